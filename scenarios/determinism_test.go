@@ -109,6 +109,31 @@ func TestRunsRepeatToTheByte(t *testing.T) {
 	}
 }
 
+// TestRunsOfSlowDisksRepeat has members of a cluster write for longer than an election takes: a leader may be deposed
+// meanwhile.
+func TestRunsOfSlowDisksRepeat(t *testing.T) {
+	for _, backend := range []string{"etcd", "zookeeper"} {
+		for _, fsync := range []string{"1s", "2560ms", "5s"} {
+			s, err := Parse("slow.yaml", []byte("name: slow\nclients: 2\nservers: {"+backend+": 3, fsync: "+fsync+
+				"}\nlock: {protocol: "+backend+", ttl: 6s}\nlimit: 30s\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs := map[string]bool{}
+			for range 12 { // a coin that fell the same way each time would be overlooked once in two thousand
+				var b strings.Builder
+				if err := fingerprint(&b, NewRunner(s), s.Plan(1)); err != nil {
+					t.Fatal(err)
+				}
+				runs[b.String()] = true
+			}
+			if len(runs) > 1 {
+				t.Errorf("%s with an fsync of %s: %d runs of one plan", backend, fsync, len(runs))
+			}
+		}
+	}
+}
+
 func firstDifference(a, b string) string {
 	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range min(len(as), len(bs)) {

@@ -3,6 +3,8 @@ package consensus
 import (
 	"time"
 
+	"go.etcd.io/raft/v3"
+
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -29,7 +31,9 @@ func (m *Member) tick(number uint64) {
 	now := m.host.Monotonic()
 	m.beat.gap, m.beat.last = now-m.beat.last, now
 	m.host.WakeAfter(m.config.Heartbeat, wakeBeat|number)
-	m.node.Tick()
+	if m.node.BasicStatus().RaftState == raft.StateLeader { // else it was deposed, which m learns when it has written
+		m.node.Tick()
+	}
 	m.checkLines()
 }
 
