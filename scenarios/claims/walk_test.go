@@ -3,6 +3,7 @@ package claims
 import (
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
@@ -53,7 +54,11 @@ func TestAWalkGoesEverywhere(t *testing.T) {
 
 // TestWhatIsKeptShowsTheRun reads the file of a run again: the same plan, and the same run.
 func TestWhatIsKeptShowsTheRun(t *testing.T) {
-	Runs(t, 3, func(r *Run) bool {
+	rounds := 3
+	if testkit.Full() {
+		rounds = 30
+	}
+	Runs(t, rounds, func(r *Run) bool {
 		text, err := r.file()
 		if err != nil {
 			t.Fatal(err)
