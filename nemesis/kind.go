@@ -202,18 +202,25 @@ type Dice interface {
 }
 
 // Placement is how a verification, which tries every placement of a fault that can make a difference, places those of
-// one kind. What has a length or a restart is tried with every end that can make a difference.
+// one kind. What has a length or a restart is tried with every end that can make a difference. Of kinds that have too
+// many such placements it tries random ones.
 type Placement struct {
 	// Order, from 1, ranks the kinds, the simplest first.
 	Order int
 	// At is where a fault may start.
 	At Start
-	// Why says why the kind is not tried in a run with these processes; empty if it is. It is nil if the kind always
-	// is.
+	// Why says why only random placements are tried in a run with these processes; empty if all are. It is nil if all
+	// always are.
 	Why func(*Names) string
+	// Beside says which placements are none of those that are enumerated, so that random ones are tried as well; empty
+	// if there are none. It is nil if there never are any.
+	Beside func(*Subjects) string
 	// Candidates lists the faults, without start and end, that a run may suffer. Where it is nil, as a message or a
 	// link is the target, they are found in the run.
 	Candidates func(*Subjects) []Fault
+	// Matters is what those processes do to which it can make a difference, where they are not all that it can strike:
+	// "reads its wall clock". Only faults of these are candidates.
+	Matters string
 	// Between are the instants, besides those at which the target acts, between which one start is as good as another;
 	// nil if there are none.
 	Between func(*Fault) Instants
@@ -266,12 +273,12 @@ type Subjects struct {
 	*Names
 	// Persistent says that the servers write to a disk, so that a loss of unsynced writes is not one of everything.
 	Persistent bool
-	// Wall are the clients that look at their wall clock.
+	// Wall are the processes that read their wall clock.
 	Wall []sim.ProcessID
 }
 
-// never says of a kind that it is not tried, whatever the processes.
-func never(why string) func(*Names) string { return func(*Names) string { return why } }
+// always says of a kind, whatever the processes, why only random placements are tried.
+func always(why string) func(*Names) string { return func(*Names) string { return why } }
 
 // on lists a fault for each of some processes, of which only the target and the loss are set.
 func on(loss Loss, processes ...sim.ProcessID) []Fault {

@@ -21,7 +21,9 @@ var Cut = register(definition{
 	possible: func(t *Targets) bool { return len(t.linked) > 0 },
 	draw:     drawCut,
 
-	placement: Placement{Order: 10, At: AtLinks},
+	placement: Placement{Order: 10, At: AtLinks, Beside: func(*Subjects) string {
+		return "those of several links, or of both directions of one"
+	}},
 })
 
 func checkCut(v *validator, f *Fault) {

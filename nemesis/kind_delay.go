@@ -36,7 +36,7 @@ var DelayLink = register(definition{
 	},
 
 	placement: Placement{Order: 2,
-		Why: never("of late messages, single ones are tried (delay message), and all on a link until an end (cut)")},
+		Why: always("any number of messages may be late, by any time")},
 })
 
 // DelayMessage: one message, by its number, is held up.

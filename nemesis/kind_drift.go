@@ -20,6 +20,6 @@ var Drift = register(definition{
 	},
 
 	placement: Placement{Order: 1,
-		Why: never("what it does grows with its length: no few starts and ends stand for the others"),
+		Why: always("what it does grows with its length: no few starts and ends stand for the others"),
 	},
 })

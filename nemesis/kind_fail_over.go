@@ -32,7 +32,7 @@ var FailOver = register(definition{
 	},
 
 	placement: Placement{Order: 11,
-		Why: never("who takes over, and when, is a matter of messages that its start sets off"),
+		Why: always("who takes over, and when, depends on messages that its start sets off"),
 	},
 })
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // Jump: the wall clock of the process is set forward or back.
@@ -25,10 +26,15 @@ var Jump = register(definition{
 	},
 
 	placement: Placement{Order: 7, At: AtActs, Sized: true,
-		Candidates: func(s *Subjects) []Fault { // the other clients never look at their wall clock
-			return slices.Concat(on(LosesMemory, s.Wall...), on(LosesMemory, s.Servers()...))
+		Candidates: func(s *Subjects) []Fault { return on(LosesMemory, s.Wall...) },
+		Matters:    "reads its wall clock",
+		Between:    func(*Fault) Instants { return Deadlines },
+		Beside: func(s *Subjects) string {
+			if slices.ContainsFunc(s.Wall, func(p sim.ProcessID) bool { return s.role(p) == client }) {
+				return "those of a client's clock by other sizes than the run without it suggests"
+			}
+			return ""
 		},
-		Between: func(*Fault) Instants { return Deadlines },
 		Why: func(n *Names) string {
 			if len(n.Consensus) > 0 || len(n.Groups) == 0 {
 				return ""

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -98,14 +99,17 @@ func (v *Verification) conclusion() string {
 		case faults == 0:
 			by = "without any fault"
 		}
+		if f.AtRandom {
+			by += ", placed at random"
+		}
 		text := fmt.Sprintf("%s is broken %s (%s), where %s.", f.Law, by, f.Cause, delay)
 		if faults > 0 {
-			text += " " + v.shorter()
+			text += " " + v.shorter(faults-1)
 		}
 		return text
 	}
 	if v.standing() != "holds" {
-		return "Nothing broke a promise, but that is no proof. " + v.shorter()
+		return "Nothing broke a promise, but that is no proof. " + v.shorter(v.Options.Faults)
 	}
 	var kept, unseen []string
 	for _, l := range v.Laws() {
@@ -115,19 +119,40 @@ func (v *Verification) conclusion() string {
 			unseen = append(unseen, string(l.Law))
 		}
 	}
-	text := fmt.Sprintf("No placement of up to %s breaks %s.", phrase.Count(v.Options.Faults, "fault"),
-		phrase.Join(kept, " or "))
+	text := v.none(v.Options.Faults, phrase.Join(kept, " or "))
 	if len(unseen) > 0 {
 		text += fmt.Sprintf(" Nothing exercised %s: that is no pass.", phrase.Join(unseen, " and "))
 	}
 	return text
 }
 
-// shorter says up to how many faults all was tried.
-func (v *Verification) shorter() string {
+// none says that no placement of up to so many faults breaks something, as far as placements were tried.
+func (v *Verification) none(faults int, what string) string {
+	enumerated, sampled := len(v.Scope.Every), len(v.Random)
+	drawn := 0
+	for i := range v.Random {
+		drawn += v.Random[i].Schedules
+	}
+	kinds := " of " + phrase.Count(sampled, "kind")
+	switch {
+	case faults == 0:
+		return "Without a fault nothing breaks " + what + "."
+	case enumerated == 0:
+		return fmt.Sprintf("None of %s%s breaks %s.", phrase.CountGrouped(drawn, "random placement"), kinds, what)
+	}
+	text := fmt.Sprintf("No placement of up to %s of %s breaks %s", phrase.Count(faults, "fault"),
+		phrase.Count(enumerated, "kind"), what)
+	if sampled > 0 {
+		text += ", nor does any of " + phrase.Grouped(drawn) + " random ones" + kinds
+	}
+	return text + "."
+}
+
+// shorter says up to how many faults, of so many, all was tried.
+func (v *Verification) shorter(most int) string {
 	whole := -1
 	for _, l := range v.Lengths {
-		if l.Whole {
+		if l.Whole && l.Faults <= most {
 			whole = l.Faults
 		}
 	}
@@ -137,42 +162,57 @@ func (v *Verification) shorter() string {
 	case whole == 0:
 		return "Without a fault no promise is broken."
 	}
-	return fmt.Sprintf("No placement of up to %s breaks a promise.", phrase.Count(whole, "fault"))
+	return fmt.Sprintf("No placement of up to %s of %s breaks a promise.", phrase.Count(whole, "fault"),
+		phrase.Count(len(v.Scope.Every), "kind"))
 }
 
 // lengths is a table of how much was tried.
 func (v *Verification) lengths(p *term.Writer) {
 	p.Put(new(term.Line).Add(term.Bold, "tried").To(18).Add(term.Plain, "starts").To(27).Add(term.Plain,
-		"schedules").To(39).Add(term.Plain, "which stand for"))
+		"schedules").To(39).Add(term.Plain, "placements covered"))
 	for _, l := range v.Lengths {
 		ln := new(term.Line).Add(term.Plain, "  "+phrase.Count(l.Faults, "fault"))
 		if l.Faults > 0 {
 			ln.Right(24, phrase.Grouped(l.Starts))
 		}
 		ln.Right(36, phrase.Grouped(l.Schedules)).To(39)
-		if ln.Add(term.Plain, placements(l.Stands)); !l.Whole {
-			ln.Add(term.Yellow, "; not all")
+		if ln.Add(term.Plain, phrase.Large(l.Stands)); !l.Whole {
+			ln.Add(term.Yellow, notEvery)
 		}
 		p.Put(ln)
 	}
 }
 
-// placements writes how many there are: 2.1e13 placements.
-func placements(n float64) string {
-	if n < 1e6 {
-		return phrase.CountGrouped(int(n), "placement")
+const notEvery = ", not every one"
+
+// triedKind is what was tried of a kind of faults, in words; empty where nothing was.
+type triedKind struct{ Name, Starts, Schedules, Random string }
+
+// byKind lists what was tried of each kind, enumerated as the last fault of a placement or drawn at random.
+func (v *Verification) byKind() (list []triedKind) {
+	for i, k := range v.ByKind() {
+		list = append(list, triedKind{Name: v.Scope.Every[i].String(), Starts: phrase.Grouped(k.Starts),
+			Schedules: phrase.Grouped(k.Schedules)})
 	}
-	return strconv.FormatFloat(n, 'g', 2, 64) + " placements"
+	for i := range v.Random {
+		name, drawn := v.Random[i].Kind.String(), phrase.Grouped(v.Random[i].Schedules)
+		at := slices.IndexFunc(list, func(k triedKind) bool { return k.Name == name })
+		if at < 0 {
+			list = append(list, triedKind{Name: name, Random: drawn})
+		} else {
+			list[at].Random = drawn
+		}
+	}
+	return list
 }
 
-// kinds is a table of the faults, by the last of a placement.
+// kinds is a table of the faults.
 func (v *Verification) kinds(p *term.Writer) {
 	p.Put(new(term.Line).Add(term.Bold, "last fault").To(18).Add(term.Plain, "starts").To(27).Add(term.Plain,
-		"schedules"))
-	for i, k := range v.ByKind() {
-		ln := new(term.Line).Add(term.Plain, "  "+v.Options.Kinds[i].String())
-		ln.Right(24, phrase.Grouped(k.Starts))
-		p.Put(ln.Right(36, phrase.Grouped(k.Schedules)))
+		"schedules").To(39).Add(term.Plain, "at random"))
+	for _, k := range v.byKind() {
+		ln := new(term.Line).Add(term.Plain, "  "+k.Name)
+		p.Put(ln.Right(24, k.Starts).Right(36, k.Schedules).Right(48, k.Random))
 	}
 }
 
@@ -202,17 +242,28 @@ func (v *Verification) claims() []report.Fact {
 			label = ""
 		}
 	}
-	var delays, untried []string
+	var delays, random, untried []string
 	for i, a := range v.Assignments {
 		delays = append(delays, strconv.Itoa(i+1)+" "+a.Name)
 	}
-	for _, g := range v.LeftOut {
-		untried = append(untried, g.Kind.String()+": "+g.Why)
+	bound := 0.0
+	for i := range v.Random {
+		s := &v.Random[i]
+		random = append(random, s.Kind.String()+": "+s.Why)
+		bound = max(bound, tally.UpperBound(s.Schedules))
+	}
+	if len(random) > 0 {
+		random = append(random, fmt.Sprintf("As none of these broke a promise, fewer than %s of each kind do (at 95 %%).",
+			phrase.Percentage(bound)))
+	}
+	for _, r := range v.Scope.None {
+		untried = append(untried, r.Kind.String()+": "+r.Why)
 	}
 	each("delays", delays)
 	each("seed", []string{fmt.Sprintf("%d, for back-offs and owner values", v.Options.Seed)})
 	each("always", report.Texts(v.Own()))
 	each("without", report.Texts(v.Scenario.Mix.Without))
+	each("random", random)
 	each("untried", untried)
 	return all
 }

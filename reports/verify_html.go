@@ -35,19 +35,16 @@ func (v *Verification) html(w io.Writer) error {
 	d.Tally.Rows = lawRows(v.Laws(), v.Scenario)
 	for _, l := range v.Lengths {
 		row := triedRow{Name: phrase.Count(l.Faults, "fault"), Schedules: phrase.Grouped(l.Schedules),
-			Stands: placements(l.Stands)}
+			Stands: phrase.Large(l.Stands)}
 		if l.Faults > 0 {
 			row.Starts = phrase.Grouped(l.Starts)
 		}
 		if !l.Whole {
-			row.Stands += "; not all"
+			row.Stands += notEvery
 		}
 		d.Lengths = append(d.Lengths, row)
 	}
-	for i, k := range v.ByKind() {
-		d.Kinds = append(d.Kinds, triedRow{Name: v.Options.Kinds[i].String(), Starts: phrase.Grouped(k.Starts),
-			Schedules: phrase.Grouped(k.Schedules)})
-	}
+	d.Kinds = v.byKind()
 	return page.Write(w, "verify.html", d)
 }
 
@@ -57,7 +54,8 @@ type verifyPage struct {
 	Scenario, Summary, Standing, Class, Size, Conclusion, Stopped, Repeat string
 	Open                                                                  []string
 	Tally                                                                 tallyOnPage
-	Lengths, Kinds                                                        []triedRow
+	Lengths                                                               []triedRow
+	Kinds                                                                 []triedKind
 	Claims                                                                []report.Fact
 	Counterexample                                                        *single.Page // nil if there is none
 }

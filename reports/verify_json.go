@@ -19,12 +19,14 @@ type verifyJSON struct {
 	Delays   []string                     `json:"delays"`
 	AllEnds  bool                         `json:"all_ends"`
 	// sorts of faults that the scenario does not promise to survive
-	Excluded       []string            `json:"excluded"`
-	OwnFaults      []string            `json:"own_faults"`
-	LeftOut        map[string]string   `json:"left_out"` // kinds that were not tried, and why
-	Interrupted    bool                `json:"interrupted"`
-	Open           []string            `json:"open"`
-	Counterexample *counterexampleJSON `json:"counterexample"`
+	Excluded  []string `json:"excluded"`
+	OwnFaults []string `json:"own_faults"`
+	// kinds of which random placements were tried, and why not every one
+	Random         map[string]randomJSON `json:"random"`
+	LeftOut        map[string]string     `json:"left_out"` // kinds that were not tried, and why
+	Interrupted    bool                  `json:"interrupted"`
+	Open           []string              `json:"open"`
+	Counterexample *counterexampleJSON   `json:"counterexample"`
 }
 
 type lengthJSON struct {
@@ -42,11 +44,20 @@ type kindJSON struct {
 	Schedules int `json:"schedules"`
 }
 
+// randomJSON counts the random placements of a kind of fault.
+type randomJSON struct {
+	Why       string  `json:"why"`
+	Schedules int     `json:"schedules"` // whose faults struck something
+	Idle      int     `json:"idle"`      // whose faults struck nothing
+	Bound     float64 `json:"bound"`     // the share of them that may break a promise, at 95 %, if none of these did
+}
+
 type counterexampleJSON struct {
-	Law   checker.Law       `json:"law"`
-	Cause string            `json:"cause"`
-	Delay string            `json:"delay"`
-	Run   *single.RunObject `json:"run"`
+	Law      checker.Law       `json:"law"`
+	Cause    string            `json:"cause"`
+	Delay    string            `json:"delay"`
+	AtRandom bool              `json:"at_random"` // it was found among random placements
+	Run      *single.RunObject `json:"run"`
 }
 
 // JSON gives the verification as one JSON object, ended by a newline.
@@ -56,18 +67,23 @@ func (v *Verification) JSON(command string) ([]byte, error) {
 		Outcome: v.standing(),
 		Laws:    countsOf(v.Laws()), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{},
 		AllEnds:  o.AllEnds,
-		Excluded: report.Texts(v.Scenario.Mix.Without), OwnFaults: report.Texts(v.Own()), LeftOut: map[string]string{},
+		Excluded: report.Texts(v.Scenario.Mix.Without), OwnFaults: report.Texts(v.Own()),
+		Random: map[string]randomJSON{}, LeftOut: map[string]string{},
 		Interrupted: v.interrupted(), Open: report.Some(v.open())}
 	for _, l := range v.Lengths {
 		d.Lengths = append(d.Lengths, lengthJSON{l.Faults, l.Starts, l.Schedules, l.Idle, l.Stands, l.Whole})
 	}
 	for i, k := range v.ByKind() {
-		d.Kinds[o.Kinds[i].String()] = kindJSON(k)
+		d.Kinds[v.Scope.Every[i].String()] = kindJSON(k)
 	}
 	for _, a := range v.Assignments {
 		d.Delays = append(d.Delays, a.Name)
 	}
-	for _, l := range v.LeftOut {
+	for i := range v.Random {
+		s := &v.Random[i]
+		d.Random[s.Kind.String()] = randomJSON{s.Why, s.Schedules, s.Idle, tally.UpperBound(s.Schedules)}
+	}
+	for _, l := range v.Scope.None {
 		d.LeftOut[l.Kind.String()] = l.Why
 	}
 	if v.Found != nil {
@@ -76,7 +92,7 @@ func (v *Verification) JSON(command string) ([]byte, error) {
 			return nil, err
 		}
 		_, delay := v.found()
-		d.Counterexample = &counterexampleJSON{v.Found.Law, v.Found.Cause.String(), delay, run}
+		d.Counterexample = &counterexampleJSON{v.Found.Law, v.Found.Cause.String(), delay, v.Found.AtRandom, run}
 	}
 	return report.Encode(d)
 }

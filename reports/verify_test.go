@@ -29,6 +29,8 @@ func verified() *Verification {
 	s := &scenarios.Scenario{Name: "a-lock", Summary: "A lock, and what it is for.", Faults: []nemesis.Fault{own},
 		Promise: []checker.Law{checker.LeaseExclusion, checker.TokenOrder}}
 	s.Mix.Without = append(s.Mix.Without, excluded)
+	drift := verify.Reason{Kind: nemesis.Drift,
+		Why: "what it does grows with its length: no few starts and ends stand for the others"}
 	length := func(faults int, t verify.Tally, kinds ...verify.KindTally) verify.LengthTally {
 		if t.Laws = tally.NewLaws(s.Promise); faults == 2 {
 			t.Laws[0].Holds, t.Laws[1].Unchecked = 1_234_567, 1_234_567
@@ -37,8 +39,7 @@ func verified() *Verification {
 	}
 	return &Verification{Files: "_runs/verify-a-lock", Repeat: "fencepost verify a-lock --faults 2",
 		Verification: &verify.Verification{
-			Scenario: s, Options: verify.Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Pause, nemesis.DelayMessage},
-				Seed: 1, KeepFaults: true},
+			Scenario: s, Options: verify.Options{Faults: 2, Seed: 1, KeepFaults: true},
 			Lengths: []verify.LengthTally{length(0, verify.Tally{Schedules: 1, Stands: 1}),
 				length(1, verify.Tally{Starts: 203, Schedules: 2658, Stands: 1.39e11},
 					verify.KindTally{Starts: 133, Schedules: 487}, verify.KindTally{}),
@@ -47,8 +48,11 @@ func verified() *Verification {
 					verify.KindTally{Starts: 6836, Schedules: 126_011})},
 			Assignments: []verify.Assignment{{Name: "every message takes 1.1ms"},
 				{Name: "messages to and from client-1 take 200us, all others 2ms"}},
-			LeftOut: []verify.LeftOut{{Kind: nemesis.Drift,
-				Why: "what it does grows with its length: no few starts and ends stand for the others"}}}}
+			Scope: verify.Scope{Every: []nemesis.Kind{nemesis.Pause, nemesis.DelayMessage},
+				Random: []verify.Reason{drift}, None: []verify.Reason{{Kind: nemesis.Jump,
+					Why: "no process reads its wall clock"}}},
+			Random: []verify.Sample{{Reason: drift,
+				Tally: verify.Tally{Schedules: 500, Laws: tally.NewLaws(s.Promise)}}}}}
 }
 
 // counterexample ends the verification with faults that break a law.
@@ -80,12 +84,15 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 	for width := 60; width <= 120; width += 20 {
 		text := squeezed(verifyText(t, verified(), width))
 		for _, want := range []string{"a-lock up to 2 faults holds",
-			"No placement of up to 2 faults breaks lease-exclusion.",
+			"No placement of up to 2 faults of 2 kinds breaks lease-exclusion, nor does any of 500 random ones " +
+				"of 1 kind.",
 			"Nothing exercised token-order: that is no pass.", "✓ lease-exclusion 1,234,567", "– token-order 0",
-			"2 faults 42,322 1,231,908 1.2e+21 placements",
+			"2 faults 42,322 1,231,908 1.2 × 10^21", "1 fault 203 2,658 140 billion",
+			"drift 500 starts All",
 			"1 every message takes 1.1ms 2 messages to and from client-1",
 			"always crash redis-3 losing everything at 1s", "without jump of servers",
-			"untried drift: what it does grows", "pause 15,133 197,487", "one is taken further",
+			"random drift: what it does grows", "fewer than 0.6 % of each kind do (at 95 %).",
+			"untried jump: no process reads its wall clock", "pause 15,133 197,487", "one is taken further",
 			"again fencepost verify a-lock --faults 2"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("at %d cells %q is missing in\n%s", width, want, text)
@@ -108,7 +115,8 @@ func TestOnlyAWholeVerificationHolds(t *testing.T) {
 		}
 	}
 	text := squeezed(verifyText(t, early, 80))
-	for _, want := range []string{"No placement of up to 1 fault breaks a promise.", "1.2e+21 placements; not all",
+	for _, want := range []string{"No placement of up to 1 fault of 2 kinds breaks a promise.",
+		"1.2 × 10^21, not every one",
 		"open the budget of runs is used up"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
@@ -122,7 +130,7 @@ func TestACounterexampleIsToldInFull(t *testing.T) {
 	text := squeezed(verifyText(t, v, 80))
 	for _, want := range []string{"violated",
 		"lease-exclusion is broken by 2 faults (validity miscounted), where every message takes 1.1ms.",
-		"No placement of up to 1 fault breaks a promise.", "✗ lease-exclusion", "seconds"} {
+		"No placement of up to 1 fault of 2 kinds breaks a promise.", "✗ lease-exclusion", "seconds"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
@@ -151,6 +159,7 @@ func TestAVerificationAsJSON(t *testing.T) {
 			Placements        float64
 			Whole             bool
 		}
+		Random         map[string]struct{ Schedules int }
 		LeftOut        map[string]string `json:"left_out"`
 		Counterexample *struct {
 			Law string
@@ -162,7 +171,7 @@ func TestAVerificationAsJSON(t *testing.T) {
 	}
 	if got.Outcome != "holds" || got.Laws["lease-exclusion"]["holds"] != 1_234_567 ||
 		got.Lengths[2].Placements != 1.2e21 || !got.Lengths[2].Whole ||
-		got.LeftOut["drift"] == "" || got.Counterexample != nil {
+		got.LeftOut["jump"] == "" || got.Random["drift"].Schedules != 500 || got.Counterexample != nil {
 		t.Errorf("%+v", got)
 	}
 	v.counterexample(checker.LeaseExclusion, checker.ValidityMiscounted, 1, calm())

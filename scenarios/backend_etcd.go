@@ -9,7 +9,7 @@ import (
 )
 
 func init() {
-	registerBackend(&backend{kind: locks.OnEtcd, place: 2, most: maxMembers, log: true,
+	registerBackend(&backend{kind: locks.OnEtcd, place: 2, most: maxMembers, log: true, steady: true,
 		meaning: "how many members of an etcd cluster: etcd-1 …",
 		cluster: func(s *Servers) cluster {
 			c := consensus.Config{Fsync: s.Fsync}

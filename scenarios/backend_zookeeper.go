@@ -9,7 +9,7 @@ import (
 )
 
 func init() {
-	registerBackend(&backend{kind: locks.OnZooKeeper, place: 3, most: maxMembers, log: true,
+	registerBackend(&backend{kind: locks.OnZooKeeper, place: 3, most: maxMembers, log: true, steady: true,
 		meaning: "how many members of a ZooKeeper ensemble: zookeeper-1 …",
 		cluster: func(s *Servers) cluster {
 			c := zookeeper.Config{Log: consensus.Config{Fsync: s.Fsync}}

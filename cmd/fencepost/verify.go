@@ -40,8 +40,9 @@ func newVerify() *cobra.Command {
 		Short:             "Try every placement of up to K faults in a small scenario",
 		Long: `Tries every placement of up to --faults faults, the fewest first, in place of the scenario's own, and
 stops at the first that breaks a law that the scenario promises. Starts are all there are, ends those
-at which something changes; the output says what exactly was tried, and for how much it stands. A
-small scenario is one whose clients seldom try again: let the back-off be a third of the TTL or more.
+at which something changes; of kinds of faults with too many placements, such as drift, random ones
+are tried. The output says what exactly was tried, and for how much it stands. A small scenario is one
+whose clients seldom try again: let the back-off be a third of the TTL or more.
 
 Exit 0 if no placement breaks a promise; 1 if one does; 2 for bad input; 3 if the budget, the time or
 Ctrl-C ended it first, or if a promise could not be told.`,
@@ -57,7 +58,7 @@ Ctrl-C ended it first, or if a promise could not be told.`,
 	f, o := c.Flags(), &j.options
 	f.IntVar(&o.Faults, "faults", 1, fmt.Sprintf("the most faults in one placement, 0 to %d", verify.MaxFaults))
 	f.StringSliceVar(&j.kinds, "kinds", nil,
-		"try only faults of these `KINDS`, such as pause,crash (default: all that can be)")
+		"try only faults of these `KINDS`, such as pause,crash (default: all that matter)")
 	f.IntVar(&o.Delays, "delays", 0, "how many assignments of delays to try (default: 2; with several faults 1)")
 	f.BoolVar(&o.Orders, "orders", false, "try each also with two other orders of what arrives at once")
 	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, go on from each end of the earlier ones")
@@ -137,11 +138,9 @@ func (j *verifyJob) prepare() error {
 	return j.Files.Spare(verdictFile)
 }
 
-// chosenKinds reads the kinds that are to be tried, in the order in which they are; none for all. A space in the name
-// of one may be written as "-".
+// chosenKinds reads the kinds that are to be tried; none for all. A space in the name of one may be written as "-".
 func chosenKinds(s *scenarios.Scenario, names []string) (chosen []nemesis.Kind, err error) {
-	possible, left := verify.Enumerable(s)
-	asked := map[nemesis.Kind]bool{}
+	scope := verify.ScopeOf(s)
 	var words []string
 	for _, k := range nemesis.Kinds {
 		words = append(words, k.String())
@@ -153,17 +152,19 @@ func chosenKinds(s *scenarios.Scenario, names []string) (chosen []nemesis.Kind, 
 			return nil, fmt.Errorf("there is no kind of faults %q%s", name, nearestWord(name, words))
 		}
 		k := nemesis.Kinds[i]
-		for _, l := range left {
-			if l.Kind == k {
-				return nil, fmt.Errorf("%s cannot be tried: %s", k, l.Why)
+		for _, r := range scope.None {
+			if r.Kind == k {
+				return nil, fmt.Errorf("%s is not tried: %s", k, r.Why)
 			}
 		}
-		if !slices.Contains(possible, k) {
-			return nil, fmt.Errorf("%s cannot be tried: nothing in this scenario can suffer it", k)
+		if !scope.Tries(k) {
+			return nil, fmt.Errorf("%s is not tried: nothing in this scenario can suffer it", k)
 		}
-		asked[k] = true
+		if !slices.Contains(chosen, k) {
+			chosen = append(chosen, k)
+		}
 	}
-	return slices.DeleteFunc(possible, func(k nemesis.Kind) bool { return !asked[k] }), nil
+	return chosen, nil
 }
 
 // nearestWord suggests one of the words in place of a wrong one.

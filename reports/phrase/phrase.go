@@ -6,6 +6,7 @@ package phrase
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +41,22 @@ func Grouped(n int) string {
 		b.WriteRune(d)
 	}
 	return b.String()
+}
+
+// Large writes a number that may be beyond counting, from a million on with two significant digits: "1.6 trillion",
+// "1.2 × 10^21". The number is not negative.
+func Large(n float64) string {
+	if n < 999_500 {
+		return Grouped(int(math.Round(n)))
+	}
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(n, 'e', 1, 64), "e+")
+	power, _ := strconv.Atoi(exponent)
+	if power >= 15 {
+		return fmt.Sprintf("%s × 10^%d", mantissa, power)
+	}
+	scale, _ := strconv.ParseFloat(fmt.Sprintf("%se%d", mantissa, power%3), 64)
+	name := [...]string{"million", "billion", "trillion"}[power/3-2]
+	return strconv.FormatFloat(scale, 'f', -1, 64) + " " + name
 }
 
 // Percentage writes a share, from 0 to 1, with two significant digits, but with three of all or nearly all: "4.2 %",

@@ -146,6 +146,11 @@ func (d *Definition) Applies(c *Config, m history.Measure) bool {
 	return d.Measures != nil && slices.Contains(d.Measures(c), m)
 }
 
+// ReadsWall reports whether a client of a lock with these settings ever reads its wall clock.
+func (d *Definition) ReadsWall(c *Config) bool {
+	return slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Wall != "" && s.Get(c).Word == s.Wall })
+}
+
 // Defaults gives every key its default, but for those of a mapping that is none by default: they get theirs when it is
 // given. What depends on other keys is left to Complete.
 func (d *Definition) Defaults(c *Config) {

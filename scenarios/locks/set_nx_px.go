@@ -49,7 +49,8 @@ const (
 var expiryKey = setting.Choice("expiry", func(c *setNXPXConfig) *expiryCount { return &c.expiry },
 	"`relative`: the server adds the TTL to its clock (PX). `absolute`: the client has added it to its own before it "+
 		"asks "+
-		"(PXAT), as ShedLock does (132)", setting.Options(relativeExpiry, absoluteExpiry)...)
+		"(PXAT), as ShedLock does (132)",
+	setting.Options(relativeExpiry, absoluteExpiry)...).OnWall(string(absoluteExpiry))
 
 func sendSetNXPX(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {
 	r := l.ask(env, h, "set", "SET", string(l.config.Key), h.value, "NX", due.unit, due.at)

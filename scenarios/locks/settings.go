@@ -42,7 +42,7 @@ var (
 		"the clock on which patience is measured: on the `wall` clock, as a loop on time.time() does, a step of the "+
 			"clock lengthens or ends the wait",
 		setting.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
-		setting.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall})
+		setting.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall}).OnWall("wall")
 
 	retryWake = setting.Choice("retry.wake", func(c *Config) *Waking { return &c.Wake },
 		"when a client that found the lock taken tries again: after the `delay`; at the `message` that the holder "+
@@ -73,7 +73,7 @@ var (
 	clockKey = setting.Choice("clock", func(c *Config) *sim.ClockKind { return &c.Clock },
 		"the clock on which the client measures elapsed time and the validity that is left",
 		setting.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
-		setting.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall})
+		setting.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall}).OnWall("wall")
 
 	elapsedCheck = setting.Switch("elapsed-check", func(c *Config) *bool { return &c.ElapsedCheck }, true,
 		"count the validity from before the first request, and refuse a lock of which nothing is left when the "+
@@ -150,7 +150,7 @@ func own[T any](keys ...setting.Key[T]) []Setting {
 	var list []Setting
 	for _, k := range keys {
 		list = append(list, Setting{Path: k.Path, Form: k.Form, Standard: k.Standard, Depends: k.Depends,
-			Meaning: k.Meaning, Set: func(c *Config, v setting.Value) {
+			Meaning: k.Meaning, Wall: k.Wall, Set: func(c *Config, v setting.Value) {
 				o := ownOf[T](c)
 				k.Set(&o, v)
 				c.Own = o

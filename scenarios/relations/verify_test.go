@@ -25,6 +25,10 @@ func small() (texts []string) {
 		"{protocol: set-nx-px, ttl: 2s, elapsed-check: on, drift-allowance: 10%, retry: {delay: 700ms}, release: cad}",
 		"{protocol: fenced, ttl: 2s, elapsed-check: on, drift-allowance: 10%, retry: {delay: 1s}}",
 		"{protocol: set-nx-px, ttl: 2s, retry: {delay: 1s}, release: del}",
+		"{protocol: set-nx-px, ttl: 2s, elapsed-check: on, expiry: absolute, retry: {delay: 1s}}",
+		"{protocol: set-nx-px, ttl: 2s, elapsed-check: on, drift-allowance: 10%, retry: {delay: 1s, patience: 3s, " +
+			"patience-clock: wall}}",
+		"{protocol: fenced, ttl: 2s, clock: wall, elapsed-check: on, drift-allowance: 10%, retry: {delay: 900ms}}",
 	} {
 		for _, careful := range []string{"on", "off"} {
 			texts = append(texts, single+"lock: "+lock+"\nwork: {check-validity: "+careful+"}\n")
@@ -49,7 +53,7 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kinds, _ := verify.Enumerable(s)
+		kinds := verify.ScopeOf(s).Every
 		if !testkit.Full() && (s.Servers.Backend != locks.OnRedis || s.Servers.N != 1) {
 			kinds = []nemesis.Kind{nemesis.Crash, nemesis.Break}
 		}

@@ -65,6 +65,9 @@ type Key[T any] struct {
 	Meaning  string
 	Set      func(*T, Value)
 	Get      func(*T) Value // what is in force; a Group that is not in use, and its keys, give the word "none"
+	// Wall is the word with which the client reads its wall clock, so that a jump of that makes a difference; empty:
+	// with none.
+	Wall string
 }
 
 // With gives the key with another form, so that some user of a table takes fewer words or a narrower range.
@@ -87,6 +90,12 @@ func Only[T any, V ~string](k Key[T], words ...V) Key[T] {
 // Standing gives the key with another default.
 func (k Key[T]) Standing(v Value) Key[T] {
 	k.Standard, k.Depends = v, ""
+	return k
+}
+
+// OnWall gives the key with the word with which the client reads its wall clock.
+func (k Key[T]) OnWall(word string) Key[T] {
+	k.Wall = word
 	return k
 }
 

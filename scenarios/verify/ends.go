@@ -2,7 +2,6 @@ package verify
 
 import (
 	"slices"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -124,33 +123,4 @@ func ends(marks []mark, p sim.ProcessID, travel travelTimes) []sim.Time {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-// jumps lists how far the wall clock of a process may jump at an opening, ascending: so that each key there and each
-// validity that it was told just ends, or just does not, before each of its later acts; and beyond all, either way.
-func (c *course) jumps(o *opening, beyond time.Duration) []time.Duration {
-	var ends []sim.Time
-	for _, m := range c.due(o.at) {
-		if m.process == o.target {
-			ends = append(ends, m.at)
-		}
-	}
-	for i := range c.events {
-		if e := &c.events[i]; e.Process == o.target && e.Grant != nil && e.Time < o.at {
-			ends = append(ends, e.Grant.Until)
-		}
-	}
-	list := []time.Duration{-beyond, beyond}
-	for _, end := range ends {
-		for _, act := range c.acts(o.target, o.index) {
-			d := (end - act).Duration() + 1
-			if end < act {
-				d -= 2
-			}
-			list = append(list, d)
-		}
-	}
-	slices.Sort(list)
-	list = slices.Compact(list)
-	return slices.DeleteFunc(list, func(d time.Duration) bool { return d > beyond || d < -beyond })
 }

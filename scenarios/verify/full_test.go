@@ -146,7 +146,7 @@ func TestOneStartStandsForItsInterval(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, k := range x.kinds {
-			faults := templates(s, ptr(s.Targets()), k)
+			faults := templates(s, subjectsOf(s), k)
 			if k == nemesis.Cut {
 				a, b := []sim.ProcessID{"client-2"}, []sim.ProcessID{"redis-1"}
 				faults = []nemesis.Fault{{Kind: k, Left: a, Right: b, OneWay: true},
@@ -164,8 +164,6 @@ func TestOneStartStandsForItsInterval(t *testing.T) {
 		}
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func compareStarts(t *testing.T, s *scenarios.Scenario, f nemesis.Fault) {
 	v := &Verification{Scenario: s, Assignments: []Assignment{{"", s}}, Options: Options{Seed: 1}}
@@ -274,7 +272,7 @@ func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	}
 	var list []nemesis.Fault
 	for _, o := range openings[:min(len(openings), 4)] {
-		for _, f.By = range g.parent.jumps(&o, g.beyond.Duration()) {
+		for _, f.By = range g.jumps(&o) {
 			list = append(list, f)
 		}
 	}
@@ -378,7 +376,7 @@ func (p *pairs) draw() {
 func (p *pairs) next() (d drawn, from begin, ok bool) {
 	var all []nemesis.Fault
 	for _, k := range []nemesis.Kind{nemesis.Pause, nemesis.Crash, nemesis.ShutDown, nemesis.Jump} {
-		all = append(all, templates(p.v.Scenario, &p.names, k)...)
+		all = append(all, templates(p.v.Scenario, p.subjects, k)...)
 	}
 	f := all[p.rand.IntN(len(all))]
 	openings := slices.DeleteFunc(p.openings(&f), func(o opening) bool { return !o.isInterval() })
@@ -389,7 +387,7 @@ func (p *pairs) next() (d drawn, from begin, ok bool) {
 	end := never
 	switch {
 	case f.Kind == nemesis.Jump:
-		sizes := p.parent.jumps(&o, p.beyond.Duration())
+		sizes := p.jumps(&o)
 		f.By = sizes[p.rand.IntN(len(sizes))]
 	case f.Kind != nemesis.Crash || f.Loss != nemesis.LosesMemory:
 		last := o.at + p.beyond

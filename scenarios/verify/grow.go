@@ -31,16 +31,17 @@ type growth struct {
 
 // grower makes branches grow. It belongs to one worker.
 type grower struct {
-	ctx     context.Context
-	v       *Verification
-	names   nemesis.Names
-	runners []*scenarios.Runner // by assignment
-	travels []travelTimes
-	checker checker.Checker
-	beyond  sim.Time     // after so long a fault has outlasted all that it can
-	fsync   sim.Time     // for which a server stands still after a write
-	moments []sim.Moment // of the latest run that was watched
-	settles []sim.Moment
+	ctx      context.Context
+	v        *Verification
+	subjects *nemesis.Subjects
+	runners  []*scenarios.Runner // by assignment
+	travels  []travelTimes
+	checker  checker.Checker
+	beyond   sim.Time                   // after so long a fault has outlasted all that it can
+	fsync    sim.Time                   // for which a server stands still after a write
+	patience map[sim.ProcessID]sim.Time // of clients that give up
+	moments  []sim.Moment               // of the latest run that was watched
+	settles  []sim.Moment
 
 	// Of the job under way.
 	*branch
@@ -51,7 +52,8 @@ type grower struct {
 }
 
 func newGrower(ctx context.Context, v *Verification) *grower {
-	g := &grower{ctx: ctx, v: v, names: v.Scenario.Targets(), told: map[string]bool{}}
+	g := &grower{ctx: ctx, v: v, subjects: subjectsOf(v.Scenario), told: map[string]bool{},
+		patience: map[sim.ProcessID]sim.Time{}}
 	for _, a := range v.Assignments {
 		g.runners = append(g.runners, scenarios.NewRunner(a.Scenario))
 		g.travels = append(g.travels, travelOf(a.Scenario))
@@ -59,7 +61,10 @@ func newGrower(ctx context.Context, v *Verification) *grower {
 	g.fsync = history.Of(v.Scenario.Servers.StandsStill())
 	for i := range v.Scenario.Clients {
 		c := &v.Scenario.Clients[i]
-		g.beyond = max(g.beyond, history.Of(c.Lock.TTL+c.Lock.Retry.Hi+c.Work.Hold+time.Second))
+		if p := history.Of(c.Lock.Patience); p > 0 {
+			g.patience[c.ID] = p
+		}
+		g.beyond = max(g.beyond, history.Of(c.Lock.TTL+c.Lock.Patience+c.Lock.Retry.Hi+c.Work.Hold+time.Second))
 	}
 	for _, x := range v.Scenario.Mix.Without {
 		g.beyond = max(g.beyond, history.Of(x.Within))
@@ -112,7 +117,7 @@ func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth
 		return nil, err
 	}
 	var starts []start
-	for _, f := range templates(g.v.Scenario, &g.names, k) {
+	for _, f := range templates(g.v.Scenario, g.subjects, k) {
 		for _, o := range g.openings(&f) {
 			if !g.repeats(k, &o) {
 				starts = append(starts, start{f, o})
@@ -137,7 +142,7 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	case nemesis.AtMessages:
 		return c.ofMessages(g.from)
 	case nemesis.AtReplies:
-		return c.ofMessages(g.from, g.names.Clients...)
+		return c.ofMessages(g.from, g.subjects.Clients...)
 	case nemesis.AtLinks:
 		return c.ofLinks(g.from)
 	}
@@ -195,10 +200,10 @@ func (g *grower) place(f nemesis.Fault, o *opening) error {
 		f.Left, f.Right, f.OneWay = []sim.ProcessID{o.target}, []sim.ProcessID{o.peer}, true
 	}
 	switch {
-	case ruledOut(g.v.Scenario, &g.names, f):
+	case ruledOut(g.v.Scenario, g.subjects.Names, f):
 		return nil
 	case how.Sized:
-		for _, f.By = range g.parent.jumps(o, g.beyond.Duration()) {
+		for _, f.By = range g.jumps(o) {
 			if err := g.forGood(f, o); err != nil || g.found != nil {
 				return err
 			}
@@ -231,7 +236,7 @@ func (g *grower) early(f nemesis.Fault, o *opening) error {
 func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	last := o.at + g.beyond
 	endless := last
-	if canLast(&f) && !excluded(g.v.Scenario, &g.names, f) {
+	if canLast(&f) && !excluded(g.v.Scenario, g.subjects.Names, f) {
 		endless = never
 	}
 	c, err := g.try(g.fault(f, o, o.at, endless), o, o.at, o.stands(o.at), true)
@@ -289,12 +294,12 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 func (g *grower) latest(f nemesis.Fault, o *opening, end sim.Time) (at sim.Time, ok bool) {
 	at = min(o.at, end-1)
 	for _, x := range g.v.Scenario.Mix.Without {
-		if x.Within > 0 && x.Covers(g.fault(f, o, at, end), &g.names) {
+		if x.Within > 0 && x.Covers(g.fault(f, o, at, end), g.subjects.Names) {
 			at = end - history.Of(x.Within)
 		}
 	}
 	ok = at == o.at || o.isInterval() && at > o.since
-	return at, ok && !excluded(g.v.Scenario, &g.names, g.fault(f, o, at, end))
+	return at, ok && !excluded(g.v.Scenario, g.subjects.Names, g.fault(f, o, at, end))
 }
 
 // fault gives f its start and its end.

@@ -5,67 +5,107 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// LeftOut is a kind of fault that is not tried, and why.
-type LeftOut struct {
+// Scope is how the faults of each kind are tried that something in a run of a scenario could suffer.
+type Scope struct {
+	Every  []nemesis.Kind // every placement that can make a difference; the simplest kinds first
+	Random []Reason       // random placements: alone, or beside those that are enumerated
+	None   []Reason       // no placement
+}
+
+// Reason says why not every placement of a kind is tried.
+type Reason struct {
 	Kind nemesis.Kind
 	Why  string
 }
 
-// Enumerable lists the kinds of faults that a verification of s can try: those that its mix draws, that it promises to
-// survive, and whose starts can be reduced without loss. The other kinds that something in a run of s could suffer are
-// left out.
-func Enumerable(s *scenarios.Scenario) (kinds []nemesis.Kind, left []LeftOut) {
-	names := s.Targets()
+// ScopeOf says how a verification of s tries the faults of each kind: those that its mix draws, that it promises to
+// survive, and that can make a difference.
+func ScopeOf(s *scenarios.Scenario) (scope Scope) {
+	subjects, names := subjectsOf(s), s.Targets()
 	targets := nemesis.TargetsOf(&names)
-	ranked := slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool { return !targets.Has(k) })
-	slices.SortStableFunc(ranked, func(a, b nemesis.Kind) int { return a.Placement().Order - b.Placement().Order })
-	untried := func(k nemesis.Kind) string {
-		if why := k.Placement().Why; why != nil {
-			return why(&names)
-		}
-		return ""
-	}
-	reduced := slices.DeleteFunc(slices.Clone(ranked), func(k nemesis.Kind) bool { return untried(k) != "" })
-	others := slices.DeleteFunc(ranked, func(k nemesis.Kind) bool { return untried(k) == "" })
-	for _, k := range slices.Concat(reduced, others) {
-		switch {
+	kinds := slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool { return !targets.Has(k) })
+	slices.SortStableFunc(kinds, func(a, b nemesis.Kind) int { return a.Placement().Order - b.Placement().Order })
+	for _, k := range kinds {
+		why := ""
+		switch matters := k.Placement().Matters; {
 		case s.Mix.Weights[k] == 0:
-			left = append(left, LeftOut{k, "the scenario's mix does not draw it"})
-		case untried(k) != "":
-			left = append(left, LeftOut{k, untried(k)})
-		case len(templates(s, &names, k)) == 0:
-			left = append(left, LeftOut{k, "the scenario does not promise to survive it"})
+			why = "the scenario's mix does not draw it"
+		case ruledOut(s, &names, nemesis.Fault{Kind: k}):
+			why = notPromised
+		case len(candidates(subjects, k)) == 0:
+			why = "no process " + matters
+		case len(templates(s, subjects, k)) > 0:
+			scope.try(k, subjects)
+			continue
+		case matters == "":
+			why = notPromised
 		default:
-			kinds = append(kinds, k)
-			if k.Placement().At == nemesis.AtLinks && len(names.Servers()) > 1 {
-				left = append(left, LeftOut{k,
-					"those of several links at once: each that is tried severs one link, one way"})
-			}
+			why = "no process " + matters + " but those for which the scenario excludes it"
 		}
+		scope.None = append(scope.None, Reason{k, why})
 	}
-	return kinds, left
+	return scope
 }
 
-// templates lists the faults of a kind that s does not exclude, without their starts and ends: one for each target.
-// Those of messages and links find their targets in the run.
-func templates(s *scenarios.Scenario, names *nemesis.Names, k nemesis.Kind) []nemesis.Fault {
-	list := []nemesis.Fault{{}}
-	if candidates := k.Placement().Candidates; candidates != nil {
-		subjects := nemesis.Subjects{Names: names, Persistent: s.Servers.Persistent()}
-		for i := range s.Clients {
-			if c := &s.Clients[i]; c.Lock.Clock == sim.Wall {
-				subjects.Wall = append(subjects.Wall, c.ID)
-			}
+const notPromised = "the scenario does not promise to survive it"
+
+// try adds a kind of which some fault is to be tried.
+func (s *Scope) try(k nemesis.Kind, subjects *nemesis.Subjects) {
+	how := k.Placement()
+	why := ""
+	if how.Why != nil {
+		why = how.Why(subjects.Names)
+	}
+	if why == "" {
+		s.Every = append(s.Every, k)
+		if how.Beside != nil {
+			why = how.Beside(subjects)
 		}
-		list = candidates(&subjects)
+	}
+	if why != "" {
+		s.Random = append(s.Random, Reason{k, why})
+	}
+}
+
+// only is the part of the scope that tries some kinds; all of it if none are named.
+func (s *Scope) only(kinds []nemesis.Kind) Scope {
+	if len(kinds) == 0 {
+		return *s
+	}
+	other := func(k nemesis.Kind) bool { return !slices.Contains(kinds, k) }
+	return Scope{Every: slices.DeleteFunc(slices.Clone(s.Every), other),
+		Random: slices.DeleteFunc(slices.Clone(s.Random), func(r Reason) bool { return other(r.Kind) })}
+}
+
+// Tries reports whether faults of a kind are tried.
+func (s *Scope) Tries(k nemesis.Kind) bool {
+	return slices.Contains(s.Every, k) || slices.ContainsFunc(s.Random, func(r Reason) bool { return r.Kind == k })
+}
+
+func subjectsOf(s *scenarios.Scenario) *nemesis.Subjects {
+	names := s.Targets()
+	return &nemesis.Subjects{Names: &names, Persistent: s.Servers.Persistent(), Wall: s.ReadingWall()}
+}
+
+// candidates lists the faults of a kind, without their starts and ends, that can make a difference: one for each
+// target. Those of messages and links find their targets in the run.
+func candidates(subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
+	list := []nemesis.Fault{{}}
+	if find := k.Placement().Candidates; find != nil {
+		list = find(subjects)
 	}
 	for i := range list {
 		list[i].Kind = k
 	}
-	return slices.DeleteFunc(list, func(f nemesis.Fault) bool { return ruledOut(s, names, f) })
+	return list
+}
+
+// templates lists the candidates of a kind that s does not exclude.
+func templates(s *scenarios.Scenario, subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
+	return slices.DeleteFunc(candidates(subjects, k),
+		func(f nemesis.Fault) bool { return ruledOut(s, subjects.Names, f) })
 }
 
 // restarts reports whether f has a restart for its end. A client that has crashed has none.

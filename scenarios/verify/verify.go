@@ -2,8 +2,9 @@
 //
 // Goals: what it says holds has been tried, and it says what that is: which kinds of faults, for which delays, with
 // which starts and ends, and for how much each schedule stands. A reduction leaves nothing out that could come out
-// otherwise, or is named. What ended early is undecided. The result does not depend on the number of workers.
-// Non-goals: large scenarios, and faults whose effect grows with their length (drift): package search draws those.
+// otherwise, or is named; of what it leaves out random placements are tried. What ended early is undecided. The result
+// does not depend on the number of workers.
+// Non-goals: large scenarios; making a counterexample small that was found at random: package search does.
 package verify
 
 import (
@@ -26,7 +27,7 @@ const MaxFaults = 3
 // Options bound a verification.
 type Options struct {
 	Faults        int            // the most in one placement, 0 to MaxFaults
-	Kinds         []nemesis.Kind // of faults, as Enumerable lists them; none: all of these
+	Kinds         []nemesis.Kind // of faults that ScopeOf has tried; none: all of these
 	Delays        int            // assignments of delays, from 1; a scenario may allow fewer
 	Orders        bool           // each also with two other orders of what arrives at once
 	AllEnds       bool           // also with more than one fault: each end of the earlier ones, not one for each story
@@ -37,7 +38,8 @@ type Options struct {
 }
 
 // Scenario tries every placement of up to o.Faults faults, the fewest first, and stops at the first that breaks a
-// promised law. What "holds" then claims is this.
+// promised law. Of kinds of which not every placement is tried, it then tries random ones with as many faults, which
+// claim no more than their number does. What "holds" claims besides is this.
 //
 // For the assignments of delays in the result, in which each link has one fixed delay and back-offs are those of the
 // seed; for the kinds of faults in the result; for the laws that the scenario promises: no placement breaks one. A
@@ -61,8 +63,9 @@ type Options struct {
 // of each process, each key's expiry and each end of a stated validity; such that the target's next message, or what it
 // does at once, comes just before that, and around expiries and validities also just after; and beyond them all, the
 // longest TTL, hold and back-off and a second later. A crash for good, or a cut without an end, never ends. A jump goes
-// so far that each key or validity just ends, or just does not, before each later act; and beyond all, either way.
-// Drift is not enumerated: what it does grows with its length, so that no few starts and ends stand for the others.
+// so far that each deadline that hangs on the clock just ends, or just does not, before each later act; and beyond all,
+// either way. Such deadlines are those of the keys on a server, and of a client that reads its wall clock those of its
+// validities, of the keys that it sets and of its patience.
 //
 // Of several faults each strikes at or after the one before. The later one's starts and ends are those of the run with
 // the earlier ones. Of the ends of the earlier one that lead to the same story (each process records the same in the
@@ -71,14 +74,14 @@ type Options struct {
 // An error says that no fault can be tried, or not those of o.Kinds, or is a failure of Fencepost's or a lock's own
 // code.
 func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verification, error) {
-	v := &Verification{Scenario: s, Options: o}
-	possible, left := Enumerable(s)
-	if len(o.Kinds) == 0 {
-		v.Options.Kinds, v.LeftOut = possible, left
-	}
-	impossible := slices.ContainsFunc(o.Kinds, func(k nemesis.Kind) bool { return !slices.Contains(possible, k) })
-	if impossible || o.Faults > 0 && len(v.Options.Kinds) == 0 {
+	all := ScopeOf(s)
+	v := &Verification{Scenario: s, Options: o, Scope: all.only(o.Kinds)}
+	impossible := slices.ContainsFunc(o.Kinds, func(k nemesis.Kind) bool { return !all.Tries(k) })
+	if impossible || o.Faults > 0 && len(v.Scope.Every)+len(v.Scope.Random) == 0 {
 		return nil, errNoKind
+	}
+	for _, r := range v.Scope.Random {
+		v.Random = append(v.Random, Sample{r, newTally(s.Promise)})
 	}
 	var err error
 	if v.Assignments, err = assign(s, &o); err != nil {
@@ -88,8 +91,14 @@ func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verificat
 	for i := range level {
 		level[i] = branch{assignment: i, stands: 1}
 	}
-	for n := 0; n <= o.Faults && v.Ending == tally.Complete && v.Found == nil; n++ {
+	for n := 0; n <= o.Faults && !v.over(); n++ {
 		if level, err = v.tryAll(ctx, n, level); err != nil {
+			return nil, err
+		}
+		if n > 0 && !v.over() {
+			err = v.sample(ctx, n)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -98,7 +107,7 @@ func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verificat
 
 // errNoKind reports a verification that could try no fault, or not those that it was asked for.
 var errNoKind = errors.New("no kind of faults can be tried: the scenario's mix draws none that it promises to " +
-	"survive and whose starts can be told apart")
+	"survive and that makes a difference")
 
 // Reasons to stop that are no failures.
 var (
@@ -110,76 +119,91 @@ var (
 // workers to be busy to the end, and for little to be lost when they are stopped.
 const fewestJobs = 256
 
+// over reports whether nothing more is to be tried.
+func (v *Verification) over() bool { return v.Found != nil || v.Ending != tally.Complete }
+
 // tryAll tries all placements of n faults: those of a level, which have one fault fewer, and one more. It returns those
 // from which the next level goes on.
 func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next []branch, err error) {
+	kinds := v.Scope.Every
 	v.Lengths = append(v.Lengths,
-		LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise), Kinds: make([]KindTally, len(v.Options.Kinds))})
+		LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise), Kinds: make([]KindTally, len(kinds))})
 	length := &v.Lengths[n]
-	kinds := len(v.Options.Kinds)
 	jobs, parts := len(level), 1
 	if n > 0 {
-		jobs *= kinds
+		jobs *= len(kinds)
 		parts = (fewestJobs + jobs - 1) / max(jobs, 1)
 		jobs *= parts
 	}
+	try := func(g *grower, job int) (*growth, error) {
+		if n == 0 {
+			return g.bare(&level[job])
+		}
+		of, part := job/parts, job%parts
+		return g.grow(&level[of/len(kinds)], kinds[of%len(kinds)], share{part, parts}, n < v.Options.Faults)
+	}
+	length.Whole, err = v.do(ctx, fmt.Sprintf("parts with %d faults", n), jobs, try, func(job int, g *growth) {
+		next = append(next, g.next...)
+		length.add(job/parts%max(len(kinds), 1), &g.Tally)
+	})
+	if n == 0 {
+		next = level
+	}
+	return next, err
+}
+
+// do has the workers do jobs, and counts what each has brought, in their order, up to a counterexample or the end of
+// the budget. It reports whether all was done.
+func (v *Verification) do(ctx context.Context, what string, jobs int, try func(g *grower, job int) (*growth, error),
+	count func(job int, g *growth)) (whole bool, err error) {
 	start := func() func(int) (*growth, error) {
 		g := newGrower(ctx, v)
-		return func(job int) (*growth, error) {
-			if n == 0 {
-				return g.cutShort(g.bare(&level[job]))
-			}
-			of, part := job/parts, job%parts
-			return g.cutShort(g.grow(&level[of/kinds], v.Options.Kinds[of%kinds], share{part, parts},
-				n < v.Options.Faults))
-		}
+		return func(job int) (*growth, error) { return g.cutShort(try(g, job)) }
 	}
 	cut := false
-	done, err := parallel.Do(ctx, v.Options.Crew, fmt.Sprintf("parts with %d faults", n), jobs, start,
-		func(job int, g *growth) error {
-			next, cut = append(next, g.next...), cut || g.cut
-			length.add(job/parts%max(kinds, 1), &g.Tally)
-			switch {
-			case g.found != nil:
-				v.Found = g.found
-				return errFound
-			case v.Options.Budget > 0 && v.runs() >= v.Options.Budget && job+1 < jobs:
-				return errBudget
-			}
-			return nil
-		})
-	length.Whole = done == jobs && !cut
+	done, err := parallel.Do(ctx, v.Options.Crew, what, jobs, start, func(job int, g *growth) error {
+		cut = cut || g.cut
+		count(job, g)
+		switch {
+		case g.found != nil:
+			v.Found = g.found
+			return errFound
+		case v.Options.Budget > 0 && v.runs() >= v.Options.Budget && job+1 < jobs:
+			return errBudget
+		}
+		return nil
+	})
+	whole = done == jobs && !cut
 	switch {
 	case errors.Is(err, errFound):
 	case errors.Is(err, errBudget):
 		v.Ending = tally.OutOfRuns
-	case ctx.Err() != nil && !length.Whole:
+	case ctx.Err() != nil && !whole:
 		v.Ending = tally.EndingBy(ctx)
-	case err != nil:
-		return nil, err
+	default:
+		return whole, err
 	}
-	if n == 0 {
-		next = level
-	}
-	return next, nil
+	return whole, nil
 }
 
 // Verification is what came of trying placements.
 type Verification struct {
 	Scenario    *scenarios.Scenario
-	Options     Options   // with the kinds that were tried
-	LeftOut     []LeftOut // kinds that cannot be, if the options name none
+	Options     Options
+	Scope       Scope // of the kinds that the options name; the others are in none of its lists
 	Assignments []Assignment
-	Lengths     []LengthTally // by the number of faults, from none
+	Lengths     []LengthTally // of all placements, by the number of faults, from none
+	Random      []Sample      // of kinds in the order of Scope.Random
 	Found       *Counterexample
 	Ending      tally.Ending // of what was to be tried, up to the first counterexample
 }
 
-// Counterexample is a placement that breaks a promised law. No shorter one does, for the same delays and kinds of
-// faults.
+// Counterexample is a placement that breaks a promised law. No shorter one of the kinds that are enumerated does, for
+// the same delays.
 type Counterexample struct {
 	Plan       nemesis.Plan
-	Assignment int // of Verification.Assignments
+	Assignment int  // of Verification.Assignments
+	AtRandom   bool // it is one of the random placements
 	Law        checker.Law
 	Cause      checker.Cause
 }
@@ -190,9 +214,9 @@ func (v *Verification) Laws() tally.Laws { return v.sum().Laws }
 // runs is how many were made, those included that were only looked at for where faults can strike.
 func (v *Verification) runs() int { return v.sum().Runs }
 
-// ByKind counts what was tried of each kind of fault of the options, as the last of a placement.
+// ByKind counts what was enumerated of each kind of Scope.Every, as the last fault of a placement.
 func (v *Verification) ByKind() []KindTally {
-	sums := make([]KindTally, len(v.Options.Kinds))
+	sums := make([]KindTally, len(v.Scope.Every))
 	for _, l := range v.Lengths {
 		for i, k := range l.Kinds {
 			sums[i].Starts += k.Starts
@@ -214,6 +238,9 @@ func (v *Verification) sum() *Tally {
 	sum := newTally(v.Scenario.Promise)
 	for i := range v.Lengths {
 		sum.add(&v.Lengths[i].Tally)
+	}
+	for i := range v.Random {
+		sum.add(&v.Random[i].Tally)
 	}
 	return &sum
 }

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ servers: {redis: 3, persistence: {append-fsync: always}}
 network: {delay: 200us..2ms}
 lock: {protocol: redlock, ttl: 2s, retry: {delay: 1s}}
 work: {check-validity: on}
-mix: {without: [jump of servers, crash losing everything of servers]}
+mix: {without: [jump of servers, crash losing everything of servers, "cut, no end", drift above 9000ppm]}
 promise: [lease-exclusion, ownership, deadlock-freedom, fault-tolerance]
 limit: 20s
 `
@@ -56,14 +57,21 @@ func TestASoundLockHoldsForEveryPlacementOfOneFault(t *testing.T) {
 		t.Errorf("%d assignments, %d schedules for %g placements, whole %v", len(v.Assignments), one.Schedules,
 			one.Stands, one.Whole)
 	}
-	for i, k := range v.Options.Kinds {
+	for i, k := range v.Scope.Every {
 		if one.Kinds[i].Schedules == 0 {
 			t.Errorf("no %s was tried", k)
 		}
 	}
+	all := one.Schedules + v.Lengths[0].Schedules
+	for i := range v.Random {
+		if v.Random[i].Schedules != samples {
+			t.Errorf("%d random placements of %s", v.Random[i].Schedules, v.Random[i].Kind)
+		}
+		all += samples
+	}
 	for _, law := range v.Laws() {
-		if law.Holds != one.Schedules+v.Lengths[0].Schedules {
-			t.Errorf("%s was exercised in %d of %d schedules", law.Law, law.Holds, one.Schedules+v.Lengths[0].Schedules)
+		if law.Holds != all {
+			t.Errorf("%s was exercised in %d of %d schedules", law.Law, law.Holds, all)
 		}
 	}
 }
@@ -358,12 +366,14 @@ func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	}
 }
 
-func TestAKindThatCannotBeReducedIsRefused(t *testing.T) {
+// TestAKindThatIsNotTriedIsRefused: of jumps only those of servers matter to this lock, which it excludes, and there
+// are no replicas.
+func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []nemesis.Kind{nemesis.Drift, nemesis.Jump, nemesis.FailOver} {
+	for _, k := range []nemesis.Kind{nemesis.Jump, nemesis.FailOver} {
 		if _, err := Scenario(context.Background(), s,
 			Options{Faults: 1, Delays: 1, Kinds: []nemesis.Kind{k}}); !errors.Is(err, errNoKind) {
 			t.Errorf("%s: %v", k, err)
@@ -371,23 +381,92 @@ func TestAKindThatCannotBeReducedIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOutIsSaid(t *testing.T) {
-	s, err := scenarios.Parse("verified.yaml", []byte(strings.Replace(soundRedlock, "mix: {",
-		"mix: {weights: {pause: 1, jump: 1, drift: 1, cut: 1, shut down: 1}, ", 1)))
-	if err != nil {
-		t.Fatal(err)
+// TestEveryKindIsTriedOrLeftOutForAReason: all but what nothing in the run can suffer, and a reason says of whom it is
+// true.
+func TestEveryKindIsTriedOrLeftOutForAReason(t *testing.T) {
+	const redis = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
+	for _, x := range []struct{ text, none string }{
+		{redis, "[]"},
+		{redis + "mix: {without: [jump]}\n", "[{jump " + notPromised + "}]"},
+		{redis + "mix: {without: [jump of servers]}\n",
+			"[{jump no process reads its wall clock but those for which the scenario excludes it}]"},
+		{strings.Replace(redis, "-px", "-px, expiry: absolute", 1) + "mix: {without: [jump of servers]}\n", "[]"},
+		{strings.Replace(redis, "-px", "-px, retry: {patience: 9s, patience-clock: wall}", 1) +
+			"mix: {without: [jump of servers]}\n", "[]"},
+		{redis + "mix: {without: [pause of servers, pause of clients, pause of resource]}\n",
+			"[{pause " + notPromised + "}]"},
+		{redis + "mix: {weights: {pause: 1, crash: 1, jump: 1, drift: 1, cut: 1, shut down: 1, delay message: 1}}\n",
+			"[{delay the scenario's mix does not draw it} {slow fsync the scenario's mix does not draw it} " +
+				"{break the scenario's mix does not draw it}]"},
+		{"name: x\nservers: {etcd: 3}\nlock: {protocol: etcd}\n", "[{jump no process reads its wall clock}]"},
+		{"name: x\nservers: {zookeeper: 3}\nlock: {protocol: zookeeper}\n", "[{jump no process reads its wall clock}]"},
+	} {
+		s, err := scenarios.Parse("verified.yaml", []byte(x.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		scope := ScopeOf(s)
+		if got := fmt.Sprint(scope.None); got != x.none {
+			t.Errorf("%s\nleaves out %s, not %s", x.text, got, x.none)
+		}
+		names := s.Targets()
+		targets := nemesis.TargetsOf(&names)
+		for _, k := range nemesis.Kinds {
+			left := slices.ContainsFunc(scope.None, func(r Reason) bool { return r.Kind == k })
+			if targets.Has(k) != (left != scope.Tries(k)) {
+				t.Errorf("%s\n%s: possible %v, tried %v, left out %v", x.text, k, targets.Has(k), scope.Tries(k), left)
+			}
+		}
 	}
-	kinds, left := Enumerable(s)
-	if !slices.Equal(kinds, []nemesis.Kind{nemesis.Pause, nemesis.ShutDown, nemesis.Cut}) {
-		t.Errorf("tried are %v", kinds)
+}
+
+// TestRandomPlacementsRefuteToo: nobody promises an allowance for so much drift, and what is found at random is a
+// counterexample as any other.
+func TestRandomPlacementsRefuteToo(t *testing.T) {
+	sound := strings.Replace(soundRedlock, "work: {check", "work: {hold: validity, check", 1)
+	text := strings.Replace(sound, "9000ppm", "99000ppm", 1)
+	for faults, workers := range []int{1, 3} {
+		v := verify(t, text, Options{Faults: faults + 1, Kinds: []nemesis.Kind{nemesis.Drift},
+			Crew: parallel.Crew{Workers: workers}})
+		if v.Found == nil || !v.Found.AtRandom || v.Found.Law != checker.LeaseExclusion {
+			t.Fatalf("found %+v of %+v", v.Found, v.Random)
+		}
+		if standing, _ := v.Standing(); standing != expect.Otherwise || v.Random[0].Schedules == 0 {
+			t.Errorf("standing %v, %+v", standing, v.Random)
+		}
+		repeats(t, v)
 	}
-	all := slices.Clone(kinds)
-	for _, l := range left {
-		all = append(all, l.Kind)
+	v := verify(t, sound, Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Drift}})
+	if standing, open := v.Standing(); standing != expect.AsExpected || v.Random[0].Schedules != 2*samples {
+		t.Errorf("standing %v %v, %+v", standing, open, v.Random)
 	}
-	// All but what nothing in the run can suffer: there are no replicas and no sessions.
-	if slices.Sort(all); len(slices.Compact(all)) != len(nemesis.Kinds)-2 {
-		t.Errorf("%v are neither tried nor left out: %v", nemesis.Kinds, all)
+	v = verify(t, sound, Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Drift}, Budget: 100})
+	if standing, _ := v.Standing(); standing != expect.NotDecidable || v.Random[0].Schedules >= samples {
+		t.Errorf("after 100 runs: standing %v, %+v", standing, v.Random)
+	}
+}
+
+// TestAClientsClockJumpsSoFarThatADeadlineFlips: each of these locks is broken by a jump of a client's clock, by sizes
+// that random draws seldom come upon.
+func TestAClientsClockJumpsSoFarThatADeadlineFlips(t *testing.T) {
+	const head = "name: clocked\nservers: {redis: 1, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\n" +
+		"mix: {without: [jump of servers]}\n"
+	for _, x := range []struct {
+		text, cause string
+		law         checker.Law
+	}{
+		{"lock: {protocol: set-nx-px, ttl: 3s, expiry: absolute, elapsed-check: on, retry: {delay: 1s}}\n" +
+			"work: {hold: 2s, check-validity: on}\n", "validity miscounted", checker.LeaseExclusion},
+		{"lock: {protocol: set-nx-px, ttl: 3s, clock: wall, elapsed-check: on, retry: {delay: 1s}}\n" +
+			"work: {hold: validity, check-validity: on}\n", "validity miscounted", checker.LeaseExclusion},
+	} {
+		v := verify(t, head+x.text+"promise: ["+string(x.law)+"]\n",
+			Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Jump}})
+		if v.Found == nil || v.Found.AtRandom || v.Found.Law != x.law || v.Found.Cause.String() != x.cause {
+			t.Errorf("%s\n%+v", x.text, v.Found)
+			continue
+		}
+		repeats(t, v)
 	}
 }
 

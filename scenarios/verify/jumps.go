@@ -1,0 +1,67 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// deadline is an instant that hangs on the wall clock of a fault's target.
+type deadline struct {
+	at      sim.Time
+	process sim.ProcessID // whose acts come before it or after it
+	sets    bool          // the target has yet to set it by its clock, so that a jump forward puts it off
+}
+
+// jumps lists how far the wall clock of a process may jump at an opening, ascending: so that each deadline that hangs
+// on it just ends, or just does not, before each later act; and beyond all, either way.
+func (g *grower) jumps(o *opening) []time.Duration {
+	beyond := g.beyond.Duration()
+	list := []time.Duration{-beyond, beyond}
+	for _, d := range g.deadlines(o) {
+		for _, act := range g.parent.acts(d.process, o.index) {
+			by := (d.at - act).Duration()
+			switch {
+			case d.sets: // Redis counts in whole milliseconds
+				list = append(list, -by-time.Millisecond, -by, -by+time.Millisecond)
+			case by >= 0:
+				list = append(list, by+1)
+			default:
+				list = append(list, by-1)
+			}
+		}
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	return slices.DeleteFunc(list, func(d time.Duration) bool { return d > beyond || d < -beyond })
+}
+
+// deadlines lists what hangs on the clock of the target of an opening.
+func (g *grower) deadlines(o *opening) []deadline {
+	var list []deadline
+	for _, m := range g.parent.due(o.at) {
+		if m.process == o.target {
+			list = append(list, deadline{at: m.at, process: o.target})
+		}
+	}
+	for i := range g.parent.events {
+		e := &g.parent.events[i]
+		setter, _, _ := strings.Cut(string(e.By), "/")
+		byClock := slices.Contains(g.subjects.Wall, sim.ProcessID(setter))
+		own := e.Process == o.target
+		switch {
+		case own && e.Grant != nil:
+			list = append(list, deadline{at: e.Grant.Until, process: o.target})
+		case own && e.F == history.Acquire && e.Type == history.Invoke && g.patience[o.target] > 0:
+			list = append(list, deadline{at: e.Time + g.patience[o.target], process: o.target})
+		case own && e.F == history.KeySet && byClock && e.Time >= o.at:
+			list = append(list, deadline{at: e.Until, process: o.target})
+		case e.F == history.KeySet && sim.ProcessID(setter) == o.target && e.Time >= o.at:
+			list = append(list, deadline{at: e.Until, process: e.Process, sets: true})
+		}
+	}
+	return slices.DeleteFunc(list, func(d deadline) bool { return d.at == history.Never })
+}

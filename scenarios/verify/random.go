@@ -1,0 +1,84 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// Sample is what came of random placements of a kind. Its Schedules are those whose faults struck something.
+type Sample struct {
+	Reason
+	Tally
+}
+
+const (
+	// samples is how many random placements with each number of faults are tried of a kind.
+	samples = 2000
+	batch   = 100 // of them in one job
+	// draws is how many plans are drawn at most for one that has a fault of the kind and strikes something.
+	draws = 40
+)
+
+// sample tries random placements of n faults of each kind of which not every placement is tried.
+func (v *Verification) sample(ctx context.Context, n int) error {
+	const batches = samples / batch
+	try := func(g *grower, job int) (*growth, error) { return g.draw(v.Random[job/batches].Kind, n, job%batches) }
+	_, err := v.do(ctx, fmt.Sprintf("random parts with %d faults", n), len(v.Random)*batches, try,
+		func(job int, g *growth) { v.Random[job/batches].add(&g.Tally) })
+	return err
+}
+
+// draw tries a batch of random placements of n faults, at least one of which is of kind k, with one of the assignments.
+func (g *grower) draw(k nemesis.Kind, n, part int) (*growth, error) {
+	if err := g.climb(&branch{assignment: part % len(g.v.Assignments)}, false); err != nil {
+		return g.growth, err
+	}
+	plans, err := search.NewPlans(withMix(g.v.Assignments[g.assignment].Scenario, k, n))
+	if errors.Is(err, mix.ErrNothing) {
+		return g.growth, nil
+	}
+	if err != nil {
+		return g.growth, err
+	}
+	first := uint64(part * batch * draws)
+	for seed := first; seed < first+batch*draws && g.Schedules < batch && g.found == nil; seed++ {
+		g.faults = plans.Plan(seed).Faults
+		if !slices.ContainsFunc(g.faults, func(f nemesis.Fault) bool { return f.Kind == k }) {
+			continue
+		}
+		result, c, err := g.run(nil, false)
+		switch {
+		case err != nil:
+			return g.growth, err
+		case c.digest == g.parent.digest:
+			g.Idle++
+		default:
+			g.judge(result, 1)
+		}
+	}
+	if g.found != nil {
+		g.found.AtRandom = true
+	}
+	return g.growth, nil
+}
+
+// withMix is s with a mix of n faults, half of which are of kind k.
+func withMix(s *scenarios.Scenario, k nemesis.Kind, n int) *scenarios.Scenario {
+	drawn := *s
+	m := &drawn.Mix
+	m.Fewest, m.Most, m.Swarm = n, n, false
+	m.Weights[k] = 0
+	others := 0
+	for _, w := range m.Weights {
+		others += w
+	}
+	m.Weights[k] = max(1, min(others, mix.MaxWeight))
+	return &drawn
+}

@@ -1,0 +1,193 @@
+package verify
+
+import (
+	"context"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// fresh is the first seed of plans that no verification draws.
+const fresh = 1 << 40
+
+// trial makes runs of a scenario with random faults of one kind, and keeps the laws that it promises and keeps without.
+type trial struct {
+	scenario *scenarios.Scenario
+	runner   *scenarios.Runner
+	plans    *search.Plans
+	kind     nemesis.Kind
+	kept     []checker.Law
+	way      string // that the run without faults goes
+	checker  checker.Checker
+}
+
+func newTrial(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) *trial {
+	t.Helper()
+	all, err := assign(s, &Options{Delays: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &trial{scenario: all[0].Scenario, runner: scenarios.NewRunner(all[0].Scenario), kind: k}
+	if x.plans, err = search.NewPlans(withMix(x.scenario, k, 1)); err != nil {
+		t.Fatal(err)
+	}
+	v, way := x.judge(t, nil)
+	x.way = way
+	for _, f := range v.Findings {
+		if f.Outcome != checker.Violated {
+			x.kept = append(x.kept, f.Law)
+		}
+	}
+	return x
+}
+
+func (x *trial) judge(t *testing.T, faults []nemesis.Fault) (v checker.Verdict, way string) {
+	t.Helper()
+	r, err := x.runner.Run(nemesis.Plan{Scenario: x.scenario.Name, Seed: 1, Faults: faults})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x.checker.CheckOnly(r.History, x.scenario.Promise), shown(r.History.Events, 0)
+}
+
+// breaking tries n random faults of the kind that are in question, and returns those that break a law that is kept
+// without. It counts those that change anything.
+func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) bool) (tried, changing int,
+	bad []nemesis.Fault) {
+	t.Helper()
+	for seed := uint64(fresh); tried < n && seed < fresh+uint64(20*n); seed++ {
+		faults := x.plans.Plan(seed).Faults
+		if len(faults) == 0 || faults[0].Kind != x.kind || !inQuestion(faults[0]) {
+			continue
+		}
+		tried++
+		v, way := x.judge(t, faults)
+		if way != x.way {
+			changing++
+		}
+		if slices.ContainsFunc(v.Findings, func(f checker.Finding) bool {
+			return f.Outcome == checker.Violated && slices.Contains(x.kept, f.Law)
+		}) {
+			bad = append(bad, faults[0])
+		}
+	}
+	return tried, changing, bad
+}
+
+// clocked are scenarios with clients that read their wall clock, of servers that do and of such that do not, and what
+// they exclude.
+var clocked = []string{
+	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n",
+	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n" +
+		"mix: {without: [jump of clients]}\n",
+	"servers: {redis: 1}\nlock: {protocol: fenced, ttl: 3s, clock: wall}\nwork: {hold: validity}\n" +
+		"mix: {without: [jump of servers]}\n",
+	"servers: {redis: 3}\nlock: {protocol: redlock, ttl: 3s, retry: {patience: 2s, patience-clock: wall}}\n",
+	"servers: {etcd: 3}\nlock: {protocol: etcd, ttl: 3s}\nmix: {without: [drift]}\n",
+	"servers: {zookeeper: 3}\nlock: {protocol: zookeeper, ttl: 4s}\n",
+	"servers: {redis: 2}\nlock: {protocol: redlock, ttl: 3s}\noverrides: {client-2: {lock: {clock: wall}}}\n" +
+		"mix: {without: [jump of servers]}\n",
+}
+
+// everyNth calls try with every nth of the clocked scenarios and the catalogue.
+func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
+	for i := 0; i < len(clocked)+len(scenarios.Names()); i += n {
+		var s *scenarios.Scenario
+		var err error
+		if i < len(clocked) {
+			s, err = scenarios.Parse("clocked.yaml", []byte("name: clocked\n"+clocked[i]))
+		} else {
+			s, err = scenarios.Named(scenarios.Names()[i-len(clocked)])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		try(s)
+	}
+}
+
+// TestWhatIsLeftUntriedChangesNothing tries 500 random faults of what each scenario promises to survive and verify
+// leaves untried, since nothing in the run is to notice it: kinds, and kinds of some targets. None changes anything
+// that a process records before the probe, and none breaks a law that is kept without.
+func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
+	each, total := 10, 0
+	if testkit.Full() {
+		each = 500
+	}
+	everyNth(t, 1, func(s *scenarios.Scenario) {
+		scope, names := ScopeOf(s), s.Targets()
+		targets := nemesis.TargetsOf(&names)
+		for _, k := range nemesis.Kinds {
+			wanted := candidates(subjectsOf(s), k)
+			if !targets.Has(k) || k.Placement().Candidates == nil || s.Mix.Weights[k] == 0 {
+				continue
+			}
+			x := newTrial(t, s, k)
+			tried, changing, bad := x.breaking(t, each, func(f nemesis.Fault) bool {
+				return !slices.ContainsFunc(wanted, func(w nemesis.Fault) bool { return w.Target == f.Target })
+			})
+			if changing > 0 || len(bad) > 0 {
+				t.Errorf("%s: of %d placements of %s that are not tried %d change the run, and these break a law: %v; "+
+					"%+v\n%s", s.Name, tried, k, changing, bad, scope.None, s.Text())
+			}
+			total += tried
+		}
+	})
+	t.Logf("%d placements", total)
+	if total < 80*each {
+		t.Errorf("only %d placements were tried", total)
+	}
+}
+
+// TestRandomPlacementsBoundTheOthers holds what is said of kinds of which random placements are tried to fresh ones:
+// where none breaks a promise, no more of 500 others do than the bound on their share lets expect. The full size takes
+// every tenth scenario, FENCEPOST_UNTRIED=1 all of them.
+func TestRandomPlacementsBoundTheOthers(t *testing.T) {
+	nth := 61
+	switch {
+	case os.Getenv("FENCEPOST_UNTRIED") != "":
+		nth = 1
+	case testkit.Full():
+		nth = 10
+	}
+	const each, most = 500, 4 // 5 or more of 500 come once in a thousand times at 0.15 %
+	kept, refuted, total, broken := 0, 0, 0, 0
+	everyNth(t, nth, func(s *scenarios.Scenario) {
+		scope := ScopeOf(s)
+		for _, r := range scope.Random {
+			if slices.Contains(scope.Every, r.Kind) {
+				continue
+			}
+			v, err := Scenario(context.Background(), s,
+				Options{Faults: 1, Delays: 1, Seed: 1, Kinds: []nemesis.Kind{r.Kind}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.Found != nil {
+				refuted++
+				continue
+			}
+			kept++
+			x := newTrial(t, s, r.Kind)
+			tried, _, bad := x.breaking(t, each, func(nemesis.Fault) bool { return true })
+			total, broken = total+tried, broken+len(bad)
+			for _, f := range bad {
+				t.Logf("%s: %s", s.Name, f)
+			}
+			if len(bad) > most {
+				t.Errorf("%s, %s: %d of %d fresh placements break a promise, none of %d random ones did", s.Name,
+					r.Kind, len(bad), tried, v.Random[0].Schedules)
+			}
+		}
+	})
+	t.Logf("%d kinds kept, %d refuted; of %d fresh placements %d broke a promise", kept, refuted, total, broken)
+	if kept < 4 || testkit.Full() && (kept < 20 || refuted < 3) {
+		t.Errorf("%d kinds kept, %d refuted: that shows little", kept, refuted)
+	}
+}
