@@ -253,8 +253,8 @@ func (v *Verification) claims() []report.Fact {
 		bound = max(bound, tally.UpperBound(s.Schedules))
 	}
 	if len(random) > 0 {
-		random = append(random, fmt.Sprintf("As none of these broke a promise, fewer than %s of each kind do (at 95 %%).",
-			phrase.Percentage(bound)))
+		random = append(random, fmt.Sprintf("As none of these broke a promise, fewer than %s of each kind do "+
+			"(at 95 %%).", phrase.Percentage(bound)))
 	}
 	for _, r := range v.Scope.None {
 		untried = append(untried, r.Kind.String()+": "+r.Why)

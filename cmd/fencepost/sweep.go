@@ -15,6 +15,10 @@ import (
 // sweepFile is the result of a sweep as JSON, in its folder.
 const sweepFile = "sweep.json"
 
+// edgeSeeds is how many runs are made beside an edge, if no flag says otherwise: where none of them breaks a law, fewer
+// than one in a hundred do (at 95 %).
+const edgeSeeds = 300
+
 // sweepJob is one call of sweep.
 type sweepJob struct {
 	frame.Frame
@@ -24,6 +28,7 @@ type sweepJob struct {
 	resolution []string
 	seed       uint64
 	seeds      int
+	edgeSeeds  int
 	workers    int
 	target     string // the scenario's name or file, as it was given
 	scenario   *scenarios.Scenario
@@ -37,9 +42,10 @@ func newSweep() *cobra.Command {
 		ValidArgsFunction: scenarioOrFile,
 		Short:             "Vary values of a scenario, and find where it begins to break",
 		Long: `Runs a scenario at every combination of the values given for one key or two, says where its laws
-hold and where they break, and bisects each edge. A key is one of scenarios/FORMAT.md, by its path
-or the end of it that no other has (lock.ttl, ttl), or a value in the line of a fault by the fault's
-number (faults.1.restart, or restart): restart, for, by, at, pass, ppm, number.
+hold and where they break, and bisects each edge. Where runs differ by seed, it says in how many of them a
+law breaks. A key is one of scenarios/FORMAT.md, by its path or the end of it that no other has
+(lock.ttl, ttl), or a value in the line of a fault by the fault's number (faults.1.restart, or
+restart): restart, for, by, at, pass, ppm, number.
 
 Exit 0 if all assertions are met, or there are none; 1 if one failed; 2 for bad input; 3 if one
 could not be told, or its condition was true at no point. Ctrl-C stops the sweep and reports what
@@ -67,6 +73,8 @@ it has found; then exit 3 if no assertion failed.`,
 		"how far the sides of an edge may lie apart, such as `10ms` (default 1ms, 1, 1ppm)")
 	f.Uint64Var(&j.seed, "seed", 1, "seed of the first run of each point")
 	f.IntVar(&j.seeds, "seeds", 20, "how many runs to make of each point, with one seed after the other")
+	f.IntVar(&j.edgeSeeds, "edge-seeds", edgeSeeds,
+		"how many, at least, beside an edge and where a condition begins to be true")
 	f.IntVar(&j.workers, "workers", 0, "how many points to run at a time (default: one a core)")
 	f.StringVar(&j.HTML, "html", "", "write a report to `FILE`")
 	f.StringVar(&j.Out, "out", "", "write maps, edges and counterexamples to `DIR` (default _runs/sweep-SCENARIO-…)")
@@ -145,7 +153,7 @@ func (j *sweepJob) options() (o sweep.Options, err error) {
 			return o, fmt.Errorf("--resolution: %w", err)
 		}
 	}
-	o.From, o.Seeds, o.Workers = j.seed, j.seeds, j.workers
+	o.From, o.Seeds, o.Sure, o.Workers = j.seed, j.seeds, j.edgeSeeds, j.workers
 	o.Progress = j.Progress()
 	return o, nil
 }
@@ -179,5 +187,9 @@ func (j *sweepJob) given() (call []string) {
 	if j.seed != 1 {
 		call = append(call, fmt.Sprintf("--seed %d", j.seed))
 	}
-	return append(call, fmt.Sprintf("--seeds %d", j.seeds))
+	call = append(call, fmt.Sprintf("--seeds %d", j.seeds))
+	if j.edgeSeeds != edgeSeeds {
+		call = append(call, fmt.Sprintf("--edge-seeds %d", j.edgeSeeds))
+	}
+	return call
 }

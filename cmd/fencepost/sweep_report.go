@@ -20,8 +20,13 @@ func (j *sweepJob) report(s *sweep.Sweep) (*sweepmap.Sweep, error) {
 		Shown: map[int]*single.Run{}, Files: j.Out, Repeat: j.repeat()}
 	if len(s.Axes) == 1 {
 		for _, law := range s.Laws {
-			for i, e := range sweepmap.Of(s, law).Edges {
-				again, err := j.sides(s, e, i+1)
+			n := 0
+			for _, e := range sweepmap.Of(s, law).Edges {
+				if !e.Bounds() {
+					continue
+				}
+				n++
+				again, err := j.sides(s, e, n)
 				if err != nil {
 					return nil, err
 				}

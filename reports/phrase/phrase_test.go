@@ -9,7 +9,8 @@ import (
 // TestLargeNumbersHaveTwoDigits also where rounding reaches the next power.
 func TestLargeNumbersHaveTwoDigits(t *testing.T) {
 	for n, want := range map[float64]string{0: "0", 1: "1", 999_499: "999,499", 999_500: "1 million",
-		1_249_000: "1.2 million", 99_600_000: "100 million", 1.39e11: "140 billion", 1.6e12: "1.6 trillion", 9.96e14: "1.0 × 10^15",
+		1_249_000: "1.2 million", 99_600_000: "100 million", 1.39e11: "140 billion",
+		1.6e12: "1.6 trillion", 9.96e14: "1.0 × 10^15",
 		1.2e21: "1.2 × 10^21"} {
 		if got := Large(n); got != want {
 			t.Errorf("%g is written %q, not %q", n, got, want)

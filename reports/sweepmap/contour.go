@@ -125,10 +125,14 @@ func (m *Map) contour(c paper.Canvas, p *plot) *contour {
 	for i := range m.Law.Cells {
 		k.classes = append(k.classes, int(m.Law.Cells[i].State))
 	}
-	for i := len(m.Law.Edges) - 1; i >= 0; i-- { // of several on one side the first counts
+	for i := len(m.Law.Edges) - 1; i >= 0; i-- { // of several on one side the first that bounds what is safe counts
 		e := m.Law.Edges[i]
+		side := crossed{e.Point, e.Axis}
+		if _, known := k.crossing[side]; known && e.Before != sweep.Safe && e.After != sweep.Safe {
+			continue
+		}
 		a, to := &m.Axes[e.Axis], k.transforms[e.Axis]
-		k.crossing[crossed{e.Point, e.Axis}] = (to(place(a, e.Last.Levels[e.Axis])) +
+		k.crossing[side] = (to(place(a, e.Last.Levels[e.Axis])) +
 			to(place(a, e.First.Levels[e.Axis]))) / 2
 	}
 	return &k.contour
@@ -160,7 +164,7 @@ func (m *Map) regions(c paper.Canvas, p *plot) {
 		c.Polygon(ink, shape)
 		c.Line(paper.Stroke{Ink: ink, Width: .7}, append(shape, shape[0])...) // closes the seams
 	}, func(a, b int) int {
-		for _, s := range []sweep.State{sweep.Invalid, sweep.Untold, sweep.Broken} {
+		for _, s := range []sweep.State{sweep.Invalid, sweep.Untold, sweep.Broken, sweep.Chance} {
 			if a == int(s) || b == int(s) {
 				return int(s)
 			}

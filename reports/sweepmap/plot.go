@@ -31,16 +31,18 @@ const plotDPI = 192
 
 // Colours that people tell apart who do not see all of them (Okabe and Ito); each goes with a shape of its own.
 var (
-	safeInk    = color.NRGBA{0x00, 0x4e, 0x7d, 0xff}
-	safeField  = color.NRGBA{0xcf, 0xe4, 0xf3, 0xff}
-	badInk     = color.NRGBA{0xa0, 0x3f, 0x00, 0xff}
-	badField   = color.NRGBA{0xfb, 0xdc, 0xc4, 0xff}
-	openInk    = color.NRGBA{0x60, 0x60, 0x60, 0xff}
-	openField  = color.NRGBA{0xea, 0xea, 0xea, 0xff}
-	edgeInk    = color.NRGBA{0x14, 0x14, 0x14, 0xff}
-	claimInk   = color.NRGBA{0x7b, 0x2d, 0x8b, 0xff}
-	softInk    = color.NRGBA{0x55, 0x5a, 0x62, 0xff}
-	plotGround = color.NRGBA{0xff, 0xff, 0xff, 0xff}
+	safeInk     = color.NRGBA{0x00, 0x4e, 0x7d, 0xff}
+	safeField   = color.NRGBA{0xcf, 0xe4, 0xf3, 0xff}
+	chanceInk   = color.NRGBA{0x5e, 0x51, 0x00, 0xff}
+	chanceField = color.NRGBA{0xf5, 0xee, 0xbe, 0xff}
+	badInk      = color.NRGBA{0xa0, 0x3f, 0x00, 0xff}
+	badField    = color.NRGBA{0xfb, 0xdc, 0xc4, 0xff}
+	openInk     = color.NRGBA{0x60, 0x60, 0x60, 0xff}
+	openField   = color.NRGBA{0xea, 0xea, 0xea, 0xff}
+	edgeInk     = color.NRGBA{0x14, 0x14, 0x14, 0xff}
+	claimInk    = color.NRGBA{0x7b, 0x2d, 0x8b, 0xff}
+	softInk     = color.NRGBA{0x55, 0x5a, 0x62, 0xff}
+	plotGround  = color.NRGBA{0xff, 0xff, 0xff, 0xff}
 )
 
 // SVG draws the map as SVG, for a stage or a page of paper. The error is w's.
@@ -68,8 +70,9 @@ var pageInks = func() *strings.Replacer {
 	for _, ink := range []struct {
 		is   color.Color
 		name string
-	}{{safeInk, "safe"}, {safeField, "safe-field"}, {badInk, "broken"}, {badField, "broken-field"}, {openInk, "open"},
-		{openField, "open-field"}, {edgeInk, "edge"}, {claimInk, "claim"}, {softInk, "soft"}, {plotGround, "ground"}} {
+	}{{safeInk, "safe"}, {safeField, "safe-field"}, {chanceInk, "chance"}, {chanceField, "chance-field"},
+		{badInk, "broken"}, {badField, "broken-field"}, {openInk, "open"}, {openField, "open-field"},
+		{edgeInk, "edge"}, {claimInk, "claim"}, {softInk, "soft"}, {plotGround, "ground"}} {
 		r, g, b, _ := ink.is.RGBA()
 		pairs = append(pairs, fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8), "var(--map-"+ink.name+")")
 	}
@@ -250,9 +253,9 @@ func (c *Cell) shape(to paper.Canvas, at paper.Point, r float64) {
 
 // field is the colour of the ground on which a state stands, ink that of its name.
 func field(s sweep.State) color.NRGBA {
-	return [...]color.NRGBA{openField, safeField, badField, plotGround}[s]
+	return [...]color.NRGBA{openField, safeField, chanceField, badField, plotGround}[s]
 }
 
 func ink(s sweep.State) color.NRGBA {
-	return [...]color.NRGBA{openInk, safeInk, badInk, openInk}[s]
+	return [...]color.NRGBA{openInk, safeInk, chanceInk, badInk, openInk}[s]
 }

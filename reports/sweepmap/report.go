@@ -39,7 +39,11 @@ func (s *Sweep) notes() []string {
 // size says how much was tried.
 func (s *Sweep) size() string {
 	_, points := s.Made()
-	return phrase.Count(points, "point") + ", " + phrase.Count(s.Seeds, "seed") + " each"
+	text := phrase.Count(points, "point") + ", " + phrase.Count(s.Seeds, "seed") + " each"
+	if len(s.Edges) > 0 && s.Sure > s.Seeds {
+		text += ", " + strconv.Itoa(s.Sure) + " beside edges"
+	}
+	return text
 }
 
 // edgeCause is a way in which the law was broken on one side of an edge.
@@ -106,7 +110,8 @@ func (s *Sweep) unmet(a *sweep.Asserted) string {
 	}
 	found := "holds in all runs"
 	if a.Want == checker.Holds {
-		found = "violated by " + Causes(a.Counter, a.Law)[0].Cause.String()
+		found = fmt.Sprintf("violated by %s in %d of %d runs", Causes(a.Counter, a.Law)[0].Cause,
+			a.Counter.Laws.Of(a.Law).Violated, a.Counter.Runs)
 	}
 	return fmt.Sprintf("fails at %s: %s, seed %d", s.Words(a.Counter.Levels), found, a.Seed)
 }
@@ -158,7 +163,7 @@ func (s *Sweep) claimCase(i int) report.Case {
 func (s *Sweep) lawCase(l *Law) report.Case {
 	c := report.Case{Group: s.Scenario.Name, Name: string(l.Law)}
 	for i := range l.Cells {
-		if state := l.Cells[i].State; state == sweep.Safe || state == sweep.Broken {
+		if state := l.Cells[i].State; state != sweep.Untold && state != sweep.Invalid {
 			c.Result = expect.AsExpected
 		}
 	}

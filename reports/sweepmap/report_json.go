@@ -11,8 +11,9 @@ import (
 type sweepJSON struct {
 	report.Head
 	Scenario    string                       `json:"scenario"`
-	Seeds       int                          `json:"seeds"` // runs of each point
-	From        uint64                       `json:"from"`  // the first seed
+	Seeds       int                          `json:"seeds"`      // runs of each point
+	EdgeSeeds   int                          `json:"edge_seeds"` // runs beside an edge and where a condition begins
+	From        uint64                       `json:"from"`       // the first seed
 	Faults      []string                     `json:"faults"`
 	With        []string                     `json:"with"` // what has one value at all points
 	Axes        []axisJSON                   `json:"axes"`
@@ -79,6 +80,10 @@ type stretchJSON struct {
 	State string `json:"state"`
 	From  string `json:"from"`
 	To    string `json:"to"`
+	// a value of it, at which the law was violated in so many of the runs: beside the edge, or in the middle
+	At       string `json:"at"`
+	Violated int    `json:"violated"`
+	Runs     int    `json:"runs"`
 }
 
 type assertionJSON struct {
@@ -91,7 +96,8 @@ type assertionJSON struct {
 
 // JSON gives the sweep as one JSON object, ended by a newline.
 func (s *Sweep) JSON(command string) ([]byte, error) {
-	d := sweepJSON{Head: report.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds, From: s.From,
+	d := sweepJSON{Head: report.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds,
+		EdgeSeeds: s.Sure, From: s.From,
 		Faults: report.Some(s.Faults()),
 		With:   report.Some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
 		Assertions: []assertionJSON{}, Interrupted: s.Interrupted, Notes: s.notes(), Repeat: s.Repeat}
@@ -168,7 +174,8 @@ func (s *Sweep) lawJSON(l *Law) sweptLawJSON {
 		}
 		for _, stretch := range along.Stretches {
 			one.Stretches = append(one.Stretches,
-				stretchJSON{stretch.State.String(), stretch.From.Text, stretch.To.Text})
+				stretchJSON{stretch.State.String(), stretch.From.Text, stretch.To.Text, stretch.At.Text,
+					stretch.Violated, stretch.Runs})
 		}
 		d.Lines = append(d.Lines, one)
 	}

@@ -100,7 +100,7 @@ func pointOf(levels []sweep.Level, sign rune) *sweep.Point {
 	return &sweep.Point{Levels: levels, Problem: "the quorum is 6, but there are only 5 servers"}
 }
 
-// stripSweep is a sweep of one axis, safe from 9.891 s on.
+// stripSweep is a sweep of one axis, always broken up to 8.4 s and safe from 9.891 s on.
 func stripSweep() *Sweep {
 	axis := axisOf("restart=8s..11s/1s")
 	s := sweepOf([]sweep.Axis{axis}, "✗±✓✓", "lease-exclusion holds when restart >= ttl",
@@ -112,8 +112,10 @@ func stripSweep() *Sweep {
 	}
 	last, first := at("9.89s", 9_890_000_000, '±'), at("9.891s", 9_891_000_000, '✓')
 	last.Findings[0].First = 8
-	s.Edges = []sweep.Edge{{Law: checker.LeaseExclusion, Point: 1, Last: last, First: first, Before: sweep.Broken,
-		After: sweep.Safe, Exact: true}}
+	s.Edges = []sweep.Edge{{Law: checker.LeaseExclusion, Last: at("8.4s", 8_400_000_000, '✗'),
+		First: at("8.401s", 8_401_000_000, '±'), Before: sweep.Broken, After: sweep.Chance, Exact: true},
+		{Law: checker.LeaseExclusion, Point: 1, Last: last, First: first, Before: sweep.Chance, After: sweep.Safe,
+			Exact: true}}
 	s.Between = make([]*sweep.Point, 10)
 	for i := range s.Between {
 		s.Between[i] = first
@@ -194,10 +196,10 @@ func TestSweepInWords(t *testing.T) {
 		"delayed-restart  14 points, 20 seeds each", "undecided\n",
 		"varied  restart, 8s to 11s, 4 values: restart delay after the crash of redis-3\n",
 		"with    lock.ttl 10s\n", "faults  1 crash redis-3",
-		"lease-exclusion  safe from restart 9.891s; broken up to 9.89s, at lock.ttl 10s\n  ✗   ±   ✓   ✓\n  8s  9s  " +
-			"10s 11s\n",
-		"edge  9.89s broken, 9.891s safe: lost in crash (no persistence), first with\n        seed 8\n",
-		"lost in crash (no persistence): in 21 runs at 2 points", "a chance of 13.9 % in one",
+		"lease-exclusion\n  broken always up to restart 8.4s, in 1 of 20 runs at 9s, in none of 20 from\n  9.891s, " +
+			"at lock.ttl 10s\n  ✗   ±   ✓   ✓\n  8s  9s  10s 11s\n  edge  9.89s broken in some, 9.891s safe: lost in " +
+			"crash (no persistence), first\n        with seed 8\n",
+		"lost in crash (no persistence): in 21 runs at 2 points", "fewer than 14 % of all (at 95\n%)\n",
 		" ✓ lease-exclusion holds when restart >= ttl\n   met at 3 points\n",
 		" ? lease-exclusion holds when restart > 20s\n   the condition was true at no point that was run: nothing " +
 			"was tried\n",
@@ -276,7 +278,13 @@ func TestSweepAsJSON(t *testing.T) {
 				Last, First map[string]string
 				After       string
 			}
-			Lines []struct{ Monotone bool }
+			Lines []struct {
+				Monotone  bool
+				Stretches []struct {
+					State, At      string
+					Violated, Runs int
+				}
+			}
 		}
 		Assertions []struct{ Result string }
 	}
@@ -284,15 +292,19 @@ func TestSweepAsJSON(t *testing.T) {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	p := got.Points[1]
-	if len(got.Points) != 4 || p.At["restart"] != "9s" || p.Laws["lease-exclusion"].State != "broken" ||
+	if len(got.Points) != 4 || p.At["restart"] != "9s" || p.Laws["lease-exclusion"].State != "broken in some" ||
 		p.Laws["lease-exclusion"].Violated != 1 ||
 		p.Laws["lease-exclusion"].Causes[0].First_seed != 7 {
 		t.Errorf("%+v", p)
 	}
 	law := got.Laws["lease-exclusion"]
-	if e := law.Edges[0]; e.Last["restart"] != "9.89s" || e.First["restart"] != "9.891s" || e.After != "safe" ||
+	if e := law.Edges[1]; e.Last["restart"] != "9.89s" || e.First["restart"] != "9.891s" || e.After != "safe" ||
 		!law.Lines[0].Monotone {
 		t.Errorf("%+v", got.Laws)
+	}
+	if st := law.Lines[0].Stretches; len(st) != 3 || st[1].State != "broken in some" || st[1].At != "9s" ||
+		st[1].Violated != 1 || st[1].Runs != 20 || st[2].At != "9.891s" || st[2].Violated != 0 {
+		t.Errorf("%+v", st)
 	}
 	if got.Assertions[0].Result != "met" || got.Assertions[1].Result != "undecided" {
 		t.Errorf("%+v", got.Assertions)
@@ -303,7 +315,8 @@ func TestSweepAsJSON(t *testing.T) {
 func TestSweepAsCases(t *testing.T) {
 	s := stripSweep()
 	cases := s.Suite().Cases
-	if c := cases[2]; c.Result != expect.AsExpected || c.Message != "safe from restart 9.891s; broken up to 9.89s" {
+	if c := cases[2]; c.Result != expect.AsExpected || c.Message != "broken always up to restart 8.4s, in 1 of 20 "+
+		"runs at 9s, in none of 20 from 9.891s" {
 		t.Errorf("%+v", c)
 	}
 	if c := cases[1]; c.Result != expect.NotDecidable ||
@@ -341,7 +354,7 @@ func TestTheCommandsOfASweepCanBePasted(t *testing.T) {
 	const call = "fencepost sweep '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --vary " +
 		"'restart=8s..11s/1s' --seeds 18446744073709551615"
 	s := stripSweep()
-	s.Repeat, s.Repeats = call, map[*sweep.Edge]string{&s.Edges[0]: call}
+	s.Repeat, s.Repeats = call, map[*sweep.Edge]string{&s.Edges[1]: call}
 	for _, width := range []int{60, 80, 120, 200} {
 		var b strings.Builder
 		if err := s.Text(&b, report.TextOptions{Width: width}); err != nil {

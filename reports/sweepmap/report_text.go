@@ -142,6 +142,9 @@ func (s *Sweep) place(l *sweep.Line) string {
 // details tell the edges of a single axis, and the causes over all points.
 func (s *Sweep) details(p *term.Writer, l *Law) {
 	for _, e := range l.Edges {
+		if e.Exact && !e.Bounds() {
+			continue // its line says it all
+		}
 		if cause := edgeCause(e); len(s.Axes) == 1 && cause.Runs > 0 {
 			p.Hang(2, "edge  ", term.Plain,
 				fmt.Sprintf("%s %s, %s %s: %s, first with seed %d", e.Last.Levels[0].Text, e.Before,
@@ -217,9 +220,14 @@ func (s *Sweep) legend(p *term.Writer) {
 
 // meaning says what safe rests on.
 func (s *Sweep) meaning() string {
-	return fmt.Sprintf("no violation in %s of a point, which a chance of %s %% in one run would give one time in "+
-		"twenty",
-		phrase.Count(s.Seeds, "run"), strconv.FormatFloat(100*tally.UpperBound(s.Seeds), 'g', 3, 64))
+	bound := func(runs int) string { return phrase.Percentage(tally.UpperBound(runs)) }
+	text := fmt.Sprintf("no violation in %s of a point, so fewer than %s of all (at 95 %%)",
+		phrase.Count(s.Seeds, "run"), bound(s.Seeds))
+	if s.Sure > s.Seeds && len(s.Edges)+len(s.Asserted) > 0 {
+		text += fmt.Sprintf("; beside an edge and where a condition begins in %d, so fewer than %s", s.Sure,
+			bound(s.Sure))
+	}
+	return text
 }
 
 // turnsTwice warns of a line that does not go from broken to safe, or back, once and for all.

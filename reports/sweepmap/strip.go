@@ -69,7 +69,7 @@ func (m *Map) edges(c paper.Canvas, p *plot) {
 		at := (x(place(a, e.Last.Levels[0])) + x(place(a, e.First.Levels[0]))) / 2
 		c.Line(edgeLine, paper.Point{X: at, Y: c.Min.Y}, paper.Point{X: at, Y: c.Max.Y})
 		value := e.First.Levels[0].Text
-		if e.After == sweep.Broken {
+		if e.Before == sweep.Safe || e.Before == sweep.Broken && e.After != sweep.Safe {
 			value = e.Last.Levels[0].Text
 		}
 		labels = append(labels, func() { label(c, text, at, c.Max.Y-22-float64(22*(i%3)), false, value) })

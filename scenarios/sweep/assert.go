@@ -120,19 +120,19 @@ func (a *Asserted) count(p *Point, from uint64) {
 	if state == Invalid || state == Untold && p.cut {
 		return
 	}
-	want := Safe
+	met := state == Safe
 	if a.Want == checker.Violated {
-		want = Broken
+		met = state == Broken || state == Chance
 	}
 	a.Points++
 	switch {
-	case state == want:
+	case met:
 	case state == Untold:
 		a.Untold++
 	case a.Counter == nil:
 		a.Counter, a.Seed = p, from
 		for _, f := range p.Findings {
-			if f.Law == a.Law && want == Safe {
+			if f.Law == a.Law && a.Want == checker.Holds {
 				a.Seed = f.First
 				break
 			}

@@ -191,7 +191,8 @@ func TestAssertionsAreJudgedByThePointsTried(t *testing.T) {
 		{checker.Holds, []State{Safe, Untold}, expect.NotDecidable},
 		{checker.Holds, []State{Untold, Broken}, expect.Otherwise},
 		{checker.Holds, []State{Broken, Untold}, expect.Otherwise},
-		{checker.Violated, []State{Broken, Broken}, expect.AsExpected},
+		{checker.Holds, []State{Safe, Chance}, expect.Otherwise},
+		{checker.Violated, []State{Broken, Chance}, expect.AsExpected},
 		{checker.Violated, []State{Broken, Untold}, expect.NotDecidable},
 		{checker.Violated, []State{Broken, Safe}, expect.Otherwise},
 	} {

@@ -52,6 +52,9 @@ type Edge struct {
 	Stopped bool
 }
 
+// Bounds reports whether the law is safe on one side of the edge.
+func (e *Edge) Bounds() bool { return e.Before == Safe || e.After == Safe }
+
 // side joins two neighbours of the grid along an axis that has something between them.
 type side struct{ axis, a, b int }
 
@@ -78,54 +81,102 @@ func (s *Sweep) between(e side, n int64) []Level {
 	return levels
 }
 
-// crossed is what bisecting a side has brought.
-type crossed struct {
-	edges []Edge
-	tried []*Point
+// crossing looks for the edges on a side, of all laws that come out otherwise at its ends.
+type crossing struct {
+	*sweeper
+	side
+	resolution int64
+	laws       []checker.Law
+	known      []*Point       // that make valid scenarios, in the order of their values: the ends, and those between
+	tried      []*Point       // between
+	blocked    map[int64]bool // values behind which no valid scenario was found
+	// unusual are runs beyond the first ones that came out otherwise than these at some value. As all values are tried
+	// with the same seeds, they are likely to do so nearby as well.
+	unusual []int
 }
 
-// cross bisects, on one side, the edges of all laws that come out otherwise at its ends.
-func (w *sweeper) cross(e side, resolution int64) (crossed, error) {
-	a, b := w.Points[e.a], w.Points[e.b]
-	lo, hi := a.Levels[e.axis].N, b.Levels[e.axis].N
-	var laws []checker.Law
+func (w *sweeper) cross(e side, resolution int64) (*crossing, error) {
+	c := &crossing{sweeper: w, side: e, resolution: resolution, blocked: map[int64]bool{},
+		known: []*Point{w.Points[e.a], w.Points[e.b]}}
 	for _, law := range w.Laws {
-		if flips(a, b, law) {
-			laws = append(laws, law)
+		if flips(w.Points[e.a], w.Points[e.b], law) {
+			c.laws = append(c.laws, law)
 		}
 	}
-	var out crossed
-	known := map[int64]*Point{lo: a, hi: b}
-	var failed error
-	stopped := false
-	point := func(n int64) *Point {
-		if p := known[n]; p != nil {
-			return p
+	for w.ctx.Err() == nil {
+		moved, err := c.step()
+		if err != nil || !moved {
+			return c, err
 		}
-		p, err := w.measure(w.between(e, n), laws)
-		if err != nil {
-			failed = err
-			p = &Point{Problem: err.Error()}
-		}
-		known[n] = p
-		out.tried = append(out.tried, p)
-		return p
 	}
-	for _, law := range laws {
-		at := func(n int64) (State, bool) {
-			if stopped = stopped || w.ctx.Err() != nil; stopped && known[n] == nil {
-				return Untold, false
+	return c, nil
+}
+
+// step halves the first gap over which some law comes out otherwise, or if there is none that is too wide makes sure of
+// a point beside an edge. It reports whether there was anything to do.
+func (c *crossing) step() (moved bool, err error) {
+	for i, p := range c.known[1:] {
+		if before := c.known[i]; c.flips(before, p) && c.wide(before, p) && !c.blocked[c.at(before)] {
+			return true, c.halve(i)
+		}
+	}
+	for i, p := range c.known[1:] {
+		for _, law := range c.laws {
+			for _, end := range []*Point{c.known[i], p} {
+				if !flips(c.known[i], p, law) || c.sure(end, law) {
+					continue
+				}
+				turned, err := c.more(end, upTo(c.Sure), c.laws)
+				c.unusual = append(c.unusual, turned...)
+				return true, err
 			}
-			p := point(n)
-			stopped = stopped || p.Stopped
-			return p.State(law), p.told(law)
-		}
-		for _, f := range bisect(lo, hi, a.State(law), b.State(law), resolution, at) {
-			out.edges = append(out.edges,
-				Edge{law, e.axis, e.a, known[f.last], known[f.first], f.before, f.after, f.exact, stopped && !f.exact})
 		}
 	}
-	return out, failed
+	return false, nil
+}
+
+// halve tries a value in the gap behind the ith of the known points.
+func (c *crossing) halve(i int) error {
+	from := c.at(c.known[i])
+	gap := c.at(c.known[i+1]) - from
+	middle := from + max(gap/2/c.resolution*c.resolution, c.resolution)
+	p, err := c.measure(c.between(c.side, middle), upTo(c.Seeds, c.unusual...), c.laws)
+	if err != nil {
+		return err
+	}
+	c.tried = append(c.tried, p)
+	if p.Problem != "" {
+		c.blocked[from] = true
+		return nil
+	}
+	c.known = slices.Insert(c.known, i+1, p)
+	return nil
+}
+
+// edges lists what was found, law by law.
+func (c *crossing) edges() (list []Edge) {
+	for _, law := range c.laws {
+		for i, p := range c.known[1:] {
+			before := c.known[i]
+			if !flips(before, p, law) {
+				continue
+			}
+			exact := !c.wide(before, p) && c.sure(before, law) && c.sure(p, law)
+			list = append(list, Edge{law, c.axis, c.a, before, p, before.State(law), p.State(law), exact,
+				!exact && !c.blocked[c.at(before)]})
+		}
+	}
+	return list
+}
+
+// at is the value of a point on the axis of the side.
+func (c *crossing) at(p *Point) int64 { return p.Levels[c.axis].N }
+
+// wide reports whether two points lie further apart than an edge may.
+func (c *crossing) wide(a, b *Point) bool { return c.at(b)-c.at(a) > c.resolution }
+
+func (c *crossing) flips(a, b *Point) bool {
+	return slices.ContainsFunc(c.laws, func(law checker.Law) bool { return flips(a, b, law) })
 }
 
 // flips reports whether a law comes out otherwise at b than at a, both of which were run.

@@ -134,6 +134,8 @@ func pointOf(state State, l Level) *Point {
 	switch t := &p.Laws[0]; state {
 	case Safe:
 		t.Holds = 1
+	case Chance:
+		t.Holds, t.Violated, p.Runs = 1, 1, 2
 	case Broken:
 		t.Violated = 1
 	case Untold:

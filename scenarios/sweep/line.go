@@ -1,6 +1,8 @@
 package sweep
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -10,6 +12,11 @@ import (
 type Stretch struct {
 	State    State
 	From, To Level // the first and the last value tried
+	// At is a value at which the law was violated in Violated of Runs runs: where it is broken in some of them the one
+	// in the middle, else the one beside the edge.
+	At             Level
+	Violated, Runs int
+	shown          *Point // at At
 }
 
 // Line is how a law came out along an axis.
@@ -21,8 +28,8 @@ type Line struct {
 	Stretches []Stretch
 }
 
-// Words say where the law is safe; key, if not empty, stands before the first value of each stretch. It is said to be
-// safe from somewhere on only if it is not broken behind it.
+// Words say where the law is safe; key, if not empty, stands before the first value. It is said to be safe from
+// somewhere on only if it is not broken behind it. Where seeds differ, the words say in how many runs it is broken.
 func (l *Line) Words(key string) string {
 	n := len(l.Stretches)
 	if n == 0 {
@@ -31,39 +38,95 @@ func (l *Line) Words(key string) string {
 	if key != "" {
 		key += " "
 	}
-	first, last := l.Stretches[0], l.Stretches[n-1]
+	first, last := &l.Stretches[0], &l.Stretches[n-1]
 	switch {
+	case n == 1 && first.State == Chance:
+		return first.chance(key) + ", in some at all values tried"
 	case n == 1:
 		return first.State.String() + " at all values tried"
+	case l.byChance():
+		return l.shares(key)
 	case n == 2 && first.State == Broken && last.State == Safe:
 		return "safe from " + key + last.From.Text + "; broken up to " + first.To.Text
 	case n == 2 && first.State == Safe && last.State == Broken:
 		return "safe up to " + key + first.To.Text + "; broken from " + last.From.Text
 	}
 	var parts []string
-	for _, s := range l.Stretches {
-		where := " at " + key + s.From.Text
-		if s.From != s.To {
-			where = " from " + key + s.From.Text + " to " + s.To.Text
+	for i := range l.Stretches {
+		s := &l.Stretches[i]
+		switch {
+		case s.State == Chance:
+			parts = append(parts, s.chance(key))
+		case s.From != s.To:
+			parts = append(parts, s.State.String()+" from "+key+s.From.Text+" to "+s.To.Text)
+		default:
+			parts = append(parts, s.State.String()+" at "+key+s.From.Text)
 		}
-		parts = append(parts, s.State.String()+where)
 	}
 	return strings.Join(parts, "; ")
 }
 
+// byChance reports whether the law is broken in some runs somewhere on the line, and its outcome is told everywhere.
+func (l *Line) byChance() bool {
+	is := func(states ...State) func(Stretch) bool {
+		return func(s Stretch) bool { return slices.Contains(states, s.State) }
+	}
+	return slices.ContainsFunc(l.Stretches, is(Chance)) && !slices.ContainsFunc(l.Stretches, is(Untold, Invalid))
+}
+
+// shares says along the line in which share of its runs the law is broken.
+func (l *Line) shares(key string) string {
+	runs := " runs"
+	var parts []string
+	for i := range l.Stretches {
+		s := &l.Stretches[i]
+		where := " from " + key + s.From.Text
+		switch {
+		case i == 0:
+			where = " up to " + key + s.To.Text
+		case i < len(l.Stretches)-1:
+			where += " to " + s.To.Text
+		}
+		switch s.State {
+		case Broken:
+			parts = append(parts, "always"+where)
+		case Chance:
+			parts = append(parts, fmt.Sprintf("in %d of %d%s at %s%s", s.Violated, s.Runs, runs, key, s.At.Text))
+			runs = ""
+		case Safe:
+			parts = append(parts, fmt.Sprintf("in none of %d%s%s", s.Runs, runs, where))
+			runs = ""
+		}
+		key = ""
+	}
+	return "broken " + strings.Join(parts, ", ")
+}
+
+// chance says in how many runs the law is broken.
+func (s *Stretch) chance(key string) string {
+	return fmt.Sprintf("broken in %d of %d runs at %s%s", s.Violated, s.Runs, key, s.At.Text)
+}
+
 // Monotone reports whether the law goes from broken to safe, or back, at most once.
 func (l *Line) Monotone() bool {
-	changes, before := 0, Untold
+	before, way := Untold, 0
 	for _, s := range l.Stretches {
-		if s.State != Safe && s.State != Broken {
+		if s.State == Untold || s.State == Invalid {
 			continue
 		}
 		if before != Untold && s.State != before {
-			changes++
+			turn := 1
+			if s.State < before {
+				turn = -1
+			}
+			if turn == -way {
+				return false
+			}
+			way = turn
 		}
 		before = s.State
 	}
-	return changes <= 1
+	return true
 }
 
 // Lines tell how a law came out along the first axis that has something between its levels, for each level of the other
@@ -106,28 +169,55 @@ func (s *Sweep) rows(axis int) [][]int {
 // stretches puts the points of a row and the edges between them together.
 func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 	var all []Stretch
-	add := func(state State, l Level) {
-		if n := len(all); n > 0 && all[n-1].State == state {
+	add := func(state State, p *Point) {
+		l := p.Levels[axis]
+		switch n := len(all); {
+		case n == 0 || all[n-1].State != state:
+			all = append(all, Stretch{State: state, From: l, To: l, shown: p})
+		case n == 1 && state != Chance: // the one beside the edge behind it
+			all[0].To, all[0].shown = l, p
+		default:
 			all[n-1].To = l
-			return
 		}
-		all = append(all, Stretch{state, l, l})
 	}
 	for i, at := range points {
 		p := s.Points[at]
-		add(p.State(law), p.Levels[axis])
+		add(p.State(law), p)
 		if i == len(points)-1 {
 			break
 		}
 		next := s.Points[points[i+1]]
 		for _, e := range s.Edges {
 			if e.Law == law && e.Axis == axis && e.within(p, next, axis) {
-				add(e.Before, e.Last.Levels[axis])
-				add(e.After, e.First.Levels[axis])
+				add(e.Before, e.Last)
+				add(e.After, e.First)
 			}
 		}
 	}
+	for i := range all {
+		st := &all[i]
+		if st.State == Chance {
+			st.shown = s.inMiddle(axis, st)
+		}
+		st.At, st.Violated, st.Runs = st.shown.Levels[axis], st.shown.Laws.Of(law).Violated, st.shown.Runs
+	}
 	return all
+}
+
+// inMiddle is of the points tried on a stretch one with the most runs, and of these the nearest to its middle.
+func (s *Sweep) inMiddle(axis int, of *Stretch) *Point {
+	best := of.shown
+	for _, p := range slices.Concat(s.Points, s.Between) {
+		on := p.Levels[axis].N >= of.From.N && p.Levels[axis].N <= of.To.N
+		for i := range p.Levels {
+			on = on && (i == axis || p.Levels[i] == best.Levels[i])
+		}
+		off := func(p *Point) int64 { d := 2*p.Levels[axis].N - of.From.N - of.To.N; return max(d, -d) }
+		if on && (p.Runs > best.Runs || p.Runs == best.Runs && off(p) < off(best)) {
+			best = p
+		}
+	}
+	return best
 }
 
 // within reports whether the edge lies between two neighbours along the axis.

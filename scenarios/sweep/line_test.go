@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,27 +23,37 @@ func TestLinesSayWhereALawIsSafe(t *testing.T) {
 		"broken at k 0s; not told at k 1s; safe at k 2s":             {Broken, Untold, Safe},
 		"no valid scenario at k 0s; broken at k 1s; safe at k 2s":    {Invalid, Broken, Safe},
 		"broken at k 0s; safe at k 1s; broken at k 2s; safe at k 3s": {Broken, Safe, Broken, Safe},
+		// Where seeds differ, it is said in how many runs.
+		"broken in 4 of 10 runs at k 0s, in some at all values tried":             {Chance},
+		"broken always up to k 0s, in 4 of 10 runs at 1s, in none of 10 from 2s":  {Broken, Chance, Safe},
+		"broken in none of 10 runs up to k 0s, in 4 of 10 at 1s, always from 2s":  {Safe, Chance, Broken},
+		"broken in 4 of 10 runs at k 0s, in none of 10 from 1s":                   {Chance, Safe},
+		"broken always up to k 0s, in 4 of 10 runs at 1s":                         {Broken, Chance},
+		"broken in 4 of 10 runs at k 0s, in none of 10 from 1s to 1s, always fro": {Chance, Safe, Broken},
+		"broken in 4 of 10 runs at k 0s; not told at k 1s; safe at k 2s":          {Chance, Untold, Safe},
 	} {
 		var l Line
-		turns, before := 0, Untold
+		told := ""
 		for i, state := range states {
-			l.Stretches = append(l.Stretches, Stretch{state, second(i), second(i)})
-			if state == Safe || state == Broken {
-				if before != Untold && before != state {
-					turns++
-				}
-				before = state
+			st := Stretch{State: state, From: second(i), To: second(i), At: second(i), Runs: 10}
+			if state == Chance {
+				st.Violated = 4
 			}
+			l.Stretches = append(l.Stretches, st)
+			told += map[State]string{Safe: "a", Chance: "b", Broken: "c"}[state]
 		}
 		if got := l.Words("k"); !strings.HasPrefix(got, want) {
 			t.Errorf("%v: %q, want %q", states, got, want)
 		}
-		if got := l.Monotone(); got != (turns <= 1) {
-			t.Errorf("%v: monotone %v", states, got)
+		up, down := strings.Split(told, ""), strings.Split(told, "")
+		slices.Sort(up)
+		slices.SortFunc(down, func(a, b string) int { return strings.Compare(b, a) })
+		if want := told == strings.Join(up, "") || told == strings.Join(down, ""); l.Monotone() != want {
+			t.Errorf("%v: monotone %v", states, l.Monotone())
 		}
 	}
-	long := Line{Stretches: []Stretch{{Broken, second(1), second(4)}, {Safe, second(5), second(6)},
-		{Broken, second(7), second(9)}}}
+	long := Line{Stretches: []Stretch{{State: Broken, From: second(1), To: second(4)},
+		{State: Safe, From: second(5), To: second(6)}, {State: Broken, From: second(7), To: second(9)}}}
 	if got, want := long.Words(""), "broken from 1s to 4s; safe from 5s to 6s; broken from 7s to 9s"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

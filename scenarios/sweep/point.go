@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -19,13 +20,14 @@ type State uint8
 const (
 	Untold  State = iota // violated in no run, but not judged to its end in all: unchecked or undecided
 	Safe                 // held in all runs
-	Broken               // violated in some run
+	Chance               // violated in some runs, and not in others
+	Broken               // violated in all runs
 	Invalid              // the values make no valid scenario: nothing was run
 )
 
 // String gives the words that reports use.
 func (s State) String() string {
-	return [...]string{"not told", "safe", "broken", "no valid scenario"}[s]
+	return [...]string{"not told", "safe", "broken in some", "broken", "no valid scenario"}[s]
 }
 
 // Point is a combination of values, and what its runs came to.
@@ -39,9 +41,13 @@ type Point struct {
 	// here.
 	Struck []int
 	Runs   int
-	// Stopped is set if the sweep was interrupted before all seeds had run.
+	// Stopped is set if the sweep was interrupted before the least number of runs was made.
 	Stopped bool
-	cut     bool // left before all seeds had run, when the laws in question were broken
+	cut     bool // left before that, when the laws in question were broken in some runs and not in others
+	// All runs whose numbers are below first were made, and these others. The number of a run is that of its seed, from
+	// 0.
+	first  int
+	others []int
 }
 
 // State is what a law comes to at the point.
@@ -50,12 +56,21 @@ func (p *Point) State(law checker.Law) State {
 		return Invalid
 	}
 	switch t := p.Laws.Of(law); {
+	case t.Violated > 0 && t.Violated < p.Runs:
+		return Chance
+	case p.cut:
 	case t.Violated > 0:
 		return Broken
-	case t.Holds > 0 && t.Undecided+t.Unchecked == 0 && !p.cut && !p.Stopped:
+	case t.Holds > 0 && t.Undecided+t.Unchecked == 0 && !p.Stopped:
 		return Safe
 	}
 	return Untold
+}
+
+// sure reports whether enough runs say what a law comes to at a point beside an edge.
+func (o *Options) sure(p *Point, law checker.Law) bool {
+	state := p.State(law)
+	return p.Runs >= o.Sure || state != Safe && state != Broken
 }
 
 // Tally counts how a law came out at a point, with the runs that an interruption left out.
@@ -160,7 +175,7 @@ func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 // told reports whether the point says for good what a law comes to there: no run that is left could change it.
 func (p *Point) told(law checker.Law) bool {
 	state := p.State(law)
-	return state != Invalid && (state == Broken || !p.Stopped)
+	return state != Invalid && (state == Chance || !p.Stopped)
 }
 
 // sweeper is one worker.
@@ -171,45 +186,100 @@ type sweeper struct {
 	strikes tally.Strikes
 }
 
-// measure runs a point with all seeds, or only until all of the given laws are violated, if there are any. It stops
-// when ctx is done.
-func (w *sweeper) measure(levels []Level, until []checker.Law) (*Point, error) {
+// measure makes runs of a new point: those of the given numbers, or fewer once each of the given laws, if there are
+// any, was violated in some of them and not in others. It stops when ctx is done.
+func (w *sweeper) measure(levels []Level, runs iter.Seq[int], until []checker.Law) (*Point, error) {
 	p := &Point{Levels: levels}
-	v := w.subject.vary(w.Axes, levels)
-	if v.scenario == nil {
-		p.Problem = v.problem
-		return p, nil
+	_, err := w.more(p, runs, until)
+	return p, err
+}
+
+// more makes runs of a point that were not made. It returns the numbers of those with which a law came to be violated
+// in some runs and not in others.
+func (w *sweeper) more(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
+	v := w.subject.vary(w.Axes, p.Levels)
+	if p.Problem = v.problem; v.scenario == nil {
+		return nil, nil
 	}
-	p.Struck = slices.Repeat([]int{-1}, len(v.faults))
-	for _, of := range v.listed {
-		p.Struck[of] = 0
+	if p.Laws == nil {
+		p.Laws = tally.NewLaws(checker.Laws)
+		p.Struck = slices.Repeat([]int{-1}, len(v.faults))
+		for _, of := range v.listed {
+			p.Struck[of] = 0
+		}
 	}
-	p.Laws = tally.NewLaws(checker.Laws)
+	p.cut = false
 	runner := scenarios.NewRunner(v.scenario)
-	for i := range w.Seeds {
-		if p.Stopped = w.ctx.Err() != nil; p.Stopped {
+	for n := range runs {
+		if p.made(n) {
+			continue
+		}
+		if w.ctx.Err() != nil {
+			p.Stopped = p.Runs < w.Seeds
 			break
 		}
-		plan := v.scenario.Plan(w.From + uint64(i))
-		result, err := runner.Run(plan)
-		if err != nil {
-			return nil, fmt.Errorf("%s, seed %d: %w\n%s", w.Words(levels), plan.Seed, err, plan)
+		before := p.byChance(until)
+		if err := w.once(p, v, runner, n); err != nil {
+			return nil, err
 		}
-		verdict := w.checker.Check(result.History)
-		p.Laws.Count(verdict)
-		p.Findings.Count(plan.Seed, verdict)
-		w.strikes.Follow(plan.Faults, result.History)
-		for k, of := range v.listed {
-			if w.strikes.Struck(k) {
-				p.Struck[of]++
+		if after := p.byChance(until); after > before {
+			turned = append(turned, n)
+			if p.cut = after == len(until); p.cut {
+				break
 			}
 		}
-		p.Runs++
-		broken := func(l checker.Law) bool { return p.Laws[slices.Index(checker.Laws, l)].Violated > 0 }
-		if len(until) > 0 && !slices.ContainsFunc(until, func(l checker.Law) bool { return !broken(l) }) {
-			p.cut = p.Runs < w.Seeds
-			break
+	}
+	return turned, nil
+}
+
+// byChance counts those of some laws that were violated in some runs and not in others.
+func (p *Point) byChance(laws []checker.Law) (n int) {
+	for _, law := range laws {
+		if t := p.Laws.Of(law); t.Violated > 0 && t.Violated < p.Runs {
+			n++
 		}
 	}
-	return p, nil
+	return n
+}
+
+// once makes a run of a point.
+func (w *sweeper) once(p *Point, v *varied, runner *scenarios.Runner, n int) error {
+	plan := v.scenario.Plan(w.From + uint64(n))
+	result, err := runner.Run(plan)
+	if err != nil {
+		return fmt.Errorf("%s, seed %d: %w\n%s", w.Words(p.Levels), plan.Seed, err, plan)
+	}
+	verdict := w.checker.Check(result.History)
+	p.Laws.Count(verdict)
+	p.Findings.Count(plan.Seed, verdict)
+	w.strikes.Follow(plan.Faults, result.History)
+	for k, of := range v.listed {
+		if w.strikes.Struck(k) {
+			p.Struck[of]++
+		}
+	}
+	p.Runs++
+	if n != p.first {
+		p.others = append(p.others, n)
+		return nil
+	}
+	for p.first++; slices.Contains(p.others, p.first); p.first++ {
+	}
+	return nil
+}
+
+// made reports whether the run of a number was made.
+func (p *Point) made(n int) bool { return n < p.first || slices.Contains(p.others, n) }
+
+// upTo are the numbers of the first n runs, after those that are to come first.
+func upTo(n int, before ...int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for _, i := range before {
+			if !yield(i) {
+				return
+			}
+		}
+		for i := 0; i < n && yield(i); i++ {
+		}
+	}
 }

@@ -41,6 +41,7 @@ type Options struct {
 	Assertions []*Assertion
 	From       uint64 // the first seed
 	Seeds      int    // runs of each point, with one seed after the other; at least 1
+	Sure       int    // runs beside an edge, and where a condition begins to be true; if fewer, Seeds
 	// Resolution is how far the two sides of an edge may lie apart, by unit; where it is zero: 1 ms, 1, 1 ppm.
 	Resolution    [Rates + 1]int64
 	parallel.Crew // told how many of the points or edges are done
@@ -112,6 +113,7 @@ func (b *Subject) Sweep(ctx context.Context, o Options) (*Sweep, error) {
 	if err := o.check(b); err != nil {
 		return nil, err
 	}
+	o.Sure = max(o.Sure, o.Seeds)
 	s := &Sweep{subject: b, Options: o}
 	for i := range o.size() {
 		s.Points = append(s.Points, &Point{Levels: o.levels(i)})
@@ -123,8 +125,10 @@ func (b *Subject) Sweep(ctx context.Context, o Options) (*Sweep, error) {
 	if err := s.run(ctx, turns); err != nil {
 		return nil, err
 	}
-	if err := s.findEdges(ctx); err != nil {
-		return nil, err
+	for _, find := range []func(context.Context) error{s.makeSure, s.findEdges, s.sample} {
+		if err := find(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return s, s.judge()
 }
@@ -165,9 +169,9 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 		w := &sweeper{Sweep: s, ctx: ctx}
 		return func(job int) (*Point, error) {
 			if job < n {
-				return w.measure(s.Points[job].Levels, nil)
+				return w.measure(s.Points[job].Levels, upTo(s.Seeds), nil)
 			}
-			return w.measure(beside[job-n], nil)
+			return w.measure(beside[job-n], upTo(s.Sure), nil)
 		}
 	}
 	grid := make([]*Point, 0, n)
@@ -205,19 +209,16 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 func (s *Sweep) findEdges(ctx context.Context) error {
 	var flipped []side
 	for _, e := range s.sides() {
-		for _, law := range s.Laws {
-			if flips(s.Points[e.a], s.Points[e.b], law) {
-				flipped = append(flipped, e)
-				break
-			}
+		if slices.ContainsFunc(s.Laws, func(l checker.Law) bool { return flips(s.Points[e.a], s.Points[e.b], l) }) {
+			flipped = append(flipped, e)
 		}
 	}
-	start := func() func(int) (crossed, error) {
+	start := func() func(int) (*crossing, error) {
 		w := &sweeper{Sweep: s, ctx: ctx}
-		return func(job int) (crossed, error) { return w.cross(flipped[job], s.resolution(flipped[job].axis)) }
+		return func(job int) (*crossing, error) { return w.cross(flipped[job], s.resolution(flipped[job].axis)) }
 	}
-	done, err := parallel.Do(ctx, s.Crew, "edges", len(flipped), start, func(job int, c crossed) error {
-		s.Edges = append(s.Edges, c.edges...)
+	done, err := parallel.Do(ctx, s.Crew, "edges", len(flipped), start, func(job int, c *crossing) error {
+		s.Edges = append(s.Edges, c.edges()...)
 		s.Between = append(s.Between, c.tried...)
 		return nil
 	})
@@ -226,9 +227,10 @@ func (s *Sweep) findEdges(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var c crossed
-		c, err = (&sweeper{Sweep: s, ctx: ctx}).cross(e, s.resolution(e.axis))
-		s.Edges = append(s.Edges, c.edges...)
+		var c *crossing
+		if c, err = (&sweeper{Sweep: s, ctx: ctx}).cross(e, s.resolution(e.axis)); err == nil {
+			s.Edges = append(s.Edges, c.edges()...)
+		}
 	}
 	return err
 }

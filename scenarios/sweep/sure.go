@@ -1,0 +1,85 @@
+package sweep
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+)
+
+// makeSure makes more runs of the points of the grid between which some law comes out otherwise, until there are enough
+// at all of them.
+func (s *Sweep) makeSure(ctx context.Context) error {
+	for {
+		var unsure []*Point
+		for _, e := range s.sides() {
+			for _, law := range s.Laws {
+				for _, p := range []*Point{s.Points[e.a], s.Points[e.b]} {
+					if flips(s.Points[e.a], s.Points[e.b], law) && !s.sure(p, law) && !slices.Contains(unsure, p) {
+						unsure = append(unsure, p)
+					}
+				}
+			}
+		}
+		if len(unsure) == 0 || ctx.Err() != nil {
+			s.Interrupted = s.Interrupted || ctx.Err() != nil
+			return nil
+		}
+		if err := s.complete(ctx, "points beside edges", unsure); err != nil {
+			return err
+		}
+	}
+}
+
+// complete makes all runs of some points that were not made yet.
+func (s *Sweep) complete(ctx context.Context, what string, points []*Point) error {
+	start := func() func(int) ([]int, error) {
+		w := &sweeper{Sweep: s, ctx: ctx}
+		return func(job int) ([]int, error) { return w.more(points[job], upTo(s.Sure), nil) }
+	}
+	_, err := parallel.Do(ctx, s.Crew, what, len(points), start, func(int, []int) error { return nil })
+	s.Interrupted = s.Interrupted || ctx.Err() != nil
+	return err
+}
+
+// sample tries, wherever a law is broken in some runs and not in others, one value in the middle of that with all runs.
+func (s *Sweep) sample(ctx context.Context) error {
+	var points []*Point
+	for _, law := range s.Laws {
+		for _, l := range s.Lines(law) {
+			for i := range l.Stretches {
+				p := s.middle(&l, &l.Stretches[i])
+				same := func(other *Point) bool { return slices.Equal(other.Levels, p.Levels) }
+				if p != nil && !slices.ContainsFunc(points, same) {
+					points = append(points, p)
+				}
+			}
+		}
+	}
+	if err := s.complete(ctx, "points between edges", points); err != nil {
+		return err
+	}
+	for _, p := range points {
+		if p.Runs > 0 && !slices.Contains(s.Points, p) && !slices.Contains(s.Between, p) {
+			s.Between = append(s.Between, p)
+		}
+	}
+	return nil
+}
+
+// middle is the point in the middle of a stretch of chance, a new one if none was tried there; nil if the stretch is
+// not one of chance.
+func (s *Sweep) middle(l *Line, of *Stretch) *Point {
+	if of.State != Chance {
+		return nil
+	}
+	levels := slices.Clone(of.shown.Levels)
+	step := s.resolution(l.Axis)
+	levels[l.Axis] = s.Axes[l.Axis].Keys[0].number(of.From.N + (of.To.N-of.From.N)/2/step*step)
+	for _, p := range slices.Concat(s.Points, s.Between) {
+		if slices.Equal(p.Levels, levels) {
+			return p
+		}
+	}
+	return &Point{Levels: levels}
+}
