@@ -164,7 +164,7 @@ func (m *Map) regions(c paper.Canvas, p *plot) {
 		c.Polygon(ink, shape)
 		c.Line(paper.Stroke{Ink: ink, Width: .7}, append(shape, shape[0])...) // closes the seams
 	}, func(a, b int) int {
-		for _, s := range []sweep.State{sweep.Invalid, sweep.Untold, sweep.Broken, sweep.Chance} {
+		for _, s := range []sweep.State{sweep.Invalid, sweep.Unjudged, sweep.Broken, sweep.Chance} {
 			if a == int(s) || b == int(s) {
 				return int(s)
 			}

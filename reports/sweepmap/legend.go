@@ -27,7 +27,7 @@ func (m *Map) signs() []legendSign {
 		seen[m.Law.Cells[i].sign()] = true
 	}
 	for _, s := range []struct{ mark, words string }{{"✓", "held in all runs"}, {"±", "broken in some"},
-		{"✗", "broken in all"}, {"?", "not told"}, {"–", "no valid scenario"}} {
+		{"✗", "broken in all"}, {"?", "not judged"}, {"–", "no valid scenario"}} {
 		if !seen[s.mark] {
 			continue
 		}

@@ -100,11 +100,11 @@ func (s *Sweep) unmet(a *sweep.Asserted) string {
 	switch {
 	case a.Standing == expect.NotJudged:
 		return "the condition was true at no point that was run: nothing was tried"
-	case a.Standing == expect.NotDecidable && a.Untold == 0:
+	case a.Standing == expect.NotDecidable && a.Unjudged == 0:
 		return fmt.Sprintf("met at the %d points that were tried before the sweep was interrupted", a.Points)
 	case a.Standing == expect.NotDecidable:
 		return fmt.Sprintf("at %d of the %d points at which the condition was true the law was not judged to its end",
-			a.Untold, a.Points)
+			a.Unjudged, a.Points)
 	case a.Standing == expect.AsExpected:
 		return ""
 	}
@@ -163,12 +163,12 @@ func (s *Sweep) claimCase(i int) report.Case {
 func (s *Sweep) lawCase(l *Law) report.Case {
 	c := report.Case{Group: s.Scenario.Name, Name: string(l.Law)}
 	for i := range l.Cells {
-		if state := l.Cells[i].State; state != sweep.Untold && state != sweep.Invalid {
+		if state := l.Cells[i].State; state != sweep.Unjudged && state != sweep.Invalid {
 			c.Result = expect.AsExpected
 		}
 	}
 	if c.Result == expect.NotJudged {
-		c.Message = "not told at any point"
+		c.Message = "not judged at any point"
 		return c
 	}
 	var lines []string

@@ -213,7 +213,7 @@ func problems(l *Law) (list []causeSum) {
 
 // legend says what the signs mean.
 func (s *Sweep) legend(p *term.Writer) {
-	p.Flow("", []string{"✓ held in all runs of the point", "✗ broken in all", "± in some", "? not told in all",
+	p.Flow("", []string{"✓ held in all runs of the point", "✗ broken in all", "± in some", "? not judged in all",
 		"– no valid scenario"})
 	p.Text(term.Plain, 0, "safe means: "+s.meaning())
 }

@@ -98,7 +98,7 @@ type Asserted struct {
 	// such point.
 	Standing expect.Standing
 	Points   int    // tried at which the condition was true, those between the points of the grid included
-	Untold   int    // of them, at which the law could not be told
+	Unjudged int    // of them, at which the law could not be told
 	Counter  *Point // the first at which the law came out otherwise; nil if there is none
 	// Seed is a seed that shows it: the lowest that broke a law that should hold, or else the first of all.
 	Seed uint64
@@ -117,7 +117,7 @@ type Turn struct {
 // count takes a point into account at which the condition is true.
 func (a *Asserted) count(p *Point, from uint64) {
 	state := p.State(a.Law)
-	if state == Invalid || state == Untold && p.cut {
+	if state == Invalid || state == Unjudged && p.cut {
 		return
 	}
 	met := state == Safe
@@ -127,8 +127,8 @@ func (a *Asserted) count(p *Point, from uint64) {
 	a.Points++
 	switch {
 	case met:
-	case state == Untold:
-		a.Untold++
+	case state == Unjudged:
+		a.Unjudged++
 	case a.Counter == nil:
 		a.Counter, a.Seed = p, from
 		for _, f := range p.Findings {
@@ -141,7 +141,7 @@ func (a *Asserted) count(p *Point, from uint64) {
 	switch {
 	case a.Counter != nil:
 		a.Standing = expect.Otherwise
-	case a.Untold > 0:
+	case a.Unjudged > 0:
 		a.Standing = expect.NotDecidable
 	default:
 		a.Standing = expect.AsExpected

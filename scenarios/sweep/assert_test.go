@@ -188,12 +188,12 @@ func TestAssertionsAreJudgedByThePointsTried(t *testing.T) {
 		{checker.Holds, nil, expect.NotJudged},
 		{checker.Holds, []State{Invalid, Invalid}, expect.NotJudged},
 		{checker.Holds, []State{Safe, Invalid}, expect.AsExpected},
-		{checker.Holds, []State{Safe, Untold}, expect.NotDecidable},
-		{checker.Holds, []State{Untold, Broken}, expect.Otherwise},
-		{checker.Holds, []State{Broken, Untold}, expect.Otherwise},
+		{checker.Holds, []State{Safe, Unjudged}, expect.NotDecidable},
+		{checker.Holds, []State{Unjudged, Broken}, expect.Otherwise},
+		{checker.Holds, []State{Broken, Unjudged}, expect.Otherwise},
 		{checker.Holds, []State{Safe, Chance}, expect.Otherwise},
 		{checker.Violated, []State{Broken, Chance}, expect.AsExpected},
-		{checker.Violated, []State{Broken, Untold}, expect.NotDecidable},
+		{checker.Violated, []State{Broken, Unjudged}, expect.NotDecidable},
 		{checker.Violated, []State{Broken, Safe}, expect.Otherwise},
 	} {
 		a := Asserted{Assertion: &Assertion{Law: checker.LeaseExclusion, Want: c.want}}

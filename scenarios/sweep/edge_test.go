@@ -138,7 +138,7 @@ func pointOf(state State, l Level) *Point {
 		t.Holds, t.Violated, p.Runs = 1, 1, 2
 	case Broken:
 		t.Violated = 1
-	case Untold:
+	case Unjudged:
 		t.Unchecked = 1
 	default:
 		p.Problem = "no scenario"

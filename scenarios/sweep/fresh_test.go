@@ -52,7 +52,7 @@ func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 				for _, l := range s.Lines(law) {
 					for k := range l.Stretches {
 						st := &l.Stretches[k]
-						if len(l.Stretches) == 1 || st.State == Untold || st.State == Invalid {
+						if len(l.Stretches) == 1 || st.State == Unjudged || st.State == Invalid {
 							continue
 						}
 						switch {

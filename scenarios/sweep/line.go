@@ -71,7 +71,7 @@ func (l *Line) byChance() bool {
 	is := func(states ...State) func(Stretch) bool {
 		return func(s Stretch) bool { return slices.Contains(states, s.State) }
 	}
-	return slices.ContainsFunc(l.Stretches, is(Chance)) && !slices.ContainsFunc(l.Stretches, is(Untold, Invalid))
+	return slices.ContainsFunc(l.Stretches, is(Chance)) && !slices.ContainsFunc(l.Stretches, is(Unjudged, Invalid))
 }
 
 // shares says along the line in which share of its runs the law is broken.
@@ -109,12 +109,12 @@ func (s *Stretch) chance(key string) string {
 
 // Monotone reports whether the law goes from broken to safe, or back, at most once.
 func (l *Line) Monotone() bool {
-	before, way := Untold, 0
+	before, way := Unjudged, 0
 	for _, s := range l.Stretches {
-		if s.State == Untold || s.State == Invalid {
+		if s.State == Unjudged || s.State == Invalid {
 			continue
 		}
-		if before != Untold && s.State != before {
+		if before != Unjudged && s.State != before {
 			turn := 1
 			if s.State < before {
 				turn = -1

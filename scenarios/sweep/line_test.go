@@ -12,15 +12,15 @@ func second(n int) Level { return Level{Durations, int64(n) * 1e9, fmt.Sprintf("
 func TestLinesSayWhereALawIsSafe(t *testing.T) {
 	for want, states := range map[string][]State{
 		"safe at all values tried":             {Safe},
-		"not told at all values tried":         {Untold},
+		"not judged at all values tried":       {Unjudged},
 		"safe from k 1s; broken up to 0s":      {Broken, Safe},
 		"safe up to k 0s; broken from 1s":      {Safe, Broken},
-		"broken at k 0s; not told at k 1s":     {Broken, Untold},
+		"broken at k 0s; not judged at k 1s":   {Broken, Unjudged},
 		"safe at k 0s; no valid scenario at k": {Safe, Invalid},
 		// Never "safe from" where it is broken again behind.
 		"broken at k 0s; safe at k 1s; broken at k 2s":               {Broken, Safe, Broken},
 		"safe at k 0s; broken at k 1s; safe at k 2s":                 {Safe, Broken, Safe},
-		"broken at k 0s; not told at k 1s; safe at k 2s":             {Broken, Untold, Safe},
+		"broken at k 0s; not judged at k 1s; safe at k 2s":           {Broken, Unjudged, Safe},
 		"no valid scenario at k 0s; broken at k 1s; safe at k 2s":    {Invalid, Broken, Safe},
 		"broken at k 0s; safe at k 1s; broken at k 2s; safe at k 3s": {Broken, Safe, Broken, Safe},
 		// Where seeds differ, it is said in how many runs.
@@ -30,7 +30,7 @@ func TestLinesSayWhereALawIsSafe(t *testing.T) {
 		"broken in 4 of 10 runs at k 0s, in none of 10 from 1s":                   {Chance, Safe},
 		"broken always up to k 0s, in 4 of 10 runs at 1s":                         {Broken, Chance},
 		"broken in 4 of 10 runs at k 0s, in none of 10 from 1s to 1s, always fro": {Chance, Safe, Broken},
-		"broken in 4 of 10 runs at k 0s; not told at k 1s; safe at k 2s":          {Chance, Untold, Safe},
+		"broken in 4 of 10 runs at k 0s; not judged at k 1s; safe at k 2s":        {Chance, Unjudged, Safe},
 	} {
 		var l Line
 		told := ""

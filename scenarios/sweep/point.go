@@ -18,16 +18,16 @@ type State uint8
 
 // The zero State is no pass.
 const (
-	Untold  State = iota // violated in no run, but not judged to its end in all: unchecked or undecided
-	Safe                 // held in all runs
-	Chance               // violated in some runs, and not in others
-	Broken               // violated in all runs
-	Invalid              // the values make no valid scenario: nothing was run
+	Unjudged State = iota // violated in no run, but not judged to its end in all: unchecked or undecided
+	Safe                  // held in all runs
+	Chance                // violated in some runs, and not in others
+	Broken                // violated in all runs
+	Invalid               // the values make no valid scenario: nothing was run
 )
 
 // String gives the words that reports use.
 func (s State) String() string {
-	return [...]string{"not told", "safe", "broken in some", "broken", "no valid scenario"}[s]
+	return [...]string{"not judged", "safe", "broken in some", "broken", "no valid scenario"}[s]
 }
 
 // Point is a combination of values, and what its runs came to.
@@ -64,7 +64,7 @@ func (p *Point) State(law checker.Law) State {
 	case t.Holds > 0 && t.Undecided+t.Unchecked == 0 && !p.Stopped:
 		return Safe
 	}
-	return Untold
+	return Unjudged
 }
 
 // sure reports whether enough runs say what a law comes to at a point beside an edge.

@@ -1,7 +1,7 @@
 // Package sweep varies keys of a scenario and finds the edge at which a law begins to hold or to break.
 //
 // Goals: an edge is found to the resolution of its key, and shown by a run on either side; an assertion is put to the
-// points where its condition turns true, too. What no run has judged is untold, never safe. The result does not depend
+// points where its condition turns true, too. What no run has judged is not judged, never safe. The result does not depend
 // on the number of workers.
 // Non-goals: other faults than the scenario's own (search, verify), drawing maps (reports).
 package sweep
@@ -30,7 +30,7 @@ type Sweep struct {
 	Between  []*Point
 	Edges    []Edge
 	Asserted []Asserted
-	// Interrupted is set if ctx was done before everything was tried. What was not is stopped, and untold.
+	// Interrupted is set if ctx was done before everything was tried. What was not is stopped, and not judged.
 	Interrupted bool
 }
 

@@ -287,7 +287,7 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 func TestWhatIsNotExercisedIsNotSafe(t *testing.T) {
 	s := sweeping{scenario: "fenced-gc-pause", vary: []string{"work.writes=0..1/1"},
 		set: []string{"faults.2=pause client-1 for 1s after before-extend"}}.run(t)
-	if got := outcomes(s, checker.ResourceSafety); !slices.Equal(got, []State{Untold, Safe}) {
+	if got := outcomes(s, checker.ResourceSafety); !slices.Equal(got, []State{Unjudged, Safe}) {
 		t.Errorf("resource-safety comes to %v: without writes nothing is judged", got)
 	}
 	if got := s.Idle(); !slices.Equal(got, []int{2}) {
@@ -329,7 +329,7 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 }
 
 // A sweep that is interrupted after any number of runs tells what those came to: no point comes out otherwise than in
-// the whole sweep, what was not run is untold, and an edge lies where the whole sweep has one, if further apart.
+// the whole sweep, what was not run is not judged, and an edge lies where the whole sweep has one, if further apart.
 func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 	c := sweeping{scenario: "delayed-restart", vary: []string{"restart=1s..13s/4s"},
 		asserts: []string{"lease-exclusion holds when restart >= 20s"}}
@@ -354,7 +354,7 @@ func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 		}
 		for _, law := range s.Laws {
 			for i, p := range s.Points {
-				if state := p.State(law); state != Untold && state != whole.Points[i].State(law) {
+				if state := p.State(law); state != Unjudged && state != whole.Points[i].State(law) {
 					t.Errorf("after %d checks %s is %v at %s, in the whole sweep %v", checks, law, state,
 						s.Words(p.Levels), whole.Points[i].State(law))
 				}
