@@ -23,10 +23,10 @@ func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 			expectLine("resource-safety", "violated", "violated", true),
 			expectLine("ownership", "not violated", "holds", true),
 			expectLine("unavailability", "< 1s", "0.1 s", true)}, true, true,
-			"broken, as expected", "Shows what it is there to show: mutual-exclusion and resource-safety broken, " +
+			"broken, as expected", "Came out as the file expects: mutual-exclusion and resource-safety broken, " +
 				"lease-exclusion kept, unavailability < 1s."},
 		{"it keeps what it should", []single.ExpectLine{expectLine("mutual-exclusion", "holds", "holds", true)}, true,
-			false, "as expected", "Shows what it is there to show: mutual-exclusion kept."},
+			false, "as expected", "Came out as the file expects: mutual-exclusion kept."},
 		{"it names nothing", []single.ExpectLine{expectLine("mutual-exclusion", "not violated", "holds", true)}, true,
 			false, "as expected", ""},
 		{"it breaks something else", []single.ExpectLine{expectLine("mutual-exclusion", "holds", pause, false),
@@ -46,7 +46,7 @@ func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 		if !strings.Contains(first, c.word) || c.broken && strings.Contains(first, "\x1b[32m") {
 			t.Errorf("%s: %q", c.what, first)
 		}
-		said := strings.Contains(got, "Shows what it is") || strings.Contains(got, "Not as ")
+		said := strings.Contains(got, "Came out as the file") || strings.Contains(got, "Not as ")
 		if !strings.Contains(got, c.intent+"\n") && !strings.Contains(got, c.intent+"\x1b") ||
 			said != (c.intent != "") {
 			t.Errorf("%s: want %q in\n%s", c.what, c.intent, got)

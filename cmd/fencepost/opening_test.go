@@ -44,7 +44,7 @@ func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 		if broken := run.Verdict.Violated(); broken == strings.HasPrefix(parts[1], "No two clients") {
 			t.Errorf("%s: broken %v, but %s", name, broken, parts[1])
 		}
-		if !strings.Contains(parts[2], "Shows what it is there to show: ") {
+		if !strings.Contains(parts[2], "Came out as the file expects: ") {
 			t.Errorf("%s does not say what it shows:\n%s", name, parts[2])
 		}
 		if text := strings.ToLower(b.String()); strings.Contains(text, "probe") &&

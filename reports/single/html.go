@@ -32,7 +32,7 @@ type Page struct {
 	What     string // the seed, or the reading
 	Headline string // what came of the run, in a sentence
 	Probe    string // what the probe is, where the page mentions it; else empty
-	Intent   string // what the scenario is there to show, and whether it has; may be empty
+	Intent   string // what the scenario expects, and whether that came out; may be empty
 	Class    string // of the standing: good, bad, open
 	Laws     []lawLine
 	Checks   []ExpectLine // expectations of metrics

@@ -39,8 +39,8 @@ func (r *Run) headline() string {
 	return headline.Of(r.Recorded(), v)
 }
 
-// intent says what the scenario is there to show, and that it has, or what came out otherwise. It is empty for one that
-// names nothing.
+// intent says that all came out as the scenario expects, and what that is, or what came out otherwise. It is empty for a
+// scenario that names nothing.
 func (r *Run) intent() string {
 	var broken, kept, figures, otherwise, unkept []string
 	for _, e := range r.Expected {
@@ -75,7 +75,7 @@ func (r *Run) intent() string {
 	if len(parts) == 0 || !r.OK {
 		return ""
 	}
-	return "Shows what it is there to show: " + strings.Join(parts, ", ") + "."
+	return "Came out as the file expects: " + strings.Join(parts, ", ") + "."
 }
 
 func isLaw(name string) bool {

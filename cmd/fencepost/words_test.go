@@ -1,0 +1,65 @@
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// plainer are phrases that no screen, page, JSON description or document uses, each with the one that it uses instead.
+var plainer = map[string]string{
+	"there to show": "came out as the file expects",
+}
+
+// TestScreensUseTheFieldsWords looks for them in all that the program may print: the strings of its code, the files
+// that it embeds, what its commands have printed for the golden files, and the documents.
+func TestScreensUseTheFieldsWords(t *testing.T) {
+	for where, text := range printed(t) {
+		text = strings.Join(strings.Fields(strings.ToLower(text)), " ") // however it is wrapped
+		for phrase, instead := range plainer {
+			if strings.Contains(text, phrase) {
+				t.Errorf("%s says %q in place of %q", where, phrase, instead)
+			}
+		}
+	}
+}
+
+// printed is all that the program may print, by where it stands.
+func printed(t *testing.T) map[string]string {
+	all := map[string]string{}
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				text, err := strconv.Unquote(lit.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all[s.set.Position(lit.Pos()).String()] = text
+			}
+			return true
+		})
+	}
+	for _, pattern := range []string{"../../*.md", "../../*/*.md", "../../*/*/*.md", "../../*/*/*/*.md",
+		"../../reports/*/*.html", "../../reports/*/*.js", "../../reports/*/*.json", "../../reports/testdata/*",
+		"testdata/*/*.txtar", "../../scenarios/catalogue/*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[file] = string(text)
+		}
+	}
+	return all
+}
