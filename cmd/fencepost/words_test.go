@@ -12,7 +12,8 @@ import (
 
 // plainer are phrases that no screen, page, JSON description or document uses, each with the one that it uses instead.
 var plainer = map[string]string{
-	"there to show": "came out as the file expects",
+	"there to show":   "came out as the file expects",
+	"put to the test": "checked",
 }
 
 // TestScreensUseTheFieldsWords looks for them in all that the program may print: the strings of its code, the files

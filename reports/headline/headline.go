@@ -94,15 +94,17 @@ func calm(h *history.History, v checker.Verdict) string {
 	case len(open) > 0 && mutual == checker.Holds:
 		return apart(h) + "; " + phrase.Join(open, " and ") + " could not be decided."
 	case len(open) > 0:
-		return "Nothing was broken as far as could be told; " + phrase.Join(open, " and ") + " could not be decided."
-	case mutual == checker.Holds && held > 1:
-		return fmt.Sprintf("%s; the other laws that this run put to the test held too (%d).", apart(h), held-1)
+		return "No violation was found; " + phrase.Join(open, " and ") + " could not be decided."
+	case mutual == checker.Holds && held == 2:
+		return apart(h) + "; 1 other law was checked and held."
+	case mutual == checker.Holds && held > 2:
+		return fmt.Sprintf("%s; %d other laws were checked and held.", apart(h), held-1)
 	case mutual == checker.Holds:
-		return apart(h) + "; no other law was put to the test."
+		return apart(h) + "; no other law was checked."
 	case held > 0:
-		return "Nothing was broken, but mutual exclusion was not put to the test."
+		return "Nothing was broken, but mutual exclusion was not checked."
 	}
-	return "Nothing was put to the test."
+	return "Nothing was checked."
 }
 
 // apart says that mutual exclusion held.

@@ -249,19 +249,21 @@ func TestHeadlinesOfCalmRuns(t *testing.T) {
 		want                    string
 	}{
 		{holds, holds, holds, nil, nil,
-			"No two clients were ever inside at once; the other laws that this run put to the test held too (2)."},
+			"No two clients were ever inside at once; 2 other laws were checked and held."},
+		{holds, holds, unchecked, nil, nil,
+			"No two clients were ever inside at once; 1 other law was checked and held."},
 		{holds, unchecked, unchecked, nil, nil,
-			"No two clients were ever inside at once; no other law was put to the test."},
+			"No two clients were ever inside at once; no other law was checked."},
 		{holds, holds, undecided, nil, nil,
 			"No two clients were ever inside at once; deadlock-freedom could not be decided."},
 		{undecided, holds, undecided, nil, nil,
-			"Nothing was broken as far as could be told; mutual-exclusion and deadlock-freedom could not be decided."},
-		{unchecked, holds, holds, nil, nil, "Nothing was broken, but mutual exclusion was not put to the test."},
-		{unchecked, unchecked, unchecked, nil, nil, "Nothing was put to the test."},
+			"No violation was found; mutual-exclusion and deadlock-freedom could not be decided."},
+		{unchecked, holds, holds, nil, nil, "Nothing was broken, but mutual exclusion was not checked."},
+		{unchecked, unchecked, unchecked, nil, nil, "Nothing was checked."},
 		{holds, unchecked, unchecked, []history.Event{shared}, nil,
-			"No two clients were ever inside at once, readers aside; no other law was put to the test."},
+			"No two clients were ever inside at once, readers aside; no other law was checked."},
 		{holds, unchecked, unchecked, nil, []history.Lock{"a", "b"},
-			"No two clients were ever inside one lock at once; no other law was put to the test."},
+			"No two clients were ever inside one lock at once; no other law was checked."},
 	} {
 		v := checker.Verdict{Findings: []checker.Finding{{Law: checker.LeaseExclusion, Outcome: c.lease},
 			{Law: checker.MutualExclusion, Outcome: c.mutual}, {Law: checker.DeadlockFreedom, Outcome: c.deadlock}}}

@@ -43,7 +43,7 @@ type Difference struct {
 }
 
 // Differences are the laws whose outcome or cause is not the same on both sides; none if the row was refused. A law
-// that the simulated run did not put to the test, and the real one did and saw kept, is no difference; the converse is
+// that nothing in the simulated run exercised, and that held in the real one, is no difference; the converse is
 // one.
 func (r *Row) Differences() (all []Difference) {
 	if r.Refused != "" {
