@@ -22,7 +22,7 @@ const (
 	// a fault ended the session or lease that the lock hung on
 	SessionExpired       CauseKind = "session expired"
 	WaitedForOther       CauseKind = "waited for another lock"       // while inside, past the end of its lease
-	Untold               CauseKind = "not told by the history"       // the records that would show it are missing
+	Untold               CauseKind = "cause not recorded"            // the records that would show it are missing
 	StaleEffect          CauseKind = "superseded holder took effect" // resource-safety (a)
 	LostUpdate           CauseKind = "update lost"                   // resource-safety (b)
 	TokenRepeated        CauseKind = "token repeated"

@@ -186,7 +186,7 @@ func (t *judge) leaseStory(c *clash, cause Cause, told []record) string {
 			t.countedText(&a), t.countedText(&b)))
 	case Untold:
 		if len(told) == 0 {
-			s.WriteString(" The history does not tell what became of the first one's keys.")
+			s.WriteString(" The history does not record what became of the first one's keys.")
 		}
 	}
 	if len(told) > 0 {

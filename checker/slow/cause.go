@@ -11,9 +11,9 @@ import (
 func (r *reading) cause(a, b *window) string {
 	counted := [2][]history.Process{r.Events[a.at].Grant.Counted, r.Events[b.at].Grant.Counted}
 	if len(counted[0]) == 0 && a.at == a.ok || len(counted[1]) == 0 && b.at == b.ok {
-		return "not told by the history"
+		return "cause not recorded"
 	}
-	common, latest, cause := false, -1, "not told by the history"
+	common, latest, cause := false, -1, "cause not recorded"
 	for _, s := range counted[0] {
 		for _, o := range counted[1] {
 			if !slices.Contains(r.group(s), o) {
@@ -185,7 +185,7 @@ func (r *reading) loss(victim *window, on servers, set, other, gone int) (int, s
 	case (e.Why == history.Deleted || e.Why == history.Flushed) && e.By == e.Of:
 		return gone, "removed by its own holder"
 	case e.Why == history.Deleted && e.By == "":
-		return gone, "not told by the history"
+		return gone, "cause not recorded"
 	case e.Why == history.Deleted:
 		return gone, "removed by non-owner"
 	case e.Why == history.Flushed:

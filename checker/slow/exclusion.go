@@ -174,7 +174,7 @@ func (r *reading) mutualExclusion() Finding {
 func (r *reading) sectionCause(a, b *section) string {
 	for _, s := range []*section{a, b} {
 		if s.lease == nil && len(s.extensions) == 0 {
-			return "not told by the history"
+			return "cause not recorded"
 		}
 	}
 	windows := slices.DeleteFunc(r.windows(), func(w window) bool { return w.at > b.ok })

@@ -14,6 +14,8 @@ import (
 var plainer = map[string]string{
 	"there to show":   "came out as the file expects",
 	"put to the test": "checked",
+	"not told by":     "not recorded",
+	"does not tell":   "does not record, does not say",
 }
 
 // TestScreensUseTheFieldsWords looks for them in all that the program may print: the strings of its code, the files

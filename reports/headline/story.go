@@ -178,7 +178,7 @@ func (s *story) why() string {
 	case checker.WaitedForOther:
 		return who + " waited for another lock until its lease had ended"
 	case checker.Untold:
-		return "the history does not tell why"
+		return "the history does not record the cause"
 	}
 	return ""
 }

@@ -66,7 +66,7 @@ func (o *Options) cannot(f *nemesis.Fault) string {
 		for i, p := range passed {
 			names[i] = string(p)
 		}
-		return fmt.Sprintf("%s is inside of the client's library, which does not tell when it passes it: a client of "+
+		return fmt.Sprintf("%s is inside of the client's library, which does not say when it passes it: a client of "+
 			"yours passes %s", p, strings.Join(names, ", "))
 	}
 	return ""
