@@ -69,7 +69,7 @@ func (e *Exploration) Text(w io.Writer, opt report.TextOptions) error {
 		p.Text(term.Plain, 2, e.Subject.Summary)
 	}
 	p.Blank()
-	lawTable(p, promised(e.Laws, e.Subject), "a run breaks it")
+	lawTable(p, promised(e.Laws, e.Subject), "share of runs")
 	groups, ending := e.byPlan(), p.Draft()
 	for i := range groups {
 		ending.Mention(groups[i].headline())

@@ -23,7 +23,7 @@ func promised(laws tally.Laws, s *scenarios.Scenario) (all []toldLaw) {
 	return all
 }
 
-// lawColumn is a number that the table tells of each law.
+// lawColumn is a number that the table has for each law.
 type lawColumn struct {
 	title string
 	end   int // where the title ends, and each number under it
@@ -33,9 +33,9 @@ type lawColumn struct {
 // lawColumns are the columns with numbers, from left to right, in the tables of explore, verify and run --seeds.
 var lawColumns = []lawColumn{
 	{"held", 28, func(l *toldLaw) int { return l.Holds }},
-	{"broken", 37, func(l *toldLaw) int { return l.Violated }},
-	{"open", 44, func(l *toldLaw) int { return l.Undecided }},
-	{"unseen", 52, func(l *toldLaw) int { return l.Unchecked }},
+	{"broken", 36, func(l *toldLaw) int { return l.Violated }},
+	{"undecided", 46, func(l *toldLaw) int { return l.Undecided }},
+	{"unchecked", 56, func(l *toldLaw) int { return l.Unchecked }},
 }
 
 // lawTable counts how each law came out; last is the title of the column with the rate of violations, empty to leave it
@@ -57,7 +57,8 @@ func lawTable(p *term.Writer, laws []toldLaw, last string) {
 			tone = term.Plain
 		}
 		if last != "" {
-			ln.To(rate).Add(tone, l.rate())
+			words := l.rate()
+			ln.To(min(rate, p.Width()-term.Cells(words))).Add(tone, words)
 		}
 		p.Put(ln)
 	}

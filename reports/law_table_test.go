@@ -1,20 +1,24 @@
 package reports
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // TestAColumnIsOneRow adds a column to the table of laws: how often a law was seen at all. It stands under its title,
 // the rate after it, and nothing else moves.
 func TestAColumnIsOneRow(t *testing.T) {
-	const rated = "a run breaks it"
+	const rated = "share of runs"
 	before := exploreText(t, explored(), report.TextOptions{})
 	all := lawColumns
 	t.Cleanup(func() { lawColumns = all })
-	lawColumns = append(all[:len(all):len(all)], lawColumn{"seen", 60, func(l *toldLaw) int { return l.Exercised() }})
+	lawColumns = append(all[:len(all):len(all)], lawColumn{"seen", 64, func(l *toldLaw) int { return l.Exercised() }})
 	after := strings.Split(exploreText(t, explored(), report.TextOptions{}), "\n")
 	laws := 0
 	for i, line := range strings.Split(before, "\n") {
@@ -35,5 +39,26 @@ func TestAColumnIsOneRow(t *testing.T) {
 	}
 	if laws != 7 {
 		t.Errorf("%d laws were seen", laws)
+	}
+}
+
+// TestTheTableOfLawsFitsATerminal counts up to some hundred thousand runs: at 80 columns no count touches another, and
+// the share of runs stands in full.
+func TestTheTableOfLawsFitsATerminal(t *testing.T) {
+	for runs := 1; runs < 1_000_000; runs = runs*3 + 1 {
+		for _, broken := range []int{0, 1, runs / 2, runs} {
+			for _, promised := range []bool{false, true} {
+				l := toldLaw{tally.Law{Law: checker.DeadlockFreedom, Counts: tally.Counts{Holds: runs - broken,
+					Violated: broken, Undecided: runs, Unchecked: runs}}, promised}
+				var b strings.Builder
+				lawTable(report.TextOptions{}.Writer(&b), []toldLaw{l}, "share of runs")
+				words := strings.Fields(strings.Split(b.String(), "\n")[1])
+				want := []string{string(l.Law.Law), phrase.Grouped(l.Holds), phrase.Grouped(l.Violated),
+					phrase.Grouped(runs), phrase.Grouped(runs)}
+				if want = append(want, strings.Fields(l.rate())...); !slices.Equal(words[1:], want) {
+					t.Errorf("%q, want %q", words[1:], want)
+				}
+			}
+		}
 	}
 }

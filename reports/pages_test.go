@@ -155,7 +155,7 @@ func TestTotalsAreOpenMetrics(t *testing.T) {
 // TestOnlyASampleHasARate: the plans of an exploration are drawn, the placements of a verification are not.
 func TestOnlyASampleHasARate(t *testing.T) {
 	for _, k := range allPages() {
-		rated := strings.Contains(pageText(t, k, false), "broken by a run")
+		rated := strings.Contains(pageText(t, k, false), "share of runs")
 		if rated != (k.name == "exploration") {
 			t.Errorf("%s tells a rate of violations: %t", k.name, rated)
 		}

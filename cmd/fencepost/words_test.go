@@ -14,6 +14,9 @@ import (
 var plainer = map[string]string{
 	"there to show":   "came out as the file expects",
 	"put to the test": "checked",
+	"a run breaks it": "share of runs",
+	"broken by a run": "share of runs",
+	"open unseen":     "undecided unchecked",
 	"not told by":     "not recorded",
 	"does not tell":   "does not record, does not say",
 }
