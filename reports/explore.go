@@ -99,8 +99,8 @@ func (e *Exploration) Text(w io.Writer, opt report.TextOptions) error {
 func exploreEnding(p *term.Writer, e *Exploration) {
 	p.Blank()
 	if all := e.allFaults(); all.Drawn > 0 {
-		p.Hang(0, "faults  ", term.Plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use",
-			phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), share(all)))
+		p.Hang(0, "faults  ", term.Plain, fmt.Sprintf("%s drawn, of which %s (%s) struck %s",
+			phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), share(all), tally.WhileHeld))
 	}
 	report.Stopped(p, e.Interrupted)
 	failures(p, e.open(), &e.Failed)
@@ -121,8 +121,8 @@ func exploreTitle(p *term.Writer, e *Exploration) {
 }
 
 func exploredFaults(p *term.Writer, e *Exploration) {
-	p.Put(new(term.Line).Add(term.Bold, "fault").To(22).Add(term.Plain, "drawn").To(30).Add(term.Plain,
-		"struck").To(38).Add(term.Plain, "met a lock in use"))
+	p.Put(new(term.Line).Right(59, "struck while the lock"))
+	p.Put(new(term.Line).Add(term.Bold, "fault").Right(27, "drawn").Right(36, "struck").Right(59, "was held or asked for"))
 	for _, f := range e.Faults {
 		if f.Drawn > 0 {
 			exploredFault(p, f.Kind.String(), f)
@@ -135,9 +135,8 @@ func exploredFault(p *term.Writer, name string, f tally.Fault) {
 	ln := new(term.Line).Add(term.Plain, "   "+name)
 	ln.Right(27, phrase.Grouped(f.Drawn))
 	ln.Right(36, phrase.Grouped(f.Struck))
-	ln.Right(46, phrase.Grouped(f.Met))
-	share := share(f)
-	p.Put(ln.To(55-term.Cells(share)).Add(term.Plain, share))
+	ln.Right(50, phrase.Grouped(f.Met))
+	p.Put(ln.Right(59, share(f)))
 }
 
 // exploredStory tells one finding: the first in full, the others without the timeline.

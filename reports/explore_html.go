@@ -133,7 +133,7 @@ func (l *toldLaw) row() lawRow {
 	return r
 }
 
-// share is how many of all that were drawn met a lock in use.
+// share is how many of all that were drawn struck while the lock was held or asked for.
 func share(f tally.Fault) string {
 	if f.Drawn == 0 {
 		return ""

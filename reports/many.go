@@ -130,20 +130,20 @@ func groupLine(p *term.Writer, g *expect.Group) {
 		fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Want, came(g), g.First))
 }
 
-// plannedFaults says in how many runs each fault struck, and met a lock that somebody asked for or held.
+// plannedFaults says in how many runs each fault struck, and struck while the lock was held or asked for.
 func plannedFaults(p *term.Writer, m *Many) {
-	p.Put(new(term.Line).Add(term.Bold, "fault").To(p.Margin()-25).Add(term.Plain,
-		"struck").To(p.Margin()-17).Add(term.Plain, "met a lock in use"))
+	p.Put(new(term.Line).Right(p.Margin(), "struck while the lock"))
+	p.Put(new(term.Line).Add(term.Bold, "fault").Right(p.Margin()-23, "struck").Right(p.Margin(), "was held or asked for"))
 	for _, f := range m.Plan {
 		tone := term.Plain
 		if f.Met == 0 {
 			tone = term.Yellow
 		}
-		words := term.Wrap(f.Line, p.Margin()-30)
+		words := term.Wrap(f.Line, p.Margin()-34)
 		for i, t := range words {
 			ln := new(term.Line).To(3).Add(tone, t)
 			if i == len(words)-1 {
-				ln.Right(p.Margin()-18, phrase.Grouped(f.Struck))
+				ln.Right(p.Margin()-23, phrase.Grouped(f.Struck))
 				ln.Right(p.Margin(), phrase.Grouped(f.Met))
 			}
 			p.Put(ln)

@@ -17,6 +17,7 @@ var plainer = map[string]string{
 	"a run breaks it": "share of runs",
 	"broken by a run": "share of runs",
 	"open unseen":     "undecided unchecked",
+	"a lock in use":   "while the lock was held or asked for",
 	"not told by":     "not recorded",
 	"does not tell":   "does not record, does not say",
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // Standing sums the exploration of s up: Otherwise if a promise was broken; NotDecidable if there are seeds left, if
@@ -16,8 +17,8 @@ func (e *Exploration) Standing(s *scenarios.Scenario) (standing expect.Standing,
 		open = append(open, fmt.Sprintf("%d of %d seeds were run", e.Done, e.Size()))
 	}
 	if _, struck, met := e.Drawn(); e.Done > 0 && met == 0 {
-		open = append(open, fmt.Sprintf("the mix never hits: of %d faults that struck, none met a lock that was "+
-			"asked for or held", struck))
+		open = append(open, fmt.Sprintf("the mix never hits: of %d faults that struck, none did so %s", struck,
+			tally.WhileHeld))
 	}
 	open = append(open, e.Failed.Open(e.Done)...)
 	broken := false
@@ -44,7 +45,8 @@ func (e *Exploration) Doubts() []string {
 	}
 	for _, t := range e.Faults {
 		if t.Drawn > 0 && t.Met == 0 {
-			doubts = append(doubts, fmt.Sprintf("%s: drawn %d times, and never met a lock in use", t.Kind, t.Drawn))
+			doubts = append(doubts, fmt.Sprintf("%s: drawn %d times, and never struck %s", t.Kind, t.Drawn,
+				tally.WhileHeld))
 		}
 	}
 	for _, t := range e.Laws {

@@ -13,13 +13,16 @@ type Fault struct {
 	Drawn int          `json:"drawn"`
 	// Struck is how many of them came to strike: their point was passed, their message sent, their target still up.
 	Struck int `json:"struck"`
-	// Met is how many of those met a lock in use: between strike and end some client that they concern asked for a lock
+	// Met is how many of those struck WhileHeld: between strike and end some client that they concern asked for a lock
 	// or held one. A fault of servers, of the resource or between them concerns all clients. What a fault leaves behind
 	// for good (a jumped clock, a server that stays down) goes on for the rest of the run.
 	Met int `json:"met"`
 }
 
-// Planned counts in how many runs a fault that was planned for all of them struck, and met a lock in use.
+// WhileHeld says when a fault strikes that can have had an effect.
+const WhileHeld = "while the lock was held or asked for"
+
+// Planned counts in how many runs a fault that was planned for all of them struck, and struck WhileHeld.
 type Planned struct {
 	Line   string `json:"line"`
 	Struck int    `json:"struck"`
@@ -71,7 +74,7 @@ type Strikes struct {
 	lines  []string // of the plan's faults, as a history records them
 	struck []bool
 	under  []bool                  // struck, and not over yet
-	met    []bool                  // met a lock in use
+	met    []bool                  // WhileHeld
 	busy   map[history.Process]int // locks that a client asks for or holds
 }
 
