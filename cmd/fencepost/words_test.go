@@ -18,6 +18,8 @@ var plainer = map[string]string{
 	"broken by a run": "share of runs",
 	"open unseen":     "undecided unchecked",
 	"a lock in use":   "while the lock was held or asked for",
+	"as stated to":    "as the client was told",
+	"let events":      "host delay",
 	"not told by":     "not recorded",
 	"does not tell":   "does not record, does not say",
 }

@@ -108,7 +108,7 @@ func (c *Chart) witnesses(p history.Process) bool {
 	return false
 }
 
-// sections draws, from the top: the bar of the section, below it the lease as it was stated, and in its place where
+// sections draws, from the top: the bar of the section, below it the lease as the client was told, and in its place where
 // the section goes on without one a line that says so.
 func (c *Chart) sections(client int, lock history.Lock, y int) {
 	lane := &c.lanes.clients[client]
@@ -133,7 +133,7 @@ func (c *Chart) sections(client int, lock history.Lock, y int) {
 			if w.From > past {
 				c.past(lane, past, min(w.From, s.To), y)
 			}
-			c.box("lease", w.From, w.To, y+24, 6, "", fmt.Sprintf("lease as stated to %s\n%s to %s", lane.Process,
+			c.box("lease", w.From, w.To, y+24, 6, "", fmt.Sprintf("lease as %s was told\n%s to %s", lane.Process,
 				phrase.Instant(w.From), phrase.Instant(w.To)))
 			past = max(past, w.To)
 		}

@@ -21,7 +21,7 @@ func (t *table) legend(p *term.Writer, hidden int) {
 		signs = append(signs, "✗ crashed")
 	}
 	if !registers {
-		signs = append(signs, "┐│┘ lease as stated to it", "┆ asking")
+		signs = append(signs, "┐│┘ lease as the client was told", "┆ asking")
 	}
 	if t.block > 0 && len(t.clients) > 0 {
 		c := t.clients[0]

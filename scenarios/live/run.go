@@ -124,8 +124,8 @@ func rebase(h *history.History, zero sim.Time) {
 // tell says what a reader must know of the run.
 func (st *stage) tell(stall string) []string {
 	late := st.loop.Late()
-	notes := []string{fmt.Sprintf("real time: another run of this plan is not the same to the byte. The host let "+
-		"events happen late by %v in the middle, %v at the 99th percentile, %v at most",
+	notes := []string{fmt.Sprintf("real time: another run of this plan is not the same to the byte. Host delay: "+
+		"%v at the median, %v at the 99th percentile, %v at most",
 		rounded(late.Quantile(0.5)), rounded(late.Quantile(0.99)), rounded(late.Max()))}
 	if n := st.ungranted; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d times a client reported ACQUIRED or EXTENDED and no server had set or "+
