@@ -122,7 +122,8 @@ func exploreTitle(p *term.Writer, e *Exploration) {
 
 func exploredFaults(p *term.Writer, e *Exploration) {
 	p.Put(new(term.Line).Right(59, "struck while the lock"))
-	p.Put(new(term.Line).Add(term.Bold, "fault").Right(27, "drawn").Right(36, "struck").Right(59, "was held or asked for"))
+	p.Put(new(term.Line).Add(term.Bold, "fault").Right(27, "drawn").Right(36, "struck").Right(59,
+		"was held or asked for"))
 	for _, f := range e.Faults {
 		if f.Drawn > 0 {
 			exploredFault(p, f.Kind.String(), f)

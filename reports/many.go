@@ -133,7 +133,8 @@ func groupLine(p *term.Writer, g *expect.Group) {
 // plannedFaults says in how many runs each fault struck, and struck while the lock was held or asked for.
 func plannedFaults(p *term.Writer, m *Many) {
 	p.Put(new(term.Line).Right(p.Margin(), "struck while the lock"))
-	p.Put(new(term.Line).Add(term.Bold, "fault").Right(p.Margin()-23, "struck").Right(p.Margin(), "was held or asked for"))
+	p.Put(new(term.Line).Add(term.Bold, "fault").Right(p.Margin()-23, "struck").Right(p.Margin(),
+		"was held or asked for"))
 	for _, f := range m.Plan {
 		tone := term.Plain
 		if f.Met == 0 {

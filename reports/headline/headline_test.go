@@ -215,7 +215,8 @@ func TestOnlyTheTwoWhoMetEndTheOverlap(t *testing.T) {
 		at(11.4, "client-1", history.Release, history.Invoke)}}
 	f := checker.Finding{Law: checker.MutualExclusion, Outcome: checker.Violated, Lock: "lock", Witness: []int{0, 1},
 		At: 1, Cause: checker.Cause{Kind: checker.Untold}, Holders: []history.Process{"client-1", "client-2"}}
-	if got := Broken(h, &f); got != "Two clients were inside at once for 400 ms: the history does not record the cause." {
+	const want = "Two clients were inside at once for 400 ms: the history does not record the cause."
+	if got := Broken(h, &f); got != want {
 		t.Error(got)
 	}
 }

@@ -39,8 +39,8 @@ func (r *Run) headline() string {
 	return headline.Of(r.Recorded(), v)
 }
 
-// intent says that all came out as the scenario expects, and what that is, or what came out otherwise. It is empty for a
-// scenario that names nothing.
+// intent says that all came out as the scenario expects, and what that is, or what came out otherwise. It is empty for
+// a scenario that names nothing.
 func (r *Run) intent() string {
 	var broken, kept, figures, otherwise, unkept []string
 	for _, e := range r.Expected {

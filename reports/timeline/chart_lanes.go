@@ -108,8 +108,8 @@ func (c *Chart) witnesses(p history.Process) bool {
 	return false
 }
 
-// sections draws, from the top: the bar of the section, below it the lease as the client was told, and in its place where
-// the section goes on without one a line that says so.
+// sections draws, from the top: the bar of the section, below it the lease as the client was told, and in its place
+// where the section goes on without one a line that says so.
 func (c *Chart) sections(client int, lock history.Lock, y int) {
 	lane := &c.lanes.clients[client]
 	for _, w := range lane.Waits {
