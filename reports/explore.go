@@ -43,14 +43,9 @@ type ExploredFinding struct {
 // cut reports whether an interruption ended the cutting down.
 func (f *ExploredFinding) cut() bool { return f.Small.Ending == tally.Interrupted }
 
-func (e *Exploration) standing() string {
-	switch standing, _ := e.Standing(e.Subject); standing {
-	case expect.Otherwise:
-		return "promise broken"
-	case expect.AsExpected:
-		return "promises kept"
-	}
-	return report.Undecided
+func (e *Exploration) standing() report.Standing {
+	standing, _ := e.Standing(e.Subject)
+	return report.Standing{Result: standing, Promise: true}
 }
 
 // open says why it cannot be told whether the promises are kept.
@@ -69,7 +64,7 @@ func (e *Exploration) Text(w io.Writer, opt report.TextOptions) error {
 		p.Text(term.Plain, 2, e.Subject.Summary)
 	}
 	p.Blank()
-	lawTable(p, promised(e.Laws, e.Subject), "share of runs")
+	lawTable(p, promised(e.Laws, e.Subject), rated)
 	groups, ending := e.byPlan(), p.Draft()
 	for i := range groups {
 		ending.Mention(groups[i].headline())
@@ -112,12 +107,7 @@ func exploreEnding(p *term.Writer, e *Exploration) {
 }
 
 func exploreTitle(p *term.Writer, e *Exploration) {
-	what, standing := e.size(), e.standing()
-	tone := map[string]term.Style{"promise broken": term.Red, "promises kept": term.Green}[standing]
-	if standing == report.Undecided {
-		tone = term.Yellow
-	}
-	p.Title(e.Scenario, what, standing, tone)
+	p.Title(e.Scenario, e.size(), e.standing().Words(), e.standing().Tone())
 }
 
 func exploredFaults(p *term.Writer, e *Exploration) {

@@ -10,8 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
@@ -19,19 +18,13 @@ import (
 // html writes an exploration as one self-contained page. pages are the files of the findings' own pages, in their
 // order, relative to this one. The error is w's.
 func (e *Exploration) html(w io.Writer, pagesOf []string) error {
-	frame, err := page.New(fmt.Sprintf("%s, %s: %s", e.Scenario, e.size(), e.standing()))
+	frame, err := page.New(fmt.Sprintf("%s, %s: %s", e.Scenario, e.size(), e.standing().Words()))
 	if err != nil {
 		return err
 	}
-	d := explorePage{Scenario: e.Scenario, Summary: e.Subject.Summary, Standing: e.standing(), Class: "open",
-		Size: e.size(), Open: e.open(), Notes: e.Doubts(), Repeat: e.Repeat, Frame: frame,
-		Tally: tallyOnPage{Rated: true}}
-	switch standing, _ := e.Standing(e.Subject); standing {
-	case expect.Otherwise:
-		d.Class = "bad"
-	case expect.AsExpected:
-		d.Class = "good"
-	}
+	d := explorePage{Scenario: e.Scenario, Summary: e.Subject.Summary, Standing: e.standing().Words(),
+		Class: e.standing().Class(), Size: e.size(), Open: e.open(), Notes: e.Doubts(), Repeat: e.Repeat, Frame: frame,
+		Tally: tallyOnPage{Last: rated.title}}
 	for _, g := range e.byPlan() {
 		d.Groups = append(d.Groups,
 			exploreGroup{Headline: g.headline(), Aside: !g.Findings[0].Promised, Plan: g.Findings[0].Run.Plan,
@@ -43,7 +36,7 @@ func (e *Exploration) html(w io.Writer, pagesOf []string) error {
 	if e.Interrupted {
 		d.Stopped = report.Interruption
 	}
-	d.Tally.Rows = lawRows(e.Laws, e.Subject)
+	d.Tally.Rows = lawRows(promised(e.Laws, e.Subject), rated)
 	add := func(name string, f tally.Fault) {
 		if f.Drawn > 0 {
 			d.FaultRows = append(d.FaultRows,
@@ -67,14 +60,13 @@ type explorePage struct {
 	page.Frame
 }
 
-// tallyOnPage counts how laws came out. Rated says that the runs are a sample, of which a rate of violations can be
-// told.
+// tallyOnPage counts how laws came out.
 type tallyOnPage struct {
-	Rows  []lawRow
-	Rated bool
+	Rows []lawRow
+	Last string // the title of the last column; empty if there is none
 }
 
-type lawRow struct{ Class, Sign, Law, Held, Broken, Undecided, Unchecked, Rate string }
+type lawRow struct{ Class, Sign, Law, Held, Broken, Undecided, Unchecked, Last string }
 
 type faultRow struct{ Kind, Drawn, Struck, Met, Share string }
 
@@ -112,23 +104,31 @@ func (g *planGroup) stories(pagesOf []string) []exploreStory {
 }
 
 // lawRows are the rows of laws on a page.
-func lawRows(laws tally.Laws, s *scenarios.Scenario) (rows []lawRow) {
-	for _, l := range promised(laws, s) {
-		rows = append(rows, l.row())
+func lawRows(laws []toldLaw, last *lawNote) (rows []lawRow) {
+	for i := range laws {
+		rows = append(rows, laws[i].row())
+		if last != nil {
+			rows[i].Last = last.of(&laws[i])
+		}
 	}
 	return rows
 }
 
 func (l *toldLaw) row() lawRow {
-	mark, _ := l.sign()
+	mark, tone := l.sign()
 	r := lawRow{Class: "unchecked", Sign: mark, Law: string(l.Law.Law), Held: phrase.Grouped(l.Holds),
 		Broken:    phrase.Grouped(l.Violated),
-		Undecided: phrase.Grouped(l.Undecided), Unchecked: phrase.Grouped(l.Unchecked), Rate: l.rate()}
-	switch {
-	case l.Violated > 0 && l.Promised:
+		Undecided: phrase.Grouped(l.Undecided), Unchecked: phrase.Grouped(l.Unchecked)}
+	switch tone {
+	case term.Red:
 		r.Class = "violated"
-	case l.Violated == 0 && l.Holds > 0:
+	case term.Green:
 		r.Class = "holds"
+	case term.Yellow:
+		r.Class = "undecided"
+	}
+	if l.Line != nil && !l.Line.OK() {
+		r.Class += " unexpected"
 	}
 	return r
 }

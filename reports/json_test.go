@@ -64,8 +64,8 @@ func TestJSONHasExactlyTheKeysOfTheContract(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"schema", "command", "scenario", "seed", "digest", "plan", "laws", "expected", "events",
-			"simulated_ns", "metrics"}
+		want := []string{"schema", "command", "scenario", "seed", "digest", "plan", "laws", "expected", "verdict",
+			"headline", "events", "simulated_ns", "metrics"}
 		if got := keys(t, b); !slices.Equal(got, want) {
 			t.Errorf("%s: keys %v", r.name, got)
 		}

@@ -4,8 +4,11 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
@@ -13,12 +16,14 @@ import (
 type toldLaw struct {
 	tally.Law
 	Promised bool
+	// Line compares it with what the scenario expects; nil where it is held to what is promised.
+	Line *single.ExpectLine
 }
 
 // promised says of each law whether the scenario promises it.
 func promised(laws tally.Laws, s *scenarios.Scenario) (all []toldLaw) {
 	for _, l := range laws {
-		all = append(all, toldLaw{l, slices.Contains(s.Promise, l.Law)})
+		all = append(all, toldLaw{l, slices.Contains(s.Promise, l.Law), nil})
 	}
 	return all
 }
@@ -38,14 +43,28 @@ var lawColumns = []lawColumn{
 	{"unchecked", 56, func(l *toldLaw) int { return l.Unchecked }},
 }
 
-// lawTable counts how each law came out; last is the title of the column with the rate of violations, empty to leave it
-// out.
-func lawTable(p *term.Writer, laws []toldLaw, last string) {
-	head, rate := new(term.Line).Add(term.Bold, "law"), lawColumns[len(lawColumns)-1].end+2
+// lawNote is the last column of the table, in words.
+type lawNote struct {
+	title string
+	of    func(*toldLaw) string
+}
+
+// How often random faults break a law, and how the runs of many seeds compare with what is expected.
+var (
+	rated    = &lawNote{"share of runs", (*toldLaw).rate}
+	compared = &lawNote{"came out", (*toldLaw).comparison}
+)
+
+// lawTable counts how each law came out; last may be nil.
+func lawTable(p *term.Writer, laws []toldLaw, last *lawNote) {
+	head, from := new(term.Line).Add(term.Bold, "law"), lawColumns[len(lawColumns)-1].end+2
 	for _, c := range lawColumns {
 		head.To(c.end-term.Cells(c.title)).Add(term.Plain, c.title)
 	}
-	p.Put(head.To(rate).Add(term.Plain, last))
+	if last != nil {
+		head.To(from).Add(term.Plain, last.title)
+	}
+	p.Put(head)
 	for i := range laws {
 		l := &laws[i]
 		mark, tone := l.sign()
@@ -53,20 +72,20 @@ func lawTable(p *term.Writer, laws []toldLaw, last string) {
 		for _, c := range lawColumns {
 			ln.Right(c.end, phrase.Grouped(c.of(l)))
 		}
-		if tone == term.Green {
-			tone = term.Plain
-		}
-		if last != "" {
-			words := l.rate()
-			ln.To(min(rate, p.Width()-term.Cells(words))).Add(tone, words)
+		if last != nil {
+			words := last.of(l)
+			ln.To(min(from, p.Width()-term.Cells(words))).Add(l.tone(), words)
 		}
 		p.Put(ln)
 	}
 }
 
-// sign is the mark of a law: a promise broken or kept, no promise, or nothing seen.
+// sign is the mark of a law: a promise or an expectation broken or kept, no promise, or nothing seen.
 func (l *toldLaw) sign() (string, term.Style) {
 	switch {
+	case l.Line != nil:
+		sign := l.Line.Standing.Sign()
+		return sign, report.Tones[sign]
 	case l.Violated > 0 && l.Promised:
 		return "✗", term.Red
 	case l.Violated > 0:
@@ -75,6 +94,27 @@ func (l *toldLaw) sign() (string, term.Style) {
 		return "✓", term.Green
 	}
 	return "–", term.Plain
+}
+
+// tone is that of the words about a law: red where it should not have been broken.
+func (l *toldLaw) tone() term.Style {
+	if l.Line == nil && l.Violated > 0 && l.Promised || l.Line != nil && !l.Line.OK() {
+		return term.Red
+	}
+	return term.Plain
+}
+
+// comparison says whether a law that the scenario names came out as it expects.
+func (l *toldLaw) comparison() string {
+	switch {
+	case l.Line.Expected == "":
+		return ""
+	case !l.Line.OK():
+		return report.NotExpected
+	case l.Line.Standing.Result == expect.AsExpected:
+		return report.AsExpected
+	}
+	return ""
 }
 
 // rate is the share of the runs that exercised the law in which it was broken, or below what that share lies.

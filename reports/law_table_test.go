@@ -14,7 +14,6 @@ import (
 // TestAColumnIsOneRow adds a column to the table of laws: how often a law was seen at all. It stands under its title,
 // the rate after it, and nothing else moves.
 func TestAColumnIsOneRow(t *testing.T) {
-	const rated = "share of runs"
 	before := exploreText(t, explored(), report.TextOptions{})
 	all := lawColumns
 	t.Cleanup(func() { lawColumns = all })
@@ -23,8 +22,8 @@ func TestAColumnIsOneRow(t *testing.T) {
 	laws := 0
 	for i, line := range strings.Split(before, "\n") {
 		switch {
-		case strings.Contains(line, rated):
-			if want := line[:strings.Index(line, rated)] + "  seen  " + rated; after[i] != want {
+		case strings.Contains(line, rated.title):
+			if want := line[:strings.Index(line, rated.title)] + "  seen  " + rated.title; after[i] != want {
 				t.Errorf("the head is %q, want %q", after[i], want)
 			}
 		case strings.HasPrefix(line, " ✗ ") && strings.Contains(line, "900"):
@@ -49,9 +48,9 @@ func TestTheTableOfLawsFitsATerminal(t *testing.T) {
 		for _, broken := range []int{0, 1, runs / 2, runs} {
 			for _, promised := range []bool{false, true} {
 				l := toldLaw{tally.Law{Law: checker.DeadlockFreedom, Counts: tally.Counts{Holds: runs - broken,
-					Violated: broken, Undecided: runs, Unchecked: runs}}, promised}
+					Violated: broken, Undecided: runs, Unchecked: runs}}, promised, nil}
 				var b strings.Builder
-				lawTable(report.TextOptions{}.Writer(&b), []toldLaw{l}, "share of runs")
+				lawTable(report.TextOptions{}.Writer(&b), []toldLaw{l}, rated)
 				words := strings.Fields(strings.Split(b.String(), "\n")[1])
 				want := []string{string(l.Law.Law), phrase.Grouped(l.Holds), phrase.Grouped(l.Violated),
 					phrase.Grouped(runs), phrase.Grouped(runs)}

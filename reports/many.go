@@ -18,8 +18,8 @@ import (
 type Many struct {
 	*search.Runs
 	Subject *scenarios.Scenario
-	Shown   []*single.Run // worth showing; the text shows the first in full
-	Sample  *single.Run   // one that came out as expected, for a page that has no other to show; may be nil
+	Shown   []*single.Run // of the seeds of Worth: the text shows the first in full
+	Sample  *single.Run   // one that came out as expected, if there is no other to show; may be nil
 	Repeat  string        // command to paste that makes the same runs again
 }
 
@@ -27,10 +27,7 @@ type Many struct {
 // run worth showing in full. The error is w's.
 func (many *Many) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
-	report.Title(p, many.Scenario, many.size(), many.standing())
-	if many.Subject.Summary != "" {
-		p.Text(term.Plain, 2, many.Subject.Summary)
-	}
+	many.opening().Write(p)
 	p.Blank()
 	totals(p, many)
 	if len(many.Campaign.Groups) > 0 {
@@ -42,7 +39,7 @@ func (many *Many) Text(w io.Writer, opt report.TextOptions) error {
 	}
 	p.Blank()
 	if len(many.Laws) > 0 {
-		lawTable(p, promised(many.Laws, many.Subject), "")
+		lawTable(p, many.lawsCompared(), compared)
 		p.Blank()
 	}
 	if len(many.Plan) > 0 {
@@ -62,16 +59,6 @@ func (many *Many) Text(w io.Writer, opt report.TextOptions) error {
 	return p.Err()
 }
 
-func (m *Many) standing() string {
-	switch m.Standing() {
-	case expect.Otherwise:
-		return report.NotExpected
-	case expect.AsExpected:
-		return report.AsExpected
-	}
-	return report.Undecided
-}
-
 // size says which seeds were run.
 func (m *Many) size() string {
 	what := fmt.Sprintf("%s from %d", phrase.Count(m.Done, "seed"), m.From)
@@ -89,8 +76,11 @@ type total struct {
 }
 
 func (m *Many) totals() []total {
-	c := &m.Campaign
-	return []total{{"as expected", c.AsExpected, term.Green}, {"not as expected", c.Otherwise, term.Red},
+	c, good := &m.Campaign, term.Green
+	if m.standing().Broken {
+		good = term.Plain
+	}
+	return []total{{"as expected", c.AsExpected, good}, {"not as expected", c.Otherwise, term.Red},
 		{"undecided", m.undecided(), term.Yellow}, {"distinct runs, by digest", c.Digests(), term.Plain}}
 }
 
@@ -152,27 +142,24 @@ func plannedFaults(p *term.Writer, m *Many) {
 	}
 }
 
-// Suite has a case for what came out otherwise in some run, and one for all the rest.
+// Suite has a case for each law, and for each metric that the scenario names, and one for each reason why nothing can
+// be said.
 func (m *Many) Suite() report.Suite {
-	s := report.Suite{Name: "run " + m.Scenario, Repeat: m.Repeat}
-	result := m.Standing()
-	if result == expect.NotJudged {
-		result = expect.NotDecidable
-	}
-	all := report.Case{Group: m.Scenario, Name: "all seeds", Result: result,
-		Message: fmt.Sprintf("%d of %d runs as expected", m.Campaign.AsExpected, m.Done)}
-	s.Cases = append(s.Cases, all)
-	s.Cases = append(s.Cases, report.InterruptedCases(m.Scenario, !m.Finished())...)
-	s.Cases = append(s.Cases, report.OpenCases(m.Scenario, m.Failed.Open(m.Done))...)
-	for _, g := range m.Campaign.Groups {
-		c := report.Case{Group: m.Scenario, Name: g.Name, Result: expect.Otherwise,
-			Message: fmt.Sprintf("expected %s, got %s in %d runs, first with seed %d", g.Want, g.Got, g.Runs, g.First)}
-		for _, r := range m.Shown {
-			if r.Seed == g.First {
-				c.Story = r.Story(g.Name)
+	s := report.Suite{Name: "run " + m.Scenario, Verdict: m.standing().Words(), Headline: m.headline(),
+		Repeat: m.Repeat}
+	lines := m.lines()
+	for i := range lines {
+		c := lines[i].Case(m.Scenario)
+		if seed := m.first(c.Name); c.Result == expect.Otherwise {
+			for _, r := range m.Shown {
+				if r.Seed == seed {
+					c.Story = r.Story(c.Name)
+				}
 			}
 		}
 		s.Cases = append(s.Cases, c)
 	}
+	s.Cases = append(s.Cases, report.InterruptedCases(m.Scenario, !m.Finished())...)
+	s.Cases = append(s.Cases, report.OpenCases(m.Scenario, m.Failed.Open(m.Done))...)
 	return s
 }

@@ -17,12 +17,10 @@ import (
 // html writes the report of many runs as one self-contained page: how they came out, the laws, and the picture and the
 // story of the run that says most. links lead to the pages of single runs. The error is w's.
 func (m *Many) html(w io.Writer, links []report.Link) error {
-	d := manyPage{Scenario: m.Scenario, Summary: m.Subject.Summary, Standing: m.standing(), Size: m.size(),
-		Faults: m.Plan, Links: links, Repeat: m.Repeat, Open: m.Failed.Open(m.Done)}
-	d.Class = map[string]string{report.AsExpected: "good", report.NotExpected: "bad",
-		report.Undecided: "open"}[d.Standing]
+	d := manyPage{Opening: m.opening(), Class: m.standing().Class(), Faults: m.Plan, Links: links, Repeat: m.Repeat,
+		Open: m.Failed.Open(m.Done)}
 	shown, why := m.telling()
-	title := fmt.Sprintf("%s, %s: %s", m.Scenario, d.Size, d.Standing)
+	title := fmt.Sprintf("%s, %s: %s", d.Name, d.What, d.Words)
 	var err error
 	if shown == nil {
 		d.Frame, err = page.New(title)
@@ -44,7 +42,7 @@ func (m *Many) html(w io.Writer, links []report.Link) error {
 		}
 		d.Totals = append(d.Totals, totalOnPage{phrase.Grouped(t.n), t.words, class})
 	}
-	d.Tally.Rows = lawRows(m.Laws, m.Subject)
+	d.Tally = tallyOnPage{lawRows(m.lawsCompared(), compared), compared.title}
 	for _, g := range m.Campaign.Groups {
 		d.Groups = append(d.Groups,
 			groupRow{g.Name, g.Want, came(&g), phrase.Grouped(g.Runs), strconv.FormatUint(g.First, 10)})
@@ -52,8 +50,7 @@ func (m *Many) html(w io.Writer, links []report.Link) error {
 	return page.Write(w, "runs.html", d)
 }
 
-// telling is the run that says most, with the reason: the first of the most frequent way to come out otherwise, the
-// first that is undecided, or else a sample of those as expected. It is nil if there is none.
+// telling is the run that says most, with the reason. It is nil if there is none.
 func (m *Many) telling() (*single.Run, string) {
 	switch {
 	case len(m.Shown) == 0:
@@ -67,14 +64,15 @@ func (m *Many) telling() (*single.Run, string) {
 // manyPage is what the template shows.
 type manyPage struct {
 	page.Frame
-	Scenario, Summary, Standing, Class, Size, Stopped, Repeat, ShownTitle string
-	Open                                                                  []string
-	Totals                                                                []totalOnPage
-	Tally                                                                 tallyOnPage
-	Groups                                                                []groupRow
-	Faults                                                                []tally.Planned
-	Shown                                                                 *single.Page
-	Links                                                                 []report.Link
+	single.Opening
+	Class, Stopped, Repeat, ShownTitle string
+	Open                               []string
+	Totals                             []totalOnPage
+	Tally                              tallyOnPage
+	Groups                             []groupRow
+	Faults                             []tally.Planned
+	Shown                              *single.Page
+	Links                              []report.Link
 }
 
 type totalOnPage struct{ Count, Words, Class string }

@@ -4,6 +4,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
@@ -22,6 +23,8 @@ type manyJSON struct {
 	Faults      []plannedJSON                `json:"faults"`
 	Groups      []groupJSON                  `json:"groups"`
 	AsExpected  bool                         `json:"expected"`
+	Verdict     string                       `json:"verdict"` // as the title of the text has it
+	Headline    string                       `json:"headline"`
 	Runs        []*single.RunObject          `json:"runs"` // worth showing
 }
 
@@ -47,7 +50,8 @@ func (m *Many) JSON(command string) ([]byte, error) {
 		Unexpected: c.Otherwise, Undecided: m.undecided(), Interrupted: !m.Finished(),
 		Open: report.Some(m.Failed.Open(m.Done)), Digests: c.Digests(),
 		Laws: countsOf(m.Laws), Faults: []plannedJSON{}, Groups: []groupJSON{},
-		AsExpected: m.standing() == report.AsExpected, Runs: []*single.RunObject{}}
+		AsExpected: m.Standing() == expect.AsExpected, Verdict: m.standing().Words(), Headline: m.headline(),
+		Runs: []*single.RunObject{}}
 	for _, f := range m.Plan {
 		d.Faults = append(d.Faults, plannedJSON(f))
 	}

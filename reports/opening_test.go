@@ -7,6 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 // A green "as expected" never stands over a law that is broken; what the scenario is there to show is said in words.
@@ -26,24 +27,28 @@ func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 			"broken, as expected", "Came out as the file expects: mutual-exclusion and resource-safety broken, " +
 				"lease-exclusion kept, unavailability < 1s."},
 		{"it keeps what it should", []single.ExpectLine{expectLine("mutual-exclusion", "holds", "holds", true)}, true,
-			false, "as expected", "Came out as the file expects: mutual-exclusion kept."},
-		{"it names nothing", []single.ExpectLine{expectLine("mutual-exclusion", "not violated", "holds", true)}, true,
-			false, "as expected", ""},
+			false, "held, as expected", "Came out as the file expects: mutual-exclusion kept."},
+		{"it names nothing", []single.ExpectLine{unnamed("mutual-exclusion", "holds", true)}, true, false, "held", ""},
+		{"it names nothing and breaks", []single.ExpectLine{unnamed("mutual-exclusion", pause, false)}, false, true,
+			"broken", ""},
 		{"it breaks something else", []single.ExpectLine{expectLine("mutual-exclusion", "holds", pause, false),
 			expectLine("ownership", "holds", "holds", true)}, false, true,
-			"not as expected", "Not as expected: mutual-exclusion."},
+			"broken, not as expected", "Not as expected: mutual-exclusion."},
 		{"it breaks a promise", []single.ExpectLine{expectLine("mutual-exclusion", single.Promised, pause, false)},
-			false, true, "not as expected", "Not as promised: mutual-exclusion."},
+			false, true, "promise broken", "Not as promised: mutual-exclusion."},
 	} {
 		run := kleppmann()
 		run.Expected, run.OK, run.Undecided = c.expected, c.ok, false
+		run.Promise = c.expected[0].Standing.Promise
 		if !c.broken {
 			run.Verdict = checker.Verdict{Findings: []checker.Finding{{Law: checker.MutualExclusion,
 				Outcome: checker.Holds}}}
 		}
 		got := text(t, run, report.TextOptions{Width: 200, Color: true})
 		first, _, _ := strings.Cut(got, "\n")
-		if !strings.Contains(first, c.word) || c.broken && strings.Contains(first, "\x1b[32m") {
+		_, words, _ := strings.Cut(strings.TrimSuffix(first, "\x1b[0m"), "  \x1b[")
+		_, words, _ = strings.Cut(words, "m")
+		if words != c.word || c.broken && strings.Contains(first, "\x1b[32m") {
 			t.Errorf("%s: %q", c.what, first)
 		}
 		said := strings.Contains(got, "Came out as the file") || strings.Contains(got, "Not as ")
@@ -70,7 +75,7 @@ func TestTheHeadlineOfASurpriseIsTheSurprise(t *testing.T) {
 	if got := text(t, run, report.TextOptions{Width: 200}); !strings.Contains(got, "fencing token") {
 		t.Error(got)
 	}
-	run.OK, run.Expected[1].OK = true, true
+	run.OK, run.Expected[1].Standing.Result = true, expect.AsExpected
 	if got := text(t, run, report.TextOptions{Width: 200}); !strings.Contains(got, "inside at once") {
 		t.Error(got)
 	}

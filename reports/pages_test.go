@@ -129,7 +129,7 @@ func TestTotalsAreOpenMetrics(t *testing.T) {
 	runs.Campaign, runs.Laws = campaign(3, 2, 0),
 		tally.Laws{{Law: checker.TokenOrder, Counts: tally.Counts{Holds: 3, Violated: 2}}}
 	runs.Plan = []tally.Planned{{Line: "pause client-1", Struck: 5, Met: 4}, {Line: "pause client-1", Struck: 1}}
-	many := &Many{Runs: runs}
+	many := &Many{Runs: runs, Subject: &scenarios.Scenario{}}
 	text := string(many.OpenMetrics())
 	seen := map[string]bool{}
 	for line := range strings.Lines(text) {

@@ -62,7 +62,7 @@ func (v *Verification) Text(w io.Writer, opt report.TextOptions) error {
 	p.Blank()
 	p.Text(term.Plain, 0, v.conclusion())
 	p.Blank()
-	lawTable(p, promised(v.Laws(), v.Scenario), "")
+	lawTable(p, promised(v.Laws(), v.Scenario), nil)
 	p.Blank()
 	v.lengths(p)
 	p.Blank()

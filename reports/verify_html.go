@@ -32,7 +32,7 @@ func (v *Verification) html(w io.Writer) error {
 	if v.interrupted() {
 		d.Stopped = report.Interruption
 	}
-	d.Tally.Rows = lawRows(v.Laws(), v.Scenario)
+	d.Tally.Rows = lawRows(promised(v.Laws(), v.Scenario), nil)
 	for _, l := range v.Lengths {
 		row := triedRow{Name: phrase.Count(l.Faults, "fault"), Schedules: phrase.Grouped(l.Schedules),
 			Stands: phrase.Large(l.Stands)}

@@ -128,7 +128,7 @@ func (j *job) writeMany(many *reports.Many) {
 	for _, run := range many.Shown {
 		j.write(run)
 	}
-	if many.Sample != nil {
+	if many.Sample != nil && (j.HTML != "" || many.Sample.Verdict.Violated()) {
 		j.write(many.Sample)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
@@ -127,8 +126,7 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// runMany runs all seeds and shows the first run of each way in which they came out otherwise, or else the first that
-// is undecided.
+// runMany runs all seeds and shows the runs that tell most.
 func (j *job) runMany() error {
 	runs, err := search.NewRuns(j.scenario, j.faults, j.first, j.seeds, j.shard)
 	if err != nil {
@@ -156,18 +154,9 @@ func (j *job) conclude(runs *search.Runs) error {
 
 // summary runs again what is worth showing: a history lives only until the next run.
 func (j *job) summary(runs *search.Runs) (*reports.Many, error) {
-	s, c := j.scenario, &runs.Campaign
+	s := j.scenario
 	many := &reports.Many{Runs: runs, Subject: s, Repeat: j.repeatAll()}
-	var seeds []uint64
-	if len(c.Groups) == 0 && c.Undecided > 0 {
-		seeds = append(seeds, c.FirstUndecided)
-	}
-	for _, g := range c.Groups {
-		if !slices.Contains(seeds, g.First) {
-			seeds = append(seeds, g.First)
-		}
-	}
-	for _, seed := range seeds {
+	for _, seed := range reports.Worth(runs) {
 		j.runner = scenarios.NewRunner(s) // the one before keeps the history that is shown
 		run, _, err := j.report(seed)
 		if err != nil {
@@ -175,11 +164,14 @@ func (j *job) summary(runs *search.Runs) (*reports.Many, error) {
 		}
 		many.Shown = append(many.Shown, run)
 	}
-	var err error
 	var failed *scenarios.CodeError
-	for i := 0; len(seeds) == 0 && j.HTML != "" && many.Sample == nil && i < runs.Done; i++ {
+	for seed := range reports.Samples(runs) {
+		if len(many.Shown) > 0 || many.Sample != nil {
+			break
+		}
 		j.runner = scenarios.NewRunner(s)
-		if many.Sample, _, err = j.report(runs.Seed(i)); err != nil && !errors.As(err, &failed) {
+		var err error
+		if many.Sample, _, err = j.report(seed); err != nil && !errors.As(err, &failed) {
 			return nil, err
 		}
 	}

@@ -29,12 +29,20 @@ func Gravity(law checker.Law) int {
 	return len(order)
 }
 
-// Of gives the sentence for the findings on a history.
-func Of(h *history.History, v checker.Verdict) string {
+// Gravest is the violation that a headline is about; nil if nothing was violated.
+func Gravest(v checker.Verdict) *checker.Finding {
 	for _, law := range order {
 		if f := v.Of(law); f.Outcome == checker.Violated {
-			return Broken(h, &f)
+			return &f
 		}
+	}
+	return nil
+}
+
+// Of gives the sentence for the findings on a history.
+func Of(h *history.History, v checker.Verdict) string {
+	if f := Gravest(v); f != nil {
+		return Broken(h, f)
 	}
 	return calm(h, v)
 }

@@ -48,9 +48,9 @@ const AgainLabel = "again   "
 func Title(p *term.Writer, name, what, standing string) {
 	tone := term.Red
 	switch standing {
-	case AsExpected, NoViolation:
+	case AsExpected:
 		tone = term.Green
-	case Undecided, BrokenAsExpected, NothingJudged:
+	case Undecided:
 		tone = term.Yellow
 	}
 	p.Title(name, what, standing, tone)

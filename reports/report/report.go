@@ -34,7 +34,7 @@ type Measured interface {
 	OpenMetrics() []byte
 }
 
-// How a run, or many, stand to their scenario's expectation.
+// How what came out stands to what was expected.
 const (
 	AsExpected  = "as expected"
 	NotExpected = "not as expected"
@@ -47,6 +47,3 @@ const (
 	NothingJudged = "nothing judged"
 	ViolatesLaw   = "violated"
 )
-
-// BrokenAsExpected is the word for a run that breaks what its scenario is there to see broken: no praise.
-const BrokenAsExpected = "broken, as expected"

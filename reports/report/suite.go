@@ -13,9 +13,11 @@ import (
 
 // Suite is what a command judged, as a CI system counts it: a list of cases.
 type Suite struct {
-	Name   string // of the command and what it was given: "run kleppmann-gc-pause"
-	Cases  []Case
-	Repeat string // command to paste that judges again
+	Name     string // of the command and what it was given: "run kleppmann-gc-pause"
+	Verdict  string // in a few words; empty if there are none for the whole
+	Headline string // what happened, in a sentence or two; may be empty
+	Cases    []Case
+	Repeat   string // command to paste that judges again
 	// Took is how long the command has worked, on the host's clock. Cases are judged together, so each that was judged
 	// counts an equal part of it in JUnit XML.
 	Took time.Duration
@@ -26,8 +28,17 @@ type Case struct {
 	Group   string // what it belongs to: a scenario
 	Name    string // what was judged: a law, a metric, an assertion
 	Result  expect.Standing
+	Broken  bool   // a law was violated: its mark is not that of a pass, though it was expected
 	Message string // in a line: what came out, and what was expected; empty if there is nothing to say
 	Story   string // what happened, over several lines; empty if there is nothing to tell
+}
+
+// summary is the verdict with what happened.
+func (s *Suite) summary() string {
+	if s.Verdict == "" || s.Headline == "" {
+		return s.Verdict + s.Headline
+	}
+	return s.Verdict + ": " + s.Headline
 }
 
 type junitSuites struct {
@@ -43,6 +54,7 @@ type junitSuite struct {
 	Skipped  int         `xml:"skipped,attr"`
 	Time     string      `xml:"time,attr"`
 	Cases    []junitCase `xml:"testcase"`
+	Output   string      `xml:"system-out,omitempty"`
 }
 
 type junitCase struct {
@@ -64,7 +76,8 @@ type junitNote struct {
 // JUnit gives the suite in the XML that CI systems read (the format of Jenkins' junit-10.xsd): what could not be told
 // is an error there, what was not run or not reached is skipped. Times are in seconds.
 func JUnit(s Suite) ([]byte, error) {
-	out := junitSuite{Name: forXML(s.Name), Tests: len(s.Cases), Time: inSeconds(s.Took)}
+	out := junitSuite{Name: forXML(s.Name), Tests: len(s.Cases), Time: inSeconds(s.Took),
+		Output: forXML(s.summary())}
 	judged := 0
 	for _, c := range s.Cases {
 		if c.Result != expect.NotJudged {
@@ -118,13 +131,25 @@ func forXML(s string) string {
 // Markdown gives the suite as GitHub shows it in the summary of a step: a table, and the stories of what failed.
 func Markdown(s Suite) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### fencepost %s\n\n| | what | result |\n|---|---|---|\n", cell(s.Name))
+	title := cell(s.Name)
+	if s.Verdict != "" {
+		title += ": " + cell(s.Verdict)
+	}
+	fmt.Fprintf(&b, "### fencepost %s\n\n", title)
+	if s.Headline != "" {
+		fmt.Fprintf(&b, "%s\n\n", cell(s.Headline))
+	}
+	b.WriteString("| | what | result |\n|---|---|---|\n")
 	for _, c := range s.Cases {
 		name := c.Name
 		if c.Group != "" {
 			name = c.Group + ": " + c.Name
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", ResultSign(c.Result), cell(name), cell(c.Message))
+		sign := ResultSign(c.Result)
+		if c.Broken {
+			sign = ResultSign(expect.Otherwise)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", sign, cell(name), cell(c.Message))
 	}
 	for _, c := range s.Cases {
 		if c.Result != expect.AsExpected && c.Story != "" {

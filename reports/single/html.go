@@ -46,9 +46,6 @@ type Page struct {
 	page.Frame
 }
 
-// openWords are those of a standing that neither praises nor blames.
-var openWords = []string{report.BrokenAsExpected, report.Undecided, report.NothingJudged}
-
 type lawLine struct {
 	Name, Sign, Class, Outcome, Cause, Explanation, Judges string
 	View                                                   string // where what a judge saw is drawn; may be empty
@@ -72,25 +69,19 @@ type metricLine struct{ Name, Value, Alarm string }
 
 // NewPage fills in what the template of a run's page shows, or that of another page of which the run is a part.
 func NewPage(run *Run, views []View) (*Page, error) {
-	frame, err := page.New(fmt.Sprintf("%s, %s: %s", run.Scenario, run.what(), run.standing()))
+	frame, err := page.New(fmt.Sprintf("%s, %s: %s", run.Scenario, run.what(), run.words()))
 	if err != nil {
 		return nil, err
 	}
 	frame.Script += timeline.Script
 	d := &Page{
-		Run: run, Standing: run.word(), What: run.what(), Class: "bad", Views: views,
-		Headline: run.headline(), Intent: run.intent(),
+		Run: run, Standing: run.words(), What: run.what(), Class: run.standing().Class(), Views: views,
+		Headline: run.Headline(), Intent: Intent(run.Expected, run.OK),
 		lanes: run.Lanes(), Frame: frame,
 	}
 	d.chart = d.lanes.Chart()
 	if d.Timeline, err = d.chart.HTML(); err != nil {
 		return nil, err
-	}
-	switch {
-	case run.Undecided, slices.Contains(openWords, d.Standing):
-		d.Class = "open"
-	case run.OK, d.Standing == report.NoViolation:
-		d.Class = "good"
 	}
 	d.verdict(run)
 	d.facts(run)

@@ -9,6 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 // RunObject is a run as an object of its own or within another document.
@@ -19,6 +20,8 @@ type RunObject struct {
 	Plan      []string                    `json:"plan"`
 	Laws      map[checker.Law]findingJSON `json:"laws"`
 	Expected  bool                        `json:"expected"` // everything came out as expected, and nothing is undecided
+	Verdict   string                      `json:"verdict"`  // as the title of the text has it
+	Headline  string                      `json:"headline"`
 	Events    int                         `json:"events"`
 	Simulated int64                       `json:"simulated_ns"`
 	Metrics   map[string]*float64         `json:"metrics"` // null: nothing to measure, or no number
@@ -71,8 +74,8 @@ func (r *Run) JSON(command string) ([]byte, error) {
 func (r *Run) Object() (*RunObject, error) {
 	d := &RunObject{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: report.Some(r.Plan),
 		Laws:     map[checker.Law]findingJSON{},
-		Expected: r.standing() == report.AsExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(),
-		Metrics: map[string]*float64{}, Notes: r.Notes}
+		Expected: r.standing().Result == expect.AsExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(),
+		Metrics: map[string]*float64{}, Notes: r.Notes, Verdict: r.words(), Headline: r.Headline()}
 	for _, f := range r.Findings() {
 		told, err := findingOf(r.Recorded(), &f)
 		if err != nil {

@@ -1,101 +1,80 @@
 package single
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/headline"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // Promised is what a verification expects of a law, as ExpectLine.Expected.
 const Promised = "promised"
 
-// word stands at the right of the title: how the run stands to its scenario's expectation.
-func (r *Run) word() string {
-	if s := r.standing(); s != report.AsExpected || !r.Verdict.Violated() {
-		return s
+// words stand at the right of the title: the verdict.
+func (r *Run) words() string {
+	if r.Recording != nil {
+		return r.recordedWords()
 	}
-	return report.BrokenAsExpected
+	return r.standing().Words()
 }
 
-// headline is what a person reads first. Of a run that came out otherwise than expected it says what nobody expected.
-func (r *Run) headline() string {
-	v := r.Verdict
-	if !r.OK && r.Recording == nil {
-		var surprise checker.Verdict
-		for _, f := range v.Findings {
-			if e := r.expectation(string(f.Law)); f.Outcome == checker.Violated && e != nil && !e.OK {
-				surprise.Findings = append(surprise.Findings, f)
-			}
-		}
-		if len(surprise.Findings) > 0 {
-			v = surprise
-		}
+// Headline is what a person reads first.
+func (r *Run) Headline() string { return headline.Of(r.Recorded(), r.telling()) }
+
+// Gravest is the law whose violation the headline is about; empty if none was violated.
+func (r *Run) Gravest() checker.Law {
+	if f := headline.Gravest(r.telling()); f != nil {
+		return f.Law
 	}
-	return headline.Of(r.Recorded(), v)
+	return ""
 }
 
-// intent says that all came out as the scenario expects, and what that is, or what came out otherwise. It is empty for
-// a scenario that names nothing.
-func (r *Run) intent() string {
-	var broken, kept, figures, otherwise, unkept []string
-	for _, e := range r.Expected {
-		law := isLaw(e.Name)
-		switch {
-		case !e.OK && e.Expected == Promised:
-			unkept = append(unkept, e.Name)
-		case !e.OK:
-			otherwise = append(otherwise, e.Name)
-		case law && strings.HasPrefix(e.Expected, checker.Violated.String()):
-			broken = append(broken, e.Name)
-		case law && e.Expected == checker.Holds.String():
-			kept = append(kept, e.Name)
-		case !law:
-			figures = append(figures, e.Name+" "+e.Expected)
+// telling is what the headline is about: of a run that came out otherwise than expected, what nobody expected.
+func (r *Run) telling() checker.Verdict {
+	if r.OK || r.Recording != nil {
+		return r.Verdict
+	}
+	var surprise checker.Verdict
+	for _, f := range r.Verdict.Findings {
+		if e := r.expectation(string(f.Law)); f.Outcome == checker.Violated && e != nil && !e.OK() {
+			surprise.Findings = append(surprise.Findings, f)
 		}
 	}
-	switch {
-	case len(unkept) > 0:
-		return "Not as promised: " + phrase.Join(unkept, " and ") + "."
-	case len(otherwise) > 0:
-		return "Not as expected: " + phrase.Join(otherwise, " and ") + "."
+	if len(surprise.Findings) > 0 {
+		return surprise
 	}
-	var parts []string
-	if len(broken) > 0 {
-		parts = append(parts, phrase.Join(broken, " and ")+" broken")
-	}
-	if len(kept) > 0 {
-		parts = append(parts, phrase.Join(kept, " and ")+" kept")
-	}
-	parts = append(parts, figures...)
-	if len(parts) == 0 || !r.OK {
-		return ""
-	}
-	return "Came out as the file expects: " + strings.Join(parts, ", ") + "."
+	return r.Verdict
 }
 
-func isLaw(name string) bool {
-	return slices.Contains(checker.Laws, checker.Law(name))
+// Opening is what a report begins with, of one run or of many: what ran, the verdict, what happened in a sentence, and
+// what was expected.
+type Opening struct {
+	Name, What, Words string
+	Tone              term.Style
+	Headline          string
+	Summary           string // of the scenario; may be empty
+	Intent            string // may be empty
+	OK                bool   // it is as expected
 }
 
-// opening is what comes before the picture: what ran, what came of it in a sentence, and what that was to show.
-func opening(p *term.Writer, run *Run) {
-	report.Title(p, run.Scenario, run.what(), run.word())
+// Write writes it.
+func (o Opening) Write(p *term.Writer) {
+	p.Title(o.Name, o.What, o.Words, o.Tone)
 	p.Blank()
-	p.Text(term.Bold, 0, run.headline())
+	p.Text(term.Bold, 0, o.Headline)
 	p.Blank()
-	if run.Summary != "" {
-		p.Text(term.Plain, 2, run.Summary)
+	if o.Summary != "" {
+		p.Text(term.Plain, 2, o.Summary)
 	}
-	if s := run.intent(); s != "" {
+	if o.Intent != "" {
 		tone := term.Plain
-		if !run.OK {
+		if !o.OK {
 			tone = term.Red
 		}
-		p.Text(tone, 2, s)
+		p.Text(tone, 2, o.Intent)
 	}
+}
+
+func (r *Run) opening() Opening {
+	return Opening{r.Scenario, r.what(), r.words(), r.standing().Tone(), r.Headline(), r.Summary,
+		Intent(r.Expected, r.OK), r.OK}
 }

@@ -77,8 +77,8 @@ func (r *Run) Judge() {
 	r.Recording.Unreached = unreached(h, r.Verdict)
 }
 
-// recordedWord says in a word or two how the recorded history stands.
-func (r *Run) recordedWord() string {
+// recordedWords say in a word or two how the recorded history stands.
+func (r *Run) recordedWords() string {
 	judged := slices.ContainsFunc(r.Findings(), func(f checker.Finding) bool { return f.Outcome != checker.Unchecked })
 	switch s := r.Standing(); {
 	case s == expect.AsExpected:
@@ -178,7 +178,7 @@ func (r *Run) recordedJSON(command string) ([]byte, error) {
 	}{report.HeadOf(command), recordedObject{Files: r.Recording.Files, Reading: h.Header.Reading.String(),
 		Lock: r.Recording.Lock, Initial: h.Header.Initial, ClockError: int64(h.Header.ClockError),
 		ClockErrors: h.Header.ClockErrors, Notes: report.Some(r.Notes),
-		Faults: run.Plan, Laws: run.Laws, Result: r.recordedWord(), Events: len(h.Events), Recorded: run.Simulated,
+		Faults: run.Plan, Laws: run.Laws, Result: r.recordedWords(), Events: len(h.Events), Recorded: run.Simulated,
 		Metrics: run.Metrics}})
 }
 

@@ -31,6 +31,7 @@ type Run struct {
 	Idle      []string
 	Expected  []ExpectLine
 	OK        bool // every law and metric came out as expected
+	Promise   bool // it is held to what the scenario promises, in place of what it expects
 	Undecided bool // something named in the expectation could not be told; OK says nothing then
 	Verdict   checker.Verdict
 	History   *history.History // nil is an empty one
@@ -41,14 +42,6 @@ type Run struct {
 	Repeat    string        // command to paste that shows this run again
 	Notes     []string      // what a reader must know of it beside; of a run in real time, which has no digest
 	Recording *Recording    // of a history that was recorded elsewhere; nil for a run
-}
-
-// ExpectLine compares one law or metric with what the scenario expects of it.
-type ExpectLine struct {
-	Name     string // of a law or of a metric
-	Expected string // as the scenario says it: "holds", "violated by …", "not violated"
-	Got      string
-	OK       bool
 }
 
 // real reports whether it was a run in real time: what a reader must know of one is always said.
@@ -91,18 +84,22 @@ func (r *Run) Findings() []checker.Finding {
 	return out
 }
 
-// standing says in a word or two how the run stands to its scenario's expectation.
-func (r *Run) standing() string {
+// standing is how the run stands to its scenario's expectation, or how a recorded history was judged.
+func (r *Run) standing() report.Standing {
+	s := report.Standing{Result: expect.Otherwise, Broken: r.Verdict.Violated(), Named: Named(r.Expected),
+		Promise: r.Promise}
+	for _, f := range r.Verdict.Findings {
+		s.Held = s.Held || f.Outcome == checker.Holds && !s.Broken
+	}
 	switch {
 	case r.Recording != nil:
-		return r.recordedWord()
+		s.Result = r.Standing()
 	case r.Undecided:
-		return report.Undecided
+		s.Result = expect.NotDecidable
 	case r.OK:
-		return report.AsExpected
-	default:
-		return report.NotExpected
+		s.Result = expect.AsExpected
 	}
+	return s
 }
 
 // Suite has a case for each law, and for each metric that the scenario names.
@@ -110,19 +107,11 @@ func (r *Run) Suite() report.Suite {
 	if r.Recording != nil {
 		return r.recordedSuite()
 	}
-	s := report.Suite{Name: "run " + r.Scenario, Repeat: r.Repeat}
-	for _, e := range r.Expected {
-		c := report.Case{Group: r.Scenario, Name: e.Name, Result: expect.AsExpected, Message: e.Got}
-		switch {
-		case !e.OK:
-			c.Result, c.Message = expect.Otherwise, fmt.Sprintf("expected %s, got %s", e.Expected, e.Got)
-			c.Story = r.Story(e.Name)
-		case e.Got == "undecided" && e.Expected != "not violated":
-			c.Result = expect.NotDecidable
-		case e.Got == "undecided": // and nobody has asked for it
-			c.Result, c.Message = expect.NotJudged, "not reached: the run ended before it could be told"
-		case e.Got == "unchecked":
-			c.Result, c.Message = expect.NotJudged, "unchecked: nothing in the run exercised it"
+	s := report.Suite{Name: "run " + r.Scenario, Verdict: r.words(), Headline: r.Headline(), Repeat: r.Repeat}
+	for i := range r.Expected {
+		c := r.Expected[i].Case(r.Scenario)
+		if c.Result == expect.Otherwise {
+			c.Story = r.Story(c.Name)
 		}
 		s.Cases = append(s.Cases, c)
 	}

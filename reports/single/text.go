@@ -23,7 +23,7 @@ func (run *Run) Text(w io.Writer, opt report.TextOptions) error {
 
 // Write writes the report of one run within another report.
 func Write(p *term.Writer, run *Run) {
-	opening(p, run)
+	run.opening().Write(p)
 	p.Blank()
 	lanes := run.Lanes()
 	lanes.Draw(p)
@@ -64,10 +64,10 @@ func verdictLines(p *term.Writer, run *Run) {
 			ln.Add(term.Plain, ": "+f.Cause.String())
 		}
 		e := run.expectation(string(f.Law))
-		aside(p, ln, &f, e)
+		below := aside(p, ln, &f, e)
 		expected(p, ln, e)
-		if f.Outcome == checker.Undecided && f.Explanation != "" {
-			p.Text(term.Plain, 21, f.Explanation)
+		if below != "" {
+			p.Text(term.Plain, 21, below)
 		}
 		if who := f.Judges.String(); who != "" {
 			p.Text(term.Plain, 21, who)
@@ -79,7 +79,7 @@ func verdictLines(p *term.Writer, run *Run) {
 			continue
 		}
 		mark, tone := "✓", term.Green
-		if !e.OK {
+		if !e.OK() {
 			mark, tone = "✗", term.Red
 		}
 		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold,
@@ -88,27 +88,38 @@ func verdictLines(p *term.Writer, run *Run) {
 	}
 }
 
-// aside adds to a law that holds or could not be checked what was seen of it, where there is room.
-func aside(p *term.Writer, ln *term.Line, f *checker.Finding, e *ExpectLine) {
-	room := p.Width() - ln.Cells() - 2
-	if e != nil {
-		room -= term.Cells("  expected: " + e.Expected)
-	}
-	if f.Outcome != checker.Violated && f.Outcome != checker.Undecided && f.Explanation != "" &&
-		term.Cells(f.Explanation) <= room {
+// aside adds to a law that was not violated what was seen of it, where there is room. Why one is undecided or unchecked
+// goes below its line if need be.
+func aside(p *term.Writer, ln *term.Line, f *checker.Finding, e *ExpectLine) (below string) {
+	words, _ := comparison(e)
+	switch {
+	case f.Outcome == checker.Violated || f.Explanation == "":
+	case words == "" && ln.Cells()+term.Cells(": "+f.Explanation) <= p.Width(),
+		ln.Cells()+term.Cells(": "+f.Explanation+"  "+words) <= p.Width():
 		ln.Add(term.Plain, ": "+f.Explanation)
+	case f.Outcome != checker.Holds:
+		return f.Explanation
 	}
+	return ""
 }
 
-// expected ends a verdict line with how it compares to what the scenario expects, on a line of its own if need be.
+// comparison says how a law or metric compares to what the scenario expects of it; nothing if it names nothing.
+func comparison(e *ExpectLine) (words string, tone term.Style) {
+	switch {
+	case e == nil || e.Expected == "":
+		return "", term.Plain
+	case !e.OK():
+		return "expected: " + e.Expected, term.Red
+	}
+	return report.AsExpected, term.Plain
+}
+
+// expected ends a verdict line with its comparison, on a line of its own if need be.
 func expected(p *term.Writer, ln *term.Line, e *ExpectLine) {
-	if e == nil {
+	words, tone := comparison(e)
+	if words == "" {
 		p.Put(ln)
 		return
-	}
-	words, tone := "expected", term.Plain
-	if !e.OK {
-		words, tone = "expected: "+e.Expected, term.Red
 	}
 	if ln.Cells()+2+term.Cells(words) <= p.Width() {
 		p.Put(ln.To(p.Margin()-term.Cells(words)-2).Add(term.Plain, "  ").Add(tone, words))

@@ -3,8 +3,10 @@ package single
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/rerun"
@@ -26,7 +28,8 @@ func Untried(s *scenarios.Scenario, r scenarios.Result, judged expect.Judgement)
 	run := &Run{
 		Scenario: s.Name, Summary: s.Summary, Source: s.Source, Seed: r.Plan.Seed,
 		Digest:   fmt.Sprintf("%016x", uint64(r.Digest)),
-		Expected: expectLines(s, judged), OK: standing == expect.AsExpected, Undecided: standing == expect.NotDecidable,
+		Expected: expectLines(s, &judged),
+		OK:       standing == expect.AsExpected, Undecided: standing == expect.NotDecidable,
 		Verdict: judged.Verdict, History: r.History, Metrics: judged.Metrics,
 		Events: r.Events, Simulated: r.History.Header.End.Duration(),
 	}
@@ -45,37 +48,49 @@ func Untried(s *scenarios.Scenario, r scenarios.Result, judged expect.Judgement)
 }
 
 // expectLines holds each law, and each metric that the scenario names, against its expectation.
-func expectLines(s *scenarios.Scenario, j expect.Judgement) []ExpectLine {
+func expectLines(s *scenarios.Scenario, j *expect.Judgement) []ExpectLine {
 	missed := map[string]bool{}
 	for _, m := range j.Mismatches {
 		missed[m.Name] = true
 	}
 	var lines []ExpectLine
 	for _, law := range checker.Laws {
-		f := j.Verdict.Of(law)
-		line := ExpectLine{Name: string(law), Expected: "not violated", Got: f.Came(), OK: !missed[string(law)]}
-		if e, named := s.Expect.Laws[law]; named {
-			line.Expected = e.String()
+		f, came := j.Verdict.Of(law), tally.Counts{}
+		came.Count(f.Outcome)
+		line := LawLine(s, law, came, missed[string(law)])
+		line.Got = f.Came()
+		switch f.Outcome {
+		case checker.Violated:
+			line.How = ": " + strings.TrimPrefix(line.Got, "violated by ")
+		case checker.Holds:
+			line.How = strings.TrimPrefix(line.Got, checker.Holds.String())
+		case checker.Undecided, checker.Unchecked:
+			line.How = ": " + f.Explanation
 		}
 		lines = append(lines, line)
 	}
 	for _, b := range s.Expect.Metrics {
-		line := ExpectLine{Name: b.Name, Expected: b.Text, Got: "no value", OK: !missed[b.Name]}
+		got := "no value"
 		if m, measured := j.Metrics.Of(b.Name); measured {
-			line.Got = value(m)
+			got = value(m)
 		}
-		lines = append(lines, line)
+		lines = append(lines, MetricLine(b, got, missed[b.Name]))
 	}
 	return lines
 }
 
 // HoldTo holds the run against promises, in place of what its scenario expects.
 func (r *Run) HoldTo(promise []checker.Law) {
-	r.Expected, r.OK, r.Undecided = nil, false, false
+	r.Expected, r.OK, r.Undecided, r.Promise = nil, false, false, true
 	for _, f := range r.Verdict.Findings {
-		if slices.Contains(promise, f.Law) {
-			r.Expected = append(r.Expected,
-				ExpectLine{string(f.Law), Promised, f.Outcome.String(), f.Outcome != checker.Violated})
+		if !slices.Contains(promise, f.Law) {
+			continue
 		}
+		line := ExpectLine{Name: string(f.Law), Expected: Promised, Got: f.Outcome.String(),
+			Standing: report.Standing{Result: expect.AsExpected, Named: true, Promise: true}}
+		if f.Outcome == checker.Violated {
+			line.Standing.Result, line.Standing.Broken = expect.Otherwise, true
+		}
+		r.Expected = append(r.Expected, line)
 	}
 }

@@ -18,6 +18,7 @@ type Runs struct {
 	Failed   Failed          `json:"failed"` // are counted nowhere else but in Done
 	Plan     []tally.Planned `json:"plan"`
 	Laws     tally.Laws      `json:"laws"` // in the order of checker.Laws
+	Findings tally.Findings  `json:"findings"`
 	Campaign expect.Campaign `json:"campaign"`
 }
 
@@ -68,6 +69,7 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 				judged := s.Judge(result)
 				part.Campaign.Add(seed, result.Digest, judged)
 				part.Laws.Count(judged.Verdict)
+				part.Findings.Count(seed, judged.Verdict)
 				strikes.CountPlanned(part.Plan, faults, result.History)
 			}
 			return part, nil
@@ -85,6 +87,7 @@ func (r *Runs) add(part *Runs) {
 	r.Failed.add(part.Failed)
 	r.Campaign.Merge(&part.Campaign)
 	r.Laws.Add(part.Laws)
+	r.Findings.Add(part.Findings)
 	for i := range r.Plan {
 		r.Plan[i].Struck += part.Plan[i].Struck
 		r.Plan[i].Met += part.Plan[i].Met
@@ -113,8 +116,13 @@ func (r *Runs) consistent() bool {
 	c := &r.Campaign
 	judged := r.Done - r.Failed.Runs
 	wrong := func(p tally.Planned) bool { return p.Met > p.Struck || p.Struck > judged }
+	broken := map[checker.Law]int{}
+	for _, f := range r.Findings {
+		broken[f.Law] += f.Runs
+	}
+	unlike := func(l tally.Law) bool { return l.Violated != broken[l.Law] }
 	return r.Span.consistent() && r.Failed.consistent(r.Done) && consistentLaws(r.Laws, judged) &&
-		!slices.ContainsFunc(r.Plan, wrong) &&
+		!slices.ContainsFunc(r.Plan, wrong) && !slices.ContainsFunc(r.Laws, unlike) &&
 		c.Seeds == judged && c.AsExpected+c.Otherwise+c.Undecided == judged && c.Digests() <= judged
 }
 

@@ -22,6 +22,20 @@ type Counts struct {
 	NotRun    int `json:"not_run,omitempty"` // that an interruption left out, where that is known
 }
 
+// Count adds a run.
+func (c *Counts) Count(o checker.Outcome) {
+	switch o {
+	case checker.Holds:
+		c.Holds++
+	case checker.Violated:
+		c.Violated++
+	case checker.Undecided:
+		c.Undecided++
+	default:
+		c.Unchecked++
+	}
+}
+
 // Exercised is in how many runs there was something to judge.
 func (c Counts) Exercised() int { return c.Holds + c.Violated }
 
@@ -63,17 +77,8 @@ func NewLaws(laws []checker.Law) Laws {
 // Count adds a verdict on the same laws; undecided reports that some law could not be told.
 func (t Laws) Count(v checker.Verdict) (undecided bool) {
 	for i := range v.Findings {
-		switch l := &t[i]; v.Findings[i].Outcome {
-		case checker.Holds:
-			l.Holds++
-		case checker.Violated:
-			l.Violated++
-		case checker.Undecided:
-			l.Undecided++
-			undecided = true
-		default:
-			l.Unchecked++
-		}
+		t[i].Count(v.Findings[i].Outcome)
+		undecided = undecided || v.Findings[i].Outcome == checker.Undecided
 	}
 	return undecided
 }

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// said is what one form of a report says of the whole: the verdict, and what happened.
+type said struct{ verdict, headline string }
+
+// forms are all forms of the report of one call of run.
+type forms struct {
+	said   map[string]said
+	green  []string          // the forms in which it looks like a pass
+	laws   map[string]string // the verdict on each, of JUnit
+	signs  map[string]string // the mark of each, of the step summary
+	broken map[string]bool   // laws that were violated in some run
+}
+
+var (
+	standingOnPage = regexp.MustCompile(`<div class="standing (\w+)">([^<]*)<`)
+	headlineOnPage = regexp.MustCompile(`<p class="headline"><b>([^<]*)</b>`)
+	lawInSummary   = regexp.MustCompile(`(?m)^\| (\S) \| [^|]*: ([a-z-]+) \| `)
+	detail         = regexp.MustCompile(`(:| in [0-9,]+ of ).*`)
+)
+
+// formsOf calls run on a scenario and reads all that it says.
+func formsOf(t *testing.T, args ...string) forms {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	t.Setenv("GITHUB_STEP_SUMMARY", "summary.md")
+	t.Setenv("COLUMNS", "1000") // a headline is one line
+	f := forms{map[string]said{}, nil, map[string]string{}, map[string]string{}, map[string]bool{}}
+	var out, problems bytes.Buffer
+	args = append(args, "--junit", "junit.xml", "--html", "page.html")
+	if run(args, &out, &problems) == exitBadInput {
+		t.Fatal(problems.String())
+	}
+	lines := strings.Split(out.String(), "\n")
+	words := strings.Split(lines[0], "  ")
+	f.said["text"] = said{strings.TrimSpace(words[len(words)-1]), lines[2]}
+	read := func(file string) string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	page := read("page.html")
+	standing := standingOnPage.FindStringSubmatch(page)
+	f.said["page"] = said{standing[2], headlineOnPage.FindStringSubmatch(page)[1]}
+	if standing[1] == "good" {
+		f.green = append(f.green, "page")
+	}
+	summary := read("summary.md")
+	title, rest, _ := strings.Cut(summary[strings.Index(summary, "### "):], "\n\n")
+	_, verdict, _ := strings.Cut(title, ": ")
+	headline, _, _ := strings.Cut(rest, "\n")
+	f.said["summary"] = said{verdict, headline}
+	for _, row := range lawInSummary.FindAllStringSubmatch(summary, -1) {
+		f.signs[row[2]] = row[1]
+	}
+	f.junit(t, read("junit.xml"))
+	out.Reset()
+	run(append(args, "--json"), &out, &problems)
+	f.json(t, out.Bytes())
+	return f
+}
+
+func (f *forms) junit(t *testing.T, text string) {
+	var suites struct {
+		Suite struct {
+			Output string `xml:"system-out"`
+			Cases  []struct {
+				Name    string `xml:"name,attr"`
+				Output  string `xml:"system-out"`
+				Failure struct {
+					Message string `xml:"message,attr"`
+				} `xml:"failure"`
+				Error struct {
+					Message string `xml:"message,attr"`
+				} `xml:"error"`
+				Skipped struct {
+					Message string `xml:"message,attr"`
+				} `xml:"skipped"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal([]byte(text), &suites); err != nil {
+		t.Fatal(err)
+	}
+	verdict, headline, _ := strings.Cut(suites.Suite.Output, ": ")
+	f.said["JUnit"] = said{verdict, headline}
+	for _, c := range suites.Suite.Cases {
+		f.laws[c.Name] = detail.ReplaceAllString(c.Output+c.Failure.Message+c.Error.Message+c.Skipped.Message, "")
+	}
+}
+
+func (f *forms) json(t *testing.T, text []byte) {
+	var d struct {
+		Verdict, Headline string
+		Laws              map[string]struct {
+			Outcome  string
+			Violated int
+		}
+	}
+	if err := json.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	f.said["JSON"] = said{d.Verdict, d.Headline}
+	for law, came := range d.Laws {
+		f.broken[law] = came.Outcome == "violated" || came.Violated > 0
+	}
+}
+
+// TestOneRunAndManySayTheSame runs every scenario of the catalogue, by default every fourth, once and with several seeds:
+// each form of each report has the same verdict and the same headline, the verdict is the same for one run and for
+// many, and so is that on each law; and nothing that was broken looks like a pass.
+func TestOneRunAndManySayTheSame(t *testing.T) {
+	for i, name := range scenarios.Names() {
+		if !testkit.Full() && i%4 != 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			const seeds = 3
+			many := formsOf(t, "run", name, "--seeds", fmt.Sprint(seeds))
+			many.agree(t)
+			verdicts := map[string]bool{}
+			laws := map[string]map[string]bool{}
+			for seed := range seeds {
+				one := formsOf(t, "run", name, "--seed", fmt.Sprint(seed+1))
+				one.agree(t)
+				verdicts[one.said["text"].verdict] = true
+				for law, words := range one.laws {
+					if laws[law] == nil {
+						laws[law] = map[string]bool{}
+					}
+					laws[law][words] = true
+				}
+			}
+			got := many.said["text"].verdict
+			if !verdicts[got] || len(verdicts) > 1 && !strings.HasPrefix(got, "broken") {
+				t.Errorf("many runs are %q, single ones %v", got, verdicts)
+			}
+			for law, words := range many.laws {
+				if !laws[law][words] {
+					t.Errorf("of many runs %s is %q, of single ones %v", law, words, laws[law])
+				}
+			}
+		})
+	}
+}
+
+// agree holds the forms of one report against each other.
+func (f *forms) agree(t *testing.T) {
+	t.Helper()
+	for form, s := range f.said {
+		if plain(s) != plain(f.said["JSON"]) || s.verdict == "" || s.headline == "" {
+			t.Errorf("%s says %q, JSON %q", form, s, f.said["JSON"])
+		}
+	}
+	for law, broken := range f.broken {
+		if !broken {
+			continue
+		}
+		whole := f.said["text"]
+		if f.signs[law] == "✓" || strings.HasPrefix(f.laws[law], "held") || len(f.green) > 0 ||
+			!strings.HasPrefix(whole.verdict, "broken") || strings.Contains(whole.headline, "No two") {
+			t.Errorf("%s was broken, and it looks like a pass: %+v", law, f)
+		}
+	}
+}
+
+// plain takes off what a form escapes.
+func plain(s said) said {
+	s.headline = strings.NewReplacer(`\`, "", "&#34;", `"`, "&#39;", "'", "&quot;", `"`).Replace(s.headline)
+	return s
+}

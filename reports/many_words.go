@@ -1,0 +1,180 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/headline"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// Worth are the seeds of the runs worth showing, the most telling first: of each way in which runs came out otherwise
+// than expected the first, the gravest way first; else the first that is undecided. There are none if all came out as
+// expected.
+func Worth(r *search.Runs) (seeds []uint64) {
+	groups := slices.Clone(r.Campaign.Groups)
+	slices.SortStableFunc(groups, func(a, b expect.Group) int {
+		return cmp.Compare(headline.Gravity(checker.Law(a.Name)), headline.Gravity(checker.Law(b.Name)))
+	})
+	for _, g := range groups {
+		if !slices.Contains(seeds, g.First) {
+			seeds = append(seeds, g.First)
+		}
+	}
+	if len(seeds) == 0 && r.Campaign.Undecided > 0 {
+		seeds = append(seeds, r.Campaign.FirstUndecided)
+	}
+	return seeds
+}
+
+// Samples are the seeds of runs of which the first that can be judged stands for all, where all came out as expected:
+// one that breaks the gravest law, if some do.
+func Samples(r *search.Runs) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		if len(r.Findings) > 0 {
+			yield(slices.MinFunc(r.Findings, func(a, b tally.Finding) int {
+				return cmp.Or(cmp.Compare(headline.Gravity(a.Law), headline.Gravity(b.Law)),
+					cmp.Compare(a.First, b.First))
+			}).First)
+			return
+		}
+		for i := range r.Done {
+			if !yield(r.Seed(i)) {
+				return
+			}
+		}
+	}
+}
+
+// standing is how the runs stand to what their scenario expects.
+func (m *Many) standing() report.Standing {
+	s := report.Standing{Result: m.Standing(), Named: single.Named(m.lines())}
+	for _, l := range m.Laws {
+		s.Broken, s.Held = s.Broken || l.Violated > 0, s.Held || l.Holds > 0
+	}
+	s.Held = s.Held && !s.Broken
+	return s
+}
+
+// judged is how many runs were.
+func (m *Many) judged() int { return m.Done - m.Failed.Runs }
+
+// headline says what happened: how often the gravest law was broken, and how in the run that tells most.
+func (m *Many) headline() string {
+	run, _ := m.telling()
+	if run == nil {
+		return "Nothing was checked."
+	}
+	law := run.Gravest()
+	if law == "" {
+		return phrase.CountGrouped(m.judged(), "run") + ": " + headline.Of(run.Recorded(), m.verdict())
+	}
+	return fmt.Sprintf("In %s of %s %s was broken. Seed %d: %s", phrase.Grouped(m.Laws.Of(law).Violated),
+		phrase.CountGrouped(m.judged(), "run"), law, run.Seed, run.Headline())
+}
+
+// verdict is that of all runs together: a law holds if it holds in some and none has more to say.
+func (m *Many) verdict() (v checker.Verdict) {
+	for _, l := range m.Laws {
+		f := checker.Finding{Law: l.Law}
+		switch {
+		case l.Violated > 0:
+			f.Outcome = checker.Violated
+		case l.Undecided > 0:
+			f.Outcome = checker.Undecided
+		case l.Holds > 0:
+			f.Outcome = checker.Holds
+		}
+		v.Findings = append(v.Findings, f)
+	}
+	return v
+}
+
+// opening is what the report begins with.
+func (m *Many) opening() single.Opening {
+	standing, lines := m.standing(), m.lines()
+	ok := standing.Result == expect.AsExpected
+	return single.Opening{Name: m.Scenario, What: m.size(), Words: standing.Words(), Tone: standing.Tone(),
+		Headline: m.headline(), Summary: m.Subject.Summary, Intent: single.Intent(lines, ok), OK: ok}
+}
+
+// lines hold each law, and each metric that the scenario names, against its expectation.
+func (m *Many) lines() (lines []single.ExpectLine) {
+	of := " of " + phrase.CountGrouped(m.judged(), "run")
+	for _, l := range m.Laws {
+		got := m.otherwise(string(l.Law), of)
+		line := single.LawLine(m.Subject, l.Law, l.Counts, got != "")
+		outcome, in := checker.Violated, l.Violated
+		switch {
+		case l.Violated > 0:
+		case line.Standing.Result == expect.NotDecidable, l.Undecided > 0 && l.Holds == 0:
+			outcome, in = checker.Undecided, l.Undecided
+		case l.Holds > 0:
+			outcome, in = checker.Holds, l.Holds
+		default:
+			outcome, in = checker.Unchecked, l.Unchecked
+		}
+		line.How = " in " + phrase.Grouped(in) + of
+		line.Got = cmp.Or(got, outcome.String())
+		if outcome == checker.Violated {
+			line.How = ": " + m.causes(l.Law, of)
+		}
+		lines = append(lines, line)
+	}
+	for _, b := range m.Subject.Expect.Metrics {
+		got := m.otherwise(b.Name, of)
+		lines = append(lines, single.MetricLine(b, cmp.Or(got, "in "+phrase.Grouped(m.judged())+of), got != ""))
+	}
+	return lines
+}
+
+// otherwise says how, and how often, a law or metric came out otherwise than expected; empty if it never did.
+func (m *Many) otherwise(name, of string) string {
+	var ways []string
+	for i := range m.Campaign.Groups {
+		if g := &m.Campaign.Groups[i]; g.Name == name {
+			ways = append(ways, fmt.Sprintf("%s in %s%s, first with seed %d", came(g), phrase.Grouped(g.Runs), of,
+				g.First))
+		}
+	}
+	return strings.Join(ways, "; ")
+}
+
+// causes says by which causes, and how often, a law was broken.
+func (m *Many) causes(law checker.Law, of string) string {
+	var ways []string
+	for _, f := range m.Findings {
+		if f.Law == law {
+			ways = append(ways, fmt.Sprintf("%s in %s%s", f.Cause, phrase.Grouped(f.Runs), of))
+		}
+	}
+	return strings.Join(ways, "; ")
+}
+
+// first is the lowest seed with which a law or metric came out otherwise in the most frequent way.
+func (m *Many) first(name string) uint64 {
+	for _, g := range m.Campaign.Groups {
+		if g.Name == name {
+			return g.First
+		}
+	}
+	return 0
+}
+
+// lawsCompared are the laws, each with how it compares with what is expected.
+func (m *Many) lawsCompared() (all []toldLaw) {
+	lines := m.lines()
+	for i, l := range m.Laws {
+		all = append(all, toldLaw{Law: l, Line: &lines[i]})
+	}
+	return all
+}

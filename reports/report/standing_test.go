@@ -1,0 +1,37 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+)
+
+// A mark, a colour and words of a pass never stand over a law that was broken, nor over what was not judged.
+func TestOnlyAPassLooksLikeOne(t *testing.T) {
+	said := map[string]bool{}
+	for code := range 1 << 6 {
+		s := Standing{Result: expect.Standing(code & 3), Broken: code>>2&1 == 1, Held: code>>3&1 == 1,
+			Named: code>>4&1 == 1, Promise: code>>5 == 1}
+		if s.Broken && s.Held || s.Result == expect.Otherwise && !s.Broken && !s.Named {
+			continue // it cannot be
+		}
+		words := s.Words()
+		said[words] = true
+		pass := s.Result == expect.AsExpected && !s.Broken && (s.Held || s.Named || s.Promise)
+		if green := s.Tone() == term.Green; green != pass || s.Sign() == "✓" != pass || s.Class() == "good" != pass {
+			t.Errorf("%+v is marked %s, %s, green: %t", s, s.Sign(), s.Class(), green)
+		}
+		otherwise := s.Result == expect.Otherwise
+		judged := (s.Result == expect.AsExpected || otherwise) && !s.Promise
+		if judged && s.Broken != strings.Contains(words, "broken") ||
+			s.Named && judged && strings.Contains(words, "not as expected") != otherwise ||
+			!s.Named && (s.Broken || s.Held) && strings.Contains(words, "expected") {
+			t.Errorf("%+v is %q", s, words)
+		}
+	}
+	if len(said) != 12 {
+		t.Errorf("%d verdicts: %v", len(said), said)
+	}
+}
