@@ -83,7 +83,8 @@ func TestColourAddsEscapesAndNothingElse(t *testing.T) {
 func TestVerdictComesFirstAndTheCommandLast(t *testing.T) {
 	for _, r := range runs {
 		lines := strings.Split(strings.TrimSpace(text(t, r.run(), report.TextOptions{})), "\n")
-		verdicts := map[string]string{"kleppmann": "broken, as expected", "fenced": "broken, as expected", "calm": "held"}
+		verdicts := map[string]string{"kleppmann": "broken, as expected", "fenced": "broken, as expected",
+			"calm": "held"}
 		standing := "  " + cmp.Or(verdicts[r.name], "broken, not as expected")
 		if !strings.HasSuffix(lines[0], standing) {
 			t.Errorf("%s begins with %q", r.name, lines[0])
