@@ -3,6 +3,7 @@ package reports
 import (
 	"slices"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/single"
@@ -83,6 +84,8 @@ func lawTable(p *term.Writer, laws []toldLaw, last *lawNote) {
 // sign is the mark of a law: a promise or an expectation broken or kept, no promise, or nothing seen.
 func (l *toldLaw) sign() (string, term.Style) {
 	switch {
+	case l.Line != nil && l.Line.Got == checker.Undecided.String():
+		return "?", term.Yellow
 	case l.Line != nil:
 		sign := l.Line.Standing.Sign()
 		return sign, report.Tones[sign]
@@ -106,15 +109,10 @@ func (l *toldLaw) tone() term.Style {
 
 // comparison says whether a law that the scenario names came out as it expects.
 func (l *toldLaw) comparison() string {
-	switch {
-	case l.Line.Expected == "":
+	if l.Line.Expected == "" || l.Line.Standing.Result == expect.NotDecidable {
 		return ""
-	case !l.Line.OK():
-		return report.NotExpected
-	case l.Line.Standing.Result == expect.AsExpected:
-		return report.AsExpected
 	}
-	return ""
+	return l.Line.Stands()
 }
 
 // rate is the share of the runs that exercised the law in which it was broken, or below what that share lies.

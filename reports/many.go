@@ -150,12 +150,8 @@ func (m *Many) Suite() report.Suite {
 	lines := m.lines()
 	for i := range lines {
 		c := lines[i].Case(m.Scenario)
-		if seed := m.first(c.Name); c.Result == expect.Otherwise {
-			for _, r := range m.Shown {
-				if r.Seed == seed {
-					c.Story = r.Story(c.Name)
-				}
-			}
+		if run := m.shows(&c); run != nil {
+			c.Story = run.Story(c.Name)
 		}
 		s.Cases = append(s.Cases, c)
 	}

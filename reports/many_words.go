@@ -160,6 +160,20 @@ func (m *Many) causes(law checker.Law, of string) string {
 	return strings.Join(ways, "; ")
 }
 
+// shows is the run that shows how something came out otherwise, or why it is undecided; nil if there is none.
+func (m *Many) shows(c *report.Case) *single.Run {
+	seed := m.Campaign.FirstUndecided
+	if c.Result == expect.Otherwise {
+		seed = m.first(c.Name)
+	}
+	for _, run := range m.Shown {
+		if run.Seed == seed && (c.Result == expect.Otherwise || c.Result == expect.NotDecidable) {
+			return run
+		}
+	}
+	return nil
+}
+
 // first is the lowest seed with which a law or metric came out otherwise in the most frequent way.
 func (m *Many) first(name string) uint64 {
 	for _, g := range m.Campaign.Groups {

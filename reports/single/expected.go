@@ -25,6 +25,19 @@ type ExpectLine struct {
 // OK reports that it did not come out otherwise than expected.
 func (e *ExpectLine) OK() bool { return e.Standing.Result != expect.Otherwise }
 
+// Stands says in words whether it came out as the scenario expects; "expected" alone where it is undecided.
+func (e *ExpectLine) Stands() string {
+	switch {
+	case e.Standing.Promise:
+		return Promised
+	case e.Standing.Result == expect.AsExpected:
+		return report.AsExpected
+	case !e.OK():
+		return report.NotExpected
+	}
+	return "expected"
+}
+
 // Case is what a CI system counts of it, without a story.
 func (e *ExpectLine) Case(group string) report.Case {
 	c := report.Case{Group: group, Name: e.Name, Result: e.Standing.Result, Broken: e.Standing.Broken,

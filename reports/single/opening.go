@@ -61,7 +61,9 @@ func (o Opening) Write(p *term.Writer) {
 	p.Title(o.Name, o.What, o.Words, o.Tone)
 	p.Blank()
 	p.Text(term.Bold, 0, o.Headline)
-	p.Blank()
+	if o.Summary+o.Intent != "" {
+		p.Blank()
+	}
 	if o.Summary != "" {
 		p.Text(term.Plain, 2, o.Summary)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 // Text writes the report of one run: what came of it in a sentence, a timeline, the verdict, the story of each
@@ -103,15 +104,21 @@ func aside(p *term.Writer, ln *term.Line, f *checker.Finding, e *ExpectLine) (be
 	return ""
 }
 
-// comparison says how a law or metric compares to what the scenario expects of it; nothing if it names nothing.
+// comparison says how a law or metric compares to what is expected of it; nothing if nothing is.
 func comparison(e *ExpectLine) (words string, tone term.Style) {
-	switch {
-	case e == nil || e.Expected == "":
+	if e == nil || e.Expected == "" {
 		return "", term.Plain
-	case !e.OK():
-		return "expected: " + e.Expected, term.Red
 	}
-	return report.AsExpected, term.Plain
+	if !e.OK() {
+		tone = term.Red
+	}
+	switch {
+	case e.Standing.Promise:
+		return Promised, tone
+	case e.Standing.Result == expect.AsExpected:
+		return report.AsExpected, tone
+	}
+	return "expected: " + e.Expected, tone
 }
 
 // expected ends a verdict line with its comparison, on a line of its own if need be.

@@ -14,10 +14,15 @@ import (
 )
 
 // Told is what a report says of a run, but for where its files lie and how it is repeated. What the verdict says of
-// faults is tried by running again without them.
+// faults is tried by running again without them, and what its limit left undecided by longer limits.
 func Told(s *scenarios.Scenario, r scenarios.Result, judged expect.Judgement) (*Run, error) {
 	if err := rerun.New(s).Try(r.Plan, r.History, &judged.Verdict); err != nil {
 		return nil, err
+	}
+	if r.Limited {
+		if err := rerun.Raise(s, r.Plan, &judged.Verdict); err != nil {
+			return nil, err
+		}
 	}
 	return Untried(s, r, judged), nil
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+)
+
+// eachReport runs scenarios of the catalogue, by default every third, as changed, and looks at what a report says.
+func eachReport(t *testing.T, change func(*scenarios.Scenario), look func(s *scenarios.Scenario, run *single.Run)) {
+	t.Helper()
+	for i, name := range scenarios.Names() {
+		if !testkit.Full() && i%3 != 0 {
+			continue
+		}
+		s, err := scenarios.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := *s
+		change(&changed)
+		result, err := scenarios.NewRunner(&changed).Run(changed.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		look(&changed, single.Untried(&changed, result, changed.Judge(result)))
+	}
+}
+
+// textAt is the text of a report on a terminal, as one line, with the columns gone.
+func textAt(t *testing.T, run *single.Run, width int) string {
+	t.Helper()
+	var b strings.Builder
+	if err := run.Text(&b, report.TextOptions{Width: width}); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// TestWhatIsNotJudgedSaysWhy: however narrow the terminal, an unchecked law and an undecided one have their reason.
+func TestWhatIsNotJudgedSaysWhy(t *testing.T) {
+	reasons := 0
+	eachReport(t, func(*scenarios.Scenario) {}, func(s *scenarios.Scenario, run *single.Run) {
+		for _, width := range []int{60, 80, 160} {
+			text := textAt(t, run, width)
+			for _, f := range run.Findings() {
+				if f.Outcome != checker.Unchecked && f.Outcome != checker.Undecided {
+					continue
+				}
+				if reasons++; f.Explanation == "" || !strings.Contains(text, f.Explanation) {
+					t.Errorf("%s at %d columns: %s is %s, and %q is missing", s.Name, width, f.Law, f.Outcome,
+						f.Explanation)
+				}
+			}
+		}
+	})
+	if reasons < 100 {
+		t.Errorf("only %d reasons", reasons)
+	}
+}
+
+// TestNothingIsExpectedWithoutExpect takes what they expect from the scenarios: then no form of a report speaks of an
+// expectation. With it, the lines of the laws that are named do, and of others those alone that were violated.
+func TestNothingIsExpectedWithoutExpect(t *testing.T) {
+	expected := func(text string) bool { return strings.Contains(text, "expected") }
+	bare := func(s *scenarios.Scenario) { s.Expect = expect.All{} }
+	eachReport(t, bare, func(s *scenarios.Scenario, run *single.Run) {
+		page, err := single.NewPage(run, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		suite := string(report.Markdown(run.Suite()))
+		if text := textAt(t, run, 80); expected(text) || expected(page.Standing+page.Intent) || expected(suite) {
+			t.Errorf("%s expects nothing: %s", s.Name, text)
+		}
+	})
+	eachReport(t, func(*scenarios.Scenario) {}, func(s *scenarios.Scenario, run *single.Run) {
+		var b strings.Builder
+		if err := run.Text(&b, report.TextOptions{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range run.Findings() {
+			law := fmt.Sprintf(" %-17s %s", f.Law, f.Outcome)
+			_, row, _ := strings.Cut(b.String(), law)
+			row, _, _ = strings.Cut(row, "\n")
+			_, named := s.Expect.Laws[f.Law]
+			if !expected(row) && named || f.Outcome != checker.Violated && expected(row) && !named {
+				t.Errorf("%s: %s, named: %t, says %q", s.Name, f.Law, named, row)
+			}
+		}
+	})
+}
