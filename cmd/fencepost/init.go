@@ -42,15 +42,22 @@ func newInit() *cobra.Command {
 					near,
 				)
 			}
-			if out != "" {
-				return artefact.Create(out, []byte(starter.Scenario(d)))
+			if out == "" {
+				_, err := fmt.Fprint(c.OutOrStdout(), starter.Scenario(d, starter.Name(starter.DefaultFile),
+					starter.DefaultFile))
+				return err
 			}
-			_, err := fmt.Fprint(c.OutOrStdout(), starter.Scenario(d))
+			scenario, word := starter.Name(out), shellWord(out)
+			if err := artefact.Create(out, []byte(starter.Scenario(d, scenario, word))); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(c.OutOrStdout(), "wrote   %s: the scenario %s, a lock of protocol %s\nrun     %s run %s\n",
+				out, scenario, d.Name, program(), word)
 			return err
 		},
 		ValidArgsFunction: firstOf(protocolNames),
 	}
-	c.Flags().StringVar(&out, "out", "", "write the scenario to `FILE`, which must not be there yet")
+	c.Flags().StringVar(&out, "out", "", "write the scenario to `FILE`, which must not be there yet,\nand name it after that")
 	return c
 }
 

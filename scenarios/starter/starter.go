@@ -10,6 +10,7 @@ package starter
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -23,20 +24,43 @@ const Default = locks.SetNXPX
 // width is how far the file's comments reach, in columns.
 const width = 80
 
-// Scenario is the text of the file for a protocol.
-func Scenario(d *locks.Definition) string {
+// DefaultFile is what the file is called that is not written, but printed.
+const DefaultFile = "my-lock.yaml"
+
+// Name is the scenario's name in a file: the file's own without its extension, in the letters that a name may have.
+func Name(file string) string {
+	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	words := strings.FieldsFunc(strings.ToLower(base), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	name := strings.Join(words, "-")
+	if name == "" || name == "null" { // which is no text in YAML
+		return Name(DefaultFile)
+	}
+	return strings.Trim(name[:min(len(name), longestName)], "-")
+}
+
+// longestName is how many characters a name may have.
+const longestName = 64
+
+// Scenario is the text of the file for a protocol, with the scenario's name. word is by which a shell finds the file.
+func Scenario(d *locks.Definition, name, word string) string {
 	f := &file{def: d}
 	f.line("# A scenario to edit: a lock of protocol %s.", d.Name)
 	f.line("#")
-	f.line("#   fencepost run my-lock.yaml               run it, and judge what happened")
-	f.line("#   fencepost run my-lock.yaml --seeds 1000  under a thousand schedules")
-	f.line("#   fencepost explore my-lock.yaml           find what breaks it")
-	f.line("#   fencepost show format                    all keys, faults and laws")
+	for _, call := range []struct{ command, does string }{
+		{"run " + word, "run it, and judge what happened"},
+		{"run " + word + " --seeds 1000", "under a thousand schedules"},
+		{"explore " + word, "find what breaks it"},
+		{"show format", "all keys, faults and laws"},
+	} {
+		f.line("#   fencepost %-*s  %s", len("run "+word+" --seeds 1000"), call.command, call.does)
+	}
 	f.line("#")
 	f.prose("", "Take the # away from a line such as #name: lock to set the key; the values are the defaults.")
 	f.protocols()
 	f.line("")
-	f.line("name: my-lock")
+	f.line("name: %s", name)
 	f.line("summary: A client pauses past its lease while others wait for the lock.")
 	f.line("")
 	f.servers()

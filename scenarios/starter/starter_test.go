@@ -26,7 +26,7 @@ func parse(t *testing.T, text string) *scenarios.Scenario {
 
 func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 	for _, d := range locks.Definitions() {
-		s := parse(t, Scenario(d))
+		s := parse(t, Scenario(d, "my-lock", DefaultFile))
 		runner := scenarios.NewRunner(s)
 		for seed := range uint64(50) {
 			r, err := runner.Run(s.Plan(seed))
@@ -46,7 +46,7 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 	changes := []string{"replicas:", "tail:", "extension:", "wait:", "- "}
 	for _, d := range locks.Definitions() {
-		text := Scenario(d)
+		text := Scenario(d, "my-lock", DefaultFile)
 		base := parse(t, text)
 		places := offered.FindAllStringSubmatchIndex(text, -1)
 		if len(places) < 8 {
@@ -78,7 +78,7 @@ func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 // Every setting that the protocol takes is in its file.
 func TestNoSettingIsMissing(t *testing.T) {
 	for _, d := range locks.Definitions() {
-		text := Scenario(d)
+		text := Scenario(d, "my-lock", DefaultFile)
 		for _, s := range d.Settings {
 			name := s.Path[strings.LastIndexByte(s.Path, '.')+1:]
 			if !strings.Contains(text, "#"+name+": ") && !strings.Contains(text, "# - "+name+": ") {
@@ -91,6 +91,24 @@ func TestNoSettingIsMissing(t *testing.T) {
 			if n := len([]rune(line)); n > width && !mapping {
 				t.Errorf("%s: %d columns: %s", d.Name, n, line)
 			}
+		}
+	}
+}
+
+// A scenario is named after its file, and whatever the file is called, the format takes the name.
+func TestEveryFileGivesAName(t *testing.T) {
+	for file, want := range map[string]string{
+		"our-lock.yaml": "our-lock", "locks/checkout.yml": "checkout", "a.b.yaml": "a-b", "Our Lock (2).yml": "our-lock-2",
+		"no-extension": "no-extension", ".yaml": "my-lock", "é.yaml": "my-lock", "-": "my-lock", "null.yaml": "my-lock",
+		"12.yaml": "12", "1e3": "1e3", "yes.yaml": "yes", "0x1f.yaml": "0x1f",
+		strings.Repeat("a", 63) + "-b.yaml": strings.Repeat("a", 63), strings.Repeat("é1", 90): strings.Repeat("1-", 31) + "1",
+	} {
+		got := Name(file)
+		if got != want {
+			t.Errorf("%s is named %q, want %q", file, got, want)
+		}
+		if s := parse(t, Scenario(locks.Define(Default), got, file)); s.Name != want {
+			t.Errorf("%s: the scenario is named %q", file, s.Name)
 		}
 	}
 }
