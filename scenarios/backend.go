@@ -49,7 +49,7 @@ func backendNames() (names []string) {
 // key is the one that asks for so many servers of the kind.
 func (b *backend) key() setting.Key[Servers] {
 	k := setting.Number(string(b.kind), func(s *Servers) *int { return &s.N }, 0, 1, b.most,
-		b.meaning).Depending("none")
+		b.meaning).Depending("none").Showing("1")
 	k.Set = func(s *Servers, v setting.Value) { s.Backend, s.N = b.kind, int(v.N) }
 	get := k.Get
 	k.Get = func(s *Servers) setting.Value {

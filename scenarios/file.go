@@ -54,6 +54,7 @@ func Parse(path string, text []byte) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Elsewhere = func(key string) []string { return mappings()[key] }
 	f := newFile(r)
 	mapping(f.Reader, body, "", f.fields())
 	f.settle()
@@ -188,10 +189,13 @@ func clientNames(n int) []sim.ProcessID {
 func (f *file) expectFields() []field {
 	var fields []field
 	for _, law := range checker.Laws {
-		fields = append(fields, field{name: string(law), read: func(n ast.Node) {
+		fields = append(fields, field{name: string(law), sample: "holds", read: func(n ast.Node) {
 			if e, ok := expect.ReadLaw(f.Reader, n); ok {
 				f.scenario.Expect.Laws[law] = e
 			}
+		}, takes: func(n ast.Node) bool {
+			_, ok := expect.ReadLaw(f.Reader, n)
+			return ok
 		}})
 	}
 	return append(fields, field{name: "metrics", read: func(n ast.Node) { f.metrics = n },

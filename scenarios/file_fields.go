@@ -1,6 +1,9 @@
 package scenarios
 
 import (
+	"strings"
+	"sync"
+
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/scenarios/format"
@@ -14,6 +17,8 @@ type field struct {
 	read     func(ast.Node)
 	// instead is set on keys that are right elsewhere: why not here.
 	instead string
+	takes   func(ast.Node) bool
+	sample  string // what shows best what the mapping is for: a value of the key; may be empty
 	doc     doc
 	fields  func() []field // of a mapping: the keys in it
 	// What a sweep needs of a key that it can vary; nil if it cannot.
@@ -32,14 +37,49 @@ func into[T any](to *T, read func(ast.Node) (T, bool)) func(ast.Node) {
 	}
 }
 
-// mapping reads the keys of a mapping. Name is what the mapping is called in messages; empty for the whole file.
-func mapping(r *format.Reader, n ast.Node, name string, fields []field) format.Given {
+// mapping reads the keys of a mapping. Name is what the mapping is called in messages; empty for the whole file. words
+// are what may stand in its place.
+func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ...string) format.Given {
 	keys := make([]format.Key, len(fields))
 	for i, f := range fields {
-		keys[i] = format.Key{Name: f.name, Required: f.required, Read: f.read, Instead: f.instead}
+		keys[i] = format.Key{Name: f.name, Required: f.required, Read: f.read, Instead: f.instead, Says: f.doc.meaning,
+			Sample: f.taken(), Shown: f.sample != "", Takes: f.takes}
 	}
-	return r.Mapping(n, name, keys)
+	return r.Mapping(n, name, keys, words...)
 }
+
+// taken is a value that a key takes: the one that shows best what it does, its default, or any. It is empty for a key
+// with a mapping or a list.
+func (f *field) taken() string {
+	standard := strings.Trim(f.doc.standard, "`")
+	switch {
+	case f.sample != "":
+		return f.sample
+	case f.fields != nil || f.kind == setting.Group:
+		return ""
+	case f.doc.standard == "`"+standard+"`" && standard != "none":
+		return standard
+	case f.kind == setting.Duration:
+		return "10s"
+	case f.kind == setting.Count:
+		return "1"
+	}
+	return ""
+}
+
+// mappings gives the names of the mappings that a key stands in, by the key.
+var mappings = sync.OnceValue(func() map[string][]string {
+	all := map[string][]string{}
+	var walk func(name string, fields []field)
+	walk = func(name string, fields []field) {
+		for _, f := range fields {
+			all[f.name] = append(all[f.name], name)
+			walk(strings.TrimPrefix(name+"."+f.name, "."), f.inside())
+		}
+	}
+	walk("", newFile(&format.Reader{}).fields())
+	return all
+})
 
 // inside are the keys of a field's mapping; none if it is no mapping.
 func (f *field) inside() []field {

@@ -123,11 +123,15 @@ func (f *file) identity(l *lockSettings, s scope) []field {
 	}
 	name := setting.Form{Kind: setting.Name}
 	return []field{
-		{name: "protocol", required: true, read: func(n ast.Node) {
+		{name: "protocol", required: true, sample: string(locks.SetNXPX), read: func(n ast.Node) {
 			if v, ok := f.Value(n, &form); ok {
 				l.config.Protocol = locks.Protocol(v.Word)
 			}
 		},
+			takes: func(n ast.Node) bool {
+				_, ok := f.Value(n, &form)
+				return ok
+			},
 			kind: setting.Word, number: wordOf,
 			doc: doc{values: form.Values(), standard: "required", meaning: "see Protocols"}},
 		{name: "name", read: func(n ast.Node) {

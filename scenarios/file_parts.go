@@ -86,16 +86,11 @@ func (f *file) persistenceFields() []field {
 
 func (f *file) readPersistence(n ast.Node) {
 	s := &f.scenario.Servers
-	if text, ok := format.ScalarText(n); ok {
-		if text == "none" {
-			s.Persistence = aof.None
-			return
-		}
-		f.Problem(format.StartOf(n), nearest.Word(text, []string{"none"}),
-			"expected none, or a mapping such as {append-fsync: always}, found %s", format.Found(text))
+	if text, _ := format.ScalarText(n); text == "none" {
+		s.Persistence = aof.None
 		return
 	}
-	mapping(f.Reader, n, "servers.persistence", f.persistenceFields())
+	mapping(f.Reader, n, "servers.persistence", f.persistenceFields(), "none")
 }
 
 // redisKeys and replicaKeys are settings of Redis nodes, the latter of replicated ones.
@@ -153,7 +148,8 @@ func (f *file) checkProtocol() {
 
 var networkKeys = []setting.Key[Network]{
 	setting.Spread("delay", func(n *Network) *sim.Delay { return &n.Delay },
-		sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * time.Millisecond}, "how long each message travels, each way"),
+		sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * time.Millisecond}, "how long each message travels, each way").
+		Showing("200us..2ms"),
 	{Path: "tail", Form: setting.Form{Kind: setting.Share, Words: []string{"none"}},
 		Standard: setting.Value{Word: "none"},
 		Meaning:  "the long tail: `1% 10ms..50ms` gives one message in a hundred that delay instead, on every link",
@@ -182,7 +178,7 @@ func (f *file) readLinks(names *nemesis.Names) {
 		return
 	}
 	list := &f.scenario.Network.Links
-	f.Entries(f.links, "network.links", func(key string, place format.Place, value ast.Node) {
+	f.Entries(f.links, "network.links", "{client-1 -> redis-1: 5ms}", func(key string, place format.Place, value ast.Node) {
 		ends := f.link(key, place, names)
 		delay, ok := f.Delay(value)
 		if !ok {
@@ -246,7 +242,7 @@ var resourceKeys = []setting.Key[ResourceConfig]{
 			"is not higher than "+
 			"the last write's; both need a protocol that gives tokens",
 		setting.Option[Fencing]{Word: "off", Value: FencingOff}, setting.Option[Fencing]{Word: "on", Value: FencingOn},
-		setting.Option[Fencing]{Word: "refuse-equal", Value: FencingRefuseEqual}),
+		setting.Option[Fencing]{Word: "refuse-equal", Value: FencingRefuseEqual}).Showing("off"),
 	setting.Choice("writes", func(c *ResourceConfig) *WriteMode { return &c.Writes },
 		"last write wins; only onto the value that the writer read; an operation is applied once, and all clients "+
 			"run the same ones",

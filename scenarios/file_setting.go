@@ -33,7 +33,11 @@ func (t *table[T]) fields(under string) (list []field) {
 		if !inside || strings.Contains(name, ".") {
 			continue
 		}
-		f := field{name: name, doc: docOf(k), read: func(n ast.Node) { t.read(n, k) }}
+		f := field{name: name, doc: docOf(k), sample: k.Example, read: func(n ast.Node) { t.read(n, k) },
+			takes: func(n ast.Node) bool {
+				_, ok := t.Value(n, &k.Form)
+				return ok
+			}}
 		f.number = func(s *Scenario, c *Client) (int64, bool) { return k.Form.Number(k.Get(t.of(s, c))) }
 		f.kind, f.form = k.Form.Kind, k.Form
 		f.value = func(s *Scenario, c *Client) setting.Value { return k.Get(t.of(s, c)) }
@@ -66,8 +70,10 @@ func docOf[T any](k *setting.Key[T]) doc {
 // read reads the value of a key, or the mapping that begins with it.
 func (t *table[T]) read(n ast.Node, k *setting.Key[T]) {
 	if text, ok := format.ScalarText(n); k.Form.Kind == setting.Group && !(ok && slices.Contains(k.Form.Words, text)) {
-		k.Set(t.to, setting.Value{})
-		inside := mapping(t.Reader, n, t.name+"."+k.Path, t.fields(k.Path+"."))
+		if _, ok := n.(ast.MapNode); ok {
+			k.Set(t.to, setting.Value{})
+		}
+		inside := mapping(t.Reader, n, t.name+"."+k.Path, t.fields(k.Path+"."), k.Form.Words...)
 		for key, place := range inside {
 			if t.note != nil {
 				t.note(k.Path+"."+key, place)

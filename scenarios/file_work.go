@@ -29,6 +29,7 @@ var workKeys = []setting.Key[Work]{
 		Meaning: "how long the section goes on after the writes; `validity`: until the validity that the client was " +
 			"told ends; " +
 			"`forever`: the work hangs",
+		Example: "1s",
 		Set: func(w *Work, v setting.Value) {
 			w.Hold, w.HoldKind = time.Duration(v.N), holdKinds[v.Word]
 		},
@@ -132,7 +133,7 @@ func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	for i, id := range ids {
 		clients[i] = string(id)
 	}
-	f.Entries(f.overrides, "overrides", func(key string, place format.Place, value ast.Node) {
+	f.Entries(f.overrides, "overrides", "{client-1: {work: {hold: 1s}}}", func(key string, place format.Place, value ast.Node) {
 		i := slices.Index(ids, sim.ProcessID(key))
 		if i < 0 && names != nil {
 			f.Problem(place, nearest.Word(key, format.Missing(clients, f.overrides)),
@@ -154,7 +155,7 @@ func (f *file) readOverride(n ast.Node, name string, lock *lockSettings, work *W
 	inWork := format.Given{}
 	mapping(f.Reader, n, name, []field{
 		{name: "lock", read: func(n ast.Node) { f.readLock(n, name+".lock", lock, oneClient) }},
-		{name: "work", read: func(n ast.Node) {
+		{name: "work", sample: "{hold: 1s}", read: func(n ast.Node) {
 			inWork = mapping(f.Reader, n, name+".work", f.workFields(work, oneClient))
 		}},
 	})

@@ -1,7 +1,10 @@
 // Package nearest finds the right word in place of a wrong one. All messages that ask "did you mean" go by it.
 package nearest
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // longestNearest bounds the words that Word compares, in bytes: longer ones are no slips of a known word, and the
 // comparison costs the product of the lengths.
@@ -11,22 +14,63 @@ const longestNearest = 64
 // first of these in the order of choices. Upper and lower case count as equal. It returns "" when no choice is near:
 // when more than a third of the longer word (rounded up) differs, or all of it.
 func Word(word string, choices []string) string {
+	if all := nearest(word, choices); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+// nearest are the choices with the smallest edit distance.
+func nearest(word string, choices []string) (all []string) {
 	if word == "" || len(word) > longestNearest {
-		return ""
+		return nil
 	}
 	folded := strings.ToLower(word)
-	found, least := "", longestNearest+1
+	least := longestNearest + 1
 	for _, choice := range choices {
 		if len(choice) > longestNearest {
 			continue
 		}
 		a, b := []rune(folded), []rune(strings.ToLower(choice))
 		longer := max(len(a), len(b))
-		if d := distance(a, b); d < least && d < longer && d <= (longer+2)/3 {
-			found, least = choice, d
+		d := distance(a, b)
+		switch {
+		case d > least || d == longer || d > (longer+2)/3:
+		case d == least:
+			all = append(all, choice)
+		default:
+			all, least = []string{choice}, d
 		}
 	}
-	return found
+	return all
+}
+
+// sameBeginning is how many letters two words of one meaning have in common: "extend" and "extension".
+const sameBeginning = 4
+
+// Meant are all choices that a word may have been meant to be: those nearest to it, and those of which it is a part or
+// that are a part of it, as "lag" and "max-lag" are; or else those that begin as it does. Upper and lower case count as
+// equal; a letter alone is no part.
+func Meant(word string, choices []string) []string {
+	all := nearest(word, choices)
+	if len(word) < 2 || len(word) > longestNearest {
+		return all
+	}
+	folded := strings.ToLower(word)
+	like := func(is func(choice string) bool) {
+		for _, choice := range choices {
+			if is(strings.ToLower(choice)) && !slices.Contains(all, choice) {
+				all = append(all, choice)
+			}
+		}
+	}
+	like(func(c string) bool {
+		return strings.Contains(c, folded) || len(c) > 2 && strings.Contains(folded, c)
+	})
+	if len(all) == 0 && len(folded) >= sameBeginning {
+		like(func(c string) bool { return strings.HasPrefix(c, folded[:sameBeginning]) })
+	}
+	return all
 }
 
 // distance is the Damerau-Levenshtein distance (optimal string alignment): how many insertions, deletions, replacements

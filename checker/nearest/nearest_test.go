@@ -1,6 +1,7 @@
 package nearest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,6 +33,27 @@ func TestNearestFindsTheWordThatWasMeant(t *testing.T) {
 	} {
 		if got := Word(test.word, test.choices); got != test.want {
 			t.Errorf("Word(%q, %q) = %q, want %q", test.word, test.choices, got, test.want)
+		}
+	}
+}
+
+func TestMeantFindsAllThatMayHaveBeenMeant(t *testing.T) {
+	keys := []string{"min-lag", "min-replicas", "replicas", "extension", "to", "name", "names"}
+	for word, want := range map[string][]string{
+		"min":                     {"min-lag", "min-replicas"}, // a part
+		"MIN":                     {"min-lag", "min-replicas"},
+		"max-replicas":            {"min-replicas", "replicas"}, // near, and what is a part of it
+		"extend":                  {"extension"},                // the same beginning
+		"nams":                    {"name", "names"},            // as near as each other
+		"m":                       nil,
+		"":                        nil,
+		"to-the-end":              nil, // two letters are no part
+		"ext":                     {"extension"},
+		"xyzzy":                   nil,
+		strings.Repeat("min", 30): nil,
+	} {
+		if got := Meant(word, keys); !slices.Equal(got, want) {
+			t.Errorf("Meant(%q) = %q, want %q", word, got, want)
 		}
 	}
 }

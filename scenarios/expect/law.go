@@ -82,7 +82,7 @@ func readCause(r *format.Reader, place format.Place, text string) (checker.Cause
 		}
 		return readDetail(r, place, c.kind, detail, c.details)
 	}
-	r.Problem(place, nearest.Word(kind, kinds), "unknown cause %s", format.Found(kind))
+	r.Unknown(place, "cause", kind, kinds)
 	return checker.Cause{}, false
 }
 

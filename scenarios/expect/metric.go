@@ -11,7 +11,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
@@ -62,7 +61,7 @@ func metricOf(name string) (m *metric, process history.Process) {
 
 // ReadMetrics reads a mapping of metrics to their bounds. The clients that it names are checked if names are known.
 func ReadMetrics(r *format.Reader, n ast.Node, names *nemesis.Names) (bounds []Bound) {
-	r.Entries(n, "expect.metrics", func(key string, place format.Place, value ast.Node) {
+	r.Entries(n, "expect.metrics", "{lock_timeout_rate: 0}", func(key string, place format.Place, value ast.Node) {
 		m, ok := readMetric(r, key, place, names)
 		if !ok {
 			return
@@ -80,7 +79,11 @@ func readMetric(r *format.Reader, key string, place format.Place, names *nemesis
 	m, process := metricOf(key)
 	switch {
 	case m == nil:
-		r.Problem(place, nearestMetric(key), "unknown metric %s", format.Found(key))
+		var all []string
+		for _, m := range metrics {
+			all = append(all, m.name)
+		}
+		r.Unknown(place, "metric", key, all)
 	case process != "" && !m.perProcess:
 		r.Problem(place, m.name, "%s is measured of the whole run only", m.name)
 	case process != "" && names != nil && !slices.Contains(names.Clients, process):
@@ -89,22 +92,6 @@ func readMetric(r *format.Reader, key string, place format.Place, names *nemesis
 		return m, true
 	}
 	return nil, false
-}
-
-// nearestMetric also finds the metric of which a key is a part.
-func nearestMetric(key string) string {
-	var list []string
-	part := ""
-	for _, m := range metrics {
-		list = append(list, m.name)
-		if part == "" && len(key) > 4 && strings.Contains(m.name, key) {
-			part = m.name
-		}
-	}
-	if n := nearest.Word(key, list); n != "" {
-		return n
-	}
-	return part
 }
 
 // readBound reads "0", ">= 9s", "< 30%" or "2ms..10ms".

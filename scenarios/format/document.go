@@ -64,7 +64,7 @@ func (r *Reader) tree(n ast.Node) tree {
 		return t
 	case ast.MapNode:
 		t := tree{sort: isMapping}
-		r.Entries(n, "the file", func(key string, _ Place, value ast.Node) {
+		r.Entries(n, "the file", "", func(key string, _ Place, value ast.Node) {
 			t.entries = append(t.entries, entry{key, r.tree(value)})
 		})
 		return t

@@ -14,11 +14,13 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
 // Reader walks over the nodes of a YAML document and collects what is wrong with them.
 type Reader struct {
+	// Elsewhere gives the mappings, by their names, that a key stands in; nil: none are known.
+	Elsewhere func(key string) []string
+
 	path     string
 	text     []byte
 	lines    []string // of the text, without its byte order mark
@@ -42,21 +44,32 @@ type Key struct {
 	Read     func(ast.Node)
 	// Instead is set on keys that are right elsewhere: why not here.
 	Instead string
+	Says    string // what the key means
+	Sample  string // a value that it takes; empty for a key with a mapping or a list
+	Shown   bool   // its sample is the best example of the mapping
+	// Takes reports whether it takes a value, and stores nothing; what is wrong with the value is a problem of the
+	// reader's. nil: it is not known.
+	Takes func(ast.Node) bool
 }
 
 // Given says which keys stand in a mapping, and where.
 type Given map[string]Place
 
-// Mapping reads the keys of a mapping. Name is what the mapping is called in messages; empty for the whole file.
-func (r *Reader) Mapping(n ast.Node, name string, known []Key) Given {
+// Mapping reads the keys of a mapping. Name is what the mapping is called in messages; empty for the whole file. words
+// are what may stand in its place.
+func (r *Reader) Mapping(n ast.Node, name string, known []Key, words ...string) Given {
 	keys := Given{}
 	start := StartOf(n)
-	r.Entries(n, name, func(key string, place Place, value ast.Node) {
+	if _, ok := n.(ast.MapNode); !ok && name != "" {
+		r.noMapping(n, name, r.example(n, known), words)
+		return keys
+	}
+	r.Entries(n, name, "", func(key string, place Place, value ast.Node) {
 		keys[key] = place
 		f := lookup(known, key)
 		switch {
 		case f == nil:
-			r.Problem(place, nearest.Word(key, Missing(names(known), n)), "unknown key %s%s", Found(key), in(name))
+			r.unknown(key, place, name, known, n)
 		case f.Instead != "":
 			r.Problem(place, "", "%s", f.Instead)
 		case isNull(value) && f.Required:
@@ -78,15 +91,16 @@ func (r *Reader) Mapping(n ast.Node, name string, known []Key) Given {
 	return keys
 }
 
-// Entries calls entry for each key of a mapping, refusing what is no mapping and keys that stand there twice.
-func (r *Reader) Entries(n ast.Node, name string, entry func(key string, place Place, value ast.Node)) {
+// Entries calls entry for each key of a mapping, such as the example, refusing what is no mapping and keys that stand
+// there twice.
+func (r *Reader) Entries(n ast.Node, name, example string, entry func(key string, place Place, value ast.Node)) {
 	m, ok := n.(ast.MapNode)
-	if !ok {
-		what := "a scenario is a mapping of keys to values"
-		if name != "" {
-			what = name + " needs a mapping of keys to values"
-		}
-		r.Problem(StartOf(n), "", "%s, found %s", what, describe(n))
+	switch {
+	case !ok && name == "":
+		r.Problem(StartOf(n), "", "a scenario is a mapping of keys to values, found %s", describe(n))
+		return
+	case !ok:
+		r.noMapping(n, name, example, nil)
 		return
 	}
 	seen := Given{}

@@ -28,7 +28,7 @@ var (
 
 	retryDelay = setting.Spread("retry.delay", func(c *Config) *sim.Delay { return &c.Retry },
 		sim.Delay{Lo: 50 * time.Millisecond, Hi: 250 * time.Millisecond},
-		"between a failed attempt and the next").Recurring()
+		"between a failed attempt and the next").Recurring().Showing("50ms..250ms")
 
 	retryPatience = setting.Positive("retry.patience", func(c *Config) *time.Duration { return &c.Patience }, 0,
 		"after which an acquire gives up; `none`: never", "none")
@@ -94,7 +94,7 @@ var (
 			return setting.Value{N: c.Drift.PPM, From: int64(c.Drift.Plus)}
 		}}
 
-	extensionKey = optional("extension", "prolongs the lock while its work goes on; `{}` takes all defaults below",
+	extensionKey = optional("extension", "prolongs the lock while its work goes on (renewal, keepalive); `{}` takes all defaults below",
 		func(c *Config) **Extension { return &c.Extension },
 		func() *Extension { return &Extension{Limit: limitNotGiven} }, func() []Setting { return extensionKeys })
 
@@ -111,7 +111,7 @@ var (
 				f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond)
 			}).Depending("TTL"),
 		setting.Positive("extension.every", func(c *Config) *time.Duration { return &c.Extension.Every }, 0,
-			"time between two extensions").Recurring().Depending("TTL / 3"),
+			"time between two extensions").Recurring().Depending("TTL / 3").Showing("10s"),
 		setting.Number("extension.limit", func(c *Config) *int { return &c.Extension.Limit }, limitNotGiven, 1,
 			maxCount,
 			"how many extensions of one hold at most", "none").Depending("`none` in the background, 3 in steps"),
@@ -125,7 +125,7 @@ var (
 
 	waitKeys = within(func(c *Config) bool { return c.Wait != nil },
 		setting.Number("wait.replicas", func(c *Config) *int { return &c.Wait.Replicas }, 1, 1, maxReplicas,
-			"how many replicas must have the write"),
+			"how many replicas must have the write").Showing("1"),
 		setting.Time("wait.timeout", func(c *Config) *time.Duration { return &c.Wait.Timeout }, time.Second,
 			"how long WAIT waits; 0s: for ever"),
 		setting.Switch("wait.obey", func(c *Config) *bool { return &c.Wait.Obey }, true,

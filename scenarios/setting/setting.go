@@ -63,6 +63,7 @@ type Key[T any] struct {
 	Standard Value  // what counts without the key, unless Depends says something else
 	Depends  string // in words, where what counts without the key depends on other keys
 	Meaning  string
+	Example  string // a value that shows best what the key's mapping is for; empty if another key does
 	Set      func(*T, Value)
 	Get      func(*T) Value // what is in force; a Group that is not in use, and its keys, give the word "none"
 	// Wall is the word with which the client reads its wall clock, so that a jump of that makes a difference; empty:
@@ -96,6 +97,12 @@ func (k Key[T]) Standing(v Value) Key[T] {
 // OnWall gives the key with the word with which the client reads its wall clock.
 func (k Key[T]) OnWall(word string) Key[T] {
 	k.Wall = word
+	return k
+}
+
+// Showing gives the key with the example of its mapping.
+func (k Key[T]) Showing(value string) Key[T] {
+	k.Example = value
 	return k
 }
 

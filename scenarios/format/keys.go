@@ -1,0 +1,137 @@
+package format
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencepost-sim/fencepost/checker/nearest"
+)
+
+// mostMeant is the most keys that are offered in place of a wrong one; of more, all are listed.
+const mostMeant = 8
+
+// unknown says that a mapping takes no such key, and which may have been meant; if none is near, which there are.
+func (r *Reader) unknown(key string, place Place, name string, known []Key, n ast.Node) {
+	if places := r.elsewhere(key); len(places) > 0 {
+		r.Problem(place, "", "unknown key %s%s: it belongs %s", Found(key), in(name), Listed(places, "or"))
+		return
+	}
+	left := Missing(names(known), n)
+	meant := nearest.Meant(key, left)
+	if len(meant) == 0 {
+		meant = about(key, known, left)
+	}
+	r.instead(place, "unknown key "+Found(key)+in(name), meant, "the keys here are ", left)
+}
+
+// Unknown says that there is no such thing as a word names, and which of some others may have been meant.
+func (r *Reader) Unknown(place Place, what, word string, others []string) {
+	r.instead(place, "unknown "+what+" "+Found(word), nearest.Meant(word, others), "the "+what+"s are ", others)
+}
+
+// instead ends a problem with what may have been meant, or with all there is.
+func (r *Reader) instead(place Place, problem string, meant []string, all string, others []string) {
+	near := ""
+	switch {
+	case len(meant) == 1:
+		near = meant[0]
+	case len(meant) > 0 && len(meant) <= mostMeant:
+		problem += ": did you mean " + Listed(meant, "or") + "?"
+	case len(others) > 0:
+		problem += ": " + all + Listed(others, "and")
+	}
+	r.Problem(place, near, "%s", problem)
+}
+
+// elsewhere says where a key belongs that is unknown where it stands.
+func (r *Reader) elsewhere(key string) (places []string) {
+	if r.Elsewhere == nil {
+		return nil
+	}
+	for _, name := range r.Elsewhere(key) {
+		if name == "" {
+			places = append(places, "at the top of the file")
+		} else {
+			places = append(places, "under "+name)
+		}
+	}
+	return places
+}
+
+// longWord is how many letters are enough to know a word by its beginning: "renew" in "renewal".
+const longWord = 4
+
+// about are those of some keys whose meaning speaks of a word.
+func about(word string, known []Key, left []string) (about []string) {
+	for _, k := range known {
+		words := strings.FieldsFunc(k.Says, func(c rune) bool { return !unicode.IsLetter(c) })
+		speaks := func(w string) bool {
+			return strings.EqualFold(w, word) || len(word) >= longWord && strings.HasPrefix(strings.ToLower(w), word)
+		}
+		if slices.Contains(left, k.Name) && slices.ContainsFunc(words, speaks) {
+			about = append(about, k.Name)
+		}
+	}
+	return about
+}
+
+// noMapping refuses what stands in the place of a mapping.
+func (r *Reader) noMapping(n ast.Node, name, example string, words []string) {
+	text, _ := ScalarText(n)
+	what := " of keys to values"
+	if example != "" {
+		what = " such as " + example
+	}
+	for _, w := range words {
+		what += ", or " + w
+	}
+	r.Problem(StartOf(n), nearest.Word(text, words), "%s needs a mapping%s, found %s", name, what, describe(n))
+}
+
+// example is a mapping of some keys as it may be written: with those that it must have, or else with the one that shows
+// best what it is for; and with what stands in its place, if one of these takes it.
+func (r *Reader) example(n ast.Node, known []Key) string {
+	keys := slices.DeleteFunc(slices.Clone(known), func(k Key) bool { return k.Sample == "" || k.Instead != "" })
+	slices.SortStableFunc(keys, func(a, b Key) int { return rank(a) - rank(b) })
+	if len(keys) == 0 {
+		return ""
+	}
+	at, value := 0, keys[0].Sample
+	if text, ok := ScalarText(n); ok && strings.Trim(strings.ToLower(text), "abcdefghijklmnopqrstuvwxyz0123456789-.") == "" {
+		if i := slices.IndexFunc(keys, func(k Key) bool { return rank(k) < 2 && r.takes(k, n) }); i >= 0 {
+			at, value = i, text
+		}
+	}
+	var entries []string
+	for i, k := range keys { // of which the first is a required one, if there are such
+		switch {
+		case i == at:
+			entries = append(entries, k.Name+": "+value)
+		case k.Required:
+			entries = append(entries, k.Name+": "+k.Sample)
+		}
+	}
+	return "{" + strings.Join(entries, ", ") + "}"
+}
+
+// rank puts the keys that an example must have first, and then that which is to be shown.
+func rank(k Key) int {
+	switch {
+	case k.Required:
+		return 0
+	case k.Shown:
+		return 1
+	}
+	return 2
+}
+
+// takes reports whether a key takes a value.
+func (r *Reader) takes(k Key, n ast.Node) bool {
+	before := len(r.problems)
+	ok := k.Takes != nil && k.Takes(n)
+	r.problems = r.problems[:before]
+	return ok
+}

@@ -1,0 +1,216 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+)
+
+// keyed is a mapping of the format, with the fields that read it.
+type keyed struct {
+	name   string
+	fields func(f *file) []field
+}
+
+// allMappings are all mappings of the format whose keys are known beforehand.
+func allMappings() (all []keyed) {
+	var walk func(name string, fields func(f *file) []field)
+	walk = func(name string, fields func(f *file) []field) {
+		all = append(all, keyed{name, fields})
+		for i, below := range fields(newFile(&format.Reader{})) {
+			if len(below.inside()) > 0 {
+				walk(strings.TrimPrefix(name+"."+below.name, "."), func(f *file) []field { return fields(f)[i].inside() })
+			}
+		}
+	}
+	walk("", func(f *file) []field { return f.fields() })
+	return append(all, keyed{"mix.weights", func(f *file) []field {
+		var kinds []field
+		for _, k := range nemesis.Kinds {
+			kinds = append(kinds, field{name: k.String(), sample: "1", read: into(new(int), f.Whole(0, mix.MaxWeight))})
+		}
+		return kinds
+	}})
+}
+
+// problems are those of a mapping that is written so.
+func (m *keyed) problems(t *testing.T, text string) []format.Problem {
+	t.Helper()
+	r, body, err := format.Read("f.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(text, err)
+	}
+	r.Elsewhere = func(key string) []string { return mappings()[key] }
+	mapping(r, body, m.name, m.fields(newFile(r)))
+	var bad *format.Error
+	if err := r.Err(); errors.As(err, &bad) {
+		return bad.Problems
+	}
+	return nil
+}
+
+// edits are the words that are one slip away: a letter too few, too many, another, or two swapped.
+func edits(word string) (all []string) {
+	for i := range len(word) + 1 {
+		all = append(all, word[:i]+"q"+word[i:])
+		if i < len(word) {
+			all = append(all, word[:i]+word[i+1:], word[:i]+"q"+word[i+1:])
+		}
+		if i+1 < len(word) {
+			all = append(all, word[:i]+word[i+1:i+2]+word[i:i+1]+word[i+2:])
+		}
+	}
+	return all
+}
+
+// parts are beginnings of a word, the words it is made of, and words of which it is a part.
+func parts(word string) (all []string) {
+	for i := 2; i < len(word); i++ {
+		all = append(all, word[:i])
+	}
+	for _, p := range strings.FieldsFunc(word, func(c rune) bool { return c == '-' || c == ' ' }) {
+		if len(p) > 1 {
+			all = append(all, p)
+		}
+	}
+	if len(word) > 2 {
+		all = append(all, word+"-ms", "redis-"+word)
+	}
+	return all
+}
+
+// TestAnUnknownKeyGetsTheRightOne misspells and cuts every key of every mapping: what is said of the wrong key names the
+// right one, or where a key of that name belongs. Of a key that is like none, all that may stand there are named.
+func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
+	tried := 0
+	for _, m := range allMappings() {
+		var keys []string
+		for _, f := range m.fields(newFile(&format.Reader{})) {
+			if f.instead == "" {
+				keys = append(keys, f.name)
+			}
+		}
+		said := func(wrong string) string {
+			for _, p := range m.problems(t, fmt.Sprintf("%q: 1", wrong)) {
+				if strings.HasPrefix(p.Message, "unknown key") {
+					return p.String()
+				}
+			}
+			t.Fatalf("%q is known in %s", wrong, m.name)
+			return ""
+		}
+		names := func(text, key string) bool {
+			return regexp.MustCompile(`[ "]` + regexp.QuoteMeta(key) + `("|,|\?| or | and |$)`).MatchString(text)
+		}
+		for _, key := range keys {
+			for _, wrong := range append(edits(key), parts(key)...) {
+				if wrong == "" || slices.Contains(keys, wrong) {
+					continue
+				}
+				tried++
+				text := said(wrong)
+				_, offered, _ := strings.Cut(text, Found(wrong))
+				if elsewhere := strings.Contains(offered, ": it belongs "); !names(offered, key) && !elsewhere {
+					t.Errorf("%s is not named: %s", key, text)
+				}
+			}
+		}
+		text := said("xyzzy")
+		for _, key := range keys {
+			if !names(text, key) {
+				t.Errorf("%s is not listed: %s", key, text)
+			}
+		}
+	}
+	if tried < 4000 {
+		t.Errorf("only %d wrong keys", tried)
+	}
+}
+
+// Found is a word as messages write it.
+func Found(word string) string { return format.Found(word) }
+
+// TestWhatPeopleWriteGetsTheRightKey are words that people bring from elsewhere.
+func TestWhatPeopleWriteGetsTheRightKey(t *testing.T) {
+	all := map[string]*keyed{}
+	for _, m := range allMappings() {
+		all[m.name] = &m
+	}
+	for _, c := range []struct{ in, key, want string }{
+		{"servers", "sentinel", "did you mean replicas, down-after or reconfigure-after?"},
+		{"lock", "key", `did you mean name`},
+		{"lock", "renew", `did you mean "extension"`},
+		{"lock", "extend", `did you mean "extension"`},
+		{"lock", "hold", "it belongs under work"},
+		{"", "ttl", "it belongs under lock"},
+		{"lock", "clients", "it belongs at the top of the file"},
+		{"work", "timeout", "it belongs under lock, under lock.wait or under resource"},
+	} {
+		got := fmt.Sprint(all[c.in].problems(t, c.key+": 1"))
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s in %q: %s, want %s", c.key, c.in, got, c.want)
+		}
+	}
+}
+
+var exampleIn = regexp.MustCompile(`needs a mapping such as (\{.*?\}+)(?:, or [a-z]+)?, found `)
+
+// written is a file with something in place of a mapping.
+func written(path, other string) string {
+	parts := map[string]string{"servers": "{redis: 1, replicas: 9}", "lock": "{protocol: set-nx-px}"}
+	names := strings.Split(path, ".")
+	for _, name := range slices.Backward(names[1:]) {
+		other = "{" + name + ": " + other + "}"
+	}
+	switch parts[names[0]] = other; {
+	case path == "servers.persistence":
+		parts["servers"] = "{redis: 1, " + other[1:]
+	case path == "servers": // which may be many
+		parts["lock"] = "{protocol: redlock}"
+	case path == "resource": // which may compare tokens
+		parts["lock"] = "{protocol: fenced}"
+	case names[0] == "lock" && len(names) > 1:
+		parts["lock"] = "{protocol: set-nx-px, " + other[1:]
+	}
+	text := "name: x\n"
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		text += name + ": " + parts[name] + "\n"
+	}
+	return text
+}
+
+// TestAMappingHasAnExampleThatIsRight writes all sorts of other things in place of every mapping: what is said of them
+// shows a mapping, and where that is written nothing is wrong.
+func TestAMappingHasAnExampleThatIsRight(t *testing.T) {
+	paths := []string{"overrides", "overrides.client-1", "overrides.client-1.lock", "overrides.client-1.work",
+		"network.links", "expect.metrics"}
+	for _, m := range allMappings()[1:] {
+		paths = append(paths, m.name)
+	}
+	for _, path := range paths {
+		for _, other := range []string{"none-such", "5", "3s", "on", "10ms..20ms", "everysec", "redlock", "holds", "[a, b]",
+			"'a: b'", "1%"} {
+			var bad *format.Error
+			if _, err := Parse("f.yaml", []byte(written(path, other))); !errors.As(err, &bad) {
+				t.Fatalf("%s as %s: %v", path, other, err)
+			}
+			found := exampleIn.FindStringSubmatch(bad.Error())
+			if found == nil {
+				t.Errorf("%s as %s has no example: %s", path, other, bad)
+			} else if _, err := Parse("f.yaml", []byte(written(path, found[1]))); err != nil {
+				t.Errorf("%s as %s: %s\n%s is wrong: %v", path, other, bad, found[1], err)
+			}
+		}
+	}
+	if len(paths) < 15 {
+		t.Errorf("only %d mappings: %v", len(paths), paths)
+	}
+}
