@@ -17,20 +17,22 @@ type Version struct {
 	Go       string `json:"go"`       // the version of the tool chain
 }
 
-// Text tells it in a few lines. The error is w's.
+// Text writes it. The error is w's.
 func (v Version) Text(w io.Writer, _ report.TextOptions) error {
-	fmt.Fprintf(w, "fencepost %s\n", v.Version)
-	if v.Revision != "" {
-		changed := ""
-		if v.Modified {
-			changed = ", with changes"
-		}
-		fmt.Fprintf(w, "revision  %s of %s%s\n", v.Revision, v.Time, changed)
-	} else {
-		fmt.Fprintln(w, "revision  not recorded: go build and go install record it")
-	}
-	_, err := fmt.Fprintf(w, "built by  %s\n", v.Go)
+	_, err := io.WriteString(w, v.String())
 	return err
+}
+
+// String says it in a few lines.
+func (v Version) String() string {
+	revision := "not recorded: go build and go install record it"
+	if v.Revision != "" {
+		revision = v.Revision + " of " + v.Time
+		if v.Modified {
+			revision += ", with changes"
+		}
+	}
+	return fmt.Sprintf("fencepost %s\nrevision  %s\nbuilt by  %s\n", v.Version, revision, v.Go)
 }
 
 // JSON gives it as one JSON object, ended by a newline.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -61,10 +62,35 @@ func sectionsLike(patterns []string) (list reports.Listing, err error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("no scenario is like %q%s", pattern,
-			didYouMean(nearest.Word(pattern, scenarios.Names())))
+		var near []string
+		if word := nearest.Word(pattern, searched()); word != "" {
+			near = append(near, word)
+		}
+		return nil, fmt.Errorf("no scenario is like %q%s", pattern, didYouMean(near...))
 	}
 	return list, nil
+}
+
+// searched are the words of which a pattern may be one: the names of scenarios, and what stands in all that is searched.
+func searched() []string {
+	words := scenarios.Names()
+	for _, section := range scenarios.Sections {
+		for _, name := range section.Names {
+			s, err := scenarios.Named(name)
+			if err != nil {
+				continue
+			}
+			for _, text := range searchedIn(section.Title, s) {
+				words = append(words, strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) })...)
+			}
+		}
+	}
+	return words
+}
+
+// searchedIn are the texts of a scenario that a pattern is looked for in.
+func searchedIn(section string, s *scenarios.Scenario) []string {
+	return append([]string{s.Name, section, s.Summary}, reports.Expectations(s)...)
 }
 
 // like reports whether a pattern in lower case picks a scenario.
@@ -73,7 +99,7 @@ func like(pattern, section string, s *scenarios.Scenario) bool {
 		match, err := path.Match(pattern, s.Name)
 		return err == nil && match
 	}
-	for _, text := range append([]string{s.Name, section, s.Summary}, reports.Expectations(s)...) {
+	for _, text := range searchedIn(section, s) {
 		if strings.Contains(strings.ToLower(text), pattern) {
 			return true
 		}

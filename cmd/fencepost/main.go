@@ -88,6 +88,8 @@ ZooKeeper.`,
 		SilenceUsage:  true,
 	}
 	root.SuggestionsMinimumDistance = 2
+	root.Version = ownVersion().String()
+	root.SetVersionTemplate("{{.Version}}")
 	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newAdvise(), newMerge(),
 		newOdds(), newCorpus(), newCompare(), newCheck(), newShow(), newInit(), newVersion(), newLive(),
 		newLiveClient())

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/reports/schema"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
@@ -33,7 +32,7 @@ prints the reference of the format, "show schema" the JSON Schema of what --json
 					return fmt.Errorf(
 						"the catalogue has no scenario %s%s",
 						args[0],
-						didYouMean(nearest.Word(args[0], shown())),
+						didYouMean(meant(args[0], shown())...),
 					)
 				}
 				if err != nil {

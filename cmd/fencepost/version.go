@@ -15,16 +15,19 @@ func newVersion() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version, the revision it was built from, and Go's",
 		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			info, known := debug.ReadBuildInfo()
-			if !known {
-				info = &debug.BuildInfo{}
-			}
-			return f.Show(versionIn(info))
-		},
+		RunE:  func(*cobra.Command, []string) error { return f.Show(ownVersion()) },
 	}
 	f.RegisterJSON(c)
 	return c
+}
+
+// ownVersion is that of this program.
+func ownVersion() reports.Version {
+	info, known := debug.ReadBuildInfo()
+	if !known {
+		info = &debug.BuildInfo{}
+	}
+	return versionIn(info)
 }
 
 // versionIn reads what the go command has recorded.

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+)
+
+// TestAMisspelledPatternGetsOneThatFinds leaves a letter out of words that list looks through, and writes two letters
+// the wrong way round: if nothing is like that, what is offered instead finds something. It tries every fortieth
+// word, at full size every fourth.
+func TestAMisspelledPatternGetsOneThatFinds(t *testing.T) {
+	words := slices.Compact(slices.Sorted(slices.Values(searched())))
+	wrong := 0
+	step := 40
+	if testkit.Full() {
+		step = 4
+	}
+	for i, word := range words {
+		if len(word) < 5 || len(word) > 20 || i%step > 0 {
+			continue
+		}
+		for _, slip := range []string{word[:2] + word[3:], word[:2] + word[3:4] + word[2:3] + word[4:]} {
+			if _, err := sectionsLike([]string{slip}); err == nil {
+				continue
+			} else if _, offered, _ := strings.Cut(err.Error(), "did you mean \""); offered == "" {
+				t.Errorf("%s: %v", word, err)
+			} else if _, err := sectionsLike([]string{strings.TrimSuffix(offered, "\"?)")}); err != nil {
+				t.Errorf("%s for %s: %v", offered, slip, err)
+			}
+			wrong++
+		}
+	}
+	if wrong < 20 {
+		t.Errorf("only %d slips of %d words", wrong, len(words))
+	}
+}
