@@ -77,8 +77,9 @@ func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 					offs, errors := map[history.Process]history.Time{}, map[history.Process]history.Time{}
 					shifted := byOtherClocks(h, func(p history.Process) history.Time {
 						if _, known := offs[p]; !known {
-							most := []history.Time{most, most, 1 + most/10, 1 + history.Time(r.Int64N(int64(most)))}[r.IntN(4)]
-							some := history.Time(r.Int64N(int64(2*most-1))) - most + 1
+							some := 1 + history.Time(r.Int64N(int64(most)))
+							most := []history.Time{most, most, 1 + most/10, some}[r.IntN(4)]
+							some = history.Time(r.Int64N(int64(2*most-1))) - most + 1
 							offs[p] = []history.Time{most - 1, 1 - most, 0, some}[r.IntN(4)]
 							errors[p] = most
 						}
@@ -212,9 +213,9 @@ func TestRecordsThatEndEarly(t *testing.T) {
 		for i, f := range c.Check(early).Findings {
 			seen[fmt.Sprint(f.Law, " ", f.Outcome)]++
 			if f.Outcome == Violated && whole.Findings[i].Outcome != Violated {
-				t.Fatalf("round %d, recorded until %v: %s is violated (%s), but in the whole history %v (%s)\n%s", round,
-					early.Header.Seen, f.Law, f.Explanation, whole.Findings[i].Outcome, whole.Findings[i].Explanation,
-					encoded(t, g.h))
+				t.Fatalf("round %d, recorded until %v: %s is violated (%s), but in the whole history %v (%s)\n%s",
+					round, early.Header.Seen, f.Law, f.Explanation, whole.Findings[i].Outcome,
+					whole.Findings[i].Explanation, encoded(t, g.h))
 			}
 		}
 	}

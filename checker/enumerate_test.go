@@ -10,13 +10,14 @@ import (
 )
 
 // TestEveryTwoOfThreeJudgesAgree lets three judges decide mutual exclusion on every small history: the interval check,
-// porcupine, asked about all operations at once and in the smallest parts, and the definition read literally. A history is a sequence of calls, returns, losses and crashes
-// of a few processes that ask for one lock; a loss and a crash count as operations. Histories that differ only in the
-// names of the processes are one, and so are those that differ in how a release, or an acquire that was not granted,
-// returned, except where the row says that all outcomes are tried.
+// porcupine, asked about all operations at once and in the smallest parts, and the definition read literally. A history
+// is a sequence of calls, returns, losses and crashes of a few processes that ask for one lock; a loss and a crash
+// count as operations. Histories that differ only in the names of the processes are one, and so are those that differ
+// in how a release, or an acquire that was not granted, returned, except where the row says that all outcomes are
+// tried.
 //
-// It takes about half a minute on two cores, several times that with -race; -short leaves the larger rows out, which take
-// most of it.
+// It takes about half a minute on two cores, several times that with -race; -short leaves the larger rows out, which
+// take most of it.
 func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 	for _, c := range []struct {
 		processes, operations int
@@ -178,7 +179,8 @@ func (e *enumeration) judge() {
 			continue // nothing to ask, and most histories are such
 		}
 		e.ops = e.trace.appendMutexOps(e.ops[:0], &e.trace.Locks[i])
-		whole := linear.Mutex(e.ops)
+		atOnce := linear.Parts{Least: len(e.ops), Most: len(e.ops), Steps: 1 << 20}
+		whole, _ := atOnce.Mutex(e.ops)
 		byPorcupine = byPorcupine || whole == linear.Refuted
 		e.askInParts(whole)
 	}

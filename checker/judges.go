@@ -80,9 +80,9 @@ func (j Judges) String() string {
 	return "porcupine: " + j.Porcupine.String() + "; interval check: " + j.Interval.String()
 }
 
-// bothJudges has both judges look at every lock. Where they differ about one, these are their answers; else the clash is
-// the one that the history states first, and the answers are about its lock. Without a clash porcupine's is the first
-// that is not Allowed.
+// bothJudges has both judges look at every lock. Where they differ about one, these are their answers; else the clash
+// is the one that the history states first, and the answers are about its lock. Without a clash porcupine's is the
+// first that is not Allowed.
 func (t *judge) bothJudges() (all Judges, first clash) {
 	t.parts = linear.NewParts()
 	sound := Judges{Allowed, Allowed}

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// TestTheVerdictSaysWhoJudged puts answers in the place of porcupine's: without one the interval check judges alone, and
-// says so; the opposite one leaves the law undecided.
+// TestTheVerdictSaysWhoJudged puts answers in the place of porcupine's: without one the interval check judges alone,
+// and says so; the opposite one leaves the law undecided.
 func TestTheVerdictSaysWhoJudged(t *testing.T) {
 	const overlap = `
 0s client-1 acquire invoke
@@ -21,8 +21,8 @@ func TestTheVerdictSaysWhoJudged(t *testing.T) {
 	clash, sound := told(t, overlap), busy(t, 100)
 	const (
 		finish = "; porcupine: did not finish, as there are too many orders to try"
-		many   = "; porcupine: not asked, as there are more than 10000 sections without an instant at which nobody is " +
-			"inside"
+		many   = "; porcupine: not asked, as there are more than 10000 sections without an instant at which nobody " +
+			"is inside"
 	)
 	for _, c := range []struct {
 		h       *history.History
@@ -123,7 +123,8 @@ func inTurn(n int, together bool) *history.History {
 	h := &history.History{}
 	add := func(i int, typ history.Type, f history.F) {
 		h.Events = append(h.Events, history.Event{Index: len(h.Events), Time: history.Time(len(h.Events)),
-			Process: "client-1", Type: typ, F: f, Lock: "l", Attempt: history.Attempt(strconv.Itoa(i)), Shared: together})
+			Process: "client-1", Type: typ, F: f, Lock: "l", Attempt: history.Attempt(strconv.Itoa(i)),
+			Shared: together})
 	}
 	for i := range n {
 		add(i, history.OK, history.Acquire)

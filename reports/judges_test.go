@@ -20,7 +20,7 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 			f := &run.Verdict.Findings[1]
 			f.Judges = checker.Judges{Porcupine: porcupine, Interval: interval}
 			if f.Lock = "b"; interval == checker.Allowed {
-				*f = checker.Finding{Law: f.Law, Outcome: checker.Holds, Judges: f.Judges, Explanation: "none overlapped"}
+				*f = checker.Finding{Law: f.Law, Outcome: checker.Holds, Judges: f.Judges, Explanation: "none did"}
 			}
 			says, alone := f.Judges.String(), f.Judges.Alone()
 			if says == "" || (alone == "") != (porcupine >= checker.Allowed) {
@@ -28,7 +28,10 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 			}
 			for _, width := range []int{80, 160} {
 				got := strings.Join(strings.Fields(text(t, run, report.TextOptions{Width: width})), " ")
-				heading := fmt.Sprintf("mutual-exclusion violated%s: holder", map[bool]string{true: " (" + alone + ")"}[alone != ""])
+				heading := "mutual-exclusion violated: holder"
+				if alone != "" {
+					heading = fmt.Sprintf("mutual-exclusion violated (%s): holder", alone)
+				}
 				if !strings.Contains(got, says) || f.Outcome == checker.Violated && !strings.Contains(got, heading) {
 					t.Errorf("%d columns do not say %q and %q:\n%s", width, says, heading, got)
 				}

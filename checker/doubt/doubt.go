@@ -1,15 +1,16 @@
 // Package doubt says what remains open of a history whose clocks were not exact. Each process has a clock of its own,
-// which was off by at most Header.ErrorOf it, either way: what one process did is in the order in which it was recorded;
-// of what two processes did it is known which came first where the times are further apart than both errors together.
+// which was off by at most Header.ErrorOf it, either way: what one process did is in the order in which it was
+// recorded; of what two processes did it is known which came first where the times are further apart than both errors
+// together.
 //
-// Where a process was recorded for a shorter time than others (Header.Seen), what it was in the middle of when its record
-// ended may have gone on, or may have ended at once: nothing is known of it from then on.
+// Where a process was recorded for a shorter time than others (Header.Seen), what it was in the middle of when its
+// record ended may have gone on, or may have ended at once: nothing is known of it from then on.
 //
 // A law is violated only if it is so whatever the clocks really showed, and holds only if nothing that they may have
 // shown breaks it.
 //
-// Goals: no verdict that another reading of the same clocks would turn around.
-// Non-goals: the closest answer that is possible. What is not told apart in a few steps is left open, and said so.
+// Goals: no verdict that another reading of the same clocks would turn around. Non-goals: the closest answer that is
+// possible. What is not told apart in a few steps is left open, and said so.
 package doubt
 
 import (
@@ -236,7 +237,8 @@ func because(t *trace.Trace, p, q history.Process) string {
 	if a == b {
 		return fmt.Sprintf("Their clocks may be off by %v each, %s", a.Duration(), noOrder)
 	}
-	return fmt.Sprintf("The clock of %s may be off by %v and that of %s by %v, %s", p, a.Duration(), q, b.Duration(), noOrder)
+	return fmt.Sprintf("The clock of %s may be off by %v and that of %s by %v, %s", p, a.Duration(), q, b.Duration(),
+		noOrder)
 }
 
 // Windows says why it is not known that the windows of no lock overlap, although none was seen to for certain.

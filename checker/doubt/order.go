@@ -121,7 +121,8 @@ func Effects(t *trace.Trace, violated bool, _ int) string {
 		}
 		g, s := &t.Grants[n], &seen[lock]
 		if other := s.mayBeLater(t, g); e.Op == history.Write && other != "" {
-			return fmt.Sprintf("The grants of %s and of %s, who took effect before it, were made at nearly the same time. ", g.Process, other) + because(t, other, g.Process)
+			return fmt.Sprintf("The grants of %s and of %s, who took effect before it, were made at nearly the same "+
+				"time. ", g.Process, other) + because(t, other, g.Process)
 		}
 		s.asked.add(g.Process, t.Since(g)+off(t, g.Process))
 		s.token = max(s.token, g.Token)
@@ -201,8 +202,8 @@ func untold(t *trace.Trace) string {
 			reader := reads[e.Of]
 			if until, ends := t.History.Header.Seen[reader]; ends && until < t.History.Header.Seen[e.Process] &&
 				e.Type == history.OK && e.Time+off(t, e.Process) >= until-off(t, reader) {
-				return fmt.Sprintf("%s was recorded until %v, and the resource accepted what it did at %v; what it read in "+
-					"between is not known.", reader, until, e.Time)
+				return fmt.Sprintf("%s was recorded until %v, and the resource accepted what it did at %v; what it "+
+					"read in between is not known.", reader, until, e.Time)
 			}
 		}
 		both := seen[e.Lock]

@@ -57,8 +57,8 @@ func Records(t *trace.Trace, violated bool, at int) string {
 		}
 		for _, m := range ended[unit] {
 			if m.at < t.History.Header.Seen[e.Process] && late >= m.at-off(t, m.process) {
-				return fmt.Sprintf("%s was recorded until %v, and %s, which holds keys with it, recorded a change at %v; what "+
-					"changed in between is not known.", m.process, m.at, e.Process, e.Time)
+				return fmt.Sprintf("%s was recorded until %v, and %s, which holds keys with it, recorded a change at "+
+					"%v; what changed in between is not known.", m.process, m.at, e.Process, e.Time)
 			}
 		}
 		seen[unit].add(e.Process, late)

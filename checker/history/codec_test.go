@@ -148,12 +148,13 @@ func TestWhatCannotBeReadBackIsNotWritten(t *testing.T) {
 		{Event{Process: "a", F: Lost, Type: OK, Until: 1}, "lost carries the deadline of a key"},
 		{Event{F: Lost, Type: OK}, "an event of nobody"},
 		{Event{Process: "a", F: KeySet, Type: OK, Grant: &Grant{}}, "key-set carries a grant"},
-		{Event{Process: "a", F: Release, Type: OK, Grant: &Grant{}}, "release ok carries a grant: since, granted, until " +
-			"and counted stand on acquire ok and extend ok"},
+		{Event{Process: "a", F: Release, Type: OK, Grant: &Grant{}}, "release ok carries a grant: since, granted, " +
+			"until and counted stand on acquire ok and extend ok"},
 		{Event{Process: "a", F: Acquire, Type: OK, Time: 5, Grant: &Grant{Granted: 6}},
 			`"granted" is 6, after the event's own "time", 5: a lease is granted before its holder returns`},
 		{Event{Process: "a", F: Lost, Type: OK, Value: "\xff"}, "value is not UTF-8"},
-		{Event{Process: "a", F: Lost, Type: OK, Value: strings.Repeat("x", maxLine)}, "line of 1048645 bytes: longer than 1048576"},
+		{Event{Process: "a", F: Lost, Type: OK, Value: strings.Repeat("x", maxLine)},
+			"line of 1048645 bytes: longer than 1048576"},
 	} {
 		err := Encode(&bytes.Buffer{}, &History{Events: []Event{c.e}})
 		if got := fmt.Sprint(err); got != "history: event 0: "+c.want {
@@ -207,7 +208,8 @@ func TestClocksAreNamedByWhatTheyMayBeOff(t *testing.T) {
 	}{
 		{Recording{ClockError: 2e6}, "2ms each"},
 		{Recording{ClockError: 2e6, ClockErrors: map[Process]Time{"b": 2e6, "a": 2e6}}, "2ms each"},
-		{Recording{ClockError: 6e6, ClockErrors: map[Process]Time{"b": 2e6, "a": 6e6, "c": 2e6}}, "2ms (b, c), 6ms (a)"},
+		{Recording{ClockError: 6e6, ClockErrors: map[Process]Time{"b": 2e6, "a": 6e6, "c": 2e6}},
+			"2ms (b, c), 6ms (a)"},
 		{Recording{ClockError: 6e6, ClockErrors: map[Process]Time{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}},
 			"1ns (a, b, c, d, 2 more)"},
 	} {

@@ -145,11 +145,12 @@ func (h *Header) wrong() error {
 	}
 	for _, p := range slices.Sorted(maps.Keys(h.ClockErrors)) {
 		if e := h.ClockErrors[p]; e < 0 || e > h.ClockError {
-			return fmt.Errorf("\"clock_errors\" of %q is %d: it lies between 0 and \"clock_error\", %d", p, e, h.ClockError)
+			return fmt.Errorf("\"clock_errors\" of %q is %d: it lies between 0 and \"clock_error\", %d", p, e,
+				h.ClockError)
 		}
 	}
 	if len(h.Seen) > 0 && h.ClockError == 0 {
-		return errors.New("\"seen\" without \"clock_error\": one clock stamped all events, and so saw all until the end")
+		return errors.New("\"seen\" without \"clock_error\": one clock stamped all events, and saw all until the end")
 	}
 	return nil
 }

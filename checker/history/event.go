@@ -172,8 +172,8 @@ type Recording struct {
 	// Start is the instant that times count from, in ns since 1970 (Unix time); 0 if it is not known.
 	Start int64 `json:"start,omitempty"`
 	// ClockError is how far the clock of a process may have been from true time, either way, ns. What one process did
-	// is in the order of the index; of two processes it is known which came first where the times are further apart than
-	// both errors together. 0: one clock stamped all events.
+	// is in the order of the index; of two processes it is known which came first where the times are further apart
+	// than both errors together. 0: one clock stamped all events.
 	ClockError Time `json:"clock_error,omitempty"`
 	// ClockErrors are those of processes whose clocks are known better than the worst of all, which ClockError states:
 	// each machine has a clock of its own.

@@ -11,14 +11,14 @@ func (e *Event) wrongGrant() error {
 	g := e.Grant
 	switch {
 	case e.F != Acquire && e.F != Extend || e.Type != OK:
-		return fmt.Errorf("%s %s carries a grant: since, granted, until and counted stand on acquire ok and extend ok", e.F,
-			e.Type)
+		return fmt.Errorf("%s %s carries a grant: since, granted, until and counted stand on acquire ok and extend ok",
+			e.F, e.Type)
 	case g.Since > g.Granted:
 		return fmt.Errorf("\"since\" is %d, after \"granted\", %d: a lease is asked for before it is granted", g.Since,
 			g.Granted)
 	case g.Granted > e.Time:
-		return fmt.Errorf("\"granted\" is %d, after the event's own \"time\", %d: a lease is granted before its holder "+
-			"returns", g.Granted, e.Time)
+		return fmt.Errorf("\"granted\" is %d, after the event's own \"time\", %d: a lease is granted before its "+
+			"holder returns", g.Granted, e.Time)
 	}
 	return nil
 }

@@ -37,22 +37,16 @@ func mutexStep(s mutexState, op *MutexOp) (mutexState, bool) {
 	}
 }
 
-// Mutex reports whether the operations are those of a lock: whether an order exists in which each section is entered
-// while no other is open, shared ones aside. A section that was never left has no leave operation. All operations are
-// one question; Parts asks several.
-func Mutex(ops []MutexOp) Answer {
-	answer, _ := mutex(ops, maxSteps)
-	return answer
-}
-
-// mutex is Mutex within a number of steps, of which it returns how many are left, at least 0.
+// mutex reports whether the operations are those of a lock: whether an order exists in which each section is entered
+// while no other is open, shared ones aside. A section that was never left has no leave operation. Of the steps that it
+// may take so many are left, at least 0.
 func mutex(ops []MutexOp, steps int) (answer Answer, left int) {
 	b := budgetFor(len(ops), steps)
 	answer = b.answer(porcupine.CheckOperations(model(0, mutexStep, b), mutexOperations(ops)))
 	return answer, max(0, b.left)
 }
 
-// MutexEvidence is Mutex with what is needed to draw it.
+// MutexEvidence asks about all operations at once, as Parts does, and keeps what is needed to draw the answer.
 func MutexEvidence(ops []MutexOp) *Evidence {
 	m := model(0, mutexStep, nil)
 	m.DescribeOperation = func(input, _ any) string { return input.(*MutexOp).describe() }

@@ -33,14 +33,14 @@ type Parts struct {
 const MaxSections = 10_000
 
 // NewParts gives the parts that suit a history. From 8 sections to 250 a question takes about the same time for each;
-// fewer have porcupine try fewer orders where many wait, since a question holds no more waiters than sections. The steps
-// last for a million operations, however many clients contend.
+// fewer have porcupine try fewer orders where many wait, since a question holds no more waiters than sections. The
+// steps last for a million operations, however many clients contend.
 func NewParts() Parts { return Parts{Least: 16, Most: MaxSections, Steps: 1 << 24} }
 
-// Mutex answers as the function of this name does about all operations at once, also where that would be Unknown. It is
-// TooMany if some part is longer than Most, and no part is refuted. The operations of a section stand together, the
-// enter first, and the sections in the order in which their enters returned. Refuted are the operations of the part
-// that is.
+// Mutex reports whether the operations are those of a lock, as one question about all of them would, also where that
+// had no answer. It is TooMany if some part is longer than Most, and no part is refuted. The operations of a section
+// stand together, the enter first, and the sections in the order in which their enters returned. Refuted are the
+// operations of the part that is.
 func (p *Parts) Mutex(ops []MutexOp) (answer Answer, refuted []MutexOp) {
 	answer = Linearizable
 	for len(ops) > 0 {

@@ -53,7 +53,7 @@ func TestPartsAnswerAsTheWhole(t *testing.T) {
 	seen, divided := map[Answer]int{}, 0
 	for round := range 3000 {
 		ops := crowd(r, 1+round%40, round%2 == 0)
-		want := Mutex(ops)
+		want := whole(ops)
 		if want == Unknown {
 			continue
 		}
@@ -66,7 +66,7 @@ func TestPartsAnswerAsTheWhole(t *testing.T) {
 				t.Fatalf("round %d: %d of %d are asked about", round, asked, part)
 			}
 			got, refuted := p.Mutex(ops)
-			if got != want || (refuted != nil) != (want == Refuted) || refuted != nil && Mutex(refuted) != Refuted {
+			if got != want || (refuted != nil) != (want == Refuted) || refuted != nil && whole(refuted) != Refuted {
 				t.Fatalf("round %d: %v, in parts of %d: %v by %v\n%v", round, want, least, got, refuted, ops)
 			}
 			p = Parts{Least: least, Most: 1 + round%3, Steps: 1 << 24}
@@ -78,6 +78,26 @@ func TestPartsAnswerAsTheWhole(t *testing.T) {
 	}
 	if seen[Linearizable] < 1000 || seen[Refuted] < 1000 || seen[TooMany] < 1000 || divided < 3000 {
 		t.Errorf("%v, %d fell into parts", seen, divided)
+	}
+}
+
+// TestManyWhoWaitAreTooManyAtOnceOnly: of a hundred clients who ask all along, any may be the next to enter, and there
+// are too many orders to try; a part holds those who enter in it.
+func TestManyWhoWaitAreTooManyAtOnceOnly(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 3))
+	called := make([]int64, 100)
+	var ops []MutexOp
+	for s := range 2000 {
+		now, c := int64(100+4*s), r.IntN(len(called))
+		ops = append(ops, enter(s, called[c], now), leave(s, now+1, now+2))
+		called[c] = now + 3
+	}
+	if got := whole(ops); got != Unknown {
+		t.Errorf("at once: %v", got)
+	}
+	p := NewParts()
+	if got, _ := p.Mutex(ops); got != Linearizable {
+		t.Errorf("in parts: %v", got)
 	}
 }
 

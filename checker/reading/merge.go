@@ -19,8 +19,8 @@ type Part struct {
 }
 
 // Merge makes one history of those of several machines, in the order of their times; what stands in one part keeps its
-// order. It states of each process how far its clock may have been off, and until when it was recorded. A single part is
-// given back as it is.
+// order. It states of each process how far its clock may have been off, and until when it was recorded. A single part
+// is given back as it is.
 //
 // It is an error if a part does not state its clock's error, if two tell of one process or of one attempt, if some
 // state when their time begins and others do not, or if their headers contradict each other.
@@ -68,9 +68,9 @@ func Merge(parts []Part) (*history.History, error) {
 	return out, nil
 }
 
-// knows adds what a part knows of the processes that it tells of: how far their clocks may have been off, and until when
-// they were recorded. That is when the recording stopped, as the header says, or the last event, whichever is the later;
-// of a file that is cut off nobody knows what stood behind its last event.
+// knows adds what a part knows of the processes that it tells of: how far their clocks may have been off, and until
+// when they were recorded. That is when the recording stopped, as the header says, or the last event, whichever is the
+// later; of a file that is cut off nobody knows what stood behind its last event.
 func (p *Part) knows(to *history.Header) {
 	h, shift := p.History, p.shift(to.Start)
 	end := -history.Never

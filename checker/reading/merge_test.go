@@ -52,8 +52,8 @@ func TestMachinesAreMergedByTheirTimes(t *testing.T) {
 	}
 }
 
-// TestEachMachineKeepsItsClockAndItsEnd: a recording lasts to the end that its header states, unless the file is cut off,
-// and to its last event at least.
+// TestEachMachineKeepsItsClockAndItsEnd: a recording lasts to the end that its header states, unless the file is cut
+// off, and to its last event at least.
 func TestEachMachineKeepsItsClockAndItsEnd(t *testing.T) {
 	cut := part(t, "c", `{"header":{"start":100,"clock_error":3,"end":90}}`, took("c", 40))
 	cut.Cut = "line 3: text without its closing quote"
@@ -61,14 +61,14 @@ func TestEachMachineKeepsItsClockAndItsEnd(t *testing.T) {
 		part(t, "a", `{"header":{"start":100,"clock_error":3,"end":90}}`, took("a", 40), took("a2", 41)),
 		part(t, "b", `{"header":{"start":110,"clock_error":5,"end":0}}`, took("b", 40)), cut,
 		part(t, "d", `{"header":{"start":100,"clock_error":3,"end":30}}`, took("d", 40)),
-		part(t, "e", `{"header":{"start":90,"clock_error":7,"clock_errors":{"e":2},"seen":{"e":50},"end":70}}`, took("e", 40),
-			took("e2", 60)),
+		part(t, "e", `{"header":{"start":90,"clock_error":7,"clock_errors":{"e":2},"seen":{"e":50},"end":70}}`,
+			took("e", 40), took("e2", 60)),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for p, want := range map[history.Process]struct{ off, seen history.Time }{"a": {3, 100}, "a2": {3, 100}, "b": {5, 60},
-		"c": {3, 50}, "d": {3, 50}, "e": {2, 50}, "e2": {7, 70}} {
+	for p, want := range map[history.Process]struct{ off, seen history.Time }{"a": {3, 100}, "a2": {3, 100},
+		"b": {5, 60}, "c": {3, 50}, "d": {3, 50}, "e": {2, 50}, "e2": {7, 70}} {
 		if off, seen := h.Header.ErrorOf(p), h.Header.Seen[p]; off != want.off || seen != want.seen {
 			t.Errorf("%s: off by %d, recorded until %d; want %v", p, off, seen, want)
 		}

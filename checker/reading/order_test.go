@@ -54,9 +54,11 @@ func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 		{"a key that is set when it is due", []string{
 			`{"time":9,"process":"s1","type":"ok","f":"key-set","lock":"l","of":"a/1","until":3}`}, "",
 			"a client may give a deadline that is over, by its clock or the server's"},
-		{"times that go back", []string{grant("acquire", "ok", 9, 7, 8, 20, ""), grant("extend", "ok", 5, 4, 4, 20, "")},
+		{"times that go back",
+			[]string{grant("acquire", "ok", 9, 7, 8, 20, ""), grant("extend", "ok", 5, 4, 4, 20, "")},
 			"", "a clock may be set back: the order is that of the lines"},
-		{"after the end", []string{grant("acquire", "ok", 99, 7, 8, 20, "")}, "", "the recording then lasted until the event"},
+		{"after the end", []string{grant("acquire", "ok", 99, 7, 8, 20, "")}, "",
+			"the recording then lasted until the event"},
 		{"indexes that go back", []string{`{"index":7,"time":1,"process":"a","type":"ok","f":"lost"}`,
 			`{"index":7,"time":2,"process":"a","type":"ok","f":"lost"}`}, "index out of order: 7 follows 7", ""},
 		{"outcomes without calls", []string{`{"time":1,"process":"a","type":"ok","f":"release","lock":"l"}`}, "",
@@ -75,7 +77,8 @@ func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 	}
 }
 
-// TestEDNStatesNoGrants: what Jepsen's operations state besides is not read, so that there is nothing to be out of order.
+// TestEDNStatesNoGrants: what Jepsen's operations state besides is not read, so that there is nothing to be out of
+// order.
 func TestEDNStatesNoGrants(t *testing.T) {
 	f, err := Read("h.edn", strings.NewReader(
 		`{:type :ok, :f :acquire, :process 0, :time 9, :since 8, :granted 7, :until 6, :counted [:s1 :s1]}`))
@@ -91,7 +94,7 @@ func TestHeadersThatContradictThemselvesAreRefused(t *testing.T) {
 		`{"quorum":-1}`:      `"quorum" is -1: it cannot be negative`,
 		`{"clock_error":-1}`: `"clock_error" is -1: it cannot be negative`,
 		`{"clock_error":5,"clock_errors":{"a":6}}`: `"clock_errors" of "a" is 6: it lies between 0 and "clock_error", 5`,
-		`{"seen":{"a":6}}`:                         `"seen" without "clock_error": one clock stamped all events, and so saw all until the end`,
+		`{"seen":{"a":6}}`:                         `"seen" without "clock_error": one clock stamped all events, and saw all until the end`,
 	} {
 		_, err := Read("h", strings.NewReader(`{"header":`+header+"}\n"+asJSON))
 		if got := fmt.Sprint(err); got != "h: line 1: header: "+want {

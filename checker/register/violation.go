@@ -56,8 +56,8 @@ func (v *violation) unseen() string {
 	h := v.of.t.h
 	at := h.Events[v.returned].Time
 	for _, p := range slices.Sorted(maps.Keys(h.Header.Seen)) {
-		seen := h.Header.Seen[p]
-		if p != v.process && (seen <= at || uint64(seen)-uint64(at) <= uint64(h.Header.ErrorOf(p))+uint64(h.Header.ErrorOf(v.process))) {
+		seen, apart := h.Header.Seen[p], uint64(h.Header.ErrorOf(p))+uint64(h.Header.ErrorOf(v.process))
+		if p != v.process && (seen <= at || uint64(seen)-uint64(at) <= apart) {
 			return fmt.Sprintf("No order of the operations explains what %s read at %v, but the record of %s ends at "+
 				"%v, and nobody knows what it did then.", v.process, at, p, seen)
 		}
