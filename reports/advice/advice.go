@@ -18,7 +18,6 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // Advice is which changes save a lock, found by trying.
@@ -31,13 +30,13 @@ type Advice struct {
 	Repeat   string   // command to paste that advises again
 }
 
-// breach is a promise that a change breaks anew: "breaks ownership: removed by non-owner". Without a cause it is one
-// that is not seen to be kept any more.
-func breach(f tally.Finding) string {
-	if f.Cause == (checker.Cause{}) {
-		return string(f.Law) + " is no longer seen to hold"
+// breach is how often and by what a promise is broken: "ownership in 3 of 20 runs: removed by non-owner". Without a
+// cause it is one that is not seen to be kept any more.
+func breach(b advise.Breach) string {
+	if b.Cause == (checker.Cause{}) {
+		return string(b.Law) + " is no longer seen to hold"
 	}
-	return fmt.Sprintf("breaks %s: %s", f.Law, f.Cause)
+	return fmt.Sprintf("%s in %s of %s: %s", b.Law, phrase.Grouped(b.Runs), phrase.CountGrouped(b.Of, "run"), b.Cause)
 }
 
 // open says why nothing can be said.
@@ -163,38 +162,83 @@ func (a *Advice) conclusion() string {
 			phrase.Count(a.Singles, "change"), phrase.Count(a.Pairs, "pair"))
 	}
 	best := a.Mending[0]
-	text := "Set " + strings.Join(changesInWords(best), " and ") + ": "
-	var beyond []string
-	for _, l := range a.Broken {
-		if a.ByNature[l] != "" {
-			beyond = append(beyond, string(l))
+	change := strings.Join(changesInWords(best), " and ")
+	if !a.Keeps(best) {
+		return fmt.Sprintf("No change and no pair keeps every promise. Nearest comes: %s. %s", change, a.nearest(best))
+	}
+	return fmt.Sprintf("Set %s: then %s %s", change, a.kept(best), against(best.Cost, a.Base.Cost))
+}
+
+// kept says in how many runs a change keeps every promise, which ones no lock keeps, and which faults it was spared.
+func (a *Advice) kept(t *advise.Tried) string {
+	text := "every promise is kept, " + trialsOf(t) + "."
+	if laws, counts := a.brokenBy(t); len(laws) > 0 {
+		text = fmt.Sprintf("every promise but %s is kept, %s. Of these %s, which lies in the nature of locks.",
+			phrase.Join(laws, " and "), trialsOf(t), counts)
+	}
+	for _, f := range t.Spared {
+		text += fmt.Sprintf(" Nothing is left for %q to strike.", f)
+	}
+	return text
+}
+
+// nearest says which promises a change keeps that does not keep all, and in how many runs it breaks the others.
+func (a *Advice) nearest(t *advise.Tried) string {
+	laws, counts := a.brokenBy(t)
+	kept := slices.DeleteFunc(report.LawNames(t.Mended), func(l string) bool { return slices.Contains(laws, l) })
+	text := "It was tried "
+	if len(kept) > 0 {
+		text = "It keeps " + phrase.Join(kept, " and ") + ", "
+	}
+	var but []string
+	if len(laws) > 0 {
+		but = append(but, "of these "+counts)
+	}
+	for _, b := range t.Anew {
+		if but = append(but, breach(b)); b.Cause != (checker.Cause{}) {
+			but[len(but)-1] = "it breaks " + breach(b)
 		}
 	}
-	switch {
-	case !a.Keeps(best):
-		text = "No change and no pair keeps every promise. Nearest comes: " +
-			strings.Join(changesInWords(best), " and ") + ". It mends " +
-			phrase.Join(report.LawNames(best.Mended), " and ")
-		if len(best.Left) > 0 {
-			text += ", and leaves " + phrase.Join(report.LawNames(best.Left), " and ") + " broken"
-		}
-		for _, b := range best.Anew {
-			text += ", but " + breach(b)
-		}
-		if best.GivesUp {
-			text += ", but clients give up where they got the lock before"
-		}
-		return text + "."
-	case len(beyond) > 0:
-		text += phrase.Join(report.LawNames(best.Mended), " and ") + " is kept then, but not " +
-			phrase.Join(beyond, " and ") + ", which nothing keeps here."
-		if len(best.Mended) > 1 {
-			text = strings.Replace(text, " is kept", " are kept", 1)
-		}
-	default:
-		text += "then every promise is kept."
+	if t.GivesUp {
+		but = append(but, givesUp)
 	}
-	return text + " " + against(best.Cost, a.Base.Cost)
+	return text + trialsOf(t) + "; but " + strings.Join(but, "; ") + "."
+}
+
+const givesUp = "clients give up where they got the lock before"
+
+// trialsOf says what a change was tried under: "in 20 runs under these faults and 2,100 under fresh ones of the same
+// kinds".
+func trialsOf(t *advise.Tried) string {
+	parts := []string{"in " + phrase.CountGrouped(t.Given.Runs, "run") + " under these faults"}
+	if t.Elsewhere.Runs > 0 {
+		parts = append(parts, phrase.Grouped(t.Elsewhere.Runs)+" where they strike servers that it brings")
+	}
+	return phrase.Join(append(parts, phrase.Grouped(t.Fresh.Runs)+" under fresh ones of the same kinds"), " and ")
+}
+
+// brokenBy are the promises that break under these faults and fresh ones, if not only since the change, and in how many
+// runs: "2,120 runs, 312 break mutual-exclusion".
+func (a *Advice) brokenBy(t *advise.Tried) (laws []string, counts string) {
+	var each []string
+	for _, l := range a.Promised {
+		n := 0
+		for _, b := range t.Otherwise {
+			if b.Law == l {
+				n += b.Runs
+			}
+		}
+		switch {
+		case n == 0:
+			continue
+		case n == 1:
+			each = append(each, "1 breaks "+string(l))
+		default:
+			each = append(each, phrase.Grouped(n)+" break "+string(l))
+		}
+		laws = append(laws, string(l))
+	}
+	return laws, phrase.CountGrouped(t.Met(), "run") + ", " + phrase.Join(each, " and ")
 }
 
 // changesOf are the changes as a file states them: "lock.protocol: etcd".
@@ -290,10 +334,15 @@ func (a *Advice) table(p *term.Writer) {
 			p.Hang(5, "! ", term.Yellow, breach(b))
 		}
 		if c.GivesUp {
-			p.Hang(5, "! ", term.Yellow, "clients give up where they got the lock before")
+			p.Hang(5, "! ", term.Yellow, givesUp)
 		}
 		for _, b := range c.Otherwise {
-			p.Hang(5, "· ", term.Plain, fmt.Sprintf("under fresh faults %s still breaks otherwise: %s", b.Law, b.Cause))
+			if c.Given.Violated(b.Law) == 0 {
+				p.Hang(5, "· ", term.Plain, breach(b))
+			}
+		}
+		if a.SeemsToKeep(c) && !a.Keeps(c) {
+			p.Hang(5, "· ", term.Plain, "every promise seemed kept, in "+phrase.CountGrouped(c.Met(), "run")+" alone")
 		}
 		for _, f := range c.Spared {
 			p.Hang(5, "– ", term.Plain, "has nothing to strike: "+f)
@@ -348,10 +397,8 @@ func (a *Advice) row(p *term.Writer, changes []string, kept []checker.Law, cost 
 
 // trials says what the marks rest on.
 func (a *Advice) trials(p *term.Writer) {
-	for _, l := range a.Broken {
-		if nature := a.ByNature[l]; nature != "" {
-			p.Hang(0, "nature  ", term.Plain, fmt.Sprintf("%s: %s.", l, nature))
-		}
+	for _, n := range a.natures() {
+		p.Hang(0, "nature  ", term.Plain, n)
 	}
 	for i, plan := range a.plans() {
 		label := "faults  "
@@ -361,20 +408,51 @@ func (a *Advice) trials(p *term.Writer) {
 		p.Hang(0, label, term.Plain, plan)
 	}
 	p.Hang(0, "tried   ", term.Plain,
-		fmt.Sprintf("%s and %s. A change is marked ✓ if the law held in %s under these faults and in up to %s under "+
-			"fresh ones of the same kinds%s, and ! if it breaks what was whole before, also in %s under faults of all "+
-			"kinds.",
+		fmt.Sprintf("%s and %s. A change is marked ✓ if the law held in %s under these faults%s, and in %s under "+
+			"fresh ones of the same kinds, or in %s (%s of which break the lock as it is) if it is one of the "+
+			"first; ! if it breaks what was whole before, also in %s under faults of all kinds; · if what was not "+
+			"whole before, or what no lock keeps, breaks still.",
 			phrase.Count(a.Singles, "change"), phrase.Count(a.Pairs, "pair"), phrase.Count(a.Base.Given.Runs, "run"),
-			phrase.Count(a.Base.Fresh.Runs, "run"), a.freshly(), phrase.Count(a.others(), "run")))
+			a.elsewhere(), phrase.Grouped(a.Seeds), phrase.Grouped(a.Base.Fresh.Runs), phrase.Grouped(a.freshly()),
+			phrase.Count(a.others(), "run")))
 }
 
-// freshly says how often fresh faults break the lock as it is, so that it shows what a change is held against.
-func (a *Advice) freshly() string {
+// natures say why no lock keeps some promises, those that no change keeps and those that the first does not, once each.
+func (a *Advice) natures() (list []string) {
+	add := func(l checker.Law, why string) {
+		if text := fmt.Sprintf("%s: %s.", l, why); why != "" && !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	for _, l := range a.Broken {
+		add(l, a.ByNature[l])
+	}
+	if len(a.Mending) > 0 && a.Keeps(a.Mending[0]) {
+		for _, b := range a.Mending[0].Otherwise {
+			add(b.Law, b.Nature)
+		}
+	}
+	return list
+}
+
+// elsewhere says in how many runs these faults struck other servers, where changes bring some.
+func (a *Advice) elsewhere() string {
 	most := 0
+	for _, t := range a.Mending {
+		most = max(most, t.Elsewhere.Runs)
+	}
+	if most == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", in up to %d where they strike servers that it brings", most)
+}
+
+// freshly is how often fresh faults break the lock as it is, which shows what a change is held against.
+func (a *Advice) freshly() (most int) {
 	for _, l := range a.Broken {
 		most = max(most, a.Base.Fresh.Violated(l))
 	}
-	return fmt.Sprintf(" (%d of which break the lock as it is)", most)
+	return most
 }
 
 // Suite has a case for each broken promise, or one for all.

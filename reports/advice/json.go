@@ -4,7 +4,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 type adviseJSON struct {
@@ -15,7 +14,7 @@ type adviseJSON struct {
 	Explored    int          `json:"explored"`   // random plans that were run to find those that break the lock
 	Plans       []string     `json:"plans"`      // the faults that broke the lock
 	Runs        int          `json:"runs"`       // how often each change was tried under them
-	Fresh       int          `json:"fresh_runs"` // and under fresh ones of the same kinds
+	Fresh       int          `json:"fresh_runs"` // and under fresh ones of the same kinds, if it was confirmed
 	Others      int          `json:"other_runs"` // and under faults of all kinds
 	Broken      []brokenJSON `json:"broken"`
 	Cost        costJSON     `json:"cost"` // of the lock as it is
@@ -50,16 +49,22 @@ type changeJSON struct {
 	Mends     []string     `json:"mends"`
 	Leaves    []string     `json:"leaves"`
 	Breaks    []breachJSON `json:"breaks"`
-	Otherwise []breachJSON `json:"otherwise"` // what else breaks the mended laws under fresh faults, as before
+	Otherwise []breachJSON `json:"otherwise"` // what breaks promises as before, or what no lock can prevent
 	GivesUp   bool         `json:"gives_up"`
 	Spared    []string     `json:"spared"`
 	Cost      costJSON     `json:"cost"`
+	Runs      int          `json:"runs"`           // under the faults that broke the lock
+	Elsewhere int          `json:"elsewhere_runs"` // where these strike other or more servers
+	Fresh     int          `json:"fresh_runs"`
 	File      string       `json:"file"` // empty if it was not written
 }
 
 type breachJSON struct {
-	Law   checker.Law `json:"law"`
-	Cause string      `json:"cause"`
+	Law    checker.Law `json:"law"`
+	Cause  string      `json:"cause"` // empty: the law is no longer seen to hold
+	Runs   int         `json:"runs"`
+	Of     int         `json:"of"`
+	Nature string      `json:"nature"` // why no lock can keep it; empty if one may
 }
 
 type triedJSON struct {
@@ -83,7 +88,8 @@ func (a *Advice) JSON(command string) ([]byte, error) {
 	for i, t := range a.Mending {
 		d.Changes = append(d.Changes, changeJSON{changesOf(t), a.Keeps(t), report.LawNames(t.Mended),
 			report.LawNames(t.Left), breachesOf(t.Anew),
-			breachesOf(t.Otherwise), t.GivesUp, report.Some(t.Spared), costOf(t.Cost), a.file(i)})
+			breachesOf(t.Otherwise), t.GivesUp, report.Some(t.Spared), costOf(t.Cost), t.Given.Runs, t.Elsewhere.Runs,
+			t.Fresh.Runs, a.file(i)})
 	}
 	return report.Encode(d)
 }
@@ -100,10 +106,14 @@ func costOf(c advise.Cost) costJSON {
 	return costJSON{c.Acquire.Nanoseconds(), c.Requests, c.Servers, c.Lease.Nanoseconds()}
 }
 
-func breachesOf(list []tally.Finding) []breachJSON {
+func breachesOf(list []advise.Breach) []breachJSON {
 	all := []breachJSON{}
-	for _, f := range list {
-		all = append(all, breachJSON{f.Law, f.Cause.String()})
+	for _, b := range list {
+		cause := ""
+		if b.Cause != (checker.Cause{}) {
+			cause = b.Cause.String()
+		}
+		all = append(all, breachJSON{b.Law, cause, b.Runs, b.Of, b.Nature})
 	}
 	return all
 }

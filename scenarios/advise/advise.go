@@ -1,10 +1,15 @@
 // Package advise finds out by trying which change saves a lock: every single change that the format offers for it, and
 // the best pairs, against the faults that broke it.
 //
-// A change mends a law if the law holds under the faults that broke it, and fresh faults like them do not break it in
-// that way either: one that merely moves the draws is no cure. Nor is one that breaks another promise that the lock
-// kept before, be it under those faults or under random faults of all kinds; nor one under which a promise is no longer
-// seen to be kept, or clients give up: a lock that nobody gets keeps nothing.
+// A change mends a law if the law holds under the faults that broke it, whichever of the servers they strike if the
+// change brings others or more of them, and if fresh faults like them do not break it either: one that merely moves the
+// draws, or adds a server that no fault names, is no cure. Nor is one that breaks another promise that the lock kept
+// before, be it under those faults or under random faults of all kinds; nor one under which a promise is no longer seen
+// to be kept, or clients give up: a lock that nobody gets keeps nothing. Only what no lock can keep is excepted, and
+// counted.
+//
+// Most changes fail soon. The best that seem to keep every promise are confirmed under many more fresh faults, and no
+// other is said to keep them.
 //
 // Goals: no advice that was not tried; the changes come from the tables of the format, so that a new key is tried
 // without a line here. Non-goals: what a change costs those who carry it out; changes of what the clients do, which no
@@ -28,13 +33,19 @@ import (
 
 // Options say how much is tried.
 type Options struct {
-	From  uint64 // the first seed
-	Seeds int    // random plans to explore with, and as many fresh ones for each change; at least 1
+	From uint64 // the first seed
+	// Seeds is how many random plans to explore with, and how many fresh ones for each change; at least 1. A change
+	// that seems to keep every promise meets Confirming times as many more.
+	Seeds int
 	parallel.Crew
 }
 
+// Confirming is how many times as many fresh plans confirm what seems to keep every promise.
+const Confirming = 20
+
 // Advice is what was tried, and what came of it.
 type Advice struct {
+	Seeds    int                    // as in the Options
 	Own      bool                   // the scenario's own faults broke it; otherwise Plans
 	Explored int                    // random plans that were run to find those that break it
 	Plans    []nemesis.Plan         // that broke the lock, cut down
@@ -55,21 +66,32 @@ type Advice struct {
 type Tried struct {
 	Changes []Change // one or two; none for the lock as it is
 	Given   Trial    // under the faults that broke it
-	Fresh   Trial    // under random faults of the same mix
-	Others  Trial    // under random faults of all kinds, where these are others
+	// Elsewhere is under the same faults on other servers, where the changes bring others or more of them.
+	Elsewhere Trial
+	Fresh     Trial // under random faults of the same kinds
+	Others    Trial // under random faults of all kinds, where these are others
 	// Everyday is what became of it under a few faults that befall every lock, one trial each.
 	Everyday []Trial
 	Mended   []checker.Law
-	Left     []checker.Law   // broken still
-	Anew     []tally.Finding // other promises that it breaks; without a cause, that are not seen to be kept
-	// Otherwise is what else breaks the mended laws under fresh faults, of the lock as it is as well.
-	Otherwise tally.Findings
+	Left     []checker.Law // broken still
+	Anew     []Breach      // other promises that it breaks, one way each
+	// Otherwise is what breaks promises as before, or what no lock can keep: under all faults but those of other kinds.
+	Otherwise []Breach
 	GivesUp   bool     // clients give up where they got the lock before
 	Spared    []string // faults that have nothing to strike any more
 	Cost      Cost
 
 	scenario *scenarios.Scenario
 	unfit    bool // the format does not take it
+	// how many plans it has met: of the given ones, of those elsewhere, and fresh ones
+	given, moved, met int
+}
+
+// Breach is a way in which a promise is broken.
+type Breach struct {
+	tally.Finding        // without a cause: the law is no longer seen to hold
+	Of            int    // how many runs there were
+	Nature        string // why no lock keeps it; empty if one may
 }
 
 // Trial is how many runs came out.
@@ -80,6 +102,9 @@ type Trial struct {
 	GivenUp  int // acquires that did not get the lock
 }
 
+// Met is how many runs there were under the faults that broke the lock as it is, there and elsewhere, and fresh ones.
+func (t *Tried) Met() int { return t.Given.Runs + t.Elsewhere.Runs + t.Fresh.Runs }
+
 // Violated is in how many runs a law was broken.
 func (t *Trial) Violated(l checker.Law) int { return t.Laws.Of(l).Violated }
 
@@ -89,13 +114,38 @@ func (t *Trial) keeps(l checker.Law) bool {
 	return of.Holds > 0 && of.Violated+of.Undecided == 0
 }
 
-// Keeps reports whether a lock with these changes keeps every promise, but for what no change can.
-func (a *Advice) Keeps(t *Tried) bool {
-	return t.sound() && !slices.ContainsFunc(t.Left, func(l checker.Law) bool { return a.ByNature[l] == "" })
+// Keeps reports whether a lock with these changes keeps every promise, but for what no change can: it is confirmed.
+func (a *Advice) Keeps(t *Tried) bool { return a.confirmed(t) && a.SeemsToKeep(t) }
+
+// confirmed reports whether a change has met all the fresh plans that there are.
+func (a *Advice) confirmed(t *Tried) bool { return t.met >= (1+Confirming)*a.Seeds }
+
+// SeemsToKeep reports the same of what was tried so far.
+func (a *Advice) SeemsToKeep(t *Tried) bool {
+	return t.sound() && !slices.ContainsFunc(t.Left, func(l checker.Law) bool { return a.ByNature[l] == "" }) &&
+		!slices.ContainsFunc(t.Otherwise, Breach.avoidable)
 }
+
+// avoidable reports whether some lock may keep it.
+func (b Breach) avoidable() bool { return b.Nature == "" }
 
 // sound reports whether the changes break nothing that was whole.
 func (t *Tried) sound() bool { return len(t.Anew) == 0 && !t.GivesUp }
+
+// open counts what is not as it should be: laws, and that clients give up.
+func (t *Tried) open() int {
+	laws := slices.Clone(t.Left)
+	for _, b := range t.Otherwise {
+		if b.avoidable() && !slices.Contains(laws, b.Law) {
+			laws = append(laws, b.Law)
+		}
+	}
+	n := len(laws) + len(t.Anew)
+	if t.GivesUp {
+		n++
+	}
+	return n
+}
 
 // Saved reports whether nothing was broken, or some change keeps every promise. The best comes first.
 func (a *Advice) Saved() bool {
@@ -109,7 +159,7 @@ func Try(ctx context.Context, s *scenarios.Scenario, o Options) (*Advice, error)
 	if err != nil {
 		return nil, err
 	}
-	a := &Advice{subject: b, Own: b.own, Promised: b.promised, ByNature: map[checker.Law]string{}}
+	a := &Advice{subject: b, Seeds: o.Seeds, Own: b.own, Promised: b.promised, ByNature: map[checker.Law]string{}}
 	if !b.own {
 		if a.Explored, err = b.explore(ctx); err != nil {
 			return nil, err
@@ -145,6 +195,9 @@ func (a *Advice) tryAll(ctx context.Context) error {
 			a.Mending = append(a.Mending, t)
 		}
 	}
+	if err = a.confirm(ctx); err != nil {
+		return err
+	}
 	pairs, err := a.try(ctx, "pairs", a.pairs(tried), alone)
 	if err != nil {
 		return err
@@ -158,9 +211,34 @@ func (a *Advice) tryAll(ctx context.Context) error {
 			a.Mending = append(a.Mending, t)
 		}
 	}
-	a.judgeNature()
-	slices.SortStableFunc(a.Mending, a.compare)
-	return nil
+	return a.confirm(ctx)
+}
+
+// Confirmed is how many changes are confirmed, if they seem to keep every promise: the first of Mending.
+const Confirmed = 3
+
+// confirm puts the changes in order, and holds the first ones to many more fresh plans, until the order stays.
+func (a *Advice) confirm(ctx context.Context) error {
+	for {
+		a.judgeNature()
+		slices.SortStableFunc(a.Mending, a.compare)
+		var list []*Tried
+		for i, t := range a.Mending[:min(Confirmed, len(a.Mending))] {
+			if !a.confirmed(t) && (i == 0 || a.SeemsToKeep(t)) {
+				list = append(list, t)
+			}
+		}
+		if len(list) == 0 || ctx.Err() != nil {
+			return nil
+		}
+		_, err := parallel.Do(ctx, a.subject.options.Crew, "confirmed", len(list), func() func(int) (*Tried, error) {
+			return func(job int) (*Tried, error) { return list[job], a.subject.confirm(ctx, a, list[job]) }
+		}, func(int, *Tried) error { return nil })
+		if err != nil {
+			return err
+		}
+		a.Mending = slices.DeleteFunc(a.Mending, func(t *Tried) bool { return len(t.Mended) == 0 })
+	}
 }
 
 // try tries each of a list of changes; alone is what came of their parts. What an interruption left out is left out.
@@ -191,19 +269,21 @@ func (a *Advice) try(ctx context.Context, what string, list [][]Change, alone ma
 }
 
 // pairs are those that may be worth more than their parts: another protocol with what the format takes only then, two
-// changes that each mend something, and if nothing keeps all promises alone, what mends something with all else.
+// changes that each mend something, and if nothing keeps all promises alone, what mends something with all else. Where
+// only another protocol keeps them, that is done with the protocol that there is.
 func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
-	whole := func(t *Tried) bool { return len(t.Left) == 0 && t.sound() }
 	helps := func(t *Tried) bool { return len(t.Mended) > 0 }
-	needed := !slices.ContainsFunc(tried, whole)
+	stays := func(t *Tried) bool { return t.Changes[0].Protocol == "" }
+	needed := !slices.ContainsFunc(tried, a.SeemsToKeep)
+	neededHere := !slices.ContainsFunc(tried, func(t *Tried) bool { return a.SeemsToKeep(t) && stays(t) })
 	for i, t := range tried {
 		for k, u := range tried {
 			x, y := t.Changes[0], u.Changes[0]
 			fits := x.Protocol != "" && u.unfit && !t.unfit
 			both := helps(t) && helps(u) && i < k
-			some := needed && helps(t) && !helps(u) && !u.unfit
+			some := (needed || neededHere && stays(t) && stays(u)) && helps(t) && !helps(u) && !u.unfit
 			switch {
-			case whole(t) || whole(u) || x.Key == y.Key || !fits && !both && !some:
+			case x.Key == y.Key || a.SeemsToKeep(t) || a.SeemsToKeep(u) || !fits && !both && !some:
 			case y.Protocol != "":
 				list = append(list, []Change{y, x})
 			default:
@@ -216,38 +296,13 @@ func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
 
 // better reports whether a pair comes to more than one of its parts alone.
 func (t *Tried) better(part *Tried) bool {
-	if part == nil || part.unfit || len(t.Mended) > len(part.Mended) {
-		return true
-	}
-	return len(t.Mended) == len(part.Mended) && len(t.Anew) < len(part.Anew)
-}
-
-// natures are what no lock of a kind can keep.
-var natures = []struct {
-	law   checker.Law // empty: any
-	cause checker.CauseKind
-	why   string
-}{
-	{checker.MutualExclusion, checker.HolderOutlivedLease,
-		"a lease ends whether or not its holder notices, and a lock " +
-			"without a lease is never free again once its holder has crashed"},
-	{"", checker.NoQuorumLeft, "no lock service survives the loss of its quorum"},
-}
-
-// byNature says why no lock of a kind can keep a law from being broken for some cause; empty if one can, or if the
-// scenario promises the law in so many words.
-func (b *subject) byNature(law checker.Law, cause checker.CauseKind) string {
-	for _, n := range natures {
-		if (n.law == "" || n.law == law) && n.cause == cause && !b.stated {
-			return n.why
-		}
-	}
-	return ""
+	return part == nil || part.unfit || t.open() < part.open()
 }
 
 // judgeNature notes the broken laws that no change keeps without breaking another, where that lies in the nature of
 // locks.
 func (a *Advice) judgeNature() {
+	clear(a.ByNature)
 	for _, law := range a.Broken {
 		kept := func(t *Tried) bool { return slices.Contains(t.Mended, law) && t.sound() }
 		if slices.ContainsFunc(a.Mending, kept) {
@@ -258,7 +313,7 @@ func (a *Advice) judgeNature() {
 			if f.Law != law {
 				continue
 			}
-			if why = a.subject.byNature(law, f.Cause.Kind); why == "" {
+			if why, _ = a.subject.byNature(f); why == "" {
 				break
 			}
 		}
@@ -270,16 +325,10 @@ func (a *Advice) judgeNature() {
 
 // compare puts those first that keep every promise, the cheapest first; then those that come nearest to it.
 func (a *Advice) compare(t, u *Tried) int {
-	open := func(t *Tried) int {
-		if t.GivesUp {
-			return len(t.Left) + len(t.Anew) + 1
-		}
-		return len(t.Left) + len(t.Anew)
-	}
-	nearness := cmp.Compare(open(t), open(u))
-	if a.Keeps(t) != a.Keeps(u) {
+	nearness := cmp.Compare(t.open(), u.open())
+	if a.SeemsToKeep(t) != a.SeemsToKeep(u) {
 		nearness = -1
-		if a.Keeps(u) {
+		if a.SeemsToKeep(u) {
 			nearness = 1
 		}
 	}

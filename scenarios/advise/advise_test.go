@@ -53,7 +53,7 @@ func (a *Advice) find(change string) *Tried {
 }
 
 // A pause after which no lease can hold: only the resource can keep the data safe, by tokens. What keeps exclusion is a
-// lock that nobody gets any more.
+// lock that nobody gets any more once its holder has crashed.
 func TestFencingSavesTheDataFromAPause(t *testing.T) {
 	if !testkit.Full() {
 		t.Skip("it tries a hundred changes under sixty plans; FENCEPOST_FULL=1 asks for it")
@@ -65,19 +65,14 @@ func TestFencingSavesTheDataFromAPause(t *testing.T) {
 	if a.ByNature[checker.MutualExclusion] == "" || len(a.ByNature) != 1 {
 		t.Errorf("by nature: %v", a.ByNature)
 	}
-	for change, broken := range map[string]string{"lock.protocol: setnx": "deadlock-freedom",
-		"lock.retry.count: 3": "gives up"} {
-		of := a.find(change)
-		if of == nil || a.Keeps(of) || !of.Mends(checker.MutualExclusion) {
-			t.Fatalf("%s: %+v", change, of)
-		}
-		if said := fmt.Sprint(of.Anew); broken != "gives up" && !strings.Contains(said, broken) ||
-			of.GivesUp != (broken == "gives up") {
-			t.Errorf("%s breaks %s, gives up: %v", change, said, of.GivesUp)
-		}
+	const change = "lock.protocol: setnx"
+	of := a.find(change)
+	if of == nil || a.SeemsToKeep(of) || !of.Mends(checker.MutualExclusion) ||
+		!strings.Contains(fmt.Sprint(of.Anew), string(checker.DeadlockFreedom)) {
+		t.Errorf("%s: %+v", change, of)
 	}
 	for _, change := range []string{"lock.ttl: 30s", "resource.writes: compare-and-set", "work.check-validity: on"} {
-		if of := a.find(change); of != nil && a.Keeps(of) {
+		if of := a.find(change); of != nil && a.SeemsToKeep(of) {
 			t.Errorf("%s passes for a cure", change)
 		}
 	}
@@ -98,11 +93,16 @@ func TestSavingChanges(t *testing.T) {
 		{"restart-forgets", "restart delay: 12s",
 			[]string{"servers.persistence.append-fsync: always", "lock.protocol: etcd"},
 			[]string{"lock.quorum: 4", "lock.quorum: 5", "servers.redis: 4", "lock.release-on-failure: off"}},
-		{"get-then-del-race", "lock.release: script", []string{"lock.release: cad", "lock.release: delex"},
-			[]string{"lock.retry.count: 3"}},
+		// in one step, and with a validity that pauses count against
+		{"get-then-del-race", "lock.release: script, lock.elapsed-check: on",
+			[]string{"lock.release: cad, lock.elapsed-check: on", "lock.release: delex, lock.elapsed-check: on"},
+			[]string{"lock.release: script", "lock.retry.count: 3"}},
 		{"no-elapsed-check", "lock.elapsed-check: on", nil, []string{"lock.retry.count: 3"}},
+		// a replica that no fault names is no safer than the one that there is
+		{"failover-loses-lock", "lock.protocol: etcd", []string{"lock.protocol: zookeeper"},
+			[]string{"servers.replicas: 2", "servers.replicas: 3", "lock.retry.wake: message-or-ttl"}},
 	} {
-		if !testkit.Full() && c.scenario != "get-then-del-race" {
+		if !testkit.Full() && c.scenario != "failover-loses-lock" {
 			continue
 		}
 		a := advice(t, named(t, c.scenario), 40)
@@ -111,12 +111,15 @@ func TestSavingChanges(t *testing.T) {
 			continue
 		}
 		for _, change := range c.also {
-			if of := a.find(change); of == nil || !a.Keeps(of) {
+			if of := a.find(change); of == nil || !a.SeemsToKeep(of) {
 				t.Errorf("%s: %s does not save it", c.scenario, change)
 			}
 		}
+		if of := a.find("lock.retry.count: 3"); of != nil && !of.GivesUp {
+			t.Errorf("%s: nobody gives up with %s", c.scenario, of)
+		}
 		for _, change := range c.not {
-			if of := a.find(change); of != nil && a.Keeps(of) {
+			if of := a.find(change); of != nil && a.SeemsToKeep(of) {
 				t.Errorf("%s: %s passes for a cure", c.scenario, change)
 			}
 		}
@@ -265,7 +268,9 @@ func TestChangesComeFromTheFormat(t *testing.T) {
 	}
 }
 
+// Each fault strikes a server of the changed lock in the place of the one that it names.
 func TestFaultsAreTranslatedToOtherServers(t *testing.T) {
+	from := parsed(t, "name: a\nservers: {redis: 5, replicas: 1}\nlock: {protocol: redlock}\n")
 	etcd := parsed(t, "name: a\nservers: {etcd: 3}\nlock: {protocol: etcd}\n")
 	single := parsed(t, "name: a\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
 	for _, c := range []struct {
@@ -279,25 +284,100 @@ func TestFaultsAreTranslatedToOtherServers(t *testing.T) {
 		{etcd, "jump redis-5 clock by +30s at 1s", "jump etcd-2 clock by +30s at 1s"},
 		{etcd, "crash redis-1 losing everything at 1s, restart after 1s",
 			"crash etcd-1 losing unsynced writes at 1s, restart after 1s"},
-		{etcd, "cut client-1 | redis-3 redis-4 redis-5 at 0s for 30s", "cut client-1 | etcd-3 at 0s for 30s"},
-		{single, "cut client-1 | redis-4 redis-5 at 0s for 30s", ""},
+		{etcd, "cut client-1 | redis-3 redis-4 redis-5 at 0s for 30s",
+			"cut client-1 | etcd-3 etcd-1 etcd-2 at 0s for 30s"},
+		{single, "cut client-1 | redis-4 redis-5 at 0s for 30s", "cut client-1 | redis-1 at 0s for 30s"},
+		{etcd, "cut redis-1 -> redis-1-replica-1 at 0s for 30s", "cut etcd-1 -> etcd-3 at 0s for 30s"},
+		{single, "cut redis-1 -> redis-1-replica-1 at 0s for 30s", ""},
 		{etcd, "fail over redis-1 to redis-1-replica-1 at 2s",
 			"crash etcd-1 losing unsynced writes at 2s, restart after 5s"},
+		{single, "fail over redis-1 to redis-1-replica-1 at 2s",
+			"crash redis-1 losing unsynced writes at 2s, restart after 5s"},
 		{etcd, "slow fsync of redis-1 by 2s at 1s for 10s", ""},
 		{single, "expire session of client-1 at 2s", ""},
 		{single, "expire session of client-9 at 2s", ""},
 	} {
-		f, err := nemesis.Parse(c.fault)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, spared := translated(nemesis.Plan{Faults: []nemesis.Fault{f}}, c.to, 0)
+		faults := []nemesis.Fault{parsedFault(t, c.fault)}
+		p, spared := translated(nemesis.Plan{Faults: faults}, c.to,
+			castings(faults, from.Targets(), c.to.Targets())[0], 0)
 		got := ""
 		if len(p.Faults) == 1 {
 			got = p.Faults[0].String()
 		}
 		if got != c.want || (len(spared) == 1) != (c.want == "") {
 			t.Errorf("%s became %q, spared %v, not %q", c.fault, got, spared, c.want)
+		}
+	}
+}
+
+func parsedFault(t *testing.T, line string) nemesis.Fault {
+	t.Helper()
+	f, err := nemesis.Parse(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// Servers that a change adds suffer what befalls the others: each alone, and all alike.
+func TestFaultsStrikeAddedServers(t *testing.T) {
+	const single, replicated = "{redis: 1}", "{redis: 1, replicas: 1}"
+	for _, c := range []struct {
+		before, after string // servers
+		faults        string
+		want          []string // all that there are, the first two first
+	}{
+		{replicated, "{redis: 1, replicas: 2}", "cut redis-1 -> redis-1-replica-1 at 0s for 1s", []string{
+			"cut redis-1 -> redis-1-replica-1 at 0s for 1s",
+			"cut redis-1 -> redis-1-replica-1 redis-1-replica-2 at 0s for 1s",
+			"cut redis-1 -> redis-1-replica-2 at 0s for 1s"}},
+		{replicated, "{redis: 1, replicas: 2}", "fail over redis-1 to redis-1-replica-1 at 1s", []string{
+			"fail over redis-1 to redis-1-replica-1 at 1s", "fail over redis-1 to redis-1-replica-2 at 1s"}},
+		{single, "{etcd: 3}", "pause redis-1 for 3s at 1s", []string{
+			"pause etcd-1 for 3s at 1s",
+			"pause etcd-1 for 3s at 1s; pause etcd-2 for 3s at 1s; pause etcd-3 for 3s at 1s",
+			"pause etcd-1 for 3s at 1s; pause etcd-2 for 3s at 1s",
+			"pause etcd-1 for 3s at 1s; pause etcd-3 for 3s at 1s",
+			"pause etcd-2 for 3s at 1s; pause etcd-3 for 3s at 1s",
+			"pause etcd-2 for 3s at 1s", "pause etcd-3 for 3s at 1s"}},
+		{single, replicated, "pause redis-1 for 3s at 1s", []string{
+			"pause redis-1 for 3s at 1s", "pause redis-1 for 3s at 1s; pause redis-1-replica-1 for 3s at 1s",
+			"pause redis-1-replica-1 for 3s at 1s"}},
+		{"{redis: 3}", "{redis: 2}", "cut client-1 | redis-2 redis-3 at 0s for 1s", []string{
+			"cut client-1 | redis-2 redis-1 at 0s for 1s", "cut client-1 | redis-1 redis-2 at 0s for 1s"}},
+		{"{redis: 2, replicas: 1}", "{redis: 2, replicas: 2}", "delay redis-2 -> redis-2-replica-1 by 2s at 1s for 3s",
+			[]string{"delay redis-2 -> redis-2-replica-1 by 2s at 1s for 3s",
+				"delay redis-2 -> redis-2-replica-1 by 2s at 1s for 3s; " +
+					"delay redis-2 -> redis-2-replica-2 by 2s at 1s for 3s",
+				"delay redis-2 -> redis-2-replica-2 by 2s at 1s for 3s"}},
+		{single, single, "pause redis-1 for 3s at 1s", []string{"pause redis-1 for 3s at 1s"}},
+	} {
+		lock := func(servers string) *scenarios.Scenario {
+			protocol := "redlock"
+			if strings.Contains(servers, "etcd") {
+				protocol = "etcd"
+			}
+			return parsed(t, "name: a\nservers: "+servers+"\nlock: {protocol: "+protocol+"}\n")
+		}
+		before, after := lock(c.before), lock(c.after)
+		p := nemesis.Plan{Faults: []nemesis.Fault{parsedFault(t, c.faults)}}
+		var got []string
+		for _, with := range castings(p.Faults, before.Targets(), after.Targets()) {
+			q, _ := translated(p, after, with, 0)
+			var lines []string
+			for _, f := range q.Faults {
+				lines = append(lines, f.String())
+			}
+			if line := strings.Join(lines, "; "); !slices.Contains(got, line) {
+				got = append(got, line)
+			}
+		}
+		for _, list := range [][]string{got, c.want} {
+			slices.Sort(list[min(2, len(list)):])
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s with %s became\n%s\nnot\n%s", c.faults, c.after, strings.Join(got, "\n"),
+				strings.Join(c.want, "\n"))
 		}
 	}
 }
@@ -309,7 +389,7 @@ func TestVariationsAreValid(t *testing.T) {
 		if len(s.Faults) == 0 {
 			continue
 		}
-		v := variation{of: s.Plan(1), known: s.Targets(), longer: 1.5}
+		v := variation{of: []nemesis.Plan{s.Plan(1)}, known: s.Targets(), longer: 1.5}
 		same := 0
 		for seed := range uint64(50) {
 			p, again := v.plan(int(seed), seed), v.plan(int(seed), seed)

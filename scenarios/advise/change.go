@@ -33,6 +33,7 @@ var circumstances = map[string]string{
 	"servers.zookeeper":          "changed with the protocol",
 	"lock.protocol":              "changed with all that hangs on it",
 	"lock.reentrant":             "tried where work.nested takes the lock once more",
+	"lock.shared":                "what the clients ask for: readers do not exclude each other",
 	"work.stagger":               "what the clients do",
 	"work.cycles":                "what the clients do",
 	"work.take":                  "what the clients do",

@@ -21,7 +21,7 @@ func (a *Advice) File(t *Tried) ([]byte, error) {
 	all := edits(t.Changes)
 	restart := restartOf(t.Changes)
 	all = append(all, b.faultEdits(t, restart)...)
-	if restart > 0 && !b.own {
+	if restart > 0 {
 		span := nemesis.FormatDuration(restart) + ".." + nemesis.FormatDuration(2*restart)
 		all = append(all, amend.Edit{Path: "mix.downtime", Value: span})
 	}
@@ -43,9 +43,10 @@ func (a *Advice) File(t *Tried) ([]byte, error) {
 
 // faultEdits translate the faults that the file lists, the last first so that what is taken away moves no other.
 func (b *subject) faultEdits(t *Tried, restart time.Duration) (list []amend.Edit) {
+	with := castings(b.scenario.Faults, b.scenario.Targets(), t.scenario.Targets())[0]
 	for i := len(b.scenario.Faults) - 1; i >= 0; i-- {
 		f := b.scenario.Faults[i]
-		p, _ := translated(nemesis.Plan{Faults: []nemesis.Fault{f}}, t.scenario, restart)
+		p, _ := translated(nemesis.Plan{Faults: []nemesis.Fault{f}}, t.scenario, with, restart)
 		path := fmt.Sprintf("faults.%d", i+1)
 		switch {
 		case len(p.Faults) == 0:

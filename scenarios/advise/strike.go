@@ -3,99 +3,69 @@ package advise
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// translated is a plan against other servers: what struck the third of the old ones strikes the third of the new ones,
-// or the one whose turn it is where they are fewer. Spared are the faults that have nothing to strike there. Servers
-// stay away at least for as long as restart says.
-func translated(p nemesis.Plan, s *scenarios.Scenario, restart time.Duration) (q nemesis.Plan, spared []string) {
+// translated is a plan against a changed lock: each process that a fault names is replaced by its counterparts. A fault
+// of one process strikes each counterpart, and a cut parts all of them. Spared are the faults that have nothing to
+// strike there. Servers stay away at least for as long as restart says.
+func translated(
+	p nemesis.Plan, s *scenarios.Scenario, with counterparts, restart time.Duration,
+) (q nemesis.Plan, spared []string) {
 	known := s.Targets()
 	q = p
 	q.Faults = nil
 	for _, f := range p.Faults {
-		g := f.Renamed(func(id sim.ProcessID) sim.ProcessID {
-			return counterpart(id, &known, !f.Kind.Has(nemesis.FieldSides))
-		})
-		if g.Kind == nemesis.FailOver && len(known.Groups) == 0 { // what it is the end of: the master is gone
-			g = nemesis.Fault{Kind: nemesis.Crash, Target: g.Target, Loss: nemesis.LosesUnsynced,
-				Restart: downAfterFailOver, Trigger: g.Trigger}
-		}
-		if g.Kind.Has(nemesis.FieldSides) {
-			if g.Left, g.Right = sides(g.Left, g.Right); len(g.Left) == 0 || len(g.Right) == 0 {
-				spared = append(spared, f.String())
-				continue
+		struck := len(q.Faults)
+		for _, g := range with.of(f) {
+			if g, ok := fitted(g, g.Target != f.Target, &known, restart); ok && !repeats(g, q.Faults[struck:]) {
+				q.Faults = append(q.Faults, g)
 			}
 		}
-		// its members have a disk
-		if g.Loss == nemesis.LosesEverything && g.Target != f.Target && len(known.Consensus) > 0 {
-			g.Loss = nemesis.LosesUnsynced
+		if len(q.Faults) == struck {
+			spared = append(spared, f.String())
 		}
-		if g.Restart > 0 {
-			g.Restart = max(g.Restart, restart)
-		}
-		if nemesis.Validate(g, known) != nil {
-			plain := g
-			plain.Loss = nemesis.LosesUnsynced
-			if !g.Kind.Has(nemesis.FieldLoss) || nemesis.Validate(plain, known) != nil {
-				spared = append(spared, f.String())
-				continue
-			}
-			g = plain
-		}
-		q.Faults = append(q.Faults, g)
 	}
 	return q, spared
 }
 
+// fitted is a fault as a lock can suffer it; ok is false if it has nothing to strike. Elsewhere is set if it was meant
+// for another process.
+func fitted(f nemesis.Fault, elsewhere bool, known *nemesis.Names, restart time.Duration) (g nemesis.Fault, ok bool) {
+	g = f
+	if g.Kind == nemesis.FailOver && len(known.Groups) == 0 { // what it is the end of: the master is gone
+		g = nemesis.Fault{Kind: nemesis.Crash, Target: g.Target, Loss: nemesis.LosesUnsynced,
+			Restart: downAfterFailOver, Trigger: g.Trigger}
+	}
+	// its members have a disk
+	if g.Loss == nemesis.LosesEverything && elsewhere && len(known.Consensus) > 0 {
+		g.Loss = nemesis.LosesUnsynced
+	}
+	if g.Restart > 0 {
+		g.Restart = max(g.Restart, restart)
+	}
+	if nemesis.Validate(g, *known) == nil {
+		return g, true
+	}
+	g.Loss = nemesis.LosesUnsynced
+	return g, g.Kind.Has(nemesis.FieldLoss) && nemesis.Validate(g, *known) == nil
+}
+
+// repeats reports whether a fault is one of some others, or promotes a second replica of the same master.
+func repeats(f nemesis.Fault, others []nemesis.Fault) bool {
+	return slices.ContainsFunc(others, func(g nemesis.Fault) bool {
+		return g.String() == f.String() || f.Kind == nemesis.FailOver && g.Kind == f.Kind && g.Target == f.Target
+	})
+}
+
 // downAfterFailOver is how long a server is down in place of a failover where nothing can take its place by a command.
 const downAfterFailOver = 5 * time.Second
-
-// counterpart is the process of a run that stands where another did in the run before; empty if none does. Where there
-// are fewer servers than before, one may stand for several; not in a cut, which would part more than it did.
-func counterpart(id sim.ProcessID, known *nemesis.Names, several bool) sim.ProcessID {
-	servers := known.Servers()
-	if slices.Contains(slices.Concat(known.Clients, servers), id) || id == known.Resource || id == known.Sentinel {
-		return id
-	}
-	kind, rest, _ := strings.Cut(string(id), "-")
-	if !slices.Contains(locks.Backends(), locks.Backend(kind)) {
-		return ""
-	}
-	number, _, _ := strings.Cut(rest, "-")
-	n, err := strconv.Atoi(number)
-	if err != nil {
-		return ""
-	}
-	masters := slices.DeleteFunc(servers, func(p sim.ProcessID) bool { return strings.Contains(string(p), "replica") })
-	if n > len(masters) && !several {
-		return ""
-	}
-	return masters[(n-1)%len(masters)]
-}
-
-// sides are those of a cut, without who has no counterpart and who would stand on both.
-func sides(left, right []sim.ProcessID) (l, r []sim.ProcessID) {
-	for _, p := range left {
-		if p != "" && !slices.Contains(l, p) {
-			l = append(l, p)
-		}
-	}
-	for _, p := range right {
-		if p != "" && !slices.Contains(r, p) && !slices.Contains(l, p) {
-			r = append(r, p)
-		}
-	}
-	return l, r
-}
 
 // mix is what fresh faults are drawn from for a lock: the mix of the file; without one the kinds of its own faults, of
 // the same processes and with the same losses, or if it has none either the mix that suits the lock.
@@ -122,7 +92,7 @@ func (b *subject) mix(s *scenarios.Scenario, changes []Change) mix.Mix {
 
 // likeOwn restricts a mix to faults like the given ones.
 func likeOwn(faults []nemesis.Fault, m mix.Mix) mix.Mix {
-	m.Fewest, m.Most, m.Swarm = 1, len(faults)+1, false
+	m.Fewest, m.Most, m.Swarm = 1, max(m.Most, len(faults)+1), false
 	var weights mix.Weights
 	seen := map[string]bool{}
 	m.Forever = 0

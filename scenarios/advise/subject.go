@@ -111,7 +111,7 @@ func (b *subject) shrunk(p nemesis.Plan, f tallied) (nemesis.Plan, error) {
 
 // asItIs tries the lock without a change, and notes which promises break.
 func (b *subject) asItIs(ctx context.Context) (*Tried, error) {
-	t := &Tried{scenario: b.scenario}
+	t := &Tried{scenario: b.patient(*b.scenario)}
 	w := b.worker(t)
 	err := w.given(ctx, nil)
 	if err != nil {
@@ -125,7 +125,7 @@ func (b *subject) asItIs(ctx context.Context) (*Tried, error) {
 	if t.Left = b.broken; len(b.broken) == 0 {
 		return t, nil
 	}
-	if err = w.fresh(ctx, nil); err == nil {
+	if err = w.fresh(ctx, (1+Confirming)*b.options.Seeds, func() bool { return false }); err == nil {
 		err = w.others(ctx)
 	}
 	if err == nil {

@@ -35,18 +35,22 @@ type Cost struct {
 // worker makes the runs of one lock.
 type worker struct {
 	*subject
+	cast    map[string][]counterparts // of each plan's faults
 	tried   *Tried
 	runner  *scenarios.Runner
 	checker checker.Checker
 }
 
-// worker makes the runs of a lock. They may last for longer than the file says, so that what strikes late or lasts long
-// is seen to its end.
+// worker makes the runs of a lock.
 func (b *subject) worker(t *Tried) *worker {
-	s := *t.scenario
+	return &worker{subject: b, cast: map[string][]counterparts{}, tried: t, runner: scenarios.NewRunner(t.scenario)}
+}
+
+// patient lets the runs of a scenario last for longer than its file says, so that what strikes late or lasts long is
+// seen to its end.
+func (b *subject) patient(s scenarios.Scenario) *scenarios.Scenario {
 	s.Limit = min(patience*max(s.Limit, b.scenario.Limit*longestTTL(&s)/longestTTL(b.scenario)), nemesis.MaxDuration)
-	t.scenario = &s
-	return &worker{subject: b, tried: t, runner: scenarios.NewRunner(t.scenario)}
+	return &s
 }
 
 // patience is how much longer than the scenario's limit a run may last.
@@ -82,40 +86,85 @@ func hopeless(t *Trial, laws []checker.Law) bool {
 // given runs the plans that broke the lock, until all of the given laws are broken.
 func (w *worker) given(ctx context.Context, until []checker.Law) error {
 	t := w.tried
-	restart := restartOf(t.Changes)
-	for _, p := range w.plans {
-		if ctx.Err() != nil || hopeless(&t.Given, until) {
-			return nil
-		}
-		q, spared := translated(p, t.scenario, restart)
+	for ; t.given < len(w.plans) && ctx.Err() == nil && !hopeless(&t.Given, until); t.given++ {
+		p := w.plans[t.given]
+		with := w.castings(p)[0]
+		_, spared := translated(p, t.scenario, with, restartOf(t.Changes))
 		for _, line := range spared {
 			if !slices.Contains(t.Spared, line) {
 				t.Spared = append(t.Spared, line)
 			}
 		}
-		if q.Validate(t.scenario.Targets()) != nil {
-			continue
-		}
-		if err := w.run(&t.Given, q); err != nil {
+		if err := w.strike(&t.Given, p, with); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fresh runs plans that nobody has seen: of the mix, and of a scenario's own faults as many variations. It ends when
-// all of the given laws are broken.
-func (w *worker) fresh(ctx context.Context, until []checker.Law) error {
+// elsewhereEach is under how many further counterparts each plan is run.
+const elsewhereEach = 3
+
+// elsewhere runs the same plans where they strike other servers, until stop says so.
+func (w *worker) elsewhere(ctx context.Context, stop func() bool) error {
+	t := w.tried
+	for ; t.moved < elsewhereEach*len(w.plans) && ctx.Err() == nil && !stop(); t.moved++ {
+		p := w.plans[t.moved/elsewhereEach]
+		others := w.castings(p)[1:]
+		if t.moved%elsewhereEach >= len(others) {
+			continue
+		}
+		if err := w.strike(&t.Elsewhere, p, others[t.moved%len(others)]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// castings are those of a plan's faults.
+func (w *worker) castings(p nemesis.Plan) []counterparts {
+	key := fmt.Sprint(p.Faults)
+	if w.cast[key] == nil {
+		w.cast[key] = castings(p.Faults, w.scenario.Targets(), w.tried.scenario.Targets())
+	}
+	return w.cast[key]
+}
+
+// strike runs a plan with other servers in the place of those that it names, if the lock can suffer it.
+func (w *worker) strike(to *Trial, p nemesis.Plan, with counterparts) error {
+	q, _ := translated(p, w.tried.scenario, with, restartOf(w.tried.Changes))
+	if q.Validate(w.tried.scenario.Targets()) != nil {
+		return nil
+	}
+	return w.run(to, q)
+}
+
+// fresh runs plans that nobody has seen, until so many have been met or stop says so: of the mix, and of a scenario's
+// own faults as many variations.
+func (w *worker) fresh(ctx context.Context, upTo int, stop func() bool) error {
 	t := w.tried
 	var vary *variation
 	if w.own {
-		p, _ := translated(w.plans[0], t.scenario, restartOf(t.Changes))
-		longer := float64(longestTTL(t.scenario)) / float64(longestTTL(w.scenario))
-		if len(p.Faults) > 0 {
-			vary = &variation{of: p, known: t.scenario.Targets(), longer: longer}
+		known := t.scenario.Targets()
+		v := variation{known: known, longer: float64(longestTTL(t.scenario)) / float64(longestTTL(w.scenario))}
+		for _, with := range w.castings(w.plans[0]) {
+			p, _ := translated(w.plans[0], t.scenario, with, restartOf(t.Changes))
+			if len(p.Faults) > 0 && p.Validate(known) == nil {
+				v.of = append(v.of, p)
+			}
+		}
+		if len(v.of) > 0 {
+			vary = &v
 		}
 	}
-	return w.random(ctx, &t.Fresh, w.mix(t.scenario, t.Changes), vary, w.options.Seeds, until)
+	draw, err := w.draws(w.mix(t.scenario, t.Changes), vary)
+	if draw == nil {
+		t.met = upTo
+	}
+	for ; err == nil && t.met < upTo && ctx.Err() == nil && !stop(); t.met++ {
+		err = w.strike(&t.Fresh, draw(t.met), nil)
+	}
+	return err
 }
 
 // others runs what every lock must bear, and plans of all kinds of faults where the fresh ones are not.
@@ -133,13 +182,24 @@ func (w *worker) others(ctx context.Context) error {
 	if !w.own && !w.mixed {
 		return nil
 	}
-	all := mix.For(longestTTL(w.tried.scenario))
-	return w.random(ctx, &w.tried.Others, all, nil, (w.options.Seeds+othersShare-1)/othersShare, nil)
+	draw, err := w.draws(mix.For(longestTTL(w.tried.scenario)), nil)
+	if err != nil || draw == nil {
+		return err
+	}
+	for i := range (w.options.Seeds + othersShare - 1) / othersShare {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := w.strike(&w.tried.Others, draw(i), nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// everyday are what befalls every lock: a client dies at the points at which it leaves most behind, a server is gone
-// for good, a client is cut off for longer than a lease. A lock that excludes because nobody gets it does not come
-// through this.
+// everyday are what befalls every lock: first nothing, then a client dies at the points at which it leaves most behind,
+// a server is gone for good, a client is cut off for longer than a lease. A lock that excludes because nobody gets it
+// does not come through this.
 func (w *worker) everyday() (plans []nemesis.Plan) {
 	known := w.tried.scenario.Targets()
 	servers := known.Servers()
@@ -153,6 +213,7 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 		fmt.Sprintf("shut down %s after acquired by client-1", servers[len(servers)-1]),
 		fmt.Sprintf("cut client-1 | %s after acquired for %s", strings.Join(names, " "),
 			nemesis.FormatDuration(3*longestTTL(w.tried.scenario)))}
+	plans = append(plans, nemesis.Plan{Scenario: w.scenario.Name, Seed: w.options.From})
 	for _, line := range lines {
 		if f, err := nemesis.ParseFor(line, known); err == nil {
 			plans = append(plans,
@@ -170,39 +231,26 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 // othersShare is how many fresh plans there are for each of all kinds.
 const othersShare = 4
 
-// random runs n plans of a mix, or in turn one of them and a variation, with seeds that the search for plans has not
-// used. A mix that can strike nothing here has none.
-func (w *worker) random(
-	ctx context.Context, to *Trial, from mix.Mix, vary *variation, n int, until []checker.Law,
-) error {
+// draws gives the ith plan of a mix, from 0, or in turn one of them and a variation, with seeds that the search for
+// plans has not used. It is nil if there is none that can strike anything.
+func (w *worker) draws(from mix.Mix, vary *variation) (func(i int) nemesis.Plan, error) {
 	s := *w.tried.scenario
 	s.Mix = from
 	plans, err := search.NewPlans(&s)
-	if nothing := errors.Is(err, mix.ErrNothing); err != nil && !nothing {
-		return err
-	} else if nothing && vary == nil {
-		return nil
+	nothing := errors.Is(err, mix.ErrNothing)
+	switch {
+	case nothing && vary == nil:
+		return nil, nil
+	case err != nil && !nothing:
+		return nil, err
 	}
-	restart := restartOf(w.tried.Changes)
-	for i := range n {
-		if ctx.Err() != nil || hopeless(to, until) {
-			return nil
-		}
+	return func(i int) nemesis.Plan {
 		seed := w.options.From + uint64(w.options.Seeds+i)
-		var p nemesis.Plan
-		if vary != nil && (i < systematic || i%2 == 0 || err != nil) {
-			p = vary.plan(i, seed)
-		} else {
-			p = plans.Plan(seed)
+		if vary != nil && (i < systematic || i%2 == 0 || nothing) {
+			return vary.plan(i, seed)
 		}
-		if p, _ = translated(p, w.tried.scenario, restart); p.Validate(s.Targets()) != nil {
-			continue
-		}
-		if err := w.run(to, p); err != nil {
-			return err
-		}
-	}
-	return nil
+		return plans.Plan(seed)
+	}, nil
 }
 
 // restartOf is how long servers stay away at least with some changes.
@@ -229,7 +277,7 @@ func (b *subject) build(t *Tried) *Tried {
 	if err != nil {
 		return nil
 	}
-	t.scenario = s
+	t.scenario = b.patient(*s)
 	return t
 }
 
@@ -242,48 +290,46 @@ func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted
 		return t, nil
 	}
 	w := b.worker(t)
-	err := w.given(ctx, wanted)
-	if err != nil {
+	if err := w.given(ctx, wanted); err != nil {
 		return nil, err
 	}
-	if t.Mended = b.kept(&t.Given); len(t.Mended) > 0 {
-		if err = w.fresh(ctx, t.Mended); err != nil {
-			return nil, err
-		}
+	b.judge(base, t)
+	unmended := func() bool {
+		return !slices.ContainsFunc(t.Mended, func(l checker.Law) bool { return b.mends(base, t, l) })
 	}
-	t.Mended = slices.DeleteFunc(t.Mended, func(l checker.Law) bool { return !b.staysMended(base, t, l) })
-	t.Left = slices.DeleteFunc(slices.Clone(b.broken), func(l checker.Law) bool { return slices.Contains(t.Mended, l) })
-	if len(t.Mended) > 0 {
+	err := w.fresh(ctx, b.options.Seeds, unmended)
+	if err == nil {
+		err = w.elsewhere(ctx, unmended)
+	}
+	if err == nil && !unmended() {
 		if err = w.others(ctx); err == nil {
 			t.Cost, err = b.cost(b.changed(changes))
 		}
-		t.Anew = b.anew(base, t)
-		t.GivesUp = t.Given.GivenUp > base.Given.GivenUp
 	}
+	b.judge(base, t)
 	if ctx.Err() != nil {
 		return nil, err
 	}
 	return t, err
 }
 
-// staysMended reports whether a law that holds under the given faults is not broken under fresh ones either: not by
-// what broke it before, and by nothing that does not break the lock as it is. What else breaks it there is noted, and
-// if the law is promised in so many words that counts as well.
-func (b *subject) staysMended(base, t *Tried, law checker.Law) bool {
-	by := func(of *Trial, c checker.Cause) bool {
-		return slices.ContainsFunc(of.Findings,
-			func(f tally.Finding) bool { return f.Law == law && f.Cause.Kind == c.Kind })
+// confirm has a change meet all plans that there are, and many more fresh ones, until it no longer seems to keep every
+// promise or, if it did not seem to, mends nothing.
+func (b *subject) confirm(ctx context.Context, a *Advice, t *Tried) error {
+	keeps, w := a.SeemsToKeep(t), b.worker(t)
+	stop := func() bool {
+		b.judge(a.Base, t)
+		return keeps && !a.SeemsToKeep(t) || len(t.Mended) == 0
 	}
-	for _, f := range t.Fresh.Findings {
-		if f.Law != law {
-			continue
-		}
-		if b.stated || by(&base.Given, f.Cause) || !by(&base.Fresh, f.Cause) {
-			return false
-		}
-		t.Otherwise = append(t.Otherwise, f)
+	err := w.given(ctx, nil)
+	if err == nil {
+		err = w.elsewhere(ctx, stop)
 	}
-	return t.Fresh.Laws.Of(law).Undecided <= base.Fresh.Laws.Of(law).Undecided
+	if err == nil {
+		err = w.fresh(ctx, (1+Confirming)*b.options.Seeds, stop)
+	}
+	b.judge(a.Base, t)
+	return err
 }
 
 // edits are those of all changes, in their order.
@@ -292,45 +338,6 @@ func edits(changes []Change) (all []amend.Edit) {
 		all = append(all, c.edits...)
 	}
 	return all
-}
-
-// kept are the broken laws that a trial keeps.
-func (b *subject) kept(t *Trial) (laws []checker.Law) {
-	for _, law := range b.broken {
-		if t.keeps(law) {
-			laws = append(laws, law)
-		}
-	}
-	return laws
-}
-
-// anew are the other promises that a lock breaks, and the lock as it is does not, but that its lease can end
-// while its holder does not know: no lock with a lease is without that.
-func (b *subject) anew(base, t *Tried) (list []tally.Finding) {
-	for _, law := range b.promised {
-		if slices.Contains(b.broken, law) {
-			continue
-		}
-		f := tally.Finding{Law: law}
-		trials := [][2]*Trial{{&base.Given, &t.Given}, {&base.Fresh, &t.Fresh}, {&base.Others, &t.Others}}
-		for i := range t.Everyday {
-			trials = append(trials, [2]*Trial{&base.Everyday[i], &t.Everyday[i]})
-		}
-		for _, of := range trials {
-			for _, g := range of[1].Findings {
-				waived := !b.stated && law == checker.MutualExclusion && g.Cause.Kind == checker.HolderOutlivedLease &&
-					g.Cause.Detail != checker.BySlowWork
-				if g.Law == law && of[0].Violated(law) == 0 && !waived && f.Runs == 0 {
-					f = g
-				}
-			}
-		}
-		unseen := base.Given.keeps(law) && !t.Given.keeps(law)
-		if f.Runs > 0 || unseen {
-			list = append(list, f)
-		}
-	}
-	return list
 }
 
 // cost measures one client that takes and gives back the lock, back to back.

@@ -14,7 +14,7 @@ import (
 // other processes, one less or up to two more. A change that only suits the faults as they are written does not survive
 // it.
 type variation struct {
-	of    nemesis.Plan
+	of    []nemesis.Plan // the plan, and where it strikes other servers of a changed lock
 	known nemesis.Names
 	// longer is how much longer than at first the lock's TTL is by now. What breaks a lock is what outlasts it, so
 	// faults grow with it.
@@ -25,7 +25,7 @@ type variation struct {
 // what strikes at a time a little later, as the lock may have become slower, and what strikes a message a later one;
 // then as it is, but longer or shorter; then they are drawn.
 func (v *variation) plan(i int, seed uint64) nemesis.Plan {
-	p := v.of
+	p := v.of[0]
 	p.Seed, p.Faults = seed, slices.Clone(p.Faults)
 	moved, grow := i < len(sim.Points), max(1, v.longer)
 	if n := i - len(sim.Points); !moved && n < len(lengths) {
@@ -71,7 +71,8 @@ func longer(d time.Duration, by float64) time.Duration {
 func (v *variation) draw(seed uint64) nemesis.Plan {
 	s := sim.NewStream(seed, "advise/variation")
 	below := func(n int) int { return int(s.Uint64() % uint64(n)) }
-	p := v.of
+	p := v.of[below(len(v.of))]
+	faults := p.Faults
 	p.Seed, p.Faults = seed, nil
 	grow := max(1, v.longer)
 	turn := below(2) * below(97) // half of the plans strike the processes that they name
@@ -93,7 +94,6 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 			}
 		}
 	}
-	faults := v.of.Faults
 	for i, f := range faults {
 		if i < len(faults)-1 && below(4) == 0 { // one that keeps another from biting, perhaps
 			continue
@@ -104,13 +104,13 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 		add(faults[below(len(faults))], turn+1+below(7))
 	}
 	if p.Scenario == "" || p.Validate(v.known) != nil { // drifts that add up to too much
-		p.Faults = v.of.Faults
+		p.Faults = faults
 	}
 	return p
 }
 
-// scales are how much longer, larger or later a fault becomes, in quarters.
-var scales = []int64{1, 2, 4, 4, 8, 16}
+// scales are how much longer, larger or later a fault becomes, in sixteenths.
+var scales = []int64{1, 4, 8, 16, 16, 32, 64}
 
 // scaled is a duration that is drawn anew, in whole milliseconds; zero stays.
 func scaled(d time.Duration, below func(int) int, grow float64) time.Duration {
@@ -118,7 +118,7 @@ func scaled(d time.Duration, below func(int) int, grow float64) time.Duration {
 	if d == 0 {
 		return 0
 	}
-	drawn := time.Duration(float64(d/4*by) * grow).Truncate(time.Millisecond)
+	drawn := time.Duration(float64(d/16*by) * grow).Truncate(time.Millisecond)
 	switch {
 	case drawn != 0:
 		return min(max(drawn, -nemesis.MaxDuration), nemesis.MaxDuration)

@@ -1,0 +1,127 @@
+package advise
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// natures are what no lock of a kind can keep.
+var natures = []struct {
+	law   checker.Law // empty: any
+	cause checker.CauseKind
+	// gradual is set if one lock bears more of it than another: it is mended where it does not come of the same faults.
+	gradual bool
+	why     string
+}{
+	{checker.MutualExclusion, checker.HolderOutlivedLease, false,
+		"a lease ends whether or not its holder notices, and a lock " +
+			"without a lease is never free again once its holder has crashed"},
+	{"", checker.NoQuorumLeft, true, "no lock service survives the loss of its quorum"},
+}
+
+// byNature says why no lock of a kind can keep a law from being broken in some way, and whether that is gradual; empty
+// if one can, or if the scenario promises the law in so many words.
+func (b *subject) byNature(f tally.Finding) (why string, gradual bool) {
+	for _, n := range natures {
+		if (n.law == "" || n.law == f.Law) && n.cause == f.Cause.Kind && !b.stated {
+			return n.why, n.gradual
+		}
+	}
+	return "", false
+}
+
+// judge says what has become of the promises by now.
+func (b *subject) judge(base, t *Tried) {
+	t.Mended, t.Left, t.Anew, t.Otherwise = nil, nil, nil, nil
+	for _, law := range b.promised {
+		switch {
+		case !slices.Contains(b.broken, law):
+			if breach := b.anew(base, t, law); breach != nil {
+				t.Anew = append(t.Anew, *breach)
+				continue
+			}
+		case b.mends(base, t, law):
+			t.Mended = append(t.Mended, law)
+		default:
+			t.Left = append(t.Left, law)
+		}
+		t.Otherwise = append(t.Otherwise, b.otherwise(t, law)...)
+	}
+	// clients give up more often than they did under the same faults
+	runs := t.Given.Runs + t.Elsewhere.Runs
+	t.GivesUp = (t.Given.GivenUp+t.Elsewhere.GivenUp)*base.Given.Runs > base.Given.GivenUp*runs
+}
+
+// mends reports whether a broken law holds under the given faults, and is not broken by them elsewhere or by fresh
+// ones, but for what no lock can keep. What broke the law before is no excuse, unless it is gradual.
+func (b *subject) mends(base, t *Tried, law checker.Law) bool {
+	for _, f := range slices.Concat(t.Elsewhere.Findings, t.Fresh.Findings) {
+		before := func(g tally.Finding) bool { return g.Law == law && g.Cause.Kind == f.Cause.Kind }
+		why, gradual := b.byNature(f)
+		if f.Law == law && (why == "" || !gradual && slices.ContainsFunc(base.Given.Findings, before)) {
+			return false
+		}
+	}
+	return t.Given.keeps(law) && t.Elsewhere.Laws.Of(law).Undecided == 0 &&
+		t.Fresh.Laws.Of(law).Undecided <= base.Fresh.Laws.Of(law).Undecided
+}
+
+// anew is how a lock breaks a promise that the lock as it is keeps under the same faults, or that it is no longer seen
+// to keep it; nil if neither is so.
+func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
+	find := func(before, now *Trial, excused func(why string, gradual bool) bool) *Breach {
+		for _, f := range now.Findings {
+			if f.Law == law && before.Violated(law) == 0 && !excused(b.byNature(f)) {
+				return &Breach{Finding: f, Of: now.Runs}
+			}
+		}
+		return nil
+	}
+	never := func(string, bool) bool { return false }
+	natural := func(why string, _ bool) bool { return why != "" }
+	steady := func(why string, gradual bool) bool { return why != "" && !gradual }
+	list := []*Breach{find(&base.Given, &t.Given, never), find(&base.Given, &t.Elsewhere, natural),
+		find(&base.Fresh, &t.Fresh, steady), find(&base.Others, &t.Others, steady)}
+	for i := range min(len(base.Everyday), len(t.Everyday)) {
+		excused := steady
+		if i == 0 { // nothing befalls it there
+			excused = never
+		}
+		list = append(list, find(&base.Everyday[i], &t.Everyday[i], excused))
+	}
+	if base.Given.keeps(law) && !t.Given.keeps(law) {
+		list = append(list, &Breach{Finding: tally.Finding{Law: law}})
+	}
+	i := slices.IndexFunc(list, func(b *Breach) bool { return b != nil })
+	if i < 0 {
+		return nil
+	}
+	return list[i]
+}
+
+// otherwise lists the ways in which a law is broken under the given faults, here and elsewhere, and under fresh ones.
+func (b *subject) otherwise(t *Tried, law checker.Law) (list []Breach) {
+	var all tally.Findings
+	for _, trial := range []*Trial{&t.Given, &t.Elsewhere, &t.Fresh} {
+		all.Add(trial.Findings)
+	}
+	for _, f := range all {
+		if f.Law == law {
+			why, _ := b.byNature(f)
+			list = append(list, Breach{f, t.Met(), why})
+		}
+	}
+	return list
+}
+
+// kept are the broken laws that a trial keeps.
+func (b *subject) kept(t *Trial) (laws []checker.Law) {
+	for _, law := range b.broken {
+		if t.keeps(law) {
+			laws = append(laws, law)
+		}
+	}
+	return laws
+}

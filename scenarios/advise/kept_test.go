@@ -1,0 +1,72 @@
+package advise
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// The file that is advised, as it is written, is explored with faults of the kinds that broke the scenario and with
+// seeds that the advice has not used: no promise breaks that the advice says is kept, and those that no lock can keep
+// only in the ways that it states.
+//
+// FENCEPOST_ADVICE names the scenarios of the catalogue, with commas between, or is "all": about an hour of one core.
+func TestAdvisedFilesKeepWhatIsPromised(t *testing.T) {
+	seeds, plans, names := 20, 300, []string{"failover-loses-lock"}
+	if testkit.Full() {
+		seeds, plans = 100, 2000
+		names = append(names, "setnx-expire-crash-between", "get-then-del-race", "single-restart-forgets",
+			"restart-everysec", "no-elapsed-check")
+	}
+	switch asked := os.Getenv("FENCEPOST_ADVICE"); asked {
+	case "":
+	case "all":
+		names = scenarios.Names()
+	default:
+		names = strings.Split(asked, ",")
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { explorationKeeps(t, name, seeds, plans) })
+	}
+}
+
+// firstUnused is a seed beyond those that any advice of these tests uses.
+const firstUnused = 1_000_000
+
+func explorationKeeps(t *testing.T, name string, seeds, plans int) {
+	a, err := Try(t.Context(), named(t, name), Options{From: 1, Seeds: seeds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Broken) == 0 || !a.Saved() {
+		t.Skipf("broken: %v, saved: %v", a.Broken, a.Saved())
+	}
+	best := a.Mending[0]
+	text, err := a.File(best)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := parsed(t, string(text))
+	s.Mix = a.subject.mix(s, best.Changes)
+	e, err := search.NewExploration(s, firstUnused, plans, search.Whole)
+	if err == nil {
+		err = e.Run(t.Context(), s, 0, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range e.Findings {
+		stated := slices.ContainsFunc(best.Otherwise,
+			func(b Breach) bool { return b.Law == f.Law && b.Cause.Kind == f.Cause.Kind })
+		if f.Promised(a.Promised) && !stated {
+			t.Errorf("%s: %s is broken in %d of %d runs, first with seed %d: %s\n%s", best, f.Law, f.Runs, e.Done,
+				f.First, f.Cause, text)
+		}
+	}
+	t.Logf("%s: %d runs, broken: %v", best, e.Done, e.Findings)
+}
