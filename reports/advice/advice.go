@@ -342,7 +342,7 @@ func (a *Advice) table(p *term.Writer) {
 			}
 		}
 		if a.SeemsToKeep(c) && !a.Keeps(c) {
-			p.Hang(5, "· ", term.Plain, "every promise seemed kept, in "+phrase.CountGrouped(c.Met(), "run")+" alone")
+			p.Hang(5, "· ", term.Plain, "not confirmed: tried in "+phrase.CountGrouped(c.Met(), "run")+" only")
 		}
 		for _, f := range c.Spared {
 			p.Hang(5, "– ", term.Plain, "has nothing to strike: "+f)
@@ -409,7 +409,7 @@ func (a *Advice) trials(p *term.Writer) {
 	}
 	p.Hang(0, "tried   ", term.Plain,
 		fmt.Sprintf("%s and %s. A change is marked ✓ if the law held in %s under these faults%s, and in %s under "+
-			"fresh ones of the same kinds, or in %s (%s of which break the lock as it is) if it is one of the "+
+			"fresh ones of the same kinds, or in %s (%s of which break the lock as it is) if it is among the "+
 			"first; ! if it breaks what was whole before, also in %s under faults of all kinds; · if what was not "+
 			"whole before, or what no lock keeps, breaks still.",
 			phrase.Count(a.Singles, "change"), phrase.Count(a.Pairs, "pair"), phrase.Count(a.Base.Given.Runs, "run"),

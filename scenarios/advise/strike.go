@@ -35,16 +35,16 @@ func translated(
 	return q, spared
 }
 
-// fitted is a fault as a lock can suffer it; ok is false if it has nothing to strike. Elsewhere is set if it was meant
-// for another process.
-func fitted(f nemesis.Fault, elsewhere bool, known *nemesis.Names, restart time.Duration) (g nemesis.Fault, ok bool) {
+// fitted is a fault as a lock can suffer it; ok is false if it has nothing to strike. Moved is set if it named
+// another process before.
+func fitted(f nemesis.Fault, moved bool, known *nemesis.Names, restart time.Duration) (g nemesis.Fault, ok bool) {
 	g = f
 	if g.Kind == nemesis.FailOver && len(known.Groups) == 0 { // what it is the end of: the master is gone
 		g = nemesis.Fault{Kind: nemesis.Crash, Target: g.Target, Loss: nemesis.LosesUnsynced,
 			Restart: downAfterFailOver, Trigger: g.Trigger}
 	}
 	// its members have a disk
-	if g.Loss == nemesis.LosesEverything && elsewhere && len(known.Consensus) > 0 {
+	if g.Loss == nemesis.LosesEverything && moved && len(known.Consensus) > 0 {
 		g.Loss = nemesis.LosesUnsynced
 	}
 	if g.Restart > 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
 type tallied = tally.Finding
@@ -88,14 +89,7 @@ func (w *worker) given(ctx context.Context, until []checker.Law) error {
 	t := w.tried
 	for ; t.given < len(w.plans) && ctx.Err() == nil && !hopeless(&t.Given, until); t.given++ {
 		p := w.plans[t.given]
-		with := w.castings(p)[0]
-		_, spared := translated(p, t.scenario, with, restartOf(t.Changes))
-		for _, line := range spared {
-			if !slices.Contains(t.Spared, line) {
-				t.Spared = append(t.Spared, line)
-			}
-		}
-		if err := w.strike(&t.Given, p, with); err != nil {
+		if err := w.strike(&t.Given, p, w.castings(p)[0]); err != nil {
 			return err
 		}
 	}
@@ -121,13 +115,24 @@ func (w *worker) elsewhere(ctx context.Context, stop func() bool) error {
 	return nil
 }
 
-// castings are those of a plan's faults.
+// castings are those of a plan's faults. What strikes nothing in any of them is noted.
 func (w *worker) castings(p nemesis.Plan) []counterparts {
-	key := fmt.Sprint(p.Faults)
-	if w.cast[key] == nil {
-		w.cast[key] = castings(p.Faults, w.scenario.Targets(), w.tried.scenario.Targets())
+	t, key := w.tried, fmt.Sprint(p.Faults)
+	if w.cast[key] != nil {
+		return w.cast[key]
 	}
-	return w.cast[key]
+	list, times := castings(p.Faults, w.scenario.Targets(), t.scenario.Targets()), map[string]int{}
+	w.cast[key] = list
+	for _, with := range list {
+		_, spared := translated(p, t.scenario, with, 0)
+		slices.Sort(spared)
+		for _, line := range slices.Compact(spared) {
+			if times[line]++; times[line] == len(list) && !slices.Contains(t.Spared, line) {
+				t.Spared = append(t.Spared, line)
+			}
+		}
+	}
+	return list
 }
 
 // strike runs a plan with other servers in the place of those that it names, if the lock can suffer it.
@@ -202,15 +207,18 @@ func (w *worker) others(ctx context.Context) error {
 // does not come through this.
 func (w *worker) everyday() (plans []nemesis.Plan) {
 	known := w.tried.scenario.Targets()
-	servers := known.Servers()
+	var masters []sim.ProcessID
 	var names []string
-	for _, p := range servers {
+	for _, group := range groups(&known) {
+		masters = append(masters, group[0])
+	}
+	for _, p := range known.Servers() {
 		names = append(names, string(p))
 	}
 	lines := []string{"crash client-1 after acquired", "crash client-1 at before-expire",
 		"crash client-1 after quorum-reached",
-		fmt.Sprintf("shut down %s at 0s", servers[0]),
-		fmt.Sprintf("shut down %s after acquired by client-1", servers[len(servers)-1]),
+		fmt.Sprintf("shut down %s at 0s", masters[0]),
+		fmt.Sprintf("shut down %s after acquired by client-1", masters[len(masters)-1]),
 		fmt.Sprintf("cut client-1 | %s after acquired for %s", strings.Join(names, " "),
 			nemesis.FormatDuration(3*longestTTL(w.tried.scenario)))}
 	plans = append(plans, nemesis.Plan{Scenario: w.scenario.Name, Seed: w.options.From})
@@ -222,8 +230,8 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 	}
 	// as many servers as the lock as it is could lose
 	gone := nemesis.Plan{Scenario: w.scenario.Name, Seed: w.options.From}
-	for i := range min((w.asked()-1)/2, len(servers)) {
-		gone.Faults = append(gone.Faults, nemesis.Fault{Kind: nemesis.ShutDown, Target: servers[len(servers)-1-i]})
+	for i := range min((w.asked()-1)/2, len(masters)) {
+		gone.Faults = append(gone.Faults, nemesis.Fault{Kind: nemesis.ShutDown, Target: masters[len(masters)-1-i]})
 	}
 	return append(plans, gone)
 }
