@@ -99,7 +99,8 @@ func (k *client) recorded(r *record) {
 		return
 	}
 	w, g := k.stage.world, r.Grant
-	k.recordGrant(r.Event, sim.Grant{Since: w.Mark(g.Since), Granted: w.Mark(g.Granted), Until: g.Until,
+	granted := min(g.Granted, w.Now()) // its world may be ahead, by what setting its clock took
+	k.recordGrant(r.Event, sim.Grant{Since: w.Mark(min(g.Since, granted)), Granted: w.Mark(granted), Until: g.Until,
 		Counted: g.Counted})
 }
 
