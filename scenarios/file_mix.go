@@ -85,7 +85,8 @@ func (f *file) readWeights(n ast.Node, m *mix.Mix) {
 	m.Weights = mix.Weights{}
 	var fields []field
 	for _, k := range nemesis.Kinds {
-		fields = append(fields, field{name: k.String(), sample: "1", read: into(&m.Weights[k], f.Whole(0, mix.MaxWeight))})
+		fields = append(fields, field{name: k.String(), sample: "1",
+			read: into(&m.Weights[k], f.Whole(0, mix.MaxWeight))})
 	}
 	mapping(f.Reader, n, "mix.weights", fields)
 }

@@ -178,7 +178,8 @@ func (f *file) readLinks(names *nemesis.Names) {
 		return
 	}
 	list := &f.scenario.Network.Links
-	f.Entries(f.links, "network.links", "{client-1 -> redis-1: 5ms}", func(key string, place format.Place, value ast.Node) {
+	const example = "{client-1 -> redis-1: 5ms}"
+	f.Entries(f.links, "network.links", example, func(key string, place format.Place, value ast.Node) {
 		ends := f.link(key, place, names)
 		delay, ok := f.Delay(value)
 		if !ok {

@@ -133,7 +133,8 @@ func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	for i, id := range ids {
 		clients[i] = string(id)
 	}
-	f.Entries(f.overrides, "overrides", "{client-1: {work: {hold: 1s}}}", func(key string, place format.Place, value ast.Node) {
+	const example = "{client-1: {work: {hold: 1s}}}"
+	f.Entries(f.overrides, "overrides", example, func(key string, place format.Place, value ast.Node) {
 		i := slices.Index(ids, sim.ProcessID(key))
 		if i < 0 && names != nil {
 			f.Problem(place, nearest.Word(key, format.Missing(clients, f.overrides)),

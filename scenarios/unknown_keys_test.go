@@ -27,7 +27,8 @@ func allMappings() (all []keyed) {
 		all = append(all, keyed{name, fields})
 		for i, below := range fields(newFile(&format.Reader{})) {
 			if len(below.inside()) > 0 {
-				walk(strings.TrimPrefix(name+"."+below.name, "."), func(f *file) []field { return fields(f)[i].inside() })
+				walk(strings.TrimPrefix(name+"."+below.name, "."),
+					func(f *file) []field { return fields(f)[i].inside() })
 			}
 		}
 	}
@@ -87,8 +88,8 @@ func parts(word string) (all []string) {
 	return all
 }
 
-// TestAnUnknownKeyGetsTheRightOne misspells and cuts every key of every mapping: what is said of the wrong key names the
-// right one, or where a key of that name belongs. Of a key that is like none, all that may stand there are named.
+// TestAnUnknownKeyGetsTheRightOne misspells and cuts every key of every mapping: what is said of the wrong key names
+// the right one, or where a key of that name belongs. Of a key that is like none, all that may stand there are named.
 func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
 	tried := 0
 	for _, m := range allMappings() {
@@ -196,8 +197,8 @@ func TestAMappingHasAnExampleThatIsRight(t *testing.T) {
 		paths = append(paths, m.name)
 	}
 	for _, path := range paths {
-		for _, other := range []string{"none-such", "5", "3s", "on", "10ms..20ms", "everysec", "redlock", "holds", "[a, b]",
-			"'a: b'", "1%"} {
+		for _, other := range []string{"none-such", "5", "3s", "on", "10ms..20ms", "everysec", "redlock", "holds",
+			"[a, b]", "'a: b'", "1%"} {
 			var bad *format.Error
 			if _, err := Parse("f.yaml", []byte(written(path, other))); !errors.As(err, &bad) {
 				t.Fatalf("%s as %s: %v", path, other, err)

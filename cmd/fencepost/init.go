@@ -51,13 +51,14 @@ func newInit() *cobra.Command {
 			if err := artefact.Create(out, []byte(starter.Scenario(d, scenario, word))); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(c.OutOrStdout(), "wrote   %s: the scenario %s, a lock of protocol %s\nrun     %s run %s\n",
-				out, scenario, d.Name, program(), word)
+			const wrote = "wrote   %s: the scenario %s, a lock of protocol %s\nrun     %s run %s\n"
+			_, err := fmt.Fprintf(c.OutOrStdout(), wrote, out, scenario, d.Name, program(), word)
 			return err
 		},
 		ValidArgsFunction: firstOf(protocolNames),
 	}
-	c.Flags().StringVar(&out, "out", "", "write the scenario to `FILE`, which must not be there yet,\nand name it after that")
+	c.Flags().StringVar(&out, "out", "",
+		"write the scenario to `FILE`, which must not be there yet,\nand name it after that")
 	return c
 }
 

@@ -66,12 +66,13 @@ func sectionsLike(patterns []string) (list reports.Listing, err error) {
 		if word := nearest.Word(pattern, searched()); word != "" {
 			near = append(near, word)
 		}
-		return nil, fmt.Errorf("no scenario is like %q%s", pattern, didYouMean(near...))
+		return nil, fmt.Errorf("no scenario is like %q%s", pattern, frame.DidYouMean(near...))
 	}
 	return list, nil
 }
 
-// searched are the words of which a pattern may be one: the names of scenarios, and what stands in all that is searched.
+// searched are the words of which a pattern may be one: the names of scenarios, and what stands in all that is
+// searched.
 func searched() []string {
 	words := scenarios.Names()
 	for _, section := range scenarios.Sections {

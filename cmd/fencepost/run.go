@@ -10,12 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/share"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -136,31 +134,9 @@ func openFrom(dir, name string) (*scenarios.Scenario, error) {
 	s, err := scenarios.Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is neither a scenario of the catalogue nor a file%s", name,
-			didYouMean(meant(name, scenarios.Names())...))
+			frame.DidYouMean(frame.Meant(name, scenarios.Names())...))
 	}
 	return s, err
-}
-
-// didYouMean offers the scenarios that a word may have been meant to be, or the list of all.
-func didYouMean(words ...string) string {
-	const most, all = 4, "; see: fencepost list"
-	switch n := len(words); {
-	case n == 0:
-		return all
-	case n == 1:
-		return fmt.Sprintf(" (did you mean %q?)", words[0])
-	case n > most:
-		return didYouMean(words[:most]...) + all
-	}
-	return fmt.Sprintf(" (did you mean %s?)", format.Listed(words, "or"))
-}
-
-// meant are those of some names that a word may have been meant to be: the nearest, or those of which it is a part.
-func meant(word string, names []string) []string {
-	if near := nearest.Word(word, names); near != "" {
-		return []string{near}
-	}
-	return nearest.Meant(word, names)
 }
 
 func readPlan(path string, s *scenarios.Scenario) (nemesis.Plan, error) {

@@ -100,7 +100,8 @@ func (r *Reader) example(n ast.Node, known []Key) string {
 		return ""
 	}
 	at, value := 0, keys[0].Sample
-	if text, ok := ScalarText(n); ok && strings.Trim(strings.ToLower(text), "abcdefghijklmnopqrstuvwxyz0123456789-.") == "" {
+	const plain = "abcdefghijklmnopqrstuvwxyz0123456789-." // what needs no quotes
+	if text, ok := ScalarText(n); ok && strings.Trim(text, plain) == "" {
 		if i := slices.IndexFunc(keys, func(k Key) bool { return rank(k) < 2 && r.takes(k, n) }); i >= 0 {
 			at, value = i, text
 		}

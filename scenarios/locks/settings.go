@@ -94,7 +94,8 @@ var (
 			return setting.Value{N: c.Drift.PPM, From: int64(c.Drift.Plus)}
 		}}
 
-	extensionKey = optional("extension", "prolongs the lock while its work goes on (renewal, keepalive); `{}` takes all defaults below",
+	extensionKey = optional("extension", "prolongs the lock while its work goes on (renewal, "+
+		"keepalive); `{}` takes all defaults below",
 		func(c *Config) **Extension { return &c.Extension },
 		func() *Extension { return &Extension{Limit: limitNotGiven} }, func() []Setting { return extensionKeys })
 

@@ -98,10 +98,13 @@ func TestNoSettingIsMissing(t *testing.T) {
 // A scenario is named after its file, and whatever the file is called, the format takes the name.
 func TestEveryFileGivesAName(t *testing.T) {
 	for file, want := range map[string]string{
-		"our-lock.yaml": "our-lock", "locks/checkout.yml": "checkout", "a.b.yaml": "a-b", "Our Lock (2).yml": "our-lock-2",
-		"no-extension": "no-extension", ".yaml": "my-lock", "é.yaml": "my-lock", "-": "my-lock", "null.yaml": "my-lock",
-		"12.yaml": "12", "1e3": "1e3", "yes.yaml": "yes", "0x1f.yaml": "0x1f",
-		strings.Repeat("a", 63) + "-b.yaml": strings.Repeat("a", 63), strings.Repeat("é1", 90): strings.Repeat("1-", 31) + "1",
+		"our-lock.yaml": "our-lock", "locks/checkout.yml": "checkout", "a.b.yaml": "a-b",
+		"Our Lock (2).yml": "our-lock-2",
+		"no-extension":     "no-extension", ".yaml": "my-lock", "é.yaml": "my-lock", "-": "my-lock",
+		"null.yaml": "my-lock",
+		"12.yaml":   "12", "1e3": "1e3", "yes.yaml": "yes", "0x1f.yaml": "0x1f",
+		strings.Repeat("a", 63) + "-b.yaml": strings.Repeat("a", 63),
+		strings.Repeat("é1", 90):            strings.Repeat("1-", 31) + "1",
 	} {
 		got := Name(file)
 		if got != want {
