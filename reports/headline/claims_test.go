@@ -50,7 +50,7 @@ func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
 var (
 	inside = regexp.MustCompile(`^(Two clients were|.* was) inside (?:"[^"]*" )?(?:twice )?at once` +
 		`( for a moment|, to the end of the recording| for ([\d.]+) (s|ms|µs))`)
-	others = regexp.MustCompile(`other laws .* \((\d+)\)`)
+	others = regexp.MustCompile(`(\d+) other laws? (?:was|were) checked and held`)
 	paused = regexp.MustCompile(`: (\S+) had paused past its lease`)
 	name   = regexp.MustCompile(`"[^"]*"|[a-zA-Z]+-\d+(?:-replica-\d+)?`)
 	number = regexp.MustCompile(`[\d.]*\d`)
