@@ -32,8 +32,8 @@ func (t *judge) strayStory(at, set int) string {
 }
 
 // miscounted lists the faults that made the lease which the event at position at states longer than its key lived; the
-// other holder set its own key at time other. The client was paused, or its answers were late, between its first request
-// and the grant, or its clock ran slow or went back before the lease ended.
+// other holder set its own key at time other. The client was paused, or its answers were late, between its first
+// request and the grant, or its clock ran slow or went back before the lease ended.
 func (t *judge) miscounted(n int32, at int, other history.Time) []*trace.Fault {
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
 	l := lateness{grant: n, met: at, left: at, deadline: t.Time(at) - (lease.Until - other), ended: lease.Until}
@@ -122,8 +122,8 @@ func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 }
 
 // forgetting lists what can have lost the counter behind a grant's token before position to: crashes that lost what a
-// server had which the grant counted, and failovers; where there was neither, shut-downs of a server that keeps nothing.
-// What one member of a service loses the others still have.
+// server had which the grant counted, and failovers; where there was neither, shut-downs of a server that keeps
+// nothing. What one member of a service loses the others still have.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	if trace.OneService(&t.History.Header) {
 		return nil

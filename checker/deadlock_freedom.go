@@ -114,8 +114,9 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 		for _, g := range s.Holders {
 			held = append(held, t.Grants[g].OK)
 		}
-		return Cause{Kind: StuckBehindItself}, c.Process, sentence("%s asked for %s again at %v while it still held it.",
-			capital(string(c.Process)), quoted(t.Locks[c.Lock].Name), t.Time(c.Call)), append(held, c.Call)
+		return Cause{Kind: StuckBehindItself}, c.Process,
+			sentence("%s asked for %s again at %v while it still held it.", capital(string(c.Process)),
+				quoted(t.Locks[c.Lock].Name), t.Time(c.Call)), append(held, c.Call)
 	}
 	if len(s.Cycle) > 0 {
 		var w []int
@@ -177,7 +178,8 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 func (t *judge) quorumStory(gone []*trace.Fault) string {
 	h := &t.History.Header
 	if len(h.Servers) == 1 {
-		return sentence("%s, the only server, was gone for good%s.", capital(string(h.Servers[0])), t.faultText(gone...))
+		return sentence("%s, the only server, was gone for good%s.", capital(string(h.Servers[0])),
+			t.faultText(gone...))
 	}
 	return sentence("So many servers were gone for good that the quorum of %d was not left%s.", h.Quorum,
 		t.faultText(gone...))

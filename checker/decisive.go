@@ -221,7 +221,7 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 		if at := t.prolongedByDeposed(c, r); at >= 0 {
 			return at, Cause{Kind: DeposedMaster}
 		}
-		if extended := r.victimSpan(c).At; extended != t.Grants[r.victimSpan(c).Grant].OK && gone.Time <= lease.Granted {
+		if span := r.victimSpan(c); span.At != t.Grants[span.Grant].OK && gone.Time <= lease.Granted {
 			return r.gone, Cause{ValidityMiscounted, GoneKey}
 		}
 		return r.gone, Cause{Kind: ValidityMiscounted}

@@ -18,13 +18,14 @@ import (
 	"time"
 )
 
-// TestNoMutantSurvives changes one operator of the checker at a time, or of a package below it, and runs the short tests
-// of both against it; a change that they do not notice is a survivor. It takes hours, and is left out unless the environment asks for it:
+// TestNoMutantSurvives changes one operator of the checker at a time, or of a package below it, and runs the short
+// tests of both against it; a change that they do not notice is a survivor. It takes hours, and is left out unless the
+// environment asks for it:
 //
 //	FENCEPOST_MUTANTS=*.go go test ./checker -run TestNoMutantSurvives -timeout 0 -v
 //
-// FENCEPOST_MUTANTS=ownership.go,trace/reach.go asks for those files only; a file name ending in /7 for each seventh change in
-// it.
+// FENCEPOST_MUTANTS=ownership.go,trace/reach.go asks for those files only; a file name ending in /7 for each seventh
+// change in it.
 func TestNoMutantSurvives(t *testing.T) {
 	asked := os.Getenv("FENCEPOST_MUTANTS")
 	if asked == "" {

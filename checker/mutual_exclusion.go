@@ -103,6 +103,11 @@ func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 func (t *judge) leaseClash(c *clash) (clash, bool) {
 	spans := slices.DeleteFunc(slices.Clone(t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)),
 		func(w trace.Span) bool { return w.At > c.then.At })
+	g := &t.Grants[c.then.Grant]
+	if g.Lease != nil && !slices.ContainsFunc(spans, func(w trace.Span) bool { return w.Grant == c.then.Grant }) {
+		at := int64(g.Lease.Granted) // it was given back at once
+		spans = append(spans, trace.Span{From: at, To: at, Grant: c.then.Grant, At: g.OK, Shared: g.Shared})
+	}
 	i, j, found := t.Interval.First(spans)
 	if !found {
 		return clash{}, false

@@ -65,10 +65,14 @@ func both(a, b func(*situation) bool) func(*situation) bool {
 
 // keepsDisk: no fault that the story names took a disk away.
 func keepsDisk(s *situation) bool {
-	return s.cause.Detail != DiskLost && !s.names(func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
+	return s.cause.Detail != DiskLost &&
+		!s.names(func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
 }
 
 func losesDisk(s *situation) bool { return !keepsDisk(s) }
+
+// contended reports whether most attempts found the lock taken by another, as far as the header counts them.
+func contended(s *situation) bool { return s.Attempts == 0 || 2*s.Taken > s.Attempts }
 
 func extends(s *situation) bool { return s.extends }
 
@@ -169,8 +173,8 @@ var remedies = map[CauseKind][]advice{
 	Untold: {{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check " +
 		"again."}},
 	SessionExpired: {
-		{text: "Stop working as soon as one is told that the session is lost: that narrows the gap, since the service " +
-			"may end a session at any time.", unless: history.StopWhenLost},
+		{text: "Stop working as soon as one is told that the session is lost: that narrows the gap, since the " +
+			"service may end a session at any time.", unless: history.StopWhenLost},
 		{text: "Send a fencing token with every read and write.", unless: history.Fencing},
 	},
 	WaitedForOther: {
@@ -202,8 +206,8 @@ var remedies = map[CauseKind][]advice{
 		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).", unless: history.Expiry},
 		{text: "Cap the number of extensions of one hold.", unless: history.CappedExtension},
 	},
-	StuckBehindItself: {{text: "Before asking again for a lock, give up what may be left of it: delete the own key, or " +
-		"stop working and let the session end."}},
+	StuckBehindItself: {{text: "Before asking again for a lock, give up what may be left of it: delete the own key, " +
+		"or stop working and let the session end."}},
 	StuckInCycle: {{text: "Take locks in one fixed order, parents before children, or give up after a timeout, " +
 		"release, and retry after a random delay."}},
 	StuckWithoutHolder: {
@@ -212,17 +216,20 @@ var remedies = map[CauseKind][]advice{
 			"wakes nobody.",
 			unless: history.LooksAgain, only: []history.Service{history.Redis}},
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
-			only: []history.Service{history.Redlock},
+			unless: history.ShortTimeout, only: []history.Service{history.Redlock},
 			when: against(history.Kills, history.ShutsDown, history.Parts, history.Stops)},
 		{text: "Release partial locks on every server at once.", unless: history.Parallel, given: history.RandomRetry,
-			only: []history.Service{history.Redlock}},
+			only: []history.Service{history.Redlock}, when: contended},
+		{text: "Let each server take longer to answer than a round trip takes, and let the TTL be far longer than " +
+			"that.",
+			only: []history.Service{history.Redlock}, when: func(s *situation) bool { return !contended(s) }},
 	},
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +
 		"that no one failure takes a majority."}},
 	TooSlow: {
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
-			only: []history.Service{history.Redlock}, when: isSlow},
-		{text: "Give each request a timeout far below the TTL, and try again.",
+			unless: history.ShortTimeout, only: []history.Service{history.Redlock}, when: isSlow},
+		{text: "Give each request a timeout far below the TTL, and try again.", unless: history.ShortTimeout,
 			only: []history.Service{history.Redis, history.Etcd, history.ZooKeeper}, when: isSlow},
 		{text: "Keep the servers' wall clocks from jumping (slew, never step).", only: anyRedis,
 			when: both(isRefused, against(history.SetsClock))},
@@ -239,7 +246,9 @@ func tokenRemedies(plain string) []advice {
 		{text: "Keep the counter where a crash cannot take it back: appendfsync always.", unless: history.FsyncAlways,
 			only: anyRedis, when: both(keepsDisk, against(history.Kills, history.ShutsDown))},
 		{text: "Take the revision of a consensus service for a token: it survives the loss of a server.",
-			only: anyRedis, when: func(s *situation) bool { return lost(s) && (losesDisk(s) || against(history.Promotes)(s)) }},
+			only: anyRedis, when: func(s *situation) bool {
+				return lost(s) && (losesDisk(s) || against(history.Promotes)(s))
+			}},
 	}
 }
 

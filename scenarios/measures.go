@@ -71,6 +71,9 @@ func (s *Scenario) measures() []history.Measure {
 		{history.RandomRetry, everybody(func(c *Client) bool {
 			return c.Lock.Retry.Hi > c.Lock.Retry.Lo || c.Lock.Wake == locks.WakeOnMessage
 		})},
+		{history.ShortTimeout, everybody(func(c *Client) bool {
+			return c.Lock.Timeout > 0 && c.Lock.Timeout <= c.Lock.TTL/10
+		})},
 		{history.LooksAgain, everybody(func(c *Client) bool { return c.Lock.Wake != locks.WakeOnMessage })},
 		{history.Parallel, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Parallel) })},
 		{history.Recheck, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Recheck) })},

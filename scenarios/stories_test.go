@@ -125,7 +125,8 @@ faults:
 		{"of three servers that are gone for good, of which two are enough, the first two",
 			"name: three\nservers: {redis: 3}\nclients: 2\nlock: {protocol: redlock, ttl: 5s}\nfaults:\n" +
 				"  - shut down redis-1 at 1ms\n  - shut down redis-2 at 2ms\n  - shut down redis-3 at 3ms\n", 1, nil,
-			checker.DeadlockFreedom, "no quorum left", []string{"shut down redis-1 at 1ms", "shut down redis-2 at 2ms"}},
+			checker.DeadlockFreedom, "no quorum left",
+			[]string{"shut down redis-1 at 1ms", "shut down redis-2 at 2ms"}},
 		{"one lock, of which a client waits for its own hold",
 			"name: again\nservers: {zookeeper: 3}\nclients: 2\nlock: {protocol: zookeeper, listener: reacquire, ttl: " +
 				"6s}\nwork: {cycles: 1, hold: 12s}\nlimit: 60s\nfaults:\n" +
@@ -184,8 +185,9 @@ func short(rest string) string {
 
 // kept is a lock on one Redis with an append-only file, and faults.
 func kept(fsync, faults string) string {
-	return "name: kept\nservers: {redis: 1, persistence: {append-fsync: " + fsync + "}}\nclients: 2\nlock: {protocol: " +
-		"set-nx-px, ttl: 5s, retry: {delay: 50ms..250ms}}\nwork: {cycles: 1, hold: 3s, writes: 1}\nfaults:\n" + faults + "\n"
+	return "name: kept\nservers: {redis: 1, persistence: {append-fsync: " + fsync + "}}\nclients: 2\nlock: " +
+		"{protocol: set-nx-px, ttl: 5s, retry: {delay: 50ms..250ms}}\nwork: {cycles: 1, hold: 3s, writes: 1}\n" +
+		"faults:\n" + faults + "\n"
 }
 
 func parsed(t *testing.T, lines []string) []nemesis.Fault {

@@ -36,8 +36,9 @@ const (
 	Renewal         Measure = "renewal"         // by a keepalive
 	CappedExtension Measure = "capped-extension"
 	RandomRetry     Measure = "random-retry"
-	Parallel        Measure = "parallel" // all servers are asked at once
-	Recheck         Measure = "recheck"  // of the own lease, after waiting
+	Parallel        Measure = "parallel"      // all servers are asked at once
+	ShortTimeout    Measure = "short-timeout" // of a request: a tenth of the TTL at most
+	Recheck         Measure = "recheck"       // of the own lease, after waiting
 	// by itself, or because the service tells of every end of a lock, expiry too
 	LooksAgain Measure = "looks-again"
 )

@@ -169,8 +169,8 @@ func (r *reading) mutualExclusion() Finding {
 	return Finding{Outcome: Holds, Judged: len(r.sections)}
 }
 
-// sectionCause is the cause of the leases if those that had been stated by then overlap too. Else somebody outlived a lease; by what is not asked
-// here, and nothing is said where it may have waited for another lock.
+// sectionCause is the cause of the leases if those that had been stated by then overlap too. Else somebody outlived a
+// lease; by what is not asked here, and nothing is said where it may have waited for another lock.
 func (r *reading) sectionCause(a, b *section) string {
 	for _, s := range []*section{a, b} {
 		if s.lease == nil && len(s.extensions) == 0 {
@@ -178,6 +178,9 @@ func (r *reading) sectionCause(a, b *section) string {
 		}
 	}
 	windows := slices.DeleteFunc(r.windows(), func(w window) bool { return w.at > b.ok })
+	if b.lease != nil && !slices.ContainsFunc(windows, func(w window) bool { return w.section == b }) {
+		windows = append(windows, window{b, b.lease.Granted, b.lease.Granted, b.ok}) // it was given back at once
+	}
 	for j, y := range windows {
 		for _, x := range windows[:j] {
 			if (x.section == a && y.section == b || x.section == b && y.section == a) && r.overlap(&x, &y) {

@@ -35,13 +35,13 @@ import (
 type Options struct {
 	From uint64 // the first seed
 	// Seeds is how many random plans to explore with, and how many fresh ones for each change; at least 1. A change
-	// that seems to keep every promise meets Confirming times as many more.
+	// that seems to keep every promise meets confirming times as many more.
 	Seeds int
 	parallel.Crew
 }
 
-// Confirming is how many times as many fresh plans confirm what seems to keep every promise.
-const Confirming = 20
+// confirming is how many times as many fresh plans confirm what seems to keep every promise.
+const confirming = 20
 
 // Advice is what was tried, and what came of it.
 type Advice struct {
@@ -118,7 +118,7 @@ func (t *Trial) keeps(l checker.Law) bool {
 func (a *Advice) Keeps(t *Tried) bool { return a.confirmed(t) && a.SeemsToKeep(t) }
 
 // confirmed reports whether a change has met all the fresh plans that there are.
-func (a *Advice) confirmed(t *Tried) bool { return t.met >= (1+Confirming)*a.Seeds }
+func (a *Advice) confirmed(t *Tried) bool { return t.met >= (1+confirming)*a.Seeds }
 
 // SeemsToKeep reports the same of what was tried so far.
 func (a *Advice) SeemsToKeep(t *Tried) bool {

@@ -115,13 +115,3 @@ func (b *subject) otherwise(t *Tried, law checker.Law) (list []Breach) {
 	}
 	return list
 }
-
-// kept are the broken laws that a trial keeps.
-func (b *subject) kept(t *Trial) (laws []checker.Law) {
-	for _, law := range b.broken {
-		if t.keeps(law) {
-			laws = append(laws, law)
-		}
-	}
-	return laws
-}

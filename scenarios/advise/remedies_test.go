@@ -51,8 +51,8 @@ var confirmations = []confirmation{
 	{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.",
 		changes: []string{"lock.release: script"}},
 	{text: "Give each attempt its own random value.", changes: []string{"lock.value: per-request"}},
-	{text: "Give each attempt its own random value, and delete only after comparing it, in one step: a script, CAD, or " +
-		"DELEX IFEQ.", changes: []string{"lock.value: per-request and lock.release: script"}},
+	{text: "Give each attempt its own random value, and delete only after comparing it, in one step: a script, CAD, " +
+		"or DELEX IFEQ.", changes: []string{"lock.value: per-request and lock.release: script"}},
 	{text: "Delete the lock's own key and no other.", reason: "no client of a scenario flushes"},
 	{text: "Prolong only after comparing the owner, in one step: a script, or CAS.",
 		changes: []string{"lock.extension.mode: checked"}},
@@ -123,6 +123,8 @@ var confirmations = []confirmation{
 	{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so that no one " +
 		"failure takes a majority.",
 		reason: "how long servers are away is what strikes"},
+	{text: "Let each server take longer to answer than a round trip takes, and let the TTL be far longer than that.",
+		reason: "how long a round trip takes is the network's"},
 	{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
 		changes: []string{"lock.timeout: 50ms"},
 		but: map[string]string{"printed-redlock-hung-master": "its release ends at the first server that does not " +

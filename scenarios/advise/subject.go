@@ -125,7 +125,7 @@ func (b *subject) asItIs(ctx context.Context) (*Tried, error) {
 	if t.Left = b.broken; len(b.broken) == 0 {
 		return t, nil
 	}
-	if err = w.fresh(ctx, (1+Confirming)*b.options.Seeds, func() bool { return false }); err == nil {
+	if err = w.fresh(ctx, (1+confirming)*b.options.Seeds, func() bool { return false }); err == nil {
 		err = w.others(ctx)
 	}
 	if err == nil {

@@ -334,7 +334,7 @@ func (b *subject) confirm(ctx context.Context, a *Advice, t *Tried) error {
 		err = w.elsewhere(ctx, stop)
 	}
 	if err == nil {
-		err = w.fresh(ctx, (1+Confirming)*b.options.Seeds, stop)
+		err = w.fresh(ctx, (1+confirming)*b.options.Seeds, stop)
 	}
 	b.judge(a.Base, t)
 	return err

@@ -86,16 +86,6 @@ func register(d *Definition) {
 // Definitions are the protocols, in the order of the reference. The list must not be changed.
 func Definitions() []*Definition { return definitions }
 
-// Backends are the kinds of servers on which some protocol locks, in the order of the reference.
-func Backends() (kinds []Backend) {
-	for _, d := range definitions {
-		if !slices.Contains(kinds, d.Backend) {
-			kinds = append(kinds, d.Backend)
-		}
-	}
-	return kinds
-}
-
 // Define finds the definition of a protocol; nil if there is none of that name.
 func Define(p Protocol) *Definition {
 	for _, d := range definitions {

@@ -82,7 +82,8 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 		}
 		needed = places
 		vain = slices.DeleteFunc(vain, func(t checker.Trial) bool { // each alone makes no difference
-			return slices.ContainsFunc(places, func(i int) bool { return slices.Contains(t.Faults, p.Faults[i].String()) })
+			return slices.ContainsFunc(places,
+				func(i int) bool { return slices.Contains(t.Faults, p.Faults[i].String()) })
 		})
 		idle = slices.DeleteFunc(idle, func(i int) bool { return slices.Contains(places, i) })
 	}
