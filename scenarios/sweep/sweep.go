@@ -1,8 +1,8 @@
 // Package sweep varies keys of a scenario and finds the edge at which a law begins to hold or to break.
 //
 // Goals: an edge is found to the resolution of its key, and shown by a run on either side; an assertion is put to the
-// points where its condition turns true, too. What no run has judged is not judged, never safe. The result does not
-// depend on the number of workers.
+// points where its condition turns true, too. What no run has judged is never safe. The result does not depend on the
+// number of workers.
 // Non-goals: other faults than the scenario's own (search, verify), drawing maps (reports).
 package sweep
 
