@@ -15,7 +15,7 @@ type backend struct {
 	most    int           // servers
 	meaning string        // of the key
 	log     bool          // they agree on one log; otherwise each is a master of its own
-	steady  bool          // they never read their wall clock, so that a jump of it changes nothing
+	steady  bool          // they never read their wall clock
 	cluster func(*Servers) cluster
 }
 

@@ -83,6 +83,9 @@ func (s *Servers) groups() [][]sim.ProcessID {
 	return all
 }
 
+// ReadWall reports whether the servers read their wall clock: if not, a jump of it does nothing to them.
+func (s *Servers) ReadWall() bool { b := s.backend(); return b == nil || !b.steady }
+
 // consensus reports whether the servers agree on one log.
 func (s *Servers) consensus() bool { b := s.backend(); return b != nil && b.log }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // Judge judges what a run of s has left behind.
@@ -30,20 +29,6 @@ var byDelay = []checker.CauseKind{checker.StuckWithoutHolder, checker.StuckBehin
 // FromLibrary reports whether the clients' lock is a library's.
 func (s *Scenario) FromLibrary() bool {
 	return slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Protocol == locks.FromLibrary })
-}
-
-// ReadingWall lists the processes that read their wall clock: to the others a jump of it does nothing. The resource and
-// the Sentinel are none of them.
-func (s *Scenario) ReadingWall() (list []sim.ProcessID) {
-	for i := range s.Clients {
-		if c := &s.Clients[i]; locks.Define(c.Lock.Protocol).ReadsWall(&c.Lock) {
-			list = append(list, c.ID)
-		}
-	}
-	if b := s.Servers.backend(); b == nil || !b.steady {
-		list = append(list, s.Servers.names()...)
-	}
-	return list
 }
 
 // Targets are the processes that faults can strike in runs of s.

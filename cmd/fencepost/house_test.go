@@ -96,7 +96,7 @@ var arrows = map[string][]string{
 	"scenarios/search": {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios",
 		"scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
 	"scenarios/verify": {"checker", "checker/history", "nemesis", "nemesis/mix", "scenarios", "scenarios/expect",
-		"scenarios/format", "scenarios/parallel", "scenarios/search", "scenarios/tally", "sim"},
+		"scenarios/format", "scenarios/locks", "scenarios/parallel", "scenarios/search", "scenarios/tally", "sim"},
 	"scenarios/sweep": {"checker", "checker/nearest", "nemesis", "scenarios", "scenarios/expect",
 		"scenarios/format", "scenarios/parallel", "scenarios/setting", "scenarios/tally"},
 	"scenarios/compare": {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel",

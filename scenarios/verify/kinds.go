@@ -5,6 +5,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
 // Scope is how the faults of each kind are tried that something in a run of a scenario could suffer.
@@ -86,7 +87,16 @@ func (s *Scope) Tries(k nemesis.Kind) bool {
 
 func subjectsOf(s *scenarios.Scenario) *nemesis.Subjects {
 	names := s.Targets()
-	return &nemesis.Subjects{Names: &names, Persistent: s.Servers.Persistent(), Wall: s.ReadingWall()}
+	subjects := &nemesis.Subjects{Names: &names, Persistent: s.Servers.Persistent()}
+	for i := range s.Clients {
+		if c := &s.Clients[i]; locks.Define(c.Lock.Protocol).ReadsWall(&c.Lock) {
+			subjects.Wall = append(subjects.Wall, c.ID)
+		}
+	}
+	if s.Servers.ReadWall() {
+		subjects.Wall = append(subjects.Wall, names.Servers()...)
+	}
+	return subjects
 }
 
 // candidates lists the faults of a kind, without their starts and ends, that can make a difference: one for each
