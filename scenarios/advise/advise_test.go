@@ -208,7 +208,8 @@ func TestAdviceDoesNotDependOnWorkers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range a.Mending {
-			text += fmt.Sprintln(c, c.Mended, c.Left, c.Anew, c.Cost, c.Given, c.Fresh, c.Others)
+			text += fmt.Sprintln(c, c.Mended, c.Left, c.Anew, c.Otherwise, c.Cost, c.Given, c.Elsewhere, c.Fresh,
+				c.Others)
 		}
 		return text
 	}

@@ -64,8 +64,13 @@ func (b *subject) mends(base, t *Tried, law checker.Law) bool {
 			return false
 		}
 	}
-	return t.Given.keeps(law) && t.Elsewhere.Laws.Of(law).Undecided == 0 &&
-		t.Fresh.Laws.Of(law).Undecided <= base.Fresh.Laws.Of(law).Undecided
+	return t.Given.keeps(law) && !undecided(base, t, law)
+}
+
+// undecided reports whether a law could not be told in runs in which that of the lock as it is can.
+func undecided(base, t *Tried, law checker.Law) bool {
+	return t.Elsewhere.Laws.Of(law).Undecided > 0 ||
+		t.Fresh.Laws.Of(law).Undecided > base.Fresh.Laws.Of(law).Undecided
 }
 
 // anew is how a lock breaks a promise that the lock as it is keeps under the same faults, or that it is no longer seen
@@ -91,7 +96,7 @@ func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
 		}
 		list = append(list, find(&base.Everyday[i], &t.Everyday[i], excused))
 	}
-	if base.Given.keeps(law) && !t.Given.keeps(law) {
+	if base.Given.keeps(law) && !t.Given.keeps(law) || undecided(base, t, law) {
 		list = append(list, &Breach{Finding: tally.Finding{Law: law}})
 	}
 	i := slices.IndexFunc(list, func(b *Breach) bool { return b != nil })
