@@ -146,7 +146,7 @@ func plannedFaults(p *term.Writer, m *Many) {
 // be said.
 func (m *Many) Suite() report.Suite {
 	s := report.Suite{Name: "run " + m.Scenario, Verdict: m.standing().Words(), Headline: m.headline(),
-		Repeat: m.Repeat}
+		Note: m.idle(), Repeat: m.Repeat}
 	lines := m.lines()
 	for i := range lines {
 		c := lines[i].Case(m.Scenario)

@@ -104,7 +104,23 @@ func (m *Many) opening() single.Opening {
 	standing, lines := m.standing(), m.lines()
 	ok := standing.Result == expect.AsExpected
 	return single.Opening{Name: m.Scenario, What: m.size(), Words: standing.Words(), Tone: standing.Tone(),
-		Headline: m.headline(), Summary: m.Subject.Summary, Intent: single.Intent(lines, ok), OK: ok}
+		Headline: m.headline(), Summary: m.Subject.Summary, Intent: single.Intent(lines, ok), OK: ok,
+		Idle: m.idle()}
+}
+
+// idle says which faults can have had no effect in any run.
+func (m *Many) idle() string {
+	never, vain := 0, 0
+	for _, f := range m.Plan {
+		switch {
+		case m.judged() == 0:
+		case f.Struck == 0:
+			never++
+		case f.Met == 0:
+			vain++
+		}
+	}
+	return single.Idle(never, vain, len(m.Plan))
 }
 
 // lines hold each law, and each metric that the scenario names, against its expectation.

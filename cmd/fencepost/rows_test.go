@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // eachReport runs scenarios of the catalogue, by default every third, as changed, and looks at what a report says.
@@ -63,6 +66,48 @@ func TestWhatIsNotJudgedSaysWhy(t *testing.T) {
 	})
 	if reasons < 100 {
 		t.Errorf("only %d reasons", reasons)
+	}
+}
+
+// TestAFaultThatDidNothingIsReported draws plans: each fault that never struck, or struck while nobody held the lock or
+// asked for it, is counted in the opening, and named with the reason in text, page and JSON; no other is.
+func TestAFaultThatDidNothingIsReported(t *testing.T) {
+	seen := map[bool]int{}
+	eachReport(t, func(s *scenarios.Scenario) {
+		plans, err := search.NewPlans(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Faults = plans.Plan(7).Faults
+	}, func(s *scenarios.Scenario, run *single.Run) {
+		object, err := run.Object()
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := single.NewPage(run, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, summary := textAt(t, run, 1000), string(report.Markdown(run.Suite()))
+		idle := 0
+		for i, f := range tally.PlannedIn(s.Faults, run.History) {
+			inJSON := slices.ContainsFunc(object.Idle, func(o single.IdleFault) bool { return o.Fault == f.Line })
+			inText := strings.Contains(text, f.Line+" (never struck)") || strings.Contains(text, f.Line+" (struck while the")
+			inVain := f.Struck == 0 || f.Met == 0
+			if seen[inVain]++; inJSON != inVain || inText != inVain || page.Plan[i].Idle != "" != inVain {
+				t.Errorf("%s: %+v: JSON names it: %t, text: %t, page: %q", s.Name, f, inJSON, inText, page.Plan[i].Idle)
+			}
+			if inVain {
+				idle++
+			}
+		}
+		if said := page.Idle != ""; said != (idle > 0) || !strings.Contains(text, page.Idle) ||
+			!strings.Contains(summary, page.Idle) {
+			t.Errorf("%s: %d faults did nothing, and the opening says %q", s.Name, idle, page.Idle)
+		}
+	})
+	if seen[true] < 10 || seen[false] < 10 {
+		t.Errorf("only %v faults", seen)
 	}
 }
 

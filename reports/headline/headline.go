@@ -8,8 +8,6 @@ package headline
 import (
 	"fmt"
 	"slices"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -72,7 +70,7 @@ func Broken(h *history.History, f *checker.Finding) string {
 	if text == "" {
 		text = fmt.Sprintf("%s is broken: %s", f.Law, f.Cause)
 	}
-	return capital(text) + "."
+	return phrase.Sentence(text)
 }
 
 // because joins what happened and why; it is empty if either is not known.
@@ -126,9 +124,4 @@ func apart(h *history.History) string {
 		aside = ", readers aside"
 	}
 	return "No two clients were ever " + where + " at once" + aside
-}
-
-func capital(s string) string {
-	r, n := utf8.DecodeRuneInString(s)
-	return string(unicode.ToUpper(r)) + s[n:]
 }

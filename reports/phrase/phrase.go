@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -75,6 +77,12 @@ func Join(words []string, last string) string {
 		return strings.Join(words, "")
 	}
 	return strings.Join(words[:len(words)-1], ", ") + last + words[len(words)-1]
+}
+
+// Sentence begins words with a capital and ends them with a full stop. There must be some.
+func Sentence(words string) string {
+	r, n := utf8.DecodeRuneInString(words)
+	return string(unicode.ToUpper(r)) + words[n:] + "."
 }
 
 // Lasting gives a length of time as a person says it: "350 µs", "12 ms", "1.25 s", "31.0 s".

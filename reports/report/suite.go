@@ -16,6 +16,7 @@ type Suite struct {
 	Name     string // of the command and what it was given: "run kleppmann-gc-pause"
 	Verdict  string // in a few words; empty if there are none for the whole
 	Headline string // what happened, in a sentence or two; may be empty
+	Note     string // what makes that worth less; may be empty
 	Cases    []Case
 	Repeat   string // command to paste that judges again
 	// Took is how long the command has worked, on the host's clock. Cases are judged together, so each that was judged
@@ -38,7 +39,7 @@ func (s *Suite) summary() string {
 	if s.Verdict == "" || s.Headline == "" {
 		return s.Verdict + s.Headline
 	}
-	return s.Verdict + ": " + s.Headline
+	return strings.TrimSpace(s.Verdict + ": " + s.Headline + "\n" + s.Note)
 }
 
 type junitSuites struct {
@@ -138,6 +139,9 @@ func Markdown(s Suite) []byte {
 	fmt.Fprintf(&b, "### fencepost %s\n\n", title)
 	if s.Headline != "" {
 		fmt.Fprintf(&b, "%s\n\n", cell(s.Headline))
+	}
+	if s.Note != "" {
+		fmt.Fprintf(&b, "%s\n\n", cell(s.Note))
 	}
 	b.WriteString("| | what | result |\n|---|---|---|\n")
 	for _, c := range s.Cases {

@@ -33,6 +33,8 @@ type Page struct {
 	Headline string // what came of the run, in a sentence
 	Probe    string // what the probe is, where the page mentions it; else empty
 	Intent   string // what the scenario expects, and whether that came out; may be empty
+	Idle     string // which faults can have had no effect; may be empty
+	Plan     []planLine
 	Class    string // of the standing: good, bad, open
 	Laws     []lawLine
 	Checks   []ExpectLine // expectations of metrics
@@ -76,7 +78,7 @@ func NewPage(run *Run, views []View) (*Page, error) {
 	frame.Script += timeline.Script
 	d := &Page{
 		Run: run, Standing: run.words(), What: run.what(), Class: run.standing().Class(), Views: views,
-		Headline: run.Headline(), Intent: Intent(run.Expected, run.OK),
+		Headline: run.Headline(), Intent: Intent(run.Expected, run.OK), Idle: run.idle(), Plan: run.planned(),
 		lanes: run.Lanes(), Frame: frame,
 	}
 	d.chart = d.lanes.Chart()

@@ -26,6 +26,13 @@ type RunObject struct {
 	Simulated int64                       `json:"simulated_ns"`
 	Metrics   map[string]*float64         `json:"metrics"` // null: nothing to measure, or no number
 	Notes     []string                    `json:"notes,omitempty"`
+	Idle      []IdleFault                 `json:"idle_faults,omitempty"`
+}
+
+// IdleFault is a fault of the plan that can have had no effect.
+type IdleFault struct {
+	Fault string `json:"fault"`
+	Why   string `json:"why"`
 }
 
 // findingJSON is how a law came out. Cause is empty, and remedies and witness have no elements, unless it was violated.
@@ -76,6 +83,11 @@ func (r *Run) Object() (*RunObject, error) {
 		Laws:     map[checker.Law]findingJSON{},
 		Expected: r.standing().Result == expect.AsExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(),
 		Metrics: map[string]*float64{}, Notes: r.Notes, Verdict: r.words(), Headline: r.Headline()}
+	for _, f := range r.planned() {
+		if f.Idle != "" {
+			d.Idle = append(d.Idle, IdleFault{f.Line, f.Idle})
+		}
+	}
 	for _, f := range r.Findings() {
 		told, err := findingOf(r.Recorded(), &f)
 		if err != nil {

@@ -54,6 +54,7 @@ type Opening struct {
 	Summary           string // of the scenario; may be empty
 	Intent            string // may be empty
 	OK                bool   // it is as expected
+	Idle              string // which faults can have had no effect; empty if all can
 }
 
 // Write writes it.
@@ -61,7 +62,7 @@ func (o Opening) Write(p *term.Writer) {
 	p.Title(o.Name, o.What, o.Words, o.Tone)
 	p.Blank()
 	p.Text(term.Bold, 0, o.Headline)
-	if o.Summary+o.Intent != "" {
+	if o.Summary+o.Intent+o.Idle != "" {
 		p.Blank()
 	}
 	if o.Summary != "" {
@@ -74,9 +75,12 @@ func (o Opening) Write(p *term.Writer) {
 		}
 		p.Text(tone, 2, o.Intent)
 	}
+	if o.Idle != "" {
+		p.Text(term.Yellow, 2, o.Idle)
+	}
 }
 
 func (r *Run) opening() Opening {
 	return Opening{r.Scenario, r.what(), r.words(), r.standing().Tone(), r.Headline(), r.Summary,
-		Intent(r.Expected, r.OK), r.OK}
+		Intent(r.Expected, r.OK), r.OK, r.idle()}
 }

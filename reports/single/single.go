@@ -107,7 +107,8 @@ func (r *Run) Suite() report.Suite {
 	if r.Recording != nil {
 		return r.recordedSuite()
 	}
-	s := report.Suite{Name: "run " + r.Scenario, Verdict: r.words(), Headline: r.Headline(), Repeat: r.Repeat}
+	s := report.Suite{Name: "run " + r.Scenario, Verdict: r.words(), Headline: r.Headline(), Note: r.idle(),
+		Repeat: r.Repeat}
 	for i := range r.Expected {
 		c := r.Expected[i].Case(r.Scenario)
 		if c.Result == expect.Otherwise {

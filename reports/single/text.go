@@ -176,16 +176,16 @@ func Footer(p *term.Writer, run *Run) {
 	if len(run.Plan) == 0 {
 		p.Hang(0, "plan    ", term.Plain, "no faults")
 	}
-	for i, fault := range run.Plan {
+	for i, f := range run.planned() {
 		label := "plan    "
 		if i > 0 {
 			label = "        "
 		}
-		if i < len(run.Idle) && run.Idle[i] != "" {
-			p.Hang(0, label, term.Yellow, fault+" ("+run.Idle[i]+")")
+		if f.Idle != "" {
+			p.Hang(0, label, term.Yellow, f.Line+" ("+f.Idle+")")
 			continue
 		}
-		p.Hang(0, label, term.Plain, fault)
+		p.Hang(0, label, term.Plain, f.Line)
 	}
 	h := run.Recorded()
 	took, events := phrase.Instant(history.Of(run.Simulated)), phrase.Count(len(h.Events), "event")+" in the history"

@@ -43,9 +43,9 @@ func Untried(s *scenarios.Scenario, r scenarios.Result, judged expect.Judgement)
 		idle := ""
 		switch {
 		case f.Struck == 0:
-			idle = "never struck"
+			idle = neverStruck
 		case f.Met == 0:
-			idle = "struck when no lock was asked for or held"
+			idle = inVain
 		}
 		run.Idle = append(run.Idle, idle)
 	}
