@@ -63,8 +63,8 @@ func (t *judge) answered(l *trace.LockTrace) []linear.MutexOp {
 		return nil
 	}
 	ops := t.appendMutexOps(nil, l)
-	parts := linear.NewParts()
-	switch answer, refuted := parts.Mutex(ops); {
+	t.parts.Renew()
+	switch answer, refuted := t.parts.Mutex(ops); {
 	case answer == linear.Refuted:
 		return refuted
 	case answer == linear.Linearizable && len(l.Sections) <= linear.MaxSections:

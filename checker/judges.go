@@ -84,7 +84,7 @@ func (j Judges) String() string {
 // is the one that the history states first, and the answers are about its lock. Without a clash porcupine's is the
 // first that is not Allowed.
 func (t *judge) bothJudges() (all Judges, first clash) {
-	t.parts = linear.NewParts()
+	t.parts.Renew()
 	sound := Judges{Allowed, Allowed}
 	all = sound
 	for n := range t.Locks {

@@ -167,10 +167,10 @@ func TestPorcupineIsAskedInParts(t *testing.T) {
 		if f.Judges != c.judges {
 			t.Errorf("%s: %v: %v", c.name, f.Outcome, f.Judges)
 		}
-		e := Evidence(c.h)[0].Mutex
-		refuted := c.judges.Porcupine == Refuted
+		evidence := Evidence(c.h)[0]
+		e, refuted := evidence.Mutex, c.judges.Porcupine == Refuted
 		if drawn := refuted || c.name == "as many that overlap"; drawn != (e != nil) ||
-			drawn && refuted != (e.Answer == linear.Refuted) {
+			refuted != evidence.Refuted() {
 			t.Errorf("%s: %v, and the drawing is %+v", c.name, f.Judges, e)
 		}
 	}

@@ -22,7 +22,7 @@ type Evidence struct {
 // evidence checks with a budgeted model and keeps the full one for the drawing, which replays steps without counting.
 func evidence(full porcupine.Model, budgeted func(*budget) porcupine.Model, ops []porcupine.Operation) *Evidence {
 	b := budgetFor(len(ops), maxSteps)
-	result, info := porcupine.CheckOperationsVerbose(budgeted(b), ops, 0)
+	result, info := porcupine.CheckOperationsVerbose(budgeted(&b), ops, 0)
 	return &Evidence{Answer: b.answer(result == porcupine.Ok), Ops: len(ops), model: full, info: info}
 }
 

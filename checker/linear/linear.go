@@ -42,8 +42,8 @@ type budget struct {
 }
 
 // budgetFor gives the budget of a check of so many operations that may try so many steps.
-func budgetFor(operations, steps int) *budget {
-	return &budget{left: steps, room: maxMemory / (operations/8 + stepMemory)}
+func budgetFor(operations, steps int) budget {
+	return budget{left: steps, room: maxMemory / (operations/8 + stepMemory)}
 }
 
 // spend reports whether another step may be tried.

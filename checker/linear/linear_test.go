@@ -16,7 +16,8 @@ func leave(s int, call, ret int64) MutexOp {
 
 // whole is the answer to one question about all operations.
 func whole(ops []MutexOp) Answer {
-	answer, _ := mutex(ops, maxSteps)
+	p := Parts{Least: len(ops), Most: len(ops), Steps: maxSteps}
+	answer, _ := p.Mutex(ops)
 	return answer
 }
 func shared(op MutexOp) MutexOp { op.Shared = true; return op }

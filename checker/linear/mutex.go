@@ -37,28 +37,18 @@ func mutexStep(s mutexState, op *MutexOp) (mutexState, bool) {
 	}
 }
 
-// mutex reports whether the operations are those of a lock: whether an order exists in which each section is entered
-// while no other is open, shared ones aside. A section that was never left has no leave operation. Of the steps that it
-// may take so many are left, at least 0.
-func mutex(ops []MutexOp, steps int) (answer Answer, left int) {
-	b := budgetFor(len(ops), steps)
-	answer = b.answer(porcupine.CheckOperations(model(0, mutexStep, b), mutexOperations(ops)))
-	return answer, max(0, b.left)
-}
-
 // MutexEvidence asks about all operations at once, as Parts does, and keeps what is needed to draw the answer.
 func MutexEvidence(ops []MutexOp) *Evidence {
 	m := model(0, mutexStep, nil)
 	m.DescribeOperation = func(input, _ any) string { return input.(*MutexOp).describe() }
 	m.DescribeState = func(state any) string { return state.(mutexState).describe(ops) }
-	return evidence(m, func(b *budget) porcupine.Model { return model(0, mutexStep, b) }, mutexOperations(ops))
+	return evidence(m, func(b *budget) porcupine.Model { return model(0, mutexStep, b) }, appendMutexOperations(nil, ops))
 }
 
-func mutexOperations(ops []MutexOp) []porcupine.Operation {
-	out := make([]porcupine.Operation, len(ops))
+func appendMutexOperations(out []porcupine.Operation, ops []MutexOp) []porcupine.Operation {
 	for i := range ops {
 		op := &ops[i]
-		out[i] = porcupine.Operation{ClientId: op.Client, Input: op, Call: op.Call, Return: op.Return}
+		out = append(out, porcupine.Operation{ClientId: op.Client, Input: op, Call: op.Call, Return: op.Return})
 	}
 	return out
 }

@@ -1,6 +1,10 @@
 package linear
 
-import "math"
+import (
+	"math"
+
+	"github.com/anishathalye/porcupine"
+)
 
 // Parts asks about the sections of a lock in parts, so that the memory of a question does not grow with the square of a
 // long history. A part ends at an instant at which nobody is inside: every section entered before it (its enter had
@@ -19,6 +23,8 @@ import "math"
 //
 // Who is asking at that instant, and whose leave has not returned, does not matter. By "only if" any choice of sections
 // that is refuted refutes the whole.
+//
+// The memory of one history is used again for the next.
 type Parts struct {
 	// Least is the number of sections before which no part ends, above 0: a question costs as much as some sections.
 	Least int
@@ -27,20 +33,25 @@ type Parts struct {
 	Most int
 	// Steps is how many more steps of the model all questions together may take.
 	Steps int
+
+	model      porcupine.Model
+	budget     *budget // the model's
+	operations []porcupine.Operation
 }
 
-// MaxSections is the most sections of one question that NewParts allows: 80 MB.
+// MaxSections is the most sections of one question as Renew sets it: 80 MB.
 const MaxSections = 10_000
 
-// NewParts gives the parts that suit a history. From 8 sections to 250 a question takes about the same time for each;
+// Renew gives the bounds that suit a history. From 8 sections to 250 a question takes about the same time for each;
 // fewer have porcupine try fewer orders where many wait, since a question holds no more waiters than sections. The
 // steps last for a million operations, however many clients contend.
-func NewParts() Parts { return Parts{Least: 16, Most: MaxSections, Steps: 1 << 24} }
+func (p *Parts) Renew() { p.Least, p.Most, p.Steps = 16, MaxSections, 1<<24 }
 
-// Mutex reports whether the operations are those of a lock, as one question about all of them would, also where that
-// had no answer. It is TooMany if some part is longer than Most, and no part is refuted. The operations of a section
-// stand together, the enter first, and the sections in the order in which their enters returned. Refuted are the
-// operations of the part that is.
+// Mutex reports whether the operations are those of a lock: whether an order exists in which each section is entered
+// while no other is open, shared ones aside. A section that was never left has no leave operation. It answers as one
+// question about all of them would, also where that had no answer. It is TooMany if some part is longer than Most, and
+// no part is refuted. The operations of a section stand together, the enter first, and the sections in the order in
+// which their enters returned. Refuted are the operations of the part that is.
 func (p *Parts) Mutex(ops []MutexOp) (answer Answer, refuted []MutexOp) {
 	answer = Linearizable
 	for len(ops) > 0 {
@@ -60,14 +71,20 @@ func (p *Parts) Mutex(ops []MutexOp) (answer Answer, refuted []MutexOp) {
 	return answer, nil
 }
 
-// ask asks about some operations, and takes the steps off what is left of them.
+// ask is one question. It takes the steps off what is left of them.
 func (p *Parts) ask(ops []MutexOp) Answer {
 	steps := min(p.Steps, maxSteps)
 	if steps == 0 {
 		return Unknown
 	}
-	answer, left := mutex(ops, steps)
-	p.Steps -= steps - left
+	if p.budget == nil {
+		p.budget = &budget{}
+		p.model = model(0, mutexStep, p.budget)
+	}
+	*p.budget = budgetFor(len(ops), steps)
+	p.operations = appendMutexOperations(p.operations[:0], ops)
+	answer := p.budget.answer(porcupine.CheckOperations(p.model, p.operations))
+	p.Steps -= steps - max(0, p.budget.left)
 	return answer
 }
 

@@ -95,7 +95,8 @@ func TestManyWhoWaitAreTooManyAtOnceOnly(t *testing.T) {
 	if got := whole(ops); got != Unknown {
 		t.Errorf("at once: %v", got)
 	}
-	p := NewParts()
+	var p Parts
+	p.Renew()
 	if got, _ := p.Mutex(ops); got != Linearizable {
 		t.Errorf("in parts: %v", got)
 	}

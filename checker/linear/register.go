@@ -35,7 +35,7 @@ func updateStep(value string, u *Update) (string, bool) {
 // that it read, starting from initial.
 func Register(initial string, updates []Update) Answer {
 	b := budgetFor(len(updates), maxSteps)
-	return b.answer(porcupine.CheckOperations(model(initial, updateStep, b), updateOperations(updates)))
+	return b.answer(porcupine.CheckOperations(model(initial, updateStep, &b), updateOperations(updates)))
 }
 
 // RegisterEvidence is Register with what is needed to draw it.

@@ -72,7 +72,7 @@ func (r *registers) step(state int, t *Transaction) (int, bool) {
 // the registers hold at first.
 func Transactions(initial []int, list []Transaction) Answer {
 	b, r := budgetFor(len(list), maxSteps), newRegisters(initial)
-	m := model(0, r.step, b)
+	m := model(0, r.step, &b)
 	m.Hash = func(state any) uint64 { return uint64(state.(int)) * 0x9e3779b97f4a7c15 }
 	return b.answer(porcupine.CheckOperations(m, transactions(list)))
 }
