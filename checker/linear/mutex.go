@@ -42,7 +42,8 @@ func MutexEvidence(ops []MutexOp) *Evidence {
 	m := model(0, mutexStep, nil)
 	m.DescribeOperation = func(input, _ any) string { return input.(*MutexOp).describe() }
 	m.DescribeState = func(state any) string { return state.(mutexState).describe(ops) }
-	return evidence(m, func(b *budget) porcupine.Model { return model(0, mutexStep, b) }, appendMutexOperations(nil, ops))
+	return evidence(m, func(b *budget) porcupine.Model { return model(0, mutexStep, b) },
+		appendMutexOperations(nil, ops))
 }
 
 func appendMutexOperations(out []porcupine.Operation, ops []MutexOp) []porcupine.Operation {
