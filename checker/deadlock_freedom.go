@@ -109,27 +109,8 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 	if gone := t.WithoutQuorum(a.Process, s.At); len(gone) > 0 {
 		return Cause{Kind: NoQuorumLeft}, "", t.quorumStory(gone), starts(gone)
 	}
-	if len(s.Cycle) == 1 {
-		c, held := &t.Asks[s.Cycle[0]], []int(nil)
-		for _, g := range s.Holders {
-			held = append(held, t.Grants[g].OK)
-		}
-		return Cause{Kind: StuckBehindItself}, c.Process,
-			sentence("%s asked for %s again at %v while it still held it.", capital(string(c.Process)),
-				quoted(t.Locks[c.Lock].Name), t.Time(c.Call)), append(held, c.Call)
-	}
 	if len(s.Cycle) > 0 {
-		var w []int
-		names := make([]string, 0, len(s.Cycle))
-		for _, n := range s.Cycle {
-			c := &t.Asks[n]
-			names = append(names, sentence("%s waits for %s", c.Process, quoted(t.Locks[c.Lock].Name)))
-			w = append(w, c.Call)
-		}
-		for _, g := range s.Holders {
-			w = append(w, t.Grants[g].OK)
-		}
-		return Cause{Kind: StuckInCycle}, "", "Each holds what the next one wants: " + list(names) + ".", w
+		return t.circle(s)
 	}
 	if len(s.Holders) > 0 {
 		g := &t.Grants[s.Holders[0]]
@@ -172,6 +153,30 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 				g.Process, t.Time(g.End), t.crashText(g.Process, g.End)), []int{g.OK, g.End}
 	}
 	return Cause{Kind: StuckWithoutHolder}, "", "No living process held it.", nil
+}
+
+// circle tells who waits for whom in a circle.
+func (t *judge) circle(s *trace.Stuck) (cause Cause, about history.Process, why string, witness []int) {
+	if len(s.Cycle) == 1 {
+		c, held := &t.Asks[s.Cycle[0]], []int(nil)
+		for _, g := range s.Holders {
+			held = append(held, t.Grants[g].OK)
+		}
+		return Cause{Kind: StuckBehindItself}, c.Process,
+			sentence("%s asked for %s again at %v while it still held it.", capital(string(c.Process)),
+				quoted(t.Locks[c.Lock].Name), t.Time(c.Call)), append(held, c.Call)
+	}
+	var w []int
+	names := make([]string, 0, len(s.Cycle))
+	for _, n := range s.Cycle {
+		c := &t.Asks[n]
+		names = append(names, sentence("%s waits for %s", c.Process, quoted(t.Locks[c.Lock].Name)))
+		w = append(w, c.Call)
+	}
+	for _, g := range s.Holders {
+		w = append(w, t.Grants[g].OK)
+	}
+	return Cause{Kind: StuckInCycle}, "", "Each holds what the next one wants: " + list(names) + ".", w
 }
 
 // quorumStory says that faults have taken too many servers away for good.
