@@ -63,6 +63,7 @@ type enumeration struct {
 	h                history.History
 	trace            judge
 	ops              []linear.MutexOp
+	parts            linear.Parts
 	seen, violated   int
 	// refuted by a part, and neither refuted nor allowed by pieces
 	divided, unanswered int
@@ -179,8 +180,7 @@ func (e *enumeration) judge() {
 			continue // nothing to ask, and most histories are such
 		}
 		e.ops = e.trace.appendMutexOps(e.ops[:0], &e.trace.Locks[i])
-		atOnce := linear.Parts{Least: len(e.ops), Most: len(e.ops), Steps: 1 << 20}
-		whole, _ := atOnce.Mutex(e.ops)
+		whole, _ := e.ask(len(e.ops), len(e.ops))
 		byPorcupine = byPorcupine || whole == linear.Refuted
 		e.askInParts(whole)
 	}
@@ -193,10 +193,15 @@ func (e *enumeration) judge() {
 	}
 }
 
+// ask asks porcupine in parts of at least so many sections, and about so many at most.
+func (e *enumeration) ask(least, most int) (linear.Answer, []linear.MutexOp) {
+	e.parts.Least, e.parts.Most, e.parts.Steps = least, most, 1<<20
+	return e.parts.Mutex(e.ops)
+}
+
 // askInParts asks porcupine in the smallest parts that there are, and in pieces of two sections at most.
 func (e *enumeration) askInParts(whole linear.Answer) {
-	smallest := linear.Parts{Least: 1, Most: len(e.ops), Steps: 1 << 20}
-	answer, refuted := smallest.Mutex(e.ops)
+	answer, refuted := e.ask(1, len(e.ops))
 	if answer != whole || (refuted != nil) != (whole == linear.Refuted) || len(refuted) > len(e.ops) {
 		e.t.Fatalf("porcupine: %d at once, %d in parts (%v):\n%s", whole, answer, refuted, list(lines(e.h.Events)))
 	}
@@ -206,8 +211,7 @@ func (e *enumeration) askInParts(whole linear.Answer) {
 	if len(e.ops) < 5 { // two sections
 		return
 	}
-	pieces := linear.Parts{Least: 1, Most: 2, Steps: 1 << 20}
-	switch answer, _ := pieces.Mutex(e.ops); {
+	switch answer, _ := e.ask(1, 2); {
 	case answer == linear.TooMany:
 		e.unanswered++
 	case answer != whole:
