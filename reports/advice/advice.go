@@ -199,8 +199,16 @@ func (a *Advice) nearest(t *advise.Tried) string {
 			but[len(but)-1] = "it breaks " + breach(b)
 		}
 	}
+	for _, l := range t.Left {
+		if !slices.Contains(laws, string(l)) {
+			but = append(but, string(l)+" is not seen to hold")
+		}
+	}
 	if t.GivesUp {
 		but = append(but, givesUp)
+	}
+	if len(but) == 0 { // an interruption came first
+		but = append(but, "it is not confirmed")
 	}
 	return text + trialsOf(t) + "; but " + strings.Join(but, "; ") + "."
 }
