@@ -70,16 +70,28 @@ func timeKey() []report.Fact {
 	}
 }
 
+// signs are the meanings of the four marks.
+const signs = "held in every run; broken in every run; broken in some; never broken, but undecided or unchecked in some"
+
 // markKey says what the marks of survival mean.
 func markKey() []report.Fact {
 	return []report.Fact{
 		{Name: "d", Value: "the data is safe (resource-safety): what counts as survived"},
 		{Name: "s l", Value: "no two sections overlap (mutual-exclusion); no two leases do (lease-exclusion)"},
 		{Name: "p", Value: "who waits gets the lock (deadlock-freedom)"},
-		{Name: "✓ ✗ ± ? –", Value: "kept in every run; broken in every run; broken in some; could not be told; not " +
-			"run"},
+		{Name: "✓ ✗ ± ? –", Value: signs + "; not run"},
 		{Name: "!", Value: "somebody waits for ever (deadlock-freedom)"},
 		{Name: "fence", Value: "on: the resource refuses a fencing token lower than one it has seen. A lock without " +
+			"the row gives no token"},
+	}
+}
+
+// pageKey says what the columns and marks of the page mean.
+func pageKey() []report.Fact {
+	return []report.Fact{
+		{Name: "coloured", Value: "resource-safety, the first of each four: what counts as survived"},
+		{Name: "✓ ✗ ± ?", Value: signs},
+		{Name: "with fencing", Value: "the resource refuses a fencing token lower than one it has seen. A lock without " +
 			"the row gives no token"},
 	}
 }

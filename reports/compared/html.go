@@ -9,7 +9,6 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
@@ -22,7 +21,7 @@ func (c *Comparison) html(w io.Writer) error {
 		return err
 	}
 	t := compareTable{c}
-	d := comparePage{Frame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: markKey(),
+	d := comparePage{Frame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: pageKey(), Laws: report.LawNames(comparedLaws[:]),
 		Files: t.files()}
 	if c.Interrupted {
 		d.Stopped = report.Interruption
@@ -51,6 +50,7 @@ type comparePage struct {
 	*Comparison
 	Size, Stopped, Files string
 	Rows                 []survivalRow
+	Laws                 []string // that have a column, with the data's first
 	MarkKey              []report.Fact
 	TimeHeads            []report.Fact // the value explains the head
 	Timings              []timingRow
@@ -59,19 +59,19 @@ type comparePage struct {
 
 // survivalRow is a lock, or the same lock with fencing.
 type survivalRow struct {
-	Title, Text, Fence string
-	Fenced             bool
-	Cells              []survivalCell
+	Title, Text string
+	Fenced      bool
+	Cells       []survivalCell
 }
 
-// survivalCell is kept, lost or none by the data's promise.
+// survivalCell has a mark for each law; none, but a reason, if it was not run.
 type survivalCell struct {
-	Class, Tip string
-	Marks      []markOnPage
+	Tip   string
+	Marks []markOnPage
 }
 
-// markOnPage has the class of a law that came out so.
-type markOnPage struct{ Sign, Class string }
+// markOnPage is how a law came out. What counts as survived has a class: kept, lost or open.
+type markOnPage struct{ Sign, Class, Tip string }
 
 type timingRow struct {
 	Title, Text                                     string
@@ -80,33 +80,35 @@ type timingRow struct {
 }
 
 func (t *compareTable) row(l *compare.Lock, fencing bool) survivalRow {
-	r := survivalRow{Title: l.Title, Text: l.Text, Fence: onOff(fencing), Fenced: fencing}
+	r := survivalRow{Title: l.Title, Text: l.Text, Fenced: fencing}
 	for _, trouble := range t.Troubles {
-		c := cellOf(l, trouble.Name, fencing)
-		if c == nil || c.Absent != "" {
-			cell := survivalCell{Class: "none"}
-			if c != nil {
-				cell.Tip = c.Absent
+		cell := survivalCell{}
+		switch c := cellOf(l, trouble.Name, fencing); {
+		case c == nil:
+		case c.Absent != "":
+			cell.Tip = c.Absent
+		default:
+			for _, law := range comparedLaws {
+				came := c.Laws.Of(law)
+				cell.Marks = append(cell.Marks, markOnPage{Sign: came.Sign(), Tip: fmt.Sprintf("%s, %s, fence %s\n%s: %s",
+					l.Title, trouble.Title, onOff(fencing), law, countsInWords(came))})
 			}
-			r.Cells = append(r.Cells, cell)
-			continue
+			cell.Marks[0].Class = survived(c)
 		}
-		cell := survivalCell{Class: "lost"}
-		if c.Survives() && !(trouble.Liveness && c.Laws.Of(checker.DeadlockFreedom).Violated > 0) {
-			cell.Class = "kept"
-		}
-		class := map[term.Style]string{term.Green: "tick", term.Red: "cross", term.Yellow: "doubt"}
-		for _, m := range marksOf(c, trouble.Liveness) {
-			cell.Marks = append(cell.Marks, markOnPage{m.sign, class[m.tone]})
-		}
-		lines := []string{fmt.Sprintf("%s, %s, fence %s", l.Title, trouble.Title, r.Fence)}
-		for _, law := range comparedLaws {
-			lines = append(lines, fmt.Sprintf("%s: %s", law, countsInWords(c.Laws.Of(law))))
-		}
-		cell.Tip = strings.Join(lines, "\n")
 		r.Cells = append(r.Cells, cell)
 	}
 	return r
+}
+
+// survived is the class of what counts as survived: the data is safe, or lost, or nothing shows either.
+func survived(c *compare.Survival) string {
+	switch {
+	case c.Survives():
+		return "kept"
+	case c.Laws.Of(checker.ResourceSafety).Violated > 0:
+		return "lost"
+	}
+	return "open"
 }
 
 // countsInWords says how often a law came out how.

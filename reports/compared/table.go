@@ -234,7 +234,7 @@ func (t *compareTable) absent() []compareNote {
 	return out
 }
 
-// uneven tells the counts of what came out differently from seed to seed, or could not be told, and of who is stuck.
+// uneven tells the counts of what came out differently from seed to seed, or is not decided, and of who is stuck.
 func (t *compareTable) uneven(l *compare.Lock, c *compare.Survival) []compareNote {
 	if c.Absent != "" {
 		return nil
@@ -251,8 +251,11 @@ func (t *compareTable) uneven(l *compare.Lock, c *compare.Survival) []compareNot
 		}
 		text := fmt.Sprintf("%s, %s, fence %s: %s broken in %d of %d runs", l.Title, t.title(c.Trouble),
 			onOff(c.Fencing), law, tally.Violated, t.Seeds-tally.NotRun)
-		if untold := tally.Undecided + tally.Unchecked; untold > 0 {
-			text += fmt.Sprintf(", and could not be told in %d", untold)
+		if tally.Undecided > 0 {
+			text += fmt.Sprintf(", undecided in %d", tally.Undecided)
+		}
+		if tally.Unchecked > 0 {
+			text += fmt.Sprintf(", unchecked in %d", tally.Unchecked)
 		}
 		out = append(out, compareNote{mark, text})
 	}
