@@ -92,8 +92,8 @@ func TestAFaultThatDidNothingIsReported(t *testing.T) {
 		idle := 0
 		for i, f := range tally.PlannedIn(s.Faults, run.History) {
 			inJSON := slices.ContainsFunc(object.Idle, func(o single.IdleFault) bool { return o.Fault == f.Line })
-			inText := strings.Contains(text, f.Line+" (never struck)") || strings.Contains(text,
-				f.Line+" (struck while the")
+			inText := strings.Contains(text, f.Line+" (never struck)") ||
+				strings.Contains(text, f.Line+" (struck while the")
 			inVain := f.Struck == 0 || f.Met == 0
 			if seen[inVain]++; inJSON != inVain || inText != inVain || page.Plan[i].Idle != "" != inVain {
 				t.Errorf("%s: %+v: JSON names it: %t, text: %t, page: %q", s.Name, f, inJSON, inText, page.Plan[i].Idle)

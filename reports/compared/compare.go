@@ -91,8 +91,8 @@ func pageKey() []report.Fact {
 	return []report.Fact{
 		{Name: "coloured", Value: "resource-safety, the first of each four: what counts as survived"},
 		{Name: "✓ ✗ ± ?", Value: signs},
-		{Name: "with fencing", Value: "the resource refuses a fencing token lower than one it has seen. A lock without " +
-			"the row gives no token"},
+		{Name: "with fencing", Value: "the resource refuses a fencing token lower than one it has seen. A lock " +
+			"without the row gives no token"},
 	}
 }
 

@@ -21,8 +21,8 @@ func (c *Comparison) html(w io.Writer) error {
 		return err
 	}
 	t := compareTable{c}
-	d := comparePage{Frame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: pageKey(), Laws: report.LawNames(comparedLaws[:]),
-		Files: t.files()}
+	d := comparePage{Frame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: pageKey(),
+		Laws: report.LawNames(comparedLaws[:]), Files: t.files()}
 	if c.Interrupted {
 		d.Stopped = report.Interruption
 	}
@@ -90,8 +90,9 @@ func (t *compareTable) row(l *compare.Lock, fencing bool) survivalRow {
 		default:
 			for _, law := range comparedLaws {
 				came := c.Laws.Of(law)
-				cell.Marks = append(cell.Marks, markOnPage{Sign: came.Sign(), Tip: fmt.Sprintf("%s, %s, fence %s\n%s: %s",
-					l.Title, trouble.Title, onOff(fencing), law, countsInWords(came))})
+				tip := fmt.Sprintf("%s, %s, fence %s\n%s: %s", l.Title, trouble.Title, onOff(fencing), law,
+					countsInWords(came))
+				cell.Marks = append(cell.Marks, markOnPage{Sign: came.Sign(), Tip: tip})
 			}
 			cell.Marks[0].Class = survived(c)
 		}
