@@ -164,7 +164,11 @@ func (a *Advice) conclusion() string {
 	best := a.Mending[0]
 	change := strings.Join(changesInWords(best), " and ")
 	if !a.Keeps(best) {
-		return fmt.Sprintf("No change and no pair keeps every promise. Nearest comes: %s. %s", change, a.nearest(best))
+		none := "No change and no pair keeps every promise"
+		if a.Interrupted {
+			none = "Of what was tried by then, nothing is confirmed to keep every promise"
+		}
+		return fmt.Sprintf("%s. Nearest comes: %s. %s", none, change, a.nearest(best))
 	}
 	return fmt.Sprintf("Set %s: then %s %s", change, a.kept(best), against(best.Cost, a.Base.Cost))
 }
