@@ -54,7 +54,7 @@ func TestNodeWithoutPersistenceForgets(t *testing.T) {
 	m := newMachine(everysec)
 	m.do("client-1/1", "SET lock a NX PX 10000")
 	check(t, "a lost disk", m.restart(sim.LoseAllState, time.Second),
-		"key-gone lock of client-1/1: lost in crash (no persistence)")
+		"key-gone lock of client-1/1: lost in crash (disk lost)")
 }
 
 func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
