@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
@@ -79,11 +80,7 @@ func readMetric(r *format.Reader, key string, place format.Place, names *nemesis
 	m, process := metricOf(key)
 	switch {
 	case m == nil:
-		var all []string
-		for _, m := range metrics {
-			all = append(all, m.name)
-		}
-		r.Unknown(place, "metric", key, all)
+		unknownMetric(r, key, place)
 	case process != "" && !m.perProcess:
 		r.Problem(place, m.name, "%s is measured of the whole run only", m.name)
 	case process != "" && names != nil && !slices.Contains(names.Clients, process):
@@ -92,6 +89,30 @@ func readMetric(r *format.Reader, key string, place format.Place, names *nemesis
 		return m, true
 	}
 	return nil, false
+}
+
+// unknownMetric says which metric may have been meant, of the whole run or of one client.
+func unknownMetric(r *format.Reader, key string, place format.Place) {
+	var whole, ofClients []string
+	for _, m := range metrics {
+		whole = append(whole, m.name)
+		if m.perProcess {
+			ofClients = append(ofClients, m.name)
+		}
+	}
+	name, _, ofClient := strings.Cut(key, "{")
+	if !ofClient {
+		r.Unknown(place, "metric", key, whole)
+		return
+	}
+	if near := nearest.Word(name, ofClients); near != "" {
+		ofClients = []string{near}
+	}
+	for i, m := range ofClients {
+		ofClients[i] = m + "{process=\"client-1\"}"
+	}
+	r.Problem(place, "", "unknown metric %s: of one client there are %s", format.Found(key),
+		format.Listed(ofClients, "and"))
 }
 
 // readBound reads "0", ">= 9s", "< 30%" or "2ms..10ms".
