@@ -126,7 +126,7 @@ var confirmations = []confirmation{
 	{text: "Let each server take longer to answer than a round trip takes, and let the TTL be far longer than that.",
 		reason: "how long a round trip takes is the network's"},
 	{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
-		changes: []string{"lock.timeout: 50ms"},
+		changes: []string{"lock.timeout: 50ms", "lock.timeout: 5ms"},
 		but: map[string]string{"printed-redlock-hung-master": "its release ends at the first server that does not " +
 			"answer, too"}},
 	{text: "Give each request a timeout far below the TTL, and try again.",

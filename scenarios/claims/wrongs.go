@@ -15,13 +15,14 @@ import (
 // writes all of them to list.txt among the test's artifacts, beside a scenario file for each: "go test -artifacts
 // -outputdir DIR" keeps them.
 type Wrongs struct {
-	t     testing.TB
-	kinds map[string][]string
+	t      testing.TB
+	folder string
+	kinds  map[string][]string
 }
 
 // NewWrongs gathers what a test finds.
 func NewWrongs(t testing.TB) *Wrongs {
-	w := &Wrongs{t, map[string][]string{}}
+	w := &Wrongs{t, t.ArtifactDir(), map[string][]string{}}
 	t.Cleanup(w.report)
 	return w
 }
@@ -33,7 +34,7 @@ func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	path := filepath.Join(w.t.ArtifactDir(), fmt.Sprintf("%s-%d.yaml", s.Scenario.Name, s.Plan.Seed))
+	path := filepath.Join(w.folder, fmt.Sprintf("%s-%d.yaml", s.Scenario.Name, s.Plan.Seed))
 	w.write(path, text)
 	var b strings.Builder
 	fmt.Fprintf(&b, format, args...)
@@ -76,7 +77,7 @@ func (w *Wrongs) report() {
 		fmt.Fprintf(&all, "\n== %s (%d)\n\n%s", kind, len(cases), strings.Join(cases, "\n"))
 		w.t.Logf("%s (%d)\n%s", kind, len(cases), strings.Join(cases[:min(len(cases), mostLogged)], "\n"))
 	}
-	w.write(filepath.Join(w.t.ArtifactDir(), "list.txt"), all.String())
+	w.write(filepath.Join(w.folder, "list.txt"), all.String())
 }
 
 func (w *Wrongs) write(path, text string) {
