@@ -72,7 +72,7 @@ func (v *Verification) Text(w io.Writer, opt report.TextOptions) error {
 		v.claim(p)
 	}
 	report.Stopped(p, v.interrupted())
-	report.Notes(p, "open    ", v.open())
+	report.Notes(p, "reason  ", v.open())
 	report.Closing(p, v.Files, v.Repeat)
 	if v.Found != nil {
 		p.Blank()

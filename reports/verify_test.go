@@ -117,7 +117,7 @@ func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	text := squeezed(verifyText(t, early, 80))
 	for _, want := range []string{"No placement of up to 1 fault of 2 kinds breaks a promise.",
 		"1.2 × 10^21, not every one",
-		"open the budget of runs is used up"} {
+		"reason the budget of runs is used up"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
