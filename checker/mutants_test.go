@@ -25,7 +25,7 @@ import (
 //	FENCEPOST_MUTANTS=*.go go test ./checker -run TestNoMutantSurvives -timeout 0 -v
 //
 // FENCEPOST_MUTANTS=ownership.go,trace/reach.go asks for those files only; a file name ending in /7 for each seventh
-// change in it.
+// change in it, and one ending in :61 for those in line 61.
 func TestNoMutantSurvives(t *testing.T) {
 	asked := os.Getenv("FENCEPOST_MUTANTS")
 	if asked == "" {
@@ -34,6 +34,7 @@ func TestNoMutantSurvives(t *testing.T) {
 	tried, survived := 0, 0
 	for _, pattern := range strings.Split(asked, ",") {
 		pattern, every := strings.TrimSpace(pattern), 1
+		pattern, line, _ := strings.Cut(pattern, ":")
 		if name, n, found := strings.Cut(pattern, "/"); found {
 			pattern = name
 			if _, err := fmt.Sscan(n, &every); err != nil || every < 1 {
@@ -52,6 +53,9 @@ func TestNoMutantSurvives(t *testing.T) {
 				where, source := mutant(t, file, n)
 				if source == nil {
 					break
+				}
+				if line != "" && !strings.Contains(where, ":"+line+":") {
+					continue
 				}
 				tried++
 				if !caught(t, file, source) {
