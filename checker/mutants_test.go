@@ -13,6 +13,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,13 +35,10 @@ func TestNoMutantSurvives(t *testing.T) {
 	}
 	tried, survived := 0, 0
 	for _, pattern := range strings.Split(asked, ",") {
-		pattern, every := strings.TrimSpace(pattern), 1
-		pattern, line, _ := strings.Cut(pattern, ":")
-		if name, n, found := strings.Cut(pattern, "/"); found {
-			pattern = name
-			if _, err := fmt.Sscan(n, &every); err != nil || every < 1 {
-				t.Fatalf("FENCEPOST_MUTANTS: %q is no number of changes", n)
-			}
+		asked := regexp.MustCompile(`^(.+?)(?:/(\d+)|:(\d+))?$`).FindStringSubmatch(strings.TrimSpace(pattern))
+		pattern, every, line := asked[1], 1, asked[3]
+		if n, err := strconv.Atoi(asked[2]); err == nil && n > 0 {
+			every = n
 		}
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
