@@ -57,8 +57,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitOtherwise
 	case errors.As(err, &ended):
 		return exitUndecided
-	case frame.ReaderHasLeft(err): // and wants to hear no more
-		return exitBadInput
 	case errors.Is(err, live.ErrInterrupted), errors.As(err, &undecided):
 		fmt.Fprintf(problems, "fencepost: %s\n", err)
 		return exitUndecided

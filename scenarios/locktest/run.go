@@ -3,6 +3,7 @@ package locktest
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"unicode"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/safefile"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
@@ -330,15 +332,14 @@ func (p *parent) again(r ran) string {
 }
 
 func save(folder string, files map[string]string) error {
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+	to, err := safefile.Open(folder)
+	if err != nil {
 		return err
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
-			return err
-		}
+		err = errors.Join(err, to.Write(name, []byte(text)))
 	}
-	return nil
+	return errors.Join(err, to.Close())
 }
 
 // shrink has a worker cut down the first run of a group. It says why if that failed.

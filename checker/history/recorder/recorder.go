@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
 // Options say what the header of the file states.
@@ -59,7 +60,7 @@ type Recorder struct {
 // Create makes a new file and records into it. It is an error if the file exists: what another service recorded is not
 // written over, nor continued.
 func Create(path string, o Options) (*Recorder, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
+	f, err := safefile.Create(path, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("recorder: %w", err)
 	}

@@ -1,16 +1,17 @@
 package artefact
 
 import (
+	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
 func take(t *testing.T, dir string) *Files {
@@ -111,40 +112,110 @@ func TestOneProcessWritesIntoAFolder(t *testing.T) {
 	take(t, dir)
 }
 
-// A process that was killed leaves the list with the sums of the old file and the new one, and either of them on disk.
-func TestAKillBetweenListAndFileLosesNothing(t *testing.T) {
-	for _, lies := range []string{"old", "new"} {
+// TestAKillAtAnyChangeOfTheDisk stops two calls of a command at each change that they make to the disk. Whatever they
+// were at, each sum that sha256sum would check is that of the file, each file is known as the program's, and the next
+// call leaves exactly its own files.
+func TestAKillAtAnyChangeOfTheDisk(t *testing.T) {
+	killed := errors.New("killed")
+	calls := [][][]File{
+		{{{"plan.txt", []byte("old")}, {"seed-1/history.jsonl", []byte("old")}}, {{"verdict.json", []byte("old")}},
+			{{"verdict.json", []byte("older")}}},
+		{{{"plan.txt", []byte("new")}, {"seed-2/history.jsonl", []byte("new")}}, {{"verdict.json", []byte("old")}}},
+	}
+	changes := 0
+	for at := 0; ; at++ {
 		dir := t.TempDir()
-		f := take(t, dir)
-		f.Keep(File{"exploration.json", []byte("old")})
-		f.sums.add("exploration.json", sumOf([]byte("new")))
-		if err := f.saveSums(); err != nil {
-			t.Fatal(err)
+		left := at
+		var f *Files
+		for _, keeps := range calls {
+			if left < 0 {
+				break
+			}
+			f = take(t, dir)
+			f.folder.Before = func(string) error {
+				if left--; left < 0 {
+					return killed
+				}
+				return nil
+			}
+			for _, files := range keeps {
+				f.Keep(files...)
+			}
+			f.Finish()
+			f.lock.Close() // as the end of a process does
 		}
-		if err := os.WriteFile(filepath.Join(dir, "exploration.json"), []byte(lies), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		f.Close()
+		agree(t, dir, at)
 		again := take(t, dir)
-		again.Keep(File{"exploration.json", []byte("newer")})
+		again.Keep(calls[1][0]...)
 		if err := again.Finish(); err != nil {
-			t.Errorf("%s: %v", lies, err)
+			t.Fatalf("killed at change %d: %v", at, err)
 		}
-		if s, err := readSums(filepath.Join(dir, sumsFile)); err != nil || len(s.of["exploration.json"]) != 1 {
-			t.Errorf("%s: %v, %v", lies, s, err)
+		again.Close()
+		if got, want := agree(t, dir, at), []string{"plan.txt", "seed-2/history.jsonl"}; !slices.Equal(got, want) {
+			t.Fatalf("killed at change %d: the next call leaves %v", at, got)
+		}
+		if left >= 0 {
+			break
+		}
+		changes++
+	}
+	if changes < 40 {
+		t.Errorf("%d changes were tried", changes)
+	}
+}
+
+// agree fails unless the sums in a folder are those of its files, and lists the files whose sums are checked.
+func agree(t *testing.T, dir string, at int) (checked []string) {
+	t.Helper()
+	folder, err := safefile.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	s, err := readSums(folder)
+	if err != nil {
+		t.Fatalf("killed at change %d: %v", at, err)
+	}
+	for _, name := range s.names() {
+		content, err := folder.Read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !s.unsteady[name] {
+			checked = append(checked, name)
+		}
+		if content != nil && !slices.Contains(s.of[name], sumOf(content)) ||
+			!s.unsteady[name] && (content == nil || len(s.of[name]) != 1) {
+			t.Errorf("killed at change %d: %s holds %q, known as %v", at, name, content, s)
 		}
 	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(dir, path)
+		name = filepath.ToSlash(name)
+		if err == nil && !d.IsDir() && s.of[name] == nil && name != sumsFile && name != lockFile &&
+			!strings.HasPrefix(name, ".fencepost-new-") {
+			t.Errorf("killed at change %d: %s is not known", at, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return checked
 }
 
 // Names in the list that lead out of the folder are not followed.
 func TestTheListStaysInItsFolder(t *testing.T) {
 	for _, name := range []string{"../x", "/etc/passwd", "a/../../x", ""} {
-		path := filepath.Join(t.TempDir(), sumsFile)
-		text := sumsTitle + "run, which\n" + sumOf(nil) + "  " + name + "\n"
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		folder, err := safefile.Open(t.TempDir())
+		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readSums(path); err == nil {
+		text := sumsTitle + "run, which\n" + sumOf(nil) + "  " + name + "\n"
+		if err := folder.Write(sumsFile, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readSums(folder); err == nil {
 			t.Errorf("%q is taken", name)
 		}
 	}
@@ -172,6 +243,57 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestLinksThatLieInWait puts a link to a file of the user's under every name that a command may write to in a folder
+// that came from somebody else: that of each of its files, of the folder of one, of its sums, of its lock. The user's
+// file stays as it is, and nothing is made beside it.
+func TestLinksThatLieInWait(t *testing.T) {
+	for _, name := range []string{"plan.txt", "seed-1", "seed-1/plan.txt", sumsFile, lockFile, ".fencepost-new"} {
+		for _, there := range []bool{true, false} {
+			dir, theirs := t.TempDir(), t.TempDir()
+			target := theirs
+			if name != "seed-1" {
+				target = filepath.Join(theirs, "bashrc")
+			}
+			if there && target != theirs {
+				if err := os.WriteFile(target, []byte("theirs"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			link := filepath.Join(dir, name)
+			if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(target, link); err != nil {
+				t.Skip(err)
+			}
+			f := New()
+			if err := f.Take(dir, "run"); err == nil {
+				f.Keep(File{"plan.txt", []byte("ours")})
+				f.Keep(File{"seed-1/plan.txt", []byte("ours")})
+				f.Finish()
+			}
+			f.Close()
+			list, err := os.ReadDir(theirs)
+			text, missing := os.ReadFile(target)
+			written := name != "seed-1" && there && (missing != nil || string(text) != "theirs")
+			if err != nil || written || !there && len(list) > 0 {
+				t.Errorf("through %s, to what is there: %t: %q, %v", name, there, text, list)
+			}
+		}
+	}
+}
+
+// A link that leads nowhere yet is not followed either, where a flag names it.
+func TestALinkToNowhereIsRefused(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "page.html")
+	if err := os.Symlink(filepath.Join(t.TempDir(), "x"), link); err != nil {
+		t.Skip(err)
+	}
+	if err := New().Claim("html", link, Page); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
+		t.Error(err)
+	}
+}
+
 func TestADeviceIsWrittenTo(t *testing.T) {
 	f := New()
 	if err := f.Claim("junit", os.DevNull, Page); err != nil {
@@ -180,50 +302,5 @@ func TestADeviceIsWrittenTo(t *testing.T) {
 	f.Write(os.DevNull, Page, []byte("x"))
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() || f.failure() != nil {
 		t.Errorf("%v, %v, %v", info, err, f.failure())
-	}
-}
-
-// TestNamesComeAfterSyncs reads the code: whoever renames a file has synced it, and syncs the folder then.
-func TestNamesComeAfterSyncs(t *testing.T) {
-	set := token.NewFileSet()
-	renames := 0
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		file, err := parser.ParseFile(set, name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		for _, d := range file.Decls {
-			var calls []string
-			ast.Inspect(d, func(n ast.Node) bool {
-				if c, ok := n.(*ast.CallExpr); ok {
-					switch f := c.Fun.(type) {
-					case *ast.SelectorExpr:
-						calls = append(calls, f.Sel.Name)
-					case *ast.Ident:
-						calls = append(calls, f.Name)
-					}
-				}
-				return true
-			})
-			at := slices.Index(calls, "Rename")
-			if at < 0 {
-				continue
-			}
-			renames++
-			if synced := slices.Index(calls, "Sync"); synced < 0 || synced > at ||
-				!slices.Contains(calls[at:], "syncFolder") {
-				t.Errorf("%s: a file is renamed, but not synced before, or its folder after: %v", name, calls)
-			}
-		}
-	}
-	if renames != 1 {
-		t.Errorf("%d functions rename files", renames)
 	}
 }

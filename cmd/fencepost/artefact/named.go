@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
 // Kind is what a file is that a flag names, by which one of this program's is told from another's.
@@ -52,7 +53,7 @@ func (f *Files) Claim(flag, path string, kind Kind) error {
 		return fmt.Errorf("--%s and --%s name the same file, %s", other, flag, path)
 	}
 	f.named[real] = flag
-	if err := writable(filepath.Dir(real)); err != nil {
+	if err := safefile.Writable(filepath.Dir(real)); err != nil {
 		return fmt.Errorf("cannot write to the folder %s: %w", filepath.Dir(path), err)
 	}
 	return nil
@@ -60,24 +61,25 @@ func (f *Files) Claim(flag, path string, kind Kind) error {
 
 // open finds what a path leads to, and refuses what is not to be overwritten.
 func (f *Files) open(path string, kind Kind) (real string, err error) {
-	if real, err = filepath.EvalSymlinks(path); errors.Is(err, os.ErrNotExist) {
-		real, err = filepath.Abs(path)
-		return real, err
-	}
-	if err == nil {
-		real, err = filepath.Abs(real)
-	}
-	if err != nil {
+	if real, err = filepath.Abs(path); err != nil {
 		return "", err
 	}
-	info, err := os.Stat(real)
+	info, err := os.Stat(path)
 	switch {
+	case errors.Is(err, os.ErrNotExist):
+		if _, err := os.Lstat(path); err == nil {
+			return "", errors.New("is a link that leads nowhere: remove it, or name another")
+		}
+		return real, nil
 	case err != nil:
 		return "", err
 	case info.IsDir():
 		return "", errors.New("is a folder; name a file in it")
 	case !info.Mode().IsRegular(): // a terminal, a pipe, /dev/null
 		return real, nil
+	}
+	if real, err = filepath.EvalSymlinks(real); err != nil {
+		return "", err
 	}
 	content, err := os.ReadFile(real)
 	if err == nil && len(content) > 0 && !kind.ours(content) {
@@ -97,17 +99,16 @@ func (f *Files) Write(path string, kind Kind, content []byte) {
 		content = seal(content)
 	}
 	if info, err := os.Stat(real); err == nil && !info.Mode().IsRegular() {
-		f.Fail(Append(real, content))
+		f.Fail(safefile.Append(real, content))
 		return
 	}
-	beside := filepath.Join(filepath.Dir(real), ".fencepost-new-"+strconv.Itoa(os.Getpid()))
-	f.Fail(replace(beside, real, content))
+	f.Fail(safefile.Replace(real, content))
 }
 
 // Create writes a file for the user to edit, from which on it is theirs. An error says that the file is there already,
 // or cannot be written.
 func Create(path string, content []byte) error {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	file, err := safefile.Create(path, 0o666)
 	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("%s is there already: remove it, or name another file", path)
 	}
@@ -116,27 +117,4 @@ func Create(path string, content []byte) error {
 	}
 	_, err = file.Write(content)
 	return errors.Join(err, file.Close())
-}
-
-// Append adds to the end of a file, which is made if it is not there.
-func Append(path string, content []byte) error {
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	return errors.Join(err, file.Close())
-}
-
-// writable makes the folder if it is not there, and tries to write in it.
-func writable(dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".fencepost-*")
-	if err != nil {
-		return err
-	}
-	f.Close()
-	return os.Remove(f.Name())
 }

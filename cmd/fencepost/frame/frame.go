@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/checker/safefile"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
@@ -146,7 +147,7 @@ func (f *Frame) count(s report.Suite) {
 		}
 	}
 	if path := os.Getenv(stepSummary); path != "" {
-		if err := artefact.Append(path, report.Markdown(s)); err != nil {
+		if err := safefile.Append(path, report.Markdown(s)); err != nil {
 			f.Files.Fail(fmt.Errorf("%s: %w", stepSummary, err))
 		}
 	}

@@ -22,7 +22,7 @@ type printable struct {
 // ForPeople makes a writer to a terminal or a file one of text for people.
 func ForPeople(w io.Writer) io.Writer { return &printable{to: w, styles: screenOf(w).color} }
 
-// Write takes all of p; an error is the writer's behind it.
+// Write takes all of p; an error is the writer's behind it. A reader that has left has read all that it wants.
 func (w *printable) Write(p []byte) (int, error) {
 	text := append(w.begun, p...)
 	w.begun = nil
@@ -46,7 +46,7 @@ func (w *printable) Write(p []byte) (int, error) {
 		}
 		text = text[size:]
 	}
-	if _, err := w.to.Write(out.Bytes()); err != nil {
+	if _, err := w.to.Write(out.Bytes()); err != nil && !readerHasLeft(err) {
 		return 0, err
 	}
 	return len(p), nil

@@ -71,9 +71,9 @@ var Interruptible = func() (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-// OutliveReaders has a reader of standard output that leaves, as head does, be a write that fails: the command takes
-// away what it has started before it ends.
+// OutliveReaders has a reader of standard output that leaves, as head does, be a write that fails: the command ends all
+// that it has begun, and with the code of its result.
 func OutliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// ReaderHasLeft reports whether a write has failed since its reader has left.
-func ReaderHasLeft(err error) bool { return errors.Is(err, syscall.EPIPE) }
+// readerHasLeft reports whether a write has failed since its reader has left.
+func readerHasLeft(err error) bool { return errors.Is(err, syscall.EPIPE) }

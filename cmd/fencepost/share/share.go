@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
+	"github.com/fencepost-sim/fencepost/checker/safefile"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -80,7 +80,7 @@ func touch(file string) error {
 	if file == "" {
 		return nil
 	}
-	if err := artefact.Append(file, nil); err != nil {
+	if err := safefile.Append(file, nil); err != nil {
 		return fmt.Errorf("%s: %w", bazelStatus, err)
 	}
 	return nil

@@ -1,0 +1,207 @@
+// Package safefile writes every file that this program leaves to its users.
+//
+// Goals: a file is there whole or as it was before, and on disk before it has its name. What is written lands under the
+// name that was asked for: no symbolic link is written through, and none leads out of a folder, since a folder may have
+// come from somebody else with links laid out in it.
+// Non-goals: what may be overwritten, which its callers decide.
+package safefile
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+)
+
+// Folder is a folder that is written to. Names in it have slashes and lead nowhere else.
+type Folder struct {
+	root *os.Root
+	// Before is called before each change of the disk, with what it is. An error of it is that of the change, which is
+	// not made. Nil permits all; tests stop a program at each change.
+	Before func(change string) error
+}
+
+// Open opens a folder, which is made if it is not there. Whoever opens closes.
+func Open(dir string) (*Folder, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{root: root}, nil
+}
+
+// Name is the path by which the folder was opened.
+func (f *Folder) Name() string { return f.root.Name() }
+
+// Close lets go of the folder.
+func (f *Folder) Close() error { return f.root.Close() }
+
+// change reports whether a change of the disk may be made.
+func (f *Folder) change(what string) error {
+	if f.Before == nil {
+		return nil
+	}
+	return f.Before(what)
+}
+
+// Read gives what a file holds: nil if there is none. It is an error if something else than a file lies there.
+func (f *Folder) Read(name string) ([]byte, error) {
+	name = filepath.FromSlash(name)
+	info, err := f.root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file: remove it, or name another", filepath.Join(f.Name(), name))
+	}
+	content, err := f.root.ReadFile(name)
+	if content == nil {
+		content = []byte{}
+	}
+	return content, err
+}
+
+// Remove removes a file, and the folders on its way that are empty then.
+func (f *Folder) Remove(name string) error {
+	if err := f.change("remove " + name); err != nil {
+		return err
+	}
+	err := f.root.Remove(filepath.FromSlash(name))
+	for dir := path.Dir(name); err == nil && dir != "." && f.root.Remove(filepath.FromSlash(dir)) == nil; {
+		dir = path.Dir(dir)
+	}
+	return err
+}
+
+// Write gives a file new content, and makes it and the folders on its way if they are not there. A kill or a loss of
+// power at any moment leaves the old file or the new one, whole, and at most a file with a temporary name, which Sweep
+// removes. A link of that name is replaced.
+func (f *Folder) Write(name string, content []byte) error {
+	name = filepath.FromSlash(name)
+	beside, err := f.beside(content)
+	if err != nil {
+		return err
+	}
+	err = f.change("rename to " + name)
+	if err == nil {
+		err = f.root.MkdirAll(filepath.Dir(name), 0o777)
+	}
+	if err == nil {
+		err = f.root.Rename(beside, name)
+	}
+	if err != nil {
+		if f.change("remove "+beside) == nil {
+			f.root.Remove(beside)
+		}
+		return err
+	}
+	return f.sync(filepath.Dir(name))
+}
+
+// beside writes a new file under a name that nobody can know before, and gives that name.
+func (f *Folder) beside(content []byte) (name string, err error) {
+	var random [8]byte
+	rand.Read(random[:])
+	name = temporary + hex.EncodeToString(random[:])
+	if err := f.change("create " + name); err != nil {
+		return "", err
+	}
+	file, err := f.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err != nil {
+		return "", err
+	}
+	if err = f.change("write " + name); err == nil {
+		_, err = file.Write(content)
+	}
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err != nil && f.change("remove "+name) == nil {
+		f.root.Remove(name)
+	}
+	return name, err
+}
+
+// sync puts the names in a folder on disk. Windows has no call for it.
+func (f *Folder) sync(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := f.root.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// temporary begins the names of files that are not whole yet.
+const temporary = ".fencepost-new-"
+
+var temporaries = regexp.MustCompile(`^` + regexp.QuoteMeta(temporary) + `[0-9a-f]{16}$`)
+
+// isTemporary reports whether a file of this name is one that Write had begun when it was killed.
+func isTemporary(name string) bool { return temporaries.MatchString(name) }
+
+// Sweep removes what a process that was killed has left under temporary names. No other process may be writing there.
+func (f *Folder) Sweep() error {
+	dir, err := f.root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	list, err := dir.ReadDir(-1)
+	for _, entry := range list {
+		if isTemporary(entry.Name()) {
+			err = errors.Join(err, f.Remove(entry.Name()))
+		}
+	}
+	return err
+}
+
+// Replace gives the file of a path new content, as Folder.Write does.
+func Replace(path string, content []byte) error {
+	f, err := Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Write(filepath.Base(path), content), f.Close())
+}
+
+// Create makes a new file, which is written at its end. The error matches fs.ErrExist if anything has that name, a link
+// included.
+func Create(path string, mode fs.FileMode) (*os.File, error) {
+	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, mode)
+}
+
+// Append adds to the end of a file or a device of the user's choice, which is made if it is not there. Where the user
+// names a link, it is followed.
+func Append(path string, content []byte) error {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	return errors.Join(err, file.Close())
+}
+
+// Writable makes a folder if it is not there, and tries to write in it.
+func Writable(dir string) error {
+	f, err := Open(dir)
+	if err != nil {
+		return err
+	}
+	name, err := f.beside(nil)
+	if err == nil {
+		err = f.root.Remove(name)
+	}
+	return errors.Join(err, f.Close())
+}

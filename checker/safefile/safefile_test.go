@@ -1,0 +1,98 @@
+package safefile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestWholeOrNotAtAll stops a replacement at each of its changes: the file holds the old text or the new one, and what
+// else lies there has a temporary name, which Sweep takes away.
+func TestWholeOrNotAtAll(t *testing.T) {
+	var changes []string
+	for at := 0; ; at++ {
+		dir := t.TempDir()
+		f, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Write("a/plan.txt", []byte("old")); err != nil {
+			t.Fatal(err)
+		}
+		left := at
+		changes = nil
+		f.Before = func(what string) error {
+			what, _, _ = strings.Cut(what, " ")
+			changes = append(changes, what)
+			if left--; left < 0 {
+				return errors.New("killed")
+			}
+			return nil
+		}
+		failed := f.Write("a/plan.txt", []byte("new"))
+		f.Before = nil
+		text, err := f.Read("a/plan.txt")
+		if want := map[bool]string{true: "old", false: "new"}[failed != nil]; err != nil || string(text) != want {
+			t.Errorf("stopped at %v: %q, %v", changes, text, err)
+		}
+		if err := f.Sweep(); err != nil {
+			t.Error(err)
+		}
+		if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
+			t.Errorf("stopped at %v: %v, %v", changes, list, err)
+		}
+		if failed == nil {
+			break
+		}
+	}
+	if want := []string{"create", "write", "rename"}; !slices.Equal(changes, want) {
+		t.Errorf("the changes are %v, want %v", changes, want)
+	}
+}
+
+// TestNoLinkIsWrittenThrough: a link in the place of the file is replaced, one in the place of a folder is refused
+// where it leads out, and Create takes neither.
+func TestNoLinkIsWrittenThrough(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	theirs := filepath.Join(other, "theirs")
+	if err := os.WriteFile(theirs, []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"plan.txt": theirs, "seed-1": other, "nowhere": filepath.Join(other, "x")} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	f, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Write("plan.txt", []byte("ours")); err != nil {
+		t.Error(err)
+	}
+	if text, err := f.Read("plan.txt"); err != nil || string(text) != "ours" {
+		t.Errorf("%q, %v", text, err)
+	}
+	for _, name := range []string{"seed-1/theirs", "seed-1/new", "../x"} {
+		if err := f.Write(name, []byte("ours")); err == nil {
+			t.Errorf("%s was written", name)
+		}
+		if err := f.Remove(name); err == nil {
+			t.Errorf("%s was removed", name)
+		}
+	}
+	for _, name := range []string{"nowhere", "plan.txt"} {
+		if _, err := Create(filepath.Join(dir, name), 0o600); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	text, err := os.ReadFile(theirs)
+	list, _ := os.ReadDir(other)
+	if err != nil || string(text) != "theirs" || len(list) != 1 {
+		t.Errorf("%q, %v, %v", text, err, list)
+	}
+}
