@@ -208,6 +208,12 @@ func TestTheSchemaNamesEveryKey(t *testing.T) {
 	}
 }
 
+// The version of github.com/jepsen-io/knossos that is judged, v0.3.15, and what git calls the content of its data.
+const (
+	knossosCommit = "9242b067e78fc414832ac6acab8af44ddb5e0d60"
+	knossosData   = "b97f77bc9fb8a935b512a541aff9f83fd006456d"
+)
+
 // knossos is the folder data of github.com/jepsen-io/knossos, as FENCEPOST_KNOSSOS names it, or fetched for the test.
 // It is no part of this project.
 func knossos(t *testing.T) string {
@@ -219,9 +225,22 @@ func knossos(t *testing.T) string {
 		t.Skip("FENCEPOST_KNOSSOS names no folder with the data of github.com/jepsen-io/knossos")
 	}
 	dir := t.TempDir()
-	c := exec.Command("git", "clone", "--quiet", "--depth", "1", "https://github.com/jepsen-io/knossos", dir)
-	if text, err := c.CombinedOutput(); err != nil {
+	git := func(args ...string) (string, error) {
+		text, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+		return strings.TrimSpace(string(text)), err
+	}
+	if text, err := git("init", "--quiet"); err != nil {
+		t.Skipf("git: %v: %s", err, text)
+	}
+	text, err := git("fetch", "--quiet", "--depth", "1", "https://github.com/jepsen-io/knossos", knossosCommit)
+	if err != nil {
 		t.Skipf("github.com/jepsen-io/knossos cannot be fetched: %v: %s", err, text)
+	}
+	if sum, err := git("rev-parse", knossosCommit+":data"); err != nil || sum != knossosData {
+		t.Fatalf("the data of github.com/jepsen-io/knossos have the sum %s, want %s: %v", sum, knossosData, err)
+	}
+	if text, err := git("checkout", "--quiet", knossosCommit); err != nil {
+		t.Fatalf("%v: %s", err, text)
 	}
 	return filepath.Join(dir, "data")
 }
