@@ -16,8 +16,15 @@ func (c *Checker) Check(h *history.History) Verdict { return c.CheckOnly(h, Laws
 
 // CheckOnly judges the given laws on h, as Check does; the verdict has a finding for each, in their order.
 func (c *Checker) CheckOnly(h *history.History, laws []Law) Verdict {
+	c.t.Read(h)
+	v := c.judge(laws)
+	c.t.History = nil
+	return v
+}
+
+// judge judges laws on the history that was read.
+func (c *Checker) judge(laws []Law) Verdict {
 	t := &c.t
-	t.Read(h)
 	t.Windows()
 	t.Sections()
 	v := Verdict{Findings: make([]Finding, len(laws))}
@@ -26,15 +33,21 @@ func (c *Checker) CheckOnly(h *history.History, laws []Law) Verdict {
 		f.Law = law
 		if row := law.row(); row != nil {
 			row.judge(t, f)
-			if judged := f.Outcome == Holds || f.Outcome == Violated; judged && h.Header.ClockError > 0 {
+			if judged := f.Outcome == Holds || f.Outcome == Violated; judged && t.History.Header.ClockError > 0 {
 				if why := row.doubt(&t.Trace, f.Outcome == Violated, f.At); why != "" {
 					*f = Finding{Law: law, Outcome: Undecided, Judges: f.Judges.open(), Explanation: why}
 				}
 			}
 		}
 	}
-	t.History = nil
 	return v
+}
+
+// CheckAndMeasure is Check and Measure, for the price of one of them on a long history.
+func CheckAndMeasure(h *history.History) (Verdict, Metrics) {
+	var c Checker
+	c.t.Read(h)
+	return c.judge(Laws), c.t.measure()
 }
 
 var checkers = sync.Pool{New: func() any { return new(Checker) }}

@@ -51,9 +51,15 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 func Measure(h *history.History) Metrics {
 	var t judge
 	t.Read(h)
+	return t.measure()
+}
+
+// measure measures the history that was read.
+func (t *judge) measure() Metrics {
+	h := t.History
 	var m measures
 	for i := range t.Asks {
-		m.ask(&t, &t.Asks[i])
+		m.ask(t, &t.Asks[i])
 	}
 	for i := range t.Grants {
 		if g := &t.Grants[i]; g.Ending != trace.StillOpen && g.Process != history.Probe {
@@ -78,6 +84,8 @@ func Measure(h *history.History) Metrics {
 			m.released++
 		}
 	}
+	slices.Sort(m.waits)
+	slices.Sort(m.held)
 	ttl := seconds(h.Header.TTL)
 	out := Metrics{
 		percentile("lock_acquisition_time_p50", m.waits, 50, -1),
@@ -147,6 +155,7 @@ func (m *measures) byProcess(h *history.History) Metrics {
 	}
 	var out Metrics
 	for _, p := range order {
+		slices.Sort(m.of[p])
 		label := `{process="` + string(p) + `"}`
 		out = append(out, percentile("lock_acquisition_time_p50"+label, m.of[p], 50, -1),
 			percentile("lock_acquisition_time_p99"+label, m.of[p], 99, share(seconds(h.Header.TTL), 0.5)))
@@ -209,7 +218,10 @@ func NearestRank[T cmp.Ordered](seen []T, p int) (of T) {
 	if len(seen) == 0 {
 		return of
 	}
-	sorted := slices.Sorted(slices.Values(seen))
+	sorted := seen
+	if !slices.IsSorted(seen) {
+		sorted = slices.Sorted(slices.Values(seen))
+	}
 	return sorted[(len(sorted)*p+99)/100-1]
 }
 

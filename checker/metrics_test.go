@@ -2,6 +2,7 @@ package checker
 
 import (
 	"bytes"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -101,5 +102,20 @@ func TestEvidenceCanBeDrawn(t *testing.T) {
 	}
 	if none := Evidence(told(t, "header locks=orders")); len(none) != 1 || none[0].Mutex != nil || none[0].Data != nil {
 		t.Errorf("%+v", none)
+	}
+}
+
+// TestMeasuredTogetherAsApart guards against a figure that rests on what a law has left behind.
+func TestMeasuredTogetherAsApart(t *testing.T) {
+	for round := range uint64(300) {
+		g := newGossip(round, 11)
+		g.anything(60)
+		verdict, metrics := CheckAndMeasure(g.h)
+		if want := Measure(g.h); !reflect.DeepEqual(metrics, want) {
+			t.Fatalf("round %d: together %+v\napart %+v", round, metrics, want)
+		}
+		if want := Check(g.h); !reflect.DeepEqual(verdict, want) {
+			t.Fatalf("round %d: together %+v\napart %+v", round, verdict, want)
+		}
 	}
 }

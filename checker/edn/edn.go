@@ -39,9 +39,10 @@ type Said struct {
 }
 
 // Decode reads a history. A lock without a name is called "lock"; one of many, as jepsen.independent has them in
-// :value [KEY …], or in :key, by its key. A client's number becomes the process "process-NUMBER".
-func Decode(r io.Reader) (*Said, error) {
-	said := &Said{History: &history.History{}}
+// :value [KEY …], or in :key, by its key. A client's number becomes the process "process-NUMBER". Lines is how many
+// there are, each with an operation as a rule, or 0 if that is not known: room is made for so many at once.
+func Decode(r io.Reader, lines int) (*Said, error) {
+	said := &Said{History: &history.History{Events: slices.Grow([]history.Event(nil), lines)}}
 	in := newForms(r)
 	var p parser
 	timed, next := 0, 0
@@ -93,8 +94,26 @@ type operation struct {
 
 // parser reads one form after the other; it keeps the buffer that the library reads from.
 type parser struct {
-	text bytes.Reader
-	in   *bufio.Reader
+	text  bytes.Reader
+	in    *bufio.Reader
+	names map[string]string // of processes, locks and functions, to share their memory
+}
+
+// mostNames bounds what is shared: names recur, values need not.
+const mostNames = 1 << 16
+
+// share gives a name that was seen before the memory that it had then.
+func share[T ~string](p *parser, name T) T {
+	if seen, ok := p.names[string(name)]; ok {
+		return T(seen)
+	}
+	if len(p.names) < mostNames {
+		if p.names == nil {
+			p.names = map[string]string{}
+		}
+		p.names[string(name)] = string(name)
+	}
+	return name
 }
 
 // event reads one operation, whose index is at least next.
@@ -127,6 +146,7 @@ func (p *parser) event(text []byte, next int) (e history.Event, timed bool, err 
 		}
 	}
 	op.about(&e)
+	e.Process, e.Lock, e.F = share(p, e.Process), share(p, e.Lock), share(p, e.F)
 	return e, op.Time != nil, nil
 }
 

@@ -20,7 +20,7 @@ import (
 //
 // Lists that are empty come back nil.
 func Decode(r io.Reader) (*History, error) {
-	h, cut, err := DecodeCut(r)
+	h, cut, err := DecodeCut(r, 0)
 	if err == nil && cut != nil {
 		err = cut
 	}
@@ -31,13 +31,14 @@ func Decode(r io.Reader) (*History, error) {
 }
 
 // DecodeCut is Decode for what a recorder wrote that may have been stopped in the middle of a line. If the last line
-// is cut off, it gives what stands before that, and cut says what is wrong with the line.
-func DecodeCut(r io.Reader) (h *History, cut, err error) {
-	h = &History{}
+// is cut off, it gives what stands before that, and cut says what is wrong with the line. Lines is how many there are,
+// for which room is made at once, or 0 if that is not known.
+func DecodeCut(r io.Reader, lines int) (h *History, cut, err error) {
+	h = &History{Events: slices.Grow([]Event(nil), lines)}
 	ended := &ending{of: r}
 	in := bufio.NewScanner(ended)
 	in.Buffer(make([]byte, 0, 16<<10), maxLine)
-	names := make(map[string]string)
+	names := new(names)
 	n, next := 0, 0
 	for in.Scan() {
 		n++
@@ -81,15 +82,21 @@ func (r *ending) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (h *History) readLine(text []byte, n int, next *int, names map[string]string) error {
+func (h *History) readLine(text []byte, n int, next *int, names *names) (err error) {
 	if bytes.HasPrefix(text, []byte(`{"header"`)) {
 		if n != 1 {
 			return errors.New("a header stands on the first line only")
 		}
 		return readHeader(text, &h.Header)
 	}
-	e := Event{Index: *next}
-	if err := readEvent(text, &e, names); err != nil {
+	h.Events = append(h.Events, Event{Index: *next})
+	e := &h.Events[len(h.Events)-1]
+	defer func() {
+		if err != nil {
+			h.Events = h.Events[:len(h.Events)-1]
+		}
+	}()
+	if err := readEvent(text, e, names); err != nil {
 		return err
 	}
 	if e.Index < *next {
@@ -98,11 +105,10 @@ func (h *History) readLine(text []byte, n int, next *int, names map[string]strin
 	if e.Index > maxIndex {
 		return fmt.Errorf("index %d is too large", e.Index)
 	}
-	if err := h.Header.wrongCount(&e); err != nil {
+	if err := h.Header.wrongCount(e); err != nil {
 		return err
 	}
 	*next = e.Index + 1
-	h.Events = append(h.Events, e)
 	return nil
 }
 
@@ -179,11 +185,38 @@ func unknown(what, word string, choices []string) error {
 var eventKeys = []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "attempt", "token", "value",
 	"of", "member", "by", "why", "until", "since", "granted", "counted", "on", "to", "ends", "loses", "shift", "ppm"}
 
-// readEvent parses one object into e. names interns strings that recur.
-func readEvent(text []byte, e *Event, names map[string]string) error {
+// keys are some of eventKeys, a bit for each.
+type keys uint32
+
+func keysOf(names ...string) (k keys) {
+	for _, name := range names {
+		k |= 1 << slices.Index(eventKeys, name)
+	}
+	return k
+}
+
+var (
+	requiredKeys = keysOf("time", "process", "type", "f")
+	faultKeys    = keysOf("on", "to", "ends", "loses", "shift", "ppm")
+	leaseKeys    = keysOf("since", "granted", "counted")
+	untilKey     = keysOf("until")
+)
+
+// lacks is the first of some keys that is not among k; empty if all are.
+func (k keys) lacks(names ...string) string {
+	for _, name := range names {
+		if k&keysOf(name) == 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// readEvent parses one object into e. names shares the memory of strings that recur.
+func readEvent(text []byte, e *Event, names *names) error {
 	s := scanner{in: text, names: names}
 	var parts parts
-	var seen uint32
+	var seen keys
 	err := s.object(func(key string) error {
 		i := slices.Index(eventKeys, key)
 		if i < 0 {
@@ -201,16 +234,13 @@ func readEvent(text []byte, e *Event, names map[string]string) error {
 	if err != nil {
 		return err
 	}
-	has := func(key string) bool { return seen&(1<<slices.Index(eventKeys, key)) != 0 }
-	for _, key := range []string{"time", "process", "type", "f"} {
-		if !has(key) {
-			return fmt.Errorf("no %q", key)
-		}
+	if seen&requiredKeys != requiredKeys {
+		return fmt.Errorf("no %q", seen.lacks("time", "process", "type", "f"))
 	}
-	if err := settleFault(e, parts.fault, has); err != nil {
+	if err := settleFault(e, &parts.fault, seen); err != nil {
 		return err
 	}
-	return settle(e, &parts.grant, has)
+	return settle(e, &parts.grant, seen)
 }
 
 // parts are the fields of an event that stand together in one of its own.
@@ -220,16 +250,19 @@ type parts struct {
 }
 
 // settleFault gives an event of the nemesis its fault.
-func settleFault(e *Event, f Fault, has func(string) bool) error {
+func settleFault(e *Event, f *Fault, has keys) error {
 	switch {
+	case has&faultKeys == 0:
+		return nil
 	case len(f.On) > 0 && e.Process != Nemesis:
 		return fmt.Errorf("only the nemesis strikes: %q stands on an event of %s", "on", e.Process)
 	case len(f.On) > 0:
-		e.Fault = &f
+		of := *f
+		e.Fault = &of
 		return nil
 	}
 	for _, key := range []string{"to", "ends", "loses", "shift", "ppm"} {
-		if has(key) {
+		if has&keysOf(key) != 0 {
 			return fmt.Errorf("%q says how a fault strikes, but %q does not say whom", key, "on")
 		}
 	}
@@ -237,7 +270,7 @@ func settleFault(e *Event, f Fault, has func(string) bool) error {
 }
 
 // settle checks the fields against each other and puts "until" where it belongs: a key's deadline or a lease's end.
-func settle(e *Event, g *Grant, has func(string) bool) error {
+func settle(e *Event, g *Grant, has keys) error {
 	if e.F == Crash && e.Process != Nemesis {
 		e.F = Crashed
 	}
@@ -256,25 +289,24 @@ func settle(e *Event, g *Grant, has func(string) bool) error {
 	case e.Member != "" && !e.F.IsKey():
 		return fmt.Errorf("%s carries a member of a key", e.F)
 	}
-	lease := has("since") || has("granted") || has("counted")
+	lease := has&leaseKeys != 0
 	if isKeyDeadline(e.F) {
 		if lease {
 			return fmt.Errorf("%s carries a grant", e.F)
 		}
-		if e.Until = Never; has("until") {
+		if e.Until = Never; has&untilKey != 0 {
 			e.Until = g.Until
 		}
 		return nil
 	}
-	if !lease && !has("until") {
+	if !lease && has&untilKey == 0 {
 		return nil
 	}
-	for _, key := range []string{"since", "granted", "until"} {
-		if !has(key) {
-			return fmt.Errorf("a grant needs since, granted and until: no %q", key)
-		}
+	if key := has.lacks("since", "granted", "until"); key != "" {
+		return fmt.Errorf("a grant needs since, granted and until: no %q", key)
 	}
-	e.Grant = g
+	of := *g
+	e.Grant = &of
 	return e.wrongGrant()
 }
 

@@ -13,11 +13,30 @@ import (
 type scanner struct {
 	in    []byte
 	at    int
-	names map[string]string // strings seen before, to share their memory
+	names *names
 }
 
-// maxNames bounds what is interned: names recur, values need not.
-const maxNames = 1 << 16
+// names are strings seen lately, to share their memory: what recurs does so soon.
+type names [1 << 14]string
+
+// longestName is the length in bytes from which on a text is no name.
+const longestName = 64
+
+// of is the string that raw spells.
+func (n *names) of(raw []byte) string {
+	if len(raw) > longestName {
+		return string(raw)
+	}
+	hash := uint32(2166136261) // FNV-1a
+	for _, c := range raw {
+		hash = (hash ^ uint32(c)) * 16777619
+	}
+	seen := &n[(hash^hash>>16)%uint32(len(n))]
+	if *seen != string(raw) {
+		*seen = string(raw)
+	}
+	return *seen
+}
 
 // object calls field for each key, with the scanner standing at its value.
 func (s *scanner) object(field func(key string) error) error {
@@ -117,15 +136,7 @@ func (s *scanner) unquote(quoted []byte, escaped bool) (string, error) {
 		}
 		return v, nil
 	}
-	raw := quoted[1 : len(quoted)-1]
-	if v, ok := s.names[string(raw)]; ok {
-		return v, nil
-	}
-	v := string(raw)
-	if len(s.names) < maxNames {
-		s.names[v] = v
-	}
-	return v, nil
+	return s.names.of(quoted[1 : len(quoted)-1]), nil
 }
 
 func text[T ~string](s *scanner) (T, error) {
@@ -140,10 +151,10 @@ func number[T ~int | ~int64](s *scanner) (T, error) {
 	for s.at < len(s.in) && (s.in[s.at] == '-' || '0' <= s.in[s.at] && s.in[s.at] <= '9') {
 		s.at++
 	}
-	digits := string(s.in[from:s.at])
-	v, err := strconv.ParseInt(digits, 10, 64)
+	digits := s.in[from:s.at]
+	v, err := whole(digits)
 	switch next := s.peek(); {
-	case digits == "":
+	case len(digits) == 0:
 		return 0, s.want("want a whole number")
 	case next == '.' || next == 'e' || next == 'E':
 		return 0, errors.New("want a whole number, found a fraction or an exponent")
@@ -153,6 +164,22 @@ func number[T ~int | ~int64](s *scanner) (T, error) {
 		return 0, fmt.Errorf("%q is no number", digits)
 	}
 	return T(v), nil
+}
+
+// whole reads digits, which may have a sign. Those of few, as nearly all are, need no memory.
+func whole(digits []byte) (int64, error) {
+	const few = 18
+	if len(digits) > few || len(digits) == 0 || digits[0] == '-' {
+		return strconv.ParseInt(string(digits), 10, 64)
+	}
+	v := int64(0)
+	for _, c := range digits {
+		if c == '-' {
+			return strconv.ParseInt(string(digits), 10, 64)
+		}
+		v = 10*v + int64(c-'0')
+	}
+	return v, nil
 }
 
 func (s *scanner) boolean() (bool, error) {

@@ -21,10 +21,11 @@ type File struct {
 // Read reads a history in Fencepost's own JSON lines or in Jepsen's EDN, whichever it finds. An error begins with the
 // name of the file and names the line.
 func Read(name string, r io.Reader) (*File, error) {
+	n := lines(r)
 	in := bufio.NewReaderSize(r, 64<<10)
 	f := &File{Part: Part{Name: name}}
 	if !isJSON(in) {
-		said, err := edn.Decode(in)
+		said, err := edn.Decode(in, n)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -34,7 +35,7 @@ func Read(name string, r io.Reader) (*File, error) {
 		}
 		return f, nil
 	}
-	h, cut, err := history.DecodeCut(in)
+	h, cut, err := history.DecodeCut(in, n)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, withoutPackage(err))
 	}
@@ -45,6 +46,32 @@ func Read(name string, r io.Reader) (*File, error) {
 		f.Cut = withoutPackage(cut).Error()
 	}
 	return f, nil
+}
+
+// shortestLine is about the length in bytes of the shortest event: a file of shorter lines holds fewer.
+const shortestLine = 32
+
+// lines counts the lines of a file that may hold events, so that these are put in their place at once; 0 of what can be
+// read only once.
+func lines(r io.Reader) int {
+	file, ok := r.(io.ReadSeeker)
+	if !ok {
+		return 0
+	}
+	start, err := file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0
+	}
+	room, n, size := make([]byte, 64<<10), 1, 0
+	for err == nil {
+		var read int
+		read, err = file.Read(room)
+		n, size = n+bytes.Count(room[:read], []byte("\n")), size+read
+	}
+	if _, err := file.Seek(start, io.SeekStart); err != nil {
+		return 0
+	}
+	return min(n, size/shortestLine)
 }
 
 func withoutPackage(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "history: ")) }

@@ -1,7 +1,6 @@
 package reading
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -168,28 +167,40 @@ func union[T comparable](a, b []T) []T {
 	return all
 }
 
-// inOrder puts the events of all parts in the order of their times, counted from start. Where the clock of a part went
-// back, its order counts.
+// inOrder puts the events of all parts in the order of their times, counted from start; of equal ones, in that of the
+// parts. Where the clock of a part went back, its order counts.
 func inOrder(parts []Part, start int64) []history.Event {
-	type placed struct {
-		at    history.Time
-		event history.Event
+	type queue struct {
+		at     history.Time // when the first of its events is placed
+		events []history.Event
+		shift  history.Time
 	}
-	var all []placed
+	var queues []*queue
+	n := 0
 	for i := range parts {
-		h := parts[i].History
-		at, shift := -history.Never, parts[i].shift(start)
-		for _, e := range h.Events {
-			e = later(e, shift)
-			at = max(at, e.Time)
-			all = append(all, placed{at, e})
+		if h := parts[i].History; len(h.Events) > 0 {
+			q := &queue{events: h.Events, shift: parts[i].shift(start)}
+			q.at = q.events[0].Time + q.shift
+			queues, n = append(queues, q), n+len(q.events)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
-	events := make([]history.Event, len(all))
-	for i := range all {
-		events[i] = all[i].event
-		events[i].Index = i
+	events := make([]history.Event, 0, n)
+	for len(queues) > 0 {
+		first := 0
+		for i, q := range queues {
+			if q.at < queues[first].at {
+				first = i
+			}
+		}
+		q := queues[first]
+		e := later(q.events[0], q.shift)
+		e.Index = len(events)
+		events = append(events, e)
+		if q.events = q.events[1:]; len(q.events) > 0 {
+			q.at = max(q.at, q.events[0].Time+q.shift)
+		} else {
+			queues = slices.Delete(queues, first, first+1)
+		}
 	}
 	return events
 }

@@ -121,6 +121,9 @@ type Trace struct {
 // Read fills the trace from h.
 func (t *Trace) Read(h *history.History) {
 	t.reset(h)
+	if len(h.Events) >= longHistory {
+		t.makeRoom(h)
+	}
 	for _, name := range h.Header.Locks {
 		t.lock(name)
 	}
@@ -157,6 +160,25 @@ func (t *Trace) Read(h *history.History) {
 	if len(t.Data) == 0 {
 		t.Faults = slices.DeleteFunc(t.Faults, ofResource)
 	}
+}
+
+// longHistory is the number of events from which on it is worth counting what they are before they are read.
+const longHistory = 1 << 16
+
+// makeRoom makes room for the acquires of a history at once: lists that grow leave several times their size behind.
+func (t *Trace) makeRoom(h *history.History) {
+	asks, grants := 0, 0
+	for i := range h.Events {
+		if e := &h.Events[i]; e.F == history.Acquire && e.Process != history.Nemesis {
+			if e.Type == history.Invoke {
+				asks++
+			} else if e.Type == history.OK {
+				grants++
+			}
+		}
+	}
+	t.Asks, t.Grants = slices.Grow(t.Asks, asks), slices.Grow(t.Grants, grants)
+	t.Owner, t.maker = make(map[Title]int32, grants), make(map[history.Attempt]history.Process, grants)
 }
 
 func (t *Trace) reset(h *history.History) {

@@ -13,7 +13,7 @@ import (
 func (t *Trace) Windows() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
-		l.Windows, l.Stated = l.Windows[:0], 0
+		l.Windows, l.Stated = slices.Grow(l.Windows[:0], len(l.Grants)), 0
 	}
 	x := 0
 	for n := range t.Grants {
@@ -118,7 +118,7 @@ func (t *Trace) WithUnstated(l *LockTrace) []Span {
 func (t *Trace) Sections() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
-		l.Sections = l.Sections[:0]
+		l.Sections = slices.Grow(l.Sections[:0], len(l.Grants))
 		for _, n := range l.Grants {
 			g := &t.Grants[n]
 			l.Sections = append(l.Sections,

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -90,6 +91,9 @@ func (r *recorded) check(paths []string) error {
 	if err != nil {
 		return err
 	}
+	unlimited := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(unlimited)
+	debug.SetMemoryLimit(min(unlimited, roomFor(len(run.History.Events))))
 	defer r.Close()
 	if err := r.Open("check"); err != nil {
 		return err
@@ -106,6 +110,15 @@ func (r *recorded) check(paths []string) error {
 		r.Keep(verdictFile, "check", run)
 	}
 	return r.Emit(run, run.Standing())
+}
+
+// leastRoom is the memory in bytes that judging a short history may take.
+const leastRoom = 400 << 20
+
+// roomFor is the memory in bytes that judging a history of n events should take: twice what the events do. It is a
+// goal, for which garbage is collected earlier.
+func roomFor(n int) int64 {
+	return max(leastRoom, 2*int64(n)*int64(reflect.TypeFor[history.Event]().Size()))
 }
 
 // read makes one history of the files, as the flags say.

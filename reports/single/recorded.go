@@ -68,7 +68,7 @@ func (r *Run) Judge() {
 	h := r.Recorded()
 	var registers bool
 	if r.Verdict, registers = register.Check(h); !registers { // registers have no metrics of a lock
-		r.Verdict, r.Metrics = checker.Check(h), checker.Measure(h)
+		r.Verdict, r.Metrics = checker.CheckAndMeasure(h)
 	}
 	r.Events, r.Plan = len(h.Events), struckIn(h)
 	for i := range h.Events {

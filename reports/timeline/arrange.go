@@ -18,16 +18,18 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 			clientOf: map[history.Process]int{}, serverOf: map[history.Process]int{},
 			madeBy: map[history.Attempt]history.Process{},
 		},
+		locks:    map[history.Lock]bool{},
 		sections: map[holding]ref{}, waits: map[waiting]ref{}, calls: map[calling]ref{}, keys: map[keyOn]ref{},
 	}
+	for _, lock := range h.Header.Locks {
+		a.locks[lock] = true
+	}
+	a.makeRoom()
 	for _, p := range h.Header.Clients {
 		a.client(p)
 	}
 	for _, p := range h.Header.Servers {
 		a.server(p)
-	}
-	for pos := range h.Events {
-		a.l.end = max(a.l.end, h.Events[pos].Time)
 	}
 	for pos := range h.Events {
 		a.event(pos, &h.Events[pos])
@@ -46,6 +48,35 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 	return a.l
 }
 
+// makeRoom gives each client room for what it does in the history, and finds the end of the recording.
+func (a *arranger) makeRoom() {
+	type numbers struct{ sections, waits, calls int }
+	of := map[history.Process]*numbers{}
+	for i := range a.l.history.Events {
+		e := &a.l.history.Events[i]
+		a.l.end = max(a.l.end, e.Time)
+		n := of[e.Process]
+		if n == nil {
+			n = &numbers{}
+			of[e.Process] = n
+		}
+		switch {
+		case e.F == history.Acquire && e.Type == history.Invoke:
+			n.waits++
+		case e.F == history.Acquire && e.Type == history.OK:
+			n.sections++
+		case e.Type == history.Invoke:
+			n.calls++
+		}
+	}
+	a.room = func(lane *clientLane) {
+		if n := of[lane.Process]; n != nil {
+			lane.Sections, lane.Waits = make([]section, 0, n.sections), make([]wait, 0, n.waits)
+			lane.Calls = make([]call, 0, n.calls)
+		}
+	}
+}
+
 // operations takes the calls of a history without locks for what they are.
 func (a *arranger) operations() {
 	registers := map[history.Lock]bool{}
@@ -62,6 +93,8 @@ func (a *arranger) operations() {
 // arranger remembers what has begun and not ended.
 type arranger struct {
 	l        *Lanes
+	room     func(*clientLane) // makes room for what a client does
+	locks    map[history.Lock]bool
 	sections map[holding]ref
 	waits    map[waiting]ref
 	calls    map[calling]ref
@@ -99,6 +132,7 @@ func (a *arranger) client(p history.Process) int {
 		i = len(a.l.clients)
 		a.l.clientOf[p] = i
 		a.l.clients = append(a.l.clients, clientLane{Process: p})
+		a.room(&a.l.clients[i])
 	}
 	return i
 }
@@ -152,7 +186,8 @@ func (a *arranger) event(pos int, e *history.Event) {
 
 func (a *arranger) acquire(pos int, e *history.Event) {
 	c := a.client(e.Process)
-	if !slices.Contains(a.l.locks, e.Lock) {
+	if !a.locks[e.Lock] {
+		a.locks[e.Lock] = true
 		a.l.locks = append(a.l.locks, e.Lock)
 	}
 	if e.Attempt != "" {

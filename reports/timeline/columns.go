@@ -151,7 +151,7 @@ func involved(l *Lanes, shown []row) (all, part []int) {
 		}
 	}
 	for _, r := range shown {
-		for _, pos := range r.events {
+		for _, pos := range r.events() {
 			e := &l.history.Events[pos]
 			p := e.Process
 			if e.F == history.Apply {
@@ -185,7 +185,7 @@ func keyLocks(l *Lanes, shown []row) []history.Lock {
 		return l.locks
 	}
 	for _, r := range shown {
-		for _, pos := range r.events {
+		for _, pos := range r.events() {
 			if lock := l.history.Events[pos].Lock; r.proof && slices.Contains(l.locks, lock) {
 				return []history.Lock{lock}
 			}

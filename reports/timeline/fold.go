@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -9,39 +10,20 @@ import (
 )
 
 // fold shortens the story of a run in which nothing broke: one row for each section, and what is out of the ordinary.
-func fold(l *Lanes, rows []row) []row {
-	type uses struct{ reads, writes int }
-	used := map[history.Attempt]uses{}
-	for _, f := range l.effects {
-		u := used[f.Of]
-		switch {
-		case !f.Accepted:
-		case f.Op == history.Read:
-			u.reads++
-		default:
-			u.writes++
-		}
-		used[f.Of] = u
-	}
-	sections := map[int]string{} // words, by the position at which the section was entered
-	for c := range l.clients {
-		for i := range l.clients[c].Sections {
-			s := &l.clients[c].Sections[i]
-			sections[s.First] = sectionWords(l, l.clients[c].Process, s, used[s.Attempt].reads, used[s.Attempt].writes)
+func (s *storyteller) fold() {
+	s.folded = true
+	for i := range s.rows {
+		r := &s.rows[i]
+		if len(r.events()) > 0 && !s.lanes.isEntry(r) && ordinary(&s.lanes.history.Events[r.pos]) {
+			r.weight = min(r.weight, weightRoutine)
 		}
 	}
-	out := make([]row, len(rows))
-	for i, r := range rows {
-		if len(r.events) > 0 {
-			if words, ok := sections[r.pos]; ok {
-				r.words = words
-			} else if ordinary(&l.history.Events[r.pos]) {
-				r.weight = min(r.weight, weightRoutine)
-			}
-		}
-		out[i] = r
-	}
-	return out
+}
+
+// isEntry reports whether a row is about a client that enters a section.
+func (l *Lanes) isEntry(r *row) bool {
+	e := &l.history.Events[r.pos]
+	return r.other == nil && e.Process != history.Nemesis && e.F == history.Acquire && e.Type == history.OK
 }
 
 // ordinary reports whether an event is part of any uneventful section.
@@ -57,15 +39,29 @@ func ordinary(e *history.Event) bool {
 	return false
 }
 
-func sectionWords(l *Lanes, who history.Process, s *section, reads, writes int) string {
-	words := string(who)
-	if len(l.locks) > 1 {
-		words += " in " + string(s.Lock)
+// sectionWords say what came of the section that was entered at a position.
+func (s *storyteller) sectionWords(e *history.Event, pos int) string {
+	lane, _ := s.lanes.client(e.Process)
+	at := sort.Search(len(lane.Sections), func(i int) bool { return lane.Sections[i].First >= pos })
+	sec := &lane.Sections[at]
+	words := string(e.Process)
+	if len(s.lanes.locks) > 1 {
+		words += " in " + string(sec.Lock)
 	}
-	if s.Last == open {
+	if sec.Last == open {
 		words += " enters and stays to the end"
 	} else {
-		words += " inside for " + phrase.Lasting(s.To-s.From)
+		words += " inside for " + phrase.Lasting(sec.To-sec.From)
+	}
+	reads, writes := 0, 0
+	for i := range s.lanes.effects {
+		switch f := &s.lanes.effects[i]; {
+		case f.Of != sec.Attempt || !f.Accepted:
+		case f.Op == history.Read:
+			reads++
+		default:
+			writes++
+		}
 	}
 	var did []string
 	if reads > 0 {

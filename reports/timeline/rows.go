@@ -9,15 +9,54 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
-// row is one line of the story: one event, several alike on several servers, or an instant that no event marks.
+// row is one line of the story: one event, several alike on several servers, or an instant that no event marks. A story
+// may have millions, of which a few are shown: it is put into words then.
 type row struct {
 	at     history.Time
-	pos    int   // the row shows how things stand once the event at this position has happened
-	events []int // positions told, ascending; none for a lease that ends by itself
-	words  string
-	weight int
+	pos    int      // the row shows how things stand once the event at this position has happened
+	other  *unusual // of a row that is not about the event at pos alone; else nil
+	weight int16
 	tone   term.Style
 	proof  bool // it tells an event of the witness
+}
+
+// unusual is what a row says that is not about one event.
+type unusual struct {
+	events []int  // positions, ascending; none for a lease that ends by itself
+	words  string // of a row about no event
+}
+
+// events are the positions that a row is about.
+func (r *row) events() []int {
+	if r.other != nil {
+		return r.other.events
+	}
+	return []int{r.pos}
+}
+
+// tells reports whether a row is about the event at a position.
+func (r *row) tells(pos int) bool {
+	if r.other != nil {
+		return slices.Contains(r.other.events, pos)
+	}
+	return r.pos == pos
+}
+
+// first is the first event of a row, nil if it has none.
+func (l *Lanes) first(r *row) *history.Event {
+	if of := r.events(); len(of) > 0 {
+		return &l.history.Events[of[0]]
+	}
+	return nil
+}
+
+// add has a row be about one more event.
+func (r *row) add(pos int) {
+	if r.other == nil {
+		r.other = &unusual{events: []int{r.pos}}
+	}
+	r.other.events = append(r.other.events, pos)
+	r.pos = pos
 }
 
 // Weights of rows. What a person needs to follow the story weighs more than what follows from it.
@@ -30,6 +69,7 @@ const (
 	weightStep    = 40
 	weightRoutine = 15 // follows from another row: a key set for one who then acquires
 	weightLeast   = 20 // lighter rows are never shown unless they are part of the witness
+	mostWeight    = weightProof + weightFault
 )
 
 // storyteller makes rows of a history.
@@ -40,6 +80,7 @@ type storyteller struct {
 	slow    map[int]bool // calls, by position, that took long to reach the resource
 	rows    []row
 	groups  map[group]int // last row of a group
+	folded  bool          // a section is one row
 }
 
 // group is what events share that one row can tell: the same thing on several servers, one soon after the other.
@@ -58,14 +99,17 @@ const longTravel = history.Time(1e8)
 const groupSpread = history.Time(1e9)
 
 // story tells the whole history in rows, in order.
-func story(l *Lanes, long bool) []row {
+func story(l *Lanes, long bool) *storyteller {
 	s := &storyteller{
 		t:       newTeller(l, long),
 		lanes:   l,
 		applies: len(l.effects) > 0, groups: map[group]int{}, slow: map[int]bool{},
+		rows: make([]row, 0, len(l.history.Events)),
 	}
 	for _, f := range l.effects {
-		s.slow[f.Sent] = f.Sent >= 0 && f.At-l.history.Events[f.Sent].Time >= longTravel
+		if f.Sent >= 0 && f.At-l.history.Events[f.Sent].Time >= longTravel {
+			s.slow[f.Sent] = true
+		}
 	}
 	ends := l.outlived()
 	for pos := range l.history.Events {
@@ -80,7 +124,27 @@ func story(l *Lanes, long bool) []row {
 		s.leaseEnd(end, len(l.history.Events)-1)
 	}
 	s.recordingEnd()
-	return s.rows
+	return s
+}
+
+// words put a row into words.
+func (s *storyteller) words(r *row) string {
+	e := s.lanes.first(r)
+	switch {
+	case e == nil:
+		return r.other.words
+	case s.folded && s.lanes.isEntry(r):
+		return s.sectionWords(e, r.pos)
+	case !isKey(e) || r.other == nil:
+		return s.t.Event(e)
+	}
+	var where []history.Process
+	for _, p := range r.events() {
+		if at := s.lanes.history.Events[p].Process; !slices.Contains(where, at) {
+			where = append(where, at)
+		}
+	}
+	return s.t.Key(&s.lanes.history.Events[r.pos], tell.Processes(where))
 }
 
 // recordingEnd says when the recording ended, if somebody still waited or worked then.
@@ -91,7 +155,8 @@ func (s *storyteller) recordingEnd() {
 	}
 	if l := s.lanes; slices.ContainsFunc(l.clients, still) {
 		s.rows = append(s.rows,
-			row{at: l.end, pos: len(l.history.Events) - 1, weight: weightFault, words: "the recording ends"})
+			row{at: l.end, pos: len(l.history.Events) - 1, weight: weightFault,
+				other: &unusual{words: "the recording ends"}})
 	}
 }
 
@@ -106,32 +171,36 @@ func (s *storyteller) leaseEnd(o outliving, pos int) {
 		lock = " of " + string(o.Section.Lock)
 	}
 	s.rows = append(s.rows, row{at: o.At, pos: pos, weight: weightDerived, tone: term.Yellow,
-		words: string(o.Client) + "'s lease" + lock + " ends here; it " + doing})
+		other: &unusual{words: string(o.Client) + "'s lease" + lock + " ends here; it " + doing}})
 }
 
 func (s *storyteller) event(pos int, e *history.Event) {
 	proof := s.lanes.witness[pos]
 	if s.overAtOnce(pos, e) {
 		r := &s.rows[len(s.rows)-1]
-		r.events = append(r.events, pos)
-		r.pos, r.proof = pos, r.proof || proof
+		r.add(pos)
+		r.proof = r.proof || proof
 		return
 	}
-	isKey := e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone
 	g := group{e.F, e.Lock, e.Of, e.By, e.Why, proof}
-	if i, ok := s.groups[g]; ok && isKey && e.Time-s.rows[i].at <= groupSpread && s.quietSince(i) {
-		s.join(i, pos, e)
+	i, told := s.groups[g]
+	if told && isKey(e) && e.Time-s.rows[i].at <= groupSpread && s.quietSince(i) {
+		s.rows[i].add(pos)
 		return
 	}
-	r := row{at: e.Time, pos: pos, events: []int{pos}, words: s.t.Event(e), weight: s.weigh(pos, e), tone: s.tone(e),
-		proof: proof}
+	r := row{at: e.Time, pos: pos, weight: s.weigh(pos, e), tone: s.tone(e), proof: proof}
 	if proof {
 		r.weight += weightProof
 	}
-	if isKey {
+	if isKey(e) {
 		s.groups[g] = len(s.rows)
 	}
 	s.rows = append(s.rows, r)
+}
+
+// isKey reports whether an event is one of those that a row tells together.
+func isKey(e *history.Event) bool {
+	return e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone
 }
 
 // overAtOnce reports whether a fault that ends is the one told last, at the same instant: it needs no row of its own.
@@ -140,11 +209,9 @@ func (s *storyteller) overAtOnce(pos int, e *history.Event) bool {
 		return false
 	}
 	last := &s.rows[len(s.rows)-1]
-	if len(last.events) == 0 || last.at != e.Time {
-		return false
-	}
-	struck := &s.lanes.history.Events[last.events[0]]
-	return struck.Process == history.Nemesis && struck.Type == history.Invoke && struck.Value == e.Value
+	struck := s.lanes.first(last)
+	return struck != nil && last.at == e.Time && struck.Process == history.Nemesis && struck.Type == history.Invoke &&
+		struck.Value == e.Value
 }
 
 // quietSince reports whether nothing of weight happened after row i. If it did, to join it would tell things out of
@@ -153,20 +220,7 @@ func (s *storyteller) quietSince(i int) bool {
 	return !slices.ContainsFunc(s.rows[i+1:], func(r row) bool { return r.weight >= weightStep })
 }
 
-func (s *storyteller) join(i, pos int, e *history.Event) {
-	r := &s.rows[i]
-	r.events = append(r.events, pos)
-	var where []history.Process
-	for _, p := range r.events {
-		if at := s.lanes.history.Events[p].Process; !slices.Contains(where, at) {
-			where = append(where, at)
-		}
-	}
-	r.pos = pos
-	r.words = s.t.Key(e, tell.Processes(where))
-}
-
-func (s *storyteller) weigh(pos int, e *history.Event) int {
+func (s *storyteller) weigh(pos int, e *history.Event) int16 {
 	if e.Process == history.Nemesis {
 		return weightFault
 	}
@@ -194,7 +248,7 @@ func (s *storyteller) weigh(pos int, e *history.Event) int {
 }
 
 // pick chooses by how an operation stands: called, succeeded, or neither.
-func pick(t history.Type, invoke, ok, otherwise int) int {
+func pick(t history.Type, invoke, ok, otherwise int16) int16 {
 	switch t {
 	case history.Invoke:
 		return invoke
@@ -205,7 +259,7 @@ func pick(t history.Type, invoke, ok, otherwise int) int {
 }
 
 // weighCall makes little of a client's reads and writes if the resource tells of them itself, except of a slow one.
-func (s *storyteller) weighCall(pos int, e *history.Event) int {
+func (s *storyteller) weighCall(pos int, e *history.Event) int16 {
 	if !s.applies {
 		return pick(e.Type, weightRoutine, weightEffect, weightEffect)
 	}
@@ -221,7 +275,7 @@ func (s *storyteller) weighCall(pos int, e *history.Event) int {
 	return weightRoutine
 }
 
-func weighKey(e *history.Event) int {
+func weighKey(e *history.Event) int16 {
 	own := e.By == "" || e.By == e.Of
 	switch {
 	case e.F == history.KeySet:
@@ -244,9 +298,9 @@ func (s *storyteller) tone(e *history.Event) term.Style {
 	return term.Plain
 }
 
-// choose returns the rows worth showing, at most most of them, in order. Around a witness these are the rows near it;
-// without one the heaviest, the earlier first.
-func choose(rows []row, most int) []row {
+// choose gives the places of the rows worth showing, at most most of them, in order. Around a witness these are the
+// rows near it; without one the heaviest, the earlier first.
+func choose(rows []row, most int) []int {
 	first, last := -1, -1
 	for i := range rows {
 		if rows[i].proof {
@@ -256,28 +310,37 @@ func choose(rows []row, most int) []row {
 			last = i
 		}
 	}
-	order := make([]int, 0, len(rows))
-	score := make([]int, len(rows))
-	for i := range rows {
-		score[i] = rows[i].weight
+	score := func(i int) int {
+		of := int(rows[i].weight)
 		if first >= 0 && !rows[i].proof {
-			score[i] -= farness(&rows[i], max(first-i, i-last, 0))
+			of -= farness(&rows[i], max(first-i, i-last, 0))
 		}
-		if score[i] >= weightLeast {
-			order = append(order, i)
+		return of
+	}
+	var with [mostWeight + 1]int // rows of each score
+	for i := range rows {
+		if of := score(i); of >= weightLeast {
+			with[of]++
 		}
 	}
-	sort.SliceStable(order, func(a, b int) bool { return score[order[a]] > score[order[b]] })
-	order = order[:min(most, len(order))]
+	least, room := mostWeight, most // of the rows of the least score that is shown, there is room for the first
+	for ; least > weightLeast && with[least] <= room; least-- {
+		room -= with[least]
+	}
+	order := make([]int, 0, most)
+	for i := range rows {
+		switch of := score(i); {
+		case of > least:
+			order = append(order, i)
+		case of == least && room > 0:
+			order, room = append(order, i), room-1
+		}
+	}
 	if first >= 0 && len(order) < fewRows {
 		order = fill(order, rows, first, last, min(most, filledRows))
 	}
 	sort.Ints(order)
-	out := make([]row, len(order))
-	for k, i := range order {
-		out[k] = rows[i]
-	}
-	return out
+	return order
 }
 
 // A story with a witness but fewRows is filled up to filledRows. Where so little of weight happened, it is the routine

@@ -17,20 +17,24 @@ const (
 
 // Draw draws the run with time flowing down: lanes at the left, what happened in words at the right.
 func (l *Lanes) Draw(p *term.Writer) {
-	rows := story(l, p.Width() >= 110)
+	s := story(l, p.Width() >= 110)
 	most := mostLinesCalm
 	if len(l.witness) > 0 {
 		most = mostLinesBroken
-	} else if len(choose(rows, most+1)) > most {
-		rows = fold(l, rows)
+	} else if len(choose(s.rows, most+1)) > most {
+		s.fold()
 	}
 	var body []*term.Line
 	var t *table
 	var hidden int
 	for n := most; n > 0; n -= 3 { // wrapped words and scale breaks take lines too
-		shown := choose(rows, n)
+		places := choose(s.rows, n)
+		shown := make([]row, len(places))
+		for i, place := range places {
+			shown[i] = s.rows[place]
+		}
 		t = layTable(l, shown, p.Width())
-		body, hidden = t.body(rows, shown)
+		body, hidden = t.body(s, places)
 		if len(body) <= most {
 			break
 		}
@@ -47,16 +51,20 @@ func (l *Lanes) Draw(p *term.Writer) {
 	t.legend(p, hidden)
 }
 
-// body draws the shown rows and the breaks between them. hidden counts the rows of weight that are
+// body draws the rows at some places of a story and the breaks between them. hidden counts the rows of weight that are
 // not shown.
-func (t *table) body(all, shown []row) (body []*term.Line, hidden int) {
-	d := &drawing{table: t, leased: map[[2]int]bool{}}
+func (t *table) body(s *storyteller, places []int) (body []*term.Line, hidden int) {
+	shown := make([]row, len(places))
+	for i, place := range places {
+		shown[i] = s.rows[place]
+	}
+	d := &drawing{table: t, near: t.lanes.near(shown), leased: map[[2]int]bool{}}
 	breakAt := breakLength(shown)
 	least := lightest(shown)
 	next := 0
 	skip := func(until int) (n int) { // counts rows of weight before the given one
 		for ; next < until; next++ {
-			if all[next].weight >= least {
+			if s.rows[next].weight >= least {
 				n++
 			}
 		}
@@ -64,7 +72,7 @@ func (t *table) body(all, shown []row) (body []*term.Line, hidden int) {
 	}
 	for i := range shown {
 		r := &shown[i]
-		skipped := skip(indexOf(all, next, r))
+		skipped := skip(places[i])
 		next++
 		hidden += skipped
 		if i > 0 {
@@ -74,9 +82,9 @@ func (t *table) body(all, shown []row) (body []*term.Line, hidden int) {
 		} else if skipped > 0 {
 			body = append(body, d.gap(nil, r.at, skipped))
 		}
-		body = append(body, d.row(r)...)
+		body = append(body, d.row(r, s.words(r))...)
 	}
-	if n := skip(len(all)); n > 0 && len(shown) > 0 {
+	if n := skip(len(s.rows)); n > 0 && len(shown) > 0 {
 		hidden += n
 		last := &shown[len(shown)-1]
 		body = append(body, d.gap(last, t.lanes.end-last.at, n))
@@ -84,19 +92,54 @@ func (t *table) body(all, shown []row) (body []*term.Line, hidden int) {
 	return body, hidden
 }
 
-func indexOf(all []row, from int, r *row) int {
-	for i := from; i < len(all); i++ {
-		if all[i].pos == r.pos && len(all[i].events) == len(r.events) && all[i].at == r.at && all[i].words == r.words {
-			return i
+// near gives the lanes with only those sections, waits, operations and keys that some row shows: of a long history few.
+func (l *Lanes) near(shown []row) *Lanes {
+	var positions []int
+	var times []history.Time
+	for i := range shown {
+		positions, times = append(positions, shown[i].pos), append(times, shown[i].at)
+	}
+	slices.Sort(positions)
+	slices.Sort(times)
+	during := func(s span) bool {
+		i, _ := slices.BinarySearch(positions, s.First)
+		return i < len(positions) && positions[i] <= s.Last
+	}
+	leased := func(w window) bool {
+		i, _ := slices.BinarySearch(times, w.From)
+		return i < len(times) && times[i] < w.To
+	}
+	near := *l
+	near.clients, near.servers = slices.Clone(l.clients), slices.Clone(l.servers)
+	for i := range near.clients {
+		c := &near.clients[i]
+		c.Sections = some(c.Sections, func(s *section) bool {
+			return during(s.span) || slices.ContainsFunc(s.Validity, leased)
+		})
+		c.Waits = some(c.Waits, func(w *wait) bool { return during(w.span) })
+		c.Operations = some(c.Operations, func(o *call) bool { return during(o.span) })
+	}
+	for i := range near.servers {
+		s := &near.servers[i]
+		s.Keys = some(s.Keys, func(k *keySpan) bool { return during(k.span) })
+	}
+	return &near
+}
+
+// some are those of a list that are kept.
+func some[T any](list []T, keep func(*T) bool) (kept []T) {
+	for i := range list {
+		if keep(&list[i]) {
+			kept = append(kept, list[i])
 		}
 	}
-	return from
+	return kept
 }
 
 // lightest is the weight from which on rows that are not shown are counted: that of the lightest shown, so that a story
 // told by its routine also says how much of that it leaves out.
-func lightest(shown []row) int {
-	least := weightStep
+func lightest(shown []row) int16 {
+	least := int16(weightStep)
 	for _, r := range shown {
 		if !r.proof {
 			least = min(least, r.weight)
@@ -124,6 +167,7 @@ func breakLength(shown []row) history.Time {
 // drawing is a table being filled. leased remembers which leases ran in the row before, by lane and track.
 type drawing struct {
 	*table
+	near   *Lanes // what its rows show
 	leased map[[2]int]bool
 }
 
@@ -131,7 +175,7 @@ type drawing struct {
 func (d *drawing) gap(after *row, long history.Time, skipped int) *term.Line {
 	ln := new(term.Line).To(d.time-1).Add(term.Plain, "⋮").To(d.time + gutter)
 	if after != nil {
-		still := row{at: after.at, pos: after.pos}
+		still := after.continued()
 		d.state(ln, &still, true)
 	}
 	words := phrase.Lasting(long) + " later"
@@ -144,13 +188,16 @@ func (d *drawing) gap(after *row, long history.Time, skipped int) *term.Line {
 	return ln.To(d.words).Add(term.Plain, words)
 }
 
+// continued is a row about nothing new.
+func (r *row) continued() row { return row{at: r.at, pos: r.pos, other: &unusual{}} }
+
 // row draws one row, its words wrapped beside the lanes.
-func (d *drawing) row(r *row) []*term.Line {
+func (d *drawing) row(r *row, words string) []*term.Line {
 	tone := r.tone
 	if r.proof && tone == term.Plain {
 		tone = term.Bold
 	}
-	texts := term.Wrap(r.words, d.width-d.words)
+	texts := term.Wrap(words, d.width-d.words)
 	ln := new(term.Line).Right(d.time, phrase.Clock(r.at)).Add(term.Plain, " ")
 	d.mark(ln, r)
 	ln.To(d.time + gutter)
@@ -158,7 +205,7 @@ func (d *drawing) row(r *row) []*term.Line {
 	out := []*term.Line{ln.To(d.words).Add(tone, texts[0])}
 	for _, text := range texts[1:] {
 		more := new(term.Line).To(d.time + gutter)
-		still := row{at: r.at, pos: r.pos}
+		still := r.continued()
 		d.state(more, &still, true)
 		out = append(out, more.To(d.words).Add(tone, text))
 	}
@@ -172,19 +219,19 @@ func (d *drawing) mark(ln *term.Line, r *row) {
 	} else {
 		ln.Add(term.Plain, " ")
 	}
-	if d.lanes.overlapped(r.pos) {
+	if d.near.overlapped(r.pos) {
 		ln.Add(term.Red, "!")
 	}
 }
 
 // state draws how all lanes stand. A line that only continues another draws no beginnings and ends.
 func (d *drawing) state(ln *term.Line, r *row, only bool) {
-	clash := d.lanes.overlapped(r.pos)
+	clash := d.near.overlapped(r.pos)
 	col := ln.Cells()
 	for k, c := range d.clients {
 		ln.To(col)
 		for track, lock := range d.tracks {
-			d.track(ln, r, [2]int{k, track}, &d.lanes.clients[c], lock, only, clash)
+			d.track(ln, r, [2]int{k, track}, &d.near.clients[c], lock, only, clash)
 		}
 		col += d.lane
 	}
@@ -195,7 +242,7 @@ func (d *drawing) state(ln *term.Line, r *row, only bool) {
 	for _, lock := range d.keys {
 		ln.To(col)
 		for k, s := range d.servers {
-			signs, tone := d.keysOn(&d.lanes.servers[s], lock, r.pos)
+			signs, tone := d.keysOn(&d.near.servers[s], lock, r.pos)
 			ln.To(col+k*d.cell).Add(tone, string(signs))
 		}
 		col += d.block
@@ -231,7 +278,7 @@ func (d *drawing) track(ln *term.Line, r *row, at [2]int, lane *clientLane, lock
 // sectionSign is the sign for what a client is doing in a row. The empty lock stands for any.
 func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, term.Style) {
 	for i := range lane.Crashes {
-		if slices.Contains(r.events, lane.Crashes[i].First) {
+		if r.tells(lane.Crashes[i].First) {
 			return '✗', term.Red
 		}
 	}
@@ -242,9 +289,9 @@ func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, term.Style)
 			continue
 		}
 		switch {
-		case slices.Contains(r.events, s.Last):
+		case r.tells(s.Last):
 			return '▀', term.Plain
-		case slices.Contains(r.events, s.First):
+		case r.tells(s.First):
 			return '▄', term.Plain
 		case s.covers(r.pos) && paused:
 			return '▒', term.Yellow
@@ -262,9 +309,9 @@ func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, term.Style)
 	}
 	for i := range lane.Operations {
 		switch o := &lane.Operations[i]; {
-		case slices.Contains(r.events, o.Last):
+		case r.tells(o.Last):
 			return '▀', term.Plain
-		case slices.Contains(r.events, o.First):
+		case r.tells(o.First):
 			return '▄', term.Plain
 		case o.covers(r.pos):
 			return '█', term.Plain
@@ -283,7 +330,7 @@ func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool)
 		for _, w := range s.Validity {
 			if w.From <= r.at && r.at < w.To {
 				runs = true
-				begun = begun || slices.Contains(r.events, s.First)
+				begun = begun || r.tells(s.First)
 			}
 		}
 	}
