@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/linear"
 	"github.com/fencepost-sim/fencepost/checker/trace"
@@ -19,9 +21,10 @@ type LockEvidence struct {
 // Refuted reports whether porcupine refutes the critical sections.
 func (e *LockEvidence) Refuted() bool { return e.Mutex != nil && e.Mutex.Answer == linear.Refuted }
 
-// Evidence asks porcupine about every lock of h, in the order of the header, and keeps what its drawing needs. It costs
-// far more than Check and is meant for reports.
-func Evidence(h *history.History) []LockEvidence {
+// Evidence asks porcupine about the locks of h, in the order of the header, and keeps what its drawings need, of most
+// locks at most: first of the locks named, then of those whose sections are refuted, then of the others. Left is of how
+// many there would be drawings as well. It costs far more than Check and is meant for reports.
+func Evidence(h *history.History, most int, first ...history.Lock) (all []LockEvidence, left int) {
 	var t judge
 	t.Read(h)
 	t.Sections()
@@ -34,11 +37,11 @@ func Evidence(h *history.History) []LockEvidence {
 		}
 	}
 	updates := t.Updates()
-	var all []LockEvidence
-	for n := range t.Locks {
+	chosen, left := t.worthDrawing(updates, most, first)
+	for _, n := range chosen {
 		l := &t.Locks[n]
 		e := LockEvidence{Lock: l.Name}
-		if ops := t.answered(l); len(ops) > 0 {
+		if ops, _ := t.answered(l); len(ops) > 0 {
 			for i := range ops {
 				g := &t.Grants[l.Grants[ops[i].Section]]
 				if ops[i].Name = string(g.Attempt); g.Attempt == "" {
@@ -49,26 +52,53 @@ func Evidence(h *history.History) []LockEvidence {
 				e.Mutex = drawn
 			}
 		}
-		if list := updates[n]; len(list) > 0 && len(list) <= trace.MaxUpdates {
+		if list := updates[n]; drawable(list) {
 			e.Data = linear.RegisterEvidence(t.Scan.Data[n].Initial, list)
 		}
 		all = append(all, e)
 	}
-	return all
+	return all, left
+}
+
+// drawable reports whether porcupine is asked about so many updates.
+func drawable(updates []linear.Update) bool {
+	return len(updates) > 0 && len(updates) <= trace.MaxUpdates
+}
+
+// worthDrawing chooses locks, as Evidence says, and gives their numbers in order.
+func (t *judge) worthDrawing(updates [][]linear.Update, most int, first []history.Lock) (chosen []int, left int) {
+	var byRank [3][]int
+	for n := range t.Locks {
+		l := &t.Locks[n]
+		ops, refuted := t.answered(l)
+		switch {
+		case len(ops) == 0 && !drawable(updates[n]):
+		case slices.Contains(first, l.Name):
+			byRank[0] = append(byRank[0], n)
+		case refuted:
+			byRank[1] = append(byRank[1], n)
+		default:
+			byRank[2] = append(byRank[2], n)
+		}
+	}
+	all := slices.Concat(byRank[:]...)
+	chosen = all[:min(most, len(all))]
+	slices.Sort(chosen)
+	return chosen, len(all) - len(chosen)
 }
 
 // answered are the operations on a lock that show porcupine's answer, none if it has none.
-func (t *judge) answered(l *trace.LockTrace) []linear.MutexOp {
+func (t *judge) answered(l *trace.LockTrace) (shown []linear.MutexOp, isRefuted bool) {
 	if t.History.Header.ClockError > 0 {
-		return nil
+		return nil, false
 	}
 	ops := t.appendMutexOps(nil, l)
 	t.parts.Renew()
 	switch answer, refuted := t.parts.Mutex(ops); {
 	case answer == linear.Refuted:
-		return refuted
+		return refuted, true
 	case answer == linear.Linearizable && len(l.Sections) <= linear.MaxSections:
-		return ops
+		return ops, false
 	}
-	return nil
+	return nil, false
 }

@@ -176,7 +176,7 @@ func TestJudgingChangesNothing(t *testing.T) {
 	}
 	Check(h)
 	Measure(h)
-	Evidence(h)
+	Evidence(h, 1)
 	if err := history.Encode(&after, h); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -86,7 +87,7 @@ func TestARunWithoutOperationsAlarmsNobody(t *testing.T) {
 }
 
 func TestEvidenceCanBeDrawn(t *testing.T) {
-	all := Evidence(busy(t, 60))
+	all, _ := Evidence(busy(t, 60), 1)
 	if len(all) != 1 || all[0].Lock != "orders" || all[0].Mutex == nil || all[0].Data == nil {
 		t.Fatalf("%+v", all)
 	}
@@ -100,8 +101,31 @@ func TestEvidenceCanBeDrawn(t *testing.T) {
 	if !strings.Contains(mutex.String(), "enter client-2/1") || !strings.Contains(data.String(), `write \"v1\"`) {
 		t.Error("the drawings do not name sections and values")
 	}
-	if none := Evidence(told(t, "header locks=orders")); len(none) != 1 || none[0].Mutex != nil || none[0].Data != nil {
-		t.Errorf("%+v", none)
+	if none, left := Evidence(told(t, "header locks=orders"), 1); len(none)+left != 0 {
+		t.Errorf("%+v, %d left", none, left)
+	}
+}
+
+// TestTheEvidenceThatSaysMostIsDrawn: of the lock that is named, of one that is refuted, and of the others the first.
+func TestTheEvidenceThatSaysMostIsDrawn(t *testing.T) {
+	var text strings.Builder
+	for i, lock := range []string{"a", "b", "c", "d", "e"} {
+		text.WriteString(fmt.Sprintf("%ds client-1 acquire ok lock=%s\n", 10*i, lock))
+		if lock == "d" {
+			text.WriteString(fmt.Sprintf("%ds client-2 acquire ok lock=%s\n", 10*i+1, lock))
+		}
+		text.WriteString(fmt.Sprintf("%ds client-1 release invoke lock=%s\n", 10*i+2, lock))
+	}
+	h := told(t, "header\n"+text.String())
+	for most, want := range map[int]string{1: "c", 2: "c d", 3: "a c d", 9: "a b c d e"} {
+		drawn, left := Evidence(h, most, "c")
+		var locks []string
+		for i := range drawn {
+			locks = append(locks, string(drawn[i].Lock))
+		}
+		if got := strings.Join(locks, " "); got != want || left != 5-len(locks) {
+			t.Errorf("of %d: %s, and %d left, want %s", most, got, left, want)
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ func TestNoHistoryMakesTheCheckerPanic(t *testing.T) {
 		}
 		c.Check(h)
 		Measure(h)
-		Evidence(h)
+		Evidence(h, 1)
 	}
 }
 

@@ -1,11 +1,27 @@
 package history
 
-import "unicode"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
-// Unprintable reports whether a character is one that text for people does not hold, since a terminal would obey it
-// instead of showing it, or would show in another order what stands beside it: control characters, line breaks and tabs
-// among them, Unicode's separators of lines and paragraphs, and marks of direction (Unicode Standard, ch. 23.1 and UAX
-// #9).
+// Unprintable reports whether a character is one that text for people does not hold, since a terminal or a browser would
+// obey it instead of showing it, would show in another order what stands beside it, or would show nothing: control
+// characters, line breaks and tabs among them, Unicode's separators of lines and paragraphs, marks of direction, and
+// characters without width (Unicode Standard, ch. 23.1 and 23.2, and UAX #9).
 func Unprintable(c rune) bool {
-	return unicode.IsControl(c) || unicode.In(c, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+	return unicode.IsControl(c) || unicode.In(c, unicode.Zl, unicode.Zp, unicode.Bidi_Control) ||
+		c >= '\u200b' && c <= '\u200d' || c >= '\u2060' && c <= '\u2064' || c == '\ufeff'
+}
+
+// Capital begins a sentence: the first letter becomes a capital, unless it begins a name that is no word, such as
+// orders@host-3 or a/b.
+func Capital(words string) string {
+	first, _, _ := strings.Cut(words, " ")
+	if strings.ContainsAny(strings.TrimRight(first, ".:"), `@/:\_.`) {
+		return words
+	}
+	r, n := utf8.DecodeRuneInString(words)
+	return string(unicode.ToUpper(r)) + words[n:]
 }

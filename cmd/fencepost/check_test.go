@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -317,4 +319,65 @@ func allocated() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.TotalAlloc
+}
+
+// TestPagesOfManyStaySmall: a thousand holders at once, five hundred locks, or ten thousand sections make pages that a
+// browser shows, and both the text and the page say what they leave out.
+func TestPagesOfManyStaySmall(t *testing.T) {
+	const mostFiles, mostBytes = 13, 8 << 20
+	for name, c := range map[string]struct {
+		sections int
+		place    func(i int) (client, lock, enters, leaves int)
+		says     []string
+	}{
+		"holders": {1000, func(i int) (int, int, int, int) { return i, 0, i, 2000 + i },
+			[]string{"48 of 1000 lanes of clients drawn.", "Only the first 500 overlaps of two sections are shaded."}},
+		"locks": {500, func(i int) (int, int, int, int) { return i % 9, i, 2 * i, 2*i + 1 },
+			[]string{"Porcupine's views are of 12 locks; those of 488 more are left out."}},
+		"sections": {9000, func(i int) (int, int, int, int) { return i % 9, 0, 2 * i, 2*i + 1 },
+			[]string{"3000 of 36000 events drawn"}},
+	} {
+		dir := t.TempDir()
+		var events []string
+		at := map[int]string{}
+		for i := range c.sections {
+			client, lock, enters, leaves := c.place(i)
+			line := func(at int, f, kind, rest string) string {
+				return fmt.Sprintf(`{"time":%d,"process":"client-%d","type":%q,"f":%q,"lock":"lock-%d"%s}`+"\n", at, client,
+					kind, f, lock, rest)
+			}
+			attempt := fmt.Sprintf(`,"attempt":"client-%d/%d"`, client, i)
+			at[enters] += line(enters, "acquire", "invoke", "") + line(enters, "acquire", "ok", attempt)
+			at[leaves] += line(leaves, "release", "invoke", attempt) + line(leaves, "release", "ok", attempt)
+		}
+		for _, when := range slices.Sorted(maps.Keys(at)) {
+			events = append(events, at[when])
+		}
+		path := filepath.Join(dir, "h.jsonl")
+		if err := os.WriteFile(path, []byte(strings.Join(events, "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		pages := filepath.Join(dir, "pages")
+		var out, problems bytes.Buffer
+		run([]string{"check", path, "--html", filepath.Join(pages, "p.html")}, &out, &problems)
+		files, err := os.ReadDir(pages)
+		if err != nil || len(files) > mostFiles {
+			t.Errorf("%s: %d files, %v%s", name, len(files), err, problems.String())
+		}
+		page, err := os.ReadFile(filepath.Join(pages, "p.html"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if info, err := f.Info(); err != nil || info.Size() > mostBytes {
+				t.Errorf("%s: %s has %d bytes, %v", name, f.Name(), info.Size(), err)
+			}
+		}
+		text := strings.Join(strings.Fields(out.String()), " ")
+		for _, says := range c.says {
+			if !strings.Contains(text, says) || !strings.Contains(html.UnescapeString(string(page)), says) {
+				t.Errorf("%s: not both text and page say %q:\n%s", name, says, out.String())
+			}
+		}
+	}
 }

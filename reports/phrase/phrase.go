@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -80,10 +78,7 @@ func Join(words []string, last string) string {
 }
 
 // Sentence begins words with a capital and ends them with a full stop. There must be some.
-func Sentence(words string) string {
-	r, n := utf8.DecodeRuneInString(words)
-	return string(unicode.ToUpper(r)) + words[n:] + "."
-}
+func Sentence(words string) string { return history.Capital(words) + "." }
 
 // Lasting gives a length of time as a person says it: "350 µs", "12 ms", "1.25 s", "31.0 s".
 func Lasting(t history.Time) string {
@@ -112,6 +107,14 @@ func Clock(t history.Time) string {
 		return "never"
 	}
 	return strconv.FormatFloat(float64(t)/1e9, 'f', 3, 64)
+}
+
+// Microseconds is Clock to the microsecond: "10.131042".
+func Microseconds(t history.Time) string {
+	if t == history.Never {
+		return Clock(t)
+	}
+	return strconv.FormatFloat(float64(t)/1e9, 'f', 6, 64)
 }
 
 // Milliseconds gives a time in ms with one decimal.

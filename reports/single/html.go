@@ -22,6 +22,7 @@ func (run *Run) HTML(w io.Writer, views []View) error {
 	if err != nil {
 		return err
 	}
+	run.unseen = append(slices.Clip(d.Unseen), d.chart.Notes...)
 	return page.Write(w, "run.html", d)
 }
 
@@ -41,6 +42,7 @@ type Page struct {
 	Stories  []LawStory
 	Metrics  []metricLine
 	Views    []View
+	Unseen   []string // which views are left out, a sentence each
 	Facts    []report.Fact
 	Timeline template.HTML
 	lanes    *timeline.Lanes
@@ -78,6 +80,7 @@ func NewPage(run *Run, views []View) (*Page, error) {
 	frame.Script += timeline.Script
 	d := &Page{
 		Run: run, Standing: run.words(), What: run.what(), Class: run.standing().Class(), Views: views,
+		Unseen:   run.unseen,
 		Headline: run.Headline(), Intent: Intent(run.Expected, run.OK), Idle: run.idle(), Plan: run.planned(),
 		lanes: run.Lanes(), Frame: frame,
 	}
@@ -141,7 +144,7 @@ func (d *Page) story(f *checker.Finding) LawStory {
 		Remedy: f.Remedy, Trials: f.Trials}
 	for _, told := range d.lanes.Told(f.Witness) {
 		s.Witness = append(s.Witness,
-			WitnessLine{Number: d.chart.Number(told.Pos), Pos: told.Pos, Time: phrase.Instant(told.At),
+			WitnessLine{Number: d.chart.Number(told.Pos), Pos: told.Pos, Time: d.lanes.Instant(told.At),
 				Words: told.Words})
 	}
 	return s

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
 )
 
@@ -23,11 +24,24 @@ func (v *View) shows(f *checker.Finding) bool {
 	return f.Judges != (checker.Judges{}) && v.Law == f.Law && (f.Lock == "" || v.Lock == f.Lock)
 }
 
-// Pages are the report of the run, and what porcupine draws of each lock.
+// mostViews is of how many locks porcupine's views lie beside a report.
+const mostViews = 12
+
+// Pages are the report of the run, and what porcupine draws of the locks, or where these are many, of those that its
+// findings are about and of some others.
 func (r *Run) Pages(path string) (all []report.Page) {
 	var views []View
+	var about []history.Lock
+	for i := range r.Verdict.Findings {
+		about = append(about, r.Verdict.Findings[i].Lock)
+	}
+	evidence, left := checker.Evidence(r.Recorded(), mostViews, about...)
+	if r.unseen = nil; left > 0 {
+		r.unseen = append(r.unseen, fmt.Sprintf("Porcupine's views are of %s; those of %d more are left out.",
+			phrase.Count(len(evidence), "lock"), left))
+	}
 	names := report.FileNames{}
-	for _, e := range checker.Evidence(r.Recorded()) {
+	for _, e := range evidence {
 		name := names.Of(string(e.Lock))
 		sections := "sections"
 		if e.Refuted() {

@@ -146,6 +146,7 @@ func recordedFooter(p *term.Writer, r *Run) {
 		p.Hang(0, fmt.Sprintf("%-8s", f.Name), term.Plain, f.Value)
 	}
 	report.Notes(p, "note    ", r.Notes)
+	report.Notes(p, "page    ", r.unseen)
 }
 
 // recordedObject is the verdict on a recorded history as JSON.

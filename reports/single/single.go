@@ -42,6 +42,7 @@ type Run struct {
 	Repeat    string        // command to paste that shows this run again
 	Notes     []string      // what a reader must know of it beside; of a run in real time, which has no digest
 	Recording *Recording    // of a history that was recorded elsewhere; nil for a run
+	unseen    []string      // what its pages leave out, a sentence each, once they are made
 }
 
 // real reports whether it was a run in real time: what a reader must know of one is always said.
@@ -56,7 +57,13 @@ func (r *Run) Recorded() *history.History {
 }
 
 // Lanes lays the run's history out.
-func (r *Run) Lanes() *timeline.Lanes { return timeline.Arrange(r.Recorded(), r.Verdict.Findings) }
+func (r *Run) Lanes() *timeline.Lanes {
+	lanes := timeline.Arrange(r.Recorded(), r.Verdict.Findings)
+	if r.Recording != nil {
+		lanes.ToTheMicrosecond()
+	}
+	return lanes
+}
 
 // expectation returns what was expected of the law or metric, or nil if nothing is known.
 func (r *Run) expectation(name string) *ExpectLine {

@@ -159,7 +159,7 @@ func Violation(p *term.Writer, l *timeline.Lanes, f *checker.Finding) {
 	}
 	p.Put(new(term.Line).Add(term.Plain, "  Witness:"))
 	for _, told := range l.Told(f.Witness) {
-		p.Hang(4, fmt.Sprintf("%9s s  ", phrase.Clock(told.At)), term.Plain, told.Words)
+		p.Hang(4, fmt.Sprintf("%9s s  ", l.Clock(told.At)), term.Plain, told.Words)
 	}
 }
 

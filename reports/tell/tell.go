@@ -16,11 +16,24 @@ import (
 
 // Teller puts events into words. A lock or an attempt is named only where it is needed to tell it from another.
 type Teller struct {
-	Holder  func(history.Attempt) history.Process // who made an attempt; empty if that is not known
-	Several bool                                  // more than one lock is in use
+	Holder func(history.Attempt) history.Process // who made an attempt; empty if that is not known
+	// Apart reports whether an attempt goes by its own name, since its client has others at the same time; nil: none does.
+	Apart   func(history.Attempt) bool
+	Several bool // more than one lock is in use
 	// Registers is how many there are in a history that tells of registers and of no lock.
 	Registers int
 	Long      bool // say also what the eye can do without: tokens, servers, deadlines
+}
+
+// Who names whose event it is.
+func (t *Teller) Who(e *history.Event) string { return t.name(e.Process, e.Attempt) }
+
+// name names a client, or its attempt where that goes by its own name.
+func (t *Teller) name(p history.Process, a history.Attempt) string {
+	if t.Apart != nil && t.Apart(a) {
+		return string(a)
+	}
+	return string(p)
 }
 
 // Event says in one line what happened.
@@ -36,7 +49,7 @@ func (t *Teller) Event(e *history.Event) string {
 	case history.Release:
 		return t.release(e)
 	case history.Lost:
-		return string(e.Process) + " learns that its lock is gone and stops"
+		return t.Who(e) + " learns that its lock is gone and stops"
 	case history.Crashed:
 		return string(e.Process) + " crashes"
 	case history.Woken:
@@ -93,7 +106,7 @@ func (t *Teller) lock(e *history.Event) string {
 }
 
 func (t *Teller) acquire(e *history.Event) string {
-	who, lock := string(e.Process), t.lock(e)
+	who, lock := t.Who(e), t.lock(e)
 	switch e.Type {
 	case history.Invoke:
 		if lock == "" {
@@ -132,7 +145,7 @@ func (t *Teller) lease(e *history.Event) string {
 }
 
 func (t *Teller) extend(e *history.Event) string {
-	who, lock := string(e.Process), t.lock(e)
+	who, lock := t.Who(e), t.lock(e)
 	switch e.Type {
 	case history.Invoke:
 		return who + " asks to extend" + cmp.Or(lock, " its lease")
@@ -145,7 +158,7 @@ func (t *Teller) extend(e *history.Event) string {
 }
 
 func (t *Teller) release(e *history.Event) string {
-	who, lock := string(e.Process), t.lock(e)
+	who, lock := t.Who(e), t.lock(e)
 	switch e.Type {
 	case history.Invoke:
 		return who + " leaves and releases" + lock
@@ -166,7 +179,7 @@ func (t *Teller) of(e *history.Event, word string) string {
 }
 
 func (t *Teller) read(e *history.Event) string {
-	who := string(e.Process)
+	who := t.Who(e)
 	switch {
 	case e.Type == history.Invoke && t.Registers > 0:
 		return who + " asks for the value" + t.of(e, "of")
@@ -179,7 +192,7 @@ func (t *Teller) read(e *history.Event) string {
 }
 
 func (t *Teller) write(e *history.Event) string {
-	who := string(e.Process)
+	who := t.Who(e)
 	switch e.Type {
 	case history.Invoke:
 		return who + " sends its write of " + Quoted(e.Value) + t.of(e, "to")
@@ -211,7 +224,7 @@ func (t *Teller) transaction(e *history.Event) string {
 }
 
 func (t *Teller) apply(e *history.Event) string {
-	whose := string(t.Holder(e.Of))
+	whose := t.name(t.Holder(e.Of), e.Of)
 	if whose == "" {
 		whose = cmp.Or(string(e.Of), "an unknown client")
 	}

@@ -19,7 +19,7 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 			madeBy: map[history.Attempt]history.Process{},
 		},
 		locks:    map[history.Lock]bool{},
-		sections: map[holding]ref{}, waits: map[waiting]ref{}, calls: map[calling]ref{}, keys: map[keyOn]ref{},
+		sections: map[holding]ref{}, waits: map[waiting][]ref{}, calls: map[calling]ref{}, keys: map[keyOn]ref{},
 	}
 	for _, lock := range h.Header.Locks {
 		a.locks[lock] = true
@@ -35,6 +35,7 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 		a.event(pos, &h.Events[pos])
 	}
 	a.faults(h)
+	a.split()
 	if len(a.l.locks) == 0 {
 		a.operations()
 	}
@@ -96,7 +97,7 @@ type arranger struct {
 	room     func(*clientLane) // makes room for what a client does
 	locks    map[history.Lock]bool
 	sections map[holding]ref
-	waits    map[waiting]ref
+	waits    map[waiting][]ref // the oldest first
 	calls    map[calling]ref
 	keys     map[keyOn]ref
 }
@@ -131,7 +132,7 @@ func (a *arranger) client(p history.Process) int {
 	if !ok {
 		i = len(a.l.clients)
 		a.l.clientOf[p] = i
-		a.l.clients = append(a.l.clients, clientLane{Process: p})
+		a.l.clients = append(a.l.clients, clientLane{Process: p, Name: string(p)})
 		a.room(&a.l.clients[i])
 	}
 	return i
@@ -195,15 +196,16 @@ func (a *arranger) acquire(pos int, e *history.Event) {
 	}
 	lane, key := &a.l.clients[c], waiting{e.Process, e.Lock}
 	if e.Type == history.Invoke {
-		a.waits[key] = ref{c, len(lane.Waits)}
-		lane.Waits = append(lane.Waits, wait{span: a.begin(pos, e.Time), Lock: e.Lock})
+		a.waits[key] = append(a.waits[key], ref{c, len(lane.Waits)})
+		lane.Waits = append(lane.Waits, wait{span: a.begin(pos, e.Time), Lock: e.Lock, Attempt: e.Attempt})
 		return
 	}
-	if r, ok := a.waits[key]; ok {
-		w := &lane.Waits[r.i]
+	if asked := a.waits[key]; len(asked) > 0 {
+		i := max(0, slices.IndexFunc(asked, func(r ref) bool { return lane.Waits[r.i].Attempt == e.Attempt }))
+		w := &lane.Waits[asked[i].i]
 		w.end(pos, e.Time)
-		w.Result = e.Type
-		delete(a.waits, key)
+		w.Attempt, w.Result = e.Attempt, e.Type
+		a.waits[key] = slices.Delete(asked, i, i+1)
 	}
 	if e.Type == history.OK {
 		a.enter(pos, e, c)

@@ -41,7 +41,7 @@ func (c *Chart) ticks(times []history.Time) {
 			taken = append(taken, label)
 		}
 		c.Ticks = append(c.Ticks,
-			tick{A: int64(at), X: px(x), Shift: px(label - x), Label: phrase.Instant(at), Shown: free})
+			tick{A: int64(at), X: px(x), Shift: px(label - x), Label: c.lanes.Instant(at), Shown: free})
 	}
 	for _, b := range c.folded.breaks {
 		x, x2 := c.x(b.From), c.x(b.To)
@@ -100,10 +100,10 @@ func (c *Chart) pins() {
 			continue
 		}
 		y := axisHeight + levels[pos]*pinHeight + pinHeight/2
-		y2, ok := c.middle[e.Process]
-		if _, client := c.lanes.client(e.Process); client {
+		y2, ok := c.middles[c.lanes.lane(e)]
+		if ok {
 			y2 += max(0, slices.Index(c.tracks(), e.Lock)) * trackHeight
-		} else if !ok {
+		} else if y2, ok = c.middle[e.Process]; !ok {
 			y2 = c.Top
 		}
 		c.Pins = append(c.Pins,

@@ -27,17 +27,19 @@ type Chart struct {
 	Pins          []pin
 	Ticks         []tick
 	Breaks        []scaleBreak
-	Note          string // what is left out
-	Linear        bool   // drawn at true scale; folded is the scale for the reader who chooses the other
+	Notes         []string // what is left out
+	Linear        bool     // drawn at true scale; folded is the scale for the reader who chooses the other
 	Clients       []string
 	lanes         *Lanes
 	scale         *scale
 	folded        *scale
 	from, to      history.Time
 	teller        tell.Teller
-	numbers       map[int]int // of the witness events, by position
-	middle        map[history.Process]int
+	numbers       map[int]int             // of the witness events, by position
+	middle        map[history.Process]int // of the lanes that are no client's
+	middles       map[int]int             // of the clients' lanes
 	clients       []int
+	left          int // shapes for which there was no room
 }
 
 // laneTitle stands at the left of a lane.
@@ -106,6 +108,9 @@ const (
 	waitHeight  = 8    // of a key in line behind another
 	mostWaiting = 6    // keys in line that are drawn
 	mostEvents  = 3000 // of a history drawn whole
+	mostLanes   = 48   // of clients, and of servers
+	mostShapes  = 20_000
+	mostClashes = 500 // overlaps that are shaded
 	// narrow is the width of the smallest plot that labels must fit; the page's script never makes it narrower.
 	narrow = 560
 	// clipMargin keeps marks on the plot's edges whole.
@@ -117,13 +122,15 @@ func (l *Lanes) Chart() *Chart {
 	c := &Chart{
 		Width: chartWidth, Left: chartLeft, Right: chartRight, lanes: l,
 		teller: newTeller(l, true), numbers: map[int]int{}, middle: map[history.Process]int{},
+		middles: map[int]int{},
 	}
 	for pos := range l.history.Events {
 		if l.witness[pos] {
 			c.numbers[pos] = len(c.numbers) + 1
 		}
 	}
-	for _, name := range l.names() {
+	c.lanes = l.fewer(c.numbers)
+	for _, name := range c.lanes.names() {
 		c.Left = max(c.Left, int(labelWidth(name)*1.1)+30)
 	}
 	c.frame()
@@ -135,7 +142,71 @@ func (l *Lanes) Chart() *Chart {
 	y = c.serverLanes(y)
 	c.Height = y + 8
 	c.pins()
+	c.omissions(l)
 	return c
+}
+
+// omissions notes what is not drawn of the lanes.
+func (c *Chart) omissions(all *Lanes) {
+	for _, of := range []struct {
+		what       string
+		all, drawn int
+	}{{"client", len(all.clients), len(c.lanes.clients)}, {"server", len(all.servers), len(c.lanes.servers)}} {
+		if of.drawn < of.all {
+			c.Notes = append(c.Notes, fmt.Sprintf("%d of %d lanes of %ss drawn.", of.drawn, of.all, of.what))
+		}
+	}
+	if c.left > 0 {
+		c.Notes = append(c.Notes, fmt.Sprintf("%s had no room and are left out.", phrase.Count(c.left, "shape")))
+	}
+}
+
+// fewer gives the lanes that are drawn, where there are too many: those of the events that have numbers, and of the
+// others the first.
+func (l *Lanes) fewer(numbers map[int]int) *Lanes {
+	if len(l.clients) <= mostLanes && len(l.servers) <= mostLanes {
+		return l
+	}
+	servers, clients := map[history.Process]bool{}, map[string]bool{}
+	for pos := range numbers {
+		e := &l.history.Events[pos]
+		servers[e.Process] = true
+		for _, i := range []int{l.lane(e), l.number(e.Of)} {
+			if i >= 0 {
+				clients[l.clients[i].Name] = true
+			}
+		}
+	}
+	few := *l
+	few.clients = firstLanes(l.clients, func(c *clientLane) bool { return clients[c.Name] })
+	few.servers = firstLanes(l.servers, func(s *serverLane) bool { return servers[s.Process] })
+	few.clientOf, few.serverOf = map[history.Process]int{}, map[history.Process]int{}
+	for i := len(few.clients) - 1; i >= 0; i-- {
+		few.clientOf[few.clients[i].Process] = i
+	}
+	few.numberAttempts()
+	for i := range few.servers {
+		few.serverOf[few.servers[i].Process] = i
+	}
+	return &few
+}
+
+// firstLanes are at most mostLanes of a list, in its order: those that are wanted first.
+func firstLanes[T any](list []T, wanted func(*T) bool) (few []T) {
+	room := mostLanes
+	for i := range list {
+		if wanted(&list[i]) {
+			room--
+		}
+	}
+	for i := range list {
+		if is := wanted(&list[i]); is || room > 0 {
+			if few = append(few, list[i]); !is {
+				room--
+			}
+		}
+	}
+	return few[:min(mostLanes, len(few))]
 }
 
 // frame decides which stretch is drawn and makes its scale.
@@ -144,8 +215,9 @@ func (c *Chart) frame() {
 	first, last := 0, len(events)
 	if last > mostEvents {
 		first, last = c.around(mostEvents)
-		c.Note = fmt.Sprintf("%d of %d events drawn, from %s to %s; the others lie outside this stretch.",
-			last-first, len(events), phrase.Instant(events[first].Time), phrase.Instant(events[last-1].Time))
+		c.Notes = append(c.Notes, fmt.Sprintf("%d of %d events drawn, from %s to %s; the others lie outside this "+
+			"stretch.", last-first, len(events), c.lanes.Instant(events[first].Time),
+			c.lanes.Instant(events[last-1].Time)))
 	}
 	var times []history.Time
 	probing := false
@@ -250,7 +322,7 @@ func (c *Chart) Knots() (string, error) {
 
 // box adds a stretch; what lies outside the frame is cut off.
 func (c *Chart) box(class string, from, to history.Time, y, height int, label, tip string, events ...int) {
-	if to < c.from || from > c.to {
+	if to < c.from || from > c.to || !c.hasRoom() {
 		return
 	}
 	from, to = max(from, c.from), min(to, c.to)
@@ -260,8 +332,17 @@ func (c *Chart) box(class string, from, to history.Time, y, height int, label, t
 		Events: positions(events)})
 }
 
+// hasRoom reports whether one more shape may be drawn, and counts it if not.
+func (c *Chart) hasRoom() bool {
+	if len(c.Shapes) < mostShapes {
+		return true
+	}
+	c.left++
+	return false
+}
+
 func (c *Chart) mark(class, glyph string, at history.Time, y int, label, tip string, events ...int) {
-	if at < c.from || at > c.to {
+	if at < c.from || at > c.to || !c.hasRoom() {
 		return
 	}
 	x, half := c.x(at), float64(labelWidth(label)/2)
@@ -271,7 +352,7 @@ func (c *Chart) mark(class, glyph string, at history.Time, y int, label, tip str
 }
 
 func (c *Chart) ray(class string, from, to history.Time, y, y2 int) {
-	if from < c.from || to > c.to {
+	if from < c.from || to > c.to || !c.hasRoom() {
 		return
 	}
 	c.Shapes = append(c.Shapes, shape{Kind: "ray", Class: class, A: int64(from), B: int64(to), X: px(c.x(from)),

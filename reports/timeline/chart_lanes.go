@@ -73,10 +73,11 @@ func (c *Chart) clientLanes(y int) int {
 			continue
 		}
 		height := len(tracks)*trackHeight + lanePad
-		c.title(y, height, string(lane.Process), colorOf(i))
-		c.middle[lane.Process] = y + lanePad/2 + 12
+		c.title(y, height, lane.Name, colorOf(i))
+		middle := y + lanePad/2 + 12
+		c.middles[i] = middle
 		c.clients = append(c.clients, i)
-		c.Clients = append(c.Clients, string(lane.Process))
+		c.Clients = append(c.Clients, lane.Name)
 		for k, lock := range tracks {
 			c.sections(i, lock, y+lanePad/2+k*trackHeight)
 		}
@@ -90,8 +91,8 @@ func (c *Chart) clientLanes(y int) int {
 		}
 		c.clocks(lane.Clock, y, height)
 		for _, crash := range lane.Crashes {
-			c.mark("crash", "cross", crash.From, c.middle[lane.Process], "",
-				string(lane.Process)+" crashes at "+phrase.Instant(crash.From), crash.First)
+			c.mark("crash", "cross", crash.From, middle, "",
+				string(lane.Process)+" crashes at "+c.lanes.Instant(crash.From), crash.First)
 		}
 		y += height
 	}
@@ -134,7 +135,7 @@ func (c *Chart) sections(client int, lock history.Lock, y int) {
 				c.past(lane, past, min(w.From, s.To), y)
 			}
 			c.box("lease", w.From, w.To, y+24, 6, "", fmt.Sprintf("lease as %s was told\n%s to %s", lane.Process,
-				phrase.Instant(w.From), phrase.Instant(w.To)))
+				c.lanes.Instant(w.From), c.lanes.Instant(w.To)))
 			past = max(past, w.To)
 		}
 		if len(s.Validity) > 0 && past < s.To {
@@ -183,7 +184,7 @@ func (c *Chart) captions(client int, lock history.Lock, y int) {
 
 func (c *Chart) past(lane *clientLane, from, to history.Time, y int) {
 	c.box("past", from, to, y+24, 6, "", fmt.Sprintf("%s works on without a valid lease\n%s to %s (%s)",
-		lane.Process, phrase.Instant(from), phrase.Instant(to), phrase.Lasting(to-from)))
+		lane.Process, c.lanes.Instant(from), c.lanes.Instant(to), phrase.Lasting(to-from)))
 }
 
 // clashes shades the stretches in which two sections of one lock are open that are not both shared.
@@ -191,22 +192,30 @@ func (c *Chart) clashes(y, height int) {
 	var all []*section
 	for _, i := range c.clients {
 		for k := range c.lanes.clients[i].Sections {
-			all = append(all, &c.lanes.clients[i].Sections[k])
+			if s := &c.lanes.clients[i].Sections[k]; s.To >= c.from && s.From <= c.to {
+				all = append(all, s)
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *section) int { return a.First - b.First })
 	var shades []shape
+shading:
 	for i, a := range all {
 		for _, b := range all[i+1:] {
 			if b.First > a.Last {
 				break
+			}
+			if len(shades) == mostClashes {
+				c.Notes = append(c.Notes, fmt.Sprintf("Only the first %d overlaps of two sections are shaded.",
+					mostClashes))
+				break shading
 			}
 			if a.Lock != b.Lock || a.Shared && b.Shared {
 				continue
 			}
 			n := len(c.Shapes)
 			c.box("clash", b.From, min(a.To, b.To), y, height, "", fmt.Sprintf("two at once: %s and %s\n%s to %s",
-				a.Attempt, b.Attempt, phrase.Instant(b.From), phrase.Instant(min(a.To, b.To))))
+				a.Attempt, b.Attempt, c.lanes.Instant(b.From), c.lanes.Instant(min(a.To, b.To))))
 			shades = append(shades, c.Shapes[n:]...)
 			c.Shapes = c.Shapes[:n]
 		}
@@ -224,15 +233,12 @@ func (c *Chart) resourceLane(y int) int {
 	busy := -1e9
 	for i := range c.lanes.effects {
 		f := &c.lanes.effects[i]
-		client := -1
-		if n, ok := c.lanes.clientOf[f.Client]; ok {
-			client = n
-		}
+		client := c.lanes.number(f.Of)
 		if f.Client == probe && c.numbers[f.Pos] == 0 || f.At < c.from || f.At > c.to {
 			continue
 		}
 		e := &c.lanes.history.Events[f.Pos]
-		if from, ok := c.middle[f.Client]; ok && f.Sent >= 0 {
+		if from, ok := c.middles[client]; ok && f.Sent >= 0 {
 			c.ray("request "+colorOf(client), c.lanes.history.Events[f.Sent].Time, f.At, from+9, middle)
 		}
 		label := ""
@@ -335,10 +341,10 @@ func (c *Chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 	tip := fmt.Sprintf("%s on %s, set for %s\n%s", cmp.Or(string(k.Lock), "the key"), lane.Process, k.Of,
 		c.stretch(k.span))
 	if p.before > 0 {
-		tip += fmt.Sprintf("\nin line behind %d from %s to %s", p.before, phrase.Instant(p.From), phrase.Instant(p.To))
+		tip += fmt.Sprintf("\nin line behind %d from %s to %s", p.before, c.lanes.Instant(p.From), c.lanes.Instant(p.To))
 	}
 	if k.Due != 0 {
-		tip += "\ndue to expire: " + phrase.Instant(k.Due)
+		tip += "\ndue to expire: " + c.lanes.Instant(k.Due)
 	}
 	if k.Last != open {
 		tip += "\nthen " + cmp.Or(string(k.Why), "overwritten or gone")
@@ -369,6 +375,6 @@ func (c *Chart) clocks(faults []int, y, height int) {
 				break
 			}
 		}
-		c.mark("clock", "jump", f.From, y+height/2, by, f.Line+"\nat "+phrase.Instant(f.From), f.First)
+		c.mark("clock", "jump", f.From, y+height/2, by, f.Line+"\nat "+c.lanes.Instant(f.From), f.First)
 	}
 }

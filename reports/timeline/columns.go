@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/tell"
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
@@ -51,7 +50,7 @@ func layTable(l *Lanes, shown []row, width int) *table {
 		t.cell = t.depth + 1
 	}
 	for _, r := range shown {
-		t.time = max(t.time, len(phrase.Clock(r.at)))
+		t.time = max(t.time, len(l.Clock(r.at)))
 	}
 	for i := range l.servers {
 		t.servers = append(t.servers, i)
@@ -108,7 +107,7 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 	t.lane = len(tracks) * (bar + 1)
 	if named {
 		for _, c := range t.clients {
-			t.lane = max(t.lane, term.Cells(string(t.lanes.clients[c].Process)))
+			t.lane = max(t.lane, term.Cells(t.lanes.clients[c].Name))
 		}
 		t.lane++
 	}
@@ -153,14 +152,14 @@ func involved(l *Lanes, shown []row) (all, part []int) {
 	for _, r := range shown {
 		for _, pos := range r.events() {
 			e := &l.history.Events[pos]
-			p := e.Process
+			c := l.lane(e)
 			if e.F == history.Apply {
-				p = l.holder(e.Of)
+				c = l.number(e.Of)
 			}
-			if c, ok := l.clientOf[p]; ok {
+			if c >= 0 {
 				if r.proof {
 					rank[c] = 0
-				} else if p != probe {
+				} else if l.clients[c].Process != probe {
 					rank[c] = min(rank[c], 1)
 				}
 			}
@@ -199,7 +198,7 @@ func (t *table) head(p *term.Writer) {
 	ln := new(term.Line).Right(t.time, "seconds").To(t.time + gutter)
 	col := ln.Cells()
 	for _, c := range t.clients {
-		name := string(t.lanes.clients[c].Process)
+		name := t.lanes.clients[c].Name
 		if term.Cells(name) >= t.lane {
 			name = string(t.digit(c))
 		}

@@ -41,10 +41,10 @@ func ordinary(e *history.Event) bool {
 
 // sectionWords say what came of the section that was entered at a position.
 func (s *storyteller) sectionWords(e *history.Event, pos int) string {
-	lane, _ := s.lanes.client(e.Process)
+	lane := &s.lanes.clients[s.lanes.lane(e)]
 	at := sort.Search(len(lane.Sections), func(i int) bool { return lane.Sections[i].First >= pos })
 	sec := &lane.Sections[at]
-	words := string(e.Process)
+	words := s.t.Who(e)
 	if len(s.lanes.locks) > 1 {
 		words += " in " + string(sec.Lock)
 	}

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/tell"
 )
 
@@ -38,6 +39,8 @@ type Lanes struct {
 	clientOf  map[history.Process]int
 	serverOf  map[history.Process]int
 	madeBy    map[history.Attempt]history.Process
+	laneOf    map[history.Attempt]int // of the clients whose attempts overlap, which have several lanes
+	fine      bool                    // times are shown to the microsecond
 }
 
 // open is the position "after everything": of what had not ended when the recording stopped.
@@ -55,6 +58,7 @@ func (s span) covers(pos int) bool { return s.First <= pos && pos < s.Last }
 // clientLane is what one client did.
 type clientLane struct {
 	Process  history.Process
+	Name     string // of the lane: the client's, with a number where it has several
 	Sections []section
 	Waits    []wait
 	Calls    []call
@@ -84,8 +88,9 @@ type window struct{ From, To history.Time }
 // wait is an acquire from its call to its return.
 type wait struct {
 	span
-	Lock   history.Lock
-	Result history.Type // zero if it never returned
+	Lock    history.Lock
+	Attempt history.Attempt // empty if that is not known
+	Result  history.Type    // zero if it never returned
 }
 
 // call is a request of a client to the resource, a release or an extension, from its call to its return.
@@ -134,7 +139,7 @@ type fault struct {
 	How  history.Fault
 }
 
-// client returns the lane of a client.
+// client returns the lane of a client, the first if it has several.
 func (l *Lanes) client(p history.Process) (*clientLane, bool) {
 	i, ok := l.clientOf[p]
 	if !ok {
@@ -161,10 +166,51 @@ func (l *Lanes) holder(a history.Attempt) history.Process {
 
 // number returns the place of an attempt's client among the client lanes, or -1.
 func (l *Lanes) number(a history.Attempt) int {
+	if i, ok := l.laneOf[a]; ok {
+		return i
+	}
 	if i, ok := l.clientOf[l.holder(a)]; ok {
 		return i
 	}
 	return -1
+}
+
+// lane returns the place of the lane of a client's event, or -1.
+func (l *Lanes) lane(e *history.Event) int {
+	if i, ok := l.laneOf[e.Attempt]; ok {
+		return i
+	}
+	if i, ok := l.clientOf[e.Process]; ok {
+		return i
+	}
+	return -1
+}
+
+// apart reports whether an attempt is told from others of its client by its own name: they overlap.
+func (l *Lanes) apart(a history.Attempt) bool {
+	_, is := l.laneOf[a]
+	return is
+}
+
+// ToTheMicrosecond has times shown so, if the history states any that is no whole millisecond.
+func (l *Lanes) ToTheMicrosecond() {
+	l.fine = slices.ContainsFunc(l.history.Events, func(e history.Event) bool { return e.Time%1e6 != 0 })
+}
+
+// Clock is an instant without its unit.
+func (l *Lanes) Clock(at history.Time) string {
+	if l.fine {
+		return phrase.Microseconds(at)
+	}
+	return phrase.Clock(at)
+}
+
+// Instant is an instant with its unit.
+func (l *Lanes) Instant(at history.Time) string {
+	if at == history.Never {
+		return l.Clock(at)
+	}
+	return l.Clock(at) + " s"
 }
 
 // outlived returns the sections that went on after the last stated validity had ended, and when it ended.
@@ -245,7 +291,7 @@ func (s *serverLane) ahead() [][]int {
 func (l *Lanes) names() []string {
 	var out []string
 	for i := range l.clients {
-		out = append(out, string(l.clients[i].Process))
+		out = append(out, l.clients[i].Name)
 	}
 	for i := range l.servers {
 		out = append(out, string(l.servers[i].Process))
@@ -254,7 +300,7 @@ func (l *Lanes) names() []string {
 }
 
 func newTeller(l *Lanes, long bool) tell.Teller {
-	return tell.Teller{Holder: l.holder, Several: len(l.locks) > 1, Registers: l.registers, Long: long}
+	return tell.Teller{Holder: l.holder, Apart: l.apart, Several: len(l.locks) > 1, Registers: l.registers, Long: long}
 }
 
 // Told is an event in words.

@@ -171,7 +171,7 @@ func (s *storyteller) leaseEnd(o outliving, pos int) {
 		lock = " of " + string(o.Section.Lock)
 	}
 	s.rows = append(s.rows, row{at: o.At, pos: pos, weight: weightDerived, tone: term.Yellow,
-		other: &unusual{words: string(o.Client) + "'s lease" + lock + " ends here; it " + doing}})
+		other: &unusual{words: s.t.Who(&s.lanes.history.Events[o.Section.First]) + "'s lease" + lock + " ends here; it " + doing}})
 }
 
 func (s *storyteller) event(pos int, e *history.Event) {

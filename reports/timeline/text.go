@@ -198,7 +198,7 @@ func (d *drawing) row(r *row, words string) []*term.Line {
 		tone = term.Bold
 	}
 	texts := term.Wrap(words, d.width-d.words)
-	ln := new(term.Line).Right(d.time, phrase.Clock(r.at)).Add(term.Plain, " ")
+	ln := new(term.Line).Right(d.time, d.lanes.Clock(r.at)).Add(term.Plain, " ")
 	d.mark(ln, r)
 	ln.To(d.time + gutter)
 	d.state(ln, r, false)

@@ -38,6 +38,7 @@ func (t *table) legend(p *term.Writer, hidden int) {
 	}
 	signs = append(signs, "⋮ time left out")
 	p.Flow("", signs)
+	t.numbered(p)
 	if len(t.tracks) > 1 {
 		names := make([]string, len(t.tracks))
 		for i, lock := range t.tracks {
@@ -46,6 +47,19 @@ func (t *table) legend(p *term.Writer, hidden int) {
 		p.Flow("bars from left to right: ", names)
 	}
 	t.omissions(p, hidden)
+}
+
+// numbered names the lanes of clients that have several, where only their numbers had room.
+func (t *table) numbered(p *term.Writer) {
+	var names []string
+	for _, c := range t.clients {
+		if lane := &t.lanes.clients[c]; lane.Name != string(lane.Process) && term.Cells(lane.Name) >= t.lane {
+			names = append(names, fmt.Sprintf("%c %s", t.digit(c), lane.Name))
+		}
+	}
+	if len(names) > 0 {
+		p.Flow("lanes: ", names)
+	}
 }
 
 // keyLegend explains the keys by the example of one client.

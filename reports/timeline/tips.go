@@ -12,7 +12,7 @@ import (
 // tip tells an event in full: in words, then everything it carries.
 func (c *Chart) tip(pos int) string {
 	e := &c.lanes.history.Events[pos]
-	lines := []string{c.teller.Event(e), fmt.Sprintf("event %d at %s", e.Index, phrase.Instant(e.Time))}
+	lines := []string{c.teller.Event(e), fmt.Sprintf("event %d at %s", e.Index, c.lanes.Instant(e.Time))}
 	add := func(name, value string) {
 		if value != "" {
 			lines = append(lines, name+": "+value)
@@ -25,16 +25,16 @@ func (c *Chart) tip(pos int) string {
 		add("token", fmt.Sprint(int64(e.Token)))
 	}
 	add("because", string(e.Why))
-	lines = append(lines, grantLines(e.Grant)...)
+	lines = append(lines, c.grantLines(e.Grant)...)
 	return strings.Join(lines, "\n")
 }
 
-func grantLines(g *history.Grant) []string {
+func (c *Chart) grantLines(g *history.Grant) []string {
 	if g == nil {
 		return nil
 	}
-	out := []string{"asked since: " + phrase.Instant(g.Since), "granted: " + phrase.Instant(g.Granted),
-		"valid until: " + phrase.Instant(g.Until)}
+	out := []string{"asked since: " + c.lanes.Instant(g.Since), "granted: " + c.lanes.Instant(g.Granted),
+		"valid until: " + c.lanes.Instant(g.Until)}
 	if len(g.Counted) > 0 {
 		out = append(out, "counted: "+tell.Processes(g.Counted))
 	}
@@ -51,7 +51,7 @@ func (c *Chart) sectionTip(lane *clientLane, s *section) string {
 		lines = append(lines, fmt.Sprintf("token: %d", s.Token))
 	}
 	if s.First >= 0 && s.First < len(c.lanes.history.Events) {
-		lines = append(lines, grantLines(c.lanes.history.Events[s.First].Grant)...)
+		lines = append(lines, c.grantLines(c.lanes.history.Events[s.First].Grant)...)
 	}
 	switch s.Ended {
 	case history.Release:
@@ -69,11 +69,11 @@ func (c *Chart) sectionTip(lane *clientLane, s *section) string {
 // stretch gives a span in words.
 func (c *Chart) stretch(s span) string {
 	if s.Last == open && s.To > s.From {
-		return fmt.Sprintf("from %s, not over when the recording ended at %s", phrase.Instant(s.From),
-			phrase.Instant(s.To))
+		return fmt.Sprintf("from %s, not over when the recording ended at %s", c.lanes.Instant(s.From),
+			c.lanes.Instant(s.To))
 	}
 	if s.To == s.From {
-		return "at " + phrase.Instant(s.From)
+		return "at " + c.lanes.Instant(s.From)
 	}
-	return fmt.Sprintf("%s to %s (%s)", phrase.Instant(s.From), phrase.Instant(s.To), phrase.Lasting(s.To-s.From))
+	return fmt.Sprintf("%s to %s (%s)", c.lanes.Instant(s.From), c.lanes.Instant(s.To), phrase.Lasting(s.To-s.From))
 }

@@ -34,7 +34,7 @@ func (r *Recorder) acquiring(lock history.Lock, shared bool) Attempt {
 	name := append(append(room[:0], r.process...), '/')
 	a := Attempt{r: r, lock: valid(lock), name: history.Attempt(strconv.AppendInt(name, r.attempts, 10)),
 		called: time.Now().UnixNano()}
-	r.event = history.Event{Type: history.Invoke, F: history.Acquire, Lock: a.lock, Shared: shared}
+	r.event = history.Event{Type: history.Invoke, F: history.Acquire, Lock: a.lock, Attempt: a.name, Shared: shared}
 	_ = r.write(a.called)
 	return a
 }
@@ -43,9 +43,10 @@ func (r *Recorder) acquiring(lock history.Lock, shared bool) Attempt {
 func (a Attempt) Name() history.Attempt { return a.name }
 
 // Acquired says that the lock is held, before the work under it begins. Until is the end of the validity that the
-// library states, the zero Time if it states none; token is the fencing token, 0 if there is none.
-func (a Attempt) Acquired(until time.Time, token history.Token) {
-	a.record(history.Acquire, history.OK, until, token)
+// library states, the zero Time if it states none; token is the fencing token, 0 if there is none. Counted are the
+// servers whose yes the library counted, as far as it states a validity and they are known.
+func (a Attempt) Acquired(until time.Time, token history.Token, counted ...history.Process) {
+	a.record(history.Acquire, history.OK, until, token, counted...)
 }
 
 // NotAcquired says that the lock is not held (history.Fail), or that it may be (history.Info), as after a timeout.
@@ -60,8 +61,10 @@ func (a Attempt) Extending() Attempt {
 	return a
 }
 
-// Extended says until when the lock is valid now. It is a method of what Extending returned.
-func (a Attempt) Extended(until time.Time) { a.record(history.Extend, history.OK, until, 0) }
+// Extended says until when the lock is valid now, and by whose yes. It is a method of what Extending returned.
+func (a Attempt) Extended(until time.Time, counted ...history.Process) {
+	a.record(history.Extend, history.OK, until, 0, counted...)
+}
 
 // NotExtended says that the lock was not extended (history.Fail), or that it may have been (history.Info).
 func (a Attempt) NotExtended(outcome history.Type) {
@@ -81,7 +84,8 @@ func (a Attempt) Released(outcome history.Type) {
 }
 
 // record writes what the attempt does. An outcome that is none is not known.
-func (a Attempt) record(f history.F, outcome history.Type, until time.Time, token history.Token) {
+func (a Attempt) record(f history.F, outcome history.Type, until time.Time, token history.Token,
+	counted ...history.Process) {
 	r := a.r
 	if r == nil {
 		return
@@ -96,7 +100,7 @@ func (a Attempt) record(f history.F, outcome history.Type, until time.Time, toke
 	if !until.IsZero() {
 		called := min(a.called, now) // the clock may have been set back since
 		r.grant = history.Grant{Since: history.Time(called - r.start), Granted: history.Time(now - r.start),
-			Until: history.Time(until.UnixNano() - r.start)}
+			Until: history.Time(until.UnixNano() - r.start), Counted: counted}
 		r.event.Grant = &r.grant
 	}
 	_ = r.write(now)

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,7 +33,7 @@ import (
 // Options say what the header of the file states.
 type Options struct {
 	// Process names whoever records. It must differ between machines, and between a service and the one that follows it
-	// after a restart. Empty stands for the host's name and the number of the process.
+	// after a restart. Empty stands for the program, the host and the number of the process: "orders@host-3-4711".
 	Process history.Process
 	// ClockError is how far the host's clock may be from true time, either way: what its NTP client states (chronyc
 	// tracking: root dispersion + root delay/2). It must be more than zero: no two machines have one clock.
@@ -85,7 +86,8 @@ func New(w io.Writer, o Options) (*Recorder, error) {
 		if err != nil {
 			return nil, fmt.Errorf("recorder: Options.Process is empty, and the host has no name: %w", err)
 		}
-		o.Process = history.Process(host + "-" + strconv.Itoa(os.Getpid()))
+		program := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+		o.Process = history.Process(program + "@" + host + "-" + strconv.Itoa(os.Getpid()))
 	}
 	r := &Recorder{process: valid(o.Process), start: time.Now().UnixNano(), to: w}
 	h := o.Header
@@ -134,7 +136,8 @@ func (r *Recorder) Close() error {
 	return err
 }
 
-// Record writes any other event: what the protected resource accepted (apply), a read or a write. Its index and time
+// Record writes any other event: what the protected resource accepted (apply), a read or a write, how the servers' keys
+// came and went (key-set, key-gone, of the attempt whose Name is their value). Its index and time
 // are filled in, and its process if it has none. The times of its grant, if it has one, count from Unix time 0. An
 // event that no history may hold is an error, and is not written.
 func (r *Recorder) Record(e history.Event) error {

@@ -65,7 +65,7 @@ func TestARecordIsReadAsItWasMade(t *testing.T) {
 			t.Errorf("event %d: index %d, time %v", i, e.Index, e.Time)
 		}
 	}
-	want := `orders-?7 invoke acquire stock  0
+	want := `orders-?7 invoke acquire stock orders-?7/1 0
 orders-?7 ok acquire stock orders-?7/1 7
 orders-?7 invoke extend stock orders-?7/1 0
 orders-?7 ok extend stock orders-?7/1 0
@@ -73,9 +73,9 @@ orders-?7 fail extend stock orders-?7/1 0
 resource ok apply stock  0
 orders-?7 invoke release stock orders-?7/1 0
 orders-?7 ok release stock orders-?7/1 0
-orders-?7 invoke acquire st?ck  0
+orders-?7 invoke acquire st?ck orders-?7/2 0
 orders-?7 info acquire st?ck orders-?7/2 0
-orders-?7 invoke acquire stock  0
+orders-?7 invoke acquire stock orders-?7/3 0
 orders-?7 ok acquire stock orders-?7/3 0
 orders-?7 info lost stock orders-?7/3 0`
 	if strings.Join(got, "\n") != want {
@@ -307,5 +307,61 @@ func TestACopyOfAFileIsJudgedToItsEnd(t *testing.T) {
 		if f := checker.Check(h).Of(checker.MutualExclusion); f.Outcome != want {
 			t.Errorf("acquired at %d: %v, want %v: %s", at, f.Outcome, want, f.Explanation)
 		}
+	}
+}
+
+// TestWhatTheRemedyAsksForCanBeRecorded: where the cause of a violation is not recorded, the remedy names what would
+// show it. A recorder takes that, and then the cause is known.
+func TestWhatTheRemedyAsksForCanBeRecorded(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		var file bytes.Buffer
+		r, err := New(&file, Options{Process: "orders", ClockError: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		enter := func() Attempt {
+			a := r.Acquiring("stock")
+			if !all {
+				a.Acquired(time.Now().Add(time.Hour), 0)
+				return a
+			}
+			if err := r.Record(history.Event{Process: "redis-1", Type: history.OK, F: history.KeySet, Lock: "stock",
+				Of: a.Name(), By: a.Name(), Until: history.Never}); err != nil {
+				t.Error(err)
+			}
+			a.Acquired(time.Now().Add(time.Hour), 0, "redis-1")
+			return a
+		}
+		first := enter()
+		if all {
+			if err := r.Record(history.Event{Process: "redis-1", Type: history.OK, F: history.KeyGone, Lock: "stock",
+				Of: first.Name(), Why: history.Flushed}); err != nil {
+				t.Error(err)
+			}
+		}
+		enter()
+		h, err := history.Decode(&file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Header.ClockError = 0
+		f := checker.Check(h).Of(checker.LeaseExclusion)
+		if known := f.Cause.Kind != checker.Untold; f.Outcome != checker.Violated || known != all {
+			t.Errorf("with all that the remedy asks for: %t: %v by %v", all, f.Outcome, f.Cause)
+		}
+	}
+}
+
+// TestAProcessIsNamedByItsProgram where the options do not name it.
+func TestAProcessIsNamedByItsProgram(t *testing.T) {
+	var file bytes.Buffer
+	r, err := New(&file, Options{ClockError: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+	name := string(r.Acquiring("stock").Name())
+	if !strings.HasPrefix(name, program+"@") || !strings.HasSuffix(name, fmt.Sprintf("-%d/1", os.Getpid())) {
+		t.Errorf("the first attempt is named %s", name)
 	}
 }

@@ -1,0 +1,139 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// stay is what a client does about one lock from asking for it until it leaves its section, or has its refusal.
+type stay struct {
+	first, last   int // positions
+	lock          history.Lock
+	wait, section int // places in the client's lane; -1 if there is none
+}
+
+// split gives a client that does several things at once about one lock, as a service with many goroutines does, as many
+// lanes as it takes to see them apart. Each thing goes to the first lane that is free.
+func (a *arranger) split() {
+	var lanes []clientLane
+	for i := range a.l.clients {
+		lane := &a.l.clients[i]
+		a.l.clientOf[lane.Process] = len(lanes)
+		lanes = append(lanes, lane.apart()...)
+	}
+	if len(lanes) == len(a.l.clients) {
+		return
+	}
+	a.l.clients = lanes
+	a.l.numberAttempts()
+}
+
+// numberAttempts notes in which lane each attempt is of the clients that have several.
+func (l *Lanes) numberAttempts() {
+	l.laneOf = map[history.Attempt]int{}
+	for i := range l.clients {
+		lane := &l.clients[i]
+		if lane.Name == string(lane.Process) {
+			continue
+		}
+		for k := range lane.Waits {
+			if w := &lane.Waits[k]; w.Attempt != "" {
+				l.laneOf[w.Attempt] = i
+			}
+		}
+		for k := range lane.Sections {
+			if s := &lane.Sections[k]; s.Attempt != "" {
+				l.laneOf[s.Attempt] = i
+			}
+		}
+	}
+}
+
+// stays lists what the client does about locks, in order.
+func (c *clientLane) stays() []stay {
+	all := make([]stay, 0, len(c.Waits))
+	asked := make(map[int]int, len(c.Waits)) // the place in all of the wait that ended at a position
+	for i := range c.Waits {
+		w := &c.Waits[i]
+		if w.Result == history.OK {
+			asked[w.Last] = len(all)
+		}
+		all = append(all, stay{w.First, w.Last, w.Lock, i, -1})
+	}
+	for i := range c.Sections {
+		s := &c.Sections[i]
+		if k, ok := asked[s.First]; ok {
+			all[k].last, all[k].section = s.Last, i
+		} else {
+			all = append(all, stay{s.First, s.Last, s.Lock, -1, i})
+		}
+	}
+	slices.SortFunc(all, func(a, b stay) int { return cmp.Compare(a.first, b.first) })
+	return all
+}
+
+// overlaps reports whether the client does two things at once about one lock.
+func (c *clientLane) overlaps() bool {
+	busy := map[history.Lock]int{} // until which position
+	sections := c.Sections
+	enter := func(until int) bool {
+		for ; len(sections) > 0 && sections[0].First < until; sections = sections[1:] {
+			s := &sections[0]
+			if busy[s.Lock] > s.First {
+				return true
+			}
+			busy[s.Lock] = s.Last
+		}
+		return false
+	}
+	for i := range c.Waits {
+		w := &c.Waits[i]
+		if enter(w.First) || busy[w.Lock] > w.First {
+			return true
+		}
+		busy[w.Lock] = w.Last
+	}
+	return enter(open)
+}
+
+// apart gives the lanes that show apart what the client does at once.
+func (c *clientLane) apart() []clientLane {
+	if !c.overlaps() {
+		return []clientLane{*c}
+	}
+	type track struct {
+		lane int
+		lock history.Lock
+	}
+	var lanes []clientLane
+	free := map[track]int{} // from which position on
+	of := map[history.Attempt]int{}
+	for _, s := range c.stays() {
+		n := 0
+		for free[track{n, s.lock}] > s.first {
+			n++
+		}
+		free[track{n, s.lock}] = s.last
+		if n >= len(lanes) {
+			lanes = append(lanes, clientLane{Process: c.Process, Pauses: c.Pauses, Crashes: c.Crashes, Clock: c.Clock})
+		}
+		if s.wait >= 0 {
+			lanes[n].Waits = append(lanes[n].Waits, c.Waits[s.wait])
+		}
+		if s.section >= 0 {
+			lanes[n].Sections = append(lanes[n].Sections, c.Sections[s.section])
+			of[c.Sections[s.section].Attempt] = n
+		}
+	}
+	for i := range lanes {
+		lanes[i].Name = fmt.Sprintf("%s (%d)", c.Process, i+1)
+	}
+	for _, call := range c.Calls {
+		to := &lanes[of[call.Attempt]]
+		to.Calls = append(to.Calls, call)
+	}
+	return lanes
+}
