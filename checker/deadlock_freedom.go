@@ -97,7 +97,7 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 		calm = ""
 	}
 	story := sentence("%s asked for %s at %v. From %v on%s for %v nobody acquired the lock; at most %v (longest TTL + "+
-		"hold + slack) would be sound. %s", history.Capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm,
+		"hold + slack) would be sound. %s", capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm,
 		s.Until-s.Since, limit, why)
 	f.violated(t, cause, story, append(w, a.Call), lock, a.Process)
 	f.About, f.At = about, t.History.Events[t.lastBy(s.Since+limit)].Index
@@ -120,7 +120,7 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 		}
 		return Cause{Kind: StuckBehindUncapped}, g.Process,
 			sentence("%s held the lock since %v, longer than the declared hold of %v, and %s.",
-				history.Capital(string(g.Process)), t.Time(g.OK), t.History.Header.Hold, how), []int{g.OK}
+				capital(string(g.Process)), t.Time(g.OK), t.History.Header.Hold, how), []int{g.OK}
 	}
 	keys := t.standing(a.Lock, s.At)
 	if set, crash := t.crashedOwner(keys, s.At); crash >= 0 {
@@ -131,14 +131,14 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 		}
 		return Cause{Kind: StuckBehindCrashed}, t.ProcessOf(e.Of),
 			sentence("%s crashed at %v%s; its key on %s, set at %v, is still there and %s.",
-				history.Capital(string(t.ProcessOf(e.Of))), t.Time(crash), t.crashText(t.ProcessOf(e.Of), crash), e.Process,
+				capital(string(t.ProcessOf(e.Of))), t.Time(crash), t.crashText(t.ProcessOf(e.Of), crash), e.Process,
 				e.Time, until), []int{set, crash}
 	}
 	g := t.crashedHolder(a.Lock, s.At)
 	if g != nil && !t.recorded(g) {
 		return Cause{Kind: StuckBehindCrashed}, g.Process,
 			sentence("%s held the lock since %v and crashed at %v%s without releasing it.",
-				history.Capital(string(g.Process)), t.Time(g.OK), t.Time(g.End), t.crashText(g.Process, g.End)),
+				capital(string(g.Process)), t.Time(g.OK), t.Time(g.End), t.crashText(g.Process, g.End)),
 			[]int{g.OK, g.End}
 	}
 	if set, why := t.abandoned(keys, t.lastBy(s.Since)+1); set >= 0 {
@@ -163,7 +163,7 @@ func (t *judge) circle(s *trace.Stuck) (cause Cause, about history.Process, why 
 			held = append(held, t.Grants[g].OK)
 		}
 		return Cause{Kind: StuckBehindItself}, c.Process,
-			sentence("%s asked for %s again at %v while it still held it.", history.Capital(string(c.Process)),
+			sentence("%s asked for %s again at %v while it still held it.", capital(string(c.Process)),
 				quoted(t.Locks[c.Lock].Name), t.Time(c.Call)), append(held, c.Call)
 	}
 	var w []int
@@ -183,7 +183,7 @@ func (t *judge) circle(s *trace.Stuck) (cause Cause, about history.Process, why 
 func (t *judge) quorumStory(gone []*trace.Fault) string {
 	h := &t.History.Header
 	if len(h.Servers) == 1 {
-		return sentence("%s, the only server, was gone for good%s.", history.Capital(string(h.Servers[0])),
+		return sentence("%s, the only server, was gone for good%s.", capital(string(h.Servers[0])),
 			t.faultText(gone...))
 	}
 	return sentence("So many servers were gone for good that the quorum of %d was not left%s.", h.Quorum,

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -44,15 +45,16 @@ func Evidence(h *history.History, most int, first ...history.Lock) (all []LockEv
 		if ops, _ := t.answered(l); len(ops) > 0 {
 			for i := range ops {
 				g := &t.Grants[l.Grants[ops[i].Section]]
-				if ops[i].Name = string(g.Attempt); g.Attempt == "" {
-					ops[i].Name = string(g.Process)
-				}
+				ops[i].Name = history.Printable(cmp.Or(string(g.Attempt), string(g.Process)))
 			}
 			if drawn := linear.MutexEvidence(ops); drawn.Answer != linear.Unknown {
 				e.Mutex = drawn
 			}
 		}
 		if list := updates[n]; drawable(list) {
+			for i := range list {
+				list[i].Name = history.Printable(list[i].Name)
+			}
 			e.Data = linear.RegisterEvidence(t.Scan.Data[n].Initial, list)
 		}
 		all = append(all, e)

@@ -22,6 +22,8 @@ func count(n int, noun string) string {
 
 func quoted(l history.Lock) string { return `"` + string(l) + `"` }
 
+func capital(words string) string { return history.Capital(words) }
+
 func (f *Finding) unchecked(why string) { f.Outcome, f.Explanation = Unchecked, why }
 func (f *Finding) undecided(why string) { f.Outcome, f.Explanation = Undecided, why }
 func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen }
@@ -67,7 +69,7 @@ func (t *judge) name(a history.Attempt) string {
 func (t *judge) sectionStory(c *clash) string {
 	a, b := &t.Grants[c.first.Grant], &t.Grants[c.then.Grant]
 	return sentence("%s entered the critical section of %s at %v although %s, inside since %v, had not left it (%s).",
-		history.Capital(t.who(b, a)), quoted(t.Locks[c.lock].Name), t.Time(b.OK), t.who(a, b), t.Time(a.OK), t.endText(a))
+		capital(t.who(b, a)), quoted(t.Locks[c.lock].Name), t.Time(b.OK), t.who(a, b), t.Time(a.OK), t.endText(a))
 }
 
 func (t *judge) endText(g *trace.Grant) string {
@@ -95,9 +97,9 @@ func (t *judge) overstayStory(l lateness, why blame) string {
 		return s + reason
 	}
 	if l.met == g.OK {
-		return s + sentence(" %s came in all the same.", history.Capital(string(g.Process)))
+		return s + sentence(" %s came in all the same.", capital(string(g.Process)))
 	}
-	return s + sentence(" %s was still inside when it ended.", history.Capital(string(g.Process)))
+	return s + sentence(" %s was still inside when it ended.", capital(string(g.Process)))
 }
 
 // blameStory says what held a client up; it is empty if nothing did.
@@ -171,7 +173,7 @@ func (t *judge) leaseStory(c *clash, cause Cause, told []record) string {
 	var s strings.Builder
 	s.WriteString(sentence("%s was granted the lock %s at %v although the lease of %s ran from %v to %v: two leases "+
 		"at once.",
-		history.Capital(t.who(gb, ga)), quoted(t.Locks[c.lock].Name), history.Time(b.From), t.who(ga, gb), history.Time(a.From),
+		capital(t.who(gb, ga)), quoted(t.Locks[c.lock].Name), history.Time(b.From), t.who(ga, gb), history.Time(a.From),
 		history.Time(a.To)))
 	switch cause.Kind {
 	case CountedWithoutQuorum:

@@ -87,7 +87,7 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 		cause, how = Cause{Kind: TokenRepeated}, "the very token that"
 	}
 	story := sentence("%s was granted the lock %s at %v with fencing token %d, %s %s had been granted at %v: a "+
-		"resource that compares tokens cannot tell which of the two is stale.", history.Capital(t.who(b, a)),
+		"resource that compares tokens cannot tell which of the two is stale.", capital(t.who(b, a)),
 		quoted(t.Locks[b.Lock].Name), t.Time(b.OK), b.Token, how, t.who(a, b), t.Time(a.OK))
 	if lost := t.forgetting(a, b.OK); len(lost) > 0 {
 		story += sentence(" Since then the counter had been lost%s.", t.faultText(lost...))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -148,6 +149,72 @@ func TestNoEscapeOfARecordIsPrinted(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkClean(t, c.file+" "+quotes[i], c.again...)
+		}
+	}
+}
+
+// TestNothingHiddenReachesAPage puts hostile texts in place of every name and value of a recorded history: neither the
+// page, nor porcupine's views beside it, nor what is printed has them as they are, and no markup of theirs is obeyed.
+func TestNothingHiddenReachesAPage(t *testing.T) {
+	dir := t.TempDir()
+	for i, bad := range append(hostile, "\u200b", "\ufeff", "\u2066", "\u200f", "<script>x</script>",
+		"<img src=x onerror=x>", "</title>", "'\"&") {
+		name := func(what string) string {
+			text, err := json.Marshal(what + bad)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+		var b strings.Builder
+		for k, process := range []string{"p", "q"} {
+			for n, what := range []string{
+				`"type":"invoke","f":"acquire"`, `"type":"ok","f":"acquire","since":0,"granted":0,"until":9000`,
+				`"type":"invoke","f":"write","value":` + name("v"), `"type":"ok","f":"write","value":` + name("v"),
+				`"type":"fail","f":"extend","value":` + name("v")} {
+				fmt.Fprintf(&b, `{"time":%d,"process":%s,"lock":%s,"attempt":%s,%s}`+"\n", 10*k+n, name(process), name("l"),
+					name(process+"/1"), what)
+			}
+		}
+		fmt.Fprintf(&b, `{"time":30,"process":"nemesis","type":"info","f":%s,"value":%s}`+"\n", name("f"), name("v"))
+		fmt.Fprintf(&b, `{"time":40,"process":%s,"type":"ok","f":"key-set","lock":%s,"of":%s}`+"\n", name("s"), name("l"),
+			name("p/1"))
+		path, pages := filepath.Join(dir, fmt.Sprint(i, ".jsonl")), filepath.Join(dir, fmt.Sprint(i))
+		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out, problems bytes.Buffer
+		if code := run([]string{"check", path, "--html", filepath.Join(pages, "p.html")}, &out, &problems); code !=
+			exitOtherwise {
+			t.Fatalf("%q: exit %d: %s%s", bad, code, out.String(), problems.String())
+		}
+		texts := map[string]string{"what is printed": out.String()}
+		list, err := os.ReadDir(pages)
+		if err != nil || len(list) < 2 {
+			t.Fatalf("%q: %v, %v", bad, list, err)
+		}
+		for _, f := range list {
+			text, err := os.ReadFile(filepath.Join(pages, f.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[f.Name()] = string(text)
+			if n := strings.Count(string(text), "<script>"); n != 1 || !strings.Contains(string(text), "'sha256-") {
+				t.Errorf("%q: %s has %d scripts, or no policy", bad, f.Name(), n)
+			}
+		}
+		for where, text := range texts {
+			hidden := func(c rune) bool { return c != '\n' && c != '\t' && history.Unprintable(c) }
+			if at := strings.IndexFunc(text, hidden); at >= 0 || !utf8.ValidString(text) {
+				t.Errorf("%q: hidden in %s: %q", bad, where, text[max(0, at-50):min(len(text), at+10)])
+			}
+			for _, c := range bad { // of porcupine's views, a script reads what is shown
+				read := history.Escape(c)
+				if strings.HasPrefix(where, "p-") && history.Unprintable(c) &&
+					strings.Contains(strings.ReplaceAll(text, `\`+read, ""), read) {
+					t.Errorf("%q: a script reads it in %s", bad, where)
+				}
+			}
 		}
 	}
 }

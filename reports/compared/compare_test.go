@@ -184,7 +184,7 @@ func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 		t.Errorf("%d of %d marks have a cell", n, len(marks))
 	}
 	for _, l := range c.Locks {
-		if !strings.Contains(body, phrase.Milliseconds(l.Alone.P50)+"<i") {
+		if !strings.Contains(body, phrase.Milliseconds(l.Alone.P50)+"<svg") {
 			t.Errorf("the median of %s is missing", l.Title)
 		}
 	}

@@ -24,7 +24,9 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 }).ParseFS(files, "*.html"))
 
 // Write writes a page by the template of that name. The error is w's, or that data lacks what the template shows.
-func Write(w io.Writer, name string, data any) error { return templates.ExecuteTemplate(w, name, data) }
+func Write(w io.Writer, name string, data any) error {
+	return Protect(w, func(w io.Writer) error { return templates.ExecuteTemplate(w, name, data) })
+}
 
 // Frame is what all pages have in common: the title, how they look, and the script that explains words and copies
 // commands. What a template shows has it as a part.

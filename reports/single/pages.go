@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
 )
@@ -60,7 +61,9 @@ func (r *Run) Pages(path string) (all []report.Page) {
 				continue
 			}
 			at := report.Beside(path, fmt.Sprintf("-%s-%s.html", name, view.file))
-			all = append(all, report.Page{Path: at, Write: view.show})
+			all = append(all, report.Page{Path: at, Write: func(w io.Writer) error {
+				return page.Protect(w, view.show)
+			}})
 			text := fmt.Sprintf("porcupine: %s of %q", view.what, e.Lock)
 			views = append(views, View{report.Link{Text: text, Href: filepath.Base(at)}, view.law, e.Lock})
 		}

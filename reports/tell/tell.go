@@ -17,7 +17,8 @@ import (
 // Teller puts events into words. A lock or an attempt is named only where it is needed to tell it from another.
 type Teller struct {
 	Holder func(history.Attempt) history.Process // who made an attempt; empty if that is not known
-	// Apart reports whether an attempt goes by its own name, since its client has others at the same time; nil: none does.
+	// Apart reports whether an attempt goes by its own name, since its client has others at the same time; nil: none
+	// does.
 	Apart   func(history.Attempt) bool
 	Several bool // more than one lock is in use
 	// Registers is how many there are in a history that tells of registers and of no lock.

@@ -341,7 +341,8 @@ func (c *Chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 	tip := fmt.Sprintf("%s on %s, set for %s\n%s", cmp.Or(string(k.Lock), "the key"), lane.Process, k.Of,
 		c.stretch(k.span))
 	if p.before > 0 {
-		tip += fmt.Sprintf("\nin line behind %d from %s to %s", p.before, c.lanes.Instant(p.From), c.lanes.Instant(p.To))
+		tip += fmt.Sprintf("\nin line behind %d from %s to %s", p.before, c.lanes.Instant(p.From),
+			c.lanes.Instant(p.To))
 	}
 	if k.Due != 0 {
 		tip += "\ndue to expire: " + c.lanes.Instant(k.Due)

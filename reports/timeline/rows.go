@@ -170,8 +170,9 @@ func (s *storyteller) leaseEnd(o outliving, pos int) {
 	if s.t.Several {
 		lock = " of " + string(o.Section.Lock)
 	}
+	who := s.t.Who(&s.lanes.history.Events[o.Section.First])
 	s.rows = append(s.rows, row{at: o.At, pos: pos, weight: weightDerived, tone: term.Yellow,
-		other: &unusual{words: s.t.Who(&s.lanes.history.Events[o.Section.First]) + "'s lease" + lock + " ends here; it " + doing}})
+		other: &unusual{words: who + "'s lease" + lock + " ends here; it " + doing}})
 }
 
 func (s *storyteller) event(pos int, e *history.Event) {

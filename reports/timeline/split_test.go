@@ -15,7 +15,8 @@ func goroutines(n int) *history.History {
 	h := &history.History{}
 	add := func(at int, of history.Type, f history.F, i int) {
 		h.Events = append(h.Events, history.Event{Index: len(h.Events), Time: history.Time(at*1000 + i),
-			Process: "orders@vm-7", Type: of, F: f, Lock: "l", Attempt: history.Attempt(fmt.Sprintf("orders@vm-7/%d", i))})
+			Process: "orders@vm-7", Type: of, F: f, Lock: "l",
+			Attempt: history.Attempt(fmt.Sprintf("orders@vm-7/%d", i))})
 	}
 	for i := range n {
 		add(1, history.Invoke, history.Acquire, i+1)
@@ -29,8 +30,8 @@ func goroutines(n int) *history.History {
 	return h
 }
 
-// TestGoroutinesOfOneServiceAreSeenApart: in text and picture each has a lane, in which it asks and works, its name, and
-// times that differ.
+// TestGoroutinesOfOneServiceAreSeenApart: in text and picture each has a lane, in which it asks and works, its name,
+// and times that differ.
 func TestGoroutinesOfOneServiceAreSeenApart(t *testing.T) {
 	l := Arrange(goroutines(3), nil)
 	l.ToTheMicrosecond()
@@ -54,7 +55,8 @@ func TestGoroutinesOfOneServiceAreSeenApart(t *testing.T) {
 	}
 	for i := range 3 {
 		lane, attempt := fmt.Sprintf("orders@vm-7 (%d)", i+1), fmt.Sprintf("orders@vm-7/%d acquires", i+1)
-		if !strings.Contains(text.String(), lane) || !strings.Contains(text.String(), attempt) || c.Rows[i].Name != lane {
+		if !strings.Contains(text.String(), lane) || !strings.Contains(text.String(), attempt) ||
+			c.Rows[i].Name != lane {
 			t.Errorf("%s or %s is missing:\n%s", lane, attempt, text.String())
 		}
 	}
@@ -79,8 +81,8 @@ func TestWhoDoesOneThingAtATimeHasOneLane(t *testing.T) {
 	}
 }
 
-// TestManyLanesAreCutToThoseOfTheWitness: a picture has so many lanes at most, those of the witness among them, and says
-// how many there are.
+// TestManyLanesAreCutToThoseOfTheWitness: a picture has so many lanes at most, those of the witness among them, and
+// says how many there are.
 func TestManyLanesAreCutToThoseOfTheWitness(t *testing.T) {
 	l := Arrange(goroutines(900), nil)
 	last := len(l.history.Events) - 1

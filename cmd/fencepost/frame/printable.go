@@ -40,7 +40,7 @@ func (w *printable) Write(p []byte) (int, error) {
 		case c == utf8.RuneError && size == 1:
 			fmt.Fprintf(&out, `\x%02x`, text[0])
 		case c != '\n' && c != '\t' && history.Unprintable(c):
-			fmt.Fprintf(&out, `\u%04x`, c)
+			out.WriteString(history.Escape(c))
 		default:
 			out.Write(text[:size])
 		}
