@@ -124,8 +124,9 @@ func (p *tab) pictureWith(color string) image.Image {
 	rule := `*, *::before, *::after { -webkit-text-fill-color: ` + color +
 		` !important; text-decoration: none !important }
 		svg text { fill: ` + color + ` !important } ::marker { color: transparent }`
-	p.do(chromedp.Evaluate("{ const e = document.createElement('style'); e.textContent = `"+rule+
-		"`; document.head.append(e); }", nil))
+	// the page's policy forbids an element with another style
+	p.do(chromedp.Evaluate("{ const s = new CSSStyleSheet(); s.replaceSync(`"+rule+
+		"`); document.adoptedStyleSheets.push(s); }", nil))
 	var shot []byte
 	p.do(chromedp.CaptureScreenshot(&shot))
 	picture, err := png.Decode(bytes.NewReader(shot))
