@@ -124,7 +124,13 @@ func (f *Folder) beside(content []byte) (name string, err error) {
 	if err = f.change("write " + name); err == nil {
 		_, err = file.Write(content)
 	}
-	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = f.change("sync " + name)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	err = errors.Join(err, file.Close())
 	if err != nil && f.change("remove "+name) == nil {
 		f.root.Remove(name)
 	}
@@ -135,6 +141,9 @@ func (f *Folder) beside(content []byte) (name string, err error) {
 func (f *Folder) sync(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
+	}
+	if err := f.change("sync " + dir); err != nil {
+		return err
 	}
 	d, err := f.root.Open(dir)
 	if err != nil {
