@@ -119,8 +119,11 @@ func share[T ~string](p *parser, name T) T {
 // event reads one operation, whose index is at least next.
 func (p *parser) event(text []byte, next int) (e history.Event, timed bool, err error) {
 	var op operation
-	if err := p.unmarshal(text, &op); err != nil {
-		return e, false, err
+	if !op.flat(text) {
+		op = operation{}
+		if err := p.unmarshal(text, &op); err != nil {
+			return e, false, err
+		}
 	}
 	if lacks := op.lacks(); lacks != "" {
 		return e, false, p.incomplete(text, lacks)

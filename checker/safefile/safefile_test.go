@@ -51,7 +51,8 @@ func TestWholeOrNotAtAll(t *testing.T) {
 			break
 		}
 	}
-	if want := []string{"create", "write", "sync", "rename", "sync"}; runtime.GOOS != "windows" && !slices.Equal(changes, want) {
+	want := []string{"create", "write", "sync", "rename", "sync"}
+	if runtime.GOOS != "windows" && !slices.Equal(changes, want) {
 		t.Errorf("the changes are %v, want %v", changes, want)
 	}
 }

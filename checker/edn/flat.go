@@ -1,0 +1,130 @@
+package edn
+
+import (
+	"olympos.io/encoding/edn"
+)
+
+// flat reads an operation whose values are whole numbers, keywords, nil and vectors of such, as nearly all are, for a
+// fraction of what the library takes. It reports whether it could; else nothing is known, and the library is asked.
+func (op *operation) flat(text []byte) bool {
+	in := words{rest: text}
+	if !in.take('{') {
+		return false
+	}
+	seen := map[*any]bool{}
+	for !in.take('}') {
+		key, ok := in.simple()
+		to := op.field(key)
+		if !ok || to == nil || seen[to] {
+			return false
+		}
+		seen[to] = true
+		if *to, ok = in.value(); !ok {
+			return false
+		}
+	}
+	in.blanks()
+	return len(in.rest) == 0
+}
+
+// field is where the value of a key belongs; nil if it is none of an operation's.
+func (op *operation) field(key any) *any {
+	switch key {
+	case edn.Keyword("index"):
+		return &op.Index
+	case edn.Keyword("time"):
+		return &op.Time
+	case edn.Keyword("process"):
+		return &op.Process
+	case edn.Keyword("type"):
+		return &op.Type
+	case edn.Keyword("f"):
+		return &op.F
+	case edn.Keyword("key"):
+		return &op.Key
+	case edn.Keyword("value"):
+		return &op.Value
+	case edn.Keyword("error"):
+		return &op.Error
+	}
+	return nil
+}
+
+// words reads EDN word by word.
+type words struct{ rest []byte }
+
+// blanks skips what separates words: commas are blanks.
+func (w *words) blanks() {
+	for len(w.rest) > 0 && isBlank(w.rest[0]) {
+		w.rest = w.rest[1:]
+	}
+}
+
+// take takes a bracket if it comes next.
+func (w *words) take(bracket byte) bool {
+	w.blanks()
+	if len(w.rest) == 0 || w.rest[0] != bracket {
+		return false
+	}
+	w.rest = w.rest[1:]
+	return true
+}
+
+// value is a simple one, or a vector of such.
+func (w *words) value() (any, bool) {
+	if !w.take('[') {
+		return w.simple()
+	}
+	list := []any{}
+	for !w.take(']') {
+		v, ok := w.simple()
+		if !ok {
+			return nil, false
+		}
+		list = append(list, v)
+	}
+	return list, true
+}
+
+// mostDigits is how many digits a number has at most that surely fits 64 bits.
+const mostDigits = 18
+
+// simple is a number, a keyword of plain letters or nil, with a blank or a closing bracket behind it.
+func (w *words) simple() (any, bool) {
+	w.blanks()
+	n := 0
+	for n < len(w.rest) && !isBlank(w.rest[n]) && w.rest[n] != '}' && w.rest[n] != ']' {
+		n++
+	}
+	word := w.rest[:n]
+	if n == 0 || n == len(w.rest) {
+		return nil, false
+	}
+	w.rest = w.rest[n:]
+	switch {
+	case string(word) == "nil":
+		return nil, true
+	case word[0] == ':':
+		return edn.Keyword(word[1:]), isPlain(word[1:])
+	case word[0] == '0' && n > 1 || n > mostDigits:
+		return nil, false
+	}
+	number := int64(0)
+	for _, c := range word {
+		if c < '0' || c > '9' {
+			return nil, false
+		}
+		number = 10*number + int64(c-'0')
+	}
+	return number, true
+}
+
+// isPlain reports whether a keyword's name is of letters and hyphens, the first a letter.
+func isPlain(name []byte) bool {
+	for i, c := range name {
+		if (c < 'a' || c > 'z') && (c != '-' || i == 0) {
+			return false
+		}
+	}
+	return len(name) > 0
+}
