@@ -87,7 +87,8 @@ func (m *Many) totals() []total {
 // undecided is how many runs are, those included that could not be judged, or that an interruption left out.
 func (m *Many) undecided() int { return m.Campaign.Undecided + m.Failed.Runs + m.Size() - m.Done }
 
-// failures says why something is undecided, and how the lock's own code failed, if it did: its first line stands there already.
+// failures says why something is undecided, and how the lock's own code failed, if it did: its first line stands there
+// already.
 func failures(p *term.Writer, open []string, f *search.Failed) {
 	report.Notes(p, "reason  ", open)
 	for _, line := range f.Why[min(1, len(f.Why)):] {
