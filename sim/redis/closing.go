@@ -22,10 +22,11 @@ func (n *Node) closed(conn uint64) {
 	n.unwatch(c)
 	n.unsubscribeAll(conn, c)
 	n.tracking.Close(conn)
-	n.repl.waiting = slices.DeleteFunc(n.repl.waiting, func(b *blocked) bool { return b.c == c && b.reply == nil })
+	n.waiting = slices.DeleteFunc(n.waiting, func(b *blocked) bool { return b.c == c && b.reply == nil })
 	for _, r := range c.behind {
 		r.Drop()
 	}
+	c.behind = nil
 	delete(n.conns, conn)
 	if n.c == c {
 		n.c = nil
@@ -47,7 +48,7 @@ func (n *Node) hangUpAll() {
 		}
 		return h.to != nil || h.end > h.from // what is left are connections that are being closed
 	})
-	for _, b := range n.repl.waiting {
+	for _, b := range n.waiting {
 		b.r.Drop()
 	}
 	for i := range n.batch {

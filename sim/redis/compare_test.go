@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
-func TestCommandsThatCompareBeforeTheyAct(t *testing.T) {
-	m := newMachine(Config{Persistence: aof.Everysec})
-	for _, line := range strings.Split(strings.TrimSpace(`
+// compares are commands that compare before they act, with their replies, by the version that has them.
+var compares = map[command.Version]string{
+	command.Tair: `
 CAD lock a -> -1
 CAS lock a b -> -1
 SET lock a PX 10000 -> OK
@@ -28,8 +29,14 @@ CAS lock d e EX -> -ERR syntax error
 CAS lock d e IFEQ d -> -ERR syntax error
 CAS lock d -> -ERR wrong number of arguments for 'cas' command
 CAD lock d -> 1
+RPUSH list x -> 1
+CAD list x -> -WRONGTYPE Operation against a key holding the wrong kind of value
+CAS list x y -> -WRONGTYPE Operation against a key holding the wrong kind of value
+DELEX lock IFEQ a -> -ERR unknown command 'DELEX', with args beginning with: 'lock' 'IFEQ' 'a' 
+SET lock a IFNE b -> -ERR syntax error
+`,
+	command.Redis8: `
 DELEX lock IFEQ a -> 0
-DELIFEQ lock a -> 0
 SET lock a IFEQ a -> null
 SET lock a IFNE b PX 1000 -> OK
 SET lock b IFEQ a PX 30000 -> OK
@@ -50,19 +57,20 @@ SET lock c -> OK
 DELEX lock IFNE a -> 1
 SET lock c -> OK
 DELEX lock -> 1
-SET lock c -> OK
-DELIFEQ lock a -> 0
-DELIFEQ lock c -> 1
 RPUSH list x -> 1
-CAD list x -> -WRONGTYPE Operation against a key holding the wrong kind of value
-CAS list x y -> -WRONGTYPE Operation against a key holding the wrong kind of value
-DELIFEQ list x -> -WRONGTYPE Operation against a key holding the wrong kind of value
 SET list y IFEQ x -> -WRONGTYPE Operation against a key holding the wrong kind of value
 DELEX list IFEQ x -> -ERR Key should be of string type if conditions are specified
 DELEX list -> 1
-`), "\n") {
-		command, reply, _ := strings.Cut(line, " -> ")
-		check(t, command, m.do("client-1/1", command), reply)
+CAD lock a -> -ERR unknown command 'CAD', with args beginning with: 'lock' 'a' 
+`}
+
+func TestCommandsThatCompareBeforeTheyAct(t *testing.T) {
+	for version, lines := range compares {
+		m := newMachine(Config{Version: version, Persistence: aof.Everysec})
+		for _, line := range strings.Split(strings.Trim(lines, "\n"), "\n") {
+			command, reply, _ := strings.Cut(line, " -> ")
+			check(t, version.String()+": "+command, m.do("client-1/1", command), reply)
+		}
 	}
 }
 
@@ -70,21 +78,24 @@ func TestReleaseAndRenewalByComparingAreTheOwners(t *testing.T) {
 	for release, told := range map[string]string{
 		"CAD lock a":                   "key-gone lock of client-1/1 by client-1/1: deleted",
 		"DELEX lock IFEQ a":            "key-gone lock of client-1/1 by client-1/1: deleted",
-		"DELIFEQ lock a":               "key-gone lock of client-1/1 by client-1/1: deleted",
 		"CAS lock a a PX 9000":         "key-set lock of client-1/1 by client-1/1 = a until 9.0006 s",
 		"SET lock a IFEQ a PX 9000":    "key-set lock of client-1/1 by client-1/1 = a until 9.0006 s",
 		"CAD lock b":                   "",
 		"DELEX lock IFEQ b":            "",
 		"SET lock b IFEQ b PXAT 90000": "",
 	} {
-		m := newMachine(Config{Persistence: aof.Everysec})
+		version := command.Redis8
+		if release[:2] == "CA" {
+			version = command.Tair
+		}
+		m := newMachine(Config{Version: version, Persistence: aof.Everysec})
 		m.do("client-1/1", "SET lock a NX PX 8000")
 		m.story()
 		m.do("client-1/1", release)
 		_, line, _ := strings.Cut(strings.TrimSuffix(m.story(), "\n"), " s ")
 		check(t, release, line, told)
 	}
-	m := newMachine(Config{Persistence: aof.Everysec})
+	m := newMachine(Config{Version: command.Tair, Persistence: aof.Everysec})
 	m.do("client-1/1", "SET lock a NX PX 8000")
 	m.do("client-1/1", "CAS lock a b EX 9")
 	m.do("client-1/1", "CAD lock b")

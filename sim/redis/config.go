@@ -5,6 +5,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
 // Defaults of replication: those of redis.conf, and one second for the fall-back of semi-synchronous replication.
@@ -18,6 +19,12 @@ type Config struct {
 	Persistence aof.Policy
 	// FsyncTime is how long one fsync takes. Zero is immediate; negative counts as zero.
 	FsyncTime time.Duration
+
+	// Version decides which commands and texts there are.
+	Version command.Version
+	// NotifyKeyspaceEvents says of which events of keys messages are published, as redis.conf writes it
+	// ([keyspace.ParseEvents]); empty of none. CONFIG SET changes it until the process ends.
+	NotifyKeyspaceEvents string
 
 	// Password is what clients must give before anything else, by AUTH or HELLO, as user default (requirepass in
 	// redis.conf). Empty asks for none.

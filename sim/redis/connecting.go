@@ -46,7 +46,7 @@ func (n *Node) greet() {
 		n.data.ReplyMap(7)
 	}
 	text("server", "redis")
-	text("version", version)
+	text("version", n.cfg.Version.String())
 	n.data.ReplyBulk("proto")
 	n.data.ReplyInt(map[bool]int64{false: 2, true: 3}[n.data.RESP3])
 	n.data.ReplyBulk("id")
@@ -113,7 +113,7 @@ func reset(n *Node, _ []string) {
 		n.leave(c)
 		n.unsubscribeAll(n.conn, c)
 		n.tracking.Off(n.conn)
-		*c = connection{woff: c.woff}
+		*c = connection{woff: c.woff, behind: c.behind}
 		n.data.RESP3 = false
 	}
 	n.data.ReplyStatus("RESET")
@@ -132,15 +132,7 @@ var clientCommands = map[string]func(n *Node, args []string){
 	"trackinginfo": trackingInfo,
 	"caching":      caching,
 	"getredir":     getRedir,
-	"info":         otherConnections,
-	"list":         otherConnections,
-	"kill":         otherConnections,
-}
-
-// otherConnections refuses what is about connections that nothing is kept for.
-func otherConnections(n *Node, args []string) {
-	n.data.ReplyError("ERR fencepost: CLIENT " + strings.ToUpper(args[1]) +
-		" is not simulated: break connections by faults")
+	"unblock":      unblockByHand,
 }
 
 // client is CLIENT.

@@ -12,13 +12,27 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
 	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
 )
 
+// ofAllTypes are commands about keys of all types, ofLists about lists, for whose elements some wait.
+var (
+	ofAllTypes = [][]string{{"SET", "a", "v", "NX", "PX", "2000"}, {"SET", "b", "v"}, {"DEL", "b"}, {"INCR", "n"},
+		{"RPUSH", "l", "x"}, {"GET", "a"},
+		{"CAD", "a", "v"}, {"WAIT", "1", "100"}, {"PEXPIRE", "l", "500"}, {"EVAL", releaseScript, "1", "a", "v"},
+		{"HSET", "h", "f", "v"}, {"HSET", "h", "g", "v"}, {"HDEL", "h", "f"}, {"HINCRBY", "h", "n", "1"},
+		{"ZADD", "z", "1", "m"}, {"SADD", "s", "x"}, {"SREM", "s", "x"}, {"FLUSHALL"},
+		{"MULTI"}, {"EXEC"}}
+	ofLists = [][]string{{"RPUSH", "a", "x", "y"}, {"LPUSH", "b", "z"}, {"BLPOP", "a", "0.2"}, {"BRPOP", "b", "a", "0"},
+		{"BLMOVE", "a", "b", "LEFT", "LEFT", "0.1"}, {"BRPOPLPUSH", "b", "c", "0.2"}, {"DEL", "c"}, {"WAIT", "1", "50"},
+		{"PEXPIRE", "b", "500"}, {"MULTI"}, {"EXEC"}, {"WATCH", "a"}, {"CLIENT", "UNBLOCK", "2"}}
+)
+
 // storm is a group under random faults and clients who write to all its nodes. All faults end after thirty seconds.
-func storm(t *testing.T, seed uint64) *cluster {
+func storm(t *testing.T, seed uint64, commands [][]string) *cluster {
 	r := rand.New(rand.NewPCG(seed, 5))
-	cfg := redis.Config{Persistence: aof.Policy(r.IntN(4)), FsyncTime: time.Duration(r.IntN(3)) * ms,
+	cfg := redis.Config{Version: command.Tair, Persistence: aof.Policy(r.IntN(4)), FsyncTime: time.Duration(r.IntN(3)) * ms,
 		SemiSync: r.IntN(3) == 0, MinReplicasToWrite: r.IntN(4) / 3}
 	c := newCluster(t, cfg, 2).watch(
 		sentinel.Config{DownAfter: 2 * time.Second, FailoverTimeout: 10 * time.Second, ReconfigureAfter: time.Second})
@@ -49,12 +63,6 @@ func storm(t *testing.T, seed uint64) *cluster {
 			c.at(at, func() { c.ServerFault(p, sim.ServerFault{Kind: sim.FailOver, To: c.names[r.IntN(3)]}) })
 		}
 	}
-	commands := [][]string{{"SET", "a", "v", "NX", "PX", "2000"}, {"SET", "b", "v"}, {"DEL", "b"}, {"INCR", "n"},
-		{"RPUSH", "l", "x"}, {"GET", "a"},
-		{"CAD", "a", "v"}, {"WAIT", "1", "100"}, {"PEXPIRE", "l", "500"}, {"EVAL", releaseScript, "1", "a", "v"},
-		{"HSET", "h", "f", "v"}, {"HSET", "h", "g", "v"}, {"HDEL", "h", "f"}, {"HINCRBY", "h", "n", "1"},
-		{"ZADD", "z", "1", "m"}, {"SADD", "s", "x"}, {"SREM", "s", "x"}, {"FLUSHALL"},
-		{"MULTI"}, {"EXEC"}}
 	for i := range 3 {
 		draw := rand.New(rand.NewPCG(seed, uint64(i)))
 		c.client("client-"+strconv.Itoa(i+1), 0, func(s *session) {
@@ -81,25 +89,30 @@ func TestNodesConverge(t *testing.T) {
 		seeds = 100
 	}
 	for seed := range seeds {
-		c := storm(t, seed)
-		c.run(4 * time.Minute)
-		masters := 0
-		for _, name := range c.names {
-			if got, want := c.keys(name), c.keys(master); got != want {
-				t.Errorf("seed %d: %s has\n%s\nand %s\n%s", seed, name, got, master, want)
-			}
-			if c.nodes[name].Master() == "" {
-				masters++
-			}
+		converges(t, seed, ofAllTypes)
+		converges(t, seed, ofLists)
+	}
+}
+
+func converges(t *testing.T, seed uint64, commands [][]string) {
+	c := storm(t, seed, commands)
+	c.run(4 * time.Minute)
+	masters := 0
+	for _, name := range c.names {
+		if got, want := c.keys(name), c.keys(master); got != want {
+			t.Errorf("seed %d: %s has\n%s\nand %s\n%s", seed, name, got, master, want)
 		}
-		if masters != 1 {
-			t.Errorf("seed %d: %d masters", seed, masters)
+		if c.nodes[name].Master() == "" {
+			masters++
 		}
-		accounted(t, c, seed)
-		again := storm(t, seed)
-		if again.run(4 * time.Minute); again.Digest() != c.Digest() {
-			t.Errorf("seed %d gave two digests", seed)
-		}
+	}
+	if masters != 1 {
+		t.Errorf("seed %d: %d masters", seed, masters)
+	}
+	accounted(t, c, seed)
+	again := storm(t, seed, commands)
+	if again.run(4 * time.Minute); again.Digest() != c.Digest() {
+		t.Errorf("seed %d gave two digests", seed)
 	}
 }
 

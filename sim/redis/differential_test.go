@@ -51,6 +51,14 @@ func (v vocabulary) second() string {
 	return strconv.FormatInt(epoch/1_000_000/1000+int64(v.IntN(5)-1), 10)
 }
 
+// wait is a time-out in seconds, short enough for the moves of the clock.
+func (v vocabulary) wait() string { return v.one("0", "0.0005", "0.05", "0.1", "1", "1.5", "1e-1") }
+
+// classes are classes of notifications.
+func (v vocabulary) classes() string {
+	return v.one("KEA", "KEA", "KEg$", "Elx", "Kshz", "nAKE", "AK", "Kg$lshzxetd", "E$")
+}
+
 func (v vocabulary) channel() string { return v.one("one", "two", "o[n]e", "") }
 func (v vocabulary) pattern() string {
 	return v.one("*", "o*", "t?o", "[no]*", "one", `o\[n]e`, "[^a-n]n[a-f]", "")
@@ -65,10 +73,12 @@ func (v vocabulary) several(least int, draw func() string) []string {
 }
 
 // spell writes each letter of a pattern as a random word: K key, V value, M member, I index, S score, B bound, T a long
-// TTL, P a short one, A an absolute time in ms, E one in s, C channel, X a pattern of channels; "K+" means one or more.
+// TTL, P a short one, A an absolute time in ms, E one in s, C channel, X a pattern of channels, W a time-out, N classes of
+// notifications; "K+" means one or more.
 func (v vocabulary) spell(pattern string) []string {
 	draws := map[string]func() string{"K": v.key, "V": v.value, "M": v.member, "I": v.index, "S": v.score, "B": v.bound,
-		"T": v.later, "P": v.soon, "A": v.moment, "E": v.second, "C": v.channel, "X": v.pattern}
+		"T": v.later, "P": v.soon, "A": v.moment, "E": v.second, "C": v.channel, "X": v.pattern,
+		"W": v.wait, "N": v.classes}
 	var args []string
 	for _, word := range strings.Fields(pattern) {
 		name, many := strings.CutSuffix(word, "+")
@@ -172,7 +182,7 @@ var looking = []string{"GET K", "TYPE K", "EXISTS K", "DEL K", "SET K V", "PTTL 
 // TestNodeAnswersAsRedis does random things to the node and to a real Redis, on two connections and under a wall clock
 // that goes on and back. Every reply must be the same, byte by byte, except for the order of sets.
 func TestNodeAnswersAsRedis(t *testing.T) {
-	r := newRig(t)
+	r := newRig(t, 2)
 	for _, family := range slices.Sorted(maps.Keys(families)) {
 		t.Run(family, func(t *testing.T) {
 			r.t = t

@@ -15,12 +15,12 @@ func (n *Node) dispatch(args []string) {
 	if n.face != nil && n.outward(args) {
 		return
 	}
-	c := findCommand(args[0])
+	c := n.find(args[0])
 	if c == nil {
-		n.refuse(nil, command.Unknown(args))
+		n.refuse(nil, command.Unknown(n.cfg.Version, args))
 		return
 	}
-	trouble := c.Refusal(args)
+	trouble := c.Refusal(n.cfg.Version, args)
 	if trouble == "" && n.cfg.Password != "" {
 		trouble = n.refusesStranger(c)
 	}

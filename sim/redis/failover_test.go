@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
 	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
 )
 
@@ -133,7 +134,7 @@ func TestWaitAsLongAsTheTTLReturnsWhenTheLockIsGone(t *testing.T) {
 }
 
 func TestFailoverLosesARelease(t *testing.T) {
-	c := newCluster(t, redis.Config{}, 1).watch(quick)
+	c := newCluster(t, redis.Config{Version: command.Tair}, 1).watch(quick)
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "SET lock a NX PX 8000")
 		s.do(master, "WAIT 1 1000")

@@ -179,7 +179,7 @@ var libraryScripts = []struct{ source, keys, argv, text string }{
 // TestScriptsOfLibrariesAnswerAsInRedis runs the scripts of lock libraries one after another on the same few keys, by
 // two owners on two connections.
 func TestScriptsOfLibrariesAnswerAsInRedis(t *testing.T) {
-	r := newRig(t)
+	r := newRig(t, 2)
 	shipped := func(v vocabulary) []string {
 		s := libraryScripts[v.IntN(len(libraryScripts))]
 		keys := v.spell(s.keys)

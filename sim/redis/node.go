@@ -33,7 +33,10 @@ type Node struct {
 	inScript bool
 	// scriptKeys are the keys that the current script declares.
 	scriptKeys []string
+	readOnly   bool // it must not write
 	inExec     bool
+
+	commands map[string]*nodeCommand // of the version, by their names in lower and upper case
 
 	conns     map[uint64]*connection // those with a state: a transaction, watched keys, a name, subscriptions
 	watchers  int                    // how many of them watch keys
@@ -55,6 +58,7 @@ type Node struct {
 	heldBytes    []byte
 
 	repl replication
+	blocking
 
 	face func(w *resp.Writer, args []string) // of a Face: answers what is not the node's
 }
@@ -87,7 +91,7 @@ const (
 	wakeExpiry  uint64 = 1 << 56
 	wakeFsync   uint64 = 2 << 56
 	wakeTick    uint64 = 3 << 56 // of a replica
-	wakeBlocked uint64 = 4 << 56 // a request has waited for replicas too long
+	wakeBlocked uint64 = 4 << 56 // a request has waited too long
 	wakeOrder   uint64 = 5 << 56 // a failover was ordered
 	wakeCron    uint64 = 6 << 56 // of the background cycle
 	wakeNumber  uint64 = 1<<56 - 1
@@ -103,7 +107,11 @@ func New(cfg Config) *Node {
 
 // Reset makes n as good as new, for the next run.
 func (n *Node) Reset(cfg Config) {
+	if cfg.Version != n.cfg.Version {
+		n.scripts = command.Scripts{} // they know it
+	}
 	n.cfg, n.host = cfg.withDefaults(), nil
+	n.commands = commands[cfg.Version]
 	n.data.Reset()
 	n.aof.Forget()
 	n.before, n.stood, n.lost = nil, nil, ""
@@ -119,6 +127,7 @@ func (n *Node) endLife() {
 	n.watchers = 0
 	n.audiences = newAudiences()
 	n.tracking.Reset()
+	n.endBlocking()
 	n.after, n.quits = nil, false
 	n.cron, n.armed = false, keyspace.Never
 	clear(n.queue)
@@ -133,6 +142,7 @@ func (n *Node) endLife() {
 // Start loads what is on disk and then lets the wall clock expire it: time went on while the node was down.
 func (n *Node) Start(h sim.Host) {
 	n.host, n.born, n.data.Onlooker = h, h.Monotonic(), h
+	n.data.Notifies, _ = keyspace.ParseEvents(n.cfg.NotifyKeyspaceEvents) // whoever configures it has looked at that
 	n.beginTurn()
 	n.load()
 	n.aof.Start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.data.Wall)
@@ -170,13 +180,14 @@ func (n *Node) Serve(r *sim.Incoming) {
 		return
 	}
 	n.beginTurn()
-	if n.repl.involved {
+	if n.mayBlock() {
 		n.admit(r)
+		n.proceed()
 		n.finishTurn()
 		return
 	}
 	n.execute(r)
-	if n.repl.involved { // by this request
+	if n.mayBlock() { // by this request
 		n.conclude(r, n.state(), n.repl.end())
 		n.finishTurn()
 		return
@@ -365,11 +376,12 @@ func (n *Node) take(a arrival) {
 		n.closed(a.closed)
 	case a.request == nil:
 		n.read(a.from, a.message)
-	case n.repl.involved:
+	case n.mayBlock():
 		n.admit(a.request)
+		n.proceed()
 	default:
 		n.execute(a.request)
-		if n.repl.involved { // by this request
+		if n.mayBlock() { // by this request
 			n.conclude(a.request, n.state(), n.repl.end())
 		} else {
 			n.hold(a.request, n.data.Out)

@@ -120,19 +120,18 @@ func (s *realServer) setClock(ns int64) {
 	}
 }
 
-// ask sends a command and reads so many replies, in RESP. The error says what did not come within two seconds.
-func (s *realRedis) ask(replies int, args ...string) (string, error) {
+// send sends a command.
+func (s *realRedis) send(args ...string) {
 	b := sim.AppendArray(nil, len(args))
 	for _, a := range args {
 		b = sim.AppendBulk(b, a)
 	}
 	if _, err := s.conn.Write(b); err != nil {
-		return "", err
+		s.t.Fatal(err)
 	}
-	return s.await(replies)
 }
 
-// await reads so many values.
+// await reads so many values. The error says what did not come within two seconds.
 func (s *realRedis) await(count int) (all string, err error) {
 	if count == 0 {
 		return "", nil
@@ -150,7 +149,8 @@ func (s *realRedis) await(count int) (all string, err error) {
 
 // do sends a command and gives the reply in RESP.
 func (s *realRedis) do(args ...string) string {
-	reply, err := s.ask(1, args...)
+	s.send(args...)
+	reply, err := s.await(1)
 	if err != nil {
 		s.t.Fatalf("redis-server does not answer %q: %v", args, err)
 	}

@@ -43,6 +43,14 @@ func (h *hooks) Changed(name string, expired bool) {
 	}
 }
 
+func (h *hooks) ListMade(name string) {
+	if !h.data.Loading {
+		(*Node)(h).listMade(name)
+	}
+}
+
+func (h *hooks) Publish(channel, message string) { (*Node)(h).publish(toChannels, channel, message) }
+
 func (h *hooks) Flushed() {
 	if h.data.Loading {
 		return
@@ -70,7 +78,7 @@ func (h *hooks) LogCommand(args []string) {
 	if h.data.Loading || h.cfg.Persistence == aof.None && !h.repl.involved {
 		return
 	}
-	name := findCommand(args[0]).Name // in one spelling
+	name := (*Node)(h).find(args[0]).Name // in one spelling
 	if h.repl.involved {
 		h.Log(keyspace.Effect{Op: keyspace.OpCommand, Args: append([]string{name}, args[1:]...)}) // replicas keep it
 		return

@@ -42,9 +42,6 @@ type replication struct {
 	askAcks  bool              // a WAIT has blocked in this turn
 	asker    sim.Key           // for whom
 	degraded bool              // semi-synchronous replication has fallen back
-	block    *blocked          // what the current request waits for, if it does
-	waiting  []*blocked
-	numbers  uint64 // of those that waited
 
 	outbox  []outgoing
 	ordered sim.ProcessID // by a FailOver that has not been carried out
@@ -117,7 +114,7 @@ var _ sim.Peer = (*Node)(nil)
 func (n *Node) resetReplication() {
 	r := &n.repl
 	clear(r.replicas)
-	*r = replication{master: n.cfg.Replicates, replicas: r.replicas[:0], waiting: r.waiting[:0], outbox: r.outbox[:0]}
+	*r = replication{master: n.cfg.Replicates, replicas: r.replicas[:0], outbox: r.outbox[:0]}
 	r.involved = r.master != "" || len(n.cfg.Replicas) > 0 || n.cfg.MinReplicasToWrite > 0 || n.cfg.SemiSync
 	n.restrict()
 }
@@ -159,11 +156,9 @@ func (n *Node) beginStream() {
 func (n *Node) endReplication() {
 	r := &n.repl
 	clear(r.pending)
-	clear(r.waiting)
 	clear(r.outbox)
-	r.replicas, r.pending, r.waiting, r.outbox = r.replicas[:0], nil, r.waiting[:0], r.outbox[:0]
-	r.id, r.linked, r.applying, r.askAcks, r.degraded, r.block, r.ordered = streamID{}, false, false, false, false, nil,
-		""
+	r.replicas, r.pending, r.outbox = r.replicas[:0], nil, r.outbox[:0]
+	r.id, r.linked, r.applying, r.askAcks, r.degraded, r.ordered = streamID{}, false, false, false, false, ""
 	if r.master != "" {
 		r.offset = 0 // nothing that it could say how far it has come
 	}

@@ -10,10 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
 func TestWait(t *testing.T) {
-	c := newCluster(t, redis.Config{}, 2)
+	c := newCluster(t, redis.Config{Version: command.Redis8}, 2) // where scripts may call it
 	c.Cut(master, replica2)
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "WAIT 2 0") // it wrote nothing, so all who are online have it
@@ -180,12 +181,12 @@ func TestIsolatedMasterAcceptsWritesForTheLag(t *testing.T) {
 const releaseScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`
 
 func TestReplicaRefusesWritesOfClients(t *testing.T) {
-	c := newCluster(t, redis.Config{}, 1)
+	c := newCluster(t, redis.Config{Version: command.Tair}, 1)
 	const refused = "-READONLY You can't write against a read only replica."
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "SET lock a")
 		for _, command := range []string{"SET lock b", "DEL lock", "CAD lock a", "PEXPIRE lock 1", "INCR n",
-			"HSET h f v", "SUNIONSTORE a b c", "FLUSHALL"} {
+			"HSET h f v", "SUNIONSTORE a b c", "BLPOP l 0", "FLUSHALL"} {
 			if got := s.ask(replica1, 0, strings.Fields(command)...); got != refused {
 				t.Errorf("%s: %s", command, got)
 			}
@@ -201,15 +202,15 @@ func TestReplicaRefusesWritesOfClients(t *testing.T) {
 		s.do(master, "ROLE")
 	})
 	c.run(3 * time.Second)
-	want(t, "said", c.said[1:4], "22ms client-1 MULTI: +OK", "24ms client-1 GET lock: +QUEUED",
-		"26ms client-1 EXEC: *1 $1 a")
+	want(t, "said", c.said[1:4], "24ms client-1 MULTI: +OK", "26ms client-1 GET lock: +QUEUED",
+		"28ms client-1 EXEC: *1 $1 a")
 	if !strings.Contains(c.said[4],
 		"role:slave master_host:redis-1 master_port:6379 master_link_status:up slave_repl_offset:1 ") ||
 		!strings.Contains(c.said[5],
 			"role:master connected_slaves:1 slave0:ip=redis-1-replica-1,port=6379,state=online,offset=0,lag=0") {
 		t.Errorf("INFO: %s\n%s", c.said[4], c.said[5])
 	}
-	want(t, "role", c.said[6:], "32ms client-1 ROLE: *3 $6 master :1 *1 *3 $17 redis-1-replica-1 $4 6379 $1 0")
+	want(t, "role", c.said[6:], "34ms client-1 ROLE: *3 $6 master :1 *1 *3 $17 redis-1-replica-1 $4 6379 $1 0")
 }
 
 func TestReplicaHidesExpiredKeysAndWaitsForItsMasterToDeleteThem(t *testing.T) {
@@ -326,7 +327,7 @@ func TestFailoverLockWithWait(t *testing.T) {
 		c.World.Reset(seed, sim.Options{Delay: sim.Delay{Lo: 100 * time.Microsecond, Hi: 5 * ms}})
 		c.group = &redis.Group{}
 		for i, name := range c.names {
-			cfg := redis.Config{Group: c.group}
+			cfg := redis.Config{Version: command.Tair, Group: c.group}
 			if i == 0 {
 				cfg.Replicas = c.names[1:]
 			} else {

@@ -53,7 +53,7 @@ var typed = []string{"redis.setresp(3)return(redis.call('hgetall',KEYS[1]))",
 // TestNodeAnswersAsRedisInRESP3 does random things to the node and to a real Redis on connections that speak RESP3 and
 // may track: replies are compared byte by byte, and pushes whether the same have come before and after them.
 func TestNodeAnswersAsRedisInRESP3(t *testing.T) {
-	r := newRig(t)
+	r := newRig(t, 2)
 	all := maps.Clone(families)
 	all["modern"], all["cached"] = append(slices.Clone(modern), cached...), cached
 	for _, script := range typed {

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// step is one thing that is done to the node and to a real Redis: a command on one of two connections, or a move of the
-// wall clock.
+// step is one thing that is done to the node and to a real Redis: a command on one of the connections, or a move of the
+// wall clock. The words #1, #2 … of a command stand for the numbers of the connections.
 type step struct {
 	conn int
 	args []string
@@ -30,13 +30,18 @@ func (s step) String() string {
 type rig struct {
 	t        *testing.T
 	server   *realServer
-	real     [2]*realRedis
+	helper   *realRedis // a connection of its own, to look at the real Redis
+	real     []*realRedis
+	ids      []string // their numbers
 	node     *Node
-	compared int // commands
+	strict   bool // pushes come in the same order, too
+	compared int  // commands
 }
 
-func newRig(t *testing.T) *rig {
-	r := &rig{t: t, server: startRealRedis(t), node: New(Config{})}
+func newRig(t *testing.T, connections int) *rig {
+	r := &rig{t: t, server: startRealRedis(t), node: New(Config{}), real: make([]*realRedis, connections),
+		ids: make([]string, connections)}
+	r.helper = r.server.dial()
 	r.dial()
 	return r
 }
@@ -47,62 +52,155 @@ func (r *rig) dial() {
 			_ = r.real[i].conn.Close()
 		}
 		r.real[i] = r.server.dial()
+		r.ids[i] = readable(r.real[i].do("CLIENT", "ID"))
 	}
 }
 
-// twoClients is the machine of a node with two clients: what comes to each of them.
-type twoClients struct {
+// manyClients is the machine of a node with several clients: what comes to each of them.
+type manyClients struct {
 	*machine
-	came [2]string
+	came []string
 }
 
-func (m *twoClients) Push(conn uint64, _ sim.Key, b []byte) { m.came[conn-1] += string(b) }
+func (m *manyClients) Push(conn uint64, _ sim.Key, b []byte) { m.came[conn-1] += string(b) }
+
+// waits reports whether the last request on a connection has not been answered yet.
+func (m *manyClients) waits(conn int) bool {
+	c := m.node.conns[uint64(conn+1)]
+	return c != nil && c.blocked
+}
+
+// waiting counts the connections that wait.
+func (m *manyClients) waiting() (count int) {
+	for i := range m.came {
+		if m.waits(i) {
+			count++
+		}
+	}
+	return count
+}
+
+// ending are steps at the end of every play: the last connection, which never waits, lets all go on who wait, and then
+// nothing else is to come on any.
+func (r *rig) ending() (steps []step) {
+	last := len(r.real) - 1
+	if last > 1 {
+		steps = append(steps, step{conn: last, args: []string{"RESET"}}, step{conn: last, args: []string{"FLUSHALL"}})
+		for _, name := range []string{"a", "b", "c", "d"} {
+			steps = append(steps, step{conn: last, args: strings.Fields("RPUSH " + name + strings.Repeat(" x", 20))})
+		}
+	}
+	for i := range r.real {
+		steps = append(steps, step{conn: i, args: []string{"PING", "end"}})
+	}
+	return steps
+}
 
 // play does the steps to both from an empty start, and says in which way they differ first; "" if they do not.
 func (r *rig) play(steps []step) string {
 	for _, c := range r.real {
 		c.do("RESET")
 	}
-	r.real[0].do("FLUSHALL")
-	r.real[0].do("SCRIPT", "FLUSH")
+	r.helper.do("FLUSHALL")
+	r.helper.do("SCRIPT", "FLUSH")
+	r.helper.do("CONFIG", "SET", "notify-keyspace-events", "")
 	r.server.setClock(epoch)
 	r.node.Reset(Config{})
-	m := &twoClients{machine: &machine{wall: epoch, node: r.node, up: true, quiet: true}}
+	m := &manyClients{machine: &machine{wall: epoch, node: r.node, up: true, quiet: true},
+		came: make([]string, len(r.real))}
 	r.node.Start(m)
-	// nothing else is to come
-	last := []step{{conn: 0, args: []string{"PING", "end"}}, {conn: 1, args: []string{"PING", "end"}}}
-	for i, s := range slices.Concat(steps, last) {
+	for i, s := range slices.Concat(steps, r.ending()) {
+		var trouble string
 		if s.args == nil {
-			m.jump(s.move)
-			r.server.setClock(m.wall)
-			continue
+			trouble = r.jump(m, s.move)
+		} else {
+			trouble = r.both(m, s)
 		}
-		if trouble := r.both(m, s); trouble != "" {
+		if trouble != "" {
 			r.dial() // what is left on these is not known
 			return fmt.Sprintf("step %d, %v\n%s", i+1, s, trouble)
 		}
 	}
+	if m.waiting() > 0 { // for what came in behind
+		r.dial()
+	}
 	return ""
 }
 
-// both has both carry out a command.
-func (r *rig) both(m *twoClients, s step) string {
-	r.compared++
-	m.came = [2]string{}
-	r.node.Serve(sim.NewIncoming("client-1", uint64(s.conn+1), "client-1/1", s.args,
-		func(b []byte) { m.came[s.conn] += string(b) }))
-	for _, i := range []int{s.conn, 1 - s.conn} {
-		got, want, err := m.came[i], "", error(nil)
-		if i == s.conn {
-			want, err = r.real[i].ask(max(values(got), 1), s.args...)
-		} else {
-			want, err = r.real[i].await(values(got))
-		}
-		if err != nil || !sameStream(s.args, got, want) && (i == s.conn || !sameReply([]string{"PUBLISH"}, got, want)) {
-			return fmt.Sprintf("on connection %d the node says %q\nand Redis          %q (%v)", i+1, got, want, err)
+// jump moves the clocks of both. The node's may end waits.
+func (r *rig) jump(m *manyClients, by time.Duration) string {
+	clear(m.came)
+	m.jump(by)
+	r.server.setClock(m.wall)
+	for i := range r.real {
+		if trouble := r.same(m, i, nil, values(m.came[i])); trouble != "" {
+			return trouble
 		}
 	}
+	return r.sameWaiting(m)
+}
+
+// both has both carry out a command.
+func (r *rig) both(m *manyClients, s step) string {
+	r.compared++
+	clear(m.came)
+	ours, theirs := slices.Clone(s.args), slices.Clone(s.args)
+	for i, word := range s.args {
+		if number, is := strings.CutPrefix(word, "#"); is && len(number) == 1 {
+			ours[i], theirs[i] = number, r.ids[number[0]-'1']
+		}
+	}
+	r.node.Serve(sim.NewIncoming("client-1", uint64(s.conn+1), "client-1/1", ours,
+		func(b []byte) { m.came[s.conn] += string(b) }))
+	r.real[s.conn].send(theirs...)
+	least := 1
+	if m.waits(s.conn) {
+		least = 0
+	}
+	if trouble := r.same(m, s.conn, s.args, max(values(m.came[s.conn]), least)); trouble != "" {
+		return trouble
+	}
+	for i := range r.real {
+		if i == s.conn {
+			continue
+		}
+		if trouble := r.same(m, i, nil, values(m.came[i])); trouble != "" {
+			return trouble
+		}
+	}
+	return r.sameWaiting(m)
+}
+
+// same compares so many values that have come on a connection. args is the command that it sent, if it sent one.
+func (r *rig) same(m *manyClients, conn int, args []string, count int) string {
+	got := m.came[conn]
+	want, err := r.real[conn].await(count)
+	alike := got == want
+	switch {
+	case args != nil:
+		alike = sameStream(args, got, want)
+	case !r.strict:
+		alike = sameReply([]string{"PUBLISH"}, got, want)
+	}
+	if err != nil || !alike {
+		return fmt.Sprintf("on connection %d the node says %q\nand Redis          %q (%v)", conn+1, got, want, err)
+	}
 	return ""
+}
+
+// sameWaiting waits until as many connections of the real Redis wait as of the node. That they do must be certain before
+// another connection sends anything.
+func (r *rig) sameWaiting(m *manyClients) string {
+	want := m.waiting()
+	if want == 0 {
+		return ""
+	}
+	for range 1000 {
+		if strings.Contains(r.helper.do("INFO", "clients"), fmt.Sprintf("\r\nblocked_clients:%d\r\n", want)) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%d connections of the node wait, of Redis %s", want, r.helper.do("INFO", "clients"))
 }
 
 // values counts the values in a row of them.

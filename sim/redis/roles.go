@@ -85,7 +85,7 @@ func info(n *Node, args []string) {
 	}
 	var b strings.Builder
 	if wanted("server") {
-		b.WriteString("# Server\r\nredis_version:" + version + "\r\nredis_mode:standalone\r\n")
+		b.WriteString("# Server\r\nredis_version:" + n.cfg.Version.String() + "\r\nredis_mode:standalone\r\n")
 	}
 	if wanted("replication") {
 		n.infoReplication(&b)

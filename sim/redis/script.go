@@ -12,7 +12,7 @@ const maxText = 1 << 20 // bytes of one script
 // compile has the script in compiled form; trouble is the error if its text is no Lua.
 func (n *Node) compile(t *command.Script) (trouble string) {
 	if n.scripts.Engine == nil {
-		n.scripts.Engine = lua.New(version, n.callFromScript)
+		n.scripts.Engine = lua.New(n.cfg.Version.String(), n.callFromScript)
 	}
 	if err := n.scripts.Compile(t); err != nil {
 		return "ERR Error compiling script (new function): " + err.Error()
@@ -20,7 +20,16 @@ func (n *Node) compile(t *command.Script) (trouble string) {
 	return ""
 }
 
-func eval(n *Node, args []string) {
+// eval is EVAL and EVAL_RO, evalSHA EVALSHA and EVALSHA_RO.
+func eval(readOnly bool) func(n *Node, args []string) {
+	return func(n *Node, args []string) { n.eval(args, readOnly) }
+}
+
+func evalSHA(readOnly bool) func(n *Node, args []string) {
+	return func(n *Node, args []string) { n.evalSHA(args, readOnly) }
+}
+
+func (n *Node) eval(args []string, readOnly bool) {
 	if len(args[1]) > maxText {
 		n.data.ReplyError("ERR fencepost: the script is longer than a megabyte")
 		return
@@ -31,10 +40,10 @@ func eval(n *Node, args []string) {
 		return
 	}
 	t := n.scripts.Load(args[1])
-	n.runScript(t, keys, argv)
+	n.runScript(t, keys, argv, readOnly)
 }
 
-func evalSHA(n *Node, args []string) {
+func (n *Node) evalSHA(args []string, readOnly bool) {
 	keys, argv, trouble := command.ScriptArgs(args)
 	if trouble != "" {
 		n.data.ReplyError(trouble)
@@ -45,14 +54,13 @@ func evalSHA(n *Node, args []string) {
 		n.data.ReplyError("NOSCRIPT No matching script. Please use EVAL.")
 		return
 	}
-	n.runScript(t, keys, argv)
+	n.runScript(t, keys, argv, readOnly)
 }
 
 // runScript executes a script by its twin if it has one that takes the case on, else in Lua.
-func (n *Node) runScript(t *command.Script, keys, argv []string) {
-	restricted := n.repl.restricted && n.refusesWrites() != "" // Lua finds the write that is refused
-	n.inScript = true
-	done := t.Twin != nil && !restricted && !n.tracking.Remembers(n.conn) && t.Twin(n.data, keys, argv)
+func (n *Node) runScript(t *command.Script, keys, argv []string, readOnly bool) {
+	n.inScript, n.readOnly = true, readOnly
+	done := t.Twin != nil && !n.needsLua() && t.Twin(n.data, keys, argv)
 	n.inScript = false
 	if done {
 		return
@@ -68,19 +76,28 @@ func (n *Node) runScript(t *command.Script, keys, argv []string) {
 	n.data.Out = append(n.data.Out[:from], reply...)
 }
 
+// needsLua reports whether a twin would leave out what its script does beside reading and writing: be refused, be
+// remembered, be told to others.
+func (n *Node) needsLua() bool {
+	return n.readOnly || n.data.Notifies != 0 || n.repl.restricted && n.refusesWrites() != "" ||
+		n.tracking.Remembers(n.conn)
+}
+
 // callFromScript executes a command for a script.
 func (n *Node) callFromScript(args []string, resp3 bool) (reply []byte, trouble string) {
-	c := findCommand(args[0])
+	c := n.find(args[0])
 	switch {
 	case c == nil:
-		if text := command.Unknown(args); len(text) > 14 && text[:14] == "ERR fencepost:" {
+		if text := command.Unknown(n.cfg.Version, args); len(text) > 14 && text[:14] == "ERR fencepost:" {
 			return nil, text
 		}
 		return nil, "ERR Unknown Redis command called from script"
 	case c.Flags&command.NoScript != 0:
 		return nil, "ERR This Redis command is not allowed from script"
-	case c.Refusal(args) != "":
+	case c.Refusal(n.cfg.Version, args) != "":
 		return nil, "ERR Wrong number of args calling Redis command from script"
+	case n.readOnly && (c.Flags&command.Write != 0 || command.IsOneOf(c.Name, "PUBLISH", "SPUBLISH")):
+		return nil, "ERR Write commands are not allowed from read-only scripts."
 	}
 	from := len(n.data.Out)
 	n.data.RESP3 = resp3

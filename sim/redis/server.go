@@ -6,9 +6,6 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
-// version is the Redis that the node behaves as.
-const version = "7.0.15"
-
 func ping(n *Node, args []string) {
 	switch {
 	case len(args) > 2:

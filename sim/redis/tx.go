@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
-// connection is the state of a connection that has one, until it is closed. On a node with replication every connection
-// has one.
+// connection is the state of a connection that has one, until it is closed. On a node with replication, and while anybody
+// waits, every connection that asks for anything has one.
 type connection struct {
 	name    string
 	multi   bool // between MULTI and EXEC
@@ -22,7 +22,7 @@ type connection struct {
 	subscribed [audiences][]string // by the kind of subscription, in their order
 
 	woff    int64           // replication offset after its last write
-	blocked bool            // its last request waits for replicas
+	blocked bool            // its last request waits, for replicas or for an element of a list
 	behind  []*sim.Incoming // requests that wait for that
 }
 
@@ -130,7 +130,7 @@ func execQueue(n *Node, _ []string) {
 		n.data.ReplyError("EXECABORT Transaction discarded because of previous errors.")
 	case dirty:
 		n.data.ReplyNullArray()
-	case n.repl.restricted && slices.ContainsFunc(queue, isWrite) && n.refusesWrites() != "":
+	case n.repl.restricted && slices.ContainsFunc(queue, n.writes) && n.refusesWrites() != "":
 		n.data.ReplyError("EXECABORT Transaction discarded because of: " + n.refusesWrites())
 	default:
 		n.data.ReplyLen(len(queue))
@@ -142,8 +142,8 @@ func execQueue(n *Node, _ []string) {
 	}
 }
 
-// isWrite reports whether a queued command may change data.
-func isWrite(args []string) bool { return findCommand(args[0]).Flags&command.Write != 0 }
+// writes reports whether a queued command may change data.
+func (n *Node) writes(args []string) bool { return n.find(args[0]).Flags&command.Write != 0 }
 
 func watch(n *Node, args []string) {
 	if n.transaction() != nil {

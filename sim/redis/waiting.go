@@ -1,26 +1,53 @@
 package redis
 
 import (
+	"slices"
+
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// blocked is a request that waits for replicas: a WAIT, or a write under semi-synchronous replication. Later requests
-// of its connection wait behind it, other connections go on.
+// blocking is what a node knows about requests that wait: for replicas, or for an element of a list. Later requests of
+// their connections wait behind them, other connections go on.
+type blocking struct {
+	block      *blocked   // what the current request waits for, if it does
+	waiting    []*blocked // in the order in which they began to wait
+	numbers    uint64     // of those that waited
+	ready      []string   // lists that were made while somebody waits for them
+	released   []*connection
+	proceeding bool
+}
+
+// blocked is a request that waits.
 type blocked struct {
 	r      *sim.Incoming
 	c      *connection
 	number uint64 // of its timer
+	until  int64  // last millisecond of the wall clock at which it still waits; 0: for ever
+
+	// Of a WAIT, or of a write under semi-synchronous replication.
 	offset int64  // that the replicas must have acknowledged
 	need   int64  // how many of them
-	until  int64  // last millisecond of the wall clock at which a WAIT still waits; 0: for ever
 	reply  []byte // of a write; nil for a WAIT, which replies how many there are
+
+	// Of a pop from lists: pop takes an element and answers, once the list name, which is one of keys, has any. It
+	// reports false if the request goes on waiting.
+	keys []string
+	pop  func(n *Node, name string) bool
 }
 
-// wait is WAIT, as since Redis 7.2: it counts the replicas that have acknowledged the connection's last write. In a
-// transaction it counts for what the connection wrote before; in a script it counts the replicas that are online. Redis
-// 7.0 refuses it in scripts, and takes every command for a write: a WAIT after a WAIT may count less.
+// mayBlock reports whether requests have to be looked after: whether they, or those before them, may wait.
+func (n *Node) mayBlock() bool { return n.repl.involved || n.block != nil || len(n.waiting) > 0 }
+
+func (n *Node) endBlocking() {
+	clear(n.waiting)
+	n.blocking = blocking{waiting: n.waiting[:0], numbers: n.numbers}
+}
+
+// wait is WAIT: it counts the replicas that have acknowledged the connection's last write. In a transaction it counts
+// for what the connection wrote before; in a script, where Redis 7.0 refuses it, it counts the replicas that are online.
+// Redis 7.0 takes every command for a write: a WAIT after a WAIT may count less there.
 func wait(n *Node, args []string) {
 	if n.repl.master != "" {
 		n.data.ReplyError("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if " +
@@ -41,20 +68,28 @@ func wait(n *Node, args []string) {
 		n.data.ReplyError("ERR timeout is negative")
 		return
 	}
-	b := &blocked{need: need}
+	b := &blocked{need: need, until: n.inMillis(timeout)}
 	if c := n.conns[n.conn]; c != nil && !n.inScript {
 		b.offset = c.woff
 	}
-	if timeout > 0 {
-		b.until = n.data.Now + min(timeout, keyspace.LastTimed-n.data.Now)
-	}
-	if count := n.acked(b.offset); count >= need || n.inScript || n.inExec {
+	if count := n.acked(b.offset); count >= need || n.mustNotBlock() {
 		n.data.ReplyInt(count)
 		return
 	}
-	n.repl.involved, n.repl.block = true, b
+	n.repl.involved, n.block = true, b
 	n.repl.askAcks, n.repl.asker = true, n.second().Text(string(n.data.Attempt))
 }
+
+// inMillis is the last millisecond of a wait of so many; 0, for ever, of none.
+func (n *Node) inMillis(timeout int64) int64 {
+	if timeout == 0 {
+		return 0
+	}
+	return n.data.Now + min(timeout, keyspace.LastTimed-n.data.Now)
+}
+
+// mustNotBlock reports whether the current command is part of a script or a transaction, which never wait.
+func (n *Node) mustNotBlock() bool { return n.inScript || n.inExec }
 
 // admit executes a request, unless its connection waits.
 func (n *Node) admit(r *sim.Incoming) {
@@ -72,12 +107,12 @@ func (n *Node) admit(r *sim.Incoming) {
 // conclude answers a request that has been executed, or blocks its connection. before is the replication offset that
 // it found.
 func (n *Node) conclude(r *sim.Incoming, c *connection, before int64) {
-	b := n.repl.block
-	n.repl.block = nil
+	b := n.block
+	n.block = nil
 	defer n.trail(r.ConnID)
 	if now := n.repl.end(); now > before {
 		c.woff = now
-		if n.cfg.SemiSync && !n.repl.degraded && n.repl.master == "" {
+		if b == nil && n.cfg.SemiSync && !n.repl.degraded && n.repl.master == "" {
 			b = &blocked{offset: now, need: 1, reply: append([]byte{}, n.data.Out...)}
 		}
 	}
@@ -85,14 +120,14 @@ func (n *Node) conclude(r *sim.Incoming, c *connection, before int64) {
 		n.hold(r, n.data.Out)
 		return
 	}
-	n.repl.numbers++
-	b.r, b.c, b.number = r, c, n.repl.numbers
+	n.numbers++
+	b.r, b.c, b.number = r, c, n.numbers
 	c.blocked = true
-	n.repl.waiting = append(n.repl.waiting, b)
+	n.waiting = append(n.waiting, b)
 	n.limit(b)
 }
 
-// limit sets the timer that ends a wait. A WAIT counts on the wall clock, as Redis does.
+// limit sets the timer that ends a wait. A WAIT and a pop count on the wall clock, as Redis does.
 func (n *Node) limit(b *blocked) {
 	switch {
 	case b.reply != nil:
@@ -104,38 +139,46 @@ func (n *Node) limit(b *blocked) {
 
 // limitAgain sets the timers anew after the wall clock has changed.
 func (n *Node) limitAgain() {
-	for _, b := range n.repl.waiting {
+	for _, b := range n.waiting {
 		if b.reply == nil {
 			n.limit(b)
 		}
 	}
 }
 
-// release lets those go on who no longer wait by the judgement of over.
+// release answers those who no longer wait by the judgement of over.
 func (n *Node) release(over func(*blocked) bool) {
-	list := n.repl.waiting
-	n.repl.waiting = nil
-	var kept []*blocked
-	for _, b := range list {
+	for _, b := range slices.Clone(n.waiting) {
 		if over(b) {
-			n.unblock(b)
-		} else {
-			kept = append(kept, b)
+			n.unblock(b, n.waitedFor(b))
 		}
 	}
-	n.repl.waiting = append(kept, n.repl.waiting...) // those behind may have begun to wait
+	n.proceed()
+}
+
+// waitedFor is the reply to a request that waits no more, however that came about.
+func (n *Node) waitedFor(b *blocked) []byte {
+	switch {
+	case b.reply != nil:
+		return b.reply
+	case b.pop == nil:
+		return sim.AppendInt(nil, n.acked(b.offset))
+	}
+	w := resp.Writer{RESP3: b.c.resp3}
+	w.ReplyNullArray()
+	return w.Out
 }
 
 // acknowledged releases those whom an acknowledgement has satisfied.
 func (n *Node) acknowledged() {
-	if len(n.repl.waiting) > 0 {
-		n.release(func(b *blocked) bool { return n.acked(b.offset) >= b.need })
+	if len(n.waiting) > 0 {
+		n.release(func(b *blocked) bool { return b.pop == nil && n.acked(b.offset) >= b.need })
 	}
 }
 
 // timedOut ends a wait that has lasted too long. If it was a write's, replication is asynchronous from now on.
 func (n *Node) timedOut(number uint64) {
-	for _, b := range n.repl.waiting {
+	for _, b := range n.waiting {
 		if b.number == number && b.reply != nil {
 			n.repl.degraded = true
 		}
@@ -151,25 +194,48 @@ func (n *Node) timedOut(number uint64) {
 // unblockAll answers all who wait with an error and closes their connections, since the node is a master no more
 // (disconnectAllBlockedClients, blocked.c).
 func (n *Node) unblockAll(reply string) {
-	list := n.repl.waiting
-	n.repl.waiting = nil
+	list := n.waiting
+	n.waiting = nil
 	for _, b := range list {
 		n.hold(b.r, []byte(reply))
 		n.hangUp(b.r.ConnID)
 	}
 }
 
-// unblock answers, and then executes what came in behind.
-func (n *Node) unblock(b *blocked) {
-	reply := b.reply
-	if reply == nil {
-		reply = sim.AppendInt(nil, n.acked(b.offset))
-	}
+// unblock answers a request that has waited. What came in behind is executed once the node proceeds.
+func (n *Node) unblock(b *blocked, reply []byte) {
 	n.hold(b.r, reply)
+	n.leaveLine(b)
+}
+
+func (n *Node) leaveLine(b *blocked) {
+	n.waiting = slices.DeleteFunc(n.waiting, func(other *blocked) bool { return other == b })
 	b.c.blocked = false
-	behind := b.c.behind
-	b.c.behind = nil
-	for _, r := range behind {
+	n.released = append(n.released, b.c)
+}
+
+// proceed goes on with what a request has made possible: it serves those who wait for lists that were made, and executes
+// what came in behind those who wait no more, until there is nothing left of either.
+func (n *Node) proceed() {
+	if n.proceeding {
+		return
+	}
+	n.proceeding = true
+	for len(n.ready)+len(n.released) > 0 {
+		if len(n.ready) > 0 {
+			name := n.ready[0]
+			n.ready = n.ready[1:]
+			n.serveList(name)
+			continue
+		}
+		c := n.released[0]
+		if c.blocked || len(c.behind) == 0 {
+			n.released = n.released[1:]
+			continue
+		}
+		r := c.behind[0]
+		c.behind = c.behind[1:]
 		n.admit(r)
 	}
+	n.proceeding = false
 }

@@ -39,6 +39,7 @@ type Command struct {
 	first func(d *keyspace.Data, args []string) (answered bool)
 	keys  keyRange // of a command that is passed on
 	Subs  Arities  // of a command with subcommands
+	In    Versions // that have it, as it stands here
 }
 
 // Arities are the numbers of arguments of subcommands, counted as a command's.
@@ -93,14 +94,14 @@ func (c *Command) Reads(args []string) []string {
 	return args[1:2]
 }
 
-// Refusal is the error with which a command is refused before anything is looked at, or nothing.
-func (c *Command) Refusal(args []string) string {
+// Refusal is the error with which a server of a version refuses a command before it looks at anything, or nothing.
+func (c *Command) Refusal(v Version, args []string) string {
 	name, arity := c.Name, c.Arity
 	if c.Subs != nil && len(args) > 1 {
 		sub := strings.ToLower(args[1])
 		known := false
 		if arity, known = c.Subs[sub]; !known {
-			return unknownSub(c.Name, args[1])
+			return UnknownSub(v, c.Name, args[1])
 		}
 		name += "|" + sub
 	}
@@ -110,30 +111,9 @@ func (c *Command) Refusal(args []string) string {
 	return ""
 }
 
-func unknownSub(command, sub string) string {
-	return "ERR unknown subcommand '" + Clip(sub, 128) + "'. Try " + strings.ToUpper(command) + " HELP."
-}
-
 // WrongArity is the error for a command with too many arguments or too few.
 func WrongArity(name string) string {
 	return "ERR wrong number of arguments for '" + name + "' command"
-}
-
-// Unknown is the error for a command that Redis does not have, or that fencepost does not simulate.
-func Unknown(args []string) string {
-	name := strings.ToLower(args[0])
-	if why, ok := notSimulated[name]; ok {
-		return "ERR fencepost: " + strings.ToUpper(name) + " is not simulated: " + why
-	}
-	var b strings.Builder
-	b.WriteString("ERR unknown command '" + Clip(args[0], 128) + "', with args beginning with: ")
-	for i, a := range args[1:] {
-		if i == 20 || b.Len() > 256 {
-			break
-		}
-		b.WriteString("'" + Clip(a, 128) + "' ")
-	}
-	return b.String()
 }
 
 // Clip cuts what a client has sent to a length that an error quotes.

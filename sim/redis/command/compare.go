@@ -8,7 +8,7 @@ import (
 )
 
 // The commands that compare before they act, natively what the scripts of locks do: CAD and CAS of Tair, DELEX and
-// SET … IFEQ of Redis 8.4, DELIFEQ of Valkey 9.
+// SET … IFEQ of Redis 8.4.
 
 // compareAndDelete is CAD: 1 deleted, 0 another value, -1 no such key (Tair).
 func compareAndDelete(d *keyspace.Data, args []string) {
@@ -29,8 +29,8 @@ func compareAndDelete(d *keyspace.Data, args []string) {
 // compareAndSet is CAS key old new [EX|PX|EXAT|PXAT time | KEEPTTL]: 1 set, 0 another value, -1 no such key (Tair).
 // Without an option the key has no expiry any more.
 func compareAndSet(d *keyspace.Data, args []string) {
-	o, ok := parseSetOptions(args[4:], false)
-	if !ok || o.nx || o.xx || o.get || o.compares() {
+	o, ok := parseSetOptions(args[4:], false, false)
+	if !ok || o.nx || o.xx || o.get {
 		d.ReplyError(resp.ErrSyntax)
 		return
 	}
@@ -60,22 +60,6 @@ func compareAndSet(d *keyspace.Data, args []string) {
 	}
 	d.SetString(name, args[3], when)
 	d.ReplyInt(1)
-}
-
-// deleteIfEqual is DELIFEQ: 1 deleted, 0 not (Valkey 9).
-func deleteIfEqual(d *keyspace.Data, args []string) {
-	k := d.Find(args[1])
-	switch {
-	case k == nil:
-		d.ReplyInt(0)
-	case !k.Text:
-		d.ReplyError(resp.ErrWrongType)
-	case d.Get(args[1]) != args[2]:
-		d.ReplyInt(0)
-	default:
-		removeAsked(d, args[1])
-		d.ReplyInt(1)
-	}
 }
 
 // delex is DELEX key [IFEQ value | IFNE value]: 1 deleted, 0 not (Redis 8.4). Digests are not simulated.

@@ -205,6 +205,11 @@ func storeSet(read string) func(d *keyspace.Data, args []string) {
 		}
 		d.LogCommand(args)
 		d.Settle(name, keyspace.Change{Replaced: true})
+		if len(members) > 0 {
+			d.Notify(keyspace.Set, strings.ToLower(args[0]), name)
+		} else {
+			d.Notify(keyspace.Generic, "del", name)
+		}
 		d.ReplyInt(int64(len(members)))
 	}
 }

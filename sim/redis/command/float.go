@@ -82,5 +82,6 @@ func incrByFloat(d *keyspace.Data, args []string) {
 	sum := formatFloat(total)
 	d.LogCommand([]string{"INCRBYFLOAT", name, args[2]})
 	d.SetNumber(name, sum, k)
+	d.Notify(keyspace.String, "incrbyfloat", name)
 	d.ReplyBulk(sum)
 }

@@ -58,6 +58,8 @@ func rename(onlyNew bool) func(d *keyspace.Data, args []string) {
 		if from != to {
 			d.LogCommand(args)
 			d.Rename(to, from, k)
+			d.Notify(keyspace.Generic, "rename_from", from)
+			d.Notify(keyspace.Generic, "rename_to", to)
 		}
 		if onlyNew {
 			d.ReplyInt(1)
@@ -98,6 +100,7 @@ func copyKey(d *keyspace.Data, args []string) {
 	default:
 		d.LogCommand(args)
 		d.Duplicate(to, from, k)
+		d.Notify(keyspace.Generic, "copy_to", to)
 		d.ReplyInt(1)
 	}
 }

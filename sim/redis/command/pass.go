@@ -11,6 +11,7 @@ import (
 // passOn has miniredis execute a command that is only about data. What became of the keys is found by comparing.
 func passOn(d *keyspace.Data, c *Command, args []string) {
 	from := len(d.Out)
+	was := c.keys.first <= c.keys.last && d.Peek(args[c.keys.first]) != nil
 	d.Pass(args)
 	reply := d.Out[from:]
 	if c.Flags&scored != 0 {
@@ -25,14 +26,15 @@ func passOn(d *keyspace.Data, c *Command, args []string) {
 	if reply[0] == '-' {
 		return
 	}
-	settlePassed(d, c, args, c.Flags&unlessNil != 0 && saysNothing(reply))
+	settlePassed(d, c, args, was, c.Flags&unlessNil != 0 && saysNothing(reply))
 	if d.RESP3 {
 		d.Out = append(d.Out[:from], upgrade(c, args, d.Out[from:])...)
 	}
 }
 
-// settlePassed finds out what a command that was passed on has done to its keys; nothing, if its reply says so.
-func settlePassed(d *keyspace.Data, c *Command, args []string, nothing bool) {
+// settlePassed finds out what a command that was passed on has done to its keys; nothing, if its reply says so. was
+// says whether the first of them was there.
+func settlePassed(d *keyspace.Data, c *Command, args []string, was, nothing bool) {
 	for i := c.keys.first; i <= c.keys.last; i++ {
 		if d.Find(args[i]); nothing { // Redis has come across it, and without a source looks no further
 			break
@@ -45,6 +47,9 @@ func settlePassed(d *keyspace.Data, c *Command, args []string, nothing bool) {
 		d.Settle(args[i], changeOf(c, args))
 	}
 	d.LogCommand(args)
+	if d.Notifies != 0 {
+		notifyPassed(d, c, args, was)
+	}
 }
 
 // changeOf says what comparing would not show.

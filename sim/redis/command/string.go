@@ -32,8 +32,9 @@ func upper(s string) string {
 	return strings.ToUpper(s)
 }
 
-// parseSetOptions reads the options of SET, or of GETEX; nothing else may stand among them.
-func parseSetOptions(args []string, getex bool) (o setOptions, ok bool) {
+// parseSetOptions reads the options of SET, or of GETEX; nothing else may stand among them, nor, unless they compare,
+// IFEQ and IFNE.
+func parseSetOptions(args []string, getex, compare bool) (o setOptions, ok bool) {
 	for i := 0; i < len(args); i++ {
 		switch name := upper(args[i]); name {
 		case "NX":
@@ -47,7 +48,7 @@ func parseSetOptions(args []string, getex bool) (o setOptions, ok bool) {
 		case "PERSIST":
 			o.persist = true
 		case "IFEQ", "IFNE":
-			if o.compares() || i+1 == len(args) {
+			if !compare || o.compares() || i+1 == len(args) {
 				return o, false
 			}
 			i++
@@ -70,7 +71,7 @@ func parseSetOptions(args []string, getex bool) (o setOptions, ok bool) {
 	}
 	foreign := o.persist
 	if getex {
-		foreign = o.nx || o.xx || o.get || o.keepTTL || o.compares()
+		foreign = o.nx || o.xx || o.get || o.keepTTL
 	}
 	return o, timed <= 1 && !(o.nx && o.xx) && !(o.compares() && (o.nx || o.xx)) && !foreign
 }
@@ -99,9 +100,13 @@ func deadlineOf(d *keyspace.Data, unit, amount, command string) (when int64, tro
 
 func badExpire(command string) string { return "ERR invalid expire time in '" + command + "' command" }
 
-func set(d *keyspace.Data, args []string) {
+// set is SET, and setComparing SET as Redis 8.4 has it.
+func set(d *keyspace.Data, args []string)          { setWith(d, args, false) }
+func setComparing(d *keyspace.Data, args []string) { setWith(d, args, true) }
+
+func setWith(d *keyspace.Data, args []string, compare bool) {
 	name, value := args[1], args[2]
-	o, ok := parseSetOptions(args[3:], false)
+	o, ok := parseSetOptions(args[3:], false, compare)
 	if !ok {
 		d.ReplyError(resp.ErrSyntax)
 		return
@@ -138,6 +143,9 @@ func set(d *keyspace.Data, args []string) {
 		when = k.When
 	}
 	d.SetString(name, value, when)
+	if o.unit != "" {
+		d.Notify(keyspace.Generic, "expire", name)
+	}
 	if !o.get {
 		d.ReplyOK()
 	}
@@ -176,6 +184,7 @@ func setex(unit, command string) func(d *keyspace.Data, args []string) {
 			return
 		}
 		d.SetString(args[1], args[3], when)
+		d.Notify(keyspace.Generic, "expire", args[1])
 		d.ReplyOK()
 	}
 }
@@ -194,7 +203,7 @@ func getdel(d *keyspace.Data, args []string) {
 }
 
 func getex(d *keyspace.Data, args []string) {
-	o, ok := parseSetOptions(args[2:], true)
+	o, ok := parseSetOptions(args[2:], true, false)
 	if !ok {
 		d.ReplyError(resp.ErrSyntax)
 		return
@@ -300,6 +309,7 @@ func increase(d *keyspace.Data, args []string, by int64) {
 	v += by
 	d.LogCommand(args)
 	d.SetNumber(name, strconv.FormatInt(v, 10), k)
+	d.Notify(keyspace.String, "incrby", name)
 	d.ReplyInt(v)
 }
 

@@ -4,7 +4,8 @@ package command
 // what locks use.
 var ownCommands = []Command{
 	{Name: "get", Arity: 2, run: get},
-	{Name: "set", Arity: -3, Flags: Write, run: set},
+	{Name: "set", Arity: -3, Flags: Write, run: set, In: Before8},
+	{Name: "set", Arity: -3, Flags: Write, run: setComparing, In: Only8},
 	{Name: "setnx", Arity: 3, Flags: Write, run: setnx},
 	{Name: "setex", Arity: 4, Flags: Write, run: setex("EX", "setex")},
 	{Name: "psetex", Arity: 4, Flags: Write, run: setex("PX", "psetex")},
@@ -19,10 +20,9 @@ var ownCommands = []Command{
 	{Name: "incrby", Arity: 3, Flags: Write, run: incrBy(1)},
 	{Name: "decrby", Arity: 3, Flags: Write, run: incrBy(-1)},
 	{Name: "incrbyfloat", Arity: 3, Flags: Write, run: incrByFloat},
-	{Name: "cad", Arity: 3, Flags: Write, run: compareAndDelete},
-	{Name: "cas", Arity: -4, Flags: Write, run: compareAndSet},
-	{Name: "delex", Arity: -2, Flags: Write, run: delex},
-	{Name: "delifeq", Arity: 3, Flags: Write, run: deleteIfEqual},
+	{Name: "cad", Arity: 3, Flags: Write, run: compareAndDelete, In: OnlyTair},
+	{Name: "cas", Arity: -4, Flags: Write, run: compareAndSet, In: OnlyTair},
+	{Name: "delex", Arity: -2, Flags: Write, run: delex, In: Only8},
 	{Name: "strlen", Arity: 2, run: strlen},
 	{Name: "getrange", Arity: 4, run: getrange},
 
@@ -119,46 +119,4 @@ var passedCommands = []Command{
 	{Name: "zremrangebyscore", Arity: 4, Flags: Write | unlessNil, keys: oneKey, first: byScore},
 	{Name: "zpopmin", Arity: -2, Flags: Write | unlessNil | scored, keys: oneKey, first: zpopFirst},
 	{Name: "zpopmax", Arity: -2, Flags: Write | unlessNil | scored, keys: oneKey, first: zpopFirst},
-}
-
-// Why commands that Redis has are not simulated.
-const (
-	random   = "its reply is random"
-	blocking = "it blocks"
-	aServer  = "it is about a real server"
-	beyond   = "locks do not use it"
-)
-
-// notSimulated are commands of Redis that the node refuses, and why.
-var notSimulated = map[string]string{
-	"spop": random, "srandmember": random, "randomkey": random, "hrandfield": random, "zrandmember": random,
-
-	"blpop": blocking, "brpop": blocking, "brpoplpush": blocking, "blmove": blocking, "blmpop": blocking,
-	"bzpopmin": blocking, "bzpopmax": blocking, "bzmpop": blocking,
-
-	"monitor": aServer, "config": aServer, "debug": aServer, "command": aServer, "cluster": aServer, "memory": aServer,
-	"object":  aServer,
-	"latency": aServer, "slowlog": aServer, "acl": aServer, "module": aServer, "save": aServer, "bgsave": aServer,
-	"bgrewriteaof": aServer, "lastsave": aServer, "shutdown": aServer, "failover": aServer, "sync": aServer,
-	"psync": aServer, "replconf": aServer, "dump": aServer,
-	"restore": aServer, "migrate": aServer, "waitaof": aServer, "readonly": aServer, "readwrite": aServer,
-	"asking": aServer,
-
-	"xadd": beyond, "xread": beyond, "xreadgroup": beyond, "xrange": beyond, "xrevrange": beyond, "xlen": beyond,
-	"xdel": beyond, "xtrim": beyond, "xgroup": beyond, "xack": beyond, "xclaim": beyond, "xautoclaim": beyond,
-	"xpending": beyond, "xinfo": beyond, "xsetid": beyond,
-	"geoadd": beyond, "geopos": beyond, "geodist": beyond, "geohash": beyond, "geosearch": beyond,
-	"geosearchstore": beyond,
-	"georadius":      beyond, "georadiusbymember": beyond, "georadius_ro": beyond, "georadiusbymember_ro": beyond,
-	"pfadd": beyond, "pfcount": beyond, "pfmerge": beyond,
-	"setbit": beyond, "getbit": beyond, "bitcount": beyond, "bitop": beyond, "bitpos": beyond, "bitfield": beyond,
-	"bitfield_ro": beyond, "sort": beyond, "sort_ro": beyond, "lcs": beyond, "substr": beyond,
-	"hexpire": beyond, "hpexpire": beyond, "hexpireat": beyond, "hpexpireat": beyond, "httl": beyond, "hpttl": beyond,
-	"hpersist": beyond, "hsetex": beyond, "hgetex": beyond, "hscan": beyond, "sscan": beyond, "zscan": beyond,
-	"hincrbyfloat": beyond, "lmpop": beyond, "zmpop": beyond, "sintercard": beyond, "zintercard": beyond,
-	"zunion": beyond, "zinter": beyond, "zdiff": beyond, "zunionstore": beyond, "zinterstore": beyond,
-	"zdiffstore": beyond, "zrangestore": beyond, "zrangebylex": beyond, "zrevrangebylex": beyond,
-	"zremrangebylex": beyond, "zlexcount": beyond,
-	"move": beyond, "swapdb": beyond, "fcall": beyond, "fcall_ro": beyond, "function": beyond, "eval_ro": beyond,
-	"evalsha_ro": beyond,
 }

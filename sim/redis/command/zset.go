@@ -124,6 +124,7 @@ func addScores(d *keyspace.Data, args []string, o zaddOptions, scores []float64,
 	if added+updated > 0 {
 		d.Settle(name, done)
 		d.LogCommand(args)
+		d.Notify(keyspace.ZSet, either(o.incr, "zincr", "zadd"), name)
 	}
 	switch {
 	case o.incr && processed:

@@ -10,6 +10,9 @@ func (d *Data) Apply(e *Effect) {
 	switch e.Op {
 	case OpSet:
 		d.SetString(e.Key, e.Value, e.When)
+		if e.When != Never {
+			d.Notify(Generic, "expire", e.Key)
+		}
 	case OpFlush:
 		d.DropAll()
 		d.node.Log(Effect{Op: OpFlush})

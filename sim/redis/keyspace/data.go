@@ -47,6 +47,7 @@ type Data struct {
 	Attempt     history.Attempt // of the current request
 	resp.Writer                 // the reply to it
 	Loading     bool            // replaying the file: no records, no effects, no expiry
+	Notifies    Events          // what is sent to those who listen for events of keys
 
 	keys      map[string]*Entry
 	free      []*Entry // of removed keys, for reuse
@@ -68,6 +69,10 @@ type Server interface {
 	Changed(name string, expired bool)
 	// Flushed is told that all keys are about to go.
 	Flushed()
+	// ListMade is told of every list that comes to be.
+	ListMade(name string)
+	// Publish sends a message about a key to those who listen on a channel of this node.
+	Publish(channel, message string)
 	// Do carries out a command of an effect.
 	Do(args []string)
 }
@@ -146,7 +151,7 @@ func (d *Data) LogCommand(args []string) { d.node.LogCommand(args) }
 // Reset makes d as good as new, for the next run.
 func (d *Data) Reset() {
 	d.Clear()
-	d.seq, d.Onlooker = 0, nil
+	d.seq, d.Onlooker, d.Notifies = 0, nil, 0
 }
 
 // Clear removes all keys.
@@ -186,6 +191,7 @@ func (d *Data) add(name string, of history.Attempt, text bool) *Entry {
 	}
 	*k = Entry{of: of, When: Never, Text: text}
 	d.keys[name] = k
+	d.Notify(Made, "new", name)
 	return k
 }
 

@@ -54,6 +54,8 @@ func (nobody) LogCommand([]string)              {}
 func (nobody) Changed(string, bool)             {}
 func (nobody) Flushed()                         {}
 func (nobody) Do([]string)                      {}
+func (nobody) ListMade(string)                  {}
+func (nobody) Publish(string, string)           {}
 
 func TestHeapStaysSmallUnderRenewal(t *testing.T) {
 	d := New(nobody{})

@@ -105,6 +105,7 @@ func (d *Data) reap(from, to int) {
 	for i := range gone {
 		d.node.Changed(gone[i].Name, true)
 		d.node.Log(Effect{Op: OpDel, Key: gone[i].Name})
+		d.Notify(Expired, "expired", gone[i].Name)
 	}
 	d.Attempt = asking
 }

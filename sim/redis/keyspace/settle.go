@@ -36,6 +36,9 @@ func (d *Data) Settle(name string, c Change) {
 	case made || c.Replaced:
 		d.recordSet(name, d.valueOf(name, k), k)
 	}
+	if made && kind == "list" {
+		d.node.ListMade(name)
+	}
 	d.node.Changed(name, false)
 }
 

@@ -31,6 +31,7 @@ func (d *Data) SetString(name, value string, when int64) {
 	d.node.Log(Effect{Op: OpSet, Key: name, Value: value, When: when})
 	d.node.Changed(name, false)
 	d.recordSet(name, value, k)
+	d.Notify(String, "set", name)
 }
 
 // Duplicate makes to what the key from is: value, owner and deadline.
@@ -39,6 +40,7 @@ func (d *Data) Duplicate(to, from string, k *Entry) {
 	if t != nil {
 		d.overwrite(to, t, k.members != nil)
 		d.DB.Del(to)
+		d.Notify(Made, "new", to)
 	} else {
 		t = d.add(to, k.of, k.Text)
 	}
@@ -47,6 +49,9 @@ func (d *Data) Duplicate(to, from string, k *Entry) {
 	d.expireAt(to, t, k.When)
 	d.node.Changed(to, false)
 	d.recordSet(to, d.valueOf(to, t), t)
+	if d.DB.Type(to) == "list" {
+		d.node.ListMade(to)
+	}
 }
 
 // Rename makes to what the key from is, and ends that.
@@ -76,6 +81,7 @@ func (d *Data) Remove(name string, why history.Why, by history.Attempt) {
 	d.DB.Del(name)
 	d.gone(name, k, why, by)
 	d.node.Log(Effect{Op: OpDel, Key: name})
+	d.Notify(Generic, "del", name)
 }
 
 // Flush empties the data because the current request says so.
@@ -102,12 +108,15 @@ func (d *Data) gone(name string, k *Entry, why history.Why, by history.Attempt) 
 
 // MoveDeadline gives an existing key another deadline, or none.
 func (d *Data) MoveDeadline(name string, k *Entry, when int64) {
+	event := "expire"
 	if when == Never {
+		event = "persist"
 		d.node.Log(Effect{Op: OpPersist, Key: name})
 	} else {
 		d.node.Log(Effect{Op: OpExpire, Key: name, When: when})
 	}
 	d.node.Changed(name, false)
+	d.Notify(Generic, event, name)
 	if k.When == when {
 		return // a record says that a deadline moved
 	}

@@ -1,0 +1,149 @@
+package redis
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+// The list commands that wait for an element. Whoever waits for a list is served once the command, the transaction or
+// the script that has made it is over, before anything else is executed: first those who began to wait first, each as
+// if it popped by itself at that moment. So a transaction that watches the list sees the element come and go.
+
+// popBlocking is BLPOP and BRPOP; pop is what they do when there is an element.
+func popBlocking(pop string) func(n *Node, args []string) {
+	return func(n *Node, args []string) {
+		names := args[1 : len(args)-1]
+		timeout, trouble := command.Timeout(n.cfg.Version, args[len(args)-1])
+		switch {
+		case trouble != "":
+			n.data.ReplyError(trouble)
+		case n.popFirst(names, pop):
+		case n.mustNotBlock():
+			n.data.ReplyNullArray()
+		default:
+			n.block = &blocked{keys: names, until: n.inMillis(timeout), pop: func(n *Node, name string) bool {
+				if n.cfg.Version == command.Redis8 { // executes the request once more
+					return n.popFirst(names, pop)
+				}
+				return n.popFirst([]string{name}, pop)
+			}}
+		}
+	}
+}
+
+// popFirst pops from the first of the lists that has an element, and answers with its name and the element. It reports
+// false if there is none.
+func (n *Node) popFirst(names []string, pop string) (answered bool) {
+	for _, name := range names {
+		switch n.typeOf(name) {
+		case "":
+			continue
+		case "list":
+			n.data.ReplyLen(2)
+			n.data.ReplyBulk(name)
+			n.carryOut(pop, name)
+		default:
+			n.data.ReplyError(resp.ErrWrongType)
+		}
+		return true
+	}
+	return false
+}
+
+// blmove is BLMOVE, and brpoplpush BRPOPLPUSH.
+func blmove(n *Node, args []string) {
+	for _, end := range args[3:5] {
+		if !command.IsOneOf(end, "LEFT", "RIGHT") {
+			n.data.ReplyError(resp.ErrSyntax)
+			return
+		}
+	}
+	n.moveBlocking(args[5], append([]string{"LMOVE"}, args[1:5]...))
+}
+
+func brpoplpush(n *Node, args []string) {
+	n.moveBlocking(args[3], []string{"RPOPLPUSH", args[1], args[2]})
+}
+
+// moveBlocking carries out a move between lists, or waits until there is something to move.
+func (n *Node) moveBlocking(limit string, move []string) {
+	timeout, trouble := command.Timeout(n.cfg.Version, limit)
+	switch {
+	case trouble != "":
+		n.data.ReplyError(trouble)
+	case n.typeOf(move[1]) != "" || n.mustNotBlock():
+		n.carryOut(move...)
+	default:
+		n.block = &blocked{keys: move[1:2], until: n.inMillis(timeout), pop: func(n *Node, _ string) bool {
+			n.carryOut(move...)
+			return true
+		}}
+	}
+}
+
+// typeOf is the type of a key that a command comes across; empty if there is none.
+func (n *Node) typeOf(name string) string {
+	if n.data.Find(name) == nil {
+		return ""
+	}
+	return n.data.DB.Type(name)
+}
+
+// carryOut executes a command about data as part of the current request.
+func (n *Node) carryOut(args ...string) { n.commands[strings.ToLower(args[0])].Do(n.data, args) }
+
+// listMade notes a list that has come to be, if anybody waits for it.
+func (n *Node) listMade(name string) {
+	if !slices.Contains(n.ready, name) &&
+		slices.ContainsFunc(n.waiting, func(b *blocked) bool { return slices.Contains(b.keys, name) }) {
+		n.ready = append(n.ready, name)
+	}
+}
+
+// serveList serves those who wait for a list, in the order in which they began to, as long as it has any element.
+func (n *Node) serveList(name string) {
+	for _, b := range slices.Clone(n.waiting) {
+		if !slices.Contains(b.keys, name) {
+			continue
+		}
+		n.attend(b.r.ConnID)
+		n.data.Attempt, n.data.Out = b.r.Attempt, n.data.Out[:0]
+		if n.typeOf(name) != "list" {
+			return
+		}
+		if before := n.repl.end(); b.pop(n, name) {
+			n.leaveLine(b)
+			n.conclude(b.r, b.c, before)
+		}
+	}
+}
+
+// unblockByHand is CLIENT UNBLOCK.
+func unblockByHand(n *Node, args []string) {
+	id, ok := resp.ParseInt(args[2])
+	byError := len(args) == 4 && strings.EqualFold(args[3], "error")
+	switch {
+	case len(args) > 4:
+		n.data.ReplyError("ERR unknown subcommand or wrong number of arguments for '" + command.Clip(args[1], 128) +
+			"'. Try CLIENT HELP.")
+		return
+	case len(args) == 4 && !byError && !strings.EqualFold(args[3], "timeout"):
+		n.data.ReplyError("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
+		return
+	case !ok:
+		n.data.ReplyError(resp.ErrNotInt)
+		return
+	}
+	at := slices.IndexFunc(n.waiting, func(b *blocked) bool { return b.r.ConnID == uint64(id) && b.reply == nil })
+	n.data.ReplyBool(at >= 0)
+	switch {
+	case at < 0:
+	case byError:
+		n.unblock(n.waiting[at], []byte("-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n"))
+	default:
+		n.unblock(n.waiting[at], n.waitedFor(n.waiting[at]))
+	}
+}

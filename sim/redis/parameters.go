@@ -1,0 +1,55 @@
+package redis
+
+import (
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+// notifyKeyspaceEvents is the one parameter that CONFIG reads and sets.
+const notifyKeyspaceEvents = "notify-keyspace-events"
+
+// config is CONFIG GET and CONFIG SET. A parameter that is not simulated, and a pattern, which may be of any, is refused.
+func config(n *Node, args []string) {
+	set := strings.EqualFold(args[1], "set")
+	if set && len(args)%2 != 0 {
+		n.data.ReplyError(resp.ErrSyntax)
+		return
+	}
+	step := 1
+	if set {
+		step = 2
+	}
+	for i := 2; i < len(args); i += step {
+		if !strings.EqualFold(args[i], notifyKeyspaceEvents) {
+			n.data.ReplyError("ERR fencepost: CONFIG " + strings.ToUpper(args[1]) + " of '" + command.Clip(args[i], 128) +
+				"' is not simulated: only " + notifyKeyspaceEvents + " is")
+			return
+		}
+	}
+	if !set {
+		n.data.ReplyMap(1)
+		n.data.ReplyBulk(args[2]) // as it was spelled
+		n.data.ReplyBulk(n.data.Notifies.String())
+		return
+	}
+	n.setNotifications(args)
+}
+
+func (n *Node) setNotifications(args []string) {
+	events, trouble := keyspace.ParseEvents(args[3])
+	switch {
+	case len(args) > 4:
+		trouble = "duplicate parameter"
+	case trouble != "": // it goes back to what it writes of the value, which may leave out n
+		n.data.Notifies, _ = keyspace.ParseEvents(n.data.Notifies.String())
+	}
+	if trouble != "" {
+		n.data.ReplyError("ERR CONFIG SET failed (possibly related to argument '" + args[2] + "') - " + trouble)
+		return
+	}
+	n.data.Notifies = events
+	n.data.ReplyOK()
+}
