@@ -2,7 +2,11 @@ package redis
 
 import (
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
 // scriptTexts are run by the node and by a real Redis, each several times on changing data.
@@ -89,28 +93,142 @@ var scriptTexts = []string{
 	"return redis.call('xadd', 'never', 'mind') and 1",
 }
 
+// jsonScripts are scripts that write and read JSON.
+var jsonScripts = []string{
+	"return cjson.encode({1, 2, 'x', true, false, cjson.null})",
+	"return cjson.encode({})",
+	"return cjson.encode({{}, {{}}, {a = {}}})",
+	"return cjson.encode({a = 1})",
+	"return cjson.encode({[1] = 'x', [2] = 'y', [4] = 'z'})",
+	"return cjson.encode({[11] = 1})",
+	"return cjson.encode({[10] = 1})",
+	"return cjson.encode({1, 2, 3, [12] = 4})",
+	"local t = {} for i = 1, 6 do t[i] = i end t[12] = 1 return cjson.encode(t)",
+	"return cjson.encode({[1.5] = 'x'})",
+	"return cjson.encode({[0] = 'x'})",
+	"return cjson.encode({[-1] = 'x'})",
+	"return cjson.encode({[true] = 'x'})",
+	"return cjson.encode({[1e15] = 1, a = 2}) ~= nil",
+	"return cjson.encode('a\"b\\\\c/d\\b\\t\\n\\f\\r\\1\\31\\127\\128\\255 é')",
+	"return cjson.encode(0.1)",
+	"return cjson.encode({1/3, 1e14, 1e15, 123456789012345, 1e100, -0.5, 3, 2^53, 1e-7, 100000000000000})",
+	"return cjson.encode(1/0)",
+	"return cjson.encode({0/0})",
+	"return cjson.encode(nil)",
+	"return cjson.encode(cjson.null)",
+	"return cjson.encode(print)",
+	"return cjson.encode({f = function() end})",
+	"local t = {} for i = 1, 999 do t = {t} end return #cjson.encode(t)",
+	"local t = {} for i = 1, 1000 do t = {t} end return cjson.encode(t)",
+	"local t = {} t[1] = t return cjson.encode(t)",
+	"return cjson.decode('[1,2.5,\"x\",true,false,null,{\"a\":[]}]')",
+	"local t = cjson.decode('{\"a\":1,\"b\":{\"c\":\"d\"},\"e\":null}') return {t.a, t.b.c, tostring(t.e == cjson.null), type(t.e)}",
+	"return cjson.decode(' \\t\\r\\n[ 1 , 2 ] ')",
+	"return cjson.decode('\"\\\\u0041\\\\u00e9\\\\u20ac\\\\ud83d\\\\ude00\\\\n\\\\/\\\\\"\"')",
+	"return #cjson.decode('\"\\\\u0000\"')",
+	"return tostring(cjson.decode('1e400')) .. tostring(cjson.decode('-inf')) .. tostring(cjson.decode('0x1F')) .. tostring(cjson.decode('+5'))",
+	"return tostring(cjson.decode('1700000000000')) .. tostring(cjson.decode('1E2')) .. tostring(cjson.decode('007')) .. tostring(cjson.decode('.5') == nil)",
+	"return tostring(cjson.decode('nan') ~= cjson.decode('nan'))",
+	"return cjson.decode('')",
+	"return cjson.decode('{')",
+	"return cjson.decode('[1,]')",
+	"return cjson.decode('[1 2]')",
+	"return cjson.decode('[,1]')",
+	"return cjson.decode('{\"a\" 1}')",
+	"return cjson.decode('{\"a\":1,}')",
+	"return cjson.decode('{\"a\":1 \"b\":2}')",
+	"return cjson.decode('{a:1}')",
+	"return cjson.decode('{1:1}')",
+	"return cjson.decode('[1]]')",
+	"return cjson.decode('1 2')",
+	"return cjson.decode('truest')",
+	"return cjson.decode('tru')",
+	"return cjson.decode('x')",
+	"return cjson.decode('-')",
+	"return cjson.decode('\"abc')",
+	"return cjson.decode('\"\\\\x\"')",
+	"return cjson.decode('\"\\\\u12\"')",
+	"return cjson.decode('\"\\\\u12g4\"')",
+	"return cjson.decode('\"\\\\ud83d\"')",
+	"return cjson.decode('\"\\\\ud83d\\\\u0041\"')",
+	"return cjson.decode('\"\\\\ude00\"')",
+	"return cjson.decode('[')",
+	"return cjson.decode(':')",
+	"return cjson.decode(',')",
+	"return cjson.decode('}')",
+	"return cjson.decode('a\\0b')",
+	"return cjson.decode('1\\0b')",
+	"return cjson.decode('\\0001')",
+	"return #cjson.decode(string.rep('[', 1000) .. string.rep(']', 1000))",
+	"return cjson.decode(string.rep('[', 1001))",
+	"return cjson.decode(12)",
+	"return cjson.null",
+	"return {cjson.null, 1}",
+	"return {type(cjson.null), tostring(cjson.null == nil), cjson._NAME, cjson._VERSION, type(cjson.encode)}",
+	"cjson.encode = nil",
+	"cjson.null = 1",
+	"local ok, e = pcall(cjson.decode, 'x') return {tostring(ok), e}",
+	"redis.call('set', KEYS[1], cjson.encode({owner = ARGV[1]})) return cjson.decode(redis.call('get', KEYS[1])).owner",
+	"return cjson.encode(redis.call('lrange', 'none', 0, -1))",
+	"return cjson.encode({redis.call('get', 'none'), redis.call('set', 'k', 'v')})",
+	"return cjson.encode(KEYS) .. cjson.encode(ARGV)",
+}
+
+// readOnlyScripts are scripts that EVAL_RO takes or refuses.
+var readOnlyScripts = []string{
+	"return redis.call('get', KEYS[1])",
+	"return redis.call('set', KEYS[1], 'v')",
+	"return redis.pcall('del', KEYS[1])",
+	"local r = redis.pcall('del', KEYS[1]) return {r.err, redis.call('exists', KEYS[1])}",
+	"redis.call('publish', 'one', 'm') return 1",
+	"return redis.call('spublish', 'one', 'm')",
+	"return redis.call('lpush')",
+	"return redis.call('blpop', KEYS[1], 0)",
+	"return redis.call('eval_ro', 'return 1', 0)",
+	"return redis.call('ping')",
+	"return redis.call('nosuch')",
+	"return redis.call('getdel', 'none')",
+	releaseScript,
+}
+
 // sameScriptExcept are scripts whose errors name their own fault otherwise than Redis does.
 var sameScriptExcept = map[string]bool{
 	"return redis.call('xadd', 'never', 'mind') and 1": true, // not simulated
 	"local a = nil\nreturn a .. 'x'":                   true, // gopher-lua's wording
 	"return string.format('%d', 'x')":                  true, // likewise
+	// the same error, but without a line, since it is pcall that calls decode
+	"local ok, e = pcall(cjson.decode, 'x') return {tostring(ok), e}": true,
 }
 
-func TestScriptsAnswerAsInRedis(t *testing.T) {
+func TestScriptsAnswerAsInRedis(t *testing.T) { sameScripts(t, "EVAL", scriptTexts) }
+
+func TestJSONOfScriptsIsThatOfRedis(t *testing.T) { sameScripts(t, "EVAL", jsonScripts) }
+
+func TestScriptsThatOnlyReadAnswerAsInRedis(t *testing.T) {
+	sameScripts(t, "EVAL_RO", slices.Concat(readOnlyScripts, scriptTexts))
+}
+
+// sameScripts runs scripts on the node and on a real Redis, several times on changing data: all by EVAL or EVAL_RO, and
+// those that are loaded by EVALSHA or EVALSHA_RO.
+func sameScripts(t *testing.T, eval string, texts []string) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
 	v := vocabulary{rand.New(rand.NewPCG(2, 3))}
 	for round := range 20 {
-		for _, text := range scriptTexts {
+		for _, text := range texts {
 			setup := v.spell(v.one("SET K V", "DEL K", "LPUSH K V", "PERSIST K"))
 			real.do(setup...)
 			m.send("client-1/1", setup...)
-			args := append([]string{"EVAL", text},
+			name, body := eval, text
+			if round%5 == 4 {
+				name, body = strings.Replace(eval, "EVAL", "EVALSHA", 1), lua.SHA1Hex(text)
+			}
+			args := append([]string{name, body},
 				v.spell(v.one("0", "1 K", "1 K V", "1 K V T", "1 K v 100000", "2 K K V", "3 K", "-1", "x"))...)
 			want, got := real.do(args...), *m.send("client-1/1", args...)
 			if got != want && !sameScriptExcept[text] {
 				t.Errorf("round %d, %q after %q:\n node %q\nRedis %q", round, args, setup, got, want)
-				return
+				break
 			}
 		}
 	}

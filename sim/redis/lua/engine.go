@@ -4,8 +4,8 @@
 // from different scripts ([Tokens]).
 //
 // Known differences from Redis: the wording of Lua's own errors; numbers that are no integers below 1e15, when the
-// operator .. writes them; and the libraries cjson, cmsgpack, struct, bit and coroutine, which are not there and say
-// so.
+// operator .. writes them; the order of keys that a hash table has; the libraries cmsgpack, struct, bit and coroutine,
+// and the functions by which cjson is set, which are not there and say so.
 package lua
 
 import (
@@ -45,6 +45,7 @@ type Engine struct {
 	env     *lua.LTable // what scripts see as _G: empty, sealed
 	globals *lua.LTable // what env shows
 	sealed  map[*lua.LTable]bool
+	null    *lua.LUserData // cjson.null
 	budget  budget
 	args    []string // of the current redis.call
 	reply   []byte   // of the current script

@@ -10,7 +10,7 @@ import (
 const readOnly = "Attempt to modify a readonly table"
 
 // notProvided are libraries and functions that Redis gives to scripts and fencepost does not.
-var notProvided = map[string]bool{"cjson": true, "cmsgpack": true, "struct": true, "bit": true, "coroutine": true,
+var notProvided = map[string]bool{"cmsgpack": true, "struct": true, "bit": true, "coroutine": true,
 	"load": true, "loadstring": true, "collectgarbage": true, "gcinfo": true}
 
 // seal gives a stand-in for a table: it shows the fields of what, and refuses to be written.
@@ -68,6 +68,8 @@ func (e *Engine) openLibraries() {
 			"pow", "rad", "sin", "sinh", "sqrt", "tan", "tanh"}, e.ownMath())
 	e.globals.RawSetString("math", e.seal(numbers))
 	e.globals.RawSetString("redis", e.seal(e.redisLibrary()))
+	e.null = L.NewUserData()
+	e.globals.RawSetString("cjson", e.seal(e.jsonLibrary()))
 
 	strict := L.NewTable()
 	strict.RawSetString("__index", L.NewFunction(missing))

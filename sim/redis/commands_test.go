@@ -1,0 +1,261 @@
+package redis
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+// listed is a command of a list in testdata: of redis-server 7.0.15, as it answers to COMMAND, with its arity and those
+// of its flags that decide whether it may change data and be called by scripts; or added since, with the version that
+// brought it. A subcommand stands after a bar.
+type listed struct {
+	name  string
+	arity int
+	flags []string
+}
+
+// readCommands reads the lists of a version: that of 7.0, and for Redis 8 what was added since.
+func readCommands(t *testing.T, v command.Version) (list []listed) {
+	t.Helper()
+	for _, file := range []string{"testdata/commands-7.0.txt", "testdata/commands-8.txt"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			words := strings.Fields(line)
+			arity, _ := strconv.Atoi(words[1]) // 0 of a version
+			list = append(list, listed{words[0], arity, words[2:]})
+		}
+		if v != command.Redis8 {
+			break
+		}
+	}
+	return list
+}
+
+// simulated finds a command, or a subcommand, that a version of the node carries out, and its arity.
+func simulated(v command.Version, name string) (c *nodeCommand, arity int) {
+	name, sub, is := strings.Cut(name, "|")
+	c = commands[v][name]
+	switch {
+	case c == nil:
+		return nil, 0
+	case !is:
+		return c, c.Arity
+	}
+	arity, known := c.Subs[sub]
+	if !known {
+		return nil, 0
+	}
+	return c, arity
+}
+
+// whyRefused says why a command or a subcommand is refused: itself, or as one of a command that is.
+func whyRefused(v command.Version, name string) string {
+	container, _, _ := strings.Cut(name, "|")
+	if why := command.WhyRefused(v, container); why != "" {
+		return why
+	}
+	return command.WhyRefused(v, name)
+}
+
+// TestEveryCommandIsSimulatedOrRefused holds the node to the commands that a version has: each is carried out, or
+// refused for a reason, and there are no others.
+func TestEveryCommandIsSimulatedOrRefused(t *testing.T) {
+	for _, v := range []command.Version{command.Redis7, command.Redis8} {
+		m := newMachine(Config{Version: v})
+		var names []string
+		for _, l := range readCommands(t, v) {
+			names = append(names, l.name)
+			c, arity := simulated(v, l.name)
+			why := whyRefused(v, l.name)
+			words := strings.Split(l.name, "|")
+			reply := m.args("client-1/1", append(words, "x", "x", "x")...)
+			m = newMachine(Config{Version: v})
+			switch {
+			case (c == nil) == (why == ""):
+				t.Errorf("%v: %s is simulated: %v, and refused since %q", v, l.name, c != nil, why)
+			case c == nil && !strings.HasPrefix(reply, "-ERR fencepost: "):
+				t.Errorf("%v: %s is refused, and replies %q", v, l.name, reply)
+			case c != nil && l.arity != 0 && arity != l.arity:
+				t.Errorf("%v: the arity of %s is %d, not %d", v, l.name, l.arity, arity)
+			}
+		}
+		for name, c := range commands[v] {
+			if name == c.Name && !slices.Contains(names, name) {
+				t.Errorf("%v: there is no command %s", v, name)
+			}
+			for sub := range c.Subs {
+				if !slices.Contains(names, c.Name+"|"+sub) {
+					t.Errorf("%v: there is no subcommand %s of %s", v, sub, c.Name)
+				}
+			}
+		}
+	}
+}
+
+// TestFlagsOfCommandsAreThoseOfRedis: what may change data, and what scripts may not call. A container has the flags of
+// its subcommands here.
+func TestFlagsOfCommandsAreThoseOfRedis(t *testing.T) {
+	for _, l := range readCommands(t, command.Redis7) {
+		c, _ := simulated(command.Redis7, l.name)
+		if c == nil || c.Subs != nil && !strings.Contains(l.name, "|") {
+			continue
+		}
+		check(t, l.name+" writes", c.Flags&command.Write != 0, slices.Contains(l.flags, "write"))
+		check(t, l.name+" is not for scripts", c.Flags&command.NoScript != 0, slices.Contains(l.flags, "noscript"))
+	}
+}
+
+// TestListOfCommandsIsThatOfRedis holds the list of 7.0 to a real server's COMMAND.
+func TestListOfCommandsIsThatOfRedis(t *testing.T) {
+	reply, _ := resp.Parse([]byte(startRealRedis(t).dial().do("COMMAND")))
+	var lines []string
+	var add func(v resp.Value)
+	add = func(v resp.Value) {
+		line := v.List[0].Text + " " + v.List[1].Text
+		for _, flag := range v.List[2].Texts() {
+			if flag == "write" || flag == "noscript" {
+				line += " " + flag
+			}
+		}
+		lines = append(lines, line+"\n")
+		for _, sub := range v.List[9].List {
+			add(sub)
+		}
+	}
+	for _, v := range reply.List {
+		add(v)
+	}
+	slices.Sort(lines)
+	testkit.Golden(t, "testdata/commands-7.0.txt", strings.Join(lines, ""))
+}
+
+// TestLaterCommandsAreUnknownToRedis7 gives the node as Redis 7.0 and a real one all that it knows as another version
+// alone: commands, options and subcommands.
+func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
+	real := startRealRedis(t).dial()
+	m := newMachine(Config{})
+	lines := []string{"SET lock a IFEQ b", "SET lock a IFNE b", "SET lock a IFNE b PX 1000", "SET lock a IFDEQ b",
+		"GETEX lock IFEQ a", "EVAL return(redis.call('wait',0,0)) 0", "EVAL return(redis.call('blpop','a',0)) 0",
+		"EVAL return(redis.call('delex','a')) 0", "EVAL return(redis.pcall('cad','a','b')) 0", "DELIFEQ lock a",
+		"EVAL return(redis.REDIS_VERSION) 0"}
+	for _, v := range []command.Version{command.Redis8, command.Tair} {
+		for _, l := range slices.Sorted(maps.Keys(commands[v])) {
+			if commands[command.Redis7][l] == nil {
+				lines = append(lines, l, l+" lock", l+" lock IFEQ a")
+			}
+		}
+	}
+	for _, l := range readCommands(t, command.Redis8)[len(readCommands(t, command.Redis7)):] {
+		if whyRefused(command.Redis7, l.name) == "" { // as part of a command that is not simulated either
+			lines = append(lines, strings.ReplaceAll(l.name, "|", " ")+" x y z")
+		}
+	}
+	for _, line := range lines {
+		want := real.do(strings.Fields(line)...)
+		check(t, line, *m.send("client-1/1", strings.Fields(line)...), want)
+	}
+	if len(lines) < 40 {
+		t.Errorf("only %d commands were compared", len(lines))
+	}
+}
+
+// TestVersionIsGivenInEveryText: HELLO, INFO and scripts say the version that the commands are of.
+func TestVersionIsGivenInEveryText(t *testing.T) {
+	real := startRealRedis(t).dial()
+	m := newMachine(Config{})
+	for version, want := range map[command.Version]string{command.Redis7: "7.0.15", command.Redis8: "8.4.0",
+		command.Tair: "7.0.15"} {
+		m.stop(0)
+		m.node.Reset(Config{Version: version})
+		m.start()
+		for _, line := range []string{"HELLO 2", "INFO server", "EVAL return(redis.REDIS_VERSION) 0"} {
+			args := strings.Fields(line)
+			if got := m.args("client-1/1", args...); !strings.Contains(got, want) {
+				t.Errorf("%s of %v: %q", line, want, got)
+			}
+			if got := real.do(args...); !strings.Contains(got, "7.0.15") {
+				t.Errorf("%s of Redis: %q", line, got)
+			}
+		}
+	}
+}
+
+// TestDocumentOfCommands holds COMMANDS.md to the tables.
+func TestDocumentOfCommands(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`# Commands of the simulated Redis
+
+A server has the commands of its version (` + "`servers.version` in a scenario" + `): 7.0 is redis-server 7.0.15, with which tests
+compare it; 8 is Redis 8.4 by its documentation, without the commands of its modules; tair is 7.0 with CAD and
+CAS of Tair. A command that a version has and that is not simulated is refused, with an error that begins
+` + "`ERR fencepost: NAME is not simulated`" + ` and says why. What a version does not have is unknown to it, as to the real one.
+
+This list is complete: ` + "`go test ./sim/redis -run Command -update`" + ` makes it from the tables in the code and from what
+redis-server says to COMMAND.
+
+`)
+	b.WriteString("| version | commands | simulated | refused | subcommands | simulated | refused |\n|---|---|---|---|---|---|---|\n")
+	for _, v := range []command.Version{command.Redis7, command.Redis8} {
+		var count [2][2]int // commands and subcommands, simulated and refused
+		for _, l := range readCommands(t, v) {
+			c, _ := simulated(v, l.name)
+			count[strings.Count(l.name, "|")][map[bool]int{true: 0, false: 1}[c != nil]]++
+		}
+		fmt.Fprintf(&b, "| %v | %d | %d | %d | %d | %d | %d |\n", v, count[0][0]+count[0][1], count[0][0], count[0][1],
+			count[1][0]+count[1][1], count[1][0], count[1][1])
+	}
+	b.WriteString("\n## Simulated\n\n")
+	var names []string
+	for _, l := range readCommands(t, command.Redis8) {
+		c8, _ := simulated(command.Redis8, l.name)
+		if c8 == nil {
+			continue
+		}
+		name := spoken(l.name)
+		if c7, _ := simulated(command.Redis7, l.name); c7 == nil {
+			name += " (8)"
+		}
+		names = append(names, name)
+	}
+	names = append(names, "CAD (tair)", "CAS (tair)", "SET … IFEQ, SET … IFNE (8)")
+	slices.Sort(names)
+	b.WriteString(strings.Join(names, ", ") + "\n\n## Refused\n\n| why | commands |\n|---|---|\n")
+	reasons := map[string][]string{}
+	for _, l := range readCommands(t, command.Redis8) {
+		container, _, is := strings.Cut(l.name, "|")
+		why := command.WhyRefused(command.Redis8, l.name)
+		if is && command.WhyRefused(command.Redis8, container) != "" || why == "" {
+			continue
+		}
+		name := spoken(l.name)
+		if command.WhyRefused(command.Redis7, l.name) == "" {
+			name += " (8)"
+		}
+		reasons[why] = append(reasons[why], name)
+	}
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		slices.Sort(reasons[why])
+		b.WriteString("| " + why + " | " + strings.Join(reasons[why], ", ") + " |\n")
+	}
+	b.WriteString(`
+With a command all its subcommands are refused. Of commands that are simulated these options are refused: IFDEQ and IFDNE
+of SET and DELEX, REDIRECT of CLIENT TRACKING, every database but 0, parameters of CONFIG other than
+notify-keyspace-events, and its class m.
+`)
+	testkit.Golden(t, "COMMANDS.md", b.String())
+}
+
+// spoken is a command as people write it.
+func spoken(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "|", " ")) }

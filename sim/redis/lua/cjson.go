@@ -1,0 +1,419 @@
+package lua
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+// The library cjson as Redis 7.0 has it (deps/lua/src/lua_cjson.c), with its defaults. The functions that change these
+// for all later scripts are not provided. The keys of an object come in the order in which the script made them, where
+// Lua's are in that of a hash table.
+
+// maxNesting is how deep arrays and objects may lie in each other, both ways.
+const maxNesting = 1000
+
+// A table with gaps is an array unless its greatest index is above safeIndex and above gapRatio times its elements.
+const (
+	safeIndex = 10
+	gapRatio  = 2
+)
+
+// jsonLibrary is the table cjson of scripts.
+func (e *Engine) jsonLibrary() *lua.LTable {
+	t := e.library(e.state.NewTable(), nil, map[string]lua.LGFunction{
+		"encode": func(L *lua.LState) int {
+			j := jsonWriter{L: L, null: e.null}
+			if L.GetTop() != 1 {
+				L.ArgError(1, "expected 1 argument")
+			}
+			j.value(L.Get(1), 0)
+			L.Push(lua.LString(j.b.String()))
+			return 1
+		},
+		"decode": func(L *lua.LState) int {
+			if L.GetTop() != 1 {
+				L.ArgError(1, "expected 1 argument")
+			}
+			j := jsonReader{L: L, text: L.CheckString(1), null: e.null}
+			L.Push(j.whole())
+			return 1
+		},
+	})
+	t.RawSetString("null", e.null)
+	t.RawSetString("_NAME", lua.LString("cjson"))
+	t.RawSetString("_VERSION", lua.LString("2.1.0"))
+	for _, name := range []string{"encode_sparse_array", "encode_max_depth", "decode_max_depth",
+		"encode_number_precision", "encode_keep_buffer", "encode_invalid_numbers", "decode_invalid_numbers", "new"} {
+		t.RawSetString(name, e.state.NewFunction(func(L *lua.LState) int {
+			L.RaiseError("fencepost: cjson.%s is not provided to scripts", name)
+			return 0
+		}))
+	}
+	return t
+}
+
+// jsonWriter writes Lua values as JSON.
+type jsonWriter struct {
+	L    *lua.LState
+	null lua.LValue
+	b    strings.Builder
+}
+
+func (j *jsonWriter) value(v lua.LValue, depth int) {
+	switch v := v.(type) {
+	case lua.LString:
+		j.text(string(v))
+	case lua.LNumber:
+		j.number(v)
+	case lua.LBool:
+		j.b.WriteString(strconv.FormatBool(bool(v)))
+	case *lua.LNilType:
+		j.b.WriteString("null")
+	case *lua.LTable:
+		j.table(v, depth+1)
+	default:
+		if v != j.null {
+			j.fail(v, "type not supported")
+		}
+		j.b.WriteString("null")
+	}
+	if j.b.Len() > maxReply {
+		j.L.RaiseError("fencepost: resulting string too large")
+	}
+}
+
+func (j *jsonWriter) fail(v lua.LValue, why string) {
+	j.L.RaiseError("Cannot serialise %s: %s", v.Type().String(), why)
+}
+
+func (j *jsonWriter) number(v lua.LNumber) {
+	f := float64(v)
+	if math.IsInf(f, 0) || f != f {
+		j.fail(v, "must not be NaN or Inf")
+	}
+	j.b.WriteString(FormatNumber(f, 14))
+}
+
+// text writes a string: control characters, DEL, quotes and slashes of both kinds are escaped, all other bytes are as
+// they are.
+func (j *jsonWriter) text(s string) {
+	const digits = "0123456789abcdef"
+	j.b.WriteByte('"')
+	for _, c := range []byte(s) {
+		switch at := strings.IndexByte("\b\t\n\f\r\"\\/", c); {
+		case at >= 0:
+			j.b.WriteByte('\\')
+			j.b.WriteByte("btnfr\"\\/"[at])
+		case c < ' ' || c == 127:
+			j.b.WriteString("\\u00")
+			j.b.WriteByte(digits[c>>4])
+			j.b.WriteByte(digits[c&15])
+		default:
+			j.b.WriteByte(c)
+		}
+	}
+	j.b.WriteByte('"')
+}
+
+func (j *jsonWriter) table(t *lua.LTable, depth int) {
+	if depth > maxNesting {
+		j.L.RaiseError("Cannot serialise, excessive nesting (%d)", depth)
+	}
+	if length := j.length(t); length > 0 {
+		j.b.WriteByte('[')
+		for i := 1; i <= length; i++ {
+			j.separate(i > 1)
+			j.value(t.RawGetInt(i), depth)
+		}
+		j.b.WriteByte(']')
+		return
+	}
+	j.b.WriteByte('{')
+	for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {
+		j.separate(j.b.String()[j.b.Len()-1] != '{')
+		j.key(k)
+		j.value(v, depth)
+	}
+	j.b.WriteByte('}')
+}
+
+func (j *jsonWriter) separate(needed bool) {
+	if needed {
+		j.b.WriteByte(',')
+	}
+}
+
+func (j *jsonWriter) key(k lua.LValue) {
+	switch k := k.(type) {
+	case lua.LString:
+		j.text(string(k))
+	case lua.LNumber:
+		j.b.WriteByte('"')
+		j.number(k)
+		j.b.WriteByte('"')
+	default:
+		j.fail(k, "table key must be a number or string")
+	}
+	j.b.WriteByte(':')
+}
+
+// length is the greatest index of a table that is an array; 0 of an empty one, -1 if it has other keys.
+func (j *jsonWriter) length(t *lua.LTable) int {
+	greatest, items := 0.0, 0.0
+	for k, _ := t.Next(lua.LNil); k != lua.LNil; k, _ = t.Next(k) {
+		f, ok := k.(lua.LNumber)
+		if !ok || float64(f) != math.Floor(float64(f)) || f < 1 {
+			return -1
+		}
+		greatest = max(greatest, float64(f))
+		items++
+	}
+	if greatest > items*gapRatio && greatest > safeIndex {
+		j.fail(t, "excessively sparse array")
+	}
+	return int(greatest)
+}
+
+// jsonReader reads JSON as Lua values.
+type jsonReader struct {
+	L     *lua.LState
+	null  lua.LValue
+	text  string
+	at    int
+	depth int
+}
+
+// token is a token of JSON. kind is the first of its characters, '0' for a number, 'x' for what is none, and 0 at the
+// end.
+type token struct {
+	kind  byte
+	from  int
+	text  string     // of a string, or why there is none
+	value lua.LValue // of what is neither a string nor punctuation
+}
+
+// names are those that errors give to tokens.
+var names = map[byte]string{'{': "T_OBJ_BEGIN", '}': "T_OBJ_END", '[': "T_ARR_BEGIN", ']': "T_ARR_END",
+	'"': "T_STRING", '0': "T_NUMBER", 't': "T_BOOLEAN", 'n': "T_NULL", ':': "T_COLON", ',': "T_COMMA", 0: "T_END"}
+
+// whole reads a text that is one value.
+func (j *jsonReader) whole() lua.LValue {
+	if len(j.text) >= 2 && (j.text[0] == 0 || j.text[1] == 0) {
+		j.L.RaiseError("JSON parser does not support UTF-16 or UTF-32")
+	}
+	v := j.value(j.next())
+	j.expect("the end", j.next(), 0)
+	return v
+}
+
+// expect fails unless a token is of a kind.
+func (j *jsonReader) expect(what string, t token, kinds ...byte) {
+	for _, k := range kinds {
+		if t.kind == k {
+			return
+		}
+	}
+	found := names[t.kind]
+	if t.kind == 'x' {
+		found = t.text
+	}
+	j.L.RaiseError("Expected %s but found %s at character %d", what, found, t.from+1)
+}
+
+func (j *jsonReader) value(t token) lua.LValue {
+	j.expect("value", t, '{', '[', '"', '0', 't', 'n')
+	switch t.kind {
+	case '"':
+		return lua.LString(t.text)
+	case '{', '[':
+		if j.depth++; j.depth > maxNesting {
+			j.L.RaiseError("Found too many nested data structures (%d) at character %d", j.depth, j.at)
+		}
+		table := j.L.NewTable()
+		if t.kind == '{' {
+			j.object(table)
+		} else {
+			j.array(table)
+		}
+		j.depth--
+		return table
+	}
+	return t.value
+}
+
+func (j *jsonReader) object(table *lua.LTable) {
+	t := j.next()
+	for t.kind != '}' {
+		j.expect("object key string", t, '"')
+		j.expect("colon", j.next(), ':')
+		table.RawSetString(t.text, j.value(j.next()))
+		if t = j.next(); t.kind == '}' {
+			return
+		}
+		j.expect("comma or object end", t, ',')
+		if t = j.next(); t.kind == '}' {
+			j.expect("object key string", t, '"')
+		}
+	}
+}
+
+func (j *jsonReader) array(table *lua.LTable) {
+	t := j.next()
+	for i := 1; t.kind != ']'; i++ {
+		table.RawSetInt(i, j.value(t))
+		if t = j.next(); t.kind == ']' {
+			return
+		}
+		j.expect("comma or array end", t, ',')
+		if t = j.next(); t.kind == ']' {
+			j.value(t)
+		}
+	}
+}
+
+// next reads the next token. A byte 0 is the end.
+func (j *jsonReader) next() token {
+	for j.at < len(j.text) && strings.IndexByte(" \t\r\n", j.text[j.at]) >= 0 {
+		j.at++
+	}
+	t := token{from: j.at}
+	if j.at == len(j.text) || j.text[j.at] == 0 {
+		return t
+	}
+	c, rest := j.text[j.at], j.text[j.at:]
+	switch {
+	case strings.IndexByte("{}[],:", c) >= 0:
+		t.kind = c
+		j.at++
+		return t
+	case c == '"':
+		return j.quoted(t)
+	case c == '-' || c >= '0' && c <= '9':
+		return j.number(t)
+	}
+	for _, word := range []struct {
+		text  string
+		value lua.LValue
+	}{{"true", lua.LTrue}, {"false", lua.LFalse}, {"null", j.null}} {
+		if strings.HasPrefix(rest, word.text) {
+			j.at += len(word.text)
+			t.kind, t.value = 't', word.value
+			if word.value == j.null {
+				t.kind = 'n'
+			}
+			return t
+		}
+	}
+	if lower := strings.ToLower(rest); c == '+' || strings.HasPrefix(lower, "inf") || strings.HasPrefix(lower, "nan") {
+		return j.number(t)
+	}
+	t.kind, t.text = 'x', "invalid token"
+	return t
+}
+
+// number reads what strtod does: more than JSON allows.
+func (j *jsonReader) number(t token) token {
+	f, size := prefixNumber(j.text[j.at:])
+	if size == 0 {
+		t.kind, t.text = 'x', "invalid number"
+		return t
+	}
+	j.at += size
+	t.kind, t.value = '0', lua.LNumber(f)
+	return t
+}
+
+// prefixNumber reads the longest number that a text begins with, and says how long it is; 0 if it begins with none.
+func prefixNumber(s string) (f float64, size int) {
+	end := 0
+	for end < len(s) && end < 1024 && (strings.IndexByte("+-.", s[end]) >= 0 || s[end] >= '0' && s[end] <= '9' ||
+		s[end]|0x20 >= 'a' && s[end]|0x20 <= 'z') {
+		end++
+	}
+	for ; end > 0; end-- {
+		if text := s[:end]; strings.EqualFold(strings.TrimLeft(text, "+-"), "nan") {
+			if strings.TrimLeft(text, "+-") == text || len(text) == 4 {
+				return math.NaN(), end
+			}
+		} else if f, _, ok := resp.Strtod(text); ok {
+			return f, end
+		}
+	}
+	return 0, 0
+}
+
+// quoted reads a string.
+func (j *jsonReader) quoted(t token) token {
+	var b strings.Builder
+	fail := func(why string) token {
+		t.kind, t.from, t.text = 'x', j.at, why
+		return t
+	}
+	for j.at++; ; j.at++ {
+		if j.at == len(j.text) || j.text[j.at] == 0 {
+			return fail("unexpected end of string")
+		}
+		switch c := j.text[j.at]; c {
+		case '"':
+			j.at++
+			t.kind, t.text = '"', b.String()
+			return t
+		case '\\':
+			if j.at+1 < len(j.text) && j.text[j.at+1] == 'u' {
+				if !j.unicode(&b) {
+					return fail("invalid unicode escape code")
+				}
+				continue
+			}
+			at := -1
+			if j.at+1 < len(j.text) {
+				at = strings.IndexByte("\"\\/btnfr", j.text[j.at+1])
+			}
+			if at < 0 {
+				return fail("invalid escape code")
+			}
+			j.at++
+			b.WriteByte("\"\\/\b\t\n\f\r"[at])
+		default:
+			b.WriteByte(c)
+		}
+	}
+}
+
+// unicode reads an escape with four hexadecimal digits, or a pair of them that stands for one character, and stays on
+// its last digit.
+func (j *jsonReader) unicode(b *strings.Builder) bool {
+	c, ok := j.hex(j.at)
+	size := 6
+	if ok && c&0xF800 == 0xD800 {
+		low, lowOK := j.hex(j.at + size)
+		ok = c&0x400 == 0 && lowOK && low&0xFC00 == 0xDC00
+		c = (c&0x3FF<<10 | low&0x3FF) + 0x10000
+		size = 12
+	}
+	if ok {
+		b.WriteRune(c)
+		j.at += size - 1
+	}
+	return ok
+}
+
+// hex reads one escape of a character.
+func (j *jsonReader) hex(at int) (c rune, ok bool) {
+	if at+6 > len(j.text) || j.text[at:at+2] != "\\u" {
+		return 0, false
+	}
+	for _, digit := range []byte(j.text[at+2 : at+6]) {
+		value, err := strconv.ParseUint(string(digit), 16, 8)
+		if err != nil {
+			return 0, false
+		}
+		c = c<<4 | rune(value)
+	}
+	return c, true
+}
