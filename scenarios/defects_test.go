@@ -40,7 +40,7 @@ work: {hold: 6s, check-validity: on}
 faults: [pause client-1 for 4s after acquired]
 `},
 	{"lock.extension.mode", "expire", checker.Ownership, checker.ProlongedByNonOwner, `
-servers: {redis: 1}
+servers: {redis: 1, version: tair}
 lock: {protocol: set-nx-px, ttl: 3s, timeout: 500ms, extension: {mode: cas, every: 1s}}
 work: {hold: 6s, check-validity: on}
 faults: [pause client-1 for 4s after acquired]

@@ -149,7 +149,7 @@ func TestDefaultsInWords(t *testing.T) {
 	}
 	want := map[string]string{
 		"summary": "none", "source": "none", "network.links": "none", "overrides": "none", "faults": "none",
-		"expect": "none", "expect.metrics": "none", "work.locks": "none",
+		"expect": "none", "expect.metrics": "none", "servers.notify-keyspace-events": "none", "work.locks": "none",
 		// empty: see TestExample and TestMinimalFile
 		"servers.redis": "none", "servers.etcd": "none", "servers.zookeeper": "none",
 		// TestEveryValue

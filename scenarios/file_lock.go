@@ -165,6 +165,11 @@ func (f *file) checkLock(l *lockSettings) {
 			refuse(r.Key, "%s", r.Why)
 		}
 	}
+	for _, n := range l.config.Needs() {
+		if n.Version != s.Version && s.masters() > 0 {
+			refuse(n.Key, "%s", n.Why)
+		}
+	}
 	if w := l.config.Wait; w != nil && w.Replicas > s.Replicas && s.masters() > 0 {
 		refuse("wait", "wait asks for more replicas (%d) than there are (%d)", w.Replicas, s.Replicas)
 	}

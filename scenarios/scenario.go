@@ -20,6 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/resource"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
 // Scenario is a parsed and validated scenario file. Every field without a comment on its default is required.
@@ -51,6 +52,9 @@ type Servers struct {
 	Replicas    int           // of each master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel
 	Persistence aof.Policy    // default: AOF with everysec, as Redis ships
 	Fsync       time.Duration // how long one fsync takes; default 1 ms
+
+	Version              command.Version // of Redis; default 7.0
+	NotifyKeyspaceEvents string          // of Redis, as redis.conf writes it; default none
 
 	// With replicas only.
 	MinReplicasToWrite int           // default 0: none

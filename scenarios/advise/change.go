@@ -29,6 +29,7 @@ var circumstances = map[string]string{
 	"network.tail":               "what the lock runs on",
 	"servers.fsync":              "what the lock runs on",
 	"servers.persistence":        "changed by append-fsync in it",
+	"servers.version":            "what the lock runs on",
 	"servers.etcd":               "changed with the protocol",
 	"servers.zookeeper":          "changed with the protocol",
 	"lock.protocol":              "changed with all that hangs on it",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
 // Protocol names a lock protocol.
@@ -36,6 +37,27 @@ const (
 	ReleaseCAD        Release = "cad"          // Tair's compare and delete (Alibaba Cloud)
 	ReleaseDelex      Release = "delex"        // Redis 8.4's DELEX key IFEQ value
 )
+
+// Need says that what stands under a key is only for servers of a version.
+type Need struct {
+	Key     string
+	Version command.Version
+	Why     string
+}
+
+// Needs are the settings that use a command which not every Redis has.
+func (c *Config) Needs() (list []Need) {
+	switch c.Release {
+	case ReleaseCAD:
+		list = append(list, Need{"release", command.Tair, "CAD is a command of Tair: set servers.version: tair"})
+	case ReleaseDelex:
+		list = append(list, Need{"release", command.Redis8, "DELEX exists from Redis 8.4: set servers.version: 8"})
+	}
+	if c.Extension != nil && c.Extension.Mode == ExtendCAS {
+		list = append(list, Need{"extension.mode", command.Tair, "CAS is a command of Tair: set servers.version: tair"})
+	}
+	return list
+}
 
 // Waking says when a client that found the lock taken tries again.
 type Waking string

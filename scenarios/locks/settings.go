@@ -61,9 +61,8 @@ var (
 		setting.Options(CountedReentry, UncountedReentry, OverwritingReentry)...)
 
 	releaseKey = setting.Choice("release", func(c *Config) *Release { return &c.Release },
-		"`script`, Tair's `cad` and Redis 8.4's `delex` compare and delete in one step; `del` deletes whoever holds "+
-			"the lock; "+
-			"`get-then-del` compares, then deletes",
+		"`script`, Tair's `cad` (`servers.version: tair`) and Redis 8.4's `delex` (`servers.version: 8`) compare and "+
+			"delete in one step; `del` deletes whoever holds the lock; `get-then-del` compares, then deletes",
 		setting.Options(ReleaseScript, ReleaseDel, ReleaseGetThenDel, ReleaseCAD, ReleaseDelex)...)
 
 	valueKey = setting.Choice("value", func(c *Config) *TokenScope { return &c.TokenScope },

@@ -115,7 +115,7 @@ func (n *Node) Reset(cfg Config) {
 	n.data.Reset()
 	n.aof.Forget()
 	n.before, n.stood, n.lost = nil, nil, ""
-	n.timer, n.slow = 0, 0
+	n.timer, n.slow, n.numbers = 0, 0, 0
 	n.endLife()
 	n.resetReplication()
 }

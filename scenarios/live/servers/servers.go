@@ -24,6 +24,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver"
 	"github.com/fencepost-sim/fencepost/sim/live/zkserver"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
 // Words for what the lock servers are. Anything else is a list of addresses.
@@ -237,14 +238,13 @@ func beyond(s *scenarios.Scenario) error {
 	if s.Servers.SemiSync {
 		return refuse("semi-synchronous replication, which Redis does not offer")
 	}
-	for i := range s.Clients {
-		l := &s.Clients[i].Lock
-		switch {
-		case l.Release == locks.ReleaseCAD || l.Extension != nil && l.Extension.Mode == locks.ExtendCAS:
-			return refuse("CAS or CAD, commands of Tair, which redis-server does not know")
-		case l.Release == locks.ReleaseDelex:
-			return refuse("DELEX, a command of Redis 8.4, which older servers do not know")
-		}
+	switch {
+	case s.Servers.Version == command.Tair:
+		return refuse("Tair, whose commands redis-server does not know")
+	case s.Servers.Version == command.Redis8:
+		return refuse("Redis 8, whose commands older servers do not know")
+	case s.Servers.NotifyKeyspaceEvents != "":
+		return refuse("notify-keyspace-events, which is set here by what records the keys")
 	}
 	return nil
 }

@@ -127,9 +127,9 @@ func TestWhatTheServersDoNotKnowIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"servers: {redis: 1, replicas: 1, semi-sync: on}\nlock: {protocol: set-nx-px}\n": "semi-synchronous " +
 			"replication",
-		"servers: {redis: 1}\nlock: {protocol: set-nx-px, release: cad}\n":           "commands of Tair",
-		"servers: {redis: 1}\nlock: {protocol: set-nx-px, release: delex}\n":         "a command of Redis 8.4",
-		"servers: {redis: 1}\nlock: {protocol: set-nx-px, extension: {mode: cas}}\n": "commands of Tair",
+		"servers: {redis: 1, version: tair}\nlock: {protocol: set-nx-px, release: cad}\n": "Tair, whose commands",
+		"servers: {redis: 1, version: 8}\nlock: {protocol: set-nx-px, release: delex}\n":  "Redis 8, whose commands",
+		"servers: {redis: 1, notify-keyspace-events: Kl}\nlock: {protocol: set-nx-px}\n":  "notify-keyspace-events",
 	} {
 		s := scenario(t, text)
 		_, err := choice(t, redis).fleet(s, s.Plan(1), nil)

@@ -37,6 +37,8 @@ func (s server) Log(keyspace.Effect)  {}
 func (s server) LogCommand([]string)  {}
 func (s server) Changed(string, bool) {}
 func (s server) Flushed()             {}
+func (s server) ListMade(string)      {}
+func (s server) Publish(_, _ string)  {}
 func (s server) Do(args []string) {
 	s.r.data.Pass(args)
 	s.r.data.Settle(args[1], keyspace.Change{})

@@ -1,0 +1,89 @@
+package scenarios
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// ofOwnClients are keys whose effect clients of one's own see and no modelled lock does.
+var ofOwnClients = []string{"servers.version", "servers.notify-keyspace-events"}
+
+// asked is what the servers of a scenario answer to a client.
+func asked(t *testing.T, servers, command string) string {
+	t.Helper()
+	s, err := Parse("x.yaml", []byte("name: x\nservers: "+servers+"\nlock: {protocol: set-nx-px}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := sim.New(1, sim.Options{})
+	newCluster(&s.Servers).add(w, nemesis.Plan{}, func(_ sim.ProcessID, s sim.Server) sim.Server { return s })
+	var reply string
+	w.AddClient("client-1", 0, func(env sim.Env) {
+		reply = string(env.Call(time.Second, nil, sim.Request{Conn: sim.Conn{Server: "redis-1"},
+			Args: strings.Fields(command)})[0].Raw())
+	})
+	w.Run(sim.Time(time.Minute), func() bool { return reply != "" })
+	w.Finish()
+	return reply
+}
+
+// TestServersAreSetForClientsOfOnesOwn: what the keys in ofOwnClients do, which no run of a modelled lock shows.
+func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
+	for _, c := range []struct{ servers, command, want string }{
+		{"{redis: 1}", "INFO server", "redis_version:7.0.15"},
+		{"{redis: 1, version: 7.0}", "INFO server", "redis_version:7.0.15"},
+		{"{redis: 1, version: 8}", "INFO server", "redis_version:8.4.0"},
+		{"{redis: 1, version: 8, replicas: 1}", "INFO server", "redis_version:8.4.0"},
+		{"{redis: 1}", "DELEX a IFEQ b", "ERR unknown command 'DELEX'"},
+		{"{redis: 1, version: 8}", "DELEX a IFEQ b", ":0"},
+		{"{redis: 1, version: 8}", "CAD a b", "ERR unknown command 'CAD'"},
+		{"{redis: 1, version: tair}", "CAD a b", ":-1"},
+		{"{redis: 1}", "CONFIG GET notify-keyspace-events", "$0"},
+		{"{redis: 1, notify-keyspace-events: Elx}", "CONFIG GET notify-keyspace-events", "lxE"},
+	} {
+		if got := asked(t, c.servers, c.command); !strings.Contains(got, c.want) {
+			t.Errorf("servers: %s: %s replies %q, not %s", c.servers, c.command, got, c.want)
+		}
+	}
+}
+
+// TestSettingsThatAVersionLacksAreRefused: a command that the servers do not have is no release and no extension of a
+// lock on them, and the error says at its place which version has it.
+func TestSettingsThatAVersionLacksAreRefused(t *testing.T) {
+	const (
+		delex = "DELEX exists from Redis 8.4: set servers.version: 8"
+		cad   = "CAD is a command of Tair: set servers.version: tair"
+		cas   = "CAS is a command of Tair: set servers.version: tair"
+	)
+	for lines, want := range map[string]string{
+		"servers: {redis: 1}\nlock: {protocol: set-nx-px, release: delex}":                        "x.yaml:3:29: " + delex,
+		"servers: {redis: 1, version: 7.0}\nlock: {protocol: setnx, release: delex}":              "x.yaml:3:25: " + delex,
+		"servers: {redis: 1, version: tair}\nlock: {protocol: fenced, release: delex}":            "x.yaml:3:26: " + delex,
+		"servers: {redis: 1, version: 8}\nlock: {protocol: set-nx-px, release: delex}":            "",
+		"servers: {redis: 1}\nlock: {protocol: set-nx-px, release: cad}":                          "x.yaml:3:29: " + cad,
+		"servers: {redis: 1, version: 8}\nlock: {protocol: set-nx-px, release: cad}":              "x.yaml:3:29: " + cad,
+		"servers: {redis: 1, version: tair}\nlock: {protocol: set-nx-px, release: cad}":           "",
+		"servers: {redis: 1}\nlock: {protocol: set-nx-px, extension: {mode: cas}}":                "x.yaml:3:41: " + cas,
+		"servers: {redis: 1, version: tair}\nlock: {protocol: set-nx-px, extension: {mode: cas}}": "",
+		"servers: {redis: 1}\nlock: {protocol: set-nx-px}\noverrides: {client-2: {lock: {release: delex}}}": "x.yaml:4:31: " +
+			delex,
+		"servers: {redis: 1, version: 9}\nlock: {protocol: set-nx-px}":            "x.yaml:2:30: expected one of 7.0, 8, tair, found",
+		"servers: {etcd: 3, version: 8}\nlock: {protocol: etcd}":                  "x.yaml:2:20: version is a setting of Redis",
+		"servers: {redis: 1, notify-keyspace-events: Q}\nlock: {protocol: setnx}": "x.yaml:2:45: expected classes of events such as KEA, found \"Q\"",
+	} {
+		_, err := Parse("x.yaml", []byte("name: x\n"+lines+"\n"))
+		var bad *format.Error
+		switch {
+		case want == "" && err != nil, want != "" && !errors.As(err, &bad):
+			t.Errorf("%s\n%v, not %s", lines, err, want)
+		case want != "" && !strings.HasPrefix(bad.Error(), want):
+			t.Errorf("%s\n%v, not %s", lines, bad, want)
+		}
+	}
+}
