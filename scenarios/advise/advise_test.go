@@ -93,10 +93,10 @@ func TestSavingChanges(t *testing.T) {
 		{"restart-forgets", "restart delay: 12s",
 			[]string{"servers.persistence.append-fsync: always", "lock.protocol: etcd"},
 			[]string{"lock.quorum: 4", "lock.quorum: 5", "servers.redis: 4", "lock.release-on-failure: off"}},
-		// in one step, and with a validity that pauses count against
-		{"get-then-del-race", "lock.release: script, lock.elapsed-check: on",
-			[]string{"lock.release: cad, lock.elapsed-check: on", "lock.release: delex, lock.elapsed-check: on"},
-			[]string{"lock.release: script", "lock.retry.count: 3"}},
+		// in one step, and with a validity that pauses count against; its servers have neither CAD nor DELEX
+		{"get-then-del-race", "lock.release: script, lock.elapsed-check: on", nil,
+			[]string{"lock.release: script", "lock.retry.count: 3", "lock.release: cad, lock.elapsed-check: on",
+				"lock.release: delex, lock.elapsed-check: on"}},
 		{"no-elapsed-check", "lock.elapsed-check: on", nil, []string{"lock.retry.count: 3"}},
 		// a replica that no fault names is no safer than the one that there is
 		{"failover-loses-lock", "lock.protocol: etcd", []string{"lock.protocol: zookeeper"},

@@ -62,8 +62,8 @@ type Config struct {
 
 // Servers are the lock servers of a run.
 type Servers struct {
-	masters, replicas int
-	persistence       string
+	masters, replicas    int
+	persistence, version string
 }
 
 // Redis is n servers that know nothing of each other.
@@ -78,6 +78,13 @@ func (s Servers) Replicated(n int) Servers {
 // Persisting says when the servers sync what they write: always, everysec, no, or none for servers without a file.
 func (s Servers) Persisting(when string) Servers {
 	s.persistence = when
+	return s
+}
+
+// OfVersion says which Redis the servers are: "7.0", the default; "8", which has DELEX and SET … IFEQ; or "tair", which
+// has CAD and CAS.
+func (s Servers) OfVersion(version string) Servers {
+	s.version = version
 	return s
 }
 
@@ -125,6 +132,9 @@ func (c *Config) text(name string) string {
 	servers := fmt.Sprintf("redis: %d", cmp.Or(c.Servers.masters, 1))
 	if c.Servers.replicas > 0 {
 		servers += fmt.Sprintf(", replicas: %d", c.Servers.replicas)
+	}
+	if c.Servers.version != "" {
+		servers += ", version: " + c.Servers.version
 	}
 	switch p := c.Servers.persistence; p {
 	case "none":

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
 // plain is a lock of SET NX PX and DEL, in the fewest lines of Go that make one.
@@ -330,5 +332,22 @@ func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 	}
 	if told := strings.Join(p.problems, "\n"); len(p.runs) > 0 || !strings.Contains(told, "panic: no such pool") {
 		t.Errorf("%d runs, %q", len(p.runs), told)
+	}
+}
+
+// TestServersAreOfTheVersionThatIsAskedFor: and of no other than there is.
+func TestServersAreOfTheVersionThatIsAskedFor(t *testing.T) {
+	admit.Do(func() { locks.AdmitLibraries(nil) })
+	for text, want := range map[string]command.Version{"": command.Redis7, "7.0": command.Redis7, "8": command.Redis8,
+		"tair": command.Tair} {
+		c := Config{Servers: Redis(1).OfVersion(text)}
+		s, err := c.scenario("x")
+		if err != nil || s.Servers.Version != want {
+			t.Errorf("%q: %v, %v", text, s, err)
+		}
+	}
+	c := Config{Servers: Redis(1).OfVersion("9")}
+	if _, err := c.scenario("x"); err == nil || !strings.Contains(err.Error(), "expected one of 7.0, 8, tair") {
+		t.Errorf("9: %v", err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // nothing.
 func small() (texts []string) {
 	const work = "network: {delay: 1ms}\nclients: 2\nlimit: 60s\n"
-	const single = "servers: {redis: 1, persistence: {append-fsync: always}}\n" + work
+	const single = "servers: {redis: 1, version: tair, persistence: {append-fsync: always}}\n" + work
 	for _, lock := range []string{
 		"{protocol: set-nx-px, ttl: 2s, elapsed-check: on, drift-allowance: 10%, retry: {delay: 1s}}",
 		"{protocol: set-nx-px, ttl: 2s, elapsed-check: on, drift-allowance: 10%, retry: {delay: 700ms}, release: cad}",

@@ -9,17 +9,18 @@
 // Client libraries as they are shipped can talk to it: it speaks RESP2 and RESP3, and tells those who cache what they
 // must forget (package tracking).
 //
-// Goals: a client cannot tell the node from Redis 7.0 by its replies, save that later commands which compare before
-// they act are there too; a key dies at exactly the instant at which Redis stops serving it; a crash takes exactly what
+// Goals: a client cannot tell the node from Redis 7.0 by its replies, nor, by the documentation, from Redis 8.4 or from
+// Tair if it is of that version ([command.Version]); a key dies at exactly the instant at which Redis stops serving it; a crash takes exactly what
 // Redis would lose; the same calls give the same bytes, records and log. Tests hold the node to that beside a real
 // redis-server whose wall clock they move (rig_test.go, testdata/clock.c).
 //
-// Non-goals: commands whose reply is random (SPOP) or that block (BLPOP), streams, several databases, eviction,
-// cluster, users other than default, CLIENT KILL and LIST, redirection of what CLIENT TRACKING tells. They are refused
-// with an error that names fencepost, never answered wrongly.
+// Non-goals: commands whose reply is random (SPOP), or that wait for anything but lists and replicas, streams, several
+// databases, eviction, cluster, users other than default, CLIENT KILL and LIST, redirection of what CLIENT TRACKING
+// tells, notifications of keys that are missed. They are refused with an error that names fencepost, never answered
+// wrongly. COMMANDS.md lists every command of Redis that is simulated or refused.
 //
 // Known differences: a deadline of 2^63-1 ms is none; what Redis leaves to the order of a hash table is sorted, or in
-// the order in which it was made.
+// the order in which it was made. A replica notifies of the expiry of a key that its master has set with KEEPTTL, too.
 //
 // # Expiry
 //
@@ -55,6 +56,17 @@
 //
 // Messages are pushed to those who are subscribed at that moment, at the end of the turn, with its replies. They
 // reach the subscribers of replicas in the stream of effects, and stand in no file.
+//
+// Messages about keys (notify-keyspace-events) are sent likewise, in the order in which things happen to the keys, each
+// node's to its own subscribers: a master's say that a key has expired when it is deleted, a replica's that it is
+// deleted when its master's DEL arrives.
+//
+// # Waiting
+//
+// A request that waits, for replicas or for an element of a list, is answered later; what its connection sends
+// meanwhile waits behind it. Whoever waits for a list is served once the command, transaction or script that has made
+// it is over and before anything else, those first who began first; the pop goes to the file and to the replicas as a
+// pop of its own, by the attempt that waited. Time-outs are counted on the wall clock, in whole milliseconds.
 //
 // # Connections
 //
