@@ -43,6 +43,8 @@ func (n *Node) setNotifications(args []string) {
 	switch {
 	case len(args) > 4:
 		trouble = "duplicate parameter"
+	case n.cfg.Version == command.Redis8 && strings.ContainsAny(args[3], "oc"):
+		trouble = "fencepost: o and c are not simulated: nothing is sent about keys that are overwritten"
 	case trouble != "": // it goes back to what it writes of the value, which may leave out n
 		n.data.Notifies, _ = keyspace.ParseEvents(n.data.Notifies.String())
 	}

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
+	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
 // waits are the patterns of commands that wait for lists.
@@ -128,4 +131,42 @@ func mustParse(t *testing.T, text string) time.Duration {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// waits8 are situations with the replies that Redis 8 gives where 7.0 has others: it executes a request that has waited
+// once more, lets scripts call what waits, and refuses what is too long (blocked.c and timeout.c of 7.4, whose
+// documentation of BLPOP still says what 7.0 does).
+var waits8 = []struct{ steps, conn1, of7 string }{
+	{"1 BLPOP a b 0; 2 MULTI; 2 RPUSH b x; 2 RPUSH a y; 2 EXEC", "[a y]", "[b x]"},
+	{"1 BLPOP a b 0; 2 MULTI; 2 RPUSH b x; 2 SET a y; 2 EXEC", wrongType, "[b x]"},
+	{"1 EVAL return(redis.call('blpop','a',0)) 0", "null", notFromScript("return(redis.call('blpop','a',0))")},
+	{"1 EVAL return(redis.call('wait',0,0)) 0", "0", notFromScript("return(redis.call('wait',0,0))")},
+	{"1 BLPOP a 1e17", "-ERR timeout is out of range", "-ERR timeout is negative"},
+	{"1 BLPOP a -1e17", "-ERR timeout is negative", "-ERR timeout is negative"},
+	{"1 CLIENT SETINFO LIB-NAME x", "OK", "-ERR unknown subcommand 'SETINFO'. Try CLIENT HELP."},
+	{"1 CONFIG SET notify-keyspace-events KEo", "-ERR CONFIG SET failed (possibly related to argument " +
+		"'notify-keyspace-events') - fencepost: o and c are not simulated: nothing is sent about keys that are overwritten",
+		"-ERR CONFIG SET failed (possibly related to argument 'notify-keyspace-events') - Invalid event class " +
+			"character. Use 'Ag$lshzxeKEtmdn'."},
+}
+
+const wrongType = "-WRONGTYPE Operation against a key holding the wrong kind of value"
+
+func notFromScript(text string) string {
+	return "-ERR This Redis command is not allowed from script script: " + lua.SHA1Hex(text) + ", on @user_script:1."
+}
+
+func TestWaitingOfRedis8(t *testing.T) {
+	for _, c := range waits8 {
+		for version, want := range map[command.Version]string{command.Redis8: c.conn1, command.Redis7: c.of7} {
+			m := newMachine(Config{Version: version})
+			var replies [2]string
+			for _, text := range strings.Split(c.steps, "; ") {
+				s := parseStep(t, text)
+				m.node.Serve(sim.NewIncoming("client-1", uint64(s.conn+1), "client-1/1", s.args,
+					func(b []byte) { replies[s.conn] += string(b) }))
+			}
+			check(t, version.String()+": "+c.steps, readable(replies[0]), want)
+		}
+	}
 }
