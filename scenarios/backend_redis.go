@@ -53,8 +53,8 @@ func (c *redisCluster) add(w *sim.World, p nemesis.Plan, wrap tap) {
 }
 
 func (c *redisCluster) config() redis.Config {
-	return redis.Config{Version: c.Version, NotifyKeyspaceEvents: c.NotifyKeyspaceEvents, Persistence: c.Persistence,
-		FsyncTime: c.Fsync}
+	return redis.Config{Version: redis.VersionOf(c.Version), NotifyKeyspaceEvents: c.NotifyKeyspaceEvents,
+		Persistence: c.Persistence, FsyncTime: c.Fsync}
 }
 
 // resetGroup prepares a master and its replicas for a run.

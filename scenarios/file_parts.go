@@ -15,8 +15,6 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
 )
 
@@ -39,13 +37,11 @@ func serverKeys() (keys []setting.Key[Servers]) {
 
 // serverSettings are the keys under servers that say how they are set.
 var serverSettings = []setting.Key[Servers]{
-	setting.Choice("version", func(s *Servers) *command.Version { return &s.Version },
-		"which commands and options a Redis has: `7.0` is 7.0.15, `8` is 8.4 by its documentation, with DELEX and SET "+
-			"… IFEQ, and `tair` is 7.0 with Tair's CAD and CAS. What a version does not have it refuses as the real one "+
-			"does, and sim/redis/COMMANDS.md lists what is not simulated",
-		setting.Option[command.Version]{Word: "7.0", Value: command.Redis7},
-		setting.Option[command.Version]{Word: "8", Value: command.Redis8},
-		setting.Option[command.Version]{Word: "tair", Value: command.Tair}),
+	setting.Choice("version", func(s *Servers) *string { return &s.Version },
+		"which commands and options a Redis has: `7.0` is 7.0.15, `8` is 8.4 by its documentation, with DELEX and "+
+			"SET … IFEQ, and `tair` is 7.0 with Tair's CAD and CAS. What a version does not have it refuses as the "+
+			"real one does, and sim/redis/COMMANDS.md lists what is not simulated",
+		setting.Options("7.0", "8", "tair")...),
 	setting.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, aof.DefaultFsyncTime,
 		"how long one fsync takes; members of etcd and ZooKeeper fsync before they agree"),
 	setting.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
@@ -72,9 +68,9 @@ func (f *file) serverFields() []field {
 	t := table[Servers]{Reader: f.Reader, name: "servers", keys: serverKeys(), to: &f.scenario.Servers,
 		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers }}
 	fields := append(t.fields(""), field{name: "notify-keyspace-events", read: f.readNotifications,
-		doc: doc{values: "classes as in redis.conf: `KEA`, `Ex`", standard: "none", meaning: "of which events of keys a " +
-			"Redis publishes messages, to `__keyspace@0__:KEY` (`K`) and `__keyevent@0__:EVENT` (`E`), for locks of " +
-			"one's own that listen to them; CONFIG SET changes it"}})
+		doc: doc{values: "classes as in redis.conf: `KEA`, `Ex`", standard: "none",
+			meaning: "of which events of keys a Redis publishes messages, to `__keyspace@0__:KEY` (`K`) and " +
+				"`__keyevent@0__:EVENT` (`E`), for locks of one's own that listen to them; CONFIG SET changes it"}})
 	return slices.Insert(fields, len(backends),
 		field{name: "persistence", read: f.readPersistence, fields: f.persistenceFields,
 			kind: setting.Word, number: wordOf,
@@ -84,8 +80,7 @@ func (f *file) serverFields() []field {
 
 func (f *file) readNotifications(n ast.Node) {
 	text, ok := format.ScalarText(n)
-	_, trouble := keyspace.ParseEvents(text)
-	if !ok || trouble != "" {
+	if !ok || !redis.AreEvents(text) {
 		f.Problem(format.StartOf(n), "", "expected classes of events such as KEA, found %s", format.Found(text))
 		return
 	}

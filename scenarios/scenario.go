@@ -20,7 +20,6 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/resource"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
 // Scenario is a parsed and validated scenario file. Every field without a comment on its default is required.
@@ -53,8 +52,8 @@ type Servers struct {
 	Persistence aof.Policy    // default: AOF with everysec, as Redis ships
 	Fsync       time.Duration // how long one fsync takes; default 1 ms
 
-	Version              command.Version // of Redis; default 7.0
-	NotifyKeyspaceEvents string          // of Redis, as redis.conf writes it; default none
+	Version              string // of Redis, as FORMAT.md has it; default 7.0
+	NotifyKeyspaceEvents string // of Redis, as redis.conf writes it; default none
 
 	// With replicas only.
 	MinReplicasToWrite int           // default 0: none

@@ -53,37 +53,36 @@ func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
 	}
 }
 
+// versioned are scenarios, and where and why they are refused; nothing if they are not.
+const versioned = `
+servers: {redis: 1}; lock: {protocol: set-nx-px, release: delex} => 3:29: DELEX exists from Redis 8.4: set servers.version: 8
+servers: {redis: 1, version: 7.0}; lock: {protocol: setnx, release: delex} => 3:25: DELEX exists from Redis 8.4: set servers.version: 8
+servers: {redis: 1, version: tair}; lock: {protocol: fenced, release: delex} => 3:26: DELEX exists from Redis 8.4: set servers.version: 8
+servers: {redis: 1, version: 8}; lock: {protocol: set-nx-px, release: delex} =>
+servers: {redis: 1}; lock: {protocol: set-nx-px, release: cad} => 3:29: CAD is a command of Tair: set servers.version: tair
+servers: {redis: 1, version: 8}; lock: {protocol: set-nx-px, release: cad} => 3:29: CAD is a command of Tair: set servers.version: tair
+servers: {redis: 1, version: tair}; lock: {protocol: set-nx-px, release: cad} =>
+servers: {redis: 1}; lock: {protocol: set-nx-px, extension: {mode: cas}} => 3:41: CAS is a command of Tair: set servers.version: tair
+servers: {redis: 1, version: tair}; lock: {protocol: set-nx-px, extension: {mode: cas}} =>
+servers: {redis: 1}; lock: {protocol: setnx}; overrides: {client-2: {lock: {release: delex}}} => 4:31: DELEX exists from Redis 8.4
+servers: {redis: 1, version: 9}; lock: {protocol: set-nx-px} => 2:30: expected one of 7.0, 8, tair, found
+servers: {etcd: 3, version: 8}; lock: {protocol: etcd} => 2:20: version is a setting of Redis: leave it out
+servers: {redis: 1, notify-keyspace-events: Q}; lock: {protocol: setnx} => 2:45: expected classes of events such as KEA, found "Q"
+servers: {redis: 1, notify-keyspace-events: KEA}; lock: {protocol: setnx} =>
+`
+
 // TestSettingsThatAVersionLacksAreRefused: a command that the servers do not have is no release and no extension of a
 // lock on them, and the error says at its place which version has it.
 func TestSettingsThatAVersionLacksAreRefused(t *testing.T) {
-	const (
-		delex = "DELEX exists from Redis 8.4: set servers.version: 8"
-		cad   = "CAD is a command of Tair: set servers.version: tair"
-		cas   = "CAS is a command of Tair: set servers.version: tair"
-	)
-	for lines, want := range map[string]string{
-		"servers: {redis: 1}\nlock: {protocol: set-nx-px, release: delex}":                        "x.yaml:3:29: " + delex,
-		"servers: {redis: 1, version: 7.0}\nlock: {protocol: setnx, release: delex}":              "x.yaml:3:25: " + delex,
-		"servers: {redis: 1, version: tair}\nlock: {protocol: fenced, release: delex}":            "x.yaml:3:26: " + delex,
-		"servers: {redis: 1, version: 8}\nlock: {protocol: set-nx-px, release: delex}":            "",
-		"servers: {redis: 1}\nlock: {protocol: set-nx-px, release: cad}":                          "x.yaml:3:29: " + cad,
-		"servers: {redis: 1, version: 8}\nlock: {protocol: set-nx-px, release: cad}":              "x.yaml:3:29: " + cad,
-		"servers: {redis: 1, version: tair}\nlock: {protocol: set-nx-px, release: cad}":           "",
-		"servers: {redis: 1}\nlock: {protocol: set-nx-px, extension: {mode: cas}}":                "x.yaml:3:41: " + cas,
-		"servers: {redis: 1, version: tair}\nlock: {protocol: set-nx-px, extension: {mode: cas}}": "",
-		"servers: {redis: 1}\nlock: {protocol: set-nx-px}\noverrides: {client-2: {lock: {release: delex}}}": "x.yaml:4:31: " +
-			delex,
-		"servers: {redis: 1, version: 9}\nlock: {protocol: set-nx-px}":            "x.yaml:2:30: expected one of 7.0, 8, tair, found",
-		"servers: {etcd: 3, version: 8}\nlock: {protocol: etcd}":                  "x.yaml:2:20: version is a setting of Redis",
-		"servers: {redis: 1, notify-keyspace-events: Q}\nlock: {protocol: setnx}": "x.yaml:2:45: expected classes of events such as KEA, found \"Q\"",
-	} {
-		_, err := Parse("x.yaml", []byte("name: x\n"+lines+"\n"))
+	for line := range strings.Lines(strings.TrimPrefix(versioned, "\n")) {
+		text, want, _ := strings.Cut(strings.TrimSpace(line), " =>")
+		_, err := Parse("x.yaml", []byte("name: x\n"+strings.ReplaceAll(text, "; ", "\n")+"\n"))
 		var bad *format.Error
 		switch {
 		case want == "" && err != nil, want != "" && !errors.As(err, &bad):
-			t.Errorf("%s\n%v, not %s", lines, err, want)
-		case want != "" && !strings.HasPrefix(bad.Error(), want):
-			t.Errorf("%s\n%v, not %s", lines, bad, want)
+			t.Errorf("%s\n%v, not %s", text, err, want)
+		case want != "" && !strings.HasPrefix(bad.Error(), "x.yaml:"+want[1:]):
+			t.Errorf("%s\n%v, not %s", text, bad, want)
 		}
 	}
 }

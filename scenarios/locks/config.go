@@ -11,7 +11,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
 // Protocol names a lock protocol.
@@ -41,7 +40,7 @@ const (
 // Need says that what stands under a key is only for servers of a version.
 type Need struct {
 	Key     string
-	Version command.Version
+	Version string // as FORMAT.md has it
 	Why     string
 }
 
@@ -49,12 +48,12 @@ type Need struct {
 func (c *Config) Needs() (list []Need) {
 	switch c.Release {
 	case ReleaseCAD:
-		list = append(list, Need{"release", command.Tair, "CAD is a command of Tair: set servers.version: tair"})
+		list = append(list, Need{"release", "tair", "CAD is a command of Tair: set servers.version: tair"})
 	case ReleaseDelex:
-		list = append(list, Need{"release", command.Redis8, "DELEX exists from Redis 8.4: set servers.version: 8"})
+		list = append(list, Need{"release", "8", "DELEX exists from Redis 8.4: set servers.version: 8"})
 	}
 	if c.Extension != nil && c.Extension.Mode == ExtendCAS {
-		list = append(list, Need{"extension.mode", command.Tair, "CAS is a command of Tair: set servers.version: tair"})
+		list = append(list, Need{"extension.mode", "tair", "CAS is a command of Tair: set servers.version: tair"})
 	}
 	return list
 }

@@ -192,7 +192,8 @@ func TestSentinelTellsLibrariesOfASwitch(t *testing.T) {
 	c.run(5 * time.Second)
 	const fields = "$2 ip $%d %s $4 port $4 6379 $5 flags $%d %s $23 down-after-milliseconds $5 30000"
 	node := func(host, flags string) string { return fmt.Sprintf(fields, len(host), host, len(flags), flags) }
-	want(t, "said", c.said, "4ms client-1 CLIENT SETINFO LIB-NAME go-redis: -ERR unknown subcommand 'SETINFO'. Try CLIENT HELP.",
+	want(t, "said", c.said,
+		"4ms client-1 CLIENT SETINFO LIB-NAME go-redis: -ERR unknown subcommand 'SETINFO'. Try CLIENT HELP.",
 		"6ms client-1 SENTINEL get-master-addr-by-name redis-1: *2 $7 redis-1 $4 6379",
 		"8ms client-1 SENTINEL get-master-addr-by-name redis-2: _", "10ms client-1 SENTINEL sentinels redis-1: *0",
 		"12ms client-1 SENTINEL replicas redis-1: *1 %9 $4 name $22 redis-1-replica-1:6379 "+

@@ -206,7 +206,8 @@ This list is complete: ` + "`go test ./sim/redis -run Command -update`" + ` make
 redis-server says to COMMAND.
 
 `)
-	b.WriteString("| version | commands | simulated | refused | subcommands | simulated | refused |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| version | commands | simulated | refused | subcommands | simulated | refused |\n" +
+		"|---|---|---|---|---|---|---|\n")
 	for _, v := range []command.Version{command.Redis7, command.Redis8} {
 		var count [2][2]int // commands and subcommands, simulated and refused
 		for _, l := range readCommands(t, v) {

@@ -6,6 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/command"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 )
 
 // Defaults of replication: those of redis.conf, and one second for the fall-back of semi-synchronous replication.
@@ -47,6 +48,23 @@ type Config struct {
 	// Group keeps the records of a group's failovers; nil leaves what a failover loses unrecorded. It changes nothing
 	// that a node does.
 	Group *Group
+}
+
+// VersionOf is the version of a name: 8, tair, or else 7.0.
+func VersionOf(name string) command.Version {
+	switch name {
+	case "8":
+		return command.Redis8
+	case "tair":
+		return command.Tair
+	}
+	return command.Redis7
+}
+
+// AreEvents reports whether a text can be the value of notify-keyspace-events.
+func AreEvents(text string) bool {
+	_, trouble := keyspace.ParseEvents(text)
+	return trouble == ""
 }
 
 // withDefaults fills in what was left out.

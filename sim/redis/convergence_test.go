@@ -32,8 +32,8 @@ var (
 // storm is a group under random faults and clients who write to all its nodes. All faults end after thirty seconds.
 func storm(t *testing.T, seed uint64, commands [][]string) *cluster {
 	r := rand.New(rand.NewPCG(seed, 5))
-	cfg := redis.Config{Version: command.Tair, Persistence: aof.Policy(r.IntN(4)), FsyncTime: time.Duration(r.IntN(3)) * ms,
-		SemiSync: r.IntN(3) == 0, MinReplicasToWrite: r.IntN(4) / 3}
+	cfg := redis.Config{Version: command.Tair, Persistence: aof.Policy(r.IntN(4)),
+		FsyncTime: time.Duration(r.IntN(3)) * ms, SemiSync: r.IntN(3) == 0, MinReplicasToWrite: r.IntN(4) / 3}
 	c := newCluster(t, cfg, 2).watch(
 		sentinel.Config{DownAfter: 2 * time.Second, FailoverTimeout: 10 * time.Second, ReconfigureAfter: time.Second})
 	span := func(limit time.Duration) time.Duration { return time.Duration(r.Int64N(int64(limit))) }

@@ -73,8 +73,8 @@ func (v vocabulary) several(least int, draw func() string) []string {
 }
 
 // spell writes each letter of a pattern as a random word: K key, V value, M member, I index, S score, B bound, T a long
-// TTL, P a short one, A an absolute time in ms, E one in s, C channel, X a pattern of channels, W a time-out, N classes of
-// notifications; "K+" means one or more.
+// TTL, P a short one, A an absolute time in ms, E one in s, C channel, X a pattern of channels, W a time-out, N classes
+// of notifications; "K+" means one or more.
 func (v vocabulary) spell(pattern string) []string {
 	draws := map[string]func() string{"K": v.key, "V": v.value, "M": v.member, "I": v.index, "S": v.score, "B": v.bound,
 		"T": v.later, "P": v.soon, "A": v.moment, "E": v.second, "C": v.channel, "X": v.pattern,

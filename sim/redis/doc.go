@@ -10,9 +10,9 @@
 // must forget (package tracking).
 //
 // Goals: a client cannot tell the node from Redis 7.0 by its replies, nor, by the documentation, from Redis 8.4 or from
-// Tair if it is of that version ([command.Version]); a key dies at exactly the instant at which Redis stops serving it; a crash takes exactly what
-// Redis would lose; the same calls give the same bytes, records and log. Tests hold the node to that beside a real
-// redis-server whose wall clock they move (rig_test.go, testdata/clock.c).
+// Tair if it is of that version ([command.Version]); a key dies at exactly the instant at which Redis stops serving it;
+// a crash takes exactly what Redis would lose; the same calls give the same bytes, records and log. Tests hold the node
+// to that beside a real redis-server whose wall clock they move (rig_test.go, testdata/clock.c).
 //
 // Non-goals: commands whose reply is random (SPOP), or that wait for anything but lists and replicas, streams, several
 // databases, eviction, cluster, users other than default, CLIENT KILL and LIST, redirection of what CLIENT TRACKING

@@ -12,8 +12,9 @@ import (
 
 // notified are commands about notifications themselves, and some that say two things at once.
 var notified = []string{"CONFIG SET notify-keyspace-events N", "CONFIG SET Notify-Keyspace-Events N",
-	"CONFIG GET notify-keyspace-events", "CONFIG GET NOTIFY-KEYSPACE-EVENTS", "CONFIG SET notify-keyspace-events KEy|foo",
-	"CONFIG SET notify-keyspace-events", "CONFIG SET", "CONFIG GET", "CONFIG foo", "CONFIG SET notify-keyspace-events KEA KEA",
+	"CONFIG GET notify-keyspace-events", "CONFIG GET NOTIFY-KEYSPACE-EVENTS",
+	"CONFIG SET notify-keyspace-events KEy|foo", "CONFIG SET notify-keyspace-events KEA KEA",
+	"CONFIG SET notify-keyspace-events", "CONFIG SET", "CONFIG GET", "CONFIG foo",
 	"BLPOP|BRPOP K 0", "BLMOVE K K LEFT|RIGHT LEFT|RIGHT 0", "GETEX K PX P", "GETEX K PERSIST", "SET K V KEEPTTL",
 	"EVAL redis.call('set',KEYS[1],'v','PX',ARGV[1])return(redis.call('rename',KEYS[1],KEYS[2])) 2 K K P",
 	"MULTI", "EXEC", "DISCARD"}
@@ -55,8 +56,8 @@ func TestNotificationsAreThoseOfRedis(t *testing.T) {
 					case 1:
 						steps = append(steps, step{conn: 0, args: v.spell(v.one(notified...))})
 					case 2:
-						steps = append(steps, step{conn: 3, args: v.spell(v.one("RPUSH K V V", "SET K V", "DEL K", "LPUSH K V",
-							"PEXPIRE K P", "EXISTS K+"))})
+						steps = append(steps, step{conn: 3, args: v.spell(v.one("RPUSH K V V", "SET K V", "DEL K",
+							"LPUSH K V", "PEXPIRE K P", "EXISTS K+"))})
 					default:
 						steps = append(steps, step{conn: 0, args: v.spell(v.one(all...))})
 					}

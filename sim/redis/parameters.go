@@ -11,7 +11,7 @@ import (
 // notifyKeyspaceEvents is the one parameter that CONFIG reads and sets.
 const notifyKeyspaceEvents = "notify-keyspace-events"
 
-// config is CONFIG GET and CONFIG SET. A parameter that is not simulated, and a pattern, which may be of any, is refused.
+// config is CONFIG GET and CONFIG SET. A parameter that is not simulated is refused, and so is a pattern.
 func config(n *Node, args []string) {
 	set := strings.EqualFold(args[1], "set")
 	if set && len(args)%2 != 0 {
@@ -24,8 +24,8 @@ func config(n *Node, args []string) {
 	}
 	for i := 2; i < len(args); i += step {
 		if !strings.EqualFold(args[i], notifyKeyspaceEvents) {
-			n.data.ReplyError("ERR fencepost: CONFIG " + strings.ToUpper(args[1]) + " of '" + command.Clip(args[i], 128) +
-				"' is not simulated: only " + notifyKeyspaceEvents + " is")
+			n.data.ReplyError("ERR fencepost: CONFIG " + strings.ToUpper(args[1]) + " of '" +
+				command.Clip(args[i], 128) + "' is not simulated: only " + notifyKeyspaceEvents + " is")
 			return
 		}
 	}

@@ -188,8 +188,8 @@ func (r *rig) same(m *manyClients, conn int, args []string, count int) string {
 	return ""
 }
 
-// sameWaiting waits until as many connections of the real Redis wait as of the node. That they do must be certain before
-// another connection sends anything.
+// sameWaiting waits until as many connections of the real Redis wait as of the node. That they do must be certain
+// before another connection sends anything.
 func (r *rig) sameWaiting(m *manyClients) string {
 	want := m.waiting()
 	if want == 0 {
@@ -214,7 +214,8 @@ func values(s string) (count int) {
 // differ plays the steps and, if the two differ, fails with as few steps as still show it.
 func (r *rig) differ(steps []step) {
 	r.t.Helper()
-	if r.play(steps) == "" {
+	first := r.play(steps)
+	if first == "" {
 		return
 	}
 	steps = shrink(steps, func(fewer []step) bool { return r.play(fewer) != "" })
@@ -222,7 +223,7 @@ func (r *rig) differ(steps []step) {
 	for _, s := range steps {
 		list = append(list, s.String())
 	}
-	r.t.Fatalf("%s\nafter all of\n%s", r.play(steps), strings.Join(list, "\n"))
+	r.t.Fatalf("%s\nat first %s\nafter all of\n%s", r.play(steps), first, strings.Join(list, "\n"))
 }
 
 // shrink takes away whatever steps it can, halves first and single ones last, until it can spare none.

@@ -88,8 +88,8 @@ func (n *Node) callFromScript(args []string, resp3 bool) (reply []byte, trouble 
 	c := n.find(args[0])
 	switch {
 	case c == nil:
-		if text := command.Unknown(n.cfg.Version, args); len(text) > 14 && text[:14] == "ERR fencepost:" {
-			return nil, text
+		if command.WhyRefused(n.cfg.Version, strings.ToLower(args[0])) != "" {
+			return nil, command.Unknown(n.cfg.Version, args)
 		}
 		return nil, "ERR Unknown Redis command called from script"
 	case c.Flags&command.NoScript != 0:

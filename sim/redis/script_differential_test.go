@@ -122,12 +122,15 @@ var jsonScripts = []string{
 	"local t = {} for i = 1, 1000 do t = {t} end return cjson.encode(t)",
 	"local t = {} t[1] = t return cjson.encode(t)",
 	"return cjson.decode('[1,2.5,\"x\",true,false,null,{\"a\":[]}]')",
-	"local t = cjson.decode('{\"a\":1,\"b\":{\"c\":\"d\"},\"e\":null}') return {t.a, t.b.c, tostring(t.e == cjson.null), type(t.e)}",
+	"local t = cjson.decode('{\"a\":1,\"b\":{\"c\":\"d\"},\"e\":null}') " +
+		"return {t.a, t.b.c, tostring(t.e == cjson.null), type(t.e)}",
 	"return cjson.decode(' \\t\\r\\n[ 1 , 2 ] ')",
 	"return cjson.decode('\"\\\\u0041\\\\u00e9\\\\u20ac\\\\ud83d\\\\ude00\\\\n\\\\/\\\\\"\"')",
 	"return #cjson.decode('\"\\\\u0000\"')",
-	"return tostring(cjson.decode('1e400')) .. tostring(cjson.decode('-inf')) .. tostring(cjson.decode('0x1F')) .. tostring(cjson.decode('+5'))",
-	"return tostring(cjson.decode('1700000000000')) .. tostring(cjson.decode('1E2')) .. tostring(cjson.decode('007')) .. tostring(cjson.decode('.5') == nil)",
+	"return {tostring(cjson.decode('1e400')), tostring(cjson.decode('-inf')), tostring(cjson.decode('0x1F')), " +
+		"tostring(cjson.decode('+5'))}",
+	"return {tostring(cjson.decode('1700000000000')), tostring(cjson.decode('1E2')), tostring(cjson.decode('007'))}",
+	"return cjson.decode('.5')",
 	"return tostring(cjson.decode('nan') ~= cjson.decode('nan'))",
 	"return cjson.decode('')",
 	"return cjson.decode('{')",

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
-// connection is the state of a connection that has one, until it is closed. On a node with replication, and while anybody
-// waits, every connection that asks for anything has one.
+// connection is the state of a connection that has one, until it is closed. On a node with replication, and while
+// anybody waits, every connection that asks for anything has one.
 type connection struct {
 	name    string
 	multi   bool // between MULTI and EXEC

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/sim"
@@ -46,7 +47,7 @@ func (n *Node) endBlocking() {
 }
 
 // wait is WAIT: it counts the replicas that have acknowledged the connection's last write. In a transaction it counts
-// for what the connection wrote before; in a script, where Redis 7.0 refuses it, it counts the replicas that are online.
+// for what the connection wrote before; in a script, where 7.0 refuses it, it counts the replicas that are online.
 // Redis 7.0 takes every command for a write: a WAIT after a WAIT may count less there.
 func wait(n *Node, args []string) {
 	if n.repl.master != "" {
@@ -146,12 +147,12 @@ func (n *Node) limitAgain() {
 	}
 }
 
-// release answers those who no longer wait by the judgement of over.
+// release answers those who no longer wait by the judgement of over, in the order in which their time is over.
 func (n *Node) release(over func(*blocked) bool) {
-	for _, b := range slices.Clone(n.waiting) {
-		if over(b) {
-			n.unblock(b, n.waitedFor(b))
-		}
+	list := slices.DeleteFunc(slices.Clone(n.waiting), func(b *blocked) bool { return !over(b) })
+	slices.SortStableFunc(list, func(a, b *blocked) int { return cmp.Compare(a.until, b.until) })
+	for _, b := range list {
+		n.unblock(b, n.waitedFor(b))
 	}
 	n.proceed()
 }
@@ -176,7 +177,8 @@ func (n *Node) acknowledged() {
 	}
 }
 
-// timedOut ends a wait that has lasted too long. If it was a write's, replication is asynchronous from now on.
+// timedOut ends the waits that have lasted too long, before anything that came in behind is executed. If the one of the
+// timer was a write's, replication is asynchronous from now on.
 func (n *Node) timedOut(number uint64) {
 	for _, b := range n.waiting {
 		if b.number == number && b.reply != nil {
@@ -187,7 +189,7 @@ func (n *Node) timedOut(number uint64) {
 		if b.reply != nil {
 			return n.repl.degraded
 		}
-		return b.number == number && n.data.Now > b.until
+		return b.until > 0 && n.data.Now > b.until
 	})
 }
 
@@ -214,8 +216,8 @@ func (n *Node) leaveLine(b *blocked) {
 	n.released = append(n.released, b.c)
 }
 
-// proceed goes on with what a request has made possible: it serves those who wait for lists that were made, and executes
-// what came in behind those who wait no more, until there is nothing left of either.
+// proceed goes on with what a request has made possible: it serves those who wait for lists that were made, and
+// executes what came in behind those who wait no more, until there is nothing left of either.
 func (n *Node) proceed() {
 	if n.proceeding {
 		return

@@ -51,7 +51,7 @@ func TestWhoeverGoesAwayIsServedNoMore(t *testing.T) {
 		"102ms client-3 BLPOP free 0: *2 $4 free $1 x")
 }
 
-// Whoever waits on a master that is deposed is told so and disconnected, and nobody waits for the next life of a server.
+// Whoever waits on a master that is deposed is told so and disconnected, and nobody waits for a server's next life.
 func TestWaitForAListEndsWithTheRoleAndTheLifeOfItsServer(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {
@@ -110,7 +110,7 @@ const signalLockRelease = `if redis.call("get", KEYS[1]) ~= ARGV[1] then return 
 	return 0
 end`
 
-// TestWokenWaiterGetsTheLock: those who wait are woken one after another, as soon as the lock is free, and each gets it.
+// TestWokenWaiterGetsTheLock: those who wait are woken one after another, once the lock is free, and each gets it.
 func TestWokenWaiterGetsTheLock(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	for i, name := range []string{"client-1", "client-2", "client-3"} {

@@ -24,7 +24,6 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver"
 	"github.com/fencepost-sim/fencepost/sim/live/zkserver"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
 // Words for what the lock servers are. Anything else is a list of addresses.
@@ -239,9 +238,9 @@ func beyond(s *scenarios.Scenario) error {
 		return refuse("semi-synchronous replication, which Redis does not offer")
 	}
 	switch {
-	case s.Servers.Version == command.Tair:
+	case s.Servers.Version == "tair":
 		return refuse("Tair, whose commands redis-server does not know")
-	case s.Servers.Version == command.Redis8:
+	case s.Servers.Version == "8":
 		return refuse("Redis 8, whose commands older servers do not know")
 	case s.Servers.NotifyKeyspaceEvents != "":
 		return refuse("notify-keyspace-events, which is set here by what records the keys")

@@ -101,7 +101,7 @@ func (c *Command) Refusal(v Version, args []string) string {
 		sub := strings.ToLower(args[1])
 		known := false
 		if arity, known = c.Subs[sub]; !known {
-			return UnknownSub(v, c.Name, args[1])
+			return unknownSub(v, c.Name, args[1])
 		}
 		name += "|" + sub
 	}

@@ -191,17 +191,14 @@ func storeSet(read string) func(d *keyspace.Data, args []string) {
 		}
 		members := resp.Bulks(reply)
 		name := args[1]
-		expired := d.IsHidden(name)
+		if len(members) == 0 && (d.RemoveHidden(name) || d.Find(name) == nil) {
+			d.ReplyInt(0)
+			return
+		}
 		d.Find(name)
 		d.DB.Del(name)
 		if len(members) > 0 {
 			d.Ask(append([]string{"SADD", name}, members...)...)
-		} else if d.Find(name) == nil {
-			if expired { // it is this command that deletes it
-				d.NoteChange(name)
-			}
-			d.ReplyInt(0)
-			return
 		}
 		d.LogCommand(args)
 		d.Settle(name, keyspace.Change{Replaced: true})

@@ -47,8 +47,8 @@ var refused = map[string]string{
 	"move": beyond, "swapdb": beyond, "fcall": beyond, "fcall_ro": beyond, "function": beyond,
 }
 
-// refused8 are those that came after 7.0, up to 8.4, but for those of its modules, which do not begin with a plain name
-// or are about vectors (https://redis.io/commands/redis-8-4-commands).
+// refused8 are those that came after 7.0, up to 8.4, but for those of its modules
+// (https://redis.io/commands/redis-8-4-commands).
 var refused8 = map[string]string{
 	"waitaof": aServer,
 	"hexpire": beyond, "hpexpire": beyond, "hexpireat": beyond, "hpexpireat": beyond, "hexpiretime": beyond,
@@ -57,8 +57,8 @@ var refused8 = map[string]string{
 	"xdelex": beyond, "xackdel": beyond, "digest": "locks do not use digests", "msetex": beyond,
 }
 
-// isModule8 reports whether a name is that of a command of the modules that Redis 8 is delivered with: JSON.SET, FT.SEARCH,
-// VADD and the like.
+// isModule8 reports whether a name is that of a command of the modules that Redis 8 is delivered with: JSON.SET,
+// FT.SEARCH, VADD and the like.
 func isModule8(name string) bool {
 	for _, prefix := range [...]string{"json.", "ft.", "ts.", "bf.", "cf.", "cms.", "topk.", "tdigest."} {
 		if strings.HasPrefix(name, prefix) {
@@ -73,8 +73,8 @@ func isModule8(name string) bool {
 	return false
 }
 
-// WhyRefused says why a server of a version that has a command, or a subcommand after a bar, does not carry it out; empty
-// if it does, or does not have it.
+// WhyRefused says why a server of a version that has a command, in lower case, or a subcommand after a bar, does not
+// carry it out; empty if it does, or does not have it.
 func WhyRefused(v Version, name string) string {
 	if why := refused[name]; why != "" {
 		return why
@@ -92,8 +92,8 @@ func notSimulated(name, why string) string {
 	return "ERR fencepost: " + strings.ToUpper(strings.ReplaceAll(name, "|", " ")) + " is not simulated: " + why
 }
 
-// UnknownSub is the error for a subcommand that Redis does not have, or that fencepost does not simulate.
-func UnknownSub(v Version, command, sub string) string {
+// unknownSub is the error for a subcommand that Redis does not have, or that fencepost does not simulate.
+func unknownSub(v Version, command, sub string) string {
 	name := command + "|" + strings.ToLower(sub)
 	if why := WhyRefused(v, name); why != "" {
 		return notSimulated(name, why)

@@ -110,6 +110,21 @@ func (d *Data) reap(from, to int) {
 	d.Attempt = asking
 }
 
+// RemoveHidden deletes a key that has expired because the current request says so, and not because it came across it.
+// It reports whether there was such a key.
+func (d *Data) RemoveHidden(name string) bool {
+	i := slices.IndexFunc(d.hidden, func(h hiddenKey) bool { return h.Name == name })
+	if i < 0 {
+		return false
+	}
+	d.hidden = slices.Delete(d.hidden, i, i+1)
+	d.node.Changed(name, true)
+	d.node.Changed(name, false) // for those, too, who knew that it had expired
+	d.node.Log(Effect{Op: OpDel, Key: name})
+	d.Notify(Generic, "del", name)
+	return true
+}
+
 // ReapAll deletes all hidden keys, as the background cycle does.
 func (d *Data) ReapAll() { d.reap(0, len(d.hidden)) }
 

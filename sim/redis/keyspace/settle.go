@@ -42,9 +42,6 @@ func (d *Data) Settle(name string, c Change) {
 	d.node.Changed(name, false)
 }
 
-// NoteChange tells the node that the current request has changed a key.
-func (d *Data) NoteChange(name string) { d.node.Changed(name, false) }
-
 // valueOf is the value of a key as records give it: empty unless it is a string.
 func (d *Data) valueOf(name string, k *Entry) string {
 	if !k.Text {
