@@ -33,7 +33,7 @@ func TestNotificationsAreThoseOfRedis(t *testing.T) {
 	r.strict = true
 	rows := 12
 	if testkit.Full() {
-		rows = 600
+		rows = 300
 	}
 	all := slices.Clone(looking)
 	for _, family := range slices.Sorted(maps.Keys(families)) {

@@ -80,6 +80,18 @@ func (m *manyClients) waiting() (count int) {
 	return count
 }
 
+// tied reports whether two waits may end at the same moment: the order in which Redis ends them is that of addresses.
+func (m *manyClients) tied() bool {
+	seen := map[int64]bool{0: true}
+	for _, b := range m.node.waiting {
+		if b.until > 0 && seen[b.until] {
+			return true
+		}
+		seen[b.until] = true
+	}
+	return false
+}
+
 // ending are steps at the end of every play: the last connection, which never waits, lets all go on who wait, and then
 // nothing else is to come on any.
 func (r *rig) ending() (steps []step) {
@@ -112,6 +124,9 @@ func (r *rig) play(steps []step) string {
 	for i, s := range slices.Concat(steps, r.ending()) {
 		var trouble string
 		if s.args == nil {
+			if m.tied() {
+				break
+			}
 			trouble = r.jump(m, s.move)
 		} else {
 			trouble = r.both(m, s)

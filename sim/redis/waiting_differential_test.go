@@ -57,7 +57,7 @@ func TestWaitingForListsAnswersAsRedis(t *testing.T) {
 	r.helper.do("CONFIG", "SET", "slowlog-log-slower-than", "-1")
 	rows := 60
 	if testkit.Full() {
-		rows = 3000
+		rows = 1500
 	}
 	v := vocabulary{rand.New(rand.NewPCG(20, 1))}
 	for range rows {

@@ -26,28 +26,31 @@ var events = map[string]event{
 	"zpopmax": {keyspace.ZSet, "zpopmax"},
 }
 
-// notifyPassed sends what a command that was passed on has done to its keys, in the order in which Redis says it. No
-// key that it names first has come to be by it unless it is there now.
-func notifyPassed(d *keyspace.Data, c *Command, args []string, was bool) {
+// notifyPassed sends what a command that was passed on has done to its keys, in the order in which Redis says it, once
+// the ith argument, one of them, has been settled. was says whether the first was there; it has come to be by the
+// command if it is there now.
+func notifyPassed(d *keyspace.Data, c *Command, args []string, i int, was bool) {
 	name := args[1]
 	there := d.Peek(name) != nil
 	switch {
+	case c.Name == "smove" && i == 2:
+		d.Notify(keyspace.Set, "sadd", args[2])
+		return
+	case c.Name == "smove":
+		d.Notify(keyspace.Set, "srem", name)
+	case i < c.keys.last:
+		return // a move between lists says all at its end
 	case c.Name == "rpoplpush":
 		notifyMove(d, args, "rpop", "lpush")
 	case c.Name == "lmove":
 		notifyMove(d, args, either(strings.EqualFold(args[3], "left"), "lpop", "rpop"),
 			either(strings.EqualFold(args[4], "left"), "lpush", "rpush"))
-	case c.Name == "smove":
-		d.Notify(keyspace.Set, "srem", name)
 	case was || there:
 		e := events[c.Name]
 		d.Notify(e.class, e.name, name)
 	}
 	if was && !there {
 		d.Notify(keyspace.Generic, "del", name)
-	}
-	if c.Name == "smove" {
-		d.Notify(keyspace.Set, "sadd", args[2])
 	}
 }
 

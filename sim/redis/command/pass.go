@@ -45,11 +45,11 @@ func settlePassed(d *keyspace.Data, c *Command, args []string, was, nothing bool
 	}
 	for i := c.keys.first; i <= c.keys.last; i++ {
 		d.Settle(args[i], changeOf(c, args))
+		if d.Notifies != 0 {
+			notifyPassed(d, c, args, i, was)
+		}
 	}
 	d.LogCommand(args)
-	if d.Notifies != 0 {
-		notifyPassed(d, c, args, was)
-	}
 }
 
 // changeOf says what comparing would not show.
