@@ -14,8 +14,8 @@ import (
 // ofOwnClients are keys whose effect clients of one's own see and no modelled lock does.
 var ofOwnClients = []string{"servers.version", "servers.notify-keyspace-events"}
 
-// asked is what the servers of a scenario answer to a client.
-func asked(t *testing.T, servers, command string) string {
+// asked is what a server of a scenario answers to a client.
+func asked(t *testing.T, servers, command string, who sim.ProcessID) string {
 	t.Helper()
 	s, err := Parse("x.yaml", []byte("name: x\nservers: "+servers+"\nlock: {protocol: set-nx-px}\n"))
 	if err != nil {
@@ -25,7 +25,7 @@ func asked(t *testing.T, servers, command string) string {
 	newCluster(&s.Servers).add(w, nemesis.Plan{}, func(_ sim.ProcessID, s sim.Server) sim.Server { return s })
 	var reply string
 	w.AddClient("client-1", 0, func(env sim.Env) {
-		reply = string(env.Call(time.Second, nil, sim.Request{Conn: sim.Conn{Server: "redis-1"},
+		reply = string(env.Call(time.Second, nil, sim.Request{Conn: sim.Conn{Server: who},
 			Args: strings.Fields(command)})[0].Raw())
 	})
 	w.Run(sim.Time(time.Minute), func() bool { return reply != "" })
@@ -47,8 +47,13 @@ func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
 		{"{redis: 1}", "CONFIG GET notify-keyspace-events", "$0"},
 		{"{redis: 1, notify-keyspace-events: Elx}", "CONFIG GET notify-keyspace-events", "lxE"},
 	} {
-		if got := asked(t, c.servers, c.command); !strings.Contains(got, c.want) {
+		if got := asked(t, c.servers, c.command, "redis-1"); !strings.Contains(got, c.want) {
 			t.Errorf("servers: %s: %s replies %q, not %s", c.servers, c.command, got, c.want)
+		}
+	}
+	for _, who := range []sim.ProcessID{"redis-1-replica-1", Observer} {
+		if got := asked(t, "{redis: 1, version: 8, replicas: 1}", "HELLO", who); !strings.Contains(got, "8.4.0") {
+			t.Errorf("%s of version 8 greets with %q", who, got)
 		}
 	}
 }

@@ -16,10 +16,10 @@ type Face struct{ node *Node }
 var faceCommands = []string{"PING", "HELLO", "CLIENT", "AUTH", "QUIT", "RESET",
 	"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE"}
 
-// NewFace makes a Face. answer replies to the commands that are the server's own, by way of w. Making it is as costly
-// as making a node.
-func NewFace(answer func(w *resp.Writer, args []string)) *Face {
-	n := New(Config{})
+// NewFace makes a Face of a version. answer replies to the commands that are the server's own, by way of w. Making it
+// is as costly as making a node.
+func NewFace(v command.Version, answer func(w *resp.Writer, args []string)) *Face {
+	n := New(Config{Version: v})
 	n.face = answer
 	return &Face{n}
 }

@@ -29,7 +29,7 @@ func (s *Sentinel) Serve(r *sim.Incoming) {
 			r.Reply(w.Out)
 			return
 		}
-		s.face = redis.NewFace(s.answer)
+		s.face = redis.NewFace(redis.VersionOf(s.cfg.Version), s.answer)
 		s.face.Start(s.host)
 	}
 	s.face.Serve(r)

@@ -33,6 +33,8 @@ const infoPeriod = 10 * time.Second
 type Config struct {
 	// Groups lists the nodes of each group, its first master first. A group is named after that.
 	Groups [][]sim.ProcessID
+	// Version is that of the Redis that it comes with, by the name that [redis.VersionOf] reads; empty is 7.0.
+	Version string
 	// DownAfter is for how long a node must leave a ping unanswered to count as down.
 	DownAfter time.Duration
 	// PingEvery is how often each node is pinged; DownAfter if that is shorter.
