@@ -253,7 +253,11 @@ redis-server says to COMMAND.
 	b.WriteString(`
 With a command all its subcommands are refused. Of commands that are simulated these options are refused: IFDEQ and IFDNE
 of SET and DELEX, REDIRECT of CLIENT TRACKING, every database but 0, parameters of CONFIG other than
-notify-keyspace-events, and its class m.
+notify-keyspace-events, its class m, and, of Redis 8, its classes o and c.
+
+Scripts may call WAIT, BLPOP, BRPOP, BLMOVE and BRPOPLPUSH since Redis 7.2, here with 8 alone; nothing waits in a script.
+A client that waits for several lists, of which one transaction makes more than one, gets an element of the list that was
+made first from 7.0, and of the first that it named from 8.
 `)
 	testkit.Golden(t, "COMMANDS.md", b.String())
 }

@@ -24,11 +24,12 @@ func popBlocking(pop string) func(n *Node, args []string) {
 		case n.mustNotBlock():
 			n.data.ReplyNullArray()
 		default:
-			n.block = &blocked{keys: names, until: n.inMillis(timeout), pop: func(n *Node, name string) bool {
+			n.block = &blocked{keys: names, until: n.inMillis(timeout), pop: func(name string) {
 				if n.cfg.Version == command.Redis8 { // executes the request once more
-					return n.popFirst(names, pop)
+					n.popFirst(names, pop)
+				} else {
+					n.popFirst([]string{name}, pop)
 				}
-				return n.popFirst([]string{name}, pop)
 			}}
 		}
 	}
@@ -77,10 +78,7 @@ func (n *Node) moveBlocking(limit string, move []string) {
 	case n.typeOf(move[1]) != "" || n.mustNotBlock():
 		n.carryOut(move...)
 	default:
-		n.block = &blocked{keys: move[1:2], until: n.inMillis(timeout), pop: func(n *Node, _ string) bool {
-			n.carryOut(move...)
-			return true
-		}}
+		n.block = &blocked{keys: move[1:2], until: n.inMillis(timeout), pop: func(string) { n.carryOut(move...) }}
 	}
 }
 
@@ -114,10 +112,10 @@ func (n *Node) serveList(name string) {
 		if n.typeOf(name) != "list" {
 			return
 		}
-		if before := n.repl.end(); b.pop(n, name) {
-			n.leaveLine(b)
-			n.conclude(b.r, b.c, before)
-		}
+		before := n.repl.end()
+		b.pop(name)
+		n.leaveLine(b)
+		n.conclude(b.r, b.c, before)
 	}
 }
 

@@ -32,10 +32,9 @@ type blocked struct {
 	need   int64  // how many of them
 	reply  []byte // of a write; nil for a WAIT, which replies how many there are
 
-	// Of a pop from lists: pop takes an element and answers, once the list name, which is one of keys, has any. It
-	// reports false if the request goes on waiting.
+	// Of a pop from lists: pop takes an element and answers, once the list name, which is one of keys, has any.
 	keys []string
-	pop  func(n *Node, name string) bool
+	pop  func(name string)
 }
 
 // mayBlock reports whether requests have to be looked after: whether they, or those before them, may wait.
