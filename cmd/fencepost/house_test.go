@@ -44,7 +44,7 @@ var arrows = map[string][]string{
 	"sim/redis/command":  {"checker/history", "sim", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp"},
 	"sim/redis/keyspace": {"checker/history", "sim/redis/lua", "sim/redis/resp"},
 	"sim/redis/resp":     {"sim"},
-	"sim/redis/lua":      {"sim", "sim/redis/resp"},
+	"sim/redis/lua":      {"sim"},
 	"sim/redis/sentinel": {"sim", "sim/redis", "sim/redis/resp"},
 	"sim/redis/tracking": {"sim/redis/resp"},
 	"sim/bubble":         {"checker/history", "sim"},

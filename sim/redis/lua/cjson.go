@@ -1,13 +1,12 @@
 package lua
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
-
-	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
 // The library cjson as Redis 7.0 has it (deps/lua/src/lua_cjson.c), with its defaults. The functions that change these
@@ -336,11 +335,11 @@ func prefixNumber(s string) (f float64, size int) {
 		end++
 	}
 	for ; end > 0; end-- {
-		if text := s[:end]; strings.EqualFold(strings.TrimLeft(text, "+-"), "nan") {
-			if strings.TrimLeft(text, "+-") == text || len(text) == 4 {
-				return math.NaN(), end
-			}
-		} else if f, _, ok := resp.Strtod(text); ok {
+		text := strings.ToLower(s[:end])
+		if strings.HasPrefix(strings.TrimLeft(text, "+-"), "0x") && !strings.Contains(text, "p") {
+			text += "p0" // which C does without
+		}
+		if f, err := strconv.ParseFloat(text, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 			return f, end
 		}
 	}
