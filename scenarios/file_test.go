@@ -81,7 +81,7 @@ func TestExample(t *testing.T) {
 		Source: `youngju.dev, "Distributed lock patterns compared: Redis Redlock, ZooKeeper, etcd", ` +
 			"https://www.youngju.dev/split/architecture/" +
 			"2026-03-12-distributed-lock-redis-redlock-zookeeper-etcd-comparison",
-		Servers: Servers{Backend: locks.OnRedis, N: 5, Persistence: aof.Everysec, Fsync: ms,
+		Servers: Servers{Backend: locks.OnRedis, N: 5, Version: "7.0", Persistence: aof.Everysec, Fsync: ms,
 			MinReplicasMaxLag: 10 * time.Second,
 			SemiSyncTimeout:   time.Second, DownAfter: 30 * time.Second, ReconfigureAfter: 8 * time.Second},
 		Network:  Network{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}},
