@@ -29,7 +29,7 @@ func Child() error {
 		return err
 	}
 	c.loop = live.NewOwnLoop(c.world, clock)
-	if c.reports, err = c.dialControl(c.address("FENCEPOST_RESOURCE")); err != nil {
+	if c.reports, err = c.dialControl(c.door("FENCEPOST_RESOURCE")); err != nil {
 		return err
 	}
 	var text []byte
@@ -54,13 +54,14 @@ type child struct {
 	over    bool
 }
 
-// address is the value of a variable, which is a URL.
-func (c *child) address(variable string) string {
+// door is the value of a variable, which is a URL.
+func (c *child) door(variable string) live.Door {
 	u, err := url.Parse(os.Getenv(variable))
 	if err != nil {
-		return ""
+		return live.Door{}
 	}
-	return u.Host
+	secret, _ := u.User.Password()
+	return live.Door{Address: u.Host, Secret: secret}
 }
 
 // spare is how many connections to each server a client has from the start.
@@ -84,7 +85,7 @@ func (c *child) run() error {
 			masters++
 			variable = "FENCEPOST_REDIS_" + strconv.Itoa(masters)
 		}
-		remote, err := live.NewRemote(c.loop, c.address(variable), spare, wrapped)
+		remote, err := live.NewRemote(c.loop, c.door(variable), spare, wrapped)
 		if err != nil {
 			return err
 		}

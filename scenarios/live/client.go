@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -141,15 +142,20 @@ func (k *client) exited(err error) {
 	}
 	k.stage.front.Drain(k.id)
 	w.At(w.Now(), func() {
-		switch problem := k.unfinished(); {
-		case err != nil && problem != "":
-			k.fails(fmt.Sprintf("%v %s", err, problem))
-		case err != nil:
-			k.fails(err.Error())
-		case problem != "":
-			k.fails("ended " + problem)
+		how, problem := "ended", k.unfinished()
+		if err != nil {
+			how = err.Error()
 		}
-		k.done.Raise()
+		switch {
+		case err == nil && problem == "":
+			k.done.Raise()
+		case !k.stage.begun || k.stage.Command == "":
+			k.fails(strings.TrimSpace(how + " " + problem + k.strangers()))
+		default:
+			k.stage.crashes.add(string(k.id), fmt.Sprintf("%s %s: it counts as crashed at that moment", k.id,
+				strings.TrimSpace(how+" "+problem)))
+			w.Crash(k.id)
+		}
 	})
 }
 
@@ -169,9 +175,19 @@ func (k *client) unfinished() string {
 	return ""
 }
 
+// strangers says that somebody has called at the client's ports without the password: maybe the client itself.
+func (k *client) strangers() string {
+	n := k.stage.front.Refused(k.id)
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d connections to its ports did not give the password of the URLs that it finds in its "+
+		"environment, and were refused: it must give its library the whole URL)", n)
+}
+
 // fails ends the run by the client's fault.
 func (k *client) fails(problem string) {
-	k.stage.loop.Fail(&ClientError{Client: k.id, Problem: problem, Said: k.said.String()})
+	k.stage.loop.Fail(&ClientError{Client: k.id, Problem: problem, Said: k.said.last(mostSaid)})
 }
 
 // end ends the process.
@@ -243,23 +259,41 @@ func (k *client) recordGrant(e history.Event, g sim.Grant) {
 type tail struct {
 	mu   sync.Mutex
 	text []byte
+	lost int // bytes before it
 }
 
-const longestTail = 4 << 10
+// How much is kept of what a client prints, and how much of that an error shows, in bytes.
+const (
+	mostKept = 256 << 10
+	mostSaid = 4 << 10
+)
 
 // Write takes all of p.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text = append(t.text, p...)
-	if over := len(t.text) - longestTail; over > 0 {
+	if over := len(t.text) - mostKept; over > 0 {
 		t.text = append(t.text[:0], t.text[over:]...)
+		t.lost += over
 	}
 	return len(p), nil
 }
 
-func (t *tail) String() string {
+// all is what is kept, and says how much is not. Passwords of URLs are left out.
+func (t *tail) all() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return string(t.text)
+	text := withoutPasswords(string(t.text))
+	if t.lost > 0 {
+		text = fmt.Sprintf("(the first %d bytes are not kept)\n%s", t.lost, text)
+	}
+	return text
+}
+
+// last is so many bytes of the end.
+func (t *tail) last(n int) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return withoutPasswords(string(t.text[max(len(t.text)-n, 0):]))
 }

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -44,12 +45,27 @@ type wire struct {
 }
 
 func dialTo(variable string) *wire {
-	c, err := net.Dial("tcp", strings.TrimPrefix(os.Getenv(variable), "redis://"))
+	w, password := callTo(variable)
+	if got := w.ask("AUTH", password); got != "+OK" {
+		fmt.Println("the password of", variable, "is refused:", got)
+		os.Exit(1)
+	}
+	return w
+}
+
+// callTo opens a connection and does not give the password.
+func callTo(variable string) (w *wire, password string) {
+	u, err := url.Parse(os.Getenv(variable))
+	var c net.Conn
+	if err == nil {
+		c, err = net.Dial("tcp", u.Host)
+	}
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	return &wire{c, bufio.NewReader(c)}
+	password, _ = u.User.Password()
+	return &wire{c, bufio.NewReader(c)}, password
 }
 
 // ask sends a command and gives the first line of the answer, or the string that it is.
@@ -88,8 +104,8 @@ func beClient(how string) {
 		takesAll(redis, resource, how == "crosswise")
 		return
 	}
-	if wrong[how] != nil {
-		wrong[how](redis, resource, lock)
+	if hostile[how] != nil && os.Getenv("FENCEPOST_CLIENT") == "client-1" {
+		hostile[how](redis, resource, lock)
 		return
 	}
 	for i := range cycles {
@@ -119,56 +135,3 @@ func beClient(how string) {
 		resource.ask(done...)
 	}
 }
-
-// wrong are clients that do what none may.
-var wrong = map[string]func(redis, resource *wire, lock string){
-	"silent":  func(_, resource *wire, _ string) { resource.in.ReadByte() },
-	"at once": func(_, _ *wire, _ string) {},
-	"status 3": func(_, resource *wire, lock string) {
-		fmt.Println("out of disk")
-		os.Exit(3)
-	},
-	"releases first": func(_, resource *wire, lock string) { resource.ask("FENCEPOST", "RELEASING", lock, "v") },
-	"acquires twice": func(_, resource *wire, lock string) {
-		resource.ask("FENCEPOST", "ACQUIRING", lock)
-		resource.ask("FENCEPOST", "ACQUIRING", lock)
-	},
-	"another": func(_, resource *wire, lock string) {
-		resource.ask("FENCEPOST", "ACQUIRING", lock)
-		resource.ask("FENCEPOST", "ACQUIRED", lock, "v")
-		resource.ask("FENCEPOST", "RELEASING", lock, "w")
-	},
-	"no such lock": func(_, resource *wire, lock string) { resource.ask("FENCEPOST", "ACQUIRING", lock+"s") },
-	"no such word": func(_, resource *wire, lock string) { resource.ask("FENCEPOST", "AQUIRING", lock) },
-	"elsewhere":    func(redis, _ *wire, lock string) { redis.ask("FENCEPOST", "ACQUIRING", lock) },
-	"reads first":  func(_, resource *wire, lock string) { resource.ask("READ", lock) },
-	"ends inside": func(_, resource *wire, lock string) {
-		resource.ask("FENCEPOST", "ACQUIRING", lock)
-		resource.ask("FENCEPOST", "ACQUIRED", lock, "v")
-	},
-	"ends asking": func(_, resource *wire, lock string) { resource.ask("FENCEPOST", "ACQUIRING", lock) },
-	"half": func(redis, resource *wire, lock string) {
-		resource.ask("FENCEPOST", "ACQUIRING", lock)
-		fmt.Fprint(redis, "*3\r\n$3\r\nSET\r\n$4\r\nlo")
-		redis.Close()
-		resource.in.ReadByte()
-	},
-	"no RESP": func(redis, resource *wire, _ string) {
-		fmt.Fprint(redis, "GET / HTTP/1.1\r\n\r\n")
-		resource.in.ReadByte()
-	},
-	"floods": func(_, resource *wire, lock string) {
-		resource.ask("FENCEPOST", "ACQUIRING", lock)
-		resource.ask("FENCEPOST", "ACQUIRED", lock, "v")
-		go resource.in.WriteTo(nowhere{})
-		for {
-			if _, err := fmt.Fprintf(resource, "*2\r\n$4\r\nREAD\r\n$%d\r\n%s\r\n", len(lock), lock); err != nil {
-				return
-			}
-		}
-	},
-}
-
-type nowhere struct{}
-
-func (nowhere) Write(b []byte) (int, error) { return len(b), nil }

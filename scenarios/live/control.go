@@ -14,9 +14,9 @@ type control struct {
 	waiting []func(answer []byte) // in their order
 }
 
-func (c *child) dialControl(address string) (k *control, err error) {
+func (c *child) dialControl(to live.Door) (k *control, err error) {
 	k = &control{of: c}
-	k.Framed, err = live.DialFramed(c.loop, address, k.took, k.ended)
+	k.Framed, err = live.DialFramed(c.loop, to, k.took, k.ended)
 	return k, err
 }
 

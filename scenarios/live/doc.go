@@ -2,7 +2,10 @@
 // language, or the scenario's own protocols. It is a room of the host, as sim/live is.
 //
 // What a client is told and what it reports stands in [Reporting]. A report that is wrong in itself or out of order is
-// answered with an error, which ends the run. The first ACQUIRING of each client is answered when all have sent theirs.
+// answered with an error, which ends the run; what has happened by then is kept and judged. The first ACQUIRING of each
+// client is answered when all have sent theirs. A client that ends while it has work left has crashed: the run goes on.
+//
+// Each client has a password of the run, which its URLs carry and without which nobody can speak at its ports.
 //
 // ACQUIRED is answered before the section begins, and RELEASING before the release is sent: what is recorded as a
 // section lies within the time in which the client had the lock. So an overlap in the record is an overlap in truth.
@@ -28,6 +31,9 @@ const Reporting = `A client finds in its environment:
   FENCEPOST_HOLD_MS     how long the client is to stay in its section, in ms
   FENCEPOST_CYCLES      how many sections it is to have
 
+Each URL has the client's password, redis://:PASSWORD@HOST:PORT: hand it to your library as it is. A
+library that is given a host and a port must send AUTH PASSWORD itself; without, it is refused.
+
 It reports by commands to the resource and waits for each answer, +OK, before it goes on, which may
 take as long as a pause: without time-out and without retries.
   FENCEPOST ACQUIRING lock                   before it asks for the lock
@@ -36,6 +42,8 @@ take as long as a pause: without time-out and without retries.
   FENCEPOST FAILED lock                      when it did not get it
   FENCEPOST EXTENDED lock attempt            when it has prolonged it
       [VALIDITY ms]
+  FENCEPOST EXTEND-FAILED lock attempt       when that failed, and if it does not know whether it
+      [UNKNOWN]                              did: it goes on, or reports LOST
   FENCEPOST LOST lock attempt                when it was told that it is gone, and stops its work
   FENCEPOST RELEASING lock attempt           after its work, before it gives the lock back
   FENCEPOST RELEASED lock attempt            then, and what came of it, if not a yes
@@ -44,4 +52,4 @@ and works on the resource by
   READ lock [TOKEN n]                        the value
   WRITE lock value [TOKEN n]                 1 if it was written, 0 if refused, 2 if done before
 The attempt is any word that tells this holding of the lock from others: best the owner value that
-the library wrote to the servers.`
+the library wrote to the servers. An argument has 65536 bytes at most.`

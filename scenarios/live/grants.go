@@ -27,6 +27,7 @@ func (st *stage) keep(e *history.Event) bool {
 		if st.Command != "" && e.Process == history.Probe {
 			e.Token = 0 // the counter of the scenario's protocol is not that of the user's client
 		}
+		e.Value = recordable(e.Value)
 		return true
 	}
 	if !slices.Contains(st.locks, e.Lock) {
@@ -42,6 +43,7 @@ func (st *stage) keep(e *history.Event) bool {
 	for _, k := range st.clients {
 		k.keyed(e)
 	}
+	e.Value, e.Member = recordable(e.Value), recordable(e.Member)
 	return true
 }
 

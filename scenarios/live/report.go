@@ -19,6 +19,7 @@ const (
 	acquired  word = "ACQUIRED"
 	failed    word = "FAILED"
 	extended  word = "EXTENDED"
+	unchanged word = "EXTEND-FAILED"
 	lost      word = "LOST"
 	releasing word = "RELEASING"
 	released  word = "RELEASED"
@@ -34,6 +35,7 @@ var grammar = []struct {
 	{acquired, true, []string{"TOKEN", "VALIDITY"}},
 	{failed, false, nil},
 	{extended, true, []string{"VALIDITY"}},
+	{unchanged, true, []string{"UNKNOWN"}},
 	{lost, true, nil},
 	{releasing, true, nil},
 	{released, true, []string{"REFUSED", "UNKNOWN"}},
@@ -48,7 +50,7 @@ type report struct {
 	validity time.Duration
 	stated   bool // the validity was
 	refused  bool // of a release
-	unknown  bool
+	unknown  bool // of a release or an extension: there was no answer
 }
 
 // parseReport reads what follows FENCEPOST.

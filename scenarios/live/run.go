@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -62,11 +63,22 @@ const Patience = 30 * time.Second
 // Result is what a run leaves behind.
 type Result struct {
 	scenarios.Result
-	Late  *live.Lateness
-	Notes []string // what a reader must know of the run
+	Late    *live.Lateness
+	Notes   []string // what a reader must know of the run
+	Partial bool     // a client ended or misbehaved before its work was done: what held may have held for want of trial
+	Printed []Printed
 }
 
-// Run carries out the plan. What cannot be carried out is refused before anything starts: a *RefusedError.
+// Printed is what a client has printed, or the end of that.
+type Printed struct {
+	Client sim.ProcessID
+	Text   string
+}
+
+// Run carries out the plan. What cannot be carried out is refused before anything starts: a *RefusedError. A client
+// that does what none may ends the run, with a result that says so if the scenario had begun by then, and else with a
+// *ClientError. If something else ended it after its begin, there is a result beside the error, which is not to be
+// judged.
 func Run(o Options, p nemesis.Plan) (*Result, error) {
 	if err := refuse(&o, p.Faults); err != nil {
 		return nil, err
@@ -83,15 +95,34 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	st.clock = clock
 	defer st.End() // should something panic
 	r, err := scenarios.NewRunnerWith(o.Scenario, st).Run(p)
-	if err != nil {
-		return nil, err
+	if failed := errors.Join(err, st.failed); failed != nil && (err != nil || !st.begun) {
+		return nil, failed
 	}
 	rebase(r.History, st.zero)
 	if o.Command != "" {
 		r.History.Header.Measures = slices.DeleteFunc(r.History.Header.Measures, isClients)
 	}
 	r.Stalled = stalled(o.Scenario, st.loop.Late().Max())
-	return &Result{Result: r, Late: st.loop.Late(), Notes: st.tell(r.Stalled)}, nil
+	result := &Result{Result: r, Late: st.loop.Late(), Notes: st.tell(r.Stalled), Printed: st.printed()}
+	result.Partial = len(st.crashes.keys) > 0
+	var fault *ClientError
+	var flood *live.FloodError
+	if errors.As(st.failed, &fault) || errors.As(st.failed, &flood) {
+		result.Partial = true
+		result.Notes = append([]string{"the run ended early: " + shown(st.failed.Error(), mostSaid)}, result.Notes...)
+		return result, nil
+	}
+	return result, st.failed
+}
+
+// printed is what the clients of the user's have printed.
+func (st *stage) printed() (list []Printed) {
+	for _, k := range st.clients {
+		if text := k.said.all(); text != "" {
+			list = append(list, Printed{k.id, text})
+		}
+	}
+	return list
 }
 
 // isClients reports whether a measure is one that a client of the user's applies or not, whatever the scenario says.
@@ -131,6 +162,17 @@ func (st *stage) tell(stall string) []string {
 		notes = append(notes, fmt.Sprintf("%d times a client reported ACQUIRED or EXTENDED and no server had set or "+
 			"prolonged the key of its lock for it: what such a lease was worth is unchecked", n))
 	}
+	notes = append(notes, st.crashes.list()...)
+	notes = append(notes, st.incidents.list()...)
+	for _, k := range st.clients {
+		if n := st.front.Refused(k.id); n > 0 {
+			notes = append(notes, fmt.Sprintf("%d connections to the ports of %s did not give its password: they were "+
+				"refused, and changed nothing", n, k.id))
+		}
+		if text := shown(k.said.last(mostQuoted), mostQuoted); text != "" {
+			notes = append(notes, fmt.Sprintf("%s printed last: %s", k.id, text))
+		}
+	}
 	if stall != "" {
 		notes = append(notes, stall)
 	}
@@ -147,6 +189,9 @@ func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	}
 	return ""
 }
+
+// mostQuoted is how many bytes of what a client has printed a note has.
+const mostQuoted = 300
 
 func rounded(d time.Duration) time.Duration {
 	switch {

@@ -38,6 +38,15 @@ func (k *client) report(r *report, ok func()) error {
 		e.Type = history.OK
 		k.grants(h, r, e)
 		ok()
+	case unchanged:
+		e := h.event(history.Invoke, history.Extend, r.lock)
+		k.record(e)
+		e.Type, e.Why = history.Fail, history.NotOwner
+		if r.unknown {
+			e.Type, e.Why = history.Info, history.NoReply
+		}
+		k.record(e)
+		ok()
 	case lost:
 		h.step = lost
 		k.record(h.event(history.Info, history.Lost, r.lock))
@@ -60,6 +69,7 @@ var before = map[word][]word{
 	acquired:  {acquiring},
 	failed:    {acquiring},
 	extended:  {acquired},
+	unchanged: {acquired},
 	lost:      {acquired},
 	releasing: {acquired, lost},
 	released:  {releasing},

@@ -35,6 +35,11 @@ type stage struct {
 	standing  map[place]string // owner values
 	refusal   history.Why      // of the resource
 	ungranted int              // sections that no server has granted
+
+	begun     bool      // the scenario has
+	failed    error     // the first failure, and what ended the fleet badly, once the run has ended
+	crashes   incidents // clients that ended by themselves
+	incidents incidents // of other kinds
 }
 
 // apart is how long after each other the clients of the user begin.
@@ -66,15 +71,13 @@ func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
 // begins, and with appendfsync everysec write to disk no earlier than a second later; those that have been idle would
 // do so at once, with the first write (flushAppendOnlyFile of aof.c).
 func (st *stage) prime() {
+	key := string(st.locks[0]) + ":fencepost:begin" // which no lock has, and which begins as those of the run do
 	for _, s := range st.masters {
-		for _, args := range [][]string{{"SET", beginKey, "1"}, {"DEL", beginKey}} {
+		for _, args := range [][]string{{"SET", key, "1"}, {"DEL", key}} {
 			s.Serve(sim.NewIncoming(history.Nemesis, 0, "", args, func([]byte) {}))
 		}
 	}
 }
-
-// beginKey is a key that no lock has.
-const beginKey = "fencepost:begin"
 
 // Begin starts the processes and lets time pass until all are ready to begin.
 func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
@@ -97,7 +100,10 @@ func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 		st.loop.Fail(st.late())
 		return
 	}
-	st.zero = st.wholeSecond()
+	if st.loop.Err() != nil {
+		return
+	}
+	st.zero, st.begun = st.wholeSecond(), true
 	for i, k := range st.clients {
 		k.begin(i)
 	}
@@ -145,8 +151,8 @@ func (st *stage) ready() bool {
 func (st *stage) late() error {
 	for _, k := range st.clients {
 		if !k.isReady() {
-			return &ClientError{Client: k.id, Said: k.said.String(),
-				Problem: fmt.Sprintf("has not reported FENCEPOST ACQUIRING lock within %v of its start", st.Patience)}
+			problem := fmt.Sprintf("has not reported FENCEPOST ACQUIRING lock within %v of its start", st.Patience)
+			return &ClientError{Client: k.id, Said: k.said.last(mostSaid), Problem: problem + k.strangers()}
 		}
 	}
 	return nil
@@ -162,7 +168,8 @@ func (st *stage) Run(limit sim.Time, done func() bool) (limited bool) {
 	return st.loop.Run(limit, done)
 }
 
-// End ends the processes, and gives the first failure. It may be called again.
+// End ends the processes, and keeps the first failure for [Run], which is to have the history all the same. It may be
+// called again.
 func (st *stage) End() error {
 	if st.over || st.loop == nil {
 		return nil
@@ -173,7 +180,8 @@ func (st *stage) End() error {
 	}
 	st.front.Close()
 	st.clock.Close()
-	return errors.Join(st.loop.Err(), st.Fleet.End())
+	st.failed = errors.Join(st.loop.Err(), st.Fleet.End())
+	return nil
 }
 
 func (st *stage) client(id sim.ProcessID) *client {
@@ -187,6 +195,7 @@ func (st *stage) client(id sim.ProcessID) *client {
 // listen opens the ports of a client. It gives its environment.
 func (st *stage) listen(k *client) ([]string, error) {
 	env := []string{"FENCEPOST_CLIENT=" + string(k.id)}
+	secret := st.front.Secret(k.id)
 	masters := 0
 	for _, server := range append(slices.Clone(st.servers), history.Resource) {
 		at, err := st.front.Listen(st.Host, k.id, server)
@@ -203,7 +212,7 @@ func (st *stage) listen(k *client) ([]string, error) {
 			masters++
 			name = fmt.Sprintf("FENCEPOST_REDIS_%d", masters)
 		}
-		env = append(env, name+"=redis://"+at.String())
+		env = append(env, name+"=redis://:"+secret+"@"+at.String())
 	}
 	return env, nil
 }
@@ -233,6 +242,12 @@ func (st *stage) Asked(c *live.Conn, args []string) {
 		c.State = &state{conn: c, client: k, said: addresses.Stream{Book: k.book}}
 	}
 	c.State.(*state).asked(args)
+}
+
+// Malformed takes note of bytes that are no command.
+func (st *stage) Malformed(c *live.Conn, b []byte) {
+	st.incidents.add(string(c.Client)+" malformed", fmt.Sprintf("%s sent %s bytes that are no command: %q; that connection "+
+		"was closed", c.Client, c.Server, b))
 }
 
 // Received hands bytes to the client.

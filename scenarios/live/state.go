@@ -39,7 +39,7 @@ func (s *state) asked(args []string) {
 	case s.conn.Server != history.Resource && report:
 		s.wrong("reports to " + string(s.conn.Server) + ": reports go to FENCEPOST_RESOURCE")
 	case s.conn.Server != history.Resource:
-		s.forward(args, s.attemptOf(args), strings.ToLower(args[0]))
+		s.ask(args)
 	case s.busy:
 		if s.queue = append(s.queue, args); len(s.queue) > live.MostUnanswered {
 			s.client.fails("floods the resource: it sends commands without waiting for their answers")
@@ -50,29 +50,46 @@ func (s *state) asked(args []string) {
 	}
 }
 
+// ask asks a lock server on behalf of the user's client. What the run answers itself is answered in its turn: in place
+// of the answer to a PING.
+func (s *state) ask(args []string) {
+	left, answer := s.conn.Login(args)
+	if problem := tooLong(args); problem != "" {
+		left, answer = nil, "-"+problem
+		s.client.refused(s.conn.Server, args, []byte(answer))
+	}
+	if answer != "" {
+		s.sent = append(s.sent, request{left: s.client.stage.world.Now(), instead: answer + "\r\n"})
+		s.conn.Forward([]string{"PING"}, "", "ping")
+		return
+	}
+	s.forward(left, s.attemptOf(left), strings.ToLower(left[0]))
+}
+
 func (s *state) forward(args []string, of history.Attempt, phase string) {
-	s.sent = append(s.sent, request{s.client.stage.world.Now(), s.tells(args)})
+	s.sent = append(s.sent, request{left: s.client.stage.world.Now(), tells: s.tells(args), args: args})
 	s.conn.Forward(args, of, phase)
 }
 
-// answered takes note of an answer that has arrived. It reports whether that names servers by where they are.
-func (s *state) answered(to *sim.Incoming) (tells bool) {
-	if len(s.sent) == 0 {
-		return false
+// answered takes note of an answer that has arrived, and gives the request.
+func (s *state) answered(to *sim.Incoming) (sent request) {
+	if to == nil || len(s.sent) == 0 {
+		return request{}
 	}
-	sent := s.sent[0]
+	sent = s.sent[0]
 	s.sent = slices.Delete(s.sent, 0, 1)
 	for _, h := range s.client.holds {
 		if h.attempt == to.Attempt {
 			h.answered(s.conn.Server, sent.left, s.client.stage.world.Now())
 		}
 	}
-	return sent.tells
+	return sent
 }
 
 // received hands bytes to the client.
 func (s *state) received(b []byte, to *sim.Incoming) {
-	tells := to != nil && s.answered(to)
+	sent := s.answered(to)
+	s.client.refused(s.conn.Server, sent.args, b)
 	switch {
 	case s.framed && to == nil:
 		s.conn.Send(live.AppendFrame(nil, live.FramePush, b))
@@ -85,8 +102,10 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 				s.accessed(answer)
 			}
 		})
+	case sent.instead != "":
+		s.conn.Send([]byte(sent.instead))
 	default:
-		s.conn.Send(s.told(b, tells))
+		s.conn.Send(s.told(b, sent.tells))
 	}
 }
 
@@ -141,6 +160,16 @@ func (s *state) lockOf(args []string) history.Lock {
 
 // command carries out a command of the user's client to the resource.
 func (s *state) command(args []string) {
+	left, answer := s.conn.Login(args)
+	if problem := tooLong(args); problem != "" {
+		answer = "-" + problem
+	}
+	if answer != "" {
+		s.client.refused(history.Resource, args, []byte(answer))
+		s.answer([]byte(answer + "\r\n"))
+		return
+	}
+	args = left
 	switch name := strings.ToUpper(args[0]); name {
 	case "FENCEPOST":
 		r, err := parseReport(args[1:])
@@ -159,7 +188,9 @@ func (s *state) command(args []string) {
 			s.wrong(err.Error())
 		}
 	default:
-		s.answer(smallTalk(name, args, s.conn.Number()))
+		answer := smallTalk(name, args, s.conn.Number())
+		s.client.refused(history.Resource, args, answer)
+		s.answer(answer)
 	}
 }
 
@@ -205,7 +236,7 @@ func smallTalk(name string, args []string, conn uint64) []byte {
 			return sim.AppendInt(nil, int64(conn))
 		}
 		return []byte("+OK\r\n")
-	case "SELECT", "AUTH", "QUIT", "READONLY":
+	case "SELECT", "QUIT", "READONLY":
 		return []byte("+OK\r\n")
 	case "COMMAND":
 		return sim.AppendArray(nil, 0)

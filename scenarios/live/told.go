@@ -13,8 +13,10 @@ import (
 
 // request is one that a connection's server has not answered.
 type request struct {
-	left  sim.Time // when
-	tells bool     // its answer names servers by where they are
+	left    sim.Time // when
+	tells   bool     // its answer names servers by where they are
+	args    []string
+	instead string // the answer that the client is to have instead; empty: the server's
 }
 
 // work is what a client of the user's is told of what it is to do.

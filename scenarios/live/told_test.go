@@ -4,7 +4,7 @@ package live
 
 import (
 	"fmt"
-	"net"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -99,8 +99,8 @@ func follows(redis, resource *wire, lock string) {
 }
 
 func portOf(variable string) string {
-	_, port, _ := net.SplitHostPort(strings.TrimPrefix(os.Getenv(variable), "redis://"))
-	return port
+	u, _ := url.Parse(os.Getenv(variable))
+	return u.Port()
 }
 
 // TestAClientReachesWhomItIsToldOf by a Sentinel and by the servers, in RESP2 and RESP3, before a failover and after.

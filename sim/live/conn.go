@@ -16,11 +16,14 @@ type Conn struct {
 	// State is the handler's own.
 	State any
 
-	front *Front
-	in    *socket.In
-	out   *socket.Out
+	front  *Front
+	in     *socket.In
+	out    *socket.Out
+	secret string // the password of the client's ports
 
-	pipe       *sim.Pipe // once something was forwarded, or at once if the server is one of the world's
+	known      bool      // the password was given: the connection is the client's
+	refusals   int       // before that
+	pipe       *sim.Pipe // once it is known
 	open       bool
 	over       bool
 	half       []byte // of a request that is not whole yet
@@ -35,14 +38,16 @@ type request struct {
 }
 
 func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn) *Conn {
-	c := &Conn{Client: client, Server: server, front: f, out: socket.NewOut(tcp)}
+	c := &Conn{Client: client, Server: server, front: f, out: socket.NewOut(tcp), secret: f.Secret(client)}
 	c.in = socket.NewIn(tcp, func() { f.loop.Do(c.collect) })
 	return c
 }
 
-// begin opens the pipe: the connection counts from now.
+// begin opens the pipe: the connection is the client's, and counts from now.
 func (c *Conn) begin() {
 	w := c.front.loop.world
+	c.known = true
+	c.front.dismiss(c)
 	if w.Down(c.Client) {
 		c.over = true
 		c.reset()
@@ -61,27 +66,38 @@ func (c *Conn) collect() {
 	if len(c.half) > 0 {
 		b = append(c.half, b...)
 	}
-	for len(b) > 0 && !c.over {
-		args, rest, err := sim.CutRequest(b)
-		if err != nil {
-			c.fail(&RequestError{Client: c.Client, Server: c.Server, Bytes: b})
+	if !c.known {
+		if b = c.admit(b, ended); c.over || !c.known {
+			c.half = b
 			return
 		}
-		if args == nil {
-			break
+	}
+	for len(b) > 0 && !c.over {
+		args, rest, err := cutRequest(b)
+		if err != nil {
+			c.front.handler.Malformed(c, b[:min(len(b), mostShown)])
+			c.Send([]byte("-ERR Protocol error: fencepost: this is no command\r\n"))
+			c.Close()
+			return
+		}
+		if len(args) == 0 {
+			if len(rest) == len(b) {
+				break
+			}
+			b = rest
+			continue
 		}
 		b = rest
 		c.front.handler.Asked(c, args)
 	}
 	c.half = b
-	if !ended || c.over {
-		return
+	if ended && !c.over {
+		c.Close()
 	}
-	if len(b) > 0 {
-		c.front.loop.Fail(&RequestError{Client: c.Client, Server: c.Server, Half: true, Bytes: b})
-	}
-	c.Close()
 }
+
+// mostShown is how many bytes of what is no command are shown.
+const mostShown = 60
 
 func (c *Conn) fail(err error) {
 	c.front.loop.Fail(err)

@@ -2,6 +2,9 @@ package live
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strconv"
@@ -46,11 +49,26 @@ type Framed struct {
 	over  bool
 }
 
-// DialFramed opens a connection. Of each frame took is told, and of the end ended, on the loop.
-func DialFramed(l *Loop, address string, took func(kind byte, what []byte), ended func()) (*Framed, error) {
-	tcp, err := net.Dial("tcp", address)
+// Door is a client's port to a server at a front, and its password.
+type Door struct{ Address, Secret string }
+
+// DialFramed opens a connection, which the front has admitted when it returns. Of each frame took is told, and of the
+// end ended, on the loop.
+func DialFramed(l *Loop, to Door, took func(kind byte, what []byte), ended func()) (*Framed, error) {
+	tcp, err := net.Dial("tcp", to.Address)
 	if err != nil {
 		return nil, err
+	}
+	ok := make([]byte, len("+OK\r\n"))
+	if _, err = tcp.Write(appendRequest(nil, []string{"AUTH", to.Secret})); err == nil {
+		_, err = io.ReadFull(tcp, ok)
+	}
+	if err == nil && string(ok) != "+OK\r\n" {
+		err = errors.New("the password was refused")
+	}
+	if err != nil {
+		tcp.Close()
+		return nil, fmt.Errorf("%s: %w", to.Address, err)
 	}
 	f := &Framed{loop: l, out: socket.NewOut(tcp.(*net.TCPConn)), took: took, ended: ended}
 	f.in = socket.NewIn(tcp.(*net.TCPConn), func() { l.Do(f.collect) })

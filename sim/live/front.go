@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"sync"
 
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -14,6 +15,9 @@ type Handler interface {
 	// Asked tells of a whole request, in the order in which the connection's client sent them. To let it go to the
 	// server is to call Forward.
 	Asked(c *Conn, args []string)
+	// Malformed tells of bytes that begin no command. They are answered with an error, and the connection is closed, as
+	// Redis does.
+	Malformed(c *Conn, b []byte)
 	// Received tells of bytes that have arrived for the client, which are valid until it returns; to is the request
 	// that they answer, nil if they are pushed. To let the client have them is to call Send.
 	Received(c *Conn, b []byte, to *sim.Incoming)
@@ -22,17 +26,24 @@ type Handler interface {
 	Ended(c *Conn, s sim.Status)
 }
 
-// Front listens for the clients of a world, on a port for each client and server.
+// Front listens for the clients of a world, on a port for each client and server. Who calls there must first give the
+// password of that client, as Redis asks for one: whoever else can reach the port changes nothing.
 type Front struct {
 	loop      *Loop
 	handler   Handler
 	listeners []net.Listener
 	conns     map[sim.ProcessID][]*Conn // of each client, in the order in which they were opened; for the loop
+	refused   map[sim.ProcessID]int     // connections without the password that were refused something; for the loop
+
+	mu      sync.Mutex
+	secrets map[sim.ProcessID]string // the password of each client's ports
+	callers []*Conn                  // who has not given the password yet, the longest there first
 }
 
 // NewFront makes a front that listens nowhere yet.
 func NewFront(l *Loop, h Handler) *Front {
-	return &Front{loop: l, handler: h, conns: map[sim.ProcessID][]*Conn{}}
+	return &Front{loop: l, handler: h, conns: map[sim.ProcessID][]*Conn{}, refused: map[sim.ProcessID]int{},
+		secrets: map[sim.ProcessID]string{}}
 }
 
 // Listen opens a port on a host for the connections of a client to a server. It gives its address.
@@ -57,7 +68,7 @@ func (f *Front) accept(ln net.Listener, client, server sim.ProcessID) {
 			return
 		}
 		c := newConn(f, client, server, socket.(*net.TCPConn))
-		f.loop.Do(c.begin)
+		f.receive(c)
 		go c.in.Run()
 		go c.out.Run()
 	}
@@ -77,7 +88,7 @@ func (f *Front) Settled() bool {
 // stands still.
 func (f *Front) Drain(client sim.ProcessID) {
 	w := f.loop.world
-	for _, c := range f.conns[client] {
+	for _, c := range append(f.callersOf(client), f.conns[client]...) {
 		if c.in.Take() {
 			w.At(w.Now(), c.collect)
 		}
@@ -86,6 +97,11 @@ func (f *Front) Drain(client sim.ProcessID) {
 
 // drop takes all that a client has sent by now, and then forgets its connections: it is about to be killed.
 func (f *Front) drop(client sim.ProcessID) {
+	for _, c := range f.callersOf(client) {
+		if c.in.Take() {
+			c.collect()
+		}
+	}
 	for _, c := range slices.Clone(f.conns[client]) {
 		if c.in.Take() {
 			c.collect()
@@ -106,6 +122,11 @@ func (f *Front) Close() {
 			c.reset()
 		}
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.callers {
+		c.reset()
+	}
 }
 
 func (f *Front) forget(c *Conn) {
@@ -122,21 +143,4 @@ type FloodError struct{ Client, Server sim.ProcessID }
 func (e *FloodError) Error() string {
 	return fmt.Sprintf("%s has sent %s more than %d requests without waiting for an answer", e.Client, e.Server,
 		MostUnanswered)
-}
-
-// RequestError reports bytes that are no request, or half of one at the end of a connection.
-type RequestError struct {
-	Client, Server sim.ProcessID
-	Half           bool
-	Bytes          []byte // with which it begins
-}
-
-// Error says what was sent.
-func (e *RequestError) Error() string {
-	shown := e.Bytes[:min(len(e.Bytes), 60)]
-	if e.Half {
-		return fmt.Sprintf("%s closed its connection to %s in the middle of a command, after %q", e.Client, e.Server,
-			shown)
-	}
-	return fmt.Sprintf("%s sent %s what is no command of a Redis client: %q", e.Client, e.Server, shown)
 }

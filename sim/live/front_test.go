@@ -21,6 +21,7 @@ import (
 type plain struct{}
 
 func (plain) Asked(c *Conn, args []string)                { c.Forward(args, "", strings.ToLower(args[0])) }
+func (plain) Malformed(*Conn, []byte)                     {}
 func (plain) Received(c *Conn, b []byte, _ *sim.Incoming) { c.Send(b) }
 func (plain) Ended(c *Conn, s sim.Status) {
 	if s == sim.NoReply {
@@ -109,7 +110,19 @@ type peer struct {
 	r *bufio.Reader
 }
 
+// dial calls as the client does.
 func (r *rig) dial() *peer {
+	r.Helper()
+	s := r.call()
+	s.say("AUTH", r.front.Secret("client-1"))
+	if got := s.line(r.T); got != "+OK" {
+		r.Fatalf("got %q", got)
+	}
+	return s
+}
+
+// call calls as anybody can.
+func (r *rig) call() *peer {
 	r.Helper()
 	c, err := net.Dial("tcp", r.addr)
 	if err != nil {
@@ -192,13 +205,9 @@ func TestFaultsReachSockets(t *testing.T) {
 		if _, err := s.r.ReadByte(); err != io.EOF {
 			t.Errorf("got %v", err)
 		}
-		again, err := net.Dial("tcp", r.addr) // the reset may come before the dialling is over
-		if err == nil {
-			defer again.Close()
-			again.SetDeadline(time.Now().Add(most))
-			_, err = again.Read(make([]byte, 1))
-		}
-		if !errors.Is(err, syscall.ECONNRESET) {
+		again := r.call()
+		again.say("AUTH", r.front.Secret("client-1"))
+		if _, err := io.ReadAll(again.r); !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -235,19 +244,32 @@ func TestConnectionsThatAreOverAreForgotten(t *testing.T) {
 	}
 }
 
-func TestWhatNoClientSaysEndsTheRun(t *testing.T) {
-	for _, test := range []struct{ says, want string }{
-		{"GET a\r\n", `client-1 sent redis-1 what is no command of a Redis client: "GET a\r\n"`},
-		{"*1\r\n$4\r\nPI", `client-1 closed its connection to redis-1 in the middle of a command, after "*1\r\n$4\r\nPI"`},
-		{"*0\r\n", `client-1 sent redis-1 what is no command of a Redis client: "*0\r\n"`},
+// TestWhatIsNoCommandIsRefused, and nothing else: neither it nor half a command ends the run, or a health check as Redis
+// takes it.
+func TestWhatIsNoCommandIsRefused(t *testing.T) {
+	for says, want := range map[string]string{
+		"\x00\xff\x16\x03":         "-ERR Protocol error: fencepost: this is no command",
+		"GET \"a\"\r\n":            "-ERR Protocol error: fencepost: this is no command",
+		"*0\r\n":                   "-ERR Protocol error: fencepost: this is no command",
+		strings.Repeat("x", 70000): "-ERR Protocol error: fencepost: this is no command",
+		"*1\r\n$4\r\nPI":           "EOF",
+		"PING\r\n":                 "+PONG",
+		"\r\n\nping\n":             "+PONG",
+		"SYNC\r\n":                 "-ERR fencepost: SYNC is not simulated: it is about a real server",
 	} {
 		r := newRig(t, plain{}, 0)
 		s := r.dial()
-		io.WriteString(s, test.says)
-		s.Close()
-		<-r.ended
-		if err := r.loop.Err(); err == nil || err.Error() != test.want {
-			t.Errorf("%q: %v, want %s", test.says, err, test.want)
+		io.WriteString(s, says)
+		if want == "EOF" {
+			s.Conn.(*net.TCPConn).CloseWrite()
+		}
+		if got := s.line(t); got != want {
+			t.Errorf("%.20q: got %q, want %q", says, got, want)
+		}
+		again := r.dial()
+		again.say("PING")
+		if got := again.line(t); got != "+PONG" {
+			t.Errorf("after %.20q: %q", says, got)
 		}
 	}
 }
@@ -313,7 +335,7 @@ func TestARemoteServerIsTheServer(t *testing.T) {
 	clock := hostClock(t)
 	w := sim.New(2, sim.Options{Endless: true})
 	l := NewLoop(w, clock)
-	remote, err := NewRemote(l, there.addr, 1, func(r *sim.Incoming) []string { return r.Args })
+	remote, err := NewRemote(l, Door{there.addr, there.front.Secret("client-1")}, 1, func(r *sim.Incoming) []string { return r.Args })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,18 +9,18 @@ import (
 // Remote is a server of one world that is a server of another: it hands on what it is asked, over TCP, to a front of
 // that world. Each connection of its clients is a connection there. It is a [sim.Server] and a [sim.Closer].
 type Remote struct {
-	loop    *Loop
-	address string
-	wrap    func(r *sim.Incoming) []string
-	host    sim.Host
-	spare   []*link
-	links   map[uint64]*link
+	loop  *Loop
+	to    Door
+	wrap  func(r *sim.Incoming) []string
+	host  sim.Host
+	spare []*link
+	links map[uint64]*link
 }
 
-// NewRemote makes a server that hands on to a front at an address. wrap gives the request as it is sent there. It opens
+// NewRemote makes a server that hands on to a front. wrap gives the request as it is sent there. It opens
 // some connections at once, which the first to ask take: those that a client has from the start are open.
-func NewRemote(l *Loop, address string, spare int, wrap func(r *sim.Incoming) []string) (*Remote, error) {
-	s := &Remote{loop: l, address: address, wrap: wrap, links: map[uint64]*link{}}
+func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string) (*Remote, error) {
+	s := &Remote{loop: l, to: to, wrap: wrap, links: map[uint64]*link{}}
 	for range spare {
 		k, err := s.dial()
 		if err != nil {
@@ -43,7 +43,7 @@ type link struct {
 // dial opens a link.
 func (s *Remote) dial() (k *link, err error) {
 	k = &link{of: s}
-	k.Framed, err = DialFramed(s.loop, s.address, k.took, k.ended)
+	k.Framed, err = DialFramed(s.loop, s.to, k.took, k.ended)
 	return k, err
 }
 
@@ -74,7 +74,7 @@ func (s *Remote) open() *link {
 			return k
 		}
 	}
-	k, err := s.dial() // to a port on this machine: it does not wait
+	k, err := s.dial() // to a port on this machine: it hardly waits
 	if err != nil {
 		return nil
 	}

@@ -1,0 +1,331 @@
+//go:build linux
+
+package live
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// holds has a client take the lock, do something with it, and give it back.
+func holds(redis, resource *wire, lock string, do func()) {
+	resource.ask("FENCEPOST", "ACQUIRING", lock)
+	for redis.ask("SET", lock, "v", "NX", "PX", "1000") != "+OK" {
+		time.Sleep(5 * time.Millisecond)
+	}
+	resource.ask("FENCEPOST", "ACQUIRED", lock, "v")
+	do()
+	resource.ask("FENCEPOST", "RELEASING", lock, "v")
+	redis.ask("EVAL", compareAndDelete, "1", lock, "v")
+	resource.ask("FENCEPOST", "RELEASED", lock, "v")
+}
+
+// hostile are clients that do what none should. They are client-1; another works beside them.
+var hostile = map[string]func(redis, resource *wire, lock string){
+	"silent":  func(_, resource *wire, _ string) { resource.in.ReadByte() },
+	"at once": func(_, _ *wire, _ string) {},
+	"status 3": func(_, resource *wire, lock string) {
+		fmt.Println("out of disk")
+		os.Exit(3)
+	},
+	"no password": func(_, _ *wire, lock string) {
+		w, _ := callTo("FENCEPOST_RESOURCE")
+		fmt.Println(w.ask("FENCEPOST", "ACQUIRING", lock))
+		os.Exit(1)
+	},
+	"no password, silently": func(_, resource *wire, lock string) {
+		w, _ := callTo("FENCEPOST_RESOURCE")
+		w.ask("FENCEPOST", "ACQUIRING", lock)
+		resource.in.ReadByte()
+	},
+	"one of our own": func(_, resource *wire, _ string) { resource.ask("FENCEPOST", "OWN") },
+	"releases first": func(_, resource *wire, lock string) { resource.ask("FENCEPOST", "RELEASING", lock, "v") },
+	"no such lock":   func(_, resource *wire, lock string) { resource.ask("FENCEPOST", "ACQUIRING", lock+"s") },
+	"no such word":   func(_, resource *wire, lock string) { resource.ask("FENCEPOST", "AQUIRING", lock) },
+	"elsewhere":      func(redis, _ *wire, lock string) { redis.ask("FENCEPOST", "ACQUIRING", lock) },
+	"reads first":    func(_, resource *wire, lock string) { resource.ask("READ", lock) },
+	"acquires twice": func(_, resource *wire, lock string) {
+		resource.ask("FENCEPOST", "ACQUIRING", lock)
+		resource.ask("FENCEPOST", "ACQUIRING", lock)
+	},
+	"another": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() { resource.ask("FENCEPOST", "RELEASING", lock, "w") })
+	},
+	"ends inside": func(redis, resource *wire, lock string) { holds(redis, resource, lock, func() { os.Exit(0) }) },
+	"throws inside": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() {
+			fmt.Fprintln(os.Stderr, "no such table\x1b[2J: redis://:canary@host")
+			os.Exit(7)
+		})
+	},
+	"is killed inside": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() { syscall.Kill(os.Getpid(), syscall.SIGKILL) })
+	},
+	"ends asking": func(_, resource *wire, lock string) { resource.ask("FENCEPOST", "ACQUIRING", lock) },
+	"throws at the end": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() {})
+		os.Exit(1)
+	},
+	"ends in a command": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() {
+			fmt.Fprint(redis, "*3\r\n$3\r\nSET\r\n$4\r\nlo")
+			os.Exit(1)
+		})
+	},
+	"half": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() {
+			more := dialTo("FENCEPOST_REDIS_1")
+			fmt.Fprint(more, "*3\r\n$3\r\nSET\r\n$4\r\nlo")
+			more.Close()
+		})
+	},
+	"no RESP": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() {
+			fmt.Fprint(dialTo("FENCEPOST_REDIS_1"), "\x16\x03\x01 hello")
+			fmt.Fprint(dialTo("FENCEPOST_RESOURCE"), "\x00\x00")
+		})
+	},
+	"health checks": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() {
+			for _, w := range []*wire{dialTo("FENCEPOST_REDIS_1"), dialTo("FENCEPOST_RESOURCE")} {
+				fmt.Fprint(w, "PING\r\n")
+				if got := w.next(); got != "+PONG\r\n" {
+					fmt.Println("PING is answered", got)
+					os.Exit(1)
+				}
+				w.ask("SYNC")
+			}
+		})
+	},
+	"long value": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() {
+			long := strings.Repeat("x", 2<<20)
+			fmt.Println(resource.ask("WRITE", lock, long))
+			fmt.Println(redis.ask("SET", lock, long, "XX", "KEEPTTL"))
+			resource.ask("WRITE", lock, long[:mostArgument])
+			redis.ask("SET", lock+"2", long[:mostArgument])
+		})
+	},
+	"grown value": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() {
+			redis.ask("SETRANGE", lock, "2000000", "x")
+			redis.ask("SET", lock, strings.Repeat("\x01", mostArgument), "XX", "KEEPTTL")
+			redis.ask("SET", lock, "v", "XX", "KEEPTTL")
+		})
+	},
+	"no text": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() {
+			resource.ask("WRITE", lock, "\xff\x00")
+			redis.ask("SET", lock, "\xfe\x1b", "XX", "KEEPTTL")
+			redis.ask("SET", lock, "v", "XX", "KEEPTTL")
+		})
+	},
+	"password again": func(redis, resource *wire, lock string) {
+		_, password := callTo("FENCEPOST_REDIS_1")
+		holds(redis, resource, lock, func() {
+			for _, w := range []*wire{redis, resource} {
+				fmt.Fprintf(w, "PING\r\nAUTH %s\r\nPING\r\nAUTH guess\r\nPING\r\n", password)
+				for _, want := range []string{"+PONG", "+OK", "+PONG", "-WRONGPASS", "+PONG"} {
+					if got := w.next(); !strings.HasPrefix(got, want) {
+						fmt.Printf("%q, not %s\n", got, want)
+						os.Exit(1)
+					}
+				}
+			}
+		})
+	},
+	"refused": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() {
+			redis.ask("CONFIG", "SET", "maxmemory", "1")
+			redis.ask("DEBUG", "SLEEP", "1")
+			redis.ask("DEBUG", "SLEEP", "2")
+			redis.ask("EVALSHA", strings.Repeat("0", 40), "0")
+			redis.ask("CLIENT", "SETINFO", "no", "such")
+			resource.ask("GET", lock)
+		})
+	},
+	"prints much": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() { fmt.Print(strings.Repeat("0123456789abcde\n", 1<<16)) })
+	},
+	"floods": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() {
+			go resource.in.WriteTo(nowhere{})
+			for {
+				if _, err := fmt.Fprintf(resource, "*2\r\n$4\r\nREAD\r\n$%d\r\n%s\r\n", len(lock), lock); err != nil {
+					os.Exit(0)
+				}
+			}
+		})
+	},
+}
+
+type nowhere struct{}
+
+func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
+
+// What comes of a run with a hostile client.
+const (
+	nothing = "nothing ran" // an error before the begin
+	early   = "early end"   // what has happened is kept
+	crashed = "crash"       // of the client; the run goes on
+	goesOn  = "goes on"
+)
+
+// TestHostileClients: each is named with what it did. Whatever had begun leaves its history, and unless it must end
+// there the other client has all of its sections.
+func TestHostileClients(t *testing.T) {
+	tried := map[string]bool{}
+	for _, test := range []struct{ how, comes, want string }{
+		{"silent", nothing, "client-1 has not reported FENCEPOST ACQUIRING lock within 3s"},
+		{"at once", nothing, "client-1 ended before its first report, which is FENCEPOST ACQUIRING lock"},
+		{"status 3", nothing, "client-1 ended with exit status 3 before its first report, which is FENCEPOST " +
+			"ACQUIRING lock\nit printed:\nout of disk"},
+		{"no password", nothing, "client-1 ended with exit status 1 before its first report, which is FENCEPOST " +
+			"ACQUIRING lock (1 connections to its ports did not give the password of the URLs that it finds in its " +
+			"environment, and were refused: it must give its library the whole URL)\nit printed:\n-NOAUTH"},
+		{"no password, silently", nothing, "within 3s of its start (1 connections to its ports did not give"},
+		{"one of our own", nothing, "FENCEPOST OWN is no report"},
+		{"releases first", nothing, "FENCEPOST RELEASING lock comes before any FENCEPOST ACQUIRING lock"},
+		{"no such lock", nothing, `locks is no lock of its: FENCEPOST_LOCK_1 … are ["lock"]`},
+		{"no such word", nothing, "FENCEPOST AQUIRING is no report (did you mean ACQUIRING?)"},
+		{"elsewhere", nothing, "reports to redis-1: reports go to FENCEPOST_RESOURCE"},
+		{"reads first", nothing, "it works on the resource of lock without having reported ACQUIRED"},
+		{"acquires twice", early, "FENCEPOST ACQUIRING lock comes after ACQUIRING: it may follow RELEASED. " +
+			"Does its library say again what is not answered soon?"},
+		{"another", early, "FENCEPOST RELEASING lock w is of a lock that it does not have: it has acquired lock as v"},
+		{"floods", early, "floods the resource: it sends commands without waiting for their answers"},
+		{"ends inside", crashed, "client-1 ended although it had not reported RELEASED for lock: it counts as crashed"},
+		{"throws inside", crashed, "client-1 ended with exit status 7 although it had not reported RELEASED"},
+		{"is killed inside", crashed, "client-1 was ended by signal 9 (killed) although it had not reported RELEASED"},
+		{"ends asking", crashed, "client-1 ended while it was acquiring lock: report FAILED first: it counts as crashed"},
+		{"throws at the end", crashed, "client-1 ended with exit status 1: it counts as crashed at that moment"},
+		{"ends in a command", crashed, "client-1 ended with exit status 1 although"},
+		{"half", goesOn, ""},
+		{"no RESP", goesOn, `client-1 sent redis-1 bytes that are no command: "\x16\x03\x01 hello"; that connection was ` +
+			`closed`},
+		{"health checks", goesOn, "redis-1 refused SYNC of client-1: ERR fencepost: SYNC is not simulated"},
+		{"long value", goesOn, "resource refused WRITE of client-1: ERR fencepost: argument 2 of WRITE has 2097152 bytes, " +
+			"and a run takes 65536 at most"},
+		{"grown value", goesOn, ""},
+		{"no text", goesOn, ""},
+		{"password again", goesOn, ""},
+		{"refused", goesOn, "redis-1 refused DEBUG of client-1: "},
+		{"prints much", goesOn, "client-1 printed last: "},
+	} {
+		tried[test.how] = true
+		t.Run(test.how, func(t *testing.T) {
+			t.Parallel()
+			r, err := run(t, scenario(t, "set-nx-px", "limit: 8s", "work: {cycles: 2}"), test.how)
+			if test.comes == nothing {
+				if err == nil || !strings.HasPrefix(err.Error(), "client-1 ") || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("%v, want %s", err, test.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			notes := strings.Join(r.Notes, "\n")
+			if !strings.Contains(notes, test.want) {
+				t.Errorf("%s\nwant %s", notes, test.want)
+			}
+			if r.Partial != (test.comes != goesOn) || strings.HasPrefix(notes, "the run ended early: client-1 ") !=
+				(test.comes == early) {
+				t.Errorf("partial: %t\n%s", r.Partial, notes)
+			}
+			kept(t, test.how, test.comes, r)
+		})
+	}
+	for how := range hostile {
+		if !tried[how] {
+			t.Errorf("%s is not tried", how)
+		}
+	}
+	t.Logf("%d hostile clients: every history is kept", len(tried))
+}
+
+// kept looks at what a run with a hostile client leaves.
+func kept(t *testing.T, how, comes string, r *Result) {
+	t.Helper()
+	var text bytes.Buffer
+	if err := history.Encode(&text, r.History); err != nil {
+		t.Error(err)
+	}
+	sections, crashes := 0, 0
+	for _, e := range r.History.Events {
+		switch {
+		case e.Process == "client-2" && e.F == history.Release && e.Type == history.OK:
+			sections++
+		case e.Process == "client-1" && e.F == history.Crashed:
+			crashes++
+		}
+	}
+	if comes != early && sections != 2 {
+		t.Errorf("the other client has %d sections", sections)
+	}
+	if (crashes == 1) != (comes == crashed) {
+		t.Errorf("%d crashes", crashes)
+	}
+	switch broken := how == "grown value" || how == "no text"; {
+	case broken: // it takes its own key away
+	default:
+		for _, f := range checker.Check(r.History).Findings {
+			if f.Outcome == checker.Violated {
+				t.Errorf("%s is violated: %s", f.Law, f.Explanation)
+			}
+		}
+	}
+	said := ""
+	for _, p := range r.Printed {
+		if p.Client == "client-1" {
+			said = p.Text
+		}
+	}
+	switch how {
+	case "throws inside":
+		if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "client-1 printed last: no such table [2J: "+
+			"redis://…@host") || said != "no such table\x1b[2J: redis://…@host\n" {
+			t.Errorf("printed is %q\n%s", said, notes)
+		}
+	case "prints much":
+		if !strings.HasPrefix(said, fmt.Sprintf("(the first %d bytes are not kept)\n", 1<<20-mostKept)) {
+			t.Errorf("printed is %.60q", said)
+		}
+	case "long value":
+		if strings.Count(said, "at most") != 2 {
+			t.Errorf("the client was answered %q", said)
+		}
+	case "refused":
+		notes := strings.Join(r.Notes, "\n")
+		for _, want := range []string{"redis-1 refused CONFIG of client-1: ", "resource refused GET of client-1: "} {
+			if !strings.Contains(notes, want) {
+				t.Errorf("%s\nwant %s", notes, want)
+			}
+		}
+		if !strings.Contains(notes, "(2 times)") || strings.Contains(notes, "EVALSHA") || strings.Contains(notes, "CLIENT") {
+			t.Error(notes)
+		}
+	}
+}
+
+// TestAnEndThatIsNobodysFaultKeepsTheHistory beside the error; it is not to be judged.
+func TestAnEndThatIsNobodysFaultKeepsTheHistory(t *testing.T) {
+	r, err := runOn(t, scenario(t, "set-nx-px"), "works", failing{})
+	if err == nil || err.Error() != "redis-1 is gone" || r == nil || len(r.History.Events) == 0 {
+		t.Errorf("%v %v", r, err)
+	}
+}
+
+// failing are servers that end badly.
+type failing struct{ Simulated }
+
+func (failing) End() error { return errors.New("redis-1 is gone") }
