@@ -6,6 +6,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
@@ -47,7 +48,7 @@ func (j *job) place(seed uint64) string {
 
 // write leaves the files of one run.
 func (j *job) write(run *single.Run) {
-	writeRun(&j.Frame, j.place(run.Seed), inputs(j.scenario, j.plan(run.Seed), run.Digest), run)
+	writeRun(&j.Frame, j.place(run.Seed), inputs(j.scenario, j.plan(run.Seed), again{digest: run.Digest}), run)
 }
 
 // folderFor names the folder of a command's results by default, with a hash of what was asked: another call leaves its
@@ -80,12 +81,12 @@ func isOwn(s *scenarios.Scenario, faults []nemesis.Fault) bool {
 
 // inputs are what a run was made from. A scenario that is not of the catalogue goes along, so that the folder can be
 // moved.
-func inputs(s *scenarios.Scenario, plan nemesis.Plan, digest string) []search.File {
+func inputs(s *scenarios.Scenario, plan nemesis.Plan, how again) []search.File {
 	if s.Path == "" {
-		return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, digest))}}
+		return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, how))}}
 	}
 	plan.Scenario = "./" + search.ScenarioFile
-	return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, digest))},
+	return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, how))},
 		{Name: search.ScenarioFile, Text: s.Text()}}
 }
 
@@ -105,12 +106,16 @@ func writeRun(f *frame.Frame, place string, from []search.File, run *single.Run)
 	f.Keep(path.Join(place, verdictFile), "run", run)
 }
 
-// planText is the plan with the digest of the run that it gives. A run in real time has none.
-func planText(p nemesis.Plan, digest string) string {
-	if digest == "" {
-		return fmt.Sprintf("# repeat with: fencepost live %s --plan plan.txt\n%s", shellWord(p.Scenario), p)
+// again is how a run is repeated: to the digest, or in real time, with options.
+type again struct{ digest, options string }
+
+// planText is the plan with how its run is repeated.
+func planText(p nemesis.Plan, how again) string {
+	if how.digest == "" {
+		call := fmt.Sprintf("# repeat with: fencepost live %s --plan plan.txt%s", shellWord(p.Scenario), how.options)
+		return strings.ReplaceAll(call, "\n", "\n# ") + "\n" + p.String()
 	}
-	return fmt.Sprintf("# repeat with: fencepost replay plan.txt; the run's digest is %s\n%s", digest, p)
+	return fmt.Sprintf("# repeat with: fencepost replay plan.txt; the run's digest is %s\n%s", how.digest, p)
 }
 
 // writeMany leaves the sum of many runs, and the files of each run worth showing in a folder of its own.

@@ -146,7 +146,7 @@ var arrows = map[string][]string{
 	"cmd/fencepost/frame": {"checker/history", "checker/nearest", "checker/safefile", "cmd/fencepost/artefact",
 		"reports/report", "reports/term", "scenarios/expect"},
 	"cmd/fencepost/share": {"checker/safefile", "scenarios/search"},
-	"cmd/fencepost": {"checker/history", "checker/nearest", "checker/reading", "cmd/fencepost/artefact",
+	"cmd/fencepost": {"checker", "checker/history", "checker/nearest", "checker/reading", "cmd/fencepost/artefact",
 		"cmd/fencepost/frame", "cmd/fencepost/share",
 		"nemesis", "reports", "reports/advice", "reports/agreed", "reports/compared", "reports/hunted",
 		"reports/schema",

@@ -4,17 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/agreed"
 	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/scenarios/live/agree"
 	"github.com/fencepost-sim/fencepost/scenarios/live/servers"
@@ -82,7 +88,8 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	c.Flags().StringVar(&j.client, "client", "",
 		"start `CMD` in a shell for each client\n(default: the scenario's own protocol)")
 	c.Flags().StringVar(&j.servers, "servers", servers.Simulated, "what the lock servers are: simulated; redis, "+
-		"etcd or\nzookeeper, which it starts; or `ADDRESSES` of Redis servers of yours,\nHOST:PORT,HOST:PORT")
+		"etcd or\nzookeeper, which it starts; or `ADDRESSES` of Redis servers of yours,\nHOST:PORT,HOST:PORT; "+
+		"with passwords, env:VARIABLE or file:PATH holds\nthem, as redis://[USER]:PASSWORD@HOST:PORT/DATABASE")
 	c.Flags().BoolVar(&j.both, "agree", false, "run the scenarios of the catalogue that are named, or all,\n"+
 		"simulated and in real time on real servers of their kind, and hold\n"+
 		"the verdicts to each other; --servers takes those of one kind")
@@ -129,10 +136,14 @@ func newLiveClient() *cobra.Command {
 // run makes sure that everything can be written, then runs, writes and tells.
 func (j *liveJob) run() error {
 	choice, err := servers.Parse(j.servers)
-	if err == nil {
-		j.scenario, err = choice.Scenario(j.scenario)
-	}
 	if err != nil {
+		return err
+	}
+	o, err := j.options()
+	if err != nil {
+		return err
+	}
+	if o.Scenario, err = choice.Scenario(j.scenario); err != nil {
 		return err
 	}
 	if j.Out == "" {
@@ -149,23 +160,55 @@ func (j *liveJob) run() error {
 	if err := j.Files.Spare(search.PlanFile, search.ScenarioFile, historyFile, verdictFile); err != nil {
 		return err
 	}
-	o, err := j.options()
-	if err != nil {
-		return err
-	}
 	ctx, stop := frame.Interruptible()
 	defer stop()
-	o.Scenario, o.Context = j.scenario, ctx
+	o.Context = ctx
 	result, err := choice.Run(o, j.plan)
-	if err != nil {
+	if result == nil {
 		return err
 	}
-	judgement := j.scenario.Judge(result.Result)
-	told := single.Untried(j.scenario, result.Result, judgement)
+	j.keep(result)
+	if err != nil {
+		return j.unjudged(err)
+	}
+	judgement := o.Scenario.Judge(result.Result)
+	if result.Partial {
+		decideLess(&judgement)
+	}
+	told := single.Untried(o.Scenario, result.Result, judgement)
 	told.Digest, told.Notes = "", result.Notes
 	told.Files, told.Repeat = j.Out, j.repeat()
-	writeRun(&j.Frame, "", inputs(j.scenario, j.plan, ""), told)
+	j.Keep(verdictFile, "run", told)
 	return j.Emit(told, judgement.Standing())
+}
+
+// keep leaves what a run was made from, what happened, and what the clients have printed.
+func (j *liveJob) keep(r *live.Result) {
+	for _, file := range inputs(j.scenario, j.plan, again{options: j.with()}) {
+		j.Files.Keep(artefact.File{Name: file.Name, Content: file.Text})
+	}
+	j.Draw(historyFile, func(w io.Writer) error { return history.Encode(w, r.History) })
+	for _, p := range r.Printed {
+		j.Files.Keep(artefact.File{Name: string(p.Client) + ".txt", Content: []byte(p.Text)})
+	}
+}
+
+// unjudged ends the command after a run that ended by nobody's fault that is on trial: its history is there.
+func (j *liveJob) unjudged(err error) error {
+	var undecided *live.UndecidedError
+	if !errors.Is(err, live.ErrInterrupted) && !errors.As(err, &undecided) {
+		err = &live.UndecidedError{Err: err}
+	}
+	return errors.Join(fmt.Errorf("%w\nwhat has happened is in %s", err, j.Out), j.Files.Finish())
+}
+
+// decideLess has a judgement decide no more than a run tells that ended before its work was done: what was violated,
+// and nothing that should have been.
+func decideLess(j *expect.Judgement) {
+	j.Undecided = true
+	j.Mismatches = slices.DeleteFunc(j.Mismatches, func(m expect.Mismatch) bool {
+		return j.Verdict.Of(checker.Law(m.Name)).Outcome != checker.Violated
+	})
 }
 
 // options are those of all runs of the call.
@@ -213,21 +256,26 @@ func (j *liveJob) agree(given []string) error {
 			o.Context, o.Scenario = ctx, s
 			return choice.Run(o, s.Plan(1))
 		}, func(r agree.Row) { told.Rows = append(told.Rows, r) })
-	if err != nil && !errors.Is(err, live.ErrInterrupted) {
+	if err != nil && ctx.Err() == nil {
 		return err
 	}
-	told.Interrupted = len(told.Rows) < len(names)
+	told.Interrupted = len(told.Rows) < len(names) || ctx.Err() != nil
 	return j.Emit(told, told.Standing())
 }
 
 // repeat is a command that runs the same plan again.
 func (j *liveJob) repeat() string {
-	call := fmt.Sprintf("%s live %s --plan %s", program(), argument(j.scenario), shellWord(j.Out+"/"+search.PlanFile))
+	return fmt.Sprintf("%s live %s --plan %s%s", program(), argument(j.scenario), shellWord(j.Out+"/"+search.PlanFile),
+		j.with())
+}
+
+// with is the options of the call that say with what it runs.
+func (j *liveJob) with() (options string) {
 	if j.servers != servers.Simulated {
-		call += " --servers " + shellWord(j.servers)
+		options += " --servers " + shellWord(j.servers)
 	}
 	if j.client != "" {
-		call += " --client " + shellWord(j.client)
+		options += " --client " + shellWord(live.WithoutPasswords(j.client))
 	}
-	return call
+	return options
 }

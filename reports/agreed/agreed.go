@@ -26,12 +26,12 @@ type Agreement struct {
 	Repeat      string // command to paste that does it again
 }
 
-// Standing is how the sides stand to each other: alike, not alike, or nothing was run.
+// Standing is how the sides stand to each other: alike, not alike, or not all that could be was run.
 func (a *Agreement) Standing() expect.Standing {
-	switch alike, _, differ, _ := agree.Counts(a.Rows); {
-	case differ > 0:
+	switch n := agree.Counts(a.Rows); {
+	case n.Differ > 0:
 		return expect.Otherwise
-	case alike == 0 || a.Interrupted:
+	case n.Agree == 0 || n.Failed > 0 || a.Interrupted:
 		return expect.NotDecidable
 	}
 	return expect.AsExpected
@@ -75,7 +75,7 @@ func wall(d time.Duration) string {
 // Text writes a table, a line for each scenario, and below it what differs. The error is w's.
 func (a *Agreement) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
-	alike, explained, differ, refused := agree.Counts(a.Rows)
+	n := agree.Counts(a.Rows)
 	standing := map[expect.Standing]string{expect.AsExpected: "agree", expect.Otherwise: "differ",
 		expect.NotDecidable: report.Undecided}[a.Standing()]
 	tone := term.Green
@@ -94,8 +94,8 @@ func (a *Agreement) Text(w io.Writer, opt report.TextOptions) error {
 	}
 	p.Blank()
 	p.Text(term.Plain, 0,
-		fmt.Sprintf("%d agree, %d differ for a known reason, %d differ, %d could not be run on both sides.", alike,
-			explained, differ, refused))
+		fmt.Sprintf("%d agree, %d differ for a known reason, %d differ, %d cannot be run on both sides, %d failed to run.",
+			n.Agree, n.Explained, n.Differ, n.Refused, n.Failed))
 	report.Stopped(p, a.Interrupted)
 	report.Closing(p, "", a.Repeat)
 	return p.Err()
@@ -113,15 +113,17 @@ func row(p *term.Writer, r *agree.Row) {
 	switch {
 	case r.Refused != "":
 		sign = "–"
+	case r.Failed != "":
+		sign = "?"
 	case r.Explanation() != "":
 		sign = "±"
 	case !r.Agrees():
 		sign = "✗"
 	}
 	l := new(term.Line).Add(report.Tones[sign], " "+sign+" ").Add(term.Plain, r.Name)
-	if r.Refused != "" {
+	if why := r.Refused + failed(r); why != "" {
 		p.Put(l)
-		p.Text(term.Plain, 3, r.Refused)
+		p.Text(term.Plain, 3, why)
 		return
 	}
 	scale := "as they are"
@@ -137,6 +139,14 @@ func row(p *term.Writer, r *agree.Row) {
 	if why := r.Explanation(); why != "" {
 		p.Text(term.Plain, 3, why)
 	}
+}
+
+// failed says why a scenario could not be run although it can; nothing if it was.
+func failed(r *agree.Row) string {
+	if r.Failed == "" {
+		return ""
+	}
+	return fmt.Sprintf("failed in %s: %s", phrase.Count(max(r.Runs, 1), "run"), strings.Join(strings.Fields(r.Failed), " "))
 }
 
 // again says that the real side was run more than once.
@@ -158,6 +168,7 @@ type agreementJSON struct {
 	Explained   int       `json:"explained"`
 	Differ      int       `json:"differ"`
 	Refused     int       `json:"refused"`
+	Failed      int       `json:"failed"`
 	Interrupted bool      `json:"interrupted"`
 }
 
@@ -166,6 +177,7 @@ type rowJSON struct {
 	DividedBy   int           `json:"divided_by"`
 	Runs        int           `json:"runs"` // of the real side
 	Refused     string        `json:"refused,omitempty"`
+	Failed      string        `json:"failed,omitempty"`
 	Simulated   float64       `json:"simulated_seconds"`
 	Real        float64       `json:"real_seconds"`
 	Agrees      bool          `json:"agrees"`
@@ -183,11 +195,12 @@ type differsJSON struct {
 // JSON gives the same as one document.
 func (a *Agreement) JSON(command string) ([]byte, error) {
 	d := agreementJSON{Head: report.HeadOf(command), Servers: a.Servers, Rows: []rowJSON{}, Interrupted: a.Interrupted}
-	d.Agree, d.Explained, d.Differ, d.Refused = agree.Counts(a.Rows)
+	n := agree.Counts(a.Rows)
+	d.Agree, d.Explained, d.Differ, d.Refused, d.Failed = n.Agree, n.Explained, n.Differ, n.Refused, n.Failed
 	for i := range a.Rows {
 		r := &a.Rows[i]
-		row := rowJSON{Scenario: r.Name, DividedBy: r.Scaled, Runs: r.Runs, Refused: r.Refused, Agrees: r.Agrees(),
-			Simulated: r.Simulated.Wall.Seconds(), Real: r.Live.Wall.Seconds(), Violated: violated(r.Simulated.Verdict),
+		row := rowJSON{Scenario: r.Name, DividedBy: r.Scaled, Runs: r.Runs, Refused: r.Refused, Failed: r.Failed,
+			Agrees: r.Agrees(), Simulated: r.Simulated.Wall.Seconds(), Real: r.Live.Wall.Seconds(), Violated: violated(r.Simulated.Verdict),
 			Differs: []differsJSON{}, Explanation: r.Explanation()}
 		for _, x := range r.Differences() {
 			row.Differs = append(row.Differs, differsJSON{x.Law, came(x.Simulated), came(x.Live)})
@@ -204,8 +217,8 @@ func (a *Agreement) Suite() report.Suite {
 		r := &a.Rows[i]
 		c := report.Case{Group: r.Name, Name: "simulated and real", Result: expect.AsExpected,
 			Message: broken(r.Simulated.Verdict) + again(r)}
-		if r.Refused != "" {
-			c.Result, c.Message = expect.NotDecidable, r.Refused
+		if why := r.Refused + failed(r); why != "" {
+			c.Result, c.Message = expect.NotDecidable, why
 		}
 		for _, d := range r.Differences() {
 			if c.Message = r.Explanation(); c.Message == "" {

@@ -25,11 +25,12 @@ var (
 		checker.ExpiredEarly), Live: side(5*time.Second, checker.Holds, "")}
 	known   = agree.Row{Name: "split-vote-fixed-delay", Scaled: 1, Simulated: other.Simulated, Live: other.Live}
 	refused = agree.Row{Name: "refused", Refused: "no such server"}
+	late    = agree.Row{Name: "late", Scaled: 1, Runs: 3, Failed: "client-1 is late\nit printed:\nx"}
 )
 
 func TestAnAgreementIsTold(t *testing.T) {
 	var b bytes.Buffer
-	a := &Agreement{Rows: []agree.Row{alike, other, known, refused}, Servers: "redis"}
+	a := &Agreement{Rows: []agree.Row{alike, other, known, refused, late}, Servers: "redis"}
 	if err := a.Text(&b, report.TextOptions{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,8 @@ func TestAnAgreementIsTold(t *testing.T) {
 		" ± split-vote-fixed-delay",
 		"   Three clients win",
 		" – refused\n   no such server\n",
-		"1 agree, 1 differ for a known reason, 1 differ, 1 could not be run on both",
+		" ? late\n   failed in 3 runs: client-1 is late it printed: x\n",
+		"1 agree, 1 differ for a known reason, 1 differ, 1 cannot be run on both sides, 1",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
@@ -52,7 +54,7 @@ func TestAnAgreementIsTold(t *testing.T) {
 	}
 	var d agreementJSON
 	if err := json.Unmarshal(text, &d); err != nil || d.Agree != 1 || d.Explained != 1 || d.Differ != 1 ||
-		d.Refused != 1 ||
+		d.Refused != 1 || d.Failed != 1 || d.Rows[4].Failed != late.Failed ||
 		len(d.Rows[1].Differs) != 1 || d.Rows[2].Explanation == "" || d.Rows[0].Violated[0] != "lease-exclusion" {
 		t.Errorf("%v %+v", err, d)
 	}
@@ -60,7 +62,8 @@ func TestAnAgreementIsTold(t *testing.T) {
 	for _, c := range a.Suite().Cases {
 		results = append(results, c.Result)
 	}
-	want := []expect.Standing{expect.AsExpected, expect.Otherwise, expect.AsExpected, expect.NotDecidable}
+	want := []expect.Standing{expect.AsExpected, expect.Otherwise, expect.AsExpected, expect.NotDecidable,
+		expect.NotDecidable}
 	for i := range want {
 		if results[i] != want[i] {
 			t.Errorf("case %d: %v, want %v", i, results[i], want[i])
@@ -76,6 +79,8 @@ func TestHowAnAgreementStands(t *testing.T) {
 		{Agreement{Rows: []agree.Row{alike, known, refused}}, expect.AsExpected},
 		{Agreement{Rows: []agree.Row{alike, other}}, expect.Otherwise},
 		{Agreement{Rows: []agree.Row{refused}}, expect.NotDecidable},
+		{Agreement{Rows: []agree.Row{alike, late}}, expect.NotDecidable},
+		{Agreement{Rows: []agree.Row{other, late}}, expect.Otherwise},
 		{Agreement{Rows: []agree.Row{alike}, Interrupted: true}, expect.NotDecidable},
 	} {
 		if got := c.a.Standing(); got != c.want {

@@ -284,7 +284,7 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) all() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := withoutPasswords(string(t.text))
+	text := WithoutPasswords(string(t.text))
 	if t.lost > 0 {
 		text = fmt.Sprintf("(the first %d bytes are not kept)\n%s", t.lost, text)
 	}
@@ -295,5 +295,5 @@ func (t *tail) all() string {
 func (t *tail) last(n int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return withoutPasswords(string(t.text[max(len(t.text)-n, 0):]))
+	return WithoutPasswords(string(t.text[max(len(t.text)-n, 0):]))
 }

@@ -111,7 +111,7 @@ func shown(text string, most int) string {
 			return ' '
 		}
 		return c
-	}, strings.ToValidUTF8(withoutPasswords(text), "?"))
+	}, strings.ToValidUTF8(WithoutPasswords(text), "?"))
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + " …"
@@ -122,5 +122,5 @@ func shown(text string, most int) string {
 // userinfo is what stands before the host of a URL.
 var userinfo = regexp.MustCompile(`(://)[^/\s"'@]*@`)
 
-// withoutPasswords is a text without the users and passwords of the URLs in it.
-func withoutPasswords(text string) string { return userinfo.ReplaceAllString(text, "${1}…@") }
+// WithoutPasswords is a text without the users and passwords of the URLs in it: before their hosts there stands "…@".
+func WithoutPasswords(text string) string { return userinfo.ReplaceAllString(text, "${1}…@") }

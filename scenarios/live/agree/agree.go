@@ -7,7 +7,6 @@ package agree
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -28,6 +27,7 @@ type Row struct {
 	Live      Side
 	Runs      int    // that the real side took: a stall of the host may decide one
 	Refused   string // why it cannot be run in real time; empty: it was
+	Failed    string // why it could not be run although it can; empty: it was
 }
 
 // Side is how one side came out, and how long it took on the host's clock.
@@ -42,11 +42,14 @@ type Difference struct {
 	Simulated, Live checker.Finding
 }
 
-// Differences are the laws whose outcome or cause is not the same on both sides; none if the row was refused. A law
+// ran reports whether both sides have run.
+func (r *Row) ran() bool { return r.Refused == "" && r.Failed == "" }
+
+// Differences are the laws whose outcome or cause is not the same on both sides; none if one has not run. A law
 // that nothing in the simulated run exercised, and that held in the real one, is no difference; the converse is
 // one.
 func (r *Row) Differences() (all []Difference) {
-	if r.Refused != "" {
+	if !r.ran() {
 		return nil
 	}
 	for _, law := range checker.Laws {
@@ -73,7 +76,7 @@ const outOfStep = "Three clients win two, two and one only as long as they stay 
 	"by themselves, and soon one of them wins."
 
 // Agrees reports whether both sides ran and every law came out alike.
-func (r *Row) Agrees() bool { return r.Refused == "" && len(r.Differences()) == 0 }
+func (r *Row) Agrees() bool { return r.ran() && len(r.Differences()) == 0 }
 
 // Names are the scenarios that are given, for each of which servers must be found, or else all of the catalogue for
 // which some are.
@@ -160,10 +163,11 @@ func simulate(s *scenarios.Scenario, seed uint64) (Side, error) {
 type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
 
 // Run runs the scenarios of the catalogue with the given names, and hands out the rows in their order. Where the sides
-// differ, and nothing explains it, the real one is run again: what differs three times is no stall of the host.
+// differ, and nothing explains it, the real one is run again, and so it is where it failed: what differs or fails three
+// times is no stall of the host. Once ctx is done, no further scenario is begun.
 func Run(ctx context.Context, crew parallel.Crew, names []string, real Real, take func(Row)) error {
 	_, err := parallel.Do(ctx, crew, "scenarios", len(names), func() func(int) (Row, error) {
-		return func(i int) (Row, error) { return row(ctx, names[i], real) }
+		return func(i int) (Row, error) { return row(ctx, names[i], real), nil }
 	}, func(_ int, r Row) error {
 		take(r)
 		return nil
@@ -171,53 +175,72 @@ func Run(ctx context.Context, crew parallel.Crew, names []string, real Real, tak
 	return err
 }
 
-func row(ctx context.Context, name string, real Real) (Row, error) {
-	r := Row{Name: name}
+func row(ctx context.Context, name string, real Real) Row {
+	r := Row{Name: name, Scaled: 1}
 	s, err := scenarios.Named(name)
-	if err != nil {
-		return r, err
+	if err == nil {
+		s, r.Scaled, err = scaled(s)
 	}
-	s, r.Scaled, err = scaled(s)
 	if err == nil {
 		r.Simulated, err = simulate(s, 1)
 	}
 	if err != nil {
-		return r, err
+		r.Failed = err.Error()
+		return r
 	}
-	for again := true; again; again = len(r.Differences()) > 0 && r.Explanation() == "" && r.Runs < mostRuns {
+	for again := true; again; again = ctx.Err() == nil && r.Runs < mostRuns && !r.settled() {
 		r.Runs++
-		began := time.Now()
-		result, err := real(ctx, s)
-		r.Live.Wall = time.Since(began)
-		var refused *live.RefusedError
-		switch {
-		case errors.As(err, &refused):
-			r.Refused = refused.Error()
-			return r, nil
-		case err != nil:
-			return r, fmt.Errorf("%s: %w", name, err)
-		}
-		r.Live.Verdict = s.Judge(result.Result).Verdict
+		r.run(ctx, s, real)
 	}
-	return r, nil
+	return r
+}
+
+// settled reports whether another run of the real side could tell no more.
+func (r *Row) settled() bool {
+	return r.Refused != "" || r.Failed == "" && (len(r.Differences()) == 0 || r.Explanation() != "")
+}
+
+// run runs the real side. If it fails, what an earlier run came to stays.
+func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) {
+	began := time.Now()
+	result, err := real(ctx, s)
+	wall := time.Since(began)
+	var refused *live.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		r.Refused = refused.Error()
+	case err == nil && result.Partial:
+		err = errors.New(result.Notes[0])
+	}
+	switch {
+	case err == nil:
+		r.Live, r.Failed = Side{s.Judge(result.Result).Verdict, wall}, ""
+	case r.Refused == "" && len(r.Live.Verdict.Findings) == 0:
+		r.Failed = err.Error()
+	}
 }
 
 // mostRuns is how often the real side is run, at most, until it agrees.
 const mostRuns = 3
 
-// Counts are how many rows agree, differ with an explanation, differ without one, and were refused.
-func Counts(rows []Row) (agree, explained, differ, refused int) {
+// Count is how many rows there are of each kind.
+type Count struct{ Agree, Explained, Differ, Refused, Failed int }
+
+// Counts counts the rows that agree, differ with an explanation, differ without one, were refused, and failed.
+func Counts(rows []Row) (n Count) {
 	for i := range rows {
 		switch r := &rows[i]; {
 		case r.Refused != "":
-			refused++
+			n.Refused++
+		case r.Failed != "":
+			n.Failed++
 		case r.Agrees():
-			agree++
+			n.Agree++
 		case r.Explanation() != "":
-			explained++
+			n.Explained++
 		default:
-			differ++
+			n.Differ++
 		}
 	}
-	return agree, explained, differ, refused
+	return n
 }

@@ -204,13 +204,93 @@ func TestRowsSayWhatDiffers(t *testing.T) {
 	if d := rows[2].Differences(); len(d) == 0 || d[0].Law != checker.LeaseExclusion {
 		t.Errorf("%v", d)
 	}
-	if a, e, d, r := Counts(rows); a != 1 || e != 0 || d != 1 || r != 1 {
-		t.Errorf("%d %d %d %d", a, e, d, r)
+	if got := Counts(rows); got != (Count{Agree: 1, Differ: 1, Refused: 1}) {
+		t.Errorf("%+v", got)
 	}
 	if rows[0].Runs != 1 || rows[1].Runs != 1 || rows[2].Runs != 3 {
 		t.Errorf("%d, %d and %d runs", rows[0].Runs, rows[1].Runs, rows[2].Runs)
 	}
 	if rows[0].Live.Wall <= 0 || rows[0].Live.Wall > time.Minute {
 		t.Error(rows[0].Live.Wall)
+	}
+}
+
+// TestAScenarioThatCannotBeRunIsARow: the others are run all the same. What a stall of the host has kept from starting
+// is tried again; what was run once and fails later has been run.
+func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
+	late := &live.ClientError{Client: "client-1", Problem: "has not reported FENCEPOST ACQUIRING lock within 30s"}
+	other, err := scenarios.Named("fenced-gc-pause")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fine := func(s *scenarios.Scenario) (*live.Result, error) {
+		r, err := scenarios.NewRunner(s).Run(s.Plan(1))
+		return &live.Result{Result: r}, err
+	}
+	for _, test := range []struct {
+		how  string
+		real func(run int, s *scenarios.Scenario) (*live.Result, error)
+		want Count
+		runs int
+		why  string
+	}{
+		{"late each time", func(int, *scenarios.Scenario) (*live.Result, error) { return nil, late },
+			Count{Agree: 2, Failed: 1}, 3, late.Error()},
+		{"late once", func(run int, s *scenarios.Scenario) (*live.Result, error) {
+			if run == 1 {
+				return nil, late
+			}
+			return fine(s)
+		}, Count{Agree: 3}, 2, ""},
+		{"cut short", func(_ int, s *scenarios.Scenario) (*live.Result, error) {
+			r, err := fine(s)
+			r.Partial, r.Notes = true, []string{"the run ended early: client-1 is gone", "real time"}
+			return r, err
+		}, Count{Agree: 2, Failed: 1}, 3, "the run ended early: client-1 is gone"},
+		{"a server ended", func(_ int, s *scenarios.Scenario) (*live.Result, error) {
+			r, _ := fine(s)
+			return r, &live.UndecidedError{Err: errors.New("redis-1 is gone")}
+		}, Count{Agree: 2, Failed: 1}, 3, "redis-1 is gone: the run is not judged"},
+		{"differs, then fails", func(run int, _ *scenarios.Scenario) (*live.Result, error) {
+			if run > 1 {
+				return nil, late
+			}
+			return fine(other)
+		}, Count{Agree: 2, Differ: 1}, 3, ""},
+	} {
+		t.Run(test.how, func(t *testing.T) {
+			var rows []Row
+			run := 0
+			err := Run(context.Background(), parallel.Crew{Workers: 1}, []string{"kleppmann-gc-pause",
+				"single-restart-forgets", "setnx-no-ttl"}, func(_ context.Context, s *scenarios.Scenario) (*live.Result, error) {
+				if s.Name != "single-restart-forgets" {
+					return fine(s)
+				}
+				run++
+				return test.real(run, s)
+			}, func(r Row) { rows = append(rows, r) })
+			if err != nil || len(rows) != 3 || Counts(rows) != test.want || rows[1].Runs != test.runs ||
+				rows[1].Failed != test.why {
+				t.Errorf("%v %+v %+v", err, Counts(rows), rows)
+			}
+		})
+	}
+}
+
+// TestAnInterruptKeepsTheRows that there are: the one that it ended says so.
+func TestAnInterruptKeepsTheRows(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var rows []Row
+	_ = Run(ctx, parallel.Crew{Workers: 1}, []string{"kleppmann-gc-pause", "single-restart-forgets", "setnx-no-ttl"},
+		func(_ context.Context, s *scenarios.Scenario) (*live.Result, error) {
+			if s.Name == "single-restart-forgets" {
+				cancel()
+				return nil, live.ErrInterrupted
+			}
+			r, err := scenarios.NewRunner(s).Run(s.Plan(1))
+			return &live.Result{Result: r}, err
+		}, func(r Row) { rows = append(rows, r) })
+	if len(rows) < 2 || !rows[0].Agrees() || rows[1].Failed != live.ErrInterrupted.Error() || rows[1].Runs != 1 {
+		t.Errorf("%+v", rows)
 	}
 }

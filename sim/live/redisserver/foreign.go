@@ -16,15 +16,17 @@ import (
 
 // Foreign is servers that the user runs, in the place of those that a fleet starts. They can suffer nothing themselves,
 // and nothing is recorded of their keys: a law that needs to know what became of a key is unchecked. Of theirs nothing
-// is changed but keys under the run's prefix: commands that name others are refused, and those that change a whole
-// server. What a script does to keys that it does not declare cannot be known.
+// is changed but keys under the run's prefix, and those get a deadline, for a run that cannot clean up (guard).
 type Foreign struct {
 	// Servers are the names in the world, and Addresses where they are: HOST:PORT, or a URL as
 	// redis://[USER]:PASSWORD@HOST:PORT/DATABASE.
 	Servers   []sim.ProcessID
 	Addresses []string
-	// Prefix is what the keys of this run begin with. It must be this run's alone.
+	// Prefix is what the keys of this run begin with. It must be this run's alone, so that no key begins with it yet.
 	Prefix string
+	// Lasts is the time to live that a key gets which the run gives none, in whole milliseconds. It must be longer than
+	// the run.
+	Lasts time.Duration
 	// Failed is told, on any goroutine, that a server cannot be reached any more and the run decides nothing.
 	Failed func(error)
 }
@@ -52,7 +54,7 @@ func (c *Foreign) Can(f nemesis.Fault) error {
 // Errors of servers that the user runs.
 var (
 	ErrNeedsPassword = errors.New("the server asks for a password: give it in the address, as " +
-		"redis://:PASSWORD@HOST:PORT")
+		"redis://[USER]:PASSWORD@HOST:PORT, which a variable of the environment or a file holds")
 	ErrWrongPassword = errors.New("the server does not take this user or password")
 )
 
@@ -71,17 +73,22 @@ func (c Foreign) Attach(plan []nemesis.Fault) (*Fleet, error) {
 	fleet := &Fleet{cfg: cfg, servers: map[sim.ProcessID]*Server{}}
 	for i, address := range c.Addresses {
 		at, err := endpointOf(address)
-		if err == nil {
-			err = at.answers()
-		}
 		if err != nil {
-			return nil, fmt.Errorf("the server at %s: %w", withoutPassword(address), err)
+			return nil, fmt.Errorf("address %d: %w", i+1, err)
+		}
+		if err = c.suits(at); err != nil {
+			return nil, fmt.Errorf("the server at %s: %w", at.address, err)
 		}
 		lives := &daemon.Lives{Gate: &cfg.loop, Failed: cfg.Failed}
-		fleet.servers[c.Servers[i]] = &Server{Lives: lives, name: c.Servers[i], cfg: cfg, at: at, prefix: c.Prefix}
+		fleet.servers[c.Servers[i]] = &Server{Lives: lives, name: c.Servers[i], cfg: cfg, at: at,
+			guard: newGuard(c.Prefix, c.Lasts)}
 	}
 	return fleet, nil
 }
+
+// ErrAddress reports an address that cannot be read. It shows nothing of that: a part of a password might be in it.
+var ErrAddress = errors.New("this is no address of a Redis: HOST:PORT or redis://[USER]:PASSWORD@HOST:PORT/DATABASE, " +
+	"with %-escapes for /, ?, # and @ in a password")
 
 // endpointOf reads an address.
 func endpointOf(address string) (e endpoint, err error) {
@@ -89,38 +96,36 @@ func endpointOf(address string) (e endpoint, err error) {
 		address = "redis://" + address
 	}
 	u, err := url.Parse(address)
-	if err != nil {
-		return e, fmt.Errorf("this is no address: %w", errors.Unwrap(err))
+	if err != nil || strings.Count(address, "@") > 1 || strings.Contains(address, "@") != (u.User != nil) ||
+		u.RawQuery != "" || u.Fragment != "" || u.Hostname() == "" ||
+		strings.Contains(u.Hostname(), ":") != strings.HasPrefix(u.Host, "[") {
+		return e, ErrAddress
 	}
 	if u.Scheme != "redis" {
-		return e, fmt.Errorf("%s:// is not known, only redis:// without TLS", u.Scheme)
+		return e, errors.New("only redis:// is known, without TLS")
 	}
-	if u.Hostname() == "" {
-		return e, errors.New("the address names no host: HOST:PORT")
+	database := strings.Trim(u.Path, "/")
+	if strings.Trim(database, "0123456789") != "" {
+		return e, ErrAddress
 	}
 	port := u.Port()
 	if port == "" {
 		port = resp.Port
 	}
-	e = endpoint{network: "tcp", address: net.JoinHostPort(u.Hostname(), port), database: strings.Trim(u.Path, "/")}
+	e = endpoint{network: "tcp", address: net.JoinHostPort(u.Hostname(), port), database: database}
 	e.password, _ = u.User.Password()
 	e.user = u.User.Username()
-	return e, nil
-}
-
-// withoutPassword is an address as it may be shown.
-func withoutPassword(address string) string {
-	if at := strings.LastIndexByte(address, '@'); at >= 0 {
-		return address[at+1:]
+	if e.user != "" && e.password == "" {
+		return endpoint{}, ErrAddress
 	}
-	return address
+	return e, nil
 }
 
 // soon is how long a server of the user's may take to answer.
 const soon = 5 * time.Second
 
-// answers reports why a server cannot be used.
-func (e endpoint) answers() error {
+// suits reports why a server cannot be used. What the run will need of it is tried on a key that is not there.
+func (c Foreign) suits(e endpoint) error {
 	w, err := e.dial()
 	if err != nil {
 		return err
@@ -136,7 +141,18 @@ func (e endpoint) answers() error {
 	case v.IsError():
 		return errors.New(v.Text)
 	}
-	return nil
+	g := newGuard(c.Prefix, c.Lasts)
+	if v, err = w.ask(g.limit([]string{c.Prefix + "none"})...); err != nil || v.Kind != ':' {
+		return errors.Join(err, fmt.Errorf("the run must give its keys a time to live, by EVAL: %s", v.Text))
+	}
+	if v, err = w.ask("DEL", c.Prefix+"none"); err != nil || v.Kind != ':' {
+		return errors.Join(err, fmt.Errorf("the run must delete its keys, by DEL: %s", v.Text))
+	}
+	names, err := c.names(w)
+	if err == nil && len(names) > 0 {
+		err = fmt.Errorf("there are keys that begin with %q", c.Prefix)
+	}
+	return err
 }
 
 // login says who is calling, and chooses the database.
@@ -162,29 +178,6 @@ func (e endpoint) login(w *wire) error {
 	return nil
 }
 
-// trespass is why a command must not reach a server of the user's, or nothing.
-func (x *life) trespass(name string, args []string) (trouble string, err error) {
-	switch name {
-	case "select", "reset":
-		return "ERR fencepost: the database on a server of the user's is chosen by its address", nil
-	case "flushall", "flushdb", "script", "function", "config", "acl", "replicaof", "slaveof", "latency", "slowlog":
-		if name != "script" || len(args) > 1 && strings.EqualFold(args[1], "flush") {
-			return "ERR fencepost: " + strings.ToUpper(name) + " would change a server of the user's", nil
-		}
-	}
-	v, err := x.admin.ask(append([]string{"COMMAND", "GETKEYS"}, args...)...)
-	if err != nil || v.IsError() {
-		return "", err // it has no keys, or is wrong and will be told so
-	}
-	for _, key := range v.Texts() {
-		if !strings.HasPrefix(key, x.s.prefix) {
-			return fmt.Sprintf("ERR fencepost: on a server of the user's, keys begin with %q, and this does not: %.64q",
-				x.s.prefix, key), nil
-		}
-	}
-	return "", nil
-}
-
 // Sweep deletes what a run has left under its prefix.
 func (c Foreign) Sweep() (err error) {
 	for _, address := range c.Addresses {
@@ -203,18 +196,34 @@ func (c Foreign) sweep(address string) error {
 		return err
 	}
 	defer w.close()
+	names, err := c.names(w)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	v, err := w.ask(append([]string{"DEL"}, names...)...)
+	if err == nil && v.IsError() {
+		err = fmt.Errorf("deleting the keys of the run at %s: %s", e.address, v.Text)
+	}
+	return err
+}
+
+// names are the keys under the prefix.
+func (c Foreign) names(w *wire) (names []string, err error) {
 	for cursor := "0"; ; {
 		v, err := w.ask("SCAN", cursor, "COUNT", "1000", "MATCH", quoted(c.Prefix)+"*")
-		if err != nil || v.IsError() {
-			return errors.Join(err, errors.New(v.Text))
+		switch {
+		case err != nil:
+			return nil, err
+		case v.IsError() || len(v.List) != 2:
+			return nil, fmt.Errorf("the run must find its keys, by SCAN: %s", v.Text)
 		}
-		if names := v.List[1].Texts(); len(names) > 0 {
-			if _, err := w.ask(append([]string{"DEL"}, names...)...); err != nil {
-				return err
+		for _, name := range v.List[1].Texts() {
+			if strings.HasPrefix(name, c.Prefix) {
+				names = append(names, name)
 			}
 		}
 		if cursor = v.List[0].Text; cursor == "0" {
-			return nil
+			return names, nil
 		}
 	}
 }

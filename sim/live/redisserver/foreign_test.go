@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -37,19 +38,12 @@ func users(t *testing.T, config ...string) (here string, w *wire) {
 	return p.at.address, w
 }
 
-func TestServersOfTheUsersKeepWhatTheyHave(t *testing.T) {
-	here, w := users(t, "requirepass secret", `notify-keyspace-events "Kx"`)
-	ask := func(args ...string) string {
-		v, err := w.ask(args...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v.Text + strings.Join(v.Texts(), " ")
-	}
-	ask("SET", "mine", "1")
+// onUsers has a client work on a server of the user's that is reached at an address. It gives what was recorded.
+func onUsers(t *testing.T, address string, work func(c *client)) (f Foreign, got []history.Event) {
+	t.Helper()
 	r := &rig{t: t, l: newLoop()}
-	f := Foreign{Failed: r.fail, Servers: []sim.ProcessID{"redis-1"}, Prefix: "fencepost:7:",
-		Addresses: []string{"redis://:secret@" + here}}
+	f = Foreign{Failed: r.fail, Servers: []sim.ProcessID{"redis-1"}, Prefix: "fencepost:7:", Lasts: time.Hour,
+		Addresses: []string{address}}
 	fleet, err := f.Attach(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -59,48 +53,173 @@ func TestServersOfTheUsersKeepWhatTheyHave(t *testing.T) {
 	r.l.w.AddServer("redis-1", fleet.Server("redis-1"))
 	fleet.Begin(r.l)
 	r.l.w.Jump("redis-1", time.Until(time.Unix(0, sim.Epoch)).Abs()) // as whoever has it show the host's time
-	const notOurs = "-ERR fencepost: on a server of the user's, keys begin with \"fencepost:7:\", and this does not: " +
-		"\"mine\"\r\n"
-	const refused = " would change a server of the user's\r\n"
-	const chosen = "-ERR fencepost: the database on a server of the user's is chosen by its address\r\n"
-	got := r.play(func(c *client) {
-		for args, want := range map[string]string{
-			"SET fencepost:7:lock 1 NX PX 60000":            "+OK\r\n",
-			"EVAL return{KEYS[1]} 1 fencepost:7:lock":       "*1\r\n$16\r\nfencepost:7:lock\r\n",
-			"PUBLISH somewhere something":                   ":0\r\n",
-			"SET":                                           "-ERR wrong number of arguments for 'set' command\r\n",
-			"SET mine 2":                                    notOurs,
-			"RENAME fencepost:7:lock mine":                  notOurs,
-			"EVAL return(redis.call('del',KEYS[1])) 1 mine": notOurs,
-			"FLUSHALL":                                      "-ERR fencepost: FLUSHALL" + refused,
-			"SCRIPT FLUSH":                                  "-ERR fencepost: SCRIPT" + refused,
-			"CONFIG SET notify-keyspace-events KEA": "-ERR fencepost: CONFIG SET is not for clients" +
-				" of a run\r\n",
-			"SHUTDOWN": "-ERR fencepost: SHUTDOWN is not for clients of a run\r\n",
-			"SELECT 0": chosen,
-		} {
-			if got := string(c.as("client-1/1", strings.Fields(args)...).Raw()); got != want {
-				t.Errorf("%s:\n got %q\nwant %q", args, got, want)
+	return f, r.play(work)
+}
+
+// trespassers are commands that would change or show what is not the run's; lock is a key of the run that stands.
+var trespassers = []string{
+	"SET", "SET mine 2", "DEL mine", "UNLINK fencepost:7:lock mine", "RENAME fencepost:7:lock mine",
+	"RENAME mine fencepost:7:lock", "COPY fencepost:7:lock mine REPLACE", "COPY mine fencepost:7:lock", "GET mine",
+	"MSET fencepost:7:a 1 mine 2", "GETDEL mine", "EXPIRE mine 1", "PERSIST mine", "INCR mine", "APPEND mine x",
+	"SORT fencepost:7:lock STORE mine", "SORT mine", "ZUNIONSTORE mine 1 fencepost:7:lock", "SETRANGE mine 0 x",
+	"BITOP NOT mine fencepost:7:lock", "RPOPLPUSH fencepost:7:lock mine", "BLPOP mine 1", "BLMPOP 1 1 mine LEFT",
+	"RESTORE mine 0 x", "MIGRATE h 1 mine 0 1", "GEORADIUS mine 0 0 1 m STORE mine", "XADD mine * a b", "PFADD mine x",
+	"EVAL return(redis.call('del',KEYS[1])) 1 mine", "EVAL return(1) x", "EVAL return(1) 9 fencepost:7:lock",
+	"EVAL return(redis.call('set','mine','2')) 0", "EVAL return(redis.pcall('del','mine')) 0",
+	"EVAL return(redis.call('DEL','fencepost:7:lock','mine')) 1 fencepost:7:lock",
+	"EVAL return(redis.call('mset','fencepost:7:a','1','mine','2')) 0", "EVAL return(redis.call('flushall')) 0",
+	"EVAL return(redis.call('rename','fencepost:7:lock','mine')) 0", "EVAL return(redis.call('select','1')) 0",
+	"EVAL return(_G.redis.call('del','mine')) 0", "EVAL return(getfenv().redis.call('del','mine')) 0",
+	"EVAL return(loadstring('return(redis.call(\"del\",\"mine\"))')()) 0",
+	"EVAL return(getmetatable(redis).__index.call('del','mine')) 0", "EVAL return(server.call('del','mine')) 0",
+	"EVAL redis.call('publish','news','x') 0", "EVAL return(redis.call('script','flush')) 0",
+	"EVAL return(redis.call('config','set','maxmemory','1')) 0", "EVAL return(redis.call('keys','*')) 0",
+	"EVAL #!lua\nreturn(redis.call('del','mine')) 0", "EVALSHA " + strings.Repeat("0", 40) + " 1 fencepost:7:lock",
+	"EVAL_RO return(redis.call('get','mine')) 0", "FCALL f 0", "FUNCTION FLUSH", "SCRIPT FLUSH", "SCRIPT KILL",
+	"FLUSHALL", "FLUSHDB ASYNC", "SELECT 0", "SWAPDB 0 1", "MOVE fencepost:7:lock 1", "RESET", "KEYS *", "SCAN 0",
+	"RANDOMKEY", "DBSIZE", "PUBLISH news x", "SPUBLISH news x", "CLIENT KILL TYPE normal", "CLIENT PAUSE 1",
+	"CLIENT NO-SUCH", "CONFIG SET notify-keyspace-events KEA", "CONFIG GET requirepass", "ACL DELUSER x", "ACL LIST",
+	"SHUTDOWN NOSAVE", "SAVE", "REPLICAOF NO ONE", "FAILOVER", "DEBUG RELOAD", "MODULE LIST", "MONITOR", "SYNC",
+	"LATENCY RESET", "SLOWLOG RESET", "MEMORY PURGE", "NOSUCHCOMMAND mine", "sEt mine 2",
+}
+
+func TestServersOfTheUsersKeepWhatTheyHave(t *testing.T) {
+	for name, config := range map[string][]string{
+		"as it is":         nil,
+		"renamed commands": {`rename-command COMMAND ""`, `rename-command INFO ""`},
+		"few rights": {"user limited on >secret ~fencepost:7:* &* +@all -command -info -config -keys " +
+			"-flushall -client"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			here, w := users(t, append([]string{`notify-keyspace-events "Kx"`, "requirepass secret"}, config...)...)
+			ask := func(args ...string) string {
+				v, err := w.ask(args...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return v.Text + strings.Join(v.Texts(), " ")
+			}
+			ask("SET", "mine", "1")
+			ask("SET", "fencepost:begin", "1")
+			address := "redis://:secret@" + here
+			if name == "few rights" {
+				address = "redis://limited:secret@" + here
+			}
+			let := 0
+			f, got := onUsers(t, address, func(c *client) {
+				for args, want := range map[string]string{
+					"SET fencepost:7:lock 1 NX":                               "+OK\r\n",
+					"EVAL return{KEYS[1]} 1 fencepost:7:lock":                 "*1\r\n$16\r\nfencepost:7:lock\r\n",
+					"EVAL return(redis.call('incr',KEYS[1])) 1 fencepost:7:n": ":1\r\n",
+					"PUBLISH channel:fencepost:7:lock something":              ":0\r\n",
+				} {
+					if got := string(c.as("client-1/1", words(args)...).Raw()); got != want {
+						t.Errorf("%s:\n got %q\nwant %q", args, got, want)
+					}
+				}
+				for _, args := range trespassers {
+					if got := c.as("client-1/1", words(args)...).Raw(); len(got) == 0 || got[0] != '-' {
+						let++
+						t.Errorf("%s is answered %q", args, got)
+					}
+				}
+				c.as("client-1/1", "MULTI")
+				c.as("client-1/1", "SET", "fencepost:7:later", "1")
+				if got := c.as("client-1/1", "DEL", "mine").Raw(); got[0] != '-' {
+					let++
+					t.Errorf("in a transaction: %q", got)
+				}
+				if got := string(c.as("client-1/1", "EXEC").Raw()); !strings.HasPrefix(got, "-EXECABORT") {
+					t.Errorf("such a transaction is answered %q", got)
+				}
+				for _, args := range []string{"MULTI", "SET fencepost:7:later 1", "EXEC"} {
+					c.as("client-1/1", words(args)...)
+				}
+			})
+			t.Logf("%d trespassers, of which %d were let in", len(trespassers)+1, let)
+			if len(got) != 0 {
+				t.Errorf("of a server of the user's something was recorded: %v", got)
+			}
+			names := []string{"fencepost:7:lock", "fencepost:7:n", "fencepost:7:later"}
+			for _, key := range names {
+				if left := ask("PTTL", key); len(left) != len("3600000") {
+					t.Errorf("%s has %s ms left", key, left)
+				}
+			}
+			if err := f.Sweep(); err != nil {
+				t.Error(err)
+			}
+			for _, key := range names {
+				if ask("EXISTS", key) != "0" {
+					t.Errorf("%s is left", key)
+				}
+			}
+			if got := ask("DBSIZE") + ask("GET", "mine") + ask("PTTL", "mine") + ask("GET", "fencepost:begin"); got != "21-11" {
+				t.Errorf("the user's keys are %s", got)
+			}
+			if got := ask("CONFIG", "GET", "notify-keyspace-events"); got != "notify-keyspace-events xK" {
+				t.Errorf("the configuration says %q", got)
+			}
+		})
+	}
+}
+
+// words are those of a command, in which nothing is quoted.
+func words(command string) []string {
+	return strings.FieldsFunc(command, func(c rune) bool { return c == ' ' })
+}
+
+// TestScriptsOnServersOfTheUsers: those of lock libraries work there, by their SHA-1 too, and what they write gets a time
+// to live at once.
+func TestScriptsOnServersOfTheUsers(t *testing.T) {
+	here, w := users(t)
+	const take = `local n = 0
+for i, key in ipairs(KEYS) do
+  if redis.call('set', key, ARGV[1], 'nx', 'px', ARGV[2]) then n = n + 1 end
+end
+redis.call('incr', KEYS[1] .. ':fence')
+if redis.pcall('hget', KEYS[1], 'x').err then return n end`
+	digest := sum(take)
+	_, _ = onUsers(t, here, func(c *client) {
+		ask := func(want string, args ...string) {
+			t.Helper()
+			if got := string(c.as("client-1/1", args...).Raw()); got != want {
+				t.Errorf("%s: got %q, want %q", args[0], got, want)
 			}
 		}
+		ask("-NOSCRIPT No matching script. Please use EVAL.\r\n", "EVALSHA", digest, "1", "fencepost:7:a", "v", "5000")
+		ask("*1\r\n:0\r\n", "SCRIPT", "EXISTS", digest)
+		ask("$40\r\n"+digest+"\r\n", "SCRIPT", "LOAD", take)
+		ask("*2\r\n:1\r\n:0\r\n", "SCRIPT", "EXISTS", strings.ToUpper(digest), "x")
+		ask(":2\r\n", "EVALSHA", digest, "2", "fencepost:7:a", "fencepost:7:b", "v", "5000")
+		ask(":0\r\n", "EVAL", take, "1", "fencepost:7:a", "v", "5000")
+		ask("+OK\r\n", "MULTI")
+		ask("+QUEUED\r\n", "EVALSHA", digest, "1", "fencepost:7:c", "v", "5000")
+		ask("*1\r\n:1\r\n", "EXEC")
+		ask(":1\r\n", "RPUSH", "fencepost:7:list", "x")
+		ask("*2\r\n$16\r\nfencepost:7:list\r\n$1\r\nx\r\n", "BLPOP", "fencepost:7:list", "1")
 	})
-	if len(got) != 0 {
-		t.Errorf("of a server of the user's something was recorded: %v", got)
+	for key, most := range map[string]int64{"a": 5000, "b": 5000, "c": 5000, "a:fence": 3600_000} {
+		v, err := w.ask("PTTL", "fencepost:7:"+key)
+		if left := v.Number(); err != nil || left < most/2 || left > most {
+			t.Errorf("%s has %d ms left, %v", key, left, err)
+		}
 	}
-	if got := ask("DBSIZE"); got != "2" {
-		t.Errorf("there are %s keys", got)
+}
+
+// TestAKeyOfAnotherIsNotTouched: where one stands under the prefix there is no run.
+func TestAKeyOfAnotherIsNotTouched(t *testing.T) {
+	here, w := users(t)
+	if _, err := w.ask("SET", "fencepost:7:lock", "1"); err != nil {
+		t.Fatal(err)
 	}
-	if err := f.Sweep(); err != nil {
+	_, err := Foreign{Servers: []sim.ProcessID{"redis-1"}, Addresses: []string{here}, Prefix: "fencepost:7:",
+		Lasts: time.Hour}.Attach(nil)
+	if err == nil || !strings.Contains(err.Error(), `there are keys that begin with "fencepost:7:"`) {
 		t.Error(err)
 	}
-	if got := ask("KEYS", "*"); got != "mine" {
-		t.Errorf("what is left is %q", got)
-	}
-	if got := ask("GET", "mine"); got != "1" {
-		t.Errorf("mine is %q", got)
-	}
-	if got := ask("CONFIG", "GET", "notify-keyspace-events"); got != "notify-keyspace-events xK" {
-		t.Errorf("the configuration says %q", got)
+	if v, err := w.ask("GET", "fencepost:7:lock"); err != nil || v.Text != "1" {
+		t.Error(v, err)
 	}
 }
 
@@ -120,13 +239,23 @@ func TestServersOfTheUsersThatCannotBeUsed(t *testing.T) {
 		here:                              ErrNeedsPassword.Error(),
 		"redis://:wrong@" + here:          ErrWrongPassword.Error() + ": WRONGPASS",
 		"redis://:secret@" + here + "/99": "database 99: ERR DB index is out of range",
-		"rediss://" + here:                "rediss:// is not known, only redis:// without TLS",
-		"redis://:secret@":                "the address names no host: HOST:PORT",
+		"rediss://" + here:                "only redis:// is known, without TLS",
+		"redis://:secret@":                ErrAddress.Error(),
+		"redis://:sec/ret@" + here:        ErrAddress.Error(),
+		"redis://:sec#ret@" + here:        ErrAddress.Error(),
+		"redis://:sec?ret@" + here:        ErrAddress.Error(),
+		"redis://:sec@ret@" + here:        ErrAddress.Error(),
+		"redis://:sec%ret@" + here:        ErrAddress.Error(),
+		"redis://:secret:" + here:         ErrAddress.Error(),
+		"redis://" + here + "?a=secret":   ErrAddress.Error(),
+		"redis://" + here + "/secret":     ErrAddress.Error(),
+		"redis://secret@" + here:          ErrAddress.Error(),
 		l.Addr().String():                 "it does not answer as a Redis does: what the server says is no RESP",
 		"127.0.0.1:1":                     "connection refused",
 	} {
-		_, err := Foreign{Servers: []sim.ProcessID{"redis-1"}, Addresses: []string{address}, Prefix: "p:"}.Attach(nil)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+		_, err := Foreign{Servers: []sim.ProcessID{"redis-1"}, Addresses: []string{address}, Prefix: "p:",
+			Lasts: time.Hour}.Attach(nil)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sec") {
 			t.Errorf("%s:\n got %v\nwant %s", address, err, want)
 		}
 	}

@@ -204,15 +204,7 @@ func (x *life) link(id uint64) (*link, error) {
 // serve carries out a request.
 func (x *life) serve(r *request) error {
 	name := strings.ToLower(r.args[0])
-	trouble := x.s.refusal(name, r.args)
-	if x.s.prefix != "" && trouble == "" {
-		var err error
-		if trouble, err = x.trespass(name, r.args); err != nil {
-			x.do(r.Drop)
-			return err
-		}
-	}
-	if trouble != "" {
+	if trouble := x.s.refusal(name, r.args); trouble != "" {
 		x.do(func() { r.Reply(sim.AppendLine(nil, '-', trouble)) })
 		return nil
 	}
@@ -224,6 +216,9 @@ func (x *life) serve(r *request) error {
 	if l.blocked != nil {
 		l.behind = append(l.behind, r)
 		return nil
+	}
+	if x.s.guard != nil {
+		return x.serveGuarded(l, name, r)
 	}
 	want := l.answers(name, r.args)
 	blocks := !l.multi && mayBlock(name, r.args)
@@ -322,6 +317,9 @@ func (x *life) drain(id uint64) error {
 		return x.lost(l, r, pushes, err)
 	case whole:
 		l.blocked = nil
+		if answer, err = x.withoutLimit(l, answer); err != nil {
+			return err
+		}
 		behind := l.behind
 		l.behind = nil
 		for _, b := range behind {

@@ -26,6 +26,8 @@ type link struct {
 	// The fields below are the executor's.
 	multi   bool
 	queued  [][]string // between MULTI and EXEC
+	writes  []string   // keys that those may write, on a server of the user's
+	limited bool       // the last value of an answer is that to what gave keys a time to live
 	blocked *request   // whose answer comes when it comes
 	want    int        // how many values that answer has
 	behind  []*request // requests that wait for the blocked one

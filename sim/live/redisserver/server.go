@@ -22,7 +22,7 @@ type Server struct {
 
 	at       endpoint // where its process listens
 	program  *program // nil: a server of the user's
-	prefix   string   // of one of the user's: of the keys that may be used there
+	guard    *guard   // of one of the user's
 	group    *group
 	deaf     bool     // it does not take what the Sentinel's orders need
 	sentinel *watcher // what it knows if it is one

@@ -1,0 +1,292 @@
+package redisserver
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+// guard keeps what the clients of a run ask of a server of the user's to the keys of the run. Nothing is asked of the
+// server for that: a command passes only if it is known here where its keys stand, and all of them begin with the
+// prefix. A script runs behind a prologue that holds each of its calls to the same rule.
+type guard struct {
+	prefix  string
+	lasts   string            // ms
+	scripts map[string]string // that clients have loaded, by their SHA-1
+}
+
+func newGuard(prefix string, lasts time.Duration) *guard {
+	return &guard{prefix, strconv.FormatInt(lasts.Milliseconds(), 10), map[string]string{}}
+}
+
+// shape says where the keys of a command stand among its words, as COMMAND INFO of Redis does: from first to last, a
+// step apart; last counts from the end if it is negative.
+type shape struct{ first, last, step int }
+
+// passing are the commands that may pass, by where their keys stand.
+var passing = []struct {
+	shape
+	reads bool // nothing is written
+	names string
+}{
+	{shape{1, 1, 1}, true, "get strlen getrange getbit ttl pttl expiretime pexpiretime type hget hexists hgetall hkeys " +
+		"hlen hmget hvals zscore zmscore zrange zrevrange zrangebyscore zrevrangebyscore zcard zcount zrank zrevrank " +
+		"sismember smembers scard llen lrange lindex"},
+	{shape{1, -1, 1}, true, "exists touch mget watch"},
+	{shape{2, 2, 1}, true, "object"},
+	{shape{1, 1, 1}, false, "set setnx setex psetex getset getdel getex append incr incrby incrbyfloat decr decrby " +
+		"setrange setbit expire pexpire expireat pexpireat persist hset hsetnx hmset hdel hincrby hincrbyfloat zadd " +
+		"zrem zincrby zremrangebyscore zremrangebyrank zpopmin zpopmax sadd srem spop lpush rpush lpushx rpushx lpop " +
+		"rpop lrem lset ltrim linsert delex"},
+	{shape{1, -1, 1}, false, "del unlink"},
+	{shape{1, -1, 2}, false, "mset msetnx"},
+	{shape{1, 2, 1}, false, "rename renamenx copy smove rpoplpush lmove brpoplpush blmove"},
+	{shape{1, -2, 1}, false, "blpop brpop bzpopmin bzpopmax"},
+}
+
+// keyless are the commands without keys that change nothing but the connection.
+var keyless = strings.Fields("ping echo time hello multi exec discard unwatch info role wait waitaof command quit " +
+	"subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe")
+
+// harmless are the subcommands of CLIENT that change nothing but the connection.
+var harmless = strings.Fields("id info getname setname setinfo no-evict no-touch tracking trackinginfo caching getredir")
+
+// shapes finds a command that may pass by its name in lower case, and which of them read only.
+var shapes, readers = func() (map[string]shape, map[string]bool) {
+	all, readers := map[string]shape{}, map[string]bool{}
+	for _, group := range passing {
+		for _, name := range strings.Fields(group.names) {
+			all[name], readers[name] = group.shape, group.reads
+		}
+	}
+	return all, readers
+}()
+
+// keys are those of a command with that many words.
+func (s shape) keys(args []string) (keys []string) {
+	last := s.last
+	if last < 0 {
+		last += len(args)
+	}
+	for i := s.first; i <= last && i < len(args); i += s.step {
+		keys = append(keys, args[i])
+	}
+	return keys
+}
+
+// admit gives a command as the server is to have it and the keys that it may write, or else the answer to it.
+func (g *guard) admit(name string, args []string, multi bool) (as, writes []string, answer []byte) {
+	refuse := func(format string, a ...any) (as, writes []string, answer []byte) {
+		return nil, nil, sim.AppendLine(nil, '-', "ERR fencepost: on a server of yours, "+fmt.Sprintf(format, a...))
+	}
+	sub := ""
+	if len(args) > 1 {
+		sub = strings.ToLower(args[1])
+	}
+	var keys []string
+	at, isKeyed := shapes[name]
+	switch {
+	case isKeyed:
+		if keys = at.keys(args); len(keys) == 0 {
+			return refuse("%s needs a key", strings.ToUpper(name))
+		}
+		if !readers[name] {
+			writes = keys
+		}
+	case name == "eval", name == "evalsha":
+		count := -1
+		if len(args) > 2 {
+			if n, err := strconv.Atoi(args[2]); err == nil {
+				count = n
+			}
+		}
+		if count < 0 || len(args) < 3+count {
+			return refuse("%s needs a number of keys, and those", strings.ToUpper(name))
+		}
+		keys = args[3 : 3+count]
+		text := args[1]
+		if name == "evalsha" {
+			var known bool
+			if text, known = g.scripts[strings.ToLower(text)]; !known {
+				return nil, nil, []byte("-NOSCRIPT No matching script. Please use EVAL.\r\n")
+			}
+		}
+		if strings.HasPrefix(text, "#!") {
+			return refuse("a script has no flags in its first line")
+		}
+		g.scripts[sum(text)] = text
+		args = append([]string{"EVAL", g.prologue() + text}, args[2:]...)
+	case name == "script" && !multi && sub == "load" && len(args) == 3:
+		g.scripts[sum(args[2])] = args[2]
+		return nil, nil, sim.AppendBulk(nil, sum(args[2]))
+	case name == "script" && !multi && sub == "exists":
+		answer = sim.AppendArray(nil, len(args)-2)
+		for _, s := range args[2:] {
+			known := int64(0)
+			if g.scripts[strings.ToLower(s)] != "" {
+				known = 1
+			}
+			answer = sim.AppendInt(answer, known)
+		}
+		return nil, nil, answer
+	case name == "publish" && len(args) > 1, name == "spublish" && len(args) > 1:
+		if !strings.Contains(args[1], g.prefix) {
+			return refuse("channels have %q in their names, and this has not: %.64q", g.prefix, args[1])
+		}
+	case name == "client" && slices.Contains(harmless, sub), slices.Contains(keyless, name):
+	default:
+		return refuse("%.64s is refused, since it might change or show more than the keys of the run",
+			strings.ToUpper(name+" "+sub))
+	}
+	for _, key := range keys {
+		if !strings.HasPrefix(key, g.prefix) {
+			return refuse("keys begin with %q, and this does not: %.64q", g.prefix, key)
+		}
+	}
+	return args, writes, nil
+}
+
+// serveGuarded carries out a request on a server of the user's. In the same packet goes what gives the keys that it may
+// write a time to live: if this process is killed in between, the server has both.
+func (x *life) serveGuarded(l *link, name string, r *request) error {
+	args, writes, refusal := x.s.guard.admit(name, r.args, l.multi)
+	switch {
+	case refusal != nil && !l.multi:
+		x.do(func() { r.Reply(refusal) })
+		return nil
+	case refusal != nil:
+		args = []string{"FENCEPOST"} // no command: the server is to give the transaction up
+	}
+	r.args = args
+	switch {
+	case l.multi && name == "exec":
+		writes, l.writes = l.writes, nil
+	case l.multi:
+		writes, l.writes = nil, append(l.writes, writes...)
+	}
+	want, requests := l.answers(name, args), [][]string{args}
+	l.limited = len(writes) > 0
+	if l.limited {
+		want++
+		requests = append(requests, x.s.guard.limit(writes))
+	}
+	if l.w.send(requests...) != nil {
+		return x.lose(l, r)
+	}
+	if !l.multi && mayBlock(name, args) { // drain takes the answer
+		l.blocked, l.want = r, want
+		return nil
+	}
+	pushes, answer, err := l.await(want, x.Context.Done())
+	if err == nil {
+		answer, err = x.withoutLimit(l, answer)
+	}
+	if err != nil {
+		return x.lost(l, r, pushes, err)
+	}
+	if refusal != nil {
+		answer = refusal
+	}
+	if l.keepTransaction(name, r, answer); !l.multi {
+		l.writes = nil
+	}
+	return x.finish(l, r, pushes, answer)
+}
+
+// withoutLimit takes the last of several values away if it is the answer to what gives keys a time to live. A refusal
+// ends the run.
+func (x *life) withoutLimit(l *link, values []byte) ([]byte, error) {
+	if !l.limited {
+		return values, nil
+	}
+	last := 0
+	for at := 0; at < len(values); at += resp.Size(values[at:]) {
+		last = at
+	}
+	if v, _ := resp.Parse(values[last:]); v.Kind != ':' && values[0] != '-' {
+		err := fmt.Errorf("%s did not give keys of the run a time to live: %s", x.s.name, v.Text)
+		x.Fail(err)
+		return nil, err
+	}
+	return values[:last], nil
+}
+
+func sum(text string) string {
+	s := sha1.Sum([]byte(text))
+	return hex.EncodeToString(s[:])
+}
+
+// limit is a command that gives keys a time to live that have none.
+func (g *guard) limit(keys []string) []string {
+	const script = `for _, key in ipairs(KEYS) do
+  if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, ARGV[1]) end
+end
+return 0`
+	return append(append([]string{"EVAL", script, strconv.Itoa(len(keys))}, keys...), g.lasts)
+}
+
+// prologue hides redis.call and redis.pcall of a script behind the rule: they pass the commands of the table, with keys
+// under the prefix, which get a time to live if they have none. It has one line, so that those of the script keep their
+// numbers. What else leads to the real ones is hidden too.
+func (g *guard) prologue() string {
+	var table strings.Builder
+	for _, group := range passing {
+		for _, name := range strings.Fields(group.names) {
+			fmt.Fprintf(&table, "['%s']={%d,%d,%d,%t},", name, group.first, group.last, group.step, !group.reads)
+		}
+	}
+	return strings.ReplaceAll(fmt.Sprintf(prologue, table.String(), lua(g.prefix), g.lasts), "\n", " ")
+}
+
+const prologue = `local redis, server, _G, getfenv, setfenv, loadstring, load, dofile, loadfile = (function()
+local R, T, P, L = redis, {%s}, %s, %s
+local lower, sub, find, tostring, select, pairs, error, rawtype = string.lower, string.sub, string.find, tostring,
+select, pairs, error, type
+local function denied(name, a, n)
+local s = T[name]
+if name == 'time' or name == 'ping' or name == 'echo' then return nil, {} end
+if name == 'publish' then
+if find(tostring(a[1]), P, 1, true) then return nil, {} end
+return 'channel' end
+if not s then return 'command' end
+local last, keys = s[2], {}
+if last < 0 then last = n + 1 + last end
+for i = s[1], last, s[3] do
+local k = a[i]
+if rawtype(k) ~= 'string' or sub(k, 1, #P) ~= P then return 'key' end
+if s[4] then keys[#keys + 1] = k end
+end
+return nil, keys end
+local function guarded(call, fails)
+return function(name, ...)
+local why, keys = denied(lower(tostring(name)), {...}, select('#', ...))
+if why then return fails('ERR fencepost: on a server of yours, a script may not use this ' .. why .. ': '
+.. tostring(name) .. ' ' .. tostring((...))) end
+local answer = call(name, ...)
+for _, k in pairs(keys) do
+if R.call('PTTL', k) == -1 then R.call('PEXPIRE', k, L) end
+end
+return answer end end
+local own = {call = guarded(R.call, function(text) error(text, 0) end),
+pcall = guarded(R.pcall, function(text) return {err = text} end)}
+for _, name in pairs({'error_reply', 'status_reply', 'sha1hex', 'setresp', 'replicate_commands', 'log', 'LOG_DEBUG',
+'LOG_VERBOSE', 'LOG_NOTICE', 'LOG_WARNING'}) do own[name] = R[name] end
+return own, own end)();`
+
+// lua is a text as a script writes it.
+func lua(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(text) {
+		fmt.Fprintf(&b, `\%03d`, c)
+	}
+	b.WriteByte('"')
+	return b.String()
+}
