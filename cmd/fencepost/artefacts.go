@@ -48,7 +48,7 @@ func (j *job) place(seed uint64) string {
 
 // write leaves the files of one run.
 func (j *job) write(run *single.Run) {
-	writeRun(&j.Frame, j.place(run.Seed), inputs(j.scenario, j.plan(run.Seed), again{digest: run.Digest}), run)
+	writeRun(&j.Frame, j.place(run.Seed), inputs(j.scenario, j.plan(run.Seed), repetition{digest: run.Digest}), run)
 }
 
 // folderFor names the folder of a command's results by default, with a hash of what was asked: another call leaves its
@@ -81,7 +81,7 @@ func isOwn(s *scenarios.Scenario, faults []nemesis.Fault) bool {
 
 // inputs are what a run was made from. A scenario that is not of the catalogue goes along, so that the folder can be
 // moved.
-func inputs(s *scenarios.Scenario, plan nemesis.Plan, how again) []search.File {
+func inputs(s *scenarios.Scenario, plan nemesis.Plan, how repetition) []search.File {
 	if s.Path == "" {
 		return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, how))}}
 	}
@@ -106,11 +106,11 @@ func writeRun(f *frame.Frame, place string, from []search.File, run *single.Run)
 	f.Keep(path.Join(place, verdictFile), "run", run)
 }
 
-// again is how a run is repeated: to the digest, or in real time, with options.
-type again struct{ digest, options string }
+// repetition is how a run is repeated: to the digest, or in real time, with options.
+type repetition struct{ digest, options string }
 
 // planText is the plan with how its run is repeated.
-func planText(p nemesis.Plan, how again) string {
+func planText(p nemesis.Plan, how repetition) string {
 	if how.digest == "" {
 		call := fmt.Sprintf("# repeat with: fencepost live %s --plan plan.txt%s", shellWord(p.Scenario), how.options)
 		return strings.ReplaceAll(call, "\n", "\n# ") + "\n" + p.String()

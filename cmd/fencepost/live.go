@@ -184,7 +184,7 @@ func (j *liveJob) run() error {
 
 // keep leaves what a run was made from, what happened, and what the clients have printed.
 func (j *liveJob) keep(r *live.Result) {
-	for _, file := range inputs(j.scenario, j.plan, again{options: j.with()}) {
+	for _, file := range inputs(j.scenario, j.plan, repetition{options: j.with()}) {
 		j.Files.Keep(artefact.File{Name: file.Name, Content: file.Text})
 	}
 	j.Draw(historyFile, func(w io.Writer) error { return history.Encode(w, r.History) })

@@ -90,6 +90,6 @@ func (j *sweepJob) counterexample(s *sweep.Sweep, a *sweep.Asserted, n int) (*si
 	if err != nil {
 		return nil, err
 	}
-	writeRun(&j.Frame, place, inputs(scenario, one.plan(a.Seed), again{digest: run.Digest}), run)
+	writeRun(&j.Frame, place, inputs(scenario, one.plan(a.Seed), repetition{digest: run.Digest}), run)
 	return run, nil
 }

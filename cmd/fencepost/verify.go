@@ -203,7 +203,7 @@ func (j *verifyJob) counterexample(v *verify.Verification) (*single.Run, error) 
 	run.Repeat = fmt.Sprintf("%s replay %s", program(), shellWord(filepath.Join(run.Files, search.PlanFile)))
 	plan := v.Found.Plan
 	plan.Scenario = "./" + search.ScenarioFile
-	files := []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, again{digest: run.Digest}))},
+	files := []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, repetition{digest: run.Digest}))},
 		{Name: search.ScenarioFile, Text: s.Text()}}
 	writeRun(&j.Frame, place, files, run)
 	return run, nil

@@ -86,7 +86,7 @@ func (k *client) start() error {
 		env = append(env, k.work()...)
 		k.book = k.reached()
 	}
-	command.Env, command.Output = append(os.Environ(), env...), &k.said
+	command.Env, command.Output = append(k.stage.inherited(), env...), &k.said
 	if command.Dir, err = os.Getwd(); err != nil {
 		return err
 	}
@@ -100,6 +100,13 @@ func (k *client) start() error {
 		k.stage.loop.Do(func() { k.exited(err) })
 	}()
 	return nil
+}
+
+// inherited is the environment of this process, as its clients have it.
+func (st *stage) inherited() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return st.Hidden != "" && strings.HasPrefix(v, st.Hidden+"=")
+	})
 }
 
 // isReady reports whether the client waits for the begin.
@@ -181,8 +188,8 @@ func (k *client) strangers() string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%d connections to its ports did not give the password of the URLs that it finds in its "+
-		"environment, and were refused: it must give its library the whole URL)", n)
+	return fmt.Sprintf(" (connections to its ports that did not give the password of the URLs in its environment, and "+
+		"were refused: %d; it must give its library the whole URL)", n)
 }
 
 // fails ends the run by the client's fault.

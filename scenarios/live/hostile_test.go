@@ -190,9 +190,9 @@ func TestHostileClients(t *testing.T) {
 		{"status 3", nothing, "client-1 ended with exit status 3 before its first report, which is FENCEPOST " +
 			"ACQUIRING lock\nit printed:\nout of disk"},
 		{"no password", nothing, "client-1 ended with exit status 1 before its first report, which is FENCEPOST " +
-			"ACQUIRING lock (1 connections to its ports did not give the password of the URLs that it finds in its " +
-			"environment, and were refused: it must give its library the whole URL)\nit printed:\n-NOAUTH"},
-		{"no password, silently", nothing, "within 3s of its start (1 connections to its ports did not give"},
+			"ACQUIRING lock (connections to its ports that did not give the password of the URLs in its environment, " +
+			"and were refused: 1; it must give its library the whole URL)\nit printed:\n-NOAUTH"},
+		{"no password, silently", nothing, "within 3s of its start (connections to its ports that did not give"},
 		{"one of our own", nothing, "FENCEPOST OWN is no report"},
 		{"releases first", nothing, "FENCEPOST RELEASING lock comes before any FENCEPOST ACQUIRING lock"},
 		{"no such lock", nothing, `locks is no lock of its: FENCEPOST_LOCK_1 … are ["lock"]`},

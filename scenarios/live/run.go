@@ -55,6 +55,7 @@ type Options struct {
 	Keeper   *keeper.Keeper  // starts the clients, so that none outlives the run
 	Context  context.Context // its end is that of the run
 	Patience time.Duration   // how long the clients may take until their first report
+	Hidden   string          // a variable of this process that the clients are not to have; empty: they have all
 }
 
 // Patience is what programs take to start, with some to spare.
@@ -155,19 +156,18 @@ func rebase(h *history.History, zero sim.Time) {
 // tell says what a reader must know of the run.
 func (st *stage) tell(stall string) []string {
 	late := st.loop.Late()
-	notes := []string{fmt.Sprintf("real time: another run of this plan is not the same to the byte. Host delay: "+
-		"%v at the median, %v at the 99th percentile, %v at most",
-		rounded(late.Quantile(0.5)), rounded(late.Quantile(0.99)), rounded(late.Max()))}
+	notes := append(st.crashes.list(), fmt.Sprintf("real time: another run of this plan is not the same to the byte. Host "+
+		"delay: %v at the median, %v at the 99th percentile, %v at most",
+		rounded(late.Quantile(0.5)), rounded(late.Quantile(0.99)), rounded(late.Max())))
 	if n := st.ungranted; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d times a client reported ACQUIRED or EXTENDED and no server had set or "+
 			"prolonged the key of its lock for it: what such a lease was worth is unchecked", n))
 	}
-	notes = append(notes, st.crashes.list()...)
 	notes = append(notes, st.incidents.list()...)
 	for _, k := range st.clients {
 		if n := st.front.Refused(k.id); n > 0 {
-			notes = append(notes, fmt.Sprintf("%d connections to the ports of %s did not give its password: they were "+
-				"refused, and changed nothing", n, k.id))
+			notes = append(notes, fmt.Sprintf("connections to the ports of %s that did not give its password, were refused "+
+				"and changed nothing: %d", k.id, n))
 		}
 		if text := shown(k.said.last(mostQuoted), mostQuoted); text != "" {
 			notes = append(notes, fmt.Sprintf("%s printed last: %s", k.id, text))

@@ -262,7 +262,7 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 			var rows []Row
 			run := 0
 			err := Run(context.Background(), parallel.Crew{Workers: 1}, []string{"kleppmann-gc-pause",
-				"single-restart-forgets", "setnx-no-ttl"}, func(_ context.Context, s *scenarios.Scenario) (*live.Result, error) {
+				"single-restart-forgets", "setnx-holder-crash"}, func(_ context.Context, s *scenarios.Scenario) (*live.Result, error) {
 				if s.Name != "single-restart-forgets" {
 					return fine(s)
 				}
@@ -271,7 +271,7 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 			}, func(r Row) { rows = append(rows, r) })
 			if err != nil || len(rows) != 3 || Counts(rows) != test.want || rows[1].Runs != test.runs ||
 				rows[1].Failed != test.why {
-				t.Errorf("%v %+v %+v", err, Counts(rows), rows)
+				t.Errorf("%v %+v, %d runs, %q", err, Counts(rows), rows[1].Runs, rows[1].Failed)
 			}
 		})
 	}
@@ -281,7 +281,7 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 func TestAnInterruptKeepsTheRows(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var rows []Row
-	_ = Run(ctx, parallel.Crew{Workers: 1}, []string{"kleppmann-gc-pause", "single-restart-forgets", "setnx-no-ttl"},
+	_ = Run(ctx, parallel.Crew{Workers: 1}, []string{"kleppmann-gc-pause", "single-restart-forgets", "setnx-holder-crash"},
 		func(_ context.Context, s *scenarios.Scenario) (*live.Result, error) {
 			if s.Name == "single-restart-forgets" {
 				cancel()
@@ -291,6 +291,6 @@ func TestAnInterruptKeepsTheRows(t *testing.T) {
 			return &live.Result{Result: r}, err
 		}, func(r Row) { rows = append(rows, r) })
 	if len(rows) < 2 || !rows[0].Agrees() || rows[1].Failed != live.ErrInterrupted.Error() || rows[1].Runs != 1 {
-		t.Errorf("%+v", rows)
+		t.Errorf("%d rows", len(rows))
 	}
 }

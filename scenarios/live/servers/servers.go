@@ -11,7 +11,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -61,10 +63,18 @@ func words() []string {
 type Choice struct {
 	kind      *kind    // nil: simulated, or the user's
 	addresses []string // of the user's
+	variable  string   // of the environment, that holds them; empty: none does
 }
 
-// Parse reads a choice: "simulated", a word for real servers, or addresses of Redis servers, HOST:PORT or redis://
-// URLs, with commas between.
+// Words before what holds addresses, which have white space between them: a variable of the environment, or a file.
+const (
+	inVariable = "env:"
+	inFile     = "file:"
+)
+
+// Parse reads a choice: "simulated", a word for real servers, or addresses of Redis servers: HOST:PORT with commas
+// between, or what holds them. Passwords may stand in the latter alone: the command line of a process can be read by
+// everybody on its machine. An error shows nothing of an address.
 func Parse(text string) (Choice, error) {
 	if text == Simulated {
 		return Choice{}, nil
@@ -74,15 +84,42 @@ func Parse(text string) (Choice, error) {
 			return Choice{kind: &kinds[i]}, nil
 		}
 	}
-	if !strings.Contains(text, ":") {
-		problem := fmt.Sprintf("--servers takes %s or the addresses of Redis servers as HOST:PORT,HOST:PORT, not %q",
-			strings.Join(words(), ", "), text)
-		if near := nearest.Word(text, words()); near != "" {
-			problem += fmt.Sprintf(" (did you mean %s?)", near)
+	problem := fmt.Sprintf("--servers takes %s, the addresses of Redis servers as HOST:PORT,HOST:PORT, or where those "+
+		"stand, %sVARIABLE or %sPATH", strings.Join(words(), ", "), inVariable, inFile)
+	name, held := strings.CutPrefix(text, inVariable)
+	path, filed := strings.CutPrefix(text, inFile)
+	switch {
+	case strings.Contains(text, "@"):
+		return Choice{}, fmt.Errorf("a user and a password must not stand in --servers, where everybody on this machine "+
+			"can read them: put the addresses into a variable or a file, with white space between them, and give "+
+			"--servers %sVARIABLE or %sPATH", inVariable, inFile)
+	case held && !isPort(name):
+		return holding(text, os.Getenv(name), name)
+	case filed && !isPort(path):
+		addresses, err := os.ReadFile(path)
+		if err != nil {
+			return Choice{}, fmt.Errorf("--servers: %w", err)
 		}
-		return Choice{}, errors.New(problem)
+		return holding(text, string(addresses), "")
+	case strings.Contains(text, ":"):
+		return Choice{addresses: strings.Split(text, ",")}, nil
 	}
-	return Choice{addresses: strings.Split(text, ",")}, nil
+	if near := nearest.Word(text, words()); near != "" {
+		problem += fmt.Sprintf(": did you mean %s?", near)
+	}
+	return Choice{}, errors.New(problem)
+}
+
+// isPort reports whether a text is one of a server that has the name of a word before it.
+func isPort(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
+
+// holding is the choice of the addresses that stand in what text names.
+func holding(text, addresses, variable string) (Choice, error) {
+	list := strings.Fields(addresses)
+	if len(list) == 0 {
+		return Choice{}, fmt.Errorf("--servers %s: there are no addresses", text)
+	}
+	return Choice{addresses: list, variable: variable}, nil
 }
 
 // Started is the choice of real servers that are started here for a scenario. A *live.RefusedError says that there are
@@ -122,7 +159,7 @@ func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	prefix := "fencepost/" + strings.ToLower(rand.Text()[:8]) + "/"
+	prefix := "fencepost/" + strings.ToLower(rand.Text()[:16]) + "/"
 	for i := range s.Clients {
 		k := &s.Clients[i]
 		names := k.Work.Locks
@@ -147,11 +184,11 @@ func (c Choice) Run(o live.Options, plan nemesis.Plan) (result *live.Result, err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, k.Close()) }()
-	o.Keeper = k
+	o.Keeper, o.Hidden = k, c.variable
 	if o.Fleet, err = c.fleet(o.Scenario, plan, k); err != nil {
 		return nil, err
 	}
-	if result, err = live.Run(o, plan); err == nil && len(c.addresses) > 0 {
+	if result, err = live.Run(o, plan); result != nil && len(c.addresses) > 0 {
 		result.Notes = append(result.Notes,
 			"the servers are yours: what becomes of their keys is not recorded, and laws "+
 				"that need to know it are unchecked")
@@ -183,7 +220,8 @@ func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, err
 	name := string(s.Locks()[0])
 	prefix := name[:strings.LastIndexByte(name, '/')+1]
 	f := &fleet{plan: plan.Faults}
-	of := redisserver.Foreign{Servers: names.Redis, Addresses: c.addresses, Prefix: prefix, Failed: f.failed}
+	of := redisserver.Foreign{Servers: names.Redis, Addresses: c.addresses, Prefix: prefix, Failed: f.failed,
+		Lasts: 2*s.Limit + time.Hour}
 	f.can, f.end = of.Can, of.Sweep
 	f.launch = func(plan []nemesis.Fault) (running, error) { return of.Attach(plan) }
 	return f, nil

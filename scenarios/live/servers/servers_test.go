@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -33,20 +34,44 @@ func TestMain(m *testing.M) {
 }
 
 func TestChoicesAreRead(t *testing.T) {
+	const takes = "--servers takes simulated, redis, etcd, zookeeper, the addresses of Redis servers as HOST:PORT,HOST:PORT, " +
+		"or where those stand, env:VARIABLE or file:PATH"
+	t.Setenv("FENCEPOST_TEST_SERVERS", "redis://:a,b@host:1/2\n  h:2 ")
+	t.Setenv("FENCEPOST_TEST_NONE", " ")
+	file := filepath.Join(t.TempDir(), "servers")
+	if err := os.WriteFile(file, []byte("redis://u:p@h:1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const password = "a user and a password must not stand in --servers"
 	for text, want := range map[string]string{
-		"simulated":            "",
-		"redis":                "",
-		"zookeeper":            "",
-		"127.0.0.1:6379,b:1":   "",
-		"redis://:pw@host:1/2": "",
-		"reddis": "--servers takes simulated, redis, etcd, zookeeper or the addresses of Redis servers as " +
-			"HOST:PORT,HOST:PORT, not \"reddis\" (did you mean redis?)",
-		"": "--servers takes simulated, redis, etcd, zookeeper or the addresses of Redis servers as " +
-			"HOST:PORT,HOST:PORT, not \"\"",
+		"simulated":                  "",
+		"redis":                      "",
+		"zookeeper":                  "",
+		"127.0.0.1:6379,b:1":         "[127.0.0.1:6379 b:1]",
+		"redis://host:1/2":           "[redis://host:1/2]",
+		"env:6379":                   "[env:6379]",
+		"file:1":                     "[file:1]",
+		"env:FENCEPOST_TEST_SERVERS": "[redis://:a,b@host:1/2 h:2]",
+		"file:" + file:               "[redis://u:p@h:1]",
+		"env:FENCEPOST_TEST_NONE":    "--servers env:FENCEPOST_TEST_NONE: there are no addresses",
+		"env:FENCEPOST_TEST_NO":      "--servers env:FENCEPOST_TEST_NO: there are no addresses",
+		"file:/nowhere":              "--servers: open /nowhere: no such file or directory",
+		"redis://:pw@host:1/2":       password,
+		"redis://:p,w@host:1/2":      password,
+		"pw@host:1":                  password,
+		"reddis":                     takes + ": did you mean redis?",
+		"":                           takes,
 	} {
 		c, err := Parse(text)
-		if got := fmt.Sprint(err); err != nil && got != want || err == nil && want != "" {
-			t.Errorf("%q: %v, want %q", text, err, want)
+		got := fmt.Sprint(c.addresses)
+		if err != nil {
+			got = err.Error()
+		}
+		if want == "" {
+			want = "[]"
+		}
+		if got != want && !(want == password && strings.HasPrefix(got, want) && !strings.Contains(got, "pw")) {
+			t.Errorf("%q: %v, want %q", text, got, want)
 		}
 		if err == nil && c.Real() != (text != Simulated) {
 			t.Errorf("%q: real is %t", text, c.Real())

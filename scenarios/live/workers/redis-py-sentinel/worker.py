@@ -18,7 +18,8 @@ def told(name):
 
 name, ttl, hold = told("LOCK"), int(told("TTL_MS")) / 1000, int(told("HOLD_MS")) / 1000
 at = urlparse(told("SENTINEL"))
-server = Sentinel([(at.hostname, at.port)], socket_timeout=1).master_for(told("MASTER_1"))
+sentinel = Sentinel([(at.hostname, at.port)], sentinel_kwargs={"password": at.password}, socket_timeout=1)
+server = sentinel.master_for(told("MASTER_1"), password=at.password)  # all servers have one password
 resource = Redis.from_url(told("RESOURCE"))
 server.ping()  # it is connected
 

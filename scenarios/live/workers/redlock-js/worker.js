@@ -7,10 +7,11 @@ import Redlock from "redlock"
 const told = name => process.env["FENCEPOST_" + name]
 const lock = told("LOCK"), ttl = Number(told("TTL_MS")), hold = Number(told("HOLD_MS"))
 const sentinel = told("SENTINEL") && new URL(told("SENTINEL"))
+const password = sentinel?.password // of all servers
 const sentinels = [{host: sentinel?.hostname, port: sentinel?.port}]
 const servers = []
 for (let n = 1; told((sentinel ? "MASTER_" : "REDIS_") + n); n++) {
-  servers.push(new Redis(sentinel ? {sentinels, name: told("MASTER_" + n)} : told("REDIS_" + n)))
+  servers.push(new Redis(sentinel ? {sentinels, name: told("MASTER_" + n), password, sentinelPassword: password} : told("REDIS_" + n)))
   servers.at(-1).on("error", () => {}) // one that is gone
 }
 const resource = new Redis(told("RESOURCE"))

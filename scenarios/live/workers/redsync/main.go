@@ -44,7 +44,8 @@ func main() {
 	}
 	for n := 1; told(fmt.Sprint("MASTER_", n)) != ""; n++ {
 		pools = append(pools, goredis.NewPool(redis.NewFailoverClient(&redis.FailoverOptions{
-			MasterName: told(fmt.Sprint("MASTER_", n)), SentinelAddrs: []string{options("SENTINEL").Addr}})))
+			MasterName: told(fmt.Sprint("MASTER_", n)), SentinelAddrs: []string{options("SENTINEL").Addr},
+			SentinelPassword: options("SENTINEL").Password, Password: options("SENTINEL").Password}))) // of all servers
 	}
 	patient := options("RESOURCE") // an answer takes as long as a pause
 	patient.ReadTimeout, patient.MaxRetries = -1, -1
