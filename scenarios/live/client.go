@@ -54,6 +54,8 @@ type hold struct {
 	section int      // how many there were
 	granted history.Attempt
 	read    string // the latest value that it has read
+
+	extending bool // an extension is under way
 }
 
 // owned is an owner value of an attempt.

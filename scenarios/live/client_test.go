@@ -100,6 +100,9 @@ func beClient(how string) {
 	case "follows":
 		follows(redis, resource, lock)
 		return
+	case "prolongs", "prolongs in silence":
+		prolongs(redis, resource, lock, how == "prolongs")
+		return
 	case "all", "crosswise":
 		takesAll(redis, resource, how == "crosswise")
 		return
@@ -134,4 +137,30 @@ func beClient(how string) {
 		}
 		resource.ask(done...)
 	}
+}
+
+// prolongs is a client that prolongs its lock as often as it can while it works, and writes in the end. It gives an
+// answer up that takes long, and then tries no more. It may say so.
+func prolongs(redis, resource *wire, lock string, reports bool) {
+	say := func(words ...string) {
+		if reports {
+			resource.ask(append([]string{"FENCEPOST"}, words...)...)
+		}
+	}
+	holds(redis, resource, lock, func() {
+		for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+			say("EXTENDING", lock, "v")
+			fmt.Fprintf(redis, "*3\r\n$7\r\nPEXPIRE\r\n$%d\r\n%s\r\n$4\r\n1000\r\n", len(lock), lock)
+			redis.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+			if _, err := redis.in.ReadString('\n'); err != nil {
+				say("EXTEND-FAILED", lock, "v", "UNKNOWN")
+				time.Sleep(time.Until(end))
+				redis = dialTo("FENCEPOST_REDIS_1")
+				break
+			}
+			say("EXTENDED", lock, "v")
+		}
+		resource.ask("READ", lock)
+		resource.ask("WRITE", lock, os.Getenv("FENCEPOST_CLIENT"))
+	})
 }

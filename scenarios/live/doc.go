@@ -40,10 +40,11 @@ take as long as a pause: without time-out and without retries.
   FENCEPOST ACQUIRED lock attempt            when it has it, before its work; may end in
       [TOKEN n] [VALIDITY ms]                its fencing token, and what is left of its lease
   FENCEPOST FAILED lock                      when it did not get it
+  FENCEPOST EXTENDING lock attempt           before it prolongs it; may be left out
   FENCEPOST EXTENDED lock attempt            when it has prolonged it
       [VALIDITY ms]
-  FENCEPOST EXTEND-FAILED lock attempt       when that failed, and if it does not know whether it
-      [UNKNOWN]                              did: it goes on, or reports LOST
+  FENCEPOST EXTEND-FAILED lock attempt       when it could not, or does not know whether it has; it
+      [UNKNOWN]                              goes on, or reports LOST
   FENCEPOST LOST lock attempt                when it was told that it is gone, and stops its work
   FENCEPOST RELEASING lock attempt           after its work, before it gives the lock back
   FENCEPOST RELEASED lock attempt            then, and what came of it, if not a yes

@@ -329,6 +329,26 @@ func (without) Can(f *nemesis.Fault) error {
 	return nil
 }
 
+// TestAnExtensionThatFailedIsBlamed, with what kept it away: the report of it tells as much as a protocol of our own does.
+func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
+	for how, blamed := range map[string]bool{"prolongs": true, "prolongs in silence": false} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			s := scenario(t, "set-nx-px", "work: {cycles: 1, writes: 1}", "resource: {fencing: off}", "limit: 20s",
+				"faults: [cut client-1 | redis-1 after acquired for 2s]")
+			r, err := run(t, s, how)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := checker.Check(r.History).Of(checker.MutualExclusion)
+			if told := strings.Contains(f.Explanation, "an extension of client-1 did not get through"); told != blamed ||
+				f.Outcome != checker.Violated {
+				t.Errorf("%s by %s: %s", f.Outcome, f.Cause, f.Explanation)
+			}
+		})
+	}
+}
+
 // TestAStallThatMayDecideIsTold: one longer than a client waits for an answer.
 func TestAStallThatMayDecideIsTold(t *testing.T) {
 	s := scenario(t, "set-nx-px", "lock: {protocol: set-nx-px, ttl: 1s, timeout: 80ms}")

@@ -26,8 +26,8 @@ func (e *RefusedError) Error() string {
 }
 
 // passed are the points that a client of the user's passes: those that it reports.
-var passed = []sim.Point{sim.AcquireStart, sim.Acquired, sim.AfterRead, sim.BeforeWrite, sim.BeforeRelease,
-	sim.Released}
+var passed = []sim.Point{sim.AcquireStart, sim.Acquired, sim.AfterRead, sim.BeforeWrite, sim.BeforeExtend,
+	sim.BeforeRelease, sim.Released}
 
 // refuse says what of a run cannot be carried out.
 func refuse(o *Options, faults []nemesis.Fault) error {

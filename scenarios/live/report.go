@@ -18,6 +18,7 @@ const (
 	acquiring word = "ACQUIRING"
 	acquired  word = "ACQUIRED"
 	failed    word = "FAILED"
+	extending word = "EXTENDING"
 	extended  word = "EXTENDED"
 	unchanged word = "EXTEND-FAILED"
 	lost      word = "LOST"
@@ -34,6 +35,7 @@ var grammar = []struct {
 	{acquiring, false, nil},
 	{acquired, true, []string{"TOKEN", "VALIDITY"}},
 	{failed, false, nil},
+	{extending, true, nil},
 	{extended, true, []string{"VALIDITY"}},
 	{unchanged, true, []string{"UNKNOWN"}},
 	{lost, true, nil},

@@ -32,20 +32,25 @@ func (k *client) report(r *report, ok func()) error {
 		h.step = failed
 		k.record(history.Event{Type: history.Fail, F: history.Acquire, Lock: r.lock, Why: history.AcquireTimeout})
 		ok()
-	case extended:
-		e := h.event(history.Invoke, history.Extend, r.lock)
-		k.record(e)
-		e.Type = history.OK
-		k.grants(h, r, e)
-		ok()
-	case unchanged:
-		e := h.event(history.Invoke, history.Extend, r.lock)
-		k.record(e)
-		e.Type, e.Why = history.Fail, history.NotOwner
-		if r.unknown {
+	case extending:
+		k.pass(sim.BeforeExtend, func() {
+			k.extends(h, r.lock)
+			ok()
+		})
+	case extended, unchanged:
+		k.extends(h, r.lock)
+		h.extending = false
+		e := h.event(history.OK, history.Extend, r.lock)
+		switch {
+		case r.word == extended:
+			k.grants(h, r, e)
+		case r.unknown:
 			e.Type, e.Why = history.Info, history.NoReply
+			k.record(e)
+		default:
+			e.Type, e.Why = history.Fail, history.NotOwner
+			k.record(e)
 		}
-		k.record(e)
 		ok()
 	case lost:
 		h.step = lost
@@ -68,6 +73,7 @@ var before = map[word][]word{
 	acquiring: {released, failed, lost},
 	acquired:  {acquiring},
 	failed:    {acquiring},
+	extending: {acquired},
 	extended:  {acquired},
 	unchanged: {acquired},
 	lost:      {acquired},
@@ -128,7 +134,7 @@ func (h *hold) age() {
 
 // enters begins a section.
 func (k *client) enters(h *hold, r *report, ok func()) {
-	h.step, h.word, h.token, h.granted = acquired, r.attempt, r.token, h.attempt
+	h.step, h.word, h.token, h.granted, h.extending = acquired, r.attempt, r.token, h.attempt, false
 	h.section++
 	h.values = append(h.values, r.attempt)
 	h.settle(r.attempt)
@@ -144,6 +150,14 @@ func (k *client) grants(h *hold, r *report, e history.Event) {
 	}
 	k.record(e)
 	k.stage.ungranted++
+}
+
+// extends begins an extension, unless one is under way.
+func (k *client) extends(h *hold, lock history.Lock) {
+	if !h.extending {
+		h.extending = true
+		k.record(h.event(history.Invoke, history.Extend, lock))
+	}
 }
 
 // leaves ends a release.
