@@ -5,45 +5,19 @@ package main
 import (
 	"bytes"
 	"io/fs"
-	"net"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // TestPasswordsAreShownNowhere: wherever a password of the user's servers may have come to stand, also where it must
 // not, no part of it is in what a call prints, in a file that it leaves, in its own page, or in what a client finds and
 // prints of the processes of the machine and its own environment.
 func TestPasswordsAreShownNowhere(t *testing.T) {
-	testkit.Needs(t, "redis-server")
 	const canary = "kanarienvogel/7,#a@b"
-	host, port := testkit.FreeAddress(t)
-	here := net.JoinHostPort(host, port)
-	users := exec.Command("redis-server", "-")
-	users.Stdin = strings.NewReader("port " + port + "\nbind " + host + "\nsave \"\"\nrequirepass \"" + canary + "\"\n")
-	if err := users.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		users.Process.Kill()
-		users.Wait()
-	}()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		c, err := net.Dial("tcp", here)
-		if err == nil {
-			c.Close()
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
+	here := usersRedis(t, "requirepass \""+canary+"\"")
 	secrets := t.TempDir()
 	good := "redis://:" + url.QueryEscape(canary) + "@" + here
 	hold := func(addresses string) string {

@@ -48,6 +48,7 @@ type settings struct {
 	names    *addresses.Book // nil likewise
 	absolute bool            // PEXPIRETIME is known
 	seven    bool            // it is Redis 7 or later
+	secret   string          // the password of the servers that listen on a port, which all on this machine can call
 }
 
 // isServer reports whether a process is one of the real ones.

@@ -1,6 +1,7 @@
 package redisserver
 
 import (
+	"crypto/rand"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -45,8 +46,8 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 		}
 		needsShim = needsShim || c.needsShim(f)
 	}
-	f := &Fleet{cfg: &settings{Config: c, absolute: v[0] >= 7, seven: v[0] >= 7}, origin: &machine.Origin{},
-		servers: map[sim.ProcessID]*Server{}}
+	f := &Fleet{cfg: &settings{Config: c, absolute: v[0] >= 7, seven: v[0] >= 7, secret: rand.Text()},
+		origin: &machine.Origin{}, servers: map[sim.ProcessID]*Server{}}
 	if needsShim {
 		if f.library, err = machine.Compile(c.Keeper.Folder()); err != nil {
 			return nil, err
@@ -120,7 +121,7 @@ func (f *Fleet) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i in
 		lines = append(lines, "replica-announce-ip 127.0.0.1", fmt.Sprint("replica-announce-port ", p.gate.Number()))
 	}
 	if len(names) > 1 {
-		lines = append(lines, "repl-diskless-sync-delay 0", "repl-ping-replica-period 1")
+		lines = append(lines, "repl-diskless-sync-delay 0", "repl-ping-replica-period 1", "masterauth "+f.cfg.secret)
 	}
 	if i > 0 {
 		lines = append(lines, fmt.Sprint("replicaof 127.0.0.1 ", f.servers[names[0]].program.gate.Number()))

@@ -60,7 +60,7 @@ func (p *program) launch(library string, o *machine.Origin) (err error) {
 		}
 		p.at = endpoint{network: "unix", address: filepath.Join(p.folder, "s")}
 		if p.gate != nil {
-			p.at = endpoint{network: "tcp", address: fmt.Sprintf("%s:%d", p.gate.Own(), p.port)}
+			p.at = endpoint{network: "tcp", address: fmt.Sprintf("%s:%d", p.gate.Own(), p.port), password: p.cfg.secret}
 		}
 		if err = p.configure(); err != nil {
 			return err
@@ -87,7 +87,7 @@ func (p *program) configure() error {
 	if p.gate == nil {
 		lines = append(lines, fmt.Sprintf("unixsocket %q", p.at.address))
 	} else {
-		lines = append(lines, "bind "+p.gate.Own())
+		lines = append(lines, "bind "+p.gate.Own(), fmt.Sprintf("requirepass %q", p.cfg.secret))
 		if p.cfg.seven { // before, it calls from where it listens
 			lines = append(lines, "bind-source-addr "+p.gate.Own())
 		}

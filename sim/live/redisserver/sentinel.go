@@ -45,6 +45,7 @@ func (f *Fleet) launchSentinel() error {
 	for _, g := range c.Groups {
 		lines = append(lines, fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d 1", g[0],
 			f.servers[g[0]].program.gate.Number()),
+			fmt.Sprintf("sentinel auth-pass %s %s", g[0], c.secret),
 			fmt.Sprintf("sentinel down-after-milliseconds %s %d", g[0], max(1, down.Milliseconds())))
 	}
 	p, err := f.program(c.Sentinel, true)

@@ -1,0 +1,167 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+)
+
+// usersRedis starts a Redis such as a user may have, with lines of its configuration, and gives where it is.
+func usersRedis(t *testing.T, config ...string) (here string) {
+	t.Helper()
+	testkit.Needs(t, "redis-server")
+	host, port := testkit.FreeAddress(t)
+	here = net.JoinHostPort(host, port)
+	users := exec.Command("redis-server", "-")
+	users.Stdin = strings.NewReader("port " + port + "\nbind " + host + "\nsave \"\"\n" + strings.Join(config, "\n") + "\n")
+	if err := users.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		users.Process.Kill()
+		users.Wait()
+	})
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		c, err := net.Dial("tcp", here)
+		if err == nil {
+			c.Close()
+			return here
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// asker asks a Redis by inline commands. It gives the lines of the answer that are no lengths.
+func asker(t *testing.T, here string) func(command string) []string {
+	t.Helper()
+	c, err := net.Dial("tcp", here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	in := bufio.NewReader(c)
+	return func(command string) (lines []string) {
+		t.Helper()
+		fmt.Fprintf(c, "%s\r\nECHO over\r\n", command)
+		for {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch line = strings.TrimSpace(line); {
+			case line == "over":
+				return lines
+			case !strings.ContainsAny(line[:1], "$*"):
+				lines = append(lines, line)
+			}
+		}
+	}
+}
+
+const onUsers = `name: on-users
+servers: {redis: 1}
+lock: {protocol: %s}
+work: {hold: %s}
+limit: 60s
+`
+
+// TestTheAgainLineRunsOnTheSameServers, and so does that of the plan in the folder, and both leave nothing.
+func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
+	here := usersRedis(t)
+	ask := asker(t, here)
+	ask("SET mine 1")
+	t.Chdir(t.TempDir())
+	t.Setenv("FENCEPOST_TEST_ADDRESSES", "redis://"+here+"/0")
+	if err := os.WriteFile("on-users.yaml", fmt.Appendf(nil, onUsers, "set-nx-px, ttl: 500ms", "5ms"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	call := func(args ...string) string {
+		t.Helper()
+		var out, problems bytes.Buffer
+		if code := run(args, &out, &problems); code != exitExpected {
+			t.Fatalf("%v: exit %d\n%s%s", args, code, out.String(), problems.String())
+		}
+		return out.String()
+	}
+	words := func(command string) []string {
+		all := strings.Fields(strings.NewReplacer("'", "", "\\\n", "").Replace(command))
+		return all[slices.Index(all, "live"):] // how this program is called in tests stands before
+	}
+	said := call("live", "on-users.yaml", "--servers", "env:FENCEPOST_TEST_ADDRESSES", "--out", "first")
+	_, again, _ := strings.Cut(said, "\nagain")
+	if args := words(again); !strings.Contains(call(args...), "\nagain") || len(args) != 6 {
+		t.Errorf("again %q", args)
+	}
+	t.Chdir("first")
+	text, err := os.ReadFile("plan.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# repeat with: "), "\n")
+	call(append(words(line), "--out", "../second")...)
+	if got := fmt.Sprint(ask("KEYS *")); got != "[mine]" {
+		t.Errorf("what is left is %s", got)
+	}
+}
+
+// TestAKilledRunLeavesNothingForEver: a lock without a TTL has one on servers of the user's, longer than the run, so that
+// after a kill -9 all that is left ends by itself. What is not the run's stays.
+func TestAKilledRunLeavesNothingForEver(t *testing.T) {
+	kills := 6
+	if testkit.Full() {
+		kills = 60
+	}
+	here := usersRedis(t)
+	ask := asker(t, here)
+	ask("SET mine 1")
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("on-users.yaml", fmt.Appendf(nil, onUsers, "setnx", "50s"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := 0
+	for kill := range kills {
+		run := exec.Command(self)
+		run.Args = []string{"fencepost", "live", "on-users.yaml", "--servers", here, "--out", fmt.Sprint("out", kill)}
+		if err := run.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// in turn as soon as its key is there, and some requests later
+		for later := kill % 3; later >= 0; {
+			if len(ask("KEYS fencepost/*")) > left {
+				later--
+			}
+		}
+		run.Process.Kill()
+		run.Wait()
+		keys := ask("KEYS fencepost/*")
+		if left++; len(keys) != left {
+			t.Errorf("after %d kills there are %v", left, keys)
+		}
+		for _, key := range keys {
+			if ttl := ask("TTL " + key)[0]; strings.HasPrefix(ttl, ":-") || len(ttl) > len(":4000") {
+				t.Errorf("%s has %s s left", key, ttl)
+			}
+		}
+	}
+	if got := fmt.Sprint(ask("GET mine"), ask("TTL mine")); got != "[1] [:-1]" {
+		t.Errorf("mine is %s", got)
+	}
+	t.Logf("%d kills, %d keys left, each with a time to live", kills, left)
+}
