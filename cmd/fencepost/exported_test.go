@@ -24,9 +24,10 @@ var forUsers = []string{"checker/history", "checker/history/recorder", "scenario
 var neededAlone = map[string][]string{
 	"the tests that explore writes for users call it": {"scenarios.CheckLaw", "scenarios.NotHeld"},
 	"users tell by it why a call of theirs failed": {"sim.ErrProtocol", "sim/bubble.AddressError",
-		"sim/bubble.StuckError", "scenarios/live.ClientError", "sim/live.FloodError", "sim/live.RequestError",
+		"sim/bubble.StuckError", "scenarios/live.ClientError",
 		"sim/live/keeper.ErrGone", "sim/live/redisserver/release.ErrNoServer",
 		"sim/live/redisserver/release.ErrOldServer",
+		"sim/live/redisserver.ErrAddress",
 		"sim/live/redisserver.ErrNeedsPassword", "sim/live/redisserver.ErrWrongPassword",
 		"sim/live/zkserver.ErrNoServer", "sim/live/zkserver.ErrOldServer"},
 	"what embeds it promises them to an interface":     {"sim/live.Guest.Crashed"},

@@ -24,7 +24,8 @@ func usersRedis(t *testing.T, config ...string) (here string) {
 	host, port := testkit.FreeAddress(t)
 	here = net.JoinHostPort(host, port)
 	users := exec.Command("redis-server", "-")
-	users.Stdin = strings.NewReader("port " + port + "\nbind " + host + "\nsave \"\"\n" + strings.Join(config, "\n") + "\n")
+	lines := append([]string{"port " + port, "bind " + host, `save ""`}, config...)
+	users.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
 	if err := users.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,8 @@ func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 	ask("SET mine 1")
 	t.Chdir(t.TempDir())
 	t.Setenv("FENCEPOST_TEST_ADDRESSES", "redis://"+here+"/0")
-	if err := os.WriteFile("on-users.yaml", fmt.Appendf(nil, onUsers, "set-nx-px, ttl: 500ms", "5ms"), 0o600); err != nil {
+	file := fmt.Appendf(nil, onUsers, "set-nx-px, ttl: 500ms", "5ms")
+	if err := os.WriteFile("on-users.yaml", file, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	call := func(args ...string) string {
@@ -117,8 +119,8 @@ func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 	}
 }
 
-// TestAKilledRunLeavesNothingForEver: a lock without a TTL has one on servers of the user's, longer than the run, so that
-// after a kill -9 all that is left ends by itself. What is not the run's stays.
+// TestAKilledRunLeavesNothingForEver: a lock without a TTL has one on servers of the user's, longer than the run, so
+// that after a kill -9 all that is left ends by itself. What is not the run's stays.
 func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 	kills := 6
 	if testkit.Full() {

@@ -94,8 +94,8 @@ func (a *Agreement) Text(w io.Writer, opt report.TextOptions) error {
 	}
 	p.Blank()
 	p.Text(term.Plain, 0,
-		fmt.Sprintf("%d agree, %d differ for a known reason, %d differ, %d cannot be run on both sides, %d failed to run.",
-			n.Agree, n.Explained, n.Differ, n.Refused, n.Failed))
+		fmt.Sprintf("%d agree, %d differ for a known reason, %d differ, %d cannot be run on both sides, "+
+			"%d failed to run.", n.Agree, n.Explained, n.Differ, n.Refused, n.Failed))
 	report.Stopped(p, a.Interrupted)
 	report.Closing(p, "", a.Repeat)
 	return p.Err()
@@ -146,7 +146,8 @@ func failed(r *agree.Row) string {
 	if r.Failed == "" {
 		return ""
 	}
-	return fmt.Sprintf("failed in %s: %s", phrase.Count(max(r.Runs, 1), "run"), strings.Join(strings.Fields(r.Failed), " "))
+	why := strings.Join(strings.Fields(r.Failed), " ")
+	return fmt.Sprintf("failed in %s: %s", phrase.Count(max(r.Runs, 1), "run"), why)
 }
 
 // again says that the real side was run more than once.
@@ -200,8 +201,8 @@ func (a *Agreement) JSON(command string) ([]byte, error) {
 	for i := range a.Rows {
 		r := &a.Rows[i]
 		row := rowJSON{Scenario: r.Name, DividedBy: r.Scaled, Runs: r.Runs, Refused: r.Refused, Failed: r.Failed,
-			Agrees: r.Agrees(), Simulated: r.Simulated.Wall.Seconds(), Real: r.Live.Wall.Seconds(), Violated: violated(r.Simulated.Verdict),
-			Differs: []differsJSON{}, Explanation: r.Explanation()}
+			Agrees: r.Agrees(), Simulated: r.Simulated.Wall.Seconds(), Real: r.Live.Wall.Seconds(),
+			Violated: violated(r.Simulated.Verdict), Differs: []differsJSON{}, Explanation: r.Explanation()}
 		for _, x := range r.Differences() {
 			row.Differs = append(row.Differs, differsJSON{x.Law, came(x.Simulated), came(x.Live)})
 		}

@@ -206,15 +206,16 @@ func TestHostileClients(t *testing.T) {
 		{"ends inside", crashed, "client-1 ended although it had not reported RELEASED for lock: it counts as crashed"},
 		{"throws inside", crashed, "client-1 ended with exit status 7 although it had not reported RELEASED"},
 		{"is killed inside", crashed, "client-1 was ended by signal 9 (killed) although it had not reported RELEASED"},
-		{"ends asking", crashed, "client-1 ended while it was acquiring lock: report FAILED first: it counts as crashed"},
+		{"ends asking", crashed, "client-1 ended while it was acquiring lock: report FAILED first: it counts " +
+			"as crashed"},
 		{"throws at the end", crashed, "client-1 ended with exit status 1: it counts as crashed at that moment"},
 		{"ends in a command", crashed, "client-1 ended with exit status 1 although"},
 		{"half", goesOn, ""},
-		{"no RESP", goesOn, `client-1 sent redis-1 bytes that are no command: "\x16\x03\x01 hello"; that connection was ` +
-			`closed`},
+		{"no RESP", goesOn, `client-1 sent redis-1 bytes that are no command: "\x16\x03\x01 hello"; that ` +
+			`connection was closed`},
 		{"health checks", goesOn, "redis-1 refused SYNC of client-1: ERR fencepost: SYNC is not simulated"},
-		{"long value", goesOn, "resource refused WRITE of client-1: ERR fencepost: argument 2 of WRITE has 2097152 bytes, " +
-			"and a run takes 65536 at most"},
+		{"long value", goesOn, "resource refused WRITE of client-1: ERR fencepost: argument 2 of WRITE has " +
+			"2097152 bytes, and a run takes 65536 at most"},
 		{"grown value", goesOn, ""},
 		{"no text", goesOn, ""},
 		{"password again", goesOn, ""},
@@ -226,7 +227,8 @@ func TestHostileClients(t *testing.T) {
 			t.Parallel()
 			r, err := run(t, scenario(t, "set-nx-px", "limit: 8s", "work: {cycles: 2}"), test.how)
 			if test.comes == nothing {
-				if err == nil || !strings.HasPrefix(err.Error(), "client-1 ") || !strings.Contains(err.Error(), test.want) {
+				if err == nil || !strings.HasPrefix(err.Error(), "client-1 ") ||
+					!strings.Contains(err.Error(), test.want) {
 					t.Errorf("%v, want %s", err, test.want)
 				}
 				return
@@ -311,7 +313,8 @@ func kept(t *testing.T, how, comes string, r *Result) {
 				t.Errorf("%s\nwant %s", notes, want)
 			}
 		}
-		if !strings.Contains(notes, "(2 times)") || strings.Contains(notes, "EVALSHA") || strings.Contains(notes, "CLIENT") {
+		if !strings.Contains(notes, "(2 times)") || strings.Contains(notes, "EVALSHA") ||
+			strings.Contains(notes, "CLIENT") {
 			t.Error(notes)
 		}
 	}

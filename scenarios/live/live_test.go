@@ -329,7 +329,7 @@ func (without) Can(f *nemesis.Fault) error {
 	return nil
 }
 
-// TestAnExtensionThatFailedIsBlamed, with what kept it away: the report of it tells as much as a protocol of our own does.
+// TestAnExtensionThatFailedIsBlamed, with what kept it away: its report tells as much as a protocol of our own does.
 func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	for how, blamed := range map[string]bool{"prolongs": true, "prolongs in silence": false} {
 		t.Run(how, func(t *testing.T) {
@@ -341,8 +341,8 @@ func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := checker.Check(r.History).Of(checker.MutualExclusion)
-			if told := strings.Contains(f.Explanation, "an extension of client-1 did not get through"); told != blamed ||
-				f.Outcome != checker.Violated {
+			told := strings.Contains(f.Explanation, "an extension of client-1 did not get through")
+			if told != blamed || f.Outcome != checker.Violated {
 				t.Errorf("%s by %s: %s", f.Outcome, f.Cause, f.Explanation)
 			}
 		})

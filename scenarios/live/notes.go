@@ -20,8 +20,8 @@ const mostArgument = 64 << 10
 func tooLong(args []string) string {
 	for i, a := range args {
 		if len(a) > mostArgument {
-			return fmt.Sprintf("ERR fencepost: argument %d of %.20s has %d bytes, and a run takes %d at most", i, args[0],
-				len(a), mostArgument)
+			return fmt.Sprintf("ERR fencepost: argument %d of %.20s has %d bytes, and a run takes %d at most", i,
+				args[0], len(a), mostArgument)
 		}
 	}
 	return ""
@@ -83,8 +83,8 @@ func (n *incidents) list() (lines []string) {
 
 // usual are the errors that belong to how clients work with servers that fail over, restart or do not have a script
 // yet, or are the resource's own.
-var usual = []string{"NOSCRIPT", "READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS", "TRYAGAIN", "EXECABORT", "STALETOKEN",
-	"UNBLOCKED"}
+var usual = []string{"NOSCRIPT", "READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS", "TRYAGAIN", "EXECABORT",
+	"STALETOKEN", "UNBLOCKED"}
 
 // greetings are what client libraries say as they connect, whether or not the server knows it.
 var greetings = []string{"HELLO", "CLIENT", "COMMAND", "AUTH"}

@@ -156,8 +156,8 @@ func rebase(h *history.History, zero sim.Time) {
 // tell says what a reader must know of the run.
 func (st *stage) tell(stall string) []string {
 	late := st.loop.Late()
-	notes := append(st.crashes.list(), fmt.Sprintf("real time: another run of this plan is not the same to the byte. Host "+
-		"delay: %v at the median, %v at the 99th percentile, %v at most",
+	notes := append(st.crashes.list(), fmt.Sprintf("real time: another run of this plan is not the same to the byte. "+
+		"Host delay: %v at the median, %v at the 99th percentile, %v at most",
 		rounded(late.Quantile(0.5)), rounded(late.Quantile(0.99)), rounded(late.Max())))
 	if n := st.ungranted; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d times a client reported ACQUIRED or EXTENDED and no server had set or "+
@@ -166,8 +166,8 @@ func (st *stage) tell(stall string) []string {
 	notes = append(notes, st.incidents.list()...)
 	for _, k := range st.clients {
 		if n := st.front.Refused(k.id); n > 0 {
-			notes = append(notes, fmt.Sprintf("connections to the ports of %s that did not give its password, were refused "+
-				"and changed nothing: %d", k.id, n))
+			notes = append(notes, fmt.Sprintf("connections to the ports of %s that did not give its password, were "+
+				"refused and changed nothing: %d", k.id, n))
 		}
 		if text := shown(k.said.last(mostQuoted), mostQuoted); text != "" {
 			notes = append(notes, fmt.Sprintf("%s printed last: %s", k.id, text))

@@ -246,8 +246,8 @@ func (st *stage) Asked(c *live.Conn, args []string) {
 
 // Malformed takes note of bytes that are no command.
 func (st *stage) Malformed(c *live.Conn, b []byte) {
-	st.incidents.add(string(c.Client)+" malformed", fmt.Sprintf("%s sent %s bytes that are no command: %q; that connection "+
-		"was closed", c.Client, c.Server, b))
+	st.incidents.add(string(c.Client)+" malformed", fmt.Sprintf("%s sent %s bytes that are no command: %q; that "+
+		"connection was closed", c.Client, c.Server, b))
 }
 
 // Received hands bytes to the client.

@@ -244,8 +244,8 @@ func TestConnectionsThatAreOverAreForgotten(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoCommandIsRefused, and nothing else: neither it nor half a command ends the run, or a health check as Redis
-// takes it.
+// TestWhatIsNoCommandIsRefused, and nothing else: neither it nor half a command ends the run, or a health check as
+// Redis takes it.
 func TestWhatIsNoCommandIsRefused(t *testing.T) {
 	for says, want := range map[string]string{
 		"\x00\xff\x16\x03":         "-ERR Protocol error: fencepost: this is no command",
@@ -335,7 +335,8 @@ func TestARemoteServerIsTheServer(t *testing.T) {
 	clock := hostClock(t)
 	w := sim.New(2, sim.Options{Endless: true})
 	l := NewLoop(w, clock)
-	remote, err := NewRemote(l, Door{there.addr, there.front.Secret("client-1")}, 1, func(r *sim.Incoming) []string { return r.Args })
+	door := Door{there.addr, there.front.Secret("client-1")}
+	remote, err := NewRemote(l, door, 1, func(r *sim.Incoming) []string { return r.Args })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -215,6 +215,9 @@ func TestRowsSayWhatDiffers(t *testing.T) {
 	}
 }
 
+// three are scenarios of which the second goes wrong.
+var three = []string{"kleppmann-gc-pause", "single-restart-forgets", "setnx-holder-crash"}
+
 // TestAScenarioThatCannotBeRunIsARow: the others are run all the same. What a stall of the host has kept from starting
 // is tried again; what was run once and fails later has been run.
 func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
@@ -261,14 +264,15 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 		t.Run(test.how, func(t *testing.T) {
 			var rows []Row
 			run := 0
-			err := Run(context.Background(), parallel.Crew{Workers: 1}, []string{"kleppmann-gc-pause",
-				"single-restart-forgets", "setnx-holder-crash"}, func(_ context.Context, s *scenarios.Scenario) (*live.Result, error) {
-				if s.Name != "single-restart-forgets" {
+			real := func(_ context.Context, s *scenarios.Scenario) (*live.Result, error) {
+				if s.Name != three[1] {
 					return fine(s)
 				}
 				run++
 				return test.real(run, s)
-			}, func(r Row) { rows = append(rows, r) })
+			}
+			one := parallel.Crew{Workers: 1}
+			err := Run(context.Background(), one, three, real, func(r Row) { rows = append(rows, r) })
 			if err != nil || len(rows) != 3 || Counts(rows) != test.want || rows[1].Runs != test.runs ||
 				rows[1].Failed != test.why {
 				t.Errorf("%v %+v, %d runs, %q", err, Counts(rows), rows[1].Runs, rows[1].Failed)
@@ -281,15 +285,15 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 func TestAnInterruptKeepsTheRows(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var rows []Row
-	_ = Run(ctx, parallel.Crew{Workers: 1}, []string{"kleppmann-gc-pause", "single-restart-forgets", "setnx-holder-crash"},
-		func(_ context.Context, s *scenarios.Scenario) (*live.Result, error) {
-			if s.Name == "single-restart-forgets" {
-				cancel()
-				return nil, live.ErrInterrupted
-			}
-			r, err := scenarios.NewRunner(s).Run(s.Plan(1))
-			return &live.Result{Result: r}, err
-		}, func(r Row) { rows = append(rows, r) })
+	real := func(_ context.Context, s *scenarios.Scenario) (*live.Result, error) {
+		if s.Name == three[1] {
+			cancel()
+			return nil, live.ErrInterrupted
+		}
+		r, err := scenarios.NewRunner(s).Run(s.Plan(1))
+		return &live.Result{Result: r}, err
+	}
+	_ = Run(ctx, parallel.Crew{Workers: 1}, three, real, func(r Row) { rows = append(rows, r) })
 	if len(rows) < 2 || !rows[0].Agrees() || rows[1].Failed != live.ErrInterrupted.Error() || rows[1].Runs != 1 {
 		t.Errorf("%d rows", len(rows))
 	}

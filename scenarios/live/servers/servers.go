@@ -90,9 +90,9 @@ func Parse(text string) (Choice, error) {
 	path, filed := strings.CutPrefix(text, inFile)
 	switch {
 	case strings.Contains(text, "@"):
-		return Choice{}, fmt.Errorf("a user and a password must not stand in --servers, where everybody on this machine "+
-			"can read them: put the addresses into a variable or a file, with white space between them, and give "+
-			"--servers %sVARIABLE or %sPATH", inVariable, inFile)
+		return Choice{}, fmt.Errorf("a user and a password must not stand in --servers, where everybody on this "+
+			"machine can read them: put the addresses into a variable or a file, with white space between them, and "+
+			"give --servers %sVARIABLE or %sPATH", inVariable, inFile)
 	case held && !isPort(name):
 		return holding(text, os.Getenv(name), name)
 	case filed && !isPort(path):

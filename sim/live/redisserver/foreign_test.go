@@ -154,8 +154,9 @@ func TestServersOfTheUsersKeepWhatTheyHave(t *testing.T) {
 					t.Errorf("%s is left", key)
 				}
 			}
-			if got := ask("DBSIZE") + ask("GET", "mine") + ask("PTTL", "mine") + ask("GET", "fencepost:begin"); got != "21-11" {
-				t.Errorf("the user's keys are %s", got)
+			standing := ask("DBSIZE") + ask("GET", "mine") + ask("PTTL", "mine") + ask("GET", "fencepost:begin")
+			if standing != "21-11" {
+				t.Errorf("the user's keys are %s", standing)
 			}
 			if got := ask("CONFIG", "GET", "notify-keyspace-events"); got != "notify-keyspace-events xK" {
 				t.Errorf("the configuration says %q", got)
@@ -169,8 +170,8 @@ func words(command string) []string {
 	return strings.FieldsFunc(command, func(c rune) bool { return c == ' ' })
 }
 
-// TestScriptsOnServersOfTheUsers: those of lock libraries work there, by their SHA-1 too, and what they write gets a time
-// to live at once.
+// TestScriptsOnServersOfTheUsers: those of lock libraries work there, by their SHA-1 too, and what they write gets a
+// time to live at once.
 func TestScriptsOnServersOfTheUsers(t *testing.T) {
 	here, w := users(t)
 	const take = `local n = 0

@@ -36,9 +36,9 @@ var passing = []struct {
 	reads bool // nothing is written
 	names string
 }{
-	{shape{1, 1, 1}, true, "get strlen getrange getbit ttl pttl expiretime pexpiretime type hget hexists hgetall hkeys " +
-		"hlen hmget hvals zscore zmscore zrange zrevrange zrangebyscore zrevrangebyscore zcard zcount zrank zrevrank " +
-		"sismember smembers scard llen lrange lindex"},
+	{shape{1, 1, 1}, true, "get strlen getrange getbit ttl pttl expiretime pexpiretime type hget hexists hgetall " +
+		"hkeys hlen hmget hvals zscore zmscore zrange zrevrange zrangebyscore zrevrangebyscore zcard zcount zrank " +
+		"zrevrank sismember smembers scard llen lrange lindex"},
 	{shape{1, -1, 1}, true, "exists touch mget watch"},
 	{shape{2, 2, 1}, true, "object"},
 	{shape{1, 1, 1}, false, "set setnx setex psetex getset getdel getex append incr incrby incrbyfloat decr decrby " +
@@ -56,7 +56,8 @@ var keyless = strings.Fields("ping echo time hello multi exec discard unwatch in
 	"subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe")
 
 // harmless are the subcommands of CLIENT that change nothing but the connection.
-var harmless = strings.Fields("id info getname setname setinfo no-evict no-touch tracking trackinginfo caching getredir")
+var harmless = strings.Fields("id info getname setname setinfo no-evict no-touch tracking trackinginfo caching " +
+	"getredir")
 
 // shapes finds a command that may pass by its name in lower case, and which of them read only.
 var shapes, readers = func() (map[string]shape, map[string]bool) {
@@ -83,46 +84,23 @@ func (s shape) keys(args []string) (keys []string) {
 
 // admit gives a command as the server is to have it and the keys that it may write, or else the answer to it.
 func (g *guard) admit(name string, args []string, multi bool) (as, writes []string, answer []byte) {
-	refuse := func(format string, a ...any) (as, writes []string, answer []byte) {
-		return nil, nil, sim.AppendLine(nil, '-', "ERR fencepost: on a server of yours, "+fmt.Sprintf(format, a...))
-	}
 	sub := ""
 	if len(args) > 1 {
 		sub = strings.ToLower(args[1])
 	}
-	var keys []string
 	at, isKeyed := shapes[name]
 	switch {
 	case isKeyed:
-		if keys = at.keys(args); len(keys) == 0 {
-			return refuse("%s needs a key", strings.ToUpper(name))
+		keys := at.keys(args)
+		switch answer = g.outside(keys); {
+		case len(keys) == 0:
+			return nil, nil, refuses("%s needs a key", strings.ToUpper(name))
+		case answer != nil || readers[name]:
+			return args, nil, answer
 		}
-		if !readers[name] {
-			writes = keys
-		}
+		return args, keys, nil
 	case name == "eval", name == "evalsha":
-		count := -1
-		if len(args) > 2 {
-			if n, err := strconv.Atoi(args[2]); err == nil {
-				count = n
-			}
-		}
-		if count < 0 || len(args) < 3+count {
-			return refuse("%s needs a number of keys, and those", strings.ToUpper(name))
-		}
-		keys = args[3 : 3+count]
-		text := args[1]
-		if name == "evalsha" {
-			var known bool
-			if text, known = g.scripts[strings.ToLower(text)]; !known {
-				return nil, nil, []byte("-NOSCRIPT No matching script. Please use EVAL.\r\n")
-			}
-		}
-		if strings.HasPrefix(text, "#!") {
-			return refuse("a script has no flags in its first line")
-		}
-		g.scripts[sum(text)] = text
-		args = append([]string{"EVAL", g.prologue() + text}, args[2:]...)
+		return g.script(name, args)
 	case name == "script" && !multi && sub == "load" && len(args) == 3:
 		g.scripts[sum(args[2])] = args[2]
 		return nil, nil, sim.AppendBulk(nil, sum(args[2]))
@@ -138,19 +116,53 @@ func (g *guard) admit(name string, args []string, multi bool) (as, writes []stri
 		return nil, nil, answer
 	case name == "publish" && len(args) > 1, name == "spublish" && len(args) > 1:
 		if !strings.Contains(args[1], g.prefix) {
-			return refuse("channels have %q in their names, and this has not: %.64q", g.prefix, args[1])
+			return nil, nil, refuses("channels have %q in their names, and this has not: %.64q", g.prefix, args[1])
 		}
+		return args, nil, nil
 	case name == "client" && slices.Contains(harmless, sub), slices.Contains(keyless, name):
-	default:
-		return refuse("%.64s is refused, since it might change or show more than the keys of the run",
-			strings.ToUpper(name+" "+sub))
+		return args, nil, nil
 	}
+	return nil, nil, refuses("%.64s is refused, since it might change or show more than the keys of the run",
+		strings.ToUpper(name+" "+sub))
+}
+
+// script admits EVAL and EVALSHA, as EVAL behind the prologue.
+func (g *guard) script(name string, args []string) (as, writes []string, answer []byte) {
+	count := -1
+	if len(args) > 2 {
+		if n, err := strconv.Atoi(args[2]); err == nil {
+			count = n
+		}
+	}
+	if count < 0 || len(args)-3 < count {
+		return nil, nil, refuses("%s needs a number of keys, and those", strings.ToUpper(name))
+	}
+	text := args[1]
+	if name == "evalsha" {
+		var known bool
+		if text, known = g.scripts[strings.ToLower(text)]; !known {
+			return nil, nil, []byte("-NOSCRIPT No matching script. Please use EVAL.\r\n")
+		}
+	}
+	if strings.HasPrefix(text, "#!") {
+		return nil, nil, refuses("a script has no flags in its first line")
+	}
+	g.scripts[sum(text)] = text
+	return append([]string{"EVAL", g.prologue() + text}, args[2:]...), nil, g.outside(args[3 : 3+count])
+}
+
+// outside refuses a command whose keys are not all the run's; nil if they are.
+func (g *guard) outside(keys []string) []byte {
 	for _, key := range keys {
 		if !strings.HasPrefix(key, g.prefix) {
-			return refuse("keys begin with %q, and this does not: %.64q", g.prefix, key)
+			return refuses("keys begin with %q, and this does not: %.64q", g.prefix, key)
 		}
 	}
-	return args, writes, nil
+	return nil
+}
+
+func refuses(format string, a ...any) []byte {
+	return sim.AppendLine(nil, '-', "ERR fencepost: on a server of yours, "+fmt.Sprintf(format, a...))
 }
 
 // serveGuarded carries out a request on a server of the user's. In the same packet goes what gives the keys that it may
@@ -162,7 +174,7 @@ func (x *life) serveGuarded(l *link, name string, r *request) error {
 		x.do(func() { r.Reply(refusal) })
 		return nil
 	case refusal != nil:
-		args = []string{"FENCEPOST"} // no command: the server is to give the transaction up
+		args, writes = []string{"FENCEPOST"}, nil // no command: the server is to give the transaction up
 	}
 	r.args = args
 	switch {
