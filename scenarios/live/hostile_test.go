@@ -115,6 +115,18 @@ var hostile = map[string]func(redis, resource *wire, lock string){
 			redis.ask("SET", lock+"2", long[:mostArgument])
 		})
 	},
+	"long value in a transaction": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() {
+			redis.ask("MULTI")
+			redis.ask("SET", lock+"2", "half")
+			redis.ask("SET", lock+"3", strings.Repeat("x", 2<<20))
+			if got := redis.ask("EXEC") + redis.ask("EXISTS", lock+"2"); !strings.HasPrefix(got, "-EXECABORT") ||
+				!strings.HasSuffix(got, ":0") {
+				fmt.Println("EXEC is answered", got)
+				os.Exit(1)
+			}
+		})
+	},
 	"grown value": func(redis, resource *wire, lock string) {
 		holds(redis, resource, lock, func() {
 			redis.ask("SETRANGE", lock, "2000000", "x")
@@ -216,6 +228,7 @@ func TestHostileClients(t *testing.T) {
 		{"health checks", goesOn, "redis-1 refused SYNC of client-1: ERR fencepost: SYNC is not simulated"},
 		{"long value", goesOn, "resource refused WRITE of client-1: ERR fencepost: argument 2 of WRITE has " +
 			"2097152 bytes, and a run takes 65536 at most"},
+		{"long value in a transaction", goesOn, "redis-1 refused SET of client-1: "},
 		{"grown value", goesOn, ""},
 		{"no text", goesOn, ""},
 		{"password again", goesOn, ""},

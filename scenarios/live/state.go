@@ -51,7 +51,7 @@ func (s *state) asked(args []string) {
 }
 
 // ask asks a lock server on behalf of the user's client. What the run answers itself is answered in its turn: in place
-// of the answer to a PING.
+// of the answer to a PING, or of that to no command, for which the server gives a transaction up.
 func (s *state) ask(args []string) {
 	left, answer := s.conn.Login(args)
 	if problem := tooLong(args); problem != "" {
@@ -59,8 +59,12 @@ func (s *state) ask(args []string) {
 		s.client.refused(s.conn.Server, args, []byte(answer))
 	}
 	if answer != "" {
+		placeholder := "PING"
+		if answer[0] == '-' {
+			placeholder = "FENCEPOST"
+		}
 		s.sent = append(s.sent, request{left: s.client.stage.world.Now(), instead: answer + "\r\n"})
-		s.conn.Forward([]string{"PING"}, "", "ping")
+		s.conn.Forward([]string{placeholder}, "", strings.ToLower(placeholder))
 		return
 	}
 	s.forward(left, s.attemptOf(left), strings.ToLower(left[0]))
