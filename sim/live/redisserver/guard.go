@@ -123,7 +123,7 @@ func (g *guard) admit(name string, args []string, multi bool) (as, writes []stri
 		return args, nil, nil
 	}
 	return nil, nil, refuses("%.64s is refused, since it might change or show more than the keys of the run",
-		strings.ToUpper(name+" "+sub))
+		strings.ToUpper(name))
 }
 
 // script admits EVAL and EVALSHA, as EVAL behind the prologue.
@@ -279,7 +279,7 @@ return nil, keys end
 local function guarded(call, fails)
 return function(name, ...)
 local why, keys = denied(lower(tostring(name)), {...}, select('#', ...))
-if why then return fails('ERR fencepost: on a server of yours, a script may not use this ' .. why .. ': '
+if why then return fails('fencepost: on a server of yours, a script may not use this ' .. why .. ': '
 .. tostring(name) .. ' ' .. tostring((...))) end
 local answer = call(name, ...)
 for _, k in pairs(keys) do
@@ -287,7 +287,7 @@ if R.call('PTTL', k) == -1 then R.call('PEXPIRE', k, L) end
 end
 return answer end end
 local own = {call = guarded(R.call, function(text) error(text, 0) end),
-pcall = guarded(R.pcall, function(text) return {err = text} end)}
+pcall = guarded(R.pcall, function(text) return {err = 'ERR ' .. text} end)}
 for _, name in pairs({'error_reply', 'status_reply', 'sha1hex', 'setresp', 'replicate_commands', 'log', 'LOG_DEBUG',
 'LOG_VERBOSE', 'LOG_NOTICE', 'LOG_WARNING'}) do own[name] = R[name] end
 return own, own end)();`
