@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/netip"
 	"os"
@@ -41,8 +42,8 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 	if err := look(c.Program); err != nil {
 		return nil, err
 	}
-	f := &Fleet{Config: c, relay: relay.New(c.Failed),
-		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	f := &Fleet{Config: c, relay: relay.New(c.Failed)}
+	f.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DialContext: f.dial}}
 	f.ledger = newLedger(func(d time.Duration, then func()) { time.AfterFunc(d, func() { f.gate.Do(then) }) })
 	defer func() {
 		if err != nil {
@@ -80,17 +81,15 @@ func (m *member) launch() (err error) {
 		return err
 	}
 	for range tries {
-		var ports [2]int
-		for i := range ports {
-			if ports[i], err = m.fleet.port(m.Port.Own()); err != nil {
-				return fmt.Errorf("finding a port: %w", err)
-			}
+		port, err := m.fleet.port(m.Port.Own())
+		if err != nil {
+			return fmt.Errorf("finding a port: %w", err)
 		}
-		clients, peers := m.own(ports[0]), m.own(ports[1])
-		m.gateway = gateway{"http://" + clients, m.fleet.http}
+		peers := fmt.Sprintf("%s:%d", m.Port.Own(), port)
+		m.gateway = gateway{"http://" + string(m.name), m.fleet.http}
 		m.Daemon.Args = m.arguments(peers)
-		if err = m.Daemon.Start(); err == nil {
-			err = m.listens(clients, peers)
+		if err = m.start(); err == nil {
+			err = m.listens(peers)
 		}
 		if err == nil {
 			m.Port.Open(peers)
@@ -108,8 +107,26 @@ const tries = 20
 // inUse is how etcd says that a port is taken.
 const inUse = "address already in use"
 
-// own is a port of the member's own address.
-func (m *member) own(port int) string { return fmt.Sprintf("%s:%d", m.Port.Own(), port) }
+// clients is the name of the socket in its folder on which a member listens for clients, where nobody else can reach it.
+// etcd wants it to look like a host and a port.
+const clients = "clients:1"
+
+// start starts the process, which does not take the socket over that one left which was killed.
+func (m *member) start() error {
+	if err := os.RemoveAll(filepath.Join(m.Daemon.Folder, clients)); err != nil {
+		return err
+	}
+	return m.Daemon.Start()
+}
+
+// dial connects to the member that an address names.
+func (f *Fleet) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	name, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(f.Keeper.Folder(), name, clients))
+}
 
 // arguments are the program's.
 func (m *member) arguments(peers string) []string {
@@ -119,7 +136,7 @@ func (m *member) arguments(peers string) []string {
 		cluster = append(cluster, fmt.Sprintf("%s=%s", o.name, o.peer()))
 	}
 	return []string{f.Program, "--name", string(m.name), "--data-dir", filepath.Join(m.Daemon.Folder, "data"),
-		"--listen-client-urls", m.gateway.url, "--advertise-client-urls", m.gateway.url,
+		"--listen-client-urls", "unix://" + clients, "--advertise-client-urls", "unix://" + clients,
 		"--listen-peer-urls", "http://" + peers, "--initial-advertise-peer-urls", m.peer(),
 		"--initial-cluster", strings.Join(cluster, ","), "--initial-cluster-state", "new",
 		"--initial-cluster-token", filepath.Base(f.Keeper.Folder()),
@@ -128,13 +145,9 @@ func (m *member) arguments(peers string) []string {
 		"--logger", "zap", "--log-outputs", "stderr"}
 }
 
-// listens waits until the process listens at addresses, as it does before anything else.
-func (m *member) listens(addresses ...string) error {
-	for end := time.Now().Add(patience); len(addresses) > 0; {
-		if relay.Listens(m.Daemon.PID(), netip.MustParseAddrPort(addresses[0])) {
-			addresses = addresses[1:]
-			continue
-		}
+// listens waits until the process listens at an address, as it does before anything else.
+func (m *member) listens(address string) error {
+	for end := time.Now().Add(patience); !relay.Listens(m.Daemon.PID(), netip.MustParseAddrPort(address)); {
 		select {
 		case <-m.Daemon.Ended():
 			return m.Daemon.Died()

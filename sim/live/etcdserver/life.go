@@ -21,7 +21,7 @@ type life struct {
 
 // run has a process run, once the one before has ended, and tells what it sees from a revision on.
 func (x *life) run(from int64) {
-	if err := x.Boot(x.m.Daemon.Start); err != nil {
+	if err := x.Boot(x.m.start); err != nil {
 		x.Fail(err)
 		return
 	}
