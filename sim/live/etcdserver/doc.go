@@ -2,10 +2,10 @@
 // is the program of a server process, a [sim.Server].
 //
 // A [Fleet] starts them in the private folder of a keeper, with the first as the leader. What a client sends, in the
-// words of package sim/etcd, travels the simulated links and arrives at a member, which asks its process by etcd's
-// JSON gateway, on a socket in that folder, and has the answer travel back, to the byte what the simulated member says. Pauses are SIGSTOP, crashes
-// kill -9: what etcd has answered is fsynced. What members send each other travels the simulated links too (package
-// relay).
+// words of package sim/etcd, travels the simulated links and arrives at a member, which asks its process by etcd's JSON
+// gateway, on a socket in that folder, and has the answer travel back, to the byte what the simulated member says.
+// Pauses are SIGSTOP, crashes kill -9: what etcd has answered is fsynced. What members send each other travels the
+// simulated links too (package relay).
 //
 // This room runs in real time, with goroutines, processes, sockets and files. It touches the world on the world's
 // goroutine only: in the calls of the kernel, and in what it has the loop do.

@@ -107,8 +107,8 @@ const tries = 20
 // inUse is how etcd says that a port is taken.
 const inUse = "address already in use"
 
-// clients is the name of the socket in its folder on which a member listens for clients, where nobody else can reach it.
-// etcd wants it to look like a host and a port.
+// clients is the name of the socket in its folder on which a member listens for clients, where no other user can reach
+// it. etcd wants it to look like a host and a port.
 const clients = "clients:1"
 
 // start starts the process, which does not take the socket over that one left which was killed.

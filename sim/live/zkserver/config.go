@@ -31,6 +31,7 @@ type Config struct {
 // settings are a configuration, and what else all members have in common.
 type settings struct {
 	Config
+	secret   string // of the superuser, as whom all connections of the run speak
 	loop     relay.Gate
 	relay    *relay.Relay
 	scribe   scribe

@@ -11,6 +11,8 @@
 // What members say to each other, for an election and after it, travels the simulated links too: a Java program calls
 // by way of a SOCKS proxy if it is told to, and each member's is one of package relay.
 //
+// Whoever is on the machine can connect to a member: all znodes belong to a superuser, as whom the run speaks.
+//
 // This room runs in real time, with goroutines, processes, sockets and files. It touches the world on the world's
 // goroutine only: in the calls of the kernel, and in what it has the loop do.
 //

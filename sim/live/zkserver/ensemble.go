@@ -1,6 +1,7 @@
 package zkserver
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -37,7 +38,8 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Ensemble, err error) {
 		}
 		needsShim = needsShim || c.needsShim(f)
 	}
-	e := &Ensemble{cfg: &settings{Config: c, visits: map[int64]*visit{}}, members: map[sim.ProcessID]*member{}}
+	e := &Ensemble{cfg: &settings{Config: c, secret: rand.Text(), visits: map[int64]*visit{}},
+		members: map[sim.ProcessID]*member{}}
 	e.cfg.sessions.all = map[int64]session{}
 	e.cfg.scribe = scribe{cfg: e.cfg, asked: map[origin]asked{}, nodes: map[string]node{}}
 	if len(c.Members) > 1 {
@@ -57,7 +59,10 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Ensemble, err error) {
 	if err := e.prepare(library); err != nil {
 		return nil, err
 	}
-	return e, e.elect()
+	if err = e.elect(); err == nil {
+		err = e.cfg.closeRoot(e.order[0].address())
+	}
+	return e, err
 }
 
 // prepare makes the members, which run nothing yet.
@@ -80,7 +85,7 @@ func (e *Ensemble) prepare(library string) (err error) {
 				return err
 			}
 		}
-		p.prepare(&e.cfg.Config)
+		p.prepare(e.cfg)
 		m := &member{Lives: &daemon.Lives{Daemon: p.Daemon, Port: p.gate, Gate: &e.cfg.loop, Failed: e.cfg.Failed},
 			name: name, cfg: e.cfg, program: p, log: logReader{folder: p.logs()}}
 		e.members[name] = m

@@ -131,7 +131,7 @@ func (l *link) connect(first *call) bool {
 		n, _ := strconv.ParseInt(first.args[i], 10, 64)
 		return n
 	}
-	s, err := enter(l.conn, number(3), number(2), number(1), m.cfg.sessions.password(number(1)))
+	s, err := m.cfg.enter(l.conn, number(3), number(2), number(1), m.cfg.sessions.password(number(1)))
 	if err != nil {
 		return false
 	}
@@ -279,7 +279,7 @@ type entered struct {
 const noPassword = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // enter asks for a session on a new connection; an id of 0 asks for a new one.
-func enter(conn net.Conn, seen, timeout, id int64, password string) (s entered, err error) {
+func (c *settings) enter(conn net.Conn, seen, timeout, id int64, password string) (s entered, err error) {
 	if password == "" {
 		password = noPassword
 	}
@@ -292,8 +292,10 @@ func enter(conn net.Conn, seen, timeout, id int64, password string) (s entered, 
 	}
 	f.int() // the version of the protocol
 	s.timeout = time.Duration(f.int()) * time.Millisecond
-	s.id, s.password = f.long(), f.text()
-	return s, nil
+	if s.id, s.password = f.long(), f.text(); s.id == 0 {
+		return s, nil
+	}
+	return s, c.authenticate(conn)
 }
 
 // whereIs gives the zxid that the member has come to, on a connection where nothing else has been asked yet.

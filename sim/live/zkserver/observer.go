@@ -85,7 +85,7 @@ func (o *observer) observe() error {
 		case <-stop:
 		}
 	}()
-	s, err := enter(conn, 0, maxTimeout, 0, "")
+	s, err := o.x.m.cfg.enter(conn, 0, maxTimeout, 0, "")
 	if err == nil && s.id == 0 {
 		err = errNoSession
 	}
@@ -222,7 +222,7 @@ func (m *member) end(id int64) error {
 	if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
 		return err
 	}
-	s, err := enter(conn, 0, maxTimeout, id, m.cfg.sessions.password(id))
+	s, err := m.cfg.enter(conn, 0, maxTimeout, id, m.cfg.sessions.password(id))
 	if err != nil || s.id == 0 {
 		return err
 	}

@@ -85,8 +85,9 @@ func (p *program) configure(all []*program) error {
 func (p *program) file() string { return filepath.Join(p.Folder, "zoo.cfg") }
 
 // prepare says how the process is run.
-func (p *program) prepare(c *Config) {
+func (p *program) prepare(c *settings) {
 	p.Args = append([]string{c.Java}, flags...)
+	p.Args = append(p.Args, "-Dzookeeper.DigestAuthenticationProvider.superDigest="+c.digest())
 	p.Args = append(p.Args, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dzookeeper.jmx.log4j.disable=true")
 	if p.gate != nil {
 		p.Args = append(p.Args, "-DsocksProxyHost="+loopback, fmt.Sprint("-DsocksProxyPort=", p.gate.Number()),

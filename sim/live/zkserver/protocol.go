@@ -16,10 +16,12 @@ const (
 	opExists        int32 = 3
 	opGetData       int32 = 4
 	opSetData       int32 = 5
+	opSetACL        int32 = 7
 	opSync          int32 = 9
 	opPing          int32 = 11
 	opChildren      int32 = 12 // getChildren2
 	opCreate2       int32 = 15
+	opAuth          int32 = 100
 	opSetWatches    int32 = 101
 	opAddWatch      int32 = 106
 	opCreateSession int32 = -10
@@ -30,6 +32,7 @@ const (
 const (
 	xidEvent   int32 = -1
 	xidPing    int32 = -2
+	xidAuth    int32 = -4
 	xidWatches int32 = -8
 	xidLook    int32 = 0 // of our own: where the member stands
 )
@@ -49,9 +52,6 @@ var codes = map[int32]zookeeper.Code{-8: zookeeper.BadArguments, -101: zookeeper
 // eventTypes are the events of watches by their numbers (Watcher.Event.EventType).
 var eventTypes = map[int32]zookeeper.EventType{1: zookeeper.NodeCreated, 2: zookeeper.NodeDeleted,
 	3: zookeeper.NodeDataChanged, 4: zookeeper.NodeChildrenChanged}
-
-// everyone is who may do what with a znode: anybody anything.
-func (r record) everyone() record { return r.int(1).int(31).text("world").text("anyone") }
 
 // request is a client's request in ZooKeeper's words. One that is malformed asks for what every member refuses, as the
 // simulated one does.
@@ -93,9 +93,9 @@ func request(xid int32, args []string) []byte {
 		if !known {
 			flags = noMode
 		}
-		return head(opCreate2).text(arg(1)).text(arg(2)).everyone().int(flags).framed()
+		return head(opCreate2).text(arg(1)).text(arg(2)).nobody().int(flags).framed()
 	}
-	return head(opCreate2).text("").text("").everyone().int(0).framed()
+	return head(opCreate2).text("").text("").nobody().int(0).framed()
 }
 
 func setWatches(r record, seen int64, pairs []string) []byte {
