@@ -149,6 +149,12 @@ func (c Choice) For(s *scenarios.Scenario) (Choice, error) {
 // Real reports whether the servers are no simulated ones.
 func (c Choice) Real() bool { return c.kind != nil || len(c.addresses) > 0 }
 
+// What keys of a run begin with on the user's servers: this, so many random letters and digits, and a slash.
+const (
+	prefixBegin  = "fencepost/"
+	prefixRandom = 16
+)
+
 // Scenario is s as it can be run on the servers: on the user's, the names of all locks begin with a prefix that no
 // other run has.
 func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
@@ -159,7 +165,7 @@ func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	prefix := "fencepost/" + strings.ToLower(rand.Text()[:16]) + "/"
+	prefix := prefixBegin + strings.ToLower(rand.Text()[:prefixRandom]) + "/"
 	for i := range s.Clients {
 		k := &s.Clients[i]
 		names := k.Work.Locks
@@ -173,6 +179,11 @@ func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 		d.SetList("overrides."+string(k.ID)+".work.locks", prefixed)
 	}
 	return scenarios.Parse(s.Name+".yaml", []byte(d.String()))
+}
+
+// prefixOf is what all keys of a scenario begin with that Scenario has made.
+func prefixOf(s *scenarios.Scenario) string {
+	return string(s.Locks()[0])[:len(prefixBegin)+prefixRandom+len("/")]
 }
 
 // Run carries out the plan on the servers, which Scenario must have seen to suit. All that it starts has ended when it
@@ -217,10 +228,8 @@ func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, err
 		return nil, fmt.Errorf("%s has %d servers, and --servers gives %d addresses", s.Name, len(names.Redis),
 			len(c.addresses))
 	}
-	name := string(s.Locks()[0])
-	prefix := name[:strings.LastIndexByte(name, '/')+1]
 	f := &fleet{plan: plan.Faults}
-	of := redisserver.Foreign{Servers: names.Redis, Addresses: c.addresses, Prefix: prefix, Failed: f.failed,
+	of := redisserver.Foreign{Servers: names.Redis, Addresses: c.addresses, Prefix: prefixOf(s), Failed: f.failed,
 		Lasts: 2*s.Limit + time.Hour}
 	f.can, f.end = of.Can, of.Sweep
 	f.launch = func(plan []nemesis.Fault) (running, error) { return of.Attach(plan) }

@@ -128,7 +128,7 @@ func scenario(t *testing.T, text string) *scenarios.Scenario {
 
 // TestOnServersOfTheUserAllLocksHaveANameOfTheRun: one that no other run has, for every client and lock.
 func TestOnServersOfTheUserAllLocksHaveANameOfTheRun(t *testing.T) {
-	s := scenario(t, "servers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px}\nwork: {locks: [a, b/c]}\n")
+	s := scenario(t, "servers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px}\nwork: {locks: [d/a, b/c]}\n")
 	var last string
 	for range 2 {
 		own, err := choice(t, "127.0.0.1:1").Scenario(s)
@@ -136,10 +136,13 @@ func TestOnServersOfTheUserAllLocksHaveANameOfTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		names := own.Locks()
-		prefix, isA := strings.CutSuffix(string(names[0]), "a")
+		prefix, isA := strings.CutSuffix(string(names[0]), "d/a")
 		if len(names) != 2 || !isA || string(names[1]) != prefix+"b/c" || !strings.HasPrefix(prefix, "fencepost/") ||
 			prefix == last {
 			t.Errorf("%v after %s", names, last)
+		}
+		if got := prefixOf(own); got != prefix {
+			t.Errorf("the prefix is %s, and should be %s", got, prefix)
 		}
 		last = prefix
 	}
