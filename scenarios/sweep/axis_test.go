@@ -132,10 +132,9 @@ func TestEveryKeyCanBeVaried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Mappings, lists and names; what a run is drawn from, and what is expected of it.
-	other :=
-		regexp.MustCompile(
-			`^(name|summary|source|servers|network\.links|lock\.name|work\.locks|overrides|faults|promise|expect.*|mix\..*)$`)
+	// Mappings, lists, names and flags; what a run is drawn from, and what is expected of it.
+	other := regexp.MustCompile(`^(name|summary|source|servers(\.notify-keyspace-events)?|network\.links|lock\.name|` +
+		`work\.locks|overrides|faults|promise|expect.*|mix\..*)$`)
 	known := map[string]bool{}
 	for _, k := range slices.Concat(ofServers, ofClients, []Key{startOfClient}) {
 		known[k.Path] = true
