@@ -106,8 +106,8 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 // stuckCause tells what, and whom, the waiter was stuck behind.
 func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, why string, witness []int) {
 	a := &t.Asks[s.Root]
-	if gone := t.WithoutQuorum(a.Process, s.At); len(gone) > 0 {
-		return Cause{Kind: NoQuorumLeft}, "", t.quorumStory(gone), starts(gone)
+	if len(s.Gone) > 0 {
+		return Cause{Kind: NoQuorumLeft}, "", t.quorumStory(s.Gone), starts(s.Gone)
 	}
 	if len(s.Cycle) > 0 {
 		return t.circle(s)

@@ -11,11 +11,15 @@ import (
 )
 
 // randomWaits makes a history of three clients that ask for two locks, keep one while they ask for the other, give up,
-// release and crash, some with faults: one event a nanosecond, at most.
+// release and crash, some with faults, some with a server that is cut off from one of them for good: one event a
+// nanosecond, at most.
 func randomWaits(r *rand.Rand) *history.History {
 	h := &history.History{Header: history.Header{TTL: history.Time(r.IntN(4)), Hold: 1, Slack: history.Time(r.IntN(4)),
 		Uncapped: r.IntN(3) == 0, Locks: []history.Lock{"a", "b"}}}
-	faults := r.IntN(2) == 0
+	faults, cuts := r.IntN(2) == 0, r.IntN(3) == 0
+	if cuts {
+		h.Header.Servers, h.Header.Quorum = []history.Process{"redis-1"}, 1
+	}
 	struck := false
 	var waits [3]history.Lock
 	var holds [3]map[history.Lock]bool
@@ -35,6 +39,9 @@ func randomWaits(r *rand.Rand) *history.History {
 			} else if r.IntN(3) == 0 {
 				e.F, struck = history.Jump, false
 			}
+		case cuts && r.IntN(12) == 0:
+			e = history.Event{Index: e.Index, Process: history.Nemesis, Type: history.Invoke, F: history.Cut,
+				Fault: &history.Fault{On: []history.Process{e.Process}, To: h.Header.Servers}}
 		case r.IntN(12) == 0:
 			e.F, e.Type, e.Lock, waits[i], holds[i] = history.Crashed, history.Info, "", "", map[history.Lock]bool{}
 		case waits[i] != "":
@@ -63,7 +70,7 @@ func TestStandstillIsWhatTheLawSays(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	var c Checker
 	seen := map[string]int{}
-	for range 30_000 {
+	for range 60_000 {
 		h := randomWaits(r)
 		got := c.CheckOnly(h, []Law{DeadlockFreedom}).Findings[0]
 		want := slow.Check(h)[slices.Index(Laws, DeadlockFreedom)]
@@ -75,7 +82,7 @@ func TestStandstillIsWhatTheLawSays(t *testing.T) {
 		seen[string(got.Cause.Kind)]++
 	}
 	for _, what := range []string{"holds", "undecided", string(StuckBehindCrashed), string(StuckBehindUncapped),
-		string(StuckInCycle), string(StuckWithoutHolder)} {
+		string(StuckInCycle), string(StuckWithoutHolder), string(NoQuorumLeft)} {
 		if seen[what] < 50 {
 			t.Errorf("only %d rounds were %s", seen[what], what)
 		}

@@ -64,6 +64,8 @@ func (r *reading) stuckTooLong(limit history.Time) (a *ask, stuck history.Time) 
 		begun[a] = r.first(a)
 	}
 	since := map[*ask]history.Time{}
+	var cutOff *ask
+	var cutOffSince history.Time
 	for i := 0; i < r.none; i++ {
 		cuts := []history.Time{r.time(i), r.time(i + 1)}
 		for _, s := range r.sections {
@@ -78,7 +80,7 @@ func (r *reading) stuckTooLong(limit history.Time) (a *ask, stuck history.Time) 
 				clear(since)
 				continue
 			}
-			var first *ask
+			var first, reaching *ask // of all, and of those to whom a quorum is left
 			for _, a := range r.asks {
 				if !is(begun[a].call, i, a.ret) || !still[a.lock] {
 					delete(since, a)
@@ -86,17 +88,69 @@ func (r *reading) stuckTooLong(limit history.Time) (a *ask, stuck history.Time) 
 					since[a] = cuts[n]
 				}
 				start, waits := since[a]
-				if waits && cuts[n+1]-start > limit && (first == nil || start < since[first] ||
-					start == since[first] && begun[a].call < begun[first].call) {
+				if !waits || cuts[n+1]-start <= limit {
+					continue
+				}
+				before := func(b *ask) bool {
+					return b == nil || start < since[b] || start == since[b] && begun[a].call < begun[b].call
+				}
+				if before(first) {
 					first = a
 				}
+				if before(reaching) && r.quorumLeft(r.root(a, i, begun), i) {
+					reaching = a
+				}
 			}
-			if first != nil {
-				return begun[first], since[first]
+			switch {
+			case reaching != nil:
+				return begun[reaching], since[reaching]
+			case first != nil && cutOff == nil:
+				cutOff, cutOffSince = begun[first], since[first]
 			}
 		}
 	}
-	return nil, 0
+	return cutOff, cutOffSince
+}
+
+// root is who waits for the lock that blocks a in the end: a, or the holder of its lock if that waits for another, and
+// so on, until it comes round.
+func (r *reading) root(a *ask, i int, begun map[*ask]*ask) history.Process {
+	seen := map[*ask]bool{}
+	for !seen[a] {
+		seen[a] = true
+		var next *ask
+		for _, s := range r.sections {
+			for _, b := range r.asks {
+				if s.lock == a.lock && is(s.ok, i, s.end) && b.process == s.process && is(begun[b].call, i, b.ret) &&
+					(next == nil || begun[b].call < begun[next].call) {
+					next = b
+				}
+			}
+		}
+		if next == nil {
+			break
+		}
+		a = next
+	}
+	return a.process
+}
+
+// quorumLeft: what is gone for good at place i leaves a process a quorum of servers.
+func (r *reading) quorumLeft(p history.Process, i int) bool {
+	if len(r.Header.Servers) == 0 {
+		return true
+	}
+	oneService := len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
+	rest := *r
+	rest.faults = nil
+	for _, f := range r.faults {
+		forGood := f.to == r.none && !f.Ends && (f.kind.IsDown() || f.does() == history.Parts) ||
+			oneService && f.Loses == history.LosesEverything
+		if forGood && f.from <= i && len(f.On)+len(f.To) > 0 && (f.kind.IsLink() || !f.strikes(p)) {
+			rest.faults = append(rest.faults, f)
+		}
+	}
+	return rest.quorumReached(&ask{process: p, call: i}, i, func(history.Process) bool { return false })
 }
 
 func (r *reading) underFault(i int) bool {

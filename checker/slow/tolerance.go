@@ -175,11 +175,16 @@ func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 			return false
 		}
 	}
+	return r.quorumReached(a, end, func(s history.Process) bool { return r.inTheWay(a, acquired, s) })
+}
+
+// quorumReached: a's client reached a quorum of servers from a's call to end; a server that bars it does not count.
+func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool) bool {
 	oneService := len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
 	if oneService {
 		var left []history.Process
 		for _, s := range r.Header.Servers {
-			if r.inTheWay(a, acquired, s) {
+			if bars(s) {
 				return false
 			}
 			if r.reachable(a, end, s) {
@@ -198,7 +203,7 @@ func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for _, group := range groups {
 		serves := true
 		for i, s := range group {
-			serves = serves && r.reachable(a, end, s) && !r.inTheWay(a, acquired, s)
+			serves = serves && r.reachable(a, end, s) && !bars(s)
 			for _, o := range group[:i] {
 				serves = serves && !r.parted(s, o, a.call, end)
 			}

@@ -17,6 +17,8 @@ type Stuck struct {
 	Cycle        []int32 // asks that wait in a circle, empty if it is none
 	Root         int32   // where following waiters to holders who wait ends: the last ask, of the lock that blocks all
 	Holders      []int32 // open holds of the root's lock
+	// Gone are the faults that have left the waiter of Root no quorum of servers for good; none if one is left.
+	Gone []*Fault
 }
 
 // standstill replays who waits for and who holds which lock, and keeps for each lock that is waited for since when it
@@ -36,7 +38,8 @@ type standstill struct {
 	calm    history.Time   // when the last fault was over
 }
 
-// FirstStuck finds the first waiter that was stuck for longer than limit while no fault was under way. Before the
+// FirstStuck finds the first waiter that was stuck for longer than limit while no fault was under way: one to whom a
+// quorum of servers was left, if there is any, since of the others nothing but their servers can help. Before the
 // beginning of the first wait that is long enough it need not be known what stands still.
 func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 	waits := t.waits()
@@ -48,10 +51,14 @@ func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 	s := standstill{t: t, endless: t.keysWithoutExpiry(), waits: waits, over: make([]bool, len(waits)),
 		waiting: make(map[history.Process][]int32), line: make([][]int32, n),
 		holders: make([][]int32, n), since: slices.Repeat([]history.Time{never}, n), before: make([]history.Time, n)}
+	var cutOff Stuck
+	ok := false
 	for turns := t.Turns(waits); len(turns) > 0; {
 		at := turns[0].At
-		if found, ok := s.overdue(at, limit); ok {
+		if found, overdue := s.overdue(at, limit); overdue && len(found.Gone) == 0 {
 			return found, true
+		} else if overdue && !ok {
+			cutOff, ok = found, true
 		}
 		n := 1
 		for n < len(turns) && turns[n].At == at { // a crash ends several holds and waits at once
@@ -60,7 +67,10 @@ func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 		s.pass(t.Time(at), turns[:n], at >= waits[first].from)
 		turns = turns[n:]
 	}
-	return s.overdue(Open, limit)
+	if found, overdue := s.overdue(Open, limit); overdue && (!ok || len(found.Gone) == 0) {
+		return found, true
+	}
+	return cutOff, ok
 }
 
 // pass carries out the turns of one moment. A lock that stood still before and after it has stood still throughout,
@@ -112,7 +122,8 @@ func (s *standstill) apply(now history.Time, u turn) {
 	}
 }
 
-// overdue looks at the moment before position at for the waiter that has been stuck longest, and for longer than limit.
+// overdue looks at the moment before position at for the waiter that has been stuck longest, and for longer than limit:
+// of those to whom a quorum is left, if there are any.
 func (s *standstill) overdue(at int, limit history.Time) (Stuck, bool) {
 	if s.faults > 0 {
 		return Stuck{}, false
@@ -132,9 +143,31 @@ func (s *standstill) overdue(at int, limit history.Time) (Stuck, bool) {
 	if longest < 0 {
 		return Stuck{}, false
 	}
-	cycle, root := s.follow(longest)
-	return Stuck{Ask: s.waits[longest].ask, At: at, Since: since, Until: now, Cycle: cycle, Root: s.waits[root].ask,
-		Holders: slices.Clone(s.holders[s.waits[root].lock])}, true
+	found := s.stuck(longest, at, since)
+	if len(found.Gone) == 0 {
+		return found, true
+	}
+	longest, since = -1, now-limit
+	for l, line := range s.line {
+		for _, n := range line {
+			from := max(s.t.Time(s.waits[n].from), s.since[l], s.calm)
+			if s.over[n] || from > since || from == since && (longest < 0 || n > longest) {
+				continue
+			}
+			if other := s.stuck(n, at, from); len(other.Gone) == 0 {
+				found, longest, since = other, n, from
+			}
+		}
+	}
+	return found, true
+}
+
+// stuck describes waiter n, which has been stuck since a time.
+func (s *standstill) stuck(n int32, at int, since history.Time) Stuck {
+	cycle, root := s.follow(n)
+	ask := s.waits[root].ask
+	return Stuck{Ask: s.waits[n].ask, At: at, Since: since, Until: s.t.Time(at), Cycle: cycle, Root: ask,
+		Holders: slices.Clone(s.holders[s.waits[root].lock]), Gone: s.t.WithoutQuorum(s.t.Asks[ask].Process, at)}
 }
 
 // settle computes the greatest set of locks that stand still from now on, or from a later moment on if nothing else
