@@ -192,8 +192,8 @@ func (e *Exploration) Suite() report.Suite {
 			Message: fmt.Sprintf("kept in %d runs", l.Holds)}
 		broken := fmt.Sprintf("broken in %d of %d runs", l.Violated, l.Exercised())
 		switch {
-		case l.Violated > 0 && !l.Promised:
-			c.Message = "not promised; " + broken
+		case l.Violated > 0 && (!l.Promised || l.Breaks() == 0):
+			c.Message = report.NotPromised + "; " + broken
 		case l.Violated > 0:
 			c.Result, c.Message, c.Story = expect.Otherwise, broken, e.stories(l.Law.Law)
 		case l.Holds == 0:

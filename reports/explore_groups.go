@@ -84,7 +84,7 @@ func (f *ExploredFinding) promise() string {
 	if f.Promised {
 		return single.Promised
 	}
-	return "not promised"
+	return report.NotPromised
 }
 
 // exploredGroups tells what was found, group by group, in at most room lines: what no longer fits is told in a line

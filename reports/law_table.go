@@ -24,7 +24,7 @@ type toldLaw struct {
 // promised says of each law whether the scenario promises it.
 func promised(laws tally.Laws, s *scenarios.Scenario) (all []toldLaw) {
 	for _, l := range laws {
-		all = append(all, toldLaw{l, slices.Contains(s.Promise, l.Law), nil})
+		all = append(all, toldLaw{l, slices.Contains(s.Promise.Laws, l.Law), nil})
 	}
 	return all
 }
@@ -89,7 +89,7 @@ func (l *toldLaw) sign() (string, term.Style) {
 	case l.Line != nil:
 		sign := l.Line.Standing.Sign()
 		return sign, report.Tones[sign]
-	case l.Violated > 0 && l.Promised:
+	case l.Breaks() > 0 && l.Promised:
 		return "✗", term.Red
 	case l.Violated > 0:
 		return "·", term.Plain
@@ -101,7 +101,7 @@ func (l *toldLaw) sign() (string, term.Style) {
 
 // tone is that of the words about a law: red where it should not have been broken.
 func (l *toldLaw) tone() term.Style {
-	if l.Line == nil && l.Violated > 0 && l.Promised || l.Line != nil && !l.Line.OK() {
+	if l.Line == nil && l.Breaks() > 0 && l.Promised || l.Line != nil && !l.Line.OK() {
 		return term.Red
 	}
 	return term.Plain
@@ -109,20 +109,21 @@ func (l *toldLaw) tone() term.Style {
 
 // comparison says whether a law that the scenario names came out as it expects.
 func (l *toldLaw) comparison() string {
-	if l.Line.Expected == "" || l.Line.Standing.Result == expect.NotDecidable {
+	if l.Line.Expected == "" && !l.Line.Standing.Excused || l.Line.Standing.Result == expect.NotDecidable {
 		return ""
 	}
 	return l.Line.Stands()
 }
 
-// rate is the share of the runs that exercised the law in which it was broken, or below what that share lies.
+// rate is the share of the runs that exercised the law in which a promise of it was broken, or it was broken at all if
+// none was, or below what that share lies.
 func (l *toldLaw) rate() string {
-	share := phrase.Percentage(float64(l.Violated) / float64(l.Violated+l.Holds))
+	share := func(n int) string { return phrase.Percentage(float64(n) / float64(l.Exercised())) }
 	switch {
-	case l.Violated > 0 && !l.Promised:
-		return share + ", not promised"
+	case l.Breaks() > 0 && l.Promised:
+		return share(l.Breaks())
 	case l.Violated > 0:
-		return share
+		return share(l.Violated) + ", " + report.NotPromised
 	case l.Holds > 0:
 		return "< " + phrase.Percentage(tally.UpperBound(l.Exercised())) + " (95 % sure)"
 	}

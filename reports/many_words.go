@@ -57,11 +57,13 @@ func Samples(r *search.Runs) iter.Seq[uint64] {
 
 // standing is how the runs stand to what their scenario expects.
 func (m *Many) standing() report.Standing {
-	s := report.Standing{Result: m.Standing(), Named: single.Named(m.lines())}
-	for _, l := range m.Laws {
+	lines := m.lines()
+	s := report.Standing{Result: m.Standing(), Named: single.Named(lines), Excused: true}
+	for i, l := range m.Laws {
 		s.Broken, s.Held = s.Broken || l.Violated > 0, s.Held || l.Holds > 0
+		s.Excused = s.Excused && (l.Violated == 0 || lines[i].Standing.Excused)
 	}
-	s.Held = s.Held && !s.Broken
+	s.Held, s.Excused = s.Held && !s.Broken, s.Excused && s.Broken
 	return s
 }
 

@@ -24,7 +24,7 @@ type pageKind struct {
 // allPages are the pages of all commands that can be interrupted, with and without a run to show.
 func allPages() []pageKind {
 	broken := tally.Laws{{Law: checker.MutualExclusion, Counts: tally.Counts{Holds: 3, Violated: 2}}}
-	lock := &scenarios.Scenario{Name: "a-lock", Promise: []checker.Law{checker.MutualExclusion}}
+	lock := &scenarios.Scenario{Name: "a-lock", Promise: checker.Promise{Laws: []checker.Law{checker.MutualExclusion}}}
 	runs := func(interrupted bool, c expect.Campaign) *search.Runs {
 		r := spanned("a-lock", 5)
 		if r.Laws, r.Campaign = broken, c; interrupted {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/single"
@@ -88,8 +89,20 @@ func (v *Verification) title(p *term.Writer) {
 	p.Title(v.Scenario.Name, what, standing, tone)
 }
 
-// conclusion is the result in a sentence or two.
+// conclusion is the result in a sentence or two, and what is broken that is not promised.
 func (v *Verification) conclusion() string {
+	text := v.result()
+	for _, l := range v.Laws() {
+		if l.Excused > 0 {
+			text += fmt.Sprintf(" Not promised: %s is broken in %s %s.", l.Law, phrase.CountGrouped(l.Excused, "schedule"),
+				checker.Excuse)
+		}
+	}
+	return text
+}
+
+// result is what came of the promises.
+func (v *Verification) result() string {
 	if f := v.Found; f != nil {
 		faults, delay := v.found()
 		by := "by " + phrase.Count(faults, "fault")
@@ -276,7 +289,7 @@ func (v *Verification) Suite() report.Suite {
 		c := report.Case{Group: name, Name: string(l.Law), Result: expect.AsExpected,
 			Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
 		switch {
-		case l.Violated > 0 && v.Found != nil:
+		case l.Breaks() > 0 && v.Found != nil:
 			c.Result, c.Message, c.Story = expect.Otherwise, v.Found.Cause.String(), v.Run.Story(c.Name)
 		case l.Undecided > 0:
 			c.Result, c.Message = expect.NotDecidable, fmt.Sprintf("undecided in %d schedules", l.Undecided)

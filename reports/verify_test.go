@@ -27,12 +27,12 @@ func verified() *Verification {
 		panic(err)
 	}
 	s := &scenarios.Scenario{Name: "a-lock", Summary: "A lock, and what it is for.", Faults: []nemesis.Fault{own},
-		Promise: []checker.Law{checker.LeaseExclusion, checker.TokenOrder}}
+		Promise: checker.Promise{Laws: []checker.Law{checker.LeaseExclusion, checker.TokenOrder}}}
 	s.Mix.Without = append(s.Mix.Without, excluded)
 	drift := verify.Reason{Kind: nemesis.Drift,
 		Why: "what it does grows with its length: no few starts and ends stand for the others"}
 	length := func(faults int, t verify.Tally, kinds ...verify.KindTally) verify.LengthTally {
-		if t.Laws = tally.NewLaws(s.Promise); faults == 2 {
+		if t.Laws = tally.NewLaws(s.Promise.Laws); faults == 2 {
 			t.Laws[0].Holds, t.Laws[1].Unchecked = 1_234_567, 1_234_567
 		}
 		return verify.LengthTally{Faults: faults, Tally: t, Kinds: kinds, Whole: true}
@@ -52,7 +52,7 @@ func verified() *Verification {
 				Random: []verify.Reason{drift}, None: []verify.Reason{{Kind: nemesis.Jump,
 					Why: "no process reads its wall clock"}}},
 			Random: []verify.Sample{{Reason: drift,
-				Tally: verify.Tally{Schedules: 500, Laws: tally.NewLaws(s.Promise)}}}}}
+				Tally: verify.Tally{Schedules: 500, Laws: tally.NewLaws(s.Promise.Laws)}}}}}
 }
 
 // counterexample ends the verification with faults that break a law.

@@ -116,30 +116,37 @@ func (f *file) readExclusions(n ast.Node, m *mix.Mix) {
 	})
 }
 
-// readPromise reads the laws that must hold whatever strikes.
+// readPromise reads the laws that must hold whatever strikes, and whether availability is promised.
 func (f *file) readPromise(n ast.Node) {
-	f.scenario.Promise = []checker.Law{}
+	p := &f.scenario.Promise
+	p.Laws = []checker.Law{}
 	f.List(n, "promise", func(n ast.Node) {
-		law, ok := format.Choose(f.Reader, checker.Laws...)(n)
+		law, ok := format.Choose(f.Reader, append(slices.Clone(checker.Laws), checker.Availability)...)(n)
 		switch {
-		case ok && slices.Contains(f.scenario.Promise, law):
+		case ok && (slices.Contains(p.Laws, law) || p.Availability && law == checker.Availability):
 			f.Problem(format.StartOf(n), "", "%s is promised twice", law)
+		case ok && law == checker.Availability:
+			p.Availability = true
 		case ok:
-			f.scenario.Promise = append(f.scenario.Promise, law)
+			p.Laws = append(p.Laws, law)
 		}
 	})
+	if p.Availability && !slices.Contains(p.Laws, checker.DeadlockFreedom) {
+		f.Problem(format.StartOf(n), "", "%s is a part of %s: promise that as well", checker.Availability,
+			checker.DeadlockFreedom)
+	}
 }
 
 // defaultPromise is every law of which the file does not say that it may be violated.
 func (f *file) defaultPromise() {
 	s := f.scenario
-	stated := s.Promise != nil
+	stated := s.Promise.Laws != nil
 	for _, law := range checker.Laws {
 		expected := s.Expect.Laws[law]
 		if !stated && expected.Outcome != checker.Violated && !expected.Any {
-			s.Promise = append(s.Promise, law)
+			s.Promise.Laws = append(s.Promise.Laws, law)
 		}
-		if expected.Outcome == checker.Holds || stated && slices.Contains(s.Promise, law) {
+		if expected.Outcome == checker.Holds || stated && slices.Contains(s.Promise.Laws, law) {
 			s.Shown = append(s.Shown, law)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 func TestMixDefaults(t *testing.T) {
 	s := parseText(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 4s}\n")
 	if !reflect.DeepEqual(s.Mix, mix.For(4*time.Second)) || s.Within != 0 ||
-		!reflect.DeepEqual(s.Promise, checker.Laws) {
+		!reflect.DeepEqual(s.Promise, checker.Promise{Laws: checker.Laws}) {
 		t.Errorf("%+v", s)
 	}
 	for name, want := range map[string]mix.Span{"pause": s.Mix.Pause, "jump": s.Mix.Jump, "delay": s.Mix.Delay,
@@ -39,7 +39,7 @@ func TestMixDefaults(t *testing.T) {
 	broken := parseText(t, oneRedis+"expect: {mutual-exclusion: violated, ownership: holds, token-order: any}\n")
 	want := []checker.Law{checker.LeaseExclusion, checker.ResourceSafety, checker.Ownership, checker.DeadlockFreedom,
 		checker.FaultTolerance}
-	if !reflect.DeepEqual(broken.Promise, want) {
+	if !reflect.DeepEqual(broken.Promise.Laws, want) {
 		t.Errorf("promised %v", broken.Promise)
 	}
 }
@@ -75,7 +75,7 @@ promise: [token-order]
 			{Kind: nemesis.Crash, Loss: nemesis.LosesEverything, Within: 10 * sec}}}
 	want.Weights[nemesis.Pause], want.Weights[nemesis.DelayMessage], want.Weights[nemesis.ShutDown] = 1, 7, 2
 	if !reflect.DeepEqual(s.Mix, want) || s.Within != 20*sec ||
-		!reflect.DeepEqual(s.Promise, []checker.Law{checker.TokenOrder}) {
+		!reflect.DeepEqual(s.Promise.Laws, []checker.Law{checker.TokenOrder}) {
 		t.Errorf("got  %+v, within %v, promise %v\nwant %+v", s.Mix, s.Within, s.Promise, want)
 	}
 }

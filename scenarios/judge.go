@@ -18,7 +18,7 @@ func (s *Scenario) Judge(r Result) expect.Judgement {
 			*f = checker.Finding{Law: f.Law, Outcome: checker.Undecided, Explanation: r.Stalled}
 		}
 	}
-	j.Mismatches, j.Undecided = s.Expect.Match(j.Verdict, j.Metrics)
+	j.Mismatches, j.Undecided = s.Expect.Match(j.Verdict, j.Metrics, s.Promise)
 	return j
 }
 

@@ -35,12 +35,12 @@ type Scenario struct {
 	Clients  []Client // client-1 first; differ only where the file says so
 	Resource ResourceConfig
 	Faults   []nemesis.Fault
-	Mix      mix.Mix       // from which random faults are drawn; default mix.For the lock's TTL
-	Within   time.Duration // the time in which they strike; zero: as long as a run without faults takes
-	Promise  []checker.Law // that hold whatever strikes; default those that Expect does not name as violated or any
-	Shown    []checker.Law // that some run must exercise: those promised in so many words, or expected to hold
-	Limit    time.Duration // of simulated time; default 120 s
-	Bound    time.Duration // of an uncontended acquire or release; default the lock's TTL
+	Mix      mix.Mix         // from which random faults are drawn; default mix.For the lock's TTL
+	Within   time.Duration   // the time in which they strike; zero: as long as a run without faults takes
+	Promise  checker.Promise // default the laws that Expect does not name as violated or any
+	Shown    []checker.Law   // that some run must exercise: those promised in so many words, or expected to hold
+	Limit    time.Duration   // of simulated time; default 120 s
+	Bound    time.Duration   // of an uncontended acquire or release; default the lock's TTL
 	Expect   expect.All
 }
 

@@ -55,7 +55,7 @@ func (x *conclusion) conclude(ctx context.Context) error {
 		Interrupted: ctx.Err() != nil, Files: x.Out, Repeat: x.repeat()}
 	for _, promised := range []bool{true, false} {
 		for _, f := range x.found.Findings {
-			if f.Promised(x.scenario.Promise) != promised {
+			if x.scenario.Promise.Covers(f.Law, f.Cause) != promised {
 				continue
 			}
 			told, err := x.finding(ctx, plans, f)
@@ -99,7 +99,7 @@ func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f tally.F
 	if err != nil {
 		return nil, err
 	}
-	told := &reports.ExploredFinding{Finding: f, Promised: f.Promised(x.scenario.Promise), Small: small, Run: run}
+	told := &reports.ExploredFinding{Finding: f, Promised: x.scenario.Promise.Covers(f.Law, f.Cause), Small: small, Run: run}
 	place := told.Slug()
 	run.Files = filepath.Join(x.Out, place)
 	run.Repeat = replayOf(filepath.Join(run.Files, search.PlanFile))

@@ -75,7 +75,7 @@ func (l *SoundLock) open() []string {
 // broken are the promises that it broke.
 func (l *SoundLock) broken() (all []tally.Finding) {
 	for _, f := range l.Findings {
-		if f.Promised(l.Lock.Promise) {
+		if l.Lock.Promise.Covers(f.Law, f.Cause) {
 			all = append(all, f)
 		}
 	}
@@ -233,7 +233,7 @@ func soundLines(p *term.Writer, c *Corpus) {
 		case len(open) > 0:
 			mark, tone = "?", term.Yellow
 		}
-		for j, text := range term.Wrap(strings.Join(report.LawNames(l.Lock.Promise), ", "), p.Width()-from) {
+		for j, text := range term.Wrap(strings.Join(report.LawNames(l.Lock.Promise.Laws), ", "), p.Width()-from) {
 			ln := new(term.Line)
 			if j == 0 {
 				ln.Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " "+l.Lock.Name)

@@ -102,7 +102,7 @@ func mutantOf(m *HuntedMutant) mutantJSON {
 }
 
 func soundLockOf(l *SoundLock) soundLockJSON {
-	d := soundLockJSON{Name: l.Lock.Name, Promise: report.LawNames(l.Lock.Promise), Runs: l.Done,
+	d := soundLockJSON{Name: l.Lock.Name, Promise: report.LawNames(l.Lock.Promise.Laws), Runs: l.Done,
 		Broken: []promiseJSON{}, Open: report.Some(l.open())}
 	for _, b := range l.broken() {
 		d.Broken = append(d.Broken, promiseJSON{b.Law, b.Cause.String(), b.Runs, b.First, l.repeat(b)})

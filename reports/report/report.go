@@ -37,6 +37,7 @@ type Measured interface {
 // How what came out stands to what was expected.
 const (
 	AsExpected  = "as expected"
+	NotPromised = "not promised"
 	NotExpected = "not as expected"
 	Undecided   = "undecided"
 )

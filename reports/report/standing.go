@@ -14,6 +14,7 @@ type Standing struct {
 	// Named says that something must come out. Where nothing is named, a law must not be violated.
 	Named   bool
 	Promise bool // it is held to what was promised, in place of what is expected
+	Excused bool // all that was broken, was so by causes that break no promise
 }
 
 // Words are the verdict: "held, as expected", "broken, as expected", "broken, not as expected", "undecided".
@@ -27,6 +28,8 @@ func (s Standing) Words() string {
 		return "promise broken"
 	case s.Promise:
 		return "promises kept"
+	case s.Excused && s.Result == expect.AsExpected:
+		return "broken, " + NotPromised
 	case s.came() == "":
 		return s.expectation()
 	case !s.Named:

@@ -38,6 +38,7 @@ type IdleFault struct {
 // findingJSON is how a law came out. Cause is empty, and remedies and witness have no elements, unless it was violated.
 type findingJSON struct {
 	Outcome     string            `json:"outcome"`
+	NotPromised bool              `json:"not_promised,omitempty"` // it is violated by a cause that breaks no promise
 	Judges      *judgesJSON       `json:"judges,omitempty"`
 	Cause       string            `json:"cause"`
 	Explanation string            `json:"explanation"`
@@ -92,6 +93,9 @@ func (r *Run) Object() (*RunObject, error) {
 		told, err := findingOf(r.Recorded(), &f)
 		if err != nil {
 			return nil, err
+		}
+		if e := r.expectation(string(f.Law)); e != nil {
+			told.NotPromised = e.Standing.Excused
 		}
 		d.Laws[f.Law] = told
 	}

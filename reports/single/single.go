@@ -9,6 +9,7 @@ package single
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,6 +99,10 @@ func (r *Run) standing() report.Standing {
 	for _, f := range r.Verdict.Findings {
 		s.Held = s.Held || f.Outcome == checker.Holds && !s.Broken
 	}
+	s.Excused = s.Broken && !slices.ContainsFunc(r.Verdict.Findings, func(f checker.Finding) bool {
+		e := r.expectation(string(f.Law))
+		return f.Outcome == checker.Violated && (e == nil || !e.Standing.Excused)
+	})
 	switch {
 	case r.Recording != nil:
 		s.Result = r.Standing()

@@ -106,13 +106,15 @@ func aside(p *term.Writer, ln *term.Line, f *checker.Finding, e *ExpectLine) (be
 
 // comparison says how a law or metric compares to what is expected of it; nothing if nothing is.
 func comparison(e *ExpectLine) (words string, tone term.Style) {
-	if e == nil || e.Expected == "" {
+	if e == nil || e.Expected == "" && !e.Standing.Excused {
 		return "", term.Plain
 	}
 	if !e.OK() {
 		tone = term.Red
 	}
 	switch {
+	case e.Standing.Excused:
+		return report.NotPromised, tone
 	case e.Standing.Promise:
 		return Promised, tone
 	case e.Standing.Result == expect.AsExpected:

@@ -62,6 +62,9 @@ func expectLines(s *scenarios.Scenario, j *expect.Judgement) []ExpectLine {
 	for _, law := range checker.Laws {
 		f, came := j.Verdict.Of(law), tally.Counts{}
 		came.Count(f.Outcome)
+		if s.Promise.Excuses(f.Cause) {
+			came.Excused = came.Violated
+		}
 		line := LawLine(s, law, came, missed[string(law)])
 		line.Got = f.Came()
 		switch f.Outcome {
@@ -85,15 +88,18 @@ func expectLines(s *scenarios.Scenario, j *expect.Judgement) []ExpectLine {
 }
 
 // HoldTo holds the run against promises, in place of what its scenario expects.
-func (r *Run) HoldTo(promise []checker.Law) {
+func (r *Run) HoldTo(promise checker.Promise) {
 	r.Expected, r.OK, r.Undecided, r.Promise = nil, false, false, true
 	for _, f := range r.Verdict.Findings {
-		if !slices.Contains(promise, f.Law) {
+		if !slices.Contains(promise.Laws, f.Law) {
 			continue
 		}
 		line := ExpectLine{Name: string(f.Law), Expected: Promised, Got: f.Outcome.String(),
 			Standing: report.Standing{Result: expect.AsExpected, Named: true, Promise: true}}
-		if f.Outcome == checker.Violated {
+		switch {
+		case f.Outcome == checker.Violated && promise.Excuses(f.Cause):
+			line.Standing.Broken, line.Standing.Excused = true, true
+		case f.Outcome == checker.Violated:
 			line.Standing.Result, line.Standing.Broken = expect.Otherwise, true
 		}
 		r.Expected = append(r.Expected, line)

@@ -159,7 +159,7 @@ func Try(ctx context.Context, s *scenarios.Scenario, o Options) (*Advice, error)
 	if err != nil {
 		return nil, err
 	}
-	a := &Advice{subject: b, Seeds: o.Seeds, Own: b.own, Promised: b.promised, ByNature: map[checker.Law]string{}}
+	a := &Advice{subject: b, Seeds: o.Seeds, Own: b.own, Promised: b.promised.Laws, ByNature: map[checker.Law]string{}}
 	if !b.own {
 		if a.Explored, err = b.explore(ctx); err != nil {
 			return nil, err

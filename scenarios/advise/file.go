@@ -83,7 +83,7 @@ func (b *subject) expectations(doc *format.Document) (list []amend.Edit, err err
 			}
 			seen[f.Law][out] = true
 		}
-		mismatches, _ := b.scenario.Expect.Match(v, checker.Measure(r.History))
+		mismatches, _ := b.scenario.Expect.Match(v, checker.Measure(r.History), b.scenario.Promise)
 		for _, m := range mismatches {
 			missed[m.Name] = true
 		}

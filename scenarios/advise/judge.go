@@ -25,7 +25,7 @@ var natures = []struct {
 // if one can, or if the scenario promises the law in so many words.
 func (b *subject) byNature(f tally.Finding) (why string, gradual bool) {
 	for _, n := range natures {
-		if (n.law == "" || n.law == f.Law) && n.cause == f.Cause.Kind && !b.stated {
+		if (n.law == "" || n.law == f.Law) && n.cause == f.Cause.Kind && (!b.stated || b.promised.Excuses(f.Cause)) {
 			return n.why, n.gradual
 		}
 	}
@@ -35,7 +35,7 @@ func (b *subject) byNature(f tally.Finding) (why string, gradual bool) {
 // judge says what has become of the promises by now.
 func (b *subject) judge(base, t *Tried) {
 	t.Mended, t.Left, t.Anew, t.Otherwise = nil, nil, nil, nil
-	for _, law := range b.promised {
+	for _, law := range b.promised.Laws {
 		switch {
 		case !slices.Contains(b.broken, law):
 			if breach := b.anew(base, t, law); breach != nil {

@@ -23,7 +23,7 @@ type subject struct {
 	own        bool // its own faults are what it is tried under
 	mixed      bool // the file has a mix
 	stated     bool // the file says in so many words what is promised
-	promised   []checker.Law
+	promised   checker.Promise
 	plans      []nemesis.Plan // what breaks it
 	broken     []checker.Law  // the promised laws that these break
 }
@@ -43,7 +43,7 @@ func newSubject(s *scenarios.Scenario, o Options) (*subject, error) {
 		return nil, err
 	}
 	b := &subject{scenario: s, doc: doc, definition: locks.Define(s.Clients[0].Lock.Protocol), options: o,
-		promised: checker.Laws, mixed: len(doc.Keys("mix")) > 0}
+		promised: checker.Promise{Laws: checker.Laws}, mixed: len(doc.Keys("mix")) > 0}
 	if b.stated = len(doc.List("promise")) > 0; b.stated {
 		b.promised = s.Promise
 	}
@@ -73,7 +73,7 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 	slices.SortStableFunc(found, func(f, g tallied) int { return cmp.Compare(g.Runs, f.Runs) })
 	kept := 0
 	for _, f := range found {
-		if !f.Promised(b.promised) || kept == mostPlans || ctx.Err() != nil {
+		if !b.promised.Covers(f.Law, f.Cause) || kept == mostPlans || ctx.Err() != nil {
 			continue
 		}
 		kept++
@@ -117,7 +117,7 @@ func (b *subject) asItIs(ctx context.Context) (*Tried, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, law := range b.promised {
+	for _, law := range b.promised.Laws {
 		if t.Given.Violated(law) > 0 {
 			b.broken = append(b.broken, law)
 		}

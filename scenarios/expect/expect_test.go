@@ -65,7 +65,7 @@ func TestExpectationsMeetOutcomes(t *testing.T) {
 		}
 		e := parse(t, text).Expect
 		for outcome, want := range []string{c.unchecked, c.holds, c.undecided, c.violated} {
-			mismatches, undecided := e.Match(came(law, checker.Outcome(outcome), crash), nil)
+			mismatches, undecided := e.Match(came(law, checker.Outcome(outcome), crash), nil, checker.Promise{})
 			got := ""
 			switch {
 			case len(mismatches) > 0:
@@ -83,7 +83,7 @@ func TestExpectationsMeetOutcomes(t *testing.T) {
 // Without the law's finding nothing was checked, and nothing is passed.
 func TestEmptyVerdictIsNoPass(t *testing.T) {
 	e := parse(t, oneRedis+"expect: {ownership: holds, lease-exclusion: violated}\n").Expect
-	mismatches, undecided := e.Match(checker.Verdict{}, nil)
+	mismatches, undecided := e.Match(checker.Verdict{}, nil, checker.Promise{})
 	want := "[lease-exclusion: expected violated, got unchecked ownership: expected holds, got unchecked]"
 	if fmt.Sprint(mismatches) != want || undecided {
 		t.Errorf("got %v, %v, want %s", mismatches, undecided, want)
@@ -110,12 +110,12 @@ func TestMetricsMeetBounds(t *testing.T) {
 				{Name: e.Metrics[0].Name, Value: v, Samples: 1}}
 		}
 		for _, v := range c.inside {
-			if m, _ := e.Match(checker.Verdict{}, measured(v)); len(m) > 0 {
+			if m, _ := e.Match(checker.Verdict{}, measured(v), checker.Promise{}); len(m) > 0 {
 				t.Errorf("%s refuses %v: %v", c.bound, v, m)
 			}
 		}
 		for _, v := range c.outside {
-			if m, _ := e.Match(checker.Verdict{}, measured(v)); len(m) != 1 {
+			if m, _ := e.Match(checker.Verdict{}, measured(v), checker.Promise{}); len(m) != 1 {
 				t.Errorf("%s admits %v: %v", c.bound, v, m)
 			}
 		}
@@ -125,12 +125,12 @@ func TestMetricsMeetBounds(t *testing.T) {
 // A metric for which nothing was observed meets no bound, but nobody having waited is a real zero.
 func TestNothingMeasuredIsNoPass(t *testing.T) {
 	e := parse(t, oneRedis+"expect: {metrics: {lock_timeout_rate: 0, unavailability: 0s}}\n").Expect
-	got, _ := e.Match(checker.Verdict{}, checker.Measure(&history.History{}))
+	got, _ := e.Match(checker.Verdict{}, checker.Measure(&history.History{}), checker.Promise{})
 	if want := "[lock_timeout_rate: expected 0, got nothing to measure]"; fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
 	got, _ = e.Match(checker.Verdict{},
-		checker.Metrics{{Name: "lock_timeout_rate", Value: 0.25, Unit: "ratio", Samples: 4}})
+		checker.Metrics{{Name: "lock_timeout_rate", Value: 0.25, Unit: "ratio", Samples: 4}}, checker.Promise{})
 	want := "[lock_timeout_rate: expected 0, got 0.25 unavailability: expected 0s, got nothing to measure]"
 	if fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)

@@ -51,8 +51,12 @@ type Config struct {
 
 	// Seeds is how many runs are made; default 200, with -short 20.
 	Seeds int
-	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can tell.
+	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can tell. LeaseLaws, FencedLaws
+	// and EfficiencyLaws are what sound locks of three kinds can keep.
 	Laws []checker.Law
+	// Availability has deadlock-freedom count as broken also where no quorum of servers is left for good. No lock can
+	// help that.
+	Availability bool
 
 	plan     *nemesis.Plan // what every run strikes with; nil: what is drawn, or the scenario's own
 	keys     *keys         // that Keys names for the scenario's locks
@@ -162,9 +166,12 @@ func (c *Config) text(name string) string {
 	if c.Care.Fences {
 		line("resource: {fencing: on}")
 	}
-	promise := make([]string, 0, len(checker.Laws))
-	for _, l := range c.laws() {
+	var promise []string
+	for _, l := range c.promise().Laws {
 		promise = append(promise, string(l))
+	}
+	if c.Availability {
+		promise = append(promise, checker.Availability)
 	}
 	line("promise: [%s]", strings.Join(promise, ", "))
 	if len(c.Plan) > 0 {
@@ -190,11 +197,12 @@ func (c *Config) hold(ttl time.Duration) time.Duration {
 	return cmp.Or(c.Hold, ttl/2)
 }
 
-// laws are those that must be kept.
-func (c *Config) laws() []checker.Law {
-	if len(c.Laws) > 0 {
-		return c.Laws
+// promise is what must be kept.
+func (c *Config) promise() checker.Promise {
+	p := checker.Promise{Laws: c.Laws, Availability: c.Availability}
+	if len(p.Laws) == 0 {
+		p.Laws = slices.DeleteFunc(slices.Clone(checker.Laws),
+			func(l checker.Law) bool { return l == checker.LeaseExclusion })
 	}
-	return slices.DeleteFunc(slices.Clone(checker.Laws),
-		func(l checker.Law) bool { return l == checker.LeaseExclusion })
+	return p
 }

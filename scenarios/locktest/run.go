@@ -192,7 +192,7 @@ func (c *Config) planned() (seeds []uint64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	*c = Config{New: c.New, Keys: c.Keys, Laws: c.Laws, plan: &plan,
+	*c = Config{New: c.New, Keys: c.Keys, Laws: c.Laws, Availability: c.Availability, plan: &plan,
 		Scenario: filepath.Join(filepath.Dir(file), plan.Scenario)}
 	return []uint64{plan.Seed}, nil
 }
@@ -289,9 +289,23 @@ func (p *parent) table() string {
 				fmt.Fprintf(&b, " %s %d", o, count[o])
 			}
 		}
+		if n := p.excused(l); n > 0 {
+			fmt.Fprintf(&b, " (%d not promised: no quorum of servers is left for good, where no lock helps; "+
+				"Config.Availability promises that)", n)
+		}
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// excused is in how many runs a law was violated by a cause that breaks no promise.
+func (p *parent) excused(l checker.Law) (n int) {
+	for _, r := range p.runs {
+		if slices.Contains(r.Excused, l) {
+			n++
+		}
+	}
+	return n
 }
 
 // cutDown tells how far a violation was cut down.

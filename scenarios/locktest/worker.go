@@ -11,7 +11,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"testing"
 	"testing/cryptotest"
 	"testing/synctest"
@@ -58,8 +57,9 @@ type ran struct {
 	Digest   sim.Digest
 	Outcomes []string // by law, in the order of checker.Laws
 	Broken   []broken
-	Failure  string // of the lock's own code: it panicked, or did not return
-	Differs  bool   // the same seed once more gave another run
+	Excused  []checker.Law `json:",omitempty"` // violated by causes that break no promise
+	Failure  string        // of the lock's own code: it panicked, or did not return
+	Differs  bool          // the same seed once more gave another run
 }
 
 type broken struct {
@@ -182,7 +182,7 @@ type worker struct {
 	plans    *search.Plans // nil: the scenario's own faults
 	runner   *scenarios.Runner
 	checker  checker.Checker
-	laws     []checker.Law
+	promise  checker.Promise
 	runs     int
 	serves   bool // another process's searches: what it says are answers
 	failed   bool // some run did, because of the lock's own code: what it leaves open says nothing
@@ -190,7 +190,7 @@ type worker struct {
 
 func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
 	w := &worker{host: &host{Driver: bubble.NewDriver(), make: c.New, keys: c.keys}, t: t, config: c, scenario: s,
-		laws: c.laws()}
+		promise: c.promise()}
 	scenarios.Admit(w)
 	locks.AdmitLibraries(w.foreign)
 	w.runner = scenarios.NewRunner(s)
@@ -262,7 +262,10 @@ func (w *worker) run(seed uint64) ran {
 	v := w.checker.Check(result.History)
 	for _, f := range v.Findings {
 		out.Outcomes = append(out.Outcomes, f.Outcome.String())
-		if f.Outcome == checker.Violated && slices.Contains(w.laws, f.Law) {
+		if f.Outcome == checker.Violated && w.promise.Excuses(f.Cause) {
+			out.Excused = append(out.Excused, f.Law)
+		}
+		if f.Outcome == checker.Violated && w.promise.Covers(f.Law, f.Cause) {
 			out.Broken = append(out.Broken, broken{finding{f.Law, f.Cause}, f.Explanation})
 		}
 	}
@@ -298,7 +301,7 @@ func tell(small *search.Shrunk) (shrunk, error) {
 	if err != nil {
 		return out, err
 	}
-	run.HoldTo([]checker.Law{small.Law})
+	run.HoldTo(checker.Promise{Laws: []checker.Law{small.Law}, Availability: true})
 	var text, page bytes.Buffer
 	if err := run.Text(&text, reporting.TextOptions{Width: width}); err != nil {
 		return out, err

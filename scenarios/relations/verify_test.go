@@ -87,7 +87,7 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 			}
 			tried.tried += seeds
 			for _, f := range e.Findings {
-				if f.Promised(s.Promise) {
+				if s.Promise.Covers(f.Law, f.Cause) {
 					t.Errorf("small-%d, %s: verified, but seed %d breaks %s by %s\n%s", i, kind, f.First, f.Law,
 						f.Cause, text)
 				}

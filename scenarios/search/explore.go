@@ -93,17 +93,18 @@ func (w *explorer) explore(span Span, first, n int) (*Exploration, error) {
 		if err != nil {
 			return nil, fmt.Errorf("seed %d: %w\n%s", seed, err, plan)
 		}
-		part.count(seed, w.checker.Check(result.History))
+		part.count(seed, w.checker.Check(result.History), w.scenario.Promise)
 		w.strikes.Count(part.Faults, plan.Faults, result.History)
 	}
 	return part, nil
 }
 
 // count adds the verdict on one run.
-func (e *Exploration) count(seed uint64, v checker.Verdict) {
+func (e *Exploration) count(seed uint64, v checker.Verdict, p checker.Promise) {
 	if e.Laws.Count(v) {
 		e.Undecided++
 	}
+	e.Laws.Excuse(v, p)
 	e.Findings.Count(seed, v)
 }
 

@@ -69,6 +69,7 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 				judged := s.Judge(result)
 				part.Campaign.Add(seed, result.Digest, judged)
 				part.Laws.Count(judged.Verdict)
+				part.Laws.Excuse(judged.Verdict, s.Promise)
 				part.Findings.Count(seed, judged.Verdict)
 				strikes.CountPlanned(part.Plan, faults, result.History)
 			}

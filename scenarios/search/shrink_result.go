@@ -36,7 +36,7 @@ func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *
 		switch {
 		case law == r.Law:
 			doc.Set("expect."+string(law), "holds")
-		case verdict.Of(law).Outcome == checker.Violated, !slices.Contains(original.Promise, law):
+		case verdict.Of(law).Outcome == checker.Violated, !slices.Contains(original.Promise.Laws, law):
 			doc.Set("expect."+string(law), "any") // mending this law need not mend that one
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -23,7 +24,7 @@ func (e *Exploration) Standing(s *scenarios.Scenario) (standing expect.Standing,
 	open = append(open, e.Failed.Open(e.Done)...)
 	broken := false
 	for _, t := range e.Laws {
-		broken = broken || t.Violated > 0 && slices.Contains(s.Promise, t.Law)
+		broken = broken || t.Breaks() > 0 && slices.Contains(s.Promise.Laws, t.Law)
 		if slices.Contains(s.Shown, t.Law) && t.Exercised() == 0 {
 			open = append(open, fmt.Sprintf("%s is to be kept, but no run exercised it", t.Law))
 		}
@@ -50,6 +51,10 @@ func (e *Exploration) Doubts() []string {
 		}
 	}
 	for _, t := range e.Laws {
+		if t.Excused > 0 {
+			doubts = append(doubts, fmt.Sprintf("%s is broken in %d of %d runs %s", t.Law, t.Excused, e.Done,
+				checker.Excuse))
+		}
 		if t.Undecided > 0 {
 			doubts = append(doubts, fmt.Sprintf("%s could not be told in %d of %d runs: their limit came first", t.Law,
 				t.Undecided, e.Done))

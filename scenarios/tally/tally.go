@@ -20,6 +20,8 @@ type Counts struct {
 	Undecided int `json:"undecided"`
 	Unchecked int `json:"unchecked"`
 	NotRun    int `json:"not_run,omitempty"` // that an interruption left out, where that is known
+	// Excused are those of Violated whose cause breaks no promise: checker.Promise says which.
+	Excused int `json:"not_promised,omitempty"`
 }
 
 // Count adds a run.
@@ -35,6 +37,9 @@ func (c *Counts) Count(o checker.Outcome) {
 		c.Unchecked++
 	}
 }
+
+// Breaks is in how many runs it was violated by a cause that may break a promise.
+func (c Counts) Breaks() int { return c.Violated - c.Excused }
 
 // Exercised is in how many runs there was something to judge.
 func (c Counts) Exercised() int { return c.Holds + c.Violated }
@@ -83,6 +88,15 @@ func (t Laws) Count(v checker.Verdict) (undecided bool) {
 	return undecided
 }
 
+// Excuse notes which violations of a counted verdict break no promise because of their cause.
+func (t Laws) Excuse(v checker.Verdict, p checker.Promise) {
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Outcome == checker.Violated && p.Excuses(f.Cause) {
+			t[i].Excused++
+		}
+	}
+}
+
 // Of counts how one law came out; nothing, if it was not counted.
 func (t Laws) Of(law checker.Law) Counts {
 	for i := range t {
@@ -102,6 +116,7 @@ func (t Laws) Add(more Laws) {
 		l.Undecided += m.Undecided
 		l.Unchecked += m.Unchecked
 		l.NotRun += m.NotRun
+		l.Excused += m.Excused
 	}
 }
 
@@ -112,9 +127,6 @@ type Finding struct {
 	Runs  int           `json:"runs"`
 	First uint64        `json:"first"` // the lowest seed that shows it
 }
-
-// Promised reports whether the finding breaks one of the laws that a scenario promises.
-func (f Finding) Promised(promise []checker.Law) bool { return slices.Contains(promise, f.Law) }
 
 // Findings are the ways in which laws were broken, each once.
 type Findings []Finding

@@ -83,7 +83,7 @@ func (g *grower) cutShort(done *growth, err error) (*growth, error) {
 
 // bare judges the run of a branch itself.
 func (g *grower) bare(b *branch) (*growth, error) {
-	g.branch, g.growth = b, &growth{Tally: newTally(g.v.Scenario.Promise)}
+	g.branch, g.growth = b, &growth{Tally: newTally(g.v.Scenario.Promise.Laws)}
 	result, _, err := g.run(nil, false)
 	if err == nil {
 		g.judge(result, b.stands)
@@ -93,7 +93,7 @@ func (g *grower) bare(b *branch) (*growth, error) {
 
 // climb makes the grower ready to try what grows from a branch.
 func (g *grower) climb(b *branch, deeper bool) error {
-	g.branch, g.growth, g.deeper = b, &growth{Tally: newTally(g.v.Scenario.Promise)}, deeper
+	g.branch, g.growth, g.deeper = b, &growth{Tally: newTally(g.v.Scenario.Promise.Laws)}, deeper
 	_, c, err := g.run(nil, true)
 	g.parent = course{slices.Clone(c.moments), slices.Clone(c.settles), slices.Clone(c.events), c.digest}
 	return err

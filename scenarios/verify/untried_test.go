@@ -53,7 +53,7 @@ func (x *trial) judge(t *testing.T, faults []nemesis.Fault) (v checker.Verdict, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return x.checker.CheckOnly(r.History, x.scenario.Promise), shown(r.History.Events, 0)
+	return x.checker.CheckOnly(r.History, x.scenario.Promise.Laws), shown(r.History.Events, 0)
 }
 
 // breaking tries n random faults of the kind that are in question, and returns those that break a law that is kept

@@ -81,7 +81,7 @@ func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verificat
 		return nil, errNoKind
 	}
 	for _, r := range v.Scope.Random {
-		v.Random = append(v.Random, Sample{r, newTally(s.Promise)})
+		v.Random = append(v.Random, Sample{r, newTally(s.Promise.Laws)})
 	}
 	var err error
 	if v.Assignments, err = assign(s, &o); err != nil {
@@ -127,7 +127,7 @@ func (v *Verification) over() bool { return v.Found != nil || v.Ending != tally.
 func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next []branch, err error) {
 	kinds := v.Scope.Every
 	v.Lengths = append(v.Lengths,
-		LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise), Kinds: make([]KindTally, len(kinds))})
+		LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise.Laws), Kinds: make([]KindTally, len(kinds))})
 	length := &v.Lengths[n]
 	jobs, parts := len(level), 1
 	if n > 0 {
@@ -235,7 +235,7 @@ func (v *Verification) Own() []nemesis.Fault {
 }
 
 func (v *Verification) sum() *Tally {
-	sum := newTally(v.Scenario.Promise)
+	sum := newTally(v.Scenario.Promise.Laws)
 	for i := range v.Lengths {
 		sum.add(&v.Lengths[i].Tally)
 	}
