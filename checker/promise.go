@@ -14,8 +14,8 @@ type Promise struct {
 const Availability = "availability"
 
 // Excuse says after "is broken" why a promise is not, and how more would be promised.
-const Excuse = "where no quorum of servers is left for good; no lock helps there, and it is not promised unless promise " +
-	"lists " + Availability
+const Excuse = "where no quorum of servers is left for good; no lock helps there, and it is not promised unless " +
+	"promise lists " + Availability
 
 // Covers reports whether a law that is broken by a cause breaks the promise.
 func (p Promise) Covers(l Law, c Cause) bool { return slices.Contains(p.Laws, l) && !p.Excuses(c) }

@@ -30,7 +30,8 @@ func explored(findings ...ExploredFinding) *Exploration {
 	for i := range found.Laws {
 		found.Laws[i].Counts = tally.Counts{Holds: 900, Violated: 100}
 	}
-	return &Exploration{Exploration: found, Subject: &scenarios.Scenario{Promise: checker.Promise{Laws: checker.Laws}}, Findings: findings,
+	subject := &scenarios.Scenario{Promise: checker.Promise{Laws: checker.Laws}}
+	return &Exploration{Exploration: found, Subject: subject, Findings: findings,
 		Files: "found", Repeat: "fencepost explore lock --seed 1 --seeds 1000"}
 }
 

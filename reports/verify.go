@@ -94,8 +94,8 @@ func (v *Verification) conclusion() string {
 	text := v.result()
 	for _, l := range v.Laws() {
 		if l.Excused > 0 {
-			text += fmt.Sprintf(" Not promised: %s is broken in %s %s.", l.Law, phrase.CountGrouped(l.Excused, "schedule"),
-				checker.Excuse)
+			text += fmt.Sprintf(" Not promised: %s is broken in %s %s.", l.Law,
+				phrase.CountGrouped(l.Excused, "schedule"), checker.Excuse)
 		}
 	}
 	return text

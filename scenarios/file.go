@@ -123,8 +123,8 @@ func (f *file) fields() []field {
 			doc: doc{values: "list of lines", standard: "none", meaning: "what goes wrong; see Faults"}},
 		{name: "mix", fields: func() []field { return f.mixFields(&mix.Mix{}) }, read: func(n ast.Node) { f.mix = n }},
 		{name: "promise", read: f.readPromise, doc: doc{values: "list of laws, `availability`",
-			standard: "see below", meaning: "the laws that must hold whatever strikes; see Promise. Without it: those " +
-				"that `expect` does not name as violated or any"}},
+			standard: "see below", meaning: "the laws that must hold whatever strikes; see Promise. Without it: " +
+				"those that `expect` does not name as violated or any"}},
 		times[0], times[1],
 		{name: "expect", fields: f.expectFields,
 			read: func(n ast.Node) { mapping(f.Reader, n, "expect", f.expectFields()) },

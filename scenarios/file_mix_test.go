@@ -11,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -77,5 +78,61 @@ promise: [token-order]
 	if !reflect.DeepEqual(s.Mix, want) || s.Within != 20*sec ||
 		!reflect.DeepEqual(s.Promise.Laws, []checker.Law{checker.TokenOrder}) {
 		t.Errorf("got  %+v, within %v, promise %v\nwant %+v", s.Mix, s.Within, s.Promise, want)
+	}
+}
+
+func TestPromiseIsRead(t *testing.T) {
+	for text, want := range map[string]checker.Promise{
+		"":                              {Laws: checker.Laws},
+		"promise: [deadlock-freedom]\n": {Laws: []checker.Law{checker.DeadlockFreedom}},
+		"promise: [availability, deadlock-freedom]\n": {Laws: []checker.Law{checker.DeadlockFreedom},
+			Availability: true},
+	} {
+		if got := parseText(t, oneRedis+text).Promise; !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"promise: [ownership, ownership]":       "ownership is promised twice",
+		"promise: [availability, availability]": "availability is promised twice",
+		"promise: [availability, ownership]":    "availability is a part of deadlock-freedom: promise that as well",
+		"promise: [availabilty]":                "availability",
+	} {
+		if _, err := Parse("f.yaml", []byte(oneRedis+text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// The loss of the quorum for good is a mismatch only where it is named, or availability is promised; a wait that is too
+// long although a quorum is left always is one.
+func TestWhatNoLockCanHelpIsNoMismatch(t *testing.T) {
+	const two = "name: x\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 1s}\n" +
+		"limit: 30s\n"
+	const gone = "faults: [shut down redis-1 at 0s]\n"
+	const cutOff = "faults: [cut client-1 | redis-1 at 0s, crash client-2 at 100ms]\n"
+	for _, x := range []struct {
+		text string
+		want expect.Standing
+	}{
+		{two + gone, expect.AsExpected},
+		{two + cutOff, expect.AsExpected},
+		{two + gone + "expect: {ownership: any}\n", expect.AsExpected},
+		{two + gone + "expect: {deadlock-freedom: holds}\n", expect.Otherwise},
+		{two + gone + "expect: {deadlock-freedom: violated by no quorum left}\n", expect.AsExpected},
+		{two + gone + "promise: [deadlock-freedom, availability]\n", expect.Otherwise},
+		{strings.Replace(two, "set-nx-px", "setnx", 1) + "clients: 3\nwork: {hold: 1s}\n" +
+			"faults: [cut client-3 | redis-1 at 0s, crash client-1 after acquired]\n", expect.Otherwise},
+	} {
+		s := parseText(t, x.text)
+		r, err := NewRunner(s).Run(s.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := s.Judge(r)
+		f := j.Verdict.Of(checker.DeadlockFreedom)
+		if f.Outcome != checker.Violated || j.Standing() != x.want {
+			t.Errorf("%s\nis %v, want %v: %s", x.text, j.Standing(), x.want, f.Explanation)
+		}
 	}
 }

@@ -12,10 +12,10 @@ func (t *Trace) forGood(f *Fault) bool {
 		f.Loses == history.LosesEverything && OneService(&t.History.Header)
 }
 
-// WithoutQuorum lists the faults before position at that have taken so many servers from a client for good that no
+// withoutQuorum lists the faults before position at that have taken so many servers from a client for good that no
 // quorum is left to it, and no more of them than it takes; none if one is left, or if the history does not say what a
 // quorum is.
-func (t *Trace) WithoutQuorum(client history.Process, at int) (faults []*Fault) {
+func (t *Trace) withoutQuorum(client history.Process, at int) (faults []*Fault) {
 	if len(t.History.Header.Servers) == 0 {
 		return nil
 	}

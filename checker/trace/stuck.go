@@ -167,7 +167,7 @@ func (s *standstill) stuck(n int32, at int, since history.Time) Stuck {
 	cycle, root := s.follow(n)
 	ask := s.waits[root].ask
 	return Stuck{Ask: s.waits[n].ask, At: at, Since: since, Until: s.t.Time(at), Cycle: cycle, Root: ask,
-		Holders: slices.Clone(s.holders[s.waits[root].lock]), Gone: s.t.WithoutQuorum(s.t.Asks[ask].Process, at)}
+		Holders: slices.Clone(s.holders[s.waits[root].lock]), Gone: s.t.withoutQuorum(s.t.Asks[ask].Process, at)}
 }
 
 // settle computes the greatest set of locks that stand still from now on, or from a later moment on if nothing else

@@ -99,7 +99,8 @@ func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f tally.F
 	if err != nil {
 		return nil, err
 	}
-	told := &reports.ExploredFinding{Finding: f, Promised: x.scenario.Promise.Covers(f.Law, f.Cause), Small: small, Run: run}
+	told := &reports.ExploredFinding{Finding: f, Promised: x.scenario.Promise.Covers(f.Law, f.Cause),
+		Small: small, Run: run}
 	place := told.Slug()
 	run.Files = filepath.Join(x.Out, place)
 	run.Repeat = replayOf(filepath.Join(run.Files, search.PlanFile))

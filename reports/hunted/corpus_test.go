@@ -29,7 +29,8 @@ func hunted(name string, runs int, caught bool) HuntedMutant {
 func soundLock(runs int, broken ...tally.Finding) SoundLock {
 	e := &search.Exploration{Span: search.Span{Scenario: "lock", From: 1, Seeds: runs, Shard: search.Whole, Done: runs},
 		Faults: []tally.Fault{{Kind: nemesis.Pause, Drawn: runs, Struck: runs, Met: runs}}, Findings: broken}
-	return SoundLock{Exploration: e, Lock: &scenarios.Scenario{Name: "lock", Promise: checker.Promise{Laws: []checker.Law{checker.Ownership}}}}
+	return SoundLock{Exploration: e, Lock: &scenarios.Scenario{Name: "lock",
+		Promise: checker.Promise{Laws: []checker.Law{checker.Ownership}}}}
 }
 
 func TestOnlyACorpusThatWasCaughtAndKeptPasses(t *testing.T) {

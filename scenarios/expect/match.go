@@ -20,10 +20,12 @@ func (m Mismatch) String() string {
 	return fmt.Sprintf("%s: expected %s, got %s", m.Name, m.Want, m.Got)
 }
 
-// Match compares what came out of a run with what must come out. A law that is not named must not be violated, but by
-// a cause that the promise excuses; one named must come out as named, or anyhow if any outcome will do. Undecided reports that a named law could not be
-// judged to its end, which is no mismatch. Mismatches come in the order of checker.Laws, then of the file's metrics.
-func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mismatches []Mismatch, undecided bool) {
+// Match compares what came out of a run with what must come out. A law that is not named must not be violated, but by a
+// cause that the promise excuses; one named must come out as named, or anyhow if any outcome will do. Undecided reports
+// that a named law could not be judged to its end, which is no mismatch. Mismatches come in the order of checker.Laws,
+// then of the file's metrics.
+func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mismatches []Mismatch,
+	undecided bool) {
 	for _, law := range checker.Laws {
 		got := v.Of(law)
 		want, named := e.Laws[law]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,6 +45,9 @@ type Config struct {
 	Timeout time.Duration
 	// Faults are the kinds of faults that strike at random; default all that the servers can suffer.
 	Faults Faults
+	// Without are faults that the lock does not promise to survive and that never strike at random, as mix.without of a
+	// scenario lists them: "jump of servers", "crash losing everything".
+	Without []string
 	// Plan are faults that strike in every run, a line each, in place of random ones.
 	Plan []string
 	// Care is what the client does about its lock; default nothing.
@@ -51,8 +55,8 @@ type Config struct {
 
 	// Seeds is how many runs are made; default 200, with -short 20.
 	Seeds int
-	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can tell. LeaseLaws, FencedLaws
-	// and EfficiencyLaws are what sound locks of three kinds can keep.
+	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can tell. LeaseLaws,
+	// FencedLaws and EfficiencyLaws are what sound locks of three kinds can keep.
 	Laws []checker.Law
 	// Availability has deadlock-freedom count as broken also where no quorum of servers is left for good. No lock can
 	// help that.
@@ -102,6 +106,24 @@ var (
 	Restarts  = Faults{"crash", "shut down"}
 	Failovers = Faults{"fail over", "crash", "cut"}
 	Clocks    = Faults{"jump", "drift"}
+)
+
+// What locks can keep, for Config.Laws. No lease keeps mutual-exclusion under Pauses: its holder cannot know.
+//
+// A lock with a lease keeps LeaseLaws under Pauses, Network and Restarts, on servers that sync every write, if it gives
+// each attempt a value of its own, compares it when it deletes, and says until when it holds ([Untiler], [Loser]). It
+// cannot if servers lose their disks, if their clocks jump or drift, or under Failovers to a replica that may lack the
+// key: for a lock that faces those there are two ways on. With a token that the resource compares it keeps FencedLaws,
+// under Clocks as well, as long as the server that counts the tokens forgets none. Without one it saves work, but
+// protects nothing, and keeps EfficiencyLaws under all families. Config.Without takes single faults out of a family:
+// ServerLosses are those that no lease and no counter of tokens on such servers survives.
+var (
+	LeaseLaws = []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.DeadlockFreedom,
+		checker.FaultTolerance}
+	FencedLaws = []checker.Law{checker.ResourceSafety, checker.Ownership, checker.TokenOrder, checker.DeadlockFreedom,
+		checker.FaultTolerance}
+	EfficiencyLaws = []checker.Law{checker.Ownership, checker.DeadlockFreedom, checker.FaultTolerance}
+	ServerLosses   = []string{"crash losing everything of servers"}
 )
 
 // Care is what a client does about its lock while it works.
@@ -166,28 +188,49 @@ func (c *Config) text(name string) string {
 	if c.Care.Fences {
 		line("resource: {fencing: on}")
 	}
-	var promise []string
-	for _, l := range c.promise().Laws {
-		promise = append(promise, string(l))
-	}
-	if c.Availability {
-		promise = append(promise, checker.Availability)
-	}
-	line("promise: [%s]", strings.Join(promise, ", "))
+	line("promise: [%s]", c.promised())
 	if len(c.Plan) > 0 {
 		line("faults:")
 		for _, f := range c.Plan {
 			line("  - %s", f)
 		}
 	}
+	if len(c.Faults)+len(c.Without) > 0 {
+		line("mix: {%s}", c.mix())
+	}
+	return b.String()
+}
+
+// promised is what must be kept, as a scenario file lists it.
+func (c *Config) promised() string {
+	var list []string
+	for _, l := range c.promise().Laws {
+		list = append(list, string(l))
+	}
+	if c.Availability {
+		list = append(list, checker.Availability)
+	}
+	return strings.Join(list, ", ")
+}
+
+// mix is which faults are drawn, as a scenario file has it.
+func (c *Config) mix() string {
+	var parts []string
 	if len(c.Faults) > 0 {
 		weights := make([]string, len(c.Faults))
 		for i, f := range c.Faults {
 			weights[i] = f + ": 1"
 		}
-		line("mix: {weights: {%s}}", strings.Join(weights, ", "))
+		parts = append(parts, fmt.Sprintf("weights: {%s}", strings.Join(weights, ", ")))
 	}
-	return b.String()
+	if len(c.Without) > 0 {
+		without := make([]string, len(c.Without))
+		for i, x := range c.Without {
+			without[i] = strconv.Quote(x) // a kind may have a comma in it
+		}
+		parts = append(parts, fmt.Sprintf("without: [%s]", strings.Join(without, ", ")))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (c *Config) hold(ttl time.Duration) time.Duration {

@@ -31,6 +31,8 @@ func newPlain(c *Client) Lock { return &plain{c: c, ttl: 8 * time.Second} }
 
 func (l *plain) do(ctx context.Context, args ...string) (string, error) {
 	if l.conn == nil {
+		ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+		defer cancel()
 		conn, err := l.c.DialContext(ctx, "tcp", l.c.Addr(0))
 		if err != nil {
 			return "", err

@@ -193,7 +193,7 @@ servers: {redis: 1, persistence: {append-fsync: always}}
 network: {delay: 1ms}
 lock: {protocol: set-nx-px, ttl: 2s, retry: {delay: 1s}}
 limit: 2h
-promise: [deadlock-freedom]
+promise: [deadlock-freedom, availability]
 `+x.without, Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Crash}})
 		if (v.Found == nil) != x.holds || v.Found != nil && v.Found.Plan.Faults[0].Restart != 0 {
 			t.Errorf("%q: found %+v", x.without, v.Found)
@@ -473,11 +473,15 @@ func TestAClientsClockJumpsSoFarThatADeadlineFlips(t *testing.T) {
 // A cut may have no end. A scenario that does not promise to survive such a one promises to survive the others.
 func TestCutsAreTriedWithAndWithoutAnEnd(t *testing.T) {
 	const text = "name: cuts\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 2s, " +
-		"retry: {delay: 1s}}\npromise: [deadlock-freedom]\n"
+		"retry: {delay: 1s}}\npromise: [deadlock-freedom, availability]\n"
 	cuts := Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Cut}}
 	v := verify(t, text, cuts)
 	if v.Found == nil || v.Found.Plan.Faults[0].For != 0 || v.Found.Cause.String() != "no quorum left" {
 		t.Errorf("no cut without an end was tried: %+v", v.Found)
+	}
+	v = verify(t, strings.Replace(text, ", availability", "", 1), cuts)
+	if of := v.Laws().Of(checker.DeadlockFreedom); v.Found != nil || of.Excused == 0 || of.Breaks() > 0 {
+		t.Errorf("a quorum lost for good counts although that is not promised: %+v, found %+v", of, v.Found)
 	}
 	v = verify(t, text+"mix: {without: [\"cut, no end\"]}\n", cuts)
 	if v.Found != nil || v.Lengths[1].Schedules < 100 {

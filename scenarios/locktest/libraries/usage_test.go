@@ -43,8 +43,7 @@ func (m mutex) Close() error                     { return m.client.Close() }
 
 func TestFencedMutex(t *testing.T) {
 	locktest.Run(t, locktest.Config{Servers: locktest.Redis(1), TTL: 8 * time.Second, Faults: locktest.Pauses,
-		Care: locktest.Care{Fences: true}, Laws: []checker.Law{checker.ResourceSafety, checker.TokenOrder},
-		New: newFenced})
+		Care: locktest.Care{Fences: true}, Laws: locktest.FencedLaws, New: newFenced})
 }
 
 func newFenced(c *locktest.Client) locktest.Lock { return &fenced{mutex: newMutex(c).(mutex)} }
