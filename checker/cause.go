@@ -11,12 +11,13 @@ const (
 	ValidityMiscounted CauseKind = "validity miscounted" // plainly, or (gone key extended)
 	ExpiredEarly       CauseKind = "expired early"       // (server clock): the key expired before its time
 	LeaseNotRechecked  CauseKind = "lease not rechecked" // the stated validity had ended before the grant
-	// another attempt deleted or overwrote the key (flushed: nobody asked whose it was)
+	// another attempt deleted the key (overwritten: set its own over it; flushed: nobody asked whose it was)
 	RemovedByNonOwner   CauseKind = "removed by non-owner"
-	ProlongedByNonOwner CauseKind = "prolonged by non-owner"    // another attempt prolonged the key
-	RemovedByOwner      CauseKind = "removed by its own holder" // the holder deleted its key and worked on
-	LostInCrash         CauseKind = "lost in crash"             // (unsynced | no persistence | disk lost)
-	LostInFailover      CauseKind = "lost in failover"          // the promoted replica lacked the key
+	ProlongedByNonOwner CauseKind = "prolonged by non-owner" // another attempt prolonged the key
+	// the holder deleted its key and worked on (late try: by what it had asked for before it had the lock)
+	RemovedByOwner CauseKind = "removed by its own holder"
+	LostInCrash    CauseKind = "lost in crash"    // (unsynced | no persistence | disk lost)
+	LostInFailover CauseKind = "lost in failover" // the promoted replica lacked the key
 	// (pause | late packet | slow work): sections overlap, windows do not
 	HolderOutlivedLease CauseKind = "holder outlived its lease"
 	// a fault ended the session or lease that the lock hung on
@@ -45,6 +46,8 @@ const (
 	NoPersistence = "no persistence"    // LostInCrash: the server keeps nothing on disk
 	DiskLost      = "disk lost"         // LostInCrash: the server came back with an empty disk
 	ByFlush       = "flushed"           // RemovedByNonOwner
+	Overwritten   = "overwritten"       // RemovedByNonOwner
+	LateTry       = "late try"          // RemovedByOwner
 	ByPause       = "pause"             // HolderOutlivedLease
 	ByLatePacket  = "late packet"       // HolderOutlivedLease
 	BySlowWork    = "slow work"         // HolderOutlivedLease

@@ -99,8 +99,20 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	story := sentence("%s asked for %s at %v. From %v on%s for %v nobody acquired the lock; at most %v (longest TTL + "+
 		"hold + slack) would be sound. %s", capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm,
 		s.Until-s.Since, limit, why)
+	t.silent = t.silentWhile(s)
 	f.violated(t, cause, story, append(w, a.Call), lock, a.Process)
+	t.silent = false
 	f.About, f.At = about, t.History.Events[t.lastBy(s.Since+limit)].Index
+}
+
+// silentWhile reports whether no server recorded a new key of the lock while somebody was stuck, though servers record
+// them. Where no key stood either, no request for the lock can have been carried out.
+func (t *judge) silentWhile(s *trace.Stuck) bool {
+	lock := t.Locks[t.Asks[s.Root].Lock].Name
+	return len(t.Keys) > 0 && !slices.ContainsFunc(t.Keys, func(at int32) bool {
+		e := &t.History.Events[at]
+		return e.F == history.KeySet && e.Lock == lock && s.Since <= e.Time && e.Time <= s.Until
+	})
 }
 
 // stuckCause tells what, and whom, the waiter was stuck behind.

@@ -190,7 +190,7 @@ func (t *judge) judge(c *clash, r *record) {
 	case r.gone >= 0:
 		r.at, r.cause = t.causeOfLoss(c, r)
 	case r.overwrote >= 0:
-		r.at, r.cause = r.overwrote, Cause{Kind: RemovedByNonOwner}
+		r.at, r.cause = r.overwrote, Cause{RemovedByNonOwner, Overwritten}
 	}
 }
 
@@ -199,6 +199,23 @@ func (t *judge) deposed(i int) bool {
 	p := t.History.Events[i].Process
 	f := t.LastFault(i, func(f *trace.Fault) bool { return f.Does == history.Promotes && f.Strikes(p) })
 	return f != nil && f.On[0] == p
+}
+
+// lateTry is the detail of a key that its own attempt has deleted at a position: LateTry if that was asked for by an
+// earlier try, since the attempt sends one value for all its tries and has neither given the lock up by then nor
+// prolonged it, so that nothing else can have asked for that.
+func (t *judge) lateTry(grant int32, gone int) string {
+	g := &t.Grants[grant]
+	if !t.History.Header.Shows(history.ValueForTries) || g.End < gone {
+		return ""
+	}
+	for i := g.OK; i < gone; i++ {
+		e := &t.History.Events[i]
+		if e.F == history.Extend && e.Attempt == g.Attempt && e.Lock == t.Locks[g.Lock].Name {
+			return ""
+		}
+	}
+	return LateTry
 }
 
 // causeOfLoss tells why the victim's key went, and by which record: its key-gone, or the loss that undid its
@@ -230,7 +247,7 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 		case "":
 			return r.gone, Cause{Kind: Untold}
 		case gone.Of:
-			return r.gone, Cause{Kind: RemovedByOwner}
+			return r.gone, Cause{RemovedByOwner, t.lateTry(r.victimSpan(c).Grant, r.gone)}
 		}
 		return r.gone, Cause{Kind: RemovedByNonOwner}
 	case history.Flushed:

@@ -24,6 +24,10 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	case RemovedByNonOwner:
 		return t.removedStory(key, r.at, r.set[r.victim])
 	case RemovedByOwner:
+		if r.cause.Detail == LateTry {
+			return sentence("%s was deleted at %v by what its holder had asked for in an earlier try, with the same "+
+				"value", key, e.Time)
+		}
 		return sentence("%s was deleted at %v by a request of its own holder, which went on as if it still had the "+
 			"lock", key, e.Time)
 	case ExpiredEarly:

@@ -12,5 +12,6 @@ type judge struct {
 	parts    linear.Parts                         // in which porcupine is asked
 	instead  func([]linear.MutexOp) linear.Answer // in tests, asked in place of porcupine
 	known    Known                                // of the faults, by trials
+	silent   bool                                 // no key of the lock was set while somebody was stuck
 	refused  bool                                 // the operation that a story is about was not slow, but refused
 }

@@ -74,7 +74,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	case e.F == history.KeyProlonged:
 		cause, did = Cause{Kind: ProlongedByNonOwner}, "prolonged"
 	case e.F == history.KeySet:
-		did = "overwrote"
+		cause, did = Cause{RemovedByNonOwner, Overwritten}, "overwrote"
 	case e.Why == history.Flushed:
 		cause, did = Cause{RemovedByNonOwner, ByFlush}, "flushed"
 	}
@@ -91,7 +91,26 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 		}
 	}
 	story += t.strayStory(at, t.ownerSince(at, owner))
-	f.violated(t, cause, story+" The server did not compare the owner before it acted.", w, e.Lock, t.ProcessOf(e.By),
-		t.ProcessOf(owner))
+	f.violated(t, cause, story+t.comparison(cause), w, e.Lock, t.ProcessOf(e.By), t.ProcessOf(owner))
 	f.At = e.Index
+}
+
+// comparison says how the server came to do what it should not have done to another's key, if that is known.
+func (t *judge) comparison(c Cause) string {
+	h := &t.History.Header
+	switch {
+	case c.Detail == Overwritten:
+		return " The server was told to set the key whether or not there was one."
+	case c.Kind == ProlongedByNonOwner && len(h.Unknown) > 0:
+		return ""
+	case c.Kind == ProlongedByNonOwner, c.Detail == ByFlush:
+		return " The server did not compare the owner before it acted."
+	case h.Shows(history.PartOfOwner):
+		return " The server compared no more than a part of the owner value before it acted."
+	case h.Applies(history.OwnerCheck) && !h.MayApply(history.OwnValue):
+		return " The server compared the owner before it acted, but owners share a value."
+	case h.MayApply(history.OwnerCheck):
+		return ""
+	}
+	return " The server did not compare the owner before it acted."
 }

@@ -25,11 +25,13 @@ type situation struct {
 	faults  []*trace.Fault
 	extends bool // somebody prolonged a lock
 	refused bool // the operation was not slow: it was answered in time, and refused
+	silent  bool // while somebody was stuck no server recorded a key of the lock
 }
 
 // situation is that of the violation whose story has been told.
 func (t *judge) situation(cause Cause) *situation {
-	s := &situation{Header: &t.History.Header, cause: cause, refused: t.refused, extends: t.Extended()}
+	s := &situation{Header: &t.History.Header, cause: cause, refused: t.refused, silent: t.silent,
+		extends: t.Extended()}
 	for i := range t.Faults {
 		if f := &t.Faults[i]; slices.Contains(t.Cited, f.Start) {
 			s.faults = append(s.faults, f)
@@ -75,6 +77,11 @@ func losesDisk(s *situation) bool { return !keepsDisk(s) }
 func contended(s *situation) bool { return s.Attempts == 0 || 2*s.Taken > s.Attempts }
 
 func extends(s *situation) bool { return s.extends }
+
+func partly(s *situation) bool { return s.Shows(history.PartOfOwner) }
+
+// silent: while nobody held the lock and somebody waited for it, no server recorded a key of it.
+func silent(s *situation) bool { return s.silent }
 
 func isRefused(s *situation) bool { return s.refused }
 
@@ -129,22 +136,34 @@ var remedies = map[CauseKind][]advice{
 	LeaseNotRechecked: {{text: "After waiting, check that the own lease still lives before returning the lock.",
 		unless: history.Recheck}, guard},
 	RemovedByNonOwner: {
+		{text: "Compare the whole owner value when the key is deleted: the script takes no more than a part of it.",
+			when: both(ofDetail(""), partly)},
 		{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.",
-			unless: history.OwnerCheck, given: history.OwnValue, when: ofDetail("")},
-		{text: "Give each attempt its own random value.", unless: history.OwnValue, given: history.OwnerCheck,
-			when: ofDetail("")},
+			unless: history.OwnerCheck, when: func(s *situation) bool {
+				return s.cause.Detail == "" && !partly(s) && s.MayApply(history.OwnValue)
+			}},
+		{text: "Give each attempt its own random value.", unless: history.OwnValue, when: func(s *situation) bool {
+			return s.cause.Detail == "" && (partly(s) || s.MayApply(history.OwnerCheck))
+		}},
 		{text: "Give each attempt its own random value, and delete only after comparing it, in one step: a script, " +
-			"CAD, or DELEX IFEQ.", unless: history.OwnValue,
-			when: func(s *situation) bool { return s.cause.Detail == "" && !s.Applies(history.OwnerCheck) }},
+			"CAD, or DELEX IFEQ.", unless: history.OwnValue, when: func(s *situation) bool {
+			return s.cause.Detail == "" && !partly(s) && !s.MayApply(history.OwnerCheck)
+		}},
+		{text: "Set the key only where there is none (NX), or after comparing the owner, in one step.",
+			when: ofDetail(Overwritten)},
 		{text: "Delete the lock's own key and no other.", when: ofDetail(ByFlush)},
 		guard,
 	},
 	ProlongedByNonOwner: {{text: "Prolong only after comparing the owner, in one step: a script, or CAS."}, guard},
 	RemovedByOwner: {
+		{text: "Give each try a random value of its own: what an earlier one asks for late then finds nothing that " +
+			"it owns.", when: ofDetail(LateTry)},
 		{text: "Prolong a held lock by a compare-and-expire script, never by acquiring it again, and stop working " +
-			"once the key is given up.", when: extends},
+			"once the key is given up.", when: both(ofDetail(""), extends)},
 		{text: "Count how often its holder has taken the lock, and delete the key only with the last release.",
-			unless: history.CountedEntries, when: func(s *situation) bool { return !extends(s) }},
+			unless: history.CountedEntries, when: func(s *situation) bool {
+				return s.cause.Detail == "" && !extends(s)
+			}},
 		guard,
 	},
 	LostInCrash: {
@@ -211,7 +230,13 @@ var remedies = map[CauseKind][]advice{
 	StuckInCycle: {{text: "Take locks in one fixed order, parents before children, or give up after a timeout, " +
 		"release, and retry after a random delay."}},
 	StuckWithoutHolder: {
-		{text: "Retry after a random delay.", unless: history.RandomRetry},
+		{text: "Bound each dial, each request and each wait for a message by a time far below the TTL, and ask again: " +
+			"no request for the lock reached a server meanwhile.", when: func(s *situation) bool {
+			return silent(s) && s.Unsure(history.ShortTimeout)
+		}},
+		{text: "Retry after a random delay.", unless: history.RandomRetry, when: func(s *situation) bool {
+			return !silent(s) || !s.Unsure(history.RandomRetry)
+		}},
 		{text: "Look again when the other's lease must be over: a message that is never sent, or that gets lost, " +
 			"wakes nobody.",
 			unless: history.LooksAgain, only: []history.Service{history.Redis}},
@@ -257,22 +282,39 @@ const nothingLeft = "All that the documents give against it is in place. What is
 	"lease: it cannot stop a holder that does not know."
 
 // remedy gives the advice that fits: none that is applied already, none for another kind of lock, none against another
-// fault. Of a service that is not known it is assumed that it has several servers.
+// fault. Advice that may be followed already is said to be that. Of a service that is not known it is assumed that it
+// has several servers.
 func remedy(s *situation) string {
 	service := s.Service
 	if service == "" {
 		service = history.Redlock
 	}
-	var fit []string
+	var fit, unsure []string
+	hidden := false
 	for _, a := range remedies[s.cause.Kind] {
-		if s.Applies(a.unless) || a.given != "" && !s.Applies(a.given) ||
-			len(a.only) > 0 && !slices.Contains(a.only, service) || a.when != nil && !a.when(s) {
-			continue
+		switch {
+		case s.Applies(a.unless), len(a.only) > 0 && !slices.Contains(a.only, service), a.when != nil && !a.when(s):
+		case a.given != "" && !s.Applies(a.given):
+			hidden = hidden || s.Unsure(a.given)
+		case s.Unsure(a.unless):
+			unsure = append(unsure, a.text)
+		default:
+			fit = append(fit, a.text)
 		}
-		fit = append(fit, a.text)
 	}
-	if len(fit) == 0 {
+	switch {
+	case len(unsure) > 0:
+		fit = append(fit, unlessDone+strings.Join(unsure, " "))
+	case len(fit) == 0 && hidden:
+		return notShown
+	case len(fit) == 0:
 		return nothingLeft
 	}
 	return strings.Join(fit, " ")
 }
+
+// What is said to those whose code nobody has seen: before advice that they may follow already, and where there is none.
+const (
+	unlessDone = "Unless it is done already: "
+	notShown   = "What would help depends on what the requests of this lock do not show."
+)

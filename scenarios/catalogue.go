@@ -39,7 +39,7 @@ var Sections = []Section{
 		"split-vote-random-delay", "split-vote-listed", "split-vote-parallel", "no-release-on-failure",
 		"release-where-granted", "release-everywhere", "quorum-of-two", "skew-of-an-hour", "continuous-partitions",
 		"hung-master", "extension", "extension-without-check", "extension-by-reacquire", "extension-uncapped",
-		"token-per-client"}},
+		"token-per-acquire", "token-per-client"}},
 	{"Replication", []string{
 		"failover-loses-lock", "failover-wait", "failover-wait-ignored", "failover-during-wait",
 		"failover-during-wait-ignored", "failover-wait-other-replica", "wait-as-long-as-ttl",

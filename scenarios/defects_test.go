@@ -117,6 +117,15 @@ lock: {protocol: set-nx-px, ttl: 3s, value: per-request}
 work: {cycles: 2, hold: 2s}
 faults: [delay message 2 of client-1 -> redis-1 by 2500ms]
 `},
+	// The release of the first attempt arrives when a later one of the same acquire has the lock.
+	{"lock.value", "per-acquire", checker.Ownership, checker.RemovedByNonOwner, `
+servers: {redis: 3}
+lock: {protocol: redlock, ttl: 10s, value: per-request}
+work: {hold: 3s, stagger: 200ms}
+faults:
+  - cut client-2 | redis-1 at 0s for 30s
+  - delay message 2 of client-2 -> redis-3 by 4s
+`},
 	// To a paused holder's release the lock of the next looks like its own.
 	{"lock.value", "fixed", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {redis: 1}

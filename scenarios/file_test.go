@@ -168,6 +168,7 @@ var everyValue = []struct {
 	{oneRedis, "lock.drift-allowance", "1% + 2ms", func(s *Scenario) any { return firstLock(s).Drift },
 		locks.Allowance{PPM: 10_000, Plus: 2 * time.Millisecond}},
 	{oneRedis, "lock.clock", "wall", func(s *Scenario) any { return firstLock(s).Clock }, sim.Wall},
+	{oneRedis, "lock.value", "per-acquire", func(s *Scenario) any { return firstLock(s).TokenScope }, locks.PerAcquire},
 	{oneRedis, "lock.value", "per-client", func(s *Scenario) any { return firstLock(s).TokenScope }, locks.PerClient},
 	{oneRedis, "lock.value", "fixed", func(s *Scenario) any { return firstLock(s).TokenScope }, locks.Fixed},
 	{oneRedis, "lock.retry.count", "3", func(s *Scenario) any { return firstLock(s).Attempts }, 3},

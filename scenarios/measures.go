@@ -1,7 +1,10 @@
 package scenarios
 
 import (
+	"slices"
+
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/conduct"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
@@ -9,10 +12,14 @@ import (
 
 // service is the kind of lock service that the clients of s use.
 func (s *Scenario) service() history.Service {
-	if d := s.definition(); d != nil {
+	switch d := s.definition(); {
+	case d == nil:
+		return ""
+	case s.FromLibrary() && s.Servers.N > 1:
+		return history.Redlock
+	default:
 		return d.Service
 	}
-	return ""
 }
 
 // definition is that of the protocol, which all clients share; nil if there is no client.
@@ -24,7 +31,75 @@ func (s *Scenario) definition() *locks.Definition {
 }
 
 // measures lists what every client and server of s does for its safety, so that no remedy asks for it.
-func (s *Scenario) measures() []history.Measure {
+func (s *Scenario) measures() (list []history.Measure) {
+	for _, m := range s.settings() {
+		if m.applied {
+			list = append(list, m.measure)
+		}
+	}
+	return list
+}
+
+// foreignMeasures are those of clients whose code nobody has seen: what the scenario settles, and beside that what the
+// requests of a run show.
+func (s *Scenario) foreignMeasures(seen *conduct.Reader, events []history.Event) (list, unknown []history.Measure) {
+	for _, m := range s.settings() {
+		shown := seen.Of(m.measure)
+		switch {
+		case s.settles(m.measure) && m.applied:
+			shown = conduct.Applied
+		case s.settles(m.measure):
+			shown = conduct.Absent
+		case m.measure == history.Fencing:
+			shown = fenced(events)
+		}
+		switch shown {
+		case conduct.Applied:
+			list = append(list, m.measure)
+		case conduct.Unknown:
+			unknown = append(unknown, m.measure)
+		}
+	}
+	return list, unknown
+}
+
+// settles reports whether the scenario says of a measure that its clients' own code may take whether it is applied. The
+// work about a library's lock is the scenario's, also where it has the lock prolonged.
+func (s *Scenario) settles(m history.Measure) bool {
+	switch m {
+	case history.FsyncAlways, history.MinReplicas:
+		return true
+	case history.Fencing:
+		return s.FromLibrary() || s.Resource.Writes != BlindWrites || s.Resource.Fencing == FencingOff
+	case history.ValidityCheck, history.StopWhenLost:
+		return s.FromLibrary()
+	case history.Renewal, history.CappedExtension:
+		return s.FromLibrary() && slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Extension != nil })
+	}
+	return false
+}
+
+// fenced is what requests to a resource that compares tokens show: whether all have one.
+func fenced(events []history.Event) conduct.Shown {
+	shown := conduct.Unknown
+	for i := range events {
+		if e := &events[i]; e.F == history.Apply && e.Token == 0 {
+			return conduct.Absent
+		} else if e.F == history.Apply {
+			shown = conduct.Applied
+		}
+	}
+	return shown
+}
+
+// applied is what a scenario says of a measure.
+type applied struct {
+	measure history.Measure
+	applied bool
+}
+
+// settings are what s says of all measures.
+func (s *Scenario) settings() []applied {
 	everybody := func(does func(c *Client) bool) bool {
 		for i := range s.Clients {
 			if !does(&s.Clients[i]) {
@@ -37,11 +112,7 @@ func (s *Scenario) measures() []history.Measure {
 	if d == nil {
 		return nil
 	}
-	var list []history.Measure
-	for _, m := range []struct {
-		measure history.Measure
-		applied bool
-	}{
+	return []applied{
 		{history.Fencing, s.Resource.Writes != BlindWrites || s.Resource.Fencing != FencingOff && d.Tokens},
 		{history.FsyncAlways, session || s.Servers.Persistence == aof.Always},
 		{history.WaitForReplicas, s.Servers.Replicas > 0 &&
@@ -77,10 +148,5 @@ func (s *Scenario) measures() []history.Measure {
 		{history.LooksAgain, everybody(func(c *Client) bool { return c.Lock.Wake != locks.WakeOnMessage })},
 		{history.Parallel, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Parallel) })},
 		{history.Recheck, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Recheck) })},
-	} {
-		if m.applied {
-			list = append(list, m.measure)
-		}
 	}
-	return list
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/conduct"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/resource"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -43,6 +44,7 @@ type Runner struct {
 	// elsewhere, if set, makes the runs in its place.
 	elsewhere func(*Scenario, nemesis.Plan) (Result, error)
 	cast      Cast // nil: clients and servers are the scenario's own
+	foreign   bool // nobody has seen the code of the clients' lock
 }
 
 // Host lets code that is no task be the clients' lock: that of a library, on goroutines.
@@ -57,6 +59,12 @@ type Host interface {
 	End() error
 }
 
+// Keyed is a Host whose locks may have other keys than their names.
+type Keyed interface {
+	// LockOf is the lock that a key on the servers is of; of a key of none, that of no lock of the scenario.
+	LockOf(key string) history.Lock
+}
+
 // Cast is a Host that puts others in the places of a scenario's clients and servers. Its Begin may let time pass: the
 // plan counts from its return.
 type Cast interface {
@@ -65,12 +73,14 @@ type Cast interface {
 	Client(c *Client, start time.Duration) func(sim.Env)
 	// Server is what stands in the place of a lock server, or of the Sentinel.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
+	// Foreign reports whether the clients are programs of whose locks nobody has seen the code.
+	Foreign() bool
 }
 
 // NewRunnerWith prepares to run s with others in the places of its clients and servers.
 func NewRunnerWith(s *Scenario, c Cast) *Runner {
 	r := NewRunner(s)
-	r.host, r.elsewhere, r.cast = c, nil, c
+	r.host, r.elsewhere, r.cast, r.foreign = c, nil, c, c.Foreign()
 	return r
 }
 
@@ -103,7 +113,7 @@ func NewRunner(s *Scenario) *Runner {
 	r := &Runner{scenario: s, world: sim.New(0, sim.Options{}), header: header(s), targets: s.Targets(),
 		cluster: newCluster(&s.Servers)}
 	if s.FromLibrary() {
-		r.host, r.elsewhere = admitted, delegated
+		r.host, r.elsewhere, r.foreign = admitted, delegated, true
 	}
 	return r
 }
@@ -187,6 +197,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	if r.host != nil {
 		r.host.Prepare(&options)
 	}
+	seen := r.readRequests(&options)
 	w.Reset(p.Seed, options)
 	r.cluster.add(w, p, r.wrap)
 	w.AddServer(history.Resource, resource.New(s.Resource.rules()))
@@ -216,7 +227,30 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	h.Header = r.header
 	h.Header.Seed, h.Header.End, h.Header.Messages = seed, end, messages
 	h.Header.Attempts, h.Header.Taken = attempts, taken
+	if seen != nil {
+		h.Header.Measures, h.Header.Unknown = s.foreignMeasures(seen, h.Events)
+		h.Header.Lapses = seen.Lapses()
+	}
 	return Result{Plan: p, History: h, Digest: w.Digest(), Events: w.Events(), Limited: limited}, w.Err()
+}
+
+// readRequests has the requests of a lock be read whose code nobody has seen; nil if somebody has.
+func (r *Runner) readRequests(o *sim.Options) *conduct.Reader {
+	if !r.foreign {
+		return nil
+	}
+	lockOf := func(key string) history.Lock { return history.Lock(key) }
+	if k, keyed := r.host.(Keyed); keyed {
+		lockOf = k.LockOf
+	}
+	seen := conduct.New(func(key string) bool { return slices.Contains(r.header.Locks, lockOf(key)) })
+	o.Asked = func(server sim.ProcessID, q *sim.Incoming) {
+		if slices.Contains(r.header.Servers, server) && len(q.Args) > 0 {
+			seen.See(conduct.Request{Client: q.Client, Conn: q.ConnID, Attempt: q.Attempt, Server: server,
+				Args: q.Args})
+		}
+	}
+	return seen
 }
 
 // messages is how many requests the clients have sent to lock servers.

@@ -20,6 +20,8 @@ type clockSpy struct {
 	reading  map[sim.ProcessID]bool
 }
 
+func (*clockSpy) Foreign() bool { return false }
+
 func (c *clockSpy) Prepare(*sim.Options)                              {}
 func (c *clockSpy) Begin(w *sim.World, _ []sim.ProcessID)             { c.world = w }
 func (c *clockSpy) Run(limit sim.Time, done func() bool) bool         { return c.world.Run(limit, done) }

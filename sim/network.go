@@ -284,7 +284,7 @@ func (m *message) arrive() {
 	case m.c.pipe.defers(m):
 	default:
 		m.state = atServer
-		p.server.Serve(&m.in)
+		p.serve(&m.in)
 	}
 }
 

@@ -224,7 +224,7 @@ func (p *Pipe) act(uint64) {
 	p.waiting = p.waiting[1:]
 	p.busy = true
 	m.state = atServer
-	server.server.Serve(&m.in)
+	server.serve(&m.in)
 }
 
 func (p *Pipe) deliver(m *message) {

@@ -141,6 +141,14 @@ func NewIncoming(client history.Process, connID uint64, attempt history.Attempt,
 	return &Incoming{Client: client, ConnID: connID, Attempt: attempt, Args: args, answer: reply}
 }
 
+// serve has the server of a process serve a request.
+func (p *Process) serve(r *Incoming) {
+	if f := p.w.opts.Asked; f != nil {
+		f(p.id, r)
+	}
+	p.server.Serve(r)
+}
+
 // Reply answers with an encoded value; b is copied. Only the first answer counts.
 func (r *Incoming) Reply(b []byte) {
 	if f := r.answer; f != nil {

@@ -16,6 +16,9 @@ type Options struct {
 	Links []LinkDelay
 	// Onlooker, if set, is told of everything that servers send unasked. It must not touch the world.
 	Onlooker func(Sent)
+	// Asked, if set, is told of each request that a server is about to serve. It must not touch the world, nor keep the
+	// request.
+	Asked func(server ProcessID, r *Incoming)
 	// Stacks, if set, are those on which the tasks run.
 	Stacks *Stacks
 	// Told, if set, is what the digest takes for a value that is recorded: the same in equal runs, although random.

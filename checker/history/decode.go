@@ -162,8 +162,8 @@ func (h *Header) wrong() error {
 }
 
 var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum", "ttl",
-	"hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service", "measures", "end", "start",
-	"clock_error", "clock_errors", "seen", "reading", "reentrant", "initial"}
+	"hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service", "measures", "unknown_measures",
+	"lapses", "end", "start", "clock_error", "clock_errors", "seen", "reading", "reentrant", "initial"}
 
 func headerError(err error) error {
 	if key, found := strings.CutPrefix(err.Error(), `json: unknown field "`); found {

@@ -163,7 +163,11 @@ type Header struct {
 	Bound    Time      `json:"bound,omitempty"`
 	Service  Service   `json:"service,omitempty"`
 	Measures []Measure `json:"measures,omitempty"` // that every client and server applies
-	End      Time      `json:"end"`                // true time at which recording stopped
+	// Of a lock whose code nobody has seen: the measures of which its requests do not show whether they are applied,
+	// and what they show that it does against its safety.
+	Unknown []Measure `json:"unknown_measures,omitempty"`
+	Lapses  []Lapse   `json:"lapses,omitempty"`
+	End     Time      `json:"end"` // true time at which recording stopped
 	Recording
 }
 

@@ -43,5 +43,23 @@ const (
 	LooksAgain Measure = "looks-again"
 )
 
+// Lapse is something that requests show a lock to do against its safety, where nobody has seen its code.
+type Lapse string
+
+// The lapses.
+const (
+	PartOfOwner   Lapse = "part-of-owner"       // its release compares a part of the owner value
+	ValueForTries Lapse = "value-for-all-tries" // it sends one owner value for all tries of an attempt
+)
+
 // Applies reports whether a measure is known to be applied.
 func (h *Header) Applies(m Measure) bool { return slices.Contains(h.Measures, m) }
+
+// MayApply reports whether it is not known that a measure is left out.
+func (h *Header) MayApply(m Measure) bool { return h.Applies(m) || h.Unsure(m) }
+
+// Unsure reports whether it is not known whether a measure is applied.
+func (h *Header) Unsure(m Measure) bool { return slices.Contains(h.Unknown, m) }
+
+// Shows reports whether requests show a lapse.
+func (h *Header) Shows(l Lapse) bool { return slices.Contains(h.Lapses, l) }

@@ -118,7 +118,7 @@ func (p *Part) mergeable(first *Part) error {
 
 // mergeHeader adds what the header of a part states.
 func mergeHeader(to *history.Header, p *Part, first bool) error {
-	h := p.History.Header
+	h, before := p.History.Header, *to
 	if first {
 		*to = h
 		return nil
@@ -130,7 +130,10 @@ func mergeHeader(to *history.Header, p *Part, first bool) error {
 	}
 	to.End = max(to.End, h.End+shift)
 	to.Clients, to.Locks = union(to.Clients, h.Clients), union(to.Locks, h.Locks)
+	to.Unknown = slices.DeleteFunc(union(to.Unknown, h.Unknown),
+		func(m history.Measure) bool { return !before.MayApply(m) || !h.MayApply(m) })
 	to.Measures = slices.DeleteFunc(slices.Clone(to.Measures), func(m history.Measure) bool { return !h.Applies(m) })
+	to.Lapses = union(to.Lapses, h.Lapses)
 	to.TTL, to.Hold, to.Slack = max(to.TTL, h.TTL), max(to.Hold, h.Hold), max(to.Slack, h.Slack)
 	to.Bound, to.ClockError = max(to.Bound, h.Bound), max(to.ClockError, h.ClockError)
 	to.Messages, to.Attempts, to.Taken = to.Messages+h.Messages, to.Attempts+h.Attempts, to.Taken+h.Taken

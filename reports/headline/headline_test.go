@@ -37,7 +37,8 @@ var given = map[checker.Law][]checker.CauseKind{
 var details = map[checker.CauseKind][]string{
 	checker.ValidityMiscounted:  {"", checker.GoneKey},
 	checker.ExpiredEarly:        {checker.ServerClock},
-	checker.RemovedByNonOwner:   {"", checker.ByFlush},
+	checker.RemovedByNonOwner:   {"", checker.ByFlush, checker.Overwritten},
+	checker.RemovedByOwner:      {"", checker.LateTry},
 	checker.LostInCrash:         {checker.Unsynced, checker.NoPersistence, checker.DiskLost},
 	checker.HolderOutlivedLease: {checker.ByPause, checker.ByLatePacket, checker.BySlowWork},
 }

@@ -152,11 +152,17 @@ func (s *story) why() string {
 	case checker.LeaseNotRechecked:
 		return who + " took it although its own lease had ended"
 	case checker.RemovedByNonOwner:
-		if s.f.Cause.Detail == checker.ByFlush {
+		switch s.f.Cause.Detail {
+		case checker.ByFlush:
 			return "all keys were flushed, that of " + who + " among them"
+		case checker.Overwritten:
+			return "the key of " + who + " was overwritten by a request that did not own it"
 		}
 		return "the key of " + who + " was removed by a request that did not own it"
 	case checker.RemovedByOwner:
+		if s.f.Cause.Detail == checker.LateTry {
+			return "a late request of an earlier try removed the key of " + who
+		}
 		return who + " had removed its own key and worked on"
 	case checker.LostInCrash:
 		switch s.f.Cause.Detail {
@@ -242,6 +248,8 @@ func (s *story) owner() string {
 		return by + " prolonged " + whose + " without owning it"
 	case s.f.Cause.Kind == checker.RemovedByNonOwner && s.f.Cause.Detail == checker.ByFlush:
 		return by + " flushed all keys, and with them " + whose
+	case s.f.Cause.Kind == checker.RemovedByNonOwner && s.f.Cause.Detail == checker.Overwritten:
+		return by + " overwrote " + whose + " without owning it"
 	case s.f.Cause.Kind == checker.RemovedByNonOwner:
 		return by + " removed " + whose + " without owning it"
 	}

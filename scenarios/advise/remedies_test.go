@@ -20,6 +20,9 @@ type confirmation struct {
 	but map[string]string
 }
 
+// seenOnly is why a remedy cannot be tried that only locks get whose code nobody has seen.
+const seenOnly = "the locks of the format are not read from their requests"
+
 var confirmations = []confirmation{
 	{text: "Count a lock, or its extension, only after a majority of all servers said yes: two majorities always " +
 		"share a server.",
@@ -53,6 +56,15 @@ var confirmations = []confirmation{
 	{text: "Give each attempt its own random value.", changes: []string{"lock.value: per-request"}},
 	{text: "Give each attempt its own random value, and delete only after comparing it, in one step: a script, CAD, " +
 		"or DELEX IFEQ.", changes: []string{"lock.value: per-request and lock.release: script"}},
+	{text: "Compare the whole owner value when the key is deleted: the script takes no more than a part of it.",
+		reason: seenOnly},
+	{text: "Set the key only where there is none (NX), or after comparing the owner, in one step.",
+		changes: []string{"lock.reentrant: counted"}},
+	{text: "Give each try a random value of its own: what an earlier one asks for late then finds nothing that it " +
+		"owns.", reason: seenOnly},
+	{text: "Bound each dial, each request and each wait for a message by a time far below the TTL, and ask again: no " +
+		"request for the lock reached a server meanwhile.", reason: seenOnly},
+	{text: "What would help depends on what the requests of this lock do not show.", reason: seenOnly},
 	{text: "Delete the lock's own key and no other.", reason: "no client of a scenario flushes"},
 	{text: "Prolong only after comparing the owner, in one step: a script, or CAS.",
 		changes: []string{"lock.extension.mode: checked"}},

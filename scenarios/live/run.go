@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -100,9 +99,6 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 		return nil, failed
 	}
 	rebase(r.History, st.zero)
-	if o.Command != "" {
-		r.History.Header.Measures = slices.DeleteFunc(r.History.Header.Measures, isClients)
-	}
 	r.Stalled = stalled(o.Scenario, st.loop.Late().Max())
 	result := &Result{Result: r, Late: st.loop.Late(), Notes: st.tell(r.Stalled), Printed: st.printed()}
 	result.Partial = len(st.crashes.keys) > 0
@@ -124,11 +120,6 @@ func (st *stage) printed() (list []Printed) {
 		}
 	}
 	return list
-}
-
-// isClients reports whether a measure is one that a client of the user's applies or not, whatever the scenario says.
-func isClients(m history.Measure) bool {
-	return !slices.Contains([]history.Measure{history.FsyncAlways, history.MinReplicas}, m)
 }
 
 // rebase has the times of a history count from zero. What came before happened at zero.

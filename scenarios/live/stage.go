@@ -67,6 +67,9 @@ func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	return s
 }
 
+// Foreign reports whether the clients are the user's.
+func (st *stage) Foreign() bool { return st.Command != "" }
+
 // prime has each master of Redis write something that leaves nothing. In virtual time the servers start as the scenario
 // begins, and with appendfsync everysec write to disk no earlier than a second later; those that have been idle would
 // do so at once, with the first write (flushAppendOnlyFile of aof.c).

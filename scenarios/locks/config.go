@@ -72,8 +72,10 @@ type TokenScope string
 
 const (
 	PerRequest TokenScope = "per-request" // a new value for every attempt: the documents' rule
-	PerClient  TokenScope = "per-client"  // one value for all attempts of a client
-	Fixed      TokenScope = "fixed"       // one value for all clients: a constant in their code (Collins)
+	// one value for all attempts of an acquire, until one succeeds or it gives up
+	PerAcquire TokenScope = "per-acquire"
+	PerClient  TokenScope = "per-client" // one value for all attempts of a client
+	Fixed      TokenScope = "fixed"      // one value for all clients: a constant in their code (Collins)
 )
 
 // ExtendMode says how an extension decides.

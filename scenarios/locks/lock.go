@@ -188,7 +188,7 @@ func (l *Library) drop(h *Hold) {
 type requester struct {
 	config  *Config
 	library *Library
-	value   string // of the client, if one serves all attempts
+	value   string // of the client, or of the acquire under way, if one serves all attempts
 }
 
 // fixedValue is the constant of clients that share one (Collins's CLIENT_ID).
@@ -201,7 +201,7 @@ func (r *requester) next(env sim.Env) (history.Attempt, string) {
 	switch {
 	case r.config.TokenScope == Fixed:
 		return a, fixedValue
-	case r.config.TokenScope == PerClient && r.value != "":
+	case (r.config.TokenScope == PerClient || r.config.TokenScope == PerAcquire) && r.value != "":
 		return a, r.value
 	}
 	r.value = strconv.FormatUint(env.Rand(), 36)
@@ -214,6 +214,9 @@ type resting func(env sim.Env, delay, left time.Duration)
 // retry calls try until it holds the lock, or until patience or the number of attempts ends.
 func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*Hold, error) {
 	start := read(env, r.config.Waits)
+	if r.config.TokenScope == PerAcquire {
+		r.value = ""
+	}
 	for n := 1; ; n++ {
 		if h := try(env); h != nil {
 			return h, nil

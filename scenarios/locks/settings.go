@@ -66,8 +66,9 @@ var (
 		setting.Options(ReleaseScript, ReleaseDel, ReleaseGetThenDel, ReleaseCAD, ReleaseDelex)...)
 
 	valueKey = setting.Choice("value", func(c *Config) *TokenScope { return &c.TokenScope },
-		"the owner value: each attempt has one of its own, or each client; `fixed`: all clients have the same, a "+
-			"constant in their code", setting.Options(PerRequest, PerClient, Fixed)...)
+		"the owner value: each attempt has one of its own, or all attempts of one acquire share one, or all of a "+
+			"client; `fixed`: all clients have the same, a constant in their code",
+		setting.Options(PerRequest, PerAcquire, PerClient, Fixed)...)
 
 	clockKey = setting.Choice("clock", func(c *Config) *sim.ClockKind { return &c.Clock },
 		"the clock on which the client measures elapsed time and the validity that is left",

@@ -68,3 +68,12 @@ func (k *keys) lockOf(key history.Lock, member string) (history.Lock, string) {
 	}
 	return of.lock, of.member + "/" + member
 }
+
+// LockOf is the lock that a key on the servers is of.
+func (h *host) LockOf(key string) history.Lock {
+	if h.keys == nil {
+		return history.Lock(key)
+	}
+	lock, _ := h.keys.lockOf(history.Lock(key), "")
+	return lock
+}

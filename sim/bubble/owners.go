@@ -90,13 +90,16 @@ func positive(reply []byte) bool {
 }
 
 // ownerValue is the owner value in a request, empty if there is none. asks is the key that it asks for, if it is a
-// request for the lock: a SET NX, or a script that can set a key.
+// request for the lock: a SET NX, a SET that seizes the key for a time, whoever has it, or a script that can set one.
 func (o *owners) ownerValue(command string, args []string) (value, asks string) {
 	switch command {
 	case "set", "setnx":
 		if len(args) > 2 {
-			if command == "setnx" ||
-				slices.ContainsFunc(args[3:], func(a string) bool { return strings.EqualFold(a, "nx") }) {
+			has := func(option string) bool {
+				return slices.ContainsFunc(args[3:], func(a string) bool { return strings.EqualFold(a, option) })
+			}
+			expires := has("px") || has("ex") || has("pxat") || has("exat")
+			if command == "setnx" || has("nx") || expires && !has("xx") {
 				asks = args[1]
 			}
 			return args[2], asks

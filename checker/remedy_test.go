@@ -1,0 +1,68 @@
+package checker
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// advised are all that advice may depend on.
+func advised() (all []history.Measure) {
+	for _, list := range remedies {
+		for _, a := range list {
+			for _, m := range []history.Measure{a.unless, a.given} {
+				if m != "" && !slices.Contains(all, m) {
+					all = append(all, m)
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Whatever is known of a lock: nobody is told to do what is done, what may be done already is said to be that, and what
+// presumes a measure is said only to those who are known to apply it.
+func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	all := advised()
+	sure, unsure := 0, 0
+	for kind, list := range remedies {
+		for range 300 {
+			s := &situation{Header: &history.Header{Service: history.Redis}, cause: Cause{Kind: kind},
+				silent: r.IntN(2) == 0, refused: r.IntN(2) == 0}
+			details := []string{"", Overwritten, LateTry, GoneKey, DiskLost}
+			s.cause.Detail = details[r.IntN(len(details))]
+			for _, m := range all {
+				switch r.IntN(3) {
+				case 0:
+					s.Measures = append(s.Measures, m)
+				case 1:
+					s.Unknown = append(s.Unknown, m)
+				}
+			}
+			if r.IntN(3) == 0 {
+				s.Lapses = []history.Lapse{history.PartOfOwner}
+			}
+			plain, tentative, _ := strings.Cut(remedy(s), unlessDone)
+			for _, a := range list {
+				said, doubted := strings.Contains(plain, a.text), strings.Contains(tentative, a.text)
+				switch {
+				case said && (s.Applies(a.unless) || s.Unsure(a.unless)), doubted && !s.Unsure(a.unless),
+					(said || doubted) && a.given != "" && !s.Applies(a.given):
+					t.Errorf("%s: %q is said of %v, not known: %v", s.cause, a.text, s.Measures, s.Unknown)
+				case said:
+					sure++
+				case doubted:
+					unsure++
+				}
+			}
+		}
+	}
+	if sure < 1000 || unsure < 1000 {
+		t.Errorf("%d pieces of advice, and %d that may be followed already", sure, unsure)
+	}
+}

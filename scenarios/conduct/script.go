@@ -1,0 +1,115 @@
+package conduct
+
+import (
+	"crypto/sha1"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// script is what the text of a Lua script shows.
+type script struct {
+	sets               bool
+	value              int // which of its arguments, from 1, is the owner value that it sets; 0: not known
+	relative, absolute bool
+	prolongs, deletes  bool
+	compares, cuts     bool // the owner: with something, and only a part of it
+}
+
+var (
+	calls    = regexp.MustCompile(`(?i)\bp?call\s*\(\s*['"](\w+)['"]`)
+	owner    = regexp.MustCompile(`(?i)\bp?call\s*\(\s*['"]set(?:nx)?['"]\s*,\s*KEYS\[\d+\]\s*,\s*ARGV\[(\d+)\]`)
+	option   = regexp.MustCompile(`(?i)['"](px|ex|pxat|exat)['"]`)
+	compared = regexp.MustCompile(`==|~=`)
+	cutting  = regexp.MustCompile(`(?i)\bstring\.(sub|find|match|gmatch|gsub)\b|:(sub|find|match|gmatch|gsub)\s*\(`)
+)
+
+// script reads the text of one, and knows it by its hash from then on.
+func (r *Reader) script(text string) *script {
+	hash := fmt.Sprintf("%x", sha1.Sum([]byte(text)))
+	if s := r.scripts[hash]; s != nil {
+		return s
+	}
+	s, reads := &script{}, false
+	for _, call := range calls.FindAllStringSubmatch(text, -1) {
+		switch strings.ToLower(call[1]) {
+		case "set", "setnx":
+			s.sets = true
+		case "psetex", "setex":
+			s.sets, s.relative = true, true
+		case "expire", "pexpire":
+			s.prolongs, s.relative = true, true
+		case "expireat", "pexpireat":
+			s.prolongs, s.absolute = true, true
+		case "del", "unlink":
+			s.deletes = true
+		case "hexists", "zscore", "sismember": // which answer about an owner by name
+			s.compares = true
+		case "get", "hget", "lindex", "lrange", "getrange":
+			reads = true
+		}
+	}
+	for _, found := range option.FindAllStringSubmatch(text, -1) {
+		at := strings.HasSuffix(strings.ToLower(found[1]), "at")
+		s.relative, s.absolute = s.relative || !at, s.absolute || at
+	}
+	if found := owner.FindStringSubmatch(text); found != nil {
+		s.value, _ = strconv.Atoi(found[1])
+	}
+	s.compares = s.compares || reads && compared.MatchString(text)
+	s.cuts = reads && cutting.MatchString(text)
+	r.scripts[hash] = s
+	return s
+}
+
+// seeScript reads a call of a script that names the key of a lock.
+func (r *Reader) seeScript(q Request, command string, args []string) {
+	if len(args) < 3 {
+		return
+	}
+	keys, err := strconv.Atoi(args[1])
+	if err != nil || keys < 1 || len(args) < 2+keys || !r.isLock(args[2]) {
+		return
+	}
+	s, rest := r.scripts[strings.ToLower(args[0])], args[2+keys:]
+	if strings.HasPrefix(command, "EVAL") && !strings.HasPrefix(command, "EVALSHA") {
+		s = r.script(args[0])
+	}
+	if s == nil { // nobody has sent its text in this run
+		for _, m := range []history.Measure{history.OwnerCheck, history.OwnValue, history.Expiry,
+			history.RelativeExpiry, history.WaitForReplicas} {
+			r.note(m, Unknown)
+		}
+		return
+	}
+	if s.relative || s.absolute {
+		r.note(history.RelativeExpiry, applies(!s.absolute))
+	}
+	switch {
+	case s.sets:
+		if s.value < 1 || s.value > len(rest) {
+			rest, s.value = nil, 1
+		}
+		r.ask(q, args[2], rest[min(s.value-1, len(rest)):])
+		if s.relative || s.absolute {
+			r.note(history.Expiry, Applied)
+		} else {
+			r.note(history.Expiry, Unknown)
+		}
+	case s.prolongs:
+		r.note(history.Renewal, Applied)
+	}
+	if !s.deletes || s.sets {
+		return
+	}
+	switch {
+	case s.cuts:
+		r.note(history.OwnerCheck, Unknown)
+		r.lapse(history.PartOfOwner)
+	default:
+		r.note(history.OwnerCheck, applies(s.compares))
+	}
+}

@@ -1,0 +1,166 @@
+package locktest
+
+import (
+	"bufio"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// prefixed compares no more of the owner value than the key has of it.
+type prefixed struct{ plain }
+
+const deleteByPrefix = `local v = redis.call("get", KEYS[1])
+if v and string.sub(ARGV[1], 1, #v) == v then return redis.call("del", KEYS[1]) else return 0 end`
+
+func (l *prefixed) Unlock(ctx context.Context) error {
+	_, err := l.do(ctx, "EVAL", deleteByPrefix, "1", l.c.Key, l.value())
+	return err
+}
+
+// renamed gives clients names that begin with those of others.
+func renamed(c *Client) *Client {
+	w := *c
+	w.Name = map[string]string{"client-1": "w-1.1", "client-2": "w-1"}[c.Name]
+	return &w
+}
+
+func (l *prefixed) Lock(ctx context.Context) error {
+	l.n = 0 // each client has one value: w-1.1.1 begins with w-1.1
+	return l.plain.Lock(ctx)
+}
+
+// seizing sets the key whoever has it, once it has waited for a while.
+type seizing struct{ plain }
+
+func (l *seizing) Lock(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if err := l.plain.Lock(ctx); err == nil {
+		return nil
+	}
+	_, err := l.do(context.WithoutCancel(ctx), "SET", l.c.Key, l.value(), "PX", "8000")
+	l.until = time.Now().Add(l.ttl)
+	return err
+}
+
+// tidy deletes after each try that has failed what this may have left, with the value that the next one sends.
+type tidy struct{ plain }
+
+func (l *tidy) Lock(ctx context.Context) error {
+	l.n++
+	for ctx.Err() == nil {
+		asked := time.Now()
+		if said, err := l.do(ctx, "SET", l.c.Key, l.value(), "NX", "PX", "8000"); err == nil && said == "+OK" {
+			l.until = asked.Add(l.ttl)
+			return nil
+		}
+		_, _ = l.do(ctx, "EVAL", compareAndDelete, "1", l.c.Key, l.value())
+		time.Sleep(100 * time.Millisecond)
+	}
+	return ctx.Err()
+}
+
+// patient dials for as long as it takes.
+type patient struct{ plain }
+
+func (l *patient) Lock(ctx context.Context) error {
+	for l.conn == nil {
+		conn, err := l.c.DialContext(ctx, "tcp", l.c.Addr(0))
+		if err != nil {
+			return err
+		}
+		l.conn, l.r = conn, bufio.NewReader(conn)
+	}
+	if err := l.plain.Lock(ctx); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (l *patient) Unlock(ctx context.Context) error {
+	err := l.plain.Unlock(ctx)
+	_ = l.plain.Close()
+	l.conn = nil
+	return err
+}
+
+// The story of a lock whose code nobody has seen says what its requests show, and its remedy is one that they do not
+// show as followed.
+func TestStoriesOfForeignLocks(t *testing.T) {
+	const ttl = 8 * time.Second
+	for name, test := range map[string]struct {
+		config Config
+		law    checker.Law
+		cause  string
+		says   []string
+		never  []string
+	}{
+		"deletes whoever holds it": {
+			Config{New: newCareless, Plan: []string{"pause client-1 for 12s after acquired"}},
+			checker.Ownership, "removed by non-owner",
+			[]string{"The server did not compare the owner before it acted.",
+				"Remedy: Delete only after comparing the owner, in one step"}, []string{"random value"}},
+		"compares a prefix": {
+			Config{New: func(c *Client) Lock { return &prefixed{plain{c: renamed(c), ttl: ttl}} }, Clients: 2,
+				Plan: []string{"pause client-1 for 12s after acquired"}, Hold: 6 * time.Second},
+			checker.Ownership, "removed by non-owner",
+			[]string{"compared no more than a part of the owner value", "Remedy: Compare the whole owner value"},
+			[]string{"did not compare the owner", "Delete only after comparing"}},
+		"sets the key over another's": {
+			Config{New: func(c *Client) Lock { return &seizing{plain{c: c, ttl: ttl}} }, Hold: 4 * time.Second,
+				Plan: []string{"pause client-1 for 1ms at 1s"}},
+			checker.LeaseExclusion, "removed by non-owner (overwritten)",
+			[]string{"the key of client-1 was overwritten by a request that did not own it", "Remedy: Set the key only where there is none (NX)"},
+			[]string{"was removed", "Delete only after comparing", "random value"}},
+		"sends one value for all tries": {
+			Config{New: func(c *Client) Lock { return &tidy{plain{c: c, ttl: ttl}} }, Clients: 2,
+				Hold: 3 * time.Second, Plan: []string{"delay message 2 of client-2 -> redis-1 by 4s"}},
+			checker.LeaseExclusion, "removed by its own holder (late try)",
+			[]string{"a late request of an earlier try removed the key of client-2",
+				"by what its holder had asked for in an earlier try, with the same value",
+				"Remedy: Give each try a random value of its own"},
+			[]string{"worked on", "compare-and-expire"}},
+		"dials for as long as it takes": {
+			Config{New: func(c *Client) Lock { return &patient{plain{c: c, ttl: ttl}} }, Hold: time.Second,
+				Plan: []string{"crash redis-1 losing unsynced writes at 1s, restart after 3s"}},
+			checker.DeadlockFreedom, "stuck although nobody holds",
+			[]string{"Remedy: Bound each dial, each request and each wait for a message"},
+			[]string{"random delay"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := test.config
+			c.Seeds, c.Laws = 6, []checker.Law{test.law}
+			r, ok := Explore(t, c)
+			if !ok {
+				return
+			}
+			told := ""
+			for _, b := range r.Breaches {
+				if b.Cause.String() == test.cause && told == "" {
+					small, err := r.Shrink(b)
+					if err != nil {
+						t.Fatal(err)
+					}
+					told = strings.Join(strings.Fields(small.Text), " ")
+				}
+			}
+			if told == "" {
+				t.Fatalf("not %s: %+v %v", test.cause, r.Breaches, r.Failures)
+			}
+			for _, words := range test.says {
+				if !strings.Contains(told, words) {
+					t.Errorf("%q is not said in\n%s", words, told)
+				}
+			}
+			for _, words := range test.never {
+				if strings.Contains(told, words) {
+					t.Errorf("%q is said in\n%s", words, told)
+				}
+			}
+		})
+	}
+}
