@@ -230,8 +230,8 @@ var remedies = map[CauseKind][]advice{
 	StuckInCycle: {{text: "Take locks in one fixed order, parents before children, or give up after a timeout, " +
 		"release, and retry after a random delay."}},
 	StuckWithoutHolder: {
-		{text: "Bound each dial, each request and each wait for a message by a time far below the TTL, and ask again: " +
-			"no request for the lock reached a server meanwhile.", when: func(s *situation) bool {
+		{text: "Bound each dial, each request and each wait for a message by a time far below the TTL, and ask " +
+			"again: no request for the lock reached a server meanwhile.", when: func(s *situation) bool {
 			return silent(s) && s.Unsure(history.ShortTimeout)
 		}},
 		{text: "Retry after a random delay.", unless: history.RandomRetry, when: func(s *situation) bool {
@@ -313,7 +313,8 @@ func remedy(s *situation) string {
 	return strings.Join(fit, " ")
 }
 
-// What is said to those whose code nobody has seen: before advice that they may follow already, and where there is none.
+// What is said to those whose code nobody has seen: before advice that they may follow already, and where there is
+// none.
 const (
 	unlessDone = "Unless it is done already: "
 	notShown   = "What would help depends on what the requests of this lock do not show."

@@ -59,11 +59,8 @@ type Host interface {
 	End() error
 }
 
-// Keyed is a Host whose locks may have other keys than their names.
-type Keyed interface {
-	// LockOf is the lock that a key on the servers is of; of a key of none, that of no lock of the scenario.
-	LockOf(key string) history.Lock
-}
+// keyed is a Host whose locks may have other keys than their names: it says which lock a key on the servers is of.
+type keyed interface{ LockOf(key string) history.Lock }
 
 // Cast is a Host that puts others in the places of a scenario's clients and servers. Its Begin may let time pass: the
 // plan counts from its return.
@@ -240,7 +237,7 @@ func (r *Runner) readRequests(o *sim.Options) *conduct.Reader {
 		return nil
 	}
 	lockOf := func(key string) history.Lock { return history.Lock(key) }
-	if k, keyed := r.host.(Keyed); keyed {
+	if k, is := r.host.(keyed); is {
 		lockOf = k.LockOf
 	}
 	seen := conduct.New(func(key string) bool { return slices.Contains(r.header.Locks, lockOf(key)) })

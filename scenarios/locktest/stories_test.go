@@ -114,7 +114,8 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 			Config{New: func(c *Client) Lock { return &seizing{plain{c: c, ttl: ttl}} }, Hold: 4 * time.Second,
 				Plan: []string{"pause client-1 for 1ms at 1s"}},
 			checker.LeaseExclusion, "removed by non-owner (overwritten)",
-			[]string{"the key of client-1 was overwritten by a request that did not own it", "Remedy: Set the key only where there is none (NX)"},
+			[]string{"the key of client-1 was overwritten by a request that did not own it",
+				"Remedy: Set the key only where there is none (NX)"},
 			[]string{"was removed", "Delete only after comparing", "random value"}},
 		"sends one value for all tries": {
 			Config{New: func(c *Client) Lock { return &tidy{plain{c: c, ttl: ttl}} }, Clients: 2,
