@@ -52,7 +52,7 @@ var wrongSettings = []string{
 	"lock.extension.limit=none",
 	"lock.wait=none", "lock.wait.obey=off", "lock.wait.replicas=1", "lock.wait.same-connection=off", "lock.quorum=1",
 	"lock.elapsed-check=off", "lock.drift-allowance=off", "lock.clock=wall", "lock.release-on-failure=off",
-	"lock.value=per-client", "lock.value=fixed",
+	"lock.value=per-acquire", "lock.value=per-client", "lock.value=fixed",
 	"lock.timeout=6s", "lock.recheck=off", "lock.count-from=receipt", "lock.compare-revision=off",
 	"lock.token=parent-node",
 	"lock.names=bare", "lock.check-session=off", "lock.listener=off", "work.check-validity=off",

@@ -133,6 +133,8 @@ var mutants = []Mutant{
 		edits(set("lock.drift-allowance", "off")), late, breaks(leases)},
 	{"wall-clock", "redlock", "measures elapsed time on the wall clock", "",
 		edits(set("lock.clock", "wall")), late, breaks(leases)},
+	{"value-per-acquire", "redlock", "one owner value for all attempts of an acquire", "",
+		edits(set("lock.value", "per-acquire")), soon, breaks(owners, leases)},
 	{"value-per-client", "redlock", "one owner value for all attempts", "",
 		edits(set("lock.value", "per-client")), soon, breaks(owners, leases)},
 	{"redlock-everysec", "redlock", "a crash forgets a lock", "",

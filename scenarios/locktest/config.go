@@ -110,13 +110,14 @@ var (
 
 // What locks can keep, for Config.Laws. No lease keeps mutual-exclusion under Pauses: its holder cannot know.
 //
-// A lock with a lease keeps LeaseLaws under Pauses, Network and Restarts, on servers that sync every write, if it gives
-// each attempt a value of its own, compares it when it deletes, and says until when it holds ([Untiler], [Loser]). It
-// cannot if servers lose their disks, if their clocks jump or drift, or under Failovers to a replica that may lack the
-// key: for a lock that faces those there are two ways on. With a token that the resource compares it keeps FencedLaws,
-// under Clocks as well, as long as the server that counts the tokens forgets none. Without one it saves work, but
-// protects nothing, and keeps EfficiencyLaws under all families. Config.Without takes single faults out of a family:
-// ServerLosses are those that no lease and no counter of tokens on such servers survives.
+// A lock with a lease keeps LeaseLaws under Pauses, Network and Restarts, on servers without replicas that sync every
+// write, if it gives each try a value of its own, compares that when it deletes, and says until when it holds
+// ([Untiler], [Loser]). One with a token that the resource compares keeps FencedLaws there, and under Clocks as well.
+// Config.Without takes ServerLosses out of Restarts: no lease and no counter of tokens survives them.
+//
+// A lease does not last where servers' clocks jump or drift, and neither do leases and counters where a Sentinel puts a
+// replica in the place of a master (Replicated) that has not told it all. What a lock keeps there, under every family,
+// is EfficiencyLaws: it saves work, but protects nothing.
 var (
 	LeaseLaws = []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.DeadlockFreedom,
 		checker.FaultTolerance}

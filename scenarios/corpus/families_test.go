@@ -1,0 +1,65 @@
+package corpus_test
+
+import (
+	"context"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// families of faults that break locks in one way.
+var families = map[string][]nemesis.Kind{
+	"pauses":    {nemesis.Pause},
+	"network":   {nemesis.Cut, nemesis.DelayLink, nemesis.DelayMessage, nemesis.Break},
+	"restarts":  {nemesis.Crash, nemesis.ShutDown},
+	"failovers": {nemesis.FailOver, nemesis.Crash, nemesis.Cut},
+	"clocks":    {nemesis.Jump, nemesis.Drift},
+}
+
+// A sound lock keeps its promises under each family alone, and one on Redis also where servers may be gone for good: it
+// need not exclude that.
+//
+// FENCEPOST_SOUND is how many seeds are run of each lock and family: with 1000 it takes some five minutes of one core.
+func TestSoundLocksKeepTheirPromisesUnderEachFamily(t *testing.T) {
+	seeds, _ := strconv.Atoi(os.Getenv("FENCEPOST_SOUND"))
+	if seeds == 0 && testkit.Full() {
+		seeds = 100
+	}
+	for _, name := range corpus.Names() {
+		for _, family := range slices.Sorted(maps.Keys(families)) {
+			s := lock(t, name)
+			weights := mix.Weights{}
+			for _, k := range families[family] {
+				if s.Mix.Weights[k] > 0 {
+					weights[k] = 1
+				}
+			}
+			s.Mix.Weights, s.Mix.Swarm = weights, false
+			if s.Servers.Backend == locks.OnRedis {
+				s.Mix.Without = slices.DeleteFunc(s.Mix.Without, func(x nemesis.Exclusion) bool { return x.Forever })
+			}
+			e, err := search.NewExploration(s, 0, max(seeds, 5), search.Whole)
+			if err != nil { // nothing that this lock stands on can suffer this family
+				continue
+			}
+			if err := e.Run(context.Background(), s, 0, nil); err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range e.Findings {
+				if s.Promise.Covers(f.Law, f.Cause) {
+					t.Errorf("%s, %s: %s by %s in %d runs, first with seed %d", name, family, f.Law, f.Cause, f.Runs,
+						f.First)
+				}
+			}
+		}
+	}
+}
