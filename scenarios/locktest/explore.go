@@ -15,7 +15,7 @@ import (
 type Report struct {
 	// Runs is how many runs were made, one for each seed.
 	Runs int
-	// Breaches are the ways in which laws were broken, in the order of the laws.
+	// Breaches are the ways in which promises were broken, in the order of the laws.
 	Breaches []Breach
 	// Failures are the runs that could not be judged: the lock's own code panicked, hung or left the simulated world.
 	Failures []Failure

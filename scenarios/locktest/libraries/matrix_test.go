@@ -167,8 +167,7 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 		Leases: r.Violated(checker.LeaseExclusion), Data: r.Violated(checker.ResourceSafety),
 		Tokens: r.Violated(checker.TokenOrder)}
 	for _, b := range r.Breaches {
-		if (b.Law == checker.DeadlockFreedom || b.Law == checker.FaultTolerance) &&
-			b.Cause.Kind != checker.NoQuorumLeft {
+		if b.Law == checker.DeadlockFreedom || b.Law == checker.FaultTolerance {
 			n.Waits += b.Runs
 		}
 		if told(c, b) {
@@ -178,14 +177,12 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 	m.Cells = append(m.Cells, n)
 }
 
-// told says whether a breach gets a paragraph of its own. Left out are that all servers are down for good; that two
-// are inside at once since a paused client cannot know, or cannot be told, or since their leases overlapped, which is
-// told of the leases; and, until the checker tells what became of a prolongation that one of two masters granted, that
-// it is miscounted or not told of replicated servers.
+// told says whether a breach gets a paragraph of its own. Left out are that two are inside at once since a paused client
+// cannot know, or cannot be told, or since their leases overlapped, which is told of the leases; and, until the checker
+// tells what became of a prolongation that one of two masters granted, that it is miscounted or not told of replicated
+// servers.
 func told(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
-	case checker.NoQuorumLeft:
-		return false
 	case checker.Untold:
 		return !c.library.replicated()
 	case checker.ValidityMiscounted:
