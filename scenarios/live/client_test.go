@@ -116,6 +116,9 @@ func beClient(how string) {
 			time.Sleep(thinks)
 		}
 		value := fmt.Sprint(os.Getpid(), ".", i)
+		if how == "careless" {
+			value = "me"
+		}
 		resource.ask("FENCEPOST", "ACQUIRING", lock)
 		for redis.ask("SET", lock, value, "NX", "PX", ttl) != "+OK" {
 			time.Sleep(5 * time.Millisecond)
@@ -132,7 +135,9 @@ func beClient(how string) {
 		}
 		resource.ask("FENCEPOST", "RELEASING", lock, value)
 		done := []string{"FENCEPOST", "RELEASED", lock, value}
-		if redis.ask("EVAL", compareAndDelete, "1", lock, value) != ":1" {
+		if how == "careless" {
+			redis.ask("DEL", lock)
+		} else if redis.ask("EVAL", compareAndDelete, "1", lock, value) != ":1" {
 			done = append(done, "REFUSED")
 		}
 		resource.ask(done...)

@@ -218,6 +218,34 @@ func TestSectionsExclude(t *testing.T) {
 	}
 }
 
+// What a client of a user's does for its safety is read from its requests, not from the scenario's protocol.
+func TestMeasuresAreThoseThatRequestsShow(t *testing.T) {
+	t.Parallel()
+	s := scenario(t, "set-nx-px", "clients: 2", "work: {cycles: 2, hold: 10ms}",
+		"lock: {protocol: set-nx-px, ttl: 1s, release: script}")
+	for how, want := range map[string]string{
+		"works":    "[expiry own-value owner-check relative-expiry]",
+		"careless": "[expiry relative-expiry]",
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			r, err := run(t, s, how)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := &r.History.Header
+			slices.Sort(h.Measures)
+			if got := fmt.Sprint(h.Measures); got != want {
+				t.Errorf("applied %s, want %s", got, want)
+			}
+			if careless := how == "careless"; h.MayApply(history.OwnerCheck) == careless ||
+				h.MayApply(history.OwnValue) == careless || !h.Unsure(history.MonotonicClock) {
+				t.Errorf("applied %v, not known %v", h.Measures, h.Unknown)
+			}
+		})
+	}
+}
+
 // TestGrantsAreWhatTheServersGave: since, granted and until of a client that states nothing.
 func TestGrantsAreWhatTheServersGave(t *testing.T) {
 	t.Parallel()
