@@ -125,7 +125,7 @@ var arrows = map[string][]string{
 		"scenarios/compare", "scenarios/expect", "scenarios/tally"},
 	"reports/headline": {"checker", "checker/history", "reports/phrase"},
 	"reports/hunted": {"checker", "reports/phrase", "reports/report", "reports/term", "scenarios",
-		"scenarios/conduct", "scenarios/corpus", "scenarios/expect", "scenarios/search", "scenarios/tally"},
+		"scenarios/corpus", "scenarios/expect", "scenarios/search", "scenarios/tally"},
 	"reports/paper":  {},
 	"reports/phrase": {"checker/history"},
 	"reports/report": {"checker", "checker/history", "reports/term", "scenarios/expect"},
@@ -289,8 +289,8 @@ var simulated = []string{"sim", "sim/redis", "sim/redis/aof", "sim/redis/command
 	"sim/redis/lua", "sim/redis/resp", "sim/redis/sentinel", "sim/redis/tracking", "sim/consensus", "sim/etcd",
 	"sim/zookeeper", "nemesis", "nemesis/cast", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise",
 	"scenarios/amend", "scenarios/compare",
-	"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/rerun",
-	"scenarios/resource", "scenarios/setting",
+	"scenarios/conduct", "scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks",
+	"scenarios/rerun", "scenarios/resource", "scenarios/setting",
 	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history",
 	"checker/linear", "checker/slow", "checker/trace", "checker/doubt", "checker/edn", "checker/reading"}
 

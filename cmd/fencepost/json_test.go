@@ -24,12 +24,15 @@ var jsonCalls = map[string][][]string{
 			"--seeds",
 			"3",
 		}, {"run", "kleppmann-gc-pause", "--seeds", "4", "--shard", "1/2", "--out", "runs-1"},
-		{"run", "kleppmann-gc-pause", "--seeds", "4", "--shard", "2/2", "--out", "runs-2"}},
+		{"run", "kleppmann-gc-pause", "--seeds", "4", "--shard", "2/2", "--out", "runs-2"},
+		{"run", "gone.yaml"}, {"run", "gone.yaml", "--seeds", "2"}},
 	"replay": {{"replay", "_runs/kleppmann-gc-pause-1/plan.txt"}},
-	"explore": {{"explore", "kleppmann-gc-pause", "--seeds", "30", "--shard", "1/2", "--out", "found-1"},
+	"explore": {{"explore", "gone.yaml", "--seeds", "8"},
+		{"explore", "kleppmann-gc-pause", "--seeds", "30", "--shard", "1/2", "--out", "found-1"},
 		{"explore", "kleppmann-gc-pause", "--seeds", "30", "--shard", "2/2", "--out", "found-2"}},
-	"merge":  {{"merge", "found-1", "found-2", "--out", "found"}, {"merge", "runs-1", "runs-2", "--out", "runs"}},
-	"verify": {{"verify", "violated.yaml", "--kinds", "pause"}, {"verify", "holds.yaml", "--faults", "0"}},
+	"merge": {{"merge", "found-1", "found-2", "--out", "found"}, {"merge", "runs-1", "runs-2", "--out", "runs"}},
+	"verify": {{"verify", "violated.yaml", "--kinds", "pause"}, {"verify", "holds.yaml", "--faults", "0"},
+		{"verify", "gone.yaml", "--kinds", "shut down", "--budget", "100"}},
 	"sweep": {
 		{
 			"sweep",
@@ -79,6 +82,15 @@ faults:
   - pause client-1 for 15s after acquired
 expect: {mutual-exclusion: holds}
 promise: [mutual-exclusion]
+`,
+	"gone.yaml": `name: gone
+servers: {redis: 1}
+lock: {protocol: set-nx-px, ttl: 1s, retry: {delay: 1s}}
+limit: 30s
+faults:
+  - shut down redis-1 at 1ms
+mix: {weights: {shut down: 1}, forever: 100%}
+promise: [deadlock-freedom]
 `,
 	"quick.yaml": `name: quick
 servers: {redis: 1}

@@ -177,10 +177,10 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 	m.Cells = append(m.Cells, n)
 }
 
-// told says whether a breach gets a paragraph of its own. Left out are that two are inside at once since a paused client
-// cannot know, or cannot be told, or since their leases overlapped, which is told of the leases; and, until the checker
-// tells what became of a prolongation that one of two masters granted, that it is miscounted or not told of replicated
-// servers.
+// told says whether a breach gets a paragraph of its own. Left out are that two are inside at once since a paused
+// client cannot know, or cannot be told, or since their leases overlapped, which is told of the leases; and, until the
+// checker tells what became of a prolongation that one of two masters granted, that it is miscounted or not told of
+// replicated servers.
 func told(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.Untold:
