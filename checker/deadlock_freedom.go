@@ -105,13 +105,13 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	f.About, f.At = about, t.History.Events[t.lastBy(s.Since+limit)].Index
 }
 
-// silentWhile reports whether no server recorded a new key of the lock while somebody was stuck, though servers record
-// them. Where no key stood either, no request for the lock can have been carried out.
+// silentWhile reports whether no server recorded a key of the lock that was set or prolonged while somebody was stuck,
+// though servers record them. Where no key stood either, no request for the lock can have been carried out.
 func (t *judge) silentWhile(s *trace.Stuck) bool {
 	lock := t.Locks[t.Asks[s.Root].Lock].Name
 	return len(t.Keys) > 0 && !slices.ContainsFunc(t.Keys, func(at int32) bool {
 		e := &t.History.Events[at]
-		return e.F == history.KeySet && e.Lock == lock && s.Since <= e.Time && e.Time <= s.Until
+		return e.F != history.KeyGone && e.Lock == lock && s.Since <= e.Time && e.Time <= s.Until
 	})
 }
 

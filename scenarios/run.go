@@ -59,8 +59,8 @@ type Host interface {
 	End() error
 }
 
-// keyed is a Host whose locks may have other keys than their names: it says which lock a key on the servers is of.
-type keyed interface{ LockOf(key string) history.Lock }
+// keyNamer is a Host whose locks may have other keys than their names: it says which lock a key on the servers is of.
+type keyNamer interface{ LockOf(key string) history.Lock }
 
 // Cast is a Host that puts others in the places of a scenario's clients and servers. Its Begin may let time pass: the
 // plan counts from its return.
@@ -237,14 +237,13 @@ func (r *Runner) readRequests(o *sim.Options) *conduct.Reader {
 		return nil
 	}
 	lockOf := func(key string) history.Lock { return history.Lock(key) }
-	if k, is := r.host.(keyed); is {
+	if k, is := r.host.(keyNamer); is {
 		lockOf = k.LockOf
 	}
 	seen := conduct.New(func(key string) bool { return slices.Contains(r.header.Locks, lockOf(key)) })
 	o.Asked = func(server sim.ProcessID, q *sim.Incoming) {
 		if slices.Contains(r.header.Servers, server) && len(q.Args) > 0 {
-			seen.See(conduct.Request{Client: q.Client, Conn: q.ConnID, Attempt: q.Attempt, Server: server,
-				Args: q.Args})
+			seen.See(conduct.Request{Conn: q.ConnID, Attempt: q.Attempt, Server: server, Args: q.Args})
 		}
 	}
 	return seen

@@ -23,7 +23,6 @@ const (
 
 // Request is one that has arrived at a lock server.
 type Request struct {
-	Client  history.Process
 	Conn    uint64          // of its connection; never used again
 	Attempt history.Attempt // on whose behalf it is
 	Server  history.Process

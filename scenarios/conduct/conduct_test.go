@@ -115,7 +115,7 @@ func request(line string) Request {
 	if conn != "" {
 		q.Conn = 2
 	}
-	q.Attempt, q.Client = history.Attempt(attempt), history.Process(attempt[:1])
+	q.Attempt = history.Attempt(attempt)
 	if script, is := strings.CutPrefix(rest, "EVAL "); is {
 		at := strings.LastIndex(script, " 1 lock")
 		q.Args, rest = []string{"EVAL", script[:at]}, script[at:]
