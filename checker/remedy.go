@@ -247,7 +247,9 @@ var remedies = map[CauseKind][]advice{
 			only: []history.Service{history.Redlock}, when: contended},
 		{text: "Let each server take longer to answer than a round trip takes, and let the TTL be far longer than " +
 			"that.",
-			only: []history.Service{history.Redlock}, when: func(s *situation) bool { return !contended(s) }},
+			only: []history.Service{history.Redlock}, when: func(s *situation) bool {
+				return !contended(s) && !s.Unsure(history.ShortTimeout)
+			}},
 	},
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +
 		"that no one failure takes a majority."}},
