@@ -55,8 +55,6 @@ type Host interface {
 	Run(limit sim.Time, done func() bool) (limited bool)
 	// End ends the run for that code, and returns its first failure.
 	End() error
-	// Within calls run, which makes one run and calls the methods above in turn, on the goroutine that they want.
-	Within(run func())
 }
 
 // Cast is a Host that puts others in the places of a scenario's clients and servers. Its Begin may let time pass: the
@@ -180,18 +178,10 @@ func (r *Runner) beginWatch() {
 }
 
 // Run carries out the plan. An error is a failure of Fencepost's or a lock's own code, never a verdict.
-func (r *Runner) Run(p nemesis.Plan) (result Result, err error) {
-	switch {
-	case r.elsewhere != nil:
+func (r *Runner) Run(p nemesis.Plan) (Result, error) {
+	if r.elsewhere != nil {
 		return r.elsewhere(r.scenario, p)
-	case r.host != nil:
-		r.host.Within(func() { result, err = r.run(p) })
-		return result, err
 	}
-	return r.run(p)
-}
-
-func (r *Runner) run(p nemesis.Plan) (Result, error) {
 	s, w := r.scenario, r.world
 	options := sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links, Onlooker: r.onlooker}
 	if r.host != nil {

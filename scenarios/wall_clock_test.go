@@ -24,7 +24,6 @@ func (c *clockSpy) Prepare(*sim.Options)                              {}
 func (c *clockSpy) Begin(w *sim.World, _ []sim.ProcessID)             { c.world = w }
 func (c *clockSpy) Run(limit sim.Time, done func() bool) bool         { return c.world.Run(limit, done) }
 func (c *clockSpy) End() error                                        { return nil }
-func (c *clockSpy) Within(run func())                                 { run() }
 func (c *clockSpy) Server(_ sim.ProcessID, own sim.Server) sim.Server { return own }
 func (c *clockSpy) Client(of *Client, start time.Duration) func(e sim.Env) {
 	return func(e sim.Env) {

@@ -51,9 +51,6 @@ func (st *stage) Prepare(o *sim.Options) {
 	o.Endless, o.Keep = true, st.keep
 }
 
-// Within makes the run at once.
-func (st *stage) Within(run func()) { run() }
-
 // Client is what the task of a client does: it waits until the process is done.
 func (st *stage) Client(c *scenarios.Client, start time.Duration) func(sim.Env) {
 	k := newClient(st, c, start)

@@ -75,7 +75,9 @@ func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, e
 	})
 	if at < 0 {
 		err := &AddressError{Client: g.name, Address: address, Servers: g.Addrs()}
-		g.Fail(err)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.fail(err)
 		return nil, err
 	}
 	return g.dial(ctx, g.servers[at])
@@ -89,6 +91,7 @@ func (g *Guest) dial(ctx context.Context, server sim.ProcessID) (net.Conn, error
 		return nil, c.failure("dial", errOver)
 	}
 	g.dials = append(g.dials, c)
+	g.dialled++
 	g.note()
 	g.mu.Unlock()
 	select {
@@ -282,6 +285,8 @@ func (c *Conn) Write(b []byte) (int, error) {
 	switch {
 	case c.closed:
 		return 0, c.failure("write", net.ErrClosed)
+	case c.guest.over:
+		return 0, c.failure("write", errOver)
 	case c.err != nil && !errors.Is(c.err, io.EOF):
 		return 0, c.failure("write", c.err)
 	}

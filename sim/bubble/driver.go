@@ -61,6 +61,8 @@ func (d *Driver) Wall() int64 {
 // Begin starts a run of a world in which no event has happened and whose wall clocks show Wall, with the servers that
 // guests can dial.
 func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.run = &run{d: d, world: w, begin: time.Now(), servers: slices.Clone(servers), values: values{},
 		scripts: scripts{}, wake: make(chan struct{}, 1)}
 }
@@ -117,19 +119,22 @@ func (r *run) failed() error {
 	return r.err
 }
 
-// Fail notes the first failure of a guest's own code; the run ends there.
-func (r *run) Fail(err error) {
+// Fail notes a failure of code of which nobody knows whose guest it is: it ends the run that is under way.
+func (d *Driver) Fail(err error) {
+	d.mu.Lock()
+	r := d.run
+	d.mu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fail(err)
-	r.rouse()
 }
 
-// fail is called with mu held.
+// fail notes the first failure of a guest's own code; the run ends there. It is called with mu held.
 func (r *run) fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
+	r.rouse()
 }
 
 // rouse has the driver look at what the guests have done.
@@ -273,6 +278,7 @@ type Guest struct {
 	dirty   bool // something below is to be collected
 	calls   []*call
 	dials   []*Conn
+	dialled int
 	conns   []*Conn
 	changed []*Conn // have been written to or closed
 	raised  []*sim.Signal
@@ -388,8 +394,28 @@ func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returne
 	g.mu.Lock()
 	k := g.start(what, f)
 	g.mu.Unlock()
+	g.touched = true
 	env.Sleep(sim.Forever, &k.done)
 	return k.at
+}
+
+// Start is Call for code that is no task: done is closed when f has returned, or left by a panic, which fails the run.
+func (g *Guest) Start(what string, f func(context.Context)) (done <-chan struct{}) {
+	over := make(chan struct{})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.start(what, func(ctx context.Context) {
+		defer close(over)
+		f(ctx)
+	})
+	return over
+}
+
+// Dialled is how many connections the guest has asked for.
+func (g *Guest) Dialled() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.dialled
 }
 
 // start begins a call. It is called with mu held.
@@ -397,7 +423,6 @@ func (g *Guest) start(what string, f func(context.Context)) *call {
 	g.serial++
 	k := &call{serial: g.serial, what: what}
 	g.calls = append(g.calls, k)
-	g.touched = true
 	g.d.work(func() {
 		defer g.returned(k)
 		f(g.ctx)
