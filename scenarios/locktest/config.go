@@ -44,11 +44,17 @@ type Config struct {
 	Timeout time.Duration
 	// Faults are the kinds of faults that strike at random; default all that the servers can suffer.
 	Faults Faults
-	// Plan are faults that strike in every run, a line each, in place of random ones.
+	// Plan are faults that strike in every run, a line each, in place of random ones; none, if it is empty and not nil.
 	Plan []string
 	// Care is what the client does about its lock; default nothing.
 	Care Care
 
+	// Tolerated are functions, by a part of the names that a stack shows ("mylock.(*Mutex).watch"), that the lock's code
+	// is known to leave running, or to hold up virtual time in. A goroutine that one of them runs in or was made by is
+	// no failure; a run that it keeps from its end is not judged, and counted.
+	Tolerated []string
+	// Untried leaves out the trial run, without faults, that comes before the seeds and must succeed.
+	Untried bool
 	// Seeds is how many runs are made; default 200, with -short 20.
 	Seeds int
 	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can tell.

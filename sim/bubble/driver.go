@@ -72,8 +72,8 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
 func (r *run) shift() time.Duration { return r.begin.Sub(time.Unix(0, sim.Epoch)) }
 
 // Told is what a digest takes for a value that is recorded: the attempt whose owner value it is.
-func (r *run) Told(value string) string {
-	if a, ok := r.values[value]; ok {
+func (d *Driver) Told(value string) string {
+	if a, ok := d.values[value]; ok {
 		return string(a)
 	}
 	return value

@@ -1,0 +1,119 @@
+package locktest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports"
+	reporting "github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/scenarios/remote"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// failure is one way in which the lock failed.
+type failure struct {
+	seed  uint64
+	what  string // in a line
+	runs  int
+	limit bool          // no lock with a lease survives it
+	text  func() string // made when it is reported: cutting down takes a while
+}
+
+// failures are the ways in which the lock failed: what is wrong with its code, then the laws that it breaks, and last
+// what no lock with a lease survives.
+func (p *parent) failures() (all []failure) {
+	for _, r := range p.runs {
+		if r.Failure == "" || r.Tolerated {
+			continue
+		}
+		what, _, _ := strings.Cut(r.Failure, "\n")
+		i := slices.IndexFunc(all, func(f failure) bool { return alike(f.what, what) })
+		if i < 0 {
+			i = len(all)
+			all = append(all, failure{seed: r.Seed, what: what,
+				text: func() string { return r.Failure + "\n" + p.again(r) }})
+		}
+		all[i].runs++
+	}
+	for _, g := range p.groups() {
+		all = append(all, failure{g.first, fmt.Sprintf("%s: %s", g.Law, g.Cause), g.runs, g.Limit,
+			func() string { return p.story(g) }})
+	}
+	slices.SortStableFunc(all, func(a, b failure) int {
+		switch {
+		case a.limit == b.limit:
+			return 0
+		case b.limit:
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+// alike reports whether two lines differ in numbers alone.
+func alike(a, b string) bool {
+	plain := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' {
+				return -1
+			}
+			return r
+		}, s)
+	}
+	return plain(a) == plain(b)
+}
+
+// laws counts how each law came out.
+func (p *parent) laws() tally.Laws {
+	all := tally.NewLaws(checker.Laws)
+	for _, r := range p.runs {
+		for i, o := range r.Outcomes {
+			all[i].Count(o)
+		}
+	}
+	return all
+}
+
+// tolerated is how many runs could not be judged for a reason that Config.Tolerated names.
+func (p *parent) tolerated() (n int) {
+	for _, r := range p.runs {
+		if r.Tolerated {
+			n++
+		}
+	}
+	return n
+}
+
+// summary says how each law came out, in the words of explore, and lists what failed.
+func (p *parent) summary() string {
+	failures := p.failures()
+	var b strings.Builder
+	size := fmt.Sprintf("%d runs", len(p.runs))
+	if n := p.tolerated(); n > 0 {
+		size += fmt.Sprintf(", %d not judged (Config.Tolerated)", n)
+	}
+	reports.LawSummary(&b, reporting.TextOptions{Width: width}, scenarioName(p.t.Name()), size, len(failures) == 0,
+		p.laws(), p.config.laws())
+	heading := "findings\n"
+	for i, f := range failures {
+		if f.limit && (i == 0 || !failures[i-1].limit) {
+			heading = "what no lock with a lease survives\n"
+		}
+		if heading != "" {
+			b.WriteString("\n" + heading)
+		}
+		heading = ""
+		runs := "1 run"
+		if f.runs > 1 {
+			runs = fmt.Sprintf("%d runs", f.runs)
+		}
+		fmt.Fprintf(&b, " %2d  %s, %s from seed %d\n", i+1, f.what, runs, f.seed)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// pattern is what -run takes to run the test alone.
+func (p *parent) pattern() string { return remote.Pattern(p.t.Name()) }
