@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Config says what is tested, on what, and against what. The zero value of a field asks for its default.
@@ -127,7 +129,22 @@ func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 		}
 		return scenarios.Parse(c.Scenario, text)
 	}
-	return scenarios.Parse(name+".yaml", []byte(c.text(name)))
+	text := c.text(name)
+	s, err := scenarios.Parse(name+".yaml", []byte(text))
+	if wrong := (*format.Error)(nil); errors.As(err, &wrong) {
+		for i := range wrong.Problems {
+			wrong.Problems[i].Path, wrong.Problems[i].Line = fieldOf(text, wrong.Problems[i].Line), 0
+		}
+	}
+	return s, err
+}
+
+// fieldOf is the field of a Config that a line of the text tells of which the Config amounts to.
+func fieldOf(text string, line int) string {
+	words := strings.Fields(strings.Split(text, "\n")[max(line-1, 0)])
+	of := map[string]string{"servers:": "Servers", "clients:": "Clients", "lock:": "TTL, Timeout or Care",
+		"work:": "Cycles, Compute, Hold or Care", "promise:": "Laws", "-": "Plan", "mix:": "Faults"}[words[0]]
+	return strings.TrimSuffix("Config."+of, ".")
 }
 
 // text is the scenario file that the Config's fields amount to.

@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,21 +9,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports"
 	reporting "github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // failure is one way in which the lock failed.
 type failure struct {
-	seed  uint64
-	what  string // in a line
-	runs  int
-	limit bool          // no lock with a lease survives it
-	text  func() string // made when it is reported: cutting down takes a while
+	seed uint64
+	what string // in a line
+	runs int
+	rank rank
+	text func() string // made when it is reported: cutting down takes a while
 }
 
-// failures are the ways in which the lock failed: what is wrong with its code, then the laws that it breaks, and last
-// what no lock with a lease survives.
+// failures are the ways in which the lock failed, by rank.
 func (p *parent) failures() (all []failure) {
 	for _, r := range p.runs {
 		if r.Failure == "" || r.Tolerated {
@@ -38,19 +37,31 @@ func (p *parent) failures() (all []failure) {
 		all[i].runs++
 	}
 	for _, g := range p.groups() {
-		all = append(all, failure{g.first, fmt.Sprintf("%s: %s", g.Law, g.Cause), g.runs, g.Limit,
+		all = append(all, failure{g.first, fmt.Sprintf("%s: %s", g.Law, g.Cause), g.runs, g.rank(),
 			func() string { return p.story(g) }})
 	}
-	slices.SortStableFunc(all, func(a, b failure) int {
-		switch {
-		case a.limit == b.limit:
-			return 0
-		case b.limit:
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(all, func(a, b failure) int { return cmp.Compare(a.rank, b.rank) })
 	return all
+}
+
+// rank is where a failure stands among others.
+type rank int
+
+const (
+	ofCode  rank = iota // the run could not be judged
+	ofOwner             // what the lock did to another's key: other laws break as a consequence
+	ofLaws
+	ofLeases // no lock with a lease survives it
+)
+
+func (g *group) rank() rank {
+	switch {
+	case g.Limit:
+		return ofLeases
+	case g.Law == checker.Ownership:
+		return ofOwner
+	}
+	return ofLaws
 }
 
 // alike reports whether two lines differ in numbers alone.
@@ -99,7 +110,7 @@ func (p *parent) summary() string {
 		p.laws(), p.config.laws())
 	heading := "findings\n"
 	for i, f := range failures {
-		if f.limit && (i == 0 || !failures[i-1].limit) {
+		if f.rank == ofLeases && (i == 0 || failures[i-1].rank < ofLeases) {
 			heading = "what no lock with a lease survives\n"
 		}
 		if heading != "" {
@@ -114,6 +125,3 @@ func (p *parent) summary() string {
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
-
-// pattern is what -run takes to run the test alone.
-func (p *parent) pattern() string { return remote.Pattern(p.t.Name()) }

@@ -329,8 +329,11 @@ func (t *trial) records(h *history.History) (problems []string) {
 			problems = append(problems, problem)
 		}
 	}
-	if unseen := !slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(seen, k) }); unseen {
-		return append(problems, t.strange(keys, seen))
+	if !slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(seen, k) }) {
+		if len(seen) == 0 && len(t.told) > 0 {
+			return nil // which says it better
+		}
+		return []string{strange(keys, seen)}
 	}
 	if set != nil {
 		got := (set.Until - set.Time).Duration()
@@ -343,7 +346,7 @@ func (t *trial) records(h *history.History) (problems []string) {
 }
 
 // strange says that none of the lock's keys were seen.
-func (t *trial) strange(keys, seen []string) string {
+func strange(keys, seen []string) string {
 	text := fmt.Sprintf("servers saw no key %s; they saw none at all: does Lock ask them?", quoted(keys))
 	if len(seen) > 0 {
 		text = fmt.Sprintf("servers saw no key %s; they saw %s: set Config.Keys, or have the lock use c.Key",

@@ -93,6 +93,7 @@ func say(r report) {
 // work does a task, in a bubble.
 func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 	debug.SetGCPercent(-1) // the collector runs between runs alone
+	offline()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorker(s, c)
 		say(report{}) // it has started
@@ -117,6 +118,7 @@ func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 // serve makes runs for another process, in a bubble, until there are no more to make.
 func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
 	debug.SetGCPercent(-1)
+	offline()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorker(s, c)
 		w.serves = true

@@ -106,7 +106,7 @@ func (g *Goroutine) String() string {
 func waits(state string) string {
 	switch state {
 	case "running", "runnable":
-		return "runs"
+		return "runs without ever blocking"
 	case "sleep":
 		return "sleeps"
 	case "IO wait":
