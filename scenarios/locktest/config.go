@@ -24,7 +24,7 @@ type Config struct {
 	// prefix before it, or make several. What servers record of other keys is not connected with the lock.
 	Keys func(lock string) []string
 	// Replay is the file of a plan that a failure has left: it is run, in the scenario that lies beside it, and
-	// nothing else. Of the other fields Keys and Laws count. The flag -locktest.plan does the same.
+	// nothing else. Of the other fields Keys, Tolerated and Laws count. The flag -locktest.plan does the same.
 	Replay string
 	// Scenario is a scenario file whose lock has the protocol library. If it is given, the fields up to Care must not
 	// be.

@@ -212,7 +212,7 @@ func (c *Config) planned() (seeds []uint64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	*c = Config{New: c.New, Keys: c.Keys, Laws: c.Laws, plan: &plan,
+	*c = Config{New: c.New, Keys: c.Keys, Laws: c.Laws, Tolerated: c.Tolerated, plan: &plan,
 		Scenario: filepath.Join(filepath.Dir(file), plan.Scenario)}
 	return []uint64{plan.Seed}, nil
 }
@@ -255,7 +255,7 @@ type group struct {
 	runs  int
 }
 
-// groups are the ways in which laws were broken, in the order of the laws.
+// groups are the ways in which laws were broken, by rank, and in the order of the laws.
 func (p *parent) groups() (all []group) {
 	for _, r := range p.runs {
 		for _, b := range r.Broken {
@@ -268,7 +268,8 @@ func (p *parent) groups() (all []group) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b group) int {
-		return slices.Index(checker.Laws, a.Law) - slices.Index(checker.Laws, b.Law)
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()),
+			cmp.Compare(slices.Index(checker.Laws, a.Law), slices.Index(checker.Laws, b.Law)))
 	})
 	return all
 }

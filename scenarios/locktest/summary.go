@@ -1,7 +1,6 @@
 package locktest
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,7 +39,6 @@ func (p *parent) failures() (all []failure) {
 		all = append(all, failure{g.first, fmt.Sprintf("%s: %s", g.Law, g.Cause), g.runs, g.rank(),
 			func() string { return p.story(g) }})
 	}
-	slices.SortStableFunc(all, func(a, b failure) int { return cmp.Compare(a.rank, b.rank) })
 	return all
 }
 

@@ -138,17 +138,10 @@ func (t *trial) script(ctx context.Context) {
 	if !t.excludes(third, second, waits, atLeast) {
 		return
 	}
-	late := waits.within(t.ttl + t.ttl/2)
-	switch {
-	case late && waits.err == nil: // the lease of the second has ended, and nobody has renewed it
+	if waits = t.asks(third, waits, t.ttl+t.ttl/2); waits.returned() { // nobody has renewed the lease of the second
 		t.late(second)
-	case !late && !t.gives(second):
+	} else if !t.gives(second) {
 		return
-	case late: // it gave up: it asks again when the lock is free
-		if !t.gives(second) {
-			return
-		}
-		waits = t.locks(third)
 	}
 	if t.have(third, waits, t.ttl+trialPatience) {
 		t.gives(third)
@@ -175,8 +168,16 @@ type calling struct {
 func (c *calling) within(d time.Duration) bool {
 	select {
 	case <-c.done:
-		return true
 	case <-time.After(d):
+	}
+	return c.returned()
+}
+
+func (c *calling) returned() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
 		return false
 	}
 }
@@ -200,6 +201,17 @@ func (t *trial) locks(h *hand) *calling {
 		h.granted = time.Now()
 		return err
 	})
+}
+
+// asks waits until Lock has succeeded, which may give up and be called again, or until the time for that is over; it
+// gives the latest call.
+func (t *trial) asks(h *hand, c *calling, patience time.Duration) *calling {
+	for end := time.Now().Add(patience); c.within(time.Until(end)) && c.err != nil; c = t.locks(h) {
+		if time.Since(c.asked) < atLeast {
+			return c
+		}
+	}
+	return c
 }
 
 // have waits until Lock has succeeded, which may give up and be called again.
