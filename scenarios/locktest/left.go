@@ -13,9 +13,12 @@ import (
 
 // goroutines are those of the bubble that are not ours.
 func goroutines() []*remote.Goroutine {
-	text := make([]byte, 4<<20)
-	text = text[:runtime.Stack(text, true)]
-	return slices.DeleteFunc(remote.Goroutines(string(text)), func(g *remote.Goroutine) bool { return g.Idle() })
+	text := make([]byte, 64<<10)
+	n := runtime.Stack(text, true)
+	for ; n == len(text); n = runtime.Stack(text, true) {
+		text = make([]byte, 2*n)
+	}
+	return slices.DeleteFunc(remote.Goroutines(string(text[:n])), func(g *remote.Goroutine) bool { return g.Idle() })
 }
 
 // tolerates reports whether a goroutine is in a function that Config.Tolerated names.
@@ -24,8 +27,8 @@ func (c *Config) tolerates(g *remote.Goroutine) bool { return slices.ContainsFun
 // leaked tells of the goroutines that runs have left behind, one a run or more, and that still run ten minutes later;
 // empty if there are none.
 func (w *worker) leaked() string {
-	if w.failed || w.left() < w.runs {
-		return ""
+	if w.failed || w.given != nil || w.left() < w.runs {
+		return "" // an earlier worker that has passed on its plans has looked
 	}
 	strangers := func() []*remote.Goroutine { return slices.DeleteFunc(goroutines(), w.config.tolerates) }
 	if len(strangers()) < w.runs {

@@ -66,15 +66,24 @@ func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 // exploreShare has one worker after another run the seeds: one that dies is followed by another, and one in which too
 // much is left behind.
 func (p *parent) exploreShare(ctx context.Context, share []uint64) {
+	var plans map[uint64]string // drawn by an earlier worker
 	for len(share) > 0 && ctx.Err() == nil {
 		began, done, failed := uint64(0), false, false
-		end := p.start(ctx, task{Test: p.t.Name(), Call: p.call, Seeds: share}, func(r report) {
+		k := task{Test: p.t.Name(), Call: p.call, Seeds: slices.Clone(share)}
+		if plans[share[0]] != "" {
+			k.Plans = plans
+			k.Seeds = slices.DeleteFunc(k.Seeds, func(s uint64) bool { return plans[s] == "" })
+		}
+		end := p.start(ctx, k, func(r report) {
 			switch {
+			case r.Plans != nil:
+				plans = r.Plans
 			case r.Began != 0:
 				began = r.Began
 			case r.Ran != nil:
 				p.take(*r.Ran)
 				share = slices.DeleteFunc(share, func(s uint64) bool { return s == r.Ran.Seed })
+				delete(plans, r.Ran.Seed)
 				began = 0
 			case r.Problem != "":
 				p.problem(r.Problem)

@@ -39,6 +39,8 @@ type task struct {
 	// Shrink, if set, asks to cut down the violation that the one seed shows.
 	Shrink *finding
 	Trial  bool // asks for the trial run alone
+	// Plans, if set, has the plan of each of the seeds, as an earlier worker has drawn it.
+	Plans map[uint64]string `json:",omitempty"`
 }
 
 type finding struct {
@@ -54,6 +56,8 @@ type report struct {
 	Done    bool    `json:",omitempty"` // though perhaps not with all seeds: the others are another process's
 	Left    bool    `json:",omitempty"` // Done, but goroutines are left that will not end: the process is to be ended
 	Problem string  `json:",omitempty"` // of the whole task
+	// Plans are those of the next seeds, for the worker that follows.
+	Plans map[uint64]string `json:",omitempty"`
 }
 
 // ran is what came of one seed.
@@ -96,6 +100,7 @@ func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 	offline()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorker(s, c)
+		w.given = k.Plans
 		say(report{}) // it has started
 		if k.Trial {
 			w.try()
@@ -179,7 +184,8 @@ type worker struct {
 	random   *source
 	config   *Config
 	scenario *scenarios.Scenario
-	plans    *search.Plans // nil: the scenario's own faults
+	plans    *search.Plans // nil: the scenario's own faults, or those given
+	given    map[uint64]string
 	runner   *scenarios.Runner
 	checker  checker.Checker
 	laws     []checker.Law
@@ -204,7 +210,7 @@ func newWorker(s *scenarios.Scenario, c *Config) *worker {
 
 // drawPlans prepares to draw the plans, if the runs have no faults of their own.
 func (w *worker) drawPlans() (err error) {
-	if len(w.scenario.Faults) == 0 && w.config.plan == nil && w.config.Plan == nil {
+	if len(w.scenario.Faults) == 0 && w.config.plan == nil && w.config.Plan == nil && w.given == nil {
 		w.plans, err = search.NewPlans(w.scenario)
 	}
 	return err
@@ -256,6 +262,12 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 	switch {
 	case w.config.plan != nil:
 		return *w.config.plan
+	case w.given != nil:
+		plan, err := nemesis.ParsePlan("plan", []byte(w.given[seed]))
+		if err != nil {
+			panic(err) // an earlier worker has written it
+		}
+		return plan
 	case w.plans != nil:
 		return w.plans.Plan(seed)
 	}
@@ -264,12 +276,16 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 
 // crowd is how many goroutines runs may leave behind before their process is ended: each takes part in the runs that
 // follow, if only by the timers that wake it.
-const crowd = 16
+const crowd = 8
+
+// ahead is for how many seeds a worker that is to be ended draws the plans: that takes a run each time a worker begins.
+const ahead = 100
 
 // explore runs seeds and says what came of each, until what runs have left behind is a crowd.
 func (w *worker) explore(seeds []uint64) {
 	for i, seed := range seeds {
 		if i > 0 && w.left() > crowd {
+			w.passOn(seeds[i:])
 			return
 		}
 		say(report{Began: seed})
@@ -280,6 +296,18 @@ func (w *worker) explore(seeds []uint64) {
 		}
 		say(report{Ran: &r})
 	}
+}
+
+// passOn says the plans that have been drawn of the next seeds.
+func (w *worker) passOn(seeds []uint64) {
+	if w.plans == nil {
+		return
+	}
+	plans := map[uint64]string{}
+	for _, seed := range seeds[:min(len(seeds), ahead)] {
+		plans[seed] = w.plan(seed).String()
+	}
+	say(report{Plans: plans})
 }
 
 // run makes one run.
