@@ -51,9 +51,9 @@ type Config struct {
 	// Care is what the client does about its lock; default nothing.
 	Care Care
 
-	// Tolerated are functions, by a part of the names that a stack shows ("mylock.(*Mutex).watch"), that the lock's code
-	// is known to leave running, or to hold up virtual time in. A goroutine that one of them runs in or was made by is
-	// no failure; a run that it keeps from its end is not judged, and counted.
+	// Tolerated are functions, by a part of the names that a stack shows ("mylock.(*Mutex).watch"), that the lock's
+	// code is known to leave running, or to hold up virtual time in. A goroutine that one of them runs in or was made
+	// by is no failure; a run that it keeps from its end is not judged, and counted.
 	Tolerated []string
 	// Untried leaves out the trial run, without faults, that comes before the seeds and must succeed.
 	Untried bool

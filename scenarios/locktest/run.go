@@ -56,7 +56,8 @@ func (p *parent) tellProblems() {
 // admit makes the protocol of libraries known, once: tests may run at the same time.
 var admit sync.Once
 
-// examine makes the trial run and, if it succeeds, the runs; nil if they are another process's, or this one is a worker.
+// examine makes the trial run and, if it succeeds, the runs; nil if they are another process's, or this one is a
+// worker.
 func examine(t *testing.T, c Config) *parent {
 	t.Helper()
 	p, seeds := begin(t, c)

@@ -303,7 +303,7 @@ func TestALeakIsReported(t *testing.T) {
 		tolerated []string
 		want      string
 	}{
-		"trial":     {false, nil, "goroutines are still there ten minutes after 1 run: locktest.(*leaking).Unlock.func1"},
+		"trial":     {false, nil, "ten minutes after 1 run: locktest.(*leaking).Unlock.func1"},
 		"untried":   {true, nil, "ten minutes after"},
 		"tolerated": {false, []string{"(*leaking).Unlock"}, ""},
 		"another":   {false, []string{"(*other).Unlock"}, "goroutines are still there"},

@@ -41,8 +41,8 @@ func Try(t *testing.T, c Config) {
 	p.tellProblems()
 }
 
-// workers are the clients of the trial: a lock that takes the beginning of an owner value for the whole mistakes one for
-// another.
+// workers are the clients of the trial: a lock that takes the beginning of an owner value for the whole mistakes one
+// for another.
 var workers = [...]sim.ProcessID{"worker-1", "worker-10", "worker-100"}
 
 // trial is a run without faults, by clients of its own.
@@ -350,8 +350,8 @@ func (t *trial) records(h *history.History) (problems []string) {
 	if set != nil {
 		got := (set.Until - set.Time).Duration()
 		if off := got - t.ttl; off > t.ttl/20 || off < -t.ttl/20 {
-			problems = append(problems, fmt.Sprintf("the key %q ends %v after Lock has set it, and Config.TTL says %v: "+
-				"make them equal", string(set.Lock), got.Round(10*time.Millisecond), t.ttl))
+			problems = append(problems, fmt.Sprintf("the key %q ends %v after Lock has set it, and Config.TTL says "+
+				"%v: make them equal", string(set.Lock), got.Round(10*time.Millisecond), t.ttl))
 		}
 	}
 	return problems

@@ -105,33 +105,47 @@ func TestTheTrialRun(t *testing.T) {
 		Config
 		want string // the beginning; empty: nothing is wrong
 	}{
-		"sound":              {Config{New: newPlain}, ""},
-		"renews itself":      {Config{New: renewing}, ""},
-		"five servers":       {Config{New: newPlain, Servers: Redis(5)}, ""},
-		"a replica":          {Config{New: newPlain, Servers: Redis(1).Replicated(1)}, ""},
-		"keys":               {Config{New: newSeveral(""), Keys: threeKeys}, ""},
-		"no connection":      {Config{New: func(*Client) Lock { return open{} }}, "the lock opened no connection: pass c.DialContext"},
-		"another's server":   {Config{New: made(dialling("127.0.0.1:6379"), nil)}, "worker-1 dialled 127.0.0.1:6379, which is no server"},
-		"other keys":         {Config{New: newSeveral("")}, `servers saw no key "lock"; they saw "my:0:lock", "my:1:lock", "my:2:lock": set Config.Keys`},
-		"no key":             {Config{New: made(pinging, nop)}, `Lock of worker-10 returned nil after `},
-		"a TTL of its own":   {Config{New: newPlain, TTL: 30 * time.Second}, `the key "lock" ends 8s after Lock has set it, and Config.TTL says 30s`},
-		"cannot be had":      {Config{New: made(failing, nil)}, `Lock of worker-1 returned "lock is not to be had" although nobody has the lock`},
-		"never returns":      {Config{New: made(hanging, nil)}, `Lock of worker-1 did not return within 20s although nobody has the lock, and when its context was cancelled, it returned "context canceled"`},
-		"cannot be released": {Config{New: made(nil, failing)}, `Unlock of worker-1 returned "lock is not to be had" although the lock was its own`},
-		"does not wait":      {Config{New: made(once, nil)}, `Lock of worker-10 returned "lock is taken" after `},
-		"enters":             {Config{New: made(entering, nop)}, `Lock of worker-10 returned nil after `},
-		"is not given back":  {Config{New: made(nil, nop)}, ""}, // the key ends by itself, as it must
-		"deletes another's":  {Config{New: newCareless}, `worker-10 deleted the key "lock" of worker-100, which had the lock by then. Compare the owner value and delete in one step`},
-		"but need not care":  {Config{New: newCareless, Laws: []checker.Law{checker.LeaseExclusion}}, ""},
-		"compares a beginning": {Config{New: own(beginning)}, `worker-10 deleted the key "lock" of worker-100, which had the lock by then. ` +
-			`Compare the owner value and delete in one step, and compare all of it: "worker-100" begins with "worker-10"`},
-		"compares all":      {Config{New: own(compareAndDelete)}, ""},
-		"panics":            {Config{New: made(panicking, nil)}, "Lock of worker-1: panic: no such pool"},
-		"leaves something":  {Config{New: func(c *Client) Lock { return &leaking{plain{c: c, ttl: 8 * time.Second}} }}, "4 goroutines are still there"},
-		"tolerated":         {Config{New: func(c *Client) Lock { return &leaking{plain{c: c, ttl: 8 * time.Second}} }, Tolerated: []string{"leaking"}}, ""},
-		"spins":             {Config{New: made(spinning, nil), hung: time.Second}, "the trial run, without faults, failed: the run did not end within 1s of "},
-		"has no token":      {Config{New: newPlain, Care: Care{Fences: true}}, "Config.Care.Fences asks for a Lock with a method Token() int64"},
-		"cannot be renewed": {Config{New: newPlain, Care: Care{Extends: time.Second}}, "Config.Care.Extends asks for a Lock with a method Extend("},
+		"sound":         {Config{New: newPlain}, ""},
+		"renews itself": {Config{New: renewing}, ""},
+		"five servers":  {Config{New: newPlain, Servers: Redis(5)}, ""},
+		"a replica":     {Config{New: newPlain, Servers: Redis(1).Replicated(1)}, ""},
+		"keys":          {Config{New: newSeveral(""), Keys: threeKeys}, ""},
+		"no connection": {Config{New: func(*Client) Lock { return open{} }},
+			"the lock opened no connection: pass c.DialContext"},
+		"another's server": {Config{New: made(dialling("127.0.0.1:6379"), nil)},
+			"worker-1 dialled 127.0.0.1:6379, which is no server"},
+		"other keys": {Config{New: newSeveral("")},
+			`servers saw no key "lock"; they saw "my:0:lock", "my:1:lock", "my:2:lock": set Config.Keys`},
+		"no key": {Config{New: made(pinging, nop)}, `Lock of worker-10 returned nil after `},
+		"a TTL of its own": {Config{New: newPlain, TTL: 30 * time.Second},
+			`the key "lock" ends 8s after Lock has set it, and Config.TTL says 30s`},
+		"cannot be had": {Config{New: made(failing, nil)},
+			`Lock of worker-1 returned "lock is not to be had" although nobody has the lock`},
+		"never returns": {Config{New: made(hanging, nil)},
+			`Lock of worker-1 did not return within 20s although nobody has the lock, and when its context was ` +
+				`cancelled, it returned "context canceled"`},
+		"cannot be released": {Config{New: made(nil, failing)},
+			`Unlock of worker-1 returned "lock is not to be had" although the lock was its own`},
+		"does not wait":     {Config{New: made(once, nil)}, `Lock of worker-10 returned "lock is taken" after `},
+		"enters":            {Config{New: made(entering, nop)}, `Lock of worker-10 returned nil after `},
+		"is not given back": {Config{New: made(nil, nop)}, ""}, // the key ends by itself, as it must
+		"deletes another's": {Config{New: newCareless},
+			deleted + "delete in one step"},
+		"but need not care": {Config{New: newCareless, Laws: []checker.Law{checker.LeaseExclusion}}, ""},
+		"compares a beginning": {Config{New: own(beginning)}, deleted +
+			`delete in one step, and compare all of it: "worker-100" begins with "worker-10"`},
+		"compares all": {Config{New: own(compareAndDelete)}, ""},
+		"panics":       {Config{New: made(panicking, nil)}, "Lock of worker-1: panic: no such pool"},
+		"leaves something": {Config{New: newLeaking},
+			"4 goroutines are still there"},
+		"tolerated": {Config{New: newLeaking, Tolerated: []string{"leaking"}},
+			""},
+		"spins": {Config{New: made(spinning, nil), hung: time.Second},
+			"the trial run, without faults, failed: the run did not end within 1s of "},
+		"has no token": {Config{New: newPlain, Care: Care{Fences: true}},
+			"Config.Care.Fences asks for a Lock with a method Token() int64"},
+		"cannot be renewed": {Config{New: newPlain, Care: Care{Extends: time.Second}},
+			"Config.Care.Extends asks for a Lock with a method Extend("},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := begin(t, test.Config)
@@ -153,6 +167,12 @@ func failing(ctx context.Context, l *trying) error {
 	l.do(ctx, "PING")
 	return errors.New("lock is not to be had")
 }
+
+func newLeaking(c *Client) Lock { return &leaking{plain{c: c, ttl: 8 * time.Second}} }
+
+// deleted is what the trial says of an Unlock that deletes another's key.
+const deleted = `worker-10 deleted the key "lock" of worker-100, which had the lock by then. Compare the owner ` +
+	"value and "
 
 func nop(context.Context, *trying) error       { return nil }
 func panicking(context.Context, *trying) error { panic("no such pool") }
@@ -241,7 +261,8 @@ func TestFindingsAreListedByRank(t *testing.T) {
 		case i == 2:
 			r.Failure = "in known code"
 		default:
-			r.Broken = []broken{{finding: finding{checker.MutualExclusion, cause(checker.HolderOutlivedLease)}, Limit: true},
+			r.Broken = []broken{
+				{finding: finding{checker.MutualExclusion, cause(checker.HolderOutlivedLease)}, Limit: true},
 				{finding: finding{checker.DeadlockFreedom, cause(checker.TooSlow)}},
 				{finding: finding{checker.Ownership, cause(checker.RemovedByNonOwner)}}}
 		}

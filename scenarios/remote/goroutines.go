@@ -205,8 +205,8 @@ func culprits(dump string) string {
 			fmt.Fprintf(&b, " for what a goroutine seems to hold that %s", doing(by))
 		}
 		if first {
-			b.WriteString(". Virtual time stands still while a goroutine runs, or is blocked by something other than a " +
-				"channel, a timer or a connection of the client.\n")
+			b.WriteString(". Virtual time stands still while a goroutine runs, or is blocked by something other than " +
+				"a channel, a timer or a connection of the client.\n")
 			for _, a := range advice {
 				if g.In(a.function) {
 					b.WriteString(a.text + ".\n")

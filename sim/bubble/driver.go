@@ -23,8 +23,8 @@ type Driver struct {
 	all     int       // workers, busy ones included
 }
 
-// run is what the guests of one run have in common. Code that goes on after its run keeps it, so that nothing which such
-// code does or reads is of a later run.
+// run is what the guests of one run have in common. Code that goes on after its run keeps it, so that nothing which
+// such code does or reads is of a later run.
 type run struct {
 	d       *Driver
 	world   *sim.World

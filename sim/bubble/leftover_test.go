@@ -44,7 +44,8 @@ func (l *leftover) loop(act func() error) {
 			over := l.g.Context().Err() != nil
 			err := act()
 			l.acts.Add(1)
-			if over && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, net.ErrClosed) && !errors.Is(err, io.EOF) {
+			ended := errors.Is(err, syscall.ECONNRESET) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF)
+			if over && !ended {
 				l.keep(err)
 			}
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// failFast is redsync with WithFailFast, as its documents show it: a round ends with the first majority, and what it has
-// asked of the other servers goes on. Their connections are opened with a lock of go-redis held.
+// failFast is redsync with WithFailFast, as its documents show it: a round ends with the first majority, and what it
+// has asked of the other servers goes on. Their connections are opened with a lock of go-redis held.
 func failFast(mode maintnotifications.Mode) locktest.Config {
 	return locktest.Config{Servers: locktest.Redis(3), TTL: TTL, Seeds: 10, Compute: TTL * 5 / 2, Cycles: 2,
 		Faults: locktest.Network, Laws: []checker.Law{checker.Ownership},

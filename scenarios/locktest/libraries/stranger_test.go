@@ -17,9 +17,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// watchdog is a lock as teams write it by hand: SET NX PX, a watchdog that renews the key, DEL. It has two mistakes. The
-// watchdog prolongs the key of whoever holds it, so that its own holder is never told of a loss; and Unlock deletes the
-// key of whoever holds it.
+// watchdog is a lock as teams write it by hand: SET NX PX, a watchdog that renews the key, DEL. It has two mistakes.
+// The watchdog prolongs the key of whoever holds it, so that its own holder is never told of a loss; and Unlock
+// deletes the key of whoever holds it.
 type watchdog struct {
 	client *redis.Client
 	key    string
@@ -162,13 +162,16 @@ func TestMistake(t *testing.T) {
 	locktest.Run(t, mistakes[name].Config)
 }
 
+// firstLine is the first that a failed test prints.
+var firstLine = regexp.MustCompile(`--- FAIL: TestMistake.*\n\s+\w+\.go:\d+: (.*)`)
+
 func TestTheFirstLineSaysWhatTheMistakeIs(t *testing.T) {
 	for name, m := range mistakes {
 		t.Run(name, func(t *testing.T) {
 			run := exec.Command(os.Args[0], "-test.run=^TestMistake$")
 			run.Env = append(os.Environ(), mistaken+"="+name)
 			text, err := run.CombinedOutput()
-			first := regexp.MustCompile(`--- FAIL: TestMistake.*\n\s+\w+\.go:\d+: (.*)`).FindStringSubmatch(string(text))
+			first := firstLine.FindStringSubmatch(string(text))
 			if err == nil || first == nil || !strings.HasPrefix(first[1], m.want) {
 				t.Errorf("%v, want %s\n%s", err, m.want, text)
 			}
