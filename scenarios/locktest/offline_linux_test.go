@@ -51,7 +51,7 @@ func TestALockThatDialsByItselfReachesNobody(t *testing.T) {
 		return
 	}
 	p.try()
-	want := `Lock of worker-1 returned "dial tcp ` + os.Getenv(listens) + `: connect: network is unreachable"`
+	want := `Lock of worker-10 returned "dial tcp ` + os.Getenv(listens) + `: connect: network is unreachable"`
 	if len(p.problems) != 1 || !strings.HasPrefix(p.problems[0], "the lock opened no connection: pass c.DialContext") ||
 		!strings.Contains(p.problems[0], want) {
 		t.Errorf("%q, want %s", p.problems, want)

@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// Try makes the trial run alone, and fails the test for what it shows. No fault strikes in it. Three clients, worker-1,
-// worker-10 and worker-100, have the lock in turn:
+// Try makes the trial run alone, and fails the test for what it shows. No fault strikes in it. Three clients, worker-10,
+// worker-1 and worker-100, have the lock in turn:
 //
 //   - each can have it and give it back, and the next has it then;
 //   - nobody enters while another holds it; Lock waits meanwhile, for a second at least;
@@ -43,7 +43,7 @@ func Try(t *testing.T, c Config) {
 
 // workers are the clients of the trial: a lock that takes the beginning of an owner value for the whole mistakes one
 // for another.
-var workers = [...]sim.ProcessID{"worker-1", "worker-10", "worker-100"}
+var workers = [...]sim.ProcessID{"worker-10", "worker-1", "worker-100"}
 
 // trial is a run without faults, by clients of its own.
 type trial struct {

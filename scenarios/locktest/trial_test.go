@@ -113,29 +113,29 @@ func TestTheTrialRun(t *testing.T) {
 		"no connection": {Config{New: func(*Client) Lock { return open{} }},
 			"the lock opened no connection: pass c.DialContext"},
 		"another's server": {Config{New: made(dialling("127.0.0.1:6379"), nil)},
-			"worker-1 dialled 127.0.0.1:6379, which is no server"},
+			"worker-10 dialled 127.0.0.1:6379, which is no server"},
 		"other keys": {Config{New: newSeveral("")},
 			`servers saw no key "lock"; they saw "my:0:lock", "my:1:lock", "my:2:lock": set Config.Keys`},
-		"no key": {Config{New: made(pinging, nop)}, `Lock of worker-10 returned nil after `},
+		"no key": {Config{New: made(pinging, nop)}, `Lock of worker-1 returned nil after `},
 		"a TTL of its own": {Config{New: newPlain, TTL: 30 * time.Second},
 			`the key "lock" ends 8s after Lock has set it, and Config.TTL says 30s`},
 		"cannot be had": {Config{New: made(failing, nil)},
-			`Lock of worker-1 returned "lock is not to be had" although nobody has the lock`},
+			`Lock of worker-10 returned "lock is not to be had" although nobody has the lock`},
 		"never returns": {Config{New: made(hanging, nil)},
-			`Lock of worker-1 did not return within 20s although nobody has the lock, and when its context was ` +
+			`Lock of worker-10 did not return within 20s although nobody has the lock, and when its context was ` +
 				`cancelled, it returned "context canceled"`},
 		"cannot be released": {Config{New: made(nil, failing)},
-			`Unlock of worker-1 returned "lock is not to be had" although the lock was its own`},
-		"does not wait":     {Config{New: made(once, nil)}, `Lock of worker-10 returned "lock is taken" after `},
-		"enters":            {Config{New: made(entering, nop)}, `Lock of worker-10 returned nil after `},
+			`Unlock of worker-10 returned "lock is not to be had" although the lock was its own`},
+		"does not wait":     {Config{New: made(once, nil)}, `Lock of worker-1 returned "lock is taken" after `},
+		"enters":            {Config{New: made(entering, nop)}, `Lock of worker-1 returned nil after `},
 		"is not given back": {Config{New: made(nil, nop)}, ""}, // the key ends by itself, as it must
 		"deletes another's": {Config{New: newCareless},
 			deleted + "delete in one step"},
 		"but need not care": {Config{New: newCareless, Laws: []checker.Law{checker.LeaseExclusion}}, ""},
 		"compares a beginning": {Config{New: own(beginning)}, deleted +
-			`delete in one step, and compare all of it: "worker-100" begins with "worker-10"`},
+			`delete in one step, and compare all of it: "worker-100" begins with "worker-1"`},
 		"compares all": {Config{New: own(compareAndDelete)}, ""},
-		"panics":       {Config{New: made(panicking, nil)}, "Lock of worker-1: panic: no such pool"},
+		"panics":       {Config{New: made(panicking, nil)}, "Lock of worker-10: panic: no such pool"},
 		"leaves something": {Config{New: newLeaking},
 			"4 goroutines are still there"},
 		"tolerated": {Config{New: newLeaking, Tolerated: []string{"leaking"}},
@@ -171,7 +171,7 @@ func failing(ctx context.Context, l *trying) error {
 func newLeaking(c *Client) Lock { return &leaking{plain{c: c, ttl: 8 * time.Second}} }
 
 // deleted is what the trial says of an Unlock that deletes another's key.
-const deleted = `worker-10 deleted the key "lock" of worker-100, which had the lock by then. Compare the owner ` +
+const deleted = `worker-1 deleted the key "lock" of worker-100, which had the lock by then. Compare the owner ` +
 	"value and "
 
 func nop(context.Context, *trying) error       { return nil }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bsm/redislock"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -103,13 +104,16 @@ var mistakes = map[string]struct {
 	"an address of its own": {locktest.Config{New: func(c *locktest.Client) locktest.Lock {
 		client := redis.NewClient(&redis.Options{Addr: "localhost:6379", Dialer: c.DialContext})
 		return &watchdog{client: client, key: c.Key, ttl: TTL}
-	}}, "worker-1 dialled localhost:6379, which is no server of the simulated world: there are 10.0.0.1:6379"},
+	}}, "worker-10 dialled localhost:6379, which is no server of the simulated world: there are 10.0.0.1:6379"},
 	"a prefix": {locktest.Config{New: func(c *locktest.Client) locktest.Lock {
 		return &watchdog{client: goRedis(c, 0), key: "orders:" + c.Key, ttl: TTL}
 	}}, `servers saw no key "lock"; they saw "orders:lock": set Config.Keys`},
 	"a key of its own": {locktest.Config{New: func(c *locktest.Client) locktest.Lock {
 		return &watchdog{client: goRedis(c, 0), key: "stock", ttl: TTL}
 	}}, `servers saw no key "lock"; they saw "stock": set Config.Keys, or have the lock use c.Key`},
+	"an owner value that begins another's": {locktest.Config{New: func(c *locktest.Client) locktest.Lock {
+		return &tokened{client: goRedis(c, 0), key: c.Key, token: c.Name}
+	}}, "Lock of worker-1 returned nil after "},
 	"another TTL": {locktest.Config{New: newWatchdog, TTL: 30 * time.Second},
 		`the key "lock" ends 8s after Lock has set it, and Config.TTL says 30s`},
 	"a misspelt fault": {locktest.Config{New: newWatchdog, Faults: locktest.Faults{"paus"}},
@@ -142,6 +146,22 @@ func newPooled(c *locktest.Client) pooled {
 
 func (l pooled) Lock(ctx context.Context) error   { return l.of.Lock(ctx) }
 func (l pooled) Unlock(ctx context.Context) error { return l.of.Unlock(ctx) }
+
+// tokened is a lock of redislock whose owner value is its user's: Obtain takes over a key whose value begins with it.
+type tokened struct {
+	client     *redis.Client
+	key, token string
+	held       *redislock.Lock
+}
+
+func (l *tokened) Lock(ctx context.Context) (err error) {
+	l.held, err = redislock.New(l.client).Obtain(ctx, l.key, TTL,
+		&redislock.Options{Token: l.token, RetryStrategy: redislock.LinearBackoff(retryEvery)})
+	return err
+}
+
+func (l *tokened) Unlock(ctx context.Context) error { return l.held.Release(ctx) }
+func (l *tokened) Close() error                     { return l.client.Close() }
 
 // count is as a library's own metrics are.
 func count() {
