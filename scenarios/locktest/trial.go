@@ -337,7 +337,7 @@ func (t *trial) records(h *history.History) (problems []string) {
 		if e.F != history.KeyGone && e.By == attempt(0) && e.Until != history.Never && set == nil {
 			set = e
 		}
-		if problem := t.foreign(h, e); problem != "" && len(problems) == 0 {
+		if problem := t.misused(h, e); problem != "" && len(problems) == 0 {
 			problems = append(problems, problem)
 		}
 	}
@@ -375,9 +375,9 @@ func quoted(names []string) string {
 	return strings.Join(all, ", ")
 }
 
-// foreign says that somebody has deleted or prolonged the key of another; empty if that is not so, or nothing that the
+// misused says that somebody has deleted or prolonged the key of another; empty if that is not so, or nothing that the
 // lock must keep.
-func (t *trial) foreign(h *history.History, e *history.Event) string {
+func (t *trial) misused(h *history.History, e *history.Event) string {
 	if !slices.Contains(t.laws, checker.Ownership) || e.By == "" || e.By == e.Of || e.F == history.KeySet ||
 		e.F == history.KeyGone && e.Why != history.Deleted {
 		return ""
