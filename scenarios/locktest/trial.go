@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// Try makes the trial run alone, and fails the test for what it shows. No fault strikes in it. Three clients, worker-10,
-// worker-1 and worker-100, have the lock in turn:
+// Try makes the trial run alone, and fails the test for what it shows. No fault strikes in it. Three clients,
+// worker-10, worker-1 and worker-100, have the lock in turn:
 //
 //   - each can have it and give it back, and the next has it then;
 //   - nobody enters while another holds it; Lock waits meanwhile, for a second at least;
