@@ -102,15 +102,15 @@ func (t *judge) measure() Metrics {
 
 // measures gathers observations.
 type measures struct {
-	waits            []float64
-	served           int
-	of               map[history.Process][]float64
-	seen             []history.Process // in the order of their first acquire
-	held             []float64
-	returned         int
-	timedOut         int
-	applied, stale   int
-	woken, released  int
+	waits           []float64
+	served          int
+	of              map[history.Process][]float64
+	seen            []history.Process // in the order of their first acquire
+	held            []float64
+	returned        int
+	timedOut        int
+	applied, stale  int
+	woken, released int
 }
 
 func (m *measures) ask(t *judge, a *trace.Ask) {

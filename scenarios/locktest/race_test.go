@@ -30,8 +30,8 @@ func deeply(n int, f func()) {
 	deeply(n-1, f)
 }
 
-// TestARaceFailsItsSeed: the run that shows it says so, with all of the report, and the other seeds go on; the trial run
-// says so too.
+// TestARaceFailsItsSeed: the run that shows it says so, with all of the report, and the other seeds go on; the trial
+// run says so too.
 func TestARaceFailsItsSeed(t *testing.T) {
 	c := Config{New: func(c *Client) Lock { return &racing{plain: plain{c: c, ttl: 8 * time.Second}} }, Seeds: 2,
 		Plan: []string{nothing}, Untried: true}
