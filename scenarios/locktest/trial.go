@@ -54,7 +54,7 @@ type trial struct {
 	hand [len(workers)]*hand
 
 	mu   sync.Mutex
-	told []string // what went wrong
+	wrong []string // what went wrong
 }
 
 // hand is a client of the trial.
@@ -81,7 +81,7 @@ func (w *worker) try() {
 		say(report{Problem: w.failure(err)})
 		return
 	}
-	problems := t.told
+	problems := t.wrong
 	switch missing := t.missing(); {
 	case missing != "":
 		problems = []string{missing}
@@ -280,7 +280,7 @@ func (t *trial) close() {
 func (t *trial) fail(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.told = append(t.told, fmt.Sprintf(format, args...))
+	t.wrong = append(t.wrong, fmt.Sprintf(format, args...))
 }
 
 // outcome is what a call came to.
@@ -302,8 +302,8 @@ func (t *trial) missing() string {
 	switch {
 	case first.Dialled() == 0:
 		text := "the lock opened no connection: pass c.DialContext to its client of Redis, and an address of c.Addrs"
-		if len(t.told) > 0 {
-			text += ". " + t.told[0]
+		if len(t.wrong) > 0 {
+			text += ". " + t.wrong[0]
 		}
 		return text
 	case care.Fences && !tokens:
@@ -342,7 +342,7 @@ func (t *trial) records(h *history.History) (problems []string) {
 		}
 	}
 	if !slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(seen, k) }) {
-		if len(seen) == 0 && len(t.told) > 0 {
+		if len(seen) == 0 && len(t.wrong) > 0 {
 			return nil // which says it better
 		}
 		return []string{strange(keys, seen)}
