@@ -53,7 +53,7 @@ type trial struct {
 	done sim.Signal
 	hand [len(workers)]*hand
 
-	mu   sync.Mutex
+	mu    sync.Mutex
 	wrong []string // what went wrong
 }
 
