@@ -39,8 +39,7 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 //   - lock_acquisition_time_p50, _p99: from the call of an acquire to its ok, in s; one that was not served, for it
 //     failed or the run ended, counts with the time that it waited in vain; alarm above 50 % of the TTL;
 //   - lock_contention_rate: attempts that found the lock taken by another, among all attempts, of which an acquire that
-//     tries again makes several; where the history does not count them, acquires that failed among those that returned;
-//     alarm above 30 %;
+//     tries again makes several; where the history does not count them it is not known; alarm above 30 %;
 //   - lock_hold_duration_p99: length of critical sections, in s; alarm above 80 % of the TTL;
 //   - lock_timeout_rate: acquires that ended because the client's patience did, among those that returned; above 5 %;
 //   - fencing_token_reject_rate: reads and writes refused for a stale token, among all; alarm above 0;
@@ -90,7 +89,7 @@ func (t *judge) measure() Metrics {
 	out := Metrics{
 		percentile("lock_acquisition_time_p50", m.waits, 50, -1),
 		percentile("lock_acquisition_time_p99", m.waits, 99, share(ttl, 0.5)),
-		m.contention(h),
+		rate("lock_contention_rate", h.Header.Taken, h.Header.Attempts, 0.3),
 		percentile("lock_hold_duration_p99", m.held, 99, share(ttl, 0.8)),
 		rate("lock_timeout_rate", m.timedOut, m.returned, 0.05),
 		rate("fencing_token_reject_rate", m.stale, m.applied, 0),
@@ -103,15 +102,15 @@ func (t *judge) measure() Metrics {
 
 // measures gathers observations.
 type measures struct {
-	waits            []float64
-	served           int
-	of               map[history.Process][]float64
-	seen             []history.Process // in the order of their first acquire
-	held             []float64
-	returned, failed int
-	timedOut         int
-	applied, stale   int
-	woken, released  int
+	waits           []float64
+	served          int
+	of              map[history.Process][]float64
+	seen            []history.Process // in the order of their first acquire
+	held            []float64
+	returned        int
+	timedOut        int
+	applied, stale  int
+	woken, released int
 }
 
 func (m *measures) ask(t *judge, a *trace.Ask) {
@@ -128,7 +127,6 @@ func (m *measures) ask(t *judge, a *trace.Ask) {
 	case history.OK:
 		m.served++
 	case history.Fail:
-		m.failed++
 		if t.History.Events[a.Ret].Why == history.AcquireTimeout {
 			m.timedOut++
 		}
@@ -227,15 +225,6 @@ func NearestRank[T cmp.Ordered](seen []T, p int) (of T) {
 
 func percentile(name string, seen []float64, p int, alarm float64) Metric {
 	return Metric{Name: name, Unit: "s", Value: NearestRank(seen, p), Samples: len(seen), Alarm: alarm}
-}
-
-// contention is how often the lock was asked for in vain because another had it.
-func (m *measures) contention(h *history.History) Metric {
-	refused, attempts := h.Header.Taken, h.Header.Attempts
-	if attempts == 0 { // the history tells of acquires alone: each is one attempt
-		refused, attempts = m.failed, m.returned
-	}
-	return rate("lock_contention_rate", refused, attempts, 0.3)
 }
 
 // told is the number of acquires whose messages were counted: none if the history says nothing of messages.

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"io"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -27,6 +28,21 @@ func promised(laws tally.Laws, s *scenarios.Scenario) (all []toldLaw) {
 		all = append(all, toldLaw{l, slices.Contains(s.Promise.Laws, l.Law), nil})
 	}
 	return all
+}
+
+// LawSummary writes, of runs that were counted elsewhere, how each law came out, as an exploration does: under a title
+// with a name, how many runs there were, and whether what is promised was kept. The error is w's.
+func LawSummary(w io.Writer, opt report.TextOptions, name, size string, kept bool, laws tally.Laws,
+	promise checker.Promise) error {
+	p := opt.Writer(w)
+	standing := report.Standing{Result: expect.Otherwise, Promise: true}
+	if kept {
+		standing.Result = expect.AsExpected
+	}
+	p.Title(name, size, standing.Words(), standing.Tone())
+	p.Blank()
+	lawTable(p, promised(laws, &scenarios.Scenario{Promise: promise}), rated)
+	return p.Err()
 }
 
 // lawColumn is a number that the table has for each law.

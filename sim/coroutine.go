@@ -62,6 +62,13 @@ func (c *coroutine) resume() {
 	}
 }
 
+// Idle is how many coroutines no task runs on.
+func (s *Stacks) Idle() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.idle)
+}
+
 // Close ends the coroutines that are idle. It must be called in the bubble in which they were made.
 func (s *Stacks) Close() {
 	s.mu.Lock()

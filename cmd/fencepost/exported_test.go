@@ -24,7 +24,7 @@ var forUsers = []string{"checker/history", "checker/history/recorder", "scenario
 var neededAlone = map[string][]string{
 	"the tests that explore writes for users call it": {"scenarios.CheckLaw", "scenarios.NotHeld"},
 	"users tell by it why a call of theirs failed": {"sim.ErrProtocol", "sim/bubble.AddressError",
-		"sim/bubble.StuckError", "scenarios/live.ClientError",
+		"scenarios/live.ClientError",
 		"sim/live/keeper.ErrGone", "sim/live/redisserver/release.ErrNoServer",
 		"sim/live/redisserver/release.ErrOldServer",
 		"sim/live/redisserver.ErrAddress",

@@ -101,7 +101,7 @@ func (r *Run) Object() (*RunObject, error) {
 	}
 	for _, m := range r.Metrics {
 		d.Metrics[m.Name] = nil
-		if !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
+		if m.Samples > 0 && !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
 			d.Metrics[m.Name] = &m.Value
 		}
 	}

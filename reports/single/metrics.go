@@ -27,7 +27,11 @@ func metricLines(p *term.Writer, ms checker.Metrics) {
 // value gives the value of a metric with its unit and four significant digits, or says that there was nothing to
 // measure.
 func value(m checker.Metric) string {
-	if m.Samples == 0 {
+	switch {
+	case m.Samples > 0:
+	case m.Name == "lock_contention_rate": // only the lock's own code knows how often it has asked
+		return "not known"
+	default:
 		return "none"
 	}
 	switch m.Unit {

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Config says what is tested, on what, and against what. The zero value of a field asks for its default.
@@ -23,7 +25,7 @@ type Config struct {
 	// prefix before it, or make several. What servers record of other keys is not connected with the lock.
 	Keys func(lock string) []string
 	// Replay is the file of a plan that a failure has left: it is run, in the scenario that lies beside it, and
-	// nothing else. Of the other fields Keys and Laws count. The flag -locktest.plan does the same.
+	// nothing else. Of the other fields Keys, Tolerated and Laws count. The flag -locktest.plan does the same.
 	Replay string
 	// Scenario is a scenario file whose lock has the protocol library. If it is given, the fields up to Care must not
 	// be.
@@ -48,11 +50,17 @@ type Config struct {
 	// Without are faults that the lock does not promise to survive and that never strike at random, as mix.without of a
 	// scenario lists them: "jump of servers", "crash losing everything".
 	Without []string
-	// Plan are faults that strike in every run, a line each, in place of random ones.
+	// Plan are faults that strike in every run, a line each, in place of random ones; none, if it is empty and not nil.
 	Plan []string
 	// Care is what the client does about its lock; default nothing.
 	Care Care
 
+	// Tolerated are functions, by a part of the names that a stack shows ("mylock.(*Mutex).watch"), that the lock's
+	// code is known to leave running, or to hold up virtual time in. A goroutine that one of them runs in or was made
+	// by is no failure; a run that it keeps from its end is not judged, and counted.
+	Tolerated []string
+	// Untried leaves out the trial run, without faults, that comes before the seeds and must succeed.
+	Untried bool
 	// Seeds is how many runs are made; default 200, with -short 20.
 	Seeds int
 	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can tell. LeaseLaws,
@@ -148,7 +156,22 @@ func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 		}
 		return scenarios.Parse(c.Scenario, text)
 	}
-	return scenarios.Parse(name+".yaml", []byte(c.text(name)))
+	text := c.text(name)
+	s, err := scenarios.Parse(name+".yaml", []byte(text))
+	if wrong := (*format.Error)(nil); errors.As(err, &wrong) {
+		for i := range wrong.Problems {
+			wrong.Problems[i].Path, wrong.Problems[i].Line = fieldOf(text, wrong.Problems[i].Line), 0
+		}
+	}
+	return s, err
+}
+
+// fieldOf is the field of a Config that a line of the text tells of which the Config amounts to.
+func fieldOf(text string, line int) string {
+	words := strings.Fields(strings.Split(text, "\n")[max(line-1, 0)])
+	of := map[string]string{"servers:": "Servers", "clients:": "Clients", "lock:": "TTL, Timeout or Care",
+		"work:": "Cycles, Compute, Hold or Care", "promise:": "Laws", "-": "Plan", "mix:": "Faults"}[words[0]]
+	return strings.TrimSuffix("Config."+of, ".")
 }
 
 // text is the scenario file that the Config's fields amount to.

@@ -18,19 +18,25 @@
 // where mutex has the methods Lock and Unlock of [Lock], with a context. What else the library can do, the Lock says by
 // implementing [Untiler], [Loser], [Tokener], [Extender] or [Closer]; what its user does about the lock is [Care].
 //
-// Several clients take the lock, work, write to a resource and give the lock back, while faults strike at random: one
-// run for each seed. A run is judged as every run of Fencepost is (package checker). For each way in which a law is
+// First comes a trial run without faults ([Try] makes it alone): can the lock be had, is it given back, does it wait
+// while it is taken, which keys does it use, does anything run on? If something is wrong there, the test says so and
+// makes no other run.
+//
+// Then several clients take the lock, work, write to a resource and give the lock back, while faults strike at random:
+// one run for each seed. A run is judged as every run of Fencepost is (package checker). For each way in which a law is
 // broken the test fails with the smallest run that shows it, as text with a timeline; plan, scenario and a page lie in
-// the folder that it names, and two commands repeat it.
+// the folder that it names, and two commands repeat it. A table of the laws and an index come before the stories: what
+// is wrong with the lock's code first, and last what no lock with a lease survives.
 //
 // # Flags
 //
-// go test's own flags do what they say. -run 'TestMyLock/seed=168' makes one run. -short makes 20 runs at most. -v
-// prints how each law came out. -locktest.plan FILE runs a plan that a failure has left. -race reports a race as a
-// failure of the seed that shows it. -cover counts what the processes of the runs have covered, those excepted that the
-// lock's code brought down. -timeout ends the runs when four fifths of its time are over, and says how many were made.
-// -parallel lets tests run at the same time; one process a core makes the runs of all. -fuzz is refused: an input that
-// the fuzzer makes has no name by which another process could run it.
+// go test's own flags do what they say. -run 'TestMyLock/seed=168' makes one run, without the trial. -short makes 20
+// runs at most. -v prints how each law came out. -locktest.plan FILE runs a plan that a failure has left. -race
+// reports a race as a failure of the seed that shows it, in full. -cover counts what the processes of the runs have
+// covered, those excepted that the lock's code brought down or left goroutines in. -timeout ends the runs when four
+// fifths of its time are over, and says how many were made. -parallel lets tests run at the same time; one process a
+// core makes the runs of all. -fuzz is refused: an input that the fuzzer makes has no name by which another process
+// could run it.
 //
 // # Determinism
 //
@@ -41,6 +47,12 @@
 //
 // Virtual time stands still while a goroutine runs, or is blocked by something other than a channel, a timer, a
 // sync.Cond or WaitGroup, or a connection of the client: a mutex, a real socket, a channel from outside. A run that
-// takes a minute of processor time, or does nothing for three seconds, is killed, and the goroutines that hold it up
-// are named; the other seeds go on.
+// takes a minute of processor time (five seconds in the trial), or does nothing for three seconds, is killed. The
+// goroutine that holds it up is named, and who seems to hold what it waits for; the other seeds go on. Config.Tolerated
+// names those of a library that are known to do so: their runs are not judged, and counted.
+//
+// A goroutine that a run leaves behind can reach no other run: its connections are closed, and every dial fails. When
+// there are many, the process is ended and another goes on with the seeds that are left. On Linux (amd64, arm64) the
+// processes of the runs can connect to nothing outside: a lock that is not given the client's DialContext reaches no
+// server of this host.
 package locktest

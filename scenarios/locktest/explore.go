@@ -13,12 +13,15 @@ import (
 
 // Report is what the runs of an Explore have come to.
 type Report struct {
-	// Runs is how many runs were made, one for each seed.
+	// Runs is how many runs were made, one for each seed; none if the trial run (Try) failed, which fails the test.
 	Runs int
-	// Breaches are the ways in which promises were broken, in the order of the laws.
+	// Breaches are the ways in which promises were broken: what the lock does to keys that are not its own, then the others
+	// in the order of the laws, and last what no lock with a lease survives.
 	Breaches []Breach
 	// Failures are the runs that could not be judged: the lock's own code panicked, hung or left the simulated world.
 	Failures []Failure
+	// Tolerated is how many runs could not be judged for a reason that Config.Tolerated names.
+	Tolerated int
 	// Differing are the failing seeds that gave another run when they were run twice.
 	Differing []uint64
 	// CPU is what the processes of the runs took, start included, by the host's account.
@@ -71,7 +74,9 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	p.tellProblems()
 	r = &Report{Runs: len(p.runs), CPU: p.cpu, Memory: p.memory, parent: p}
 	for _, run := range p.runs {
-		if run.Failure != "" {
+		if run.Tolerated {
+			r.Tolerated++
+		} else if run.Failure != "" {
 			r.Failures = append(r.Failures, Failure{run.Seed, run.Failure})
 		}
 		if run.Differs {
@@ -94,7 +99,7 @@ func (r *Report) Held(l checker.Law) int { return r.outcome(l, checker.Holds) }
 func (r *Report) outcome(l checker.Law, o checker.Outcome) (n int) {
 	at := slices.Index(checker.Laws, l)
 	for _, run := range r.parent.runs {
-		if at < len(run.Outcomes) && run.Outcomes[at] == o.String() {
+		if at < len(run.Outcomes) && run.Outcomes[at] == o {
 			n++
 		}
 	}

@@ -37,7 +37,7 @@ func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := filepath.Join("_runs", scenarioName(t.Name()))
 			laws := []checker.Law{test.law}
-			r, ok := Explore(t, Config{New: test.lock, Seeds: 20, Faults: Pauses, Laws: laws})
+			r, ok := Explore(t, Config{New: test.lock, Seeds: 20, Faults: Pauses, Laws: laws, Untried: true})
 			if ok {
 				at := slices.IndexFunc(r.Breaches, func(b Breach) bool { return b.Cause.Kind == test.cause })
 				if r.Runs != 20 || at < 0 || len(r.Failures) > 0 || len(r.Digests()) != 20 || r.CPU <= 0 {

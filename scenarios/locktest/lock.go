@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -66,10 +67,19 @@ func (c *Client) Context() context.Context { return c.guest.Context() }
 // host lets the locks of the library be those of the modelled clients.
 type host struct {
 	*bubble.Driver
-	stacks  sim.Stacks
-	servers []sim.ProcessID
-	make    func(*Client) Lock
-	keys    *keys // nil: each lock has one of its name
+	stacks    sim.Stacks
+	new       func(*Client) Lock
+	keys      *keys       // nil: each lock has one of its name
+	closeless atomic.Bool // a Lock has had no Close
+}
+
+// open makes the lock of a client.
+func (h *host) open(c *Client) Lock {
+	l := h.new(c)
+	if _, closes := l.(Closer); !closes {
+		h.closeless.Store(true)
+	}
+	return l
 }
 
 // Prepare has the world of a run use the stacks and the clock of the bubble.
@@ -80,20 +90,14 @@ func (h *host) Prepare(o *sim.Options) {
 	}
 }
 
-// Begin starts a run.
-func (h *host) Begin(w *sim.World, servers []sim.ProcessID) {
-	h.servers = servers
-	h.Driver.Begin(w, servers)
-}
-
 // foreign is the lock of one client.
 func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library) locks.Foreign {
-	return &foreign{host: h, guest: h.Guest(client), config: c, library: of}
+	return &foreign{open: h.open, guest: h.Guest(client), config: c, library: of}
 }
 
 // foreign is a lock that a goroutine asks for while the task of its client waits.
 type foreign struct {
-	*host
+	open    func(*Client) Lock
 	guest   *bubble.Guest
 	config  *locks.Config
 	library *locks.Library
@@ -110,7 +114,7 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	var stated state
 	at := l.guest.Call(env, "Lock", func(ctx context.Context) {
 		if l.lock == nil {
-			l.lock = l.make(l.client(env.Name()))
+			l.lock = l.open(l.client(env.Name()))
 			l.guest.AtEnd("Close", func() { l.close() })
 		}
 		if p := l.config.Patience; p > 0 {
@@ -138,11 +142,7 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 }
 
 func (l *foreign) client(name sim.ProcessID) *Client {
-	c := &Client{Name: string(name), Key: string(l.config.Key), guest: l.guest}
-	for _, s := range l.servers {
-		c.Addrs = append(c.Addrs, l.Addr(s))
-	}
-	return c
+	return &Client{Name: string(name), Key: string(l.config.Key), Addrs: l.guest.Addrs(), guest: l.guest}
 }
 
 // state is what a lock says of itself once it is held.

@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -62,33 +63,71 @@ func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 		p.begun.Add(time.Duration(part*float64(deadline.Sub(p.begun)))))
 }
 
+// exploreShare has one worker after another run the seeds: one that dies is followed by another, and one in which too
+// much is left behind.
 func (p *parent) exploreShare(ctx context.Context, share []uint64) {
+	var plans map[uint64]string // drawn by an earlier worker
 	for len(share) > 0 && ctx.Err() == nil {
-		began, done := uint64(0), false
-		end := p.start(ctx, task{Test: p.t.Name(), Call: p.call, Seeds: share}, func(r report) {
+		began, done, failed := uint64(0), false, false
+		k := task{Test: p.t.Name(), Call: p.call, Seeds: slices.Clone(share)}
+		if plans[share[0]] != "" {
+			k.Plans = plans
+			k.Seeds = slices.DeleteFunc(k.Seeds, func(s uint64) bool { return plans[s] == "" })
+		}
+		end := p.start(ctx, k, func(r report) {
 			switch {
+			case r.Plans != nil:
+				plans = r.Plans
 			case r.Began != 0:
 				began = r.Began
 			case r.Ran != nil:
 				p.take(*r.Ran)
 				share = slices.DeleteFunc(share, func(s uint64) bool { return s == r.Ran.Seed })
+				delete(plans, r.Ran.Seed)
 				began = 0
 			case r.Problem != "":
 				p.problem(r.Problem)
-				done = true
+				failed = true
 			case r.Done:
 				done = true
 			}
 		})
 		switch {
-		case done || ctx.Err() != nil:
+		case failed || ctx.Err() != nil:
 			return
+		case done:
+			continue
 		case began == 0:
 			p.problem(fmt.Sprintf("a worker ended before its first run: %v", end))
 			return
 		}
 		p.take(ran{Seed: began, Failure: end.Error()})
 		share = slices.DeleteFunc(share, func(s uint64) bool { return s == began })
+	}
+}
+
+// trialHung is how much processor time the trial run may take; it takes some milliseconds, a race detector included.
+const trialHung = 5 * time.Second
+
+// try makes the trial run. What it shows are problems.
+func (p *parent) try() {
+	slots <- struct{}{}
+	defer func() { <-slots }()
+	ctx, cancel := p.within(runsShare)
+	defer cancel()
+	done := false
+	end := p.start(ctx, task{Test: p.t.Name(), Call: p.call, Trial: true}, func(r report) {
+		if r.Problem != "" {
+			p.problem(r.Problem)
+		}
+		done = done || r.Done
+	})
+	switch {
+	case done:
+	case ctx.Err() != nil:
+		p.problem("the time that -timeout gives was up before the trial run had ended")
+	default:
+		p.problem("the trial run, without faults, failed: " + end.Error())
 	}
 }
 
@@ -100,6 +139,9 @@ func (p *parent) problem(text string) {
 }
 
 func (p *parent) take(r ran) {
+	r.Tolerated = r.Failure != "" && slices.ContainsFunc(p.config.Tolerated, func(name string) bool {
+		return strings.Contains(r.Failure, name)
+	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.runs = append(p.runs, r)
@@ -128,7 +170,11 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	if folder := flag.Lookup("test.gocoverdir").Value.String(); folder != "" {
 		args = append(args, "-test.gocoverdir="+folder) // what is left there this process counts in as it ends
 	}
-	worker, err := remote.Start(exe, "", environment+"="+string(text), p.config.hung, args...)
+	patience := p.config.hung
+	if k.Trial {
+		patience = cmp.Or(patience, trialHung)
+	}
+	worker, err := remote.Start(exe, "", environment+"="+string(text), patience, args...)
 	if err != nil {
 		return err
 	}
@@ -145,6 +191,10 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 			return err
 		}
 		take(r)
+		if r.Done && r.Left {
+			worker.Close()
+			return nil
+		}
 	}
 }
 

@@ -16,24 +16,41 @@ type racing struct {
 }
 
 func (l *racing) Lock(ctx context.Context) error {
-	go func() { l.count++ }()
-	l.count++
+	go deeply(40, func() { l.count++ })
+	deeply(40, func() { l.count++ })
 	return l.plain.Lock(ctx)
 }
 
-// TestARaceFailsItsSeed: the run that shows it says so, and the other seeds go on.
-func TestARaceFailsItsSeed(t *testing.T) {
-	p := examine(t, Config{New: func(c *Client) Lock { return &racing{plain: plain{c: c, ttl: 8 * time.Second}} },
-		Seeds: 2, Plan: []string{"pause client-1 for 1ms at 1s"}})
-	if p == nil {
+// deeply calls f from so deep that the report of a race in it is long.
+func deeply(n int, f func()) {
+	if n == 0 {
+		f()
 		return
 	}
-	if len(p.runs) != 2 {
-		t.Errorf("%d runs of 2", len(p.runs))
+	deeply(n-1, f)
+}
+
+// TestARaceFailsItsSeed: the run that shows it says so, with all of the report, and the other seeds go on; the trial
+// run says so too.
+func TestARaceFailsItsSeed(t *testing.T) {
+	c := Config{New: func(c *Client) Lock { return &racing{plain: plain{c: c, ttl: 8 * time.Second}} }, Seeds: 2,
+		Plan: []string{nothing}, Untried: true}
+	p := examine(t, c)
+	c.Untried = false
+	tried := examine(t, c)
+	if p == nil || tried == nil {
+		return
 	}
-	for _, r := range p.runs {
-		if !strings.Contains(r.Failure, "DATA RACE") || !strings.Contains(r.Failure, "racing") {
-			t.Errorf("seed %d: %q", r.Seed, r.Failure)
+	if len(p.runs) != 2 || len(tried.runs) != 0 || len(tried.problems) != 1 {
+		t.Fatalf("%d runs of 2, then %d, %q", len(p.runs), len(tried.runs), tried.problems)
+	}
+	for _, text := range []string{p.runs[0].Failure, p.runs[1].Failure, tried.problems[0]} {
+		first, report, _ := strings.Cut(text, "\n")
+		const line = "=================="
+		if !strings.Contains(first, "the race detector has found a race in the code under test") ||
+			!strings.HasPrefix(report, line) || !strings.HasSuffix(report, line) || len(report) < 5<<10 ||
+			!strings.Contains(report, "racing") {
+			t.Errorf("%d bytes: %q", len(text), text)
 		}
 	}
 }

@@ -24,7 +24,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
-// Run runs the lock under faults, seed after seed, and fails the test for each way in which it breaks a law.
+// Run makes the trial run (Try), then runs the lock under faults, seed after seed, and fails the test for each way in
+// which it breaks a law.
 //
 // Runs are made by processes of their own, which execute the test binary again: whatever stands in the test before Run
 // is executed in each of them, once more.
@@ -35,7 +36,10 @@ func Run(t *testing.T, c Config) {
 		return
 	}
 	p.tellProblems()
-	t.Log(p.table())
+	if p.refused {
+		return
+	}
+	t.Log(p.summary())
 	for _, f := range p.failures() {
 		t.Run(fmt.Sprintf("seed=%d", f.seed), func(t *testing.T) { t.Error(f.text()) })
 	}
@@ -52,8 +56,31 @@ func (p *parent) tellProblems() {
 // admit makes the protocol of libraries known, once: tests may run at the same time.
 var admit sync.Once
 
-// examine makes the runs; nil if they are another process's, or this one is a worker.
+// examine makes the trial run and, if it succeeds, the runs; nil if they are another process's, or this one is a
+// worker.
 func examine(t *testing.T, c Config) *parent {
+	t.Helper()
+	p, seeds := begin(t, c)
+	if p == nil {
+		return nil
+	}
+	if seeds == nil {
+		var one bool
+		if seeds, one = p.config.seeds(t); !one && !p.config.Untried {
+			p.try()
+		}
+	}
+	if p.refused = len(p.problems) > 0; p.refused {
+		return p
+	}
+	p.explore(seeds)
+	slices.SortFunc(p.runs, func(a, b ran) int { return cmp.Compare(a.Seed, b.Seed) })
+	return p
+}
+
+// begin reads a Config, and does the task of a process that is a worker; p is nil then. seeds is that of a plan that is
+// asked for.
+func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 	t.Helper()
 	if fuzzed(t.Name()) {
 		t.Fatal("locktest: Run cannot be fuzzed: its processes execute the test again by its name, and an input that " +
@@ -62,7 +89,7 @@ func examine(t *testing.T, c Config) *parent {
 	call := nextCall(t)
 	k, isWorker := taskOf(t)
 	if isWorker && (k.Test != t.Name() || k.Call != call) {
-		return nil
+		return nil, nil
 	}
 	if c.New == nil {
 		t.Fatal("locktest: Config.New is missing: it makes the lock of a client")
@@ -83,19 +110,13 @@ func examine(t *testing.T, c Config) *parent {
 		if call == 0 {
 			serve(t, s, &c)
 		}
-		return nil
+		return nil, nil
 	}
 	if isWorker {
 		work(t, s, &c, k)
-		return nil
+		return nil, nil
 	}
-	p := &parent{t: t, config: &c, call: call, begun: time.Now()}
-	if seeds == nil {
-		seeds = c.seeds(t)
-	}
-	p.explore(seeds)
-	slices.SortFunc(p.runs, func(a, b ran) int { return cmp.Compare(a.Seed, b.Seed) })
-	return p
+	return &parent{t: t, config: &c, call: call, begun: time.Now()}, seeds
 }
 
 // fuzzed reports whether a test is a fuzz target that gets its inputs from the fuzzer.
@@ -192,25 +213,26 @@ func (c *Config) planned() (seeds []uint64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	*c = Config{New: c.New, Keys: c.Keys, Laws: c.Laws, Availability: c.Availability, plan: &plan,
+	*c = Config{New: c.New, Keys: c.Keys, Laws: c.Laws, Availability: c.Availability,
+		Tolerated: c.Tolerated, plan: &plan,
 		Scenario: filepath.Join(filepath.Dir(file), plan.Scenario)}
 	return []uint64{plan.Seed}, nil
 }
 
 // seeds are those to run: of the one subtest that -run asks for, or all.
-func (c *Config) seeds(t *testing.T) []uint64 {
+func (c *Config) seeds(t *testing.T) (all []uint64, one bool) {
 	if seed, one := seedAsked(t.Name()); one {
-		return []uint64{seed}
+		return []uint64{seed}, true
 	}
 	n := cmp.Or(c.Seeds, standardSeeds)
 	if testing.Short() {
 		n = min(n, shortSeeds)
 	}
-	all := make([]uint64, n)
+	all = make([]uint64, n)
 	for i := range all {
 		all[i] = uint64(i) + 1
 	}
-	return all
+	return all, false
 }
 
 // parent makes the runs of one call of Run.
@@ -223,6 +245,7 @@ type parent struct {
 	mu       sync.Mutex
 	runs     []ran
 	problems []string      // what is wrong beside single runs
+	refused  bool          // the trial run failed: no other was made
 	cpu      time.Duration // of all processes so far
 	memory   int64         // bytes: the most that one of them had
 }
@@ -234,27 +257,7 @@ type group struct {
 	runs  int
 }
 
-// failure is one way in which the lock failed.
-type failure struct {
-	seed uint64
-	text func() string // made when it is told: cutting down takes a while
-}
-
-// failures are the ways in which the lock failed, with what is wrong with its code first.
-func (p *parent) failures() (all []failure) {
-	for _, r := range p.runs {
-		if r.Failure != "" {
-			all = append(all, failure{r.Seed, func() string { return r.Failure + "\n" + p.again(r) }})
-			break // one stands for all: as a rule they are the same
-		}
-	}
-	for _, g := range p.groups() {
-		all = append(all, failure{g.first, func() string { return p.story(g) }})
-	}
-	return all
-}
-
-// groups are the ways in which laws were broken, in the order of the laws.
+// groups are the ways in which laws were broken, by rank, and in the order of the laws.
 func (p *parent) groups() (all []group) {
 	for _, r := range p.runs {
 		for _, b := range r.Broken {
@@ -268,45 +271,10 @@ func (p *parent) groups() (all []group) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b group) int {
-		return slices.Index(checker.Laws, a.Law) - slices.Index(checker.Laws, b.Law)
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()),
+			cmp.Compare(slices.Index(checker.Laws, a.Law), slices.Index(checker.Laws, b.Law)))
 	})
 	return all
-}
-
-// table tells how each law came out.
-func (p *parent) table() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d runs\n", len(p.runs))
-	for i, l := range checker.Laws {
-		count := map[string]int{}
-		for _, r := range p.runs {
-			if i < len(r.Outcomes) {
-				count[r.Outcomes[i]]++
-			}
-		}
-		fmt.Fprintf(&b, "%-18s", l)
-		for _, o := range []string{"holds", "violated", "undecided", "unchecked"} {
-			if count[o] > 0 {
-				fmt.Fprintf(&b, " %s %d", o, count[o])
-			}
-		}
-		if n := p.excused(l); n > 0 {
-			fmt.Fprintf(&b, " (%d not promised: no quorum of servers is left for good, where no lock helps; "+
-				"Config.Availability promises that)", n)
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-// excused is in how many runs a law was violated by a cause that breaks no promise.
-func (p *parent) excused(l checker.Law) (n int) {
-	for _, r := range p.runs {
-		if slices.Contains(r.Excused, l) {
-			n++
-		}
-	}
-	return n
 }
 
 // cutDown tells how far a violation was cut down.

@@ -135,6 +135,7 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := test.config
 			c.Seeds, c.Laws = 6, []checker.Law{test.law}
+			c.Untried = true
 			r, ok := Explore(t, c)
 			if !ok {
 				return

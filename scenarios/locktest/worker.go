@@ -3,16 +3,18 @@ package locktest
 import (
 	"bytes"
 	"context"
+	cryptorand "crypto/rand"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand"
+	mathrand "math/rand/v2"
 	"net"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"testing"
-	"testing/cryptotest"
 	"testing/synctest"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -35,6 +37,9 @@ type task struct {
 	Seeds []uint64
 	// Shrink, if set, asks to cut down the violation that the one seed shows.
 	Shrink *finding
+	Trial  bool // asks for the trial run alone
+	// Plans, if set, has the plan of each of the seeds, as an earlier worker has drawn it.
+	Plans map[uint64]string `json:",omitempty"`
 }
 
 type finding struct {
@@ -47,19 +52,24 @@ type report struct {
 	Began   uint64  `json:",omitempty"` // a seed: whatever happens next happens to it
 	Ran     *ran    `json:",omitempty"`
 	Shrunk  *shrunk `json:",omitempty"`
-	Done    bool    `json:",omitempty"`
+	Done    bool    `json:",omitempty"` // though perhaps not with all seeds: the others are another process's
+	Left    bool    `json:",omitempty"` // Done, but goroutines are left that will not end: the process is to be ended
 	Problem string  `json:",omitempty"` // of the whole task
+	// Plans are those of the next seeds, for the worker that follows.
+	Plans map[uint64]string `json:",omitempty"`
 }
 
 // ran is what came of one seed.
 type ran struct {
 	Seed     uint64
 	Digest   sim.Digest
-	Outcomes []string // by law, in the order of checker.Laws
+	Outcomes []checker.Outcome // by law, in the order of checker.Laws
 	Broken   []broken
 	Excused  []checker.Law `json:",omitempty"` // violated by causes that break no promise
 	Failure  string        // of the lock's own code: it panicked, or did not return
 	Differs  bool          // the same seed once more gave another run
+	// Tolerated says that Failure is what Config.Tolerated names.
+	Tolerated bool `json:",omitempty"`
 }
 
 type broken struct {
@@ -87,35 +97,36 @@ func say(r report) {
 // work does a task, in a bubble.
 func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 	debug.SetGCPercent(-1) // the collector runs between runs alone
+	offline()
 	synctest.Test(t, func(t *testing.T) {
-		before := runtime.NumGoroutine()
-		w := newWorker(t, s, c)
-		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
-		switch err := w.drawPlans(); {
-		case err != nil:
+		w := newWorker(s, c)
+		w.given = k.Plans
+		say(report{}) // it has started
+		if k.Trial {
+			w.try()
+		} else if err := w.drawPlans(); err != nil {
 			say(report{Problem: err.Error()})
-		case k.Shrink != nil:
+		} else if k.Shrink != nil {
 			w.shrink(k.Seeds[0], *k.Shrink)
-		default:
+		} else {
 			w.explore(k.Seeds)
+			if problem := w.leaked(); problem != "" {
+				say(report{Problem: problem})
+			}
 		}
+		say(report{Done: true, Left: w.left() > 0})
 		w.Close()
 		w.stacks.Close()
-		synctest.Wait()
-		if left := runtime.NumGoroutine() - before; left >= w.runs && !w.failed {
-			say(report{Problem: leaked(left, w.runs)})
-		}
-		say(report{Done: true})
 	})
 }
 
 // serve makes runs for another process, in a bubble, until there are no more to make.
 func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
 	debug.SetGCPercent(-1)
+	offline()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorker(t, s, c)
+		w := newWorker(s, c)
 		w.serves = true
-		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
 		if err := remote.Serve(os.Stdin, os.Stdout, os.Stderr, w.answer); err != nil {
 			t.Error(err)
 		}
@@ -167,32 +178,30 @@ func (w *worker) lookup(context.Context, string, string) (net.Conn, error) {
 	return nil, err
 }
 
-// leaked tells of goroutines that are left although every run has ended.
-func leaked(left, runs int) string {
-	text := make([]byte, 1<<20)
-	text = text[:runtime.Stack(text, true)]
-	return fmt.Sprintf("%d goroutines are left after %d runs and ten minutes: the library leaks them, or the Lock "+
-		"has no Close that ends it\n\n%s", left, runs, remote.Groups(string(text)))
-}
-
 // worker makes runs one after the other.
 type worker struct {
 	*host
-	t        *testing.T
+	random   *source
 	config   *Config
 	scenario *scenarios.Scenario
-	plans    *search.Plans // nil: the scenario's own faults
+	plans    *search.Plans // nil: the scenario's own faults, or those given
+	given    map[uint64]string
 	runner   *scenarios.Runner
 	checker  checker.Checker
 	promise  checker.Promise
 	runs     int
-	serves   bool // another process's searches: what it says are answers
-	failed   bool // some run did, because of the lock's own code: what it leaves open says nothing
+	crowded  func() // ends the cutting down: too many goroutines are left for more runs
+	serves   bool   // another process's searches: what it says are answers
+	failed   bool   // some run did, because of the lock's own code: what it leaves open says nothing
+	own      int    // goroutines before the first run, those of the driver and of tasks aside
 }
 
-func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
-	w := &worker{host: &host{Driver: bubble.NewDriver(), make: c.New, keys: c.keys}, t: t, config: c, scenario: s,
-		promise: c.promise()}
+func newWorker(s *scenarios.Scenario, c *Config) *worker {
+	w := &worker{host: &host{Driver: bubble.NewDriver(), new: c.New, keys: c.keys}, config: c, scenario: s,
+		promise: c.promise(), random: new(source)}
+	w.own = runtime.NumGoroutine()
+	cryptorand.Reader = w.random
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
 	scenarios.Admit(w)
 	locks.AdmitLibraries(w.foreign)
 	w.runner = scenarios.NewRunner(s)
@@ -201,7 +210,7 @@ func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
 
 // drawPlans prepares to draw the plans, if the runs have no faults of their own.
 func (w *worker) drawPlans() (err error) {
-	if len(w.scenario.Faults) == 0 && w.config.plan == nil {
+	if len(w.scenario.Faults) == 0 && w.config.plan == nil && w.config.Plan == nil && w.given == nil {
 		w.plans, err = search.NewPlans(w.scenario)
 	}
 	return err
@@ -215,33 +224,70 @@ func (w *worker) Begin(world *sim.World, servers []sim.ProcessID) {
 			say(report{}) // it is alive
 		}
 	}
-	seedGlobals(w.t, world.Seed())
+	if w.crowded != nil && w.left() > shrinkCrowd {
+		w.crowded()
+	}
+	w.random.seed(world.Seed())
+	//lint:ignore SA1019 what a library draws without a source of its own has no other seed
+	rand.Seed(int64(world.Seed())) // works with GODEBUG=randseednop=0, as workers have it
 	w.host.Begin(world, servers)
 }
 
-// seedGlobals seeds what randomness can be seeded.
-func seedGlobals(t *testing.T, seed uint64) {
-	//lint:ignore SA1019 what a library draws without a source of its own has no other seed
-	rand.Seed(int64(seed)) // works with GODEBUG=randseednop=0, as workers have it
-	defer func() {
-		_ = recover() // a parallel test: crypto/rand stays random
-	}()
-	cryptotest.SetGlobalRandom(t, seed)
+// source is crypto/rand's in a worker: it can be seeded while code that a run has left behind draws from it.
+type source struct {
+	mu  sync.Mutex
+	own *mathrand.ChaCha8
+}
+
+func (s *source) seed(seed uint64) {
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.own = mathrand.NewChaCha8(key)
+}
+
+func (s *source) Read(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.own.Read(b)
+}
+
+// left is how many goroutines the runs so far have left behind.
+func (w *worker) left() int {
+	return runtime.NumGoroutine() - w.own - w.Goroutines() - w.stacks.Idle()
 }
 
 func (w *worker) plan(seed uint64) nemesis.Plan {
 	switch {
 	case w.config.plan != nil:
 		return *w.config.plan
+	case w.given != nil:
+		plan, err := nemesis.ParsePlan("plan", []byte(w.given[seed]))
+		if err != nil {
+			panic(err) // an earlier worker has written it
+		}
+		return plan
 	case w.plans != nil:
 		return w.plans.Plan(seed)
 	}
 	return w.scenario.Plan(seed)
 }
 
-// explore runs seeds and says what came of each.
+// crowd is how many goroutines runs may leave behind before their process is ended: each takes part in the runs that
+// follow, if only by the timers that wake it.
+const crowd = 8
+
+// ahead is for how many seeds a worker that is to be ended draws the plans: that takes a run each time a worker begins.
+const ahead = 100
+
+// explore runs seeds and says what came of each, until what runs have left behind is a crowd.
 func (w *worker) explore(seeds []uint64) {
-	for _, seed := range seeds {
+	for i, seed := range seeds {
+		if i > 0 && w.left() > crowd {
+			w.passOn(seeds[i:])
+			return
+		}
 		say(report{Began: seed})
 		r := w.run(seed)
 		if len(r.Broken) > 0 || r.Failure != "" {
@@ -252,18 +298,30 @@ func (w *worker) explore(seeds []uint64) {
 	}
 }
 
+// passOn says the plans that have been drawn of the next seeds.
+func (w *worker) passOn(seeds []uint64) {
+	if w.plans == nil {
+		return
+	}
+	plans := map[uint64]string{}
+	for _, seed := range seeds[:min(len(seeds), ahead)] {
+		plans[seed] = w.plan(seed).String()
+	}
+	say(report{Plans: plans})
+}
+
 // run makes one run.
 func (w *worker) run(seed uint64) ran {
 	out := ran{Seed: seed}
 	result, err := w.runner.Run(w.plan(seed))
 	if err != nil {
-		out.Failure, w.failed = err.Error(), true
+		out.Failure = w.failure(err)
 		return out
 	}
 	out.Digest = result.Digest
 	v := w.checker.Check(result.History)
 	for _, f := range v.Findings {
-		out.Outcomes = append(out.Outcomes, f.Outcome.String())
+		out.Outcomes = append(out.Outcomes, f.Outcome)
 		if f.Outcome == checker.Violated && w.promise.Excuses(f.Cause) {
 			out.Excused = append(out.Excused, f.Law)
 		}
@@ -285,9 +343,15 @@ func limit(v checker.Verdict, f checker.Finding) bool {
 // shrinkRuns is how many runs are made, at most, to cut a violation down: some ten seconds.
 const shrinkRuns = 500
 
+// shrinkCrowd is how many goroutines the runs of a cutting down may leave behind.
+const shrinkCrowd = 20 * crowd
+
 // shrink cuts a violation down and says what is left, told as every run is.
 func (w *worker) shrink(seed uint64, f finding) {
-	small, err := search.Shrink(context.Background(), w.scenario, w.plan(seed), f.Law, f.Cause, shrinkRuns)
+	ctx, crowded := context.WithCancel(context.Background())
+	defer crowded()
+	w.crowded = crowded
+	small, err := search.Shrink(ctx, w.scenario, w.plan(seed), f.Law, f.Cause, shrinkRuns)
 	if err == nil {
 		var told shrunk
 		if told, err = tell(small); err == nil {

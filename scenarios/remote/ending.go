@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"regexp"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -49,81 +47,24 @@ func (t *tail) kill(why string) {
 	t.killed = why
 }
 
-// shown is how many bytes of what a process printed are told.
+// shown is how many bytes of what a process printed are reported.
 const shown = 4 << 10
+
+// race opens a report of the race detector.
+const race = "WARNING: DATA RACE"
 
 // ending says why the process ended, which has printed more on its output.
 func (t *tail) ending(err error, more []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text := bytes.TrimSpace(slices.Concat(more, t.text))
-	if t.killed != "" {
-		return fmt.Errorf("%s. Virtual time stands still while a goroutine runs, or is blocked by something other "+
-			"than a channel, a timer or a connection of the client:\n\n%s", t.killed, culprits(string(text)))
-	}
-	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 {
+	switch exit := (*exec.ExitError)(nil); {
+	case t.killed != "":
+		return errors.New(t.killed + culprits(string(text)))
+	case bytes.Contains(text, []byte(race)):
+		return fmt.Errorf("the race detector has found a race in the code under test:\n%s", text)
+	case !errors.As(err, &exit) || exit.ExitCode() != 2:
 		return fmt.Errorf("the code under test ended its process: %v\n%s", err, text[:min(len(text), shown)])
 	}
 	return fmt.Errorf("the code under test brought its process down:\n%s", text[:min(len(text), shown)])
-}
-
-var goroutine = regexp.MustCompile(`(?m)^goroutine \d+ .*\[([^\]]*)\]:$`)
-
-// culprits are the goroutines of the bubble that are not durably blocked, each with its state and the calls that are
-// not the runtime's.
-func culprits(dump string) string {
-	var b strings.Builder
-	for _, g := range strings.Split(dump, "\n\n") {
-		head := goroutine.FindStringSubmatch(g)
-		if head == nil || !strings.Contains(head[1], "synctest bubble") || strings.Contains(head[1], "(durable)") ||
-			strings.Contains(g, "synctest.Wait(") {
-			continue
-		}
-		state, _, _ := strings.Cut(head[1], ",")
-		fmt.Fprintf(&b, "a goroutine, %s:\n%s", state, callsOf(g))
-	}
-	if b.Len() == 0 {
-		return dump[:min(len(dump), shown)]
-	}
-	return b.String()
-}
-
-// depth is how many calls of a goroutine are told.
-const depth = 8
-
-// callsOf lists the innermost calls of a goroutine, with their places.
-func callsOf(g string) string {
-	var b strings.Builder
-	lines := strings.Split(g, "\n")
-	for i, n := 1, 0; i+1 < len(lines) && n < depth; i++ {
-		if strings.HasPrefix(lines[i], "\t") || strings.HasPrefix(lines[i], "runtime.") ||
-			!strings.HasPrefix(lines[i+1], "\t") {
-			continue
-		}
-		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +")
-		fmt.Fprintf(&b, "  %s\n      %s\n", lines[i], place)
-		n++
-	}
-	return b.String()
-}
-
-// Groups are the goroutines of a bubble that look alike, the most frequent first, each with the calls of one of them.
-func Groups(dump string) string {
-	count, of := map[string]int{}, []string{}
-	for _, g := range strings.Split(dump, "\n\n") {
-		head := goroutine.FindStringSubmatch(g)
-		if head == nil || !strings.Contains(head[1], "synctest bubble") || strings.Contains(g, "testing/synctest.") {
-			continue
-		}
-		text := callsOf(g)
-		if count[text]++; count[text] == 1 {
-			of = append(of, text)
-		}
-	}
-	slices.SortStableFunc(of, func(a, b string) int { return count[b] - count[a] })
-	var b strings.Builder
-	for _, text := range of[:min(len(of), 3)] {
-		fmt.Fprintf(&b, "%d goroutines:\n%s", count[text], text)
-	}
-	return b.String()
 }

@@ -26,7 +26,7 @@ type Conn struct {
 	pipe   *sim.Pipe // once the driver has seen the dial
 	wake   chan struct{}
 
-	// The rest is guarded by the driver's mu.
+	// The rest is guarded by the run's mu.
 	out      []byte // written and not yet collected
 	in       []byte // arrived and not yet read
 	open     bool
@@ -39,10 +39,18 @@ type Conn struct {
 }
 
 // Addr is the address of a server, at Redis' port.
-func (d *Driver) Addr(server sim.ProcessID) string { return d.addr(server).String() }
+func (r *run) Addr(server sim.ProcessID) string { return r.addr(server).String() }
 
-func (d *Driver) addr(server sim.ProcessID) *net.TCPAddr {
-	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(1+slices.Index(d.servers, server))).To4(), Port: 6379}
+// Addrs are the addresses of all servers.
+func (r *run) Addrs() (all []string) {
+	for _, s := range r.servers {
+		all = append(all, r.Addr(s))
+	}
+	return all
+}
+
+func (r *run) addr(server sim.ProcessID) *net.TCPAddr {
+	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(1+slices.Index(r.servers, server))).To4(), Port: 6379}
 }
 
 // AddressError reports a dial of something that is no server of the world.
@@ -61,40 +69,39 @@ func (e *AddressError) Error() string {
 // DialContext opens a connection to a server of the world, by its address or, as a Sentinel gives it, its name.
 // Anything else fails, and so does the run: an *AddressError.
 func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
-	d := g.d
-	at := slices.IndexFunc(d.servers, func(s sim.ProcessID) bool {
+	at := slices.IndexFunc(g.servers, func(s sim.ProcessID) bool {
 		host, _, err := net.SplitHostPort(address)
-		return err == nil && (host == d.addr(s).IP.String() || host == string(s))
+		return err == nil && (host == g.addr(s).IP.String() || host == string(s))
 	})
 	if at < 0 {
-		err := &AddressError{Client: g.name, Address: address}
-		for _, s := range d.servers {
-			err.Servers = append(err.Servers, d.Addr(s))
-		}
-		d.Fail(err)
+		err := &AddressError{Client: g.name, Address: address, Servers: g.Addrs()}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.fail(err)
 		return nil, err
 	}
-	return g.dial(ctx, d.servers[at])
+	return g.dial(ctx, g.servers[at])
 }
 
 func (g *Guest) dial(ctx context.Context, server sim.ProcessID) (net.Conn, error) {
 	c := &Conn{guest: g, server: server, wake: make(chan struct{}, 1)}
-	g.d.mu.Lock()
+	g.mu.Lock()
 	if g.over {
-		g.d.mu.Unlock()
+		g.mu.Unlock()
 		return nil, c.failure("dial", errOver)
 	}
 	g.dials = append(g.dials, c)
+	g.dialled++
 	g.note()
-	g.d.mu.Unlock()
+	g.mu.Unlock()
 	select {
 	case <-c.wake:
 	case <-ctx.Done():
 		c.Close()
 		return nil, c.failure("dial", ctx.Err())
 	}
-	g.d.mu.Lock()
-	defer g.d.mu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if !c.open {
 		return nil, c.failure("dial", c.err)
 	}
@@ -128,8 +135,8 @@ func (c *Conn) collect() {
 		return
 	}
 	if len(c.out) > 0 {
-		if err := c.pipe.Write(c.out); err != nil && c.guest.d.err == nil {
-			c.guest.d.err = fmt.Errorf("%s to %s: %w", c.guest.name, c.server, err)
+		if err := c.pipe.Write(c.out); err != nil {
+			c.guest.fail(fmt.Errorf("%s to %s: %w", c.guest.name, c.server, err))
 		}
 		c.out = c.out[:0]
 	}
@@ -155,10 +162,10 @@ func (g *Guest) forget(c *Conn) {
 // arm has the world look at the deadline of a blocked read when it is due.
 func (c *Conn) arm() {
 	c.armed = true
-	d := c.guest.d
-	d.world.At(max(history.Of(c.deadline.Sub(d.begin)), 0), func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
+	r := c.guest.run
+	r.world.At(max(history.Of(c.deadline.Sub(r.begin)), 0), func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		c.armed = false
 		switch {
 		case !c.blocked || c.deadline.IsZero():
@@ -172,7 +179,7 @@ func (c *Conn) arm() {
 
 // rouse lets a blocked read, or the dial, look again.
 func (c *Conn) rouse() {
-	c.guest.d.touched = true
+	c.guest.touched = true
 	c.signal()
 }
 
@@ -195,8 +202,8 @@ func (c *Conn) end(err error) {
 
 // Opened ends the dial.
 func (c *Conn) Opened(s sim.Status) {
-	c.guest.d.mu.Lock()
-	defer c.guest.d.mu.Unlock()
+	c.guest.mu.Lock()
+	defer c.guest.mu.Unlock()
 	if c.open = s == sim.Answered; !c.open {
 		c.err = syscall.ECONNREFUSED
 	}
@@ -205,8 +212,8 @@ func (c *Conn) Opened(s sim.Status) {
 
 // Received takes bytes that have arrived.
 func (c *Conn) Received(b []byte, to *sim.Incoming) {
-	c.guest.d.mu.Lock()
-	defer c.guest.d.mu.Unlock()
+	c.guest.mu.Lock()
+	defer c.guest.mu.Unlock()
 	if to != nil {
 		c.guest.owners.answered(c.server, to, b)
 	}
@@ -218,8 +225,8 @@ func (c *Conn) Received(b []byte, to *sim.Incoming) {
 
 // Ended notes that nothing more will come.
 func (c *Conn) Ended(s sim.Status) {
-	c.guest.d.mu.Lock()
-	defer c.guest.d.mu.Unlock()
+	c.guest.mu.Lock()
+	defer c.guest.mu.Unlock()
 	if s == sim.Reset {
 		c.end(syscall.ECONNRESET)
 		return
@@ -229,7 +236,7 @@ func (c *Conn) Ended(s sim.Status) {
 
 // Tag says on whose behalf a request is made.
 func (c *Conn) Tag(args []string) (history.Attempt, string) {
-	return c.guest.owners.tag(c.guest.d.world, c.server, args)
+	return c.guest.owners.tag(c.guest.world, c.server, args)
 }
 
 // Told is what a digest takes for a part of a request or a reply.
@@ -239,9 +246,8 @@ func (c *Conn) Told(part string) string { return c.guest.owners.told(part) }
 
 // Read blocks until something has arrived, the connection has ended, or the deadline has passed.
 func (c *Conn) Read(b []byte) (int, error) {
-	d := c.guest.d
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	c.guest.mu.Lock()
+	defer c.guest.mu.Unlock()
 	for {
 		switch {
 		case c.closed:
@@ -265,21 +271,22 @@ func (c *Conn) Read(b []byte) (int, error) {
 		if !c.deadline.IsZero() && !c.armed {
 			c.list()
 		}
-		d.mu.Unlock()
+		c.guest.mu.Unlock()
 		<-c.wake
-		d.mu.Lock()
+		c.guest.mu.Lock()
 		c.blocked = false
 	}
 }
 
 // Write sends b, or keeps what is no whole request yet. It never blocks.
 func (c *Conn) Write(b []byte) (int, error) {
-	d := c.guest.d
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	c.guest.mu.Lock()
+	defer c.guest.mu.Unlock()
 	switch {
 	case c.closed:
 		return 0, c.failure("write", net.ErrClosed)
+	case c.guest.over:
+		return 0, c.failure("write", errOver)
 	case c.err != nil && !errors.Is(c.err, io.EOF):
 		return 0, c.failure("write", c.err)
 	}
@@ -290,9 +297,8 @@ func (c *Conn) Write(b []byte) (int, error) {
 
 // Close closes the connection: what has not left yet is dropped.
 func (c *Conn) Close() error {
-	d := c.guest.d
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	c.guest.mu.Lock()
+	defer c.guest.mu.Unlock()
 	if c.closed {
 		return c.failure("close", net.ErrClosed)
 	}
@@ -309,9 +315,8 @@ func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
 // SetReadDeadline sets the deadline of reads, those that are blocked included.
 func (c *Conn) SetReadDeadline(t time.Time) error {
-	d := c.guest.d
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	c.guest.mu.Lock()
+	defer c.guest.mu.Unlock()
 	c.deadline = t
 	if c.blocked {
 		c.signal()
@@ -328,4 +333,4 @@ func (c *Conn) LocalAddr() net.Addr {
 }
 
 // RemoteAddr is the server's.
-func (c *Conn) RemoteAddr() net.Addr { return c.guest.d.addr(c.server) }
+func (c *Conn) RemoteAddr() net.Addr { return c.guest.addr(c.server) }

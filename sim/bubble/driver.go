@@ -15,26 +15,37 @@ import (
 // Driver lets the events of one world after another happen, in step with the guests. It must be made and used in the
 // goroutine that a bubble begins with.
 type Driver struct {
-	world   *sim.World
-	begin   time.Time // of the run
-	servers []sim.ProcessID
-	timer   *time.Timer
-	wake    chan struct{} // has one element if a guest has done something
-	values  values        // of the run, as are scripts
-	scripts scripts
-	touched bool // the world has reached a guest since all were last known to be blocked
+	*run
+	timer *time.Timer
 
 	mu      sync.Mutex
-	guests  []*Guest
 	workers []*worker // idle
-	err     error     // the first failure of a guest's own code
+	all     int       // workers, busy ones included
+}
+
+// run is what the guests of one run have in common. Code that goes on after its run keeps it, so that nothing which
+// such code does or reads is of a later run.
+type run struct {
+	d       *Driver
+	world   *sim.World
+	begin   time.Time
+	servers []sim.ProcessID
+	values  values
+	scripts scripts
+	touched bool          // the world has reached a guest since all were last known to be blocked
+	wake    chan struct{} // has one element if a guest has done something
+
+	mu     sync.Mutex
+	guests []*Guest
+	over   bool  // whatever a guest does fails
+	err    error // the first failure of a guest's own code
 }
 
 // NewDriver makes a driver. It lets the bubble's clock, which starts in the year 2000, go on to where the worlds'
 // clocks start.
 func NewDriver() *Driver {
 	time.Sleep(time.Until(time.Unix(0, sim.Epoch)))
-	d := &Driver{timer: time.NewTimer(0), wake: make(chan struct{}, 1)}
+	d := &Driver{timer: time.NewTimer(0)}
 	<-d.timer.C
 	return d
 }
@@ -48,19 +59,17 @@ func (d *Driver) Wall() int64 {
 }
 
 // Begin starts a run of a world in which no event has happened and whose wall clocks show Wall, with the servers that
-// guests can dial. The guests of the run before are gone.
+// guests can dial.
 func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.world, d.begin, d.touched = w, time.Now(), false
-	d.servers = servers
-	d.guests, d.err = nil, nil
-	d.values, d.scripts = values{}, scripts{}
+	d.run = &run{d: d, world: w, begin: time.Now(), servers: slices.Clone(servers), values: values{},
+		scripts: scripts{}, wake: make(chan struct{}, 1)}
 }
 
 // shift is how far the clocks are ahead, at the start of the run, of those of a run that is the first: the time that
 // earlier runs took.
-func (d *Driver) shift() time.Duration { return d.begin.Sub(time.Unix(0, sim.Epoch)) }
+func (r *run) shift() time.Duration { return r.begin.Sub(time.Unix(0, sim.Epoch)) }
 
 // Told is what a digest takes for a value that is recorded: the attempt whose owner value it is.
 func (d *Driver) Told(value string) string {
@@ -71,95 +80,105 @@ func (d *Driver) Told(value string) string {
 }
 
 // now is the world's time, as the bubble's clock tells it.
-func (d *Driver) now() sim.Time { return history.Of(time.Since(d.begin)) }
+func (r *run) now() sim.Time { return history.Of(time.Since(r.begin)) }
 
 // Run is World.Run, in step with the guests. Nothing more can happen if the clock comes to the limit without an event
 // of the world or an act of a guest.
-func (d *Driver) Run(limit sim.Time, done func() bool) (limited bool) {
-	d.touched = true
+func (r *run) Run(limit sim.Time, done func() bool) (limited bool) {
+	r.touched = true
 	for {
-		if d.touched {
+		if r.touched {
 			synctest.Wait()
-			d.touched = false
+			r.touched = false
 		}
-		d.collect()
-		if d.touched {
+		r.collect()
+		if r.touched {
 			continue
 		}
-		at, ok := d.world.Next()
-		now := d.now()
+		at, ok := r.world.Next()
+		now := r.now()
 		switch {
-		case done != nil && done() || d.world.Err() != nil || d.failed() != nil:
+		case done != nil && done() || r.world.Err() != nil || r.failed() != nil:
 			return false
 		case ok && at <= now:
-			d.world.Step()
+			r.world.Step()
 		case now >= limit:
-			d.world.Advance(limit)
+			r.world.Advance(limit)
 			return ok
 		case ok:
-			d.sleep(min(at, limit) - now)
+			r.sleep(min(at, limit) - now)
 		default:
-			d.sleep(limit - now)
+			r.sleep(limit - now)
 		}
 	}
 }
 
-func (d *Driver) failed() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.err
+func (r *run) failed() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
 }
 
-// Fail notes the first failure of a guest's own code; the run ends there.
+// Fail notes a failure of code of which nobody knows whose guest it is: it ends the run that is under way.
 func (d *Driver) Fail(err error) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.err == nil {
-		d.err = err
+	r := d.run
+	d.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fail(err)
+}
+
+// fail notes the first failure of a guest's own code; the run ends there. It is called with mu held.
+func (r *run) fail(err error) {
+	if r.err == nil {
+		r.err = err
 	}
+	r.rouse()
+}
+
+// rouse has the driver look at what the guests have done.
+func (r *run) rouse() {
 	select {
-	case d.wake <- struct{}{}:
+	case r.wake <- struct{}{}:
 	default:
 	}
 }
 
 // sleep lets the bubble's clock go on by t, or until a guest has done something.
-func (d *Driver) sleep(t sim.Time) {
-	d.timer.Reset(t.Duration())
+func (r *run) sleep(t sim.Time) {
+	timer := r.d.timer
+	timer.Reset(t.Duration())
 	select {
-	case <-d.timer.C:
-	case <-d.wake:
-		d.timer.Stop()
+	case <-timer.C:
+	case <-r.wake:
+		timer.Stop()
 	}
-	d.touched = true
+	r.touched = true
 }
 
 // collect hands what guests have done to the world, clients in order.
-func (d *Driver) collect() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, g := range d.guests {
-		if !g.dirty || d.world.Paused(g.name) {
+func (r *run) collect() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, g := range r.guests {
+		if !g.dirty || r.world.Paused(g.name) {
 			continue
 		}
 		g.dirty = false
-		if d.world.Down(g.name) {
+		if r.world.Down(g.name) {
 			continue // frozen: what it does reaches nobody
 		}
-		d.world.Advance(d.now())
+		r.world.Advance(r.now())
 		g.collect()
 	}
 }
 
 // note tells the driver that a guest has done something. It is called with mu held.
 func (g *Guest) note() {
-	if g.dirty {
-		return
-	}
-	g.dirty = true
-	select {
-	case g.d.wake <- struct{}{}:
-	default:
+	if !g.dirty || g.over {
+		g.dirty = true
+		g.rouse()
 	}
 }
 
@@ -169,48 +188,48 @@ const patience = 10 * time.Minute
 // End ends the run for the guests: their contexts are cancelled, their connections broken, and every further dial
 // fails. It waits, on the bubble's clock, until what they were called for has returned, then until what AtEnd asked
 // for has, and returns the first failure of their own code.
-func (d *Driver) End() error {
-	d.mu.Lock()
-	for _, g := range d.guests {
-		g.over = true
+func (r *run) End() error {
+	r.mu.Lock()
+	r.over = true
+	for _, g := range r.guests {
 		g.cancel()
 		g.breakAll()
 	}
-	d.mu.Unlock()
-	if err := d.settle(); err != nil {
+	r.mu.Unlock()
+	if err := r.settle(); err != nil {
 		return err
 	}
-	d.mu.Lock()
-	for _, g := range d.guests {
+	r.mu.Lock()
+	for _, g := range r.guests {
 		for _, e := range g.atEnd {
 			g.start(e.what, func(context.Context) { e.f() })
 		}
 	}
-	d.mu.Unlock()
-	return d.settle()
+	r.mu.Unlock()
+	return r.settle()
 }
 
-// settle waits until no call is under way, also after a failure: what is left of a run would act in the next.
-func (d *Driver) settle() error {
+// settle waits until no call is under way, also after a failure, or until the guests' patience is over.
+func (r *run) settle() error {
 	for end := time.Now().Add(patience); ; {
 		synctest.Wait()
-		calls := d.calls()
+		calls := r.calls()
 		left := time.Until(end)
-		switch err := d.failed(); {
+		switch err := r.failed(); {
 		case len(calls) == 0 || err != nil && left <= 0:
 			return err
 		case left <= 0:
 			return &StuckError{Calls: calls, Patience: patience}
 		}
-		d.sleep(history.Of(left))
+		r.sleep(history.Of(left))
 	}
 }
 
 // calls names what guests have been called for that has not returned.
-func (d *Driver) calls() (names []string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, g := range d.guests {
+func (r *run) calls() (names []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, g := range r.guests {
 		for _, k := range g.calls {
 			if k.returned {
 				continue
@@ -221,10 +240,23 @@ func (d *Driver) calls() (names []string) {
 	return names
 }
 
-// Close lets the bubble end: it waits, on the bubble's clock, for as long as libraries go on dialling after their end,
-// and ends the idle workers.
-func (d *Driver) Close() {
+// Goroutines is how many goroutines the driver has: those on which guests are called. They end with Close.
+func (d *Driver) Goroutines() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.all
+}
+
+// Patience lets go on, on the bubble's clock, what guests have left running, for as long as libraries go on dialling
+// after their end.
+func (d *Driver) Patience() {
 	time.Sleep(patience)
+	synctest.Wait()
+}
+
+// Close lets the bubble end: it waits for what guests have left running, and ends the goroutines of the driver.
+func (d *Driver) Close() {
+	d.Patience()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, w := range d.workers {
@@ -236,17 +268,17 @@ func (d *Driver) Close() {
 
 // Guest is the code of one client process that is no task.
 type Guest struct {
-	d      *Driver
+	*run
 	name   sim.ProcessID
 	ctx    context.Context
 	cancel context.CancelFunc
 	owners owners
 
-	// The rest is guarded by the driver's mu.
-	over    bool // the run is: whatever the guest does fails
+	// The rest is guarded by the run's mu.
 	dirty   bool // something below is to be collected
 	calls   []*call
 	dials   []*Conn
+	dialled int
 	conns   []*Conn
 	changed []*Conn // have been written to or closed
 	raised  []*sim.Signal
@@ -255,18 +287,18 @@ type Guest struct {
 }
 
 // Guest is the guest of a client process of the world.
-func (d *Driver) Guest(client sim.ProcessID) *Guest {
-	for _, g := range d.guests {
+func (r *run) Guest(client sim.ProcessID) *Guest {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, g := range r.guests {
 		if g.name == client {
 			return g
 		}
 	}
-	g := &Guest{d: d, name: client}
-	g.owners.shift, g.owners.of, g.owners.scripts = d.shift(), d.values, d.scripts
+	g := &Guest{run: r, name: client}
+	g.owners.shift, g.owners.of, g.owners.scripts = r.shift(), r.values, r.scripts
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.guests = append(d.guests, g)
+	r.guests = append(r.guests, g)
 	return g
 }
 
@@ -288,7 +320,7 @@ func (g *Guest) collect() {
 	g.raised = g.raised[:0]
 	slices.SortStableFunc(g.dials, func(a, b *Conn) int { return cmp.Compare(a.server, b.server) })
 	for _, c := range g.dials {
-		c.pipe = g.d.world.Dial(g.name, c.server, c)
+		c.pipe = g.world.Dial(g.name, c.server, c)
 		g.conns = append(g.conns, c)
 	}
 	g.dials = g.dials[:0]
@@ -309,7 +341,7 @@ func (g *Guest) breakAll() {
 
 // Begin says that the client begins an attempt: what it asks the servers from now on is on its behalf, if no owner
 // value says otherwise.
-func (g *Guest) Begin(a history.Attempt) { g.owners.begin(a, g.d.world.Now()) }
+func (g *Guest) Begin(a history.Attempt) { g.owners.begin(a, g.world.Now()) }
 
 // Try is the latest round of requests for the lock of the attempt that has begun: when the first left, and who said
 // yes. If none was recognised, since is when the attempt began.
@@ -319,19 +351,19 @@ func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 }
 
 // Mark remembers an instant for the history.
-func (g *Guest) Mark(at sim.Time) sim.Mark { return g.d.world.Mark(at) }
+func (g *Guest) Mark(at sim.Time) sim.Mark { return g.world.Mark(at) }
 
 // Raise raises a signal of the world for code that is no task, and says when that code did so: in a pause, earlier than
 // the signal is seen; history.Never if the run is over.
 func (g *Guest) Raise(s *sim.Signal) sim.Time {
-	g.d.mu.Lock()
-	defer g.d.mu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if g.over {
 		return history.Never
 	}
 	g.raised = append(g.raised, s)
 	g.note()
-	return g.d.now()
+	return g.now()
 }
 
 // call is what a task waits for that runs on a goroutine.
@@ -351,19 +383,39 @@ type ending struct {
 
 // AtEnd has f run when the run is over and all calls have returned, on a goroutine: also if the client has crashed.
 func (g *Guest) AtEnd(what string, f func()) {
-	g.d.mu.Lock()
-	defer g.d.mu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.atEnd = append(g.atEnd, ending{what, f})
 }
 
 // Call runs f on a goroutine and parks the task of env until it has returned; it gives the time of that, which in a
 // pause is earlier than the time at which the task goes on. what says what it is for, should it never return.
 func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
-	g.d.mu.Lock()
+	g.mu.Lock()
 	k := g.start(what, f)
-	g.d.mu.Unlock()
+	g.mu.Unlock()
+	g.touched = true
 	env.Sleep(sim.Forever, &k.done)
 	return k.at
+}
+
+// Start is Call for code that is no task: done is closed when f has returned, or left by a panic, which fails the run.
+func (g *Guest) Start(what string, f func(context.Context)) (done <-chan struct{}) {
+	over := make(chan struct{})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.start(what, func(ctx context.Context) {
+		defer close(over)
+		f(ctx)
+	})
+	return over
+}
+
+// Dialled is how many connections the guest has asked for.
+func (g *Guest) Dialled() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.dialled
 }
 
 // start begins a call. It is called with mu held.
@@ -371,7 +423,6 @@ func (g *Guest) start(what string, f func(context.Context)) *call {
 	g.serial++
 	k := &call{serial: g.serial, what: what}
 	g.calls = append(g.calls, k)
-	g.d.touched = true
 	g.d.work(func() {
 		defer g.returned(k)
 		f(g.ctx)
@@ -382,11 +433,11 @@ func (g *Guest) start(what string, f func(context.Context)) *call {
 // returned notes the end of a call, also of one that panicked or left by runtime.Goexit.
 func (g *Guest) returned(k *call) {
 	r := recover()
-	g.d.mu.Lock()
-	defer g.d.mu.Unlock()
-	k.returned, k.at = true, g.d.now()
-	if r != nil && g.d.err == nil {
-		g.d.err = panicked(g.name, k.what, r)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	k.returned, k.at = true, g.now()
+	if r != nil {
+		g.fail(panicked(g.name, k.what, r))
 	}
 	g.note()
 }
@@ -394,25 +445,35 @@ func (g *Guest) returned(k *call) {
 // worker is a goroutine that runs one function after another: what its stack has grown to serves the next.
 type worker struct{ jobs chan func() }
 
-// work runs f on a goroutine. It is called with mu held.
+// work runs f on a goroutine.
 func (d *Driver) work(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if n := len(d.workers); n > 0 {
 		w := d.workers[n-1]
 		d.workers = d.workers[:n-1]
 		w.jobs <- f
 		return
 	}
+	d.all++
 	w := &worker{jobs: make(chan func(), 1)}
 	w.jobs <- f
 	go func() {
+		defer d.lose()
 		for f := range w.jobs {
-			d.run(w, f)
+			d.employ(w, f)
 		}
 	}()
 }
 
-// run runs f; a worker whose function leaves by runtime.Goexit is lost.
-func (d *Driver) run(w *worker, f func()) {
+func (d *Driver) lose() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all--
+}
+
+// employ runs f; a worker whose function leaves by runtime.Goexit is lost.
+func (d *Driver) employ(w *worker, f func()) {
 	whole := false
 	defer func() {
 		d.mu.Lock()
@@ -427,7 +488,7 @@ func (d *Driver) run(w *worker, f func()) {
 
 // Go runs f on a goroutine beside what the client does.
 func (g *Guest) Go(f func(context.Context)) {
-	g.d.mu.Lock()
-	defer g.d.mu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.d.work(func() { f(g.ctx) })
 }

@@ -25,9 +25,9 @@ type Library struct {
 	New func(c *locktest.Client, fenced bool) locktest.Lock
 	// Keys are those of a lock, if it has not one of its name.
 	Keys func(lock string) []string
-	// Stops is the method that waits for a mutex which the library holds while it waits for the network, which stops
-	// the clock of the bubble. Runs in which it does are not judged. Empty: there is none.
-	Stops string
+	// Stops are methods that wait for a mutex which the library holds while it waits for the network, which stops the
+	// clock of the bubble. Runs in which they do are not judged.
+	Stops []string
 }
 
 // Renewal is how a lock is kept that is held for longer than its TTL.
@@ -48,25 +48,26 @@ const (
 
 // All are the libraries of the matrix.
 var All = []Library{
-	{"redsync", redsyncVersion + " on " + goRedisVersion, locktest.Redis(5), ByUser, redsyncOnGoRedis, nil, ""},
-	{"redsync-redigo", redsyncVersion + " on redigo v1.9.3", locktest.Redis(5), ByUser, redsyncOnRedigo, nil, ""},
+	{"redsync", redsyncVersion + " on " + goRedisVersion, locktest.Redis(5), ByUser, redsyncOnGoRedis, nil, nil},
+	{"redsync-redigo", redsyncVersion + " on redigo v1.9.3", locktest.Redis(5), ByUser, redsyncOnRedigo, nil, nil},
 	{"redsync-v1", "github.com/go-redsync/redsync v1.4.2 on redigo v1.9.3", locktest.Redis(5), ByUser, newRedsyncV1,
-		nil, ""},
+		nil, nil},
 	{"redislock", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion, locktest.Redis(1), ByUser,
-		newRedislock(single), nil, ""},
+		newRedislock(single), nil, nil},
 	{"redislock-failover", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion + followed,
-		locktest.Redis(1).Replicated(1), ByUser, newRedislock(following), nil, ""},
+		locktest.Redis(1).Replicated(1), ByUser, newRedislock(following), nil, nil},
 	{"redislock-sentinel", "github.com/bsm/redislock v0.9.4 on FailoverClient of " + goRedisVersion,
-		locktest.Redis(1).Replicated(1), ByUser, newRedislock(failover), nil, "go-redis/v9.(*PubSub).Ping("},
+		locktest.Redis(1).Replicated(1), ByUser, newRedislock(failover), nil, []string{"go-redis/v9.(*PubSub).Ping("}},
 	{"setnx", "the recipe of " + goRedisVersion + ": SetNX, and a script to release", locktest.Redis(1), ByNobody,
-		newSetNX(single), nil, ""},
+		newSetNX(single), nil, nil},
 	{"setnx-failover", "the recipe of " + goRedisVersion + followed, locktest.Redis(1).Replicated(1), ByNobody,
-		newSetNX(following), nil, ""},
-	{"radix", "SET NX PX by github.com/mediocregopher/radix/v4 v4.1.4", locktest.Redis(1), ByNobody, newRadix, nil, ""},
+		newSetNX(following), nil, nil},
+	{"radix", "SET NX PX by github.com/mediocregopher/radix/v4 v4.1.4", locktest.Redis(1), ByNobody, newRadix,
+		nil, nil},
 	{"rueidislock", rueidisVersion + " with KeyMajority 1 and NoLoopTracking, as documented",
-		locktest.Redis(1), ByLibrary, newRueidislock, rueidisKeys, ""},
+		locktest.Redis(1), ByLibrary, newRueidislock, rueidisKeys, nil},
 	{"valkeylock", "github.com/valkey-io/valkey-go/valkeylock v1.0.79, opened alike",
-		locktest.Redis(1), ByLibrary, newValkeylock, valkeyKeys, ""},
+		locktest.Redis(1), ByLibrary, newValkeylock, valkeyKeys, nil},
 }
 
 // fence is the part of an adapter that has a token.

@@ -81,7 +81,7 @@ func TestLibrariesKeepWhatSoundLocksKeep(t *testing.T) {
 					return
 				}
 				r.Differing = nil // of which TestEqualSeeds says what there is to say
-				judgeable(t, &l, r)
+				judgeable(t, r)
 				for _, b := range r.Breaches {
 					why := defects[defect{l.Name, b.Law, b.Cause.Kind}]
 					told := fmt.Sprintf("%s: %s, in %d of %d runs, the first is seed %d", b.Law, b.Cause, b.Runs,

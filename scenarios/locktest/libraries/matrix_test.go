@@ -162,7 +162,8 @@ type candidate struct {
 }
 
 func (m *matrix) add(c cell, r *locktest.Report) {
-	n := counts{Stopped: judgeable(m.t, c.library, r), Runs: r.Runs,
+	judgeable(m.t, r)
+	n := counts{Stopped: r.Tolerated, Runs: r.Runs,
 		Family: c.family.name, Work: c.work.name, Care: c.care.name,
 		Leases: r.Violated(checker.LeaseExclusion), Data: r.Violated(checker.ResourceSafety),
 		Tokens: r.Violated(checker.TokenOrder)}

@@ -43,7 +43,7 @@ func TestFindings(t *testing.T) {
 				if !ok {
 					return
 				}
-				judgeable(t, &All[i], r)
+				judgeable(t, r)
 				if r.Runs != 1 || len(r.Breaches) != 1 || r.Breaches[0].Law != f.Law || r.Breaches[0].Cause != f.Cause {
 					t.Errorf("it should break %s by %s: %+v", f.Law, f.Cause, r.Breaches)
 				}

@@ -1,0 +1,72 @@
+package locktest
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/scenarios/remote"
+	"github.com/fencepost-sim/fencepost/sim/bubble"
+)
+
+// goroutines are those of the bubble that are not ours.
+func goroutines() []*remote.Goroutine {
+	text := make([]byte, 64<<10)
+	n := runtime.Stack(text, true)
+	for ; n == len(text); n = runtime.Stack(text, true) {
+		text = make([]byte, 2*n)
+	}
+	return slices.DeleteFunc(remote.Goroutines(string(text[:n])), func(g *remote.Goroutine) bool { return g.Idle() })
+}
+
+// tolerates reports whether a goroutine is in a function that Config.Tolerated names.
+func (c *Config) tolerates(g *remote.Goroutine) bool { return slices.ContainsFunc(c.Tolerated, g.In) }
+
+// leaked tells of the goroutines that runs have left behind, one a run or more, and that still run ten minutes later;
+// empty if there are none.
+func (w *worker) leaked() string {
+	if w.failed || w.given != nil || w.left() < w.runs {
+		return "" // an earlier worker that has passed on its plans has looked
+	}
+	strangers := func() []*remote.Goroutine { return slices.DeleteFunc(goroutines(), w.config.tolerates) }
+	if len(strangers()) < w.runs {
+		return ""
+	}
+	w.Patience()
+	all := strangers()
+	if len(all) < w.runs {
+		return ""
+	}
+	many := "1 goroutine is"
+	if len(all) > 1 {
+		many = fmt.Sprintf("%d goroutines are", len(all))
+	}
+	runs := "1 run"
+	if w.runs > 1 {
+		runs = fmt.Sprintf("%d runs", w.runs)
+	}
+	return fmt.Sprintf("%s still there ten minutes after %s: %s. End it in %s, or name its function in "+
+		"Config.Tolerated\n\n%s", many, runs, strings.TrimSuffix(all[0].String(), "."), w.closing(), remote.Same(all))
+}
+
+// closing is where a goroutine is to be ended.
+func (w *worker) closing() string {
+	if w.closeless.Load() {
+		return "a method Close() error, which the Lock does not have"
+	}
+	return "Close"
+}
+
+// failure is why a run could not be judged: with the goroutines that do not return, if that is why.
+func (w *worker) failure(err error) string {
+	w.failed = true
+	if stuck := (*bubble.StuckError)(nil); errors.As(err, &stuck) {
+		called := slices.DeleteFunc(goroutines(), func(g *remote.Goroutine) bool {
+			return !g.In("/bubble.(*Guest).start")
+		})
+		return err.Error() + "\n\n" + remote.Same(called)
+	}
+	return err.Error()
+}

@@ -1,0 +1,36 @@
+//go:build race
+
+package libraries
+
+import (
+	"os"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// TestNoRaceIsOurs runs every library, and the lock of one's own, under all faults and with the race detector: go test
+// -race. FENCEPOST_FULL=1 asks for 100 seeds each, which takes some two minutes of processor time.
+func TestNoRaceIsOurs(t *testing.T) {
+	seeds := 3
+	if os.Getenv("FENCEPOST_FULL") != "" {
+		seeds = 100
+	}
+	own := Library{Name: "watchdog", Servers: locktest.Redis(1),
+		New: func(c *locktest.Client, _ bool) locktest.Lock { return newWatchdog(c) }}
+	for _, l := range append([]Library{own}, All...) {
+		t.Run(l.Name, func(t *testing.T) {
+			c := l.config(false)
+			c.Seeds = seeds
+			r, ok := locktest.Explore(t, c)
+			if !ok {
+				return
+			}
+			judgeable(t, r)
+			if r.Runs != seeds {
+				t.Errorf("%d runs of %d", r.Runs, seeds)
+			}
+			t.Logf("%d runs, %.1f s of CPU", r.Runs, r.CPU.Seconds())
+		})
+	}
+}

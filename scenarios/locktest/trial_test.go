@@ -1,0 +1,293 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// trying is a lock with one thing wrong, or in need of something.
+type trying struct {
+	plain
+	lock, unlock func(ctx context.Context, l *trying) error
+}
+
+func (l *trying) Lock(ctx context.Context) error {
+	if l.lock != nil {
+		return l.lock(ctx, l)
+	}
+	return l.plain.Lock(ctx)
+}
+
+func (l *trying) Unlock(ctx context.Context) error {
+	if l.unlock != nil {
+		return l.unlock(ctx, l)
+	}
+	return l.plain.Unlock(ctx)
+}
+
+// once tries one time to have the lock.
+func once(ctx context.Context, l *trying) error {
+	l.n++
+	said, err := l.do(ctx, "SET", l.c.Key, l.value(), "NX", "PX", "8000")
+	if err == nil && said != "+OK" {
+		err = errors.New("lock is taken")
+	}
+	l.until = time.Now().Add(l.ttl)
+	return err
+}
+
+// beginning releases the lock of whoever has an owner value that begins as its own.
+const beginning = `if string.sub(redis.call("get",KEYS[1]) or "",1,string.len(ARGV[1])) == ARGV[1] then
+	return redis.call("del",KEYS[1]) else return 0 end`
+
+// own has the worker's name for its owner value, whatever attempt it is.
+func own(release string) func(*Client) Lock {
+	return func(c *Client) Lock {
+		return &trying{plain: plain{c: c, ttl: 8 * time.Second},
+			lock: func(ctx context.Context, l *trying) error {
+				for ctx.Err() == nil {
+					if said, err := l.do(ctx, "SET", c.Key, c.Name, "NX", "PX", "8000"); err == nil && said == "+OK" {
+						return nil
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				return ctx.Err()
+			},
+			unlock: func(ctx context.Context, l *trying) error {
+				_, err := l.do(ctx, "EVAL", release, "1", c.Key, c.Name)
+				return err
+			}}
+	}
+}
+
+// renewing keeps its key until it is given back.
+func renewing(c *Client) Lock {
+	stop := make(chan struct{})
+	return &trying{plain: plain{c: c, ttl: 8 * time.Second},
+		lock: func(ctx context.Context, l *trying) error {
+			if err := l.plain.Lock(ctx); err != nil {
+				return err
+			}
+			stop = make(chan struct{})
+			go func(stop chan struct{}) {
+				for {
+					select {
+					case <-stop:
+						return
+					case <-time.After(2 * time.Second):
+						l.do(context.Background(), "PEXPIRE", c.Key, "8000")
+					}
+				}
+			}(stop)
+			return nil
+		},
+		unlock: func(ctx context.Context, l *trying) error {
+			close(stop)
+			return l.plain.Unlock(ctx)
+		}}
+}
+
+// made is a lock of which a test says what it does in place of plain's methods.
+func made(lock, unlock func(ctx context.Context, l *trying) error) func(*Client) Lock {
+	return func(c *Client) Lock { return &trying{plain{c: c, ttl: 8 * time.Second}, lock, unlock} }
+}
+
+// TestTheTrialRun reports in its first line what is wrong, and nothing of a lock that is sound.
+func TestTheTrialRun(t *testing.T) {
+	for name, test := range map[string]struct {
+		Config
+		want string // the beginning; empty: nothing is wrong
+	}{
+		"sound":         {Config{New: newPlain}, ""},
+		"renews itself": {Config{New: renewing}, ""},
+		"five servers":  {Config{New: newPlain, Servers: Redis(5)}, ""},
+		"a replica":     {Config{New: newPlain, Servers: Redis(1).Replicated(1)}, ""},
+		"keys":          {Config{New: newSeveral(""), Keys: threeKeys}, ""},
+		"no connection": {Config{New: func(*Client) Lock { return open{} }},
+			"the lock opened no connection: pass c.DialContext"},
+		"another's server": {Config{New: made(dialling("127.0.0.1:6379"), nil)},
+			"worker-10 dialled 127.0.0.1:6379, which is no server"},
+		"other keys": {Config{New: newSeveral("")},
+			`servers saw no key "lock"; they saw "my:0:lock", "my:1:lock", "my:2:lock": set Config.Keys`},
+		"no key": {Config{New: made(pinging, nop)}, `Lock of worker-1 returned nil after `},
+		"a TTL of its own": {Config{New: newPlain, TTL: 30 * time.Second},
+			`the key "lock" ends 8s after Lock has set it, and Config.TTL says 30s`},
+		"cannot be had": {Config{New: made(failing, nil)},
+			`Lock of worker-10 returned "lock is not to be had" although nobody has the lock`},
+		"never returns": {Config{New: made(hanging, nil)},
+			`Lock of worker-10 did not return within 20s although nobody has the lock, and when its context was ` +
+				`cancelled, it returned "context canceled"`},
+		"cannot be released": {Config{New: made(nil, failing)},
+			`Unlock of worker-10 returned "lock is not to be had" although the lock was its own`},
+		"does not wait":     {Config{New: made(once, nil)}, `Lock of worker-1 returned "lock is taken" after `},
+		"enters":            {Config{New: made(entering, nop)}, `Lock of worker-1 returned nil after `},
+		"is not given back": {Config{New: made(nil, nop)}, ""}, // the key ends by itself, as it must
+		"deletes another's": {Config{New: newCareless},
+			deleted + "delete in one step"},
+		"but need not care": {Config{New: newCareless, Laws: []checker.Law{checker.LeaseExclusion}}, ""},
+		"compares a beginning": {Config{New: own(beginning)}, deleted +
+			`delete in one step, and compare all of it: "worker-100" begins with "worker-1"`},
+		"compares all": {Config{New: own(compareAndDelete)}, ""},
+		"panics":       {Config{New: made(panicking, nil)}, "Lock of worker-10: panic: no such pool"},
+		"leaves something": {Config{New: newLeaking},
+			"4 goroutines are still there"},
+		"tolerated": {Config{New: newLeaking, Tolerated: []string{"leaking"}},
+			""},
+		"spins": {Config{New: made(spinning, nil), hung: time.Second},
+			"the trial run, without faults, failed: the run did not end within 1s of "},
+		"has no token": {Config{New: newPlain, Care: Care{Fences: true}},
+			"Config.Care.Fences asks for a Lock with a method Token() int64"},
+		"cannot be renewed": {Config{New: newPlain, Care: Care{Extends: time.Second}},
+			"Config.Care.Extends asks for a Lock with a method Extend("},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := begin(t, test.Config)
+			if p == nil {
+				return
+			}
+			p.try()
+			switch {
+			case test.want == "" && len(p.problems) > 0:
+				t.Errorf("%q", p.problems)
+			case test.want != "" && (len(p.problems) == 0 || !strings.HasPrefix(p.problems[0], test.want)):
+				t.Errorf("%q\nwant %q", p.problems, test.want)
+			}
+		})
+	}
+}
+
+func failing(ctx context.Context, l *trying) error {
+	l.do(ctx, "PING")
+	return errors.New("lock is not to be had")
+}
+
+func newLeaking(c *Client) Lock { return &leaking{plain{c: c, ttl: 8 * time.Second}} }
+
+// deleted is what the trial says of an Unlock that deletes another's key.
+const deleted = `worker-1 deleted the key "lock" of worker-100, which had the lock by then. Compare the owner ` +
+	"value and "
+
+func nop(context.Context, *trying) error       { return nil }
+func panicking(context.Context, *trying) error { panic("no such pool") }
+
+func hanging(ctx context.Context, l *trying) error {
+	l.do(ctx, "PING")
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func pinging(ctx context.Context, l *trying) error {
+	_, err := l.do(ctx, "PING")
+	return err
+}
+
+func entering(ctx context.Context, l *trying) error {
+	_, err := l.do(ctx, "SET", l.c.Key, l.c.Name)
+	return err
+}
+
+func dialling(address string) func(context.Context, *trying) error {
+	return func(ctx context.Context, l *trying) error {
+		_, err := l.c.DialContext(ctx, "tcp", address)
+		return err
+	}
+}
+
+func spinning(context.Context, *trying) error {
+	for began := time.Now(); time.Since(began) < time.Second; {
+	}
+	return nil
+}
+
+// TestTryIsATestOfItsOwn: with nothing wrong it passes.
+func TestTryIsATestOfItsOwn(t *testing.T) { Try(t, Config{New: newPlain}) }
+
+// TestARunWithoutFaults: an empty plan is one, and so no fault is drawn.
+func TestARunWithoutFaults(t *testing.T) {
+	r, ok := Explore(t, Config{New: newPlain, Plan: []string{}, Seeds: 4,
+		Laws: checker.Laws})
+	if ok && (r.Runs != 4 || len(r.Breaches) > 0 || r.Held(checker.MutualExclusion) != 4) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestNoSeedIsRunAfterATrialThatFailed, unless one is asked for.
+func TestNoSeedIsRunAfterATrialThatFailed(t *testing.T) {
+	for untried, want := range map[bool]int{false: 0, true: 3} {
+		t.Run(fmt.Sprint(untried), func(t *testing.T) {
+			p := examine(t, Config{New: newCareless, Seeds: 3, Untried: untried})
+			if p != nil && (len(p.runs) != want || p.refused == untried || (len(p.problems) == 0) != untried) {
+				t.Errorf("%d runs, %q", len(p.runs), p.problems)
+			}
+		})
+	}
+}
+
+// TestWhatIsWrongWithAConfigIsSaidOfItsField.
+func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
+	admit.Do(func() {})
+	for want, c := range map[string]Config{
+		`Config.Faults: unknown key "paus" in mix.weights (did you mean "pause"?)`: {Faults: Faults{"paus"}},
+		`Config.Plan: `:                          {Plan: []string{"paus client-1 for 1s at 1s"}},
+		`Config.Servers: `:                       {Servers: Redis(1).Persisting("sometimes")},
+		`Config.Laws: `:                          {Laws: []checker.Law{"fairness"}},
+		`Config.Clients: `:                       {Clients: -1},
+		`Config.TTL, Timeout or Care: `:          {TTL: -time.Second},
+		`Config.Cycles, Compute, Hold or Care: `: {Cycles: -1},
+	} {
+		if _, err := c.scenario("lock"); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// TestFindingsAreListedByRank: what is wrong with the code, what it does to others' keys, the laws, and last the limit
+// of every lease; each with how many runs show it.
+func TestFindingsAreListedByRank(t *testing.T) {
+	cause := func(k checker.CauseKind) checker.Cause { return checker.Cause{Kind: k} }
+	p := &parent{t: t, config: &Config{Tolerated: []string{"known"}}}
+	for i := range 10 {
+		r := ran{Seed: uint64(i) + 1, Outcomes: make([]checker.Outcome, len(checker.Laws))}
+		switch {
+		case i < 2:
+			r.Failure = "stuck for " + strconv.Itoa(i) + " s\nwith more"
+		case i == 2:
+			r.Failure = "in known code"
+		default:
+			r.Broken = []broken{
+				{finding: finding{checker.MutualExclusion, cause(checker.HolderOutlivedLease)}, Limit: true},
+				{finding: finding{checker.DeadlockFreedom, cause(checker.TooSlow)}},
+				{finding: finding{checker.Ownership, cause(checker.RemovedByNonOwner)}}}
+		}
+		p.take(r)
+	}
+	_, index, _ := strings.Cut(p.summary(), "findings\n")
+	want := `  1  stuck for 0 s, 2 runs from seed 1
+  2  ownership: removed by non-owner, 7 runs from seed 4
+  3  deadlock-freedom: not within the bound, 7 runs from seed 4
+
+what no lock with a lease survives
+  4  mutual-exclusion: holder outlived its lease, 7 runs from seed 4`
+	if index != want || !strings.Contains(p.summary(), "10 runs, 1 not judged (Config.Tolerated)") {
+		t.Errorf("%s", p.summary())
+	}
+}
+
+// TestWhereAllHoldsTenLinesSaySo.
+func TestWhereAllHoldsTenLinesSaySo(t *testing.T) {
+	p := examine(t, Config{New: newPlain, Plan: []string{nothing}, Seeds: 2})
+	if p == nil {
+		return
+	}
+	if text := p.summary(); strings.Count(text, "\n") != 9 || !strings.Contains(text, "2 runs") ||
+		!strings.Contains(text, "promises kept") || !strings.Contains(text, "share of runs") {
+		t.Errorf("%s", text)
+	}
+}

@@ -1,0 +1,239 @@
+package remote
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Goroutine is one of a bubble's, as a dump shows it.
+type Goroutine struct {
+	State string // that Go gives it: "running", "sync.Mutex.Lock", "chan receive"
+	// durable says that Go counts it as blocked, so that virtual time may pass.
+	durable bool
+	frames  []frame // innermost first, those of the runtime left out; last the call that created it
+}
+
+// frame is a call of a function.
+type frame struct {
+	function string // with the path of its package
+	args     string
+	place    string // file and line
+}
+
+var (
+	goroutine = regexp.MustCompile(`(?m)^goroutine \d+ .*\[([^\]]*)\]:$`)
+	pointer   = regexp.MustCompile(`\b0x[0-9a-f]{6,}\b`)
+)
+
+// Goroutines are those of the bubble in a dump of a program, the goroutine that drives it aside.
+func Goroutines(dump string) (all []*Goroutine) {
+	for _, text := range strings.Split(dump, "\n\n") {
+		head := goroutine.FindStringSubmatch(text)
+		if head == nil || !strings.Contains(head[1], "synctest bubble") || strings.Contains(text, "testing/synctest.") {
+			continue
+		}
+		state, _, _ := strings.Cut(head[1], ",")
+		state, _, _ = strings.Cut(state, " (durable)")
+		all = append(all, &Goroutine{state, strings.Contains(head[1], "(durable)"), framesOf(text)})
+	}
+	return all
+}
+
+func framesOf(text string) (all []frame) {
+	lines := strings.Split(text, "\n")
+	for i := 1; i+1 < len(lines); i++ {
+		if strings.HasPrefix(lines[i], "\t") || strings.HasPrefix(lines[i], "runtime.") ||
+			!strings.HasPrefix(lines[i+1], "\t") {
+			continue
+		}
+		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +")
+		place, _, _ = strings.Cut(place, " fp=")
+		function, _, _ := strings.Cut(lines[i], " in goroutine ")
+		f := frame{function: function, place: place}
+		if at := strings.LastIndexByte(function, '('); at > 0 && strings.HasSuffix(function, ")") {
+			f.function, f.args = function[:at], function[at:]
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// creation opens the line of the call that created a goroutine.
+const creation = "created by "
+
+// ofGo are the packages of Go's library in which code of others waits.
+var ofGo = []string{"runtime.", "sync.", "internal/", "time.", "syscall.", "os.", "net.", "io.", "bufio.", "context.",
+	"crypto/", "fmt.", "net/", "sync/"}
+
+// own is the innermost call that is none of Go's library; nil if there is none.
+func (g *Goroutine) own() *frame {
+	for i := range g.frames {
+		f := &g.frames[i]
+		if !strings.HasPrefix(f.function, creation) &&
+			!slices.ContainsFunc(ofGo, func(p string) bool { return strings.HasPrefix(f.function, p) }) {
+			return f
+		}
+	}
+	return nil
+}
+
+// Idle reports whether a goroutine is one of sim/bubble's that waits to be called, or that a task runs on.
+func (g *Goroutine) Idle() bool {
+	at := g.own()
+	return at != nil && (strings.HasSuffix(at.function, "/bubble.(*Driver).work.func1") ||
+		strings.HasPrefix(at.function, "iter.Pull[") || strings.Contains(at.function, "fencepost/sim.(*Stacks)"))
+}
+
+// In reports whether a goroutine is in a function, or was created by one, whose name contains a text.
+func (g *Goroutine) In(name string) bool {
+	return slices.ContainsFunc(g.frames, func(f frame) bool {
+		return strings.Contains(f.function+"(", name)
+	})
+}
+
+// String says what a goroutine does, and where.
+func (g *Goroutine) String() string {
+	at := g.own()
+	if at == nil {
+		return "a goroutine, " + g.State
+	}
+	return fmt.Sprintf("%s (%s) %s", short(at.function), base(at.place), waits(g.State))
+}
+
+// waits says in words what a goroutine in a state does.
+func waits(state string) string {
+	switch state {
+	case "running", "runnable":
+		return "runs without ever blocking"
+	case "sleep":
+		return "sleeps"
+	case "IO wait":
+		return "waits for a real socket or file"
+	case "select", "select (no cases)", "chan receive", "chan send":
+		return "waits for a channel (" + state + ")"
+	}
+	return "waits (" + state + ")"
+}
+
+// short is the name of a function without the folders of its package.
+func short(function string) string { return function[strings.LastIndexByte(function, '/')+1:] }
+
+func base(place string) string { return place[strings.LastIndexByte(place, '/')+1:] }
+
+// depth is how many calls of a goroutine are listed.
+const depth = 8
+
+// calls lists the innermost calls of a goroutine, with their places, and what created it.
+func (g *Goroutine) calls() string {
+	var b strings.Builder
+	for i, f := range g.frames {
+		if i < depth || strings.HasPrefix(f.function, creation) {
+			fmt.Fprintf(&b, "  %s%s\n      %s\n", f.function, f.args, f.place)
+		}
+	}
+	return b.String()
+}
+
+// Same are the goroutines that look alike, the most frequent first: each with how many there are, what they do, and the
+// calls of one of them.
+func Same(all []*Goroutine) string {
+	count, of := map[string]int{}, []string{}
+	for _, g := range all {
+		text := g.String() + "\n"
+		for _, f := range g.frames[:min(len(g.frames), depth)] {
+			text += "  " + f.function + "\n      " + f.place + "\n"
+		}
+		if count[text]++; count[text] == 1 {
+			of = append(of, text)
+		}
+	}
+	slices.SortStableFunc(of, func(a, b string) int { return count[b] - count[a] })
+	var b strings.Builder
+	for _, text := range of[:min(len(of), 3)] {
+		fmt.Fprintf(&b, "%d × %s", count[text], text)
+	}
+	return b.String()
+}
+
+// holder is the goroutine that seems to hold what another waits for: the one that is in a call with the same receiver
+// or argument, as close to where it waits as any is. Go does not say who holds a mutex.
+func holder(g *Goroutine, all []*Goroutine) *Goroutine {
+	for _, f := range g.frames {
+		if slices.ContainsFunc(ofGo, func(p string) bool { return strings.HasPrefix(f.function, p) }) {
+			continue
+		}
+		for _, p := range pointer.FindAllString(f.args, -1) {
+			for _, other := range all {
+				if other != g && !strings.Contains(other.State, ".Lock") && !strings.Contains(other.State, ".RLock") &&
+					slices.ContainsFunc(other.frames, func(f frame) bool {
+						return slices.Contains(pointer.FindAllString(f.args, -1), p)
+					}) {
+					return other
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// advice is what avoids that a goroutine of a known driver holds up the clock.
+var advice = []struct{ function, text string }{
+	{"go-redis/v9.(*baseClient).disableMaintNotificationsUpgrades(", "redis.Options.MaintNotificationsConfig = " +
+		"&maintnotifications.Config{Mode: maintnotifications.ModeDisabled} avoids it: go-redis asks on each new " +
+		"connection for notifications of maintenance, with a lock held while it waits for the answer"},
+}
+
+// culprits says which goroutines of a dump hold up virtual time, what each waits for, and who seems to hold it.
+func culprits(dump string) string {
+	all := Goroutines(dump)
+	var b strings.Builder
+	first := true
+	for _, g := range all {
+		if g.durable {
+			continue
+		}
+		if first {
+			fmt.Fprintf(&b, ": %s", g)
+		}
+		by := (*Goroutine)(nil)
+		if strings.Contains(g.State, "Lock") {
+			by = holder(g, all)
+		}
+		if first && by != nil {
+			fmt.Fprintf(&b, " for what a goroutine seems to hold that %s", doing(by))
+		}
+		if first {
+			b.WriteString(". Virtual time stands still while a goroutine runs, or is blocked by something other than " +
+				"a channel, a timer or a connection of the client.\n")
+			for _, a := range advice {
+				if g.In(a.function) {
+					b.WriteString(a.text + ".\n")
+				}
+			}
+		}
+		first = false
+		fmt.Fprintf(&b, "\na goroutine, %s:\n%s", g.State, g.calls())
+		if by != nil {
+			fmt.Fprintf(&b, "seems to wait for this goroutine, %s:\n%s", by.State, by.calls())
+		}
+	}
+	if first {
+		return ":\n" + dump[:min(len(dump), shown)]
+	}
+	return b.String()
+}
+
+// doing says what a goroutine waits for that holds something.
+func doing(g *Goroutine) string {
+	for _, f := range g.frames {
+		if strings.Contains(f.function, "/bubble.(*Guest).dial") {
+			return "waits for a dial"
+		}
+		if strings.Contains(f.function, "/bubble.(*Conn).Read") {
+			return "waits for a server's answer"
+		}
+	}
+	return waits(g.State)
+}

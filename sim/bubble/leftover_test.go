@@ -1,0 +1,165 @@
+package bubble
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// leftover is what a guest leaves running when its run is over: goroutines that use all that the run has given them,
+// again and again.
+type leftover struct {
+	g     *Guest
+	conns []net.Conn
+	acts  atomic.Int64
+	mu    sync.Mutex
+	wrong []error
+	stop  chan struct{}
+}
+
+func (l *leftover) keep(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wrong = append(l.wrong, err)
+}
+
+// loop does something every few milliseconds until it is stopped. Once the run is over each act must fail as over.
+func (l *leftover) loop(act func() error) {
+	go func() {
+		for {
+			select {
+			case <-l.stop:
+				return
+			case <-time.After(3 * time.Millisecond):
+			}
+			over := l.g.Context().Err() != nil
+			err := act()
+			l.acts.Add(1)
+			ended := errors.Is(err, syscall.ECONNRESET) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF)
+			if over && !ended {
+				l.keep(err)
+			}
+		}
+	}()
+}
+
+// TestWhatARunLeavesBehindReachesNoOther: goroutines of past runs go on with their connections, dials and addresses
+// through the runs that follow, which are what they are without them. With -race it shows that nothing is shared.
+func TestWhatARunLeavesBehindReachesNoOther(t *testing.T) {
+	for name, haunted := range map[string]bool{"alone": false, "with what others left": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, stacks := NewDriver(), new(sim.Stacks)
+				var left []*leftover
+				for seed := range uint64(5) {
+					servers := []sim.ProcessID{"redis-1", "redis-2", "redis-3"}[:1+seed%3]
+					w := sim.New(seed, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond},
+						Stacks: stacks, Wall: d.Wall()})
+					for _, s := range servers {
+						w.AddServer(s, &silent{})
+					}
+					d.Begin(w, servers)
+					l := &leftover{g: d.Guest("client-1"), stop: make(chan struct{})}
+					w.AddClient("client-1", 0, func(env sim.Env) {
+						l.g.Call(env, "Lock", func(ctx context.Context) { l.lock(t, ctx, servers, haunted) })
+						env.Sleep(time.Second)
+					})
+					if limited := d.Run(sim.Time(time.Minute), func() bool { return !w.Busy() }); limited {
+						t.Errorf("seed %d did not end", seed)
+					}
+					if err := d.End(); err != nil {
+						t.Errorf("seed %d: %v", seed, err)
+					}
+					if sent := w.Sent("client-1", "redis-1"); sent != 1 {
+						t.Errorf("seed %d: %d requests were sent, want 1", seed, sent)
+					}
+					w.Finish()
+					left = append(left, l)
+				}
+				for i, l := range left {
+					close(l.stop)
+					if len(l.wrong) > 0 || haunted && l.acts.Load() == 0 {
+						t.Errorf("run %d: %d acts, %v", i, l.acts.Load(), l.wrong[:min(3, len(l.wrong))])
+					}
+				}
+				stacks.Close()
+				d.Close()
+			})
+		})
+	}
+}
+
+// silent is a server that never answers.
+type silent struct{ sim.Server }
+
+func (*silent) Start(sim.Host)        {}
+func (*silent) Serve(*sim.Incoming)   {}
+func (*silent) ClockChanged()         {}
+func (*silent) Stop(sim.Stop)         {}
+func (*silent) Fault(sim.ServerFault) {}
+func (*silent) Wake(uint64)           {}
+
+// lock asks one server for something, and leaves its goroutines behind if it haunts.
+func (l *leftover) lock(t *testing.T, ctx context.Context, servers []sim.ProcessID, haunts bool) {
+	for range 2 {
+		c, err := l.g.DialContext(ctx, "tcp", l.g.Addr("redis-1"))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		l.conns = append(l.conns, c)
+	}
+	if _, err := l.conns[0].Write([]byte("*1\r\n$4\r\nPING\r\n")); err != nil {
+		t.Error(err)
+	}
+	if !haunts {
+		return
+	}
+	over := func(err error) error { // while the run lasts, nothing but the first request is sent
+		if l.g.Context().Err() == nil {
+			return nil
+		}
+		return err
+	}
+	buffer := make([]byte, 10)
+	l.loop(func() error {
+		l.conns[0].SetReadDeadline(time.Now().Add(time.Millisecond))
+		_, err := l.conns[0].Read(buffer)
+		return over(err)
+	})
+	l.loop(func() error {
+		if l.g.Context().Err() == nil {
+			return nil
+		}
+		_, err := l.conns[0].Write([]byte("*1\r\n$4\r\nPING\r\n"))
+		return err
+	})
+	l.loop(func() error {
+		if len(l.g.Addrs()) != len(servers) || l.conns[1].RemoteAddr().String() != l.g.Addr("redis-1") {
+			return errors.New("its servers are others")
+		}
+		if l.g.Context().Err() == nil {
+			return nil
+		}
+		_, err := l.g.DialContext(context.Background(), "tcp", l.g.Addr("redis-1"))
+		return err
+	})
+	l.loop(func() error {
+		if l.g.Context().Err() == nil {
+			return nil
+		}
+		l.g.DialContext(context.Background(), "tcp", "localhost:6379") // fails its own run, which is over
+		l.g.Raise(new(sim.Signal))
+		l.conns[1].Close()
+		return l.conns[1].Close()
+	})
+}
