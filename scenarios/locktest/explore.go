@@ -15,8 +15,8 @@ import (
 type Report struct {
 	// Runs is how many runs were made, one for each seed; none if the trial run (Try) failed, which fails the test.
 	Runs int
-	// Breaches are the ways in which promises were broken: what the lock does to keys that are not its own, then the others
-	// in the order of the laws, and last what no lock with a lease survives.
+	// Breaches are the ways in which promises were broken: what the lock does to keys that are not its own, then the
+	// others in the order of the laws, and last what no lock with a lease survives.
 	Breaches []Breach
 	// Failures are the runs that could not be judged: the lock's own code panicked, hung or left the simulated world.
 	Failures []Failure
