@@ -41,7 +41,7 @@ type Options struct {
 }
 
 // confirming is how many times as many fresh plans confirm what seems to keep every promise.
-const confirming = 20
+const confirming = 50
 
 // Advice is what was tried, and what came of it.
 type Advice struct {
