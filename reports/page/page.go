@@ -11,6 +11,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/fencepost-sim/fencepost/checker"
 )
@@ -19,13 +20,16 @@ import (
 var files embed.FS
 
 // templates are those of all pages. In them "says" is the sentence of a law, by which its name is explained.
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"says": func(law string) string { return checker.Law(law).Says() },
-}).ParseFS(files, "*.html"))
+// Most commands write no page, and do not wait for them to be parsed.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"says": func(law string) string { return checker.Law(law).Says() },
+	}).ParseFS(files, "*.html"))
+})
 
 // Write writes a page by the template of that name. The error is w's, or that data lacks what the template shows.
 func Write(w io.Writer, name string, data any) error {
-	return Protect(w, func(w io.Writer) error { return templates.ExecuteTemplate(w, name, data) })
+	return Protect(w, func(w io.Writer) error { return templates().ExecuteTemplate(w, name, data) })
 }
 
 // Frame is what all pages have in common: the title, how they look, and the script that explains words and copies

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
@@ -288,7 +289,9 @@ func px(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 //go:embed chart.html
 var chartText string
 
-var chartPicture = template.Must(template.New("chart").Parse(chartText))
+var chartPicture = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("chart").Parse(chartText))
+})
 
 //go:embed chart.js
 var scriptText string
@@ -300,7 +303,7 @@ var Script = template.JS(scriptText)
 // template.
 func (c *Chart) HTML() (template.HTML, error) {
 	var b strings.Builder
-	err := chartPicture.Execute(&b, c)
+	err := chartPicture().Execute(&b, c)
 	return template.HTML(b.String()), err
 }
 
