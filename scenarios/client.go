@@ -361,6 +361,8 @@ func (s *section) extend(env sim.Env, h *held) error {
 		e.Type, e.Why = history.Fail, history.ExtendLimit
 	case errors.Is(err, locks.ErrUnanswered):
 		e.Type, e.Why = history.Info, history.NoReply
+	case errors.Is(err, locks.ErrRefused):
+		e.Type, e.Why = history.Fail, history.Refused
 	case errors.Is(err, locks.ErrLate):
 		e.Type, e.Why = history.Fail, history.LeaseNotValid
 	default:
@@ -395,6 +397,8 @@ func (s *section) release() {
 			e.Type = history.OK
 		case locks.Unanswered:
 			e.Type, e.Why = history.Info, history.NoReply
+		case locks.Refused:
+			e.Type, e.Why = history.Fail, history.Refused
 		case locks.Denied:
 			e.Type, e.Why = history.Fail, history.NotOwner
 		}

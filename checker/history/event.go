@@ -90,6 +90,7 @@ const (
 	ExtendLimit     Why = "limit reached"   // Extend Fail: the capped number of extensions is used up
 	// Release Fail, Extend Fail: too few servers still knew the attempt as owner
 	NotOwner Why = "not owner"
+	Refused  Why = "refused"  // Release Fail, Extend Fail: too few servers took the request, or carried it out
 	NoReply  Why = "no reply" // Info: the answer never came
 )
 

@@ -15,6 +15,7 @@ import (
 var (
 	ErrPatience   = errors.New("locks: patience or the attempts ended before the lock was acquired")
 	ErrLost       = errors.New("locks: too few servers still know this attempt as owner")
+	ErrRefused    = errors.New("locks: too few servers took the request to prolong the lock")
 	ErrUnanswered = errors.New("locks: too few servers answered to tell whether the lock was prolonged")
 	ErrLate       = errors.New("locks: the answers came when nothing was left of the validity")
 	ErrLimit      = errors.New("locks: the number of extensions is used up")
@@ -33,6 +34,7 @@ type Answer uint8
 
 const (
 	Denied     Answer = iota // too few servers still knew the attempt as owner
+	Refused                  // too few took the request, or carried it out
 	Unanswered               // too few answered to tell
 	Confirmed                // enough servers gave the lock back, or none had to be asked
 )
@@ -42,6 +44,8 @@ func answered(r *sim.Reply) Answer {
 	switch {
 	case r.Status == sim.NoReply || r.Status == sim.Reset:
 		return Unanswered
+	case r.Status == sim.Refused || r.Error() != "":
+		return Refused
 	case isOne(r):
 		return Confirmed
 	}
@@ -52,7 +56,8 @@ func answered(r *sim.Reply) Answer {
 type protocol interface {
 	// Acquire retries until it holds the lock, or patience or the number of attempts ends (ErrPatience).
 	Acquire(env sim.Env) (*Hold, error)
-	// Extend prolongs the hold and updates its Grant, or says why not (ErrLost, ErrUnanswered, ErrLate, ErrLimit).
+	// Extend prolongs the hold and updates its Grant, or says why not (ErrLost, ErrRefused, ErrUnanswered, ErrLate,
+	// ErrLimit).
 	Extend(env sim.Env, h *Hold) error
 	// Release gives the lock back.
 	Release(env sim.Env, h *Hold) Answer

@@ -165,6 +165,7 @@ type ballot struct {
 	yes      []voter // those that said yes
 	taken    bool    // one said that another has the lock
 	silent   int     // of how many nothing was heard
+	refused  int     // how many took no request, or did not carry it out
 }
 
 func (l *redlock) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try, sleep) }
@@ -235,7 +236,7 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 		validity = x.TTL
 		r.Until.At = read(env, l.config.Clock) + validity
 	}
-	err := l.refusal(len(r.Counted), l.idle.silent, validity)
+	err := l.refusal(len(r.Counted), l.idle, validity)
 	switch {
 	case err == nil || x.Mode == ExtendUnchecked:
 		h.Grant = r.Grant
@@ -246,12 +247,13 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	return err
 }
 
-// refusal is why an extension failed to which yes servers agreed and from which silent ones nothing was heard; nil if
-// it did not.
-func (l *redlock) refusal(yes, silent int, validity time.Duration) error {
+// refusal is why an extension failed to which yes servers agreed; nil if it did not.
+func (l *redlock) refusal(yes int, b *ballot, validity time.Duration) error {
 	switch {
-	case yes+silent < l.own.quorum:
+	case yes+b.silent+b.refused < l.own.quorum:
 		return ErrLost
+	case yes+b.silent < l.own.quorum:
+		return ErrRefused
 	case yes < l.own.quorum:
 		return ErrUnanswered
 	case validity <= 0:
@@ -262,11 +264,13 @@ func (l *redlock) refusal(yes, silent int, validity time.Duration) error {
 
 // Release is asked of all servers, also of those that did not grant the lock.
 func (l *redlock) Release(env sim.Env, h *Hold) Answer {
-	switch yes, silent := l.release(env, h); {
+	switch yes, silent, refused := l.release(env, h); {
 	case yes >= l.own.quorum:
 		return Confirmed
 	case yes+silent >= l.own.quorum:
 		return Unanswered
+	case yes+silent+refused >= l.own.quorum:
+		return Refused
 	}
 	return Denied
 }
@@ -274,14 +278,14 @@ func (l *redlock) Release(env sim.Env, h *Hold) Answer {
 // Close has nothing to end.
 func (l *redlock) Close(sim.Env) {}
 
-// release counts the servers that gave the lock back, and those of which nothing was heard.
-func (l *redlock) release(env sim.Env, h *Hold) (yes, silent int) {
+// release counts the servers that gave the lock back, those of which nothing was heard, and those that did not do it.
+func (l *redlock) release(env sim.Env, h *Hold) (yes, silent, refused int) {
 	gave := l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne)
-	yes, silent = len(gave), l.idle.silent
+	yes, silent, refused = len(gave), l.idle.silent, l.idle.refused
 	if w := l.config.Wait; w != nil && w.Release {
 		l.wait(env, h, gave)
 	}
-	return yes, silent
+	return yes, silent, refused
 }
 
 func isOne(r *sim.Reply) bool {
@@ -330,7 +334,7 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 		b = &ballot{}
 	}
 	b.requests, b.of, b.yes, b.taken = b.requests[:0], b.of[:0], b.yes[:0], false
-	b.silent = 0
+	b.silent, b.refused = 0, 0
 	n, first := len(l.now), 0
 	if l.own.order == rotated {
 		first = l.config.First
@@ -390,9 +394,12 @@ func (b *ballot) settle(env sim.Env, from int, replies []sim.Reply, says func(*s
 			b.yes = append(b.yes, b.of[from+i])
 		}
 		b.taken = b.taken || r.Nil()
-		if r.Status == sim.NoReply || r.Status == sim.Reset {
+		switch answered(r) {
+		case Unanswered:
 			b.silent++
 			env.Close(b.requests[from+i].Conn)
+		case Refused:
+			b.refused++
 		}
 	}
 }

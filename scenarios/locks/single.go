@@ -155,6 +155,8 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 	switch {
 	case !held && answered(reply) == Unanswered:
 		return ErrUnanswered
+	case !held && answered(reply) == Refused:
+		return ErrRefused
 	case !held:
 		return ErrLost
 	case validity <= 0:
