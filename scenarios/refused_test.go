@@ -18,8 +18,8 @@ func TestWhyARequestFailed(t *testing.T) {
 		want                       history.Why
 	}{
 		{"the server is down", "{redis: 1}", "set-nx-px", "shut down redis-1 at 2s", history.Release, history.Refused},
-		{"it is down when the lease is to be prolonged", "{redis: 1}", "set-nx-px" + keepalive, "shut down redis-1 at 2s",
-			history.Extend, history.Refused},
+		{"it is down when the lease is to be prolonged", "{redis: 1}", "set-nx-px" + keepalive,
+			"shut down redis-1 at 2s", history.Extend, history.Refused},
 		{"it answers nothing", "{redis: 1}", "set-nx-px", "cut client-1 | redis-1 at 2s", history.Release,
 			history.NoReply},
 		{"its key is gone", "{redis: 1}", "set-nx-px", "jump redis-1 clock by +30s at 2s", history.Release,
