@@ -167,7 +167,7 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 	return Cause{Kind: StuckWithoutHolder}, "", "No living process held it.", nil
 }
 
-// circle tells who waits for whom in a circle.
+// circle says who waits for whom in a circle.
 func (t *judge) circle(s *trace.Stuck) (cause Cause, about history.Process, why string, witness []int) {
 	if len(s.Cycle) == 1 {
 		c, held := &t.Asks[s.Cycle[0]], []int(nil)

@@ -70,7 +70,7 @@ func (m *Many) standing() report.Standing {
 // judged is how many runs were.
 func (m *Many) judged() int { return m.Done - m.Failed.Runs }
 
-// headline says what happened: how often the gravest law was broken, and how in the run that tells most.
+// headline says what happened: how often the gravest law was broken, and how in the most instructive run.
 func (m *Many) headline() string {
 	run, _ := m.telling()
 	if run == nil {

@@ -16,8 +16,8 @@ type Options struct {
 	Links []LinkDelay
 	// Onlooker, if set, is told of everything that servers send unasked. It must not touch the world.
 	Onlooker func(Sent)
-	// Asked, if set, is told of each request that a server is about to serve. It must not touch the world, nor keep the
-	// request.
+	// Asked, if set, is called with each request that a server is about to serve. It must not touch the world, nor keep
+	// the request.
 	Asked func(server ProcessID, r *Incoming)
 	// Stacks, if set, are those on which the tasks run.
 	Stacks *Stacks

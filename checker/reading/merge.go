@@ -67,7 +67,7 @@ func Merge(parts []Part) (*history.History, error) {
 	return out, nil
 }
 
-// knows adds what a part knows of the processes that it tells of: how far their clocks may have been off, and until
+// knows adds what a part knows of the processes that it records: how far their clocks may have been off, and until
 // when they were recorded. That is when the recording stopped, as the header says, or the last event, whichever is the
 // later; of a file that is cut off nobody knows what stood behind its last event.
 func (p *Part) knows(to *history.Header) {

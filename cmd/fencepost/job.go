@@ -126,7 +126,7 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// runMany runs all seeds and shows the runs that tell most.
+// runMany runs all seeds and shows the most instructive runs.
 func (j *job) runMany() error {
 	runs, err := search.NewRuns(j.scenario, j.faults, j.first, j.seeds, j.shard)
 	if err != nil {

@@ -202,7 +202,7 @@ func (j *liveJob) unjudged(err error) error {
 	return errors.Join(fmt.Errorf("%w\nwhat has happened is in %s", err, j.Out), j.Files.Finish())
 }
 
-// decideLess has a judgement decide no more than a run tells that ended before its work was done: what was violated,
+// decideLess has a judgement decide no more than a run shows that ended before its work was done: what was violated,
 // and nothing that should have been.
 func decideLess(j *expect.Judgement) {
 	j.Undecided = true

@@ -234,7 +234,7 @@ func (t *compareTable) absent() []compareNote {
 	return out
 }
 
-// uneven tells the counts of what came out differently from seed to seed, or is not decided, and of who is stuck.
+// uneven gives the counts of what came out differently from seed to seed, or is not decided, and of who is stuck.
 func (t *compareTable) uneven(l *compare.Lock, c *compare.Survival) []compareNote {
 	if c.Absent != "" {
 		return nil

@@ -186,7 +186,7 @@ func (l *Lanes) lane(e *history.Event) int {
 	return -1
 }
 
-// apart reports whether an attempt is told from others of its client by its own name: they overlap.
+// apart reports whether an attempt is distinguished from others of its client by its own name: they overlap.
 func (l *Lanes) apart(a history.Attempt) bool {
 	_, is := l.laneOf[a]
 	return is

@@ -34,8 +34,8 @@ func (r *row) events() []int {
 	return []int{r.pos}
 }
 
-// tells reports whether a row is about the event at a position.
-func (r *row) tells(pos int) bool {
+// shows reports whether a row is about the event at a position.
+func (r *row) shows(pos int) bool {
 	if r.other != nil {
 		return slices.Contains(r.other.events, pos)
 	}
@@ -199,7 +199,7 @@ func (s *storyteller) event(pos int, e *history.Event) {
 	s.rows = append(s.rows, r)
 }
 
-// isKey reports whether an event is one of those that a row tells together.
+// isKey reports whether an event is one of those that a row reports together.
 func isKey(e *history.Event) bool {
 	return e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone
 }

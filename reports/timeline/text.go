@@ -278,7 +278,7 @@ func (d *drawing) track(ln *term.Line, r *row, at [2]int, lane *clientLane, lock
 // sectionSign is the sign for what a client is doing in a row. The empty lock stands for any.
 func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, term.Style) {
 	for i := range lane.Crashes {
-		if r.tells(lane.Crashes[i].First) {
+		if r.shows(lane.Crashes[i].First) {
 			return '✗', term.Red
 		}
 	}
@@ -289,9 +289,9 @@ func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, term.Style)
 			continue
 		}
 		switch {
-		case r.tells(s.Last):
+		case r.shows(s.Last):
 			return '▀', term.Plain
-		case r.tells(s.First):
+		case r.shows(s.First):
 			return '▄', term.Plain
 		case s.covers(r.pos) && paused:
 			return '▒', term.Yellow
@@ -309,9 +309,9 @@ func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, term.Style)
 	}
 	for i := range lane.Operations {
 		switch o := &lane.Operations[i]; {
-		case r.tells(o.Last):
+		case r.shows(o.Last):
 			return '▀', term.Plain
-		case r.tells(o.First):
+		case r.shows(o.First):
 			return '▄', term.Plain
 		case o.covers(r.pos):
 			return '█', term.Plain
@@ -330,7 +330,7 @@ func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool)
 		for _, w := range s.Validity {
 			if w.From <= r.at && r.at < w.To {
 				runs = true
-				begun = begun || r.tells(s.First)
+				begun = begun || r.shows(s.First)
 			}
 		}
 	}

@@ -67,7 +67,7 @@ func (b *subject) mends(base, t *Tried, law checker.Law) bool {
 	return t.Given.keeps(law) && !undecided(base, t, law)
 }
 
-// undecided reports whether a law could not be told in runs in which that of the lock as it is can.
+// undecided reports whether a law was undecided in runs in which that of the lock as it is is decided.
 func undecided(base, t *Tried, law checker.Law) bool {
 	return t.Elsewhere.Laws.Of(law).Undecided > 0 ||
 		t.Fresh.Laws.Of(law).Undecided > base.Fresh.Laws.Of(law).Undecided

@@ -63,7 +63,7 @@ type Config struct {
 	Untried bool
 	// Seeds is how many runs are made; default 200, with -short 20.
 	Seeds int
-	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can tell. LeaseLaws,
+	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can show. LeaseLaws,
 	// FencedLaws and EfficiencyLaws are what sound locks of three kinds can keep.
 	Laws []checker.Law
 	// Availability has deadlock-freedom count as broken also where no quorum of servers is left for good. No lock can
@@ -124,8 +124,8 @@ var (
 // Config.Without takes ServerLosses out of Restarts: no lease and no counter of tokens survives them.
 //
 // A lease does not last where servers' clocks jump or drift, and neither do leases and counters where a Sentinel puts a
-// replica in the place of a master (Replicated) that has not told it all. What a lock keeps there, under every family,
-// is EfficiencyLaws: it saves work, but protects nothing.
+// replica in the place of a master (Replicated) that has not sent it everything. What a lock keeps there, under every
+// family, is EfficiencyLaws: it saves work, but protects nothing.
 var (
 	LeaseLaws = []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.DeadlockFreedom,
 		checker.FaultTolerance}
@@ -166,7 +166,7 @@ func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 	return s, err
 }
 
-// fieldOf is the field of a Config that a line of the text tells of which the Config amounts to.
+// fieldOf is the field of a Config behind a line of the text that the Config amounts to.
 func fieldOf(text string, line int) string {
 	words := strings.Fields(strings.Split(text, "\n")[max(line-1, 0)])
 	of := map[string]string{"servers:": "Servers", "clients:": "Clients", "lock:": "TTL, Timeout or Care",

@@ -24,7 +24,7 @@ func goroutines() []*remote.Goroutine {
 // tolerates reports whether a goroutine is in a function that Config.Tolerated names.
 func (c *Config) tolerates(g *remote.Goroutine) bool { return slices.ContainsFunc(c.Tolerated, g.In) }
 
-// leaked tells of the goroutines that runs have left behind, one a run or more, and that still run ten minutes later;
+// leaked reports the goroutines that runs have left behind, one a run or more, and that still run ten minutes later;
 // empty if there are none.
 func (w *worker) leaked() string {
 	if w.failed || w.given != nil || w.left() < w.runs {

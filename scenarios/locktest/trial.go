@@ -268,7 +268,7 @@ func (t *trial) gives(h *hand) bool {
 	return false
 }
 
-// late calls Unlock, whose lease has ended: whatever it says, records tells what it did.
+// late calls Unlock, whose lease has ended: whatever it says, the records show what it did.
 func (t *trial) late(h *hand) { t.call(h, "Unlock", h.lock.Unlock).within(trialPatience) }
 
 // close closes all locks.

@@ -98,7 +98,7 @@ type Asserted struct {
 	// such point.
 	Standing expect.Standing
 	Points   int    // tried at which the condition was true, those between the points of the grid included
-	Unjudged int    // of them, at which the law could not be told
+	Unjudged int    // of them, at which the law was undecided
 	Counter  *Point // the first at which the law came out otherwise; nil if there is none
 	// Seed is a seed that shows it: the lowest that broke a law that should hold, or else the first of all.
 	Seed uint64

@@ -66,7 +66,7 @@ func (l *Line) Words(key string) string {
 	return strings.Join(parts, "; ")
 }
 
-// byChance reports whether the law is broken in some runs somewhere on the line, and its outcome is told everywhere.
+// byChance reports whether the law is broken in some runs somewhere on the line, and its outcome is known everywhere.
 func (l *Line) byChance() bool {
 	is := func(states ...State) func(Stretch) bool {
 		return func(s Stretch) bool { return slices.Contains(states, s.State) }

@@ -67,7 +67,7 @@ func (p *Point) State(law checker.Law) State {
 	return Unjudged
 }
 
-// sure reports whether enough runs say what a law comes to at a point beside an edge.
+// sure reports whether enough runs say how a law comes out at a point beside an edge.
 func (o *Options) sure(p *Point, law checker.Law) bool {
 	state := p.State(law)
 	return p.Runs >= o.Sure || state != Safe && state != Broken

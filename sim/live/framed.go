@@ -52,8 +52,8 @@ type Framed struct {
 // Door is a client's port to a server at a front, and its password.
 type Door struct{ Address, Secret string }
 
-// DialFramed opens a connection, which the front has admitted when it returns. Of each frame took is told, and of the
-// end ended, on the loop.
+// DialFramed opens a connection, which the front has admitted when it returns. It calls took with each frame and ended
+// at the end, on the loop.
 func DialFramed(l *Loop, to Door, took func(kind byte, what []byte), ended func()) (*Framed, error) {
 	tcp, err := net.Dial("tcp", to.Address)
 	if err != nil {

@@ -15,7 +15,7 @@ type Handler interface {
 	// Asked tells of a whole request, in the order in which the connection's client sent them. To let it go to the
 	// server is to call Forward.
 	Asked(c *Conn, args []string)
-	// Malformed tells of bytes that begin no command. They are answered with an error, and the connection is closed, as
+	// Malformed reports bytes that begin no command. They are answered with an error, and the connection is closed, as
 	// Redis does.
 	Malformed(c *Conn, b []byte)
 	// Received tells of bytes that have arrived for the client, which are valid until it returns; to is the request

@@ -3,7 +3,7 @@
 // Goals: a file is there whole or as it was before, and on disk before it has its name. Nothing is overwritten or
 // removed that this program has not written itself, or that was changed since. No two processes write into one folder.
 // What an earlier run of a command left and this one did not is taken away. Whenever the program is killed, the sums
-// that lie in the folder are those of the files there. What cannot be written is told at the end, and keeps nothing
+// that lie in the folder are those of the files there. What cannot be written is reported at the end, and keeps nothing
 // else from being written or printed.
 // Non-goals: what the files hold.
 package artefact

@@ -195,7 +195,7 @@ func row(ctx context.Context, name string, real Real) Row {
 	return r
 }
 
-// settled reports whether another run of the real side could tell no more.
+// settled reports whether another run of the real side would show nothing more.
 func (r *Row) settled() bool {
 	return r.Refused != "" || r.Failed == "" && (len(r.Differences()) == 0 || r.Explanation() != "")
 }

@@ -69,7 +69,7 @@ type Server interface {
 	Changed(name string, expired bool)
 	// Flushed is told that all keys are about to go.
 	Flushed()
-	// ListMade is told of every list that comes to be.
+	// ListMade is called for every list that is made.
 	ListMade(name string)
 	// Publish sends a message about a key to those who listen on a channel of this node.
 	Publish(channel, message string)
