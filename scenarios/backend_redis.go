@@ -47,7 +47,7 @@ func (c *redisCluster) add(w *sim.World, p nemesis.Plan, wrap tap) {
 		w.AddServer(id, wrap(id, c.nodes[i]))
 	}
 	if len(c.groups) > 0 {
-		w.AddServer(Observer, wrap(Observer, sentinel.New(sentinel.Config{Groups: c.groups, Version: c.Version,
+		w.AddServer(Observer, wrap(Observer, sentinel.NewSentinel(sentinel.SentinelConfig{Groups: c.groups, Version: c.Version,
 			DownAfter: c.DownAfter, ReconfigureAfter: c.ReconfigureAfter})))
 	}
 }

@@ -90,7 +90,7 @@ func (j *adviseJob) run() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", j.target, err)
 	}
-	report := &advice.Advice{Advice: a, Scenario: j.scenario, Files: j.Out,
+	report := &advice.Report{Advice: a, Scenario: j.scenario, Files: j.Out,
 		Repeat: fmt.Sprintf("%s advise %s --seed %d --seeds %d",
 			program(), shellWord(nameOf(j.scenario)), j.options.From, j.options.Seeds)}
 	if err = j.save(report); err != nil {
@@ -101,7 +101,7 @@ func (j *adviseJob) run() error {
 }
 
 // save writes the best changes as scenario files and diffs: 1.yaml and 1.diff are the first.
-func (j *adviseJob) save(a *advice.Advice) error {
+func (j *adviseJob) save(a *advice.Report) error {
 	before := j.scenario.Text()
 	named := j.scenario.Name + ".yaml"
 	if j.scenario.Path != "" {

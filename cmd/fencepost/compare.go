@@ -44,7 +44,7 @@ func newCompare() *cobra.Command {
 			if measured.Interrupted {
 				standing = expect.NotDecidable
 			}
-			return f.Emit(&compared.Comparison{Comparison: measured, Files: f.Out, Repeat: again(measure.Runs, f.Out)},
+			return f.Emit(&compared.Report{Comparison: measured, Files: f.Out, Repeat: again(measure.Runs, f.Out)},
 				standing)
 		},
 	}

@@ -43,12 +43,12 @@ func newInit() *cobra.Command {
 				)
 			}
 			if out == "" {
-				_, err := fmt.Fprint(c.OutOrStdout(), starter.Scenario(d, starter.Name(starter.DefaultFile),
+				_, err := fmt.Fprint(c.OutOrStdout(), starter.Starter(d, starter.Name(starter.DefaultFile),
 					starter.DefaultFile))
 				return err
 			}
 			scenario, word := starter.Name(out), shellWord(out)
-			if err := artefact.Create(out, []byte(starter.Scenario(d, scenario, word))); err != nil {
+			if err := artefact.Create(out, []byte(starter.Starter(d, scenario, word))); err != nil {
 				return err
 			}
 			const wrote = "wrote   %s: the scenario %s, a lock of protocol %s\nrun     %s run %s\n"

@@ -92,10 +92,10 @@ func parseChance(text string) (float64, error) {
 }
 
 // measureOdds measures for each number of keys held, until it is interrupted.
-func measureOdds(asked compare.Odds, measure compare.Options) (*compared.Odds, error) {
+func measureOdds(asked compare.Odds, measure compare.Options) (*compared.OddsReport, error) {
 	ctx, stop := frame.Interruptible()
 	defer stop()
-	all := &compared.Odds{Asked: asked}
+	all := &compared.OddsReport{Asked: asked}
 	for held := asked.Quorum; held <= asked.Servers; held++ {
 		asked.Held = held
 		o, err := asked.Measure(ctx, measure)

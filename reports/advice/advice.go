@@ -20,8 +20,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
-// Advice is which changes save a lock, found by trying.
-type Advice struct {
+// Report is which changes save a lock, found by trying.
+type Report struct {
 	*advise.Advice
 	Scenario *scenarios.Scenario
 	Written  []string // the scenario files of the first changes
@@ -40,7 +40,7 @@ func breach(b advise.Breach) string {
 }
 
 // open says why nothing can be said.
-func (a *Advice) open() []string {
+func (a *Report) open() []string {
 	if len(a.Broken) > 0 {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (a *Advice) open() []string {
 }
 
 // Standing is how the advice stands: nothing is broken or a change keeps every promise, none does, or it is not known.
-func (a *Advice) Standing() expect.Standing {
+func (a *Report) Standing() expect.Standing {
 	switch {
 	case a.Interrupted || len(a.open()) > 0:
 		return expect.NotDecidable
@@ -59,7 +59,7 @@ func (a *Advice) Standing() expect.Standing {
 }
 
 // outcome says the same in a word or two.
-func (a *Advice) outcome() string {
+func (a *Report) outcome() string {
 	switch standing := a.Standing(); {
 	case standing == expect.NotDecidable:
 		return report.Undecided
@@ -72,10 +72,10 @@ func (a *Advice) outcome() string {
 }
 
 // others is how many runs under faults of all kinds each change was tried in.
-func (a *Advice) others() int { return a.Base.Others.Runs + len(a.Base.Everyday) }
+func (a *Report) others() int { return a.Base.Others.Runs + len(a.Base.Everyday) }
 
 // plans are the faults that break the lock: its own, one each, or else a plan each that was found.
-func (a *Advice) plans() []string {
+func (a *Report) plans() []string {
 	if a.Own {
 		return report.Texts(a.Scenario.Faults)
 	}
@@ -89,7 +89,7 @@ func (a *Advice) plans() []string {
 }
 
 // causes are how a law was broken under the given faults.
-func (a *Advice) causes(law checker.Law) []string {
+func (a *Report) causes(law checker.Law) []string {
 	all := []string{}
 	for _, f := range a.Base.Given.Findings {
 		if f.Law == law {
@@ -104,7 +104,7 @@ const mostAdvised = 8
 
 // Text writes what breaks the lock, what to do, a table of what else mends something, and the change as a diff.
 // The error is w's.
-func (a *Advice) Text(w io.Writer, opt report.TextOptions) error {
+func (a *Report) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
 	tone := map[expect.Standing]term.Style{expect.AsExpected: term.Green, expect.Otherwise: term.Red,
 		expect.NotDecidable: term.Yellow}[a.Standing()]
@@ -149,7 +149,7 @@ func diffStyle(text string) term.Style {
 }
 
 // conclusion is the advice in a few sentences.
-func (a *Advice) conclusion() string {
+func (a *Report) conclusion() string {
 	what := "The scenario's own faults"
 	if !a.Own {
 		what = fmt.Sprintf("%s of its mix", phrase.CountGrouped(a.Explored, "random plan"))
@@ -174,7 +174,7 @@ func (a *Advice) conclusion() string {
 }
 
 // kept says in how many runs a change keeps every promise, which ones no lock keeps, and which faults it was spared.
-func (a *Advice) kept(t *advise.Tried) string {
+func (a *Report) kept(t *advise.Tried) string {
 	text := "every promise is kept, " + trialsOf(t) + "."
 	if laws, counts := a.brokenBy(t); len(laws) > 0 {
 		text = fmt.Sprintf("every promise but %s is kept, %s. Of these %s, which lies in the nature of locks.",
@@ -187,7 +187,7 @@ func (a *Advice) kept(t *advise.Tried) string {
 }
 
 // nearest says which promises a change keeps that does not keep all, and in how many runs it breaks the others.
-func (a *Advice) nearest(t *advise.Tried) string {
+func (a *Report) nearest(t *advise.Tried) string {
 	laws, counts := a.brokenBy(t)
 	kept := slices.DeleteFunc(report.LawNames(t.Mended), func(l string) bool { return slices.Contains(laws, l) })
 	text := "It was tried "
@@ -231,7 +231,7 @@ func trialsOf(t *advise.Tried) string {
 
 // brokenBy are the promises that break under these faults and fresh ones, if not only since the change, and in how many
 // runs: "2,120 runs, 312 break mutual-exclusion".
-func (a *Advice) brokenBy(t *advise.Tried) (laws []string, counts string) {
+func (a *Report) brokenBy(t *advise.Tried) (laws []string, counts string) {
 	var each []string
 	for _, l := range a.Promised {
 		n := 0
@@ -290,7 +290,7 @@ func against(c, base advise.Cost) string {
 }
 
 // breaches says what is broken, and how often.
-func (a *Advice) breaches(p *term.Writer) {
+func (a *Report) breaches(p *term.Writer) {
 	for _, l := range a.Broken {
 		p.Hang(1, "✗ ", term.Plain, fmt.Sprintf("%s in %d of %d runs: %s", l, a.Base.Given.Violated(l),
 			a.Base.Given.Runs, strings.Join(a.causes(l), "; ")))
@@ -312,7 +312,7 @@ var shortLaws = map[checker.Law]string{checker.LeaseExclusion: "lease", checker.
 	checker.FaultTolerance: "bound"}
 
 // columns is how wide the column of changes is, and that of each law.
-func (a *Advice) columns(p *term.Writer) (changes, law int) {
+func (a *Report) columns(p *term.Writer) (changes, law int) {
 	wide, n := min(p.Width(), 100), len(a.Broken)
 	if law = lawWidth; wide < changeNarrow+law*n+costWidth {
 		law = shortWidth
@@ -321,7 +321,7 @@ func (a *Advice) columns(p *term.Writer) (changes, law int) {
 }
 
 // table has a line or two for each change, the lock as it is first.
-func (a *Advice) table(p *term.Writer) {
+func (a *Report) table(p *term.Writer) {
 	width, each := a.columns(p)
 	first, second := new(term.Line).Add(term.Bold, "change").To(width), new(term.Line).To(width)
 	for i, l := range a.Broken {
@@ -366,7 +366,7 @@ func (a *Advice) table(p *term.Writer) {
 }
 
 // row is one lock in the table: what is changed, wrapped, then what it keeps of what was broken and what it costs.
-func (a *Advice) row(p *term.Writer, changes []string, kept []checker.Law, cost advise.Cost) {
+func (a *Report) row(p *term.Writer, changes []string, kept []checker.Law, cost advise.Cost) {
 	width, each := a.columns(p)
 	var words []string
 	for i, text := range changes {
@@ -408,7 +408,7 @@ func (a *Advice) row(p *term.Writer, changes []string, kept []checker.Law, cost 
 }
 
 // trials says what the marks rest on.
-func (a *Advice) trials(p *term.Writer) {
+func (a *Report) trials(p *term.Writer) {
 	for _, n := range a.natures() {
 		p.Hang(0, "nature  ", term.Plain, n)
 	}
@@ -430,7 +430,7 @@ func (a *Advice) trials(p *term.Writer) {
 }
 
 // natures say why no lock keeps some promises, those that no change keeps and those that the first does not, once each.
-func (a *Advice) natures() (list []string) {
+func (a *Report) natures() (list []string) {
 	add := func(l checker.Law, why string) {
 		if text := fmt.Sprintf("%s: %s.", l, why); why != "" && !slices.Contains(list, text) {
 			list = append(list, text)
@@ -448,7 +448,7 @@ func (a *Advice) natures() (list []string) {
 }
 
 // elsewhere says in how many runs these faults struck other servers, where changes bring some.
-func (a *Advice) elsewhere() string {
+func (a *Report) elsewhere() string {
 	most := 0
 	for _, t := range a.Mending {
 		most = max(most, t.Elsewhere.Runs)
@@ -460,7 +460,7 @@ func (a *Advice) elsewhere() string {
 }
 
 // freshly is how often fresh faults break the lock as it is, which shows what a change is held against.
-func (a *Advice) freshly() (most int) {
+func (a *Report) freshly() (most int) {
 	for _, l := range a.Broken {
 		most = max(most, a.Base.Fresh.Violated(l))
 	}
@@ -468,7 +468,7 @@ func (a *Advice) freshly() (most int) {
 }
 
 // Suite has a case for each broken promise, or one for all.
-func (a *Advice) Suite() report.Suite {
+func (a *Report) Suite() report.Suite {
 	name := a.Scenario.Name
 	s := report.Suite{Name: "advise " + name, Repeat: a.Repeat}
 	for _, l := range a.Broken {

@@ -25,7 +25,7 @@ func TestAdviceFitsTheScreen(t *testing.T) {
 				base.Given.Findings = append(base.Given.Findings,
 					tally.Finding{Law: law, Cause: checker.Cause{Kind: "some cause"}})
 			}
-			a := &Advice{Advice: &advise.Advice{Broken: checker.Laws[:n], Base: base, Mending: []*advise.Tried{best}},
+			a := &Report{Advice: &advise.Advice{Broken: checker.Laws[:n], Base: base, Mending: []*advise.Tried{best}},
 				Scenario: &scenarios.Scenario{Name: "mine"}}
 			var b bytes.Buffer
 			if err := a.Text(&b, report.TextOptions{Width: width}); err != nil {
@@ -97,7 +97,7 @@ func TestConclusionsAgreeWithTheTable(t *testing.T) {
 		best := &advise.Tried{Changes: []advise.Change{{Key: "lock.ttl", Value: "9s"}}, Given: trial(20),
 			Elsewhere: trial(c.elsewhere), Fresh: trial(2100), Mended: []checker.Law{mutual}, Anew: c.anew,
 			Otherwise: c.otherwise, GivesUp: c.givesUp, Left: c.left}
-		a := &Advice{Advice: &advise.Advice{Promised: checker.Laws, Broken: []checker.Law{mutual},
+		a := &Report{Advice: &advise.Advice{Promised: checker.Laws, Broken: []checker.Law{mutual},
 			Base: &advise.Tried{}, Mending: []*advise.Tried{best}}, Scenario: &scenarios.Scenario{Name: "mine"}}
 		if got := a.conclusion(); got != c.want || a.Keeps(best) != c.keeps {
 			t.Errorf("%s, keeps %v: %s\nnot\n%s", c.name, a.Keeps(best), got, c.want)

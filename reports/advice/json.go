@@ -73,7 +73,7 @@ type triedJSON struct {
 }
 
 // JSON gives the advice as one JSON object, ended by a newline: the changes best first.
-func (a *Advice) JSON(command string) ([]byte, error) {
+func (a *Report) JSON(command string) ([]byte, error) {
 	d := adviseJSON{Head: report.HeadOf(command), Scenario: a.Scenario.Name, Outcome: a.outcome(), OwnFaults: a.Own,
 		Explored: a.Explored,
 		Plans:    a.plans(), Runs: a.Base.Given.Runs, Fresh: a.Base.Fresh.Runs, Others: a.others(),
@@ -95,7 +95,7 @@ func (a *Advice) JSON(command string) ([]byte, error) {
 }
 
 // file is the scenario file of the ith change; empty if it was not written.
-func (a *Advice) file(i int) string {
+func (a *Report) file(i int) string {
 	if i >= len(a.Written) {
 		return ""
 	}

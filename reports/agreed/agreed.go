@@ -90,7 +90,7 @@ func (a *Agreement) Text(w io.Writer, opt report.TextOptions) error {
 	p.Put(new(term.Line).Add(term.Bold, "   scenario").To(timesAt).Add(term.Plain, "times").
 		Right(simulatedEnds, "simulated").Right(realEnds, "real"))
 	for i := range a.Rows {
-		row(p, &a.Rows[i])
+		writeRow(p, &a.Rows[i])
 	}
 	p.Blank()
 	p.Text(term.Plain, 0,
@@ -108,7 +108,7 @@ const (
 	realEnds      = 73
 )
 
-func row(p *term.Writer, r *agree.Row) {
+func writeRow(p *term.Writer, r *agree.Row) {
 	sign := "✓"
 	switch {
 	case r.Refused != "":

@@ -17,15 +17,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
 
-// Comparison holds ways to lock against each other: the same work, the same faults.
-type Comparison struct {
+// Report holds ways to lock against each other: the same work, the same faults.
+type Report struct {
 	*compare.Comparison
 	Files  string // the folder that holds each cell's scenario; empty if it was not asked for
 	Repeat string // command to paste that makes the same comparison again
 }
 
 // Text writes the comparison as tables: one on a wide terminal, several on a narrow one. The error is w's.
-func (c *Comparison) Text(w io.Writer, opt report.TextOptions) error {
+func (c *Report) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
 	p.Put(new(term.Line).Add(term.Bold, "The same work and the same faults, over all locks").Add(term.Plain,
 		"  "+phrase.Count(c.Seeds, "seed")))
@@ -110,14 +110,14 @@ func (t *compareTable) legend(p *term.Writer) {
 		l := &t.Locks[i]
 		text := l.Text
 		if p.Width() < timeWidth && l.Claim.Latency != "" { // the table had no room for it
-			text += " The article says " + claims(l) + " ops/s."
+			text += " The article says " + claimed(l) + " ops/s."
 		}
 		hung(p, l.Title, text)
 	}
 }
 
 // Suite has a case for each cell. A comparison judges nothing, so none of them passes or fails.
-func (c *Comparison) Suite() report.Suite {
+func (c *Report) Suite() report.Suite {
 	s := report.Suite{Name: "compare", Repeat: c.Repeat, Cases: report.InterruptedCases("compare", c.Interrupted)}
 	for _, l := range c.Locks {
 		for _, cell := range l.Survival {
@@ -133,6 +133,6 @@ func (c *Comparison) Suite() report.Suite {
 }
 
 // Pages is the one page of the comparison.
-func (c *Comparison) Pages(path string) []report.Page {
+func (c *Report) Pages(path string) []report.Page {
 	return []report.Page{{Path: path, Write: c.html}}
 }

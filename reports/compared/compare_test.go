@@ -20,7 +20,7 @@ import (
 )
 
 // threeLocks is a comparison with each kind of cell.
-func threeLocks() *Comparison {
+func threeLocks() *Report {
 	c := &compare.Comparison{Seeds: 10, Delay: "1ms", Retry: "5ms", Clients: 8, Model: []string{"Time is what it is."}}
 	all, none, some := tally.Counts{Holds: 10}, tally.Counts{Violated: 10},
 		tally.Counts{Holds: 7, Violated: 2, Undecided: 1}
@@ -51,7 +51,7 @@ func threeLocks() *Comparison {
 		}
 		c.Locks = append(c.Locks, l)
 	}
-	return &Comparison{Comparison: c, Repeat: "fencepost compare"}
+	return &Report{Comparison: c, Repeat: "fencepost compare"}
 }
 
 func TestNoWidthLosesAMarkOfTheComparison(t *testing.T) {

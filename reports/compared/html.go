@@ -15,13 +15,13 @@ import (
 
 // html writes the comparison as one self-contained page: what survives, what it takes, and what both rest on. The
 // error is w's.
-func (c *Comparison) html(w io.Writer) error {
+func (c *Report) html(w io.Writer) error {
 	frame, err := page.New("Locks compared, "+phrase.Count(c.Seeds, "seed"), "compare.css")
 	if err != nil {
 		return err
 	}
 	t := compareTable{c}
-	d := comparePage{Frame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: pageKey(),
+	d := comparePage{Frame: frame, Report: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: pageKey(),
 		Laws: report.LawNames(comparedLaws[:]), Files: t.files()}
 	if c.Interrupted {
 		d.Stopped = report.Interruption
@@ -47,7 +47,7 @@ func (c *Comparison) html(w io.Writer) error {
 // comparePage is what the template shows.
 type comparePage struct {
 	page.Frame
-	*Comparison
+	*Report
 	Size, Stopped, Files string
 	Rows                 []survivalRow
 	Laws                 []string // that have a column, with the data's first
@@ -132,7 +132,7 @@ func (t *compareTable) timing(l *compare.Lock) timingRow {
 		First: phrase.Milliseconds(l.Alone.First), P50: phrase.Milliseconds(l.Alone.P50),
 		P99:  phrase.Milliseconds(l.Alone.P99),
 		Asks: phrase.Decimal(l.Alone.Requests), Alone: phrase.Decimal(l.Alone.PerSecond),
-		Together: phrase.Decimal(l.Together.PerSecond), Article: claims(l)}
+		Together: phrase.Decimal(l.Together.PerSecond), Article: claimed(l)}
 	longest, most := l.Alone.P50, l.Alone.PerSecond
 	for i := range t.Locks {
 		longest, most = max(longest, t.Locks[i].Alone.P50), max(most, t.Locks[i].Alone.PerSecond)

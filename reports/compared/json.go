@@ -70,7 +70,7 @@ type writtenJSON struct {
 }
 
 // JSON gives the comparison as one JSON object, ended by a newline.
-func (c *Comparison) JSON(command string) ([]byte, error) {
+func (c *Report) JSON(command string) ([]byte, error) {
 	d := compareJSON{Head: report.HeadOf(command), Seeds: c.Seeds, Delay: c.Delay, Retry: c.Retry, Clients: c.Clients,
 		Model: c.Model, Faults: []troubleJSON{}, Interrupted: c.Interrupted, Locks: []comparedLockJSON{}}
 	for _, t := range c.Troubles {
@@ -88,12 +88,12 @@ func (c *Comparison) JSON(command string) ([]byte, error) {
 	return report.Encode(d)
 }
 
-func (c *Comparison) timing(t *compare.Timing) timingJSON {
+func (c *Report) timing(t *compare.Timing) timingJSON {
 	return timingJSON{t.Acquires, t.First.Nanoseconds(), t.P50.Nanoseconds(), t.P99.Nanoseconds(), t.PerSecond,
 		t.Requests, c.written(t.Scenario)}
 }
 
-func (c *Comparison) survival(s *compare.Survival) survivalJSON {
+func (c *Report) survival(s *compare.Survival) survivalJSON {
 	d := survivalJSON{Fault: s.Trouble, Fencing: s.Fencing, Absent: s.Absent}
 	if s.Absent != "" {
 		return d
@@ -106,7 +106,7 @@ func (c *Comparison) survival(s *compare.Survival) survivalJSON {
 	return d
 }
 
-func (c *Comparison) written(s compare.Written) *writtenJSON {
+func (c *Report) written(s compare.Written) *writtenJSON {
 	file := s.Name + ".yaml"
 	if c.Files != "" {
 		file = c.Files + "/" + file

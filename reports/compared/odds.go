@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
-// Odds are how likely a Redlock stops excluding, measured and by the formula.
-type Odds struct {
+// OddsReport are how likely a Redlock stops excluding, measured and by the formula.
+type OddsReport struct {
 	Asked       compare.Odds
 	Rows        []*compare.Odds // by the number of keys held
 	Interrupted bool            // a signal came before all runs were made
@@ -19,7 +19,7 @@ type Odds struct {
 }
 
 // Standing is Otherwise if the formula lies outside the interval of what was measured.
-func (o *Odds) Standing() expect.Standing {
+func (o *OddsReport) Standing() expect.Standing {
 	switch {
 	case slices.ContainsFunc(o.Rows, func(r *compare.Odds) bool { return !r.Agrees() }):
 		return expect.Otherwise
@@ -30,7 +30,7 @@ func (o *Odds) Standing() expect.Standing {
 }
 
 // Text writes a table with a row for each number of keys held. The error is w's.
-func (o *Odds) Text(w io.Writer, _ report.TextOptions) error {
+func (o *OddsReport) Text(w io.Writer, _ report.TextOptions) error {
 	what := "masters, each of which fails over and loses the lock by that"
 	if o.Asked.By == compare.ByRestart {
 		what = "servers, each of which restarts and loses the lock by that"
@@ -75,7 +75,7 @@ type oddJSON struct {
 }
 
 // JSON gives the odds as one JSON object, ended by a newline.
-func (o *Odds) JSON(command string) ([]byte, error) {
+func (o *OddsReport) JSON(command string) ([]byte, error) {
 	d := oddsJSON{report.HeadOf(command), []oddJSON{}, o.Interrupted}
 	for _, r := range o.Rows {
 		low, high := r.Interval()
@@ -85,7 +85,7 @@ func (o *Odds) JSON(command string) ([]byte, error) {
 }
 
 // Suite has a case for each row.
-func (o *Odds) Suite() report.Suite {
+func (o *OddsReport) Suite() report.Suite {
 	s := report.Suite{Name: "odds", Repeat: o.Repeat, Cases: report.InterruptedCases("odds", o.Interrupted)}
 	for _, r := range o.Rows {
 		low, high := r.Interval()

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
 
-type compareTable struct{ *Comparison }
+type compareTable struct{ *Report }
 
 // The columns of the table, in cells.
 const (
@@ -100,11 +100,11 @@ func (t *compareTable) times(p *term.Writer, ln *term.Line, l *compare.Lock) {
 	columns(p, ln, phrase.Milliseconds(l.Alone.First), phrase.Milliseconds(l.Alone.P50),
 		phrase.Milliseconds(l.Alone.P99),
 		phrase.Decimal(l.Alone.Requests), phrase.Decimal(l.Alone.PerSecond), phrase.Decimal(l.Together.PerSecond),
-		claims(l))
+		claimed(l))
 }
 
-// claims are what the documents say of the lock.
-func claims(l *compare.Lock) string {
+// claimed are what the documents say of the lock.
+func claimed(l *compare.Lock) string {
 	if l.Claim.Latency == "" {
 		return "–"
 	}

@@ -133,12 +133,12 @@ func TestATicketLockIsListed(t *testing.T) {
 			t.Errorf("%s\nis answered with\n%v\nnot with %q", text, err, want)
 		}
 	}
-	first := starter.Scenario(d, "my-lock", starter.DefaultFile)
+	first := starter.Starter(d, "my-lock", starter.DefaultFile)
 	s := parse(t, first)
 	if s.Clients[0].Lock.Protocol != d.Name || !strings.Contains(first, "#poll: 10ms..20ms") {
 		t.Errorf("its first scenario is\n%s", first)
 	}
-	if other := starter.Scenario(locks.Define(locks.SetNX), "my-lock", starter.DefaultFile); !strings.Contains(other,
+	if other := starter.Starter(locks.Define(locks.SetNX), "my-lock", starter.DefaultFile); !strings.Contains(other,
 		"# - ticket: INCR draws a number") {
 		t.Errorf("the first scenario of another protocol does not name it:\n%s", other)
 	}

@@ -159,7 +159,7 @@ type znode struct {
 // open connects the client, once for all its locks.
 func (l *zooKeeper) open(env sim.Env) {
 	if l.library.zooKeeper == nil {
-		l.library.zooKeeper = zkclient.Open(env, zkclient.Config{
+		l.library.zooKeeper = zkclient.Open(env, zkclient.ZKConfig{
 			Members: l.config.Servers, First: l.config.First, Timeout: l.config.TTL, CallTimeout: l.config.Timeout,
 			Backoff: sim.Delay{Lo: 10 * time.Millisecond, Hi: 100 * time.Millisecond}, CountsTimeout: true,
 			Prolonged: func(env sim.Env, s *zkclient.Session) {

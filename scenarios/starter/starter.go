@@ -43,9 +43,9 @@ func Name(file string) string {
 // longestName is how many characters a name may have.
 const longestName = 64
 
-// Scenario is the text of the file for a protocol, with the scenario's name. word is by which a shell finds the file.
-func Scenario(d *locks.Definition, name, word string) string {
-	f := &file{def: d}
+// Starter is the text of the file for a protocol, with the scenario's name. word is by which a shell finds the file.
+func Starter(d *locks.Definition, name, word string) string {
+	f := &starterFile{def: d}
 	f.line("# A scenario to edit: a lock of protocol %s.", d.Name)
 	f.line("#")
 	for _, call := range []struct{ command, does string }{
@@ -76,15 +76,15 @@ func Scenario(d *locks.Definition, name, word string) string {
 	return f.text.String()
 }
 
-type file struct {
+type starterFile struct {
 	def  *locks.Definition
 	text strings.Builder
 }
 
-func (f *file) line(format string, args ...any) { fmt.Fprintf(&f.text, format+"\n", args...) }
+func (f *starterFile) line(format string, args ...any) { fmt.Fprintf(&f.text, format+"\n", args...) }
 
 // prose writes a comment over as many lines as it needs.
-func (f *file) prose(indent, words string) {
+func (f *starterFile) prose(indent, words string) {
 	line := indent + "#"
 	for _, word := range strings.Fields(strings.ReplaceAll(words, "`", "")) {
 		if len([]rune(line))+1+len([]rune(word)) > width {
@@ -97,7 +97,7 @@ func (f *file) prose(indent, words string) {
 }
 
 // protocols lists what else there is.
-func (f *file) protocols() {
+func (f *starterFile) protocols() {
 	f.line("#")
 	f.line("# Other protocols (fencepost init PROTOCOL):")
 	for _, d := range locks.Definitions() {
@@ -108,7 +108,7 @@ func (f *file) protocols() {
 }
 
 // count is how many servers the file asks for.
-func (f *file) count() int {
+func (f *starterFile) count() int {
 	switch {
 	case f.def.Backend != locks.OnRedis:
 		return 3
@@ -118,7 +118,7 @@ func (f *file) count() int {
 	return 1
 }
 
-func (f *file) servers() {
+func (f *starterFile) servers() {
 	f.line("servers:")
 	f.line("  %s: %d", f.def.Backend, f.count())
 	if f.def.Backend == locks.OnRedis {
@@ -137,7 +137,7 @@ func (f *file) servers() {
 }
 
 // lock writes every setting of the protocol with what is in force without it.
-func (f *file) lock() {
+func (f *starterFile) lock() {
 	f.line("lock:")
 	f.line("  protocol: %s", f.def.Name)
 	f.prose("  ", "the lock's key on the servers")
@@ -158,7 +158,7 @@ func (f *file) lock() {
 }
 
 // group writes a mapping in one line to set, with the meanings of its keys above it.
-func (f *file) group(group *locks.Setting) {
+func (f *starterFile) group(group *locks.Setting) {
 	f.prose("  ", group.Meaning)
 	var entries []string
 	for i := range f.def.Settings {
@@ -178,7 +178,7 @@ func (f *file) group(group *locks.Setting) {
 }
 
 // inForce are the lock's settings in a scenario that states none of them.
-func (f *file) inForce() *locks.Config {
+func (f *starterFile) inForce() *locks.Config {
 	text := fmt.Sprintf("name: x\nservers: {%s: %d}\nlock: {protocol: %s}\n", f.def.Backend, f.count(), f.def.Name)
 	s, err := scenarios.Parse("starter", []byte(text))
 	if err != nil {
@@ -187,7 +187,7 @@ func (f *file) inForce() *locks.Config {
 	return &s.Clients[0].Lock
 }
 
-func (f *file) work() {
+func (f *starterFile) work() {
 	f.line("work:")
 	f.line("  cycles: 3                    # how often a client acquires, works and releases")
 	f.line("  think: 0s..500ms             # between two cycles")
@@ -211,7 +211,7 @@ func (f *file) work() {
 	f.line("  #writes: blind")
 }
 
-func (f *file) faults() {
+func (f *starterFile) faults() {
 	first := string(f.def.Backend) + "-1"
 	f.line("faults:                        # what goes wrong; show format has all kinds")
 	f.line("  - pause client-1 for 30s after acquired")
@@ -224,7 +224,7 @@ func (f *file) faults() {
 	f.line("  #- cut client-2 | %s at 50ms for 5s", first)
 }
 
-func (f *file) expect() {
+func (f *starterFile) expect() {
 	f.line("expect:                        # what must come out: holds, violated, any")
 	f.line("  lease-exclusion: holds")
 	if f.def.Expires {

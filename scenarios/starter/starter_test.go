@@ -26,7 +26,7 @@ func parse(t *testing.T, text string) *scenarios.Scenario {
 
 func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 	for _, d := range locks.Definitions() {
-		s := parse(t, Scenario(d, "my-lock", DefaultFile))
+		s := parse(t, Starter(d, "my-lock", DefaultFile))
 		runner := scenarios.NewRunner(s)
 		for seed := range uint64(50) {
 			r, err := runner.Run(s.Plan(seed))
@@ -46,7 +46,7 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 	changes := []string{"replicas:", "tail:", "extension:", "wait:", "- "}
 	for _, d := range locks.Definitions() {
-		text := Scenario(d, "my-lock", DefaultFile)
+		text := Starter(d, "my-lock", DefaultFile)
 		base := parse(t, text)
 		places := offered.FindAllStringSubmatchIndex(text, -1)
 		if len(places) < 8 {
@@ -78,7 +78,7 @@ func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 // Every setting that the protocol takes is in its file.
 func TestNoSettingIsMissing(t *testing.T) {
 	for _, d := range locks.Definitions() {
-		text := Scenario(d, "my-lock", DefaultFile)
+		text := Starter(d, "my-lock", DefaultFile)
 		for _, s := range d.Settings {
 			name := s.Path[strings.LastIndexByte(s.Path, '.')+1:]
 			if !strings.Contains(text, "#"+name+": ") && !strings.Contains(text, "# - "+name+": ") {
@@ -110,7 +110,7 @@ func TestEveryFileGivesAName(t *testing.T) {
 		if got != want {
 			t.Errorf("%s is named %q, want %q", file, got, want)
 		}
-		if s := parse(t, Scenario(locks.Define(Default), got, file)); s.Name != want {
+		if s := parse(t, Starter(locks.Define(Default), got, file)); s.Name != want {
 			t.Errorf("%s: the scenario is named %q", file, s.Name)
 		}
 	}

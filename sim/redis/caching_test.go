@@ -166,7 +166,7 @@ func TestServerWithAPasswordAsksForItOnEachConnection(t *testing.T) {
 
 // A library asks the Sentinel who is master and listens to its channel, as RESP has it.
 func TestSentinelTellsLibrariesOfASwitch(t *testing.T) {
-	c := newCluster(t, redis.Config{}, 1).watch(sentinel.Config{})
+	c := newCluster(t, redis.Config{}, 1).watch(sentinel.SentinelConfig{})
 	c.client("client-1", 0, func(s *session) {
 		s.ask(observer, 0, "HELLO", "3")
 		s.do(observer, "CLIENT SETINFO LIB-NAME go-redis")

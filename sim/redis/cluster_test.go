@@ -51,9 +51,9 @@ func newCluster(t *testing.T, cfg redis.Config, replicas int) *cluster {
 }
 
 // watch adds a Sentinel.
-func (c *cluster) watch(cfg sentinel.Config) *cluster {
+func (c *cluster) watch(cfg sentinel.SentinelConfig) *cluster {
 	cfg.Groups = [][]sim.ProcessID{c.names}
-	c.AddServer(observer, sentinel.New(cfg))
+	c.AddServer(observer, sentinel.NewSentinel(cfg))
 	return c
 }
 

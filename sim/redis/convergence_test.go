@@ -35,7 +35,7 @@ func storm(t *testing.T, seed uint64, commands [][]string) *cluster {
 	cfg := redis.Config{Version: command.Tair, Persistence: aof.Policy(r.IntN(4)),
 		FsyncTime: time.Duration(r.IntN(3)) * ms, SemiSync: r.IntN(3) == 0, MinReplicasToWrite: r.IntN(4) / 3}
 	c := newCluster(t, cfg, 2).watch(
-		sentinel.Config{DownAfter: 2 * time.Second, FailoverTimeout: 10 * time.Second, ReconfigureAfter: time.Second})
+		sentinel.SentinelConfig{DownAfter: 2 * time.Second, FailoverTimeout: 10 * time.Second, ReconfigureAfter: time.Second})
 	span := func(limit time.Duration) time.Duration { return time.Duration(r.Int64N(int64(limit))) }
 	all := append([]sim.ProcessID{observer}, c.names...)
 	for range 6 {

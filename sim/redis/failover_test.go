@@ -13,7 +13,7 @@ import (
 )
 
 // quick is a Sentinel that finds a master down after three seconds.
-var quick = sentinel.Config{DownAfter: 3 * time.Second}
+var quick = sentinel.SentinelConfig{DownAfter: 3 * time.Second}
 
 func TestFailoverLosesALockThatHadNotReachedTheReplica(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(quick)
@@ -84,7 +84,7 @@ func TestFailoverInsideWait(t *testing.T) {
 	})
 	t.Run("of one that is made a replica", func(t *testing.T) {
 		c := newCluster(t, redis.Config{}, 1)
-		c.watch(sentinel.Config{ReconfigureAfter: -1})
+		c.watch(sentinel.SentinelConfig{ReconfigureAfter: -1})
 		c.Cut(master, replica1)
 		c.client("client-1", 0, func(s *session) {
 			s.do(master, "SET lock a NX PX 60000")

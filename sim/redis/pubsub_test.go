@@ -142,7 +142,7 @@ func TestServerBehindACutDoesNotKnowThatItsClientHasGone(t *testing.T) {
 // A Sentinel has a node whose role it changes disconnect its clients (sentinelSendSlaveOf in Redis's sentinel.c), so
 // that they ask anew who is master: the old master as it is reconfigured, and the one it promotes.
 func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
-	c := newCluster(t, redis.Config{}, 1).watch(sentinel.Config{ReconfigureAfter: 2 * time.Second})
+	c := newCluster(t, redis.Config{}, 1).watch(sentinel.SentinelConfig{ReconfigureAfter: 2 * time.Second})
 	for i, name := range []sim.ProcessID{master, replica1} {
 		c.client([]string{"client-1", "client-2"}[i], 0, func(s *session) {
 			s.ask(name, 0, "SUBSCRIBE", "free")
@@ -167,7 +167,7 @@ func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 
 // Who waits for replicas meanwhile is disconnected like all others, and gets no answer.
 func TestWaitOfANodeWhoseRoleChangesEndsWithItsConnection(t *testing.T) {
-	c := newCluster(t, redis.Config{}, 1).watch(sentinel.Config{ReconfigureAfter: -1})
+	c := newCluster(t, redis.Config{}, 1).watch(sentinel.SentinelConfig{ReconfigureAfter: -1})
 	c.Cut(master, replica1)
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "SET lock a")

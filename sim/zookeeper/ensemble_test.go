@@ -61,8 +61,8 @@ func (s *service) begin(seed uint64, delay sim.Delay, c zookeeper.Config) {
 }
 
 // config connects a client to the member of the given number first.
-func config(member int) zkclient.Config {
-	return zkclient.Config{Members: members, First: member - 1, Timeout: timeout}
+func config(member int) zkclient.ZKConfig {
+	return zkclient.ZKConfig{Members: members, First: member - 1, Timeout: timeout}
 }
 
 // locker adds a client that takes lock "order"; client-1 begins at member 1.
@@ -142,7 +142,7 @@ func (s *service) run(limit time.Duration) *history.History {
 }
 
 // client adds a client of the test's own, connected to the member of the given number first, whose states are told.
-func (s *service) client(number int, change func(*zkclient.Config), main func(env sim.Env, c *zkclient.Client)) {
+func (s *service) client(number int, change func(*zkclient.ZKConfig), main func(env sim.Env, c *zkclient.Client)) {
 	id := sim.ProcessID(fmt.Sprintf("client-%d", number))
 	s.AddClient(id, 0, func(env sim.Env) {
 		k := config(number)

@@ -136,7 +136,7 @@ func (r *recipe) release(env sim.Env, c *zkclient.Client, attempt history.Attemp
 // worker takes a lock again and again and records what it does, as an outside observer would.
 type worker struct {
 	recipe
-	client   zkclient.Config
+	client   zkclient.ZKConfig
 	cycles   int
 	hold     time.Duration
 	listens  bool // stops its work when the client is suspended

@@ -36,7 +36,7 @@ func TestSilenceSuspendsAfterTwoThirdsOfTheTimeout(t *testing.T) {
 func TestClientThatCountsTheTimeoutNeedNotBeTold(t *testing.T) {
 	for _, counts := range []bool{false, true} {
 		s := newCalm(t, zookeeper.Config{})
-		s.client(1, func(k *zkclient.Config) { k.CountsTimeout = counts }, linger(s, 30*time.Second))
+		s.client(1, func(k *zkclient.ZKConfig) { k.CountsTimeout = counts }, linger(s, 30*time.Second))
 		s.isolate("client-1", members, time.Second, 24*time.Second)
 		s.run(time.Minute)
 		if counts {
@@ -51,7 +51,7 @@ func TestClientThatCountsTheTimeoutNeedNotBeTold(t *testing.T) {
 
 func TestPausedClientLearnsNothingUntilItGoesOn(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
-	s.client(1, func(k *zkclient.Config) { k.CountsTimeout = true }, linger(s, 25*time.Second))
+	s.client(1, func(k *zkclient.ZKConfig) { k.CountsTimeout = true }, linger(s, 25*time.Second))
 	s.pause("client-1", time.Second, 19*time.Second)
 	s.run(time.Minute)
 	want(t, s.told, "0.0 client-1 CONNECTED", "20.0 client-1 SUSPENDED", "20.1 client-1 LOST",
@@ -95,7 +95,7 @@ func TestMemberThatItsLeaderDoesNotHearClosesItsConnections(t *testing.T) {
 
 func TestFormerLeaderExpiresNobody(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{Log: consensus.Config{Heartbeat: 200 * ms, ElectionTicks: 5, Fsync: 20 * ms}})
-	s.client(2, func(k *zkclient.Config) { k.Members, k.First = members[1:], 0 }, linger(s, 30*time.Second))
+	s.client(2, func(k *zkclient.ZKConfig) { k.Members, k.First = members[1:], 0 }, linger(s, 30*time.Second))
 	// It goes on with a write, then reads that another leads, and looks for expired sessions before its disk is done.
 	s.pause("zookeeper-1", time.Second, 14*time.Second)
 	s.AddClient("client-1", history.Of(1100*ms),
@@ -133,7 +133,7 @@ func TestSessionsAndNodesOutliveALossOfPowerOfAllMembers(t *testing.T) {
 
 func TestLateRequestOfAnEarlierConnectionIsRefused(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
-	s.client(1, func(k *zkclient.Config) { k.CallTimeout = time.Second }, func(env sim.Env, c *zkclient.Client) {
+	s.client(1, func(k *zkclient.ZKConfig) { k.CallTimeout = time.Second }, func(env sim.Env, c *zkclient.Client) {
 		s.DelayNext("client-1", "zookeeper-1", 10*time.Second, func() {})
 		_, _, err := c.Create(env, "", "/late", "", zookeeper.Persistent)
 		s.say("%v", err)
@@ -153,7 +153,7 @@ func TestSingleMemberExpiresSessions(t *testing.T) {
 	var states []zkclient.State
 	for _, id := range []sim.ProcessID{"client-1", "client-2"} {
 		w.AddClient(id, 0, func(env sim.Env) {
-			zkclient.Open(env, zkclient.Config{Members: names, Timeout: timeout,
+			zkclient.Open(env, zkclient.ZKConfig{Members: names, Timeout: timeout,
 				Listener: func(_ sim.Env, s zkclient.State) {
 					states = append(states, s)
 				}})
@@ -174,7 +174,7 @@ func TestTimeoutsAreNegotiated(t *testing.T) {
 	for asked, given := range map[time.Duration]time.Duration{time.Second: 4 * time.Second,
 		6 * time.Second: 6 * time.Second, time.Hour: 40 * time.Second} {
 		s := newCalm(t, zookeeper.Config{})
-		s.client(1, func(k *zkclient.Config) { k.Timeout = asked }, func(_ sim.Env, c *zkclient.Client) {
+		s.client(1, func(k *zkclient.ZKConfig) { k.Timeout = asked }, func(_ sim.Env, c *zkclient.Client) {
 			if c.Session().Timeout != given {
 				t.Errorf("asked for %v, got %v", asked, c.Session().Timeout)
 			}

@@ -35,7 +35,7 @@ func newDaemon(t *testing.T, script string) *Daemon {
 	return d
 }
 
-func start(t *testing.T, d *Daemon) {
+func launch(t *testing.T, d *Daemon) {
 	t.Helper()
 	if err := d.Start(); err != nil {
 		t.Fatal(err)
@@ -60,14 +60,14 @@ func TestAPauseHoldsForWhatIsStartedMeanwhile(t *testing.T) {
 		t.Errorf("before the first process: %v", err)
 	}
 	for range 2 {
-		start(t, d)
+		launch(t, d)
 		if got := state(t, d); got != "T" {
 			t.Errorf("what is started in a pause is in state %s, want T", got)
 		}
 		d.Kill()
 		<-d.Ended()
 	}
-	start(t, d)
+	launch(t, d)
 	if err := d.hold(false); err != nil {
 		t.Error(err)
 	}
@@ -83,7 +83,7 @@ func TestAPauseHoldsForWhatIsStartedMeanwhile(t *testing.T) {
 func TestHowADaemonEnds(t *testing.T) {
 	d := newDaemon(t, `trap 'echo asked; exit 3' TERM; [ -p p ] || mkfifo p; exec 3<>p; echo ready; while :; do read x <&3; done`)
 	for _, held := range []bool{false, true} {
-		start(t, d)
+		launch(t, d)
 		awaitLog(t, d, "ready")
 		if err := d.hold(held); err != nil {
 			t.Fatal(err)
@@ -100,13 +100,13 @@ func TestHowADaemonEnds(t *testing.T) {
 		}
 	}
 	d = newDaemon(t, `trap '' TERM; [ -p p ] || mkfifo p; exec 3<>p; echo ready; while :; do read x <&3; done`)
-	start(t, d)
+	launch(t, d)
 	awaitLog(t, d, "ready")
 	d.ShutDown(10*time.Millisecond, time.Millisecond)
 	<-d.Ended()
 
 	d = newDaemon(t, "for i in 1 2 3 4 5 6 7; do echo $i; done; exit 4")
-	start(t, d)
+	launch(t, d)
 	<-d.Ended()
 	err := d.Died()
 	if want := "it ended with exit status 4; it said\n  3\n  4\n  5\n  6\n  7"; !errors.Is(err, errDied) ||

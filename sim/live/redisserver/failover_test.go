@@ -62,7 +62,7 @@ func TestFailoversTellTheSame(t *testing.T) {
 		w.AddServer(names[0], redis.New(redis.Config{Replicas: names[1:], Group: group}))
 		w.AddServer(names[1], redis.New(redis.Config{Replicates: names[0], Group: group}))
 		w.AddServer(names[2], redis.New(redis.Config{Replicates: names[0], Group: group}))
-		w.AddServer("sentinel", sentinel.New(sentinel.Config{Groups: [][]sim.ProcessID{names},
+		w.AddServer("sentinel", sentinel.NewSentinel(sentinel.SentinelConfig{Groups: [][]sim.ProcessID{names},
 			ReconfigureAfter: reconfigureAfter}))
 	}, play)
 	played = 1
@@ -110,7 +110,7 @@ func TestSentinelFailsOverByItself(t *testing.T) {
 		group := &redis.Group{}
 		w.AddServer(names[0], redis.New(redis.Config{Replicas: names[1:], Group: group}))
 		w.AddServer(names[1], redis.New(redis.Config{Replicates: names[0], Group: group}))
-		w.AddServer("sentinel", sentinel.New(sentinel.Config{Groups: [][]sim.ProcessID{names},
+		w.AddServer("sentinel", sentinel.NewSentinel(sentinel.SentinelConfig{Groups: [][]sim.ProcessID{names},
 			DownAfter: downAfter, ReconfigureAfter: reconfigureAfter}))
 	}, play)
 	played = 1

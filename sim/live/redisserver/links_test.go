@@ -45,7 +45,7 @@ func both(t *testing.T, c Config, play func(c *client, say func(string))) {
 			w.AddServer(name, redis.New(node))
 		}
 		if c.Sentinel != "" {
-			w.AddServer(c.Sentinel, sentinel.New(sentinel.Config{Groups: c.Groups, DownAfter: c.DownAfter,
+			w.AddServer(c.Sentinel, sentinel.NewSentinel(sentinel.SentinelConfig{Groups: c.Groups, DownAfter: c.DownAfter,
 				ReconfigureAfter: c.ReconfigureAfter}))
 		}
 	}, at(0))

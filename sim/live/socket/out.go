@@ -21,8 +21,8 @@ type Out struct {
 	resets bool // likewise
 }
 
-// patience is how long what was said before a reset may take to be written.
-const patience = time.Second
+// flushPatience is how long what was said before a reset may take to be written.
+const flushPatience = time.Second
 
 // NewOut makes the writer of a socket.
 func NewOut(socket *net.TCPConn) *Out {
@@ -56,7 +56,7 @@ func (w *Out) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closes, w.resets = true, true
-	w.socket.SetWriteDeadline(time.Now().Add(patience))
+	w.socket.SetWriteDeadline(time.Now().Add(flushPatience))
 	w.more.Signal()
 }
 

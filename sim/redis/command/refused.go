@@ -5,7 +5,7 @@ import "strings"
 // Why commands that Redis has are not simulated.
 const (
 	random  = "its reply is random"
-	waits   = "of the commands that wait, those about lists are"
+	waiting   = "of the commands that wait, those about lists are"
 	aServer = "it is about a real server"
 	beyond  = "locks do not use it"
 	others  = "nothing is kept about other connections: break them by faults"
@@ -17,7 +17,7 @@ const (
 var refused = map[string]string{
 	"spop": random, "srandmember": random, "randomkey": random, "hrandfield": random, "zrandmember": random,
 
-	"blmpop": waits, "bzpopmin": waits, "bzpopmax": waits, "bzmpop": waits,
+	"blmpop": waiting, "bzpopmin": waiting, "bzpopmax": waiting, "bzmpop": waiting,
 
 	"monitor": aServer, "debug": aServer, "command": aServer, "cluster": aServer, "memory": aServer, "object": aServer,
 	"latency": aServer, "slowlog": aServer, "acl": aServer, "module": aServer, "save": aServer, "bgsave": aServer,

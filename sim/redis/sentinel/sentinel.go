@@ -29,8 +29,8 @@ const (
 // after DownAfter and two of these; here every answer to a ping tells the role.
 const infoPeriod = 10 * time.Second
 
-// Config is what a run may choose about a Sentinel. Zero durations are the defaults.
-type Config struct {
+// SentinelConfig is what a run may choose about a Sentinel. Zero durations are the defaults.
+type SentinelConfig struct {
 	// Groups lists the nodes of each group, its first master first. A group is named after that.
 	Groups [][]sim.ProcessID
 	// Version is that of the Redis that it comes with, by the name that [redis.VersionOf] reads; empty is 7.0.
@@ -46,7 +46,7 @@ type Config struct {
 	ReconfigureAfter time.Duration
 }
 
-func (c Config) withDefaults() Config {
+func (c SentinelConfig) withDefaults() SentinelConfig {
 	for _, d := range []struct {
 		set  *time.Duration
 		zero time.Duration
@@ -72,7 +72,7 @@ func (c Config) withDefaults() Config {
 // Sentinel with a quorum of one does. Partial resynchronisation is not modelled either: every change of master is a
 // full resync, which leaves the same data.
 type Sentinel struct {
-	cfg         Config
+	cfg         SentinelConfig
 	host        sim.Host // nil between lives
 	groups      []*group // they outlive the process, as sentinel.conf does
 	subscribers []uint64
@@ -110,15 +110,15 @@ var _ interface {
 	sim.Closer
 } = (*Sentinel)(nil)
 
-// New makes a Sentinel for one run.
-func New(cfg Config) *Sentinel {
+// NewSentinel makes a Sentinel for one run.
+func NewSentinel(cfg SentinelConfig) *Sentinel {
 	s := &Sentinel{}
 	s.reset(cfg)
 	return s
 }
 
 // reset makes s as good as new, for the next run.
-func (s *Sentinel) reset(cfg Config) {
+func (s *Sentinel) reset(cfg SentinelConfig) {
 	*s = Sentinel{cfg: cfg.withDefaults()}
 	for _, names := range cfg.Groups {
 		if len(names) == 0 {
@@ -135,16 +135,16 @@ func (s *Sentinel) reset(cfg Config) {
 
 // Tags of a Sentinel's timers.
 const (
-	wakeTick uint64 = iota + 1
+	sentinelTick uint64 = iota + 1
 	wakeLook
-	wakeOrder
+	sentinelOrder
 )
 
 // Start begins to watch, with what the last life knew of who is master.
 func (s *Sentinel) Start(h sim.Host) {
 	s.host = h
 	s.lastTick, s.tiltUntil, s.checked = h.Monotonic(), 0, 0
-	h.WakeAfter(0, wakeTick)
+	h.WakeAfter(0, sentinelTick)
 }
 
 // Stop ends the life.
@@ -165,6 +165,6 @@ func (s *Sentinel) ClockChanged() {}
 func (s *Sentinel) Fault(f sim.ServerFault) {
 	if f.Kind == sim.FailOver && s.host != nil {
 		s.ordered = append(s.ordered, f.To)
-		s.host.WakeAfter(0, wakeOrder)
+		s.host.WakeAfter(0, sentinelOrder)
 	}
 }

@@ -14,16 +14,16 @@ import (
 func (s *Sentinel) Wake(tag uint64) {
 	now := s.host.Monotonic()
 	switch tag {
-	case wakeTick:
+	case sentinelTick:
 		if now-s.lastTick > s.cfg.PingEvery+tiltTrigger {
 			s.tiltUntil = now + tiltPeriod
 		}
 		s.lastTick = now
-		s.host.WakeAfter(s.cfg.PingEvery, wakeTick)
+		s.host.WakeAfter(s.cfg.PingEvery, sentinelTick)
 		for _, sh := range s.groups {
 			s.pingAll(sh, now)
 		}
-	case wakeOrder:
+	case sentinelOrder:
 		for _, to := range s.ordered {
 			s.order(to, now)
 		}

@@ -29,7 +29,7 @@ var ErrNoServer = errors.New("there is no redis-server on this machine: install 
 // ErrOldServer reports a redis-server that is too old.
 var ErrOldServer = errors.New("it is too old: 6.2 or later is needed")
 
-var said = regexp.MustCompile(`\bv=(\d+)\.(\d+)`)
+var versionIs = regexp.MustCompile(`\bv=(\d+)\.(\d+)`)
 
 // Of asks a program for its version. The error may be [ErrNoServer] or [ErrOldServer].
 func Of(program string) (v Release, err error) {
@@ -42,7 +42,7 @@ func Of(program string) (v Release, err error) {
 	}
 	text, err := exec.Command(path, "--version").CombinedOutput()
 	line, _, _ := strings.Cut(string(text), "\n")
-	found := said.FindStringSubmatch(string(text))
+	found := versionIs.FindStringSubmatch(string(text))
 	if err != nil || found == nil {
 		return v, fmt.Errorf("%s --version does not say the version of a redis-server, but %q", path, line)
 	}
