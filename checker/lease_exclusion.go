@@ -1,7 +1,7 @@
 package checker
 
 import (
-	"github.com/fencepost-sim/fencepost/checker/doubt"
+	"github.com/fencepost-sim/fencepost/checker/clockerror"
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
@@ -76,7 +76,7 @@ func (t *judge) clashIn(law Law, n int) (clash, bool) {
 	}
 	i, j, clashes := t.Interval.First(spans)
 	if clashes && t.History.Header.ClockError > 0 {
-		i, j, clashes = doubt.First(&t.Trace, spans, law == MutualExclusion)
+		i, j, clashes = clockerror.First(&t.Trace, spans, law == MutualExclusion)
 	}
 	if !clashes {
 		return clash{}, false

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/fencepost-sim/fencepost/checker/doubt"
+	"github.com/fencepost-sim/fencepost/checker/clockerror"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
@@ -50,7 +50,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	defer func() { f.At = t.History.Events[c.then.At].Index }()
 	never := history.Never
 	told := t.Grants[c.first.Grant].Stated < never && t.Grants[c.then.Grant].Stated < never
-	if !told || doubt.MayOverlap(&t.Trace, t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)) {
+	if !told || clockerror.MayOverlap(&t.Trace, t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)) {
 		f.violated(t, Cause{Kind: Untold}, story, w, lock, holders...)
 		return
 	}

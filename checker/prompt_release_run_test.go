@@ -6,8 +6,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // TestALawOfOneFileIsKnownToAllRooms: a scenario may expect it and promise it, a run is judged by it, and many runs are
@@ -18,12 +18,12 @@ func TestALawOfOneFileIsKnownToAllRooms(t *testing.T) {
 	for _, c := range []struct {
 		work, expect string
 		want         checker.Outcome
-		standing     expect.Standing
+		standing     format.Standing
 	}{
-		{"{hold: 100ms}", "holds", checker.Holds, expect.AsExpected},
-		{"{hold: 1500ms}", "violated", checker.Violated, expect.AsExpected},
-		{"{hold: 1500ms}", "holds", checker.Violated, expect.Otherwise},
-		{"{hold: forever}", "holds", checker.Unchecked, expect.Otherwise},
+		{"{hold: 100ms}", "holds", checker.Holds, format.AsExpected},
+		{"{hold: 1500ms}", "violated", checker.Violated, format.AsExpected},
+		{"{hold: 1500ms}", "holds", checker.Violated, format.Otherwise},
+		{"{hold: forever}", "holds", checker.Unchecked, format.Otherwise},
 	} {
 		s, err := scenarios.Parse("law.yaml",
 			[]byte("name: law\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\nwork: "+
@@ -39,7 +39,7 @@ func TestALawOfOneFileIsKnownToAllRooms(t *testing.T) {
 		if got := j.Verdict.Of(law).Outcome; got != c.want || j.Standing() != c.standing {
 			t.Errorf("%s: %v, %v, want %v, %v", c.work, got, j.Standing(), c.want, c.standing)
 		}
-		laws := tally.NewLaws(checker.Laws)
+		laws := campaign.NewLaws(checker.Laws)
 		laws.Count(j.Verdict)
 		last := laws[len(laws)-1]
 		if last.Law != law || (last.Holds == 1) != (c.want == checker.Holds) ||

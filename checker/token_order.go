@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/fencepost-sim/fencepost/checker/doubt"
+	"github.com/fencepost-sim/fencepost/checker/clockerror"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
@@ -30,7 +30,7 @@ func (t *judge) tokenOrder(f *Finding) {
 			x, y := t.tokenClash(l)
 			open := y != nil && x.Token != y.Token && x.Process != y.Process && t.History.Header.ClockError > 0
 			if open {
-				x, y = doubt.TokensWentBack(&t.Trace, l)
+				x, y = clockerror.TokensWentBack(&t.Trace, l)
 			}
 			if y != nil && (b == nil || y.OK < b.OK) {
 				a, b = x, y

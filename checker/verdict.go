@@ -6,7 +6,7 @@
 package checker
 
 import (
-	"github.com/fencepost-sim/fencepost/checker/doubt"
+	"github.com/fencepost-sim/fencepost/checker/clockerror"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
@@ -40,17 +40,17 @@ type lawRow struct {
 // lawTable are all laws in the order in which they are reported.
 var lawTable = []lawRow{
 	{LeaseExclusion, "granted validity windows of one lock never overlap in true time", (*judge).leaseExclusion,
-		doubt.Windows},
-	{MutualExclusion, "critical sections of one lock never overlap", (*judge).mutualExclusion, doubt.Sections},
+		clockerror.Windows},
+	{MutualExclusion, "critical sections of one lock never overlap", (*judge).mutualExclusion, clockerror.Sections},
 	{ResourceSafety, "the protected resource accepts no effect of a superseded holder, and no update is lost",
-		(*judge).resourceSafety, doubt.Effects},
+		(*judge).resourceSafety, clockerror.Effects},
 	{Ownership, "only its owner or its expiry removes or prolongs a lock", (*judge).ownership,
-		doubt.Records},
-	{TokenOrder, "fencing tokens strictly increase in grant order", (*judge).tokenOrder, doubt.Tokens},
-	{DeadlockFreedom, "once faults end, nobody stays stuck", (*judge).deadlockFreedom, doubt.Waits},
+		clockerror.Records},
+	{TokenOrder, "fencing tokens strictly increase in grant order", (*judge).tokenOrder, clockerror.Tokens},
+	{DeadlockFreedom, "once faults end, nobody stays stuck", (*judge).deadlockFreedom, clockerror.Waits},
 	{FaultTolerance, "while a quorum is up and reachable, an uncontended acquire and its release succeed within a " +
 		"bound",
-		(*judge).faultTolerance, doubt.Bounds},
+		(*judge).faultTolerance, clockerror.Bounds},
 }
 
 // Laws lists all laws in the order in which they are reported.

@@ -1,5 +1,5 @@
 // Package nemesis says what goes wrong in a run: faults, the plans that list them, and the words for both.
-// Faults are drawn at random in nemesis/mix; a failing plan is made small in nemesis/shrink.
+// Faults are drawn at random in nemesis/draw; a failing plan is made small in nemesis/shrink.
 //
 // Goals: a fault is a plain value that prints as one line and parses back exactly, so that the same line can stand in a
 // scenario, a plan, a report and a shrunk counterexample; a plan is fixed before the run, so that a run can be

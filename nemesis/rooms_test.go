@@ -17,17 +17,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/cast"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/headline"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
-	"github.com/fencepost-sim/fencepost/scenarios/rerun"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
@@ -63,15 +61,15 @@ func twinOf(twins map[nemesis.Kind]nemesis.Kind, faults []nemesis.Fault) []nemes
 }
 
 // drawn are faults of one kind.
-func drawn(t *testing.T, k nemesis.Kind, seeds uint64, change func(*mix.Mix)) (faults []nemesis.Fault) {
+func drawn(t *testing.T, k nemesis.Kind, seeds uint64, change func(*draw.Mix)) (faults []nemesis.Fault) {
 	t.Helper()
-	m := mix.Default()
-	m.Weights = mix.Weights{}
+	m := draw.Default()
+	m.Weights = draw.Weights{}
 	m.Weights[k] = k.Weight()
 	if change != nil {
 		change(&m)
 	}
-	g, err := mix.NewGenerator(m, names, time.Minute)
+	g, err := draw.NewGenerator(m, names, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +105,8 @@ func TestEveryKindIsDrawnWrittenAndShrunkLikeItsTwin(t *testing.T) {
 }
 
 // without takes faults of a kind out of a mix.
-func without(t *testing.T, k nemesis.Kind, which string) func(*mix.Mix) {
-	return func(m *mix.Mix) {
+func without(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
+	return func(m *draw.Mix) {
 		x, err := nemesis.ParseExclusion(k.String() + which)
 		if err != nil {
 			t.Fatal(err)
@@ -179,10 +177,10 @@ func TestDrawnFaultsAreJudgedLikeTheirTwins(t *testing.T) {
 				continue
 			}
 			for seed := range seeds {
-				own.Mix.Weights = mix.Weights{}
+				own.Mix.Weights = draw.Weights{}
 				own.Mix.Weights[k] = 1
 				own.Mix.Swarm = false
-				g, err := mix.NewGenerator(own.Mix, known, 20*time.Second)
+				g, err := draw.NewGenerator(own.Mix, known, 20*time.Second)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -255,7 +253,7 @@ func tellOf(t *testing.T, s *scenarios.Scenario) string {
 		t.Fatal(err)
 	}
 	verdict := checker.Check(r.History)
-	if err := rerun.New(s).Try(r.Plan, r.History, &verdict); err != nil {
+	if err := single.New(s).Try(r.Plan, r.History, &verdict); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
@@ -263,20 +261,20 @@ func tellOf(t *testing.T, s *scenarios.Scenario) string {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(&out, "%+v\n%s\n", verdict, headline.Of(r.History, verdict))
-	planned := tally.PlannedIn(r.Plan.Faults, r.History)
-	faults := tally.NewFaults()
-	var counting tally.Strikes
+	planned := campaign.PlannedIn(r.Plan.Faults, r.History)
+	faults := campaign.NewFaults()
+	var counting campaign.Strikes
 	counting.Count(faults, r.Plan.Faults, r.History)
-	slices.SortFunc(faults, func(a, b tally.Fault) int {
+	slices.SortFunc(faults, func(a, b campaign.Fault) int {
 		return strings.Compare(strings.ToLower(fmt.Sprint(a)), strings.ToLower(fmt.Sprint(b)))
 	})
-	fmt.Fprintln(&out, planned, slices.DeleteFunc(faults, func(f tally.Fault) bool { return f.Drawn == 0 }))
+	fmt.Fprintln(&out, planned, slices.DeleteFunc(faults, func(f campaign.Fault) bool { return f.Drawn == 0 }))
 	run := &single.Run{Scenario: s.Name, Verdict: verdict, History: r.History,
 		Simulated: r.History.Header.End.Duration()}
 	for _, f := range planned {
 		run.Plan, run.Idle = append(run.Plan, f.Line), append(run.Idle, "")
 	}
-	if err := run.Text(&out, report.TextOptions{Width: 100}); err != nil {
+	if err := run.Text(&out, document.TextOptions{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
 	if err := run.HTML(&out, nil); err != nil {
@@ -314,7 +312,7 @@ func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 
 func placements(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) string {
 	t.Helper()
-	options := verify.Options{Faults: 1, Delays: 1, Kinds: []nemesis.Kind{k}, Crew: parallel.Crew{Workers: 1}}
+	options := verify.Options{Faults: 1, Delays: 1, Kinds: []nemesis.Kind{k}, Crew: campaign.Crew{Workers: 1}}
 	v, err := verify.Scenario(context.Background(), s, options)
 	if err != nil {
 		t.Fatal(err)
@@ -337,9 +335,9 @@ func TestEveryKindIsReadAndSweptLikeItsTwin(t *testing.T) {
 				continue
 			}
 			m := s.Mix
-			m.Weights = mix.Weights{}
+			m.Weights = draw.Weights{}
 			m.Weights[k] = 1
-			g, err := mix.NewGenerator(m, known, time.Minute)
+			g, err := draw.NewGenerator(m, known, time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/check"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/documenttest"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // Every command that any report gives to be pasted is whole on its lines: what breaks it is a backslash, and no line is
@@ -27,24 +27,24 @@ func TestEveryCommandCanBePasted(t *testing.T) {
 	seeds := many()
 	seeds.Repeat, seeds.Shown = call, []*single.Run{run}
 	for name, c := range map[string]struct {
-		write func(io.Writer, report.TextOptions) error
+		write func(io.Writer, document.TextOptions) error
 		calls int
 	}{
-		"run":     {func(w io.Writer, o report.TextOptions) error { return run.Text(w, o) }, 1},
-		"many":    {func(w io.Writer, o report.TextOptions) error { return seeds.Text(w, o) }, 2},
-		"explore": {func(w io.Writer, o report.TextOptions) error { return exploration.Text(w, o) }, 2},
-		"all": {func(w io.Writer, o report.TextOptions) error {
+		"run":     {func(w io.Writer, o document.TextOptions) error { return run.Text(w, o) }, 1},
+		"many":    {func(w io.Writer, o document.TextOptions) error { return seeds.Text(w, o) }, 2},
+		"explore": {func(w io.Writer, o document.TextOptions) error { return exploration.Text(w, o) }, 2},
+		"all": {func(w io.Writer, o document.TextOptions) error {
 			o.All = true
 			return exploration.Text(w, o)
 		}, 3},
-		"verify": {func(w io.Writer, o report.TextOptions) error { return verification.Text(w, o) }, 1},
+		"verify": {func(w io.Writer, o document.TextOptions) error { return verification.Text(w, o) }, 1},
 	} {
 		for _, width := range []int{60, 80, 120, 200} {
 			var b strings.Builder
-			if err := c.write(&b, report.TextOptions{Width: width}); err != nil {
+			if err := c.write(&b, document.TextOptions{Width: width}); err != nil {
 				t.Fatal(err)
 			}
-			if got := check.Pasted(b.String(), call); got != c.calls {
+			if got := documenttest.Pasted(b.String(), call); got != c.calls {
 				t.Errorf("%s at %d: %d of %d commands can be pasted:\n%s", name, width, got, c.calls, b.String())
 			}
 		}
@@ -62,31 +62,31 @@ func TestTheProbeIsExplainedWhereItAppears(t *testing.T) {
 		}
 		return r
 	}
-	exploration := explored(ExploredFinding{Finding: tally.Finding{Law: checker.DeadlockFreedom,
+	exploration := explored(ExploredFinding{Finding: campaign.Finding{Law: checker.DeadlockFreedom,
 		Cause: checker.Cause{Kind: "stuck although nobody holds"}},
 		Promised: true, Small: &search.Shrunk{}, Run: stuck()})
 	for name, c := range map[string]struct {
 		write func(io.Writer) error
 		want  int
 	}{
-		"a run that mentions it": {func(w io.Writer) error { return stuck().Text(w, report.TextOptions{}) }, 1},
-		"a run that does not":    {func(w io.Writer) error { return kleppmann().Text(w, report.TextOptions{}) }, 0},
+		"a run that mentions it": {func(w io.Writer) error { return stuck().Text(w, document.TextOptions{}) }, 1},
+		"a run that does not":    {func(w io.Writer) error { return kleppmann().Text(w, document.TextOptions{}) }, 0},
 		"its page":               {func(w io.Writer) error { return stuck().HTML(w, nil) }, 1},
 		"the page that does not": {func(w io.Writer) error { return kleppmann().HTML(w, nil) }, 0},
-		"an exploration":         {func(w io.Writer) error { return exploration.Text(w, report.TextOptions{}) }, 1},
+		"an exploration":         {func(w io.Writer) error { return exploration.Text(w, document.TextOptions{}) }, 1},
 		"its other page":         {func(w io.Writer) error { return exploration.html(w, nil) }, 1},
 		"one without any finding": {func(w io.Writer) error {
-			return errors.Join(explored().Text(w, report.TextOptions{}), explored().html(w, nil))
+			return errors.Join(explored().Text(w, document.TextOptions{}), explored().html(w, nil))
 		}, 0},
 	} {
 		var b strings.Builder
 		if err := c.write(&b); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Count(squeezed(b.String()), report.ProbeIs); got != c.want {
+		if got := strings.Count(squeezed(b.String()), document.ProbeIs); got != c.want {
 			t.Errorf("%s: explained %d times, want %d:\n%s", name, got, c.want, b.String())
 		}
-		if c.want == 0 && report.MentionsProbe(b.String()) {
+		if c.want == 0 && document.MentionsProbe(b.String()) {
 			t.Errorf("%s mentions it after all", name)
 		}
 	}

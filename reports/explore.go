@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // Exploration is what random plans have done to a scenario.
@@ -33,7 +32,7 @@ type Exploration struct {
 
 // ExploredFinding is one way in which a law was broken, and what it was cut down to.
 type ExploredFinding struct {
-	tally.Finding
+	campaign.Finding
 	Promised bool
 	Small    *search.Shrunk
 	Run      *single.Run // of the smallest plan that still shows it
@@ -41,11 +40,11 @@ type ExploredFinding struct {
 }
 
 // cut reports whether an interruption ended the cutting down.
-func (f *ExploredFinding) cut() bool { return f.Small.Ending == tally.Interrupted }
+func (f *ExploredFinding) cut() bool { return f.Small.Ending == campaign.Interrupted }
 
-func (e *Exploration) standing() report.Standing {
+func (e *Exploration) standing() document.Standing {
 	standing, _ := e.Standing(e.Subject)
-	return report.Standing{Result: standing, Promise: true}
+	return document.Standing{Result: standing, Promise: true}
 }
 
 // open says why it cannot be told whether the promises are kept.
@@ -57,11 +56,11 @@ func (e *Exploration) open() []string {
 // Text writes what was found: how the laws came out, and what broke them, grouped by plan, on about a screen. With
 // opt.All it goes on with how much of each kind of fault has struck anything, and each finding in full, the first with
 // its timeline. The error is w's.
-func (e *Exploration) Text(w io.Writer, opt report.TextOptions) error {
+func (e *Exploration) Text(w io.Writer, opt document.TextOptions) error {
 	p := opt.Writer(w)
 	exploreTitle(p, e)
 	if e.Subject.Summary != "" {
-		p.Text(term.Plain, 2, e.Subject.Summary)
+		p.Text(text.Plain, 2, e.Subject.Summary)
 	}
 	p.Blank()
 	lawTable(p, promised(e.Laws, e.Subject), rated)
@@ -91,28 +90,28 @@ func (e *Exploration) Text(w io.Writer, opt report.TextOptions) error {
 }
 
 // exploreEnding says how much was tried, what makes the result weaker, and where all of it is.
-func exploreEnding(p *term.Writer, e *Exploration) {
+func exploreEnding(p *text.Writer, e *Exploration) {
 	p.Blank()
 	if all := e.allFaults(); all.Drawn > 0 {
-		p.Hang(0, "faults  ", term.Plain, fmt.Sprintf("%s drawn, of which %s (%s) struck %s",
-			phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), share(all), tally.WhileHeld))
+		p.Hang(0, "faults  ", text.Plain, fmt.Sprintf("%s drawn, of which %s (%s) struck %s",
+			text.Grouped(all.Drawn), text.Grouped(all.Met), share(all), campaign.WhileHeld))
 	}
-	report.Stopped(p, e.Interrupted)
+	document.Stopped(p, e.Interrupted)
 	failures(p, e.open(), &e.Failed)
-	report.Notes(p, "note    ", e.Doubts())
+	document.Notes(p, "note    ", e.Doubts())
 	if len(e.Findings) > 0 {
-		p.Hang(0, "each    ", term.Plain, "in full, with its timeline: by the command below it, or all with --all")
+		p.Hang(0, "each    ", text.Plain, "in full, with its timeline: by the command below it, or all with --all")
 	}
-	report.Closing(p, e.Files, e.Repeat)
+	document.Closing(p, e.Files, e.Repeat)
 }
 
-func exploreTitle(p *term.Writer, e *Exploration) {
+func exploreTitle(p *text.Writer, e *Exploration) {
 	p.Title(e.Scenario, e.size(), e.standing().Words(), e.standing().Tone())
 }
 
-func exploredFaults(p *term.Writer, e *Exploration) {
-	p.Put(new(term.Line).Right(59, "struck while the lock"))
-	p.Put(new(term.Line).Add(term.Bold, "fault").Right(27, "drawn").Right(36, "struck").Right(59,
+func exploredFaults(p *text.Writer, e *Exploration) {
+	p.Put(new(text.Line).Right(59, "struck while the lock"))
+	p.Put(new(text.Line).Add(text.Bold, "fault").Right(27, "drawn").Right(36, "struck").Right(59,
 		"was held or asked for"))
 	for _, f := range e.Faults {
 		if f.Drawn > 0 {
@@ -122,24 +121,24 @@ func exploredFaults(p *term.Writer, e *Exploration) {
 	exploredFault(p, "all", e.allFaults())
 }
 
-func exploredFault(p *term.Writer, name string, f tally.Fault) {
-	ln := new(term.Line).Add(term.Plain, "   "+name)
-	ln.Right(27, phrase.Grouped(f.Drawn))
-	ln.Right(36, phrase.Grouped(f.Struck))
-	ln.Right(50, phrase.Grouped(f.Met))
+func exploredFault(p *text.Writer, name string, f campaign.Fault) {
+	ln := new(text.Line).Add(text.Plain, "   "+name)
+	ln.Right(27, text.Grouped(f.Drawn))
+	ln.Right(36, text.Grouped(f.Struck))
+	ln.Right(50, text.Grouped(f.Met))
 	p.Put(ln.Right(59, share(f)))
 }
 
 // exploredStory tells one finding: the first in full, the others without the timeline.
-func exploredStory(p *term.Writer, f *ExploredFinding, full bool) {
-	standing, tone := f.promise(), term.Red
+func exploredStory(p *text.Writer, f *ExploredFinding, full bool) {
+	standing, tone := f.promise(), text.Red
 	if !f.Promised {
-		tone = term.Plain
+		tone = text.Plain
 	}
 	what := f.what()
-	ln := new(term.Line).Add(term.Bold, term.Clip(what, p.Width()-term.Cells(standing)-2))
-	p.Put(ln.To(p.Margin()-term.Cells(standing)).Add(tone, standing))
-	p.Text(term.Plain, 2, f.size())
+	ln := new(text.Line).Add(text.Bold, text.Clip(what, p.Width()-text.Cells(standing)-2))
+	p.Put(ln.To(p.Margin()-text.Cells(standing)).Add(tone, standing))
+	p.Text(text.Plain, 2, f.size())
 	p.Blank()
 	lanes := f.Run.Lanes()
 	if full {
@@ -157,13 +156,13 @@ func exploredStory(p *term.Writer, f *ExploredFinding, full bool) {
 		if i > 0 {
 			label = "        "
 		}
-		p.Hang(0, label, term.Plain, fault)
+		p.Hang(0, label, text.Plain, fault)
 	}
 	files := ""
 	if f.Run.Files != "" {
 		files = strings.Join(append([]string{f.Run.Files + ":"}, f.Files...), " ")
 	}
-	report.Closing(p, files, f.Run.Repeat)
+	document.Closing(p, files, f.Run.Repeat)
 }
 
 // what is the law and how it was broken.
@@ -175,36 +174,36 @@ func (f *ExploredFinding) size() string {
 	switch {
 	case f.cut():
 		how = "the cutting down was interrupted"
-	case f.Small.Ending == tally.Complete:
+	case f.Small.Ending == campaign.Complete:
 		how = "nothing can be taken away or made simpler"
 	}
 	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s. %d of 16 seeds show it.",
-		phrase.CountGrouped(f.Runs, "run"),
-		f.First, phrase.Count(len(f.Small.First.Faults), "fault"), phrase.Count(len(f.Run.Plan), "fault"),
-		phrase.CountGrouped(f.Small.Runs, "run"), how, f.Small.Often)
+		text.CountGrouped(f.Runs, "run"),
+		f.First, text.Count(len(f.Small.First.Faults), "fault"), text.Count(len(f.Run.Plan), "fault"),
+		text.CountGrouped(f.Small.Runs, "run"), how, f.Small.Often)
 }
 
 // Suite has a case for each law, and one for each reason why nothing can be said.
-func (e *Exploration) Suite() report.Suite {
-	s := report.Suite{Name: "explore " + e.Scenario, Repeat: e.Repeat}
+func (e *Exploration) Suite() document.Suite {
+	s := document.Suite{Name: "explore " + e.Scenario, Repeat: e.Repeat}
 	for _, l := range promised(e.Laws, e.Subject) {
-		c := report.Case{Group: e.Scenario, Name: string(l.Law.Law), Result: expect.AsExpected,
+		c := document.Case{Group: e.Scenario, Name: string(l.Law.Law), Result: format.AsExpected,
 			Message: fmt.Sprintf("kept in %d runs", l.Holds)}
 		broken := fmt.Sprintf("broken in %d of %d runs", l.Violated, l.Exercised())
 		switch {
 		case l.Violated > 0 && (!l.Promised || l.Breaks() == 0):
-			c.Message = report.NotPromised + "; " + broken
+			c.Message = document.NotPromised + "; " + broken
 		case l.Violated > 0:
-			c.Result, c.Message, c.Story = expect.Otherwise, broken, e.stories(l.Law.Law)
+			c.Result, c.Message, c.Story = format.Otherwise, broken, e.stories(l.Law.Law)
 		case l.Holds == 0:
-			c.Result, c.Message = expect.NotJudged, "no run exercised it"
+			c.Result, c.Message = format.NotJudged, "no run exercised it"
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	s.Cases = append(s.Cases, report.OpenCases(e.Scenario, e.open())...)
+	s.Cases = append(s.Cases, document.OpenCases(e.Scenario, e.open())...)
 	// Where all seeds were run, only the cutting down of what is not promised can have been interrupted.
-	if standing, _ := e.Standing(e.Subject); standing != expect.AsExpected {
-		s.Cases = append(s.Cases, report.InterruptedCases(e.Scenario, e.Interrupted)...)
+	if standing, _ := e.Standing(e.Subject); standing != format.AsExpected {
+		s.Cases = append(s.Cases, document.InterruptedCases(e.Scenario, e.Interrupted)...)
 	}
 	return s
 }

@@ -7,11 +7,10 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/headline"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // screenLines is how many lines the report of an exploration may take, all told.
@@ -84,13 +83,13 @@ func (f *ExploredFinding) promise() string {
 	if f.Promised {
 		return single.Promised
 	}
-	return report.NotPromised
+	return document.NotPromised
 }
 
 // exploredGroups tells what was found, group by group, in at most room lines: what no longer fits is told in a line
 // each, and what does not fit even so is counted.
-func exploredGroups(p *term.Writer, groups []planGroup, room int) {
-	told := make([]*term.Writer, len(groups))
+func exploredGroups(p *text.Writer, groups []planGroup, room int) {
+	told := make([]*text.Writer, len(groups))
 	for i := range groups {
 		told[i] = p.Draft()
 		exploredGroup(told[i], &groups[i])
@@ -110,45 +109,45 @@ func exploredGroups(p *term.Writer, groups []planGroup, room int) {
 }
 
 // exploredGroup tells one group: what happens, which laws that breaks and how often, the plan, and how to see it.
-func exploredGroup(p *term.Writer, g *planGroup) {
+func exploredGroup(p *text.Writer, g *planGroup) {
 	p.Blank()
 	mark, tone := g.sign()
-	for i, t := range term.Wrap(g.headline(), p.Width()-3) {
-		ln := new(term.Line)
+	for i, t := range text.Wrap(g.headline(), p.Width()-3) {
+		ln := new(text.Line)
 		if i == 0 {
-			ln.Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ")
+			ln.Add(text.Plain, " ").Add(tone, mark).Add(text.Plain, " ")
 		}
-		p.Put(ln.To(3).Add(term.Bold, t))
+		p.Put(ln.To(3).Add(text.Bold, t))
 	}
 	for _, f := range g.Findings {
 		aside := ""
 		if !f.Promised {
 			aside = ", " + f.promise()
 		}
-		p.Hang(3, "breaks  ", term.Plain, fmt.Sprintf("%s: %s, %s from seed %d%s", f.Law, f.Cause,
-			phrase.CountGrouped(f.Runs, "run"), f.First, aside))
+		p.Hang(3, "breaks  ", text.Plain, fmt.Sprintf("%s: %s, %s from seed %d%s", f.Law, f.Cause,
+			text.CountGrouped(f.Runs, "run"), f.First, aside))
 	}
 	for i, fault := range g.Findings[0].Run.Plan {
 		label := "plan    "
 		if i > 0 {
 			label = "        "
 		}
-		p.Hang(3, label, term.Plain, fault)
+		p.Hang(3, label, text.Plain, fault)
 	}
 	if repeat := g.Findings[0].Run.Repeat; repeat != "" {
-		p.Command(3, report.AgainLabel, repeat)
+		p.Command(3, document.AgainLabel, repeat)
 	}
 }
 
-func (g *planGroup) sign() (string, term.Style) {
+func (g *planGroup) sign() (string, text.Style) {
 	if g.Findings[0].Promised {
-		return "✗", term.Red
+		return "✗", text.Red
 	}
-	return "·", term.Plain
+	return "·", text.Plain
 }
 
 // shortGroups names groups for which there is no room.
-func shortGroups(p *term.Writer, groups []planGroup, room int) {
+func shortGroups(p *text.Writer, groups []planGroup, room int) {
 	p.Blank()
 	most := max(room-2, 0)
 	if len(groups) <= most+1 {
@@ -157,17 +156,17 @@ func shortGroups(p *term.Writer, groups []planGroup, room int) {
 	for i := range groups[:min(most, len(groups))] {
 		g := &groups[i]
 		mark, tone := g.sign()
-		runs := phrase.CountGrouped(g.Findings[0].Runs, "run")
+		runs := text.CountGrouped(g.Findings[0].Runs, "run")
 		what := g.Findings[0].what()
 		if n := len(g.Findings) - 1; n > 0 {
 			what += fmt.Sprintf(", and %d more", n)
 		}
-		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain,
-			" "+term.Clip(what, p.Width()-6-term.Cells(runs)))
-		p.Put(ln.To(p.Margin()-term.Cells(runs)).Add(term.Plain, runs))
+		ln := new(text.Line).Add(text.Plain, " ").Add(tone, mark).Add(text.Plain,
+			" "+text.Clip(what, p.Width()-6-text.Cells(runs)))
+		p.Put(ln.To(p.Margin()-text.Cells(runs)).Add(text.Plain, runs))
 	}
 	if n := len(groups) - most; n > 0 {
-		p.Put(new(term.Line).Add(term.Plain,
-			fmt.Sprintf("   and %s more; --all tells everything", phrase.Count(n, "plan"))))
+		p.Put(new(text.Line).Add(text.Plain,
+			fmt.Sprintf("   and %s more; --all tells everything", text.Count(n, "plan"))))
 	}
 }

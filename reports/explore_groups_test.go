@@ -7,11 +7,11 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // foundBy is a finding with a smallest plan.
@@ -20,22 +20,22 @@ func foundBy(law checker.Law, kind checker.CauseKind, promised bool, runs int, p
 	run.Plan, run.Repeat = plan, "fencepost replay found/"+strings.Repeat("long-name-", 6)+"/plan.txt"
 	run.Verdict = checker.Verdict{Findings: []checker.Finding{{Law: law, Outcome: checker.Violated,
 		Cause: checker.Cause{Kind: kind}}}}
-	return ExploredFinding{Finding: tally.Finding{Law: law, Cause: checker.Cause{Kind: kind}, Runs: runs, First: 7},
+	return ExploredFinding{Finding: campaign.Finding{Law: law, Cause: checker.Cause{Kind: kind}, Runs: runs, First: 7},
 		Promised: promised, Small: &search.Shrunk{First: nemesis.Plan{Faults: make([]nemesis.Fault, 5)}}, Run: run}
 }
 
 func explored(findings ...ExploredFinding) *Exploration {
-	found := &search.Exploration{Span: spanned("lock", 1000).Span, Laws: tally.NewLaws(checker.Laws),
-		Faults: []tally.Fault{{Kind: nemesis.Pause, Drawn: 10, Struck: 9, Met: 8}}}
+	found := &search.Exploration{Span: spanned("lock", 1000).Span, Laws: campaign.NewLaws(checker.Laws),
+		Faults: []campaign.Fault{{Kind: nemesis.Pause, Drawn: 10, Struck: 9, Met: 8}}}
 	for i := range found.Laws {
-		found.Laws[i].Counts = tally.Counts{Holds: 900, Violated: 100}
+		found.Laws[i].Counts = campaign.Counts{Holds: 900, Violated: 100}
 	}
 	subject := &scenarios.Scenario{Promise: checker.Promise{Laws: checker.Laws}}
 	return &Exploration{Exploration: found, Subject: subject, Findings: findings,
 		Files: "found", Repeat: "fencepost explore lock --seed 1 --seeds 1000"}
 }
 
-func exploreText(t *testing.T, e *Exploration, opt report.TextOptions) string {
+func exploreText(t *testing.T, e *Exploration, opt document.TextOptions) string {
 	t.Helper()
 	var b strings.Builder
 	if err := e.Text(&b, opt); err != nil {
@@ -81,7 +81,7 @@ func TestAnExplorationFitsAScreen(t *testing.T) {
 				fmt.Sprintf("pause client-1 for %ds at 1s", i+1),
 				"cut client-1 | redis-1 redis-2 redis-3 redis-4 redis-5 after acquired by client-1 for 10s"))
 		}
-		got := exploreText(t, explored(findings...), report.TextOptions{Width: 80})
+		got := exploreText(t, explored(findings...), document.TextOptions{Width: 80})
 		lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
 		if len(lines) > screenLines {
 			t.Errorf("%d findings take %d lines", n, len(lines))
@@ -95,14 +95,14 @@ func TestAnExplorationFitsAScreen(t *testing.T) {
 			} else if _, err := fmt.Sscanf(l, "   and %d plan", &more); err == nil {
 				told += more
 			}
-			if term.Cells(l) > 80 {
-				t.Errorf("%d columns: %s", term.Cells(l), l)
+			if text.Cells(l) > 80 {
+				t.Errorf("%d columns: %s", text.Cells(l), l)
 			}
 		}
 		if told != n {
 			t.Errorf("%d of %d findings are told or counted:\n%s", told, n, got)
 		}
-		if all := exploreText(t, explored(findings...), report.TextOptions{Width: 80, All: true}); strings.Count(all,
+		if all := exploreText(t, explored(findings...), document.TextOptions{Width: 80, All: true}); strings.Count(all,
 			"   breaks  ") != n {
 			t.Errorf("--all tells %d of %d", strings.Count(all, "   breaks  "), n)
 		}

@@ -7,18 +7,17 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/page"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/html"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // html writes an exploration as one self-contained page. pages are the files of the findings' own pages, in their
 // order, relative to this one. The error is w's.
 func (e *Exploration) html(w io.Writer, pagesOf []string) error {
-	frame, err := page.New(fmt.Sprintf("%s, %s: %s", e.Scenario, e.size(), e.standing().Words()))
+	frame, err := html.New(fmt.Sprintf("%s, %s: %s", e.Scenario, e.size(), e.standing().Words()))
 	if err != nil {
 		return err
 	}
@@ -31,23 +30,23 @@ func (e *Exploration) html(w io.Writer, pagesOf []string) error {
 				Stories: g.stories(pagesOf)})
 	}
 	if slices.ContainsFunc(d.Groups, func(g exploreGroup) bool { return g.mentionsProbe() }) {
-		d.Probe = report.ProbeIs
+		d.Probe = document.ProbeIs
 	}
 	if e.Interrupted {
-		d.Stopped = report.Interruption
+		d.Stopped = document.Interruption
 	}
 	d.Tally.Rows = lawRows(promised(e.Laws, e.Subject), rated)
-	add := func(name string, f tally.Fault) {
+	add := func(name string, f campaign.Fault) {
 		if f.Drawn > 0 {
 			d.FaultRows = append(d.FaultRows,
-				faultRow{name, phrase.Grouped(f.Drawn), phrase.Grouped(f.Struck), phrase.Grouped(f.Met), share(f)})
+				faultRow{name, text.Grouped(f.Drawn), text.Grouped(f.Struck), text.Grouped(f.Met), share(f)})
 		}
 	}
 	for _, f := range e.Faults {
 		add(f.Kind.String(), f)
 	}
 	add("all", e.allFaults())
-	return page.Write(w, "explore.html", d)
+	return html.Write(w, "explore.html", d)
 }
 
 // explorePage is what the template shows.
@@ -57,7 +56,7 @@ type explorePage struct {
 	FaultRows                                                        []faultRow
 	Groups                                                           []exploreGroup
 	Open, Notes                                                      []string
-	page.Frame
+	html.Frame
 }
 
 // tallyOnPage counts how laws came out.
@@ -84,8 +83,8 @@ type exploreStory struct {
 }
 
 func (g *exploreGroup) mentionsProbe() bool {
-	return report.MentionsProbe(g.Headline) ||
-		slices.ContainsFunc(g.Stories, func(s exploreStory) bool { return report.MentionsProbe(s.Explanation) })
+	return document.MentionsProbe(g.Headline) ||
+		slices.ContainsFunc(g.Stories, func(s exploreStory) bool { return document.MentionsProbe(s.Explanation) })
 }
 
 func (g *planGroup) stories(pagesOf []string) []exploreStory {
@@ -116,15 +115,15 @@ func lawRows(laws []toldLaw, last *lawNote) (rows []lawRow) {
 
 func (l *toldLaw) row() lawRow {
 	mark, tone := l.sign()
-	r := lawRow{Class: "unchecked", Sign: mark, Law: string(l.Law.Law), Held: phrase.Grouped(l.Holds),
-		Broken:    phrase.Grouped(l.Violated),
-		Undecided: phrase.Grouped(l.Undecided), Unchecked: phrase.Grouped(l.Unchecked)}
+	r := lawRow{Class: "unchecked", Sign: mark, Law: string(l.Law.Law), Held: text.Grouped(l.Holds),
+		Broken:    text.Grouped(l.Violated),
+		Undecided: text.Grouped(l.Undecided), Unchecked: text.Grouped(l.Unchecked)}
 	switch tone {
-	case term.Red:
+	case text.Red:
 		r.Class = "violated"
-	case term.Green:
+	case text.Green:
 		r.Class = "holds"
-	case term.Yellow:
+	case text.Yellow:
 		r.Class = "undecided"
 	}
 	if l.Line != nil && !l.Line.OK() {
@@ -134,7 +133,7 @@ func (l *toldLaw) row() lawRow {
 }
 
 // share is how many of all that were drawn struck while the lock was held or asked for.
-func share(f tally.Fault) string {
+func share(f campaign.Fault) string {
 	if f.Drawn == 0 {
 		return ""
 	}
@@ -142,14 +141,14 @@ func share(f tally.Fault) string {
 }
 
 // allFaults sums up.
-func (e *Exploration) allFaults() (all tally.Fault) {
+func (e *Exploration) allFaults() (all campaign.Fault) {
 	all.Drawn, all.Struck, all.Met = e.Drawn()
 	return all
 }
 
 // size says how many plans were run.
 func (e *Exploration) size() string {
-	what := fmt.Sprintf("%s from %d", phrase.CountGrouped(e.Done, "random plan"), e.From)
+	what := fmt.Sprintf("%s from %d", text.CountGrouped(e.Done, "random plan"), e.From)
 	if e.Shard != search.Whole {
 		what += ", shard " + e.Shard.String()
 	}

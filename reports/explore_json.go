@@ -3,15 +3,15 @@ package reports
 import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 type exploreJSON struct {
-	report.Head
+	document.Head
 	Scenario    string                   `json:"scenario"`
 	Shard       string                   `json:"shard"` // empty if the seeds were not divided
 	From        uint64                   `json:"from"`
@@ -29,7 +29,7 @@ type exploreJSON struct {
 
 type toldJSON struct {
 	Promised bool `json:"promised"`
-	tally.Counts
+	campaign.Counts
 	RateBelow *float64 `json:"rate_below,omitempty"` // stated where the law was exercised and never violated
 }
 
@@ -57,17 +57,17 @@ type foundJSON struct {
 // JSON gives the exploration as one JSON object, ended by a newline.
 func (e *Exploration) JSON(command string) ([]byte, error) {
 	standing, open := e.Standing(e.Subject)
-	d := exploreJSON{Head: report.HeadOf(command), Scenario: e.Scenario, From: e.From, Seeds: e.Seeds, Runs: e.Done,
+	d := exploreJSON{Head: document.HeadOf(command), Scenario: e.Scenario, From: e.From, Seeds: e.Seeds, Runs: e.Done,
 		Within: nemesis.FormatDuration(e.Within), Laws: map[checker.Law]toldJSON{}, Faults: map[string]struckJSON{},
-		Findings: []foundJSON{}, Interrupted: e.Interrupted, Open: report.Some(open), Notes: report.Some(e.Doubts()),
-		Expected: standing == expect.AsExpected}
+		Findings: []foundJSON{}, Interrupted: e.Interrupted, Open: document.Some(open), Notes: document.Some(e.Doubts()),
+		Expected: standing == format.AsExpected}
 	if e.Shard != search.Whole {
 		d.Shard = e.Shard.String()
 	}
 	for _, l := range promised(e.Laws, e.Subject) {
 		told := toldJSON{Promised: l.Promised, Counts: l.Counts}
 		if l.Holds > 0 && l.Violated == 0 {
-			bound := tally.UpperBound(l.Exercised())
+			bound := campaign.UpperBound(l.Exercised())
 			told.RateBelow = &bound
 		}
 		d.Laws[l.Law.Law] = told
@@ -83,7 +83,7 @@ func (e *Exploration) JSON(command string) ([]byte, error) {
 		}
 		d.Findings = append(d.Findings,
 			foundJSON{f.Law, f.Cause.String(), f.Promised, f.Runs, f.First, len(f.Small.First.Faults),
-				f.Small.Runs, f.Small.Ending == tally.Complete, f.cut(), f.Small.Often, report.Some(f.Files), run})
+				f.Small.Runs, f.Small.Ending == campaign.Complete, f.cut(), f.Small.Often, document.Some(f.Files), run})
 	}
-	return report.Encode(d)
+	return document.Encode(d)
 }

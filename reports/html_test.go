@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/reports/check"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/documenttest"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 func render(t *testing.T, run *single.Run, links ...single.View) string {
@@ -21,7 +21,7 @@ func render(t *testing.T, run *single.Run, links ...single.View) string {
 
 func TestPageIsWellFormedAndLoadsNothing(t *testing.T) {
 	for _, r := range runs {
-		if err := check.Page(render(t, r.run())); err != nil {
+		if err := documenttest.Page(render(t, r.run())); err != nil {
 			t.Errorf("%s: %v", r.name, err)
 		}
 	}
@@ -56,8 +56,8 @@ func TestTextCannotBecomeMarkup(t *testing.T) {
 	run.Verdict.Findings[1].Explanation = evil
 	run.Verdict.Findings[1].Remedy = evil
 	run.Expected[0].Expected = evil
-	got := render(t, run, single.View{Link: report.Link{Text: evil, Href: "javascript:alert(1)"}},
-		single.View{Link: report.Link{Text: "mutex", Href: "mutex.html"}})
+	got := render(t, run, single.View{Link: document.Link{Text: evil, Href: "javascript:alert(1)"}},
+		single.View{Link: document.Link{Text: "mutex", Href: "mutex.html"}})
 	if n := strings.Count(got, "<script"); n != 1 {
 		t.Errorf("%d scripts", n)
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // TestEveryFormSaysWhoJudged gives mutual exclusion every pair of answers: text, page, JSON and what a CI system counts
@@ -27,7 +27,7 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 				t.Errorf("%v: %q, alone %q", f.Judges, says, alone)
 			}
 			for _, width := range []int{80, 160} {
-				got := strings.Join(strings.Fields(text(t, run, report.TextOptions{Width: width})), " ")
+				got := strings.Join(strings.Fields(textOf(t, run, document.TextOptions{Width: width})), " ")
 				heading := "mutual-exclusion violated: holder"
 				if alone != "" {
 					heading = fmt.Sprintf("mutual-exclusion violated (%s): holder", alone)
@@ -37,9 +37,9 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 				}
 			}
 			page := render(t, run,
-				single.View{Link: report.Link{Href: "writes.html"}, Law: checker.ResourceSafety, Lock: "b"},
-				single.View{Link: report.Link{Href: "other.html"}, Law: checker.MutualExclusion, Lock: "a"},
-				single.View{Link: report.Link{Href: "own.html"}, Law: checker.MutualExclusion, Lock: "b"})
+				single.View{Link: document.Link{Href: "writes.html"}, Law: checker.ResourceSafety, Lock: "b"},
+				single.View{Link: document.Link{Href: "other.html"}, Law: checker.MutualExclusion, Lock: "a"},
+				single.View{Link: document.Link{Href: "own.html"}, Law: checker.MutualExclusion, Lock: "b"})
 			href := map[bool]string{true: "other.html", false: "own.html"}[f.Lock == ""]
 			if want := says + ` (<a href="` + href + `">porcupine's view</a>)`; !strings.Contains(page, want) {
 				t.Errorf("the page does not say %s", want)

@@ -5,25 +5,24 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // toldLaw counts how a law came out that a scenario promises, or does not.
 type toldLaw struct {
-	tally.Law
+	campaign.Law
 	Promised bool
 	// Line compares it with what the scenario expects; nil where it is held to what is promised.
 	Line *single.ExpectLine
 }
 
 // promised says of each law whether the scenario promises it.
-func promised(laws tally.Laws, s *scenarios.Scenario) (all []toldLaw) {
+func promised(laws campaign.Laws, s *scenarios.Scenario) (all []toldLaw) {
 	for _, l := range laws {
 		all = append(all, toldLaw{l, slices.Contains(s.Promise.Laws, l.Law), nil})
 	}
@@ -32,12 +31,12 @@ func promised(laws tally.Laws, s *scenarios.Scenario) (all []toldLaw) {
 
 // LawSummary writes, of runs that were counted elsewhere, how each law came out, as an exploration does: under a title
 // with a name, how many runs there were, and whether what is promised was kept. The error is w's.
-func LawSummary(w io.Writer, opt report.TextOptions, name, size string, kept bool, laws tally.Laws,
+func LawSummary(w io.Writer, opt document.TextOptions, name, size string, kept bool, laws campaign.Laws,
 	promise checker.Promise) error {
 	p := opt.Writer(w)
-	standing := report.Standing{Result: expect.Otherwise, Promise: true}
+	standing := document.Standing{Result: format.Otherwise, Promise: true}
 	if kept {
-		standing.Result = expect.AsExpected
+		standing.Result = format.AsExpected
 	}
 	p.Title(name, size, standing.Words(), standing.Tone())
 	p.Blank()
@@ -73,59 +72,59 @@ var (
 )
 
 // lawTable counts how each law came out; last may be nil.
-func lawTable(p *term.Writer, laws []toldLaw, last *lawNote) {
-	head, from := new(term.Line).Add(term.Bold, "law"), lawColumns[len(lawColumns)-1].end+2
+func lawTable(p *text.Writer, laws []toldLaw, last *lawNote) {
+	head, from := new(text.Line).Add(text.Bold, "law"), lawColumns[len(lawColumns)-1].end+2
 	for _, c := range lawColumns {
-		head.To(c.end-term.Cells(c.title)).Add(term.Plain, c.title)
+		head.To(c.end-text.Cells(c.title)).Add(text.Plain, c.title)
 	}
 	if last != nil {
-		head.To(from).Add(term.Plain, last.title)
+		head.To(from).Add(text.Plain, last.title)
 	}
 	p.Put(head)
 	for i := range laws {
 		l := &laws[i]
 		mark, tone := l.sign()
-		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold, string(l.Law.Law))
+		ln := new(text.Line).Add(text.Plain, " ").Add(tone, mark).Add(text.Plain, " ").Add(text.Bold, string(l.Law.Law))
 		for _, c := range lawColumns {
-			ln.Right(c.end, phrase.Grouped(c.of(l)))
+			ln.Right(c.end, text.Grouped(c.of(l)))
 		}
 		if last != nil {
 			words := last.of(l)
-			ln.To(min(from, p.Width()-term.Cells(words))).Add(l.tone(), words)
+			ln.To(min(from, p.Width()-text.Cells(words))).Add(l.tone(), words)
 		}
 		p.Put(ln)
 	}
 }
 
 // sign is the mark of a law: a promise or an expectation broken or kept, no promise, or nothing seen.
-func (l *toldLaw) sign() (string, term.Style) {
+func (l *toldLaw) sign() (string, text.Style) {
 	switch {
 	case l.Line != nil && l.Line.Got == checker.Undecided.String():
-		return "?", term.Yellow
+		return "?", text.Yellow
 	case l.Line != nil:
 		sign := l.Line.Standing.Sign()
-		return sign, report.Tones[sign]
+		return sign, document.Tones[sign]
 	case l.Breaks() > 0 && l.Promised:
-		return "✗", term.Red
+		return "✗", text.Red
 	case l.Violated > 0:
-		return "·", term.Plain
+		return "·", text.Plain
 	case l.Holds > 0:
-		return "✓", term.Green
+		return "✓", text.Green
 	}
-	return "–", term.Plain
+	return "–", text.Plain
 }
 
 // tone is that of the words about a law: red where it should not have been broken.
-func (l *toldLaw) tone() term.Style {
+func (l *toldLaw) tone() text.Style {
 	if l.Line == nil && l.Breaks() > 0 && l.Promised || l.Line != nil && !l.Line.OK() {
-		return term.Red
+		return text.Red
 	}
-	return term.Plain
+	return text.Plain
 }
 
 // comparison says whether a law that the scenario names came out as it expects.
 func (l *toldLaw) comparison() string {
-	if l.Line.Expected == "" && !l.Line.Standing.Excused || l.Line.Standing.Result == expect.NotDecidable {
+	if l.Line.Expected == "" && !l.Line.Standing.Excused || l.Line.Standing.Result == format.NotDecidable {
 		return ""
 	}
 	return l.Line.Stands()
@@ -134,14 +133,14 @@ func (l *toldLaw) comparison() string {
 // rate is the share of the runs that exercised the law in which a promise of it was broken, or it was broken at all if
 // none was, or below what that share lies.
 func (l *toldLaw) rate() string {
-	share := func(n int) string { return phrase.Percentage(float64(n) / float64(l.Exercised())) }
+	share := func(n int) string { return text.Percentage(float64(n) / float64(l.Exercised())) }
 	switch {
 	case l.Breaks() > 0 && l.Promised:
 		return share(l.Breaks())
 	case l.Violated > 0:
-		return share(l.Violated) + ", " + report.NotPromised
+		return share(l.Violated) + ", " + document.NotPromised
 	case l.Holds > 0:
-		return "< " + phrase.Percentage(tally.UpperBound(l.Exercised())) + " (95 % sure)"
+		return "< " + text.Percentage(campaign.UpperBound(l.Exercised())) + " (95 % sure)"
 	}
 	return ""
 }

@@ -6,19 +6,19 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // TestAColumnIsOneRow adds a column to the table of laws: how often a law was seen at all. It stands under its title,
 // the rate after it, and nothing else moves.
 func TestAColumnIsOneRow(t *testing.T) {
-	before := exploreText(t, explored(), report.TextOptions{})
+	before := exploreText(t, explored(), document.TextOptions{})
 	all := lawColumns
 	t.Cleanup(func() { lawColumns = all })
 	lawColumns = append(all[:len(all):len(all)], lawColumn{"seen", 64, func(l *toldLaw) int { return l.Exercised() }})
-	after := strings.Split(exploreText(t, explored(), report.TextOptions{}), "\n")
+	after := strings.Split(exploreText(t, explored(), document.TextOptions{}), "\n")
 	laws := 0
 	for i, line := range strings.Split(before, "\n") {
 		switch {
@@ -47,13 +47,13 @@ func TestTheTableOfLawsFitsATerminal(t *testing.T) {
 	for runs := 1; runs < 1_000_000; runs = runs*3 + 1 {
 		for _, broken := range []int{0, 1, runs / 2, runs} {
 			for _, promised := range []bool{false, true} {
-				l := toldLaw{tally.Law{Law: checker.DeadlockFreedom, Counts: tally.Counts{Holds: runs - broken,
+				l := toldLaw{campaign.Law{Law: checker.DeadlockFreedom, Counts: campaign.Counts{Holds: runs - broken,
 					Violated: broken, Undecided: runs, Unchecked: runs}}, promised, nil}
 				var b strings.Builder
-				lawTable(report.TextOptions{}.Writer(&b), []toldLaw{l}, rated)
+				lawTable(document.TextOptions{}.Writer(&b), []toldLaw{l}, rated)
 				words := strings.Fields(strings.Split(b.String(), "\n")[1])
-				want := []string{string(l.Law.Law), phrase.Grouped(l.Holds), phrase.Grouped(l.Violated),
-					phrase.Grouped(runs), phrase.Grouped(runs)}
+				want := []string{string(l.Law.Law), text.Grouped(l.Holds), text.Grouped(l.Violated),
+					text.Grouped(runs), text.Grouped(runs)}
 				if want = append(want, strings.Fields(l.rate())...); !slices.Equal(words[1:], want) {
 					t.Errorf("%q, want %q", words[1:], want)
 				}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -21,18 +21,18 @@ type ListedSection struct {
 }
 
 // Text gives each scenario its name, its expectation and its summary. The error is w's.
-func (l Listing) Text(w io.Writer, opt report.TextOptions) error {
-	p := term.New(w, max(opt.Width, 8), opt.Color) // no table needs more
+func (l Listing) Text(w io.Writer, opt document.TextOptions) error {
+	p := text.New(w, max(opt.Width, 8), opt.Color) // no table needs more
 	for i, section := range l {
 		if i > 0 {
 			p.Blank()
 		}
-		p.Put(new(term.Line).Add(term.Bold, section.Title))
+		p.Put(new(text.Line).Add(text.Bold, section.Title))
 		for _, s := range section.Scenarios {
 			p.Blank()
-			p.Put(new(term.Line).Add(term.Plain, "  ").Add(term.Bold, s.Name))
-			p.Text(term.Plain, 4, s.Summary)
-			p.Text(term.Plain, 4, "expect: "+strings.Join(Expectations(s), "; "))
+			p.Put(new(text.Line).Add(text.Plain, "  ").Add(text.Bold, s.Name))
+			p.Text(text.Plain, 4, s.Summary)
+			p.Text(text.Plain, 4, "expect: "+strings.Join(Expectations(s), "; "))
 		}
 	}
 	first := l[0].Scenarios[0].Name
@@ -40,7 +40,7 @@ func (l Listing) Text(w io.Writer, opt report.TextOptions) error {
 		first = scenarios.Sections[1].Names[0]
 	}
 	p.Blank()
-	p.Put(new(term.Line).Add(term.Plain, fmt.Sprintf("Run one: fencepost run %s", first)))
+	p.Put(new(text.Line).Add(text.Plain, fmt.Sprintf("Run one: fencepost run %s", first)))
 	return p.Err()
 }
 
@@ -59,7 +59,7 @@ func Expectations(s *scenarios.Scenario) []string {
 }
 
 type listingJSON struct {
-	report.Head
+	document.Head
 	Scenarios []listedJSON `json:"scenarios"`
 }
 
@@ -80,7 +80,7 @@ type expectedJSON struct {
 
 // JSON gives the scenarios as one JSON object, ended by a newline.
 func (l Listing) JSON(command string) ([]byte, error) {
-	d := listingJSON{report.HeadOf(command), []listedJSON{}}
+	d := listingJSON{document.HeadOf(command), []listedJSON{}}
 	for _, section := range l {
 		for _, s := range section.Scenarios {
 			one := listedJSON{section.Title, s.Name, s.Summary, s.Source, map[checker.Law]expectedJSON{},
@@ -95,5 +95,5 @@ func (l Listing) JSON(command string) ([]byte, error) {
 			d.Scenarios = append(d.Scenarios, one)
 		}
 	}
-	return report.Encode(d)
+	return document.Encode(d)
 }

@@ -5,13 +5,12 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // Many is a number of runs of one scenario, and those among them that are worth showing.
@@ -25,14 +24,14 @@ type Many struct {
 
 // Text writes the report of many runs: how they came out, the unexpected ones by law and cause, then the first
 // run worth showing in full. The error is w's.
-func (many *Many) Text(w io.Writer, opt report.TextOptions) error {
+func (many *Many) Text(w io.Writer, opt document.TextOptions) error {
 	p := opt.Writer(w)
 	many.opening().Write(p)
 	p.Blank()
 	totals(p, many)
 	if len(many.Campaign.Groups) > 0 {
 		p.Blank()
-		p.Put(new(term.Line).Add(term.Bold, "What came out otherwise"))
+		p.Put(new(text.Line).Add(text.Bold, "What came out otherwise"))
 		for i := range many.Campaign.Groups {
 			groupLine(p, &many.Campaign.Groups[i])
 		}
@@ -46,10 +45,10 @@ func (many *Many) Text(w io.Writer, opt report.TextOptions) error {
 		plannedFaults(p, many)
 		p.Blank()
 	}
-	report.Stopped(p, !many.Finished())
+	document.Stopped(p, !many.Finished())
 	failures(p, many.Failed.Open(many.Done), &many.Failed)
 	if many.Repeat != "" {
-		report.Again(p, many.Repeat)
+		document.Again(p, many.Repeat)
 	}
 	if len(many.Shown) > 0 {
 		p.Blank()
@@ -61,7 +60,7 @@ func (many *Many) Text(w io.Writer, opt report.TextOptions) error {
 
 // size says which seeds were run.
 func (m *Many) size() string {
-	what := fmt.Sprintf("%s from %d", phrase.Count(m.Done, "seed"), m.From)
+	what := fmt.Sprintf("%s from %d", text.Count(m.Done, "seed"), m.From)
 	if m.Shard != search.Whole {
 		what += ", shard " + m.Shard.String()
 	}
@@ -72,16 +71,16 @@ func (m *Many) size() string {
 type total struct {
 	words string
 	n     int
-	tone  term.Style
+	tone  text.Style
 }
 
 func (m *Many) totals() []total {
-	c, good := &m.Campaign, term.Green
+	c, good := &m.Campaign, text.Green
 	if m.standing().Broken {
-		good = term.Plain
+		good = text.Plain
 	}
-	return []total{{"as expected", c.AsExpected, good}, {"not as expected", c.Otherwise, term.Red},
-		{"undecided", m.undecided(), term.Yellow}, {"distinct runs, by digest", c.Digests(), term.Plain}}
+	return []total{{"as expected", c.AsExpected, good}, {"not as expected", c.Otherwise, text.Red},
+		{"undecided", m.undecided(), text.Yellow}, {"distinct runs, by digest", c.Digests(), text.Plain}}
 }
 
 // undecided is how many runs are, those included that could not be judged, or that an interruption left out.
@@ -89,54 +88,54 @@ func (m *Many) undecided() int { return m.Campaign.Undecided + m.Failed.Runs + m
 
 // failures says why something is undecided, and how the lock's own code failed, if it did: its first line stands there
 // already.
-func failures(p *term.Writer, open []string, f *search.Failed) {
-	report.Notes(p, "reason  ", open)
+func failures(p *text.Writer, open []string, f *search.Failed) {
+	document.Notes(p, "reason  ", open)
 	for _, line := range f.Why[min(1, len(f.Why)):] {
-		p.Text(term.Plain, 8, line)
+		p.Text(text.Plain, 8, line)
 	}
 }
 
-func totals(p *term.Writer, m *Many) {
+func totals(p *text.Writer, m *Many) {
 	for _, t := range m.totals() {
 		tone := t.tone
 		if t.n == 0 {
-			tone = term.Plain
+			tone = text.Plain
 		}
 		n := strconv.Itoa(t.n)
-		p.Put(new(term.Line).To(9-len(n)).Add(tone, n).Add(term.Plain, "  "+t.words))
+		p.Put(new(text.Line).To(9-len(n)).Add(tone, n).Add(text.Plain, "  "+t.words))
 	}
 }
 
 // came is how a law or metric came out.
-func came(g *expect.Group) string {
+func came(g *format.Group) string {
 	if g.Got == "" {
 		return "outside"
 	}
 	return g.Got
 }
 
-func groupLine(p *term.Writer, g *expect.Group) {
+func groupLine(p *text.Writer, g *format.Group) {
 	n := strconv.Itoa(g.Runs)
-	p.Hang(9-len(n), n+"  ", term.Red,
+	p.Hang(9-len(n), n+"  ", text.Red,
 		fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Want, came(g), g.First))
 }
 
 // plannedFaults says in how many runs each fault struck, and struck while the lock was held or asked for.
-func plannedFaults(p *term.Writer, m *Many) {
-	p.Put(new(term.Line).Right(p.Margin(), "struck while the lock"))
-	p.Put(new(term.Line).Add(term.Bold, "fault").Right(p.Margin()-23, "struck").Right(p.Margin(),
+func plannedFaults(p *text.Writer, m *Many) {
+	p.Put(new(text.Line).Right(p.Margin(), "struck while the lock"))
+	p.Put(new(text.Line).Add(text.Bold, "fault").Right(p.Margin()-23, "struck").Right(p.Margin(),
 		"was held or asked for"))
 	for _, f := range m.Plan {
-		tone := term.Plain
+		tone := text.Plain
 		if f.Met == 0 {
-			tone = term.Yellow
+			tone = text.Yellow
 		}
-		words := term.Wrap(f.Line, p.Margin()-34)
+		words := text.Wrap(f.Line, p.Margin()-34)
 		for i, t := range words {
-			ln := new(term.Line).To(3).Add(tone, t)
+			ln := new(text.Line).To(3).Add(tone, t)
 			if i == len(words)-1 {
-				ln.Right(p.Margin()-23, phrase.Grouped(f.Struck))
-				ln.Right(p.Margin(), phrase.Grouped(f.Met))
+				ln.Right(p.Margin()-23, text.Grouped(f.Struck))
+				ln.Right(p.Margin(), text.Grouped(f.Met))
 			}
 			p.Put(ln)
 		}
@@ -145,8 +144,8 @@ func plannedFaults(p *term.Writer, m *Many) {
 
 // Suite has a case for each law, and for each metric that the scenario names, and one for each reason why nothing can
 // be said.
-func (m *Many) Suite() report.Suite {
-	s := report.Suite{Name: "run " + m.Scenario, Verdict: m.standing().Words(), Headline: m.headline(),
+func (m *Many) Suite() document.Suite {
+	s := document.Suite{Name: "run " + m.Scenario, Verdict: m.standing().Words(), Headline: m.headline(),
 		Note: m.idle(), Repeat: m.Repeat}
 	lines := m.lines()
 	for i := range lines {
@@ -156,7 +155,7 @@ func (m *Many) Suite() report.Suite {
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	s.Cases = append(s.Cases, report.InterruptedCases(m.Scenario, !m.Finished())...)
-	s.Cases = append(s.Cases, report.OpenCases(m.Scenario, m.Failed.Open(m.Done))...)
+	s.Cases = append(s.Cases, document.InterruptedCases(m.Scenario, !m.Finished())...)
+	s.Cases = append(s.Cases, document.OpenCases(m.Scenario, m.Failed.Open(m.Done))...)
 	return s
 }

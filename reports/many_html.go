@@ -5,27 +5,26 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/fencepost-sim/fencepost/reports/page"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/html"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // html writes the report of many runs as one self-contained page: how they came out, the laws, and the picture and the
 // story of the run that says most. links lead to the pages of single runs. The error is w's.
-func (m *Many) html(w io.Writer, links []report.Link) error {
+func (m *Many) html(w io.Writer, links []document.Link) error {
 	d := manyPage{Opening: m.opening(), Class: m.standing().Class(), Faults: m.Plan, Links: links, Repeat: m.Repeat,
 		Open: m.Failed.Open(m.Done)}
 	shown, why := m.telling()
 	title := fmt.Sprintf("%s, %s: %s", d.Name, d.What, d.Words)
 	var err error
 	if shown == nil {
-		d.Frame, err = page.New(title)
+		d.Frame, err = html.New(title)
 	} else if d.Shown, err = single.NewPage(shown, nil); err == nil {
-		d.Frame, err = page.New(title)
+		d.Frame, err = html.New(title)
 		d.Script += timeline.Script
 	}
 	if err != nil {
@@ -33,21 +32,21 @@ func (m *Many) html(w io.Writer, links []report.Link) error {
 	}
 	d.ShownTitle = why
 	if !m.Finished() {
-		d.Stopped = report.Interruption
+		d.Stopped = document.Interruption
 	}
 	for _, t := range m.totals() {
-		class := map[term.Style]string{term.Green: "good", term.Red: "bad", term.Yellow: "open"}[t.tone]
+		class := map[text.Style]string{text.Green: "good", text.Red: "bad", text.Yellow: "open"}[t.tone]
 		if t.n == 0 {
 			class = ""
 		}
-		d.Totals = append(d.Totals, totalOnPage{phrase.Grouped(t.n), t.words, class})
+		d.Totals = append(d.Totals, totalOnPage{text.Grouped(t.n), t.words, class})
 	}
 	d.Tally = tallyOnPage{lawRows(m.lawsCompared(), compared), compared.title}
 	for _, g := range m.Campaign.Groups {
 		d.Groups = append(d.Groups,
-			groupRow{g.Name, g.Want, came(&g), phrase.Grouped(g.Runs), strconv.FormatUint(g.First, 10)})
+			groupRow{g.Name, g.Want, came(&g), text.Grouped(g.Runs), strconv.FormatUint(g.First, 10)})
 	}
-	return page.Write(w, "runs.html", d)
+	return html.Write(w, "runs.html", d)
 }
 
 // telling is the run that says most, with the reason. It is nil if there is none.
@@ -63,16 +62,16 @@ func (m *Many) telling() (*single.Run, string) {
 
 // manyPage is what the template shows.
 type manyPage struct {
-	page.Frame
+	html.Frame
 	single.Opening
 	Class, Stopped, Repeat, ShownTitle string
 	Open                               []string
 	Totals                             []totalOnPage
 	Tally                              tallyOnPage
 	Groups                             []groupRow
-	Faults                             []tally.Planned
+	Faults                             []campaign.Planned
 	Shown                              *single.Page
-	Links                              []report.Link
+	Links                              []document.Link
 }
 
 type totalOnPage struct{ Count, Words, Class string }

@@ -2,30 +2,30 @@ package reports
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 type manyJSON struct {
-	report.Head
-	Scenario    string                       `json:"scenario"`
-	Seeds       int                          `json:"seeds"` // how many were run
-	From        uint64                       `json:"from"`  // the first
-	Expected    int                          `json:"expected_runs"`
-	Unexpected  int                          `json:"unexpected_runs"`
-	Undecided   int                          `json:"undecided_runs"`
-	Interrupted bool                         `json:"interrupted"`
-	Open        []string                     `json:"open"`
-	Digests     int                          `json:"distinct_digests"`
-	Laws        map[checker.Law]tally.Counts `json:"laws"`
-	Faults      []plannedJSON                `json:"faults"`
-	Groups      []groupJSON                  `json:"groups"`
-	AsExpected  bool                         `json:"expected"`
-	Verdict     string                       `json:"verdict"` // as the title of the text has it
-	Headline    string                       `json:"headline"`
-	Runs        []*single.RunObject          `json:"runs"` // worth showing
+	document.Head
+	Scenario    string                          `json:"scenario"`
+	Seeds       int                             `json:"seeds"` // how many were run
+	From        uint64                          `json:"from"`  // the first
+	Expected    int                             `json:"expected_runs"`
+	Unexpected  int                             `json:"unexpected_runs"`
+	Undecided   int                             `json:"undecided_runs"`
+	Interrupted bool                            `json:"interrupted"`
+	Open        []string                        `json:"open"`
+	Digests     int                             `json:"distinct_digests"`
+	Laws        map[checker.Law]campaign.Counts `json:"laws"`
+	Faults      []plannedJSON                   `json:"faults"`
+	Groups      []groupJSON                     `json:"groups"`
+	AsExpected  bool                            `json:"expected"`
+	Verdict     string                          `json:"verdict"` // as the title of the text has it
+	Headline    string                          `json:"headline"`
+	Runs        []*single.RunObject             `json:"runs"` // worth showing
 }
 
 type plannedJSON struct {
@@ -45,12 +45,12 @@ type groupJSON struct {
 // JSON gives many runs as one JSON object, ended by a newline.
 func (m *Many) JSON(command string) ([]byte, error) {
 	c := &m.Campaign
-	d := manyJSON{Head: report.HeadOf(command), Scenario: m.Scenario, Seeds: m.Done, From: m.From,
+	d := manyJSON{Head: document.HeadOf(command), Scenario: m.Scenario, Seeds: m.Done, From: m.From,
 		Expected:   c.AsExpected,
 		Unexpected: c.Otherwise, Undecided: m.undecided(), Interrupted: !m.Finished(),
-		Open: report.Some(m.Failed.Open(m.Done)), Digests: c.Digests(),
+		Open: document.Some(m.Failed.Open(m.Done)), Digests: c.Digests(),
 		Laws: countsOf(m.Laws), Faults: []plannedJSON{}, Groups: []groupJSON{},
-		AsExpected: m.Standing() == expect.AsExpected, Verdict: m.standing().Words(), Headline: m.headline(),
+		AsExpected: m.Standing() == format.AsExpected, Verdict: m.standing().Words(), Headline: m.headline(),
 		Runs: []*single.RunObject{}}
 	for _, f := range m.Plan {
 		d.Faults = append(d.Faults, plannedJSON(f))
@@ -65,12 +65,12 @@ func (m *Many) JSON(command string) ([]byte, error) {
 		}
 		d.Runs = append(d.Runs, told)
 	}
-	return report.Encode(d)
+	return document.Encode(d)
 }
 
 // countsOf are tallies by their laws.
-func countsOf(laws tally.Laws) map[checker.Law]tally.Counts {
-	counts := map[checker.Law]tally.Counts{}
+func countsOf(laws campaign.Laws) map[checker.Law]campaign.Counts {
+	counts := map[checker.Law]campaign.Counts{}
 	for _, l := range laws {
 		counts[l.Law] = l.Counts
 	}

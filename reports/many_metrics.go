@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // OpenMetrics gives the totals of many runs in the OpenMetrics text format, as gauges: how many came out how, how often
@@ -41,12 +41,12 @@ func (m *Many) OpenMetrics() []byte {
 	}
 	if len(m.Plan) > 0 {
 		family("fencepost_fault_runs",
-			"Runs in which a fault of the plan struck, and in which it struck "+tally.WhileHeld+".")
+			"Runs in which a fault of the plan struck, and in which it struck "+campaign.WhileHeld+".")
 		for i, f := range m.Plan { // the number tells equal faults apart
 			number := strconv.Itoa(i + 1)
 			sample("fencepost_fault_runs", f.Struck, "fault", f.Line, "number", number, "effect", "struck")
 			sample("fencepost_fault_runs", f.Met, "fault", f.Line, "number", number, "effect",
-				"struck "+tally.WhileHeld)
+				"struck "+campaign.WhileHeld)
 		}
 	}
 	b.WriteString("# EOF\n")

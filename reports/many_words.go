@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/headline"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // Worth are the seeds of the runs worth showing, the most telling first: of each way in which runs came out otherwise
@@ -22,7 +22,7 @@ import (
 // expected.
 func Worth(r *search.Runs) (seeds []uint64) {
 	groups := slices.Clone(r.Campaign.Groups)
-	slices.SortStableFunc(groups, func(a, b expect.Group) int {
+	slices.SortStableFunc(groups, func(a, b format.Group) int {
 		return cmp.Compare(headline.Gravity(checker.Law(a.Name)), headline.Gravity(checker.Law(b.Name)))
 	})
 	for _, g := range groups {
@@ -41,7 +41,7 @@ func Worth(r *search.Runs) (seeds []uint64) {
 func Samples(r *search.Runs) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		if len(r.Findings) > 0 {
-			yield(slices.MinFunc(r.Findings, func(a, b tally.Finding) int {
+			yield(slices.MinFunc(r.Findings, func(a, b campaign.Finding) int {
 				return cmp.Or(cmp.Compare(headline.Gravity(a.Law), headline.Gravity(b.Law)),
 					cmp.Compare(a.First, b.First))
 			}).First)
@@ -56,9 +56,9 @@ func Samples(r *search.Runs) iter.Seq[uint64] {
 }
 
 // standing is how the runs stand to what their scenario expects.
-func (m *Many) standing() report.Standing {
+func (m *Many) standing() document.Standing {
 	lines := m.lines()
-	s := report.Standing{Result: m.Standing(), Named: single.Named(lines), Excused: true}
+	s := document.Standing{Result: m.Standing(), Named: single.Named(lines), Excused: true}
 	for i, l := range m.Laws {
 		s.Broken, s.Held = s.Broken || l.Violated > 0, s.Held || l.Holds > 0
 		s.Excused = s.Excused && (l.Violated == 0 || lines[i].Standing.Excused)
@@ -78,10 +78,10 @@ func (m *Many) headline() string {
 	}
 	law := run.Gravest()
 	if law == "" {
-		return phrase.CountGrouped(m.judged(), "run") + ": " + headline.Of(run.Recorded(), m.verdict())
+		return text.CountGrouped(m.judged(), "run") + ": " + headline.Of(run.Recorded(), m.verdict())
 	}
-	return fmt.Sprintf("In %s of %s %s was broken. Seed %d: %s", phrase.Grouped(m.Laws.Of(law).Violated),
-		phrase.CountGrouped(m.judged(), "run"), law, run.Seed, run.Headline())
+	return fmt.Sprintf("In %s of %s %s was broken. Seed %d: %s", text.Grouped(m.Laws.Of(law).Violated),
+		text.CountGrouped(m.judged(), "run"), law, run.Seed, run.Headline())
 }
 
 // verdict is that of all runs together: a law holds if it holds in some and none has more to say.
@@ -104,7 +104,7 @@ func (m *Many) verdict() (v checker.Verdict) {
 // opening is what the report begins with.
 func (m *Many) opening() single.Opening {
 	standing, lines := m.standing(), m.lines()
-	ok := standing.Result == expect.AsExpected
+	ok := standing.Result == format.AsExpected
 	return single.Opening{Name: m.Scenario, What: m.size(), Words: standing.Words(), Tone: standing.Tone(),
 		Headline: m.headline(), Summary: m.Subject.Summary, Intent: single.Intent(lines, ok), OK: ok,
 		Idle: m.idle()}
@@ -127,21 +127,21 @@ func (m *Many) idle() string {
 
 // lines hold each law, and each metric that the scenario names, against its expectation.
 func (m *Many) lines() (lines []single.ExpectLine) {
-	of := " of " + phrase.CountGrouped(m.judged(), "run")
+	of := " of " + text.CountGrouped(m.judged(), "run")
 	for _, l := range m.Laws {
 		got := m.otherwise(string(l.Law), of)
 		line := single.LawLine(m.Subject, l.Law, l.Counts, got != "")
 		outcome, in := checker.Violated, l.Violated
 		switch {
 		case l.Violated > 0:
-		case line.Standing.Result == expect.NotDecidable, l.Undecided > 0 && l.Holds == 0:
+		case line.Standing.Result == format.NotDecidable, l.Undecided > 0 && l.Holds == 0:
 			outcome, in = checker.Undecided, l.Undecided
 		case l.Holds > 0:
 			outcome, in = checker.Holds, l.Holds
 		default:
 			outcome, in = checker.Unchecked, l.Unchecked
 		}
-		line.How = " in " + phrase.Grouped(in) + of
+		line.How = " in " + text.Grouped(in) + of
 		line.Got = cmp.Or(got, outcome.String())
 		if outcome == checker.Violated {
 			line.How = ": " + m.causes(l.Law, of)
@@ -150,7 +150,7 @@ func (m *Many) lines() (lines []single.ExpectLine) {
 	}
 	for _, b := range m.Subject.Expect.Metrics {
 		got := m.otherwise(b.Name, of)
-		lines = append(lines, single.MetricLine(b, cmp.Or(got, "in "+phrase.Grouped(m.judged())+of), got != ""))
+		lines = append(lines, single.MetricLine(b, cmp.Or(got, "in "+text.Grouped(m.judged())+of), got != ""))
 	}
 	return lines
 }
@@ -160,7 +160,7 @@ func (m *Many) otherwise(name, of string) string {
 	var ways []string
 	for i := range m.Campaign.Groups {
 		if g := &m.Campaign.Groups[i]; g.Name == name {
-			ways = append(ways, fmt.Sprintf("%s in %s%s, first with seed %d", came(g), phrase.Grouped(g.Runs), of,
+			ways = append(ways, fmt.Sprintf("%s in %s%s, first with seed %d", came(g), text.Grouped(g.Runs), of,
 				g.First))
 		}
 	}
@@ -172,20 +172,20 @@ func (m *Many) causes(law checker.Law, of string) string {
 	var ways []string
 	for _, f := range m.Findings {
 		if f.Law == law {
-			ways = append(ways, fmt.Sprintf("%s in %s%s", f.Cause, phrase.Grouped(f.Runs), of))
+			ways = append(ways, fmt.Sprintf("%s in %s%s", f.Cause, text.Grouped(f.Runs), of))
 		}
 	}
 	return strings.Join(ways, "; ")
 }
 
 // shows is the run that shows how something came out otherwise, or why it is undecided; nil if there is none.
-func (m *Many) shows(c *report.Case) *single.Run {
+func (m *Many) shows(c *document.Case) *single.Run {
 	seed := m.Campaign.FirstUndecided
-	if c.Result == expect.Otherwise {
+	if c.Result == format.Otherwise {
 		seed = m.first(c.Name)
 	}
 	for _, run := range m.Shown {
-		if run.Seed == seed && (c.Result == expect.Otherwise || c.Result == expect.NotDecidable) {
+		if run.Seed == seed && (c.Result == format.Otherwise || c.Result == format.NotDecidable) {
 			return run
 		}
 	}

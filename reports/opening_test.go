@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // A green "as expected" never stands over a law that is broken; what the scenario is there to show is said in words.
@@ -44,7 +44,7 @@ func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 			run.Verdict = checker.Verdict{Findings: []checker.Finding{{Law: checker.MutualExclusion,
 				Outcome: checker.Holds}}}
 		}
-		got := text(t, run, report.TextOptions{Width: 200, Color: true})
+		got := textOf(t, run, document.TextOptions{Width: 200, Color: true})
 		first, _, _ := strings.Cut(got, "\n")
 		_, words, _ := strings.Cut(strings.TrimSuffix(first, "\x1b[0m"), "  \x1b[")
 		_, words, _ = strings.Cut(words, "m")
@@ -72,11 +72,11 @@ func TestTheHeadlineOfASurpriseIsTheSurprise(t *testing.T) {
 		{Law: checker.TokenOrder, Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.TokenRepeated}}}}
 	run.OK, run.Expected = false, []single.ExpectLine{expectLine("mutual-exclusion", "violated", "violated", true),
 		expectLine("token-order", "holds", "violated", false)}
-	if got := text(t, run, report.TextOptions{Width: 200}); !strings.Contains(got, "fencing token") {
+	if got := textOf(t, run, document.TextOptions{Width: 200}); !strings.Contains(got, "fencing token") {
 		t.Error(got)
 	}
-	run.OK, run.Expected[1].Standing.Result = true, expect.AsExpected
-	if got := text(t, run, report.TextOptions{Width: 200}); !strings.Contains(got, "inside at once") {
+	run.OK, run.Expected[1].Standing.Result = true, format.AsExpected
+	if got := textOf(t, run, document.TextOptions{Width: 200}); !strings.Contains(got, "inside at once") {
 		t.Error(got)
 	}
 }

@@ -1,6 +1,6 @@
 // Package reports says what came of explore, verify and run with many seeds, and lists the catalogue. Each has a file
 // for its text and one for each other form (explore.go, explore_html.go, explore_json.go); its page's template is in
-// reports/page.
+// reports/html.
 //
 // Goals: what came out stands first, then how sure it is, then what shows it; the same result gives the same bytes.
 // Non-goals: one run (single); a sweep (sweepmap), a comparison (compared), advice and the corpus (hunted), which have
@@ -14,36 +14,36 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // Pages are the page of many runs, and those of each run worth showing.
-func (m *Many) Pages(path string) (all []report.Page) {
+func (m *Many) Pages(path string) (all []document.Page) {
 	shown := m.Shown
 	if m.Sample != nil {
 		shown = []*single.Run{m.Sample}
 	}
-	var links []report.Link
+	var links []document.Link
 	for _, run := range shown {
-		at := report.Beside(path, fmt.Sprintf("-seed-%d.html", run.Seed))
+		at := document.Beside(path, fmt.Sprintf("-seed-%d.html", run.Seed))
 		all = append(all, run.Pages(at)...)
-		links = append(links, report.Link{Text: fmt.Sprintf("seed %d: timeline, witness and metrics", run.Seed),
+		links = append(links, document.Link{Text: fmt.Sprintf("seed %d: timeline, witness and metrics", run.Seed),
 			Href: filepath.Base(at)})
 	}
-	return append(all, report.Page{Path: path, Write: func(w io.Writer) error { return m.html(w, links) }})
+	return append(all, document.Page{Path: path, Write: func(w io.Writer) error { return m.html(w, links) }})
 }
 
 // Pages are the page of the exploration, and one for each finding.
-func (e *Exploration) Pages(path string) (all []report.Page) {
+func (e *Exploration) Pages(path string) (all []document.Page) {
 	var others []string
 	for i := range e.Findings {
 		f := &e.Findings[i]
-		at := report.Beside(path, "-"+f.Slug()+".html")
-		all = append(all, report.Page{Path: at, Write: func(w io.Writer) error { return f.Run.HTML(w, nil) }})
+		at := document.Beside(path, "-"+f.Slug()+".html")
+		all = append(all, document.Page{Path: at, Write: func(w io.Writer) error { return f.Run.HTML(w, nil) }})
 		others = append(others, filepath.Base(at))
 	}
-	return append(all, report.Page{Path: path, Write: func(w io.Writer) error { return e.html(w, others) }})
+	return append(all, document.Page{Path: path, Write: func(w io.Writer) error { return e.html(w, others) }})
 }
 
 // Slug names the files of a finding: "mutual-exclusion-holder-outlived-its-lease-pause".
@@ -55,6 +55,6 @@ func (f *ExploredFinding) Slug() string {
 }
 
 // Pages is the one page of the verification.
-func (v *Verification) Pages(path string) []report.Page {
-	return []report.Page{{Path: path, Write: v.html}}
+func (v *Verification) Pages(path string) []document.Page {
+	return []document.Page{{Path: path, Write: v.html}}
 }

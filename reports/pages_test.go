@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/check"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/documenttest"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // pageKind is a kind of page, of work that was interrupted or not.
@@ -23,9 +23,9 @@ type pageKind struct {
 
 // allPages are the pages of all commands that can be interrupted, with and without a run to show.
 func allPages() []pageKind {
-	broken := tally.Laws{{Law: checker.MutualExclusion, Counts: tally.Counts{Holds: 3, Violated: 2}}}
+	broken := campaign.Laws{{Law: checker.MutualExclusion, Counts: campaign.Counts{Holds: 3, Violated: 2}}}
 	lock := &scenarios.Scenario{Name: "a-lock", Promise: checker.Promise{Laws: []checker.Law{checker.MutualExclusion}}}
-	runs := func(interrupted bool, c expect.Campaign) *search.Runs {
+	runs := func(interrupted bool, c format.Campaign) *search.Runs {
 		r := spanned("a-lock", 5)
 		if r.Laws, r.Campaign = broken, c; interrupted {
 			r.Seeds++
@@ -41,17 +41,17 @@ func allPages() []pageKind {
 				Findings: []ExploredFinding{found}}).html(w, nil)
 		}},
 		{"runs with one to show", func(w io.Writer, interrupted bool) error {
-			c := campaign(3, 2, 0, expect.Group{Mismatch: expect.Mismatch{Name: string(checker.MutualExclusion),
+			c := ran(3, 2, 0, format.Group{Mismatch: format.Mismatch{Name: string(checker.MutualExclusion),
 				Want: "holds", Got: "violated"}, Runs: 2, First: 3})
 			return (&Many{Runs: runs(interrupted, c), Subject: lock, Shown: []*single.Run{kleppmann()}}).html(w, nil)
 		}},
 		{"runs with none to show", func(w io.Writer, interrupted bool) error {
-			return (&Many{Runs: runs(interrupted, campaign(0, 0, 5)), Subject: lock}).html(w, nil)
+			return (&Many{Runs: runs(interrupted, ran(0, 0, 5)), Subject: lock}).html(w, nil)
 		}},
 		{"verification", func(w io.Writer, interrupted bool) error {
 			v := verified()
 			if interrupted {
-				v.Ending = tally.Interrupted
+				v.Ending = campaign.Interrupted
 			}
 			return v.html(w)
 		}},
@@ -59,7 +59,7 @@ func allPages() []pageKind {
 			v := verified()
 			v.counterexample(checker.MutualExclusion, checker.HolderOutlivedLease, 1, kleppmann())
 			if interrupted {
-				v.Ending = tally.Interrupted
+				v.Ending = campaign.Interrupted
 			}
 			return v.html(w)
 		}},
@@ -78,7 +78,7 @@ func pageText(t *testing.T, k pageKind, interrupted bool) string {
 func TestPagesSayThatTheWorkWasInterrupted(t *testing.T) {
 	for _, k := range allPages() {
 		for _, interrupted := range []bool{true, false} {
-			if says := strings.Contains(pageText(t, k, interrupted), report.Interruption); says != interrupted {
+			if says := strings.Contains(pageText(t, k, interrupted), document.Interruption); says != interrupted {
 				t.Errorf("%s, interrupted %t: it says so: %t", k.name, interrupted, says)
 			}
 		}
@@ -87,7 +87,7 @@ func TestPagesSayThatTheWorkWasInterrupted(t *testing.T) {
 
 func TestPagesAreWellFormedAndLoadNothing(t *testing.T) {
 	for _, k := range allPages() {
-		if err := check.Page(pageText(t, k, true)); err != nil {
+		if err := documenttest.Page(pageText(t, k, true)); err != nil {
 			t.Errorf("%s: %v", k.name, err)
 		}
 	}
@@ -96,7 +96,7 @@ func TestPagesAreWellFormedAndLoadNothing(t *testing.T) {
 // TestPagesExplainTheLawsTheyName: each page has the sentence of a law beside its name.
 func TestPagesExplainTheLawsTheyName(t *testing.T) {
 	for _, k := range allPages() {
-		if n, err := check.Explained(pageText(t, k, false)); err != nil || n == 0 {
+		if n, err := documenttest.Explained(pageText(t, k, false)); err != nil || n == 0 {
 			t.Errorf("%s explains %d laws: %v", k.name, n, err)
 		}
 	}
@@ -126,9 +126,9 @@ func TestThePageOfRunsShowsTheMostTelling(t *testing.T) {
 
 func TestTotalsAreOpenMetrics(t *testing.T) {
 	runs := spanned(`a "b"`, 5)
-	runs.Campaign, runs.Laws = campaign(3, 2, 0),
-		tally.Laws{{Law: checker.TokenOrder, Counts: tally.Counts{Holds: 3, Violated: 2}}}
-	runs.Plan = []tally.Planned{{Line: "pause client-1", Struck: 5, Met: 4}, {Line: "pause client-1", Struck: 1}}
+	runs.Campaign, runs.Laws = ran(3, 2, 0),
+		campaign.Laws{{Law: checker.TokenOrder, Counts: campaign.Counts{Holds: 3, Violated: 2}}}
+	runs.Plan = []campaign.Planned{{Line: "pause client-1", Struck: 5, Met: 4}, {Line: "pause client-1", Struck: 1}}
 	many := &Many{Runs: runs, Subject: &scenarios.Scenario{}}
 	text := string(many.OpenMetrics())
 	seen := map[string]bool{}

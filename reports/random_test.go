@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // nonsense draws a run whose history need not make any sense.
@@ -76,8 +76,8 @@ func TestNoHistoryBreaksAReport(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		run := nonsense(r)
 		width := 60 + r.IntN(141)
-		for _, l := range strings.Split(text(t, run, report.TextOptions{Width: width}), "\n") {
-			if term.Cells(l) > width || strings.ContainsRune(l, 0x1b) {
+		for _, l := range strings.Split(textOf(t, run, document.TextOptions{Width: width}), "\n") {
+			if text.Cells(l) > width || strings.ContainsRune(l, 0x1b) {
 				t.Fatalf("seed %d, width %d: %q", seed, width, l)
 			}
 		}
@@ -92,7 +92,7 @@ func TestReportsLeaveTheRunAlone(t *testing.T) {
 	for seed := range 50 {
 		run := nonsense(rand.New(rand.NewPCG(uint64(seed), 1)))
 		before := fmt.Sprintf("%+v", run.History)
-		text(t, run, report.TextOptions{})
+		textOf(t, run, document.TextOptions{})
 		_ = run.HTML(io.Discard, nil)
 		if after := fmt.Sprintf("%+v", run.History); after != before {
 			t.Fatalf("seed %d: the history changed", seed)
@@ -103,7 +103,7 @@ func TestReportsLeaveTheRunAlone(t *testing.T) {
 func BenchmarkText(b *testing.B) {
 	run := long()
 	for b.Loop() {
-		_ = run.Text(io.Discard, report.TextOptions{Width: 100})
+		_ = run.Text(io.Discard, document.TextOptions{Width: 100})
 	}
 }
 

@@ -4,10 +4,10 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/reports/tale"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/examples"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // runs are the situations whose reports are kept as golden files.
@@ -20,7 +20,7 @@ var runs = []struct {
 }
 
 // told makes a report of a story in which nothing was expected to break.
-func told(s tale.Story) *single.Run {
+func told(s examples.Story) *single.Run {
 	h := s.History
 	r := &single.Run{Scenario: s.Scenario, Summary: s.Summary, Seed: 7, Digest: "00c0ffee00c0ffee", Plan: s.Plan,
 		OK:      true,
@@ -36,11 +36,11 @@ func told(s tale.Story) *single.Run {
 }
 
 func expectLine(name, expected, got string, ok bool) single.ExpectLine {
-	line := single.ExpectLine{Name: name, Expected: expected, Got: got, Standing: report.Standing{
-		Result: expect.Otherwise, Broken: strings.HasPrefix(got, "violated"), Named: true,
+	line := single.ExpectLine{Name: name, Expected: expected, Got: got, Standing: document.Standing{
+		Result: format.Otherwise, Broken: strings.HasPrefix(got, "violated"), Named: true,
 		Promise: expected == single.Promised}}
 	if ok {
-		line.Standing.Result = expect.AsExpected
+		line.Standing.Result = format.AsExpected
 	}
 	return line
 }
@@ -53,7 +53,7 @@ func unnamed(name, got string, ok bool) single.ExpectLine {
 }
 
 func kleppmann() *single.Run {
-	r := told(tale.Kleppmann())
+	r := told(examples.Kleppmann())
 	r.Source, r.Seed, r.Digest, r.Events = "an author, a title, https://example.org", 1, "9f86d081884c7d65", 143
 	r.Repeat, r.OK = "fencepost run kleppmann-gc-pause --seed 1", true
 	r.Expected = []single.ExpectLine{
@@ -67,15 +67,15 @@ func kleppmann() *single.Run {
 }
 
 func fenced() *single.Run {
-	r := told(tale.Fenced())
+	r := told(examples.Fenced())
 	r.OK, r.Expected = true, []single.ExpectLine{expectLine(r.Expected[0].Name, "violated", r.Expected[0].Got, true)}
 	return r
 }
 
-func restart() *single.Run  { return told(tale.Restart()) }
-func calm() *single.Run     { return told(tale.Calm()) }
-func deadlock() *single.Run { return told(tale.Deadlock()) }
-func long() *single.Run     { return told(tale.Long()) }
+func restart() *single.Run  { return told(examples.Restart()) }
+func calm() *single.Run     { return told(examples.Calm()) }
+func deadlock() *single.Run { return told(examples.Deadlock()) }
+func long() *single.Run     { return told(examples.Long()) }
 
 // witness lists the positions that findings of a run name.
 func witness(r *single.Run) (all []int) {

@@ -8,12 +8,11 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/reports/term"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
@@ -27,12 +26,12 @@ type Verification struct {
 
 func (v *Verification) standing() string {
 	switch standing, _ := v.Standing(); standing {
-	case expect.Otherwise:
+	case format.Otherwise:
 		return "violated"
-	case expect.AsExpected:
+	case format.AsExpected:
 		return "holds"
 	}
-	return report.Undecided
+	return document.Undecided
 }
 
 // open says why it cannot be told whether the promises are kept.
@@ -42,10 +41,10 @@ func (v *Verification) open() []string {
 }
 
 // interrupted reports whether a signal came before everything was tried.
-func (v *Verification) interrupted() bool { return v.Ending == tally.Interrupted }
+func (v *Verification) interrupted() bool { return v.Ending == campaign.Interrupted }
 
 // size is up to how many faults were placed.
-func (v *Verification) size() string { return "up to " + phrase.Count(v.Options.Faults, "fault") }
+func (v *Verification) size() string { return "up to " + text.Count(v.Options.Faults, "fault") }
 
 // found are how many faults break a promise, besides the scenario's own, and with which delays, in words.
 func (v *Verification) found() (faults int, delay string) {
@@ -54,14 +53,14 @@ func (v *Verification) found() (faults int, delay string) {
 
 // Text writes a verification: what came out, what was tried and for how much it stands, what is not claimed, and the
 // counterexample in full if there is one. The error is w's.
-func (v *Verification) Text(w io.Writer, opt report.TextOptions) error {
+func (v *Verification) Text(w io.Writer, opt document.TextOptions) error {
 	p := opt.Writer(w)
 	v.title(p)
 	if v.Scenario.Summary != "" {
-		p.Text(term.Plain, 2, v.Scenario.Summary)
+		p.Text(text.Plain, 2, v.Scenario.Summary)
 	}
 	p.Blank()
-	p.Text(term.Plain, 0, v.conclusion())
+	p.Text(text.Plain, 0, v.conclusion())
 	p.Blank()
 	lawTable(p, promised(v.Laws(), v.Scenario), nil)
 	p.Blank()
@@ -72,9 +71,9 @@ func (v *Verification) Text(w io.Writer, opt report.TextOptions) error {
 	if v.Found == nil {
 		v.claim(p)
 	}
-	report.Stopped(p, v.interrupted())
-	report.Notes(p, "reason  ", v.open())
-	report.Closing(p, v.Files, v.Repeat)
+	document.Stopped(p, v.interrupted())
+	document.Notes(p, "reason  ", v.open())
+	document.Closing(p, v.Files, v.Repeat)
 	if v.Found != nil {
 		p.Blank()
 		p.Rule()
@@ -83,29 +82,29 @@ func (v *Verification) Text(w io.Writer, opt report.TextOptions) error {
 	return p.Err()
 }
 
-func (v *Verification) title(p *term.Writer) {
+func (v *Verification) title(p *text.Writer) {
 	what, standing := v.size(), v.standing()
-	tone := map[string]term.Style{"violated": term.Red, "holds": term.Green, report.Undecided: term.Yellow}[standing]
+	tone := map[string]text.Style{"violated": text.Red, "holds": text.Green, document.Undecided: text.Yellow}[standing]
 	p.Title(v.Scenario.Name, what, standing, tone)
 }
 
 // conclusion is the result in a sentence or two, and what is broken that is not promised.
 func (v *Verification) conclusion() string {
-	text := v.result()
+	words := v.result()
 	for _, l := range v.Laws() {
 		if l.Excused > 0 {
-			text += fmt.Sprintf(" Not promised: %s is broken in %s %s.", l.Law,
-				phrase.CountGrouped(l.Excused, "schedule"), checker.Excuse)
+			words += fmt.Sprintf(" Not promised: %s is broken in %s %s.", l.Law,
+				text.CountGrouped(l.Excused, "schedule"), checker.Excuse)
 		}
 	}
-	return text
+	return words
 }
 
 // result is what came of the promises.
 func (v *Verification) result() string {
 	if f := v.Found; f != nil {
 		faults, delay := v.found()
-		by := "by " + phrase.Count(faults, "fault")
+		by := "by " + text.Count(faults, "fault")
 		switch {
 		case faults == 0 && len(v.Own()) > 0:
 			by = "without any fault but the scenario's own"
@@ -115,11 +114,11 @@ func (v *Verification) result() string {
 		if f.AtRandom {
 			by += ", placed at random"
 		}
-		text := fmt.Sprintf("%s is broken %s (%s), where %s.", f.Law, by, f.Cause, delay)
+		words := fmt.Sprintf("%s is broken %s (%s), where %s.", f.Law, by, f.Cause, delay)
 		if faults > 0 {
-			text += " " + v.shorter(faults-1)
+			words += " " + v.shorter(faults-1)
 		}
-		return text
+		return words
 	}
 	if v.standing() != "holds" {
 		return "Nothing broke a promise, but that is no proof. " + v.shorter(v.Options.Faults)
@@ -132,11 +131,11 @@ func (v *Verification) result() string {
 			unseen = append(unseen, string(l.Law))
 		}
 	}
-	text := v.none(v.Options.Faults, phrase.Join(kept, " or "))
+	words := v.none(v.Options.Faults, text.Join(kept, " or "))
 	if len(unseen) > 0 {
-		text += fmt.Sprintf(" Nothing exercised %s: that is no pass.", phrase.Join(unseen, " and "))
+		words += fmt.Sprintf(" Nothing exercised %s: that is no pass.", text.Join(unseen, " and "))
 	}
-	return text
+	return words
 }
 
 // none says that no placement of up to so many faults breaks something, as far as placements were tried.
@@ -146,19 +145,19 @@ func (v *Verification) none(faults int, what string) string {
 	for i := range v.Random {
 		drawn += v.Random[i].Schedules
 	}
-	kinds := " of " + phrase.Count(sampled, "kind")
+	kinds := " of " + text.Count(sampled, "kind")
 	switch {
 	case faults == 0:
 		return "Without a fault nothing breaks " + what + "."
 	case enumerated == 0:
-		return fmt.Sprintf("None of %s%s breaks %s.", phrase.CountGrouped(drawn, "random placement"), kinds, what)
+		return fmt.Sprintf("None of %s%s breaks %s.", text.CountGrouped(drawn, "random placement"), kinds, what)
 	}
-	text := fmt.Sprintf("No placement of up to %s of %s breaks %s", phrase.Count(faults, "fault"),
-		phrase.Count(enumerated, "kind"), what)
+	words := fmt.Sprintf("No placement of up to %s of %s breaks %s", text.Count(faults, "fault"),
+		text.Count(enumerated, "kind"), what)
 	if sampled > 0 {
-		text += ", nor does any of " + phrase.Grouped(drawn) + " random ones" + kinds
+		words += ", nor does any of " + text.Grouped(drawn) + " random ones" + kinds
 	}
-	return text + "."
+	return words + "."
 }
 
 // shorter says up to how many faults, of so many, all was tried.
@@ -175,22 +174,22 @@ func (v *Verification) shorter(most int) string {
 	case whole == 0:
 		return "Without a fault no promise is broken."
 	}
-	return fmt.Sprintf("No placement of up to %s of %s breaks a promise.", phrase.Count(whole, "fault"),
-		phrase.Count(len(v.Scope.Every), "kind"))
+	return fmt.Sprintf("No placement of up to %s of %s breaks a promise.", text.Count(whole, "fault"),
+		text.Count(len(v.Scope.Every), "kind"))
 }
 
 // lengths is a table of how much was tried.
-func (v *Verification) lengths(p *term.Writer) {
-	p.Put(new(term.Line).Add(term.Bold, "tried").To(18).Add(term.Plain, "starts").To(27).Add(term.Plain,
-		"schedules").To(39).Add(term.Plain, "placements covered"))
+func (v *Verification) lengths(p *text.Writer) {
+	p.Put(new(text.Line).Add(text.Bold, "tried").To(18).Add(text.Plain, "starts").To(27).Add(text.Plain,
+		"schedules").To(39).Add(text.Plain, "placements covered"))
 	for _, l := range v.Lengths {
-		ln := new(term.Line).Add(term.Plain, "  "+phrase.Count(l.Faults, "fault"))
+		ln := new(text.Line).Add(text.Plain, "  "+text.Count(l.Faults, "fault"))
 		if l.Faults > 0 {
-			ln.Right(24, phrase.Grouped(l.Starts))
+			ln.Right(24, text.Grouped(l.Starts))
 		}
-		ln.Right(36, phrase.Grouped(l.Schedules)).To(39)
-		if ln.Add(term.Plain, phrase.Large(l.Stands)); !l.Whole {
-			ln.Add(term.Yellow, notEvery)
+		ln.Right(36, text.Grouped(l.Schedules)).To(39)
+		if ln.Add(text.Plain, text.Large(l.Stands)); !l.Whole {
+			ln.Add(text.Yellow, notEvery)
 		}
 		p.Put(ln)
 	}
@@ -204,11 +203,11 @@ type triedKind struct{ Name, Starts, Schedules, Random string }
 // byKind lists what was tried of each kind, enumerated as the last fault of a placement or drawn at random.
 func (v *Verification) byKind() (list []triedKind) {
 	for i, k := range v.ByKind() {
-		list = append(list, triedKind{Name: v.Scope.Every[i].String(), Starts: phrase.Grouped(k.Starts),
-			Schedules: phrase.Grouped(k.Schedules)})
+		list = append(list, triedKind{Name: v.Scope.Every[i].String(), Starts: text.Grouped(k.Starts),
+			Schedules: text.Grouped(k.Schedules)})
 	}
 	for i := range v.Random {
-		name, drawn := v.Random[i].Kind.String(), phrase.Grouped(v.Random[i].Schedules)
+		name, drawn := v.Random[i].Kind.String(), text.Grouped(v.Random[i].Schedules)
 		at := slices.IndexFunc(list, func(k triedKind) bool { return k.Name == name })
 		if at < 0 {
 			list = append(list, triedKind{Name: name, Random: drawn})
@@ -220,25 +219,25 @@ func (v *Verification) byKind() (list []triedKind) {
 }
 
 // kinds is a table of the faults.
-func (v *Verification) kinds(p *term.Writer) {
-	p.Put(new(term.Line).Add(term.Bold, "last fault").To(18).Add(term.Plain, "starts").To(27).Add(term.Plain,
-		"schedules").To(39).Add(term.Plain, "at random"))
+func (v *Verification) kinds(p *text.Writer) {
+	p.Put(new(text.Line).Add(text.Bold, "last fault").To(18).Add(text.Plain, "starts").To(27).Add(text.Plain,
+		"schedules").To(39).Add(text.Plain, "at random"))
 	for _, k := range v.byKind() {
-		ln := new(term.Line).Add(term.Plain, "  "+k.Name)
+		ln := new(text.Line).Add(text.Plain, "  "+k.Name)
 		p.Put(ln.Right(24, k.Starts).Right(36, k.Schedules).Right(48, k.Random))
 	}
 }
 
 // claim says what the result is about, and what it is not about.
-func (v *Verification) claim(p *term.Writer) {
+func (v *Verification) claim(p *text.Writer) {
 	for _, c := range v.claims() {
-		p.Hang(0, c.Name+strings.Repeat(" ", 8-term.Cells(c.Name)), term.Plain, c.Value)
+		p.Hang(0, c.Name+strings.Repeat(" ", 8-text.Cells(c.Name)), text.Plain, c.Value)
 	}
 }
 
 // claims are what the result is about and what it is not about, each with a label of at most seven cells, or with none
 // if it belongs to the one before.
-func (v *Verification) claims() []report.Fact {
+func (v *Verification) claims() []document.Fact {
 	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and for a client " +
 		"every named point that it passes. All starts between two acts of its target give the same run, so that one " +
 		"of them is tried: nothing reads or changes the target in between."
@@ -248,10 +247,10 @@ func (v *Verification) claims() []report.Fact {
 	if v.Options.Faults > 1 && !v.Options.AllEnds {
 		ends += " Of the ends of an earlier fault that lead to the same story one is taken further."
 	}
-	all := []report.Fact{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}
+	all := []document.Fact{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}
 	each := func(label string, things []string) {
 		for _, t := range things {
-			all = append(all, report.Fact{Name: label, Value: t})
+			all = append(all, document.Fact{Name: label, Value: t})
 			label = ""
 		}
 	}
@@ -263,45 +262,45 @@ func (v *Verification) claims() []report.Fact {
 	for i := range v.Random {
 		s := &v.Random[i]
 		random = append(random, s.Kind.String()+": "+s.Why)
-		bound = max(bound, tally.UpperBound(s.Schedules))
+		bound = max(bound, campaign.UpperBound(s.Schedules))
 	}
 	if len(random) > 0 {
 		random = append(random, fmt.Sprintf("As none of these broke a promise, fewer than %s of each kind do "+
-			"(at 95 %%).", phrase.Percentage(bound)))
+			"(at 95 %%).", text.Percentage(bound)))
 	}
 	for _, r := range v.Scope.None {
 		untried = append(untried, r.Kind.String()+": "+r.Why)
 	}
 	each("delays", delays)
 	each("seed", []string{fmt.Sprintf("%d, for back-offs and owner values", v.Options.Seed)})
-	each("always", report.Texts(v.Own()))
-	each("without", report.Texts(v.Scenario.Mix.Without))
+	each("always", document.Texts(v.Own()))
+	each("without", document.Texts(v.Scenario.Mix.Without))
 	each("random", random)
 	each("untried", untried)
 	return all
 }
 
 // Suite has a case for each promised law, and one for each reason why nothing can be said.
-func (v *Verification) Suite() report.Suite {
+func (v *Verification) Suite() document.Suite {
 	name := v.Scenario.Name
-	s := report.Suite{Name: "verify " + name, Repeat: v.Repeat}
+	s := document.Suite{Name: "verify " + name, Repeat: v.Repeat}
 	for _, l := range v.Laws() {
-		c := report.Case{Group: name, Name: string(l.Law), Result: expect.AsExpected,
+		c := document.Case{Group: name, Name: string(l.Law), Result: format.AsExpected,
 			Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
 		switch {
 		case l.Breaks() > 0 && v.Found != nil:
-			c.Result, c.Message, c.Story = expect.Otherwise, v.Found.Cause.String(), v.Run.Story(c.Name)
+			c.Result, c.Message, c.Story = format.Otherwise, v.Found.Cause.String(), v.Run.Story(c.Name)
 		case l.Undecided > 0:
-			c.Result, c.Message = expect.NotDecidable, fmt.Sprintf("undecided in %d schedules", l.Undecided)
+			c.Result, c.Message = format.NotDecidable, fmt.Sprintf("undecided in %d schedules", l.Undecided)
 		case v.standing() != "holds":
-			c.Result = expect.NotJudged
+			c.Result = format.NotJudged
 			c.Message = fmt.Sprintf("not reached: kept in %d schedules, then the search ended", l.Holds)
 		case l.Holds == 0:
-			c.Result, c.Message = expect.NotJudged, "no schedule exercised it"
+			c.Result, c.Message = format.NotJudged, "no schedule exercised it"
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	s.Cases = append(s.Cases, report.OpenCases(name, v.open())...)
-	s.Cases = append(s.Cases, report.InterruptedCases(name, v.interrupted())...)
+	s.Cases = append(s.Cases, document.OpenCases(name, v.open())...)
+	s.Cases = append(s.Cases, document.InterruptedCases(name, v.interrupted())...)
 	return s
 }

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/fencepost-sim/fencepost/reports/page"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/html"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // html writes a verification as one self-contained page: what came out, the picture and the story of the counterexample
@@ -16,28 +16,28 @@ import (
 func (v *Verification) html(w io.Writer) error {
 	d := verifyPage{Scenario: v.Scenario.Name, Summary: v.Scenario.Summary, Standing: v.standing(), Size: v.size(),
 		Conclusion: v.conclusion(), Open: v.open(), Repeat: v.Repeat}
-	d.Class = map[string]string{"holds": "good", "violated": "bad", report.Undecided: "open"}[d.Standing]
+	d.Class = map[string]string{"holds": "good", "violated": "bad", document.Undecided: "open"}[d.Standing]
 	title := fmt.Sprintf("%s, %s: %s", d.Scenario, d.Size, d.Standing)
 	var err error
 	if v.Found == nil {
 		d.Claims = v.claims()
-		d.Frame, err = page.New(title)
+		d.Frame, err = html.New(title)
 	} else if d.Counterexample, err = single.NewPage(v.Run, nil); err == nil {
-		d.Frame, err = page.New(title)
+		d.Frame, err = html.New(title)
 		d.Script += timeline.Script
 	}
 	if err != nil {
 		return err
 	}
 	if v.interrupted() {
-		d.Stopped = report.Interruption
+		d.Stopped = document.Interruption
 	}
 	d.Tally.Rows = lawRows(promised(v.Laws(), v.Scenario), nil)
 	for _, l := range v.Lengths {
-		row := triedRow{Name: phrase.Count(l.Faults, "fault"), Schedules: phrase.Grouped(l.Schedules),
-			Stands: phrase.Large(l.Stands)}
+		row := triedRow{Name: text.Count(l.Faults, "fault"), Schedules: text.Grouped(l.Schedules),
+			Stands: text.Large(l.Stands)}
 		if l.Faults > 0 {
-			row.Starts = phrase.Grouped(l.Starts)
+			row.Starts = text.Grouped(l.Starts)
 		}
 		if !l.Whole {
 			row.Stands += notEvery
@@ -45,18 +45,18 @@ func (v *Verification) html(w io.Writer) error {
 		d.Lengths = append(d.Lengths, row)
 	}
 	d.Kinds = v.byKind()
-	return page.Write(w, "verify.html", d)
+	return html.Write(w, "verify.html", d)
 }
 
 // verifyPage is what the template shows.
 type verifyPage struct {
-	page.Frame
+	html.Frame
 	Scenario, Summary, Standing, Class, Size, Conclusion, Stopped, Repeat string
 	Open                                                                  []string
 	Tally                                                                 tallyOnPage
 	Lengths                                                               []triedRow
 	Kinds                                                                 []triedKind
-	Claims                                                                []report.Fact
+	Claims                                                                []document.Fact
 	Counterexample                                                        *single.Page // nil if there is none
 }
 

@@ -2,22 +2,22 @@ package reports
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 type verifyJSON struct {
-	report.Head
-	Scenario string                       `json:"scenario"`
-	Faults   int                          `json:"faults"`  // the most in one placement
-	Seed     uint64                       `json:"seed"`    // of back-offs and owner values
-	Outcome  string                       `json:"outcome"` // holds, violated or undecided
-	Laws     map[checker.Law]tally.Counts `json:"laws"`
-	Lengths  []lengthJSON                 `json:"lengths"`
-	Kinds    map[string]kindJSON          `json:"kinds"`
-	Delays   []string                     `json:"delays"`
-	AllEnds  bool                         `json:"all_ends"`
+	document.Head
+	Scenario string                          `json:"scenario"`
+	Faults   int                             `json:"faults"`  // the most in one placement
+	Seed     uint64                          `json:"seed"`    // of back-offs and owner values
+	Outcome  string                          `json:"outcome"` // holds, violated or undecided
+	Laws     map[checker.Law]campaign.Counts `json:"laws"`
+	Lengths  []lengthJSON                    `json:"lengths"`
+	Kinds    map[string]kindJSON             `json:"kinds"`
+	Delays   []string                        `json:"delays"`
+	AllEnds  bool                            `json:"all_ends"`
 	// sorts of faults that the scenario does not promise to survive
 	Excluded  []string `json:"excluded"`
 	OwnFaults []string `json:"own_faults"`
@@ -63,13 +63,13 @@ type counterexampleJSON struct {
 // JSON gives the verification as one JSON object, ended by a newline.
 func (v *Verification) JSON(command string) ([]byte, error) {
 	o := &v.Options
-	d := verifyJSON{Head: report.HeadOf(command), Scenario: v.Scenario.Name, Faults: o.Faults, Seed: o.Seed,
+	d := verifyJSON{Head: document.HeadOf(command), Scenario: v.Scenario.Name, Faults: o.Faults, Seed: o.Seed,
 		Outcome: v.standing(),
 		Laws:    countsOf(v.Laws()), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{},
 		AllEnds:  o.AllEnds,
-		Excluded: report.Texts(v.Scenario.Mix.Without), OwnFaults: report.Texts(v.Own()),
+		Excluded: document.Texts(v.Scenario.Mix.Without), OwnFaults: document.Texts(v.Own()),
 		Random: map[string]randomJSON{}, LeftOut: map[string]string{},
-		Interrupted: v.interrupted(), Open: report.Some(v.open())}
+		Interrupted: v.interrupted(), Open: document.Some(v.open())}
 	for _, l := range v.Lengths {
 		d.Lengths = append(d.Lengths, lengthJSON{l.Faults, l.Starts, l.Schedules, l.Idle, l.Stands, l.Whole})
 	}
@@ -81,7 +81,7 @@ func (v *Verification) JSON(command string) ([]byte, error) {
 	}
 	for i := range v.Random {
 		s := &v.Random[i]
-		d.Random[s.Kind.String()] = randomJSON{s.Why, s.Schedules, s.Idle, tally.UpperBound(s.Schedules)}
+		d.Random[s.Kind.String()] = randomJSON{s.Why, s.Schedules, s.Idle, campaign.UpperBound(s.Schedules)}
 	}
 	for _, l := range v.Scope.None {
 		d.LeftOut[l.Kind.String()] = l.Why
@@ -94,5 +94,5 @@ func (v *Verification) JSON(command string) ([]byte, error) {
 		_, delay := v.found()
 		d.Counterexample = &counterexampleJSON{v.Found.Law, v.Found.Cause.String(), delay, v.Found.AtRandom, run}
 	}
-	return report.Encode(d)
+	return document.Encode(d)
 }

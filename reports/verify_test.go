@@ -8,11 +8,11 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
@@ -32,7 +32,7 @@ func verified() *Verification {
 	drift := verify.Reason{Kind: nemesis.Drift,
 		Why: "what it does grows with its length: no few starts and ends stand for the others"}
 	length := func(faults int, t verify.Tally, kinds ...verify.KindTally) verify.LengthTally {
-		if t.Laws = tally.NewLaws(s.Promise.Laws); faults == 2 {
+		if t.Laws = campaign.NewLaws(s.Promise.Laws); faults == 2 {
 			t.Laws[0].Holds, t.Laws[1].Unchecked = 1_234_567, 1_234_567
 		}
 		return verify.LengthTally{Faults: faults, Tally: t, Kinds: kinds, Whole: true}
@@ -52,7 +52,7 @@ func verified() *Verification {
 				Random: []verify.Reason{drift}, None: []verify.Reason{{Kind: nemesis.Jump,
 					Why: "no process reads its wall clock"}}},
 			Random: []verify.Sample{{Reason: drift,
-				Tally: verify.Tally{Schedules: 500, Laws: tally.NewLaws(s.Promise.Laws)}}}}}
+				Tally: verify.Tally{Schedules: 500, Laws: campaign.NewLaws(s.Promise.Laws)}}}}}
 }
 
 // counterexample ends the verification with faults that break a law.
@@ -66,11 +66,11 @@ func (v *Verification) counterexample(law checker.Law, kind checker.CauseKind, f
 func verifyText(t *testing.T, v *Verification, width int) string {
 	t.Helper()
 	var b strings.Builder
-	if err := v.Text(&b, report.TextOptions{Width: width}); err != nil {
+	if err := v.Text(&b, document.TextOptions{Width: width}); err != nil {
 		t.Fatal(err)
 	}
 	for _, ln := range strings.Split(b.String(), "\n") {
-		if term.Cells(ln) > width && !strings.HasPrefix(ln, "again") {
+		if text.Cells(ln) > width && !strings.HasPrefix(ln, "again") {
 			t.Errorf("at %d cells: %q", width, ln)
 		}
 	}
@@ -104,12 +104,12 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 // TestOnlyAWholeVerificationHolds: neither the zero value does, nor one that ended early, however much it tried.
 func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	early := verified()
-	early.Ending, early.Lengths[2].Whole = tally.OutOfRuns, false
+	early.Ending, early.Lengths[2].Whole = campaign.OutOfRuns, false
 	for _, v := range []*Verification{{Verification: &verify.Verification{Scenario: &scenarios.Scenario{}}},
 		{Verification: &verify.Verification{Scenario: &scenarios.Scenario{Name: "x"},
 			Options: verify.Options{Faults: 1}}}, early} {
 		text := squeezed(verifyText(t, v, 80))
-		if v.standing() != report.Undecided || strings.Contains(text, "holds") ||
+		if v.standing() != document.Undecided || strings.Contains(text, "holds") ||
 			!strings.Contains(text, "that is no proof") {
 			t.Errorf("%s:\n%s", v.standing(), text)
 		}

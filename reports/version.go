@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
 // Version is what the program was built from.
@@ -18,7 +18,7 @@ type Version struct {
 }
 
 // Text writes it. The error is w's.
-func (v Version) Text(w io.Writer, _ report.TextOptions) error {
+func (v Version) Text(w io.Writer, _ document.TextOptions) error {
 	_, err := io.WriteString(w, v.String())
 	return err
 }
@@ -37,8 +37,8 @@ func (v Version) String() string {
 
 // JSON gives it as one JSON object, ended by a newline.
 func (v Version) JSON(command string) ([]byte, error) {
-	return report.Encode(struct {
-		report.Head
+	return document.Encode(struct {
+		document.Head
 		Version
-	}{report.HeadOf(command), v})
+	}{document.HeadOf(command), v})
 }

@@ -4,23 +4,23 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 func init() {
 	registerBackend(&backend{kind: locks.OnEtcd, place: 2, most: maxMembers, log: true, steady: true,
 		meaning: "how many members of an etcd cluster: etcd-1 …",
 		cluster: func(s *Servers) cluster {
-			c := consensus.Config{Fsync: s.Fsync}
+			c := raft.Config{Fsync: s.Fsync}
 			return &etcdCluster{etcd.New(c, s.names()), c}
 		}})
 }
 
 // etcdCluster is the members of an etcd cluster.
 type etcdCluster struct {
-	*consensus.Cluster
-	config consensus.Config
+	*raft.Cluster
+	config raft.Config
 }
 
 func (c *etcdCluster) add(w *sim.World, _ nemesis.Plan, wrap tap) {

@@ -8,7 +8,6 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
-	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
 )
 
 func init() {
@@ -47,7 +46,7 @@ func (c *redisCluster) add(w *sim.World, p nemesis.Plan, wrap tap) {
 		w.AddServer(id, wrap(id, c.nodes[i]))
 	}
 	if len(c.groups) > 0 {
-		w.AddServer(Observer, wrap(Observer, sentinel.NewSentinel(sentinel.SentinelConfig{Groups: c.groups, Version: c.Version,
+		w.AddServer(Observer, wrap(Observer, redis.NewSentinel(redis.SentinelConfig{Groups: c.groups, Version: c.Version,
 			DownAfter: c.DownAfter, ReconfigureAfter: c.ReconfigureAfter})))
 	}
 }

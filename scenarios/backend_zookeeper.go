@@ -4,7 +4,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
@@ -12,7 +12,7 @@ func init() {
 	registerBackend(&backend{kind: locks.OnZooKeeper, place: 3, most: maxMembers, log: true, steady: true,
 		meaning: "how many members of a ZooKeeper ensemble: zookeeper-1 …",
 		cluster: func(s *Servers) cluster {
-			c := zookeeper.Config{Log: consensus.Config{Fsync: s.Fsync}}
+			c := zookeeper.Config{Log: raft.Config{Fsync: s.Fsync}}
 			return &zooKeeperCluster{zookeeper.NewEnsemble(c, s.names()), c}
 		}})
 }

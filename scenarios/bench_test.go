@@ -12,7 +12,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -33,9 +33,9 @@ func BenchmarkRedlockSchedule(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	single := mix.Default()
+	single := draw.Default()
 	single.Fewest, single.Most = 1, 1
-	faults, err := mix.NewGenerator(single, s.Targets(), 5*time.Second)
+	faults, err := draw.NewGenerator(single, s.Targets(), 5*time.Second)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -85,7 +85,7 @@ type bareScript struct {
 	calls  [][][]string // by schedule
 }
 
-func newBareServers(b *testing.B, s *Scenario, faults *mix.Generator) *bareServers {
+func newBareServers(b *testing.B, s *Scenario, faults *draw.Generator) *bareServers {
 	all := &bareServers{scripts: make([]bareScript, s.Servers.N)}
 	r := NewRunner(s)
 	r.tap = func(id sim.ProcessID, s sim.Server) sim.Server {

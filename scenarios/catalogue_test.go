@@ -7,7 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // seedsPerScenario is how many seeds each scenario of the catalogue must come out for.
@@ -49,9 +49,9 @@ func named(t *testing.T, name string) *Scenario {
 	return s
 }
 
-func campaign(t *testing.T, s *Scenario, seeds int) *expect.Campaign {
+func campaign(t *testing.T, s *Scenario, seeds int) *format.Campaign {
 	t.Helper()
-	var c expect.Campaign
+	var c format.Campaign
 	r := NewRunner(s)
 	for seed := range uint64(seeds) {
 		result, err := r.Run(s.Plan(seed + 1))

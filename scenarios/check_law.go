@@ -7,7 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // CheckLaw runs the scenario in text with its own faults and the given seed. It returns nil if and only if the run
@@ -44,7 +44,7 @@ type NotHeld struct {
 func (e *NotHeld) Error() string {
 	f := &e.Finding
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s with seed %d: %s is %s\n", e.Plan.Scenario, e.Plan.Seed, f.Law, expect.OutcomeOf(*f))
+	fmt.Fprintf(&b, "%s with seed %d: %s is %s\n", e.Plan.Scenario, e.Plan.Seed, f.Law, format.OutcomeOf(*f))
 	for _, fault := range e.Plan.Faults {
 		fmt.Fprintf(&b, "\t%s\n", fault)
 	}

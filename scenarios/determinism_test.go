@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
 
 // childVar makes the test binary print its fingerprints and exit.
@@ -40,7 +40,7 @@ func fingerprints() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		random, err := mix.NewGenerator(mix.Default(), s.Targets(), s.Limit)
+		random, err := draw.NewGenerator(draw.Default(), s.Targets(), s.Limit)
 		if err != nil {
 			return "", err
 		}

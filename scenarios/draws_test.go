@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -23,9 +23,9 @@ func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages(t *testing.T) {
 			s := named(t, name)
 			s.Network.Delay = sim.Delay{Lo: time.Millisecond, Hi: 9 * time.Millisecond}
 			s.Servers.DownAfter = time.Second
-			few := mix.For(10 * time.Second)
+			few := draw.For(10 * time.Second)
 			few.Fewest, few.Most = 3, 4
-			random, err := mix.NewGenerator(few, s.Targets(), 20*time.Second)
+			random, err := draw.NewGenerator(few, s.Targets(), 20*time.Second)
 			if err != nil {
 				t.Fatal(err)
 			}

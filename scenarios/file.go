@@ -10,8 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -121,7 +120,7 @@ func (f *file) fields() []field {
 			standard: "none", meaning: "what single clients do differently; see Overrides"}},
 		{name: "faults", read: func(n ast.Node) { f.faults = n },
 			doc: doc{values: "list of lines", standard: "none", meaning: "what goes wrong; see Faults"}},
-		{name: "mix", fields: func() []field { return f.mixFields(&mix.Mix{}) }, read: func(n ast.Node) { f.mix = n }},
+		{name: "mix", fields: func() []field { return f.mixFields(&draw.Mix{}) }, read: func(n ast.Node) { f.mix = n }},
 		{name: "promise", read: f.readPromise, doc: doc{values: "list of laws, `availability`",
 			standard: "see below", meaning: "the laws that must hold whatever strikes; see Promise. Without it: " +
 				"those that `expect` does not name as violated or any"}},
@@ -156,7 +155,7 @@ func (f *file) settle() {
 	f.checkServers()
 	f.readLinks(names)
 	if f.metrics != nil {
-		f.scenario.Expect.Metrics = expect.ReadMetrics(f.Reader, f.metrics, names)
+		f.scenario.Expect.Metrics = format.ReadMetrics(f.Reader, f.metrics, names)
 	}
 	f.readFaults(names)
 	f.readMix(names)
@@ -190,11 +189,11 @@ func (f *file) expectFields() []field {
 	var fields []field
 	for _, law := range checker.Laws {
 		fields = append(fields, field{name: string(law), sample: "holds", read: func(n ast.Node) {
-			if e, ok := expect.ReadLaw(f.Reader, n); ok {
+			if e, ok := format.ReadLaw(f.Reader, n); ok {
 				f.scenario.Expect.Laws[law] = e
 			}
 		}, takes: func(n ast.Node) bool {
-			_, ok := expect.ReadLaw(f.Reader, n)
+			_, ok := format.ReadLaw(f.Reader, n)
 			return ok
 		}})
 	}

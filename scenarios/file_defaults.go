@@ -4,19 +4,18 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // newFile is a file in which no key has been given.
 func newFile(r *format.Reader) *file {
-	f := &file{Reader: r, scenario: &Scenario{Expect: expect.All{Laws: map[checker.Law]expect.Law{}}},
+	f := &file{Reader: r, scenario: &Scenario{Expect: format.All{Laws: map[checker.Law]format.Law{}}},
 		clients: 2, lock: lockSettings{config: locks.Config{Key: "lock"}, stated: format.Given{}}}
 	s := f.scenario
-	s.Servers.Persistence = aof.Everysec
+	s.Servers.Persistence = store.Everysec
 	standards(serverSettings, &s.Servers)
 	standards(networkKeys, &s.Network)
 	standards(resourceKeys, &s.Resource)

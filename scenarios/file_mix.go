@@ -7,19 +7,19 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // mixFields are the keys under mix, over the defaults that the TTL gives.
-func (f *file) mixFields(m *mix.Mix) []field {
-	span := func(name string, to *mix.Span, standard, meaning string) field {
+func (f *file) mixFields(m *draw.Mix) []field {
+	span := func(name string, to *draw.Span, standard, meaning string) field {
 		return field{name: name, read: into(to, f.Span),
 			doc: doc{values: "range", standard: standard, meaning: meaning}}
 	}
 	return []field{
-		{name: "faults", read: func(n ast.Node) { m.Fewest, m.Most = f.WholeRange(n, mix.MaxFaults, m.Fewest, m.Most) },
+		{name: "faults", read: func(n ast.Node) { m.Fewest, m.Most = f.WholeRange(n, draw.MaxFaults, m.Fewest, m.Most) },
 			doc: doc{values: "0 to 1000, or a range", standard: "`1..5`",
 				meaning: "how many faults one draw has; see Mix"}},
 		{name: "weights", read: func(n ast.Node) { f.readWeights(n, m) },
@@ -57,7 +57,7 @@ func (f *file) mixFields(m *mix.Mix) []field {
 
 // readMix reads the mix, whose defaults rest on the TTL, and makes sure that something can be drawn from it.
 func (f *file) readMix(names *nemesis.Names) {
-	m := mix.For(f.lock.config.TTL)
+	m := draw.For(f.lock.config.TTL)
 	f.scenario.Mix = m
 	if f.mix == nil {
 		return
@@ -75,23 +75,23 @@ func (f *file) readMix(names *nemesis.Names) {
 		f.Problem(format.StartOf(f.mix), "", "the mix strikes within %s, but the run's limit is %s", f.scenario.Within,
 			f.scenario.Limit)
 	}
-	if _, err := mix.NewGenerator(m, *names, f.scenario.Limit); err != nil {
+	if _, err := draw.NewGenerator(m, *names, f.scenario.Limit); err != nil {
 		f.Problem(format.StartOf(f.mix), "", "%s", err)
 	}
 }
 
 // readWeights reads how often each kind is drawn against the others. One that is not named is not drawn.
-func (f *file) readWeights(n ast.Node, m *mix.Mix) {
-	m.Weights = mix.Weights{}
+func (f *file) readWeights(n ast.Node, m *draw.Mix) {
+	m.Weights = draw.Weights{}
 	var fields []field
 	for _, k := range nemesis.Kinds {
 		fields = append(fields, field{name: k.String(), sample: "1",
-			read: into(&m.Weights[k], f.Whole(0, mix.MaxWeight))})
+			read: into(&m.Weights[k], f.Whole(0, draw.MaxWeight))})
 	}
 	mapping(f.Reader, n, "mix.weights", fields)
 }
 
-func (f *file) readPoints(n ast.Node, m *mix.Mix) {
+func (f *file) readPoints(n ast.Node, m *draw.Mix) {
 	m.Points = nil
 	f.List(n, "mix.points", func(n ast.Node) {
 		if p, ok := format.Choose(f.Reader, sim.Points...)(n); ok && !slices.Contains(m.Points, p) {
@@ -100,7 +100,7 @@ func (f *file) readPoints(n ast.Node, m *mix.Mix) {
 	})
 }
 
-func (f *file) readExclusions(n ast.Node, m *mix.Mix) {
+func (f *file) readExclusions(n ast.Node, m *draw.Mix) {
 	f.List(n, "mix.without", func(n ast.Node) {
 		line, ok := f.Scalar(n, "a kind of faults such as: jump of servers")
 		if !ok {

@@ -10,24 +10,24 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
 func TestMixDefaults(t *testing.T) {
 	s := parseText(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 4s}\n")
-	if !reflect.DeepEqual(s.Mix, mix.For(4*time.Second)) || s.Within != 0 ||
+	if !reflect.DeepEqual(s.Mix, draw.For(4*time.Second)) || s.Within != 0 ||
 		!reflect.DeepEqual(s.Promise, checker.Promise{Laws: checker.Laws}) {
 		t.Errorf("%+v", s)
 	}
-	for name, want := range map[string]mix.Span{"pause": s.Mix.Pause, "jump": s.Mix.Jump, "delay": s.Mix.Delay,
+	for name, want := range map[string]draw.Span{"pause": s.Mix.Pause, "jump": s.Mix.Jump, "delay": s.Mix.Delay,
 		"slow-fsync": s.Mix.Fsync, "outage": s.Mix.Outage, "downtime": s.Mix.Downtime} {
 		row := regexp.MustCompile("`mix." + name + "` \\| range \\| ([^|]*) \\|").FindStringSubmatch(formatDoc(t))
 		low, high, _ := strings.Cut(row[1], " to ")
 		value := map[string]time.Duration{"TTL / 1000": 4 * time.Millisecond, "TTL / 100": 40 * time.Millisecond,
 			"TTL / 2": 2 * time.Second, "2 TTL": 8 * time.Second, "3 TTL": 12 * time.Second}
-		if got := (mix.Span{Min: value[low], Max: value[high]}); got != want {
+		if got := (draw.Span{Min: value[low], Max: value[high]}); got != want {
 			t.Errorf("FORMAT.md says that mix.%s is %s; it is %v", name, row[1], want)
 		}
 	}
@@ -67,10 +67,10 @@ func TestMixIsRead(t *testing.T) {
 promise: [token-order]
 `)
 	const ms, sec = time.Millisecond, time.Second
-	want := mix.Mix{Fewest: 2, Most: 3, Pause: mix.Span{Min: ms, Max: 2 * sec},
-		Jump:  mix.Span{Min: 3 * sec, Max: 3 * sec},
-		Delay: mix.Span{Min: 5 * ms, Max: 6 * ms}, Fsync: mix.Span{Min: 7 * ms, Max: 7 * ms},
-		Outage: mix.Span{Min: 8 * ms, Max: 60 * sec}, Downtime: mix.Span{Min: 9 * sec, Max: 10 * sec}, PPM: 1000,
+	want := draw.Mix{Fewest: 2, Most: 3, Pause: draw.Span{Min: ms, Max: 2 * sec},
+		Jump:  draw.Span{Min: 3 * sec, Max: 3 * sec},
+		Delay: draw.Span{Min: 5 * ms, Max: 6 * ms}, Fsync: draw.Span{Min: 7 * ms, Max: 7 * ms},
+		Outage: draw.Span{Min: 8 * ms, Max: 60 * sec}, Downtime: draw.Span{Min: 9 * sec, Max: 10 * sec}, PPM: 1000,
 		Forever: 0, AtPoint: 100, Points: []sim.Point{sim.Acquired, sim.BeforeWrite}, Passes: 1, Messages: 4,
 		Without: []nemesis.Exclusion{{Kind: nemesis.Jump, Of: nemesis.AnyServer},
 			{Kind: nemesis.Crash, Loss: nemesis.LosesEverything, Within: 10 * sec}}}
@@ -113,16 +113,16 @@ func TestWhatNoLockCanHelpIsNoMismatch(t *testing.T) {
 	const cutOff = "faults: [cut client-1 | redis-1 at 0s, crash client-2 at 100ms]\n"
 	for _, x := range []struct {
 		text string
-		want expect.Standing
+		want format.Standing
 	}{
-		{two + gone, expect.AsExpected},
-		{two + cutOff, expect.AsExpected},
-		{two + gone + "expect: {ownership: any}\n", expect.AsExpected},
-		{two + gone + "expect: {deadlock-freedom: holds}\n", expect.Otherwise},
-		{two + gone + "expect: {deadlock-freedom: violated by no quorum left}\n", expect.AsExpected},
-		{two + gone + "promise: [deadlock-freedom, availability]\n", expect.Otherwise},
+		{two + gone, format.AsExpected},
+		{two + cutOff, format.AsExpected},
+		{two + gone + "expect: {ownership: any}\n", format.AsExpected},
+		{two + gone + "expect: {deadlock-freedom: holds}\n", format.Otherwise},
+		{two + gone + "expect: {deadlock-freedom: violated by no quorum left}\n", format.AsExpected},
+		{two + gone + "promise: [deadlock-freedom, availability]\n", format.Otherwise},
 		{strings.Replace(two, "set-nx-px", "setnx", 1) + "clients: 3\nwork: {hold: 1s}\n" +
-			"faults: [cut client-3 | redis-1 at 0s, crash client-1 after acquired]\n", expect.Otherwise},
+			"faults: [cut client-3 | redis-1 at 0s, crash client-1 after acquired]\n", format.Otherwise},
 	} {
 		s := parseText(t, x.text)
 		r, err := NewRunner(s).Run(s.Plan(1))

@@ -14,8 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
-	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // Bounds on what is counted. More would take a run beyond any use, and its sums beyond an int64 of nanoseconds.
@@ -42,7 +41,7 @@ var serverSettings = []setting.Key[Servers]{
 			"SET … IFEQ, and `tair` is 7.0 with Tair's CAD and CAS. What a version does not have it refuses as the "+
 			"real one does, and sim/redis/COMMANDS.md lists what is not simulated",
 		setting.Options("7.0", "8", "tair")...),
-	setting.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, aof.DefaultFsyncTime,
+	setting.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, store.DefaultFsyncTime,
 		"how long one fsync takes; members of etcd and ZooKeeper fsync before they agree"),
 	setting.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
 		"of each master: redis-1-replica-1 …; with replicas there is a Sentinel, sentinel-1, that promotes one when "+
@@ -58,10 +57,10 @@ var serverSettings = []setting.Key[Servers]{
 		redis.DefaultSemiSyncTimeout,
 		"after so long without one the master goes on asynchronously, until a replica has "+
 			"caught up"),
-	setting.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, sentinel.DefaultDownAfter,
+	setting.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, redis.DefaultDownAfter,
 		"how long a master must be silent before the Sentinel replaces it").Recurring(),
 	setting.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter },
-		sentinel.DefaultReconfigureAfter, "how long a deposed master goes on serving once the Sentinel reaches it"),
+		redis.DefaultReconfigureAfter, "how long a deposed master goes on serving once the Sentinel reaches it"),
 }
 
 func (f *file) serverFields() []field {
@@ -91,11 +90,11 @@ func (f *file) persistenceFields() []field {
 	t := table[Servers]{Reader: f.Reader, name: "servers.persistence", to: &f.scenario.Servers,
 		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers },
 		keys: []setting.Key[Servers]{setting.Choice("append-fsync",
-			func(s *Servers) *aof.Policy { return &s.Persistence }, "when written data reaches the disk, as Redis's "+
+			func(s *Servers) *store.Policy { return &s.Persistence }, "when written data reaches the disk, as Redis's "+
 				"appendfsync",
-			setting.Option[aof.Policy]{Word: "everysec", Value: aof.Everysec},
-			setting.Option[aof.Policy]{Word: "always", Value: aof.Always},
-			setting.Option[aof.Policy]{Word: "no", Value: aof.No})}}
+			setting.Option[store.Policy]{Word: "everysec", Value: store.Everysec},
+			setting.Option[store.Policy]{Word: "always", Value: store.Always},
+			setting.Option[store.Policy]{Word: "no", Value: store.No})}}
 	fields := t.fields("")
 	fields[0].required = true
 	return fields
@@ -104,7 +103,7 @@ func (f *file) persistenceFields() []field {
 func (f *file) readPersistence(n ast.Node) {
 	s := &f.scenario.Servers
 	if text, _ := format.ScalarText(n); text == "none" {
-		s.Persistence = aof.None
+		s.Persistence = store.None
 		return
 	}
 	mapping(f.Reader, n, "servers.persistence", f.persistenceFields(), "none")

@@ -14,12 +14,12 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 const (
@@ -81,27 +81,27 @@ func TestExample(t *testing.T) {
 		Source: `youngju.dev, "Distributed lock patterns compared: Redis Redlock, ZooKeeper, etcd", ` +
 			"https://www.youngju.dev/split/architecture/" +
 			"2026-03-12-distributed-lock-redis-redlock-zookeeper-etcd-comparison",
-		Servers: Servers{Backend: locks.OnRedis, N: 5, Version: "7.0", Persistence: aof.Everysec, Fsync: ms,
+		Servers: Servers{Backend: locks.OnRedis, N: 5, Version: "7.0", Persistence: store.Everysec, Fsync: ms,
 			MinReplicasMaxLag: 10 * time.Second,
 			SemiSyncTimeout:   time.Second, DownAfter: 30 * time.Second, ReconfigureAfter: 8 * time.Second},
 		Network:  Network{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}},
 		Clients:  []Client{{"client-1", redlock, work}, {"client-2", second, later}},
 		Resource: ResourceConfig{Timeout: time.Second},
 		Faults:   []nemesis.Fault{pause},
-		Mix:      mix.Default(),
+		Mix:      draw.Default(),
 		Promise: checker.Promise{Laws: []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.TokenOrder,
 			checker.DeadlockFreedom, checker.FaultTolerance}},
 		Shown: []checker.Law{checker.LeaseExclusion},
 		Limit: 60 * time.Second,
 		Bound: 10 * time.Second,
-		Expect: expect.All{
-			Laws: map[checker.Law]expect.Law{
+		Expect: format.All{
+			Laws: map[checker.Law]format.Law{
 				checker.LeaseExclusion: {Outcome: checker.Holds},
 				checker.MutualExclusion: {Outcome: checker.Violated,
 					Cause: checker.Cause{Kind: checker.HolderOutlivedLease}},
 				checker.ResourceSafety: {Outcome: checker.Violated},
 			},
-			Metrics: []expect.Bound{{Name: "fencing_token_reject_rate", Text: "0"}},
+			Metrics: []format.Bound{{Name: "fencing_token_reject_rate", Text: "0"}},
 		},
 	}
 	if !reflect.DeepEqual(s, want) {
@@ -115,11 +115,11 @@ var everyValue = []struct {
 	got              func(*Scenario) any
 	want             any
 }{
-	{oneRedis, "servers.persistence", "none", func(s *Scenario) any { return s.Servers.Persistence }, aof.None},
+	{oneRedis, "servers.persistence", "none", func(s *Scenario) any { return s.Servers.Persistence }, store.None},
 	{oneRedis, "servers.persistence.append-fsync", "always", func(s *Scenario) any { return s.Servers.Persistence },
-		aof.Always},
+		store.Always},
 	{oneRedis, "servers.persistence.append-fsync", "no", func(s *Scenario) any { return s.Servers.Persistence },
-		aof.No},
+		store.No},
 	{oneRedis, "servers.fsync", "0s", func(s *Scenario) any { return s.Servers.Fsync }, time.Duration(0)},
 	{fiveRedis, "servers.redis", "99", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 50}},
 	{fiveRedis, "servers.redis", "1", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 1}},
@@ -312,7 +312,7 @@ overrides:
 
 func TestMetricBounds(t *testing.T) {
 	inf := math.Inf(1)
-	for text, want := range map[string]expect.Bound{
+	for text, want := range map[string]format.Bound{
 		`unavailability: ">= 9s"`:         {Min: 9, Max: inf},
 		`unavailability: "<= 9s"`:         {Min: -inf, Max: 9},
 		`unavailability: 2ms..10ms`:       {Min: 0.002, Max: 0.01},

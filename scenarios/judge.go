@@ -5,13 +5,13 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
 // Judge judges what a run of s has left behind.
-func (s *Scenario) Judge(r Result) expect.Judgement {
-	j := expect.Judgement{Verdict: checker.Check(r.History), Metrics: checker.Measure(r.History)}
+func (s *Scenario) Judge(r Result) format.Judgement {
+	j := format.Judgement{Verdict: checker.Check(r.History), Metrics: checker.Measure(r.History)}
 	for i := range j.Verdict.Findings {
 		f := &j.Verdict.Findings[i]
 		if r.Stalled != "" && f.Outcome == checker.Violated && slices.Contains(byDelay, f.Cause.Kind) {

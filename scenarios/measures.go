@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/conduct"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // service is the kind of lock service that the clients of s use.
@@ -114,7 +114,7 @@ func (s *Scenario) settings() []applied {
 	}
 	return []applied{
 		{history.Fencing, s.Resource.Writes != BlindWrites || s.Resource.Fencing != FencingOff && d.Tokens},
-		{history.FsyncAlways, session || s.Servers.Persistence == aof.Always},
+		{history.FsyncAlways, session || s.Servers.Persistence == store.Always},
 		{history.WaitForReplicas, s.Servers.Replicas > 0 &&
 			everybody(func(c *Client) bool { return c.Lock.Wait != nil && c.Lock.Wait.Obey })},
 		{history.MinReplicas, s.Servers.MinReplicasToWrite > 0},

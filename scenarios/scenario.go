@@ -14,12 +14,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/resource"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // Scenario is a parsed and validated scenario file. Every field without a comment on its default is required.
@@ -35,13 +34,13 @@ type Scenario struct {
 	Clients  []Client // client-1 first; differ only where the file says so
 	Resource ResourceConfig
 	Faults   []nemesis.Fault
-	Mix      mix.Mix         // from which random faults are drawn; default mix.For the lock's TTL
+	Mix      draw.Mix        // from which random faults are drawn; default mix.For the lock's TTL
 	Within   time.Duration   // the time in which they strike; zero: as long as a run without faults takes
 	Promise  checker.Promise // default the laws that Expect does not name as violated or any
 	Shown    []checker.Law   // that some run must exercise: those promised in so many words, or expected to hold
 	Limit    time.Duration   // of simulated time; default 120 s
 	Bound    time.Duration   // of an uncontended acquire or release; default the lock's TTL
-	Expect   expect.All
+	Expect   format.All
 }
 
 // Servers are the lock servers.
@@ -49,7 +48,7 @@ type Servers struct {
 	Backend     locks.Backend // which they are
 	N           int           // masters of Redis, or members of a cluster: redis-1 …
 	Replicas    int           // of each master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel
-	Persistence aof.Policy    // default: AOF with everysec, as Redis ships
+	Persistence store.Policy  // default: AOF with everysec, as Redis ships
 	Fsync       time.Duration // how long one fsync takes; default 1 ms
 
 	Version              string // of Redis, as FORMAT.md has it; default 7.0
@@ -65,11 +64,11 @@ type Servers struct {
 }
 
 // Persistent reports whether a server that loses power finds anything on its disk.
-func (s *Servers) Persistent() bool { return s.consensus() || s.Persistence != aof.None }
+func (s *Servers) Persistent() bool { return s.consensus() || s.Persistence != store.None }
 
 // StandsStill is how long a Redis node serves nobody after a write, since it fsyncs first.
 func (s *Servers) StandsStill() time.Duration {
-	if !s.consensus() && s.Persistence == aof.Always {
+	if !s.consensus() && s.Persistence == store.Always {
 		return s.Fsync
 	}
 	return 0
@@ -129,8 +128,8 @@ type ResourceConfig struct {
 	Timeout time.Duration // of a client waiting for its answer; default 1 s
 }
 
-func (c *ResourceConfig) rules() resource.Rules {
-	return resource.Rules{Lower: c.Fencing == FencingOn, Equal: c.Fencing == FencingRefuseEqual,
+func (c *ResourceConfig) rules() Rules {
+	return Rules{Lower: c.Fencing == FencingOn, Equal: c.Fencing == FencingRefuseEqual,
 		Changed: c.Writes == CompareAndSet, Again: c.Writes == Idempotent}
 }
 

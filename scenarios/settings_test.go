@@ -12,7 +12,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
@@ -359,7 +359,7 @@ func observed(t *testing.T, path string, s *Scenario) string {
 		if within == 0 {
 			within = s.Limit
 		}
-		g, err := mix.NewGenerator(s.Mix, s.Targets(), within)
+		g, err := draw.NewGenerator(s.Mix, s.Targets(), within)
 		if err != nil {
 			return err.Error()
 		}

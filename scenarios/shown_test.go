@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // change writes a few words of a scenario otherwise, so that one of its expectations is no longer met.
@@ -148,7 +148,7 @@ func (c *change) changed(t *testing.T) *Scenario {
 }
 
 // shows reports whether a run of the changed scenario comes out as the change has it.
-func (c *change) shows(j expect.Judgement) bool {
+func (c *change) shows(j format.Judgement) bool {
 	f := j.Verdict.Of(checker.Law(c.unmet))
 	switch {
 	case c.cause != "":
@@ -156,11 +156,11 @@ func (c *change) shows(j expect.Judgement) bool {
 	case slices.Contains(checker.Laws, f.Law):
 		return f.Outcome != checker.Violated
 	}
-	return slices.ContainsFunc(j.Mismatches, func(m expect.Mismatch) bool { return m.Name == c.unmet })
+	return slices.ContainsFunc(j.Mismatches, func(m format.Mismatch) bool { return m.Name == c.unmet })
 }
 
 // judgedWith runs a scenario with some of its faults under as many seeds as a test has time for.
-func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []expect.Judgement) {
+func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format.Judgement) {
 	t.Helper()
 	seeds := uint64(4)
 	if testkit.Full() && !raceEnabled {
@@ -208,7 +208,7 @@ func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 				t.Error("nothing can be taken away, and no change of its words is known that changes the outcome")
 			}
 			for i, f := range s.Faults {
-				without := func(s *Scenario) []expect.Judgement {
+				without := func(s *Scenario) []format.Judgement {
 					return judgedWith(t, s, slices.Delete(slices.Clone(s.Faults), i, i+1))
 				}
 				needed := s.ceases(without(s), s.shows()...) || slices.ContainsFunc(own, func(c change) bool {
@@ -253,12 +253,12 @@ func (s *Scenario) shows() (names []string) {
 }
 
 // ceases reports whether one of some expectations, of violated laws and of metrics, is met in none of the runs.
-func (s *Scenario) ceases(runs []expect.Judgement, names ...string) bool {
+func (s *Scenario) ceases(runs []format.Judgement, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
-		return !slices.ContainsFunc(runs, func(j expect.Judgement) bool {
+		return !slices.ContainsFunc(runs, func(j format.Judgement) bool {
 			f := j.Verdict.Of(checker.Law(name))
 			return (!slices.Contains(checker.Laws, f.Law) || f.Outcome == checker.Violated) &&
-				!slices.ContainsFunc(j.Mismatches, func(m expect.Mismatch) bool { return m.Name == name })
+				!slices.ContainsFunc(j.Mismatches, func(m format.Mismatch) bool { return m.Name == name })
 		})
 	})
 }

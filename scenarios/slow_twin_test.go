@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/slow"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
 
 // plansPerScenario is how many runs of each scenario both checkers judge.
@@ -66,7 +66,7 @@ func compareReadings(t *testing.T, s *Scenario) map[string]int {
 			}
 		}
 		horizon := min(s.Limit, []time.Duration{s.Limit, 15 * time.Second, 3 * time.Second, 15 * time.Second}[variant])
-		random, err := mix.NewGenerator(mix.Default(), s.Targets(), horizon)
+		random, err := draw.NewGenerator(draw.Default(), s.Targets(), horizon)
 		if err != nil {
 			t.Fatal(err)
 		}

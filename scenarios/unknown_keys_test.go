@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
@@ -36,7 +36,7 @@ func allMappings() (all []keyed) {
 	return append(all, keyed{"mix.weights", func(f *file) []field {
 		var kinds []field
 		for _, k := range nemesis.Kinds {
-			kinds = append(kinds, field{name: k.String(), sample: "1", read: into(new(int), f.Whole(0, mix.MaxWeight))})
+			kinds = append(kinds, field{name: k.String(), sample: "1", read: into(new(int), f.Whole(0, draw.MaxWeight))})
 		}
 		return kinds
 	}})

@@ -8,16 +8,14 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
-	"github.com/fencepost-sim/fencepost/reports/advice"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
 )
 
 // adviseJob is one call of advise.
 type adviseJob struct {
-	frame.Frame
+	output.Frame
 	options  advise.Options
 	target   string // the scenario's name or file, as it was given
 	scenario *scenarios.Scenario
@@ -67,7 +65,7 @@ func (j *adviseJob) run() error {
 	if j.options.Seeds < 1 || j.options.Seeds > mostAdviceSeeds {
 		return fmt.Errorf("--seeds must be 1 to %d, not %d", mostAdviceSeeds, j.options.Seeds)
 	}
-	err := frame.CheckWorkers(j.options.Workers)
+	err := output.CheckWorkers(j.options.Workers)
 	if err != nil {
 		return err
 	}
@@ -83,14 +81,14 @@ func (j *adviseJob) run() error {
 	if err = j.Files.Spare(verdictFile); err != nil {
 		return err
 	}
-	ctx, stop := frame.Interruptible()
+	ctx, stop := output.Interruptible()
 	defer stop()
 	j.options.Progress = j.Progress()
 	a, err := advise.Try(ctx, j.scenario, j.options)
 	if err != nil {
 		return fmt.Errorf("%s: %w", j.target, err)
 	}
-	report := &advice.Report{Advice: a, Scenario: j.scenario, Files: j.Out,
+	report := &advise.Report{Advice: a, Scenario: j.scenario, Files: j.Out,
 		Repeat: fmt.Sprintf("%s advise %s --seed %d --seeds %d",
 			program(), shellWord(nameOf(j.scenario)), j.options.From, j.options.Seeds)}
 	if err = j.save(report); err != nil {
@@ -101,7 +99,7 @@ func (j *adviseJob) run() error {
 }
 
 // save writes the best changes as scenario files and diffs: 1.yaml and 1.diff are the first.
-func (j *adviseJob) save(a *advice.Report) error {
+func (j *adviseJob) save(a *advise.Report) error {
 	before := j.scenario.Text()
 	named := j.scenario.Name + ".yaml"
 	if j.scenario.Path != "" {
@@ -115,7 +113,7 @@ func (j *adviseJob) save(a *advice.Report) error {
 		file, patch := fmt.Sprintf("%d.yaml", i+1), fmt.Sprintf("%d.diff", i+1)
 		// without a line that only Go's tools know
 		_, change, _ := strings.Cut(string(diff.Diff(named, before, named, text)), "\n")
-		j.Files.Keep(artefact.File{Name: file, Content: text}, artefact.File{Name: patch, Content: []byte(change)})
+		j.Files.Keep(output.File{Name: file, Content: text}, output.File{Name: patch, Content: []byte(change)})
 		a.Written = append(a.Written, filepath.ToSlash(filepath.Join(j.Out, file)))
 		if i == 0 {
 			a.Diff = change

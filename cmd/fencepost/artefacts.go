@@ -9,13 +9,12 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
-	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // prepare makes sure, before anything runs, that what the run leaves behind can be written.
@@ -98,9 +97,9 @@ const (
 
 // writeRun leaves the files of one run in a place of the command's folder: what it was made from, what happened, and
 // what came of it.
-func writeRun(f *frame.Frame, place string, from []search.File, run *single.Run) {
+func writeRun(f *output.Frame, place string, from []search.File, run *single.Run) {
 	for _, file := range from {
-		f.Files.Keep(artefact.File{Name: path.Join(place, file.Name), Content: file.Text})
+		f.Files.Keep(output.File{Name: path.Join(place, file.Name), Content: file.Text})
 	}
 	f.Draw(path.Join(place, historyFile), func(w io.Writer) error { return history.Encode(w, run.History) })
 	f.Keep(path.Join(place, verdictFile), "run", run)
@@ -123,11 +122,11 @@ func planText(p nemesis.Plan, how repetition) string {
 func (j *job) writeMany(many *reports.Many) {
 	record, err := many.Encode()
 	if j.Files.Fail(err); err == nil {
-		j.Files.Keep(artefact.File{Name: runsFile, Content: record},
-			artefact.File{Name: search.ScenarioFile, Content: j.scenario.Text()})
+		j.Files.Keep(output.File{Name: runsFile, Content: record},
+			output.File{Name: search.ScenarioFile, Content: j.scenario.Text()})
 	}
 	if j.replayed {
-		j.Files.Keep(artefact.File{Name: search.PlanFile, Content: []byte(j.plan(j.first).String())})
+		j.Files.Keep(output.File{Name: search.PlanFile, Content: []byte(j.plan(j.first).String())})
 	}
 	j.Keep(verdictFile, "run", many)
 	for _, run := range many.Shown {

@@ -15,14 +15,14 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/reading"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/reports/schema"
-	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // recorded is one call of check.
 type recorded struct {
-	frame.Frame
+	output.Frame
 	reading, lock, initial string
 	clockError             time.Duration
 	stated                 bool // the clock's error is given
@@ -35,7 +35,7 @@ func newCheck() *cobra.Command {
 		Use:   "check FILE…",
 		Short: "Judge a recorded history, of any lock service",
 		Long: `Judges a history that was recorded elsewhere: in JSON lines ("fencepost check --schema" prints
-their JSON Schema; package checker/history/recorder writes them) or in Jepsen's EDN. Laws of
+their JSON Schema; package checker/recorder writes them) or in Jepsen's EDN. Laws of
 which the history does not show what they judge are unchecked.
 
 A history of registers that are read, written, and compared and set, and not of locks, is judged
@@ -59,7 +59,7 @@ leaves open do not count.`,
 			case schemaOnly && len(args) > 0:
 				return fmt.Errorf("--schema prints a document and judges nothing; %q is too many", args[0])
 			case schemaOnly:
-				if err := frame.OnlyBeside(c, "schema"); err != nil {
+				if err := output.OnlyBeside(c, "schema"); err != nil {
 					return err
 				}
 				_, err := fmt.Fprint(c.OutOrStdout(), schema.History)

@@ -5,15 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
-	"github.com/fencepost-sim/fencepost/reports/compared"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 func newCompare() *cobra.Command {
-	var f frame.Frame
+	var f output.Frame
 	var measure compare.Options
 	c := &cobra.Command{
 		Use:   "compare",
@@ -25,14 +23,14 @@ func newCompare() *cobra.Command {
 			if measure.Runs < 1 {
 				return fmt.Errorf("--seeds must be at least 1, not %d", measure.Runs)
 			}
-			if err := frame.CheckWorkers(measure.Workers); err != nil {
+			if err := output.CheckWorkers(measure.Workers); err != nil {
 				return err
 			}
 			defer f.Close()
 			if err := f.Open("compare"); err != nil {
 				return err
 			}
-			ctx, stop := frame.Interruptible()
+			ctx, stop := output.Interruptible()
 			defer stop()
 			measure.Progress = f.Progress()
 			measured, err := compare.Locks(ctx, measure)
@@ -40,11 +38,11 @@ func newCompare() *cobra.Command {
 				return err
 			}
 			writeScenarios(f.Files, measured)
-			standing := expect.AsExpected
+			standing := format.AsExpected
 			if measured.Interrupted {
-				standing = expect.NotDecidable
+				standing = format.NotDecidable
 			}
-			return f.Emit(&compared.Report{Comparison: measured, Files: f.Out, Repeat: again(measure.Runs, f.Out)},
+			return f.Emit(&compare.Report{Comparison: measured, Files: f.Out, Repeat: again(measure.Runs, f.Out)},
 				standing)
 		},
 	}
@@ -66,8 +64,8 @@ func again(seeds int, out string) string {
 }
 
 // writeScenarios leaves one file for each figure, that run can repeat.
-func writeScenarios(to *artefact.Files, c *compare.Comparison) {
-	var all []artefact.File
+func writeScenarios(to *output.Files, c *compare.Comparison) {
+	var all []output.File
 	for i := range c.Locks {
 		files := []compare.Written{c.Locks[i].Alone.Scenario, c.Locks[i].Together.Scenario}
 		for _, cell := range c.Locks[i].Survival {
@@ -76,7 +74,7 @@ func writeScenarios(to *artefact.Files, c *compare.Comparison) {
 			}
 		}
 		for _, f := range files {
-			all = append(all, artefact.File{Name: f.Name + ".yaml", Content: []byte(f.Text)})
+			all = append(all, output.File{Name: f.Name + ".yaml", Content: []byte(f.Text)})
 		}
 	}
 	to.Keep(all...)

@@ -9,18 +9,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/reports"
-	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // conclusion is what is made of an exploration, be it run here or merged from shards: each finding is cut down, written
 // and told.
 type conclusion struct {
-	frame.Frame
+	output.Frame
 	scenario *scenarios.Scenario
 	found    *search.Exploration
 	saved    time.Time
@@ -63,7 +63,7 @@ func (x *conclusion) conclude(ctx context.Context) error {
 				return err
 			}
 			report.Findings = append(report.Findings, *told)
-			report.Interrupted = report.Interrupted || told.Small.Ending == tally.Interrupted
+			report.Interrupted = report.Interrupted || told.Small.Ending == campaign.Interrupted
 		}
 	}
 	x.Keep(verdictFile, "explore", report) // merged or not, the folder holds an exploration
@@ -85,7 +85,7 @@ func (x *conclusion) repeat() string {
 }
 
 // finding cuts one finding down and writes what is left of it.
-func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f tally.Finding) (*reports.ExploredFinding,
+func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f campaign.Finding) (*reports.ExploredFinding,
 	error) {
 	small, err := search.Shrink(ctx, x.scenario, plans.Plan(f.First), f.Law, f.Cause, 0)
 	if err != nil {

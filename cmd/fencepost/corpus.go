@@ -9,12 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
-	"github.com/fencepost-sim/fencepost/reports/hunted"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -49,7 +47,7 @@ Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 
 // hunt is one call of corpus.
 type hunt struct {
-	frame.Frame
+	output.Frame
 	from                  uint64
 	seeds, sound, workers int
 }
@@ -63,16 +61,16 @@ func (h *hunt) run() error {
 	case h.sound < 0 || h.sound > 0 && h.sound < len(corpus.Names()):
 		return fmt.Errorf("--sound must be at least %d, a run for each lock, not %d", len(corpus.Names()), h.sound)
 	}
-	if err := frame.CheckWorkers(h.workers); err != nil {
+	if err := output.CheckWorkers(h.workers); err != nil {
 		return err
 	}
 	defer h.Close()
 	if err := h.prepare(); err != nil {
 		return err
 	}
-	ctx, stop := frame.Interruptible()
+	ctx, stop := output.Interruptible()
 	defer stop()
-	report := &hunted.Corpus{First: h.from, Seeds: h.seeds, Files: h.Out, Repeat: h.repeat()}
+	report := &corpus.Corpus{First: h.from, Seeds: h.seeds, Files: h.Out, Repeat: h.repeat()}
 	if err := h.mutants(ctx, report); err != nil {
 		return err
 	}
@@ -81,7 +79,7 @@ func (h *hunt) run() error {
 			return err
 		}
 	}
-	report.Interrupted = ctx.Err() != nil && report.Standing() != expect.AsExpected
+	report.Interrupted = ctx.Err() != nil && report.Standing() != format.AsExpected
 	return h.Emit(report, report.Standing())
 }
 
@@ -122,20 +120,20 @@ func (h *hunt) repeat() string {
 func (h *hunt) file(name string) string { return filepath.Join(h.Out, name+".yaml") }
 
 // mutants hunts through the mutants.
-func (h *hunt) mutants(ctx context.Context, report *hunted.Corpus) error {
+func (h *hunt) mutants(ctx context.Context, report *corpus.Corpus) error {
 	all := corpus.Mutants()
 	list := make([]*scenarios.Scenario, len(all))
-	var files []artefact.File
+	var files []output.File
 	for i, m := range all {
 		text, err := m.Text()
 		if err != nil {
 			return err
 		}
-		files = append(files, artefact.File{Name: m.Name + ".yaml", Content: text})
+		files = append(files, output.File{Name: m.Name + ".yaml", Content: text})
 		if list[i], err = scenarios.Parse(h.file(m.Name), text); err != nil {
 			return err
 		}
-		report.Mutants = append(report.Mutants, hunted.HuntedMutant{Mutant: m, File: h.file(m.Name)})
+		report.Mutants = append(report.Mutants, corpus.HuntedMutant{Mutant: m, File: h.file(m.Name)})
 	}
 	h.Files.Keep(files...)
 	progress := h.Progress()
@@ -152,7 +150,7 @@ func (h *hunt) mutants(ctx context.Context, report *hunted.Corpus) error {
 }
 
 // locks tries the sound locks: each has its share of the runs.
-func (h *hunt) locks(ctx context.Context, report *hunted.Corpus) error {
+func (h *hunt) locks(ctx context.Context, report *corpus.Corpus) error {
 	names := corpus.Names()
 	progress := h.Progress()
 	before := 0
@@ -161,7 +159,7 @@ func (h *hunt) locks(ctx context.Context, report *hunted.Corpus) error {
 		if err != nil {
 			return err
 		}
-		h.Files.Keep(artefact.File{Name: name + ".yaml", Content: s.Text()})
+		h.Files.Keep(output.File{Name: name + ".yaml", Content: s.Text()})
 		e, err := search.NewExploration(s, h.from, search.Shard{Index: i + 1, Of: len(names)}.Size(h.sound),
 			search.Whole)
 		if err != nil {
@@ -171,7 +169,7 @@ func (h *hunt) locks(ctx context.Context, report *hunted.Corpus) error {
 			return err
 		}
 		before += e.Done
-		report.Sound = append(report.Sound, hunted.SoundLock{Exploration: e, Lock: s,
+		report.Sound = append(report.Sound, corpus.SoundLock{Exploration: e, Lock: s,
 			Repeat: fmt.Sprintf("%s explore %s", program(), shellWord(h.file(name)))})
 	}
 	return nil

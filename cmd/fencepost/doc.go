@@ -11,7 +11,7 @@
 //   - scenarios/locks, a file that registers its name, place in the reference, backend, settings, and
 //     constructor. Settings of its own stand there too; those that others share are in
 //     scenarios/locks/settings.go. A client library that keeps a session stands beside it, as
-//     scenarios/locks/etcd_session.go and scenarios/locks/zkclient do.
+//     scenarios/locks/etcd_session.go and scenarios/locks do.
 //   - scenarios/file_doc_test.go, its least file, and scenarios/FORMAT.md, by -update.
 //   - scenarios/catalogue, a scenario in which it holds and one in which it breaks, both named in
 //     scenarios/catalogue.go.
@@ -21,7 +21,7 @@
 // A law:
 //   - checker/verdict.go, its name and its row: what it states, and what judges it.
 //   - checker, a file of its name that judges it, and in checker/slow the obvious way to do so.
-//   - checker/cause.go and checker/remedy.go, why it may be broken and what helps; scenarios/expect/law.go and
+//   - checker/cause.go and checker/remedy.go, why it may be broken and what helps; scenarios/format/law.go and
 //     scenarios/FORMAT.md, so that a file may expect those causes.
 //   - reports/headline, how grave it is, and its headlines.
 //   - checker/testdata/laws, histories that keep it, break it, and do not exercise it.
@@ -29,7 +29,7 @@
 //     checker/prompt_release_run_test.go has it expected, promised, judged and counted.
 //
 // A column in the tables of explore, verify and run --seeds:
-//   - scenarios/tally/tally.go, if what it tells is not counted yet: Count and Add.
+//   - scenarios/campaign/tally.go, if what it tells is not counted yet: Count and Add.
 //   - reports/law_table.go, its row.
 //   - reports/explore_json.go and reports/schema, if --json tells it, too.
 //   - Example: reports/law_table_test.go adds how often a law was seen.

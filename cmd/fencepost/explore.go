@@ -7,8 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/share"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -35,11 +34,11 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			defer x.Close()
 			defer closeTest()
-			err := frame.CheckWorkers(x.workers)
+			err := output.CheckWorkers(x.workers)
 			if err != nil {
 				return err
 			}
-			if x.shard, err = share.Of(shard); err != nil {
+			if x.shard, err = output.Of(shard); err != nil {
 				return err
 			}
 			switch {
@@ -62,7 +61,7 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 	c.Flags().Uint64Var(&x.from, "seed", 1, "the first seed")
 	c.Flags().IntVar(&x.seeds, "seeds", 1000, "how many runs to make, with one seed after the other")
 	c.Flags().IntVar(&x.workers, "workers", 0, "how many runs to make at once (default: one a core)")
-	c.Flags().StringVar(&shard, "shard", "", share.Usage)
+	c.Flags().StringVar(&shard, "shard", "", output.Usage)
 	c.Flags().StringVar(&x.resume, "resume", "", "go on with the exploration in `DIR`")
 	return c
 }
@@ -166,7 +165,7 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 
 // run explores, keeps what is found as it goes, and tells it.
 func (x *explore) run() error {
-	ctx, stop := frame.Interruptible()
+	ctx, stop := output.Interruptible()
 	defer stop()
 	x.save()
 	progress := x.Progress()

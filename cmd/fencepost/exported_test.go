@@ -18,36 +18,36 @@ import (
 )
 
 // forUsers are the rooms whose exported names are for programs outside of the house.
-var forUsers = []string{"checker/history", "checker/history/recorder", "scenarios/locktest"}
+var forUsers = []string{"checker/history", "checker/recorder", "scenarios/locktest"}
 
 // neededAlone are the names that are exported though no code of another room uses them, by the reason.
 var neededAlone = map[string][]string{
 	"the tests that explore writes for users call it": {"scenarios.CheckLaw", "scenarios.NotHeld"},
 	"users tell by it why a call of theirs failed": {"sim.ErrProtocol", "sim/bubble.AddressError",
 		"scenarios/live.ClientError",
-		"sim/live/keeper.ErrGone", "sim/live/redisserver/release.ErrNoServer",
-		"sim/live/redisserver/release.ErrOldServer",
-		"sim/live/redisserver.ErrAddress",
-		"sim/live/redisserver.ErrNeedsPassword", "sim/live/redisserver.ErrWrongPassword",
-		"sim/live/zkserver.ErrNoServer", "sim/live/zkserver.ErrOldServer"},
-	"what embeds it promises them to an interface":     {"sim/live.Guest.Crashed"},
+		"scenarios/live/process.ErrGone", "scenarios/live/redisserver.ErrNoServer",
+		"scenarios/live/redisserver.ErrOldServer",
+		"scenarios/live/redisserver.ErrAddress",
+		"scenarios/live/redisserver.ErrNeedsPassword", "scenarios/live/redisserver.ErrWrongPassword",
+		"scenarios/live/zkserver.ErrNoServer", "scenarios/live/zkserver.ErrOldServer"},
+	"what embeds it promises them to an interface":     {"scenarios/live/realtime.Guest.Crashed"},
 	"package errors asks by it what an error comes to": {"scenarios/locks.RefusedError.Unwrap"},
 	"its methods are what an interface promises, and are read here": {"sim.Process", "sim/bubble.Conn",
-		"sim/live/redisserver.Server"},
+		"scenarios/live/redisserver.Server"},
 	"the reference of the format is held to the grammar": {"nemesis.ExclusionUsage"},
 	"tests hold all kinds of faults to it": {"nemesis/shrink.Simpler",
 		"scenarios/sweep.Axis.Title"},
-	"tests look for faults that are named in vain": {"scenarios/rerun.Later", "scenarios/rerun.NamedIn",
-		"scenarios/rerun.Trials.Without"},
+	"tests look for faults that are named in vain": {"scenarios/single.Later", "scenarios/single.NamedIn",
+		"scenarios/single.Trials.Without"},
 	"fuzz tests make plans of bytes by it":       {"scenarios/search.Plans.PlanOf"},
-	"a test of interruptions puts its own there": {"cmd/fencepost/frame.ProgressOn"},
-	"tests of sim/etcd look at the members": {"sim/consensus.Cluster.Members",
-		"sim/consensus.Member.Applied"},
-	"tests of sim/zookeeper read and write by it": {"scenarios/locks/zkclient.Client.SetData",
-		"scenarios/locks/zkclient.Client.Sync"},
-	"tests of sim/redis hold the scripts of a node to it": {"sim/redis/command.FindTwin",
-		"sim/redis/command.WellKnown", "sim/redis/command.MaxCompiled", "sim/redis/command.MaxScripts",
-		"sim/redis/command.Scripts.Kept"},
+	"a test of interruptions puts its own there": {"cmd/output.ProgressOn"},
+	"tests of sim/etcd look at the members": {"sim/raft.Cluster.Members",
+		"sim/raft.Member.Applied"},
+	"tests of sim/zookeeper read and write by it": {"scenarios/locks.Client.SetData",
+		"scenarios/locks.Client.Sync"},
+	"tests of sim/redis hold the scripts of a node to it": {"sim/redis.FindTwin",
+		"sim/redis.WellKnown", "sim/redis.MaxCompiled", "sim/redis.MaxScripts",
+		"sim/redis.Scripts.Kept"},
 }
 
 // TestExportedNamesHaveUsers: what only its own room uses is not exported. A name has a user if the code of another

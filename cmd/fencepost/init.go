@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/checker/nearest"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/starter"
 )
 
 func newInit() *cobra.Command {
@@ -19,13 +19,13 @@ func newInit() *cobra.Command {
 		Use:   "init [PROTOCOL]",
 		Short: "Print a commented scenario to edit, for your own lock",
 		Long: "Prints a scenario of a lock, ready to run, with every setting of its protocol in a comment.\n\n" +
-			"Protocols (without one: " + string(starter.Default) + "):\n" + protocolList(),
+			"Protocols (without one: " + string(scenarios.Default) + "):\n" + protocolList(),
 		Example: `  fencepost init > my-lock.yaml
   fencepost init redlock --out my-lock.yaml
   fencepost run my-lock.yaml`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			name := string(starter.Default)
+			name := string(scenarios.Default)
 			if len(args) > 0 {
 				name = args[0]
 			}
@@ -43,12 +43,12 @@ func newInit() *cobra.Command {
 				)
 			}
 			if out == "" {
-				_, err := fmt.Fprint(c.OutOrStdout(), starter.Starter(d, starter.Name(starter.DefaultFile),
-					starter.DefaultFile))
+				_, err := fmt.Fprint(c.OutOrStdout(), scenarios.Starter(d, scenarios.Name(scenarios.DefaultFile),
+					scenarios.DefaultFile))
 				return err
 			}
-			scenario, word := starter.Name(out), shellWord(out)
-			if err := artefact.Create(out, []byte(starter.Starter(d, scenario, word))); err != nil {
+			scenario, word := scenarios.Name(out), shellWord(out)
+			if err := output.Create(out, []byte(scenarios.Starter(d, scenario, word))); err != nil {
 				return err
 			}
 			const wrote = "wrote   %s: the scenario %s, a lock of protocol %s\nrun     %s run %s\n"
@@ -72,7 +72,7 @@ func protocolNames() (names []string) {
 func protocolList() string {
 	var b strings.Builder
 	for _, d := range locks.Definitions() {
-		for i, line := range term.Wrap(d.Text, 63) {
+		for i, line := range text.Wrap(d.Text, 63) {
 			name := ""
 			if i == 0 {
 				name = string(d.Name)

@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
@@ -50,13 +50,13 @@ func interruptedMain() {
 			<-signalled.Done()
 		}
 	}
-	begin := frame.Interruptible
-	frame.Interruptible = func() (context.Context, context.CancelFunc) {
+	begin := output.Interruptible
+	output.Interruptible = func() (context.Context, context.CancelFunc) {
 		ctx, stop := begin()
 		signalled = ctx
 		return asked{ctx, instant}, stop
 	}
-	frame.ProgressOn = func(io.Writer) func(string, int, int) { return func(string, int, int) { instant() } }
+	output.ProgressOn = func(io.Writer) func(string, int, int) { return func(string, int, int) { instant() } }
 	code := run(os.Args[1:], os.Stdout, os.Stderr)
 	fmt.Fprintf(os.Stderr, "instants %d\n", instants.Load())
 	os.Exit(code)

@@ -7,18 +7,18 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
-	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // job is one call of run or replay, or of merge for what run has left.
 type job struct {
-	frame.Frame
+	output.Frame
 	scenario *scenarios.Scenario
 	first    uint64 // seed
 	seeds    int
@@ -62,7 +62,7 @@ func (j *job) runOne() error {
 }
 
 // report runs one seed and says what came of it.
-func (j *job) report(seed uint64) (*single.Run, *expect.Judgement, error) {
+func (j *job) report(seed uint64) (*single.Run, *format.Judgement, error) {
 	result, err := j.runner.Run(j.plan(seed))
 	if err != nil {
 		return nil, nil, err
@@ -72,7 +72,7 @@ func (j *job) report(seed uint64) (*single.Run, *expect.Judgement, error) {
 	return run, &judgement, err
 }
 
-func (j *job) describe(r scenarios.Result, judged expect.Judgement) (*single.Run, error) {
+func (j *job) describe(r scenarios.Result, judged format.Judgement) (*single.Run, error) {
 	run, err := single.Told(j.scenario, r, judged)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (j *job) runMany() error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := frame.Interruptible()
+	ctx, stop := output.Interruptible()
 	defer stop()
 	progress := j.Progress()
 	err = runs.Run(ctx, j.scenario, j.workers, func() { progress("runs", runs.Done, runs.Size()) })

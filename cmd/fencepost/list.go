@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/checker/nearest"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
 func newList() *cobra.Command {
-	f := frame.Frame{}
+	f := output.Frame{}
 	c := &cobra.Command{
 		Use:   "list [PATTERN]",
 		Short: "List the scenarios of the catalogue and what must come of each",
@@ -66,7 +66,7 @@ func sectionsLike(patterns []string) (list reports.Listing, err error) {
 		if word := nearest.Word(pattern, searched()); word != "" {
 			near = append(near, word)
 		}
-		return nil, fmt.Errorf("no scenario is like %q%s", pattern, frame.DidYouMean(near...))
+		return nil, fmt.Errorf("no scenario is like %q%s", pattern, output.DidYouMean(near...))
 	}
 	return list, nil
 }

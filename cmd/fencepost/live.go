@@ -14,24 +14,22 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/reports/agreed"
-	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/scenarios/live/agree"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/servers"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/sim/live/keeper"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // liveJob is one call of live.
 type liveJob struct {
-	frame.Frame
+	output.Frame
 	scenario *scenarios.Scenario
 	plan     nemesis.Plan
 	planned  bool // the plan comes from a file
@@ -67,8 +65,8 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			switch j.chosen = c.Flags().Changed("servers"); {
 			case j.both:
-				err = errors.Join(frame.OnlyBeside(c, "agree", "servers", "listen", "workers", "json", "junit"),
-					frame.CheckWorkers(j.workers))
+				err = errors.Join(output.OnlyBeside(c, "agree", "servers", "listen", "workers", "json", "junit"),
+					output.CheckWorkers(j.workers))
 				if err != nil {
 					return err
 				}
@@ -160,7 +158,7 @@ func (j *liveJob) run() error {
 	if err := j.Files.Spare(search.PlanFile, search.ScenarioFile, historyFile, verdictFile); err != nil {
 		return err
 	}
-	ctx, stop := frame.Interruptible()
+	ctx, stop := output.Interruptible()
 	defer stop()
 	o.Context = ctx
 	result, err := choice.Run(o, j.plan)
@@ -185,11 +183,11 @@ func (j *liveJob) run() error {
 // keep leaves what a run was made from, what happened, and what the clients have printed.
 func (j *liveJob) keep(r *live.Result) {
 	for _, file := range inputs(j.scenario, j.plan, repetition{options: j.with()}) {
-		j.Files.Keep(artefact.File{Name: file.Name, Content: file.Text})
+		j.Files.Keep(output.File{Name: file.Name, Content: file.Text})
 	}
 	j.Draw(historyFile, func(w io.Writer) error { return history.Encode(w, r.History) })
 	for _, p := range r.Printed {
-		j.Files.Keep(artefact.File{Name: string(p.Client) + ".txt", Content: []byte(p.Text)})
+		j.Files.Keep(output.File{Name: string(p.Client) + ".txt", Content: []byte(p.Text)})
 	}
 }
 
@@ -204,9 +202,9 @@ func (j *liveJob) unjudged(err error) error {
 
 // decideLess has a judgement decide no more than a run shows that ended before its work was done: what was violated,
 // and nothing that should have been.
-func decideLess(j *expect.Judgement) {
+func decideLess(j *format.Judgement) {
 	j.Undecided = true
-	j.Mismatches = slices.DeleteFunc(j.Mismatches, func(m expect.Mismatch) bool {
+	j.Mismatches = slices.DeleteFunc(j.Mismatches, func(m format.Mismatch) bool {
 		return j.Verdict.Of(checker.Law(m.Name)).Outcome != checker.Violated
 	})
 }
@@ -215,13 +213,13 @@ func decideLess(j *expect.Judgement) {
 func (j *liveJob) options() (live.Options, error) {
 	self, err := os.Executable()
 	return live.Options{Command: j.client, Host: j.listen, Patience: live.Patience,
-		Own: keeper.Command{Path: self, Args: []string{os.Args[0], liveClient}}}, err
+		Own: process.Command{Path: self, Args: []string{os.Args[0], liveClient}}}, err
 }
 
 // agree runs scenarios on both sides: those that are named, or all that the servers take. Those are real ones of each
 // scenario's kind, unless the call has chosen some.
 func (j *liveJob) agree(given []string) error {
-	told := &agreed.Agreement{Servers: "real servers", Repeat: program() + " live --agree"}
+	told := &agree.Agreement{Servers: "real servers", Repeat: program() + " live --agree"}
 	choose := servers.Started
 	if j.chosen {
 		choice, err := servers.Parse(j.servers)
@@ -241,9 +239,9 @@ func (j *liveJob) agree(given []string) error {
 	if err := j.Open("agree"); err != nil {
 		return err
 	}
-	ctx, stop := frame.Interruptible()
+	ctx, stop := output.Interruptible()
 	defer stop()
-	err = agree.Run(ctx, parallel.Crew{Workers: j.workers, Progress: j.Progress()}, names,
+	err = agree.Run(ctx, campaign.Crew{Workers: j.workers, Progress: j.Progress()}, names,
 		func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error) {
 			choice, err := choose(s)
 			if err == nil {

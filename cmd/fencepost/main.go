@@ -10,12 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
-	"github.com/fencepost-sim/fencepost/sim/live/keeper"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
 // Exit codes, as the README documents them.
@@ -27,33 +26,33 @@ const (
 )
 
 func main() {
-	keeper.Main()
+	process.Main()
 	// a run allocates some tens of KB and leaves next to nothing: rare collections are worth a tenth
 	debug.SetGCPercent(400)
-	frame.OutliveReaders()
+	output.OutliveReaders()
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run is main without the process around it. Errors are told on stderr, results on stdout.
 func run(args []string, stdout, stderr io.Writer) int {
-	out, problems := frame.ForPeople(stdout), frame.ForPeople(stderr)
+	out, problems := output.ForPeople(stdout), output.ForPeople(stderr)
 	args = withLongRun(args)
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(problems)
-	err := frame.CheckArguments(args)
+	err := output.CheckArguments(args)
 	if err == nil {
 		err = root.Execute()
 	}
-	var ended frame.Ended
+	var ended output.Ended
 	var badFile *format.Error
 	var badPlan *nemesis.PlanError
 	var undecided *live.UndecidedError
 	switch {
 	case err == nil:
 		return exitExpected
-	case errors.As(err, &ended) && expect.Standing(ended) == expect.Otherwise:
+	case errors.As(err, &ended) && format.Standing(ended) == format.Otherwise:
 		return exitOtherwise
 	case errors.As(err, &ended):
 		return exitUndecided
@@ -92,7 +91,7 @@ ZooKeeper.`,
 		newOdds(), newCorpus(), newCompare(), newCheck(), newShow(), newInit(), newVersion(), newLive(),
 		newLiveClient())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%s\nsee: %s -h", frame.FlagProblem(c, err), c.CommandPath())
+		return fmt.Errorf("%s\nsee: %s -h", output.FlagProblem(c, err), c.CommandPath())
 	})
 	return root
 }

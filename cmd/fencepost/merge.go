@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
@@ -45,7 +45,7 @@ if it had never been divided.`,
 
 // merge is one call of merge.
 type merge struct {
-	frame.Frame
+	output.Frame
 	dirs []string
 }
 
@@ -77,7 +77,7 @@ func (m *merge) explorations() error {
 		return err
 	}
 	x.save()
-	ctx, stop := frame.Interruptible()
+	ctx, stop := output.Interruptible()
 	defer stop()
 	return x.conclude(ctx)
 }

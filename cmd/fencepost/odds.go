@@ -7,13 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
-	"github.com/fencepost-sim/fencepost/reports/compared"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
 
 func newOdds() *cobra.Command {
-	var f frame.Frame
+	var f output.Frame
 	var chance, by string
 	var measure compare.Options
 	var servers, quorum int
@@ -78,7 +77,7 @@ func checkOdds(o *compare.Odds, chance string, measure compare.Options) (err err
 	case o.By != compare.ByFailover && o.By != compare.ByRestart:
 		return fmt.Errorf("--by must be %s or %s, not %q", compare.ByFailover, compare.ByRestart, o.By)
 	}
-	return frame.CheckWorkers(measure.Workers)
+	return output.CheckWorkers(measure.Workers)
 }
 
 // parseChance reads a percentage above 0 and below 100.
@@ -92,10 +91,10 @@ func parseChance(text string) (float64, error) {
 }
 
 // measureOdds measures for each number of keys held, until it is interrupted.
-func measureOdds(asked compare.Odds, measure compare.Options) (*compared.OddsReport, error) {
-	ctx, stop := frame.Interruptible()
+func measureOdds(asked compare.Odds, measure compare.Options) (*compare.OddsReport, error) {
+	ctx, stop := output.Interruptible()
 	defer stop()
-	all := &compared.OddsReport{Asked: asked}
+	all := &compare.OddsReport{Asked: asked}
 	for held := asked.Quorum; held <= asked.Servers; held++ {
 		asked.Held = held
 		o, err := asked.Measure(ctx, measure)

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // Each scenario of the catalogue opens with one sentence that says what happened, and with what it is there to show,
@@ -28,7 +28,7 @@ func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 		}
 		run.Repeat = "fencepost run " + name + " --seed 1"
 		var b strings.Builder
-		if err := run.Text(&b, report.TextOptions{Width: 80}); err != nil {
+		if err := run.Text(&b, document.TextOptions{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		opening, _, picture := strings.Cut(b.String(), "\nseconds ")

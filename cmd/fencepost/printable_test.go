@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 )
 
 // hostile are texts that a terminal would obey, or show in another order.
@@ -230,7 +230,7 @@ func TestTwoDoNotResumeOneExploration(t *testing.T) {
 		&problems); code == exitBadInput {
 		t.Fatal(problems.String())
 	}
-	other := artefact.New()
+	other := output.New()
 	if err := other.Take("found", "explore"); err != nil {
 		t.Fatal(err)
 	}

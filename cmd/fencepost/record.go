@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
@@ -68,8 +68,8 @@ func (x *conclusion) save() {
 	text, err := x.found.Encode()
 	x.saved = time.Now()
 	if x.Files.Fail(err); err == nil {
-		x.Files.Keep(artefact.File{Name: search.ScenarioFile, Content: x.scenario.Text()},
-			artefact.File{Name: recordFile, Content: text})
+		x.Files.Keep(output.File{Name: search.ScenarioFile, Content: x.scenario.Text()},
+			output.File{Name: recordFile, Content: text})
 	}
 }
 

@@ -8,12 +8,12 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // eachReport runs scenarios of the catalogue, by default every third, as changed, and looks at what a report says.
@@ -41,7 +41,7 @@ func eachReport(t *testing.T, change func(*scenarios.Scenario), look func(s *sce
 func textAt(t *testing.T, run *single.Run, width int) string {
 	t.Helper()
 	var b strings.Builder
-	if err := run.Text(&b, report.TextOptions{Width: width}); err != nil {
+	if err := run.Text(&b, document.TextOptions{Width: width}); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
@@ -88,9 +88,9 @@ func TestAFaultThatDidNothingIsReported(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, summary := textAt(t, run, 1000), string(report.Markdown(run.Suite()))
+		text, summary := textAt(t, run, 1000), string(document.Markdown(run.Suite()))
 		idle := 0
-		for i, f := range tally.PlannedIn(s.Faults, run.History) {
+		for i, f := range campaign.PlannedIn(s.Faults, run.History) {
 			inJSON := slices.ContainsFunc(object.Idle, func(o single.IdleFault) bool { return o.Fault == f.Line })
 			inText := strings.Contains(text, f.Line+" (never struck)") ||
 				strings.Contains(text, f.Line+" (struck while the")
@@ -116,20 +116,20 @@ func TestAFaultThatDidNothingIsReported(t *testing.T) {
 // expectation. With it, the lines of the laws that are named do, and of others those alone that were violated.
 func TestNothingIsExpectedWithoutExpect(t *testing.T) {
 	expected := func(text string) bool { return strings.Contains(text, "expected") }
-	bare := func(s *scenarios.Scenario) { s.Expect = expect.All{} }
+	bare := func(s *scenarios.Scenario) { s.Expect = format.All{} }
 	eachReport(t, bare, func(s *scenarios.Scenario, run *single.Run) {
 		page, err := single.NewPage(run, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		suite := string(report.Markdown(run.Suite()))
+		suite := string(document.Markdown(run.Suite()))
 		if text := textAt(t, run, 80); expected(text) || expected(page.Standing+page.Intent) || expected(suite) {
 			t.Errorf("%s expects nothing: %s", s.Name, text)
 		}
 	})
 	eachReport(t, func(*scenarios.Scenario) {}, func(s *scenarios.Scenario, run *single.Run) {
 		var b strings.Builder
-		if err := run.Text(&b, report.TextOptions{Width: 200}); err != nil {
+		if err := run.Text(&b, document.TextOptions{Width: 200}); err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range run.Findings() {

@@ -10,8 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/share"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -43,7 +42,7 @@ func newRun() *cobra.Command {
 			if j.seeds < 1 {
 				return fmt.Errorf("--seeds must be at least 1, not %d", j.seeds)
 			}
-			err := frame.CheckWorkers(j.workers)
+			err := output.CheckWorkers(j.workers)
 			if err != nil {
 				return err
 			}
@@ -51,7 +50,7 @@ func newRun() *cobra.Command {
 			if j.scenario, err = openTest(args[0], test); err != nil {
 				return err
 			}
-			if j.shard, err = share.Of(shard); err != nil {
+			if j.shard, err = output.Of(shard); err != nil {
 				return err
 			}
 			if planFile != "" {
@@ -73,7 +72,7 @@ func newRun() *cobra.Command {
 	c.Flags().Uint64Var(&j.first, "seed", 1, "seed of the first run")
 	c.Flags().IntVar(&j.seeds, "seeds", 1, "how many runs to make, with one seed after the other")
 	c.Flags().IntVar(&j.workers, "workers", 0, "how many runs to make at once (default: one a core)")
-	c.Flags().StringVar(&shard, "shard", "", share.Usage)
+	c.Flags().StringVar(&shard, "shard", "", output.Usage)
 	c.Flags().StringVar(&planFile, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
 	j.register(c)
 	return c
@@ -134,7 +133,7 @@ func openFrom(dir, name string) (*scenarios.Scenario, error) {
 	s, err := scenarios.Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is neither a scenario of the catalogue nor a file%s", name,
-			frame.DidYouMean(frame.Meant(name, scenarios.Names())...))
+			output.DidYouMean(output.Meant(name, scenarios.Names())...))
 	}
 	return s, err
 }

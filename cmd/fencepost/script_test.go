@@ -12,11 +12,11 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/sim/live/keeper"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
 func TestMain(m *testing.M) {
-	keeper.Main()
+	process.Main()
 	if os.Getenv("FENCEPOST_CLIENT") != "" { // a run in real time has started it as one of its clients
 		main()
 	}

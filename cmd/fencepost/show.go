@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/reports/schema"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
@@ -33,7 +33,7 @@ prints the reference of the format, "show schema" the JSON Schema of what --json
 					return fmt.Errorf(
 						"the catalogue has no scenario %s%s",
 						args[0],
-						frame.DidYouMean(frame.Meant(args[0], shown())...),
+						output.DidYouMean(output.Meant(args[0], shown())...),
 					)
 				}
 				if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
@@ -21,7 +21,7 @@ const edgeSeeds = 300
 
 // sweepJob is one call of sweep.
 type sweepJob struct {
-	frame.Frame
+	output.Frame
 	set, vary  []string
 	assertions []string
 	laws       []string
@@ -92,7 +92,7 @@ func (j *sweepJob) run() error {
 	if err := j.prepare(); err != nil {
 		return err
 	}
-	ctx, stop := frame.Interruptible()
+	ctx, stop := output.Interruptible()
 	defer stop()
 	swept, err := j.subject.Sweep(ctx, options)
 	if err != nil {
@@ -113,7 +113,7 @@ func (j *sweepJob) run() error {
 
 // options reads the flags.
 func (j *sweepJob) options() (o sweep.Options, err error) {
-	if err := frame.CheckWorkers(j.workers); err != nil {
+	if err := output.CheckWorkers(j.workers); err != nil {
 		return o, err
 	}
 	if j.scenario, err = open(j.target); err != nil {

@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
@@ -35,7 +35,7 @@ func (j *sweepJob) report(s *sweep.Sweep) (*sweepmap.Sweep, error) {
 		}
 	}
 	for i := range s.Asserted {
-		if s.Asserted[i].Standing != expect.Otherwise {
+		if s.Asserted[i].Standing != format.Otherwise {
 			continue
 		}
 		run, err := j.counterexample(s, &s.Asserted[i], i+1)
@@ -64,7 +64,7 @@ func (j *sweepJob) sides(s *sweep.Sweep, e *sweep.Edge, n int) (again string, er
 			return "", err
 		}
 		name := fmt.Sprintf("%s-edge-%d-%s.yaml", e.Law, n, strings.ReplaceAll(side.state.String(), " ", "_"))
-		j.Files.Keep(artefact.File{Name: name, Content: []byte(text)})
+		j.Files.Keep(output.File{Name: name, Content: []byte(text)})
 		if len(causes) > 0 {
 			again = fmt.Sprintf("%s run %s --seed %d", program(), shellWord(filepath.Join(j.Out, name)), seed)
 		}

@@ -12,18 +12,18 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fencepost-sim/fencepost/checker/nearest"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
-	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
 // verifyJob is one call of verify.
 type verifyJob struct {
-	frame.Frame
+	output.Frame
 	options  verify.Options
 	kinds    []string
 	time     time.Duration
@@ -79,7 +79,7 @@ func (j *verifyJob) run() error {
 	if err := j.prepare(); err != nil {
 		return err
 	}
-	ctx, stop := frame.Interruptible()
+	ctx, stop := output.Interruptible()
 	defer stop()
 	if j.time > 0 {
 		var cancel context.CancelFunc
@@ -113,7 +113,7 @@ func (j *verifyJob) prepare() error {
 	case j.time < 0:
 		return fmt.Errorf("--time must be above zero, not %s", j.time)
 	}
-	err := frame.CheckWorkers(o.Workers)
+	err := output.CheckWorkers(o.Workers)
 	if err != nil {
 		return err
 	}

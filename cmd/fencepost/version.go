@@ -5,12 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/reports"
 )
 
 func newVersion() *cobra.Command {
-	f := frame.Frame{}
+	f := output.Frame{}
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the revision it was built from, and Go's",

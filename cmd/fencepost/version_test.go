@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
 func TestVersionSaysWhatTheBuildHasRecorded(t *testing.T) {
@@ -24,7 +24,7 @@ func TestVersionSaysWhatTheBuildHasRecorded(t *testing.T) {
 			"go1\n": {GoVersion: "go1"},
 	} {
 		var out bytes.Buffer
-		if err := versionIn(info).Text(&out, report.TextOptions{}); err != nil || out.String() != want {
+		if err := versionIn(info).Text(&out, document.TextOptions{}); err != nil || out.String() != want {
 			t.Errorf("got %s, want %s", out.String(), want)
 		}
 	}

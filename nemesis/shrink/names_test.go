@@ -6,18 +6,18 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/cast"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
 
 var testNames = nemesis.Names(cast.All)
 
-func newGenerator(t *testing.T, change func(*mix.Mix)) *mix.Generator {
+func newGenerator(t *testing.T, change func(*draw.Mix)) *draw.Generator {
 	t.Helper()
-	m := mix.Default()
+	m := draw.Default()
 	if change != nil {
 		change(&m)
 	}
-	g, err := mix.NewGenerator(m, testNames, time.Minute)
+	g, err := draw.NewGenerator(m, testNames, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -256,7 +256,7 @@ func TestShrinkTidiesUp(t *testing.T) {
 
 // A search that has run out of runs says no to everything: what it knows to fail by then is what is left.
 func TestShrinkStopsWhenNothingMoreIsTried(t *testing.T) {
-	g := newGenerator(t, func(m *mix.Mix) { m.Fewest, m.Most = 6, 6 })
+	g := newGenerator(t, func(m *draw.Mix) { m.Fewest, m.Most = 6, 6 })
 	plan := nemesis.Plan{Scenario: "a", Seed: 50, Faults: g.Draw(50)}
 	worst := len(plan.Faults)
 	for budget := 0; budget < 400; budget += 9 {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // order is which violation a headline is about, if there are several: what harms the user's work before how it came
@@ -48,29 +48,29 @@ func Of(h *history.History, v checker.Verdict) string {
 // Broken gives the sentence for one violated law.
 func Broken(h *history.History, f *checker.Finding) string {
 	s := story{h, f}
-	text := ""
+	words := ""
 	switch f.Law {
 	case checker.MutualExclusion:
-		text = because(s.inside(), s.why())
+		words = because(s.inside(), s.why())
 	case checker.LeaseExclusion:
-		text = because(s.two("was", "were", "promised "+s.lock()), s.why())
+		words = because(s.two("was", "were", "promised "+s.lock()), s.why())
 	case checker.ResourceSafety:
-		text = s.data()
+		words = s.data()
 	case checker.Ownership:
-		text = s.owner()
+		words = s.owner()
 	case checker.TokenOrder:
-		text = s.token()
+		words = s.token()
 	case checker.DeadlockFreedom:
-		text = because(s.process(0, "somebody")+" waited too long for "+s.lock(), s.blocked())
+		words = because(s.process(0, "somebody")+" waited too long for "+s.lock(), s.blocked())
 	case checker.FaultTolerance:
-		text = s.slow()
+		words = s.slow()
 	case checker.Linearizability:
-		text = "what " + s.process(0, "somebody") + " was told is explained by no order of the operations"
+		words = "what " + s.process(0, "somebody") + " was told is explained by no order of the operations"
 	}
-	if text == "" {
-		text = fmt.Sprintf("%s is broken: %s", f.Law, f.Cause)
+	if words == "" {
+		words = fmt.Sprintf("%s is broken: %s", f.Law, f.Cause)
 	}
-	return phrase.Sentence(text)
+	return text.Sentence(words)
 }
 
 // because joins what happened and why; it is empty if either is not known.
@@ -98,9 +98,9 @@ func calm(h *history.History, v checker.Verdict) string {
 	case v.Of(checker.Linearizability).Outcome == checker.Holds:
 		return "One order of the operations explains all that was read."
 	case len(open) > 0 && mutual == checker.Holds:
-		return apart(h) + "; " + phrase.Join(open, " and ") + " could not be decided."
+		return apart(h) + "; " + text.Join(open, " and ") + " could not be decided."
 	case len(open) > 0:
-		return "No violation was found; " + phrase.Join(open, " and ") + " could not be decided."
+		return "No violation was found; " + text.Join(open, " and ") + " could not be decided."
 	case mutual == checker.Holds && held == 2:
 		return apart(h) + "; 1 other law was checked and held."
 	case mutual == checker.Holds && held > 2:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // story is a violation in its history.
@@ -62,21 +62,21 @@ func (s *story) inside() string {
 	if len(s.h.Header.Locks) > 1 {
 		what += " " + s.lock()
 	}
-	text := s.two("was", "were", what)
+	words := s.two("was", "were", what)
 	if len(s.f.Holders) < 2 || s.f.At < 0 || s.f.At >= len(s.h.Events) {
-		return text
+		return words
 	}
 	then := s.h.Events[s.f.At].Time
 	long, over := s.overlap()
 	switch until := s.recorded(); {
 	case until < s.h.Header.End && (!over || until-then < long):
-		return text + " for at least " + phrase.Lasting(until-then)
+		return words + " for at least " + text.Lasting(until-then)
 	case !over:
-		return text + ", to the end of the recording"
+		return words + ", to the end of the recording"
 	case long > 0:
-		return text + " for " + phrase.Lasting(long)
+		return words + " for " + text.Lasting(long)
 	}
-	return text + " for a moment"
+	return words + " for a moment"
 }
 
 // recorded is until when both were recorded.

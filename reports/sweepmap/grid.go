@@ -1,8 +1,8 @@
 package sweepmap
 
 import (
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // signGrid draws the points of a sweep as signs: a strip for one axis, a map for two.
@@ -23,18 +23,18 @@ func newGrid(s *Sweep, l *Law, width int) *signGrid {
 	g.rows = len(l.Cells) / g.across
 	if g.two() {
 		for _, level := range s.Axes[1].Levels {
-			g.margin = max(g.margin, 4+term.Cells(level.Text))
+			g.margin = max(g.margin, 4+text.Cells(level.Text))
 		}
 	}
 	room := width - g.margin
 	longest := 0
 	for i := range l.Lines {
-		longest = max(longest, term.Cells(l.Lines[i].Words("")))
+		longest = max(longest, text.Cells(l.Lines[i].Words("")))
 	}
 	side := g.two() && len(l.Lines) == g.rows && l.Lines[0].Axis == 0
 	wide := 2 // so wide that each value has room
 	for _, level := range s.Axes[0].Levels {
-		wide = max(wide, term.Cells(level.Text)+1)
+		wide = max(wide, text.Cells(level.Text)+1)
 	}
 	for _, try := range []struct {
 		cell   int
@@ -56,24 +56,24 @@ func newGrid(s *Sweep, l *Law, width int) *signGrid {
 func (g *signGrid) two() bool { return len(g.Axes) == 2 }
 
 // draw draws the rows, the highest first, and the values across below them.
-func (g *signGrid) draw(p *term.Writer) {
+func (g *signGrid) draw(p *text.Writer) {
 	for from := 0; from < g.across; from += g.block {
 		to := min(from+g.block, g.across)
 		if g.two() {
-			p.Put(new(term.Line).To(2).Add(term.Plain, g.Axes[1].Name))
+			p.Put(new(text.Line).To(2).Add(text.Plain, g.Axes[1].Name))
 		}
 		for row := g.rows - 1; row >= 0; row-- {
-			ln := new(term.Line)
+			ln := new(text.Line)
 			if g.two() {
-				ln.To(2).Add(term.Plain, g.Axes[1].Levels[row].Text)
+				ln.To(2).Add(text.Plain, g.Axes[1].Levels[row].Text)
 			}
 			ln.To(g.margin)
 			for i := from; i < to; i++ {
 				mark := g.law.Cells[row*g.across+i].sign()
-				ln.To(g.margin+(i-from)*g.cell).Add(report.Tones[mark], mark)
+				ln.To(g.margin+(i-from)*g.cell).Add(document.Tones[mark], mark)
 			}
 			if g.beside {
-				ln.To(g.margin+(to-from)*g.cell+2).Add(term.Plain, g.law.Lines[row].Words(""))
+				ln.To(g.margin+(to-from)*g.cell+2).Add(text.Plain, g.law.Lines[row].Words(""))
 			}
 			p.Put(ln)
 		}
@@ -82,25 +82,25 @@ func (g *signGrid) draw(p *term.Writer) {
 }
 
 // values writes the values across: each, or as many at even distances as have room.
-func (g *signGrid) values(p *term.Writer, from, to int) {
-	ln := new(term.Line)
+func (g *signGrid) values(p *text.Writer, from, to int) {
+	ln := new(text.Line)
 	for i := from; i < to; i += g.stride(p, from, to) {
-		ln.To(g.margin+(i-from)*g.cell).Add(term.Plain, g.Axes[0].Levels[i].Text)
+		ln.To(g.margin+(i-from)*g.cell).Add(text.Plain, g.Axes[0].Levels[i].Text)
 	}
-	if name := "  " + g.Axes[0].Name; g.two() && ln.Cells()+term.Cells(name) <= p.Width() {
-		ln.Add(term.Plain, name)
+	if name := "  " + g.Axes[0].Name; g.two() && ln.Cells()+text.Cells(name) <= p.Width() {
+		ln.Add(text.Plain, name)
 	}
 	p.Put(ln)
 }
 
 // stride is the least distance between values that leaves a gap between them.
-func (g *signGrid) stride(p *term.Writer, from, to int) int {
+func (g *signGrid) stride(p *text.Writer, from, to int) int {
 	for stride := 1; stride < to-from; stride++ {
 		free := from
 		fits := true
 		for i := from; i < to; i += stride {
 			at := g.margin + (i-from)*g.cell
-			end := at + term.Cells(g.Axes[0].Levels[i].Text)
+			end := at + text.Cells(g.Axes[0].Levels[i].Text)
 			fits = fits && (i == from || at > free) && end <= p.Width()
 			free = end
 		}

@@ -8,8 +8,8 @@ package sweepmap
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // Law is how one law came out in a sweep.
@@ -24,8 +24,8 @@ type Law struct {
 type Cell struct {
 	*sweep.Point
 	State sweep.State
-	tally.Counts
-	Causes []tally.Finding // the ways in which it was broken
+	campaign.Counts
+	Causes []campaign.Finding // the ways in which it was broken
 }
 
 // sign shows the cell in one sign: that of its counts, or – for what is no valid scenario.
@@ -51,7 +51,7 @@ func Of(s *sweep.Sweep, law checker.Law) *Law {
 }
 
 // Causes are the ways in which a law was broken at a point.
-func Causes(p *sweep.Point, law checker.Law) (all []tally.Finding) {
+func Causes(p *sweep.Point, law checker.Law) (all []campaign.Finding) {
 	for _, f := range p.Findings {
 		if f.Law == law {
 			all = append(all, f)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/reports/paper"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
@@ -114,7 +114,7 @@ func (m *Map) heading(c paper.Canvas) float64 {
 	if at != "" {
 		fixed = fixed[1:]
 	}
-	words := strings.Join(append([]string{phrase.Count(m.Seeds, "run") + " at each point"}, fixed...), "; ")
+	words := strings.Join(append([]string{text.Count(m.Seeds, "run") + " at each point"}, fixed...), "; ")
 	switch alone := len(m.Axes) == 1 && len(m.Law.Lines) == 1; {
 	case alone && at != "":
 		words = m.Law.Lines[0].Words(m.Axes[0].Name) + ", at " + at + " – " + words

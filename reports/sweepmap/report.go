@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // Sweep is how laws come out where values of a scenario are varied.
@@ -39,15 +39,15 @@ func (s *Sweep) notes() []string {
 // size says how much was tried.
 func (s *Sweep) size() string {
 	_, points := s.Made()
-	text := phrase.Count(points, "point") + ", " + phrase.Count(s.Seeds, "seed") + " each"
+	words := text.Count(points, "point") + ", " + text.Count(s.Seeds, "seed") + " each"
 	if len(s.Edges) > 0 && s.Sure > s.Seeds {
-		text += ", " + strconv.Itoa(s.Sure) + " beside edges"
+		words += ", " + strconv.Itoa(s.Sure) + " beside edges"
 	}
-	return text
+	return words
 }
 
 // edgeCause is a way in which the law was broken on one side of an edge.
-func edgeCause(e *sweep.Edge) (cause tally.Finding) {
+func edgeCause(e *sweep.Edge) (cause campaign.Finding) {
 	for _, p := range []*sweep.Point{e.Last, e.First} {
 		if all := Causes(p, e.Law); len(all) > 0 {
 			cause = all[0]
@@ -61,8 +61,8 @@ func (s *Sweep) standing() string {
 	failed, open := 0, 0
 	for i := range s.Asserted {
 		switch s.Asserted[i].Standing {
-		case expect.AsExpected:
-		case expect.Otherwise:
+		case format.AsExpected:
+		case format.Otherwise:
 			failed++
 		default:
 			open++
@@ -71,13 +71,13 @@ func (s *Sweep) standing() string {
 	n := len(s.Asserted)
 	switch {
 	case s.Interrupted && failed == 0:
-		return report.Undecided
+		return document.Undecided
 	case n == 0:
 		return "nothing asserted"
 	case failed > 0:
-		return phrase.Count(failed, "assertion") + " of " + strconv.Itoa(n) + " failed"
+		return text.Count(failed, "assertion") + " of " + strconv.Itoa(n) + " failed"
 	case open > 0:
-		return report.Undecided
+		return document.Undecided
 	case n == 1:
 		return "assertion met"
 	}
@@ -87,25 +87,25 @@ func (s *Sweep) standing() string {
 // outcome says in a word what came of an assertion.
 func outcome(a *sweep.Asserted) string {
 	switch a.Standing {
-	case expect.AsExpected:
+	case format.AsExpected:
 		return "met"
-	case expect.Otherwise:
+	case format.Otherwise:
 		return "failed"
 	}
-	return report.Undecided
+	return document.Undecided
 }
 
 // unmet says in a sentence where an assertion fails, or why it could not be told; it is empty if it is met.
 func (s *Sweep) unmet(a *sweep.Asserted) string {
 	switch {
-	case a.Standing == expect.NotJudged:
+	case a.Standing == format.NotJudged:
 		return "the condition was true at no point that was run: nothing was tried"
-	case a.Standing == expect.NotDecidable && a.Unjudged == 0:
+	case a.Standing == format.NotDecidable && a.Unjudged == 0:
 		return fmt.Sprintf("met at the %d points that were tried before the sweep was interrupted", a.Points)
-	case a.Standing == expect.NotDecidable:
+	case a.Standing == format.NotDecidable:
 		return fmt.Sprintf("at %d of the %d points at which the condition was true the law was not judged to its end",
 			a.Unjudged, a.Points)
-	case a.Standing == expect.AsExpected:
+	case a.Standing == format.AsExpected:
 		return ""
 	}
 	found := "holds in all runs"
@@ -121,34 +121,34 @@ func (s *Sweep) why(a *sweep.Asserted) string {
 	if unmet := s.unmet(a); unmet != "" {
 		return unmet
 	}
-	return "met at " + phrase.Count(a.Points, "point")
+	return "met at " + text.Count(a.Points, "point")
 }
 
 // result is how an assertion came out as a case: one that was never tried is not decided.
-func result(a *sweep.Asserted) expect.Standing {
-	if a.Standing == expect.NotJudged {
-		return expect.NotDecidable
+func result(a *sweep.Asserted) format.Standing {
+	if a.Standing == format.NotJudged {
+		return format.NotDecidable
 	}
 	return a.Standing
 }
 
 // Suite is what a CI system counts: each assertion, and each law with its edges.
-func (s *Sweep) Suite() report.Suite {
-	suite := report.Suite{Name: "sweep " + s.Scenario.Name, Repeat: s.Repeat}
+func (s *Sweep) Suite() document.Suite {
+	suite := document.Suite{Name: "sweep " + s.Scenario.Name, Repeat: s.Repeat}
 	for i := range s.Asserted {
 		suite.Cases = append(suite.Cases, s.claimCase(i))
 	}
 	for _, law := range s.Laws {
 		suite.Cases = append(suite.Cases, s.lawCase(Of(s.Sweep, law)))
 	}
-	suite.Cases = append(suite.Cases, report.InterruptedCases(s.Scenario.Name, s.Interrupted)...)
+	suite.Cases = append(suite.Cases, document.InterruptedCases(s.Scenario.Name, s.Interrupted)...)
 	return suite
 }
 
 // claimCase is the ith assertion as a CI system counts it.
-func (s *Sweep) claimCase(i int) report.Case {
+func (s *Sweep) claimCase(i int) document.Case {
 	a := &s.Asserted[i]
-	c := report.Case{Group: s.Scenario.Name, Name: a.Text, Result: result(a), Message: s.why(a)}
+	c := document.Case{Group: s.Scenario.Name, Name: a.Text, Result: result(a), Message: s.why(a)}
 	run := s.Shown[i]
 	if run == nil {
 		return c
@@ -160,14 +160,14 @@ func (s *Sweep) claimCase(i int) report.Case {
 
 // lawCase is a law as a CI system counts it: it passes where something of it was told, whatever that is, as nothing was
 // asserted of it.
-func (s *Sweep) lawCase(l *Law) report.Case {
-	c := report.Case{Group: s.Scenario.Name, Name: string(l.Law)}
+func (s *Sweep) lawCase(l *Law) document.Case {
+	c := document.Case{Group: s.Scenario.Name, Name: string(l.Law)}
 	for i := range l.Cells {
 		if state := l.Cells[i].State; state != sweep.Unjudged && state != sweep.Invalid {
-			c.Result = expect.AsExpected
+			c.Result = format.AsExpected
 		}
 	}
-	if c.Result == expect.NotJudged {
+	if c.Result == format.NotJudged {
 		c.Message = "not judged at any point"
 		return c
 	}
@@ -186,6 +186,6 @@ func (s *Sweep) lawCase(l *Law) report.Case {
 }
 
 // Pages is the one page of the sweep.
-func (s *Sweep) Pages(path string) []report.Page {
-	return []report.Page{{Path: path, Write: s.html}}
+func (s *Sweep) Pages(path string) []document.Page {
+	return []document.Page{{Path: path, Write: s.html}}
 }

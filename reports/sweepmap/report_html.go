@@ -7,18 +7,18 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/page"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/html"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
 // html writes a sweep as one self-contained page: the assertions, the map of each law, its edges in
 // words, and the story of each failure. The error is w's.
 func (s *Sweep) html(w io.Writer) error {
-	frame, err := page.New(s.Scenario.Name+", sweep: "+s.standing(), "sweep.css")
+	frame, err := html.New(s.Scenario.Name+", sweep: "+s.standing(), "sweep.css")
 	if err != nil {
 		return err
 	}
@@ -28,11 +28,11 @@ func (s *Sweep) html(w io.Writer) error {
 		d.Maps = append(d.Maps, s.mapOnPage(Of(s.Sweep, law)))
 	}
 	if s.Interrupted {
-		d.Stopped = report.Interruption
+		d.Stopped = document.Interruption
 	}
 	d.claims(s)
 	d.facts(s)
-	return page.Write(w, "sweep.html", d)
+	return html.Write(w, "sweep.html", d)
 }
 
 // sweepPage is what the template shows.
@@ -44,8 +44,8 @@ type sweepPage struct {
 	Claims                    []claimOnPage
 	Maps                      []mapOnPage
 	Stories                   []sweepStory
-	Facts                     []report.Fact
-	page.Frame
+	Facts                     []document.Fact
+	html.Frame
 }
 
 // claimOnPage is an assertion; its class is that of a law that came out so.
@@ -54,9 +54,9 @@ type claimOnPage struct{ Sign, Class, Text, Why string }
 // mapOnPage is a law.
 type mapOnPage struct {
 	Law    string
-	Wide   template.HTML // the picture for a desktop
-	Narrow template.HTML // and for a phone
-	Lines  []report.Fact // where it is safe, by the value of the other axis
+	Wide   template.HTML   // the picture for a desktop
+	Narrow template.HTML   // and for a phone
+	Lines  []document.Fact // where it is safe, by the value of the other axis
 	Notes  []string
 	Causes []string
 	// Repeats show how the law is broken next to its edges.
@@ -77,11 +77,11 @@ func (d *sweepPage) claims(s *Sweep) {
 	d.Class = [...]string{"", "good"}[min(len(s.Asserted), 1)]
 	for i := range s.Asserted {
 		a := &s.Asserted[i]
-		c := claimOnPage{Sign: report.ResultSign(result(a)), Text: a.Text, Class: "holds", Why: s.why(a)}
+		c := claimOnPage{Sign: document.ResultSign(result(a)), Text: a.Text, Class: "holds", Why: s.why(a)}
 		switch {
-		case a.Standing == expect.Otherwise:
+		case a.Standing == format.Otherwise:
 			c.Class, d.Class = "violated", "bad"
-		case a.Standing != expect.AsExpected:
+		case a.Standing != format.AsExpected:
 			c.Class = "undecided"
 			if d.Class != "bad" {
 				d.Class = "open"
@@ -104,7 +104,7 @@ func storyAgainst(a *sweep.Asserted, run *single.Run) sweepStory {
 	}
 	for i, told := range run.Lanes().Told(f.Witness) {
 		s.Law.Witness = append(s.Law.Witness, single.WitnessLine{Number: i + 1, Pos: told.Pos,
-			Time: phrase.Instant(told.At), Words: told.Words})
+			Time: text.Instant(told.At), Words: told.Words})
 	}
 	return s
 }
@@ -120,7 +120,7 @@ func (s *Sweep) mapOnPage(l *Law) mapOnPage {
 		if along.Other != nil {
 			name = s.Axes[1-along.Axis].Name + " " + along.Other.Text
 		}
-		m.Lines = append(m.Lines, report.Fact{Name: name, Value: along.Words("")})
+		m.Lines = append(m.Lines, document.Fact{Name: name, Value: along.Words("")})
 		if !along.Monotone() {
 			m.Notes = append(m.Notes, s.place(along)+turnsTwice)
 		}
@@ -132,10 +132,10 @@ func (s *Sweep) mapOnPage(l *Law) mapOnPage {
 	}
 	for _, c := range causes(l) {
 		m.Causes = append(m.Causes,
-			fmt.Sprintf("✗ %s: in %s at %s", c.cause, phrase.Count(c.runs, "run"), phrase.Count(c.points, "point")))
+			fmt.Sprintf("✗ %s: in %s at %s", c.cause, text.Count(c.runs, "run"), text.Count(c.points, "point")))
 	}
 	for _, c := range problems(l) {
-		m.Causes = append(m.Causes, fmt.Sprintf("– %s: at %s", c.cause, phrase.Count(c.points, "point")))
+		m.Causes = append(m.Causes, fmt.Sprintf("– %s: at %s", c.cause, text.Count(c.points, "point")))
 	}
 	return m
 }
@@ -146,12 +146,12 @@ func (d *sweepPage) facts(s *Sweep) {
 		names = []string{"across", "upwards"}
 	}
 	for i, name := range names {
-		d.Facts = append(d.Facts, report.Fact{Name: name, Value: s.varied(i)})
+		d.Facts = append(d.Facts, document.Fact{Name: name, Value: s.varied(i)})
 	}
 	for _, fixed := range s.With() {
-		d.Facts = append(d.Facts, report.Fact{Name: "with", Value: fixed})
+		d.Facts = append(d.Facts, document.Fact{Name: "with", Value: fixed})
 	}
 	runs, _ := s.Made()
-	d.Facts = append(d.Facts, report.Fact{Name: "runs", Value: strconv.Itoa(runs)},
-		report.Fact{Name: "safe means", Value: s.meaning()})
+	d.Facts = append(d.Facts, document.Fact{Name: "runs", Value: strconv.Itoa(runs)},
+		document.Fact{Name: "safe means", Value: s.meaning()})
 }

@@ -2,14 +2,14 @@ package sweepmap
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 type sweepJSON struct {
-	report.Head
+	document.Head
 	Scenario    string                       `json:"scenario"`
 	Seeds       int                          `json:"seeds"`      // runs of each point
 	EdgeSeeds   int                          `json:"edge_seeds"` // runs beside an edge and where a condition begins
@@ -42,7 +42,7 @@ type pointJSON struct {
 
 type stateJSON struct {
 	State string `json:"state"`
-	tally.Counts
+	campaign.Counts
 	Causes []causeJSON `json:"causes"`
 }
 
@@ -96,10 +96,10 @@ type assertionJSON struct {
 
 // JSON gives the sweep as one JSON object, ended by a newline.
 func (s *Sweep) JSON(command string) ([]byte, error) {
-	d := sweepJSON{Head: report.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds,
+	d := sweepJSON{Head: document.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds,
 		EdgeSeeds: s.Sure, From: s.From,
-		Faults: report.Some(s.Faults()),
-		With:   report.Some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
+		Faults: document.Some(s.Faults()),
+		With:   document.Some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
 		Assertions: []assertionJSON{}, Interrupted: s.Interrupted, Notes: s.notes(), Repeat: s.Repeat}
 	d.Runs, d.Tried = s.Made()
 	for i := range s.Axes {
@@ -131,7 +131,7 @@ func (s *Sweep) JSON(command string) ([]byte, error) {
 		}
 		d.Assertions = append(d.Assertions, claim)
 	}
-	return report.Encode(d)
+	return document.Encode(d)
 }
 
 // add tells how a law came out at the point.

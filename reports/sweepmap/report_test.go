@@ -14,13 +14,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/check"
-	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/documenttest"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // varied is a scenario with a key of each sort. Of its faults the second never strikes.
@@ -54,7 +53,7 @@ func axisOf(text string) sweep.Axis {
 // sweepOf is a sweep with a point for each sign, and nothing more.
 func sweepOf(axes []sweep.Axis, signs string, assertions ...string) *Sweep {
 	o := sweep.Options{Axes: axes, Laws: []checker.Law{checker.LeaseExclusion}, From: 1, Seeds: 20,
-		Crew: parallel.Crew{Workers: 1}}
+		Crew: campaign.Crew{Workers: 1}}
 	for _, text := range assertions {
 		a, err := varied.Assertion(axes, text)
 		if err != nil {
@@ -79,23 +78,23 @@ func sweepOf(axes []sweep.Axis, signs string, assertions ...string) *Sweep {
 // pointOf is a point that came out as the sign says.
 func pointOf(levels []sweep.Level, sign rune) *sweep.Point {
 	p := &sweep.Point{Levels: levels, Runs: 20, Struck: []int{20, 0}}
-	of := func(c tally.Counts, seeds ...uint64) *sweep.Point {
-		p.Laws = tally.Laws{{Law: checker.LeaseExclusion, Counts: c}}
+	of := func(c campaign.Counts, seeds ...uint64) *sweep.Point {
+		p.Laws = campaign.Laws{{Law: checker.LeaseExclusion, Counts: c}}
 		for _, first := range seeds {
-			p.Findings = append(p.Findings, tally.Finding{Law: checker.LeaseExclusion, Runs: c.Violated, First: first,
+			p.Findings = append(p.Findings, campaign.Finding{Law: checker.LeaseExclusion, Runs: c.Violated, First: first,
 				Cause: checker.Cause{Kind: checker.LostInCrash, Detail: "no persistence"}})
 		}
 		return p
 	}
 	switch sign {
 	case '✓':
-		return of(tally.Counts{Holds: 20})
+		return of(campaign.Counts{Holds: 20})
 	case '✗':
-		return of(tally.Counts{Violated: 20}, 1)
+		return of(campaign.Counts{Violated: 20}, 1)
 	case '±':
-		return of(tally.Counts{Holds: 19, Violated: 1}, 7)
+		return of(campaign.Counts{Holds: 19, Violated: 1}, 7)
 	case '?':
-		return of(tally.Counts{Unchecked: 20})
+		return of(campaign.Counts{Unchecked: 20})
 	}
 	return &sweep.Point{Levels: levels, Problem: "the quorum is 6, but there are only 5 servers"}
 }
@@ -105,8 +104,8 @@ func stripSweep() *Sweep {
 	axis := axisOf("restart=8s..11s/1s")
 	s := sweepOf([]sweep.Axis{axis}, "✗±✓✓", "lease-exclusion holds when restart >= ttl",
 		"lease-exclusion holds when restart > 20s")
-	s.Asserted[0].Standing, s.Asserted[0].Points = expect.AsExpected, 3
-	s.Asserted[1].Standing = expect.NotJudged
+	s.Asserted[0].Standing, s.Asserted[0].Points = format.AsExpected, 3
+	s.Asserted[1].Standing = format.NotJudged
 	at := func(text string, n int64, sign rune) *sweep.Point {
 		return pointOf([]sweep.Level{{Unit: sweep.Durations, N: n, Text: text}}, sign)
 	}
@@ -162,7 +161,7 @@ func TestSweepsFitTheScreen(t *testing.T) {
 	for name, s := range all {
 		for width := 60; width <= 160; width += 10 {
 			var b bytes.Buffer
-			if err := s.Text(&b, report.TextOptions{Width: width}); err != nil {
+			if err := s.Text(&b, document.TextOptions{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			text := b.String()
@@ -189,7 +188,7 @@ func TestSweepsFitTheScreen(t *testing.T) {
 
 func TestSweepInWords(t *testing.T) {
 	var b bytes.Buffer
-	if err := stripSweep().Text(&b, report.TextOptions{}); err != nil {
+	if err := stripSweep().Text(&b, document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -233,11 +232,11 @@ func TestMapsAreRepeatable(t *testing.T) {
 			t.Errorf("%s: %s", name, svg2.String())
 		}
 		text := page.String()
-		if err := check.Page(text); err != nil || strings.Contains(text, "<summary>") ||
+		if err := documenttest.Page(text); err != nil || strings.Contains(text, "<summary>") ||
 			strings.Count(text, "<svg") != 2 {
 			t.Errorf("%s: the page is not self-contained, or not safe: %v", name, err)
 		}
-		if n, err := check.Explained(text); err != nil || n != 1 {
+		if n, err := documenttest.Explained(text); err != nil || n != 1 {
 			t.Errorf("%s explains %d laws: %v", name, n, err)
 		}
 	}
@@ -315,21 +314,21 @@ func TestSweepAsJSON(t *testing.T) {
 func TestSweepAsCases(t *testing.T) {
 	s := stripSweep()
 	cases := s.Suite().Cases
-	if c := cases[2]; c.Result != expect.AsExpected || c.Message != "broken always up to restart 8.4s, in 1 of 20 "+
+	if c := cases[2]; c.Result != format.AsExpected || c.Message != "broken always up to restart 8.4s, in 1 of 20 "+
 		"runs at 9s, in none of 20 from 9.891s" {
 		t.Errorf("%+v", c)
 	}
-	if c := cases[1]; c.Result != expect.NotDecidable ||
+	if c := cases[1]; c.Result != format.NotDecidable ||
 		!strings.HasPrefix(c.Message, "the condition was true at no point") {
 		t.Errorf("%+v", c)
 	}
-	if c := cases[0]; c.Result != expect.AsExpected || c.Message != "met at 3 points" {
+	if c := cases[0]; c.Result != format.AsExpected || c.Message != "met at 3 points" {
 		t.Errorf("%+v", c)
 	}
 	for i := range s.Points {
 		s.Points[i] = pointOf(s.Points[i].Levels, []rune("?–")[i%2])
 	}
-	if c := s.Suite().Cases[2]; c.Result != expect.NotJudged {
+	if c := s.Suite().Cases[2]; c.Result != format.NotJudged {
 		t.Errorf("%+v", c)
 	}
 }
@@ -339,11 +338,11 @@ func TestSweepsSayThatTheyWereInterrupted(t *testing.T) {
 		s := stripSweep()
 		s.Interrupted = interrupted
 		var text, page strings.Builder
-		if err := errors.Join(s.Text(&text, report.TextOptions{Width: 160}), s.html(&page)); err != nil {
+		if err := errors.Join(s.Text(&text, document.TextOptions{Width: 160}), s.html(&page)); err != nil {
 			t.Fatal(err)
 		}
 		for _, said := range []string{text.String(), page.String()} {
-			if says := strings.Contains(said, report.Interruption); says != interrupted {
+			if says := strings.Contains(said, document.Interruption); says != interrupted {
 				t.Errorf("interrupted %t: it says so: %t", interrupted, says)
 			}
 		}
@@ -357,10 +356,10 @@ func TestTheCommandsOfASweepCanBePasted(t *testing.T) {
 	s.Repeat, s.Repeats = call, map[*sweep.Edge]string{&s.Edges[1]: call}
 	for _, width := range []int{60, 80, 120, 200} {
 		var b strings.Builder
-		if err := s.Text(&b, report.TextOptions{Width: width}); err != nil {
+		if err := s.Text(&b, document.TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
-		if n := check.Pasted(b.String(), call); n != 2 {
+		if n := documenttest.Pasted(b.String(), call); n != 2 {
 			t.Errorf("at %d it stands %d times:\n%s", width, n, b.String())
 		}
 	}

@@ -6,21 +6,20 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/reports/single"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // Text writes a sweep: each law as a strip or a map of signs with its edges in words, then the assertions, and what
 // shows the first failure of each. The error is w's.
-func (s *Sweep) Text(w io.Writer, opt report.TextOptions) error {
+func (s *Sweep) Text(w io.Writer, opt document.TextOptions) error {
 	p := opt.Writer(w)
-	report.Title(p, s.Scenario.Name, s.size(), s.standing())
+	document.Title(p, s.Scenario.Name, s.size(), s.standing())
 	if s.Scenario.Summary != "" {
-		p.Text(term.Plain, 2, s.Scenario.Summary)
+		p.Text(text.Plain, 2, s.Scenario.Summary)
 	}
 	p.Blank()
 	s.setting(p)
@@ -32,15 +31,15 @@ func (s *Sweep) Text(w io.Writer, opt report.TextOptions) error {
 	s.legend(p)
 	if len(s.Asserted) > 0 {
 		p.Blank()
-		p.Put(new(term.Line).Add(term.Bold, "Assertions"))
+		p.Put(new(text.Line).Add(text.Bold, "Assertions"))
 		for i := range s.Asserted {
 			s.claim(p, &s.Asserted[i])
 		}
 	}
 	p.Blank()
-	report.Stopped(p, s.Interrupted)
-	report.Notes(p, "note    ", s.notes())
-	report.Closing(p, s.Files, s.Repeat)
+	document.Stopped(p, s.Interrupted)
+	document.Notes(p, "note    ", s.notes())
+	document.Closing(p, s.Files, s.Repeat)
 	for i := range s.Asserted {
 		s.failure(p, i)
 	}
@@ -48,19 +47,19 @@ func (s *Sweep) Text(w io.Writer, opt report.TextOptions) error {
 }
 
 // setting says what is varied, and what stays as it is.
-func (s *Sweep) setting(p *term.Writer) {
+func (s *Sweep) setting(p *text.Writer) {
 	labels := []string{"varied  "}
 	if len(s.Axes) == 2 {
 		labels = []string{"across  ", "upwards "}
 	}
 	for i, label := range labels {
-		p.Hang(0, label, term.Plain, s.varied(i))
+		p.Hang(0, label, text.Plain, s.varied(i))
 	}
 	for i, fixed := range s.With() {
-		p.Hang(0, []string{"with    ", "        "}[min(i, 1)], term.Plain, fixed)
+		p.Hang(0, []string{"with    ", "        "}[min(i, 1)], text.Plain, fixed)
 	}
 	for i, fault := range s.Faults() {
-		p.Hang(0, []string{"faults  ", "        "}[min(i, 1)]+strconv.Itoa(i+1)+" ", term.Plain, fault)
+		p.Hang(0, []string{"faults  ", "        "}[min(i, 1)]+strconv.Itoa(i+1)+" ", text.Plain, fault)
 	}
 }
 
@@ -101,15 +100,15 @@ func levelList(a *sweep.Axis) string {
 }
 
 // law draws one law.
-func (s *Sweep) law(p *term.Writer, l *Law) {
-	ln := new(term.Line).Add(term.Bold, string(l.Law))
+func (s *Sweep) law(p *text.Writer, l *Law) {
+	ln := new(text.Line).Add(text.Bold, string(l.Law))
 	if len(s.Axes) == 1 && len(l.Lines) == 1 {
 		words := l.Lines[0].Words(s.Axes[0].Name) + s.anchor()
-		if ln.Cells()+2+term.Cells(words) <= p.Width() {
-			p.Put(ln.Add(term.Plain, "  "+words))
+		if ln.Cells()+2+text.Cells(words) <= p.Width() {
+			p.Put(ln.Add(text.Plain, "  "+words))
 		} else {
 			p.Put(ln)
-			p.Text(term.Plain, 2, words)
+			p.Text(text.Plain, 2, words)
 		}
 	} else {
 		p.Put(ln)
@@ -119,13 +118,13 @@ func (s *Sweep) law(p *term.Writer, l *Law) {
 	if len(s.Axes) == 2 && !g.beside {
 		for i := range l.Lines {
 			along := &l.Lines[i]
-			p.Hang(2, s.Axes[1-along.Axis].Name+" "+along.Other.Text+"  ", term.Plain,
+			p.Hang(2, s.Axes[1-along.Axis].Name+" "+along.Other.Text+"  ", text.Plain,
 				along.Words(s.Axes[along.Axis].Name))
 		}
 	}
 	for i := range l.Lines {
 		if along := &l.Lines[i]; !along.Monotone() {
-			p.Hang(2, "! ", term.Yellow, s.place(along)+turnsTwice)
+			p.Hang(2, "! ", text.Yellow, s.place(along)+turnsTwice)
 		}
 	}
 	s.details(p, l)
@@ -140,13 +139,13 @@ func (s *Sweep) place(l *sweep.Line) string {
 }
 
 // details tell the edges of a single axis, and the causes over all points.
-func (s *Sweep) details(p *term.Writer, l *Law) {
+func (s *Sweep) details(p *text.Writer, l *Law) {
 	for _, e := range l.Edges {
 		if e.Exact && !e.Bounds() {
 			continue // its line says it all
 		}
 		if cause := edgeCause(e); len(s.Axes) == 1 && cause.Runs > 0 {
-			p.Hang(2, "edge  ", term.Plain,
+			p.Hang(2, "edge  ", text.Plain,
 				fmt.Sprintf("%s %s, %s %s: %s, first with seed %d", e.Last.Levels[0].Text, e.Before,
 					e.First.Levels[0].Text, e.After, cause.Cause, cause.First))
 		}
@@ -154,16 +153,16 @@ func (s *Sweep) details(p *term.Writer, l *Law) {
 			p.Command(8, "", again)
 		}
 		if !e.Exact {
-			p.Hang(2, "edge  ", term.Yellow,
+			p.Hang(2, "edge  ", text.Yellow,
 				fmt.Sprintf("between %s and %s: %s", s.Words(e.Last.Levels), s.Words(e.First.Levels), gap(e)))
 		}
 	}
 	for _, c := range causes(l) {
-		p.Hang(2, "✗     ", term.Plain,
-			fmt.Sprintf("%s: in %s at %s", c.cause, phrase.Count(c.runs, "run"), phrase.Count(c.points, "point")))
+		p.Hang(2, "✗     ", text.Plain,
+			fmt.Sprintf("%s: in %s at %s", c.cause, text.Count(c.runs, "run"), text.Count(c.points, "point")))
 	}
 	for _, c := range problems(l) {
-		p.Hang(2, "–     ", term.Plain, fmt.Sprintf("%s: at %s", c.cause, phrase.Count(c.points, "point")))
+		p.Hang(2, "–     ", text.Plain, fmt.Sprintf("%s: at %s", c.cause, text.Count(c.points, "point")))
 	}
 }
 
@@ -212,49 +211,49 @@ func problems(l *Law) (list []causeSum) {
 }
 
 // legend says what the signs mean.
-func (s *Sweep) legend(p *term.Writer) {
+func (s *Sweep) legend(p *text.Writer) {
 	p.Flow("", []string{"✓ held in all runs of the point", "✗ broken in all", "± in some", "? not judged in all",
 		"– no valid scenario"})
-	p.Text(term.Plain, 0, "safe means: "+s.meaning())
+	p.Text(text.Plain, 0, "safe means: "+s.meaning())
 }
 
 // meaning says what safe rests on.
 func (s *Sweep) meaning() string {
-	bound := func(runs int) string { return phrase.Percentage(tally.UpperBound(runs)) }
-	text := fmt.Sprintf("no violation in %s of a point, so fewer than %s of all (at 95 %%)",
-		phrase.Count(s.Seeds, "run"), bound(s.Seeds))
+	bound := func(runs int) string { return text.Percentage(campaign.UpperBound(runs)) }
+	words := fmt.Sprintf("no violation in %s of a point, so fewer than %s of all (at 95 %%)",
+		text.Count(s.Seeds, "run"), bound(s.Seeds))
 	if s.Sure > s.Seeds && len(s.Edges)+len(s.Asserted) > 0 {
-		text += fmt.Sprintf("; beside an edge and where a condition begins in %d, so fewer than %s", s.Sure,
+		words += fmt.Sprintf("; beside an edge and where a condition begins in %d, so fewer than %s", s.Sure,
 			bound(s.Sure))
 	}
-	return text
+	return words
 }
 
 // turnsTwice warns of a line that does not go from broken to safe, or back, once and for all.
 const turnsTwice = "it turns more than once; between points that came out alike nothing was tried"
 
 // claim tells an assertion.
-func (s *Sweep) claim(p *term.Writer, a *sweep.Asserted) {
-	p.Hang(0, " "+report.ResultSign(result(a))+" ",
-		[...]term.Style{term.Yellow, term.Green, term.Red, term.Yellow}[a.Standing], a.Text)
-	p.Text(term.Plain, 3, s.why(a))
+func (s *Sweep) claim(p *text.Writer, a *sweep.Asserted) {
+	p.Hang(0, " "+document.ResultSign(result(a))+" ",
+		[...]text.Style{text.Yellow, text.Green, text.Red, text.Yellow}[a.Standing], a.Text)
+	p.Text(text.Plain, 3, s.why(a))
 }
 
 // failure tells the run that shows how the ith assertion fails.
-func (s *Sweep) failure(p *term.Writer, i int) {
+func (s *Sweep) failure(p *text.Writer, i int) {
 	a, shown := &s.Asserted[i], s.Shown[i]
 	if shown == nil {
 		return
 	}
 	p.Blank()
 	p.Rule()
-	p.Text(term.Bold, 0, "Against: "+a.Text)
+	p.Text(text.Bold, 0, "Against: "+a.Text)
 	p.Blank()
 	if f := shown.Verdict.Of(a.Law); f.Outcome == checker.Violated {
 		single.Violation(p, shown.Lanes(), &f)
 	} else {
-		p.Text(term.Red, 0, string(a.Law)+" "+f.Outcome.String())
-		p.Text(term.Plain, 2, f.Explanation)
+		p.Text(text.Red, 0, string(a.Law)+" "+f.Outcome.String())
+		p.Text(text.Plain, 2, f.Explanation)
 	}
 	p.Blank()
 	run := *shown

@@ -6,7 +6,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/trace"
-	"github.com/fencepost-sim/fencepost/reports/tell"
 )
 
 // Arrange lays a history out in lanes. It takes any history, also one that is cut short or makes no sense: what does
@@ -386,7 +385,7 @@ func (a *arranger) faults(h *history.History) {
 	for i, strike := range trace.Faults(h) {
 		f := fault{span: a.begin(strike.Start, h.Events[strike.Start].Time), Kind: strike.Kind, Line: strike.Line,
 			How: strike.Fault}
-		if promotion := tell.Promotion(&h.Events[strike.Start]); promotion != "" {
+		if promotion := Promotion(&h.Events[strike.Start]); promotion != "" {
 			f.Line = promotion
 		}
 		switch {

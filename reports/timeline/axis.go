@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // tickRoom is the width in pixels that a tick's label needs.
@@ -46,8 +46,8 @@ func (c *Chart) ticks(times []history.Time) {
 	for _, b := range c.folded.breaks {
 		x, x2 := c.x(b.From), c.x(b.To)
 		c.Breaks = append(c.Breaks, scaleBreak{A: int64(b.From), B: int64(b.To), X: px((x + x2) / 2),
-			Label: phrase.Lasting(b.To - b.From), Shown: !c.Linear && x2-x >= 20,
-			Named: labelWidth(phrase.Lasting(b.To-b.From)) < x2-x})
+			Label: text.Lasting(b.To - b.From), Shown: !c.Linear && x2-x >= 20,
+			Named: labelWidth(text.Lasting(b.To-b.From)) < x2-x})
 	}
 }
 

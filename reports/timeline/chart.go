@@ -11,9 +11,7 @@ import (
 	"sync"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/tell"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // Chart is the picture of an HTML report: time flows to the right, one lane under the other. Everything in it stands at
@@ -35,7 +33,7 @@ type Chart struct {
 	scale         *scale
 	folded        *scale
 	from, to      history.Time
-	teller        tell.Teller
+	teller        Teller
 	numbers       map[int]int             // of the witness events, by position
 	middle        map[history.Process]int // of the lanes that are no client's
 	middles       map[int]int             // of the clients' lanes
@@ -158,7 +156,7 @@ func (c *Chart) omissions(all *Lanes) {
 		}
 	}
 	if c.left > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("%s had no room and are left out.", phrase.Count(c.left, "shape")))
+		c.Notes = append(c.Notes, fmt.Sprintf("%s had no room and are left out.", text.Count(c.left, "shape")))
 	}
 }
 
@@ -373,7 +371,7 @@ func positions(events []int) string {
 }
 
 // labelWidth estimates how many pixels a label takes.
-func labelWidth(s string) float64 { return float64(6.4 * float64(term.Cells(s))) }
+func labelWidth(s string) float64 { return float64(6.4 * float64(text.Cells(s))) }
 
 func (c *Chart) title(y, height int, name, class string) {
 	c.Rows = append(c.Rows,

@@ -7,8 +7,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/tell"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // colors is the number of colours that tell clients apart; more clients share them.
@@ -184,7 +183,7 @@ func (c *Chart) captions(client int, lock history.Lock, y int) {
 
 func (c *Chart) past(lane *clientLane, from, to history.Time, y int) {
 	c.box("past", from, to, y+24, 6, "", fmt.Sprintf("%s works on without a valid lease\n%s to %s (%s)",
-		lane.Process, c.lanes.Instant(from), c.lanes.Instant(to), phrase.Lasting(to-from)))
+		lane.Process, c.lanes.Instant(from), c.lanes.Instant(to), text.Lasting(to-from)))
 }
 
 // clashes shades the stretches in which two sections of one lock are open that are not both shared.
@@ -243,7 +242,7 @@ func (c *Chart) resourceLane(y int) int {
 		}
 		label := ""
 		if f.Op == history.Write {
-			label = tell.Quoted(e.Value)
+			label = Quoted(e.Value)
 		}
 		x := c.x(f.At)
 		tight := x-busy < float64(labelWidth(label)/2)+4

@@ -6,8 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/tell"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // The probe is left out of pictures unless it
@@ -107,7 +106,7 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 	t.lane = len(tracks) * (bar + 1)
 	if named {
 		for _, c := range t.clients {
-			t.lane = max(t.lane, term.Cells(t.lanes.clients[c].Name))
+			t.lane = max(t.lane, text.Cells(t.lanes.clients[c].Name))
 		}
 		t.lane++
 	}
@@ -120,7 +119,7 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 			t.block--
 		}
 		for _, k := range keys {
-			t.block = max(t.block, min(term.Cells(t.keyTitle(k)), 8))
+			t.block = max(t.block, min(text.Cells(t.keyTitle(k)), 8))
 		}
 		t.block += 2
 		t.words += len(keys) * t.block
@@ -132,7 +131,7 @@ func (t *table) keyTitle(k history.Lock) string {
 	if len(t.lanes.locks) > 1 {
 		return string(k)
 	}
-	base, _, ok := tell.Numbered(t.lanes.servers[0].Process)
+	base, _, ok := Numbered(t.lanes.servers[0].Process)
 	if !ok {
 		return "keys"
 	}
@@ -194,21 +193,21 @@ func keyLocks(l *Lanes, shown []row) []history.Lock {
 }
 
 // head draws the titles of the columns.
-func (t *table) head(p *term.Writer) {
-	ln := new(term.Line).Right(t.time, "seconds").To(t.time + gutter)
+func (t *table) head(p *text.Writer) {
+	ln := new(text.Line).Right(t.time, "seconds").To(t.time + gutter)
 	col := ln.Cells()
 	for _, c := range t.clients {
 		name := t.lanes.clients[c].Name
-		if term.Cells(name) >= t.lane {
+		if text.Cells(name) >= t.lane {
 			name = string(t.digit(c))
 		}
-		ln.To(col).Add(term.Bold, name)
+		ln.To(col).Add(text.Bold, name)
 		col += t.lane
 	}
 	if t.block > 0 {
 		col++
 		for _, k := range t.keys {
-			ln.To(col).Add(term.Bold, term.Clip(t.keyTitle(k), t.block-1))
+			ln.To(col).Add(text.Bold, text.Clip(t.keyTitle(k), t.block-1))
 			col += t.block
 		}
 	}

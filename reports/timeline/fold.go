@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // fold shortens the story of a run in which nothing broke: one row for each section, and what is out of the ordinary.
@@ -51,7 +51,7 @@ func (s *storyteller) sectionWords(e *history.Event, pos int) string {
 	if sec.Last == open {
 		words += " enters and stays to the end"
 	} else {
-		words += " inside for " + phrase.Lasting(sec.To-sec.From)
+		words += " inside for " + text.Lasting(sec.To-sec.From)
 	}
 	reads, writes := 0, 0
 	for i := range s.lanes.effects {
@@ -65,10 +65,10 @@ func (s *storyteller) sectionWords(e *history.Event, pos int) string {
 	}
 	var did []string
 	if reads > 0 {
-		did = append(did, phrase.Count(reads, "read"))
+		did = append(did, text.Count(reads, "read"))
 	}
 	if writes > 0 {
-		did = append(did, phrase.Count(writes, "write"))
+		did = append(did, text.Count(writes, "write"))
 	}
 	if len(did) == 0 {
 		return words

@@ -8,7 +8,7 @@
 // A history is arranged in lanes (lanes, arrange): who was in which section and under which lease, what the servers
 // held, which faults struck. The text is rows (rows, fold) beside columns (columns, text, text_legend). The picture is
 // shapes on a scale (scale, true_scale, axis, chart, chart_lanes, tips) for a template and a script (chart.html,
-// chart.js); its colours are those of reports/page.
+// chart.js); its colours are those of reports/html.
 package timeline
 
 import (
@@ -17,8 +17,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/tell"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // Lanes is a history laid out for the eye: who was in which section, under which lease, and what the servers, the
@@ -200,9 +199,9 @@ func (l *Lanes) ToTheMicrosecond() {
 // Clock is an instant without its unit.
 func (l *Lanes) Clock(at history.Time) string {
 	if l.fine {
-		return phrase.Microseconds(at)
+		return text.Microseconds(at)
 	}
-	return phrase.Clock(at)
+	return text.Clock(at)
 }
 
 // Instant is an instant with its unit.
@@ -299,8 +298,8 @@ func (l *Lanes) names() []string {
 	return out
 }
 
-func newTeller(l *Lanes, long bool) tell.Teller {
-	return tell.Teller{Holder: l.holder, Apart: l.apart, Several: len(l.locks) > 1, Registers: l.registers, Long: long}
+func newTeller(l *Lanes, long bool) Teller {
+	return Teller{Holder: l.holder, Apart: l.apart, Several: len(l.locks) > 1, Registers: l.registers, Long: long}
 }
 
 // Told is an event in words.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/tale"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/examples"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // queue is an etcd of three members. client-1 holds the lock and client-2 and client-3 wait in line, each by a key of
@@ -16,14 +16,14 @@ func queue() *history.History {
 	h := &history.History{Header: history.Header{Service: history.Etcd,
 		Clients: []history.Process{"client-1", "client-2", "client-3"},
 		Servers: []history.Process{"etcd-1", "etcd-2", "etcd-3"}, Locks: []history.Lock{"lock"}, Quorum: 2,
-		End: tale.Seconds(9)}}
+		End: examples.Seconds(9)}}
 	add := func(at float64, p history.Process, f history.F, typ history.Type, of history.Attempt) {
-		e := history.Event{Index: len(h.Events), Time: tale.Seconds(at), Process: p, F: f, Type: typ, Lock: "lock"}
+		e := history.Event{Index: len(h.Events), Time: examples.Seconds(at), Process: p, F: f, Type: typ, Lock: "lock"}
 		switch f {
 		case history.Acquire, history.Release:
 			e.Attempt = of
 			if f == history.Acquire && typ == history.OK {
-				e.Grant = &history.Grant{Granted: e.Time, Until: e.Time + tale.Seconds(5)}
+				e.Grant = &history.Grant{Granted: e.Time, Until: e.Time + examples.Seconds(5)}
 			}
 		default:
 			e.Of, e.Member = of, "lock/"+string(of)
@@ -55,7 +55,7 @@ func queue() *history.History {
 
 func TestTheTextDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 	var b strings.Builder
-	Arrange(queue(), nil).Draw(term.New(&b, 100, false))
+	Arrange(queue(), nil).Draw(text.New(&b, 100, false))
 	for _, want := range []struct{ at, keys string }{
 		{"0.000", "·   ·   ·"},
 		{"1.200", "1   1   ·"},   // etcd-3 has not heard of it yet
@@ -84,10 +84,10 @@ func TestTheLineIsCutWhereItIsLong(t *testing.T) {
 	h := queue()
 	h.Header.Clients = append(h.Header.Clients, "client-4")
 	set := h.Events[10]
-	set.Of, set.Member, set.Time = "client-4/1", "lock/client-4/1", tale.Seconds(3.15)
+	set.Of, set.Member, set.Time = "client-4/1", "lock/client-4/1", examples.Seconds(3.15)
 	h.Events = slices.Insert(h.Events, 11, set)
 	var b strings.Builder
-	Arrange(h, nil).Draw(term.New(&b, 100, false))
+	Arrange(h, nil).Draw(text.New(&b, 100, false))
 	if !strings.Contains(b.String(), " 12+ 123 12 ") || !strings.Contains(b.String(), "+ more behind them") {
 		t.Error(b.String())
 	}
@@ -127,8 +127,8 @@ func TestThePageDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 		}
 		for i, w := range want {
 			s := got[i]
-			if !strings.Contains(s.Tip, w.who) || s.A != int64(tale.Seconds(w.from)) ||
-				s.B != int64(tale.Seconds(w.to)) || strings.Contains(s.Class, "queued") != w.queued {
+			if !strings.Contains(s.Tip, w.who) || s.A != int64(examples.Seconds(w.from)) ||
+				s.B != int64(examples.Seconds(w.to)) || strings.Contains(s.Class, "queued") != w.queued {
 				t.Errorf("%s: box %d is %q %s %d to %d, want %+v", member, i, s.Tip, s.Class, s.A, s.B, w)
 			}
 		}
@@ -145,16 +145,16 @@ func TestThePageDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 // A member that loses its disk has no keys any more: it stays out of the cluster.
 func TestAMemberWithoutADiskHasNoKeys(t *testing.T) {
 	h := queue()
-	crash := history.Event{Time: tale.Seconds(4), Process: history.Nemesis, F: history.Crash, Type: history.Invoke,
+	crash := history.Event{Time: examples.Seconds(4), Process: history.Nemesis, F: history.Crash, Type: history.Invoke,
 		Value: "crash etcd-2 losing everything",
 		Fault: &history.Fault{On: []history.Process{"etcd-2"}, Ends: true, Loses: history.LosesEverything}}
 	over := crash
-	over.Type, over.Time = history.OK, tale.Seconds(4.5)
+	over.Type, over.Time = history.OK, examples.Seconds(4.5)
 	h.Events = slices.Insert(h.Events, 12, crash, over)
 	l := Arrange(h, nil)
 	lane, _ := l.server("etcd-2")
 	for _, k := range lane.Keys {
-		if k.To != tale.Seconds(4) {
+		if k.To != examples.Seconds(4) {
 			t.Errorf("the key of %s stands until %v", k.Of, k.To)
 		}
 	}

@@ -5,8 +5,7 @@ import (
 	"sort"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/tell"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // row is one line of the story: one event, several alike on several servers, or an instant that no event marks. A story
@@ -16,7 +15,7 @@ type row struct {
 	pos    int      // the row shows how things stand once the event at this position has happened
 	other  *unusual // of a row that is not about the event at pos alone; else nil
 	weight int16
-	tone   term.Style
+	tone   text.Style
 	proof  bool // it tells an event of the witness
 }
 
@@ -74,7 +73,7 @@ const (
 
 // storyteller makes rows of a history.
 type storyteller struct {
-	t       tell.Teller
+	t       Teller
 	lanes   *Lanes
 	applies bool         // the resource's own records are there, so that the clients' words on it are told twice
 	slow    map[int]bool // calls, by position, that took long to reach the resource
@@ -144,7 +143,7 @@ func (s *storyteller) words(r *row) string {
 			where = append(where, at)
 		}
 	}
-	return s.t.Key(&s.lanes.history.Events[r.pos], tell.Processes(where))
+	return s.t.Key(&s.lanes.history.Events[r.pos], Processes(where))
 }
 
 // recordingEnd says when the recording ended, if somebody still waited or worked then.
@@ -171,7 +170,7 @@ func (s *storyteller) leaseEnd(o outliving, pos int) {
 		lock = " of " + string(o.Section.Lock)
 	}
 	who := s.t.Who(&s.lanes.history.Events[o.Section.First])
-	s.rows = append(s.rows, row{at: o.At, pos: pos, weight: weightDerived, tone: term.Yellow,
+	s.rows = append(s.rows, row{at: o.At, pos: pos, weight: weightDerived, tone: text.Yellow,
 		other: &unusual{words: who + "'s lease" + lock + " ends here; it " + doing}})
 }
 
@@ -289,14 +288,14 @@ func weighKey(e *history.Event) int16 {
 	return weightTurn
 }
 
-func (s *storyteller) tone(e *history.Event) term.Style {
+func (s *storyteller) tone(e *history.Event) text.Style {
 	switch {
 	case e.Process == history.Nemesis:
-		return term.Yellow
+		return text.Yellow
 	case e.F == history.Apply && e.Type == history.Fail, e.F == history.Crashed:
-		return term.Red
+		return text.Red
 	}
-	return term.Plain
+	return text.Plain
 }
 
 // choose gives the places of the rows worth showing, at most most of them, in order. Around a witness these are the

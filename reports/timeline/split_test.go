@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // goroutines is a history of one service, of which so many goroutines each take the lock at once, all from 1 to 9 µs.
@@ -46,8 +46,8 @@ func TestGoroutinesOfOneServiceAreSeenApart(t *testing.T) {
 			t.Errorf("lane %d: %+v", i, lane)
 		}
 	}
-	var text bytes.Buffer
-	p := term.New(&text, 100, false)
+	var words bytes.Buffer
+	p := text.New(&words, 100, false)
 	l.Draw(p)
 	c := l.Chart()
 	if len(c.Rows) != 3 {
@@ -55,13 +55,13 @@ func TestGoroutinesOfOneServiceAreSeenApart(t *testing.T) {
 	}
 	for i := range 3 {
 		lane, attempt := fmt.Sprintf("orders@vm-7 (%d)", i+1), fmt.Sprintf("orders@vm-7/%d acquires", i+1)
-		if !strings.Contains(text.String(), lane) || !strings.Contains(text.String(), attempt) ||
+		if !strings.Contains(words.String(), lane) || !strings.Contains(words.String(), attempt) ||
 			c.Rows[i].Name != lane {
-			t.Errorf("%s or %s is missing:\n%s", lane, attempt, text.String())
+			t.Errorf("%s or %s is missing:\n%s", lane, attempt, words.String())
 		}
 	}
-	if !strings.Contains(text.String(), "0.000002") || strings.Contains(text.String(), "  0.000 ") {
-		t.Errorf("times are not to the microsecond:\n%s", text.String())
+	if !strings.Contains(words.String(), "0.000002") || strings.Contains(words.String(), "  0.000 ") {
+		t.Errorf("times are not to the microsecond:\n%s", words.String())
 	}
 }
 

@@ -5,8 +5,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // Lines that a timeline may take.
@@ -16,7 +15,7 @@ const (
 )
 
 // Draw draws the run with time flowing down: lanes at the left, what happened in words at the right.
-func (l *Lanes) Draw(p *term.Writer) {
+func (l *Lanes) Draw(p *text.Writer) {
 	s := story(l, p.Width() >= 110)
 	most := mostLinesCalm
 	if len(l.witness) > 0 {
@@ -24,7 +23,7 @@ func (l *Lanes) Draw(p *term.Writer) {
 	} else if len(choose(s.rows, most+1)) > most {
 		s.fold()
 	}
-	var body []*term.Line
+	var body []*text.Line
 	var t *table
 	var hidden int
 	for n := most; n > 0; n -= 3 { // wrapped words and scale breaks take lines too
@@ -40,7 +39,7 @@ func (l *Lanes) Draw(p *term.Writer) {
 		}
 	}
 	if len(body) == 0 {
-		p.Text(term.Plain, 0, "Nothing was recorded.")
+		p.Text(text.Plain, 0, "Nothing was recorded.")
 		return
 	}
 	t.head(p)
@@ -53,7 +52,7 @@ func (l *Lanes) Draw(p *term.Writer) {
 
 // body draws the rows at some places of a story and the breaks between them. hidden counts the rows of weight that are
 // not shown.
-func (t *table) body(s *storyteller, places []int) (body []*term.Line, hidden int) {
+func (t *table) body(s *storyteller, places []int) (body []*text.Line, hidden int) {
 	shown := make([]row, len(places))
 	for i, place := range places {
 		shown[i] = s.rows[place]
@@ -172,60 +171,60 @@ type drawing struct {
 }
 
 // gap draws a break in the scale: time passes, or rows are left out.
-func (d *drawing) gap(after *row, long history.Time, skipped int) *term.Line {
-	ln := new(term.Line).To(d.time-1).Add(term.Plain, "⋮").To(d.time + gutter)
+func (d *drawing) gap(after *row, long history.Time, skipped int) *text.Line {
+	ln := new(text.Line).To(d.time-1).Add(text.Plain, "⋮").To(d.time + gutter)
 	if after != nil {
 		still := after.continued()
 		d.state(ln, &still, true)
 	}
-	words := phrase.Lasting(long) + " later"
+	words := text.Lasting(long) + " later"
 	switch {
 	case after == nil:
-		words = phrase.Count(skipped, "earlier step") + " left out"
+		words = text.Count(skipped, "earlier step") + " left out"
 	case skipped > 0:
-		words = phrase.Lasting(long) + ", " + phrase.Count(skipped, "step") + " left out"
+		words = text.Lasting(long) + ", " + text.Count(skipped, "step") + " left out"
 	}
-	return ln.To(d.words).Add(term.Plain, words)
+	return ln.To(d.words).Add(text.Plain, words)
 }
 
 // continued is a row about nothing new.
 func (r *row) continued() row { return row{at: r.at, pos: r.pos, other: &unusual{}} }
 
 // row draws one row, its words wrapped beside the lanes.
-func (d *drawing) row(r *row, words string) []*term.Line {
+func (d *drawing) row(r *row, words string) []*text.Line {
 	tone := r.tone
-	if r.proof && tone == term.Plain {
-		tone = term.Bold
+	if r.proof && tone == text.Plain {
+		tone = text.Bold
 	}
-	texts := term.Wrap(words, d.width-d.words)
-	ln := new(term.Line).Right(d.time, d.lanes.Clock(r.at)).Add(term.Plain, " ")
+	texts := text.Wrap(words, d.width-d.words)
+	ln := new(text.Line).Right(d.time, d.lanes.Clock(r.at)).Add(text.Plain, " ")
 	d.mark(ln, r)
 	ln.To(d.time + gutter)
 	d.state(ln, r, false)
-	out := []*term.Line{ln.To(d.words).Add(tone, texts[0])}
-	for _, text := range texts[1:] {
-		more := new(term.Line).To(d.time + gutter)
+	out := []*text.Line{ln.To(d.words).Add(tone, texts[0])}
+	for _, content := range texts[1:] {
+		more := new(text.Line).To(d.time + gutter)
 		still := r.continued()
 		d.state(more, &still, true)
-		out = append(out, more.To(d.words).Add(tone, text))
+		out = append(out, more.To(d.words).Add(tone, content))
 	}
 	return out
 }
 
 // mark fills the gutter: witness, and two at once in a section.
-func (d *drawing) mark(ln *term.Line, r *row) {
+func (d *drawing) mark(ln *text.Line, r *row) {
 	if r.proof {
-		ln.Add(term.Bold, "▸")
+		ln.Add(text.Bold, "▸")
 	} else {
-		ln.Add(term.Plain, " ")
+		ln.Add(text.Plain, " ")
 	}
 	if d.near.overlapped(r.pos) {
-		ln.Add(term.Red, "!")
+		ln.Add(text.Red, "!")
 	}
 }
 
 // state draws how all lanes stand. A line that only continues another draws no beginnings and ends.
-func (d *drawing) state(ln *term.Line, r *row, only bool) {
+func (d *drawing) state(ln *text.Line, r *row, only bool) {
 	clash := d.near.overlapped(r.pos)
 	col := ln.Cells()
 	for k, c := range d.clients {
@@ -249,10 +248,10 @@ func (d *drawing) state(ln *term.Line, r *row, only bool) {
 	}
 }
 
-func (d *drawing) track(ln *term.Line, r *row, at [2]int, lane *clientLane, lock history.Lock, only, clash bool) {
+func (d *drawing) track(ln *text.Line, r *row, at [2]int, lane *clientLane, lock history.Lock, only, clash bool) {
 	sign, tone := sectionSign(lane, lock, r)
-	if tone == term.Plain && clash && strings.ContainsRune("█▄▒", sign) {
-		tone = term.Red
+	if tone == text.Plain && clash && strings.ContainsRune("█▄▒", sign) {
+		tone = text.Red
 	}
 	if strings.ContainsRune("┆✗", sign) {
 		ln.Add(tone, string(sign)+strings.Repeat(" ", d.bar-1))
@@ -272,14 +271,14 @@ func (d *drawing) track(ln *term.Line, r *row, at [2]int, lane *clientLane, lock
 	if !only {
 		d.leased[at] = runs
 	}
-	ln.Add(term.Green, string(lease))
+	ln.Add(text.Green, string(lease))
 }
 
 // sectionSign is the sign for what a client is doing in a row. The empty lock stands for any.
-func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, term.Style) {
+func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, text.Style) {
 	for i := range lane.Crashes {
 		if r.shows(lane.Crashes[i].First) {
-			return '✗', term.Red
+			return '✗', text.Red
 		}
 	}
 	paused := slices.ContainsFunc(lane.Pauses, func(s span) bool { return s.covers(r.pos) })
@@ -290,34 +289,34 @@ func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, term.Style)
 		}
 		switch {
 		case r.shows(s.Last):
-			return '▀', term.Plain
+			return '▀', text.Plain
 		case r.shows(s.First):
-			return '▄', term.Plain
+			return '▄', text.Plain
 		case s.covers(r.pos) && paused:
-			return '▒', term.Yellow
+			return '▒', text.Yellow
 		case s.covers(r.pos):
-			return '█', term.Plain
+			return '█', text.Plain
 		}
 	}
 	if paused {
-		return '░', term.Yellow
+		return '░', text.Yellow
 	}
 	for i := range lane.Waits {
 		if w := &lane.Waits[i]; (lock == "" || w.Lock == lock) && w.covers(r.pos) {
-			return '┆', term.Plain
+			return '┆', text.Plain
 		}
 	}
 	for i := range lane.Operations {
 		switch o := &lane.Operations[i]; {
 		case r.shows(o.Last):
-			return '▀', term.Plain
+			return '▀', text.Plain
 		case r.shows(o.First):
-			return '▄', term.Plain
+			return '▄', text.Plain
 		case o.covers(r.pos):
-			return '█', term.Plain
+			return '█', text.Plain
 		}
 	}
-	return ' ', term.Plain
+	return ' ', text.Plain
 }
 
 // leaseStands reports whether a stated validity runs at the row, and whether it began there.
@@ -339,9 +338,9 @@ func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool)
 
 // keysOn is what one server has of a lock, in as many signs as the lock's line is drawn deep: the number of the key's
 // owner, then of those in line behind it, "+" for more; or nothing, or that the server is down.
-func (t *table) keysOn(lane *serverLane, lock history.Lock, pos int) ([]rune, term.Style) {
+func (t *table) keysOn(lane *serverLane, lock history.Lock, pos int) ([]rune, text.Style) {
 	if slices.ContainsFunc(lane.Down, func(s span) bool { return s.covers(pos) }) {
-		return []rune{'✗'}, term.Red
+		return []rune{'✗'}, text.Red
 	}
 	var signs []rune
 	for i := range lane.Keys {
@@ -362,5 +361,5 @@ func (t *table) keysOn(lane *serverLane, lock history.Lock, pos int) ([]rune, te
 	if len(signs) == 0 {
 		signs = append(signs, '·')
 	}
-	return signs, term.Plain
+	return signs, text.Plain
 }

@@ -3,12 +3,11 @@ package timeline
 import (
 	"fmt"
 
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // legend explains the signs that can occur in this timeline, and says what is not drawn.
-func (t *table) legend(p *term.Writer, hidden int) {
+func (t *table) legend(p *text.Writer, hidden int) {
 	registers := t.any(func(c *clientLane) bool { return len(c.Operations) > 0 })
 	signs := []string{"█ in its section"}
 	if registers {
@@ -50,10 +49,10 @@ func (t *table) legend(p *term.Writer, hidden int) {
 }
 
 // numbered names the lanes of clients that have several, where only their numbers had room.
-func (t *table) numbered(p *term.Writer) {
+func (t *table) numbered(p *text.Writer) {
 	var names []string
 	for _, c := range t.clients {
-		if lane := &t.lanes.clients[c]; lane.Name != string(lane.Process) && term.Cells(lane.Name) >= t.lane {
+		if lane := &t.lanes.clients[c]; lane.Name != string(lane.Process) && text.Cells(lane.Name) >= t.lane {
 			names = append(names, fmt.Sprintf("%c %s", t.digit(c), lane.Name))
 		}
 	}
@@ -87,23 +86,23 @@ func (t *table) any(f func(*clientLane) bool) bool {
 }
 
 // omissions says what the picture lacks.
-func (t *table) omissions(p *term.Writer, hidden int) {
+func (t *table) omissions(p *text.Writer, hidden int) {
 	var left []string
 	if hidden > 0 {
-		left = append(left, phrase.Count(hidden, "step"))
+		left = append(left, text.Count(hidden, "step"))
 	}
 	clients := len(t.lanes.clients)
 	if _, ok := t.lanes.clientOf[probe]; ok && len(t.clients) < clients {
 		clients-- // the probe is never missed
 	}
 	if n := clients - len(t.clients); n > 0 {
-		left = append(left, "lanes of "+phrase.Count(n, "client"))
+		left = append(left, "lanes of "+text.Count(n, "client"))
 	}
 	if n := len(t.lanes.servers) - len(t.servers); n > 0 {
-		left = append(left, "keys on "+phrase.Count(n, "server"))
+		left = append(left, "keys on "+text.Count(n, "server"))
 	}
 	if n := len(t.lanes.locks) - len(t.keys); n > 0 && t.block > 0 {
-		left = append(left, "keys of "+phrase.Count(n, "lock"))
+		left = append(left, "keys of "+text.Count(n, "lock"))
 	}
 	if len(left) > 0 {
 		p.Flow("left out: ", left)

@@ -5,8 +5,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/tell"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // tip tells an event in full: in words, then everything it carries.
@@ -36,7 +35,7 @@ func (c *Chart) grantLines(g *history.Grant) []string {
 	out := []string{"asked since: " + c.lanes.Instant(g.Since), "granted: " + c.lanes.Instant(g.Granted),
 		"valid until: " + c.lanes.Instant(g.Until)}
 	if len(g.Counted) > 0 {
-		out = append(out, "counted: "+tell.Processes(g.Counted))
+		out = append(out, "counted: "+Processes(g.Counted))
 	}
 	return out
 }
@@ -75,5 +74,5 @@ func (c *Chart) stretch(s span) string {
 	if s.To == s.From {
 		return "at " + c.lanes.Instant(s.From)
 	}
-	return fmt.Sprintf("%s to %s (%s)", c.lanes.Instant(s.From), c.lanes.Instant(s.To), phrase.Lasting(s.To-s.From))
+	return fmt.Sprintf("%s to %s (%s)", c.lanes.Instant(s.From), c.lanes.Instant(s.To), text.Lasting(s.To-s.From))
 }

@@ -27,8 +27,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // Options say how much is tried.
@@ -37,7 +36,7 @@ type Options struct {
 	// Seeds is how many random plans to explore with, and how many fresh ones for each change; at least 1. A change
 	// that seems to keep every promise meets confirming times as many more.
 	Seeds int
-	parallel.Crew
+	campaign.Crew
 }
 
 // confirming is how many times as many fresh plans confirm what seems to keep every promise.
@@ -89,16 +88,16 @@ type Tried struct {
 
 // Breach is a way in which a promise is broken.
 type Breach struct {
-	tally.Finding        // without a cause: the law is no longer seen to hold
-	Of            int    // how many runs there were
-	Nature        string // why no lock keeps it; empty if one may
+	campaign.Finding        // without a cause: the law is no longer seen to hold
+	Of               int    // how many runs there were
+	Nature           string // why no lock keeps it; empty if one may
 }
 
 // Trial is how many runs came out.
 type Trial struct {
 	Runs     int
-	Laws     tally.Laws // in the order of checker.Laws
-	Findings tally.Findings
+	Laws     campaign.Laws // in the order of checker.Laws
+	Findings campaign.Findings
 	GivenUp  int // acquires that did not get the lock
 }
 
@@ -231,7 +230,7 @@ func (a *Advice) confirm(ctx context.Context) error {
 		if len(list) == 0 || ctx.Err() != nil {
 			return nil
 		}
-		_, err := parallel.Do(ctx, a.subject.options.Crew, "confirmed", len(list), func() func(int) (*Tried, error) {
+		_, err := campaign.Do(ctx, a.subject.options.Crew, "confirmed", len(list), func() func(int) (*Tried, error) {
 			return func(job int) (*Tried, error) { return list[job], a.subject.confirm(ctx, a, list[job]) }
 		}, func(int, *Tried) error { return nil })
 		if err != nil {
@@ -257,7 +256,7 @@ func (a *Advice) try(ctx context.Context, what string, list [][]Change, alone ma
 		}
 		return more
 	}
-	_, err := parallel.Do(ctx, b.options.Crew, what, len(list), func() func(int) (*Tried, error) {
+	_, err := campaign.Do(ctx, b.options.Crew, what, len(list), func() func(int) (*Tried, error) {
 		return func(job int) (*Tried, error) { return b.try(ctx, a.Base, list[job], wanted(list[job])) }
 	}, func(_ int, t *Tried) error {
 		if t != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 func named(t *testing.T, name string) *scenarios.Scenario {
@@ -35,7 +35,7 @@ func parsed(t *testing.T, text string) *scenarios.Scenario {
 
 func advice(t *testing.T, s *scenarios.Scenario, seeds int) *Advice {
 	t.Helper()
-	a, err := Try(context.Background(), s, Options{From: 1, Seeds: seeds, Crew: parallel.Crew{Workers: 1}})
+	a, err := Try(context.Background(), s, Options{From: 1, Seeds: seeds, Crew: campaign.Crew{Workers: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestFilesComeOutAsTheyClaim(t *testing.T) {
 					t.Fatal(err)
 				}
 				j := s.Judge(r)
-				if j.Standing() != expect.AsExpected {
+				if j.Standing() != format.AsExpected {
 					t.Errorf("%s, %s, seed %d: %v\n%s", name, change, seed+1, j.Mismatches, text)
 					break
 				}
@@ -203,7 +203,7 @@ func TestNothingBrokenIsSaid(t *testing.T) {
 func TestAdviceDoesNotDependOnWorkers(t *testing.T) {
 	said := func(workers int) (text string) {
 		a, err := Try(context.Background(), named(t, "setnx-holder-crash"),
-			Options{From: 7, Seeds: 10, Crew: parallel.Crew{Workers: workers}})
+			Options{From: 7, Seeds: 10, Crew: campaign.Crew{Workers: workers}})
 		if err != nil {
 			t.Fatal(err)
 		}

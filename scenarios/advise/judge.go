@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // natures are what no lock of a kind can keep.
@@ -23,7 +23,7 @@ var natures = []struct {
 
 // byNature says why no lock of a kind can keep a law from being broken in some way, and whether that is gradual; empty
 // if one can, or if the scenario promises the law in so many words.
-func (b *subject) byNature(f tally.Finding) (why string, gradual bool) {
+func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	for _, n := range natures {
 		if (n.law == "" || n.law == f.Law) && n.cause == f.Cause.Kind && (!b.stated || b.promised.Excuses(f.Cause)) {
 			return n.why, n.gradual
@@ -58,7 +58,7 @@ func (b *subject) judge(base, t *Tried) {
 // ones, but for what no lock can keep. What broke the law before is no excuse, unless it is gradual.
 func (b *subject) mends(base, t *Tried, law checker.Law) bool {
 	for _, f := range slices.Concat(t.Elsewhere.Findings, t.Fresh.Findings) {
-		before := func(g tally.Finding) bool { return g.Law == law && g.Cause.Kind == f.Cause.Kind }
+		before := func(g campaign.Finding) bool { return g.Law == law && g.Cause.Kind == f.Cause.Kind }
 		why, gradual := b.byNature(f)
 		if f.Law == law && (why == "" || !gradual && slices.ContainsFunc(base.Given.Findings, before)) {
 			return false
@@ -97,7 +97,7 @@ func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
 		list = append(list, find(&base.Everyday[i], &t.Everyday[i], excused))
 	}
 	if base.Given.keeps(law) && !t.Given.keeps(law) || undecided(base, t, law) {
-		list = append(list, &Breach{Finding: tally.Finding{Law: law}})
+		list = append(list, &Breach{Finding: campaign.Finding{Law: law}})
 	}
 	i := slices.IndexFunc(list, func(b *Breach) bool { return b != nil })
 	if i < 0 {
@@ -108,7 +108,7 @@ func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
 
 // otherwise lists the ways in which a law is broken under the given faults, here and elsewhere, and under fresh ones.
 func (b *subject) otherwise(t *Tried, law checker.Law) (list []Breach) {
-	var all tally.Findings
+	var all campaign.Findings
 	for _, trial := range []*Trial{&t.Given, &t.Elsewhere, &t.Fresh} {
 		all.Add(trial.Findings)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -69,7 +69,7 @@ const downAfterFailOver = 5 * time.Second
 
 // mix is what fresh faults are drawn from for a lock: the mix of the file; without one the kinds of its own faults, of
 // the same processes and with the same losses, or if it has none either the mix that suits the lock.
-func (b *subject) mix(s *scenarios.Scenario, changes []Change) mix.Mix {
+func (b *subject) mix(s *scenarios.Scenario, changes []Change) draw.Mix {
 	m := s.Mix
 	if b.own {
 		m = likeOwn(b.scenario.Faults, m)
@@ -79,7 +79,7 @@ func (b *subject) mix(s *scenarios.Scenario, changes []Change) mix.Mix {
 	}
 	for _, c := range changes {
 		if c.restart > 0 {
-			m.Downtime = mix.Span{Min: c.restart, Max: max(m.Downtime.Max, 2*c.restart)}
+			m.Downtime = draw.Span{Min: c.restart, Max: max(m.Downtime.Max, 2*c.restart)}
 			for i := range m.Without {
 				if m.Without[i].Within > 0 && m.Without[i].Within <= c.restart {
 					m.Without[i].Within = 0
@@ -91,9 +91,9 @@ func (b *subject) mix(s *scenarios.Scenario, changes []Change) mix.Mix {
 }
 
 // likeOwn restricts a mix to faults like the given ones.
-func likeOwn(faults []nemesis.Fault, m mix.Mix) mix.Mix {
+func likeOwn(faults []nemesis.Fault, m draw.Mix) draw.Mix {
 	m.Fewest, m.Most, m.Swarm = 1, max(m.Most, len(faults)+1), false
-	var weights mix.Weights
+	var weights draw.Weights
 	seen := map[string]bool{}
 	m.Forever = 0
 	for _, f := range faults {
@@ -105,7 +105,7 @@ func likeOwn(faults []nemesis.Fault, m mix.Mix) mix.Mix {
 		endless := f.Kind.Endless() && f.For == 0 ||
 			f.Kind.Has(nemesis.FieldRestart) && f.Restart == 0 && sortOf(f.Target) == nemesis.AnyServer
 		if endless {
-			m.Forever = mix.Default().Forever
+			m.Forever = draw.Default().Forever
 		}
 	}
 	m.Weights, m.Without = weights, slices.Clone(m.Without)

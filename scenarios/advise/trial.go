@@ -12,17 +12,17 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/amend"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-type tallied = tally.Finding
+type tallied = campaign.Finding
 
 // Cost is what a lock takes from one client that nobody disturbs, how many servers there are, and for how long a holder
 // that has crashed keeps the others out.
@@ -64,7 +64,7 @@ func (w *worker) run(to *Trial, p nemesis.Plan) error {
 		return fmt.Errorf("%s, seed %d: %w\n%s", w.tried, p.Seed, err, p)
 	}
 	if to.Laws == nil {
-		to.Laws = tally.NewLaws(checker.Laws)
+		to.Laws = campaign.NewLaws(checker.Laws)
 	}
 	v := w.checker.Check(r.History)
 	to.Runs++
@@ -187,15 +187,15 @@ func (w *worker) others(ctx context.Context) error {
 	if !w.own && !w.mixed {
 		return nil
 	}
-	draw, err := w.draws(mix.For(longestTTL(w.tried.scenario)), nil)
-	if err != nil || draw == nil {
+	drawing, err := w.draws(draw.For(longestTTL(w.tried.scenario)), nil)
+	if err != nil || drawing == nil {
 		return err
 	}
 	for i := range (w.options.Seeds + othersShare - 1) / othersShare {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err := w.strike(&w.tried.Others, draw(i), nil); err != nil {
+		if err := w.strike(&w.tried.Others, drawing(i), nil); err != nil {
 			return err
 		}
 	}
@@ -241,11 +241,11 @@ const othersShare = 4
 
 // draws gives the ith plan of a mix, from 0, or in turn one of them and a variation, with seeds that the search for
 // plans has not used. It is nil if there is none that can strike anything.
-func (w *worker) draws(from mix.Mix, vary *variation) (func(i int) nemesis.Plan, error) {
+func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan, error) {
 	s := *w.tried.scenario
 	s.Mix = from
 	plans, err := search.NewPlans(&s)
-	nothing := errors.Is(err, mix.ErrNothing)
+	nothing := errors.Is(err, draw.ErrNothing)
 	switch {
 	case nothing && vary == nil:
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/rerun"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // TestFaultsThatAStoryNamesAreNecessary takes the faults of each story, as a report gives it, away and runs again. A
@@ -45,12 +45,12 @@ func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 type necessity struct {
 	t              *testing.T
 	wrongs         *Wrongs
-	again          *rerun.Trials // of the story's scenario
+	again          *single.Trials // of the story's scenario
 	stories, named int
 }
 
 func (n *necessity) story(s *Story) {
-	n.again = rerun.New(s.Scenario)
+	n.again = single.New(s.Scenario)
 	n.stories++
 	v := checker.Verdict{Findings: []checker.Finding{s.Finding}}
 	if err := n.again.Try(s.Plan, s.History, &v); err != nil {
@@ -58,7 +58,7 @@ func (n *necessity) story(s *Story) {
 	}
 	s.Finding = v.Findings[0]
 	named := n.names(s)
-	later := rerun.Later(s.Plan, s.History, &s.Finding)
+	later := single.Later(s.Plan, s.History, &s.Finding)
 	whose := ""                       // the latest violation without faults is
 	stays := func(drop ...int) bool { // away
 		same := func(drop ...int) bool {
@@ -110,7 +110,7 @@ func (n *necessity) trials(s *Story, named []int) {
 // names gives the places in the plan of the faults that a story names. What it says, its finding must list; and it
 // names nothing that is not in the plan.
 func (n *necessity) names(s *Story) [][]int {
-	named := rerun.NamedIn(s.Plan, s.History, &s.Finding)
+	named := single.NamedIn(s.Plan, s.History, &s.Finding)
 	rest := s.Explanation
 	for _, at := range s.Faults {
 		line := s.History.Events[at].Value

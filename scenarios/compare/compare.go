@@ -16,14 +16,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // Options say how much is measured, and how.
 type Options struct {
 	Runs          int // of each scenario, at least 1
-	parallel.Crew     // told how many of the scenarios or runs are done
+	campaign.Crew     // told how many of the scenarios or runs are done
 }
 
 func (o *Options) check() error {
@@ -104,7 +103,7 @@ type Survival struct {
 	Fencing  bool
 	Absent   string // why nothing was run; then the rest is zero
 	Scenario Written
-	Laws     tally.Laws // in the order of checker.Laws
+	Laws     campaign.Laws // in the order of checker.Laws
 }
 
 // Survives reports whether the data's promise was kept in every run.
@@ -128,7 +127,7 @@ func Locks(ctx context.Context, o Options) (*Comparison, error) {
 		all = append(all, contenders[i].tasks(&rows[i], o.Runs)...)
 	}
 	cut := false
-	done, err := parallel.Do(ctx, o.Crew, "scenarios", len(all), func() func(int) (figure, error) {
+	done, err := campaign.Do(ctx, o.Crew, "scenarios", len(all), func() func(int) (figure, error) {
 		return func(job int) (figure, error) { return all[job](ctx) }
 	}, func(job int, f figure) error {
 		f.keep()
@@ -178,22 +177,22 @@ func (c *contender) tasks(row *Lock, runs int) []task {
 // survive runs one cell.
 func (c *contender) survive(cell *Survival, t Trouble, runs int) task {
 	scenario := c.survival(t, cell.Fencing)
-	keep := func(laws tally.Laws, made int) {
+	keep := func(laws campaign.Laws, made int) {
 		for i := range laws {
 			laws[i].NotRun = runs - made
 		}
 		cell.Laws, cell.Scenario = laws, Written{scenario.Name, scenario.Text + expectation(laws, runs)}
 	}
-	keep(tally.NewLaws(checker.Laws), 0)
+	keep(campaign.NewLaws(checker.Laws), 0)
 	return func(ctx context.Context) (figure, error) {
-		laws := tally.NewLaws(checker.Laws)
+		laws := campaign.NewLaws(checker.Laws)
 		made, err := scenario.run(ctx, runs, func(h *history.History) { laws.Count(checker.Check(h)) })
 		return figure{made, func() { keep(laws, made) }}, err
 	}
 }
 
 // expectation names each law that came out alike in all runs, so that a run of the file tells whether it still does.
-func expectation(laws tally.Laws, runs int) string {
+func expectation(laws campaign.Laws, runs int) string {
 	var b strings.Builder
 	for i := range laws {
 		switch runs {

@@ -12,9 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // fewSeeds is how many runs each cell of the comparison under test has.
@@ -60,7 +59,7 @@ func TestRunningAFileOfTheComparisonRepeatsItsCell(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if j := s.Judge(result); j.Standing() != expect.AsExpected {
+				if j := s.Judge(result); j.Standing() != format.AsExpected {
 					t.Errorf("%s, seed %d: %v", f.Name, seed+1, j.Mismatches)
 				}
 			}
@@ -98,7 +97,7 @@ func survivors(t *testing.T) (kept map[string]bool, c *Comparison) {
 		for _, s := range row.Survival {
 			if s.Absent == "" {
 				kept[cellName(row.Name, s.Trouble, s.Fencing)] = s.Laws.Of(checker.ResourceSafety) ==
-					tally.Counts{Holds: fewSeeds()}
+					campaign.Counts{Holds: fewSeeds()}
 			}
 		}
 	}
@@ -164,7 +163,7 @@ func TestACarefulHolderSurvivesAPartition(t *testing.T) {
 
 // Redlock goes on without a minority, which one Redis has none of; no lock does without a majority.
 func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
-	always, never := tally.Counts{Holds: fewSeeds()}, tally.Counts{Violated: fewSeeds()}
+	always, never := campaign.Counts{Holds: fewSeeds()}, campaign.Counts{Violated: fewSeeds()}
 	for _, row := range comparison(t).Locks {
 		for _, s := range row.Survival {
 			want := always
@@ -214,7 +213,7 @@ func TestAComparisonIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	for workers := 1; workers <= 3; workers++ {
 		last := 0
 		got, err := Locks(context.Background(),
-			Options{Runs: 2, Crew: parallel.Crew{Workers: workers, Progress: func(_ string, done, of int) {
+			Options{Runs: 2, Crew: campaign.Crew{Workers: workers, Progress: func(_ string, done, of int) {
 				if last++; done != last || done > of {
 					t.Errorf("%d workers: %d of %d are done, after %d", workers, done, of, last-1)
 				}
@@ -240,7 +239,7 @@ func TestAnInterruptedComparisonTellsWhatWasNotRun(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		c, err := Locks(ctx,
-			Options{Runs: fewSeeds(), Crew: parallel.Crew{Workers: 1, Progress: func(_ string, done, _ int) {
+			Options{Runs: fewSeeds(), Crew: campaign.Crew{Workers: 1, Progress: func(_ string, done, _ int) {
 				if done == stop {
 					cancel()
 				}
@@ -273,10 +272,10 @@ func TestAnInterruptedComparisonTellsWhatWasNotRun(t *testing.T) {
 
 func TestOnlyWhatWasRunAndKeptTheDataSurvives(t *testing.T) {
 	for code := range 32 {
-		data := tally.Counts{Holds: code & 1, Violated: code >> 1 & 1, Undecided: code >> 2 & 1,
+		data := campaign.Counts{Holds: code & 1, Violated: code >> 1 & 1, Undecided: code >> 2 & 1,
 			Unchecked: code >> 3 & 1, NotRun: code >> 4}
-		s := Survival{Laws: tally.Laws{{Law: checker.ResourceSafety, Counts: data}}}
-		if s.Survives() != (data == tally.Counts{Holds: 1}) {
+		s := Survival{Laws: campaign.Laws{{Law: checker.ResourceSafety, Counts: data}}}
+		if s.Survives() != (data == campaign.Counts{Holds: 1}) {
 			t.Errorf("%+v: survives %v", data, s.Survives())
 		}
 		if s.Absent = "gives no token"; s.Survives() {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -108,7 +108,7 @@ func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 			return c.Check(result.History).Of(checker.LeaseExclusion).Outcome == checker.Violated, nil
 		}
 	}
-	o.Runs, err = parallel.Do(ctx, how.Crew, fmt.Sprintf("runs with %d keys held", o.Held), how.Runs, start,
+	o.Runs, err = campaign.Do(ctx, how.Crew, fmt.Sprintf("runs with %d keys held", o.Held), how.Runs, start,
 		func(seed int, lost bool) error {
 			if lost {
 				o.Lost++

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 func TestFormulaGivesTheCataloguesFigures(t *testing.T) {
@@ -92,7 +92,7 @@ func TestOddsAreTheSameForAnyNumberOfWorkers(t *testing.T) {
 	asked := Odds{Servers: 3, Quorum: 2, Held: 3, By: ByRestart, Chance: 0.5}
 	var first *Odds
 	for workers := 1; workers <= 3; workers++ {
-		got, err := asked.Measure(context.Background(), Options{Runs: 50, Crew: parallel.Crew{Workers: workers}})
+		got, err := asked.Measure(context.Background(), Options{Runs: 50, Crew: campaign.Crew{Workers: workers}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -37,7 +37,7 @@ func TestSoundLocksKeepTheirPromisesUnderEachFamily(t *testing.T) {
 	for _, name := range corpus.Names() {
 		for _, family := range slices.Sorted(maps.Keys(families)) {
 			s := lock(t, name)
-			weights := mix.Weights{}
+			weights := draw.Weights{}
 			for _, k := range families[family] {
 				if s.Mix.Weights[k] > 0 {
 					weights[k] = 1

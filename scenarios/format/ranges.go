@@ -8,7 +8,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
 
 // WholeRange reads a whole number, or a range of them such as 1..5; it returns the given ends if it cannot.
@@ -36,13 +36,13 @@ func (r *Reader) WholeRange(n ast.Node, most, first, last int) (int, int) {
 }
 
 // Span reads a range of whole milliseconds.
-func (r *Reader) Span(n ast.Node) (mix.Span, bool) {
+func (r *Reader) Span(n ast.Node) (draw.Span, bool) {
 	d, ok := r.Delay(n)
 	if ok && (d.Lo < time.Millisecond || d.Lo%time.Millisecond != 0 || d.Hi%time.Millisecond != 0) {
 		r.Problem(StartOf(n), "", "both ends of this range must be whole milliseconds, at least 1ms")
-		return mix.Span{}, false
+		return draw.Span{}, false
 	}
-	return mix.Span{Min: d.Lo, Max: d.Hi}, ok
+	return draw.Span{Min: d.Lo, Max: d.Hi}, ok
 }
 
 // Percent reads a whole percentage.

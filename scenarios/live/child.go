@@ -10,8 +10,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/live"
 )
 
 // Child is the work of a process that is one client of a scenario, with the scenario's own protocol, for another
@@ -24,11 +24,11 @@ func Child() error {
 	if err != nil {
 		return err
 	}
-	clock, err := live.HostClockSince(zero)
+	clock, err := realtime.HostClockSince(zero)
 	if err != nil {
 		return err
 	}
-	c.loop = live.NewOwnLoop(c.world, clock)
+	c.loop = realtime.NewOwnLoop(c.world, clock)
 	if c.reports, err = c.dialControl(c.door("FENCEPOST_RESOURCE")); err != nil {
 		return err
 	}
@@ -49,19 +49,19 @@ type child struct {
 	id      sim.ProcessID
 	birth   birth
 	reports *control
-	loop    *live.Loop
+	loop    *realtime.Loop
 	world   *sim.World
 	over    bool
 }
 
 // door is the value of a variable, which is a URL.
-func (c *child) door(variable string) live.Door {
+func (c *child) door(variable string) realtime.Door {
 	u, err := url.Parse(os.Getenv(variable))
 	if err != nil {
-		return live.Door{}
+		return realtime.Door{}
 	}
 	secret, _ := u.User.Password()
-	return live.Door{Address: u.Host, Secret: secret}
+	return realtime.Door{Address: u.Host, Secret: secret}
 }
 
 // spare is how many connections to each server a client has from the start.
@@ -85,7 +85,7 @@ func (c *child) run() error {
 			masters++
 			variable = "FENCEPOST_REDIS_" + strconv.Itoa(masters)
 		}
-		remote, err := live.NewRemote(c.loop, c.door(variable), spare, wrapped)
+		remote, err := realtime.NewRemote(c.loop, c.door(variable), spare, wrapped)
 		if err != nil {
 			return err
 		}

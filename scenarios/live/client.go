@@ -12,10 +12,10 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
+	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
+	"github.com/fencepost-sim/fencepost/scenarios/live/redisserver"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/live"
-	"github.com/fencepost-sim/fencepost/sim/live/addresses"
-	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
 // client is a process in the place of a scenario's client, as the world has it: it is a [sim.Outside].
@@ -26,10 +26,10 @@ type client struct {
 	locks   []history.Lock // in the order in which it is to take them
 	latest  history.Lock   // the one that it has asked for last
 	starts  time.Duration  // after the scenario's begin
-	ports   map[sim.ProcessID]addresses.Address
-	book    *addresses.Book // the ports for the names of servers
-	process *keeper.Process
-	*live.Guest
+	ports   map[sim.ProcessID]redisserver.Address
+	book    *redisserver.Book // the ports for the names of servers
+	process *process.Process
+	*realtime.Guest
 	said tail
 	done sim.Signal
 
@@ -70,7 +70,7 @@ func newClient(st *stage, c *scenarios.Client, start time.Duration) *client {
 		names = []history.Lock{c.Lock.Key}
 	}
 	return &client{stage: st, id: c.ID, config: c, locks: names, starts: start,
-		ports: map[sim.ProcessID]addresses.Address{}, holds: map[history.Lock]*hold{}}
+		ports: map[sim.ProcessID]redisserver.Address{}, holds: map[history.Lock]*hold{}}
 }
 
 // start starts the process.
@@ -95,7 +95,7 @@ func (k *client) start() error {
 	if k.process, err = k.stage.Keeper.Start(command); err != nil {
 		return fmt.Errorf("%s could not be started: %w", k.id, err)
 	}
-	k.Guest = live.NewGuest(k.stage.front, k.id, k.process)
+	k.Guest = realtime.NewGuest(k.stage.front, k.id, k.process)
 	k.stage.world.Attach(k.id, k)
 	go func() {
 		err := k.process.Wait()
@@ -232,7 +232,7 @@ func (k *client) clock(what string, n int64) {
 		k.stage.loop.Fail(errors.New(string(k.id) + " has clocks that no fault reaches"))
 		return
 	}
-	k.control.conn.Send(live.AppendFrame(nil, live.FramePush, []byte(what+" "+strconv.FormatInt(n, 10))))
+	k.control.conn.Send(realtime.AppendFrame(nil, realtime.FramePush, []byte(what+" "+strconv.FormatInt(n, 10))))
 }
 
 // then does something on behalf of the client as soon as it is not paused.

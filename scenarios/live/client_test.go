@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/sim/live/keeper"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
 // mode is the variable that has the test binary be a client, by its value.
@@ -23,7 +23,7 @@ const mode = "FENCEPOST_TEST_CLIENT"
 const inherited = "FENCEPOST_TEST_INHERITED"
 
 func TestMain(m *testing.M) {
-	keeper.Main()
+	process.Main()
 	switch how := os.Getenv(mode); how {
 	case "":
 		os.Setenv(inherited, "yes")

@@ -3,20 +3,20 @@ package live
 import (
 	"fmt"
 
+	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/live"
 )
 
 // control is the connection by which a client of our own reports.
 type control struct {
-	*live.Framed
+	*realtime.Framed
 	of      *child
 	waiting []func(answer []byte) // in their order
 }
 
-func (c *child) dialControl(to live.Door) (k *control, err error) {
+func (c *child) dialControl(to realtime.Door) (k *control, err error) {
 	k = &control{of: c}
-	k.Framed, err = live.DialFramed(c.loop, to, k.took, k.ended)
+	k.Framed, err = realtime.DialFramed(c.loop, to, k.took, k.ended)
 	return k, err
 }
 
@@ -33,7 +33,7 @@ func (k *control) report(done *sim.Signal, args []string) {
 
 func (k *control) took(kind byte, what []byte) {
 	switch {
-	case kind == live.FramePush:
+	case kind == realtime.FramePush:
 		k.of.told(string(what))
 	case len(k.waiting) > 0:
 		then := k.waiting[0]

@@ -1,5 +1,5 @@
 // Package live runs a scenario in real time, with clients that are processes of the host: those of the user, in any
-// language, or the scenario's own protocols. It is a room of the host, as sim/live is.
+// language, or the scenario's own protocols. It is a room of the host, as scenarios/live/realtime is.
 //
 // What a client is told and what it reports stands in [Reporting]. A report that is wrong in itself or out of order is
 // answered with an error, which ends the run; what has happened by then is kept and judged. The first ACQUIRING of each

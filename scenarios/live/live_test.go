@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/sim/live/keeper"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
 // scenario has two clients of a lock with a TTL of a second, and the given lines more. They look at the elapsed time:
@@ -46,9 +46,9 @@ func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario
 }
 
 // start starts a keeper for the test.
-func start(t testing.TB) *keeper.Keeper {
+func start(t testing.TB) *process.Keeper {
 	t.Helper()
-	k, err := keeper.Start()
+	k, err := process.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func runOn(t testing.TB, s *scenarios.Scenario, how string, on Fleet) (*Result, 
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	o := Options{Scenario: s, Host: "127.0.0.1", Fleet: on, Keeper: start(t), Context: ctx,
-		Patience: Patience, Own: keeper.Command{Path: self, Args: []string{"own"}, Env: []string{mode + "=own"}}}
+		Patience: Patience, Own: process.Command{Path: self, Args: []string{"own"}, Env: []string{mode + "=own"}}}
 	if how != "" {
 		o.Command = fmt.Sprintf("test \"$%s\" && %s='%s' exec '%s'", inherited, mode, how, self)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/live"
 )
 
 // zeroVariable tells a client of our own the zero of the world, on the monotonic clock of the host, in ns.
@@ -90,7 +90,7 @@ func (s *state) own(args []string) {
 
 func (s *state) acknowledge() { s.tell(nil) }
 
-func (s *state) tell(what []byte) { s.conn.Send(live.AppendFrame(nil, live.FrameReply, what)) }
+func (s *state) tell(what []byte) { s.conn.Send(realtime.AppendFrame(nil, realtime.FrameReply, what)) }
 
 // recorded records an event on behalf of a client of our own.
 func (k *client) recorded(r *record) {

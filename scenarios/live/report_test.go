@@ -11,8 +11,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/live"
 )
 
 func TestReportsAreRead(t *testing.T) {
@@ -170,7 +170,7 @@ func TestWhatServersGrant(t *testing.T) {
 // latest.
 func TestWhoseRequestItIs(t *testing.T) {
 	st, k := rig()
-	s := &state{client: k, conn: &live.Conn{Server: "redis-1"}}
+	s := &state{client: k, conn: &realtime.Conn{Server: "redis-1"}}
 	if of := s.attemptOf([]string{"HELLO", "3"}); of != "" {
 		t.Errorf("before the first attempt: %s", of)
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
+	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/live"
-	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
 // Fleet are the lock servers of a run.
@@ -24,7 +24,7 @@ type Fleet interface {
 	// serve.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
 	// Begin starts what there is to start. What has to do with the world is done by the loop.
-	Begin(l *live.Loop) error
+	Begin(l *realtime.Loop) error
 	// End stops what was started. It is called once, also after a Begin that failed, when the loop has ended.
 	End() error
 }
@@ -39,7 +39,7 @@ func (Simulated) Can(*nemesis.Fault) error { return nil }
 func (Simulated) Server(_ sim.ProcessID, own sim.Server) sim.Server { return own }
 
 // Begin has nothing to start.
-func (Simulated) Begin(*live.Loop) error { return nil }
+func (Simulated) Begin(*realtime.Loop) error { return nil }
 
 // End has nothing to stop.
 func (Simulated) End() error { return nil }
@@ -47,11 +47,11 @@ func (Simulated) End() error { return nil }
 // Options say how a scenario is run.
 type Options struct {
 	Scenario *scenarios.Scenario
-	Command  string         // of a client of the user's, for a shell; empty: the scenario's own protocol
-	Own      keeper.Command // starts this program so that it calls Child
-	Host     string         // to listen on
+	Command  string          // of a client of the user's, for a shell; empty: the scenario's own protocol
+	Own      process.Command // starts this program so that it calls Child
+	Host     string          // to listen on
 	Fleet    Fleet
-	Keeper   *keeper.Keeper  // starts the clients, so that none outlives the run
+	Keeper   *process.Keeper // starts the clients, so that none outlives the run
 	Context  context.Context // its end is that of the run
 	Patience time.Duration   // how long the clients may take until their first report
 	Hidden   string          // a variable of this process that the clients are not to have; empty: they have all
@@ -63,7 +63,7 @@ const Patience = 30 * time.Second
 // Result is what a run leaves behind.
 type Result struct {
 	scenarios.Result
-	Late    *live.Lateness
+	Late    *realtime.Lateness
 	Notes   []string // what a reader must know of the run
 	Partial bool     // a client ended or misbehaved before its work was done: what held may have held for want of trial
 	Printed []Printed
@@ -88,7 +88,7 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	if o.Scenario.Resource.Writes == scenarios.CompareAndSet && o.Scenario.Resource.Fencing == scenarios.FencingOff {
 		st.refusal = history.CompareFailed
 	}
-	clock, err := live.NewHostClock()
+	clock, err := realtime.NewHostClock()
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	result := &Result{Result: r, Late: st.loop.Late(), Notes: st.tell(r.Stalled), Printed: st.printed()}
 	result.Partial = len(st.crashes.keys) > 0
 	var fault *ClientError
-	var flood *live.FloodError
+	var flood *realtime.FloodError
 	if errors.As(st.failed, &fault) || errors.As(st.failed, &flood) {
 		result.Partial = true
 		result.Notes = append([]string{"the run ended early: " + shown(st.failed.Error(), mostSaid)}, result.Notes...)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/sim/live"
+	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 )
 
 // takesAll is a client that takes all its locks, works with each, and gives them back. Crosswise it asks for the second
@@ -85,8 +85,8 @@ func TestSeveralLocks(t *testing.T) {
 func TestWhichLockARequestIsAbout(t *testing.T) {
 	_, k := rig()
 	k.locks, k.latest = []history.Lock{"a", "b"}, "b"
-	k.stage.loop = live.NewLoop(k.stage.world, nil)
-	s := &state{client: k, conn: &live.Conn{Server: "redis-1"}}
+	k.stage.loop = realtime.NewLoop(k.stage.world, nil)
+	s := &state{client: k, conn: &realtime.Conn{Server: "redis-1"}}
 	for _, step := range []struct {
 		request string
 		lock    history.Lock
@@ -102,7 +102,7 @@ func TestWhichLockARequestIsAbout(t *testing.T) {
 		t.Error(err)
 	}
 	for _, requests := range []string{"MSETNX a x b x", "MULTI; SET a x; SET b x"} {
-		k.stage.loop = live.NewLoop(k.stage.world, nil)
+		k.stage.loop = realtime.NewLoop(k.stage.world, nil)
 		for request := range strings.SplitSeq(requests, "; ") {
 			s.lockOf(strings.Fields(request))
 		}

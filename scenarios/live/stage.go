@@ -9,10 +9,10 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
+	"github.com/fencepost-sim/fencepost/scenarios/live/redisserver"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/live"
-	"github.com/fencepost-sim/fencepost/sim/live/addresses"
 )
 
 // stage puts processes of the host in the places of a scenario's clients. It is a [scenarios.Cast] and the handler of
@@ -20,10 +20,10 @@ import (
 type stage struct {
 	Options
 	seed    uint64
-	clock   *live.HostClock
-	loop    *live.Loop
+	clock   *realtime.HostClock
+	loop    *realtime.Loop
 	world   *sim.World
-	front   *live.Front
+	front   *realtime.Front
 	clients []*client
 	zero    sim.Time // when the scenario began
 	servers []sim.ProcessID
@@ -85,8 +85,8 @@ func (st *stage) prime() {
 // Begin starts the processes and lets time pass until all are ready to begin.
 func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 	st.world, st.servers = w, servers
-	st.loop = live.NewLoop(w, st.clock)
-	st.front = live.NewFront(st.loop, st)
+	st.loop = realtime.NewLoop(w, st.clock)
+	st.front = realtime.NewFront(st.loop, st)
 	err := st.Fleet.Begin(st.loop)
 	for _, k := range st.clients {
 		if err == nil {
@@ -205,7 +205,7 @@ func (st *stage) listen(k *client) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		k.ports[server] = addresses.Address{Host: at.IP.String(), Port: strconv.Itoa(at.Port)}
+		k.ports[server] = redisserver.Address{Host: at.IP.String(), Port: strconv.Itoa(at.Port)}
 		name := "FENCEPOST_RESOURCE"
 		switch server {
 		case history.Resource:
@@ -239,22 +239,22 @@ func (e *ClientError) Error() string {
 // The methods below are the handler of the front.
 
 // Asked decides what a request is.
-func (st *stage) Asked(c *live.Conn, args []string) {
+func (st *stage) Asked(c *realtime.Conn, args []string) {
 	k := st.client(c.Client)
 	if c.State == nil {
-		c.State = &state{conn: c, client: k, said: addresses.Stream{Book: k.book}}
+		c.State = &state{conn: c, client: k, said: redisserver.Stream{Book: k.book}}
 	}
 	c.State.(*state).asked(args)
 }
 
 // Malformed takes note of bytes that are no command.
-func (st *stage) Malformed(c *live.Conn, b []byte) {
+func (st *stage) Malformed(c *realtime.Conn, b []byte) {
 	st.incidents.add(string(c.Client)+" malformed", fmt.Sprintf("%s sent %s bytes that are no command: %q; that "+
 		"connection was closed", c.Client, c.Server, b))
 }
 
 // Received hands bytes to the client.
-func (st *stage) Received(c *live.Conn, b []byte, to *sim.Incoming) {
+func (st *stage) Received(c *realtime.Conn, b []byte, to *sim.Incoming) {
 	s, ok := c.State.(*state)
 	if !ok {
 		c.Send(b)
@@ -264,14 +264,14 @@ func (st *stage) Received(c *live.Conn, b []byte, to *sim.Incoming) {
 }
 
 // Ended breaks or closes the connection.
-func (st *stage) Ended(c *live.Conn, how sim.Status) {
+func (st *stage) Ended(c *realtime.Conn, how sim.Status) {
 	s, ok := c.State.(*state)
 	if ok {
 		s.broke()
 	}
 	switch {
 	case ok && s.framed && how == sim.Refused:
-		c.Send(live.AppendFrame(nil, live.FrameRefused, nil))
+		c.Send(realtime.AppendFrame(nil, realtime.FrameRefused, nil))
 		c.Close()
 	case how == sim.NoReply:
 		c.Close()
@@ -282,5 +282,5 @@ func (st *stage) Ended(c *live.Conn, how sim.Status) {
 
 var _ interface {
 	scenarios.Cast
-	live.Handler
+	realtime.Handler
 } = (*stage)(nil)

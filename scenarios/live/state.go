@@ -8,19 +8,19 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
+	"github.com/fencepost-sim/fencepost/scenarios/live/redisserver"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/live"
-	"github.com/fencepost-sim/fencepost/sim/live/addresses"
 )
 
 // state is what a connection is about.
 type state struct {
-	conn   *live.Conn
+	conn   *realtime.Conn
 	client *client
 	framed bool // it carries requests of one of our own
 	sent   []request
 	within bool // since MULTI something was asked for that tells addresses
-	said   addresses.Stream
+	said   redisserver.Stream
 	multi  bool         // between MULTI and EXEC
 	about  history.Lock // whose key a request has named last, within MULTI if in one
 
@@ -41,7 +41,7 @@ func (s *state) asked(args []string) {
 	case s.conn.Server != history.Resource:
 		s.ask(args)
 	case s.busy:
-		if s.queue = append(s.queue, args); len(s.queue) > live.MostUnanswered {
+		if s.queue = append(s.queue, args); len(s.queue) > realtime.MostUnanswered {
 			s.client.fails("floods the resource: it sends commands without waiting for their answers")
 		}
 	default:
@@ -96,9 +96,9 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 	s.client.refused(s.conn.Server, sent.args, b)
 	switch {
 	case s.framed && to == nil:
-		s.conn.Send(live.AppendFrame(nil, live.FramePush, b))
+		s.conn.Send(realtime.AppendFrame(nil, realtime.FramePush, b))
 	case s.framed:
-		s.conn.Send(live.AppendFrame(nil, live.FrameReply, b))
+		s.conn.Send(realtime.AppendFrame(nil, realtime.FrameReply, b))
 	case s.to != nil:
 		answer := sim.NewReply(slices.Clone(b))
 		s.client.then(func() {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live/redisserver"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/live/addresses"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
@@ -40,24 +40,24 @@ func (k *client) work() []string {
 
 // reached gives the ports of the client at which it reaches the servers, for the names that these have in the world;
 // nil if no server tells of another, or the client is of our own.
-func (k *client) reached() *addresses.Book {
+func (k *client) reached() *redisserver.Book {
 	if k.stage.Command == "" || len(k.stage.groups) == 0 {
 		return nil
 	}
-	to := map[addresses.Address]addresses.Address{}
+	to := map[redisserver.Address]redisserver.Address{}
 	for server, at := range k.ports {
 		if server != history.Resource && server != scenarios.Observer {
-			to[addresses.Address{Host: string(server), Port: resp.Port}] = at
+			to[redisserver.Address{Host: string(server), Port: resp.Port}] = at
 		}
 	}
-	return addresses.NewBook(to)
+	return redisserver.NewBook(to)
 }
 
 // tells reports whether the answer to a request that goes to a server names others by where they are. Among those of a
 // transaction it is EXEC's.
 func (s *state) tells(args []string) bool {
 	switch {
-	case addresses.Tells(args):
+	case redisserver.Tells(args):
 		s.within = true
 		return true
 	case strings.EqualFold(args[0], "MULTI"):

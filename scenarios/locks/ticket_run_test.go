@@ -10,9 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
-	"github.com/fencepost-sim/fencepost/scenarios/starter"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
@@ -92,7 +91,7 @@ func TestATicketLockIsSwept(t *testing.T) {
 		}
 		made, err := b.Sweep(context.Background(),
 			sweep.Options{Axes: []sweep.Axis{a}, Laws: []checker.Law{checker.DeadlockFreedom},
-				From: 1, Seeds: 2, Crew: parallel.Crew{Workers: 1}})
+				From: 1, Seeds: 2, Crew: campaign.Crew{Workers: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,12 +132,12 @@ func TestATicketLockIsListed(t *testing.T) {
 			t.Errorf("%s\nis answered with\n%v\nnot with %q", text, err, want)
 		}
 	}
-	first := starter.Starter(d, "my-lock", starter.DefaultFile)
+	first := scenarios.Starter(d, "my-lock", scenarios.DefaultFile)
 	s := parse(t, first)
 	if s.Clients[0].Lock.Protocol != d.Name || !strings.Contains(first, "#poll: 10ms..20ms") {
 		t.Errorf("its first scenario is\n%s", first)
 	}
-	if other := starter.Starter(locks.Define(locks.SetNX), "my-lock", starter.DefaultFile); !strings.Contains(other,
+	if other := scenarios.Starter(locks.Define(locks.SetNX), "my-lock", scenarios.DefaultFile); !strings.Contains(other,
 		"# - ticket: INCR draws a number") {
 		t.Errorf("the first scenario of another protocol does not name it:\n%s", other)
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -124,5 +124,5 @@ func (r *Report) Shrink(b Breach) (*Smallest, error) {
 		return nil, &ShrinkError{Law: b.Law, Cause: b.Cause, Seed: b.Seed, Why: why}
 	}
 	return &Smallest{Plan: small.Plan, Scenario: small.Scenario, Text: small.Text, Page: small.Page,
-		Minimal: small.Ending == tally.Complete}, nil
+		Minimal: small.Ending == campaign.Complete}, nil
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // Run makes the trial run (Try), then runs the lock under faults, seed after seed, and fails the test for each way in
@@ -278,8 +278,8 @@ func (p *parent) groups() (all []group) {
 }
 
 // cutDown tells how far a violation was cut down.
-var cutDown = [...]string{tally.Complete: "minimal", tally.OutOfRuns: "out of runs", tally.OutOfTime: "out of time",
-	tally.Interrupted: "interrupted"}
+var cutDown = [...]string{campaign.Complete: "minimal", campaign.OutOfRuns: "out of runs", campaign.OutOfTime: "out of time",
+	campaign.Interrupted: "interrupted"}
 
 // twoWays is said first of what no lock with a lease survives.
 const twoWays = "No lock with a lease survives a pause of its holder that is longer. There are two ways on: a " +

@@ -7,8 +7,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports"
-	reporting "github.com/fencepost-sim/fencepost/reports/report"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	reporting "github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // failure is one way in which the lock failed.
@@ -76,8 +76,8 @@ func alike(a, b string) bool {
 }
 
 // laws counts how each law came out.
-func (p *parent) laws() tally.Laws {
-	all := tally.NewLaws(checker.Laws)
+func (p *parent) laws() campaign.Laws {
+	all := campaign.NewLaws(checker.Laws)
 	for _, r := range p.runs {
 		for i, o := range r.Outcomes {
 			all[i].Count(o)

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // everyone lists the processes that have clocks.
@@ -57,7 +57,7 @@ func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 // jump.
 func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
 	return s.Servers.MinReplicasToWrite > 0 || s.Servers.Backend == locks.OnRedis &&
-		s.Servers.Persistence == aof.Everysec && slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
+		s.Servers.Persistence == store.Everysec && slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
 		return f.Loss == nemesis.LosesUnsynced || f.Kind == nemesis.SlowFsync
 	})
 }

@@ -6,19 +6,19 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // Exploration is what random plans have done to a scenario so far. It says no more of a run than can be counted, so its
 // size does not grow with the number of seeds; whatever else is worth knowing of a run, its seed repeats.
 type Exploration struct {
 	Span
-	Undecided int            `json:"undecided"` // runs in which some law could not be told
-	Empty     int            `json:"empty"`     // runs for which no fault was drawn, or all of them were excluded
-	Laws      tally.Laws     `json:"laws"`      // in the order of checker.Laws
-	Faults    []tally.Fault  `json:"faults"`    // in the order of nemesis.Kinds
-	Findings  tally.Findings `json:"findings"`  // the lowest first seed first
-	Failed    Failed         `json:"failed"`    // are counted nowhere else but in Done and Empty
+	Undecided int               `json:"undecided"` // runs in which some law could not be told
+	Empty     int               `json:"empty"`     // runs for which no fault was drawn, or all of them were excluded
+	Laws      campaign.Laws     `json:"laws"`      // in the order of checker.Laws
+	Faults    []campaign.Fault  `json:"faults"`    // in the order of nemesis.Kinds
+	Findings  campaign.Findings `json:"findings"`  // the lowest first seed first
+	Failed    Failed            `json:"failed"`    // are counted nowhere else but in Done and Empty
 }
 
 // NewExploration prepares to run all seeds from the first on; seeds must be at least 1. An error says that the mix can
@@ -37,7 +37,7 @@ func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) 
 
 // newExploration begins to count.
 func newExploration(span Span) *Exploration {
-	return &Exploration{Span: span, Laws: tally.NewLaws(checker.Laws), Faults: tally.NewFaults()}
+	return &Exploration{Span: span, Laws: campaign.NewLaws(checker.Laws), Faults: campaign.NewFaults()}
 }
 
 // Run goes on from where the exploration stands, on the given number of workers (0: one a core), until all seeds are
@@ -66,7 +66,7 @@ type explorer struct {
 	plans    *Plans
 	runner   *scenarios.Runner
 	checker  checker.Checker
-	strikes  tally.Strikes
+	strikes  campaign.Strikes
 }
 
 func newExplorer(s *scenarios.Scenario) (*explorer, error) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -234,9 +234,9 @@ func TestRecordsOfSomethingElseAreRefused(t *testing.T) {
 
 func TestNothingToExploreIsAnError(t *testing.T) {
 	s := parsed(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
-	s.Mix.Weights = mix.Weights{}
+	s.Mix.Weights = draw.Weights{}
 	s.Mix.Weights[nemesis.FailOver] = 1
-	if _, err := NewExploration(s, 1, 10, Whole); !errors.Is(err, mix.ErrNothing) {
+	if _, err := NewExploration(s, 1, 10, Whole); !errors.Is(err, draw.ErrNothing) {
 		t.Error(err)
 	}
 	for _, seeds := range []int{0, -1} {

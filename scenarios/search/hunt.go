@@ -7,7 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // Hunted is what a hunt came to.
@@ -66,6 +66,6 @@ func Hunts(ctx context.Context, list []*scenarios.Scenario, from uint64, seeds, 
 			return p, err
 		}
 	}
-	_, err := parallel.InOrder(ctx, workers, len(list), start, take)
+	_, err := campaign.InOrder(ctx, workers, len(list), start, take)
 	return err
 }

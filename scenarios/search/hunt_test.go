@@ -10,9 +10,9 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // careless is a lock that its release gives to anybody: it promises what it cannot keep.
@@ -31,7 +31,7 @@ func TestAHuntEndsAtTheFirstSeedThatBreaksAPromise(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	e := explored(t, s, 0, got.Seeds, Whole, 2)
-	i := slices.IndexFunc(e.Findings, func(f tally.Finding) bool { return f.Law == checker.Ownership })
+	i := slices.IndexFunc(e.Findings, func(f campaign.Finding) bool { return f.Law == checker.Ownership })
 	if i < 0 || e.Findings[i].First != uint64(got.Seeds-1) || e.Findings[i].Runs != 1 {
 		t.Errorf("caught after %d seeds, but these show %+v", got.Seeds, e.Findings)
 	}
@@ -50,7 +50,7 @@ func TestAHuntBeginsAtItsFirstSeed(t *testing.T) {
 			t.Fatalf("from seed %d: %+v, %v", from, got, err)
 		}
 		caught := from + uint64(got.Seeds) - 1
-		if e := explored(t, s, from, got.Seeds, Whole, 2); !slices.ContainsFunc(e.Findings, func(f tally.Finding) bool {
+		if e := explored(t, s, from, got.Seeds, Whole, 2); !slices.ContainsFunc(e.Findings, func(f campaign.Finding) bool {
 			return f.Law == checker.Ownership && f.First == caught && f.Runs == 1
 		}) {
 			t.Errorf("from seed %d: caught by seed %d, but the seeds up to it show %+v", from, caught, e.Findings)
@@ -95,10 +95,10 @@ func TestHuntsComeInOrderWhateverTheWorkers(t *testing.T) {
 			t.Errorf("%d workers: %+v, want %+v", workers, got, want)
 		}
 	}
-	list[2].Mix.Weights = mix.Weights{}
+	list[2].Mix.Weights = draw.Weights{}
 	list[2].Mix.Weights[nemesis.FailOver] = 1
 	err := Hunts(context.Background(), list, 0, 60, 2, nil, func(int, Hunted) error { return nil })
-	if !errors.Is(err, mix.ErrNothing) {
+	if !errors.Is(err, draw.ErrNothing) {
 		t.Errorf("a mix of nothing: %v", err)
 	}
 }

@@ -7,14 +7,14 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
 // Plans draws random plans for a scenario from its mix. It must not be used by two goroutines at a time.
 type Plans struct {
 	scenario  *scenarios.Scenario
-	generator *mix.Generator
+	generator *draw.Generator
 	// Within is the time in which faults strike, from the start of a run.
 	Within time.Duration
 }
@@ -30,7 +30,7 @@ func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 		}
 	}
 	var err error
-	p.generator, err = mix.NewGenerator(s.Mix, s.Targets(), p.Within)
+	p.generator, err = draw.NewGenerator(s.Mix, s.Targets(), p.Within)
 	return p, err
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // record is how a search is kept between two calls of the program: with a sum that tells a whole one from a damaged.
@@ -91,7 +91,7 @@ func DecodeExploration(b []byte) (*Exploration, error) {
 
 // consistent reports whether e could have come from a run of this program.
 func (e *Exploration) consistent() bool {
-	faults := func(t tally.Fault, k nemesis.Kind) bool {
+	faults := func(t campaign.Fault, k nemesis.Kind) bool {
 		return t.Kind == k && t.Met <= t.Struck && t.Struck <= t.Drawn
 	}
 	return e.Span.consistent() && e.Failed.consistent(e.Done) && consistentLaws(e.Laws, e.Done-e.Failed.Runs) &&
@@ -99,8 +99,8 @@ func (e *Exploration) consistent() bool {
 }
 
 // consistentLaws reports whether each law came out somehow in each of the runs.
-func consistentLaws(tallies tally.Laws, runs int) bool {
-	return slices.EqualFunc(tallies, checker.Laws, func(t tally.Law, l checker.Law) bool {
+func consistentLaws(tallies campaign.Laws, runs int) bool {
+	return slices.EqualFunc(tallies, checker.Laws, func(t campaign.Law, l checker.Law) bool {
 		return t.Law == l && t.Holds+t.Violated+t.Undecided+t.Unchecked == runs
 	})
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Runs is how runs of a scenario with the same faults and different seeds came out so far.
 type Runs struct {
 	Span
-	Failed   Failed          `json:"failed"` // are counted nowhere else but in Done
-	Plan     []tally.Planned `json:"plan"`
-	Laws     tally.Laws      `json:"laws"` // in the order of checker.Laws
-	Findings tally.Findings  `json:"findings"`
-	Campaign expect.Campaign `json:"campaign"`
+	Failed   Failed             `json:"failed"` // are counted nowhere else but in Done
+	Plan     []campaign.Planned `json:"plan"`
+	Laws     campaign.Laws      `json:"laws"` // in the order of checker.Laws
+	Findings campaign.Findings  `json:"findings"`
+	Campaign format.Campaign    `json:"campaign"`
 }
 
 // NewRuns prepares to run all seeds from the first on; seeds must be at least 1. The faults are valid for s.
@@ -30,7 +30,7 @@ func NewRuns(s *scenarios.Scenario, faults []nemesis.Fault, from uint64, seeds i
 
 // newRuns begins to count.
 func newRuns(span Span, faults []nemesis.Fault) *Runs {
-	return &Runs{Span: span, Plan: tally.NewPlanned(faults), Laws: tally.NewLaws(checker.Laws)}
+	return &Runs{Span: span, Plan: campaign.NewPlanned(faults), Laws: campaign.NewLaws(checker.Laws)}
 }
 
 // Faults are those of all runs.
@@ -54,7 +54,7 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 		return err
 	}
 	return runPortions(ctx, r.Span, workers, func(span Span) func(first, n int) (*Runs, error) {
-		runner, strikes := scenarios.NewRunner(s), tally.Strikes{}
+		runner, strikes := scenarios.NewRunner(s), campaign.Strikes{}
 		return func(first, n int) (*Runs, error) {
 			part := newRuns(Span{Done: n}, faults)
 			for i := range n {
@@ -96,10 +96,10 @@ func (r *Runs) add(part *Runs) {
 }
 
 // Standing sums the runs up: NotDecidable also if there are some left, or some could not be judged.
-func (r *Runs) Standing() expect.Standing {
+func (r *Runs) Standing() format.Standing {
 	standing := r.Campaign.Standing()
-	if standing != expect.Otherwise && (r.Failed.Runs > 0 || !r.Finished()) {
-		return expect.NotDecidable
+	if standing != format.Otherwise && (r.Failed.Runs > 0 || !r.Finished()) {
+		return format.NotDecidable
 	}
 	return standing
 }
@@ -116,12 +116,12 @@ func DecodeRuns(b []byte) (*Runs, error) {
 func (r *Runs) consistent() bool {
 	c := &r.Campaign
 	judged := r.Done - r.Failed.Runs
-	wrong := func(p tally.Planned) bool { return p.Met > p.Struck || p.Struck > judged }
+	wrong := func(p campaign.Planned) bool { return p.Met > p.Struck || p.Struck > judged }
 	broken := map[checker.Law]int{}
 	for _, f := range r.Findings {
 		broken[f.Law] += f.Runs
 	}
-	unlike := func(l tally.Law) bool { return l.Violated != broken[l.Law] }
+	unlike := func(l campaign.Law) bool { return l.Violated != broken[l.Law] }
 	return r.Span.consistent() && r.Failed.consistent(r.Done) && consistentLaws(r.Laws, judged) &&
 		!slices.ContainsFunc(r.Plan, wrong) && !slices.ContainsFunc(r.Laws, unlike) &&
 		c.Seeds == judged && c.AsExpected+c.Otherwise+c.Undecided == judged && c.Digests() <= judged

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -32,7 +32,7 @@ type Shrunk struct {
 	Digest   sim.Digest      // of that run
 	Often    int             // of the seeds 1 to shrink.OtherSeeds, how many show the violation under these faults
 	Runs     int             // made on the way
-	Ending   tally.Ending    // Complete: nothing is left that could be taken away or made simpler
+	Ending   campaign.Ending // Complete: nothing is left that could be taken away or made simpler
 }
 
 // Shrink cuts a plan that violates a law in a scenario, whose own faults and expectations do not count, down to a fixed

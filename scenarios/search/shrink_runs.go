@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // shrinker makes the runs of one shrink.
@@ -19,8 +19,8 @@ type shrinker struct {
 	cause    checker.Cause
 	most     int // runs
 	runs     int
-	ending   tally.Ending // why no more runs are made; zero while they are
-	err      error        // of a run; then no more are made
+	ending   campaign.Ending // why no more runs are made; zero while they are
+	err      error           // of a run; then no more are made
 	checker  checker.Checker
 	subjects map[string]*subject // by text
 }
@@ -90,9 +90,9 @@ func (sh *shrinker) over() bool {
 	switch {
 	case sh.ending != 0 || sh.err != nil:
 	case sh.ctx.Err() != nil:
-		sh.ending = tally.EndingBy(sh.ctx)
+		sh.ending = campaign.EndingBy(sh.ctx)
 	case sh.runs >= sh.most:
-		sh.ending = tally.OutOfRuns
+		sh.ending = campaign.OutOfRuns
 	}
 	return sh.ending != 0 || sh.err != nil
 }

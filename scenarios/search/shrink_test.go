@@ -10,11 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // planOf is a plan with a seed and faults as lines.
@@ -46,7 +46,7 @@ func drawViolations(t testing.TB, s *scenarios.Scenario, seeds uint64, few int) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	faults, err := mix.NewGenerator(s.Mix, s.Targets(), min(calm.History.Header.End.Duration(), s.Limit))
+	faults, err := draw.NewGenerator(s.Mix, s.Targets(), min(calm.History.Header.End.Duration(), s.Limit))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 		told++
 		r := mustShrink(t, s, v)
 		want := "scenario kleppmann-gc-pause-mutual-exclusion-pause\nseed 1\npause client-1 for 20s after acquired\n"
-		if r.Plan.String() != want || r.Often != shrink.OtherSeeds || r.Ending != tally.Complete ||
+		if r.Plan.String() != want || r.Often != shrink.OtherSeeds || r.Ending != campaign.Complete ||
 			len(r.First.Faults) < 2 {
 			t.Errorf("%v, under %d seeds, from\n%s\ncame\n%s", r.Ending, r.Often, v.plan, r.Plan)
 		}
@@ -142,7 +142,7 @@ func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
 func checkMinimal(t *testing.T, r *Shrunk) {
 	t.Helper()
 	fails := failsIn(t, r, r.Scenario)
-	if !fails(r.Plan) || r.Ending != tally.Complete || shrink.Often(r.Plan, fails) != r.Often {
+	if !fails(r.Plan) || r.Ending != campaign.Complete || shrink.Often(r.Plan, fails) != r.Often {
 		t.Errorf("%v; not %d seeds fail under\n%s", r.Ending, r.Often, r.Plan)
 	}
 	for i, f := range r.Plan.Faults {
@@ -209,7 +209,7 @@ func checkFailsAgain(t *testing.T, r *Shrunk) {
 			t.Fatal(err)
 		}
 		judged := s.Judge(result)
-		if f := judged.Verdict.Of(r.Law); judged.Standing() != expect.Otherwise || len(judged.Mismatches) != 1 ||
+		if f := judged.Verdict.Of(r.Law); judged.Standing() != format.Otherwise || len(judged.Mismatches) != 1 ||
 			judged.Mismatches[0].Name != string(r.Law) || !reflect.DeepEqual(f, r.Finding) ||
 			result.Digest != r.Digest {
 			t.Errorf("%s by %s: another outcome: %v, from\n%s", r.Law, r.Cause, judged.Mismatches, p)
@@ -285,7 +285,7 @@ func TestAMendedScenarioPasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if judged := mended.Judge(result); judged.Standing() != expect.AsExpected {
+	if judged := mended.Judge(result); judged.Standing() != format.AsExpected {
 		t.Errorf("%v", judged.Mismatches)
 	}
 	if err := scenarios.CheckLaw(string(mended.Text()), r.Plan.Seed, r.Law); err != nil {
@@ -307,11 +307,11 @@ func TestAShrinkThatEndsEarlySaysSo(t *testing.T) {
 			t.Errorf("after %d runs %d seeds are said to fail, not %d", runs, r.Often, n)
 		}
 		switch n := len(r.Plan.Faults); {
-		case r.Ending == tally.Complete && (runs < full.Runs-3 || !reflect.DeepEqual(r.Plan, full.Plan)):
+		case r.Ending == campaign.Complete && (runs < full.Runs-3 || !reflect.DeepEqual(r.Plan, full.Plan)):
 			t.Errorf("of %d runs %d were enough: %v", full.Runs, runs, r.Ending)
-		case r.Ending == tally.OutOfRuns && (runs >= full.Runs || r.Runs > runs+shrink.OtherSeeds+3):
+		case r.Ending == campaign.OutOfRuns && (runs >= full.Runs || r.Runs > runs+shrink.OtherSeeds+3):
 			t.Errorf("of %d runs %d were allowed, and %d made: %v", full.Runs, runs, r.Runs, r.Ending)
-		case r.Ending != tally.Complete && r.Ending != tally.OutOfRuns || n > faults:
+		case r.Ending != campaign.Complete && r.Ending != campaign.OutOfRuns || n > faults:
 			t.Errorf("after %d runs %v, with %d faults", runs, r.Ending, n)
 		default:
 			faults = n
@@ -329,7 +329,7 @@ func TestAnInterruptedShrinkGivesWhatItHas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Ending != tally.Interrupted {
+		if r.Ending != campaign.Interrupted {
 			t.Errorf("after %d runs: %v", checks, r.Ending)
 		}
 		if checks == 0 && !reflect.DeepEqual(r.Plan.Faults, v.plan.Faults) {

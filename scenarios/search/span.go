@@ -10,7 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // Span says which seeds of a scenario a search runs, and how many of them it has.
@@ -98,7 +98,7 @@ func runPortions[R any](ctx context.Context, s Span, workers int, start func(Spa
 	if left%portion > 0 {
 		jobs++
 	}
-	_, err := parallel.InOrder(ctx, workers, jobs, worker, func(_ int, r R) error { take(r); return nil })
+	_, err := campaign.InOrder(ctx, workers, jobs, worker, func(_ int, r R) error { take(r); return nil })
 	return err
 }
 

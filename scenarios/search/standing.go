@@ -6,20 +6,20 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Standing sums the exploration of s up: Otherwise if a promise was broken; NotDecidable if there are seeds left, if
 // what must be shown was never exercised, or if nothing ever struck. open says why it is not decidable, in a sentence
 // each.
-func (e *Exploration) Standing(s *scenarios.Scenario) (standing expect.Standing, open []string) {
+func (e *Exploration) Standing(s *scenarios.Scenario) (standing format.Standing, open []string) {
 	if !e.Finished() {
 		open = append(open, fmt.Sprintf("%d of %d seeds were run", e.Done, e.Size()))
 	}
 	if _, struck, met := e.Drawn(); e.Done > 0 && met == 0 {
 		open = append(open, fmt.Sprintf("the mix never hits: of %d faults that struck, none did so %s", struck,
-			tally.WhileHeld))
+			campaign.WhileHeld))
 	}
 	open = append(open, e.Failed.Open(e.Done)...)
 	broken := false
@@ -31,11 +31,11 @@ func (e *Exploration) Standing(s *scenarios.Scenario) (standing expect.Standing,
 	}
 	switch {
 	case broken:
-		return expect.Otherwise, open
+		return format.Otherwise, open
 	case len(open) > 0 || e.Done == 0:
-		return expect.NotDecidable, open
+		return format.NotDecidable, open
 	}
-	return expect.AsExpected, nil
+	return format.AsExpected, nil
 }
 
 // Doubts are what makes the exploration weaker than its numbers look, in a sentence each.
@@ -47,7 +47,7 @@ func (e *Exploration) Doubts() []string {
 	for _, t := range e.Faults {
 		if t.Drawn > 0 && t.Met == 0 {
 			doubts = append(doubts, fmt.Sprintf("%s: drawn %d times, and never struck %s", t.Kind, t.Drawn,
-				tally.WhileHeld))
+				campaign.WhileHeld))
 		}
 	}
 	for _, t := range e.Laws {

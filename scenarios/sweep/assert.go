@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Assertion is a claim on how a law comes out wherever a condition is true.
@@ -96,7 +96,7 @@ type Asserted struct {
 	// Standing is AsExpected if the law came out as claimed at every point tried at which the condition was true,
 	// Otherwise if it did not at some point, NotDecidable if it could not be told at one, and NotJudged if there was no
 	// such point.
-	Standing expect.Standing
+	Standing format.Standing
 	Points   int    // tried at which the condition was true, those between the points of the grid included
 	Unjudged int    // of them, at which the law was undecided
 	Counter  *Point // the first at which the law came out otherwise; nil if there is none
@@ -140,10 +140,10 @@ func (a *Asserted) count(p *Point, from uint64) {
 	}
 	switch {
 	case a.Counter != nil:
-		a.Standing = expect.Otherwise
+		a.Standing = format.Otherwise
 	case a.Unjudged > 0:
-		a.Standing = expect.NotDecidable
+		a.Standing = format.NotDecidable
 	default:
-		a.Standing = expect.AsExpected
+		a.Standing = format.AsExpected
 	}
 }

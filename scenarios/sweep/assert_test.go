@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // sweepable is a scenario in which every kind of value can be varied.
@@ -183,18 +183,18 @@ func TestAssertionsAreJudgedByThePointsTried(t *testing.T) {
 	for _, c := range []struct {
 		want   checker.Outcome
 		states []State
-		comes  expect.Standing
+		comes  format.Standing
 	}{
-		{checker.Holds, nil, expect.NotJudged},
-		{checker.Holds, []State{Invalid, Invalid}, expect.NotJudged},
-		{checker.Holds, []State{Safe, Invalid}, expect.AsExpected},
-		{checker.Holds, []State{Safe, Unjudged}, expect.NotDecidable},
-		{checker.Holds, []State{Unjudged, Broken}, expect.Otherwise},
-		{checker.Holds, []State{Broken, Unjudged}, expect.Otherwise},
-		{checker.Holds, []State{Safe, Chance}, expect.Otherwise},
-		{checker.Violated, []State{Broken, Chance}, expect.AsExpected},
-		{checker.Violated, []State{Broken, Unjudged}, expect.NotDecidable},
-		{checker.Violated, []State{Broken, Safe}, expect.Otherwise},
+		{checker.Holds, nil, format.NotJudged},
+		{checker.Holds, []State{Invalid, Invalid}, format.NotJudged},
+		{checker.Holds, []State{Safe, Invalid}, format.AsExpected},
+		{checker.Holds, []State{Safe, Unjudged}, format.NotDecidable},
+		{checker.Holds, []State{Unjudged, Broken}, format.Otherwise},
+		{checker.Holds, []State{Broken, Unjudged}, format.Otherwise},
+		{checker.Holds, []State{Safe, Chance}, format.Otherwise},
+		{checker.Violated, []State{Broken, Chance}, format.AsExpected},
+		{checker.Violated, []State{Broken, Unjudged}, format.NotDecidable},
+		{checker.Violated, []State{Broken, Safe}, format.Otherwise},
 	} {
 		a := Asserted{Assertion: &Assertion{Law: checker.LeaseExclusion, Want: c.want}}
 		for _, state := range c.states {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // changes is the slow twin of bisect: it looks at every number.
@@ -130,7 +130,7 @@ func swept(states []State) *Sweep {
 }
 
 func pointOf(state State, l Level) *Point {
-	p := &Point{Levels: []Level{l}, Runs: 1, Laws: tally.NewLaws(checker.Laws)}
+	p := &Point{Levels: []Level{l}, Runs: 1, Laws: campaign.NewLaws(checker.Laws)}
 	switch t := &p.Laws[0]; state {
 	case Safe:
 		t.Holds = 1

@@ -8,7 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // freshSeeds are seeds that no sweep of these tests runs with.
@@ -96,7 +96,7 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 		mean := chance * float64(fresh)
 		return mean + 4*math.Sqrt(mean*(1-chance)) + 1
 	}
-	bound := tally.UpperBound(st.Runs)
+	bound := campaign.UpperBound(st.Runs)
 	share := float64(st.Violated) / float64(st.Runs)
 	switch {
 	case st.State == Safe && n > beyond(bound), st.State == Broken && float64(fresh)-n > beyond(bound):

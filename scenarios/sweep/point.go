@@ -9,8 +9,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // State is what a law comes to at a point.
@@ -32,11 +32,11 @@ func (s State) String() string {
 
 // Point is a combination of values, and what its runs came to.
 type Point struct {
-	Levels  []Level    // one for each axis
-	Problem string     // why this is no valid scenario; then nothing was run
-	Laws    tally.Laws // in the order of checker.Laws
+	Levels  []Level       // one for each axis
+	Problem string        // why this is no valid scenario; then nothing was run
+	Laws    campaign.Laws // in the order of checker.Laws
 	// Findings are the ways in which laws were broken, the lowest first seed first.
-	Findings tally.Findings
+	Findings campaign.Findings
 	// Struck counts for each fault that the scenario lists the runs in which it struck; -1 for one that is left out
 	// here.
 	Struck []int
@@ -74,7 +74,7 @@ func (o *Options) sure(p *Point, law checker.Law) bool {
 }
 
 // Tally counts how a law came out at a point, with the runs that an interruption left out.
-func (s *Sweep) Tally(p *Point, law checker.Law) tally.Counts {
+func (s *Sweep) Tally(p *Point, law checker.Law) campaign.Counts {
 	t := p.Laws.Of(law)
 	if p.Stopped {
 		t.NotRun = s.Seeds - p.Runs
@@ -183,7 +183,7 @@ type sweeper struct {
 	*Sweep
 	ctx     context.Context
 	checker checker.Checker
-	strikes tally.Strikes
+	strikes campaign.Strikes
 }
 
 // measure makes runs of a new point: those of the given numbers, or fewer once each of the given laws, if there are
@@ -202,7 +202,7 @@ func (w *sweeper) more(p *Point, runs iter.Seq[int], until []checker.Law) (turne
 		return nil, nil
 	}
 	if p.Laws == nil {
-		p.Laws = tally.NewLaws(checker.Laws)
+		p.Laws = campaign.NewLaws(checker.Laws)
 		p.Struck = slices.Repeat([]int{-1}, len(v.faults))
 		for _, of := range v.listed {
 			p.Struck[of] = 0

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // makeSure makes more runs of the points of the grid between which some law comes out otherwise, until there are enough
@@ -37,7 +37,7 @@ func (s *Sweep) complete(ctx context.Context, what string, points []*Point) erro
 		w := &sweeper{Sweep: s, ctx: ctx}
 		return func(job int) ([]int, error) { return w.more(points[job], upTo(s.Sure), nil) }
 	}
-	_, err := parallel.Do(ctx, s.Crew, what, len(points), start, func(int, []int) error { return nil })
+	_, err := campaign.Do(ctx, s.Crew, what, len(points), start, func(int, []int) error { return nil })
 	s.Interrupted = s.Interrupted || ctx.Err() != nil
 	return err
 }

@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Sweep is how laws come out where values of a scenario are varied: at the points of a grid, and where that changes.
@@ -44,7 +44,7 @@ type Options struct {
 	Sure       int    // runs beside an edge, and where a condition begins to be true; if fewer, Seeds
 	// Resolution is how far the two sides of an edge may lie apart, by unit; where it is zero: 1 ms, 1, 1 ppm.
 	Resolution    [Rates + 1]int64
-	parallel.Crew // told how many of the points or edges are done
+	campaign.Crew // told how many of the points or edges are done
 }
 
 // check refuses what makes no sweep.
@@ -177,7 +177,7 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	grid := make([]*Point, 0, n)
 	valid := 0
 	all := n + len(beside)
-	_, err := parallel.Do(ctx, s.Crew, "points", all, start, func(job int, p *Point) error {
+	_, err := campaign.Do(ctx, s.Crew, "points", all, start, func(job int, p *Point) error {
 		if job < n {
 			grid = append(grid, p)
 		} else {
@@ -217,7 +217,7 @@ func (s *Sweep) findEdges(ctx context.Context) error {
 		w := &sweeper{Sweep: s, ctx: ctx}
 		return func(job int) (*crossing, error) { return w.cross(flipped[job], s.resolution(flipped[job].axis)) }
 	}
-	done, err := parallel.Do(ctx, s.Crew, "edges", len(flipped), start, func(job int, c *crossing) error {
+	done, err := campaign.Do(ctx, s.Crew, "edges", len(flipped), start, func(job int, c *crossing) error {
 		s.Edges = append(s.Edges, c.edges()...)
 		s.Between = append(s.Between, c.tried...)
 		return nil
@@ -333,8 +333,8 @@ func (s *Sweep) judge() error {
 				a.count(p, s.From)
 			}
 		}
-		if s.Interrupted && a.Standing != expect.Otherwise {
-			a.Standing = expect.NotDecidable
+		if s.Interrupted && a.Standing != format.Otherwise {
+			a.Standing = format.NotDecidable
 		}
 	}
 	return nil
@@ -415,18 +415,18 @@ func (s *Sweep) Idle() []int {
 
 // Standing sums the assertions up: one that fails is enough, and so is one that could not be told or was never true.
 // Without any, nothing was claimed, and nothing failed; but what was interrupted is not decided.
-func (s *Sweep) Standing() expect.Standing {
-	sum := expect.AsExpected
+func (s *Sweep) Standing() format.Standing {
+	sum := format.AsExpected
 	if s.Interrupted {
-		sum = expect.NotDecidable
+		sum = format.NotDecidable
 	}
 	for _, a := range s.Asserted {
 		switch a.Standing {
-		case expect.Otherwise:
-			return expect.Otherwise
-		case expect.AsExpected:
+		case format.Otherwise:
+			return format.Otherwise
+		case format.AsExpected:
 		default:
-			sum = expect.NotDecidable
+			sum = format.NotDecidable
 		}
 	}
 	return sum

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // BenchmarkVerify tries all placements in a Redlock of three servers and two clients, on all cores, with the
@@ -28,7 +28,7 @@ func BenchmarkVerify(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if standing, open := v.Standing(); standing != expect.AsExpected {
+				if standing, open := v.Standing(); standing != format.AsExpected {
 					b.Fatal(standing, open, v.Found)
 				}
 				runs, n = runs+v.runs(), n+1

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
@@ -41,7 +41,7 @@ func (g *grower) draw(k nemesis.Kind, n, part int) (*growth, error) {
 		return g.growth, err
 	}
 	plans, err := search.NewPlans(withMix(g.v.Assignments[g.assignment].Scenario, k, n))
-	if errors.Is(err, mix.ErrNothing) {
+	if errors.Is(err, draw.ErrNothing) {
 		return g.growth, nil
 	}
 	if err != nil {
@@ -79,6 +79,6 @@ func withMix(s *scenarios.Scenario, k nemesis.Kind, n int) *scenarios.Scenario {
 	for _, w := range m.Weights {
 		others += w
 	}
-	m.Weights[k] = max(1, min(others, mix.MaxWeight))
+	m.Weights[k] = max(1, min(others, draw.MaxWeight))
 	return &drawn
 }

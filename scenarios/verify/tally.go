@@ -2,21 +2,21 @@ package verify
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // Tally counts schedules: plans that were run and judged.
 type Tally struct {
 	Runs      int
-	Starts    int        // at which faults were tried
-	Schedules int        // run and judged
-	Idle      int        // run, but the last fault found nothing to strike
-	Stands    float64    // placements, to the nanosecond, that the schedules stand for
-	Laws      tally.Laws // in the order of the scenario's promise
+	Starts    int           // at which faults were tried
+	Schedules int           // run and judged
+	Idle      int           // run, but the last fault found nothing to strike
+	Stands    float64       // placements, to the nanosecond, that the schedules stand for
+	Laws      campaign.Laws // in the order of the scenario's promise
 }
 
 func newTally(promise []checker.Law) Tally {
-	return Tally{Laws: tally.NewLaws(promise)}
+	return Tally{Laws: campaign.NewLaws(promise)}
 }
 
 // LengthTally counts the schedules with one number of faults.

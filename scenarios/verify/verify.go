@@ -16,9 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // MaxFaults is the most faults that one placement of a verification may have. What four would take nobody waits for.
@@ -34,7 +33,7 @@ type Options struct {
 	KeepFaults    bool           // the scenario's own faults strike in every run; they do not count
 	Seed          uint64         // of back-offs and owner values
 	Budget        int            // runs after which it ends; 0: none. What is under way then is finished
-	parallel.Crew                // told how many parts of the placements with so many faults are tried
+	campaign.Crew                // told how many parts of the placements with so many faults are tried
 }
 
 // Scenario tries every placement of up to o.Faults faults, the fewest first, and stops at the first that breaks a
@@ -120,7 +119,7 @@ var (
 const fewestJobs = 256
 
 // over reports whether nothing more is to be tried.
-func (v *Verification) over() bool { return v.Found != nil || v.Ending != tally.Complete }
+func (v *Verification) over() bool { return v.Found != nil || v.Ending != campaign.Complete }
 
 // tryAll tries all placements of n faults: those of a level, which have one fault fewer, and one more. It returns those
 // from which the next level goes on.
@@ -161,7 +160,7 @@ func (v *Verification) do(ctx context.Context, what string, jobs int, try func(g
 		return func(job int) (*growth, error) { return g.cutShort(try(g, job)) }
 	}
 	cut := false
-	done, err := parallel.Do(ctx, v.Options.Crew, what, jobs, start, func(job int, g *growth) error {
+	done, err := campaign.Do(ctx, v.Options.Crew, what, jobs, start, func(job int, g *growth) error {
 		cut = cut || g.cut
 		count(job, g)
 		switch {
@@ -177,9 +176,9 @@ func (v *Verification) do(ctx context.Context, what string, jobs int, try func(g
 	switch {
 	case errors.Is(err, errFound):
 	case errors.Is(err, errBudget):
-		v.Ending = tally.OutOfRuns
+		v.Ending = campaign.OutOfRuns
 	case ctx.Err() != nil && !whole:
-		v.Ending = tally.EndingBy(ctx)
+		v.Ending = campaign.EndingBy(ctx)
 	default:
 		return whole, err
 	}
@@ -195,7 +194,7 @@ type Verification struct {
 	Lengths     []LengthTally // of all placements, by the number of faults, from none
 	Random      []Sample      // of kinds in the order of Scope.Random
 	Found       *Counterexample
-	Ending      tally.Ending // of what was to be tried, up to the first counterexample
+	Ending      campaign.Ending // of what was to be tried, up to the first counterexample
 }
 
 // Counterexample is a placement that breaks a promised law. No shorter one of the kinds that are enumerated does, for
@@ -209,7 +208,7 @@ type Counterexample struct {
 }
 
 // Laws is how each promised law came out, over all schedules.
-func (v *Verification) Laws() tally.Laws { return v.sum().Laws }
+func (v *Verification) Laws() campaign.Laws { return v.sum().Laws }
 
 // runs is how many were made, those included that were only looked at for where faults can strike.
 func (v *Verification) runs() int { return v.sum().Runs }
@@ -248,16 +247,16 @@ func (v *Verification) sum() *Tally {
 // Standing sums the verification up: Otherwise if there is a counterexample; NotDecidable if it ended early, if a
 // promised law could not be told in some schedule, or if nothing exercised a law that must be. open says why it is not
 // decidable, in a sentence each.
-func (v *Verification) Standing() (standing expect.Standing, open []string) {
+func (v *Verification) Standing() (standing format.Standing, open []string) {
 	if v.Found != nil {
-		return expect.Otherwise, nil
+		return format.Otherwise, nil
 	}
 	switch v.Ending {
-	case tally.OutOfRuns:
+	case campaign.OutOfRuns:
 		open = append(open, "the budget of runs is used up")
-	case tally.OutOfTime:
+	case campaign.OutOfTime:
 		open = append(open, "its time was over")
-	case tally.Interrupted:
+	case campaign.Interrupted:
 		open = append(open, "it was interrupted")
 	}
 	exercised := false
@@ -275,7 +274,7 @@ func (v *Verification) Standing() (standing expect.Standing, open []string) {
 		open = append(open, "no schedule exercised any promised law")
 	}
 	if len(open) > 0 {
-		return expect.NotDecidable, open
+		return format.NotDecidable, open
 	}
-	return expect.AsExpected, nil
+	return format.AsExpected, nil
 }

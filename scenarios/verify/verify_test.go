@@ -15,9 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -49,7 +48,7 @@ func verify(t *testing.T, text string, o Options) *Verification {
 func TestASoundLockHoldsForEveryPlacementOfOneFault(t *testing.T) {
 	v := verify(t, soundRedlock, Options{Faults: 1, Delays: 2})
 	standing, open := v.Standing()
-	if standing != expect.AsExpected || v.Found != nil {
+	if standing != format.AsExpected || v.Found != nil {
 		t.Fatalf("standing %v, open %v, found %+v", standing, open, v.Found)
 	}
 	one := v.Lengths[1]
@@ -126,7 +125,7 @@ func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
 				t.Errorf("%s: not all of fewer faults were tried: %+v", x.defect, v.Lengths[n])
 			}
 		}
-		if standing, _ := v.Standing(); standing != expect.Otherwise {
+		if standing, _ := v.Standing(); standing != format.Otherwise {
 			t.Errorf("%s: standing %v", x.defect, standing)
 		}
 		repeats(t, v)
@@ -207,9 +206,9 @@ promise: [deadlock-freedom, availability]
 func TestTheNumberOfWorkersChangesNothing(t *testing.T) {
 	text := strings.Replace(soundRedlock, "redis: 3", "redis: 2", 1)
 	first := verify(t, text,
-		Options{Faults: 2, Crew: parallel.Crew{Workers: 1}, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
+		Options{Faults: 2, Crew: campaign.Crew{Workers: 1}, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
 	for workers := 2; workers <= 5; workers += 3 {
-		v := verify(t, text, Options{Faults: 2, Crew: parallel.Crew{Workers: workers},
+		v := verify(t, text, Options{Faults: 2, Crew: campaign.Crew{Workers: workers},
 			Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
 		if !reflect.DeepEqual(v.Lengths, first.Lengths) || !reflect.DeepEqual(v.Found, first.Found) ||
 			v.Ending != first.Ending {
@@ -223,7 +222,7 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	pauses := []nemesis.Kind{nemesis.Pause}
 	v := verify(t, soundRedlock, Options{Faults: 2, Kinds: pauses, Budget: 1500})
 	standing, open := v.Standing()
-	if standing != expect.NotDecidable || v.Ending != tally.OutOfRuns || len(open) != 1 || v.runs() < 1500 ||
+	if standing != format.NotDecidable || v.Ending != campaign.OutOfRuns || len(open) != 1 || v.runs() < 1500 ||
 		v.Lengths[len(v.Lengths)-1].Whole {
 		t.Errorf("standing %v, stop %v, open %q, %d runs", standing, v.Ending, open, v.runs())
 	}
@@ -233,7 +232,7 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	v, err = Scenario(ctx, s, Options{Faults: 2, Kinds: pauses, Delays: 1, Seed: 1,
-		Crew: parallel.Crew{Progress: func(what string, done, _ int) {
+		Crew: campaign.Crew{Progress: func(what string, done, _ int) {
 			if what == "parts with 2 faults" && done == 3 {
 				cancel()
 			}
@@ -241,7 +240,7 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if standing, _ := v.Standing(); standing != expect.NotDecidable || v.Ending != tally.Interrupted ||
+	if standing, _ := v.Standing(); standing != format.NotDecidable || v.Ending != campaign.Interrupted ||
 		!v.Lengths[1].Whole || v.Lengths[2].Whole {
 		t.Errorf("interrupted: standing %v, stop %v, %+v", standing, v.Ending, v.Lengths)
 	}
@@ -252,7 +251,7 @@ func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 	v := verify(t, "name: alone\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\npromise: "+
 		"[token-order]\n", Options{Faults: 1})
 	standing, open := v.Standing()
-	if standing != expect.NotDecidable || len(open) == 0 || v.Laws()[0].Exercised() != 0 {
+	if standing != format.NotDecidable || len(open) == 0 || v.Laws()[0].Exercised() != 0 {
 		t.Errorf("standing %v, open %q, %+v", standing, open, v.Laws())
 	}
 }
@@ -427,21 +426,21 @@ func TestRandomPlacementsRefuteToo(t *testing.T) {
 	text := strings.Replace(sound, "9000ppm", "99000ppm", 1)
 	for faults, workers := range []int{1, 3} {
 		v := verify(t, text, Options{Faults: faults + 1, Kinds: []nemesis.Kind{nemesis.Drift},
-			Crew: parallel.Crew{Workers: workers}})
+			Crew: campaign.Crew{Workers: workers}})
 		if v.Found == nil || !v.Found.AtRandom || v.Found.Law != checker.LeaseExclusion {
 			t.Fatalf("found %+v of %+v", v.Found, v.Random)
 		}
-		if standing, _ := v.Standing(); standing != expect.Otherwise || v.Random[0].Schedules == 0 {
+		if standing, _ := v.Standing(); standing != format.Otherwise || v.Random[0].Schedules == 0 {
 			t.Errorf("standing %v, %+v", standing, v.Random)
 		}
 		repeats(t, v)
 	}
 	v := verify(t, sound, Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Drift}})
-	if standing, open := v.Standing(); standing != expect.AsExpected || v.Random[0].Schedules != 2*samples {
+	if standing, open := v.Standing(); standing != format.AsExpected || v.Random[0].Schedules != 2*samples {
 		t.Errorf("standing %v %v, %+v", standing, open, v.Random)
 	}
 	v = verify(t, sound, Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Drift}, Budget: 100})
-	if standing, _ := v.Standing(); standing != expect.NotDecidable || v.Random[0].Schedules >= samples {
+	if standing, _ := v.Standing(); standing != format.NotDecidable || v.Random[0].Schedules >= samples {
 		t.Errorf("after 100 runs: standing %v, %+v", standing, v.Random)
 	}
 }

@@ -3,14 +3,13 @@ package etcd
 import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
-	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 // write is a change under way: what one entry of the log does to the keys, all at one revision.
 type write struct {
-	entry    *consensus.Entry // nil for reads
-	revision int64            // that its changes get
+	entry    *raft.Entry // nil for reads
+	revision int64       // that its changes get
 	changed  bool
 	by       history.Attempt
 	why      history.Why // how keys go
@@ -18,7 +17,7 @@ type write struct {
 }
 
 // Apply carries out a command of the log.
-func (s *server) Apply(m *consensus.Member, e *consensus.Entry) []byte {
+func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	switch e.Args[0] {
 	case logGrant:
 		return s.applyGrant(m, e)
@@ -27,18 +26,18 @@ func (s *server) Apply(m *consensus.Member, e *consensus.Entry) []byte {
 	}
 	w := write{entry: e, revision: s.store.revision + 1, by: e.Attempt, why: history.Deleted}
 	if e.Args[0] == "TXN" {
-		t, err := wire.ReadTxn(e.Args)
+		t, err := ReadTxn(e.Args)
 		if err != nil {
-			return wire.AppendError(s.out, err.Error())
+			return AppendError(s.out, err.Error())
 		}
 		return s.carryOut(m, &t, &w)
 	}
-	o, err := wire.ReadOp(e.Args)
+	o, err := ReadOp(e.Args)
 	if err != nil {
-		return wire.AppendError(s.out, err.Error())
+		return AppendError(s.out, err.Error())
 	}
 	if !s.possible(&o) {
-		return wire.AppendError(s.out, wire.LeaseNotFound)
+		return AppendError(s.out, LeaseNotFound)
 	}
 	reply := s.operate(m, &o, &w, s.out)
 	s.commit(m, &w)
@@ -46,12 +45,12 @@ func (s *server) Apply(m *consensus.Member, e *consensus.Entry) []byte {
 }
 
 // possible reports whether an operation finds the lease it names.
-func (s *server) possible(o *wire.Op) bool {
-	return o.Kind != wire.Put || o.Lease == 0 || s.lessor.find(o.Lease) != nil
+func (s *server) possible(o *Op) bool {
+	return o.Kind != Put || o.Lease == 0 || s.lessor.find(o.Lease) != nil
 }
 
 // carryOut does what a txn says: all of one branch, or nothing.
-func (s *server) carryOut(m *consensus.Member, t *wire.Txn, w *write) []byte {
+func (s *server) carryOut(m *raft.Member, t *Txn, w *write) []byte {
 	ops, held := t.Then, int64(1)
 	for i := range t.Conditions {
 		if !s.store.holds(&t.Conditions[i]) {
@@ -62,7 +61,7 @@ func (s *server) carryOut(m *consensus.Member, t *wire.Txn, w *write) []byte {
 	revision := s.store.revision
 	for i := range ops {
 		if !s.possible(&ops[i]) {
-			return wire.AppendError(s.out, wire.LeaseNotFound)
+			return AppendError(s.out, LeaseNotFound)
 		}
 		if s.changes(&ops[i]) {
 			revision = w.revision
@@ -79,21 +78,21 @@ func (s *server) carryOut(m *consensus.Member, t *wire.Txn, w *write) []byte {
 }
 
 // changes reports whether an operation makes a new revision: a put always, a deletion if there is something to delete.
-func (s *server) changes(o *wire.Op) bool {
-	if o.Kind == wire.Delete {
+func (s *server) changes(o *Op) bool {
+	if o.Kind == Delete {
 		from, to := s.store.span(o.Key, o.Prefix)
 		return from < to
 	}
-	return o.Kind == wire.Put
+	return o.Kind == Put
 }
 
 // operate carries out one operation and appends its answer.
-func (s *server) operate(m *consensus.Member, o *wire.Op, w *write, b []byte) []byte {
+func (s *server) operate(m *raft.Member, o *Op, w *write, b []byte) []byte {
 	switch o.Kind {
-	case wire.Put:
+	case Put:
 		s.put(m, o, w)
 		return sim.AppendInt(sim.AppendArray(b, 1), w.revision)
-	case wire.Delete:
+	case Delete:
 		n := s.remove(m, w, o.Key, o.Prefix)
 		return sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 2), s.at(w)), int64(n))
 	}
@@ -108,21 +107,21 @@ func (s *server) at(w *write) int64 {
 	return s.store.revision
 }
 
-func (s *server) appendRange(b []byte, o *wire.Op) []byte {
+func (s *server) appendRange(b []byte, o *Op) []byte {
 	return s.appendRangeAt(b, o, s.store.revision)
 }
 
-func (s *server) appendRangeAt(b []byte, o *wire.Op, revision int64) []byte {
+func (s *server) appendRangeAt(b []byte, o *Op, revision int64) []byte {
 	count, found := s.store.query(o)
 	b = sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 3), revision), int64(count))
 	b = sim.AppendArray(b, len(found))
 	for _, k := range found {
-		b = wire.AppendKey(b, &k.KeyValue)
+		b = AppendKey(b, &k.KeyValue)
 	}
 	return b
 }
 
-func (s *server) put(m *consensus.Member, o *wire.Op, w *write) {
+func (s *server) put(m *raft.Member, o *Op, w *write) {
 	if old := s.store.get(o.Key); old != nil && old.Lease != 0 && old.Lease != o.Lease {
 		if x := s.lessor.find(old.Lease); x != nil {
 			x.detach(o.Key)
@@ -144,7 +143,7 @@ func (s *server) put(m *consensus.Member, o *wire.Op, w *write) {
 }
 
 // remove deletes keys and takes them off their leases.
-func (s *server) remove(m *consensus.Member, w *write, key string, prefix bool) (n int) {
+func (s *server) remove(m *raft.Member, w *write, key string, prefix bool) (n int) {
 	from, to := s.store.span(key, prefix)
 	for i := from; i < to; i++ {
 		k := &s.store.keys[i]
@@ -166,7 +165,7 @@ func (s *server) remove(m *consensus.Member, w *write, key string, prefix bool) 
 }
 
 // commit makes the revision that w began the store's, and tells the watchers.
-func (s *server) commit(m *consensus.Member, w *write) {
+func (s *server) commit(m *raft.Member, w *write) {
 	if w.changed {
 		s.store.revision = w.revision
 		s.notify(m)

@@ -5,8 +5,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
-	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 // ask is a question about a lease that only the leader can answer: a keepalive, or the time it has left.
@@ -34,7 +33,7 @@ type pendingAsk struct {
 }
 
 // askLeader begins a question of a client of this member.
-func (s *server) askLeader(m *consensus.Member, r *sim.Incoming, lease int64, renew bool) {
+func (s *server) askLeader(m *raft.Member, r *sim.Incoming, lease int64, renew bool) {
 	s.lastAsk++
 	a := ask{lease: lease, renew: renew, attempt: r.Attempt, from: m.Name(), number: s.lastAsk,
 		key: m.Second().Text(string(r.Attempt))}
@@ -44,15 +43,15 @@ func (s *server) askLeader(m *consensus.Member, r *sim.Incoming, lease int64, re
 }
 
 // dropLateAsks gives up the questions whose time is over. Their clients have given up long before.
-func (s *server) dropLateAsks(m *consensus.Member) {
+func (s *server) dropLateAsks(m *raft.Member) {
 	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {
-		s.asks[0].request.Reply(wire.AppendError(nil, wire.TimedOut))
+		s.asks[0].request.Reply(AppendError(nil, TimedOut))
 		s.asks = append(s.asks[:0], s.asks[1:]...)
 	}
 }
 
 // passOn gives a question to the leader. If none is known, it waits for the next.
-func (s *server) passOn(m *consensus.Member, a ask) {
+func (s *server) passOn(m *raft.Member, a ask) {
 	switch leader := m.Leader(); {
 	case leader == m.Name():
 		s.decide(m, a)
@@ -62,7 +61,7 @@ func (s *server) passOn(m *consensus.Member, a ask) {
 }
 
 // Told takes a question of another member, or the answer to one of this.
-func (s *server) Told(m *consensus.Member, from sim.ProcessID, body any) {
+func (s *server) Told(m *raft.Member, from sim.ProcessID, body any) {
 	switch b := body.(type) {
 	case ask:
 		if m.Leading() {
@@ -74,7 +73,7 @@ func (s *server) Told(m *consensus.Member, from sim.ProcessID, body any) {
 }
 
 // decide answers as the leader. One that has been stopped makes sure first that it still is.
-func (s *server) decide(m *consensus.Member, a ask) {
+func (s *server) decide(m *raft.Member, a ask) {
 	if m.Active() {
 		s.decideNow(m, a)
 		return
@@ -89,7 +88,7 @@ func (s *server) decide(m *consensus.Member, a ask) {
 	})
 }
 
-func (s *server) decideNow(m *consensus.Member, a ask) {
+func (s *server) decideNow(m *raft.Member, a ask) {
 	x := s.lessor.find(a.lease)
 	now := m.Monotonic()
 	switch {
@@ -108,7 +107,7 @@ func (s *server) decideNow(m *consensus.Member, a ask) {
 	}
 }
 
-func (s *server) answer(m *consensus.Member, a ask, left, ttl int64) {
+func (s *server) answer(m *raft.Member, a ask, left, ttl int64) {
 	t := told{a.number, left, ttl}
 	if a.from == m.Name() {
 		s.tell(t)
@@ -136,7 +135,7 @@ func (s *server) tell(t told) {
 }
 
 // askAgain puts the questions that are still open to a new leader.
-func (s *server) askAgain(m *consensus.Member) {
+func (s *server) askAgain(m *raft.Member) {
 	s.dropLateAsks(m)
 	for _, p := range append([]pendingAsk(nil), s.asks...) {
 		s.passOn(m, p.ask)

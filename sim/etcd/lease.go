@@ -7,8 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
-	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 // lease is a promise to keep keys for ttl seconds after the latest keepalive.
@@ -90,7 +89,7 @@ func (x *lease) refresh(now, extend time.Duration) {
 
 // promote makes this member the one that ends leases. It cannot know what its predecessor has promised: every lease
 // starts anew, and an election time-out longer, for as long may both have ruled.
-func (s *server) promote(m *consensus.Member) {
+func (s *server) promote(m *raft.Member) {
 	s.lessor.primary = true
 	s.lessor.reign++
 	extend := m.Config().ElectionTimeout()
@@ -111,7 +110,7 @@ func (s *server) demote() {
 
 // Wake looks for leases that have ended and proposes their revocation. A leader that has been deposed without knowing
 // it proposes in vain.
-func (s *server) Wake(m *consensus.Member, reign uint64) {
+func (s *server) Wake(m *raft.Member, reign uint64) {
 	if !s.lessor.primary || reign != s.lessor.reign {
 		return
 	}
@@ -119,16 +118,16 @@ func (s *server) Wake(m *consensus.Member, reign uint64) {
 	for _, x := range s.lessor.leases {
 		if x.expiry <= m.Monotonic() && !x.ending {
 			x.ending = true
-			m.ProposeAsLeader(consensus.Command{Args: []string{logExpire, format(x.id)}})
+			m.ProposeAsLeader(raft.Command{Args: []string{logExpire, format(x.id)}})
 		}
 	}
 }
 
 // applyGrant grants a lease, unless it exists.
-func (s *server) applyGrant(m *consensus.Member, e *consensus.Entry) []byte {
+func (s *server) applyGrant(m *raft.Member, e *raft.Entry) []byte {
 	id, ttl := parse(e.Args[1]), parse(e.Args[2])
 	if s.lessor.find(id) != nil {
-		return wire.AppendError(s.out, wire.LeaseExists)
+		return AppendError(s.out, LeaseExists)
 	}
 	election := m.Config().ElectionTimeout()
 	shortest := (3*election/2 + time.Second - 1) / time.Second
@@ -140,10 +139,10 @@ func (s *server) applyGrant(m *consensus.Member, e *consensus.Entry) []byte {
 }
 
 // applyRevoke ends a lease and deletes its keys, in one revision.
-func (s *server) applyRevoke(m *consensus.Member, e *consensus.Entry) []byte {
+func (s *server) applyRevoke(m *raft.Member, e *raft.Entry) []byte {
 	x := s.lessor.find(parse(e.Args[1]))
 	if x == nil {
-		return wire.AppendError(s.out, wire.LeaseNotFound)
+		return AppendError(s.out, LeaseNotFound)
 	}
 	w := write{entry: e, revision: s.store.revision + 1, why: history.Deleted, by: e.Attempt, lease: x}
 	if e.Args[0] == logExpire {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	_ "github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 const ms = time.Millisecond
@@ -17,7 +17,7 @@ const ms = time.Millisecond
 // lab is a world with a cluster and clients that work under one lock.
 type lab struct {
 	*sim.World
-	*consensus.Cluster
+	*raft.Cluster
 	t     testing.TB
 	names []sim.ProcessID
 	work  worker
@@ -32,7 +32,7 @@ func newLab(t testing.TB, members int) *lab {
 	for i := range members {
 		l.names = append(l.names, sim.ProcessID(fmt.Sprintf("etcd-%d", i+1)))
 	}
-	l.Cluster = New(consensus.Config{}, l.names)
+	l.Cluster = New(raft.Config{}, l.names)
 	l.work = worker{servers: l.names, ttl: 5, cycles: 2, hold: 100 * ms, think: 20 * ms, done: &l.done}
 	l.begin(1)
 	return l
@@ -41,7 +41,7 @@ func newLab(t testing.TB, members int) *lab {
 // begin makes everything ready for a run.
 func (l *lab) begin(seed uint64) {
 	l.World.Reset(seed, network)
-	l.Cluster.Reset(consensus.Config{})
+	l.Cluster.Reset(raft.Config{})
 	l.AddTo(l.World.AddServer)
 	l.done, l.later = 0, nil
 }

@@ -4,13 +4,12 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
-	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 // due is the true time at which a lease ends if nothing more is heard. Only the leader knows; any other member that
 // applies first, as after the leader's death, says what the lease has at least.
-func due(m *consensus.Member, x *lease) history.Time {
+func due(m *raft.Member, x *lease) history.Time {
 	switch {
 	case x == nil:
 		return history.Never
@@ -20,16 +19,16 @@ func due(m *consensus.Member, x *lease) history.Time {
 	return m.Due(max(x.expiry-m.Monotonic(), 0))
 }
 
-func (s *server) recordSet(m *consensus.Member, k *keyValue, x *lease) {
-	m.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: wire.LockOf(k.Key), Member: k.Key, Value: k.Key,
+func (s *server) recordSet(m *raft.Member, k *keyValue, x *lease) {
+	m.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: LockOf(k.Key), Member: k.Key, Value: k.Key,
 		Of: k.owner, By: k.owner, Until: due(m, x)})
 }
 
 // recordProlonged records that the keys of a lease live longer, by a keepalive or by a change of leader.
-func (s *server) recordProlonged(m *consensus.Member, x *lease, by history.Attempt) {
+func (s *server) recordProlonged(m *raft.Member, x *lease, by history.Attempt) {
 	for _, key := range x.keys {
 		k := s.store.get(key)
-		e := history.Event{Type: history.OK, F: history.KeyProlonged, Lock: wire.LockOf(key), Member: key, Of: k.owner,
+		e := history.Event{Type: history.OK, F: history.KeyProlonged, Lock: LockOf(key), Member: key, Of: k.owner,
 			Until: due(m, x)}
 		if by != "" {
 			e.By = x.agent(by, k.owner)
@@ -38,8 +37,8 @@ func (s *server) recordProlonged(m *consensus.Member, x *lease, by history.Attem
 	}
 }
 
-func (s *server) recordGone(m *consensus.Member, k *keyValue, w *write) {
-	e := history.Event{Type: history.OK, F: history.KeyGone, Lock: wire.LockOf(k.Key), Member: k.Key, Of: k.owner,
+func (s *server) recordGone(m *raft.Member, k *keyValue, w *write) {
+	e := history.Event{Type: history.OK, F: history.KeyGone, Lock: LockOf(k.Key), Member: k.Key, Of: k.owner,
 		Why: w.why}
 	switch {
 	case w.why == history.Expired:
@@ -52,8 +51,8 @@ func (s *server) recordGone(m *consensus.Member, k *keyValue, w *write) {
 }
 
 // recordCopy records that another member has the key too, or no longer.
-func recordCopy(m *consensus.Member, f history.F, k *keyValue) {
-	m.Record(history.Event{Type: history.OK, F: f, Lock: wire.LockOf(k.Key), Member: k.Key, Of: k.owner})
+func recordCopy(m *raft.Member, f history.F, k *keyValue) {
+	m.Record(history.Event{Type: history.OK, F: f, Lock: LockOf(k.Key), Member: k.Key, Of: k.owner})
 }
 
 // agent is the attempt for which a lease's keeper acts on a key: its owner, unless the lease is another's.

@@ -5,13 +5,12 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
-	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 // New makes a cluster with a member of each name; see [consensus.Cluster] for its use.
-func New(c consensus.Config, names []sim.ProcessID) *consensus.Cluster {
-	return consensus.NewCluster(c, names, func() consensus.Machine { return &server{} })
+func New(c raft.Config, names []sim.ProcessID) *raft.Cluster {
+	return raft.NewCluster(c, names, func() raft.Machine { return &server{} })
 }
 
 // server is etcd on one member.
@@ -31,7 +30,7 @@ type server struct {
 }
 
 // Reset begins a life with empty state.
-func (s *server) Reset(*consensus.Member) {
+func (s *server) Reset(*raft.Member) {
 	s.store.reset()
 	s.lessor.reset()
 	clear(s.watchers)
@@ -44,7 +43,7 @@ func (s *server) Reset(*consensus.Member) {
 }
 
 // Fault ends a client's leases: the leader finds them over when it next looks.
-func (s *server) Fault(m *consensus.Member, f sim.ServerFault) {
+func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() || !s.lessor.primary {
 		return
 	}
@@ -56,7 +55,7 @@ func (s *server) Fault(m *consensus.Member, f sim.ServerFault) {
 }
 
 // LeaderChanged hands the leases over, and asks the new leader what the old one has not answered.
-func (s *server) LeaderChanged(m *consensus.Member) {
+func (s *server) LeaderChanged(m *raft.Member) {
 	switch leading := m.Leading(); {
 	case leading && !s.lessor.primary:
 		s.promote(m)
@@ -76,16 +75,16 @@ const (
 )
 
 // Serve takes a client's request.
-func (s *server) Serve(m *consensus.Member, r *sim.Incoming) {
+func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	if len(r.Args) == 0 {
-		r.Reply(wire.AppendError(s.out, wire.Empty))
+		r.Reply(AppendError(s.out, Empty))
 		return
 	}
 	switch r.Args[0] {
 	case "RANGE":
 		s.serveRange(m, r)
 	case "PUT", "DELETE":
-		if _, err := wire.ReadOp(r.Args); err != nil {
+		if _, err := ReadOp(r.Args); err != nil {
 			s.refuse(r, err)
 			return
 		}
@@ -102,35 +101,35 @@ func (s *server) Serve(m *consensus.Member, r *sim.Incoming) {
 		b := sim.AppendInt(sim.AppendArray(s.out, 3), s.store.revision)
 		r.Reply(sim.AppendInt(sim.AppendBulk(b, string(m.Leader())), int64(m.Term())))
 	default:
-		r.Reply(wire.AppendError(s.out, wire.Unknown))
+		r.Reply(AppendError(s.out, Unknown))
 	}
 }
 
-func (s *server) refuse(r *sim.Incoming, err error) { r.Reply(wire.AppendError(s.out, err.Error())) }
+func (s *server) refuse(r *sim.Incoming, err error) { r.Reply(AppendError(s.out, err.Error())) }
 
 // propose puts a command into the log and answers once this member has applied it.
-func (s *server) propose(m *consensus.Member, r *sim.Incoming, args []string) {
-	m.Propose(consensus.Command{Attempt: r.Attempt, Args: args}, func(reply []byte, err error) {
+func (s *server) propose(m *raft.Member, r *sim.Incoming, args []string) {
+	m.Propose(raft.Command{Attempt: r.Attempt, Args: args}, func(reply []byte, err error) {
 		if err != nil {
-			reply = wire.AppendError(s.out, wire.TimedOut)
+			reply = AppendError(s.out, TimedOut)
 		}
 		r.Reply(reply)
 	})
 }
 
 // read answers once this member has caught up with the cluster.
-func (s *server) read(m *consensus.Member, r *sim.Incoming, answer func() []byte) {
+func (s *server) read(m *raft.Member, r *sim.Incoming, answer func() []byte) {
 	m.ReadIndex(func(err error) {
 		if err != nil {
-			r.Reply(wire.AppendError(s.out, wire.TimedOut))
+			r.Reply(AppendError(s.out, TimedOut))
 			return
 		}
 		r.Reply(answer())
 	})
 }
 
-func (s *server) serveRange(m *consensus.Member, r *sim.Incoming) {
-	o, err := wire.ReadOp(r.Args)
+func (s *server) serveRange(m *raft.Member, r *sim.Incoming) {
+	o, err := ReadOp(r.Args)
 	switch {
 	case err != nil:
 		s.refuse(r, err)
@@ -141,8 +140,8 @@ func (s *server) serveRange(m *consensus.Member, r *sim.Incoming) {
 	}
 }
 
-func (s *server) serveTxn(m *consensus.Member, r *sim.Incoming) {
-	t, err := wire.ReadTxn(r.Args)
+func (s *server) serveTxn(m *raft.Member, r *sim.Incoming) {
+	t, err := ReadTxn(r.Args)
 	switch {
 	case err != nil:
 		s.refuse(r, err)
@@ -153,8 +152,8 @@ func (s *server) serveTxn(m *consensus.Member, r *sim.Incoming) {
 	}
 }
 
-func (s *server) serveLease(m *consensus.Member, r *sim.Incoming) {
-	l, err := wire.ReadLease(r.Args)
+func (s *server) serveLease(m *raft.Member, r *sim.Incoming) {
+	l, err := ReadLease(r.Args)
 	if err != nil {
 		s.refuse(r, err)
 		return
@@ -171,9 +170,9 @@ func (s *server) serveLease(m *consensus.Member, r *sim.Incoming) {
 	}
 }
 
-func (s *server) grant(m *consensus.Member, r *sim.Incoming, id, ttl int64) {
+func (s *server) grant(m *raft.Member, r *sim.Incoming, id, ttl int64) {
 	if ttl > maxTTL {
-		r.Reply(wire.AppendError(s.out, wire.TTLTooLarge))
+		r.Reply(AppendError(s.out, TTLTooLarge))
 		return
 	}
 	if id == 0 { // etcd's are as unique: member, time, count

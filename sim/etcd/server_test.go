@@ -9,14 +9,13 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
-	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 // desk is a world with delays of 1 ms in which requests are made one by one.
 type desk struct {
 	*sim.World
-	*consensus.Cluster
+	*raft.Cluster
 	t   testing.TB
 	n   int
 	log []string
@@ -24,7 +23,7 @@ type desk struct {
 
 func newDesk(t testing.TB) *desk {
 	d := &desk{World: sim.New(3, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t}
-	d.Cluster = New(consensus.Config{}, []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"})
+	d.Cluster = New(raft.Config{}, []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"})
 	d.AddTo(d.World.AddServer)
 	return d
 }
@@ -153,9 +152,9 @@ func TestReadsAreLinearizableUnlessAskedOtherwise(t *testing.T) {
 	}
 	d.ask(1, "PUT a 2")
 	d.want(3, "RANGE a SERIALIZABLE", "[2 1 [[a 1 2 2 1 0]]]")
-	d.want(3, "RANGE a", wire.TimedOut)
-	d.want(3, "TXN THEN 2 RANGE a", wire.TimedOut)
-	d.want(3, "PUT a 3", wire.TimedOut)
+	d.want(3, "RANGE a", TimedOut)
+	d.want(3, "TXN THEN 2 RANGE a", TimedOut)
+	d.want(3, "PUT a 3", TimedOut)
 	for _, other := range []sim.ProcessID{"etcd-1", "etcd-2"} {
 		d.Heal("etcd-3", other)
 		d.Heal(other, "etcd-3")
@@ -173,7 +172,7 @@ func TestTransactions(t *testing.T) {
 		"[3 1 [[3 1]]]")
 	d.want(1, "TXN IF VALUE l/1 = one ELSE 3 PUT a 1 ELSE 3 PUT b 2", "[4 0 [[4] [4]]]")
 	d.want(1, "RANGE b", "[4 1 [[b 2 4 4 1 0]]]")
-	d.want(1, "TXN THEN 5 PUT a 1 LEASE 77", wire.LeaseNotFound)
+	d.want(1, "TXN THEN 5 PUT a 1 LEASE 77", LeaseNotFound)
 	const twice = "etcdserver: duplicate key given in txn request"
 	d.want(1, "TXN THEN 3 PUT a 1 THEN 3 PUT a 2", twice)
 	d.want(1, "TXN THEN 3 PUT ab 1 ELSE 3 DELETE a PREFIX THEN 3 DELETE a PREFIX", twice)
@@ -214,7 +213,7 @@ func TestALeaseEndsByTheLeadersClockAndTakesItsKeysAlong(t *testing.T) {
 	d.want(1, "RANGE l/ PREFIX SERIALIZABLE", "[4 2 [[l/1 - 2 4 2 0] [l/2 - 3 3 1 9]]]")
 	d.Run(granted+sim.Time(5*time.Second+510*ms), nil)
 	d.want(1, "RANGE l/ PREFIX", "[5 1 [[l/1 - 2 4 2 0]]]")
-	d.want(1, "LEASE REVOKE 9", wire.LeaseNotFound)
+	d.want(1, "LEASE REVOKE 9", LeaseNotFound)
 	d.wantRecords("key-set l of:c/1 by:c/1", "key-set l of:c/1 by:c/1", "key-set l of:c/1 by:c/1",
 		"key-gone l of:c/1 by: expired")
 }
@@ -254,7 +253,7 @@ func TestShortLeasesAreGrantedForLonger(t *testing.T) {
 	d := newDesk(t)
 	d.want(1, "LEASE GRANT 1 7", "[7 2]") // one and a half election time-outs, rounded up
 	d.want(1, "LEASE GRANT 3 8", "[8 3]")
-	d.want(2, "LEASE GRANT 3 8", wire.LeaseExists)
+	d.want(2, "LEASE GRANT 3 8", LeaseExists)
 	a, b := d.ask(1, "LEASE GRANT 5"), d.ask(2, "LEASE GRANT 5")
 	if a == b {
 		t.Errorf("two leases of one name: %s", a)
@@ -338,7 +337,7 @@ func TestAKeepaliveIsPutToTheNextLeader(t *testing.T) {
 	d.pass(10 * time.Second)
 	d.Restart("etcd-1")
 	d.pass(5 * time.Second)
-	if answer != wire.TimedOut {
+	if answer != TimedOut {
 		t.Errorf("without a leader for ten seconds: %q", answer)
 	}
 }

@@ -6,12 +6,11 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
 )
 
 // keyValue is a key as etcd keeps it.
 type keyValue struct {
-	wire.KeyValue
+	KeyValue
 	// owner is the attempt that put it last. etcd knows nothing of attempts; records do.
 	owner history.Attempt
 }
@@ -66,10 +65,10 @@ func (s *store) span(key string, prefix bool) (from, to int) {
 }
 
 // put writes a key at the given revision.
-func (s *store) put(revision int64, o *wire.Op, owner history.Attempt) *keyValue {
+func (s *store) put(revision int64, o *Op, owner history.Attempt) *keyValue {
 	i, found := s.find(o.Key)
 	if !found {
-		s.keys = slices.Insert(s.keys, i, keyValue{KeyValue: wire.KeyValue{Key: o.Key, Create: revision}})
+		s.keys = slices.Insert(s.keys, i, keyValue{KeyValue: KeyValue{Key: o.Key, Create: revision}})
 	}
 	k := &s.keys[i]
 	k.Value, k.Mod, k.Lease, k.owner = o.Value, revision, o.Lease, owner
@@ -82,13 +81,13 @@ func (s *store) put(revision int64, o *wire.Op, owner history.Attempt) *keyValue
 func (s *store) remove(revision int64, from, to int) {
 	for i := from; i < to; i++ {
 		s.changes = append(s.changes,
-			change{revision, true, keyValue{KeyValue: wire.KeyValue{Key: s.keys[i].Key, Mod: revision}}})
+			change{revision, true, keyValue{KeyValue: KeyValue{Key: s.keys[i].Key, Mod: revision}}})
 	}
 	s.keys = slices.Delete(s.keys, from, to)
 }
 
 // query answers a range: how many keys have that name or prefix, and those asked for, in order.
-func (s *store) query(o *wire.Op) (count int, found []*keyValue) {
+func (s *store) query(o *Op) (count int, found []*keyValue) {
 	from, to := s.span(o.Key, o.Prefix)
 	count = to - from
 	for i := from; i < to; i++ {
@@ -96,7 +95,7 @@ func (s *store) query(o *wire.Op) (count int, found []*keyValue) {
 			found = append(found, k)
 		}
 	}
-	if o.Order != wire.ByKey || o.Descending {
+	if o.Order != ByKey || o.Descending {
 		slices.SortStableFunc(found, func(a, b *keyValue) int { return compare(o, a, b) })
 	}
 	if o.Limit > 0 && o.Limit < len(found) {
@@ -108,12 +107,12 @@ func (s *store) query(o *wire.Op) (count int, found []*keyValue) {
 // within reports whether lo <= n <= hi, where hi = 0 is no bound.
 func within(n, lo, hi int64) bool { return lo <= n && (hi == 0 || n <= hi) }
 
-func compare(o *wire.Op, a, b *keyValue) int {
+func compare(o *Op, a, b *keyValue) int {
 	var c int
 	switch o.Order {
-	case wire.ByCreate:
+	case ByCreate:
 		c = cmp.Compare(a.Create, b.Create)
-	case wire.ByMod:
+	case ByMod:
 		c = cmp.Compare(a.Mod, b.Mod)
 	default:
 		c = strings.Compare(a.Key, b.Key)
@@ -126,7 +125,7 @@ func compare(o *wire.Op, a, b *keyValue) int {
 
 // holds judges a condition. A key that is not there has create revision, mod revision, version and lease 0, and no
 // value.
-func (s *store) holds(c *wire.Compare) bool {
+func (s *store) holds(c *Compare) bool {
 	k := s.get(c.Key)
 	if c.Target == "VALUE" {
 		return k != nil && related(strings.Compare(k.Value, c.Text), c.Rel)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
 )
 
 // plainStore is the store as one would write it first: a list of all puts and deletions, read from the beginning.
@@ -51,13 +49,13 @@ func TestTheStoreAgreesWithAPlainOne(t *testing.T) {
 			key, prefix := names[random.IntN(len(names))], random.IntN(2) == 0
 			if random.IntN(3) > 0 {
 				value := fmt.Sprint(revision)
-				s.put(revision, &wire.Op{Key: key, Value: value}, "")
+				s.put(revision, &Op{Key: key, Value: value}, "")
 				p = append(p, change{revision, false,
-					keyValue{KeyValue: wire.KeyValue{Key: key, Value: value, Mod: revision}}})
+					keyValue{KeyValue: KeyValue{Key: key, Value: value, Mod: revision}}})
 			} else {
 				from, to := s.span(key, prefix)
 				for _, k := range s.keys[from:to] {
-					p = append(p, change{revision, true, keyValue{KeyValue: wire.KeyValue{Key: k.Key, Mod: revision}}})
+					p = append(p, change{revision, true, keyValue{KeyValue: KeyValue{Key: k.Key, Mod: revision}}})
 				}
 				if n := p[:len(p)-(to-from)].count(key, prefix); n != to-from {
 					t.Fatalf("%q prefix %v: %d keys, want %d", key, prefix, to-from, n)

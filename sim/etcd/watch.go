@@ -5,8 +5,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
-	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 // watcher is a watch of a client of this member.
@@ -22,8 +21,8 @@ func (w *watcher) sees(c *change) bool {
 	return c.revision >= w.next && (c.Key == w.key || w.prefix && strings.HasPrefix(c.Key, w.key))
 }
 
-func (s *server) serveWatch(m *consensus.Member, r *sim.Incoming) {
-	asked, err := wire.ReadWatch(r.Args)
+func (s *server) serveWatch(m *raft.Member, r *sim.Incoming) {
+	asked, err := ReadWatch(r.Args)
 	if err != nil {
 		s.refuse(r, err)
 		return
@@ -39,7 +38,7 @@ func (s *server) serveWatch(m *consensus.Member, r *sim.Incoming) {
 }
 
 func (s *server) serveUnwatch(r *sim.Incoming) {
-	id, err := wire.ReadUnwatch(r.Args)
+	id, err := ReadUnwatch(r.Args)
 	if err != nil {
 		s.refuse(r, err)
 		return
@@ -54,14 +53,14 @@ func (s *server) serveUnwatch(r *sim.Incoming) {
 }
 
 // notify tells all watchers what they have not been told.
-func (s *server) notify(m *consensus.Member) {
+func (s *server) notify(m *raft.Member) {
 	for i := range s.watchers {
 		s.push(m, &s.watchers[i])
 	}
 }
 
 // push tells a watcher of the changes since it was last told, a message for each revision.
-func (s *server) push(m *consensus.Member, w *watcher) {
+func (s *server) push(m *raft.Member, w *watcher) {
 	all := s.store.changes
 	i := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
 	for i < len(all) {
@@ -77,7 +76,7 @@ func (s *server) push(m *consensus.Member, w *watcher) {
 			}
 			n++
 			key = key.Text(all[i].Key)
-			b = wire.AppendKey(sim.AppendBulk(sim.AppendArray(b, 2), kind), &all[i].keyValue.KeyValue)
+			b = AppendKey(sim.AppendBulk(sim.AppendArray(b, 2), kind), &all[i].keyValue.KeyValue)
 		}
 		s.pushed = b
 		if n > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 const releaseScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`
@@ -69,9 +69,9 @@ func BenchmarkAcquireRelease(b *testing.B) {
 	del := []string{"DEL", "lock"}
 	b.Run("none", func(b *testing.B) { benchmark(b, Config{}, acquire, del) })
 	b.Run("everysec", func(b *testing.B) {
-		benchmark(b, Config{Persistence: aof.Everysec, FsyncTime: aof.DefaultFsyncTime}, acquire, del)
+		benchmark(b, Config{Persistence: store.Everysec, FsyncTime: store.DefaultFsyncTime}, acquire, del)
 	})
-	b.Run("always", func(b *testing.B) { benchmark(b, Config{Persistence: aof.Always}, acquire, del) })
+	b.Run("always", func(b *testing.B) { benchmark(b, Config{Persistence: store.Always}, acquire, del) })
 }
 
 // BenchmarkReleaseScript is the release of a lock that is held, by its script; the SET that acquires it is included

@@ -3,9 +3,7 @@ package redis
 import (
 	"strings"
 
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
-	"github.com/fencepost-sim/fencepost/sim/redis/tracking"
 )
 
 // Client-side caching: clients that track are told, by pushes of RESP3, which keys they must forget. They hear of a
@@ -16,7 +14,7 @@ import (
 // remember notes what a command of the current connection has read. If a script has read anything, it is all the keys
 // that it declares.
 func (n *Node) remember(c *nodeCommand, args []string) {
-	if c.Flags&command.Write != 0 || !n.tracking.Remembers(n.conn) {
+	if c.Flags&Write != 0 || !n.tracking.Remembers(n.conn) {
 		return
 	}
 	keys := c.Reads(args)
@@ -103,7 +101,7 @@ func (n *Node) trail(conn uint64) {
 
 // track is CLIENT TRACKING.
 func track(n *Node, args []string) {
-	o, trouble := tracking.ParseOptions(args[3:])
+	o, trouble := ParseOptions(args[3:])
 	on := strings.EqualFold(args[2], "on")
 	switch {
 	case trouble != "":

@@ -8,7 +8,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
-	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
 )
 
 // caches has a client speak RESP3 and track what it reads.
@@ -166,7 +165,7 @@ func TestServerWithAPasswordAsksForItOnEachConnection(t *testing.T) {
 
 // A library asks the Sentinel who is master and listens to its channel, as RESP has it.
 func TestSentinelTellsLibrariesOfASwitch(t *testing.T) {
-	c := newCluster(t, redis.Config{}, 1).watch(sentinel.SentinelConfig{})
+	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{})
 	c.client("client-1", 0, func(s *session) {
 		s.ask(observer, 0, "HELLO", "3")
 		s.do(observer, "CLIENT SETINFO LIB-NAME go-redis")

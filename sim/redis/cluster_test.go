@@ -10,7 +10,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
-	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
 )
 
 const (
@@ -51,9 +50,9 @@ func newCluster(t *testing.T, cfg redis.Config, replicas int) *cluster {
 }
 
 // watch adds a Sentinel.
-func (c *cluster) watch(cfg sentinel.SentinelConfig) *cluster {
+func (c *cluster) watch(cfg redis.SentinelConfig) *cluster {
 	cfg.Groups = [][]sim.ProcessID{c.names}
-	c.AddServer(observer, sentinel.NewSentinel(cfg))
+	c.AddServer(observer, redis.NewSentinel(cfg))
 	return c
 }
 

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
@@ -24,7 +23,7 @@ type listed struct {
 }
 
 // readCommands reads the lists of a version: that of 7.0, and for Redis 8 what was added since.
-func readCommands(t *testing.T, v command.Version) (list []listed) {
+func readCommands(t *testing.T, v Version) (list []listed) {
 	t.Helper()
 	for _, file := range []string{"testdata/commands-7.0.txt", "testdata/commands-8.txt"} {
 		text, err := os.ReadFile(file)
@@ -36,7 +35,7 @@ func readCommands(t *testing.T, v command.Version) (list []listed) {
 			arity, _ := strconv.Atoi(words[1]) // 0 of a version
 			list = append(list, listed{words[0], arity, words[2:]})
 		}
-		if v != command.Redis8 {
+		if v != Redis8 {
 			break
 		}
 	}
@@ -44,7 +43,7 @@ func readCommands(t *testing.T, v command.Version) (list []listed) {
 }
 
 // simulated finds a command, or a subcommand, that a version of the node carries out, and its arity.
-func simulated(v command.Version, name string) (c *nodeCommand, arity int) {
+func simulated(v Version, name string) (c *nodeCommand, arity int) {
 	name, sub, is := strings.Cut(name, "|")
 	c = commands[v][name]
 	switch {
@@ -61,18 +60,18 @@ func simulated(v command.Version, name string) (c *nodeCommand, arity int) {
 }
 
 // whyRefused says why a command or a subcommand is refused: itself, or as one of a command that is.
-func whyRefused(v command.Version, name string) string {
+func whyRefused(v Version, name string) string {
 	container, _, _ := strings.Cut(name, "|")
-	if why := command.WhyRefused(v, container); why != "" {
+	if why := WhyRefused(v, container); why != "" {
 		return why
 	}
-	return command.WhyRefused(v, name)
+	return WhyRefused(v, name)
 }
 
 // TestEveryCommandIsSimulatedOrRefused holds the node to the commands that a version has: each is carried out, or
 // refused for a reason, and there are no others.
 func TestEveryCommandIsSimulatedOrRefused(t *testing.T) {
-	for _, v := range []command.Version{command.Redis7, command.Redis8} {
+	for _, v := range []Version{Redis7, Redis8} {
 		m := newMachine(Config{Version: v})
 		var names []string
 		for _, l := range readCommands(t, v) {
@@ -107,13 +106,13 @@ func TestEveryCommandIsSimulatedOrRefused(t *testing.T) {
 // TestFlagsOfCommandsAreThoseOfRedis: what may change data, and what scripts may not call. A container has the flags of
 // its subcommands here.
 func TestFlagsOfCommandsAreThoseOfRedis(t *testing.T) {
-	for _, l := range readCommands(t, command.Redis7) {
-		c, _ := simulated(command.Redis7, l.name)
+	for _, l := range readCommands(t, Redis7) {
+		c, _ := simulated(Redis7, l.name)
 		if c == nil || c.Subs != nil && !strings.Contains(l.name, "|") {
 			continue
 		}
-		check(t, l.name+" writes", c.Flags&command.Write != 0, slices.Contains(l.flags, "write"))
-		check(t, l.name+" is not for scripts", c.Flags&command.NoScript != 0, slices.Contains(l.flags, "noscript"))
+		check(t, l.name+" writes", c.Flags&Write != 0, slices.Contains(l.flags, "write"))
+		check(t, l.name+" is not for scripts", c.Flags&NoScript != 0, slices.Contains(l.flags, "noscript"))
 	}
 }
 
@@ -150,15 +149,15 @@ func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 		"GETEX lock IFEQ a", "EVAL return(redis.call('wait',0,0)) 0", "EVAL return(redis.call('blpop','a',0)) 0",
 		"EVAL return(redis.call('delex','a')) 0", "EVAL return(redis.pcall('cad','a','b')) 0", "DELIFEQ lock a",
 		"EVAL return(redis.REDIS_VERSION) 0"}
-	for _, v := range []command.Version{command.Redis8, command.Tair} {
+	for _, v := range []Version{Redis8, Tair} {
 		for _, l := range slices.Sorted(maps.Keys(commands[v])) {
-			if commands[command.Redis7][l] == nil {
+			if commands[Redis7][l] == nil {
 				lines = append(lines, l, l+" lock", l+" lock IFEQ a")
 			}
 		}
 	}
-	for _, l := range readCommands(t, command.Redis8)[len(readCommands(t, command.Redis7)):] {
-		if whyRefused(command.Redis7, l.name) == "" { // as part of a command that is not simulated either
+	for _, l := range readCommands(t, Redis8)[len(readCommands(t, Redis7)):] {
+		if whyRefused(Redis7, l.name) == "" { // as part of a command that is not simulated either
 			lines = append(lines, strings.ReplaceAll(l.name, "|", " ")+" x y z")
 		}
 	}
@@ -175,8 +174,8 @@ func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 func TestVersionIsGivenInEveryText(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
-	for version, want := range map[command.Version]string{command.Redis7: "7.0.15", command.Redis8: "8.4.0",
-		command.Tair: "7.0.15"} {
+	for version, want := range map[Version]string{Redis7: "7.0.15", Redis8: "8.4.0",
+		Tair: "7.0.15"} {
 		m.stop(0)
 		m.node.Reset(Config{Version: version})
 		m.start()
@@ -208,7 +207,7 @@ redis-server says to COMMAND.
 `)
 	b.WriteString("| version | commands | simulated | refused | subcommands | simulated | refused |\n" +
 		"|---|---|---|---|---|---|---|\n")
-	for _, v := range []command.Version{command.Redis7, command.Redis8} {
+	for _, v := range []Version{Redis7, Redis8} {
 		var count [2][2]int // commands and subcommands, simulated and refused
 		for _, l := range readCommands(t, v) {
 			c, _ := simulated(v, l.name)
@@ -219,13 +218,13 @@ redis-server says to COMMAND.
 	}
 	b.WriteString("\n## Simulated\n\n")
 	var names []string
-	for _, l := range readCommands(t, command.Redis8) {
-		c8, _ := simulated(command.Redis8, l.name)
+	for _, l := range readCommands(t, Redis8) {
+		c8, _ := simulated(Redis8, l.name)
 		if c8 == nil {
 			continue
 		}
 		name := spoken(l.name)
-		if c7, _ := simulated(command.Redis7, l.name); c7 == nil {
+		if c7, _ := simulated(Redis7, l.name); c7 == nil {
 			name += " (8)"
 		}
 		names = append(names, name)
@@ -234,14 +233,14 @@ redis-server says to COMMAND.
 	slices.Sort(names)
 	b.WriteString(strings.Join(names, ", ") + "\n\n## Refused\n\n| why | commands |\n|---|---|\n")
 	reasons := map[string][]string{}
-	for _, l := range readCommands(t, command.Redis8) {
+	for _, l := range readCommands(t, Redis8) {
 		container, _, is := strings.Cut(l.name, "|")
-		why := command.WhyRefused(command.Redis8, l.name)
-		if is && command.WhyRefused(command.Redis8, container) != "" || why == "" {
+		why := WhyRefused(Redis8, l.name)
+		if is && WhyRefused(Redis8, container) != "" || why == "" {
 			continue
 		}
 		name := spoken(l.name)
-		if command.WhyRefused(command.Redis7, l.name) == "" {
+		if WhyRefused(Redis7, l.name) == "" {
 			name += " (8)"
 		}
 		reasons[why] = append(reasons[why], name)

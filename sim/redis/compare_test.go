@@ -5,13 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // compares are commands that compare before they act, with their replies, by the version that has them.
-var compares = map[command.Version]string{
-	command.Tair: `
+var compares = map[Version]string{
+	Tair: `
 CAD lock a -> -1
 CAS lock a b -> -1
 SET lock a PX 10000 -> OK
@@ -35,7 +34,7 @@ CAS list x y -> -WRONGTYPE Operation against a key holding the wrong kind of val
 DELEX lock IFEQ a -> -ERR unknown command 'DELEX', with args beginning with: 'lock' 'IFEQ' 'a' 
 SET lock a IFNE b -> -ERR syntax error
 `,
-	command.Redis8: `
+	Redis8: `
 DELEX lock IFEQ a -> 0
 SET lock a IFEQ a -> null
 SET lock a IFNE b PX 1000 -> OK
@@ -66,7 +65,7 @@ CAD lock a -> -ERR unknown command 'CAD', with args beginning with: 'lock' 'a'
 
 func TestCommandsThatCompareBeforeTheyAct(t *testing.T) {
 	for version, lines := range compares {
-		m := newMachine(Config{Version: version, Persistence: aof.Everysec})
+		m := newMachine(Config{Version: version, Persistence: store.Everysec})
 		for _, line := range strings.Split(strings.Trim(lines, "\n"), "\n") {
 			command, reply, _ := strings.Cut(line, " -> ")
 			check(t, version.String()+": "+command, m.do("client-1/1", command), reply)
@@ -84,18 +83,18 @@ func TestReleaseAndRenewalByComparingAreTheOwners(t *testing.T) {
 		"DELEX lock IFEQ b":            "",
 		"SET lock b IFEQ b PXAT 90000": "",
 	} {
-		version := command.Redis8
+		version := Redis8
 		if release[:2] == "CA" {
-			version = command.Tair
+			version = Tair
 		}
-		m := newMachine(Config{Version: version, Persistence: aof.Everysec})
+		m := newMachine(Config{Version: version, Persistence: store.Everysec})
 		m.do("client-1/1", "SET lock a NX PX 8000")
 		m.story()
 		m.do("client-1/1", release)
 		_, line, _ := strings.Cut(strings.TrimSuffix(m.story(), "\n"), " s ")
 		check(t, release, line, told)
 	}
-	m := newMachine(Config{Version: command.Tair, Persistence: aof.Everysec})
+	m := newMachine(Config{Version: Tair, Persistence: store.Everysec})
 	m.do("client-1/1", "SET lock a NX PX 8000")
 	m.do("client-1/1", "CAS lock a b EX 9")
 	m.do("client-1/1", "CAD lock b")

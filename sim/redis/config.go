@@ -4,9 +4,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // Defaults of replication: those of redis.conf, and one second for the fall-back of semi-synchronous replication.
@@ -17,12 +15,12 @@ const (
 
 // Config is what a run may choose about a node.
 type Config struct {
-	Persistence aof.Policy
+	Persistence store.Policy
 	// FsyncTime is how long one fsync takes. Zero is immediate; negative counts as zero.
 	FsyncTime time.Duration
 
 	// Version decides which commands and texts there are.
-	Version command.Version
+	Version Version
 	// NotifyKeyspaceEvents says of which events of keys messages are published, as redis.conf writes it
 	// ([keyspace.ParseEvents]); empty of none. CONFIG SET changes it until the process ends.
 	NotifyKeyspaceEvents string
@@ -51,19 +49,19 @@ type Config struct {
 }
 
 // VersionOf is the version of a name: 8, tair, or else 7.0.
-func VersionOf(name string) command.Version {
+func VersionOf(name string) Version {
 	switch name {
 	case "8":
-		return command.Redis8
+		return Redis8
 	case "tair":
-		return command.Tair
+		return Tair
 	}
-	return command.Redis7
+	return Redis7
 }
 
 // AreEvents reports whether a text can be the value of notify-keyspace-events.
 func AreEvents(text string) bool {
-	_, trouble := keyspace.ParseEvents(text)
+	_, trouble := store.ParseEvents(text)
 	return trouble == ""
 }
 

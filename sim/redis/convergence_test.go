@@ -11,9 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
-	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // ofAllTypes are commands about keys of all types, ofLists about lists, for whose elements some wait.
@@ -32,10 +30,10 @@ var (
 // storm is a group under random faults and clients who write to all its nodes. All faults end after thirty seconds.
 func storm(t *testing.T, seed uint64, commands [][]string) *cluster {
 	r := rand.New(rand.NewPCG(seed, 5))
-	cfg := redis.Config{Version: command.Tair, Persistence: aof.Policy(r.IntN(4)),
+	cfg := redis.Config{Version: redis.Tair, Persistence: store.Policy(r.IntN(4)),
 		FsyncTime: time.Duration(r.IntN(3)) * ms, SemiSync: r.IntN(3) == 0, MinReplicasToWrite: r.IntN(4) / 3}
 	c := newCluster(t, cfg, 2).watch(
-		sentinel.SentinelConfig{DownAfter: 2 * time.Second, FailoverTimeout: 10 * time.Second, ReconfigureAfter: time.Second})
+		redis.SentinelConfig{DownAfter: 2 * time.Second, FailoverTimeout: 10 * time.Second, ReconfigureAfter: time.Second})
 	span := func(limit time.Duration) time.Duration { return time.Duration(r.Int64N(int64(limit))) }
 	all := append([]sim.ProcessID{observer}, c.names...)
 	for range 6 {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // life runs random commands, clock jumps and crashes on m and tells everything that can be seen from outside.
@@ -46,7 +46,7 @@ func life(m *machine, seed uint64) string {
 func TestSameCallsGiveSameBytes(t *testing.T) {
 	reused := New(Config{})
 	for seed := range uint64(40) {
-		cfg := Config{Persistence: aof.Policy(seed % 4), FsyncTime: time.Duration(seed%3) * time.Millisecond}
+		cfg := Config{Persistence: store.Policy(seed % 4), FsyncTime: time.Duration(seed%3) * time.Millisecond}
 		first := life(newMachine(cfg), seed)
 		reused.Reset(cfg)
 		m := &machine{wall: epoch, node: reused, up: true, conn: 1}
@@ -65,7 +65,7 @@ func TestSameCallsGiveSameBytes(t *testing.T) {
 // TestLogGivesTheDataBack replays the log of random lives: nothing that a shutdown keeps may be missing or changed.
 func TestLogGivesTheDataBack(t *testing.T) {
 	for seed := range uint64(40) {
-		m := newMachine(Config{Persistence: aof.Everysec})
+		m := newMachine(Config{Persistence: store.Everysec})
 		life(m, seed)
 		before := fmt.Sprint(m.node.Keys())
 		if told := m.restart(sim.ShutDown, 0); told != "" {

@@ -2,8 +2,6 @@ package redis
 
 import (
 	"strings"
-
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
 // dispatch executes a command, or queues it in a transaction, and appends its reply to out.
@@ -17,14 +15,14 @@ func (n *Node) dispatch(args []string) {
 	}
 	c := n.find(args[0])
 	if c == nil {
-		n.refuse(nil, command.Unknown(n.cfg.Version, args))
+		n.refuse(nil, Unknown(n.cfg.Version, args))
 		return
 	}
 	trouble := c.Refusal(n.cfg.Version, args)
 	if trouble == "" && n.cfg.Password != "" {
 		trouble = n.refusesStranger(c)
 	}
-	if trouble == "" && n.repl.restricted && c.Flags&command.Write != 0 {
+	if trouble == "" && n.repl.restricted && c.Flags&Write != 0 {
 		trouble = n.refusesWrites()
 	}
 	if trouble == "" {
@@ -34,7 +32,7 @@ func (n *Node) dispatch(args []string) {
 		n.refuse(c, trouble)
 		return
 	}
-	if t := n.transaction(); t != nil && c.Flags&command.Immediate == 0 {
+	if t := n.transaction(); t != nil && c.Flags&Immediate == 0 {
 		t.queue = append(t.queue, append([]string(nil), args...))
 		n.data.ReplyStatus("QUEUED")
 		return

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // at is a deadline the given time after the epoch of tests, in Redis's milliseconds.
@@ -165,7 +165,7 @@ func TestPastDeadlineKillsWithoutBeingAsked(t *testing.T) {
 
 func TestExpireNotAfterNowDeletesAtOnce(t *testing.T) {
 	for _, command := range []string{"EXPIRE lock 0", "PEXPIRE lock -1", "EXPIREAT lock 1", "PEXPIREAT lock " + at(0)} {
-		m := newMachine(Config{Persistence: aof.Always})
+		m := newMachine(Config{Persistence: store.Always})
 		m.do("client-1/1", "SET lock a")
 		m.story()
 		check(t, command, m.do("client-2/7", command), "1")
@@ -241,7 +241,7 @@ func TestDeadlinesBeyondTheClockAreKeptAsGiven(t *testing.T) {
 }
 
 func TestResetLeavesNothingBehind(t *testing.T) {
-	m := newMachine(Config{Persistence: aof.Everysec})
+	m := newMachine(Config{Persistence: store.Everysec})
 	sha := m.args("client-1/1", "SCRIPT", "LOAD", releaseScript)
 	m.do("client-1/1", "SET lock a PX 1000")
 	m.do("client-1/1", "HSET h f v")

@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // Connections is how many connections a node keeps something for.
 func Connections(n *Node) int { return len(n.conns) }
 
 // Keys lists the data, sorted by name. It is for tests and reports, and does not expire anything.
-func (n *Node) Keys() []keyspace.Key { return n.data.Snapshot().Keys }
+func (n *Node) Keys() []store.Key { return n.data.Snapshot().Keys }
 
 // Log lists the append-only file as commands, one a line, whether or not they are on disk yet.
 func (n *Node) Log() []string {
@@ -31,24 +31,24 @@ func (n *Node) Master() sim.ProcessID { return n.repl.master }
 func (n *Node) Degraded() bool { return n.repl.degraded }
 
 // written is the effect as Redis would write it.
-func written(e *keyspace.Effect) []string {
+func written(e *store.Effect) []string {
 	switch e.Op {
-	case keyspace.OpSet:
-		if e.When == keyspace.Never {
+	case store.OpSet:
+		if e.When == store.Never {
 			return []string{"SET", e.Key, e.Value}
 		}
 		return []string{"SET", e.Key, e.Value, "PXAT", strconv.FormatInt(e.When, 10)}
-	case keyspace.OpDel:
+	case store.OpDel:
 		return []string{"DEL", e.Key}
-	case keyspace.OpExpire:
+	case store.OpExpire:
 		return []string{"PEXPIREAT", e.Key, strconv.FormatInt(e.When, 10)}
-	case keyspace.OpPersist:
+	case store.OpPersist:
 		return []string{"PERSIST", e.Key}
-	case keyspace.OpFlush:
+	case store.OpFlush:
 		return []string{"FLUSHALL"}
-	case keyspace.OpPublish:
+	case store.OpPublish:
 		return []string{"PUBLISH", e.Key, e.Value}
-	case keyspace.OpShardPublish:
+	case store.OpShardPublish:
 		return []string{"SPUBLISH", e.Key, e.Value}
 	}
 	return e.Args

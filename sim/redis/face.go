@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
@@ -18,7 +17,7 @@ var faceCommands = []string{"PING", "HELLO", "CLIENT", "AUTH", "QUIT", "RESET",
 
 // NewFace makes a Face of a version. answer replies to the commands that are the server's own, by way of w. Making it
 // is as costly as making a node.
-func NewFace(v command.Version, answer func(w *resp.Writer, args []string)) *Face {
+func NewFace(v Version, answer func(w *resp.Writer, args []string)) *Face {
 	n := New(Config{Version: v})
 	n.face = answer
 	return &Face{n}
@@ -44,14 +43,14 @@ func (f *Face) Publish(channel, message string) {
 // outward has the server behind a Face answer a command, and reports whether it is one of the server's.
 func (n *Node) outward(args []string) bool {
 	switch {
-	case command.IsOneOf(args[0], faceCommands...):
+	case IsOneOf(args[0], faceCommands...):
 		return false
 	case n.c.listensOnly():
 		name := args[0]
 		if len(args) > 1 && strings.EqualFold(name, "sentinel") {
 			name += "|" + args[1]
 		}
-		n.data.ReplyError("ERR Can't execute '" + command.Clip(strings.ToLower(name), 128) + "': " + listenersMay)
+		n.data.ReplyError("ERR Can't execute '" + Clip(strings.ToLower(name), 128) + "': " + listenersMay)
 	default:
 		n.face(&n.data.Writer, args)
 	}

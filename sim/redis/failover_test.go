@@ -7,13 +7,11 @@ import (
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
-	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // quick is a Sentinel that finds a master down after three seconds.
-var quick = sentinel.SentinelConfig{DownAfter: 3 * time.Second}
+var quick = redis.SentinelConfig{DownAfter: 3 * time.Second}
 
 func TestFailoverLosesALockThatHadNotReachedTheReplica(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(quick)
@@ -84,7 +82,7 @@ func TestFailoverInsideWait(t *testing.T) {
 	})
 	t.Run("of one that is made a replica", func(t *testing.T) {
 		c := newCluster(t, redis.Config{}, 1)
-		c.watch(sentinel.SentinelConfig{ReconfigureAfter: -1})
+		c.watch(redis.SentinelConfig{ReconfigureAfter: -1})
 		c.Cut(master, replica1)
 		c.client("client-1", 0, func(s *session) {
 			s.do(master, "SET lock a NX PX 60000")
@@ -134,7 +132,7 @@ func TestWaitAsLongAsTheTTLReturnsWhenTheLockIsGone(t *testing.T) {
 }
 
 func TestFailoverLosesARelease(t *testing.T) {
-	c := newCluster(t, redis.Config{Version: command.Tair}, 1).watch(quick)
+	c := newCluster(t, redis.Config{Version: redis.Tair}, 1).watch(quick)
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "SET lock a NX PX 8000")
 		s.do(master, "WAIT 1 1000")
@@ -186,7 +184,7 @@ func TestOldMasterServesThoseWhoReachItAndThenDropsItsWrites(t *testing.T) {
 }
 
 func TestRestartedOldMasterComesBackAsAMaster(t *testing.T) {
-	c := newCluster(t, redis.Config{Persistence: aof.Always}, 1).watch(quick)
+	c := newCluster(t, redis.Config{Persistence: store.Always}, 1).watch(quick)
 	c.client("client-1", 0, func(s *session) {
 		c.Cut(master, replica1)
 		s.do(master, "SET lock a NX PX 60000")
@@ -226,7 +224,7 @@ func TestMasterWithoutPersistenceComesBackEmptyAndEmptiesItsReplicas(t *testing.
 }
 
 func TestRestartedReplicaTakesAllFromItsMaster(t *testing.T) {
-	c := newCluster(t, redis.Config{Persistence: aof.Always}, 1)
+	c := newCluster(t, redis.Config{Persistence: store.Always}, 1)
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "SET lock a NX PX 60000")
 		s.do(master, "RPUSH list x y")

@@ -5,7 +5,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // Group is the onlooker of a group: it sees the data of all its nodes at once, as nobody in the group can, and so knows
@@ -25,7 +25,7 @@ type Group struct {
 
 	nodes  map[sim.ProcessID]*Node
 	master sim.ProcessID // the one promoted last
-	lost   map[keyspace.Title]history.Why
+	lost   map[store.Title]history.Why
 }
 
 // join makes a node known as it starts.
@@ -34,7 +34,7 @@ func (g *Group) join(n *Node) {
 		return
 	}
 	if g.nodes == nil {
-		g.nodes, g.lost = map[sim.ProcessID]*Node{}, map[keyspace.Title]history.Why{}
+		g.nodes, g.lost = map[sim.ProcessID]*Node{}, map[store.Title]history.Why{}
 	}
 	name := n.host.Name()
 	g.nodes[name] = n
@@ -44,7 +44,7 @@ func (g *Group) join(n *Node) {
 }
 
 // standing is what stands by a node's records.
-func (n *Node) standing() []keyspace.Holding {
+func (n *Node) standing() []store.Holding {
 	if n.host == nil || n.repl.master != "" {
 		return n.stood
 	}
@@ -52,8 +52,8 @@ func (n *Node) standing() []keyspace.Holding {
 }
 
 // stands reports whether something stood by the node's own records when it last wrote any.
-func (n *Node) stands(h *keyspace.Holding) bool {
-	return slices.ContainsFunc(n.stood, func(o keyspace.Holding) bool { return !o.Ended && o.Title() == h.Title() })
+func (n *Node) stands(h *store.Holding) bool {
+	return slices.ContainsFunc(n.stood, func(o store.Holding) bool { return !o.Ended && o.Title() == h.Title() })
 }
 
 // promoted records how the data of a new master differs from what stands by the records of the old one; or by its own,
@@ -80,25 +80,25 @@ func (g *Group) promoted(n *Node) {
 }
 
 // note remembers a loss that has been recorded.
-func (g *Group) note(h *keyspace.Holding, why history.Why) {
+func (g *Group) note(h *store.Holding, why history.Why) {
 	if g != nil && why != history.Expired {
 		g.lost[h.Title()] = why
 	}
 }
 
 // lostBefore reports whether the group has lost h when n was deposed. That n loses it too is no reason of the group's.
-func (n *Node) lostBefore(h *keyspace.Holding) bool {
+func (n *Node) lostBefore(h *store.Holding) bool {
 	g := n.cfg.Group
 	return g != nil && n.repl.told != nil && g.lost[h.Title()] != ""
 }
 
 // divergent reports whether h was set while n was deposed.
-func (n *Node) divergent(h *keyspace.Holding) bool {
+func (n *Node) divergent(h *store.Holding) bool {
 	return n.repl.told != nil && !n.repl.told[h.Title()]
 }
 
 // resynced records what a replica has lost by taking its master's data in place of its own.
-func (g *Group) resynced(n *Node, was *keyspace.Snapshot) {
+func (g *Group) resynced(n *Node, was *store.Snapshot) {
 	if g == nil {
 		return
 	}
@@ -117,15 +117,15 @@ func (g *Group) resynced(n *Node, was *keyspace.Snapshot) {
 			gone := h.Gone(why)
 			gone.Type = history.OK
 			n.host.Record(gone)
-			n.stood = slices.DeleteFunc(n.stood, func(o keyspace.Holding) bool { return o.Title() == h.Title() })
+			n.stood = slices.DeleteFunc(n.stood, func(o store.Holding) bool { return o.Title() == h.Title() })
 		}
 	}
 	n.repl.told, n.repl.had = nil, nil
 }
 
 // ownedOf is what of a list is in whose hands.
-func ownedOf(list []keyspace.Holding) map[keyspace.Title]bool {
-	set := make(map[keyspace.Title]bool, len(list))
+func ownedOf(list []store.Holding) map[store.Title]bool {
+	set := make(map[store.Title]bool, len(list))
 	for i := range list {
 		set[list[i].Title()] = true
 	}

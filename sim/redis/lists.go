@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
@@ -16,7 +15,7 @@ import (
 func popBlocking(pop string) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		names := args[1 : len(args)-1]
-		timeout, trouble := command.Timeout(n.cfg.Version, args[len(args)-1])
+		timeout, trouble := Timeout(n.cfg.Version, args[len(args)-1])
 		switch {
 		case trouble != "":
 			n.data.ReplyError(trouble)
@@ -25,7 +24,7 @@ func popBlocking(pop string) func(n *Node, args []string) {
 			n.data.ReplyNullArray()
 		default:
 			n.block = &blocked{keys: names, until: n.inMillis(timeout), pop: func(name string) {
-				if n.cfg.Version == command.Redis8 { // executes the request once more
+				if n.cfg.Version == Redis8 { // executes the request once more
 					n.popFirst(names, pop)
 				} else {
 					n.popFirst([]string{name}, pop)
@@ -57,7 +56,7 @@ func (n *Node) popFirst(names []string, pop string) (answered bool) {
 // blmove is BLMOVE, and brpoplpush BRPOPLPUSH.
 func blmove(n *Node, args []string) {
 	for _, end := range args[3:5] {
-		if !command.IsOneOf(end, "LEFT", "RIGHT") {
+		if !IsOneOf(end, "LEFT", "RIGHT") {
 			n.data.ReplyError(resp.ErrSyntax)
 			return
 		}
@@ -71,7 +70,7 @@ func brpoplpush(n *Node, args []string) {
 
 // moveBlocking carries out a move between lists, or waits until there is something to move.
 func (n *Node) moveBlocking(limit string, move []string) {
-	timeout, trouble := command.Timeout(n.cfg.Version, limit)
+	timeout, trouble := Timeout(n.cfg.Version, limit)
 	switch {
 	case trouble != "":
 		n.data.ReplyError(trouble)
@@ -125,7 +124,7 @@ func unblockByHand(n *Node, args []string) {
 	byError := len(args) == 4 && strings.EqualFold(args[3], "error")
 	switch {
 	case len(args) > 4:
-		n.data.ReplyError("ERR unknown subcommand or wrong number of arguments for '" + command.Clip(args[1], 128) +
+		n.data.ReplyError("ERR unknown subcommand or wrong number of arguments for '" + Clip(args[1], 128) +
 			"'. Try CLIENT HELP.")
 		return
 	case len(args) == 4 && !byError && !strings.EqualFold(args[3], "timeout"):

@@ -5,11 +5,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
-	"github.com/fencepost-sim/fencepost/sim/redis/tracking"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // Node is one Redis, a master or a replica. It implements [sim.Peer] and is used by one goroutine at a time.
@@ -17,13 +14,13 @@ type Node struct {
 	cfg  Config
 	host sim.Host // nil between lives
 
-	data    *keyspace.Data
-	aof     aof.File
-	scripts command.Scripts
-	before  *keyspace.Snapshot // the data at the last Stop, until the next Start
+	data    *store.Data
+	aof     store.File
+	scripts Scripts
+	before  *store.Snapshot // the data at the last Stop, until the next Start
 	// stood is what stands by the node's records while it writes none: while it is down or a replica. lost is why the
 	// next life does not find it.
-	stood []keyspace.Holding
+	stood []store.Holding
 	lost  history.Why
 
 	mono int64 // monotonic clock of the current turn, ns; only kept up with persistence
@@ -41,7 +38,7 @@ type Node struct {
 	conns     map[uint64]*connection // those with a state: a transaction, watched keys, a name, subscriptions
 	watchers  int                    // how many of them watch keys
 	audiences [audiences]audience
-	tracking  tracking.Table
+	tracking  Table
 	after     [][]string // what follows the current reply: keys that its connection must forget; nil: all of them
 	quits     bool       // the end of its connection does
 
@@ -100,7 +97,7 @@ const (
 // New makes a node. That is costly (a miniredis registers all its commands): keep nodes and Reset them between runs.
 func New(cfg Config) *Node {
 	n := &Node{conns: map[uint64]*connection{}}
-	n.data = keyspace.New((*hooks)(n))
+	n.data = store.New((*hooks)(n))
 	n.Reset(cfg)
 	return n
 }
@@ -108,7 +105,7 @@ func New(cfg Config) *Node {
 // Reset makes n as good as new, for the next run.
 func (n *Node) Reset(cfg Config) {
 	if cfg.Version != n.cfg.Version {
-		n.scripts = command.Scripts{} // they know it
+		n.scripts = Scripts{} // they know it
 	}
 	n.cfg, n.host = cfg.withDefaults(), nil
 	n.commands = commands[cfg.Version]
@@ -129,7 +126,7 @@ func (n *Node) endLife() {
 	n.tracking.Reset()
 	n.endBlocking()
 	n.after, n.quits = nil, false
-	n.cron, n.armed = false, keyspace.Never
+	n.cron, n.armed = false, store.Never
 	clear(n.queue)
 	clear(n.batch)
 	clear(n.held)
@@ -142,7 +139,7 @@ func (n *Node) endLife() {
 // Start loads what is on disk and then lets the wall clock expire it: time went on while the node was down.
 func (n *Node) Start(h sim.Host) {
 	n.host, n.born, n.data.Onlooker = h, h.Monotonic(), h
-	n.data.Notifies, _ = keyspace.ParseEvents(n.cfg.NotifyKeyspaceEvents) // whoever configures it has looked at that
+	n.data.Notifies, _ = store.ParseEvents(n.cfg.NotifyKeyspaceEvents) // whoever configures it has looked at that
 	n.beginTurn()
 	n.load()
 	n.aof.Start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.data.Wall)
@@ -158,7 +155,7 @@ func (n *Node) Stop(how sim.Stop) {
 	if n.repl.master == "" {
 		n.stood = n.before.Holdings()
 	}
-	n.lost = how.Loss(n.cfg.Persistence != aof.None)
+	n.lost = how.Loss(n.cfg.Persistence != store.None)
 	switch how {
 	case sim.LoseAllState:
 		n.aof.Forget()
@@ -227,7 +224,7 @@ func (n *Node) attend(conn uint64) {
 
 func (n *Node) beginTurn() {
 	n.data.Begin(n.host.Wall())
-	if n.cfg.Persistence != aof.None {
+	if n.cfg.Persistence != store.None {
 		n.mono = int64(n.host.Monotonic())
 	}
 }
@@ -265,7 +262,7 @@ func (n *Node) Wake(tag uint64) {
 	n.attend(0)
 	switch tag &^ wakeNumber {
 	case wakeExpiry:
-		n.armed = keyspace.Never
+		n.armed = store.Never
 		n.data.ExpireDue()
 	case wakeCron:
 		n.cron = false
@@ -283,10 +280,10 @@ func (n *Node) Wake(tag uint64) {
 // ClockChanged expires what the new time ends and sets the timers anew.
 func (n *Node) ClockChanged() {
 	n.beginTurn()
-	if n.cfg.Persistence != aof.None {
+	if n.cfg.Persistence != store.None {
 		n.aof.ClockChanged(n.mono, n.data.Wall)
 	}
-	n.armed = keyspace.Never
+	n.armed = store.Never
 	n.data.Attempt = ""
 	n.attend(0)
 	n.data.Revive()
@@ -310,17 +307,17 @@ func (n *Node) Fault(f sim.ServerFault) {
 		by = -by
 	}
 	n.slow += by
-	if n.host != nil && n.cfg.Persistence != aof.None {
+	if n.host != nil && n.cfg.Persistence != store.None {
 		n.aof.Slow(int64(n.host.Monotonic()), by)
 	}
 }
 
 // standsStill reports whether the event loop is inside an fsync.
-func (n *Node) standsStill() bool { return n.cfg.Persistence == aof.Always && n.aof.IsRunning() }
+func (n *Node) standsStill() bool { return n.cfg.Persistence == store.Always && n.aof.IsRunning() }
 
 // fsyncAlways begins the fsync that aof.Always demands at the end of a turn, and reports whether replies must wait.
 func (n *Node) fsyncAlways() bool {
-	if n.cfg.Persistence != aof.Always {
+	if n.cfg.Persistence != store.Always {
 		return false
 	}
 	wait, began := n.aof.SyncAlways(n.mono)

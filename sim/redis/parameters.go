@@ -3,9 +3,8 @@ package redis
 import (
 	"strings"
 
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // notifyKeyspaceEvents is the one parameter that CONFIG reads and sets.
@@ -25,7 +24,7 @@ func config(n *Node, args []string) {
 	for i := 2; i < len(args); i += step {
 		if !strings.EqualFold(args[i], notifyKeyspaceEvents) {
 			n.data.ReplyError("ERR fencepost: CONFIG " + strings.ToUpper(args[1]) + " of '" +
-				command.Clip(args[i], 128) + "' is not simulated: only " + notifyKeyspaceEvents + " is")
+				Clip(args[i], 128) + "' is not simulated: only " + notifyKeyspaceEvents + " is")
 			return
 		}
 	}
@@ -39,14 +38,14 @@ func config(n *Node, args []string) {
 }
 
 func (n *Node) setNotifications(args []string) {
-	events, trouble := keyspace.ParseEvents(args[3])
+	events, trouble := store.ParseEvents(args[3])
 	switch {
 	case len(args) > 4:
 		trouble = "duplicate parameter"
-	case n.cfg.Version == command.Redis8 && strings.ContainsAny(args[3], "oc"):
+	case n.cfg.Version == Redis8 && strings.ContainsAny(args[3], "oc"):
 		trouble = "fencepost: o and c are not simulated: nothing is sent about keys that are overwritten"
 	case trouble != "": // it goes back to what it writes of the value, which may leave out n
-		n.data.Notifies, _ = keyspace.ParseEvents(n.data.Notifies.String())
+		n.data.Notifies, _ = store.ParseEvents(n.data.Notifies.String())
 	}
 	if trouble != "" {
 		n.data.ReplyError("ERR CONFIG SET failed (possibly related to argument '" + args[2] + "') - " + trouble)

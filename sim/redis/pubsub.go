@@ -5,9 +5,8 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // Publish/subscribe. A message reaches who is subscribed at that moment, at most once, and is written nowhere: not in
@@ -58,7 +57,7 @@ func (c *connection) listensOnly() bool {
 
 // refusesListener is the error with which a command is refused on a connection that has subscriptions, or nothing.
 func (n *Node) refusesListener(c *nodeCommand, args []string) string {
-	if !n.c.listensOnly() || c.Flags&command.Listener != 0 || n.replaying() || n.inScript || n.inExec {
+	if !n.c.listensOnly() || c.Flags&Listener != 0 || n.replaying() || n.inScript || n.inExec {
 		return ""
 	}
 	name := c.Name
@@ -149,7 +148,7 @@ func (n *Node) unsubscribeAll(id uint64, c *connection) {
 // publish is PUBLISH and SPUBLISH: it answers with the number of those here who get the message.
 func publish(sort int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
-		(*hooks)(n).Log(keyspace.Effect{Op: keyspace.OpPublish + keyspace.Op(sort), Key: args[1], Value: args[2]})
+		(*hooks)(n).Log(store.Effect{Op: store.OpPublish + store.Op(sort), Key: args[1], Value: args[2]})
 		n.data.ReplyInt(n.publish(sort, args[1], args[2]))
 	}
 }
@@ -202,7 +201,7 @@ func pubSub(n *Node, args []string) {
 	switch sub {
 	case "channels", "shardchannels":
 		if len(args) > 3 {
-			n.data.ReplyError("ERR unknown subcommand or wrong number of arguments for '" + command.Clip(args[1], 128) +
+			n.data.ReplyError("ERR unknown subcommand or wrong number of arguments for '" + Clip(args[1], 128) +
 				"'. Try PUBSUB HELP.")
 			return
 		}

@@ -7,8 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
-	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // listen waits for what a server pushes on connection n, for at most a second.
@@ -49,7 +48,7 @@ func TestMessagesReachThoseWhoListenOnceAndInOrder(t *testing.T) {
 
 // A message goes to the subscribers of replicas as well, but not back, and not into the file.
 func TestMessagesReachTheSubscribersOfReplicas(t *testing.T) {
-	c := newCluster(t, redis.Config{Persistence: aof.Always}, 1)
+	c := newCluster(t, redis.Config{Persistence: store.Always}, 1)
 	c.client("client-1", 0, func(s *session) {
 		s.do(replica1, "SUBSCRIBE free")
 		s.listen(replica1, 0)
@@ -69,7 +68,7 @@ func TestMessagesReachTheSubscribersOfReplicas(t *testing.T) {
 
 // With aof.Always nothing leaves before the fsync, messages included.
 func TestMessagesOfATransactionLeaveAfterItsFsync(t *testing.T) {
-	c := newCluster(t, redis.Config{Persistence: aof.Always, FsyncTime: 10 * ms}, 0)
+	c := newCluster(t, redis.Config{Persistence: store.Always, FsyncTime: 10 * ms}, 0)
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "SUBSCRIBE free")
 		s.listen(master, 0)
@@ -142,7 +141,7 @@ func TestServerBehindACutDoesNotKnowThatItsClientHasGone(t *testing.T) {
 // A Sentinel has a node whose role it changes disconnect its clients (sentinelSendSlaveOf in Redis's sentinel.c), so
 // that they ask anew who is master: the old master as it is reconfigured, and the one it promotes.
 func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
-	c := newCluster(t, redis.Config{}, 1).watch(sentinel.SentinelConfig{ReconfigureAfter: 2 * time.Second})
+	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: 2 * time.Second})
 	for i, name := range []sim.ProcessID{master, replica1} {
 		c.client([]string{"client-1", "client-2"}[i], 0, func(s *session) {
 			s.ask(name, 0, "SUBSCRIBE", "free")
@@ -167,7 +166,7 @@ func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 
 // Who waits for replicas meanwhile is disconnected like all others, and gets no answer.
 func TestWaitOfANodeWhoseRoleChangesEndsWithItsConnection(t *testing.T) {
-	c := newCluster(t, redis.Config{}, 1).watch(sentinel.SentinelConfig{ReconfigureAfter: -1})
+	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: -1})
 	c.Cut(master, replica1)
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "SET lock a")

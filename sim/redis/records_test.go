@@ -10,8 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // standing is what a reader of the records knows of a key that stands on a server, or of a member of one.
@@ -67,7 +66,7 @@ func (d desk) Record(e history.Event) {
 	d.books.replaced[d.name].note(&e)
 }
 
-func newBookkeeper(t *testing.T, r *rand.Rand, p aof.Policy, grouped bool) *bookkeeper {
+func newBookkeeper(t *testing.T, r *rand.Rand, p store.Policy, grouped bool) *bookkeeper {
 	b := &bookkeeper{groupOfThree: &groupOfThree{t: t, r: r}, accounts: map[sim.ProcessID]account{},
 		replaced: map[sim.ProcessID]account{}}
 	names := []sim.ProcessID{"redis-1", "redis-2", "redis-3"}
@@ -114,8 +113,8 @@ func (b *bookkeeper) pass(d time.Duration) {
 func (m *member) holds() account {
 	is := account{}
 	for _, h := range m.node.data.Snapshot().Holdings() {
-		end := history.Time(keyspace.EndOf(h.Deadline))
-		if h.Deadline > keyspace.LastTimed {
+		end := history.Time(store.EndOf(h.Deadline))
+		if h.Deadline > store.LastTimed {
 			end = history.Never
 		}
 		if end > history.Time(m.wall) {
@@ -216,7 +215,7 @@ func TestRecordsTellWhatStands(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(groups) {
 		r := rand.New(rand.NewPCG(seed, 12))
-		b := newBookkeeper(t, r, aof.Policy(seed%4), seed%3 > 0)
+		b := newBookkeeper(t, r, store.Policy(seed%4), seed%3 > 0)
 		for range 100 {
 			b.act(vocabulary{r})
 		}

@@ -1,20 +1,19 @@
 package redis
 
 import (
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // replay carries out effects in their order, as a node does that loads its file or gets them from its master.
 //
 // Invariant: nothing is hidden meanwhile. Effects act on all data, whatever the clock says; a DEL that did not find a
 // hidden key would leave it behind, to be shown one day over what was set after it.
-func (n *Node) replay(list []keyspace.Effect) {
+func (n *Node) replay(list []store.Effect) {
 	n.data.Unveil()
 	for i := range list {
 		switch e := &list[i]; e.Op {
-		case keyspace.OpPublish, keyspace.OpShardPublish:
-			n.publish(int(e.Op-keyspace.OpPublish), e.Key, e.Value)
+		case store.OpPublish, store.OpShardPublish:
+			n.publish(int(e.Op-store.OpPublish), e.Key, e.Value)
 		default:
 			n.data.Apply(e)
 		}
@@ -60,12 +59,12 @@ func (h *hooks) Flushed() {
 }
 
 // Log notes an effect of the current turn, for the file and for the replicas.
-func (h *hooks) Log(e keyspace.Effect) {
-	if h.data.Loading || h.cfg.Persistence == aof.None && !h.repl.involved {
+func (h *hooks) Log(e store.Effect) {
+	if h.data.Loading || h.cfg.Persistence == store.None && !h.repl.involved {
 		return
 	}
 	e.Attempt = h.data.Attempt
-	if h.cfg.Persistence != aof.None && e.Op < keyspace.OpPublish {
+	if h.cfg.Persistence != store.None && e.Op < store.OpPublish {
 		h.aof.Add(e, h.mono)
 	}
 	if h.repl.involved && h.repl.master == "" {
@@ -75,13 +74,13 @@ func (h *hooks) Log(e keyspace.Effect) {
 
 // LogCommand notes a command as it was executed.
 func (h *hooks) LogCommand(args []string) {
-	if h.data.Loading || h.cfg.Persistence == aof.None && !h.repl.involved {
+	if h.data.Loading || h.cfg.Persistence == store.None && !h.repl.involved {
 		return
 	}
 	name := (*Node)(h).find(args[0]).Name // in one spelling
 	if h.repl.involved {
-		h.Log(keyspace.Effect{Op: keyspace.OpCommand, Args: append([]string{name}, args[1:]...)}) // replicas keep it
+		h.Log(store.Effect{Op: store.OpCommand, Args: append([]string{name}, args[1:]...)}) // replicas keep it
 		return
 	}
-	h.Log(keyspace.Effect{Op: keyspace.OpCommand, Args: h.aof.Keep(name, args[1:])})
+	h.Log(store.Effect{Op: store.OpCommand, Args: h.aof.Keep(name, args[1:])})
 }

@@ -10,8 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // groupOfThree are three nodes on machines whose clocks a test moves by hand, and the messages between them, which it
@@ -29,7 +28,7 @@ type member struct {
 	*machine
 	name    sim.ProcessID
 	inbox   []posted
-	arrived []keyspace.Effect
+	arrived []store.Effect
 }
 
 type posted struct {
@@ -53,7 +52,7 @@ func (h host) Send(to sim.ProcessID, _ string, _ sim.Key, body any) {
 	}
 }
 
-func newGroupOfThree(t *testing.T, r *rand.Rand, p aof.Policy) *groupOfThree {
+func newGroupOfThree(t *testing.T, r *rand.Rand, p store.Policy) *groupOfThree {
 	s := &groupOfThree{t: t, r: r}
 	names := []sim.ProcessID{"redis-1", "redis-2", "redis-3"}
 	for i, name := range names {
@@ -94,7 +93,7 @@ func (s *groupOfThree) deliver(m *member) {
 }
 
 // dataOf is the data that effects come to.
-func dataOf(list []keyspace.Effect) []keyspace.Key {
+func dataOf(list []store.Effect) []store.Key {
 	plain := New(Config{})
 	plain.data.Quietly(func() { plain.replay(list) })
 	return plain.Keys()
@@ -130,7 +129,7 @@ func (s *groupOfThree) promote(m *member) {
 }
 
 // list writes keys down; what the records know of them is another matter.
-func list(keys []keyspace.Key) string {
+func list(keys []store.Key) string {
 	var b strings.Builder
 	for _, k := range keys {
 		fmt.Fprintln(&b, k.Name, k.Type, k.Value, k.Owner, k.Deadline, k.Members)
@@ -139,7 +138,7 @@ func list(keys []keyspace.Key) string {
 }
 
 // same checks that a node has what it had.
-func (s *groupOfThree) same(when string, m *member, was []keyspace.Key) {
+func (s *groupOfThree) same(when string, m *member, was []store.Key) {
 	s.t.Helper()
 	is := m.node.Keys()
 	if list(is) != list(was) {
@@ -195,7 +194,7 @@ func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 	restarts, promotions := 0, 0
 	for seed := range uint64(groups) {
 		r := rand.New(rand.NewPCG(seed, 8))
-		s := newGroupOfThree(t, r, []aof.Policy{aof.Everysec, aof.Always, aof.No}[seed%3])
+		s := newGroupOfThree(t, r, []store.Policy{store.Everysec, store.Always, store.No}[seed%3])
 		for range 400 {
 			s.step(vocabulary{r})
 		}

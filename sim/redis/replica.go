@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // ackEvery is how often a replica says how far it has come.
@@ -117,13 +117,13 @@ func (n *Node) replicate(master sim.ProcessID) {
 	}
 	r.master, r.linked, r.degraded, r.replicas = master, false, false, r.replicas[:0]
 	n.restrict()
-	n.armed = keyspace.Never
+	n.armed = store.Never
 	n.timer++ // its keys are its master's to expire
 	n.askForAll()
 	n.tickAfter(ackEvery)
 	if wasMaster {
 		if r.told == nil {
-			r.told = map[keyspace.Title]bool{} // nobody was promoted in its place: it alone has all that it has
+			r.told = map[store.Title]bool{} // nobody was promoted in its place: it alone has all that it has
 		}
 		n.unblockAll("-UNBLOCKED force unblock from blocking operation, instance state changed (master -> " +
 			"replica?)\r\n")

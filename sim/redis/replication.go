@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // A master sends what each turn of its event loop changed to its replicas, without waiting for them. Replicas say how
@@ -37,19 +37,19 @@ type replication struct {
 	tick     uint64 // number of the timer of the next acknowledgement; earlier ones are void
 
 	// Of a master.
-	replicas []replica         // in the order in which they joined
-	pending  []keyspace.Effect // of this turn
-	askAcks  bool              // a WAIT has blocked in this turn
-	asker    sim.Key           // for whom
-	degraded bool              // semi-synchronous replication has fallen back
+	replicas []replica      // in the order in which they joined
+	pending  []store.Effect // of this turn
+	askAcks  bool           // a WAIT has blocked in this turn
+	asker    sim.Key        // for whom
+	degraded bool           // semi-synchronous replication has fallen back
 
 	outbox  []outgoing
 	ordered sim.ProcessID // by a FailOver that has not been carried out
 
 	// For records only: what a deposed master had when it was deposed, and when it stopped before it got its new
 	// master's data.
-	told map[keyspace.Title]bool
-	had  *keyspace.Snapshot
+	told map[store.Title]bool
+	had  *store.Snapshot
 }
 
 // replica is what a master knows of one of its replicas.
@@ -74,7 +74,7 @@ type (
 	effects struct {
 		id     streamID
 		offset int64
-		list   []keyspace.Effect
+		list   []store.Effect
 		urgent bool
 		key    sim.Key
 	}
@@ -82,7 +82,7 @@ type (
 	fullCopy struct {
 		id     streamID
 		offset int64
-		list   []keyspace.Effect
+		list   []store.Effect
 		key    sim.Key
 	}
 	// getAck is REPLCONF GETACK.
@@ -217,7 +217,7 @@ func (n *Node) post(to sim.ProcessID, phase string, key sim.Key, body any) {
 func (n *Node) second() sim.Key { return sim.Key(n.host.Monotonic() / time.Second) }
 
 // keyOf names effects by the last of them. The offset would not do: it counts what others wrote before.
-func (n *Node) keyOf(list []keyspace.Effect) sim.Key {
+func (n *Node) keyOf(list []store.Effect) sim.Key {
 	last := &list[len(list)-1]
 	return n.second().Text(string(last.Attempt)).Text(last.Key).Word(uint64(last.Op))
 }

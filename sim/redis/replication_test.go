@@ -9,12 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 func TestWait(t *testing.T) {
-	c := newCluster(t, redis.Config{Version: command.Redis8}, 2) // where scripts may call it
+	c := newCluster(t, redis.Config{Version: redis.Redis8}, 2) // where scripts may call it
 	c.Cut(master, replica2)
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "WAIT 2 0") // it wrote nothing, so all who are online have it
@@ -181,7 +180,7 @@ func TestIsolatedMasterAcceptsWritesForTheLag(t *testing.T) {
 const releaseScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`
 
 func TestReplicaRefusesWritesOfClients(t *testing.T) {
-	c := newCluster(t, redis.Config{Version: command.Tair}, 1)
+	c := newCluster(t, redis.Config{Version: redis.Tair}, 1)
 	const refused = "-READONLY You can't write against a read only replica."
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "SET lock a")
@@ -269,7 +268,7 @@ func TestPromotedReplicaExpiresWhatItHid(t *testing.T) {
 }
 
 func TestReplyAndEffectsOfAlwaysWaitForTheFsync(t *testing.T) {
-	c := newCluster(t, redis.Config{Persistence: aof.Always, FsyncTime: 10 * ms}, 1)
+	c := newCluster(t, redis.Config{Persistence: store.Always, FsyncTime: 10 * ms}, 1)
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "SET lock a")
 		s.do(master, "WAIT 1 0")
@@ -323,11 +322,11 @@ func failoverLock(s *session, value string) (master sim.ProcessID, held bool) {
 
 func TestFailoverLockWithWait(t *testing.T) {
 	digest := func(seed uint64) string {
-		c := newCluster(t, redis.Config{Persistence: aof.Everysec, FsyncTime: aof.DefaultFsyncTime}, 2)
+		c := newCluster(t, redis.Config{Persistence: store.Everysec, FsyncTime: store.DefaultFsyncTime}, 2)
 		c.World.Reset(seed, sim.Options{Delay: sim.Delay{Lo: 100 * time.Microsecond, Hi: 5 * ms}})
 		c.group = &redis.Group{}
 		for i, name := range c.names {
-			cfg := redis.Config{Version: command.Tair, Group: c.group}
+			cfg := redis.Config{Version: redis.Tair, Group: c.group}
 			if i == 0 {
 				cfg.Replicas = c.names[1:]
 			} else {

@@ -2,7 +2,7 @@ package redis
 
 import (
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // load replays the file. Nothing expires meanwhile.
@@ -28,16 +28,16 @@ func (n *Node) compare() {
 // compareWith hides what has expired, and records how the data differs from what stands by the records. A key that is
 // gone and that would have expired meanwhile has expired. A key that is there in another state (other value, owner or
 // deadline) is lost and set.
-func (n *Node) compareWith(before []keyspace.Holding, lost history.Why) {
+func (n *Node) compareWith(before []store.Holding, lost history.Why) {
 	n.data.Quietly(n.data.ExpireDue) // the records depend on what was
-	keyspace.Pair(before, n.data.Snapshot().Holdings(), func(old, now *keyspace.Holding) {
+	store.Pair(before, n.data.Snapshot().Holdings(), func(old, now *store.Holding) {
 		n.compareOne(old, now, lost)
 	})
 	n.data.NoteEnds()
 }
 
 // compareOne does it for a key or a member; before or after is nil where there is none.
-func (n *Node) compareOne(before, after *keyspace.Holding, lost history.Why) {
+func (n *Node) compareOne(before, after *store.Holding, lost history.Why) {
 	if before != nil && before.Ended {
 		before = nil
 	}

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-var everysec = Config{Persistence: aof.Everysec, FsyncTime: aof.DefaultFsyncTime}
+var everysec = Config{Persistence: store.Everysec, FsyncTime: store.DefaultFsyncTime}
 
 // restart stops the node, lets down pass and starts it again; it tells what was recorded at the start.
 func (m *machine) restart(how sim.Stop, down time.Duration) string {
@@ -125,7 +125,7 @@ func TestStuckFsyncPostponesWritesWhileRepliesGoOut(t *testing.T) {
 }
 
 func TestSlowFsyncEndsWithTheFault(t *testing.T) {
-	m := newMachine(Config{Persistence: aof.Always, FsyncTime: time.Millisecond})
+	m := newMachine(Config{Persistence: store.Always, FsyncTime: time.Millisecond})
 	m.slowFsync(2*time.Second, true)
 	reply := m.send("client-1/1", "SET", "lock", "a")
 	m.slowFsync(2*time.Second, false) // the fsync has begun
@@ -139,7 +139,7 @@ func TestSlowFsyncEndsWithTheFault(t *testing.T) {
 }
 
 func TestAlwaysRepliesAfterTheFsync(t *testing.T) {
-	m := newMachine(Config{Persistence: aof.Always, FsyncTime: time.Millisecond})
+	m := newMachine(Config{Persistence: store.Always, FsyncTime: time.Millisecond})
 	first := m.send("client-1/1", "SET", "lock", "a")
 	m.sleep(500 * time.Microsecond)
 	second, third := m.send("client-2/1", "GET", "lock"), m.send("client-2/1", "SET", "other", "b")
@@ -155,7 +155,7 @@ func TestAlwaysRepliesAfterTheFsync(t *testing.T) {
 }
 
 func TestAlwaysLosesOnlyWhatWasNotAnswered(t *testing.T) {
-	m := newMachine(Config{Persistence: aof.Always, FsyncTime: time.Millisecond})
+	m := newMachine(Config{Persistence: store.Always, FsyncTime: time.Millisecond})
 	m.do("client-1/1", "SET first a")
 	reply := m.send("client-1/2", "SET", "second", "b")
 	m.sleep(999 * time.Microsecond)
@@ -167,7 +167,7 @@ func TestAlwaysLosesOnlyWhatWasNotAnswered(t *testing.T) {
 }
 
 func TestAlwaysWithoutFsyncTimeAnswersAtOnceAndLosesNothing(t *testing.T) {
-	m := newMachine(Config{Persistence: aof.Always})
+	m := newMachine(Config{Persistence: store.Always})
 	check(t, "reply", readable(*m.send("client-1/1", "SET", "lock", "a")), "OK")
 	check(t, "records", m.restart(sim.PowerLoss, time.Second), "")
 	check(t, "the key", m.do("client-1/1", "GET lock"), "a")
@@ -175,7 +175,7 @@ func TestAlwaysWithoutFsyncTimeAnswersAtOnceAndLosesNothing(t *testing.T) {
 
 func TestWithoutFsyncTheOperatingSystemWritesBackLate(t *testing.T) {
 	for after, want := range map[time.Duration]string{29 * time.Second: "null", 31 * time.Second: "a"} {
-		m := newMachine(Config{Persistence: aof.No})
+		m := newMachine(Config{Persistence: store.No})
 		m.do("client-1/1", "SET lock a")
 		m.sleep(after)
 		m.restart(sim.PowerLoss, time.Second)

@@ -3,15 +3,14 @@ package redis
 import (
 	"strconv"
 
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // image is the data as effects that make it anew: what a full resync sends.
-func (n *Node) image() []keyspace.Effect {
+func (n *Node) image() []store.Effect {
 	s := n.data.Snapshot()
-	list := make([]keyspace.Effect, 0, len(s.Keys))
+	list := make([]store.Effect, 0, len(s.Keys))
 	for i := range s.Keys {
 		list = s.Keys[i].Remake(list)
 	}
@@ -19,10 +18,10 @@ func (n *Node) image() []keyspace.Effect {
 }
 
 // replaceBy replaces the data by an image, the file too: Redis rewrites it after a full resync.
-func (n *Node) replaceBy(image []keyspace.Effect) {
+func (n *Node) replaceBy(image []store.Effect) {
 	n.data.DropAll()
 	n.data.Quietly(func() { n.replay(image) })
-	if n.cfg.Persistence == aof.None {
+	if n.cfg.Persistence == store.None {
 		return
 	}
 	n.aof.Replace(image, n.mono)

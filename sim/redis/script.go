@@ -3,14 +3,13 @@ package redis
 import (
 	"strings"
 
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
 const maxText = 1 << 20 // bytes of one script
 
 // compile has the script in compiled form; trouble is the error if its text is no Lua.
-func (n *Node) compile(t *command.Script) (trouble string) {
+func (n *Node) compile(t *Script) (trouble string) {
 	if n.scripts.Engine == nil {
 		n.scripts.Engine = lua.New(n.cfg.Version.String(), n.callFromScript)
 	}
@@ -34,7 +33,7 @@ func (n *Node) eval(args []string, readOnly bool) {
 		n.data.ReplyError("ERR fencepost: the script is longer than a megabyte")
 		return
 	}
-	keys, argv, trouble := command.ScriptArgs(args)
+	keys, argv, trouble := ScriptArgs(args)
 	if trouble != "" {
 		n.data.ReplyError(trouble)
 		return
@@ -44,7 +43,7 @@ func (n *Node) eval(args []string, readOnly bool) {
 }
 
 func (n *Node) evalSHA(args []string, readOnly bool) {
-	keys, argv, trouble := command.ScriptArgs(args)
+	keys, argv, trouble := ScriptArgs(args)
 	if trouble != "" {
 		n.data.ReplyError(trouble)
 		return
@@ -58,7 +57,7 @@ func (n *Node) evalSHA(args []string, readOnly bool) {
 }
 
 // runScript executes a script by its twin if it has one that takes the case on, else in Lua.
-func (n *Node) runScript(t *command.Script, keys, argv []string, readOnly bool) {
+func (n *Node) runScript(t *Script, keys, argv []string, readOnly bool) {
 	n.inScript, n.readOnly = true, readOnly
 	done := t.Twin != nil && !n.needsLua() && t.Twin(n.data, keys, argv)
 	n.inScript = false
@@ -88,15 +87,15 @@ func (n *Node) callFromScript(args []string, resp3 bool) (reply []byte, trouble 
 	c := n.find(args[0])
 	switch {
 	case c == nil:
-		if command.WhyRefused(n.cfg.Version, strings.ToLower(args[0])) != "" {
-			return nil, command.Unknown(n.cfg.Version, args)
+		if WhyRefused(n.cfg.Version, strings.ToLower(args[0])) != "" {
+			return nil, Unknown(n.cfg.Version, args)
 		}
 		return nil, "ERR Unknown Redis command called from script"
-	case c.Flags&command.NoScript != 0:
+	case c.Flags&NoScript != 0:
 		return nil, "ERR This Redis command is not allowed from script"
 	case c.Refusal(n.cfg.Version, args) != "":
 		return nil, "ERR Wrong number of args calling Redis command from script"
-	case n.readOnly && (c.Flags&command.Write != 0 || command.IsOneOf(c.Name, "PUBLISH", "SPUBLISH")):
+	case n.readOnly && (c.Flags&Write != 0 || IsOneOf(c.Name, "PUBLISH", "SPUBLISH")):
 		return nil, "ERR Write commands are not allowed from read-only scripts."
 	}
 	from := len(n.data.Out)
@@ -116,7 +115,7 @@ func script(n *Node, args []string) {
 			n.data.ReplyBool(n.scripts.Known(sha) != nil)
 		}
 	case "flush":
-		if len(args) > 3 || len(args) == 3 && !command.IsOneOf(args[2], "SYNC", "ASYNC") {
+		if len(args) > 3 || len(args) == 3 && !IsOneOf(args[2], "SYNC", "ASYNC") {
 			n.data.ReplyError("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
 			return
 		}

@@ -3,8 +3,6 @@ package redis
 import (
 	"strings"
 	"testing"
-
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
 func (m *machine) eval(text string, args ...string) string {
@@ -24,17 +22,17 @@ func TestScriptsHearWhatIsNotSimulated(t *testing.T) {
 func TestScriptCacheIsBounded(t *testing.T) {
 	m := newMachine(Config{})
 	first := m.args("client-1/1", "SCRIPT", "LOAD", "return 'first'")
-	for i := range 3 * command.MaxScripts {
+	for i := range 3 * MaxScripts {
 		m.eval("return " + strings.Repeat("1 + ", i) + "1")
 	}
 	check(t, "loaded by this life", m.args("client-1/1", "EVALSHA", strings.ToUpper(first), "0"), "first")
-	if _, n := m.node.scripts.Kept(); n > command.MaxCompiled {
+	if _, n := m.node.scripts.Kept(); n > MaxCompiled {
 		t.Errorf("%d scripts are kept compiled", n)
 	}
 	m.do("client-1/1", "SCRIPT FLUSH")
 	check(t, "after SCRIPT FLUSH", m.args("client-1/1", "EVALSHA", first, "0"),
 		"-NOSCRIPT No matching script. Please use EVAL.")
-	if n, _ := m.node.scripts.Kept(); n > command.MaxScripts {
+	if n, _ := m.node.scripts.Kept(); n > MaxScripts {
 		t.Errorf("%d scripts are kept after SCRIPT FLUSH", n)
 	}
 }

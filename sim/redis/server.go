@@ -2,14 +2,12 @@ package redis
 
 import (
 	"strconv"
-
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
 func ping(n *Node, args []string) {
 	switch {
 	case len(args) > 2:
-		n.data.ReplyError(command.WrongArity("ping"))
+		n.data.ReplyError(WrongArity("ping"))
 	case n.c.listensOnly():
 		n.data.ReplyLen(2)
 		n.data.ReplyBulk("pong")
@@ -24,7 +22,7 @@ func ping(n *Node, args []string) {
 func echo(n *Node, args []string) { n.data.ReplyBulk(args[1]) }
 
 func selectDB(n *Node, args []string) {
-	if trouble := command.CheckDB(args[1]); trouble != "" {
+	if trouble := CheckDB(args[1]); trouble != "" {
 		n.data.ReplyError(trouble)
 		return
 	}

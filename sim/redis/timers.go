@@ -3,7 +3,7 @@ package redis
 import (
 	"time"
 
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // cronEvery is how often Redis looks for expired keys in the background: hz 10. It then finds nearly all of them.
@@ -19,7 +19,7 @@ func (n *Node) armTimer() {
 	if when := n.data.NextDeadline(); when < n.armed {
 		n.armed = when
 		n.timer++
-		n.host.WakeAtWall(keyspace.EndOf(when), wakeExpiry|n.timer)
+		n.host.WakeAtWall(store.EndOf(when), wakeExpiry|n.timer)
 	}
 }
 

@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // twinCase is a run in which scripts with twins are executed on data of all kinds. It is drawn from a seed, so that a
@@ -22,7 +21,7 @@ type twinCase struct {
 
 func drawTwinCase(seed uint64) twinCase {
 	c := twinCase{vocabulary: vocabulary{rand.New(rand.NewPCG(seed, 7))}}
-	c.cfg.Persistence = []aof.Policy{aof.None, aof.Everysec, aof.Always}[c.IntN(3)]
+	c.cfg.Persistence = []store.Policy{store.None, store.Everysec, store.Always}[c.IntN(3)]
 	return c
 }
 
@@ -54,7 +53,7 @@ func runTwinCase(seed uint64, withTwins bool) string {
 			m.send("client-1/1", c.prepare()...)
 		}
 		m.sleep(time.Duration(c.IntN(3)) * time.Millisecond)
-		w := command.WellKnown[c.IntN(len(command.WellKnown))]
+		w := WellKnown[c.IntN(len(WellKnown))]
 		t := m.node.scripts.Load(w.Text)
 		t.Twin = nil
 		if withTwins {
@@ -105,7 +104,7 @@ func FuzzTwinEqualsLua(f *testing.F) {
 
 // TestTwinsTakeOnWhatLocksDo guards against twins that decline everything, and so equal Lua without being used.
 func TestTwinsTakeOnWhatLocksDo(t *testing.T) {
-	for _, w := range command.WellKnown {
+	for _, w := range WellKnown {
 		for _, held := range []string{"a", "b", ""} {
 			m := newMachine(Config{})
 			if held != "" {
@@ -119,12 +118,12 @@ func TestTwinsTakeOnWhatLocksDo(t *testing.T) {
 }
 
 func TestWellKnownScriptsAreRecognised(t *testing.T) {
-	for _, w := range command.WellKnown {
-		check(t, w.Name, command.FindTwin("-- "+w.Name+"\n"+strings.ReplaceAll(w.Text, `"`, "'")) != nil, true)
+	for _, w := range WellKnown {
+		check(t, w.Name, FindTwin("-- "+w.Name+"\n"+strings.ReplaceAll(w.Text, `"`, "'")) != nil, true)
 	}
 	renewal := "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n    return redis.call(\"expire\",KEYS[1], " +
 		"ARGV[2])\nelse\n    return 0\nend"
-	check(t, "Tair's renewal", command.FindTwin(renewal) != nil, true)
+	check(t, "Tair's renewal", FindTwin(renewal) != nil, true)
 }
 
 func TestOtherScriptsAreNotTakenForWellKnown(t *testing.T) {
@@ -143,6 +142,6 @@ func TestOtherScriptsAreNotTakenForWellKnown(t *testing.T) {
 		`if REDIS.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`,
 		"", "--", `"`, "\x00",
 	} {
-		check(t, text, command.FindTwin(text) == nil, true)
+		check(t, text, FindTwin(text) == nil, true)
 	}
 }

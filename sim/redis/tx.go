@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
 // connection is the state of a connection that has one, until it is closed. On a node with replication, and while
@@ -143,7 +142,7 @@ func execQueue(n *Node, _ []string) {
 }
 
 // writes reports whether a queued command may change data.
-func (n *Node) writes(args []string) bool { return n.find(args[0]).Flags&command.Write != 0 }
+func (n *Node) writes(args []string) bool { return n.find(args[0]).Flags&Write != 0 }
 
 func watch(n *Node, args []string) {
 	if n.transaction() != nil {

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // blocking is what a node knows about requests that wait: for replicas, or for an element of a list. Later requests of
@@ -85,7 +85,7 @@ func (n *Node) inMillis(timeout int64) int64 {
 	if timeout == 0 {
 		return 0
 	}
-	return n.data.Now + min(timeout, keyspace.LastTimed-n.data.Now)
+	return n.data.Now + min(timeout, store.LastTimed-n.data.Now)
 }
 
 // mustNotBlock reports whether the current command is part of a script or a transaction, which never wait.
@@ -133,7 +133,7 @@ func (n *Node) limit(b *blocked) {
 	case b.reply != nil:
 		n.host.WakeAfter(n.cfg.SemiSyncTimeout, wakeBlocked|b.number)
 	case b.until > 0:
-		n.host.WakeAtWall(keyspace.EndOf(b.until), wakeBlocked|b.number)
+		n.host.WakeAtWall(store.EndOf(b.until), wakeBlocked|b.number)
 	}
 }
 

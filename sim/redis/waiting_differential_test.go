@@ -9,7 +9,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis/command"
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
@@ -133,7 +132,7 @@ func notFromScript(text string) string {
 
 func TestWaitingOfRedis8(t *testing.T) {
 	for _, c := range waits8 {
-		for version, want := range map[command.Version]string{command.Redis8: c.conn1, command.Redis7: c.of7} {
+		for version, want := range map[Version]string{Redis8: c.conn1, Redis7: c.of7} {
 			m := newMachine(Config{Version: version})
 			var replies [2]string
 			for _, text := range strings.Split(c.steps, "; ") {

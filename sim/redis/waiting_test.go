@@ -7,13 +7,13 @@ import (
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // A pop that was waited for goes to the file and to the replicas as the pop that it came to be, after what made it
 // possible; and the record of the end of the list says whose it was.
 func TestPopThatWaitedIsLoggedAsAPop(t *testing.T) {
-	c := newCluster(t, redis.Config{Persistence: aof.Always, FsyncTime: 10 * ms}, 1)
+	c := newCluster(t, redis.Config{Persistence: store.Always, FsyncTime: 10 * ms}, 1)
 	c.client("client-1", 0, func(s *session) { s.do(master, "BLPOP free 0") })
 	c.client("client-2", 0, func(s *session) { s.do(master, "BLMOVE queue taken LEFT RIGHT 0") })
 	c.client("client-3", 100*ms, func(s *session) {

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
-	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // call sends one command to redis-1 and gives the reply in RESP, without its line ends.
@@ -25,8 +25,8 @@ func call(env sim.Env, attempt history.Attempt, command string) string {
 }
 
 // lossOfPower is a run in which redis-1 loses power after it has granted a lock, inside the unsynced second.
-func lossOfPower(node *redis.Node, persistence aof.Policy) (told []string, digest sim.Digest) {
-	node.Reset(redis.Config{Persistence: persistence, FsyncTime: aof.DefaultFsyncTime})
+func lossOfPower(node *redis.Node, persistence store.Policy) (told []string, digest sim.Digest) {
+	node.Reset(redis.Config{Persistence: persistence, FsyncTime: store.DefaultFsyncTime})
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: 2 * time.Millisecond}})
 	w.AddServer("redis-1", node)
 	w.AddClient("client-1", 0, func(env sim.Env) {
@@ -49,20 +49,20 @@ func lossOfPower(node *redis.Node, persistence aof.Policy) (told []string, diges
 
 func TestLockOfAnUnsyncedSecondIsGrantedTwice(t *testing.T) {
 	node := redis.New(redis.Config{})
-	told, digest := lossOfPower(node, aof.Everysec)
+	told, digest := lossOfPower(node, store.Everysec)
 	want := []string{"client-1 +OK", "client-2 +OK", "redis-1 key-set of client-1/1 ",
 		"redis-1 key-gone of client-1/1 lost in crash (unsynced)",
 		"redis-1 key-set of client-2/1 ", "redis-1 key-gone of client-2/1 expired"}
 	if !slices.Equal(told, want) {
 		t.Errorf("got %q\nwant %q", told, want)
 	}
-	if _, again := lossOfPower(node, aof.Everysec); again != digest {
+	if _, again := lossOfPower(node, store.Everysec); again != digest {
 		t.Errorf("a reused node gives digest %v, a new one %v", again, digest)
 	}
 }
 
 func TestLockOutlivesALossOfPowerWithFsyncAlways(t *testing.T) {
-	told, _ := lossOfPower(redis.New(redis.Config{}), aof.Always)
+	told, _ := lossOfPower(redis.New(redis.Config{}), store.Always)
 	want := []string{"client-1 +OK", "client-2 $-1", "redis-1 key-set of client-1/1 ",
 		"redis-1 key-gone of client-1/1 expired"}
 	if !slices.Equal(told, want) {

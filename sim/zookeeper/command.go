@@ -6,7 +6,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 // kind is what a transaction does.
@@ -40,7 +40,7 @@ type command struct {
 }
 
 // replicated is c as the log carries it: all fields in order.
-func (c *command) replicated() consensus.Command {
+func (c *command) replicated() raft.Command {
 	n := func(i int64) string { return strconv.FormatInt(i, 10) }
 	args := []string{string(c.kind), n(int64(c.session)), n(int64(c.conn))}
 	switch c.kind {
@@ -55,11 +55,11 @@ func (c *command) replicated() consensus.Command {
 	case setData:
 		args = append(args, c.path, c.data, n(c.version))
 	}
-	return consensus.Command{Attempt: c.attempt, Args: args}
+	return raft.Command{Attempt: c.attempt, Args: args}
 }
 
 // readCommand undoes replicated.
-func readCommand(r *consensus.Command) command {
+func readCommand(r *raft.Command) command {
 	n := func(i int) int64 {
 		v, _ := strconv.ParseInt(r.Args[i], 10, 64)
 		return v

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 // Config is an ensemble's. The zero value is ZooKeeper's defaults, but for Log.
@@ -17,7 +17,7 @@ type Config struct {
 	// Log keeps the ensemble together. Its election time-out is how long a member serves without a sign of its leader,
 	// and a leader keeps a member of which it hears nothing (syncLimit x tickTime, 10 s by default in ZooKeeper). The
 	// zero value means 1 s, in five heartbeats.
-	Log consensus.Config
+	Log raft.Config
 }
 
 func (c Config) withDefaults() Config {
@@ -44,14 +44,14 @@ func (c *Config) negotiate(asked time.Duration) time.Duration {
 
 // Ensemble is the servers of one ZooKeeper service.
 type Ensemble struct {
-	cluster *consensus.Cluster
+	cluster *raft.Cluster
 	servers []*server
 }
 
 // NewEnsemble makes an ensemble with a server of each name.
 func NewEnsemble(c Config, names []sim.ProcessID) *Ensemble {
 	e := &Ensemble{}
-	e.cluster = consensus.NewCluster(c.withDefaults().Log, names, func() consensus.Machine {
+	e.cluster = raft.NewCluster(c.withDefaults().Log, names, func() raft.Machine {
 		s := &server{}
 		e.servers = append(e.servers, s)
 		return s

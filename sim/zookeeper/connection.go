@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 // connection is a client's connection to this member. Its requests are served one after another, each answered before
@@ -30,7 +30,7 @@ func (s *server) connection(id uint64) *connection {
 }
 
 // Serve takes a client's request. A member that knows no leader serves nobody.
-func (s *server) Serve(m *consensus.Member, r *sim.Incoming) {
+func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	if s.unled(m) {
 		s.early = append(s.early, r)
 		return
@@ -52,7 +52,7 @@ func (s *server) Serve(m *consensus.Member, r *sim.Incoming) {
 }
 
 // serve goes on with what has arrived on a connection.
-func (s *server) serve(m *consensus.Member, c *connection) {
+func (s *server) serve(m *raft.Member, c *connection) {
 	for !c.busy && !c.gone && len(c.queue) > 0 {
 		r := c.queue[0]
 		if !m.Leading() && s.behind(r.Args) {
@@ -86,7 +86,7 @@ func (s *server) answer(c *connection, body []byte) {
 
 // propose hands a transaction to the log. One that the log does not confirm in time ends the connection: its outcome is
 // unknown.
-func (s *server) propose(m *consensus.Member, c *connection, cmd *command) {
+func (s *server) propose(m *raft.Member, c *connection, cmd *command) {
 	c.busy = true
 	m.Propose(cmd.replicated(), func(reply []byte, err error) {
 		if c.gone {
@@ -110,7 +110,7 @@ func (s *server) propose(m *consensus.Member, c *connection, cmd *command) {
 }
 
 // sync answers once this member has caught up with the leader.
-func (s *server) sync(m *consensus.Member, c *connection) {
+func (s *server) sync(m *raft.Member, c *connection) {
 	c.busy = true
 	m.ReadIndex(func(err error) {
 		if c.gone {
@@ -127,7 +127,7 @@ func (s *server) sync(m *consensus.Member, c *connection) {
 }
 
 // notify pushes a watch event.
-func (s *server) notify(m *consensus.Member, conn uint64, e Event) {
+func (s *server) notify(m *raft.Member, conn uint64, e Event) {
 	if c := s.connection(conn); c != nil {
 		c.events++
 		s.out = AppendEvent(s.out[:0], c.events, e)
@@ -136,7 +136,7 @@ func (s *server) notify(m *consensus.Member, conn uint64, e Event) {
 }
 
 // hangUp closes a connection: whatever waits on it gets no other answer.
-func (s *server) hangUp(m *consensus.Member, c *connection) {
+func (s *server) hangUp(m *raft.Member, c *connection) {
 	s.drop(c)
 	m.Push(c.id, m.Second(), []byte(Closed))
 }

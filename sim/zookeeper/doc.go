@@ -1,5 +1,5 @@
 // Package zookeeper is a ZooKeeper ensemble, as far as locks need it: znodes (ephemeral, sequential), sessions with
-// timeouts and one-shot watches. The client library is in scenarios/locks/zkclient; tests here ask through it.
+// timeouts and one-shot watches. The client library is in scenarios/locks; tests here ask through it.
 //
 // Goals: what decides whether a lock still excludes comes out as in ZooKeeper 3.4 to 3.9. Sessions expire by the
 // leader's monotonic clock, rounded up to a tick, and through the log; another leader gives each its whole timeout

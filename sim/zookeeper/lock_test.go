@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	_ "github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
@@ -161,7 +161,7 @@ func TestFastLeaderExpiresSessionsEarly(t *testing.T) {
 // TestPatientMemberMisleadsItsClients keeps a member serving for ten seconds without its leader, as ZooKeeper's
 // defaults do: its client is connected, and answered, while the others let its session expire.
 func TestPatientMemberMisleadsItsClients(t *testing.T) {
-	patient := zookeeper.Config{Log: consensus.Config{Heartbeat: time.Second, ElectionTicks: 10}}
+	patient := zookeeper.Config{Log: raft.Config{Heartbeat: time.Second, ElectionTicks: 10}}
 	const miscounted = "violated by validity miscounted"
 	s := newService(t, 1)
 	for seed := range uint64(seeds) {

@@ -4,11 +4,11 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 // look answers a read from this member's own state, which may lie behind the leader's.
-func (s *server) look(m *consensus.Member, c *connection, args []string) []byte {
+func (s *server) look(m *raft.Member, c *connection, args []string) []byte {
 	switch args[0] {
 	case ReqPing:
 		return AppendOK(s.out[:0])
@@ -58,7 +58,7 @@ func appendNode(b []byte, request string, n *znode) []byte {
 
 // setWatches sets a reconnected client's watches again, sort by sort. One that missed its event while the client was
 // away fires at once (DataTree.setWatches).
-func (s *server) setWatches(m *consensus.Member, c *connection, args []string) []byte {
+func (s *server) setWatches(m *raft.Member, c *connection, args []string) []byte {
 	number, _ := strconv.ParseInt(args[1], 10, 64)
 	for _, kind := range []string{WatchData, WatchExists, WatchChild} {
 		for i := 2; i+1 < len(args); i += 2 {
@@ -70,7 +70,7 @@ func (s *server) setWatches(m *consensus.Member, c *connection, args []string) [
 	return AppendOK(s.out[:0])
 }
 
-func (s *server) setWatch(m *consensus.Member, c *connection, kind, path string, seen Zxid) {
+func (s *server) setWatch(m *raft.Member, c *connection, kind, path string, seen Zxid) {
 	n := s.nodes[path]
 	switch {
 	case kind == WatchExists && n != nil:

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 // LocksFolder is where locks live: the children of LocksFolder + NAME are the requests for lock NAME.
@@ -28,7 +28,7 @@ func lockOf(n *znode) (lock history.Lock, name string, ok bool) {
 }
 
 // recordCopies tells which requests for locks another server has now too, or no longer.
-func (s *server) recordCopies(m *consensus.Member) {
+func (s *server) recordCopies(m *raft.Member) {
 	for i := range s.changes {
 		x := &s.changes[i]
 		lock, name, ok := lockOf(x.node)
@@ -45,7 +45,7 @@ func (s *server) recordCopies(m *consensus.Member) {
 
 // record tells of the requests for locks that a transaction made or ended. Heartbeats are not recorded one by one:
 // before an expiry stands the last deadline, when the leader had last heard of the session.
-func (s *server) record(m *consensus.Member, c *command, r *result) {
+func (s *server) record(m *raft.Member, c *command, r *result) {
 	for i := range s.changes {
 		x := &s.changes[i]
 		lock, name, ok := lockOf(x.node)

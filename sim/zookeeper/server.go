@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 // server is the service on one member: the state, the clients connected here, and, while it leads, their sessions'
@@ -33,13 +33,13 @@ type server struct {
 	relaying bool        // a timer for the next report is set
 }
 
-var _ consensus.Machine = (*server)(nil)
+var _ raft.Machine = (*server)(nil)
 
 // Tags of timers: wakeRelay, or the number of a reign.
 const wakeRelay uint64 = 0
 
 // Reset begins a life.
-func (s *server) Reset(*consensus.Member) {
+func (s *server) Reset(*raft.Member) {
 	s.state.reset()
 	s.watches.reset()
 	clear(s.conns)
@@ -53,7 +53,7 @@ func (s *server) Reset(*consensus.Member) {
 
 // Apply carries out a transaction, lets watches fire, and then answers: who learns of new data has been told of the
 // change before.
-func (s *server) Apply(m *consensus.Member, e *consensus.Entry) []byte {
+func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	c := readCommand(&e.Command)
 	r := s.state.apply(e.Term, &c)
 	switch {
@@ -73,7 +73,7 @@ func (s *server) Apply(m *consensus.Member, e *consensus.Entry) []byte {
 }
 
 // follow lets connections and deadlines follow what became of a session.
-func (s *server) follow(m *consensus.Member, c *command, r *result) {
+func (s *server) follow(m *raft.Member, c *command, r *result) {
 	if r.session == nil {
 		return
 	}
@@ -116,7 +116,7 @@ func (s *server) outcome(c *command, r *result) []byte {
 
 // LeaderChanged ends all connections: a server that leaves a leader, or leads anew, begins afresh. A new leader gives
 // every session its whole timeout.
-func (s *server) LeaderChanged(m *consensus.Member) {
+func (s *server) LeaderChanged(m *raft.Member) {
 	if m.Leader() == s.leader && m.Term() == s.term {
 		return
 	}
@@ -143,12 +143,12 @@ func (s *server) LeaderChanged(m *consensus.Member) {
 }
 
 // unled reports whether this member has not known a leader yet although the ensemble has one from the start.
-func (s *server) unled(m *consensus.Member) bool {
+func (s *server) unled(m *raft.Member) bool {
 	return m.Leader() == "" && s.term == 0 && m.Life() == 1 && !m.Config().ColdStart
 }
 
 // Wake reports to the leader, or looks for expired sessions.
-func (s *server) Wake(m *consensus.Member, tag uint64) {
+func (s *server) Wake(m *raft.Member, tag uint64) {
 	switch {
 	case tag == wakeRelay:
 		s.relay(m)
@@ -164,7 +164,7 @@ func (s *server) Wake(m *consensus.Member, tag uint64) {
 // hear notes that a session lives. The leader must know; a member that does not lead reports twice a tick, as its
 // answers to the leader's pings do in ZooKeeper. What it has not reported yet when it is cut off, the leader never
 // hears, although the client has its answers.
-func (s *server) hear(m *consensus.Member, id SessionID) {
+func (s *server) hear(m *raft.Member, id SessionID) {
 	if m.Leading() {
 		if x := s.session(id); x != nil {
 			s.tracker.touch(x, m.Monotonic(), m.Due(x.timeout))
@@ -184,7 +184,7 @@ func (s *server) hear(m *consensus.Member, id SessionID) {
 // report is the sessions that a member has heard of.
 type report []SessionID
 
-func (s *server) relay(m *consensus.Member) {
+func (s *server) relay(m *raft.Member) {
 	s.relaying = false
 	if len(s.heard) > 0 && m.Leader() != "" {
 		m.Tell(m.Leader(), "sessions", sim.Key(m.Monotonic()/(s.config.Tick/2)), report(slices.Clone(s.heard)))
@@ -193,7 +193,7 @@ func (s *server) relay(m *consensus.Member) {
 }
 
 // Told takes another member's report.
-func (s *server) Told(m *consensus.Member, _ sim.ProcessID, body any) {
+func (s *server) Told(m *raft.Member, _ sim.ProcessID, body any) {
 	ids, ok := body.(report)
 	if !ok || !m.Leading() {
 		return
@@ -204,7 +204,7 @@ func (s *server) Told(m *consensus.Member, _ sim.ProcessID, body any) {
 }
 
 // Fault ends a client's sessions, if this member leads.
-func (s *server) Fault(m *consensus.Member, f sim.ServerFault) {
+func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() || !m.Leading() {
 		return
 	}

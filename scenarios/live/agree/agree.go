@@ -13,9 +13,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -165,8 +165,8 @@ type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
 // Run runs the scenarios of the catalogue with the given names, and hands out the rows in their order. Where the sides
 // differ, and nothing explains it, the real one is run again, and so it is where it failed: what differs or fails three
 // times is no stall of the host. Once ctx is done, no further scenario is begun.
-func Run(ctx context.Context, crew parallel.Crew, names []string, real Real, take func(Row)) error {
-	_, err := parallel.Do(ctx, crew, "scenarios", len(names), func() func(int) (Row, error) {
+func Run(ctx context.Context, crew campaign.Crew, names []string, real Real, take func(Row)) error {
+	_, err := campaign.Do(ctx, crew, "scenarios", len(names), func() func(int) (Row, error) {
 		return func(i int) (Row, error) { return row(ctx, names[i], real), nil }
 	}, func(_ int, r Row) error {
 		take(r)

@@ -15,14 +15,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
-	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
 func TestMain(m *testing.M) {
-	keeper.Main()
+	process.Main()
 	if os.Getenv("FENCEPOST_CLIENT") != "" {
 		if err := live.Child(); err != nil {
 			fmt.Println(err)
@@ -49,17 +49,17 @@ func TestFramesChangeNoVerdict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := keeper.Start()
+	k, err := process.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer k.Close()
 	simulated := func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error) {
 		return live.Run(live.Options{Scenario: s, Host: "127.0.0.1", Fleet: live.Simulated{}, Keeper: k,
-			Context: ctx, Patience: live.Patience, Own: keeper.Command{Path: self, Args: []string{"own"}}}, s.Plan(1))
+			Context: ctx, Patience: live.Patience, Own: process.Command{Path: self, Args: []string{"own"}}}, s.Plan(1))
 	}
 	// most of the time they wait
-	err = Run(context.Background(), parallel.Crew{Workers: 4}, names, simulated, func(r Row) {
+	err = Run(context.Background(), campaign.Crew{Workers: 4}, names, simulated, func(r Row) {
 		if !r.Agrees() {
 			t.Errorf("%s divided by %d: %v %s", r.Name, r.Scaled, r.Differences(), r.Refused)
 		}
@@ -184,7 +184,7 @@ func TestRowsSayWhatDiffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows []Row
-	err = Run(context.Background(), parallel.Crew{Workers: 1}, []string{"kleppmann-gc-pause", "tair-cad-release",
+	err = Run(context.Background(), campaign.Crew{Workers: 1}, []string{"kleppmann-gc-pause", "tair-cad-release",
 		"single-restart-forgets"}, func(_ context.Context, s *scenarios.Scenario) (*live.Result, error) {
 		switch s.Name {
 		case "tair-cad-release":
@@ -271,7 +271,7 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 				run++
 				return test.real(run, s)
 			}
-			one := parallel.Crew{Workers: 1}
+			one := campaign.Crew{Workers: 1}
 			err := Run(context.Background(), one, three, real, func(r Row) { rows = append(rows, r) })
 			if err != nil || len(rows) != 3 || Counts(rows) != test.want || rows[1].Runs != test.runs ||
 				rows[1].Failed != test.why {
@@ -293,7 +293,7 @@ func TestAnInterruptKeepsTheRows(t *testing.T) {
 		r, err := scenarios.NewRunner(s).Run(s.Plan(1))
 		return &live.Result{Result: r}, err
 	}
-	_ = Run(ctx, parallel.Crew{Workers: 1}, three, real, func(r Row) { rows = append(rows, r) })
+	_ = Run(ctx, campaign.Crew{Workers: 1}, three, real, func(r Row) { rows = append(rows, r) })
 	if len(rows) < 2 || !rows[0].Agrees() || rows[1].Failed != live.ErrInterrupted.Error() || rows[1].Runs != 1 {
 		t.Errorf("%d rows", len(rows))
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
+	host "github.com/fencepost-sim/fencepost/scenarios/live/realtime"
+	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
-	host "github.com/fencepost-sim/fencepost/sim/live"
-	"github.com/fencepost-sim/fencepost/sim/live/relay"
 )
 
 // running is real servers that have been launched.

@@ -1,9 +1,9 @@
 // Package servers chooses the lock servers of a live run: simulated ones, real ones that it starts, which are
 // redis-server processes and a Sentinel, the members of an etcd cluster or those of a ZooKeeper ensemble, or Redis
-// servers that the user runs. It is a room of the host, as sim/live is.
+// servers that the user runs. It is a room of the host, as scenarios/live/realtime is.
 //
 // Goals: one word of the command line is one choice; what the servers of a choice cannot do is refused before anything
-// is started. Non-goals: how servers work (sim/redis, sim/etcd, sim/zookeeper, and sim/live/redisserver, etcdserver
+// is started. Non-goals: how servers work (sim/redis, sim/etcd, sim/zookeeper, and scenarios/live/redisserver, etcdserver
 // and zkserver).
 package servers
 
@@ -20,12 +20,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/live/etcdserver"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
+	"github.com/fencepost-sim/fencepost/scenarios/live/redisserver"
+	"github.com/fencepost-sim/fencepost/scenarios/live/zkserver"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/live/etcdserver"
-	"github.com/fencepost-sim/fencepost/sim/live/keeper"
-	"github.com/fencepost-sim/fencepost/sim/live/redisserver"
-	"github.com/fencepost-sim/fencepost/sim/live/zkserver"
 )
 
 // Words for what the lock servers are. Anything else is a list of addresses.
@@ -40,7 +40,7 @@ const (
 type kind struct {
 	word    string
 	backend locks.Backend // whose scenarios they take
-	fleet   func(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error)
+	fleet   func(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error)
 }
 
 // kinds are all of them.
@@ -190,7 +190,7 @@ func prefixOf(s *scenarios.Scenario) string {
 // returns, and ends too if this process is killed. What cannot be carried out is refused before anything starts: a
 // *live.RefusedError.
 func (c Choice) Run(o live.Options, plan nemesis.Plan) (result *live.Result, err error) {
-	k, err := keeper.Start()
+	k, err := process.Start()
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (c Choice) Run(o live.Options, plan nemesis.Plan) (result *live.Result, err
 }
 
 // fleet is the servers, for a run of s by the plan. Nothing is started before the run has begun to.
-func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error) {
+func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
 	switch {
 	case !c.Real():
 		return live.Simulated{}, nil
@@ -237,7 +237,7 @@ func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, err
 }
 
 // redisFleet is redis-server processes, and a Sentinel if there are replicas.
-func redisFleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error) {
+func redisFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
 	if err := beyond(s); err != nil {
 		return nil, err
 	}
@@ -258,7 +258,7 @@ func redisFleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (liv
 }
 
 // etcdFleet is members of etcd.
-func etcdFleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error) {
+func etcdFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
 	f := &fleet{plan: plan.Faults}
 	names := s.Targets()
 	of := &etcdserver.Config{Keeper: k, Members: names.Servers(), Failed: f.failed}
@@ -268,7 +268,7 @@ func etcdFleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live
 }
 
 // zooKeeperFleet is the members of a ZooKeeper ensemble.
-func zooKeeperFleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error) {
+func zooKeeperFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
 	f := &fleet{plan: plan.Faults}
 	of := &zkserver.Config{Keeper: k, Members: s.Targets().Consensus, Failed: f.failed}
 	f.can = of.Can

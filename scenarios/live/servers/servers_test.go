@@ -18,11 +18,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
-	"github.com/fencepost-sim/fencepost/sim/live/keeper"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
 func TestMain(m *testing.M) {
-	keeper.Main()
+	process.Main()
 	if os.Getenv("FENCEPOST_CLIENT") != "" {
 		if err := live.Child(); err != nil {
 			fmt.Println(err)
@@ -218,7 +218,7 @@ func TestRealServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := c.Run(live.Options{Scenario: s, Host: "127.0.0.1", Context: context.Background(),
-			Patience: live.Patience, Own: keeper.Command{Path: self, Args: []string{"client"}}}, s.Plan(1))
+			Patience: live.Patience, Own: process.Command{Path: self, Args: []string{"client"}}}, s.Plan(1))
 		if err != nil {
 			t.Fatalf("%s: %v", word, err)
 		}
@@ -249,7 +249,7 @@ func TestRealMembersOfEtcd(t *testing.T) {
 		s := scenario(t, "servers: {etcd: 3}\nclients: 2\nlock: {protocol: etcd, ttl: 5s}\n"+
 			"work: {cycles: 3, writes: 1, hold: 10ms}\n")
 		r, err := choice(t, word).Run(live.Options{Scenario: s, Host: "127.0.0.1", Context: context.Background(),
-			Patience: live.Patience, Own: keeper.Command{Path: self, Args: []string{"client"}}}, s.Plan(1))
+			Patience: live.Patience, Own: process.Command{Path: self, Args: []string{"client"}}}, s.Plan(1))
 		if err != nil {
 			t.Fatalf("%s: %v", word, err)
 		}

@@ -10,11 +10,11 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/scenarios/live/agree"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/parallel"
-	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
 // TestARealEnsembleGivesTheSimulatedVerdicts: every law and every cause, for each scenario of the catalogue on
@@ -35,10 +35,10 @@ func TestARealEnsembleGivesTheSimulatedVerdicts(t *testing.T) {
 	}
 	real := func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error) {
 		return choice(t, zooKeeper).Run(live.Options{Scenario: s, Host: "127.0.0.1", Context: ctx,
-			Patience: live.Patience, Own: keeper.Command{Path: self, Args: []string{"own"}}}, s.Plan(1))
+			Patience: live.Patience, Own: process.Command{Path: self, Args: []string{"own"}}}, s.Plan(1))
 	}
 	rows := 0
-	err = agree.Run(context.Background(), parallel.Crew{Workers: 2}, names, real, func(r agree.Row) {
+	err = agree.Run(context.Background(), campaign.Crew{Workers: 2}, names, real, func(r agree.Row) {
 		rows++
 		if !r.Agrees() {
 			t.Errorf("%s: %v %s", r.Name, r.Differences(), r.Refused)

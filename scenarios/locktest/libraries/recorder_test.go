@@ -14,8 +14,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/checker/history/recorder"
 	"github.com/fencepost-sim/fencepost/checker/reading"
+	"github.com/fencepost-sim/fencepost/checker/recorder"
 )
 
 // recorded is a mutex of redsync that records what its service does with it. A service uses it as the one of redsync.

@@ -1,0 +1,266 @@
+// Package clockerror says what remains open of a history whose clocks were not exact. Each process has a clock of its own,
+// which was off by at most Header.ErrorOf it, either way: what one process did is in the order in which it was
+// recorded; of what two processes did it is known which came first where the times are further apart than both errors
+// together.
+//
+// Where a process was recorded for a shorter time than others (Header.Seen), what it was in the middle of when its
+// record ended may have gone on, or may have ended at once: nothing is known of it from then on.
+//
+// A law is violated only if it is so whatever the clocks really showed, and holds only if nothing that they may have
+// shown breaks it.
+//
+// Goals: no verdict that another reading of the same clocks would turn around. Non-goals: the closest answer that is
+// possible. What is not told apart in a few steps is left open, and said so.
+package clockerror
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// off is how far the clock of a process may have been from true time.
+func off(t *trace.Trace, p history.Process) history.Time { return t.History.Header.ErrorOf(p) }
+
+// interval is a span with its ends in true time, and whose it is.
+type interval struct {
+	from, to   int64
+	seen       int64 // until when it is known to have lasted: less than to where it was not recorded any longer
+	begin, end int64 // when it had begun and had not yet ended for certain; or when it may have begun and ended
+	process    int32
+	shared     bool
+	at         int // its place in the list of spans
+}
+
+// intervalsOf gives spans of windows, whose ends are times, or of sections, whose ends are positions, in true time and
+// by their beginning: as they were for certain, or as they may have been.
+func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []interval {
+	all := make([]interval, len(spans))
+	for i := range spans {
+		s := &spans[i]
+		g := &t.Grants[s.Grant]
+		x := interval{from: s.From, to: s.To, process: t.Number[g.Process], shared: s.Shared, at: i}
+		open := g.Release == trace.Open
+		if sections {
+			open = s.To == trace.Open
+			x.from, x.to = int64(t.Time(int(s.From))), math.MaxInt64
+			if !open {
+				x.to = int64(t.Time(int(s.To)))
+			}
+		}
+		x.seen = x.to
+		if until, ends := t.History.Header.Seen[g.Process]; ends && open {
+			x.seen = min(x.to, int64(until))
+		}
+		off := int64(off(t, g.Process))
+		if x.begin, x.end = x.from-off, x.to; sure {
+			x.begin, x.end, off = x.from+off, x.seen, -off
+		}
+		if x.end != math.MaxInt64 {
+			x.end += off
+		}
+		all[i] = x
+	}
+	slices.SortStableFunc(all, func(a, b interval) int { return cmp.Compare(a.begin, b.begin) })
+	return all
+}
+
+// latest knows, of what it was given, the interval that ends last, and the one that does so of any other process.
+type latest struct{ first, second *interval }
+
+func (l *latest) add(x *interval) {
+	switch {
+	case l.first == nil || x.end > l.first.end:
+		if l.first != nil && l.first.process != x.process {
+			l.second = l.first
+		}
+		l.first = x
+	case x.process != l.first.process && (l.second == nil || x.end > l.second.end):
+		l.second = x
+	}
+}
+
+// than gives the interval that ends last of those that are not of x's process.
+func (l *latest) than(x *interval) *interval {
+	if l.first != nil && l.first.process == x.process {
+		return l.second
+	}
+	return l.first
+}
+
+// clash finds an interval that overlaps another of another process, among the first places of the list of spans: for
+// certain, or at an instant at least. The intervals are as they were for certain, or as they may have been.
+func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
+	var begun []*interval
+	// of the first so many that have begun
+	alone, together := make([]latest, 1, len(all)+1), make([]latest, 1, len(all)+1)
+	for i := range all {
+		if x := &all[i]; x.at < places {
+			begun = append(begun, x)
+			l, s := alone[len(alone)-1], together[len(together)-1]
+			if x.shared {
+				s.add(x)
+			} else {
+				l.add(x)
+			}
+			alone, together = append(alone, l), append(together, s)
+		}
+	}
+	for _, x := range begun {
+		n := sort.Search(len(begun), func(i int) bool { return !exceeds(x.end, begun[i].begin, sure) })
+		for _, of := range []*latest{&alone[n], &together[n]} {
+			o := of.than(x)
+			if o != nil && !(o.shared && x.shared) && exceeds(o.end, x.begin, sure) {
+				return o, x, true
+			}
+		}
+	}
+	return nil, nil, false
+}
+
+// exceeds reports whether a time is later than another, or if that need not be so for certain, not earlier.
+func exceeds(late, early int64, sure bool) bool {
+	return late > early || late == early && (!sure || late == math.MaxInt64)
+}
+
+// First is trace.Interval.First for clocks that are not exact: places i < j of spans that clash whatever the clocks
+// showed, j as small as possible, and for that j so is i.
+func First(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found bool) {
+	all := intervalsOf(t, spans, sections, true)
+	within := func(places int) bool {
+		if _, _, clashes := clash(all, places, true); clashes {
+			return true
+		}
+		_, _, clashes := firstOfOne(t, spans[:places])
+		return clashes
+	}
+	if !within(len(spans)) {
+		return 0, 0, false
+	}
+	j = sort.Search(len(spans), func(n int) bool { return within(n + 1) })
+	for i = range spans[:j] {
+		if pair := []trace.Span{spans[i], spans[j]}; sure(t, pair, sections) {
+			return i, j, true
+		}
+	}
+	return 0, 0, false
+}
+
+// MayOverlap reports whether nobody can tell from the clocks whether windows overlap.
+func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
+	if t.History.Header.ClockError == 0 {
+		return false
+	}
+	_, _, sure := First(t, windows, false)
+	_, _, may := clash(intervalsOf(t, windows, false, false), len(windows), false)
+	return may && !sure
+}
+
+// sure reports whether two spans clash whatever the clocks showed.
+func sure(t *trace.Trace, pair []trace.Span, sections bool) bool {
+	if _, _, clashes := firstOfOne(t, pair); clashes {
+		return true
+	}
+	_, _, clashes := clash(intervalsOf(t, pair, sections, true), len(pair), true)
+	return clashes
+}
+
+// firstOfOne finds spans of one process that clash: their order is known.
+func firstOfOne(t *trace.Trace, spans []trace.Span) (i, j int, found bool) {
+	if _, _, any := t.Interval.First(spans); !any {
+		return 0, 0, false
+	}
+	of := make(map[history.Process][]trace.Span)
+	for i := range spans {
+		p := t.Grants[spans[i].Grant].Process
+		of[p] = append(of[p], spans[i])
+	}
+	for _, own := range of {
+		if i, j, found := t.Interval.First(own); found {
+			return i, j, true
+		}
+	}
+	return 0, 0, false
+}
+
+// overlap says why nobody knows whether the spans of a lock overlap; nothing if they do not.
+func overlap(t *trace.Trace, what string, sections bool) string {
+	for n := range t.Locks {
+		l := &t.Locks[n]
+		spans := l.Windows
+		if sections {
+			spans = l.Sections
+		}
+		a, b, found := clash(intervalsOf(t, spans, sections, false), len(spans), false)
+		if !found {
+			continue
+		}
+		if b.from < a.from {
+			a, b = b, a
+		}
+		p, q := processOf(t, spans, a), processOf(t, spans, b)
+		if a.seen < min(a.to, b.from) {
+			return fmt.Sprintf("%s was recorded until %v, and ", p, history.Time(a.seen)) +
+				fmt.Sprintf(unknown[sections], q, history.Time(b.from)) + "."
+		}
+		by := min(a.seen, b.seen) - b.from
+		how := "overlap by " + time.Duration(by).String()
+		if by <= 0 {
+			how = "lie " + time.Duration(-by).String() + " apart"
+		}
+		return fmt.Sprintf("The %s of %s at %v and of %s at %v %s. %s", what, p, history.Time(a.from), q,
+			history.Time(b.from), how, because(t, p, q))
+	}
+	return ""
+}
+
+// unknown says what is not known of a section, or of a lease, whose record ended before it did.
+var unknown = map[bool]string{
+	true:  "was inside a critical section then; whether it was still inside when %s entered at %v is not known",
+	false: "its lease ran then; whether it had released when %s was granted its own at %v is not known",
+}
+
+func processOf(t *trace.Trace, spans []trace.Span, x *interval) history.Process {
+	return t.Grants[spans[x.at].Grant].Process
+}
+
+// because ends a reason that lies in the clocks of two processes.
+func because(t *trace.Trace, p, q history.Process) string {
+	const noOrder = "so that nobody can tell which came first."
+	a, b := off(t, p), off(t, q)
+	if a == b {
+		return fmt.Sprintf("Their clocks may be off by %v each, %s", a.Duration(), noOrder)
+	}
+	return fmt.Sprintf("The clock of %s may be off by %v and that of %s by %v, %s", p, a.Duration(), q, b.Duration(),
+		noOrder)
+}
+
+// Windows says why it is not known that the windows of no lock overlap, although none was seen to for certain.
+func Windows(t *trace.Trace, violated bool, _ int) string {
+	if violated { // First has seen to it
+		return ""
+	}
+	for n := range t.Locks {
+		spans := t.WithUnstated(&t.Locks[n])
+		if a, b, found := clash(intervalsOf(t, spans, false, false), len(spans), false); found {
+			return "A grant that does not state until when it was valid may have overlapped another. " +
+				because(t, processOf(t, spans, a), processOf(t, spans, b))
+		}
+	}
+	return overlap(t, "windows of validity", false)
+}
+
+// Sections says why it is not known that the critical sections of no lock overlap, although none was seen to for
+// certain.
+func Sections(t *trace.Trace, violated bool, _ int) string {
+	if violated {
+		return ""
+	}
+	return overlap(t, "critical sections", true)
+}

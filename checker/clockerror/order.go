@@ -1,0 +1,221 @@
+package clockerror
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// token is a grant with its fencing token, and the times between which it was asked for and returned.
+type token struct {
+	grant     *trace.Grant
+	process   int32
+	asked, ok int64
+}
+
+// tokensOf lists the grants of a lock that have a token, in the order in which they had returned: for certain, or as it
+// may have been.
+func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
+	for _, n := range l.Grants {
+		g := &t.Grants[n]
+		if g.Token == 0 {
+			continue
+		}
+		asked := t.Time(t.Asks[g.Ask].Call)
+		if g.Lease != nil {
+			asked = max(asked, g.Lease.Since)
+		}
+		off := off(t, g.Process)
+		if !sure {
+			off = -off
+		}
+		all = append(all, token{g, t.Number[g.Process], int64(asked - off), int64(t.Time(g.OK) + off)})
+	}
+	slices.SortStableFunc(all, func(a, b token) int { return cmp.Compare(a.ok, b.ok) })
+	return all
+}
+
+// highest knows the highest token that it was given, and that of any other process.
+type highest struct{ first, second *token }
+
+func (h *highest) add(x *token) {
+	switch {
+	case h.first == nil || x.grant.Token > h.first.grant.Token:
+		if h.first != nil && h.first.process != x.process {
+			h.second = h.first
+		}
+		h.first = x
+	case x.process != h.first.process && (h.second == nil || x.grant.Token > h.second.grant.Token):
+		h.second = x
+	}
+}
+
+// wentBack finds a grant whose token is lower than that of an earlier one of another process, which had returned before
+// it was asked for: for certain, or as it may have been.
+func wentBack(all []token, sure bool) (a, b *token) {
+	before := make([]highest, 1, len(all)+1)
+	for i := range all {
+		h := before[i]
+		h.add(&all[i])
+		before = append(before, h)
+	}
+	for i := range all {
+		x := &all[i]
+		h := before[sort.Search(len(all), func(i int) bool { return !exceeds(x.asked, all[i].ok, sure) })]
+		o := h.first
+		if o != nil && o.process == x.process {
+			o = h.second
+		}
+		if o != nil && o.grant.Token > x.grant.Token {
+			return o, x
+		}
+	}
+	return nil, nil
+}
+
+// TokensWentBack finds two grants of a lock of which the later has the lower token, whatever the clocks showed; nil if
+// there are none.
+func TokensWentBack(t *trace.Trace, l *trace.LockTrace) (a, b *trace.Grant) {
+	if x, y := wentBack(tokensOf(t, l, true), true); y != nil {
+		return x.grant, y.grant
+	}
+	return nil, nil
+}
+
+// Tokens says why it is not known that tokens rise, although none was seen not to for certain.
+func Tokens(t *trace.Trace, violated bool, _ int) string {
+	for n := range t.Locks {
+		if a, b := wentBack(tokensOf(t, &t.Locks[n], false), false); b != nil && !violated {
+			return fmt.Sprintf("A grant of %s has a lower token than one of %s that was made at nearly the same time. ",
+				b.grant.Process, a.grant.Process) + because(t, a.grant.Process, b.grant.Process)
+		}
+	}
+	return ""
+}
+
+// Effects says why it is not known whether a superseded holder took effect, or an update was lost. The records of the
+// resource are in the order of its own clock; open is whose grant is the later one, and where clients tell of their
+// reads and writes, what came before what, and what they read after their records had ended.
+func Effects(t *trace.Trace, violated bool, _ int) string {
+	if why := untold(t); why != "" {
+		return why
+	}
+	if violated { // what Trace.Superseded says is so whatever the clocks showed
+		return ""
+	}
+	seen := make([]ask, len(t.Locks))
+	for _, at := range t.Data {
+		e := &t.History.Events[at]
+		lock, known := t.LockNumber[e.Lock]
+		if e.F != history.Apply || e.Type != history.OK || !known {
+			continue
+		}
+		n, granted := t.GrantAt(e.Of, lock)
+		if !granted {
+			continue
+		}
+		g, s := &t.Grants[n], &seen[lock]
+		if other := s.mayBeLater(t, g); e.Op == history.Write && other != "" {
+			return fmt.Sprintf("The grants of %s and of %s, who took effect before it, were made at nearly the same "+
+				"time. ", g.Process, other) + because(t, other, g.Process)
+		}
+		s.asked.add(g.Process, t.Since(g)+off(t, g.Process))
+		s.token = max(s.token, g.Token)
+	}
+	return ""
+}
+
+// ask knows of the grants that took effect when the last of them may have been asked for, and the highest token.
+type ask struct {
+	asked last
+	token history.Token
+}
+
+// mayBeLater names the process of a grant that took effect and may be later than g, although none is so for certain;
+// it is empty if there is none.
+func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
+	other, latest := s.asked.but(g.Process)
+	if t.Decided(g)-off(t, g.Process) <= latest || g.Token != 0 && s.token > g.Token {
+		return other
+	}
+	return ""
+}
+
+// last knows the last of the times that it was given, each with a process, and the last of any other process.
+type last struct {
+	first, second moment
+}
+
+// moment is a time with whose it is; of nobody, it has not come.
+type moment struct {
+	process history.Process
+	at      history.Time
+}
+
+func (l *last) add(p history.Process, at history.Time) {
+	switch {
+	case l.first.process == "" || at > l.first.at:
+		if l.first.process != p {
+			l.second = l.first
+		}
+		l.first = moment{p, at}
+	case p != l.first.process && (l.second.process == "" || at > l.second.at):
+		l.second = moment{p, at}
+	}
+}
+
+// but gives the last moment of any other process; it is nobody's, and before all times, if there is none.
+func (l *last) but(p history.Process) (history.Process, history.Time) {
+	m := l.first
+	if m.process == p {
+		m = l.second
+	}
+	if m.process == "" {
+		return "", math.MinInt64
+	}
+	return m.process, m.at
+}
+
+// untold says why what clients tell of their reads and writes, and what the resource records, is not all of it, or does
+// not stand in one order for certain; nothing if it is and does.
+func untold(t *trace.Trace) string {
+	list := make([]*history.Event, 0, len(t.Data))
+	reads := make(map[history.Attempt]history.Process) // who tells of them
+	for _, at := range t.Data {
+		e := &t.History.Events[at]
+		list = append(list, e)
+		if e.F != history.Apply && e.Attempt != "" {
+			reads[e.Attempt] = e.Process
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *history.Event) int { return cmp.Compare(a.Time, b.Time) })
+	seen := make(map[history.Lock]*[2]last) // by lock: of clients, of the resource
+	for _, e := range list {
+		own, other := 0, 1
+		if e.F == history.Apply {
+			own, other = 1, 0
+			reader := reads[e.Of]
+			if until, ends := t.History.Header.Seen[reader]; ends && until < t.History.Header.Seen[e.Process] &&
+				e.Type == history.OK && e.Time+off(t, e.Process) >= until-off(t, reader) {
+				return fmt.Sprintf("%s was recorded until %v, and the resource accepted what it did at %v; what it "+
+					"read in between is not known.", reader, until, e.Time)
+			}
+		}
+		both := seen[e.Lock]
+		if both == nil {
+			both = new([2]last)
+			seen[e.Lock] = both
+		}
+		if p, at := both[other].but(""); e.Time-off(t, e.Process) <= at {
+			return "The clients tell of their reads and writes at nearly the same times as the resource. " +
+				because(t, p, e.Process)
+		}
+		both[own].add(e.Process, e.Time+off(t, e.Process))
+	}
+	return ""
+}

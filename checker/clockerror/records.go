@@ -1,0 +1,125 @@
+package clockerror
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// Records says why it is not known whose key a server's record changed: where several servers keep a key together, or a
+// replica takes over, what stood there depends on the order of their records. At is the index of the record that broke
+// the law.
+func Records(t *trace.Trace, violated bool, at int) string {
+	if violated {
+		n, found := slices.BinarySearchFunc(t.History.Events, at,
+			func(e history.Event, at int) int { return cmp.Compare(e.Index, at) })
+		if found && t.History.Events[n].F != history.KeySet {
+			return "" // the record itself says whose key it changed
+		}
+	}
+	var list []*history.Event
+	for _, at := range t.Keys {
+		list = append(list, &t.History.Events[at])
+	}
+	for i := range t.Faults {
+		if f := &t.Faults[i]; f.Does == history.Promotes {
+			list = append(list, &t.History.Events[f.Start])
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *history.Event) int { return cmp.Compare(a.Time, b.Time) })
+	seen := make(map[history.Process]*last) // by those who hold one copy between them
+	ended := make(map[history.Process][]moment)
+	for _, p := range slices.Sorted(maps.Keys(t.History.Header.Seen)) {
+		ended[t.Unit(p)] = append(ended[t.Unit(p)], moment{p, t.History.Header.Seen[p]})
+	}
+	var all, promoted last
+	for _, e := range list {
+		early, late := e.Time-off(t, e.Process), e.Time+off(t, e.Process)
+		if e.Process == history.Nemesis {
+			if p, at := all.but(""); early <= at {
+				return recordsAre(t, p, e.Process)
+			}
+			promoted.add(e.Process, late)
+			continue
+		}
+		unit := t.Unit(e.Process)
+		if seen[unit] == nil {
+			seen[unit] = new(last)
+		}
+		for _, of := range []*last{seen[unit], &promoted} {
+			if p, at := of.but(e.Process); early <= at {
+				return recordsAre(t, p, e.Process)
+			}
+		}
+		for _, m := range ended[unit] {
+			if m.at < t.History.Header.Seen[e.Process] && late >= m.at-off(t, m.process) {
+				return fmt.Sprintf("%s was recorded until %v, and %s, which holds keys with it, recorded a change at "+
+					"%v; what changed in between is not known.", m.process, m.at, e.Process, e.Time)
+			}
+		}
+		seen[unit].add(e.Process, late)
+		all.add(e.Process, late)
+	}
+	return ""
+}
+
+func recordsAre(t *trace.Trace, p, q history.Process) string {
+	return "Servers that hold a key between them recorded changes of it at nearly the same time. " + because(t, p, q)
+}
+
+// Waits says why it is not known that somebody was stuck for too long, or that nobody was. It is known where for that
+// long nobody did anything to a lock, no fault struck or ended, and all were recorded: then all stood still as it was
+// recorded.
+func Waits(t *trace.Trace, violated bool, _ int) string {
+	h := &t.History.Header
+	limit := h.TTL + h.Hold + h.Slack
+	if violated && quietFor(t, limit) {
+		return ""
+	}
+	return "Who waited for whom, and for how long, is told by the clocks of many processes, and they may be off by " +
+		h.OffBy() + "."
+}
+
+// quietFor reports whether the first waiter that was stuck for so long, and longer by what the clocks may be off, was
+// so while nothing else happened.
+func quietFor(t *trace.Trace, limit history.Time) bool {
+	margin := 2 * t.History.Header.ClockError
+	s, found := t.FirstStuck(limit + 2*margin)
+	if !found {
+		return false
+	}
+	for _, until := range t.History.Header.Seen {
+		if until < s.Since+limit+2*margin {
+			return false
+		}
+	}
+	for _, at := range t.Keys { // whether a key expires is what its server says last
+		if until, ends := t.History.Header.Seen[t.History.Events[at].Process]; ends && until < t.End {
+			return false
+		}
+	}
+	for i := range t.History.Events {
+		e := &t.History.Events[i]
+		inside := s.Since+margin < e.Time && e.Time < s.Until-margin
+		switch e.F {
+		case history.KeySet, history.KeyGone, history.KeyProlonged, history.KeyCopied, history.CopyGone, history.Apply,
+			history.Read, history.Write, history.Woken:
+			inside = inside && e.Process == history.Nemesis
+		}
+		if inside {
+			return false
+		}
+	}
+	return true
+}
+
+// Bounds says why it is not known whether an acquire or a release took too long while nothing was in its way: what was
+// in its way is told by the clocks of many processes.
+func Bounds(t *trace.Trace, _ bool, _ int) string {
+	return "What was up and reachable when, is told by the clocks of many processes, and they may be off by " +
+		t.History.Header.OffBy() + "."
+}

@@ -1,0 +1,156 @@
+package clockerror
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// grants is a random history of a lock that three processes acquire, with leases and tokens, shared and alone. Some
+// never leave, and the record of one process ends before that of others.
+func grants(r *rand.Rand, n int) *history.History {
+	h := &history.History{Header: history.Header{Recording: history.Recording{ClockError: history.Time(r.IntN(6)),
+		Seen: map[history.Process]history.Time{"a": history.Time(r.IntN(120))}}}}
+	if most := int(h.Header.ClockError); r.IntN(2) == 0 {
+		h.Header.ClockErrors = map[history.Process]history.Time{"a": history.Time(r.IntN(most + 1)),
+			"b": history.Time(r.IntN(most + 1))}
+	}
+	at := history.Time(0)
+	add := func(e history.Event) {
+		at += history.Time(r.IntN(6))
+		e.Index, e.Time, e.Lock = len(h.Events), at, "l"
+		h.Events = append(h.Events, e)
+	}
+	for i := range n {
+		p := history.Process("abc"[r.IntN(3):][:1])
+		a := history.Attempt(fmt.Sprint(p, "/", i))
+		add(history.Event{Process: p, Type: history.Invoke, F: history.Acquire})
+		add(history.Event{Process: p, Type: history.OK, F: history.Acquire, Attempt: a, Shared: r.IntN(3) == 0,
+			Token: history.Token(r.IntN(2 * n)),
+			Grant: &history.Grant{Since: at, Granted: at, Until: at + 1 + history.Time(r.IntN(20))}})
+		if r.IntN(4) > 0 {
+			add(history.Event{Process: p, Type: history.Invoke, F: history.Release, Attempt: a})
+		}
+	}
+	return h
+}
+
+// overlapByPairs looks at every two spans: from when to when each was, as far as that is known (or may be), and whether
+// the two overlap by more than both clocks may have been off (or lie no further apart). What one process did is in the
+// order of its record.
+func overlapByPairs(t *trace.Trace, spans []trace.Span, sections, sure bool) (i, j int, found bool) {
+	at := func(s trace.Span) (from, to int64) {
+		g := &t.Grants[s.Grant]
+		from, to = s.From, s.To
+		goesOn := g.Release == trace.Open
+		if sections {
+			if from, goesOn = int64(t.Time(int(from))), to == trace.Open; goesOn {
+				to = math.MaxInt64 / 2
+			} else {
+				to = int64(t.Time(int(to)))
+			}
+		}
+		if until, ends := t.History.Header.Seen[g.Process]; ends && goesOn && sure {
+			to = min(to, int64(until))
+		}
+		return from, to
+	}
+	for j := range spans {
+		for i := range spans[:j] {
+			x, y := spans[i], spans[j]
+			if x.Shared && y.Shared {
+				continue
+			}
+			p, q := t.Grants[x.Grant].Process, t.Grants[y.Grant].Process
+			if p == q {
+				if sure && x.From < y.To && y.From < x.To {
+					return i, j, true
+				}
+				continue
+			}
+			from, to := at(x)
+			from2, to2 := at(y)
+			apart := int64(t.History.Header.ErrorOf(p) + t.History.Header.ErrorOf(q))
+			overlap := sure && to-from2 > apart && to2-from > apart || !sure && to-from2 >= -apart && to2-from >= -apart
+			if overlap {
+				return i, j, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+func TestTheSweepFindsWhatPairsFind(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 6))
+	seen := map[string]int{}
+	for round := range 30_000 {
+		h := grants(r, 2+round%7)
+		var tr trace.Trace
+		tr.Read(h)
+		tr.Windows()
+		tr.Sections()
+		l := &tr.Locks[0]
+		for _, sections := range []bool{true, false} {
+			spans := l.Windows
+			if sections {
+				spans = l.Sections
+			}
+			i, j, found := First(&tr, spans, sections)
+			wi, wj, want := overlapByPairs(&tr, spans, sections, true)
+			if found != want || found && (i != wi || j != wj) {
+				t.Fatalf("round %d, sections %t: %d and %d, %t; by pairs %d and %d, %t\n%v\n%v", round, sections, i, j,
+					found, wi, wj, want, spans, h.Header)
+			}
+			if h.Header.ClockError > 0 {
+				_, _, may := clash(intervalsOf(&tr, spans, sections, false), len(spans), false)
+				_, _, want := overlapByPairs(&tr, spans, sections, false)
+				if may != want {
+					t.Fatalf("round %d, sections %t: may overlap %t, by pairs %t\n%v", round, sections, may, want,
+						spans)
+				}
+				seen[fmt.Sprintf("may %t", may)]++
+			}
+			seen[fmt.Sprintf("does %t", found)]++
+		}
+	}
+	for _, what := range []string{"does true", "does false", "may true", "may false"} {
+		if seen[what] < 500 {
+			t.Errorf("%s: %d times", what, seen[what])
+		}
+	}
+}
+
+func TestTokensAreComparedAsByPairs(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	seen := map[bool]int{}
+	for round := range 30_000 {
+		h := grants(r, 2+round%7)
+		var tr trace.Trace
+		tr.Read(h)
+		for _, sure := range []bool{true, false} {
+			all := tokensOf(&tr, &tr.Locks[0], sure)
+			want := false
+			for n, a := range tr.Grants {
+				for m, b := range tr.Grants {
+					p, q := a.Process, b.Process
+					apart := h.Header.ErrorOf(p) + h.Header.ErrorOf(q)
+					asked := max(tr.Time(tr.Asks[b.Ask].Call), b.Lease.Since)
+					before := sure && asked-tr.Time(a.OK) > apart || !sure && asked-tr.Time(a.OK) >= -apart
+					want = want || n != m && before && p != q && a.Token > b.Token && b.Token > 0
+				}
+			}
+			a, b := wentBack(all, sure)
+			if (b != nil) != want || b != nil && a.grant.Token <= b.grant.Token {
+				t.Fatalf("round %d, sure %t: %v, %v; by pairs %t\n%v", round, sure, a, b, want, h.Events)
+			}
+			seen[want]++
+		}
+	}
+	if seen[true] < 500 || seen[false] < 500 {
+		t.Errorf("%v", seen)
+	}
+}

@@ -1,0 +1,58 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
+)
+
+// FlagProblem says what is wrong with a flag, and what to write.
+func FlagProblem(c *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &invalid):
+		f := invalid.GetFlag()
+		return fmt.Sprintf("--%s needs %s, not %q", f.Name, flagValues(f.Value.Type()), invalid.GetValue())
+	case errors.As(err, &unknown):
+		var flags []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+		if near := nearest.Word(unknown.GetSpecifiedName(), flags); near != "" {
+			return fmt.Sprintf("%s (did you mean \"--%s\"?)", err, near)
+		}
+	}
+	return err.Error()
+}
+
+// flagValues says what a flag of a type takes.
+func flagValues(kind string) string {
+	switch kind {
+	case "uint64":
+		return "a whole number from 0 to 18446744073709551615"
+	case "int":
+		return "a whole number"
+	case "duration":
+		return "a duration with its unit, such as 90s or 2m"
+	case "bool":
+		return "no value, or =true or =false"
+	}
+	return "a text without unpaired quotes" // of lists, which are read as CSV
+}
+
+// CheckArguments refuses an argument that no line of text can hold, before it gets into a report.
+func CheckArguments(args []string) error {
+	for i, arg := range args {
+		if at := strings.IndexFunc(arg, history.Unprintable); at >= 0 {
+			c, _ := utf8.DecodeRuneInString(arg[at:])
+			return fmt.Errorf("argument %d, %q, has the control character %U", i+1, arg, c)
+		}
+	}
+	return nil
+}

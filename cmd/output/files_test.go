@@ -1,0 +1,306 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/safefile"
+)
+
+func take(t *testing.T, dir string) *Files {
+	t.Helper()
+	f := New()
+	if err := f.Take(dir, "run"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	return f
+}
+
+// TestNoFileOfOthersIsLost lets a command and a person write into one folder in random turns. Whatever the person has
+// written last under a name is still there; what the command was refused, it says; and at the end of a call none of its
+// own files is there but those that it has written in that call.
+func TestNoFileOfOthersIsLost(t *testing.T) {
+	names := []string{"plan.txt", "seed-1/plan.txt", "seed-1/notes.txt", "seed-2/plan.txt"}
+	refused, stale := 0, 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		dir := t.TempDir()
+		theirs := map[string]string{} // what the person has written
+		ours := map[string]bool{}
+		for range 6 {
+			f := take(t, dir)
+			now := map[string]bool{}
+			for range r.IntN(8) {
+				name := names[r.IntN(len(names))]
+				path := filepath.Join(dir, name)
+				switch r.IntN(5) {
+				case 0: // the person writes
+					theirs[name] = fmt.Sprint("theirs ", r.Uint64())
+					delete(ours, name)
+					delete(now, name)
+					if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(path, []byte(theirs[name]), 0o666); err != nil {
+						t.Fatal(err)
+					}
+				case 1: // or removes
+					os.Remove(path)
+					delete(theirs, name)
+					delete(ours, name)
+					delete(now, name)
+				default:
+					f.failed = nil
+					f.Keep(File{name, fmt.Append(nil, "ours ", r.IntN(3))})
+					_, taken := theirs[name]
+					if (f.failure() != nil) != taken {
+						t.Fatalf("seed %d: %s, written by a person: %t; %v", seed, name, taken, f.failure())
+					}
+					if taken {
+						refused++
+					} else {
+						ours[name], now[name] = true, true
+					}
+				}
+			}
+			f.failed = nil
+			if err := f.Finish(); err != nil {
+				t.Fatal(err)
+			}
+			f.Close()
+			for name := range ours {
+				if !now[name] {
+					stale++
+					delete(ours, name)
+				}
+			}
+			for _, name := range names {
+				content, err := os.ReadFile(filepath.Join(dir, name))
+				want, taken := theirs[name]
+				switch {
+				case taken && string(content) != want:
+					t.Fatalf("seed %d: %s of a person is gone: %q, %v", seed, name, content, err)
+				case !taken && (err == nil) != ours[name]:
+					t.Fatalf("seed %d: %s is there: %t, written in this call: %t", seed, name, err == nil, ours[name])
+				}
+			}
+		}
+	}
+	if refused == 0 || stale == 0 {
+		t.Errorf("%d files were refused and %d stale", refused, stale)
+	}
+}
+
+func TestOneProcessWritesIntoAFolder(t *testing.T) {
+	dir := t.TempDir()
+	first := take(t, dir)
+	second := New()
+	if err := second.Take(dir, "run"); err == nil ||
+		!strings.Contains(err.Error(), "another fencepost is writing to the folder "+dir) {
+		t.Errorf("%v", err)
+	}
+	second.Close()
+	first.Close()
+	take(t, dir)
+}
+
+// TestAKillAtAnyChangeOfTheDisk stops two calls of a command at each change that they make to the disk. Whatever they
+// were at, each sum that sha256sum would check is that of the file, each file is known as the program's, and the next
+// call leaves exactly its own files.
+func TestAKillAtAnyChangeOfTheDisk(t *testing.T) {
+	killed := errors.New("killed")
+	calls := [][][]File{
+		{{{"plan.txt", []byte("old")}, {"seed-1/history.jsonl", []byte("old")}}, {{"verdict.json", []byte("old")}},
+			{{"verdict.json", []byte("older")}}},
+		{{{"plan.txt", []byte("new")}, {"seed-2/history.jsonl", []byte("new")}}, {{"verdict.json", []byte("old")}}},
+	}
+	changes := 0
+	for at := 0; ; at++ {
+		dir := t.TempDir()
+		left := at
+		var f *Files
+		for _, keeps := range calls {
+			if left < 0 {
+				break
+			}
+			f = take(t, dir)
+			f.folder.Before = func(string) error {
+				if left--; left < 0 {
+					return killed
+				}
+				return nil
+			}
+			for _, files := range keeps {
+				f.Keep(files...)
+			}
+			f.Finish()
+			f.lock.Close() // as the end of a process does
+		}
+		agree(t, dir, at)
+		again := take(t, dir)
+		again.Keep(calls[1][0]...)
+		if err := again.Finish(); err != nil {
+			t.Fatalf("killed at change %d: %v", at, err)
+		}
+		again.Close()
+		if got, want := agree(t, dir, at), []string{"plan.txt", "seed-2/history.jsonl"}; !slices.Equal(got, want) {
+			t.Fatalf("killed at change %d: the next call leaves %v", at, got)
+		}
+		if left >= 0 {
+			break
+		}
+		changes++
+	}
+	if changes < 40 {
+		t.Errorf("%d changes were tried", changes)
+	}
+}
+
+// agree fails unless the sums in a folder are those of its files, and lists the files whose sums are checked.
+func agree(t *testing.T, dir string, at int) (checked []string) {
+	t.Helper()
+	folder, err := safefile.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	s, err := readSums(folder)
+	if err != nil {
+		t.Fatalf("killed at change %d: %v", at, err)
+	}
+	for _, name := range s.names() {
+		content, err := folder.Read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !s.unsteady[name] {
+			checked = append(checked, name)
+		}
+		if content != nil && !slices.Contains(s.of[name], sumOf(content)) ||
+			!s.unsteady[name] && (content == nil || len(s.of[name]) != 1) {
+			t.Errorf("killed at change %d: %s holds %q, known as %v", at, name, content, s)
+		}
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(dir, path)
+		name = filepath.ToSlash(name)
+		if err == nil && !d.IsDir() && s.of[name] == nil && name != sumsFile && name != lockFile &&
+			!strings.HasPrefix(name, ".fencepost-new-") {
+			t.Errorf("killed at change %d: %s is not known", at, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return checked
+}
+
+// Names in the list that lead out of the folder are not followed.
+func TestTheListStaysInItsFolder(t *testing.T) {
+	for _, name := range []string{"../x", "/etc/passwd", "a/../../x", ""} {
+		folder, err := safefile.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := sumsTitle + "run, which\n" + sumOf(nil) + "  " + name + "\n"
+		if err := folder.Write(sumsFile, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readSums(folder); err == nil {
+			t.Errorf("%q is taken", name)
+		}
+	}
+}
+
+// A link is not written through in the folder of a command, and is followed where a flag names it.
+func TestLinks(t *testing.T) {
+	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "page.html")
+	f := take(t, dir)
+	f.Write(other, Page, []byte("<p>one</p>\n"))
+	link := filepath.Join(dir, "plan.txt")
+	if err := os.Symlink(other, link); err != nil {
+		t.Skip(err)
+	}
+	if err := f.Spare("plan.txt"); err == nil {
+		t.Error("a link is no file of the folder")
+	}
+	f.Write(link, Page, []byte("<p>two</p>\n"))
+	text, err := os.ReadFile(other)
+	if err != nil || !strings.HasPrefix(string(text), "<p>two</p>\n") || f.failure() != nil {
+		t.Errorf("%q, %v, %v", text, err, f.failure())
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is gone: %v, %v", info, err)
+	}
+}
+
+// TestLinksThatLieInWait puts a link to a file of the user's under every name that a command may write to in a folder
+// that came from somebody else: that of each of its files, of the folder of one, of its sums, of its lock. The user's
+// file stays as it is, and nothing is made beside it.
+func TestLinksThatLieInWait(t *testing.T) {
+	for _, name := range []string{"plan.txt", "seed-1", "seed-1/plan.txt", sumsFile, lockFile, ".fencepost-new"} {
+		for _, there := range []bool{true, false} {
+			dir, theirs := t.TempDir(), t.TempDir()
+			target := theirs
+			if name != "seed-1" {
+				target = filepath.Join(theirs, "bashrc")
+			}
+			if there && target != theirs {
+				if err := os.WriteFile(target, []byte("theirs"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			link := filepath.Join(dir, name)
+			if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(target, link); err != nil {
+				t.Skip(err)
+			}
+			f := New()
+			if err := f.Take(dir, "run"); err == nil {
+				f.Keep(File{"plan.txt", []byte("ours")})
+				f.Keep(File{"seed-1/plan.txt", []byte("ours")})
+				f.Finish()
+			}
+			f.Close()
+			list, err := os.ReadDir(theirs)
+			text, missing := os.ReadFile(target)
+			written := name != "seed-1" && there && (missing != nil || string(text) != "theirs")
+			if err != nil || written || !there && len(list) > 0 {
+				t.Errorf("through %s, to what is there: %t: %q, %v", name, there, text, list)
+			}
+		}
+	}
+}
+
+// A link that leads nowhere yet is not followed either, where a flag names it.
+func TestALinkToNowhereIsRefused(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "page.html")
+	if err := os.Symlink(filepath.Join(t.TempDir(), "x"), link); err != nil {
+		t.Skip(err)
+	}
+	if err := New().Claim("html", link, Page); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
+		t.Error(err)
+	}
+}
+
+func TestADeviceIsWrittenTo(t *testing.T) {
+	f := New()
+	if err := f.Claim("junit", os.DevNull, Page); err != nil {
+		t.Skip(err)
+	}
+	f.Write(os.DevNull, Page, []byte("x"))
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() || f.failure() != nil {
+		t.Errorf("%v, %v, %v", info, err, f.failure())
+	}
+}

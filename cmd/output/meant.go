@@ -1,0 +1,32 @@
+package output
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/nearest"
+)
+
+// DidYouMean ends a message about a scenario that is not there: with those that may have been meant, or with the list
+// of all.
+func DidYouMean(names ...string) string {
+	const most, all = 4, "; see: fencepost list"
+	switch n := len(names); {
+	case n == 0:
+		return all
+	case n == 1:
+		return fmt.Sprintf(" (did you mean %q?)", names[0])
+	case n > most:
+		return DidYouMean(names[:most]...) + all
+	}
+	last := len(names) - 1
+	return fmt.Sprintf(" (did you mean %s or %s?)", strings.Join(names[:last], ", "), names[last])
+}
+
+// Meant are those of some names that a word may have been meant to be: the nearest, or those of which it is a part.
+func Meant(word string, names []string) []string {
+	if near := nearest.Word(word, names); near != "" {
+		return []string{near}
+	}
+	return nearest.Meant(word, names)
+}

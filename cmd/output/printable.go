@@ -1,0 +1,66 @@
+package output
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/text"
+)
+
+// printable is a writer of text for people: what a terminal would obey instead of showing it is written as an escape
+// such as \u001b, which JSON reads as the character. What is read is checked where it is read; this is for what is
+// not, such as names in the messages of the file system. Styles pass if the terminal shows colours.
+type printable struct {
+	to     io.Writer
+	styles bool
+	begun  []byte // a character whose end has not come yet
+}
+
+// ForPeople makes a writer to a terminal or a file one of text for people.
+func ForPeople(w io.Writer) io.Writer { return &printable{to: w, styles: screenOf(w).color} }
+
+// Write takes all of p; an error is the writer's behind it. A reader that has left has read all that it wants.
+func (w *printable) Write(p []byte) (int, error) {
+	text := append(w.begun, p...)
+	w.begun = nil
+	var out bytes.Buffer
+	for len(text) > 0 {
+		if n := w.style(text); n > 0 {
+			out.Write(text[:n])
+			text = text[n:]
+			continue
+		}
+		c, size := utf8.DecodeRune(text)
+		switch {
+		case c == utf8.RuneError && !utf8.FullRune(text):
+			w.begun, size = bytes.Clone(text), len(text)
+		case c == utf8.RuneError && size == 1:
+			fmt.Fprintf(&out, `\x%02x`, text[0])
+		case c != '\n' && c != '\t' && history.Unprintable(c):
+			out.WriteString(history.Escape(c))
+		default:
+			out.Write(text[:size])
+		}
+		text = text[size:]
+	}
+	if _, err := w.to.Write(out.Bytes()); err != nil && !readerHasLeft(err) {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// style is the length of the style that a text begins with, 0 if it begins with none.
+func (w *printable) style(words []byte) int {
+	if !w.styles || words[0] != '\x1b' {
+		return 0
+	}
+	for _, s := range text.Styles {
+		if bytes.HasPrefix(words, []byte(s)) {
+			return len(s)
+		}
+	}
+	return 0
+}

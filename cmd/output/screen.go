@@ -1,0 +1,79 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// screen is what the reader's terminal can do.
+type screen struct {
+	width int
+	color bool
+}
+
+const defaultWidth = 80
+
+// screenOf asks the terminal behind w for its width. Without a terminal there is no colour; COLUMNS sets the width of
+// either.
+func screenOf(w io.Writer) screen {
+	s := screen{width: defaultWidth}
+	if p, ok := w.(*printable); ok {
+		w = p.to
+	}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		s.color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			s.width = width
+		}
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		s.width = n
+	}
+	return s
+}
+
+// ProgressOn returns what to call when some of all things of a sort are done: on a terminal it tells how far the work
+// is, at most ten times a second.
+var ProgressOn = func(w io.Writer) func(what string, done, of int) {
+	if p, ok := w.(*printable); ok {
+		w = p.to
+	}
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return func(string, int, int) {}
+	}
+	last := time.Now()
+	return func(what string, done, of int) {
+		switch now := time.Now(); {
+		case done == of:
+			fmt.Fprint(f, "\r\x1b[K")
+		case now.Sub(last) > 100*time.Millisecond:
+			last = now
+			fmt.Fprintf(f, "\r\x1b[K%d of %d %s", done, of, what)
+		}
+	}
+}
+
+// Interruptible is done at the first Ctrl-C, so that what was found so far is told; a second one ends the program at
+// once. It is a variable so that tests can interrupt.
+var Interruptible = func() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// OutliveReaders has a reader of standard output that leaves, as head does, be a write that fails: the command ends all
+// that it has begun, and with the code of its result.
+func OutliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
+// readerHasLeft reports whether a write has failed since its reader has left.
+func readerHasLeft(err error) bool { return errors.Is(err, syscall.EPIPE) }

@@ -1,0 +1,87 @@
+// Package output reads which share of the seeds is this machine's: from the flag --shard, or from what the runner of a
+// test or a job says in the environment.
+//
+// Goals: a share that is not understood is an error that names where it comes from. Non-goals: what is done with it
+// (scenarios/search).
+package output
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/safefile"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// Where test runners say which share of the work is whose.
+const (
+	bazelIndex  = "TEST_SHARD_INDEX" // from 0 (Bazel's test encyclopedia)
+	bazelTotal  = "TEST_TOTAL_SHARDS"
+	bazelStatus = "TEST_SHARD_STATUS_FILE"
+	jobIndex    = "JOB_COMPLETION_INDEX" // from 0 (an Indexed Job of Kubernetes), which does not say of how many
+)
+
+// Usage is that of the flag.
+const Usage = "run only share `I/N` of the seeds, such as 2/5, for merge; /5 takes I from $" + jobIndex +
+	"; without it $" + bazelIndex + " and $" + bazelTotal + " are obeyed"
+
+// Of reads the flag, or what a test runner says in the environment.
+func Of(flag string) (search.Shard, error) {
+	index, total := os.Getenv(bazelIndex), os.Getenv(bazelTotal)
+	switch {
+	case strings.HasPrefix(flag, "/"):
+		of, err := countFromZero(jobIndex, os.Getenv(jobIndex))
+		if err != nil {
+			return search.Shard{}, fmt.Errorf("--shard %s takes its place from the environment: %w", flag, err)
+		}
+		return parseShard(of + flag)
+	case flag != "":
+		return parseShard(flag)
+	case index == "" && total == "":
+		return search.Whole, nil
+	case total == "":
+		return search.Shard{}, fmt.Errorf("%s is set, but %s is not", bazelIndex, bazelTotal)
+	}
+	of, err := countFromZero(bazelIndex, index)
+	if err != nil {
+		return search.Shard{}, err
+	}
+	shard, err := search.ParseShard(of + "/" + total)
+	if err != nil {
+		return shard, fmt.Errorf("%s and %s: %w", bazelIndex, bazelTotal, err)
+	}
+	return shard, touch(os.Getenv(bazelStatus))
+}
+
+func parseShard(text string) (search.Shard, error) {
+	shard, err := search.ParseShard(text)
+	if err != nil {
+		return shard, fmt.Errorf("--shard: %w", err)
+	}
+	return shard, nil
+}
+
+// countFromZero turns an index from 0 into one from 1.
+func countFromZero(name, text string) (string, error) {
+	i, err := strconv.Atoi(text)
+	switch {
+	case text == "":
+		return "", fmt.Errorf("%s is not set", name)
+	case err != nil || i < 0:
+		return "", fmt.Errorf("%s is %q, no number from 0", name, text)
+	}
+	return strconv.Itoa(i + 1), nil
+}
+
+// touch tells Bazel that its shards are obeyed.
+func touch(file string) error {
+	if file == "" {
+		return nil
+	}
+	if err := safefile.Append(file, nil); err != nil {
+		return fmt.Errorf("%s: %w", bazelStatus, err)
+	}
+	return nil
+}

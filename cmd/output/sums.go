@@ -1,0 +1,107 @@
+package output
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/safefile"
+)
+
+// sums say which files in a folder are this program's: those that hold what it has written. They stand in a file that
+// sha256sum -c reads. A file that is being replaced or removed has its sums in comments, the old one and the new one,
+// so that whenever the program is killed, each sum that is checked is that of the file.
+type sums struct {
+	command  string
+	of       map[string][]string // SHA-256 by name; of one that is unsteady, each that it may have
+	unsteady map[string]bool     // the files that are being replaced or removed
+}
+
+const (
+	sumsTitle   = "# left by fencepost "
+	unsteadySum = "# perhaps: "
+)
+
+func sumOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+func (s *sums) add(name, sum string) {
+	if !slices.Contains(s.of[name], sum) {
+		s.of[name] = append(s.of[name], sum)
+	}
+}
+
+// settle notes what a file holds.
+func (s *sums) settle(name, sum string) {
+	s.of[name] = []string{sum}
+	delete(s.unsteady, name)
+}
+
+// unsettle notes that a file will soon hold something else, or be gone; nil is no file.
+func (s *sums) unsettle(name string, before, after []byte) {
+	s.of[name] = nil
+	for _, content := range [][]byte{before, after} {
+		if content != nil {
+			s.add(name, sumOf(content))
+		}
+	}
+	s.unsteady[name] = true
+}
+
+func (s *sums) names() []string { return slices.Sorted(maps.Keys(s.of)) }
+
+func (s *sums) encode() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s%s, which overwrites and removes these files as long as they are unchanged, and no others\n",
+		sumsTitle, s.command)
+	for _, name := range s.names() {
+		for _, sum := range s.of[name] {
+			if s.unsteady[name] {
+				b.WriteString(unsteadySum)
+			}
+			fmt.Fprintf(&b, "%s  %s\n", sum, name)
+		}
+	}
+	return b.Bytes()
+}
+
+// readSums reads what encode wrote into a folder; none if there is no such file.
+func readSums(folder *safefile.Folder) (sums, error) {
+	s := sums{of: map[string][]string{}, unsteady: map[string]bool{}}
+	text, err := folder.Read(sumsFile)
+	if text == nil || err != nil {
+		return s, err
+	}
+	damaged := fmt.Errorf("%s is damaged, or not fencepost's: remove it, or name another folder with --out",
+		filepath.Join(folder.Name(), sumsFile))
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for lines.Scan() {
+		line := lines.Text()
+		if title, ok := strings.CutPrefix(line, sumsTitle); ok && s.command == "" {
+			s.command, _, _ = strings.Cut(title, ",")
+			continue
+		}
+		line, unsteady := strings.CutPrefix(line, unsteadySum)
+		sum, name, ok := strings.Cut(line, "  ")
+		if digits, err := hex.DecodeString(sum); !ok || err != nil || len(digits) != sha256.Size || s.command == "" ||
+			!filepath.IsLocal(filepath.FromSlash(name)) {
+			return s, damaged
+		}
+		s.add(name, sum)
+		if unsteady {
+			s.unsteady[name] = true
+		}
+	}
+	if lines.Err() != nil || s.command == "" {
+		return s, damaged
+	}
+	return s, nil
+}

@@ -1,0 +1,219 @@
+package draw
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	fuzz "github.com/google/gofuzz"
+	"github.com/google/gofuzz/bytesource"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Generator draws faults for one run. Every fault it draws is valid for the run, prints and parses back. Equal seeds
+// and equal bytes give equal faults, in any process and on any machine. It must not be used by two goroutines at a
+// time.
+type Generator struct {
+	mix     Mix
+	names   nemesis.Names
+	horizon time.Duration
+	targets nemesis.Targets
+	kinds   []nemesis.Kind // those that can be drawn
+	enabled []nemesis.Kind // those that the current draw chooses from
+	weights int            // sum of the weights of enabled
+	fuzzer  *fuzz.Fuzzer
+	dice    *dice
+}
+
+// ErrNothing reports a mix that can draw nothing for a run.
+var ErrNothing = errors.New("mix: no fault of the mix can strike anything in this run")
+
+// NewGenerator prepares to draw faults that strike within the horizon (at least 1ms, at most nemesis.MaxDuration), the
+// length of a run.
+func NewGenerator(mix Mix, names nemesis.Names, horizon time.Duration) (*Generator, error) {
+	if err := mix.check(); err != nil {
+		return nil, err
+	}
+	if horizon < time.Millisecond || horizon > nemesis.MaxDuration {
+		return nil, errors.New("draw: the horizon is not from 1ms to 24h")
+	}
+	g := &Generator{mix: mix, names: names, horizon: horizon, targets: nemesis.TargetsOf(&names)}
+	g.mix.Points, g.mix.Without = slices.Clone(mix.Points), slices.Clone(mix.Without)
+	for _, k := range nemesis.Kinds {
+		if mix.Weights[k] > 0 && g.targets.Has(k) {
+			g.kinds = append(g.kinds, k)
+		}
+	}
+	if mix.Most == 0 || !slices.ContainsFunc(g.kinds, g.possible) {
+		return nil, ErrNothing
+	}
+	g.dice = &dice{Generator: g}
+	g.fuzzer = fuzz.NewWithSeed(0).Funcs(g.fuzzPlan, g.fuzzFault, g.fuzzTrigger)
+	return g, nil
+}
+
+// drawStream sets the draws of faults apart from other streams of the same seed.
+const drawStream = 0x66656e6365706f73
+
+// Draw draws faults for a seed.
+func (g *Generator) Draw(seed uint64) []nemesis.Fault {
+	var faults drawn
+	g.fuzzer.RandSource(&splitMix{state: seed ^ drawStream}).Fuzz(&faults)
+	return faults
+}
+
+// DrawBytes draws faults from the bytes of a fuzzing engine, such as go test -fuzz: each decision consumes the next
+// eight of them, so that the engine's small changes are small changes of the plan.
+func (g *Generator) DrawBytes(data []byte) []nemesis.Fault {
+	var faults drawn
+	g.fuzzer.RandSource(bytesource.New(data)).Fuzz(&faults)
+	return faults
+}
+
+// drawn is what one draw fills; it has a type of its own so that gofuzz finds the function for it.
+type drawn []nemesis.Fault
+
+func (g *Generator) fuzzPlan(faults *drawn, c fuzz.Continue) {
+	n := g.mix.Fewest + c.Intn(g.mix.Most-g.mix.Fewest+1)
+	g.enable(c)
+	*faults = make(drawn, n)
+	for i := range *faults {
+		c.Fuzz(&(*faults)[i])
+	}
+	*faults = slices.DeleteFunc(*faults, g.excluded)
+}
+
+// enable chooses the kinds of this draw: all, or in a swarm each by a coin, but at least one.
+func (g *Generator) enable(c fuzz.Continue) {
+	g.enabled, g.weights = g.enabled[:0], 0
+	for _, k := range g.kinds {
+		if !g.mix.Swarm || c.RandBool() {
+			g.enabled = append(g.enabled, k)
+			g.weights += g.mix.Weights[k]
+		}
+	}
+	if len(g.enabled) == 0 {
+		k := pick(c, g.kinds)
+		g.enabled, g.weights = append(g.enabled, k), g.mix.Weights[k]
+	}
+}
+
+// possible reports whether some fault of the kind is left by the exclusions. Those of parts of a kind are not added up.
+func (g *Generator) possible(k nemesis.Kind) bool {
+	return !slices.ContainsFunc(g.mix.Without,
+		func(x nemesis.Exclusion) bool { return x == nemesis.Exclusion{Kind: k} })
+}
+
+func (g *Generator) excluded(f nemesis.Fault) bool {
+	return slices.ContainsFunc(g.mix.Without, func(x nemesis.Exclusion) bool { return x.Covers(f, &g.names) })
+}
+
+func (g *Generator) fuzzFault(f *nemesis.Fault, c fuzz.Continue) {
+	g.dice.c = c
+	g.kind(c).Draw(g.dice, f)
+	if f.Kind.Has(nemesis.FieldTrigger) {
+		c.Fuzz(&f.Trigger)
+		g.choosePasser(f, c)
+	}
+}
+
+func (g *Generator) fuzzTrigger(t *nemesis.Trigger, c fuzz.Continue) {
+	*t = nemesis.Trigger{}
+	if len(g.names.Clients) == 0 || len(g.mix.Points) == 0 || c.Intn(100) >= g.mix.AtPoint {
+		t.Time = time.Duration(c.Int63n(int64(g.horizon/time.Millisecond))) * time.Millisecond
+		return
+	}
+	t.Point, t.Pass = pick(c, g.mix.Points), 1
+	if c.RandBool() {
+		t.Pass += c.Intn(g.mix.Passes)
+	}
+}
+
+// choosePasser names the client that passes the trigger's point where the fault names none, and now and then
+// another than it names.
+func (g *Generator) choosePasser(f *nemesis.Fault, c fuzz.Continue) {
+	if f.Trigger.Point == "" {
+		return
+	}
+	own := f.PassedBy()
+	if own != "" && c.Intn(4) != 0 {
+		return
+	}
+	if by := pick(c, g.names.Clients); by != own {
+		f.Trigger.By = by
+	}
+}
+
+func (g *Generator) kind(c fuzz.Continue) nemesis.Kind {
+	n := c.Intn(g.weights)
+	for _, k := range g.enabled {
+		if n -= g.mix.Weights[k]; n < 0 {
+			return k
+		}
+	}
+	return g.enabled[0] // not reached: the weights add up
+}
+
+// dice are what the kinds of faults are drawn with: the mix, and a source of chance.
+type dice struct {
+	*Generator
+	c fuzz.Continue
+}
+
+func (d *dice) Targets() *nemesis.Targets                { return &d.targets }
+func (d *dice) Among(list []sim.ProcessID) sim.ProcessID { return pick(d.c, list) }
+func (d *dice) Below(n int) int                          { return d.c.Intn(n) }
+func (d *dice) Coin() bool                               { return d.c.RandBool() }
+func (d *dice) Pause() time.Duration                     { return duration(d.c, d.mix.Pause) }
+func (d *dice) Jump() time.Duration                      { return duration(d.c, d.mix.Jump) }
+func (d *dice) Delay() time.Duration                     { return duration(d.c, d.mix.Delay) }
+func (d *dice) Fsync() time.Duration                     { return duration(d.c, d.mix.Fsync) }
+func (d *dice) Outage() time.Duration                    { return duration(d.c, d.mix.Outage) }
+func (d *dice) OutageOrEver() time.Duration              { return d.orEver(d.mix.Outage) }
+func (d *dice) DowntimeOrEver() time.Duration            { return d.orEver(d.mix.Downtime) }
+
+// orEver is a length, or zero for ever.
+func (d *dice) orEver(s Span) time.Duration {
+	if d.c.Intn(100) < d.mix.Forever {
+		return 0
+	}
+	return duration(d.c, s)
+}
+
+func (d *dice) PPM() int {
+	ppm := int(doubling(d.c, 1, int64(d.mix.PPM)))
+	if ppm > 1000 {
+		ppm -= ppm % 1000 // a tenth of a percent is as fine as anyone reads
+	}
+	if d.c.RandBool() {
+		// Drifts of one process add up; even all of a draw together leave its clocks going forward.
+		return -min(ppm, nemesis.SlowestPPM/d.mix.Most)
+	}
+	return ppm
+}
+
+// Message draws low numbers more often, since links that carry few messages are many.
+func (d *dice) Message() int {
+	return 1 + min(d.c.Intn(d.mix.Messages), d.c.Intn(d.mix.Messages))
+}
+
+// duration draws whole milliseconds.
+func duration(c fuzz.Continue, s Span) time.Duration {
+	return time.Duration(doubling(c, int64(s.Min/time.Millisecond), int64(s.Max/time.Millisecond))) * time.Millisecond
+}
+
+// doubling draws from low to high, both at least 1: first a doubling of low, the larger of two, then evenly within it.
+// What breaks locks outlasts a lease, so long ones come more often; short ones tell whether anything hangs on a hair.
+func doubling(c fuzz.Continue, low, high int64) int64 {
+	doublings := 0
+	for low<<doublings <= high {
+		doublings++
+	}
+	low <<= max(c.Intn(doublings), c.Intn(doublings))
+	high = min(high, 2*low-1)
+	return low + c.Int63n(high-low+1)
+}
+
+func pick[T any](c fuzz.Continue, list []T) T { return list[c.Intn(len(list))] }

@@ -1,0 +1,17 @@
+package draw
+
+import (
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/cast"
+)
+
+var testNames = nemesis.Names(cast.All)
+
+// only gives the kinds a weight of 1 each.
+func only(kinds ...nemesis.Kind) Weights {
+	var w Weights
+	for _, k := range kinds {
+		w[k] = 1
+	}
+	return w
+}

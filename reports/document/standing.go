@@ -1,0 +1,89 @@
+package document
+
+import (
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+)
+
+// Standing is how a run, many runs, or one law in them stand to what is expected. Every form of a report says it in the
+// same words and marks it alike; where a law was broken, neither is that of a pass.
+type Standing struct {
+	Result format.Standing
+	Broken bool // a law was violated
+	Held   bool // some law holds, and none was violated
+	// Named says that something must come out. Where nothing is named, a law must not be violated.
+	Named   bool
+	Promise bool // it is held to what was promised, in place of what is expected
+	Excused bool // all that was broken, was so by causes that break no promise
+}
+
+// Words are the verdict: "held, as expected", "broken, as expected", "broken, not as expected", "undecided".
+func (s Standing) Words() string {
+	switch {
+	case s.Result == format.NotDecidable:
+		return Undecided
+	case s.nothing():
+		return NothingJudged
+	case s.Promise && s.Result == format.Otherwise:
+		return "promise broken"
+	case s.Promise:
+		return "promises kept"
+	case s.Excused && s.Result == format.AsExpected:
+		return "broken, " + NotPromised
+	case s.came() == "":
+		return s.expectation()
+	case !s.Named:
+		return s.came()
+	}
+	return s.came() + ", " + s.expectation()
+}
+
+// nothing reports whether there was nothing to judge.
+func (s Standing) nothing() bool {
+	return s.Result == format.NotJudged || s.Result == format.AsExpected && s.came() == "" && !s.Named && !s.Promise
+}
+
+// came is what became of the laws; empty if there is none.
+func (s Standing) came() string {
+	switch {
+	case s.Broken:
+		return "broken"
+	case s.Held:
+		return "held"
+	}
+	return ""
+}
+
+func (s Standing) expectation() string {
+	if s.Result == format.AsExpected {
+		return AsExpected
+	}
+	return NotExpected
+}
+
+// Tone is the colour of the words.
+func (s Standing) Tone() text.Style {
+	switch {
+	case s.Result == format.Otherwise:
+		return text.Red
+	case s.Result == format.AsExpected && !s.Broken && !s.nothing():
+		return text.Green
+	}
+	return text.Yellow
+}
+
+// Class is the colour of the words on a page.
+func (s Standing) Class() string {
+	return map[text.Style]string{text.Red: "bad", text.Green: "good", text.Yellow: "open"}[s.Tone()]
+}
+
+// Sign is the mark.
+func (s Standing) Sign() string {
+	switch {
+	case s.Broken:
+		return ResultSign(format.Otherwise)
+	case s.nothing():
+		return ResultSign(format.NotJudged)
+	}
+	return ResultSign(s.Result)
+}

@@ -1,0 +1,235 @@
+package document
+
+import (
+	"encoding/xml"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+)
+
+// Suite is what a command judged, as a CI system counts it: a list of cases.
+type Suite struct {
+	Name     string // of the command and what it was given: "run kleppmann-gc-pause"
+	Verdict  string // in a few words; empty if there are none for the whole
+	Headline string // what happened, in a sentence or two; may be empty
+	Note     string // what makes that worth less; may be empty
+	Cases    []Case
+	Repeat   string // command to paste that judges again
+	// Took is how long the command has worked, on the host's clock. Cases are judged together, so each that was judged
+	// counts an equal part of it in JUnit XML.
+	Took time.Duration
+}
+
+// Case is one thing that was judged.
+type Case struct {
+	Group   string // what it belongs to: a scenario
+	Name    string // what was judged: a law, a metric, an assertion
+	Result  format.Standing
+	Broken  bool   // a law was violated: its mark is not that of a pass, though it was expected
+	Message string // in a line: what came out, and what was expected; empty if there is nothing to say
+	Story   string // what happened, over several lines; empty if there is nothing to tell
+}
+
+// summary is the verdict with what happened.
+func (s *Suite) summary() string {
+	if s.Verdict == "" || s.Headline == "" {
+		return s.Verdict + s.Headline
+	}
+	return strings.TrimSpace(s.Verdict + ": " + s.Headline + "\n" + s.Note)
+}
+
+type junitSuites struct {
+	XMLName xml.Name   `xml:"testsuites"`
+	Suite   junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Time     string      `xml:"time,attr"`
+	Cases    []junitCase `xml:"testcase"`
+	Output   string      `xml:"system-out,omitempty"`
+}
+
+type junitCase struct {
+	Class   string     `xml:"classname,attr"`
+	Name    string     `xml:"name,attr"`
+	Time    string     `xml:"time,attr"`
+	Failure *junitNote `xml:"failure,omitempty"`
+	Error   *junitNote `xml:"error,omitempty"`
+	Skipped *junitNote `xml:"skipped,omitempty"`
+	Output  string     `xml:"system-out,omitempty"`
+}
+
+type junitNote struct {
+	Type    string `xml:"type,attr"`
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// JUnit gives the suite in the XML that CI systems read (the format of Jenkins' junit-10.xsd): what could not be told
+// is an error there, what was not run or not reached is skipped. Times are in seconds.
+func JUnit(s Suite) ([]byte, error) {
+	out := junitSuite{Name: forXML(s.Name), Tests: len(s.Cases), Time: inSeconds(s.Took),
+		Output: forXML(s.summary())}
+	judged := 0
+	for _, c := range s.Cases {
+		if c.Result != format.NotJudged {
+			judged++
+		}
+	}
+	for _, c := range s.Cases {
+		j := junitCase{Class: forXML(c.Group), Name: forXML(c.Name), Time: inSeconds(0)}
+		if c.Result != format.NotJudged {
+			j.Time = inSeconds(s.Took / time.Duration(judged))
+		}
+		note := &junitNote{Type: results[c.Result].word, Message: forXML(c.Message), Text: forXML(c.Story)}
+		switch c.Result {
+		case format.AsExpected:
+			j.Output = forXML(strings.TrimSpace(c.Message + "\n" + c.Story))
+		case format.Otherwise:
+			j.Failure = note
+			out.Failures++
+		case format.NotDecidable:
+			j.Error = note
+			out.Errors++
+		default:
+			j.Skipped = note
+			out.Skipped++
+		}
+		out.Cases = append(out.Cases, j)
+	}
+	text, err := xml.MarshalIndent(junitSuites{Suite: out}, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(xml.Header), append(text, '\n')...), nil
+}
+
+// inSeconds writes a time with three decimals, as junit-10.xsd asks for.
+func inSeconds(d time.Duration) string {
+	ms := d.Round(time.Millisecond).Milliseconds()
+	return fmt.Sprintf("%d.%03d", ms/1000, ms%1000)
+}
+
+// forXML leaves out the control characters that XML cannot hold, and the others.
+func forXML(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && history.Unprintable(r) || r == 0xfffe || r == 0xffff {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}
+
+// Markdown gives the suite as GitHub shows it in the summary of a step: a table, and the stories of what failed.
+func Markdown(s Suite) []byte {
+	var b strings.Builder
+	title := cell(s.Name)
+	if s.Verdict != "" {
+		title += ": " + cell(s.Verdict)
+	}
+	fmt.Fprintf(&b, "### fencepost %s\n\n", title)
+	if s.Headline != "" {
+		fmt.Fprintf(&b, "%s\n\n", cell(s.Headline))
+	}
+	if s.Note != "" {
+		fmt.Fprintf(&b, "%s\n\n", cell(s.Note))
+	}
+	b.WriteString("| | what | result |\n|---|---|---|\n")
+	for _, c := range s.Cases {
+		name := c.Name
+		if c.Group != "" {
+			name = c.Group + ": " + c.Name
+		}
+		sign := ResultSign(c.Result)
+		if c.Broken {
+			sign = ResultSign(format.Otherwise)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", sign, cell(name), cell(c.Message))
+	}
+	for _, c := range s.Cases {
+		if c.Result != format.AsExpected && c.Story != "" {
+			fence := fence(c.Story)
+			fmt.Fprintf(&b, "\n**%s** %s\n\n%stext\n%s\n%s\n", cell(c.Name), cell(c.Message), fence,
+				betweenFences(c.Story), fence)
+		}
+	}
+	if s.Repeat != "" {
+		fmt.Fprintf(&b, "\nAgain: %s\n", codeSpan(s.Repeat))
+	}
+	return []byte(b.String())
+}
+
+// betweenFences is text that stands between fences.
+func betweenFences(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := range lines {
+		lines[i] = text.Printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// codeSpan is text as code within a line, whatever stands in it (CommonMark 0.31, 6.1).
+func codeSpan(words string) string {
+	words = text.Printable(words)
+	ticks := backticks(words, 0)
+	if strings.HasPrefix(words, "`") || strings.HasSuffix(words, "`") || strings.TrimSpace(words) != words {
+		words = " " + words + " " // taken off again by who reads it
+	}
+	return ticks + words + ticks
+}
+
+// fence is a row of at least three backticks, longer than any in the text.
+func fence(text string) string { return backticks(text, 2) }
+
+// backticks is a row of more than so many backticks, longer than any in the text.
+func backticks(text string, more int) string {
+	longest, run := more, 0
+	for _, r := range text {
+		if run++; r != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return strings.Repeat("`", longest+1)
+}
+
+// cell makes text that stands in one cell of a table, and means nothing else than itself.
+func cell(s string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", `\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]",
+		`\]`, "~", `\~`, "&", "&amp;").
+		Replace(text.Printable(s))
+}
+
+// results are a word and a sign for how a case came out. Where nothing was judged, nothing was run.
+var results = map[format.Standing]struct{ word, sign string }{
+	format.NotJudged: {"not run", "–"}, format.AsExpected: {"passed", "✓"}, format.Otherwise: {"failed", "✗"},
+	format.NotDecidable: {"undecided", "?"},
+}
+
+// ResultSign is the sign for how a case came out.
+func ResultSign(r format.Standing) string { return results[r].sign }
+
+// OpenCases are the reasons why nothing can be said.
+func OpenCases(group string, reasons []string) (cases []Case) {
+	for _, open := range reasons {
+		cases = append(cases, Case{Group: group, Name: "complete", Result: format.NotDecidable, Message: open})
+	}
+	return cases
+}
+
+// InterruptedCases are by which a CI system sees that the work was interrupted: one that is undecided, or none.
+func InterruptedCases(group string, interrupted bool) []Case {
+	if !interrupted {
+		return nil
+	}
+	return OpenCases(group, []string{Interruption})
+}

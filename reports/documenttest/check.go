@@ -1,0 +1,98 @@
+// Package documenttest holds what every page and every text of a report keeps to, for the tests of the rooms that write them.
+//
+// Goals: one reading of a page, of a law's explanation, of a command that is pasted.
+// Non-goals: what a report says.
+package documenttest
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+var (
+	script    = regexp.MustCompile(`(?s)<script>.*?</script>`)
+	namespace = regexp.MustCompile(`\sxmlns(:\w+)?="[^"]*"`) // an address that only names what stands in a picture
+	loads     = regexp.MustCompile(
+		`(?i)(?:href|src|action)="?https?:|\ssrc=|<link|@import|url\((?:[^#)]|#[^a-z])|<iframe|fetch\(|XMLHttp`)
+	inline    = regexp.MustCompile(`(?s)<(script|style)\b[^>]*>(.*?)</(?:script|style)>`)
+	policies  = regexp.MustCompile(`<head>\s*<meta http-equiv="Content-Security-Policy" content="(default-src 'none';[^"]*)"/>`)
+	forbidden = regexp.MustCompile(`(?i)<[^>]*\s(?:style|on[a-z]+)\s*=|href="?javascript:`)
+	continued = regexp.MustCompile(`'\\\n'|\\\n *`) // where a shell joins two lines
+)
+
+// Page says what is wrong with a page: that it loads something, has hidden characters or what its policy forbids, or is
+// no well-formed XML but for its script.
+func Page(text string) error {
+	if err := safe(text); err != nil {
+		return err
+	}
+	if found := loads.FindString(namespace.ReplaceAllString(text, "")); found != "" {
+		return fmt.Errorf("it loads something: %q", found)
+	}
+	d := xml.NewDecoder(strings.NewReader(script.ReplaceAllString(text, "")))
+	d.Entity = xml.HTMLEntity
+	for {
+		if _, err := d.Token(); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// safe says what is wrong with a page that shows what others wrote. Its policy comes first, and names what is inline by
+// its sum; what a policy with sums forbids anyway, such as a style beside an element, would not be seen.
+func safe(text string) error {
+	hidden := func(c rune) bool { return c != '\n' && c != '\t' && history.Unprintable(c) }
+	if i := strings.IndexFunc(text, hidden); i >= 0 {
+		return fmt.Errorf("it has a hidden character: %q", text[max(0, i-40):min(len(text), i+10)])
+	}
+	policy := policies.FindStringSubmatchIndex(text)
+	if policy == nil {
+		return errors.New("it has no policy")
+	}
+	for _, part := range inline.FindAllStringSubmatchIndex(text, -1) {
+		name, content := text[part[2]:part[3]], text[part[4]:part[5]]
+		sum := sha256.Sum256([]byte(content))
+		source := fmt.Sprintf("%s-src [^;]*'sha256-%s'", name,
+			regexp.QuoteMeta(base64.StdEncoding.EncodeToString(sum[:])))
+		if allowed, err := regexp.MatchString(source, text[policy[2]:policy[3]]); err != nil || !allowed ||
+			part[0] < policy[0] {
+			return fmt.Errorf("its policy does not allow the %s %.60q: %w", name, content, err)
+		}
+	}
+	if found := forbidden.FindString(inline.ReplaceAllString(text, "")); found != "" {
+		return fmt.Errorf("its policy forbids %q", found)
+	}
+	return nil
+}
+
+// Explained is how many laws a page names, each with its sentence beside the name. It is an error if one has none.
+func Explained(text string) (n int, err error) {
+	for _, law := range checker.Laws {
+		named := strings.Contains(text, ">"+string(law)+"<")
+		says := strings.Contains(text, `title="`+html.EscapeString(law.Says())+`">`+string(law)+`</button>`)
+		if named != says {
+			err = errors.Join(err, fmt.Errorf("it names %s: %t, explains it: %t", law, named, says))
+		}
+		if says {
+			n++
+		}
+	}
+	return n, err
+}
+
+// Pasted is how often a command stands in a text such that a shell takes it, also over several lines.
+func Pasted(text, call string) int {
+	return strings.Count(continued.ReplaceAllString(text, ""), call)
+}

@@ -1,0 +1,154 @@
+// Package examples writes histories by hand, for the tests of the rooms that show them: the words of a report and its
+// pictures are checked against the same few tales.
+//
+// Goals: a tale reads like what happened, and is a history that a run could have recorded.
+// Non-goals: judging it. What a tale's findings say is written down with it. Nothing but tests uses the room.
+package examples
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// Tale is a history being written: At sets the true time of what follows.
+type Tale struct {
+	H   history.History
+	now history.Time
+}
+
+// New begins a tale of some clients and servers and one lock, whose leases last for 10 s.
+func New(clients, servers int) *Tale {
+	t := &Tale{}
+	for i := range clients {
+		t.H.Header.Clients = append(t.H.Header.Clients, history.Process(fmt.Sprintf("client-%d", i+1)))
+	}
+	for i := range servers {
+		t.H.Header.Servers = append(t.H.Header.Servers, history.Process(fmt.Sprintf("redis-%d", i+1)))
+	}
+	t.H.Header.Locks = []history.Lock{"lock"}
+	t.H.Header.Quorum = servers/2 + 1
+	t.H.Header.TTL = history.Of(10 * time.Second)
+	return t
+}
+
+// Seconds gives a time to the microsecond.
+func Seconds(s float64) history.Time { return history.Time(float64(s*1e6)+0.5) * 1000 }
+
+// At sets the true time of what follows, in seconds.
+func (t *Tale) At(s float64) *Tale { t.now = Seconds(s); return t }
+
+// Add adds an event.
+func (t *Tale) Add(e history.Event) *Tale {
+	e.Index, e.Time = len(t.H.Events), t.now
+	if e.Lock == "" && e.Process != history.Nemesis {
+		e.Lock = "lock"
+	}
+	t.H.Events = append(t.H.Events, e)
+	t.H.Header.End = max(t.H.Header.End, t.now)
+	return t
+}
+
+// Client adds an event of a client.
+func (t *Tale) Client(p string, f history.F, ty history.Type, attempt string) *Tale {
+	return t.Add(history.Event{Process: history.Process(p), F: f, Type: ty, Attempt: history.Attempt(attempt)})
+}
+
+// Fault adds a fault that strikes or ends, by its line in a plan; on names whom it strikes if the line is none.
+func (t *Tale) Fault(ty history.Type, line string, on ...history.Process) *Tale {
+	if f, err := nemesis.Parse(line); err == nil {
+		return t.Add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f.Kind.String()), Value: line,
+			Fault: f.Struck()})
+	}
+	f, _, _ := strings.Cut(line, " ")
+	return t.Add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f), Value: line,
+		Fault: &history.Fault{On: on}})
+}
+
+// Acquire asks at from, sets the key on the servers in between, and enters at the time to.
+func (t *Tale) Acquire(from, to, until float64, attempt string, tok history.Token, servers ...int) *Tale {
+	p, _, _ := strings.Cut(attempt, "/")
+	t.At(from).Client(p, history.Acquire, history.Invoke, attempt)
+	return t.enter(from, to, until, attempt, tok, servers...)
+}
+
+// enter is the attempt of an acquire, called before, that succeeds: it asks the servers from the time from on.
+func (t *Tale) enter(from, to, until float64, attempt string, tok history.Token, servers ...int) *Tale {
+	p, _, _ := strings.Cut(attempt, "/")
+	g := &history.Grant{Since: Seconds(from), Granted: Seconds(to), Until: Seconds(until)}
+	for i, n := range servers {
+		server := history.Process(fmt.Sprintf("redis-%d", n))
+		t.At(from + (to-from)*float64(i+1)/float64(len(servers)+1))
+		t.Add(history.Event{Process: server, F: history.KeySet, Type: history.OK, Of: history.Attempt(attempt),
+			By: history.Attempt(attempt), Until: t.now + t.H.Header.TTL})
+		g.Counted = append(g.Counted, server)
+	}
+	return t.At(to).Add(history.Event{Process: history.Process(p), F: history.Acquire, Type: history.OK,
+		Attempt: history.Attempt(attempt), Token: tok, Grant: g})
+}
+
+// Gone takes the key of an attempt from servers, one a millisecond.
+func (t *Tale) Gone(why history.Why, of, by string, from float64, servers ...int) *Tale {
+	for i, n := range servers {
+		t.At(from + float64(0.001*float64(i))).Add(history.Event{Process: history.Process(fmt.Sprintf("redis-%d", n)),
+			F: history.KeyGone, Type: history.OK, Of: history.Attempt(of), By: history.Attempt(by), Why: why})
+	}
+	return t
+}
+
+// use reads or writes: the call, the resource's judgement 0.4 ms later, the return 0.8 ms later.
+func (t *Tale) use(s float64, op history.F, attempt, value string, tok history.Token, refused history.Why) *Tale {
+	p, _, _ := strings.Cut(attempt, "/")
+	ty := history.OK
+	if refused != "" {
+		ty = history.Fail
+	}
+	sent := value
+	if op == history.Read {
+		sent = ""
+	}
+	e := history.Event{Process: history.Process(p), F: op, Attempt: history.Attempt(attempt), Token: tok}
+	e.Type, e.Value = history.Invoke, sent
+	t.At(s).Add(e)
+	t.At(s + 0.0004).Add(history.Event{Process: history.Resource, F: history.Apply, Type: ty, Op: op,
+		Of: history.Attempt(attempt), Token: tok, Value: value, Why: refused})
+	e.Type, e.Value, e.Why = ty, value, refused
+	return t.At(s + 0.0008).Add(e)
+}
+
+// Release calls at from and returns at to. The key goes from the servers in between.
+func (t *Tale) Release(from, to float64, attempt string, servers ...int) *Tale {
+	p, _, _ := strings.Cut(attempt, "/")
+	t.At(from).Client(p, history.Release, history.Invoke, attempt)
+	if len(servers) > 0 {
+		t.Gone(history.Deleted, attempt, attempt, from+0.0005, servers...)
+	}
+	return t.At(to).Client(p, history.Release, history.OK, attempt)
+}
+
+// find returns the position of the first event that the test accepts.
+func (t *Tale) find(test func(*history.Event) bool) int {
+	for i := range t.H.Events {
+		if test(&t.H.Events[i]) {
+			return i
+		}
+	}
+	panic("no such event")
+}
+
+// entered is the position at which an attempt got the lock.
+func (t *Tale) entered(attempt string) int {
+	return t.find(func(e *history.Event) bool {
+		return e.F == history.Acquire && e.Type == history.OK && e.Attempt == history.Attempt(attempt)
+	})
+}
+
+// applied is the position at which the resource judged a read or write of an attempt.
+func (t *Tale) applied(op history.F, attempt string) int {
+	return t.find(func(e *history.Event) bool {
+		return e.F == history.Apply && e.Op == op && e.Of == history.Attempt(attempt)
+	})
+}

@@ -1,0 +1,58 @@
+// Package html holds how the HTML pages look: the frame that all share, the theme, the script that explains words and
+// copies commands, and the template of each command's page.
+//
+// Goals: a page is one file that loads nothing and can be read without its script.
+// Non-goals: what a page says, which its report fills in, and pictures: timeline and sweep draw them.
+package html
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+//go:embed *.html *.css *.js
+var files embed.FS
+
+// templates are those of all pages. In them "says" is the sentence of a law, by which its name is explained.
+// Most commands write no page, and do not wait for them to be parsed.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"says": func(law string) string { return checker.Law(law).Says() },
+	}).ParseFS(files, "*.html"))
+})
+
+// Write writes a page by the template of that name. The error is w's, or that data lacks what the template shows.
+func Write(w io.Writer, name string, data any) error {
+	return Protect(w, func(w io.Writer) error { return templates().ExecuteTemplate(w, name, data) })
+}
+
+// Frame is what all pages have in common: the title, how they look, and the script that explains words and copies
+// commands. What a template shows has it as a part.
+type Frame struct {
+	Title  string
+	Style  template.CSS
+	Script template.JS
+}
+
+// New makes a frame with further style sheets and scripts, which are files of this folder.
+func New(title string, parts ...string) (Frame, error) {
+	f := Frame{Title: title}
+	for _, name := range append([]string{"page.css", "frame.js"}, parts...) {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			return f, fmt.Errorf("a part of the page is missing: %w", err)
+		}
+		if strings.HasSuffix(name, ".css") {
+			f.Style += template.CSS(text)
+		} else {
+			f.Script += template.JS(text)
+		}
+	}
+	return f, nil
+}

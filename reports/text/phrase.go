@@ -1,0 +1,129 @@
+// Package text puts counts, shares, lists and times into the words that every report uses for them.
+//
+// Goals: one way to write each of them, on paper, on a page and on a terminal.
+// Non-goals: units of metrics, which come with the metric; JSON; layout.
+package text
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Count gives a number of things: "1 run", "12 runs".
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// CountGrouped does so for numbers that grow large: "1,234,567 runs".
+func CountGrouped(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return Grouped(n) + " " + what + "s"
+}
+
+// Grouped writes 1234567 as 1,234,567. The number is not negative.
+func Grouped(n int) string {
+	digits := strconv.Itoa(n)
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}
+
+// Large writes a number that may be beyond counting, from a million on with two significant digits: "1.6 trillion",
+// "1.2 × 10^21". The number is not negative.
+func Large(n float64) string {
+	if n < 999_500 {
+		return Grouped(int(math.Round(n)))
+	}
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(n, 'e', 1, 64), "e+")
+	power, _ := strconv.Atoi(exponent)
+	if power >= 15 {
+		return fmt.Sprintf("%s × 10^%d", mantissa, power)
+	}
+	scale, _ := strconv.ParseFloat(fmt.Sprintf("%se%d", mantissa, power%3), 64)
+	name := [...]string{"million", "billion", "trillion"}[power/3-2]
+	return strconv.FormatFloat(scale, 'f', -1, 64) + " " + name
+}
+
+// Percentage writes a share, from 0 to 1, with two significant digits, but with three of all or nearly all: "4.2 %",
+// "100 %".
+func Percentage(share float64) string {
+	digits := 2
+	if share >= 0.995 {
+		digits = 3
+	}
+	return strconv.FormatFloat(100*share, 'g', digits, 64) + " %"
+}
+
+// Join joins words with commas, and the last with another word: "a, b or c" by " or ".
+func Join(words []string, last string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + last + words[len(words)-1]
+}
+
+// Sentence begins words with a capital and ends them with a full stop. There must be some.
+func Sentence(words string) string { return history.Capital(words) + "." }
+
+// Lasting gives a length of time as a person says it: "350 µs", "12 ms", "1.25 s", "31.0 s".
+func Lasting(t history.Time) string {
+	switch {
+	case t >= 10e9:
+		return strconv.FormatFloat(float64(t)/1e9, 'f', 1, 64) + " s"
+	case t >= 1e9:
+		return strconv.FormatFloat(float64(t)/1e9, 'f', 2, 64) + " s"
+	case t >= 1e6:
+		return strconv.FormatFloat(float64(t)/1e6, 'f', 0, 64) + " ms"
+	}
+	return strconv.FormatFloat(float64(t)/1e3, 'f', 0, 64) + " µs"
+}
+
+// Instant gives a point in true time, to the millisecond, with its unit: "10.131 s".
+func Instant(t history.Time) string {
+	if t == history.Never {
+		return Clock(t)
+	}
+	return Clock(t) + " s"
+}
+
+// Clock gives a point in true time without its unit, for a column of seconds: "10.131".
+func Clock(t history.Time) string {
+	if t == history.Never {
+		return "never"
+	}
+	return strconv.FormatFloat(float64(t)/1e9, 'f', 3, 64)
+}
+
+// Microseconds is Clock to the microsecond: "10.131042".
+func Microseconds(t history.Time) string {
+	if t == history.Never {
+		return Clock(t)
+	}
+	return strconv.FormatFloat(float64(t)/1e9, 'f', 6, 64)
+}
+
+// Milliseconds gives a time in ms with one decimal.
+func Milliseconds(d time.Duration) string { return strconv.FormatFloat(float64(d)/1e6, 'f', 1, 64) }
+
+// Decimal gives a number below a hundred with one decimal, and others with none.
+func Decimal(x float64) string {
+	if x < 99.95 {
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 0, 64)
+}

@@ -1,0 +1,59 @@
+package text
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Wrap breaks text at spaces into lines of at most width cells, and no less than two. A word that is too long is broken
+// where it must be, unless it is the address of a page.
+func Wrap(text string, width int) []string {
+	width = max(width, 2) // no character takes more
+	var out []string
+	cur, used := "", 0
+	for _, word := range strings.Fields(Printable(text)) {
+		n := Cells(word)
+		if used > 0 && used+1+n > width {
+			out, cur, used = append(out, cur), "", 0
+		}
+		for n > width && !isAddress(word) {
+			head := Clip(word, width)
+			out = append(out, head)
+			word = word[len(head):]
+			n = Cells(word)
+		}
+		if used > 0 {
+			cur += " "
+			used++
+		}
+		cur += word
+		used += n
+	}
+	if cur != "" || out == nil {
+		out = append(out, cur)
+	}
+	return out
+}
+
+// Clip returns the longest beginning of s that fits in the given cells. It never parts what is shown as one character.
+func Clip(s string, width int) string { return displaywidth.TruncateString(s, width, "") }
+
+// Cells is the number of terminal cells that s takes: East Asian scripts and emoji take two, marks none.
+func Cells(s string) int { return displaywidth.String(s) }
+
+// isAddress reports whether a word is the address of a page, which stays whole so that it can be copied.
+func isAddress(word string) bool { return strings.Contains(word, "://") }
+
+// Printable replaces what a terminal would obey instead of show.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || history.Unprintable(r) {
+			return ' '
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,316 @@
+// Package timeline puts the events of a history into words: one line each, and the names in it.
+//
+// Goals: a line says who did what and why, in the words that plans and findings use; an event reads the same in a
+// text, in a picture and in a story.
+// Non-goals: choosing what is worth telling (timeline), and why a law was broken (checker).
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/text"
+)
+
+// Teller puts events into words. A lock or an attempt is named only where it is needed to tell it from another.
+type Teller struct {
+	Holder func(history.Attempt) history.Process // who made an attempt; empty if that is not known
+	// Apart reports whether an attempt goes by its own name, since its client has others at the same time; nil: none
+	// does.
+	Apart   func(history.Attempt) bool
+	Several bool // more than one lock is in use
+	// Registers is how many there are in a history that tells of registers and of no lock.
+	Registers int
+	Long      bool // say also what the eye can do without: tokens, servers, deadlines
+}
+
+// Who names whose event it is.
+func (t *Teller) Who(e *history.Event) string { return t.name(e.Process, e.Attempt) }
+
+// name names a client, or its attempt where that goes by its own name.
+func (t *Teller) name(p history.Process, a history.Attempt) string {
+	if t.Apart != nil && t.Apart(a) {
+		return string(a)
+	}
+	return string(p)
+}
+
+// Event says in one line what happened.
+func (t *Teller) Event(e *history.Event) string {
+	if e.Process == history.Nemesis {
+		return t.fault(e)
+	}
+	switch e.F {
+	case history.Acquire:
+		return t.acquire(e)
+	case history.Extend:
+		return t.extend(e)
+	case history.Release:
+		return t.release(e)
+	case history.Lost:
+		return t.Who(e) + " learns that its lock is gone and stops"
+	case history.Crashed:
+		return string(e.Process) + " crashes"
+	case history.Woken:
+		return string(e.Process) + " is woken to look again"
+	case history.Read:
+		return t.read(e)
+	case history.Write:
+		return t.write(e)
+	case history.CAS, history.Txn:
+		return t.transaction(e)
+	case history.Apply:
+		return t.apply(e)
+	case history.KeySet, history.KeyProlonged, history.KeyGone:
+		return t.Key(e, string(e.Process))
+	case history.KeyCopied:
+		return fmt.Sprintf("%s: the key of %s has arrived", e.Process, e.Of)
+	case history.CopyGone:
+		return fmt.Sprintf("%s: learns that the key of %s is gone", e.Process, e.Of)
+	}
+	return fmt.Sprintf("%s: %s %s", e.Process, e.F, e.Type)
+}
+
+// Promotion says that the Sentinel has promoted a replica of its own accord; it is empty of every other event.
+func Promotion(e *history.Event) string {
+	if e.Why != history.BySentinel || e.Fault == nil || len(e.Fault.On) == 0 || len(e.Fault.To) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the Sentinel promotes %s in place of %s", e.Fault.To[0], e.Fault.On[0])
+}
+
+func (t *Teller) fault(e *history.Event) string {
+	line := e.Value
+	if line == "" {
+		line = string(e.F)
+	}
+	if promotion := Promotion(e); promotion != "" {
+		return promotion
+	}
+	switch e.Type {
+	case history.Invoke:
+		return "fault: " + line
+	case history.OK:
+		return "over: " + line
+	}
+	return "nemesis: " + line // a report, of which the line alone says whether something begins or ends
+}
+
+// lock names the lock where more than one is in use.
+func (t *Teller) lock(e *history.Event) string {
+	if !t.Several || e.Lock == "" {
+		return ""
+	}
+	return " " + string(e.Lock)
+}
+
+func (t *Teller) acquire(e *history.Event) string {
+	who, lock := t.Who(e), t.lock(e)
+	switch e.Type {
+	case history.Invoke:
+		if lock == "" {
+			lock = " the lock"
+		}
+		return who + " asks for" + lock
+	case history.OK:
+		shared := ""
+		if e.Shared {
+			shared = " shared"
+		}
+		return who + " acquires" + lock + shared + t.lease(e)
+	case history.Fail:
+		return who + " does not get" + cmp.Or(lock, " the lock") + because(e)
+	}
+	return who + " never learns whether it got" + cmp.Or(lock, " the lock") + because(e)
+}
+
+// lease says until when the holder was told that it holds, and at length by whom and under which token.
+func (t *Teller) lease(e *history.Event) string {
+	g := e.Grant
+	if g == nil {
+		return token(e.Token)
+	}
+	s := ": lease until " + text.Instant(g.Until)
+	switch {
+	case g.Until == history.Never:
+		s = ": lease without end"
+	case g.Until <= g.Granted:
+		s = ": lease already over at " + text.Instant(g.Until)
+	}
+	if t.Long && len(g.Counted) > 0 {
+		s += ", counted " + Processes(g.Counted)
+	}
+	return s + token(e.Token)
+}
+
+func (t *Teller) extend(e *history.Event) string {
+	who, lock := t.Who(e), t.lock(e)
+	switch e.Type {
+	case history.Invoke:
+		return who + " asks to extend" + cmp.Or(lock, " its lease")
+	case history.OK:
+		return who + " extends" + lock + t.lease(e)
+	case history.Fail:
+		return who + " cannot extend" + cmp.Or(lock, " its lease") + because(e)
+	}
+	return who + " never learns whether it extended" + cmp.Or(lock, " its lease") + because(e)
+}
+
+func (t *Teller) release(e *history.Event) string {
+	who, lock := t.Who(e), t.lock(e)
+	switch e.Type {
+	case history.Invoke:
+		return who + " leaves and releases" + lock
+	case history.OK:
+		return who + " has released" + lock
+	case history.Fail:
+		return who + "'s release of" + cmp.Or(lock, " the lock") + " took no effect" + because(e)
+	}
+	return who + " never learns whether it released" + lock + because(e)
+}
+
+// of names the register of an operation, where there are several.
+func (t *Teller) of(e *history.Event, word string) string {
+	if t.Registers < 2 {
+		return ""
+	}
+	return " " + word + " " + string(e.Lock)
+}
+
+func (t *Teller) read(e *history.Event) string {
+	who := t.Who(e)
+	switch {
+	case e.Type == history.Invoke && t.Registers > 0:
+		return who + " asks for the value" + t.of(e, "of")
+	case e.Type == history.Invoke:
+		return who + " asks the resource for its value"
+	case e.Type == history.OK:
+		return who + " reads " + Quoted(e.Value) + t.of(e, "from")
+	}
+	return who + "'s read brought nothing" + because(e)
+}
+
+func (t *Teller) write(e *history.Event) string {
+	who := t.Who(e)
+	switch e.Type {
+	case history.Invoke:
+		return who + " sends its write of " + Quoted(e.Value) + t.of(e, "to")
+	case history.OK:
+		return who + " learns that " + Quoted(e.Value) + " is written" + t.of(e, "to")
+	case history.Fail:
+		if e.Why == history.LeaseNotValid {
+			return who + " does not write: it sees that its lease is over"
+		}
+		return who + " learns that its write took no effect" + because(e)
+	}
+	return who + " never learns whether its write took effect" + because(e)
+}
+
+func (t *Teller) transaction(e *history.Event) string {
+	what := map[history.F]string{history.CAS: "compare-and-set ", history.Txn: "transaction "}[e.F] + Quoted(e.Value)
+	if e.F == history.CAS {
+		what += t.of(e, "of")
+	}
+	switch e.Type {
+	case history.Invoke:
+		return string(e.Process) + " asks for the " + what
+	case history.OK:
+		return string(e.Process) + " learns that its " + what + " took effect"
+	case history.Fail:
+		return string(e.Process) + " learns that its " + what + " took no effect" + because(e)
+	}
+	return string(e.Process) + " never learns whether its " + what + " took effect" + because(e)
+}
+
+func (t *Teller) apply(e *history.Event) string {
+	whose := t.name(t.Holder(e.Of), e.Of)
+	if whose == "" {
+		whose = cmp.Or(string(e.Of), "an unknown client")
+	}
+	verb := "accepts"
+	if e.Type != history.OK {
+		verb = "refuses"
+	}
+	what := "write of " + Quoted(e.Value)
+	if e.Op == history.Read {
+		what = "read"
+		if e.Type == history.OK {
+			what = "read: " + Quoted(e.Value)
+		}
+	}
+	s := fmt.Sprintf("%s %s %s's %s", e.Process, verb, whose, what)
+	if t.Long {
+		s += token(e.Token)
+	}
+	return s + because(e)
+}
+
+// Key tells of a key on the servers named by where.
+func (t *Teller) Key(e *history.Event, where string) string {
+	key := "the key"
+	if t.Several {
+		key = string(e.Lock)
+	}
+	of := string(e.Of)
+	switch e.F {
+	case history.KeySet:
+		return fmt.Sprintf("%s: %s is set for %s%s", where, key, of, t.due(e))
+	case history.KeyProlonged:
+		return fmt.Sprintf("%s: %s of %s is prolonged%s%s", where, key, of, t.byOther(e), t.due(e))
+	}
+	switch e.Why {
+	case history.Expired:
+		return fmt.Sprintf("%s: %s of %s expires", where, key, of)
+	case history.Deleted:
+		return fmt.Sprintf("%s: %s of %s is deleted%s", where, key, of, t.byOther(e))
+	}
+	return fmt.Sprintf("%s: %s of %s is %s", where, key, of, cmp.Or(string(e.Why), "gone"))
+}
+
+func (t *Teller) due(e *history.Event) string {
+	switch {
+	case e.Until == history.Never:
+		return ", without expiry"
+	case t.Long && e.Until != 0:
+		return ", due " + text.Instant(e.Until)
+	}
+	return ""
+}
+
+func (t *Teller) byOther(e *history.Event) string {
+	if e.By == "" || e.By == e.Of {
+		return ""
+	}
+	return " by " + string(e.By)
+}
+
+// because gives the reason: a library's own words if there are some.
+func because(e *history.Event) string {
+	words := e.Value != "" && (e.F == history.Acquire || e.F == history.Extend || e.F == history.Release)
+	switch {
+	case words:
+		return fmt.Sprintf(" (%q)", e.Value)
+	case e.Why == "":
+		return ""
+	}
+	return " (" + string(e.Why) + ")"
+}
+
+func token(n history.Token) string {
+	if n == 0 {
+		return ""
+	}
+	return ", token " + strconv.FormatInt(int64(n), 10)
+}
+
+// Quoted gives a value in quotes, shortened to what a reader can compare at a glance.
+func Quoted(v string) string {
+	const most = 24
+	r := []rune(v)
+	if len(r) > most {
+		v = string(r[:most-1]) + "…"
+	}
+	return strconv.QuoteToGraphic(v)
+}

@@ -1,0 +1,74 @@
+package timeline
+
+import (
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+func TestProcesses(t *testing.T) {
+	for want, names := range map[string][]history.Process{
+		"":                                   nil,
+		"redis-1":                            {"redis-1"},
+		"redis-1, redis-2":                   {"redis-2", "redis-1"},
+		"redis-1…3, redis-5":                 {"redis-5", "redis-3", "redis-1", "redis-2"},
+		"etcd-9…11":                          {"etcd-10", "etcd-9", "etcd-11"},
+		"client-1, client-2, redis, redis-3": {"redis", "client-2", "redis-3", "client-1"},
+	} {
+		if got := Processes(names); got != want {
+			t.Errorf("%v is told as %q, not %q", names, got, want)
+		}
+	}
+}
+
+func TestAValueIsCutToAGlance(t *testing.T) {
+	for value, want := range map[string]string{
+		"": `""`, "a b": `"a b"`, "a\x1b[2J": `"a\x1b[2J"`, "123456789012345678901234": `"123456789012345678901234"`,
+		"1234567890123456789012345": `"12345678901234567890123…"`,
+	} {
+		if got := Quoted(value); got != want {
+			t.Errorf("%q is told as %s, not %s", value, got, want)
+		}
+	}
+}
+
+// A lock is named where there are several, and what the eye can do without only at length.
+func TestAnEventSaysWhatIsNeeded(t *testing.T) {
+	got := &history.Event{Process: "client-1", F: history.Acquire, Type: history.OK, Lock: "orders", Token: 7,
+		Grant: &history.Grant{Granted: 1e9, Until: 2e9, Counted: []history.Process{"redis-1", "redis-2", "redis-3"}}}
+	judged := &history.Event{Process: history.Resource, F: history.Apply, Type: history.Fail, Op: history.Write,
+		Of: "x/1", Value: "v", Token: 7, Why: history.StaleToken}
+	fault := func(ty history.Type, line string) *history.Event {
+		return &history.Event{Process: history.Nemesis, F: "start-partition", Type: ty, Value: line}
+	}
+	refused := func(f history.F, said string, why history.Why) *history.Event {
+		return &history.Event{Process: "client-1", F: f, Type: history.Fail, Value: said, Why: why}
+	}
+	holder := func(history.Attempt) history.Process { return "client-2" }
+	for _, c := range []struct {
+		by    Teller
+		event *history.Event
+		want  string
+	}{
+		{Teller{}, got, "client-1 acquires: lease until 2.000 s, token 7"},
+		{Teller{Several: true}, got, "client-1 acquires orders: lease until 2.000 s, token 7"},
+		{Teller{Long: true}, got, "client-1 acquires: lease until 2.000 s, counted redis-1…3, token 7"},
+		{Teller{}, fault(history.Invoke, "cut a | b"), "fault: cut a | b"},
+		{Teller{}, fault(history.OK, "cut a | b"), "over: cut a | b"},
+		{Teller{}, fault(history.Info, ""), "nemesis: start-partition"},
+		{Teller{Holder: holder}, judged, `resource refuses client-2's write of "v" (stale token)`},
+		{Teller{Holder: holder, Long: true}, judged, `resource refuses client-2's write of "v", token 7 (stale token)`},
+		{Teller{}, refused(history.Acquire, "", history.AcquireTimeout), "client-1 does not get the lock (timeout)"},
+		{Teller{}, refused(history.Acquire, "no pool", history.AcquireTimeout),
+			`client-1 does not get the lock ("no pool")`},
+		{Teller{}, refused(history.Extend, "gone", history.NotOwner), `client-1 cannot extend its lease ("gone")`},
+		{Teller{}, refused(history.Release, "gone", history.NotOwner),
+			`client-1's release of the lock took no effect ("gone")`},
+		{Teller{}, refused(history.Write, "v", history.StaleToken),
+			"client-1 learns that its write took no effect (stale token)"},
+	} {
+		if got := c.by.Event(c.event); got != c.want {
+			t.Errorf("%+v tells %q, not %q", c.by, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package advise
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+)
+
+// The table fits the screen with up to six broken laws: each row ends with the number of servers.
+func TestAdviceFitsTheScreen(t *testing.T) {
+	for _, width := range []int{80, 100, 160} {
+		for n := 1; n <= 6; n++ {
+			best := &Tried{Changes: []Change{{Key: "servers.persistence.append-fsync", Value: "always"}},
+				Cost: Cost{Acquire: 11 * time.Millisecond, Requests: 10, Servers: 7}}
+			base := &Tried{}
+			for _, law := range checker.Laws[:n] {
+				base.Given.Findings = append(base.Given.Findings,
+					campaign.Finding{Law: law, Cause: checker.Cause{Kind: "some cause"}})
+			}
+			a := &Report{Advice: &Advice{Broken: checker.Laws[:n], Base: base, Mending: []*Tried{best}},
+				Scenario: &scenarios.Scenario{Name: "mine"}}
+			var b bytes.Buffer
+			if err := a.Text(&b, document.TextOptions{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			rows := 0
+			for _, line := range strings.Split(b.String(), "\n") {
+				if strings.HasSuffix(line, "11.0      10.0        7") {
+					rows++
+				}
+				if text.Cells(line) > width {
+					t.Errorf("%d laws at %d: %q", n, width, line)
+				}
+			}
+			if rows != 1 || !strings.Contains(b.String(), "requests  servers\n") {
+				t.Errorf("%d laws at %d: no whole row\n%s", n, width, b.String())
+			}
+		}
+	}
+}
+
+// The first sentence says that every promise is kept only if nothing below it says otherwise, and each number in it is
+// that of a trial.
+func TestConclusionsAgreeWithTheTable(t *testing.T) {
+	trial := func(n int) Trial { return Trial{Runs: n} }
+	cause := func(law checker.Law, kind checker.CauseKind, runs, of int, nature string) Breach {
+		return Breach{Finding: campaign.Finding{Law: law, Cause: checker.Cause{Kind: kind}, Runs: runs}, Of: of,
+			Nature: nature}
+	}
+	mutual, stuck := checker.MutualExclusion, checker.DeadlockFreedom
+	for _, c := range []struct {
+		name      string
+		elsewhere int
+		anew      []Breach
+		otherwise []Breach
+		givesUp   bool
+		left      []checker.Law
+		keeps     bool
+		want      string
+	}{
+		{name: "all", keeps: true, want: "Set lock.ttl to 9s: then every promise is kept, in 20 runs under these " +
+			"faults and 2,100 under fresh ones of the same kinds. It takes no more time, requests or servers."},
+		{name: "other servers", elsewhere: 60, keeps: true,
+			want: "Set lock.ttl to 9s: then every promise is kept, in 20 runs under these faults, 60 where they " +
+				"strike servers that it brings and 2,100 under fresh ones of the same kinds. It takes no more time, " +
+				"requests or servers."},
+		{name: "what no lock keeps", keeps: true,
+			otherwise: []Breach{cause(stuck, checker.NoQuorumLeft, 4, 2120, "why")},
+			want: "Set lock.ttl to 9s: then every promise but deadlock-freedom is kept, in 20 runs under these " +
+				"faults and 2,100 under fresh ones of the same kinds. Of these 2,120 runs, 4 break deadlock-freedom, " +
+				"which lies in the nature of locks. It takes no more time, requests or servers."},
+		{name: "what breaks as before",
+			otherwise: []Breach{cause(stuck, checker.StuckInCycle, 1200, 2120, ""),
+				cause(stuck, checker.NoQuorumLeft, 4, 2120, "why")},
+			want: "No change and no pair keeps every promise. Nearest comes: lock.ttl to 9s. It keeps " +
+				"mutual-exclusion, in 20 runs under these faults and 2,100 under fresh ones of the same kinds; but " +
+				"of these 2,120 runs, 1,204 break deadlock-freedom."},
+		{name: "what breaks anew", anew: []Breach{cause(stuck, checker.StuckInCycle, 1, 7, ""),
+			{Finding: campaign.Finding{Law: checker.Ownership}}}, givesUp: true,
+			want: "No change and no pair keeps every promise. Nearest comes: lock.ttl to 9s. It keeps " +
+				"mutual-exclusion, in 20 runs under these faults and 2,100 under fresh ones of the same kinds; but " +
+				"it breaks deadlock-freedom in 1 of 7 runs: stuck in a cycle of waiters; ownership is no longer seen " +
+				"to hold; clients give up where they got the lock before."},
+		{name: "what cannot be told", left: []checker.Law{checker.TokenOrder},
+			want: "No change and no pair keeps every promise. Nearest comes: lock.ttl to 9s. It keeps " +
+				"mutual-exclusion, in 20 runs under these faults and 2,100 under fresh ones of the same kinds; but " +
+				"token-order is not seen to hold."},
+	} {
+		best := &Tried{Changes: []Change{{Key: "lock.ttl", Value: "9s"}}, Given: trial(20),
+			Elsewhere: trial(c.elsewhere), Fresh: trial(2100), Mended: []checker.Law{mutual}, Anew: c.anew,
+			Otherwise: c.otherwise, GivesUp: c.givesUp, Left: c.left}
+		a := &Report{Advice: &Advice{Promised: checker.Laws, Broken: []checker.Law{mutual},
+			Base: &Tried{}, Mending: []*Tried{best}}, Scenario: &scenarios.Scenario{Name: "mine"}}
+		if got := a.conclusion(); got != c.want || a.Keeps(best) != c.keeps {
+			t.Errorf("%s, keeps %v: %s\nnot\n%s", c.name, a.Keeps(best), got, c.want)
+		}
+		var b bytes.Buffer
+		if err := a.Text(&b, document.TextOptions{Width: 160}); err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, breached := range c.anew {
+			lines = append(lines, "     ! "+breach(breached))
+		}
+		for _, breached := range c.otherwise {
+			lines = append(lines, "     · "+breach(breached))
+		}
+		for _, line := range lines {
+			if !strings.Contains(b.String(), line+"\n") {
+				t.Errorf("%s: the table lacks %q\n%s", c.name, line, b.String())
+			}
+		}
+		explained := strings.Contains(b.String(), "nature  deadlock-freedom: why.")
+		if explained != (c.keeps && c.otherwise != nil) {
+			t.Errorf("%s: nature\n%s", c.name, b.String())
+		}
+	}
+}

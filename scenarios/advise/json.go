@@ -1,0 +1,118 @@
+package advise
+
+import (
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
+)
+
+type adviseJSON struct {
+	document.Head
+	Scenario    string       `json:"scenario"`
+	Outcome     string       `json:"outcome"` // nothing broken, can be saved, not saved or undecided
+	OwnFaults   bool         `json:"own_faults"`
+	Explored    int          `json:"explored"`   // random plans that were run to find those that break the lock
+	Plans       []string     `json:"plans"`      // the faults that broke the lock
+	Runs        int          `json:"runs"`       // how often each change was tried under them
+	Fresh       int          `json:"fresh_runs"` // and under fresh ones of the same kinds, if it was confirmed
+	Others      int          `json:"other_runs"` // and under faults of all kinds
+	Broken      []brokenJSON `json:"broken"`
+	Cost        costJSON     `json:"cost"` // of the lock as it is
+	Changes     []changeJSON `json:"changes"`
+	Tried       triedJSON    `json:"tried"`
+	Interrupted bool         `json:"interrupted"`
+	Open        []string     `json:"open"`
+	File        string       `json:"file"` // of the best change; empty if it was not written
+	Diff        string       `json:"diff"`
+	Files       string       `json:"files"`
+	Repeat      string       `json:"repeat"`
+}
+
+type brokenJSON struct {
+	Law    checker.Law `json:"law"`
+	Causes []string    `json:"causes"`
+	Runs   int         `json:"runs"`
+	Fresh  int         `json:"fresh_runs"`
+	Nature string      `json:"nature"` // why no change keeps it; empty if one does, or if that is not known
+}
+
+type costJSON struct {
+	Acquire  int64   `json:"acquire_ns"`
+	Requests float64 `json:"requests"`
+	Servers  int     `json:"servers"`
+	Lease    int64   `json:"lease_ns"` // for which a holder that has crashed keeps the others out; 0: for ever
+}
+
+type changeJSON struct {
+	Changes   []string     `json:"changes"`
+	Keeps     bool         `json:"keeps"` // every promise that can be kept
+	Mends     []string     `json:"mends"`
+	Leaves    []string     `json:"leaves"`
+	Breaks    []breachJSON `json:"breaks"`
+	Otherwise []breachJSON `json:"otherwise"` // what breaks promises as before, or what no lock can prevent
+	GivesUp   bool         `json:"gives_up"`
+	Spared    []string     `json:"spared"`
+	Cost      costJSON     `json:"cost"`
+	Runs      int          `json:"runs"`           // under the faults that broke the lock
+	Elsewhere int          `json:"elsewhere_runs"` // where these strike other or more servers
+	Fresh     int          `json:"fresh_runs"`
+	File      string       `json:"file"` // empty if it was not written
+}
+
+type breachJSON struct {
+	Law    checker.Law `json:"law"`
+	Cause  string      `json:"cause"` // empty: the law is no longer seen to hold
+	Runs   int         `json:"runs"`
+	Of     int         `json:"of"`
+	Nature string      `json:"nature"` // why no lock can keep it; empty if one may
+}
+
+type triedJSON struct {
+	Singles int `json:"singles"`
+	Pairs   int `json:"pairs"`
+}
+
+// JSON gives the advice as one JSON object, ended by a newline: the changes best first.
+func (a *Report) JSON(command string) ([]byte, error) {
+	d := adviseJSON{Head: document.HeadOf(command), Scenario: a.Scenario.Name, Outcome: a.outcome(), OwnFaults: a.Own,
+		Explored: a.Explored,
+		Plans:    a.plans(), Runs: a.Base.Given.Runs, Fresh: a.Base.Fresh.Runs, Others: a.others(),
+		Broken: []brokenJSON{},
+		Cost:   costOf(a.Base.Cost), Changes: []changeJSON{}, Tried: triedJSON{a.Singles, a.Pairs},
+		Interrupted: a.Interrupted,
+		Open:        document.Some(a.open()), File: a.file(0), Diff: a.Diff, Files: a.Files, Repeat: a.Repeat}
+	for _, l := range a.Broken {
+		d.Broken = append(d.Broken,
+			brokenJSON{l, a.causes(l), a.Base.Given.Violated(l), a.Base.Fresh.Violated(l), a.ByNature[l]})
+	}
+	for i, t := range a.Mending {
+		d.Changes = append(d.Changes, changeJSON{changesOf(t), a.Keeps(t), document.LawNames(t.Mended),
+			document.LawNames(t.Left), breachesOf(t.Anew),
+			breachesOf(t.Otherwise), t.GivesUp, document.Some(t.Spared), costOf(t.Cost), t.Given.Runs, t.Elsewhere.Runs,
+			t.Fresh.Runs, a.file(i)})
+	}
+	return document.Encode(d)
+}
+
+// file is the scenario file of the ith change; empty if it was not written.
+func (a *Report) file(i int) string {
+	if i >= len(a.Written) {
+		return ""
+	}
+	return a.Written[i]
+}
+
+func costOf(c Cost) costJSON {
+	return costJSON{c.Acquire.Nanoseconds(), c.Requests, c.Servers, c.Lease.Nanoseconds()}
+}
+
+func breachesOf(list []Breach) []breachJSON {
+	all := []breachJSON{}
+	for _, b := range list {
+		cause := ""
+		if b.Cause != (checker.Cause{}) {
+			cause = b.Cause.String()
+		}
+		all = append(all, breachJSON{b.Law, cause, b.Runs, b.Of, b.Nature})
+	}
+	return all
+}

@@ -1,0 +1,173 @@
+package campaign
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// Fault counts what became of the faults of one kind.
+type Fault struct {
+	Kind  nemesis.Kind `json:"kind"`
+	Drawn int          `json:"drawn"`
+	// Struck is how many of them came to strike: their point was passed, their message sent, their target still up.
+	Struck int `json:"struck"`
+	// Met is how many of those struck WhileHeld: between strike and end some client that they concern asked for a lock
+	// or held one. A fault of servers, of the resource or between them concerns all clients. What a fault leaves behind
+	// for good (a jumped clock, a server that stays down) goes on for the rest of the run.
+	Met int `json:"met"`
+}
+
+// WhileHeld says when a fault strikes that can have had an effect.
+const WhileHeld = "while the lock was held or asked for"
+
+// Planned counts in how many runs a fault that was planned for all of them struck, and struck WhileHeld.
+type Planned struct {
+	Line   string `json:"line"`
+	Struck int    `json:"struck"`
+	Met    int    `json:"met"`
+}
+
+// PlannedIn says of each fault of a plan what became of it in the run that left h: 1 for yes.
+func PlannedIn(plan []nemesis.Fault, h *history.History) []Planned {
+	var s Strikes
+	faults := NewPlanned(plan)
+	s.CountPlanned(faults, plan, h)
+	return faults
+}
+
+// NewPlanned begins to count.
+func NewPlanned(plan []nemesis.Fault) []Planned {
+	faults := make([]Planned, len(plan))
+	for i, f := range plan {
+		faults[i].Line = f.String()
+	}
+	return faults
+}
+
+// NewFaults begins to count, in the order of nemesis.Kinds.
+func NewFaults() []Fault {
+	list := make([]Fault, len(nemesis.Kinds))
+	for i, k := range nemesis.Kinds {
+		list[i].Kind = k
+	}
+	return list
+}
+
+// CountPlanned adds what became of each fault in the run that left h.
+func (s *Strikes) CountPlanned(faults []Planned, plan []nemesis.Fault, h *history.History) {
+	s.Follow(plan, h)
+	for i := range faults {
+		if s.struck[i] {
+			faults[i].Struck++
+		}
+		if s.met[i] {
+			faults[i].Met++
+		}
+	}
+}
+
+// Strikes follows one run after another. The zero value is ready.
+type Strikes struct {
+	plan   []nemesis.Fault
+	lines  []string // of the plan's faults, as a history records them
+	struck []bool
+	under  []bool                  // struck, and not over yet
+	met    []bool                  // WhileHeld
+	busy   map[history.Process]int // locks that a client asks for or holds
+}
+
+// Count adds what became of a plan's faults in the run that left h.
+func (s *Strikes) Count(tallies []Fault, plan []nemesis.Fault, h *history.History) {
+	s.Follow(plan, h)
+	for i := range plan {
+		t := &tallies[slices.Index(nemesis.Kinds, plan[i].Kind)]
+		t.Drawn++
+		if s.struck[i] {
+			t.Struck++
+		}
+		if s.met[i] {
+			t.Met++
+		}
+	}
+}
+
+// Struck reports whether the ith fault of the latest plan came to strike.
+func (s *Strikes) Struck(i int) bool { return s.struck[i] }
+
+// Follow finds out what became of each fault of a plan.
+func (s *Strikes) Follow(plan []nemesis.Fault, h *history.History) {
+	n := len(plan)
+	s.plan, s.lines = plan, s.lines[:0]
+	for i := range plan {
+		s.lines = append(s.lines, plan[i].Recorded())
+	}
+	s.struck, s.under, s.met = cleared(s.struck, n), cleared(s.under, n), cleared(s.met, n)
+	if s.busy == nil {
+		s.busy = map[history.Process]int{}
+	}
+	clear(s.busy)
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Process == history.Nemesis {
+			s.fault(e)
+		} else {
+			s.client(e)
+		}
+	}
+}
+
+func cleared(b []bool, n int) []bool {
+	b = slices.Grow(b[:0], n)[:n]
+	clear(b)
+	return b
+}
+
+// fault takes note of a strike or an end.
+func (s *Strikes) fault(e *history.Event) {
+	for i := range s.plan {
+		f := &s.plan[i]
+		if s.lines[i] != e.Value || string(e.F) != f.Kind.String() {
+			continue
+		}
+		switch {
+		case e.Type == history.Invoke && !s.struck[i]:
+			s.struck[i], s.under[i] = true, true
+			for c, n := range s.busy {
+				s.met[i] = s.met[i] || n > 0 && concerns(f, c)
+			}
+			return
+		case e.Type == history.OK && s.under[i]:
+			s.under[i] = f.Kind.Does() == history.SetsClock
+			return
+		}
+	}
+}
+
+// client takes note of who asks for locks and holds them; the probe, which asks when all is over, does not count.
+func (s *Strikes) client(e *history.Event) {
+	switch {
+	case !nemesis.IsClient(e.Process):
+	case e.F == history.Acquire && e.Type == history.Invoke:
+		s.busy[e.Process]++
+		for i := range s.plan {
+			s.met[i] = s.met[i] || s.under[i] && concerns(&s.plan[i], e.Process)
+		}
+	case e.F == history.Crashed:
+		s.busy[e.Process] = 0
+	case e.F == history.Acquire && e.Type != history.OK, e.F == history.Release && e.Type != history.Invoke:
+		s.busy[e.Process] = max(s.busy[e.Process]-1, 0)
+	}
+}
+
+// concerns reports whether a fault has to do with a client: it Strikes the client, or no client at all.
+func concerns(f *nemesis.Fault, client history.Process) bool {
+	others := false
+	for _, p := range f.On() {
+		if p == client {
+			return true
+		}
+		others = others || nemesis.IsClient(p)
+	}
+	return !others
+}

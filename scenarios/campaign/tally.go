@@ -1,0 +1,176 @@
+// Package campaign counts what many runs of a scenario came to: how each law came out, in which ways it was broken, and
+// whether the faults struck at all.
+//
+// Goals: the size of a tally does not grow with the number of runs, and parts that were counted apart add up.
+// Non-goals: what a single run shows (checker), what a tally amounts to (search, sweep, verify).
+package campaign
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// Counts are the runs in which something came out in each way.
+type Counts struct {
+	Holds     int `json:"holds"`
+	Violated  int `json:"violated"`
+	Undecided int `json:"undecided"`
+	Unchecked int `json:"unchecked"`
+	NotRun    int `json:"not_run,omitempty"` // that an interruption left out, where that is known
+	// Excused are those of Violated whose cause breaks no promise: checker.Promise says which.
+	Excused int `json:"not_promised,omitempty"`
+}
+
+// Count adds a run.
+func (c *Counts) Count(o checker.Outcome) {
+	switch o {
+	case checker.Holds:
+		c.Holds++
+	case checker.Violated:
+		c.Violated++
+	case checker.Undecided:
+		c.Undecided++
+	default:
+		c.Unchecked++
+	}
+}
+
+// Breaks is in how many runs it was violated by a cause that may break a promise.
+func (c Counts) Breaks() int { return c.Violated - c.Excused }
+
+// Exercised is in how many runs there was something to judge.
+func (c Counts) Exercised() int { return c.Holds + c.Violated }
+
+// Untold is in how many runs nothing can be said.
+func (c Counts) Untold() int { return c.Undecided + c.Unchecked + c.NotRun }
+
+// Sign shows counts in one sign: ✓ where it held in every run, ✗ where it was violated in every one, ± in some, ? where
+// it was in none, but could not be told in all.
+func (c Counts) Sign() string {
+	switch {
+	case c.Violated > 0 && c.Holds+c.Untold() == 0:
+		return "✗"
+	case c.Violated > 0:
+		return "±"
+	case c.Holds == 0 || c.Untold() > 0:
+		return "?"
+	}
+	return "✓"
+}
+
+// Law counts how a law came out.
+type Law struct {
+	Law checker.Law `json:"law"`
+	Counts
+}
+
+// Laws counts how some laws came out, in their order.
+type Laws []Law
+
+// NewLaws begins to count.
+func NewLaws(laws []checker.Law) Laws {
+	list := make(Laws, len(laws))
+	for i, law := range laws {
+		list[i].Law = law
+	}
+	return list
+}
+
+// Count adds a verdict on the same laws; undecided reports that some law could not be told.
+func (t Laws) Count(v checker.Verdict) (undecided bool) {
+	for i := range v.Findings {
+		t[i].Count(v.Findings[i].Outcome)
+		undecided = undecided || v.Findings[i].Outcome == checker.Undecided
+	}
+	return undecided
+}
+
+// Excuse notes which violations of a counted verdict break no promise because of their cause.
+func (t Laws) Excuse(v checker.Verdict, p checker.Promise) {
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Outcome == checker.Violated && p.Excuses(f.Cause) {
+			t[i].Excused++
+		}
+	}
+}
+
+// Of counts how one law came out; nothing, if it was not counted.
+func (t Laws) Of(law checker.Law) Counts {
+	for i := range t {
+		if t[i].Law == law {
+			return t[i].Counts
+		}
+	}
+	return Counts{}
+}
+
+// Add counts more runs in.
+func (t Laws) Add(more Laws) {
+	for i := range t {
+		l, m := &t[i], &more[i]
+		l.Holds += m.Holds
+		l.Violated += m.Violated
+		l.Undecided += m.Undecided
+		l.Unchecked += m.Unchecked
+		l.NotRun += m.NotRun
+		l.Excused += m.Excused
+	}
+}
+
+// Finding is a way in which a law was broken.
+type Finding struct {
+	Law   checker.Law   `json:"law"`
+	Cause checker.Cause `json:"cause"`
+	Runs  int           `json:"runs"`
+	First uint64        `json:"first"` // the lowest seed that shows it
+}
+
+// Findings are the ways in which laws were broken, each once.
+type Findings []Finding
+
+// Count adds the violations of a verdict on the run with a seed.
+func (t *Findings) Count(seed uint64, v checker.Verdict) {
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Outcome == checker.Violated {
+			t.add(Finding{f.Law, f.Cause, 1, seed})
+		}
+	}
+}
+
+// Add counts more runs in, and sorts: the lowest first seed first.
+func (t *Findings) Add(more Findings) {
+	for _, f := range more {
+		t.add(f)
+	}
+	slices.SortFunc(*t, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.First, b.First),
+			slices.Index(checker.Laws, a.Law)-slices.Index(checker.Laws, b.Law))
+	})
+}
+
+// add counts what may have been found before.
+func (t *Findings) add(f Finding) {
+	for i := range *t {
+		if g := &(*t)[i]; g.Law == f.Law && g.Cause == f.Cause {
+			g.Runs += f.Runs
+			g.First = min(g.First, f.First)
+			return
+		}
+	}
+	*t = append(*t, f)
+}
+
+// confidence is the chance with which a rate lies below its upper bound.
+const confidence = 0.95
+
+// UpperBound is the highest rate of something per run that still lets n runs pass without it with a chance of 5 %: 1 -
+// 0.05^(1/n), about 3/n. It is 1 for no runs: nothing is known then.
+func UpperBound(n int) float64 {
+	if n == 0 {
+		return 1
+	}
+	return -math.Expm1(math.Log(1-confidence) / float64(n))
+}

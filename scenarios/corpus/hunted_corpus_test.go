@@ -1,0 +1,115 @@
+package corpus
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/documenttest"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+func hunted(name string, runs int, caught bool) HuntedMutant {
+	return HuntedMutant{Mutant: Mutant{Name: name, Of: "lock", Defect: "wrong", Source: "issue 1"},
+		Took: time.Duration(runs) * time.Second,
+		Hunt: &search.Hunted{Caught: caught, Seeds: runs, Law: checker.Ownership,
+			Cause: checker.Cause{Kind: checker.RemovedByNonOwner}}}
+}
+
+// soundLock has had so many runs, each with a fault that met it.
+func soundLock(runs int, broken ...campaign.Finding) SoundLock {
+	e := &search.Exploration{Span: search.Span{Scenario: "lock", From: 1, Seeds: runs, Shard: search.Whole, Done: runs},
+		Faults: []campaign.Fault{{Kind: nemesis.Pause, Drawn: runs, Struck: runs, Met: runs}}, Findings: broken}
+	return SoundLock{Exploration: e, Lock: &scenarios.Scenario{Name: "lock",
+		Promise: checker.Promise{Laws: []checker.Law{checker.Ownership}}}}
+}
+
+func TestOnlyACorpusThatWasCaughtAndKeptPasses(t *testing.T) {
+	kept, broken, open := soundLock(10), soundLock(10, campaign.Finding{Law: checker.Ownership}), soundLock(10)
+	open.Done = 9
+	for _, c := range []struct {
+		corpus Corpus
+		want   format.Standing
+	}{
+		{Corpus{}, format.NotDecidable},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}}, format.AsExpected},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept}}, format.AsExpected},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true), hunted("b", 9, false)}}, format.Otherwise},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true), {Mutant: Mutant{Name: "b"}}}},
+			format.NotDecidable},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, false), {Mutant: Mutant{Name: "b"}}}}, format.Otherwise},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept, broken}}, format.Otherwise},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept, open}}, format.NotDecidable},
+		{Corpus{Sound: []SoundLock{kept}}, format.NotDecidable},
+	} {
+		if got := c.corpus.Standing(); got != c.want {
+			t.Errorf("%+v: %v, want %v", c.corpus, got, c.want)
+		}
+	}
+}
+
+func TestTheCorpusIsSummedUp(t *testing.T) {
+	c := &Corpus{Seeds: 5000,
+		Mutants: []HuntedMutant{hunted("slow", 2000, true), hunted("fast", 1, true), hunted("middle", 30, true),
+			hunted("gone", 5000, false)}, Sound: []SoundLock{soundLock(3000)},
+		Files: "out", Repeat: "fencepost corpus"}
+	var text bytes.Buffer
+	if err := c.Text(&text, document.TextOptions{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"corpus  4 mutants, at most 5,000 seeds each                      not as expected",
+		" ✓ slow                      2,000  2000.00  ownership: removed by non-owner\n     wrong (issue 1)\n",
+		" ✗ gone                      5,000  5000.00  escaped\n",
+		"caught  3 of 4 mutants; median 30 seeds, most 2,000 seeds (slow)\n",
+		"seconds median 30.00, most 2000.00 (slow)\n",
+		" ✓ lock                         3,000  ownership\n",
+		"no promise was broken in 3,000 runs: a run breaks one with a chance\n        below 0.1 % (95 % sure)\n",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, &text)
+		}
+	}
+	raw, err := c.JSON("corpus")
+	var got struct {
+		Caught     int
+		MedianRuns int     `json:"median_runs"`
+		MostRuns   int     `json:"most_runs"`
+		SoundRuns  int     `json:"sound_runs"`
+		RateBelow  float64 `json:"rate_below"`
+		Expected   bool
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &got)
+	}
+	if err != nil || got.Caught != 3 || got.MedianRuns != 30 || got.MostRuns != 2000 || got.SoundRuns != 3000 ||
+		got.RateBelow != campaign.UpperBound(3000) || got.Expected {
+		t.Errorf("%+v, %v\n%s", got, err, raw)
+	}
+}
+
+func TestTheCommandsOfTheCorpusCanBePasted(t *testing.T) {
+	const call = "fencepost explore '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --and " +
+		"more/of/the/same --to make it/long"
+	lock := soundLock(10, campaign.Finding{Law: checker.Ownership, Cause: checker.Cause{Kind: checker.RemovedByNonOwner},
+		Runs: 1, First: 3})
+	lock.Repeat = call
+	c := &Corpus{Sound: []SoundLock{lock}, Repeat: call}
+	for _, width := range []int{60, 80, 120, 200} {
+		var b strings.Builder
+		if err := c.Text(&b, document.TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		if n := documenttest.Pasted(b.String(), call); n != 2 || documenttest.Pasted(b.String(), call+" --seed 3 --seeds 1\n") != 1 {
+			t.Errorf("at %d it stands %d times:\n%s", width, n, b.String())
+		}
+	}
+}

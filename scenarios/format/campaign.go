@@ -1,0 +1,153 @@
+package format
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Campaign counts how the runs of many seeds came out. Campaigns of different seeds of one scenario add up.
+type Campaign struct {
+	Seeds      int
+	AsExpected int
+	Otherwise  int
+	Undecided  int
+	// FirstUndecided is the lowest seed of an undecided run, if there is one.
+	FirstUndecided uint64
+	Groups         []Group // of the runs that came out otherwise, by what did, most frequent first
+	digests        map[sim.Digest]struct{}
+}
+
+// Group is what came out otherwise in a number of runs.
+type Group struct {
+	Mismatch        // of a metric without Got, which differs from run to run
+	Runs     int    // in which it did; one run may be in several groups
+	First    uint64 // the lowest seed of them
+}
+
+// Digests is the number of runs that differ from all others.
+func (c *Campaign) Digests() int { return len(c.digests) }
+
+// Add counts the run of a seed.
+func (c *Campaign) Add(seed uint64, digest sim.Digest, j Judgement) {
+	if c.digests == nil {
+		c.digests = map[sim.Digest]struct{}{}
+	}
+	c.digests[digest] = struct{}{}
+	c.Seeds++
+	switch j.Standing() {
+	case AsExpected:
+		c.AsExpected++
+	case Otherwise:
+		c.Otherwise++
+	default:
+		c.undecided(seed, 1)
+	}
+	for _, m := range j.Mismatches {
+		if !slices.Contains(checker.Laws, checker.Law(m.Name)) {
+			m.Got = ""
+		}
+		c.count(Group{Mismatch: m, Runs: 1, First: seed})
+	}
+	c.sort()
+}
+
+func (c *Campaign) undecided(first uint64, n int) {
+	if c.Undecided == 0 || first < c.FirstUndecided {
+		c.FirstUndecided = first
+	}
+	c.Undecided += n
+}
+
+// Merge counts in the runs of other seeds.
+func (c *Campaign) Merge(other *Campaign) {
+	if c.digests == nil {
+		c.digests = map[sim.Digest]struct{}{}
+	}
+	maps.Copy(c.digests, other.digests)
+	c.Seeds += other.Seeds
+	c.AsExpected += other.AsExpected
+	c.Otherwise += other.Otherwise
+	if other.Undecided > 0 {
+		c.undecided(other.FirstUndecided, other.Undecided)
+	}
+	for _, g := range other.Groups {
+		c.count(g)
+	}
+	c.sort()
+}
+
+func (c *Campaign) count(add Group) {
+	for i := range c.Groups {
+		if g := &c.Groups[i]; g.Mismatch == add.Mismatch {
+			g.Runs += add.Runs
+			g.First = min(g.First, add.First)
+			return
+		}
+	}
+	c.Groups = append(c.Groups, add)
+}
+
+// sort puts what is most frequent first, and of equals what the lowest seed shows; the order in which runs were added
+// leaves no trace.
+func (c *Campaign) sort() {
+	slices.SortFunc(c.Groups, func(a, b Group) int {
+		return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.First, b.First), cmp.Compare(a.String(), b.String()))
+	})
+}
+
+// tallies are a campaign as it is written down.
+type tallies struct {
+	Seeds          int      `json:"seeds"`
+	AsExpected     int      `json:"as_expected"`
+	Otherwise      int      `json:"otherwise"`
+	Undecided      int      `json:"undecided"`
+	FirstUndecided uint64   `json:"first_undecided"`
+	Groups         []Group  `json:"groups"`
+	Digests        []string `json:"digests"` // ascending
+}
+
+// MarshalJSON writes the campaign with all that Merge needs.
+func (c *Campaign) MarshalJSON() ([]byte, error) {
+	t := tallies{c.Seeds, c.AsExpected, c.Otherwise, c.Undecided, c.FirstUndecided, c.Groups, nil}
+	for _, d := range slices.Sorted(maps.Keys(c.digests)) {
+		t.Digests = append(t.Digests, strconv.FormatUint(uint64(d), 16))
+	}
+	return json.Marshal(t)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (c *Campaign) UnmarshalJSON(b []byte) error {
+	var t tallies
+	if err := json.Unmarshal(b, &t); err != nil {
+		return err
+	}
+	*c = Campaign{t.Seeds, t.AsExpected, t.Otherwise, t.Undecided, t.FirstUndecided, t.Groups,
+		map[sim.Digest]struct{}{}}
+	for _, text := range t.Digests {
+		d, err := strconv.ParseUint(text, 16, 64)
+		if err != nil {
+			return err
+		}
+		c.digests[sim.Digest(d)] = struct{}{}
+	}
+	return nil
+}
+
+// Standing sums the campaign up: one run that came out otherwise is enough, and so is one that is undecided.
+func (c *Campaign) Standing() Standing {
+	switch {
+	case c.Otherwise > 0:
+		return Otherwise
+	case c.Undecided > 0:
+		return NotDecidable
+	case c.Seeds == 0:
+		return NotJudged
+	}
+	return AsExpected
+}

@@ -1,0 +1,62 @@
+// Package format is what a scenario expects to come out: of laws and of metrics. It reads that from a file, holds what
+// came out of a run against it, and counts the runs of many seeds by how they stand to it.
+//
+// Goals: what could not be told, and what nothing exercised, is no pass. Non-goals: judging laws (checker), which
+// random faults break a promise (search).
+package format
+
+import (
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// All is what must come out.
+type All struct {
+	Laws    map[checker.Law]Law
+	Metrics []Bound
+}
+
+// Law is the outcome one law must have; Cause, where the file gives one, must match too.
+type Law struct {
+	Any     bool            // whatever comes out is right; the other fields are zero then
+	Outcome checker.Outcome // Holds or Violated
+	Cause   checker.Cause   // zero: any. Without Detail: any detail
+}
+
+// Bound is a closed range in which a metric must lie.
+type Bound struct {
+	Name     string
+	Min, Max float64 // in the metric's own unit; ±Inf where open
+	Text     string  // as written
+}
+
+// Judgement is what a run comes to, held against what its scenario expects.
+type Judgement struct {
+	Verdict    checker.Verdict
+	Metrics    checker.Metrics
+	Mismatches []Mismatch
+	Undecided  bool // a law named in the expectation could not be told
+}
+
+// Standing says how what came out stands to what was expected: of a run, of the runs of many seeds, of an assertion.
+type Standing uint8
+
+// The zero Standing is no pass.
+const (
+	NotJudged    Standing = iota
+	AsExpected            // everything came out as expected
+	Otherwise             // something did not
+	NotDecidable          // nothing came out otherwise, but something named could not be told
+)
+
+// Standing sums the judgement up.
+func (j *Judgement) Standing() Standing {
+	switch {
+	case len(j.Mismatches) > 0:
+		return Otherwise
+	case j.Undecided:
+		return NotDecidable
+	case len(j.Verdict.Findings) == 0:
+		return NotJudged
+	}
+	return AsExpected
+}

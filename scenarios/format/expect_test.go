@@ -1,0 +1,138 @@
+package format_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+const oneRedis = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
+
+func parse(t *testing.T, text string) *scenarios.Scenario {
+	t.Helper()
+	s, err := scenarios.Parse("f.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// came is a verdict in which one law came out as given, and no other was checked.
+func came(law checker.Law, outcome checker.Outcome, cause checker.Cause) checker.Verdict {
+	f := checker.Finding{Law: law, Outcome: outcome}
+	if outcome == checker.Violated {
+		f.Cause = cause
+	}
+	return checker.Verdict{Findings: []checker.Finding{f}}
+}
+
+// Every expectation against every outcome: what is a mismatch, and what leaves the run undecided.
+func TestExpectationsMeetOutcomes(t *testing.T) {
+	law := checker.MutualExclusion
+	crash := checker.Cause{Kind: checker.LostInCrash, Detail: checker.Unsynced}
+	for _, c := range []struct {
+		expect string // empty: the law is not named
+		// What comes of unchecked, holds, undecided, and violated by lost in crash (unsynced): empty if that is as
+		// expected.
+		unchecked, holds, undecided, violated string
+	}{
+		{"", "", "", "",
+			"expected not violated, got violated by lost in crash (unsynced)"},
+		{"holds", "expected holds, got unchecked", "", "undecided",
+			"expected holds, got violated by lost in crash (unsynced)"},
+		{"any", "", "", "", ""},
+		{"violated", "expected violated, got unchecked", "expected violated, got holds", "undecided", ""},
+		{"violated by lost in crash", "expected violated by lost in crash, got unchecked",
+			"expected violated by lost in crash, got holds", "undecided", ""},
+		{"violated by lost in crash (unsynced)", "expected violated by lost in crash (unsynced), got unchecked",
+			"expected violated by lost in crash (unsynced), got holds", "undecided", ""},
+		{"violated by lost in crash (no persistence)",
+			"expected violated by lost in crash (no persistence), got unchecked",
+			"expected violated by lost in crash (no persistence), got holds", "undecided",
+			"expected violated by lost in crash (no persistence), got violated by lost in crash (unsynced)"},
+		{"violated by lost in failover", "expected violated by lost in failover, got unchecked",
+			"expected violated by lost in failover, got holds", "undecided",
+			"expected violated by lost in failover, got violated by lost in crash (unsynced)"},
+	} {
+		text := oneRedis
+		if c.expect != "" {
+			text += "expect: {mutual-exclusion: " + c.expect + "}\n"
+		}
+		e := parse(t, text).Expect
+		for outcome, want := range []string{c.unchecked, c.holds, c.undecided, c.violated} {
+			mismatches, undecided := e.Match(came(law, checker.Outcome(outcome), crash), nil, checker.Promise{})
+			got := ""
+			switch {
+			case len(mismatches) > 0:
+				got = strings.TrimPrefix(mismatches[0].String(), "mutual-exclusion: ")
+			case undecided:
+				got = "undecided"
+			}
+			if got != want || len(mismatches) > 1 {
+				t.Errorf("expect %q, came out %v: got %q, want %q", c.expect, checker.Outcome(outcome), got, want)
+			}
+		}
+	}
+}
+
+// Without the law's finding nothing was checked, and nothing is passed.
+func TestEmptyVerdictIsNoPass(t *testing.T) {
+	e := parse(t, oneRedis+"expect: {ownership: holds, lease-exclusion: violated}\n").Expect
+	mismatches, undecided := e.Match(checker.Verdict{}, nil, checker.Promise{})
+	want := "[lease-exclusion: expected violated, got unchecked ownership: expected holds, got unchecked]"
+	if fmt.Sprint(mismatches) != want || undecided {
+		t.Errorf("got %v, %v, want %s", mismatches, undecided, want)
+	}
+}
+
+func TestMetricsMeetBounds(t *testing.T) {
+	for _, c := range []struct {
+		bound   string
+		inside  []float64
+		outside []float64
+	}{
+		{`lock_contention_rate: 0`, []float64{0}, []float64{1e-300, 1}},
+		{`lock_contention_rate: "> 30%"`, []float64{0.31, 1}, []float64{0, 0.3}},
+		{`lock_contention_rate: "< 30%"`, []float64{0, 0.29}, []float64{0.3, 1, math.NaN()}},
+		{`lock_contention_rate: ">= 30%"`, []float64{0.3, 1}, []float64{0.29, math.NaN()}},
+		{`lock_contention_rate: "<= 30%"`, []float64{0, 0.3}, []float64{0.31}},
+		{`lock_acquisition_time_p50: 2ms..10ms`, []float64{0.002, 0.005, 0.01}, []float64{0.0019, 0.0101}},
+		{`'lock_acquisition_time_p99{process="client-2"}': ">= 9s"`, []float64{9, 10}, []float64{8.9}},
+	} {
+		e := parse(t, oneRedis+"expect:\n  metrics:\n    "+c.bound+"\n").Expect
+		measured := func(v float64) checker.Metrics {
+			return checker.Metrics{{Name: "other", Value: v, Samples: 1},
+				{Name: e.Metrics[0].Name, Value: v, Samples: 1}}
+		}
+		for _, v := range c.inside {
+			if m, _ := e.Match(checker.Verdict{}, measured(v), checker.Promise{}); len(m) > 0 {
+				t.Errorf("%s refuses %v: %v", c.bound, v, m)
+			}
+		}
+		for _, v := range c.outside {
+			if m, _ := e.Match(checker.Verdict{}, measured(v), checker.Promise{}); len(m) != 1 {
+				t.Errorf("%s admits %v: %v", c.bound, v, m)
+			}
+		}
+	}
+}
+
+// A metric for which nothing was observed meets no bound, but nobody having waited is a real zero.
+func TestNothingMeasuredIsNoPass(t *testing.T) {
+	e := parse(t, oneRedis+"expect: {metrics: {lock_timeout_rate: 0, unavailability: 0s}}\n").Expect
+	got, _ := e.Match(checker.Verdict{}, checker.Measure(&history.History{}), checker.Promise{})
+	if want := "[lock_timeout_rate: expected 0, got nothing to measure]"; fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	got, _ = e.Match(checker.Verdict{},
+		checker.Metrics{{Name: "lock_timeout_rate", Value: 0.25, Unit: "ratio", Samples: 4}}, checker.Promise{})
+	want := "[lock_timeout_rate: expected 0, got 0.25 unavailability: expected 0s, got nothing to measure]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}

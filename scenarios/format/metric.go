@@ -1,0 +1,182 @@
+package format
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// metric is a figure that may be bounded.
+type metric struct {
+	name string
+	unit string // as checker.Metric.Unit
+	// perProcess says that there is one of each client, too, named with {process="client-1"}.
+	perProcess bool
+	// zeroWithout says that without any observation the metric truly is zero, and not unknown.
+	zeroWithout bool
+}
+
+const (
+	inSeconds = "s"
+	asRatio   = "ratio"
+	asCount   = ""
+)
+
+var metrics = []metric{
+	{name: "lock_acquisition_time_p50", unit: inSeconds, perProcess: true},
+	{name: "lock_acquisition_time_p99", unit: inSeconds, perProcess: true},
+	{name: "lock_contention_rate", unit: asRatio},
+	{name: "lock_hold_duration_p99", unit: inSeconds},
+	{name: "lock_timeout_rate", unit: asRatio},
+	{name: "fencing_token_reject_rate", unit: asRatio},
+	{name: "unavailability", unit: inSeconds, zeroWithout: true},
+	{name: "wake_ups_per_release", unit: asCount},
+	{name: "messages_per_acquire", unit: asCount},
+}
+
+// ofProcess are the names of metrics of one process.
+var ofProcess = regexp.MustCompile(`^([a-z0-9_]+)\{process="([^"]*)"\}$`)
+
+// metricOf splits the name of a metric into the metric and, if it is one of a single process, that process.
+func metricOf(name string) (m *metric, process history.Process) {
+	if parts := ofProcess.FindStringSubmatch(name); parts != nil {
+		name, process = parts[1], history.Process(parts[2])
+	}
+	for i := range metrics {
+		if metrics[i].name == name {
+			return &metrics[i], process
+		}
+	}
+	return nil, process
+}
+
+// ReadMetrics reads a mapping of metrics to their bounds. The clients that it names are checked if names are known.
+func ReadMetrics(r *Reader, n ast.Node, names *nemesis.Names) (bounds []Bound) {
+	r.Entries(n, "expect.metrics", "{lock_timeout_rate: 0}", func(key string, place Place, value ast.Node) {
+		m, ok := readMetric(r, key, place, names)
+		if !ok {
+			return
+		}
+		if b, ok := readBound(r, value, m.unit); ok {
+			b.Name = key
+			bounds = append(bounds, b)
+		}
+	})
+	return bounds
+}
+
+// readMetric finds the metric that a key names. Its client is checked if the clients are known.
+func readMetric(r *Reader, key string, place Place, names *nemesis.Names) (*metric, bool) {
+	m, process := metricOf(key)
+	switch {
+	case m == nil:
+		unknownMetric(r, key, place)
+	case process != "" && !m.perProcess:
+		r.Problem(place, m.name, "%s is measured of the whole run only", m.name)
+	case process != "" && names != nil && !slices.Contains(names.Clients, process):
+		r.Problem(place, "", "no client of this run is called %s", Found(string(process)))
+	default:
+		return m, true
+	}
+	return nil, false
+}
+
+// unknownMetric says which metric may have been meant, of the whole run or of one client.
+func unknownMetric(r *Reader, key string, place Place) {
+	var whole, ofClients []string
+	for _, m := range metrics {
+		whole = append(whole, m.name)
+		if m.perProcess {
+			ofClients = append(ofClients, m.name)
+		}
+	}
+	name, _, ofClient := strings.Cut(key, "{")
+	if !ofClient {
+		r.Unknown(place, "metric", key, whole)
+		return
+	}
+	if near := nearest.Word(name, ofClients); near != "" {
+		ofClients = []string{near}
+	}
+	for i, m := range ofClients {
+		ofClients[i] = m + "{process=\"client-1\"}"
+	}
+	r.Problem(place, "", "unknown metric %s: of one client there are %s", Found(key),
+		Listed(ofClients, "and"))
+}
+
+// readBound reads "0", ">= 9s", "< 30%" or "2ms..10ms".
+func readBound(r *Reader, n ast.Node, unit string) (Bound, bool) {
+	text, ok := r.Scalar(n, "a bound such as 0, \">= 9s\" or 2ms..10ms")
+	if !ok {
+		return Bound{}, false
+	}
+	b := Bound{Min: math.Inf(-1), Max: math.Inf(1), Text: text}
+	if lo, hi, isRange := strings.Cut(text, ".."); isRange {
+		var okLo, okHi bool
+		b.Min, okLo = readQuantity(r, r.Within(n, text, 0), lo, unit)
+		b.Max, okHi = readQuantity(r, r.Within(n, text, len(lo)+len("..")), hi, unit)
+		if okLo && okHi && b.Min > b.Max {
+			r.Problem(StartOf(n), "", "the range %s is empty: it begins above its end", Found(text))
+			return b, false
+		}
+		return b, okLo && okHi
+	}
+	sign := text[:len(text)-len(strings.TrimLeft(text, "<>="))]
+	v, ok := readQuantity(r, r.Within(n, text, len(sign)), text[len(sign):], unit)
+	if !ok {
+		return b, false
+	}
+	switch sign {
+	case "":
+		b.Min, b.Max = v, v
+	case ">=":
+		b.Min = v
+	case "<=":
+		b.Max = v
+	case ">":
+		b.Min = above(v)
+	case "<":
+		b.Max = below(v)
+	default:
+		r.Problem(StartOf(n), "", "expected >=, <=, > or < before the value, found %s", Found(sign))
+		return b, false
+	}
+	return b, true
+}
+
+// readQuantity reads a value in the unit of its metric: a duration in seconds, a ratio or a percentage as a ratio.
+func readQuantity(r *Reader, place Place, text string, unit string) (float64, bool) {
+	trimmed := strings.TrimSpace(text)
+	place = place.Right(len(text) - len(strings.TrimLeft(text, " ")))
+	if unit == inSeconds {
+		d, ok := r.DurationAt(place, trimmed)
+		return float64(d) / float64(time.Second), ok
+	}
+	digits, percent := strings.CutSuffix(trimmed, "%")
+	v, err := strconv.ParseFloat(digits, 64)
+	if percent {
+		v /= 100
+	}
+	if unit == asCount {
+		if err != nil || strings.Trim(trimmed, "0123456789.") != "" {
+			r.Problem(place, "", "expected a number, found %s", Found(trimmed))
+			return 0, false
+		}
+		return v, true
+	}
+	if err != nil || strings.Trim(digits, "0123456789.") != "" || v > 1 {
+		r.Problem(place, "", "expected a ratio from 0 to 1, or a percentage, found %s", Found(trimmed))
+		return 0, false
+	}
+	return v, true
+}

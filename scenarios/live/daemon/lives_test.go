@@ -1,0 +1,93 @@
+//go:build linux
+
+package daemon
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// loop is a world's goroutine: what it is to do is done at once.
+type loop struct{}
+
+func (loop) Do(f func()) { f() }
+
+// newLives makes the lives of a daemon that is a script of the shell, whose first process runs.
+func newLives(t *testing.T, script string) (l *Lives, failures chan error) {
+	t.Helper()
+	failures = make(chan error, 10)
+	l = &Lives{Daemon: newDaemon(t, script), Gate: &relay.Gate{}, Failed: func(err error) { failures <- err }}
+	l.Gate.Begin(loop{})
+	launch(t, l.Daemon)
+	return l, failures
+}
+
+// TestALifeAfterTheOther: a process starts once the one before has ended and its files are as the end has left them,
+// and only if its life is not over by then.
+func TestALifeAfterTheOther(t *testing.T) {
+	l, failures := newLives(t, "exec sleep 1000")
+	var did []string
+	first := l.Begin(nil)
+	if err := first.Boot(func() error { return errors.New("it runs already") }); err != nil {
+		t.Error(err)
+	}
+	pid, may := l.Daemon.PID(), make(chan struct{})
+	first.Stop(sim.PowerLoss, func() error {
+		<-may
+		did = append(did, "ended")
+		return errors.New("the disk is gone")
+	})
+	booted := make(chan error)
+	boot := func(x *Life) {
+		booted <- x.Boot(func() error {
+			did = append(did, "started")
+			return l.Daemon.Start()
+		})
+	}
+	second := l.Begin(nil)
+	go boot(second)
+	close(may)
+	if err := <-booted; err != nil || !slices.Equal(did, []string{"ended", "started"}) || l.Daemon.PID() == pid {
+		t.Errorf("%v, %q", err, did)
+	}
+	if err := <-failures; err.Error() != "ending d-1: the disk is gone" {
+		t.Error(err)
+	}
+
+	second.Stop(sim.PowerLoss, func() error { return nil })
+	third := l.Begin(nil)
+	third.Stop(sim.PowerLoss, func() error { return nil })
+	go boot(third)
+	if err := <-booted; !errors.Is(err, ErrOver) || len(did) != 2 {
+		t.Errorf("what is over before it has begun: %v, %q", err, did)
+	}
+}
+
+// TestWhatALifeStillSays counts while it lasts; and of several failures the first.
+func TestWhatALifeStillSays(t *testing.T) {
+	l, failures := newLives(t, "exec sleep 1000")
+	x := l.Begin(nil)
+	done := 0
+	x.Do(func() { done++ })
+	x.End()
+	x.Do(func() { done++ })
+	x.Fail(errors.New("of no interest"))
+	if done != 1 || !x.IsOver() || len(failures) != 0 {
+		t.Errorf("%d done, %d failures", done, len(failures))
+	}
+	x = l.Begin(nil)
+	l.Daemon.Kill()
+	x.Watch()
+	x.Explain(errors.New("it does not answer"))
+	if err := <-failures; !strings.HasPrefix(err.Error(), "d-1: /bin/sh ended by itself: it was ended by signal 9") {
+		t.Error(err)
+	}
+	if len(failures) != 0 {
+		t.Errorf("told again: %v", <-failures)
+	}
+}

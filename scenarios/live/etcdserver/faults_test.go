@@ -1,0 +1,226 @@
+//go:build linux
+
+package etcdserver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/etcd"
+	"github.com/fencepost-sim/fencepost/sim/raft"
+)
+
+// player is a client that has things happen to the members too.
+type player struct {
+	sim.Env
+	w    *sim.World
+	conn int
+	said []string
+}
+
+// patiently is how long an answer may take that must come.
+const patiently = time.Minute
+
+// ask asks a member on behalf of an attempt.
+func (p *player) ask(server sim.ProcessID, timeout time.Duration, of history.Attempt, args ...string) sim.Reply {
+	return p.Call(timeout, nil, sim.Request{Conn: sim.Conn{Server: server, N: p.conn}, Args: args, Attempt: of,
+		Phase: args[0]})[0]
+}
+
+// say notes an answer, to be compared.
+func (p *player) say(r sim.Reply) { p.said = append(p.said, string(r.Raw())) }
+
+// insist asks again until there is an answer that is no error, on a connection of its own each time.
+func (p *player) insist(server sim.ProcessID, of history.Attempt, args ...string) {
+	for range 1000 {
+		if r := p.ask(server, 3*time.Second, of, args...); r.Array() != nil {
+			return
+		}
+		p.conn++
+		p.Sleep(20 * time.Millisecond)
+	}
+}
+
+// until asks again until the answer holds a text.
+func (p *player) until(server sim.ProcessID, text string, args ...string) {
+	for range 1000 {
+		if r := p.ask(server, 3*time.Second, "", args...); strings.Contains(string(r.Raw()), text) {
+			return
+		}
+		p.conn++
+		p.Sleep(20 * time.Millisecond)
+	}
+	p.said = append(p.said, fmt.Sprintf("never %q: %s", args, text))
+}
+
+// gone waits until a key is deleted.
+func (p *player) gone(key string) { p.until("etcd-1", ":0\r\n*0\r\n", "RANGE", key) }
+
+// then has something happen now.
+func (p *player) then(f func()) {
+	p.w.At(p.w.Now(), f)
+	p.Sleep(time.Millisecond)
+}
+
+// both plays with three simulated members and with three real ones. What the client has said, and all records of what
+// becomes of keys, are the same; which members have learned of it, too, but not which was first.
+func both(t *testing.T, play func(p *player)) {
+	t.Helper()
+	t.Parallel()
+	testkit.Needs(t, usual)
+	var said [2][]string
+	at := func(i int, w *sim.World) func(sim.Env) {
+		return func(env sim.Env) {
+			p := &player{Env: env, w: w}
+			play(p)
+			said[i] = p.said
+		}
+	}
+	r := start(t, 3)
+	real := tale(r.run(at(0, r.world)))
+	w := sim.New(1, sim.Options{Endless: true})
+	etcd.New(raft.Config{}, members(3)).AddTo(w.AddServer)
+	done := runClients(w, []func(sim.Env){at(1, w)})
+	w.Run(sim.Time(time.Hour), func() bool { return *done == 1 })
+	if err := w.Err(); err != nil {
+		t.Fatal(err)
+	}
+	sameLists(t, "answers", said[0], said[1])
+	sameLists(t, "records", real, tale(w.Finish()))
+}
+
+// tale is what a history says of keys, in order, each thing with the members that have learned of it; but for what a
+// change of leader does to leases: a real cluster on a busy host may change it more often.
+func tale(h *history.History) (list []string) {
+	knows := map[string][]string{}
+	for i := range h.Events {
+		e := &h.Events[i]
+		f := e.F
+		switch f {
+		case history.KeyProlonged:
+			if e.By == "" {
+				continue
+			}
+		case history.KeyCopied:
+			f = history.KeySet
+		case history.CopyGone:
+			f = history.KeyGone
+		}
+		what := fmt.Sprint(f, " ", e.Member, " of ", e.Of)
+		switch e.F {
+		case history.KeySet, history.KeyGone, history.KeyProlonged:
+			list = append(list, fmt.Sprint(what, " by ", e.By, " ", e.Why))
+			fallthrough
+		case history.KeyCopied, history.CopyGone:
+			if f != history.KeyProlonged {
+				knows[what] = append(knows[what], string(e.Process))
+			}
+		}
+	}
+	for i, what := range list {
+		what, _, _ = strings.Cut(what, " by ")
+		slices.Sort(knows[what])
+		list[i] += fmt.Sprint(" ", knows[what])
+	}
+	return list
+}
+
+// TestWhyKeysGo: by the end of a lease, by its revocation, by a deletion.
+func TestWhyKeysGo(t *testing.T) {
+	both(t, func(p *player) {
+		for i, ask := range [][]string{{"LEASE", "KEEPALIVE", "1"}, {"LEASE", "REVOKE", "2"}, {"DELETE", "l/3"},
+			{"TXN", "IF", "CREATE", "l/4", ">", "1", "THEN", "2", "DELETE", "l/4"}} {
+			id := fmt.Sprint(i + 1)
+			key, of, ttl := "l/"+id, history.Attempt("client-1/"+id), "60"
+			if i == 0 {
+				ttl = "3" // it is to end
+			}
+			p.say(p.ask("etcd-2", patiently, of, "LEASE", "GRANT", ttl, id))
+			p.say(p.ask("etcd-3", patiently, of+"0", "PUT", key, "x", "LEASE", id))
+			if i > 1 {
+				of = "client-2/1"
+			}
+			p.say(p.ask("etcd-1", patiently, of, ask...))
+			p.gone(key)
+		}
+		p.until("etcd-2", ":0\r\n*0\r\n", "RANGE", "l/", "PREFIX", "SERIALIZABLE")
+		p.until("etcd-3", ":0\r\n*0\r\n", "RANGE", "l/", "PREFIX", "SERIALIZABLE")
+	})
+}
+
+// TestALeaderThatStops: another is elected, and gives each lease its whole time; what was answered is kept, and the
+// member that comes back learns of what it has missed.
+func TestALeaderThatStops(t *testing.T) {
+	for how, name := range map[sim.Stop]string{sim.PowerLoss: "power loss", sim.ShutDown: "shut down"} {
+		t.Run(name, func(t *testing.T) { leaderStops(t, how) })
+	}
+}
+
+func leaderStops(t *testing.T, how sim.Stop) {
+	both(t, func(p *player) {
+		p.say(p.ask("etcd-1", patiently, "client-1/1", "LEASE", "GRANT", "60", "7"))
+		p.say(p.ask("etcd-1", patiently, "client-1/1", "PUT", "l/7", "x", "LEASE", "7"))
+		p.until("etcd-2", "l/7", "RANGE", "l/7", "SERIALIZABLE")
+		p.until("etcd-3", "l/7", "RANGE", "l/7", "SERIALIZABLE")
+		p.then(func() { p.w.Stop("etcd-1", how) })
+		for range 200 { // a new leader's word on leases comes with its first look
+			if slices.ContainsFunc(p.w.SoFar(), func(e history.Event) bool { return e.F == history.KeyProlonged }) {
+				p.said = append(p.said, "leases last longer")
+				break
+			}
+			p.Sleep(20 * time.Millisecond)
+		}
+		p.insist("etcd-2", "client-1/2", "TXN", "IF", "CREATE", "m", "=", "0", "THEN", "3", "PUT", "m", "y")
+		p.until("etcd-3", ":3\r\n", "STATUS")
+		p.then(func() { p.w.Restart("etcd-1") })
+		p.until("etcd-1", "\r\nm\r\n", "RANGE", "m", "SERIALIZABLE")
+		p.until("etcd-3", "\r\nm\r\n", "RANGE", "m", "SERIALIZABLE")
+		p.insist("etcd-1", "client-2/1", "DELETE", "l/7")
+		p.until("etcd-2", ":0\r\n*0\r\n", "RANGE", "l/7", "SERIALIZABLE")
+		p.until("etcd-3", ":0\r\n*0\r\n", "RANGE", "l/7", "SERIALIZABLE")
+	})
+}
+
+// TestAMemberThatIsCutOff from the others: it answers what it knows, and nothing that takes a quorum, until the cut is
+// healed.
+func TestAMemberThatIsCutOff(t *testing.T) {
+	both(t, func(p *player) {
+		each := func(f func(from, to sim.ProcessID)) {
+			p.then(func() {
+				for _, other := range []sim.ProcessID{"etcd-1", "etcd-2"} {
+					f("etcd-3", other)
+					f(other, "etcd-3")
+				}
+			})
+		}
+		p.say(p.ask("etcd-1", patiently, "client-1/1", "PUT", "a", "before"))
+		p.until("etcd-3", "before", "RANGE", "a", "SERIALIZABLE")
+		each(p.w.Cut)
+		p.say(p.ask("etcd-1", patiently, "client-1/2", "PUT", "a", "after"))
+		p.say(p.ask("etcd-3", 300*time.Millisecond, "", "RANGE", "a"))
+		p.conn++
+		p.say(p.ask("etcd-3", patiently, "", "RANGE", "a", "SERIALIZABLE"))
+		each(p.w.Heal)
+		p.until("etcd-3", "after", "RANGE", "a", "SERIALIZABLE")
+		p.until("etcd-2", "after", "RANGE", "a", "SERIALIZABLE")
+	})
+}
+
+// TestAMemberThatIsPaused answers when it goes on.
+func TestAMemberThatIsPaused(t *testing.T) {
+	both(t, func(p *player) {
+		p.then(func() { p.w.Pause("etcd-2") })
+		p.say(p.ask("etcd-2", 300*time.Millisecond, "", "RANGE", "a", "SERIALIZABLE"))
+		p.conn++
+		p.say(p.ask("etcd-1", patiently, "client-1/1", "PUT", "a", "meanwhile"))
+		p.then(func() { p.w.Resume("etcd-2") })
+		p.until("etcd-2", "meanwhile", "RANGE", "a", "SERIALIZABLE")
+		p.until("etcd-3", "meanwhile", "RANGE", "a", "SERIALIZABLE")
+	})
+}

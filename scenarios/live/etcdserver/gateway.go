@@ -1,0 +1,171 @@
+package etcdserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/sim/etcd"
+)
+
+// gateway is where a member takes requests as JSON (rpc.proto; 64-bit numbers are texts, and keys base64).
+type gateway struct {
+	url  string
+	http *http.Client
+}
+
+// header is part of every answer.
+type header struct {
+	Revision int64  `json:"revision,string"`
+	Term     uint64 `json:"raft_term,string"`
+}
+
+// refused is an error of etcd's own.
+type refused struct {
+	Text string `json:"error"`
+	Code int    `json:"code"` // of gRPC
+}
+
+func (e *refused) Error() string { return e.Text }
+
+// final are the codes of gRPC that say that nothing was done, and will not be: invalid argument, not found, already
+// exists, failed precondition, out of range.
+var final = []int{3, 5, 6, 9, 11}
+
+// undone reports whether an error says that nothing was done, and will not be.
+func undone(err error) bool {
+	var r *refused
+	return errors.As(err, &r) && slices.Contains(final, r.Code)
+}
+
+// open sends a request, and gives the stream of its answers.
+func (g *gateway) open(ctx context.Context, path string, body any) (*http.Response, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+path, bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	return g.http.Do(r)
+}
+
+// ask sends a request and reads the one answer to it. The error is a *refused if etcd says one.
+func (g *gateway) ask(ctx context.Context, path string, body, answer any) error {
+	r, err := g.open(ctx, path, body)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	var e refused
+	if r.StatusCode != http.StatusOK {
+		if json.Unmarshal(text, &e) == nil && e.Text != "" {
+			return &e
+		}
+		return fmt.Errorf("%s: %s: %.200s", path, r.Status, text)
+	}
+	return json.Unmarshal(text, answer)
+}
+
+// keyValue is a key as the gateway writes it.
+type keyValue struct {
+	Key     []byte `json:"key"`
+	Value   []byte `json:"value"`
+	Create  int64  `json:"create_revision,string"`
+	Mod     int64  `json:"mod_revision,string"`
+	Version int64  `json:"version,string"`
+	Lease   int64  `json:"lease,string"`
+}
+
+func (k *keyValue) words() *etcd.KeyValue {
+	return &etcd.KeyValue{Key: string(k.Key), Value: string(k.Value), Create: k.Create, Mod: k.Mod, Version: k.Version,
+		Lease: k.Lease}
+}
+
+// fields is a request as the gateway reads it.
+type fields map[string]any
+
+// interval is the keys that an operation or a watch is about.
+func interval(key string, prefix bool) fields {
+	f := fields{"key": []byte(key)}
+	if prefix {
+		f["range_end"] = after(key)
+	}
+	return f
+}
+
+// after is the end of the keys that begin with a prefix: etcd takes "\0" for the end of all.
+func after(prefix string) []byte {
+	end := []byte(prefix)
+	for i := len(end) - 1; i >= 0; i-- {
+		if end[i] < 0xff {
+			end[i]++
+			return end[:i+1]
+		}
+	}
+	return []byte{0}
+}
+
+var sortTargets = map[etcd.Order]string{etcd.ByKey: "KEY", etcd.ByCreate: "CREATE", etcd.ByMod: "MOD"}
+
+// operation is a range, put or deletion as the gateway reads it, with its name in a txn.
+func operation(o *etcd.Op) (name string, f fields) {
+	switch f = interval(o.Key, o.Prefix); o.Kind {
+	case etcd.Put:
+		f["value"] = []byte(o.Value)
+		f["lease"] = o.Lease
+		return "request_put", f
+	case etcd.Delete:
+		return "request_delete_range", f
+	}
+	f["sort_target"], f["sort_order"] = sortTargets[o.Order], "ASCEND"
+	if o.Descending {
+		f["sort_order"] = "DESCEND"
+	}
+	f["limit"], f["serializable"] = o.Limit, o.Serializable
+	f["min_create_revision"], f["max_create_revision"] = o.MinCreate, o.MaxCreate
+	f["min_mod_revision"], f["max_mod_revision"] = o.MinMod, o.MaxMod
+	return "request_range", f
+}
+
+func operations(ops []etcd.Op) []fields {
+	list := []fields{}
+	for i := range ops {
+		name, f := operation(&ops[i])
+		list = append(list, fields{name: f})
+	}
+	return list
+}
+
+var (
+	relations = map[byte]string{'=': "EQUAL", '!': "NOT_EQUAL", '<': "LESS", '>': "GREATER"}
+	operands  = map[string]string{"CREATE": "create_revision", "MOD": "mod_revision", "VERSION": "version",
+		"LEASE": "lease"}
+)
+
+// transaction is a txn as the gateway reads it.
+func transaction(t *etcd.Txn) fields {
+	conditions := []fields{}
+	for i := range t.Conditions {
+		c := &t.Conditions[i]
+		f := fields{"key": []byte(c.Key), "target": c.Target, "result": relations[c.Rel]}
+		if c.Target == "VALUE" {
+			f["value"] = []byte(c.Text)
+		} else {
+			f[operands[c.Target]] = c.Number
+		}
+		conditions = append(conditions, f)
+	}
+	return fields{"compare": conditions, "success": operations(t.Then), "failure": operations(t.Else)}
+}

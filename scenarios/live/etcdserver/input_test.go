@@ -1,0 +1,111 @@
+//go:build linux
+
+package etcdserver
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+func TestProgramsThatAreNoEtcd(t *testing.T) {
+	old := testkit.Script(t, usual, `echo "etcd Version: 3.3.25"; echo "Git SHA: Not provided"`)
+	other := testkit.Script(t, usual, `echo "usage: something else"; exit 1`)
+	ends := testkit.Script(t, usual, `case "$1" in --version) echo "etcd Version: 3.5.9";; *) echo "no such thing"; exit 1;; esac`)
+	for program, want := range map[string]string{
+		old:   old + " has version 3.3: it is too old: 3.4 or later is needed",
+		other: other + ` --version does not say the version of an etcd, but "usage: something else\n"`,
+		"/no/such/etcd": "/no/such/etcd is no etcd that can be executed: stat /no/such/etcd: no such file or " +
+			"directory",
+		ends: "starting etcd-1: etcd-1: " + ends + " ended by itself: it ended with exit status 1; it said\n" +
+			"  no such thing",
+	} {
+		_, err := Launch(Config{Keeper: newKeeper(t), Program: program, Members: members(1)}, nil)
+		if err == nil || err.Error() != want {
+			t.Errorf("%s:\n got %v\nwant %s", program, err, want)
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Launch(Config{Members: members(1)}, nil); !errors.Is(err, errNoServer) {
+		t.Errorf("without an etcd: %v", err)
+	}
+}
+
+// TestPortsThatAreTaken: others are found.
+func TestPortsThatAreTaken(t *testing.T) {
+	testkit.Needs(t, usual)
+	tried := 0
+	f, err := Launch(Config{Keeper: newKeeper(t), Members: members(1), port: func(host string) (int, error) {
+		if tried++; tried > 1 {
+			return relay.FreePort(host)
+		}
+		l, err := net.Listen("tcp", host+":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		return l.Addr().(*net.TCPAddr).Port, nil
+	}}, nil)
+	if err != nil || tried != 2 {
+		t.Fatalf("%d ports were tried: %v", tried, err)
+	}
+	f.End()
+}
+
+// TestAMemberThatDies: the run is told, with its last words.
+func TestAMemberThatDies(t *testing.T) {
+	r := start(t, 3)
+	r.fails = true
+	r.run(func(env sim.Env) {
+		env.Call(time.Minute, nil, sim.Request{Conn: sim.Conn{Server: "etcd-2"}, Args: []string{"PUT", "a", "b"}})
+		if err := syscall.Kill(r.fleet.members[1].Daemon.PID(), syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+		env.Sleep(time.Hour)
+	})
+	const want = "etcd-2: etcd ended by itself: it was ended by signal 9 (killed); it said"
+	if err := r.error(); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("told was: %v", err)
+	}
+}
+
+// TestWhatMembersCannotSuffer is refused, with the reason; what is not theirs, or what they can, is not.
+func TestWhatMembersCannotSuffer(t *testing.T) {
+	names := nemesis.Names{Clients: []sim.ProcessID{"client-1"}, Consensus: members(3)}
+	c := Config{Members: members(3)}
+	for line, want := range map[string]string{
+		"jump etcd-2 clock by +1s at 1s": "etcd-2 is a program in Go, which asks the " +
+			"kernel for the time",
+		"drift etcd-2 clock by +100ppm from 0s": "etcd-2 is a program in Go, which asks the " +
+			"kernel for the time",
+		"expire session of client-1 at 1s": "a real etcd ends a lease by its time",
+		"crash etcd-1 losing everything at 1s, restart after 1s": "a real member without its data does not come " +
+			"back",
+		"crash etcd-1 losing unsynced writes at 1s, restart after 1s": "",
+		"pause etcd-1 for 1s at 1s":                                   "",
+		"cut etcd-1 | etcd-2 etcd-3 at 1s for 5s":                     "",
+		"jump client-1 clock by +1s at 1s":                            "",
+		"delay etcd-1 -> client-1 by 900ms at 1500ms for 400ms":       "",
+		"shut down etcd-1 at 1s, restart after 1s":                    "",
+	} {
+		f, err := nemesis.ParseFor(line, names)
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		switch err := c.Can(f); {
+		case want == "" && err != nil:
+			t.Errorf("%s: refused: %v", line, err)
+		case want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)):
+			t.Errorf("%s: %v, want %s", line, err, want)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package etcdserver
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/etcd"
+)
+
+// life is one life of a member's process.
+type life struct {
+	*daemon.Life
+	m     *member
+	ready chan struct{} // closed when it takes requests
+
+	// The fields below are the world's goroutine's.
+	conns     map[uint64]*connection
+	lastWatch int64
+}
+
+// run has a process run, once the one before has ended, and tells what it sees from a revision on.
+func (x *life) run(from int64) {
+	if err := x.Boot(x.m.start); err != nil {
+		x.Fail(err)
+		return
+	}
+	go x.Watch()
+	if !x.await() {
+		return
+	}
+	close(x.ready)
+	go x.watchLeader()
+	if err := x.look(from); err != nil {
+		x.Explain(err)
+	}
+}
+
+// await waits until the process takes requests, which it does once there is a leader. It reports false if the life is
+// over before.
+func (x *life) await() bool {
+	for !x.IsOver() {
+		if _, err := x.m.gateway.status(x.Context); err == nil {
+			return true
+		}
+		select {
+		case <-x.Context.Done():
+		case <-time.After(again):
+		}
+	}
+	return false
+}
+
+// again is after which is asked again what could not be answered.
+const again = 5 * time.Millisecond
+
+// watchLeader looks again and again whether the member has become the leader.
+func (x *life) watchLeader() {
+	for !x.IsOver() {
+		asked := make(chan sim.Time, 1)
+		x.Do(func() { asked <- x.m.now() })
+		select {
+		case at := <-asked:
+			if s, err := x.m.gateway.status(x.Context); err == nil {
+				x.Do(func() { x.m.fleet.led(x.m, &s, at) })
+			}
+		case <-x.Context.Done():
+		}
+		select {
+		case <-x.Context.Done():
+		case <-time.After(looksEvery):
+		}
+	}
+}
+
+// looksEvery is how long it takes until a new leader is noticed.
+const looksEvery = 100 * time.Millisecond
+
+// connection is one of a client's. It is the world's goroutine's.
+type connection struct {
+	life    *life
+	jobs    []*request // the first is under way
+	watches map[int64]*watch
+}
+
+func (x *life) connection(id uint64) *connection {
+	c := x.conns[id]
+	if c == nil {
+		c = &connection{life: x, watches: map[int64]*watch{}}
+		x.conns[id] = c
+	}
+	return c
+}
+
+// close ends the watches of a connection.
+func (x *life) close(id uint64) {
+	c := x.conns[id]
+	if c == nil {
+		return
+	}
+	for _, w := range c.watches {
+		w.stop()
+	}
+	delete(x.conns, id)
+}
+
+// add carries out a request when those before it are answered.
+func (c *connection) add(q *request) {
+	if c.jobs = append(c.jobs, q); len(c.jobs) == 1 {
+		c.begin(q)
+	}
+}
+
+// begin begins to carry out a request.
+func (c *connection) begin(q *request) {
+	x := c.life
+	q.at = x.m.now()
+	if err := q.read(); err != nil {
+		c.reply(q, etcd.AppendError(nil, err.Error()))
+		return
+	}
+	switch {
+	case q.watch != nil:
+		c.watch(q)
+		return
+	case q.args[0] == "UNWATCH":
+		c.unwatch(q)
+		return
+	}
+	x.m.fleet.ledger.begins(q)
+	go func() {
+		select {
+		case <-x.ready:
+		case <-x.Context.Done():
+			return
+		}
+		a, err := q.ask(x.Context, &x.m.gateway)
+		x.Do(func() { c.answered(q, &a, err) })
+	}()
+}
+
+// answered takes what the member has said.
+func (c *connection) answered(q *request, a *answer, err error) {
+	l := &c.life.m.fleet.ledger
+	l.ends(q, a, err)
+	if err != nil {
+		a.text = etcd.AppendError(nil, err.Error())
+	}
+	l.after(c.life, a.Revision, func() { c.reply(q, a.text) })
+}
+
+// reply answers the request under way, and begins the next.
+func (c *connection) reply(q *request, text []byte) {
+	if c.life.IsOver() {
+		return
+	}
+	q.Reply(text)
+	if c.jobs = c.jobs[1:]; len(c.jobs) > 0 {
+		c.begin(c.jobs[0])
+	}
+}

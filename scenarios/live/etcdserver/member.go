@@ -1,0 +1,77 @@
+package etcdserver
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// member is a real etcd in a simulated world. The kernel calls it on the world's goroutine.
+type member struct {
+	*daemon.Lives
+	name    sim.ProcessID
+	fleet   *Fleet
+	gateway gateway
+	number  string // by which etcd calls it
+
+	// The fields below are the world's goroutine's.
+	host  sim.Host
+	life  *life    // nil between lives
+	seen  int64    // the latest revision of which it has told
+	unled sim.Time // when it was last asked and did not say that it leads
+}
+
+var _ interface {
+	sim.Peer
+	sim.Closer
+	sim.Pauser
+} = (*member)(nil)
+
+// now is the world's time.
+func (m *member) now() sim.Time { return m.host.Due(0) }
+
+// Start begins a life: the first with the process that the fleet has started, each later one with a new process.
+// Requests that arrive before it is ready wait.
+func (m *member) Start(h sim.Host) {
+	m.host = h
+	x := &life{Life: m.Begin(h), m: m, ready: make(chan struct{}), conns: map[uint64]*connection{}}
+	m.life = x
+	go x.run(m.seen + 1)
+}
+
+// Receive takes what another member has sent.
+func (m *member) Receive(_ sim.ProcessID, body any) { m.Port.Receive(body) }
+
+// Serve puts a request to the process, after those that came on the same connection before.
+func (m *member) Serve(r *sim.Incoming) {
+	q := &request{Incoming: r, member: m, life: m.life, conn: r.ConnID, attempt: r.Attempt, args: slices.Clone(r.Args)}
+	m.life.connection(r.ConnID).add(q)
+}
+
+// Closed ends the watches of a connection. What it has asked goes on.
+func (m *member) Closed(conn uint64) { m.life.close(conn) }
+
+// Wake does nothing: it sets no timer.
+func (m *member) Wake(uint64) {}
+
+// ClockChanged does nothing: its clocks are the host's, and faults that strike them are refused.
+func (m *member) ClockChanged() {}
+
+// Fault does nothing: what it is told of is refused.
+func (m *member) Fault(sim.ServerFault) {}
+
+// patience is how long processes may take to start, to agree and to end: many times what they take.
+const patience = 30 * time.Second
+
+// Stop ends the life.
+func (m *member) Stop(how sim.Stop) {
+	x := m.life
+	m.life = nil
+	m.fleet.ledger.abandon(x)
+	x.Stop(how, func() error {
+		m.Daemon.ShutDown(patience, patience) // asked twice, etcd ends at once
+		return nil
+	})
+}

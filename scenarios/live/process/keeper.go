@@ -1,0 +1,80 @@
+// Package process starts the programs of a live run and sees to it that none of them outlives it.
+//
+// The keeper is a second process: the program executes itself, and [Main] takes over there. It adopts whatever its
+// children leave behind (PR_SET_CHILD_SUBREAPER), and it reads its orders from a pipe. When that pipe ends, because the
+// run is over, or its process was killed, even by kill -9, the keeper kills everything that descends from it, deletes
+// the folder it has made, and ends. So nothing remains of a run, however it ends, save where the keeper itself is
+// killed by kill -9: then what it started directly dies with it (PR_SET_PDEATHSIG), and the folder stays.
+//
+// This room runs in real time, with processes, signals and files. It needs Linux; elsewhere [Start] says so.
+//
+// Goals: a stop that is reported once every thread has stopped; a kill that is reported once it has happened.
+// Non-goals: limits, namespaces and users. A descendant that leaves the process group of its command is not stopped by
+// [Process.Stop]; it is killed with all others in the end.
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+)
+
+// Command is a program to be started, in a process group of its own.
+type Command struct {
+	Path string   // of the program; empty: Args[0], looked up in PATH of this process unless it has a slash
+	Args []string // what the program is called, and its arguments
+	Env  []string // all of its environment: "NAME=value"
+	Dir  string   // its working directory; empty: the keeper's folder
+	// Stdout and Stderr are files that are appended to, or FIFOs; empty: what it says is lost. It reads nothing.
+	Stdout, Stderr string
+	// Output, if set, takes what it says on both instead, on a goroutine of its own.
+	Output io.Writer `json:"-"`
+}
+
+// Status says how a command ended.
+type Status struct {
+	Code   int            // its exit status; -1 if a signal ended it
+	Signal syscall.Signal // the signal that ended it, or 0
+	Err    error          // the keeper is gone, and with it all that it started
+}
+
+// String says it in words.
+func (s Status) String() string {
+	switch {
+	case s.Err != nil:
+		return s.Err.Error()
+	case s.Signal != 0:
+		return fmt.Sprintf("was ended by signal %d (%v)", int(s.Signal), s.Signal)
+	}
+	return fmt.Sprintf("ended with exit status %d", s.Code)
+}
+
+// ErrGone reports that the keeper process has ended, and everything that it started.
+var ErrGone = errors.New("the keeper of this run's processes is gone, and they with it")
+
+// ErrEnded reports that a command had ended before it could be stopped or continued.
+var ErrEnded = errors.New("the process has ended")
+
+// variable makes a process of this program a keeper.
+const variable = "FENCEPOST_KEEPER"
+
+// order is what the keeper is told, and report what it says, a line of JSON each.
+type order struct {
+	ID      uint64
+	Do      string // start, stop, cont, kill, term
+	PID     int    // of a command that was started; not of start
+	Command *Command
+}
+
+type report struct {
+	ID    uint64 // of the order that it answers; 0: a command ended, or the keeper is ready
+	PID   int
+	Error string
+	Ended bool // Error is that of a process that has ended
+	Exit  *exit
+	// Folder is in the first report of all.
+	Folder string
+}
+
+type exit struct{ Code, Signal int }

@@ -1,0 +1,289 @@
+package process
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Main is the keeper's life, if this process was started as one: it does not return then. Every program that calls
+// [Start] must call it first of all, also its tests, in TestMain.
+func Main() {
+	if os.Getenv(variable) == "" {
+		return
+	}
+	runtime.LockOSThread() // PR_SET_PDEATHSIG is about the thread that starts a process
+	w := &watch{out: json.NewEncoder(os.Stdout), children: map[int]bool{}}
+	code := 0
+	if err := w.run(); err != nil {
+		code = 1
+		w.say(report{Error: err.Error()})
+	}
+	os.Exit(code)
+}
+
+// watch is the state of a keeper process.
+type watch struct {
+	mu       sync.Mutex // between a start and the report of its end
+	out      *json.Encoder
+	children map[int]bool // those that were started and have not ended
+}
+
+// subreaper is PR_SET_CHILD_SUBREAPER of linux/prctl.h.
+const subreaper = 36
+
+func (w *watch) run() error {
+	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, subreaper, 1, 0); e != 0 {
+		return fmt.Errorf("becoming the reaper of all descendants: %w", e)
+	}
+	// taken and not ignored: what is ignored stays so in all that is started
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	folder, err := os.MkdirTemp("", "fencepost-")
+	if err != nil {
+		return fmt.Errorf("making the private folder of the run: %w", err)
+	}
+	if err := os.Chdir(folder); err != nil {
+		return err
+	}
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	w.say(report{Folder: folder})
+	go func() {
+		for range ended {
+			w.reap()
+		}
+	}()
+	over := make(chan struct{})
+	orders := make(chan order)
+	go func() {
+		defer close(over)
+		in := bufio.NewReader(os.Stdin)
+		for {
+			line, err := in.ReadBytes('\n')
+			var o order
+			if err != nil || json.Unmarshal(line, &o) != nil {
+				return
+			}
+			orders <- o
+		}
+	}()
+	for {
+		select {
+		case o := <-orders:
+			w.obey(o)
+			continue
+		case <-over:
+		case <-asked:
+		}
+		break
+	}
+	w.killAll()
+	return removeAll(folder)
+}
+
+// removeAll deletes the folder. What was killed may have been making a file in it: that is tried again.
+func removeAll(folder string) (err error) {
+	for range 10 {
+		if err = os.RemoveAll(folder); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (w *watch) say(r report) {
+	_ = w.out.Encode(r) // if nobody reads, the orders have ended as well
+}
+
+// reap takes leave of all that has ended, and reports of those that were started.
+func (w *watch) reap() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for {
+		var s syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &s, syscall.WNOHANG, nil)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || pid <= 0 {
+			return
+		}
+		if w.children[pid] {
+			delete(w.children, pid)
+			e := exit{Code: s.ExitStatus()}
+			if s.Signaled() {
+				e.Signal = int(s.Signal())
+			}
+			w.say(report{PID: pid, Exit: &e})
+		}
+	}
+}
+
+// obey carries out an order and reports that.
+func (w *watch) obey(o order) {
+	r := report{ID: o.ID, PID: o.PID}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var err error
+	switch {
+	case o.Do == "start":
+		if r.PID, err = start(o.Command); err == nil {
+			w.children[r.PID] = true
+		}
+	case !w.children[o.PID]:
+		r.Ended = true
+	case o.Do == "stop":
+		err = stop(o.PID)
+	default:
+		err = syscall.Kill(-o.PID, map[string]syscall.Signal{"cont": syscall.SIGCONT, "kill": syscall.SIGKILL,
+			"term": syscall.SIGTERM}[o.Do])
+	}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	w.say(r)
+}
+
+// start executes a command.
+func start(c *Command) (pid int, err error) {
+	if c.Dir != "" {
+		if _, err := os.Stat(c.Dir); err != nil {
+			return 0, err
+		}
+	}
+	files := make([]uintptr, 3)
+	for i, path := range []string{os.DevNull, c.Stdout, c.Stderr} {
+		flags := os.O_RDONLY
+		if i > 0 {
+			flags = os.O_WRONLY | os.O_APPEND | os.O_CREATE
+		}
+		if path == "" {
+			path = os.DevNull
+		}
+		f, err := os.OpenFile(path, flags, 0o600)
+		if err != nil {
+			return 0, err
+		}
+		defer f.Close()
+		files[i] = f.Fd()
+	}
+	attr := &syscall.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files,
+		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}}
+	return syscall.ForkExec(c.Path, c.Args, attr)
+}
+
+// patience is how long the keeper waits for what a signal must bring about: a thread may be in the midst of a system
+// call that cannot be interrupted.
+const patience = 10 * time.Second
+
+// stop stops a process group and waits until all its threads have stopped.
+func stop(group int) error {
+	if err := syscall.Kill(-group, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Microsecond) {
+		if stopped(group) {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("a thread of process %d has not stopped within %v of SIGSTOP", group, patience)
+		}
+	}
+}
+
+// stopped reports whether every thread of every process of a group has stopped or ended.
+func stopped(group int) bool {
+	for _, p := range processes() {
+		if p.group != group {
+			continue
+		}
+		threads, _ := filepath.Glob("/proc/" + strconv.Itoa(p.pid) + "/task/*/stat")
+		for _, t := range threads {
+			s, ok := readStat(t)
+			if ok && !strings.Contains("TtZX", s.state) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// killAll kills all descendants, until there are none: one that is killed may have started another meanwhile.
+func (w *watch) killAll() {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		left := descendants(os.Getpid())
+		for _, pid := range left {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // who has ended meanwhile is no matter
+		}
+		w.reap()
+		if len(left) == 0 {
+			return
+		}
+	}
+}
+
+// stat is what /proc says of a process or a thread.
+type stat struct {
+	pid, parent, group int
+	state              string
+}
+
+// processes lists all processes of the machine.
+func processes() (list []stat) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, d := range dirs {
+		if s, ok := readStat(d); ok {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// readStat reads the first fields of a file such as /proc/1/stat (proc(5)): "1 (name) S 0 1 …". The name may hold
+// anything.
+func readStat(path string) (s stat, ok bool) {
+	b, err := os.ReadFile(path)
+	text := string(b)
+	end := strings.LastIndexByte(text, ')')
+	if err != nil || end < 0 {
+		return s, false
+	}
+	fields := strings.Fields(text[end+1:])
+	if len(fields) < 3 {
+		return s, false
+	}
+	s.state = fields[0]
+	s.pid, _ = strconv.Atoi(text[:max(strings.IndexByte(text, ' '), 0)])
+	s.parent, _ = strconv.Atoi(fields[1])
+	s.group, _ = strconv.Atoi(fields[2])
+	return s, true
+}
+
+// descendants lists the processes that descend from one, save those that have ended and not been taken leave of.
+func descendants(of int) (list []int) {
+	known := []int{of}
+	all := processes()
+	for i := 0; i < len(known); i++ {
+		for _, p := range all {
+			if p.parent == known[i] && !slices.Contains(known, p.pid) {
+				known = append(known, p.pid)
+				if p.state != "Z" {
+					list = append(list, p.pid)
+				}
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,67 @@
+package process
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// output is what a command says, on its way to who has started it.
+type output struct {
+	in     *os.File      // a FIFO; nil if nobody wants to know
+	copied chan struct{} // closed once all has been copied
+
+	mu sync.Mutex
+	to io.Writer // nil once it is to have no more
+}
+
+// listenTo makes a FIFO that takes what a command says, if its Output is set.
+func (k *Keeper) listenTo(c *Command) (*output, error) {
+	o := &output{copied: make(chan struct{}), to: c.Output}
+	if c.Output == nil {
+		return o, nil
+	}
+	k.mu.Lock()
+	k.last++
+	name := filepath.Join(k.folder, fmt.Sprintf("output-%d", k.last))
+	k.mu.Unlock()
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		return nil, fmt.Errorf("making %s: %w", name, err)
+	}
+	in, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // which does not wait for a writer
+	if err != nil {
+		return nil, err
+	}
+	o.in = in
+	c.Stdout, c.Stderr = name, name
+	return o, nil
+}
+
+// copy copies until nobody can say more.
+func (o *output) copy() {
+	defer close(o.copied)
+	if o.in != nil {
+		_, _ = io.Copy(o, o.in) // who takes it no more has had enough
+		_ = o.in.Close()
+	}
+}
+
+// Write hands on what was said.
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.to == nil {
+		return len(b), nil
+	}
+	return o.to.Write(b)
+}
+
+// end has nothing more handed on.
+func (o *output) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.to = nil
+}

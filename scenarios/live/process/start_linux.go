@@ -1,0 +1,288 @@
+package process
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Keeper is a keeper process, as seen from the process that has started it. Its methods may be called by any goroutine.
+type Keeper struct {
+	folder string
+	cmd    *exec.Cmd
+	orders io.WriteCloser
+	gone   chan struct{} // closed once the keeper process has ended
+
+	writing  sync.Mutex // of orders
+	mu       sync.Mutex
+	last     uint64
+	answers  map[uint64]chan report
+	running  map[int]*Process
+	stillAre map[int]Status // exits that were reported before the answer to their start was read
+}
+
+// Process is a command that the keeper has started.
+type Process struct {
+	k      *Keeper
+	pid    int
+	done   chan struct{}
+	status Status // once done is closed
+	out    *output
+}
+
+// Start starts a keeper process. Its program must call [Main] before anything else.
+func Start() (*Keeper, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program, to start the keeper of a run's processes: %w", err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(environment(), variable+"=1")
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for this process
+	orders, err1 := cmd.StdinPipe()
+	reports, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, fmt.Errorf("starting the keeper of a run's processes: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the keeper of a run's processes: %w", err)
+	}
+	k := &Keeper{cmd: cmd, orders: orders, gone: make(chan struct{}), answers: map[uint64]chan report{},
+		running: map[int]*Process{}, stillAre: map[int]Status{}}
+	in := bufio.NewReader(reports)
+	first, err := readReport(in)
+	if err == nil && first.Error != "" {
+		err = errors.New(first.Error)
+	}
+	if err == nil && first.Folder == "" {
+		err = errors.New("it does not call keeper.Main")
+	}
+	if err != nil {
+		_ = orders.Close()
+		_ = cmd.Wait()
+		return nil, fmt.Errorf("starting the keeper of a run's processes: %s: %w", self, err)
+	}
+	k.folder = first.Folder
+	go k.listen(in)
+	return k, nil
+}
+
+func readReport(in *bufio.Reader) (r report, err error) {
+	line, err := in.ReadBytes('\n')
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(line, &r)
+}
+
+// Folder is the private folder of the run, which ends with the keeper.
+func (k *Keeper) Folder() string { return k.folder }
+
+// listen takes the keeper's reports until it ends.
+func (k *Keeper) listen(in *bufio.Reader) {
+	for {
+		r, err := readReport(in)
+		if err != nil {
+			break
+		}
+		k.mu.Lock()
+		switch p := k.running[r.PID]; {
+		case r.ID != 0:
+			k.answers[r.ID] <- r
+			delete(k.answers, r.ID)
+		case p != nil:
+			k.end(p, r.Exit.status())
+		case r.Exit != nil:
+			k.stillAre[r.PID] = r.Exit.status()
+		}
+		k.mu.Unlock()
+	}
+	_ = k.cmd.Wait()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	close(k.gone)
+	for _, p := range k.running {
+		k.end(p, Status{Code: -1, Err: ErrGone})
+	}
+}
+
+func (e *exit) status() Status { return Status{Code: e.Code, Signal: syscall.Signal(e.Signal)} }
+
+// end notes that a process has ended; the caller holds mu.
+func (k *Keeper) end(p *Process, s Status) {
+	p.status = s
+	delete(k.running, p.pid)
+	close(p.done)
+}
+
+// ask gives an order and waits until it has been carried out.
+func (k *Keeper) ask(o order) (report, error) {
+	answer := make(chan report, 1)
+	k.mu.Lock()
+	k.last++
+	o.ID = k.last
+	k.answers[o.ID] = answer
+	k.mu.Unlock()
+	if k.write(o) != nil {
+		return report{}, ErrGone
+	}
+	select {
+	case r := <-answer:
+		switch {
+		case r.Ended:
+			return r, ErrEnded
+		case r.Error != "":
+			return r, errors.New(r.Error)
+		}
+		return r, nil
+	case <-k.gone:
+		return report{}, ErrGone
+	}
+}
+
+func (k *Keeper) write(o order) error {
+	line, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	k.writing.Lock()
+	defer k.writing.Unlock()
+	_, err = k.orders.Write(append(line, '\n'))
+	return err
+}
+
+// Start starts a command. The error says what cannot be found or executed; what ends at once has started, and says how
+// it ended by [Process.Status].
+func (k *Keeper) Start(c Command) (*Process, error) {
+	if len(c.Args) == 0 || c.Args[0] == "" {
+		return nil, errors.New("there is no command to start")
+	}
+	path, err := exec.LookPath(cmp.Or(c.Path, c.Args[0]))
+	if err != nil {
+		return nil, fmt.Errorf("cannot start %s: %w", cmp.Or(c.Path, c.Args[0]), reason(err))
+	}
+	c.Path = path
+	out, err := k.listenTo(&c)
+	if err != nil {
+		return nil, fmt.Errorf("cannot start %s: %w", path, err)
+	}
+	r, err := k.ask(order{Do: "start", Command: &c})
+	go out.copy() // only now: as long as nobody writes, a FIFO seems to have ended
+	if err != nil {
+		return nil, fmt.Errorf("cannot start %s: %w", path, err)
+	}
+	p := &Process{k: k, pid: r.PID, done: make(chan struct{}), out: out}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.running[p.pid] = p
+	if s, ended := k.stillAre[p.pid]; ended {
+		delete(k.stillAre, p.pid)
+		k.end(p, s)
+		return p, nil
+	}
+	select {
+	case <-k.gone:
+		k.end(p, Status{Code: -1, Err: ErrGone})
+	default:
+	}
+	return p, nil
+}
+
+// reason drops from an error of exec what its caller says.
+func reason(err error) error {
+	var e *exec.Error
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+// Close kills all that the keeper has started, and what descends from it, deletes the folder, and returns when that is
+// done.
+func (k *Keeper) Close() error {
+	err := k.orders.Close()
+	<-k.gone
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// PID is the number of the process, and of its group.
+func (p *Process) PID() int { return p.pid }
+
+// Done is closed once the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Status is how the process ended. It waits until it has.
+func (p *Process) Status() Status {
+	<-p.done
+	return p.status
+}
+
+// held is how long Wait waits for the output of a process that has ended: another may hold it open.
+const held = time.Second
+
+// Wait waits until the process has ended and what it said has been copied: nil if it ended with status 0,
+// else how, in the words of [Status].
+func (p *Process) Wait() error {
+	s := p.Status()
+	select {
+	case <-p.out.copied:
+	case <-time.After(held):
+	}
+	p.out.end()
+	switch {
+	case s == (Status{}):
+		return nil
+	case s.Err != nil:
+		return s.Err
+	}
+	return errors.New(s.String())
+}
+
+// Stop stops the process group with SIGSTOP, and returns once every thread has stopped. [ErrEnded] says that the
+// process had ended.
+func (p *Process) Stop() error { return p.order("stop") }
+
+// Cont lets a stopped process group go on.
+func (p *Process) Cont() error { return p.order("cont") }
+
+// Kill kills the process group with SIGKILL, whether or not it is stopped, and returns once the process has ended. One
+// that has ended is no error.
+func (p *Process) Kill() error {
+	if err := p.order("kill"); err != nil && !errors.Is(err, ErrEnded) {
+		return err
+	}
+	<-p.done
+	return nil
+}
+
+// Terminate asks the process to end, with SIGTERM.
+func (p *Process) Terminate() error { return p.order("term") }
+
+func (p *Process) order(what string) error {
+	_, err := p.k.ask(order{Do: what, PID: p.pid})
+	return err
+}
+
+// environment is that of this process, save what makes it a keeper.
+func environment() []string {
+	var list []string
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, variable+"=") {
+			list = append(list, v)
+		}
+	}
+	return list
+}

@@ -1,0 +1,198 @@
+package realtime
+
+import (
+	"net"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/live/socket"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Conn is a connection of a client of the host: a socket on one side, a pipe on the other. Its methods are for the
+// loop.
+type Conn struct {
+	Client, Server sim.ProcessID
+	// State is the handler's own.
+	State any
+
+	front  *Front
+	in     *socket.In
+	out    *socket.Out
+	secret string // the password of the client's ports
+
+	known      bool      // the password was given: the connection is the client's
+	refusals   int       // before that
+	pipe       *sim.Pipe // once it is known
+	open       bool
+	over       bool
+	half       []byte // of a request that is not whole yet
+	early      []request
+	unanswered int
+}
+
+type request struct {
+	args  []string
+	of    history.Attempt
+	phase string
+}
+
+func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn) *Conn {
+	c := &Conn{Client: client, Server: server, front: f, out: socket.NewOut(tcp), secret: f.Secret(client)}
+	c.in = socket.NewIn(tcp, func() { f.loop.Do(c.collect) })
+	return c
+}
+
+// begin opens the pipe: the connection is the client's, and counts from now.
+func (c *Conn) begin() {
+	w := c.front.loop.world
+	c.known = true
+	c.front.dismiss(c)
+	if w.Down(c.Client) {
+		c.over = true
+		c.reset()
+		return
+	}
+	c.front.conns[c.Client] = append(c.front.conns[c.Client], c)
+	c.pipe = w.Dial(c.Client, c.Server, c)
+}
+
+// collect hands what was read to the handler, request by request.
+func (c *Conn) collect() {
+	b, ended := c.in.Collected()
+	if c.over {
+		return
+	}
+	if len(c.half) > 0 {
+		b = append(c.half, b...)
+	}
+	if !c.known {
+		if b = c.admit(b, ended); c.over || !c.known {
+			c.half = b
+			return
+		}
+	}
+	for len(b) > 0 && !c.over {
+		args, rest, err := cutRequest(b)
+		if err != nil {
+			c.front.handler.Malformed(c, b[:min(len(b), mostShown)])
+			c.Send([]byte("-ERR Protocol error: fencepost: this is no command\r\n"))
+			c.Close()
+			return
+		}
+		if len(args) == 0 {
+			if len(rest) == len(b) {
+				break
+			}
+			b = rest
+			continue
+		}
+		b = rest
+		c.front.handler.Asked(c, args)
+	}
+	c.half = b
+	if ended && !c.over {
+		c.Close()
+	}
+}
+
+// mostShown is how many bytes of what is no command are shown.
+const mostShown = 60
+
+func (c *Conn) fail(err error) {
+	c.front.loop.Fail(err)
+	c.Close()
+}
+
+// Forward sends a request to the server, on behalf of an attempt; phase is what it is for.
+func (c *Conn) Forward(args []string, of history.Attempt, phase string) {
+	if c.over {
+		return
+	}
+	if c.unanswered++; c.unanswered > MostUnanswered {
+		c.fail(&FloodError{c.Client, c.Server})
+		return
+	}
+	if !c.open {
+		c.early = append(c.early, request{args, of, phase})
+		return
+	}
+	c.pipe.Ask(args, of, phase)
+}
+
+// Number tells the connections of a run apart, as [sim.Incoming] does.
+func (c *Conn) Number() uint64 { return c.pipe.Number() }
+
+// Send gives bytes, which are copied, to the client.
+func (c *Conn) Send(b []byte) {
+	if !c.over && !c.out.Add(b) {
+		c.Reset()
+	}
+}
+
+// Close closes the connection, after what was sent.
+func (c *Conn) Close() {
+	if c.end() {
+		c.out.Finish()
+	}
+}
+
+// Reset resets the connection.
+func (c *Conn) Reset() {
+	if c.end() {
+		c.reset()
+	}
+}
+
+// end ends the connection for the world. It reports whether it was one.
+func (c *Conn) end() bool {
+	if c.over {
+		return false
+	}
+	c.over = true
+	c.front.forget(c)
+	c.pipe.Close()
+	return true
+}
+
+// reset resets the socket.
+func (c *Conn) reset() {
+	c.out.Reset()
+	c.in.Stop()
+}
+
+// The methods below are the sim.Endpoint.
+
+// Opened lets what was sent go, or breaks the connection where nobody listens.
+func (c *Conn) Opened(s sim.Status) {
+	if s != sim.Answered {
+		c.front.handler.Ended(c, s)
+		return
+	}
+	c.open = true
+	for _, r := range c.early {
+		c.pipe.Ask(r.args, r.of, r.phase)
+	}
+	c.early = nil
+}
+
+// Received tells the handler.
+func (c *Conn) Received(b []byte, to *sim.Incoming) {
+	if to != nil {
+		c.unanswered--
+	}
+	c.front.handler.Received(c, b, to)
+}
+
+// Ended tells the handler.
+func (c *Conn) Ended(s sim.Status) {
+	if !c.over {
+		c.front.handler.Ended(c, s)
+	}
+}
+
+// Tag is for requests that a pipe cuts by itself.
+func (c *Conn) Tag(args []string) (history.Attempt, string) { return "", strings.ToLower(args[0]) }
+
+// Told is what a digest takes: a run in real time has none that could be compared.
+func (c *Conn) Told(string) string { return "" }

@@ -1,0 +1,112 @@
+package realtime
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/scenarios/live/socket"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Between a front and the world of another process of this program every answer travels in a frame, which says what it
+// is: a kind, the length of what follows in four bytes, and that.
+const (
+	FrameReply   byte = '=' // of a request, in their order
+	FramePush    byte = '>'
+	FrameRefused byte = '!' // nobody listens: the end
+)
+
+// AppendFrame appends a frame to b.
+func AppendFrame(b []byte, kind byte, what []byte) []byte {
+	b = append(b, kind)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(what)))
+	return append(b, what...)
+}
+
+// appendRequest appends a request as clients of Redis send it.
+func appendRequest(b []byte, args []string) []byte {
+	b = append(strconv.AppendInt(append(b, '*'), int64(len(args)), 10), '\r', '\n')
+	for _, a := range args {
+		b = sim.AppendBulk(b, a)
+	}
+	return b
+}
+
+// Framed is a connection of a world to a front of another, whose answers come in frames. What was sent there is taken
+// at once by an own loop that is late: to code that was stopped, what came meanwhile happens before what is due by now.
+type Framed struct {
+	loop  *Loop
+	in    *socket.In
+	out   *socket.Out
+	half  []byte // of a frame
+	took  func(kind byte, what []byte)
+	ended func()
+	over  bool
+}
+
+// Door is a client's port to a server at a front, and its password.
+type Door struct{ Address, Secret string }
+
+// DialFramed opens a connection, which the front has admitted when it returns. It calls took with each frame and ended
+// at the end, on the loop.
+func DialFramed(l *Loop, to Door, took func(kind byte, what []byte), ended func()) (*Framed, error) {
+	tcp, err := net.Dial("tcp", to.Address)
+	if err != nil {
+		return nil, err
+	}
+	ok := make([]byte, len("+OK\r\n"))
+	if _, err = tcp.Write(appendRequest(nil, []string{"AUTH", to.Secret})); err == nil {
+		_, err = io.ReadFull(tcp, ok)
+	}
+	if err == nil && string(ok) != "+OK\r\n" {
+		err = errors.New("the password was refused")
+	}
+	if err != nil {
+		tcp.Close()
+		return nil, fmt.Errorf("%s: %w", to.Address, err)
+	}
+	f := &Framed{loop: l, out: socket.NewOut(tcp.(*net.TCPConn)), took: took, ended: ended}
+	f.in = socket.NewIn(tcp.(*net.TCPConn), func() { l.Do(f.collect) })
+	l.framed = append(l.framed, f)
+	go f.in.Run()
+	go f.out.Run()
+	return f, nil
+}
+
+// Say sends a request.
+func (f *Framed) Say(args []string) { f.out.Add(appendRequest(nil, args)) }
+
+// end closes the connection.
+func (f *Framed) end() {
+	f.over = true
+	f.loop.framed = slices.DeleteFunc(f.loop.framed, func(o *Framed) bool { return o == f })
+	f.out.Finish()
+	f.in.Stop()
+}
+
+func (f *Framed) collect() {
+	b, ended := f.in.Collected()
+	if len(f.half) > 0 {
+		b = append(f.half, b...)
+	}
+	for len(b) >= frameHead && !f.over {
+		size := frameHead + int(binary.BigEndian.Uint32(b[1:]))
+		if len(b) < size {
+			break
+		}
+		f.took(b[0], b[frameHead:size])
+		b = b[size:]
+	}
+	f.half = b
+	if ended && !f.over {
+		f.ended()
+	}
+}
+
+// frameHead is how many bytes a frame has before what it carries.
+const frameHead = 5

@@ -1,0 +1,146 @@
+package realtime
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Handler decides what becomes of what clients say. It is called on the loop.
+type Handler interface {
+	// Asked tells of a whole request, in the order in which the connection's client sent them. To let it go to the
+	// server is to call Forward.
+	Asked(c *Conn, args []string)
+	// Malformed reports bytes that begin no command. They are answered with an error, and the connection is closed, as
+	// Redis does.
+	Malformed(c *Conn, b []byte)
+	// Received tells of bytes that have arrived for the client, which are valid until it returns; to is the request
+	// that they answer, nil if they are pushed. To let the client have them is to call Send.
+	Received(c *Conn, b []byte, to *sim.Incoming)
+	// Ended tells that the connection has ended for the client: Refused if nobody listens there, Reset if it broke,
+	// NoReply if the server has closed it. The last is to be answered by Close, the others by Reset.
+	Ended(c *Conn, s sim.Status)
+}
+
+// Front listens for the clients of a world, on a port for each client and server. Who calls there must first give the
+// password of that client, as Redis asks for one: whoever else can reach the port changes nothing.
+type Front struct {
+	loop      *Loop
+	handler   Handler
+	listeners []net.Listener
+	conns     map[sim.ProcessID][]*Conn // of each client, in the order in which they were opened; for the loop
+	refused   map[sim.ProcessID]int     // connections without the password that were refused something; for the loop
+
+	mu      sync.Mutex
+	secrets map[sim.ProcessID]string // the password of each client's ports
+	callers []*Conn                  // who has not given the password yet, the longest there first
+}
+
+// NewFront makes a front that listens nowhere yet.
+func NewFront(l *Loop, h Handler) *Front {
+	return &Front{loop: l, handler: h, conns: map[sim.ProcessID][]*Conn{}, refused: map[sim.ProcessID]int{},
+		secrets: map[sim.ProcessID]string{}}
+}
+
+// Listen opens a port on a host for the connections of a client to a server. It gives its address.
+func (f *Front) Listen(host string, client, server sim.ProcessID) (*net.TCPAddr, error) {
+	ln, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		return nil, err
+	}
+	f.listeners = append(f.listeners, ln)
+	go f.accept(ln, client, server)
+	return ln.Addr().(*net.TCPAddr), nil
+}
+
+func (f *Front) accept(ln net.Listener, client, server sim.ProcessID) {
+	for {
+		socket, err := ln.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			f.loop.Fail(fmt.Errorf("connections of %s to %s: %w", client, server, err))
+			return
+		}
+		c := newConn(f, client, server, socket.(*net.TCPConn))
+		f.receive(c)
+		go c.in.Run()
+		go c.out.Run()
+	}
+}
+
+// Settled reports whether every connection is open: the handshakes have travelled. It is for the loop.
+func (f *Front) Settled() bool {
+	for _, list := range f.conns {
+		if slices.ContainsFunc(list, func(c *Conn) bool { return !c.open }) {
+			return false
+		}
+	}
+	return true
+}
+
+// Drain takes all that a client has sent by now, as sent at this moment. It is for the loop, and for a client that
+// stands still.
+func (f *Front) Drain(client sim.ProcessID) {
+	w := f.loop.world
+	for _, c := range append(f.callersOf(client), f.conns[client]...) {
+		if c.in.Take() {
+			w.At(w.Now(), c.collect)
+		}
+	}
+}
+
+// drop takes all that a client has sent by now, and then forgets its connections: it is about to be killed.
+func (f *Front) drop(client sim.ProcessID) {
+	for _, c := range f.callersOf(client) {
+		if c.in.Take() {
+			c.collect()
+		}
+	}
+	for _, c := range slices.Clone(f.conns[client]) {
+		if c.in.Take() {
+			c.collect()
+		}
+		c.over = true
+		c.reset()
+	}
+	delete(f.conns, client)
+}
+
+// Close closes all ports and resets all connections. The loop must have ended.
+func (f *Front) Close() {
+	for _, ln := range f.listeners {
+		ln.Close()
+	}
+	for _, list := range f.conns {
+		for _, c := range list {
+			c.reset()
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.callers {
+		c.reset()
+	}
+}
+
+func (f *Front) forget(c *Conn) {
+	f.conns[c.Client] = slices.DeleteFunc(f.conns[c.Client], func(o *Conn) bool { return o == c })
+}
+
+// MostUnanswered is how many requests of a connection may be without an answer.
+const MostUnanswered = 100_000
+
+// FloodError reports a client that goes on asking without waiting for answers.
+type FloodError struct{ Client, Server sim.ProcessID }
+
+// Error says so.
+func (e *FloodError) Error() string {
+	return fmt.Sprintf("%s has sent %s more than %d requests without waiting for an answer", e.Client, e.Server,
+		MostUnanswered)
+}

@@ -1,0 +1,42 @@
+package realtime
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Guest carries out, on a process of the host, what happens to the client that it is. It is a [sim.Outside], but for
+// its clocks, which are the host's.
+type Guest struct {
+	Client  sim.ProcessID
+	process *process.Process // that was started for it
+	front   *Front
+}
+
+// NewGuest makes the guest of a client that connects by way of a front.
+func NewGuest(f *Front, client sim.ProcessID, p *process.Process) *Guest { return &Guest{client, p, f} }
+
+// Pause stops the process. What it has sent by then counts as sent at this moment.
+func (g *Guest) Pause() {
+	g.try("be stopped", g.process.Stop())
+	g.front.Drain(g.Client)
+}
+
+// Resume lets the process go on.
+func (g *Guest) Resume() { g.try("go on", g.process.Cont()) }
+
+// Crashed kills the process. What it has sent by then arrives.
+func (g *Guest) Crashed() {
+	g.try("be stopped", g.process.Stop())
+	g.front.drop(g.Client)
+	g.try("be killed", g.process.Kill())
+}
+
+func (g *Guest) try(what string, err error) {
+	if err != nil && !errors.Is(err, process.ErrEnded) { // one that has ended stands still
+		g.front.loop.Fail(fmt.Errorf("%s could not %s: %w", g.Client, what, err))
+	}
+}

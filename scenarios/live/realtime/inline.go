@@ -1,0 +1,37 @@
+package realtime
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// mostInline is the longest inline command in bytes, as Redis has it (PROTO_INLINE_MAX_SIZE of server.h).
+const mostInline = 64 << 10
+
+// errInline reports an inline command that is too long, or that no person and no health check types.
+var errInline = errors.New("no RESP, and no inline command")
+
+// cutRequest takes the first request of b, an array of bulk strings or an inline command as health checks send it
+// ("PING", with no quotes). args is nil if it is not whole yet, or if it is an empty line, which rest is then without.
+func cutRequest(b []byte) (args []string, rest []byte, err error) {
+	if b[0] == '*' {
+		if args, rest, err = sim.CutRequest(b); args == nil {
+			rest = b
+		}
+		return args, rest, err
+	}
+	line, rest, whole := bytes.Cut(b, []byte("\n"))
+	text := strings.TrimSuffix(string(line), "\r")
+	if len(line) > mostInline || strings.ContainsFunc(text, func(c rune) bool {
+		return c < ' ' && c != '\t' || c == '"' || c == '\'' || c == '\u007f' || c == '\ufffd'
+	}) {
+		return nil, b, errInline
+	}
+	if !whole {
+		return nil, b, nil
+	}
+	return strings.Fields(text), rest, nil
+}

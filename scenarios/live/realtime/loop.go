@@ -1,0 +1,156 @@
+package realtime
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Clock is the host's clock as a loop reads it.
+type Clock interface {
+	// Now is the time since the world's zero. It never goes back.
+	Now() sim.Time
+	// Wait returns when d has passed, or earlier: once wake has an element, which it takes, or for no reason.
+	Wait(d time.Duration, wake <-chan struct{})
+}
+
+// Loop lets the events of one world happen in real time. All that touches the world runs on the goroutine that calls
+// Run.
+type Loop struct {
+	world *sim.World
+	clock Clock
+	wake  chan struct{} // has one element if something is posted
+	late  Lateness
+	own   bool
+
+	framed []*Framed // of an own loop
+
+	mu     sync.Mutex
+	posted []func()
+	err    error
+}
+
+// NewLoop makes a loop for a world in which nothing has happened.
+func NewLoop(w *sim.World, c Clock) *Loop {
+	return &Loop{world: w, clock: c, wake: make(chan struct{}, 1)}
+}
+
+// NewOwnLoop makes a loop for a world whose clients are code of this process. An event that the host lets happen late
+// happens to them late: their clocks are the host's, and a process that was stopped must see how much later it is.
+func NewOwnLoop(w *sim.World, c Clock) *Loop {
+	l := NewLoop(w, c)
+	l.own = true
+	return l
+}
+
+// World is the world that the loop drives. Only what runs on the loop may touch it.
+func (l *Loop) World() *sim.World { return l.world }
+
+// Do has f run on the loop, after the events that are due by then, at the world's present time. It may be called by any
+// goroutine and does not wait. What is posted by one goroutine runs in its order. f runs at most once, and not at all
+// if the loop has ended.
+func (l *Loop) Do(f func()) {
+	l.mu.Lock()
+	l.posted = append(l.posted, f)
+	l.mu.Unlock()
+	l.rouse()
+}
+
+func (l *Loop) rouse() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Fail ends the run with an error; only the first counts. It may be called by any goroutine.
+func (l *Loop) Fail(err error) {
+	l.mu.Lock()
+	if l.err == nil {
+		l.err = err
+	}
+	l.mu.Unlock()
+	l.rouse()
+}
+
+// Err is the first failure, or nil.
+func (l *Loop) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Late tells how late the host let events happen.
+func (l *Loop) Late() *Lateness { return &l.late }
+
+// Run lets events and operations happen until done (if not nil) says so, something has failed, or the world's time
+// comes to limit. It reports whether the limit ended it. That no event is left ends nothing: something may be posted.
+func (l *Loop) Run(limit sim.Time, done func() bool) (limited bool) {
+	for {
+		l.turn(limit)
+		at, ok := l.world.Next()
+		now := l.world.Now()
+		switch {
+		case l.Err() != nil || l.world.Err() != nil || done != nil && done():
+			return false
+		case now >= limit:
+			return true
+		case !ok || at > limit:
+			at = limit
+		}
+		if at > now {
+			l.clock.Wait(at.Duration()-now.Duration(), l.wake)
+		}
+	}
+}
+
+// turn runs what is due and what is posted.
+func (l *Loop) turn(limit sim.Time) {
+	if !l.own {
+		l.catchUp(limit)
+	} else if at, ok := l.world.Next(); ok && l.clock.Now() > at+lateAfter {
+		for _, f := range slices.Clone(l.framed) {
+			f.in.Take()
+			f.collect()
+		}
+	}
+	l.mu.Lock()
+	posted := l.posted
+	l.posted = nil
+	l.mu.Unlock()
+	for _, f := range posted {
+		if !l.own { // to which what has come happens first
+			l.catchUp(limit)
+		}
+		f()
+	}
+	l.catchUp(limit)
+}
+
+// lateAfter is from when on an own loop counts as late.
+const lateAfter = sim.Time(time.Millisecond)
+
+// catchUp runs what is due and advances the world to the host's time, but not beyond limit.
+func (l *Loop) catchUp(limit sim.Time) {
+	now := max(min(l.clock.Now(), limit), l.world.Now())
+	for {
+		at, ok := l.world.Next()
+		if !ok || at > now {
+			break
+		}
+		if at > l.world.Now() {
+			l.late.add((now - at).Duration())
+		}
+		if l.own {
+			now = max(min(l.clock.Now(), limit), now)
+			l.world.StepLate(now)
+			continue
+		}
+		l.world.Step()
+	}
+	if l.world.Err() == nil {
+		l.world.Advance(now)
+	}
+}

@@ -1,0 +1,158 @@
+//go:build linux
+
+package realtime
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// handClock is a host's clock that the test moves: a wait lasts as long as it is asked for, and some more.
+type handClock struct {
+	now    sim.Time
+	stall  time.Duration // by which every wait is longer
+	before func()        // what happens during a wait
+}
+
+func (c *handClock) Now() sim.Time { return c.now }
+
+func (c *handClock) Wait(d time.Duration, wake <-chan struct{}) {
+	if f := c.before; f != nil {
+		c.before = nil
+		f()
+	}
+	select {
+	case <-wake:
+		return
+	default:
+	}
+	c.now += sim.Time(d + c.stall)
+}
+
+func newLoop(c Clock) *Loop { return NewLoop(sim.New(1, sim.Options{Endless: true}), c) }
+
+// TestEventsComeBeforeOperations: whatever is posted happens after all that is due by then, at the host's time, however
+// late the host is.
+func TestEventsComeBeforeOperations(t *testing.T) {
+	for _, stall := range []time.Duration{0, 3 * time.Millisecond, 20 * time.Millisecond} {
+		c := &handClock{stall: stall}
+		l := newLoop(c)
+		w := l.World()
+		var said []string
+		say := func(what string) { said = append(said, fmt.Sprint(what, " at ", w.Now().Duration())) }
+		for _, ms := range []int{10, 12, 25} {
+			at := time.Duration(ms) * time.Millisecond
+			w.At(sim.Time(at), func() {
+				say(fmt.Sprint("event ", at))
+				if ms == 10 {
+					l.Do(func() { say("operation") })
+				}
+			})
+		}
+		if limited := l.Run(sim.Time(30*time.Millisecond), nil); !limited {
+			t.Error("the limit did not end it")
+		}
+		first := []string{"event 10ms at 10ms", "operation at 10ms", "event 12ms at 12ms", "event 25ms at 25ms"}
+		switch stall {
+		case 3 * time.Millisecond: // it wakes at 13 ms
+			first = []string{"event 10ms at 10ms", "event 12ms at 12ms", "operation at 13ms", "event 25ms at 25ms"}
+		case 20 * time.Millisecond: // it wakes at 30 ms
+			first = []string{"event 10ms at 10ms", "event 12ms at 12ms", "event 25ms at 25ms", "operation at 30ms"}
+		}
+		if !slices.Equal(said, first) {
+			t.Errorf("stall %v: %q, want %q", stall, said, first)
+		}
+		if w.Now() != sim.Time(30*time.Millisecond) {
+			t.Errorf("it ended at %v", w.Now())
+		}
+	}
+}
+
+// TestOwnClientsSeeHowLateItIs: an event of a loop whose clients are in this process happens when it happens.
+func TestOwnClientsSeeHowLateItIs(t *testing.T) {
+	c := &handClock{stall: 3 * time.Second}
+	w := sim.New(1, sim.Options{Endless: true})
+	l := NewOwnLoop(w, c)
+	var read []time.Duration
+	w.AddClient("client-1", 0, func(env sim.Env) {
+		for range 2 {
+			env.Sleep(time.Second)
+			read = append(read, env.Monotonic())
+		}
+	})
+	l.Run(sim.Time(time.Minute), func() bool { return len(read) == 2 })
+	if want := []time.Duration{4 * time.Second, 8 * time.Second}; !slices.Equal(read, want) {
+		t.Errorf("its clock shows %v, want %v", read, want)
+	}
+}
+
+// TestAnOperationEndsAWait: what is posted from outside happens at once, not with the next event.
+func TestAnOperationEndsAWait(t *testing.T) {
+	c := &handClock{}
+	l := newLoop(c)
+	var at sim.Time = -1
+	c.before = func() {
+		c.now = 7
+		l.Do(func() { at = l.World().Now() })
+	}
+	l.Run(sim.Time(time.Hour), func() bool { return at >= 0 })
+	if at != 7 {
+		t.Errorf("it happened at %d, want 7", at)
+	}
+}
+
+func TestAFailureEndsARun(t *testing.T) {
+	l := newLoop(&handClock{})
+	first := fmt.Errorf("the first")
+	l.Do(func() {
+		l.Fail(first)
+		l.Fail(fmt.Errorf("the second"))
+	})
+	if limited := l.Run(sim.Time(time.Hour), nil); limited || l.Err() != first {
+		t.Errorf("limited %t, %v", limited, l.Err())
+	}
+}
+
+// TestLatenessIsMeasured: each event that had to be waited for counts with how late it was.
+func TestLatenessIsMeasured(t *testing.T) {
+	c := &handClock{stall: 4 * time.Millisecond}
+	l := newLoop(c)
+	for i := range 5 {
+		l.World().At(sim.Time(i*10)*sim.Time(time.Millisecond), func() {})
+	}
+	l.Run(sim.Time(time.Second), nil)
+	late := l.Late()
+	if late.events() != 4 || late.Max() != 4*time.Millisecond || late.Quantile(0.5) != 4*time.Millisecond {
+		t.Errorf("%d events, %v in the middle, %v at most", late.events(), late.Quantile(0.5), late.Max())
+	}
+}
+
+// TestQuantilesAreThoseOfASortedList: within an eighth of a doubling, and never above the latest.
+func TestQuantilesAreThoseOfASortedList(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var l Lateness
+		var all []time.Duration
+		for range 1 + random.IntN(40) {
+			d := time.Duration(random.Int64N(1 << (1 + random.Int64N(40))))
+			all = append(all, d)
+			l.add(d)
+		}
+		slices.Sort(all)
+		for _, q := range []float64{0.01, 0.5, 0.9, 0.99, 1} {
+			want := all[max(0, int(float64(len(all))*q+0.999999)-1)]
+			got := l.Quantile(q)
+			if got < want && got < all[len(all)-1] || float64(got) > max(1100, float64(want)*1.0906) {
+				t.Fatalf("%v: quantile %v is %v, want about %v", all, q, got, want)
+			}
+		}
+	}
+	if none := new(Lateness); none.Quantile(0.5) != 0 || none.Max() != 0 {
+		t.Error("of no events there is a lateness")
+	}
+}

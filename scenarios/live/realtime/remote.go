@@ -1,0 +1,139 @@
+package realtime
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Remote is a server of one world that is a server of another: it hands on what it is asked, over TCP, to a front of
+// that world. Each connection of its clients is a connection there. It is a [sim.Server] and a [sim.Closer].
+type Remote struct {
+	loop  *Loop
+	to    Door
+	wrap  func(r *sim.Incoming) []string
+	host  sim.Host
+	spare []*link
+	links map[uint64]*link
+}
+
+// NewRemote makes a server that hands on to a front. wrap gives the request as it is sent there. It opens
+// some connections at once, which the first to ask take: those that a client has from the start are open.
+func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string) (*Remote, error) {
+	s := &Remote{loop: l, to: to, wrap: wrap, links: map[uint64]*link{}}
+	for range spare {
+		k, err := s.dial()
+		if err != nil {
+			return nil, err
+		}
+		s.spare = append(s.spare, k)
+	}
+	return s, nil
+}
+
+// link is a connection to the other world.
+type link struct {
+	*Framed
+	of      *Remote
+	id      uint64 // of the connection here, once there is one
+	waiting []*sim.Incoming
+	over    bool
+}
+
+// dial opens a link.
+func (s *Remote) dial() (k *link, err error) {
+	k = &link{of: s}
+	k.Framed, err = DialFramed(s.loop, s.to, k.took, k.ended)
+	return k, err
+}
+
+// Start begins.
+func (s *Remote) Start(h sim.Host) { s.host = h }
+
+// Serve hands a request on.
+func (s *Remote) Serve(r *sim.Incoming) {
+	k := s.links[r.ConnID]
+	if k == nil {
+		if k = s.open(); k == nil {
+			r.Drop()
+			return
+		}
+		k.id = r.ConnID
+		s.links[r.ConnID] = k
+	}
+	k.waiting = append(k.waiting, r)
+	k.Say(s.wrap(r))
+}
+
+// open finds a connection that nobody uses, or opens one; nil if that fails.
+func (s *Remote) open() *link {
+	for len(s.spare) > 0 {
+		k := s.spare[0]
+		s.spare = s.spare[1:]
+		if !k.over {
+			return k
+		}
+	}
+	k, err := s.dial() // to a port on this machine: it hardly waits
+	if err != nil {
+		return nil
+	}
+	return k
+}
+
+// took takes a frame.
+func (k *link) took(kind byte, what []byte) {
+	switch {
+	case k.over:
+	case kind == FramePush:
+		k.of.host.Push(k.id, sim.Key(0), what)
+	case kind == FrameReply && len(k.waiting) > 0:
+		r := k.waiting[0]
+		k.waiting = slices.Delete(k.waiting, 0, 1)
+		r.Reply(what)
+	}
+}
+
+// ended breaks the connection here as it broke there.
+func (k *link) ended() {
+	if k.over {
+		return
+	}
+	k.close()
+	if len(k.waiting) == 0 && k.id != 0 {
+		k.of.host.HangUp(k.id)
+	}
+	for _, r := range k.waiting {
+		r.Drop()
+	}
+}
+
+func (k *link) close() {
+	k.over = true
+	delete(k.of.links, k.id)
+	k.end()
+}
+
+// Closed closes the connection that a client has closed.
+func (s *Remote) Closed(connID uint64) {
+	if k := s.links[connID]; k != nil {
+		k.close()
+	}
+}
+
+// Wake does nothing: it sets no timer.
+func (s *Remote) Wake(uint64) {}
+
+// ClockChanged does nothing: the clock of the server is there.
+func (s *Remote) ClockChanged() {}
+
+// Fault does nothing: faults strike the server there.
+func (s *Remote) Fault(sim.ServerFault) {}
+
+// Stop does nothing: the server's life is there.
+func (s *Remote) Stop(sim.Stop) {}
+
+var _ interface {
+	sim.Server
+	sim.Closer
+} = (*Remote)(nil)

@@ -1,0 +1,116 @@
+// Package redisserver replaces addresses in what a Redis says: one server has others where it listens, in the world, and
+// where a client reaches it.
+//
+// Goals: an address is replaced wherever Redis or a Sentinel tells one of a server, and nothing else is. Non-goals:
+// what clients say; those of connections, in CLIENT LIST; those that a script asks for.
+package redisserver
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+// Address is where a server is reached.
+type Address struct{ Host, Port string }
+
+// Book says which address stands for which.
+type Book struct {
+	to   map[Address]Address
+	text *regexp.Regexp // an address in a text
+}
+
+// NewBook makes a book. A nil one translates nothing.
+func NewBook(to map[Address]Address) *Book {
+	var hosts []string
+	for from := range to {
+		hosts = append(hosts, regexp.QuoteMeta(from.Host))
+	}
+	slices.Sort(hosts)
+	return &Book{to: to, text: regexp.MustCompile(`(^|[^\w.-])(` + strings.Join(slices.Compact(hosts), "|") +
+		`)(` + strings.Join(between, "|") + `)(\d+)`)}
+}
+
+// between is what may stand between a host and its port: in what a Sentinel publishes and in the names of replicas
+// (sentinel.c), and in the lines slaveN and master_host of INFO (server.c).
+var between = []string{"[: ]", ",port=", "\r\nmaster_port:"}
+
+// Tells reports whether the answer to a command names addresses of servers. What a Sentinel says may always.
+func Tells(args []string) bool {
+	return slices.ContainsFunc([]string{"role", "info", "config"}, func(name string) bool {
+		return len(args) > 0 && strings.EqualFold(args[0], name)
+	})
+}
+
+// Translate replaces the addresses in values that are whole.
+func (b *Book) Translate(raw []byte) []byte {
+	if b == nil {
+		return raw
+	}
+	var out []byte
+	for len(raw) > 0 {
+		var v resp.Value
+		v, raw = resp.Parse(raw)
+		b.translate(&v)
+		out = v.Append(out)
+	}
+	return out
+}
+
+func (b *Book) translate(v *resp.Value) {
+	for i := range v.List {
+		b.pair(v.List[i:])
+		b.translate(&v.List[i])
+	}
+	if len(v.List) == 0 && !v.IsError() {
+		v.Text = b.inText(v.Text)
+	}
+}
+
+// pair replaces a host at the start of a list whose port follows, at once or after the name of its field.
+func (b *Book) pair(list []resp.Value) {
+	port := 1
+	if len(list) > 2 && strings.HasSuffix(list[1].Text, "port") {
+		port = 2
+	}
+	if len(list) <= port {
+		return
+	}
+	if to, known := b.to[Address{list[0].Text, list[port].Text}]; known {
+		list[0].Text, list[port].Text = to.Host, to.Port
+	}
+}
+
+// inText replaces the addresses in a text.
+func (b *Book) inText(text string) string {
+	return b.text.ReplaceAllStringFunc(text, func(found string) string {
+		parts := b.text.FindStringSubmatch(found)
+		if to, known := b.to[Address{parts[2], parts[4]}]; known {
+			return parts[1] + to.Host + parts[3] + to.Port
+		}
+		return found
+	})
+}
+
+// Stream translates what comes in pieces. The zero value translates nothing.
+type Stream struct {
+	Book *Book
+	half []byte // of a value
+}
+
+// Translate gives what is whole by now, and keeps the rest.
+func (s *Stream) Translate(b []byte) []byte {
+	if s.Book == nil {
+		return b
+	}
+	s.half = append(s.half, b...)
+	whole := 0
+	for next := resp.Size(s.half); next > 0; next = resp.Size(s.half[whole:]) {
+		whole += next
+	}
+	out := s.Book.Translate(s.half[:whole])
+	s.half = append(s.half[:0], s.half[whole:]...)
+	return out
+}

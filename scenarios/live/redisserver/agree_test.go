@@ -1,0 +1,272 @@
+//go:build linux
+
+package redisserver
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
+)
+
+// told is a record as both sides must tell it. How long a key stands is told in steps of 10 s: the hosts' lateness is
+// far below that, and what the tests set is far from the border.
+func told(e *history.Event) string {
+	text := fmt.Sprintf("%s: %s %s %s of %s by %s %s", e.Process, e.F, e.Lock, e.Member, e.Of, e.By, e.Why)
+	if e.F == history.KeyGone {
+		return text
+	}
+	left := "for ever"
+	if e.Until != history.Never {
+		left = fmt.Sprint((e.Until - e.Time).Duration().Round(10 * time.Second))
+	}
+	return text + fmt.Sprintf(" = %s, %s", e.Value, left)
+}
+
+// tale tells records, those of one request in the order of their keys: in which order one request changes several is no
+// matter, and of several changes of one key only what they come to. What has expired comes last, sorted: in a
+// transaction it may stand anywhere.
+func tale(list []history.Event) (lines []string) {
+	var expired []string
+	stands := map[[2]string]*history.Event{} // before the request
+	net := map[[2]string][]history.Event{}   // what the request has come to so far
+	var by history.Attempt
+	close := func() {
+		var one []string
+		for k, events := range net {
+			s := stands[k]
+			if len(events) == 1 && events[0].F == history.KeyProlonged && s != nil && s.Until == events[0].Until {
+				events = nil // it took that back
+			}
+			for i := range events {
+				one = append(one, fmt.Sprintf("%q %d\x00", k, i)+told(&events[i]))
+				if stands[k] = &events[i]; events[i].F == history.KeyGone {
+					stands[k] = nil
+				}
+			}
+		}
+		slices.Sort(one)
+		for _, line := range one {
+			_, line, _ = strings.Cut(line, "\x00")
+			lines = append(lines, line)
+		}
+		clear(net)
+	}
+	for i := range list {
+		e := &list[i]
+		k := [2]string{string(e.Lock), e.Member}
+		if e.Why == history.Expired {
+			if n := net[k]; len(n) == 1 && n[0].F == history.KeySet && n[0].Time == e.Time && stands[k] == nil {
+				delete(net, k) // it came to be and ceased in one request
+				continue
+			}
+			if len(net[k]) > 0 {
+				close()
+			}
+			expired = append(expired, told(e))
+			stands[k] = nil
+			continue
+		}
+		if e.By == "" || e.By != by {
+			close()
+			by = e.By
+		}
+		net[k] = add(net[k], *e, stands[k])
+	}
+	close()
+	slices.Sort(expired)
+	return append(lines, expired...)
+}
+
+// add adds what happened next to a key within a request to what did before; stood is what stood there before all that.
+func add(list []history.Event, e history.Event, stood *history.Event) []history.Event {
+	last := len(list) - 1
+	switch {
+	case last < 0 || list[last].F == history.KeyGone:
+		return append(list, e)
+	case e.F == history.KeySet:
+		list[last] = e
+	case e.F == history.KeyProlonged:
+		list[last].Until = e.Until
+	default: // gone
+		if last == 0 && stood == nil || last > 0 && list[last].F == history.KeySet {
+			return list[:last]
+		}
+		if stood != nil {
+			e.Of = stood.Of
+		}
+		list[last] = e
+	}
+	return list
+}
+
+// same holds two stories to each other.
+func same(t *testing.T, name string, model, reality []string, asked []string) {
+	t.Helper()
+	for i := range max(len(model), len(reality)) {
+		m, r := "nothing", "nothing"
+		if i < len(model) {
+			m = model[i]
+		}
+		if i < len(reality) {
+			r = reality[i]
+		}
+		if m != r {
+			next := func(list []string) string {
+				return strings.Join(list[min(i, len(list)):min(i+4, len(list))], "\n  ")
+			}
+			t.Fatalf("%s: record %d: simulated\n  %s\nreal\n  %s\nafter\n  %s\nwhere was asked\n  %s", name, i,
+				next(model), next(reality), strings.Join(model[max(i-5, 0):min(i, len(model))], "\n  "),
+				strings.Join(around(asked, m, r), "\n  "))
+		}
+	}
+}
+
+// around are the requests near those that two records name.
+func around(asked []string, records ...string) (list []string) {
+	for i := range asked {
+		of, _, _ := strings.Cut(asked[i], " ")
+		for _, r := range records {
+			if strings.Contains(r+" ", "by "+of+" ") {
+				list = append(list, asked[max(i-4, 0):i+1]...)
+			}
+		}
+	}
+	return list
+}
+
+// simulated plays with a simulated node, in virtual time.
+func simulated(t *testing.T, cfg redis.Config, main func(c *client)) []history.Event {
+	t.Helper()
+	return simulatedFleet(t, func(w *sim.World) { w.AddServer("redis-1", redis.New(cfg)) }, main)
+}
+
+// simulatedFleet plays with simulated servers.
+func simulatedFleet(t *testing.T, add func(w *sim.World), main func(c *client)) []history.Event {
+	t.Helper()
+	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: 50 * time.Microsecond, Hi: 50 * time.Microsecond}})
+	add(w)
+	over := false
+	w.AddClient("client-1", 0, func(e sim.Env) {
+		main(&client{t: t, Env: e, w: w, server: "redis-1"})
+		over = true
+	})
+	w.Run(history.Never-1, func() bool { return over })
+	if err := w.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return recorded(w)
+}
+
+// one draws one of the words that a '|' separates.
+func one(r *rand.Rand, words string) string {
+	list := strings.Split(words, "|")
+	return list[r.IntN(len(list))]
+}
+
+const (
+	compareAndDelete = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
+	compareAndExpire = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("pexpire",KEYS[1],ARGV[2]) ` +
+		`else return 0 end`
+	reentrant = `if redis.call('exists',KEYS[1])==0 or redis.call('hexists',KEYS[1],ARGV[2])==1 then ` +
+		`redis.call('hincrby',KEYS[1],ARGV[2],1) redis.call('pexpire',KEYS[1],ARGV[1]) return nil end ` +
+		`return redis.call('pttl',KEYS[1])`
+	reentrantRelease = `if redis.call('hexists',KEYS[1],ARGV[1])==0 then return nil end ` +
+		`local n=redis.call('hincrby',KEYS[1],ARGV[1],-1) if n>0 then return 0 end ` +
+		`redis.call('hdel',KEYS[1],ARGV[1]) return 1`
+	semaphore = `redis.call('zremrangebyscore',KEYS[1],'-inf',ARGV[1]) ` +
+		`if redis.call('zcard',KEYS[1])<3 then redis.call('zadd',KEYS[1],ARGV[2],ARGV[3]) return 1 end return 0`
+)
+
+// lasting are deadlines that do not come.
+const lasting = "60000|100000|140000"
+
+// draw makes up a command. A key holds values of one kind.
+func draw(r *rand.Rand) []string {
+	k, h, z, s, l := one(r, "a|b|c"), one(r, "h|i"), one(r, "z|y"), one(r, "s|t"), one(r, "l|m")
+	v, f, px := one(r, "v|w"), one(r, "x|y"), one(r, lasting)
+	all := [][]string{
+		{"SET", k, v, "NX", "PX", px}, {"SET", k, v, "NX", "PX", px}, {"SET", k, v, "PX", px}, {"SET", k, v},
+		{"SET", k, v, "KEEPTTL"}, {"SET", k, v, "XX", "GET"}, {"GET", k}, {"GETDEL", k}, {"DEL", k}, {"DEL", k, h, z},
+		{"GETSET", k, v}, {"GETEX", k, "PX", px}, {"GETEX", k, "PERSIST"}, {"SETNX", k, v}, {"APPEND", k, v},
+		{"MSET", k, v, one(r, "a|b|c"), v}, {"UNLINK", k},
+		{"PEXPIRE", k, px}, {"PEXPIRE", k, px, "GT"}, {"PEXPIRE", h, px}, {"PEXPIRE", z, px}, {"PERSIST", k},
+		{"PEXPIRE", k, "-1"}, {"EXPIREAT", k, "1"}, {"INCR", one(r, "n|o")}, {"DECR", one(r, "n|o")},
+		{"EVAL", compareAndDelete, "1", k, v}, {"EVAL", compareAndExpire, "1", k, v, px},
+		{"EVAL", reentrant, "1", h, px, f}, {"EVAL", reentrantRelease, "1", h, f},
+		{"EVAL", semaphore, "1", z, one(r, "1|2|3|4"),
+			one(r, "1|2|3|4|5") + fmt.Sprintf(".%06d", r.IntN(1e6)), one(r, "p|q|r|s")},
+		{"HSET", h, f, v}, {"HSET", h, f, v, "mode", "read"}, {"HDEL", h, f}, {"HINCRBY", h, "count", "1"},
+		{"HSETNX", h, f, v},
+		{"ZADD", z, one(r, "1|2|3"), f}, {"ZREM", z, f}, {"ZREMRANGEBYSCORE", z, "-inf", "2"}, {"SADD", s, f},
+		{"SREM", s, f}, {"RPUSH", l, v}, {"LPOP", l}, {"RENAME", k, one(r, "a|b|c")}, {"COPY", k, one(r, "d|e")},
+		{"COPY", k, one(r, "d|e"), "REPLACE"}, {"WATCH", k}, {"FLUSHALL"}, {"EXISTS", k, h},
+	}
+	return all[r.IntN(len(all))]
+}
+
+// timeLeft is what is left of a deadline, which is never the same.
+var timeLeft = regexp.MustCompile(`:\d{4,}\\r`)
+
+// TestModelAndRealityTellTheSame has the simulated node and a real server carry out the same random commands: locks of
+// every kind, transactions, keys that expire. The records and the answers are equal.
+func TestModelAndRealityTellTheSame(t *testing.T) {
+	testkit.Needs(t, "redis-server")
+	seeds := uint64(4)
+	if testkit.Full() {
+		seeds = 24
+	}
+	for seed := range seeds {
+		var asked [2][]string
+		played := 0
+		play := func(c *client) {
+			r, mine := rand.New(rand.NewPCG(seed, 1)), &asked[played]
+			do := func(args ...string) string {
+				of := fmt.Sprint("client-1/", len(*mine)+1)
+				c.Sleep(2 * time.Millisecond) // two deadlines that are as far away are not one
+				answer := string(c.as(history.Attempt(of), args...).Raw())
+				if answer == "" {
+					t.Fatalf("no answer to %s %q after\n  %s", of, args, strings.Join(*mine, "\n  "))
+				}
+				*mine = append(*mine, fmt.Sprintf("%s %.60q: %q", of, args, answer))
+				return answer
+			}
+			for range 400 {
+				switch r.IntN(12) {
+				case 0:
+					k := one(r, "a|b|h|z|s|l")
+					if do("PEXPIRE", k, "20") == ":1\r\n" {
+						c.until(":0\r\n", "EXISTS", k)
+					}
+				case 1:
+					do("MULTI")
+					for range 3 {
+						do(draw(r)...)
+					}
+					do("EXEC")
+				default:
+					do(draw(r)...)
+				}
+			}
+		}
+		model := tale(simulated(t, redis.Config{}, play))
+		played = 1
+		reality := tale(start(t, Config{Persistence: store.None}).play(play))
+		for i := range min(len(asked[0]), len(asked[1])) {
+			m, r := timeLeft.ReplaceAllString(asked[0][i], "left"), timeLeft.ReplaceAllString(asked[1][i], "left")
+			if m != r {
+				t.Fatalf("seed %d, answers:\n   simulated %s\n   real      %s", seed, m, r)
+			}
+		}
+		same(t, fmt.Sprint("seed ", seed), model, reality, asked[1])
+	}
+}

@@ -1,0 +1,113 @@
+package redisserver
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/machine"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
+	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
+)
+
+// Config is what a run may choose about its servers.
+type Config struct {
+	Keeper *process.Keeper
+	// Program is redis-server, or what can stand for it; empty: redis-server.
+	Program string
+	// Groups are the servers: each group a master, which may be alone, and its replicas.
+	Groups      [][]sim.ProcessID
+	Persistence store.Policy
+	// MinReplicasToWrite and MinReplicasMaxLag are those of redis.conf; a lag of zero is its default of 10 s.
+	MinReplicasToWrite int
+	MinReplicasMaxLag  time.Duration
+
+	// Sentinel names the process that watches the groups; empty: nobody does.
+	Sentinel sim.ProcessID
+	// DownAfter and ReconfigureAfter are those of the simulated Sentinel; zero: 30 s, 8 s.
+	DownAfter, ReconfigureAfter time.Duration
+	// Promoted, if not nil, is called on the world's goroutine before the records of each promotion.
+	Promoted func(old, promoted sim.ProcessID)
+
+	// Failed is told, on any goroutine, that a server has failed by itself and the run decides nothing.
+	Failed func(error)
+}
+
+// settings are a configuration, and what else all servers of a fleet have in common.
+type settings struct {
+	Config
+	loop     relay.Gate
+	relay    *relay.Relay // nil: no server talks to another
+	names    *Book        // nil likewise
+	absolute bool         // PEXPIRETIME is known
+	seven    bool         // it is Redis 7 or later
+	secret   string       // the password of the servers that listen on a port, which all on this machine can call
+}
+
+// isServer reports whether a process is one of the real ones.
+func (c *Config) isServer(p sim.ProcessID) bool {
+	return p != "" && p == c.Sentinel ||
+		slices.ContainsFunc(c.Groups, func(g []sim.ProcessID) bool { return slices.Contains(g, p) })
+}
+
+// Can says why the servers cannot suffer a fault; nil if they can, or if it is none of theirs. It looks at what is
+// installed here, and starts nothing.
+func (c *Config) Can(f nemesis.Fault) error {
+	if a, b, is := c.betweenServers(f); is && f.Kind == nemesis.DelayMessage {
+		return fmt.Errorf("%s and %s are real servers, and what they send each other is a stream of bytes: there is "+
+			"no message %d; delay what is sent at a time instead", a, b, f.Number)
+	}
+	if !c.isServer(f.Target) {
+		return nil
+	}
+	switch f.Kind {
+	case nemesis.ExpireSession:
+		return errors.New("sessions are kept by etcd and ZooKeeper only")
+	case nemesis.SlowFsync:
+		if c.Persistence == store.None {
+			return nil // there is none
+		}
+	case nemesis.FailOver:
+		if c.Sentinel == "" {
+			return fmt.Errorf("nobody watches %s who could order a failover", f.Target)
+		}
+	}
+	if _, err := exec.LookPath("gcc"); err != nil && c.needsShim(f) {
+		return machine.ErrNoCompiler
+	}
+	return nil
+}
+
+// betweenServers finds a link between two servers that a fault strikes.
+func (c *Config) betweenServers(f nemesis.Fault) (a, b sim.ProcessID, is bool) {
+	left, right := f.Left, f.Right
+	if f.Kind.Has(nemesis.FieldPeer) && f.Kind.Does() != history.FailOver.Does() {
+		left, right = []sim.ProcessID{f.Target}, []sim.ProcessID{f.Peer}
+	}
+	for _, a := range left {
+		for _, b := range right {
+			if a != b && c.isServer(a) && c.isServer(b) {
+				return a, b, true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// needsShim reports whether a fault takes the library that is loaded into a process.
+func (c *Config) needsShim(f nemesis.Fault) bool {
+	if !c.isServer(f.Target) {
+		return false
+	}
+	switch f.Kind {
+	case nemesis.Jump, nemesis.Drift, nemesis.SlowFsync:
+		return true
+	}
+	return f.Kind.Has(nemesis.FieldLoss) && f.Loss == nemesis.LosesUnsynced && c.Persistence == store.Everysec
+}

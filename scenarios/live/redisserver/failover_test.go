@@ -1,0 +1,178 @@
+//go:build linux
+
+package redisserver
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+)
+
+// TestFailoversTellTheSame orders a failover to the second of two replicas. What the old master is told afterwards is
+// lost when it follows the new one.
+func TestFailoversTellTheSame(t *testing.T) {
+	testkit.Needs(t, "redis-server")
+	const reconfigureAfter = 3 * time.Second
+	names := []sim.ProcessID{"redis-1", "redis-1-replica-1", "redis-1-replica-2"}
+	var asked [2][]string
+	played := 0
+	play := func(c *client) {
+		mine := &asked[played]
+		c.as("client-1/1", "SET", "lock", "1", "PX", "100000")
+		c.as("client-1/2", "HSET", "held", "by", "two")
+		*mine = append(*mine, string(c.as("client-1/1", "WAIT", "2", "60000").Raw()))
+		observer := sim.Conn{Server: "sentinel", N: 7}
+		c.Call(patient, nil, sim.Request{Conn: observer, Phase: "subscribe",
+			Args: []string{"SUBSCRIBE", "switch-master"}})
+		c.w.ServerFault("sentinel", sim.ServerFault{Kind: sim.FailOver, To: names[2]})
+		news, _ := c.Receive(observer, patient)
+		*mine = append(*mine, string(news))
+		c.as("client-1/3", "SET", "late", "3") // to who has been deposed and does not know
+		c.as("client-1/4", "DEL", "held")
+		c.server = names[2]
+		c.until("$1\r\n1\r\n", "GET", "lock")
+		c.as("client-1/5", "SET", "lock", "5", "NX")
+		c.as("client-1/6", "SET", "new", "6", "PX", "100000")
+		c.until("$-1\r\n", "GET", "late")
+		for _, name := range []sim.ProcessID{names[0], names[1]} { // they follow, and have what it has
+			c.server, c.conn = name, c.conn+1
+			for string(c.as("", "GET", "new").Raw()) != "$1\r\n6\r\n" ||
+				!strings.Contains(string(c.as("", "ROLE").Raw()), "slave") {
+				c.conn++
+				c.Sleep(10 * time.Millisecond)
+			}
+		}
+		address := c.Call(patient, nil, sim.Request{Conn: sim.Conn{Server: "sentinel"}, Phase: "who",
+			Args: []string{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", "redis-1"}})
+		*mine = append(*mine, string(address[0].Raw()))
+	}
+	promoted := func(at int) func(old, new sim.ProcessID) {
+		return func(old, new sim.ProcessID) { asked[at] = append(asked[at], fmt.Sprintf("%s to %s", old, new)) }
+	}
+	model := simulatedFleet(t, func(w *sim.World) {
+		group := &redis.Group{Promoted: promoted(0)}
+		w.AddServer(names[0], redis.New(redis.Config{Replicas: names[1:], Group: group}))
+		w.AddServer(names[1], redis.New(redis.Config{Replicates: names[0], Group: group}))
+		w.AddServer(names[2], redis.New(redis.Config{Replicates: names[0], Group: group}))
+		w.AddServer("sentinel", redis.NewSentinel(redis.SentinelConfig{Groups: [][]sim.ProcessID{names},
+			ReconfigureAfter: reconfigureAfter}))
+	}, play)
+	played = 1
+	reality := start(t, Config{Groups: [][]sim.ProcessID{names}, Sentinel: "sentinel",
+		ReconfigureAfter: reconfigureAfter, Promoted: promoted(1)}).play(play)
+	same(t, "failover", tale(model), tale(reality), nil)
+	if a, b := fmt.Sprintf("%q", asked[0]), fmt.Sprintf("%q", asked[1]); a != b {
+		t.Errorf("answers:\n   simulated %s\n   real      %s", a, b)
+	}
+	if !strings.Contains(strings.Join(tale(reality), "\n"), string(history.LostInFailover)) {
+		t.Errorf("nothing was lost in\n  %s", strings.Join(tale(reality), "\n  "))
+	}
+}
+
+// TestSentinelFailsOverByItself: a master that is paused for longer than the Sentinel bears is replaced, and follows
+// when it goes on.
+func TestSentinelFailsOverByItself(t *testing.T) {
+	testkit.Needs(t, "redis-server")
+	names := []sim.ProcessID{"redis-1", "redis-1-replica-1"}
+	const downAfter, reconfigureAfter = 500 * time.Millisecond, time.Second
+	var asked [2][]string
+	played := 0
+	play := func(c *client) {
+		mine := &asked[played]
+		c.as("client-1/1", "SET", "lock", "1", "PX", "100000")
+		c.as("client-1/1", "WAIT", "1", "60000")
+		observer := sim.Conn{Server: "sentinel", N: 7}
+		c.Call(patient, nil, sim.Request{Conn: observer, Phase: "subscribe",
+			Args: []string{"SUBSCRIBE", "switch-master"}})
+		c.w.Pause("redis-1")
+		news, _ := c.Receive(observer, patient)
+		*mine = append(*mine, string(news))
+		c.server = names[1]
+		c.as("client-1/2", "DEL", "lock")
+		c.as("client-1/3", "SET", "lock", "3")
+		c.w.Resume("redis-1")
+		c.server = names[0]
+		for !strings.Contains(string(c.as("", "ROLE").Raw()), "slave") ||
+			string(c.as("", "GET", "lock").Raw()) != "$1\r\n3\r\n" {
+			c.conn++
+			c.Sleep(10 * time.Millisecond)
+		}
+	}
+	model := simulatedFleet(t, func(w *sim.World) {
+		group := &redis.Group{}
+		w.AddServer(names[0], redis.New(redis.Config{Replicas: names[1:], Group: group}))
+		w.AddServer(names[1], redis.New(redis.Config{Replicates: names[0], Group: group}))
+		w.AddServer("sentinel", redis.NewSentinel(redis.SentinelConfig{Groups: [][]sim.ProcessID{names},
+			DownAfter: downAfter, ReconfigureAfter: reconfigureAfter}))
+	}, play)
+	played = 1
+	reality := start(t, Config{Groups: [][]sim.ProcessID{names}, Sentinel: "sentinel", DownAfter: downAfter,
+		ReconfigureAfter: reconfigureAfter}).play(play)
+	same(t, "failover", tale(model), tale(reality), nil)
+	if a, b := fmt.Sprintf("%q", asked[0]), fmt.Sprintf("%q", asked[1]); a != b {
+		t.Errorf("answers:\n   simulated %s\n   real      %s", a, b)
+	}
+}
+
+// TestRealServersTellNamesAsSimulatedOnesDo, and never where they listen. What clients have set is nobody's address.
+func TestRealServersTellNamesAsSimulatedOnesDo(t *testing.T) {
+	testkit.Needs(t, "redis-server")
+	r := start(t, Config{Groups: [][]sim.ProcessID{{"redis-1", "redis-1-replica-1"}}, Sentinel: "sentinel"})
+	var own []string
+	for _, s := range r.fleet.servers {
+		own = append(own, fmt.Sprint(s.program.port), fmt.Sprint(s.program.gate.Number()))
+	}
+	taken := "127.0.0.1:" + strconv.Itoa(r.fleet.servers["redis-1"].program.gate.Number())
+	r.play(func(c *client) {
+		ask := func(command, want string) {
+			got := string(c.as("", strings.Fields(command)...).Raw())
+			if !strings.Contains(got, want) || strings.Contains(got, "127.0.0.1") {
+				t.Errorf("%s: %q", command, got)
+			}
+			for _, port := range own {
+				if strings.Contains(got, port) {
+					t.Errorf("%s names port %s: %q", command, port, got)
+				}
+			}
+		}
+		c.server = "sentinel"
+		ask("SENTINEL GET-MASTER-ADDR-BY-NAME redis-1", "*2\r\n$7\r\nredis-1\r\n$4\r\n6379\r\n")
+		ask("SENTINEL REPLICAS redis-1", "$22\r\nredis-1-replica-1:6379\r\n")
+		ask("SENTINEL MASTER redis-1", "$7\r\nredis-1\r\n$4\r\nport\r\n$4\r\n6379\r\n")
+		ask("INFO sentinel", "address=redis-1:6379,slaves=1")
+		c.on(3, "SUBSCRIBE", "+switch-master")
+		c.w.ServerFault("sentinel", sim.ServerFault{Kind: sim.FailOver, To: "redis-1-replica-1"})
+		want := "*3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n$" +
+			"43\r\nredis-1 redis-1 6379 redis-1-replica-1 6379\r\n"
+		if got := c.hears(3); got != want {
+			t.Errorf("a subscriber hears %q and not %q", got, want)
+		}
+		c.server = "redis-1"
+		until := func(want string, command ...string) {
+			for !strings.Contains(string(c.as("", command...).Raw()), want) {
+				c.conn++
+				c.Sleep(10 * time.Millisecond)
+			}
+		}
+		until("slave", "ROLE")
+		ask("ROLE", "*5\r\n$5\r\nslave\r\n$17\r\nredis-1-replica-1\r\n:6379\r\n")
+		ask("INFO replication", "master_host:redis-1-replica-1\r\nmaster_port:6379\r\n")
+		c.server, c.conn = "redis-1-replica-1", c.conn+1
+		until("state=online", "INFO")
+		c.as("", "MULTI")
+		c.as("", "ROLE")
+		ask("EXEC", "*3\r\n$7\r\nredis-1\r\n$4\r\n6379\r\n")
+		ask("INFO replication", "slave0:ip=redis-1,port=6379,state=online")
+		c.as("", "SET", "key", taken)
+		if got, _ := c.as("", "GET", "key").Bulk(); got != taken {
+			t.Errorf("what was set as %s is %s", taken, got)
+		}
+	})
+}

@@ -1,0 +1,203 @@
+//go:build linux
+
+package redisserver
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/machine"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
+)
+
+// TestPausedServerDoesNothing: its process stands still, what is asked meanwhile is done afterwards, and a key ends on
+// time all the same.
+func TestPausedServerDoesNothing(t *testing.T) {
+	testkit.Needs(t, "redis-server")
+	play := func(c *client) {
+		c.as("client-1/1", "SET", "lock", "1", "PX", "150")
+		c.w.Pause("redis-1")
+		if got := c.askFor(300*time.Millisecond, "client-1/2", "SET", "lock", "2", "NX"); got != "" {
+			t.Errorf("a paused server says %q", got)
+		}
+		c.w.Resume("redis-1")
+		c.until("$1\r\n2\r\n", "GET", "lock") // the request had arrived
+	}
+	model := simulated(t, redis.Config{}, play)
+	r := start(t, Config{})
+	reality := r.play(func(c *client) {
+		play(c)
+		c.w.Pause("redis-1")
+		pid := r.fleet.servers["redis-1"].program.daemon.PID()
+		if state := stateOf(t, pid); state != "T" {
+			t.Errorf("the process of a paused server is in state %s", state)
+		}
+		c.w.Resume("redis-1")
+	})
+	same(t, "pause", tale(model), tale(reality), nil)
+}
+
+// TestStopOfAPausedServer: who loses power while it is paused comes back when it is to go on.
+func TestStopOfAPausedServer(t *testing.T) {
+	testkit.Needs(t, "redis-server")
+	for how := range stops {
+		play := func(c *client) {
+			c.as("client-1/1", "SET", "lock", "1")
+			c.w.Pause("redis-1")
+			c.w.Stop("redis-1", how)
+			c.w.Restart("redis-1")
+			c.conn++
+			c.w.Resume("redis-1")
+			c.w.Pause("redis-1")
+			c.w.Resume("redis-1")
+			c.as("client-1/2", "SET", "lock", "2", "NX")
+		}
+		model := simulated(t, redis.Config{Persistence: store.Always}, play)
+		reality := start(t, Config{Persistence: store.Always}).play(play)
+		same(t, stops[how], tale(model), tale(reality), nil)
+	}
+}
+
+// TestClocksThatJump has the wall clock of a server go both ways.
+func TestClocksThatJump(t *testing.T) {
+	testkit.Needs(t, "redis-server", "gcc")
+	play := func(c *client) {
+		c.as("client-1/1", "SET", "short", "1", "PX", "60000")
+		c.as("client-1/1", "SET", "long", "1", "PX", "600000")
+		c.w.Jump("redis-1", 30*time.Second)
+		c.as("client-1/2", "PEXPIRE", "long", "300000")
+		if left := c.left("short"); left > 30*time.Second || left < 10*time.Second {
+			t.Errorf("%v are left of 60 s after a jump by 30 s", left)
+		}
+		c.w.Jump("redis-1", -60*time.Second)
+		if left := c.left("short"); left > 90*time.Second || left < 70*time.Second {
+			t.Errorf("%v are left of 30 s after a jump by -60 s", left)
+		}
+		c.w.Jump("redis-1", 120*time.Second)
+		c.as("client-1/3", "SET", "short", "3", "NX", "PX", "60000")
+		c.w.Jump("redis-1", time.Hour)
+		c.until(":0\r\n", "EXISTS", "short", "long")
+		c.Sleep(300 * time.Millisecond) // the background cycle of the simulated node
+	}
+	jump := nemesis.Fault{Kind: nemesis.Jump, Target: "redis-1", By: time.Second}
+	same(t, "jumps", tale(simulated(t, redis.Config{}, play)), tale(start(t, Config{}, jump).play(play)), nil)
+}
+
+// TestClocksThatDrift: a clock that runs ten times as fast shows ten seconds in one, at least, whatever the host does.
+func TestClocksThatDrift(t *testing.T) {
+	testkit.Needs(t, "redis-server", "gcc")
+	drift := nemesis.Fault{Kind: nemesis.Drift, Target: "redis-1", PPM: 1000}
+	start(t, Config{}, drift).play(func(c *client) {
+		c.w.Drift("redis-1", 9_000_000)
+		was := c.time()
+		c.Sleep(300 * time.Millisecond)
+		if passed := c.time() - was; passed < 2900*time.Millisecond {
+			t.Errorf("%v have passed in 300 ms", passed)
+		}
+		c.as("client-1/1", "SET", "lock", "1", "PX", "60000")
+		c.w.Drift("redis-1", -9_900_000) // a tenth as fast as the truth
+		was = c.time()
+		begin := c.Monotonic()
+		c.Sleep(300 * time.Millisecond)
+		is := c.time()
+		if passed, truly := is-was, c.Monotonic()-begin; passed > truly/2 {
+			t.Errorf("%v have passed in %v", passed, truly)
+		}
+		if left := c.left("lock"); left < 59*time.Second {
+			t.Errorf("%v are left", left)
+		}
+	})
+}
+
+// TestSlowFsyncHoldsAnswersBack: with appendfsync always, none goes out before the fsync is over.
+func TestSlowFsyncHoldsAnswersBack(t *testing.T) {
+	testkit.Needs(t, "redis-server", "gcc")
+	slow := nemesis.Fault{Kind: nemesis.SlowFsync, Target: "redis-1", By: time.Second, For: time.Second}
+	start(t, Config{Persistence: store.Always}, slow).play(func(c *client) {
+		c.w.ServerFault("redis-1", sim.ServerFault{Kind: sim.SlowFsync, By: 300 * time.Millisecond, Begin: true})
+		begin := c.Monotonic()
+		c.as("client-1/1", "SET", "lock", "1")
+		if took := c.Monotonic() - begin; took < 300*time.Millisecond {
+			t.Errorf("the answer came after %v", took)
+		}
+		c.w.ServerFault("redis-1", sim.ServerFault{Kind: sim.SlowFsync, By: 300 * time.Millisecond})
+		c.as("client-1/2", "SET", "lock", "2")
+	})
+}
+
+// left is what is left of a key's deadline.
+func (c *client) left(key string) time.Duration {
+	reply := c.as("", "PTTL", key)
+	n, _ := reply.Int()
+	return time.Duration(n) * time.Millisecond
+}
+
+// time is what the server's wall clock shows.
+func (c *client) time() time.Duration {
+	reply := c.as("", "TIME")
+	var parts [2]int
+	for i, part := range reply.Array() {
+		text, _ := part.Bulk()
+		parts[i], _ = strconv.Atoi(text)
+	}
+	return time.Duration(parts[0])*time.Second + time.Duration(parts[1])*time.Microsecond
+}
+
+// TestWhatServersCannotSuffer: each is refused before anything starts.
+func TestWhatServersCannotSuffer(t *testing.T) {
+	usual := os.Getenv("PATH")
+	c := Config{Groups: [][]sim.ProcessID{{"redis-1", "redis-1-replica-1"}, {"redis-2"}}, Persistence: store.Everysec}
+	const alone = "nobody watches redis-1 who could order a failover"
+	const stream = "redis-1 and redis-1-replica-1 are real servers, and what they send each other is a stream of " +
+		"bytes: there is no message 3; delay what is sent at a time instead"
+	for line, want := range map[string]string{
+		"cut redis-1 | redis-1-replica-1 at 1s for 1s":                 "",
+		"cut client-1 redis-2 -> redis-1 at 1s for 1s":                 "",
+		"delay redis-1 -> redis-1-replica-1 by 10ms at 1s for 1s":      "",
+		"delay redis-1 -> redis-1-replica-1 by 10ms at 1s":             "",
+		"delay message 3 of redis-1 -> redis-1-replica-1 by 10ms":      stream,
+		"delay message 3 of client-1 -> redis-1 by 10ms":               "",
+		"fail over redis-1 to redis-1-replica-1 at 1s":                 alone,
+		"cut client-1 | redis-1 at 1s for 1s":                          "",
+		"delay client-1 -> redis-1 by 10ms at 1s":                      "",
+		"break client-1 | redis-1 before reply 3":                      "",
+		"pause redis-1 for 1s at 1s":                                   "",
+		"pause client-1 for 1s at 1s":                                  "",
+		"crash redis-2 losing everything at 1s, restart after 1s":      "",
+		"shut down redis-2 at 1s, restart after 1s":                    "",
+		"jump client-1 clock by +1s at 1s":                             "",
+		"crash redis-2 losing unsynced writes at 1s, restart after 1s": "gcc",
+		"jump redis-1 clock by +1s at 1s":                              "gcc",
+		"drift redis-1 clock by +100ppm from 1s":                       "gcc",
+		"slow fsync of redis-1 by 1s at 1s for 1s":                     "gcc",
+	} {
+		f, err := nemesis.Parse(line)
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		for _, path := range []string{usual, t.TempDir()} {
+			t.Setenv("PATH", path)
+			want := strings.Replace(want, "gcc", machine.ErrNoCompiler.Error(), 1)
+			if _, err := exec.LookPath("gcc"); err == nil && want == machine.ErrNoCompiler.Error() {
+				want = ""
+			}
+			got := ""
+			if err := c.Can(f); err != nil {
+				got = err.Error()
+			}
+			if got != want {
+				t.Errorf("%s:\n got %s\nwant %s", line, got, want)
+			}
+		}
+		t.Setenv("PATH", usual)
+	}
+}

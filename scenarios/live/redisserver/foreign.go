@@ -1,0 +1,234 @@
+package redisserver
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+// Foreign is servers that the user runs, in the place of those that a fleet starts. They can suffer nothing themselves,
+// and nothing is recorded of their keys: a law that needs to know what became of a key is unchecked. Of theirs nothing
+// is changed but keys under the run's prefix, and those get a deadline, for a run that cannot clean up (guard).
+type Foreign struct {
+	// Servers are the names in the world, and Addresses where they are: HOST:PORT, or a URL as
+	// redis://[USER]:PASSWORD@HOST:PORT/DATABASE.
+	Servers   []sim.ProcessID
+	Addresses []string
+	// Prefix is what the keys of this run begin with. It must be this run's alone, so that no key begins with it yet.
+	Prefix string
+	// Lasts is the time to live that a key gets which the run gives none, in whole milliseconds. It must be longer than
+	// the run.
+	Lasts time.Duration
+	// Failed is told, on any goroutine, that a server cannot be reached any more and the run decides nothing.
+	Failed func(error)
+}
+
+// Can says why these servers cannot suffer a fault; nil if they can, or if it is none of theirs. What happens to their
+// links with clients can happen to any.
+func (c *Foreign) Can(f nemesis.Fault) error {
+	own := Config{}
+	for _, name := range c.Servers {
+		own.Groups = append(own.Groups, []sim.ProcessID{name})
+	}
+	a, _, between := own.betweenServers(f)
+	switch {
+	case between:
+	case f.Kind.Has(nemesis.FieldSides), f.Kind.Has(nemesis.FieldPeer) && f.Kind != nemesis.FailOver:
+		return nil // a link with a client
+	case own.isServer(f.Target):
+		a = f.Target
+	default:
+		return nil
+	}
+	return fmt.Errorf("%s is a server of yours: only clients, and their links with it, can suffer something", a)
+}
+
+// Errors of servers that the user runs.
+var (
+	ErrNeedsPassword = errors.New("the server asks for a password: give it in the address, as " +
+		"redis://[USER]:PASSWORD@HOST:PORT, which a variable of the environment or a file holds")
+	ErrWrongPassword = errors.New("the server does not take this user or password")
+)
+
+// Attach looks whether the servers answer, and refuses what they cannot suffer.
+func (c Foreign) Attach(plan []nemesis.Fault) (*Fleet, error) {
+	for _, f := range plan {
+		if err := c.Can(f); err != nil {
+			return nil, fmt.Errorf("%s: %w", f, err)
+		}
+	}
+	if c.Prefix == "" || len(c.Servers) != len(c.Addresses) {
+		return nil, fmt.Errorf("there must be a prefix for the run's keys, and an address for each of the %d servers",
+			len(c.Servers))
+	}
+	cfg := &settings{Config: Config{Failed: c.Failed}}
+	fleet := &Fleet{cfg: cfg, servers: map[sim.ProcessID]*Server{}}
+	for i, address := range c.Addresses {
+		at, err := endpointOf(address)
+		if err != nil {
+			return nil, fmt.Errorf("address %d: %w", i+1, err)
+		}
+		if err = c.suits(at); err != nil {
+			return nil, fmt.Errorf("the server at %s: %w", at.address, err)
+		}
+		lives := &daemon.Lives{Gate: &cfg.loop, Failed: cfg.Failed}
+		fleet.servers[c.Servers[i]] = &Server{Lives: lives, name: c.Servers[i], cfg: cfg, at: at,
+			guard: newGuard(c.Prefix, c.Lasts)}
+	}
+	return fleet, nil
+}
+
+// ErrAddress reports an address that cannot be read. It shows nothing of that: a part of a password might be in it.
+var ErrAddress = errors.New("this is no address of a Redis: HOST:PORT or redis://[USER]:PASSWORD@HOST:PORT/DATABASE, " +
+	"with %-escapes for /, ?, # and @ in a password")
+
+// endpointOf reads an address.
+func endpointOf(address string) (e endpoint, err error) {
+	if !strings.Contains(address, "://") {
+		address = "redis://" + address
+	}
+	u, err := url.Parse(address)
+	if err != nil || strings.Count(address, "@") > 1 || strings.Contains(address, "@") != (u.User != nil) ||
+		u.RawQuery != "" || u.Fragment != "" || u.Hostname() == "" ||
+		strings.Contains(u.Hostname(), ":") != strings.HasPrefix(u.Host, "[") {
+		return e, ErrAddress
+	}
+	if u.Scheme != "redis" {
+		return e, errors.New("only redis:// is known, without TLS")
+	}
+	database := strings.Trim(u.Path, "/")
+	if strings.Trim(database, "0123456789") != "" {
+		return e, ErrAddress
+	}
+	port := u.Port()
+	if port == "" {
+		port = resp.Port
+	}
+	e = endpoint{network: "tcp", address: net.JoinHostPort(u.Hostname(), port), database: database}
+	e.password, _ = u.User.Password()
+	e.user = u.User.Username()
+	if e.user != "" && e.password == "" {
+		return endpoint{}, ErrAddress
+	}
+	return e, nil
+}
+
+// soon is how long a server of the user's may take to answer.
+const soon = 5 * time.Second
+
+// suits reports why a server cannot be used. What the run will need of it is tried on a key that is not there.
+func (c Foreign) suits(e endpoint) error {
+	w, err := e.dial()
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	_ = w.conn.SetDeadline(time.Now().Add(soon))
+	v, err := w.ask("PING")
+	switch {
+	case err != nil:
+		return fmt.Errorf("it does not answer as a Redis does: %w", err)
+	case strings.HasPrefix(v.Text, "NOAUTH"):
+		return ErrNeedsPassword
+	case v.IsError():
+		return errors.New(v.Text)
+	}
+	g := newGuard(c.Prefix, c.Lasts)
+	if v, err = w.ask(g.limit([]string{c.Prefix + "none"})...); err != nil || v.Kind != ':' {
+		return errors.Join(err, fmt.Errorf("the run must give its keys a time to live, by EVAL: %s", v.Text))
+	}
+	if v, err = w.ask("DEL", c.Prefix+"none"); err != nil || v.Kind != ':' {
+		return errors.Join(err, fmt.Errorf("the run must delete its keys, by DEL: %s", v.Text))
+	}
+	names, err := c.names(w)
+	if err == nil && len(names) > 0 {
+		err = fmt.Errorf("there are keys that begin with %q", c.Prefix)
+	}
+	return err
+}
+
+// login says who is calling, and chooses the database.
+func (e endpoint) login(w *wire) error {
+	if e.password != "" {
+		args := []string{"AUTH", e.user, e.password}
+		if e.user == "" {
+			args = []string{"AUTH", e.password}
+		}
+		if v, err := w.ask(args...); err != nil {
+			return err
+		} else if v.IsError() {
+			return fmt.Errorf("%w: %s", ErrWrongPassword, v.Text)
+		}
+	}
+	if e.database != "" {
+		if v, err := w.ask("SELECT", e.database); err != nil {
+			return err
+		} else if v.IsError() {
+			return fmt.Errorf("database %s: %s", e.database, v.Text)
+		}
+	}
+	return nil
+}
+
+// Sweep deletes what a run has left under its prefix.
+func (c Foreign) Sweep() (err error) {
+	for _, address := range c.Addresses {
+		err = errors.Join(err, c.sweep(address))
+	}
+	return err
+}
+
+func (c Foreign) sweep(address string) error {
+	e, err := endpointOf(address)
+	if err != nil {
+		return err
+	}
+	w, err := e.dial()
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	names, err := c.names(w)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	v, err := w.ask(append([]string{"DEL"}, names...)...)
+	if err == nil && v.IsError() {
+		err = fmt.Errorf("deleting the keys of the run at %s: %s", e.address, v.Text)
+	}
+	return err
+}
+
+// names are the keys under the prefix.
+func (c Foreign) names(w *wire) (names []string, err error) {
+	for cursor := "0"; ; {
+		v, err := w.ask("SCAN", cursor, "COUNT", "1000", "MATCH", quoted(c.Prefix)+"*")
+		switch {
+		case err != nil:
+			return nil, err
+		case v.IsError() || len(v.List) != 2:
+			return nil, fmt.Errorf("the run must find its keys, by SCAN: %s", v.Text)
+		}
+		for _, name := range v.List[1].Texts() {
+			if strings.HasPrefix(name, c.Prefix) {
+				names = append(names, name)
+			}
+		}
+		if cursor = v.List[0].Text; cursor == "0" {
+			return names, nil
+		}
+	}
+}
+
+// quoted is a pattern of nothing but s.
+func quoted(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
+}

@@ -1,0 +1,222 @@
+package redisserver
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+// link is the connection to the process that stands for one of a client's.
+type link struct {
+	id uint64
+	w  *wire
+
+	mu      sync.Mutex
+	come    []item        // what has been read and not taken
+	ended   bool          // nothing more will be
+	awaited bool          // somebody waits for an answer
+	news    chan struct{} // holds one while something has come or ended since it was last looked at
+	idle    func()        // is told of what comes while nobody waits for it
+	listens int           // subscriptions
+
+	// The fields below are the executor's.
+	multi   bool
+	queued  [][]string // between MULTI and EXEC
+	writes  []string   // keys that those may write, on a server of the user's
+	limited bool       // the last value of an answer is that to what gave keys a time to live
+	blocked *request   // whose answer comes when it comes
+	want    int        // how many values that answer has
+	behind  []*request // requests that wait for the blocked one
+	heard   map[string]map[string]bool
+}
+
+// item is a value that was read. A push answers no request.
+type item struct {
+	raw  []byte
+	push bool
+}
+
+func newLink(id uint64, w *wire, idle func()) *link {
+	l := &link{id: id, w: w, news: make(chan struct{}, 1), idle: idle,
+		heard: map[string]map[string]bool{}}
+	go l.listen()
+	return l
+}
+
+// listen reads until the connection ends.
+func (l *link) listen() {
+	for {
+		raw, err := l.w.raw(nil)
+		l.mu.Lock()
+		if err != nil {
+			l.ended = true
+		} else {
+			l.come = append(l.come, item{raw, l.isPush(raw)})
+		}
+		awaited := l.awaited
+		l.mu.Unlock()
+		if awaited {
+			select {
+			case l.news <- struct{}{}:
+			default:
+			}
+		} else {
+			l.idle()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// pushes are the first words of what a server says unasked.
+var pushes = []string{"message", "pmessage", "smessage", "invalidate", "tracking-redir-broken"}
+
+// isPush reports whether a value answers no request. The caller holds mu.
+func (l *link) isPush(raw []byte) bool {
+	if raw[0] != '>' && (raw[0] != '*' || l.listens == 0) {
+		return false
+	}
+	v, _ := resp.Parse(raw)
+	return len(v.List) > 0 && slices.Contains(pushes, v.List[0].Text)
+}
+
+// errLinkEnded reports that the process has closed a client's connection.
+var errLinkEnded = errors.New("the connection has ended")
+
+// take takes what has come: all pushes before the answer, and the answer, of so many values, if it is whole.
+func (l *link) take(want int) (pushes [][]byte, answer []byte, whole bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	values, used := 0, 0
+	for used < len(l.come) && (values < want || want == 0) {
+		if !l.come[used].push {
+			if want == 0 {
+				break
+			}
+			values++
+		}
+		used++
+	}
+	if values < want && !l.ended {
+		return nil, nil, false, nil
+	}
+	for _, i := range l.come[:used] {
+		if i.push {
+			pushes = append(pushes, i.raw)
+		} else {
+			answer = append(answer, i.raw...)
+		}
+	}
+	l.come = append(l.come[:0], l.come[used:]...)
+	if values < want || l.ended && want == 0 && len(l.come) == 0 {
+		return pushes, nil, false, errLinkEnded
+	}
+	return pushes, answer, want > 0, nil
+}
+
+// has reports whether something has come, or the end.
+func (l *link) has() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.come) > 0 || l.ended
+}
+
+// await waits for an answer of so many values, until stop is closed.
+func (l *link) await(want int, stop <-chan struct{}) (pushes [][]byte, answer []byte, err error) {
+	l.setAwaited(true)
+	defer l.setAwaited(false)
+	for {
+		more, answer, whole, err := l.take(want)
+		pushes = append(pushes, more...)
+		if whole || err != nil {
+			return pushes, answer, err
+		}
+		select {
+		case <-l.news:
+		case <-stop:
+			return pushes, nil, daemon.ErrOver
+		}
+	}
+}
+
+// setAwaited says whether an answer is waited for. What came just before the wait ended is not forgotten.
+func (l *link) setAwaited(is bool) {
+	l.mu.Lock()
+	l.awaited = is
+	left := !is && (len(l.come) > 0 || l.ended)
+	l.mu.Unlock()
+	if left {
+		l.idle()
+	}
+}
+
+// keepTransaction keeps up what stands between MULTI and EXEC.
+func (l *link) keepTransaction(name string, r *request, answer []byte) {
+	switch {
+	case name == "exec":
+		r.commands = l.queued
+		l.multi, l.queued = false, nil
+	case name == "discard", name == "reset":
+		l.multi, l.queued = false, nil
+	case name == "multi" && answer[0] == '+':
+		l.multi = true
+	case l.multi && strings.HasPrefix(string(answer), "+QUEUED"):
+		l.queued = append(l.queued, r.args)
+	}
+}
+
+// subscriptions are the commands that have an answer for each of their channels, and the kind of channel.
+var subscriptions = map[string]struct {
+	kind string
+	ends bool
+}{
+	"subscribe": {"channels", false}, "unsubscribe": {"channels", true},
+	"psubscribe": {"patterns", false}, "punsubscribe": {"patterns", true},
+	"ssubscribe": {"shards", false}, "sunsubscribe": {"shards", true},
+}
+
+// answers is how many values answer a request, by what the connection listens to, which it keeps up.
+func (l *link) answers(name string, args []string) int {
+	if name == "reset" {
+		l.heard = map[string]map[string]bool{}
+		l.setListens()
+	}
+	s, is := subscriptions[name]
+	if !is || l.multi {
+		return 1
+	}
+	channels := l.heard[s.kind]
+	if channels == nil {
+		channels = map[string]bool{}
+		l.heard[s.kind] = channels
+	}
+	count := len(args) - 1
+	if s.ends && count == 0 {
+		count = max(len(channels), 1)
+		clear(channels)
+	}
+	for _, c := range args[1:] {
+		if s.ends {
+			delete(channels, c)
+		} else {
+			channels[c] = true
+		}
+	}
+	l.setListens()
+	return max(count, 1)
+}
+
+// setListens has the reader know whether there are subscriptions.
+func (l *link) setListens() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.listens = 0
+	for _, channels := range l.heard {
+		l.listens += len(channels)
+	}
+}

@@ -1,0 +1,318 @@
+//go:build linux
+
+package redisserver
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
+)
+
+// both plays with a group of simulated servers and with a group of real ones, and demands of both the same records, the
+// same promotions, and that the client has said the same. A Sentinel watches them if it has a limit.
+func both(t *testing.T, c Config, play func(c *client, say func(string))) {
+	t.Helper()
+	testkit.Needs(t, "redis-server")
+	names := c.Groups[0]
+	var said [2][]string
+	at := func(i int) func(c *client) {
+		return func(c *client) { play(c, func(s string) { said[i] = append(said[i], s) }) }
+	}
+	promoted := func(i int) func(old, new sim.ProcessID) {
+		return func(old, new sim.ProcessID) { said[i] = append(said[i], fmt.Sprintf("%s to %s", old, new)) }
+	}
+	model := simulatedFleet(t, func(w *sim.World) {
+		own := redis.Config{Group: &redis.Group{Promoted: promoted(0)}, Persistence: c.Persistence,
+			MinReplicasToWrite: c.MinReplicasToWrite, MinReplicasMaxLag: c.MinReplicasMaxLag}
+		for i, name := range names {
+			node := own
+			if node.Replicates = names[0]; i == 0 {
+				node.Replicates, node.Replicas = "", names[1:]
+			}
+			w.AddServer(name, redis.New(node))
+		}
+		if c.Sentinel != "" {
+			w.AddServer(c.Sentinel, redis.NewSentinel(redis.SentinelConfig{Groups: c.Groups, DownAfter: c.DownAfter,
+				ReconfigureAfter: c.ReconfigureAfter}))
+		}
+	}, at(0))
+	c.Promoted = promoted(1)
+	reality := start(t, c).play(at(1))
+	same(t, "links", tale(model), tale(reality), nil)
+	if !slices.Equal(said[0], said[1]) {
+		t.Errorf("said:\n   simulated %q\n   real      %q", said[0], said[1])
+	}
+}
+
+var pair = []sim.ProcessID{"redis-1", "redis-1-replica-1"}
+
+// watched is a master and its replica, and a Sentinel that loses patience soon.
+func watched() Config {
+	return Config{Groups: [][]sim.ProcessID{pair}, Sentinel: "sentinel", DownAfter: 500 * time.Millisecond,
+		ReconfigureAfter: time.Second}
+}
+
+// subscribe has the Sentinel tell of switches.
+func (c *client) subscribe() sim.Conn {
+	observer := sim.Conn{Server: "sentinel", N: 7}
+	c.Call(patient, nil, sim.Request{Conn: observer, Phase: "subscribe", Args: []string{"SUBSCRIBE", shortSwitch}})
+	return observer
+}
+
+// follows waits until a server is a replica that has what it should.
+func (c *client) follows(name sim.ProcessID, want string, args ...string) {
+	c.server = name
+	for !strings.Contains(string(c.as("", "ROLE").Raw()), "slave") || string(c.as("", args...).Raw()) != want {
+		c.conn++ // a change of role ends connections
+		c.Sleep(10 * time.Millisecond)
+	}
+}
+
+// TestMasterThatIsCutOff: it goes on granting, until the cut heals and it follows the one that the Sentinel has
+// promoted.
+func TestMasterThatIsCutOff(t *testing.T) {
+	both(t, watched(), func(c *client, say func(string)) {
+		c.as("client-1/1", "SET", "both", "1", "PX", "100000")
+		say(string(c.as("client-1/1", "WAIT", "1", "60000").Raw()))
+		observer := c.subscribe()
+		isolate := func(f func(from, to sim.ProcessID)) {
+			for _, other := range []sim.ProcessID{pair[1], "sentinel"} {
+				f(pair[0], other)
+				f(other, pair[0])
+			}
+		}
+		isolate(c.w.Cut)
+		say(string(c.as("client-1/2", "SET", "late", "2", "PX", "100000").Raw()))
+		news, _ := c.Receive(observer, patient)
+		say(string(news))
+		say(string(c.as("client-1/3", "SET", "lock", "3", "NX", "PX", "100000").Raw()))
+		say(string(c.as("client-1/3", "WAIT", "1", "300").Raw()))
+		c.server = pair[1]
+		say(string(c.as("client-1/4", "SET", "lock", "4", "NX", "PX", "100000").Raw()))
+		say(string(c.as("", "GET", "late").Raw()))
+		say(string(c.as("", "GET", "both").Raw()))
+		isolate(c.w.Heal)
+		c.follows(pair[0], "$1\r\n4\r\n", "GET", "lock")
+	})
+}
+
+// TestDeathBehindACut: what a master has not got across by the time it dies is lost, though the cut heals before the
+// failover. It comes back and follows.
+func TestDeathBehindACut(t *testing.T) {
+	c := watched()
+	c.Persistence = store.Always
+	both(t, c, func(c *client, say func(string)) {
+		c.as("client-1/1", "SET", "both", "1", "PX", "100000")
+		say(string(c.as("client-1/1", "WAIT", "1", "60000").Raw()))
+		observer := c.subscribe()
+		c.w.Cut(pair[0], pair[1])
+		c.as("client-1/2", "SET", "lock", "2", "PX", "100000")
+		say(string(c.as("client-1/2", "WAIT", "1", "100").Raw()))
+		c.w.Stop(pair[0], sim.LoseAllState)
+		c.w.Heal(pair[0], pair[1])
+		news, _ := c.Receive(observer, patient)
+		say(string(news))
+		c.server = pair[1]
+		say(string(c.as("", "GET", "both").Raw()))
+		say(string(c.as("client-1/3", "SET", "lock", "3", "NX", "PX", "100000").Raw()))
+		c.w.Restart(pair[0])
+		c.follows(pair[0], "$1\r\n3\r\n", "GET", "lock")
+	})
+}
+
+// TestWhatWasSentBeforeADeathArrives: a reply has not left before what was sent to the replica.
+func TestWhatWasSentBeforeADeathArrives(t *testing.T) {
+	for range 5 {
+		both(t, watched(), func(c *client, say func(string)) {
+			observer := c.subscribe()
+			c.as("client-1/1", "SET", "lock", "1", "PX", "100000")
+			c.w.Stop(pair[0], sim.PowerLoss)
+			news, _ := c.Receive(observer, patient)
+			say(string(news))
+			c.server = pair[1]
+			say(string(c.as("", "GET", "lock").Raw()))
+		})
+	}
+}
+
+// TestCutsOfOneDirection: data goes one way, and acknowledgements the other.
+func TestCutsOfOneDirection(t *testing.T) {
+	both(t, Config{Groups: [][]sim.ProcessID{pair}}, func(c *client, say func(string)) {
+		reads := func(want, key string) {
+			c.server = pair[1]
+			c.until(want, "GET", key)
+			c.server = pair[0]
+		}
+		c.w.Cut(pair[1], pair[0])
+		c.as("client-1/1", "SET", "lock", "1", "PX", "100000")
+		say(string(c.as("client-1/1", "WAIT", "1", "300").Raw()))
+		reads("$1\r\n1\r\n", "lock") // it is there all the same
+		c.w.Heal(pair[1], pair[0])
+		say(string(c.as("client-1/1", "WAIT", "1", "60000").Raw()))
+		c.w.Cut(pair[0], pair[1])
+		c.as("client-1/2", "SET", "lock", "2", "PX", "100000")
+		say(string(c.as("client-1/2", "WAIT", "1", "300").Raw()))
+		c.server = pair[1]
+		say(string(c.as("", "GET", "lock").Raw()))
+		c.server = pair[0]
+		for i := range 50 { // in order, when the cut has healed
+			c.as("client-1/3", "RPUSH", "list", fmt.Sprint(i))
+		}
+		c.w.Heal(pair[0], pair[1])
+		say(string(c.as("client-1/3", "WAIT", "1", "60000").Raw()))
+		reads("$1\r\n2\r\n", "lock")
+		c.server = pair[1]
+		say(string(c.as("", "LRANGE", "list", "0", "-1").Raw()))
+	})
+}
+
+// TestDelaysBetweenServers: what a master sends is as late as it is to be. The next one only, or all for a while.
+func TestDelaysBetweenServers(t *testing.T) {
+	const late = 700 * time.Millisecond
+	both(t, Config{Groups: [][]sim.ProcessID{pair}}, func(c *client, say func(string)) {
+		takes := func(of history.Attempt) (long bool) {
+			c.as(of, "SET", "lock", string(of), "PX", "100000")
+			begin := c.Monotonic()
+			say(string(c.as(of, "WAIT", "1", "60000").Raw()))
+			return c.Monotonic()-begin >= late-10*time.Millisecond // the SET has left a moment earlier
+		}
+		c.w.Slow(pair[0], pair[1], late)
+		say(fmt.Sprint(takes("client-1/1")))
+		c.w.Slow(pair[0], pair[1], -late)
+		struck := 0
+		c.w.DelayNext(pair[0], pair[1], late, func() { struck++ })
+		c.as("client-1/2", "SET", "lock", "2", "PX", "100000")
+		say(fmt.Sprint(string(c.as("client-1/2", "WAIT", "1", "60000").Raw()), struck))
+		c.w.Slow(pair[1], pair[0], late)
+		say(fmt.Sprint(takes("client-1/3")))
+	})
+}
+
+// TestMinReplicasBehindACut: a master whose replica is silent for too long refuses writes, until that is heard again.
+func TestMinReplicasBehindACut(t *testing.T) {
+	c := Config{Groups: [][]sim.ProcessID{pair}, MinReplicasToWrite: 1, MinReplicasMaxLag: time.Second}
+	both(t, c, func(c *client, say func(string)) {
+		say(string(c.as("client-1/1", "SET", "lock", "1", "PX", "100000").Raw()))
+		c.w.Cut(pair[1], pair[0])
+		c.until("-NOREPLICAS Not enough good replicas to write.\r\n", "DEL", "other")
+		say(string(c.as("client-1/2", "SET", "lock", "2", "PX", "100000").Raw()))
+		c.w.Heal(pair[1], pair[0])
+		c.until(":0\r\n", "DEL", "other")
+		say(string(c.as("client-1/3", "SET", "lock", "3", "PX", "100000").Raw()))
+	})
+}
+
+// TestServersThatComeBackFindEachOther: a master and its replica stop behind a cut and start again, and then the
+// replica has what the master has.
+func TestServersThatComeBackFindEachOther(t *testing.T) {
+	c := Config{Groups: [][]sim.ProcessID{pair}, Persistence: store.Always}
+	both(t, c, func(c *client, say func(string)) {
+		for i, stop := range []struct {
+			name sim.ProcessID
+			how  sim.Stop
+		}{{pair[1], sim.LoseAllState}, {pair[0], sim.PowerLoss}, {pair[0], sim.ShutDown},
+			{pair[1], sim.ShutDown}} {
+			c.w.Cut(pair[0], pair[1])
+			c.w.Stop(stop.name, stop.how)
+			c.w.Restart(stop.name)
+			c.w.Heal(pair[0], pair[1])
+			c.server, c.conn = pair[0], c.conn+1
+			c.as(history.Attempt(fmt.Sprint("client-1/", i+1)), "SET", "lock", fmt.Sprint(i), "PX", "100000")
+			c.follows(pair[1], fmt.Sprintf("$1\r\n%d\r\n", i), "GET", "lock")
+		}
+	})
+}
+
+// TestConnectionsBetweenServersThatBreak: a master closes that with its replica, which calls again.
+func TestConnectionsBetweenServersThatBreak(t *testing.T) {
+	r := start(t, Config{Groups: [][]sim.ProcessID{pair}})
+	r.play(func(c *client) {
+		for i := range 3 {
+			w, err := r.fleet.servers[pair[0]].at.dial()
+			if err != nil {
+				t.Fatal(err)
+			}
+			killed, err := w.ask("CLIENT", "KILL", "TYPE", "replica")
+			if err != nil || killed.Text != "1" {
+				t.Errorf("of %s connections with replicas one was to be closed: %v", killed.Text, err)
+			}
+			w.close()
+			c.server = pair[0]
+			c.as("client-1/1", "SET", "lock", fmt.Sprint(i))
+			c.follows(pair[1], fmt.Sprintf("$1\r\n%d\r\n", i), "GET", "lock")
+			if got := string(c.on(1, "ROLE")); !strings.Contains(got, "connected") {
+				t.Errorf("the replica says %q", got)
+			}
+		}
+	})
+}
+
+// TestNothingRemainsOpen: neither ports nor connections nor goroutines, however far it has come.
+func TestNothingRemainsOpen(t *testing.T) {
+	testkit.Needs(t, "redis-server")
+	sockets := func() (n int) {
+		list, err := filepath.Glob("/proc/self/fd/*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fd := range list {
+			if to, _ := os.Readlink(fd); strings.HasPrefix(to, "socket:") {
+				n++
+			}
+		}
+		return n
+	}
+	k := newKeeper(t)
+	runtime.GC()
+	open, running := sockets(), runtime.NumGoroutine()
+	for name, run := range map[string]func(){
+		"a run": func() {
+			r := startWith(t, k, watched())
+			r.play(func(c *client) {
+				c.w.Cut(pair[0], pair[1])
+				c.w.Pause(pair[1])
+				c.as("client-1/1", "SET", "lock", strings.Repeat("x", 10<<20))
+			})
+			for _, s := range r.fleet.servers {
+				s.Resume()
+			}
+			r.fleet.End()
+			for _, s := range r.fleet.servers {
+				s.program.daemon.Kill()
+			}
+		},
+		"a launch that fails": func() {
+			c := watched()
+			c.Keeper = k
+			c.Groups = [][]sim.ProcessID{{"a", "b"}}
+			c.Program = testkit.Script(t, "redis-server", `case "$1" in --version) echo v=7.0;; *) exit 1;; esac`)
+			if _, err := Launch(c, nil); err == nil {
+				t.Error("it did not fail")
+			}
+		},
+	} {
+		run()
+		for end := time.Now().Add(patient); sockets() > open || runtime.NumGoroutine() > running; runtime.Gosched() {
+			if time.Now().After(end) {
+				t.Fatalf("%s leaves %d sockets and %d goroutines", name, sockets()-open, runtime.NumGoroutine()-running)
+			}
+		}
+	}
+	if l, err := net.Listen("tcp", "127.0.1.1:0"); err != nil {
+		t.Error(err) // every address of 127.0.0.0/8 is this machine's
+	} else {
+		l.Close()
+	}
+}

@@ -1,0 +1,383 @@
+package redisserver
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
+)
+
+// records are those of one server: its data as far as it has been seen, in the keyspace of the simulated node, which
+// writes what changes.
+type records struct {
+	data    *store.Data
+	replica bool // another server records what becomes of the keys
+	known   bool // the data has been read in this life
+	before  []store.Holding
+	lost    history.Why     // why what is in before may be gone
+	guess   history.Attempt // whose request was under way when the last life ended
+	past    *past
+	told    map[store.Title]bool // of a deposed master: what stood when it was
+	noted   func(t store.Title, why history.Why)
+}
+
+// open makes them ready for a run.
+func (r *records) open(replica bool, g *group) {
+	r.data = store.New(server{r})
+	r.replica, r.past = replica, g.past
+	r.noted = func(t store.Title, why history.Why) { g.lost[t] = why }
+}
+
+// server is the server whose data it is, to the keyspace.
+type server struct{ r *records }
+
+func (s server) Replica() bool        { return s.r.replica }
+func (s server) Log(store.Effect)     {}
+func (s server) LogCommand([]string)  {}
+func (s server) Changed(string, bool) {}
+func (s server) Flushed()             {}
+func (s server) ListMade(string)      {}
+func (s server) Publish(_, _ string)  {}
+func (s server) Do(args []string) {
+	s.r.data.Pass(args)
+	s.r.data.Settle(args[1], store.Change{})
+}
+
+// begin begins a life.
+func (r *records) begin(o store.Onlooker) {
+	r.data.Onlooker = o
+	r.known = false
+}
+
+// end ends a life. What stood is compared with what the next one finds; lost says why something may be gone.
+func (r *records) end(lost history.Why, underWay history.Attempt) {
+	r.before = r.standing()
+	r.lost, r.guess = lost, underWay
+	r.data.Clear()
+	r.known = false
+}
+
+// due lists the keys whose deadline has come.
+func (r *records) due(wall int64) []string { return r.data.DueAt(wall) }
+
+// touched lists the keys that something has happened to, in the order in which it did first.
+func touched(said []notice) (names []string) {
+	seen := map[string]bool{}
+	for _, n := range said {
+		if n.event != flushed && !seen[n.key] {
+			seen[n.key] = true
+			names = append(names, n.key)
+		}
+	}
+	return names
+}
+
+// story is what has happened to a key in one command, as far as its state afterwards does not show it.
+type story struct {
+	replaced bool // it is a string that was set anew
+	byScore  bool // members were removed by their score
+	set      bool // fields were set; to count in one leaves it its owner's
+}
+
+// note records what was done on behalf of an attempt: what the server has said of keys, and how they are now. commands
+// are those that a client has sent, one or a transaction. It reports whether anything was.
+func (r *records) note(wall int64, attempt history.Attempt, commands [][]string, said []notice,
+	keys []store.Key) bool {
+	if len(said) == 0 {
+		return false
+	}
+	d := r.data
+	d.Begin(wall)
+	d.Attempt = attempt
+	stories := map[string]*story{}
+	from := ""
+	for _, n := range said {
+		s := stories[n.key]
+		if s == nil {
+			s = &story{}
+			stories[n.key] = s
+		}
+		switch n.event {
+		case flushed:
+			d.Flush()
+		case "expired":
+			r.remove(n.key, history.Expired, "")
+		case "evicted":
+			r.remove(n.key, history.Deleted, "")
+		case "del":
+			if s.byScore {
+				r.remove(n.key, history.Expired, "")
+			} else {
+				r.remove(n.key, history.Deleted, attempt)
+			}
+			*s = story{}
+		case "set", "restore":
+			s.replaced = true
+		case "hset":
+			s.set = true
+		case "zremrangebyscore":
+			s.byScore = true
+		case "rename_from":
+			from = n.key
+		case "rename_to":
+			r.handOn(n.key, from, stories, keys)
+			r.remove(from, history.Deleted, attempt)
+			delete(stories, from)
+		case "copy_to":
+			r.handOn(n.key, copied(n.key, commands), stories, keys)
+		}
+	}
+	for _, k := range keys {
+		r.settle(&k, stories[k.Name], commands)
+		r.remember(&k)
+	}
+	return true
+}
+
+// handOn makes a key what another is, with its owners. What was set since the last look is not known yet.
+func (r *records) handOn(to, from string, stories map[string]*story, keys []store.Key) {
+	source, s := r.data.Peek(from), stories[from]
+	if s == nil {
+		s = &story{}
+	}
+	*stories[to] = *s
+	if source == nil || s.replaced {
+		stories[to].replaced = true
+		return
+	}
+	is := slices.IndexFunc(keys, func(k store.Key) bool { return k.Name == to && k.Type == "string" })
+	if is >= 0 && source.Text {
+		r.data.SetNumber(from, keys[is].Value, source) // what it was when it was handed on
+	}
+	r.data.Duplicate(to, from, source)
+}
+
+// copied is of what a client has made a key a copy; empty if it has not done so itself.
+func copied(to string, commands [][]string) (source string) {
+	for _, args := range commands {
+		if len(args) > 2 && strings.EqualFold(args[0], "copy") && args[2] == to {
+			source = args[1]
+		}
+	}
+	return source
+}
+
+// remove ends a key, if it stands.
+func (r *records) remove(name string, why history.Why, by history.Attempt) {
+	if r.data.Peek(name) != nil {
+		r.data.Remove(name, why, by)
+	}
+}
+
+// settle brings a key into line with what it is.
+func (r *records) settle(k *store.Key, s *story, commands [][]string) {
+	d := r.data
+	was := d.Peek(k.Name)
+	switch {
+	case k.Type == "" && was != nil && d.Now > was.When:
+		r.remove(k.Name, history.Expired, "") // in the look at it
+		return
+	case k.Type == "":
+		r.remove(k.Name, history.Deleted, d.Attempt)
+		return
+	case k.Type == "string" && (was == nil || !was.Text || s.replaced):
+		d.SetString(k.Name, k.Value, k.Deadline)
+		return
+	case k.Type == "string":
+		d.SetNumber(k.Name, k.Value, was)
+	default:
+		r.settleMembers(k, was, s, commands)
+	}
+	if e := d.Peek(k.Name); e != nil && e.When != k.Deadline {
+		d.MoveDeadline(k.Name, e, k.Deadline)
+	}
+}
+
+// settleMembers does it for what is no string. A field that has another value now was set, if any was,
+// and one that the command names.
+func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, commands [][]string) {
+	d := r.data
+	if was != nil && d.DB.Type(k.Name) != k.Type {
+		r.remove(k.Name, history.Deleted, d.Attempt)
+	}
+	had := map[string]string{}
+	if d.Peek(k.Name) != nil {
+		for _, m := range d.Members(k.Name) {
+			had[m.Name] = m.Value
+		}
+		d.DB.Del(k.Name)
+	}
+	c := store.Change{Expired: s.byScore, Set: namedFields(k.Name, commands)}
+	var as []store.Member // as they were, or new
+	for _, m := range k.Members {
+		v, there := had[m.Name]
+		if !there || v == m.Value {
+			as = append(as, m)
+		} else if s.set || k.Type == "zset" {
+			c.Set = append(c.Set, m.Name)
+		}
+	}
+	if s.byScore && len(as) > 0 && len(c.Set) > 0 { // and put back with another score
+		r.mirror(k, slices.DeleteFunc(as, func(m store.Member) bool { return had[m.Name] == "" }))
+		d.Settle(k.Name, store.Change{Expired: true})
+		d.DB.Del(k.Name)
+	}
+	r.mirror(k, k.Members)
+	d.Settle(k.Name, c)
+}
+
+// mirror writes members, or what stands for a list, as the values of a key.
+func (r *records) mirror(k *store.Key, members []store.Member) {
+	for _, e := range (&store.Key{Name: k.Name, Type: k.Type, Value: k.Value, Members: members,
+		Deadline: store.Never}).Remake(nil) {
+		r.data.Pass(e.Args)
+	}
+}
+
+// namedFields are those of a key that a client has named in an HSET.
+func namedFields(key string, commands [][]string) (names []string) {
+	for _, args := range commands {
+		name := strings.ToLower(args[0])
+		if len(args) < 4 || args[1] != key || name != "hset" && name != "hmset" {
+			continue
+		}
+		for i := 2; i < len(args); i += 2 {
+			names = append(names, args[i])
+		}
+	}
+	return names
+}
+
+// survey records how everything differs from what stands by the records.
+func (r *records) survey(wall int64, keys []store.Key) {
+	d := r.data
+	before := r.standing()
+	r.before, r.known = nil, true
+	d.Begin(wall)
+	guessed := r.adopt(keys)
+	r.guess = ""
+	d.Attempt = ""
+	store.Pair(before, d.Snapshot().Holdings(), func(was, is *store.Holding) {
+		if was != nil && is != nil && *was == *is {
+			return
+		}
+		if was != nil {
+			r.lose(was)
+		}
+		if is != nil {
+			r.find(is, guessed)
+		}
+	})
+}
+
+// lose records that something is no more what it was.
+func (r *records) lose(h *store.Holding) {
+	why := r.lost
+	if r.data.Now > h.Deadline {
+		why = history.Expired
+	} else if !r.replica {
+		r.noted(h.Title(), why)
+	}
+	r.data.Record(h.Gone(why))
+}
+
+// find records that something is there which was not known.
+func (r *records) find(h *store.Holding, guessed map[store.Title]bool) {
+	set := history.Event{F: history.KeySet, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner,
+		Until: r.data.Until(h.Deadline)}
+	if h.Text {
+		set.Value = h.Value
+	}
+	if guessed[h.Title()] {
+		set.By = h.Owner
+	}
+	r.data.Record(set)
+}
+
+// adopt takes keys as they are, without a record, with those for owners that have set them to this before. What nobody
+// is known to have set is of the request that was under way when the last life ended.
+func (r *records) adopt(keys []store.Key) (guessed map[store.Title]bool) {
+	guessed = map[store.Title]bool{}
+	r.data.Quietly(func() {
+		r.data.Clear()
+		for i := range keys {
+			k := &keys[i]
+			owner := func(member, value string) history.Attempt {
+				of, known := r.past.owner(k, member, value)
+				if !known {
+					of = r.guess
+					guessed[store.Title{Name: k.Name, Member: member, Of: of}] = of != ""
+					r.past.note(store.Holding{Name: k.Name, Member: member, Value: value, Deadline: k.Deadline}, of)
+				}
+				return of
+			}
+			k.Owner = owner("", k.Value)
+			for j := range k.Members {
+				k.Members[j].Owner = owner(k.Members[j].Name, k.Members[j].Value)
+			}
+			for _, e := range k.Remake(nil) {
+				r.data.Apply(&e)
+			}
+		}
+	})
+	return guessed
+}
+
+// remember keeps who owns what a key now is.
+func (r *records) remember(k *store.Key) {
+	if r.data.Peek(k.Name) == nil {
+		return
+	}
+	list := k.Members
+	if len(list) == 0 {
+		list = []store.Member{{Value: k.Value}}
+	}
+	for _, m := range list {
+		h := store.Holding{Name: k.Name, Member: m.Name, Value: m.Value, Deadline: k.Deadline}
+		if of, there := r.data.OwnerOf(&h); there {
+			r.past.note(h, of)
+		}
+	}
+}
+
+// past is who has set keys to what of late: after a crash they may be that again.
+type past struct {
+	owners map[store.Holding]history.Attempt // by name, member, value and deadline, and without the deadline
+	order  []store.Holding                   // the oldest first
+}
+
+func newPast() *past { return &past{owners: map[store.Holding]history.Attempt{}} }
+
+// longest is how much of the past is kept: more than a server takes in a few seconds, which is what a crash may cost.
+const longest = 1 << 17
+
+func (p *past) note(h store.Holding, of history.Attempt) {
+	for _, h := range []store.Holding{h, whenever(h)} {
+		if was, known := p.owners[h]; !known {
+			p.order = append(p.order, h)
+		} else if of == "" { // a replica does not know who has set what its master sends
+			of = was
+		}
+		p.owners[h] = of
+	}
+	for len(p.order) > longest {
+		delete(p.owners, p.order[0])
+		p.order = p.order[1:]
+	}
+}
+
+// whenever is a state whatever its deadline.
+func whenever(h store.Holding) store.Holding {
+	h.Deadline, h.Ended = 0, true // no state that was noted
+	return h
+}
+
+// owner is who has set a key, or a member of it, to what it is; who gave it another deadline since does not matter.
+func (p *past) owner(k *store.Key, member, value string) (of history.Attempt, known bool) {
+	h := store.Holding{Name: k.Name, Member: member, Value: value, Deadline: k.Deadline}
+	if of, known = p.owners[h]; !known {
+		of, known = p.owners[whenever(h)]
+	}
+	return of, known
+}

@@ -1,0 +1,225 @@
+//go:build linux
+
+package redisserver
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+func TestMain(m *testing.M) {
+	process.Main()
+	os.Exit(m.Run())
+}
+
+// loop lets the events of a world happen in real time.
+type loop struct {
+	w     *sim.World
+	begin time.Time
+	mu    sync.Mutex
+	todo  []func()
+	wake  chan struct{}
+}
+
+func newLoop() *loop { return &loop{wake: make(chan struct{}, 1)} }
+
+// Do has f run between two events.
+func (l *loop) Do(f func()) {
+	l.mu.Lock()
+	l.todo = append(l.todo, f)
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run lets the world go on until done says so.
+func (l *loop) run(t testing.TB, done func() bool) {
+	t.Helper()
+	timer := time.NewTimer(0)
+	for end := time.Now().Add(2 * time.Minute); ; {
+		if time.Now().After(end) {
+			t.Fatal("the run is not over after two minutes")
+		}
+		l.mu.Lock()
+		todo := l.todo
+		l.todo = nil
+		l.mu.Unlock()
+		l.advance()
+		for _, f := range todo {
+			f()
+			l.advance()
+		}
+		if done() {
+			break
+		}
+		wait := time.Second
+		if at, ok := l.w.Next(); ok {
+			wait = min(wait, at.Duration()-time.Since(l.begin))
+		}
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-l.wake:
+		}
+	}
+	if err := l.w.Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (l *loop) advance() {
+	now := history.Of(time.Since(l.begin))
+	for at, ok := l.w.Next(); ok && at <= now; at, ok = l.w.Next() {
+		l.w.Step()
+	}
+	if l.w.Err() == nil {
+		l.w.Advance(max(now, l.w.Now()))
+	}
+}
+
+// rig is a world in real time with real servers.
+type rig struct {
+	t     testing.TB
+	l     *loop
+	fleet *Fleet
+
+	mu     sync.Mutex
+	failed error
+}
+
+func start(t testing.TB, c Config, plan ...nemesis.Fault) *rig {
+	t.Helper()
+	testkit.Needs(t, "redis-server")
+	return startWith(t, newKeeper(t), c, plan...)
+}
+
+func newKeeper(t testing.TB) *process.Keeper {
+	t.Helper()
+	k, err := process.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.Close() })
+	return k
+}
+
+func startWith(t testing.TB, k *process.Keeper, c Config, plan ...nemesis.Fault) *rig {
+	t.Helper()
+	r := &rig{t: t, l: newLoop()}
+	var err error
+	c.Keeper, c.Failed = k, r.fail
+	if c.Groups == nil {
+		c.Groups = [][]sim.ProcessID{{"redis-1"}}
+	}
+	if r.fleet, err = Launch(c, plan); err != nil {
+		t.Fatal(err)
+	}
+	r.l.begin = time.Now()
+	r.l.w = sim.New(1, sim.Options{Delay: sim.Delay{Lo: 50 * time.Microsecond, Hi: 50 * time.Microsecond},
+		Wall: r.l.begin.UnixNano()})
+	for _, g := range c.Groups {
+		for _, name := range g {
+			r.l.w.AddServer(name, r.fleet.Server(name))
+		}
+	}
+	if c.Sentinel != "" {
+		r.l.w.AddServer(c.Sentinel, r.fleet.Server(c.Sentinel))
+	}
+	r.fleet.Begin(r.l)
+	t.Cleanup(r.fleet.End)
+	return r
+}
+
+func (r *rig) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = err
+}
+
+func (r *rig) failure() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed
+}
+
+// play has a client do something, and returns what was recorded.
+func (r *rig) play(main func(c *client)) []history.Event {
+	r.t.Helper()
+	over := false
+	r.l.w.AddClient("client-1", 0, func(e sim.Env) {
+		main(&client{t: r.t, Env: e, w: r.l.w, server: "redis-1"})
+		over = true
+	})
+	r.l.run(r.t, func() bool { return over || r.failure() != nil || r.l.w.Err() != nil })
+	if err := r.failure(); err != nil {
+		r.t.Fatal(err)
+	}
+	return recorded(r.l.w)
+}
+
+func recorded(w *sim.World) (list []history.Event) {
+	for _, e := range w.SoFar() {
+		if e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// client is a client of the world that says on whose behalf it asks.
+type client struct {
+	t testing.TB
+	sim.Env
+	w      *sim.World
+	server sim.ProcessID
+	asked  int
+	conn   int
+}
+
+// patient is how long a client waits for an answer.
+const patient = time.Minute
+
+// as asks on behalf of an attempt.
+func (c *client) as(of history.Attempt, args ...string) *sim.Reply {
+	c.asked++
+	list := c.Call(patient, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.conn}, Attempt: of,
+		Phase: fmt.Sprint("ask ", c.asked), Args: args})
+	return &list[0]
+}
+
+// askFor asks and waits for so long; the answer is empty if there is none by then.
+func (c *client) askFor(d time.Duration, of history.Attempt, args ...string) string {
+	c.asked++
+	return string(c.Call(d, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.conn}, Attempt: of,
+		Phase: fmt.Sprint("ask ", c.asked), Args: args})[0].Raw())
+}
+
+// stateOf is the state of a process as /proc has it.
+func stateOf(t *testing.T, pid int) string {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return rest[:1]
+}
+
+// until asks until the answer is as wanted.
+func (c *client) until(want string, args ...string) {
+	for string(c.as("", args...).Raw()) != want {
+		c.Sleep(2 * time.Millisecond)
+	}
+}

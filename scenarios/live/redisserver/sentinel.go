@@ -1,0 +1,267 @@
+package redisserver
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+// watcher is what a server has beside that is a Sentinel. A nil one is none's.
+type watcher struct {
+	s     *Server
+	fleet *Fleet
+
+	// subscribers are the connections of modelled clients that have asked, as of the simulated Sentinel, to be told of
+	// switches in short. They are the world's goroutine's.
+	subscribers []uint64
+}
+
+// Defaults of a Sentinel, those of sentinel.conf and its source.
+const (
+	defaultDownAfter        = 30 * time.Second
+	defaultReconfigureAfter = 8 * time.Second
+	defaultPingEvery        = time.Second
+)
+
+// shortSwitch is the channel on which modelled clients are told of switches, as the simulated Sentinel does;
+// switchMaster is Sentinel's own.
+const (
+	shortSwitch  = "switch-master"
+	switchMaster = "+switch-master"
+)
+
+// launchSentinel starts the process that watches the groups, and waits until it knows their replicas.
+func (f *Fleet) launchSentinel() error {
+	c := f.cfg
+	down := cmp.Or(c.DownAfter, defaultDownAfter)
+	var lines []string
+	for _, g := range c.Groups {
+		lines = append(lines, fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d 1", g[0],
+			f.servers[g[0]].program.gate.Number()),
+			fmt.Sprintf("sentinel auth-pass %s %s", g[0], c.secret),
+			fmt.Sprintf("sentinel down-after-milliseconds %s %d", g[0], max(1, down.Milliseconds())))
+	}
+	p, err := f.program(c.Sentinel, true)
+	if err != nil {
+		return err
+	}
+	p.config, p.args = lines, []string{"--sentinel"}
+	if err := p.launch(f.library, f.origin); err != nil {
+		return fmt.Errorf("starting %s: %w", c.Sentinel, err)
+	}
+	s := &Server{Lives: p.lives(), name: c.Sentinel, cfg: c, at: p.at, program: p}
+	s.sentinel = &watcher{s: s, fleet: f}
+	f.servers[c.Sentinel] = s
+	w, err := p.at.dial()
+	if err != nil {
+		return fmt.Errorf("starting %s: %w", c.Sentinel, err)
+	}
+	defer w.close()
+	err = s.sentinel.tune(w)
+	for _, g := range c.Groups {
+		if err == nil {
+			err = awaitInfo(w, "sentinel", fmt.Sprintf("name=%s,status=ok,address=127.0.0.1:%d,slaves=%d,", g[0],
+				f.servers[g[0]].program.gate.Number(), len(g)-1))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s does not know the replicas: %w%s", c.Sentinel, err, p.daemon.LastWords())
+	}
+	return nil
+}
+
+// tune sets the periods that stand in no configuration, and that a Sentinel of Redis 7 can be told.
+func (n *watcher) tune(w *wire) error {
+	c := n.s.cfg
+	if !c.seven {
+		return nil
+	}
+	ping := min(defaultPingEvery, cmp.Or(c.DownAfter, defaultDownAfter))
+	// a deposed master is reconfigured after four periods of publishing (sentinel.c)
+	publish := cmp.Or(c.ReconfigureAfter, defaultReconfigureAfter) / 4
+	_, err := w.ask("SENTINEL", "DEBUG", "ping-period", millis(ping), "info-period", millis(refresh),
+		"publish-period", millis(publish))
+	return err
+}
+
+// refresh is how often the Sentinel asks each server for its role and priority: often, since a failover that a fault
+// orders waits for it.
+const refresh = 500 * time.Millisecond
+
+func millis(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
+
+// listen has a goroutine tell of each switch, for as long as the life lasts.
+func (n *watcher) listen(x *life) error {
+	w, err := n.s.at.dial()
+	if err != nil {
+		return err
+	}
+	if _, err := w.ask("SUBSCRIBE", switchMaster); err != nil || n.tune(x.admin) != nil {
+		w.close()
+		return err
+	}
+	go func() {
+		<-x.Context.Done()
+		w.close()
+	}()
+	go func() {
+		for {
+			v, err := w.read()
+			if err != nil {
+				return
+			}
+			if words := strings.Fields(v.List[len(v.List)-1].Text); len(words) == 5 {
+				x.do(func() { n.switched(words) })
+				go n.restore(words[4])
+			}
+		}
+	}()
+	return nil
+}
+
+// switched tells modelled clients of "NAME OLD-IP OLD-PORT NEW-IP NEW-PORT".
+func (n *watcher) switched(words []string) {
+	old, promoted := n.fleet.byPort(words[2]), n.fleet.byPort(words[4])
+	news := fmt.Sprintf("%s %s %s", shortSwitch, old, promoted)
+	for _, conn := range n.subscribers {
+		n.s.host.Push(conn, sim.Key(0).Text(news), []byte(news))
+	}
+}
+
+// byPort finds a server by where others reach it; empty if it is none.
+func (f *Fleet) byPort(port string) sim.ProcessID {
+	for name, s := range f.servers {
+		if strconv.Itoa(s.program.gate.Number()) == port {
+			return name
+		}
+	}
+	return ""
+}
+
+// serves answers modelled clients that want to be told of switches in short. It reports whether it did.
+func (n *watcher) serves(r *sim.Incoming) bool {
+	if n == nil || len(r.Args) != 2 || !strings.EqualFold(r.Args[0], "subscribe") || r.Args[1] != shortSwitch {
+		return false
+	}
+	if !slices.Contains(n.subscribers, r.ConnID) {
+		n.subscribers = append(n.subscribers, r.ConnID)
+	}
+	r.Reply(sim.AppendInt(sim.AppendBulk(sim.AppendBulk(sim.AppendArray(nil, 3), "subscribe"), r.Args[1]), 1))
+	return true
+}
+
+func (n *watcher) forget(conn uint64) {
+	if n != nil {
+		n.subscribers = slices.DeleteFunc(n.subscribers, func(c uint64) bool { return c == conn })
+	}
+}
+
+func (n *watcher) endLife() {
+	if n != nil {
+		n.subscribers = nil
+	}
+}
+
+// addresses are those at which servers reach each other, and in their place the names and the port that simulated ones
+// have.
+func (f *Fleet) addresses() *Book {
+	to := map[Address]Address{}
+	for name, s := range f.servers {
+		to[Address{Host: "127.0.0.1", Port: strconv.Itoa(s.program.gate.Number())}] =
+			Address{Host: string(name), Port: resp.Port}
+	}
+	return NewBook(to)
+}
+
+// named puts the names of servers in the place of their addresses in the answer to commands, or in what is pushed.
+func (s *Server) named(raw []byte, commands ...[]string) []byte {
+	if s.sentinel == nil && !slices.ContainsFunc(commands, Tells) {
+		return raw
+	}
+	return s.cfg.names.Translate(raw)
+}
+
+// order has a replica promoted. A Sentinel chooses by priority among those that are well, so only the one meant is
+// given any; once the Sentinel knows that, it is told to fail over, until it has: it gives up if a replica has not
+// answered for a moment. It runs on a goroutine of its own, and ends with the Sentinel.
+func (n *watcher) order(x *life, to sim.ProcessID) {
+	w, err := n.s.at.dial()
+	if err != nil {
+		return
+	}
+	defer w.close()
+	g := n.fleet.servers[to].group
+	name := string(g.members[0].name)
+	known := false
+	for !x.IsOver() {
+		if !known {
+			n.prefer(g, to)
+		}
+		master, err := w.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
+		if err != nil || len(master.List) == 2 && n.fleet.byPort(master.List[1].Text) == to {
+			return
+		}
+		replicas, err := w.ask("SENTINEL", "REPLICAS", name)
+		if err != nil {
+			return
+		}
+		if known = n.prefers(replicas, to); known {
+			_, _ = w.ask("SENTINEL", "FAILOVER", name) // an error if one is under way
+		}
+		time.Sleep(refresh / 10)
+	}
+}
+
+// prefer gives only one member of a group any priority. One that does not answer cannot be chosen anyway.
+func (n *watcher) prefer(g *group, to sim.ProcessID) {
+	for _, m := range g.members {
+		m.deaf = !m.prioritize(map[bool]string{true: "100", false: "0"}[m.name == to])
+	}
+}
+
+// prefers reports whether the Sentinel knows that only one replica is to be chosen.
+func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
+	knows := false
+	for _, r := range replicas.List {
+		fields := map[string]string{}
+		for i := 0; i+1 < len(r.List); i += 2 {
+			fields[r.List[i].Text] = r.List[i+1].Text
+		}
+		name := n.fleet.byPort(fields["port"])
+		is := name == to
+		if (fields["slave-priority"] != "0") != is && !n.fleet.servers[name].deaf {
+			return false
+		}
+		knows = knows || is
+	}
+	return knows
+}
+
+// restore gives all servers of a group, whose new master listens at a port, the priority again that they had.
+func (n *watcher) restore(port string) {
+	s := n.fleet.servers[n.fleet.byPort(port)]
+	if s == nil {
+		return
+	}
+	for _, m := range s.group.members {
+		m.prioritize("100")
+	}
+}
+
+// prioritize tells a server its priority among the replicas. It reports whether the server answers.
+func (s *Server) prioritize(priority string) bool {
+	w, err := s.at.dial()
+	if err != nil {
+		return false
+	}
+	defer w.close()
+	_ = w.conn.SetDeadline(time.Now().Add(refresh))
+	_, err = w.ask("CONFIG", "SET", "replica-priority", priority)
+	return err == nil
+}

@@ -1,0 +1,213 @@
+package redisserver
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
+)
+
+// Server is a real redis-server in a simulated world, a master or a replica. The kernel calls it on the world's
+// goroutine.
+type Server struct {
+	*daemon.Lives
+	name  sim.ProcessID
+	cfg   *settings
+	tells bool // it tells what happens to its keys, and so has records
+
+	at       endpoint // where its process listens
+	program  *program // nil: a server of the user's
+	guard    *guard   // of one of the user's
+	group    *group
+	deaf     bool     // it does not take what the Sentinel's orders need
+	sentinel *watcher // what it knows if it is one
+
+	// The fields below are the world's goroutine's.
+	host    sim.Host
+	life    *life // nil between lives
+	records records
+}
+
+var _ interface {
+	sim.Peer
+	sim.Closer
+	sim.Pauser
+} = (*Server)(nil)
+
+// Start begins a life: the first with the process that the fleet has started, each later one with a new process.
+// Requests that arrive before it is ready wait, as for a server whose socket the system holds open.
+func (s *Server) Start(h sim.Host) {
+	s.host = h
+	x := &life{Life: s.Begin(h), s: s, more: make(chan struct{}, 1), links: map[uint64]*link{}}
+	s.life = x
+	if s.tells {
+		s.records.begin(h)
+	}
+	go func() {
+		if err := s.boot(x); err != nil {
+			x.Explain(err)
+			return
+		}
+		x.run()
+	}()
+}
+
+// Receive takes what another server has sent.
+func (s *Server) Receive(_ sim.ProcessID, body any) { s.Port.Receive(body) }
+
+// boot has a process run, once the one before has ended, and opens the connections that are not clients'.
+func (s *Server) boot(x *life) error {
+	if err := x.Boot(func() error { return s.program.start(x.Context.Done()) }); err != nil {
+		return err
+	}
+	go x.Watch()
+	if s.tells && s.cfg.Persistence == store.No {
+		go s.program.disk.Watch(s.program.folder, s.Daemon.Ended())
+	}
+	if err := x.open(); err != nil {
+		return fmt.Errorf("%s does not take connections: %w", s.name, err)
+	}
+	return x.survey()
+}
+
+// request is a request as the executor sees it: what is the kernel's is touched on the world's goroutine only.
+type request struct {
+	*sim.Incoming
+	conn    uint64
+	attempt history.Attempt
+	args    []string
+	// commands are what is carried out: args, or the transaction that it ends.
+	commands [][]string
+}
+
+// Serve gives a request to the process, after all that came before.
+func (s *Server) Serve(r *sim.Incoming) {
+	if s.sentinel.serves(r) {
+		return
+	}
+	x, args := s.life, slices.Clone(r.Args)
+	q := &request{r, r.ConnID, r.Attempt, args, [][]string{args}}
+	x.queue(func() error { return x.serve(q) })
+}
+
+// Closed closes the connection that stands for a client's.
+func (s *Server) Closed(conn uint64) {
+	x := s.life
+	s.sentinel.forget(conn)
+	x.queue(func() error {
+		x.forget(conn)
+		return nil
+	})
+}
+
+// Wake looks at the keys whose deadline has come.
+func (s *Server) Wake(uint64) {
+	x := s.life
+	names := s.records.due(s.host.Wall())
+	if len(names) == 0 {
+		s.arm()
+		return
+	}
+	x.queue(func() error { return x.touch(names) })
+}
+
+// arm sets the timer for the next deadline.
+func (s *Server) arm() {
+	if !s.tells || s.records.replica {
+		return
+	}
+	if when := s.records.data.NextDeadline(); when <= store.LastTimed {
+		s.host.WakeAtWall(store.EndOf(when), 0)
+	}
+}
+
+// retry is after which a key is looked at again that should have expired by the world's clock, and has not by its
+// server's.
+const retry = time.Millisecond
+
+// touchedDue records what a look at keys that are due has shown.
+func (s *Server) touchedDue(said []notice, keys []store.Key) {
+	s.records.note(s.host.Wall(), "", nil, said, keys)
+	if len(s.records.due(s.host.Wall())) > 0 {
+		s.host.WakeAfter(retry, 0)
+		return
+	}
+	s.arm()
+}
+
+// observed records what a request has done; a nil one is nobody's. If that could not be found out, it will be by the
+// next look at everything.
+func (s *Server) observed(r *request, said []notice, keys []store.Key, err error) {
+	if r == nil {
+		r = &request{}
+	}
+	if err != nil {
+		s.records.guess = r.attempt
+		return
+	}
+	if s.records.note(s.host.Wall(), r.attempt, r.commands, said, keys) {
+		s.arm()
+	}
+}
+
+// surveyed records how everything differs from what stands by the records, also since the server has another role now.
+func (s *Server) surveyed(replica bool, keys []store.Key) {
+	switch was := s.records.replica; {
+	case was && !replica:
+		s.group.promoted(s, keys)
+	case !was && replica:
+		s.group.demoted(s, keys)
+	default:
+		s.records.survey(s.host.Wall(), keys)
+	}
+	s.arm()
+}
+
+func (s *Server) push(l *link, b []byte) {
+	s.host.Push(l.id, sim.Key(0).Text(string(b)), s.named(b))
+}
+
+// ClockChanged has the process's clocks show what the world's do.
+func (s *Server) ClockChanged() {
+	if s.program == nil {
+		return // its clocks are the user's, and no fault strikes them
+	}
+	if err := s.program.shim.SetClocks(s.host); err != nil {
+		s.Fail(fmt.Errorf("setting the clocks of %s: %w", s.name, err))
+	}
+	s.arm()
+}
+
+// Fault makes fsyncs slow, or has a Sentinel order a failover.
+func (s *Server) Fault(f sim.ServerFault) {
+	if f.Kind == sim.FailOver && s.sentinel != nil && s.life != nil {
+		go s.sentinel.order(s.life, f.To)
+	}
+	if f.Kind != sim.SlowFsync {
+		return
+	}
+	by := f.By
+	if !f.Begin {
+		by = -by
+	}
+	if err := s.program.shim.SlowFsync(by); err != nil {
+		s.Fail(fmt.Errorf("making the fsyncs of %s slow: %w", s.name, err))
+	}
+}
+
+// Stop ends the life. A loss of power takes what was not fsynced.
+func (s *Server) Stop(how sim.Stop) {
+	x := s.life
+	s.life = nil
+	underWay := x.underWay() // before the executor hears of the end
+	x.End()
+	s.sentinel.endLife()
+	if s.tells {
+		s.records.end(how.Loss(s.cfg.Persistence != store.None), underWay)
+	}
+	x.Stop(how, func() error { return s.program.end(how) })
+}

@@ -1,0 +1,184 @@
+//go:build linux
+
+package redisserver
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
+)
+
+// standing is what a reader of the records knows of a key that stands.
+type standing struct {
+	of    history.Attempt
+	value string
+}
+
+// account reads the records, as a checker does.
+func account(t *testing.T, list []history.Event) map[string]standing {
+	t.Helper()
+	stands := map[string]standing{}
+	for i := range list {
+		e := &list[i]
+		key := string(e.Lock) + " " + e.Member
+		was, there := stands[key]
+		switch {
+		case e.F == history.KeySet:
+			stands[key] = standing{e.Of, e.Value}
+		case !there || was.of != e.Of:
+			t.Fatalf("%s: there stands %q", told(e), was.of)
+		case e.F == history.KeyGone:
+			delete(stands, key)
+		}
+	}
+	return stands
+}
+
+// TestRecordsTellWhatStands has four clients ask for locks while the server is paused, stopped in every way and its
+// clock jumps. At the end whoever has read the records knows what is there: each value names who set it.
+func TestRecordsTellWhatStands(t *testing.T) {
+	testkit.Needs(t, "redis-server", "gcc")
+	runs := uint64(4)
+	if testkit.Full() {
+		runs = 24
+	}
+	plan := []nemesis.Fault{{Kind: nemesis.Jump, Target: "redis-1", By: time.Second},
+		{Kind: nemesis.Crash, Target: "redis-1", Loss: nemesis.LosesUnsynced}}
+	seen := map[string]int{}
+	for seed := range runs {
+		r := start(t, Config{Persistence: store.Policy(seed % 4)}, plan...)
+		over, renames := 0, map[history.Attempt]bool{}
+		work := func(n int, e sim.Env) {
+			c := &client{t: t, Env: e, w: r.l.w, server: "redis-1", conn: 100 * n, asked: 10_000 * n}
+			d := rand.New(rand.NewPCG(seed, uint64(n)))
+			for i := range 150 {
+				of := history.Attempt(fmt.Sprintf("client-1/%d", 1000*n+i))
+				k, px := one(d, "a|b|c"), one(d, "5|20|60|100000")
+				args := [][]string{{"SET", k, string(of), "NX", "PX", px}, {"SET", k, string(of), "NX", "PX", px},
+					{"SET", k, string(of)}, {"DEL", k}, {"PEXPIRE", k, px}, {"HSET", "h", one(d, "x|y"), string(of)},
+					{"HDEL", "h", one(d, "x|y")}, {"ZADD", "z", fmt.Sprint(1000*n + i), one(d, "x|y")},
+					{"EVAL", compareAndDelete, "1", k, string(of)}, {"PEXPIRE", "h", px},
+					{"RENAME", k, "d"}}[d.IntN(11)]
+				renames[of] = args[0] == "RENAME"
+				if c.askFor(20*time.Millisecond, of, args...) == "" {
+					c.Close(sim.Conn{Server: "redis-1", N: c.conn})
+					c.conn++
+				}
+			}
+			over++
+		}
+		trouble := func(e sim.Env) {
+			d := rand.New(rand.NewPCG(seed, 99))
+			w := r.l.w
+			for over < 4 {
+				e.Sleep(time.Duration(d.IntN(30)) * time.Millisecond)
+				switch d.IntN(4) {
+				case 0:
+					w.Pause("redis-1")
+					e.Sleep(time.Duration(d.IntN(40)) * time.Millisecond)
+					w.Resume("redis-1")
+				case 1:
+					w.Stop("redis-1", sim.Stop(1+d.IntN(3)))
+					e.Sleep(time.Duration(d.IntN(30)) * time.Millisecond)
+					w.Restart("redis-1")
+				case 2:
+					w.Jump("redis-1", time.Duration(d.IntN(200)-100)*time.Millisecond)
+				}
+			}
+			over++
+		}
+		audited := false
+		got := r.play(func(c *client) {
+			for n := 1; n <= 4; n++ {
+				c.Go(fmt.Sprint("works ", n), func(e sim.Env) { work(n, e) })
+			}
+			c.Go("trouble", trouble)
+			for over < 5 {
+				c.Sleep(time.Millisecond)
+			}
+			audited = audit(t, c, seed, renames)
+		})
+		if !audited {
+			t.Errorf("run %d was not audited", seed)
+		}
+		for i := range got {
+			seen[string(got[i].F)+string(got[i].Why)]++
+		}
+	}
+	for _, what := range []string{"key-set", "key-prolonged", "key-gonedeleted", "key-goneexpired",
+		"key-gone" + string(history.LostUnpersisted)} {
+		if seen[what] == 0 {
+			t.Errorf("no %s was recorded", what)
+		}
+	}
+}
+
+// audit compares what is there with what stands by the records, which are taken at the same instant. What a rename has
+// moved whose answer a crash has swallowed is taken for that request's own.
+func audit(t *testing.T, c *client, seed uint64, renames map[history.Attempt]bool) bool {
+	c.conn = 1
+	for _, k := range []string{"a", "b", "c", "d", "h"} {
+		c.as("", "PERSIST", k) // from here on nothing ends by itself
+	}
+	stands := account(t, recorded(c.w))
+	found := 0
+	check := func(key, value string, there bool) {
+		s, stood := stands[key]
+		alien := s.of != "" && string(s.of) != value && key[0] != 'z' && !renames[s.of]
+		if there != stood || there && (s.value != value || alien) {
+			t.Errorf("run %d: %s is %q (%v), and by the records %+v (%v)", seed, key, value, there, s, stood)
+		}
+		if there {
+			found++
+		}
+	}
+	for _, k := range []string{"a", "b", "c", "d"} {
+		reply := c.as("", "GET", k)
+		value, there := reply.Bulk()
+		check(k+" ", value, there)
+	}
+	for _, m := range []string{"x", "y"} {
+		reply := c.as("", "HGET", "h", m)
+		value, there := reply.Bulk()
+		check("h "+m, value, there)
+		reply = c.as("", "ZSCORE", "z", m)
+		value, there = reply.Bulk()
+		check("z "+m, value, there)
+	}
+	if found != len(stands) {
+		t.Errorf("run %d: %d keys are there, and by the records %v", seed, found, stands)
+	}
+	return true
+}
+
+// TestWhatACrashSwallowedIsFound: a request that was carried out, and whose answer the end of the server has swallowed,
+// is its client's all the same.
+func TestWhatACrashSwallowedIsFound(t *testing.T) {
+	testkit.Needs(t, "redis-server", "gcc")
+	slow := nemesis.Fault{Kind: nemesis.SlowFsync, Target: "redis-1", By: time.Second, For: time.Second}
+	for how, want := range map[sim.Stop]string{
+		sim.ShutDown:  "[redis-1: key-set lock  of client-1/1 by client-1/1  = 1, for ever]",
+		sim.PowerLoss: "[]", // it was not on disk
+	} {
+		got := start(t, Config{Persistence: store.Always}, slow).play(func(c *client) {
+			c.as("", "GET", "lock") // the server is there
+			c.w.ServerFault("redis-1", sim.ServerFault{Kind: sim.SlowFsync, By: time.Second, Begin: true})
+			if got := c.askFor(200*time.Millisecond, "client-1/1", "SET", "lock", "1"); got != "" {
+				t.Errorf("the answer is there: %q", got)
+			}
+			c.crash(how, 10*time.Millisecond)
+			c.w.ServerFault("redis-1", sim.ServerFault{Kind: sim.SlowFsync, By: time.Second})
+			c.as("", "GET", "lock")
+		})
+		if told := fmt.Sprint(tale(got)); told != want {
+			t.Errorf("%s: recorded is %s, and should be %s", stops[how], told, want)
+		}
+	}
+}

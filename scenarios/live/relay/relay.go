@@ -1,0 +1,274 @@
+// Package relay has connections between servers that are processes of the host travel the links of a simulated world.
+//
+// A server is reached at its [Port], which has an address of the relay's, the same for everyone, so that servers can
+// name each other. Its process listens elsewhere, at a loopback address of its own, from which it also calls: by that
+// the relay knows who does. Where a program has no way to call from an address, its port is a SOCKS proxy instead. What
+// a process sends is cut into chunks as it comes, and each is a message between two servers ([sim.Host], Send): it
+// takes as long as the link takes, waits while that is cut, is held up by delays, and is lost with the machine that it
+// is for. So are the beginning of a connection and its end.
+//
+// A machine that loses its power says nothing any more. Who is connected to it learns of that once it has come back:
+// by an end of the connection, as a machine says that knows nothing of it.
+//
+// This room runs in real time, with goroutines and sockets. It touches the world on the world's goroutine only.
+//
+// Goals: faults of links between servers mean what they mean between simulated ones; what a server has sent when it
+// stops, or is drained, has left. Non-goals: messages of a protocol, which it knows nothing of: how a stream of bytes
+// is cut is up to the host, and so are the numbers of chunks on a link.
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"github.com/fencepost-sim/fencepost/scenarios/live/socket"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Loop is the world's goroutine. Do has f run there, once, or never, if the run is over. What one goroutine has it do
+// is done in that order.
+type Loop interface{ Do(f func()) }
+
+// Nets from which each run takes one, so that no two choose the same port of the same address: 127.1.0.0 and those that
+// follow.
+const (
+	firstNet = 1 << 8
+	lastNet  = 255 << 8
+)
+
+// Relay is the ports of one run. Until the world begins it carries bytes at once, on a goroutine of its own.
+type Relay struct {
+	failed func(error)
+	began  bool // written while nobody else does anything
+	net    int  // the middle of the addresses of its processes, 16 bits
+
+	mu      sync.Mutex
+	ports   []*Port
+	loop    Loop
+	early   []func()
+	more    chan struct{} // holds one while there may be something early
+	over    chan struct{} // closed when the relay's own goroutine is to end
+	ended   chan struct{} // closed once it has
+	plugs   map[*plug]bool
+	closed  chan struct{}
+	running sync.WaitGroup
+}
+
+// New makes a relay without ports. failed is told, on any goroutine, why the run cannot go on.
+func New(failed func(error)) *Relay {
+	r := &Relay{failed: failed, net: firstNet + rand.IntN(lastNet-firstNet), more: make(chan struct{}, 1),
+		over: make(chan struct{}), ended: make(chan struct{}), plugs: map[*plug]bool{}, closed: make(chan struct{})}
+	go r.run()
+	return r
+}
+
+// run does what there is to do before the world begins.
+func (r *Relay) run() {
+	defer close(r.ended)
+	for {
+		select {
+		case <-r.over:
+			return
+		case <-r.more:
+		}
+		for f := r.next(); f != nil; f = r.next() {
+			f()
+		}
+	}
+}
+
+// next is what is to be done next, before the world begins.
+func (r *Relay) next() func() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.early) == 0 {
+		return nil
+	}
+	f := r.early[0]
+	r.early = r.early[1:]
+	return f
+}
+
+// do has f done where connections may be touched.
+func (r *Relay) do(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.loop != nil {
+		r.loop.Do(f)
+		return
+	}
+	r.early = append(r.early, f)
+	select {
+	case r.more <- struct{}{}:
+	default:
+	}
+}
+
+// Begin has all that comes from now on travel in the world whose loop it is. Its servers must have been added, and the
+// loop must not run yet.
+func (r *Relay) Begin(l Loop) {
+	close(r.over)
+	<-r.ended
+	r.began = true
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range r.early {
+		l.Do(f)
+	}
+	r.loop, r.early = l, nil
+}
+
+// Close closes all ports and connections, and returns when nothing is open. The loop must have ended. A nil Relay has
+// none.
+func (r *Relay) Close() {
+	if r == nil {
+		return
+	}
+	if !r.began {
+		close(r.over)
+		<-r.ended
+	}
+	r.mu.Lock()
+	for _, p := range r.ports {
+		p.listener.Close()
+	}
+	close(r.closed)
+	plugs := slices.Collect(maps.Keys(r.plugs))
+	r.mu.Unlock()
+	for _, g := range plugs {
+		g.out.Reset() // and not later than a process that stands still takes what was sent to it
+		g.in.Stop()
+	}
+	r.running.Wait()
+}
+
+// Port is where a server is reached. A nil one is that of a server that talks to no other.
+type Port struct {
+	relay    *Relay
+	name     sim.ProcessID
+	own      netip.Addr // of its process
+	listener *net.TCPListener
+	process  string           // where that listens
+	places   []netip.AddrPort // or where it does that calls by way of a proxy
+	caller   func() int       // the number of its process, by which it is known who calls; nil: by own
+
+	// The fields below are the loop's.
+	host  sim.Host
+	ready <-chan struct{}
+	ends  []*end // of connections of its process, in the order in which they were opened
+	sent  uint64
+}
+
+// Listen opens the port of a server.
+func (r *Relay) Listen(server sim.ProcessID) (*Port, error) {
+	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return nil, fmt.Errorf("opening a port for others to reach %s: %w", server, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(r.ports)
+	at := r.net + n/250
+	p := &Port{relay: r, name: server, own: netip.AddrFrom4([4]byte{127, byte(at >> 8), byte(at), byte(1 + n%250)}),
+		listener: ln}
+	r.ports = append(r.ports, p)
+	return p, nil
+}
+
+// Number is the number of the port, on 127.0.0.1.
+func (p *Port) Number() int { return p.listener.Addr().(*net.TCPAddr).Port }
+
+// Own is the loopback address at which the server's process must listen, and from which it must call others.
+func (p *Port) Own() string { return p.own.String() }
+
+// Open lets connections come, to where the server's process listens.
+func (p *Port) Open(process string) {
+	p.process = process
+	p.relay.running.Add(1)
+	go p.accept()
+}
+
+func (p *Port) accept() {
+	r := p.relay
+	defer r.running.Done()
+	for tcp := p.next(); tcp != nil; tcp = p.next() {
+		caller := r.owner(tcp.RemoteAddr().(*net.TCPAddr).AddrPort(), tcp.LocalAddr().(*net.TCPAddr).AddrPort())
+		if caller == nil { // a stranger
+			tcp.Close()
+			continue
+		}
+		c := newConnection(caller, p, p.process)
+		r.plug(c.ends[0], tcp, func(g *plug) { c.begin(g) })
+	}
+}
+
+// next is the next who calls at the port; nil once that is closed.
+func (p *Port) next() *net.TCPConn {
+	tcp, err := p.listener.AcceptTCP()
+	if err == nil {
+		return tcp
+	}
+	if !errors.Is(err, net.ErrClosed) {
+		p.relay.failed(fmt.Errorf("connections to %s: %w", p.name, err))
+	}
+	return nil
+}
+
+// owner is the port of the server that calls from an address to another; nil if none does.
+func (r *Relay) owner(from, to netip.AddrPort) *Port {
+	r.mu.Lock()
+	ports := slices.Clone(r.ports)
+	r.mu.Unlock()
+	for _, p := range ports {
+		if p.calls(from, to) {
+			return p
+		}
+	}
+	return nil
+}
+
+// plug is a socket that is read and written.
+type plug struct {
+	in  *socket.In
+	out *socket.Out
+}
+
+// plug reads and writes a socket for an end, and has begin told of that before anything that is read.
+func (r *Relay) plug(e *end, tcp *net.TCPConn, begin func(*plug)) {
+	g := &plug{socket.NewIn(tcp, func() { r.do(e.collect) }), socket.NewOut(tcp)}
+	r.mu.Lock()
+	select {
+	case <-r.closed:
+		r.mu.Unlock()
+		tcp.Close()
+		return
+	default:
+	}
+	r.plugs[g] = true
+	r.running.Add(2)
+	r.mu.Unlock()
+	r.do(func() { begin(g) })
+	go func() {
+		defer r.running.Done()
+		g.in.Run()
+	}()
+	go func() {
+		defer r.running.Done()
+		g.out.Run()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.plugs, g)
+	}()
+}
+
+// finish closes the socket once all is written.
+func (g *plug) finish() {
+	g.out.Finish()
+	g.in.Stop()
+}

@@ -1,0 +1,215 @@
+package zkserver
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
+	"github.com/fencepost-sim/fencepost/scenarios/live/machine"
+	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Ensemble is the members of one run.
+type Ensemble struct {
+	cfg     *settings
+	members map[sim.ProcessID]*member
+	order   []*program
+}
+
+// Launch starts the members and waits until all serve and the first leads. plan is what is to happen in the run: what
+// the members cannot suffer is an error before anything is started. They end with the keeper.
+func Launch(c Config, plan []nemesis.Fault) (_ *Ensemble, err error) {
+	if err := c.install(); err != nil {
+		return nil, err
+	}
+	needsShim := false
+	for _, f := range plan {
+		if err := c.Can(f); err != nil {
+			return nil, fmt.Errorf("%s: %w", f, err)
+		}
+		needsShim = needsShim || c.needsShim(f)
+	}
+	e := &Ensemble{cfg: &settings{Config: c, secret: rand.Text(), visits: map[int64]*visit{}},
+		members: map[sim.ProcessID]*member{}}
+	e.cfg.sessions.all = map[int64]session{}
+	e.cfg.scribe = scribe{cfg: e.cfg, asked: map[origin]asked{}, nodes: map[string]node{}}
+	if len(c.Members) > 1 {
+		e.cfg.relay = relay.New(c.Failed)
+		defer func() {
+			if err != nil {
+				e.cfg.relay.Close()
+			}
+		}()
+	}
+	library := ""
+	if needsShim {
+		if library, err = machine.Compile(c.Keeper.Folder()); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.prepare(library); err != nil {
+		return nil, err
+	}
+	if err = e.elect(); err == nil {
+		err = e.cfg.closeRoot(e.order[0].address())
+	}
+	return e, err
+}
+
+// prepare makes the members, which run nothing yet.
+func (e *Ensemble) prepare(library string) (err error) {
+	origin := &machine.Origin{}
+	for i, name := range e.cfg.Members {
+		p := &program{number: len(e.cfg.Members) - i, host: loopback, Daemon: &daemon.Daemon{
+			Keeper: e.cfg.Keeper, Name: name, Folder: filepath.Join(e.cfg.Keeper.Folder(), string(name))}}
+		if err := os.MkdirAll(p.Folder, 0o700); err != nil {
+			return err
+		}
+		if e.cfg.relay != nil {
+			if p.gate, err = e.cfg.relay.ListenSOCKS(name); err != nil {
+				return err
+			}
+			p.host = p.gate.Own()
+		}
+		if library != "" {
+			if p.shim, err = machine.NewShim(library, p.Folder, origin); err != nil {
+				return err
+			}
+		}
+		p.prepare(e.cfg)
+		m := &member{Lives: &daemon.Lives{Daemon: p.Daemon, Port: p.gate, Gate: &e.cfg.loop, Failed: e.cfg.Failed},
+			name: name, cfg: e.cfg, program: p, log: logReader{folder: p.logs()}}
+		e.members[name] = m
+		e.cfg.scribe.members = append(e.cfg.scribe.members, m)
+		e.order = append(e.order, p)
+	}
+	return nil
+}
+
+// tries is how often the members are started before it is given up: a port may be taken, or another be elected.
+const tries = 5
+
+// inUse is how Java says that a port is taken.
+const inUse = "Address already in use"
+
+// errOther reports that not the first was elected.
+var errOther = errors.New("another than the first was elected")
+
+// elect starts the members until the first leads: it has the highest number, and the others come once it is there.
+func (e *Ensemble) elect() (err error) {
+	for range tries {
+		if err = e.start(); err == nil {
+			return nil
+		}
+		for _, p := range e.order {
+			p.Kill()
+			err = errors.Join(err, os.RemoveAll(p.data()))
+		}
+		if !errors.Is(err, errOther) && !strings.Contains(err.Error(), inUse) {
+			return err
+		}
+	}
+	return err
+}
+
+// start starts all members, on ports of their own.
+func (e *Ensemble) start() error {
+	for _, p := range e.order {
+		if err := p.choosePorts(); err != nil {
+			return err
+		}
+	}
+	for i, p := range e.order {
+		if err := p.configure(e.order); err != nil {
+			return fmt.Errorf("configuring %s: %w", p.Name, err)
+		}
+		if err := p.spawn(); err != nil {
+			return fmt.Errorf("starting %s: %w", p.Name, err)
+		}
+		if i == 0 && len(e.order) > 1 {
+			if err := e.await(p, p.votes); err != nil {
+				return err
+			}
+		}
+	}
+	for i, p := range e.order {
+		mode := ""
+		err := e.await(p, func() bool {
+			mode = p.mode()
+			return mode != ""
+		})
+		switch {
+		case err != nil:
+			return err
+		case i == 0 && mode == "follower":
+			return errOther
+		}
+	}
+	return nil
+}
+
+// votes reports whether the process takes part in elections.
+func (p *program) votes() bool {
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort(p.host, strconv.Itoa(p.election)), soon)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+// await waits until a process that is starting is as wanted.
+func (e *Ensemble) await(p *program, is func() bool) error {
+	for end := time.Now().Add(patience); !is(); time.Sleep(10 * time.Millisecond) {
+		for _, o := range e.order {
+			select {
+			case <-o.Ended():
+				return o.Died()
+			default:
+			}
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s: ZooKeeper serves nobody within %v of its start%s", p.Name, patience, p.LastWords())
+		}
+	}
+	return nil
+}
+
+// Begin gives the members the loop of the world that they were added to. Until then they take requests, and answer
+// none.
+func (e *Ensemble) Begin(l relay.Loop) {
+	e.cfg.loop.Begin(l)
+	if e.cfg.relay != nil {
+		e.cfg.relay.Begin(l)
+	}
+}
+
+// End ends what the members do for the world. It must be called when the world's loop has ended, before the keeper is
+// closed: who dies after it does not fail the run.
+func (e *Ensemble) End() {
+	for _, m := range e.members {
+		if m.life != nil {
+			m.life.close()
+			m.life = nil
+		}
+	}
+	e.cfg.relay.Close()
+	e.cfg.relay = nil
+}
+
+// Server is the member of that name, for [sim.World.AddServer]; nil if there is none.
+func (e *Ensemble) Server(name sim.ProcessID) sim.Server {
+	if m := e.members[name]; m != nil {
+		return m
+	}
+	return nil
+}

@@ -1,0 +1,267 @@
+//go:build linux
+
+package zkserver
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/raft"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+)
+
+// watched has a client wait for the end of a znode that it is told of, and gives what was recorded when the event came.
+func (c *client) watched(path string) (told []history.Event) {
+	c.must("", zookeeper.ReqExists, path, "1")
+	data, _ := c.Receive(sim.Conn{Server: c.server, N: c.n}, time.Minute)
+	if _, e, ok := zookeeper.ReadEvent(data); !ok || e != (zookeeper.Event{Type: zookeeper.NodeDeleted, Path: path}) {
+		c.t.Errorf("it was pushed %v", e)
+	}
+	return recorded(c.w)
+}
+
+// lasting has the second client make a request for lock a and leave without a word, and the first wait for its end.
+func lasting(r *rig, strike func()) (list []history.Event, made, ended time.Duration) {
+	var path string
+	there := &sim.Signal{}
+	r.play(func(c *client) {
+		c.connect("20000")
+		c.folder("a")
+		c.Sleep(sim.Forever, there)
+		strike()
+		list = c.watched(path)
+		ended = c.Monotonic()
+	}, func(c *client) {
+		c.server = r.members[len(r.members)-1]
+		c.connect("6000")
+		for path == "" {
+			a := c.must("client-2/1", zookeeper.ReqCreate, "/locks/a/lock-", "", "3")
+			path = a.Text(0)
+		}
+		made = c.Monotonic()
+		c.Close(sim.Conn{Server: c.server, N: c.n})
+		there.Raise()
+	})
+	return list, made, ended
+}
+
+// TestASessionExpires: its request for a lock goes when the leader says so; before stands the last deadline, which had
+// passed, and the event comes after the records.
+func TestASessionExpires(t *testing.T) {
+	testkit.Undisturbed(t, func(t testing.TB) {
+		list, made, ended := lasting(start(t, 3), func() {})
+		equal(t, told(list), []string{
+			"key-set a/lock-0000000000 of client-2/1 by client-2/1 ",
+			"key-prolonged a/lock-0000000000 of client-2/1 by client-2/1 ",
+			"key-gone a/lock-0000000000 of client-2/1 by  expired"})
+		if len(list) != 3 {
+			return
+		}
+		due := list[1].Until.Duration()
+		if due <= made || due > made+6*time.Second || ended < due || list[2].Time < list[1].Until {
+			t.Errorf("made at %v, due at %v, ended at %v", made, due, ended)
+		}
+	})
+}
+
+// TestAFaultEndsASession: before its time, and yet as if it had expired.
+func TestAFaultEndsASession(t *testing.T) {
+	testkit.Undisturbed(t, func(t testing.TB) {
+		r := start(t, 3)
+		list, _, _ := lasting(r, func() {
+			for _, m := range r.members {
+				r.w.ServerFault(m, sim.ServerFault{Kind: sim.ExpireSession, To: "client-2", Begin: true})
+			}
+		})
+		equal(t, told(list), []string{
+			"key-set a/lock-0000000000 of client-2/1 by client-2/1 ",
+			"key-prolonged a/lock-0000000000 of client-2/1 by client-2/1 ",
+			"key-gone a/lock-0000000000 of client-2/1 by  expired"})
+		if len(list) == 3 && list[2].Time >= list[1].Until {
+			t.Errorf("it ended at %v, and was due to at %v", list[2].Time, list[1].Until)
+		}
+	})
+}
+
+// TestALeaderThatIsCutOff: another leads, what the old one had committed stands, and the old one's clients are closed.
+func TestALeaderThatIsCutOff(t *testing.T) {
+	testkit.Undisturbed(t, func(t testing.TB) {
+		r := start(t, 3)
+		list := r.play(func(c *client) {
+			c.connect("20000")
+			c.folder("a")
+			c.must("client-1/1", zookeeper.ReqCreate, "/locks/a/lock-", "", "1")
+			for _, m := range r.members[1:] {
+				r.w.Cut(r.members[0], m)
+				r.w.Cut(m, r.members[0])
+			}
+			if a, ok := c.ask("client-1/2", zookeeper.ReqCreate, "/locks/a/lock-", "", "1"); ok {
+				t.Errorf("the member that is cut off answered %v", a)
+			}
+			c.server = r.members[1]
+			c.connect("20000")
+			c.must("client-1/3", zookeeper.ReqCreate, "/locks/a/lock-", "", "1")
+			for _, m := range r.members[1:] {
+				r.w.Heal(r.members[0], m)
+				r.w.Heal(m, r.members[0])
+			}
+			c.server = r.members[0]
+			c.connect("20000")
+			c.must("", zookeeper.ReqSync)
+			if a := c.must("", zookeeper.ReqChildren, "/locks/a", "0"); len(a.List) != zookeeper.StatLength+2 {
+				t.Errorf("%d stand", len(a.List)-zookeeper.StatLength)
+			}
+		})
+		equal(t, told(list), []string{
+			"key-set a/lock-0000000000 of client-1/1 by client-1/1 ",
+			"key-set a/lock-0000000001 of client-1/3 by client-1/3 "})
+	})
+}
+
+// TestAMemberComesBack: with its disk it has what it had; without, it serves nobody any more.
+func TestAMemberComesBack(t *testing.T) {
+	testkit.Undisturbed(t, func(t testing.TB) {
+		r := start(t, 3)
+		r.play(func(c *client) {
+			c.server = r.members[2]
+			c.connect("20000")
+			c.folder("a")
+			for _, how := range []sim.Stop{sim.ShutDown, sim.PowerLoss} {
+				c.must("client-1/1", zookeeper.ReqCreate, "/locks/a/lock-", "", "1")
+				r.w.Stop(c.server, how)
+				r.w.Restart(c.server)
+				c.n++
+				c.connect("20000")
+			}
+			if a := c.must("", zookeeper.ReqChildren, "/locks/a", "0"); len(a.List) != zookeeper.StatLength+2 {
+				t.Errorf("%d stand", len(a.List)-zookeeper.StatLength)
+			}
+			r.w.Stop(c.server, sim.LoseAllState)
+			r.w.Restart(c.server)
+			c.n++
+			a := c.Call(time.Minute, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.n}, Phase: "last",
+				Args: []string{zookeeper.ReqConnect, "0", "6000", "0"}})
+			if got := string(a[0].Raw()); got != raft.Unavailable {
+				t.Errorf("a member without its disk says %q", got)
+			}
+		})
+	})
+}
+
+// TestAPausedMemberAnswersLater: a pause stops the process, and loses nothing.
+func TestAPausedMemberAnswersLater(t *testing.T) {
+	testkit.Undisturbed(t, func(t testing.TB) {
+		r := start(t, 1)
+		r.play(func(c *client) {
+			c.connect("20000")
+			r.w.Pause(c.server)
+			from := c.Monotonic()
+			r.w.At(r.w.Now()+history.Of(time.Second), func() { r.w.Resume(c.server) })
+			if a := c.must("", zookeeper.ReqCreate, "/a", "", "0"); a.Code != "" || c.Monotonic() < from+time.Second {
+				t.Errorf("it answered %v after %v", a, c.Monotonic()-from)
+			}
+		})
+	})
+}
+
+// TestAWallClockJumps: the process sees it, and no session minds.
+func TestAWallClockJumps(t *testing.T) {
+	testkit.Undisturbed(t, func(t testing.TB) {
+		r := start(t, 1, nemesis.Fault{Kind: nemesis.Jump, Target: "zookeeper-1", By: time.Hour})
+		r.play(func(c *client) {
+			first := c.connect("4000")
+			session := zookeeper.SessionID(first.Int(0))
+			r.w.Jump(c.server, time.Hour)
+			for end := c.Monotonic() + 7*time.Second; c.Monotonic() < end; c.Sleep(time.Second) {
+				c.must("", zookeeper.ReqPing)
+			}
+			if a := c.must("", zookeeper.ReqCreate, "/a", "", "2"); a.Stat(1).EphemeralOwner != session {
+				t.Errorf("after the jump: %v", a)
+			}
+			if ahead := time.Until(r.stamp()); ahead < 59*time.Minute || ahead > 61*time.Minute {
+				t.Errorf("its clock is %v ahead", ahead)
+			}
+		})
+	})
+}
+
+// stamp is when the latest transaction was made, by the clock of the first member.
+func (r *rig) stamp() (at time.Time) {
+	l := logReader{folder: r.ensemble.order[0].logs()}
+	for more, err := l.open(); more || err != nil; {
+		b, failed := l.entry()
+		if err != nil || failed != nil || b == nil {
+			break
+		}
+		f := fields{b: b}
+		_, _, _ = f.long(), f.int(), f.long()
+		at = time.UnixMilli(f.long())
+	}
+	l.reset()
+	return at
+}
+
+// TestAMemberThatDiesByItself fails the run, with its last words.
+func TestAMemberThatDiesByItself(t *testing.T) {
+	testkit.Undisturbed(t, func(t testing.TB) {
+		r := start(t, 1)
+		died := func() bool { return r.l.Err() != nil }
+		r.ensemble.order[0].Kill()
+		if r.l.Run(history.Of(time.Minute), died); r.l.Err() == nil ||
+			!strings.Contains(r.l.Err().Error(), "zookeeper-1: java ended by itself: it was ended by signal 9") {
+			t.Errorf("the run goes on: %v", r.l.Err())
+		}
+	})
+}
+
+// TestWhatAnEnsembleLosesIsRecorded: here it loses what it did last, since its members' data are put back to how they
+// were before.
+func TestWhatAnEnsembleLosesIsRecorded(t *testing.T) {
+	testkit.Undisturbed(t, func(t testing.TB) {
+		r := start(t, 3)
+		backup := t.TempDir()
+		each := func(f func(name sim.ProcessID, data string) error) {
+			for _, name := range r.members {
+				if err := f(name, r.ensemble.members[name].program.data()); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		list := r.play(func(c *client) {
+			c.connect("20000")
+			c.folder("a")
+			first := c.must("client-1/1", zookeeper.ReqCreate, "/locks/a/lock-", "", "1")
+			each(func(name sim.ProcessID, data string) error {
+				return os.CopyFS(filepath.Join(backup, string(name)), os.DirFS(data))
+			})
+			c.must("client-1/2", zookeeper.ReqCreate, "/locks/a/lock-", "", "1")
+			c.must("client-1/3", zookeeper.ReqDelete, first.Text(0), "-1")
+			each(func(name sim.ProcessID, data string) error {
+				r.w.Stop(name, sim.PowerLoss)
+				return os.RemoveAll(data)
+			})
+			each(func(name sim.ProcessID, data string) error {
+				err := os.CopyFS(data, os.DirFS(filepath.Join(backup, string(name))))
+				r.w.Restart(name)
+				return err
+			})
+			c.n++
+			c.connect("20000")
+			c.must("client-1/4", zookeeper.ReqCreate, "/locks/a/lock-", "", "1")
+		})
+		equal(t, told(list), []string{
+			"key-set a/lock-0000000000 of client-1/1 by client-1/1 ",
+			"key-set a/lock-0000000001 of client-1/2 by client-1/2 ",
+			"key-gone a/lock-0000000000 of client-1/1 by client-1/3 deleted",
+			"key-gone a/lock-0000000001 of client-1/2 by  lost in failover",
+			"key-set a/lock-0000000000 of client-1/1 by  ",
+			"key-set a/lock-0000000001 of client-1/4 by client-1/4 "})
+	})
+}

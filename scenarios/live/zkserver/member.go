@@ -1,0 +1,143 @@
+package zkserver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/raft"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+)
+
+// member is a real member in a simulated world. The kernel calls it on the world's goroutine.
+type member struct {
+	*daemon.Lives
+	name    sim.ProcessID
+	cfg     *settings
+	program *program
+
+	// The fields below are the scribe's.
+	log     logReader
+	unread  []txn // of its log, that are not recorded
+	reached int64 // it is known to have carried out this zxid
+
+	// The fields below are the world's goroutine's.
+	host     sim.Host
+	life     *life // nil between lives
+	excluded bool  // its disk is gone
+}
+
+var _ interface {
+	sim.Peer
+	sim.Closer
+	sim.Pauser
+} = (*member)(nil)
+
+// life is one life of a member's process.
+type life struct {
+	*daemon.Life
+	m     *member
+	links map[uint64]*link // the world's goroutine's
+	eye   *observer
+}
+
+// close ends the life and its links.
+func (x *life) close() {
+	x.End()
+	for _, l := range x.links {
+		l.close()
+	}
+}
+
+// Start begins a life: the first with the process that has been launched, each later one with a new process. One whose
+// disk is gone stays out of the ensemble, as in package consensus: it may have promised what it no longer knows.
+func (m *member) Start(h sim.Host) {
+	m.host = h
+	x := &life{Life: m.Begin(h), m: m, links: map[uint64]*link{}}
+	x.eye = newObserver(x)
+	m.life = x
+	start := m.program.spawn
+	if m.excluded {
+		start = func() error { return daemon.ErrOver }
+	}
+	go x.run(start)
+}
+
+// run has a process run, once the one before has ended.
+func (x *life) run(start func() error) {
+	switch err := x.Boot(start); {
+	case errors.Is(err, daemon.ErrOver):
+	case err != nil:
+		x.Fail(err)
+	default:
+		go x.eye.run()
+		x.Watch()
+	}
+}
+
+// Receive takes what another member has sent.
+func (m *member) Receive(_ sim.ProcessID, body any) { m.Port.Receive(body) }
+
+// Serve says a request to the process, on the connection that stands for its client's. The first there must ask for a
+// session.
+func (m *member) Serve(r *sim.Incoming) {
+	x, args := m.life, slices.Clone(r.Args)
+	l := x.links[r.ConnID]
+	switch {
+	case m.excluded:
+		r.Reply([]byte(raft.Unavailable))
+		return
+	case len(args) == 0, (l == nil) != (args[0] == zookeeper.ReqConnect):
+		r.Reply([]byte(zookeeper.Closed))
+		return
+	}
+	c := &call{Incoming: r, args: args, attempt: r.Attempt}
+	if l == nil {
+		l = newLink(x, r.ConnID, r.Client, c)
+		x.links[r.ConnID] = l
+		go l.run(c)
+		return
+	}
+	if l.visit != nil {
+		l.visit.heard(m.host.Due(l.visit.timeout), m.host.Due(0))
+	}
+	l.add(c)
+}
+
+// Closed closes the connection that stands for a client's.
+func (m *member) Closed(conn uint64) {
+	if l := m.life.links[conn]; l != nil {
+		delete(m.life.links, conn)
+		l.over = true
+		l.close()
+	}
+}
+
+// Wake does nothing: it sets no timer.
+func (m *member) Wake(uint64) {}
+
+// ClockChanged has the process's wall clock show what the world's does.
+func (m *member) ClockChanged() {
+	if err := m.program.shim.SetClocks(m.host); err != nil {
+		m.Fail(fmt.Errorf("setting the clocks of %s: %w", m.name, err))
+	}
+}
+
+// Fault ends the sessions of a client. All members are told, and one sees to it.
+func (m *member) Fault(f sim.ServerFault) {
+	if f.Kind == sim.ExpireSession && m == m.cfg.scribe.members[0] {
+		go m.cfg.expire(history.Process(f.To))
+	}
+}
+
+// Stop ends the life.
+func (m *member) Stop(how sim.Stop) {
+	x := m.life
+	m.life = nil
+	x.close()
+	m.excluded = m.excluded || how == sim.LoseAllState
+	x.Stop(how, func() error { return m.program.end(how) })
+}

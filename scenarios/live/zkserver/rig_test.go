@@ -1,0 +1,186 @@
+//go:build linux
+
+package zkserver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
+	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+)
+
+func TestMain(m *testing.M) {
+	process.Main()
+	os.Exit(m.Run())
+}
+
+// needs skips a test where no ZooKeeper is installed.
+func needs(t testing.TB) {
+	t.Helper()
+	if err := (&Config{}).install(); err != nil {
+		if !errors.Is(err, ErrNoServer) {
+			t.Fatal(err)
+		}
+		testkit.Lacks(t, err)
+	}
+}
+
+// rig is a world in real time with a real ensemble.
+type rig struct {
+	t        testing.TB
+	w        *sim.World
+	l        *realtime.Loop
+	ensemble *Ensemble
+	members  []sim.ProcessID
+}
+
+func names(n int) (list []sim.ProcessID) {
+	for i := range n {
+		list = append(list, sim.ProcessID(fmt.Sprint("zookeeper-", i+1)))
+	}
+	return list
+}
+
+// start starts an ensemble of n members.
+func start(t testing.TB, n int, plan ...nemesis.Fault) *rig {
+	t.Helper()
+	needs(t)
+	k, err := process.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.Close() })
+	clock, err := realtime.NewHostClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, members: names(n)}
+	r.w = sim.New(1, sim.Options{Delay: sim.Delay{Lo: 50 * time.Microsecond, Hi: 50 * time.Microsecond},
+		Wall: clock.Begin().UnixNano(), Endless: true})
+	r.l = realtime.NewLoop(r.w, clock)
+	if r.ensemble, err = Launch(Config{Keeper: k, Members: r.members, Failed: r.l.Fail}, plan); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range r.members {
+		r.w.AddServer(name, r.ensemble.Server(name))
+	}
+	r.ensemble.Begin(r.l)
+	t.Cleanup(func() {
+		r.ensemble.End()
+		clock.Close()
+	})
+	return r
+}
+
+// play has clients do something, each on its own, and returns what was recorded.
+func (r *rig) play(mains ...func(c *client)) []history.Event {
+	r.t.Helper()
+	over := 0
+	for i, main := range mains {
+		r.w.AddClient(sim.ProcessID(fmt.Sprint("client-", i+1)), 0, func(e sim.Env) {
+			main(&client{t: r.t, Env: e, w: r.w, server: r.members[0]})
+			over++
+		})
+	}
+	if r.l.Run(history.Of(5*time.Minute), func() bool { return over == len(mains) }) {
+		r.t.Fatal("the run is not over after five minutes")
+	}
+	if err := errors.Join(r.l.Err(), r.w.Err()); err != nil {
+		r.t.Fatal(err)
+	}
+	return recorded(r.w)
+}
+
+// recorded is what was recorded of keys, without copies.
+func recorded(w *sim.World) (list []history.Event) {
+	for _, e := range w.SoFar() {
+		if e.F.IsKey() && !e.F.IsCopy() {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// client is a client of a world that says requests itself.
+type client struct {
+	t testing.TB
+	sim.Env
+	w      *sim.World
+	server sim.ProcessID
+	n      int // of the connection
+	asked  int
+}
+
+// ask asks on behalf of an attempt.
+func (c *client) ask(of history.Attempt, args ...string) (zookeeper.Answer, bool) {
+	return c.askFor(time.Minute, of, args...)
+}
+
+// askFor asks and waits for so long.
+func (c *client) askFor(d time.Duration, of history.Attempt, args ...string) (zookeeper.Answer, bool) {
+	c.asked++
+	list := c.Call(d, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.n}, Attempt: of,
+		Phase: fmt.Sprint("ask ", c.asked), Args: args})
+	return zookeeper.ReadAnswer(&list[0])
+}
+
+// must asks and wants an answer.
+func (c *client) must(of history.Attempt, args ...string) zookeeper.Answer {
+	c.t.Helper()
+	a, ok := c.ask(of, args...)
+	if !ok {
+		c.t.Errorf("%q was not answered", args)
+	}
+	return a
+}
+
+// connect asks for a session until there is one.
+func (c *client) connect(timeout string) zookeeper.Answer {
+	for {
+		if a, ok := c.askFor(5*time.Second, "", zookeeper.ReqConnect, "0", timeout, "0"); ok && a.Code == "" {
+			return a
+		}
+		c.Close(sim.Conn{Server: c.server, N: c.n})
+		c.n++
+		c.Sleep(50 * time.Millisecond)
+	}
+}
+
+// folder makes the folder of a lock, with a new session if the connection ends meanwhile.
+func (c *client) folder(lock string) {
+	for _, path := range []string{"/locks", "/locks/" + lock} {
+		a, ok := c.ask("", zookeeper.ReqCreate, path, "", "0")
+		for ; !ok; a, ok = c.ask("", zookeeper.ReqCreate, path, "", "0") {
+			c.n++
+			c.connect("20000")
+		}
+		if a.Code != "" && a.Code != zookeeper.NodeExists {
+			c.t.Errorf("CREATE %s: %s", path, a.Code)
+		}
+	}
+}
+
+// told says what was recorded, without times.
+func told(list []history.Event) (lines []string) {
+	for _, e := range list {
+		lines = append(lines, fmt.Sprintf("%s %s/%s of %s by %s %s", e.F, e.Lock, e.Member, e.Of, e.By, e.Why))
+	}
+	return lines
+}
+
+func equal(t testing.TB, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
+	}
+}

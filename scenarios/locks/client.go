@@ -1,0 +1,218 @@
+package locks
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+)
+
+// State is what a client knows of its session.
+type State uint8
+
+// The states, by the names of Curator and Kazoo.
+const (
+	Connecting State = iota // not connected yet, and never was
+	Connected
+	Suspended // the connection is gone; the session may live, and may not
+	Lost      // the session is over, and with it its ephemeral znodes; a new one will be asked for
+	Closed    // Close was called
+)
+
+var stateNames = [...]string{"CONNECTING", "CONNECTED", "SUSPENDED", "LOST", "CLOSED"}
+
+// String is the state's name.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return ""
+}
+
+// ZKConfig is what a client is told.
+type ZKConfig struct {
+	Members []sim.ProcessID // at least one; in the order in which they are tried, in a circle
+	First   int             // index of the one tried first
+	// Timeout is the session timeout that it asks for. A third of it without a request brings a ping; two thirds of it
+	// without an answer, or a broken connection, suspend.
+	Timeout time.Duration
+	// CallTimeout bounds one request; 0 means that only silence on the connection does.
+	CallTimeout time.Duration
+	// Backoff is how long it waits before it tries the next member; both 0 mean 0 to 1 s, as in ZooKeeper's client.
+	Backoff sim.Delay
+	// CountsTimeout makes it give the session up for lost once it has been suspended for the whole timeout by its own
+	// clock, as Curator does. Otherwise only a server can tell that a session has expired, as in Kazoo.
+	CountsTimeout bool
+	// Listener, if set, is called with each new state by the task that learned of it. It must not block.
+	Listener func(env sim.Env, s State)
+	// Prolonged, if set, is called when a ping has been answered: the session's deadline has moved. It must not block.
+	Prolonged func(env sim.Env, s *Session)
+}
+
+// Client is a client's side of a session. It is shared by the tasks of one process; each passes its own Env.
+type Client struct {
+	config  ZKConfig
+	state   State
+	changed *sim.Signal // raised at the next change of state
+
+	session *Session       // nil before the first one and while a new one is asked for
+	zxid    zookeeper.Zxid // highest seen; of the ensemble, not of the session
+
+	// One connection.
+	conn   sim.Conn
+	epoch  uint64      // counts connections; an answer of an earlier one is void
+	broken *sim.Signal // raised when it breaks
+	sent   time.Duration
+	heard  time.Duration
+	// handled is how many of the events pushed on this connection have been given to their watches.
+	handled int64
+	tried   int           // members tried so far
+	since   time.Duration // when the connection was lost
+
+	watchers []watcher
+}
+
+// Session is one session of a client.
+type Session struct {
+	ID      zookeeper.SessionID
+	Timeout time.Duration // as negotiated
+	lost    sim.Signal
+	// deadline is the timeout after the last request that was answered had been sent, on the monotonic clock.
+	deadline time.Duration
+}
+
+// Lost is raised once the client knows that the session is over.
+func (s *Session) Lost() *sim.Signal { return &s.lost }
+
+// Deadline is when the session expires if nothing more is heard of its client, as the client counts it: from when the
+// last answered request was sent.
+func (s *Session) Deadline() sim.Deadline {
+	return sim.Deadline{Clock: sim.Monotonic, At: s.deadline}
+}
+
+// Open starts a client. Two tasks beside the caller's keep the session and hand out watch events. It returns at once;
+// see Await.
+func Open(env sim.Env, c ZKConfig) *Client {
+	if c.Backoff == (sim.Delay{}) {
+		c.Backoff.Hi = time.Second
+	}
+	k := &Client{config: c, changed: &sim.Signal{}, broken: &sim.Signal{}}
+	k.broken.Raise()
+	env.Go("zookeeper-session", k.keep)
+	env.Go("zookeeper-events", k.listen)
+	return k
+}
+
+// State is what the client knows now.
+func (c *Client) State() State { return c.state }
+
+// Session is the present session: nil unless the client is, or was last, connected with one that may still live.
+func (c *Client) Session() *Session { return c.session }
+
+// Suspended is raised when the present connection breaks; it is raised already if there is none.
+func (c *Client) Suspended() *sim.Signal { return c.broken }
+
+// Await blocks until the client is connected, patience ends, or the client has been closed. It reports whether it is
+// connected.
+func (c *Client) Await(env sim.Env, patience time.Duration) bool {
+	end := env.Monotonic() + patience
+	for c.state != Connected && c.state != Closed {
+		left := end - env.Monotonic()
+		if patience == sim.Forever {
+			left = patience
+		}
+		if left <= 0 {
+			return false
+		}
+		env.Sleep(left, c.changed)
+	}
+	return c.state == Connected
+}
+
+// enter changes the state and tells everybody.
+func (c *Client) enter(env sim.Env, s State) {
+	c.state = s
+	changed := c.changed
+	c.changed = &sim.Signal{}
+	changed.Raise()
+	if c.config.Listener != nil {
+		c.config.Listener(env, s)
+	}
+}
+
+// breakOff gives up a connection, unless that has been done.
+func (c *Client) breakOff(env sim.Env, epoch uint64) {
+	if epoch != c.epoch || c.state != Connected {
+		return
+	}
+	env.Close(c.conn)
+	c.epoch++
+	c.since = env.Monotonic()
+	c.broken.Raise()
+	c.enter(env, Suspended)
+}
+
+// lose gives up a session; its watches end with it.
+func (c *Client) lose(env sim.Env) {
+	s := c.session
+	c.session = nil
+	s.lost.Raise()
+	watchers := c.watchers
+	c.watchers = nil
+	for _, w := range watchers {
+		w.watch.fire(zookeeper.Event{Type: zookeeper.None, Path: w.path})
+	}
+	c.enter(env, Lost)
+}
+
+// silence is how long a connection may be silent before the client gives it up.
+func (c *Client) silence() time.Duration { return c.timeout() * 2 / 3 }
+
+func (c *Client) timeout() time.Duration {
+	if c.session != nil {
+		return c.session.Timeout
+	}
+	return c.config.Timeout
+}
+
+// ask sends a request and waits for its answer. Beside answers with a Code, the errors are ConnectionLoss and
+// OperationTimeout, after which the request may or may not have been executed.
+func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, args ...string) (zookeeper.Answer, error) {
+	if c.state != Connected {
+		return zookeeper.Answer{}, ConnectionLoss
+	}
+	epoch, session, now := c.epoch, c.session, env.Monotonic()
+	left := c.heard + c.silence() - now
+	if left <= 0 {
+		c.breakOff(env, epoch)
+		return zookeeper.Answer{}, ConnectionLoss
+	}
+	if c.config.CallTimeout > 0 {
+		left = min(left, c.config.CallTimeout)
+	}
+	c.sent = now
+	r := &env.Call(left, nil, sim.Request{Conn: c.conn, Args: args, Attempt: attempt, Phase: phase})[0]
+	if epoch != c.epoch {
+		return zookeeper.Answer{}, ConnectionLoss
+	}
+	if r.Status == sim.NoReply && env.Monotonic()-c.heard < c.silence() {
+		return zookeeper.Answer{}, OperationTimeout
+	}
+	a, ok := zookeeper.ReadAnswer(r)
+	if !ok || a.Code == zookeeper.SessionMoved {
+		c.breakOff(env, epoch)
+		return zookeeper.Answer{}, ConnectionLoss
+	}
+	c.heard = env.Monotonic()
+	c.zxid = max(c.zxid, a.Zxid)
+	session.deadline = max(session.deadline, now+session.Timeout)
+	return a, a.Code.Err()
+}
+
+// settle waits until the events that were pushed before an answer have been given to their watches.
+func (c *Client) settle(env sim.Env, epoch uint64, events int64) {
+	for c.epoch == epoch && c.handled < events {
+		env.Sleep(0)
+	}
+}

@@ -1,0 +1,136 @@
+package locks
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+)
+
+// keep is the task that connects, sends pings, and connects again.
+func (c *Client) keep(env sim.Env) {
+	for c.state != Closed {
+		if c.connect(env) {
+			c.ping(env)
+		}
+	}
+}
+
+// ping keeps a connection busy until it breaks: a third of the timeout after the last request it sends one more.
+func (c *Client) ping(env sim.Env) {
+	for c.state == Connected {
+		third := c.session.Timeout / 3
+		if idle := env.Monotonic() - c.sent; idle < third {
+			env.Sleep(third-idle, c.broken)
+			continue
+		}
+		epoch := c.epoch
+		_, err := c.ask(env, "", "ping", zookeeper.ReqPing)
+		switch {
+		case err == OperationTimeout: // of this one request: what counts is whether anything is heard
+			env.Sleep(c.heard+c.silence()-env.Monotonic(), c.broken)
+			if env.Monotonic()-c.heard >= c.silence() {
+				c.breakOff(env, epoch)
+			}
+		case err == nil && c.config.Prolonged != nil:
+			c.config.Prolonged(env, c.session)
+		}
+	}
+}
+
+// connect tries the next member once. It reports whether the client is connected.
+func (c *Client) connect(env sim.Env) bool {
+	if c.tried > 0 && !c.pause(env) {
+		return false
+	}
+	n := len(c.config.Members)
+	c.conn = sim.Conn{Server: c.config.Members[(c.config.First+c.tried)%n]}
+	c.tried++
+	c.epoch++
+	c.handled = 0
+	var id zookeeper.SessionID
+	if c.session != nil {
+		id = c.session.ID
+	}
+	now := env.Monotonic()
+	args := []string{zookeeper.ReqConnect, strconv.FormatInt(int64(id), 10),
+		strconv.FormatInt(c.config.Timeout.Milliseconds(), 10), strconv.FormatInt(int64(c.zxid), 10)}
+	r := &env.Call(c.untilLost(env, c.timeout()/time.Duration(n)), nil,
+		sim.Request{Conn: c.conn, Args: args, Phase: "connect"})[0]
+	a, ok := zookeeper.ReadAnswer(r)
+	switch {
+	case c.state == Closed:
+		return false
+	case ok && a.Code == "":
+		c.welcome(env, now, &a)
+		return c.state == Connected
+	}
+	env.Close(c.conn)
+	if ok && a.Code == zookeeper.SessionExpired {
+		c.lose(env)
+	}
+	return false
+}
+
+// pause waits a while between two members. It reports false if the session was given up meanwhile.
+func (c *Client) pause(env sim.Env) bool {
+	b := c.config.Backoff
+	wait := b.Lo
+	if b.Hi > b.Lo {
+		wait += time.Duration(env.Rand() % uint64(b.Hi-b.Lo+1))
+	}
+	env.Sleep(c.untilLost(env, wait), c.changed)
+	if c.untilLost(env, wait) <= 0 && c.session != nil && c.state == Suspended {
+		c.lose(env)
+	}
+	return c.state != Closed
+}
+
+// untilLost shortens a wait to the moment at which the client gives its session up by itself.
+func (c *Client) untilLost(env sim.Env, wait time.Duration) time.Duration {
+	if !c.config.CountsTimeout || c.session == nil || c.state != Suspended {
+		return wait
+	}
+	return min(wait, c.since+c.session.Timeout-env.Monotonic())
+}
+
+// welcome enters a session that a member has confirmed, and sets the watches again.
+func (c *Client) welcome(env sim.Env, sent time.Duration, a *zookeeper.Answer) {
+	if c.session == nil {
+		c.session = &Session{ID: zookeeper.SessionID(a.Int(0)), Timeout: time.Duration(a.Int(1)) * time.Millisecond}
+	}
+	c.session.deadline = max(c.session.deadline, sent+c.session.Timeout)
+	c.broken = &sim.Signal{}
+	c.sent, c.heard = sent, env.Monotonic()
+	seen := c.zxid
+	c.zxid = max(c.zxid, a.Zxid)
+	c.enter(env, Connected)
+	if len(c.watchers) > 0 {
+		c.setAgain(env, seen)
+	}
+}
+
+// setAgain sets at the new member the watches that have not fired. Those whose event was missed fire now.
+func (c *Client) setAgain(env sim.Env, seen zookeeper.Zxid) {
+	args := []string{zookeeper.ReqWatches, strconv.FormatInt(int64(seen), 10)}
+	for i := range c.watchers {
+		w := &c.watchers[i]
+		w.after = 0
+		args = append(args, w.kind, w.path)
+	}
+	epoch := c.epoch
+	if _, err := c.ask(env, "", "watches", args...); err != nil {
+		c.breakOff(env, epoch) // rather than wait for what would never fire
+	}
+}
+
+// Close ends the session and the client. It reports whether a server confirmed that; if not, the session expires.
+func (c *Client) Close(env sim.Env) bool {
+	_, err := c.ask(env, "", "close", zookeeper.ReqClose)
+	env.Close(c.conn)
+	c.epoch++
+	c.broken.Raise()
+	c.enter(env, Closed)
+	return err == nil
+}

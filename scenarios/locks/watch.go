@@ -1,0 +1,94 @@
+package locks
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+)
+
+// Watch is told of one event. The zero Watch is ready to use, once.
+type Watch struct {
+	event zookeeper.Event
+	fired sim.Signal
+}
+
+// Fired is raised when the event has come; with an Event of type None, when the session is over.
+func (w *Watch) Fired() *sim.Signal { return &w.fired }
+
+// Event is what was seen; empty until then.
+func (w *Watch) Event() zookeeper.Event { return w.event }
+
+func (w *Watch) fire(e zookeeper.Event) {
+	w.event = e
+	w.fired.Raise()
+}
+
+// watcher is a watch that a server keeps for this client.
+type watcher struct {
+	kind  string // as in SETWATCHES
+	path  string
+	watch *Watch
+	// after is the number of the last event that came before the watch was set: it is not for this one.
+	after int64
+}
+
+// sees reports whether an event is for the watcher.
+func (w *watcher) sees(number int64, e zookeeper.Event) bool {
+	if w.path != e.Path || number <= w.after {
+		return false
+	}
+	switch e.Type {
+	case zookeeper.NodeDeleted:
+		return true
+	case zookeeper.NodeChildrenChanged:
+		return w.kind == zookeeper.WatchChild
+	}
+	return w.kind != zookeeper.WatchChild
+}
+
+// listen is the task that takes what the server pushes.
+func (c *Client) listen(env sim.Env) {
+	for c.state != Closed {
+		if c.state != Connected {
+			env.Sleep(sim.Forever, c.changed)
+			continue
+		}
+		epoch := c.epoch
+		data, status := env.Receive(c.conn, sim.Forever, c.broken)
+		if epoch != c.epoch || status == sim.NoReply {
+			continue
+		}
+		number, e, ok := zookeeper.ReadEvent(data)
+		if !ok {
+			c.breakOff(env, epoch)
+			continue
+		}
+		c.heard = env.Monotonic()
+		c.deliver(number, e)
+	}
+}
+
+// deliver gives an event to the watches that wait for it.
+func (c *Client) deliver(number int64, e zookeeper.Event) {
+	c.handled = number
+	kept := c.watchers[:0]
+	var fired []*Watch
+	for _, w := range c.watchers {
+		if w.sees(number, e) {
+			fired = append(fired, w.watch)
+		} else {
+			kept = append(kept, w)
+		}
+	}
+	clear(c.watchers[len(kept):])
+	c.watchers = kept
+	for _, w := range fired {
+		w.fire(e)
+	}
+}
+
+// Unwatch forgets a watch. The server may still send its event, which then finds nobody.
+func (c *Client) Unwatch(w *Watch) {
+	c.watchers = slices.DeleteFunc(c.watchers, func(x watcher) bool { return x.watch == w })
+}

@@ -1,0 +1,118 @@
+// Package scenarios is the thing that the locks of a run protect: for each lock a register, behind the network, that may
+// check fencing tokens. It stands for a file store or a database row; it never fails and has no clock.
+//
+//	READ  lock token                  -> the value
+//	WRITE lock token value read job   -> 1 applied, 0 refused; 2 applied before
+//
+// Goals: each request is judged at once and recorded. Non-goals: who asks, and whether he holds the lock.
+package scenarios
+
+import (
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Rules say what a resource refuses. The zero Rules refuse nothing: the last write wins.
+type Rules struct {
+	Lower   bool // reads and writes whose token is lower than the highest seen
+	Equal   bool // writes whose token is not higher than the last write's
+	Changed bool // writes onto another value than the writer has read
+	Again   bool // writes of a job that has been done
+}
+
+// Resource is a protected resource: a [sim.Server].
+type Resource struct {
+	rules     Rules
+	host      sim.Host
+	registers map[string]*register
+}
+
+// New makes a resource.
+func New(r Rules) *Resource { return &Resource{rules: r} }
+
+type register struct {
+	value string
+	token history.Token // highest seen
+	jobs  map[string]bool
+}
+
+// Start begins with empty registers.
+func (r *Resource) Start(h sim.Host) {
+	r.host = h
+	r.registers = map[string]*register{}
+}
+
+// Wake does nothing: a resource has no timer.
+func (r *Resource) Wake(uint64) {}
+
+// ClockChanged does nothing: a resource has no clock.
+func (r *Resource) ClockChanged() {}
+
+// Fault does nothing: no fault is of this kind of server.
+func (r *Resource) Fault(sim.ServerFault) {}
+
+// Stop does nothing: no fault ends a resource.
+func (r *Resource) Stop(sim.Stop) {}
+
+// Serve judges a request.
+func (r *Resource) Serve(q *sim.Incoming) {
+	lock := q.Args[1]
+	g := r.registers[lock]
+	if g == nil {
+		g = &register{jobs: map[string]bool{}}
+		r.registers[lock] = g
+	}
+	n, _ := strconv.ParseInt(q.Args[2], 10, 64)
+	token := history.Token(n)
+	e := history.Event{F: history.Apply, Lock: history.Lock(lock), Of: q.Attempt, Token: token}
+	if q.Args[0] == "READ" {
+		r.read(q, g, e)
+	} else {
+		r.write(q, g, e)
+	}
+}
+
+func (r *Resource) read(q *sim.Incoming, g *register, e history.Event) {
+	e.Op = history.Read
+	if r.rules.Lower && e.Token < g.token {
+		r.refuse(q, e, history.StaleToken)
+		return
+	}
+	if r.rules.Lower {
+		g.token = e.Token
+	}
+	e.Type, e.Value = history.OK, g.value
+	r.host.Record(e)
+	q.Reply(sim.AppendBulk(nil, g.value))
+}
+
+func (r *Resource) write(q *sim.Incoming, g *register, e history.Event) {
+	value, seen, job := q.Args[3], q.Args[4], q.Args[5]
+	e.Op, e.Value = history.Write, value
+	switch {
+	case r.rules.Lower && e.Token < g.token,
+		r.rules.Equal && e.Token <= g.token:
+		r.refuse(q, e, history.StaleToken)
+		return
+	case r.rules.Changed && seen != g.value:
+		r.refuse(q, e, history.CompareFailed)
+		return
+	case r.rules.Again && g.jobs[job]:
+		e.Type, e.Why = history.Fail, history.AlreadyApplied
+		r.host.Record(e)
+		q.Reply([]byte(":2\r\n"))
+		return
+	}
+	g.value, g.token, g.jobs[job] = value, max(g.token, e.Token), true
+	e.Type = history.OK
+	r.host.Record(e)
+	q.Reply([]byte(":1\r\n"))
+}
+
+func (r *Resource) refuse(q *sim.Incoming, e history.Event, why history.Why) {
+	e.Type, e.Why = history.Fail, why
+	r.host.Record(e)
+	q.Reply([]byte(":0\r\n"))
+}

@@ -1,0 +1,205 @@
+package single
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/register"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+)
+
+// Recording is what a report says of a history that was not made here, in place of seed, digest and plan. Nothing is
+// expected of it: a law that is violated fails it.
+type Recording struct {
+	Files []string
+	Lock  string // the kind of lock that it was said to be of; empty if nothing was said
+	Cut   bool   // a file is cut off: what is not violated is not known
+	// Unreached are laws that are undecided since the recording ended too early, and would be in most recordings.
+	Unreached []checker.Law
+}
+
+// Standing says how the recorded history of a run stands: it was judged, and is as it must be, if some law holds, none
+// is violated, and none is left open.
+func (r *Run) Standing() format.Standing {
+	seen := map[checker.Outcome]bool{}
+	for _, f := range r.Findings() {
+		if !slices.Contains(r.Recording.Unreached, f.Law) {
+			seen[f.Outcome] = true
+		}
+	}
+	switch {
+	case seen[checker.Violated]:
+		return format.Otherwise
+	case seen[checker.Undecided], !seen[checker.Holds], r.Recording.Cut:
+		return format.NotDecidable
+	}
+	return format.AsExpected
+}
+
+// liveness are the laws that no history shows to hold before all in it has come to its end.
+var liveness = []checker.Law{checker.DeadlockFreedom, checker.FaultTolerance}
+
+// unreached are the laws that the end of the recording leaves open, or the clocks alone: by what these showed nothing
+// is wrong.
+func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
+	exact := history.History{Header: h.Header, Events: h.Events}
+	exact.Header.ClockError = 0
+	var again checker.Checker
+	for _, law := range liveness {
+		if v.Of(law).Outcome != checker.Undecided {
+			continue
+		}
+		if f := again.CheckOnly(&exact, []checker.Law{law}).Findings[0]; f.Outcome != checker.Violated {
+			laws = append(laws, law)
+		}
+	}
+	return laws
+}
+
+// Judge fills in what comes of the recorded history of a run.
+func (r *Run) Judge() {
+	h := r.Recorded()
+	var registers bool
+	if r.Verdict, registers = register.Check(h); !registers { // registers have no metrics of a lock
+		r.Verdict, r.Metrics = checker.CheckAndMeasure(h)
+	}
+	r.Events, r.Plan = len(h.Events), struckIn(h)
+	for i := range h.Events {
+		r.Simulated = max(r.Simulated, h.Events[i].Time.Duration())
+	}
+	r.Recording.Unreached = unreached(h, r.Verdict)
+}
+
+// recordedWords say in a word or two how the recorded history stands.
+func (r *Run) recordedWords() string {
+	judged := slices.ContainsFunc(r.Findings(), func(f checker.Finding) bool { return f.Outcome != checker.Unchecked })
+	switch s := r.Standing(); {
+	case s == format.AsExpected:
+		return document.NoViolation
+	case s == format.Otherwise:
+		return document.ViolatesLaw
+	case !judged:
+		return document.NothingJudged
+	}
+	return document.Undecided
+}
+
+// what stands beside the title: the seed, or by which reading a recorded history was judged.
+func (r *Run) what() string {
+	if r.Recording == nil {
+		return fmt.Sprintf("seed %d", r.Seed)
+	}
+	return r.Recorded().Header.Reading.String() + " reading"
+}
+
+// recordedFacts are what one must know of the history to repeat the verdict.
+func (r *Run) recordedFacts() []document.Fact {
+	h := r.Recorded()
+	facts := []document.Fact{{Name: "history", Value: text.Join(r.Recording.Files, " and ")},
+		{Name: "reading", Value: h.Header.Reading.String()}}
+	if lock := cmp.Or(r.Recording.Lock, map[bool]string{true: "reentrant"}[h.Header.Reentrant]); lock != "" {
+		facts = append(facts, document.Fact{Name: "lock", Value: lock})
+	}
+	if h.Header.Initial != "" {
+		facts = append(facts, document.Fact{Name: "initial", Value: h.Header.Initial})
+	}
+	if h.Header.ClockError > 0 {
+		facts = append(facts, document.Fact{Name: "clocks",
+			Value: "off by at most " + h.Header.OffBy()})
+	}
+	if until := h.Header.RecordedUntil(); until != "" {
+		facts = append(facts, document.Fact{Name: "records", Value: "end at " + until})
+	}
+	return append(facts, document.Fact{Name: "events",
+		Value: fmt.Sprintf("%d, in %s", len(h.Events), text.Instant(history.Of(r.Simulated)))})
+}
+
+// struckIn are the faults that a history tells of, a line for each kind, with the number of times that it struck.
+func struckIn(h *history.History) (lines []string) {
+	struck := map[string]int{}
+	for _, f := range trace.Faults(h) {
+		if struck[f.Line]++; struck[f.Line] == 1 {
+			lines = append(lines, f.Line)
+		}
+	}
+	for i, line := range lines {
+		if n := struck[line]; n > 1 {
+			lines[i] = fmt.Sprintf("%s (%d times)", line, n)
+		}
+	}
+	return lines
+}
+
+// recordedFooter ends the text.
+func recordedFooter(p *text.Writer, r *Run) {
+	for i, fault := range r.Plan {
+		p.Hang(0, fmt.Sprintf("%-8s", map[bool]string{true: "faults"}[i == 0]), text.Plain, fault)
+	}
+	for _, f := range r.recordedFacts() {
+		p.Hang(0, fmt.Sprintf("%-8s", f.Name), text.Plain, f.Value)
+	}
+	document.Notes(p, "note    ", r.Notes)
+	document.Notes(p, "page    ", r.unseen)
+}
+
+// recordedObject is the verdict on a recorded history as JSON.
+type recordedObject struct {
+	Files      []string `json:"files"`
+	Reading    string   `json:"reading"`
+	Lock       string   `json:"lock"`
+	Initial    string   `json:"initial"`
+	ClockError int64    `json:"clock_error_ns"`
+	// of each process, where they differ; the largest is ClockError
+	ClockErrors map[history.Process]history.Time `json:"clock_errors_ns,omitempty"`
+	Notes       []string                         `json:"notes"`
+	Faults      []string                         `json:"faults"`
+	Laws        map[checker.Law]findingJSON      `json:"laws"`
+	Result      string                           `json:"result"`
+	Events      int                              `json:"events"`
+	Recorded    int64                            `json:"recorded_ns"`
+	Metrics     map[string]*float64              `json:"metrics"`
+}
+
+func (r *Run) recordedJSON(command string) ([]byte, error) {
+	run, err := r.Object()
+	if err != nil {
+		return nil, err
+	}
+	h := r.Recorded()
+	return document.Encode(struct {
+		document.Head
+		recordedObject
+	}{document.HeadOf(command), recordedObject{Files: r.Recording.Files, Reading: h.Header.Reading.String(),
+		Lock: r.Recording.Lock, Initial: h.Header.Initial, ClockError: int64(h.Header.ClockError),
+		ClockErrors: h.Header.ClockErrors, Notes: document.Some(r.Notes),
+		Faults: run.Plan, Laws: run.Laws, Result: r.recordedWords(), Events: len(h.Events), Recorded: run.Simulated,
+		Metrics: run.Metrics}})
+}
+
+// recordedSuite has a case for each law.
+func (r *Run) recordedSuite() document.Suite {
+	s := document.Suite{Name: "check " + r.Scenario, Repeat: r.Repeat}
+	for _, f := range r.Findings() {
+		c := document.Case{Group: r.Scenario, Name: string(f.Law), Result: format.AsExpected, Message: f.Came()}
+		switch {
+		case f.Outcome == checker.Violated:
+			c.Result = format.Otherwise
+			c.Story = f.Explanation + "\nagain: " + r.Repeat
+		case f.Outcome == checker.Unchecked, slices.Contains(r.Recording.Unreached, f.Law):
+			c.Result, c.Message = format.NotJudged, f.Outcome.String()+": "+f.Explanation
+		case f.Outcome == checker.Undecided:
+			c.Result, c.Message = format.NotDecidable, "undecided: "+f.Explanation
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	if r.Recording.Cut {
+		s.Cases = append(s.Cases, document.OpenCases(r.Scenario, r.Notes[:1])...)
+	}
+	return s
+}

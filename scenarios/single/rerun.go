@@ -1,0 +1,242 @@
+// Package single learns which faults of a plan a violation needs: it takes them away and runs the plan again.
+//
+// Goals: what is called needed was tried. Non-goals: the smallest plan (search), what would mend the lock (advise).
+package single
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// Trials takes faults away from plans and runs them again, to learn which of them a violation needs. It is not safe for
+// concurrent use.
+type Trials struct {
+	runner  *scenarios.Runner
+	checker checker.Checker
+}
+
+// New prepares to run s again.
+func New(s *scenarios.Scenario) *Trials { return &Trials{runner: scenarios.NewRunner(s)} }
+
+// mostTried is how many faults of a plan are taken away one by one. Plans are short; of one that is not, those that the
+// explanation names are tried, one by one and together, and then all faults together.
+const mostTried = 64
+
+// Try adds to each violation of v, found in h, the run of p, what becomes of it without the faults of the plan: each
+// fault that is necessary; where none is, the fewest that are so together; and each that the explanation names although
+// it is not. Where the violation needs no fault at all, it says that.
+func (r *Trials) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Outcome == checker.Violated && len(p.Faults) > 0 {
+			if err := r.try(p, h, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) error {
+	named := slices.Concat(NamedIn(p, h, f)...)
+	rest := slices.DeleteFunc(upTo(len(p.Faults)), func(i int) bool { return slices.Contains(named, i) })
+	later := Later(p, h, f)
+	var needed, idle []int // places
+	var vain []checker.Trial
+	tried := named
+	if len(p.Faults) <= mostTried {
+		tried = slices.Concat(named, rest)
+	}
+	for _, i := range tried {
+		t, err := r.trial(p, f, i)
+		if err != nil {
+			return err
+		}
+		if !t.Needed && len(later) > 0 && !slices.Contains(later, i) {
+			if t, err = r.trial(p, f, append([]int{i}, later...)...); err != nil {
+				return err
+			}
+			t.Faults, t.Later = []string{p.Faults[i].String()}, true
+		}
+		if t.Needed {
+			needed, f.Trials = append(needed, i), append(f.Trials, t)
+			continue
+		}
+		if idle = append(idle, i); slices.Contains(named, i) {
+			vain = append(vain, t)
+		}
+	}
+	together := len(needed) == 0
+	if together {
+		t, places, err := r.together(p, f, named, rest)
+		if err != nil {
+			return err
+		}
+		if t.Needed {
+			f.Trials = append(f.Trials, t)
+		} else {
+			vain = append(vain, t)
+		}
+		needed = places
+		vain = slices.DeleteFunc(vain, func(t checker.Trial) bool { // each alone makes no difference
+			return slices.ContainsFunc(places,
+				func(i int) bool { return slices.Contains(t.Faults, p.Faults[i].String()) })
+		})
+		idle = slices.DeleteFunc(idle, func(i int) bool { return slices.Contains(places, i) })
+	}
+	r.settle(p, h, f, needed, idle, together)
+	lines := linesOf(p)
+	f.Trials = append(f.Trials, slices.DeleteFunc(vain, func(t checker.Trial) bool {
+		return len(t.Faults) == 1 && !slices.ContainsFunc(f.Faults, func(at int) bool {
+			return slices.ContainsFunc(lines.struckBy(h.Events[at].Value),
+				func(i int) bool { return p.Faults[i].String() == t.Faults[0] })
+		})
+	})...)
+	return nil
+}
+
+// settle has the story name faults that are needed, and none that are idle. Where an idle one decided the kind of the
+// cause, the story stays as it is.
+func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, needed, idle []int, either bool) {
+	lines := linesOf(p)
+	strikesOf := func(places []int) (strikes []int) {
+		for i := range h.Events[:f.At+1] {
+			e := &h.Events[i]
+			if e.Process == history.Nemesis && e.Type == history.Invoke &&
+				slices.ContainsFunc(lines.struckBy(e.Value), func(n int) bool { return slices.Contains(places, n) }) {
+				strikes = append(strikes, e.Index)
+			}
+		}
+		return strikes
+	}
+	names := func(places ...int) bool {
+		return slices.ContainsFunc(strikesOf(places), func(at int) bool { return slices.Contains(f.Faults, at) })
+	}
+	if !names(idle...) && (len(f.Faults) > 0 || len(needed) == 0) {
+		return
+	}
+	known := checker.Known{Idle: strikesOf(idle), Needed: strikesOf(needed), Either: either}
+	if g := r.checker.CheckKnowing(h, f.Law, known); g.Cause.Kind == f.Cause.Kind {
+		g.Cause, g.Trials = f.Cause, f.Trials
+		*f = g
+	}
+}
+
+// Later gives the places in a plan of the faults that had not struck when a finding's law was broken: they are no
+// reason of it, but might bring about its like.
+func Later(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
+	var struck []int
+	lines := linesOf(p)
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Index <= f.At && e.Process == history.Nemesis && e.Type == history.Invoke {
+			struck = append(struck, lines.struckBy(e.Value)...)
+		}
+	}
+	return slices.DeleteFunc(upTo(len(p.Faults)), func(i int) bool { return slices.Contains(struck, i) })
+}
+
+// together looks for the fewest faults that make the difference between them, and gives their places. Those that are
+// named are kept; of a long plan only those are tried, and then all at once.
+func (r *Trials) together(p nemesis.Plan, f *checker.Finding, named, rest []int) (checker.Trial, []int, error) {
+	order := append(rest, named...)
+	if len(p.Faults) > mostTried && len(named) > 1 {
+		t, err := r.trial(p, f, named...)
+		if err != nil {
+			return t, nil, err
+		}
+		if t.Needed {
+			order = named
+		}
+	}
+	t, err := r.trial(p, f, order...)
+	if err != nil || !t.Needed || len(order) > mostTried { // to find the fewest would take a run for each
+		t.Faults = nil
+		return t, nil, err
+	}
+	drop := order
+	for _, i := range order {
+		fewer := slices.DeleteFunc(slices.Clone(drop), func(o int) bool { return o == i })
+		less, err := r.trial(p, f, fewer...)
+		if err != nil {
+			return less, nil, err
+		}
+		if less.Needed {
+			drop, t = fewer, less
+		}
+	}
+	return t, drop, nil
+}
+
+// trial runs p without the faults at the given places.
+func (r *Trials) trial(p nemesis.Plan, f *checker.Finding, drop ...int) (checker.Trial, error) {
+	g, err := r.Without(p, f.Law, drop...)
+	if err != nil {
+		return checker.Trial{}, err
+	}
+	t := checker.Trial{Needed: g.Outcome != checker.Violated || g.Cause != f.Cause, Outcome: g.Outcome, Cause: g.Cause}
+	if !t.Needed && !checker.SameViolation(*f, g) {
+		t.Others = g.Holders
+	}
+	for _, i := range slices.Sorted(slices.Values(drop)) {
+		t.Faults = append(t.Faults, p.Faults[i].String())
+	}
+	return t, nil
+}
+
+// Without judges one law on the run of p without some of its faults, given by their places in the plan.
+func (r *Trials) Without(p nemesis.Plan, law checker.Law, drop ...int) (checker.Finding, error) {
+	var left []nemesis.Fault
+	for i := range p.Faults {
+		if !slices.Contains(drop, i) {
+			left = append(left, p.Faults[i])
+		}
+	}
+	p.Faults = left
+	result, err := r.runner.Run(p)
+	if err != nil {
+		return checker.Finding{}, err
+	}
+	return r.checker.CheckOnly(result.History, []checker.Law{law}).Findings[0], nil
+}
+
+// NamedIn gives the places in a plan of the faults that a finding names, for each the one that struck, or all that may
+// have struck at that event: their lines are the same, or they are failovers, whose record does not say what set them
+// off. A failover that a Sentinel decided is none of the plan.
+func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
+	var named [][]int
+	lines := linesOf(p)
+	for _, at := range f.Faults {
+		places := lines.struckBy(h.Events[at].Value)
+		if len(places) > 0 && !slices.ContainsFunc(named, func(o []int) bool { return slices.Equal(o, places) }) {
+			named = append(named, places)
+		}
+	}
+	return named
+}
+
+// planLines are the faults of a plan as a history records them.
+type planLines []string
+
+func linesOf(p nemesis.Plan) planLines {
+	lines := make(planLines, len(p.Faults))
+	for i, f := range p.Faults {
+		lines[i] = f.Recorded()
+	}
+	return lines
+}
+
+// struckBy gives the places of the faults whose line a history records.
+func (l planLines) struckBy(line string) []int {
+	return slices.DeleteFunc(upTo(len(l)), func(i int) bool { return l[i] != line })
+}
+
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}

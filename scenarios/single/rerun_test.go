@@ -1,0 +1,110 @@
+package single
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// TestTrialsFindTheFaultsThatAViolationNeeds tries plans of a few faults and of a hundred, most of which do nothing.
+func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
+	long, other, late := "pause client-1 for 4s at 50ms", "pause client-1 for 3.9s at 60ms",
+		"pause client-2 for 1ms at 20s"
+	for _, test := range []struct {
+		why   string
+		ttl   string
+		plan  []string
+		needs [][]string // the faults of each trial that made a difference; none: all faults of the plan
+	}{
+		{"one pause", "2s", []string{late, long}, [][]string{{long}}},
+		{"each of two would do", "2s", []string{long, late, other}, [][]string{{long, other}}},
+		{"nothing needs a fault", "50ms", []string{late}, nil},
+	} {
+		for _, idle := range []int{0, 100} {
+			s, err := scenarios.Parse("trial.yaml", []byte("name: trial\nservers: {redis: 1}\nclients: 2\nlock: "+
+				"{protocol: set-nx-px, ttl: "+test.ttl+"}\nlimit: 60s\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := test.plan
+			for i := range idle {
+				lines = append(lines, fmt.Sprintf("pause redis-1 for 1us at %dms", 30_000+i))
+			}
+			p := s.Plan(1)
+			p.Faults = parsed(t, lines)
+			result, err := scenarios.NewRunner(s).Run(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := checker.Check(result.History)
+			if err := New(s).Try(p, result.History, &v); err != nil {
+				t.Fatal(err)
+			}
+			f := v.Of(checker.MutualExclusion)
+			var needs [][]string
+			for _, trial := range f.Trials {
+				if trial.Needed {
+					needs = append(needs, trial.Faults)
+				}
+			}
+			if f.Outcome != checker.Violated || !slices.EqualFunc(needs, test.needs, slices.Equal[[]string]) {
+				t.Errorf("%s, %d idle faults: %s, needs %q, want %q", test.why, idle, f.Outcome, needs, test.needs)
+			}
+		}
+	}
+}
+
+// TestThousandsOfFaultsAtOnceAreExplained gives a holder as many pauses, and as many cuts, as a plan may have, each of
+// which alone would do: the story names a few, and says that it takes the absence of all.
+func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
+	for _, test := range []struct{ fault, hold, lock string }{
+		{"pause client-1 for 4s at %dms", "100ms", "{protocol: set-nx-px, ttl: 2s}"},
+		{"cut client-1 | redis-1 at %dms for 4s", "5s", "{protocol: set-nx-px, ttl: 2s, extension: {}}"},
+	} {
+		s, err := scenarios.Parse("many.yaml", []byte("name: many\nservers: {redis: 1}\nclients: 2\nlock: "+test.lock+
+			"\nwork: {hold: "+test.hold+", stop-when-lost: off}\nlimit: 60s\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for i := range 1000 {
+			lines = append(lines, fmt.Sprintf(test.fault, 50+i))
+		}
+		p := s.Plan(1)
+		p.Faults = parsed(t, lines)
+		result, err := scenarios.NewRunner(s).Run(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := checker.Check(result.History)
+		if err := New(s).Try(p, result.History, &v); err != nil {
+			t.Fatal(err)
+		}
+		f := v.Of(checker.MutualExclusion)
+		last := checker.Trial{}
+		if len(f.Trials) > 0 {
+			last = f.Trials[len(f.Trials)-1]
+		}
+		if f.Outcome != checker.Violated || len(f.Faults) == 0 || len(f.Faults) > 8 || len(last.Faults) > 0 ||
+			last.Outcome == f.Outcome && last.Needed {
+			t.Errorf("%s: %s by %s names %d; at last %+v", test.fault, f.Outcome, f.Cause, len(f.Faults), last)
+		}
+	}
+}
+
+// parsed are the faults of some lines.
+func parsed(t *testing.T, lines []string) (faults []nemesis.Fault) {
+	t.Helper()
+	for _, line := range lines {
+		f, err := nemesis.Parse(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults = append(faults, f)
+	}
+	return faults
+}

@@ -1,0 +1,241 @@
+// Package scenarios writes the scenario file that a user begins with: one for each protocol, complete, with every setting
+// of the
+// lock as a comment beside its default.
+//
+// Goals: the file runs as it is and shows what a pause does to the lock. A line that begins with # and a key becomes a
+// setting
+// when the # is taken away. Settings, defaults and meanings come from the tables that read the files.
+// Non-goals: the reference of the format (scenarios/FORMAT.md).
+package scenarios
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
+)
+
+// Default is the protocol of a scenario for which none is named: the lock that most people have on Redis.
+const Default = locks.SetNXPX
+
+// width is how far the file's comments reach, in columns.
+const width = 80
+
+// DefaultFile is what the file is called that is not written, but printed.
+const DefaultFile = "my-lock.yaml"
+
+// Name is the scenario's name in a file: the file's own without its extension, in the letters that a name may have.
+func Name(file string) string {
+	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	words := strings.FieldsFunc(strings.ToLower(base), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	name := strings.Join(words, "-")
+	if name == "" || name == "null" { // which is no text in YAML
+		return Name(DefaultFile)
+	}
+	return strings.Trim(name[:min(len(name), longestName)], "-")
+}
+
+// longestName is how many characters a name may have.
+const longestName = 64
+
+// Starter is the text of the file for a protocol, with the scenario's name. word is by which a shell finds the file.
+func Starter(d *locks.Definition, name, word string) string {
+	f := &starterFile{def: d}
+	f.line("# A scenario to edit: a lock of protocol %s.", d.Name)
+	f.line("#")
+	for _, call := range []struct{ command, does string }{
+		{"run " + word, "run it, and judge what happened"},
+		{"run " + word + " --seeds 1000", "under a thousand schedules"},
+		{"explore " + word, "find what breaks it"},
+		{"show format", "all keys, faults and laws"},
+	} {
+		f.line("#   fencepost %-*s  %s", len("run "+word+" --seeds 1000"), call.command, call.does)
+	}
+	f.line("#")
+	f.prose("", "Take the # away from a line such as #name: lock to set the key; the values are the defaults.")
+	f.protocols()
+	f.line("")
+	f.line("name: %s", name)
+	f.line("summary: A client pauses past its lease while others wait for the lock.")
+	f.line("")
+	f.servers()
+	f.line("clients: 3                     # client-1, client-2, client-3")
+	f.line("")
+	f.lock()
+	f.line("")
+	f.work()
+	f.line("")
+	f.faults()
+	f.line("")
+	f.expect()
+	return f.text.String()
+}
+
+type starterFile struct {
+	def  *locks.Definition
+	text strings.Builder
+}
+
+func (f *starterFile) line(format string, args ...any) { fmt.Fprintf(&f.text, format+"\n", args...) }
+
+// prose writes a comment over as many lines as it needs.
+func (f *starterFile) prose(indent, words string) {
+	line := indent + "#"
+	for _, word := range strings.Fields(strings.ReplaceAll(words, "`", "")) {
+		if len([]rune(line))+1+len([]rune(word)) > width {
+			f.line("%s", line)
+			line = indent + "#"
+		}
+		line += " " + word
+	}
+	f.line("%s", line)
+}
+
+// protocols lists what else there is.
+func (f *starterFile) protocols() {
+	f.line("#")
+	f.line("# Other protocols (fencepost init PROTOCOL):")
+	for _, d := range locks.Definitions() {
+		if d != f.def {
+			f.prose("", fmt.Sprintf("- %s: %s", d.Name, d.Text))
+		}
+	}
+}
+
+// count is how many servers the file asks for.
+func (f *starterFile) count() int {
+	switch {
+	case f.def.Backend != locks.OnRedis:
+		return 3
+	case f.def.Several:
+		return 5
+	}
+	return 1
+}
+
+func (f *starterFile) servers() {
+	f.line("servers:")
+	f.line("  %s: %d", f.def.Backend, f.count())
+	if f.def.Backend == locks.OnRedis {
+		f.prose("  ", "when written data reaches the disk: everysec, always or no; persistence: none keeps nothing")
+		f.line("  #persistence: {append-fsync: everysec}")
+		f.prose("  ", "replicas of each master, and a Sentinel that promotes one when its master is down")
+		f.line("  #replicas: 1")
+	} else {
+		f.prose("  ", "how long one fsync takes; members fsync before they agree")
+		f.line("  #fsync: 1ms")
+	}
+	f.line("network:")
+	f.line("  delay: 200us..2ms            # how long each message travels, each way")
+	f.prose("  ", "a long tail: one message in a hundred takes this long instead")
+	f.line("  #tail: 1%% 10ms..50ms")
+}
+
+// lock writes every setting of the protocol with what is in force without it.
+func (f *starterFile) lock() {
+	f.line("lock:")
+	f.line("  protocol: %s", f.def.Name)
+	f.prose("  ", "the lock's key on the servers")
+	f.line("  #name: lock")
+	config := f.inForce()
+	for i := range f.def.Settings {
+		s := &f.def.Settings[i]
+		group, _, nested := strings.Cut(s.Path, ".")
+		switch {
+		case s.Form.Kind == setting.Group:
+			f.group(s)
+		case nested && f.def.Setting(group) != nil: // written with its group
+		default:
+			f.prose("  ", s.Meaning+" ("+s.Form.Values()+")")
+			f.line("  #%s: %s", s.Path, s.Form.Text(s.Get(config)))
+		}
+	}
+}
+
+// group writes a mapping in one line to set, with the meanings of its keys above it.
+func (f *starterFile) group(group *locks.Setting) {
+	f.prose("  ", group.Meaning)
+	var entries []string
+	for i := range f.def.Settings {
+		s := &f.def.Settings[i]
+		name, inside := strings.CutPrefix(s.Path, group.Path+".")
+		switch {
+		case !inside:
+			continue
+		case s.Depends == "":
+			entries = append(entries, name+": "+s.Form.Text(s.Standard))
+			f.prose("  ", fmt.Sprintf("- %s: %s (%s)", name, s.Meaning, s.Form.Values()))
+		default:
+			f.prose("  ", fmt.Sprintf("- %s: %s (%s; default %s)", name, s.Meaning, s.Form.Values(), s.Depends))
+		}
+	}
+	f.line("  #%s: {%s}", group.Path, strings.Join(entries, ", "))
+}
+
+// inForce are the lock's settings in a scenario that states none of them.
+func (f *starterFile) inForce() *locks.Config {
+	text := fmt.Sprintf("name: x\nservers: {%s: %d}\nlock: {protocol: %s}\n", f.def.Backend, f.count(), f.def.Name)
+	s, err := Parse("starter", []byte(text))
+	if err != nil {
+		panic(err) // a test makes the file of every protocol
+	}
+	return &s.Clients[0].Lock
+}
+
+func (f *starterFile) work() {
+	f.line("work:")
+	f.line("  cycles: 3                    # how often a client acquires, works and releases")
+	f.line("  think: 0s..500ms             # between two cycles")
+	f.line("  writes: 1                    # reads and writes of the resource in a section")
+	f.line("  hold: 100ms                  # how long the section lasts after them")
+	if f.def.Expires {
+		f.prose("  ", "look at the validity that is left before each read and write, and stop when there is none")
+		f.line("  #check-validity: off")
+	}
+	f.line("resource:")
+	if f.def.Tokens {
+		f.line("  fencing: on                  # refuse tokens lower than one seen; off: do not")
+	} else {
+		f.line("  fencing: off                 # on needs tokens: fenced, etcd, zookeeper")
+	}
+	f.prose(
+		"  ",
+		"blind: the last write wins; compare-and-set: only onto the value that the writer read; idempotent: an "+
+			"operation is applied once",
+	)
+	f.line("  #writes: blind")
+}
+
+func (f *starterFile) faults() {
+	first := string(f.def.Backend) + "-1"
+	f.line("faults:                        # what goes wrong; show format has all kinds")
+	f.line("  - pause client-1 for 30s after acquired")
+	if f.def.Backend == locks.OnRedis {
+		f.line("  #- crash %s losing unsynced writes at 50ms, restart after 1s", first)
+	} else {
+		f.line("  #- shut down %s at 50ms, restart after 1s", first)
+	}
+	f.line("  #- jump %s clock by +30s at 1s", first)
+	f.line("  #- cut client-2 | %s at 50ms for 5s", first)
+}
+
+func (f *starterFile) expect() {
+	f.line("expect:                        # what must come out: holds, violated, any")
+	f.line("  lease-exclusion: holds")
+	if f.def.Expires {
+		f.line("  mutual-exclusion: violated by holder outlived its lease (pause)")
+	} else {
+		f.line("  mutual-exclusion: holds      # nobody gets in before client-1 releases")
+	}
+	if f.def.Expires && !f.def.Tokens {
+		f.line("  resource-safety: violated by superseded holder took effect")
+	} else {
+		f.line("  resource-safety: holds")
+	}
+	f.line("  ownership: holds")
+	f.line("  deadlock-freedom: holds")
+}

@@ -1,0 +1,116 @@
+package scenarios
+
+import (
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+)
+
+// offered are the lines that become a setting when their # is taken away.
+var offered = regexp.MustCompile(`(?m)^( *)#(- \S|[a-z-]+: )`)
+
+// parse reads a file without its text and its place, so that two can be compared.
+func parse(t *testing.T, text string) *Scenario {
+	t.Helper()
+	s, err := Parse("my-lock.yaml", []byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return s
+}
+
+func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
+	for _, d := range locks.Definitions() {
+		s := parse(t, Starter(d, "my-lock", DefaultFile))
+		runner := NewRunner(s)
+		for seed := range uint64(50) {
+			r, err := runner.Run(s.Plan(seed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if j := s.Judge(r); j.Standing() != format.AsExpected {
+				t.Errorf("%s, seed %d: %v", d.Name, seed, j.Mismatches)
+			}
+		}
+	}
+}
+
+// Every commented setting is one, and stands there with its default: taking the # away changes nothing but what is none
+// by
+// default and what the file does not do.
+func TestCommentedSettingsAreTheDefaults(t *testing.T) {
+	changes := []string{"replicas:", "tail:", "extension:", "wait:", "- "}
+	for _, d := range locks.Definitions() {
+		text := Starter(d, "my-lock", DefaultFile)
+		base := parse(t, text)
+		places := offered.FindAllStringSubmatchIndex(text, -1)
+		if len(places) < 8 {
+			t.Fatalf("%s: only %d settings are offered", d.Name, len(places))
+		}
+		for _, at := range places {
+			taken := text[:at[3]] + text[at[3]+1:]
+			key := text[at[4]:]
+			if strings.HasPrefix(key, "wait:") {
+				taken = strings.Replace(taken, "#replicas:", "replicas:", 1)
+			}
+			with := parse(t, taken)
+			same := reflect.DeepEqual(with.Clients, base.Clients) && reflect.DeepEqual(with.Servers, base.Servers) &&
+				with.Resource == base.Resource && reflect.DeepEqual(with.Network,
+				base.Network) && reflect.DeepEqual(with.Faults, base.Faults)
+			alters := false
+			for _, c := range changes {
+				alters = alters || strings.HasPrefix(key, c)
+			}
+			if same == alters {
+				line, _, _ := strings.Cut(key, "\n")
+				t.Errorf("%s: %q changes something: %v", d.Name, line, !same)
+			}
+		}
+		parse(t, offered.ReplaceAllString(text, "$1$2"))
+	}
+}
+
+// Every setting that the protocol takes is in its file.
+func TestNoSettingIsMissing(t *testing.T) {
+	for _, d := range locks.Definitions() {
+		text := Starter(d, "my-lock", DefaultFile)
+		for _, s := range d.Settings {
+			name := s.Path[strings.LastIndexByte(s.Path, '.')+1:]
+			if !strings.Contains(text, "#"+name+": ") && !strings.Contains(text, "# - "+name+": ") {
+				t.Errorf("%s: %s is not offered", d.Name, s.Path)
+			}
+		}
+		for _, line := range strings.Split(text, "\n") {
+			// one line, so that one # sets it
+			mapping := strings.Contains(line, "#wait: {") || strings.Contains(line, "#retry: {")
+			if n := len([]rune(line)); n > width && !mapping {
+				t.Errorf("%s: %d columns: %s", d.Name, n, line)
+			}
+		}
+	}
+}
+
+// A scenario is named after its file, and whatever the file is called, the format takes the name.
+func TestEveryFileGivesAName(t *testing.T) {
+	for file, want := range map[string]string{
+		"our-lock.yaml": "our-lock", "locks/checkout.yml": "checkout", "a.b.yaml": "a-b",
+		"Our Lock (2).yml": "our-lock-2",
+		"no-extension":     "no-extension", ".yaml": "my-lock", "é.yaml": "my-lock", "-": "my-lock",
+		"null.yaml": "my-lock",
+		"12.yaml":   "12", "1e3": "1e3", "yes.yaml": "yes", "0x1f.yaml": "0x1f",
+		strings.Repeat("a", 63) + "-b.yaml": strings.Repeat("a", 63),
+		strings.Repeat("é1", 90):            strings.Repeat("1-", 31) + "1",
+	} {
+		got := Name(file)
+		if got != want {
+			t.Errorf("%s is named %q, want %q", file, got, want)
+		}
+		if s := parse(t, Starter(locks.Define(Default), got, file)); s.Name != want {
+			t.Errorf("%s: the scenario is named %q", file, s.Name)
+		}
+	}
+}

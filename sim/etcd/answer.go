@@ -1,0 +1,58 @@
+package etcd
+
+import (
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Answers are RESP: integers, bulk strings and arrays of them. An error is etcd's own text, or says that the request is
+// none.
+const (
+	LeaseNotFound = "etcdserver: requested lease not found"
+	LeaseExists   = "etcdserver: lease already exists"
+	TTLTooLarge   = "etcdserver: too large lease TTL"
+	duplicateKey  = "etcdserver: duplicate key given in txn request"
+	emptyKey      = "etcdserver: key is not provided"
+	TimedOut      = "etcdserver: request timed out"
+	Unknown       = "fencepost: unknown request"
+	Empty         = "fencepost: empty request"
+)
+
+// AppendError writes an error.
+func AppendError(b []byte, text string) []byte {
+	b = append(b, '-')
+	b = append(b, text...)
+	return append(b, '\r', '\n')
+}
+
+// KeyValue is a key as clients see it.
+type KeyValue struct {
+	Key     string
+	Value   string
+	Create  int64 // revision of the put that created it
+	Mod     int64 // revision of the latest put
+	Version int64 // puts since creation
+	Lease   int64 // 0 without
+}
+
+// AppendKey writes a key as six values: key, value, create revision, mod revision, version, lease (0 without).
+func AppendKey(b []byte, k *KeyValue) []byte {
+	b = sim.AppendArray(b, 6)
+	b = sim.AppendBulk(b, k.Key)
+	b = sim.AppendBulk(b, k.Value)
+	b = sim.AppendInt(b, k.Create)
+	b = sim.AppendInt(b, k.Mod)
+	b = sim.AppendInt(b, k.Version)
+	return sim.AppendInt(b, k.Lease)
+}
+
+// LockOf is the lock that a key stands for in records: what lies before its last slash, as the recipe's keys are
+// LOCK/LEASE; a key without slash is a lock by itself.
+func LockOf(key string) history.Lock {
+	for i := len(key) - 1; i > 0; i-- {
+		if key[i] == '/' {
+			return history.Lock(key[:i])
+		}
+	}
+	return history.Lock(key)
+}

@@ -1,0 +1,316 @@
+package etcd
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Op is a range, put or delete, alone or within a txn.
+type Op struct {
+	Kind   Kind
+	Key    string
+	Prefix bool
+	Value  string // put
+	Lease  int64  // put; 0 without
+
+	// Of a range.
+	Order        Order
+	Descending   bool
+	Limit        int // 0 without
+	MinCreate    int64
+	MaxCreate    int64 // 0 without, as below
+	MinMod       int64
+	MaxMod       int64
+	Serializable bool // answered from what this member has applied
+}
+
+// Kind is what an operation does.
+type Kind uint8
+
+const (
+	Range Kind = iota + 1
+	Put
+	Delete
+)
+
+// Order is by what the keys of a range are sorted.
+type Order uint8
+
+const (
+	ByKey Order = iota
+	ByCreate
+	ByMod
+)
+
+// Compare is one condition of a txn.
+type Compare struct {
+	Target string // CREATE, MOD, VERSION, LEASE: numbers; VALUE: text
+	Key    string
+	Rel    byte // '=', '!', '<' or '>'
+	Number int64
+	Text   string
+}
+
+// Txn is conditions and what is done if all of them hold, or else.
+type Txn struct {
+	Conditions []Compare
+	Then, Else []Op
+}
+
+// ReadOnly reports whether neither branch changes anything.
+func (t *Txn) ReadOnly() bool {
+	for _, ops := range [2][]Op{t.Then, t.Else} {
+		for i := range ops {
+			if ops[i].Kind != Range {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// words hands out the arguments of a request one by one.
+type words []string
+
+// next is the next one; empty if there is none.
+func (w *words) next() string {
+	if len(*w) == 0 {
+		return ""
+	}
+	s := (*w)[0]
+	*w = (*w)[1:]
+	return s
+}
+
+// number reads a whole number that is not negative.
+func (w *words) number(what string) (int64, error) {
+	s := w.next()
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("fencepost: %s is %q, not a number from 0", what, s)
+	}
+	return n, nil
+}
+
+// ReadOp reads "RANGE key options…", "PUT key value [LEASE id]" or "DELETE key [PREFIX]".
+func ReadOp(args []string) (o Op, err error) {
+	w := words(args)
+	command := w.next()
+	if len(w) == 0 || w[0] == "" {
+		return o, errors.New(emptyKey)
+	}
+	o.Key = w.next()
+	switch command {
+	case "RANGE":
+		o.Kind = Range
+	case "PUT":
+		if len(w) == 0 {
+			return o, errors.New("fencepost: PUT without a value")
+		}
+		o.Kind, o.Value = Put, w.next()
+	case "DELETE":
+		o.Kind = Delete
+	default:
+		return o, fmt.Errorf("fencepost: unknown operation %q", command)
+	}
+	for len(w) > 0 && err == nil {
+		err = o.option(&w)
+	}
+	return o, err
+}
+
+func (o *Op) option(w *words) (err error) {
+	name := w.next()
+	switch {
+	case name == "PREFIX" && o.Kind != Put:
+		o.Prefix = true
+	case name == "LEASE" && o.Kind == Put:
+		o.Lease, err = w.number(name)
+	case o.Kind != Range:
+		return fmt.Errorf("fencepost: unknown option %q", name)
+	default:
+		return o.rangeOption(name, w)
+	}
+	return err
+}
+
+func (o *Op) rangeOption(name string, w *words) (err error) {
+	switch name {
+	case "LIMIT":
+		var n int64
+		n, err = w.number(name)
+		o.Limit = int(n)
+	case "SORT":
+		return o.sort(w.next(), w.next())
+	case "MINCREATE":
+		o.MinCreate, err = w.number(name)
+	case "MAXCREATE":
+		o.MaxCreate, err = w.number(name)
+	case "MINMOD":
+		o.MinMod, err = w.number(name)
+	case "MAXMOD":
+		o.MaxMod, err = w.number(name)
+	case "SERIALIZABLE":
+		o.Serializable = true
+	default:
+		return fmt.Errorf("fencepost: unknown option %q", name)
+	}
+	return err
+}
+
+func (o *Op) sort(by, direction string) error {
+	switch by {
+	case "KEY":
+		o.Order = ByKey
+	case "CREATE":
+		o.Order = ByCreate
+	case "MOD":
+		o.Order = ByMod
+	default:
+		return fmt.Errorf("fencepost: SORT by %q: KEY, CREATE or MOD", by)
+	}
+	o.Descending = direction == "DESC"
+	if !o.Descending && direction != "ASC" {
+		return fmt.Errorf("fencepost: SORT %q: ASC or DESC", direction)
+	}
+	return nil
+}
+
+// ReadTxn reads "TXN", any number of "IF target key relation operand", and of "THEN n op…" and "ELSE n op…", where n is
+// how many words the operation has.
+func ReadTxn(args []string) (t Txn, err error) {
+	w := words(args[1:])
+	for len(w) > 0 && err == nil {
+		switch clause := w.next(); clause {
+		case "IF":
+			var c Compare
+			c, err = readCompare(&w)
+			t.Conditions = append(t.Conditions, c)
+		case "THEN":
+			t.Then, err = readBranch(t.Then, &w)
+		case "ELSE":
+			t.Else, err = readBranch(t.Else, &w)
+		default:
+			err = fmt.Errorf("fencepost: TXN clause %q: IF, THEN or ELSE", clause)
+		}
+	}
+	if err == nil && (putsTwice(t.Then) || putsTwice(t.Else)) {
+		err = errors.New(duplicateKey)
+	}
+	return t, err
+}
+
+func readBranch(ops []Op, w *words) ([]Op, error) {
+	n, err := w.number("the number of words")
+	if err != nil {
+		return ops, err
+	}
+	if n > int64(len(*w)) {
+		return ops, fmt.Errorf("fencepost: an operation of %d words, where %d are left", n, len(*w))
+	}
+	o, err := ReadOp((*w)[:n])
+	*w = (*w)[n:]
+	return append(ops, o), err
+}
+
+func readCompare(w *words) (c Compare, err error) {
+	if len(*w) < 4 {
+		return c, errors.New("fencepost: IF needs a target, a key, a relation and an operand")
+	}
+	c.Target, c.Key = w.next(), w.next()
+	switch rel := w.next(); rel {
+	case "=", "!=", "<", ">":
+		c.Rel = rel[0]
+	default:
+		return c, fmt.Errorf("fencepost: relation %q: =, !=, < or >", rel)
+	}
+	switch c.Target {
+	case "CREATE", "MOD", "VERSION", "LEASE":
+		c.Number, err = w.number(c.Target)
+	case "VALUE":
+		c.Text = w.next()
+	default:
+		err = fmt.Errorf("fencepost: IF %q: CREATE, MOD, VERSION, LEASE or VALUE", c.Target)
+	}
+	return c, err
+}
+
+// putsTwice reports whether a branch puts a key that it puts or deletes elsewhere as well, whichever comes first
+// (checkIntervals in server/etcdserver/api/v3rpc/key.go).
+func putsTwice(ops []Op) bool {
+	for i := range ops {
+		for j := range ops {
+			if ops[i].Kind == Put && i != j && ops[j].Kind != Range && ops[j].Covers(ops[i].Key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Covers reports whether an operation is about a key.
+func (o *Op) Covers(key string) bool {
+	return o.Key == key || o.Prefix && strings.HasPrefix(key, o.Key)
+}
+
+// Watch is what a watch is to show.
+type Watch struct {
+	Key    string
+	Prefix bool
+	From   int64 // the first revision; 0: what comes
+}
+
+// ReadWatch reads "WATCH key [PREFIX] [REV n]".
+func ReadWatch(args []string) (w Watch, err error) {
+	in := words(args[1:])
+	if w.Key = in.next(); w.Key == "" {
+		return w, errors.New(emptyKey)
+	}
+	for len(in) > 0 && err == nil {
+		switch name := in.next(); name {
+		case "PREFIX":
+			w.Prefix = true
+		case "REV":
+			w.From, err = in.number(name)
+		default:
+			err = fmt.Errorf("fencepost: unknown option %q", name)
+		}
+	}
+	return w, err
+}
+
+// Lease is what is asked about leases.
+type Lease struct {
+	Command string // GRANT, KEEPALIVE, REVOKE or TIMETOLIVE
+	ID      int64  // of GRANT: 0 if any will do
+	TTL     int64  // s; of GRANT
+}
+
+// ReadLease reads "LEASE GRANT ttl [id]", "LEASE KEEPALIVE id", "LEASE REVOKE id" or "LEASE TIMETOLIVE id".
+func ReadLease(args []string) (l Lease, err error) {
+	w := words(args[1:])
+	l.Command = w.next()
+	n, err := w.number("the operand of LEASE " + l.Command)
+	if err != nil {
+		return l, err
+	}
+	switch l.Command {
+	case "GRANT":
+		if l.TTL = n; len(w) > 0 {
+			l.ID, err = w.number("the lease")
+		}
+	case "KEEPALIVE", "REVOKE", "TIMETOLIVE":
+		l.ID = n
+	default:
+		err = errors.New(Unknown)
+	}
+	return l, err
+}
+
+// ReadUnwatch reads "UNWATCH watch".
+func ReadUnwatch(args []string) (watch int64, err error) {
+	w := words(args[1:])
+	return w.number("the watch")
+}

@@ -1,0 +1,94 @@
+package raft
+
+import (
+	"time"
+
+	"go.etcd.io/raft/v3"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// heartbeat is the pulse of a leader.
+type heartbeat struct {
+	number uint64        // of the current reign's timers; those of an earlier one are void
+	last   time.Duration // monotonic, of the latest tick
+	gap    time.Duration // between the latest tick and the one before
+}
+
+// missedTicks is how many heartbeats a leader may miss before it must doubt its own leadership (etcd's isActive).
+const missedTicks = 3
+
+func (m *Member) beginBeat() {
+	m.beat = heartbeat{number: m.beat.number + 1, last: m.host.Monotonic()}
+	m.beginLines()
+	m.host.WakeAfter(m.config.Heartbeat, wakeBeat|m.beat.number)
+}
+
+func (m *Member) tick(number uint64) {
+	if !m.leading || number != m.beat.number {
+		return
+	}
+	now := m.host.Monotonic()
+	m.beat.gap, m.beat.last = now-m.beat.last, now
+	m.host.WakeAfter(m.config.Heartbeat, wakeBeat|number)
+	if m.node.BasicStatus().RaftState == raft.StateLeader { // else it was deposed, which m learns when it has written
+		m.node.Tick()
+	}
+	m.checkLines()
+}
+
+// Active reports whether this member leads and its heart has been beating. After a pause it is false until the second
+// beat, by when what another leader has sent meanwhile has been read.
+func (m *Member) Active() bool {
+	allowed := missedTicks * m.config.Heartbeat
+	return m.leading && m.beat.gap < allowed && m.host.Monotonic()-m.beat.last < allowed
+}
+
+// watch is a follower's eye on its leader.
+type watch struct {
+	number   uint64        // of the timer that counts
+	heard    time.Duration // monotonic, of the last sign of a leader
+	patience time.Duration // how long after that it campaigns: one to two election time-outs
+	tries    uint64        // its campaigns in vain since it last learnt of a leader
+}
+
+// heardLeader notes a sign of life. The timer stays as it is; it looks again when it fires.
+func (m *Member) heardLeader() { m.watch.heard = m.host.Monotonic() }
+
+// listen starts the watch anew, after a number of campaigns that have failed.
+func (m *Member) listen(tries uint64) {
+	m.heardLeader()
+	timeout := m.config.ElectionTimeout()
+	m.watch.tries = tries
+	m.watch.patience = timeout + time.Duration(m.host.Rand("patience", sim.Key(m.term).Word(tries))%uint64(timeout))
+	m.watchAgain()
+}
+
+func (m *Member) watchAgain() {
+	due := m.watch.patience
+	quiet := m.host.Monotonic() - m.watch.heard
+	if timeout := m.config.ElectionTimeout(); m.lead != 0 && quiet < timeout {
+		due = timeout
+	}
+	m.watch.number++
+	m.host.WakeAfter(due-quiet, wakeWatch|m.watch.number)
+}
+
+// suspect forgets a leader that has been quiet for an election time-out, so that this member may vote for another, and
+// campaigns when its patience ends.
+func (m *Member) suspect(number uint64) {
+	if m.leading || number != m.watch.number {
+		return
+	}
+	quiet := m.host.Monotonic() - m.watch.heard
+	switch {
+	case quiet >= m.watch.patience:
+		_ = m.node.Campaign() // raft refuses it only to a leader
+		m.listen(m.watch.tries + 1)
+		return
+	case quiet >= m.config.ElectionTimeout():
+		_ = m.node.ForgetLeader() // raft never refuses it to a follower
+	}
+	m.drain() // the timer depends on whether a leader is known
+	m.watchAgain()
+}

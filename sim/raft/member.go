@@ -1,0 +1,216 @@
+package raft
+
+import (
+	"time"
+
+	"go.etcd.io/raft/v3"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Member is the program of one server of a cluster. It is used by one goroutine at a time.
+type Member struct {
+	cluster *Cluster
+	id      uint64 // in raft: from 1, in the order of names
+	name    sim.ProcessID
+	machine Machine
+	config  Config
+
+	// What outlives the process.
+	disk     *raft.MemoryStorage
+	lives    uint64
+	excluded bool          // its disk is gone
+	slow     time.Duration // added to each fsync by a fault
+	reached  uint64        // the highest index that it has applied in any life
+
+	// One life.
+	host    sim.Host
+	node    *raft.RawNode // nil while down, and for an excluded
+	term    uint64
+	lead    uint64 // in raft; 0 if unknown
+	leading bool
+	applied uint64
+	entry   Entry // handed to the machine; its memory is reused
+	loop    readyLoop
+	beat    heartbeat
+	lines   []line // to the members, in the order of their numbers; while leading
+	watch   watch
+	waiting requests
+}
+
+func (m *Member) reset(c Config) {
+	m.config = c
+	m.disk = m.cluster.newDisk(m.id, c)
+	m.lives, m.excluded, m.slow, m.reached = 0, false, 0, 0
+	m.endLife()
+}
+
+// endLife drops what a process has in memory.
+func (m *Member) endLife() {
+	m.host, m.node = nil, nil
+	m.term, m.lead, m.leading, m.applied = 0, 0, false, 0
+	m.loop, m.beat, m.lines, m.watch = readyLoop{}, heartbeat{}, m.lines[:0], watch{}
+	m.waiting.clear()
+}
+
+// Start begins a life: what had been committed is replayed.
+func (m *Member) Start(h sim.Host) {
+	m.host = h
+	m.lives++
+	m.machine.Reset(m)
+	if m.excluded {
+		return
+	}
+	m.node = newNode(m.id, m.disk, m.config.ElectionTicks)
+	m.term = m.node.BasicStatus().GetTerm()
+	m.listen(0)
+	if m.lives == 1 && m.id == firstLeader && !m.config.ColdStart {
+		m.assumeElected()
+		m.host.WakeAfter(0, wakeBegin) // the other members are not there yet
+		return
+	}
+	m.drain()
+}
+
+// Serve takes a client's request.
+func (m *Member) Serve(r *sim.Incoming) {
+	if m.excluded {
+		r.Reply([]byte(Unavailable))
+		return
+	}
+	m.machine.Serve(m, r)
+	m.drain()
+}
+
+// Receive takes a message of another member.
+func (m *Member) Receive(from sim.ProcessID, body any) {
+	if m.excluded {
+		return
+	}
+	switch b := body.(type) {
+	case raftMessage:
+		m.step(b)
+	case hangUp:
+		m.leave(from, b)
+	case machineLetter:
+		m.machine.Told(m, from, b.body)
+	}
+	m.drain()
+}
+
+// Tags of timers: the sort in the top byte, the timer's number below. Sort 0 is the machine's.
+const (
+	wakeBegin  uint64 = 1 << 56
+	wakeBeat   uint64 = 2 << 56
+	wakeWatch  uint64 = 3 << 56
+	wakeFsync  uint64 = 4 << 56
+	wakeExpire uint64 = 5 << 56
+	wakeRetry  uint64 = 6 << 56
+	wakeSort   uint64 = 0xff << 56
+)
+
+// Wake is a timer.
+func (m *Member) Wake(tag uint64) {
+	if m.excluded {
+		return
+	}
+	switch tag & wakeSort {
+	case 0:
+		m.machine.Wake(m, tag)
+	case wakeBeat:
+		m.tick(tag &^ wakeSort)
+	case wakeWatch:
+		m.suspect(tag &^ wakeSort)
+	case wakeFsync:
+		m.written()
+	case wakeExpire:
+		m.expireRequests()
+	case wakeRetry:
+		m.retryReads()
+	}
+	m.drain()
+}
+
+// ClockChanged has no effect: everything is counted on the monotonic clock, whose timers the kernel keeps.
+func (m *Member) ClockChanged() {}
+
+// Fault carries out sim.SlowFsync and hands other faults to the machine.
+func (m *Member) Fault(f sim.ServerFault) {
+	switch {
+	case f.Kind != sim.SlowFsync:
+		m.machine.Fault(m, f)
+		if m.node != nil {
+			m.drain()
+		}
+	case f.Begin:
+		m.slow += f.By
+	default:
+		m.slow -= f.By
+	}
+}
+
+// Stop ends the life. Only what was being written is lost, and with sim.LoseAllState the membership.
+func (m *Member) Stop(how sim.Stop) {
+	if how == sim.LoseAllState {
+		m.excluded = true
+	}
+	m.endLife()
+}
+
+// machineLetter is what Tell sends.
+type machineLetter struct{ body any }
+
+// Tell sends body to the machine of another member; its own gets it at once. Messages to one member arrive in order,
+// and are lost if it dies before. The body must not be changed afterwards. phase and key say what it is;
+// they key the draw of the delay.
+func (m *Member) Tell(to sim.ProcessID, phase string, key sim.Key, body any) {
+	if to == m.name {
+		m.machine.Told(m, m.name, body)
+		return
+	}
+	m.host.Send(to, phase, key, machineLetter{body})
+}
+
+// Name is the member's process.
+func (m *Member) Name() sim.ProcessID { return m.name }
+
+// Number is the member's place in the cluster, from 1.
+func (m *Member) Number() int { return int(m.id) }
+
+// Life counts the member's lives in this run, from 1.
+func (m *Member) Life() uint64 { return m.lives }
+
+// Up reports whether the member runs and belongs to the cluster.
+func (m *Member) Up() bool { return m.node != nil }
+
+// Config is the cluster's, defaults filled in.
+func (m *Member) Config() Config { return m.config }
+
+// Leading reports whether this member takes itself for the leader. A paused or cut-off one may be wrong.
+func (m *Member) Leading() bool { return m.leading }
+
+// Leader is the leader as this member knows it; empty if it knows none.
+func (m *Member) Leader() sim.ProcessID { return m.cluster.name(m.lead) }
+
+// Term is raft's term as this member knows it.
+func (m *Member) Term() uint64 { return m.term }
+
+// Applied is the index of the last entry applied here.
+func (m *Member) Applied() uint64 { return m.applied }
+
+// After wakes the machine with tag, below 1<<56, once d has passed on the monotonic clock.
+func (m *Member) After(d time.Duration, tag uint64) { m.host.WakeAfter(d, tag&^wakeSort) }
+
+// Monotonic reads the monotonic clock.
+func (m *Member) Monotonic() time.Duration { return m.host.Monotonic() }
+
+// Due is the true time at which d will have passed if the clock runs true. It is for records only.
+func (m *Member) Due(d time.Duration) history.Time { return m.host.Due(d) }
+
+// Record adds an event to the history. Of what an entry does, only the member with Entry.First may; others, with
+// Entry.Copied, that they have a copy.
+func (m *Member) Record(e history.Event) { m.host.Record(e) }
+
+// Push sends b, which is copied, to the client at the other end of a connection of this member. key says what it tells.
+func (m *Member) Push(connID uint64, key sim.Key, b []byte) { m.host.Push(connID, key, b) }

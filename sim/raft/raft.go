@@ -1,0 +1,133 @@
+package raft
+
+import (
+	"fmt"
+	"math"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// firstLeader is the member that has been elected before time zero.
+const firstLeader = 1
+
+// before is the log that all members share at time zero: one entry, compacted.
+const before = 1
+
+// newDisk is what member id has on disk at time zero. Unless nobody has been elected yet, all have voted for the first.
+func (c *Cluster) newDisk(id uint64, config Config) *raft.MemoryStorage {
+	disk := raft.NewMemoryStorage()
+	index, term, vote := uint64(before), uint64(before), uint64(0)
+	must(disk.ApplySnapshot(&raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{
+		ConfState: &raftpb.ConfState{Voters: c.voters}, Index: &index, Term: &term,
+	}}))
+	voted := term
+	if !config.ColdStart && id != firstLeader {
+		voted, vote = term+1, firstLeader
+	}
+	must(disk.SetHardState(&raftpb.HardState{Term: &voted, Vote: &vote, Commit: &index}))
+	return disk
+}
+
+func newNode(id uint64, disk *raft.MemoryStorage, electionTicks int) *raft.RawNode {
+	node, err := raft.NewRawNode(&raft.Config{
+		ID:              id,
+		ElectionTick:    electionTicks,
+		HeartbeatTick:   1,
+		Storage:         disk,
+		MaxSizePerMsg:   math.MaxUint64,
+		MaxInflightMsgs: 256,
+		CheckQuorum:     true,
+		PreVote:         true,
+		Logger:          silent{},
+	})
+	must(err)
+	return node
+}
+
+// assumeElected lets the first leader win the election that the other members' disks tell of, without a message.
+func (m *Member) assumeElected() {
+	must(m.node.Campaign())
+	elected := func() bool { return m.node.BasicStatus().RaftState == raft.StateLeader }
+	for _, t := range []raftpb.MessageType{raftpb.MsgPreVoteResp, raftpb.MsgVoteResp} {
+		for m.node.HasReady() && !elected() {
+			rd := m.node.Ready() // its messages ask for votes that have been given
+			m.persist(&rd)
+			m.node.Advance(rd)
+		}
+		term := uint64(before + 1)
+		for _, from := range m.cluster.voters[1:] {
+			must(m.node.Step(&raftpb.Message{Type: t.Enum(), To: &m.id, From: &from, Term: &term}))
+		}
+	}
+}
+
+// raftMessage carries a message of raft; the term and type are read often.
+type raftMessage struct {
+	*raftpb.Message
+	kind raftpb.MessageType
+}
+
+func (m *Member) send(messages []*raftpb.Message) {
+	for _, msg := range messages {
+		if m.hasHungUp(msg.GetTo()) {
+			continue
+		}
+		kind := msg.GetType()
+		m.host.Send(m.cluster.name(msg.GetTo()), phases[kind], m.keyOf(msg), raftMessage{msg, kind})
+	}
+}
+
+// phases name raft's messages for the draws of their delays.
+var phases = func() (p [32]string) {
+	for kind, name := range raftpb.MessageType_name {
+		p[kind] = "raft " + name
+	}
+	return p
+}()
+
+// step hands a message to raft and notes signs of life of the leader.
+func (m *Member) step(message raftMessage) {
+	m.heardFollower(message.GetFrom())
+	_ = m.node.Step(message.Message) // an error tells that raft has dropped the message, as it may
+	switch message.kind {
+	case raftpb.MsgApp, raftpb.MsgHeartbeat, raftpb.MsgSnap:
+		if message.GetTerm() >= m.term {
+			m.heardLeader()
+		}
+	}
+}
+
+// name is the process of a raft id; empty for none.
+func (c *Cluster) name(id uint64) sim.ProcessID {
+	if id == 0 || id > uint64(len(c.members)) {
+		return ""
+	}
+	return c.members[id-1].name
+}
+
+// must stops on what only a mistake in this package can cause.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// silent is a logger that keeps raft's story to itself; raft's own contradictions panic.
+type silent struct{}
+
+func (silent) Debug(...any)            {}
+func (silent) Debugf(string, ...any)   {}
+func (silent) Info(...any)             {}
+func (silent) Infof(string, ...any)    {}
+func (silent) Warning(...any)          {}
+func (silent) Warningf(string, ...any) {}
+func (silent) Error(...any)            {}
+func (silent) Errorf(string, ...any)   {}
+
+func (silent) Fatal(v ...any)            { panic(fmt.Sprint(v...)) }
+func (silent) Fatalf(f string, v ...any) { panic(fmt.Sprintf(f, v...)) }
+func (silent) Panic(v ...any)            { panic(fmt.Sprint(v...)) }
+func (silent) Panicf(f string, v ...any) { panic(fmt.Sprintf(f, v...)) }

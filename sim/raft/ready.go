@@ -1,0 +1,94 @@
+package raft
+
+import (
+	"go.etcd.io/raft/v3"
+)
+
+// readyLoop is the state of the loop that carries out what raft has decided.
+type readyLoop struct {
+	running bool       // guards against re-entry from the machine
+	writing bool       // an fsync is under way; rd waits for it
+	rd      raft.Ready // valid while writing
+	sent    bool       // its messages have left already
+}
+
+// drain carries out everything that raft has decided, in the order that raft demands: to disk, then out, then applied.
+func (m *Member) drain() {
+	if m.loop.running {
+		return
+	}
+	m.loop.running = true
+	for m.node != nil && !m.loop.writing && m.node.HasReady() {
+		rd := m.node.Ready()
+		m.note(&rd)
+		if fsync := m.config.Fsync + m.slow; fsync > 0 && rd.MustSync {
+			m.loop.writing, m.loop.rd = true, rd
+			if m.leading { // a leader replicates while it writes (Ongaro's thesis, 10.2.1)
+				m.send(rd.Messages)
+				m.loop.sent = true
+			}
+			m.host.WakeAfter(fsync, wakeFsync)
+			break
+		}
+		m.carryOut(&rd, false)
+	}
+	m.loop.running = false
+}
+
+// written goes on after an fsync.
+func (m *Member) written() {
+	rd, sent := m.loop.rd, m.loop.sent
+	m.loop.writing, m.loop.sent, m.loop.rd = false, false, raft.Ready{}
+	m.loop.running = true
+	m.carryOut(&rd, sent)
+	m.loop.running = false
+}
+
+// note takes in what raft now believes.
+func (m *Member) note(rd *raft.Ready) {
+	if rd.HardState != nil && rd.GetTerm() != m.term {
+		m.term = rd.GetTerm()
+		m.heardLeader() // raft starts its time-outs anew with each term
+	}
+	if rd.SoftState == nil {
+		return
+	}
+	was, led := m.lead, m.leading
+	m.lead, m.leading = rd.Lead, rd.RaftState == raft.StateLeader
+	switch {
+	case m.leading && !led:
+		m.beginBeat()
+	case !m.leading && led, m.lead != was && m.lead != 0:
+		m.listen(0)
+	}
+	if m.lead != was || m.leading != led {
+		m.machine.LeaderChanged(m)
+	}
+	if m.lead != was && m.lead != 0 {
+		m.resend()
+	}
+}
+
+func (m *Member) carryOut(rd *raft.Ready, sent bool) {
+	m.persist(rd)
+	if !sent {
+		m.send(rd.Messages)
+	}
+	for _, e := range rd.CommittedEntries {
+		m.apply(e)
+	}
+	for i := range rd.ReadStates {
+		m.waiting.confirm(&rd.ReadStates[i])
+	}
+	m.node.Advance(*rd)
+	m.answerReads()
+}
+
+func (m *Member) persist(rd *raft.Ready) {
+	if len(rd.Entries) > 0 {
+		must(m.disk.Append(rd.Entries))
+	}
+	if !raft.IsEmptyHardState(rd.HardState) {
+		must(m.disk.SetHardState(rd.HardState))
+	}
+}

@@ -1,0 +1,120 @@
+// Package redis is the commands about the data of a simulated Redis: their table and what each does to the keyspace.
+// Those about connections, scripts and other nodes are the node's own.
+//
+// Commands that have to do with existence, time or ownership are carried out here, those that are only about values by
+// miniredis; where that answers otherwise than Redis 7.0, a check in front of it gives Redis's answer (correct.go).
+// Well-known scripts of locks are carried out in Go as well (twins.go), since they do what commands do.
+package redis
+
+import (
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
+)
+
+// Flag says what is special about a command.
+type Flag uint16
+
+const (
+	Write     Flag = 1 << iota // may change data
+	NoScript                   // Redis does not allow it in scripts
+	Immediate                  // executed at once inside MULTI
+	Listener                   // allowed on a connection that has subscriptions
+	unlessNil                  // a reply of 0 or null means that nothing was changed
+	scored                     // its reply holds scores of a sorted set
+	unordered                  // its reply is an array whose order Redis leaves open; the node sorts it
+	asMap                      // its reply is a map in RESP3
+	asSet                      // its reply is a set in RESP3
+	anyKeys                    // all its arguments are keys
+	noKeys                     // none of them is
+)
+
+// Command is a row of the table of commands.
+type Command struct {
+	Name  string // lower case
+	Arity int    // number of arguments with the name; negative: at least
+	Flags Flag
+	// run carries the command out. Commands without it are passed on to miniredis, unless first has answered.
+	run   func(d *store.Data, args []string)
+	first func(d *store.Data, args []string) (answered bool)
+	keys  keyRange // of a command that is passed on
+	Subs  Arities  // of a command with subcommands
+	In    Versions // that have it, as it stands here
+}
+
+// Arities are the numbers of arguments of subcommands, counted as a command's.
+type Arities map[string]int
+
+// keyRange says which arguments of a command are keys that it looks up, from first to last. A write changes no others.
+type keyRange struct{ first, last int }
+
+var (
+	noKey   = keyRange{1, 0}
+	oneKey  = keyRange{1, 1}
+	twoKeys = keyRange{1, 2}
+)
+
+// dataCommands finds one of these commands by its name in lower case.
+var dataCommands = map[string]*Command{}
+
+func init() {
+	for _, c := range All() {
+		dataCommands[c.Name] = c
+	}
+}
+
+// All are the commands that are about data.
+func All() (list []*Command) {
+	for _, table := range [][]Command{ownCommands, passedCommands} {
+		for i := range table {
+			list = append(list, &table[i])
+		}
+	}
+	return list
+}
+
+// Do carries the command out on the data.
+func (c *Command) Do(d *store.Data, args []string) {
+	switch {
+	case c.run != nil:
+		c.run(d, args)
+	case c.first == nil || !c.first(d, args):
+		passOn(d, c, args)
+	}
+}
+
+// Reads are the keys that the command reads, if it does not write (CMD_READONLY in Redis).
+func (c *Command) Reads(args []string) []string {
+	switch {
+	case c.Flags&(Write|noKeys) != 0:
+		return nil
+	case c.Flags&anyKeys != 0:
+		return args[1:]
+	}
+	return args[1:2]
+}
+
+// Refusal is the error with which a server of a version refuses a command before it looks at anything, or nothing.
+func (c *Command) Refusal(v Version, args []string) string {
+	name, arity := c.Name, c.Arity
+	if c.Subs != nil && len(args) > 1 {
+		sub := strings.ToLower(args[1])
+		known := false
+		if arity, known = c.Subs[sub]; !known {
+			return unknownSub(v, c.Name, args[1])
+		}
+		name += "|" + sub
+	}
+	if arity > 0 && len(args) != arity || len(args) < -arity {
+		return WrongArity(name)
+	}
+	return ""
+}
+
+// WrongArity is the error for a command with too many arguments or too few.
+func WrongArity(name string) string {
+	return "ERR wrong number of arguments for '" + name + "' command"
+}
+
+// Clip cuts what a client has sent to a length that an error quotes.
+func Clip(s string, limit int) string { return s[:min(len(s), limit)] }

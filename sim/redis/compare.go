@@ -1,0 +1,123 @@
+package redis
+
+import (
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
+)
+
+// The commands that compare before they act, natively what the scripts of locks do: CAD and CAS of Tair, DELEX and
+// SET … IFEQ of Redis 8.4.
+
+// compareAndDelete is CAD: 1 deleted, 0 another value, -1 no such key (Tair).
+func compareAndDelete(d *store.Data, args []string) {
+	k := d.Find(args[1])
+	switch {
+	case k == nil:
+		d.ReplyInt(-1)
+	case !k.Text:
+		d.ReplyError(resp.ErrWrongType)
+	case d.Get(args[1]) != args[2]:
+		d.ReplyInt(0)
+	default:
+		removeAsked(d, args[1])
+		d.ReplyInt(1)
+	}
+}
+
+// compareAndSet is CAS key old new [EX|PX|EXAT|PXAT time | KEEPTTL]: 1 set, 0 another value, -1 no such key (Tair).
+// Without an option the key has no expiry any more.
+func compareAndSet(d *store.Data, args []string) {
+	o, ok := parseSetOptions(args[4:], false, false)
+	if !ok || o.nx || o.xx || o.get {
+		d.ReplyError(resp.ErrSyntax)
+		return
+	}
+	when := store.Never
+	if o.unit != "" {
+		var trouble string
+		if when, trouble = deadlineOf(d, o.unit, o.amount, "cas"); trouble != "" {
+			d.ReplyError(resp.ErrSyntax) // Tair has no other
+			return
+		}
+	}
+	name := args[1]
+	k := d.Find(name)
+	switch {
+	case k == nil:
+		d.ReplyInt(-1)
+		return
+	case !k.Text:
+		d.ReplyError(resp.ErrWrongType)
+		return
+	case d.Get(name) != args[2]:
+		d.ReplyInt(0)
+		return
+	}
+	if o.keepTTL {
+		when = k.When
+	}
+	d.SetString(name, args[3], when)
+	d.ReplyInt(1)
+}
+
+// delex is DELEX key [IFEQ value | IFNE value]: 1 deleted, 0 not (Redis 8.4). Digests are not simulated.
+func delex(d *store.Data, args []string) {
+	if len(args) == 2 {
+		del(d, args)
+		return
+	}
+	if len(args) != 4 {
+		d.ReplyError(WrongArity("delex"))
+		return
+	}
+	name := args[1]
+	k := d.Find(name)
+	if k == nil {
+		d.ReplyInt(0)
+		return
+	}
+	if !k.Text {
+		d.ReplyError("ERR Key should be of string type if conditions are specified")
+		return
+	}
+	equal := d.Get(name) == args[3]
+	switch strings.ToUpper(args[2]) {
+	case "IFEQ":
+	case "IFNE":
+		equal = !equal
+	case "IFDEQ", "IFDNE":
+		d.ReplyError(errDigest)
+		return
+	default:
+		d.ReplyError("ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE")
+		return
+	}
+	if equal {
+		removeAsked(d, name)
+	}
+	d.ReplyBool(equal)
+}
+
+const errDigest = "ERR fencepost: IFDEQ and IFDNE are not simulated: locks do not use digests"
+
+// condition is IFEQ or IFNE of SET.
+type condition struct {
+	name  string // in upper case; empty without
+	value string
+}
+
+func (o *setOptions) compares() bool { return o.only.name != "" }
+
+// met reports whether SET may go on; it answers with an error and reports false if the key holds another type.
+func met(d *store.Data, c condition, name string, k *store.Entry) (ok, answered bool) {
+	switch {
+	case k == nil:
+		return c.name == "IFNE", false
+	case !k.Text:
+		d.ReplyError(resp.ErrWrongType)
+		return false, true
+	}
+	return (d.Get(name) == c.value) == (c.name == "IFEQ"), false
+}

@@ -1,0 +1,132 @@
+package redis
+
+import (
+	"math"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
+)
+
+// removeAsked deletes an existing key because the current request says so.
+func removeAsked(d *store.Data, name string) { d.Remove(name, history.Deleted, d.Attempt) }
+
+// expireOptions are NX, XX, GT and LT of EXPIRE and its kin.
+type expireOptions struct{ nx, xx, gt, lt bool }
+
+func parseExpireOptions(args []string) (o expireOptions, trouble string) {
+	for _, a := range args {
+		switch strings.ToUpper(a) {
+		case "NX":
+			o.nx = true
+		case "XX":
+			o.xx = true
+		case "GT":
+			o.gt = true
+		case "LT":
+			o.lt = true
+		default:
+			return o, "ERR Unsupported option " + a
+		}
+	}
+	switch {
+	case o.nx && (o.xx || o.gt || o.lt):
+		return o, "ERR NX and XX, GT or LT options at the same time are not compatible"
+	case o.gt && o.lt:
+		return o, "ERR GT and LT options at the same time are not compatible"
+	}
+	return o, ""
+}
+
+// admits reports whether a key with deadline old may get deadline when. No deadline counts as infinitely late.
+func (o expireOptions) admits(old, when int64) bool {
+	switch {
+	case o.nx && old != store.Never, o.xx && old == store.Never:
+		return false
+	case o.gt && (old == store.Never || when <= old), o.lt && when >= old && old != store.Never:
+		return false
+	}
+	return true
+}
+
+// expire is EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT. A deadline that is not after now deletes the key at once.
+func expire(command string, seconds, absolute bool) func(d *store.Data, args []string) {
+	return func(d *store.Data, args []string) {
+		var o expireOptions
+		if len(args) > 3 {
+			var trouble string
+			if o, trouble = parseExpireOptions(args[3:]); trouble != "" {
+				d.ReplyError(trouble)
+				return
+			}
+		}
+		when, ok := resp.ParseInt(args[2])
+		if !ok {
+			d.ReplyError(resp.ErrNotInt)
+			return
+		}
+		base := d.Now
+		if absolute {
+			base = 0
+		}
+		if seconds && (when > math.MaxInt64/1000 || when < math.MinInt64/1000) {
+			d.ReplyError(badExpire(command))
+			return
+		}
+		if seconds {
+			when *= 1000
+		}
+		if base > 0 && when > math.MaxInt64-base || base < 0 && when < math.MinInt64-base {
+			d.ReplyError(badExpire(command))
+			return
+		}
+		d.ReplyBool(giveDeadline(d, args[1], when+base, o))
+	}
+}
+
+// giveDeadline gives a key a deadline if it exists and the options admit it.
+func giveDeadline(d *store.Data, name string, when int64, o expireOptions) bool {
+	k := d.Find(name)
+	if k == nil || !o.admits(k.When, when) {
+		return false
+	}
+	if when <= d.Now {
+		removeAsked(d, name)
+	} else {
+		d.MoveDeadline(name, k, when)
+	}
+	return true
+}
+
+func persist(d *store.Data, args []string) {
+	k := d.Find(args[1])
+	timed := k != nil && k.When != store.Never
+	if timed {
+		d.MoveDeadline(args[1], k, store.Never)
+	}
+	d.ReplyBool(timed)
+}
+
+// ttl is TTL, PTTL, EXPIRETIME and PEXPIRETIME: −2 without the key, −1 without a deadline, seconds are rounded.
+func ttl(seconds, absolute bool) func(d *store.Data, args []string) {
+	return func(d *store.Data, args []string) {
+		k := d.Find(args[1])
+		switch {
+		case k == nil:
+			d.ReplyInt(-2)
+			return
+		case k.When == store.Never:
+			d.ReplyInt(-1)
+			return
+		}
+		v := k.When
+		if !absolute {
+			v = max(v-d.Now, 0)
+		}
+		if seconds {
+			v = v/1000 + (v%1000+500)/1000
+		}
+		d.ReplyInt(v)
+	}
+}

@@ -1,0 +1,87 @@
+package redis
+
+import (
+	"math/big"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
+)
+
+// The long double in which Redis adds on x86-64: bits of its mantissa, and its greatest and least exponents.
+const (
+	mantissa   = 64
+	greatestLD = 16384
+	leastLD    = -16444
+)
+
+// parseFloat reads a number as strtold does; NaN is none, nor is what a long double cannot hold.
+func parseFloat(s string) (*big.Float, bool) {
+	if s == "" || strings.ContainsAny(s, " \t\r\n\v\f_") {
+		return nil, false
+	}
+	base := 10
+	switch digits := strings.ToLower(strings.TrimLeft(s, "+-")); {
+	case digits == "infinity":
+		s = s[:len(s)-5]
+	case strings.HasPrefix(digits, "0x"):
+		base = 0
+	}
+	v, _, err := big.ParseFloat(s, base, mantissa, big.ToNearestEven)
+	if err != nil || outOfRange(v) {
+		return nil, false
+	}
+	return v, true
+}
+
+func outOfRange(v *big.Float) bool {
+	e := v.MantExp(nil)
+	return !v.IsInf() && (e > greatestLD || v.Sign() != 0 && e < leastLD)
+}
+
+const errInfinite = "ERR increment would produce NaN or Infinity"
+
+// formatFloat writes 17 decimals and drops zeros at the end.
+func formatFloat(v *big.Float) string {
+	s := v.Text('f', 17)
+	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	if s == "-0" {
+		return "0"
+	}
+	return s
+}
+
+// incrByFloat is INCRBYFLOAT. The key keeps its owner and deadline. Redis logs the sum as a SET with KEEPTTL; here the
+// addition is repeated, which gives the same and keeps the owner.
+func incrByFloat(d *store.Data, args []string) {
+	name := args[1]
+	k := d.Find(name)
+	old := "0"
+	if k != nil {
+		if !k.Text {
+			d.ReplyError(resp.ErrWrongType)
+			return
+		}
+		old = d.Get(name)
+	}
+	v, ok := parseFloat(old)
+	by, ok2 := parseFloat(args[2])
+	if !ok || !ok2 {
+		d.ReplyError(resp.ErrNotFloat)
+		return
+	}
+	if v.IsInf() || by.IsInf() {
+		d.ReplyError(errInfinite)
+		return
+	}
+	total := new(big.Float).SetPrec(mantissa).Add(v, by)
+	if outOfRange(total) {
+		d.ReplyError(errInfinite)
+		return
+	}
+	sum := formatFloat(total)
+	d.LogCommand([]string{"INCRBYFLOAT", name, args[2]})
+	d.SetNumber(name, sum, k)
+	d.Notify(store.String, "incrbyfloat", name)
+	d.ReplyBulk(sum)
+}

@@ -1,0 +1,132 @@
+package redis
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
+)
+
+func del(d *store.Data, args []string) {
+	count := int64(0)
+	for _, name := range args[1:] {
+		if d.Find(name) != nil {
+			removeAsked(d, name)
+			count++
+		}
+	}
+	d.ReplyInt(count)
+}
+
+// exists is EXISTS and TOUCH.
+func exists(d *store.Data, args []string) {
+	count := int64(0)
+	for _, name := range args[1:] {
+		if d.Find(name) != nil {
+			count++
+		}
+	}
+	d.ReplyInt(count)
+}
+
+func typeOf(d *store.Data, args []string) {
+	if d.Find(args[1]) == nil {
+		d.ReplyStatus("none")
+		return
+	}
+	d.ReplyStatus(d.DB.Type(args[1]))
+}
+
+// dbsize counts what is hidden, as Redis does.
+func dbsize(d *store.Data, _ []string) { d.ReplyInt(int64(d.Size())) }
+
+// rename is RENAME and RENAMENX. The key keeps its owner and its deadline under the new name: its value still says
+// whose it is.
+func rename(onlyNew bool) func(d *store.Data, args []string) {
+	return func(d *store.Data, args []string) {
+		from, to := args[1], args[2]
+		k := d.Find(from)
+		if k == nil {
+			d.ReplyError(resp.ErrNoKey)
+			return
+		}
+		if onlyNew && d.Find(to) != nil {
+			d.ReplyInt(0)
+			return
+		}
+		if from != to {
+			d.LogCommand(args)
+			d.Rename(to, from, k)
+			d.Notify(store.Generic, "rename_from", from)
+			d.Notify(store.Generic, "rename_to", to)
+		}
+		if onlyNew {
+			d.ReplyInt(1)
+		} else {
+			d.ReplyOK()
+		}
+	}
+}
+
+func copyKey(d *store.Data, args []string) {
+	replace := false
+	for i := 3; i < len(args); i++ {
+		switch strings.ToUpper(args[i]) {
+		case "REPLACE":
+			replace = true
+		case "DB":
+			if i++; i == len(args) {
+				d.ReplyError(resp.ErrSyntax)
+				return
+			}
+			if trouble := CheckDB(args[i]); trouble != "" {
+				d.ReplyError(trouble)
+				return
+			}
+		default:
+			d.ReplyError(resp.ErrSyntax)
+			return
+		}
+	}
+	from, to := args[1], args[2]
+	if from == to {
+		d.ReplyError("ERR source and destination objects are the same")
+		return
+	}
+	switch k := d.Find(from); {
+	case k == nil, d.Find(to) != nil && !replace:
+		d.ReplyInt(0)
+	default:
+		d.LogCommand(args)
+		d.Duplicate(to, from, k)
+		d.Notify(store.Generic, "copy_to", to)
+		d.ReplyInt(1)
+	}
+}
+
+// CheckDB refuses every database but 0.
+func CheckDB(s string) (trouble string) {
+	switch v, ok := resp.ParseInt(s); {
+	case !ok:
+		return resp.ErrNotInt
+	case v < 0 || v > 15:
+		return "ERR DB index is out of range"
+	case v > 0:
+		return "ERR fencepost: only database 0 is simulated"
+	}
+	return ""
+}
+
+// flush is FLUSHALL and FLUSHDB.
+func flush(d *store.Data, args []string) {
+	if len(args) > 2 || len(args) == 2 && !IsOneOf(args[1], "SYNC", "ASYNC") {
+		d.ReplyError(resp.ErrSyntax)
+		return
+	}
+	d.Flush()
+	d.ReplyOK()
+}
+
+// IsOneOf reports whether s is one of the words, which are in upper case.
+func IsOneOf(s string, words ...string) bool { return slices.Contains(words, strings.ToUpper(s)) }

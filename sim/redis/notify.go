@@ -1,0 +1,67 @@
+package redis
+
+import (
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
+)
+
+// event is what is sent about the key of a command that was passed on and has changed it.
+type event struct {
+	class store.Events
+	name  string
+}
+
+var events = map[string]event{
+	"append": {store.String, "append"}, "setrange": {store.String, "setrange"},
+	"hset": {store.Hash, "hset"}, "hmset": {store.Hash, "hset"}, "hsetnx": {store.Hash, "hset"},
+	"hdel": {store.Hash, "hdel"}, "hincrby": {store.Hash, "hincrby"},
+	"lpush": {store.List, "lpush"}, "lpushx": {store.List, "lpush"}, "rpush": {store.List, "rpush"},
+	"rpushx": {store.List, "rpush"}, "lpop": {store.List, "lpop"}, "rpop": {store.List, "rpop"},
+	"lset": {store.List, "lset"}, "lrem": {store.List, "lrem"}, "ltrim": {store.List, "ltrim"},
+	"linsert": {store.List, "linsert"},
+	"sadd":    {store.Set, "sadd"}, "srem": {store.Set, "srem"},
+	"zrem": {store.ZSet, "zrem"}, "zremrangebyrank": {store.ZSet, "zremrangebyrank"},
+	"zremrangebyscore": {store.ZSet, "zremrangebyscore"}, "zpopmin": {store.ZSet, "zpopmin"},
+	"zpopmax": {store.ZSet, "zpopmax"},
+}
+
+// notifyPassed sends what a command that was passed on has done to its keys, in the order in which Redis says it, once
+// the ith argument, one of them, has been settled. was says whether the first was there; it has come to be by the
+// command if it is there now.
+func notifyPassed(d *store.Data, c *Command, args []string, i int, was bool) {
+	name := args[1]
+	there := d.Peek(name) != nil
+	switch {
+	case c.Name == "smove" && i == 2:
+		d.Notify(store.Set, "sadd", args[2])
+		return
+	case c.Name == "smove":
+		d.Notify(store.Set, "srem", name)
+	case i < c.keys.last:
+		return // a move between lists says all at its end
+	case c.Name == "rpoplpush":
+		notifyMove(d, args, "rpop", "lpush")
+	case c.Name == "lmove":
+		notifyMove(d, args, either(strings.EqualFold(args[3], "left"), "lpop", "rpop"),
+			either(strings.EqualFold(args[4], "left"), "lpush", "rpush"))
+	case was || there:
+		e := events[c.Name]
+		d.Notify(e.class, e.name, name)
+	}
+	if was && !there {
+		d.Notify(store.Generic, "del", name)
+	}
+}
+
+func notifyMove(d *store.Data, args []string, pop, push string) {
+	d.Notify(store.List, push, args[2])
+	d.Notify(store.List, pop, args[1])
+}
+
+func either(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}

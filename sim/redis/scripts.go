@@ -1,0 +1,103 @@
+package redis
+
+import (
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/lua"
+)
+
+// How many scripts are kept.
+const (
+	MaxScripts  = 256 // beyond the life that loaded them
+	MaxCompiled = 64  // compiled: a compiled script takes some 17 KB
+)
+
+// Script is a script as one life of the node or several have seen it.
+type Script struct {
+	SHA  string // hexadecimal SHA1 of text
+	text string
+	life uint64 // the life that last loaded it
+	Twin Twin   // the same in Go, for well-known scripts
+	Lua  *lua.Script
+}
+
+// Scripts are the scripts known to a node. What a life has not loaded it does not know, though its compiled form may
+// be at hand.
+type Scripts struct {
+	life     uint64
+	byText   map[string]*Script
+	bySHA    map[string]*Script
+	compiled int
+	Engine   *lua.Engine // made when first needed
+}
+
+// EndLife ends a life.
+func (s *Scripts) EndLife() {
+	s.Forget()
+	if s.Engine != nil {
+		s.Engine.EndLife()
+	}
+}
+
+// Forget makes all scripts unknown, as the end of a life and SCRIPT FLUSH do.
+func (s *Scripts) Forget() {
+	s.life++
+	if len(s.bySHA) > MaxScripts {
+		clear(s.byText)
+		clear(s.bySHA)
+		s.compiled = 0
+	}
+}
+
+// Load makes a text known to this life. It is not compiled yet.
+func (s *Scripts) Load(text string) *Script {
+	t := s.byText[text]
+	if t == nil {
+		sha := lua.SHA1Hex(text)
+		t = &Script{SHA: sha, text: text, Twin: FindTwin(text)}
+		if s.byText == nil {
+			s.byText, s.bySHA = map[string]*Script{}, map[string]*Script{}
+		}
+		s.byText[text], s.bySHA[t.SHA] = t, t
+	}
+	t.life = s.life
+	return t
+}
+
+// Known finds a script that this life has loaded.
+func (s *Scripts) Known(sha string) *Script {
+	t := s.bySHA[sha]
+	if t == nil {
+		t = s.bySHA[strings.ToLower(sha)]
+	}
+	if t == nil || t.life != s.life {
+		return nil
+	}
+	return t
+}
+
+// Compile has the script in compiled form. The error says why its text is no Lua; this life does not know it then.
+func (s *Scripts) Compile(t *Script) error {
+	if t.Lua != nil {
+		return nil
+	}
+	if s.compiled >= MaxCompiled {
+		for _, other := range s.bySHA {
+			other.Lua = nil
+		}
+		s.compiled = 0
+	}
+	compiled, err := s.Engine.Compile(t.text, t.SHA)
+	if err != nil {
+		t.life = 0
+		return err
+	}
+	t.Lua = compiled
+	s.compiled++
+	return nil
+}
+
+// Kept says how many scripts are kept, and how many of them compiled.
+func (s *Scripts) Kept() (texts, compiled int) {
+	return len(s.bySHA), s.compiled
+}

@@ -1,0 +1,225 @@
+// Package store is the data of a simulated Redis: what keys there are, whose, until when, and what is recorded of
+// them.
+//
+// The values lie in miniredis; deadlines, owners and expired keys that are still there are kept here. Every change goes
+// through a method that writes its record, its effect for the file and the replicas, and tells the node.
+package store
+
+import (
+	"bufio"
+	"fmt"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+// Entry is what is known of an existing key beside its data.
+type Entry struct {
+	of history.Attempt // who set it
+	// members are the owners of its fields or members; nil for a string or a list.
+	members map[string]history.Attempt
+	When    int64  // deadline, ms on the wall clock; never without
+	seq     uint64 // of its entry in the heap of deadlines; 0 if it has none
+	Text    bool   // a string: its value goes into the records
+}
+
+// Data is the data of a node: miniredis for the values, keys for everything about time and ownership.
+// Invariant: a key is in keys if and only if it exists in miniredis, and else in hidden or not there; miniredis itself
+// knows no TTL.
+type Data struct {
+	mini *miniredis.Miniredis
+	DB   *miniredis.RedisDB // whoever changes it settles the key, or is a method of the data
+	srv  *server.Server
+	peer *server.Peer
+	w    *bufio.Writer
+
+	node     Server
+	Onlooker Onlooker // of this life
+
+	// The current turn of the event loop. Redis freezes its clock for the whole of a command, script or transaction.
+	Wall int64 // wall clock, ns
+	Now  int64 // wall clock, ms
+
+	Attempt     history.Attempt // of the current request
+	resp.Writer                 // the reply to it
+	Loading     bool            // replaying the file: no records, no effects, no expiry
+	Notifies    Events          // what is sent to those who listen for events of keys
+
+	keys      map[string]*Entry
+	free      []*Entry // of removed keys, for reuse
+	deadlines deadlines
+	seq       uint64
+	made      int // keys made since mini is new
+
+	hidden []hiddenKey // in the order in which they expired; none of them is in keys
+}
+
+// Server is the node whose data it is.
+type Server interface {
+	// Replica reports whether another node decides what expires, and records what becomes of the keys.
+	Replica() bool
+	// Log notes an effect of the current turn, for the file and for the replicas; LogCommand one that is a command.
+	Log(e Effect)
+	LogCommand(args []string)
+	// Changed is told of every key that changes, once it has, and of one that has expired, once it is deleted.
+	Changed(name string, expired bool)
+	// Flushed is told that all keys are about to go.
+	Flushed()
+	// ListMade is called for every list that is made.
+	ListMade(name string)
+	// Publish sends a message about a key to those who listen on a channel of this node.
+	Publish(channel, message string)
+	// Do carries out a command of an effect.
+	Do(args []string)
+}
+
+// Onlooker takes the records, and knows the true time.
+type Onlooker interface {
+	// Record writes a record.
+	Record(e history.Event)
+	// Due is the true time after d on the node's clock, if it runs true.
+	Due(d time.Duration) history.Time
+}
+
+// maxMade bounds what miniredis keeps for ever about keys that are gone (a version each).
+const maxMade = 1 << 16
+
+// appender writes to a byte slice.
+type appender struct{ b *[]byte }
+
+func (a appender) Write(p []byte) (int, error) {
+	*a.b = append(*a.b, p...)
+	return len(p), nil
+}
+
+// New makes the data of a node. That is costly: a miniredis registers all its commands.
+func New(node Server) *Data {
+	d := &Data{node: node, keys: map[string]*Entry{}}
+	d.renew()
+	return d
+}
+
+// renew takes a fresh miniredis. Dial makes it register its commands; the connection itself is not used.
+func (d *Data) renew() {
+	d.mini = miniredis.NewMiniRedis()
+	conn, err := d.mini.Dial()
+	if err != nil {
+		panic(fmt.Sprintf("redis: miniredis does not start: %v", err)) // it has no reason to
+	}
+	_ = conn.Close()
+	d.mini.SetTime(time.Unix(0, 0)) // keeps it from reading the machine's clock
+	d.DB = d.mini.DB(0)
+	d.srv = d.mini.Server()
+	d.w = bufio.NewWriter(appender{&d.Out})
+	d.peer = server.NewPeer(d.w)
+	d.made = 0
+}
+
+// Pass has miniredis execute a command; its reply is appended to Out.
+func (d *Data) Pass(args []string) {
+	d.srv.Dispatch(d.peer, args)
+	_ = d.w.Flush() // an appender does not fail
+}
+
+// Begin begins a turn of the event loop at a time of the wall clock, in ns.
+func (d *Data) Begin(wall int64) { d.Wall, d.Now = wall, millis(wall) }
+
+// Quietly carries out what has been recorded and logged before: it writes no record and no effect.
+func (d *Data) Quietly(do func()) {
+	was := d.Loading
+	d.Loading = true
+	do()
+	d.Loading = was
+}
+
+// Size counts the keys, hidden ones too, as Redis does.
+func (d *Data) Size() int { return len(d.keys) + len(d.hidden) }
+
+// Peek is what is known of a key that can be seen, or nil. It deletes nothing.
+func (d *Data) Peek(name string) *Entry { return d.keys[name] }
+
+// Exists reports whether a key is there, hidden or not.
+func (d *Data) Exists(name string) bool { return d.keys[name] != nil || d.IsHidden(name) }
+
+// LogCommand notes a command as it was executed, for the file and for the replicas.
+func (d *Data) LogCommand(args []string) { d.node.LogCommand(args) }
+
+// Reset makes d as good as new, for the next run.
+func (d *Data) Reset() {
+	d.Clear()
+	d.seq, d.Onlooker, d.Notifies = 0, nil, 0
+}
+
+// Clear removes all keys.
+func (d *Data) Clear() {
+	d.deadlines = d.deadlines[:0]
+	d.hidden = d.hidden[:0]
+	if d.made > maxMade {
+		clear(d.keys)
+		d.renew()
+		return
+	}
+	if len(d.keys) == 0 {
+		return
+	}
+	clear(d.keys)
+	d.DB.FlushDB()
+}
+
+// Get is the value of a string.
+func (d *Data) Get(name string) string {
+	v, err := d.DB.Get(name)
+	if err != nil {
+		return "" // not a string: callers have asked before
+	}
+	return v
+}
+
+// add makes the entry of a key that has come to be.
+func (d *Data) add(name string, of history.Attempt, text bool) *Entry {
+	d.made++
+	var k *Entry
+	if last := len(d.free) - 1; last >= 0 {
+		k = d.free[last]
+		d.free = d.free[:last]
+	} else {
+		k = new(Entry)
+	}
+	*k = Entry{of: of, When: Never, Text: text}
+	d.keys[name] = k
+	d.Notify(Made, "new", name)
+	return k
+}
+
+// forget drops the entry of a key that is gone from miniredis.
+func (d *Data) forget(name string, k *Entry) {
+	delete(d.keys, name)
+	d.free = append(d.free, k)
+}
+
+// expireAt moves the deadline of a key.
+func (d *Data) expireAt(name string, k *Entry, when int64) {
+	if k.When == when {
+		return
+	}
+	k.When, k.seq = when, 0
+	if when > LastTimed {
+		return
+	}
+	if len(d.deadlines) > 64+4*len(d.keys) {
+		d.deadlines.keep(d.stands)
+	}
+	d.seq++
+	k.seq = d.seq
+	d.deadlines.push(deadline{when: when, seq: d.seq, name: name})
+}
+
+// stands reports whether an entry of the heap still speaks of its key.
+func (d *Data) stands(e deadline) bool {
+	k := d.keys[e.name]
+	return k != nil && k.seq == e.seq
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// A key that has expired is hidden: no command sees it, yet it is there until somebody deletes it. A master does that
+// when a command comes across the key, or in its background cycle; if its clock goes back before, the key is alive
+// again. A replica never does: it waits for its master's DEL, and what its master sends finds hidden keys, too.
+//
+// A master's records follow what its clients can see: a key is gone once it is hidden, and set again if it comes back.
+
+// hiddenKey is a key that is there and must not be seen. Its value lies here and not in miniredis.
+type hiddenKey struct {
+	Key
+}
+
+// ExpireDue hides every key whose deadline has passed on the clock of this turn, the earliest deadline first.
+func (d *Data) ExpireDue() {
+	for len(d.deadlines) > 0 {
+		top := d.deadlines[0]
+		stands := d.stands(top)
+		if stands && d.Now <= top.when {
+			return
+		}
+		d.deadlines.pop()
+		if stands {
+			d.hide(top.name)
+		}
+	}
+}
+
+func (d *Data) hide(name string) {
+	h := hiddenKey{d.look(name)}
+	h.ended = !d.silent()
+	d.recordGone(name, d.keys[name], history.Expired, "")
+	d.DB.Del(name)
+	d.forget(name, d.keys[name])
+	d.hidden = append(d.hidden, h)
+}
+
+// Revive shows again what a clock that went back has brought to life.
+func (d *Data) Revive() {
+	dead := slices.DeleteFunc(slices.Clone(d.hidden), func(h hiddenKey) bool { return d.Now <= h.Deadline })
+	alive := slices.DeleteFunc(d.hidden, func(h hiddenKey) bool { return d.Now > h.Deadline })
+	d.hidden = dead
+	for i := range alive {
+		h := &alive[i]
+		d.show(h)
+		if h.ended {
+			d.Attempt = ""
+			k := d.keys[h.Name]
+			d.recordSet(h.Name, d.valueOf(h.Name, k), k)
+		}
+	}
+}
+
+// show brings a hidden key back without a record; the caller drops it from hidden.
+func (d *Data) show(h *hiddenKey) {
+	d.Quietly(func() {
+		for _, e := range h.Remake(nil) {
+			d.Apply(&e)
+		}
+	})
+}
+
+// Unveil shows all keys.
+func (d *Data) Unveil() {
+	all := d.hidden
+	d.hidden = nil
+	for i := range all {
+		d.show(&all[i])
+	}
+}
+
+// NoteEnds notes that the records know of the end of all that is hidden.
+func (d *Data) NoteEnds() {
+	for i := range d.hidden {
+		d.hidden[i].ended = true
+	}
+}
+
+// Find is what is known of a key, nil if it cannot be seen. A master that comes across an expired key here deletes it,
+// and says so before anything that the command does.
+func (d *Data) Find(name string) *Entry {
+	if len(d.hidden) > 0 && !d.node.Replica() {
+		for i := range d.hidden {
+			if d.hidden[i].Name == name {
+				d.reap(i, i+1)
+				break
+			}
+		}
+	}
+	return d.keys[name]
+}
+
+// reap deletes the hidden keys from one to another.
+func (d *Data) reap(from, to int) {
+	gone := slices.Clone(d.hidden[from:to])
+	d.hidden = slices.Delete(d.hidden, from, to)
+	asking := d.Attempt
+	d.Attempt = "" // nobody's doing
+	for i := range gone {
+		d.node.Changed(gone[i].Name, true)
+		d.node.Log(Effect{Op: OpDel, Key: gone[i].Name})
+		d.Notify(Expired, "expired", gone[i].Name)
+	}
+	d.Attempt = asking
+}
+
+// RemoveHidden deletes a key that has expired because the current request says so, and not because it came across it.
+// It reports whether there was such a key.
+func (d *Data) RemoveHidden(name string) bool {
+	i := slices.IndexFunc(d.hidden, func(h hiddenKey) bool { return h.Name == name })
+	if i < 0 {
+		return false
+	}
+	d.hidden = slices.Delete(d.hidden, i, i+1)
+	d.node.Changed(name, true)
+	d.node.Changed(name, false) // for those, too, who knew that it had expired
+	d.node.Log(Effect{Op: OpDel, Key: name})
+	d.Notify(Generic, "del", name)
+	return true
+}
+
+// ReapAll deletes all hidden keys, as the background cycle does.
+func (d *Data) ReapAll() { d.reap(0, len(d.hidden)) }
+
+// HasHidden reports whether anything is hidden.
+func (d *Data) HasHidden() bool { return len(d.hidden) > 0 }
+
+// FindHidden comes across the hidden keys whose names match.
+func (d *Data) FindHidden(matches func(name string) bool) {
+	for _, h := range slices.Clone(d.hidden) {
+		if matches(h.Name) {
+			d.Find(h.Name)
+		}
+	}
+}
+
+// IsHidden reports whether a key is there and must not be seen.
+func (d *Data) IsHidden(name string) bool {
+	return slices.ContainsFunc(d.hidden, func(h hiddenKey) bool { return h.Name == name })
+}

@@ -1,0 +1,250 @@
+package store
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/redis/lua"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+// A hash, a set or a sorted set may be held by several at once, as read-write locks and semaphores do it. So each field
+// or member has an owner of its own, who set it last, and records of its own. The key has none beside them.
+//
+// Three things follow from what such locks do. A deadline is the key's, so one holder moves it for all: the others'
+// records say by whom only if it comes to lie earlier, or if the mover holds nothing there. Whoever gives back a field
+// of a hash leaves what else it has set there, as the mode of a read-write lock, to nobody in particular. And members
+// that are removed by their score, as semaphores do with those whose time is over, have expired.
+
+// Member is a field of a hash, or a member of a set or a sorted set.
+type Member struct {
+	Name, Value string // the value of a field, the score of a sorted set's member
+	Owner       history.Attempt
+}
+
+// hasMembers reports whether keys of a type have members.
+func hasMembers(kind string) bool { return kind == "hash" || kind == "zset" || kind == "set" }
+
+// members lists those of a key, by name, with their values.
+func (d *Data) members(name string, k *Entry) []Member {
+	kind := d.DB.Type(name)
+	if !hasMembers(kind) {
+		return nil
+	}
+	var list []Member
+	switch all := resp.Bulks(d.whole(name, kind)); kind {
+	case "set":
+		for _, m := range all {
+			list = append(list, Member{m, "", k.members[m]})
+		}
+	case "zset":
+		for i := 0; i+1 < len(all); i += 2 {
+			f, _ := resp.ParseDouble(all[i+1])
+			list = append(list, Member{all[i], lua.FormatNumber(f, 17), k.members[all[i]]})
+		}
+	default:
+		for i := 0; i+1 < len(all); i += 2 {
+			list = append(list, Member{all[i], all[i+1], k.members[all[i]]})
+		}
+	}
+	slices.SortFunc(list, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Change says what a command has done to a key, as far as comparing does not show it.
+type Change struct {
+	Replaced bool     // the key was made anew
+	Set      []string // members that were set, whether or not they were there
+	Expired  bool     // what is gone was removed by its score
+}
+
+// settleMembers brings the owners of a key's members into line with what miniredis now has, and records what became of
+// them.
+func (d *Data) settleMembers(name string, k *Entry, c Change) {
+	is := d.members(name, k)
+	there := map[string]bool{}
+	for _, m := range is {
+		there[m.Name] = true
+	}
+	gaveBack := false
+	for _, m := range slices.Sorted(maps.Keys(k.members)) {
+		if there[m] {
+			continue
+		}
+		h := Holding{Name: name, Member: m, Owner: k.members[m]}
+		gone := h.Gone(history.Expired)
+		if !c.Expired {
+			gone.By, gone.Why = d.Attempt, history.Deleted
+		}
+		gaveBack = gaveBack || gone.By != "" && gone.By == gone.Of && d.DB.Type(name) == "hash"
+		d.Record(gone)
+		delete(k.members, m)
+	}
+	for _, m := range is {
+		if _, known := k.members[m.Name]; known && !c.Replaced && !slices.Contains(c.Set, m.Name) {
+			if gaveBack && m.Owner == d.Attempt {
+				k.members[m.Name] = ""
+			}
+			continue
+		}
+		k.members[m.Name] = d.Attempt
+		m.Owner = d.Attempt
+		d.recordMember(name, m, k)
+	}
+}
+
+// overwrite ends what a key is to its owners, since a command puts something else in its place. Where a key as a whole
+// takes the place of another, the record of the new one says it all.
+func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
+	if k.members != nil || byMembers {
+		d.recordGone(name, k, history.Deleted, d.Attempt)
+		k.members = nil
+	}
+}
+
+// recordMember records that a member came to be or was set anew.
+func (d *Data) recordMember(name string, m Member, k *Entry) {
+	if d.silent() {
+		return
+	}
+	d.write(&history.Event{F: history.KeySet, Lock: history.Lock(name), Member: m.Name, Of: m.Owner, By: d.Attempt,
+		Value: m.Value, Until: d.Until(k.When)})
+}
+
+// recordGone records that a key ceased to be, or that all its members did.
+func (d *Data) recordGone(name string, k *Entry, why history.Why, by history.Attempt) {
+	if d.silent() {
+		return
+	}
+	gone := history.Event{F: history.KeyGone, Lock: history.Lock(name), Of: k.of, By: by, Why: why}
+	if k.members == nil {
+		d.write(&gone)
+		return
+	}
+	for _, m := range slices.Sorted(maps.Keys(k.members)) {
+		gone.Member, gone.Of = m, k.members[m]
+		d.write(&gone)
+	}
+}
+
+// recordProlonged records that a deadline was moved from one time to another.
+func (d *Data) recordProlonged(name string, k *Entry, from, to int64) {
+	if d.silent() {
+		return
+	}
+	moved := history.Event{F: history.KeyProlonged, Lock: history.Lock(name), Of: k.of, By: d.Attempt,
+		Until: d.Until(to)}
+	if k.members == nil {
+		d.write(&moved)
+		return
+	}
+	holder := false
+	for _, of := range k.members {
+		holder = holder || of == d.Attempt
+	}
+	for _, m := range slices.Sorted(maps.Keys(k.members)) {
+		moved.Member, moved.Of, moved.By = m, k.members[m], d.Attempt
+		if holder && moved.Of != d.Attempt && to >= from {
+			moved.By = ""
+		}
+		d.write(&moved)
+	}
+}
+
+// Holding is what one owner holds: a key, or a member of one.
+type Holding struct {
+	Name, Member string
+	Owner        history.Attempt
+	Value        string // of a list, all of it
+	Text         bool   // the value goes into records
+	Deadline     int64
+	Ended        bool
+}
+
+// Title is a key, or a member of one, in the hands of one owner.
+type Title struct {
+	Name, Member string
+	Of           history.Attempt
+}
+
+// Title is what is held by whom.
+func (h *Holding) Title() Title { return Title{h.Name, h.Member, h.Owner} }
+
+// Gone is the record of its end.
+func (h *Holding) Gone(why history.Why) history.Event {
+	return history.Event{F: history.KeyGone, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner, Why: why}
+}
+
+// holdings appends what a key comes to.
+func (k *Key) holdings(list []Holding) []Holding {
+	if !hasMembers(k.Type) {
+		return append(list, Holding{k.Name, "", k.Owner, k.Value, k.Type == "string", k.Deadline, k.ended})
+	}
+	for _, m := range k.Members {
+		list = append(list, Holding{k.Name, m.Name, m.Owner, m.Value, true, k.Deadline, k.ended})
+	}
+	return list
+}
+
+// Holdings lists what the keys of a snapshot come to, by name and member.
+func (s *Snapshot) Holdings() []Holding {
+	var list []Holding
+	for i := range s.Keys {
+		list = s.Keys[i].holdings(list)
+	}
+	return list
+}
+
+// compare orders holdings by name and member.
+func (h *Holding) compare(o *Holding) int {
+	if c := strings.Compare(h.Name, o.Name); c != 0 {
+		return c
+	}
+	return strings.Compare(h.Member, o.Member)
+}
+
+// Pair hands out what two lists, both by name and member, hold before and after: nil where a list has none.
+func Pair(before, after []Holding, take func(before, after *Holding)) {
+	for len(before) > 0 || len(after) > 0 {
+		order := 0
+		switch {
+		case len(before) == 0:
+			order = 1
+		case len(after) == 0:
+			order = -1
+		default:
+			order = before[0].compare(&after[0])
+		}
+		var old, now *Holding
+		if order <= 0 {
+			old, before = &before[0], before[1:]
+		}
+		if order >= 0 {
+			now, after = &after[0], after[1:]
+		}
+		take(old, now)
+	}
+}
+
+// OwnerOf is who owns a key or a member now; there is false if nobody can see it.
+func (d *Data) OwnerOf(h *Holding) (of history.Attempt, there bool) {
+	k := d.keys[h.Name]
+	switch {
+	case k == nil:
+		return "", false
+	case k.members == nil:
+		return k.of, h.Member == ""
+	}
+	of, there = k.members[h.Member]
+	return of, there
+}
+
+// Members lists the members of a key that can be seen, by name; none of a string or a list.
+func (d *Data) Members(name string) []Member {
+	if k := d.keys[name]; k != nil {
+		return d.members(name, k)
+	}
+	return nil
+}

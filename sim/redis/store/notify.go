@@ -1,0 +1,82 @@
+package store
+
+import "strings"
+
+// Events are the classes of keyspace notifications that are sent, and where to (notify.c of Redis).
+type Events uint16
+
+const (
+	ToKeyspace Events = 1 << iota // K: the event, to the channel of its key
+	ToKeyevent                    // E: the key, to the channel of its event
+	Generic                       // g
+	String                        // $
+	List                          // l
+	Set                           // s
+	Hash                          // h
+	ZSet                          // z
+	Expired                       // x
+	evicted                       // e: nothing is
+	stream                        // t: there are none
+	module                        // d: there are none
+	Made                          // n
+)
+
+// letters are those of the classes, in the order in which Redis lists them.
+var letters = []struct {
+	letter byte
+	class  Events
+}{{'g', Generic}, {'$', String}, {'l', List}, {'s', Set}, {'h', Hash}, {'z', ZSet}, {'x', Expired}, {'e', evicted},
+	{'t', stream}, {'d', module}, {'n', Made}, {'K', ToKeyspace}, {'E', ToKeyevent}}
+
+// allClasses are what A stands for.
+const allClasses = Generic | String | List | Set | Hash | ZSet | Expired | evicted | stream | module
+
+// ParseEvents reads the value of notify-keyspace-events. trouble says what is wrong with it, without an error's code.
+func ParseEvents(text string) (e Events, trouble string) {
+next:
+	for _, c := range []byte(text) {
+		switch c {
+		case 'A':
+			e |= allClasses
+			continue
+		case 'm':
+			return 0, "fencepost: m is not simulated: nothing is sent about keys that are missed"
+		}
+		for _, l := range letters {
+			if l.letter == c {
+				e |= l.class
+				continue next
+			}
+		}
+		return 0, "Invalid event class character. Use 'Ag$lshzxeKEtmdn'."
+	}
+	return e, ""
+}
+
+// String writes the classes as Redis does: after A it leaves the others out, n among them.
+func (e Events) String() string {
+	var b strings.Builder
+	all := e&allClasses == allClasses
+	if all {
+		b.WriteByte('A')
+	}
+	for _, l := range letters {
+		if e&l.class != 0 && (!all || l.class == ToKeyspace || l.class == ToKeyevent) {
+			b.WriteByte(l.letter)
+		}
+	}
+	return b.String()
+}
+
+// Notify sends what has happened to a key to those who listen, if its class is one of those that are sent.
+func (d *Data) Notify(class Events, event, name string) {
+	if d.Notifies&class == 0 || d.Loading {
+		return
+	}
+	if d.Notifies&ToKeyspace != 0 {
+		d.node.Publish("__keyspace@0__:"+name, event)
+	}
+	if d.Notifies&ToKeyevent != 0 {
+		d.node.Publish("__keyevent@0__:"+event, name)
+	}
+}

@@ -1,0 +1,51 @@
+package store
+
+import "github.com/fencepost-sim/fencepost/checker/history"
+
+// Settle brings the entry of a key into line with what miniredis now has.
+func (d *Data) Settle(name string, c Change) {
+	k := d.keys[name]
+	kind := d.DB.Type(name) // empty if there is none
+	switch {
+	case kind == "" && k == nil:
+		return
+	case kind == "" && c.Expired:
+		d.gone(name, k, history.Expired, "")
+		return
+	case kind == "":
+		d.gone(name, k, history.Deleted, d.Attempt)
+		return
+	}
+	made := k == nil
+	if k == nil {
+		k = d.add(name, d.Attempt, kind == "string")
+	}
+	if !made && k.members == nil && hasMembers(kind) {
+		d.overwrite(name, k, true)
+	}
+	if c.Replaced {
+		d.expireAt(name, k, Never)
+		k.of, k.Text = d.Attempt, kind == "string"
+	}
+	switch {
+	case hasMembers(kind) && k.members == nil:
+		k.members = map[string]history.Attempt{}
+		d.settleMembers(name, k, c)
+	case hasMembers(kind):
+		d.settleMembers(name, k, c)
+	case made || c.Replaced:
+		d.recordSet(name, d.valueOf(name, k), k)
+	}
+	if made && kind == "list" {
+		d.node.ListMade(name)
+	}
+	d.node.Changed(name, false)
+}
+
+// valueOf is the value of a key as records give it: empty unless it is a string.
+func (d *Data) valueOf(name string, k *Entry) string {
+	if !k.Text {
+		return ""
+	}
+	return d.Get(name)
+}

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Key is a key as an onlooker sees it.
+type Key struct {
+	Name     string
+	Type     string          // as TYPE answers
+	Value    string          // of a string; for other types the RESP of the command that reads all of it
+	Owner    history.Attempt // of a string, who set it last; of a list, who made it; else the members have their own
+	Deadline int64           // ms on the wall clock; math.MaxInt64 without
+	Members  []Member
+	ended    bool // it is hidden, and the records know of its end
+}
+
+// Snapshot is the data at one moment, hidden keys included, sorted by name.
+type Snapshot struct{ Keys []Key }
+
+// wholeOf is the command that reads all of a value of a type.
+var wholeOf = map[string][]string{
+	"hash": {"HGETALL", ""},
+	"list": {"LRANGE", "", "0", "-1"},
+	"set":  {"SMEMBERS", ""},
+	"zset": {"ZRANGE", "", "0", "-1", "WITHSCORES"},
+}
+
+// Snapshot is the data now.
+func (d *Data) Snapshot() *Snapshot {
+	s := &Snapshot{Keys: make([]Key, 0, len(d.keys)+len(d.hidden))}
+	for name := range d.keys {
+		s.Keys = append(s.Keys, d.look(name))
+	}
+	for i := range d.hidden {
+		s.Keys = append(s.Keys, d.hidden[i].Key)
+	}
+	slices.SortFunc(s.Keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}
+
+// look reads one existing key.
+func (d *Data) look(name string) Key {
+	k := d.keys[name]
+	l := Key{Name: name, Type: d.DB.Type(name), Owner: k.of, Deadline: k.When}
+	if k.Text {
+		l.Value = d.Get(name)
+		return l
+	}
+	l.Value, l.Members = d.whole(name, l.Type), d.members(name, k)
+	if hasMembers(l.Type) {
+		l.Owner = ""
+	}
+	return l
+}
+
+// whole is all of a value that is no string, in RESP.
+func (d *Data) whole(name, kind string) string {
+	whole := slices.Clone(wholeOf[kind])
+	whole[1] = name
+	return d.Ask(whole...)
+}
+
+// Ask has miniredis execute a command whose reply is not for the client.
+func (d *Data) Ask(args ...string) string {
+	from := len(d.Out)
+	d.Pass(args)
+	reply := string(d.Out[from:])
+	d.Out = d.Out[:from]
+	return reply
+}

@@ -1,0 +1,360 @@
+package redis
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
+)
+
+// setOptions are the options of SET and GETEX.
+type setOptions struct {
+	nx, xx, get, keepTTL, persist bool
+	unit                          string // the expiry option in upper case: EX, PX, EXAT, PXAT; empty without
+	amount                        string // its argument
+	only                          condition
+}
+
+// upper gives a known option in upper case, without allocating for the usual spellings.
+func upper(s string) string {
+	switch s {
+	case "NX", "PX", "EX", "XX":
+		return s
+	case "nx":
+		return "NX"
+	case "px":
+		return "PX"
+	case "ex":
+		return "EX"
+	}
+	return strings.ToUpper(s)
+}
+
+// parseSetOptions reads the options of SET, or of GETEX; nothing else may stand among them, nor, unless they compare,
+// IFEQ and IFNE.
+func parseSetOptions(args []string, getex, compare bool) (o setOptions, ok bool) {
+	for i := 0; i < len(args); i++ {
+		switch name := upper(args[i]); name {
+		case "NX":
+			o.nx = true
+		case "XX":
+			o.xx = true
+		case "GET":
+			o.get = true
+		case "KEEPTTL":
+			o.keepTTL = true
+		case "PERSIST":
+			o.persist = true
+		case "IFEQ", "IFNE":
+			if !compare || o.compares() || i+1 == len(args) {
+				return o, false
+			}
+			i++
+			o.only = condition{name, args[i]}
+		case "EX", "PX", "EXAT", "PXAT":
+			if o.unit != "" && o.unit != name || i+1 == len(args) {
+				return o, false
+			}
+			i++ // the last of several wins
+			o.unit, o.amount = name, args[i]
+		default:
+			return o, false
+		}
+	}
+	timed := 0
+	for _, given := range [...]bool{o.unit != "", o.keepTTL, o.persist} {
+		if given {
+			timed++
+		}
+	}
+	foreign := o.persist
+	if getex {
+		foreign = o.nx || o.xx || o.get || o.keepTTL
+	}
+	return o, timed <= 1 && !(o.nx && o.xx) && !(o.compares() && (o.nx || o.xx)) && !foreign
+}
+
+// deadlineOf turns an expiry option into a deadline in ms; trouble is the error if it is none.
+func deadlineOf(d *store.Data, unit, amount, command string) (when int64, trouble string) {
+	v, ok := resp.ParseInt(amount)
+	if !ok {
+		return 0, resp.ErrNotInt
+	}
+	seconds := unit == "EX" || unit == "EXAT"
+	if v <= 0 || seconds && v > math.MaxInt64/1000 {
+		return 0, badExpire(command)
+	}
+	if seconds {
+		v *= 1000
+	}
+	if unit == "EX" || unit == "PX" {
+		if v > math.MaxInt64-d.Now {
+			return 0, badExpire(command)
+		}
+		v += d.Now
+	}
+	return v, ""
+}
+
+func badExpire(command string) string { return "ERR invalid expire time in '" + command + "' command" }
+
+// set is SET, and setComparing SET as Redis 8.4 has it.
+func set(d *store.Data, args []string)          { setWith(d, args, false) }
+func setComparing(d *store.Data, args []string) { setWith(d, args, true) }
+
+func setWith(d *store.Data, args []string, compare bool) {
+	name, value := args[1], args[2]
+	o, ok := parseSetOptions(args[3:], false, compare)
+	if !ok {
+		d.ReplyError(resp.ErrSyntax)
+		return
+	}
+	when := store.Never
+	if o.unit != "" {
+		var trouble string
+		if when, trouble = deadlineOf(d, o.unit, o.amount, "set"); trouble != "" {
+			d.ReplyError(trouble)
+			return
+		}
+	}
+	k := d.Find(name)
+	refused := o.nx && k != nil || o.xx && k == nil
+	if o.compares() {
+		met, answered := met(d, o.only, name, k)
+		if answered {
+			return
+		}
+		refused = !met
+	}
+	if o.get {
+		if !replyText(d, name, k) {
+			return
+		}
+	}
+	if refused {
+		if !o.get {
+			d.ReplyNull()
+		}
+		return
+	}
+	if o.keepTTL && k != nil {
+		when = k.When
+	}
+	d.SetString(name, value, when)
+	if o.unit != "" {
+		d.Notify(store.Generic, "expire", name)
+	}
+	if !o.get {
+		d.ReplyOK()
+	}
+}
+
+// replyText answers with a string, or null; it answers with an error and reports false if the key holds another type.
+func replyText(d *store.Data, name string, k *store.Entry) bool {
+	switch {
+	case k == nil:
+		d.ReplyNull()
+	case !k.Text:
+		d.ReplyError(resp.ErrWrongType)
+		return false
+	default:
+		d.ReplyBulk(d.Get(name))
+	}
+	return true
+}
+
+func get(d *store.Data, args []string) { replyText(d, args[1], d.Find(args[1])) }
+
+func setnx(d *store.Data, args []string) {
+	absent := d.Find(args[1]) == nil
+	if absent {
+		d.SetString(args[1], args[2], store.Never)
+	}
+	d.ReplyBool(absent)
+}
+
+// setex is SETEX and PSETEX.
+func setex(unit, command string) func(d *store.Data, args []string) {
+	return func(d *store.Data, args []string) {
+		when, trouble := deadlineOf(d, unit, args[2], command)
+		if trouble != "" {
+			d.ReplyError(trouble)
+			return
+		}
+		d.SetString(args[1], args[3], when)
+		d.Notify(store.Generic, "expire", args[1])
+		d.ReplyOK()
+	}
+}
+
+func getset(d *store.Data, args []string) {
+	if replyText(d, args[1], d.Find(args[1])) {
+		d.SetString(args[1], args[2], store.Never)
+	}
+}
+
+func getdel(d *store.Data, args []string) {
+	k := d.Find(args[1])
+	if replyText(d, args[1], k) && k != nil {
+		removeAsked(d, args[1])
+	}
+}
+
+func getex(d *store.Data, args []string) {
+	o, ok := parseSetOptions(args[2:], true, false)
+	if !ok {
+		d.ReplyError(resp.ErrSyntax)
+		return
+	}
+	name := args[1]
+	k := d.Find(name)
+	if k == nil || !k.Text {
+		replyText(d, name, k)
+		return
+	}
+	when := store.Never
+	if o.unit != "" {
+		var trouble string
+		if when, trouble = deadlineOf(d, o.unit, o.amount, "getex"); trouble != "" {
+			d.ReplyError(trouble)
+			return
+		}
+	}
+	replyText(d, name, k)
+	switch {
+	case o.unit != "" && when <= d.Now && strings.HasSuffix(o.unit, "AT"):
+		removeAsked(d, name)
+	case o.unit != "", o.persist && k.When != store.Never:
+		d.MoveDeadline(name, k, when)
+	}
+}
+
+func mget(d *store.Data, args []string) {
+	d.ReplyLen(len(args) - 1)
+	for _, name := range args[1:] {
+		if k := d.Find(name); k == nil || !k.Text {
+			d.ReplyNull()
+		} else {
+			d.ReplyBulk(d.Get(name))
+		}
+	}
+}
+
+// mset is MSET and, if it must find none of the keys, MSETNX.
+func mset(onlyNew bool) func(d *store.Data, args []string) {
+	return func(d *store.Data, args []string) {
+		pairs := args[1:]
+		if len(pairs)%2 != 0 {
+			d.ReplyError(WrongArity(strings.ToLower(args[0])))
+			return
+		}
+		for i := 0; onlyNew && i < len(pairs); i += 2 {
+			if d.Find(pairs[i]) != nil {
+				d.ReplyInt(0)
+				return
+			}
+		}
+		for i := 0; i < len(pairs); i += 2 {
+			d.SetString(pairs[i], pairs[i+1], store.Never)
+		}
+		if onlyNew {
+			d.ReplyInt(1)
+		} else {
+			d.ReplyOK()
+		}
+	}
+}
+
+// incr is INCR and DECR (sign), incrBy the two with an amount.
+func incr(sign int64) func(d *store.Data, args []string) {
+	return func(d *store.Data, args []string) { increase(d, args, sign) }
+}
+
+func incrBy(sign int64) func(d *store.Data, args []string) {
+	return func(d *store.Data, args []string) {
+		by, ok := resp.ParseInt(args[2])
+		switch {
+		case !ok:
+			d.ReplyError(resp.ErrNotInt)
+		case sign < 0 && by == math.MinInt64:
+			d.ReplyError("ERR decrement would overflow")
+		default:
+			increase(d, args, sign*by)
+		}
+	}
+}
+
+// increase adds to a counter. A counter that is there keeps its owner and deadline, and has no record.
+func increase(d *store.Data, args []string, by int64) {
+	name := args[1]
+	k := d.Find(name)
+	var v int64
+	if k != nil {
+		if !k.Text {
+			d.ReplyError(resp.ErrWrongType)
+			return
+		}
+		var ok bool
+		if v, ok = resp.ParseInt(d.Get(name)); !ok {
+			d.ReplyError(resp.ErrNotInt)
+			return
+		}
+	}
+	if by > 0 && v > math.MaxInt64-by || by < 0 && v < math.MinInt64-by {
+		d.ReplyError(resp.ErrOverflow)
+		return
+	}
+	v += by
+	d.LogCommand(args)
+	d.SetNumber(name, strconv.FormatInt(v, 10), k)
+	d.Notify(store.String, "incrby", name)
+	d.ReplyInt(v)
+}
+
+func strlen(d *store.Data, args []string) {
+	k := d.Find(args[1])
+	switch {
+	case k == nil:
+		d.ReplyInt(0)
+	case !k.Text:
+		d.ReplyError(resp.ErrWrongType)
+	default:
+		d.ReplyInt(int64(len(d.Get(args[1]))))
+	}
+}
+
+// getrange gives the bytes from one index to another, both included; negative ones count from the end.
+func getrange(d *store.Data, args []string) {
+	from, ok := resp.ParseInt(args[2])
+	to, ok2 := resp.ParseInt(args[3])
+	if !ok || !ok2 {
+		d.ReplyError(resp.ErrNotInt)
+		return
+	}
+	k := d.Find(args[1])
+	if k == nil {
+		d.ReplyBulk("")
+		return
+	}
+	if !k.Text {
+		d.ReplyError(resp.ErrWrongType)
+		return
+	}
+	s := d.Get(args[1])
+	size := int64(len(s))
+	backwards := from < 0 && to < 0 && from > to
+	if from < 0 {
+		from = max(from+size, 0)
+	}
+	if to < 0 {
+		to = max(to+size, 0)
+	}
+	to = min(to, size-1)
+	if backwards || from > to {
+		d.ReplyBulk("")
+		return
+	}
+	d.ReplyBulk(s[from : to+1])
+}

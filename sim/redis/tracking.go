@@ -1,0 +1,247 @@
+// Package redis is what a simulated Redis remembers for clients that cache what they read (CLIENT TRACKING): who
+// has read which keys, or wants to hear of all that begin with a prefix. It says who is to be told of a change;
+// telling is the node's. It does what tracking.c of Redis 7.0 does, save that it has no limit of keys and redirects
+// nothing.
+package redis
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+// Options are those of CLIENT TRACKING ON.
+type Options struct {
+	Broadcast bool // BCAST: hear of every key that begins with a prefix, read or not
+	OptIn     bool // remember only what CLIENT CACHING YES stands before
+	OptOut    bool // remember all but what CLIENT CACHING NO stands before
+	NoLoop    bool // do not hear of one's own changes
+	Prefixes  []string
+}
+
+// ParseOptions reads what stands behind CLIENT TRACKING ON or OFF.
+func ParseOptions(args []string) (o Options, trouble string) {
+	for i := 0; i < len(args); i++ {
+		switch strings.ToLower(args[i]) {
+		case "bcast":
+			o.Broadcast = true
+		case "optin":
+			o.OptIn = true
+		case "optout":
+			o.OptOut = true
+		case "noloop":
+			o.NoLoop = true
+		case "prefix":
+			if i++; i == len(args) {
+				return o, resp.ErrSyntax
+			}
+			o.Prefixes = append(o.Prefixes, args[i])
+		case "redirect":
+			return o, "ERR fencepost: CLIENT TRACKING does not redirect"
+		default:
+			return o, resp.ErrSyntax
+		}
+	}
+	return o, ""
+}
+
+// Client is a connection that tracks.
+type Client struct {
+	Options
+	Caching bool // CLIENT CACHING was called for the next command, or for the transaction that is open
+}
+
+// remembers reports whether the keys that the client reads now are remembered. CLIENT CACHING outlives a change of the
+// mode, and says nothing where neither OPTIN nor OPTOUT is on.
+func (c *Client) remembers() bool {
+	return c != nil && !c.Broadcast && !(c.OptIn && !c.Caching || c.OptOut && c.Caching)
+}
+
+// Flags are those that CLIENT TRACKINGINFO shows, also of a connection that does not track (nil).
+func (c *Client) Flags() []string {
+	if c == nil {
+		return []string{"off"}
+	}
+	flags := []string{"on"}
+	for _, f := range []struct {
+		on   bool
+		name string
+	}{{c.Broadcast, "bcast"}, {c.OptIn, "optin"}, {c.OptIn && c.Caching, "caching-yes"}, {c.OptOut, "optout"},
+		{c.OptOut && c.Caching, "caching-no"}, {c.NoLoop, "noloop"}} {
+		if f.on {
+			flags = append(flags, f.name)
+		}
+	}
+	return flags
+}
+
+// Table is who tracks what. Connections are known by their numbers. The zero Table is ready.
+type Table struct {
+	clients map[uint64]*Client
+	readers map[string][]uint64 // of a key, since they were last told of it, in the order in which they read it first
+	changed map[string]uint64   // for those who hear of prefixes: keys, and who changed each of them last; 0: nobody
+}
+
+// Active reports whether anybody tracks, or did and left something remembered.
+func (t *Table) Active() bool { return len(t.clients)+len(t.readers) > 0 }
+
+// Client is the tracking of a connection; nil if it does not track.
+func (t *Table) Client(conn uint64) *Client { return t.clients[conn] }
+
+// Reset forgets everything.
+func (t *Table) Reset() {
+	clear(t.clients)
+	clear(t.readers)
+	clear(t.changed)
+}
+
+// Trouble says why a connection cannot track with these options; empty if it can.
+func (t *Table) Trouble(conn uint64, o Options) string {
+	c := t.clients[conn]
+	const otherwise = " before disabling tracking for this client, and then re-enabling it with a different mode."
+	switch {
+	case !o.Broadcast && len(o.Prefixes) > 0:
+		return "ERR PREFIX option requires BCAST mode to be enabled"
+	case c != nil && c.Broadcast != o.Broadcast:
+		return "ERR You can't switch BCAST mode on/off" + otherwise
+	case o.Broadcast && (o.OptIn || o.OptOut):
+		return "ERR OPTIN and OPTOUT are not compatible with BCAST"
+	case o.OptIn && o.OptOut:
+		return "ERR You can't specify both OPTIN mode and OPTOUT mode"
+	case c != nil && (o.OptIn && c.OptOut || o.OptOut && c.OptIn):
+		return "ERR You can't switch OPTIN/OPTOUT mode" + otherwise
+	}
+	for i, prefix := range o.Prefixes {
+		if c != nil {
+			if at := slices.IndexFunc(c.Prefixes, func(p string) bool { return overlap(p, prefix) }); at >= 0 {
+				return collision(prefix, "an existing", c.Prefixes[at])
+			}
+		}
+		for _, other := range o.Prefixes[i+1:] {
+			if overlap(prefix, other) {
+				return collision(prefix, "another provided", other)
+			}
+		}
+	}
+	return ""
+}
+
+func overlap(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
+
+func collision(prefix, which, other string) string {
+	return "ERR Prefix '" + prefix + "' overlaps with " + which + " prefix '" + other +
+		"'. Prefixes for a single client must not overlap."
+}
+
+// On has a connection track. Options that [Table.Trouble] objects to are not to be given.
+func (t *Table) On(conn uint64, o Options) {
+	if o.Broadcast && len(o.Prefixes) == 0 {
+		o.Prefixes = []string{""}
+	}
+	c := t.clients[conn]
+	if c == nil {
+		c = &Client{}
+		if t.clients == nil {
+			t.clients, t.readers, t.changed = map[uint64]*Client{}, map[string][]uint64{}, map[string]uint64{}
+		}
+		t.clients[conn] = c
+	}
+	o.Prefixes = append(c.Prefixes, o.Prefixes...)
+	slices.Sort(o.Prefixes)
+	o.Prefixes = slices.Compact(o.Prefixes) // no prefix at all may be given twice
+	c.Options = o
+}
+
+// Off ends the tracking of a connection. What it has read stays remembered, in case it tracks again.
+func (t *Table) Off(conn uint64) { delete(t.clients, conn) }
+
+// Close forgets a connection that is closed.
+func (t *Table) Close(conn uint64) {
+	t.Off(conn)
+	for name, list := range t.readers {
+		if list = slices.DeleteFunc(list, func(c uint64) bool { return c == conn }); len(list) == 0 {
+			delete(t.readers, name)
+		} else {
+			t.readers[name] = list
+		}
+	}
+}
+
+// Remembers reports whether keys that a connection reads now are remembered.
+func (t *Table) Remembers(conn uint64) bool { return t.clients[conn].remembers() }
+
+// Remember notes that a connection has read keys.
+func (t *Table) Remember(conn uint64, names []string) {
+	for _, name := range names {
+		if !slices.Contains(t.readers[name], conn) {
+			t.readers[name] = append(t.readers[name], conn)
+		}
+	}
+}
+
+// broadcasts reports whether anybody wants to hear of prefixes.
+func (t *Table) broadcasts() bool {
+	for _, c := range t.clients {
+		if c.Broadcast {
+			return true
+		}
+	}
+	return false
+}
+
+// Changed notes that a key has changed while a request of a connection is executed, or of none (0), and gives those
+// who are to be told of it at once. aside says that it was not the request itself, but a script that it runs, or the
+// key's expiry: to those who want to hear of prefixes that is another's change.
+func (t *Table) Changed(name string, by uint64, aside bool) (tell []uint64) {
+	if t.broadcasts() {
+		t.changed[name] = by
+		if aside {
+			t.changed[name] = 0
+		}
+	}
+	for _, conn := range t.readers[name] {
+		if c := t.clients[conn]; c != nil && !c.Broadcast && !(c.NoLoop && conn == by) {
+			tell = append(tell, conn)
+		}
+	}
+	delete(t.readers, name)
+	return tell
+}
+
+// Flushed notes that all keys are gone, and gives those who are to be told: all who track.
+func (t *Table) Flushed() (tell []uint64) {
+	clear(t.readers)
+	return slices.Sorted(maps.Keys(t.clients))
+}
+
+// Notice is what a connection is to be told: that it must forget these keys.
+type Notice struct {
+	Conn uint64
+	Keys []string
+}
+
+// Broadcasts are the changes since the last call, for those who want to hear of prefixes: a notice for each prefix.
+func (t *Table) Broadcasts() (list []Notice) {
+	if len(t.changed) == 0 {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(t.changed))
+	for _, conn := range slices.Sorted(maps.Keys(t.clients)) {
+		c := t.clients[conn]
+		for _, prefix := range c.Prefixes {
+			n := Notice{Conn: conn}
+			for _, name := range names {
+				if strings.HasPrefix(name, prefix) && !(c.NoLoop && t.changed[name] == conn) {
+					n.Keys = append(n.Keys, name)
+				}
+			}
+			if len(n.Keys) > 0 {
+				list = append(list, n)
+			}
+		}
+	}
+	clear(t.changed)
+	return list
+}

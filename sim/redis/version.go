@@ -1,0 +1,32 @@
+package redis
+
+// Version is a Redis that a node behaves as: it decides which commands and options there are, and some of their texts.
+// The zero Version is Redis 7.0.
+type Version uint8
+
+const (
+	Redis7 Version = iota // 7.0.15, with which tests compare the node
+	Redis8                // 8.4.0, from its documentation and its source
+	Tair                  // Redis 7.0 with Tair's CAD and CAS, from their documentation
+	versions
+)
+
+// String is the number by which the server gives its version to clients.
+func (v Version) String() string {
+	if v == Redis8 {
+		return "8.4.0"
+	}
+	return "7.0.15"
+}
+
+// Versions are some of them: bit v is set if Version v is one. The zero Versions are all.
+type Versions uint8
+
+const (
+	Only8    Versions = 1 << Redis8
+	Before8  Versions = 1<<Redis7 | 1<<Tair
+	OnlyTair Versions = 1 << Tair
+)
+
+// Has reports whether v is one of them.
+func (s Versions) Has(v Version) bool { return s == 0 || s>>v&1 != 0 }
