@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // TestALawOfOneFileIsKnownToAllRooms: a scenario may expect it and promise it, a run is judged by it, and many runs are
@@ -18,12 +18,12 @@ func TestALawOfOneFileIsKnownToAllRooms(t *testing.T) {
 	for _, c := range []struct {
 		work, expect string
 		want         checker.Outcome
-		standing     format.Standing
+		standing     document.Result
 	}{
-		{"{hold: 100ms}", "holds", checker.Holds, format.AsExpected},
-		{"{hold: 1500ms}", "violated", checker.Violated, format.AsExpected},
-		{"{hold: 1500ms}", "holds", checker.Violated, format.Otherwise},
-		{"{hold: forever}", "holds", checker.Unchecked, format.Otherwise},
+		{"{hold: 100ms}", "holds", checker.Holds, document.Passed},
+		{"{hold: 1500ms}", "violated", checker.Violated, document.Passed},
+		{"{hold: 1500ms}", "holds", checker.Violated, document.Failed},
+		{"{hold: forever}", "holds", checker.Unchecked, document.Failed},
 	} {
 		s, err := scenarios.Parse("law.yaml",
 			[]byte("name: law\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\nwork: "+

@@ -12,7 +12,6 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
@@ -187,22 +186,22 @@ func (f *ExploredFinding) size() string {
 func (e *Exploration) Suite() document.Suite {
 	s := document.Suite{Name: "explore " + e.Scenario, Repeat: e.Repeat}
 	for _, l := range promised(e.Laws, e.Subject) {
-		c := document.Case{Group: e.Scenario, Name: string(l.Law.Law), Result: format.AsExpected,
+		c := document.Case{Group: e.Scenario, Name: string(l.Law.Law), Result: document.Passed,
 			Message: fmt.Sprintf("kept in %d runs", l.Holds)}
 		broken := fmt.Sprintf("broken in %d of %d runs", l.Violated, l.Exercised())
 		switch {
 		case l.Violated > 0 && (!l.Promised || l.Breaks() == 0):
 			c.Message = document.NotPromised + "; " + broken
 		case l.Violated > 0:
-			c.Result, c.Message, c.Story = format.Otherwise, broken, e.stories(l.Law.Law)
+			c.Result, c.Message, c.Story = document.Failed, broken, e.stories(l.Law.Law)
 		case l.Holds == 0:
-			c.Result, c.Message = format.NotJudged, "no run exercised it"
+			c.Result, c.Message = document.NotJudged, "no run exercised it"
 		}
 		s.Cases = append(s.Cases, c)
 	}
 	s.Cases = append(s.Cases, document.OpenCases(e.Scenario, e.open())...)
 	// Where all seeds were run, only the cutting down of what is not promised can have been interrupted.
-	if standing, _ := e.Standing(e.Subject); standing != format.AsExpected {
+	if standing, _ := e.Standing(e.Subject); standing != document.Passed {
 		s.Cases = append(s.Cases, document.InterruptedCases(e.Scenario, e.Interrupted)...)
 	}
 	return s

@@ -5,7 +5,6 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
@@ -60,7 +59,7 @@ func (e *Exploration) JSON(command string) ([]byte, error) {
 	d := exploreJSON{Head: document.HeadOf(command), Scenario: e.Scenario, From: e.From, Seeds: e.Seeds, Runs: e.Done,
 		Within: nemesis.FormatDuration(e.Within), Laws: map[checker.Law]toldJSON{}, Faults: map[string]struckJSON{},
 		Findings: []foundJSON{}, Interrupted: e.Interrupted, Open: document.Some(open), Notes: document.Some(e.Doubts()),
-		Expected: standing == format.AsExpected}
+		Expected: standing == document.Passed}
 	if e.Shard != search.Whole {
 		d.Shard = e.Shard.String()
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
@@ -34,9 +33,9 @@ func promised(laws campaign.Laws, s *scenarios.Scenario) (all []toldLaw) {
 func LawSummary(w io.Writer, opt document.TextOptions, name, size string, kept bool, laws campaign.Laws,
 	promise checker.Promise) error {
 	p := opt.Writer(w)
-	standing := document.Standing{Result: format.Otherwise, Promise: true}
+	standing := document.Standing{Result: document.Failed, Promise: true}
 	if kept {
-		standing.Result = format.AsExpected
+		standing.Result = document.Passed
 	}
 	p.Title(name, size, standing.Words(), standing.Tone())
 	p.Blank()
@@ -124,7 +123,7 @@ func (l *toldLaw) tone() text.Style {
 
 // comparison says whether a law that the scenario names came out as it expects.
 func (l *toldLaw) comparison() string {
-	if l.Line.Expected == "" && !l.Line.Standing.Excused || l.Line.Standing.Result == format.NotDecidable {
+	if l.Line.Expected == "" && !l.Line.Standing.Excused || l.Line.Standing.Result == document.Undecided {
 		return ""
 	}
 	return l.Line.Stands()

@@ -4,7 +4,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
@@ -50,7 +49,7 @@ func (m *Many) JSON(command string) ([]byte, error) {
 		Unexpected: c.Otherwise, Undecided: m.undecided(), Interrupted: !m.Finished(),
 		Open: document.Some(m.Failed.Open(m.Done)), Digests: c.Digests(),
 		Laws: countsOf(m.Laws), Faults: []plannedJSON{}, Groups: []groupJSON{},
-		AsExpected: m.Standing() == format.AsExpected, Verdict: m.standing().Words(), Headline: m.headline(),
+		AsExpected: m.Standing() == document.Passed, Verdict: m.standing().Words(), Headline: m.headline(),
 		Runs: []*single.RunObject{}}
 	for _, f := range m.Plan {
 		d.Faults = append(d.Faults, plannedJSON(f))

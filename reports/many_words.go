@@ -104,7 +104,7 @@ func (m *Many) verdict() (v checker.Verdict) {
 // opening is what the report begins with.
 func (m *Many) opening() single.Opening {
 	standing, lines := m.standing(), m.lines()
-	ok := standing.Result == format.AsExpected
+	ok := standing.Result == document.Passed
 	return single.Opening{Name: m.Scenario, What: m.size(), Words: standing.Words(), Tone: standing.Tone(),
 		Headline: m.headline(), Summary: m.Subject.Summary, Intent: single.Intent(lines, ok), OK: ok,
 		Idle: m.idle()}
@@ -134,7 +134,7 @@ func (m *Many) lines() (lines []single.ExpectLine) {
 		outcome, in := checker.Violated, l.Violated
 		switch {
 		case l.Violated > 0:
-		case line.Standing.Result == format.NotDecidable, l.Undecided > 0 && l.Holds == 0:
+		case line.Standing.Result == document.Undecided, l.Undecided > 0 && l.Holds == 0:
 			outcome, in = checker.Undecided, l.Undecided
 		case l.Holds > 0:
 			outcome, in = checker.Holds, l.Holds
@@ -181,11 +181,11 @@ func (m *Many) causes(law checker.Law, of string) string {
 // shows is the run that shows how something came out otherwise, or why it is undecided; nil if there is none.
 func (m *Many) shows(c *document.Case) *single.Run {
 	seed := m.Campaign.FirstUndecided
-	if c.Result == format.Otherwise {
+	if c.Result == document.Failed {
 		seed = m.first(c.Name)
 	}
 	for _, run := range m.Shown {
-		if run.Seed == seed && (c.Result == format.Otherwise || c.Result == format.NotDecidable) {
+		if run.Seed == seed && (c.Result == document.Failed || c.Result == document.Undecided) {
 			return run
 		}
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
@@ -75,7 +74,7 @@ func TestTheHeadlineOfASurpriseIsTheSurprise(t *testing.T) {
 	if got := textOf(t, run, document.TextOptions{Width: 200}); !strings.Contains(got, "fencing token") {
 		t.Error(got)
 	}
-	run.OK, run.Expected[1].Standing.Result = true, format.AsExpected
+	run.OK, run.Expected[1].Standing.Result = true, document.Passed
 	if got := textOf(t, run, document.TextOptions{Width: 200}); !strings.Contains(got, "inside at once") {
 		t.Error(got)
 	}

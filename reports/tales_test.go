@@ -6,7 +6,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/examples"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
@@ -37,10 +36,10 @@ func told(s examples.Story) *single.Run {
 
 func expectLine(name, expected, got string, ok bool) single.ExpectLine {
 	line := single.ExpectLine{Name: name, Expected: expected, Got: got, Standing: document.Standing{
-		Result: format.Otherwise, Broken: strings.HasPrefix(got, "violated"), Named: true,
+		Result: document.Failed, Broken: strings.HasPrefix(got, "violated"), Named: true,
 		Promise: expected == single.Promised}}
 	if ok {
-		line.Standing.Result = format.AsExpected
+		line.Standing.Result = document.Passed
 	}
 	return line
 }

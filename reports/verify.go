@@ -11,7 +11,6 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
@@ -26,12 +25,12 @@ type Verification struct {
 
 func (v *Verification) standing() string {
 	switch standing, _ := v.Standing(); standing {
-	case format.Otherwise:
+	case document.Failed:
 		return "violated"
-	case format.AsExpected:
+	case document.Passed:
 		return "holds"
 	}
-	return document.Undecided
+	return document.Undecided.String()
 }
 
 // open says why it cannot be told whether the promises are kept.
@@ -84,7 +83,7 @@ func (v *Verification) Text(w io.Writer, opt document.TextOptions) error {
 
 func (v *Verification) title(p *text.Writer) {
 	what, standing := v.size(), v.standing()
-	tone := map[string]text.Style{"violated": text.Red, "holds": text.Green, document.Undecided: text.Yellow}[standing]
+	tone := map[string]text.Style{"violated": text.Red, "holds": text.Green, document.Undecided.String(): text.Yellow}[standing]
 	p.Title(v.Scenario.Name, what, standing, tone)
 }
 
@@ -285,18 +284,18 @@ func (v *Verification) Suite() document.Suite {
 	name := v.Scenario.Name
 	s := document.Suite{Name: "verify " + name, Repeat: v.Repeat}
 	for _, l := range v.Laws() {
-		c := document.Case{Group: name, Name: string(l.Law), Result: format.AsExpected,
+		c := document.Case{Group: name, Name: string(l.Law), Result: document.Passed,
 			Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
 		switch {
 		case l.Breaks() > 0 && v.Found != nil:
-			c.Result, c.Message, c.Story = format.Otherwise, v.Found.Cause.String(), v.Run.Story(c.Name)
+			c.Result, c.Message, c.Story = document.Failed, v.Found.Cause.String(), v.Run.Story(c.Name)
 		case l.Undecided > 0:
-			c.Result, c.Message = format.NotDecidable, fmt.Sprintf("undecided in %d schedules", l.Undecided)
+			c.Result, c.Message = document.Undecided, fmt.Sprintf("undecided in %d schedules", l.Undecided)
 		case v.standing() != "holds":
-			c.Result = format.NotJudged
+			c.Result = document.NotJudged
 			c.Message = fmt.Sprintf("not reached: kept in %d schedules, then the search ended", l.Holds)
 		case l.Holds == 0:
-			c.Result, c.Message = format.NotJudged, "no schedule exercised it"
+			c.Result, c.Message = document.NotJudged, "no schedule exercised it"
 		}
 		s.Cases = append(s.Cases, c)
 	}

@@ -16,7 +16,7 @@ import (
 func (v *Verification) html(w io.Writer) error {
 	d := verifyPage{Scenario: v.Scenario.Name, Summary: v.Scenario.Summary, Standing: v.standing(), Size: v.size(),
 		Conclusion: v.conclusion(), Open: v.open(), Repeat: v.Repeat}
-	d.Class = map[string]string{"holds": "good", "violated": "bad", document.Undecided: "open"}[d.Standing]
+	d.Class = map[string]string{"holds": "good", "violated": "bad", document.Undecided.String(): "open"}[d.Standing]
 	title := fmt.Sprintf("%s, %s: %s", d.Scenario, d.Size, d.Standing)
 	var err error
 	if v.Found == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -113,16 +113,16 @@ func TestWhatNoLockCanHelpIsNoMismatch(t *testing.T) {
 	const cutOff = "faults: [cut client-1 | redis-1 at 0s, crash client-2 at 100ms]\n"
 	for _, x := range []struct {
 		text string
-		want format.Standing
+		want document.Result
 	}{
-		{two + gone, format.AsExpected},
-		{two + cutOff, format.AsExpected},
-		{two + gone + "expect: {ownership: any}\n", format.AsExpected},
-		{two + gone + "expect: {deadlock-freedom: holds}\n", format.Otherwise},
-		{two + gone + "expect: {deadlock-freedom: violated by no quorum left}\n", format.AsExpected},
-		{two + gone + "promise: [deadlock-freedom, availability]\n", format.Otherwise},
+		{two + gone, document.Passed},
+		{two + cutOff, document.Passed},
+		{two + gone + "expect: {ownership: any}\n", document.Passed},
+		{two + gone + "expect: {deadlock-freedom: holds}\n", document.Failed},
+		{two + gone + "expect: {deadlock-freedom: violated by no quorum left}\n", document.Passed},
+		{two + gone + "promise: [deadlock-freedom, availability]\n", document.Failed},
 		{strings.Replace(two, "set-nx-px", "setnx", 1) + "clients: 3\nwork: {hold: 1s}\n" +
-			"faults: [cut client-3 | redis-1 at 0s, crash client-1 after acquired]\n", format.Otherwise},
+			"faults: [cut client-3 | redis-1 at 0s, crash client-1 after acquired]\n", document.Failed},
 	} {
 		s := parseText(t, x.text)
 		r, err := NewRunner(s).Run(s.Plan(1))

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
@@ -32,7 +32,7 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if j := s.Judge(r); j.Standing() != format.AsExpected {
+			if j := s.Judge(r); j.Standing() != document.Passed {
 				t.Errorf("%s, seed %d: %v", d.Name, seed, j.Mismatches)
 			}
 		}

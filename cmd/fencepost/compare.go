@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 func newCompare() *cobra.Command {
@@ -38,9 +38,9 @@ func newCompare() *cobra.Command {
 				return err
 			}
 			writeScenarios(f.Files, measured)
-			standing := format.AsExpected
+			standing := document.Passed
 			if measured.Interrupted {
-				standing = format.NotDecidable
+				standing = document.Undecided
 			}
 			return f.Emit(&compare.Report{Comparison: measured, Files: f.Out, Repeat: again(measure.Runs, f.Out)},
 				standing)

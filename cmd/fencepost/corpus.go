@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -79,7 +79,7 @@ func (h *hunt) run() error {
 			return err
 		}
 	}
-	report.Interrupted = ctx.Err() != nil && report.Standing() != format.AsExpected
+	report.Interrupted = ctx.Err() != nil && report.Standing() != document.Passed
 	return h.Emit(report, report.Standing())
 }
 

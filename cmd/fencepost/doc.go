@@ -11,7 +11,7 @@
 //   - scenarios/locks, a file that registers its name, place in the reference, backend, settings, and
 //     constructor. Settings of its own stand there too; those that others share are in
 //     scenarios/locks/settings.go. A client library that keeps a session stands beside it, as
-//     scenarios/locks/etcd_session.go and scenarios/locks do.
+//     scenarios/locks/etcd_session.go and scenarios/locks/zkclient do.
 //   - scenarios/file_doc_test.go, its least file, and scenarios/FORMAT.md, by -update.
 //   - scenarios/catalogue, a scenario in which it holds and one in which it breaks, both named in
 //     scenarios/catalogue.go.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
@@ -52,7 +53,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return exitExpected
-	case errors.As(err, &ended) && format.Standing(ended) == format.Otherwise:
+	case errors.As(err, &ended) && document.Result(ended) == document.Failed:
 		return exitOtherwise
 	case errors.As(err, &ended):
 		return exitUndecided

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
@@ -35,7 +35,7 @@ func (j *sweepJob) report(s *sweep.Sweep) (*sweepmap.Sweep, error) {
 		}
 	}
 	for i := range s.Asserted {
-		if s.Asserted[i].Standing != format.Otherwise {
+		if s.Asserted[i].Standing != document.Failed {
 			continue
 		}
 		run, err := j.counterexample(s, &s.Asserted[i], i+1)

@@ -18,7 +18,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Frame is that of one call of a command. Fields are flags, of which a command registers those that it has.
@@ -87,7 +86,7 @@ func (f *Frame) Draw(name string, write func(io.Writer) error) {
 
 // Emit writes a report wherever it is asked for, and ends the command: with what could not be written, or else by how
 // all came out.
-func (f *Frame) Emit(r document.Judged, s format.Standing) error {
+func (f *Frame) Emit(r document.Judged, s document.Result) error {
 	if m, ok := r.(document.Measured); ok && f.Metrics != "" {
 		f.Files.Write(f.Metrics, Metrics, m.OpenMetrics())
 	}
@@ -107,14 +106,14 @@ func (f *Frame) Emit(r document.Judged, s format.Standing) error {
 	if err := f.Files.Finish(); err != nil {
 		return err
 	}
-	if s == format.AsExpected {
+	if s == document.Passed {
 		return nil
 	}
 	return Ended(s)
 }
 
 // Ended is no failure of a command: its work came out so, other than as expected.
-type Ended format.Standing
+type Ended document.Result
 
 // Error is for who does not know better: main gives it an exit code.
 func (e Ended) Error() string { return fmt.Sprintf("standing %d", uint8(e)) }

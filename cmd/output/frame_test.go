@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // stub is a report that goes every way there is.
@@ -29,7 +28,7 @@ func (stub) JSON(command string) ([]byte, error) {
 }
 
 func (stub) Suite() document.Suite {
-	return document.Suite{Name: "the suite", Cases: []document.Case{{Group: "a", Name: "b", Result: format.AsExpected}}}
+	return document.Suite{Name: "the suite", Cases: []document.Case{{Group: "a", Name: "b", Result: document.Passed}}}
 }
 
 func (stub) Pages(path string) []document.Page {
@@ -70,8 +69,8 @@ func TestAReportIsEmittedEveryWayThatIsAskedFor(t *testing.T) {
 				f.Keep("verdict.json", "kept", stub{})
 			}
 			var ended Ended
-			if err := f.Emit(stub{}, format.Otherwise); !errors.As(err, &ended) ||
-				format.Standing(ended) != format.Otherwise {
+			if err := f.Emit(stub{}, document.Failed); !errors.As(err, &ended) ||
+				document.Result(ended) != document.Failed {
 				t.Errorf("it ended with %v", err)
 			}
 			f.Close()
@@ -103,7 +102,7 @@ func TestWhatCameOutAsExpectedEndsWell(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := f.Emit(stub{}, format.AsExpected); err != nil {
+	if err := f.Emit(stub{}, document.Passed); err != nil {
 		t.Error(err)
 	}
 }

@@ -50,7 +50,7 @@ func Title(p *text.Writer, name, what, standing string) {
 	switch standing {
 	case AsExpected:
 		tone = text.Green
-	case Undecided:
+	case Undecided.String():
 		tone = text.Yellow
 	}
 	p.Title(name, what, standing, tone)

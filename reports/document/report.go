@@ -39,7 +39,6 @@ const (
 	AsExpected  = "as expected"
 	NotPromised = "not promised"
 	NotExpected = "not as expected"
-	Undecided   = "undecided"
 )
 
 // How a recorded history stands of which nothing is expected; else it is violated, or Undecided.

@@ -2,13 +2,12 @@ package document
 
 import (
 	"github.com/fencepost-sim/fencepost/reports/text"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Standing is how a run, many runs, or one law in them stand to what is expected. Every form of a report says it in the
 // same words and marks it alike; where a law was broken, neither is that of a pass.
 type Standing struct {
-	Result format.Standing
+	Result Result
 	Broken bool // a law was violated
 	Held   bool // some law holds, and none was violated
 	// Named says that something must come out. Where nothing is named, a law must not be violated.
@@ -20,15 +19,15 @@ type Standing struct {
 // Words are the verdict: "held, as expected", "broken, as expected", "broken, not as expected", "undecided".
 func (s Standing) Words() string {
 	switch {
-	case s.Result == format.NotDecidable:
-		return Undecided
+	case s.Result == Undecided:
+		return Undecided.String()
 	case s.nothing():
 		return NothingJudged
-	case s.Promise && s.Result == format.Otherwise:
+	case s.Promise && s.Result == Failed:
 		return "promise broken"
 	case s.Promise:
 		return "promises kept"
-	case s.Excused && s.Result == format.AsExpected:
+	case s.Excused && s.Result == Passed:
 		return "broken, " + NotPromised
 	case s.came() == "":
 		return s.expectation()
@@ -40,7 +39,7 @@ func (s Standing) Words() string {
 
 // nothing reports whether there was nothing to judge.
 func (s Standing) nothing() bool {
-	return s.Result == format.NotJudged || s.Result == format.AsExpected && s.came() == "" && !s.Named && !s.Promise
+	return s.Result == NotJudged || s.Result == Passed && s.came() == "" && !s.Named && !s.Promise
 }
 
 // came is what became of the laws; empty if there is none.
@@ -55,7 +54,7 @@ func (s Standing) came() string {
 }
 
 func (s Standing) expectation() string {
-	if s.Result == format.AsExpected {
+	if s.Result == Passed {
 		return AsExpected
 	}
 	return NotExpected
@@ -64,9 +63,9 @@ func (s Standing) expectation() string {
 // Tone is the colour of the words.
 func (s Standing) Tone() text.Style {
 	switch {
-	case s.Result == format.Otherwise:
+	case s.Result == Failed:
 		return text.Red
-	case s.Result == format.AsExpected && !s.Broken && !s.nothing():
+	case s.Result == Passed && !s.Broken && !s.nothing():
 		return text.Green
 	}
 	return text.Yellow
@@ -81,9 +80,9 @@ func (s Standing) Class() string {
 func (s Standing) Sign() string {
 	switch {
 	case s.Broken:
-		return ResultSign(format.Otherwise)
+		return Failed.Sign()
 	case s.nothing():
-		return ResultSign(format.NotJudged)
+		return NotJudged.Sign()
 	}
-	return ResultSign(s.Result)
+	return s.Result.Sign()
 }

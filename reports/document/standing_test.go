@@ -5,26 +5,25 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/reports/text"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // A mark, a colour and words of a pass never stand over a law that was broken, nor over what was not judged.
 func TestOnlyAPassLooksLikeOne(t *testing.T) {
 	said := map[string]bool{}
 	for code := range 1 << 7 {
-		s := Standing{Result: format.Standing(code & 3), Broken: code>>2&1 == 1, Held: code>>3&1 == 1,
+		s := Standing{Result: Result(code & 3), Broken: code>>2&1 == 1, Held: code>>3&1 == 1,
 			Named: code>>4&1 == 1, Promise: code>>5&1 == 1, Excused: code>>6 == 1}
-		if s.Excused && !s.Broken || s.Broken && s.Held || s.Result == format.Otherwise && !s.Broken && !s.Named {
+		if s.Excused && !s.Broken || s.Broken && s.Held || s.Result == Failed && !s.Broken && !s.Named {
 			continue // it cannot be
 		}
 		words := s.Words()
 		said[words] = true
-		pass := s.Result == format.AsExpected && !s.Broken && (s.Held || s.Named || s.Promise)
+		pass := s.Result == Passed && !s.Broken && (s.Held || s.Named || s.Promise)
 		if green := s.Tone() == text.Green; green != pass || s.Sign() == "✓" != pass || s.Class() == "good" != pass {
 			t.Errorf("%+v is marked %s, %s, green: %t", s, s.Sign(), s.Class(), green)
 		}
-		otherwise := s.Result == format.Otherwise
-		judged := (s.Result == format.AsExpected || otherwise) && !s.Promise
+		otherwise := s.Result == Failed
+		judged := (s.Result == Passed || otherwise) && !s.Promise
 		if judged && s.Broken != strings.Contains(words, "broken") ||
 			s.Named && judged && strings.Contains(words, "not as expected") != otherwise ||
 			!s.Named && (s.Broken || s.Held) && strings.Contains(words, "expected") {

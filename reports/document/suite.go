@@ -8,7 +8,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/text"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Suite is what a command judged, as a CI system counts it: a list of cases.
@@ -28,7 +27,7 @@ type Suite struct {
 type Case struct {
 	Group   string // what it belongs to: a scenario
 	Name    string // what was judged: a law, a metric, an assertion
-	Result  format.Standing
+	Result  Result
 	Broken  bool   // a law was violated: its mark is not that of a pass, though it was expected
 	Message string // in a line: what came out, and what was expected; empty if there is nothing to say
 	Story   string // what happened, over several lines; empty if there is nothing to tell
@@ -81,23 +80,23 @@ func JUnit(s Suite) ([]byte, error) {
 		Output: forXML(s.summary())}
 	judged := 0
 	for _, c := range s.Cases {
-		if c.Result != format.NotJudged {
+		if c.Result != NotJudged {
 			judged++
 		}
 	}
 	for _, c := range s.Cases {
 		j := junitCase{Class: forXML(c.Group), Name: forXML(c.Name), Time: inSeconds(0)}
-		if c.Result != format.NotJudged {
+		if c.Result != NotJudged {
 			j.Time = inSeconds(s.Took / time.Duration(judged))
 		}
-		note := &junitNote{Type: results[c.Result].word, Message: forXML(c.Message), Text: forXML(c.Story)}
+		note := &junitNote{Type: c.Result.String(), Message: forXML(c.Message), Text: forXML(c.Story)}
 		switch c.Result {
-		case format.AsExpected:
+		case Passed:
 			j.Output = forXML(strings.TrimSpace(c.Message + "\n" + c.Story))
-		case format.Otherwise:
+		case Failed:
 			j.Failure = note
 			out.Failures++
-		case format.NotDecidable:
+		case Undecided:
 			j.Error = note
 			out.Errors++
 		default:
@@ -149,14 +148,14 @@ func Markdown(s Suite) []byte {
 		if c.Group != "" {
 			name = c.Group + ": " + c.Name
 		}
-		sign := ResultSign(c.Result)
+		sign := c.Result.Sign()
 		if c.Broken {
-			sign = ResultSign(format.Otherwise)
+			sign = Failed.Sign()
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", sign, cell(name), cell(c.Message))
 	}
 	for _, c := range s.Cases {
-		if c.Result != format.AsExpected && c.Story != "" {
+		if c.Result != Passed && c.Story != "" {
 			fence := fence(c.Story)
 			fmt.Fprintf(&b, "\n**%s** %s\n\n%stext\n%s\n%s\n", cell(c.Name), cell(c.Message), fence,
 				betweenFences(c.Story), fence)
@@ -210,18 +209,10 @@ func cell(s string) string {
 }
 
 // results are a word and a sign for how a case came out. Where nothing was judged, nothing was run.
-var results = map[format.Standing]struct{ word, sign string }{
-	format.NotJudged: {"not run", "–"}, format.AsExpected: {"passed", "✓"}, format.Otherwise: {"failed", "✗"},
-	format.NotDecidable: {"undecided", "?"},
-}
-
-// ResultSign is the sign for how a case came out.
-func ResultSign(r format.Standing) string { return results[r].sign }
-
 // OpenCases are the reasons why nothing can be said.
 func OpenCases(group string, reasons []string) (cases []Case) {
 	for _, open := range reasons {
-		cases = append(cases, Case{Group: group, Name: "complete", Result: format.NotDecidable, Message: open})
+		cases = append(cases, Case{Group: group, Name: "complete", Result: Undecided, Message: open})
 	}
 	return cases
 }

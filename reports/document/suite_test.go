@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 var suite = Suite{Name: "run a|b", Repeat: "fencepost run a", Cases: []Case{
-	{Group: "a", Name: "ownership", Result: format.AsExpected, Message: "holds"},
-	{Group: "a", Name: "token-order", Result: format.Otherwise,
+	{Group: "a", Name: "ownership", Result: Passed, Message: "holds"},
+	{Group: "a", Name: "token-order", Result: Failed,
 		Message: "expected holds, got <violated> | by\nsomething", Story: "client-1 \x00 & client-2\n```\n"},
-	{Group: "a", Name: "deadlock-freedom", Result: format.NotDecidable, Message: "the limit came first"},
+	{Group: "a", Name: "deadlock-freedom", Result: Undecided, Message: "the limit came first"},
 	{Group: "a", Name: "fault-tolerance", Message: "unchecked"},
 }}
 
@@ -91,7 +90,7 @@ func TestMarkdownIsNotBrokenOutOf(t *testing.T) {
 	for _, bad := range []string{"a`b", "`", "``` x", "a```b`", "[x](http://y)", "*x*", "<img>", "a|b", `\\|`,
 		"\x1b[2J", "a\nb", "_x_", "&lt;", " a "} {
 		text := string(Markdown(Suite{Name: bad, Repeat: "run " + bad,
-			Cases: []Case{{Group: bad, Name: bad, Result: format.Otherwise, Message: bad, Story: bad}}}))
+			Cases: []Case{{Group: bad, Name: bad, Result: Failed, Message: bad, Story: bad}}}))
 		lines := strings.Split(text, "\n")
 		if row := lines[4]; strings.Count(strings.ReplaceAll(row, `\\`, ""), "|")-
 			strings.Count(strings.ReplaceAll(row, `\\`, ""), `\|`) != 4 {

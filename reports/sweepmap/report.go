@@ -10,7 +10,6 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
@@ -61,8 +60,8 @@ func (s *Sweep) standing() string {
 	failed, open := 0, 0
 	for i := range s.Asserted {
 		switch s.Asserted[i].Standing {
-		case format.AsExpected:
-		case format.Otherwise:
+		case document.Passed:
+		case document.Failed:
 			failed++
 		default:
 			open++
@@ -71,13 +70,13 @@ func (s *Sweep) standing() string {
 	n := len(s.Asserted)
 	switch {
 	case s.Interrupted && failed == 0:
-		return document.Undecided
+		return document.Undecided.String()
 	case n == 0:
 		return "nothing asserted"
 	case failed > 0:
 		return text.Count(failed, "assertion") + " of " + strconv.Itoa(n) + " failed"
 	case open > 0:
-		return document.Undecided
+		return document.Undecided.String()
 	case n == 1:
 		return "assertion met"
 	}
@@ -87,25 +86,25 @@ func (s *Sweep) standing() string {
 // outcome says in a word what came of an assertion.
 func outcome(a *sweep.Asserted) string {
 	switch a.Standing {
-	case format.AsExpected:
+	case document.Passed:
 		return "met"
-	case format.Otherwise:
+	case document.Failed:
 		return "failed"
 	}
-	return document.Undecided
+	return document.Undecided.String()
 }
 
 // unmet says in a sentence where an assertion fails, or why it could not be told; it is empty if it is met.
 func (s *Sweep) unmet(a *sweep.Asserted) string {
 	switch {
-	case a.Standing == format.NotJudged:
+	case a.Standing == document.NotJudged:
 		return "the condition was true at no point that was run: nothing was tried"
-	case a.Standing == format.NotDecidable && a.Unjudged == 0:
+	case a.Standing == document.Undecided && a.Unjudged == 0:
 		return fmt.Sprintf("met at the %d points that were tried before the sweep was interrupted", a.Points)
-	case a.Standing == format.NotDecidable:
+	case a.Standing == document.Undecided:
 		return fmt.Sprintf("at %d of the %d points at which the condition was true the law was not judged to its end",
 			a.Unjudged, a.Points)
-	case a.Standing == format.AsExpected:
+	case a.Standing == document.Passed:
 		return ""
 	}
 	found := "holds in all runs"
@@ -125,9 +124,9 @@ func (s *Sweep) why(a *sweep.Asserted) string {
 }
 
 // result is how an assertion came out as a case: one that was never tried is not decided.
-func result(a *sweep.Asserted) format.Standing {
-	if a.Standing == format.NotJudged {
-		return format.NotDecidable
+func result(a *sweep.Asserted) document.Result {
+	if a.Standing == document.NotJudged {
+		return document.Undecided
 	}
 	return a.Standing
 }
@@ -164,10 +163,10 @@ func (s *Sweep) lawCase(l *Law) document.Case {
 	c := document.Case{Group: s.Scenario.Name, Name: string(l.Law)}
 	for i := range l.Cells {
 		if state := l.Cells[i].State; state != sweep.Unjudged && state != sweep.Invalid {
-			c.Result = format.AsExpected
+			c.Result = document.Passed
 		}
 	}
-	if c.Result == format.NotJudged {
+	if c.Result == document.NotJudged {
 		c.Message = "not judged at any point"
 		return c
 	}

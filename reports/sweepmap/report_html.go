@@ -10,7 +10,6 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/html"
 	"github.com/fencepost-sim/fencepost/reports/text"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
@@ -77,11 +76,11 @@ func (d *sweepPage) claims(s *Sweep) {
 	d.Class = [...]string{"", "good"}[min(len(s.Asserted), 1)]
 	for i := range s.Asserted {
 		a := &s.Asserted[i]
-		c := claimOnPage{Sign: document.ResultSign(result(a)), Text: a.Text, Class: "holds", Why: s.why(a)}
+		c := claimOnPage{Sign: result(a).Sign(), Text: a.Text, Class: "holds", Why: s.why(a)}
 		switch {
-		case a.Standing == format.Otherwise:
+		case a.Standing == document.Failed:
 			c.Class, d.Class = "violated", "bad"
-		case a.Standing != format.AsExpected:
+		case a.Standing != document.Passed:
 			c.Class = "undecided"
 			if d.Class != "bad" {
 				d.Class = "open"

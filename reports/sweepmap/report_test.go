@@ -18,7 +18,6 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/documenttest"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
@@ -104,8 +103,8 @@ func stripSweep() *Sweep {
 	axis := axisOf("restart=8s..11s/1s")
 	s := sweepOf([]sweep.Axis{axis}, "✗±✓✓", "lease-exclusion holds when restart >= ttl",
 		"lease-exclusion holds when restart > 20s")
-	s.Asserted[0].Standing, s.Asserted[0].Points = format.AsExpected, 3
-	s.Asserted[1].Standing = format.NotJudged
+	s.Asserted[0].Standing, s.Asserted[0].Points = document.Passed, 3
+	s.Asserted[1].Standing = document.NotJudged
 	at := func(text string, n int64, sign rune) *sweep.Point {
 		return pointOf([]sweep.Level{{Unit: sweep.Durations, N: n, Text: text}}, sign)
 	}
@@ -314,21 +313,21 @@ func TestSweepAsJSON(t *testing.T) {
 func TestSweepAsCases(t *testing.T) {
 	s := stripSweep()
 	cases := s.Suite().Cases
-	if c := cases[2]; c.Result != format.AsExpected || c.Message != "broken always up to restart 8.4s, in 1 of 20 "+
+	if c := cases[2]; c.Result != document.Passed || c.Message != "broken always up to restart 8.4s, in 1 of 20 "+
 		"runs at 9s, in none of 20 from 9.891s" {
 		t.Errorf("%+v", c)
 	}
-	if c := cases[1]; c.Result != format.NotDecidable ||
+	if c := cases[1]; c.Result != document.Undecided ||
 		!strings.HasPrefix(c.Message, "the condition was true at no point") {
 		t.Errorf("%+v", c)
 	}
-	if c := cases[0]; c.Result != format.AsExpected || c.Message != "met at 3 points" {
+	if c := cases[0]; c.Result != document.Passed || c.Message != "met at 3 points" {
 		t.Errorf("%+v", c)
 	}
 	for i := range s.Points {
 		s.Points[i] = pointOf(s.Points[i].Levels, []rune("?–")[i%2])
 	}
-	if c := s.Suite().Cases[2]; c.Result != format.NotJudged {
+	if c := s.Suite().Cases[2]; c.Result != document.NotJudged {
 		t.Errorf("%+v", c)
 	}
 }

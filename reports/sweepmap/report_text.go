@@ -234,7 +234,7 @@ const turnsTwice = "it turns more than once; between points that came out alike 
 
 // claim tells an assertion.
 func (s *Sweep) claim(p *text.Writer, a *sweep.Asserted) {
-	p.Hang(0, " "+document.ResultSign(result(a))+" ",
+	p.Hang(0, " "+result(a).Sign()+" ",
 		[...]text.Style{text.Yellow, text.Green, text.Red, text.Yellow}[a.Standing], a.Text)
 	p.Text(text.Plain, 3, s.why(a))
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Report is which changes save a lock, found by trying.
@@ -46,24 +45,24 @@ func (a *Report) open() []string {
 }
 
 // Standing is how the advice stands: nothing is broken or a change keeps every promise, none does, or it is not known.
-func (a *Report) Standing() format.Standing {
+func (a *Report) Standing() document.Result {
 	switch {
 	case a.Interrupted || len(a.open()) > 0:
-		return format.NotDecidable
+		return document.Undecided
 	case a.Saved():
-		return format.AsExpected
+		return document.Passed
 	}
-	return format.Otherwise
+	return document.Failed
 }
 
 // outcome says the same in a word or two.
 func (a *Report) outcome() string {
 	switch standing := a.Standing(); {
-	case standing == format.NotDecidable:
-		return document.Undecided
+	case standing == document.Undecided:
+		return document.Undecided.String()
 	case len(a.Broken) == 0:
 		return "nothing broken"
-	case standing == format.AsExpected:
+	case standing == document.Passed:
 		return "can be saved"
 	}
 	return "not saved"
@@ -104,8 +103,8 @@ const mostAdvised = 8
 // The error is w's.
 func (a *Report) Text(w io.Writer, opt document.TextOptions) error {
 	p := opt.Writer(w)
-	tone := map[format.Standing]text.Style{format.AsExpected: text.Green, format.Otherwise: text.Red,
-		format.NotDecidable: text.Yellow}[a.Standing()]
+	tone := map[document.Result]text.Style{document.Passed: text.Green, document.Failed: text.Red,
+		document.Undecided: text.Yellow}[a.Standing()]
 	standing := a.outcome()
 	p.Title(a.Scenario.Name, "", standing, tone)
 	if a.Scenario.Summary != "" {
@@ -470,19 +469,19 @@ func (a *Report) Suite() document.Suite {
 	name := a.Scenario.Name
 	s := document.Suite{Name: "advise " + name, Repeat: a.Repeat}
 	for _, l := range a.Broken {
-		c := document.Case{Group: name, Name: string(l), Result: format.Otherwise,
+		c := document.Case{Group: name, Name: string(l), Result: document.Failed,
 			Message: strings.Join(a.causes(l), "; ")}
-		if a.Standing() == format.AsExpected {
-			c.Result, c.Message = format.AsExpected, "saved by "+strings.Join(changesOf(a.Mending[0]), ", ")
+		if a.Standing() == document.Passed {
+			c.Result, c.Message = document.Passed, "saved by "+strings.Join(changesOf(a.Mending[0]), ", ")
 		}
 		if nature := a.ByNature[l]; nature != "" {
 			c.Message = nature
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	if len(s.Cases) == 0 && a.Standing() == format.AsExpected {
+	if len(s.Cases) == 0 && a.Standing() == document.Passed {
 		s.Cases = append(s.Cases,
-			document.Case{Group: name, Name: "promises", Result: format.AsExpected, Message: "nothing broken"})
+			document.Case{Group: name, Name: "promises", Result: document.Passed, Message: "nothing broken"})
 	}
 	s.Cases = append(s.Cases, document.OpenCases(name, a.open())...)
 	s.Cases = append(s.Cases, document.InterruptedCases(name, a.Interrupted)...)

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 func named(t *testing.T, name string) *scenarios.Scenario {
@@ -146,7 +146,7 @@ func TestFilesComeOutAsTheyClaim(t *testing.T) {
 					t.Fatal(err)
 				}
 				j := s.Judge(r)
-				if j.Standing() != format.AsExpected {
+				if j.Standing() != document.Passed {
 					t.Errorf("%s, %s, seed %d: %v\n%s", name, change, seed+1, j.Mismatches, text)
 					break
 				}

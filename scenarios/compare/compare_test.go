@@ -11,9 +11,9 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // fewSeeds is how many runs each cell of the comparison under test has.
@@ -59,7 +59,7 @@ func TestRunningAFileOfTheComparisonRepeatsItsCell(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if j := s.Judge(result); j.Standing() != format.AsExpected {
+				if j := s.Judge(result); j.Standing() != document.Passed {
 					t.Errorf("%s, seed %d: %v", f.Name, seed+1, j.Mismatches)
 				}
 			}

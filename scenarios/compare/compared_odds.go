@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // OddsReport are how likely a Redlock stops excluding, measured and by the formula.
@@ -18,14 +17,14 @@ type OddsReport struct {
 }
 
 // Standing is Otherwise if the formula lies outside the interval of what was measured.
-func (o *OddsReport) Standing() format.Standing {
+func (o *OddsReport) Standing() document.Result {
 	switch {
 	case slices.ContainsFunc(o.Rows, func(r *Odds) bool { return !r.Agrees() }):
-		return format.Otherwise
+		return document.Failed
 	case o.Interrupted:
-		return format.NotDecidable
+		return document.Undecided
 	}
-	return format.AsExpected
+	return document.Passed
 }
 
 // Text writes a table with a row for each number of keys held. The error is w's.
@@ -88,11 +87,11 @@ func (o *OddsReport) Suite() document.Suite {
 	s := document.Suite{Name: "odds", Repeat: o.Repeat, Cases: document.InterruptedCases("odds", o.Interrupted)}
 	for _, r := range o.Rows {
 		low, high := r.Interval()
-		c := document.Case{Group: "odds", Name: fmt.Sprintf("%d keys held", r.Held), Result: format.AsExpected,
+		c := document.Case{Group: "odds", Name: fmt.Sprintf("%d keys held", r.Held), Result: document.Passed,
 			Message: fmt.Sprintf("measured %.5f, 99 %% interval %.5f to %.5f, formula %.3g", r.Measured(), low, high,
 				r.Formula())}
 		if !r.Agrees() {
-			c.Result = format.Otherwise
+			c.Result = document.Failed
 		}
 		s.Cases = append(s.Cases, c)
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -87,7 +86,7 @@ func (l *SoundLock) repeat(f campaign.Finding) string {
 
 // Standing says how the corpus came out: Otherwise if a mutant escaped or a promise was broken, NotDecidable if not
 // everything was run or told.
-func (c *Corpus) Standing() format.Standing {
+func (c *Corpus) Standing() document.Result {
 	escaped, unhunted, open := false, len(c.Mutants) == 0, false
 	for i := range c.Mutants {
 		m := &c.Mutants[i]
@@ -99,11 +98,11 @@ func (c *Corpus) Standing() format.Standing {
 	}
 	switch {
 	case escaped, c.promiseBroken():
-		return format.Otherwise
+		return document.Failed
 	case unhunted, open:
-		return format.NotDecidable
+		return document.Undecided
 	}
-	return format.AsExpected
+	return document.Passed
 }
 
 // promiseBroken reports whether some sound lock broke one.
@@ -139,9 +138,9 @@ func median[T cmp.Ordered](list []HuntedMutant, of func(HuntedMutant) T) T {
 // Text writes a table of the mutants, by their locks, and one of the sound locks. The error is w's.
 func (c *Corpus) Text(w io.Writer, opt document.TextOptions) error {
 	p := opt.Writer(w)
-	standing := map[format.Standing]string{format.AsExpected: document.AsExpected,
-		format.Otherwise: document.NotExpected}[c.Standing()]
-	document.Title(p, "corpus", c.size(), cmp.Or(standing, document.Undecided))
+	standing := map[document.Result]string{document.Passed: document.AsExpected,
+		document.Failed: document.NotExpected}[c.Standing()]
+	document.Title(p, "corpus", c.size(), cmp.Or(standing, document.Undecided.String()))
 	of := ""
 	for i := range c.Mutants {
 		if m := &c.Mutants[i]; m.Of != of {
@@ -266,22 +265,22 @@ func (c *Corpus) Suite() document.Suite {
 		one := document.Case{Group: m.Of, Name: m.Name, Message: m.Defect}
 		switch {
 		case m.caught():
-			one.Result, one.Message = format.AsExpected,
+			one.Result, one.Message = document.Passed,
 				fmt.Sprintf("%s; caught after %d runs by %s", m.Defect, m.runs(), m.how())
 		case m.hunted():
-			one.Result, one.Message = format.Otherwise, fmt.Sprintf("%s; not caught in %d runs", m.Defect, m.runs())
+			one.Result, one.Message = document.Failed, fmt.Sprintf("%s; not caught in %d runs", m.Defect, m.runs())
 		}
 		s.Cases = append(s.Cases, one)
 	}
 	for i := range c.Sound {
 		l := &c.Sound[i]
-		one := document.Case{Group: "sound", Name: l.Lock.Name, Result: format.AsExpected,
+		one := document.Case{Group: "sound", Name: l.Lock.Name, Result: document.Passed,
 			Message: fmt.Sprintf("every promise kept in %d runs", l.Done)}
 		if open := l.open(); len(open) > 0 {
-			one.Result, one.Message = format.NotDecidable, strings.Join(open, "; ")
+			one.Result, one.Message = document.Undecided, strings.Join(open, "; ")
 		}
 		for _, b := range l.broken() {
-			one.Result, one.Message = format.Otherwise, "broke a promise"
+			one.Result, one.Message = document.Failed, "broke a promise"
 			one.Story += fmt.Sprintf("%s: %s, in %d runs, first with seed %d\nagain: %s\n", b.Law, b.Cause, b.Runs,
 				b.First, l.repeat(b))
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/documenttest"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -37,18 +36,18 @@ func TestOnlyACorpusThatWasCaughtAndKeptPasses(t *testing.T) {
 	open.Done = 9
 	for _, c := range []struct {
 		corpus Corpus
-		want   format.Standing
+		want   document.Result
 	}{
-		{Corpus{}, format.NotDecidable},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}}, format.AsExpected},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept}}, format.AsExpected},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true), hunted("b", 9, false)}}, format.Otherwise},
+		{Corpus{}, document.Undecided},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}}, document.Passed},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept}}, document.Passed},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true), hunted("b", 9, false)}}, document.Failed},
 		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true), {Mutant: Mutant{Name: "b"}}}},
-			format.NotDecidable},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, false), {Mutant: Mutant{Name: "b"}}}}, format.Otherwise},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept, broken}}, format.Otherwise},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept, open}}, format.NotDecidable},
-		{Corpus{Sound: []SoundLock{kept}}, format.NotDecidable},
+			document.Undecided},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, false), {Mutant: Mutant{Name: "b"}}}}, document.Failed},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept, broken}}, document.Failed},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept, open}}, document.Undecided},
+		{Corpus{Sound: []SoundLock{kept}}, document.Undecided},
 	} {
 		if got := c.corpus.Standing(); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.corpus, got, c.want)

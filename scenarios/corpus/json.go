@@ -4,7 +4,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // corpusJSON states no times: equal runs give equal bytes.
@@ -67,7 +66,7 @@ func (c *Corpus) JSON(command string) ([]byte, error) {
 	list := c.caught()
 	d := corpusJSON{Head: document.HeadOf(command), First: c.First, Seeds: c.Seeds, Mutants: []mutantJSON{},
 		Caught: len(list),
-		Sound:  []soundLockJSON{}, Interrupted: c.Interrupted, Expected: c.Standing() == format.AsExpected}
+		Sound:  []soundLockJSON{}, Interrupted: c.Interrupted, Expected: c.Standing() == document.Passed}
 	for i := range c.Mutants {
 		d.Mutants = append(d.Mutants, mutantOf(&c.Mutants[i]))
 	}

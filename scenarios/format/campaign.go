@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -41,9 +42,9 @@ func (c *Campaign) Add(seed uint64, digest sim.Digest, j Judgement) {
 	c.digests[digest] = struct{}{}
 	c.Seeds++
 	switch j.Standing() {
-	case AsExpected:
+	case document.Passed:
 		c.AsExpected++
-	case Otherwise:
+	case document.Failed:
 		c.Otherwise++
 	default:
 		c.undecided(seed, 1)
@@ -140,14 +141,14 @@ func (c *Campaign) UnmarshalJSON(b []byte) error {
 }
 
 // Standing sums the campaign up: one run that came out otherwise is enough, and so is one that is undecided.
-func (c *Campaign) Standing() Standing {
+func (c *Campaign) Standing() document.Result {
 	switch {
 	case c.Otherwise > 0:
-		return Otherwise
+		return document.Failed
 	case c.Undecided > 0:
-		return NotDecidable
+		return document.Undecided
 	case c.Seeds == 0:
-		return NotJudged
+		return document.NotJudged
 	}
-	return AsExpected
+	return document.Passed
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func document(t *testing.T, text string) *Document {
+func parsed(t *testing.T, text string) *Document {
 	t.Helper()
 	d, err := ParseDocument("d.yaml", []byte(text))
 	if err != nil {
@@ -26,7 +26,7 @@ faults:
   - pause client-1 for 1s at 2s
 expect: {ownership: holds}
 `
-	d := document(t, text)
+	d := parsed(t, text)
 	clone := d.Clone()
 	d.Set("lock.ttl", "5s")
 	d.Set("servers.persistence.append-fsync", "always")
@@ -61,7 +61,7 @@ promise:
 	if got := d.Keys("lock"); !slices.Equal(got, []string{"protocol", "ttl"}) {
 		t.Errorf("keys of lock: %v", got)
 	}
-	if got := clone.String(); got != document(t, text).String() {
+	if got := clone.String(); got != parsed(t, text).String() {
 		t.Errorf("the clone has changed too:\n%s", got)
 	}
 	d.Remove("faults.1")
@@ -80,7 +80,7 @@ mix:
     - crash losing unsynced writes of servers, restart within 10s
     - jump of servers
 `
-	if got := document(t, text).String(); got != text {
+	if got := parsed(t, text).String(); got != text {
 		t.Errorf("got\n%s\nwant\n%s", got, text)
 	}
 }
@@ -88,10 +88,10 @@ mix:
 func TestScalarsAreQuotedWhereTheyMust(t *testing.T) {
 	for _, s := range []string{"", " a", "a: b", "a #b", "{a", "a, b", "null", "~", ">= 9s", "- a", "a:", `a"b`, `a\b`,
 		"a\nb", "1", "on", "über"} {
-		d := document(t, "name: x\nlock: {a: b}\n")
+		d := parsed(t, "name: x\nlock: {a: b}\n")
 		d.Set("name", s)
 		d.Set("lock.a", s)
-		back := document(t, d.String())
+		back := parsed(t, d.String())
 		for _, path := range []string{"name", "lock.a"} {
 			if got, ok := back.Get(path); !ok || got != s {
 				t.Errorf("%s: %q was read back as %q from\n%s", path, s, got, d)
@@ -103,7 +103,7 @@ func TestScalarsAreQuotedWhereTheyMust(t *testing.T) {
 func TestLongProseIsFolded(t *testing.T) {
 	const summary = "With one fault two clients hold the lock: the first has outlived its lease # and does not know, " +
 		"the second was granted it in good faith, as - if anyone asked - it should have been."
-	d := document(t, "name: x\n")
+	d := parsed(t, "name: x\n")
 	d.Set("summary", summary)
 	const want = "name: x\n" +
 		"summary: >-\n" +
@@ -112,12 +112,12 @@ func TestLongProseIsFolded(t *testing.T) {
 	if d.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", d, want)
 	}
-	if got, _ := document(t, d.String()).Get("summary"); got != summary {
+	if got, _ := parsed(t, d.String()).Get("summary"); got != summary {
 		t.Errorf("read back as %q", got)
 	}
 	for _, odd := range []string{strings.Repeat("two  spaces ", 20), strings.Repeat("x", 200)} {
 		d.Set("summary", odd)
-		if got, _ := document(t, d.String()).Get("summary"); got != odd {
+		if got, _ := parsed(t, d.String()).Get("summary"); got != odd {
 			t.Errorf("%q was read back as %q from\n%s", odd, got, d)
 		}
 	}

@@ -7,6 +7,7 @@ package format
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
 // All is what must come out.
@@ -37,26 +38,15 @@ type Judgement struct {
 	Undecided  bool // a law named in the expectation could not be told
 }
 
-// Standing says how what came out stands to what was expected: of a run, of the runs of many seeds, of an assertion.
-type Standing uint8
-
-// The zero Standing is no pass.
-const (
-	NotJudged    Standing = iota
-	AsExpected            // everything came out as expected
-	Otherwise             // something did not
-	NotDecidable          // nothing came out otherwise, but something named could not be told
-)
-
 // Standing sums the judgement up.
-func (j *Judgement) Standing() Standing {
+func (j *Judgement) Standing() document.Result {
 	switch {
 	case len(j.Mismatches) > 0:
-		return Otherwise
+		return document.Failed
 	case j.Undecided:
-		return NotDecidable
+		return document.Undecided
 	case len(j.Verdict.Findings) == 0:
-		return NotJudged
+		return document.NotJudged
 	}
-	return AsExpected
+	return document.Passed
 }

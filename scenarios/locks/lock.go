@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/locks/zkclient"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -146,7 +147,7 @@ type Library struct {
 	attempts  int
 	taken     int // of the attempts: those that found the lock taken
 	etcd      *etcdSession
-	zooKeeper *Client
+	zooKeeper *zkclient.Client
 	holds     []*Hold // what the session keeps alive
 }
 

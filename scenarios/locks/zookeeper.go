@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/locks/zkclient"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
@@ -138,7 +139,7 @@ var zooKeeperKeys = []setting.Key[zooKeeperConfig]{
 type zooKeeper struct {
 	requester
 	own    zooKeeperConfig
-	client *Client // the library's
+	client *zkclient.Client // the library's
 }
 
 // zooKeeperHold is a Hold, and what the protocol keeps of it.
@@ -151,17 +152,17 @@ type zooKeeperHold struct {
 // znode is what a request for the lock stands in.
 type znode struct {
 	path    string
-	session *Session
+	session *zkclient.Session
 	token   history.Token
 }
 
 // open connects the client, once for all its locks.
 func (l *zooKeeper) open(env sim.Env) {
 	if l.library.zooKeeper == nil {
-		l.library.zooKeeper = Open(env, ZKConfig{
+		l.library.zooKeeper = zkclient.Open(env, zkclient.Config{
 			Members: l.config.Servers, First: l.config.First, Timeout: l.config.TTL, CallTimeout: l.config.Timeout,
 			Backoff: sim.Delay{Lo: 10 * time.Millisecond, Hi: 100 * time.Millisecond}, CountsTimeout: true,
-			Prolonged: func(env sim.Env, s *Session) {
+			Prolonged: func(env sim.Env, s *zkclient.Session) {
 				l.library.prolonged(env, s.Deadline(),
 					func(h *Hold) bool { return h.own.(*zooKeeperHold).node.session == s })
 			},
@@ -198,7 +199,7 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 		}
 		if first, err := l.first(env, h, left); err != nil && l.mayBeGone(h, err) {
 			h.node = znode{}
-		} else if err == nil && first && l.client.State() == Connected && l.granted(env, h) {
+		} else if err == nil && first && l.client.State() == zkclient.Connected && l.granted(env, h) {
 			return &h.Hold, nil
 		}
 	}
@@ -289,12 +290,12 @@ func (l *zooKeeper) enqueue(env sim.Env, h *zooKeeperHold) bool {
 
 // unanswered tells of a request that may have been carried out.
 func unanswered(err error) bool {
-	return err == ConnectionLoss || err == OperationTimeout
+	return err == zkclient.ConnectionLoss || err == zkclient.OperationTimeout
 }
 
 // find looks for the client's own znode by its mark. One of an earlier session, which is about to go, is not its own
 // (Curator's ProtectedMode.validateFoundNode).
-func (l *zooKeeper) find(env sim.Env, h *zooKeeperHold, session *Session) (string, zookeeper.Stat, error) {
+func (l *zooKeeper) find(env sim.Env, h *zooKeeperHold, session *zkclient.Session) (string, zookeeper.Stat, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
 	if err != nil {
 		return "", zookeeper.Stat{}, err
@@ -335,7 +336,7 @@ func (l *zooKeeper) first(env sim.Env, h *zooKeeperHold, patience time.Duration)
 	}
 	l.library.counted(!h.taken)
 	h.taken = true
-	var w Watch
+	var w zkclient.Watch
 	if _, err = l.client.Exists(env, h.Attempt, l.folder()+"/"+before, &w); err != nil {
 		l.client.Unwatch(&w)
 		if err == zookeeper.NoNode {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
@@ -66,7 +66,7 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if standing, _ := v.Standing(); standing != format.AsExpected {
+			if standing, _ := v.Standing(); standing != document.Passed {
 				continue
 			}
 			passed++

@@ -10,8 +10,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
@@ -70,7 +70,7 @@ func TestRunsThatFailDoNotEndAnExploration(t *testing.T) {
 		t.Errorf("%+v of 27 runs", l)
 	}
 	standing, open := first.Standing(s)
-	if standing == format.AsExpected || !strings.Contains(strings.Join(open, "\n"),
+	if standing == document.Passed || !strings.Contains(strings.Join(open, "\n"),
 		"13 of 40 runs could not be judged: the lock's own code failed, first with seed 3: Lock of client-1: panic") {
 		t.Errorf("%v: %q", standing, open)
 	}
@@ -102,7 +102,7 @@ func TestRunsThatFailDoNotEndTheOthers(t *testing.T) {
 		}
 	}
 	if f := first.Failed; f.Runs != 13 || f.First != 3 || first.Done != 40 || first.Campaign.Seeds != 27 ||
-		first.Standing() != format.NotDecidable {
+		first.Standing() != document.Undecided {
 		t.Errorf("%+v, %d of %d counted, %v", f, first.Campaign.Seeds, first.Done, first.Standing())
 	}
 	text, err := first.Encode()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
@@ -96,10 +97,10 @@ func (r *Runs) add(part *Runs) {
 }
 
 // Standing sums the runs up: NotDecidable also if there are some left, or some could not be judged.
-func (r *Runs) Standing() format.Standing {
+func (r *Runs) Standing() document.Result {
 	standing := r.Campaign.Standing()
-	if standing != format.Otherwise && (r.Failed.Runs > 0 || !r.Finished()) {
-		return format.NotDecidable
+	if standing != document.Failed && (r.Failed.Runs > 0 || !r.Finished()) {
+		return document.Undecided
 	}
 	return standing
 }

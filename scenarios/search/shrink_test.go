@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // planOf is a plan with a seed and faults as lines.
@@ -209,7 +209,7 @@ func checkFailsAgain(t *testing.T, r *Shrunk) {
 			t.Fatal(err)
 		}
 		judged := s.Judge(result)
-		if f := judged.Verdict.Of(r.Law); judged.Standing() != format.Otherwise || len(judged.Mismatches) != 1 ||
+		if f := judged.Verdict.Of(r.Law); judged.Standing() != document.Failed || len(judged.Mismatches) != 1 ||
 			judged.Mismatches[0].Name != string(r.Law) || !reflect.DeepEqual(f, r.Finding) ||
 			result.Digest != r.Digest {
 			t.Errorf("%s by %s: another outcome: %v, from\n%s", r.Law, r.Cause, judged.Mismatches, p)
@@ -285,7 +285,7 @@ func TestAMendedScenarioPasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if judged := mended.Judge(result); judged.Standing() != format.AsExpected {
+	if judged := mended.Judge(result); judged.Standing() != document.Passed {
 		t.Errorf("%v", judged.Mismatches)
 	}
 	if err := scenarios.CheckLaw(string(mended.Text()), r.Plan.Seed, r.Law); err != nil {

@@ -5,15 +5,15 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Standing sums the exploration of s up: Otherwise if a promise was broken; NotDecidable if there are seeds left, if
 // what must be shown was never exercised, or if nothing ever struck. open says why it is not decidable, in a sentence
 // each.
-func (e *Exploration) Standing(s *scenarios.Scenario) (standing format.Standing, open []string) {
+func (e *Exploration) Standing(s *scenarios.Scenario) (standing document.Result, open []string) {
 	if !e.Finished() {
 		open = append(open, fmt.Sprintf("%d of %d seeds were run", e.Done, e.Size()))
 	}
@@ -31,11 +31,11 @@ func (e *Exploration) Standing(s *scenarios.Scenario) (standing format.Standing,
 	}
 	switch {
 	case broken:
-		return format.Otherwise, open
+		return document.Failed, open
 	case len(open) > 0 || e.Done == 0:
-		return format.NotDecidable, open
+		return document.Undecided, open
 	}
-	return format.AsExpected, nil
+	return document.Passed, nil
 }
 
 // Doubts are what makes the exploration weaker than its numbers look, in a sentence each.

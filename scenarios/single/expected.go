@@ -23,7 +23,7 @@ type ExpectLine struct {
 }
 
 // OK reports that it did not come out otherwise than expected.
-func (e *ExpectLine) OK() bool { return e.Standing.Result != format.Otherwise }
+func (e *ExpectLine) OK() bool { return e.Standing.Result != document.Failed }
 
 // Stands says in words whether it came out as the scenario expects; "expected" alone where it is undecided.
 func (e *ExpectLine) Stands() string {
@@ -32,7 +32,7 @@ func (e *ExpectLine) Stands() string {
 		return document.NotPromised
 	case e.Standing.Promise:
 		return Promised
-	case e.Standing.Result == format.AsExpected:
+	case e.Standing.Result == document.Passed:
 		return document.AsExpected
 	case !e.OK():
 		return document.NotExpected
@@ -45,9 +45,9 @@ func (e *ExpectLine) Case(group string) document.Case {
 	c := document.Case{Group: group, Name: e.Name, Result: e.Standing.Result, Broken: e.Standing.Broken,
 		Message: e.Standing.Words()}
 	switch {
-	case c.Result == format.NotJudged:
+	case c.Result == document.NotJudged:
 		c.Message = e.Got + e.How
-	case c.Result == format.Otherwise && e.Expected != "":
+	case c.Result == document.Failed && e.Expected != "":
 		c.Message += fmt.Sprintf(": expected %s, got %s", e.Expected, e.Got)
 	default:
 		c.Message += e.How
@@ -110,7 +110,7 @@ func Intent(lines []ExpectLine, ok bool) string {
 // LawLine compares how a law came out in some runs with what a scenario expects of it. Got and How are left to whoever
 // knows them. missed says that it came out otherwise in one of the runs.
 func LawLine(s *scenarios.Scenario, law checker.Law, came campaign.Counts, missed bool) ExpectLine {
-	line := ExpectLine{Name: string(law), Standing: document.Standing{Result: format.AsExpected,
+	line := ExpectLine{Name: string(law), Standing: document.Standing{Result: document.Passed,
 		Broken: came.Violated > 0, Held: came.Violated == 0 && came.Holds > 0}}
 	e, named := s.Expect.Laws[law]
 	switch {
@@ -124,11 +124,11 @@ func LawLine(s *scenarios.Scenario, law checker.Law, came campaign.Counts, misse
 	line.Standing.Named = line.Expected != ""
 	switch {
 	case missed:
-		line.Standing.Result = format.Otherwise
+		line.Standing.Result = document.Failed
 	case named && !e.Any && came.Undecided > 0:
-		line.Standing.Result = format.NotDecidable
+		line.Standing.Result = document.Undecided
 	case came.Exercised() == 0:
-		line.Standing.Result = format.NotJudged
+		line.Standing.Result = document.NotJudged
 	}
 	return line
 }
@@ -136,9 +136,9 @@ func LawLine(s *scenarios.Scenario, law checker.Law, came campaign.Counts, misse
 // MetricLine does so for a metric, whose value, or values, got states.
 func MetricLine(b format.Bound, got string, missed bool) ExpectLine {
 	line := ExpectLine{Name: b.Name, Expected: b.Text, Got: got, How: ": " + got,
-		Standing: document.Standing{Result: format.AsExpected, Named: true}}
+		Standing: document.Standing{Result: document.Passed, Named: true}}
 	if missed {
-		line.Standing.Result = format.Otherwise
+		line.Standing.Result = document.Failed
 	}
 	return line
 }

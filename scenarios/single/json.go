@@ -9,7 +9,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // RunObject is a run as an object of its own or within another document.
@@ -82,7 +81,7 @@ func (r *Run) JSON(command string) ([]byte, error) {
 func (r *Run) Object() (*RunObject, error) {
 	d := &RunObject{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: document.Some(r.Plan),
 		Laws:     map[checker.Law]findingJSON{},
-		Expected: r.standing().Result == format.AsExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(),
+		Expected: r.standing().Result == document.Passed, Events: r.Events, Simulated: r.Simulated.Nanoseconds(),
 		Metrics: map[string]*float64{}, Notes: r.Notes, Verdict: r.words(), Headline: r.Headline()}
 	for _, f := range r.planned() {
 		if f.Idle != "" {

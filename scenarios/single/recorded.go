@@ -11,7 +11,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/text"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Recording is what a report says of a history that was not made here, in place of seed, digest and plan. Nothing is
@@ -26,7 +25,7 @@ type Recording struct {
 
 // Standing says how the recorded history of a run stands: it was judged, and is as it must be, if some law holds, none
 // is violated, and none is left open.
-func (r *Run) Standing() format.Standing {
+func (r *Run) Standing() document.Result {
 	seen := map[checker.Outcome]bool{}
 	for _, f := range r.Findings() {
 		if !slices.Contains(r.Recording.Unreached, f.Law) {
@@ -35,11 +34,11 @@ func (r *Run) Standing() format.Standing {
 	}
 	switch {
 	case seen[checker.Violated]:
-		return format.Otherwise
+		return document.Failed
 	case seen[checker.Undecided], !seen[checker.Holds], r.Recording.Cut:
-		return format.NotDecidable
+		return document.Undecided
 	}
-	return format.AsExpected
+	return document.Passed
 }
 
 // liveness are the laws that no history shows to hold before all in it has come to its end.
@@ -80,14 +79,14 @@ func (r *Run) Judge() {
 func (r *Run) recordedWords() string {
 	judged := slices.ContainsFunc(r.Findings(), func(f checker.Finding) bool { return f.Outcome != checker.Unchecked })
 	switch s := r.Standing(); {
-	case s == format.AsExpected:
+	case s == document.Passed:
 		return document.NoViolation
-	case s == format.Otherwise:
+	case s == document.Failed:
 		return document.ViolatesLaw
 	case !judged:
 		return document.NothingJudged
 	}
-	return document.Undecided
+	return document.Undecided.String()
 }
 
 // what stands beside the title: the seed, or by which reading a recorded history was judged.
@@ -186,15 +185,15 @@ func (r *Run) recordedJSON(command string) ([]byte, error) {
 func (r *Run) recordedSuite() document.Suite {
 	s := document.Suite{Name: "check " + r.Scenario, Repeat: r.Repeat}
 	for _, f := range r.Findings() {
-		c := document.Case{Group: r.Scenario, Name: string(f.Law), Result: format.AsExpected, Message: f.Came()}
+		c := document.Case{Group: r.Scenario, Name: string(f.Law), Result: document.Passed, Message: f.Came()}
 		switch {
 		case f.Outcome == checker.Violated:
-			c.Result = format.Otherwise
+			c.Result = document.Failed
 			c.Story = f.Explanation + "\nagain: " + r.Repeat
 		case f.Outcome == checker.Unchecked, slices.Contains(r.Recording.Unreached, f.Law):
-			c.Result, c.Message = format.NotJudged, f.Outcome.String()+": "+f.Explanation
+			c.Result, c.Message = document.NotJudged, f.Outcome.String()+": "+f.Explanation
 		case f.Outcome == checker.Undecided:
-			c.Result, c.Message = format.NotDecidable, "undecided: "+f.Explanation
+			c.Result, c.Message = document.Undecided, "undecided: "+f.Explanation
 		}
 		s.Cases = append(s.Cases, c)
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Run is one run with all that a report says of it.
@@ -94,7 +93,7 @@ func (r *Run) Findings() []checker.Finding {
 
 // standing is how the run stands to its scenario's expectation, or how a recorded history was judged.
 func (r *Run) standing() document.Standing {
-	s := document.Standing{Result: format.Otherwise, Broken: r.Verdict.Violated(), Named: Named(r.Expected),
+	s := document.Standing{Result: document.Failed, Broken: r.Verdict.Violated(), Named: Named(r.Expected),
 		Promise: r.Promise}
 	for _, f := range r.Verdict.Findings {
 		s.Held = s.Held || f.Outcome == checker.Holds && !s.Broken
@@ -107,9 +106,9 @@ func (r *Run) standing() document.Standing {
 	case r.Recording != nil:
 		s.Result = r.Standing()
 	case r.Undecided:
-		s.Result = format.NotDecidable
+		s.Result = document.Undecided
 	case r.OK:
-		s.Result = format.AsExpected
+		s.Result = document.Passed
 	}
 	return s
 }
@@ -123,7 +122,7 @@ func (r *Run) Suite() document.Suite {
 		Repeat: r.Repeat}
 	for i := range r.Expected {
 		c := r.Expected[i].Case(r.Scenario)
-		if c.Result == format.Otherwise {
+		if c.Result == document.Failed {
 			c.Story = r.Story(c.Name)
 		}
 		s.Cases = append(s.Cases, c)

@@ -10,7 +10,6 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Text writes the report of one run: what came of it in a sentence, a timeline, the verdict, the story of each
@@ -116,7 +115,7 @@ func comparison(e *ExpectLine) (words string, tone text.Style) {
 		return document.NotPromised, tone
 	case e.Standing.Promise:
 		return Promised, tone
-	case e.Standing.Result == format.AsExpected:
+	case e.Standing.Result == document.Passed:
 		return document.AsExpected, tone
 	}
 	return "expected: " + e.Expected, tone

@@ -33,7 +33,7 @@ func Untried(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement)
 		Scenario: s.Name, Summary: s.Summary, Source: s.Source, Seed: r.Plan.Seed,
 		Digest:   fmt.Sprintf("%016x", uint64(r.Digest)),
 		Expected: expectLines(s, &judged),
-		OK:       standing == format.AsExpected, Undecided: standing == format.NotDecidable,
+		OK:       standing == document.Passed, Undecided: standing == document.Undecided,
 		Verdict: judged.Verdict, History: r.History, Metrics: judged.Metrics,
 		Events: r.Events, Simulated: r.History.Header.End.Duration(),
 	}
@@ -94,12 +94,12 @@ func (r *Run) HoldTo(promise checker.Promise) {
 			continue
 		}
 		line := ExpectLine{Name: string(f.Law), Expected: Promised, Got: f.Outcome.String(),
-			Standing: document.Standing{Result: format.AsExpected, Named: true, Promise: true}}
+			Standing: document.Standing{Result: document.Passed, Named: true, Promise: true}}
 		switch {
 		case f.Outcome == checker.Violated && promise.Excuses(f.Cause):
 			line.Standing.Broken, line.Standing.Excused = true, true
 		case f.Outcome == checker.Violated:
-			line.Standing.Result, line.Standing.Broken = format.Otherwise, true
+			line.Standing.Result, line.Standing.Broken = document.Failed, true
 		}
 		r.Expected = append(r.Expected, line)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
 // Assertion is a claim on how a law comes out wherever a condition is true.
@@ -96,7 +96,7 @@ type Asserted struct {
 	// Standing is AsExpected if the law came out as claimed at every point tried at which the condition was true,
 	// Otherwise if it did not at some point, NotDecidable if it could not be told at one, and NotJudged if there was no
 	// such point.
-	Standing format.Standing
+	Standing document.Result
 	Points   int    // tried at which the condition was true, those between the points of the grid included
 	Unjudged int    // of them, at which the law was undecided
 	Counter  *Point // the first at which the law came out otherwise; nil if there is none
@@ -140,10 +140,10 @@ func (a *Asserted) count(p *Point, from uint64) {
 	}
 	switch {
 	case a.Counter != nil:
-		a.Standing = format.Otherwise
+		a.Standing = document.Failed
 	case a.Unjudged > 0:
-		a.Standing = format.NotDecidable
+		a.Standing = document.Undecided
 	default:
-		a.Standing = format.AsExpected
+		a.Standing = document.Passed
 	}
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // sweepable is a scenario in which every kind of value can be varied.
@@ -183,18 +183,18 @@ func TestAssertionsAreJudgedByThePointsTried(t *testing.T) {
 	for _, c := range []struct {
 		want   checker.Outcome
 		states []State
-		comes  format.Standing
+		comes  document.Result
 	}{
-		{checker.Holds, nil, format.NotJudged},
-		{checker.Holds, []State{Invalid, Invalid}, format.NotJudged},
-		{checker.Holds, []State{Safe, Invalid}, format.AsExpected},
-		{checker.Holds, []State{Safe, Unjudged}, format.NotDecidable},
-		{checker.Holds, []State{Unjudged, Broken}, format.Otherwise},
-		{checker.Holds, []State{Broken, Unjudged}, format.Otherwise},
-		{checker.Holds, []State{Safe, Chance}, format.Otherwise},
-		{checker.Violated, []State{Broken, Chance}, format.AsExpected},
-		{checker.Violated, []State{Broken, Unjudged}, format.NotDecidable},
-		{checker.Violated, []State{Broken, Safe}, format.Otherwise},
+		{checker.Holds, nil, document.NotJudged},
+		{checker.Holds, []State{Invalid, Invalid}, document.NotJudged},
+		{checker.Holds, []State{Safe, Invalid}, document.Passed},
+		{checker.Holds, []State{Safe, Unjudged}, document.Undecided},
+		{checker.Holds, []State{Unjudged, Broken}, document.Failed},
+		{checker.Holds, []State{Broken, Unjudged}, document.Failed},
+		{checker.Holds, []State{Safe, Chance}, document.Failed},
+		{checker.Violated, []State{Broken, Chance}, document.Passed},
+		{checker.Violated, []State{Broken, Unjudged}, document.Undecided},
+		{checker.Violated, []State{Broken, Safe}, document.Failed},
 	} {
 		a := Asserted{Assertion: &Assertion{Law: checker.LeaseExclusion, Want: c.want}}
 		for _, state := range c.states {

@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Sweep is how laws come out where values of a scenario are varied: at the points of a grid, and where that changes.
@@ -333,8 +333,8 @@ func (s *Sweep) judge() error {
 				a.count(p, s.From)
 			}
 		}
-		if s.Interrupted && a.Standing != format.Otherwise {
-			a.Standing = format.NotDecidable
+		if s.Interrupted && a.Standing != document.Failed {
+			a.Standing = document.Undecided
 		}
 	}
 	return nil
@@ -415,18 +415,18 @@ func (s *Sweep) Idle() []int {
 
 // Standing sums the assertions up: one that fails is enough, and so is one that could not be told or was never true.
 // Without any, nothing was claimed, and nothing failed; but what was interrupted is not decided.
-func (s *Sweep) Standing() format.Standing {
-	sum := format.AsExpected
+func (s *Sweep) Standing() document.Result {
+	sum := document.Passed
 	if s.Interrupted {
-		sum = format.NotDecidable
+		sum = document.Undecided
 	}
 	for _, a := range s.Asserted {
 		switch a.Standing {
-		case format.Otherwise:
-			return format.Otherwise
-		case format.AsExpected:
+		case document.Failed:
+			return document.Failed
+		case document.Passed:
 		default:
-			sum = format.NotDecidable
+			sum = document.Undecided
 		}
 	}
 	return sum

@@ -10,9 +10,9 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	_ "github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // sweeping is a sweep of a scenario of the catalogue, or of a file.
@@ -106,7 +106,7 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 		}
 	}
 	for _, a := range s.Asserted {
-		if a.Standing != format.AsExpected || a.Points < 6 {
+		if a.Standing != document.Passed || a.Points < 6 {
 			t.Errorf("%s: %v at %d points", a.Text, a.Standing, a.Points)
 		}
 	}
@@ -121,7 +121,7 @@ func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 		asserts: []string{"lease-exclusion holds when restart >= ttl * 1.01 + 2ms",
 			"lease-exclusion holds when restart >= ttl * 1.01 + 2ms && ppm >= -1%",
 			"lease-exclusion holds when restart >= (ttl * 0.99 - 2ms) / (1 + ppm) && ppm >= -1%"}}.run(t)
-	want := []format.Standing{format.Otherwise, format.AsExpected, format.AsExpected}
+	want := []document.Result{document.Failed, document.Passed, document.Passed}
 	for i, a := range s.Asserted {
 		if a.Standing != want[i] {
 			t.Errorf("%s: %v at %d points", a.Text, a.Standing, a.Points)
@@ -248,7 +248,7 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed := s.Asserted[0]
-	if failed.Standing != format.Otherwise || s.Standing() != format.Otherwise ||
+	if failed.Standing != document.Failed || s.Standing() != document.Failed ||
 		s.Words(failed.Counter.Levels) != "restart 900ms" || failed.Counter.State(checker.LeaseExclusion) != Broken {
 		t.Fatalf("%+v", failed)
 	}
@@ -261,7 +261,7 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if j := again.Judge(result); j.Standing() != format.Otherwise ||
+	if j := again.Judge(result); j.Standing() != document.Failed ||
 		j.Verdict.Of(checker.LeaseExclusion).Outcome != checker.Violated {
 		t.Errorf("seed %d came out as %v", failed.Seed, j.Verdict.Of(checker.LeaseExclusion))
 	}
@@ -272,13 +272,13 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	if again, err = scenarios.Parse("seen.yaml", []byte(seen)); err != nil {
 		t.Fatalf("%v\n%s", err, seen)
 	}
-	if j := again.Judge(result); j.Standing() != format.AsExpected || len(again.Expect.Laws) < 3 {
+	if j := again.Judge(result); j.Standing() != document.Passed || len(again.Expect.Laws) < 3 {
 		t.Errorf("what was seen is not expected: %v\n%s", j.Mismatches, seen)
 	}
-	if s.Asserted[1].Standing != format.NotJudged || s.Asserted[1].Points != 0 {
+	if s.Asserted[1].Standing != document.NotJudged || s.Asserted[1].Points != 0 {
 		t.Errorf("true nowhere, but %+v", s.Asserted[1])
 	}
-	if s.Asserted[2].Standing != format.AsExpected {
+	if s.Asserted[2].Standing != document.Passed {
 		t.Errorf("%+v", s.Asserted[2])
 	}
 }
@@ -349,7 +349,7 @@ func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 		if !s.Interrupted {
 			continue
 		}
-		if s.Standing() != format.NotDecidable {
+		if s.Standing() != document.Undecided {
 			t.Errorf("after %d checks it stands %v", checks, s.Standing())
 		}
 		for _, law := range s.Laws {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // BenchmarkVerify tries all placements in a Redlock of three servers and two clients, on all cores, with the
@@ -28,7 +28,7 @@ func BenchmarkVerify(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if standing, open := v.Standing(); standing != format.AsExpected {
+				if standing, open := v.Standing(); standing != document.Passed {
 					b.Fatal(standing, open, v.Found)
 				}
 				runs, n = runs+v.runs(), n+1

@@ -15,9 +15,9 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // MaxFaults is the most faults that one placement of a verification may have. What four would take nobody waits for.
@@ -247,9 +247,9 @@ func (v *Verification) sum() *Tally {
 // Standing sums the verification up: Otherwise if there is a counterexample; NotDecidable if it ended early, if a
 // promised law could not be told in some schedule, or if nothing exercised a law that must be. open says why it is not
 // decidable, in a sentence each.
-func (v *Verification) Standing() (standing format.Standing, open []string) {
+func (v *Verification) Standing() (standing document.Result, open []string) {
 	if v.Found != nil {
-		return format.Otherwise, nil
+		return document.Failed, nil
 	}
 	switch v.Ending {
 	case campaign.OutOfRuns:
@@ -274,7 +274,7 @@ func (v *Verification) Standing() (standing format.Standing, open []string) {
 		open = append(open, "no schedule exercised any promised law")
 	}
 	if len(open) > 0 {
-		return format.NotDecidable, open
+		return document.Undecided, open
 	}
-	return format.AsExpected, nil
+	return document.Passed, nil
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -48,7 +48,7 @@ func verify(t *testing.T, text string, o Options) *Verification {
 func TestASoundLockHoldsForEveryPlacementOfOneFault(t *testing.T) {
 	v := verify(t, soundRedlock, Options{Faults: 1, Delays: 2})
 	standing, open := v.Standing()
-	if standing != format.AsExpected || v.Found != nil {
+	if standing != document.Passed || v.Found != nil {
 		t.Fatalf("standing %v, open %v, found %+v", standing, open, v.Found)
 	}
 	one := v.Lengths[1]
@@ -125,7 +125,7 @@ func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
 				t.Errorf("%s: not all of fewer faults were tried: %+v", x.defect, v.Lengths[n])
 			}
 		}
-		if standing, _ := v.Standing(); standing != format.Otherwise {
+		if standing, _ := v.Standing(); standing != document.Failed {
 			t.Errorf("%s: standing %v", x.defect, standing)
 		}
 		repeats(t, v)
@@ -222,7 +222,7 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	pauses := []nemesis.Kind{nemesis.Pause}
 	v := verify(t, soundRedlock, Options{Faults: 2, Kinds: pauses, Budget: 1500})
 	standing, open := v.Standing()
-	if standing != format.NotDecidable || v.Ending != campaign.OutOfRuns || len(open) != 1 || v.runs() < 1500 ||
+	if standing != document.Undecided || v.Ending != campaign.OutOfRuns || len(open) != 1 || v.runs() < 1500 ||
 		v.Lengths[len(v.Lengths)-1].Whole {
 		t.Errorf("standing %v, stop %v, open %q, %d runs", standing, v.Ending, open, v.runs())
 	}
@@ -240,7 +240,7 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if standing, _ := v.Standing(); standing != format.NotDecidable || v.Ending != campaign.Interrupted ||
+	if standing, _ := v.Standing(); standing != document.Undecided || v.Ending != campaign.Interrupted ||
 		!v.Lengths[1].Whole || v.Lengths[2].Whole {
 		t.Errorf("interrupted: standing %v, stop %v, %+v", standing, v.Ending, v.Lengths)
 	}
@@ -251,7 +251,7 @@ func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 	v := verify(t, "name: alone\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\npromise: "+
 		"[token-order]\n", Options{Faults: 1})
 	standing, open := v.Standing()
-	if standing != format.NotDecidable || len(open) == 0 || v.Laws()[0].Exercised() != 0 {
+	if standing != document.Undecided || len(open) == 0 || v.Laws()[0].Exercised() != 0 {
 		t.Errorf("standing %v, open %q, %+v", standing, open, v.Laws())
 	}
 }
@@ -430,17 +430,17 @@ func TestRandomPlacementsRefuteToo(t *testing.T) {
 		if v.Found == nil || !v.Found.AtRandom || v.Found.Law != checker.LeaseExclusion {
 			t.Fatalf("found %+v of %+v", v.Found, v.Random)
 		}
-		if standing, _ := v.Standing(); standing != format.Otherwise || v.Random[0].Schedules == 0 {
+		if standing, _ := v.Standing(); standing != document.Failed || v.Random[0].Schedules == 0 {
 			t.Errorf("standing %v, %+v", standing, v.Random)
 		}
 		repeats(t, v)
 	}
 	v := verify(t, sound, Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Drift}})
-	if standing, open := v.Standing(); standing != format.AsExpected || v.Random[0].Schedules != 2*samples {
+	if standing, open := v.Standing(); standing != document.Passed || v.Random[0].Schedules != 2*samples {
 		t.Errorf("standing %v %v, %+v", standing, open, v.Random)
 	}
 	v = verify(t, sound, Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Drift}, Budget: 100})
-	if standing, _ := v.Standing(); standing != format.NotDecidable || v.Random[0].Schedules >= samples {
+	if standing, _ := v.Standing(); standing != document.Undecided || v.Random[0].Schedules >= samples {
 		t.Errorf("after 100 runs: standing %v, %+v", standing, v.Random)
 	}
 }

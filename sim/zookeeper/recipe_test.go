@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/locks/zkclient"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
@@ -23,7 +23,7 @@ type recipe struct {
 type hold struct {
 	path    string
 	token   history.Token
-	session *locks.Session
+	session *zkclient.Session
 }
 
 // blocks reports whether an earlier request stands in the way of one of this kind.
@@ -32,7 +32,7 @@ func (r *recipe) blocks(earlier string) bool {
 }
 
 // acquire waits until the client's own node is first among those that stand in its way.
-func (r *recipe) acquire(env sim.Env, c *locks.Client, attempt history.Attempt) *hold {
+func (r *recipe) acquire(env sim.Env, c *zkclient.Client, attempt history.Attempt) *hold {
 	mark := fmt.Sprintf("%s-%08x-", r.kind, uint32(env.Rand()))
 	var h *hold
 	for {
@@ -46,17 +46,17 @@ func (r *recipe) acquire(env sim.Env, c *locks.Client, attempt history.Attempt) 
 		switch {
 		case err != nil && h.session.Lost().Raised():
 			h = nil
-		case err == nil && first && c.State() == locks.Connected:
+		case err == nil && first && c.State() == zkclient.Connected:
 			return h
 		}
 	}
 }
 
 // enqueue creates the client's node, or finds the one that a request without an answer has created.
-func (r *recipe) enqueue(env sim.Env, c *locks.Client, attempt history.Attempt, mark string) *hold {
+func (r *recipe) enqueue(env sim.Env, c *zkclient.Client, attempt history.Attempt, mark string) *hold {
 	folder, session := zookeeper.LocksFolder+r.name, c.Session()
 	path, stat, err := c.Create(env, attempt, folder+"/"+mark, "", zookeeper.EphemeralSequential)
-	for err == locks.ConnectionLoss || err == locks.OperationTimeout {
+	for err == zkclient.ConnectionLoss || err == zkclient.OperationTimeout {
 		c.Await(env, sim.Forever)
 		if c.Session() != session {
 			return nil
@@ -85,8 +85,8 @@ func (r *recipe) enqueue(env sim.Env, c *locks.Client, attempt history.Attempt, 
 }
 
 // first reports whether the lock is held; if not, it returns once that may have changed.
-func (r *recipe) first(env sim.Env, c *locks.Client, attempt history.Attempt, h *hold) (bool, error) {
-	var w locks.Watch
+func (r *recipe) first(env sim.Env, c *zkclient.Client, attempt history.Attempt, h *hold) (bool, error) {
+	var w zkclient.Watch
 	folder := zookeeper.LocksFolder + r.name
 	names, _, err := c.Children(env, attempt, folder, nil)
 	if err != nil {
@@ -120,7 +120,7 @@ func (r *recipe) first(env sim.Env, c *locks.Client, attempt history.Attempt, h 
 	return false, nil
 }
 
-func (r *recipe) release(env sim.Env, c *locks.Client, attempt history.Attempt, h *hold) bool {
+func (r *recipe) release(env sim.Env, c *zkclient.Client, attempt history.Attempt, h *hold) bool {
 	for h.session == c.Session() {
 		err := c.Delete(env, attempt, h.path, zookeeper.AnyVersion)
 		if err == nil || err == zookeeper.NoNode {
@@ -136,24 +136,24 @@ func (r *recipe) release(env sim.Env, c *locks.Client, attempt history.Attempt, 
 // worker takes a lock again and again and records what it does, as an outside observer would.
 type worker struct {
 	recipe
-	client   locks.ZKConfig
+	client   zkclient.Config
 	cycles   int
 	hold     time.Duration
 	listens  bool // stops its work when the client is suspended
 	attempts int
-	member   *locks.Client
+	member   *zkclient.Client
 	stay     bool // do not close the session at the end
 }
 
 func (k *worker) main(env sim.Env) {
 	var held *hold
 	var attempt history.Attempt
-	k.client.Prolonged = func(env sim.Env, s *locks.Session) {
+	k.client.Prolonged = func(env sim.Env, s *zkclient.Session) {
 		if held != nil && held.session == s {
 			env.RecordGrant(k.event(history.OK, history.Extend, attempt, held), k.grant(env, env.Mark(), held))
 		}
 	}
-	k.member = locks.Open(env, k.client)
+	k.member = zkclient.Open(env, k.client)
 	for range k.cycles {
 		k.attempts++
 		attempt = history.Attempt(fmt.Sprintf("%s/%d", env.Name(), k.attempts))

@@ -13,7 +13,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/text"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Agreement is what came of all scenarios.
@@ -25,14 +24,14 @@ type Agreement struct {
 }
 
 // Standing is how the sides stand to each other: alike, not alike, or not all that could be was run.
-func (a *Agreement) Standing() format.Standing {
+func (a *Agreement) Standing() document.Result {
 	switch n := Counts(a.Rows); {
 	case n.Differ > 0:
-		return format.Otherwise
+		return document.Failed
 	case n.Agree == 0 || n.Failed > 0 || a.Interrupted:
-		return format.NotDecidable
+		return document.Undecided
 	}
-	return format.AsExpected
+	return document.Passed
 }
 
 // violated lists the laws that a side violated.
@@ -74,10 +73,10 @@ func wall(d time.Duration) string {
 func (a *Agreement) Text(w io.Writer, opt document.TextOptions) error {
 	p := opt.Writer(w)
 	n := Counts(a.Rows)
-	standing := map[format.Standing]string{format.AsExpected: "agree", format.Otherwise: "differ",
-		format.NotDecidable: document.Undecided}[a.Standing()]
+	standing := map[document.Result]string{document.Passed: "agree", document.Failed: "differ",
+		document.Undecided: document.Undecided.String()}[a.Standing()]
 	tone := text.Green
-	if a.Standing() != format.AsExpected {
+	if a.Standing() != document.Passed {
 		tone = text.Red
 	}
 	p.Title("simulated and real", text.Count(len(a.Rows), "scenario"), standing, tone)
@@ -214,14 +213,14 @@ func (a *Agreement) Suite() document.Suite {
 	s := document.Suite{Name: "live --agree", Repeat: a.Repeat, Cases: document.InterruptedCases("agree", a.Interrupted)}
 	for i := range a.Rows {
 		r := &a.Rows[i]
-		c := document.Case{Group: r.Name, Name: "simulated and real", Result: format.AsExpected,
+		c := document.Case{Group: r.Name, Name: "simulated and real", Result: document.Passed,
 			Message: broken(r.Simulated.Verdict) + again(r)}
 		if why := r.Refused + failed(r); why != "" {
-			c.Result, c.Message = format.NotDecidable, why
+			c.Result, c.Message = document.Undecided, why
 		}
 		for _, d := range r.Differences() {
 			if c.Message = r.Explanation(); c.Message == "" {
-				c.Result, c.Message = format.Otherwise, "the sides differ"
+				c.Result, c.Message = document.Failed, "the sides differ"
 			}
 			c.Story += fmt.Sprintf("%s: simulated %s, real %s\n", d.Law, came(d.Simulated), came(d.Live))
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 func side(wall time.Duration, outcome checker.Outcome, kind checker.CauseKind) Side {
@@ -57,12 +56,12 @@ func TestAnAgreementIsTold(t *testing.T) {
 		len(d.Rows[1].Differs) != 1 || d.Rows[2].Explanation == "" || d.Rows[0].Violated[0] != "lease-exclusion" {
 		t.Errorf("%v %+v", err, d)
 	}
-	var results []format.Standing
+	var results []document.Result
 	for _, c := range a.Suite().Cases {
 		results = append(results, c.Result)
 	}
-	want := []format.Standing{format.AsExpected, format.Otherwise, format.AsExpected, format.NotDecidable,
-		format.NotDecidable}
+	want := []document.Result{document.Passed, document.Failed, document.Passed, document.Undecided,
+		document.Undecided}
 	for i := range want {
 		if results[i] != want[i] {
 			t.Errorf("case %d: %v, want %v", i, results[i], want[i])
@@ -73,14 +72,14 @@ func TestAnAgreementIsTold(t *testing.T) {
 func TestHowAnAgreementStands(t *testing.T) {
 	for _, c := range []struct {
 		a    Agreement
-		want format.Standing
+		want document.Result
 	}{
-		{Agreement{Rows: []Row{alike, known, refused}}, format.AsExpected},
-		{Agreement{Rows: []Row{alike, other}}, format.Otherwise},
-		{Agreement{Rows: []Row{refused}}, format.NotDecidable},
-		{Agreement{Rows: []Row{alike, late}}, format.NotDecidable},
-		{Agreement{Rows: []Row{other, late}}, format.Otherwise},
-		{Agreement{Rows: []Row{alike}, Interrupted: true}, format.NotDecidable},
+		{Agreement{Rows: []Row{alike, known, refused}}, document.Passed},
+		{Agreement{Rows: []Row{alike, other}}, document.Failed},
+		{Agreement{Rows: []Row{refused}}, document.Undecided},
+		{Agreement{Rows: []Row{alike, late}}, document.Undecided},
+		{Agreement{Rows: []Row{other, late}}, document.Failed},
+		{Agreement{Rows: []Row{alike}, Interrupted: true}, document.Undecided},
 	} {
 		if got := c.a.Standing(); got != c.want {
 			t.Errorf("%+v stands %v, want %v", c.a, got, c.want)

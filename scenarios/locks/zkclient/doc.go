@@ -1,10 +1,10 @@
-// Package locks is ZooKeeper's client library, as far as locks need it: a session that is kept alive and taken from
+// Package zkclient is ZooKeeper's client library, as far as locks need it: a session that is kept alive and taken from
 // member to member, the states CONNECTED, SUSPENDED and LOST, calls that may end without an answer, and one-shot
 // watches. It asks members as package sim/zookeeper has them.
 //
 // Goals: what a client may know of its session, and when, comes out as with Curator or Kazoo. Non-goals: recipes (the
 // lock is in scenarios/locks), the wire format, passwords of sessions, persistent watches.
-package locks
+package zkclient
 
 import "github.com/fencepost-sim/fencepost/sim/zookeeper"
 

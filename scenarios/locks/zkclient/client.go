@@ -1,4 +1,4 @@
-package locks
+package zkclient
 
 import (
 	"time"
@@ -30,8 +30,8 @@ func (s State) String() string {
 	return ""
 }
 
-// ZKConfig is what a client is told.
-type ZKConfig struct {
+// Config is what a client is told.
+type Config struct {
 	Members []sim.ProcessID // at least one; in the order in which they are tried, in a circle
 	First   int             // index of the one tried first
 	// Timeout is the session timeout that it asks for. A third of it without a request brings a ping; two thirds of it
@@ -52,7 +52,7 @@ type ZKConfig struct {
 
 // Client is a client's side of a session. It is shared by the tasks of one process; each passes its own Env.
 type Client struct {
-	config  ZKConfig
+	config  Config
 	state   State
 	changed *sim.Signal // raised at the next change of state
 
@@ -93,7 +93,7 @@ func (s *Session) Deadline() sim.Deadline {
 
 // Open starts a client. Two tasks beside the caller's keep the session and hand out watch events. It returns at once;
 // see Await.
-func Open(env sim.Env, c ZKConfig) *Client {
+func Open(env sim.Env, c Config) *Client {
 	if c.Backoff == (sim.Delay{}) {
 		c.Backoff.Hi = time.Second
 	}

@@ -1,0 +1,22 @@
+package document
+
+// Result is how what came out compares with what was expected: of a run, of the runs of many seeds, of an assertion.
+type Result uint8
+
+// The zero Result is no pass.
+const (
+	NotJudged Result = iota
+	Passed           // everything came out as expected
+	Failed           // something did not
+	Undecided        // nothing came out otherwise, but something named could not be decided
+)
+
+var results = [...]struct{ word, sign string }{
+	NotJudged: {"not run", "–"}, Passed: {"passed", "✓"}, Failed: {"failed", "✗"}, Undecided: {"undecided", "?"},
+}
+
+// String is the result in a word.
+func (r Result) String() string { return results[r].word }
+
+// Sign is the mark of the result.
+func (r Result) Sign() string { return results[r].sign }
