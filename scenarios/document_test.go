@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-func parseText(t *testing.T, text string) *format.Document {
+func yamlOf(t *testing.T, text string) *format.Document {
 	t.Helper()
 	d, err := format.ParseDocument("d.yaml", []byte(text))
 	if err != nil {
@@ -24,22 +24,22 @@ func TestDocumentsPrintWhatTheyRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		printed := parseText(t, string(text)).String()
+		printed := yamlOf(t, string(text)).String()
 		s, err := Parse("printed.yaml", []byte(printed))
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, printed)
 		}
-		if want := parseText(t, string(text)); !reflect.DeepEqual(withoutText(s), want) {
+		if want := yamlOf(t, string(text)); !reflect.DeepEqual(withoutText(s), want) {
 			t.Errorf("%s: another scenario was printed:\n%s", name, printed)
 		}
-		if again := parseText(t, printed).String(); again != printed {
+		if again := yamlOf(t, printed).String(); again != printed {
 			t.Errorf("%s: printed again as\n%s", name, again)
 		}
 	}
 }
 
 func TestDocumentsAreArrangedAsTheFormatIsDescribed(t *testing.T) {
-	d := parseText(t, "expect: {ownership: holds}\nclients: 1\nlock: {ttl: 2s, protocol: fenced}\nservers: {redis: "+
+	d := yamlOf(t, "expect: {ownership: holds}\nclients: 1\nlock: {ttl: 2s, protocol: fenced}\nservers: {redis: "+
 		"1}\nname: x\n")
 	d.Arrange(TopKeys())
 	const want = "name: x\nservers: {redis: 1}\nclients: 1\nlock: {ttl: 2s, protocol: fenced}\nexpect:\n  ownership: " +

@@ -14,23 +14,23 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Rules say what a resource refuses. The zero Rules refuse nothing: the last write wins.
-type Rules struct {
+// rules say what a resource refuses. The zero rules refuse nothing: the last write wins.
+type rules struct {
 	Lower   bool // reads and writes whose token is lower than the highest seen
 	Equal   bool // writes whose token is not higher than the last write's
 	Changed bool // writes onto another value than the writer has read
 	Again   bool // writes of a job that has been done
 }
 
-// Resource is a protected resource: a [sim.Server].
-type Resource struct {
-	rules     Rules
+// resource is a protected resource: a [sim.Server].
+type resource struct {
+	rules     rules
 	host      sim.Host
 	registers map[string]*register
 }
 
 // New makes a resource.
-func New(r Rules) *Resource { return &Resource{rules: r} }
+func New(r rules) *resource { return &resource{rules: r} }
 
 type register struct {
 	value string
@@ -39,25 +39,25 @@ type register struct {
 }
 
 // Start begins with empty registers.
-func (r *Resource) Start(h sim.Host) {
+func (r *resource) Start(h sim.Host) {
 	r.host = h
 	r.registers = map[string]*register{}
 }
 
 // Wake does nothing: a resource has no timer.
-func (r *Resource) Wake(uint64) {}
+func (r *resource) Wake(uint64) {}
 
 // ClockChanged does nothing: a resource has no clock.
-func (r *Resource) ClockChanged() {}
+func (r *resource) ClockChanged() {}
 
 // Fault does nothing: no fault is of this kind of server.
-func (r *Resource) Fault(sim.ServerFault) {}
+func (r *resource) Fault(sim.ServerFault) {}
 
 // Stop does nothing: no fault ends a resource.
-func (r *Resource) Stop(sim.Stop) {}
+func (r *resource) Stop(sim.Stop) {}
 
 // Serve judges a request.
-func (r *Resource) Serve(q *sim.Incoming) {
+func (r *resource) Serve(q *sim.Incoming) {
 	lock := q.Args[1]
 	g := r.registers[lock]
 	if g == nil {
@@ -74,7 +74,7 @@ func (r *Resource) Serve(q *sim.Incoming) {
 	}
 }
 
-func (r *Resource) read(q *sim.Incoming, g *register, e history.Event) {
+func (r *resource) read(q *sim.Incoming, g *register, e history.Event) {
 	e.Op = history.Read
 	if r.rules.Lower && e.Token < g.token {
 		r.refuse(q, e, history.StaleToken)
@@ -88,7 +88,7 @@ func (r *Resource) read(q *sim.Incoming, g *register, e history.Event) {
 	q.Reply(sim.AppendBulk(nil, g.value))
 }
 
-func (r *Resource) write(q *sim.Incoming, g *register, e history.Event) {
+func (r *resource) write(q *sim.Incoming, g *register, e history.Event) {
 	value, seen, job := q.Args[3], q.Args[4], q.Args[5]
 	e.Op, e.Value = history.Write, value
 	switch {
@@ -111,7 +111,7 @@ func (r *Resource) write(q *sim.Incoming, g *register, e history.Event) {
 	q.Reply([]byte(":1\r\n"))
 }
 
-func (r *Resource) refuse(q *sim.Incoming, e history.Event, why history.Why) {
+func (r *resource) refuse(q *sim.Incoming, e history.Event, why history.Why) {
 	e.Type, e.Why = history.Fail, why
 	r.host.Record(e)
 	q.Reply([]byte(":0\r\n"))

@@ -128,8 +128,8 @@ type ResourceConfig struct {
 	Timeout time.Duration // of a client waiting for its answer; default 1 s
 }
 
-func (c *ResourceConfig) rules() Rules {
-	return Rules{Lower: c.Fencing == FencingOn, Equal: c.Fencing == FencingRefuseEqual,
+func (c *ResourceConfig) rules() rules {
+	return rules{Lower: c.Fencing == FencingOn, Equal: c.Fencing == FencingRefuseEqual,
 		Changed: c.Writes == CompareAndSet, Again: c.Writes == Idempotent}
 }
 

@@ -53,8 +53,8 @@ func (f *Frame) Open(kind string) error {
 	for _, of := range []struct {
 		flag, path string
 		kind       Kind
-	}{{"junit", f.JUnit, Page}, {"html", f.HTML, Page}, {"metrics", f.Metrics, Metrics}} {
-		if err := f.Files.Claim(of.flag, of.path, of.kind); err != nil {
+	}{{"junit", f.JUnit, Page}, {"html", f.HTML, Page}, {"metrics", f.Metrics, metrics}} {
+		if err := f.Files.claim(of.flag, of.path, of.kind); err != nil {
 			return err
 		}
 	}
@@ -88,14 +88,14 @@ func (f *Frame) Draw(name string, write func(io.Writer) error) {
 // all came out.
 func (f *Frame) Emit(r document.Judged, s document.Result) error {
 	if m, ok := r.(document.Measured); ok && f.Metrics != "" {
-		f.Files.Write(f.Metrics, Metrics, m.OpenMetrics())
+		f.Files.write(f.Metrics, metrics, m.OpenMetrics())
 	}
 	if p, ok := r.(document.Paged); ok && f.HTML != "" {
 		for _, page := range p.Pages(f.HTML) {
 			var b bytes.Buffer
 			err := page.Write(&b)
 			if f.Files.Fail(err); err == nil {
-				f.Files.Write(page.Path, Page, b.Bytes())
+				f.Files.write(page.Path, Page, b.Bytes())
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func (f *Frame) count(s document.Suite) {
 	if f.JUnit != "" {
 		text, err := document.JUnit(s)
 		if f.Files.Fail(err); err == nil {
-			f.Files.Write(f.JUnit, Page, text)
+			f.Files.write(f.JUnit, Page, text)
 		}
 	}
 	if path := os.Getenv(stepSummary); path != "" {

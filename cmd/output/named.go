@@ -15,7 +15,7 @@ type Kind uint8
 
 const (
 	Page    Kind = iota // HTML or XML: it ends with a comment that seals the rest
-	Metrics             // OpenMetrics, which has no room for one: each of its samples has a scenario
+	metrics             // OpenMetrics, which has no room for one: each of its samples has a scenario
 )
 
 const sealBegin, sealEnd = "<!-- fencepost ", " -->\n"
@@ -27,7 +27,7 @@ func seal(text []byte) []byte {
 
 // ours reports whether a file is of this kind, written by this program and not changed since.
 func (k Kind) ours(content []byte) bool {
-	if k == Metrics {
+	if k == metrics {
 		for line := range bytes.Lines(content) {
 			if !bytes.HasPrefix(line, []byte("# ")) && !bytes.Contains(line, []byte("{scenario=")) {
 				return false
@@ -39,9 +39,9 @@ func (k Kind) ours(content []byte) bool {
 	return at >= 0 && string(seal(content[:at])) == string(content)
 }
 
-// Claim makes sure, before anything runs, that the file that a flag names can be written, and that nothing is lost by
+// claim makes sure, before anything runs, that the file that a flag names can be written, and that nothing is lost by
 // it. An empty path is none.
-func (f *Files) Claim(flag, path string, kind Kind) error {
+func (f *Files) claim(flag, path string, kind Kind) error {
 	if path == "" {
 		return nil
 	}
@@ -88,8 +88,8 @@ func (f *Files) open(path string, kind Kind) (real string, err error) {
 	return real, err
 }
 
-// Write writes a file that a flag names, or one beside it. Err tells what went wrong.
-func (f *Files) Write(path string, kind Kind, content []byte) {
+// write writes a file that a flag names, or one beside it. Err tells what went wrong.
+func (f *Files) write(path string, kind Kind, content []byte) {
 	real, err := f.open(path, kind)
 	if err != nil {
 		f.Fail(fmt.Errorf("%s %w", path, err))

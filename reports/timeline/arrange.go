@@ -385,7 +385,7 @@ func (a *arranger) faults(h *history.History) {
 	for i, strike := range trace.Faults(h) {
 		f := fault{span: a.begin(strike.Start, h.Events[strike.Start].Time), Kind: strike.Kind, Line: strike.Line,
 			How: strike.Fault}
-		if promotion := Promotion(&h.Events[strike.Start]); promotion != "" {
+		if promotion := promotion(&h.Events[strike.Start]); promotion != "" {
 			f.Line = promotion
 		}
 		switch {

@@ -33,7 +33,7 @@ type Chart struct {
 	scale         *scale
 	folded        *scale
 	from, to      history.Time
-	teller        Teller
+	teller        teller
 	numbers       map[int]int             // of the witness events, by position
 	middle        map[history.Process]int // of the lanes that are no client's
 	middles       map[int]int             // of the clients' lanes

@@ -242,7 +242,7 @@ func (c *Chart) resourceLane(y int) int {
 		}
 		label := ""
 		if f.Op == history.Write {
-			label = Quoted(e.Value)
+			label = quoted(e.Value)
 		}
 		x := c.x(f.At)
 		tight := x-busy < float64(labelWidth(label)/2)+4

@@ -131,7 +131,7 @@ func (t *table) keyTitle(k history.Lock) string {
 	if len(t.lanes.locks) > 1 {
 		return string(k)
 	}
-	base, _, ok := Numbered(t.lanes.servers[0].Process)
+	base, _, ok := numbered(t.lanes.servers[0].Process)
 	if !ok {
 		return "keys"
 	}

@@ -44,7 +44,7 @@ func (s *storyteller) sectionWords(e *history.Event, pos int) string {
 	lane := &s.lanes.clients[s.lanes.lane(e)]
 	at := sort.Search(len(lane.Sections), func(i int) bool { return lane.Sections[i].First >= pos })
 	sec := &lane.Sections[at]
-	words := s.t.Who(e)
+	words := s.t.who(e)
 	if len(s.lanes.locks) > 1 {
 		words += " in " + string(sec.Lock)
 	}

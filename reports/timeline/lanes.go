@@ -298,8 +298,8 @@ func (l *Lanes) names() []string {
 	return out
 }
 
-func newTeller(l *Lanes, long bool) Teller {
-	return Teller{Holder: l.holder, Apart: l.apart, Several: len(l.locks) > 1, Registers: l.registers, Long: long}
+func newTeller(l *Lanes, long bool) teller {
+	return teller{Holder: l.holder, Apart: l.apart, Several: len(l.locks) > 1, Registers: l.registers, Long: long}
 }
 
 // Told is an event in words.
@@ -316,7 +316,7 @@ func (l *Lanes) Told(positions []int) []Told {
 	for _, pos := range positions {
 		if pos >= 0 && pos < len(l.history.Events) {
 			e := &l.history.Events[pos]
-			all = append(all, Told{pos, e.Time, t.Event(e)})
+			all = append(all, Told{pos, e.Time, t.event(e)})
 		}
 	}
 	return all

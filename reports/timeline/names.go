@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Processes lists names and shortens runs of numbers: "redis-1…3, redis-5".
-func Processes(ps []history.Process) string {
+// processes lists names and shortens runs of numbers: "redis-1…3, redis-5".
+func processes(ps []history.Process) string {
 	sorted := slices.Clone(ps)
 	slices.SortFunc(sorted, compareNames)
 	var out []string
@@ -23,7 +23,7 @@ func Processes(ps []history.Process) string {
 		case j-i == 2:
 			name += ", " + string(sorted[i+1])
 		case j-i > 2:
-			_, n, _ := Numbered(sorted[j-1])
+			_, n, _ := numbered(sorted[j-1])
 			name += "…" + strconv.Itoa(n)
 		}
 		out = append(out, name)
@@ -32,8 +32,8 @@ func Processes(ps []history.Process) string {
 	return strings.Join(out, ", ")
 }
 
-// Numbered splits "redis-3" into "redis-" and 3; ok is false of a name that does not end in a number.
-func Numbered(p history.Process) (base string, n int, ok bool) {
+// numbered splits "redis-3" into "redis-" and 3; ok is false of a name that does not end in a number.
+func numbered(p history.Process) (base string, n int, ok bool) {
 	s := string(p)
 	i := strings.LastIndexByte(s, '-')
 	n, err := strconv.Atoi(s[i+1:])
@@ -44,8 +44,8 @@ func Numbered(p history.Process) (base string, n int, ok bool) {
 }
 
 func compareNames(a, b history.Process) int {
-	ab, an, aok := Numbered(a)
-	bb, bn, bok := Numbered(b)
+	ab, an, aok := numbered(a)
+	bb, bn, bok := numbered(b)
 	if aok && bok && ab == bb {
 		return an - bn
 	}
@@ -53,7 +53,7 @@ func compareNames(a, b history.Process) int {
 }
 
 func follows(a, b history.Process) bool {
-	ab, an, aok := Numbered(a)
-	bb, bn, bok := Numbered(b)
+	ab, an, aok := numbered(a)
+	bb, bn, bok := numbered(b)
 	return aok && bok && ab == bb && bn == an+1
 }

@@ -73,7 +73,7 @@ const (
 
 // storyteller makes rows of a history.
 type storyteller struct {
-	t       Teller
+	t       teller
 	lanes   *Lanes
 	applies bool         // the resource's own records are there, so that the clients' words on it are told twice
 	slow    map[int]bool // calls, by position, that took long to reach the resource
@@ -135,7 +135,7 @@ func (s *storyteller) words(r *row) string {
 	case s.folded && s.lanes.isEntry(r):
 		return s.sectionWords(e, r.pos)
 	case !isKey(e) || r.other == nil:
-		return s.t.Event(e)
+		return s.t.event(e)
 	}
 	var where []history.Process
 	for _, p := range r.events() {
@@ -143,7 +143,7 @@ func (s *storyteller) words(r *row) string {
 			where = append(where, at)
 		}
 	}
-	return s.t.Key(&s.lanes.history.Events[r.pos], Processes(where))
+	return s.t.key(&s.lanes.history.Events[r.pos], processes(where))
 }
 
 // recordingEnd says when the recording ended, if somebody still waited or worked then.
@@ -169,7 +169,7 @@ func (s *storyteller) leaseEnd(o outliving, pos int) {
 	if s.t.Several {
 		lock = " of " + string(o.Section.Lock)
 	}
-	who := s.t.Who(&s.lanes.history.Events[o.Section.First])
+	who := s.t.who(&s.lanes.history.Events[o.Section.First])
 	s.rows = append(s.rows, row{at: o.At, pos: pos, weight: weightDerived, tone: text.Yellow,
 		other: &unusual{words: who + "'s lease" + lock + " ends here; it " + doing}})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Teller puts events into words. A lock or an attempt is named only where it is needed to tell it from another.
-type Teller struct {
+// teller puts events into words. A lock or an attempt is named only where it is needed to tell it from another.
+type teller struct {
 	Holder func(history.Attempt) history.Process // who made an attempt; empty if that is not known
 	// Apart reports whether an attempt goes by its own name, since its client has others at the same time; nil: none
 	// does.
@@ -26,19 +26,19 @@ type Teller struct {
 	Long      bool // say also what the eye can do without: tokens, servers, deadlines
 }
 
-// Who names whose event it is.
-func (t *Teller) Who(e *history.Event) string { return t.name(e.Process, e.Attempt) }
+// who names whose event it is.
+func (t *teller) who(e *history.Event) string { return t.name(e.Process, e.Attempt) }
 
 // name names a client, or its attempt where that goes by its own name.
-func (t *Teller) name(p history.Process, a history.Attempt) string {
+func (t *teller) name(p history.Process, a history.Attempt) string {
 	if t.Apart != nil && t.Apart(a) {
 		return string(a)
 	}
 	return string(p)
 }
 
-// Event says in one line what happened.
-func (t *Teller) Event(e *history.Event) string {
+// event says in one line what happened.
+func (t *teller) event(e *history.Event) string {
 	if e.Process == history.Nemesis {
 		return t.fault(e)
 	}
@@ -50,7 +50,7 @@ func (t *Teller) Event(e *history.Event) string {
 	case history.Release:
 		return t.release(e)
 	case history.Lost:
-		return t.Who(e) + " learns that its lock is gone and stops"
+		return t.who(e) + " learns that its lock is gone and stops"
 	case history.Crashed:
 		return string(e.Process) + " crashes"
 	case history.Woken:
@@ -64,7 +64,7 @@ func (t *Teller) Event(e *history.Event) string {
 	case history.Apply:
 		return t.apply(e)
 	case history.KeySet, history.KeyProlonged, history.KeyGone:
-		return t.Key(e, string(e.Process))
+		return t.key(e, string(e.Process))
 	case history.KeyCopied:
 		return fmt.Sprintf("%s: the key of %s has arrived", e.Process, e.Of)
 	case history.CopyGone:
@@ -73,20 +73,20 @@ func (t *Teller) Event(e *history.Event) string {
 	return fmt.Sprintf("%s: %s %s", e.Process, e.F, e.Type)
 }
 
-// Promotion says that the Sentinel has promoted a replica of its own accord; it is empty of every other event.
-func Promotion(e *history.Event) string {
+// promotion says that the Sentinel has promoted a replica of its own accord; it is empty of every other event.
+func promotion(e *history.Event) string {
 	if e.Why != history.BySentinel || e.Fault == nil || len(e.Fault.On) == 0 || len(e.Fault.To) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("the Sentinel promotes %s in place of %s", e.Fault.To[0], e.Fault.On[0])
 }
 
-func (t *Teller) fault(e *history.Event) string {
+func (t *teller) fault(e *history.Event) string {
 	line := e.Value
 	if line == "" {
 		line = string(e.F)
 	}
-	if promotion := Promotion(e); promotion != "" {
+	if promotion := promotion(e); promotion != "" {
 		return promotion
 	}
 	switch e.Type {
@@ -99,15 +99,15 @@ func (t *Teller) fault(e *history.Event) string {
 }
 
 // lock names the lock where more than one is in use.
-func (t *Teller) lock(e *history.Event) string {
+func (t *teller) lock(e *history.Event) string {
 	if !t.Several || e.Lock == "" {
 		return ""
 	}
 	return " " + string(e.Lock)
 }
 
-func (t *Teller) acquire(e *history.Event) string {
-	who, lock := t.Who(e), t.lock(e)
+func (t *teller) acquire(e *history.Event) string {
+	who, lock := t.who(e), t.lock(e)
 	switch e.Type {
 	case history.Invoke:
 		if lock == "" {
@@ -127,7 +127,7 @@ func (t *Teller) acquire(e *history.Event) string {
 }
 
 // lease says until when the holder was told that it holds, and at length by whom and under which token.
-func (t *Teller) lease(e *history.Event) string {
+func (t *teller) lease(e *history.Event) string {
 	g := e.Grant
 	if g == nil {
 		return token(e.Token)
@@ -140,13 +140,13 @@ func (t *Teller) lease(e *history.Event) string {
 		s = ": lease already over at " + text.Instant(g.Until)
 	}
 	if t.Long && len(g.Counted) > 0 {
-		s += ", counted " + Processes(g.Counted)
+		s += ", counted " + processes(g.Counted)
 	}
 	return s + token(e.Token)
 }
 
-func (t *Teller) extend(e *history.Event) string {
-	who, lock := t.Who(e), t.lock(e)
+func (t *teller) extend(e *history.Event) string {
+	who, lock := t.who(e), t.lock(e)
 	switch e.Type {
 	case history.Invoke:
 		return who + " asks to extend" + cmp.Or(lock, " its lease")
@@ -158,8 +158,8 @@ func (t *Teller) extend(e *history.Event) string {
 	return who + " never learns whether it extended" + cmp.Or(lock, " its lease") + because(e)
 }
 
-func (t *Teller) release(e *history.Event) string {
-	who, lock := t.Who(e), t.lock(e)
+func (t *teller) release(e *history.Event) string {
+	who, lock := t.who(e), t.lock(e)
 	switch e.Type {
 	case history.Invoke:
 		return who + " leaves and releases" + lock
@@ -172,33 +172,33 @@ func (t *Teller) release(e *history.Event) string {
 }
 
 // of names the register of an operation, where there are several.
-func (t *Teller) of(e *history.Event, word string) string {
+func (t *teller) of(e *history.Event, word string) string {
 	if t.Registers < 2 {
 		return ""
 	}
 	return " " + word + " " + string(e.Lock)
 }
 
-func (t *Teller) read(e *history.Event) string {
-	who := t.Who(e)
+func (t *teller) read(e *history.Event) string {
+	who := t.who(e)
 	switch {
 	case e.Type == history.Invoke && t.Registers > 0:
 		return who + " asks for the value" + t.of(e, "of")
 	case e.Type == history.Invoke:
 		return who + " asks the resource for its value"
 	case e.Type == history.OK:
-		return who + " reads " + Quoted(e.Value) + t.of(e, "from")
+		return who + " reads " + quoted(e.Value) + t.of(e, "from")
 	}
 	return who + "'s read brought nothing" + because(e)
 }
 
-func (t *Teller) write(e *history.Event) string {
-	who := t.Who(e)
+func (t *teller) write(e *history.Event) string {
+	who := t.who(e)
 	switch e.Type {
 	case history.Invoke:
-		return who + " sends its write of " + Quoted(e.Value) + t.of(e, "to")
+		return who + " sends its write of " + quoted(e.Value) + t.of(e, "to")
 	case history.OK:
-		return who + " learns that " + Quoted(e.Value) + " is written" + t.of(e, "to")
+		return who + " learns that " + quoted(e.Value) + " is written" + t.of(e, "to")
 	case history.Fail:
 		if e.Why == history.LeaseNotValid {
 			return who + " does not write: it sees that its lease is over"
@@ -208,8 +208,8 @@ func (t *Teller) write(e *history.Event) string {
 	return who + " never learns whether its write took effect" + because(e)
 }
 
-func (t *Teller) transaction(e *history.Event) string {
-	what := map[history.F]string{history.CAS: "compare-and-set ", history.Txn: "transaction "}[e.F] + Quoted(e.Value)
+func (t *teller) transaction(e *history.Event) string {
+	what := map[history.F]string{history.CAS: "compare-and-set ", history.Txn: "transaction "}[e.F] + quoted(e.Value)
 	if e.F == history.CAS {
 		what += t.of(e, "of")
 	}
@@ -224,7 +224,7 @@ func (t *Teller) transaction(e *history.Event) string {
 	return string(e.Process) + " never learns whether its " + what + " took effect" + because(e)
 }
 
-func (t *Teller) apply(e *history.Event) string {
+func (t *teller) apply(e *history.Event) string {
 	whose := t.name(t.Holder(e.Of), e.Of)
 	if whose == "" {
 		whose = cmp.Or(string(e.Of), "an unknown client")
@@ -233,11 +233,11 @@ func (t *Teller) apply(e *history.Event) string {
 	if e.Type != history.OK {
 		verb = "refuses"
 	}
-	what := "write of " + Quoted(e.Value)
+	what := "write of " + quoted(e.Value)
 	if e.Op == history.Read {
 		what = "read"
 		if e.Type == history.OK {
-			what = "read: " + Quoted(e.Value)
+			what = "read: " + quoted(e.Value)
 		}
 	}
 	s := fmt.Sprintf("%s %s %s's %s", e.Process, verb, whose, what)
@@ -247,8 +247,8 @@ func (t *Teller) apply(e *history.Event) string {
 	return s + because(e)
 }
 
-// Key tells of a key on the servers named by where.
-func (t *Teller) Key(e *history.Event, where string) string {
+// key tells of a key on the servers named by where.
+func (t *teller) key(e *history.Event, where string) string {
 	key := "the key"
 	if t.Several {
 		key = string(e.Lock)
@@ -269,7 +269,7 @@ func (t *Teller) Key(e *history.Event, where string) string {
 	return fmt.Sprintf("%s: %s of %s is %s", where, key, of, cmp.Or(string(e.Why), "gone"))
 }
 
-func (t *Teller) due(e *history.Event) string {
+func (t *teller) due(e *history.Event) string {
 	switch {
 	case e.Until == history.Never:
 		return ", without expiry"
@@ -279,7 +279,7 @@ func (t *Teller) due(e *history.Event) string {
 	return ""
 }
 
-func (t *Teller) byOther(e *history.Event) string {
+func (t *teller) byOther(e *history.Event) string {
 	if e.By == "" || e.By == e.Of {
 		return ""
 	}
@@ -305,8 +305,8 @@ func token(n history.Token) string {
 	return ", token " + strconv.FormatInt(int64(n), 10)
 }
 
-// Quoted gives a value in quotes, shortened to what a reader can compare at a glance.
-func Quoted(v string) string {
+// quoted gives a value in quotes, shortened to what a reader can compare at a glance.
+func quoted(v string) string {
 	const most = 24
 	r := []rune(v)
 	if len(r) > most {

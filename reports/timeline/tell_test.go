@@ -15,7 +15,7 @@ func TestProcesses(t *testing.T) {
 		"etcd-9…11":                          {"etcd-10", "etcd-9", "etcd-11"},
 		"client-1, client-2, redis, redis-3": {"redis", "client-2", "redis-3", "client-1"},
 	} {
-		if got := Processes(names); got != want {
+		if got := processes(names); got != want {
 			t.Errorf("%v is told as %q, not %q", names, got, want)
 		}
 	}
@@ -26,7 +26,7 @@ func TestAValueIsCutToAGlance(t *testing.T) {
 		"": `""`, "a b": `"a b"`, "a\x1b[2J": `"a\x1b[2J"`, "123456789012345678901234": `"123456789012345678901234"`,
 		"1234567890123456789012345": `"12345678901234567890123…"`,
 	} {
-		if got := Quoted(value); got != want {
+		if got := quoted(value); got != want {
 			t.Errorf("%q is told as %s, not %s", value, got, want)
 		}
 	}
@@ -46,28 +46,28 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 	}
 	holder := func(history.Attempt) history.Process { return "client-2" }
 	for _, c := range []struct {
-		by    Teller
+		by    teller
 		event *history.Event
 		want  string
 	}{
-		{Teller{}, got, "client-1 acquires: lease until 2.000 s, token 7"},
-		{Teller{Several: true}, got, "client-1 acquires orders: lease until 2.000 s, token 7"},
-		{Teller{Long: true}, got, "client-1 acquires: lease until 2.000 s, counted redis-1…3, token 7"},
-		{Teller{}, fault(history.Invoke, "cut a | b"), "fault: cut a | b"},
-		{Teller{}, fault(history.OK, "cut a | b"), "over: cut a | b"},
-		{Teller{}, fault(history.Info, ""), "nemesis: start-partition"},
-		{Teller{Holder: holder}, judged, `resource refuses client-2's write of "v" (stale token)`},
-		{Teller{Holder: holder, Long: true}, judged, `resource refuses client-2's write of "v", token 7 (stale token)`},
-		{Teller{}, refused(history.Acquire, "", history.AcquireTimeout), "client-1 does not get the lock (timeout)"},
-		{Teller{}, refused(history.Acquire, "no pool", history.AcquireTimeout),
+		{teller{}, got, "client-1 acquires: lease until 2.000 s, token 7"},
+		{teller{Several: true}, got, "client-1 acquires orders: lease until 2.000 s, token 7"},
+		{teller{Long: true}, got, "client-1 acquires: lease until 2.000 s, counted redis-1…3, token 7"},
+		{teller{}, fault(history.Invoke, "cut a | b"), "fault: cut a | b"},
+		{teller{}, fault(history.OK, "cut a | b"), "over: cut a | b"},
+		{teller{}, fault(history.Info, ""), "nemesis: start-partition"},
+		{teller{Holder: holder}, judged, `resource refuses client-2's write of "v" (stale token)`},
+		{teller{Holder: holder, Long: true}, judged, `resource refuses client-2's write of "v", token 7 (stale token)`},
+		{teller{}, refused(history.Acquire, "", history.AcquireTimeout), "client-1 does not get the lock (timeout)"},
+		{teller{}, refused(history.Acquire, "no pool", history.AcquireTimeout),
 			`client-1 does not get the lock ("no pool")`},
-		{Teller{}, refused(history.Extend, "gone", history.NotOwner), `client-1 cannot extend its lease ("gone")`},
-		{Teller{}, refused(history.Release, "gone", history.NotOwner),
+		{teller{}, refused(history.Extend, "gone", history.NotOwner), `client-1 cannot extend its lease ("gone")`},
+		{teller{}, refused(history.Release, "gone", history.NotOwner),
 			`client-1's release of the lock took no effect ("gone")`},
-		{Teller{}, refused(history.Write, "v", history.StaleToken),
+		{teller{}, refused(history.Write, "v", history.StaleToken),
 			"client-1 learns that its write took no effect (stale token)"},
 	} {
-		if got := c.by.Event(c.event); got != c.want {
+		if got := c.by.event(c.event); got != c.want {
 			t.Errorf("%+v tells %q, not %q", c.by, got, c.want)
 		}
 	}

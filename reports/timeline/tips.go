@@ -11,7 +11,7 @@ import (
 // tip tells an event in full: in words, then everything it carries.
 func (c *Chart) tip(pos int) string {
 	e := &c.lanes.history.Events[pos]
-	lines := []string{c.teller.Event(e), fmt.Sprintf("event %d at %s", e.Index, c.lanes.Instant(e.Time))}
+	lines := []string{c.teller.event(e), fmt.Sprintf("event %d at %s", e.Index, c.lanes.Instant(e.Time))}
 	add := func(name, value string) {
 		if value != "" {
 			lines = append(lines, name+": "+value)
@@ -35,7 +35,7 @@ func (c *Chart) grantLines(g *history.Grant) []string {
 	out := []string{"asked since: " + c.lanes.Instant(g.Since), "granted: " + c.lanes.Instant(g.Granted),
 		"valid until: " + c.lanes.Instant(g.Until)}
 	if len(g.Counted) > 0 {
-		out = append(out, "counted: "+Processes(g.Counted))
+		out = append(out, "counted: "+processes(g.Counted))
 	}
 	return out
 }

@@ -41,7 +41,7 @@ func (a *Report) open() []string {
 	if len(a.Broken) > 0 {
 		return nil
 	}
-	return a.Doubts()
+	return a.doubts()
 }
 
 // Standing is how the advice stands: nothing is broken or a change keeps every promise, none does, or it is not known.
@@ -49,7 +49,7 @@ func (a *Report) Standing() document.Result {
 	switch {
 	case a.Interrupted || len(a.open()) > 0:
 		return document.Undecided
-	case a.Saved():
+	case a.saved():
 		return document.Passed
 	}
 	return document.Failed
@@ -160,7 +160,7 @@ func (a *Report) conclusion() string {
 	}
 	best := a.Mending[0]
 	change := strings.Join(changesInWords(best), " and ")
-	if !a.Keeps(best) {
+	if !a.keeps(best) {
 		none := "No change and no pair keeps every promise"
 		if a.Interrupted {
 			none = "Of what was tried by then, nothing is confirmed to keep every promise"
@@ -289,7 +289,7 @@ func against(c, base Cost) string {
 // breaches says what is broken, and how often.
 func (a *Report) breaches(p *text.Writer) {
 	for _, l := range a.Broken {
-		p.Hang(1, "✗ ", text.Plain, fmt.Sprintf("%s in %d of %d runs: %s", l, a.Base.Given.Violated(l),
+		p.Hang(1, "✗ ", text.Plain, fmt.Sprintf("%s in %d of %d runs: %s", l, a.Base.Given.violated(l),
 			a.Base.Given.Runs, strings.Join(a.causes(l), "; ")))
 	}
 }
@@ -346,11 +346,11 @@ func (a *Report) table(p *text.Writer) {
 			p.Hang(5, "! ", text.Yellow, givesUp)
 		}
 		for _, b := range c.Otherwise {
-			if c.Given.Violated(b.Law) == 0 {
+			if c.Given.violated(b.Law) == 0 {
 				p.Hang(5, "· ", text.Plain, breach(b))
 			}
 		}
-		if a.SeemsToKeep(c) && !a.Keeps(c) {
+		if a.seemsToKeep(c) && !a.keeps(c) {
 			p.Hang(5, "· ", text.Plain, "not confirmed: tried in "+text.CountGrouped(c.Met(), "run")+" only")
 		}
 		for _, f := range c.Spared {
@@ -436,7 +436,7 @@ func (a *Report) natures() (list []string) {
 	for _, l := range a.Broken {
 		add(l, a.ByNature[l])
 	}
-	if len(a.Mending) > 0 && a.Keeps(a.Mending[0]) {
+	if len(a.Mending) > 0 && a.keeps(a.Mending[0]) {
 		for _, b := range a.Mending[0].Otherwise {
 			add(b.Law, b.Nature)
 		}
@@ -459,7 +459,7 @@ func (a *Report) elsewhere() string {
 // freshly is how often fresh faults break the lock as it is, which shows what a change is held against.
 func (a *Report) freshly() (most int) {
 	for _, l := range a.Broken {
-		most = max(most, a.Base.Fresh.Violated(l))
+		most = max(most, a.Base.Fresh.violated(l))
 	}
 	return most
 }

@@ -98,8 +98,8 @@ func TestConclusionsAgreeWithTheTable(t *testing.T) {
 			Otherwise: c.otherwise, GivesUp: c.givesUp, Left: c.left}
 		a := &Report{Advice: &Advice{Promised: checker.Laws, Broken: []checker.Law{mutual},
 			Base: &Tried{}, Mending: []*Tried{best}}, Scenario: &scenarios.Scenario{Name: "mine"}}
-		if got := a.conclusion(); got != c.want || a.Keeps(best) != c.keeps {
-			t.Errorf("%s, keeps %v: %s\nnot\n%s", c.name, a.Keeps(best), got, c.want)
+		if got := a.conclusion(); got != c.want || a.keeps(best) != c.keeps {
+			t.Errorf("%s, keeps %v: %s\nnot\n%s", c.name, a.keeps(best), got, c.want)
 		}
 		var b bytes.Buffer
 		if err := a.Text(&b, document.TextOptions{Width: 160}); err != nil {

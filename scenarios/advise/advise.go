@@ -104,8 +104,8 @@ type Trial struct {
 // Met is how many runs there were under the faults that broke the lock as it is, there and elsewhere, and fresh ones.
 func (t *Tried) Met() int { return t.Given.Runs + t.Elsewhere.Runs + t.Fresh.Runs }
 
-// Violated is in how many runs a law was broken.
-func (t *Trial) Violated(l checker.Law) int { return t.Laws.Of(l).Violated }
+// violated is in how many runs a law was broken.
+func (t *Trial) violated(l checker.Law) int { return t.Laws.Of(l).Violated }
 
 // keeps reports whether a law was seen and never broken.
 func (t *Trial) keeps(l checker.Law) bool {
@@ -113,14 +113,14 @@ func (t *Trial) keeps(l checker.Law) bool {
 	return of.Holds > 0 && of.Violated+of.Undecided == 0
 }
 
-// Keeps reports whether a lock with these changes keeps every promise, but for what no change can: it is confirmed.
-func (a *Advice) Keeps(t *Tried) bool { return a.confirmed(t) && a.SeemsToKeep(t) }
+// keeps reports whether a lock with these changes keeps every promise, but for what no change can: it is confirmed.
+func (a *Advice) keeps(t *Tried) bool { return a.confirmed(t) && a.seemsToKeep(t) }
 
 // confirmed reports whether a change has met all the fresh plans that there are.
 func (a *Advice) confirmed(t *Tried) bool { return t.met >= (1+confirming)*a.Seeds }
 
-// SeemsToKeep reports the same of what was tried so far.
-func (a *Advice) SeemsToKeep(t *Tried) bool {
+// seemsToKeep reports the same of what was tried so far.
+func (a *Advice) seemsToKeep(t *Tried) bool {
 	return t.sound() && !slices.ContainsFunc(t.Left, func(l checker.Law) bool { return a.ByNature[l] == "" }) &&
 		!slices.ContainsFunc(t.Otherwise, Breach.avoidable)
 }
@@ -146,9 +146,9 @@ func (t *Tried) open() int {
 	return n
 }
 
-// Saved reports whether nothing was broken, or some change keeps every promise. The best comes first.
-func (a *Advice) Saved() bool {
-	return len(a.Broken) == 0 || len(a.Mending) > 0 && a.Keeps(a.Mending[0])
+// saved reports whether nothing was broken, or some change keeps every promise. The best comes first.
+func (a *Advice) saved() bool {
+	return len(a.Broken) == 0 || len(a.Mending) > 0 && a.keeps(a.Mending[0])
 }
 
 // Try finds out what saves s. When ctx is done it says what it has found by then. An error is a failure of Fencepost's
@@ -223,7 +223,7 @@ func (a *Advice) confirm(ctx context.Context) error {
 		slices.SortStableFunc(a.Mending, a.compare)
 		var list []*Tried
 		for i, t := range a.Mending[:min(Confirmed, len(a.Mending))] {
-			if !a.confirmed(t) && (i == 0 || a.SeemsToKeep(t)) {
+			if !a.confirmed(t) && (i == 0 || a.seemsToKeep(t)) {
 				list = append(list, t)
 			}
 		}
@@ -273,8 +273,8 @@ func (a *Advice) try(ctx context.Context, what string, list [][]Change, alone ma
 func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
 	helps := func(t *Tried) bool { return len(t.Mended) > 0 }
 	stays := func(t *Tried) bool { return t.Changes[0].Protocol == "" }
-	needed := !slices.ContainsFunc(tried, a.SeemsToKeep)
-	neededHere := !slices.ContainsFunc(tried, func(t *Tried) bool { return a.SeemsToKeep(t) && stays(t) })
+	needed := !slices.ContainsFunc(tried, a.seemsToKeep)
+	neededHere := !slices.ContainsFunc(tried, func(t *Tried) bool { return a.seemsToKeep(t) && stays(t) })
 	for i, t := range tried {
 		for k, u := range tried {
 			x, y := t.Changes[0], u.Changes[0]
@@ -282,7 +282,7 @@ func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
 			both := helps(t) && helps(u) && i < k
 			some := (needed || neededHere && stays(t) && stays(u)) && helps(t) && !helps(u) && !u.unfit
 			switch {
-			case x.Key == y.Key || a.SeemsToKeep(t) || a.SeemsToKeep(u) || !fits && !both && !some:
+			case x.Key == y.Key || a.seemsToKeep(t) || a.seemsToKeep(u) || !fits && !both && !some:
 			case y.Protocol != "":
 				list = append(list, []Change{y, x})
 			default:
@@ -325,9 +325,9 @@ func (a *Advice) judgeNature() {
 // compare puts those first that keep every promise, the cheapest first; then those that come nearest to it.
 func (a *Advice) compare(t, u *Tried) int {
 	nearness := cmp.Compare(t.open(), u.open())
-	if a.SeemsToKeep(t) != a.SeemsToKeep(u) {
+	if a.seemsToKeep(t) != a.seemsToKeep(u) {
 		nearness = -1
-		if a.SeemsToKeep(u) {
+		if a.seemsToKeep(u) {
 			nearness = 1
 		}
 	}
@@ -370,8 +370,8 @@ func (t *Tried) String() string {
 // String gives "resource.writes: compare-and-set".
 func (c *Change) String() string { return fmt.Sprintf("%s: %s", c.Key, c.Value) }
 
-// Doubts say why it is no news that nothing is broken, in a sentence each.
-func (a *Advice) Doubts() (list []string) {
+// doubts say why it is no news that nothing is broken, in a sentence each.
+func (a *Advice) doubts() (list []string) {
 	seen := false
 	for _, law := range a.Promised {
 		of := a.Base.Given.Laws.Of(law)

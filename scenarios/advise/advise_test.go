@@ -59,20 +59,20 @@ func TestFencingSavesTheDataFromAPause(t *testing.T) {
 		t.Skip("it tries a hundred changes under sixty plans; FENCEPOST_FULL=1 asks for it")
 	}
 	a := advice(t, named(t, "kleppmann-gc-pause"), 60)
-	if !a.Saved() || a.Mending[0].String() != "lock.protocol: etcd, resource.fencing: on" {
-		t.Errorf("first: %s, saved: %v", a.Mending[0], a.Saved())
+	if !a.saved() || a.Mending[0].String() != "lock.protocol: etcd, resource.fencing: on" {
+		t.Errorf("first: %s, saved: %v", a.Mending[0], a.saved())
 	}
 	if a.ByNature[checker.MutualExclusion] == "" || len(a.ByNature) != 1 {
 		t.Errorf("by nature: %v", a.ByNature)
 	}
 	const change = "lock.protocol: setnx"
 	of := a.find(change)
-	if of == nil || a.SeemsToKeep(of) || !of.Mends(checker.MutualExclusion) ||
+	if of == nil || a.seemsToKeep(of) || !of.Mends(checker.MutualExclusion) ||
 		!strings.Contains(fmt.Sprint(of.Anew), string(checker.DeadlockFreedom)) {
 		t.Errorf("%s: %+v", change, of)
 	}
 	for _, change := range []string{"lock.ttl: 30s", "resource.writes: compare-and-set", "work.check-validity: on"} {
-		if of := a.find(change); of != nil && a.SeemsToKeep(of) {
+		if of := a.find(change); of != nil && a.seemsToKeep(of) {
 			t.Errorf("%s passes for a cure", change)
 		}
 	}
@@ -106,12 +106,12 @@ func TestSavingChanges(t *testing.T) {
 			continue
 		}
 		a := advice(t, named(t, c.scenario), 40)
-		if !a.Saved() || a.Mending[0].String() != c.first {
-			t.Errorf("%s: saved %v, first %v", c.scenario, a.Saved(), a.Mending)
+		if !a.saved() || a.Mending[0].String() != c.first {
+			t.Errorf("%s: saved %v, first %v", c.scenario, a.saved(), a.Mending)
 			continue
 		}
 		for _, change := range c.also {
-			if of := a.find(change); of == nil || !a.SeemsToKeep(of) {
+			if of := a.find(change); of == nil || !a.seemsToKeep(of) {
 				t.Errorf("%s: %s does not save it", c.scenario, change)
 			}
 		}
@@ -119,7 +119,7 @@ func TestSavingChanges(t *testing.T) {
 			t.Errorf("%s: nobody gives up with %s", c.scenario, of)
 		}
 		for _, change := range c.not {
-			if of := a.find(change); of != nil && a.SeemsToKeep(of) {
+			if of := a.find(change); of != nil && a.seemsToKeep(of) {
 				t.Errorf("%s: %s passes for a cure", c.scenario, change)
 			}
 		}
@@ -173,7 +173,7 @@ func TestExploresWhatHasNoFaults(t *testing.T) {
 			t.Errorf("not cut down: %s", p)
 		}
 	}
-	if first := a.Mending[0].String(); !a.Saved() || first != "lock.release: script" {
+	if first := a.Mending[0].String(); !a.saved() || first != "lock.release: script" {
 		t.Errorf("first: %s", first)
 	}
 	text, err := a.File(a.Mending[0])
@@ -188,15 +188,15 @@ func TestAPromiseInSoManyWordsIsNotWaived(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 2s}\nwork: {hold: 1s}\n"+
 		"faults:\n  - pause client-1 for 9s after acquired\npromise: [mutual-exclusion, deadlock-freedom]\n")
 	a := advice(t, s, 30)
-	if a.Saved() || len(a.ByNature) > 0 || !slices.Equal(a.Broken, []checker.Law{checker.MutualExclusion}) {
-		t.Errorf("saved %v by %v, by nature %v, broken %v", a.Saved(), a.Mending, a.ByNature, a.Broken)
+	if a.saved() || len(a.ByNature) > 0 || !slices.Equal(a.Broken, []checker.Law{checker.MutualExclusion}) {
+		t.Errorf("saved %v by %v, by nature %v, broken %v", a.saved(), a.Mending, a.ByNature, a.Broken)
 	}
 }
 
 func TestNothingBrokenIsSaid(t *testing.T) {
-	if a := advice(t, named(t, "delayed-restart"), 5); len(a.Broken) > 0 || !a.Saved() || a.Singles > 0 ||
-		len(a.Doubts()) > 0 {
-		t.Errorf("%+v, %v", a, a.Doubts())
+	if a := advice(t, named(t, "delayed-restart"), 5); len(a.Broken) > 0 || !a.saved() || a.Singles > 0 ||
+		len(a.doubts()) > 0 {
+		t.Errorf("%+v, %v", a, a.doubts())
 	}
 }
 

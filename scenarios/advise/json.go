@@ -82,10 +82,10 @@ func (a *Report) JSON(command string) ([]byte, error) {
 		Open:        document.Some(a.open()), File: a.file(0), Diff: a.Diff, Files: a.Files, Repeat: a.Repeat}
 	for _, l := range a.Broken {
 		d.Broken = append(d.Broken,
-			brokenJSON{l, a.causes(l), a.Base.Given.Violated(l), a.Base.Fresh.Violated(l), a.ByNature[l]})
+			brokenJSON{l, a.causes(l), a.Base.Given.violated(l), a.Base.Fresh.violated(l), a.ByNature[l]})
 	}
 	for i, t := range a.Mending {
-		d.Changes = append(d.Changes, changeJSON{changesOf(t), a.Keeps(t), document.LawNames(t.Mended),
+		d.Changes = append(d.Changes, changeJSON{changesOf(t), a.keeps(t), document.LawNames(t.Mended),
 			document.LawNames(t.Left), breachesOf(t.Anew),
 			breachesOf(t.Otherwise), t.GivesUp, document.Some(t.Spared), costOf(t.Cost), t.Given.Runs, t.Elsewhere.Runs,
 			t.Fresh.Runs, a.file(i)})

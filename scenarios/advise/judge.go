@@ -78,7 +78,7 @@ func undecided(base, t *Tried, law checker.Law) bool {
 func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
 	find := func(before, now *Trial, excused func(why string, gradual bool) bool) *Breach {
 		for _, f := range now.Findings {
-			if f.Law == law && before.Violated(law) == 0 && !excused(b.byNature(f)) {
+			if f.Law == law && before.violated(law) == 0 && !excused(b.byNature(f)) {
 				return &Breach{Finding: f, Of: now.Runs}
 			}
 		}

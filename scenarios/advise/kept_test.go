@@ -43,8 +43,8 @@ func explorationKeeps(t *testing.T, name string, seeds, plans int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Broken) == 0 || !a.Saved() {
-		t.Skipf("broken: %v, saved: %v", a.Broken, a.Saved())
+	if len(a.Broken) == 0 || !a.saved() {
+		t.Skipf("broken: %v, saved: %v", a.Broken, a.saved())
 	}
 	best := a.Mending[0]
 	text, err := a.File(best)

@@ -118,7 +118,7 @@ func (b *subject) asItIs(ctx context.Context) (*Tried, error) {
 		return nil, err
 	}
 	for _, law := range b.promised.Laws {
-		if t.Given.Violated(law) > 0 {
+		if t.Given.violated(law) > 0 {
 			b.broken = append(b.broken, law)
 		}
 	}

@@ -81,7 +81,7 @@ func (w *worker) run(to *Trial, p nemesis.Plan) error {
 // hopeless reports that all of some laws are broken: no further run can tell more of a change that was to mend one of
 // them.
 func hopeless(t *Trial, laws []checker.Law) bool {
-	return len(laws) > 0 && !slices.ContainsFunc(laws, func(l checker.Law) bool { return t.Violated(l) == 0 })
+	return len(laws) > 0 && !slices.ContainsFunc(laws, func(l checker.Law) bool { return t.violated(l) == 0 })
 }
 
 // given runs the plans that broke the lock, until all of the given laws are broken.
@@ -324,10 +324,10 @@ func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted
 // confirm has a change meet all plans that there are, and many more fresh ones, until it no longer seems to keep every
 // promise or, if it did not seem to, mends nothing.
 func (b *subject) confirm(ctx context.Context, a *Advice, t *Tried) error {
-	keeps, w := a.SeemsToKeep(t), b.worker(t)
+	keeps, w := a.seemsToKeep(t), b.worker(t)
 	stop := func() bool {
 		b.judge(a.Base, t)
-		return keeps && !a.SeemsToKeep(t) || len(t.Mended) == 0
+		return keeps && !a.seemsToKeep(t) || len(t.Mended) == 0
 	}
 	err := w.given(ctx, nil)
 	if err == nil {

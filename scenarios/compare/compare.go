@@ -106,8 +106,8 @@ type Survival struct {
 	Laws     campaign.Laws // in the order of checker.Laws
 }
 
-// Survives reports whether the data's promise was kept in every run.
-func (s *Survival) Survives() bool {
+// survives reports whether the data's promise was kept in every run.
+func (s *Survival) survives() bool {
 	data := s.Laws.Of(checker.ResourceSafety)
 	return s.Absent == "" && data.Holds > 0 && data.Violated+data.Untold() == 0
 }

@@ -19,7 +19,7 @@ type OddsReport struct {
 // Standing is Otherwise if the formula lies outside the interval of what was measured.
 func (o *OddsReport) Standing() document.Result {
 	switch {
-	case slices.ContainsFunc(o.Rows, func(r *Odds) bool { return !r.Agrees() }):
+	case slices.ContainsFunc(o.Rows, func(r *Odds) bool { return !r.agrees() }):
 		return document.Failed
 	case o.Interrupted:
 		return document.Undecided
@@ -38,11 +38,11 @@ func (o *OddsReport) Text(w io.Writer, _ document.TextOptions) error {
 	fmt.Fprintf(w, "held      runs  measured  99 %% interval        formula    article k^N\n")
 	for _, r := range o.Rows {
 		mark := "agrees"
-		if !r.Agrees() {
+		if !r.agrees() {
 			mark = "DISAGREES"
 		}
-		low, high := r.Interval()
-		fmt.Fprintf(w, "%4d  %8d  %8.5f  %.5f to %.5f  %9.3g  %9.3g  %s\n", r.Held, r.Runs, r.Measured(), low, high,
+		low, high := r.interval()
+		fmt.Fprintf(w, "%4d  %8d  %8.5f  %.5f to %.5f  %9.3g  %9.3g  %s\n", r.Held, r.Runs, r.measured(), low, high,
 			r.Formula(), r.Article(), mark)
 	}
 	if o.Interrupted {
@@ -76,8 +76,8 @@ type oddJSON struct {
 func (o *OddsReport) JSON(command string) ([]byte, error) {
 	d := oddsJSON{document.HeadOf(command), []oddJSON{}, o.Interrupted}
 	for _, r := range o.Rows {
-		low, high := r.Interval()
-		d.Odds = append(d.Odds, oddJSON{r.Held, r.Runs, r.Measured(), low, high, r.Formula(), r.Article(), r.Agrees()})
+		low, high := r.interval()
+		d.Odds = append(d.Odds, oddJSON{r.Held, r.Runs, r.measured(), low, high, r.Formula(), r.Article(), r.agrees()})
 	}
 	return document.Encode(d)
 }
@@ -86,11 +86,11 @@ func (o *OddsReport) JSON(command string) ([]byte, error) {
 func (o *OddsReport) Suite() document.Suite {
 	s := document.Suite{Name: "odds", Repeat: o.Repeat, Cases: document.InterruptedCases("odds", o.Interrupted)}
 	for _, r := range o.Rows {
-		low, high := r.Interval()
+		low, high := r.interval()
 		c := document.Case{Group: "odds", Name: fmt.Sprintf("%d keys held", r.Held), Result: document.Passed,
-			Message: fmt.Sprintf("measured %.5f, 99 %% interval %.5f to %.5f, formula %.3g", r.Measured(), low, high,
+			Message: fmt.Sprintf("measured %.5f, 99 %% interval %.5f to %.5f, formula %.3g", r.measured(), low, high,
 				r.Formula())}
-		if !r.Agrees() {
+		if !r.agrees() {
 			c.Result = document.Failed
 		}
 		s.Cases = append(s.Cases, c)

@@ -103,7 +103,7 @@ func (t *compareTable) row(l *Lock, fencing bool) survivalRow {
 // survived is the class of what counts as survived: the data is safe, or lost, or nothing shows either.
 func survived(c *Survival) string {
 	switch {
-	case c.Survives():
+	case c.survives():
 		return "kept"
 	case c.Laws.Of(checker.ResourceSafety).Violated > 0:
 		return "lost"

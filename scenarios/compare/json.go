@@ -97,7 +97,7 @@ func (c *Report) survival(s *Survival) survivalJSON {
 	if s.Absent != "" {
 		return d
 	}
-	survives := s.Survives()
+	survives := s.survives()
 	d.Survives, d.Laws, d.writtenJSON = &survives, map[checker.Law]campaign.Counts{}, c.written(s.Scenario)
 	for _, law := range comparedLaws {
 		d.Laws[law] = s.Laws.Of(law)

@@ -55,21 +55,21 @@ func (o *Odds) Formula() float64 {
 // Article is k^N, what the article says: that all servers lose the lock at once.
 func (o *Odds) Article() float64 { return math.Pow(o.Chance, float64(o.Servers)) }
 
-// Measured is the share of runs in which exclusion was lost.
-func (o *Odds) Measured() float64 { return float64(o.Lost) / float64(o.Runs) }
+// measured is the share of runs in which exclusion was lost.
+func (o *Odds) measured() float64 { return float64(o.Lost) / float64(o.Runs) }
 
-// Interval is the 99 % confidence interval of the measured share (Wilson's score interval).
-func (o *Odds) Interval() (low, high float64) {
+// interval is the 99 % confidence interval of the measured share (Wilson's score interval).
+func (o *Odds) interval() (low, high float64) {
 	const z = 2.5758293035489004 // the 99.5th percentile of the normal distribution
-	n, p := float64(o.Runs), o.Measured()
+	n, p := float64(o.Runs), o.measured()
 	centre := (p + z*z/(2*n)) / (1 + z*z/n)
 	half := float64(z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n)))
 	return max(0, centre-half), min(1, centre+half)
 }
 
-// Agrees reports whether the formula's value lies within the interval.
-func (o *Odds) Agrees() bool {
-	low, high := o.Interval()
+// agrees reports whether the formula's value lies within the interval.
+func (o *Odds) agrees() bool {
+	low, high := o.interval()
 	const rounding = 1e-9 // of an interval that ends at 1
 	return o.Formula() >= low && o.Formula() <= high+rounding
 }

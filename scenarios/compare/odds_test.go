@@ -80,8 +80,8 @@ func TestMeasuredLossesAgreeWithTheFormula(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		low, high := o.Interval()
-		if !o.Agrees() || o.Lost == 0 {
+		low, high := o.interval()
+		if !o.agrees() || o.Lost == 0 {
 			t.Errorf("%+v: lost in %d of %d runs, %.4f to %.4f; by the formula %.4f", asked, o.Lost, o.Runs, low, high,
 				o.Formula())
 		}

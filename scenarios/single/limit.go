@@ -11,9 +11,9 @@ import (
 // mostRaised is how many times the limit is doubled.
 const mostRaised = 4
 
-// Raise adds to each law that v leaves undecided, of a run of p that its limit ended, which limit decides it, and what
+// raise adds to each law that v leaves undecided, of a run of p that its limit ended, which limit decides it, and what
 // it is then. It runs p again with longer limits, up to 16 times as long; where none of them helps, it adds nothing.
-func Raise(s *scenarios.Scenario, p nemesis.Plan, v *checker.Verdict) error {
+func raise(s *scenarios.Scenario, p nemesis.Plan, v *checker.Verdict) error {
 	var open []*checker.Finding
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Outcome == checker.Undecided {

@@ -29,7 +29,7 @@ func TestAnUndecidedLawSaysWhichLimitDecidesIt(t *testing.T) {
 			short := *s
 			short.Limit = limit
 			r, v := run(t, &short)
-			if err := Raise(&short, r.Plan, &v); err != nil {
+			if err := raise(&short, r.Plan, &v); err != nil {
 				t.Fatal(err)
 			}
 			for _, f := range v.Findings {

@@ -19,7 +19,7 @@ func Told(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) (*
 		return nil, err
 	}
 	if r.Limited {
-		if err := Raise(s, r.Plan, &judged.Verdict); err != nil {
+		if err := raise(s, r.Plan, &judged.Verdict); err != nil {
 			return nil, err
 		}
 	}

@@ -8,12 +8,12 @@ import (
 // Answers are RESP: integers, bulk strings and arrays of them. An error is etcd's own text, or says that the request is
 // none.
 const (
-	LeaseNotFound = "etcdserver: requested lease not found"
-	LeaseExists   = "etcdserver: lease already exists"
-	TTLTooLarge   = "etcdserver: too large lease TTL"
+	leaseNotFound = "etcdserver: requested lease not found"
+	leaseExists   = "etcdserver: lease already exists"
+	ttlTooLarge   = "etcdserver: too large lease TTL"
 	duplicateKey  = "etcdserver: duplicate key given in txn request"
 	emptyKey      = "etcdserver: key is not provided"
-	TimedOut      = "etcdserver: request timed out"
+	timedOut      = "etcdserver: request timed out"
 	Unknown       = "fencepost: unknown request"
 	Empty         = "fencepost: empty request"
 )

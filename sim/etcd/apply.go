@@ -37,7 +37,7 @@ func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 		return AppendError(s.out, err.Error())
 	}
 	if !s.possible(&o) {
-		return AppendError(s.out, LeaseNotFound)
+		return AppendError(s.out, leaseNotFound)
 	}
 	reply := s.operate(m, &o, &w, s.out)
 	s.commit(m, &w)
@@ -61,7 +61,7 @@ func (s *server) carryOut(m *raft.Member, t *Txn, w *write) []byte {
 	revision := s.store.revision
 	for i := range ops {
 		if !s.possible(&ops[i]) {
-			return AppendError(s.out, LeaseNotFound)
+			return AppendError(s.out, leaseNotFound)
 		}
 		if s.changes(&ops[i]) {
 			revision = w.revision

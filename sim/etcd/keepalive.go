@@ -45,7 +45,7 @@ func (s *server) askLeader(m *raft.Member, r *sim.Incoming, lease int64, renew b
 // dropLateAsks gives up the questions whose time is over. Their clients have given up long before.
 func (s *server) dropLateAsks(m *raft.Member) {
 	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {
-		s.asks[0].request.Reply(AppendError(nil, TimedOut))
+		s.asks[0].request.Reply(AppendError(nil, timedOut))
 		s.asks = append(s.asks[:0], s.asks[1:]...)
 	}
 }

@@ -127,7 +127,7 @@ func (s *server) Wake(m *raft.Member, reign uint64) {
 func (s *server) applyGrant(m *raft.Member, e *raft.Entry) []byte {
 	id, ttl := parse(e.Args[1]), parse(e.Args[2])
 	if s.lessor.find(id) != nil {
-		return AppendError(s.out, LeaseExists)
+		return AppendError(s.out, leaseExists)
 	}
 	election := m.Config().ElectionTimeout()
 	shortest := (3*election/2 + time.Second - 1) / time.Second
@@ -142,7 +142,7 @@ func (s *server) applyGrant(m *raft.Member, e *raft.Entry) []byte {
 func (s *server) applyRevoke(m *raft.Member, e *raft.Entry) []byte {
 	x := s.lessor.find(parse(e.Args[1]))
 	if x == nil {
-		return AppendError(s.out, LeaseNotFound)
+		return AppendError(s.out, leaseNotFound)
 	}
 	w := write{entry: e, revision: s.store.revision + 1, why: history.Deleted, by: e.Attempt, lease: x}
 	if e.Args[0] == logExpire {

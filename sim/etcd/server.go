@@ -111,7 +111,7 @@ func (s *server) refuse(r *sim.Incoming, err error) { r.Reply(AppendError(s.out,
 func (s *server) propose(m *raft.Member, r *sim.Incoming, args []string) {
 	m.Propose(raft.Command{Attempt: r.Attempt, Args: args}, func(reply []byte, err error) {
 		if err != nil {
-			reply = AppendError(s.out, TimedOut)
+			reply = AppendError(s.out, timedOut)
 		}
 		r.Reply(reply)
 	})
@@ -121,7 +121,7 @@ func (s *server) propose(m *raft.Member, r *sim.Incoming, args []string) {
 func (s *server) read(m *raft.Member, r *sim.Incoming, answer func() []byte) {
 	m.ReadIndex(func(err error) {
 		if err != nil {
-			r.Reply(AppendError(s.out, TimedOut))
+			r.Reply(AppendError(s.out, timedOut))
 			return
 		}
 		r.Reply(answer())
@@ -172,7 +172,7 @@ func (s *server) serveLease(m *raft.Member, r *sim.Incoming) {
 
 func (s *server) grant(m *raft.Member, r *sim.Incoming, id, ttl int64) {
 	if ttl > maxTTL {
-		r.Reply(AppendError(s.out, TTLTooLarge))
+		r.Reply(AppendError(s.out, ttlTooLarge))
 		return
 	}
 	if id == 0 { // etcd's are as unique: member, time, count

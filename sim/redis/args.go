@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Greeting is what HELLO asks for.
-type Greeting struct {
+// greeting is what HELLO asks for.
+type greeting struct {
 	Protocol       int64 // 2 or 3; 0 leaves it
 	Auth           bool  // with User and Password
 	User, Password string
@@ -15,8 +15,8 @@ type Greeting struct {
 	Name           string
 }
 
-// ParseHello reads the arguments of HELLO.
-func ParseHello(args []string) (g Greeting, trouble string) {
+// parseHello reads the arguments of HELLO.
+func parseHello(args []string) (g greeting, trouble string) {
 	if len(args) > 1 {
 		v, ok := resp.ParseInt(args[1])
 		switch {
@@ -35,19 +35,19 @@ func ParseHello(args []string) (g Greeting, trouble string) {
 			i += 2
 		case strings.EqualFold(args[i], "setname") && more >= 1:
 			g.Rename, g.Name = true, args[i+1]
-			if trouble := BadName(g.Name); trouble != "" {
+			if trouble := badName(g.Name); trouble != "" {
 				return g, trouble
 			}
 			i++
 		default:
-			return g, "ERR Syntax error in HELLO option '" + Clip(args[i], 128) + "'"
+			return g, "ERR Syntax error in HELLO option '" + clip(args[i], 128) + "'"
 		}
 	}
 	return g, ""
 }
 
-// BadName says what is wrong with a connection's name; empty if nothing is.
-func BadName(name string) string {
+// badName says what is wrong with a connection's name; empty if nothing is.
+func badName(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return r < '!' || r > '~' }) {
 		return "ERR Client names cannot contain spaces, newlines or special characters."
 	}

@@ -101,7 +101,7 @@ func (n *Node) trail(conn uint64) {
 
 // track is CLIENT TRACKING.
 func track(n *Node, args []string) {
-	o, trouble := ParseOptions(args[3:])
+	o, trouble := parseOptions(args[3:])
 	on := strings.EqualFold(args[2], "on")
 	switch {
 	case trouble != "":

@@ -28,8 +28,8 @@ func (s *Sentinel) Serve(r *sim.Incoming) {
 			r.Reply(w.Out)
 			return
 		}
-		s.face = NewFace(VersionOf(s.cfg.Version), s.answer)
-		s.face.Start(s.host)
+		s.face = newFace(VersionOf(s.cfg.Version), s.answer)
+		s.face.start(s.host)
 	}
 	s.face.Serve(r)
 }

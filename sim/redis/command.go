@@ -12,14 +12,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Flag says what is special about a command.
-type Flag uint16
+// flag says what is special about a command.
+type flag uint16
 
 const (
-	Write     Flag = 1 << iota // may change data
-	NoScript                   // Redis does not allow it in scripts
-	Immediate                  // executed at once inside MULTI
-	Listener                   // allowed on a connection that has subscriptions
+	Write     flag = 1 << iota // may change data
+	noScript                   // Redis does not allow it in scripts
+	immediate                  // executed at once inside MULTI
+	listener                   // allowed on a connection that has subscriptions
 	unlessNil                  // a reply of 0 or null means that nothing was changed
 	scored                     // its reply holds scores of a sorted set
 	unordered                  // its reply is an array whose order Redis leaves open; the node sorts it
@@ -29,21 +29,21 @@ const (
 	noKeys                     // none of them is
 )
 
-// Command is a row of the table of commands.
-type Command struct {
+// command is a row of the table of commands.
+type command struct {
 	Name  string // lower case
 	Arity int    // number of arguments with the name; negative: at least
-	Flags Flag
+	Flags flag
 	// run carries the command out. Commands without it are passed on to miniredis, unless first has answered.
 	run   func(d *store.Data, args []string)
 	first func(d *store.Data, args []string) (answered bool)
 	keys  keyRange // of a command that is passed on
-	Subs  Arities  // of a command with subcommands
+	Subs  arities  // of a command with subcommands
 	In    Versions // that have it, as it stands here
 }
 
-// Arities are the numbers of arguments of subcommands, counted as a command's.
-type Arities map[string]int
+// arities are the numbers of arguments of subcommands, counted as a command's.
+type arities map[string]int
 
 // keyRange says which arguments of a command are keys that it looks up, from first to last. A write changes no others.
 type keyRange struct{ first, last int }
@@ -55,7 +55,7 @@ var (
 )
 
 // dataCommands finds one of these commands by its name in lower case.
-var dataCommands = map[string]*Command{}
+var dataCommands = map[string]*command{}
 
 func init() {
 	for _, c := range All() {
@@ -64,8 +64,8 @@ func init() {
 }
 
 // All are the commands that are about data.
-func All() (list []*Command) {
-	for _, table := range [][]Command{ownCommands, passedCommands} {
+func All() (list []*command) {
+	for _, table := range [][]command{ownCommands, passedCommands} {
 		for i := range table {
 			list = append(list, &table[i])
 		}
@@ -74,7 +74,7 @@ func All() (list []*Command) {
 }
 
 // Do carries the command out on the data.
-func (c *Command) Do(d *store.Data, args []string) {
+func (c *command) Do(d *store.Data, args []string) {
 	switch {
 	case c.run != nil:
 		c.run(d, args)
@@ -84,7 +84,7 @@ func (c *Command) Do(d *store.Data, args []string) {
 }
 
 // Reads are the keys that the command reads, if it does not write (CMD_READONLY in Redis).
-func (c *Command) Reads(args []string) []string {
+func (c *command) Reads(args []string) []string {
 	switch {
 	case c.Flags&(Write|noKeys) != 0:
 		return nil
@@ -95,7 +95,7 @@ func (c *Command) Reads(args []string) []string {
 }
 
 // Refusal is the error with which a server of a version refuses a command before it looks at anything, or nothing.
-func (c *Command) Refusal(v Version, args []string) string {
+func (c *command) Refusal(v Version, args []string) string {
 	name, arity := c.Name, c.Arity
 	if c.Subs != nil && len(args) > 1 {
 		sub := strings.ToLower(args[1])
@@ -116,5 +116,5 @@ func WrongArity(name string) string {
 	return "ERR wrong number of arguments for '" + name + "' command"
 }
 
-// Clip cuts what a client has sent to a length that an error quotes.
-func Clip(s string, limit int) string { return s[:min(len(s), limit)] }
+// clip cuts what a client has sent to a length that an error quotes.
+func clip(s string, limit int) string { return s[:min(len(s), limit)] }

@@ -2,10 +2,10 @@ package redis
 
 // ownCommands are the commands that are carried out here: all that have to do with existence, time and ownership, and
 // what locks use.
-var ownCommands = []Command{
+var ownCommands = []command{
 	{Name: "get", Arity: 2, run: get},
-	{Name: "set", Arity: -3, Flags: Write, run: set, In: Before8},
-	{Name: "set", Arity: -3, Flags: Write, run: setComparing, In: Only8},
+	{Name: "set", Arity: -3, Flags: Write, run: set, In: before8},
+	{Name: "set", Arity: -3, Flags: Write, run: setComparing, In: only8},
 	{Name: "setnx", Arity: 3, Flags: Write, run: setnx},
 	{Name: "setex", Arity: 4, Flags: Write, run: setex("EX", "setex")},
 	{Name: "psetex", Arity: 4, Flags: Write, run: setex("PX", "psetex")},
@@ -20,9 +20,9 @@ var ownCommands = []Command{
 	{Name: "incrby", Arity: 3, Flags: Write, run: incrBy(1)},
 	{Name: "decrby", Arity: 3, Flags: Write, run: incrBy(-1)},
 	{Name: "incrbyfloat", Arity: 3, Flags: Write, run: incrByFloat},
-	{Name: "cad", Arity: 3, Flags: Write, run: compareAndDelete, In: OnlyTair},
-	{Name: "cas", Arity: -4, Flags: Write, run: compareAndSet, In: OnlyTair},
-	{Name: "delex", Arity: -2, Flags: Write, run: delex, In: Only8},
+	{Name: "cad", Arity: 3, Flags: Write, run: compareAndDelete, In: onlyTair},
+	{Name: "cas", Arity: -4, Flags: Write, run: compareAndSet, In: onlyTair},
+	{Name: "delex", Arity: -2, Flags: Write, run: delex, In: only8},
 	{Name: "strlen", Arity: 2, run: strlen},
 	{Name: "getrange", Arity: 4, run: getrange},
 
@@ -50,7 +50,7 @@ var ownCommands = []Command{
 }
 
 // passedCommands are executed by miniredis.
-var passedCommands = []Command{
+var passedCommands = []command{
 	{Name: "append", Arity: 3, Flags: Write, keys: oneKey},
 	{Name: "setrange", Arity: 4, Flags: Write | unlessNil, keys: oneKey, first: setrangeFirst},
 

@@ -112,7 +112,7 @@ func TestFlagsOfCommandsAreThoseOfRedis(t *testing.T) {
 			continue
 		}
 		check(t, l.name+" writes", c.Flags&Write != 0, slices.Contains(l.flags, "write"))
-		check(t, l.name+" is not for scripts", c.Flags&NoScript != 0, slices.Contains(l.flags, "noscript"))
+		check(t, l.name+" is not for scripts", c.Flags&noScript != 0, slices.Contains(l.flags, "noscript"))
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 // hello is HELLO: it chooses the protocol of the connection, and may authenticate and name it.
 func hello(n *Node, args []string) {
-	g, trouble := ParseHello(args)
+	g, trouble := parseHello(args)
 	if trouble == "" && g.Auth {
 		trouble = n.authenticate(g.User, g.Password)
 	}
@@ -74,7 +74,7 @@ func (n *Node) authenticate(user, password string) (trouble string) {
 // refusesStranger is the error with which a command is refused before the password is given, or nothing.
 func (n *Node) refusesStranger(c *nodeCommand) string {
 	if n.c != nil && n.c.authed || n.conn == 0 || n.inScript ||
-		IsOneOf(c.Name, "AUTH", "HELLO", "QUIT", "RESET") {
+		isOneOf(c.Name, "AUTH", "HELLO", "QUIT", "RESET") {
 		return ""
 	}
 	return "NOAUTH Authentication required."
@@ -146,7 +146,7 @@ func getName(n *Node, _ []string) {
 }
 
 func setName(n *Node, args []string) {
-	if trouble := BadName(args[2]); trouble != "" {
+	if trouble := badName(args[2]); trouble != "" {
 		n.data.ReplyError(trouble)
 		return
 	}
@@ -156,7 +156,7 @@ func setName(n *Node, args []string) {
 
 // onOrOff is what is about memory, which a simulated node has enough of: nothing is evicted.
 func onOrOff(n *Node, args []string) {
-	if !IsOneOf(args[2], "ON", "OFF") {
+	if !isOneOf(args[2], "ON", "OFF") {
 		n.data.ReplyError(resp.ErrSyntax)
 		return
 	}

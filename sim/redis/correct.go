@@ -133,7 +133,7 @@ func lsetFirst(d *store.Data, args []string) bool {
 
 // lmoveFirst: the words are read before the keys are looked up.
 func lmoveFirst(d *store.Data, args []string) bool {
-	if !IsOneOf(args[3], "LEFT", "RIGHT") || !IsOneOf(args[4], "LEFT", "RIGHT") {
+	if !isOneOf(args[3], "LEFT", "RIGHT") || !isOneOf(args[4], "LEFT", "RIGHT") {
 		d.ReplyError(resp.ErrSyntax)
 		return true
 	}

@@ -32,7 +32,7 @@ func (n *Node) dispatch(args []string) {
 		n.refuse(c, trouble)
 		return
 	}
-	if t := n.transaction(); t != nil && c.Flags&Immediate == 0 {
+	if t := n.transaction(); t != nil && c.Flags&immediate == 0 {
 		t.queue = append(t.queue, append([]string(nil), args...))
 		n.data.ReplyStatus("QUEUED")
 		return

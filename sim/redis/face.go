@@ -7,33 +7,33 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Face serves the clients of a server that is no node and yet speaks as one, a Sentinel: their connections and
+// face serves the clients of a server that is no node and yet speaks as one, a Sentinel: their connections and
 // publish/subscribe are as a node's, all else is answered by the server itself.
-type Face struct{ node *Node }
+type face struct{ node *Node }
 
 // faceCommands are the commands that a Face carries out itself.
 var faceCommands = []string{"PING", "HELLO", "CLIENT", "AUTH", "QUIT", "RESET",
 	"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE"}
 
-// NewFace makes a Face of a version. answer replies to the commands that are the server's own, by way of w. Making it
+// newFace makes a Face of a version. answer replies to the commands that are the server's own, by way of w. Making it
 // is as costly as making a node.
-func NewFace(v Version, answer func(w *resp.Writer, args []string)) *Face {
+func newFace(v Version, answer func(w *resp.Writer, args []string)) *face {
 	n := New(Config{Version: v})
 	n.face = answer
-	return &Face{n}
+	return &face{n}
 }
 
-// Start begins a life.
-func (f *Face) Start(h sim.Host) { f.node.Start(h) }
+// start begins a life.
+func (f *face) start(h sim.Host) { f.node.Start(h) }
 
 // Serve answers a request.
-func (f *Face) Serve(r *sim.Incoming) { f.node.Serve(r) }
+func (f *face) Serve(r *sim.Incoming) { f.node.Serve(r) }
 
 // Closed forgets a connection that its client has closed.
-func (f *Face) Closed(conn uint64) { f.node.Closed(conn) }
+func (f *face) Closed(conn uint64) { f.node.Closed(conn) }
 
 // Publish pushes a message to all who are subscribed to its channel, or to a pattern that the channel is of.
-func (f *Face) Publish(channel, message string) {
+func (f *face) Publish(channel, message string) {
 	f.node.beginTurn()
 	f.node.attend(0)
 	f.node.publish(toChannels, channel, message)
@@ -43,14 +43,14 @@ func (f *Face) Publish(channel, message string) {
 // outward has the server behind a Face answer a command, and reports whether it is one of the server's.
 func (n *Node) outward(args []string) bool {
 	switch {
-	case IsOneOf(args[0], faceCommands...):
+	case isOneOf(args[0], faceCommands...):
 		return false
 	case n.c.listensOnly():
 		name := args[0]
 		if len(args) > 1 && strings.EqualFold(name, "sentinel") {
 			name += "|" + args[1]
 		}
-		n.data.ReplyError("ERR Can't execute '" + Clip(strings.ToLower(name), 128) + "': " + listenersMay)
+		n.data.ReplyError("ERR Can't execute '" + clip(strings.ToLower(name), 128) + "': " + listenersMay)
 	default:
 		n.face(&n.data.Writer, args)
 	}

@@ -80,7 +80,7 @@ func copyKey(d *store.Data, args []string) {
 				d.ReplyError(resp.ErrSyntax)
 				return
 			}
-			if trouble := CheckDB(args[i]); trouble != "" {
+			if trouble := checkDB(args[i]); trouble != "" {
 				d.ReplyError(trouble)
 				return
 			}
@@ -105,8 +105,8 @@ func copyKey(d *store.Data, args []string) {
 	}
 }
 
-// CheckDB refuses every database but 0.
-func CheckDB(s string) (trouble string) {
+// checkDB refuses every database but 0.
+func checkDB(s string) (trouble string) {
 	switch v, ok := resp.ParseInt(s); {
 	case !ok:
 		return resp.ErrNotInt
@@ -120,7 +120,7 @@ func CheckDB(s string) (trouble string) {
 
 // flush is FLUSHALL and FLUSHDB.
 func flush(d *store.Data, args []string) {
-	if len(args) > 2 || len(args) == 2 && !IsOneOf(args[1], "SYNC", "ASYNC") {
+	if len(args) > 2 || len(args) == 2 && !isOneOf(args[1], "SYNC", "ASYNC") {
 		d.ReplyError(resp.ErrSyntax)
 		return
 	}
@@ -128,5 +128,5 @@ func flush(d *store.Data, args []string) {
 	d.ReplyOK()
 }
 
-// IsOneOf reports whether s is one of the words, which are in upper case.
-func IsOneOf(s string, words ...string) bool { return slices.Contains(words, strings.ToUpper(s)) }
+// isOneOf reports whether s is one of the words, which are in upper case.
+func isOneOf(s string, words ...string) bool { return slices.Contains(words, strings.ToUpper(s)) }

@@ -56,7 +56,7 @@ func (n *Node) popFirst(names []string, pop string) (answered bool) {
 // blmove is BLMOVE, and brpoplpush BRPOPLPUSH.
 func blmove(n *Node, args []string) {
 	for _, end := range args[3:5] {
-		if !IsOneOf(end, "LEFT", "RIGHT") {
+		if !isOneOf(end, "LEFT", "RIGHT") {
 			n.data.ReplyError(resp.ErrSyntax)
 			return
 		}
@@ -124,7 +124,7 @@ func unblockByHand(n *Node, args []string) {
 	byError := len(args) == 4 && strings.EqualFold(args[3], "error")
 	switch {
 	case len(args) > 4:
-		n.data.ReplyError("ERR unknown subcommand or wrong number of arguments for '" + Clip(args[1], 128) +
+		n.data.ReplyError("ERR unknown subcommand or wrong number of arguments for '" + clip(args[1], 128) +
 			"'. Try CLIENT HELP.")
 		return
 	case len(args) == 4 && !byError && !strings.EqualFold(args[3], "timeout"):

@@ -29,7 +29,7 @@ var events = map[string]event{
 // notifyPassed sends what a command that was passed on has done to its keys, in the order in which Redis says it, once
 // the ith argument, one of them, has been settled. was says whether the first was there; it has come to be by the
 // command if it is there now.
-func notifyPassed(d *store.Data, c *Command, args []string, i int, was bool) {
+func notifyPassed(d *store.Data, c *command, args []string, i int, was bool) {
 	name := args[1]
 	there := d.Peek(name) != nil
 	switch {

@@ -6,9 +6,9 @@ import "github.com/fencepost-sim/fencepost/sim"
 type (
 	// Probe asks a node how it is, as PING and INFO do.
 	Probe struct{ Key sim.Key }
-	// Order makes a node follow a master, or be it, as REPLICAOF does. If that is new to the node it disconnects its
+	// order makes a node follow a master, or be it, as REPLICAOF does. If that is new to the node it disconnects its
 	// clients.
-	Order struct {
+	order struct {
 		Master sim.ProcessID
 		Key    sim.Key
 	}

@@ -24,7 +24,7 @@ func config(n *Node, args []string) {
 	for i := 2; i < len(args); i += step {
 		if !strings.EqualFold(args[i], notifyKeyspaceEvents) {
 			n.data.ReplyError("ERR fencepost: CONFIG " + strings.ToUpper(args[1]) + " of '" +
-				Clip(args[i], 128) + "' is not simulated: only " + notifyKeyspaceEvents + " is")
+				clip(args[i], 128) + "' is not simulated: only " + notifyKeyspaceEvents + " is")
 			return
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // passOn has miniredis execute a command that is only about data. What became of the keys is found by comparing.
-func passOn(d *store.Data, c *Command, args []string) {
+func passOn(d *store.Data, c *command, args []string) {
 	from := len(d.Out)
 	was := c.keys.first <= c.keys.last && d.Peek(args[c.keys.first]) != nil
 	d.Pass(args)
@@ -34,7 +34,7 @@ func passOn(d *store.Data, c *Command, args []string) {
 
 // settlePassed finds out what a command that was passed on has done to its keys; nothing, if its reply says so. was
 // says whether the first of them was there.
-func settlePassed(d *store.Data, c *Command, args []string, was, nothing bool) {
+func settlePassed(d *store.Data, c *command, args []string, was, nothing bool) {
 	for i := c.keys.first; i <= c.keys.last; i++ {
 		if d.Find(args[i]); nothing { // Redis has come across it, and without a source looks no further
 			break
@@ -53,7 +53,7 @@ func settlePassed(d *store.Data, c *Command, args []string, was, nothing bool) {
 }
 
 // changeOf says what comparing would not show.
-func changeOf(c *Command, args []string) (done store.Change) {
+func changeOf(c *command, args []string) (done store.Change) {
 	switch c.Name {
 	case "hset", "hmset":
 		for i := 2; i < len(args); i += 2 {

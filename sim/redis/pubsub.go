@@ -57,7 +57,7 @@ func (c *connection) listensOnly() bool {
 
 // refusesListener is the error with which a command is refused on a connection that has subscriptions, or nothing.
 func (n *Node) refusesListener(c *nodeCommand, args []string) string {
-	if !n.c.listensOnly() || c.Flags&Listener != 0 || n.replaying() || n.inScript || n.inExec {
+	if !n.c.listensOnly() || c.Flags&listener != 0 || n.replaying() || n.inScript || n.inExec {
 		return ""
 	}
 	name := c.Name
@@ -201,7 +201,7 @@ func pubSub(n *Node, args []string) {
 	switch sub {
 	case "channels", "shardchannels":
 		if len(args) > 3 {
-			n.data.ReplyError("ERR unknown subcommand or wrong number of arguments for '" + Clip(args[1], 128) +
+			n.data.ReplyError("ERR unknown subcommand or wrong number of arguments for '" + clip(args[1], 128) +
 				"'. Try PUBSUB HELP.")
 			return
 		}

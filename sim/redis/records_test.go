@@ -147,7 +147,7 @@ func (b *bookkeeper) audit() {
 func (b *bookkeeper) order(to *member) {
 	for _, m := range b.nodes {
 		if m.up {
-			m.inbox = append(m.inbox, posted{"sentinel", Order{Master: to.name}})
+			m.inbox = append(m.inbox, posted{"sentinel", order{Master: to.name}})
 		}
 	}
 }
@@ -187,7 +187,7 @@ func (b *bookkeeper) act(v vocabulary) {
 	case draw == 6 && v.IntN(2) == 0:
 		to := b.nodes[v.IntN(len(b.nodes))]
 		tell("is told to follow %s", to.name)
-		m.inbox = append(m.inbox, posted{"sentinel", Order{Master: to.name}})
+		m.inbox = append(m.inbox, posted{"sentinel", order{Master: to.name}})
 	case draw < 14:
 		tell("takes a message")
 		b.deliver(m)

@@ -98,7 +98,7 @@ func unknownSub(v Version, command, sub string) string {
 	if why := WhyRefused(v, name); why != "" {
 		return notSimulated(name, why)
 	}
-	return "ERR unknown subcommand '" + Clip(sub, 128) + "'. Try " + strings.ToUpper(command) + " HELP."
+	return "ERR unknown subcommand '" + clip(sub, 128) + "'. Try " + strings.ToUpper(command) + " HELP."
 }
 
 // Unknown is the error for a command that Redis does not have, or that fencepost does not simulate.
@@ -107,12 +107,12 @@ func Unknown(v Version, args []string) string {
 		return notSimulated(strings.ToLower(args[0]), why)
 	}
 	var b strings.Builder
-	b.WriteString("ERR unknown command '" + Clip(args[0], 128) + "', with args beginning with: ")
+	b.WriteString("ERR unknown command '" + clip(args[0], 128) + "', with args beginning with: ")
 	for i, a := range args[1:] {
 		if i == 20 || b.Len() > 256 {
 			break
 		}
-		b.WriteString("'" + Clip(a, 128) + "' ")
+		b.WriteString("'" + clip(a, 128) + "' ")
 	}
 	return b.String()
 }

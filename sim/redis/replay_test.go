@@ -85,7 +85,7 @@ func (s *groupOfThree) deliver(m *member) {
 		if message.from == before.master && (!before.linked || body.id != before.id) {
 			m.arrived = slices.Clone(body.list)
 		}
-	case Order:
+	case order:
 		if before.master == "" && m.node.Master() != "" {
 			m.arrived = m.node.image() // deposed, it keeps its own until its master's comes
 		}
@@ -117,7 +117,7 @@ func (s *groupOfThree) promote(m *member) {
 	}
 	was := dataOf(m.arrived)
 	for _, other := range s.nodes {
-		other.inbox = append(other.inbox, posted{"sentinel", Order{Master: m.name}})
+		other.inbox = append(other.inbox, posted{"sentinel", order{Master: m.name}})
 	}
 	for m.node.Master() != "" { // what waited there comes first
 		s.deliver(m)

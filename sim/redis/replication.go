@@ -200,7 +200,7 @@ func (n *Node) read(from sim.ProcessID, body any) {
 		n.repl.replicas = slices.DeleteFunc(n.repl.replicas, func(r replica) bool { return r.name == from })
 	case Probe:
 		n.pong(from, m.Key)
-	case Order:
+	case order:
 		if n.obey(m.Master) {
 			n.hangUpAll()
 		}

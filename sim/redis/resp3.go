@@ -9,7 +9,7 @@ import (
 
 // upgrade writes a reply of miniredis, which is in RESP2, as Redis gives it in RESP3: null is a type, scores are
 // doubles, and there are maps, sets, and pairs of members and scores.
-func upgrade(c *Command, args []string, reply []byte) []byte {
+func upgrade(c *command, args []string, reply []byte) []byte {
 	step := 0
 	if c.Flags&scored != 0 {
 		step = scoreStep(args)

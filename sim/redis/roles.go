@@ -62,7 +62,7 @@ func replicaOf(n *Node, args []string) {
 	case master == n.repl.master:
 		n.data.ReplyStatus("OK Already connected to specified master")
 	case master == n.host.Name() || args[2] != resp.Port || !n.knows(master):
-		n.data.ReplyError("ERR fencepost: " + Clip(args[1], 128) + ":" + args[2] +
+		n.data.ReplyError("ERR fencepost: " + clip(args[1], 128) + ":" + args[2] +
 			" is no node that this one has heard of")
 	default:
 		n.repl.involved, n.repl.ordered = true, master
@@ -79,7 +79,7 @@ func (n *Node) knows(name sim.ProcessID) bool {
 func info(n *Node, args []string) {
 	wanted := func(section string) bool {
 		return len(args) == 1 || slices.ContainsFunc(args[1:], func(a string) bool {
-			return strings.EqualFold(a, section) || IsOneOf(a, "DEFAULT", "ALL", "EVERYTHING")
+			return strings.EqualFold(a, section) || isOneOf(a, "DEFAULT", "ALL", "EVERYTHING")
 		})
 	}
 	var b strings.Builder

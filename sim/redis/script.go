@@ -91,11 +91,11 @@ func (n *Node) callFromScript(args []string, resp3 bool) (reply []byte, trouble 
 			return nil, Unknown(n.cfg.Version, args)
 		}
 		return nil, "ERR Unknown Redis command called from script"
-	case c.Flags&NoScript != 0:
+	case c.Flags&noScript != 0:
 		return nil, "ERR This Redis command is not allowed from script"
 	case c.Refusal(n.cfg.Version, args) != "":
 		return nil, "ERR Wrong number of args calling Redis command from script"
-	case n.readOnly && (c.Flags&Write != 0 || IsOneOf(c.Name, "PUBLISH", "SPUBLISH")):
+	case n.readOnly && (c.Flags&Write != 0 || isOneOf(c.Name, "PUBLISH", "SPUBLISH")):
 		return nil, "ERR Write commands are not allowed from read-only scripts."
 	}
 	from := len(n.data.Out)
@@ -115,7 +115,7 @@ func script(n *Node, args []string) {
 			n.data.ReplyBool(n.scripts.Known(sha) != nil)
 		}
 	case "flush":
-		if len(args) > 3 || len(args) == 3 && !IsOneOf(args[2], "SYNC", "ASYNC") {
+		if len(args) > 3 || len(args) == 3 && !isOneOf(args[2], "SYNC", "ASYNC") {
 			n.data.ReplyError("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
 			return
 		}

@@ -22,7 +22,7 @@ func ping(n *Node, args []string) {
 func echo(n *Node, args []string) { n.data.ReplyBulk(args[1]) }
 
 func selectDB(n *Node, args []string) {
-	if trouble := CheckDB(args[1]); trouble != "" {
+	if trouble := checkDB(args[1]); trouble != "" {
 		n.data.ReplyError(trouble)
 		return
 	}

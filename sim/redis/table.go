@@ -8,7 +8,7 @@ import (
 
 // nodeCommand is a command of a node: one that is about data, or with run one of the node's own.
 type nodeCommand struct {
-	*Command
+	*command
 	run func(n *Node, args []string)
 }
 
@@ -22,7 +22,7 @@ var commands = func() (all [3]map[string]*nodeCommand) {
 			}
 		}
 		for _, c := range All() {
-			enter(&nodeCommand{Command: c})
+			enter(&nodeCommand{command: c})
 		}
 		for i := range nodeCommands {
 			enter(&nodeCommands[i])
@@ -40,12 +40,12 @@ func (n *Node) find(name string) *nodeCommand {
 }
 
 // own is a row of the table below.
-func own(name string, arity int, flags Flag, run func(n *Node, args []string)) nodeCommand {
-	return nodeCommand{&Command{Name: name, Arity: arity, Flags: flags}, run}
+func own(name string, arity int, flags flag, run func(n *Node, args []string)) nodeCommand {
+	return nodeCommand{&command{Name: name, Arity: arity, Flags: flags}, run}
 }
 
 // with gives a command its subcommands.
-func (c nodeCommand) with(subs Arities) nodeCommand {
+func (c nodeCommand) with(subs arities) nodeCommand {
 	c.Subs = subs
 	return c
 }
@@ -57,16 +57,16 @@ func (c nodeCommand) in(v Versions) nodeCommand {
 }
 
 // byVersion is a command that scripts may call since Redis 7.2.
-func byVersion(name string, arity int, flags Flag, run func(n *Node, args []string)) []nodeCommand {
-	return []nodeCommand{own(name, arity, flags|NoScript, run).in(Before8),
-		own(name, arity, flags, run).in(Only8)}
+func byVersion(name string, arity int, flags flag, run func(n *Node, args []string)) []nodeCommand {
+	return []nodeCommand{own(name, arity, flags|noScript, run).in(before8),
+		own(name, arity, flags, run).in(only8)}
 }
 
 // clientSubs are the subcommands of CLIENT before Redis 8, and those that it has beside.
-var clientSubs = Arities{"id": 2, "getname": 2, "setname": 3, "no-evict": 3, "tracking": -3, "trackinginfo": 2,
+var clientSubs = arities{"id": 2, "getname": 2, "setname": 3, "no-evict": 3, "tracking": -3, "trackinginfo": 2,
 	"caching": 3, "getredir": 2, "unblock": -3}
 
-func clientSubs8() Arities {
+func clientSubs8() arities {
 	subs := maps.Clone(clientSubs)
 	subs["setinfo"], subs["no-touch"] = 4, 3 // of Redis 7.2
 	return subs
@@ -74,44 +74,44 @@ func clientSubs8() Arities {
 
 // nodeCommands are the commands about connections, scripts, other nodes and the node itself, and those that wait.
 var nodeCommands = slices.Concat([]nodeCommand{
-	own("multi", 1, NoScript|Immediate, multi),
-	own("exec", 1, NoScript|Immediate, execQueue),
-	own("discard", 1, NoScript|Immediate, discard),
-	own("watch", -2, NoScript|Immediate, watch),
-	own("unwatch", 1, NoScript, unwatch),
+	own("multi", 1, noScript|immediate, multi),
+	own("exec", 1, noScript|immediate, execQueue),
+	own("discard", 1, noScript|immediate, discard),
+	own("watch", -2, noScript|immediate, watch),
+	own("unwatch", 1, noScript, unwatch),
 
-	own("eval", -3, NoScript, eval(false)),
-	own("evalsha", -3, NoScript, evalSHA(false)),
-	own("eval_ro", -3, NoScript, eval(true)),
-	own("evalsha_ro", -3, NoScript, evalSHA(true)),
-	own("script", -2, NoScript, script).with(Arities{"load": 3, "exists": -3, "flush": -2}),
+	own("eval", -3, noScript, eval(false)),
+	own("evalsha", -3, noScript, evalSHA(false)),
+	own("eval_ro", -3, noScript, eval(true)),
+	own("evalsha_ro", -3, noScript, evalSHA(true)),
+	own("script", -2, noScript, script).with(arities{"load": 3, "exists": -3, "flush": -2}),
 
 	own("publish", 3, 0, publish(toChannels)),
 	own("spublish", 3, 0, publish(toShards)),
-	own("subscribe", -2, NoScript|Listener, subscribe(toChannels)),
-	own("psubscribe", -2, NoScript|Listener, subscribe(toPatterns)),
-	own("ssubscribe", -2, NoScript|Listener, subscribe(toShards)),
-	own("unsubscribe", -1, NoScript|Listener, unsubscribe(toChannels)),
-	own("punsubscribe", -1, NoScript|Listener, unsubscribe(toPatterns)),
-	own("sunsubscribe", -1, NoScript|Listener, unsubscribe(toShards)),
+	own("subscribe", -2, noScript|listener, subscribe(toChannels)),
+	own("psubscribe", -2, noScript|listener, subscribe(toPatterns)),
+	own("ssubscribe", -2, noScript|listener, subscribe(toShards)),
+	own("unsubscribe", -1, noScript|listener, unsubscribe(toChannels)),
+	own("punsubscribe", -1, noScript|listener, unsubscribe(toPatterns)),
+	own("sunsubscribe", -1, noScript|listener, unsubscribe(toShards)),
 	own("pubsub", -2, 0, pubSub).
-		with(Arities{"channels": -2, "shardchannels": -2, "numsub": -2, "shardnumsub": -2, "numpat": 2}),
+		with(arities{"channels": -2, "shardchannels": -2, "numsub": -2, "shardnumsub": -2, "numpat": 2}),
 
-	own("ping", -1, Listener, ping),
+	own("ping", -1, listener, ping),
 	own("echo", 2, 0, echo),
 	own("select", 2, 0, selectDB),
 	own("time", 1, 0, now),
-	own("role", 1, NoScript, role),
-	own("replicaof", 3, NoScript, replicaOf),
-	own("slaveof", 3, NoScript, replicaOf),
+	own("role", 1, noScript, role),
+	own("replicaof", 3, noScript, replicaOf),
+	own("slaveof", 3, noScript, replicaOf),
 	own("info", -1, 0, info),
-	own("config", -2, NoScript, config).with(Arities{"get": -3, "set": -4}),
-	own("hello", -1, NoScript, hello),
-	own("client", -2, NoScript, client).with(clientSubs).in(Before8),
-	own("client", -2, NoScript, client).with(clientSubs8()).in(Only8),
-	own("auth", -2, NoScript, auth),
-	own("quit", -1, NoScript|Immediate|Listener, quit),
-	own("reset", 1, NoScript|Immediate|Listener, reset),
+	own("config", -2, noScript, config).with(arities{"get": -3, "set": -4}),
+	own("hello", -1, noScript, hello),
+	own("client", -2, noScript, client).with(clientSubs).in(before8),
+	own("client", -2, noScript, client).with(clientSubs8()).in(only8),
+	own("auth", -2, noScript, auth),
+	own("quit", -1, noScript|immediate|listener, quit),
+	own("reset", 1, noScript|immediate|listener, reset),
 },
 	byVersion("wait", 3, 0, wait),
 	byVersion("blpop", -3, Write, popBlocking("LPOP")),

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Options are those of CLIENT TRACKING ON.
-type Options struct {
+// options are those of CLIENT TRACKING ON.
+type options struct {
 	Broadcast bool // BCAST: hear of every key that begins with a prefix, read or not
 	OptIn     bool // remember only what CLIENT CACHING YES stands before
 	OptOut    bool // remember all but what CLIENT CACHING NO stands before
@@ -21,8 +21,8 @@ type Options struct {
 	Prefixes  []string
 }
 
-// ParseOptions reads what stands behind CLIENT TRACKING ON or OFF.
-func ParseOptions(args []string) (o Options, trouble string) {
+// parseOptions reads what stands behind CLIENT TRACKING ON or OFF.
+func parseOptions(args []string) (o options, trouble string) {
 	for i := 0; i < len(args); i++ {
 		switch strings.ToLower(args[i]) {
 		case "bcast":
@@ -49,7 +49,7 @@ func ParseOptions(args []string) (o Options, trouble string) {
 
 // Client is a connection that tracks.
 type Client struct {
-	Options
+	options
 	Caching bool // CLIENT CACHING was called for the next command, or for the transaction that is open
 }
 
@@ -98,7 +98,7 @@ func (t *Table) Reset() {
 }
 
 // Trouble says why a connection cannot track with these options; empty if it can.
-func (t *Table) Trouble(conn uint64, o Options) string {
+func (t *Table) Trouble(conn uint64, o options) string {
 	c := t.clients[conn]
 	const otherwise = " before disabling tracking for this client, and then re-enabling it with a different mode."
 	switch {
@@ -136,7 +136,7 @@ func collision(prefix, which, other string) string {
 }
 
 // On has a connection track. Options that [Table.Trouble] objects to are not to be given.
-func (t *Table) On(conn uint64, o Options) {
+func (t *Table) On(conn uint64, o options) {
 	if o.Broadcast && len(o.Prefixes) == 0 {
 		o.Prefixes = []string{""}
 	}
@@ -151,7 +151,7 @@ func (t *Table) On(conn uint64, o Options) {
 	o.Prefixes = append(c.Prefixes, o.Prefixes...)
 	slices.Sort(o.Prefixes)
 	o.Prefixes = slices.Compact(o.Prefixes) // no prefix at all may be given twice
-	c.Options = o
+	c.options = o
 }
 
 // Off ends the tracking of a connection. What it has read stays remembered, in case it tracks again.
@@ -216,14 +216,14 @@ func (t *Table) Flushed() (tell []uint64) {
 	return slices.Sorted(maps.Keys(t.clients))
 }
 
-// Notice is what a connection is to be told: that it must forget these keys.
-type Notice struct {
+// notice is what a connection is to be told: that it must forget these keys.
+type notice struct {
 	Conn uint64
 	Keys []string
 }
 
 // Broadcasts are the changes since the last call, for those who want to hear of prefixes: a notice for each prefix.
-func (t *Table) Broadcasts() (list []Notice) {
+func (t *Table) Broadcasts() (list []notice) {
 	if len(t.changed) == 0 {
 		return nil
 	}
@@ -231,7 +231,7 @@ func (t *Table) Broadcasts() (list []Notice) {
 	for _, conn := range slices.Sorted(maps.Keys(t.clients)) {
 		c := t.clients[conn]
 		for _, prefix := range c.Prefixes {
-			n := Notice{Conn: conn}
+			n := notice{Conn: conn}
 			for _, name := range names {
 				if strings.HasPrefix(name, prefix) && !(c.NoLoop && t.changed[name] == conn) {
 					n.Keys = append(n.Keys, name)

@@ -8,13 +8,13 @@ import (
 // TestWhoBroadcastsHearsOfLaterChanges: not of those from before it asked, whoever had read the key.
 func TestWhoBroadcastsHearsOfLaterChanges(t *testing.T) {
 	var table Table
-	table.On(1, Options{})
+	table.On(1, options{})
 	table.Remember(1, []string{"a"})
 	table.Off(1)
 	if tell := table.Changed("a", 1, false); len(tell) > 0 {
 		t.Errorf("%v are told although nobody tracks", tell)
 	}
-	table.On(1, Options{Broadcast: true, Prefixes: []string{"a"}})
+	table.On(1, options{Broadcast: true, Prefixes: []string{"a"}})
 	if list := table.Broadcasts(); len(list) > 0 {
 		t.Errorf("%v of a change from before", list)
 	}
@@ -27,16 +27,16 @@ func TestWhoBroadcastsHearsOfLaterChanges(t *testing.T) {
 // TestWhatIsRemembered: CLIENT CACHING counts where OPTIN or OPTOUT asks for it, and is of no account otherwise.
 func TestWhatIsRemembered(t *testing.T) {
 	for _, test := range []struct {
-		o       Options
+		o       options
 		caching bool
 		want    bool
 	}{
-		{Options{}, false, true}, {Options{}, true, true},
-		{Options{OptIn: true}, false, false}, {Options{OptIn: true}, true, true},
-		{Options{OptOut: true}, false, true}, {Options{OptOut: true}, true, false},
-		{Options{Broadcast: true}, false, false}, {Options{Broadcast: true}, true, false},
+		{options{}, false, true}, {options{}, true, true},
+		{options{OptIn: true}, false, false}, {options{OptIn: true}, true, true},
+		{options{OptOut: true}, false, true}, {options{OptOut: true}, true, false},
+		{options{Broadcast: true}, false, false}, {options{Broadcast: true}, true, false},
 	} {
-		c := &Client{Options: test.o, Caching: test.caching}
+		c := &Client{options: test.o, Caching: test.caching}
 		if c.remembers() != test.want {
 			t.Errorf("%+v, caching %v: %v", test.o, test.caching, !test.want)
 		}

@@ -23,9 +23,9 @@ func (v Version) String() string {
 type Versions uint8
 
 const (
-	Only8    Versions = 1 << Redis8
-	Before8  Versions = 1<<Redis7 | 1<<Tair
-	OnlyTair Versions = 1 << Tair
+	only8    Versions = 1 << Redis8
+	before8  Versions = 1<<Redis7 | 1<<Tair
+	onlyTair Versions = 1 << Tair
 )
 
 // Has reports whether v is one of them.

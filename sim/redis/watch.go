@@ -54,7 +54,7 @@ func (s *Sentinel) round(now time.Duration) sim.Key { return sim.Key(now / s.cfg
 // tell orders a node to follow another, or to be master if that is itself.
 func (s *Sentinel) tell(w, master *watched, now time.Duration) {
 	key := s.round(now).Text(string(master.name))
-	s.host.Send(w.name, PhaseOrder, key, Order{Master: master.name, Key: key})
+	s.host.Send(w.name, PhaseOrder, key, order{Master: master.name, Key: key})
 }
 
 // down reports whether a node has left a ping unanswered for too long.

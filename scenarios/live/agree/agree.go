@@ -36,8 +36,8 @@ type Side struct {
 	Wall    time.Duration
 }
 
-// Difference is a law that came out in two ways.
-type Difference struct {
+// difference is a law that came out in two ways.
+type difference struct {
 	Law             checker.Law
 	Simulated, Live checker.Finding
 }
@@ -48,7 +48,7 @@ func (r *Row) ran() bool { return r.Refused == "" && r.Failed == "" }
 // Differences are the laws whose outcome or cause is not the same on both sides; none if one has not run. A law
 // that nothing in the simulated run exercised, and that held in the real one, is no difference; the converse is
 // one.
-func (r *Row) Differences() (all []Difference) {
+func (r *Row) Differences() (all []difference) {
 	if !r.ran() {
 		return nil
 	}
@@ -56,14 +56,14 @@ func (r *Row) Differences() (all []Difference) {
 		a, b := r.Simulated.Verdict.Of(law), r.Live.Verdict.Of(law)
 		more := a.Outcome == checker.Unchecked && b.Outcome == checker.Holds
 		if (a.Outcome != b.Outcome || a.Cause != b.Cause) && !more {
-			all = append(all, Difference{law, a, b})
+			all = append(all, difference{law, a, b})
 		}
 	}
 	return all
 }
 
-// Explanation is why the sides differ, where that is known: what the scenario shows cannot be had in real time.
-func (r *Row) Explanation() string {
+// explanation is why the sides differ, where that is known: what the scenario shows cannot be had in real time.
+func (r *Row) explanation() string {
 	if len(r.Differences()) == 0 {
 		return ""
 	}
@@ -197,7 +197,7 @@ func row(ctx context.Context, name string, real Real) Row {
 
 // settled reports whether another run of the real side would show nothing more.
 func (r *Row) settled() bool {
-	return r.Refused != "" || r.Failed == "" && (len(r.Differences()) == 0 || r.Explanation() != "")
+	return r.Refused != "" || r.Failed == "" && (len(r.Differences()) == 0 || r.explanation() != "")
 }
 
 // run runs the real side. If it fails, what an earlier run came to stays.
@@ -223,11 +223,11 @@ func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) {
 // mostRuns is how often the real side is run, at most, until it agrees.
 const mostRuns = 3
 
-// Count is how many rows there are of each kind.
-type Count struct{ Agree, Explained, Differ, Refused, Failed int }
+// count is how many rows there are of each kind.
+type count struct{ Agree, Explained, Differ, Refused, Failed int }
 
-// Counts counts the rows that agree, differ with an explanation, differ without one, were refused, and failed.
-func Counts(rows []Row) (n Count) {
+// counts counts the rows that agree, differ with an explanation, differ without one, were refused, and failed.
+func counts(rows []Row) (n count) {
 	for i := range rows {
 		switch r := &rows[i]; {
 		case r.Refused != "":
@@ -236,7 +236,7 @@ func Counts(rows []Row) (n Count) {
 			n.Failed++
 		case r.Agrees():
 			n.Agree++
-		case r.Explanation() != "":
+		case r.explanation() != "":
 			n.Explained++
 		default:
 			n.Differ++

@@ -204,7 +204,7 @@ func TestRowsSayWhatDiffers(t *testing.T) {
 	if d := rows[2].Differences(); len(d) == 0 || d[0].Law != checker.LeaseExclusion {
 		t.Errorf("%v", d)
 	}
-	if got := Counts(rows); got != (Count{Agree: 1, Differ: 1, Refused: 1}) {
+	if got := counts(rows); got != (count{Agree: 1, Differ: 1, Refused: 1}) {
 		t.Errorf("%+v", got)
 	}
 	if rows[0].Runs != 1 || rows[1].Runs != 1 || rows[2].Runs != 3 {
@@ -233,33 +233,33 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 	for _, test := range []struct {
 		how  string
 		real func(run int, s *scenarios.Scenario) (*live.Result, error)
-		want Count
+		want count
 		runs int
 		why  string
 	}{
 		{"late each time", func(int, *scenarios.Scenario) (*live.Result, error) { return nil, late },
-			Count{Agree: 2, Failed: 1}, 3, late.Error()},
+			count{Agree: 2, Failed: 1}, 3, late.Error()},
 		{"late once", func(run int, s *scenarios.Scenario) (*live.Result, error) {
 			if run == 1 {
 				return nil, late
 			}
 			return fine(s)
-		}, Count{Agree: 3}, 2, ""},
+		}, count{Agree: 3}, 2, ""},
 		{"cut short", func(_ int, s *scenarios.Scenario) (*live.Result, error) {
 			r, err := fine(s)
 			r.Partial, r.Notes = true, []string{"the run ended early: client-1 is gone", "real time"}
 			return r, err
-		}, Count{Agree: 2, Failed: 1}, 3, "the run ended early: client-1 is gone"},
+		}, count{Agree: 2, Failed: 1}, 3, "the run ended early: client-1 is gone"},
 		{"a server ended", func(_ int, s *scenarios.Scenario) (*live.Result, error) {
 			r, _ := fine(s)
 			return r, &live.UndecidedError{Err: errors.New("redis-1 is gone")}
-		}, Count{Agree: 2, Failed: 1}, 3, "redis-1 is gone: the run is not judged"},
+		}, count{Agree: 2, Failed: 1}, 3, "redis-1 is gone: the run is not judged"},
 		{"differs, then fails", func(run int, _ *scenarios.Scenario) (*live.Result, error) {
 			if run > 1 {
 				return nil, late
 			}
 			return fine(other)
-		}, Count{Agree: 2, Differ: 1}, 3, ""},
+		}, count{Agree: 2, Differ: 1}, 3, ""},
 	} {
 		t.Run(test.how, func(t *testing.T) {
 			var rows []Row
@@ -273,9 +273,9 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 			}
 			one := campaign.Crew{Workers: 1}
 			err := Run(context.Background(), one, three, real, func(r Row) { rows = append(rows, r) })
-			if err != nil || len(rows) != 3 || Counts(rows) != test.want || rows[1].Runs != test.runs ||
+			if err != nil || len(rows) != 3 || counts(rows) != test.want || rows[1].Runs != test.runs ||
 				rows[1].Failed != test.why {
-				t.Errorf("%v %+v, %d runs, %q", err, Counts(rows), rows[1].Runs, rows[1].Failed)
+				t.Errorf("%v %+v, %d runs, %q", err, counts(rows), rows[1].Runs, rows[1].Failed)
 			}
 		})
 	}

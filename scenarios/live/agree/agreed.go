@@ -25,7 +25,7 @@ type Agreement struct {
 
 // Standing is how the sides stand to each other: alike, not alike, or not all that could be was run.
 func (a *Agreement) Standing() document.Result {
-	switch n := Counts(a.Rows); {
+	switch n := counts(a.Rows); {
 	case n.Differ > 0:
 		return document.Failed
 	case n.Agree == 0 || n.Failed > 0 || a.Interrupted:
@@ -72,7 +72,7 @@ func wall(d time.Duration) string {
 // Text writes a table, a line for each scenario, and below it what differs. The error is w's.
 func (a *Agreement) Text(w io.Writer, opt document.TextOptions) error {
 	p := opt.Writer(w)
-	n := Counts(a.Rows)
+	n := counts(a.Rows)
 	standing := map[document.Result]string{document.Passed: "agree", document.Failed: "differ",
 		document.Undecided: document.Undecided.String()}[a.Standing()]
 	tone := text.Green
@@ -112,7 +112,7 @@ func writeRow(p *text.Writer, r *Row) {
 		sign = "–"
 	case r.Failed != "":
 		sign = "?"
-	case r.Explanation() != "":
+	case r.explanation() != "":
 		sign = "±"
 	case !r.Agrees():
 		sign = "✗"
@@ -133,7 +133,7 @@ func writeRow(p *text.Writer, r *Row) {
 	for _, d := range r.Differences() {
 		p.Text(text.Red, 3, fmt.Sprintf("%s simulated %s, real %s", d.Law, came(d.Simulated), came(d.Live)))
 	}
-	if why := r.Explanation(); why != "" {
+	if why := r.explanation(); why != "" {
 		p.Text(text.Plain, 3, why)
 	}
 }
@@ -193,13 +193,13 @@ type differsJSON struct {
 // JSON gives the same as one document.
 func (a *Agreement) JSON(command string) ([]byte, error) {
 	d := agreementJSON{Head: document.HeadOf(command), Servers: a.Servers, Rows: []rowJSON{}, Interrupted: a.Interrupted}
-	n := Counts(a.Rows)
+	n := counts(a.Rows)
 	d.Agree, d.Explained, d.Differ, d.Refused, d.Failed = n.Agree, n.Explained, n.Differ, n.Refused, n.Failed
 	for i := range a.Rows {
 		r := &a.Rows[i]
 		row := rowJSON{Scenario: r.Name, DividedBy: r.Scaled, Runs: r.Runs, Refused: r.Refused, Failed: r.Failed,
 			Agrees: r.Agrees(), Simulated: r.Simulated.Wall.Seconds(), Real: r.Live.Wall.Seconds(),
-			Violated: violated(r.Simulated.Verdict), Differs: []differsJSON{}, Explanation: r.Explanation()}
+			Violated: violated(r.Simulated.Verdict), Differs: []differsJSON{}, Explanation: r.explanation()}
 		for _, x := range r.Differences() {
 			row.Differs = append(row.Differs, differsJSON{x.Law, came(x.Simulated), came(x.Live)})
 		}
@@ -219,7 +219,7 @@ func (a *Agreement) Suite() document.Suite {
 			c.Result, c.Message = document.Undecided, why
 		}
 		for _, d := range r.Differences() {
-			if c.Message = r.Explanation(); c.Message == "" {
+			if c.Message = r.explanation(); c.Message == "" {
 				c.Result, c.Message = document.Failed, "the sides differ"
 			}
 			c.Story += fmt.Sprintf("%s: simulated %s, real %s\n", d.Law, came(d.Simulated), came(d.Live))

@@ -31,9 +31,9 @@ type Fleet struct {
 // keeper.
 func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 	if c.Program == "" {
-		c.Program = Usual
+		c.Program = usual
 	}
-	v, err := Of(c.Program)
+	v, err := of(c.Program)
 	if err != nil {
 		return nil, err
 	}

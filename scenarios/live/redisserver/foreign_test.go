@@ -19,7 +19,7 @@ func users(t *testing.T, config ...string) (here string, w *wire) {
 	t.Helper()
 	testkit.Needs(t, "redis-server")
 	k := newKeeper(t)
-	p := &program{cfg: &settings{Config: Config{Keeper: k, Program: Usual}}, name: "users",
+	p := &program{cfg: &settings{Config: Config{Keeper: k, Program: usual}}, name: "users",
 		folder: k.Folder() + "/users", gate: gateOf(t), config: append([]string{`save ""`, "appendonly no"}, config...)}
 	if err := p.launch("", nil); err != nil {
 		t.Fatal(err)

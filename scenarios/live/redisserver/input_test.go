@@ -64,7 +64,7 @@ func TestPortThatIsTaken(t *testing.T) {
 	}
 	defer l.Close()
 	taken := l.Addr().(*net.TCPAddr).Port
-	c := &settings{Config: Config{Keeper: k, Program: Usual}, seven: true}
+	c := &settings{Config: Config{Keeper: k, Program: usual}, seven: true}
 	p := &program{cfg: c, name: "redis-1", folder: filepath.Join(k.Folder(), "redis-1"), port: taken, gate: gate}
 	if err := p.launch("", nil); err != nil || p.port == taken {
 		t.Errorf("it listens on port %d, and %d was taken: %v", p.port, taken, err)

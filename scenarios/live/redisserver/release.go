@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Usual is the program that is executed unless another is named.
-const Usual = "redis-server"
+// usual is the program that is executed unless another is named.
+const usual = "redis-server"
 
-// Release is a version of Redis: 7.0 is {7, 0}.
-type Release [2]int
+// release is a version of Redis: 7.0 is {7, 0}.
+type release [2]int
 
 // before reports whether it is older than another.
-func (v Release) before(o Release) bool { return v[0] < o[0] || v[0] == o[0] && v[1] < o[1] }
+func (v release) before(o release) bool { return v[0] < o[0] || v[0] == o[0] && v[1] < o[1] }
 
 // oldest is the oldest Redis that can be used: it tells what caches must forget, and has SET with all options.
-var oldest = Release{6, 2}
+var oldest = release{6, 2}
 
 // ErrNoServer reports that there is no redis-server on this machine.
 var ErrNoServer = errors.New("there is no redis-server on this machine: install one of version 6.2 or later (Debian " +
@@ -31,11 +31,11 @@ var ErrOldServer = errors.New("it is too old: 6.2 or later is needed")
 
 var versionIs = regexp.MustCompile(`\bv=(\d+)\.(\d+)`)
 
-// Of asks a program for its version. The error may be [ErrNoServer] or [ErrOldServer].
-func Of(program string) (v Release, err error) {
+// of asks a program for its version. The error may be [ErrNoServer] or [ErrOldServer].
+func of(program string) (v release, err error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
-		if program == Usual {
+		if program == usual {
 			return v, ErrNoServer
 		}
 		return v, fmt.Errorf("%s is no redis-server that can be executed: %w", program, errors.Unwrap(err))
