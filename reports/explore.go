@@ -97,7 +97,7 @@ func exploreEnding(p *text.Writer, e *Exploration) {
 	}
 	document.Stopped(p, e.Interrupted)
 	failures(p, e.open(), &e.Failed)
-	document.Notes(p, "note    ", e.Doubts())
+	document.WriteNotes(p, "note    ", e.Doubts())
 	if len(e.Findings) > 0 {
 		p.Hang(0, "each    ", text.Plain, "in full, with its timeline: by the command below it, or all with --all")
 	}

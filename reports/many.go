@@ -89,7 +89,7 @@ func (m *Many) undecided() int { return m.Campaign.Undecided + m.Failed.Runs + m
 // failures says why something is undecided, and how the lock's own code failed, if it did: its first line stands there
 // already.
 func failures(p *text.Writer, open []string, f *search.Failed) {
-	document.Notes(p, "reason  ", open)
+	document.WriteNotes(p, "reason  ", open)
 	for _, line := range f.Why[min(1, len(f.Why)):] {
 		p.Text(text.Plain, 8, line)
 	}

@@ -71,7 +71,7 @@ func (v *Verification) Text(w io.Writer, opt document.TextOptions) error {
 		v.claim(p)
 	}
 	document.Stopped(p, v.interrupted())
-	document.Notes(p, "reason  ", v.open())
+	document.WriteNotes(p, "reason  ", v.open())
 	document.Closing(p, v.Files, v.Repeat)
 	if v.Found != nil {
 		p.Blank()

@@ -29,8 +29,8 @@ type resource struct {
 	registers map[string]*register
 }
 
-// New makes a resource.
-func New(r rules) *resource { return &resource{rules: r} }
+// newResource makes a resource.
+func newResource(r rules) *resource { return &resource{rules: r} }
 
 type register struct {
 	value string

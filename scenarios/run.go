@@ -196,7 +196,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	seen := r.readRequests(&options)
 	w.Reset(p.Seed, options)
 	r.cluster.add(w, p, r.wrap)
-	w.AddServer(history.Resource, New(s.Resource.rules()))
+	w.AddServer(history.Resource, newResource(s.Resource.rules()))
 	r.clients = r.clients[:0]
 	for i := range s.Clients {
 		r.clients = append(r.clients, r.addClient(&s.Clients[i]))

@@ -80,7 +80,7 @@ func (h *hunt) run() error {
 		}
 	}
 	report.Interrupted = ctx.Err() != nil && report.Standing() != document.Passed
-	return h.Emit(report, report.Standing())
+	return h.Emit(report.Document(), report.Standing())
 }
 
 // prepare makes sure that the scenario of each mutant and each lock can be written.
@@ -133,7 +133,7 @@ func (h *hunt) mutants(ctx context.Context, report *corpus.Corpus) error {
 		if list[i], err = scenarios.Parse(h.file(m.Name), text); err != nil {
 			return err
 		}
-		report.Mutants = append(report.Mutants, corpus.HuntedMutant{Mutant: m, File: h.file(m.Name)})
+		report.Mutants = append(report.Mutants, corpus.MutantResult{Mutant: m, File: h.file(m.Name)})
 	}
 	h.Files.Keep(files...)
 	progress := h.Progress()
@@ -143,7 +143,7 @@ func (h *hunt) mutants(ctx context.Context, report *corpus.Corpus) error {
 		report.Mutants[i].Took = time.Since(start)
 	}
 	return search.Hunts(ctx, list, h.from, h.seeds, h.workers, timed, func(i int, p search.Hunted) error {
-		report.Mutants[i].Hunt = &p
+		report.Mutants[i].Search = &p
 		progress("mutants", i+1, len(all))
 		return nil
 	})
@@ -169,7 +169,7 @@ func (h *hunt) locks(ctx context.Context, report *corpus.Corpus) error {
 			return err
 		}
 		before += e.Done
-		report.Sound = append(report.Sound, corpus.SoundLock{Exploration: e, Lock: s,
+		report.Sound = append(report.Sound, corpus.LockResult{Exploration: e, Lock: s,
 			Repeat: fmt.Sprintf("%s explore %s", program(), shellWord(h.file(name)))})
 	}
 	return nil

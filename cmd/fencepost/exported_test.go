@@ -38,16 +38,19 @@ var neededAlone = map[string][]string{
 	"tests hold all kinds of faults to it": {"nemesis/shrink.Simpler",
 		"scenarios/sweep.Axis.Title"},
 	"tests look for faults that are named in vain": {"scenarios/single.Later", "scenarios/single.NamedIn",
-		"scenarios/single.Trials.Without"},
+		"scenarios/single.Trials.Without", "scenarios/single.Trials", "scenarios/single.Trials.Try", "scenarios/single.New"},
 	"fuzz tests make plans of bytes by it":       {"scenarios/search.Plans.PlanOf"},
+	"tests of the documents hold their figures to it": {"scenarios/compare.Odds.Article", "scenarios/compare.Odds.Formula"},
+	"tests of real servers run both sides by it": {"scenarios/live/agree.Row.Agrees",
+		"scenarios/live/agree.Row.Differences"},
+	"a test of what is printed writes files by it": {"cmd/output.New", "cmd/output.Files.Take", "cmd/output.Files.Close"},
 	"a test of interruptions puts its own there": {"cmd/output.ProgressOn"},
 	"tests of sim/etcd look at the members": {"sim/raft.Cluster.Members",
 		"sim/raft.Member.Applied"},
 	"tests of sim/zookeeper read and write by it": {"scenarios/locks/zkclient.Client.SetData",
 		"scenarios/locks/zkclient.Client.Sync"},
 	"tests of sim/redis hold the scripts of a node to it": {"sim/redis.FindTwin",
-		"sim/redis.WellKnown", "sim/redis.MaxCompiled", "sim/redis.MaxScripts",
-		"sim/redis.Scripts.Kept"},
+		"sim/redis.WellKnown", "sim/redis.MaxCompiled", "sim/redis.MaxScripts"},
 }
 
 // TestExportedNamesHaveUsers: what only its own room uses is not exported. A name has a user if the code of another

@@ -219,22 +219,22 @@ func (j *liveJob) options() (live.Options, error) {
 // agree runs scenarios on both sides: those that are named, or all that the servers take. Those are real ones of each
 // scenario's kind, unless the call has chosen some.
 func (j *liveJob) agree(given []string) error {
-	told := &agree.Agreement{Servers: "real servers", Repeat: program() + " live --agree"}
+	agreement := &agree.Agreement{Servers: "real servers", Repeat: program() + " live --agree"}
 	choose := servers.Started
 	if j.chosen {
 		choice, err := servers.Parse(j.servers)
 		if err != nil {
 			return err
 		}
-		choose, told.Servers = choice.For, j.servers
-		told.Repeat += " --servers " + shellWord(j.servers)
+		choose, agreement.Servers = choice.For, j.servers
+		agreement.Repeat += " --servers " + shellWord(j.servers)
 	}
 	o, failed := j.options()
 	names, err := agree.Names(given, choose)
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
-	told.Repeat = strings.Join(append([]string{told.Repeat}, given...), " ")
+	agreement.Repeat = strings.Join(append([]string{agreement.Repeat}, given...), " ")
 	defer j.Close()
 	if err := j.Open("agree"); err != nil {
 		return err
@@ -253,12 +253,12 @@ func (j *liveJob) agree(given []string) error {
 			o := o
 			o.Context, o.Scenario = ctx, s
 			return choice.Run(o, s.Plan(1))
-		}, func(r agree.Row) { told.Rows = append(told.Rows, r) })
+		}, func(r agree.Row) { agreement.Rows = append(agreement.Rows, r) })
 	if err != nil && ctx.Err() == nil {
 		return err
 	}
-	told.Interrupted = len(told.Rows) < len(names) || ctx.Err() != nil
-	return j.Emit(told, told.Standing())
+	agreement.Interrupted = len(agreement.Rows) < len(names) || ctx.Err() != nil
+	return j.Emit(agreement.Document(), agreement.Standing())
 }
 
 // repeat is a command that runs the same plan again.

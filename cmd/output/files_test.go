@@ -225,7 +225,7 @@ func TestTheListStaysInItsFolder(t *testing.T) {
 func TestLinks(t *testing.T) {
 	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "page.html")
 	f := take(t, dir)
-	f.write(other, Page, []byte("<p>one</p>\n"))
+	f.write(other, webPage, []byte("<p>one</p>\n"))
 	link := filepath.Join(dir, "plan.txt")
 	if err := os.Symlink(other, link); err != nil {
 		t.Skip(err)
@@ -233,7 +233,7 @@ func TestLinks(t *testing.T) {
 	if err := f.Spare("plan.txt"); err == nil {
 		t.Error("a link is no file of the folder")
 	}
-	f.write(link, Page, []byte("<p>two</p>\n"))
+	f.write(link, webPage, []byte("<p>two</p>\n"))
 	text, err := os.ReadFile(other)
 	if err != nil || !strings.HasPrefix(string(text), "<p>two</p>\n") || f.failure() != nil {
 		t.Errorf("%q, %v, %v", text, err, f.failure())
@@ -289,17 +289,17 @@ func TestALinkToNowhereIsRefused(t *testing.T) {
 	if err := os.Symlink(filepath.Join(t.TempDir(), "x"), link); err != nil {
 		t.Skip(err)
 	}
-	if err := New().claim("html", link, Page); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
+	if err := New().claim("html", link, webPage); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
 		t.Error(err)
 	}
 }
 
 func TestADeviceIsWrittenTo(t *testing.T) {
 	f := New()
-	if err := f.claim("junit", os.DevNull, Page); err != nil {
+	if err := f.claim("junit", os.DevNull, webPage); err != nil {
 		t.Skip(err)
 	}
-	f.write(os.DevNull, Page, []byte("x"))
+	f.write(os.DevNull, webPage, []byte("x"))
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() || f.failure() != nil {
 		t.Errorf("%v, %v, %v", info, err, f.failure())
 	}

@@ -52,8 +52,8 @@ func (f *Frame) Open(kind string) error {
 	f.Files, f.began = New(), time.Now()
 	for _, of := range []struct {
 		flag, path string
-		kind       Kind
-	}{{"junit", f.JUnit, Page}, {"html", f.HTML, Page}, {"metrics", f.Metrics, metrics}} {
+		kind       fileKind
+	}{{"junit", f.JUnit, webPage}, {"html", f.HTML, webPage}, {"metrics", f.Metrics, metrics}} {
 		if err := f.Files.claim(of.flag, of.path, of.kind); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (f *Frame) Emit(r document.Judged, s document.Result) error {
 			var b bytes.Buffer
 			err := page.Write(&b)
 			if f.Files.Fail(err); err == nil {
-				f.Files.write(page.Path, Page, b.Bytes())
+				f.Files.write(page.Path, webPage, b.Bytes())
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func (f *Frame) count(s document.Suite) {
 	if f.JUnit != "" {
 		text, err := document.JUnit(s)
 		if f.Files.Fail(err); err == nil {
-			f.Files.write(f.JUnit, Page, text)
+			f.Files.write(f.JUnit, webPage, text)
 		}
 	}
 	if path := os.Getenv(stepSummary); path != "" {

@@ -10,11 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// Kind is what a file is that a flag names, by which one of this program's is told from another's.
-type Kind uint8
+// fileKind is what a file is that a flag names, by which one of this program's is told from another's.
+type fileKind uint8
 
 const (
-	Page    Kind = iota // HTML or XML: it ends with a comment that seals the rest
+	webPage    fileKind = iota // HTML or XML: it ends with a comment that seals the rest
 	metrics             // OpenMetrics, which has no room for one: each of its samples has a scenario
 )
 
@@ -26,7 +26,7 @@ func seal(text []byte) []byte {
 }
 
 // ours reports whether a file is of this kind, written by this program and not changed since.
-func (k Kind) ours(content []byte) bool {
+func (k fileKind) ours(content []byte) bool {
 	if k == metrics {
 		for line := range bytes.Lines(content) {
 			if !bytes.HasPrefix(line, []byte("# ")) && !bytes.Contains(line, []byte("{scenario=")) {
@@ -41,7 +41,7 @@ func (k Kind) ours(content []byte) bool {
 
 // claim makes sure, before anything runs, that the file that a flag names can be written, and that nothing is lost by
 // it. An empty path is none.
-func (f *Files) claim(flag, path string, kind Kind) error {
+func (f *Files) claim(flag, path string, kind fileKind) error {
 	if path == "" {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (f *Files) claim(flag, path string, kind Kind) error {
 }
 
 // open finds what a path leads to, and refuses what is not to be overwritten.
-func (f *Files) open(path string, kind Kind) (real string, err error) {
+func (f *Files) open(path string, kind fileKind) (real string, err error) {
 	if real, err = filepath.Abs(path); err != nil {
 		return "", err
 	}
@@ -89,13 +89,13 @@ func (f *Files) open(path string, kind Kind) (real string, err error) {
 }
 
 // write writes a file that a flag names, or one beside it. Err tells what went wrong.
-func (f *Files) write(path string, kind Kind, content []byte) {
+func (f *Files) write(path string, kind fileKind, content []byte) {
 	real, err := f.open(path, kind)
 	if err != nil {
 		f.Fail(fmt.Errorf("%s %w", path, err))
 		return
 	}
-	if kind == Page {
+	if kind == webPage {
 		content = seal(content)
 	}
 	if info, err := os.Stat(real); err == nil && !info.Mode().IsRegular() {

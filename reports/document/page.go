@@ -1,57 +1,37 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"path/filepath"
-	"strings"
-	"unicode/utf8"
+
+	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
-// Page is a self-contained HTML page: it loads nothing, and shows everything but what moves without its script.
-type Page struct {
-	Path  string
-	Write func(io.Writer) error // the error is the writer's
-}
-
-// Beside is a path that begins as another does, without its extension.
-func Beside(path, rest string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + rest }
-
-// fileWord makes a word that can stand in a file's name, and in a link to it.
-func fileWord(s string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`/\:*?"<>|#% `, r) || r < ' ' {
-			return '_'
-		}
-		return r
-	}, s)
-}
-
-// FileNames are words that stand in files' names, each for one thing.
-type FileNames map[string]bool
-
-// Of makes a word that can stand in a file's name and that no other thing has, on a file system that heeds no case
-// either.
-func (n FileNames) Of(s string) string {
-	const longest = 100
-	word := fileWord(s)
-	for len(word) > longest {
-		_, size := utf8.DecodeLastRuneInString(word)
-		word = word[:len(word)-size]
+// Pages are the page with the given path, the last, and those that lie beside it, to which it leads.
+func (d *Document) Pages(path string) (all []Page) {
+	for _, a := range d.Beside {
+		all = append(all, a.Pages(Beside(path, "-"+a.Slug+".html"))...)
 	}
-	free := word
-	for i := 2; n[strings.ToLower(free)]; i++ {
-		free = fmt.Sprintf("%s-%d", word, i)
+	return append(all, Page{path, d.HTML})
+}
+
+// HTML writes the document as one self-contained page. The error is w's.
+func (d *Document) HTML(w io.Writer) error {
+	title := d.Name
+	if d.Size != "" {
+		title += ", " + d.Size
 	}
-	n[strings.ToLower(free)] = true
-	return free
+	p := html.NewWriter(fmt.Sprintf("%s: %s", title, cmp.Or(d.Verdict, d.Headline)))
+	p.Show("title", d.Title)
+	for _, b := range d.Body {
+		b.HTML(p)
+	}
+	if d.Interrupted {
+		Section{Body: []Block{Notes("stopped", []string{Interruption})}}.HTML(p)
+	}
+	if d.Repeat != "" {
+		Section{"Again", []Block{Command(d.Repeat)}}.HTML(p)
+	}
+	return p.WriteDocument(w)
 }
-
-// Link leads from a report to another file, such as porcupine's own view of a law.
-type Link struct {
-	Text string
-	Href string // relative to the report
-}
-
-// Fact is a thing that a page or a text states, with its name.
-type Fact struct{ Name, Value string }

@@ -18,5 +18,15 @@ var results = [...]struct{ word, sign string }{
 // String is the result in a word.
 func (r Result) String() string { return results[r].word }
 
+// Words say how what came out compares with what was expected.
+func Words(r Result) string {
+	return [...]string{NotJudged: NothingJudged, Passed: AsExpected, Failed: NotExpected, Undecided: "undecided"}[r]
+}
+
+// Tone is that of the result.
+func (r Result) Tone() Tone {
+	return [...]Tone{NotJudged: Plain, Passed: Good, Failed: Bad, Undecided: Open}[r]
+}
+
 // Sign is the mark of the result.
 func (r Result) Sign() string { return results[r].sign }

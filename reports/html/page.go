@@ -24,6 +24,7 @@ var files embed.FS
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"says": func(law string) string { return checker.Law(law).Says() },
+		"inc":  func(n int) int { return n + 1 },
 	}).ParseFS(files, "*.html"))
 })
 

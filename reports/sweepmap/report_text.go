@@ -17,7 +17,7 @@ import (
 // shows the first failure of each. The error is w's.
 func (s *Sweep) Text(w io.Writer, opt document.TextOptions) error {
 	p := opt.Writer(w)
-	document.Title(p, s.Scenario.Name, s.size(), s.standing())
+	document.WriteTitle(p, s.Scenario.Name, s.size(), s.standing())
 	if s.Scenario.Summary != "" {
 		p.Text(text.Plain, 2, s.Scenario.Summary)
 	}
@@ -38,7 +38,7 @@ func (s *Sweep) Text(w io.Writer, opt document.TextOptions) error {
 	}
 	p.Blank()
 	document.Stopped(p, s.Interrupted)
-	document.Notes(p, "note    ", s.notes())
+	document.WriteNotes(p, "note    ", s.notes())
 	document.Closing(p, s.Files, s.Repeat)
 	for i := range s.Asserted {
 		s.failure(p, i)

@@ -122,7 +122,7 @@ func (a *Report) Text(w io.Writer, opt document.TextOptions) error {
 		a.trials(p)
 	}
 	document.Stopped(p, a.Interrupted)
-	document.Notes(p, "open    ", a.open())
+	document.WriteNotes(p, "open    ", a.open())
 	if a.Diff != "" {
 		p.Blank()
 		p.Put(new(text.Line).Add(text.Bold, "the first as a diff"))
@@ -247,7 +247,7 @@ func (a *Report) brokenBy(t *Tried) (laws []string, counts string) {
 		}
 		laws = append(laws, string(l))
 	}
-	return laws, text.CountGrouped(t.Met(), "run") + ", " + text.Join(each, " and ")
+	return laws, text.CountGrouped(t.wasMet(), "run") + ", " + text.Join(each, " and ")
 }
 
 // changesOf are the changes as a file states them: "lock.protocol: etcd".
@@ -351,7 +351,7 @@ func (a *Report) table(p *text.Writer) {
 			}
 		}
 		if a.seemsToKeep(c) && !a.keeps(c) {
-			p.Hang(5, "· ", text.Plain, "not confirmed: tried in "+text.CountGrouped(c.Met(), "run")+" only")
+			p.Hang(5, "· ", text.Plain, "not confirmed: tried in "+text.CountGrouped(c.wasMet(), "run")+" only")
 		}
 		for _, f := range c.Spared {
 			p.Hang(5, "– ", text.Plain, "has nothing to strike: "+f)

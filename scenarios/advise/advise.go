@@ -101,8 +101,8 @@ type Trial struct {
 	GivenUp  int // acquires that did not get the lock
 }
 
-// Met is how many runs there were under the faults that broke the lock as it is, there and elsewhere, and fresh ones.
-func (t *Tried) Met() int { return t.Given.Runs + t.Elsewhere.Runs + t.Fresh.Runs }
+// wasMet is how many runs there were under the faults that broke the lock as it is, there and elsewhere, and fresh ones.
+func (t *Tried) wasMet() int { return t.Given.Runs + t.Elsewhere.Runs + t.Fresh.Runs }
 
 // violated is in how many runs a law was broken.
 func (t *Trial) violated(l checker.Law) int { return t.Laws.Of(l).Violated }

@@ -115,7 +115,7 @@ func (b *subject) otherwise(t *Tried, law checker.Law) (list []Breach) {
 	for _, f := range all {
 		if f.Law == law {
 			why, _ := b.byNature(f)
-			list = append(list, Breach{f, t.Met(), why})
+			list = append(list, Breach{f, t.wasMet(), why})
 		}
 	}
 	return list

@@ -29,12 +29,12 @@ type mutantJSON struct {
 	Defect   string   `json:"defect"`
 	Source   string   `json:"source"` // of the defect; empty: a wrong setting
 	Scenario string   `json:"scenario"`
-	*huntJSON
+	*searchJSON
 	*breakJSON
 }
 
-// huntJSON is of a mutant whose hunt went to its end.
-type huntJSON struct {
+// searchJSON is of a mutant whose search went to its end.
+type searchJSON struct {
 	Caught bool `json:"caught"`
 	Runs   int  `json:"runs"`
 }
@@ -61,18 +61,18 @@ type promiseJSON struct {
 	Repeat string      `json:"repeat"`
 }
 
-// JSON gives what became of the corpus as one JSON object, ended by a newline.
-func (c *Corpus) JSON(command string) ([]byte, error) {
+// data is the JSON object.
+func (c *Corpus) data() *corpusJSON {
 	list := c.caught()
-	d := corpusJSON{Head: document.HeadOf(command), First: c.First, Seeds: c.Seeds, Mutants: []mutantJSON{},
+	d := &corpusJSON{First: c.First, Seeds: c.Seeds, Mutants: []mutantJSON{},
 		Caught: len(list),
 		Sound:  []soundLockJSON{}, Interrupted: c.Interrupted, Expected: c.Standing() == document.Passed}
 	for i := range c.Mutants {
 		d.Mutants = append(d.Mutants, mutantOf(&c.Mutants[i]))
 	}
 	if len(list) > 0 {
-		middle, last := median(list, HuntedMutant.runs), list[len(list)-1]
-		d.MedianRuns, d.MostRuns = &middle, &last.Hunt.Seeds
+		middle, last := median(list, MutantResult.runs), list[len(list)-1]
+		d.MedianRuns, d.MostRuns = &middle, &last.Search.Seeds
 	}
 	for i := range c.Sound {
 		d.Sound = append(d.Sound, soundLockOf(&c.Sound[i]))
@@ -85,22 +85,22 @@ func (c *Corpus) JSON(command string) ([]byte, error) {
 			d.RateBelow = &bound
 		}
 	}
-	return document.Encode(d)
+	return d
 }
 
-func mutantOf(m *HuntedMutant) mutantJSON {
+func mutantOf(m *MutantResult) mutantJSON {
 	d := mutantJSON{Name: m.Name, Of: m.Of, Edits: document.Texts(m.Edits), Defect: m.Defect, Source: m.Source,
 		Scenario: m.File}
-	if m.hunted() {
-		d.huntJSON = &huntJSON{m.caught(), m.runs()}
+	if m.searched() {
+		d.searchJSON = &searchJSON{m.caught(), m.runs()}
 	}
 	if m.caught() {
-		d.breakJSON = &breakJSON{m.Hunt.Law, m.Hunt.Cause.String()}
+		d.breakJSON = &breakJSON{m.Search.Law, m.Search.Cause.String()}
 	}
 	return d
 }
 
-func soundLockOf(l *SoundLock) soundLockJSON {
+func soundLockOf(l *LockResult) soundLockJSON {
 	d := soundLockJSON{Name: l.Lock.Name, Promise: document.LawNames(l.Lock.Promise.Laws), Runs: l.Done,
 		Broken: []promiseJSON{}, Open: document.Some(l.open())}
 	for _, b := range l.broken() {

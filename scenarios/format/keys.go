@@ -27,8 +27,8 @@ func (r *Reader) unknown(key string, place Place, name string, known []Key, n as
 	r.instead(place, "unknown key "+Found(key)+in(name), meant, "the keys here are ", left)
 }
 
-// Unknown says that there is no such thing as a word names, and which of some others may have been meant.
-func (r *Reader) Unknown(place Place, what, word string, others []string) {
+// unknownKey says that there is no such thing as a word names, and which of some others may have been meant.
+func (r *Reader) unknownKey(place Place, what, word string, others []string) {
 	r.instead(place, "unknown "+what+" "+Found(word), nearest.Meant(word, others), "the "+what+"s are ", others)
 }
 

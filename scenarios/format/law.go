@@ -63,7 +63,7 @@ func ReadLaw(r *Reader, n ast.Node) (Law, bool) {
 			what, Found(text))
 		return Law{}, false
 	}
-	c, ok := readCause(r, r.Within(n, text, len(by)), cause)
+	c, ok := readCause(r, r.withinRange(n, text, len(by)), cause)
 	return Law{Outcome: checker.Violated, Cause: c}, ok
 }
 
@@ -81,7 +81,7 @@ func readCause(r *Reader, place Place, text string) (checker.Cause, bool) {
 		}
 		return readDetail(r, place, c.kind, detail, c.details)
 	}
-	r.Unknown(place, "cause", kind, kinds)
+	r.unknownKey(place, "cause", kind, kinds)
 	return checker.Cause{}, false
 }
 

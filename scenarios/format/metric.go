@@ -101,7 +101,7 @@ func unknownMetric(r *Reader, key string, place Place) {
 	}
 	name, _, ofClient := strings.Cut(key, "{")
 	if !ofClient {
-		r.Unknown(place, "metric", key, whole)
+		r.unknownKey(place, "metric", key, whole)
 		return
 	}
 	if near := nearest.Word(name, ofClients); near != "" {
@@ -123,8 +123,8 @@ func readBound(r *Reader, n ast.Node, unit string) (Bound, bool) {
 	b := Bound{Min: math.Inf(-1), Max: math.Inf(1), Text: text}
 	if lo, hi, isRange := strings.Cut(text, ".."); isRange {
 		var okLo, okHi bool
-		b.Min, okLo = readQuantity(r, r.Within(n, text, 0), lo, unit)
-		b.Max, okHi = readQuantity(r, r.Within(n, text, len(lo)+len("..")), hi, unit)
+		b.Min, okLo = readQuantity(r, r.withinRange(n, text, 0), lo, unit)
+		b.Max, okHi = readQuantity(r, r.withinRange(n, text, len(lo)+len("..")), hi, unit)
 		if okLo && okHi && b.Min > b.Max {
 			r.Problem(StartOf(n), "", "the range %s is empty: it begins above its end", Found(text))
 			return b, false
@@ -132,7 +132,7 @@ func readBound(r *Reader, n ast.Node, unit string) (Bound, bool) {
 		return b, okLo && okHi
 	}
 	sign := text[:len(text)-len(strings.TrimLeft(text, "<>="))]
-	v, ok := readQuantity(r, r.Within(n, text, len(sign)), text[len(sign):], unit)
+	v, ok := readQuantity(r, r.withinRange(n, text, len(sign)), text[len(sign):], unit)
 	if !ok {
 		return b, false
 	}
@@ -159,7 +159,7 @@ func readQuantity(r *Reader, place Place, text string, unit string) (float64, bo
 	trimmed := strings.TrimSpace(text)
 	place = place.Right(len(text) - len(strings.TrimLeft(text, " ")))
 	if unit == inSeconds {
-		d, ok := r.DurationAt(place, trimmed)
+		d, ok := r.durationFrom(place, trimmed)
 		return float64(d) / float64(time.Second), ok
 	}
 	digits, percent := strings.CutSuffix(trimmed, "%")

@@ -139,7 +139,7 @@ func (r *Reader) duration(n ast.Node) (time.Duration, bool) {
 	if !ok {
 		return 0, false
 	}
-	return r.DurationAt(StartOf(n), text)
+	return r.durationFrom(StartOf(n), text)
 }
 
 // Millis reads a duration of whole milliseconds, at least one, as PX takes it.
@@ -152,8 +152,8 @@ func (r *Reader) Millis(n ast.Node) (time.Duration, bool) {
 	return d, ok
 }
 
-// DurationAt reads a duration out of a text that begins at place.
-func (r *Reader) DurationAt(place Place, text string) (time.Duration, bool) {
+// durationFrom reads a duration out of a text that begins at place.
+func (r *Reader) durationFrom(place Place, text string) (time.Duration, bool) {
 	d, problem, near := parseDuration(text)
 	if problem != "" {
 		r.Problem(place, near, "%s, found %s", problem, Found(text))
@@ -184,11 +184,11 @@ func (r *Reader) Delay(n ast.Node) (sim.Delay, bool) {
 // delayIn reads a delay from text[offset:], text being what n says.
 func (r *Reader) delayIn(n ast.Node, text string, offset int) (sim.Delay, bool) {
 	lo, hi, isRange := strings.Cut(text[offset:], "..")
-	first, okFirst := r.DurationAt(r.Within(n, text, offset), strings.TrimSpace(lo))
+	first, okFirst := r.durationFrom(r.withinRange(n, text, offset), strings.TrimSpace(lo))
 	if !isRange {
 		return sim.Delay{Lo: first, Hi: first}, okFirst
 	}
-	second, okSecond := r.DurationAt(r.Within(n, text, offset+len(lo)+len("..")), strings.TrimSpace(hi))
+	second, okSecond := r.durationFrom(r.withinRange(n, text, offset+len(lo)+len("..")), strings.TrimSpace(hi))
 	if okFirst && okSecond && first > second {
 		r.Problem(StartOf(n), "", "the range %s is empty: it begins above its end", Found(text))
 		return sim.Delay{}, false
@@ -213,8 +213,8 @@ func (r *Reader) tail(n ast.Node) (sim.Tail, bool) {
 	return sim.Tail{PPM: share, Delay: delay}, ok
 }
 
-// Within is the place of the byte at offset in the text of n.
-func (r *Reader) Within(n ast.Node, text string, offset int) Place {
+// withinRange is the place of the byte at offset in the text of n.
+func (r *Reader) withinRange(n ast.Node, text string, offset int) Place {
 	place, ok := r.InLine(n, text)
 	if !ok {
 		return StartOf(n)

@@ -143,8 +143,8 @@ func recordedFooter(p *text.Writer, r *Run) {
 	for _, f := range r.recordedFacts() {
 		p.Hang(0, fmt.Sprintf("%-8s", f.Name), text.Plain, f.Value)
 	}
-	document.Notes(p, "note    ", r.Notes)
-	document.Notes(p, "page    ", r.unseen)
+	document.WriteNotes(p, "note    ", r.Notes)
+	document.WriteNotes(p, "page    ", r.unseen)
 }
 
 // recordedObject is the verdict on a recorded history as JSON.

@@ -54,8 +54,8 @@ func badName(name string) string {
 	return ""
 }
 
-// ScriptArgs splits the arguments of EVAL.
-func ScriptArgs(args []string) (keys, argv []string, trouble string) {
+// scriptArgs splits the arguments of EVAL.
+func scriptArgs(args []string) (keys, argv []string, trouble string) {
 	count, ok := resp.ParseInt(args[2])
 	switch {
 	case !ok:

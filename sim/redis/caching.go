@@ -14,19 +14,19 @@ import (
 // remember notes what a command of the current connection has read. If a script has read anything, it is all the keys
 // that it declares.
 func (n *Node) remember(c *nodeCommand, args []string) {
-	if c.Flags&Write != 0 || !n.tracking.Remembers(n.conn) {
+	if c.Flags&write != 0 || !n.tracking.remembers(n.conn) {
 		return
 	}
-	keys := c.Reads(args)
+	keys := c.onlyReads(args)
 	if n.inScript {
 		keys = n.scriptKeys
 	}
-	n.tracking.Remember(n.conn, keys)
+	n.tracking.remember(n.conn, keys)
 }
 
 // cachingGiven ends what CLIENT CACHING said about the command that was executed, or the transaction.
 func (n *Node) cachingGiven(args []string) {
-	t := n.tracking.Client(n.conn)
+	t := n.tracking.client(n.conn)
 	if t != nil && t.Caching && !n.c.multi && (len(args) == 0 || !strings.EqualFold(args[0], "client")) {
 		t.Caching = false
 	}
@@ -34,24 +34,24 @@ func (n *Node) cachingGiven(args []string) {
 
 // invalidate tells those who have read a key that it has changed, or has been deleted since it has expired.
 func (n *Node) invalidate(name string, expired bool) {
-	for _, conn := range n.tracking.Changed(name, n.conn, n.inScript || expired) {
+	for _, conn := range n.tracking.dataChanged(name, n.conn, n.inScript || expired) {
 		n.forget(conn, []string{name})
 	}
 }
 
 // invalidateAll tells all who track that nothing is left.
 func (n *Node) invalidateAll() {
-	for _, conn := range n.tracking.Flushed() {
+	for _, conn := range n.tracking.flushed() {
 		n.forget(conn, nil)
 	}
 }
 
 // broadcast tells those who want to hear of prefixes what has changed in this turn.
 func (n *Node) broadcast() {
-	if !n.tracking.Active() {
+	if !n.tracking.active() {
 		return
 	}
-	for _, b := range n.tracking.Broadcasts() {
+	for _, b := range n.tracking.broadcasting() {
 		n.pushForget(b.Conn, b.Keys)
 	}
 }
@@ -106,7 +106,7 @@ func track(n *Node, args []string) {
 	switch {
 	case trouble != "":
 	case on:
-		trouble = n.tracking.Trouble(n.conn, o)
+		trouble = n.tracking.trouble(n.conn, o)
 	case !strings.EqualFold(args[2], "off"):
 		trouble = resp.ErrSyntax
 	}
@@ -116,16 +116,16 @@ func track(n *Node, args []string) {
 		return
 	case on:
 		n.state()
-		n.tracking.On(n.conn, o)
+		n.tracking.on(n.conn, o)
 	default:
-		n.tracking.Off(n.conn)
+		n.tracking.off(n.conn)
 	}
 	n.data.ReplyOK()
 }
 
 // caching is CLIENT CACHING.
 func caching(n *Node, args []string) {
-	t := n.tracking.Client(n.conn)
+	t := n.tracking.client(n.conn)
 	yes := strings.EqualFold(args[2], "yes")
 	switch {
 	case t == nil:
@@ -145,8 +145,8 @@ func caching(n *Node, args []string) {
 
 // trackingInfo is CLIENT TRACKINGINFO.
 func trackingInfo(n *Node, _ []string) {
-	t := n.tracking.Client(n.conn)
-	flags := t.Flags()
+	t := n.tracking.client(n.conn)
+	flags := t.flags()
 	n.data.ReplyMap(3)
 	n.data.ReplyBulk("flags")
 	n.data.ReplySet(len(flags))
@@ -168,7 +168,7 @@ func trackingInfo(n *Node, _ []string) {
 
 // getRedir is CLIENT GETREDIR: nothing is redirected.
 func getRedir(n *Node, _ []string) {
-	if n.tracking.Client(n.conn) == nil {
+	if n.tracking.client(n.conn) == nil {
 		n.data.ReplyInt(-1)
 	} else {
 		n.data.ReplyInt(0)

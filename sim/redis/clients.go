@@ -31,7 +31,7 @@ func (s *Sentinel) Serve(r *sim.Incoming) {
 		s.face = newFace(VersionOf(s.cfg.Version), s.answer)
 		s.face.start(s.host)
 	}
-	s.face.Serve(r)
+	s.face.serve(r)
 }
 
 // Closed forgets a connection that its client has closed.

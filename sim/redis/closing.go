@@ -21,7 +21,7 @@ func (n *Node) closed(conn uint64) {
 	}
 	n.unwatch(c)
 	n.unsubscribeAll(conn, c)
-	n.tracking.Close(conn)
+	n.tracking.close(conn)
 	n.waiting = slices.DeleteFunc(n.waiting, func(b *blocked) bool { return b.c == c && b.reply == nil })
 	for _, r := range c.behind {
 		r.Drop()

@@ -16,7 +16,7 @@ import (
 type flag uint16
 
 const (
-	Write     flag = 1 << iota // may change data
+	write     flag = 1 << iota // may change data
 	noScript                   // Redis does not allow it in scripts
 	immediate                  // executed at once inside MULTI
 	listener                   // allowed on a connection that has subscriptions
@@ -39,7 +39,7 @@ type command struct {
 	first func(d *store.Data, args []string) (answered bool)
 	keys  keyRange // of a command that is passed on
 	Subs  arities  // of a command with subcommands
-	In    Versions // that have it, as it stands here
+	In    versionRange // that have it, as it stands here
 }
 
 // arities are the numbers of arguments of subcommands, counted as a command's.
@@ -58,13 +58,13 @@ var (
 var dataCommands = map[string]*command{}
 
 func init() {
-	for _, c := range All() {
+	for _, c := range allCommands() {
 		dataCommands[c.Name] = c
 	}
 }
 
-// All are the commands that are about data.
-func All() (list []*command) {
+// allCommands are the commands that are about data.
+func allCommands() (list []*command) {
 	for _, table := range [][]command{ownCommands, passedCommands} {
 		for i := range table {
 			list = append(list, &table[i])
@@ -73,8 +73,8 @@ func All() (list []*command) {
 	return list
 }
 
-// Do carries the command out on the data.
-func (c *command) Do(d *store.Data, args []string) {
+// carryOut carries the command out on the data.
+func (c *command) carryOut(d *store.Data, args []string) {
 	switch {
 	case c.run != nil:
 		c.run(d, args)
@@ -83,10 +83,10 @@ func (c *command) Do(d *store.Data, args []string) {
 	}
 }
 
-// Reads are the keys that the command reads, if it does not write (CMD_READONLY in Redis).
-func (c *command) Reads(args []string) []string {
+// onlyReads are the keys that the command reads, if it does not write (CMD_READONLY in Redis).
+func (c *command) onlyReads(args []string) []string {
 	switch {
-	case c.Flags&(Write|noKeys) != 0:
+	case c.Flags&(write|noKeys) != 0:
 		return nil
 	case c.Flags&anyKeys != 0:
 		return args[1:]
@@ -94,8 +94,8 @@ func (c *command) Reads(args []string) []string {
 	return args[1:2]
 }
 
-// Refusal is the error with which a server of a version refuses a command before it looks at anything, or nothing.
-func (c *command) Refusal(v Version, args []string) string {
+// refusalOf is the error with which a server of a version refuses a command before it looks at anything, or nothing.
+func (c *command) refusalOf(v Version, args []string) string {
 	name, arity := c.Name, c.Arity
 	if c.Subs != nil && len(args) > 1 {
 		sub := strings.ToLower(args[1])
@@ -106,13 +106,13 @@ func (c *command) Refusal(v Version, args []string) string {
 		name += "|" + sub
 	}
 	if arity > 0 && len(args) != arity || len(args) < -arity {
-		return WrongArity(name)
+		return wrongArity(name)
 	}
 	return ""
 }
 
-// WrongArity is the error for a command with too many arguments or too few.
-func WrongArity(name string) string {
+// wrongArity is the error for a command with too many arguments or too few.
+func wrongArity(name string) string {
 	return "ERR wrong number of arguments for '" + name + "' command"
 }
 

@@ -62,10 +62,10 @@ func simulated(v Version, name string) (c *nodeCommand, arity int) {
 // whyRefused says why a command or a subcommand is refused: itself, or as one of a command that is.
 func whyRefused(v Version, name string) string {
 	container, _, _ := strings.Cut(name, "|")
-	if why := WhyRefused(v, container); why != "" {
+	if why := refusedBecause(v, container); why != "" {
 		return why
 	}
-	return WhyRefused(v, name)
+	return refusedBecause(v, name)
 }
 
 // TestEveryCommandIsSimulatedOrRefused holds the node to the commands that a version has: each is carried out, or
@@ -111,7 +111,7 @@ func TestFlagsOfCommandsAreThoseOfRedis(t *testing.T) {
 		if c == nil || c.Subs != nil && !strings.Contains(l.name, "|") {
 			continue
 		}
-		check(t, l.name+" writes", c.Flags&Write != 0, slices.Contains(l.flags, "write"))
+		check(t, l.name+" writes", c.Flags&write != 0, slices.Contains(l.flags, "write"))
 		check(t, l.name+" is not for scripts", c.Flags&noScript != 0, slices.Contains(l.flags, "noscript"))
 	}
 }
@@ -235,12 +235,12 @@ redis-server says to COMMAND.
 	reasons := map[string][]string{}
 	for _, l := range readCommands(t, Redis8) {
 		container, _, is := strings.Cut(l.name, "|")
-		why := WhyRefused(Redis8, l.name)
-		if is && WhyRefused(Redis8, container) != "" || why == "" {
+		why := whyRefused(Redis8, l.name)
+		if is && whyRefused(Redis8, container) != "" || why == "" {
 			continue
 		}
 		name := spoken(l.name)
-		if WhyRefused(Redis7, l.name) == "" {
+		if whyRefused(Redis7, l.name) == "" {
 			name += " (8)"
 		}
 		reasons[why] = append(reasons[why], name)

@@ -69,7 +69,7 @@ func delex(d *store.Data, args []string) {
 		return
 	}
 	if len(args) != 4 {
-		d.ReplyError(WrongArity("delex"))
+		d.ReplyError(wrongArity("delex"))
 		return
 	}
 	name := args[1]

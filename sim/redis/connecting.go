@@ -111,7 +111,7 @@ func reset(n *Node, _ []string) {
 	if c := n.c; c != nil {
 		n.leave(c)
 		n.unsubscribeAll(n.conn, c)
-		n.tracking.Off(n.conn)
+		n.tracking.off(n.conn)
 		*c = connection{woff: c.woff, behind: c.behind}
 		n.data.RESP3 = false
 	}

@@ -110,7 +110,7 @@ func readSets(d *store.Data, args []string) bool {
 // popFirst: the count of LPOP and RPOP.
 func popFirst(d *store.Data, args []string) bool {
 	if len(args) > 3 {
-		d.ReplyError(WrongArity(strings.ToLower(args[0])))
+		d.ReplyError(wrongArity(strings.ToLower(args[0])))
 		return true
 	}
 	if len(args) == 3 {

@@ -15,14 +15,14 @@ func (n *Node) dispatch(args []string) {
 	}
 	c := n.find(args[0])
 	if c == nil {
-		n.refuse(nil, Unknown(n.cfg.Version, args))
+		n.refuse(nil, unknown(n.cfg.Version, args))
 		return
 	}
-	trouble := c.Refusal(n.cfg.Version, args)
+	trouble := c.refusalOf(n.cfg.Version, args)
 	if trouble == "" && n.cfg.Password != "" {
 		trouble = n.refusesStranger(c)
 	}
-	if trouble == "" && n.repl.restricted && c.Flags&Write != 0 {
+	if trouble == "" && n.repl.restricted && c.Flags&write != 0 {
 		trouble = n.refusesWrites()
 	}
 	if trouble == "" {
@@ -44,8 +44,8 @@ func (n *Node) dispatch(args []string) {
 		c.run(n, args)
 		return
 	}
-	c.Do(n.data, args)
-	if n.tracking.Active() {
+	c.carryOut(n.data, args)
+	if n.tracking.active() {
 		n.remember(c, args)
 	}
 }

@@ -26,14 +26,14 @@ func newFace(v Version, answer func(w *resp.Writer, args []string)) *face {
 // start begins a life.
 func (f *face) start(h sim.Host) { f.node.Start(h) }
 
-// Serve answers a request.
-func (f *face) Serve(r *sim.Incoming) { f.node.Serve(r) }
+// serve answers a request.
+func (f *face) serve(r *sim.Incoming) { f.node.Serve(r) }
 
 // Closed forgets a connection that its client has closed.
 func (f *face) Closed(conn uint64) { f.node.Closed(conn) }
 
-// Publish pushes a message to all who are subscribed to its channel, or to a pattern that the channel is of.
-func (f *face) Publish(channel, message string) {
+// publish pushes a message to all who are subscribed to its channel, or to a pattern that the channel is of.
+func (f *face) publish(channel, message string) {
 	f.node.beginTurn()
 	f.node.attend(0)
 	f.node.publish(toChannels, channel, message)

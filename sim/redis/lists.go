@@ -15,7 +15,7 @@ import (
 func popBlocking(pop string) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		names := args[1 : len(args)-1]
-		timeout, trouble := Timeout(n.cfg.Version, args[len(args)-1])
+		timeout, trouble := timeout(n.cfg.Version, args[len(args)-1])
 		switch {
 		case trouble != "":
 			n.data.ReplyError(trouble)
@@ -70,7 +70,7 @@ func brpoplpush(n *Node, args []string) {
 
 // moveBlocking carries out a move between lists, or waits until there is something to move.
 func (n *Node) moveBlocking(limit string, move []string) {
-	timeout, trouble := Timeout(n.cfg.Version, limit)
+	timeout, trouble := timeout(n.cfg.Version, limit)
 	switch {
 	case trouble != "":
 		n.data.ReplyError(trouble)
@@ -90,7 +90,7 @@ func (n *Node) typeOf(name string) string {
 }
 
 // carryOut executes a command about data as part of the current request.
-func (n *Node) carryOut(args ...string) { n.commands[strings.ToLower(args[0])].Do(n.data, args) }
+func (n *Node) carryOut(args ...string) { n.commands[strings.ToLower(args[0])].carryOut(n.data, args) }
 
 // listMade notes a list that has come to be, if anybody waits for it.
 func (n *Node) listMade(name string) {

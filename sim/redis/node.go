@@ -16,7 +16,7 @@ type Node struct {
 
 	data    *store.Data
 	aof     store.File
-	scripts Scripts
+	scripts scripts
 	before  *store.Snapshot // the data at the last Stop, until the next Start
 	// stood is what stands by the node's records while it writes none: while it is down or a replica. lost is why the
 	// next life does not find it.
@@ -38,7 +38,7 @@ type Node struct {
 	conns     map[uint64]*connection // those with a state: a transaction, watched keys, a name, subscriptions
 	watchers  int                    // how many of them watch keys
 	audiences [audiences]audience
-	tracking  Table
+	tracking  table
 	after     [][]string // what follows the current reply: keys that its connection must forget; nil: all of them
 	quits     bool       // the end of its connection does
 
@@ -105,7 +105,7 @@ func New(cfg Config) *Node {
 // Reset makes n as good as new, for the next run.
 func (n *Node) Reset(cfg Config) {
 	if cfg.Version != n.cfg.Version {
-		n.scripts = Scripts{} // they know it
+		n.scripts = scripts{} // they know it
 	}
 	n.cfg, n.host = cfg.withDefaults(), nil
 	n.commands = commands[cfg.Version]
@@ -119,11 +119,11 @@ func (n *Node) Reset(cfg Config) {
 
 // endLife drops what a process has in memory besides the data.
 func (n *Node) endLife() {
-	n.scripts.EndLife()
+	n.scripts.endLife()
 	clear(n.conns)
 	n.watchers = 0
 	n.audiences = newAudiences()
-	n.tracking.Reset()
+	n.tracking.reset()
 	n.endBlocking()
 	n.after, n.quits = nil, false
 	n.cron, n.armed = false, store.Never
@@ -189,7 +189,7 @@ func (n *Node) Serve(r *sim.Incoming) {
 		n.finishTurn()
 		return
 	}
-	if len(n.held) > 0 || n.quits || n.tracking.Active() { // more leaves than the reply
+	if len(n.held) > 0 || n.quits || n.tracking.active() { // more leaves than the reply
 		n.hold(r, n.data.Out)
 		n.trail(r.ConnID)
 		n.finishTurn()
@@ -208,7 +208,7 @@ func (n *Node) execute(r *sim.Incoming) {
 	n.data.Attempt, n.data.Out = r.Attempt, n.data.Out[:0]
 	n.attend(r.ConnID)
 	n.dispatch(r.Args)
-	if n.tracking.Active() {
+	if n.tracking.active() {
 		n.cachingGiven(r.Args)
 	}
 }

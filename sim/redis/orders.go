@@ -4,17 +4,17 @@ import "github.com/fencepost-sim/fencepost/sim"
 
 // The messages between a node and who watches it, a Sentinel. A Pong has the key of what it answers.
 type (
-	// Probe asks a node how it is, as PING and INFO do.
-	Probe struct{ Key sim.Key }
+	// probe asks a node how it is, as PING and INFO do.
+	probe struct{ Key sim.Key }
 	// order makes a node follow a master, or be it, as REPLICAOF does. If that is new to the node it disconnects its
 	// clients.
 	order struct {
 		Master sim.ProcessID
 		Key    sim.Key
 	}
-	// Pong answers a Probe or an Order: whom the node follows (nobody: it is a master), and how far it has come, its
+	// pong answers a Probe or an Order: whom the node follows (nobody: it is a master), and how far it has come, its
 	// replication offset in effects.
-	Pong struct {
+	pong struct {
 		Master sim.ProcessID
 		Offset int64
 	}
@@ -22,12 +22,12 @@ type (
 
 // Phases of these messages; they key the draws of delays.
 const (
-	PhaseProbe = "ping"
-	PhaseOrder = "replicaof"
+	phaseProbe = "ping"
+	phaseOrder = "replicaof"
 	phasePong  = "pong"
 )
 
 // pong answers who watches.
 func (n *Node) pong(to sim.ProcessID, key sim.Key) {
-	n.post(to, phasePong, key, Pong{n.repl.master, n.repl.end()})
+	n.post(to, phasePong, key, pong{n.repl.master, n.repl.end()})
 }

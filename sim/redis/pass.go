@@ -40,7 +40,7 @@ func settlePassed(d *store.Data, c *command, args []string, was, nothing bool) {
 			break
 		}
 	}
-	if c.Flags&Write == 0 || nothing {
+	if c.Flags&write == 0 || nothing {
 		return
 	}
 	for i := c.keys.first; i <= c.keys.last; i++ {

@@ -73,9 +73,9 @@ func isModule8(name string) bool {
 	return false
 }
 
-// WhyRefused says why a server of a version that has a command, in lower case, or a subcommand after a bar, does not
+// refusedBecause says why a server of a version that has a command, in lower case, or a subcommand after a bar, does not
 // carry it out; empty if it does, or does not have it.
-func WhyRefused(v Version, name string) string {
+func refusedBecause(v Version, name string) string {
 	if why := refused[name]; why != "" {
 		return why
 	}
@@ -95,15 +95,15 @@ func notSimulated(name, why string) string {
 // unknownSub is the error for a subcommand that Redis does not have, or that fencepost does not simulate.
 func unknownSub(v Version, command, sub string) string {
 	name := command + "|" + strings.ToLower(sub)
-	if why := WhyRefused(v, name); why != "" {
+	if why := refusedBecause(v, name); why != "" {
 		return notSimulated(name, why)
 	}
 	return "ERR unknown subcommand '" + clip(sub, 128) + "'. Try " + strings.ToUpper(command) + " HELP."
 }
 
-// Unknown is the error for a command that Redis does not have, or that fencepost does not simulate.
-func Unknown(v Version, args []string) string {
-	if why := WhyRefused(v, strings.ToLower(args[0])); why != "" {
+// unknown is the error for a command that Redis does not have, or that fencepost does not simulate.
+func unknown(v Version, args []string) string {
+	if why := refusedBecause(v, strings.ToLower(args[0])); why != "" {
 		return notSimulated(strings.ToLower(args[0]), why)
 	}
 	var b strings.Builder

@@ -37,7 +37,7 @@ func (h *hooks) Changed(name string, expired bool) {
 	if h.watchers > 0 {
 		(*Node)(h).changed(name)
 	}
-	if h.tracking.Active() {
+	if h.tracking.active() {
 		(*Node)(h).invalidate(name, expired)
 	}
 }

@@ -198,7 +198,7 @@ func (n *Node) read(from sim.ProcessID, body any) {
 		}
 	case leave:
 		n.repl.replicas = slices.DeleteFunc(n.repl.replicas, func(r replica) bool { return r.name == from })
-	case Probe:
+	case probe:
 		n.pong(from, m.Key)
 	case order:
 		if n.obey(m.Master) {

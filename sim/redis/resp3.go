@@ -19,7 +19,7 @@ func upgrade(c *command, args []string, reply []byte) []byte {
 	}
 	head := bytes.IndexByte(reply, '\n') + 1
 	count, _ := strconv.Atoi(string(reply[1 : head-2])) // miniredis wrote it
-	pairs := step == 2 && !(len(args) == 2 && c.Flags&Write != 0)
+	pairs := step == 2 && !(len(args) == 2 && c.Flags&write != 0)
 	sort := byte('*')
 	switch {
 	case c.Flags&asMap != 0:

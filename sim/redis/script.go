@@ -9,11 +9,11 @@ import (
 const maxText = 1 << 20 // bytes of one script
 
 // compile has the script in compiled form; trouble is the error if its text is no Lua.
-func (n *Node) compile(t *Script) (trouble string) {
+func (n *Node) compile(t *compiledScript) (trouble string) {
 	if n.scripts.Engine == nil {
 		n.scripts.Engine = lua.New(n.cfg.Version.String(), n.callFromScript)
 	}
-	if err := n.scripts.Compile(t); err != nil {
+	if err := n.scripts.compile(t); err != nil {
 		return "ERR Error compiling script (new function): " + err.Error()
 	}
 	return ""
@@ -33,22 +33,22 @@ func (n *Node) eval(args []string, readOnly bool) {
 		n.data.ReplyError("ERR fencepost: the script is longer than a megabyte")
 		return
 	}
-	keys, argv, trouble := ScriptArgs(args)
+	keys, argv, trouble := scriptArgs(args)
 	if trouble != "" {
 		n.data.ReplyError(trouble)
 		return
 	}
-	t := n.scripts.Load(args[1])
+	t := n.scripts.load(args[1])
 	n.runScript(t, keys, argv, readOnly)
 }
 
 func (n *Node) evalSHA(args []string, readOnly bool) {
-	keys, argv, trouble := ScriptArgs(args)
+	keys, argv, trouble := scriptArgs(args)
 	if trouble != "" {
 		n.data.ReplyError(trouble)
 		return
 	}
-	t := n.scripts.Known(args[1])
+	t := n.scripts.known(args[1])
 	if t == nil {
 		n.data.ReplyError("NOSCRIPT No matching script. Please use EVAL.")
 		return
@@ -57,7 +57,7 @@ func (n *Node) evalSHA(args []string, readOnly bool) {
 }
 
 // runScript executes a script by its twin if it has one that takes the case on, else in Lua.
-func (n *Node) runScript(t *Script, keys, argv []string, readOnly bool) {
+func (n *Node) runScript(t *compiledScript, keys, argv []string, readOnly bool) {
 	n.inScript, n.readOnly = true, readOnly
 	done := t.Twin != nil && !n.needsLua() && t.Twin(n.data, keys, argv)
 	n.inScript = false
@@ -79,7 +79,7 @@ func (n *Node) runScript(t *Script, keys, argv []string, readOnly bool) {
 // remembered, be told to others.
 func (n *Node) needsLua() bool {
 	return n.readOnly || n.data.Notifies != 0 || n.repl.restricted && n.refusesWrites() != "" ||
-		n.tracking.Remembers(n.conn)
+		n.tracking.remembers(n.conn)
 }
 
 // callFromScript executes a command for a script.
@@ -87,15 +87,15 @@ func (n *Node) callFromScript(args []string, resp3 bool) (reply []byte, trouble 
 	c := n.find(args[0])
 	switch {
 	case c == nil:
-		if WhyRefused(n.cfg.Version, strings.ToLower(args[0])) != "" {
-			return nil, Unknown(n.cfg.Version, args)
+		if whyRefused(n.cfg.Version, strings.ToLower(args[0])) != "" {
+			return nil, unknown(n.cfg.Version, args)
 		}
 		return nil, "ERR Unknown Redis command called from script"
 	case c.Flags&noScript != 0:
 		return nil, "ERR This Redis command is not allowed from script"
-	case c.Refusal(n.cfg.Version, args) != "":
+	case c.refusalOf(n.cfg.Version, args) != "":
 		return nil, "ERR Wrong number of args calling Redis command from script"
-	case n.readOnly && (c.Flags&Write != 0 || isOneOf(c.Name, "PUBLISH", "SPUBLISH")):
+	case n.readOnly && (c.Flags&write != 0 || isOneOf(c.Name, "PUBLISH", "SPUBLISH")):
 		return nil, "ERR Write commands are not allowed from read-only scripts."
 	}
 	from := len(n.data.Out)
@@ -112,14 +112,14 @@ func script(n *Node, args []string) {
 	case "exists":
 		n.data.ReplyLen(len(args) - 2)
 		for _, sha := range args[2:] {
-			n.data.ReplyBool(n.scripts.Known(sha) != nil)
+			n.data.ReplyBool(n.scripts.known(sha) != nil)
 		}
 	case "flush":
 		if len(args) > 3 || len(args) == 3 && !isOneOf(args[2], "SYNC", "ASYNC") {
 			n.data.ReplyError("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
 			return
 		}
-		n.scripts.Forget()
+		n.scripts.forget()
 		n.data.ReplyOK()
 	}
 }
@@ -129,7 +129,7 @@ func (n *Node) loadScript(text string) {
 		n.data.ReplyError("ERR fencepost: the script is longer than a megabyte")
 		return
 	}
-	t := n.scripts.Load(text)
+	t := n.scripts.load(text)
 	if trouble := n.compile(t); trouble != "" {
 		n.data.ReplyError(trouble)
 		return

@@ -12,35 +12,35 @@ const (
 	MaxCompiled = 64  // compiled: a compiled script takes some 17 KB
 )
 
-// Script is a script as one life of the node or several have seen it.
-type Script struct {
+// compiledScript is a script as one life of the node or several have seen it.
+type compiledScript struct {
 	SHA  string // hexadecimal SHA1 of text
 	text string
 	life uint64 // the life that last loaded it
-	Twin Twin   // the same in Go, for well-known scripts
+	Twin twin   // the same in Go, for well-known scripts
 	Lua  *lua.Script
 }
 
-// Scripts are the scripts known to a node. What a life has not loaded it does not know, though its compiled form may
+// scripts are the scripts known to a node. What a life has not loaded it does not know, though its compiled form may
 // be at hand.
-type Scripts struct {
+type scripts struct {
 	life     uint64
-	byText   map[string]*Script
-	bySHA    map[string]*Script
+	byText   map[string]*compiledScript
+	bySHA    map[string]*compiledScript
 	compiled int
 	Engine   *lua.Engine // made when first needed
 }
 
-// EndLife ends a life.
-func (s *Scripts) EndLife() {
-	s.Forget()
+// endLife ends a life.
+func (s *scripts) endLife() {
+	s.forget()
 	if s.Engine != nil {
 		s.Engine.EndLife()
 	}
 }
 
-// Forget makes all scripts unknown, as the end of a life and SCRIPT FLUSH do.
-func (s *Scripts) Forget() {
+// forget makes all scripts unknown, as the end of a life and SCRIPT FLUSH do.
+func (s *scripts) forget() {
 	s.life++
 	if len(s.bySHA) > MaxScripts {
 		clear(s.byText)
@@ -49,14 +49,14 @@ func (s *Scripts) Forget() {
 	}
 }
 
-// Load makes a text known to this life. It is not compiled yet.
-func (s *Scripts) Load(text string) *Script {
+// load makes a text known to this life. It is not compiled yet.
+func (s *scripts) load(text string) *compiledScript {
 	t := s.byText[text]
 	if t == nil {
 		sha := lua.SHA1Hex(text)
-		t = &Script{SHA: sha, text: text, Twin: FindTwin(text)}
+		t = &compiledScript{SHA: sha, text: text, Twin: FindTwin(text)}
 		if s.byText == nil {
-			s.byText, s.bySHA = map[string]*Script{}, map[string]*Script{}
+			s.byText, s.bySHA = map[string]*compiledScript{}, map[string]*compiledScript{}
 		}
 		s.byText[text], s.bySHA[t.SHA] = t, t
 	}
@@ -64,8 +64,8 @@ func (s *Scripts) Load(text string) *Script {
 	return t
 }
 
-// Known finds a script that this life has loaded.
-func (s *Scripts) Known(sha string) *Script {
+// known finds a script that this life has loaded.
+func (s *scripts) known(sha string) *compiledScript {
 	t := s.bySHA[sha]
 	if t == nil {
 		t = s.bySHA[strings.ToLower(sha)]
@@ -76,8 +76,8 @@ func (s *Scripts) Known(sha string) *Script {
 	return t
 }
 
-// Compile has the script in compiled form. The error says why its text is no Lua; this life does not know it then.
-func (s *Scripts) Compile(t *Script) error {
+// compile has the script in compiled form. The error says why its text is no Lua; this life does not know it then.
+func (s *scripts) compile(t *compiledScript) error {
 	if t.Lua != nil {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (s *Scripts) Compile(t *Script) error {
 	return nil
 }
 
-// Kept says how many scripts are kept, and how many of them compiled.
-func (s *Scripts) Kept() (texts, compiled int) {
+// kept says how many scripts are kept, and how many of them compiled.
+func (s *scripts) kept() (texts, compiled int) {
 	return len(s.bySHA), s.compiled
 }

@@ -99,7 +99,7 @@ type watched struct {
 	lastPong   time.Duration // when it last did
 	waiting    bool          // a ping is unanswered
 	pinged     time.Duration // the oldest such ping
-	last       Pong
+	last       pong
 	wrong      bool // it is up and says that it follows the wrong master, or none
 	wrongSince time.Duration
 }

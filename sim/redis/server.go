@@ -7,7 +7,7 @@ import (
 func ping(n *Node, args []string) {
 	switch {
 	case len(args) > 2:
-		n.data.ReplyError(WrongArity("ping"))
+		n.data.ReplyError(wrongArity("ping"))
 	case n.c.listensOnly():
 		n.data.ReplyLen(2)
 		n.data.ReplyBulk("pong")

@@ -247,7 +247,7 @@ func mset(onlyNew bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		pairs := args[1:]
 		if len(pairs)%2 != 0 {
-			d.ReplyError(WrongArity(strings.ToLower(args[0])))
+			d.ReplyError(wrongArity(strings.ToLower(args[0])))
 			return
 		}
 		for i := 0; onlyNew && i < len(pairs); i += 2 {

@@ -17,11 +17,11 @@ var commands = func() (all [3]map[string]*nodeCommand) {
 	for v := range all {
 		all[v] = map[string]*nodeCommand{}
 		enter := func(c *nodeCommand) {
-			if c.In.Has(Version(v)) {
+			if c.In.has(Version(v)) {
 				all[v][c.Name], all[v][strings.ToUpper(c.Name)] = c, c
 			}
 		}
-		for _, c := range All() {
+		for _, c := range allCommands() {
 			enter(&nodeCommand{command: c})
 		}
 		for i := range nodeCommands {
@@ -51,7 +51,7 @@ func (c nodeCommand) with(subs arities) nodeCommand {
 }
 
 // in says which versions have the command as it stands.
-func (c nodeCommand) in(v Versions) nodeCommand {
+func (c nodeCommand) in(v versionRange) nodeCommand {
 	c.In = v
 	return c
 }
@@ -114,7 +114,7 @@ var nodeCommands = slices.Concat([]nodeCommand{
 	own("reset", 1, noScript|immediate|listener, reset),
 },
 	byVersion("wait", 3, 0, wait),
-	byVersion("blpop", -3, Write, popBlocking("LPOP")),
-	byVersion("brpop", -3, Write, popBlocking("RPOP")),
-	byVersion("blmove", 6, Write, blmove),
-	byVersion("brpoplpush", 4, Write, brpoplpush))
+	byVersion("blpop", -3, write, popBlocking("LPOP")),
+	byVersion("brpop", -3, write, popBlocking("RPOP")),
+	byVersion("blmove", 6, write, blmove),
+	byVersion("brpoplpush", 4, write, brpoplpush))

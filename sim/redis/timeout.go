@@ -5,9 +5,9 @@ import (
 	"math/big"
 )
 
-// Timeout reads the seconds for which a command may wait, as milliseconds; 0 is for ever (getTimeoutFromObjectOrReply,
+// timeout reads the seconds for which a command may wait, as milliseconds; 0 is for ever (getTimeoutFromObjectOrReply,
 // timeout.c).
-func Timeout(v Version, text string) (ms int64, trouble string) {
+func timeout(v Version, text string) (ms int64, trouble string) {
 	f, ok := parseFloat(text)
 	if !ok {
 		return 0, "ERR timeout is not a float or out of range"

@@ -47,20 +47,20 @@ func parseOptions(args []string) (o options, trouble string) {
 	return o, ""
 }
 
-// Client is a connection that tracks.
-type Client struct {
+// trackedClient is a connection that tracks.
+type trackedClient struct {
 	options
 	Caching bool // CLIENT CACHING was called for the next command, or for the transaction that is open
 }
 
 // remembers reports whether the keys that the client reads now are remembered. CLIENT CACHING outlives a change of the
 // mode, and says nothing where neither OPTIN nor OPTOUT is on.
-func (c *Client) remembers() bool {
+func (c *trackedClient) remembers() bool {
 	return c != nil && !c.Broadcast && !(c.OptIn && !c.Caching || c.OptOut && c.Caching)
 }
 
-// Flags are those that CLIENT TRACKINGINFO shows, also of a connection that does not track (nil).
-func (c *Client) Flags() []string {
+// flags are those that CLIENT TRACKINGINFO shows, also of a connection that does not track (nil).
+func (c *trackedClient) flags() []string {
 	if c == nil {
 		return []string{"off"}
 	}
@@ -77,28 +77,28 @@ func (c *Client) Flags() []string {
 	return flags
 }
 
-// Table is who tracks what. Connections are known by their numbers. The zero Table is ready.
-type Table struct {
-	clients map[uint64]*Client
+// table is who tracks what. Connections are known by their numbers. The zero table is ready.
+type table struct {
+	clients map[uint64]*trackedClient
 	readers map[string][]uint64 // of a key, since they were last told of it, in the order in which they read it first
 	changed map[string]uint64   // for those who hear of prefixes: keys, and who changed each of them last; 0: nobody
 }
 
-// Active reports whether anybody tracks, or did and left something remembered.
-func (t *Table) Active() bool { return len(t.clients)+len(t.readers) > 0 }
+// active reports whether anybody tracks, or did and left something remembered.
+func (t *table) active() bool { return len(t.clients)+len(t.readers) > 0 }
 
-// Client is the tracking of a connection; nil if it does not track.
-func (t *Table) Client(conn uint64) *Client { return t.clients[conn] }
+// client is the tracking of a connection; nil if it does not track.
+func (t *table) client(conn uint64) *trackedClient { return t.clients[conn] }
 
-// Reset forgets everything.
-func (t *Table) Reset() {
+// reset forgets everything.
+func (t *table) reset() {
 	clear(t.clients)
 	clear(t.readers)
 	clear(t.changed)
 }
 
-// Trouble says why a connection cannot track with these options; empty if it can.
-func (t *Table) Trouble(conn uint64, o options) string {
+// trouble says why a connection cannot track with these options; empty if it can.
+func (t *table) trouble(conn uint64, o options) string {
 	c := t.clients[conn]
 	const otherwise = " before disabling tracking for this client, and then re-enabling it with a different mode."
 	switch {
@@ -135,16 +135,16 @@ func collision(prefix, which, other string) string {
 		"'. Prefixes for a single client must not overlap."
 }
 
-// On has a connection track. Options that [Table.Trouble] objects to are not to be given.
-func (t *Table) On(conn uint64, o options) {
+// on has a connection track. Options that [table.Trouble] objects to are not to be given.
+func (t *table) on(conn uint64, o options) {
 	if o.Broadcast && len(o.Prefixes) == 0 {
 		o.Prefixes = []string{""}
 	}
 	c := t.clients[conn]
 	if c == nil {
-		c = &Client{}
+		c = &trackedClient{}
 		if t.clients == nil {
-			t.clients, t.readers, t.changed = map[uint64]*Client{}, map[string][]uint64{}, map[string]uint64{}
+			t.clients, t.readers, t.changed = map[uint64]*trackedClient{}, map[string][]uint64{}, map[string]uint64{}
 		}
 		t.clients[conn] = c
 	}
@@ -154,12 +154,12 @@ func (t *Table) On(conn uint64, o options) {
 	c.options = o
 }
 
-// Off ends the tracking of a connection. What it has read stays remembered, in case it tracks again.
-func (t *Table) Off(conn uint64) { delete(t.clients, conn) }
+// off ends the tracking of a connection. What it has read stays remembered, in case it tracks again.
+func (t *table) off(conn uint64) { delete(t.clients, conn) }
 
-// Close forgets a connection that is closed.
-func (t *Table) Close(conn uint64) {
-	t.Off(conn)
+// close forgets a connection that is closed.
+func (t *table) close(conn uint64) {
+	t.off(conn)
 	for name, list := range t.readers {
 		if list = slices.DeleteFunc(list, func(c uint64) bool { return c == conn }); len(list) == 0 {
 			delete(t.readers, name)
@@ -169,11 +169,11 @@ func (t *Table) Close(conn uint64) {
 	}
 }
 
-// Remembers reports whether keys that a connection reads now are remembered.
-func (t *Table) Remembers(conn uint64) bool { return t.clients[conn].remembers() }
+// remembers reports whether keys that a connection reads now are remembered.
+func (t *table) remembers(conn uint64) bool { return t.clients[conn].remembers() }
 
-// Remember notes that a connection has read keys.
-func (t *Table) Remember(conn uint64, names []string) {
+// remember notes that a connection has read keys.
+func (t *table) remember(conn uint64, names []string) {
 	for _, name := range names {
 		if !slices.Contains(t.readers[name], conn) {
 			t.readers[name] = append(t.readers[name], conn)
@@ -182,7 +182,7 @@ func (t *Table) Remember(conn uint64, names []string) {
 }
 
 // broadcasts reports whether anybody wants to hear of prefixes.
-func (t *Table) broadcasts() bool {
+func (t *table) broadcasts() bool {
 	for _, c := range t.clients {
 		if c.Broadcast {
 			return true
@@ -194,7 +194,7 @@ func (t *Table) broadcasts() bool {
 // Changed notes that a key has changed while a request of a connection is executed, or of none (0), and gives those
 // who are to be told of it at once. aside says that it was not the request itself, but a script that it runs, or the
 // key's expiry: to those who want to hear of prefixes that is another's change.
-func (t *Table) Changed(name string, by uint64, aside bool) (tell []uint64) {
+func (t *table) dataChanged(name string, by uint64, aside bool) (tell []uint64) {
 	if t.broadcasts() {
 		t.changed[name] = by
 		if aside {
@@ -210,8 +210,8 @@ func (t *Table) Changed(name string, by uint64, aside bool) (tell []uint64) {
 	return tell
 }
 
-// Flushed notes that all keys are gone, and gives those who are to be told: all who track.
-func (t *Table) Flushed() (tell []uint64) {
+// flushed notes that all keys are gone, and gives those who are to be told: all who track.
+func (t *table) flushed() (tell []uint64) {
 	clear(t.readers)
 	return slices.Sorted(maps.Keys(t.clients))
 }
@@ -222,8 +222,8 @@ type notice struct {
 	Keys []string
 }
 
-// Broadcasts are the changes since the last call, for those who want to hear of prefixes: a notice for each prefix.
-func (t *Table) Broadcasts() (list []notice) {
+// broadcasting are the changes since the last call, for those who want to hear of prefixes: a notice for each prefix.
+func (t *table) broadcasting() (list []notice) {
 	if len(t.changed) == 0 {
 		return nil
 	}

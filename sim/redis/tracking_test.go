@@ -7,19 +7,19 @@ import (
 
 // TestWhoBroadcastsHearsOfLaterChanges: not of those from before it asked, whoever had read the key.
 func TestWhoBroadcastsHearsOfLaterChanges(t *testing.T) {
-	var table Table
-	table.On(1, options{})
-	table.Remember(1, []string{"a"})
-	table.Off(1)
-	if tell := table.Changed("a", 1, false); len(tell) > 0 {
+	var table table
+	table.on(1, options{})
+	table.remember(1, []string{"a"})
+	table.off(1)
+	if tell := table.dataChanged("a", 1, false); len(tell) > 0 {
 		t.Errorf("%v are told although nobody tracks", tell)
 	}
-	table.On(1, options{Broadcast: true, Prefixes: []string{"a"}})
-	if list := table.Broadcasts(); len(list) > 0 {
+	table.on(1, options{Broadcast: true, Prefixes: []string{"a"}})
+	if list := table.broadcasting(); len(list) > 0 {
 		t.Errorf("%v of a change from before", list)
 	}
-	table.Changed("ab", 2, false)
-	if got, want := fmt.Sprint(table.Broadcasts()), "[{1 [ab]}]"; got != want {
+	table.dataChanged("ab", 2, false)
+	if got, want := fmt.Sprint(table.broadcasting()), "[{1 [ab]}]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -36,7 +36,7 @@ func TestWhatIsRemembered(t *testing.T) {
 		{options{OptOut: true}, false, true}, {options{OptOut: true}, true, false},
 		{options{Broadcast: true}, false, false}, {options{Broadcast: true}, true, false},
 	} {
-		c := &Client{options: test.o, Caching: test.caching}
+		c := &trackedClient{options: test.o, Caching: test.caching}
 		if c.remembers() != test.want {
 			t.Errorf("%+v, caching %v: %v", test.o, test.caching, !test.want)
 		}

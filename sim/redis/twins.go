@@ -9,16 +9,16 @@ import (
 // Lua. A script is recognised by its tokens: spaces, comments, quotes, semicolons and the case of command names do not
 // matter, everything else does. FuzzTwinEqualsLua holds each twin equal to its Lua.
 
-// Twin carries out a script. It declines, before it has changed anything, whatever it does not do exactly as Lua does:
+// twin carries out a script. It declines, before it has changed anything, whatever it does not do exactly as Lua does:
 // missing arguments, keys of other types, numbers that Redis refuses.
-type Twin func(d *store.Data, keys, argv []string) (done bool)
+type twin func(d *store.Data, keys, argv []string) (done bool)
 
 // WellKnown are the texts and their twins. Users: the documents' releases and renewals, Redis's own manual, redis-py,
 // redsync, redlock-rb, node-redlock, and Fencepost's fenced acquisition.
 var WellKnown = []struct {
 	Name string
 	Text string
-	Twin Twin
+	Twin twin
 }{
 	{"release", `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`,
 		twinRelease},
@@ -52,8 +52,8 @@ var WellKnown = []struct {
 		twinFencedAcquire},
 }
 
-var twins = func() map[string]Twin {
-	m := map[string]Twin{}
+var twins = func() map[string]twin {
+	m := map[string]twin{}
 	for _, w := range WellKnown {
 		m[lua.Tokens(w.Text)] = w.Twin
 	}
@@ -61,4 +61,4 @@ var twins = func() map[string]Twin {
 }()
 
 // FindTwin is the twin of a script, or nil.
-func FindTwin(text string) Twin { return twins[lua.Tokens(text)] }
+func FindTwin(text string) twin { return twins[lua.Tokens(text)] }

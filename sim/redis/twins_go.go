@@ -74,7 +74,7 @@ func twinReleaseTold(d *store.Data, keys, argv []string) bool {
 	return true
 }
 
-func twinRenew(unit int64) Twin {
+func twinRenew(unit int64) twin {
 	return func(d *store.Data, keys, argv []string) bool {
 		k, c := compareValue(d, keys, argv)
 		if c == declined {

@@ -54,7 +54,7 @@ func runTwinCase(seed uint64, withTwins bool) string {
 		}
 		m.sleep(time.Duration(c.IntN(3)) * time.Millisecond)
 		w := WellKnown[c.IntN(len(WellKnown))]
-		t := m.node.scripts.Load(w.Text)
+		t := m.node.scripts.load(w.Text)
 		t.Twin = nil
 		if withTwins {
 			t.Twin = w.Twin

@@ -19,14 +19,14 @@ func (v Version) String() string {
 	return "7.0.15"
 }
 
-// Versions are some of them: bit v is set if Version v is one. The zero Versions are all.
-type Versions uint8
+// versionRange are some of them: bit v is set if Version v is one. The zero versionRange are all.
+type versionRange uint8
 
 const (
-	only8    Versions = 1 << Redis8
-	before8  Versions = 1<<Redis7 | 1<<Tair
-	onlyTair Versions = 1 << Tair
+	only8    versionRange = 1 << Redis8
+	before8  versionRange = 1<<Redis7 | 1<<Tair
+	onlyTair versionRange = 1 << Tair
 )
 
-// Has reports whether v is one of them.
-func (s Versions) Has(v Version) bool { return s == 0 || s>>v&1 != 0 }
+// has reports whether v is one of them.
+func (s versionRange) has(v Version) bool { return s == 0 || s>>v&1 != 0 }

@@ -41,7 +41,7 @@ func (s *Sentinel) pingAll(sh *group, now time.Duration) {
 			w.waiting, w.pinged = true, now
 		}
 		key := s.round(now)
-		s.host.Send(w.name, PhaseProbe, key, Probe{Key: key})
+		s.host.Send(w.name, phaseProbe, key, probe{Key: key})
 	}
 	if sh.promoting != nil && now > sh.since {
 		s.tell(sh.promoting, sh.promoting, now)
@@ -54,7 +54,7 @@ func (s *Sentinel) round(now time.Duration) sim.Key { return sim.Key(now / s.cfg
 // tell orders a node to follow another, or to be master if that is itself.
 func (s *Sentinel) tell(w, master *watched, now time.Duration) {
 	key := s.round(now).Text(string(master.name))
-	s.host.Send(w.name, PhaseOrder, key, order{Master: master.name, Key: key})
+	s.host.Send(w.name, phaseOrder, key, order{Master: master.name, Key: key})
 }
 
 // down reports whether a node has left a ping unanswered for too long.
@@ -137,7 +137,7 @@ func (s *Sentinel) order(to sim.ProcessID, now time.Duration) {
 
 // Receive takes the answer of a node.
 func (s *Sentinel) Receive(from sim.ProcessID, body any) {
-	m, ok := body.(Pong)
+	m, ok := body.(pong)
 	if !ok {
 		return
 	}
@@ -165,7 +165,7 @@ func (s *Sentinel) switched(sh *group, w *watched, now time.Duration) {
 		s.host.Push(conn, s.round(now).Text(told), []byte(told))
 	}
 	if s.face != nil {
-		s.face.Publish("+"+switchMaster,
+		s.face.publish("+"+switchMaster,
 			strings.Join([]string{sh.name, string(old.name), resp.Port, string(w.name), resp.Port}, " "))
 	}
 	for _, other := range sh.nodes {

@@ -16,18 +16,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-func hunted(name string, runs int, caught bool) HuntedMutant {
-	return HuntedMutant{Mutant: Mutant{Name: name, Of: "lock", Defect: "wrong", Source: "issue 1"},
+func searched(name string, runs int, caught bool) MutantResult {
+	return MutantResult{Mutant: Mutant{Name: name, Of: "lock", Defect: "wrong", Source: "issue 1"},
 		Took: time.Duration(runs) * time.Second,
-		Hunt: &search.Hunted{Caught: caught, Seeds: runs, Law: checker.Ownership,
+		Search: &search.Hunted{Caught: caught, Seeds: runs, Law: checker.Ownership,
 			Cause: checker.Cause{Kind: checker.RemovedByNonOwner}}}
 }
 
 // soundLock has had so many runs, each with a fault that met it.
-func soundLock(runs int, broken ...campaign.Finding) SoundLock {
+func soundLock(runs int, broken ...campaign.Finding) LockResult {
 	e := &search.Exploration{Span: search.Span{Scenario: "lock", From: 1, Seeds: runs, Shard: search.Whole, Done: runs},
 		Faults: []campaign.Fault{{Kind: nemesis.Pause, Drawn: runs, Struck: runs, Met: runs}}, Findings: broken}
-	return SoundLock{Exploration: e, Lock: &scenarios.Scenario{Name: "lock",
+	return LockResult{Exploration: e, Lock: &scenarios.Scenario{Name: "lock",
 		Promise: checker.Promise{Laws: []checker.Law{checker.Ownership}}}}
 }
 
@@ -39,15 +39,15 @@ func TestOnlyACorpusThatWasCaughtAndKeptPasses(t *testing.T) {
 		want   document.Result
 	}{
 		{Corpus{}, document.Undecided},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}}, document.Passed},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept}}, document.Passed},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true), hunted("b", 9, false)}}, document.Failed},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true), {Mutant: Mutant{Name: "b"}}}},
+		{Corpus{Mutants: []MutantResult{searched("a", 1, true)}}, document.Passed},
+		{Corpus{Mutants: []MutantResult{searched("a", 1, true)}, Sound: []LockResult{kept}}, document.Passed},
+		{Corpus{Mutants: []MutantResult{searched("a", 1, true), searched("b", 9, false)}}, document.Failed},
+		{Corpus{Mutants: []MutantResult{searched("a", 1, true), {Mutant: Mutant{Name: "b"}}}},
 			document.Undecided},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, false), {Mutant: Mutant{Name: "b"}}}}, document.Failed},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept, broken}}, document.Failed},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept, open}}, document.Undecided},
-		{Corpus{Sound: []SoundLock{kept}}, document.Undecided},
+		{Corpus{Mutants: []MutantResult{searched("a", 1, false), {Mutant: Mutant{Name: "b"}}}}, document.Failed},
+		{Corpus{Mutants: []MutantResult{searched("a", 1, true)}, Sound: []LockResult{kept, broken}}, document.Failed},
+		{Corpus{Mutants: []MutantResult{searched("a", 1, true)}, Sound: []LockResult{kept, open}}, document.Undecided},
+		{Corpus{Sound: []LockResult{kept}}, document.Undecided},
 	} {
 		if got := c.corpus.Standing(); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.corpus, got, c.want)
@@ -57,27 +57,27 @@ func TestOnlyACorpusThatWasCaughtAndKeptPasses(t *testing.T) {
 
 func TestTheCorpusIsSummedUp(t *testing.T) {
 	c := &Corpus{Seeds: 5000,
-		Mutants: []HuntedMutant{hunted("slow", 2000, true), hunted("fast", 1, true), hunted("middle", 30, true),
-			hunted("gone", 5000, false)}, Sound: []SoundLock{soundLock(3000)},
+		Mutants: []MutantResult{searched("slow", 2000, true), searched("fast", 1, true), searched("middle", 30, true),
+			searched("gone", 5000, false)}, Sound: []LockResult{soundLock(3000)},
 		Files: "out", Repeat: "fencepost corpus"}
 	var text bytes.Buffer
-	if err := c.Text(&text, document.TextOptions{Width: 80}); err != nil {
+	if err := c.Document().Text(&text, document.TextOptions{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		"corpus  4 mutants, at most 5,000 seeds each                      not as expected",
-		" ✓ slow                      2,000  2000.00  ownership: removed by non-owner\n     wrong (issue 1)\n",
-		" ✗ gone                      5,000  5000.00  escaped\n",
+		" ✓ slow    2,000  2000.00  ownership: removed by non-owner\n     wrong (issue 1)\n",
+		" ✗ gone    5,000  5000.00  escaped\n",
 		"caught  3 of 4 mutants; median 30 seeds, most 2,000 seeds (slow)\n",
 		"seconds median 30.00, most 2000.00 (slow)\n",
-		" ✓ lock                         3,000  ownership\n",
+		" ✓ lock        3,000  ownership\n",
 		"no promise was broken in 3,000 runs: a run breaks one with a chance\n        below 0.1 % (95 % sure)\n",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, &text)
 		}
 	}
-	raw, err := c.JSON("corpus")
+	raw, err := c.Document().JSON("corpus")
 	var got struct {
 		Caught     int
 		MedianRuns int     `json:"median_runs"`
@@ -101,10 +101,10 @@ func TestTheCommandsOfTheCorpusCanBePasted(t *testing.T) {
 	lock := soundLock(10, campaign.Finding{Law: checker.Ownership, Cause: checker.Cause{Kind: checker.RemovedByNonOwner},
 		Runs: 1, First: 3})
 	lock.Repeat = call
-	c := &Corpus{Sound: []SoundLock{lock}, Repeat: call}
+	c := &Corpus{Sound: []LockResult{lock}, Repeat: call}
 	for _, width := range []int{60, 80, 120, 200} {
 		var b strings.Builder
-		if err := c.Text(&b, document.TextOptions{Width: width}); err != nil {
+		if err := c.Document().Text(&b, document.TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		if n := documenttest.Pasted(b.String(), call); n != 2 || documenttest.Pasted(b.String(), call+" --seed 3 --seeds 1\n") != 1 {

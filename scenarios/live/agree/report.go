@@ -6,7 +6,6 @@ package agree
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -54,8 +53,8 @@ func broken(v checker.Verdict) string {
 	return "broken: " + strings.Join(laws, ", ")
 }
 
-// came says how a law came out.
-func came(f checker.Finding) string {
+// outcome says how a law came out.
+func outcome(f checker.Finding) string {
 	if f.Outcome == checker.Violated {
 		return fmt.Sprintf("%v: %v", f.Outcome, f.Cause)
 	}
@@ -69,73 +68,60 @@ func wall(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// Text writes a table, a line for each scenario, and below it what differs. The error is w's.
-func (a *Agreement) Text(w io.Writer, opt document.TextOptions) error {
-	p := opt.Writer(w)
-	n := counts(a.Rows)
-	standing := map[document.Result]string{document.Passed: "agree", document.Failed: "differ",
-		document.Undecided: document.Undecided.String()}[a.Standing()]
-	tone := text.Green
-	if a.Standing() != document.Passed {
-		tone = text.Red
-	}
-	p.Title("simulated and real", text.Count(len(a.Rows), "scenario"), standing, tone)
-	p.Text(text.Plain, 2,
-		"The same scenarios simulated, and in real time on "+a.Servers+", with each client a process of "+
-			"its own: every law, and the cause of every violation, is held to the other side's.")
-	p.Blank()
-	p.Put(new(text.Line).Add(text.Bold, "   scenario").To(timesAt).Add(text.Plain, "times").
-		Right(simulatedEnds, "simulated").Right(realEnds, "real"))
+// Document is the report: a row for each scenario, and below it what differs.
+func (a *Agreement) Document() *document.Document {
+	n, result := counts(a.Rows), a.Standing()
+	verdict := map[document.Result]string{document.Passed: "agree", document.Failed: "differ",
+		document.Undecided: "undecided"}[result]
+	t := document.Table{Heading: "scenario", Columns: []document.Column{{Title: "times", Words: true},
+		{Title: "simulated"}, {Title: "real"}}}
 	for i := range a.Rows {
-		writeRow(p, &a.Rows[i])
+		t.Rows = append(t.Rows, tableRow(&a.Rows[i]))
 	}
-	p.Blank()
-	p.Text(text.Plain, 0,
-		fmt.Sprintf("%d agree, %d differ for a known reason, %d differ, %d cannot be run on both sides, "+
-			"%d failed to run.", n.Agree, n.Explained, n.Differ, n.Refused, n.Failed))
-	document.Stopped(p, a.Interrupted)
-	document.Closing(p, "", a.Repeat)
-	return p.Err()
+	return &document.Document{
+		Title: document.Title{Name: "simulated and real", Size: text.Count(len(a.Rows), "scenario"), Verdict: verdict,
+			Tone: result.Tone(),
+			Summary: "The same scenarios simulated, and in real time on " + a.Servers + ", with each client a " +
+				"process of its own: every law, and the cause of every violation, is held to the other side's."},
+		Body: []document.Block{t, document.Paragraph{Words: fmt.Sprintf("%d agree, %d differ for a known reason, "+
+			"%d differ, %d cannot be run on both sides, %d failed to run.", n.Agree, n.Explained, n.Differ, n.Refused,
+			n.Failed)}},
+		Interrupted: a.Interrupted, Repeat: a.Repeat, Data: a.data(), Judged: a.suite(),
+	}
 }
 
-// The columns of the table: right of the longest name in the catalogue, and wide enough for minutes.
-const (
-	timesAt       = 43
-	simulatedEnds = 63
-	realEnds      = 73
-)
-
-func writeRow(p *text.Writer, r *Row) {
-	sign := "✓"
+func tableRow(r *Row) document.Row {
+	d := document.Row{Name: r.Name, Sign: document.Passed.Sign(), Tone: document.Good}
+	note := func(tone document.Tone, words string) {
+		if words != "" {
+			d.Notes = append(d.Notes, document.Paragraph{Words: words, Tone: tone})
+		}
+	}
 	switch {
 	case r.Refused != "":
-		sign = "–"
+		d.Sign, d.Tone = document.NotJudged.Sign(), document.Plain
 	case r.Failed != "":
-		sign = "?"
+		d.Sign, d.Tone = document.Undecided.Sign(), document.Open
 	case r.explanation() != "":
-		sign = "±"
+		d.Sign, d.Tone = "±", document.Bad
 	case !r.Agrees():
-		sign = "✗"
+		d.Sign, d.Tone = document.Failed.Sign(), document.Bad
 	}
-	l := new(text.Line).Add(document.Tones[sign], " "+sign+" ").Add(text.Plain, r.Name)
 	if why := r.Refused + failed(r); why != "" {
-		p.Put(l)
-		p.Text(text.Plain, 3, why)
-		return
+		note(document.Plain, why)
+		return d
 	}
 	scale := "as they are"
 	if r.Scaled > 1 {
 		scale = fmt.Sprintf("÷ %d", r.Scaled)
 	}
-	p.Put(l.To(timesAt).Add(text.Plain, scale).Right(simulatedEnds, wall(r.Simulated.Wall)).
-		Right(realEnds, wall(r.Live.Wall)))
-	p.Text(text.Plain, 3, broken(r.Simulated.Verdict)+again(r))
-	for _, d := range r.Differences() {
-		p.Text(text.Red, 3, fmt.Sprintf("%s simulated %s, real %s", d.Law, came(d.Simulated), came(d.Live)))
+	d.Cells = document.Cells(scale, wall(r.Simulated.Wall), wall(r.Live.Wall))
+	note(document.Plain, broken(r.Simulated.Verdict)+again(r))
+	for _, x := range r.Differences() {
+		note(document.Bad, fmt.Sprintf("%s simulated %s, real %s", x.Law, outcome(x.Simulated), outcome(x.Live)))
 	}
-	if why := r.explanation(); why != "" {
-		p.Text(text.Plain, 3, why)
-	}
+	note(document.Plain, r.explanation())
+	return d
 }
 
 // failed says why a scenario could not be run although it can; nothing if it was.
@@ -190,9 +176,9 @@ type differsJSON struct {
 	Real      string      `json:"real"`
 }
 
-// JSON gives the same as one document.
-func (a *Agreement) JSON(command string) ([]byte, error) {
-	d := agreementJSON{Head: document.HeadOf(command), Servers: a.Servers, Rows: []rowJSON{}, Interrupted: a.Interrupted}
+// data is the JSON object.
+func (a *Agreement) data() *agreementJSON {
+	d := &agreementJSON{Servers: a.Servers, Rows: []rowJSON{}, Interrupted: a.Interrupted}
 	n := counts(a.Rows)
 	d.Agree, d.Explained, d.Differ, d.Refused, d.Failed = n.Agree, n.Explained, n.Differ, n.Refused, n.Failed
 	for i := range a.Rows {
@@ -201,15 +187,15 @@ func (a *Agreement) JSON(command string) ([]byte, error) {
 			Agrees: r.Agrees(), Simulated: r.Simulated.Wall.Seconds(), Real: r.Live.Wall.Seconds(),
 			Violated: violated(r.Simulated.Verdict), Differs: []differsJSON{}, Explanation: r.explanation()}
 		for _, x := range r.Differences() {
-			row.Differs = append(row.Differs, differsJSON{x.Law, came(x.Simulated), came(x.Live)})
+			row.Differs = append(row.Differs, differsJSON{x.Law, outcome(x.Simulated), outcome(x.Live)})
 		}
 		d.Rows = append(d.Rows, row)
 	}
-	return document.Encode(d)
+	return d
 }
 
-// Suite counts each scenario as one case.
-func (a *Agreement) Suite() document.Suite {
+// suite counts each scenario as one case.
+func (a *Agreement) suite() document.Suite {
 	s := document.Suite{Name: "live --agree", Repeat: a.Repeat, Cases: document.InterruptedCases("agree", a.Interrupted)}
 	for i := range a.Rows {
 		r := &a.Rows[i]
@@ -222,7 +208,7 @@ func (a *Agreement) Suite() document.Suite {
 			if c.Message = r.explanation(); c.Message == "" {
 				c.Result, c.Message = document.Failed, "the sides differ"
 			}
-			c.Story += fmt.Sprintf("%s: simulated %s, real %s\n", d.Law, came(d.Simulated), came(d.Live))
+			c.Story += fmt.Sprintf("%s: simulated %s, real %s\n", d.Law, outcome(d.Simulated), outcome(d.Live))
 		}
 		s.Cases = append(s.Cases, c)
 	}

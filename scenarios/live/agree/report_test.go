@@ -26,27 +26,27 @@ var (
 	late    = Row{Name: "late", Scaled: 1, Runs: 3, Failed: "client-1 is late\nit printed:\nx"}
 )
 
-func TestAnAgreementIsTold(t *testing.T) {
+func TestTheAgreementIsReported(t *testing.T) {
 	var b bytes.Buffer
 	a := &Agreement{Rows: []Row{alike, other, known, refused, late}, Servers: "redis"}
-	if err := a.Text(&b, document.TextOptions{Width: 80}); err != nil {
+	if err := a.Document().Text(&b, document.TextOptions{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		" ✓ alike                                   ÷ 5          10.0 ms    5.00 s\n   broken: lease-exclusion\n",
-		" ✗ other                                   as they are  10.0 ms    5.00 s\n",
-		"   lease-exclusion simulated violated: expired early, real holds\n",
+		" ✓ alike                   ÷ 5            10.0 ms  5.00 s\n     broken: lease-exclusion\n",
+		" ✗ other                   as they are    10.0 ms  5.00 s\n",
+		"     lease-exclusion simulated violated: expired early, real holds\n",
 		" ± split-vote-fixed-delay",
-		"   Three clients win",
-		" – refused\n   no such server\n",
-		" ? late\n   failed in 3 runs: client-1 is late it printed: x\n",
+		"     Three clients win",
+		" – refused\n     no such server\n",
+		" ? late\n     failed in 3 runs: client-1 is late it printed: x\n",
 		"1 agree, 1 differ for a known reason, 1 differ, 1 cannot be run on both sides, 1",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}
 	}
-	text, err := a.JSON("live")
+	text, err := a.Document().JSON("live")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestAnAgreementIsTold(t *testing.T) {
 		t.Errorf("%v %+v", err, d)
 	}
 	var results []document.Result
-	for _, c := range a.Suite().Cases {
+	for _, c := range a.Document().Suite().Cases {
 		results = append(results, c.Result)
 	}
 	want := []document.Result{document.Passed, document.Failed, document.Passed, document.Undecided,

@@ -1,0 +1,188 @@
+package document
+
+import (
+	"html/template"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/reports/html"
+	"github.com/fencepost-sim/fencepost/reports/text"
+)
+
+// Tone is how words are set off. Meaning never hangs on it alone.
+type Tone uint8
+
+// The tones.
+const (
+	Plain  Tone = iota
+	Good        // as it should be
+	Bad         // as it should not be
+	Open        // undecided, or a reader must know it
+	Strong      // no judgement: it only stands out
+)
+
+// style is the tone on a terminal.
+func (t Tone) style() text.Style {
+	return [...]text.Style{Plain: text.Plain, Good: text.Green, Bad: text.Red, Open: text.Yellow, Strong: text.Bold}[t]
+}
+
+// Class is the tone on a page.
+func (t Tone) Class() string {
+	return [...]string{Plain: "", Good: "good", Bad: "bad", Open: "open", Strong: "strong"}[t]
+}
+
+// Paragraph is running text.
+type Paragraph struct {
+	Words string
+	Tone  Tone
+}
+
+// Text writes the paragraph.
+func (b Paragraph) Text(p *text.Writer) { p.Text(b.Tone.style(), 0, b.Words) }
+
+// HTML writes the paragraph.
+func (b Paragraph) HTML(p *html.Writer) { p.Show("paragraph", b) }
+
+// Class is the colour of the paragraph on a page.
+func (b Paragraph) Class() string { return b.Tone.Class() }
+
+// Facts are things with their names, one below the other. A name that stands more than once is shown once.
+type Facts []Fact
+
+// Fact is a thing that a document states, with its name, which on a terminal takes seven cells at most.
+type Fact struct {
+	Name, Value string
+	Tone        Tone
+}
+
+// Notes are facts of one name, which a reader must know.
+func Notes(name string, list []string) Facts {
+	all := Facts{}
+	for _, s := range list {
+		all = append(all, Fact{name, s, Open})
+	}
+	return all
+}
+
+// labelCells is how wide a label on a terminal is, with the blank behind it.
+const labelCells = 8
+
+// Label makes a name the label before a text on a terminal.
+func Label(name string) string {
+	return name + strings.Repeat(" ", max(1, labelCells-text.Cells(name)))
+}
+
+// Text writes a line for each fact, or more where it is long.
+func (b Facts) Text(p *text.Writer) {
+	for i, f := range b {
+		label := Label(f.Name)
+		if i > 0 && b[i-1].Name == f.Name {
+			label = Label("")
+		}
+		p.Hang(0, label, f.Tone.style(), f.Value)
+	}
+}
+
+// HTML writes a table of two columns.
+func (b Facts) HTML(p *html.Writer) {
+	rows := make(Facts, len(b))
+	for i, f := range b {
+		if rows[i] = f; i > 0 && b[i-1].Name == f.Name {
+			rows[i].Name = ""
+		}
+	}
+	p.Show("facts", rows)
+}
+
+// Class is the colour of a fact on a page.
+func (f Fact) Class() string { return f.Tone.Class() }
+
+// Section is blocks that belong together. Its heading stands on the page only: the blocks of a text have labels.
+type Section struct {
+	Heading string
+	Body    []Block
+}
+
+// Text writes the blocks, with a line between them.
+func (b Section) Text(p *text.Writer) {
+	for i, one := range b.Body {
+		if i > 0 {
+			p.Blank()
+		}
+		one.Text(p)
+	}
+}
+
+// HTML writes the blocks on a card of their own.
+func (b Section) HTML(p *html.Writer) {
+	p.Card(b.Heading, func() {
+		for _, one := range b.Body {
+			one.HTML(p)
+		}
+	})
+}
+
+// More are blocks that a text keeps back unless all of it is asked for. They must stand in the body itself.
+type More struct{ Section }
+
+// OnPage is a block that a text does without. It must not be the only one of a section.
+type OnPage struct{ Block }
+
+// Text writes nothing.
+func (OnPage) Text(*text.Writer) {}
+
+// InText is a block that a page does without.
+type InText struct{ Block }
+
+// HTML writes nothing.
+func (InText) HTML(*html.Writer) {}
+
+// Plan is the faults of a run, as a plan file has them, one a line.
+type Plan []PlanLine
+
+// PlanLine is a fault, and what a reader must know of it; Idle may be empty.
+type PlanLine struct{ Line, Idle string }
+
+// PlanOf are faults of which there is nothing to say.
+func PlanOf(lines []string) (all Plan) {
+	for _, l := range lines {
+		all = append(all, PlanLine{Line: l})
+	}
+	return all
+}
+
+// Text writes the faults behind a label.
+func (b Plan) Text(p *text.Writer) {
+	if len(b) == 0 {
+		p.Hang(0, Label("plan"), text.Plain, "no faults")
+	}
+	label := Label("plan")
+	for _, f := range b {
+		words := f.Line
+		if f.Idle != "" {
+			words += " (" + f.Idle + ")"
+		}
+		p.Hang(0, label, text.Plain, words)
+		label = Label("")
+	}
+}
+
+// HTML writes the faults as a list.
+func (b Plan) HTML(p *html.Writer) { p.Show("plan", b) }
+
+// Command is a command to paste.
+type Command string
+
+// Text writes the command behind a label.
+func (b Command) Text(p *text.Writer) { Again(p, string(b)) }
+
+// HTML writes the command with a button that copies it.
+func (b Command) HTML(p *html.Writer) { p.Show("repeat", string(b)) }
+
+// Markup is a block that stands only on a page, such as a picture.
+type Markup template.HTML
+
+// Text writes nothing.
+func (Markup) Text(*text.Writer) {}
+
+// HTML writes the markup.
+func (b Markup) HTML(p *html.Writer) { p.Put(template.HTML(b)) }

@@ -1,0 +1,270 @@
+// Package corpus tells which broken variants of sound locks were caught, how soon, and how the sound locks fared.
+//
+// Goals: what was not run or not told is never a pass. Equal runs give equal JSON: it states no times of the host.
+// Non-goals: hunting (scenarios/search), the locks (scenarios/corpus).
+package corpus
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// Corpus says which mutants of sound locks were caught, and how the sound locks fared.
+type Corpus struct {
+	First       uint64 // the first seed of each mutant and of each lock
+	Seeds       int    // at most so many runs of each mutant
+	Mutants     []MutantResult
+	Sound       []LockResult // empty if they were not run
+	Interrupted bool         // a signal came before everything was run
+	Files       string       // folder with the scenario of each
+	Repeat      string       // command to paste that does it again
+}
+
+// MutantResult is one mutant and what became of it.
+type MutantResult struct {
+	Mutant
+	Search *search.Hunted // nil if the work was stopped before
+	Took   time.Duration  // by the host's clock; not in JSON
+	File   string         // its scenario
+}
+
+// searched reports whether the search went to its end, runs how many runs that took.
+func (m MutantResult) searched() bool { return m.Search != nil && !m.Search.Cut }
+
+func (m MutantResult) runs() int {
+	if m.Search == nil {
+		return 0
+	}
+	return m.Search.Seeds
+}
+
+func (m MutantResult) seconds() float64 { return m.Took.Seconds() }
+
+func (m MutantResult) caught() bool { return m.Search != nil && m.Search.Caught }
+
+// how is what it broke, and by what.
+func (m MutantResult) how() string { return fmt.Sprintf("%s: %s", m.Search.Law, m.Search.Cause) }
+
+// LockResult is a sound lock under random faults.
+type LockResult struct {
+	*search.Exploration
+	Lock   *scenarios.Scenario
+	Repeat string // command to paste, but for the seeds, that explores it
+}
+
+// open says why it cannot be told whether the lock keeps its promises; nothing if it can.
+func (l *LockResult) open() []string {
+	_, open := l.Standing(l.Lock)
+	return open
+}
+
+// broken are the promises that it broke.
+func (l *LockResult) broken() (all []campaign.Finding) {
+	for _, f := range l.Findings {
+		if l.Lock.Promise.Covers(f.Law, f.Cause) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// repeat is the command to paste that shows a broken promise.
+func (l *LockResult) repeat(f campaign.Finding) string {
+	return fmt.Sprintf("%s --seed %d --seeds 1", l.Repeat, f.First)
+}
+
+// Standing says how the corpus came out: Otherwise if a mutant escaped or a promise was broken, NotDecidable if not
+// everything was run or told.
+func (c *Corpus) Standing() document.Result {
+	escaped, missing, open := false, len(c.Mutants) == 0, false
+	for i := range c.Mutants {
+		m := &c.Mutants[i]
+		escaped = escaped || m.searched() && !m.caught()
+		missing = missing || !m.searched()
+	}
+	for i := range c.Sound {
+		open = open || len(c.Sound[i].open()) > 0
+	}
+	switch {
+	case escaped, c.promiseBroken():
+		return document.Failed
+	case missing, open:
+		return document.Undecided
+	}
+	return document.Passed
+}
+
+// promiseBroken reports whether some sound lock broke one.
+func (c *Corpus) promiseBroken() bool {
+	return slices.ContainsFunc(c.Sound, func(l LockResult) bool { return len(l.broken()) > 0 })
+}
+
+// soundRuns is how many runs all sound locks had.
+func (c *Corpus) soundRuns() int {
+	n := 0
+	for i := range c.Sound {
+		n += c.Sound[i].Done
+	}
+	return n
+}
+
+// caught are the mutants that were, those that took the fewest runs first.
+func (c *Corpus) caught() []MutantResult {
+	list := slices.DeleteFunc(slices.Clone(c.Mutants), func(m MutantResult) bool { return !m.caught() })
+	slices.SortStableFunc(list, func(a, b MutantResult) int { return a.runs() - b.runs() })
+	return list
+}
+
+// median is the nearest-rank median of what of gives for each mutant.
+func median[T cmp.Ordered](list []MutantResult, of func(MutantResult) T) T {
+	all := make([]T, len(list))
+	for i := range list {
+		all[i] = of(list[i])
+	}
+	return checker.NearestRank(all, 50)
+}
+
+// Document is the report: a table of the mutants, by their locks, and one of the sound locks.
+func (c *Corpus) Document() *document.Document {
+	result := c.Standing()
+	d := &document.Document{
+		Title: document.Title{Name: "corpus", Size: c.size(), Verdict: document.Words(result), Tone: result.Tone()},
+		Body: []document.Block{document.Section{Heading: "Broken variants", Body: []document.Block{c.mutantTable(),
+			c.caughtFacts()}}},
+		Interrupted: c.Interrupted, Files: c.Files, Repeat: c.Repeat, Data: c.data(), Judged: c.suite(),
+	}
+	if len(c.Sound) > 0 {
+		d.Body = append(d.Body, document.Section{Heading: "Sound locks", Body: c.sound()})
+	}
+	return d
+}
+
+// size says how much was done.
+func (c *Corpus) size() string {
+	size := fmt.Sprintf("%s, at most %s each", text.Count(len(c.Mutants), "mutant"),
+		text.CountGrouped(c.Seeds, "seed"))
+	if c.First > 0 {
+		size += fmt.Sprintf(" from %d", c.First)
+	}
+	return size
+}
+
+func (c *Corpus) mutantTable() document.Table {
+	t := document.Table{Columns: []document.Column{{Title: "seeds"}, {Title: "seconds"},
+		{Title: "found", Words: true}}}
+	for i := range c.Mutants {
+		m := &c.Mutants[i]
+		result, how := document.NotJudged, "not run"
+		switch {
+		case m.caught():
+			result, how = document.Passed, m.how()
+		case m.searched():
+			result, how = document.Failed, "escaped"
+		}
+		defect := m.Defect
+		if m.Source != "" {
+			defect += " (" + m.Source + ")"
+		}
+		t.Rows = append(t.Rows, document.Row{Group: m.Of, Sign: result.Sign(), Tone: result.Tone(), Name: m.Name,
+			Cells: document.Cells(text.Grouped(m.runs()), fmt.Sprintf("%.2f", m.seconds()), how),
+			Notes: []document.Paragraph{{Words: defect}}})
+	}
+	return t
+}
+
+// caughtFacts sum the mutants up.
+func (c *Corpus) caughtFacts() document.Facts {
+	list, of := c.caught(), text.Count(len(c.Mutants), "mutant")
+	if len(list) == 0 {
+		return document.Facts{{Name: "caught", Value: "none of " + of}}
+	}
+	slowest := slices.MaxFunc(list, func(a, b MutantResult) int { return int(a.Took - b.Took) })
+	last := list[len(list)-1]
+	return document.Facts{
+		{Name: "caught", Value: fmt.Sprintf("%d of %s; median %s, most %s (%s)", len(list), of,
+			text.CountGrouped(median(list, MutantResult.runs), "seed"), text.CountGrouped(last.runs(), "seed"),
+			last.Name)},
+		{Name: "seconds", Value: fmt.Sprintf("median %.2f, most %.2f (%s)", median(list, MutantResult.seconds),
+			slowest.seconds(), slowest.Name)},
+	}
+}
+
+// sound is the table of the sound locks, the commands that show how a promise was broken, and how sure it is that none
+// is.
+func (c *Corpus) sound() []document.Block {
+	t := document.Table{Heading: "sound lock", Columns: []document.Column{{Title: "runs"},
+		{Title: "promises", Words: true}}}
+	var after []document.Block
+	for i := range c.Sound {
+		l := &c.Sound[i]
+		broken, open := l.broken(), l.open()
+		result := document.Passed
+		switch {
+		case len(broken) > 0:
+			result = document.Failed
+		case len(open) > 0:
+			result = document.Undecided
+		}
+		row := document.Row{Sign: result.Sign(), Tone: result.Tone(), Name: l.Lock.Name,
+			Cells: document.Cells(text.Grouped(l.Done), strings.Join(document.LawNames(l.Lock.Promise.Laws), ", "))}
+		for _, words := range open {
+			row.Notes = append(row.Notes, document.Paragraph{Words: words, Tone: document.Open})
+		}
+		for j, b := range broken {
+			row.Notes = append(row.Notes, document.Paragraph{Words: fmt.Sprintf("%s: %s, in %s, first with seed %d",
+				b.Law, b.Cause, text.CountGrouped(b.Runs, "run"), b.First), Tone: document.Bad})
+			if j == len(broken)-1 || broken[j+1].First != b.First {
+				after = append(after, document.Command(l.repeat(b)))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if !c.promiseBroken() {
+		after = append(after, document.Facts{{Name: "sound", Value: fmt.Sprintf("no promise was broken in %s: a run "+
+			"breaks one with a chance below %s (95 %% sure)", text.CountGrouped(c.soundRuns(), "run"),
+			text.Percentage(campaign.UpperBound(c.soundRuns())))}})
+	}
+	return append([]document.Block{t}, after...)
+}
+
+// suite has a case for each mutant and each sound lock.
+func (c *Corpus) suite() document.Suite {
+	s := document.Suite{Name: "corpus", Repeat: c.Repeat, Cases: document.InterruptedCases("corpus", c.Interrupted)}
+	for i := range c.Mutants {
+		m := &c.Mutants[i]
+		one := document.Case{Group: m.Of, Name: m.Name, Message: m.Defect}
+		switch {
+		case m.caught():
+			one.Result, one.Message = document.Passed,
+				fmt.Sprintf("%s; caught after %d runs by %s", m.Defect, m.runs(), m.how())
+		case m.searched():
+			one.Result, one.Message = document.Failed, fmt.Sprintf("%s; not caught in %d runs", m.Defect, m.runs())
+		}
+		s.Cases = append(s.Cases, one)
+	}
+	for i := range c.Sound {
+		l := &c.Sound[i]
+		one := document.Case{Group: "sound", Name: l.Lock.Name, Result: document.Passed,
+			Message: fmt.Sprintf("every promise kept in %d runs", l.Done)}
+		if open := l.open(); len(open) > 0 {
+			one.Result, one.Message = document.Undecided, strings.Join(open, "; ")
+		}
+		for _, b := range l.broken() {
+			one.Result, one.Message = document.Failed, "broke a promise"
+			one.Story += fmt.Sprintf("%s: %s, in %d runs, first with seed %d\nagain: %s\n", b.Law, b.Cause, b.Runs,
+				b.First, l.repeat(b))
+		}
+		s.Cases = append(s.Cases, one)
+	}
+	return s
+}
