@@ -51,13 +51,12 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 		}
 	}()
 	for _, name := range c.Members {
-		p, err := f.relay.Listen(name)
+		d := &daemon.Daemon{Keeper: c.Keeper, Name: name, Folder: filepath.Join(c.Keeper.Folder(), string(name)),
+			Env: environment()}
+		p, err := f.relay.Listen(name, d.PID)
 		if err != nil {
 			return nil, err
 		}
-		d := &daemon.Daemon{Keeper: c.Keeper, Name: name, Folder: filepath.Join(c.Keeper.Folder(), string(name)),
-			Env: environment()}
-		p.CalledBy(d.PID)
 		f.members = append(f.members, &member{
 			Lives: &daemon.Lives{Daemon: d, Port: p, Gate: &f.gate, Failed: c.Failed}, name: name, fleet: f})
 	}

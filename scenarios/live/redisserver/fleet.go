@@ -142,7 +142,7 @@ func (f *Fleet) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i in
 func (f *Fleet) program(name sim.ProcessID, oneOfSeveral bool) (p *program, err error) {
 	p = &program{cfg: f.cfg, name: name, folder: filepath.Join(f.cfg.Keeper.Folder(), string(name))}
 	if oneOfSeveral {
-		p.gate, err = f.cfg.relay.Listen(name)
+		p.gate, err = f.cfg.relay.Listen(name, p.daemon.PID)
 	}
 	return p, err
 }

@@ -88,9 +88,6 @@ func (p *program) configure() error {
 		lines = append(lines, fmt.Sprintf("unixsocket %q", p.at.address))
 	} else {
 		lines = append(lines, "bind "+p.gate.Own(), fmt.Sprintf("requirepass %q", p.cfg.secret))
-		if p.cfg.seven { // before, it calls from where it listens
-			lines = append(lines, "bind-source-addr "+p.gate.Own())
-		}
 	}
 	lines = append(lines, p.config...)
 	text := strings.Join(lines, "\n") + "\n"

@@ -75,7 +75,7 @@ func (e *Ensemble) prepare(library string) (err error) {
 			return err
 		}
 		if e.cfg.relay != nil {
-			if p.gate, err = e.cfg.relay.ListenSOCKS(name); err != nil {
+			if p.gate, err = e.cfg.relay.ListenSOCKS(name, p.PID); err != nil {
 				return err
 			}
 			p.host = p.gate.Own()
