@@ -111,8 +111,7 @@ func (p *program) start(stop <-chan struct{}) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s: %s takes no commands within %v of its start%s", p.name, p.cfg.Program, patience,
-				p.daemon.LastWords())
+			return p.daemon.Late("takes no commands", patience)
 		}
 	}
 }

@@ -2,10 +2,11 @@
 //
 // A server is reached at its [Port], which has an address of the relay's, the same for everyone, so that servers can
 // name each other. Its process listens elsewhere, at a loopback address of its own. Who calls is known by the process
-// that holds the socket: others, of whatever user, are sent away before a byte of theirs is read. Where a program cannot
-// be given other addresses for its peers, its port is a SOCKS proxy instead. What a process sends is cut into chunks as it comes, and each is a message between two servers ([sim.Host], Send): it
-// takes as long as the link takes, waits while that is cut, is held up by delays, and is lost with the machine that it
-// is for. So are the beginning of a connection and its end.
+// that holds the socket: others, of whatever user, are sent away before a byte of theirs is read. Where a program
+// cannot be given other addresses for its peers, its port is a SOCKS proxy instead. What a process sends is cut into
+// chunks as it comes, and each is a message between two servers ([sim.Host], Send): it takes as long as the link takes,
+// waits while that is cut, is held up by delays, and is lost with the machine that it is for. So are the beginning of a
+// connection and its end.
 //
 // A machine that loses its power says nothing any more. Who is connected to it learns of that once it has come back:
 // by an end of the connection, as a machine says that knows nothing of it.

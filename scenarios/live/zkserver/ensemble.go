@@ -178,7 +178,7 @@ func (e *Ensemble) await(p *program, is func() bool) error {
 			}
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s: ZooKeeper serves nobody within %v of its start%s", p.Name, patience, p.LastWords())
+			return p.Late("serves nobody", patience)
 		}
 	}
 	return nil
