@@ -268,7 +268,7 @@ func (j *liveJob) agree(given []string) error {
 
 // repeat is a command that runs the same plan again.
 func (j *liveJob) repeat() string {
-	return fmt.Sprintf("%s live %s --plan %s%s", program(), argument(j.scenario), shellWord(j.Out+"/"+search.PlanFile),
+	return fmt.Sprintf("%s live %s --plan %s%s", program(), shellWord(nameOf(j.scenario)), shellWord(j.Out+"/"+search.PlanFile),
 		j.with())
 }
 
