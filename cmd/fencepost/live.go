@@ -268,8 +268,8 @@ func (j *liveJob) agree(given []string) error {
 
 // repeat is a command that runs the same plan again.
 func (j *liveJob) repeat() string {
-	return fmt.Sprintf("%s live %s --plan %s%s", program(), shellWord(nameOf(j.scenario)), shellWord(j.Out+"/"+search.PlanFile),
-		j.with())
+	return fmt.Sprintf("%s live %s --plan %s%s", program(), shellWord(nameOf(j.scenario)),
+		shellWord(j.Out+"/"+search.PlanFile), j.with())
 }
 
 // with is the options of the call that say with what it runs.

@@ -19,8 +19,8 @@ type goTest struct {
 
 const runUsage = "take the `TEST` of the Go package in FOLDER, which calls locktest.Run"
 
-// openTest builds a package's test and takes its Config for a scenario, whose runs the test's processes make until it is
-// closed. A name that is no folder is opened as ever.
+// openTest builds a package's test and takes its Config for a scenario, whose runs the test's processes make until it
+// is closed. A name that is no folder is opened as ever.
 func openTest(name, test string) (*scenarios.Scenario, *goTest, error) {
 	info, err := os.Stat(name)
 	switch folder := err == nil && info.IsDir(); {
