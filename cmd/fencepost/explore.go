@@ -33,7 +33,7 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			defer x.Close()
-			defer func() { x.guest.Close() }()
+			defer func() { x.guest.end() }()
 			err := output.CheckWorkers(x.workers)
 			if err != nil {
 				return err

@@ -63,10 +63,10 @@ func withLongRun(args []string) []string {
 	return args
 }
 
-// Close ends the processes of the test.
-func (t *goTest) Close() {
+// end ends the processes of the test.
+func (t *goTest) end() {
 	if t != nil {
-		t.Test.Close()
+		t.Close()
 	}
 }
 

@@ -47,7 +47,7 @@ func newRun() *cobra.Command {
 				return err
 			}
 			j.scenario, j.guest, err = openTest(args[0], test)
-			defer j.guest.Close()
+			defer j.guest.end()
 			if err != nil {
 				return err
 			}

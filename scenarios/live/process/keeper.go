@@ -62,9 +62,6 @@ type LateError struct{ Err error }
 // Error says which, and how long they had.
 func (e *LateError) Error() string { return e.Err.Error() }
 
-// Unwrap is that.
-func (e *LateError) Unwrap() error { return e.Err }
-
 // variable makes a process of this program a keeper.
 const variable = "FENCEPOST_KEEPER"
 
