@@ -48,21 +48,7 @@ func Load(path string) (*Scenario, error) {
 
 // Parse reads a scenario from text. Path names the text in errors; Scenario.Path stays empty. An error is a
 // *format.Error that lists everything wrong with the text; then there is no Scenario. FORMAT.md describes the format.
-func Parse(path string, text []byte) (*Scenario, error) {
-	r, body, err := format.Read(path, text)
-	if err != nil {
-		return nil, err
-	}
-	r.Elsewhere = func(key string) []string { return mappings()[key] }
-	f := newFile(r)
-	mapping(f.Reader, body, "", f.fields())
-	f.settle()
-	if err := r.Err(); err != nil {
-		return nil, err
-	}
-	f.scenario.text = text
-	return f.scenario, nil
-}
+func Parse(path string, text []byte) (*Scenario, error) { return ParseWith(path, text, nil) }
 
 // file is a scenario file while it is read: first every key by itself, then what depends on several of them.
 type file struct {

@@ -57,7 +57,7 @@ func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definitio
 		for i := m.MapRange(); i.Next(); {
 			if key, _ := format.ScalarText(i.Key()); key == "protocol" {
 				name, _ := format.ScalarText(i.Value())
-				if d := locks.Define(locks.Protocol(name)); d != nil {
+				if d := f.define(locks.Protocol(name)); d != nil {
 					d.Defaults(&l.config)
 				}
 			}
@@ -117,10 +117,7 @@ func (f *file) identity(l *lockSettings, s scope) []field {
 			{name: "name", instead: "all clients use the same lock: name it under lock"},
 		}
 	}
-	var form setting.Form
-	for _, d := range locks.Definitions() {
-		form.Words = append(form.Words, string(d.Name))
-	}
+	form := setting.Form{Words: f.protocols()}
 	name := setting.Form{Kind: setting.Name}
 	return []field{
 		{name: "protocol", required: true, sample: string(locks.SetNXPX), read: func(n ast.Node) {

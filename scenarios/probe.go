@@ -29,7 +29,7 @@ type prober struct {
 func (r *Runner) runProbe(over func() bool) (limited bool) {
 	w := r.world
 	p := &prober{Runner: r, sound: r.header.TTL + r.header.Hold + r.header.Slack, from: len(w.SoFar()),
-		client: r.newProbe(&locks.Library{})}
+		client: r.newProbe(r.scenario.library())}
 	begin := w.Now() + history.Of(r.lease())
 	if anyWaits(w.SoFar()) { // for something that no event to come brings; the probe's own use of the lock might
 		begin += p.sound

@@ -83,35 +83,25 @@ func NewRunnerWith(s *Scenario, c Cast) *Runner {
 // Main is what the task of a client of s does, in a world that has it alone.
 func (s *Scenario) Main(id sim.ProcessID) func(sim.Env) {
 	at := slices.IndexFunc(s.Clients, func(c Client) bool { return c.ID == id })
-	return newClient(&s.Clients[at], s.Resource, &locks.Library{}).main
+	return newClient(&s.Clients[at], s.Resource, s.library()).main
 }
-
-// Admit has the runners that are made from now on let the host drive their runs, if the lock is a library's. It is for
-// a program that makes one run at a time.
-func Admit(h Host) { admitted = h }
-
-var admitted Host
-
-// CodeError is what a run comes to in which the lock's own code failed, so that there is nothing to judge.
-type CodeError struct{ Text string }
-
-// Error says how it failed.
-func (e *CodeError) Error() string { return e.Text }
-
-// Delegate has the runners that are made from now on let f make their runs, if the lock is a library's: another process
-// has its code. f may be called by several goroutines at a time.
-func Delegate(f func(*Scenario, nemesis.Plan) (Result, error)) { delegated = f }
-
-var delegated func(*Scenario, nemesis.Plan) (Result, error)
 
 // NewRunner prepares to run s.
 func NewRunner(s *Scenario) *Runner {
 	r := &Runner{scenario: s, world: sim.New(0, sim.Options{}), header: header(s), targets: s.Targets(),
 		cluster: newCluster(&s.Servers)}
-	if s.FromLibrary() {
-		r.host, r.elsewhere, r.foreign = admitted, delegated, true
+	if r.foreign = s.FromLibrary(); r.foreign {
+		r.host, r.elsewhere = s.code.Host, s.code.Elsewhere
 	}
 	return r
+}
+
+// library is that of a client which has asked for nothing.
+func (s *Scenario) library() *locks.Library {
+	if s.code == nil {
+		return &locks.Library{}
+	}
+	return &locks.Library{Foreign: s.code.Lock}
 }
 
 // drive lets the events of the run happen.
@@ -289,7 +279,7 @@ func (r *Runner) addClient(c *Client) *client {
 	if start.Hi > start.Lo {
 		at += time.Duration(jitter.Uint64() % uint64(start.Hi-start.Lo+1))
 	}
-	k := newClient(c, r.scenario.Resource, &locks.Library{})
+	k := newClient(c, r.scenario.Resource, r.scenario.library())
 	if r.cast != nil {
 		r.world.AddClient(c.ID, 0, r.cast.Client(c, at))
 	} else {

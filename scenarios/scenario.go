@@ -28,6 +28,7 @@ type Scenario struct {
 	Source  string // the document that describes the situation
 	Path    string // the file it was read from; empty for the catalogue's
 	text    []byte
+	code    *Code // of a library's lock; nil: the lock is a protocol of package locks
 
 	Servers  Servers
 	Network  Network

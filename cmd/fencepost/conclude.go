@@ -22,6 +22,7 @@ import (
 type conclusion struct {
 	output.Frame
 	scenario *scenarios.Scenario
+	guest    *goTest // whose lock it is; nil: the scenario's own
 	found    *search.Exploration
 	saved    time.Time
 }
@@ -77,7 +78,7 @@ func (x *conclusion) repeat() string {
 	if !e.Finished() {
 		return fmt.Sprintf("%s explore --resume %s", program(), shellWord(x.Out))
 	}
-	call := fmt.Sprintf("%s explore %s --seed %d --seeds %d", program(), argument(x.scenario), e.From, e.Seeds)
+	call := fmt.Sprintf("%s explore %s --seed %d --seeds %d", program(), x.guest.argument(x.scenario), e.From, e.Seeds)
 	if e.Shard != search.Whole {
 		call += " --shard " + e.Shard.String()
 	}
@@ -103,7 +104,7 @@ func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f campaig
 		Small: small, Run: run}
 	place := told.Slug()
 	run.Files = filepath.Join(x.Out, place)
-	run.Repeat = replayOf(filepath.Join(run.Files, search.PlanFile))
+	run.Repeat = x.guest.replay(filepath.Join(run.Files, search.PlanFile))
 	files := small.Files(testPackage)
 	for _, file := range files {
 		told.Files = append(told.Files, file.Name)

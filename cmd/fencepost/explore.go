@@ -33,7 +33,7 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			defer x.Close()
-			defer closeTest()
+			defer func() { x.guest.end() }()
 			err := output.CheckWorkers(x.workers)
 			if err != nil {
 				return err
@@ -79,12 +79,11 @@ type explore struct {
 
 // begin prepares a new exploration.
 func (x *explore) begin(name string) error {
-	s, err := openTest(name, x.test)
-	if err != nil {
+	var err error
+	if x.scenario, x.guest, err = openTest(name, x.test); err != nil {
 		return err
 	}
-	x.scenario = s
-	if x.found, err = search.NewExploration(s, x.from, x.seeds, x.shard); err != nil {
+	if x.found, err = search.NewExploration(x.scenario, x.from, x.seeds, x.shard); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if x.Out == "" {
@@ -147,7 +146,7 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 		}
 	}
 	if len(args) == 1 {
-		if x.scenario, err = openTest(args[0], x.test); err != nil {
+		if x.scenario, x.guest, err = openTest(args[0], x.test); err != nil {
 			return err
 		}
 		if err := x.found.Matches(x.scenario); err != nil {

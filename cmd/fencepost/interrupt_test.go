@@ -304,6 +304,30 @@ func TestInterruptedCommandsTellWhatTheyFound(t *testing.T) {
 	}
 }
 
+// TestAnInterruptedAgreementReportsItsRows: those before the signal, whatever came of them, and that of the scenario
+// that the signal ended.
+func TestAnInterruptedAgreementReportsItsRows(t *testing.T) {
+	if !runsHere([]string{"live"}) {
+		t.Skip("live runs on Linux")
+	}
+	t.Parallel()
+	args := []string{"live", "--agree", "--servers", "simulated", "tair-cad-release", "set-nx-px-holder-crash",
+		"kleppmann-gc-pause", "--json", "--workers", "1", "--junit", "junit.xml"}
+	r := interruptAt(t, 2, nil, args...) // when the first row is there, and maybe the second is under way
+	if err := json.Unmarshal(r.text, &r.doc); err != nil || r.stderr != "" || r.code != exitUndecided {
+		t.Fatalf("exit %d: %v\n%s%s", r.code, err, r.stderr, r.text)
+	}
+	rows := list(r.doc["rows"])
+	if len(rows) == 0 || len(rows) > 2 || object(rows[0])["agrees"] != true || len(rows)-number(r.doc["agree"]) !=
+		number(r.doc["failed"]) || r.doc["interrupted"] != true {
+		t.Errorf("%s", r.text)
+	}
+	if len(rows) > 1 && object(rows[1])["failed"] != "interrupted: the run is not judged" {
+		t.Errorf("%s", r.text)
+	}
+	r.isMarked(t, false, false)
+}
+
 // isMarked makes sure that the files say that the work was interrupted.
 func (r *told) isMarked(t *testing.T, page, complete bool) {
 	t.Helper()

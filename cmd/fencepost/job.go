@@ -20,7 +20,8 @@ import (
 type job struct {
 	output.Frame
 	scenario *scenarios.Scenario
-	first    uint64 // seed
+	guest    *goTest // whose lock it is; nil: the scenario's own
+	first    uint64  // seed
 	seeds    int
 	shard    search.Shard
 	workers  int
@@ -86,12 +87,12 @@ func (j *job) repeat(seed uint64) string {
 	if j.replayed {
 		return fmt.Sprintf("%s replay %s", program(), shellWord(j.planPath(seed)))
 	}
-	return fmt.Sprintf("%s run %s --seed %d", program(), argument(j.scenario), seed)
+	return fmt.Sprintf("%s run %s --seed %d", program(), j.guest.argument(j.scenario), seed)
 }
 
 // repeatAll is a command that makes all runs again.
 func (j *job) repeatAll() string {
-	call := fmt.Sprintf("%s run %s --seed %d --seeds %d", program(), argument(j.scenario), j.first, j.seeds)
+	call := fmt.Sprintf("%s run %s --seed %d --seeds %d", program(), j.guest.argument(j.scenario), j.first, j.seeds)
 	if j.replayed {
 		call += " --plan " + shellWord(filepath.Join(j.Out, search.PlanFile))
 	}

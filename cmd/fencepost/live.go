@@ -40,6 +40,7 @@ type liveJob struct {
 	file     string // of the plan; empty: the scenario's own
 	both     bool   // sides are run, and held to each other
 	workers  int
+	problems io.Writer // standard error
 }
 
 func newLive() *cobra.Command {
@@ -63,6 +64,7 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 			return oneArgument("a scenario's name or file")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) (err error) {
+			j.problems = c.ErrOrStderr()
 			switch j.chosen = c.Flags().Changed("servers"); {
 			case j.both:
 				err = errors.Join(output.OnlyBeside(c, "agree", "servers", "listen", "workers", "json", "junit"),
@@ -161,6 +163,9 @@ func (j *liveJob) run() error {
 	ctx, stop := output.Interruptible()
 	defer stop()
 	o.Context = ctx
+	o.Again = func(why error) {
+		fmt.Fprintf(j.problems, "fencepost: %s: the host may have been too busy, so the run is started again\n", why)
+	}
 	result, err := choice.Run(o, j.plan)
 	if result == nil {
 		return err
@@ -263,8 +268,8 @@ func (j *liveJob) agree(given []string) error {
 
 // repeat is a command that runs the same plan again.
 func (j *liveJob) repeat() string {
-	return fmt.Sprintf("%s live %s --plan %s%s", program(), argument(j.scenario), shellWord(j.Out+"/"+search.PlanFile),
-		j.with())
+	return fmt.Sprintf("%s live %s --plan %s%s", program(), shellWord(nameOf(j.scenario)),
+		shellWord(j.Out+"/"+search.PlanFile), j.with())
 }
 
 // with is the options of the call that say with what it runs.

@@ -8,44 +8,42 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
-// goTest is the test of a Go package that stands in a scenario's place, if one does.
-var goTest struct {
+// goTest is the test of a Go package that stands in a scenario's place. A nil one is none.
+type goTest struct {
 	*remote.Test
 	folder, name string
 }
 
 const runUsage = "take the `TEST` of the Go package in FOLDER, which calls locktest.Run"
 
-// openTest builds a package's test and takes its Config for a scenario, whose runs the test's processes make. A name
-// that is no folder is opened as ever.
-func openTest(name, test string) (*scenarios.Scenario, error) {
+// openTest builds a package's test and takes its Config for a scenario, whose runs the test's processes make until it
+// is closed. A name that is no folder is opened as ever.
+func openTest(name, test string) (*scenarios.Scenario, *goTest, error) {
 	info, err := os.Stat(name)
 	switch folder := err == nil && info.IsDir(); {
 	case !folder && test != "":
-		return nil, fmt.Errorf("--run %s: %s is no folder with a Go package", test, name)
+		return nil, nil, fmt.Errorf("--run %s: %s is no folder with a Go package", test, name)
 	case !folder, test == "" && !hasGo(name):
-		return open(name)
+		s, err := open(name)
+		return s, nil, err
 	}
-	t, err := remote.Build(name, test)
+	built, err := remote.Build(name, test)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	goTest.Test, goTest.folder, goTest.name = t, name, test
-	locks.AdmitLibraries(nil)
-	scenarios.Delegate(t.Run)
+	t := &goTest{built, name, test}
 	text, err := t.Scenario()
 	if err != nil {
-		return nil, err
+		return nil, t, err
 	}
-	s, err := scenarios.Parse(name, text)
+	s, err := scenarios.ParseWith(name, text, &scenarios.Code{Elsewhere: t.Run})
 	if err == nil {
 		s.Path = name
 	}
-	return s, err
+	return s, t, err
 }
 
 // hasGo reports whether a folder holds Go code.
@@ -65,30 +63,30 @@ func withLongRun(args []string) []string {
 	return args
 }
 
-// closeTest ends the processes of the test.
-func closeTest() {
-	if goTest.Test != nil {
-		goTest.Close()
+// end ends the processes of the test.
+func (t *goTest) end() {
+	if t != nil {
+		t.Close()
 	}
 }
 
-// argument is what names a scenario on the command line.
-func argument(s *scenarios.Scenario) string {
+// argument is what names a scenario on the command line, or the test in its place.
+func (t *goTest) argument(s *scenarios.Scenario) string {
 	word := shellWord(nameOf(s))
-	if goTest.Test != nil {
-		word += " --run " + shellWord(goTest.name)
+	if t != nil {
+		word += " --run " + shellWord(t.name)
 	}
 	return word
 }
 
-// replayOf is the command that repeats the run of a plan file.
-func replayOf(plan string) string {
-	if goTest.Test == nil {
+// replay is the command that repeats the run of a plan file.
+func (t *goTest) replay(plan string) string {
+	if t == nil {
 		return fmt.Sprintf("%s replay %s", program(), shellWord(plan))
 	}
-	if rel, err := filepath.Rel(goTest.folder, plan); err == nil {
+	if rel, err := filepath.Rel(t.folder, plan); err == nil {
 		plan = rel
 	}
-	return fmt.Sprintf("go test -C %s -run %s -locktest.plan %s", shellWord(goTest.folder), shellWord(goTest.Pattern()),
+	return fmt.Sprintf("go test -C %s -run %s -locktest.plan %s", shellWord(t.folder), shellWord(t.Pattern()),
 		shellWord(plan))
 }

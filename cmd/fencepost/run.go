@@ -46,8 +46,9 @@ func newRun() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer closeTest()
-			if j.scenario, err = openTest(args[0], test); err != nil {
+			j.scenario, j.guest, err = openTest(args[0], test)
+			defer j.guest.end()
+			if err != nil {
 				return err
 			}
 			if j.shard, err = output.Of(shard); err != nil {

@@ -55,6 +55,7 @@ type Options struct {
 	Context  context.Context // its end is that of the run
 	Patience time.Duration   // how long the clients may take until their first report
 	Hidden   string          // a variable of this process that the clients are not to have; empty: they have all
+	Again    func(why error) // if set, is called before a start that the host has delayed is tried again
 }
 
 // Patience is what programs take to start, with some to spare.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/scenarios/live/redisserver"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
@@ -127,8 +128,11 @@ func (st *stage) interruptible() (stop func()) {
 	return func() { close(over) }
 }
 
-// UndecidedError ends a run that decides nothing: a server ended by itself.
-type UndecidedError struct{ Err error }
+// UndecidedError ends a run that decides nothing: a server ended by itself, or the host delayed every start.
+type UndecidedError struct {
+	Err     error
+	Delayed bool // every start, after several
+}
 
 // Error says what happened.
 func (e *UndecidedError) Error() string { return e.Err.Error() + ": the run is not judged" }
@@ -155,7 +159,11 @@ func (st *stage) late() error {
 	for _, k := range st.clients {
 		if !k.isReady() {
 			problem := fmt.Sprintf("has not reported FENCEPOST ACQUIRING lock within %v of its start", st.Patience)
-			return &ClientError{Client: k.id, Said: k.said.last(mostSaid), Problem: problem + k.strangers()}
+			err := &ClientError{Client: k.id, Said: k.said.last(mostSaid), Problem: problem + k.strangers()}
+			if st.Foreign() { // a program that never reports is likelier than a host so slow
+				return err
+			}
+			return &process.LateError{Err: err}
 		}
 	}
 	return nil

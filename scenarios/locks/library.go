@@ -12,8 +12,11 @@ import (
 // FromLibrary is a lock whose code is no protocol of this room: a Go library's, as it is shipped.
 const FromLibrary Protocol = "library"
 
-// Foreign is the lock of a library, as one client uses it.
-type Foreign interface{ protocol }
+// Foreign makes the lock of a library, as one client uses it.
+type Foreign func(client sim.ProcessID, c *Config, of *Library) ForeignLock
+
+// ForeignLock is such a lock.
+type ForeignLock interface{ protocol }
 
 // RefusedError is what an acquire or an extension of a foreign lock comes to when the library says that it has not
 // succeeded.
@@ -37,42 +40,34 @@ func Said(err error) string {
 	return ""
 }
 
-// AdmitLibraries makes the protocol FromLibrary known, once. It is for a program that has such a lock: foreign makes
-// that of a client.
-func AdmitLibraries(foreign func(client sim.ProcessID, c *Config, of *Library) Foreign) {
-	if Define(FromLibrary) == nil {
-		register(&Definition{
-			Name: FromLibrary, Place: 99, Service: history.Redis,
-			Text:    "a Go library as it is shipped, under scenarios/locktest",
-			Backend: OnRedis, Several: true, Expires: true, Renews: true, Tokens: true,
-			Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience,
-				// how is the library's
-				setting.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...),
-			make: func(r requester) protocol { return &borrowed{requester: r} },
-		})
-	}
-	foreignOf = foreign
+// library is none of the protocols in the reference: a scenario has it only with the library's code.
+var library = &Definition{
+	Name: FromLibrary, Service: history.Redis,
+	Text:    "a Go library as it is shipped, under scenarios/locktest",
+	Backend: OnRedis, Several: true, Expires: true, Renews: true, Tokens: true,
+	Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience,
+		// how is the library's
+		setting.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...),
+	make: func(r requester) protocol { return &borrowed{requester: r} },
 }
-
-var foreignOf func(client sim.ProcessID, c *Config, of *Library) Foreign
 
 // borrowed asks for the foreign lock when it knows whose it is.
 type borrowed struct {
 	requester
-	Foreign
+	ForeignLock
 }
 
 func (l *borrowed) Acquire(env sim.Env) (*Hold, error) {
-	if l.Foreign == nil {
-		l.Foreign = foreignOf(env.Name(), l.config, l.library)
+	if l.ForeignLock == nil {
+		l.ForeignLock = l.library.Foreign(env.Name(), l.config, l.library)
 	}
-	return l.Foreign.Acquire(env)
+	return l.ForeignLock.Acquire(env)
 }
 
 // Close ends a lock that was used.
 func (l *borrowed) Close(env sim.Env) {
-	if l.Foreign != nil {
-		l.Foreign.Close(env)
+	if l.ForeignLock != nil {
+		l.ForeignLock.Close(env)
 	}
 }
 

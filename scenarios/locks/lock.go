@@ -144,6 +144,8 @@ func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(),
 // Library is what the locks of one client share: the count of its attempts, and its session with a coordination
 // service. The zero Library is ready.
 type Library struct {
+	Foreign Foreign // makes the client's locks if they are FromLibrary
+
 	attempts  int
 	taken     int // of the attempts: those that found the lock taken
 	etcd      *etcdSession
@@ -152,7 +154,7 @@ type Library struct {
 }
 
 // Anew is the library of a client that begins again. Its attempts go on being numbered.
-func (l *Library) Anew() *Library { return &Library{attempts: l.attempts} }
+func (l *Library) Anew() *Library { return &Library{Foreign: l.Foreign, attempts: l.attempts} }
 
 // counted notes whether an attempt found the lock taken by another.
 func (l *Library) counted(taken bool) {

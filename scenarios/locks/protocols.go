@@ -83,11 +83,14 @@ func register(d *Definition) {
 	}
 }
 
-// Definitions are the protocols, in the order of the reference. The list must not be changed.
+// Definitions are the protocols, in the order of the reference, without FromLibrary. The list must not be changed.
 func Definitions() []*Definition { return definitions }
 
 // Define finds the definition of a protocol; nil if there is none of that name.
 func Define(p Protocol) *Definition {
+	if p == FromLibrary {
+		return library
+	}
 	for _, d := range definitions {
 		if d.Name == p {
 			return d

@@ -147,17 +147,17 @@ type Care struct {
 	Extends time.Duration
 }
 
-// scenario is the run that a Config describes.
+// scenario is the run that a Config describes. Its code is not there yet.
 func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 	if c.Scenario != "" {
 		text, err := os.ReadFile(c.Scenario)
 		if err != nil {
 			return nil, err
 		}
-		return scenarios.Parse(c.Scenario, text)
+		return scenarios.ParseWith(c.Scenario, text, &scenarios.Code{})
 	}
 	text := c.text(name)
-	s, err := scenarios.Parse(name+".yaml", []byte(text))
+	s, err := scenarios.ParseWith(name+".yaml", []byte(text), &scenarios.Code{})
 	if wrong := (*format.Error)(nil); errors.As(err, &wrong) {
 		for i := range wrong.Problems {
 			wrong.Problems[i].Path, wrong.Problems[i].Line = fieldOf(text, wrong.Problems[i].Line), 0

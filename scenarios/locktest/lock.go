@@ -91,7 +91,7 @@ func (h *host) Prepare(o *sim.Options) {
 }
 
 // foreign is the lock of one client.
-func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library) locks.Foreign {
+func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library) locks.ForeignLock {
 	return &foreign{open: h.open, guest: h.Guest(client), config: c, library: of}
 }
 

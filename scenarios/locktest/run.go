@@ -19,7 +19,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
@@ -52,9 +51,6 @@ func (p *parent) tellProblems() {
 		p.t.Error(text)
 	}
 }
-
-// admit makes the protocol of libraries known, once: tests may run at the same time.
-var admit sync.Once
 
 // examine makes the trial run and, if it succeeds, the runs; nil if they are another process's, or this one is a
 // worker.
@@ -94,7 +90,6 @@ func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 	if c.New == nil {
 		t.Fatal("locktest: Config.New is missing: it makes the lock of a client")
 	}
-	admit.Do(func() { locks.AdmitLibraries(nil) })
 	seeds, err := c.planned()
 	if err != nil {
 		t.Fatalf("locktest: the plan to run: %v", err)

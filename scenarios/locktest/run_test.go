@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
 // plain is a lock of SET NX PX and DEL, in the fewest lines of Go that make one.
@@ -353,7 +352,6 @@ func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 
 // TestServersAreOfTheVersionThatIsAskedFor: and of no other than there is.
 func TestServersAreOfTheVersionThatIsAskedFor(t *testing.T) {
-	admit.Do(func() { locks.AdmitLibraries(nil) })
 	for text, want := range map[string]string{"": "7.0", "7.0": "7.0", "8": "8", "tair": "tair"} {
 		c := Config{Servers: Redis(1).OfVersion(text)}
 		s, err := c.scenario("x")

@@ -232,7 +232,6 @@ func TestNoSeedIsRunAfterATrialThatFailed(t *testing.T) {
 
 // TestWhatIsWrongWithAConfigIsSaidOfItsField.
 func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
-	admit.Do(func() {})
 	for want, c := range map[string]Config{
 		`Config.Faults: unknown key "paus" in mix.weights (did you mean "pause"?)`: {Faults: Faults{"paus"}},
 		`Config.Plan: `:                          {Plan: []string{"paus client-1 for 1s at 1s"}},

@@ -22,7 +22,6 @@ import (
 	reporting "github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
@@ -161,7 +160,7 @@ func (w *worker) turnTo(text string) error {
 	if text == string(w.scenario.Text()) {
 		return nil
 	}
-	s, err := scenarios.Parse("scenario.yaml", []byte(text))
+	s, err := w.scenario.Parse("scenario.yaml", []byte(text))
 	if err != nil {
 		return err
 	}
@@ -197,14 +196,13 @@ type worker struct {
 }
 
 func newWorker(s *scenarios.Scenario, c *Config) *worker {
-	w := &worker{host: &host{Driver: bubble.NewDriver(), new: c.New, keys: c.keys}, config: c, scenario: s,
+	w := &worker{host: &host{Driver: bubble.NewDriver(), new: c.New, keys: c.keys}, config: c,
 		promise: c.promise(), random: new(source)}
 	w.own = runtime.NumGoroutine()
 	cryptorand.Reader = w.random
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
-	scenarios.Admit(w)
-	locks.AdmitLibraries(w.foreign)
-	w.runner = scenarios.NewRunner(s)
+	w.scenario = s.With(&scenarios.Code{Host: w, Lock: w.foreign})
+	w.runner = scenarios.NewRunner(w.scenario)
 	return w
 }
 

@@ -12,33 +12,30 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
 // breaking is a scenario of a library's lock. Its runs are those of another scenario, in which every third seed breaks
 // the lock's code.
 func breaking(t *testing.T, alike string) *scenarios.Scenario {
 	t.Helper()
-	locks.AdmitLibraries(nil)
-	s, err := scenarios.Parse("library.yaml", []byte("name: library\nservers: {redis: 1}\nclients: 3\n"+
-		"lock: {protocol: library, ttl: 8s}\nwork: {cycles: 2, hold: 4s, writes: 1}\n"))
+	const text = "name: library\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library, ttl: 8s}\n" +
+		"work: {cycles: 2, hold: 4s, writes: 1}\n"
+	as, err := scenarios.Parse("alike.yaml", []byte(strings.Replace(text, "library, ttl", alike+", ttl", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(string(s.Text()), "library, ttl", alike+", ttl", 1)
-	as, err := scenarios.Parse("alike.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	scenarios.Delegate(func(_ *scenarios.Scenario, p nemesis.Plan) (scenarios.Result, error) {
+	code := &scenarios.Code{Elsewhere: func(_ *scenarios.Scenario, p nemesis.Plan) (scenarios.Result, error) {
 		if p.Seed%3 == 0 {
 			return scenarios.Result{}, &scenarios.CodeError{Text: fmt.Sprintf(
 				"Lock of client-1: panic: no pool\ngoroutine %d [running]:\nmain.lock(0xc00%d)\n\tlock.go:7 +0x1%d",
 				p.Seed, p.Seed, p.Seed)}
 		}
 		return scenarios.NewRunner(as).Run(p)
-	})
-	t.Cleanup(func() { scenarios.Delegate(nil) })
+	}}
+	s, err := scenarios.ParseWith("library.yaml", []byte(text), code)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 

@@ -51,7 +51,7 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 	if runs <= 0 {
 		runs = shrinkRuns
 	}
-	sh := &shrinker{ctx: ctx, law: law, cause: cause, most: runs, subjects: map[string]*subject{}}
+	sh := &shrinker{ctx: ctx, law: law, cause: cause, most: runs, original: s, subjects: map[string]*subject{}}
 	doc, err := format.ParseDocument(s.Path, s.Text())
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *
 		}
 	}
 	doc.Arrange(scenarios.TopKeys())
-	if r.Scenario, err = scenarios.Parse(ScenarioFile, []byte(doc.String())); err != nil {
+	if r.Scenario, err = original.Parse(ScenarioFile, []byte(doc.String())); err != nil {
 		return nil, err
 	}
 	if err := r.failsAgain(); err != nil {

@@ -22,6 +22,7 @@ type shrinker struct {
 	ending   campaign.Ending // why no more runs are made; zero while they are
 	err      error           // of a run; then no more are made
 	checker  checker.Checker
+	original *scenarios.Scenario
 	subjects map[string]*subject // by text
 }
 
@@ -40,7 +41,7 @@ func (sh *shrinker) subject(doc *format.Document) (*subject, error) {
 	if s := sh.subjects[text]; s != nil {
 		return s, nil
 	}
-	scenario, err := scenarios.Parse("shrunk", []byte(text))
+	scenario, err := sh.original.Parse("shrunk", []byte(text))
 	if err != nil {
 		return nil, err
 	}

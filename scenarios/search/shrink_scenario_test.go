@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
@@ -72,7 +73,7 @@ delay message 3 of redis-1 -> client-2 by 4s
 
 // The edits of a scenario of three clients, as far as they differ from it in a line.
 func TestEditsOfAScenario(t *testing.T) {
-	sh := &shrinker{subjects: map[string]*subject{}}
+	sh := &shrinker{original: &scenarios.Scenario{}, subjects: map[string]*subject{}}
 	const text = `name: x
 servers: {redis: 1}
 clients: 3

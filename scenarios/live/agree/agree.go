@@ -7,6 +7,7 @@ package agree
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -164,7 +165,8 @@ type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
 
 // Run runs the scenarios of the catalogue with the given names, and hands out the rows in their order. Where the sides
 // differ, and nothing explains it, the real one is run again, and so it is where it failed: what differs or fails three
-// times is no stall of the host. Once ctx is done, no further scenario is begun.
+// times is no stall of the host. Once ctx is done, no further scenario is begun, and a row that would have been run
+// again has failed.
 func Run(ctx context.Context, crew campaign.Crew, names []string, real Real, take func(Row)) error {
 	_, err := campaign.Do(ctx, crew, "scenarios", len(names), func() func(int) (Row, error) {
 		return func(i int) (Row, error) { return row(ctx, names[i], real), nil }
@@ -188,11 +190,22 @@ func row(ctx context.Context, name string, real Real) Row {
 		r.Failed = err.Error()
 		return r
 	}
-	for again := true; again; again = ctx.Err() == nil && r.Runs < mostRuns && !r.settled() {
+	for again := true; again; again = ctx.Err() == nil && r.Runs < mostRuns && !r.settled() && !delayed(err) {
 		r.Runs++
-		r.run(ctx, s, real)
+		err = r.run(ctx, s, real)
+	}
+	interrupted := errors.Is(err, live.ErrInterrupted) || ctx.Err() != nil && r.Runs < mostRuns
+	if d := r.Differences(); interrupted && !r.settled() && len(d) > 0 {
+		r.Failed = fmt.Sprintf("interrupted: the sides differed, in %s first, and the real one was not run again to "+
+			"see whether they still do", d[0].Law)
 	}
 	return r
+}
+
+// delayed reports whether a run did not begin although it was started again and again.
+func delayed(err error) bool {
+	var undecided *live.UndecidedError
+	return errors.As(err, &undecided) && undecided.Delayed
 }
 
 // settled reports whether another run of the real side would show nothing more.
@@ -200,8 +213,8 @@ func (r *Row) settled() bool {
 	return r.Refused != "" || r.Failed == "" && (len(r.Differences()) == 0 || r.explanation() != "")
 }
 
-// run runs the real side. If it fails, what an earlier run came to stays.
-func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) {
+// run runs the real side. If that fails, the outcome of an earlier run stays.
+func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) error {
 	began := time.Now()
 	result, err := real(ctx, s)
 	wall := time.Since(began)
@@ -218,6 +231,7 @@ func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) {
 	case r.Refused == "" && len(r.Live.Verdict.Findings) == 0:
 		r.Failed = err.Error()
 	}
+	return err
 }
 
 // mostRuns is how often the real side is run, at most, until it agrees.

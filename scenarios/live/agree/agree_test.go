@@ -218,10 +218,11 @@ func TestRowsSayWhatDiffers(t *testing.T) {
 // three are scenarios of which the second goes wrong.
 var three = []string{"kleppmann-gc-pause", "single-restart-forgets", "setnx-holder-crash"}
 
-// TestAScenarioThatCannotBeRunIsARow: the others are run all the same. What a stall of the host has kept from starting
-// is tried again; what was run once and fails later has been run.
+// TestAScenarioThatCannotBeRunIsARow: the others are run all the same. What failed is tried again, save where its start
+// was; what was run once and fails later has been run.
 func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
-	late := &live.ClientError{Client: "client-1", Problem: "has not reported FENCEPOST ACQUIRING lock within 30s"}
+	gone := &live.ClientError{Client: "client-1", Problem: "ended before its first report"}
+	late := &live.UndecidedError{Err: errors.New("redis-1 takes no commands"), Delayed: true}
 	other, err := scenarios.Named("fenced-gc-pause")
 	if err != nil {
 		t.Fatal(err)
@@ -237,11 +238,13 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 		runs int
 		why  string
 	}{
-		{"late each time", func(int, *scenarios.Scenario) (*live.Result, error) { return nil, late },
-			count{Agree: 2, Failed: 1}, 3, late.Error()},
-		{"late once", func(run int, s *scenarios.Scenario) (*live.Result, error) {
+		{"late", func(int, *scenarios.Scenario) (*live.Result, error) { return nil, late },
+			count{Agree: 2, Failed: 1}, 1, late.Error()},
+		{"gone each time", func(int, *scenarios.Scenario) (*live.Result, error) { return nil, gone },
+			count{Agree: 2, Failed: 1}, 3, gone.Error()},
+		{"gone once", func(run int, s *scenarios.Scenario) (*live.Result, error) {
 			if run == 1 {
-				return nil, late
+				return nil, gone
 			}
 			return fine(s)
 		}, count{Agree: 3}, 2, ""},
@@ -256,7 +259,7 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 		}, count{Agree: 2, Failed: 1}, 3, "redis-1 is gone: the run is not judged"},
 		{"differs, then fails", func(run int, _ *scenarios.Scenario) (*live.Result, error) {
 			if run > 1 {
-				return nil, late
+				return nil, gone
 			}
 			return fine(other)
 		}, count{Agree: 2, Differ: 1}, 3, ""},
@@ -281,20 +284,55 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 	}
 }
 
-// TestAnInterruptKeepsTheRows that there are: the one that it ended says so.
+// TestAnInterruptKeepsTheRows that there are: the one that it ended says so, and a difference that was to be looked at
+// again is no result.
 func TestAnInterruptKeepsTheRows(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var rows []Row
-	real := func(_ context.Context, s *scenarios.Scenario) (*live.Result, error) {
-		if s.Name == three[1] {
-			cancel()
-			return nil, live.ErrInterrupted
-		}
-		r, err := scenarios.NewRunner(s).Run(s.Plan(1))
-		return &live.Result{Result: r}, err
+	other, err := scenarios.Named("fenced-gc-pause")
+	if err != nil {
+		t.Fatal(err)
 	}
-	_ = Run(ctx, campaign.Crew{Workers: 1}, three, real, func(r Row) { rows = append(rows, r) })
-	if len(rows) < 2 || !rows[0].Agrees() || rows[1].Failed != live.ErrInterrupted.Error() || rows[1].Runs != 1 {
-		t.Errorf("%d rows", len(rows))
+	const differed = "interrupted: the sides differed, in lease-exclusion first, and the real one was not run again " +
+		"to see whether they still do"
+	for _, test := range []struct {
+		how  string
+		in   int // the run of the second scenario in which the interrupt comes
+		ends bool
+		runs int
+		why  string
+		want count
+	}{
+		{"ends the first run", 1, true, 1, live.ErrInterrupted.Error(), count{Agree: 1, Failed: 1}},
+		{"comes too late for the first run", 1, false, 1, differed, count{Agree: 1, Failed: 1}},
+		{"ends the second run", 2, true, 2, differed, count{Agree: 1, Failed: 1}},
+		{"ends the third run", 3, true, 3, differed, count{Agree: 1, Failed: 1}},
+		{"comes too late for the third run", 3, false, 3, "", count{Agree: 1, Differ: 1}},
+	} {
+		t.Run(test.how, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var rows []Row
+			run := 0
+			real := func(_ context.Context, s *scenarios.Scenario) (*live.Result, error) {
+				if s.Name == three[1] {
+					s = other
+					if run++; run == test.in {
+						cancel()
+						if test.ends {
+							return nil, live.ErrInterrupted
+						}
+					}
+				}
+				r, err := scenarios.NewRunner(s).Run(s.Plan(1))
+				return &live.Result{Result: r}, err
+			}
+			one := campaign.Crew{Workers: 1}
+			if err := Run(ctx, one, three, real, func(r Row) { rows = append(rows, r) }); err != nil {
+				t.Fatal(err)
+			}
+			if len(rows) < 2 || counts(rows[:2]) != test.want || rows[1].Failed != test.why ||
+				rows[1].Runs != test.runs {
+				t.Errorf("%d rows, %+v", len(rows), rows[1:])
+			}
+		})
 	}
 }

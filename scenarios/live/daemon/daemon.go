@@ -120,6 +120,12 @@ func (d *Daemon) Died() error {
 	return fmt.Errorf("%s: %s %w: it %v%s", d.Name, d.Args[0], errDied, d.running().Status(), d.LastWords())
 }
 
+// Late reports that the program does not do something within its patience, counted from its start, and its last words.
+func (d *Daemon) Late(does string, patience time.Duration) error {
+	return &process.LateError{Err: fmt.Errorf("%s: %s %s within %v of its start%s", d.Name, d.Args[0], does, patience,
+		d.LastWords())}
+}
+
 // LastWords are the last lines of the log, as the end of a sentence.
 func (d *Daemon) LastWords() string {
 	const most = 5

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -51,13 +52,12 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 		}
 	}()
 	for _, name := range c.Members {
-		p, err := f.relay.Listen(name)
+		d := &daemon.Daemon{Keeper: c.Keeper, Name: name, Folder: filepath.Join(c.Keeper.Folder(), string(name)),
+			Env: environment()}
+		p, err := f.relay.Listen(name, d.PID)
 		if err != nil {
 			return nil, err
 		}
-		d := &daemon.Daemon{Keeper: c.Keeper, Name: name, Folder: filepath.Join(c.Keeper.Folder(), string(name)),
-			Env: environment()}
-		p.CalledBy(d.PID)
 		f.members = append(f.members, &member{
 			Lives: &daemon.Lives{Daemon: d, Port: p, Gate: &f.gate, Failed: c.Failed}, name: name, fleet: f})
 	}
@@ -155,8 +155,7 @@ func (m *member) listens(address string) error {
 		}
 		if time.Now().After(end) {
 			m.Daemon.Kill()
-			return fmt.Errorf("%s does not listen within %v of its start%s", m.fleet.Program, patience,
-				m.Daemon.LastWords())
+			return m.Daemon.Late("does not listen", patience)
 		}
 	}
 	return nil
@@ -174,8 +173,8 @@ func (f *Fleet) enthrone() error {
 		led, err := f.agreed(ctx)
 		switch {
 		case err != nil && ctx.Err() != nil:
-			return fmt.Errorf("the members do not agree on a leader within %v: %w%s", patience, err,
-				first.Daemon.LastWords())
+			return &process.LateError{Err: fmt.Errorf("the members do not agree on a leader within %v: %w%s", patience,
+				err, first.Daemon.LastWords())}
 		case err != nil:
 		case led == first:
 			return nil

@@ -56,6 +56,12 @@ var ErrGone = errors.New("the keeper of this run's processes is gone, and they w
 // ErrEnded reports that a command had ended before it could be stopped or continued.
 var ErrEnded = errors.New("the process has ended")
 
+// LateError reports that programs were not ready in their time, as happens on a host that has too much to do.
+type LateError struct{ Err error }
+
+// Error says which, and how long they had.
+func (e *LateError) Error() string { return e.Err.Error() }
+
 // variable makes a process of this program a keeper.
 const variable = "FENCEPOST_KEEPER"
 

@@ -12,6 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/live/machine"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
@@ -142,7 +143,7 @@ func (f *Fleet) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i in
 func (f *Fleet) program(name sim.ProcessID, oneOfSeveral bool) (p *program, err error) {
 	p = &program{cfg: f.cfg, name: name, folder: filepath.Join(f.cfg.Keeper.Folder(), string(name))}
 	if oneOfSeveral {
-		p.gate, err = f.cfg.relay.Listen(name)
+		p.gate, err = f.cfg.relay.Listen(name, p.daemon.PID)
 	}
 	return p, err
 }
@@ -187,7 +188,7 @@ func (f *Fleet) awaitReplicas() error {
 		}
 		w.close()
 		if err == nil && v.Number() < int64(replicas) {
-			err = fmt.Errorf("only %d follow within %v", v.Number(), patience)
+			err = &process.LateError{Err: fmt.Errorf("only %d follow within %v", v.Number(), patience)}
 		}
 		if err != nil {
 			return fmt.Errorf("%s has %d replicas: %w%s", master.name, replicas, err, master.program.daemon.LastWords())
@@ -206,7 +207,7 @@ func awaitInfo(w *wire, section, what string) error {
 		case strings.Contains(v.Text, what):
 			return nil
 		case time.Now().After(end):
-			return fmt.Errorf("INFO %s does not say %s within %v", section, what, patience)
+			return &process.LateError{Err: fmt.Errorf("INFO %s does not say %s within %v", section, what, patience)}
 		}
 	}
 }

@@ -46,7 +46,7 @@ func gateOf(t *testing.T) *relay.Port {
 	t.Helper()
 	r := relay.New(func(err error) { t.Error(err) })
 	t.Cleanup(r.Close)
-	gate, err := r.Listen("redis-1")
+	gate, err := r.Listen("redis-1", os.Getpid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,9 +88,6 @@ func (p *program) configure() error {
 		lines = append(lines, fmt.Sprintf("unixsocket %q", p.at.address))
 	} else {
 		lines = append(lines, "bind "+p.gate.Own(), fmt.Sprintf("requirepass %q", p.cfg.secret))
-		if p.cfg.seven { // before, it calls from where it listens
-			lines = append(lines, "bind-source-addr "+p.gate.Own())
-		}
 	}
 	lines = append(lines, p.config...)
 	text := strings.Join(lines, "\n") + "\n"
@@ -114,8 +111,7 @@ func (p *program) start(stop <-chan struct{}) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s: %s takes no commands within %v of its start%s", p.name, p.cfg.Program, patience,
-				p.daemon.LastWords())
+			return p.daemon.Late("takes no commands", patience)
 		}
 	}
 }

@@ -5,30 +5,34 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// CalledBy tells the number of the server's process. Without, a call of the server's is one that comes from [Port.Own]:
-// a program that cannot be told from where to call is known by holding the socket. It must be said before [Port.Open].
-func (p *Port) CalledBy(process func() int) { p.caller = process }
-
-// calls reports whether the server's process calls from an address to another.
-func (p *Port) calls(from, to netip.AddrPort) bool {
-	if p.caller == nil {
-		return p.own == from.Addr().Unmap()
+// caller is the port of the server whose process has opened a connection from an address to another; nil if none has.
+// Every connection between servers is let in by this rule alone: an address says nothing, since any user of the machine
+// can call from it.
+func (r *Relay) caller(from, to netip.AddrPort) *Port {
+	socket := socketOf(from, to)
+	r.mu.Lock()
+	ports := slices.Clone(r.ports)
+	r.mu.Unlock()
+	for _, p := range ports {
+		if holds(p.process(), socket) {
+			return p
+		}
 	}
-	return holds(p.caller(), from, to)
+	return nil
 }
 
 // Listens reports whether a process of this machine listens on a port of an address of IPv4.
 func Listens(process int, at netip.AddrPort) bool {
-	return holds(process, at, netip.AddrPortFrom(netip.IPv4Unspecified(), 0))
+	return holds(process, socketOf(at, netip.AddrPortFrom(netip.IPv4Unspecified(), 0)))
 }
 
-// holds reports whether a process of this machine has a TCP connection between two addresses of IPv4.
-func holds(process int, local, remote netip.AddrPort) bool {
-	inode := socketOf(local, remote)
-	if inode == "" {
+// holds reports whether a process of this machine has a socket; an empty one is nobody's.
+func holds(process int, socket string) bool {
+	if socket == "" {
 		return false
 	}
 	files := fmt.Sprintf("/proc/%d/fd", process)
@@ -36,16 +40,15 @@ func holds(process int, local, remote netip.AddrPort) bool {
 	if err != nil {
 		return false // it has ended
 	}
-	for _, f := range list {
-		if to, err := os.Readlink(filepath.Join(files, f.Name())); err == nil && to == "socket:["+inode+"]" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(f os.DirEntry) bool {
+		to, err := os.Readlink(filepath.Join(files, f.Name()))
+		return err == nil && to == socket
+	})
 }
 
-// socketOf finds the socket of a connection, from the side of its local address (proc(5), net/tcp).
-func socketOf(local, remote netip.AddrPort) (inode string) {
+// socketOf is how the files of a process name the socket of a connection, from the side of its local address (proc(5),
+// net/tcp); empty if there is none.
+func socketOf(local, remote netip.AddrPort) string {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, err := os.ReadFile(table)
 		if err != nil {
@@ -55,7 +58,7 @@ func socketOf(local, remote netip.AddrPort) (inode string) {
 			// number, local address, remote address, state, queues, timer, retransmits, user, time-out, inode
 			f := strings.Fields(line)
 			if len(f) > 9 && strings.HasSuffix(f[1], written(local)) && strings.HasSuffix(f[2], written(remote)) {
-				return f[9]
+				return "socket:[" + f[9] + "]"
 			}
 		}
 	}

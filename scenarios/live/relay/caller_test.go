@@ -3,14 +3,19 @@
 package relay
 
 import (
+	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
 	"os/exec"
+	"sync/atomic"
+	"syscall"
 	"testing"
-)
 
-func addressOf(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/sim"
+)
 
 // TestWhoHoldsASocket: a connection is held by who has called, from its own side, and by nobody else; a port is
 // listened on by who does.
@@ -39,10 +44,11 @@ func TestWhoHoldsASocket(t *testing.T) {
 		is   bool
 		want bool
 	}{
-		{"the connection", holds(os.Getpid(), from, to), true},
-		{"it is not the other's", holds(other.Process.Pid, from, to), false},
-		{"nor one to another port", holds(os.Getpid(), from, elsewhere), false},
-		{"nor of a process that is gone", holds(1<<30, from, to), false},
+		{"the connection", holds(os.Getpid(), socketOf(from, to)), true},
+		{"it is not the other's", holds(other.Process.Pid, socketOf(from, to)), false},
+		{"nor one to another port", holds(os.Getpid(), socketOf(from, elsewhere)), false},
+		{"nor of a process that is gone", holds(1<<30, socketOf(from, to)), false},
+		{"nor of none", holds(0, socketOf(from, to)), false},
 		{"the port", Listens(os.Getpid(), to), true},
 		{"it is not the other's", Listens(other.Process.Pid, to), false},
 		{"nor another port", Listens(os.Getpid(), elsewhere), false},
@@ -52,29 +58,81 @@ func TestWhoHoldsASocket(t *testing.T) {
 		}
 	}
 	conn.Close()
-	if holds(os.Getpid(), from, to) {
+	if holds(os.Getpid(), socketOf(from, to)) {
 		t.Error("a connection that was closed is held")
 	}
 }
 
-// TestCallersAreKnownByTheirProcess, from wherever they call; a stranger's call is none.
-func TestCallersAreKnownByTheirProcess(t *testing.T) {
-	r := newRig(t)
-	for own, want := range map[int]*server{os.Getpid(): r.b, 1 << 30: nil} {
-		r.b.CalledBy(func() int { return own })
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+// guarded is a run whose servers are known by their processes: that of a is the test, as long as it has not ended. One
+// has a port at which others call it, one a proxy by which it calls.
+func guarded(t *testing.T) (r *rig, ports [2]*server, end func()) {
+	var ended atomic.Bool
+	r = rigOf(t, func(server sim.ProcessID) int {
+		if server == "a" && !ended.Load() {
+			return os.Getpid()
 		}
-		conn, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+		return 0
+	})
+	proxy := r.socks("proxy")
+	r.w.AddServer(proxy.name, proxy)
+	r.begin()
+	return r, [2]*server{r.b, proxy}, func() { ended.Store(true) }
+}
+
+// sent is how many messages have travelled the links of the world.
+func (r *rig) sent() (n int) {
+	r.do(func() {
+		for _, from := range r.relay.ports {
+			for _, to := range r.relay.ports {
+				n += r.w.Sent(from.name, to.name)
+			}
 		}
-		got := r.relay.owner(addressOf(conn.LocalAddr()), addressOf(conn.RemoteAddr()))
-		if want == nil && got != nil || want != nil && got != want.Port {
-			t.Errorf("process %d: %v called", own, got)
+	})
+	return n
+}
+
+// TestServersAreKnownByTheirProcess, from whatever address they call and at whatever port.
+func TestServersAreKnownByTheirProcess(t *testing.T) {
+	r, ports, end := guarded(t)
+	dial := func(to *server) *side { return r.side(net.Dial("tcp", fmt.Sprint("127.0.0.1:", to.Number()))) }
+	a := dial(ports[0])
+	a.say("hello")
+	r.side(r.b.Accept()).hears("hello")
+	r.ask(ports[1], ports[1].at()).granted()
+	r.do(func() {
+		if r.w.Sent("a", "b") == 0 || r.w.Sent("a", "proxy") == 0 {
+			t.Error("it was not a that has called")
 		}
-		conn.Close()
-		l.Close()
+	})
+	end()
+	for _, port := range ports {
+		dial(port).ends()
+	}
+}
+
+// TestNoOtherProcessIsLetIn: nobody but a server's process gets an answer from a port, whoever's process it is and
+// however early it speaks, and nothing of it travels a link.
+func TestNoOtherProcessIsLetIn(t *testing.T) {
+	testkit.Needs(t, "bash")
+	for user, as := range map[string]*syscall.Credential{"this user": nil, "another user": {Uid: 65534, Gid: 65534}} {
+		t.Run(user, func(t *testing.T) {
+			if as != nil && os.Getuid() != 0 {
+				t.Skip("only root can start a process of another user")
+			}
+			r, ports, _ := guarded(t)
+			for _, at := range ports {
+				const script = `exec 3<>/dev/tcp/127.0.0.1/%d; printf '\x05\x01\x00' >&3; exec cat <&3`
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				c := exec.CommandContext(ctx, "bash", "-c", fmt.Sprintf(script, at.Number()))
+				c.Dir, c.SysProcAttr = "/", &syscall.SysProcAttr{Credential: as}
+				if out, err := c.Output(); len(out) > 0 {
+					t.Errorf("%s: %q has come: %v", at.name, out, err)
+				}
+			}
+			if n := r.sent(); n > 0 {
+				t.Errorf("%d messages have been sent", n)
+			}
+		})
 	}
 }

@@ -1,11 +1,12 @@
 // Package relay has connections between servers that are processes of the host travel the links of a simulated world.
 //
 // A server is reached at its [Port], which has an address of the relay's, the same for everyone, so that servers can
-// name each other. Its process listens elsewhere, at a loopback address of its own, from which it also calls: by that
-// the relay knows who does. Where a program has no way to call from an address, its port is a SOCKS proxy instead. What
-// a process sends is cut into chunks as it comes, and each is a message between two servers ([sim.Host], Send): it
-// takes as long as the link takes, waits while that is cut, is held up by delays, and is lost with the machine that it
-// is for. So are the beginning of a connection and its end.
+// name each other. Its process listens elsewhere, at a loopback address of its own. Who calls is known by the process
+// that holds the socket: others, of whatever user, are sent away before a byte of theirs is read. Where a program
+// cannot be given other addresses for its peers, its port is a SOCKS proxy instead. What a process sends is cut into
+// chunks as it comes, and each is a message between two servers ([sim.Host], Send): it takes as long as the link takes,
+// waits while that is cut, is held up by delays, and is lost with the machine that it is for. So are the beginning of a
+// connection and its end.
 //
 // A machine that loses its power says nothing any more. Who is connected to it learns of that once it has come back:
 // by an end of the connection, as a machine says that knows nothing of it.
@@ -45,8 +46,9 @@ const (
 // Relay is the ports of one run. Until the world begins it carries bytes at once, on a goroutine of its own.
 type Relay struct {
 	failed func(error)
-	began  bool // written while nobody else does anything
-	net    int  // the middle of the addresses of its processes, 16 bits
+	knows  func(from, to netip.AddrPort) *Port // caller, save in tests, whose servers are one process
+	began  bool                                // written while nobody else does anything
+	net    int                                 // the middle of the addresses of its processes, 16 bits
 
 	mu      sync.Mutex
 	ports   []*Port
@@ -64,6 +66,7 @@ type Relay struct {
 func New(failed func(error)) *Relay {
 	r := &Relay{failed: failed, net: firstNet + rand.IntN(lastNet-firstNet), more: make(chan struct{}, 1),
 		over: make(chan struct{}), ended: make(chan struct{}), plugs: map[*plug]bool{}, closed: make(chan struct{})}
+	r.knows = r.caller
 	go r.run()
 	return r
 }
@@ -154,9 +157,9 @@ type Port struct {
 	name     sim.ProcessID
 	own      netip.Addr // of its process
 	listener *net.TCPListener
-	process  string           // where that listens
+	process  func() int       // its number
+	at       string           // where it listens
 	places   []netip.AddrPort // or where it does that calls by way of a proxy
-	caller   func() int       // the number of its process, by which it is known who calls; nil: by own
 
 	// The fields below are the loop's.
 	host  sim.Host
@@ -165,8 +168,9 @@ type Port struct {
 	sent  uint64
 }
 
-// Listen opens the port of a server.
-func (r *Relay) Listen(server sim.ProcessID) (*Port, error) {
+// Listen opens the port of a server. process is the number of that which stands for it now, 0 if none does, and may be
+// called on any goroutine.
+func (r *Relay) Listen(server sim.ProcessID, process func() int) (*Port, error) {
 	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return nil, fmt.Errorf("opening a port for others to reach %s: %w", server, err)
@@ -176,7 +180,7 @@ func (r *Relay) Listen(server sim.ProcessID) (*Port, error) {
 	n := len(r.ports)
 	at := r.net + n/250
 	p := &Port{relay: r, name: server, own: netip.AddrFrom4([4]byte{127, byte(at >> 8), byte(at), byte(1 + n%250)}),
-		listener: ln}
+		listener: ln, process: process}
 	r.ports = append(r.ports, p)
 	return p, nil
 }
@@ -184,54 +188,41 @@ func (r *Relay) Listen(server sim.ProcessID) (*Port, error) {
 // Number is the number of the port, on 127.0.0.1.
 func (p *Port) Number() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
-// Own is the loopback address at which the server's process must listen, and from which it must call others.
+// Own is the loopback address at which the server's process must listen.
 func (p *Port) Own() string { return p.own.String() }
 
 // Open lets connections come, to where the server's process listens.
-func (p *Port) Open(process string) {
-	p.process = process
-	p.relay.running.Add(1)
-	go p.accept()
+func (p *Port) Open(at string) {
+	p.at = at
+	p.accept(func(caller *Port, tcp *net.TCPConn) {
+		c := newConnection(caller, p, p.at)
+		p.relay.plug(c.ends[0], tcp, func(g *plug) { c.begin(g) })
+	})
 }
 
-func (p *Port) accept() {
+// accept has serve take the connections that the servers' processes open, on a goroutine of its own, until the port is
+// closed. Those of others are closed at once.
+func (p *Port) accept(serve func(caller *Port, tcp *net.TCPConn)) {
 	r := p.relay
-	defer r.running.Done()
-	for tcp := p.next(); tcp != nil; tcp = p.next() {
-		caller := r.owner(tcp.RemoteAddr().(*net.TCPAddr).AddrPort(), tcp.LocalAddr().(*net.TCPAddr).AddrPort())
-		if caller == nil { // a stranger
-			tcp.Close()
-			continue
+	r.running.Go(func() {
+		for {
+			tcp, err := p.listener.AcceptTCP()
+			if err != nil {
+				if !errors.Is(err, net.ErrClosed) {
+					r.failed(fmt.Errorf("connections to %s: %w", p.name, err))
+				}
+				return
+			}
+			if caller := r.knows(addressOf(tcp.RemoteAddr()), addressOf(tcp.LocalAddr())); caller != nil {
+				serve(caller, tcp)
+			} else {
+				tcp.Close()
+			}
 		}
-		c := newConnection(caller, p, p.process)
-		r.plug(c.ends[0], tcp, func(g *plug) { c.begin(g) })
-	}
+	})
 }
 
-// next is the next who calls at the port; nil once that is closed.
-func (p *Port) next() *net.TCPConn {
-	tcp, err := p.listener.AcceptTCP()
-	if err == nil {
-		return tcp
-	}
-	if !errors.Is(err, net.ErrClosed) {
-		p.relay.failed(fmt.Errorf("connections to %s: %w", p.name, err))
-	}
-	return nil
-}
-
-// owner is the port of the server that calls from an address to another; nil if none does.
-func (r *Relay) owner(from, to netip.AddrPort) *Port {
-	r.mu.Lock()
-	ports := slices.Clone(r.ports)
-	r.mu.Unlock()
-	for _, p := range ports {
-		if p.calls(from, to) {
-			return p
-		}
-	}
-	return nil
-}
+func addressOf(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
 
 // plug is a socket that is read and written.
 type plug struct {

@@ -13,13 +13,11 @@ import (
 )
 
 // ListenSOCKS opens the port of a server whose process calls others by way of a SOCKS proxy (RFC 1928), as a Java
-// program does that is told of one: the port is that proxy. So who calls is known by where, and where to by what it
-// asks for: a process need not call from an address of its own.
-func (r *Relay) ListenSOCKS(server sim.ProcessID) (*Port, error) {
-	p, err := r.Listen(server)
+// program does that is given one: the port is that proxy, and whom the process calls is known by what it asks for.
+func (r *Relay) ListenSOCKS(server sim.ProcessID, process func() int) (*Port, error) {
+	p, err := r.Listen(server, process)
 	if err == nil {
-		r.running.Add(1)
-		go p.acceptSOCKS()
+		p.accept(r.serveSOCKS)
 	}
 	return p, err
 }
@@ -43,24 +41,19 @@ func (r *Relay) at(a netip.AddrPort) *Port {
 	return nil
 }
 
-func (p *Port) acceptSOCKS() {
-	r := p.relay
-	defer r.running.Done()
-	for tcp := p.next(); tcp != nil; tcp = p.next() {
-		r.running.Add(1)
-		go func() {
-			defer r.running.Done()
-			to, err := asked(tcp)
-			called := r.at(to)
-			if err != nil || called == nil {
-				tcp.Close()
-				return
-			}
-			c := newConnection(p, called, to.String())
-			c.ends[0].greeting = granted
-			r.plug(c.ends[0], tcp, func(g *plug) { c.begin(g) })
-		}()
-	}
+// serveSOCKS connects a process to the server that it asks for.
+func (r *Relay) serveSOCKS(caller *Port, tcp *net.TCPConn) {
+	r.running.Go(func() {
+		to, err := asked(tcp)
+		called := r.at(to)
+		if err != nil || called == nil {
+			tcp.Close()
+			return
+		}
+		c := newConnection(caller, called, to.String())
+		c.ends[0].greeting = granted
+		r.plug(c.ends[0], tcp, func(g *plug) { c.begin(g) })
+	})
 }
 
 // What is said by a SOCKS proxy and to it.

@@ -16,7 +16,7 @@ import (
 // socks is a server whose process calls by way of a proxy and listens at an address of the machine's.
 func (r *rig) socks(name sim.ProcessID) *server {
 	r.Helper()
-	p, err := r.relay.ListenSOCKS(name)
+	p, err := r.relay.ListenSOCKS(name, func() int { return r.process(name) })
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func (r *rig) socks(name sim.ProcessID) *server {
 // ask asks the proxy of a server for a connection, as a Java program does. Whether it is granted comes later.
 func (r *rig) ask(from *server, to netip.AddrPort) *side {
 	r.Helper()
-	s := r.side(net.Dial("tcp", from.listener.Addr().String()))
+	s := r.call(from, from)
 	if _, err := s.Write([]byte{5, 2, 0, 2}); err != nil {
 		r.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestAProxyRefuses(t *testing.T) {
 	r.b.TCPListener.Close()
 	r.ask(r.a, at).ends()
 	for _, said := range []string{"\x04\x01\x00\x50", "\x05\x01\x02"} { // SOCKS 4; only with a password
-		s := r.side(net.Dial("tcp", r.a.listener.Addr().String()))
+		s := r.call(r.a, r.a)
 		if _, err := s.Write([]byte(said)); err != nil {
 			t.Fatal(err)
 		}

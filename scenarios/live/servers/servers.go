@@ -188,8 +188,13 @@ func prefixOf(s *scenarios.Scenario) string {
 
 // Run carries out the plan on the servers, which Scenario must have seen to suit. All that it starts has ended when it
 // returns, and ends too if this process is killed. What cannot be carried out is refused before anything starts: a
-// *live.RefusedError.
-func (c Choice) Run(o live.Options, plan nemesis.Plan) (result *live.Result, err error) {
+// *live.RefusedError. A start that the host delays is tried again.
+func (c Choice) Run(o live.Options, plan nemesis.Plan) (*live.Result, error) {
+	return begun(&o, func() (*live.Result, error) { return c.run(o, plan) })
+}
+
+// run is Run without another try.
+func (c Choice) run(o live.Options, plan nemesis.Plan) (result *live.Result, err error) {
 	k, err := process.Start()
 	if err != nil {
 		return nil, err

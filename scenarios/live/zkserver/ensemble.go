@@ -75,7 +75,7 @@ func (e *Ensemble) prepare(library string) (err error) {
 			return err
 		}
 		if e.cfg.relay != nil {
-			if p.gate, err = e.cfg.relay.ListenSOCKS(name); err != nil {
+			if p.gate, err = e.cfg.relay.ListenSOCKS(name, p.PID); err != nil {
 				return err
 			}
 			p.host = p.gate.Own()
@@ -178,7 +178,7 @@ func (e *Ensemble) await(p *program, is func() bool) error {
 			}
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s: ZooKeeper serves nobody within %v of its start%s", p.Name, patience, p.LastWords())
+			return p.Late("serves nobody", patience)
 		}
 	}
 	return nil

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// setGlobals are the functions that may change variables of packages, by room: those that are called while the program
+// is initialised, to fill the lists of what there is; and in the processes that package locktest starts for one test
+// each, what the code under test finds in the standard library.
+var setGlobals = map[string][]string{
+	"nemesis":            {"register"},
+	"scenarios":          {"registerBackend"},
+	"scenarios/locks":    {"register"},
+	"scenarios/locktest": {"newWorker", "nextCall"}, // nextCall counts the calls of one test, by that
+}
+
+// TestNoFunctionChangesAGlobal: how a run is made is given to whoever makes it. What a function leaves in a variable of
+// a package is shared with every other run of the process, and nothing says so where it is read.
+func TestNoFunctionChangesAGlobal(t *testing.T) {
+	globals := map[string][]string{} // by room
+	for _, s := range sources(t) {
+		for _, d := range s.file.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR && !s.test {
+				for _, spec := range g.Specs {
+					for _, name := range spec.(*ast.ValueSpec).Names {
+						globals[s.room] = append(globals[s.room], name.Name)
+					}
+				}
+			}
+		}
+	}
+	used := map[string]bool{}
+	for _, s := range sources(t) {
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || s.test || f.Name.Name == "init" {
+				continue
+			}
+			for _, name := range changed(s, f, globals[s.room]) {
+				if used[s.room+" "+f.Name.Name] = true; !slices.Contains(setGlobals[s.room], f.Name.Name) {
+					t.Errorf("%s: %s changes the variable %s of a package", s.set.Position(f.Pos()), f.Name.Name, name)
+				}
+			}
+		}
+	}
+	for room, names := range setGlobals {
+		for _, name := range names {
+			if !used[room+" "+name] {
+				t.Errorf("%s of %s changes no variable of a package", name, room)
+			}
+		}
+	}
+}
+
+// changed lists the variables of packages that a function assigns to: those of its own, and those of others. A name
+// that the function declares anywhere is its own.
+func changed(s source, f *ast.FuncDecl, globals []string) (names []string) {
+	imported := map[string]bool{}
+	for _, i := range s.file.Imports {
+		if name := path.Base(strings.Trim(i.Path.Value, `"`)); i.Name == nil {
+			imported[name] = true
+		} else {
+			imported[i.Name.Name] = true
+		}
+	}
+	var assigned []ast.Expr
+	local := map[string]bool{"_": true}
+	declare := func(list ...ast.Expr) {
+		for _, e := range list {
+			if id, ok := e.(*ast.Ident); ok {
+				local[id.Name] = true
+			}
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			for _, name := range n.Names {
+				declare(name)
+			}
+		case *ast.ValueSpec:
+			for _, name := range n.Names {
+				declare(name)
+			}
+		case *ast.RangeStmt:
+			if n.Tok == token.DEFINE {
+				declare(n.Key, n.Value)
+			} else {
+				assigned = append(assigned, n.Key, n.Value)
+			}
+		case *ast.AssignStmt:
+			if n.Tok == token.DEFINE {
+				declare(n.Lhs...)
+			} else {
+				assigned = append(assigned, n.Lhs...)
+			}
+		case *ast.IncDecStmt:
+			assigned = append(assigned, n.X)
+		}
+		return true
+	})
+	for _, e := range assigned {
+		of, name := variable(e)
+		if !local[of] && (slices.Contains(globals, of) || imported[of] && name != "") {
+			names = append(names, strings.TrimSuffix(of+"."+name, "."))
+		}
+	}
+	return names
+}
+
+// variable is what an expression is a part of, and the field of that in which it lies, if any.
+func variable(e ast.Expr) (of, field string) {
+	for {
+		switch x := e.(type) {
+		case *ast.SelectorExpr:
+			e, field = x.X, x.Sel.Name
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.ParenExpr:
+			e = x.X
+		case *ast.Ident:
+			return x.Name, field
+		default:
+			return "", ""
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package scenarios
+
+import (
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+)
+
+// Code is how runs are made of a scenario whose lock is no protocol of package locks but a Go library's, as it is
+// shipped ([locks.FromLibrary]): in this process, one run at a time, or in another.
+type Code struct {
+	Host Host          // drives the runs of this process; its code makes the clients' locks
+	Lock locks.Foreign // makes the lock of a client, in a run of the Host
+	// Elsewhere, if set, makes the runs instead, in another process that has the code. Several goroutines may call it
+	// at a time.
+	Elsewhere func(*Scenario, nemesis.Plan) (Result, error)
+}
+
+// CodeError reports that the code of the lock under test failed in a run, so that there is nothing to judge.
+type CodeError struct{ Text string }
+
+// Error says how it failed.
+func (e *CodeError) Error() string { return e.Text }
+
+// ParseWith is [Parse] for a scenario that may have the protocol of a library. Its runs are made as code says.
+func ParseWith(path string, text []byte, code *Code) (*Scenario, error) {
+	r, body, err := format.Read(path, text)
+	if err != nil {
+		return nil, err
+	}
+	r.Elsewhere = func(key string) []string { return mappings()[key] }
+	f := newFile(r)
+	f.scenario.code = code
+	mapping(f.Reader, body, "", f.fields())
+	f.settle()
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	f.scenario.text = text
+	return f.scenario, nil
+}
+
+// Parse reads another form of s, whose runs are made as those of s are.
+func (s *Scenario) Parse(path string, text []byte) (*Scenario, error) {
+	return ParseWith(path, text, s.code)
+}
+
+// With is s with runs that are made as code says.
+func (s *Scenario) With(code *Code) *Scenario {
+	other := *s
+	other.code = code
+	return &other
+}
+
+// define finds the definition of a protocol that the scenario may have; nil if there is none of that name.
+func (f *file) define(p locks.Protocol) *locks.Definition {
+	if p == locks.FromLibrary && f.scenario.code == nil {
+		return nil
+	}
+	return locks.Define(p)
+}
+
+// protocols lists those that the scenario may have.
+func (f *file) protocols() (names []string) {
+	for _, d := range locks.Definitions() {
+		names = append(names, string(d.Name))
+	}
+	if f.scenario.code != nil {
+		names = append(names, string(locks.FromLibrary))
+	}
+	return names
+}

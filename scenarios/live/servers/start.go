@@ -1,0 +1,39 @@
+package servers
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
+)
+
+// mostStarts is how often a run is started, at most, until it begins.
+const mostStarts = 3
+
+// begun runs once, and again as long as servers or clients of ours are not ready in their time, since the host may have
+// had too much else to do. The result's notes say so. Where no start succeeds the run decides nothing: a
+// *live.UndecidedError.
+func begun(o *live.Options, run func() (*live.Result, error)) (*live.Result, error) {
+	var delayed error
+	for start := 1; ; start++ {
+		result, err := run()
+		var late *process.LateError
+		switch {
+		case result != nil && delayed != nil:
+			why := strings.Join(strings.Fields(delayed.Error()), " ")
+			result.Notes = append(result.Notes, fmt.Sprintf("the host delayed the start, and start %d is the one that "+
+				"began: %s", start, why))
+			return result, err
+		case result != nil || !errors.As(err, &late) || o.Context.Err() != nil:
+			return result, err
+		case start == mostStarts:
+			return nil, &live.UndecidedError{Delayed: true,
+				Err: fmt.Errorf("the host delayed each of %d starts: %w", mostStarts, err)}
+		}
+		if delayed = err; o.Again != nil {
+			o.Again(err)
+		}
+	}
+}
