@@ -87,7 +87,7 @@ func (n *Node) callFromScript(args []string, resp3 bool) (reply []byte, trouble 
 	c := n.find(args[0])
 	switch {
 	case c == nil:
-		if whyRefused(n.cfg.Version, strings.ToLower(args[0])) != "" {
+		if refusedBecause(n.cfg.Version, strings.ToLower(args[0])) != "" {
 			return nil, unknown(n.cfg.Version, args)
 		}
 		return nil, "ERR Unknown Redis command called from script"
