@@ -1,12 +1,8 @@
-// Package scenarios writes the scenario file that a user begins with: one for each protocol, complete, with every setting
-// of the
-// lock as a comment beside its default.
-//
-// Goals: the file runs as it is and shows what a pause does to the lock. A line that begins with # and a key becomes a
-// setting
-// when the # is taken away. Settings, defaults and meanings come from the tables that read the files.
-// Non-goals: the reference of the format (scenarios/FORMAT.md).
 package scenarios
+
+// The scenario file that a user begins with: one for each protocol, complete, with every setting of the lock as a comment
+// beside its default. It runs as it is and shows what a pause does to the lock; a line that begins with # and a key
+// becomes a setting when the # is removed.
 
 import (
 	"fmt"

@@ -14,8 +14,8 @@ import (
 type fileKind uint8
 
 const (
-	webPage    fileKind = iota // HTML or XML: it ends with a comment that seals the rest
-	metrics             // OpenMetrics, which has no room for one: each of its samples has a scenario
+	webPage fileKind = iota // HTML or XML: it ends with a comment that seals the rest
+	metrics                 // OpenMetrics, which has no room for one: each of its samples has a scenario
 )
 
 const sealBegin, sealEnd = "<!-- fencepost ", " -->\n"

@@ -1,9 +1,7 @@
-// Package output reads which share of the seeds is this machine's: from the flag --shard, or from what the runner of a
-// test or a job says in the environment.
-//
-// Goals: a share that is not understood is an error that names where it comes from. Non-goals: what is done with it
-// (scenarios/search).
 package output
+
+// Which share of the seeds is this machine's: from the flag --shard, or from what the runner of a test or a job says in the
+// environment.
 
 import (
 	"fmt"

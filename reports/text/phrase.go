@@ -1,8 +1,6 @@
-// Package text puts counts, shares, lists and times into the words that every report uses for them.
-//
-// Goals: one way to write each of them, on paper, on a page and on a terminal.
-// Non-goals: units of metrics, which come with the metric; JSON; layout.
 package text
+
+// How counts, shares, lists and times are written, in all forms of a report alike.
 
 import (
 	"fmt"

@@ -1,9 +1,7 @@
-// Package timeline puts the events of a history into words: one line each, and the names in it.
-//
-// Goals: a line says who did what and why, in the words that plans and findings use; an event reads the same in a
-// text, in a picture and in a story.
-// Non-goals: choosing what is worth telling (timeline), and why a law was broken (checker).
 package timeline
+
+// Events in words, one line each: who did what and why, in the words of plans and findings. An event reads the same in a
+// text, in a picture and in a story.
 
 import (
 	"cmp"

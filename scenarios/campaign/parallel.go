@@ -1,8 +1,7 @@
-// Package campaign divides work among the cores without letting it show.
-//
-// Goals: what is made of the results is the same for any number of workers, and results never pile up.
-// Non-goals: work whose parts depend on each other.
 package campaign
+
+// Work divided among the cores: what is made of the results is the same for any number of workers, and results never pile
+// up.
 
 import (
 	"cmp"

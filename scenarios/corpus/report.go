@@ -1,8 +1,7 @@
-// Package corpus tells which broken variants of sound locks were caught, how soon, and how the sound locks fared.
-//
-// Goals: what was not run or not told is never a pass. Equal runs give equal JSON: it states no times of the host.
-// Non-goals: hunting (scenarios/search), the locks (scenarios/corpus).
 package corpus
+
+// The report of a search through the corpus. What was not run is never a pass, and equal runs give equal JSON: it states no
+// times of the host.
 
 import (
 	"cmp"

@@ -1,9 +1,7 @@
-// Package format is what a scenario expects to come out: of laws and of metrics. It reads that from a file, holds what
-// came out of a run against it, and counts the runs of many seeds by how they stand to it.
-//
-// Goals: what could not be told, and what nothing exercised, is no pass. Non-goals: judging laws (checker), which
-// random faults break a promise (search).
 package format
+
+// What a scenario expects of laws and of metrics: read from its file, compared with what came out of a run, and counted over
+// many seeds. What could not be decided, and what nothing exercised, is no pass.
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"

@@ -1,9 +1,9 @@
-// Package format reads the text of a scenario file and changes it: YAML of plain mappings, lists and scalars, whose
-// values are read by what their key needs.
+// Package format is what a scenario file may say: YAML of plain mappings, lists and scalars, whose values are read by what
+// their key needs; and what the file expects to come out, which it compares with what did.
 //
-// Goals: all that is wrong with a file is told at once, each with its place and the nearest right word. A file costs
-// little to read, however hostile. What Document prints is read as the same.
-// Non-goals: which keys there are and what they do to a run (package scenarios).
+// Goals: everything that is wrong with a file is reported at once, each with its place and the nearest right word. A file
+// costs little to read, however hostile. What Document prints is read as the same.
+// Non-goals: which keys there are and what they do to a run (package scenarios); judging laws (checker).
 package format
 
 import (

@@ -1,5 +1,5 @@
 // Package etcd is a simulated etcd cluster, as far as a lock needs it: keys with revisions, transactions, leases and
-// watches, on the replicated log of package consensus. See [New].
+// watches, on the replicated log of package raft. See [New].
 //
 // Goals: what a client can see of a lock on etcd 3.5 under crashes, pauses, cuts, slow disks and clocks that drift:
 // which requests succeed, when a lease ends, what a watch says. Jumps of the wall clock change nothing, as in etcd.

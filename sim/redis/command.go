@@ -1,10 +1,9 @@
-// Package redis is the commands about the data of a simulated Redis: their table and what each does to the keyspace.
-// Those about connections, scripts and other nodes are the node's own.
-//
-// Commands that have to do with existence, time or ownership are carried out here, those that are only about values by
-// miniredis; where that answers otherwise than Redis 7.0, a check in front of it gives Redis's answer (correct.go).
-// Well-known scripts of locks are carried out in Go as well (twins.go), since they do what commands do.
 package redis
+
+// The commands about data: their table, and what each does to the store. Those that have to do with existence, time or
+// ownership are carried out here, those that are only about values by miniredis; where that answers otherwise than Redis
+// 7.0, a check in front of it gives Redis's answer (correct.go). Well-known scripts of locks are carried out in Go as
+// well (twins.go), since they do what commands do.
 
 import (
 	"strings"
@@ -37,8 +36,8 @@ type command struct {
 	// run carries the command out. Commands without it are passed on to miniredis, unless first has answered.
 	run   func(d *store.Data, args []string)
 	first func(d *store.Data, args []string) (answered bool)
-	keys  keyRange // of a command that is passed on
-	Subs  arities  // of a command with subcommands
+	keys  keyRange     // of a command that is passed on
+	Subs  arities      // of a command with subcommands
 	In    versionRange // that have it, as it stands here
 }
 

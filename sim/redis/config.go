@@ -22,7 +22,7 @@ type Config struct {
 	// Version decides which commands and texts there are.
 	Version Version
 	// NotifyKeyspaceEvents says of which events of keys messages are published, as redis.conf writes it
-	// ([keyspace.ParseEvents]); empty of none. CONFIG SET changes it until the process ends.
+	// ([store.ParseEvents]); empty of none. CONFIG SET changes it until the process ends.
 	NotifyKeyspaceEvents string
 
 	// Password is what clients must give before anything else, by AUTH or HELLO, as user default (requirepass in

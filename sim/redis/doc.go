@@ -2,7 +2,7 @@
 // Sentinel that watches it is package sentinel.
 //
 // miniredis holds the values and carries out the commands that are only about them. What decides whether a lock holds
-// is Fencepost's own: deadlines on the wall clock and the records of what became of every key (package keyspace), the
+// is Fencepost's own: deadlines on the wall clock and the records of what became of every key (package store), the
 // append-only file and when it is fsynced (aof), the commands and scripts of locks (command, lua), and here the node:
 // connections, transactions, restarts, replication, publish and subscribe.
 //
@@ -10,7 +10,7 @@
 // must forget (package tracking).
 //
 // Goals: a client cannot tell the node from Redis 7.0 by its replies, nor, by the documentation, from Redis 8.4 or from
-// Tair if it is of that version ([command.Version]); a key dies at exactly the instant at which Redis stops serving it;
+// Tair if it is of that version ([Version]); a key dies at exactly the instant at which Redis stops serving it;
 // a crash takes exactly what Redis would lose; the same calls give the same bytes, records and log. Tests hold the node
 // to that beside a real redis-server whose wall clock they move (rig_test.go, testdata/clock.c).
 //
@@ -33,7 +33,7 @@
 // # Persistence
 //
 // The append-only file is a log of effects: relative expiries have become absolute, scripts and transactions are the
-// writes they made, an expired key is a deletion. See [aof.Policy] for what a power loss leaves of it. A background
+// writes they made, an expired key is a deletion. See [store.Policy] for what a power loss leaves of it. A background
 // fsync goes on while the process is paused, as the kernel's work does. Rewriting the file is not modelled.
 //
 // # Replication
@@ -83,12 +83,12 @@
 // resyncs after it add.
 // key-set, key-prolonged and key-gone name the attempt that owns the key: the one that set it last. RENAME and COPY
 // hand the owner on with the value. Each field of a hash and each member of a set or sorted set has an owner and
-// records of its own (keyspace/members.go). A record's Until is the first instant at which the key is no longer served.
+// records of its own (store/members.go). A record's Until is the first instant at which the key is no longer served.
 // After a restart the data is compared with what it was: what a crash took back to an earlier value, owner or deadline
 // has a key-gone and a key-set with an empty By.
 //
 // # Scripts
 //
-// Scripts run in package lua; well-known ones are carried out in Go (command/twins.go), since they do what commands do:
+// Scripts run in package lua; well-known ones are carried out in Go (twins.go), since they do what commands do:
 // find, compare and change keys.
 package redis

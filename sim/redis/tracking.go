@@ -1,8 +1,7 @@
-// Package redis is what a simulated Redis remembers for clients that cache what they read (CLIENT TRACKING): who
-// has read which keys, or wants to hear of all that begin with a prefix. It says who is to be told of a change;
-// telling is the node's. It does what tracking.c of Redis 7.0 does, save that it has no limit of keys and redirects
-// nothing.
 package redis
+
+// What a node remembers for clients that cache what they read (CLIENT TRACKING): who has read which keys, or subscribed to
+// all that begin with a prefix. It is what tracking.c of Redis 7.0 does, without a limit of keys and without redirection.
 
 import (
 	"maps"

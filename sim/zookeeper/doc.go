@@ -12,7 +12,7 @@
 //
 // # Where it differs
 //
-// The raft of package consensus stands in for Zab. Both commit in one order by majorities and lose no committed
+// The raft of package raft stands in for Zab. Both commit in one order by majorities and lose no committed
 // transaction; they differ in how a leader is elected and in that Zab's leader checks a request before it is
 // proposed, where here each member checks it, with the same result, when it is applied. A zxid is raft's term and a
 // count within it. An election takes one to two election time-outs, also where ZooKeeper's would be over sooner. The

@@ -1,8 +1,6 @@
-// Package agree tells how scenarios came out simulated and in real time, side by side.
-//
-// Goals: a difference stands with both causes; what only one side could run is said and not counted as agreement.
-// Non-goals: running (scenarios/live/agree).
 package agree
+
+// The report: a difference stands with both causes; what only one side could run is said, and is no agreement.
 
 import (
 	"fmt"

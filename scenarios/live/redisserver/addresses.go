@@ -1,9 +1,7 @@
-// Package redisserver replaces addresses in what a Redis says: one server has others where it listens, in the world, and
-// where a client reaches it.
-//
-// Goals: an address is replaced wherever Redis or a Sentinel tells one of a server, and nothing else is. Non-goals:
-// what clients say; those of connections, in CLIENT LIST; those that a script asks for.
 package redisserver
+
+// What a Redis or a Sentinel says of a server has its address as the client reaches it. Not replaced are addresses in what
+// clients say, those of connections in CLIENT LIST, and those that a script asks for.
 
 import (
 	"regexp"

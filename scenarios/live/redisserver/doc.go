@@ -16,7 +16,7 @@
 //
 // # Records
 //
-// The records are those of the simulated node: they are made by the same code (package keyspace), from what the server
+// The records are those of the simulated node: they are made by the same code (package store), from what the server
 // is seen to do. After each command a PING goes round on the connection on which Redis tells what happens to keys, so
 // that all that the command did is known before its answer leaves. Then the keys that it touched are read. As there is
 // only one command at a time, it is known who did it. A key whose deadline has come is looked at: that makes Redis

@@ -1,5 +1,6 @@
-// Package redisserver finds out which release of Redis a program is. It is a room of the host: it executes the program.
 package redisserver
+
+// Which release of Redis a program is: it is executed and asked.
 
 import (
 	"errors"

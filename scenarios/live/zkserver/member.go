@@ -53,7 +53,7 @@ func (x *life) close() {
 }
 
 // Start begins a life: the first with the process that has been launched, each later one with a new process. One whose
-// disk is gone stays out of the ensemble, as in package consensus: it may have promised what it no longer knows.
+// disk is gone stays out of the ensemble, as in package raft: it may have promised what it no longer knows.
 func (m *member) Start(h sim.Host) {
 	m.host = h
 	x := &life{Life: m.Begin(h), m: m, links: map[uint64]*link{}}

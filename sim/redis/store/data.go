@@ -1,8 +1,8 @@
-// Package store is the data of a simulated Redis: what keys there are, whose, until when, and what is recorded of
-// them.
+// Package store is the data of a simulated Redis: which keys there are, who owns them, until when, and what is recorded
+// of them; and its append-only file, the effects with those of them that are on disk at what time.
 //
 // The values lie in miniredis; deadlines, owners and expired keys that are still there are kept here. Every change goes
-// through a method that writes its record, its effect for the file and the replicas, and tells the node.
+// through a method that writes its record, its effect for the file and the replicas, and notifies the node.
 package store
 
 import (

@@ -1,5 +1,3 @@
-// Package store is the append-only file of a simulated Redis: the effects that have been made, and which of them are on
-// disk at what time.
 package store
 
 import (
