@@ -40,7 +40,7 @@ func TestOverlappingCallsOfOneProcessAreToldApartByTheirAttempts(t *testing.T) {
 		t.Errorf("two shared holds, as the calls of their attempts say: %v, want %v", got, Holds)
 	}
 	if got := outcome(false); got != Violated {
-		t.Errorf("calls that name no attempt are answered in their order, so that the first hold is exclusive: %v, want %v",
-			got, Violated)
+		t.Errorf("calls without an attempt are answered in their order, so that the first hold is exclusive: %v, "+
+			"want %v", got, Violated)
 	}
 }

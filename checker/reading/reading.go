@@ -109,8 +109,8 @@ func (n *nesting) failed() (count int) {
 	return count
 }
 
-// called takes the call that e returns off a list, -1 if there is none: the one that names its attempt; failing that, the
-// oldest where either names none.
+// called takes the call that e returns off a list, -1 if there is none: the one that names its attempt; failing that,
+// the oldest where either names none.
 func (n *nesting) called(list *[]int, e *history.Event) int {
 	found := -1
 	for k, i := range *list {

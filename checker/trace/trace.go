@@ -270,8 +270,8 @@ func (t *Trace) acquire(i int, e *history.Event) {
 	}
 }
 
-// asked takes the open acquire of p on lock l that an event of an attempt answers off its list, -1 if there is none: the
-// one whose call names that attempt; failing that, the oldest where either names none.
+// asked takes the open acquire of p on lock l that an event of an attempt answers off its list, -1 if there is none:
+// the one whose call names that attempt; failing that, the oldest where either names none.
 func (t *Trace) asked(p *processTrace, l int32, of history.Attempt) int32 {
 	found := -1
 	for i, n := range p.asks {

@@ -33,8 +33,8 @@ type bubbles struct {
 }
 
 // Each goroutine that a run leaves takes part in the runs that follow, if only by the timers that wake it. few is how
-// many may do so if another bubble can make the next runs, and crowd if another process must. frozenCrowd is how many may
-// be in bubbles that have been left, where they keep the memory of their runs.
+// many may do so if another bubble can make the next runs, and crowd if another process must. frozenCrowd is how many
+// may be in bubbles that have been left, where they keep the memory of their runs.
 const (
 	few         = 3
 	crowd       = 8
@@ -112,8 +112,8 @@ func (b *bubbles) explore(w *worker) (another bool) {
 	return another
 }
 
-// runAll runs seeds and says what came of each. It ends early if too much is left behind, and then reports whether every
-// run leaves goroutines of all these kinds.
+// runAll runs seeds and says what came of each. It ends early if too much is left behind, and then reports whether
+// every run leaves goroutines of all these kinds.
 func (b *bubbles) runAll(w *worker) (alike bool) {
 	var first map[string]int // when one seed had been run
 	runs := 0                // that had been made then
