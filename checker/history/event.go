@@ -108,7 +108,7 @@ type Event struct {
 	// locks the register, as does cas; key-*: the key
 	Lock    Lock
 	Shared  bool    // acquire: a shared (read) hold; sections that are both shared may overlap
-	Attempt Attempt // acquire ok, extend, release, lost, read, write: the grant this belongs to
+	Attempt Attempt // acquire, extend, release, lost, read, write: the grant this belongs to, if known
 	Token   Token   // acquire ok, read, write, apply
 	// Value is what was read or written (read ok, write, cas, txn, apply), the value of a key (key-set), what a library
 	// said when it refused (acquire, extend, release; no part of a digest) or, for the nemesis, the fault line.

@@ -29,7 +29,7 @@ func Merge(parts []Part) (*history.History, error) {
 	}
 	out := &history.History{}
 	tells := make(map[history.Process]string)
-	owns := make(map[history.Attempt]string)
+	owns := make(map[history.Attempt]int32) // the part, by its number
 	for i := range parts {
 		p := &parts[i]
 		if err := p.mergeable(&parts[0]); err != nil {
@@ -48,11 +48,11 @@ func Merge(parts []Part) (*history.History, error) {
 			if e.F != history.Acquire || e.Type != history.OK || e.Attempt == "" {
 				continue
 			}
-			if of, other := owns[e.Attempt]; other && of != p.Name {
-				return nil, fmt.Errorf("%s and %s both have an attempt %q: attempts need different names", of, p.Name,
-					e.Attempt)
+			if of, other := owns[e.Attempt]; other && int(of) != i {
+				return nil, fmt.Errorf("%s and %s both have an attempt %q: attempts need different names",
+					parts[of].Name, p.Name, e.Attempt)
 			}
-			owns[e.Attempt] = p.Name
+			owns[e.Attempt] = int32(i)
 		}
 	}
 	out.Events = inOrder(parts, out.Header.Start)
@@ -210,6 +210,9 @@ func inOrder(parts []Part, start int64) []history.Event {
 
 // later is an event on a time that began earlier.
 func later(e history.Event, by history.Time) history.Event {
+	if by == 0 {
+		return e
+	}
 	e.Time += by
 	if key := e.F == history.KeySet || e.F == history.KeyProlonged; key && e.Until != history.Never {
 		e.Until += by

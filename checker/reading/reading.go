@@ -109,16 +109,26 @@ func (n *nesting) failed() (count int) {
 	return count
 }
 
-// called takes the oldest call that e returns off a list, -1 if there is none. Calls that name an attempt are told
-// apart by it.
+// called takes the call that e returns off a list, -1 if there is none: the one that names its attempt; failing that,
+// the oldest where either names none.
 func (n *nesting) called(list *[]int, e *history.Event) int {
+	found := -1
 	for k, i := range *list {
-		if a := n.events[i].Attempt; a == e.Attempt || a == "" || e.Attempt == "" {
-			*list = append((*list)[:k:k], (*list)[k+1:]...)
-			return i
+		a := n.events[i].Attempt
+		if a == e.Attempt {
+			found = k
+			break
+		}
+		if found < 0 && (a == "" || e.Attempt == "") {
+			found = k
 		}
 	}
-	return -1
+	if found < 0 {
+		return -1
+	}
+	call := (*list)[found]
+	*list = append((*list)[:found:found], (*list)[found+1:]...)
+	return call
 }
 
 func (n *nesting) crashed(p history.Process) {

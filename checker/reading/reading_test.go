@@ -245,3 +245,18 @@ func TestWhatRegistersHeldAtFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestAReleaseThatFailedIsTheOneOfItsAttempt: of several calls that are under way, also where some name no attempt.
+func TestAReleaseThatFailedIsTheOneOfItsAttempt(t *testing.T) {
+	h := &history.History{}
+	h.Header.Reading = history.Strict
+	for i, e := range []history.Event{{Type: history.Invoke}, {Type: history.Invoke, Attempt: "client-1/2"},
+		{Type: history.Fail, Attempt: "client-1/2"}, {Type: history.OK}} {
+		e.Index, e.Time, e.Process, e.F, e.Lock = i, history.Time(i), "client-1", history.Release, "orders"
+		h.Events = append(h.Events, e)
+	}
+	read, left := of(h)
+	if left.Releases != 1 || len(read.Events) != 2 || read.Events[0].Index != 0 || read.Events[1].Index != 3 {
+		t.Errorf("%+v of %+v", left, read.Events)
+	}
+}

@@ -109,16 +109,24 @@ func (r *reading) time(i int) history.Time {
 	return r.Events[i].Time
 }
 
-// acquire begins an ask, or ends the oldest one of that process and lock; one of which only the outcome is recorded was
-// called when it returned.
+// acquire begins an ask, or ends one of that process and lock: the oldest whose call named the same attempt, or none
+// likewise; failing that, the oldest where either names none. One of which only the outcome is recorded was called when
+// it returned.
 func (r *reading) acquire(i int, e *history.Event) {
 	a := &ask{process: e.Process, lock: e.Lock, shared: e.Shared, call: i, ret: r.none}
 	if e.Type == history.Invoke {
 		r.asks = append(r.asks, a)
 		return
 	}
-	n := slices.IndexFunc(r.asks,
-		func(o *ask) bool { return o.process == e.Process && o.lock == e.Lock && o.ret == r.none })
+	open := func(named func(history.Attempt) bool) int {
+		return slices.IndexFunc(r.asks, func(o *ask) bool {
+			return o.process == e.Process && o.lock == e.Lock && o.ret == r.none && named(r.Events[o.call].Attempt)
+		})
+	}
+	n := open(func(a history.Attempt) bool { return a == e.Attempt })
+	if n < 0 {
+		n = open(func(a history.Attempt) bool { return a == "" || e.Attempt == "" })
+	}
 	if n >= 0 {
 		a = r.asks[n]
 	} else {

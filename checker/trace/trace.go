@@ -247,7 +247,7 @@ func (t *Trace) acquire(i int, e *history.Event) {
 		p.asks = append(p.asks, n)
 		return
 	}
-	n := t.asked(p, l)
+	n := t.asked(p, l, e.Attempt)
 	if n < 0 { // a foreign history may record only outcomes: it was called when it returned
 		n = int32(len(t.Asks))
 		t.Asks = append(t.Asks, Ask{Process: e.Process, Lock: l, Grant: -1, Call: i})
@@ -270,15 +270,29 @@ func (t *Trace) acquire(i int, e *history.Event) {
 	}
 }
 
-// asked takes the oldest open acquire of p on lock l off its list, -1 if there is none.
-func (t *Trace) asked(p *processTrace, l int32) int32 {
+// asked takes the open acquire of p on lock l that an event of an attempt answers off its list, -1 if there is none:
+// the one whose call names that attempt; failing that, the oldest where either names none.
+func (t *Trace) asked(p *processTrace, l int32, of history.Attempt) int32 {
+	found := -1
 	for i, n := range p.asks {
-		if t.Asks[n].Lock == l {
-			p.asks = append(p.asks[:i], p.asks[i+1:]...)
-			return n
+		if t.Asks[n].Lock != l {
+			continue
+		}
+		named := t.History.Events[t.Asks[n].Call].Attempt
+		if named == of {
+			found = i
+			break
+		}
+		if found < 0 && (named == "" || of == "") {
+			found = i
 		}
 	}
-	return -1
+	if found < 0 {
+		return -1
+	}
+	n := p.asks[found]
+	p.asks = append(p.asks[:found], p.asks[found+1:]...)
+	return n
 }
 
 // sectionOf finds the grant an event belongs to: that of its attempt, or without one the latest open section of its

@@ -199,8 +199,12 @@ func (a *arranger) acquire(pos int, e *history.Event) {
 		lane.Waits = append(lane.Waits, wait{span: a.begin(pos, e.Time), Lock: e.Lock, Attempt: e.Attempt})
 		return
 	}
-	if asked := a.waits[key]; len(asked) > 0 {
-		i := max(0, slices.IndexFunc(asked, func(r ref) bool { return lane.Waits[r.i].Attempt == e.Attempt }))
+	asked := a.waits[key]
+	i := slices.IndexFunc(asked, func(r ref) bool { return lane.Waits[r.i].Attempt == e.Attempt })
+	if i < 0 { // what names no attempt may be of any
+		i = slices.IndexFunc(asked, func(r ref) bool { return lane.Waits[r.i].Attempt == "" || e.Attempt == "" })
+	}
+	if i >= 0 {
 		w := &lane.Waits[asked[i].i]
 		w.end(pos, e.Time)
 		w.Attempt, w.Result = e.Attempt, e.Type

@@ -27,8 +27,8 @@ func (c *Config) tolerates(g *remote.Goroutine) bool { return slices.ContainsFun
 // leaked reports the goroutines that runs have left behind, one a run or more, and that still run ten minutes later;
 // empty if there are none.
 func (w *worker) leaked() string {
-	if w.failed || w.given != nil || w.left() < w.runs {
-		return "" // an earlier worker that has passed on its plans has looked
+	if w.failed || w.later || w.left() < w.runs {
+		return ""
 	}
 	strangers := func() []*remote.Goroutine { return slices.DeleteFunc(goroutines(), w.config.tolerates) }
 	if len(strangers()) < w.runs {

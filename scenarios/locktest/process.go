@@ -64,12 +64,14 @@ func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 }
 
 // exploreShare has one worker after another run the seeds: one that dies is followed by another, and one in which too
-// much is left behind.
+// much is left behind. A run in which one dies after it has left a bubble is made again, by workers that leave none:
+// the code may keep for the whole program what is of one bubble alone.
 func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 	var plans map[uint64]string // drawn by an earlier worker
+	alone := false
 	for len(share) > 0 && ctx.Err() == nil {
-		began, done, failed := uint64(0), false, false
-		k := task{Test: p.t.Name(), Call: p.call, Seeds: slices.Clone(share)}
+		began, later, done, failed := uint64(0), false, false, false
+		k := task{Test: p.t.Name(), Call: p.call, Seeds: slices.Clone(share), Alone: alone}
 		if plans[share[0]] != "" {
 			k.Plans = plans
 			k.Seeds = slices.DeleteFunc(k.Seeds, func(s uint64) bool { return plans[s] == "" })
@@ -79,7 +81,7 @@ func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 			case r.Plans != nil:
 				plans = r.Plans
 			case r.Began != 0:
-				began = r.Began
+				began, later = r.Began, r.Later
 			case r.Ran != nil:
 				p.take(*r.Ran)
 				share = slices.DeleteFunc(share, func(s uint64) bool { return s == r.Ran.Seed })
@@ -96,6 +98,9 @@ func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 		case failed || ctx.Err() != nil:
 			return
 		case done:
+			continue
+		case began != 0 && later:
+			alone = true
 			continue
 		case began == 0:
 			p.problem(fmt.Sprintf("a worker ended before its first run: %v", end))

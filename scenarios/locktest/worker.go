@@ -37,6 +37,7 @@ type task struct {
 	// Shrink, if set, asks to cut down the violation that the one seed shows.
 	Shrink *finding
 	Trial  bool // asks for the trial run alone
+	Alone  bool `json:",omitempty"` // asks that no second bubble be used
 	// Plans, if set, has the plan of each of the seeds, as an earlier worker has drawn it.
 	Plans map[uint64]string `json:",omitempty"`
 }
@@ -53,6 +54,7 @@ type report struct {
 	Shrunk  *shrunk `json:",omitempty"`
 	Done    bool    `json:",omitempty"` // though perhaps not with all seeds: the others are another process's
 	Left    bool    `json:",omitempty"` // Done, but goroutines are left that will not end: the process is to be ended
+	Later   bool    `json:",omitempty"` // Began, in a bubble that is not the first of its process
 	Problem string  `json:",omitempty"` // of the whole task
 	// Plans are those of the next seeds, for the worker that follows.
 	Plans map[uint64]string `json:",omitempty"`
@@ -93,35 +95,9 @@ func say(r report) {
 	_ = remote.Say(os.Stdout, os.Stderr, b) // if nobody listens any more, what follows is of no use either
 }
 
-// work does a task, in a bubble.
-func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
-	debug.SetGCPercent(-1) // the collector runs between runs alone
-	offline()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorker(s, c)
-		w.given = k.Plans
-		say(report{}) // it has started
-		if k.Trial {
-			w.try()
-		} else if err := w.drawPlans(); err != nil {
-			say(report{Problem: err.Error()})
-		} else if k.Shrink != nil {
-			w.shrink(k.Seeds[0], *k.Shrink)
-		} else {
-			w.explore(k.Seeds)
-			if problem := w.leaked(); problem != "" {
-				say(report{Problem: problem})
-			}
-		}
-		say(report{Done: true, Left: w.left() > 0})
-		w.Close()
-		w.stacks.Close()
-	})
-}
-
 // serve makes runs for another process, in a bubble, until there are no more to make.
 func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
-	debug.SetGCPercent(-1)
+	collectBetweenRuns()
 	offline()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorker(s, c)
@@ -133,6 +109,9 @@ func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
 		w.stacks.Close()
 	})
 }
+
+// collectBetweenRuns has the collector run only when it is called.
+func collectBetweenRuns() { debug.SetGCPercent(-1) }
 
 // answer makes the run that is asked for.
 func (w *worker) answer(r remote.Request) (a remote.Answer) {
@@ -193,6 +172,7 @@ type worker struct {
 	serves   bool   // another process's searches: what it says are answers
 	failed   bool   // some run did, because of the lock's own code: what it leaves open says nothing
 	own      int    // goroutines before the first run, those of the driver and of tasks aside
+	later    bool   // others have made runs of the task before: they have looked at what is left running
 }
 
 func newWorker(s *scenarios.Scenario, c *Config) *worker {
@@ -208,7 +188,7 @@ func newWorker(s *scenarios.Scenario, c *Config) *worker {
 
 // drawPlans prepares to draw the plans, if the runs have no faults of their own.
 func (w *worker) drawPlans() (err error) {
-	if len(w.scenario.Faults) == 0 && w.config.plan == nil && w.config.Plan == nil && w.given == nil {
+	if len(w.scenario.Faults) == 0 && w.config.plan == nil && w.config.Plan == nil && w.given == nil && w.plans == nil {
 		w.plans, err = search.NewPlans(w.scenario)
 	}
 	return err
@@ -272,29 +252,8 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 	return w.scenario.Plan(seed)
 }
 
-// crowd is how many goroutines runs may leave behind before their process is ended: each takes part in the runs that
-// follow, if only by the timers that wake it.
-const crowd = 8
-
 // ahead is for how many seeds a worker that is to be ended draws the plans: that takes a run each time a worker begins.
 const ahead = 100
-
-// explore runs seeds and says what came of each, until what runs have left behind is a crowd.
-func (w *worker) explore(seeds []uint64) {
-	for i, seed := range seeds {
-		if i > 0 && w.left() > crowd {
-			w.passOn(seeds[i:])
-			return
-		}
-		say(report{Began: seed})
-		r := w.run(seed)
-		if len(r.Broken) > 0 || r.Failure != "" {
-			again := w.run(seed)
-			r.Differs = again.Digest != r.Digest
-		}
-		say(report{Ran: &r})
-	}
-}
 
 // passOn says the plans that have been drawn of the next seeds.
 func (w *worker) passOn(seeds []uint64) {

@@ -36,3 +36,17 @@ func TestWhyAProcessEnded(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestGoroutinesAreThoseOfTheLatestBubble: the clock of an earlier one stands still, whatever waits in it.
+func TestGoroutinesAreThoseOfTheLatestBubble(t *testing.T) {
+	dump := ""
+	for _, head := range []string{"2 [sleep (durable), synctest bubble 9]", "3 [chan receive, 2 minutes]",
+		"4 [sync.Mutex.Lock, synctest bubble 10]", "5 [select (durable), synctest bubble 10 labels:{a: b}]",
+		"6 [chan receive, synctest bubble 9]"} {
+		dump += "goroutine " + head + ":\nlock.wait()\n\t/lock.go:1\n\n"
+	}
+	all := Goroutines(dump)
+	if len(all) != 2 || all[0].State != "sync.Mutex.Lock" || all[1].State != "select" || !all[1].durable {
+		t.Errorf("%+v", all)
+	}
+}

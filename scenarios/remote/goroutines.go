@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -27,11 +28,19 @@ var (
 	pointer   = regexp.MustCompile(`\b0x[0-9a-f]{6,}\b`)
 )
 
-// Goroutines are those of the bubble in a dump of a program, the goroutine that drives it aside.
+// Goroutines are those of the latest bubble in a dump of a program, the goroutine that drives it aside.
 func Goroutines(dump string) (all []*Goroutine) {
+	latest := 0
 	for _, text := range strings.Split(dump, "\n\n") {
 		head := goroutine.FindStringSubmatch(text)
-		if head == nil || !strings.Contains(head[1], "synctest bubble") || strings.Contains(text, "testing/synctest.") {
+		if head == nil {
+			continue
+		}
+		n := bubbleOf(head[1])
+		if n > latest {
+			latest, all = n, nil
+		}
+		if n == 0 || n < latest || strings.Contains(text, "testing/synctest.") {
 			continue
 		}
 		state, _, _ := strings.Cut(head[1], ",")
@@ -39,6 +48,14 @@ func Goroutines(dump string) (all []*Goroutine) {
 		all = append(all, &Goroutine{state, strings.Contains(head[1], "(durable)"), framesOf(text)})
 	}
 	return all
+}
+
+// bubbleOf is the number of a goroutine's bubble, from 1, by what stands in brackets at its head; 0 if it is in none.
+func bubbleOf(head string) int {
+	_, number, _ := strings.Cut(head, "synctest bubble ")
+	number, _, _ = strings.Cut(number, " ") // labels may follow
+	n, _ := strconv.Atoi(number)
+	return n
 }
 
 func framesOf(text string) (all []frame) {

@@ -257,6 +257,11 @@ func (d *Driver) Patience() {
 // Close lets the bubble end: it waits for what guests have left running, and ends the goroutines of the driver.
 func (d *Driver) Close() {
 	d.Patience()
+	d.Dismiss()
+}
+
+// Dismiss ends the goroutines of the driver, which is of no more use. It waits for nothing.
+func (d *Driver) Dismiss() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, w := range d.workers {

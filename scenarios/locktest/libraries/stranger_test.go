@@ -3,6 +3,7 @@ package libraries
 import (
 	"context"
 	"crypto/rand"
+	"maps"
 	"os"
 	"os/exec"
 	"regexp"
@@ -91,6 +92,28 @@ func TestTheFirstHourWithALockOfOnesOwn(t *testing.T) {
 			t.Errorf("%s: %s follows from neither mistake", b.Law, b.Cause)
 		}
 	}
+}
+
+// TestCostOfAGoroutineThatNeverEnds shows it, and that it makes no other difference.
+func TestCostOfAGoroutineThatNeverEnds(t *testing.T) {
+	c := locktest.Config{New: newWatchdog, Faults: locktest.Pauses, Seeds: 20}
+	if os.Getenv("FENCEPOST_FULL") != "" {
+		c.Seeds = 200
+	}
+	without, ok := locktest.Explore(t, c)
+	c.Tolerated = []string{"libraries.count"}
+	c.New = func(c *locktest.Client) locktest.Lock {
+		go count()
+		return newWatchdog(c)
+	}
+	with, here := locktest.Explore(t, c)
+	if !ok || !here {
+		return
+	}
+	if len(with.Failures)+with.Tolerated > 0 || !maps.Equal(with.Digests(), without.Digests()) {
+		t.Errorf("%+v", with)
+	}
+	t.Logf("%d runs: %v of processor time, %v without it", with.Runs, with.CPU, without.CPU)
 }
 
 // mistakes are the first that a user makes, each with the beginning of the first line that the test prints.
