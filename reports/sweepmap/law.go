@@ -3,7 +3,7 @@
 //
 // Goals: what was tried is told from what lies between, and the edge stands where it was found; whoever does not see
 // all colours, or none, sees the shapes. Equal sweeps give equal bytes.
-// Non-goals: finding edges (scenarios/sweep), how a picture becomes SVG or PNG (paper).
+// Non-goals: finding edges (scenarios/sweep), how a diagram is drawn (plot).
 package sweepmap
 
 import (

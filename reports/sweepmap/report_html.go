@@ -111,8 +111,8 @@ func storyAgainst(a *sweep.Asserted, run *single.Run) sweepStory {
 // mapOnPage draws one law.
 func (s *Sweep) mapOnPage(l *Law) mapOnPage {
 	picture := Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: l}
-	m := mapOnPage{Law: string(l.Law), Wide: template.HTML(picture.onPage(false)),
-		Narrow: template.HTML(picture.onPage(true))}
+	m := mapOnPage{Law: string(l.Law), Wide: template.HTML(picture.wide()),
+		Narrow: template.HTML(picture.narrow())}
 	for i := range l.Lines {
 		along := &l.Lines[len(l.Lines)-1-i] // the highest first, as on the map
 		name := s.Axes[along.Axis].Name

@@ -235,6 +235,14 @@ func TestMapsAreRepeatable(t *testing.T) {
 			strings.Count(text, "<svg") != 2 {
 			t.Errorf("%s: the page is not self-contained, or not safe: %v", name, err)
 		}
+		for _, ink := range regexp.MustCompile(`var\((--plot-[a-z-]+)\)`).FindAllStringSubmatch(text, -1) {
+			if strings.Count(text, ink[1]+":") != 2 {
+				t.Errorf("%s: %s is not defined for both themes", name, ink[1])
+			}
+		}
+		if !strings.Contains(text, ` role="img" aria-label="lease-exclusion by `) {
+			t.Errorf("%s: the picture says nothing to those who cannot see it", name)
+		}
 		if n, err := documenttest.Explained(text); err != nil || n != 1 {
 			t.Errorf("%s explains %d laws: %v", name, n, err)
 		}

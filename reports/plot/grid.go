@@ -1,0 +1,99 @@
+package plot
+
+// Grid is a map of points in rows and columns, each of a rank. Between them it is divided by marching squares: along
+// straight lines between the places at which the sides of a square are crossed.
+type Grid struct {
+	X, Y  []float64        // of the columns and the rows
+	Rank  []int            // of the points, row by row; where several meet, the middle has the highest
+	Cross map[Side]float64 // where the rank changes on a side; it is the middle where that is not known
+}
+
+// Side is the side of a square that begins at a point and leads along an axis.
+type Side struct{ Point, Axis int }
+
+// corner is a corner of a square, or the crossing of a side.
+type corner struct {
+	Point
+	rank  int
+	cross bool
+}
+
+// squares hands out the corners and crossings of each square, around it.
+func (g *Grid) squares(visit func(around []corner)) {
+	n := len(g.X)
+	point := func(i int) Point { return Point{g.X[i%n], g.Y[i/n]} }
+	for i := range max(len(g.Y)-1, 0) * n {
+		if i%n == n-1 {
+			continue
+		}
+		var around []corner
+		corners, sides := [4]int{i, i + 1, i + n + 1, i + n}, [4]Side{{i, 0}, {i + 1, 1}, {i + n, 0}, {i, 1}}
+		for s, at := range corners {
+			next := corners[(s+1)%4]
+			a, b := point(at), point(next)
+			around = append(around, corner{a, g.Rank[at], false})
+			if g.Rank[at] == g.Rank[next] {
+				continue
+			}
+			cross := Point{(a.X + b.X) / 2, (a.Y + b.Y) / 2}
+			if known, ok := g.Cross[sides[s]]; ok && sides[s].Axis == 0 {
+				cross.X = known
+			} else if ok {
+				cross.Y = known
+			}
+			around = append(around, corner{cross, g.Rank[at], true})
+		}
+		visit(around)
+	}
+}
+
+// parts are the ways around a square from each crossing to the next; of the second corner's rank is all between them.
+func parts(around []corner) (all [][]corner) {
+	for i, c := range around {
+		if !c.cross {
+			continue
+		}
+		part := []corner{c}
+		for n := i + 1; len(part) == 1 || !part[len(part)-1].cross; n++ {
+			part = append(part, around[n%len(around)])
+		}
+		all = append(all, part)
+	}
+	return all
+}
+
+// Areas are the regions of the ranks, in the ink of each.
+func (g *Grid) Areas(inks []Ink) (areas []Area) {
+	add := func(rank int, around []corner) {
+		area := Area{Ink: inks[rank]}
+		for _, c := range around {
+			area.Points = append(area.Points, c.Point)
+		}
+		areas = append(areas, area)
+	}
+	g.squares(func(around []corner) {
+		rest := 0
+		for _, c := range around {
+			rest = max(rest, c.rank)
+		}
+		add(rest, around)
+		for _, part := range parts(around) {
+			if part[1].rank != rest {
+				add(part[1].rank, part)
+			}
+		}
+	})
+	return areas
+}
+
+// Border is the line around the regions of a rank, as pairs of points.
+func (g *Grid) Border(rank int) (pieces [][]Point) {
+	g.squares(func(around []corner) {
+		for _, part := range parts(around) {
+			if part[1].rank == rank {
+				pieces = append(pieces, []Point{part[0].Point, part[len(part)-1].Point})
+			}
+		}
+	})
+	return pieces
+}

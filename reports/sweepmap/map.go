@@ -1,0 +1,302 @@
+package sweepmap
+
+import (
+	"image/color"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/reports/plot"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+)
+
+// Map is the picture of one law: a strip for one axis, a map for two.
+type Map struct {
+	*sweep.Sweep
+	Scenario string // its name
+	Law      *Law
+}
+
+// Colours that people tell apart who do not see all of them (Okabe and Ito); each goes with a shape of its own.
+var (
+	safe   = plot.Ink{Name: "safe", RGB: color.NRGBA{0x00, 0x4e, 0x7d, 0xff}}
+	chance = plot.Ink{Name: "chance", RGB: color.NRGBA{0x5e, 0x51, 0x00, 0xff}}
+	broken = plot.Ink{Name: "broken", RGB: color.NRGBA{0xa0, 0x3f, 0x00, 0xff}}
+	open   = plot.Ink{Name: "open", RGB: color.NRGBA{0x60, 0x60, 0x60, 0xff}}
+	claim  = plot.Ink{Name: "claim", RGB: color.NRGBA{0x7b, 0x2d, 0x8b, 0xff}}
+)
+
+// Lines between what is safe and what is not, and around an asserted condition.
+var (
+	edgeLine  = plot.Line{Style: plot.Style{Ink: plot.Black, Width: 1.8}, Name: "edge, bisected"}
+	edgeHalo  = plot.Line{Style: plot.Style{Ink: plot.Ground, Width: 3.4}}
+	claimLine = plot.Line{Style: plot.Style{Ink: claim, Width: 1.6, Dashed: true}, Low: true,
+		Name: "bound of an asserted condition"}
+)
+
+// fields are the grounds on which states stand, by rank: where several meet, the higher rank claims less.
+var fields = []plot.Ink{
+	{Name: "safe-field", RGB: color.NRGBA{0xcf, 0xe4, 0xf3, 0xff}},
+	{Name: "chance-field", RGB: color.NRGBA{0xf5, 0xee, 0xbe, 0xff}},
+	{Name: "broken-field", RGB: color.NRGBA{0xfb, 0xdc, 0xc4, 0xff}},
+	{Name: "open-field", RGB: color.NRGBA{0xea, 0xea, 0xea, 0xff}},
+	plot.Ground,
+}
+
+// rank is the number of a state in fields.
+func rank(s sweep.State) int {
+	return slices.Index([]sweep.State{sweep.Safe, sweep.Chance, sweep.Broken, sweep.Unjudged, sweep.Invalid}, s)
+}
+
+// SVG draws the map as SVG, for a slide or a page of paper. The error is w's.
+func (m *Map) SVG(w io.Writer) error {
+	_, err := io.WriteString(w, m.titled().SVG(720, 405))
+	return err
+}
+
+// PNG draws the same as PNG, of 1920 by 1080 pixels.
+func (m *Map) PNG(w io.Writer) error { return m.titled().PNG(w, 720, 405, 192) }
+
+// wide draws the map for a page, narrow for a page on a phone, with fewer words.
+func (m *Map) wide() string   { return m.diagram(false).OnPage(720, 353) }
+func (m *Map) narrow() string { return m.diagram(true).OnPage(317, 317) }
+
+// titled is the map with a heading that says what the page would.
+func (m *Map) titled() *plot.Diagram {
+	d := m.diagram(false)
+	d.Title = m.Scenario + ": " + string(m.Law.Law)
+	at, fixed := m.At(), m.With()
+	if at != "" {
+		fixed = fixed[1:]
+	}
+	d.Subtitle = strings.Join(append([]string{text.Count(m.Seeds, "run") + " at each point"}, fixed...), "; ")
+	switch alone := len(m.Axes) == 1 && len(m.Law.Lines) == 1; {
+	case alone && at != "":
+		d.Subtitle = m.Law.Lines[0].Words(m.Axes[0].Name) + ", at " + at + " – " + d.Subtitle
+	case alone:
+		d.Subtitle = m.Law.Lines[0].Words(m.Axes[0].Name) + " – " + d.Subtitle
+	case at != "":
+		d.Subtitle = at + "; " + d.Subtitle
+	}
+	return d
+}
+
+// diagram is the map: regions where both axes are numbers, a band for each word where one is, and cells where none is.
+func (m *Map) diagram(short bool) *plot.Diagram {
+	d := &plot.Diagram{Columns: len(m.Axes[0].Levels), Rows: 1, X: m.axis(0, short),
+		Y: plot.Axis{Label: "runs that broke the law", Max: 1, Ticks: []plot.Tick{{Value: 0, Label: "0 %"},
+			{Value: .25, Label: "25 %"}, {Value: .5, Label: "50 %"}, {Value: .75, Label: "75 %"},
+			{Value: 1, Label: "100 %"}}}}
+	d.Description = string(m.Law.Law) + " by " + d.X.Label
+	if len(m.Axes) == 2 {
+		d.Rows, d.Y = len(m.Axes[1].Levels), m.axis(1, short)
+		d.Description += " and " + d.Y.Label
+	}
+	switch {
+	case len(m.Axes) == 2 && ordered(&m.Axes[0]) && ordered(&m.Axes[1]):
+		m.regions(d)
+	case len(m.Law.Lines) > 0:
+		for row := range m.Law.Lines {
+			m.bands(d, row)
+		}
+	default:
+		m.cells(d)
+	}
+	for i := range m.Law.Cells {
+		d.Marks = append(d.Marks, m.mark(i))
+	}
+	return d
+}
+
+// axis is the ith of the sweep.
+func (m *Map) axis(i int, short bool) plot.Axis {
+	a := &m.Axes[i]
+	label := a.Name
+	if title := m.Title(i); title != a.Name && !short {
+		label = title + " (" + a.Name + ")"
+	}
+	switch {
+	case a.Unit() == sweep.Rates && !strings.HasSuffix(a.Name, "ppm"):
+		label += ", ppm"
+	case a.Unit() == sweep.Durations:
+		label += map[float64]string{1e9: ", seconds", 1e6: ", milliseconds", 1e3: ", microseconds"}[scale(a)]
+	}
+	if ordered(a) {
+		return plot.Axis{Label: label, Min: place(a, a.Levels[0]), Max: place(a, a.Levels[len(a.Levels)-1])}
+	}
+	var words []string
+	for _, l := range a.Levels {
+		words = append(words, l.Text)
+	}
+	return plot.Words(label, words)
+}
+
+// ordered reports whether there is something between the levels.
+func ordered(a *sweep.Axis) bool { return a.Ordered() && len(a.Levels) > 1 }
+
+// place is where a value lies on its axis: a duration in the axis's unit, and by its number what has no order.
+func place(a *sweep.Axis, l sweep.Level) float64 {
+	switch {
+	case !ordered(a):
+		return float64(slices.Index(a.Levels, l))
+	case a.Unit() == sweep.Durations:
+		return float64(l.N) / scale(a)
+	}
+	return float64(l.N)
+}
+
+// scale is how many nanoseconds one of the axis is.
+func scale(a *sweep.Axis) float64 {
+	var most int64
+	for _, l := range a.Levels {
+		most = max(most, l.N, -l.N)
+	}
+	switch {
+	case most >= 1e9:
+		return 1e9
+	case most >= 1e6:
+		return 1e6
+	}
+	return 1e3
+}
+
+// mark is the sign of a cell, which every outcome has for itself: on a strip at the share of runs that broke the law.
+func (m *Map) mark(i int) plot.Mark {
+	c := &m.Law.Cells[i]
+	mark := map[string]plot.Mark{
+		"✓": {Shape: plot.Disc, Ink: safe, Name: "held in all runs"},
+		"±": {Shape: plot.Triangle, Ink: broken, Name: "broken in some"},
+		"✗": {Shape: plot.Cross, Ink: broken, Name: "broken in all"},
+		"?": {Shape: plot.Ring, Ink: open, Name: "not judged"},
+		"–": {Shape: plot.Dash, Ink: open, Name: "no valid scenario"},
+	}[c.sign()]
+	n := len(m.Axes[0].Levels)
+	mark.At.X = place(&m.Axes[0], m.Axes[0].Levels[i%n])
+	if len(m.Axes) == 2 {
+		mark.At.Y = place(&m.Axes[1], m.Axes[1].Levels[i/n])
+	} else if runs := c.Exercised() + c.Undecided + c.Unchecked; runs > 0 {
+		mark.At.Y = float64(c.Violated) / float64(runs)
+	}
+	return mark
+}
+
+// cells colours a map of words.
+func (m *Map) cells(d *plot.Diagram) {
+	for i := range m.Law.Cells {
+		x, lo, hi := float64(i%d.Columns), d.Y.Min, d.Y.Max
+		if len(m.Axes) == 2 {
+			lo, hi = float64(i/d.Columns)-.5, float64(i/d.Columns)+.5
+		}
+		d.Areas = append(d.Areas, plot.Area{Ink: fields[rank(m.Law.Cells[i].State)],
+			Points: []plot.Point{{X: x - .5, Y: lo}, {X: x + .5, Y: lo}, {X: x + .5, Y: hi}, {X: x - .5, Y: hi}}})
+	}
+}
+
+// bands colours one line of numbers, and draws its edges and the bounds of conditions: from side to side of a strip,
+// within the row or column of its word on a map. Between two values tried, a band ends in the middle.
+func (m *Map) bands(d *plot.Diagram, row int) {
+	l := &m.Law.Lines[row]
+	a, lo, hi := &m.Axes[l.Axis], float64(row)-.42, float64(row)+.42
+	along := [2]plot.Axis{d.X, d.Y}[l.Axis]
+	strip := len(m.Axes) == 1
+	if strip {
+		lo, hi = d.Y.Min, d.Y.Max
+	}
+	at := func(value, across float64) plot.Point {
+		if l.Axis == 1 {
+			return plot.Point{X: across, Y: value}
+		}
+		return plot.Point{X: value, Y: across}
+	}
+	line := func(style plot.Line, value float64, words string) {
+		style.Points = []plot.Point{at(value, lo), at(value, hi)}
+		if strip {
+			style.Value = words
+		}
+		d.Lines = append(d.Lines, style)
+	}
+	from := along.Min
+	for i, s := range l.Stretches {
+		to := along.Max
+		if i < len(l.Stretches)-1 {
+			next := l.Stretches[i+1]
+			to = (place(a, s.To) + place(a, next.From)) / 2
+			switch {
+			case !m.isEdge(l, s.To, next.From):
+			case s.State == sweep.Safe || s.State == sweep.Broken && next.State != sweep.Safe:
+				line(edgeLine, to, s.To.Text)
+			default:
+				line(edgeLine, to, next.From.Text)
+			}
+		}
+		area := plot.Area{Ink: fields[rank(s.State)],
+			Points: []plot.Point{at(from, lo), at(to, lo), at(to, hi), at(from, hi)}}
+		if strip {
+			area.Name, area.Text = s.State.String(), []plot.Ink{safe, chance, broken, open, open}[rank(s.State)]
+		}
+		d.Areas = append(d.Areas, area)
+		from = to
+	}
+	for i := range m.Asserted {
+		for _, t := range m.Asserted[i].Turns {
+			if t.Axis == l.Axis && [2]int{t.Point / d.Columns, t.Point % d.Columns}[l.Axis] == row {
+				line(claimLine, place(a, t.At), t.At.Text)
+			}
+		}
+	}
+}
+
+// isEdge reports whether an edge was searched for between two values on a line.
+func (m *Map) isEdge(l *sweep.Line, last, first sweep.Level) bool {
+	return slices.ContainsFunc(m.Law.Edges, func(e *sweep.Edge) bool {
+		return e.Axis == l.Axis && e.Last.Levels[l.Axis] == last && e.First.Levels[l.Axis] == first &&
+			(l.Other == nil || e.Last.Levels[1-l.Axis] == *l.Other)
+	})
+}
+
+// grid is a map of numbers, before its points have ranks.
+func (m *Map) grid() *plot.Grid {
+	g := &plot.Grid{Cross: map[plot.Side]float64{}}
+	for i, to := range []*[]float64{&g.X, &g.Y} {
+		for _, l := range m.Axes[i].Levels {
+			*to = append(*to, place(&m.Axes[i], l))
+		}
+	}
+	return g
+}
+
+// regions colours a map of numbers, and draws the edge of what is safe and the bounds of conditions.
+func (m *Map) regions(d *plot.Diagram) {
+	g := m.grid()
+	for i := range m.Law.Cells {
+		g.Rank = append(g.Rank, rank(m.Law.Cells[i].State))
+	}
+	for i := len(m.Law.Edges) - 1; i >= 0; i-- { // of several on one side the first that bounds what is safe counts
+		e := m.Law.Edges[i]
+		side := plot.Side{Point: e.Point, Axis: e.Axis}
+		if _, known := g.Cross[side]; !known || e.Bounds() {
+			a := &m.Axes[e.Axis]
+			g.Cross[side] = (place(a, e.Last.Levels[e.Axis]) + place(a, e.First.Levels[e.Axis])) / 2
+		}
+	}
+	d.Areas = g.Areas(fields)
+	border := func(g *plot.Grid, rank int, style plot.Line) {
+		for _, piece := range g.Border(rank) {
+			style.Points = piece
+			d.Lines = append(d.Lines, style)
+		}
+	}
+	border(g, rank(sweep.Safe), edgeHalo)
+	border(g, rank(sweep.Safe), edgeLine)
+	for i := range m.Asserted {
+		g := m.grid()
+		for _, is := range m.Asserted[i].True {
+			g.Rank = append(g.Rank, map[bool]int{true: 1}[is])
+		}
+		for _, t := range m.Asserted[i].Turns {
+			g.Cross[plot.Side{Point: t.Point, Axis: t.Axis}] = place(&m.Axes[t.Axis], t.At)
+		}
+		border(g, 1, claimLine)
+	}
+}
