@@ -2,12 +2,10 @@ package sweep
 
 import (
 	"fmt"
-	"go/constant"
+	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/checker/nearest"
-	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
@@ -16,78 +14,45 @@ type Assertion struct {
 	Text string // "lease-exclusion holds when restart >= ttl * 1.01 + 2ms"
 	Law  checker.Law
 	Want checker.Outcome // Holds: in every run; Violated: in at least one
-	when *term
+	when func(*varied) (bool, error)
 }
 
 // Assertion reads "LAW holds when CONDITION" or "LAW is violated when CONDITION" for a sweep over the given axes. A
 // returned error is a *nemesis.ParseError whose column counts in text.
 func (b *Subject) Assertion(axes []Axis, text string) (*Assertion, error) {
-	a := &Assertion{Text: strings.TrimSpace(text)}
-	p := phrase{text: text}
-	word := p.next()
 	var laws []string
 	for _, law := range checker.Laws {
 		laws = append(laws, string(law))
-		if string(law) == word {
-			a.Law = law
-		}
 	}
-	if a.Law == "" {
+	p := newParser(b, axes, text)
+	a := &Assertion{Text: strings.TrimSpace(text), Law: checker.Law(p.rest[0].text), Want: checker.Holds}
+	if !slices.ContainsFunc(laws, p.take) {
 		return nil, p.unexpected("a law ("+listed(laws, "or")+")", laws...)
 	}
-	switch p.next() {
-	case "holds":
-		a.Want = checker.Holds
-	case "is":
-		if a.Want = checker.Violated; p.next() != "violated" {
+	if !p.take("holds") {
+		a.Want = checker.Violated
+		if !p.take("is") {
+			return nil, p.unexpected(`"holds when" or "is violated when"`, "holds", "is violated")
+		}
+		if !p.take("violated") {
 			return nil, p.unexpected(`"violated"`, "violated")
 		}
-	default:
-		return nil, p.unexpected(`"holds when" or "is violated when"`, "holds", "is violated")
 	}
-	if p.next() != "when" {
+	if !p.take("when") {
 		return nil, p.unexpected(`"when" and a condition`, "when")
 	}
-	blank := strings.Map(func(rune) rune { return ' ' }, text[:p.end])
 	var err error
-	a.when, err = b.condition(axes, blank+text[p.end:])
+	a.when, err = p.condition()
 	return a, err
-}
-
-// phrase is a text that is read word by word.
-type phrase struct {
-	text       string
-	begin, end int // of the last word, in bytes
-}
-
-// next is the next word, empty at the end.
-func (p *phrase) next() string {
-	rest := p.text[p.end:]
-	p.begin = p.end + len(rest) - len(strings.TrimLeft(rest, " \t"))
-	p.end = p.begin
-	for p.end < len(p.text) && p.text[p.end] != ' ' && p.text[p.end] != '\t' {
-		p.end++
-	}
-	return p.text[p.begin:p.end]
-}
-
-// unexpected says that the last word is wrong.
-func (p *phrase) unexpected(expected string, words ...string) error {
-	found, word := "the end", p.text[p.begin:p.end]
-	if word != "" {
-		found = fmt.Sprintf("%q", word)
-	}
-	return &nemesis.ParseError{Column: len([]rune(p.text[:p.begin])) + 1,
-		Msg: "expected " + expected + ", found " + found, Nearest: nearest.Word(word, words)}
 }
 
 // applies reports whether the condition is true at a point that is a valid scenario.
 func (a *Assertion) applies(v *varied) (bool, error) {
-	truth, err := a.when.value(v)
+	is, err := a.when(v)
 	if err != nil {
 		return false, fmt.Errorf("%q: %w", a.Text, err)
 	}
-	return constant.BoolVal(truth), nil
+	return is, nil
 }
 
 // Asserted is what a sweep has made of an assertion.

@@ -62,7 +62,7 @@ func TestConditionsCompute(t *testing.T) {
 		"!(1 > 2)": true, "1 > 2 && 1 > 2 || 2 > 1": true, "1 > 2 && (1 > 2 || 2 > 1)": false,
 		// Units.
 		"1m30s == 90s": true, "1500us == 1.5ms": true, "5s / 2s == 2.5": true, "1% == 10000ppm": true,
-		"1 + 1% > 100%": true, "lock.ttl * 1% == 100ms": true, "1% * lock.ttl == 100ms": true, "-5s < 0s": true,
+		"1 + 1% > 100%": true, "lock.ttl * 1% == 100ms": true, "1% * lock.ttl == 100ms": true, "-5s < 0s": true, "-5s<-2s": true,
 		// Values that axes give, that the file states, and that it does not.
 		"fsync == 5ms": true, "contact == parallel": true, "contact != sequential": true, "servers.redis == 5": true,
 		"lock.quorum == 3": true, "clients == 2": true, "bound == lock.ttl": true, "lock.timeout == 50ms": true,
@@ -75,12 +75,11 @@ func TestConditionsCompute(t *testing.T) {
 		"faults.3.by == -5s": true,
 		"faults.4.for == 3s": true, "pass == 2": true, "number == 4": true, "faults.5.by == 2s": true,
 	} {
-		when, err := b.condition(axes, text)
+		a, err := b.Assertion(axes, "ownership holds when "+text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		a := Assertion{Text: text, when: when}
 		if got, err := a.applies(b.vary(axes, at)); err != nil || got != want {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
@@ -142,8 +141,8 @@ func TestWrongAssertions(t *testing.T) {
 			"1s": `column 22: faults.1 is a whole line: vary a value in it, faults.1.restart or faults.1.at`,
 		"ownership holds when faults.9.restart > " +
 			"1s": `column 22: unknown key "faults.9.restart" (did you mean "faults.1.restart"?)`,
-		"ownership holds when f(1) > 2": `column 23: expected an operator such as + or >=, found "("`,
-		"ownership holds when * 2 > 1":  `column 22: expected a value such as ttl or 2ms, found "*"`,
+		"ownership holds when restart(1) > 2": `column 29: expected an operator such as + or >=, found "("`,
+		"ownership holds when * 2 > 1":        `column 22: expected a value such as ttl or 2ms, found "*"`,
 		"ownership holds when restart > 1s && delay > " +
 			"1s": `column 38: "delay" could be network.delay or lock.retry.delay: say which`,
 	} {

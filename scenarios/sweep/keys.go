@@ -1,6 +1,10 @@
 package sweep
 
 import (
+	"fmt"
+	"go/constant"
+	"go/token"
+
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
@@ -50,4 +54,54 @@ func keyOf(v scenarios.Variable) Key {
 		k.Unit, k.read = Words, nil
 	}
 	return k
+}
+
+// million is how many ppm are all.
+var million = constant.MakeInt64(1_000_000)
+
+// value is what a key stands for at a point: exactly, and a rate as a share.
+func (v *varied) value(k *Key) (constant.Value, error) {
+	if l, ok := v.given[k.Path]; ok {
+		if l.Unit == Words {
+			return constant.MakeString(l.Text), nil
+		}
+		return k.exact(l.N), nil
+	}
+	if n, ok := v.read(k); ok {
+		return k.exact(n), nil
+	}
+	return nil, fmt.Errorf("%s is no single number in this scenario: it is not in use, or a range, or a word", k.Path)
+}
+
+// exact is a number in the key's unit as a condition computes with it.
+func (k *Key) exact(n int64) constant.Value {
+	v := constant.MakeInt64(n)
+	if k.Unit == Rates {
+		return constant.BinaryOp(v, token.QUO, million)
+	}
+	return v
+}
+
+// read takes the number of a key that no axis varies out of the scenario.
+func (v *varied) read(k *Key) (int64, bool) {
+	switch {
+	case k.fault > 0:
+		return k.readFault(v.faults)
+	case k.client != "":
+		for i := range v.scenario.Clients {
+			if c := &v.scenario.Clients[i]; string(c.ID) == k.client {
+				return k.read(v.scenario, c)
+			}
+		}
+		return 0, false
+	case k.read == nil: // a link
+		text, _ := v.doc.Get(k.Path)
+		n, err := k.parseNumber(text)
+		return n, err == nil
+	}
+	s := v.withoutOverrides()
+	if s == nil {
+		return 0, false
+	}
+	return k.read(s, &s.Clients[0])
 }

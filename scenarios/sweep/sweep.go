@@ -4,6 +4,9 @@
 // points where its condition turns true, too. What no run has judged is never safe. The result does not depend on the
 // number of workers.
 // Non-goals: other faults than the scenario's own (search, verify), drawing maps (reports).
+//
+// Conditions are read by hand: github.com/expr-lang/expr computes in float64 (0.1 + 0.2 == 0.3 is false), refuses 2ms,
+// reads the key append-fsync as a difference, and adds 3 MB to the program.
 package sweep
 
 import (

@@ -1,0 +1,322 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"go/constant"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fencepost-sim/fencepost/checker/nearest"
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// This file reads conditions such as "restart >= ttl * 1.01 + 2ms", exactly: an edge that an assertion names is hit, or
+// missed by a nanosecond. The grammar, strongest last:
+//
+//	condition  = condition "||" condition | condition "&&" condition
+//	           | "!" condition | "(" condition ")" | comparison
+//	comparison = sum ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum        of one unit; words only == and !=
+//	sum        = sum ( "+" | "-" ) product | product                     of one unit, or numbers and rates
+//	product    = product ( "*" | "/" ) factor | factor   a duration by a number or rate, or by a duration
+//	factor     = ( "-" | "+" ) factor | "(" sum ")" | KEY | WORD | NUMBER | DURATION | RATE
+//
+// KEY is one that the sweep can vary (lock.ttl, servers.fsync, a fault's restart), WORD one that an axis takes, a
+// DURATION is as in fault lines (1.5s, 2ms), and a RATE is 1% or 10000ppm.
+
+// kind is what a term of a condition is.
+type kind uint8
+
+const (
+	isWord kind = iota
+	isDuration
+	isNumber
+	isRate // a share: 1% or 10000ppm is one hundredth
+	isTruth
+)
+
+func (k kind) String() string {
+	return [...]string{"a word", "a duration", "a number", "a rate", "a comparison"}[k]
+}
+
+// term is a part of a condition: with its value, if the condition is read at a point. A truth is a bool, a word a string,
+// and a duration a number of nanoseconds.
+type term struct {
+	kind  kind
+	value constant.Value
+}
+
+// lexeme matches what a condition is made of: operands (numbers, keys and words), operators, and whatever else stands
+// there.
+var lexeme = regexp.MustCompile(`([0-9][0-9A-Za-zµ]*(?:[._][0-9A-Za-zµ]+)*%?|` +
+	`[A-Za-zµ][0-9A-Za-zµ]*(?:[._-][0-9A-Za-zµ]+)*)|&&|\|\||[=!<>]=|=>|=<|<>|[^ \t]`)
+
+// operators have the precedence that their tokens have in Go.
+var operators = map[string]token.Token{"||": token.LOR, "&&": token.LAND, "==": token.EQL, "!=": token.NEQ,
+	"<": token.LSS, "<=": token.LEQ, ">": token.GTR, ">=": token.GEQ, "+": token.ADD, "-": token.SUB, "*": token.MUL,
+	"/": token.QUO, "!": token.NOT, "(": token.LPAREN, ")": token.RPAREN}
+
+// operatorMeant is what people write for an operator.
+var operatorMeant = map[string]string{"=": "==", "=>": ">=", "=<": "<=", "≥": ">=", "≤": "<=", "≠": "!=", "&": "&&",
+	"|": "||", "and": "&&", "or": "||", "not": "!", "×": "*", "−": "-", "<>": "!="}
+
+// symbol is a part of the text; the last is empty and stands at the end.
+type symbol struct {
+	text    string
+	at      int // in bytes
+	operand bool
+}
+
+// parser reads a condition by precedence, and computes it if there is a point.
+type parser struct {
+	subject *Subject
+	axes    []Axis
+	text    string
+	rest    []symbol
+	point   *varied
+}
+
+func newParser(b *Subject, axes []Axis, text string) *parser {
+	p := &parser{subject: b, axes: axes, text: text}
+	for _, at := range lexeme.FindAllStringSubmatchIndex(text, -1) {
+		p.rest = append(p.rest, symbol{text[at[0]:at[1]], at[0], at[2] >= 0})
+	}
+	p.rest = append(p.rest, symbol{at: len(text)})
+	return p
+}
+
+// condition reads the rest, which must be a comparison or several joined. A returned error is a *nemesis.ParseError; one
+// at a point may also be of the scenario there.
+func (p *parser) condition() (condition func(*varied) (bool, error), err error) {
+	start := *p
+	for _, s := range p.rest {
+		switch meant, wrong := operatorMeant[s.text]; {
+		case s.operand && wrong:
+			return nil, p.errorAt(s.at, meant, "unknown word %q", s.text)
+		case !s.operand && s.text != "" && operators[s.text] == token.ILLEGAL:
+			return nil, p.errorAt(s.at, meant, "unknown operator %q", s.text)
+		}
+	}
+	t, err := p.term(0)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.rest[0].text != "":
+		return nil, p.unexpected("an operator such as + or >=")
+	case t.kind != isTruth:
+		return nil, p.errorAt(start.rest[0].at, "", "expected a comparison such as restart >= ttl, found %s", t.kind)
+	}
+	return func(at *varied) (bool, error) {
+		again := start
+		again.point = at
+		t, err := again.term(0)
+		return err == nil && constant.BoolVal(t.value), err
+	}, nil
+}
+
+// errorAt is an error at a place in bytes.
+func (p *parser) errorAt(offset int, nearest, format string, args ...any) error {
+	return &nemesis.ParseError{Column: utf8.RuneCountInString(p.text[:offset]) + 1, Msg: fmt.Sprintf(format, args...),
+		Nearest: nearest}
+}
+
+// unexpected says that something else should stand where the rest begins, perhaps one of the words.
+func (p *parser) unexpected(expected string, words ...string) error {
+	found, text := "the end", p.rest[0].text
+	if text != "" {
+		found = fmt.Sprintf("%q", text)
+	}
+	return p.errorAt(p.rest[0].at, nearest.Word(text, words), "expected %s, found %s", expected, found)
+}
+
+// next takes the first symbol off the rest.
+func (p *parser) next() symbol {
+	s := p.rest[0]
+	p.rest = p.rest[1:]
+	return s
+}
+
+// take does so if it is this one.
+func (p *parser) take(text string) bool {
+	is := p.rest[0].text == text
+	if is {
+		p.next()
+	}
+	return is
+}
+
+// term reads as far as operators bind tighter than a precedence.
+func (p *parser) term(precedence int) (term, error) {
+	left, err := p.factor()
+	for err == nil && operators[p.rest[0].text].Precedence() > precedence {
+		s := p.next()
+		op := operators[s.text]
+		var right term
+		if right, err = p.term(op.Precedence()); err == nil {
+			left, err = p.binary(op, s.at, left, right)
+		}
+	}
+	return left, err
+}
+
+// factor reads an operand, a part in brackets, or a sign or a not and what it stands before.
+func (p *parser) factor() (term, error) {
+	s := p.rest[0]
+	op := operators[s.text]
+	switch {
+	case s.operand:
+		return p.operand(p.next())
+	case op == token.ADD || op == token.SUB || op == token.NOT:
+		p.next()
+		t, err := p.factor()
+		if err == nil && ((t.kind == isTruth) != (op == token.NOT) || t.kind == isWord) {
+			return t, p.errorAt(s.at, "", "%q does not go before %s", s.text, t.kind)
+		}
+		if err == nil && p.point != nil {
+			t.value = constant.UnaryOp(op, t.value, 0)
+		}
+		return t, err
+	case p.take("("):
+		t, err := p.term(0)
+		if err == nil && !p.take(")") {
+			err = p.unexpected(`")"`)
+		}
+		return t, err
+	}
+	return term{}, p.unexpected("a value such as ttl or 2ms")
+}
+
+// operand makes a term of a number, a key or a word.
+func (p *parser) operand(s symbol) (term, error) {
+	if s.text[0] <= '9' {
+		return p.number(s)
+	}
+	k, err := p.subject.key(s.text)
+	if err == nil {
+		return p.key(s.at, k)
+	}
+	var words []string // that an axis takes
+	for _, a := range p.axes {
+		for _, l := range a.Levels {
+			if l.Unit == Words {
+				words = append(words, l.Text)
+			}
+		}
+	}
+	if slices.Contains(words, s.text) {
+		return term{isWord, constant.MakeString(s.text)}, nil
+	}
+	var unknown *unknownKey
+	if !errors.As(err, &unknown) {
+		return term{}, p.errorAt(s.at, "", "%s", err)
+	}
+	near := unknown.nearest
+	if near == "" {
+		near = nearest.Word(s.text, words)
+	}
+	if before, after, ok := cutLast(s.text, "-"); ok {
+		if _, err := p.subject.key(before); err == nil {
+			near = before + " - " + after
+		}
+	}
+	return term{}, p.errorAt(s.at, near, "unknown key %q", s.text)
+}
+
+// number makes a term of a number, a duration or a rate.
+func (p *parser) number(s symbol) (term, error) {
+	unit := strings.TrimLeft(s.text, "0123456789.")
+	v := constant.MakeFromLiteral(strings.TrimSuffix(s.text, unit), token.FLOAT, 0)
+	switch {
+	case v.Kind() == constant.Unknown:
+		return term{}, p.errorAt(s.at, "", "expected a number, found %q", s.text)
+	case unit == "":
+		return term{isNumber, v}, nil
+	case unit == "%":
+		return term{isRate, constant.BinaryOp(v, token.QUO, constant.MakeInt64(100))}, nil
+	case unit == "ppm":
+		return term{isRate, constant.BinaryOp(v, token.QUO, million)}, nil
+	}
+	d, err := nemesis.ParseDuration(s.text)
+	var bad *nemesis.ParseError
+	if errors.As(err, &bad) {
+		return term{}, p.errorAt(s.at, bad.Nearest, "%s, found %q", bad.Msg, s.text)
+	}
+	return term{isDuration, constant.MakeInt64(int64(d))}, nil
+}
+
+// key makes a term of a key: of the value that an axis gives it, or of what it is in the scenario.
+func (p *parser) key(at int, k *Key) (t term, err error) {
+	t.kind = [...]kind{isWord, isDuration, isNumber, isRate}[k.Unit]
+	axis := slices.IndexFunc(p.axes, func(a Axis) bool {
+		return slices.ContainsFunc(a.Keys, func(of *Key) bool { return of.Path == k.Path })
+	})
+	switch {
+	case axis >= 0 && p.axes[axis].Unit() == Words:
+		t.kind = isWord
+	case axis < 0 && t.kind == isWord:
+		return t, p.errorAt(at, "", "%s takes words, which can be compared only where they are varied", k.Path)
+	}
+	if p.point != nil {
+		t.value, err = p.point.value(k)
+	}
+	return t, err
+}
+
+// binary joins two terms.
+func (p *parser) binary(op token.Token, at int, a, b term) (t term, err error) {
+	var ok bool
+	if t.kind, ok = joined(op, a.kind, b.kind); !ok {
+		return t, p.errorAt(at, "", "%s", unjoinable(op, a.kind, b.kind))
+	}
+	switch {
+	case p.point == nil:
+	case op == token.QUO && constant.Sign(b.value) == 0:
+		return t, p.errorAt(at, "", "division by zero")
+	case t.kind == isTruth && a.kind != isTruth:
+		t.value = constant.MakeBool(constant.Compare(a.value, op, b.value))
+	default:
+		t.value = constant.BinaryOp(a.value, op, b.value)
+	}
+	return t, nil
+}
+
+// joined is the kind of what an operator makes of two terms.
+func joined(op token.Token, a, b kind) (kind, bool) {
+	share := func(k kind) bool { return k == isNumber || k == isRate }
+	switch op {
+	case token.LAND, token.LOR:
+		return isTruth, a == isTruth && b == isTruth
+	case token.EQL, token.NEQ:
+		return isTruth, a == b && a != isTruth
+	case token.LSS, token.LEQ, token.GTR, token.GEQ:
+		return isTruth, a == b && a != isTruth && a != isWord
+	}
+	switch {
+	case share(a) && share(b):
+		return max(a, b), true // 1 + 2% is a rate
+	case a == isDuration && b == isDuration && op == token.QUO:
+		return isNumber, true
+	case a == isDuration && b == isDuration:
+		return isDuration, op != token.MUL
+	case a == isDuration && share(b):
+		return isDuration, op == token.MUL || op == token.QUO
+	}
+	return isDuration, share(a) && b == isDuration && op == token.MUL
+}
+
+// unjoinable says why an operator makes nothing of two terms.
+func unjoinable(op token.Token, a, b kind) string {
+	hint := ""
+	switch {
+	case a == isTruth && b != isTruth && op.Precedence() == token.LSS.Precedence():
+		hint = `: join two comparisons with "&&"`
+	case a == isDuration && b == isNumber || a == isNumber && b == isDuration:
+		hint = ": a duration needs a unit, as in 2ms"
+	case a == isRate && b == isNumber || a == isNumber && b == isRate:
+		hint = ": a rate needs a unit, as in 1% or 10000ppm"
+	}
+	return fmt.Sprintf("%q does not join %s and %s%s", op.String(), a, b, hint)
+}
