@@ -42,8 +42,8 @@ func (k kind) String() string {
 	return [...]string{"a word", "a duration", "a number", "a rate", "a comparison"}[k]
 }
 
-// term is a part of a condition: with its value, if the condition is read at a point. A truth is a bool, a word a string,
-// and a duration a number of nanoseconds.
+// term is a part of a condition: with its value, if it is read at a point. A truth is a bool, a word a string, and a
+// duration a number of nanoseconds.
 type term struct {
 	kind  kind
 	value constant.Value
@@ -88,8 +88,8 @@ func newParser(b *Subject, axes []Axis, text string) *parser {
 	return p
 }
 
-// condition reads the rest, which must be a comparison or several joined. A returned error is a *nemesis.ParseError; one
-// at a point may also be of the scenario there.
+// condition reads the rest, which must be a comparison or several joined. A returned error is a *nemesis.ParseError; at
+// a point it may also be one of the scenario there.
 func (p *parser) condition() (condition func(*varied) (bool, error), err error) {
 	start := *p
 	for _, s := range p.rest {
