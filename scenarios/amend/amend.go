@@ -1,20 +1,26 @@
-// Package amend changes the text of a scenario file in place: comments, the order of the keys and whatever is not
-// changed stay as they were written.
+// Package amend changes the text of a scenario file: comments, the order of the keys and the lines in which nothing
+// changes stay as they were written.
 //
 // Goals: what a person has written is recognisable afterwards, and the change reads as if that person had made it. What
-// the text says is what the same changes make of a format.Document, or there is an error. Non-goals: whether the
-// text is a valid scenario (scenarios).
+// the text says is what the same changes make of a format.Document, or there is an error.
+//
+// Non-goals: whether the text is a valid scenario (scenarios); comments inside of { } and [ ], which are an error.
+// The syntax tree of github.com/goccy/go-yaml makes the changes and prints them; its printer forgets blanks before
+// comments and some empty lines, which asWritten puts back.
 package amend
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
@@ -54,18 +60,19 @@ func Text(text []byte, edits []Edit) ([]byte, error) {
 	if foreign && bytes.Count(text, crlf) != bytes.Count(text, lf) {
 		return nil, errStyle
 	}
-	text = bytes.ReplaceAll(text, crlf, lf)
+	changed := string(bytes.ReplaceAll(text, crlf, lf))
 	for _, e := range edits {
-		if text, err = amended(text, e); err != nil {
+		if changed, err = amended(changed, e); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.Path, err)
 		}
 	}
+	text = []byte(changed)
 	if foreign {
 		text = bytes.ReplaceAll(text, lf, crlf)
 	}
 	got, err := format.ParseDocument("scenario", text)
 	if err != nil {
-		return nil, err
+		return nil, errStyle
 	}
 	got.Arrange(scenarios.TopKeys())
 	want.Arrange(scenarios.TopKeys())
@@ -75,97 +82,149 @@ func Text(text []byte, edits []Edit) ([]byte, error) {
 	return text, nil
 }
 
-// amended makes one edit.
-func amended(text []byte, e Edit) ([]byte, error) {
-	f, err := parser.ParseBytes(text, 0)
+// amended makes one edit in the syntax tree of a text, and prints it.
+func amended(text string, e Edit) (string, error) {
+	f, err := parser.ParseBytes([]byte(text), parser.ParseComments)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	t := &source{text: string(text)}
-	t.lines()
-	root := body(f)
-	if root == nil {
-		return nil, errStyle
+	if comments(f.String()) != comments(text) {
+		return "", errStyle
 	}
-	path := strings.Split(e.Path, ".")
-	var within ast.Node = root // the innermost mapping or list on the way that is there
-	for i, key := range path {
-		next := find(within, key)
-		switch last := i == len(path)-1; {
-		case next == nil && e.Remove:
-			return text, nil
-		case next == nil:
-			err = t.insert(within, path[:i], path[i:], e.Value)
-		case last && e.Remove && i > 0 && len(members(within)) == 1: // leaves nothing behind
-			return amended(text, Edit{Path: strings.Join(path[:i], "."), Remove: true})
-		case last && e.Remove:
-			err = t.remove(within, key)
-		case last, !isCollection(next.value):
-			err = t.replace(within, key, next, path[i+1:], e.Value)
-		default:
-			within = next.value
-			continue
-		}
-		break
-	}
-	return []byte(t.text), err
-}
-
-// body is the one document of a file.
-func body(f *ast.File) ast.Node {
 	for _, d := range f.Docs {
 		if d.Body != nil {
-			return d.Body
+			d.Body = e.in(d.Body, strings.Split(e.Path, "."), scenarios.TopKeys(), false)
 		}
 	}
-	return nil
+	return asWritten(text, f.String()), nil
 }
 
-// member is a key with its value, or an item of a list.
-type member struct {
-	key, value ast.Node // an item has no key
-}
-
-// members lists what a mapping or a list holds.
-func members(n ast.Node) (list []member) {
-	switch n := n.(type) {
-	case *ast.SequenceNode:
-		for _, v := range n.Values {
-			list = append(list, member{value: v})
-		}
-	case ast.MapNode:
-		for i := n.MapRange(); i.Next(); {
-			list = append(list, member{i.Key(), i.Value()})
+// comments counts those of a text.
+func comments(text string) (n int) {
+	for _, t := range lexer.Tokenize(text) {
+		if t.Type == token.CommentType {
+			n++
 		}
 	}
-	return list
+	return n
 }
 
-// find finds a key of a mapping, or an item of a list by its number from 1; nil if it is not there.
-func find(n ast.Node, key string) *member {
-	for i, m := range members(n) {
-		if m.key == nil && strconv.Itoa(i+1) == key || m.key != nil && m.key.GetToken().Value == key {
-			return &m
+// in is what the edit makes of the node from which the path leads on; nil if nothing is left of it. A new key stands
+// where the order wants it, or at the end. Inside says whether the node stands in { } or [ ].
+func (e *Edit) in(n ast.Node, path, order []string, inside bool) ast.Node {
+	mapping, isMapping := n.(*ast.MappingNode)
+	list, isList := n.(*ast.SequenceNode)
+	switch {
+	case len(path) == 0 && e.Remove:
+		return nil
+	case len(path) > 0 && isMapping:
+		return e.inMapping(mapping, path, order)
+	case len(path) > 0 && isList:
+		return e.inList(list, path)
+	case e.Remove:
+		return n
+	}
+	value := parsed(written(path, e.Value, inside), 0)
+	if comment := n.GetComment(); comment != nil {
+		_ = value.SetComment(comment) // every node takes one
+	}
+	return value
+}
+
+func (e *Edit) inMapping(n *ast.MappingNode, path, order []string) ast.Node {
+	for i, m := range n.Values {
+		if m.Key.GetToken().Value != path[0] {
+			continue
+		}
+		if m.Value = e.in(m.Value, path[1:], nil, n.IsFlowStyle); m.Value == nil {
+			n.Values = slices.Delete(n.Values, i, i+1)
+		}
+		if comment := m.Key.GetComment(); comment != nil && len(path) == 1 && m.Value != nil {
+			// it stood between the key and a mapping in lines, which is one value now
+			_, _ = m.Value.SetComment(comment), m.Key.SetComment(nil)
+		}
+		if len(n.Values) == 0 {
+			return nil
+		}
+		return n
+	}
+	if e.Remove {
+		return n
+	}
+	at := len(n.Values)
+	for order != nil && at > 0 &&
+		slices.Index(order, n.Values[at-1].Key.GetToken().Value) > slices.Index(order, path[0]) {
+		at--
+	}
+	text := format.Quoted(path[0], true) + ": " + written(path[1:], e.Value, n.IsFlowStyle)
+	m := parsed(text, n.Values[0].Key.GetToken().Position.Column-1).(*ast.MappingNode).Values[0]
+	if at > 0 { // what stands behind the mapping still does
+		m.FootComment, n.Values[at-1].FootComment = n.Values[at-1].FootComment, nil
+	}
+	n.Values = slices.Insert(n.Values, at, m)
+	return n
+}
+
+func (e *Edit) inList(n *ast.SequenceNode, path []string) ast.Node {
+	i, err := strconv.Atoi(path[0])
+	if i--; err != nil || i < 0 || i >= len(n.Values) {
+		return n
+	}
+	if n.Values[i] = e.in(n.Values[i], path[1:], nil, n.IsFlowStyle); n.Values[i] == nil {
+		n.Values = slices.Delete(n.Values, i, i+1)
+		if len(n.ValueHeadComments) > 0 {
+			n.ValueHeadComments = slices.Delete(n.ValueHeadComments, i, i+1)
 		}
 	}
-	return nil
+	if len(n.Values) == 0 {
+		return nil
+	}
+	return n
 }
 
-func isCollection(n ast.Node) bool {
-	if _, list := n.(*ast.SequenceNode); list {
-		return true
+// written is a value below a path of keys.
+func written(path []string, value string, inside bool) string {
+	if len(path) == 0 {
+		return format.Quoted(value, inside)
 	}
-	_, mapping := n.(ast.MapNode)
-	return mapping
+	return "{" + format.Quoted(path[0], true) + ": " + written(path[1:], value, true) + "}"
 }
 
-// inBraces reports whether a mapping or a list is written with { } or [ ].
-func inBraces(n ast.Node) bool {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		return n.IsFlowStyle
-	case *ast.SequenceNode:
-		return n.IsFlowStyle
+// parsed is the node of a line that begins in a column, from 0.
+func parsed(line string, column int) ast.Node {
+	f, err := parser.ParseBytes([]byte(strings.Repeat(" ", column)+line), 0)
+	if err != nil {
+		panic(err) // it is quoted where it must be
 	}
-	return false
+	return f.Docs[0].Body
+}
+
+// asWritten gives the lines of a printed text the blanks that they have in the text of which it was made, and puts the
+// comments and empty lines back that stand there around what is gone.
+func asWritten(before, printed string) string {
+	rest := strings.Split(strings.TrimRight(before, "\n"), "\n")
+	end := before[len(strings.TrimRight(before, "\n")):]
+	var lines []string
+	for _, line := range strings.Split(strings.TrimRight(printed, "\n"), "\n") {
+		same := func(s string) bool { return slices.Equal(strings.Fields(s), strings.Fields(line)) }
+		if at := slices.IndexFunc(rest, same); at >= 0 {
+			lines = append(lines, around(rest[:at])...)
+			line, rest = rest[at], rest[at+1:]
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(append(lines, around(rest)...), "\n") + end
+}
+
+// around are the comments and empty lines that some lines begin with, and the comments that they end with.
+func around(lines []string) []string {
+	comment := func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
+	first, last := 0, len(lines)
+	for first < last && (comment(lines[first]) || strings.TrimSpace(lines[first]) == "") {
+		first++
+	}
+	for last > first && comment(lines[last-1]) {
+		last--
+	}
+	return slices.Concat(lines[:first], lines[last:])
 }

@@ -1,6 +1,7 @@
 package amend
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ expect: {ownership: holds}
 		edits    []Edit
 		from, to string
 	}{
-		{"a value", []Edit{{Path: "lock.ttl", Value: "30s"}}, "ttl: 10s ", "ttl: 30s "},
+		{"a value", []Edit{{Path: "lock.ttl", Value: "30s"}}, "ttl: 10s   #", "ttl: 30s #"},
 		{"a value in braces", []Edit{{Path: "servers.redis", Value: "7"}}, "{redis: 5,", "{redis: 7,"},
 		{"deep in braces", []Edit{{Path: "servers.persistence.append-fsync", Value: "always"}}, "everysec", "always"},
 		{"a key at the end of a mapping", []Edit{{Path: "lock.quorum", Value: "4"}}, "250ms}\n",
@@ -55,12 +56,12 @@ expect: {ownership: holds}
 		{"a line", []Edit{{Path: "lock.ttl", Remove: true}}, "  ttl: 10s   # as agreed\n", ""},
 		{"what is not there", []Edit{{Path: "resource.fencing", Remove: true}}, "", ""},
 		{"an item", []Edit{{Path: "faults.1", Value: "pause client-2 for 3s at 1s"}},
-			"pause client-1 for 15s after acquired", "pause client-2 for 3s at 1s"},
+			"pause client-1 for 15s after acquired   #", "pause client-2 for 3s at 1s #"},
 		{"an item in quotes", []Edit{{Path: "faults.2", Value: "crash redis-1 losing everything at 1s"}},
 			`"crash redis-3 losing everything at 1s, restart after 2s"`, "crash redis-1 losing everything at 1s"},
 		{"no item", []Edit{{Path: "faults.3", Remove: true}}, "  - cut client-1 | redis-4 at 0s for 30s\n", ""},
-		{"several", []Edit{{Path: "lock.ttl", Value: "30s"}, {Path: "lock.ttl", Value: "40s"}}, "ttl: 10s ",
-			"ttl: 40s "},
+		{"several", []Edit{{Path: "lock.ttl", Value: "30s"}, {Path: "lock.ttl", Value: "40s"}}, "ttl: 10s   #",
+			"ttl: 40s #"},
 	} {
 		want := strings.Replace(before, c.from, c.to, 1)
 		got, err := Text([]byte(before), c.edits)
@@ -71,6 +72,57 @@ expect: {ownership: holds}
 		if err != nil || string(crlf) != strings.ReplaceAll(want, "\n", "\r\n") {
 			t.Errorf("%s, with CRLF: %v\n%q", c.name, err, crlf)
 		}
+	}
+}
+
+// What is written in lines keeps its comments, its empty lines and its prose, also around what goes.
+func TestTextKeepsWhatStandsAround(t *testing.T) {
+	const before = `# Written in June.
+name: mine
+summary: >
+  Some prose
+  over lines.
+
+servers:
+    redis: 1   # one
+
+    persistence:   # on disk
+        append-fsync: no
+# about the lock
+lock:
+    # as in production
+    protocol: set-nx-px
+    ttl:  5s
+# the end
+`
+	for _, c := range []struct {
+		edit     Edit
+		from, to string
+	}{
+		{Edit{Path: "lock.ttl", Value: "9s"}, "ttl:  5s", "ttl: 9s"},
+		{Edit{Path: "lock.retry.delay", Value: "1s"}, "5s\n", "5s\n    retry: {delay: 1s}\n"},
+		{Edit{Path: "lock.protocol", Remove: true}, "    protocol: set-nx-px\n", ""},
+		{Edit{Path: "lock", Remove: true},
+			"lock:\n    # as in production\n    protocol: set-nx-px\n    ttl:  5s\n", ""},
+		{Edit{Path: "summary", Value: "short"}, ">\n  Some prose\n  over lines.\n", "short"},
+		{Edit{Path: "servers.persistence", Value: "none"}, ":   # on disk\n        append-fsync: no",
+			": none # on disk"},
+		{Edit{Path: "servers.persistence.append-fsync", Remove: true},
+			"    persistence:   # on disk\n        append-fsync: no\n", ""},
+		{Edit{Path: "clients", Value: "3"}, "# about the lock", "clients: 3\n# about the lock"},
+	} {
+		got, err := Text([]byte(before), []Edit{c.edit})
+		if want := strings.Replace(before, c.from, c.to, 1); err != nil || string(got) != want {
+			t.Errorf("%+v: %v\n%s\nwant\n%s", c.edit, err, got, want)
+		}
+	}
+}
+
+// No comment is lost without an error.
+func TestTextRefusesWhatItCannotKeep(t *testing.T) {
+	const before = "name: mine\nlock: {ttl: 1s, # short\n  protocol: redlock}\n"
+	if got, err := Text([]byte(before), []Edit{{Path: "name", Value: "other"}}); !errors.Is(err, errStyle) {
+		t.Errorf("%v\n%s", err, got)
 	}
 }
 
@@ -93,12 +145,8 @@ func TestTextDoesWhatADocumentDoes(t *testing.T) {
 			for _, e := range []Edit{{Path: path, Remove: true}, {Path: path, Value: "another value"},
 				{Path: path + "-new", Value: "1"},
 				{Path: "resource." + strings.ReplaceAll(path, ".", "-"), Value: "a: b"}} {
-				// prose over several lines, which nobody changes
-				if (strings.HasPrefix(e.Path, "summary") || strings.HasPrefix(e.Path, "source")) && !e.Remove {
-					continue
-				}
 				text, err := Text(s.Text(), []Edit{e})
-				if err != nil {
+				if err != nil || comments(string(text)) < comments(string(s.Text())) {
 					t.Errorf("%s, %+v: %v\n%s", name, e, err, text)
 				}
 			}
