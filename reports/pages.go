@@ -3,7 +3,7 @@
 // reports/html.
 //
 // Goals: what came out stands first, then how sure it is, then what shows it; the same result gives the same bytes.
-// Non-goals: one run (single); a sweep (sweepmap), a comparison (compared), advice and the corpus (hunted), which have
+// Non-goals: one run (single); a sweep (sweep), a comparison (compared), advice and the corpus (hunted), which have
 // rooms of their own; layout (term), pictures (timeline), and the results themselves, which it takes as the rooms of
 // scenarios give them.
 package reports

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
-	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
@@ -104,7 +103,7 @@ func (j *sweepJob) run() error {
 	}
 	j.Keep(sweepFile, "sweep", report)
 	for _, law := range swept.Laws {
-		picture := sweepmap.Map{Sweep: swept, Scenario: j.scenario.Name, Law: sweepmap.Of(swept, law)}
+		picture := sweep.Map{Sweep: swept, Scenario: j.scenario.Name, Law: sweep.LawOf(swept, law)}
 		j.Draw("sweep-"+string(law)+".svg", picture.SVG)
 		j.Draw("sweep-"+string(law)+".png", picture.PNG)
 	}

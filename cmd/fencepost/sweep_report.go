@@ -7,7 +7,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
@@ -15,13 +14,13 @@ import (
 )
 
 // report tells what was found, and leaves the scenarios of edges and counterexamples.
-func (j *sweepJob) report(s *sweep.Sweep) (*sweepmap.Sweep, error) {
-	r := &sweepmap.Sweep{Sweep: s, Scenario: j.scenario, Repeats: map[*sweep.Edge]string{},
+func (j *sweepJob) report(s *sweep.Sweep) (*sweep.Report, error) {
+	r := &sweep.Report{Sweep: s, Scenario: j.scenario, Repeats: map[*sweep.Edge]string{},
 		Shown: map[int]*single.Run{}, Files: j.Out, Repeat: j.repeat()}
 	if len(s.Axes) == 1 {
 		for _, law := range s.Laws {
 			n := 0
-			for _, e := range sweepmap.Of(s, law).Edges {
+			for _, e := range sweep.LawOf(s, law).Edges {
 				if !e.Bounds() {
 					continue
 				}
@@ -55,7 +54,7 @@ func (j *sweepJob) sides(s *sweep.Sweep, e *sweep.Edge, n int) (again string, er
 		state sweep.State
 	}{{e.Last, e.Before}, {e.First, e.After}} {
 		seed := s.From
-		causes := sweepmap.Causes(side.point, e.Law)
+		causes := sweep.Causes(side.point, e.Law)
 		if len(causes) > 0 {
 			seed = causes[0].First
 		}

@@ -62,7 +62,8 @@ func TestConditionsCompute(t *testing.T) {
 		"!(1 > 2)": true, "1 > 2 && 1 > 2 || 2 > 1": true, "1 > 2 && (1 > 2 || 2 > 1)": false,
 		// Units.
 		"1m30s == 90s": true, "1500us == 1.5ms": true, "5s / 2s == 2.5": true, "1% == 10000ppm": true,
-		"1 + 1% > 100%": true, "lock.ttl * 1% == 100ms": true, "1% * lock.ttl == 100ms": true, "-5s < 0s": true, "-5s<-2s": true,
+		"1 + 1% > 100%": true, "lock.ttl * 1% == 100ms": true, "1% * lock.ttl == 100ms": true, "-5s < 0s": true,
+		"-5s<-2s": true,
 		// Values that axes give, that the file states, and that it does not.
 		"fsync == 5ms": true, "contact == parallel": true, "contact != sequential": true, "servers.redis == 5": true,
 		"lock.quorum == 3": true, "clients == 2": true, "bound == lock.ttl": true, "lock.timeout == 50ms": true,

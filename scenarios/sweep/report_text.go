@@ -1,4 +1,4 @@
-package sweepmap
+package sweep
 
 import (
 	"fmt"
@@ -10,12 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
-	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
 // Text writes a sweep: each law as a strip or a map of signs with its edges in words, then the assertions, and what
 // shows the first failure of each. The error is w's.
-func (s *Sweep) Text(w io.Writer, opt document.TextOptions) error {
+func (s *Report) Text(w io.Writer, opt document.TextOptions) error {
 	p := opt.Writer(w)
 	document.WriteTitle(p, s.Scenario.Name, s.size(), s.standing())
 	if s.Scenario.Summary != "" {
@@ -25,7 +24,7 @@ func (s *Sweep) Text(w io.Writer, opt document.TextOptions) error {
 	s.setting(p)
 	for _, law := range s.Laws {
 		p.Blank()
-		s.law(p, Of(s.Sweep, law))
+		s.law(p, LawOf(s.Sweep, law))
 	}
 	p.Blank()
 	s.legend(p)
@@ -47,7 +46,7 @@ func (s *Sweep) Text(w io.Writer, opt document.TextOptions) error {
 }
 
 // setting says what is varied, and what stays as it is.
-func (s *Sweep) setting(p *text.Writer) {
+func (s *Report) setting(p *text.Writer) {
 	labels := []string{"varied  "}
 	if len(s.Axes) == 2 {
 		labels = []string{"across  ", "upwards "}
@@ -64,7 +63,7 @@ func (s *Sweep) setting(p *text.Writer) {
 }
 
 // anchor ends a sentence on an edge.
-func (s *Sweep) anchor() string {
+func (s *Report) anchor() string {
 	at := s.At()
 	if at == "" {
 		return ""
@@ -73,11 +72,11 @@ func (s *Sweep) anchor() string {
 }
 
 // varied says what an axis varies: "restart, 0s to 12s in 13 steps (restart delay after the crash of redis-3)".
-func (s *Sweep) varied(i int) string {
+func (s *Report) varied(i int) string {
 	a := &s.Axes[i]
 	text := a.Name + ", "
 	switch n := len(a.Levels); {
-	case a.Unit() == sweep.Words || n < 3:
+	case a.Unit() == Words || n < 3:
 		text += levelList(a)
 	default:
 		text += fmt.Sprintf("%s to %s, %d values", a.Levels[0].Text, a.Levels[n-1].Text, n)
@@ -88,7 +87,7 @@ func (s *Sweep) varied(i int) string {
 	return text
 }
 
-func levelList(a *sweep.Axis) string {
+func levelList(a *Axis) string {
 	text := ""
 	for i, l := range a.Levels {
 		if i > 0 {
@@ -100,7 +99,7 @@ func levelList(a *sweep.Axis) string {
 }
 
 // law draws one law.
-func (s *Sweep) law(p *text.Writer, l *Law) {
+func (s *Report) law(p *text.Writer, l *Law) {
 	ln := new(text.Line).Add(text.Bold, string(l.Law))
 	if len(s.Axes) == 1 && len(l.Lines) == 1 {
 		words := l.Lines[0].Words(s.Axes[0].Name) + s.anchor()
@@ -131,7 +130,7 @@ func (s *Sweep) law(p *text.Writer, l *Law) {
 }
 
 // place names the line where there are several.
-func (s *Sweep) place(l *sweep.Line) string {
+func (s *Report) place(l *Line) string {
 	if l.Other == nil {
 		return ""
 	}
@@ -139,7 +138,7 @@ func (s *Sweep) place(l *sweep.Line) string {
 }
 
 // details tell the edges of a single axis, and the causes over all points.
-func (s *Sweep) details(p *text.Writer, l *Law) {
+func (s *Report) details(p *text.Writer, l *Law) {
 	for _, e := range l.Edges {
 		if e.Exact && !e.Bounds() {
 			continue // its line says it all
@@ -167,7 +166,7 @@ func (s *Sweep) details(p *text.Writer, l *Law) {
 }
 
 // gap says why the sides of an edge lie further apart than was asked for.
-func gap(e *sweep.Edge) string {
+func gap(e *Edge) string {
 	if e.Stopped {
 		return "the search between them was interrupted"
 	}
@@ -211,14 +210,14 @@ func problems(l *Law) (list []causeSum) {
 }
 
 // legend says what the signs mean.
-func (s *Sweep) legend(p *text.Writer) {
+func (s *Report) legend(p *text.Writer) {
 	p.Flow("", []string{"✓ held in all runs of the point", "✗ broken in all", "± in some", "? not judged in all",
 		"– no valid scenario"})
 	p.Text(text.Plain, 0, "safe means: "+s.meaning())
 }
 
 // meaning says what safe rests on.
-func (s *Sweep) meaning() string {
+func (s *Report) meaning() string {
 	bound := func(runs int) string { return text.Percentage(campaign.UpperBound(runs)) }
 	words := fmt.Sprintf("no violation in %s of a point, so fewer than %s of all (at 95 %%)",
 		text.Count(s.Seeds, "run"), bound(s.Seeds))
@@ -233,14 +232,14 @@ func (s *Sweep) meaning() string {
 const turnsTwice = "it turns more than once; between points that came out alike nothing was tried"
 
 // claim tells an assertion.
-func (s *Sweep) claim(p *text.Writer, a *sweep.Asserted) {
+func (s *Report) claim(p *text.Writer, a *Asserted) {
 	p.Hang(0, " "+result(a).Sign()+" ",
 		[...]text.Style{text.Yellow, text.Green, text.Red, text.Yellow}[a.Standing], a.Text)
 	p.Text(text.Plain, 3, s.why(a))
 }
 
 // failure tells the run that shows how the ith assertion fails.
-func (s *Sweep) failure(p *text.Writer, i int) {
+func (s *Report) failure(p *text.Writer, i int) {
 	a, shown := &s.Asserted[i], s.Shown[i]
 	if shown == nil {
 		return

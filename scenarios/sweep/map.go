@@ -1,4 +1,4 @@
-package sweepmap
+package sweep
 
 import (
 	"image/color"
@@ -8,12 +8,11 @@ import (
 
 	"github.com/fencepost-sim/fencepost/reports/plot"
 	"github.com/fencepost-sim/fencepost/reports/text"
-	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
 // Map is the picture of one law: a strip for one axis, a map for two.
 type Map struct {
-	*sweep.Sweep
+	*Sweep
 	Scenario string // its name
 	Law      *Law
 }
@@ -45,8 +44,8 @@ var fields = []plot.Ink{
 }
 
 // rank is the number of a state in fields.
-func rank(s sweep.State) int {
-	return slices.Index([]sweep.State{sweep.Safe, sweep.Chance, sweep.Broken, sweep.Unjudged, sweep.Invalid}, s)
+func rank(s State) int {
+	return slices.Index([]State{Safe, Chance, Broken, Unjudged, Invalid}, s)
 }
 
 // SVG draws the map as SVG, for a slide or a page of paper. The error is w's.
@@ -117,9 +116,9 @@ func (m *Map) axis(i int, short bool) plot.Axis {
 		label = title + " (" + a.Name + ")"
 	}
 	switch {
-	case a.Unit() == sweep.Rates && !strings.HasSuffix(a.Name, "ppm"):
+	case a.Unit() == Rates && !strings.HasSuffix(a.Name, "ppm"):
 		label += ", ppm"
-	case a.Unit() == sweep.Durations:
+	case a.Unit() == Durations:
 		label += map[float64]string{1e9: ", seconds", 1e6: ", milliseconds", 1e3: ", microseconds"}[scale(a)]
 	}
 	if ordered(a) {
@@ -133,21 +132,21 @@ func (m *Map) axis(i int, short bool) plot.Axis {
 }
 
 // ordered reports whether there is something between the levels.
-func ordered(a *sweep.Axis) bool { return a.Ordered() && len(a.Levels) > 1 }
+func ordered(a *Axis) bool { return a.Ordered() && len(a.Levels) > 1 }
 
 // place is where a value lies on its axis: a duration in the axis's unit, and by its number what has no order.
-func place(a *sweep.Axis, l sweep.Level) float64 {
+func place(a *Axis, l Level) float64 {
 	switch {
 	case !ordered(a):
 		return float64(slices.Index(a.Levels, l))
-	case a.Unit() == sweep.Durations:
+	case a.Unit() == Durations:
 		return float64(l.N) / scale(a)
 	}
 	return float64(l.N)
 }
 
 // scale is how many nanoseconds one of the axis is.
-func scale(a *sweep.Axis) float64 {
+func scale(a *Axis) float64 {
 	var most int64
 	for _, l := range a.Levels {
 		most = max(most, l.N, -l.N)
@@ -224,7 +223,7 @@ func (m *Map) bands(d *plot.Diagram, row int) {
 			to = (place(a, s.To) + place(a, next.From)) / 2
 			switch {
 			case !m.isEdge(l, s.To, next.From):
-			case s.State == sweep.Safe || s.State == sweep.Broken && next.State != sweep.Safe:
+			case s.State == Safe || s.State == Broken && next.State != Safe:
 				line(edgeLine, to, s.To.Text)
 			default:
 				line(edgeLine, to, next.From.Text)
@@ -248,8 +247,8 @@ func (m *Map) bands(d *plot.Diagram, row int) {
 }
 
 // isEdge reports whether an edge was searched for between two values on a line.
-func (m *Map) isEdge(l *sweep.Line, last, first sweep.Level) bool {
-	return slices.ContainsFunc(m.Law.Edges, func(e *sweep.Edge) bool {
+func (m *Map) isEdge(l *Line, last, first Level) bool {
+	return slices.ContainsFunc(m.Law.Edges, func(e *Edge) bool {
 		return e.Axis == l.Axis && e.Last.Levels[l.Axis] == last && e.First.Levels[l.Axis] == first &&
 			(l.Other == nil || e.Last.Levels[1-l.Axis] == *l.Other)
 	})
@@ -287,8 +286,8 @@ func (m *Map) regions(d *plot.Diagram) {
 			d.Lines = append(d.Lines, style)
 		}
 	}
-	border(g, rank(sweep.Safe), edgeHalo)
-	border(g, rank(sweep.Safe), edgeLine)
+	border(g, rank(Safe), edgeHalo)
+	border(g, rank(Safe), edgeLine)
 	for i := range m.Asserted {
 		g := m.grid()
 		for _, is := range m.Asserted[i].True {

@@ -1,4 +1,4 @@
-package sweepmap
+package sweep
 
 import (
 	"fmt"
@@ -11,22 +11,21 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
-	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// Sweep is how laws come out where values of a scenario are varied.
-type Sweep struct {
-	*sweep.Sweep
+// Report is a sweep with what is shown of it.
+type Report struct {
+	*Sweep
 	Scenario *scenarios.Scenario
 	// command to paste that shows how the law is broken on one side; none if there is none
-	Repeats map[*sweep.Edge]string
+	Repeats map[*Edge]string
 	Shown   map[int]*single.Run // the run that shows how an assertion failed, by its number from 0
 	Files   string              // folder with what was left; empty if nothing was
 	Repeat  string              // command to paste that sweeps again
 }
 
 // notes are what a reader must know beside the laws, a sentence each.
-func (s *Sweep) notes() []string {
+func (s *Report) notes() []string {
 	all := []string{}
 	faults := s.Faults()
 	for _, n := range s.Idle() {
@@ -36,7 +35,7 @@ func (s *Sweep) notes() []string {
 }
 
 // size says how much was tried.
-func (s *Sweep) size() string {
+func (s *Report) size() string {
 	_, points := s.Made()
 	words := text.Count(points, "point") + ", " + text.Count(s.Seeds, "seed") + " each"
 	if len(s.Edges) > 0 && s.Sure > s.Seeds {
@@ -46,8 +45,8 @@ func (s *Sweep) size() string {
 }
 
 // edgeCause is a way in which the law was broken on one side of an edge.
-func edgeCause(e *sweep.Edge) (cause campaign.Finding) {
-	for _, p := range []*sweep.Point{e.Last, e.First} {
+func edgeCause(e *Edge) (cause campaign.Finding) {
+	for _, p := range []*Point{e.Last, e.First} {
 		if all := Causes(p, e.Law); len(all) > 0 {
 			cause = all[0]
 		}
@@ -56,7 +55,7 @@ func edgeCause(e *sweep.Edge) (cause campaign.Finding) {
 }
 
 // standing says in a few words what came of the assertions.
-func (s *Sweep) standing() string {
+func (s *Report) standing() string {
 	failed, open := 0, 0
 	for i := range s.Asserted {
 		switch s.Asserted[i].Standing {
@@ -84,7 +83,7 @@ func (s *Sweep) standing() string {
 }
 
 // outcome says in a word what came of an assertion.
-func outcome(a *sweep.Asserted) string {
+func outcome(a *Asserted) string {
 	switch a.Standing {
 	case document.Passed:
 		return "met"
@@ -95,7 +94,7 @@ func outcome(a *sweep.Asserted) string {
 }
 
 // unmet says in a sentence where an assertion fails, or why it could not be told; it is empty if it is met.
-func (s *Sweep) unmet(a *sweep.Asserted) string {
+func (s *Report) unmet(a *Asserted) string {
 	switch {
 	case a.Standing == document.NotJudged:
 		return "the condition was true at no point that was run: nothing was tried"
@@ -116,7 +115,7 @@ func (s *Sweep) unmet(a *sweep.Asserted) string {
 }
 
 // why says in a sentence what came of an assertion.
-func (s *Sweep) why(a *sweep.Asserted) string {
+func (s *Report) why(a *Asserted) string {
 	if unmet := s.unmet(a); unmet != "" {
 		return unmet
 	}
@@ -124,7 +123,7 @@ func (s *Sweep) why(a *sweep.Asserted) string {
 }
 
 // result is how an assertion came out as a case: one that was never tried is not decided.
-func result(a *sweep.Asserted) document.Result {
+func result(a *Asserted) document.Result {
 	if a.Standing == document.NotJudged {
 		return document.Undecided
 	}
@@ -132,20 +131,20 @@ func result(a *sweep.Asserted) document.Result {
 }
 
 // Suite is what a CI system counts: each assertion, and each law with its edges.
-func (s *Sweep) Suite() document.Suite {
+func (s *Report) Suite() document.Suite {
 	suite := document.Suite{Name: "sweep " + s.Scenario.Name, Repeat: s.Repeat}
 	for i := range s.Asserted {
 		suite.Cases = append(suite.Cases, s.claimCase(i))
 	}
 	for _, law := range s.Laws {
-		suite.Cases = append(suite.Cases, s.lawCase(Of(s.Sweep, law)))
+		suite.Cases = append(suite.Cases, s.lawCase(LawOf(s.Sweep, law)))
 	}
 	suite.Cases = append(suite.Cases, document.InterruptedCases(s.Scenario.Name, s.Interrupted)...)
 	return suite
 }
 
 // claimCase is the ith assertion as a CI system counts it.
-func (s *Sweep) claimCase(i int) document.Case {
+func (s *Report) claimCase(i int) document.Case {
 	a := &s.Asserted[i]
 	c := document.Case{Group: s.Scenario.Name, Name: a.Text, Result: result(a), Message: s.why(a)}
 	run := s.Shown[i]
@@ -159,10 +158,10 @@ func (s *Sweep) claimCase(i int) document.Case {
 
 // lawCase is a law as a CI system counts it: it passes where something of it was told, whatever that is, as nothing was
 // asserted of it.
-func (s *Sweep) lawCase(l *Law) document.Case {
+func (s *Report) lawCase(l *Law) document.Case {
 	c := document.Case{Group: s.Scenario.Name, Name: string(l.Law)}
 	for i := range l.Cells {
-		if state := l.Cells[i].State; state != sweep.Unjudged && state != sweep.Invalid {
+		if state := l.Cells[i].State; state != Unjudged && state != Invalid {
 			c.Result = document.Passed
 		}
 	}
@@ -185,6 +184,6 @@ func (s *Sweep) lawCase(l *Law) document.Case {
 }
 
 // Pages is the one page of the sweep.
-func (s *Sweep) Pages(path string) []document.Page {
+func (s *Report) Pages(path string) []document.Page {
 	return []document.Page{{Path: path, Write: s.html}}
 }

@@ -1,4 +1,4 @@
-package sweepmap
+package sweep
 
 import (
 	"fmt"
@@ -11,12 +11,11 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/html"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
-	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
 // html writes a sweep as one self-contained page: the assertions, the map of each law, its edges in
 // words, and the story of each failure. The error is w's.
-func (s *Sweep) html(w io.Writer) error {
+func (s *Report) html(w io.Writer) error {
 	frame, err := html.New(s.Scenario.Name+", sweep: "+s.standing(), "sweep.css")
 	if err != nil {
 		return err
@@ -24,7 +23,7 @@ func (s *Sweep) html(w io.Writer) error {
 	d := &sweepPage{Scenario: s.Scenario.Name, Summary: s.Scenario.Summary, Faults: s.Faults(), Notes: s.notes(),
 		Repeat: s.Repeat, Frame: frame, Standing: s.standing(), Size: s.size()}
 	for _, law := range s.Laws {
-		d.Maps = append(d.Maps, s.mapOnPage(Of(s.Sweep, law)))
+		d.Maps = append(d.Maps, s.mapOnPage(LawOf(s.Sweep, law)))
 	}
 	if s.Interrupted {
 		d.Stopped = document.Interruption
@@ -72,7 +71,7 @@ type sweepStory struct {
 }
 
 // claims tells the assertions, and the stories of those that failed.
-func (d *sweepPage) claims(s *Sweep) {
+func (d *sweepPage) claims(s *Report) {
 	d.Class = [...]string{"", "good"}[min(len(s.Asserted), 1)]
 	for i := range s.Asserted {
 		a := &s.Asserted[i]
@@ -94,7 +93,7 @@ func (d *sweepPage) claims(s *Sweep) {
 }
 
 // storyAgainst tells what happened in the run that shows how an assertion fails.
-func storyAgainst(a *sweep.Asserted, run *single.Run) sweepStory {
+func storyAgainst(a *Asserted, run *single.Run) sweepStory {
 	s := sweepStory{Text: a.Text, Plan: run.Plan, Seed: run.Seed, Repeat: run.Repeat}
 	f := run.Verdict.Of(a.Law)
 	s.Law = single.LawStory{Law: string(a.Law), Cause: f.Outcome.String(), Explanation: f.Explanation, Remedy: f.Remedy}
@@ -109,7 +108,7 @@ func storyAgainst(a *sweep.Asserted, run *single.Run) sweepStory {
 }
 
 // mapOnPage draws one law.
-func (s *Sweep) mapOnPage(l *Law) mapOnPage {
+func (s *Report) mapOnPage(l *Law) mapOnPage {
 	picture := Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: l}
 	m := mapOnPage{Law: string(l.Law), Wide: template.HTML(picture.wide()),
 		Narrow: template.HTML(picture.narrow())}
@@ -139,7 +138,7 @@ func (s *Sweep) mapOnPage(l *Law) mapOnPage {
 	return m
 }
 
-func (d *sweepPage) facts(s *Sweep) {
+func (d *sweepPage) facts(s *Report) {
 	names := []string{"varied"}
 	if len(s.Axes) == 2 {
 		names = []string{"across", "upwards"}

@@ -1,29 +1,22 @@
-// Package sweepmap tells and draws how laws came out where values of a scenario are varied: a strip for one axis, a map
-// for two.
-//
-// Goals: what was tried is told from what lies between, and the edge stands where it was found; whoever does not see
-// all colours, or none, sees the shapes. Equal sweeps give equal bytes.
-// Non-goals: finding edges (scenarios/sweep), how a diagram is drawn (plot).
-package sweepmap
+package sweep
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
 // Law is how one law came out in a sweep.
 type Law struct {
 	Law   checker.Law
 	Cells []Cell // of the grid; the first axis runs fastest
-	Lines []sweep.Line
-	Edges []*sweep.Edge
+	Lines []Line
+	Edges []*Edge
 }
 
 // Cell is what a law came to at a point of the grid.
 type Cell struct {
-	*sweep.Point
-	State sweep.State
+	*Point
+	State State
 	campaign.Counts
 	Causes []campaign.Finding // the ways in which it was broken
 }
@@ -36,8 +29,8 @@ func (c *Cell) sign() string {
 	return c.Counts.Sign()
 }
 
-// Of is how a law came out in a sweep.
-func Of(s *sweep.Sweep, law checker.Law) *Law {
+// LawOf is how a law came out in a sweep.
+func LawOf(s *Sweep, law checker.Law) *Law {
 	l := &Law{Law: law, Lines: s.Lines(law)}
 	for _, p := range s.Points {
 		l.Cells = append(l.Cells, Cell{p, p.State(law), s.Tally(p, law), Causes(p, law)})
@@ -51,7 +44,7 @@ func Of(s *sweep.Sweep, law checker.Law) *Law {
 }
 
 // Causes are the ways in which a law was broken at a point.
-func Causes(p *sweep.Point, law checker.Law) (all []campaign.Finding) {
+func Causes(p *Point, law checker.Law) (all []campaign.Finding) {
 	for _, f := range p.Findings {
 		if f.Law == law {
 			all = append(all, f)

@@ -1,4 +1,4 @@
-package sweepmap
+package sweep
 
 import (
 	"github.com/fencepost-sim/fencepost/reports/document"
@@ -7,7 +7,7 @@ import (
 
 // signGrid draws the points of a sweep as signs: a strip for one axis, a map for two.
 type signGrid struct {
-	*Sweep
+	*Report
 	law    *Law
 	across int  // points in a row
 	rows   int  // of points
@@ -18,8 +18,8 @@ type signGrid struct {
 }
 
 // newGrid lays the grid out: with a gap between the signs where there is room for it.
-func newGrid(s *Sweep, l *Law, width int) *signGrid {
-	g := &signGrid{Sweep: s, law: l, across: len(s.Axes[0].Levels), margin: 2, cell: 2}
+func newGrid(s *Report, l *Law, width int) *signGrid {
+	g := &signGrid{Report: s, law: l, across: len(s.Axes[0].Levels), margin: 2, cell: 2}
 	g.rows = len(l.Cells) / g.across
 	if g.two() {
 		for _, level := range s.Axes[1].Levels {

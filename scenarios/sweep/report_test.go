@@ -1,4 +1,4 @@
-package sweepmap
+package sweep
 
 import (
 	"bytes"
@@ -18,11 +18,10 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/documenttest"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// varied is a scenario with a key of each sort. Of its faults the second never strikes.
-var varied = func() *sweep.Subject {
+// delayed is a scenario with a key of each sort. Of its faults the second never strikes.
+var delayed = func() *Subject {
 	scenario, err := scenarios.Parse("delayed-restart.yaml", []byte(`name: delayed-restart
 summary: A <summary> & more.
 servers: {redis: 5, persistence: {append-fsync: no}}
@@ -34,15 +33,15 @@ faults:
 	if err != nil {
 		panic(err)
 	}
-	subject, err := sweep.NewSubject(scenario)
+	subject, err := NewSubject(scenario)
 	if err != nil {
 		panic(err)
 	}
 	return subject
 }()
 
-func axisOf(text string) sweep.Axis {
-	a, err := varied.Axis(text)
+func delayedAxis(text string) Axis {
+	a, err := delayed.Axis(text)
 	if err != nil {
 		panic(err)
 	}
@@ -50,11 +49,11 @@ func axisOf(text string) sweep.Axis {
 }
 
 // sweepOf is a sweep with a point for each sign, and nothing more.
-func sweepOf(axes []sweep.Axis, signs string, assertions ...string) *Sweep {
-	o := sweep.Options{Axes: axes, Laws: []checker.Law{checker.LeaseExclusion}, From: 1, Seeds: 20,
+func sweepOf(axes []Axis, signs string, assertions ...string) *Report {
+	o := Options{Axes: axes, Laws: []checker.Law{checker.LeaseExclusion}, From: 1, Seeds: 20,
 		Crew: campaign.Crew{Workers: 1}}
 	for _, text := range assertions {
-		a, err := varied.Assertion(axes, text)
+		a, err := delayed.Assertion(axes, text)
 		if err != nil {
 			panic(err)
 		}
@@ -62,22 +61,22 @@ func sweepOf(axes []sweep.Axis, signs string, assertions ...string) *Sweep {
 	}
 	stopped, stop := context.WithCancel(context.Background())
 	stop()
-	swept, err := varied.Sweep(stopped, o)
+	swept, err := delayed.Sweep(stopped, o)
 	if err != nil {
 		panic(err)
 	}
 	swept.Interrupted, swept.Edges = false, nil
 	for i, sign := range []rune(signs) {
-		swept.Points[i] = pointOf(swept.Points[i].Levels, sign)
+		swept.Points[i] = signed(swept.Points[i].Levels, sign)
 	}
-	return &Sweep{Sweep: swept, Scenario: &scenarios.Scenario{Name: "delayed-restart", Summary: "A <summary> & more."},
+	return &Report{Sweep: swept, Scenario: &scenarios.Scenario{Name: "delayed-restart", Summary: "A <summary> & more."},
 		Files: "_runs/x", Repeat: "fencepost sweep delayed-restart --vary 'restart=8s..11s/1s'"}
 }
 
-// pointOf is a point that came out as the sign says.
-func pointOf(levels []sweep.Level, sign rune) *sweep.Point {
-	p := &sweep.Point{Levels: levels, Runs: 20, Struck: []int{20, 0}}
-	of := func(c campaign.Counts, seeds ...uint64) *sweep.Point {
+// signed is a point that came out as the sign says.
+func signed(levels []Level, sign rune) *Point {
+	p := &Point{Levels: levels, Runs: 20, Struck: []int{20, 0}}
+	of := func(c campaign.Counts, seeds ...uint64) *Point {
 		p.Laws = campaign.Laws{{Law: checker.LeaseExclusion, Counts: c}}
 		for _, first := range seeds {
 			p.Findings = append(p.Findings, campaign.Finding{Law: checker.LeaseExclusion, Runs: c.Violated, First: first,
@@ -95,26 +94,26 @@ func pointOf(levels []sweep.Level, sign rune) *sweep.Point {
 	case '?':
 		return of(campaign.Counts{Unchecked: 20})
 	}
-	return &sweep.Point{Levels: levels, Problem: "the quorum is 6, but there are only 5 servers"}
+	return &Point{Levels: levels, Problem: "the quorum is 6, but there are only 5 servers"}
 }
 
 // stripSweep is a sweep of one axis, always broken up to 8.4 s and safe from 9.891 s on.
-func stripSweep() *Sweep {
-	axis := axisOf("restart=8s..11s/1s")
-	s := sweepOf([]sweep.Axis{axis}, "✗±✓✓", "lease-exclusion holds when restart >= ttl",
+func stripSweep() *Report {
+	axis := delayedAxis("restart=8s..11s/1s")
+	s := sweepOf([]Axis{axis}, "✗±✓✓", "lease-exclusion holds when restart >= ttl",
 		"lease-exclusion holds when restart > 20s")
 	s.Asserted[0].Standing, s.Asserted[0].Points = document.Passed, 3
 	s.Asserted[1].Standing = document.NotJudged
-	at := func(text string, n int64, sign rune) *sweep.Point {
-		return pointOf([]sweep.Level{{Unit: sweep.Durations, N: n, Text: text}}, sign)
+	at := func(text string, n int64, sign rune) *Point {
+		return signed([]Level{{Unit: Durations, N: n, Text: text}}, sign)
 	}
 	last, first := at("9.89s", 9_890_000_000, '±'), at("9.891s", 9_891_000_000, '✓')
 	last.Findings[0].First = 8
-	s.Edges = []sweep.Edge{{Law: checker.LeaseExclusion, Last: at("8.4s", 8_400_000_000, '✗'),
-		First: at("8.401s", 8_401_000_000, '±'), Before: sweep.Broken, After: sweep.Chance, Exact: true},
-		{Law: checker.LeaseExclusion, Point: 1, Last: last, First: first, Before: sweep.Chance, After: sweep.Safe,
+	s.Edges = []Edge{{Law: checker.LeaseExclusion, Last: at("8.4s", 8_400_000_000, '✗'),
+		First: at("8.401s", 8_401_000_000, '±'), Before: Broken, After: Chance, Exact: true},
+		{Law: checker.LeaseExclusion, Point: 1, Last: last, First: first, Before: Chance, After: Safe,
 			Exact: true}}
-	s.Between = make([]*sweep.Point, 10)
+	s.Between = make([]*Point, 10)
 	for i := range s.Between {
 		s.Between[i] = first
 	}
@@ -122,41 +121,41 @@ func stripSweep() *Sweep {
 }
 
 // mapSweep is a sweep of two axes; rows are given the highest first, as they are shown.
-func mapSweep(across, up sweep.Axis, rows ...string) *Sweep {
+func mapSweep(across, up Axis, rows ...string) *Report {
 	signs := ""
 	for i := len(rows) - 1; i >= 0; i-- {
 		signs += rows[i]
 	}
-	return sweepOf([]sweep.Axis{across, up}, signs)
+	return sweepOf([]Axis{across, up}, signs)
 }
 
 // firstMap is the picture of the first law.
-func firstMap(s *Sweep) *Map {
-	return &Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: Of(s.Sweep, s.Laws[0])}
+func firstMap(s *Report) *Map {
+	return &Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: LawOf(s.Sweep, s.Laws[0])}
 }
 
 // samples are a sweep of every shape.
-func samples() map[string]*Sweep {
-	time, rate := axisOf("restart=1s..3s/1s"), axisOf("ppm=-1000ppm,0ppm,1000ppm")
-	policy, single := axisOf("append-fsync=always,everysec,no"), axisOf("clients=2")
-	return map[string]*Sweep{
+func samples() map[string]*Report {
+	time, rate := delayedAxis("restart=1s..3s/1s"), delayedAxis("ppm=-1000ppm,0ppm,1000ppm")
+	policy, single := delayedAxis("append-fsync=always,everysec,no"), delayedAxis("clients=2")
+	return map[string]*Report{
 		"strip": stripSweep(), "numbers": mapSweep(time, rate, "✓✓✓", "±✓✓", "✗✗–"),
-		"words":            mapSweep(policy, axisOf("resource.fencing=on,off,1"), "✓?–", "±✓✓", "✗✗✗"),
+		"words":            mapSweep(policy, delayedAxis("resource.fencing=on,off,1"), "✓?–", "±✓✓", "✗✗✗"),
 		"numbers by words": mapSweep(time, policy, "✗✓✓", "✗✓✓", "✗✗✓"),
 		"words by numbers": mapSweep(policy, time, "✗✓✓", "✗✓✓", "✗✗✓"),
-		"one point":        mapSweep(single, axisOf("ttl=2s"), "✓"), "a row": mapSweep(time, single, "✗✓?"),
-		"a strip of words": sweepOf([]sweep.Axis{policy}, "✗±✓"),
+		"one point":        mapSweep(single, delayedAxis("ttl=2s"), "✓"), "a row": mapSweep(time, single, "✗✓?"),
+		"a strip of words": sweepOf([]Axis{policy}, "✗±✓"),
 	}
 }
 
 // Each point shows once, whatever the width, and no line is wider than the screen.
 func TestSweepsFitTheScreen(t *testing.T) {
-	wide, row := axisOf("servers.redis=1..200/1"), ""
+	wide, row := delayedAxis("servers.redis=1..200/1"), ""
 	for i := range wide.Levels {
 		row += string([]rune("✓✗±?–")[i%5])
 	}
 	all := samples()
-	all["two hundred points"] = mapSweep(wide, axisOf("ttl=1s,2s"), row, row)
+	all["two hundred points"] = mapSweep(wide, delayedAxis("ttl=1s,2s"), row, row)
 	for name, s := range all {
 		for width := 60; width <= 160; width += 10 {
 			var b bytes.Buffer
@@ -333,7 +332,7 @@ func TestSweepAsCases(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for i := range s.Points {
-		s.Points[i] = pointOf(s.Points[i].Levels, []rune("?–")[i%2])
+		s.Points[i] = signed(s.Points[i].Levels, []rune("?–")[i%2])
 	}
 	if c := s.Suite().Cases[2]; c.Result != document.NotJudged {
 		t.Errorf("%+v", c)
@@ -360,7 +359,7 @@ func TestTheCommandsOfASweepCanBePasted(t *testing.T) {
 	const call = "fencepost sweep '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --vary " +
 		"'restart=8s..11s/1s' --seeds 18446744073709551615"
 	s := stripSweep()
-	s.Repeat, s.Repeats = call, map[*sweep.Edge]string{&s.Edges[1]: call}
+	s.Repeat, s.Repeats = call, map[*Edge]string{&s.Edges[1]: call}
 	for _, width := range []int{60, 80, 120, 200} {
 		var b strings.Builder
 		if err := s.Text(&b, document.TextOptions{Width: width}); err != nil {

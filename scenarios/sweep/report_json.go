@@ -1,11 +1,10 @@
-package sweepmap
+package sweep
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
-	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
 type sweepJSON struct {
@@ -95,7 +94,7 @@ type assertionJSON struct {
 }
 
 // JSON gives the sweep as one JSON object, ended by a newline.
-func (s *Sweep) JSON(command string) ([]byte, error) {
+func (s *Report) JSON(command string) ([]byte, error) {
 	d := sweepJSON{Head: document.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds,
 		EdgeSeeds: s.Sure, From: s.From,
 		Faults: document.Some(s.Faults()),
@@ -113,7 +112,7 @@ func (s *Sweep) JSON(command string) ([]byte, error) {
 		d.Points = append(d.Points, pointJSON{At: s.valuesAt(p.Levels), Problem: p.Problem})
 	}
 	for _, law := range s.Laws {
-		l := Of(s.Sweep, law)
+		l := LawOf(s.Sweep, law)
 		d.Laws[law] = s.lawJSON(l)
 		for i := range l.Cells {
 			d.Points[i].add(l, &l.Cells[i])
@@ -150,7 +149,7 @@ func (p *pointJSON) add(l *Law, c *Cell) {
 }
 
 // valuesAt are the values of a point, by their axes.
-func (s *Sweep) valuesAt(levels []sweep.Level) map[string]string {
+func (s *Report) valuesAt(levels []Level) map[string]string {
 	values := map[string]string{}
 	for i, l := range levels {
 		values[s.Axes[i].Name] = l.Text
@@ -158,7 +157,7 @@ func (s *Sweep) valuesAt(levels []sweep.Level) map[string]string {
 	return values
 }
 
-func (s *Sweep) lawJSON(l *Law) sweptLawJSON {
+func (s *Report) lawJSON(l *Law) sweptLawJSON {
 	d := sweptLawJSON{[]edgeJSON{}, []lineJSON{}}
 	for _, e := range l.Edges {
 		edge := edgeJSON{s.Axes[e.Axis].Name, s.valuesAt(e.Last.Levels), e.Before.String(), s.valuesAt(e.First.Levels),
