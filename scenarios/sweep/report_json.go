@@ -98,7 +98,8 @@ func (s *Report) JSON(command string) ([]byte, error) {
 	d := sweepJSON{Head: document.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds,
 		EdgeSeeds: s.Sure, From: s.From,
 		Faults: document.Some(s.Faults()),
-		With:   document.Some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
+		With:   document.Some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{},
+		Laws:       map[checker.Law]sweptLawJSON{},
 		Assertions: []assertionJSON{}, Interrupted: s.Interrupted, Notes: s.notes(), Repeat: s.Repeat}
 	d.Runs, d.Tried = s.Made()
 	for i := range s.Axes {

@@ -79,8 +79,8 @@ func signed(levels []Level, sign rune) *Point {
 	of := func(c campaign.Counts, seeds ...uint64) *Point {
 		p.Laws = campaign.Laws{{Law: checker.LeaseExclusion, Counts: c}}
 		for _, first := range seeds {
-			p.Findings = append(p.Findings, campaign.Finding{Law: checker.LeaseExclusion, Runs: c.Violated, First: first,
-				Cause: checker.Cause{Kind: checker.LostInCrash, Detail: "no persistence"}})
+			p.Findings = append(p.Findings, campaign.Finding{Law: checker.LeaseExclusion, Runs: c.Violated,
+				First: first, Cause: checker.Cause{Kind: checker.LostInCrash, Detail: "no persistence"}})
 		}
 		return p
 	}

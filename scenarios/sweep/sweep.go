@@ -2,8 +2,8 @@
 //
 // Goals: an edge is found to the resolution of its key, and shown by a run on either side; an assertion is put to the
 // points where its condition turns true, too. What no run has judged is never safe. The result does not depend on the
-// number of workers. A report distinguishes the values that were tried from those between them; each sign has a shape of
-// its own, for those who do not see all colours. Equal sweeps give equal bytes.
+// number of workers. A report distinguishes the values that were tried from those between them; each sign has a shape
+// of its own, for those who do not see all colours. Equal sweeps give equal bytes.
 //
 // Non-goals: other faults than the scenario's own (search, verify), how a diagram is drawn (plot).
 //
