@@ -19,18 +19,18 @@ type Map struct {
 
 // Colours that people tell apart who do not see all of them (Okabe and Ito); each goes with a shape of its own.
 var (
-	safe   = plot.Ink{Name: "safe", RGB: color.NRGBA{0x00, 0x4e, 0x7d, 0xff}}
-	chance = plot.Ink{Name: "chance", RGB: color.NRGBA{0x5e, 0x51, 0x00, 0xff}}
-	broken = plot.Ink{Name: "broken", RGB: color.NRGBA{0xa0, 0x3f, 0x00, 0xff}}
-	open   = plot.Ink{Name: "open", RGB: color.NRGBA{0x60, 0x60, 0x60, 0xff}}
-	claim  = plot.Ink{Name: "claim", RGB: color.NRGBA{0x7b, 0x2d, 0x8b, 0xff}}
+	safeInk   = plot.Ink{Name: "safe", RGB: color.NRGBA{0x00, 0x4e, 0x7d, 0xff}}
+	chanceInk = plot.Ink{Name: "chance", RGB: color.NRGBA{0x5e, 0x51, 0x00, 0xff}}
+	brokenInk = plot.Ink{Name: "broken", RGB: color.NRGBA{0xa0, 0x3f, 0x00, 0xff}}
+	openInk   = plot.Ink{Name: "open", RGB: color.NRGBA{0x60, 0x60, 0x60, 0xff}}
+	claimInk  = plot.Ink{Name: "claim", RGB: color.NRGBA{0x7b, 0x2d, 0x8b, 0xff}}
 )
 
 // Lines between what is safe and what is not, and around an asserted condition.
 var (
 	edgeLine  = plot.Line{Style: plot.Style{Ink: plot.Black, Width: 1.8}, Name: "edge, bisected"}
 	edgeHalo  = plot.Line{Style: plot.Style{Ink: plot.Ground, Width: 3.4}}
-	claimLine = plot.Line{Style: plot.Style{Ink: claim, Width: 1.6, Dashed: true}, Low: true,
+	claimLine = plot.Line{Style: plot.Style{Ink: claimInk, Width: 1.6, Dashed: true}, Low: true,
 		Name: "bound of an asserted condition"}
 )
 
@@ -164,11 +164,11 @@ func scale(a *Axis) float64 {
 func (m *Map) mark(i int) plot.Mark {
 	c := &m.Law.Cells[i]
 	mark := map[string]plot.Mark{
-		"✓": {Shape: plot.Disc, Ink: safe, Name: "held in all runs"},
-		"±": {Shape: plot.Triangle, Ink: broken, Name: "broken in some"},
-		"✗": {Shape: plot.Cross, Ink: broken, Name: "broken in all"},
-		"?": {Shape: plot.Ring, Ink: open, Name: "not judged"},
-		"–": {Shape: plot.Dash, Ink: open, Name: "no valid scenario"},
+		"✓": {Shape: plot.Disc, Ink: safeInk, Name: "held in all runs"},
+		"±": {Shape: plot.Triangle, Ink: brokenInk, Name: "broken in some"},
+		"✗": {Shape: plot.Cross, Ink: brokenInk, Name: "broken in all"},
+		"?": {Shape: plot.Ring, Ink: openInk, Name: "not judged"},
+		"–": {Shape: plot.Dash, Ink: openInk, Name: "no valid scenario"},
 	}[c.sign()]
 	n := len(m.Axes[0].Levels)
 	mark.At.X = place(&m.Axes[0], m.Axes[0].Levels[i%n])
@@ -232,7 +232,7 @@ func (m *Map) bands(d *plot.Diagram, row int) {
 		area := plot.Area{Ink: fields[rank(s.State)],
 			Points: []plot.Point{at(from, lo), at(to, lo), at(to, hi), at(from, hi)}}
 		if strip {
-			area.Name, area.Text = s.State.String(), []plot.Ink{safe, chance, broken, open, open}[rank(s.State)]
+			area.Name, area.Text = s.State.String(), []plot.Ink{safeInk, chanceInk, brokenInk, openInk, openInk}[rank(s.State)]
 		}
 		d.Areas = append(d.Areas, area)
 		from = to
