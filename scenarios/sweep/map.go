@@ -232,7 +232,8 @@ func (m *Map) bands(d *plot.Diagram, row int) {
 		area := plot.Area{Ink: fields[rank(s.State)],
 			Points: []plot.Point{at(from, lo), at(to, lo), at(to, hi), at(from, hi)}}
 		if strip {
-			area.Name, area.Text = s.State.String(), []plot.Ink{safeInk, chanceInk, brokenInk, openInk, openInk}[rank(s.State)]
+			area.Name = s.State.String()
+			area.Text = []plot.Ink{safeInk, chanceInk, brokenInk, openInk, openInk}[rank(s.State)]
 		}
 		d.Areas = append(d.Areas, area)
 		from = to

@@ -23,7 +23,8 @@ func TestAStripShowsSharesStretchesAndEdges(t *testing.T) {
 		marks = append(marks, fmt.Sprintf("%s at %g: %g", m.Name, m.At.X, m.At.Y))
 	}
 	for _, a := range d.Areas {
-		areas = append(areas, fmt.Sprintf("%s (%s) from %.6g to %.6g", a.Name, a.Ink.Name, a.Points[0].X, a.Points[2].X))
+		from, to := a.Points[0].X, a.Points[2].X
+		areas = append(areas, fmt.Sprintf("%s (%s) from %.6g to %.6g", a.Name, a.Ink.Name, from, to))
 	}
 	for _, c := range []struct{ got, want []string }{
 		{lines, []string{"edge, bisected at 8.4005: 8.4s", "edge, bisected at 9.8905: 9.891s",
