@@ -17,7 +17,7 @@ import (
 // ofAllTypes are commands about keys of all types, ofLists about lists, for whose elements some wait.
 var (
 	ofAllTypes = [][]string{{"SET", "a", "v", "NX", "PX", "2000"}, {"SET", "b", "v"}, {"DEL", "b"}, {"INCR", "n"},
-		{"RPUSH", "l", "x"}, {"GET", "a"},
+		{"RPUSH", "l", "x"}, {"LPOP", "l"}, {"RPOPLPUSH", "l", "m"}, {"GET", "a"},
 		{"CAD", "a", "v"}, {"WAIT", "1", "100"}, {"PEXPIRE", "l", "500"}, {"EVAL", releaseScript, "1", "a", "v"},
 		{"HSET", "h", "f", "v"}, {"HSET", "h", "g", "v"}, {"HDEL", "h", "f"}, {"HINCRBY", "h", "n", "1"},
 		{"ZADD", "z", "1", "m"}, {"SADD", "s", "x"}, {"SREM", "s", "x"}, {"FLUSHALL"},
