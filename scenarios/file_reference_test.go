@@ -7,32 +7,40 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
-const (
-	keysBegin = "<!-- keys: begin -->\n"
-	keysEnd   = "<!-- keys: end -->"
-)
-
-// TestReferenceIsMadeFromTheTables: FORMAT.md says of each key what the table says that reads it.
+// TestReferenceIsMadeFromTheTables: FORMAT.md says of each key, protocol and kind of fault what the table says that
+// reads it.
 func TestReferenceIsMadeFromTheTables(t *testing.T) {
-	text := formatDoc(t)
-	before, rest, begun := strings.Cut(text, keysBegin)
-	stands, after, ended := strings.Cut(rest, keysEnd)
-	if !begun || !ended {
-		t.Fatal("FORMAT.md has no place for the keys")
+	for part, made := range map[string]string{"keys": reference(), "faults": faultReference()} {
+		begin, end := "<!-- "+part+": begin -->\n", "<!-- "+part+": end -->"
+		before, rest, begun := strings.Cut(formatDoc(t), begin)
+		stands, after, ended := strings.Cut(rest, end)
+		switch {
+		case !begun || !ended:
+			t.Errorf("FORMAT.md has no place for the %s", part)
+		case *testkit.Update:
+			testkit.Write(t, "FORMAT.md", before+begin+made+end+after)
+		case made != stands:
+			t.Errorf("the %s in FORMAT.md differ from the tables; rewrite with -update. They say now:\n%s", part, made)
+		}
 	}
-	made := reference()
-	if *testkit.Update {
-		testkit.Write(t, "FORMAT.md", before+keysBegin+made+keysEnd+after)
-		return
+}
+
+// faultReference is how faults are written, and what they do.
+func faultReference() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "```text\n%s\n```\n\n| fault | weight | what happens |\n|---|---|---|\n",
+		strings.Join(nemesis.Usage(), "\n"))
+	for _, k := range nemesis.Kinds {
+		fmt.Fprintf(&b, "| %s | %d | %s |\n", k, draw.Default().Weights[k], k.Meaning())
 	}
-	if made != stands {
-		t.Errorf("the keys in FORMAT.md differ from the tables; rewrite with -update. They say now:\n%s", made)
-	}
+	return b.String()
 }
 
 // reference are the tables of the keys and the protocols.
