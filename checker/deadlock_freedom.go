@@ -251,7 +251,7 @@ func (t *judge) standing(lock int32, at int) []int {
 		}
 	}
 	return slices.DeleteFunc(slices.Sorted(maps.Values(there)), func(i int) bool {
-		return !trace.OneService(&t.History.Header) && t.isDown(t.History.Events[i].Process, at)
+		return !t.History.Header.OneService() && t.isDown(t.History.Events[i].Process, at)
 	})
 }
 

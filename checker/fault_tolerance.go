@@ -26,7 +26,7 @@ import (
 // It needs the header's servers, quorum and bound.
 func (t *judge) faultTolerance(f *Finding) {
 	h := &t.History.Header
-	if h.Quorum <= 0 || h.Bound <= 0 || len(h.Servers) == 0 {
+	if !h.StatesQuorum() || h.Bound <= 0 {
 		f.unchecked("The header states no servers, quorum and bound.")
 		return
 	}
@@ -100,13 +100,8 @@ func (t *judge) countedReachable(g *trace.Grant) bool {
 	if g.Lease == nil || len(g.Lease.Counted) == 0 || len(t.History.Header.Groups) > 0 {
 		return true
 	}
-	left := 0
-	for _, s := range g.Lease.Counted {
-		if !slices.Contains(t.Reach.Gone.Away, s) {
-			left++
-		}
-	}
-	return left >= t.History.Header.Quorum
+	return t.History.Header.IsQuorum(slices.DeleteFunc(slices.Clone(g.Lease.Counted),
+		func(s history.Process) bool { return slices.Contains(t.Reach.Gone.Away, s) }))
 }
 
 // goneBy reports whether the process of g crashed by position end, before its release returned.
@@ -187,7 +182,7 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 func (t *judge) quorumText() string {
 	h := &t.History.Header
 	switch {
-	case trace.OneService(h) || len(h.Groups) == 0 && len(h.Servers) > 1:
+	case h.OneService() || len(h.Groups) == 0 && len(h.Servers) > 1:
 		return sentence("at least %d of %d servers were", h.Quorum, len(h.Servers))
 	case len(h.Groups) > 1:
 		return sentence("at least %d of %d masters were, with all their replicas,", h.Quorum, len(h.Groups))

@@ -140,12 +140,11 @@ func (r *reading) quorumLeft(p history.Process, i int) bool {
 	if len(r.Header.Servers) == 0 {
 		return true
 	}
-	oneService := len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
 	rest := *r
 	rest.faults = nil
 	for _, f := range r.faults {
 		forGood := f.to == r.none && !f.Ends && (f.kind.IsDown() || f.does() == history.Parts) ||
-			oneService && f.Loses == history.LosesEverything
+			r.oneService() && f.Loses == history.LosesEverything
 		if forGood && f.from <= i && len(f.On)+len(f.To) > 0 && (f.kind.IsLink() || !f.strikes(p)) {
 			rest.faults = append(rest.faults, f)
 		}
