@@ -31,7 +31,7 @@ func (c *Checker) judge(laws []Law) Verdict {
 	for i, law := range laws {
 		f := &v.Findings[i]
 		f.Law = law
-		if row := law.row(); row != nil {
+		if row := law.row(); row.judge != nil {
 			row.judge(t, f)
 			if judged := f.Outcome == Holds || f.Outcome == Violated; judged && t.History.Header.ClockError > 0 {
 				if why := row.doubt(&t.Trace, f.Outcome == Violated, f.At); why != "" {

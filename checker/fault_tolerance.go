@@ -4,9 +4,19 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/fencepost-sim/fencepost/checker/clockerror"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
+
+const FaultTolerance Law = "fault-tolerance"
+
+func init() {
+	register(lawRow{law: FaultTolerance, place: 7, gravity: 7, kept: anyLock, atEnd: true,
+		says:   "while a quorum is up and reachable, an uncontended acquire and its release succeed within a bound",
+		broken: "a free lock is not to be had in time, although a quorum is up", short: "bound",
+		judge: (*judge).faultTolerance, doubt: clockerror.Bounds})
+}
 
 // faultTolerance judges that while a quorum of servers is up and reachable from an unpaused client, and nobody held or
 // tried the lock within the last TTL, its acquire and the release of it succeed within the bound.

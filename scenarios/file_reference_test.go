@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
@@ -14,10 +15,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
-// TestReferenceIsMadeFromTheTables: FORMAT.md says of each key, protocol and kind of fault what the table says that
-// reads it.
+// TestReferenceIsMadeFromTheTables: FORMAT.md says of each key, protocol, kind of fault, law and cause what the table
+// says that reads it.
 func TestReferenceIsMadeFromTheTables(t *testing.T) {
-	for part, made := range map[string]string{"keys": reference(), "faults": faultReference()} {
+	for part, made := range map[string]string{"keys": reference(), "faults": faultReference(),
+		"laws": lawReference(), "causes": causeReference()} {
 		begin, end := "<!-- "+part+": begin -->\n", "<!-- "+part+": end -->"
 		before, rest, begun := strings.Cut(formatDoc(t), begin)
 		stands, after, ended := strings.Cut(rest, end)
@@ -39,6 +41,30 @@ func faultReference() string {
 		strings.Join(nemesis.Usage(), "\n"))
 	for _, k := range nemesis.Kinds {
 		fmt.Fprintf(&b, "| %s | %d | %s |\n", k, draw.Default().Weights[k], k.Meaning())
+	}
+	return b.String()
+}
+
+// lawReference is what each law states.
+func lawReference() string {
+	var b strings.Builder
+	b.WriteString("| law | statement |\n|---|---|\n")
+	for _, law := range checker.Laws {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", law, law.Says())
+	}
+	return b.String()
+}
+
+// causeReference is why laws may be broken, with the variants.
+func causeReference() string {
+	var b strings.Builder
+	b.WriteString("| cause | details |\n|---|---|\n")
+	for _, c := range checker.Causes {
+		fmt.Fprintf(&b, "| `%s` |", c.Kind)
+		for i, detail := range c.Details {
+			b.WriteString([]string{" ", ", "}[min(i, 1)] + "`" + detail + "`")
+		}
+		b.WriteString(" |\n")
 	}
 	return b.String()
 }

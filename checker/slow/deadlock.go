@@ -6,6 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
+func init() { register("deadlock-freedom", (*reading).deadlockFreedom) }
+
 // deadlockFreedom looks at every stretch of time between two events: which locks nobody gets on with, and how long each
 // waiter has been waiting for one of them without anybody acquiring it and without a fault.
 func (r *reading) deadlockFreedom() Finding {

@@ -7,6 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
+func init() { register("fault-tolerance", (*reading).faultTolerance) }
+
 // faultTolerance looks at each acquire, and at its release, together with every fault and every other acquire.
 func (r *reading) faultTolerance() Finding {
 	if r.Header.Quorum <= 0 || r.Header.Bound <= 0 || len(r.Header.Servers) == 0 {
