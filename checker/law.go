@@ -28,7 +28,8 @@ type lawRow struct {
 	broken  string   // what happens when it is broken, likewise
 	short   string   // its name where seven cells must do
 	judge   func(*judge, *Finding)
-	doubt   func(t *trace.Trace, violated bool, at int) string // why the clocks leave open how it came out; empty: they do not
+	// doubt says why inexact clocks leave open how it came out; empty if they do not. Where it is nil they always do.
+	doubt func(t *trace.Trace, violated bool, at int) string
 }
 
 // LockKind is a set of kinds of locks, by what they can keep.
@@ -70,6 +71,14 @@ func (l Law) row() *lawRow {
 		}
 	}
 	return &lawRow{gravity: math.MaxInt}
+}
+
+// leftOpen says why inexact clocks leave open how the law came out; empty if they do not.
+func (row *lawRow) leftOpen(t *trace.Trace, f *Finding) string {
+	if row.doubt == nil {
+		return "The clocks were not exact, and nobody has said what that means to this law."
+	}
+	return row.doubt(t, f.Outcome == Violated, f.At)
 }
 
 // Says gives what the law states, in one sentence without capital and full stop; empty for what is no law.
