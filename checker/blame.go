@@ -170,7 +170,7 @@ func (t *judge) calls(l lateness) []pending {
 			delete(under, e.F)
 		}
 	}
-	if last := t.LastWindow(g.Lock, l.grant); last != nil && trace.OneService(&t.History.Header) {
+	if last := t.LastWindow(g.Lock, l.grant); last != nil && t.History.Header.OneService() {
 		since := last.At
 		if since == g.OK { // what it waited with
 			since = t.Asks[g.Ask].Call
@@ -261,17 +261,19 @@ func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	if lease := t.Grants[n].Lease; lease != nil && len(lease.Counted) > 0 {
 		servers = lease.Counted
 	}
-	need := len(servers)
-	if !trace.OneService(&t.History.Header) {
-		need = max(1, len(servers)-t.History.Header.Quorum+1)
+	h := &t.History.Header
+	parted := func(faults ...*trace.Fault) bool {
+		rest := spared(servers, faults...)
+		return len(rest) < len(servers) && !h.IsQuorum(rest) && (len(rest) == 0 || !h.OneService())
 	}
-	reach := func(f *trace.Fault) int { return len(reached(servers, f)) }
 	rest := slices.Clone(faults)
-	slices.SortStableFunc(rest, func(a, b *trace.Fault) int { return cmp.Compare(reach(b), reach(a)) })
+	slices.SortStableFunc(rest, func(a, b *trace.Fault) int {
+		return cmp.Compare(len(spared(servers, a)), len(spared(servers, b)))
+	})
 	var enough []*trace.Fault
-	for len(enough) < mostBlamed && len(reached(servers, rest...)) >= need {
+	for len(enough) < mostBlamed && parted(rest...) {
 		n := 1
-		for len(reached(servers, rest[:n]...)) < need {
+		for !parted(rest[:n]...) {
 			n++
 		}
 		enough, rest = append(enough, rest[:n]...), rest[n:]
@@ -282,10 +284,10 @@ func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	return enough
 }
 
-// reached lists the servers that some faults strike.
-func reached(servers []history.Process, faults ...*trace.Fault) []history.Process {
+// spared lists the servers that none of some faults strikes.
+func spared(servers []history.Process, faults ...*trace.Fault) []history.Process {
 	return slices.DeleteFunc(slices.Clone(servers), func(s history.Process) bool {
-		return !slices.ContainsFunc(faults, func(f *trace.Fault) bool { return f.Strikes(s) })
+		return slices.ContainsFunc(faults, func(f *trace.Fault) bool { return f.Strikes(s) })
 	})
 }
 

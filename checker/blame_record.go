@@ -125,7 +125,7 @@ func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 // server had which the grant counted, and failovers; where there was neither, shut-downs of a server that keeps
 // nothing. What one member of a service loses the others still have.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
-	if trace.OneService(&t.History.Header) {
+	if t.History.Header.OneService() {
 		return nil
 	}
 	from := t.Asks[g.Ask].Call

@@ -52,3 +52,36 @@ const (
 	ByLatePacket  = "late packet"       // HolderOutlivedLease
 	BySlowWork    = "slow work"         // HolderOutlivedLease
 )
+
+// Causes are all kinds of causes, each with the details that tell its variants apart.
+var Causes = []struct {
+	Kind    CauseKind
+	Details []string
+}{
+	{CountedWithoutQuorum, nil},
+	{DeposedMaster, nil},
+	{ValidityMiscounted, []string{GoneKey}},
+	{ExpiredEarly, []string{ServerClock}},
+	{LeaseNotRechecked, nil},
+	{RemovedByNonOwner, []string{ByFlush, Overwritten}},
+	{ProlongedByNonOwner, nil},
+	{RemovedByOwner, []string{LateTry}},
+	{LostInCrash, []string{Unsynced, NoPersistence, DiskLost}},
+	{LostInFailover, nil},
+	{HolderOutlivedLease, []string{ByPause, ByLatePacket, BySlowWork}},
+	{StaleEffect, nil},
+	{LostUpdate, nil},
+	{TokenRepeated, nil},
+	{TokenWentBack, nil},
+	{StuckBehindCrashed, nil},
+	{StuckBehindUncapped, nil},
+	{NoQuorumLeft, nil},
+	{StuckBehindAbandoned, nil},
+	{StuckBehindItself, nil},
+	{StuckInCycle, nil},
+	{SessionExpired, nil},
+	{WaitedForOther, nil},
+	{StuckWithoutHolder, nil},
+	{TooSlow, nil},
+	{Untold, nil},
+}

@@ -31,10 +31,10 @@ func (c *Checker) judge(laws []Law) Verdict {
 	for i, law := range laws {
 		f := &v.Findings[i]
 		f.Law = law
-		if row := law.row(); row != nil {
+		if row := law.row(); row.judge != nil {
 			row.judge(t, f)
 			if judged := f.Outcome == Holds || f.Outcome == Violated; judged && t.History.Header.ClockError > 0 {
-				if why := row.doubt(&t.Trace, f.Outcome == Violated, f.At); why != "" {
+				if why := row.leftOpen(&t.Trace, f); why != "" {
 					*f = Finding{Law: law, Outcome: Undecided, Judges: f.Judges.open(), Explanation: why}
 				}
 			}

@@ -5,9 +5,19 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/fencepost-sim/fencepost/checker/clockerror"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
+
+const DeadlockFreedom Law = "deadlock-freedom"
+
+func init() {
+	register(lawRow{law: DeadlockFreedom, place: 6, gravity: 6, kept: anyLock, atEnd: true,
+		says:   "once faults end, nobody stays stuck",
+		broken: "somebody is stuck for good", short: "stuck",
+		judge: (*judge).deadlockFreedom, doubt: clockerror.Waits})
+}
 
 // deadlockFreedom judges that while no fault is under way nobody stays stuck.
 //
@@ -251,7 +261,7 @@ func (t *judge) standing(lock int32, at int) []int {
 		}
 	}
 	return slices.DeleteFunc(slices.Sorted(maps.Values(there)), func(i int) bool {
-		return !trace.OneService(&t.History.Header) && t.isDown(t.History.Events[i].Process, at)
+		return !t.History.Header.OneService() && t.isDown(t.History.Events[i].Process, at)
 	})
 }
 

@@ -120,7 +120,7 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 // countedOn reports whether a window counted a server's yes. What a replica has is not what its master told; the
 // members of one service speak with one voice.
 func (t *judge) countedOn(s *trace.Span, p history.Process) bool {
-	return trace.OneService(&t.History.Header) || slices.Contains(t.History.Events[s.At].Grant.Counted, p)
+	return t.History.Header.OneService() || slices.Contains(t.History.Events[s.At].Grant.Counted, p)
 }
 
 func (t *judge) isKeyOf(e *history.Event, lock int32, u history.Process) bool {
@@ -141,7 +141,7 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 			server = e.Fault.To[0]
 		}
 		if e.F != history.KeySet && e.F != history.KeyProlonged && e.F != history.KeyGone || !t.isKeyOf(e, c.lock, u) ||
-			e.Process != server && !trace.OneService(&t.History.Header) {
+			e.Process != server && !t.History.Header.OneService() {
 			continue
 		}
 		switch {
@@ -270,7 +270,7 @@ func (t *judge) inVain(i int) bool {
 // that of each lease as a prolongation for which nobody has asked. It is -1 if none did, or if i is no keepalive.
 func (t *judge) takenOver(i int) int {
 	e := &t.History.Events[i]
-	if e.F != history.KeyProlonged || e.By == "" || !trace.OneService(&t.History.Header) {
+	if e.F != history.KeyProlonged || e.By == "" || !t.History.Header.OneService() {
 		return -1
 	}
 	for n := sort.Search(len(t.Keys), func(n int) bool { return int(t.Keys[n]) >= i }) - 1; n >= 0; n-- {

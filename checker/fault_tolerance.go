@@ -4,9 +4,19 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/fencepost-sim/fencepost/checker/clockerror"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
+
+const FaultTolerance Law = "fault-tolerance"
+
+func init() {
+	register(lawRow{law: FaultTolerance, place: 7, gravity: 7, kept: anyLock, atEnd: true,
+		says:   "while a quorum is up and reachable, an uncontended acquire and its release succeed within a bound",
+		broken: "a free lock is not to be had in time, although a quorum is up", short: "bound",
+		judge: (*judge).faultTolerance, doubt: clockerror.Bounds})
+}
 
 // faultTolerance judges that while a quorum of servers is up and reachable from an unpaused client, and nobody held or
 // tried the lock within the last TTL, its acquire and the release of it succeed within the bound.
@@ -26,7 +36,7 @@ import (
 // It needs the header's servers, quorum and bound.
 func (t *judge) faultTolerance(f *Finding) {
 	h := &t.History.Header
-	if h.Quorum <= 0 || h.Bound <= 0 || len(h.Servers) == 0 {
+	if !h.StatesQuorum() || h.Bound <= 0 {
 		f.unchecked("The header states no servers, quorum and bound.")
 		return
 	}
@@ -100,13 +110,8 @@ func (t *judge) countedReachable(g *trace.Grant) bool {
 	if g.Lease == nil || len(g.Lease.Counted) == 0 || len(t.History.Header.Groups) > 0 {
 		return true
 	}
-	left := 0
-	for _, s := range g.Lease.Counted {
-		if !slices.Contains(t.Reach.Gone.Away, s) {
-			left++
-		}
-	}
-	return left >= t.History.Header.Quorum
+	return t.History.Header.IsQuorum(slices.DeleteFunc(slices.Clone(g.Lease.Counted),
+		func(s history.Process) bool { return slices.Contains(t.Reach.Gone.Away, s) }))
 }
 
 // goneBy reports whether the process of g crashed by position end, before its release returned.
@@ -187,7 +192,7 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 func (t *judge) quorumText() string {
 	h := &t.History.Header
 	switch {
-	case trace.OneService(h) || len(h.Groups) == 0 && len(h.Servers) > 1:
+	case h.OneService() || len(h.Groups) == 0 && len(h.Servers) > 1:
 		return sentence("at least %d of %d servers were", h.Quorum, len(h.Servers))
 	case len(h.Groups) > 1:
 		return sentence("at least %d of %d masters were, with all their replicas,", h.Quorum, len(h.Groups))

@@ -153,18 +153,13 @@ func sameFromFile(t *testing.T, name string, h *history.History, want Verdict) {
 }
 
 func TestEveryCauseHasARemedy(t *testing.T) {
-	for _, kind := range []CauseKind{CountedWithoutQuorum, DeposedMaster, ValidityMiscounted, ExpiredEarly,
-		LeaseNotRechecked, RemovedByNonOwner,
-		ProlongedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, HolderOutlivedLease, Untold, StaleEffect,
-		LostUpdate, TokenRepeated,
-		TokenWentBack, SessionExpired, WaitedForOther, StuckBehindCrashed, StuckBehindUncapped, StuckBehindAbandoned,
-		StuckBehindItself, StuckInCycle, StuckWithoutHolder, NoQuorumLeft, TooSlow} {
-		if len(remedies[kind]) == 0 {
-			t.Errorf("no remedy against %q", kind)
+	for _, c := range Causes {
+		if len(remedies[c.Kind]) == 0 {
+			t.Errorf("no remedy against %q", c.Kind)
 		}
 	}
-	if len(remedies) != 26 {
-		t.Errorf("%d remedies, 26 causes", len(remedies))
+	if len(remedies) != len(Causes) {
+		t.Errorf("%d remedies, %d causes", len(remedies), len(Causes))
 	}
 }
 

@@ -5,6 +5,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
+const LeaseExclusion Law = "lease-exclusion"
+
+func init() {
+	register(lawRow{law: LeaseExclusion, place: 1, gravity: 3, kept: Leased,
+		says:   "granted validity windows of one lock never overlap in true time",
+		broken: "two leases on one lock run at once", short: "lease",
+		judge: (*judge).leaseExclusion, doubt: clockerror.Windows})
+}
+
 // leaseExclusion judges the lock service's promise: the granted validity windows of one lock never overlap in true
 // time, shared ones aside.
 //

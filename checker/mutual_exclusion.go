@@ -9,6 +9,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
+const MutualExclusion Law = "mutual-exclusion"
+
+func init() {
+	register(lawRow{law: MutualExclusion, place: 2, gravity: 1,
+		says:   "critical sections of one lock never overlap",
+		broken: "two clients are in one critical section at once", short: "mutual",
+		judge: (*judge).mutualExclusion, doubt: clockerror.Sections})
+}
+
 // mutualExclusion judges the user's promise: critical sections of one lock never overlap, shared ones aside. Two judges
 // report it: see Judges.
 //

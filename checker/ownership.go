@@ -1,9 +1,19 @@
 package checker
 
 import (
+	"github.com/fencepost-sim/fencepost/checker/clockerror"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
+
+const Ownership Law = "ownership"
+
+func init() {
+	register(lawRow{law: Ownership, place: 4, gravity: 4, kept: anyLock,
+		says:   "only its owner or its expiry removes or prolongs a lock",
+		broken: "a lock is removed or prolonged by another than its owner", short: "owner",
+		judge: (*judge).ownership, doubt: clockerror.Records})
+}
 
 // ownership judges that only its owner or its expiry removes or prolongs a lock. The owner is an attempt, not a
 // client: the late release of an old attempt is a stranger's. A key that is set over a live one removes that; a flush

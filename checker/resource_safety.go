@@ -1,9 +1,19 @@
 package checker
 
 import (
+	"github.com/fencepost-sim/fencepost/checker/clockerror"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
+
+const ResourceSafety Law = "resource-safety"
+
+func init() {
+	register(lawRow{law: ResourceSafety, place: 3, gravity: 2, kept: Fenced,
+		says:   "the protected resource accepts no effect of a superseded holder, and no update is lost",
+		broken: "the data takes what a superseded holder sends", short: "data",
+		judge: (*judge).resourceSafety, doubt: clockerror.Effects})
+}
 
 // resourceSafety judges the data's promise on the resource's own records:
 //

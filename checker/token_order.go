@@ -9,6 +9,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
+const TokenOrder Law = "token-order"
+
+func init() {
+	register(lawRow{law: TokenOrder, place: 5, gravity: 5, kept: Fenced,
+		says:   "fencing tokens strictly increase in grant order",
+		broken: "fencing tokens do not increase", short: "tokens",
+		judge: (*judge).tokenOrder, doubt: clockerror.Tokens})
+}
+
 // tokenOrder judges that fencing tokens strictly increase in grant order: tokens of different grants of a lock differ,
 // and a grant asked for after another had returned has the higher one.
 //

@@ -37,6 +37,7 @@ func Incomplete(t *testing.T) []string {
 	for _, forget := range []func(*definition){
 		func(d *definition) { d.words = "nothing that a history knows" },
 		func(d *definition) {},
+		func(d *definition) { d.meaning = "" },
 		func(d *definition) { d.begin = nil },
 		func(d *definition) { d.end = nil },
 		func(d *definition) { d.weight = 0 },

@@ -15,10 +15,13 @@
 //     fault does to those whom it strikes, and whether it lasts. The laws, the causes, the stories and the page go by
 //     what it does: what stops a process is drawn as a pause and told as one. A kind that does something new needs a
 //     new history.Effect, and each law and lane must be asked what that means to it.
-//   - The file registers a definition, which says how its line is written, whom it can strike, how it begins and ends
-//     in the simulated world, how it is drawn at random, and where a verification places it. How it is made simpler,
-//     swept, counted and excluded follows from the parts of its line.
-//   - FORMAT.md must show its line and its weight; a test says so.
+//   - The file registers a definition, which says how its line is written and what happens, whom it can strike, how it
+//     begins and ends in the simulated world, how it is drawn at random, and where a verification places it. How it is
+//     made simpler, swept, counted and excluded follows from the parts of its line. Its line and its weight get into
+//     FORMAT.md by go test -update.
+//   - Its test, kind_NAME_test.go, adds a line and what it means to the grammar that is tested.
+//   - A kind that is drawn changes what every seed draws: goldens are renewed by -update, and a mutant in
+//     scenarios/corpus/mutants.go may be caught by a later seed than is said there.
 //
 // A definition that lacks something is refused when the program starts. kind_stall_test.go is an example, with which
 // all tests of this folder run; rooms_test.go adds a twin of every kind, which all rooms must treat like the kind

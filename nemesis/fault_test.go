@@ -10,12 +10,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// grammar holds the lines by which the design defines the grammar, exactly as they stand there, and what they mean.
-// The last is of the kind that only these tests know.
-var grammar = []struct {
+// meant is a line, and what it means.
+type meant struct {
 	line  string
 	fault Fault
-}{
+}
+
+// grammar holds the lines by which the design defines the grammar, exactly as they stand there, and what they mean.
+// The tests of later kinds add theirs.
+var grammar = []meant{
 	{"pause client-1 for 15s after acquired",
 		Fault{Kind: Pause, Target: "client-1", For: 15 * time.Second, Trigger: Trigger{Point: sim.Acquired, Pass: 1}}},
 	{"pause redis-2 for 3s at 1.2s",
@@ -58,8 +61,6 @@ var grammar = []struct {
 			Trigger: Trigger{Time: time.Second}}},
 	{"expire session of client-1 at 2s",
 		Fault{Kind: ExpireSession, Target: "client-1", Trigger: Trigger{Time: 2 * time.Second}}},
-	{"stall redis-2 for 3s at 1.2s",
-		Fault{Kind: Stall, Target: "redis-2", For: 3 * time.Second, Trigger: Trigger{Time: 1200 * time.Millisecond}}},
 }
 
 func ids(names string) []sim.ProcessID {
@@ -87,7 +88,7 @@ func TestEveryLineOfTheDesignMeansWhatItSays(t *testing.T) {
 		seen[f.Kind] = true
 	}
 	if len(seen) != len(Kinds) {
-		t.Errorf("%d kinds in the design's lines, %d kinds", len(seen), len(Kinds))
+		t.Errorf("%d of %d kinds have a line in grammar", len(seen), len(Kinds))
 	}
 }
 

@@ -25,8 +25,9 @@ var definitions [MaxKinds + 1]*definition
 // definition is all that the nemesis, and whoever draws, shrinks and places faults, must know of a kind. What it does
 // to those whom it strikes, which every reader of a history must know, stands in its row of history.FaultKinds.
 type definition struct {
-	words history.F // that its lines open with, and by which a history names it
-	parts []part    // what follows them in a line
+	words   history.F // that its lines open with, and by which a history names it
+	parts   []part    // what follows them in a line
+	meaning string    // what happens, as FORMAT.md says it
 
 	// Whom it can strike: target and peer say what is right for Fault.Target and Fault.Peer, check what else must be
 	// so.
@@ -85,6 +86,8 @@ func (d *definition) lacks(row int) string {
 		return "is one too many: raise MaxKinds"
 	case definitions[row+1] != nil:
 		return "is registered twice"
+	case d.meaning == "":
+		return "does not say what happens"
 	case d.begin == nil && d.arrange == nil, d.arrange == nil && d.fields&FieldTrigger == 0:
 		return "does not say how it strikes"
 	case d.end == nil && d.arrange == nil && d.fields&(FieldFor|FieldRestart) != 0:
@@ -153,6 +156,9 @@ func (k Kind) StrikesOne(of Sort) bool {
 		return d.target.right(r) && r.sort() == of
 	})
 }
+
+// Meaning says what happens when a fault of this kind strikes, in Markdown.
+func (k Kind) Meaning() string { return k.definition().meaning }
 
 // Weight is how often a fault of this kind is drawn against others, where a mix does not say otherwise.
 func (k Kind) Weight() int { return k.definition().weight }

@@ -9,8 +9,10 @@ import (
 
 // Crash: a client's code ends; a server loses power.
 var Crash = register(definition{
-	words:  history.Crash,
-	parts:  []part{target, loss, trigger, restart},
+	words: history.Crash,
+	parts: []part{target, loss, trigger, restart},
+	meaning: "a client's code ends. A server loses power: it keeps what was fsynced (`losing unsynced writes`) " +
+		"or nothing (`losing everything`)",
 	target: clientOrServer,
 	check: func(v *validator, f *Fault) {
 		switch isServer := v.known.role(f.Target).isServer(); {

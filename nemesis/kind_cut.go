@@ -11,6 +11,7 @@ import (
 var Cut = register(definition{
 	words:   history.Cut,
 	parts:   []part{left, direction, right, trigger, maybeLasting},
+	meaning: "bytes wait until the cut heals, both ways or one way; without `for` to the end of the run",
 	check:   checkCut,
 	endless: true,
 

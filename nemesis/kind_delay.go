@@ -8,11 +8,12 @@ import (
 
 // DelayLink: messages on a link are held up; without a length only the first one that is sent.
 var DelayLink = register(definition{
-	words:  history.Delay,
-	parts:  []part{target, words("->"), peer, words("by"), by, trigger, maybeLasting},
-	target: anyProcess,
-	peer:   anyProcess,
-	check:  (*validator).linked,
+	words:   history.Delay,
+	parts:   []part{target, words("->"), peer, words("by"), by, trigger, maybeLasting},
+	meaning: "messages on the link arrive later: the next one, or with `for` all of that time",
+	target:  anyProcess,
+	peer:    anyProcess,
+	check:   (*validator).linked,
 
 	begin: func(s *striker) {
 		if s.For > 0 {
@@ -41,11 +42,12 @@ var DelayLink = register(definition{
 
 // DelayMessage: one message, by its number, is held up.
 var DelayMessage = register(definition{
-	words:  history.DelayMessage,
-	parts:  []part{number, words("of"), target, words("->"), peer, words("by"), by},
-	target: anyProcess,
-	peer:   anyProcess,
-	check:  (*validator).linked,
+	words:   history.DelayMessage,
+	parts:   []part{number, words("of"), target, words("->"), peer, words("by"), by},
+	meaning: "one message on the link arrives later, by its number since the start",
+	target:  anyProcess,
+	peer:    anyProcess,
+	check:   (*validator).linked,
 
 	arrange: func(s *striker) { s.w.DelayNth(s.Target, s.Peer, s.Number, s.By, s.late) },
 

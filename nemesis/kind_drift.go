@@ -6,6 +6,7 @@ import "github.com/fencepost-sim/fencepost/checker/history"
 var Drift = register(definition{
 	words:   history.Drift,
 	parts:   []part{target, words("clock by"), rate, driftTrigger, maybeLasting},
+	meaning: "both its clocks run fast or slow, in millionths; without `for` to the end of the run",
 	target:  anyProcess,
 	check:   checkClock,
 	endless: true,

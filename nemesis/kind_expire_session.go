@@ -7,9 +7,10 @@ import (
 
 // ExpireSession: a client's session or lease at the lock service ends.
 var ExpireSession = register(definition{
-	words:  history.ExpireSession,
-	parts:  []part{words("of"), target, trigger},
-	target: aClient,
+	words:   history.ExpireSession,
+	parts:   []part{words("of"), target, trigger},
+	meaning: "a session at etcd or ZooKeeper ends; Redis has none",
+	target:  aClient,
 	check: func(v *validator, _ *Fault) {
 		if len(v.known.Consensus) == 0 {
 			v.failWord("session", "Redis keeps no sessions: only etcd and ZooKeeper do")

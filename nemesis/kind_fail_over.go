@@ -11,11 +11,12 @@ import (
 // FailOver: a replica is promoted in its master's place. It is recorded when the replica has become master, as is a
 // failover that the Sentinel decides by itself.
 var FailOver = register(definition{
-	words:  history.FailOver,
-	parts:  []part{target, words("to"), peer, trigger},
-	target: aRedisNode,
-	peer:   aRedisNode,
-	check:  checkFailOver,
+	words:   history.FailOver,
+	parts:   []part{target, words("to"), peer, trigger},
+	meaning: "a replica takes its master's place; needs replicas",
+	target:  aRedisNode,
+	peer:    aRedisNode,
+	check:   checkFailOver,
 
 	begin: func(s *striker) {
 		s.w.ServerFault(s.names.Sentinel, sim.ServerFault{Kind: sim.FailOver, To: s.Peer})

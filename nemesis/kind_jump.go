@@ -9,10 +9,11 @@ import (
 
 // Jump: the wall clock of the process is set forward or back.
 var Jump = register(definition{
-	words:  history.Jump,
-	parts:  []part{target, words("clock by"), jump, trigger},
-	target: anyProcess,
-	check:  checkClock,
+	words:   history.Jump,
+	parts:   []part{target, words("clock by"), jump, trigger},
+	meaning: "its wall clock is set forward or back",
+	target:  anyProcess,
+	check:   checkClock,
 
 	begin: func(s *striker) { s.w.Jump(s.Target, s.By) },
 

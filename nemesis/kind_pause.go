@@ -9,9 +9,10 @@ import (
 
 // Pause: nothing of the process runs.
 var Pause = register(definition{
-	words:  history.Pause,
-	parts:  []part{target, words("for"), lasting, trigger},
-	target: anyProcess,
+	words:   history.Pause,
+	parts:   []part{target, words("for"), lasting, trigger},
+	meaning: "nothing of the process runs (GC, SIGSTOP, a stalled VM); messages wait for it",
+	target:  anyProcess,
 
 	begin: func(s *striker) { s.w.Pause(s.Target) },
 	end:   func(s *striker) { s.w.Resume(s.Target) },

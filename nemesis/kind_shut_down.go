@@ -7,9 +7,10 @@ import (
 
 // ShutDown: a server ends in good order and loses nothing.
 var ShutDown = register(definition{
-	words:  history.ShutDown,
-	parts:  []part{target, trigger, restart},
-	target: lockServer,
+	words:   history.ShutDown,
+	parts:   []part{target, trigger, restart},
+	meaning: "a server ends in good order and loses nothing, unless it has no persistence",
+	target:  lockServer,
 
 	begin: func(s *striker) { s.w.Stop(s.Target, sim.ShutDown) },
 	end:   func(s *striker) { s.w.Restart(s.Target) },

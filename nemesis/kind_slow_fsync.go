@@ -9,9 +9,10 @@ import (
 
 // SlowFsync: a Redis node's fsync takes long.
 var SlowFsync = register(definition{
-	words:  history.SlowFsync,
-	parts:  []part{words("of"), target, words("by"), by, trigger, words("for"), lasting},
-	target: aRedisNode,
+	words:   history.SlowFsync,
+	parts:   []part{words("of"), target, words("by"), by, trigger, words("for"), lasting},
+	meaning: "each fsync of a Redis node takes this much longer",
+	target:  aRedisNode,
 
 	begin: func(s *striker) {
 		s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By, Begin: true})

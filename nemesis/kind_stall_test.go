@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"slices"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -11,9 +12,10 @@ import (
 // history knows. All tests of this folder run with it. It does what a pause does, and so all that is told of it must
 // be alike.
 var Stall = register(definition{
-	words:  known(history.FaultKind{F: "stall", Does: history.Stops, Lasts: true}),
-	parts:  []part{target, words("for"), lasting, trigger},
-	target: anyProcess,
+	words:   known(history.FaultKind{F: "stall", Does: history.Stops, Lasts: true}),
+	parts:   []part{target, words("for"), lasting, trigger},
+	meaning: "nothing of the process runs",
+	target:  anyProcess,
 
 	begin: func(s *striker) { s.w.Pause(s.Target) },
 	end:   func(s *striker) { s.w.Resume(s.Target) },
@@ -26,6 +28,11 @@ var Stall = register(definition{
 		return on(LosesMemory, slices.Concat(s.Clients, s.Servers(), []sim.ProcessID{s.Resource})...)
 	}},
 })
+
+func init() {
+	grammar = append(grammar, meant{"stall redis-2 for 3s at 1.2s",
+		Fault{Kind: Stall, Target: "redis-2", For: 3 * time.Second, Trigger: Trigger{Time: 1200 * time.Millisecond}}})
+}
 
 // known adds a row, as a line of the table would.
 func known(row history.FaultKind) history.F {

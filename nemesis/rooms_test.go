@@ -381,6 +381,7 @@ func TestAKindIsCompleteOrRefused(t *testing.T) {
 	want := []string{
 		`nemesis: the kind of faults "nothing that a history knows" has no row in history.FaultKinds`,
 		`nemesis: the kind of faults "pause" is registered twice`,
+		`nemesis: the kind of faults "half" does not say what happens`,
 		`nemesis: the kind of faults "half" does not say how it strikes`,
 		`nemesis: the kind of faults "half" does not say how it ends`,
 		`nemesis: the kind of faults "half" does not say how it is drawn`,

@@ -55,7 +55,7 @@ func (e *Exploration) byGravity() []int {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(headline.Gravity(a.Law), headline.Gravity(b.Law)), cmp.Compare(b.Runs, a.Runs))
+		return cmp.Or(cmp.Compare(a.Law.Gravity(), b.Law.Gravity()), cmp.Compare(b.Runs, a.Runs))
 	})
 	return order
 }

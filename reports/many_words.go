@@ -23,7 +23,7 @@ import (
 func Worth(r *search.Runs) (seeds []uint64) {
 	groups := slices.Clone(r.Campaign.Groups)
 	slices.SortStableFunc(groups, func(a, b format.Group) int {
-		return cmp.Compare(headline.Gravity(checker.Law(a.Name)), headline.Gravity(checker.Law(b.Name)))
+		return cmp.Compare(checker.Law(a.Name).Gravity(), checker.Law(b.Name).Gravity())
 	})
 	for _, g := range groups {
 		if !slices.Contains(seeds, g.First) {
@@ -42,7 +42,7 @@ func Samples(r *search.Runs) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		if len(r.Findings) > 0 {
 			yield(slices.MinFunc(r.Findings, func(a, b campaign.Finding) int {
-				return cmp.Or(cmp.Compare(headline.Gravity(a.Law), headline.Gravity(b.Law)),
+				return cmp.Or(cmp.Compare(a.Law.Gravity(), b.Law.Gravity()),
 					cmp.Compare(a.First, b.First))
 			}).First)
 			return

@@ -6,33 +6,67 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
-const (
-	keysBegin = "<!-- keys: begin -->\n"
-	keysEnd   = "<!-- keys: end -->"
-)
-
-// TestReferenceIsMadeFromTheTables: FORMAT.md says of each key what the table says that reads it.
+// TestReferenceIsMadeFromTheTables: FORMAT.md says of each key, protocol, kind of fault, law and cause what the table
+// says that reads it.
 func TestReferenceIsMadeFromTheTables(t *testing.T) {
-	text := formatDoc(t)
-	before, rest, begun := strings.Cut(text, keysBegin)
-	stands, after, ended := strings.Cut(rest, keysEnd)
-	if !begun || !ended {
-		t.Fatal("FORMAT.md has no place for the keys")
+	for part, made := range map[string]string{"keys": reference(), "faults": faultReference(),
+		"laws": lawReference(), "causes": causeReference()} {
+		begin, end := "<!-- "+part+": begin -->\n", "<!-- "+part+": end -->"
+		before, rest, begun := strings.Cut(formatDoc(t), begin)
+		stands, after, ended := strings.Cut(rest, end)
+		switch {
+		case !begun || !ended:
+			t.Errorf("FORMAT.md has no place for the %s", part)
+		case *testkit.Update:
+			testkit.Write(t, "FORMAT.md", before+begin+made+end+after)
+		case made != stands:
+			t.Errorf("the %s in FORMAT.md differ from the tables; rewrite with -update. They say now:\n%s", part, made)
+		}
 	}
-	made := reference()
-	if *testkit.Update {
-		testkit.Write(t, "FORMAT.md", before+keysBegin+made+keysEnd+after)
-		return
+}
+
+// faultReference is how faults are written, and what they do.
+func faultReference() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "```text\n%s\n```\n\n| fault | weight | what happens |\n|---|---|---|\n",
+		strings.Join(nemesis.Usage(), "\n"))
+	for _, k := range nemesis.Kinds {
+		fmt.Fprintf(&b, "| %s | %d | %s |\n", k, draw.Default().Weights[k], k.Meaning())
 	}
-	if made != stands {
-		t.Errorf("the keys in FORMAT.md differ from the tables; rewrite with -update. They say now:\n%s", made)
+	return b.String()
+}
+
+// lawReference is what each law states.
+func lawReference() string {
+	var b strings.Builder
+	b.WriteString("| law | statement |\n|---|---|\n")
+	for _, law := range checker.Laws {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", law, law.Says())
 	}
+	return b.String()
+}
+
+// causeReference is why laws may be broken, with the variants.
+func causeReference() string {
+	var b strings.Builder
+	b.WriteString("| cause | details |\n|---|---|\n")
+	for _, c := range checker.Causes {
+		fmt.Fprintf(&b, "| `%s` |", c.Kind)
+		for i, detail := range c.Details {
+			b.WriteString([]string{" ", ", "}[min(i, 1)] + "`" + detail + "`")
+		}
+		b.WriteString(" |\n")
+	}
+	return b.String()
 }
 
 // reference are the tables of the keys and the protocols.

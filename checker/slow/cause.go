@@ -87,9 +87,13 @@ func (r *reading) successors(set int, group []history.Process) servers {
 	}
 }
 
+// oneService: a quorum is one of servers that keep a single copy between them.
 func (r *reading) oneService() bool {
 	return len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
 }
+
+// isQuorum: these, one of each group, can grant a lock between them.
+func (r *reading) isQuorum(servers []history.Process) bool { return len(servers) >= r.Header.Quorum }
 
 // record is what the servers of one group wrote down. A window rests on the key that its attempt set last before it was
 // stated. The victim is the key set first, the record how it went before the other was set, if it did not come back; in

@@ -6,6 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
+func init() { register("resource-safety", (*reading).resourceSafety) }
+
 // resourceSafety looks at every accepted write, at all that was accepted before it, and at its own read. Where nothing
 // is broken it asks whether everything could be ordered.
 func (r *reading) resourceSafety() Finding {

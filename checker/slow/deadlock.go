@@ -6,6 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
+func init() { register("deadlock-freedom", (*reading).deadlockFreedom) }
+
 // deadlockFreedom looks at every stretch of time between two events: which locks nobody gets on with, and how long each
 // waiter has been waiting for one of them without anybody acquiring it and without a fault.
 func (r *reading) deadlockFreedom() Finding {
@@ -140,12 +142,11 @@ func (r *reading) quorumLeft(p history.Process, i int) bool {
 	if len(r.Header.Servers) == 0 {
 		return true
 	}
-	oneService := len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
 	rest := *r
 	rest.faults = nil
 	for _, f := range r.faults {
 		forGood := f.to == r.none && !f.Ends && (f.kind.IsDown() || f.does() == history.Parts) ||
-			oneService && f.Loses == history.LosesEverything
+			r.oneService() && f.Loses == history.LosesEverything
 		if forGood && f.from <= i && len(f.On)+len(f.To) > 0 && (f.kind.IsLink() || !f.strikes(p)) {
 			rest.faults = append(rest.faults, f)
 		}

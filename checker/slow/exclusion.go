@@ -6,6 +6,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
+func init() {
+	register("lease-exclusion", (*reading).leaseExclusion)
+	register("mutual-exclusion", (*reading).mutualExclusion)
+}
+
 // window is a piece of validity, [from, to) in true time, stated by the event at place at; an instant where they are
 // equal.
 type window struct {

@@ -6,6 +6,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
+func init() {
+	register("ownership", (*reading).ownership)
+	register("token-order", (*reading).tokenOrder)
+}
+
 // ownership looks for a deletion, an overwriting or a prolongation by another attempt than the owner.
 func (r *reading) ownership() Finding {
 	outcome, requests := Unchecked, 0

@@ -29,20 +29,45 @@ type Finding struct {
 	Judged int
 }
 
-// Check reads every law, in the order in which package checker reports them.
-func Check(h *history.History) []Finding {
+// Verdict has a finding for each law, in no order.
+type Verdict []Finding
+
+// Of is the finding on a law; the zero Finding for what is none.
+func (v Verdict) Of(law string) Finding {
+	for _, f := range v {
+		if f.Law == law {
+			return f
+		}
+	}
+	return Finding{}
+}
+
+// law is one law, and how it is read.
+type law struct {
+	name string
+	read func(*reading) Finding
+}
+
+// laws are all of them.
+var laws []law
+
+// register makes a law known. It is for the init function of the law's file.
+func register(name string, read func(*reading) Finding) { laws = append(laws, law{name, read}) }
+
+// Check reads every law.
+func Check(h *history.History) Verdict {
 	r := readingOf(h)
-	all := []Finding{r.leaseExclusion(), r.mutualExclusion(), r.resourceSafety(), r.ownership(), r.tokenOrder(),
-		r.deadlockFreedom(), r.faultTolerance()}
-	for i, law := range []string{"lease-exclusion", "mutual-exclusion", "resource-safety", "ownership", "token-order",
-		"deadlock-freedom", "fault-tolerance"} {
-		all[i].Law = law
-		if all[i].Outcome != Violated {
-			all[i].Events, all[i].Cause, all[i].Broken = nil, "", 0
+	all := make(Verdict, len(laws))
+	for i := range laws {
+		f := laws[i].read(r)
+		f.Law = laws[i].name
+		if f.Outcome != Violated {
+			f.Events, f.Cause, f.Broken = nil, "", 0
 		}
-		for j, at := range all[i].Events {
-			all[i].Events[j] = h.Events[at].Index
+		for j, at := range f.Events {
+			f.Events[j] = h.Events[at].Index
 		}
+		all[i] = f
 	}
 	return all
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
+func init() { register("fault-tolerance", (*reading).faultTolerance) }
+
 // faultTolerance looks at each acquire, and at its release, together with every fault and every other acquire.
 func (r *reading) faultTolerance() Finding {
 	if r.Header.Quorum <= 0 || r.Header.Bound <= 0 || len(r.Header.Servers) == 0 {
@@ -93,13 +95,13 @@ func (r *reading) grantersReachable(s *section, end int) bool {
 	if s.lease == nil || len(s.lease.Counted) == 0 || len(r.Header.Groups) > 0 {
 		return true
 	}
-	left := 0
+	var left []history.Process
 	for _, p := range s.lease.Counted {
 		if r.reachable(s.ask, end, p) {
-			left++
+			left = append(left, p)
 		}
 	}
-	return left >= r.Header.Quorum
+	return r.isQuorum(left)
 }
 
 // judgedUntil is the place up to which the conditions must hold: the return, or the last event within the bound.
@@ -180,8 +182,7 @@ func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 
 // quorumReached: a's client reached a quorum of servers from a's call to end; a server that bars it does not count.
 func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool) bool {
-	oneService := len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
-	if oneService {
+	if r.oneService() {
 		var left []history.Process
 		for _, s := range r.Header.Servers {
 			if bars(s) {
@@ -199,7 +200,7 @@ func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool
 			groups = append(groups, []history.Process{s})
 		}
 	}
-	left := 0
+	var left []history.Process
 	for _, group := range groups {
 		serves := true
 		for i, s := range group {
@@ -209,15 +210,15 @@ func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool
 			}
 		}
 		if serves {
-			left++
+			left = append(left, group[0])
 		}
 	}
-	return left >= r.Header.Quorum
+	return r.isQuorum(left)
 }
 
 // quorumAmong: some quorum made of those chosen and some of the candidates, no two of which are parted.
 func (r *reading) quorumAmong(candidates, chosen []history.Process, call, end int) bool {
-	if len(chosen) >= r.Header.Quorum {
+	if r.isQuorum(chosen) {
 		return true
 	}
 	if len(candidates) == 0 {
@@ -245,8 +246,7 @@ func (r *reading) during(f *fault, call, end int) bool {
 	if f.kind.IsDown() {
 		over = f.to
 	}
-	if oneService := len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum; oneService &&
-		f.Loses == "everything" {
+	if r.oneService() && f.Loses == "everything" {
 		over = r.none
 	}
 	return f.from <= end && over >= call

@@ -108,7 +108,7 @@ func ofResource(f Fault) bool {
 // wrong for good is how things are from then on; but of a cut of which nobody says whether it leaves a quorum, that is
 // not known.
 func (t *Trace) Counted(f *Fault) int {
-	known := t.History.Header.Quorum > 0 && len(t.History.Header.Servers) > 0
+	known := t.History.Header.StatesQuorum()
 	if f.Stop == Open && !f.Ends && (f.Does == history.PacesClock || f.Does == history.Parts && known) {
 		return f.Start
 	}
@@ -119,7 +119,7 @@ func (t *Trace) Counted(f *Fault) int {
 // their end. A member of one service that has lost everything is none any more: a stranger of its name may not vote.
 func (t *Trace) Mended(f *Fault) int {
 	switch {
-	case f.Loses == history.LosesEverything && OneService(&t.History.Header):
+	case f.Loses == history.LosesEverything && t.History.Header.OneService():
 		return Open
 	case f.Does.IsDown():
 		return f.Stop

@@ -36,7 +36,7 @@ func (t *Trace) PlaceOf(e *history.Event) place { return place{t.Keeper(e.Proces
 
 // Keeper is who keeps what a server records: the service of which it is a member, else the server itself.
 func (t *Trace) Keeper(server history.Process) history.Process {
-	if OneService(&t.History.Header) {
+	if t.History.Header.OneService() {
 		return t.Unit(server)
 	}
 	return server

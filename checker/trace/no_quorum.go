@@ -9,7 +9,7 @@ import (
 // forGood reports whether what f takes away never comes back.
 func (t *Trace) forGood(f *Fault) bool {
 	return f.Stop == Open && !f.Ends && (f.Does.IsDown() || f.Does == history.Parts) ||
-		f.Loses == history.LosesEverything && OneService(&t.History.Header)
+		f.Loses == history.LosesEverything && t.History.Header.OneService()
 }
 
 // withoutQuorum lists the faults before position at that have taken so many servers from a client for good that no

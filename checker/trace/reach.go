@@ -12,6 +12,7 @@ type reach struct {
 	next   int      // in Trace.Faults: the first that strikes after the last call looked at
 	active []Impact // of those before it that were not over then
 	Gone   absence
+	left   []history.Process // room for those that are not gone
 }
 
 // absence is what a client cannot count on: servers that are away from it, and pairs of them that are parted from each
@@ -111,37 +112,35 @@ func (t *Trace) sameGroup(a, b history.Process) bool {
 		func(group []history.Process) bool { return slices.Contains(group, a) && slices.Contains(group, b) })
 }
 
-// OneService reports whether the header's quorum is one of servers that keep a single copy between them (etcd,
-// ZooKeeper), not of groups that each keep their own.
-func OneService(h *history.Header) bool { return len(h.Groups) > 0 && len(h.Groups) < h.Quorum }
-
 // enough reports whether a quorum is left without what is gone.
 func (t *Trace) enough(g *absence) bool {
 	h := &t.History.Header
 	isAway := func(s history.Process) bool { return slices.Contains(g.Away, s) }
-	if OneService(h) {
-		return g.agree(slices.DeleteFunc(slices.Clone(h.Servers), isAway), h.Quorum)
-	}
-	left := 0
-	if len(h.Groups) == 0 {
+	left := t.Reach.left[:0]
+	defer func() { t.Reach.left = left }()
+	if h.OneService() || len(h.Groups) == 0 {
 		for _, s := range h.Servers {
 			if !isAway(s) {
-				left++
+				left = append(left, s)
 			}
 		}
-		return left >= h.Quorum
+		if h.OneService() {
+			return g.agree(left, h.IsQuorum)
+		}
+		return h.IsQuorum(left)
 	}
 	for _, group := range h.Groups {
-		if !slices.ContainsFunc(group, isAway) && g.agree(group, len(group)) {
-			left++
+		all := func(members []history.Process) bool { return len(members) == len(group) }
+		if !slices.ContainsFunc(group, isAway) && g.agree(group, all) {
+			left = append(left, group[0])
 		}
 	}
-	return left >= h.Quorum
+	return h.IsQuorum(left)
 }
 
-// agree reports whether among the members there are so many no two of which are parted.
-func (g *absence) agree(members []history.Process, quorum int) bool {
-	for len(members) >= quorum {
+// agree reports whether some of the members, no two of which are parted, are enough.
+func (g *absence) agree(members []history.Process, enough func([]history.Process) bool) bool {
+	for enough(members) {
 		i := slices.IndexFunc(g.parted, func(p [2]history.Process) bool {
 			return slices.Contains(members, p[0]) && slices.Contains(members, p[1])
 		})
@@ -151,7 +150,7 @@ func (g *absence) agree(members []history.Process, quorum int) bool {
 		without := func(out history.Process) []history.Process {
 			return slices.DeleteFunc(slices.Clone(members), func(s history.Process) bool { return s == out })
 		}
-		if g.agree(without(g.parted[i][0]), quorum) { // one of the two is not in it
+		if g.agree(without(g.parted[i][0]), enough) { // one of the two is not in it
 			return true
 		}
 		members = without(g.parted[i][1])

@@ -72,5 +72,5 @@ func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 			add(t.Unit(e.Process))
 		}
 	}
-	return !(OneService(&t.History.Header) && len(gone.Away) > before) && t.enough(&gone)
+	return !(t.History.Header.OneService() && len(gone.Away) > before) && t.enough(&gone)
 }

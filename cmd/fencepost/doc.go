@@ -12,6 +12,7 @@
 //     constructor. Settings of its own stand there too; those that others share are in
 //     scenarios/locks/settings.go. A client library that keeps a session stands beside it, as
 //     scenarios/locks/etcd_session.go and scenarios/locks/zkclient do.
+//   - checker/history/quorum.go, if its servers do not decide by their number: what a quorum is, for all laws.
 //   - scenarios/file_doc_test.go, its least file, and scenarios/FORMAT.md, by -update.
 //   - scenarios/catalogue, a scenario in which it holds and one in which it breaks, both named in
 //     scenarios/catalogue.go.
@@ -19,14 +20,22 @@
 //     runs, judges, sweeps and lists it.
 //
 // A law:
-//   - checker/verdict.go, its name and its row: what it states, and what judges it.
-//   - checker, a file of its name that judges it, and in checker/slow the obvious way to do so.
-//   - checker/cause.go and checker/remedy.go, why it may be broken and what helps; scenarios/format/law.go and
-//     scenarios/FORMAT.md, so that a file may expect those causes.
-//   - reports/headline, how grave it is, and its headlines.
-//   - checker/testdata/laws, histories that keep it, break it, and do not exercise it.
+//   - checker, a file of its name: it judges the law, and registers what it states, how grave it is, which locks
+//     can keep it, and which function of checker/clockerror says what inexact clocks leave open.
+//   - checker/slow, a file that reads it in the obvious way.
+//   - checker/cause.go and checker/remedy.go, if it may be broken for a reason of its own: the cause, and what
+//     helps. reports/headline/headline.go, if its headline is to say more than its row and its cause.
+//   - checker/testdata/laws, histories that keep it, break it, and do not exercise it; scenarios/FORMAT.md, by
+//     -update.
 //   - Example: checker/prompt_release_test.go is a law on the length of sections;
 //     checker/prompt_release_run_test.go has it expected, promised, judged and counted.
+//
+// A command of the simulated Redis:
+//   - sim/redis/command_table.go, its row in place of the one that refuses it (sim/redis/table.go, if it is about
+//     connections or the node itself); and its function, if miniredis does not carry it out.
+//   - sim/redis/differential_test.go, patterns by which it is compared with a real server: without any,
+//     sim/redis/compared_test.go fails. sim/redis/COMMANDS.md, by -update.
+//   - Example: the table of sets in sim/redis/differential_test.go.
 //
 // A column in the tables of explore, verify and run --seeds:
 //   - scenarios/campaign/tally.go, if what it tells is not counted yet: Count and Add.

@@ -21,7 +21,7 @@ func TestTheGuideNamesWhatThereIs(t *testing.T) {
 		t.Errorf("%d lines are more than a page", n)
 	}
 	lists := strings.Split(string(text), "\n//\n// A ")[1:]
-	for _, kind := range []string{"kind of fault", "lock protocol", "law", "column", "backend"} {
+	for _, kind := range []string{"kind of fault", "lock protocol", "law", "command", "column", "backend"} {
 		found := false
 		for _, l := range lists {
 			head, places, _ := strings.Cut(l, ":\n")

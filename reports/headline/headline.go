@@ -14,27 +14,15 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// order is which violation a headline is about, if there are several: what harms the user's work before how it came
-// about.
-var order = []checker.Law{checker.MutualExclusion, checker.ResourceSafety, checker.LeaseExclusion, checker.Ownership,
-	checker.TokenOrder, checker.DeadlockFreedom, checker.FaultTolerance, checker.Linearizability}
-
-// Gravity is a law's place in the order in which violations are told: the gravest is 0.
-func Gravity(law checker.Law) int {
-	if i := slices.Index(order, law); i >= 0 {
-		return i
-	}
-	return len(order)
-}
-
 // Gravest is the violation that a headline is about; nil if nothing was violated.
-func Gravest(v checker.Verdict) *checker.Finding {
-	for _, law := range order {
-		if f := v.Of(law); f.Outcome == checker.Violated {
-			return &f
+func Gravest(v checker.Verdict) (gravest *checker.Finding) {
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Outcome == checker.Violated &&
+			(gravest == nil || f.Law.Gravity() < gravest.Law.Gravity()) {
+			gravest = f
 		}
 	}
-	return nil
+	return gravest
 }
 
 // Of gives the sentence for the findings on a history.

@@ -337,8 +337,8 @@ func (c *Chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 	if p.before > mostWaiting {
 		return
 	}
-	tip := fmt.Sprintf("%s on %s, set for %s\n%s", cmp.Or(string(k.Lock), "the key"), lane.Process, k.Of,
-		c.stretch(k.span))
+	tip := fmt.Sprintf("%s on %s, set for %s\n%s", cmp.Or(string(k.Lock), "the key"), lane.Process,
+		cmp.Or(string(k.Of), "nobody"), c.stretch(k.span))
 	if p.before > 0 {
 		tip += fmt.Sprintf("\nin line behind %d from %s to %s", p.before, c.lanes.Instant(p.From),
 			c.lanes.Instant(p.To))

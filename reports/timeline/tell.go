@@ -251,11 +251,13 @@ func (t *teller) key(e *history.Event, where string) string {
 	if t.Several {
 		key = string(e.Lock)
 	}
-	of := string(e.Of)
-	switch e.F {
-	case history.KeySet:
+	of := cmp.Or(string(e.Of), "nobody")
+	switch {
+	case e.F == history.KeySet && e.Of == "":
+		return fmt.Sprintf("%s: %s is left to nobody%s", where, key, t.due(e))
+	case e.F == history.KeySet:
 		return fmt.Sprintf("%s: %s is set for %s%s", where, key, of, t.due(e))
-	case history.KeyProlonged:
+	case e.F == history.KeyProlonged:
 		return fmt.Sprintf("%s: %s of %s is prolonged%s%s", where, key, of, t.byOther(e), t.due(e))
 	}
 	switch e.Why {

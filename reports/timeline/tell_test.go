@@ -44,6 +44,10 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 	refused := func(f history.F, said string, why history.Why) *history.Event {
 		return &history.Event{Process: "client-1", F: f, Type: history.Fail, Value: said, Why: why}
 	}
+	key := func(f history.F, of, by history.Attempt, why history.Why) *history.Event {
+		return &history.Event{Process: "redis-1", F: f, Type: history.OK, Of: of, By: by, Why: why,
+			Until: history.Never}
+	}
 	holder := func(history.Attempt) history.Process { return "client-2" }
 	for _, c := range []struct {
 		by    teller
@@ -66,6 +70,11 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 			`client-1's release of the lock took no effect ("gone")`},
 		{teller{}, refused(history.Write, "v", history.StaleToken),
 			"client-1 learns that its write took no effect (stale token)"},
+		{teller{}, key(history.KeySet, "x/1", "x/1", ""), "redis-1: the key is set for x/1, without expiry"},
+		{teller{}, key(history.KeySet, "", "x/1", ""), "redis-1: the key is left to nobody, without expiry"},
+		{teller{}, key(history.KeyProlonged, "", "y/1", ""),
+			"redis-1: the key of nobody is prolonged by y/1, without expiry"},
+		{teller{}, key(history.KeyGone, "", "y/1", history.Deleted), "redis-1: the key of nobody is deleted by y/1"},
 	} {
 		if got := c.by.event(c.event); got != c.want {
 			t.Errorf("%+v tells %q, not %q", c.by, got, c.want)

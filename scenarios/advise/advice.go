@@ -302,12 +302,6 @@ const (
 	changeNarrow = 28 // what changes need beside laws of the full width
 )
 
-// shortLaws head the columns where there is no room for the laws' names.
-var shortLaws = map[checker.Law]string{checker.LeaseExclusion: "lease", checker.MutualExclusion: "mutual",
-	checker.ResourceSafety: "data",
-	checker.Ownership:      "owner", checker.TokenOrder: "tokens", checker.DeadlockFreedom: "stuck",
-	checker.FaultTolerance: "bound"}
-
 // columns is how wide the column of changes is, and that of each law.
 func (a *Report) columns(p *text.Writer) (changes, law int) {
 	wide, n := min(p.Width(), 100), len(a.Broken)
@@ -324,7 +318,7 @@ func (a *Report) table(p *text.Writer) {
 	for i, l := range a.Broken {
 		head, rest, _ := strings.Cut(string(l), "-")
 		if each == shortWidth {
-			head, rest = shortLaws[l], ""
+			head, rest = l.Short(), ""
 		}
 		first.To(width+i*each).Add(text.Plain, head)
 		second.To(width+i*each).Add(text.Plain, rest)

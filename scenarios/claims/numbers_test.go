@@ -26,8 +26,8 @@ func TestEveryNumberOfAStoryIsRight(t *testing.T) {
 	Runs(t, rounds, func(r *Run) bool {
 		p := proof{Run: r, sections: Sections(r.History), said: said}
 		literal := slow.Check(r.History)
-		for i, f := range r.Verdict.Findings {
-			p.Finding, p.read = f, literal[i]
+		for _, f := range r.Verdict.Findings {
+			p.Finding, p.read = f, literal.Of(string(f.Law))
 			n, wrong := p.check()
 			numbers += n
 			for _, is := range wrong {
@@ -174,8 +174,8 @@ func TestAWrongNumberIsNoticed(t *testing.T) {
 	Runs(t, 1, func(r *Run) bool {
 		p := proof{Run: r, sections: Sections(r.History), said: map[string]int{}}
 		literal := slow.Check(r.History)
-		for i, f := range r.Verdict.Findings {
-			p.Finding, p.read = f, literal[i]
+		for _, f := range r.Verdict.Findings {
+			p.Finding, p.read = f, literal.Of(string(f.Law))
 			if _, wrong := p.check(); len(wrong) > 0 || p.marked() != f.Explanation {
 				continue
 			}

@@ -9,39 +9,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// causes are the causes that a law's violation may be expected to have, with the details that tell variants apart.
-var causes = []struct {
-	kind    checker.CauseKind
-	details []string
-}{
-	{checker.CountedWithoutQuorum, nil},
-	{checker.DeposedMaster, nil},
-	{checker.ValidityMiscounted, []string{checker.GoneKey}},
-	{checker.ExpiredEarly, []string{checker.ServerClock}},
-	{checker.LeaseNotRechecked, nil},
-	{checker.RemovedByNonOwner, []string{checker.ByFlush, checker.Overwritten}},
-	{checker.ProlongedByNonOwner, nil},
-	{checker.RemovedByOwner, []string{checker.LateTry}},
-	{checker.LostInCrash, []string{checker.Unsynced, checker.NoPersistence, checker.DiskLost}},
-	{checker.LostInFailover, nil},
-	{checker.HolderOutlivedLease, []string{checker.ByPause, checker.ByLatePacket, checker.BySlowWork}},
-	{checker.StaleEffect, nil},
-	{checker.LostUpdate, nil},
-	{checker.TokenRepeated, nil},
-	{checker.TokenWentBack, nil},
-	{checker.StuckBehindCrashed, nil},
-	{checker.StuckBehindUncapped, nil},
-	{checker.NoQuorumLeft, nil},
-	{checker.StuckBehindAbandoned, nil},
-	{checker.StuckBehindItself, nil},
-	{checker.StuckInCycle, nil},
-	{checker.SessionExpired, nil},
-	{checker.WaitedForOther, nil},
-	{checker.StuckWithoutHolder, nil},
-	{checker.TooSlow, nil},
-	{checker.Untold, nil},
-}
-
 // ReadLaw reads what must come of one law: holds, any, violated, or violated by CAUSE, with its detail in parentheses.
 func ReadLaw(r *Reader, n ast.Node) (Law, bool) {
 	const what = "holds, violated, violated by CAUSE, or any"
@@ -71,15 +38,15 @@ func ReadLaw(r *Reader, n ast.Node) (Law, bool) {
 func readCause(r *Reader, place Place, text string) (checker.Cause, bool) {
 	kind, detail, hasDetail := strings.Cut(text, " (")
 	var kinds []string
-	for _, c := range causes {
-		kinds = append(kinds, string(c.kind))
-		if string(c.kind) != kind {
+	for _, c := range checker.Causes {
+		kinds = append(kinds, string(c.Kind))
+		if string(c.Kind) != kind {
 			continue
 		}
 		if !hasDetail {
-			return checker.Cause{Kind: c.kind}, true
+			return checker.Cause{Kind: c.Kind}, true
 		}
-		return readDetail(r, place, c.kind, detail, c.details)
+		return readDetail(r, place, c.Kind, detail, c.Details)
 	}
 	r.unknownKey(place, "cause", kind, kinds)
 	return checker.Cause{}, false

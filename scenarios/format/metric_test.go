@@ -41,10 +41,10 @@ func TestFormatDocumentIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	var wanted []string
-	for _, c := range causes {
-		row := "| `" + string(c.kind) + "` | "
-		if len(c.details) > 0 {
-			row += "`" + strings.Join(c.details, "`, `") + "` "
+	for _, c := range checker.Causes {
+		row := "| `" + string(c.Kind) + "` | "
+		if len(c.Details) > 0 {
+			row += "`" + strings.Join(c.Details, "`, `") + "` "
 		}
 		wanted = append(wanted, row+"|")
 	}
@@ -107,12 +107,12 @@ func TestAllCausesCanBeExpected(t *testing.T) {
 			t.Errorf("%s cannot be expected", kind)
 		}
 	}
-	if len(named) != len(causes) || len(named) < 20 {
-		t.Errorf("the checker has %d causes, the format %d", len(named), len(causes))
+	if len(named) != len(checker.Causes) || len(named) < 20 {
+		t.Errorf("the checker has %d causes, the format %d", len(named), len(checker.Causes))
 	}
-	for _, c := range causes {
-		for _, d := range c.details {
-			want := checker.Cause{Kind: c.kind, Detail: d}
+	for _, c := range checker.Causes {
+		for _, d := range c.Details {
+			want := checker.Cause{Kind: c.Kind, Detail: d}
 			if got := readLaw(t, "violated by "+want.String()).Cause; got != want {
 				t.Errorf("got %v, want %v", got, want)
 			}

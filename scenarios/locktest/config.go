@@ -127,11 +127,9 @@ var (
 // replica in the place of a master (Replicated) that has not sent it everything. What a lock keeps there, under every
 // family, is EfficiencyLaws: it saves work, but protects nothing.
 var (
-	LeaseLaws = []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.DeadlockFreedom,
-		checker.FaultTolerance}
-	FencedLaws = []checker.Law{checker.ResourceSafety, checker.Ownership, checker.TokenOrder, checker.DeadlockFreedom,
-		checker.FaultTolerance}
-	EfficiencyLaws = []checker.Law{checker.Ownership, checker.DeadlockFreedom, checker.FaultTolerance}
+	LeaseLaws      = checker.LawsKeptBy(checker.Leased)
+	FencedLaws     = checker.LawsKeptBy(checker.Fenced)
+	EfficiencyLaws = checker.LawsKeptBy(checker.Efficient)
 	ServerLosses   = []string{"crash losing everything of servers"}
 )
 

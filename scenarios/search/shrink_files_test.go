@@ -145,9 +145,17 @@ func TestFilesOfOddScenarios(t *testing.T) {
 
 // Each law and cause can be part of a scenario's name, and each law is a constant of the checker called as its name is.
 func TestNamesOfShrunkScenarios(t *testing.T) {
-	source, err := os.ReadFile("../../checker/verdict.go")
+	files, err := filepath.Glob("../../checker/*.go")
 	if err != nil {
 		t.Fatal(err)
+	}
+	var source []byte
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source = append(source, text...)
 	}
 	for _, law := range checker.Laws {
 		if !regexp.MustCompile(camel(string(law)) + ` +Law = "` + string(law) + `"`).Match(source) {

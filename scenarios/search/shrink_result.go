@@ -98,26 +98,10 @@ func (r *Shrunk) summary(found string) string {
 
 // story says what happens when the law is broken.
 func (r *Shrunk) story() string {
-	switch r.Law {
-	case checker.LeaseExclusion:
-		return "two leases on one lock run at once"
-	case checker.MutualExclusion:
-		return "two clients are in one critical section at once"
-	case checker.ResourceSafety:
-		if r.Cause.Kind == checker.LostUpdate {
-			return "an update of the data is lost"
-		}
-		return "the data takes what a superseded holder sends"
-	case checker.Ownership:
-		return "a lock is removed or prolonged by another than its owner"
-	case checker.TokenOrder:
-		return "fencing tokens do not increase"
-	case checker.DeadlockFreedom:
-		return "somebody is stuck for good"
-	case checker.FaultTolerance:
-		return "a free lock is not to be had in time, although a quorum is up"
+	if r.Law == checker.ResourceSafety && r.Cause.Kind == checker.LostUpdate {
+		return "an update of the data is lost"
 	}
-	return string(r.Law) + " is violated"
+	return r.Law.Broken()
 }
 
 func withFaults(n int) string {

@@ -41,17 +41,14 @@ func (r *Run) Standing() document.Result {
 	return document.Passed
 }
 
-// liveness are the laws that no history shows to hold before all in it has come to its end.
-var liveness = []checker.Law{checker.DeadlockFreedom, checker.FaultTolerance}
-
 // unreached are the laws that the end of the recording leaves open, or the clocks alone: by what these showed nothing
 // is wrong.
 func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
 	exact := history.History{Header: h.Header, Events: h.Events}
 	exact.Header.ClockError = 0
 	var again checker.Checker
-	for _, law := range liveness {
-		if v.Of(law).Outcome != checker.Undecided {
+	for _, law := range checker.Laws {
+		if !law.AtEnd() || v.Of(law).Outcome != checker.Undecided {
 			continue
 		}
 		if f := again.CheckOnly(&exact, []checker.Law{law}).Findings[0]; f.Outcome != checker.Violated {

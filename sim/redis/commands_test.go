@@ -229,7 +229,12 @@ redis-server says to COMMAND.
 		}
 		names = append(names, name)
 	}
-	names = append(names, "CAD (tair)", "CAS (tair)", "SET … IFEQ, SET … IFNE (8)")
+	for _, name := range simulatedNames(Tair) {
+		if c7, _ := simulated(Redis7, name); c7 == nil {
+			names = append(names, spoken(name)+" (tair)")
+		}
+	}
+	names = append(names, "SET … IFEQ, SET … IFNE (8)")
 	slices.Sort(names)
 	b.WriteString(strings.Join(names, ", ") + "\n\n## Refused\n\n| why | commands |\n|---|---|\n")
 	reasons := map[string][]string{}
@@ -258,6 +263,10 @@ Scripts may call WAIT, BLPOP, BRPOP, BLMOVE and BRPOPLPUSH since Redis 7.2, here
 A client that waits for several lists, of which one transaction makes more than one, gets an element of the list that was
 made first from 7.0, and of the first that it named from 8.
 `)
+	b.WriteString("\n## Not compared with redis-server\n\n| command | why |\n|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(uncompared)) {
+		b.WriteString("| " + spoken(name) + " | " + uncompared[name] + " |\n")
+	}
 	testkit.Golden(t, "COMMANDS.md", b.String())
 }
 

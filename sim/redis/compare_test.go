@@ -61,6 +61,8 @@ SET list y IFEQ x -> -WRONGTYPE Operation against a key holding the wrong kind o
 DELEX list IFEQ x -> -ERR Key should be of string type if conditions are specified
 DELEX list -> 1
 CAD lock a -> -ERR unknown command 'CAD', with args beginning with: 'lock' 'a' 
+CLIENT NO-TOUCH ON -> OK
+CLIENT NO-TOUCH x -> -ERR syntax error
 `}
 
 func TestCommandsThatCompareBeforeTheyAct(t *testing.T) {

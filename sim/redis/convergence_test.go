@@ -17,7 +17,7 @@ import (
 // ofAllTypes are commands about keys of all types, ofLists about lists, for whose elements some wait.
 var (
 	ofAllTypes = [][]string{{"SET", "a", "v", "NX", "PX", "2000"}, {"SET", "b", "v"}, {"DEL", "b"}, {"INCR", "n"},
-		{"RPUSH", "l", "x"}, {"GET", "a"},
+		{"RPUSH", "l", "x"}, {"LPOP", "l"}, {"RPOPLPUSH", "l", "m"}, {"GET", "a"},
 		{"CAD", "a", "v"}, {"WAIT", "1", "100"}, {"PEXPIRE", "l", "500"}, {"EVAL", releaseScript, "1", "a", "v"},
 		{"HSET", "h", "f", "v"}, {"HSET", "h", "g", "v"}, {"HDEL", "h", "f"}, {"HINCRBY", "h", "n", "1"},
 		{"ZADD", "z", "1", "m"}, {"SADD", "s", "x"}, {"SREM", "s", "x"}, {"FLUSHALL"},
@@ -32,8 +32,8 @@ func storm(t *testing.T, seed uint64, commands [][]string) *cluster {
 	r := rand.New(rand.NewPCG(seed, 5))
 	cfg := redis.Config{Version: redis.Tair, Persistence: store.Policy(r.IntN(4)),
 		FsyncTime: time.Duration(r.IntN(3)) * ms, SemiSync: r.IntN(3) == 0, MinReplicasToWrite: r.IntN(4) / 3}
-	c := newCluster(t, cfg, 2).watch(
-		redis.SentinelConfig{DownAfter: 2 * time.Second, FailoverTimeout: 10 * time.Second, ReconfigureAfter: time.Second})
+	c := newCluster(t, cfg, 2).watch(redis.SentinelConfig{DownAfter: 2 * time.Second,
+		FailoverTimeout: 10 * time.Second, ReconfigureAfter: time.Second})
 	span := func(limit time.Duration) time.Duration { return time.Duration(r.Int64N(int64(limit))) }
 	all := append([]sim.ProcessID{observer}, c.names...)
 	for range 6 {

@@ -63,8 +63,11 @@ func TestWhoGivesBackItsFieldLeavesTheRestToNobody(t *testing.T) {
 	m := newMachine(Config{})
 	m.do("client-1/1", "HSET lock mode read first 1")
 	m.do("client-2/1", "HSET lock second 1")
-	m.do("client-1/1", "HDEL lock first")
 	m.tell()
+	m.do("client-1/1", "HDEL lock first")
+	check(t, "the first reader leaves", m.tell(),
+		"key-gone lock.first of client-1/1 by client-1/1: deleted; key-set lock.mode of  by client-1/1 = read until "+
+			"never")
 	m.do("client-2/1", "DEL lock")
 	check(t, "the last reader leaves", m.tell(),
 		"key-gone lock.mode of  by client-2/1: deleted; key-gone lock.second of client-2/1 by client-2/1: deleted")

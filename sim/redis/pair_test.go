@@ -27,11 +27,8 @@ func startRealPair(t *testing.T) (pair [2]*realRedis, master string) {
 	return pair, master
 }
 
-// TestReplicationAnswersAsRedis gives a simulated and a real pair the same commands, one after another: a number says
-// which of the two gets it.
-func TestReplicationAnswersAsRedis(t *testing.T) {
-	real, master := startRealPair(t)
-	script := strings.Split(strings.TrimSpace(`
+// pairScript is for a master and its replica, one command after another: a number says which of the two gets it.
+var pairScript = strings.Split(strings.TrimSpace(`
 1 SET lock a
 1 WAIT 1 0
 1 WAIT 0 0
@@ -72,14 +69,20 @@ func TestReplicationAnswersAsRedis(t *testing.T) {
 2 GET lock
 2 WAIT 0 0
 2 WAIT 1 20
+1 SLAVEOF NO ONE
+1 QUIT
 `), "\n")
+
+// TestReplicationAnswersAsRedis gives a simulated and a real pair the same commands.
+func TestReplicationAnswersAsRedis(t *testing.T) {
+	real, master := startRealPair(t)
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}})
 	names := [2]sim.ProcessID{"redis-1", "redis-1-replica-1"}
 	w.AddServer(names[0], New(Config{Replicas: names[1:]}))
 	w.AddServer(names[1], New(Config{Replicates: names[0]}))
 	done := false
 	w.AddClient("client-1", 0, func(env sim.Env) {
-		for _, line := range script {
+		for _, line := range pairScript {
 			args := strings.Fields(line)
 			i, theirs := int(args[0][0]-'1'),
 				strings.Fields(strings.ReplaceAll(line, "HOST PORT", master))

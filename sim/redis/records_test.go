@@ -43,6 +43,8 @@ type bookkeeper struct {
 	accounts map[sim.ProcessID]account
 	replaced map[sim.ProcessID]account // what stood on a node before it was promoted; it says what of that has expired
 	group    *Group
+	family   []string // patterns of commands that clients favour
+	attempts int      // so far; several commands in a row are of one
 }
 
 // desk is the machine of a node whose records are read. A due time is what its wall clock shows then.
@@ -195,8 +197,15 @@ func (b *bookkeeper) act(v vocabulary) {
 		args := v.spell(v.one("SET K V PX 100|200|300", "SET K V NX PX 100|200|300", "SET K V NX PX 100|200|300",
 			"SET K V", "DEL K", "GET K", "GETDEL K", "HSET K x|y V", "HDEL K x|y", "SADD K x|y", "SUNIONSTORE K K K",
 			"RPUSH K V", "LPOP K", "PEXPIRE K 100|200", "PERSIST K", "RENAME K K", "COPY K K REPLACE", "FLUSHALL"))
-		tell("does %q", args)
-		m.send(history.Attempt(fmt.Sprintf("client-1/%d", len(b.told))), args...)
+		if v.IntN(2) == 0 {
+			args = v.spell(v.one(b.family...))
+		}
+		if v.IntN(8) == 0 {
+			b.attempts++
+		}
+		attempt := history.Attempt(fmt.Sprintf("client-1/%d", b.attempts))
+		tell("does %q for %s", args, attempt)
+		m.send(attempt, args...)
 	}
 	for _, m := range b.nodes {
 		m.sleep(0) // what is due
@@ -213,9 +222,11 @@ func TestRecordsTellWhatStands(t *testing.T) {
 		groups = 800
 	}
 	seen := map[string]int{}
+	written := []string{"strings", "generic", "hashes", "lists", "sets", "zsets", "times", "transactions"}
 	for seed := range uint64(groups) {
 		r := rand.New(rand.NewPCG(seed, 12))
 		b := newBookkeeper(t, r, store.Policy(seed%4), seed%3 > 0)
+		b.family = families[written[seed/12%uint64(len(written))]]
 		for range 100 {
 			b.act(vocabulary{r})
 		}

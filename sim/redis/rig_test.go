@@ -34,13 +34,14 @@ type rig struct {
 	real     []*realRedis
 	ids      []string // their numbers
 	node     *Node
-	strict   bool // pushes come in the same order, too
-	compared int  // commands
+	strict   bool            // pushes come in the same order, too
+	compared int             // commands
+	carried  map[string]bool // those of them, by name, that gave a reply other than an error
 }
 
 func newRig(t *testing.T, connections int) *rig {
 	r := &rig{t: t, server: startRealRedis(t), node: New(Config{}), real: make([]*realRedis, connections),
-		ids: make([]string, connections)}
+		ids: make([]string, connections), carried: map[string]bool{}}
 	r.helper = r.server.dial()
 	r.dial()
 	return r
@@ -174,6 +175,11 @@ func (r *rig) both(m *manyClients, s step) string {
 	}
 	if trouble := r.same(m, s.conn, s.args, max(values(m.came[s.conn]), least)); trouble != "" {
 		return trouble
+	}
+	if reply := m.came[s.conn]; reply != "" && reply[0] != '-' && reply != "+QUEUED\r\n" {
+		for _, name := range commandNames(strings.Join(s.args, " ")) {
+			r.carried[name] = true
+		}
 	}
 	for i := range r.real {
 		if i == s.conn {

@@ -15,8 +15,8 @@ import (
 //
 // Three things follow from what such locks do. A deadline is the key's, so one holder moves it for all: the others'
 // records say by whom only if it comes to lie earlier, or if the mover holds nothing there. Whoever gives back a field
-// of a hash leaves what else it has set there, as the mode of a read-write lock, to nobody in particular. And members
-// that are removed by their score, as semaphores do with those whose time is over, have expired.
+// of a hash leaves what else it has set there, as the mode of a read-write lock, to nobody, with a record that sets it
+// anew. And members that are removed by their score, as semaphores do with those whose time is over, have expired.
 
 // Member is a field of a hash, or a member of a set or a sorted set.
 type Member struct {
@@ -85,7 +85,8 @@ func (d *Data) settleMembers(name string, k *Entry, c Change) {
 	for _, m := range is {
 		if _, known := k.members[m.Name]; known && !c.Replaced && !slices.Contains(c.Set, m.Name) {
 			if gaveBack && m.Owner == d.Attempt {
-				k.members[m.Name] = ""
+				k.members[m.Name], m.Owner = "", ""
+				d.recordMember(name, m, k)
 			}
 			continue
 		}

@@ -1,0 +1,144 @@
+package redis
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// uncompared are the simulated commands of Redis 7.0 that no test compares with redis-server, and why.
+var uncompared = map[string]string{
+	"client|id": "each server numbers its connections by itself",
+	"info":      "most of it is about a real server; TestVersionIsGivenInEveryText compares the version",
+}
+
+// patterns are all patterns of random comparisons with redis-server, by the table that holds them.
+func patterns() [][]string {
+	tables := [][]string{slices.Concat(waits, pushes), slices.Concat(modern, cached), notified, looking}
+	for _, family := range slices.Sorted(maps.Keys(families)) {
+		tables = append(tables, families[family])
+	}
+	return tables
+}
+
+// commandNames lists the commands and subcommands that a pattern may begin with: "SCRIPT LOAD|FLUSH" is script,
+// script|load and script|flush.
+func commandNames(pattern string) (names []string) {
+	words := strings.Fields(strings.ToLower(pattern))
+	for _, name := range strings.Split(words[0], "|") {
+		names = append(names, name)
+		if len(words) > 1 {
+			for _, sub := range strings.Split(words[1], "|") {
+				names = append(names, name+"|"+sub)
+			}
+		}
+	}
+	return names
+}
+
+// simulatedNames lists the commands and subcommands that a version of the node carries out.
+func simulatedNames(v Version) (names []string) {
+	for name, c := range commands[v] {
+		if name != c.Name {
+			continue // in upper case
+		}
+		names = append(names, name)
+		for sub := range c.Subs {
+			names = append(names, name+"|"+sub)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestEveryCommandIsCompared demands of each simulated command that its replies are compared: with those of a real
+// redis-server if 7.0 has it, else with those that the documents of its version give.
+func TestEveryCommandIsCompared(t *testing.T) {
+	real, documented := map[string]bool{}, map[string]bool{}
+	for _, table := range patterns() {
+		for _, pattern := range table {
+			for _, name := range commandNames(pattern) {
+				real[name] = true
+			}
+		}
+	}
+	for _, line := range pairScript {
+		for _, name := range commandNames(line[len("1 "):]) {
+			real[name] = true
+		}
+	}
+	for _, lines := range compares {
+		for line := range strings.Lines(strings.TrimSpace(lines)) {
+			for _, name := range commandNames(line) {
+				documented[name] = true
+			}
+		}
+	}
+	for _, c := range waits8 {
+		for _, step := range strings.Split(c.steps, "; ") {
+			for _, name := range commandNames(step[len("1 "):]) {
+				documented[name] = true
+			}
+		}
+	}
+	of7 := simulatedNames(Redis7)
+	for _, name := range of7 {
+		switch why := uncompared[name]; {
+		case !real[name] && why == "":
+			t.Errorf("nothing compares %s with redis-server: give families a pattern of it, or uncompared a reason",
+				spoken(name))
+		case real[name] && why != "":
+			t.Errorf("%s is compared, although %s", spoken(name), why)
+		}
+	}
+	for name := range uncompared {
+		if !slices.Contains(of7, name) {
+			t.Errorf("%s is not simulated", spoken(name))
+		}
+	}
+	for _, v := range []Version{Redis8, Tair} {
+		for _, name := range simulatedNames(v) {
+			if !slices.Contains(of7, name) && !documented[name] {
+				t.Errorf("nothing compares %s of %v with its documents: give compares a line of it", spoken(name), v)
+			}
+		}
+	}
+}
+
+// TestEveryCommandIsCarriedOutAsByRedis draws the patterns of each command, amid others of their tables, until one is
+// carried out: a command of which only errors are compared is not compared.
+func TestEveryCommandIsCarriedOutAsByRedis(t *testing.T) {
+	const plays, inPlay = 60, 60
+	r := newRig(t, 4)
+	v := vocabulary{rand.New(rand.NewPCG(21, 4))}
+	for _, name := range simulatedNames(Redis7) {
+		var own, beside []string
+		for _, table := range patterns() {
+			of := slices.DeleteFunc(slices.Clone(table),
+				func(p string) bool { return !slices.Contains(commandNames(p), name) })
+			if len(of) > 0 {
+				own, beside = append(own, of...), append(beside, table...)
+			}
+		}
+		if len(own) == 0 {
+			continue // TestEveryCommandIsCompared says so
+		}
+		for play := 0; play < plays && !r.carried[name]; play++ {
+			var steps []step
+			for len(steps) < inPlay {
+				of := own
+				if v.IntN(2) == 0 {
+					of = beside
+				}
+				steps = append(steps, step{conn: v.IntN(4), args: v.spell(v.one(of...))})
+			}
+			r.differ(steps)
+		}
+		if !r.carried[name] {
+			t.Errorf("%s: every reply that was compared is an error", spoken(name))
+		}
+	}
+	t.Logf("%d commands compared", r.compared)
+}
