@@ -19,7 +19,10 @@ func (f *file) mixFields(m *draw.Mix) []field {
 			doc: doc{values: "range", standard: standard, meaning: meaning}}
 	}
 	return []field{
-		{name: "faults", read: func(n ast.Node) { m.Fewest, m.Most = f.WholeRange(n, draw.MaxFaults, m.Fewest, m.Most) },
+		{name: "faults", read: func(n ast.Node) {
+			m.Fewest, m.Most = f.WholeRange(n, draw.MaxFaults, m.Fewest,
+				m.Most)
+		},
 			doc: doc{values: "0 to 1000, or a range", standard: "`1..5`",
 				meaning: "how many faults one draw has; see Mix"}},
 		{name: "weights", read: func(n ast.Node) { f.readWeights(n, m) },

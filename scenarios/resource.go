@@ -1,7 +1,7 @@
 package scenarios
 
-// The protected resource: for each lock a register behind the network, which may check fencing tokens. It stands for a file
-// store or a database row; it never fails and has no clock. Each request is judged at once and recorded.
+// The protected resource: for each lock a register behind the network, which may check fencing tokens. It stands for a
+// file store or a database row; it never fails and has no clock. Each request is judged at once and recorded.
 //
 //	READ  lock token                  -> the value
 //	WRITE lock token value read job   -> 1 applied, 0 refused; 2 applied before

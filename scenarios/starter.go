@@ -1,8 +1,8 @@
 package scenarios
 
-// The scenario file that a user begins with: one for each protocol, complete, with every setting of the lock as a comment
-// beside its default. It runs as it is and shows what a pause does to the lock; a line that begins with # and a key
-// becomes a setting when the # is removed.
+// The scenario file that a user begins with: one for each protocol, complete, with every setting of the lock as a
+// comment beside its default. It runs as it is and shows what a pause does to the lock; a line that begins with # and a
+// key becomes a setting when the # is removed.
 
 import (
 	"fmt"

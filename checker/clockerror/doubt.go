@@ -1,5 +1,5 @@
-// Package clockerror says what remains open of a history whose clocks were not exact. Each process has a clock of its own,
-// which was off by at most Header.ErrorOf it, either way: what one process did is in the order in which it was
+// Package clockerror says what remains open of a history whose clocks were not exact. Each process has a clock of its
+// own, which was off by at most Header.ErrorOf it, either way: what one process did is in the order in which it was
 // recorded; of what two processes did it is known which came first where the times are further apart than both errors
 // together.
 //

@@ -64,8 +64,8 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 var testsOnly = []string{"checker/slow", "checker/testkit", "nemesis/cast", "reports/documenttest", "reports/examples",
 	"scenarios/claims"}
 
-// TestRoomsImportOnlyWhatStandsBelow: no arrow leads up. The slow twins are slow, and what the test kit does at its start
-// is for tests, as is its flag: only tests import them.
+// TestRoomsImportOnlyWhatStandsBelow: no arrow leads up. The slow twins are slow, and what the test kit does at its
+// start is for tests, as is its flag: only tests import them.
 func TestRoomsImportOnlyWhatStandsBelow(t *testing.T) {
 	floor := func(room string) int {
 		name, _, _ := strings.Cut(room, "/")
@@ -153,7 +153,9 @@ var onHost = []string{"checker/recorder", "checker/safefile", "checker/testkit",
 
 // simulated reports whether nothing in a room may come from the host.
 func simulated(room string) bool {
-	return !slices.ContainsFunc(onHost, func(host string) bool { return room == host || strings.HasPrefix(room, host+"/") })
+	return !slices.ContainsFunc(onHost, func(host string) bool {
+		return room == host || strings.HasPrefix(room, host+"/")
+	})
 }
 
 // readsFiles may import os: it loads scenario files.

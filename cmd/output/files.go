@@ -1,10 +1,10 @@
 package output
 
-// What a command leaves behind: the files in its folder, and those that its flags name. Nothing is overwritten or removed
-// that this program has not written itself, or that was changed since; no two processes write into one folder. What an
-// earlier run of a command left and this one did not is taken away. Whenever the program is killed, the sums in the
-// folder are those of the files there. What cannot be written is reported at the end, and keeps nothing else from being
-// written or printed.
+// What a command leaves behind: the files in its folder, and those that its flags name. Nothing is overwritten or
+// removed that this program has not written itself, or that was changed since; no two processes write into one folder.
+// What an earlier run of a command left and this one did not is taken away. Whenever the program is killed, the sums in
+// the folder are those of the files there. What cannot be written is reported at the end, and keeps nothing else from
+// being written or printed.
 
 import (
 	"errors"

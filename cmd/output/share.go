@@ -1,7 +1,7 @@
 package output
 
-// Which share of the seeds is this machine's: from the flag --shard, or from what the runner of a test or a job says in the
-// environment.
+// Which share of the seeds is this machine's: from the flag --shard, or from what the runner of a test or a job says in
+// the environment.
 
 import (
 	"fmt"

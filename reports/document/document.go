@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Document is what a command reports of its result. It is written once, by the package that made the result: text, page,
-// JSON, JUnit XML and step summary are all made from it.
+// Document is what a command reports of its result. It is written once, by the package that made the result: text,
+// page, JSON, JUnit XML and step summary are all made from it.
 type Document struct {
 	Title
 	Body        []Block // in the order in which a reader wants to know it

@@ -36,7 +36,8 @@ func TestSectionOutlivesItsLeaseDuringAPause(t *testing.T) {
 func TestValidityEndsAtTheReleaseCall(t *testing.T) {
 	l := arranged(examples.Kleppmann())
 	c, _ := l.client("client-2")
-	if want := []window{{examples.Seconds(10.131), examples.Seconds(10.234)}}; !reflect.DeepEqual(c.Sections[0].Validity,
+	if want := []window{{examples.Seconds(10.131),
+		examples.Seconds(10.234)}}; !reflect.DeepEqual(c.Sections[0].Validity,
 		want) {
 		t.Errorf("validity %v, want %v", c.Sections[0].Validity, want)
 	}
@@ -50,7 +51,8 @@ func TestExtensionsJoinWhereTheyTouchAndLeaveGaps(t *testing.T) {
 	}{
 		{"within", 8, []window{{examples.Seconds(0.003), examples.Seconds(18)}}},
 		{"touching", 10, []window{{examples.Seconds(0.003), examples.Seconds(18)}}},
-		{"after a gap", 11, []window{{examples.Seconds(0.003), examples.Seconds(10)}, {examples.Seconds(11), examples.Seconds(18)}}},
+		{"after a gap", 11, []window{{examples.Seconds(0.003), examples.Seconds(10)}, {examples.Seconds(11),
+			examples.Seconds(18)}}},
 	} {
 		x := examples.New(1, 1)
 		x.Acquire(0.001, 0.003, 10, "client-1/1", 0, 1)
@@ -215,7 +217,8 @@ func TestHistoryWithoutHeaderGetsLanesInOrderOfAppearance(t *testing.T) {
 	if l.clients[0].Process != "client-1" || l.clients[1].Process != "client-2" || len(l.clients) != 2 {
 		t.Errorf("clients %v", l.names())
 	}
-	if len(l.servers) != 5 || l.servers[0].Process != "redis-1" || len(l.locks) != 1 || l.end != examples.Seconds(15.121) {
+	if len(l.servers) != 5 || l.servers[0].Process != "redis-1" || len(l.locks) != 1 ||
+		l.end != examples.Seconds(15.121) {
 		t.Errorf("lanes %v, locks %v, end %v", l.names(), l.locks, l.end)
 	}
 }

@@ -1,7 +1,7 @@
 package timeline
 
-// Events in words, one line each: who did what and why, in the words of plans and findings. An event reads the same in a
-// text, in a picture and in a story.
+// Events in words, one line each: who did what and why, in the words of plans and findings. An event reads the same in
+// a text, in a picture and in a story.
 
 import (
 	"cmp"

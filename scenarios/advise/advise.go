@@ -101,7 +101,8 @@ type Trial struct {
 	GivenUp  int // acquires that did not get the lock
 }
 
-// wasMet is how many runs there were under the faults that broke the lock as it is, there and elsewhere, and fresh ones.
+// wasMet is how many runs there were under the faults that broke the lock as it is, there and elsewhere, and fresh
+// ones.
 func (t *Tried) wasMet() int { return t.Given.Runs + t.Elsewhere.Runs + t.Fresh.Runs }
 
 // violated is in how many runs a law was broken.

@@ -1,7 +1,7 @@
 package campaign
 
-// Work divided among the cores: what is made of the results is the same for any number of workers, and results never pile
-// up.
+// Work divided among the cores: what is made of the results is the same for any number of workers, and results never
+// pile up.
 
 import (
 	"cmp"

@@ -1,8 +1,8 @@
 // Package campaign makes many runs of a scenario on all cores, and counts them: how each law came out, in which ways it
 // was broken, and whether the faults struck at all.
 //
-// Goals: the result is the same for any number of workers; the size of a tally does not grow with the number of runs, and
-// parts that were counted apart add up.
+// Goals: the result is the same for any number of workers; the size of a tally does not grow with the number of runs,
+// and parts that were counted apart add up.
 // Non-goals: what a single run shows (checker), and what a tally means (search, sweep, verify).
 package campaign
 

@@ -1,7 +1,7 @@
 package corpus
 
-// The report of a search through the corpus. What was not run is never a pass, and equal runs give equal JSON: it states no
-// times of the host.
+// The report of a search through the corpus. What was not run is never a pass, and equal runs give equal JSON: it
+// states no times of the host.
 
 import (
 	"cmp"

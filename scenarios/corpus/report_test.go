@@ -98,8 +98,9 @@ func TestTheCorpusIsSummedUp(t *testing.T) {
 func TestTheCommandsOfTheCorpusCanBePasted(t *testing.T) {
 	const call = "fencepost explore '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --and " +
 		"more/of/the/same --to make it/long"
-	lock := soundLock(10, campaign.Finding{Law: checker.Ownership, Cause: checker.Cause{Kind: checker.RemovedByNonOwner},
-		Runs: 1, First: 3})
+	lock := soundLock(10, campaign.Finding{Law: checker.Ownership,
+		Cause: checker.Cause{Kind: checker.RemovedByNonOwner},
+		Runs:  1, First: 3})
 	lock.Repeat = call
 	c := &Corpus{Sound: []LockResult{lock}, Repeat: call}
 	for _, width := range []int{60, 80, 120, 200} {
@@ -107,7 +108,8 @@ func TestTheCommandsOfTheCorpusCanBePasted(t *testing.T) {
 		if err := c.Document().Text(&b, document.TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
-		if n := documenttest.Pasted(b.String(), call); n != 2 || documenttest.Pasted(b.String(), call+" --seed 3 --seeds 1\n") != 1 {
+		if n := documenttest.Pasted(b.String(), call); n != 2 || documenttest.Pasted(b.String(),
+			call+" --seed 3 --seeds 1\n") != 1 {
 			t.Errorf("at %d it stands %d times:\n%s", width, n, b.String())
 		}
 	}

@@ -1,7 +1,7 @@
 package format
 
-// What a scenario expects of laws and of metrics: read from its file, compared with what came out of a run, and counted over
-// many seeds. What could not be decided, and what nothing exercised, is no pass.
+// What a scenario expects of laws and of metrics: read from its file, compared with what came out of a run, and counted
+// over many seeds. What could not be decided, and what nothing exercised, is no pass.
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"

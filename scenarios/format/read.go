@@ -1,8 +1,8 @@
-// Package format is what a scenario file may say: YAML of plain mappings, lists and scalars, whose values are read by what
-// their key needs; and what the file expects to come out, which it compares with what did.
+// Package format is what a scenario file may say: YAML of plain mappings, lists and scalars, whose values are read by
+// what their key needs; and what the file expects to come out, which it compares with what did.
 //
-// Goals: everything that is wrong with a file is reported at once, each with its place and the nearest right word. A file
-// costs little to read, however hostile. What Document prints is read as the same.
+// Goals: everything that is wrong with a file is reported at once, each with its place and the nearest right word. A
+// file costs little to read, however hostile. What Document prints is read as the same.
 // Non-goals: which keys there are and what they do to a run (package scenarios); judging laws (checker).
 package format
 

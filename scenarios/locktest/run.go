@@ -273,7 +273,8 @@ func (p *parent) groups() (all []group) {
 }
 
 // cutDown tells how far a violation was cut down.
-var cutDown = [...]string{campaign.Complete: "minimal", campaign.OutOfRuns: "out of runs", campaign.OutOfTime: "out of time",
+var cutDown = [...]string{campaign.Complete: "minimal", campaign.OutOfRuns: "out of runs",
+	campaign.OutOfTime:   "out of time",
 	campaign.Interrupted: "interrupted"}
 
 // twoWays is said first of what no lock with a lease survives.

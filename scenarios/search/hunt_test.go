@@ -50,9 +50,10 @@ func TestAHuntBeginsAtItsFirstSeed(t *testing.T) {
 			t.Fatalf("from seed %d: %+v, %v", from, got, err)
 		}
 		caught := from + uint64(got.Seeds) - 1
-		if e := explored(t, s, from, got.Seeds, Whole, 2); !slices.ContainsFunc(e.Findings, func(f campaign.Finding) bool {
-			return f.Law == checker.Ownership && f.First == caught && f.Runs == 1
-		}) {
+		if e := explored(t, s, from, got.Seeds, Whole, 2); !slices.ContainsFunc(e.Findings,
+			func(f campaign.Finding) bool {
+				return f.Law == checker.Ownership && f.First == caught && f.Runs == 1
+			}) {
 			t.Errorf("from seed %d: caught by seed %d, but the seeds up to it show %+v", from, caught, e.Findings)
 		}
 		from = caught + 1

@@ -1,9 +1,9 @@
 package redis
 
 // The commands about data: their table, and what each does to the store. Those that have to do with existence, time or
-// ownership are carried out here, those that are only about values by miniredis; where that answers otherwise than Redis
-// 7.0, a check in front of it gives Redis's answer (correct.go). Well-known scripts of locks are carried out in Go as
-// well (twins.go), since they do what commands do.
+// ownership are carried out here, those that are only about values by miniredis; where that answers otherwise than
+// Redis 7.0, a check in front of it gives Redis's answer (correct.go). Well-known scripts of locks are carried out in
+// Go as well (twins.go), since they do what commands do.
 
 import (
 	"strings"

@@ -18,8 +18,8 @@ func isModule8(name string) bool {
 	return false
 }
 
-// refusedBecause says why a server of a version that has a command, in lower case, or a subcommand after a bar, does not
-// carry it out; empty if it does, or does not have it.
+// refusedBecause says why a server of a version that has a command, in lower case, or a subcommand after a bar, does
+// not carry it out; empty if it does, or does not have it.
 func refusedBecause(v Version, name string) string {
 	if why := refused[name]; why != "" {
 		return why

@@ -1,7 +1,7 @@
 package redis
 
-// Redis Sentinel, a program of a server process: it watches the masters of groups, promotes a replica when one is down, and
-// tells clients who is master. A node receives from it only messages that ask how it is, or say whom to follow.
+// Redis Sentinel, a program of a server process: it watches the masters of groups, promotes a replica when one is down,
+// and tells clients who is master. A node receives from it only messages that ask how it is, or say whom to follow.
 
 import (
 	"time"

@@ -1,7 +1,8 @@
 package redis
 
-// What a node remembers for clients that cache what they read (CLIENT TRACKING): who has read which keys, or subscribed to
-// all that begin with a prefix. It is what tracking.c of Redis 7.0 does, without a limit of keys and without redirection.
+// What a node remembers for clients that cache what they read (CLIENT TRACKING): who has read which keys, or subscribed
+// to all that begin with a prefix. It is what tracking.c of Redis 7.0 does, without a limit of keys and without
+// redirection.
 
 import (
 	"maps"

@@ -194,7 +194,8 @@ func (a *Agreement) data() *agreementJSON {
 
 // suite counts each scenario as one case.
 func (a *Agreement) suite() document.Suite {
-	s := document.Suite{Name: "live --agree", Repeat: a.Repeat, Cases: document.InterruptedCases("agree", a.Interrupted)}
+	s := document.Suite{Name: "live --agree", Repeat: a.Repeat, Cases: document.InterruptedCases("agree",
+		a.Interrupted)}
 	for i := range a.Rows {
 		r := &a.Rows[i]
 		c := document.Case{Group: r.Name, Name: "simulated and real", Result: document.Passed,

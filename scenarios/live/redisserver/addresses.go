@@ -1,7 +1,7 @@
 package redisserver
 
-// What a Redis or a Sentinel says of a server has its address as the client reaches it. Not replaced are addresses in what
-// clients say, those of connections in CLIENT LIST, and those that a script asks for.
+// What a Redis or a Sentinel says of a server has its address as the client reaches it. Not replaced are addresses in
+// what clients say, those of connections in CLIENT LIST, and those that a script asks for.
 
 import (
 	"regexp"

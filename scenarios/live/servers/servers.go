@@ -3,8 +3,8 @@
 // servers that the user runs. It is a room of the host, as scenarios/live/realtime is.
 //
 // Goals: one word of the command line is one choice; what the servers of a choice cannot do is refused before anything
-// is started. Non-goals: how servers work (sim/redis, sim/etcd, sim/zookeeper, and scenarios/live/redisserver, etcdserver
-// and zkserver).
+// is started. Non-goals: how servers work (sim/redis, sim/etcd, sim/zookeeper, and scenarios/live/redisserver,
+// etcdserver and zkserver).
 package servers
 
 import (
