@@ -1,9 +1,12 @@
+//go:build unix
+
 package scenarios
 
 import (
 	"bufio"
 	"bytes"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
@@ -11,61 +14,46 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-const benchmarked = `
-name: benchmark
-servers: {redis: 5}
-clients: 3
-lock: {protocol: redlock}
-work: {cycles: 5, writes: 1}
-`
-
-// BenchmarkRedlockSchedule runs whole schedules on one core: Redlock on five nodes, three clients with five cycles
-// each, one random fault, history recorded and all laws judged. x-bare is its cost over the bare cost of the same Redis
-// commands on miniredis through Server().Dispatch, measured in the same run; a script counts as the commands inside it.
+// BenchmarkRedlockSchedule makes schedules on one core, their histories recorded and all laws judged. x-bare is the
+// processor time that they take over that of the same Redis commands on miniredis through Server().Dispatch, measured
+// in the same run; a script counts as the commands inside it.
 func BenchmarkRedlockSchedule(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	s, err := Parse("benchmark.yaml", []byte(benchmarked))
-	if err != nil {
-		b.Fatal(err)
-	}
-	single := draw.Default()
-	single.Fewest, single.Most = 1, 1
-	faults, err := draw.NewGenerator(single, s.Targets(), 5*time.Second)
-	if err != nil {
-		b.Fatal(err)
-	}
-	bare := newBareServers(b, s, faults)
+	s, bare := newSchedules(b), newBareServers(b, newSchedules(b))
 	var c checker.Checker
-	r := NewRunner(s)
 	var seed uint64
 	var full, alone time.Duration
 	events := 0
 	for b.Loop() {
-		start := time.Now()
+		start := processorTime(b)
 		for range scheduleBatch {
 			seed++
-			result, err := r.Run(nemesis.Plan{Seed: seed, Faults: faults.Draw(seed)})
-			if err != nil {
-				b.Fatal(err)
-			}
+			result := s.run(b, seed)
 			c.Check(result.History)
 			events += result.Events
 		}
-		full += time.Since(start)
-		start = time.Now()
+		full += processorTime(b) - start
+		start = processorTime(b)
 		bare.dispatch()
-		alone += time.Since(start)
+		alone += processorTime(b) - start
 	}
 	n := float64(seed)
-	b.ReportMetric(n/full.Seconds(), "schedules/s")
+	b.ReportMetric(n/full.Seconds(), "schedules/cpu-s")
 	b.ReportMetric(float64(full)/float64(alone), "x-bare")
 	b.ReportMetric(float64(events)/n, "events/schedule")
 	b.ReportMetric(float64(bare.commands)/scheduleBatch, "commands/schedule")
+}
+
+// processorTime is what this process has used so far, user and system.
+func processorTime(t testing.TB) time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // scheduleBatch schedules are timed together and compared with the commands of as many.
@@ -85,10 +73,9 @@ type bareScript struct {
 	calls  [][][]string // by schedule
 }
 
-func newBareServers(b *testing.B, s *Scenario, faults *draw.Generator) *bareServers {
-	all := &bareServers{scripts: make([]bareScript, s.Servers.N)}
-	r := NewRunner(s)
-	r.tap = func(id sim.ProcessID, s sim.Server) sim.Server {
+func newBareServers(b *testing.B, from *schedules) *bareServers {
+	all := &bareServers{scripts: make([]bareScript, from.scenario.Servers.N)}
+	from.tap = func(id sim.ProcessID, s sim.Server) sim.Server {
 		return &listener{Server: s, to: &all.scripts[int(id[len(id)-1]-'1')]}
 	}
 	for i := range all.scripts {
@@ -106,9 +93,7 @@ func newBareServers(b *testing.B, s *Scenario, faults *draw.Generator) *bareServ
 		for i := range all.scripts {
 			all.scripts[i].calls = append(all.scripts[i].calls, nil)
 		}
-		if _, err := r.Run(nemesis.Plan{Seed: seed + 1, Faults: faults.Draw(seed + 1)}); err != nil {
-			b.Fatal(err)
-		}
+		from.run(b, seed+1)
 	}
 	for _, script := range all.scripts {
 		for _, calls := range script.calls {
