@@ -1,12 +1,9 @@
-//go:build unix
-
 package scenarios
 
 import (
 	"bufio"
 	"bytes"
 	"runtime"
-	"syscall"
 	"testing"
 	"time"
 
@@ -14,6 +11,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -28,32 +26,23 @@ func BenchmarkRedlockSchedule(b *testing.B) {
 	var full, alone time.Duration
 	events := 0
 	for b.Loop() {
-		start := processorTime(b)
+		start := testkit.ProcessorTime()
 		for range scheduleBatch {
 			seed++
 			result := s.run(b, seed)
 			c.Check(result.History)
 			events += result.Events
 		}
-		full += processorTime(b) - start
-		start = processorTime(b)
+		full += testkit.ProcessorTime() - start
+		start = testkit.ProcessorTime()
 		bare.dispatch()
-		alone += processorTime(b) - start
+		alone += testkit.ProcessorTime() - start
 	}
 	n := float64(seed)
 	b.ReportMetric(n/full.Seconds(), "schedules/cpu-s")
 	b.ReportMetric(float64(full)/float64(alone), "x-bare")
 	b.ReportMetric(float64(events)/n, "events/schedule")
 	b.ReportMetric(float64(bare.commands)/scheduleBatch, "commands/schedule")
-}
-
-// processorTime is what this process has used so far, user and system.
-func processorTime(t testing.TB) time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // scheduleBatch schedules are timed together and compared with the commands of as many.
@@ -157,6 +146,7 @@ func BenchmarkScenario(b *testing.B) {
 			var c checker.Checker
 			r := NewRunner(s)
 			var seed uint64
+			start := testkit.ProcessorTime()
 			for b.Loop() {
 				seed++
 				result, err := r.Run(s.Plan(seed))
@@ -165,7 +155,7 @@ func BenchmarkScenario(b *testing.B) {
 				}
 				c.Check(result.History)
 			}
-			b.ReportMetric(float64(seed)/b.Elapsed().Seconds(), "schedules/s")
+			b.ReportMetric(float64(seed)/(testkit.ProcessorTime()-start).Seconds(), "schedules/cpu-s")
 		})
 	}
 }
