@@ -11,58 +11,35 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/draw"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-const benchmarked = `
-name: benchmark
-servers: {redis: 5}
-clients: 3
-lock: {protocol: redlock}
-work: {cycles: 5, writes: 1}
-`
-
-// BenchmarkRedlockSchedule runs whole schedules on one core: Redlock on five nodes, three clients with five cycles
-// each, one random fault, history recorded and all laws judged. x-bare is its cost over the bare cost of the same Redis
-// commands on miniredis through Server().Dispatch, measured in the same run; a script counts as the commands inside it.
+// BenchmarkRedlockSchedule makes schedules on one core, their histories recorded and all laws judged. x-bare is the
+// processor time that they take over that of the same Redis commands on miniredis through Server().Dispatch, measured
+// in the same run; a script counts as the commands inside it.
 func BenchmarkRedlockSchedule(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	s, err := Parse("benchmark.yaml", []byte(benchmarked))
-	if err != nil {
-		b.Fatal(err)
-	}
-	single := draw.Default()
-	single.Fewest, single.Most = 1, 1
-	faults, err := draw.NewGenerator(single, s.Targets(), 5*time.Second)
-	if err != nil {
-		b.Fatal(err)
-	}
-	bare := newBareServers(b, s, faults)
+	s, bare := newSchedules(b), newBareServers(b, newSchedules(b))
 	var c checker.Checker
-	r := NewRunner(s)
 	var seed uint64
 	var full, alone time.Duration
 	events := 0
 	for b.Loop() {
-		start := time.Now()
+		start := testkit.ProcessorTime()
 		for range scheduleBatch {
 			seed++
-			result, err := r.Run(nemesis.Plan{Seed: seed, Faults: faults.Draw(seed)})
-			if err != nil {
-				b.Fatal(err)
-			}
+			result := s.run(b, seed)
 			c.Check(result.History)
 			events += result.Events
 		}
-		full += time.Since(start)
-		start = time.Now()
+		full += testkit.ProcessorTime() - start
+		start = testkit.ProcessorTime()
 		bare.dispatch()
-		alone += time.Since(start)
+		alone += testkit.ProcessorTime() - start
 	}
 	n := float64(seed)
-	b.ReportMetric(n/full.Seconds(), "schedules/s")
+	b.ReportMetric(n/full.Seconds(), "schedules/cpu-s")
 	b.ReportMetric(float64(full)/float64(alone), "x-bare")
 	b.ReportMetric(float64(events)/n, "events/schedule")
 	b.ReportMetric(float64(bare.commands)/scheduleBatch, "commands/schedule")
@@ -85,10 +62,9 @@ type bareScript struct {
 	calls  [][][]string // by schedule
 }
 
-func newBareServers(b *testing.B, s *Scenario, faults *draw.Generator) *bareServers {
-	all := &bareServers{scripts: make([]bareScript, s.Servers.N)}
-	r := NewRunner(s)
-	r.tap = func(id sim.ProcessID, s sim.Server) sim.Server {
+func newBareServers(b *testing.B, from *schedules) *bareServers {
+	all := &bareServers{scripts: make([]bareScript, from.scenario.Servers.N)}
+	from.tap = func(id sim.ProcessID, s sim.Server) sim.Server {
 		return &listener{Server: s, to: &all.scripts[int(id[len(id)-1]-'1')]}
 	}
 	for i := range all.scripts {
@@ -106,9 +82,7 @@ func newBareServers(b *testing.B, s *Scenario, faults *draw.Generator) *bareServ
 		for i := range all.scripts {
 			all.scripts[i].calls = append(all.scripts[i].calls, nil)
 		}
-		if _, err := r.Run(nemesis.Plan{Seed: seed + 1, Faults: faults.Draw(seed + 1)}); err != nil {
-			b.Fatal(err)
-		}
+		from.run(b, seed+1)
 	}
 	for _, script := range all.scripts {
 		for _, calls := range script.calls {
@@ -172,6 +146,7 @@ func BenchmarkScenario(b *testing.B) {
 			var c checker.Checker
 			r := NewRunner(s)
 			var seed uint64
+			start := testkit.ProcessorTime()
 			for b.Loop() {
 				seed++
 				result, err := r.Run(s.Plan(seed))
@@ -180,7 +155,7 @@ func BenchmarkScenario(b *testing.B) {
 				}
 				c.Check(result.History)
 			}
-			b.ReportMetric(float64(seed)/b.Elapsed().Seconds(), "schedules/s")
+			b.ReportMetric(float64(seed)/(testkit.ProcessorTime()-start).Seconds(), "schedules/cpu-s")
 		})
 	}
 }

@@ -20,6 +20,9 @@ type client struct {
 	resource ResourceConfig
 	writes   int      // numbers the values written
 	section  *section // the latest
+	// Memory that is used again: the request to the resource, and the signals that end a sleep.
+	request [1]sim.Request
+	signals []*sim.Signal
 }
 
 // clientLock is a lock under the name it has on the servers.
@@ -61,7 +64,7 @@ type section struct {
 	env  sim.Env
 	held []*held     // in the order in which they were acquired
 	job  string      // what the work is, the same for all clients that do it
-	lost *sim.Signal // raised when an extension failed
+	lost sim.Signal  // raised when an extension failed
 	over *sim.Signal // raised when the work is done, to end the keepalives
 }
 
@@ -74,7 +77,7 @@ type held struct {
 // cycle takes the locks, works and gives them back. A client of several locks that does not get one of them gives back
 // what it has, waits a while and begins anew.
 func (c *client) cycle(env sim.Env, i int) {
-	s := &section{client: c, env: env, job: strconv.Itoa(i), lost: &sim.Signal{}, over: &sim.Signal{}}
+	s := &section{client: c, env: env, job: strconv.Itoa(i), over: &sim.Signal{}}
 	c.section = s
 	for !s.acquire() {
 		s.release()
@@ -174,17 +177,23 @@ func (s *section) valid() bool {
 	return !(s.work.StopWhenLost && s.isLost()) && !(s.work.CheckValidity && s.remaining() <= 0)
 }
 
-// ends are the signals that tell that a lock of the section is lost.
-func (s *section) ends() []*sim.Signal {
-	all := []*sim.Signal{s.lost}
+// interrupts are the signals that a lock of the section is lost, or that the work must pause. The list is good until
+// the next call.
+func (s *section) interrupts() []*sim.Signal {
+	s.signals = append(s.signals[:0], &s.lost)
 	for _, h := range s.held {
-		all = append(all, h.hold.Ends...)
+		s.signals = append(s.signals, h.hold.Ends...)
+		if h.hold.Suspended != nil {
+			s.signals = append(s.signals, h.hold.Suspended)
+		}
 	}
-	return all
+	return s.signals
 }
 
 func (s *section) isLost() bool {
-	return slices.ContainsFunc(s.ends(), (*sim.Signal).Raised)
+	return s.lost.Raised() || slices.ContainsFunc(s.held, func(h *held) bool {
+		return slices.ContainsFunc(h.hold.Ends, (*sim.Signal).Raised)
+	})
 }
 
 // remaining is the shortest validity left.
@@ -223,7 +232,7 @@ func (s *section) pass(d time.Duration) (lost bool) {
 		return false
 	}
 	for end := s.env.Monotonic() + d; ; {
-		woken := s.env.Sleep(end-s.env.Monotonic(), append(s.ends(), s.suspensions()...)...)
+		woken := s.env.Sleep(end-s.env.Monotonic(), s.interrupts()...)
 		if !woken || s.isLost() {
 			return woken
 		}
@@ -231,17 +240,6 @@ func (s *section) pass(d time.Duration) (lost bool) {
 			return true
 		}
 	}
-}
-
-// suspensions are the signals that the work must pause.
-func (s *section) suspensions() []*sim.Signal {
-	var all []*sim.Signal
-	for _, h := range s.held {
-		if h.hold.Suspended != nil {
-			all = append(all, h.hold.Suspended)
-		}
-	}
-	return all
 }
 
 // takeAnew is what a client does that has paused its work because its library no longer knew whether it has the lock:
@@ -309,8 +307,8 @@ func (s *section) token() string { return strconv.FormatInt(int64(s.guard().hold
 
 func (s *section) ask(phase string, args ...string) *sim.Reply {
 	conn := sim.Conn{Server: history.Resource}
-	r := &s.env.Call(s.resource.Timeout, nil,
-		sim.Request{Conn: conn, Args: args, Attempt: s.guard().hold.Attempt, Phase: phase})[0]
+	s.request[0] = sim.Request{Conn: conn, Args: args, Attempt: s.guard().hold.Attempt, Phase: phase}
+	r := &s.env.Call(s.resource.Timeout, nil, s.request[:]...)[0]
 	if r.Status != sim.Answered {
 		s.env.Close(conn)
 	}

@@ -18,22 +18,22 @@ type fixed struct{ value, file string }
 
 // explained are the times in the code that are none of a run's own, each with why.
 var explained = map[fixed]string{
-	{"1ms", "sim/redis/store/policy.go"}:    "the default of servers.fsync",
-	{"10s", "sim/redis/config.go"}:          "the default of servers.min-replicas-max-lag",
-	{"1s", "sim/redis/config.go"}:           "the default of servers.semi-sync-timeout",
-	{"8s", "sim/redis/sentinel.go"}:         "the default of servers.reconfigure-after",
-	{"1s", "sim/raft/key.go"}:               "tells random draws apart",
-	{"1s", "sim/etcd/lease.go"}:             "rounds up to whole seconds",
-	{"1s", "scenarios/locks/client.go"}:     "the recipe sets its own",
-	{"10m", "sim/bubble/driver.go"}:         "how long a library may take to come to an end after its run",
-	{"1s", "sim/bubble/driver.go"}:          "runs begin at a whole second",
-	{"1000h", "scenarios/client.go"}:        "longer than any run",
-	{"1s", "scenarios/locks/etcd.go"}:       "the step of lock.ttl, and the default of lock.timeout",
-	{"4s", "scenarios/locks/zookeeper.go"}:  "the least lock.ttl",
-	{"40s", "scenarios/locks/zookeeper.go"}: "the most",
-	{"1ms", "scenarios/locks/zookeeper.go"}: "its step",
-	{"1s", "scenarios/locks/zookeeper.go"}:  "the default of lock.timeout",
-	{"2ms", "scenarios/locks/redlock.go"}:   "the default of lock.drift-allowance",
+	{"1ms", "sim/redis/store/policy.go"}:         "the default of servers.fsync",
+	{"10s", "sim/redis/config.go"}:               "the default of servers.min-replicas-max-lag",
+	{"1s", "sim/redis/config.go"}:                "the default of servers.semi-sync-timeout",
+	{"8s", "sim/redis/sentinel.go"}:              "the default of servers.reconfigure-after",
+	{"1s", "sim/raft/key.go"}:                    "tells random draws apart",
+	{"1s", "sim/etcd/lease.go"}:                  "rounds up to whole seconds",
+	{"1s", "scenarios/locks/zkclient/client.go"}: "the recipe sets its own",
+	{"10m", "sim/bubble/driver.go"}:              "how long a library may take to come to an end after its run",
+	{"1s", "sim/bubble/driver.go"}:               "runs begin at a whole second",
+	{"1000h", "scenarios/client.go"}:             "longer than any run",
+	{"1s", "scenarios/locks/etcd.go"}:            "the step of lock.ttl, and the default of lock.timeout",
+	{"4s", "scenarios/locks/zookeeper.go"}:       "the least lock.ttl",
+	{"40s", "scenarios/locks/zookeeper.go"}:      "the most",
+	{"1ms", "scenarios/locks/zookeeper.go"}:      "its step",
+	{"1s", "scenarios/locks/zookeeper.go"}:       "the default of lock.timeout",
+	{"2ms", "scenarios/locks/redlock.go"}:        "the default of lock.drift-allowance",
 }
 
 // counts are the numbers of something that is a time.
@@ -56,7 +56,7 @@ func TestFixedTimesAreStated(t *testing.T) {
 	found := map[fixed]bool{}
 	for _, pattern := range []string{"sim/*.go", "sim/*/*.go", "sim/*/*/*.go", "checker/*.go", "scenarios/run.go",
 		"scenarios/probe.go", "scenarios/client.go", "scenarios/cluster.go",
-		"scenarios/*.go", "scenarios/backend*.go", "scenarios/locks/*.go", "scenarios/locks/*/*.go",
+		"scenarios/resource.go", "scenarios/backend*.go", "scenarios/locks/*.go", "scenarios/locks/*/*.go",
 		"nemesis/install.go"} {
 		paths, err := filepath.Glob("../" + pattern)
 		if err != nil || len(paths) == 0 {
@@ -64,9 +64,6 @@ func TestFixedTimesAreStated(t *testing.T) {
 		}
 		for _, path := range paths {
 			if strings.HasSuffix(path, "_test.go") || path == "../scenarios/locks/settings.go" { // the keys themselves
-				continue
-			}
-			if strings.HasPrefix(path, "../sim/live/") { // has times of the host alone
 				continue
 			}
 			file := filepath.ToSlash(strings.TrimPrefix(path, "../"))

@@ -26,6 +26,7 @@ type resource struct {
 	rules     rules
 	host      sim.Host
 	registers map[string]*register
+	reply     []byte // to the latest read
 }
 
 // newResource makes a resource.
@@ -84,7 +85,8 @@ func (r *resource) read(q *sim.Incoming, g *register, e history.Event) {
 	}
 	e.Type, e.Value = history.OK, g.value
 	r.host.Record(e)
-	q.Reply(sim.AppendBulk(nil, g.value))
+	r.reply = sim.AppendBulk(r.reply[:0], g.value)
+	q.Reply(r.reply)
 }
 
 func (r *resource) write(q *sim.Incoming, g *register, e history.Event) {

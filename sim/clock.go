@@ -95,6 +95,9 @@ func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 // elapse is what a clock with the given rate error advances in d ns of true time, rounded down (d >= 0).
 // Multiplying in two parts keeps days of nanoseconds within 64 bits.
 func elapse(d, ppm int64) int64 {
+	if ppm == 0 {
+		return d
+	}
 	part := d % million * ppm
 	if part < 0 {
 		part -= million - 1 // integer division rounds towards zero

@@ -7,14 +7,13 @@ type link struct {
 	name   uint64 // hash of both ends; keys the draws of delays
 	delay  Delay
 	tail   Tail
-	sent   int            // messages numbered so far
-	cuts   int            // cuts in force
-	held   []heldParcel   // what waits for the cut to heal, in order
-	extra  Time           // delay faults in force, summed
-	once   []nextDelay    // delays for the next message each
-	nth    []nthDelay     // delays for a message by its number
-	breaks []nthBreak     // replies that break the connection instead of arriving
-	asked  map[Key]uint64 // how often, by attempt and phase
+	sent   int          // messages numbered so far
+	cuts   int          // cuts in force
+	held   []heldParcel // what waits for the cut to heal, in order
+	extra  Time         // delay faults in force, summed
+	once   []nextDelay  // delays for the next message each
+	nth    []nthDelay   // delays for a message by its number
+	breaks []nthBreak   // replies that break the connection instead of arriving
 	// lastMessage is the arrival of the latest message between two servers.
 	lastMessage Time
 }
@@ -42,8 +41,7 @@ func (w *World) link(from, to ProcessID) *link {
 		l = w.net.linkSlab.take()
 		*l = link{w: w, ends: name, delay: w.opts.Delay, tail: w.opts.Tail,
 			name: hashString(hashString(mix(w.seed), string(from)), string(to)),
-			held: l.held[:0], once: l.once[:0], nth: l.nth[:0], breaks: l.breaks[:0], asked: l.asked}
-		clear(l.asked)
+			held: l.held[:0], once: l.once[:0], nth: l.nth[:0], breaks: l.breaks[:0]}
 		for _, o := range w.opts.Links {
 			if o.From == from && o.To == to {
 				l.delay = o.Delay
@@ -60,7 +58,7 @@ func (l *link) draw(attempt, phase string, which uint64) Time {
 	if l.delay.Lo == l.delay.Hi && l.tail.PPM == 0 {
 		return Time(l.delay.Lo)
 	}
-	key := hashString(hashString(l.name, attempt), phase) + which
+	key := l.purpose(attempt, phase) + which
 	if l.tail.PPM > 0 && mix(key^tailDraw)%million < uint64(l.tail.PPM) {
 		if l.w.inTail != nil {
 			l.w.inTail(l.ends.from, l.ends.to)
@@ -68,6 +66,11 @@ func (l *link) draw(attempt, phase string, which uint64) Time {
 		return l.tail.Delay.pick(mix(key))
 	}
 	return l.delay.pick(mix(key))
+}
+
+// purpose is a hash of what messages of one phase within an attempt have in common on this link.
+func (l *link) purpose(attempt, phase string) uint64 {
+	return hashString(hashString(l.name, attempt), phase)
 }
 
 // tailDraw sets the choice between the tail and the rest apart from the choice within them.
@@ -79,13 +82,7 @@ func (l *link) number(attempt, phase string) uint64 {
 	if l.w.opts.Endless { // where a count for each attempt would be kept for ever
 		return uint64(l.sent)
 	}
-	if l.asked == nil {
-		l.asked = map[Key]uint64{}
-	}
-	key := Key(0).Text(attempt).Text(phase)
-	n := l.asked[key]
-	l.asked[key] = n + 1
-	return n
+	return l.w.net.asked.next(l.purpose(attempt, phase))
 }
 
 // faultDelay is what faults add to message number n.

@@ -15,7 +15,8 @@ type network struct {
 	opened   uint64           // how many those were
 	messages []*message       // all ever made; they are reused
 	free     []*message
-	underWay int // messages that have left and not yet arrived
+	underWay int    // messages that have left and not yet arrived
+	asked    counts // requests so far, by link, attempt and phase
 }
 
 // slab hands out values that live until the end of a run, and the same ones again in the next.
@@ -46,6 +47,7 @@ func (n *network) reset() {
 	n.connSlab.reset()
 	clear(n.open)
 	n.opened = 0
+	n.asked.reset()
 	n.free = append(n.free[:0], n.messages...)
 	n.underWay = 0
 }
@@ -70,25 +72,35 @@ type conn struct {
 
 // conn returns the open connection of that name, or opens one. Those that a client has from the start are open already.
 func (p *Process) conn(name Conn) *conn {
-	fresh := false
-	for i, c := range p.conns {
-		if c.name == name {
-			if !c.closed {
-				return c
-			}
-			p.conns = append(p.conns[:i], p.conns[i+1:]...)
-			fresh = true
-			break
-		}
+	at := p.find(name)
+	if at >= 0 && !p.conns[at].closed {
+		return p.conns[at]
+	}
+	if at >= 0 {
+		p.conns = slices.Delete(p.conns, at, at+1)
 	}
 	server := p.w.byName[name.Server]
 	if server == nil || server.server == nil {
 		panic("sim: " + string(p.id) + " calls " + string(name.Server) + ", which is no server")
 	}
 	c := p.w.newConn(p, server)
-	c.name, c.fresh = name, fresh
+	c.name, c.fresh = name, at >= 0
 	p.conns = append(p.conns, c)
 	return c
+}
+
+// find gives the place of the connection of a name, -1 if there is none. It looks first behind the one that was asked
+// for last: clients ask servers in turn.
+func (p *Process) find(name Conn) int {
+	for range p.conns {
+		if p.latest++; p.latest >= len(p.conns) {
+			p.latest = 0
+		}
+		if p.conns[p.latest].name == name {
+			return p.latest
+		}
+	}
+	return -1
 }
 
 // newConn makes a connection, which has no name yet.

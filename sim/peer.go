@@ -183,7 +183,7 @@ func (p *Process) hangUpAll() {
 }
 
 func (c *conn) wakeReader() {
-	if r := c.reader; r.t != nil && !r.t.done && r.wait == r.t.wait {
+	if r := c.reader; r.t != nil && !r.isOver() {
 		c.reader = waiter{}
 		r.t.woken = true
 		r.t.p.w.schedule(r.t.p.w.now, r.t, r.wait)

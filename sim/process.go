@@ -28,6 +28,8 @@ type Process struct {
 	tasks  []*task
 	main   *task // of a client; the others are its helpers
 	conns  []*conn
+	// latest is the place in conns of the one that was asked for last.
+	latest int
 	points []pointCount
 	// outside, if set, stands for the process outside of the world.
 	outside Outside
@@ -123,7 +125,7 @@ func (p *Process) Rand(purpose string, key Key) uint64 {
 func (p *Process) Due(d time.Duration) Time { return p.w.now + Time(d) }
 
 // Record adds an event to the history.
-func (p *Process) Record(e history.Event) { p.w.Record(p.id, e) }
+func (p *Process) Record(e history.Event) { p.w.record(p.id, &e) }
 
 // WakeAtWall sets a timer on the wall clock; a jump or a change of rate voids it.
 func (p *Process) WakeAtWall(at int64, tag uint64) {

@@ -24,49 +24,44 @@ func (e *event) before(f *event) bool {
 type queue []event
 
 func (q *queue) push(e event) {
-	h := append(*q, e)
-	i := len(h) - 1
-	for i > 0 {
-		parent := (i - 1) / 2
-		if !e.before(&h[parent]) {
-			break
-		}
-		h[i] = h[parent]
-		i = parent
-	}
-	h[i] = e
-	*q = h
+	*q = append(*q, e)
+	q.rise(len(*q)-1, &e)
 }
 
 func (q *queue) pop() event {
 	h := *q
-	top := h[0]
-	last := h[len(h)-1]
+	top, last := h[0], h[len(h)-1]
 	h[len(h)-1] = event{}
-	h = h[:len(h)-1]
-	if len(h) > 0 {
-		h.sink(last)
+	*q = h[:len(h)-1]
+	if len(*q) > 0 {
+		q.rise(q.sink(), &last)
 	}
-	*q = h
 	return top
 }
 
-// sink puts e at the root and lets it down to its place.
-func (q queue) sink(e event) {
+// sink lets the free place at the root sink to a leaf, and gives where that is. An event from the end of the heap is
+// late, as a rule, and belongs there or nearby: that is cheaper to find from below.
+func (q queue) sink() int {
 	i := 0
-	for {
-		child := 2*i + 1
-		if child >= len(q) {
-			break
-		}
+	for child := 1; child < len(q); child = 2*i + 1 {
 		if child+1 < len(q) && q[child+1].before(&q[child]) {
 			child++
-		}
-		if !q[child].before(&e) {
-			break
 		}
 		q[i] = q[child]
 		i = child
 	}
-	q[i] = e
+	return i
+}
+
+// rise puts e at the free place i, or above.
+func (q queue) rise(i int, e *event) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !e.before(&q[parent]) {
+			break
+		}
+		q[i] = q[parent]
+		i = parent
+	}
+	q[i] = *e
 }

@@ -13,16 +13,22 @@ func mix(x uint64) uint64 {
 func hashString(h uint64, s string) uint64 {
 	h ^= uint64(len(s)) * 0x9e3779b97f4a7c15
 	for len(s) >= 8 {
-		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-		h = fold(h, w)
+		h = fold(h, four(s)|four(s[4:])<<32)
 		s = s[8:]
 	}
 	var w uint64
-	for i := range len(s) {
-		w |= uint64(s[i]) << (8 * i)
+	switch n := len(s); { // what is read twice is the same bits
+	case n >= 4:
+		w = four(s) | four(s[n-4:])<<(8*(n-4))
+	case n > 0:
+		w = uint64(s[0]) | uint64(s[n/2])<<(8*(n/2)) | uint64(s[n-1])<<(8*(n-1))
 	}
 	return fold(h, w)
+}
+
+// four gives the first four bytes of s, the first lowest.
+func four(s string) uint64 {
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }
 
 // fold adds one word to a running hash.

@@ -149,7 +149,7 @@ func TestTailTakesItsShareOfMessages(t *testing.T) {
 
 func TestARequestHasItsNumberWhateverItsClientAsksBesideIt(t *testing.T) {
 	w := New(1, Options{})
-	alone, among := link{w: w}, link{w: w}
+	alone, among := link{w: w, name: 1}, link{w: w, name: 2}
 	for i := range 3 {
 		if n := alone.number("c/1", "extend"); n != uint64(i) {
 			t.Errorf("request %d has number %d", i, n)
@@ -173,6 +173,40 @@ func TestKeysOfSmallNumbersDiffer(t *testing.T) {
 				}
 				seen[key] = name
 			}
+		}
+	}
+}
+
+// TestHashStringTakesEightBytesAtATime holds it to its definition, byte by byte: digests of all versions compare.
+func TestHashStringTakesEightBytesAtATime(t *testing.T) {
+	text := "\x00\x01\x80\xff the lock of client-1/1 at redis-5\xfe\x7f"
+	for n := range len(text) + 1 {
+		want := 7 ^ uint64(n)*0x9e3779b97f4a7c15
+		for i := 0; i <= n; i += 8 {
+			var w uint64
+			for j := i; j < min(i+8, n); j++ {
+				w |= uint64(text[j]) << (8 * (j - i))
+			}
+			want = fold(want, w)
+		}
+		if got := hashString(7, text[:n]); got != want {
+			t.Errorf("%q: %x, not %x", text[:n], got, want)
+		}
+	}
+}
+
+func TestCountsAreThoseOfAMap(t *testing.T) {
+	var c counts
+	for round := range 3 {
+		c.reset()
+		want := map[uint64]uint64{}
+		s := NewStream(uint64(round), "keys")
+		for range 2000 {
+			key := s.Uint64() % 500 << (s.Uint64() % 3 * 20) // many that begin their search at one slot
+			if got := c.next(key); got != want[key] {
+				t.Fatalf("%x was counted %d times, not %d", key, got, want[key])
+			}
+			want[key]++
 		}
 	}
 }

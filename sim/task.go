@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -20,6 +21,7 @@ type task struct {
 	dueMono int64 // when the current wait ends by itself, on the monotonic clock
 	timed   bool
 	woken   bool // a signal ended the wait
+	alarm   alarm
 	call    pendingCall
 }
 
@@ -104,7 +106,7 @@ func (t *task) sleepFor(d time.Duration) {
 	wait := min(int64(d), farthest)
 	t.dueMono = t.p.clock.monotonic(t.p.w.now) + wait
 	t.timed, t.woken = true, false
-	t.p.w.schedule(t.p.w.now+t.p.clock.until(wait), t, t.wait)
+	t.alarm.set(t, t.p.w.now+t.p.clock.until(wait))
 }
 
 // rearm moves the end of a timed wait after the clock's rate has changed.
@@ -113,7 +115,7 @@ func (t *task) rearm() {
 		return
 	}
 	left := max(t.dueMono-t.p.clock.monotonic(t.p.w.now), 0)
-	t.p.w.schedule(t.p.w.now+t.p.clock.until(left), t, t.wait)
+	t.alarm.set(t, t.p.w.now+t.p.clock.until(left))
 }
 
 // The methods below are the Env.
@@ -148,7 +150,7 @@ func (t *task) Sleep(d time.Duration, wake ...*Signal) bool {
 		}
 	}
 	for _, s := range wake {
-		s.waiting = append(s.waiting, waiter{t, t.wait})
+		s.waiting = append(slices.DeleteFunc(s.waiting, waiter.isOver), waiter{t, t.wait})
 	}
 	t.sleepFor(max(d, 0))
 	t.yield()
@@ -205,7 +207,7 @@ func (p *Process) count(point Point, wanted bool) *pointCount {
 
 func (t *task) Record(e history.Event) {
 	t.alive()
-	t.p.Record(e)
+	t.p.w.record(t.p.id, &e)
 }
 
 func (t *task) RecordGrant(e history.Event, g Grant) {
@@ -224,6 +226,9 @@ type waiter struct {
 	wait uint64
 }
 
+// isOver reports whether the wait has ended.
+func (x waiter) isOver() bool { return x.wait != x.t.wait || x.t.done }
+
 // Raise wakes all who sleep on the signal.
 func (s *Signal) Raise() {
 	if s.raised {
@@ -231,7 +236,7 @@ func (s *Signal) Raise() {
 	}
 	s.raised = true
 	for _, x := range s.waiting {
-		if x.wait == x.t.wait && !x.t.done {
+		if !x.isOver() {
 			x.t.woken = true
 			x.t.p.w.schedule(x.t.p.w.now, x.t, x.wait)
 		}

@@ -327,20 +327,27 @@ func (w *World) crash(p ProcessID, after int) Time {
 }
 
 // Record adds an event to the history on behalf of p.
-func (w *World) Record(p ProcessID, e history.Event) {
-	e.Index, e.Time, e.Process = len(w.hist.Events), w.now, p
-	if w.opts.Keep != nil && !w.opts.Keep(&e) {
+func (w *World) Record(p ProcessID, e history.Event) { w.record(p, &e) }
+
+// record copies e once, into the history. Keep is given that copy: nobody knows what it does with it, so that e itself
+// would have to be on the heap.
+func (w *World) record(p ProcessID, e *history.Event) {
+	at := len(w.hist.Events)
+	w.hist.Events = append(w.hist.Events, *e)
+	kept := &w.hist.Events[at]
+	kept.Index, kept.Time, kept.Process = at, w.now, p
+	if w.opts.Keep != nil && !w.opts.Keep(kept) {
+		w.hist.Events = w.hist.Events[:at]
 		return
 	}
-	w.hist.Events = append(w.hist.Events, e)
-	w.digest.record(&w.hist.Events[e.Index], w.opts.Told)
+	w.digest.record(kept, w.opts.Told)
 }
 
 // RecordGrant adds an acquire ok or extend ok on behalf of a client; the validity ends on a clock of its process.
 func (w *World) RecordGrant(id ProcessID, e history.Event, g Grant) {
 	e.Grant = &history.Grant{Since: g.Since.at, Granted: g.Granted.at, Counted: g.Counted}
 	w.pending = append(w.pending, pendingDeadline{len(w.hist.Events), w.process(id), g.Until})
-	w.Record(id, e)
+	w.record(id, &e)
 }
 
 func (w *World) fail(err error) {

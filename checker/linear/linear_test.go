@@ -70,6 +70,7 @@ func TestARegisterLosesNoUpdate(t *testing.T) {
 		want Answer
 	}{
 		{"a chain", []Update{update("", "a", 0, 1), update("a", "b", 2, 3)}, Linearizable},
+		{"a chain that runs against time", []Update{update("", "a", 2, 3), update("a", "b", 0, 1)}, Refuted},
 		{"both built on the same value", []Update{update("", "a", 0, 4), update("", "b", 1, 3)}, Refuted},
 		{"one of the two may not have happened", []Update{update("", "a", 0, 4), optional(update("", "b", 1, 0))},
 			Linearizable},

@@ -10,13 +10,12 @@ const MaxUpdates = 10_000
 
 // pairing follows one attempt's reads and writes, to make its read-modify-writes.
 type pairing struct {
-	lock    int32
-	process history.Process
-	called  int  // of the read, -1 if none is open
-	read    bool // a value is known to build on
-	value   string
-	from    int // position at which the update begins: the read's call, or the previous write's return
-	write   int // number of the update whose write is under way, -1 if none
+	lock   int32
+	called int  // of the read, -1 if none is open
+	read   bool // a value is known to build on
+	value  string
+	from   int // position at which the update begins: the read's call, or the previous write's return
+	write  int // number of the update whose write is under way, -1 if none
 }
 
 // Updates gathers, for each lock, the read-modify-writes that the clients saw: a read that returned, then a write that
@@ -29,7 +28,11 @@ func (t *Trace) Updates() [][]linear.Update {
 		i, e := int(at), &t.History.Events[at]
 		switch {
 		case e.F == history.Apply && e.Op == history.Write && e.Type == history.Fail:
-			if p := u.of[e.Of]; p != nil && p.write >= 0 && u.lists[p.lock][p.write].Written == e.Value {
+			n, known := u.of[e.Of]
+			if !known {
+				continue
+			}
+			if p := &u.all[n]; p.write >= 0 && u.lists[p.lock][p.write].Written == e.Value {
 				u.refused(p)
 			}
 		case (e.F == history.Read || e.F == history.Write) && e.Attempt != "":
@@ -37,11 +40,13 @@ func (t *Trace) Updates() [][]linear.Update {
 			if !known {
 				continue
 			}
-			p := u.of[e.Attempt]
-			if p == nil {
-				p = &pairing{lock: lock, process: e.Process, called: -1, write: -1}
-				u.of[e.Attempt] = p
+			n, known := u.of[e.Attempt]
+			if !known {
+				n = len(u.all)
+				u.all = append(u.all, pairing{lock: lock, called: -1, write: -1})
+				u.of[e.Attempt] = n
 			}
+			p := &u.all[n]
 			if e.F == history.Read {
 				p.readEvent(i, e)
 			} else {
@@ -54,15 +59,17 @@ func (t *Trace) Updates() [][]linear.Update {
 
 // pairs gathers updates by lock.
 type pairs struct {
-	of    map[history.Attempt]*pairing
+	of    map[history.Attempt]int // in all
+	all   []pairing
 	lists [][]linear.Update
 }
 
 func (u *pairs) reset(locks int) {
 	if u.of == nil {
-		u.of = make(map[history.Attempt]*pairing)
+		u.of = make(map[history.Attempt]int)
 	}
 	clear(u.of)
+	u.all = u.all[:0]
 	for len(u.lists) < locks {
 		u.lists = append(u.lists, nil)
 	}

@@ -199,7 +199,10 @@ func (l *redlock) acquire(env sim.Env, h *Hold, ttl time.Duration) bool {
 	if yes = l.replicated(env, h, yes); len(yes) < l.own.quorum {
 		return false
 	}
-	r.Counted = serversOf(yes)
+	r.Counted = all.granted
+	if len(yes) < len(all.granted) {
+		r.Counted = serversOf(yes)
+	}
 	env.Point(sim.QuorumReached)
 	validity := r.decide(env, l.config)
 	if validity <= 0 && l.config.ElapsedCheck {
@@ -328,14 +331,13 @@ func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 // askAll sends args to the master of every group and returns those whose answer says yes, in a list that is good until
 // the next call.
 func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says func(*sim.Reply) bool) []voter {
-	b := l.idle
+	b, n := l.idle, len(l.now)
 	l.idle = nil
 	if b == nil {
-		b = &ballot{}
+		b = &ballot{requests: make([]sim.Request, 0, n), of: make([]voter, 0, n), yes: make([]voter, 0, n)}
 	}
-	b.requests, b.of, b.yes, b.taken = b.requests[:0], b.of[:0], b.yes[:0], false
-	b.silent, b.refused = 0, 0
-	n, first := len(l.now), 0
+	*b = ballot{requests: b.requests[:0], of: b.of[:0], yes: b.yes[:0]}
+	first := 0
 	if l.own.order == rotated {
 		first = l.config.First
 	}

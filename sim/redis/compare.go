@@ -18,7 +18,7 @@ func compareAndDelete(d *store.Data, args []string) {
 		d.ReplyInt(-1)
 	case !k.Text:
 		d.ReplyError(resp.ErrWrongType)
-	case d.Get(args[1]) != args[2]:
+	case k.Value != args[2]:
 		d.ReplyInt(0)
 	default:
 		removeAsked(d, args[1])
@@ -51,7 +51,7 @@ func compareAndSet(d *store.Data, args []string) {
 	case !k.Text:
 		d.ReplyError(resp.ErrWrongType)
 		return
-	case d.Get(name) != args[2]:
+	case k.Value != args[2]:
 		d.ReplyInt(0)
 		return
 	}
@@ -82,7 +82,7 @@ func delex(d *store.Data, args []string) {
 		d.ReplyError("ERR Key should be of string type if conditions are specified")
 		return
 	}
-	equal := d.Get(name) == args[3]
+	equal := k.Value == args[3]
 	switch strings.ToUpper(args[2]) {
 	case "IFEQ":
 	case "IFNE":
@@ -119,5 +119,5 @@ func met(d *store.Data, c condition, name string, k *store.Entry) (ok, answered 
 		d.ReplyError(resp.ErrWrongType)
 		return false, true
 	}
-	return (d.Get(name) == c.value) == (c.name == "IFEQ"), false
+	return (k.Value == c.value) == (c.name == "IFEQ"), false
 }

@@ -20,7 +20,7 @@ func checkType(d *store.Data, name, kind string, ifAbsent func()) (answered bool
 		ifAbsent()
 		return true
 	}
-	if d.DB.Type(name) != kind {
+	if d.Type(name) != kind {
 		d.ReplyError(resp.ErrWrongType)
 		return true
 	}
@@ -95,7 +95,7 @@ func scan(d *store.Data, args []string) {
 // findSets comes across the keys of a command about sets, up to one that is none.
 func findSets(d *store.Data, names []string) {
 	for _, name := range names {
-		if d.Find(name) != nil && d.DB.Type(name) != "set" {
+		if d.Find(name) != nil && d.Type(name) != "set" {
 			return
 		}
 	}
@@ -196,7 +196,7 @@ func storeSet(read string) func(d *store.Data, args []string) {
 			return
 		}
 		d.Find(name)
-		d.DB.Del(name)
+		d.Vacate(name)
 		if len(members) > 0 {
 			d.Ask(append([]string{"SADD", name}, members...)...)
 		}

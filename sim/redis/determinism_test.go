@@ -75,7 +75,8 @@ func TestLogGivesTheDataBack(t *testing.T) {
 	}
 }
 
-// TestKeysOfTheNodeAreThoseOfMiniredis holds the invariant of store.Data after random lives.
+// TestKeysOfTheNodeAreThoseOfMiniredis holds the invariant of store.Data after random lives, once miniredis was lent
+// the strings.
 func TestKeysOfTheNodeAreThoseOfMiniredis(t *testing.T) {
 	for seed := range uint64(40) {
 		m := newMachine(Config{})
@@ -88,6 +89,12 @@ func TestKeysOfTheNodeAreThoseOfMiniredis(t *testing.T) {
 			names = append(names, k.Name)
 			check(t, "a string is known as one", m.node.data.Peek(k.Name).Text, k.Type == "string")
 		}
-		check(t, fmt.Sprintf("seed %d: names", seed), fmt.Sprint(names), fmt.Sprint(m.node.data.DB.Keys()))
+		d := m.node.data
+		d.Ask("PING") // it is lent the strings
+		check(t, fmt.Sprintf("seed %d: names", seed), fmt.Sprint(names), fmt.Sprint(d.DB.Keys()))
+		for _, name := range names {
+			value, _ := d.DB.Get(name) // empty if it is no string
+			check(t, fmt.Sprintf("seed %d: %s", seed, name), d.Peek(name).Value, value)
+		}
 	}
 }

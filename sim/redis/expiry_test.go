@@ -245,6 +245,7 @@ func TestResetLeavesNothingBehind(t *testing.T) {
 	sha := m.args("client-1/1", "SCRIPT", "LOAD", releaseScript)
 	m.do("client-1/1", "SET lock a PX 1000")
 	m.do("client-1/1", "HSET h f v")
+	check(t, "miniredis", len(m.node.data.DB.Keys()), 2)
 	m.do("client-1/1", "MULTI")
 	m.do("client-1/1", "GET lock")
 	m.slowFsync(time.Second, true)

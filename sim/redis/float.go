@@ -62,7 +62,7 @@ func incrByFloat(d *store.Data, args []string) {
 			d.ReplyError(resp.ErrWrongType)
 			return
 		}
-		old = d.Get(name)
+		old = k.Value
 	}
 	v, ok := parseFloat(old)
 	by, ok2 := parseFloat(args[2])

@@ -35,7 +35,7 @@ func typeOf(d *store.Data, args []string) {
 		d.ReplyStatus("none")
 		return
 	}
-	d.ReplyStatus(d.DB.Type(args[1]))
+	d.ReplyStatus(d.Type(args[1]))
 }
 
 // dbsize counts what is hidden, as Redis does.

@@ -86,7 +86,7 @@ func (n *Node) typeOf(name string) string {
 	if n.data.Find(name) == nil {
 		return ""
 	}
-	return n.data.DB.Type(name)
+	return n.data.Type(name)
 }
 
 // carryOut executes a command about data as part of the current request.

@@ -27,6 +27,7 @@ type scripts struct {
 	life     uint64
 	byText   map[string]*compiledScript
 	bySHA    map[string]*compiledScript
+	latest   *compiledScript // that was loaded: clients send the same text over and over
 	compiled int
 	Engine   *lua.Engine // made when first needed
 }
@@ -45,13 +46,16 @@ func (s *scripts) forget() {
 	if len(s.bySHA) > MaxScripts {
 		clear(s.byText)
 		clear(s.bySHA)
-		s.compiled = 0
+		s.latest, s.compiled = nil, 0
 	}
 }
 
 // load makes a text known to this life. It is not compiled yet.
 func (s *scripts) load(text string) *compiledScript {
-	t := s.byText[text]
+	t := s.latest
+	if t == nil || t.text != text {
+		t = s.byText[text]
+	}
 	if t == nil {
 		sha := lua.SHA1Hex(text)
 		t = &compiledScript{SHA: sha, text: text, Twin: FindTwin(text)}
@@ -60,7 +64,7 @@ func (s *scripts) load(text string) *compiledScript {
 		}
 		s.byText[text], s.bySHA[t.SHA] = t, t
 	}
-	t.life = s.life
+	t.life, s.latest = s.life, t
 	return t
 }
 

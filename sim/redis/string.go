@@ -160,7 +160,7 @@ func replyText(d *store.Data, name string, k *store.Entry) bool {
 		d.ReplyError(resp.ErrWrongType)
 		return false
 	default:
-		d.ReplyBulk(d.Get(name))
+		d.ReplyBulk(k.Value)
 	}
 	return true
 }
@@ -237,7 +237,7 @@ func mget(d *store.Data, args []string) {
 		if k := d.Find(name); k == nil || !k.Text {
 			d.ReplyNull()
 		} else {
-			d.ReplyBulk(d.Get(name))
+			d.ReplyBulk(k.Value)
 		}
 	}
 }
@@ -297,7 +297,7 @@ func increase(d *store.Data, args []string, by int64) {
 			return
 		}
 		var ok bool
-		if v, ok = resp.ParseInt(d.Get(name)); !ok {
+		if v, ok = resp.ParseInt(k.Value); !ok {
 			d.ReplyError(resp.ErrNotInt)
 			return
 		}
@@ -321,7 +321,7 @@ func strlen(d *store.Data, args []string) {
 	case !k.Text:
 		d.ReplyError(resp.ErrWrongType)
 	default:
-		d.ReplyInt(int64(len(d.Get(args[1]))))
+		d.ReplyInt(int64(len(k.Value)))
 	}
 }
 
@@ -342,7 +342,7 @@ func getrange(d *store.Data, args []string) {
 		d.ReplyError(resp.ErrWrongType)
 		return
 	}
-	s := d.Get(args[1])
+	s := k.Value
 	size := int64(len(s))
 	backwards := from < 0 && to < 0 && from > to
 	if from < 0 {

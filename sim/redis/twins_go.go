@@ -28,7 +28,7 @@ func compareValue(d *store.Data, keys, argv []string) (*store.Entry, compared) {
 		return nil, absent
 	case !k.Text:
 		return k, declined
-	case d.Get(keys[0]) != argv[0]:
+	case k.Value != argv[0]:
 		return k, foreign
 	}
 	return k, owned
@@ -198,7 +198,7 @@ func twinFencedAcquire(d *store.Data, keys, argv []string) bool {
 		return true
 	}
 	if k := d.Peek(keys[1]); k != nil { // come across after the first key is set
-		v, ok := resp.ParseInt(d.Get(keys[1]))
+		v, ok := resp.ParseInt(k.Value)
 		if !k.Text || !ok || v >= 1<<53 {
 			return false // an error in Lua, or a number that Lua would round
 		}

@@ -73,7 +73,7 @@ func zadd(incr bool) func(d *store.Data, args []string) {
 			d.ReplyError(trouble)
 			return
 		}
-		if d.Find(args[1]) != nil && d.DB.Type(args[1]) != "zset" {
+		if d.Find(args[1]) != nil && d.Type(args[1]) != "zset" {
 			d.ReplyError(resp.ErrWrongType)
 			return
 		}
@@ -259,7 +259,7 @@ func lpos(d *store.Data, args []string) {
 		d.ReplyError(trouble)
 		return
 	}
-	if d.Find(args[1]) != nil && d.DB.Type(args[1]) != "list" {
+	if d.Find(args[1]) != nil && d.Type(args[1]) != "list" {
 		d.ReplyError(resp.ErrWrongType)
 		return
 	}

@@ -1,8 +1,9 @@
 // Package store is the data of a simulated Redis: which keys there are, who owns them, until when, and what is recorded
 // of them; and its append-only file, the effects with those of them that are on disk at what time.
 //
-// The values lie in miniredis; deadlines, owners and expired keys that are still there are kept here. Every change goes
-// through a method that writes its record, its effect for the file and the replicas, and notifies the node.
+// Strings, deadlines, owners and expired keys that are still there are kept here; all other values lie in miniredis,
+// which is lent the strings when it executes a command. Every change goes through a method that writes its record, its
+// effect for the file and the replicas, and notifies the node.
 package store
 
 import (
@@ -25,11 +26,14 @@ type Entry struct {
 	When    int64  // deadline, ms on the wall clock; never without
 	seq     uint64 // of its entry in the heap of deadlines; 0 if it has none
 	Text    bool   // a string: its value goes into the records
+	Value   string // of a string
+	lent    bool   // miniredis has the string, too, and always as it is here
 }
 
-// Data is the data of a node: miniredis for the values, keys for everything about time and ownership.
-// Invariant: a key is in keys if and only if it exists in miniredis, and else in hidden or not there; miniredis itself
-// knows no TTL.
+// Data is the data of a node: miniredis for the values but strings, keys for these and for everything about time and
+// ownership.
+// Invariant: a key that exists in miniredis is in keys. One in keys exists in miniredis, unless it is a string that was
+// not lent. miniredis itself knows no TTL.
 type Data struct {
 	mini *miniredis.Miniredis
 	DB   *miniredis.RedisDB // whoever changes it settles the key, or is a method of the data
@@ -119,8 +123,14 @@ func (d *Data) renew() {
 	d.made = 0
 }
 
-// Pass has miniredis execute a command; its reply is appended to Out.
+// Pass has miniredis execute a command; its reply is appended to Out. What that does to its keys is Settle's to find.
 func (d *Data) Pass(args []string) {
+	for name, k := range d.keys {
+		if k.Text && !k.lent {
+			k.lent = true
+			d.put(name, k, k.Value)
+		}
+	}
 	d.srv.Dispatch(d.peer, args)
 	_ = d.w.Flush() // an appender does not fail
 }
@@ -163,20 +173,44 @@ func (d *Data) Clear() {
 		d.renew()
 		return
 	}
-	if len(d.keys) == 0 {
-		return
+	for _, k := range d.keys {
+		if !k.Text || k.lent {
+			d.DB.FlushDB()
+			break
+		}
 	}
 	clear(d.keys)
-	d.DB.FlushDB()
 }
 
-// Get is the value of a string.
-func (d *Data) Get(name string) string {
-	v, err := d.DB.Get(name)
-	if err != nil {
-		return "" // not a string: callers have asked before
+// Type is the type of an existing key, as TYPE answers.
+func (d *Data) Type(name string) string {
+	if k := d.keys[name]; k != nil && k.Text {
+		return "string"
 	}
-	return v
+	return d.DB.Type(name)
+}
+
+// Vacate takes the value of a key away before a command puts another in its place, which Settle finds.
+func (d *Data) Vacate(name string) {
+	if k := d.keys[name]; k != nil {
+		d.drop(name, k)
+		k.lent = true // or Pass would bring the string back
+	}
+}
+
+// put gives a string its value.
+func (d *Data) put(name string, k *Entry, value string) {
+	k.Value = value
+	if k.lent {
+		_ = d.DB.Set(name, value) // fails on other types only
+	}
+}
+
+// drop takes the value of a key from miniredis, if it has it.
+func (d *Data) drop(name string, k *Entry) {
+	if !k.Text || k.lent {
+		d.DB.Del(name)
+	}
 }
 
 // add makes the entry of a key that has come to be.
@@ -198,6 +232,7 @@ func (d *Data) add(name string, of history.Attempt, text bool) *Entry {
 // forget drops the entry of a key that is gone from miniredis.
 func (d *Data) forget(name string, k *Entry) {
 	delete(d.keys, name)
+	k.seq = 0
 	d.free = append(d.free, k)
 }
 
@@ -211,15 +246,12 @@ func (d *Data) expireAt(name string, k *Entry, when int64) {
 		return
 	}
 	if len(d.deadlines) > 64+4*len(d.keys) {
-		d.deadlines.keep(d.stands)
+		d.deadlines.keep(stands)
 	}
 	d.seq++
 	k.seq = d.seq
-	d.deadlines.push(deadline{when: when, seq: d.seq, name: name})
+	d.deadlines.push(deadline{when: when, seq: d.seq, name: name, key: k})
 }
 
 // stands reports whether an entry of the heap still speaks of its key.
-func (d *Data) stands(e deadline) bool {
-	k := d.keys[e.name]
-	return k != nil && k.seq == e.seq
-}
+func stands(e deadline) bool { return e.key.seq == e.seq }

@@ -32,6 +32,7 @@ type deadline struct {
 	when int64
 	seq  uint64 // order among equal deadlines: first set, first expired
 	name string
+	key  *Entry
 }
 
 func (d deadline) before(e deadline) bool {
@@ -99,7 +100,7 @@ func (h *deadlines) keep(valid func(deadline) bool) {
 
 // NextDeadline is the earliest deadline, in ms, of a key that can be seen; never without.
 func (d *Data) NextDeadline() int64 {
-	for len(d.deadlines) > 0 && !d.stands(d.deadlines[0]) {
+	for len(d.deadlines) > 0 && !stands(d.deadlines[0]) {
 		d.deadlines.pop()
 	}
 	if len(d.deadlines) == 0 {
@@ -121,7 +122,7 @@ func (d *Data) Until(when int64) history.Time {
 func (d *Data) DueAt(wall int64) (names []string) {
 	var due deadlines
 	for _, e := range d.deadlines {
-		if d.stands(e) && millis(wall) > e.when {
+		if stands(e) && millis(wall) > e.when {
 			due = append(due, e)
 		}
 	}

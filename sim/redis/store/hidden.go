@@ -21,23 +21,22 @@ type hiddenKey struct {
 func (d *Data) ExpireDue() {
 	for len(d.deadlines) > 0 {
 		top := d.deadlines[0]
-		stands := d.stands(top)
-		if stands && d.Now <= top.when {
+		if stands(top) && d.Now <= top.when {
 			return
 		}
 		d.deadlines.pop()
-		if stands {
+		if stands(top) {
 			d.hide(top.name)
 		}
 	}
 }
 
 func (d *Data) hide(name string) {
-	h := hiddenKey{d.look(name)}
+	h, k := hiddenKey{d.look(name)}, d.keys[name]
 	h.ended = !d.silent()
-	d.recordGone(name, d.keys[name], history.Expired, "")
-	d.DB.Del(name)
-	d.forget(name, d.keys[name])
+	d.recordGone(name, k, history.Expired, "")
+	d.drop(name, k)
+	d.forget(name, k)
 	d.hidden = append(d.hidden, h)
 }
 
@@ -52,7 +51,7 @@ func (d *Data) Revive() {
 		if h.ended {
 			d.Attempt = ""
 			k := d.keys[h.Name]
-			d.recordSet(h.Name, d.valueOf(h.Name, k), k)
+			d.recordSet(h.Name, k.Value, k)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func hasMembers(kind string) bool { return kind == "hash" || kind == "zset" || k
 
 // members lists those of a key, by name, with their values.
 func (d *Data) members(name string, k *Entry) []Member {
-	kind := d.DB.Type(name)
+	kind := d.Type(name)
 	if !hasMembers(kind) {
 		return nil
 	}

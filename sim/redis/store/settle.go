@@ -27,6 +27,9 @@ func (d *Data) Settle(name string, c Change) {
 		d.expireAt(name, k, Never)
 		k.of, k.Text = d.Attempt, kind == "string"
 	}
+	if k.Value, k.lent = "", k.Text; k.Text {
+		k.Value, _ = d.DB.Get(name)
+	}
 	switch {
 	case hasMembers(kind) && k.members == nil:
 		k.members = map[string]history.Attempt{}
@@ -34,18 +37,10 @@ func (d *Data) Settle(name string, c Change) {
 	case hasMembers(kind):
 		d.settleMembers(name, k, c)
 	case made || c.Replaced:
-		d.recordSet(name, d.valueOf(name, k), k)
+		d.recordSet(name, k.Value, k)
 	}
 	if made && kind == "list" {
 		d.node.ListMade(name)
 	}
 	d.node.Changed(name, false)
-}
-
-// valueOf is the value of a key as records give it: empty unless it is a string.
-func (d *Data) valueOf(name string, k *Entry) string {
-	if !k.Text {
-		return ""
-	}
-	return d.Get(name)
 }

@@ -45,9 +45,9 @@ func (d *Data) Snapshot() *Snapshot {
 // look reads one existing key.
 func (d *Data) look(name string) Key {
 	k := d.keys[name]
-	l := Key{Name: name, Type: d.DB.Type(name), Owner: k.of, Deadline: k.When}
+	l := Key{Name: name, Type: d.Type(name), Owner: k.of, Deadline: k.When}
 	if k.Text {
-		l.Value = d.Get(name)
+		l.Value = k.Value
 		return l
 	}
 	l.Value, l.Members = d.whole(name, l.Type), d.members(name, k)

@@ -22,11 +22,11 @@ func (d *Data) SetString(name, value string, when int64) {
 		k = d.add(name, d.Attempt, true)
 	case !k.Text:
 		d.overwrite(name, k, false)
-		d.DB.Del(name)
-		k.Text = true
+		d.drop(name, k)
+		k.Text, k.lent = true, false
 	}
 	k.of = d.Attempt
-	_ = d.DB.Set(name, value) // fails on other types only
+	d.put(name, k, value)
 	d.expireAt(name, k, when)
 	d.node.Log(Effect{Op: OpSet, Key: name, Value: value, When: when})
 	d.node.Changed(name, false)
@@ -39,17 +39,19 @@ func (d *Data) Duplicate(to, from string, k *Entry) {
 	t := d.Find(to)
 	if t != nil {
 		d.overwrite(to, t, k.members != nil)
-		d.DB.Del(to)
+		d.drop(to, t)
 		d.Notify(Made, "new", to)
 	} else {
 		t = d.add(to, k.of, k.Text)
 	}
-	_ = d.mini.Copy(0, from, 0, to) // fails only without the source
 	t.of, t.Text, t.members = k.of, k.Text, maps.Clone(k.members)
+	if t.Value, t.lent = k.Value, false; !k.Text {
+		_ = d.mini.Copy(0, from, 0, to) // fails only without the source
+	}
 	d.expireAt(to, t, k.When)
 	d.node.Changed(to, false)
-	d.recordSet(to, d.valueOf(to, t), t)
-	if d.DB.Type(to) == "list" {
+	d.recordSet(to, t.Value, t)
+	if d.Type(to) == "list" {
 		d.node.ListMade(to)
 	}
 }
@@ -57,28 +59,28 @@ func (d *Data) Duplicate(to, from string, k *Entry) {
 // Rename makes to what the key from is, and ends that.
 func (d *Data) Rename(to, from string, k *Entry) {
 	d.Duplicate(to, from, k)
-	d.DB.Del(from)
+	d.drop(from, k)
 	d.gone(from, k, history.Deleted, d.Attempt)
 }
 
-// replaceText changes the value of an existing string; its owner and deadline stay.
-func (d *Data) replaceText(name, value string) {
-	_ = d.DB.Set(name, value)
-	d.node.Changed(name, false)
-}
-
-// SetNumber gives a counter its value; the effect has been logged.
+// SetNumber gives a counter its value; the effect has been logged. The owner and the deadline of one that is there
+// stay; k is nil if there is none.
 func (d *Data) SetNumber(name, value string, k *Entry) {
-	d.replaceText(name, value)
-	if k == nil {
-		d.recordSet(name, value, d.add(name, d.Attempt, true))
+	made := k == nil
+	if made {
+		k = d.add(name, d.Attempt, true)
+	}
+	d.put(name, k, value)
+	d.node.Changed(name, false)
+	if made {
+		d.recordSet(name, value, k)
 	}
 }
 
 // Remove deletes an existing key. by is empty unless a request did it.
 func (d *Data) Remove(name string, why history.Why, by history.Attempt) {
 	k := d.keys[name]
-	d.DB.Del(name)
+	d.drop(name, k)
 	d.gone(name, k, why, by)
 	d.node.Log(Effect{Op: OpDel, Key: name})
 	d.Notify(Generic, "del", name)
