@@ -31,7 +31,7 @@
 //     checker/prompt_release_run_test.go has it expected, promised, judged and counted.
 //
 // A command of the simulated Redis:
-//   - sim/redis/command_table.go, its row in place of the one that refuses it (sim/redis/table.go, if it is about
+//   - sim/redis/commands.go, its row in place of the one that refuses it (sim/redis/table.go, if it is about
 //     connections or the node itself); and its function, if miniredis does not carry it out.
 //   - sim/redis/differential_test.go, patterns by which it is compared with a real server: without any,
 //     sim/redis/compared_test.go fails. sim/redis/COMMANDS.md, by -update.

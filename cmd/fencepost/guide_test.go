@@ -1,6 +1,7 @@
 package main
 
 import (
+	"go/ast"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -43,5 +44,56 @@ func TestTheGuideNamesWhatThereIs(t *testing.T) {
 		if _, err := os.Stat(filepath.Join("../..", path)); err != nil {
 			t.Errorf("the guide names %s: %v", path, err)
 		}
+	}
+}
+
+var (
+	quoted  = regexp.MustCompile("`([^`\n]+)`")
+	ofRooms = regexp.MustCompile(`^([a-z]+)\.([A-Z]\w*)$`)
+)
+
+// TestThePageOfArchitectureNamesWhatThereIs holds CONTRIBUTING.md to the house: each room, file, type and test that it
+// names is there.
+func TestThePageOfArchitectureNamesWhatThereIs(t *testing.T) {
+	page, err := os.ReadFile("../../.github/CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[string]bool{}
+	for _, s := range sources(t) {
+		for _, d := range s.file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil {
+					declared[s.file.Name.Name+"."+d.Name.Name] = true
+					declared[d.Name.Name] = true
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if ts, ok := spec.(*ast.TypeSpec); ok {
+						declared[s.file.Name.Name+"."+ts.Name.Name] = true
+					}
+				}
+			}
+		}
+	}
+	seen := 0
+	for _, m := range quoted.FindAllStringSubmatch(string(page), -1) {
+		name := m[1]
+		path := guidePath.FindString(name)
+		switch {
+		case path == name:
+			_, err := os.Stat(filepath.Join("../..", path))
+			if seen++; err != nil {
+				t.Errorf("it names %s: %v", path, err)
+			}
+		case ofRooms.MatchString(name), strings.HasPrefix(name, "Test"):
+			if seen++; !declared[name] {
+				t.Errorf("it names %s, which is not there", name)
+			}
+		}
+	}
+	if seen < 40 {
+		t.Errorf("it names %d things", seen)
 	}
 }
