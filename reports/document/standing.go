@@ -1,6 +1,9 @@
 package document
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
@@ -35,6 +38,19 @@ func (s Standing) Words() string {
 		return s.came()
 	}
 	return s.came() + ", " + s.expectation()
+}
+
+// Verdicts are all words that a Standing can have, in the order of the alphabet.
+func Verdicts() []string {
+	said := map[string]bool{}
+	for code := range 1 << 7 {
+		flag := func(bit int) bool { return code>>bit&1 == 1 }
+		s := Standing{Result(code & 3), flag(2), flag(3), flag(4), flag(5), flag(6)}
+		if !(s.Excused && !s.Broken || s.Broken && s.Held || s.Result == Failed && !s.Broken && !s.Named) {
+			said[s.Words()] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(said))
 }
 
 // nothing reports whether there was nothing to judge.

@@ -1,0 +1,189 @@
+package document
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// Described is the JSON object of some commands, for its schema.
+type Described struct {
+	Commands []string // that print it
+	Object   any      // a struct that embeds Head: its zero value
+	Is       string   // what it is about, in a few words
+}
+
+// The tags of a field by which the schema says more of it than its type does.
+const (
+	docTag  = "doc"  // what it means
+	ofTag   = "of"   // the name of a definition that its values, or those in its list or object, keep to
+	enumTag = "enum" // the strings that it may be, with bars between them
+)
+
+// object is a JSON object; its keys are printed in their order.
+type object = map[string]any
+
+// definitions are what strings of several objects keep to.
+func definitions() object {
+	var outcomes []string
+	for o := checker.Unchecked; o <= checker.Violated; o++ {
+		outcomes = append(outcomes, o.String())
+	}
+	return object{
+		"law":     object{"enum": LawNames(checker.Laws)},
+		"outcome": object{"enum": outcomes},
+		"verdict": object{"enum": Verdicts(), "description": "how what came out compares with what the scenario " +
+			"expects: the words of the text, the page, JUnit and the step summary. held and broken alone: it expects " +
+			"nothing"},
+		"event": object{"type": "object", "required": []string{"index", "time", "process", "type", "f"},
+			"description": "an event of the history, as history.jsonl has it"},
+		"measure": object{"type": []string{"number", "null"}, "description": "null without a value"},
+	}
+}
+
+// Schema is the JSON Schema (draft 2020-12) of all documents: made from the types of which they are printed.
+func Schema(all []Described) ([]byte, error) {
+	s := schema{defs: definitions()}
+	var list []object
+	for _, d := range all {
+		of := s.structure(reflect.TypeOf(d.Object))
+		properties := of["properties"].(object)
+		properties["schema"], properties["command"] = object{"const": schemaName}, object{"enum": d.Commands}
+		of["description"] = d.Is
+		name := d.Commands[0] + "-document"
+		s.defs[name] = of
+		list = append(list, reference(name))
+	}
+	text, err := json.MarshalIndent(object{
+		"$schema": "https://json-schema.org/draft/2020-12/schema",
+		"$id":     "https://github.com/fencepost-sim/fencepost/schema/1",
+		"title":   "What the commands of Fencepost print with --json",
+		"description": "Times are in nanoseconds where a name ends in _ns, and in simulated time. A later edition "+
+			"of the " +
+			"schema has another number.",
+		"type": "object", "required": []string{"schema", "command"}, "oneOf": list, "$defs": s.defs,
+	}, "", " ")
+	if s.err != nil {
+		err = s.err
+	}
+	return append(text, '\n'), err
+}
+
+// schema collects the definitions of struct types. It keeps the first error.
+type schema struct {
+	defs object
+	err  error
+}
+
+func reference(name string) object { return object{"$ref": "#/$defs/" + name} }
+
+// name is what the definition of a struct type is called: by its package, and by its name without what says that it is
+// for JSON.
+func name(t reflect.Type) string {
+	return path.Base(t.PkgPath()) + "." + strings.TrimSuffix(strings.TrimSuffix(t.Name(), "JSON"), "Object")
+}
+
+// define makes sure that a struct type is defined.
+func (s *schema) define(t reflect.Type) object {
+	if t.Name() == "" {
+		return s.structure(t)
+	}
+	if _, known := s.defs[name(t)]; !known {
+		s.defs[name(t)] = object{} // for a type that holds itself
+		s.defs[name(t)] = s.structure(t)
+	}
+	return reference(name(t))
+}
+
+// structure is the schema of a struct type.
+func (s *schema) structure(t reflect.Type) object {
+	properties, required := object{}, []string{}
+	s.fields(t, properties, &required, true)
+	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+// fields adds the fields of a struct type. Those of a struct that is embedded by a pointer may all be missing.
+func (s *schema) fields(t reflect.Type, properties object, required *[]string, always bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case key == "-", key == "" && !f.Anonymous && !f.IsExported():
+			continue
+		case key == "" && f.Anonymous && f.Type.Kind() == reflect.Pointer:
+			s.fields(f.Type.Elem(), properties, required, false)
+			continue
+		case key == "" && f.Anonymous:
+			s.fields(f.Type, properties, required, always)
+			continue
+		case key == "":
+			key = f.Name
+		}
+		omitted := strings.Contains(options, "omit")
+		of := s.value(f.Type, &f)
+		if f.Type.Kind() == reflect.Pointer && !omitted {
+			of = object{"anyOf": []object{of, {"type": "null"}}}
+		}
+		if doc := f.Tag.Get(docTag); doc != "" {
+			of = maps.Clone(of)
+			of["description"] = doc
+		}
+		properties[key] = of
+		if always && !omitted {
+			*required = append(*required, key)
+		}
+	}
+}
+
+// texts are types that are printed as strings.
+var texts = reflect.TypeFor[encoding.TextMarshaler]()
+
+// value is the schema of the values of a type, in a field.
+func (s *schema) value(t reflect.Type, f *reflect.StructField) object {
+	switch kind := t.Kind(); {
+	case t == reflect.TypeFor[checker.Law]():
+		return reference("law")
+	case kind == reflect.Pointer:
+		return s.value(t.Elem(), f)
+	case (kind == reflect.Slice || kind == reflect.Array) && t != reflect.TypeFor[json.RawMessage]():
+		return object{"type": "array", "items": s.value(t.Elem(), f)}
+	case kind == reflect.Map:
+		of := object{"type": "object", "additionalProperties": s.value(t.Elem(), f)}
+		if t.Key() == reflect.TypeFor[checker.Law]() {
+			of["propertyNames"] = reference("law")
+		}
+		return of
+	case f.Tag.Get(ofTag) != "":
+		if s.defs[f.Tag.Get(ofTag)] == nil {
+			s.fail("%s is of %q, which is not defined", f.Name, f.Tag.Get(ofTag))
+		}
+		return reference(f.Tag.Get(ofTag))
+	case f.Tag.Get(enumTag) != "":
+		return object{"enum": strings.Split(f.Tag.Get(enumTag), "|")}
+	case kind == reflect.String, t.Implements(texts), reflect.PointerTo(t).Implements(texts):
+		return object{"type": "string"}
+	case kind == reflect.Bool:
+		return object{"type": "boolean"}
+	case kind == reflect.Float64:
+		return object{"type": "number"}
+	case slices.Contains([]reflect.Kind{reflect.Int, reflect.Int64, reflect.Uint64, reflect.Uint8}, kind):
+		return object{"type": "integer"}
+	case kind == reflect.Struct:
+		return s.define(t)
+	}
+	s.fail("%s: nothing says how %v is printed", f.Name, t)
+	return object{}
+}
+
+func (s *schema) fail(format string, args ...any) {
+	if s.err == nil {
+		s.err = fmt.Errorf("document: "+format, args...)
+	}
+}
