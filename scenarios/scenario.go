@@ -35,7 +35,7 @@ type Scenario struct {
 	Clients  []Client // client-1 first; differ only where the file says so
 	Resource ResourceConfig
 	Faults   []nemesis.Fault
-	Mix      draw.Mix        // from which random faults are drawn; default mix.For the lock's TTL
+	Mix      draw.Mix        // from which random faults are drawn; default draw.For the lock's TTL
 	Within   time.Duration   // the time in which they strike; zero: as long as a run without faults takes
 	Promise  checker.Promise // default the laws that Expect does not name as violated or any
 	Shown    []checker.Law   // that some run must exercise: those promised in so many words, or expected to hold

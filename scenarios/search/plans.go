@@ -20,7 +20,7 @@ type Plans struct {
 }
 
 // NewPlans prepares to draw. Where the scenario does not say within what time faults strike, it runs once without any
-// and takes the time until its clients are done. The error wraps mix.ErrNothing if the mix can draw nothing.
+// and takes the time until its clients are done. The error wraps draw.ErrNothing if the mix can draw nothing.
 func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 	p := &Plans{scenario: s, Within: s.Within}
 	if p.Within == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// New makes a cluster with a member of each name; see [consensus.Cluster] for its use.
+// New makes a cluster with a member of each name; see [raft.Cluster] for its use.
 func New(c raft.Config, names []sim.ProcessID) *raft.Cluster {
 	return raft.NewCluster(c, names, func() raft.Machine { return &server{} })
 }

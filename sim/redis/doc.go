@@ -1,5 +1,5 @@
 // Package redis is a simulated Redis, master or replica: the program of a server process of the simulator. The
-// Sentinel that watches it is package sentinel.
+// Sentinel that watches it stands beside it (sentinel.go).
 //
 // miniredis holds the values and carries out the commands that are only about them. What decides whether a lock holds
 // is Fencepost's own: deadlines on the wall clock and the records of what became of every key (package store), the
@@ -7,7 +7,7 @@
 // connections, transactions, restarts, replication, publish and subscribe.
 //
 // Client libraries as they are shipped can talk to it: it speaks RESP2 and RESP3, and tells those who cache what they
-// must forget (package tracking).
+// must forget (tracking.go).
 //
 // Goals: a client cannot tell the node from Redis 7.0 by its replies, nor, by the documentation, from Redis 8.4 or from
 // Tair if it is of that version ([Version]); a key dies at exactly the instant at which Redis stops serving it;

@@ -49,7 +49,7 @@ type Node struct {
 
 	slow time.Duration // added to each fsync by a fault
 
-	// With aof.Always the node stands still during an fsync.
+	// With store.Always the node stands still during an fsync.
 	queue, batch []arrival   // what arrived meanwhile
 	held         []heldReply // replies that go out after it
 	heldBytes    []byte
@@ -170,7 +170,7 @@ func (n *Node) Stop(how sim.Stop) {
 	n.host = nil
 }
 
-// Serve executes a request. Its reply goes out at once, after the fsync with aof.Always, or once replicas have said so.
+// Serve executes a request. Its reply goes out at once, after the fsync with store.Always, or once replicas have said so.
 func (n *Node) Serve(r *sim.Incoming) {
 	if n.standsStill() {
 		n.queue = append(n.queue, arrival{request: r})
@@ -315,7 +315,7 @@ func (n *Node) Fault(f sim.ServerFault) {
 // standsStill reports whether the event loop is inside an fsync.
 func (n *Node) standsStill() bool { return n.cfg.Persistence == store.Always && n.aof.IsRunning() }
 
-// fsyncAlways begins the fsync that aof.Always demands at the end of a turn, and reports whether replies must wait.
+// fsyncAlways begins the fsync that store.Always demands at the end of a turn, and reports whether replies must wait.
 func (n *Node) fsyncAlways() bool {
 	if n.cfg.Persistence != store.Always {
 		return false
