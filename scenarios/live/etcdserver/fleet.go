@@ -26,8 +26,7 @@ type Fleet struct {
 	relay   *relay.Relay
 	http    *http.Client
 	members []*member
-	term    uint64 // of the leader known last; the world's goroutine's
-	ledger  ledger // likewise
+	records records // the world's goroutine's
 	gate    relay.Gate
 }
 
@@ -43,9 +42,8 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 	if err := look(c.Program); err != nil {
 		return nil, err
 	}
-	f := &Fleet{Config: c, relay: relay.New(c.Failed)}
+	f := &Fleet{Config: c, relay: relay.New(c.Failed), records: newRecords()}
 	f.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DialContext: f.dial}}
-	f.ledger = newLedger(func(d time.Duration, then func()) { time.AfterFunc(d, func() { f.gate.Do(then) }) })
 	defer func() {
 		if err != nil {
 			f.relay.Close()
@@ -208,8 +206,7 @@ func (f *Fleet) agreed(ctx context.Context) (*member, error) {
 			return nil, errors.New("they know different leaders, or none")
 		}
 		leader, m.number = s.Leader, s.Member
-		m.seen, f.term = s.Header.Revision, s.Header.Term
-		f.ledger.recorded = s.Header.Revision
+		f.records.upTo = s.Header.Revision
 	}
 	return f.numbered(leader), nil
 }
@@ -256,26 +253,4 @@ func (f *Fleet) End() {
 	}
 	f.relay.Close()
 	f.http.CloseIdleConnections()
-}
-
-// led takes note of what a member says of its leader, which was asked at a time.
-func (f *Fleet) led(m *member, s *status, at sim.Time) {
-	since := m.unled
-	if s.Leader != m.number {
-		m.unled = at
-		return
-	}
-	if s.Header.Term > f.term {
-		f.term = s.Header.Term
-		f.ledger.promoted(m, since, f.ElectionTimeout)
-	}
-}
-
-// seenByAll is up to which revision all members have seen what there is.
-func (f *Fleet) seenByAll() int64 {
-	least := f.members[0].seen
-	for _, m := range f.members {
-		least = min(least, m.seen)
-	}
-	return least
 }

@@ -62,14 +62,14 @@ func (g *gateway) follow(ctx context.Context, of fields, take func(*told)) error
 	}
 }
 
-// look tells the ledger of all that the member sees, from a revision on.
+// look has all recorded that the member sees, from a revision on.
 func (x *life) look(from int64) error {
 	all := fields{"key": []byte{0}, "range_end": []byte{0}, "start_revision": from}
 	return x.m.gateway.follow(x.Context, all, func(t *told) {
 		revisions := t.revisions()
 		x.Do(func() {
 			for _, n := range slices.Sorted(maps.Keys(revisions)) {
-				x.m.fleet.ledger.seen(x.m, n, revisions[n])
+				x.m.fleet.records.take(x.m, n, revisions[n])
 			}
 		})
 	})
@@ -84,7 +84,7 @@ type watch struct {
 // watch opens a watch for a client.
 func (c *connection) watch(q *request) {
 	x := c.life
-	l := &x.m.fleet.ledger
+	r := &x.m.fleet.records
 	x.lastWatch++
 	ctx, stop := context.WithCancel(x.Context)
 	w := &watch{x.lastWatch, stop}
@@ -101,13 +101,13 @@ func (c *connection) watch(q *request) {
 			if t.Result.Created {
 				b := sim.AppendInt(sim.AppendArray(nil, 2), t.Result.Header.Revision)
 				b = sim.AppendInt(b, w.id)
-				x.Do(func() { l.after(x, t.Result.Header.Revision, func() { c.reply(q, b) }) })
+				x.Do(func() { r.after(t.Result.Header.Revision, func() { c.reply(q, b) }) })
 				return
 			}
 			revisions := t.revisions()
 			x.Do(func() {
 				for _, n := range slices.Sorted(maps.Keys(revisions)) {
-					l.after(x, n, func() { c.push(q.conn, w, n, revisions[n]) })
+					r.after(n, func() { c.push(q.conn, w, n, revisions[n]) })
 				}
 			})
 		})
@@ -141,5 +141,5 @@ func (c *connection) unwatch(q *request) {
 		w.stop()
 		delete(c.watches, q.unwatch)
 	}
-	c.reply(q, sim.AppendInt(sim.AppendArray(nil, 1), c.life.m.seen))
+	c.reply(q, sim.AppendInt(sim.AppendArray(nil, 1), c.life.m.fleet.records.upTo))
 }
