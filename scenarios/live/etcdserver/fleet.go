@@ -23,11 +23,12 @@ import (
 // Fleet is the real members of one run.
 type Fleet struct {
 	Config
-	relay   *relay.Relay
-	http    *http.Client
-	members []*member
-	records records // the world's goroutine's
-	gate    relay.Gate
+	identity daemon.Identity
+	relay    *relay.Relay
+	http     *http.Client
+	members  []*member
+	records  records // the world's goroutine's
+	gate     relay.Gate
 }
 
 // Launch starts the members and waits until the first leads the others. plan is what is to happen in the run: what the
@@ -42,7 +43,11 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 	if err := look(c.Program); err != nil {
 		return nil, err
 	}
-	f := &Fleet{Config: c, relay: relay.New(c.Failed), records: newRecords()}
+	identity, err := daemon.NewIdentity(c.Keeper.Folder())
+	if err != nil {
+		return nil, fmt.Errorf("making a certificate for the members: %w", err)
+	}
+	f := &Fleet{Config: c, identity: identity, relay: relay.New(c.Failed), records: newRecords()}
 	f.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DialContext: f.dial}}
 	defer func() {
 		if err != nil {
@@ -135,7 +140,9 @@ func (m *member) arguments(peers string) []string {
 	}
 	return []string{f.Program, "--name", string(m.name), "--data-dir", filepath.Join(m.Daemon.Folder, "data"),
 		"--listen-client-urls", "unix://" + clients, "--advertise-client-urls", "unix://" + clients,
-		"--listen-peer-urls", "http://" + peers, "--initial-advertise-peer-urls", m.peer(),
+		"--listen-peer-urls", "https://" + peers, "--initial-advertise-peer-urls", m.peer(),
+		"--peer-client-cert-auth", "--peer-trusted-ca-file", f.identity.Certificate,
+		"--peer-cert-file", f.identity.Certificate, "--peer-key-file", f.identity.Key,
 		"--initial-cluster", strings.Join(cluster, ","), "--initial-cluster-state", "new",
 		"--initial-cluster-token", filepath.Base(f.Keeper.Folder()),
 		"--heartbeat-interval", fmt.Sprint(f.Heartbeat.Milliseconds()),
@@ -160,7 +167,7 @@ func (m *member) listens(address string) error {
 }
 
 // peer is where the others reach a member.
-func (m *member) peer() string { return fmt.Sprintf("http://127.0.0.1:%d", m.Port.Number()) }
+func (m *member) peer() string { return fmt.Sprintf("https://127.0.0.1:%d", m.Port.Number()) }
 
 // enthrone waits until all members take requests and know the same leader, which is the first by then.
 func (f *Fleet) enthrone() error {
