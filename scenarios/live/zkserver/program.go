@@ -50,9 +50,8 @@ func (p *program) choosePorts() error {
 	return nil
 }
 
-// data is the folder of its data, and logs that of its logs.
+// data is the folder of its data.
 func (p *program) data() string { return filepath.Join(p.Folder, "data") }
-func (p *program) logs() string { return filepath.Join(p.data(), "version-2") }
 
 // The times of an ensemble, in ms, or in ticks.
 const (
