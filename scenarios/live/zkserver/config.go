@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
 	"github.com/fencepost-sim/fencepost/scenarios/live/machine"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
@@ -33,6 +34,7 @@ type Config struct {
 type settings struct {
 	Config
 	secret   string // of the superuser, as whom all connections of the run speak
+	identity daemon.Identity
 	loop     relay.Gate
 	relay    *relay.Relay
 	members  []*member

@@ -40,6 +40,9 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Ensemble, err error) {
 	}
 	e := &Ensemble{cfg: &settings{Config: c, secret: rand.Text(), sessions: sessions{all: map[int64]session{}},
 		records: records{nodes: map[string]node{}, asked: map[origin]history.Attempt{}}}}
+	if e.cfg.identity, err = daemon.NewIdentity(c.Keeper.Folder()); err != nil {
+		return nil, fmt.Errorf("making a certificate for the members: %w", err)
+	}
 	if len(c.Members) > 1 {
 		e.cfg.relay = relay.New(c.Failed)
 		defer func() {
@@ -125,7 +128,7 @@ func (e *Ensemble) start() error {
 		}
 	}
 	for i, p := range e.order {
-		if err := p.configure(e.order); err != nil {
+		if err := p.configure(e.order, e.cfg.identity); err != nil {
 			return fmt.Errorf("configuring %s: %w", p.Name, err)
 		}
 		if err := p.spawn(); err != nil {
