@@ -28,7 +28,7 @@ var ErrNoServer = errors.New("there is no ZooKeeper on this machine: install one
 // ErrOldServer reports a ZooKeeper that is too old.
 var ErrOldServer = errors.New("it is too old: 3.6 or later is needed")
 
-// oldest is the oldest ZooKeeper that can be used: its logs tell what a session takes with it.
+// oldest is the oldest ZooKeeper that can be used: it has watches on all znodes, which stay.
 var oldest = [2]int{3, 6}
 
 var said = regexp.MustCompile(`version (\d+)\.(\d+)`)
