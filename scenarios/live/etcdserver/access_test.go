@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +22,11 @@ func TestStrangersAreNoMembers(t *testing.T) {
 	other, err := daemon.NewIdentity(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
+	}
+	for path, want := range map[string]os.FileMode{r.fleet.identity.Key: 0o600, r.keeper.Folder(): 0o700} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v %v, want %o", path, info.Mode(), err, want)
+		}
 	}
 	at := m.Daemon.Args[slices.Index(m.Daemon.Args, "--listen-peer-urls")+1]
 	// heard reports whether a message of raft is looked at: etcd answers 400 to who does not speak TLS
