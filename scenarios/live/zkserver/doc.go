@@ -9,7 +9,7 @@
 // the process (package machine).
 //
 // What members say to each other, for an election and after it, travels the simulated links too: a Java program calls
-// by way of a SOCKS proxy if it is told to, and each member's is one of package relay.
+// by way of a SOCKS proxy if it is to, and each member's is one of package relay.
 //
 // Whoever is on the machine can connect to a member: all znodes belong to a superuser, as whom the run speaks, and
 // members know each other by a certificate of the run (quorum TLS).
