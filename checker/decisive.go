@@ -330,6 +330,9 @@ func (r *record) victimSpan(c *clash) *trace.Span {
 	return &c.first
 }
 
+// unrecorded reports whether the cause is not known although the decisive record is there: it does not say why.
+func unrecorded(cause Cause, told []record) bool { return cause.Kind == Untold && len(told) > 0 }
+
 // about is whose lease or key the decisive record is of.
 func (t *judge) about(c *clash, told []record) history.Process {
 	if len(told) == 0 {

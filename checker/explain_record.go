@@ -59,7 +59,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		return sentence("%s was lost in a failover at %v: %s%s", t.lostPart(key, r), e.Time, why,
 			t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at))) + t.undoneStory(r)
 	}
-	return sentence("%s was gone at %v (%s)", key, e.Time, e.Why)
+	return sentence("%s was gone at %v, and why is not recorded", key, e.Time)
 }
 
 func (t *judge) deposedStory(r *record) string {

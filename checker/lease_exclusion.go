@@ -48,7 +48,7 @@ func (t *judge) leaseExclusion(f *Finding) {
 	}
 	cause, told := t.decide(&c)
 	f.violated(t, cause, t.leaseStory(&c, cause, told), t.witness(&c, told), t.Locks[c.lock].Name, t.holdersOf(&c)...)
-	f.About = t.about(&c, told)
+	f.About, f.Unrecorded = t.about(&c, told), unrecorded(cause, told)
 	f.At = t.History.Events[max(c.first.At, c.then.At)].Index
 }
 

@@ -67,7 +67,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 		cause, records := t.decide(&leases)
 		f.violated(t, cause, story+" "+t.leaseStory(&leases, cause, records),
 			append(w, t.witness(&leases, records)...), lock, holders...)
-		f.About = t.about(&leases, records)
+		f.About, f.Unrecorded = t.about(&leases, records), unrecorded(cause, records)
 		return
 	}
 	holder, end := t.outlived(c)

@@ -20,9 +20,9 @@ func init() {
 // asks nobody whose the keys are.
 //
 // It needs records of keys that were deleted, overwritten or prolonged. One that does not name both sides cannot be
-// judged.
+// judged; and where servers do not record why keys went, it cannot be known that it held.
 func (t *judge) ownership(f *Finding) {
-	judged, faults := 0, t.Faults
+	judged, silent, faults := 0, -1, t.Faults
 	t.Live.Reset()
 	for _, at := range t.Keys {
 		e := &t.History.Events[at]
@@ -31,6 +31,9 @@ func (t *judge) ownership(f *Finding) {
 		}
 		if _, isLock := t.LockNumber[e.Lock]; !isLock {
 			continue
+		}
+		if e.Why == history.NotRecorded && silent < 0 {
+			silent = int(at)
 		}
 		owner, by := t.contested(e)
 		t.Live.Note(t.PlaceOf(e), e)
@@ -42,6 +45,13 @@ func (t *judge) ownership(f *Finding) {
 			t.trespass(f, int(at), owner)
 			return
 		}
+	}
+	if silent >= 0 {
+		e := &t.History.Events[silent]
+		f.unchecked(sentence("%s recorded that a key of %s was gone at %v, and not why or by whom: who deletes or prolongs "+
+			"locks there is not known.", e.Process, quoted(e.Lock), e.Time))
+		f.Unrecorded = true
+		return
 	}
 	if judged == 0 {
 		f.unchecked("No server recorded who deleted, overwrote or prolonged a lock.")

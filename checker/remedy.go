@@ -189,8 +189,12 @@ var remedies = map[CauseKind][]advice{
 			"inside: do nothing there that the resource does not check.",
 			given: history.Fencing},
 	},
-	Untold: {{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check " +
-		"again."}},
+	Untold: {
+		{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
+			only: append([]history.Service{""}, anyRedis...)},
+		{text: "Run the same plan simulated, where the cause is shown: real members do not report why a key goes.",
+			only: []history.Service{history.Etcd, history.ZooKeeper}},
+	},
 	SessionExpired: {
 		{text: "Stop working as soon as one is told that the session is lost: that narrows the gap, since the " +
 			"service may end a session at any time.", unless: history.StopWhenLost},

@@ -165,7 +165,8 @@ var (
 		"expire session of client-1 at 2s", "expire session of client-3 at 2s",
 		"drift client-2 clock by +1000ppm at 1s"}
 	gossipWhys = []history.Why{history.Expired, history.Expired, history.Deleted, history.Flushed, history.LostUnsynced,
-		history.LostUnpersisted, history.LostDisk, history.Expired, history.LostInFailover}
+		history.LostUnpersisted, history.LostDisk, history.Expired, history.LostInFailover,
+		history.NotRecorded}
 )
 
 // anything fills in n events.

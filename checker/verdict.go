@@ -60,6 +60,9 @@ type Finding struct {
 	Witness []int // indexes of the events that show the violation, ascending
 	// At is the index of the event with which the law was broken: what came later is no reason of it.
 	At int
+	// Unrecorded says that the servers recorded that keys went, and not why, so that the law is unchecked, or the cause
+	// of its violation not known.
+	Unrecorded bool
 	// Faults are the indexes of the events at which the faults struck that the explanation names as reasons, ascending.
 	Faults []int
 	// Trials say what became of the violation without faults, the necessary ones first. Check leaves them empty.

@@ -81,6 +81,7 @@ const (
 	LostDisk        Why = "lost in crash (disk lost)"
 	LostInFailover  Why = "lost in failover"
 	Flushed         Why = "flushed"
+	NotRecorded     Why = "not recorded"    // the server says that the key is gone, and neither why nor by whom
 	StaleToken      Why = "stale token"     // Apply Fail: a fencing token lower than (or, if so set, equal to) one seen
 	CompareFailed   Why = "compare failed"  // Apply Fail: the value expected was not the value found
 	AlreadyApplied  Why = "already applied" // Apply Fail: an operation of this identity has taken effect before

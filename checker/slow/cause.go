@@ -188,7 +188,7 @@ func (r *reading) loss(victim *window, on servers, set, other, gone int) (int, s
 		return r.expiry(victim, on, set, other, gone)
 	case (e.Why == history.Deleted || e.Why == history.Flushed) && e.By == e.Of:
 		return gone, "removed by its own holder"
-	case e.Why == history.Deleted && e.By == "":
+	case e.Why == history.Deleted && e.By == "", e.Why == history.NotRecorded:
 		return gone, "cause not recorded"
 	case e.Why == history.Deleted:
 		return gone, "removed by non-owner"

@@ -13,9 +13,10 @@ func init() {
 
 // ownership looks for a deletion, an overwriting or a prolongation by another attempt than the owner.
 func (r *reading) ownership() Finding {
-	outcome, requests := Unchecked, 0
+	outcome, requests, silent := Unchecked, 0, false
 	for i := range r.Events {
 		e := &r.Events[i]
+		silent = silent || e.Why == history.NotRecorded && slices.Contains(r.locks, e.Lock)
 		owner, cause := e.Of, "removed by non-owner"
 		switch {
 		case e.F == history.KeySet:
@@ -40,13 +41,17 @@ func (r *reading) ownership() Finding {
 			return Finding{Outcome: Violated, Events: []int{i}, Cause: cause, Broken: e.Time}
 		}
 	}
+	if silent { // who deletes and prolongs is not recorded
+		return Finding{Outcome: Unchecked}
+	}
 	return Finding{Outcome: outcome, Judged: requests}
 }
 
-// recordsExpiry reports whether the servers record that keys expire.
+// recordsExpiry reports whether the servers record the end of keys that expire.
 func (r *reading) recordsExpiry() bool {
-	return slices.ContainsFunc(r.Events,
-		func(e history.Event) bool { return e.F == history.KeyGone && e.Why == history.Expired })
+	return slices.ContainsFunc(r.Events, func(e history.Event) bool {
+		return e.F == history.KeyGone && (e.Why == history.Expired || e.Why == history.NotRecorded)
+	})
 }
 
 // liveOwner is whose key stood where the event at place i sets one: set there last, and not gone; nor due to have

@@ -107,7 +107,7 @@ type Trace struct {
 	reports    []report
 	Data       []int32 // positions of the resource's records, and of the clients' reads and writes
 	Keys       []int32 // positions of the servers' records of keys
-	Expiries   bool    // the servers record that keys expire
+	Expiries   bool    // the servers record the end of keys that expire
 	Interval   interval
 	Scan       scan
 	Live       keys
@@ -138,7 +138,7 @@ func (t *Trace) Read(h *history.History) {
 		switch e.F {
 		case history.KeySet, history.KeyGone, history.KeyProlonged:
 			t.Keys = append(t.Keys, int32(i))
-			t.Expiries = t.Expiries || e.Why == history.Expired
+			t.Expiries = t.Expiries || e.Why == history.Expired || e.Why == history.NotRecorded
 		case history.Apply, history.Read, history.Write:
 			t.Data = append(t.Data, int32(i))
 		case history.Acquire:

@@ -366,6 +366,17 @@ func (a *arranger) key(pos int, e *history.Event) {
 			delete(a.keys, key)
 		}
 	}
+	if e.Why != history.NotRecorded {
+		return
+	}
+	for other, r := range a.keys { // whichever member said that the key was set
+		if other.lock == e.Lock && other.member == e.Member {
+			k := &a.l.servers[r.lane].Keys[r.i]
+			k.end(pos, e.Time)
+			k.Why = e.Why
+			delete(a.keys, other)
+		}
+	}
 }
 
 // forget ends the copies of keys on members of a service that lose their disk: nobody records one by one what such a

@@ -162,3 +162,24 @@ func TestAMemberWithoutADiskHasNoKeys(t *testing.T) {
 		t.Error("the others have lost theirs too")
 	}
 }
+
+// TestAKeyThatOneMemberReportsGoneIsGone where another reported it, if they do not report the same things.
+func TestAKeyThatOneMemberReportsGoneIsGone(t *testing.T) {
+	h := queue()
+	h.Events = slices.DeleteFunc(h.Events, func(e history.Event) bool { return e.F.IsCopy() })
+	for i := range h.Events {
+		e := &h.Events[i]
+		e.Index = i
+		if e.F == history.KeyGone {
+			e.Process, e.Why = "etcd-2", history.NotRecorded
+		}
+	}
+	var b strings.Builder
+	Arrange(h, nil).Draw(text.New(&b, 100, false))
+	for l := range strings.Lines(b.String()) {
+		if l = strings.TrimSpace(l); strings.HasPrefix(l, "5.300") && strings.Contains(l, " 23  ·   · ") {
+			return
+		}
+	}
+	t.Errorf("the key of client-1 stands after its end:\n%s", b.String())
+}

@@ -265,6 +265,8 @@ func (t *teller) key(e *history.Event, where string) string {
 		return fmt.Sprintf("%s: %s of %s expires", where, key, of)
 	case history.Deleted:
 		return fmt.Sprintf("%s: %s of %s is deleted%s", where, key, of, t.byOther(e))
+	case history.NotRecorded:
+		return fmt.Sprintf("%s: %s of %s is gone", where, key, of)
 	}
 	return fmt.Sprintf("%s: %s of %s is %s", where, key, of, cmp.Or(string(e.Why), "gone"))
 }

@@ -80,6 +80,31 @@ func TestExpectationsMeetOutcomes(t *testing.T) {
 	}
 }
 
+// TestWhatServersDoNotRecordIsNoMismatch: a violation is as expected whatever its cause, and a law that could not be
+// checked leaves the run undecided.
+func TestWhatServersDoNotRecordIsNoMismatch(t *testing.T) {
+	for _, c := range []struct {
+		expect     string
+		outcome    checker.Outcome
+		mismatches int
+		undecided  bool
+	}{
+		{"holds", checker.Unchecked, 0, true},
+		{"violated by lost in crash", checker.Unchecked, 0, true},
+		{"any", checker.Unchecked, 0, false},
+		{"violated by lost in crash", checker.Violated, 0, false},
+		{"holds", checker.Violated, 1, false},
+	} {
+		v := came(checker.LeaseExclusion, c.outcome, checker.Cause{Kind: checker.Untold})
+		v.Findings[0].Unrecorded = true
+		e := parse(t, oneRedis+"expect: {lease-exclusion: "+c.expect+"}\n").Expect
+		mismatches, undecided := e.Match(v, nil, checker.Promise{})
+		if len(mismatches) != c.mismatches || undecided != c.undecided {
+			t.Errorf("expect %q, came out %v: got %v, %t", c.expect, c.outcome, mismatches, undecided)
+		}
+	}
+}
+
 // Without the law's finding nothing was checked, and nothing is passed.
 func TestEmptyVerdictIsNoPass(t *testing.T) {
 	e := parse(t, oneRedis+"expect: {ownership: holds, lease-exclusion: violated}\n").Expect

@@ -22,8 +22,8 @@ func (m Mismatch) String() string {
 
 // Match compares what came out of a run with what must come out. A law that is not named must not be violated, but by a
 // cause that the promise excuses; one named must come out as named, or anyhow if any outcome will do. Undecided reports
-// that a named law could not be judged to its end, which is no mismatch. Mismatches come in the order of checker.Laws,
-// then of the file's metrics.
+// that a named law could not be judged to its end, which is no mismatch: nor is a cause that servers did not record.
+// Mismatches come in the order of checker.Laws, then of the file's metrics.
 func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mismatches []Mismatch,
 	undecided bool) {
 	for _, law := range checker.Laws {
@@ -34,7 +34,7 @@ func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mis
 		case want.Any, !named && p.Excuses(got.Cause):
 		case !named:
 			mismatches = append(mismatches, Mismatch{string(law), "not violated", OutcomeOf(got).String()})
-		case got.Outcome == checker.Undecided:
+		case got.Outcome == checker.Undecided, got.Outcome == checker.Unchecked && got.Unrecorded:
 			undecided = true
 		case !want.matches(got):
 			mismatches = append(mismatches, Mismatch{string(law), want.String(), OutcomeOf(got).String()})
@@ -53,7 +53,7 @@ func (e Law) matches(got checker.Finding) bool {
 	if got.Outcome != e.Outcome {
 		return false
 	}
-	if e.Outcome != checker.Violated || e.Cause.Kind == "" {
+	if e.Outcome != checker.Violated || e.Cause.Kind == "" || got.Unrecorded {
 		return true
 	}
 	return got.Cause.Kind == e.Cause.Kind && (e.Cause.Detail == "" || got.Cause.Detail == e.Cause.Detail)

@@ -59,8 +59,8 @@ type Txn struct {
 	Then, Else []Op
 }
 
-// ReadOnly reports whether neither branch changes anything.
-func (t *Txn) ReadOnly() bool {
+// readOnly reports whether neither branch changes anything.
+func (t *Txn) readOnly() bool {
 	for _, ops := range [2][]Op{t.Then, t.Else} {
 		for i := range ops {
 			if ops[i].Kind != Range {
@@ -242,7 +242,7 @@ func readCompare(w *words) (c Compare, err error) {
 func putsTwice(ops []Op) bool {
 	for i := range ops {
 		for j := range ops {
-			if ops[i].Kind == Put && i != j && ops[j].Kind != Range && ops[j].Covers(ops[i].Key) {
+			if ops[i].Kind == Put && i != j && ops[j].Kind != Range && ops[j].covers(ops[i].Key) {
 				return true
 			}
 		}
@@ -250,8 +250,8 @@ func putsTwice(ops []Op) bool {
 	return false
 }
 
-// Covers reports whether an operation is about a key.
-func (o *Op) Covers(key string) bool {
+// covers reports whether an operation is about a key.
+func (o *Op) covers(key string) bool {
 	return o.Key == key || o.Prefix && strings.HasPrefix(key, o.Key)
 }
 

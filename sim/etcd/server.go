@@ -145,7 +145,7 @@ func (s *server) serveTxn(m *raft.Member, r *sim.Incoming) {
 	switch {
 	case err != nil:
 		s.refuse(r, err)
-	case t.ReadOnly():
+	case t.readOnly():
 		s.read(m, r, func() []byte { return s.carryOut(m, &t, &write{revision: s.store.revision + 1}) })
 	default:
 		s.propose(m, r, r.Args)

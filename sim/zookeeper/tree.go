@@ -62,7 +62,7 @@ func (t *tree) create(at Zxid, path, data string, mode Mode, owner SessionID, by
 	if parent == nil {
 		return nil, NoNode
 	}
-	if mode.Sequential() {
+	if mode.sequential() {
 		path = numbered(path, parent.creates)
 		name = numbered(name, parent.creates)
 	}
@@ -74,7 +74,7 @@ func (t *tree) create(at Zxid, path, data string, mode Mode, owner SessionID, by
 	case parent.owner != 0:
 		return nil, NoChildrenForEphemerals
 	}
-	n := &znode{path: path, data: data, czxid: at, mzxid: at, pzxid: at, by: by, sequential: mode.Sequential()}
+	n := &znode{path: path, data: data, czxid: at, mzxid: at, pzxid: at, by: by, sequential: mode.sequential()}
 	if mode.ephemeral() {
 		n.owner = owner
 	}

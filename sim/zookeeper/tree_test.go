@@ -247,7 +247,7 @@ func TestTreeIsWhatItsPathsSay(t *testing.T) {
 				path = "/a/" + names[r.IntN(len(names))]
 			}
 			if r.IntN(2) == 0 {
-				got, code := e.create(e.a, path, mode), plain.create(path, mode.Sequential())
+				got, code := e.create(e.a, path, mode), plain.create(path, mode.sequential())
 				if code != "" {
 					same(t, "create "+path, Code(got), code)
 				}

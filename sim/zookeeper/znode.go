@@ -27,8 +27,8 @@ const (
 
 func (m Mode) ephemeral() bool { return m == Ephemeral || m == EphemeralSequential }
 
-// Sequential reports whether the ensemble ends the name with a number.
-func (m Mode) Sequential() bool { return m == PersistentSequential || m == EphemeralSequential }
+// sequential reports whether the ensemble ends the name with a number.
+func (m Mode) sequential() bool { return m == PersistentSequential || m == EphemeralSequential }
 
 // Stat is what ZooKeeper tells about a znode beside its data.
 type Stat struct {

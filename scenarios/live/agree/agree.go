@@ -48,16 +48,31 @@ func (r *Row) ran() bool { return r.Refused == "" && r.Failed == "" }
 
 // Differences are the laws whose outcome or cause is not the same on both sides; none if one has not run. A law
 // that nothing in the simulated run exercised, and that held in the real one, is no difference; the converse is
-// one.
+// one. Nor is what unrecorded lists.
 func (r *Row) Differences() (all []difference) {
+	return r.apart(func(d *difference) bool { return !d.unrecorded() })
+}
+
+// unrecorded are the laws of which the sides cannot be held to each other, since the real servers do not record why
+// keys go: they leave the law unchecked, or its cause unknown.
+func (r *Row) unrecorded() []difference { return r.apart((*difference).unrecorded) }
+
+// unrecorded reports whether a difference is that the real side lacks the records of why keys went.
+func (d *difference) unrecorded() bool {
+	return d.Live.Unrecorded && (d.Live.Outcome == checker.Unchecked || d.Live.Outcome == d.Simulated.Outcome)
+}
+
+// apart are the laws that did not come out alike, if they count.
+func (r *Row) apart(counts func(*difference) bool) (all []difference) {
 	if !r.ran() {
 		return nil
 	}
 	for _, law := range checker.Laws {
-		a, b := r.Simulated.Verdict.Of(law), r.Live.Verdict.Of(law)
-		more := a.Outcome == checker.Unchecked && b.Outcome == checker.Holds
-		if (a.Outcome != b.Outcome || a.Cause != b.Cause) && !more {
-			all = append(all, difference{law, a, b})
+		d := difference{law, r.Simulated.Verdict.Of(law), r.Live.Verdict.Of(law)}
+		more := d.Simulated.Outcome == checker.Unchecked && d.Live.Outcome == checker.Holds
+		alike := d.Simulated.Outcome == d.Live.Outcome && d.Simulated.Cause == d.Live.Cause
+		if !alike && !more && counts(&d) {
+			all = append(all, d)
 		}
 	}
 	return all

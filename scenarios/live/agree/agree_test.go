@@ -215,6 +215,44 @@ func TestRowsSayWhatDiffers(t *testing.T) {
 	}
 }
 
+// TestWhatRealServersDoNotRecordIsNoDifference, and nothing else that a side leaves open.
+func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
+	violated := func(kind checker.CauseKind) checker.Finding {
+		return checker.Finding{Outcome: checker.Violated, Cause: checker.Cause{Kind: kind}}
+	}
+	silent := func(f checker.Finding) checker.Finding {
+		f.Unrecorded = true
+		return f
+	}
+	holds, unchecked := checker.Finding{Outcome: checker.Holds}, checker.Finding{}
+	for _, test := range []struct {
+		simulated, live checker.Finding
+		want            string // of Differences and unrecorded
+	}{
+		{holds, silent(unchecked), "0 1"},
+		{violated(checker.RemovedByNonOwner), silent(unchecked), "0 1"},
+		{violated(checker.SessionExpired), silent(violated(checker.Untold)), "0 1"},
+		{holds, unchecked, "1 0"},
+		{holds, violated(checker.RemovedByNonOwner), "1 0"},
+		{violated(checker.SessionExpired), violated(checker.Untold), "1 0"},
+		{violated(checker.SessionExpired), violated(checker.DeposedMaster), "1 0"},
+		{holds, silent(violated(checker.Untold)), "1 0"},
+		{violated(checker.SessionExpired), holds, "1 0"},
+		{unchecked, holds, "0 0"},
+		{unchecked, silent(unchecked), "0 0"},
+	} {
+		side := func(f checker.Finding) Side {
+			f.Law = checker.LeaseExclusion
+			return Side{Verdict: checker.Verdict{Findings: []checker.Finding{f}}}
+		}
+		r := Row{Simulated: side(test.simulated), Live: side(test.live)}
+		if got := fmt.Sprint(len(r.Differences()), " ", len(r.unrecorded())); got != test.want {
+			t.Errorf("simulated %s, real %s, recorded %t: %s, want %s", test.simulated.Came(), test.live.Came(),
+				!test.live.Unrecorded, got, test.want)
+		}
+	}
+}
+
 // three are scenarios of which the second goes wrong.
 var three = []string{"kleppmann-gc-pause", "single-restart-forgets", "setnx-holder-crash"}
 

@@ -115,11 +115,26 @@ func tableRow(r *Row) document.Row {
 	}
 	d.Cells = document.Cells(scale, wall(r.Simulated.Wall), wall(r.Live.Wall))
 	note(document.Plain, broken(r.Simulated.Verdict)+again(r))
+	if list := notRecorded(r); len(list) > 0 {
+		note(document.Plain, "not recorded by real members: "+strings.Join(list, ", "))
+	}
 	for _, x := range r.Differences() {
 		note(document.Bad, fmt.Sprintf("%s simulated %s, real %s", x.Law, outcome(x.Simulated), outcome(x.Live)))
 	}
 	note(document.Plain, r.explanation())
 	return d
+}
+
+// notRecorded says in what the sides cannot be held to each other.
+func notRecorded(r *Row) (list []string) {
+	for _, d := range r.unrecorded() {
+		what := string(d.Law)
+		if d.Live.Outcome == checker.Violated {
+			what = fmt.Sprintf("the cause of %s (simulated: %v)", d.Law, d.Simulated.Cause)
+		}
+		list = append(list, what)
+	}
+	return list
 }
 
 // failed says why a scenario could not be run although it can; nothing if it was.
@@ -165,7 +180,8 @@ type rowJSON struct {
 	Agrees      bool          `json:"agrees"`
 	Violated    []string      `json:"violated"` // simulated
 	Differs     []differsJSON `json:"differs"`
-	Explanation string        `json:"explanation,omitempty"` // of the differences
+	Explanation string        `json:"explanation,omitempty"`  // of the differences
+	NotRecorded []string      `json:"not_recorded,omitempty"` // by real members, so that it is not compared
 }
 
 type differsJSON struct {
@@ -183,7 +199,8 @@ func (a *Agreement) data() *agreementJSON {
 		r := &a.Rows[i]
 		row := rowJSON{Scenario: r.Name, DividedBy: r.Scaled, Runs: r.Runs, Refused: r.Refused, Failed: r.Failed,
 			Agrees: r.Agrees(), Simulated: r.Simulated.Wall.Seconds(), Real: r.Live.Wall.Seconds(),
-			Violated: violated(r.Simulated.Verdict), Differs: []differsJSON{}, Explanation: r.explanation()}
+			Violated: violated(r.Simulated.Verdict), Differs: []differsJSON{}, Explanation: r.explanation(),
+			NotRecorded: notRecorded(r)}
 		for _, x := range r.Differences() {
 			row.Differs = append(row.Differs, differsJSON{x.Law, outcome(x.Simulated), outcome(x.Live)})
 		}

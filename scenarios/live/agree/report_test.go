@@ -21,14 +21,17 @@ var (
 		checker.ExpiredEarly), Live: side(5*time.Second, checker.Violated, checker.ExpiredEarly)}
 	other = Row{Name: "other", Scaled: 1, Runs: 3, Simulated: side(10*time.Millisecond, checker.Violated,
 		checker.ExpiredEarly), Live: side(5*time.Second, checker.Holds, "")}
-	known   = Row{Name: "split-vote-fixed-delay", Scaled: 1, Simulated: other.Simulated, Live: other.Live}
+	known  = Row{Name: "split-vote-fixed-delay", Scaled: 1, Simulated: other.Simulated, Live: other.Live}
+	silent = Row{Name: "silent", Scaled: 5, Simulated: alike.Simulated, Live: Side{
+		Verdict: checker.Verdict{Findings: []checker.Finding{{Law: checker.LeaseExclusion, Outcome: checker.Violated,
+			Cause: checker.Cause{Kind: checker.Untold}, Unrecorded: true}}}}}
 	refused = Row{Name: "refused", Refused: "no such server"}
 	late    = Row{Name: "late", Scaled: 1, Runs: 3, Failed: "client-1 is late\nit printed:\nx"}
 )
 
 func TestTheAgreementIsReported(t *testing.T) {
 	var b bytes.Buffer
-	a := &Agreement{Rows: []Row{alike, other, known, refused, late}, Servers: "redis"}
+	a := &Agreement{Rows: []Row{alike, other, known, refused, late, silent}, Servers: "redis"}
 	if err := a.Document().Text(&b, document.TextOptions{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +43,8 @@ func TestTheAgreementIsReported(t *testing.T) {
 		"     Three clients win",
 		" – refused\n     no such server\n",
 		" ? late\n     failed in 3 runs: client-1 is late it printed: x\n",
-		"1 agree, 1 differ for a known reason, 1 differ, 1 cannot be run on both sides, 1",
+		"     not recorded by real members: the cause of lease-exclusion (simulated:\n",
+		"2 agree, 1 differ for a known reason, 1 differ, 1 cannot be run on both sides, 1",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
@@ -51,9 +55,9 @@ func TestTheAgreementIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	var d agreementJSON
-	if err := json.Unmarshal(text, &d); err != nil || d.Agree != 1 || d.Explained != 1 || d.Differ != 1 ||
+	if err := json.Unmarshal(text, &d); err != nil || d.Agree != 2 || d.Explained != 1 || d.Differ != 1 ||
 		d.Refused != 1 || d.Failed != 1 || d.Rows[4].Failed != late.Failed ||
-		len(d.Rows[1].Differs) != 1 || d.Rows[2].Explanation == "" || d.Rows[0].Violated[0] != "lease-exclusion" {
+		len(d.Rows[1].Differs) != 1 || len(d.Rows[5].NotRecorded) != 1 || d.Rows[2].Explanation == "" || d.Rows[0].Violated[0] != "lease-exclusion" {
 		t.Errorf("%v %+v", err, d)
 	}
 	var results []document.Result

@@ -163,14 +163,11 @@ func shown(args []string, answer []byte) string {
 	return strings.Join(lines, "\r\n")
 }
 
-// recordsOf is what a history says of keys, without times.
+// recordsOf is which keys came and went in a history, and whose they were.
 func recordsOf(h *history.History) (list []string) {
 	for i := range h.Events {
-		e := &h.Events[i]
-		switch e.F {
-		case history.KeySet, history.KeyProlonged, history.KeyGone:
-			list = append(list, fmt.Sprint(e.F, " ", e.Process, " ", e.Lock, " ", e.Member, " of ", e.Of, " by ", e.By,
-				" ", e.Why))
+		if e := &h.Events[i]; e.F == history.KeySet || e.F == history.KeyGone {
+			list = append(list, fmt.Sprint(e.F, " ", e.Lock, " ", e.Member, " of ", e.Of))
 		}
 	}
 	return list

@@ -10,10 +10,9 @@ import (
 // answer is what a member has said, in the words of the simulated one.
 type answer struct {
 	header
-	text    []byte
-	changed bool // the revision of the header may be this request's doing
-	lease   int64
-	ttl     int64 // s; of a lease that was granted or prolonged
+	text  []byte
+	lease int64 // that was granted; 0: none
+	ttl   int64 // its, s
 }
 
 // ask puts a request to a member. The error says why nothing is known of what was done, or is etcd's own.
@@ -45,13 +44,9 @@ func (q *request) askOp(ctx context.Context, g *gateway) (a answer, err error) {
 	if err = g.ask(ctx, paths[q.op.Kind], f, &r); err != nil {
 		return a, err
 	}
-	a.header, a.changed = r.Header, r.changes(q.op.Kind)
-	a.text = r.append(nil, q.op.Kind)
+	a.header, a.text = r.Header, r.append(nil, q.op.Kind)
 	return a, nil
 }
-
-// changes reports whether an operation with that result has made a new revision.
-func (r *result) changes(k etcd.Kind) bool { return k == etcd.Put || k == etcd.Delete && r.Deleted > 0 }
 
 // append writes a result.
 func (r *result) append(b []byte, k etcd.Kind) []byte {
@@ -99,7 +94,6 @@ func (q *request) askTxn(ctx context.Context, g *gateway) (a answer, err error) 
 		case of == nil:
 			of = &result{}
 		}
-		a.changed = a.changed || of.changes(kind)
 		a.text = of.append(a.text, kind)
 	}
 	return a, nil
@@ -132,13 +126,15 @@ func (q *request) askLease(ctx context.Context, g *gateway) (a answer, err error
 	if err != nil {
 		return a, err
 	}
-	a.header, a.lease, a.ttl = r.Header, r.ID, r.TTL
+	a.header = r.Header
 	switch q.lease.Command {
 	case "REVOKE":
-		a.changed = true
 		a.text = sim.AppendInt(sim.AppendArray(nil, 1), r.Header.Revision)
 	case "TIMETOLIVE":
 		a.text = sim.AppendInt(sim.AppendInt(sim.AppendInt(sim.AppendArray(nil, 3), r.ID), r.TTL), r.Granted)
+	case "GRANT":
+		a.lease, a.ttl = r.ID, r.TTL
+		fallthrough
 	default:
 		a.text = sim.AppendInt(sim.AppendInt(sim.AppendArray(nil, 2), r.ID), r.TTL)
 	}

@@ -12,19 +12,18 @@
 //
 // # Records
 //
-// The records are those of the simulated cluster. A watch on each member tells what each revision has changed; the
-// member from which that is heard first makes the record, and those after it record their copies. An answer leaves when
-// all revisions up to that of its header are recorded.
+// Keys that came and went are recorded as the members report them. Each has a watch on all keys, and what one reports
+// first is recorded, once: revisions come in order. An answer leaves when all revisions up to that of its header are
+// recorded. Whose a key is, is known by the requests under way: an attempt's, if that alone puts this value under this
+// lease. Why a key goes, and that a lease lives longer, no watch reports: it is not recorded, and laws and causes that
+// need it are open.
 //
-// Whose doing a revision is tells the answer that has it in its header; and before that has come, or where it never
-// does, the requests under way: which of them puts that value under that lease, or deletes those keys. A deletion that
-// may be a client's or the end of a lease is held back until the client's answer has told, for a moment at most.
+// # Who can be a member
 //
-// A lease is recorded as lasting its TTL from when the request arrived at the member that granted or prolonged it,
-// which is never longer than it does. When another leader is found to rule, all leases last their TTL and an election
-// time-out from when that member was last seen not to.
+// Members know each other by a certificate of the run (TLS on their ports for each other); clients reach them on sockets
+// in the private folder.
 //
-// Goals: the same answers, records and meaning of every fault as with the simulated members; nothing of it outlives the
+// Goals: the same answers, keys and meaning of every fault as with the simulated members; nothing of it outlives the
 // run. Non-goals: clocks, which a program in Go asks the kernel for and no library between them; members without
 // their data.
 package etcdserver

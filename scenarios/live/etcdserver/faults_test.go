@@ -4,7 +4,6 @@ package etcdserver
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,8 +67,8 @@ func (p *player) then(f func()) {
 	p.Sleep(time.Millisecond)
 }
 
-// both plays with three simulated members and with three real ones. What the client has said, and all records of what
-// becomes of keys, are the same; which members have learned of it, too, but not which was first.
+// both plays with three simulated members and with three real ones. What the client has said, and which keys came and
+// went, are the same.
 func both(t *testing.T, play func(p *player)) {
 	t.Helper()
 	t.Parallel()
@@ -83,7 +82,7 @@ func both(t *testing.T, play func(p *player)) {
 		}
 	}
 	r := start(t, 3)
-	real := tale(r.run(at(0, r.world)))
+	real := recordsOf(r.run(at(0, r.world)))
 	w := sim.New(1, sim.Options{Endless: true})
 	etcd.New(raft.Config{}, members(3)).AddTo(w.AddServer)
 	done := runClients(w, []func(sim.Env){at(1, w)})
@@ -92,47 +91,11 @@ func both(t *testing.T, play func(p *player)) {
 		t.Fatal(err)
 	}
 	sameLists(t, "answers", said[0], said[1])
-	sameLists(t, "records", real, tale(w.Finish()))
+	sameLists(t, "records", real, recordsOf(w.Finish()))
 }
 
-// tale is what a history says of keys, in order, each thing with the members that have learned of it; but for what a
-// change of leader does to leases: a real cluster on a busy host may change it more often.
-func tale(h *history.History) (list []string) {
-	knows := map[string][]string{}
-	for i := range h.Events {
-		e := &h.Events[i]
-		f := e.F
-		switch f {
-		case history.KeyProlonged:
-			if e.By == "" {
-				continue
-			}
-		case history.KeyCopied:
-			f = history.KeySet
-		case history.CopyGone:
-			f = history.KeyGone
-		}
-		what := fmt.Sprint(f, " ", e.Member, " of ", e.Of)
-		switch e.F {
-		case history.KeySet, history.KeyGone, history.KeyProlonged:
-			list = append(list, fmt.Sprint(what, " by ", e.By, " ", e.Why))
-			fallthrough
-		case history.KeyCopied, history.CopyGone:
-			if f != history.KeyProlonged {
-				knows[what] = append(knows[what], string(e.Process))
-			}
-		}
-	}
-	for i, what := range list {
-		what, _, _ = strings.Cut(what, " by ")
-		slices.Sort(knows[what])
-		list[i] += fmt.Sprint(" ", knows[what])
-	}
-	return list
-}
-
-// TestWhyKeysGo: by the end of a lease, by its revocation, by a deletion.
-func TestWhyKeysGo(t *testing.T) {
+// TestKeysGo by the end of a lease, by its revocation, by a deletion.
+func TestKeysGo(t *testing.T) {
 	both(t, func(p *player) {
 		for i, ask := range [][]string{{"LEASE", "KEEPALIVE", "1"}, {"LEASE", "REVOKE", "2"}, {"DELETE", "l/3"},
 			{"TXN", "IF", "CREATE", "l/4", ">", "1", "THEN", "2", "DELETE", "l/4"}} {
@@ -169,13 +132,6 @@ func leaderStops(t *testing.T, how sim.Stop) {
 		p.until("etcd-2", "l/7", "RANGE", "l/7", "SERIALIZABLE")
 		p.until("etcd-3", "l/7", "RANGE", "l/7", "SERIALIZABLE")
 		p.then(func() { p.w.Stop("etcd-1", how) })
-		for range 200 { // a new leader's word on leases comes with its first look
-			if slices.ContainsFunc(p.w.SoFar(), func(e history.Event) bool { return e.F == history.KeyProlonged }) {
-				p.said = append(p.said, "leases last longer")
-				break
-			}
-			p.Sleep(20 * time.Millisecond)
-		}
 		p.insist("etcd-2", "client-1/2", "TXN", "IF", "CREATE", "m", "=", "0", "THEN", "3", "PUT", "m", "y")
 		p.until("etcd-3", ":3\r\n", "STATUS")
 		p.then(func() { p.w.Restart("etcd-1") })

@@ -23,12 +23,12 @@ import (
 // Fleet is the real members of one run.
 type Fleet struct {
 	Config
-	relay   *relay.Relay
-	http    *http.Client
-	members []*member
-	term    uint64 // of the leader known last; the world's goroutine's
-	ledger  ledger // likewise
-	gate    relay.Gate
+	identity daemon.Identity
+	relay    *relay.Relay
+	http     *http.Client
+	members  []*member
+	records  records // the world's goroutine's
+	gate     relay.Gate
 }
 
 // Launch starts the members and waits until the first leads the others. plan is what is to happen in the run: what the
@@ -43,9 +43,12 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 	if err := look(c.Program); err != nil {
 		return nil, err
 	}
-	f := &Fleet{Config: c, relay: relay.New(c.Failed)}
+	identity, err := daemon.NewIdentity(c.Keeper.Folder())
+	if err != nil {
+		return nil, fmt.Errorf("making a certificate for the members: %w", err)
+	}
+	f := &Fleet{Config: c, identity: identity, relay: relay.New(c.Failed), records: newRecords()}
 	f.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DialContext: f.dial}}
-	f.ledger = newLedger(func(d time.Duration, then func()) { time.AfterFunc(d, func() { f.gate.Do(then) }) })
 	defer func() {
 		if err != nil {
 			f.relay.Close()
@@ -137,7 +140,9 @@ func (m *member) arguments(peers string) []string {
 	}
 	return []string{f.Program, "--name", string(m.name), "--data-dir", filepath.Join(m.Daemon.Folder, "data"),
 		"--listen-client-urls", "unix://" + clients, "--advertise-client-urls", "unix://" + clients,
-		"--listen-peer-urls", "http://" + peers, "--initial-advertise-peer-urls", m.peer(),
+		"--listen-peer-urls", "https://" + peers, "--initial-advertise-peer-urls", m.peer(),
+		"--peer-client-cert-auth", "--peer-trusted-ca-file", f.identity.Certificate,
+		"--peer-cert-file", f.identity.Certificate, "--peer-key-file", f.identity.Key,
 		"--initial-cluster", strings.Join(cluster, ","), "--initial-cluster-state", "new",
 		"--initial-cluster-token", filepath.Base(f.Keeper.Folder()),
 		"--heartbeat-interval", fmt.Sprint(f.Heartbeat.Milliseconds()),
@@ -162,7 +167,7 @@ func (m *member) listens(address string) error {
 }
 
 // peer is where the others reach a member.
-func (m *member) peer() string { return fmt.Sprintf("http://127.0.0.1:%d", m.Port.Number()) }
+func (m *member) peer() string { return fmt.Sprintf("https://127.0.0.1:%d", m.Port.Number()) }
 
 // enthrone waits until all members take requests and know the same leader, which is the first by then.
 func (f *Fleet) enthrone() error {
@@ -208,8 +213,7 @@ func (f *Fleet) agreed(ctx context.Context) (*member, error) {
 			return nil, errors.New("they know different leaders, or none")
 		}
 		leader, m.number = s.Leader, s.Member
-		m.seen, f.term = s.Header.Revision, s.Header.Term
-		f.ledger.recorded = s.Header.Revision
+		f.records.upTo = s.Header.Revision
 	}
 	return f.numbered(leader), nil
 }
@@ -256,26 +260,4 @@ func (f *Fleet) End() {
 	}
 	f.relay.Close()
 	f.http.CloseIdleConnections()
-}
-
-// led takes note of what a member says of its leader, which was asked at a time.
-func (f *Fleet) led(m *member, s *status, at sim.Time) {
-	since := m.unled
-	if s.Leader != m.number {
-		m.unled = at
-		return
-	}
-	if s.Header.Term > f.term {
-		f.term = s.Header.Term
-		f.ledger.promoted(m, since, f.ElectionTimeout)
-	}
-}
-
-// seenByAll is up to which revision all members have seen what there is.
-func (f *Fleet) seenByAll() int64 {
-	least := f.members[0].seen
-	for _, m := range f.members {
-		least = min(least, m.seen)
-	}
-	return least
 }

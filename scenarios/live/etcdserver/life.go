@@ -1,10 +1,10 @@
 package etcdserver
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
-	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
@@ -19,7 +19,7 @@ type life struct {
 	lastWatch int64
 }
 
-// run has a process run, once the one before has ended, and tells what it sees from a revision on.
+// run has a process run, once the one before has ended, and records what it sees from a revision on.
 func (x *life) run(from int64) {
 	if err := x.Boot(x.m.start); err != nil {
 		x.Fail(err)
@@ -30,7 +30,6 @@ func (x *life) run(from int64) {
 		return
 	}
 	close(x.ready)
-	go x.watchLeader()
 	if err := x.look(from); err != nil {
 		x.Explain(err)
 	}
@@ -53,28 +52,6 @@ func (x *life) await() bool {
 
 // again is after which is asked again what could not be answered.
 const again = 5 * time.Millisecond
-
-// watchLeader looks again and again whether the member has become the leader.
-func (x *life) watchLeader() {
-	for !x.IsOver() {
-		asked := make(chan sim.Time, 1)
-		x.Do(func() { asked <- x.m.now() })
-		select {
-		case at := <-asked:
-			if s, err := x.m.gateway.status(x.Context); err == nil {
-				x.Do(func() { x.m.fleet.led(x.m, &s, at) })
-			}
-		case <-x.Context.Done():
-		}
-		select {
-		case <-x.Context.Done():
-		case <-time.After(looksEvery):
-		}
-	}
-}
-
-// looksEvery is how long it takes until a new leader is noticed.
-const looksEvery = 100 * time.Millisecond
 
 // connection is one of a client's. It is the world's goroutine's.
 type connection struct {
@@ -114,7 +91,6 @@ func (c *connection) add(q *request) {
 // begin begins to carry out a request.
 func (c *connection) begin(q *request) {
 	x := c.life
-	q.at = x.m.now()
 	if err := q.read(); err != nil {
 		c.reply(q, etcd.AppendError(nil, err.Error()))
 		return
@@ -127,7 +103,8 @@ func (c *connection) begin(q *request) {
 		c.unwatch(q)
 		return
 	}
-	x.m.fleet.ledger.begins(q)
+	r := &x.m.fleet.records
+	r.puts = append(r.puts, q)
 	go func() {
 		select {
 		case <-x.ready:
@@ -139,14 +116,21 @@ func (c *connection) begin(q *request) {
 	}()
 }
 
-// answered takes what the member has said.
+// answered takes what the member has said. What was put without an answer may be seen at any later time.
 func (c *connection) answered(q *request, a *answer, err error) {
-	l := &c.life.m.fleet.ledger
-	l.ends(q, a, err)
+	r := &c.life.m.fleet.records
 	if err != nil {
 		a.text = etcd.AppendError(nil, err.Error())
 	}
-	l.after(c.life, a.Revision, func() { c.reply(q, a.text) })
+	if a.lease != 0 {
+		r.ttls[a.lease] = time.Duration(a.ttl) * time.Second
+	}
+	r.after(a.Revision, func() {
+		if err == nil || undone(err) {
+			r.puts = slices.DeleteFunc(r.puts, func(o *request) bool { return o == q })
+		}
+		c.reply(q, a.text)
+	})
 }
 
 // reply answers the request under way, and begins the next.

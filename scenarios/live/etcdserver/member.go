@@ -17,10 +17,8 @@ type member struct {
 	number  string // by which etcd calls it
 
 	// The fields below are the world's goroutine's.
-	host  sim.Host
-	life  *life    // nil between lives
-	seen  int64    // the latest revision of which it has told
-	unled sim.Time // when it was last asked and did not say that it leads
+	host sim.Host
+	life *life // nil between lives
 }
 
 var _ interface {
@@ -29,16 +27,13 @@ var _ interface {
 	sim.Pauser
 } = (*member)(nil)
 
-// now is the world's time.
-func (m *member) now() sim.Time { return m.host.Due(0) }
-
 // Start begins a life: the first with the process that the fleet has started, each later one with a new process.
 // Requests that arrive before it is ready wait.
 func (m *member) Start(h sim.Host) {
 	m.host = h
 	x := &life{Life: m.Begin(h), m: m, ready: make(chan struct{}), conns: map[uint64]*connection{}}
 	m.life = x
-	go x.run(m.seen + 1)
+	go x.run(m.fleet.records.upTo + 1)
 }
 
 // Receive takes what another member has sent.
@@ -46,8 +41,8 @@ func (m *member) Receive(_ sim.ProcessID, body any) { m.Port.Receive(body) }
 
 // Serve puts a request to the process, after those that came on the same connection before.
 func (m *member) Serve(r *sim.Incoming) {
-	q := &request{Incoming: r, member: m, life: m.life, conn: r.ConnID, attempt: r.Attempt, args: slices.Clone(r.Args)}
-	m.life.connection(r.ConnID).add(q)
+	m.life.connection(r.ConnID).add(&request{Incoming: r, member: m, conn: r.ConnID, attempt: r.Attempt,
+		args: slices.Clone(r.Args)})
 }
 
 // Closed ends the watches of a connection. What it has asked goes on.
@@ -69,7 +64,6 @@ const patience = 30 * time.Second
 func (m *member) Stop(how sim.Stop) {
 	x := m.life
 	m.life = nil
-	m.fleet.ledger.abandon(x)
 	x.Stop(how, func() error {
 		m.Daemon.ShutDown(patience, patience) // asked twice, etcd ends at once
 		return nil

@@ -11,13 +11,11 @@ import (
 
 // request is a request of a client. What is the kernel's is touched on the world's goroutine only.
 type request struct {
-	*sim.Incoming
-	member  *member
-	life    *life
-	conn    uint64
-	attempt history.Attempt
-	args    []string
-	at      sim.Time // when it came
+	*sim.Incoming // until its reply
+	member        *member
+	conn          uint64
+	attempt       history.Attempt
+	args          []string
 
 	// What it says: one of them, or STATUS.
 	op      *etcd.Op
@@ -59,52 +57,13 @@ func (q *request) read() error {
 	return errors.New(etcd.Unknown)
 }
 
-// writes reports whether a request may change keys.
-func (q *request) writes() bool {
-	return q.op != nil && q.op.Kind != etcd.Range || q.txn != nil && !q.txn.ReadOnly() ||
-		q.lease != nil && q.lease.Command == "REVOKE"
-}
-
-// could reports whether a request could have changed keys so.
-func (q *request) could(changes []change, attached func(key string) int64) bool {
-	switch {
-	case q.lease != nil:
-		return !slices.ContainsFunc(changes, func(c change) bool {
-			return !c.deleted || attached(c.Key) != q.lease.ID
-		})
-	case q.op != nil:
-		return makes([]etcd.Op{*q.op}, changes)
+// puts reports whether a request may have put a key so.
+func (q *request) puts(c *change) bool {
+	is := func(o etcd.Op) bool {
+		return o.Kind == etcd.Put && o.Key == c.Key && o.Value == c.Value && o.Lease == c.Lease
 	}
-	return makes(q.txn.Then, changes) || makes(q.txn.Else, changes)
-}
-
-// makes reports whether operations could have changed keys so: each change is that of one of them, and nothing was put
-// that the changes lack.
-func makes(ops []etcd.Op, changes []change) bool {
-	for i := range changes {
-		if !slices.ContainsFunc(ops, func(o etcd.Op) bool { return changes[i].isOf(&o) }) {
-			return false
-		}
+	if q.txn != nil {
+		return slices.ContainsFunc(q.txn.Then, is) || slices.ContainsFunc(q.txn.Else, is)
 	}
-	for i := range ops {
-		o := &ops[i]
-		if o.Kind == etcd.Put && !slices.ContainsFunc(changes, func(c change) bool { return c.isOf(o) }) {
-			return false
-		}
-	}
-	return true
-}
-
-// change is what a revision has done to a key.
-type change struct {
-	etcd.KeyValue // of a deletion the key and the revision only
-	deleted       bool
-}
-
-// isOf reports whether an operation could have made the change.
-func (c *change) isOf(o *etcd.Op) bool {
-	if c.deleted {
-		return o.Kind == etcd.Delete && o.Covers(c.Key)
-	}
-	return o.Kind == etcd.Put && o.Key == c.Key && o.Value == c.Value && o.Lease == c.Lease
+	return q.op != nil && is(*q.op)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// told is one thing that a member says of a watch.
-type told struct {
+// notice is what a member reports of a watch at once.
+type notice struct {
 	Result struct {
 		Header  header `json:"header"`
 		Created bool   `json:"created"`
@@ -29,7 +29,7 @@ type told struct {
 }
 
 // revisions are the changes that it says, by their revisions.
-func (t *told) revisions() map[int64][]change {
+func (t *notice) revisions() map[int64][]change {
 	all := map[int64][]change{}
 	for i := range t.Result.Events {
 		e := &t.Result.Events[i]
@@ -40,14 +40,14 @@ func (t *told) revisions() map[int64][]change {
 }
 
 // follow opens a watch and hands out what is said of it, until the context ends.
-func (g *gateway) follow(ctx context.Context, of fields, take func(*told)) error {
+func (g *gateway) follow(ctx context.Context, of fields, take func(*notice)) error {
 	r, err := g.open(ctx, "/v3/watch", fields{"create_request": of})
 	if err != nil {
 		return err
 	}
 	defer r.Body.Close()
 	for in := json.NewDecoder(r.Body); ; {
-		var t told
+		var t notice
 		switch err := in.Decode(&t); {
 		case errors.Is(err, io.EOF):
 			return errors.New("the member has ended a watch")
@@ -62,14 +62,14 @@ func (g *gateway) follow(ctx context.Context, of fields, take func(*told)) error
 	}
 }
 
-// look tells the ledger of all that the member sees, from a revision on.
+// look has all recorded that the member sees, from a revision on.
 func (x *life) look(from int64) error {
 	all := fields{"key": []byte{0}, "range_end": []byte{0}, "start_revision": from}
-	return x.m.gateway.follow(x.Context, all, func(t *told) {
+	return x.m.gateway.follow(x.Context, all, func(t *notice) {
 		revisions := t.revisions()
 		x.Do(func() {
 			for _, n := range slices.Sorted(maps.Keys(revisions)) {
-				x.m.fleet.ledger.seen(x.m, n, revisions[n])
+				x.m.fleet.records.take(x.m, n, revisions[n])
 			}
 		})
 	})
@@ -84,7 +84,7 @@ type watch struct {
 // watch opens a watch for a client.
 func (c *connection) watch(q *request) {
 	x := c.life
-	l := &x.m.fleet.ledger
+	r := &x.m.fleet.records
 	x.lastWatch++
 	ctx, stop := context.WithCancel(x.Context)
 	w := &watch{x.lastWatch, stop}
@@ -97,17 +97,17 @@ func (c *connection) watch(q *request) {
 		case <-ctx.Done():
 			return
 		}
-		err := x.m.gateway.follow(ctx, of, func(t *told) {
+		err := x.m.gateway.follow(ctx, of, func(t *notice) {
 			if t.Result.Created {
 				b := sim.AppendInt(sim.AppendArray(nil, 2), t.Result.Header.Revision)
 				b = sim.AppendInt(b, w.id)
-				x.Do(func() { l.after(x, t.Result.Header.Revision, func() { c.reply(q, b) }) })
+				x.Do(func() { r.after(t.Result.Header.Revision, func() { c.reply(q, b) }) })
 				return
 			}
 			revisions := t.revisions()
 			x.Do(func() {
 				for _, n := range slices.Sorted(maps.Keys(revisions)) {
-					l.after(x, n, func() { c.push(q.conn, w, n, revisions[n]) })
+					r.after(n, func() { c.push(q.conn, w, n, revisions[n]) })
 				}
 			})
 		})
@@ -117,7 +117,7 @@ func (c *connection) watch(q *request) {
 	}()
 }
 
-// push tells a client of a revision.
+// push sends a client a revision.
 func (c *connection) push(conn uint64, w *watch, revision int64, changes []change) {
 	if c.life.m.life != c.life || c.watches[w.id] != w {
 		return
@@ -141,5 +141,5 @@ func (c *connection) unwatch(q *request) {
 		w.stop()
 		delete(c.watches, q.unwatch)
 	}
-	c.reply(q, sim.AppendInt(sim.AppendArray(nil, 1), c.life.m.seen))
+	c.reply(q, sim.AppendInt(sim.AppendArray(nil, 1), c.life.m.fleet.records.upTo))
 }

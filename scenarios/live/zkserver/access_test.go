@@ -3,29 +3,116 @@
 package zkserver
 
 import (
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"io"
 	"net"
+	"net/netip"
+	"os"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// TestStrangersChangeNothing: a session of whoever has not the run's password neither reads nor changes a znode, its
-// own below the root included.
-func TestStrangersChangeNothing(t *testing.T) {
+// launched is an ensemble of n members, without a world.
+func launched(t *testing.T, n int) *Ensemble {
+	t.Helper()
 	needs(t)
 	k, err := process.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { k.Close() })
-	e, err := Launch(Config{Keeper: k, Members: names(1), Failed: func(err error) { t.Error(err) }}, nil)
+	e, err := Launch(Config{Keeper: k, Members: names(n), Failed: func(err error) { t.Error(err) }}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.End()
+	t.Cleanup(e.End)
+	return e
+}
+
+// TestStrangersAreNoMembers: whoever calls a member where others reach it, directly or by way of a proxy, and has not
+// the run's certificate, neither votes nor follows.
+func TestStrangersAreNoMembers(t *testing.T) {
+	e := launched(t, 3)
+	leader := e.order[0]
+	other, err := daemon.NewIdentity(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// enters reports whether a member takes a connection: with TLS that is known by the handshake, in which it asks for
+	// the certificate (of TLS 1.2, which members speak), without by whether it is closed
+	enters := func(conn net.Conn, id *daemon.Identity) bool {
+		t.Helper()
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		config := &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12}
+		if id != nil {
+			pair, err := tls.LoadX509KeyPair(id.Certificate, id.Key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.Certificates = []tls.Certificate{pair}
+		}
+		return tls.Client(conn, config).Handshake() == nil
+	}
+	speaks := func(conn net.Conn) bool {
+		t.Helper()
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		_, _ = conn.Write(make([]byte, 64))
+		_, err := io.Copy(io.Discard, conn)
+		return errors.Is(err, os.ErrDeadlineExceeded)
+	}
+	ways := map[string]func(port int) net.Conn{"directly": func(port int) net.Conn {
+		return dial(t, leader.host, port)
+	}, "by a proxy": func(port int) net.Conn {
+		conn := dial(t, loopback, e.order[1].gate.Number())
+		ip := netip.MustParseAddr(leader.host).As4()
+		hello := append([]byte{5, 1, 0, 5, 1, 0, 1}, ip[:]...)
+		_, _ = conn.Write(binary.BigEndian.AppendUint16(hello, uint16(port)))
+		_, _ = io.ReadFull(conn, make([]byte, 12)) // else the proxy has closed it
+		return conn
+	}}
+	tried, let := 0, 0
+	for way, call := range ways {
+		for _, port := range []int{leader.quorum, leader.election} {
+			if way == "directly" && !enters(call(port), &e.cfg.identity) {
+				t.Errorf("port %d: who has the run's certificate is refused", port)
+			}
+			for who, in := range map[string]bool{
+				"who has no certificate":      enters(call(port), nil),
+				"who has another certificate": enters(call(port), &other),
+				"who does not speak TLS":      speaks(call(port)),
+			} {
+				if tried++; in {
+					let++
+					t.Errorf("%s, port %d: %s is let in", way, port, who)
+				}
+			}
+		}
+	}
+	t.Logf("%d connections of a stranger, of which %d were let in", tried, let)
+}
+
+func dial(t *testing.T, host string, port int) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// TestStrangersChangeNothing: a session of whoever has not the run's password neither reads nor changes a znode, its
+// own below the root included.
+func TestStrangersChangeNothing(t *testing.T) {
+	e := launched(t, 1)
 	enter := func(c *settings) net.Conn {
 		t.Helper()
 		conn, err := net.Dial("tcp", e.order[0].address())

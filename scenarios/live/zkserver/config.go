@@ -6,9 +6,11 @@ import (
 	"os/exec"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
 	"github.com/fencepost-sim/fencepost/scenarios/live/machine"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
@@ -32,11 +34,12 @@ type Config struct {
 type settings struct {
 	Config
 	secret   string // of the superuser, as whom all connections of the run speak
+	identity daemon.Identity
 	loop     relay.Gate
 	relay    *relay.Relay
-	scribe   scribe
+	members  []*member
+	records  records
 	sessions sessions
-	visits   map[int64]*visit // the world's goroutine's
 }
 
 func (c *Config) isMember(p sim.ProcessID) bool { return slices.Contains(c.Members, p) }
@@ -70,6 +73,7 @@ func (c *Config) needsShim(f nemesis.Fault) bool {
 type session struct {
 	client   history.Process
 	password string
+	timeout  time.Duration
 }
 
 // sessions are those that clients have begun.
@@ -84,10 +88,11 @@ func (s *sessions) set(id int64, of session) {
 	s.mu.Unlock()
 }
 
-func (s *sessions) password(id int64) string {
+// get gives a session; a zero one if it is none of a client's.
+func (s *sessions) get(id int64) session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.all[id].password
+	return s.all[id]
 }
 
 // of lists the sessions of a client.

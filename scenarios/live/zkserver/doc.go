@@ -9,26 +9,22 @@
 // the process (package machine).
 //
 // What members say to each other, for an election and after it, travels the simulated links too: a Java program calls
-// by way of a SOCKS proxy if it is told to, and each member's is one of package relay.
+// by way of a SOCKS proxy if it is to, and each member's is one of package relay.
 //
-// Whoever is on the machine can connect to a member: all znodes belong to a superuser, as whom the run speaks.
+// Whoever is on the machine can connect to a member: all znodes belong to a superuser, as whom the run speaks, and
+// members know each other by a certificate of the run (quorum TLS).
 //
 // This room runs in real time, with goroutines, processes, sockets and files. It touches the world on the world's
 // goroutine only: in the calls of the kernel, and in what it has the loop do.
 //
 // # Records
 //
-// The records are those of the simulated ensemble, from the transaction logs in the members' folders: these tell of
-// each transaction its zxid, on whose session, by which of its requests, and what. So it is known who did it, whether
-// or not the answer ever came, and that a session was expired and not closed. What is in a log counts once a member is
-// seen to have carried out the zxid, or a later one: the head of an answer says so. An event has no zxid; before it
-// leaves, a ping goes round on another connection to its member. So no answer and no event leaves before all is
-// recorded that its member had done by then. Of an earlier epoch, the logs of those members count that have joined the
-// new one: they have cut off what never was committed. And before the first record of a new epoch the member is asked
-// what stands: by that it is told what has been lost of what is recorded.
-//
-// As in package zookeeper, before an expiry stands the last deadline: of what a member heard, the latest that had
-// passed by then, since what came later never reached the leader.
+// Requests for locks that came and went are recorded as the members report them. Each has one persistent watch on all
+// znodes, on a connection of ours, and what comes or goes is looked at there: by the zxid that made a znode it is known
+// what is recorded already, whichever member is behind. Before an answer or an event leaves, a ping goes round on that
+// connection, so that all is recorded that the member had done by then. Whose a znode is, is known by its session, and
+// by what that has asked for last. Why a znode goes, and until when its session was to last, no watch reports: it is not
+// recorded, and laws and causes that need it are open.
 //
 // # Where it differs
 //
@@ -38,10 +34,10 @@
 //
 // A real ensemble may lose what it has answered, and its members may differ from then on: in ZooKeeper 3.8.0 one says
 // that it is in step with its leader before it has carried out what it lacked, and may lead the next epoch without that
-// (ZOOKEEPER-4643, 4646 and 4785 tell of such cases). The simulated one loses nothing. What is told of a loss is what
-// the member knows that is first heard of in the new epoch.
+// (ZOOKEEPER-4643, 4646 and 4785 report such cases). The simulated one loses nothing. What was lost is found, as gone,
+// when the connection of ours to a member is made anew.
 //
-// Goals: the same records and the same meaning of every fault as with the simulated ensemble; nothing of it outlives
-// the run. Non-goals: clocks that run at another rate, since a Java program waits by the kernel's; observers, access
-// control, reconfiguration, TLS.
+// Goals: the same znodes and the same meaning of every fault as with the simulated ensemble; nothing of it outlives
+// the run. Non-goals: clocks that run at another rate, since a Java program waits by the kernel's; observers and
+// reconfiguration.
 package zkserver

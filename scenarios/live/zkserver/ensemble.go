@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
 	"github.com/fencepost-sim/fencepost/scenarios/live/machine"
@@ -20,9 +21,8 @@ import (
 
 // Ensemble is the members of one run.
 type Ensemble struct {
-	cfg     *settings
-	members map[sim.ProcessID]*member
-	order   []*program
+	cfg   *settings
+	order []*program
 }
 
 // Launch starts the members and waits until all serve and the first leads. plan is what is to happen in the run: what
@@ -38,10 +38,11 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Ensemble, err error) {
 		}
 		needsShim = needsShim || c.needsShim(f)
 	}
-	e := &Ensemble{cfg: &settings{Config: c, secret: rand.Text(), visits: map[int64]*visit{}},
-		members: map[sim.ProcessID]*member{}}
-	e.cfg.sessions.all = map[int64]session{}
-	e.cfg.scribe = scribe{cfg: e.cfg, asked: map[origin]asked{}, nodes: map[string]node{}}
+	e := &Ensemble{cfg: &settings{Config: c, secret: rand.Text(), sessions: sessions{all: map[int64]session{}},
+		records: records{nodes: map[string]node{}, asked: map[origin]history.Attempt{}}}}
+	if e.cfg.identity, err = daemon.NewIdentity(c.Keeper.Folder()); err != nil {
+		return nil, fmt.Errorf("making a certificate for the members: %w", err)
+	}
 	if len(c.Members) > 1 {
 		e.cfg.relay = relay.New(c.Failed)
 		defer func() {
@@ -86,10 +87,8 @@ func (e *Ensemble) prepare(library string) (err error) {
 			}
 		}
 		p.prepare(e.cfg)
-		m := &member{Lives: &daemon.Lives{Daemon: p.Daemon, Port: p.gate, Gate: &e.cfg.loop, Failed: e.cfg.Failed},
-			name: name, cfg: e.cfg, program: p, log: logReader{folder: p.logs()}}
-		e.members[name] = m
-		e.cfg.scribe.members = append(e.cfg.scribe.members, m)
+		lives := &daemon.Lives{Daemon: p.Daemon, Port: p.gate, Gate: &e.cfg.loop, Failed: e.cfg.Failed}
+		e.cfg.members = append(e.cfg.members, &member{Lives: lives, name: name, cfg: e.cfg, program: p})
 		e.order = append(e.order, p)
 	}
 	return nil
@@ -129,7 +128,7 @@ func (e *Ensemble) start() error {
 		}
 	}
 	for i, p := range e.order {
-		if err := p.configure(e.order); err != nil {
+		if err := p.configure(e.order, e.cfg.identity); err != nil {
 			return fmt.Errorf("configuring %s: %w", p.Name, err)
 		}
 		if err := p.spawn(); err != nil {
@@ -196,7 +195,7 @@ func (e *Ensemble) Begin(l relay.Loop) {
 // End ends what the members do for the world. It must be called when the world's loop has ended, before the keeper is
 // closed: who dies after it does not fail the run.
 func (e *Ensemble) End() {
-	for _, m := range e.members {
+	for _, m := range e.cfg.members {
 		if m.life != nil {
 			m.life.close()
 			m.life = nil
@@ -208,8 +207,10 @@ func (e *Ensemble) End() {
 
 // Server is the member of that name, for [sim.World.AddServer]; nil if there is none.
 func (e *Ensemble) Server(name sim.ProcessID) sim.Server {
-	if m := e.members[name]; m != nil {
-		return m
+	for _, m := range e.cfg.members {
+		if m.name == name {
+			return m
+		}
 	}
 	return nil
 }

@@ -17,8 +17,9 @@ const (
 	usualJar  = "/usr/share/java/zookeeper.jar"
 )
 
-// logger is the jar, beside ZooKeeper's, by which it says what goes wrong.
-const logger = "slf4j-simple.jar"
+// beside are jars in the folder of ZooKeeper's that it does not name itself: by one it says what goes wrong, and its TLS
+// needs the others.
+var beside = []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar"}
 
 // ErrNoServer reports that there is no ZooKeeper on this machine.
 var ErrNoServer = errors.New("there is no ZooKeeper on this machine: install one of version 3.6 or later and a Java " +
@@ -27,7 +28,7 @@ var ErrNoServer = errors.New("there is no ZooKeeper on this machine: install one
 // ErrOldServer reports a ZooKeeper that is too old.
 var ErrOldServer = errors.New("it is too old: 3.6 or later is needed")
 
-// oldest is the oldest ZooKeeper that can be used: its logs tell what a session takes with it.
+// oldest is the oldest ZooKeeper that can be used: it has watches on all znodes, which stay.
 var oldest = [2]int{3, 6}
 
 var said = regexp.MustCompile(`version (\d+)\.(\d+)`)
@@ -65,5 +66,11 @@ func (c *Config) install() error {
 // flags have Java start fast and stay small.
 var flags = []string{"-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-XX:-UsePerfData"}
 
-// classpath is where ZooKeeper's classes are, and its logger's.
-func (c *Config) classpath() string { return c.Jar + ":" + filepath.Join(filepath.Dir(c.Jar), logger) }
+// classpath is where ZooKeeper's classes are.
+func (c *Config) classpath() string {
+	path := c.Jar
+	for _, jar := range beside {
+		path += ":" + filepath.Join(filepath.Dir(c.Jar), jar)
+	}
+	return path
+}

@@ -65,11 +65,6 @@ func (f *fields) long() int64 {
 	return 0
 }
 
-func (f *fields) flag() bool {
-	b := f.next(1)
-	return b != nil && b[0] != 0
-}
-
 // text reads a string or a buffer; a null one, whose length is -1, is empty.
 func (f *fields) text() string {
 	n := f.int()

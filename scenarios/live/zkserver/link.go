@@ -1,7 +1,6 @@
 package zkserver
 
 import (
-	"errors"
 	"net"
 	"strconv"
 	"sync"
@@ -31,6 +30,7 @@ type link struct {
 	conn   net.Conn   // nil until it is there
 	calls  []*call    // not answered yet, the oldest first
 	said   int        // how many of these are being asked
+	number int32      // of the latest
 	closed bool
 
 	// The fields below are those of the goroutine that reads.
@@ -38,9 +38,9 @@ type link struct {
 	events  int64 // pushed
 
 	// The fields below are the world's goroutine's.
-	visit *visit // nil until there is a session
-	quiet bool   // its end is no news to the client
-	over  bool
+	entered bool // there is a session
+	quiet   bool // its end is no news to the client
+	over    bool
 }
 
 func newLink(x *life, id uint64, client history.Process, first *call) *link {
@@ -99,7 +99,7 @@ func (l *link) hangUp() {
 	for _, c := range calls {
 		c.Reply([]byte(zookeeper.Closed))
 	}
-	if l.visit != nil && !l.quiet {
+	if l.entered && !l.quiet {
 		l.x.m.host.Push(l.id, sim.Key(l.events), []byte(zookeeper.Closed))
 	}
 }
@@ -131,31 +131,24 @@ func (l *link) connect(first *call) bool {
 		n, _ := strconv.ParseInt(first.args[i], 10, 64)
 		return n
 	}
-	s, err := m.cfg.enter(l.conn, number(3), number(2), number(1), m.cfg.sessions.password(number(1)))
+	s, err := m.cfg.enter(l.conn, number(3), number(2), number(1), m.cfg.sessions.get(number(1)).password)
 	if err != nil {
 		return false
 	}
 	if s.id == 0 {
-		at, known := l.x.eye.barrier()
-		if known && l.x.recorded(at) {
-			l.answer(first, at, zookeeper.AppendCode(nil, zookeeper.SessionExpired), func() { l.quiet = true })
+		if l.x.eye.upTo(now) {
+			l.answer(first, 0, zookeeper.AppendCode(nil, zookeeper.SessionExpired), func() { l.quiet = true })
 		}
 		return false
 	}
 	l.session = s.id
-	m.cfg.sessions.set(s.id, session{l.client, s.password})
+	m.cfg.sessions.set(s.id, session{l.client, s.password, s.timeout})
 	at, err := whereIs(l.conn)
-	if err != nil || !l.x.recorded(at) {
+	if err != nil || !l.x.eye.upTo(at) {
 		return false
 	}
 	body := sim.AppendInt(sim.AppendInt(sim.AppendArray(nil, 2), s.id), s.timeout.Milliseconds())
-	l.answer(first, at, body, func() {
-		if m.cfg.visits[s.id] == nil {
-			m.cfg.visits[s.id] = &visit{timeout: s.timeout}
-		}
-		l.visit = m.cfg.visits[s.id]
-		l.visit.heard(m.host.Due(s.timeout), m.host.Due(0))
-	})
+	l.answer(first, at, body, func() { l.entered = true })
 	return true
 }
 
@@ -171,33 +164,18 @@ func (l *link) write() {
 			return
 		}
 		c := l.calls[l.said]
-		c.xid = xidOf(c.args, l.x.m.cfg.scribe.number())
+		l.number++
+		c.xid = xidOf(c.args, l.number)
 		l.said++
 		l.mu.Unlock()
-		if c.xid > 0 {
-			l.x.m.cfg.scribe.note(origin{l.session, c.xid}, c.wants())
+		if c.args[0] == zookeeper.ReqCreate && len(c.args) > 1 {
+			l.x.m.cfg.records.ask(l.session, c.args[1], c.attempt)
 		}
 		if _, err := l.conn.Write(request(c.xid, c.args)); err != nil {
 			l.close()
 			return
 		}
 	}
-}
-
-// wants is what a request that changes something is to change; nothing if it does not.
-func (c *call) wants() (a asked) {
-	switch c.args[0] {
-	case zookeeper.ReqCreate:
-		if len(c.args) > 3 {
-			mode, _ := strconv.Atoi(c.args[3])
-			a.sequential = zookeeper.Mode(mode).Sequential()
-		}
-	case zookeeper.ReqDelete, zookeeper.ReqSetData, zookeeper.ReqClose:
-	default:
-		return a
-	}
-	a.attempt = c.attempt
-	return a
 }
 
 // read takes what the process says next. It reports false at the end.
@@ -220,7 +198,7 @@ func (l *link) read() bool {
 		l.x.m.Fail(errNoFrame)
 		return false
 	}
-	if !l.x.recorded(at) {
+	if !l.x.eye.upTo(at) {
 		return false
 	}
 	l.answer(c, at, answer(c.args, code, &f), func() { l.quiet = l.quiet || c.args[0] == zookeeper.ReqClose })
@@ -248,8 +226,7 @@ func (l *link) event(f *fields) bool {
 	if e.Type == "" {
 		return true
 	}
-	at, known := l.x.eye.barrier()
-	if !known || !l.x.recorded(at) { // a member that serves nobody any more has ended this connection too
+	if !l.x.eye.upTo(now) { // a member that serves nobody any more has ended this connection too
 		return false
 	}
 	l.events++
@@ -257,15 +234,6 @@ func (l *link) event(f *fields) bool {
 	key := sim.Key(l.events).Text(e.Path).Text(string(e.Type))
 	l.deliver(func() { l.x.m.host.Push(l.id, key, b) })
 	return true
-}
-
-// recorded has all recorded that the member knows at a zxid. It reports whether it has been.
-func (x *life) recorded(at int64) bool {
-	err := x.m.cfg.scribe.upTo(x, at)
-	if err != nil && !errors.Is(err, errServesNobody) {
-		x.Fail(err)
-	}
-	return err == nil
 }
 
 // entered is a session as a member has confirmed it; its id is 0 if it is over.

@@ -19,11 +19,6 @@ type member struct {
 	cfg     *settings
 	program *program
 
-	// The fields below are the scribe's.
-	log     logReader
-	unread  []txn // of its log, that are not recorded
-	reached int64 // it is known to have carried out this zxid
-
 	// The fields below are the world's goroutine's.
 	host     sim.Host
 	life     *life // nil between lives
@@ -101,9 +96,6 @@ func (m *member) Serve(r *sim.Incoming) {
 		go l.run(c)
 		return
 	}
-	if l.visit != nil {
-		l.visit.heard(m.host.Due(l.visit.timeout), m.host.Due(0))
-	}
 	l.add(c)
 }
 
@@ -128,7 +120,7 @@ func (m *member) ClockChanged() {
 
 // Fault ends the sessions of a client. All members are told, and one sees to it.
 func (m *member) Fault(f sim.ServerFault) {
-	if f.Kind == sim.ExpireSession && m == m.cfg.scribe.members[0] {
+	if f.Kind == sim.ExpireSession && m == m.cfg.members[0] {
 		go m.cfg.expire(history.Process(f.To))
 	}
 }

@@ -3,35 +3,59 @@ package zkserver
 import (
 	"context"
 	"errors"
+	"math"
 	"net"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// observer is our own connection to a process: it hears of every change, and tells where the process stands.
+// observer is our own connection to a process, with one watch on all znodes: whenever one comes or goes, the process is
+// asked what stands there, and that is recorded. What is asked on one connection is answered in that order, and after
+// the events that were due before.
 type observer struct {
-	x      *life
-	prompt chan struct{} // holds one while something may have changed
+	x *life
 
 	mu      sync.Mutex
-	conn    net.Conn      // nil while there is none
-	waiting []chan reply  // for what was asked, in that order; closed at the end of the connection
-	up      chan struct{} // closed once there is a connection
+	news    *sync.Cond // something below has changed, or the life is over
+	conn    net.Conn   // nil while there is none
+	asked   []question // not answered yet, the oldest first
+	pings   int        // sent
+	heard   int        // of these: answered, or lost with their connection
+	settled int        // the latest ping whose answer found no question open
+	zxid    int64      // where the process was then
+}
+
+// question asks what stands at a path, or the names of what is below it.
+type question struct {
+	path  string
+	below bool
 }
 
 func newObserver(x *life) *observer {
-	return &observer{x: x, prompt: make(chan struct{}, 1), up: make(chan struct{})}
+	o := &observer{x: x}
+	o.news = sync.NewCond(&o.mu)
+	return o
 }
 
-// again is after which a process is called again that served nobody.
-const again = 20 * time.Millisecond
+// Times of an observer: after which a process is called again that served nobody, and how often a ping keeps the
+// session where nothing happens.
+const (
+	again = 20 * time.Millisecond
+	idle  = 5 * time.Second
+)
 
 // run observes until the life ends.
 func (o *observer) run() {
-	go o.tell()
+	context.AfterFunc(o.x.Context, func() {
+		o.mu.Lock()
+		o.news.Broadcast()
+		o.mu.Unlock()
+	})
+	go o.keep()
 	for !o.x.IsOver() {
 		_ = o.observe() // a member that knows no leader serves nobody
 		select {
@@ -41,30 +65,23 @@ func (o *observer) run() {
 	}
 }
 
-// idle is how often a ping goes round where nothing happens: it keeps the session.
-const idle = 5 * time.Second
-
-// tell has what has happened recorded.
-func (o *observer) tell() {
+// keep keeps the session.
+func (o *observer) keep() {
 	tick := time.NewTicker(idle)
 	defer tick.Stop()
 	for {
 		select {
-		case <-o.prompt:
 		case <-tick.C:
+			o.mu.Lock()
+			o.ping()
+			o.mu.Unlock()
 		case <-o.x.Context.Done():
 			return
-		}
-		if at, known := o.barrier(); known {
-			o.x.recorded(at)
 		}
 	}
 }
 
 var errNoSession = errors.New("there is no session to be had")
-
-// xidWatch is the number of the request for all events.
-const xidWatch = 1
 
 // recursive is the mode of a watch on a znode and all below, which stays (AddWatchMode).
 const recursive = 1
@@ -76,135 +93,145 @@ func (o *observer) observe() error {
 		return err
 	}
 	defer conn.Close()
-	stop := make(chan struct{})
-	defer close(stop)
-	go func() {
-		select {
-		case <-o.x.Context.Done():
-			conn.Close()
-		case <-stop:
-		}
-	}()
+	defer context.AfterFunc(o.x.Context, func() { conn.Close() })()
 	s, err := o.x.m.cfg.enter(conn, 0, maxTimeout, 0, "")
 	if err == nil && s.id == 0 {
 		err = errNoSession
 	}
 	if err == nil {
-		_, err = conn.Write(record(nil).int(xidWatch).int(opAddWatch).text("/").int(recursive).framed())
+		err = ask(conn, record(nil).int(1).int(opAddWatch).text("/").int(recursive))
 	}
 	if err != nil {
 		return err
 	}
-	o.mu.Lock()
-	o.conn = conn
-	close(o.up)
-	o.mu.Unlock()
+	o.up(conn)
 	defer o.down()
 	for {
 		f, err := readFrame(conn)
 		if err != nil {
 			return err
 		}
-		xid := f.int()
-		a := reply{zxid: f.long()}
-		a.code = f.int()
-		a.body = f
-		o.take(xid, a)
+		o.take(&f)
 	}
 }
 
-// reply is an answer of the process.
-type reply struct {
-	zxid int64
-	code int32
-	body fields
-}
+// folder is that of all locks.
+var folder = strings.TrimSuffix(zookeeper.LocksFolder, "/")
 
-// xidList is the number of the requests for the names of children.
-const xidList = 2
-
-// take takes what the process says.
-func (o *observer) take(xid int32, a reply) {
-	switch xid {
-	case xidPing, xidList:
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		if len(o.waiting) > 0 {
-			o.waiting[0] <- a
-			o.waiting = slices.Delete(o.waiting, 0, 1)
-		}
-	case xidEvent, xidWatch:
-		select {
-		case o.prompt <- struct{}{}:
-		default:
-		}
+// up begins to use a connection. The watch reports nothing of what has happened before: it is asked for.
+func (o *observer) up(conn net.Conn) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.conn = conn
+	for _, path := range append(o.x.m.cfg.records.standing(), folder) {
+		o.ask(question{path, false})
 	}
+	o.news.Broadcast()
 }
 
 // down forgets the connection.
 func (o *observer) down() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.conn, o.up = nil, make(chan struct{})
-	for _, w := range o.waiting {
-		close(w)
+	o.conn, o.asked, o.heard = nil, nil, o.pings
+	o.news.Broadcast()
+}
+
+// ask asks a question. The observer is locked.
+func (o *observer) ask(q question) {
+	op := opExists
+	if q.below {
+		op = opChildren
 	}
-	o.waiting = nil
+	o.asked = append(o.asked, q)
+	o.say(record(nil).int(xidLook).int(op).text(q.path).flag(false))
 }
 
-// serves is how long a process may take to serve us that has served another.
-const serves = 5 * time.Second
-
-// barrier gives the zxid that the process has come to, after all that it has said by now on other connections. known is
-// false if it serves nobody any more.
-func (o *observer) barrier() (zxid int64, known bool) {
-	a, known := o.ask(o.x.Context, record(nil).int(xidPing).int(opPing))
-	return a.zxid, known
+// ping asks for a sign. The observer is locked.
+func (o *observer) ping() {
+	if o.conn != nil {
+		o.pings++
+		o.say(record(nil).int(xidPing).int(opPing))
+	}
 }
 
-// ask asks the process for something, once it serves. known is false if it serves nobody any more, or the context has
-// ended.
-func (o *observer) ask(ctx context.Context, request record) (a reply, known bool) {
+func (o *observer) say(r record) {
+	if _, err := o.conn.Write(r.framed()); err != nil {
+		o.conn.Close()
+	}
+}
+
+// take takes what the process says.
+func (o *observer) take(f *fields) {
+	xid, zxid, code := f.int(), f.long(), f.int()
 	o.mu.Lock()
-	up := o.up
-	o.mu.Unlock()
-	select {
-	case <-up:
-	case <-ctx.Done():
-		return a, false
-	case <-time.After(serves):
-		return a, false
+	defer o.mu.Unlock()
+	switch {
+	case xid == xidEvent:
+		kind := eventTypes[f.int()]
+		f.int() // the connection's state
+		if path := f.text(); kind == zookeeper.NodeCreated || kind == zookeeper.NodeDeleted {
+			o.ask(question{path, false})
+		}
+	case xid == xidPing:
+		if o.heard++; len(o.asked) == 0 {
+			o.settled, o.zxid = o.heard, zxid
+		}
+	case xid == xidLook && len(o.asked) > 0:
+		q := o.asked[0]
+		o.asked = o.asked[1:]
+		o.answered(q, zxid, code, f)
 	}
-	answer := make(chan reply, 1)
-	o.mu.Lock()
-	if o.conn == nil {
-		o.mu.Unlock()
-		return a, false
-	}
-	_, err := o.conn.Write(request.framed())
-	if err == nil {
-		o.waiting = append(o.waiting, answer)
-	}
-	o.mu.Unlock()
-	if err != nil {
-		return a, false
-	}
-	select {
-	case a, known = <-answer:
-		return a, known
-	case <-ctx.Done():
-		return a, false
+	o.news.Broadcast()
+}
+
+// answered records the answer to a question. The observer is locked.
+func (o *observer) answered(q question, zxid int64, code int32, f *fields) {
+	m := o.x.m
+	switch {
+	case codes[code] == zookeeper.NoNode:
+		m.cfg.records.gone(m, q.path, zxid)
+	case code != 0:
+	case q.below:
+		for _, name := range f.texts() {
+			o.ask(question{q.path + "/" + name, false})
+		}
+	default:
+		s := f.stat()
+		m.cfg.records.stands(m, q.path, zxid, &s)
+		if s.NumChildren > 0 {
+			o.ask(question{q.path, true})
+		}
 	}
 }
 
-// xidExpire is the number of the request that ends a session as if it had expired: no client counts so far.
-const xidExpire = 1 << 30
+// now is for [observer.upTo]: all that the process has done by now.
+const now = math.MaxInt64
+
+// upTo waits until all is recorded that the process has done up to a zxid. It reports false if that will not be: the
+// process serves nobody any more.
+func (o *observer) upTo(zxid int64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.conn == nil && !o.x.IsOver() { // it serves others, and will serve us
+		o.news.Wait()
+	}
+	conn := o.conn
+	for before := o.pings; o.settled <= before && o.zxid < zxid; o.news.Wait() {
+		switch {
+		case o.x.IsOver() || o.conn != conn:
+			return false
+		case o.heard == o.pings:
+			o.ping()
+		}
+	}
+	return !o.x.IsOver()
+}
 
 // expire ends the sessions of a client: who knows a session's password can take it to another connection and close it.
 func (c *settings) expire(client history.Process) {
 	for _, id := range c.sessions.of(client) {
-		c.scribe.note(origin{id, xidExpire}, asked{expires: true})
-		for _, m := range c.scribe.members {
+		for _, m := range c.members {
 			if m.end(id) == nil {
 				break
 			}
@@ -222,13 +249,9 @@ func (m *member) end(id int64) error {
 	if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
 		return err
 	}
-	s, err := m.cfg.enter(conn, 0, maxTimeout, id, m.cfg.sessions.password(id))
+	s, err := m.cfg.enter(conn, 0, maxTimeout, id, m.cfg.sessions.get(id).password)
 	if err != nil || s.id == 0 {
 		return err
 	}
-	if _, err := conn.Write(record(nil).int(xidExpire).int(opCloseSession).framed()); err != nil {
-		return err
-	}
-	_, err = readFrame(conn)
-	return err
+	return ask(conn, record(nil).int(1).int(opCloseSession))
 }

@@ -50,9 +50,8 @@ func (p *program) choosePorts() error {
 	return nil
 }
 
-// data is the folder of its data, and logs that of its logs.
+// data is the folder of its data.
 func (p *program) data() string { return filepath.Join(p.Folder, "data") }
-func (p *program) logs() string { return filepath.Join(p.data(), "version-2") }
 
 // The times of an ensemble, in ms, or in ticks.
 const (
@@ -63,8 +62,8 @@ const (
 	syncLimit  = 1
 )
 
-// configure writes the configuration.
-func (p *program) configure(all []*program) error {
+// configure writes the configuration. Members know each other by the certificate of the run.
+func (p *program) configure(all []*program, id daemon.Identity) error {
 	lines := []string{fmt.Sprint("tickTime=", tick), fmt.Sprint("minSessionTimeout=", minTimeout),
 		fmt.Sprint("maxSessionTimeout=", maxTimeout), fmt.Sprint("initLimit=", initLimit),
 		fmt.Sprint("syncLimit=", syncLimit), "dataDir=" + p.data(), fmt.Sprint("clientPort=", p.client),
@@ -74,6 +73,11 @@ func (p *program) configure(all []*program) error {
 		if len(all) > 1 {
 			lines = append(lines, fmt.Sprintf("server.%d=%s:%d:%d", o.number, o.host, o.quorum, o.election))
 		}
+	}
+	if len(all) > 1 {
+		lines = append(lines, "sslQuorum=true", "ssl.quorum.hostnameVerification=false",
+			"ssl.quorum.keyStore.type=PEM", "ssl.quorum.keyStore.location="+id.Key,
+			"ssl.quorum.trustStore.type=PEM", "ssl.quorum.trustStore.location="+id.Certificate)
 	}
 	if err := os.MkdirAll(p.data(), 0o700); err != nil {
 		return err

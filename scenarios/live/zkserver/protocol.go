@@ -11,21 +11,19 @@ import (
 
 // Operations, by their numbers in requests and logs (ZooDefs.OpCode).
 const (
-	opCreate        int32 = 1
-	opDelete        int32 = 2
-	opExists        int32 = 3
-	opGetData       int32 = 4
-	opSetData       int32 = 5
-	opSetACL        int32 = 7
-	opSync          int32 = 9
-	opPing          int32 = 11
-	opChildren      int32 = 12 // getChildren2
-	opCreate2       int32 = 15
-	opAuth          int32 = 100
-	opSetWatches    int32 = 101
-	opAddWatch      int32 = 106
-	opCreateSession int32 = -10
-	opCloseSession  int32 = -11
+	opDelete       int32 = 2
+	opExists       int32 = 3
+	opGetData      int32 = 4
+	opSetData      int32 = 5
+	opSetACL       int32 = 7
+	opSync         int32 = 9
+	opPing         int32 = 11
+	opChildren     int32 = 12 // getChildren2
+	opCreate2      int32 = 15
+	opAuth         int32 = 100
+	opSetWatches   int32 = 101
+	opAddWatch     int32 = 106
+	opCloseSession int32 = -11
 )
 
 // Numbers of requests and answers that count nothing.

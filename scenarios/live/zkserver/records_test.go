@@ -3,8 +3,12 @@
 package zkserver
 
 import (
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
@@ -23,8 +27,50 @@ func TestRecords(t *testing.T) {
 		c.must("", zookeeper.ReqClose)
 	})
 	equal(t, told(list), []string{
-		"key-set a/lock-0000000000 of client-1/1 by client-1/1 ",
-		"key-gone a/lock-0000000000 of client-1/1 by client-1/1 deleted",
-		"key-set a/lock-0000000001 of client-1/2 by client-1/2 ",
-		"key-gone a/lock-0000000001 of client-1/2 by client-1/2 deleted"})
+		"key-set a/lock-0000000000 of client-1/1", "key-gone a/lock-0000000000 of client-1/1",
+		"key-set a/lock-0000000001 of client-1/2", "key-gone a/lock-0000000001 of client-1/2"})
 }
+
+// TestWhatSeveralMembersSayIsRecordedOnce, whichever is behind the others.
+func TestWhatSeveralMembersSayIsRecordedOnce(t *testing.T) {
+	w := sim.New(1, sim.Options{})
+	cfg := &settings{sessions: sessions{all: map[int64]session{7: {timeout: 4 * time.Second}}},
+		records: records{nodes: map[string]node{}, asked: map[origin]history.Attempt{}}}
+	cfg.loop.Begin(at{})
+	m := &member{cfg: cfg}
+	w.AddServer("zookeeper-1", hosted{m})
+	w.Run(0, nil)
+	const path = "/locks/a/lock-0000000003"
+	r, owned := &cfg.records, &zookeeper.Stat{Czxid: 10, EphemeralOwner: 7}
+	r.ask(7, "/locks/a/lock-", "client-1/1")
+	r.stands(m, "/locks/a", 9, &zookeeper.Stat{Czxid: 8}) // a folder is no request
+	r.gone(m, path, 9)                                    // it was not there yet
+	r.stands(m, path, 10, owned)
+	r.stands(m, path, 12, owned)
+	r.gone(m, path, 9) // this member is behind
+	if got := r.standing(); !slices.Equal(got, []string{path}) {
+		t.Errorf("there stand %q", got)
+	}
+	r.gone(m, path, 20)
+	r.gone(m, path, 21)
+	r.stands(m, path, 19, owned) // this one is behind
+	r.stands(m, path, 22, owned) // and so is what the ensemble had lost
+	again := &zookeeper.Stat{Czxid: 30}
+	r.stands(m, path, 30, again)
+	equal(t, told(recorded(w)), []string{"key-set a/lock-0000000003 of client-1/1",
+		"key-gone a/lock-0000000003 of client-1/1", "key-set a/lock-0000000003 of client-1/1",
+		"key-gone a/lock-0000000003 of client-1/1", "key-set a/lock-0000000003 of "})
+	if list := recorded(w); list[0].Until != history.Of(4*time.Second) || list[4].Until != history.Never {
+		t.Errorf("due are %v and %v", list[0].Until, list[4].Until)
+	}
+}
+
+// at is a world's goroutine: what it is to do is done at once.
+type at struct{}
+
+func (at) Do(f func()) { f() }
+
+// hosted has a host, and does nothing.
+type hosted struct{ *member }
+
+func (h hosted) Start(host sim.Host) { h.host = host }

@@ -101,10 +101,10 @@ func (r *rig) play(mains ...func(c *client)) []history.Event {
 	return recorded(r.w)
 }
 
-// recorded is what was recorded of keys, without copies.
+// recorded is which keys were recorded to come and go.
 func recorded(w *sim.World) (list []history.Event) {
 	for _, e := range w.SoFar() {
-		if e.F.IsKey() && !e.F.IsCopy() {
+		if e.F == history.KeySet || e.F == history.KeyGone {
 			list = append(list, e)
 		}
 	}
@@ -173,7 +173,7 @@ func (c *client) folder(lock string) {
 // told says what was recorded, without times.
 func told(list []history.Event) (lines []string) {
 	for _, e := range list {
-		lines = append(lines, fmt.Sprintf("%s %s/%s of %s by %s %s", e.F, e.Lock, e.Member, e.Of, e.By, e.Why))
+		lines = append(lines, fmt.Sprintf("%s %s/%s of %s", e.F, e.Lock, e.Member, e.Of))
 	}
 	return lines
 }

@@ -1,0 +1,51 @@
+package daemon
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Identity is what shows the servers of a run to each other: a certificate that is its own authority. Whoever has its
+// key is a server of this run.
+type Identity struct {
+	Certificate string // path of the certificate, in PEM
+	Key         string // path of a file with its key and the certificate, in PEM, which this user alone can read
+}
+
+// NewIdentity makes one, and writes it to a folder that this user alone can read. It is valid at any time: clocks of
+// servers may jump.
+func NewIdentity(folder string) (id Identity, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return id, err
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "fencepost"},
+		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	signed, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
+	if err != nil {
+		return id, err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return id, err
+	}
+	id = Identity{filepath.Join(folder, "certificate.pem"), filepath.Join(folder, "key.pem")}
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed})
+	if err := os.WriteFile(id.Certificate, certificate, 0o600); err != nil {
+		return id, err
+	}
+	both := append(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), certificate...)
+	return id, os.WriteFile(id.Key, both, 0o600)
+}

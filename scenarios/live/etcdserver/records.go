@@ -1,0 +1,97 @@
+package etcdserver
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/etcd"
+)
+
+// records makes the records of a run from what the members' watches say. It belongs to the world's goroutine.
+type records struct {
+	upTo    int64                      // all revisions up to this one are recorded
+	waiting []wait                     // in the order in which they began
+	puts    []*request                 // under way, or without an answer, that put keys
+	owners  map[string]history.Attempt // of the keys that there are
+	ttls    map[int64]time.Duration    // of leases
+}
+
+func newRecords() records {
+	return records{owners: map[string]history.Attempt{}, ttls: map[int64]time.Duration{}}
+}
+
+// change is what a revision has done to a key.
+type change struct {
+	etcd.KeyValue // of a deletion the key and the revision only
+	deleted       bool
+}
+
+// wait is what is done once all up to a revision is recorded.
+type wait struct {
+	revision int64
+	then     func()
+}
+
+// after does something once all up to a revision is recorded.
+func (r *records) after(revision int64, then func()) {
+	if revision <= r.upTo {
+		then()
+		return
+	}
+	r.waiting = append(r.waiting, wait{revision, then})
+}
+
+// take records a revision that a member's watch has reported, unless another's was first. Each watch reports all of
+// them in their order, from one on that was not recorded when it began.
+func (r *records) take(m *member, revision int64, changes []change) {
+	if revision <= r.upTo {
+		return
+	}
+	for i := range changes {
+		if c := &changes[i]; c.deleted {
+			r.gone(m, c)
+		} else {
+			r.set(m, c)
+		}
+	}
+	r.upTo = revision
+	over := func(w wait) bool { return w.revision <= r.upTo }
+	ready := slices.DeleteFunc(slices.Clone(r.waiting), func(w wait) bool { return !over(w) })
+	r.waiting = slices.DeleteFunc(r.waiting, over)
+	for _, w := range ready {
+		w.then()
+	}
+}
+
+func (r *records) set(m *member, c *change) {
+	of := r.putter(c)
+	r.owners[c.Key] = of
+	until := history.Never
+	if c.Lease != 0 {
+		until = m.host.Due(r.ttls[c.Lease])
+	}
+	m.host.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: etcd.LockOf(c.Key), Member: c.Key,
+		Value: c.Key, Of: of, By: of, Until: until})
+}
+
+func (r *records) gone(m *member, c *change) {
+	m.host.Record(history.Event{Type: history.OK, F: history.KeyGone, Lock: etcd.LockOf(c.Key), Member: c.Key,
+		Of: r.owners[c.Key], Why: history.NotRecorded})
+	delete(r.owners, c.Key)
+}
+
+// putter is the attempt whose request put a key: one that puts that value under that lease. It is empty if several
+// attempts' do.
+func (r *records) putter(c *change) (of history.Attempt) {
+	for _, q := range r.puts {
+		if !q.puts(c) || q.attempt == of {
+			continue
+		}
+		if of != "" {
+			return ""
+		}
+		of = q.attempt
+	}
+	return of
+}

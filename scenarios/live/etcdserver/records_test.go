@@ -1,0 +1,65 @@
+//go:build linux
+
+package etcdserver
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/etcd"
+)
+
+// onlooker is the host of a member in a test of records.
+type onlooker struct {
+	sim.Host
+	said *[]string
+}
+
+func (onlooker) Due(d time.Duration) sim.Time { return history.Of(d) }
+
+func (o onlooker) Record(e history.Event) {
+	*o.said = append(*o.said, fmt.Sprint(e.F, " ", e.Member, " of ", e.Of, " ", e.Why, " ", e.Until))
+}
+
+// asked is a request under way.
+func asked(t *testing.T, of history.Attempt, args ...string) *request {
+	t.Helper()
+	q := &request{attempt: of, args: args}
+	if err := q.read(); err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// TestRevisionsAreRecordedOnce, with whose key it is: that of the attempt that alone has asked for it so.
+func TestRevisionsAreRecordedOnce(t *testing.T) {
+	var said []string
+	m, r := &member{host: onlooker{said: &said}}, newRecords()
+	r.ttls[7] = 2 * time.Second
+	r.puts = []*request{asked(t, "A", "PUT", "l/1", "a", "LEASE", "7"),
+		asked(t, "B", "TXN", "THEN", "3", "PUT", "m", "x", "ELSE", "3", "PUT", "n", "x"), asked(t, "C", "PUT", "m", "x")}
+	put := func(key, value string, lease int64) change {
+		return change{KeyValue: etcd.KeyValue{Key: key, Value: value, Lease: lease}}
+	}
+	var answered []string
+	for _, revision := range []int64{3, 1, 2} {
+		r.after(revision, func() { answered = append(answered, fmt.Sprint(revision, " after ", len(said))) })
+	}
+	r.take(m, 1, []change{put("l/1", "a", 7)})
+	r.take(m, 1, []change{put("l/1", "a", 7)})
+	r.take(m, 2, []change{put("m", "x", 0), put("n", "x", 0)})
+	r.take(m, 3, []change{{KeyValue: etcd.KeyValue{Key: "l/1"}, deleted: true}, put("l/1", "a", 0)})
+	r.after(2, func() { answered = append(answered, "at once") })
+	forever := history.Never.String()
+	if want := []string{"key-set l/1 of A  2.000 s", "key-set m of   " + forever, "key-set n of B  " + forever,
+		"key-gone l/1 of A not recorded 0.000 s", "key-set l/1 of   " + forever}; !slices.Equal(said, want) {
+		t.Errorf("recorded %q, want %q", said, want)
+	}
+	if want := []string{"1 after 1", "2 after 3", "3 after 5", "at once"}; !slices.Equal(answered, want) {
+		t.Errorf("answered %q, want %q", answered, want)
+	}
+}

@@ -1,0 +1,112 @@
+package zkserver
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+)
+
+// records makes the records of a run from what members say of the znodes that are requests for locks.
+type records struct {
+	mu    sync.Mutex
+	nodes map[string]node // by path: the latest there
+	asked map[origin]history.Attempt
+}
+
+// origin is what a client has asked for: a znode of a session.
+type origin struct {
+	session int64
+	path    string // without the number that a sequential one gets
+}
+
+// node is a znode that is recorded.
+type node struct {
+	czxid int64
+	gone  int64 // the zxid as of which it is known not to be there; 0: it is
+	lock  history.Lock
+	name  string
+	of    history.Attempt
+}
+
+// numbered is the path that was asked for, if a znode got a number as sequential ones do.
+func numbered(path string) (asked string, is bool) {
+	at := len(path) - 10
+	if at < 0 || strings.Trim(path[at:], "0123456789") != "" {
+		return path, false
+	}
+	return path[:at], true
+}
+
+// ask takes note of a request for a znode that is to go with a session.
+func (r *records) ask(session int64, path string, of history.Attempt) {
+	r.mu.Lock()
+	r.asked[origin{session, path}] = of
+	r.mu.Unlock()
+}
+
+// standing are the paths of the znodes that stand by the records.
+func (r *records) standing() (list []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for path, n := range r.nodes {
+		if n.gone == 0 {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// stands records that a member has a znode, as of a zxid, unless that is known.
+func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) {
+	asked, sequential := numbered(path)
+	lock, name, is := zookeeper.LockOf(path, s.EphemeralOwner != 0, sequential)
+	if !is {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was, known := r.nodes[path]
+	if known && int64(s.Czxid) <= was.czxid && (was.gone == 0 || zxid <= was.gone) {
+		return
+	}
+	if known && was.gone == 0 { // another took its place meanwhile
+		m.recordGone(was)
+	}
+	n := node{czxid: int64(s.Czxid), lock: lock, name: name, of: r.asked[origin{int64(s.EphemeralOwner), asked}]}
+	r.nodes[path] = n
+	m.recordSet(n, int64(s.EphemeralOwner))
+}
+
+// gone records that a member has no znode at a path, as of a zxid, unless that is known, or older than what is.
+func (r *records) gone(m *member, path string, zxid int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n, known := r.nodes[path]
+	if !known || n.gone != 0 || zxid < n.czxid {
+		return
+	}
+	n.gone = zxid
+	r.nodes[path] = n
+	m.recordGone(n)
+}
+
+func (m *member) recordSet(n node, owner int64) {
+	timeout := m.cfg.sessions.get(owner).timeout
+	m.cfg.loop.Do(func() {
+		until := history.Never
+		if owner != 0 {
+			until = m.host.Due(timeout)
+		}
+		m.host.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: n.lock, Member: n.name, Value: n.name,
+			Of: n.of, By: n.of, Until: until})
+	})
+}
+
+func (m *member) recordGone(n node) {
+	m.cfg.loop.Do(func() {
+		m.host.Record(history.Event{Type: history.OK, F: history.KeyGone, Lock: n.lock, Member: n.name, Of: n.of,
+			Why: history.NotRecorded})
+	})
+}
