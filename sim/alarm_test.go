@@ -16,7 +16,8 @@ func answeredSoon() *World {
 }
 
 func call(env Env, timeout time.Duration) {
-	env.Call(timeout, nil, Request{Conn: Conn{Server: "redis-1"}, Args: []string{"PING"}, Attempt: "c/1", Phase: "ping"})
+	env.Call(timeout, nil, Request{Conn: Conn{Server: "redis-1"}, Args: []string{"PING"}, Attempt: "c/1",
+		Phase: "ping"})
 }
 
 // TestWaitsThatEndEarlyLeaveNothingBehind holds a task to one event in the queue, and a signal to one waiter, however

@@ -13,6 +13,8 @@ import (
 // is initialised, to fill the lists of what there is; and in the processes that package locktest starts for one test
 // each, what the code under test finds in the standard library.
 var setGlobals = map[string][]string{
+	"checker":            {"register"},
+	"checker/slow":       {"register"},
 	"nemesis":            {"register"},
 	"scenarios":          {"registerBackend"},
 	"scenarios/locks":    {"register"},

@@ -63,27 +63,7 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 			}
 			return oneArgument("a scenario's name or file")(c, args)
 		},
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			j.problems = c.ErrOrStderr()
-			switch j.chosen = c.Flags().Changed("servers"); {
-			case j.both:
-				err = errors.Join(output.OnlyBeside(c, "agree", "servers", "listen", "workers", "json", "junit"),
-					output.CheckWorkers(j.workers))
-				if err != nil {
-					return err
-				}
-				return j.agree(args)
-			case c.Flags().Changed("workers"):
-				return errors.New("--workers goes with --agree: one scenario is one run")
-			}
-			if j.scenario, err = open(args[0]); err != nil {
-				return err
-			}
-			if err = j.planOf(c.Flags().Changed("seed")); err != nil {
-				return err
-			}
-			return j.run()
-		},
+		RunE: j.start,
 	}
 	c.Flags().StringVar(&j.client, "client", "",
 		"start `CMD` in a shell for each client\n(default: the scenario's own protocol)")
@@ -103,6 +83,29 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 		"write plan, history and verdict to `DIR`\n(default _runs/live-SCENARIO-SEED)")
 	j.Register(c)
 	return c
+}
+
+// start is the command: one scenario, or many on both sides.
+func (j *liveJob) start(c *cobra.Command, args []string) (err error) {
+	j.problems = c.ErrOrStderr()
+	switch j.chosen = c.Flags().Changed("servers"); {
+	case j.both:
+		err = errors.Join(output.OnlyBeside(c, "agree", "servers", "listen", "workers", "json", "junit"),
+			output.CheckWorkers(j.workers))
+		if err != nil {
+			return err
+		}
+		return j.agree(args)
+	case c.Flags().Changed("workers"):
+		return errors.New("--workers goes with --agree: one scenario is one run")
+	}
+	if j.scenario, err = open(args[0]); err != nil {
+		return err
+	}
+	if err = j.planOf(c.Flags().Changed("seed")); err != nil {
+		return err
+	}
+	return j.run()
 }
 
 // planOf takes the plan of the scenario, or of the file, with the seed that is given.

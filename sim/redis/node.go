@@ -170,7 +170,8 @@ func (n *Node) Stop(how sim.Stop) {
 	n.host = nil
 }
 
-// Serve executes a request. Its reply goes out at once, after the fsync with store.Always, or once replicas have said so.
+// Serve executes a request. Its reply goes out at once, after the fsync with store.Always, or once replicas have said
+// so.
 func (n *Node) Serve(r *sim.Incoming) {
 	if n.standsStill() {
 		n.queue = append(n.queue, arrival{request: r})

@@ -57,7 +57,8 @@ func TestTheAgreementIsReported(t *testing.T) {
 	var d agreementJSON
 	if err := json.Unmarshal(text, &d); err != nil || d.Agree != 2 || d.Explained != 1 || d.Differ != 1 ||
 		d.Refused != 1 || d.Failed != 1 || d.Rows[4].Failed != late.Failed ||
-		len(d.Rows[1].Differs) != 1 || len(d.Rows[5].NotRecorded) != 1 || d.Rows[2].Explanation == "" || d.Rows[0].Violated[0] != "lease-exclusion" {
+		len(d.Rows[1].Differs) != 1 || len(d.Rows[5].NotRecorded) != 1 || d.Rows[2].Explanation == "" ||
+		d.Rows[0].Violated[0] != "lease-exclusion" {
 		t.Errorf("%v %+v", err, d)
 	}
 	var results []document.Result

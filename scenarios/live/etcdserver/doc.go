@@ -20,8 +20,8 @@
 //
 // # Who can be a member
 //
-// Members know each other by a certificate of the run (TLS on their ports for each other); clients reach them on sockets
-// in the private folder.
+// Members know each other by a certificate of the run (TLS on their ports for each other); clients reach them on
+// sockets in the private folder.
 //
 // Goals: the same answers, keys and meaning of every fault as with the simulated members; nothing of it outlives the
 // run. Non-goals: clocks, which a program in Go asks the kernel for and no library between them; members without

@@ -41,7 +41,8 @@ func TestRevisionsAreRecordedOnce(t *testing.T) {
 	m, r := &member{host: onlooker{said: &said}}, newRecords()
 	r.ttls[7] = 2 * time.Second
 	r.puts = []*request{asked(t, "A", "PUT", "l/1", "a", "LEASE", "7"),
-		asked(t, "B", "TXN", "THEN", "3", "PUT", "m", "x", "ELSE", "3", "PUT", "n", "x"), asked(t, "C", "PUT", "m", "x")}
+		asked(t, "B", "TXN", "THEN", "3", "PUT", "m", "x", "ELSE", "3", "PUT", "n", "x"), asked(t, "C", "PUT", "m",
+			"x")}
 	put := func(key, value string, lease int64) change {
 		return change{KeyValue: etcd.KeyValue{Key: key, Value: value, Lease: lease}}
 	}

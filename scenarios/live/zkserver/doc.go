@@ -23,8 +23,8 @@
 // znodes, on a connection of ours, and what comes or goes is looked at there: by the zxid that made a znode it is known
 // what is recorded already, whichever member is behind. Before an answer or an event leaves, a ping goes round on that
 // connection, so that all is recorded that the member had done by then. Whose a znode is, is known by its session, and
-// by what that has asked for last. Why a znode goes, and until when its session was to last, no watch reports: it is not
-// recorded, and laws and causes that need it are open.
+// by what that has asked for last. Why a znode goes, and until when its session was to last, no watch reports: it is
+// not recorded, and laws and causes that need it are open.
 //
 // # Where it differs
 //

@@ -17,8 +17,8 @@ const (
 	usualJar  = "/usr/share/java/zookeeper.jar"
 )
 
-// beside are jars in the folder of ZooKeeper's that it does not name itself: by one it says what goes wrong, and its TLS
-// needs the others.
+// beside are jars in the folder of ZooKeeper's that it does not name itself: by one it says what goes wrong, and its
+// TLS needs the others.
 var beside = []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar"}
 
 // ErrNoServer reports that there is no ZooKeeper on this machine.
