@@ -48,9 +48,8 @@ func (t *judge) ownership(f *Finding) {
 	}
 	if silent >= 0 {
 		e := &t.History.Events[silent]
-		f.unchecked(sentence("%s recorded that a key of %s was gone at %v, and not why or by whom: who deletes or "+
-			"prolongs "+
-			"locks there is not known.", e.Process, quoted(e.Lock), e.Time))
+		f.unchecked(sentence("%s recorded that a key of %s was gone at %v, and not why or by whom: who deletes "+
+			"or prolongs locks there is not known.", e.Process, quoted(e.Lock), e.Time))
 		f.Unrecorded = true
 		return
 	}
