@@ -79,6 +79,9 @@ func (t *judge) endText(g *trace.Grant) string {
 	case trace.Lost:
 		return sentence("it noticed at %v that its lock was lost", t.Time(g.End))
 	case trace.Crashed:
+		if alive := t.History.Events[g.End].Until; alive != 0 {
+			return sentence("it ended between %v and %v", alive, t.Time(g.End))
+		}
 		return sentence("it crashed at %v", t.Time(g.End))
 	}
 	return "it never did"

@@ -46,8 +46,9 @@ func (t *judge) faultTolerance(f *Finding) {
 	t.Residue.Reset()
 	for n := range t.Asks {
 		a := &t.Asks[n]
-		end := t.judgedUntil(a.Call, a.Ret)
-		crashed := a.Outcome == 0 && a.Ret <= end
+		waited := t.Waited(a)
+		end := t.judgedUntil(a.Call, waited)
+		crashed := a.Outcome == 0 && waited <= end
 		if end < 0 || crashed || !t.Undisturbed(int32(n), end) || !t.QuorumReachable(a.Process, a.Call, end) ||
 			!t.FreeQuorum(a, end) {
 			continue
@@ -83,7 +84,7 @@ func (t *judge) judgeRelease(f *Finding, n int32, acquired int) (judged, violate
 		return false, false
 	}
 	end := t.judgedUntil(g.Release, g.Done)
-	if end < 0 || t.goneBy(g, end) || !t.Undisturbed(n, end) || !t.QuorumReachable(a.Process, a.Call, end) {
+	if end < 0 || t.MayBeGone(g, end) || !t.Undisturbed(n, end) || !t.QuorumReachable(a.Process, a.Call, end) {
 		return false, false
 	}
 	if !t.FreeQuorum(a, acquired) || !t.countedReachable(g) {
@@ -112,16 +113,6 @@ func (t *judge) countedReachable(g *trace.Grant) bool {
 	}
 	return t.History.Header.IsQuorum(slices.DeleteFunc(slices.Clone(g.Lease.Counted),
 		func(s history.Process) bool { return slices.Contains(t.Reach.Gone.Away, s) }))
-}
-
-// goneBy reports whether the process of g crashed by position end, before its release returned.
-func (t *judge) goneBy(g *trace.Grant, end int) bool {
-	for i := g.Release; i <= end && i < g.Done; i++ {
-		if e := &t.History.Events[i]; e.F == history.Crashed && e.Process == g.Process {
-			return true
-		}
-	}
-	return false
 }
 
 // judgedUntil is the position up to which the conditions of an operation must hold: its return, or the last event

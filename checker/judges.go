@@ -26,7 +26,7 @@ const (
 	NotAskedClocks         // the history states a clock error, and porcupine takes times as they are
 	NotAskedTooMany        // at a stretch there are more sections than porcupine is asked about at once
 	Unfinished             // porcupine's budget of steps ended first
-	Open                   // of the interval check: it depends on what the clocks really showed
+	Open                   // of the interval check: it depends on what the history does not state exactly
 	Allowed                // no two sections of one lock overlap, shared ones aside
 	Refuted                // two do
 )
@@ -49,7 +49,7 @@ func (a Answer) String() string {
 // Why says why there is no answer; empty if there is one, or nothing to say.
 func (a Answer) Why() string {
 	switch a {
-	case NotAskedClocks, Open:
+	case NotAskedClocks:
 		return "the history states a clock error"
 	case NotAskedTooMany:
 		return "there are more than " + strconv.Itoa(linear.MaxSections) +
@@ -144,7 +144,7 @@ func (j Judges) open() Judges {
 }
 
 // appendMutexOps appends porcupine's operations: an enter for each acquire ok, from its call; a leave for each section
-// that ended, from its end to the return of its release, or for ever.
+// that ended, from its end, or from when it may have ended, to the return of its release, or for ever.
 func (t *judge) appendMutexOps(ops []linear.MutexOp, l *trace.LockTrace) []linear.MutexOp {
 	for s, n := range l.Grants {
 		g := &t.Grants[n]
@@ -155,7 +155,7 @@ func (t *judge) appendMutexOps(ops []linear.MutexOp, l *trace.LockTrace) []linea
 		if g.Ending == trace.StillOpen {
 			continue
 		}
-		op.Call, op.Return = int64(g.End), linear.Forever
+		op.Call, op.Return = int64(t.Left(g)), linear.Forever
 		if g.Done != trace.Open {
 			op.Return = int64(max(g.Done, g.End))
 		}

@@ -21,6 +21,9 @@ func init() {
 // mutualExclusion judges the user's promise: critical sections of one lock never overlap, shared ones aside. Two judges
 // report it: see Judges.
 //
+// Where a process ended by itself at an unknown time, after it was last known to live, the law is violated only if it is
+// so for every such time, and undecided if it is so for some.
+//
 // It needs acquires and their ends. It counts as exercised once a lock had two sections, or one and another acquire.
 func (t *judge) mutualExclusion(f *Finding) {
 	sections, exercised := 0, false
@@ -47,8 +50,42 @@ func (t *judge) mutualExclusion(f *Finding) {
 	case judges.Interval == Refuted:
 		t.insideTogether(f, &c)
 	default:
+		if why := t.unseenEnd(); why != "" {
+			f.undecided(why)
+			f.Judges = judges.open()
+			return
+		}
 		f.holds(count(sections, "critical section") + ", no two of one lock overlapped.")
 	}
+}
+
+// unseenEnd says why it is not known whether two sections overlapped, although none did for certain: a process ended
+// inside one, and it was noticed later. It is empty if no section can have lasted so long, and where clocks are not
+// exact: what they leave open includes this.
+func (t *judge) unseenEnd() string {
+	if t.History.Header.ClockError > 0 {
+		return ""
+	}
+	for n := range t.Locks {
+		l := &t.Locks[n]
+		longest := slices.Clone(l.Sections)
+		for i := range longest {
+			longest[i].To = int64(t.Grants[longest[i].Grant].End)
+		}
+		i, j, found := t.Interval.First(longest)
+		if !found {
+			continue
+		}
+		g, other := &t.Grants[longest[i].Grant], &t.Grants[longest[j].Grant]
+		if l.Sections[i].To == longest[i].To {
+			g, other = other, g
+		}
+		crash := t.CrashAfter(g.Process, g.OK)
+		return sentence("The end of %s was noticed at %v, and it is known to have lived until %v: nobody can tell "+
+			"whether it was inside the critical section of %s together with %s, which entered at %v.", g.Process,
+			t.Time(crash), t.History.Events[crash].Until, quoted(l.Name), other.Process, t.Time(other.OK))
+	}
+	return ""
 }
 
 // insideTogether reports two sections that overlap. Their cause is that of the leases if they overlap too, else why a
@@ -71,13 +108,14 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 		return
 	}
 	holder, end := t.outlived(c)
-	late := lateness{grant: holder.Grant, met: c.then.At, left: int(holder.To), deadline: t.Time(c.then.At),
+	left := t.Grants[holder.Grant].End
+	late := lateness{grant: holder.Grant, met: c.then.At, left: left, deadline: t.Time(c.then.At),
 		ended: history.Time(end)}
 	if holder.Grant == c.then.Grant { // it came in when its own lease was over
 		late.left, late.deadline = c.then.At, late.ended
 	}
 	why := t.blameFor(late)
-	f.violated(t, why.cause, story+" "+t.overstayStory(late, why), append(w, append(why.witness(), int(holder.To))...),
+	f.violated(t, why.cause, story+" "+t.overstayStory(late, why), append(w, append(why.witness(), left)...),
 		lock, holders...)
 	f.About = t.Grants[holder.Grant].Process
 }

@@ -315,6 +315,9 @@ func (g *gossip) talk(i int) {
 	switch k := r.IntN(16); {
 	case k == 0:
 		g.add(history.Event{Process: p, Type: history.Info, F: history.Crashed})
+		if crash := &g.h.Events[len(g.h.Events)-1]; r.IntN(2) == 0 && crash.Time > 0 {
+			crash.Until = 1 + history.Time(r.Int64N(int64(crash.Time)))/1e6*1e6
+		}
 		*c = talker{asked: c.asked}
 	case c.asking:
 		c.asking = false

@@ -83,7 +83,7 @@ func (s *spy) note(what string, args ...any) {
 }
 func (s *spy) Pause()                 { s.note("paused") }
 func (s *spy) Resume()                { s.note("resumed") }
-func (s *spy) Crashed()               { s.note("crashed") }
+func (s *spy) Crashed() Time          { s.note("crashed"); return 0 }
 func (s *spy) Jumped(d time.Duration) { s.note("jumped %v", d) }
 func (s *spy) Drifted(ppm int64)      { s.note("drifted %d", ppm) }
 

@@ -76,14 +76,15 @@ func (w *World) Crash(id ProcessID) bool {
 	if p.down {
 		return false
 	}
+	alive := Time(0)
 	if p.outside != nil {
-		p.outside.Crashed()
+		alive = p.outside.Crashed()
 	}
 	p.stopTasks()
 	for _, c := range p.conns {
 		c.bid() // its operating system does
 	}
-	p.Record(history.Event{Type: history.Info, F: history.Crashed})
+	p.Record(history.Event{Type: history.Info, F: history.Crashed, Until: alive})
 	return true
 }
 

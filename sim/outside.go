@@ -6,8 +6,9 @@ import "time"
 // world does to its process, as part of the event that does it.
 type Outside interface {
 	Pauser
-	// Crashed tells that a client crashes. (A server is told by its Stop.)
-	Crashed()
+	// Crashed says that a client crashes. (A server is told by its Stop.) It gives 0, or if the client has ended by
+	// itself before, until when it is known to have lived, above 0.
+	Crashed() (alive Time)
 	// Jumped tells that the process's wall clock has been moved by d.
 	Jumped(d time.Duration)
 	// Drifted tells that the rate of the process's clocks has been changed by ppm.

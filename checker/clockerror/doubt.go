@@ -53,6 +53,9 @@ func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []inte
 			if !open {
 				x.to = int64(t.Time(int(s.To)))
 			}
+			if !sure && !open {
+				x.to = int64(t.Time(g.End))
+			}
 		}
 		x.seen = x.to
 		if until, ends := t.History.Header.Seen[g.Process]; ends && open {

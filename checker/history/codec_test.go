@@ -61,12 +61,14 @@ func TestAHistoryComesBackAsItWasWritten(t *testing.T) {
 func TestTheFormIsTheOneUsersRead(t *testing.T) {
 	var out bytes.Buffer
 	h := sample()
-	if err := Encode(&out, &History{Header: Header{Seed: 3, End: 9}, Events: h.Events[3:5]}); err != nil {
+	events := append(h.Events[3:5:5], Event{Index: 5, Time: 9, Process: "client-1", Type: Info, F: Crashed, Until: 7})
+	if err := Encode(&out, &History{Header: Header{Seed: 3, End: 9}, Events: events}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `{"header":{"seed":3,"end":9}}
 {"index":3,"time":5,"process":"redis-1","type":"ok","f":"key-prolonged","lock":"orders","of":"client-1/1","by":"client-1/1","until":0}
 {"index":4,"time":6,"process":"client-1","type":"ok","f":"acquire","lock":"orders","attempt":"client-1/1","token":7,"since":1,"granted":6,"until":-3,"counted":["redis-1","redis-2"]}
+{"index":5,"time":9,"process":"client-1","type":"info","f":"crashed","until":7}
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
@@ -145,6 +147,10 @@ func TestWhatCannotBeReadBackIsNotWritten(t *testing.T) {
 	}{
 		{Event{Process: "a", F: Lost}, "type 0 is none of invoke, ok, fail, info"},
 		{Event{Process: "a", F: "lots", Type: OK}, `unknown f "lots"`},
+		{Event{Process: "a", F: Crashed, Type: Info, Time: 5, Until: 6}, `"until" of a crash is 6: ` +
+			`it is when the process was last known to live, from 1 to its "time", 5`},
+		{Event{Process: "a", F: Crashed, Type: Info, Time: 5, Until: -1}, `"until" of a crash is -1: ` +
+			`it is when the process was last known to live, from 1 to its "time", 5`},
 		{Event{Process: "a", F: Lost, Type: OK, Until: 1}, "lost carries the deadline of a key"},
 		{Event{F: Lost, Type: OK}, "an event of nobody"},
 		{Event{Process: "a", F: KeySet, Type: OK, Grant: &Grant{}}, "key-set carries a grant"},

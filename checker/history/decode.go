@@ -269,7 +269,8 @@ func settleFault(e *Event, f *Fault, has keys) error {
 	return nil
 }
 
-// settle checks the fields against each other and puts "until" where it belongs: a key's deadline or a lease's end.
+// settle checks the fields against each other and puts "until" where it belongs: a key's deadline, a lease's end, or
+// until when a process is known to have lived.
 func settle(e *Event, g *Grant, has keys) error {
 	if e.F == Crash && e.Process != Nemesis {
 		e.F = Crashed
@@ -301,6 +302,10 @@ func settle(e *Event, g *Grant, has keys) error {
 	}
 	if !lease && has&untilKey == 0 {
 		return nil
+	}
+	if e.F == Crashed && !lease {
+		e.Until = g.Until
+		return e.wrongCrash()
 	}
 	if key := has.lacks("since", "granted", "until"); key != "" {
 		return fmt.Errorf("a grant needs since, granted and until: no %q", key)

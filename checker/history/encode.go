@@ -86,7 +86,7 @@ func AppendEvent(b []byte, e *Event) ([]byte, error) {
 	w.strIf("member", e.Member)
 	w.strIf("by", string(e.By))
 	w.strIf("why", string(e.Why))
-	if isKeyDeadline(e.F) && e.Until != Never {
+	if isKeyDeadline(e.F) && e.Until != Never || e.F == Crashed && e.Until != 0 {
 		w.int("until", int64(e.Until))
 	}
 	if g := e.Grant; g != nil {
@@ -119,6 +119,8 @@ func encodable(e *Event) error {
 		return fmt.Errorf("an event of nobody")
 	case isKeyDeadline(e.F) && e.Grant != nil:
 		return fmt.Errorf("%s carries a grant", e.F)
+	case e.F == Crashed && e.Until != 0:
+		return e.wrongCrash()
 	case !isKeyDeadline(e.F) && e.Until != 0:
 		return fmt.Errorf("%s carries the deadline of a key", e.F)
 	case e.Member != "" && !e.F.IsKey():

@@ -125,8 +125,9 @@ type Event struct {
 	Why Why
 	// Op tells apart an apply's two kinds: Read or Write. Empty elsewhere.
 	Op F
-	// Until, on key-set and key-prolonged only, is the true time at which the key is due to expire if the node's
-	// clock runs true from here on; Never without expiry.
+	// Until, on key-set and key-prolonged, is the true time at which the key is due to expire if the node's clock runs
+	// true from here on; Never without expiry. On crash it is until when the process is known to have lived, which ended
+	// at some time from then to Time; 0 if it ended at Time. Elsewhere it is 0.
 	Until Time
 	// Grant is set on acquire ok and extend ok, and nil elsewhere. It was Granted by Time.
 	Grant *Grant

@@ -40,3 +40,12 @@ func (h *Header) wrongCount(e *Event) error {
 	}
 	return nil
 }
+
+// wrongCrash says what is wrong with the time until which a process that crashed is known to have lived.
+func (e *Event) wrongCrash() error {
+	if e.Until < 1 || e.Until > e.Time {
+		return fmt.Errorf("\"until\" of a crash is %d: it is when the process was last known to live, from 1 to its "+
+			"\"time\", %d", e.Until, e.Time)
+	}
+	return nil
+}

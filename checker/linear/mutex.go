@@ -14,8 +14,8 @@ type MutexOp struct {
 	Shared  bool // sections that are both shared may overlap
 	Client  int  // whose line it is drawn on, from 0
 	Name    string
-	// Call and Return are event positions: it took effect between them. No two operations share one, but that several
-	// may be called by one crash and return Forever.
+	// Call and Return are event positions: it took effect between them. No two operations share one, but those that
+	// return Forever: a crash calls them, from the position on at which it may have happened.
 	Call, Return int64
 }
 

@@ -214,7 +214,8 @@ func later(e history.Event, by history.Time) history.Event {
 		return e
 	}
 	e.Time += by
-	if key := e.F == history.KeySet || e.F == history.KeyProlonged; key && e.Until != history.Never {
+	key := e.F == history.KeySet || e.F == history.KeyProlonged
+	if key && e.Until != history.Never || e.F == history.Crashed && e.Until != 0 {
 		e.Until += by
 	}
 	if e.Grant != nil {

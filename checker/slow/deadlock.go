@@ -84,7 +84,7 @@ func (r *reading) stuckTooLong(limit history.Time) (a *ask, stuck history.Time) 
 			}
 			var first, reaching *ask // of all, and of those to whom a quorum is left
 			for _, a := range r.asks {
-				if !is(begun[a].call, i, a.ret) || !still[a.lock] {
+				if !is(begun[a].call, i, a.gone) || !still[a.lock] {
 					delete(since, a)
 				} else if _, was := since[a]; !was || n == 0 && (r.moves(i, a.lock) || r.faultAtOnce(i)) {
 					since[a] = cuts[n]
@@ -123,7 +123,7 @@ func (r *reading) root(a *ask, i int, begun map[*ask]*ask) history.Process {
 		var next *ask
 		for _, s := range r.sections {
 			for _, b := range r.asks {
-				if s.lock == a.lock && is(s.ok, i, s.end) && b.process == s.process && is(begun[b].call, i, b.ret) &&
+				if s.lock == a.lock && is(s.ok, i, s.end) && b.process == s.process && is(begun[b].call, i, b.gone) &&
 					(next == nil || begun[b].call < begun[next].call) {
 					next = b
 				}
@@ -208,7 +208,7 @@ func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) ma
 			}
 			stuck := now >= r.time(s.ok)+r.Header.Hold && r.endless(s)
 			for _, a := range r.asks {
-				stuck = stuck || a.process == s.process && is(begun[a].call, i, a.ret) && still[a.lock]
+				stuck = stuck || a.process == s.process && is(begun[a].call, i, a.gone) && still[a.lock]
 			}
 			if !stuck {
 				still[s.lock], changed = false, true

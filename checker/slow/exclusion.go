@@ -163,13 +163,21 @@ func (r *reading) mutualExclusion() Finding {
 	if !r.exercised(func(*section) bool { return true }) {
 		return Finding{Outcome: Unchecked}
 	}
+	may := false
 	for j, b := range r.sections {
 		for _, a := range r.sections[:j] {
-			if a.lock == b.lock && !(a.shared && b.shared) && b.ok < a.end {
+			if a.lock != b.lock || a.shared && b.shared {
+				continue
+			}
+			may = may || b.ok < a.end
+			if b.ok < a.left && a.ok < b.left {
 				return Finding{Outcome: Violated, Events: []int{a.ok, b.ok}, Cause: r.sectionCause(a, b),
 					Broken: r.time(b.ok)}
 			}
 		}
+	}
+	if may {
+		return Finding{Outcome: Undecided}
 	}
 	return Finding{Outcome: Holds, Judged: len(r.sections)}
 }

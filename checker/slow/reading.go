@@ -13,6 +13,7 @@ type ask struct {
 	lock      history.Lock
 	shared    bool
 	call, ret int
+	gone      int          // where its process may have ended at the earliest while it waited; ret if it did not
 	outcome   history.Type // zero until it returned
 	section   *section
 }
@@ -25,6 +26,7 @@ type section struct {
 	attempt history.Attempt
 	token   history.Token
 	ok, end int // from acquire ok to the first of: release called, lost, crash
+	left    int // where it may have ended at the earliest: end, unless its process crashed before that was noticed
 	crashed bool
 	// release is the first call of release, done its return. Where only the outcome is recorded both are there.
 	release, done int
@@ -75,7 +77,7 @@ func readingOf(h *history.History) *reading {
 			}
 		case history.Lost:
 			if s := r.belongsTo(i); s != nil {
-				s.end = min(s.end, i)
+				s.end, s.left = min(s.end, i), min(s.left, i)
 			}
 		case history.Crashed:
 			r.crash(i, e)
@@ -113,7 +115,7 @@ func (r *reading) time(i int) history.Time {
 // likewise; failing that, the oldest where either names none. One of which only the outcome is recorded was called when
 // it returned.
 func (r *reading) acquire(i int, e *history.Event) {
-	a := &ask{process: e.Process, lock: e.Lock, shared: e.Shared, call: i, ret: r.none}
+	a := &ask{process: e.Process, lock: e.Lock, shared: e.Shared, call: i, ret: r.none, gone: r.none}
 	if e.Type == history.Invoke {
 		r.asks = append(r.asks, a)
 		return
@@ -132,9 +134,9 @@ func (r *reading) acquire(i int, e *history.Event) {
 	} else {
 		r.asks = append(r.asks, a)
 	}
-	a.ret, a.outcome, a.shared = i, e.Type, a.shared || e.Shared
+	a.ret, a.gone, a.outcome, a.shared = i, i, e.Type, a.shared || e.Shared
 	if e.Type == history.OK {
-		a.section = &section{ask: a, attempt: e.Attempt, token: e.Token, ok: i, end: r.none, release: r.none,
+		a.section = &section{ask: a, attempt: e.Attempt, token: e.Token, ok: i, end: r.none, left: r.none, release: r.none,
 			done: r.none, lease: e.Grant}
 		r.sections = append(r.sections, a.section)
 	}
@@ -169,7 +171,7 @@ func (r *reading) release(i int, e *history.Event) {
 		return
 	}
 	if s.release == r.none {
-		s.release, s.end = i, min(s.end, i)
+		s.release, s.end, s.left = i, min(s.end, i), min(s.left, i)
 	}
 	if e.Type != history.Invoke && s.done == r.none {
 		s.done = i
@@ -181,15 +183,31 @@ func (r *reading) crashedSince(p history.Process, from, to int) bool {
 		func(e history.Event) bool { return e.F == history.Crashed && e.Process == p })
 }
 
+// mayBeOver is the first place after call from which on all that was recorded before place end, or a crash at place i if
+// that is earlier, is later than the process that crashed is known to have lived.
+func (r *reading) mayBeOver(call, end, i int) int {
+	first := min(end, i)
+	for place := first; place > call; place-- {
+		if alive := r.Events[i].Until; alive == 0 || place < min(end, i) && r.Events[place].Time < alive {
+			break
+		}
+		first = place
+	}
+	return first
+}
+
 func (r *reading) crash(i int, e *history.Event) {
 	for _, a := range r.asks {
 		if a.process == e.Process && a.ret == r.none {
-			a.ret = i
+			a.ret, a.gone = i, r.mayBeOver(a.call, i, i)
 		}
 	}
 	for _, s := range r.sections {
 		if s.process == e.Process && s.end == r.none {
-			s.end, s.crashed = i, true
+			s.end, s.left, s.crashed = i, i, true
+		}
+		if s.process == e.Process && !r.crashedSince(e.Process, s.call, i) {
+			s.left = r.mayBeOver(s.call, s.left, i)
 		}
 	}
 }

@@ -16,8 +16,8 @@ func (r *reading) faultTolerance() Finding {
 	}
 	outcome, judged := Unchecked, 0
 	for _, a := range r.asks {
-		end, seen := r.judgedUntil(a.call, a.ret)
-		gone := a.outcome == 0 && a.ret <= end
+		end, seen := r.judgedUntil(a.call, a.gone)
+		gone := a.outcome == 0 && a.gone <= end
 		if !seen || gone || !r.alone(a, end) || !r.quorumFor(a, end, end) {
 			continue
 		}
@@ -47,7 +47,10 @@ func (r *reading) releaseJudged(s *section, acquired int) bool {
 	end, seen := r.judgedUntil(s.release, s.done)
 	crash := r.after(s.release-1,
 		func(e *history.Event) bool { return e.F == history.Crashed && e.Process == s.process })
-	if !seen || crash <= end && crash < s.done || !r.alone(s.ask, end) || !r.quorumFor(s.ask, end, acquired) ||
+	if crash < s.done && r.mayBeOver(s.release, crash, crash) <= end {
+		return false
+	}
+	if !seen || !r.alone(s.ask, end) || !r.quorumFor(s.ask, end, acquired) ||
 		!r.grantersReachable(s, end) {
 		return false
 	}

@@ -9,6 +9,7 @@ package trace
 import (
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -107,6 +108,7 @@ type Trace struct {
 	reports    []report
 	Data       []int32 // positions of the resource's records, and of the clients' reads and writes
 	Keys       []int32 // positions of the servers' records of keys
+	crashes    []int32 // positions at which processes crashed
 	Expiries   bool    // the servers record the end of keys that expire
 	Interval   interval
 	Scan       scan
@@ -199,6 +201,7 @@ func (t *Trace) reset(h *history.History) {
 	t.Locks, t.processes = t.Locks[:0], t.processes[:0]
 	t.Asks, t.Grants, t.extensions = t.Asks[:0], t.Grants[:0], t.extensions[:0]
 	t.Faults, t.Cited, t.Data, t.Keys = t.Faults[:0], t.Cited[:0], t.Data[:0], t.Keys[:0]
+	t.crashes = t.crashes[:0]
 }
 
 // lock gives the number of a lock. The locks that are judged are those of the header and those that somebody asked
@@ -370,6 +373,7 @@ func (t *Trace) close(g int32, i int, how ending) {
 }
 
 func (t *Trace) crash(i int, e *history.Event) {
+	t.crashes = append(t.crashes, int32(i))
 	p := t.process(e.Process)
 	for len(p.sections) > 0 {
 		t.close(p.sections[len(p.sections)-1], i, Crashed)
@@ -378,6 +382,57 @@ func (t *Trace) crash(i int, e *history.Event) {
 		t.Asks[n].Ret = i
 	}
 	p.asks, p.releases = p.asks[:0], p.releases[:0]
+}
+
+// Left is the first position from which on the section of a grant may have been over. It may stand before the one at
+// which the section was recorded to begin, but not before the acquire's call.
+func (t *Trace) Left(g *Grant) int { return t.earliest(g.Process, t.Asks[g.Ask].Call, g.End) }
+
+// Waited is up to which position the process of an ask waited: for certain, where a crash ended that.
+func (t *Trace) Waited(a *Ask) int {
+	if a.Outcome != 0 {
+		return a.Ret
+	}
+	return t.earliest(a.Process, a.Call, a.Ret)
+}
+
+// MayBeGone reports whether the process of a grant may have ended by position at, between its release's call and
+// return.
+func (t *Trace) MayBeGone(g *Grant, at int) bool {
+	crash := t.CrashAfter(g.Process, g.Release)
+	return crash < g.Done && t.earliest(g.Process, g.Release, crash) <= at
+}
+
+// earliest is the first position after call from which on what a process did until end may have been over: end itself,
+// unless the process crashed and is not known to have lived until then.
+func (t *Trace) earliest(p history.Process, call, end int) int {
+	crash := t.CrashAfter(p, call)
+	if crash == Open || end == Open {
+		return end
+	}
+	alive := t.History.Events[crash].Until
+	if alive == 0 {
+		return end
+	}
+	if t.Ascending {
+		rest := t.History.Events[call+1 : max(end, call+1)]
+		return min(end, call+1+sort.Search(len(rest), func(i int) bool { return rest[i].Time >= alive }))
+	}
+	for end > call+1 && t.History.Events[end-1].Time >= alive {
+		end--
+	}
+	return end
+}
+
+// CrashAfter is the position of the first crash of a process after another; open if there is none.
+func (t *Trace) CrashAfter(p history.Process, at int) int {
+	from, _ := slices.BinarySearch(t.crashes, int32(min(at, math.MaxInt32)))
+	for _, i := range t.crashes[from:] {
+		if t.History.Events[i].Process == p {
+			return int(i)
+		}
+	}
+	return Open
 }
 
 // Extended reports whether anybody extended a lock.

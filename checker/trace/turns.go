@@ -31,13 +31,13 @@ func (t *Trace) waits() []wait {
 			before := all[i].to < a.Call
 			if before && this < 0 && t.Time(a.Call)-t.Time(all[i].to) <= t.History.Header.TTL {
 				this = i
-				all[i].to = a.Ret
+				all[i].to = t.Waited(a)
 			}
 			return before
 		})
 		if this < 0 {
 			this = len(all)
-			all = append(all, wait{int32(n), a.Process, a.Lock, a.Call, a.Ret})
+			all = append(all, wait{int32(n), a.Process, a.Lock, a.Call, t.Waited(a)})
 		}
 		if a.Outcome == history.Fail || a.Outcome == history.Info {
 			gaveUp[w] = append(gaveUp[w], this)

@@ -114,7 +114,8 @@ func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	return spans
 }
 
-// Sections lists, for each lock, its critical sections as spans of positions.
+// Sections lists, for each lock, its critical sections as spans of positions, no longer than they lasted for certain. One
+// that may have been over before it was recorded to begin ends before it begins: it overlaps what reaches over both.
 func (t *Trace) Sections() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
@@ -122,7 +123,7 @@ func (t *Trace) Sections() {
 		for _, n := range l.Grants {
 			g := &t.Grants[n]
 			l.Sections = append(l.Sections,
-				Span{From: int64(g.OK), To: int64(g.End), Grant: n, At: g.OK, Shared: g.Shared})
+				Span{From: int64(g.OK), To: int64(t.Left(g)), Grant: n, At: g.OK, Shared: g.Shared})
 		}
 	}
 }

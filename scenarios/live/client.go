@@ -39,7 +39,8 @@ type client struct {
 	served   bool // its first request for a lock was answered, by a yes or a no
 	holds    map[history.Lock]*hold
 	attempts int
-	control  *state // of one of our own: where it is told of its clocks
+	alive    sim.Time // its process is known to have lived until then
+	control  *state   // of one of our own: where it is told of its clocks
 }
 
 // hold is what a client does with a lock.
@@ -161,7 +162,7 @@ func (k *client) exited(err error) {
 		case !k.stage.begun || k.stage.Command == "":
 			k.fails(strings.TrimSpace(how + " " + problem + k.strangers()))
 		default:
-			k.stage.crashes.add(string(k.id), fmt.Sprintf("%s %s: it counts as crashed at that moment", k.id,
+			k.stage.crashes.add(string(k.id), fmt.Sprintf("%s %s: it counts as crashed", k.id,
 				strings.TrimSpace(how+" "+problem)))
 			w.Crash(k.id)
 		}
@@ -206,6 +207,14 @@ func (k *client) end() {
 			k.process.Wait()
 		}
 	}
+}
+
+// Crashed kills the process. If it had ended before, that was noticed too late to say when.
+func (k *client) Crashed() (alive sim.Time) {
+	if k.Kill() {
+		return 0
+	}
+	return max(k.alive, k.stage.zero+1)
 }
 
 // Resume lets the process go on, and then what was held back.

@@ -133,6 +133,9 @@ func beClient(how string) {
 			n, _ := strconv.Atoi(resource.ask(append([]string{"READ", lock}, token...)...))
 			resource.ask(append([]string{"WRITE", lock, strconv.Itoa(n + 1)}, token...)...)
 		}
+		if how == "ends unnoticed" {
+			redis.ask("SET", entered, "1")
+		}
 		resource.ask("FENCEPOST", "RELEASING", lock, value)
 		done := []string{"FENCEPOST", "RELEASED", lock, value}
 		if how == "careless" {
@@ -143,6 +146,9 @@ func beClient(how string) {
 		resource.ask(done...)
 	}
 }
+
+// entered is a key that client-2 sets inside its section, where client-1 waits for that.
+const entered = "entered"
 
 // prolongs is a client that prolongs its lock as often as it can while it works, and writes in the end. It gives an
 // answer up that takes long, and then tries no more. It may say so.

@@ -10,6 +10,23 @@
 // ACQUIRED is answered before the section begins, and RELEASING before the release is sent: what is recorded as a
 // section lies within the time in which the client had the lock. So an overlap in the record is an overlap in truth.
 //
+// # When something happened, and when the run learned of it
+//
+// On a loaded machine the two may lie a second apart. No such delay makes a section longer than it was:
+//   - A report is recorded between its sending and its answer. Meanwhile the client waits, with the lock (ACQUIRED,
+//     RELEASING, LOST), or without it (ACQUIRING, FAILED, RELEASED).
+//   - A client that ends by itself, or is found to have ended when it is to crash, may have done so at any time since
+//     it is known to have lived: when the answer was sent for which it had waited before its last command to the
+//     resource. That is the until of its crash, and mutual exclusion is violated only if it is so for every end since
+//     then; if only for some, it is undecided. What no answer is known to have reached is no sign of life: its bytes may
+//     have been read long after they were sent.
+//   - A crash of the plan finds the process alive, stops it and kills it, and is recorded no later than that.
+//   - A pause begins when every thread has stopped, and what was sent by then counts as sent before it.
+//   - A connection's end decides nothing by itself. A real server that ended by itself leaves the run undecided.
+//
+// A delay of FAILED, RELEASED or an answer does make a wait longer, which fault-tolerance and deadlock-freedom measure:
+// the run states how late the host was, and says so where a stall exceeded what a client waits for an answer.
+//
 // # What is not asked of a client
 //
 // A grant is recognised by what the servers have recorded since ACQUIRING: the keys of the lock that this client's
@@ -45,7 +62,7 @@ take as long as a pause: without time-out and without retries.
       [VALIDITY ms]
   FENCEPOST EXTEND-FAILED lock attempt       when it could not, or does not know whether it has; it
       [UNKNOWN]                              goes on, or reports LOST
-  FENCEPOST LOST lock attempt                when it was told that it is gone, and stops its work
+  FENCEPOST LOST lock attempt                when it was told that it is gone, before it stops its work
   FENCEPOST RELEASING lock attempt           after its work, before it gives the lock back
   FENCEPOST RELEASED lock attempt            then, and what came of it, if not a yes
       [REFUSED | UNKNOWN]

@@ -61,6 +61,14 @@ var hostile = map[string]func(redis, resource *wire, lock string){
 		holds(redis, resource, lock, func() { resource.ask("FENCEPOST", "RELEASING", lock, "w") })
 	},
 	"ends inside": func(redis, resource *wire, lock string) { holds(redis, resource, lock, func() { os.Exit(0) }) },
+	"ends unnoticed": func(redis, resource *wire, lock string) {
+		holds(redis, resource, lock, func() { // as if the run learned of its end only when client-2 is inside
+			for redis.ask("GET", entered) != "1" {
+				time.Sleep(5 * time.Millisecond)
+			}
+			os.Exit(0)
+		})
+	},
 	"throws inside": func(redis, resource *wire, lock string) {
 		holds(redis, resource, lock, func() {
 			fmt.Fprintln(os.Stderr, "no such table\x1b[2J: redis://:canary@host")
@@ -216,11 +224,12 @@ func TestHostileClients(t *testing.T) {
 		{"another", early, "FENCEPOST RELEASING lock w is of a lock that it does not have: it has acquired lock as v"},
 		{"floods", early, "floods the resource: it sends commands without waiting for their answers"},
 		{"ends inside", crashed, "client-1 ended although it had not reported RELEASED for lock: it counts as crashed"},
+		{"ends unnoticed", crashed, "client-1 ended although it had not reported RELEASED for lock: it counts as crashed"},
 		{"throws inside", crashed, "client-1 ended with exit status 7 although it had not reported RELEASED"},
 		{"is killed inside", crashed, "client-1 was ended by signal 9 (killed) although it had not reported RELEASED"},
 		{"ends asking", crashed, "client-1 ended while it was acquiring lock: report FAILED first: it counts " +
 			"as crashed"},
-		{"throws at the end", crashed, "client-1 ended with exit status 1: it counts as crashed at that moment"},
+		{"throws at the end", crashed, "client-1 ended with exit status 1: it counts as crashed"},
 		{"ends in a command", crashed, "client-1 ended with exit status 1 although"},
 		{"half", goesOn, ""},
 		{"no RESP", goesOn, `client-1 sent redis-1 bytes that are no command: "\x16\x03\x01 hello"; that ` +
@@ -296,6 +305,10 @@ func kept(t *testing.T, how, comes string, r *Result) {
 		for _, f := range checker.Check(r.History).Findings {
 			if f.Outcome == checker.Violated {
 				t.Errorf("%s is violated: %s", f.Law, f.Explanation)
+			}
+			if f.Law == checker.MutualExclusion && how == "ends unnoticed" && (f.Outcome != checker.Undecided ||
+				!strings.HasPrefix(f.Explanation, "The end of client-1 was noticed at ")) {
+				t.Errorf("%s: %v: %s", f.Law, f.Outcome, f.Explanation)
 			}
 		}
 	}

@@ -259,6 +259,9 @@ func TestTimesCountFromTheBegin(t *testing.T) {
 		{Time: 60, F: history.KeyProlonged, Until: 80},
 		{Time: 70, F: history.Acquire, Grant: &history.Grant{Since: 55, Granted: 65, Until: 85}},
 		{Time: 75, F: history.Release},
+		{Time: 90, F: history.Crashed, Until: 70},
+		{Time: 95, F: history.Crashed, Until: 40},
+		{Time: 99, F: history.Crashed},
 	}}
 	rebase(h, 50)
 	got := ""
@@ -267,7 +270,7 @@ func TestTimesCountFromTheBegin(t *testing.T) {
 	}
 	g := h.Events[2].Grant
 	got += fmt.Sprint(int64(g.Since), " ", int64(g.Granted), " ", int64(g.Until), " ", int64(h.Header.End))
-	if want := "0 true 807 10 false 30 20 false 0 25 false 0 5 15 35 40"; got != want {
+	if want := "0 true 807 10 false 30 20 false 0 25 false 0 40 false 20 45 false 1 49 false 0 5 15 35 40"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -133,8 +133,11 @@ func rebase(h *history.History, zero sim.Time) {
 	for i := range h.Events {
 		e := &h.Events[i]
 		shift(&e.Time)
-		if e.F == history.KeySet || e.F == history.KeyProlonged {
+		switch {
+		case e.F == history.KeySet || e.F == history.KeyProlonged:
 			shift(&e.Until)
+		case e.F == history.Crashed && e.Until != 0:
+			e.Until = max(e.Until-zero, 1)
 		}
 		if g := e.Grant; g != nil {
 			shift(&g.Since)

@@ -26,6 +26,7 @@ type state struct {
 
 	// Of a connection of the user's client to the resource, where one command is carried out after the other.
 	busy  bool
+	last  sim.Time // when the last answer was sent; 0 before the first
 	queue [][]string
 	to    *access // that the resource has been asked for
 }
@@ -45,6 +46,7 @@ func (s *state) asked(args []string) {
 			s.client.fails("floods the resource: it sends commands without waiting for their answers")
 		}
 	default:
+		s.client.alive = max(s.client.alive, s.last) // it has waited for that answer
 		s.busy = true
 		s.command(args)
 	}
@@ -203,7 +205,7 @@ func (s *state) ok() { s.answer([]byte("+OK\r\n")) }
 // answer answers the command that is carried out, and goes on with the next.
 func (s *state) answer(b []byte) {
 	s.conn.Send(b)
-	s.busy = false
+	s.busy, s.last = false, s.client.stage.world.Now()
 	if len(s.queue) > 0 && !s.busy {
 		args := s.queue[0]
 		s.queue = s.queue[1:]

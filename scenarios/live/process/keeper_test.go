@@ -206,7 +206,7 @@ count one & count two`)
 		if err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		if !stopped(p.PID()) {
+		if stopped, ended := stopped(p.PID()); !stopped || ended {
 			t.Fatal("a process of the group has not stopped")
 		}
 		one, two := read("one"), read("two")

@@ -145,7 +145,7 @@ func (w *watch) obey(o order) {
 	case !w.children[o.PID]:
 		r.Ended = true
 	case o.Do == "stop":
-		err = stop(o.PID)
+		r.Ended, err = stop(o.PID)
 	default:
 		err = syscall.Kill(-o.PID, map[string]syscall.Signal{"cont": syscall.SIGCONT, "kill": syscall.SIGKILL,
 			"term": syscall.SIGTERM}[o.Do])
@@ -188,23 +188,25 @@ func start(c *Command) (pid int, err error) {
 // call that cannot be interrupted.
 const patience = 10 * time.Second
 
-// stop stops a process group and waits until all its threads have stopped.
-func stop(group int) error {
+// stop stops a process group and waits until all its threads have stopped. It reports whether all its processes had
+// ended before.
+func stop(group int) (ended bool, err error) {
 	if err := syscall.Kill(-group, syscall.SIGSTOP); err != nil {
-		return err
+		return false, err
 	}
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Microsecond) {
-		if stopped(group) {
-			return nil
+		if stopped, ended := stopped(group); stopped {
+			return ended, nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("a thread of process %d has not stopped within %v of SIGSTOP", group, patience)
+			return false, fmt.Errorf("a thread of process %d has not stopped within %v of SIGSTOP", group, patience)
 		}
 	}
 }
 
-// stopped reports whether every thread of every process of a group has stopped or ended.
-func stopped(group int) bool {
+// stopped reports whether every thread of every process of a group has stopped or ended, and whether all have ended.
+func stopped(group int) (stopped, ended bool) {
+	ended = true
 	for _, p := range processes() {
 		if p.group != group {
 			continue
@@ -213,11 +215,12 @@ func stopped(group int) bool {
 		for _, t := range threads {
 			s, ok := readStat(t)
 			if ok && !strings.Contains("TtZX", s.state) {
-				return false
+				return false, false
 			}
+			ended = ended && (!ok || strings.Contains("ZX", s.state))
 		}
 	}
-	return true
+	return true, ended
 }
 
 // killAll kills all descendants, until there are none: one that is killed may have started another meanwhile.

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Guest carries out, on a process of the host, what happens to the client that it is. It is a [sim.Outside], but for
-// its clocks, which are the host's.
+// Guest carries out, on a process of the host, what happens to the client that it is. The clocks are the
+// host's.
 type Guest struct {
 	Client  sim.ProcessID
 	process *process.Process // that was started for it
@@ -28,11 +28,13 @@ func (g *Guest) Pause() {
 // Resume lets the process go on.
 func (g *Guest) Resume() { g.try("go on", g.process.Cont()) }
 
-// Crashed kills the process. What it has sent by then arrives.
-func (g *Guest) Crashed() {
-	g.try("be stopped", g.process.Stop())
+// Kill kills the process. What it has sent by then arrives. It reports whether the process lived until now.
+func (g *Guest) Kill() (lived bool) {
+	err := g.process.Stop()
+	g.try("be stopped", err)
 	g.front.drop(g.Client)
 	g.try("be killed", g.process.Kill())
+	return err == nil
 }
 
 func (g *Guest) try(what string, err error) {
