@@ -48,7 +48,7 @@ func (b Paragraph) Class() string { return b.Tone.Class() }
 // Facts are things with their names, one below the other. A name that stands more than once is shown once.
 type Facts []Fact
 
-// Fact is a thing that a document states, with its name, which on a terminal takes seven cells at most.
+// Fact is a thing that a document states, with its name.
 type Fact struct {
 	Name, Value string
 	Tone        Tone
@@ -73,12 +73,16 @@ func Label(name string) string {
 
 // Text writes a line for each fact, or more where it is long.
 func (b Facts) Text(p *text.Writer) {
+	wide := labelCells
+	for _, f := range b {
+		wide = max(wide, text.Cells(f.Name)+1)
+	}
 	for i, f := range b {
-		label := Label(f.Name)
-		if i > 0 && b[i-1].Name == f.Name {
-			label = Label("")
+		name := f.Name
+		if i > 0 && b[i-1].Name == name {
+			name = ""
 		}
-		p.Hang(0, label, f.Tone.style(), f.Value)
+		p.Hang(0, name+strings.Repeat(" ", wide-text.Cells(name)), f.Tone.style(), f.Value)
 	}
 }
 
