@@ -182,6 +182,37 @@ func (b Command) Text(p *text.Writer) { Again(p, string(b)) }
 // HTML writes the command with a button that copies it.
 func (b Command) HTML(p *html.Writer) { p.Show("repeat", string(b)) }
 
+// Diff is what changes in a file, in the unified format.
+type Diff string
+
+// Text writes the diff.
+func (b Diff) Text(p *text.Writer) {
+	for _, l := range b.lines() {
+		p.Put(new(text.Line).Add(l.Tone.style(), l.Words))
+	}
+}
+
+// HTML writes the diff.
+func (b Diff) HTML(p *html.Writer) {
+	p.Style("grid.css")
+	p.Show("diff", b.lines())
+}
+
+// lines are those of the diff, in the colours of what is added and taken away.
+func (b Diff) lines() (all []Paragraph) {
+	for words := range strings.Lines(string(b)) {
+		line := Paragraph{Words: strings.TrimRight(words, "\r\n")}
+		switch words[0] {
+		case '+':
+			line.Tone = Good
+		case '-':
+			line.Tone = Bad
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
 // Markup is a block that stands only on a page, such as a picture.
 type Markup template.HTML
 

@@ -29,8 +29,9 @@ func (t *Table) grid(p *html.Writer) {
 		Heading       string
 		Groups, Heads []gridHead // a column without a group is one of the groups
 		Rows          []gridRow
+		Width         int // in columns, with the names
 	}
-	page.Heading = t.Heading
+	page.Heading, page.Width = t.Heading, len(t.Columns)+1
 	first := map[int]bool{}
 	for _, g := range t.groups() {
 		first[g.from] = true

@@ -7,8 +7,8 @@ import (
 // gap is how many cells stand between two columns, but for marks of one group.
 const gap = 2
 
-// wordsLeast is for how many cells of words there must be room in the last column.
-const wordsLeast = 20
+// There must be room for so many cells of words in the last column, and of a name.
+const wordsLeast, nameLeast = 20, 20
 
 // layout is where the columns of a table stand on a terminal.
 type layout struct {
@@ -30,9 +30,8 @@ func (t *Table) layOut(width int) layout {
 		l.name = max(l.name, r.indent()+text.Cells(r.Name))
 	}
 	l.measure(t)
-	if l.place(t, width); len(l.parts) > 1 {
-		l.name = min(l.name, max(width/3, 20))
-		l.place(t, width)
+	for l.place(t, width); len(l.parts) > 1 && l.name > max(width/3, nameLeast); l.place(t, width) {
+		l.name--
 	}
 	return l
 }
