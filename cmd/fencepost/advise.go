@@ -30,7 +30,7 @@ func newAdvise() *cobra.Command {
 the faults that break it: its own, or if it has none or a mix, those that random plans show. Servers
 that a change brings are struck like those that were there. A change counts if it also survives fresh
 faults of the same kinds and breaks nothing that was whole; one that seems to keep every promise is
-confirmed under twenty times as many. The cheapest that does comes first, as a scenario file and as a
+confirmed under fifty times as many. The cheapest that does comes first, as a scenario file and as a
 diff: it takes the least time to acquire, then requests, then servers, then the shortest lease.
 
 All laws count as promised, unless the file lists some under "promise".
@@ -59,7 +59,7 @@ Ctrl-C ended it first.`,
 // mostAdviceSeeds keeps the sum of two ranges of seeds within an int.
 const mostAdviceSeeds = 1_000_000
 
-// run makes sure that everything can be read and written, then tries, writes and tells.
+// run makes sure that everything can be read and written, then tries, writes and reports.
 func (j *adviseJob) run() error {
 	defer j.Close()
 	if j.options.Seeds < 1 || j.options.Seeds > mostAdviceSeeds {
@@ -94,8 +94,9 @@ func (j *adviseJob) run() error {
 	if err = j.save(report); err != nil {
 		return err
 	}
-	j.Keep(verdictFile, "advise", report)
-	return j.Emit(report, report.Standing())
+	document := report.Document()
+	j.Keep(verdictFile, "advise", document)
+	return j.Emit(document, report.Standing())
 }
 
 // save writes the best changes as scenario files and diffs: 1.yaml and 1.diff are the first.

@@ -42,8 +42,8 @@ func newCompare() *cobra.Command {
 			if measured.Interrupted {
 				standing = document.Undecided
 			}
-			return f.Emit(&compare.Report{Comparison: measured, Files: f.Out, Repeat: again(measure.Runs, f.Out)},
-				standing)
+			report := &compare.Report{Comparison: measured, Files: f.Out, Repeat: again(measure.Runs, f.Out)}
+			return f.Emit(report.Document(), standing)
 		},
 	}
 	f.Register(c)

@@ -49,7 +49,7 @@ interval.`,
 			}
 			odds.Repeat = fmt.Sprintf("%s odds --servers %d --quorum %d --by %s --chance %s --runs %d", program(),
 				asked.Servers, asked.Quorum, asked.By, chance, measure.Runs)
-			return f.Emit(odds, odds.Standing())
+			return f.Emit(odds.Document(), odds.Standing())
 		},
 	}
 	f.Register(c)

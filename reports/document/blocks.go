@@ -48,7 +48,7 @@ func (b Paragraph) Class() string { return b.Tone.Class() }
 // Facts are things with their names, one below the other. A name that stands more than once is shown once.
 type Facts []Fact
 
-// Fact is a thing that a document states, with its name, which on a terminal takes seven cells at most.
+// Fact is a thing that a document states, with its name.
 type Fact struct {
 	Name, Value string
 	Tone        Tone
@@ -73,12 +73,16 @@ func Label(name string) string {
 
 // Text writes a line for each fact, or more where it is long.
 func (b Facts) Text(p *text.Writer) {
+	wide := labelCells
+	for _, f := range b {
+		wide = max(wide, text.Cells(f.Name)+1)
+	}
 	for i, f := range b {
-		label := Label(f.Name)
-		if i > 0 && b[i-1].Name == f.Name {
-			label = Label("")
+		name := f.Name
+		if i > 0 && b[i-1].Name == name {
+			name = ""
 		}
-		p.Hang(0, label, f.Tone.style(), f.Value)
+		p.Hang(0, name+strings.Repeat(" ", wide-text.Cells(name)), f.Tone.style(), f.Value)
 	}
 }
 
@@ -177,6 +181,37 @@ func (b Command) Text(p *text.Writer) { Again(p, string(b)) }
 
 // HTML writes the command with a button that copies it.
 func (b Command) HTML(p *html.Writer) { p.Show("repeat", string(b)) }
+
+// Diff is what changes in a file, in the unified format.
+type Diff string
+
+// Text writes the diff.
+func (b Diff) Text(p *text.Writer) {
+	for _, l := range b.lines() {
+		p.Put(new(text.Line).Add(l.Tone.style(), l.Words))
+	}
+}
+
+// HTML writes the diff.
+func (b Diff) HTML(p *html.Writer) {
+	p.Style("grid.css")
+	p.Show("diff", b.lines())
+}
+
+// lines are those of the diff, in the colours of what is added and taken away.
+func (b Diff) lines() (all []Paragraph) {
+	for words := range strings.Lines(string(b)) {
+		line := Paragraph{Words: strings.TrimRight(words, "\r\n")}
+		switch words[0] {
+		case '+':
+			line.Tone = Good
+		case '-':
+			line.Tone = Bad
+		}
+		all = append(all, line)
+	}
+	return all
+}
 
 // Markup is a block that stands only on a page, such as a picture.
 type Markup template.HTML

@@ -2,7 +2,6 @@ package document
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 
 	"github.com/fencepost-sim/fencepost/reports/html"
@@ -22,7 +21,10 @@ func (d *Document) HTML(w io.Writer) error {
 	if d.Size != "" {
 		title += ", " + d.Size
 	}
-	p := html.NewWriter(fmt.Sprintf("%s: %s", title, cmp.Or(d.Verdict, d.Headline)))
+	if says := cmp.Or(d.Verdict, d.Headline); says != "" {
+		title += ": " + says
+	}
+	p := html.NewWriter(title)
 	p.Show("title", d.Title)
 	for _, b := range d.Body {
 		b.HTML(p)

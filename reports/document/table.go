@@ -1,12 +1,15 @@
 package document
 
 import (
+	"cmp"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/html"
-	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Table is rows of cells under titles. On a terminal columns are as wide as what stands in them; what does not fit goes
-// on below, in the last column.
+// Table is rows of cells under titles. On a terminal columns are as wide as what stands in them. The last one goes on
+// below if it has words; columns for which there is no room stand in a further table below, with the names again.
 type Table struct {
 	Heading string // of the rows' names
 	Columns []Column
@@ -16,9 +19,14 @@ type Table struct {
 // Column is one of a table.
 type Column struct {
 	Title string
+	Short string // heads a column of marks on a terminal, in one cell; on a page the title stands upright
 	Tip   string // explains the title on a page; may be empty
+	Group Group  // stands over the column and those beside it of the same group
 	Words bool   // it begins at the left; numbers end at the right
 }
+
+// Group is what columns have in common. The zero Group is none.
+type Group struct{ Title, Tip string }
 
 // Row is one of a table.
 type Row struct {
@@ -30,12 +38,16 @@ type Row struct {
 	Notes []Paragraph
 	Group string // begins a group of rows with this title where it differs from that of the row before
 	Code  bool   // the name is a line to type
+	Under bool   // a variant of the row before
 }
 
 // Cell is what stands in a column.
 type Cell struct {
 	Words string
 	Tone  Tone
+	Tip   string // explains the words on a page; may be empty
+	Span  int    // columns that it takes, if more than one; they have room for its words
+	Bar   int    // length of a bar below a number on a page, in percent; 0 is none
 }
 
 // Class is the colour of the cell on a page.
@@ -52,98 +64,53 @@ func Cells(words ...string) (all []Cell) {
 	return all
 }
 
-// gap is how many cells stand between two columns.
-const gap = 2
+// head is what heads the column on a terminal.
+func (c *Column) head() string { return cmp.Or(c.Short, c.Title) }
 
-// layout is where the columns of a table stand on a terminal.
-type layout struct {
-	sign int   // cells before a name
-	ends []int // where the name and each column end
-	from []int // where they begin
-}
-
-// layOut makes room for everything, but in the last column, which has what is left.
-func (t *Table) layOut() layout {
-	l := layout{}
-	name := text.Cells(t.Heading)
-	for _, r := range t.Rows {
-		if r.Sign != "" {
-			l.sign = 3
+// Key explains the table for a text: each mark with the title of its column, and each group and column that has a tip.
+func (t Table) Key() Facts {
+	var marks, others Facts
+	add := func(to *Facts, name, value string) {
+		if fact := (Fact{Name: name, Value: value}); value != "" && !slices.Contains(*to, fact) {
+			*to = append(*to, fact)
 		}
-		name = max(name, text.Cells(r.Name))
 	}
-	end := l.sign + name
-	l.from, l.ends = []int{l.sign}, []int{end}
-	for i, c := range t.Columns {
-		wide := text.Cells(c.Title)
-		for _, r := range t.Rows {
-			if i < len(r.Cells) {
-				wide = max(wide, text.Cells(r.Cells[i].Words))
-			}
-		}
-		l.from = append(l.from, end+gap)
-		end += gap + wide
-		l.ends = append(l.ends, end)
-	}
-	return l
-}
-
-// Text writes the table.
-func (t Table) Text(p *text.Writer) {
-	l := t.layOut()
-	head := new(text.Line)
-	if t.Heading != "" {
-		head.To(l.sign).Add(text.Bold, t.Heading)
-	}
-	for i, c := range t.Columns {
-		if c.Words {
-			head.To(l.from[i+1]).Add(text.Plain, c.Title)
+	for _, c := range t.Columns {
+		add(&others, c.Group.Title, c.Group.Tip)
+		if says := cmp.Or(c.Tip, checker.Law(c.Title).Says()); c.Short != "" {
+			add(&marks, c.Short, c.Title+": "+says)
 		} else {
-			head.Right(l.ends[i+1], c.Title)
+			add(&others, c.Title, says)
 		}
 	}
-	p.Put(head)
-	group := ""
-	for _, r := range t.Rows {
-		if r.Group != group {
-			group = r.Group
-			p.Blank()
-			p.Put(new(text.Line).Add(text.Bold, group))
-		}
-		t.row(p, &l, &r)
-	}
+	return append(marks, others...)
 }
 
-// row writes a row, and below it what the last column has no room for, and the notes.
-func (t *Table) row(p *text.Writer, l *layout, r *Row) {
-	ln := new(text.Line)
-	if r.Sign != "" {
-		ln.Add(text.Plain, " ").Add(r.Tone.style(), r.Sign)
-	}
-	ln.To(l.sign).Add(text.Plain, r.Name)
-	var more []string
-	for i, c := range r.Cells {
-		words := c.Words
-		if last := i == len(t.Columns)-1; last && t.Columns[i].Words {
-			lines := text.Wrap(words, max(p.Width()-l.from[i+1], 1))
-			if len(lines) > 0 {
-				words, more = lines[0], lines[1:]
-			}
+// span is a run of columns: those of a group, or of a part of the table.
+type span struct{ from, to int }
+
+// groups are the columns that stay together.
+func (t *Table) groups() (all []span) {
+	for i, c := range t.Columns {
+		if i > 0 && c.Group != (Group{}) && c.Group == t.Columns[i-1].Group {
+			all[len(all)-1].to = i + 1
+		} else {
+			all = append(all, span{i, i + 1})
 		}
-		if !t.Columns[i].Words {
-			ln.To(l.ends[i+1] - text.Cells(words))
-		}
-		ln.To(l.from[i+1]).Add(c.Tone.style(), words)
 	}
-	p.Put(ln)
-	for _, words := range more {
-		at := len(t.Columns)
-		p.Put(new(text.Line).To(l.from[at]).Add(r.Cells[at-1].Tone.style(), words))
-	}
-	for _, n := range r.Notes {
-		p.Text(n.Tone.style(), l.sign+gap, n.Words)
-	}
+	return all
+}
+
+// grouped reports whether any column has a group.
+func (t *Table) grouped() bool {
+	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Group != (Group{}) })
 }
 
 // HTML writes the table.
-func (t Table) HTML(p *html.Writer) { p.Show("table", t) }
+func (t Table) HTML(p *html.Writer) {
+	if t.grouped() {
+		t.grid(p)
+		return
+	}
+	p.Show("table", t)
+}

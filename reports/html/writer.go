@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"html/template"
 	"io"
+	"strings"
 )
 
 // Writer makes a page of what is shown one after the other. It keeps the first error.
@@ -39,13 +40,15 @@ func (p *Writer) Card(heading string, show func()) {
 	p.Put("</section>\n")
 }
 
-// Style adds a style sheet, which is a file of this folder.
+// Style adds a style sheet, which is a file of this folder, unless the page has it.
 func (p *Writer) Style(name string) {
 	sheet, err := files.ReadFile(name)
 	if p.err == nil {
 		p.err = err
 	}
-	p.frame.Style += template.CSS(sheet)
+	if !strings.Contains(string(p.frame.Style), string(sheet)) {
+		p.frame.Style += template.CSS(sheet)
+	}
 }
 
 // Script adds a script.

@@ -71,9 +71,9 @@ type triedJSON struct {
 	Pairs   int `json:"pairs"`
 }
 
-// JSON gives the advice as one JSON object, ended by a newline: the changes best first.
-func (a *Report) JSON(command string) ([]byte, error) {
-	d := adviseJSON{Head: document.HeadOf(command), Scenario: a.Scenario.Name, Outcome: a.outcome(), OwnFaults: a.Own,
+// data is the JSON object, with the changes best first.
+func (a *Report) data() *adviseJSON {
+	d := &adviseJSON{Scenario: a.Scenario.Name, Outcome: a.outcome(), OwnFaults: a.Own,
 		Explored: a.Explored,
 		Plans:    a.plans(), Runs: a.Base.Given.Runs, Fresh: a.Base.Fresh.Runs, Others: a.others(),
 		Broken: []brokenJSON{},
@@ -90,7 +90,7 @@ func (a *Report) JSON(command string) ([]byte, error) {
 			breachesOf(t.Otherwise), t.GivesUp, document.Some(t.Spared), costOf(t.Cost), t.Given.Runs, t.Elsewhere.Runs,
 			t.Fresh.Runs, a.file(i)})
 	}
-	return document.Encode(d)
+	return d
 }
 
 // file is the scenario file of the ith change; empty if it was not written.

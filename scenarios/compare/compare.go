@@ -2,7 +2,8 @@
 // work and the same faults, and the odds that a Redlock stops excluding.
 //
 // Goals: whoever doubts a figure can run the scenario behind it. The result does not depend on the number of workers,
-// and what an interruption left out is told.
+// and what an interruption left out is reported. No width of a terminal loses a figure; what was not run, or differs from
+// seed to seed, is said.
 // Non-goals: saying which lock is best; the speed of real servers.
 package compare
 
@@ -11,7 +12,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -87,16 +87,6 @@ var claims = map[string]Claim{
 	"etcd":      {"5-15 ms", "2-8K ops/s"},
 }
 
-// Timing is measured over all acquires of all runs, in simulated time.
-type Timing struct {
-	Scenario  Written
-	Acquires  int
-	P50, P99  time.Duration // of acquires but each client's first
-	First     time.Duration // median of each client's first acquire, which opens connections and sessions
-	PerSecond float64       // locks acquired and released in a second, from the first asked for to the last released
-	Requests  float64       // of clients to lock servers, for each lock acquired
-}
-
 // Survival is one cell of what is survived.
 type Survival struct {
 	Trouble  string
@@ -115,8 +105,8 @@ func (s *Survival) survives() bool {
 // Written is a scenario as a file holds it. Its expectations are what came out, where all seeds agreed.
 type Written struct{ Name, Text string }
 
-// Locks runs all scenarios of the comparison, each with seeds 1 to the number of runs. When ctx is done it tells what
-// it has measured by then. An error is a failure of Fencepost's own.
+// Locks runs all scenarios of the comparison, each with seeds 1 to the number of runs. When ctx is done it reports
+// what it has measured by then. An error is a failure of Fencepost's own.
 func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -127,11 +117,11 @@ func Locks(ctx context.Context, o Options) (*Comparison, error) {
 		all = append(all, contenders[i].tasks(&rows[i], o.Runs)...)
 	}
 	cut := false
-	done, err := campaign.Do(ctx, o.Crew, "scenarios", len(all), func() func(int) (figure, error) {
-		return func(job int) (figure, error) { return all[job](ctx) }
-	}, func(job int, f figure) error {
-		f.keep()
-		cut = cut || f.made < o.Runs
+	done, err := campaign.Do(ctx, o.Crew, "scenarios", len(all), func() func(int) (result, error) {
+		return func(job int) (result, error) { return all[job](ctx) }
+	}, func(job int, r result) error {
+		r.keep()
+		cut = cut || r.made < o.Runs
 		return nil
 	})
 	if err != nil {
@@ -139,7 +129,7 @@ func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	}
 	c := &Comparison{Seeds: o.Runs, Delay: delay, Retry: retry, Clients: contending, Model: model, Troubles: troubles,
 		Interrupted: cut || done < len(all)}
-	untimed := slices.IndexFunc(rows, func(l Lock) bool { return l.Alone.Acquires == 0 || l.Together.Acquires == 0 })
+	untimed := slices.IndexFunc(rows, func(l Lock) bool { return l.Alone.values == nil || l.Together.values == nil })
 	if untimed < 0 {
 		untimed = len(rows)
 	}
@@ -148,10 +138,10 @@ func Locks(ctx context.Context, o Options) (*Comparison, error) {
 }
 
 // task makes the runs of one scenario, until ctx is done.
-type task func(ctx context.Context) (figure, error)
+type task func(ctx context.Context) (result, error)
 
-// figure is what came of a scenario.
-type figure struct {
+// result is what came of a scenario.
+type result struct {
 	made int // runs
 	keep func()
 }
@@ -184,10 +174,10 @@ func (c *contender) survive(cell *Survival, t Trouble, runs int) task {
 		cell.Laws, cell.Scenario = laws, Written{scenario.Name, scenario.Text + expectation(laws, runs)}
 	}
 	keep(campaign.NewLaws(checker.Laws), 0)
-	return func(ctx context.Context) (figure, error) {
+	return func(ctx context.Context) (result, error) {
 		laws := campaign.NewLaws(checker.Laws)
 		made, err := scenario.run(ctx, runs, func(h *history.History) { laws.Count(checker.Check(h)) })
-		return figure{made, func() { keep(laws, made) }}, err
+		return result{made, func() { keep(laws, made) }}, err
 	}
 }
 
@@ -212,10 +202,10 @@ func expectation(laws campaign.Laws, runs int) string {
 // out.
 func (c *contender) time(to *Timing, clients, cycles, runs int) task {
 	scenario := c.timing(clients, cycles)
-	return func(ctx context.Context) (figure, error) {
+	return func(ctx context.Context) (result, error) {
 		var s stopwatch
 		made, err := scenario.run(ctx, runs, s.read)
-		return figure{made, func() {
+		return result{made, func() {
 			if made == runs {
 				*to = s.timing()
 				to.Scenario = Written{scenario.Name, scenario.Text + s.expectation()}

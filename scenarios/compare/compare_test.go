@@ -69,13 +69,18 @@ func TestRunningAFileOfTheComparisonRepeatsItsCell(t *testing.T) {
 
 func TestEveryCycleOfTheComparisonIsTimed(t *testing.T) {
 	for _, row := range comparison(t).Locks {
-		if got := row.Alone.Acquires; got != fewSeeds()*aloneCycles {
-			t.Errorf("%s alone: %d acquires", row.Title, got)
+		if got := row.Alone.of("acquires"); got != float64(fewSeeds()*aloneCycles) {
+			t.Errorf("%s alone: %v acquires", row.Title, got)
 		}
-		if got := row.Together.Acquires; got != fewSeeds()*contending*togetherCycles {
-			t.Errorf("%s together: %d acquires", row.Title, got)
+		if got := row.Together.of("acquires"); got != float64(fewSeeds()*contending*togetherCycles) {
+			t.Errorf("%s together: %v acquires", row.Title, got)
 		}
-		if a := row.Alone; a.P50 <= 0 || a.P99 < a.P50 || a.First <= 0 || a.PerSecond <= 0 || a.Requests < 1 {
+		for i, f := range figures {
+			if row.Alone.values[i] <= 0 || row.Together.values[i] <= 0 {
+				t.Errorf("%s, %s: alone %v, together %v", row.Title, f.key, row.Alone.values[i], row.Together.values[i])
+			}
+		}
+		if a := row.Alone; a.of("p99_ns") < a.of("p50_ns") || a.of("requests_per_lock") < 1 {
 			t.Errorf("%s alone: %+v", row.Title, a)
 		}
 	}
@@ -83,8 +88,8 @@ func TestEveryCycleOfTheComparisonIsTimed(t *testing.T) {
 
 func TestEtcdIsAskedOnceToAcquireAndOnceToRelease(t *testing.T) {
 	for _, row := range comparison(t).Locks {
-		if row.Name == "etcd" && (row.Alone.Requests < 2 || row.Alone.Requests > 2.5) { // keepalives now and then
-			t.Errorf("%.1f requests for each lock", row.Alone.Requests)
+		if n := row.Alone.of("requests_per_lock"); row.Name == "etcd" && (n < 2 || n > 2.5) { // keepalives now and then
+			t.Errorf("%.1f requests for each lock", n)
 		}
 	}
 }
@@ -191,7 +196,7 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 func TestFsyncAlwaysCostsRedlockItsSpeed(t *testing.T) {
 	p50 := map[string]time.Duration{}
 	for _, row := range comparison(t).Locks {
-		p50[row.Name] = row.Alone.P50
+		p50[row.Name] = time.Duration(row.Alone.of("p50_ns"))
 	}
 	if more := p50["redlock-synced"] - p50["redlock"]; more < 4*time.Millisecond || more > 6*time.Millisecond {
 		t.Errorf("five fsyncs of 1 ms take %v more", more)
@@ -230,9 +235,9 @@ func TestAComparisonIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// A comparison is stopped after each of its scenarios: it tells the locks that were timed, and how many runs no cell
-// has had.
-func TestAnInterruptedComparisonTellsWhatWasNotRun(t *testing.T) {
+// A comparison is stopped after each of its scenarios: it reports the locks that were timed, and how many runs no
+// cell has had.
+func TestAnInterruptedComparisonSaysWhatWasNotRun(t *testing.T) {
 	all := comparison(t)
 	stops := []int{1, 2, 3, 20}
 	for _, stop := range stops {
@@ -259,7 +264,7 @@ func TestAnInterruptedComparisonTellsWhatWasNotRun(t *testing.T) {
 			for k, cell := range row.Survival {
 				d := cell.Laws.Of(checker.ResourceSafety)
 				if sum := d.Exercised() + d.Untold(); cell.Absent == "" && sum != fewSeeds() {
-					t.Errorf("stopped after %d: %d runs of %s are told", stop, sum,
+					t.Errorf("stopped after %d: %d runs of %s are reported", stop, sum,
 						cellName(row.Name, cell.Trouble, cell.Fencing))
 				}
 				if whole := all.Locks[i].Survival[k]; d.NotRun == 0 && !reflect.DeepEqual(cell, whole) {

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -41,14 +42,27 @@ type articleJSON struct {
 	Throughput string `json:"throughput"`
 }
 
+// timingJSON has a key for each of the figures, and where they come from.
 type timingJSON struct {
-	Acquires        int     `json:"acquires"`
-	First           int64   `json:"first_p50_ns"`
-	P50             int64   `json:"p50_ns"`
-	P99             int64   `json:"p99_ns"`
-	CyclesPerSecond float64 `json:"cycles_per_second"`
-	RequestsPerLock float64 `json:"requests_per_lock"`
+	values []float64
 	*writtenJSON
+}
+
+// MarshalJSON writes the figures in their order.
+func (t timingJSON) MarshalJSON() ([]byte, error) {
+	rest, err := document.Encode(t.writtenJSON)
+	if err != nil {
+		return nil, err
+	}
+	object := []byte("{")
+	for i, f := range figures {
+		value, err := json.Marshal(t.values[i])
+		if err != nil {
+			return nil, err
+		}
+		object = fmt.Appendf(object, "%q:%s,", f.key, value)
+	}
+	return append(object, rest[1:]...), nil
 }
 
 // survivalJSON is a cell; one that was not run has nothing beyond why.
@@ -68,47 +82,44 @@ type writtenJSON struct {
 	File     string `json:"file"`   // its text
 }
 
-// JSON gives the comparison as one JSON object, ended by a newline.
-func (c *Report) JSON(command string) ([]byte, error) {
-	d := compareJSON{Head: document.HeadOf(command), Seeds: c.Seeds, Delay: c.Delay, Retry: c.Retry, Clients: c.Clients,
-		Model: c.Model, Faults: []troubleJSON{}, Interrupted: c.Interrupted, Locks: []comparedLockJSON{}}
-	for _, t := range c.Troubles {
+// data is the JSON object.
+func (r *Report) data() *compareJSON {
+	d := &compareJSON{Seeds: r.Seeds, Delay: r.Delay, Retry: r.Retry, Clients: r.Clients, Model: r.Model,
+		Faults: []troubleJSON{}, Interrupted: r.Interrupted, Locks: []comparedLockJSON{}}
+	for _, t := range r.Troubles {
 		d.Faults = append(d.Faults, troubleJSON{t.Name, t.Text})
 	}
-	for i := range c.Locks {
-		l := &c.Locks[i]
-		one := comparedLockJSON{l.Name, l.Title, l.Text, articleJSON(l.Claim), c.timing(&l.Alone),
-			c.timing(&l.Together), []survivalJSON{}}
+	for i := range r.Locks {
+		l := &r.Locks[i]
+		one := comparedLockJSON{l.Name, l.Title, l.Text, articleJSON(l.Claim), r.timing(&l.Alone),
+			r.timing(&l.Together), []survivalJSON{}}
 		for k := range l.Survival {
-			one.Cells = append(one.Cells, c.survival(&l.Survival[k]))
+			one.Cells = append(one.Cells, r.survival(&l.Survival[k]))
 		}
 		d.Locks = append(d.Locks, one)
 	}
-	return document.Encode(d)
+	return d
 }
 
-func (c *Report) timing(t *Timing) timingJSON {
-	return timingJSON{t.Acquires, t.First.Nanoseconds(), t.P50.Nanoseconds(), t.P99.Nanoseconds(), t.PerSecond,
-		t.Requests, c.written(t.Scenario)}
-}
+func (r *Report) timing(t *Timing) timingJSON { return timingJSON{t.values, r.written(t.Scenario)} }
 
-func (c *Report) survival(s *Survival) survivalJSON {
+func (r *Report) survival(s *Survival) survivalJSON {
 	d := survivalJSON{Fault: s.Trouble, Fencing: s.Fencing, Absent: s.Absent}
 	if s.Absent != "" {
 		return d
 	}
 	survives := s.survives()
-	d.Survives, d.Laws, d.writtenJSON = &survives, map[checker.Law]campaign.Counts{}, c.written(s.Scenario)
+	d.Survives, d.Laws, d.writtenJSON = &survives, map[checker.Law]campaign.Counts{}, r.written(s.Scenario)
 	for _, law := range comparedLaws {
 		d.Laws[law] = s.Laws.Of(law)
 	}
 	return d
 }
 
-func (c *Report) written(s Written) *writtenJSON {
+func (r *Report) written(s Written) *writtenJSON {
 	file := s.Name + ".yaml"
-	if c.Files != "" {
-		file = c.Files + "/" + file
+	if r.Files != "" {
+		file = r.Files + "/" + file
 	}
-	return &writtenJSON{s.Name, fmt.Sprintf("fencepost run %s --seeds %d", file, c.Seeds), s.Text}
+	return &writtenJSON{s.Name, fmt.Sprintf("fencepost run %s --seeds %d", file, r.Seeds), s.Text}
 }

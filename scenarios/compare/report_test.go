@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
@@ -31,8 +30,11 @@ func threeLocks() *Report {
 		c.Troubles = append(c.Troubles,
 			Trouble{Name: name, Title: name, Text: "What " + name + " does.", Liveness: name == "flood"})
 	}
-	timing := Timing{Acquires: 10, P50: 2200 * time.Microsecond, P99: 106 * time.Millisecond,
-		First: time.Millisecond, PerSecond: 228.4, Requests: 2}
+	var timing Timing
+	for _, f := range figures {
+		timing.values = append(timing.values, map[string]float64{"acquires": 10, "p50_ns": 2.2e6, "p99_ns": 106e6,
+			"first_p50_ns": 1e6, "cycles_per_second": 228.4, "requests_per_lock": 2}[f.key])
+	}
 	for i, title := range []string{"Redis", "Redlock, at once", "etcd"} {
 		l := Lock{Name: title, Title: title, Text: "A lock.", Alone: timing, Together: timing}
 		if i > 0 {
@@ -52,38 +54,50 @@ func threeLocks() *Report {
 	return &Report{Comparison: c, Repeat: "fencepost compare"}
 }
 
+// page is the page of a document.
+func page(t *testing.T, d *document.Document) string {
+	t.Helper()
+	var b strings.Builder
+	if err := d.Pages("page.html")[0].Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 func TestNoWidthLosesAMarkOfTheComparison(t *testing.T) {
 	for _, width := range []int{60, 70, 75, 76, 80, 100, 137, 138, 160} {
 		var b bytes.Buffer
-		if err := threeLocks().Text(&b, document.TextOptions{Width: width}); err != nil {
+		if err := threeLocks().Document().Text(&b, document.TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
-		marks := 0
+		marks := map[string]int{}
 		for _, ln := range strings.Split(b.String(), "\n") {
 			if text.Cells(ln) > width {
 				t.Errorf("width %d: %q", width, ln)
 			}
-			for _, triple := range []string{"✗ ± ✓", "✓ ✗ ✓!", "✓ ✗ ±"} {
-				marks += strings.Count(ln, triple) - strings.Count(ln, triple+" ?") // which is the legend's
+			for _, cell := range []string{"✗ ± ✓ ✓", "✓ ✗ ✓ ±", "r m l d"} {
+				marks[cell] += strings.Count(ln, cell)
 			}
 		}
-		if want := 4 * 6; marks != want {
-			t.Errorf("width %d shows %d cells, want %d", width, marks, want)
+		if want := 3 * 6; marks["✗ ± ✓ ✓"] != want || marks["✓ ✗ ✓ ±"] != 6 || marks["r m l d"] != 6 {
+			t.Errorf("width %d shows cells %v, want %d", width, marks, want)
 		}
-		if shown := strings.Contains(b.String(), "5-20 ms, 1-5K"); !shown {
-			t.Errorf("width %d does not show what the article says", width)
+		for _, want := range []string{"2.2", "106.0", "228", "5-20 ms", "1-5K"} {
+			if n := strings.Count(b.String(), want); n < 2 {
+				t.Errorf("width %d shows %s %d times\n%s", width, want, n, b.String())
+			}
 		}
 	}
 }
 
-func TestTheComparisonTellsWhatDiffersFromSeedToSeed(t *testing.T) {
+func TestTheComparisonSaysWhatDiffersFromSeedToSeed(t *testing.T) {
 	var b bytes.Buffer
-	if err := threeLocks().Text(&b, document.TextOptions{Width: 160}); err != nil {
+	if err := threeLocks().Document().Text(&b, document.TextOptions{Width: 160}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"Redis, pause, fence off: mutual-exclusion broken in 2 of 10 runs, undecided in 1\n",
-		"etcd, jump, fence on: deadlock-freedom broken in 2 of 10 runs, undecided in 1\n",
+		"Redis, pause: mutual-exclusion held in 7 runs, broken in 2 runs, undecided in 1 run\n",
+		"etcd, jump, with fencing: deadlock-freedom held in 7 runs, broken in 2 runs, undecided in 1 run\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("does not say %q:\n%s", want, b.String())
@@ -94,7 +108,7 @@ func TestTheComparisonTellsWhatDiffersFromSeedToSeed(t *testing.T) {
 func TestTheComparisonIsOneJSONObject(t *testing.T) {
 	c := threeLocks()
 	c.Files = "cells"
-	text, err := c.JSON("compare")
+	text, err := c.Document().JSON("compare")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,52 +138,48 @@ func TestTheComparisonIsOneJSONObject(t *testing.T) {
 	}
 }
 
-var markOfPage = regexp.MustCompile(`<td class="mark( first)?(?: (kept|lost|open))?" ` +
-	`title="(.*?), fence (off|on)\n(.*?): (.*?)">(.)</td>`)
+var markOfPage = regexp.MustCompile(`<td class="mark( first)?(?: (good|bad|open))?" title="(.*?)\n(.*?): (.*?)">(.)</td>`)
 
 // TestEveryMarkOfThePageIsThatOfItsLaw holds the marks of the page against the cells: each law of each cell has one, in
 // the column with its name, and what stands there says which law it is. What counts as survived is coloured as that; no
 // other mark has a colour.
 func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
-	c := threeLocks()
+	r := threeLocks()
 	for i, data := range []campaign.Counts{{Holds: 10}, {Unchecked: 10}} { // nobody gets the lock, and the data is safe
-		majority := c.Locks[i].Survival[10:][0].Laws
+		majority := r.Locks[i].Survival[10].Laws
 		majority[2].Counts, majority[3].Counts = data, campaign.Counts{Violated: 10}
 	}
-	var b strings.Builder
-	if err := c.html(&b); err != nil {
-		t.Fatal(err)
-	}
-	_, body, _ := strings.Cut(html.UnescapeString(b.String()), "<body>")
+	_, body, _ := strings.Cut(html.UnescapeString(page(t, r.Document())), "<body>")
 	var heads []string
-	head := regexp.MustCompile(`(?s)<th scope="col" class="upright.*?">(.*?)</th>`)
-	for _, h := range head.FindAllStringSubmatch(body, -1) {
+	for _, h := range regexp.MustCompile(`(?s)<th scope="col" class="upright.*?">(.*?)</th>`).FindAllStringSubmatch(body, -1) {
 		heads = append(heads, regexp.MustCompile(`<.*?>`).ReplaceAllString(h[1], ""))
 	}
-	n, column := 0, 0
+	n := 0
 	marks := markOfPage.FindAllStringSubmatch(body, -1)
-	for _, l := range c.Locks {
+	for l := range r.Locks {
 		for _, fencing := range []bool{false, true} {
-			for i, trouble := range c.Troubles {
-				cell := cellOf(&l, trouble.Name, fencing)
-				if cell == nil || cell.Absent != "" {
+			for i := range r.Troubles {
+				cell := &r.Locks[l].Survival[2*i]
+				if fencing {
+					cell = &r.Locks[l].Survival[2*i+1]
+				}
+				if cell.Absent != "" {
 					continue
 				}
 				for k, law := range comparedLaws {
 					if n == len(marks) {
 						t.Fatalf("there are %d marks only", n)
 					}
-					m := marks[n]
+					m, counts := marks[n], cell.Laws.Of(law)
 					n++
-					column = i*len(comparedLaws) + k
-					want := []string{l.Title + ", " + trouble.Title, onOff(fencing), string(law),
-						countsInWords(cell.Laws.Of(law)), cell.Laws.Of(law).Sign()}
-					if !slices.Equal(m[3:], want) || heads[column] != string(law) || (m[1] != "") != (k == 0) {
-						t.Errorf("mark %d is %q, want %q, under %s", n, m[3:], want, heads[column])
+					want := []string{r.cellName(&r.Locks[l], cell), string(law), inWords(counts), counts.Sign()}
+					if head := heads[i*len(comparedLaws)+k]; !slices.Equal(m[3:], want) || head != string(law) ||
+						(m[1] != "") != (k == 0) {
+						t.Errorf("mark %d is %q, want %q, under %s", n, m[3:], want, head)
 					}
 					colour := ""
 					if law == checker.ResourceSafety {
-						colour = map[string]string{"✓": "kept", "✗": "lost", "?": "open"}[cell.Laws.Of(law).Sign()]
+						colour = map[string]string{"✓": "good", "✗": "bad", "?": "open"}[counts.Sign()]
 					}
 					if m[2] != colour {
 						t.Errorf("%q is coloured %q, want %q", want, m[2], colour)
@@ -181,10 +191,45 @@ func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 	if n != len(marks) || n < 48 {
 		t.Errorf("%d of %d marks have a cell", n, len(marks))
 	}
-	for _, l := range c.Locks {
-		if !strings.Contains(body, text.Milliseconds(l.Alone.P50)+"<svg") {
-			t.Errorf("the median of %s is missing", l.Title)
+}
+
+// TestEveryFigureIsShownInItsColumn: a number that is measured for one client and for several stands where its title
+// says, with a bar below it where bars compare the locks.
+func TestEveryFigureIsShownInItsColumn(t *testing.T) {
+	r := threeLocks()
+	for i := range r.Locks {
+		l := &r.Locks[i]
+		l.Alone.values, l.Together.values = slices.Clone(l.Alone.values), slices.Clone(l.Together.values)
+		for k := range figures {
+			l.Alone.values[k], l.Together.values[k] = float64((i+1)*(k+1))*1e6, float64((i+1)*(k+1))*1e7
 		}
+	}
+	table, at := r.timingTable(), 0
+	for k, f := range figures {
+		for _, of := range []struct {
+			title string
+			scale float64
+		}{{f.alone, 1e6}, {f.together, 1e7}} {
+			if of.title == "" {
+				continue
+			}
+			if c := table.Columns[at]; c.Title != of.title || c.Tip != f.tip || c.Group != f.group {
+				t.Errorf("column %d is %+v, not %s", at, c, of.title)
+			}
+			for i, row := range table.Rows {
+				want := document.Cell{Words: f.show(float64((i+1)*(k+1)) * of.scale)}
+				if f.bars {
+					want.Bar = 100 * (i + 1) / len(r.Locks)
+				}
+				if row.Cells[at] != want {
+					t.Errorf("%s of %s: %+v, want %+v", of.title, row.Name, row.Cells[at], want)
+				}
+			}
+			at++
+		}
+	}
+	if at < 5 || len(table.Columns) != at+2 {
+		t.Errorf("%d columns of figures, of %d", at, len(table.Columns))
 	}
 }
 
@@ -192,17 +237,14 @@ func TestThePageOfTheComparison(t *testing.T) {
 	for _, interrupted := range []bool{true, false} {
 		c := threeLocks()
 		c.Interrupted = interrupted
-		var b strings.Builder
-		if err := c.html(&b); err != nil {
-			t.Fatal(err)
-		}
-		if err := documenttest.Page(b.String()); err != nil {
+		shown := page(t, c.Document())
+		if err := documenttest.Page(shown); err != nil {
 			t.Error(err)
 		}
-		if _, err := documenttest.Explained(b.String()); err != nil {
-			t.Error(err)
+		if n, err := documenttest.Explained(shown); n != len(comparedLaws) || err != nil {
+			t.Errorf("%d laws are explained: %v", n, err)
 		}
-		if says := strings.Contains(b.String(), document.Interruption); says != interrupted {
+		if says := strings.Contains(shown, document.Interruption); says != interrupted {
 			t.Errorf("interrupted %t: it says so: %t", interrupted, says)
 		}
 	}
@@ -214,7 +256,7 @@ func TestTheCommandOfTheComparisonCanBePasted(t *testing.T) {
 		"scenarios' and/more/of/the same"
 	for _, width := range []int{60, 80, 120, 200} {
 		var b strings.Builder
-		if err := c.Text(&b, document.TextOptions{Width: width}); err != nil {
+		if err := c.Document().Text(&b, document.TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		if n := documenttest.Pasted(b.String(), c.Repeat); n != 1 {

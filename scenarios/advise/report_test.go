@@ -2,23 +2,25 @@ package advise
 
 import (
 	"bytes"
+	"html"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/documenttest"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// The table fits the screen with up to six broken laws: each row ends with the number of servers.
+// The table fits the screen with up to seven broken laws: each row ends with the number of servers.
 func TestAdviceFitsTheScreen(t *testing.T) {
 	for _, width := range []int{80, 100, 160} {
-		for n := 1; n <= 6; n++ {
+		for n := 1; n <= len(checker.Laws); n++ {
 			best := &Tried{Changes: []Change{{Key: "servers.persistence.append-fsync", Value: "always"}},
-				Cost: Cost{Acquire: 11 * time.Millisecond, Requests: 10, Servers: 7}}
+				Mended: checker.Laws[:n], Cost: Cost{Acquire: 11 * time.Millisecond, Requests: 10, Servers: 7}}
 			base := &Tried{}
 			for _, law := range checker.Laws[:n] {
 				base.Given.Findings = append(base.Given.Findings,
@@ -27,12 +29,12 @@ func TestAdviceFitsTheScreen(t *testing.T) {
 			a := &Report{Advice: &Advice{Broken: checker.Laws[:n], Base: base, Mending: []*Tried{best}},
 				Scenario: &scenarios.Scenario{Name: "mine"}}
 			var b bytes.Buffer
-			if err := a.Text(&b, document.TextOptions{Width: width}); err != nil {
+			if err := a.Document().Text(&b, document.TextOptions{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			rows := 0
 			for _, line := range strings.Split(b.String(), "\n") {
-				if strings.HasSuffix(line, "11.0      10.0        7") {
+				if marks, is := strings.CutSuffix(line, "11.0      10.0        7"); is && strings.Count(marks, "✓") == n {
 					rows++
 				}
 				if text.Cells(line) > width {
@@ -88,7 +90,7 @@ func TestConclusionsAgreeWithTheTable(t *testing.T) {
 				"mutual-exclusion, in 20 runs under these faults and 2,100 under fresh ones of the same kinds; but " +
 				"it breaks deadlock-freedom in 1 of 7 runs: stuck in a cycle of waiters; ownership is no longer seen " +
 				"to hold; clients give up where they got the lock before."},
-		{name: "what cannot be told", left: []checker.Law{checker.TokenOrder},
+		{name: "what is left undecided", left: []checker.Law{checker.TokenOrder},
 			want: "No change and no pair keeps every promise. Nearest comes: lock.ttl to 9s. It keeps " +
 				"mutual-exclusion, in 20 runs under these faults and 2,100 under fresh ones of the same kinds; but " +
 				"token-order is not seen to hold."},
@@ -102,15 +104,15 @@ func TestConclusionsAgreeWithTheTable(t *testing.T) {
 			t.Errorf("%s, keeps %v: %s\nnot\n%s", c.name, a.keeps(best), got, c.want)
 		}
 		var b bytes.Buffer
-		if err := a.Text(&b, document.TextOptions{Width: 160}); err != nil {
+		if err := a.Document().Text(&b, document.TextOptions{Width: 160}); err != nil {
 			t.Fatal(err)
 		}
 		var lines []string
 		for _, breached := range c.anew {
-			lines = append(lines, "     ! "+breach(breached))
+			lines = append(lines, "  ! "+breach(breached))
 		}
 		for _, breached := range c.otherwise {
-			lines = append(lines, "     · "+breach(breached))
+			lines = append(lines, "  · "+breach(breached))
 		}
 		for _, line := range lines {
 			if !strings.Contains(b.String(), line+"\n") {
@@ -120,6 +122,40 @@ func TestConclusionsAgreeWithTheTable(t *testing.T) {
 		explained := strings.Contains(b.String(), "nature  deadlock-freedom: why.")
 		if explained != (c.keeps && c.otherwise != nil) {
 			t.Errorf("%s: nature\n%s", c.name, b.String())
+		}
+	}
+}
+
+// What to do comes before what broke the lock, in text and on the page, as a sentence and as a diff.
+func TestWhatToDoComesFirst(t *testing.T) {
+	base := &Tried{}
+	base.Given = Trial{Runs: 20, Findings: []campaign.Finding{{Law: checker.Ownership,
+		Cause: checker.Cause{Kind: checker.RemovedByNonOwner}, Runs: 20}}}
+	best := &Tried{Changes: []Change{{Key: "lock.ttl", Value: "9s"}}, Mended: []checker.Law{checker.Ownership}}
+	a := &Report{Advice: &Advice{Promised: checker.Laws, Broken: best.Mended, Base: base, Mending: []*Tried{best}},
+		Scenario: &scenarios.Scenario{Name: "mine"}, Diff: "--- mine\n+++ mine\n-lock: {ttl: 8s}\n+lock: {ttl: 9s}\n"}
+	var shown, page strings.Builder
+	if err := a.Document().Text(&shown, document.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Document().Pages("page.html")[0].Write(&page); err != nil {
+		t.Fatal(err)
+	}
+	if err := documenttest.Page(page.String()); err != nil {
+		t.Error(err)
+	}
+	if n, err := documenttest.Explained(page.String()); n != 1 || err != nil {
+		t.Errorf("%d laws are explained: %v", n, err)
+	}
+	for _, form := range []string{shown.String(), html.UnescapeString(page.String())} {
+		last := -1
+		for _, words := range []string{"Set lock.ttl to 9s: then every promise is kept", "-lock: {ttl: 8s}",
+			"+lock: {ttl: 9s}", "removed by non-owner", "lock.ttl: 9s", "A change is marked ✓ if"} {
+			at := strings.Index(form, words)
+			if at <= last {
+				t.Errorf("%q stands at %d, after %d, in\n%s", words, at, last, form)
+			}
+			last = at
 		}
 	}
 }

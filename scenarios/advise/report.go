@@ -1,12 +1,7 @@
-// Package advise tells which changes save a lock, what they cost, and what the tried ones rest on.
-//
-// Goals: what to do comes first, as a sentence and as a diff; what a change breaks stands beside what it mends.
-// Non-goals: trying changes (scenarios/advise).
 package advise
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,50 +94,33 @@ func (a *Report) causes(law checker.Law) []string {
 // mostAdvised is how many changes a text shows; the JSON has all.
 const mostAdvised = 8
 
-// Text writes what breaks the lock, what to do, a table of what else mends something, and the change as a diff.
-// The error is w's.
-func (a *Report) Text(w io.Writer, opt document.TextOptions) error {
-	p := opt.Writer(w)
-	tone := map[document.Result]text.Style{document.Passed: text.Green, document.Failed: text.Red,
-		document.Undecided: text.Yellow}[a.Standing()]
-	standing := a.outcome()
-	p.Title(a.Scenario.Name, "", standing, tone)
-	if a.Scenario.Summary != "" {
-		p.Text(text.Plain, 2, a.Scenario.Summary)
-	}
-	p.Blank()
-	p.Text(text.Plain, 0, a.conclusion())
-	if len(a.Broken) > 0 {
-		a.breaches(p)
-		if len(a.Mending) > 0 {
-			p.Blank()
-			a.table(p)
-		}
-		p.Blank()
-		a.trials(p)
-	}
-	document.Stopped(p, a.Interrupted)
-	document.WriteNotes(p, "open    ", a.open())
+// Document is the report: what to do, as a sentence and as a diff, then what breaks the lock, and what else mends
+// something.
+func (a *Report) Document() *document.Document {
+	result := a.Standing()
+	todo := []document.Block{document.Paragraph{Words: a.conclusion()}}
 	if a.Diff != "" {
-		p.Blank()
-		p.Put(new(text.Line).Add(text.Bold, "the first as a diff"))
-		for words := range strings.Lines(a.Diff) {
-			p.Put(new(text.Line).Add(diffStyle(words), strings.TrimRight(words, "\r\n")))
+		todo = append(todo, document.Diff(a.Diff))
+	}
+	d := &document.Document{
+		Title: document.Title{Name: a.Scenario.Name, Verdict: a.outcome(), Tone: result.Tone(),
+			Summary: a.Scenario.Summary},
+		Body:        []document.Block{document.Section{Heading: "What to do", Body: todo}},
+		Interrupted: a.Interrupted, Files: a.Files, Repeat: a.Repeat, Data: a.data(), Judged: a.suite(),
+	}
+	if len(a.Broken) > 0 {
+		d.Body = append(d.Body, document.Section{Heading: "What breaks", Body: []document.Block{a.breaches()}})
+		tried := []document.Block{a.trials()}
+		if len(a.Mending) > 0 {
+			tried = append(a.changes(), tried...)
 		}
-		p.Blank()
+		d.Body = append(d.Body, document.Section{Heading: "What was tried", Body: tried})
 	}
-	document.Closing(p, a.Files, a.Repeat)
-	return p.Err()
-}
-
-func diffStyle(words string) text.Style {
-	switch {
-	case strings.HasPrefix(words, "+"):
-		return text.Green
-	case strings.HasPrefix(words, "-"):
-		return text.Red
+	if open := a.open(); len(open) > 0 {
+		d.Body = append(d.Body, document.Section{Heading: "What is open", Body: []document.Block{
+			document.Notes("open", open)}})
 	}
-	return text.Plain
+	return d
 }
 
 // conclusion is the advice in a few sentences.
@@ -286,138 +264,92 @@ func against(c, base Cost) string {
 	return words + "." + lease
 }
 
-// breaches says what is broken, and how often.
-func (a *Report) breaches(p *text.Writer) {
+// breaches say what is broken, how often and by what.
+func (a *Report) breaches() document.Table {
+	t := document.Table{Heading: "broken", Columns: []document.Column{{Title: "runs"}, {Title: "by", Words: true}}}
 	for _, l := range a.Broken {
-		p.Hang(1, "✗ ", text.Plain, fmt.Sprintf("%s in %d of %d runs: %s", l, a.Base.Given.violated(l),
-			a.Base.Given.Runs, strings.Join(a.causes(l), "; ")))
+		t.Rows = append(t.Rows, document.Row{Sign: document.Failed.Sign(), Tone: document.Bad, Name: string(l),
+			Cells: document.Cells(fmt.Sprintf("%d of %d", a.Base.Given.violated(l), a.Base.Given.Runs),
+				strings.Join(a.causes(l), "; "))})
 	}
+	return t
 }
 
-// Widths of the table, in cells.
-const (
-	lawWidth     = 11
-	shortWidth   = 7
-	costWidth    = 26
-	changeNarrow = 28 // what changes need beside laws of the full width
-)
-
-// columns is how wide the column of changes is, and that of each law.
-func (a *Report) columns(p *text.Writer) (changes, law int) {
-	wide, n := min(p.Width(), 100), len(a.Broken)
-	if law = lawWidth; wide < changeNarrow+law*n+costWidth {
-		law = shortWidth
+// changes are the table of the first changes that mend something, the lock as it is first.
+func (a *Report) changes() []document.Block {
+	t := document.Table{Heading: "change"}
+	for _, l := range a.Broken {
+		t.Columns = append(t.Columns, document.Column{Title: string(l), Short: string(l)[:1],
+			Group: document.Group{Title: "mends"}})
 	}
-	return max(wide-law*n-costWidth, 12), law
-}
-
-// table has a line or two for each change, the lock as it is first.
-func (a *Report) table(p *text.Writer) {
-	width, each := a.columns(p)
-	first, second := new(text.Line).Add(text.Bold, "change").To(width), new(text.Line).To(width)
-	for i, l := range a.Broken {
-		head, rest, _ := strings.Cut(string(l), "-")
-		if each == shortWidth {
-			head, rest = l.Short(), ""
-		}
-		first.To(width+i*each).Add(text.Plain, head)
-		second.To(width+i*each).Add(text.Plain, rest)
+	t.Columns = append(t.Columns, document.Column{Title: "acquire, ms"}, document.Column{Title: "requests"},
+		document.Column{Title: "servers"})
+	t.Rows = append(t.Rows, document.Row{Name: "as it is", Cells: a.cells(nil, a.Base.Cost)})
+	for _, c := range a.Mending[:min(len(a.Mending), mostAdvised)] {
+		t.Rows = append(t.Rows, document.Row{Name: strings.Join(changesOf(c), " and "), Cells: a.cells(c.Mended, c.Cost),
+			Notes: a.remarks(c)})
 	}
-	at := width + each*len(a.Broken)
-	p.Put(first.To(at).Add(text.Plain, "acquire").To(at+9).Add(text.Plain, "requests").To(at+19).Add(text.Plain,
-		"servers"))
-	p.Put(second.To(at).Add(text.Plain, "in ms").To(at+9).Add(text.Plain, "each"))
-	a.row(p, []string{"as it is"}, nil, a.Base.Cost)
-	for i, c := range a.Mending {
-		if i == mostAdvised {
-			break
-		}
-		a.row(p, changesOf(c), c.Mended, c.Cost)
-		for _, b := range c.Anew {
-			p.Hang(5, "! ", text.Yellow, breach(b))
-		}
-		if c.GivesUp {
-			p.Hang(5, "! ", text.Yellow, givesUp)
-		}
-		for _, b := range c.Otherwise {
-			if c.Given.violated(b.Law) == 0 {
-				p.Hang(5, "· ", text.Plain, breach(b))
-			}
-		}
-		if a.seemsToKeep(c) && !a.keeps(c) {
-			p.Hang(5, "· ", text.Plain, "not confirmed: tried in "+text.CountGrouped(c.wasMet(), "run")+" only")
-		}
-		for _, f := range c.Spared {
-			p.Hang(5, "– ", text.Plain, "has nothing to strike: "+f)
-		}
-	}
+	blocks := []document.Block{t}
 	if n := len(a.Mending) - mostAdvised; n > 0 {
-		p.Text(text.Plain, 3, fmt.Sprintf("and %d more that mend something; --json has all", n))
+		blocks = append(blocks, document.Paragraph{Words: fmt.Sprintf("and %d more that mend something; --json has all", n)})
 	}
+	return append(blocks, document.InText{Block: t.Key()})
 }
 
-// row is one lock in the table: what is changed, wrapped, then what it keeps of what was broken and what it costs.
-func (a *Report) row(p *text.Writer, changes []string, kept []checker.Law, cost Cost) {
-	width, each := a.columns(p)
-	var words []string
-	for i, content := range changes {
-		for text.Cells(content) > width-8 { // a shorter name says it as well
-			_, shorter, nested := strings.Cut(content, ".")
-			if key, _, _ := strings.Cut(content, ":"); !nested || !strings.Contains(key, ".") {
-				break
-			}
-			content = shorter
+// cells are which of the broken laws a lock keeps, and what it costs.
+func (a *Report) cells(kept []checker.Law, c Cost) (all []document.Cell) {
+	for _, l := range a.Broken {
+		result := document.Failed
+		if slices.Contains(kept, l) {
+			result = document.Passed
 		}
-		if i > 0 {
-			content = "and " + content
-		}
-		words = append(words, text.Wrap(content, width-4)...)
+		all = append(all, document.Cell{Words: result.Sign(), Tone: result.Tone()})
 	}
-	for i, content := range words {
-		ln := new(text.Line).To(1)
-		if i > 0 {
-			ln.To(3)
-		}
-		ln.Add(text.Plain, content)
-		if i == 0 {
-			for k, l := range a.Broken {
-				mark, tone := "✗", text.Red
-				if slices.Contains(kept, l) {
-					mark, tone = "✓", text.Green
-				}
-				ln.To(width+k*each).Add(tone, mark)
-			}
-			at := width + each*len(a.Broken)
-			costs := []string{text.Milliseconds(cost.Acquire), text.Decimal(cost.Requests),
-				strconv.Itoa(cost.Servers)}
-			for k, end := range []int{7, 17, 26} {
-				ln.To(at+end-text.Cells(costs[k])).Add(text.Plain, costs[k])
-			}
-		}
-		p.Put(ln)
-	}
+	return append(all, document.Cells(text.Milliseconds(c.Acquire), text.Decimal(c.Requests),
+		strconv.Itoa(c.Servers))...)
 }
 
-// trials says what the marks rest on.
-func (a *Report) trials(p *text.Writer) {
+// remarks are what a reader must know of a change beside what it mends.
+func (a *Report) remarks(c *Tried) (all []document.Paragraph) {
+	add := func(tone document.Tone, mark, words string) {
+		all = append(all, document.Paragraph{Words: mark + " " + words, Tone: tone})
+	}
+	for _, b := range c.Anew {
+		add(document.Open, "!", breach(b))
+	}
+	if c.GivesUp {
+		add(document.Open, "!", givesUp)
+	}
+	for _, b := range c.Otherwise {
+		if c.Given.violated(b.Law) == 0 {
+			add(document.Plain, "·", breach(b))
+		}
+	}
+	if a.seemsToKeep(c) && !a.keeps(c) {
+		add(document.Plain, "·", "not confirmed: tried in "+text.CountGrouped(c.wasMet(), "run")+" only")
+	}
+	for _, f := range c.Spared {
+		add(document.Plain, "–", "has nothing to strike: "+f)
+	}
+	return all
+}
+
+// trials say what the marks rest on.
+func (a *Report) trials() (all document.Facts) {
+	add := func(name, value string) { all = append(all, document.Fact{Name: name, Value: value}) }
 	for _, n := range a.natures() {
-		p.Hang(0, "nature  ", text.Plain, n)
+		add("nature", n)
 	}
-	for i, plan := range a.plans() {
-		label := "faults  "
-		if i > 0 {
-			label = "        "
-		}
-		p.Hang(0, label, text.Plain, plan)
+	for _, plan := range a.plans() {
+		add("faults", plan)
 	}
-	p.Hang(0, "tried   ", text.Plain,
-		fmt.Sprintf("%s and %s. A change is marked ✓ if the law held in %s under these faults%s, and in %s under "+
-			"fresh ones of the same kinds, or in %s (%s of which break the lock as it is) if it is among the "+
-			"first; ! if it breaks what was whole before, also in %s under faults of all kinds; · if what was not "+
-			"whole before, or what no lock keeps, breaks still.",
-			text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"), text.Count(a.Base.Given.Runs, "run"),
-			a.elsewhere(), text.Grouped(a.Seeds), text.Grouped(a.Base.Fresh.Runs), text.Grouped(a.freshly()),
-			text.Count(a.others(), "run")))
+	add("tried", fmt.Sprintf("%s and %s. A change is marked ✓ if the law held in %s under these faults%s, and in %s under "+
+		"fresh ones of the same kinds, or in %s (%s of which break the lock as it is) if it is among the first; ! if it "+
+		"breaks what was whole before, also in %s under faults of all kinds; · if what was not whole before, or what no "+
+		"lock keeps, breaks still.",
+		text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"), text.Count(a.Base.Given.Runs, "run"), a.elsewhere(),
+		text.Grouped(a.Seeds), text.Grouped(a.Base.Fresh.Runs), text.Grouped(a.freshly()), text.Count(a.others(), "run")))
+	return all
 }
 
 // natures say why no lock keeps some promises, those that no change keeps and those that the first does not, once each.
@@ -458,8 +390,8 @@ func (a *Report) freshly() (most int) {
 	return most
 }
 
-// Suite has a case for each broken promise, or one for all.
-func (a *Report) Suite() document.Suite {
+// suite has a case for each broken promise, or one for all.
+func (a *Report) suite() document.Suite {
 	name := a.Scenario.Name
 	s := document.Suite{Name: "advise " + name, Repeat: a.Repeat}
 	for _, l := range a.Broken {

@@ -1,0 +1,200 @@
+package document
+
+import (
+	"github.com/fencepost-sim/fencepost/reports/text"
+)
+
+// gap is how many cells stand between two columns, but for marks of one group.
+const gap = 2
+
+// There must be room for so many cells of words in the last column, and of a name.
+const wordsLeast, nameLeast = 20, 20
+
+// layout is where the columns of a table stand on a terminal.
+type layout struct {
+	sign       int // cells before a name
+	name       int // for names
+	wide       []int
+	from, ends []int // of each column, within its part
+	parts      []span
+}
+
+// layOut makes room for everything, but in the last column, which has what is left. Names are broken before columns
+// are.
+func (t *Table) layOut(width int) layout {
+	l := layout{name: text.Cells(t.Heading), from: make([]int, len(t.Columns)), ends: make([]int, len(t.Columns))}
+	for _, r := range t.Rows {
+		if r.Sign != "" {
+			l.sign = 3
+		}
+		l.name = max(l.name, r.indent()+text.Cells(r.Name))
+	}
+	l.measure(t)
+	for l.place(t, width); len(l.parts) > 1 && l.name > max(width/3, nameLeast); l.place(t, width) {
+		l.name--
+	}
+	return l
+}
+
+// indent is by how much a name is set in.
+func (r *Row) indent() int {
+	if r.Under {
+		return gap
+	}
+	return 0
+}
+
+// measure makes each column as wide as what stands in it, and the last of a group wide enough for the group's title.
+func (l *layout) measure(t *Table) {
+	for _, c := range t.Columns {
+		l.wide = append(l.wide, text.Cells(c.head()))
+	}
+	for _, r := range t.Rows {
+		at := 0
+		for _, c := range r.Cells {
+			if c.Span <= 1 {
+				l.wide[at] = max(l.wide[at], text.Cells(c.Words))
+			}
+			at += max(c.Span, 1)
+		}
+	}
+	for _, g := range t.groups() {
+		l.wide[g.to-1] += max(0, text.Cells(t.Columns[g.from].Group.Title)-l.through(t, g))
+	}
+}
+
+// through is how many cells columns take.
+func (l *layout) through(t *Table, s span) int {
+	cells := l.wide[s.from]
+	for i := s.from + 1; i < s.to; i++ {
+		cells += t.gap(i) + l.wide[i]
+	}
+	return cells
+}
+
+// gap is how many cells stand before a column.
+func (t *Table) gap(i int) int {
+	if c := t.Columns[i]; i > 0 && c.Short != "" && c.Group == t.Columns[i-1].Group {
+		return 1
+	}
+	return gap
+}
+
+// place makes parts of as many columns as there is room for.
+func (l *layout) place(t *Table, width int) {
+	l.parts = nil
+	end := width
+	for _, g := range t.groups() {
+		need := l.through(t, g)
+		if last := len(t.Columns) - 1; g.to > last && t.Columns[last].Words {
+			need -= l.wide[last] - min(l.wide[last], wordsLeast)
+		}
+		if end+gap+need > width {
+			end = l.sign + l.name
+			l.parts = append(l.parts, span{from: g.from})
+		}
+		l.parts[len(l.parts)-1].to = g.to
+		for i := g.from; i < g.to; i++ {
+			l.from[i] = end + t.gap(i)
+			l.ends[i] = l.from[i] + l.wide[i]
+			end = l.ends[i]
+		}
+	}
+}
+
+// Text writes the table. Notes stand in its first part.
+func (t Table) Text(p *text.Writer) {
+	l := t.layOut(p.Width())
+	for i, part := range l.parts {
+		if i > 0 {
+			p.Blank()
+		}
+		t.heads(p, &l, part)
+		group := ""
+		for _, r := range t.Rows {
+			if r.Group != group {
+				group = r.Group
+				p.Blank()
+				p.Put(new(text.Line).Add(text.Bold, group))
+			}
+			t.row(p, &l, part, &r)
+			for _, n := range r.Notes {
+				if i == 0 {
+					p.Text(n.Tone.style(), l.sign+gap, n.Words)
+				}
+			}
+		}
+	}
+}
+
+// heads writes the titles of groups and columns.
+func (t *Table) heads(p *text.Writer, l *layout, part span) {
+	groups, heads := new(text.Line), new(text.Line)
+	if t.Heading != "" {
+		heads.To(l.sign).Add(text.Bold, t.Heading)
+	}
+	for _, g := range t.groups() {
+		if g.from < part.from || g.to > part.to {
+			continue
+		}
+		title := t.Columns[g.from].Group.Title
+		groups.To(l.from[g.from])
+		if first := t.Columns[g.from]; !first.Words && first.Short == "" {
+			groups.To(l.ends[g.to-1] - text.Cells(title))
+		}
+		groups.Add(text.Bold, title)
+		for i := g.from; i < g.to; i++ {
+			t.put(heads, l, i, Cell{Words: t.Columns[i].head()})
+		}
+	}
+	if t.grouped() {
+		p.Put(groups)
+	}
+	p.Put(heads)
+}
+
+// put adds words to the line where they stand in a column.
+func (t *Table) put(ln *text.Line, l *layout, column int, c Cell) {
+	at := l.from[column]
+	if of := t.Columns[column]; !of.Words && of.Short == "" {
+		at = l.ends[column] - text.Cells(c.Words)
+	}
+	ln.To(at).Add(c.Tone.style(), c.Words)
+}
+
+// row writes a row of a part, and below it what the name and the last column have no room for.
+func (t *Table) row(p *text.Writer, l *layout, part span, r *Row) {
+	names := text.Wrap(r.Name, l.name-r.indent())
+	first, last := new(text.Line), Cell{}
+	if r.Sign != "" {
+		first.Add(text.Plain, " ").Add(r.Tone.style(), r.Sign)
+	}
+	first.To(l.sign+r.indent()).Add(text.Plain, names[0])
+	at, end := 0, len(t.Columns)-1
+	for _, c := range r.Cells {
+		switch {
+		case at < part.from || at >= part.to:
+		case at == end && t.Columns[at].Words:
+			last = c
+		default:
+			t.put(first, l, at, c)
+		}
+		at += max(c.Span, 1)
+	}
+	var lines []string
+	if last.Words != "" {
+		lines = text.Wrap(last.Words, max(p.Width()-l.from[end], 1))
+	}
+	for i := range max(len(names), len(lines)) {
+		ln := first
+		if i > 0 {
+			if ln = new(text.Line); i < len(names) {
+				ln.To(l.sign+r.indent()+gap).Add(text.Plain, names[i])
+			}
+		}
+		if i < len(lines) {
+			ln.To(l.from[end]).Add(last.Tone.style(), lines[i])
+		}
+		p.Put(ln)
+	}
+}

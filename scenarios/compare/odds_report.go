@@ -1,0 +1,105 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/reports/document"
+)
+
+// OddsReport are how likely a Redlock stops excluding, measured and by the formula.
+type OddsReport struct {
+	Asked       Odds
+	Rows        []*Odds // by the number of keys held
+	Interrupted bool    // a signal came before all runs were made
+	Repeat      string  // command to paste that measures again
+}
+
+// Standing is Otherwise if the formula lies outside the interval of what was measured.
+func (o *OddsReport) Standing() document.Result {
+	switch {
+	case slices.ContainsFunc(o.Rows, func(r *Odds) bool { return !r.agrees() }):
+		return document.Failed
+	case o.Interrupted:
+		return document.Undecided
+	}
+	return document.Passed
+}
+
+// Document is the report: a row for each number of keys held.
+func (o *OddsReport) Document() *document.Document {
+	result := o.Standing()
+	what, loss := "masters", "Each of them fails over"
+	if o.Asked.By == ByRestart {
+		what, loss = "servers", "Each of them restarts"
+	}
+	t := document.Table{Heading: "held", Columns: []document.Column{{Title: "runs"}, {Title: "measured"},
+		{Title: "99 % interval"}, {Title: "formula"}, {Title: "article k^N"}}}
+	for _, r := range o.Rows {
+		low, high := r.interval()
+		agrees := r.standing()
+		t.Rows = append(t.Rows, document.Row{Sign: agrees.Sign(), Tone: agrees.Tone(), Name: strconv.Itoa(r.Held),
+			Cells: document.Cells(strconv.Itoa(r.Runs), fmt.Sprintf("%.5f", r.measured()), fmt.Sprintf("%.5f to %.5f", low,
+				high), fmt.Sprintf("%.3g", r.Formula()), fmt.Sprintf("%.3g", r.Article()))})
+	}
+	return &document.Document{
+		Title: document.Title{Name: fmt.Sprintf("Redlock with a quorum of %d of %d %s", o.Asked.Quorum, o.Asked.Servers, what),
+			Verdict: [...]string{document.Passed: "agrees", document.Failed: "disagrees",
+				document.Undecided: document.Undecided.String()}[result], Tone: result.Tone(),
+			Summary: fmt.Sprintf("%s and loses the lock by that with chance %g %%.", loss, o.Asked.Chance*100)},
+		Body: []document.Block{t, document.Paragraph{Words: "The article's k^N is the chance that all servers lose the " +
+			"lock at once. A second client needs only a quorum of servers that do not know the lock: those that lost it " +
+			"and those that never had it."}},
+		Interrupted: o.Interrupted, Repeat: o.Repeat, Data: o.data(), Judged: o.suite(),
+	}
+}
+
+// standing is how the formula compares with what was measured.
+func (o *Odds) standing() document.Result {
+	if o.agrees() {
+		return document.Passed
+	}
+	return document.Failed
+}
+
+type oddsJSON struct {
+	document.Head
+	Odds        []oddJSON `json:"odds"`
+	Interrupted bool      `json:"interrupted"`
+}
+
+// oddJSON is for one number of keys held.
+type oddJSON struct {
+	Held     int     `json:"held"`
+	Runs     int     `json:"runs"` // that were made
+	Measured float64 `json:"measured"`
+	Low      float64 `json:"low"` // of the 99 % interval
+	High     float64 `json:"high"`
+	Formula  float64 `json:"formula"`
+	Article  float64 `json:"article"` // k^N
+	Agrees   bool    `json:"agrees"`
+}
+
+// data is the JSON object.
+func (o *OddsReport) data() *oddsJSON {
+	d := &oddsJSON{Odds: []oddJSON{}, Interrupted: o.Interrupted}
+	for _, r := range o.Rows {
+		low, high := r.interval()
+		d.Odds = append(d.Odds, oddJSON{r.Held, r.Runs, r.measured(), low, high, r.Formula(), r.Article(), r.agrees()})
+	}
+	return d
+}
+
+// suite has a case for each row.
+func (o *OddsReport) suite() document.Suite {
+	s := document.Suite{Name: "odds", Repeat: o.Repeat, Cases: document.InterruptedCases("odds", o.Interrupted)}
+	for _, r := range o.Rows {
+		low, high := r.interval()
+		c := document.Case{Group: "odds", Name: fmt.Sprintf("%d keys held", r.Held), Result: r.standing(),
+			Message: fmt.Sprintf("measured %.5f, 99 %% interval %.5f to %.5f, formula %.3g", r.measured(), low, high,
+				r.Formula())}
+		s.Cases = append(s.Cases, c)
+	}
+	return s
+}

@@ -1,0 +1,79 @@
+package compare
+
+import (
+	"fmt"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+)
+
+// Report holds ways to lock against each other: the same work, the same faults.
+type Report struct {
+	*Comparison
+	Files  string // the folder that holds each cell's scenario; empty if it was not asked for
+	Repeat string // command to paste that makes the same comparison again
+}
+
+// Document is the report: what each lock survives, what it takes, and what both rest on.
+func (r *Report) Document() *document.Document {
+	survival, timing := r.survivalTable(), r.timingTable()
+	var locks document.Facts
+	for i := range r.Locks {
+		locks = append(locks, document.Fact{Name: r.Locks[i].Title, Value: r.Locks[i].Text})
+	}
+	takes := []document.Block{timing, document.InText{Block: timing.Key()}}
+	for _, sentence := range r.Model {
+		takes = append(takes, document.Paragraph{Words: sentence})
+	}
+	notes := []document.Block{document.Paragraph{Words: r.again()}}
+	if list := append(r.absent(), r.uneven()...); len(list) > 0 {
+		notes = append([]document.Block{list}, notes...)
+	}
+	return &document.Document{
+		Title: document.Title{Name: "Locks compared", Size: text.Count(r.Seeds, "seed"),
+			Summary: "The same work and the same faults, over all locks."},
+		Body: []document.Block{
+			document.Section{Heading: "What survives", Body: []document.Block{survival,
+				document.InText{Block: survival.Key()}, signs, document.InText{Block: locks}}},
+			document.Section{Heading: "What it takes", Body: takes},
+			document.Section{Heading: "Notes", Body: notes},
+		},
+		Interrupted: r.Interrupted, Files: r.Files, Repeat: r.Repeat, Data: r.data(), Judged: r.suite(),
+	}
+}
+
+// signs are what the marks mean.
+var signs = document.Facts{
+	{Name: "✓ ✗ ± ? –", Value: "held in every run; broken in every run; broken in some; never broken, but undecided or " +
+		"unchecked in some; not run"},
+	{Name: "survived", Value: string(checker.ResourceSafety) + " held in every run: the first mark of each, and the only " +
+		"one with a colour"},
+	{Name: "with fencing", Value: "the resource refuses a fencing token lower than one it has seen. A lock without the row " +
+		"gives no token"},
+}
+
+// again says how a cell is run again.
+func (r *Report) again() string {
+	call := fmt.Sprintf("fencepost run FILE --seeds %d", r.Seeds)
+	if r.Files == "" {
+		return "The scenario behind each cell is written with --out DIR, for: " + call
+	}
+	return r.Files + " holds the scenario behind each cell, which expects what came out here. " + call + " repeats it"
+}
+
+// suite has a case for each cell. A comparison judges nothing, so none of them passes or fails.
+func (r *Report) suite() document.Suite {
+	s := document.Suite{Name: "compare", Repeat: r.Repeat, Cases: document.InterruptedCases("compare", r.Interrupted)}
+	for _, l := range r.Locks {
+		for _, cell := range l.Survival {
+			if cell.Absent == "" {
+				data := cell.Laws.Of(checker.ResourceSafety)
+				s.Cases = append(s.Cases, document.Case{Group: l.Name, Name: cell.Scenario.Name,
+					Message: fmt.Sprintf("compared, not judged: the data is kept in %d of %d runs", data.Holds,
+						r.Seeds-data.NotRun)})
+			}
+		}
+	}
+	return s
+}

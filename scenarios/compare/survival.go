@@ -1,0 +1,141 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+)
+
+// comparedLaws have a column each below every trouble: the one that counts as survived first.
+var comparedLaws = [...]checker.Law{checker.ResourceSafety, checker.MutualExclusion, checker.LeaseExclusion,
+	checker.DeadlockFreedom}
+
+// survivalTable has a row for each lock, and one for the same lock with fencing.
+func (r *Report) survivalTable() document.Table {
+	t := document.Table{Heading: "lock"}
+	for _, trouble := range r.Troubles {
+		for _, law := range comparedLaws {
+			t.Columns = append(t.Columns, document.Column{Title: string(law), Short: string(law)[:1],
+				Group: document.Group{Title: trouble.Title, Tip: trouble.Text}})
+		}
+	}
+	for i := range r.Locks {
+		l := &r.Locks[i]
+		t.Rows = append(t.Rows, document.Row{Name: l.Title, Tip: l.Text, Cells: r.marks(l, false)})
+		if withFencing(l) {
+			t.Rows = append(t.Rows, document.Row{Name: "with fencing", Under: true, Cells: r.marks(l, true)})
+		}
+	}
+	return t
+}
+
+// marks are one for each law and trouble, or one for a trouble that the lock was not put through. What counts as
+// survived has a colour.
+func (r *Report) marks(l *Lock, fencing bool) (all []document.Cell) {
+	for _, trouble := range r.Troubles {
+		i := slices.IndexFunc(l.Survival, func(s Survival) bool {
+			return s.Trouble == trouble.Name && s.Fencing == fencing
+		})
+		if c := l.Survival[i]; c.Absent != "" {
+			all = append(all, document.Cell{Words: "–", Tip: c.Absent, Span: len(comparedLaws)})
+			continue
+		}
+		for k, law := range comparedLaws {
+			counts := l.Survival[i].Laws.Of(law)
+			mark := document.Cell{Words: counts.Sign(), Tip: fmt.Sprintf("%s\n%s: %s", r.cellName(l, &l.Survival[i]), law,
+				inWords(counts))}
+			if k == 0 {
+				mark.Tone = l.Survival[i].tone()
+			}
+			all = append(all, mark)
+		}
+	}
+	return all
+}
+
+// tone is that of what counts as survived: the data is safe, or lost, or nothing shows either.
+func (s *Survival) tone() document.Tone {
+	switch {
+	case s.survives():
+		return document.Good
+	case s.Laws.Of(checker.ResourceSafety).Violated > 0:
+		return document.Bad
+	}
+	return document.Open
+}
+
+// inWords says how often a law came out how.
+func inWords(c campaign.Counts) string {
+	var all []string
+	for _, of := range []struct {
+		n    int
+		word string
+	}{{c.Holds, "held"}, {c.Violated, "broken"}, {c.Undecided, "undecided"}, {c.Unchecked, "unchecked"},
+		{c.NotRun, "not run"}} {
+		if of.n > 0 {
+			all = append(all, fmt.Sprintf("%s in %s", of.word, text.Count(of.n, "run")))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// withFencing reports whether any cell was run with fencing.
+func withFencing(l *Lock) bool {
+	return slices.ContainsFunc(l.Survival, func(c Survival) bool { return c.Fencing && c.Absent == "" })
+}
+
+// cellName names a cell: "etcd, power+, with fencing".
+func (r *Report) cellName(l *Lock, c *Survival) string {
+	i := slices.IndexFunc(r.Troubles, func(t Trouble) bool { return t.Name == c.Trouble })
+	name := l.Title + ", " + r.Troubles[i].Title
+	if c.Fencing {
+		name += ", with fencing"
+	}
+	return name
+}
+
+// absent lists the reasons for which cells are empty, each with its locks.
+func (r *Report) absent() (all document.Facts) {
+	var reasons []string
+	locks := map[string][]string{}
+	for i := range r.Locks {
+		l := &r.Locks[i]
+		for _, c := range l.Survival {
+			if c.Absent == "" || c.Fencing && !withFencing(l) {
+				continue
+			}
+			if locks[c.Absent] == nil {
+				reasons = append(reasons, c.Absent)
+			}
+			if of := locks[c.Absent]; !slices.Contains(of, l.Title) {
+				locks[c.Absent] = append(of, l.Title)
+			}
+		}
+	}
+	for _, why := range reasons {
+		all = append(all, document.Fact{Name: "–", Value: why + ": " + strings.Join(locks[why], "; ")})
+	}
+	return all
+}
+
+// uneven gives the counts of what differs from seed to seed, or is not decided.
+func (r *Report) uneven() (all document.Facts) {
+	for i := range r.Locks {
+		for k := range r.Locks[i].Survival {
+			c := &r.Locks[i].Survival[k]
+			for _, law := range comparedLaws {
+				counts := c.Laws.Of(law)
+				if mark := counts.Sign(); c.Absent == "" && mark != "✓" && mark != "✗" {
+					all = append(all, document.Fact{Name: mark, Value: fmt.Sprintf("%s: %s %s", r.cellName(&r.Locks[i], c), law,
+						inWords(counts))})
+				}
+			}
+		}
+	}
+	return all
+}
