@@ -118,7 +118,7 @@ func (t Table) Text(p *text.Writer) {
 func (t *Table) row(p *text.Writer, l *layout, r *Row) {
 	ln := new(text.Line)
 	if r.Sign != "" {
-		ln.Add(text.Plain, " ").Add(r.Tone.style(), r.Sign)
+		ln.Add(text.Plain, " ").Add(r.Tone.Style(), r.Sign)
 	}
 	ln.To(l.sign).Add(text.Plain, r.Name)
 	var more []string
@@ -133,15 +133,15 @@ func (t *Table) row(p *text.Writer, l *layout, r *Row) {
 		if !t.Columns[i].Words {
 			ln.To(l.ends[i+1] - text.Cells(words))
 		}
-		ln.To(l.from[i+1]).Add(c.Tone.style(), words)
+		ln.To(l.from[i+1]).Add(c.Tone.Style(), words)
 	}
 	p.Put(ln)
 	for _, words := range more {
 		at := len(t.Columns)
-		p.Put(new(text.Line).To(l.from[at]).Add(r.Cells[at-1].Tone.style(), words))
+		p.Put(new(text.Line).To(l.from[at]).Add(r.Cells[at-1].Tone.Style(), words))
 	}
 	for _, n := range r.Notes {
-		p.Text(n.Tone.style(), l.sign+gap, n.Words)
+		p.Text(n.Tone.Style(), l.sign+gap, n.Words)
 	}
 }
 

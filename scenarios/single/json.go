@@ -2,9 +2,7 @@ package single
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"math"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -36,14 +34,27 @@ type IdleFault struct {
 
 // findingJSON is how a law came out. Cause is empty, and remedies and witness have no elements, unless it was violated.
 type findingJSON struct {
-	Outcome     string            `json:"outcome"`
-	NotPromised bool              `json:"not_promised,omitempty"` // it is violated by a cause that breaks no promise
-	Judges      *judgesJSON       `json:"judges,omitempty"`
-	Cause       string            `json:"cause"`
-	Explanation string            `json:"explanation"`
-	Remedies    []string          `json:"remedies"`
-	Trials      []trialJSON       `json:"trials,omitempty"`
-	Witness     []json.RawMessage `json:"witness"` // the events as they stand in a history file
+	Outcome     string        `json:"outcome"`
+	NotPromised bool          `json:"not_promised,omitempty"` // it is violated by a cause that breaks no promise
+	Judges      *judgesJSON   `json:"judges,omitempty"`
+	Cause       string        `json:"cause"`
+	Explanation string        `json:"explanation"`
+	Remedies    []string      `json:"remedies"`
+	Trials      []trialJSON   `json:"trials,omitempty"`
+	Witness     []witnessJSON `json:"witness"`
+}
+
+// witnessJSON is an event of a witness, as it stands in a history file.
+type witnessJSON struct{ event *history.Event }
+
+// MarshalJSON gives the event's line. It is an error if a history file could not hold the event.
+func (w witnessJSON) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	if err := history.Encode(&b, &history.History{Events: []history.Event{*w.event}}); err != nil {
+		return nil, fmt.Errorf("witness: %w", err)
+	}
+	_, event, _ := bytes.Cut(b.Bytes(), []byte("\n")) // the header's line comes first
+	return event, nil
 }
 
 // judgesJSON is what the two judges of mutual exclusion said, and why there is no answer of porcupine's.
@@ -61,55 +72,75 @@ type trialJSON struct {
 	Cause   string   `json:"cause"`
 }
 
-// JSON gives the run as one JSON object, ended by a newline. It is an error if the witness holds an event that a
-// history file could not hold.
-func (r *Run) JSON(command string) ([]byte, error) {
-	if r.Recording != nil {
-		return r.recordedJSON(command)
+// recordedObject is the verdict on a recorded history as JSON.
+type recordedObject struct {
+	Files      []string `json:"files"`
+	Reading    string   `json:"reading"`
+	Lock       string   `json:"lock"`
+	Initial    string   `json:"initial"`
+	ClockError int64    `json:"clock_error_ns"`
+	// of each process, where they differ; the largest is ClockError
+	ClockErrors map[history.Process]history.Time `json:"clock_errors_ns,omitempty"`
+	Notes       []string                         `json:"notes"`
+	Faults      []string                         `json:"faults"`
+	Laws        map[checker.Law]findingJSON      `json:"laws"`
+	Result      string                           `json:"result"`
+	Events      int                              `json:"events"`
+	Recorded    int64                            `json:"recorded_ns"`
+	Metrics     map[string]*float64              `json:"metrics"`
+}
+
+// data is the JSON object.
+func (r *Run) data(title *document.Title) any {
+	if r.Recording == nil {
+		return &struct {
+			document.Head
+			*RunObject
+		}{RunObject: r.object(title)}
 	}
-	run, err := r.Object()
-	if err != nil {
-		return nil, err
-	}
-	return document.Encode(struct {
+	h := r.Recorded()
+	return &struct {
 		document.Head
-		*RunObject
-	}{document.HeadOf(command), run})
+		recordedObject
+	}{recordedObject: recordedObject{Files: r.Recording.Files, Reading: h.Header.Reading.String(), Lock: r.Recording.Lock,
+		Initial: h.Header.Initial, ClockError: int64(h.Header.ClockError), ClockErrors: h.Header.ClockErrors,
+		Notes: document.Some(r.Notes), Faults: document.Some(r.Plan), Laws: r.laws(), Result: title.Verdict,
+		Events: len(h.Events), Recorded: r.Simulated.Nanoseconds(), Metrics: document.Metrics(r.Metrics).JSON()}}
 }
 
 // Object is the run as a part of a JSON document.
-func (r *Run) Object() (*RunObject, error) {
-	d := &RunObject{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: document.Some(r.Plan),
-		Laws:     map[checker.Law]findingJSON{},
+func (r *Run) Object() *RunObject {
+	title := r.title()
+	return r.object(&title)
+}
+
+func (r *Run) object(title *document.Title) *RunObject {
+	d := &RunObject{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: document.Some(r.Plan), Laws: r.laws(),
 		Expected: r.standing().Result == document.Passed, Events: r.Events, Simulated: r.Simulated.Nanoseconds(),
-		Metrics: map[string]*float64{}, Notes: r.Notes, Verdict: r.words(), Headline: r.Headline()}
-	for _, f := range r.planned() {
+		Metrics: document.Metrics(r.Metrics).JSON(), Notes: r.Notes, Verdict: title.Verdict, Headline: title.Headline}
+	for _, f := range r.plan() {
 		if f.Idle != "" {
 			d.Idle = append(d.Idle, IdleFault{f.Line, f.Idle})
 		}
 	}
-	for _, f := range r.Findings() {
-		told, err := findingOf(r.Recorded(), &f)
-		if err != nil {
-			return nil, err
-		}
-		if e := r.expectation(string(f.Law)); e != nil {
-			told.NotPromised = e.Standing.Excused
-		}
-		d.Laws[f.Law] = told
-	}
-	for _, m := range r.Metrics {
-		d.Metrics[m.Name] = nil
-		if m.Samples > 0 && !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
-			d.Metrics[m.Name] = &m.Value
-		}
-	}
-	return d, nil
+	return d
 }
 
-func findingOf(h *history.History, f *checker.Finding) (findingJSON, error) {
+func (r *Run) laws() map[checker.Law]findingJSON {
+	all := map[checker.Law]findingJSON{}
+	for _, f := range r.Findings() {
+		d := findingOf(r.Recorded(), &f)
+		if e := r.expectation(string(f.Law)); e != nil {
+			d.NotPromised = e.Standing.Excused
+		}
+		all[f.Law] = d
+	}
+	return all
+}
+
+func findingOf(h *history.History, f *checker.Finding) findingJSON {
 	d := findingJSON{Outcome: f.Outcome.String(), Cause: f.Cause.String(), Explanation: f.Explanation,
-		Remedies: []string{}, Witness: []json.RawMessage{}}
+		Remedies: []string{}, Witness: []witnessJSON{}}
 	if j := f.Judges; j != (checker.Judges{}) {
 		d.Judges = &judgesJSON{j.Porcupine.String(), j.Interval.String(), j.Porcupine.Why()}
 	}
@@ -120,15 +151,9 @@ func findingOf(h *history.History, f *checker.Finding) (findingJSON, error) {
 		d.Trials = append(d.Trials, trialJSON{t.Faults, t.Needed, t.Outcome.String(), t.Cause.String()})
 	}
 	for _, pos := range f.Witness {
-		if pos < 0 || pos >= len(h.Events) {
-			continue
+		if pos >= 0 && pos < len(h.Events) {
+			d.Witness = append(d.Witness, witnessJSON{&h.Events[pos]})
 		}
-		var b bytes.Buffer
-		if err := history.Encode(&b, &history.History{Events: h.Events[pos : pos+1]}); err != nil {
-			return d, fmt.Errorf("reports: witness: %w", err)
-		}
-		_, event, _ := bytes.Cut(b.Bytes(), []byte("\n")) // the header's line comes first
-		d.Witness = append(d.Witness, event)
 	}
-	return d, nil
+	return d
 }
