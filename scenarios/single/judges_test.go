@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,4 +77,28 @@ func shown(t *testing.T, write func(io.Writer) error) string {
 		t.Fatal(err)
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// The schema of a run and of a recorded history can be made from the types of which they are printed.
+func TestRunsHaveASchema(t *testing.T) {
+	text, err := document.Schema([]document.Described{{Commands: []string{"run", "replay", "live"}, Object: runJSON{}},
+		{Commands: []string{"check"}, Object: recordedJSON{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s struct {
+		Defs map[string]struct {
+			Required   []string
+			Properties map[string]struct{ Items any }
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Defs["run-document"].Required; !slices.Contains(got, "digest") || slices.Contains(got, "notes") {
+		t.Errorf("a run must have %q", got)
+	}
+	if got := fmt.Sprint(s.Defs["single.finding"].Properties["witness"].Items); got != "map[$ref:#/$defs/event]" {
+		t.Errorf("a witness is %s", got)
+	}
 }

@@ -23,12 +23,12 @@ func sign(o checker.Outcome) (string, document.Tone) {
 			checker.Violated: document.Bad}[o]
 }
 
-// signOf is the mark of a metric.
-func signOf(e *ExpectLine) (string, document.Tone) {
+// outcomeOf is how a metric is marked.
+func outcomeOf(e *ExpectLine) checker.Outcome {
 	if e.OK() {
-		return sign(checker.Holds)
+		return checker.Holds
 	}
-	return sign(checker.Violated)
+	return checker.Violated
 }
 
 // metrics are the lines of metrics.
@@ -53,7 +53,7 @@ func (b verdicts) Text(p *text.Writer) {
 		b.law(p, &findings[i], from)
 	}
 	for _, e := range b.metrics() {
-		mark, tone := signOf(e)
+		mark, tone := sign(outcomeOf(e))
 		ln := line(mark, tone, e.Name).Add(text.Plain, "  "+b.run.measured(e.Name))
 		expected(p, ln, e, from)
 	}
@@ -145,8 +145,8 @@ func (b verdicts) HTML(p *html.Writer) {
 		rows = append(rows, row)
 	}
 	for _, e := range b.metrics() {
-		mark, _ := signOf(e)
-		rows = append(rows, verdictRow{Name: e.Name, Sign: mark, Class: "check", Value: b.run.measured(e.Name), Expect: e})
+		mark, _ := sign(outcomeOf(e))
+		rows = append(rows, verdictRow{Name: e.Name, Sign: mark, Class: outcomeOf(e).String(), Value: b.run.measured(e.Name), Expect: e})
 	}
 	p.Show("verdicts", struct {
 		Rows     []verdictRow
