@@ -253,7 +253,7 @@ func tellOf(t *testing.T, s *scenarios.Scenario) string {
 		t.Fatal(err)
 	}
 	verdict := checker.Check(r.History)
-	if err := single.New(s).Try(r.Plan, r.History, &verdict); err != nil {
+	if err := single.NewTrials(s).Try(r.Plan, r.History, &verdict); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
@@ -272,12 +272,12 @@ func tellOf(t *testing.T, s *scenarios.Scenario) string {
 	run := &single.Run{Scenario: s.Name, Verdict: verdict, History: r.History,
 		Simulated: r.History.Header.End.Duration()}
 	for _, f := range planned {
-		run.Plan, run.Idle = append(run.Plan, f.Line), append(run.Idle, "")
+		run.Plan, run.Idle = append(run.Plan, f.Line), append(run.Idle, single.Active)
 	}
-	if err := run.Text(&out, document.TextOptions{Width: 100}); err != nil {
+	if err := run.Document().Text(&out, document.TextOptions{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
-	if err := run.HTML(&out, nil); err != nil {
+	if err := run.Document().HTML(&out, "page.html"); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -13,13 +13,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
+	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
 // Every command that any report gives to be pasted is whole on its lines: what breaks it is a backslash, and no line is
 // wider than the terminal.
 func TestEveryCommandCanBePasted(t *testing.T) {
 	const call = `fencepost run '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --seed 18446744073709551615 --vary 'restart=8s..11s/1s' --out found/here`
-	run, verification, exploration := kleppmann(), verified(), explored()
+	run, verification, exploration := singletest.Kleppmann(), verified(), explored()
 	run.Repeat, verification.Repeat, exploration.Repeat = call, call, call
 	finding := foundBy(checker.MutualExclusion, checker.Untold, true, 1, "pause client-1 for 1s at 1s")
 	finding.Run.Repeat = call
@@ -30,7 +31,7 @@ func TestEveryCommandCanBePasted(t *testing.T) {
 		write func(io.Writer, document.TextOptions) error
 		calls int
 	}{
-		"run":     {func(w io.Writer, o document.TextOptions) error { return run.Text(w, o) }, 1},
+		"run":     {func(w io.Writer, o document.TextOptions) error { return run.Document().Text(w, o) }, 1},
 		"many":    {func(w io.Writer, o document.TextOptions) error { return seeds.Text(w, o) }, 2},
 		"explore": {func(w io.Writer, o document.TextOptions) error { return exploration.Text(w, o) }, 2},
 		"all": {func(w io.Writer, o document.TextOptions) error {
@@ -54,7 +55,7 @@ func TestEveryCommandCanBePasted(t *testing.T) {
 // Where a report speaks of the probe it says what that is, once; elsewhere it does not.
 func TestTheProbeIsExplainedWhereItAppears(t *testing.T) {
 	stuck := func() *single.Run {
-		r := deadlock()
+		r := singletest.Deadlock()
 		for i := range r.Verdict.Findings {
 			if f := &r.Verdict.Findings[i]; f.Law == checker.DeadlockFreedom {
 				f.Explanation, f.Holders = `Probe asked for "lock" at 60 s.`, []history.Process{history.Probe}
@@ -69,10 +70,10 @@ func TestTheProbeIsExplainedWhereItAppears(t *testing.T) {
 		write func(io.Writer) error
 		want  int
 	}{
-		"a run that mentions it": {func(w io.Writer) error { return stuck().Text(w, document.TextOptions{}) }, 1},
-		"a run that does not":    {func(w io.Writer) error { return kleppmann().Text(w, document.TextOptions{}) }, 0},
-		"its page":               {func(w io.Writer) error { return stuck().HTML(w, nil) }, 1},
-		"the page that does not": {func(w io.Writer) error { return kleppmann().HTML(w, nil) }, 0},
+		"a run that mentions it": {func(w io.Writer) error { return stuck().Document().Text(w, document.TextOptions{}) }, 1},
+		"a run that does not":    {func(w io.Writer) error { return singletest.Kleppmann().Document().Text(w, document.TextOptions{}) }, 0},
+		"its page":               {func(w io.Writer) error { return stuck().Document().HTML(w, "page.html") }, 1},
+		"the page that does not": {func(w io.Writer) error { return singletest.Kleppmann().Document().HTML(w, "page.html") }, 0},
 		"an exploration":         {func(w io.Writer) error { return exploration.Text(w, document.TextOptions{}) }, 1},
 		"its other page":         {func(w io.Writer) error { return exploration.html(w, nil) }, 1},
 		"one without any finding": {func(w io.Writer) error {

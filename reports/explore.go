@@ -105,7 +105,7 @@ func exploreEnding(p *text.Writer, e *Exploration) {
 }
 
 func exploreTitle(p *text.Writer, e *Exploration) {
-	p.Title(e.Scenario, e.size(), e.standing().Words(), e.standing().Tone())
+	p.Title(e.Scenario, e.size(), e.standing().Words(), e.standing().Tone().Style())
 }
 
 func exploredFaults(p *text.Writer, e *Exploration) {
@@ -146,7 +146,7 @@ func exploredStory(p *text.Writer, f *ExploredFinding, full bool) {
 	}
 	for _, finding := range f.Run.Findings() {
 		if finding.Law == f.Law {
-			single.Violation(p, lanes, &finding)
+			single.Violation(p, f.Run, &finding)
 		}
 	}
 	p.Blank()

@@ -81,7 +81,7 @@ func (g *planGroup) headline() string {
 
 func (f *ExploredFinding) promise() string {
 	if f.Promised {
-		return single.Promised
+		return single.Promised.String()
 	}
 	return document.NotPromised
 }

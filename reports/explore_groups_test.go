@@ -12,11 +12,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
 // foundBy is a finding with a smallest plan.
 func foundBy(law checker.Law, kind checker.CauseKind, promised bool, runs int, plan ...string) ExploredFinding {
-	run := kleppmann()
+	run := singletest.Kleppmann()
 	run.Plan, run.Repeat = plan, "fencepost replay found/"+strings.Repeat("long-name-", 6)+"/plan.txt"
 	run.Verdict = checker.Verdict{Findings: []checker.Finding{{Law: law, Outcome: checker.Violated,
 		Cause: checker.Cause{Kind: kind}}}}

@@ -22,7 +22,7 @@ func (e *Exploration) html(w io.Writer, pagesOf []string) error {
 		return err
 	}
 	d := explorePage{Scenario: e.Scenario, Summary: e.Subject.Summary, Standing: e.standing().Words(),
-		Class: e.standing().Class(), Size: e.size(), Open: e.open(), Notes: e.Doubts(), Repeat: e.Repeat, Frame: frame,
+		Class: e.standing().Tone().Class(), Size: e.size(), Open: e.open(), Notes: e.Doubts(), Repeat: e.Repeat, Frame: frame,
 		Tally: tallyOnPage{Last: rated.title}}
 	for _, g := range e.byPlan() {
 		d.Groups = append(d.Groups,

@@ -76,13 +76,9 @@ func (e *Exploration) JSON(command string) ([]byte, error) {
 	}
 	for i := range e.Findings {
 		f := &e.Findings[i]
-		run, err := f.Run.Object()
-		if err != nil {
-			return nil, err
-		}
 		d.Findings = append(d.Findings,
 			foundJSON{f.Law, f.Cause.String(), f.Promised, f.Runs, f.First, len(f.Small.First.Faults),
-				f.Small.Runs, f.Small.Ending == campaign.Complete, f.cut(), f.Small.Often, document.Some(f.Files), run})
+				f.Small.Runs, f.Small.Ending == campaign.Complete, f.cut(), f.Small.Often, document.Some(f.Files), f.Run.Object()})
 	}
 	return document.Encode(d)
 }

@@ -37,7 +37,7 @@ func LawSummary(w io.Writer, opt document.TextOptions, name, size string, kept b
 	if kept {
 		standing.Result = document.Passed
 	}
-	p.Title(name, size, standing.Words(), standing.Tone())
+	p.Title(name, size, standing.Words(), standing.Tone().Style())
 	p.Blank()
 	lawTable(p, promised(laws, &scenarios.Scenario{Promise: promise}), rated)
 	return p.Err()
@@ -98,7 +98,7 @@ func lawTable(p *text.Writer, laws []toldLaw, last *lawNote) {
 // sign is the mark of a law: a promise or an expectation broken or kept, no promise, or nothing seen.
 func (l *toldLaw) sign() (string, text.Style) {
 	switch {
-	case l.Line != nil && l.Line.Got == checker.Undecided.String():
+	case l.Line != nil && l.Line.Outcome == checker.Undecided && l.Line.OK():
 		return "?", text.Yellow
 	case l.Line != nil:
 		sign := l.Line.Standing.Sign()
@@ -123,7 +123,7 @@ func (l *toldLaw) tone() text.Style {
 
 // comparison says whether a law that the scenario names came out as it expects.
 func (l *toldLaw) comparison() string {
-	if l.Line.Expected == "" && !l.Line.Standing.Excused || l.Line.Standing.Result == document.Undecided {
+	if !l.Line.Compared() || l.Line.Standing.Result == document.Undecided {
 		return ""
 	}
 	return l.Line.Stands()

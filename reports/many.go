@@ -52,8 +52,7 @@ func (many *Many) Text(w io.Writer, opt document.TextOptions) error {
 	}
 	if len(many.Shown) > 0 {
 		p.Blank()
-		p.Rule()
-		single.Write(p, many.Shown[0])
+		document.Whole{Document: many.Shown[0].Document()}.Text(p)
 	}
 	return p.Err()
 }
@@ -149,7 +148,8 @@ func (m *Many) Suite() document.Suite {
 		Note: m.idle(), Repeat: m.Repeat}
 	lines := m.lines()
 	for i := range lines {
-		c := lines[i].Case(m.Scenario)
+		got, how := m.cameOut(&lines[i])
+		c := lines[i].Case(m.Scenario, got, how)
 		if run := m.shows(&c); run != nil {
 			c.Story = run.Story(c.Name)
 		}

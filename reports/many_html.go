@@ -16,14 +16,14 @@ import (
 // html writes the report of many runs as one self-contained page: how they came out, the laws, and the picture and the
 // story of the run that says most. links lead to the pages of single runs. The error is w's.
 func (m *Many) html(w io.Writer, links []document.Link) error {
-	d := manyPage{Opening: m.opening(), Class: m.standing().Class(), Faults: m.Plan, Links: links, Repeat: m.Repeat,
+	d := manyPage{Opening: m.opening(), Class: m.standing().Tone().Class(), Faults: m.Plan, Links: links, Repeat: m.Repeat,
 		Open: m.Failed.Open(m.Done)}
 	shown, why := m.telling()
 	title := fmt.Sprintf("%s, %s: %s", d.Name, d.What, d.Words)
 	var err error
 	if shown == nil {
 		d.Frame, err = html.New(title)
-	} else if d.Shown, err = single.NewPage(shown, nil); err == nil {
+	} else if d.Shown, err = single.NewPage(shown); err == nil {
 		d.Frame, err = html.New(title)
 		d.Script += timeline.Script
 	}

@@ -58,11 +58,7 @@ func (m *Many) JSON(command string) ([]byte, error) {
 		d.Groups = append(d.Groups, groupJSON{g.Name, g.Want, g.Got, g.Runs, g.First})
 	}
 	for _, run := range m.Shown {
-		told, err := run.Object()
-		if err != nil {
-			return nil, err
-		}
-		d.Runs = append(d.Runs, told)
+		d.Runs = append(d.Runs, run.Object())
 	}
 	return document.Encode(d)
 }

@@ -122,45 +122,56 @@ func (m *Many) idle() string {
 			vain++
 		}
 	}
-	return single.Idle(never, vain, len(m.Plan))
+	return single.IdleFaults(never, vain, len(m.Plan))
 }
 
 // lines hold each law, and each metric that the scenario names, against its expectation.
 func (m *Many) lines() (lines []single.ExpectLine) {
-	of := " of " + text.CountGrouped(m.judged(), "run")
 	for _, l := range m.Laws {
-		got := m.otherwise(string(l.Law), of)
-		line := single.LawLine(m.Subject, l.Law, l.Counts, got != "")
-		outcome, in := checker.Violated, l.Violated
+		line := single.LawLine(m.Subject, l.Law, l.Counts, m.otherwise(string(l.Law)) != "")
 		switch {
 		case l.Violated > 0:
+			line.Outcome = checker.Violated
 		case line.Standing.Result == document.Undecided, l.Undecided > 0 && l.Holds == 0:
-			outcome, in = checker.Undecided, l.Undecided
+			line.Outcome = checker.Undecided
 		case l.Holds > 0:
-			outcome, in = checker.Holds, l.Holds
-		default:
-			outcome, in = checker.Unchecked, l.Unchecked
-		}
-		line.How = " in " + text.Grouped(in) + of
-		line.Got = cmp.Or(got, outcome.String())
-		if outcome == checker.Violated {
-			line.How = ": " + m.causes(l.Law, of)
+			line.Outcome = checker.Holds
 		}
 		lines = append(lines, line)
 	}
 	for _, b := range m.Subject.Expect.Metrics {
-		got := m.otherwise(b.Name, of)
-		lines = append(lines, single.MetricLine(b, cmp.Or(got, "in "+text.Grouped(m.judged())+of), got != ""))
+		lines = append(lines, single.MetricLine(b, m.otherwise(b.Name) != ""))
 	}
 	return lines
 }
 
+// of ends a count of runs.
+func (m *Many) of() string { return " of " + text.CountGrouped(m.judged(), "run") }
+
+// cameOut says how a law or metric came out, in the words of the scenario, and what follows the verdict on it.
+func (m *Many) cameOut(line *single.ExpectLine) (got, how string) {
+	law := checker.Law(line.Name)
+	got = m.otherwise(line.Name)
+	if !slices.Contains(checker.Laws, law) {
+		got = cmp.Or(got, "in "+text.Grouped(m.judged())+m.of())
+		return got, ": " + got
+	}
+	counts := m.Laws.Of(law)
+	in := map[checker.Outcome]int{checker.Holds: counts.Holds, checker.Undecided: counts.Undecided,
+		checker.Unchecked: counts.Unchecked}[line.Outcome]
+	how = " in " + text.Grouped(in) + m.of()
+	if line.Outcome == checker.Violated {
+		how = ": " + m.causes(law)
+	}
+	return cmp.Or(got, line.Outcome.String()), how
+}
+
 // otherwise says how, and how often, a law or metric came out otherwise than expected; empty if it never did.
-func (m *Many) otherwise(name, of string) string {
+func (m *Many) otherwise(name string) string {
 	var ways []string
 	for i := range m.Campaign.Groups {
 		if g := &m.Campaign.Groups[i]; g.Name == name {
-			ways = append(ways, fmt.Sprintf("%s in %s%s, first with seed %d", came(g), text.Grouped(g.Runs), of,
+			ways = append(ways, fmt.Sprintf("%s in %s%s, first with seed %d", came(g), text.Grouped(g.Runs), m.of(),
 				g.First))
 		}
 	}
@@ -168,11 +179,11 @@ func (m *Many) otherwise(name, of string) string {
 }
 
 // causes says by which causes, and how often, a law was broken.
-func (m *Many) causes(law checker.Law, of string) string {
+func (m *Many) causes(law checker.Law) string {
 	var ways []string
 	for _, f := range m.Findings {
 		if f.Law == law {
-			ways = append(ways, fmt.Sprintf("%s in %s%s", f.Cause, text.Grouped(f.Runs), of))
+			ways = append(ways, fmt.Sprintf("%s in %s%s", f.Cause, text.Grouped(f.Runs), m.of()))
 		}
 	}
 	return strings.Join(ways, "; ")

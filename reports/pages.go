@@ -27,7 +27,7 @@ func (m *Many) Pages(path string) (all []document.Page) {
 	var links []document.Link
 	for _, run := range shown {
 		at := document.Beside(path, fmt.Sprintf("-seed-%d.html", run.Seed))
-		all = append(all, run.Pages(at)...)
+		all = append(all, run.Document().Pages(at)...)
 		links = append(links, document.Link{Text: fmt.Sprintf("seed %d: timeline, witness and metrics", run.Seed),
 			Href: filepath.Base(at)})
 	}
@@ -40,7 +40,7 @@ func (e *Exploration) Pages(path string) (all []document.Page) {
 	for i := range e.Findings {
 		f := &e.Findings[i]
 		at := document.Beside(path, "-"+f.Slug()+".html")
-		all = append(all, document.Page{Path: at, Write: func(w io.Writer) error { return f.Run.HTML(w, nil) }})
+		all = append(all, document.Page{Path: at, Write: func(w io.Writer) error { return f.Run.Document().HTML(w, at) }})
 		others = append(others, filepath.Base(at))
 	}
 	return append(all, document.Page{Path: path, Write: func(w io.Writer) error { return e.html(w, others) }})

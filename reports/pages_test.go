@@ -13,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
+	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
 // pageKind is a kind of page, of work that was interrupted or not.
@@ -35,7 +36,7 @@ func allPages() []pageKind {
 	return []pageKind{
 		{"exploration", func(w io.Writer, interrupted bool) error {
 			found := foundBy(checker.MutualExclusion, checker.HolderOutlivedLease, true, 2)
-			found.Run = kleppmann()
+			found.Run = singletest.Kleppmann()
 			e := &search.Exploration{Span: spanned("a-lock", 5).Span, Laws: broken}
 			return (&Exploration{Exploration: e, Subject: lock, Interrupted: interrupted, Repeat: "fencepost explore",
 				Findings: []ExploredFinding{found}}).html(w, nil)
@@ -43,7 +44,7 @@ func allPages() []pageKind {
 		{"runs with one to show", func(w io.Writer, interrupted bool) error {
 			c := ran(3, 2, 0, format.Group{Mismatch: format.Mismatch{Name: string(checker.MutualExclusion),
 				Want: "holds", Got: "violated"}, Runs: 2, First: 3})
-			return (&Many{Runs: runs(interrupted, c), Subject: lock, Shown: []*single.Run{kleppmann()}}).html(w, nil)
+			return (&Many{Runs: runs(interrupted, c), Subject: lock, Shown: []*single.Run{singletest.Kleppmann()}}).html(w, nil)
 		}},
 		{"runs with none to show", func(w io.Writer, interrupted bool) error {
 			return (&Many{Runs: runs(interrupted, ran(0, 0, 5)), Subject: lock}).html(w, nil)
@@ -57,7 +58,7 @@ func allPages() []pageKind {
 		}},
 		{"verification with a counterexample", func(w io.Writer, interrupted bool) error {
 			v := verified()
-			v.counterexample(checker.MutualExclusion, checker.HolderOutlivedLease, 1, kleppmann())
+			v.counterexample(checker.MutualExclusion, checker.HolderOutlivedLease, 1, singletest.Kleppmann())
 			if interrupted {
 				v.Ending = campaign.Interrupted
 			}
@@ -103,7 +104,7 @@ func TestPagesExplainTheLawsTheyName(t *testing.T) {
 }
 
 func TestThePageOfRunsShowsTheMostTelling(t *testing.T) {
-	odd, open := kleppmann(), kleppmann()
+	odd, open := singletest.Kleppmann(), singletest.Kleppmann()
 	odd.OK, open.OK, open.Undecided = false, false, true
 	for _, c := range []struct {
 		many Many
@@ -111,7 +112,7 @@ func TestThePageOfRunsShowsTheMostTelling(t *testing.T) {
 	}{
 		{Many{Shown: []*single.Run{odd, open}}, "The first run that came out otherwise: seed"},
 		{Many{Shown: []*single.Run{open}}, "The first run that is undecided: seed"},
-		{Many{Sample: kleppmann()}, "A run that came out as expected: seed"},
+		{Many{Sample: singletest.Kleppmann()}, "A run that came out as expected: seed"},
 	} {
 		c.many.Runs, c.many.Subject = spanned("a-lock", 1), &scenarios.Scenario{}
 		var b strings.Builder

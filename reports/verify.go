@@ -75,8 +75,7 @@ func (v *Verification) Text(w io.Writer, opt document.TextOptions) error {
 	document.Closing(p, v.Files, v.Repeat)
 	if v.Found != nil {
 		p.Blank()
-		p.Rule()
-		single.Write(p, v.Run)
+		document.Whole{Document: v.Run.Document()}.Text(p)
 	}
 	return p.Err()
 }

@@ -22,7 +22,7 @@ func (v *Verification) html(w io.Writer) error {
 	if v.Found == nil {
 		d.Claims = v.claims()
 		d.Frame, err = html.New(title)
-	} else if d.Counterexample, err = single.NewPage(v.Run, nil); err == nil {
+	} else if d.Counterexample, err = single.NewPage(v.Run); err == nil {
 		d.Frame, err = html.New(title)
 		d.Script += timeline.Script
 	}

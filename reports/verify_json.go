@@ -87,12 +87,8 @@ func (v *Verification) JSON(command string) ([]byte, error) {
 		d.LeftOut[l.Kind.String()] = l.Why
 	}
 	if v.Found != nil {
-		run, err := v.Run.Object()
-		if err != nil {
-			return nil, err
-		}
 		_, delay := v.found()
-		d.Counterexample = &counterexampleJSON{v.Found.Law, v.Found.Cause.String(), delay, v.Found.AtRandom, run}
+		d.Counterexample = &counterexampleJSON{v.Found.Law, v.Found.Cause.String(), delay, v.Found.AtRandom, v.Run.Object()}
 	}
 	return document.Encode(d)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
+	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
@@ -126,7 +127,7 @@ func TestOnlyAWholeVerificationHolds(t *testing.T) {
 
 func TestACounterexampleIsToldInFull(t *testing.T) {
 	v := verified()
-	v.counterexample(checker.LeaseExclusion, checker.ValidityMiscounted, 2, calm())
+	v.counterexample(checker.LeaseExclusion, checker.ValidityMiscounted, 2, singletest.Calm())
 	text := squeezed(verifyText(t, v, 80))
 	for _, want := range []string{"violated",
 		"lease-exclusion is broken by 2 faults (validity miscounted), where every message takes 1.1ms.",
@@ -174,13 +175,13 @@ func TestAVerificationAsJSON(t *testing.T) {
 		got.LeftOut["jump"] == "" || got.Random["drift"].Schedules != 500 || got.Counterexample != nil {
 		t.Errorf("%+v", got)
 	}
-	v.counterexample(checker.LeaseExclusion, checker.ValidityMiscounted, 1, calm())
+	v.counterexample(checker.LeaseExclusion, checker.ValidityMiscounted, 1, singletest.Calm())
 	if text, err = v.JSON("verify"); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(text, &got); err != nil || got.Outcome != "violated" ||
 		got.Counterexample.Law != "lease-exclusion" ||
-		got.Counterexample.Run.Scenario != calm().Scenario {
+		got.Counterexample.Run.Scenario != singletest.Calm().Scenario {
 		t.Errorf("%v: %s", err, text)
 	}
 }

@@ -102,7 +102,7 @@ func writeRun(f *output.Frame, place string, from []search.File, run *single.Run
 		f.Files.Keep(output.File{Name: path.Join(place, file.Name), Content: file.Text})
 	}
 	f.Draw(path.Join(place, historyFile), func(w io.Writer) error { return history.Encode(w, run.History) })
-	f.Keep(path.Join(place, verdictFile), "run", run)
+	f.Keep(path.Join(place, verdictFile), "run", run.Document())
 }
 
 // repetition is how a run is repeated: to the digest, or in real time, with options.

@@ -105,11 +105,12 @@ func (r *recorded) check(paths []string) error {
 	}
 	run.Judge()
 	run.Files, run.Repeat = r.Out, r.repeat(paths)
+	report := run.Document()
 	if r.Out != "" {
 		r.Draw(historyFile, func(w io.Writer) error { return history.Encode(w, run.History) })
-		r.Keep(verdictFile, "check", run)
+		r.Keep(verdictFile, "check", report)
 	}
-	return r.Emit(run, run.Standing())
+	return r.Emit(report, run.Standing())
 }
 
 // leastRoom is the memory in bytes that judging a short history may take.

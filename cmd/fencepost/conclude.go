@@ -96,7 +96,7 @@ func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f campaig
 	if err != nil {
 		return nil, err
 	}
-	run, err := single.Told(small.Scenario, result, small.Scenario.Judge(result))
+	run, err := single.Explain(small.Scenario, result, small.Scenario.Judge(result))
 	if err != nil {
 		return nil, err
 	}

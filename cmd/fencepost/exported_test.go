@@ -39,7 +39,7 @@ var neededAlone = map[string][]string{
 		"scenarios/sweep.Axis.Title"},
 	"tests look for faults that are named in vain": {"scenarios/single.Later", "scenarios/single.NamedIn",
 		"scenarios/single.Trials.Without", "scenarios/single.Trials", "scenarios/single.Trials.Try",
-		"scenarios/single.New"},
+		"scenarios/single.NewTrials"},
 	"fuzz tests make plans of bytes by it": {"scenarios/search.Plans.PlanOf"},
 	"tests of the documents hold their figures to it": {"scenarios/compare.Odds.Article",
 		"scenarios/compare.Odds.Formula"},

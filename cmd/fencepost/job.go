@@ -59,7 +59,7 @@ func (j *job) runOne() error {
 		return err
 	}
 	j.write(report)
-	return j.Emit(report, judgement.Standing())
+	return j.Emit(report.Document(), judgement.Standing())
 }
 
 // report runs one seed and says what came of it.
@@ -74,7 +74,7 @@ func (j *job) report(seed uint64) (*single.Run, *format.Judgement, error) {
 }
 
 func (j *job) describe(r scenarios.Result, judged format.Judgement) (*single.Run, error) {
-	run, err := single.Told(j.scenario, r, judged)
+	run, err := single.Explain(j.scenario, r, judged)
 	if err != nil {
 		return nil, err
 	}

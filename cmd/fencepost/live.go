@@ -181,11 +181,12 @@ func (j *liveJob) run() error {
 	if result.Partial {
 		decideLess(&judgement)
 	}
-	told := single.Untried(o.Scenario, result.Result, judgement)
-	told.Digest, told.Notes = "", result.Notes
-	told.Files, told.Repeat = j.Out, j.repeat()
-	j.Keep(verdictFile, "run", told)
-	return j.Emit(told, judgement.Standing())
+	run := single.NewRun(o.Scenario, result.Result, judgement)
+	run.Digest, run.Notes = "", result.Notes
+	run.Files, run.Repeat = j.Out, j.repeat()
+	report := run.Document()
+	j.Keep(verdictFile, "run", report)
+	return j.Emit(report, judgement.Standing())
 }
 
 // keep leaves what a run was made from, what happened, and what the clients have printed.

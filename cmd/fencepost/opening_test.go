@@ -22,13 +22,13 @@ func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run, err := single.Told(s, result, s.Judge(result))
+		run, err := single.Explain(s, result, s.Judge(result))
 		if err != nil {
 			t.Fatal(err)
 		}
 		run.Repeat = "fencepost run " + name + " --seed 1"
 		var b strings.Builder
-		if err := run.Text(&b, document.TextOptions{Width: 80}); err != nil {
+		if err := run.Document().Text(&b, document.TextOptions{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		opening, _, picture := strings.Cut(b.String(), "\nseconds ")

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"html"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,7 +35,7 @@ func eachReport(t *testing.T, change func(*scenarios.Scenario), look func(s *sce
 		if err != nil {
 			t.Fatal(err)
 		}
-		look(&changed, single.Untried(&changed, result, changed.Judge(result)))
+		look(&changed, single.NewRun(&changed, result, changed.Judge(result)))
 	}
 }
 
@@ -41,10 +43,24 @@ func eachReport(t *testing.T, change func(*scenarios.Scenario), look func(s *sce
 func textAt(t *testing.T, run *single.Run, width int) string {
 	t.Helper()
 	var b strings.Builder
-	if err := run.Text(&b, document.TextOptions{Width: width}); err != nil {
+	if err := run.Document().Text(&b, document.TextOptions{Width: width}); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+var tag = regexp.MustCompile(`<[^>]*>`)
+
+// pageOf is what the page of a report shows, without its style and script.
+func pageOf(t *testing.T, report *document.Document) string {
+	t.Helper()
+	var b strings.Builder
+	if err := report.HTML(&b, "page.html"); err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(b.String(), "<body>")
+	body, _, _ = strings.Cut(body, "<script>")
+	return body
 }
 
 // TestWhatIsNotJudgedSaysWhy: however narrow the terminal, an unchecked law and an undecided one have their reason.
@@ -81,31 +97,31 @@ func TestAFaultThatDidNothingIsReported(t *testing.T) {
 		seed++
 		s.Faults = plans.Plan(seed).Faults
 	}, func(s *scenarios.Scenario, run *single.Run) {
-		object, err := run.Object()
-		if err != nil {
-			t.Fatal(err)
-		}
-		page, err := single.NewPage(run, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, summary := textAt(t, run, 1000), string(document.Markdown(run.Suite()))
+		object, report := run.Object(), run.Document()
+		text, summary, page := textAt(t, run, 1000), string(document.Markdown(report.Suite())), pageOf(t, report)
 		idle := 0
-		for i, f := range campaign.PlannedIn(s.Faults, run.History) {
+		for _, f := range campaign.PlannedIn(s.Faults, run.History) {
 			inJSON := slices.ContainsFunc(object.Idle, func(o single.IdleFault) bool { return o.Fault == f.Line })
 			inText := strings.Contains(text, f.Line+" (never struck)") ||
 				strings.Contains(text, f.Line+" (struck while the")
 			inVain := f.Struck == 0 || f.Met == 0
-			if seen[inVain]++; inJSON != inVain || inText != inVain || page.Plan[i].Idle != "" != inVain {
-				t.Errorf("%s: %+v: JSON names it: %t, text: %t, page: %q", s.Name, f, inJSON, inText, page.Plan[i].Idle)
+			inPage := strings.Contains(page, html.EscapeString(f.Line)+`</code> <span class="idle">`)
+			if seen[inVain]++; inJSON != inVain || inText != inVain || inPage != inVain {
+				t.Errorf("%s: %+v: JSON names it: %t, text: %t, page: %t", s.Name, f, inJSON, inText, inPage)
 			}
 			if inVain {
 				idle++
 			}
 		}
-		if said := page.Idle != ""; said != (idle > 0) || !strings.Contains(text, page.Idle) ||
-			!strings.Contains(summary, page.Idle) {
-			t.Errorf("%s: %d faults did nothing, and the opening says %q", s.Name, idle, page.Idle)
+		said := ""
+		for _, note := range report.Notes {
+			if note.Tone == document.Open {
+				said = note.Words
+			}
+		}
+		if said != "" != (idle > 0) || !strings.Contains(text, said) || !strings.Contains(page, html.EscapeString(said)) ||
+			!strings.Contains(summary, said) {
+			t.Errorf("%s: %d faults did nothing, and the opening says %q", s.Name, idle, said)
 		}
 	})
 	if seen[true] < 10 || seen[false] < 10 {
@@ -119,18 +135,15 @@ func TestNothingIsExpectedWithoutExpect(t *testing.T) {
 	expected := func(text string) bool { return strings.Contains(text, "expected") }
 	bare := func(s *scenarios.Scenario) { s.Expect = format.All{} }
 	eachReport(t, bare, func(s *scenarios.Scenario, run *single.Run) {
-		page, err := single.NewPage(run, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		suite := string(document.Markdown(run.Suite()))
-		if text := textAt(t, run, 80); expected(text) || expected(page.Standing+page.Intent) || expected(suite) {
+		report := run.Document()
+		suite, page := string(document.Markdown(report.Suite())), tag.ReplaceAllString(pageOf(t, report), " ")
+		if text := textAt(t, run, 80); expected(text) || expected(page) || expected(suite) {
 			t.Errorf("%s expects nothing: %s", s.Name, text)
 		}
 	})
 	eachReport(t, func(*scenarios.Scenario) {}, func(s *scenarios.Scenario, run *single.Run) {
 		var b strings.Builder
-		if err := run.Text(&b, document.TextOptions{Width: 200}); err != nil {
+		if err := run.Document().Text(&b, document.TextOptions{Width: 200}); err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range run.Findings() {

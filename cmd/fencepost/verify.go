@@ -193,7 +193,7 @@ func (j *verifyJob) counterexample(v *verify.Verification) (*single.Run, error) 
 	if err != nil {
 		return nil, err
 	}
-	run, err := single.Told(s, result, s.Judge(result))
+	run, err := single.Explain(s, result, s.Judge(result))
 	if err != nil {
 		return nil, err
 	}

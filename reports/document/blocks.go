@@ -20,8 +20,8 @@ const (
 	Strong      // no judgement: it only stands out
 )
 
-// style is the tone on a terminal.
-func (t Tone) style() text.Style {
+// Style is the tone on a terminal.
+func (t Tone) Style() text.Style {
 	return [...]text.Style{Plain: text.Plain, Good: text.Green, Bad: text.Red, Open: text.Yellow, Strong: text.Bold}[t]
 }
 
@@ -37,7 +37,7 @@ type Paragraph struct {
 }
 
 // Text writes the paragraph.
-func (b Paragraph) Text(p *text.Writer) { p.Text(b.Tone.style(), 0, b.Words) }
+func (b Paragraph) Text(p *text.Writer) { p.Text(b.Tone.Style(), 0, b.Words) }
 
 // HTML writes the paragraph.
 func (b Paragraph) HTML(p *html.Writer) { p.Show("paragraph", b) }
@@ -82,7 +82,7 @@ func (b Facts) Text(p *text.Writer) {
 		if i > 0 && b[i-1].Name == name {
 			name = ""
 		}
-		p.Hang(0, name+strings.Repeat(" ", wide-text.Cells(name)), f.Tone.style(), f.Value)
+		p.Hang(0, name+strings.Repeat(" ", wide-text.Cells(name)), f.Tone.Style(), f.Value)
 	}
 }
 
@@ -106,13 +106,11 @@ type Section struct {
 	Body    []Block
 }
 
-// Text writes the blocks, with a line between them.
+// Text writes the blocks, with an empty line between them where they are no lines with labels.
 func (b Section) Text(p *text.Writer) {
-	for i, one := range b.Body {
-		if i > 0 {
-			p.Blank()
-		}
-		one.Text(p)
+	c := column{Writer: p}
+	for _, one := range b.Body {
+		c.block(one)
 	}
 }
 
@@ -128,7 +126,44 @@ func (b Section) HTML(p *html.Writer) {
 // More are blocks that a text keeps back unless all of it is asked for. They must stand in the body itself.
 type More struct{ Section }
 
-// OnPage is a block that a text does without. It must not be the only one of a section.
+// Labelled is a block whose text is lines with labels.
+type Labelled struct{ Block }
+
+// Columns are sections that stand side by side on a page with room for that.
+type Columns []Section
+
+func (b Columns) blocks() (all []Block) {
+	for _, s := range b {
+		all = append(all, s)
+	}
+	return all
+}
+
+// Text writes the sections.
+func (b Columns) Text(p *text.Writer) { Section{Body: b.blocks()}.Text(p) }
+
+// HTML writes the sections, each on a card of its own.
+func (b Columns) HTML(p *html.Writer) {
+	p.Put(`<div class="columns">`)
+	for _, s := range b {
+		s.HTML(p)
+	}
+	p.Put("</div>\n")
+}
+
+// Whole is a document within the text of another one. Its page is Attached, or shows less.
+type Whole struct{ *Document }
+
+// Text writes the document below a rule.
+func (b Whole) Text(p *text.Writer) {
+	p.Rule()
+	b.text(p, false)
+}
+
+// HTML writes nothing.
+func (Whole) HTML(*html.Writer) {}
+
+// OnPage is a block that a text does without.
 type OnPage struct{ Block }
 
 // Text writes nothing.
@@ -161,11 +196,11 @@ func (b Plan) Text(p *text.Writer) {
 	}
 	label := Label("plan")
 	for _, f := range b {
-		words := f.Line
+		words, tone := f.Line, text.Plain
 		if f.Idle != "" {
-			words += " (" + f.Idle + ")"
+			words, tone = words+" ("+f.Idle+")", text.Yellow
 		}
-		p.Hang(0, label, text.Plain, words)
+		p.Hang(0, label, tone, words)
 		label = Label("")
 	}
 }
@@ -188,7 +223,7 @@ type Diff string
 // Text writes the diff.
 func (b Diff) Text(p *text.Writer) {
 	for _, l := range b.lines() {
-		p.Put(new(text.Line).Add(l.Tone.style(), l.Words))
+		p.Put(new(text.Line).Add(l.Tone.Style(), l.Words))
 	}
 }
 
@@ -211,6 +246,21 @@ func (b Diff) lines() (all []Paragraph) {
 		all = append(all, line)
 	}
 	return all
+}
+
+// Links lead from a page to those beside it, with what a reader finds there.
+type Links []struct{ Words, Slug string }
+
+// Text writes nothing.
+func (Links) Text(*text.Writer) {}
+
+// HTML writes a list.
+func (b Links) HTML(p *html.Writer) {
+	links := make([]Link, len(b))
+	for i, l := range b {
+		links[i] = Link{Text: l.Words, Href: p.Beside(l.Slug)}
+	}
+	p.Show("links", links)
 }
 
 // Markup is a block that stands only on a page, such as a picture.

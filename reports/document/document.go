@@ -12,30 +12,32 @@ import (
 // page, JSON, JUnit XML and step summary are all made from it.
 type Document struct {
 	Title
-	Body        []Block // in the order in which a reader wants to know it
-	Interrupted bool    // a signal ended the work early
-	Files       string  // folder with all that was found; empty if there is none
-	Repeat      string  // command to paste that does it again, or goes on
-	Data        any     // the JSON object: a struct that embeds Head, or a pointer to one
-	Judged      Suite   // what a CI system counts
-	Beside      []Attached
-	Metrics     []byte // in the OpenMetrics text format; nil if there are none
+	Body        []Block           // in the order in which a reader wants to know it
+	Interrupted bool              // a signal ended the work early
+	Files       string            // folder with all that was found; empty if there is none
+	Repeat      string            // command to paste that does it again, or goes on
+	Data        any               // the JSON object: a struct that embeds Head, or a pointer to one
+	Judged      Suite             // what a CI system counts
+	Beside      func() []Attached // found when a page is written, which may take a while; nil: there are none
+	Metrics     []byte            // in the OpenMetrics text format; nil if there are none
 }
 
 // Title is what a document begins with.
 type Title struct {
-	Name     string // what it is about: "kleppmann-gc-pause"
-	Size     string // how much of it: "1,000 seeds"; may be empty
-	Verdict  string // in a few words; may be empty
-	Tone     Tone   // of the verdict
-	Headline string // what happened, in a sentence or two; may be empty
-	Summary  string // what it is about, in a sentence; may be empty
+	Name     string      // what it is about: "kleppmann-gc-pause"
+	Size     string      // how much of it: "1,000 seeds"; may be empty
+	Verdict  string      // in a few words; may be empty
+	Tone     Tone        // of the verdict
+	Headline string      // what happened, in a sentence or two; may be empty
+	Summary  string      // what it is about, in a sentence; may be empty
+	Notes    []Paragraph // what a reader must know of the headline
 }
 
-// Attached is a document with a page of its own beside the page that leads to it.
+// Attached is a page of its own, beside the page that leads to it.
 type Attached struct {
 	Slug string // ends the name of its file, before the extension: "seed-7"
 	*Document
+	Foreign func(io.Writer) error // writes a page that others designed, where Document is nil
 }
 
 // Block is a part of a document, which knows how it looks on a terminal and on a page.
@@ -57,49 +59,97 @@ const screenLines = 50
 // Text writes the document for a person at a terminal. No line is wider than opt.Width. The error is w's.
 func (d *Document) Text(w io.Writer, opt TextOptions) error {
 	p := opt.Writer(w)
-	d.Title.Text(p)
-	d.texts(p, d.Body, opt.All)
+	d.text(p, opt.All)
 	return p.Err()
 }
 
+func (d *Document) text(p *text.Writer, all bool) {
+	d.Title.Text(p)
+	d.texts(&column{Writer: p, begun: true}, d.Body, all)
+	p.Gap(false)
+}
+
 // texts writes blocks and the ending.
-func (d *Document) texts(p *text.Writer, body []Block, all bool) {
+func (d *Document) texts(c *column, body []Block, all bool) {
 	for i, b := range body {
 		if _, kept := b.(More); kept && !all {
 			continue
 		}
-		p.Blank()
 		fit, ok := b.(Fitting)
 		if !ok {
-			b.Text(p)
+			c.block(b)
 			continue
 		}
 		room := math.MaxInt
 		if !all {
-			rest := p.Draft()
+			rest := &column{Writer: c.Draft(), begun: true}
 			d.texts(rest, body[i+1:], all)
-			room = screenLines - p.Lines() - rest.Lines()
+			room = screenLines - c.Lines() - 1 - rest.Lines()
 		}
-		fit.FitText(p, room)
+		c.put(false, false, func() { fit.FitText(c.Writer, room) })
 	}
-	d.ending(p)
+	c.put(true, true, func() {
+		Stopped(c.Writer, d.Interrupted)
+		Closing(c.Writer, d.Files, d.Repeat)
+	})
 }
 
-func (d *Document) ending(p *text.Writer) {
-	p.Blank()
-	Stopped(p, d.Interrupted)
-	Closing(p, d.Files, d.Repeat)
+// column is blocks being written one below the other, with an empty line between two of them unless both are lines
+// with labels.
+type column struct {
+	*text.Writer
+	begun, labels bool // something was written; it ended with such a line
+}
+
+func (c *column) block(b Block) {
+	begins, ends := labelled(b)
+	c.put(begins, ends, func() { b.Text(c.Writer) })
+}
+
+// put writes something that begins, or ends, with a line that has a label. It may turn out to be nothing.
+func (c *column) put(begins, ends bool, write func()) {
+	before, lines := c.Gap(false), c.Lines()
+	c.Gap(before || c.begun && !(c.labels && begins))
+	if write(); c.Lines() == lines {
+		c.Gap(before)
+		return
+	}
+	c.begun, c.labels = true, ends
+}
+
+// labelled reports whether a block begins, and whether it ends, with lines that have labels.
+func labelled(b Block) (begins, ends bool) {
+	switch b := b.(type) {
+	case Facts, Plan, Command, Metrics, Labelled, OnPage:
+		return true, true
+	case InText:
+		return labelled(b.Block)
+	case More:
+		return labelled(b.Section)
+	case Columns:
+		return labelled(Section{Body: b.blocks()})
+	case Section:
+		if len(b.Body) > 0 {
+			begins, _ = labelled(b.Body[0])
+			_, ends = labelled(b.Body[len(b.Body)-1])
+		}
+	}
+	return begins, ends
 }
 
 // Text writes the title.
 func (t *Title) Text(p *text.Writer) {
-	p.Title(t.Name, t.Size, t.Verdict, t.Tone.style())
-	for _, s := range []struct {
-		style text.Style
-		words string
-	}{{text.Bold, t.Headline}, {text.Plain, t.Summary}} {
-		if s.words != "" {
-			p.Text(s.style, 2, s.words)
+	p.Title(t.Name, t.Size, t.Verdict, t.Tone.Style())
+	if t.Headline != "" {
+		p.Blank()
+		p.Text(text.Bold, 0, t.Headline)
+		if t.Summary != "" || len(t.Notes) > 0 {
+			p.Blank()
+		}
+	}
+	for _, s := range append([]Paragraph{{Words: t.Summary}}, t.Notes...) {
+		if s.Words != "" {
+			p.Text(s.Tone.Style(), 2, s.Words)
 		}
 	}
 }

@@ -4,19 +4,29 @@ import (
 	"cmp"
 	"io"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
 // Pages are the page with the given path, the last, and those that lie beside it, to which it leads.
 func (d *Document) Pages(path string) (all []Page) {
-	for _, a := range d.Beside {
-		all = append(all, a.Pages(Beside(path, "-"+a.Slug+".html"))...)
+	var beside []Attached
+	if d.Beside != nil {
+		beside = d.Beside()
 	}
-	return append(all, Page{path, d.HTML})
+	for _, a := range beside {
+		at := html.Beside(path, a.Slug)
+		if a.Document == nil {
+			all = append(all, Page{at, func(w io.Writer) error { return html.Protect(w, a.Foreign) }})
+			continue
+		}
+		all = append(all, a.Pages(at)...)
+	}
+	return append(all, Page{path, func(w io.Writer) error { return d.HTML(w, path) }})
 }
 
-// HTML writes the document as one self-contained page. The error is w's.
-func (d *Document) HTML(w io.Writer) error {
+// HTML writes the document as one self-contained page, which will be the file with the given path. The error is w's.
+func (d *Document) HTML(w io.Writer, path string) error {
 	title := d.Name
 	if d.Size != "" {
 		title += ", " + d.Size
@@ -24,10 +34,13 @@ func (d *Document) HTML(w io.Writer) error {
 	if says := cmp.Or(d.Verdict, d.Headline); says != "" {
 		title += ": " + says
 	}
-	p := html.NewWriter(title)
+	p := html.NewWriter(title, path)
 	p.Show("title", d.Title)
 	for _, b := range d.Body {
 		b.HTML(p)
+	}
+	if p.Mentions(string(history.Probe)) {
+		p.Show("note", Fact{Name: "The probe", Value: "is " + ProbeIs + "."})
 	}
 	if d.Interrupted {
 		Section{Body: []Block{Notes("stopped", []string{Interruption})}}.HTML(p)

@@ -3,8 +3,6 @@ package document
 import (
 	"maps"
 	"slices"
-
-	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // Standing is how a run, many runs, or one law in them stand to what is expected. Every form of a report says it in the
@@ -76,20 +74,15 @@ func (s Standing) expectation() string {
 	return NotExpected
 }
 
-// Tone is the colour of the words.
-func (s Standing) Tone() text.Style {
+// Tone is that of the words.
+func (s Standing) Tone() Tone {
 	switch {
 	case s.Result == Failed:
-		return text.Red
+		return Bad
 	case s.Result == Passed && !s.Broken && !s.nothing():
-		return text.Green
+		return Good
 	}
-	return text.Yellow
-}
-
-// Class is the colour of the words on a page.
-func (s Standing) Class() string {
-	return map[text.Style]string{text.Red: "bad", text.Green: "good", text.Yellow: "open"}[s.Tone()]
+	return Open
 }
 
 // Sign is the mark.

@@ -3,8 +3,6 @@ package document
 import (
 	"strings"
 	"testing"
-
-	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // A mark, a colour and words of a pass never stand over a law that was broken, nor over what was not judged.
@@ -19,8 +17,8 @@ func TestOnlyAPassLooksLikeOne(t *testing.T) {
 		words := s.Words()
 		said[words] = true
 		pass := s.Result == Passed && !s.Broken && (s.Held || s.Named || s.Promise)
-		if green := s.Tone() == text.Green; green != pass || s.Sign() == "✓" != pass || s.Class() == "good" != pass {
-			t.Errorf("%+v is marked %s, %s, green: %t", s, s.Sign(), s.Class(), green)
+		if green := s.Tone() == Good; green != pass || s.Sign() == "✓" != pass {
+			t.Errorf("%+v is marked %s, green: %t", s, s.Sign(), green)
 		}
 		otherwise := s.Result == Failed
 		judged := (s.Result == Passed || otherwise) && !s.Promise

@@ -120,7 +120,7 @@ func (t Table) Text(p *text.Writer) {
 			t.row(p, &l, part, &r)
 			for _, n := range r.Notes {
 				if i == 0 {
-					p.Text(n.Tone.style(), l.sign+gap, n.Words)
+					p.Text(n.Tone.Style(), l.sign+gap, n.Words)
 				}
 			}
 		}
@@ -159,7 +159,7 @@ func (t *Table) put(ln *text.Line, l *layout, column int, c Cell) {
 	if of := t.Columns[column]; !of.Words && of.Short == "" {
 		at = l.ends[column] - text.Cells(c.Words)
 	}
-	ln.To(at).Add(c.Tone.style(), c.Words)
+	ln.To(at).Add(c.Tone.Style(), c.Words)
 }
 
 // row writes a row of a part, and below it what the name and the last column have no room for.
@@ -167,7 +167,7 @@ func (t *Table) row(p *text.Writer, l *layout, part span, r *Row) {
 	names := text.Wrap(r.Name, l.name-r.indent())
 	first, last := new(text.Line), Cell{}
 	if r.Sign != "" {
-		first.Add(text.Plain, " ").Add(r.Tone.style(), r.Sign)
+		first.Add(text.Plain, " ").Add(r.Tone.Style(), r.Sign)
 	}
 	first.To(l.sign+r.indent()).Add(text.Plain, names[0])
 	at, end := 0, len(t.Columns)-1
@@ -193,7 +193,7 @@ func (t *Table) row(p *text.Writer, l *layout, part span, r *Row) {
 			}
 		}
 		if i < len(lines) {
-			ln.To(l.from[end]).Add(last.Tone.style(), lines[i])
+			ln.To(l.from[end]).Add(last.Tone.Style(), lines[i])
 		}
 		p.Put(ln)
 	}

@@ -23,7 +23,7 @@ var files embed.FS
 // Most commands write no page, and do not wait for them to be parsed.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"says": func(law string) string { return checker.Law(law).Says() },
+		"says": func(law any) string { return checker.Law(fmt.Sprint(law)).Says() },
 		"inc":  func(n int) int { return n + 1 },
 	}).ParseFS(files, "*.html"))
 })

@@ -4,20 +4,35 @@ import (
 	"bytes"
 	"html/template"
 	"io"
+	"path/filepath"
 	"strings"
 )
 
 // Writer makes a page of what is shown one after the other. It keeps the first error.
 type Writer struct {
 	frame Frame
+	path  string
 	body  bytes.Buffer
 	err   error
 }
 
-// NewWriter begins a page.
-func NewWriter(title string) *Writer {
+// NewWriter begins a page, which will be a file with the given path.
+func NewWriter(title, path string) *Writer {
 	frame, err := New(title)
-	return &Writer{frame: frame, err: err}
+	return &Writer{frame: frame, path: path, err: err}
+}
+
+// Beside is the path of a page beside another one. The slug ends its name, before the extension.
+func Beside(path, slug string) string {
+	return strings.TrimSuffix(path, filepath.Ext(path)) + "-" + slug + ".html"
+}
+
+// Beside is what leads from this page to one beside it.
+func (p *Writer) Beside(slug string) string { return filepath.Base(Beside(p.path, slug)) }
+
+// Mentions reports whether what is shown so far has a word in it, in small or capital letters.
+func (p *Writer) Mentions(word string) bool {
+	return bytes.Contains(bytes.ToLower(p.body.Bytes()), []byte(strings.ToLower(word)))
 }
 
 // Show shows data by the template of that name.
@@ -51,8 +66,12 @@ func (p *Writer) Style(name string) {
 	}
 }
 
-// Script adds a script.
-func (p *Writer) Script(script template.JS) { p.frame.Script += script }
+// Script adds a script, unless the page has it.
+func (p *Writer) Script(script template.JS) {
+	if !strings.Contains(string(p.frame.Script), string(script)) {
+		p.frame.Script += script
+	}
+}
 
 // Fail ends the page with an error, unless it has one.
 func (p *Writer) Fail(err error) {

@@ -12,6 +12,7 @@ type Writer struct {
 	width int
 	color bool
 	lines int
+	gap   bool          // an empty line comes before the next one
 	watch string        // a word whose mention is noted; empty for none
 	seen  bool          // it was mentioned
 	kept  *bytes.Buffer // what a draft has written; nil for what is no draft
@@ -49,6 +50,11 @@ func (p *Writer) Forget() { p.seen = false }
 // Put writes a line, cut at the width. Blanks at its end are left out.
 func (p *Writer) Put(l *Line) {
 	var b strings.Builder
+	if p.gap {
+		p.gap = false
+		p.lines++
+		b.WriteByte('\n')
+	}
 	left := p.width
 	for i, part := range l.parts {
 		text := part.text
@@ -77,6 +83,12 @@ func (p *Writer) Put(l *Line) {
 
 // Blank writes an empty line.
 func (p *Writer) Blank() { p.Put(new(Line)) }
+
+// Gap says whether an empty line comes before the next one, if there is a next one. It returns what was said before.
+func (p *Writer) Gap(wanted bool) (before bool) {
+	before, p.gap = p.gap, wanted
+	return before
+}
 
 // Text wraps text to the width and writes it, each line indented by the given number of cells.
 func (p *Writer) Text(s Style, indent int, text string) {

@@ -120,13 +120,8 @@ const (
 func (l *Lanes) Chart() *Chart {
 	c := &Chart{
 		Width: chartWidth, Left: chartLeft, Right: chartRight, lanes: l,
-		teller: newTeller(l, true), numbers: map[int]int{}, middle: map[history.Process]int{},
+		teller: newTeller(l, true), numbers: l.numbers(), middle: map[history.Process]int{},
 		middles: map[int]int{},
-	}
-	for pos := range l.history.Events {
-		if l.witness[pos] {
-			c.numbers[pos] = len(c.numbers) + 1
-		}
 	}
 	c.lanes = l.fewer(c.numbers)
 	for _, name := range c.lanes.names() {

@@ -66,7 +66,7 @@ func TestOperationsOfRegistersAreDrawn(t *testing.T) {
 	if got := strings.Join(drawn(), ", "); got != "write x 1 1-3, write y 2 6-9, read x 7 2-4, cas x [7 8] 5-9" {
 		t.Error(got)
 	}
-	if told := Arrange(h, nil).Told([]int{0, 1, 3, 4}); told[0].Words != `p sends its write of "1" to x` ||
+	if told := Arrange(h, nil).Describe([]int{0, 1, 3, 4}); told[0].Words != `p sends its write of "1" to x` ||
 		told[1].Words != "q asks for the value of x" || told[2].Words != `q reads "7" from x` ||
 		told[3].Words != `q asks for the compare-and-set "[7 8]" of x` {
 		t.Errorf("%+v", told)

@@ -302,21 +302,21 @@ func newTeller(l *Lanes, long bool) teller {
 	return teller{Holder: l.holder, Apart: l.apart, Several: len(l.locks) > 1, Registers: l.registers, Long: long}
 }
 
-// Told is an event in words.
-type Told struct {
+// Described is an event in words.
+type Described struct {
 	Pos   int // in the history
 	At    history.Time
 	Words string
 }
 
-// Told tells the events at some positions; those outside of the history are left out.
-func (l *Lanes) Told(positions []int) []Told {
+// Describe puts the events at some positions into words; those outside of the history are left out.
+func (l *Lanes) Describe(positions []int) []Described {
 	t := newTeller(l, true)
-	var all []Told
+	var all []Described
 	for _, pos := range positions {
 		if pos >= 0 && pos < len(l.history.Events) {
 			e := &l.history.Events[pos]
-			all = append(all, Told{pos, e.Time, t.event(e)})
+			all = append(all, Described{pos, e.Time, t.event(e)})
 		}
 	}
 	return all

@@ -50,7 +50,7 @@ type necessity struct {
 }
 
 func (n *necessity) story(s *Story) {
-	n.again = single.New(s.Scenario)
+	n.again = single.NewTrials(s.Scenario)
 	n.stories++
 	v := checker.Verdict{Findings: []checker.Finding{s.Finding}}
 	if err := n.again.Try(s.Plan, s.History, &v); err != nil {

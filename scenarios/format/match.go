@@ -70,6 +70,9 @@ func (e Law) String() string {
 	return e.Outcome.String() + " by " + e.Cause.String()
 }
 
+// String gives the bound as the scenario file writes it.
+func (b Bound) String() string { return b.Text }
+
 // OutcomeOf is a finding as an expectation that it would meet.
 func OutcomeOf(f checker.Finding) Law { return Law{Outcome: f.Outcome, Cause: f.Cause} }
 

@@ -328,16 +328,17 @@ func tell(small *search.Shrunk) (shrunk, error) {
 	if err != nil {
 		return out, err
 	}
-	run, err := single.Told(small.Scenario, result, small.Scenario.Judge(result))
+	run, err := single.Explain(small.Scenario, result, small.Scenario.Judge(result))
 	if err != nil {
 		return out, err
 	}
 	run.HoldTo(checker.Promise{Laws: []checker.Law{small.Law}, Availability: true})
 	var text, page bytes.Buffer
-	if err := run.Text(&text, reporting.TextOptions{Width: width}); err != nil {
+	report := run.Document()
+	if err := report.Text(&text, reporting.TextOptions{Width: width}); err != nil {
 		return out, err
 	}
-	if err := run.HTML(&page, nil); err != nil {
+	if err := report.HTML(&page, "page.html"); err != nil {
 		return out, err
 	}
 	out.Text, out.Page = text.String(), page.String()

@@ -13,12 +13,27 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
+// Expectation is what must come out of a law or a metric: a format.Law, a format.Bound, Promised or Unbroken. It
+// prints itself as the scenario says it. A nil one asks for nothing.
+type Expectation fmt.Stringer
+
+// implied is what is expected of a law that the scenario does not name.
+type implied string
+
+// String says it in words.
+func (e implied) String() string { return string(e) }
+
+// What is expected of a law that the scenario does not name.
+const (
+	Promised implied = "promised"     // by the scenario, to which a verification holds a run
+	Unbroken implied = "not violated" // where the scenario names others
+)
+
 // ExpectLine compares one law or metric, of one run or of many, with what the scenario expects of it.
 type ExpectLine struct {
 	Name     string // of a law or of a metric
-	Expected string // as the scenario says it: "holds", "violated by …"; empty if it names nothing of the kind
-	Got      string // in the same words; of a metric its value
-	How      string // follows the verdict: ": holder outlived its lease (pause)", " in 10 of 10 runs"; may be empty
+	Expected Expectation
+	Outcome  checker.Outcome // of a law; of many runs the one that says most
 	Standing document.Standing
 }
 
@@ -31,7 +46,7 @@ func (e *ExpectLine) Stands() string {
 	case e.Standing.Excused:
 		return document.NotPromised
 	case e.Standing.Promise:
-		return Promised
+		return Promised.String()
 	case e.Standing.Result == document.Passed:
 		return document.AsExpected
 	case !e.OK():
@@ -40,24 +55,28 @@ func (e *ExpectLine) Stands() string {
 	return "expected"
 }
 
-// Case is what a CI system counts of it, without a story.
-func (e *ExpectLine) Case(group string) document.Case {
+// Compared reports whether there is anything to say of how it compares with what was expected.
+func (e *ExpectLine) Compared() bool { return e != nil && (e.Expected != nil || e.Standing.Excused) }
+
+// Case is what a CI system counts of it, without a story. got is what came out, in the words of the scenario, and how
+// follows the verdict: ": holder outlived its lease (pause)", " in 10 of 10 runs". It may be empty.
+func (e *ExpectLine) Case(group, got, how string) document.Case {
 	c := document.Case{Group: group, Name: e.Name, Result: e.Standing.Result, Broken: e.Standing.Broken,
 		Message: e.Standing.Words()}
 	switch {
 	case c.Result == document.NotJudged:
-		c.Message = e.Got + e.How
-	case c.Result == document.Failed && e.Expected != "":
-		c.Message += fmt.Sprintf(": expected %s, got %s", e.Expected, e.Got)
+		c.Message = got + how
+	case c.Result == document.Failed && e.Expected != nil:
+		c.Message += fmt.Sprintf(": expected %s, got %s", e.Expected, got)
 	default:
-		c.Message += e.How
+		c.Message += how
 	}
 	return c
 }
 
 // Named reports whether the scenario names anything that must come out.
 func Named(lines []ExpectLine) bool {
-	return slices.ContainsFunc(lines, func(e ExpectLine) bool { return e.Expected != "" })
+	return slices.ContainsFunc(lines, func(e ExpectLine) bool { return e.Expected != nil })
 }
 
 // Intent says that all came out as the scenario expects, and what that is, or what came out otherwise, and what was
@@ -66,20 +85,23 @@ func Intent(lines []ExpectLine, ok bool) string {
 	var broken, kept, figures, otherwise, unkept, excused []string
 	for i := range lines {
 		e := &lines[i]
-		law := slices.Contains(checker.Laws, checker.Law(e.Name))
+		switch expected := e.Expected.(type) {
+		case format.Law:
+			if expected.Outcome == checker.Violated {
+				broken = append(broken, e.Name)
+			} else if expected.Outcome == checker.Holds {
+				kept = append(kept, e.Name)
+			}
+		case format.Bound:
+			figures = append(figures, e.Name+" "+expected.String())
+		}
 		switch {
 		case e.Standing.Excused:
 			excused = append(excused, e.Name)
 		case !e.OK() && e.Standing.Promise:
 			unkept = append(unkept, e.Name)
-		case !e.OK() && e.Expected != "":
+		case !e.OK() && e.Expected != nil:
 			otherwise = append(otherwise, e.Name)
-		case law && strings.HasPrefix(e.Expected, checker.Violated.String()):
-			broken = append(broken, e.Name)
-		case law && e.Expected == checker.Holds.String():
-			kept = append(kept, e.Name)
-		case !law:
-			figures = append(figures, e.Name+" "+e.Expected)
 		}
 	}
 	aside := ""
@@ -107,21 +129,21 @@ func Intent(lines []ExpectLine, ok bool) string {
 	return apart("Came out as the file expects: " + strings.Join(parts, ", ") + ".")
 }
 
-// LawLine compares how a law came out in some runs with what a scenario expects of it. Got and How are left to whoever
-// knows them. missed says that it came out otherwise in one of the runs.
+// LawLine compares how a law came out in some runs with what a scenario expects of it. The Outcome is left to whoever
+// knows it. missed says that it came out otherwise in one of the runs.
 func LawLine(s *scenarios.Scenario, law checker.Law, came campaign.Counts, missed bool) ExpectLine {
 	line := ExpectLine{Name: string(law), Standing: document.Standing{Result: document.Passed,
 		Broken: came.Violated > 0, Held: came.Violated == 0 && came.Holds > 0}}
 	e, named := s.Expect.Laws[law]
 	switch {
 	case named:
-		line.Expected = e.String()
+		line.Expected = e
 	case came.Violated > 0 && came.Breaks() == 0:
 		line.Standing.Excused = true
 	case came.Violated > 0 && len(s.Expect.Laws)+len(s.Expect.Metrics) > 0:
-		line.Expected = "not violated"
+		line.Expected = Unbroken
 	}
-	line.Standing.Named = line.Expected != ""
+	line.Standing.Named = line.Expected != nil
 	switch {
 	case missed:
 		line.Standing.Result = document.Failed
@@ -133,12 +155,43 @@ func LawLine(s *scenarios.Scenario, law checker.Law, came campaign.Counts, misse
 	return line
 }
 
-// MetricLine does so for a metric, whose value, or values, got states.
-func MetricLine(b format.Bound, got string, missed bool) ExpectLine {
-	line := ExpectLine{Name: b.Name, Expected: b.Text, Got: got, How: ": " + got,
-		Standing: document.Standing{Result: document.Passed, Named: true}}
+// MetricLine does so for a metric.
+func MetricLine(b format.Bound, missed bool) ExpectLine {
+	line := ExpectLine{Name: b.Name, Expected: b, Standing: document.Standing{Result: document.Passed, Named: true}}
 	if missed {
 		line.Standing.Result = document.Failed
 	}
 	return line
+}
+
+// expectLines compare each law, and each metric that the scenario names, with its expectation.
+func expectLines(s *scenarios.Scenario, j *format.Judgement) (lines []ExpectLine) {
+	missed := map[string]bool{}
+	for _, m := range j.Mismatches {
+		missed[m.Name] = true
+	}
+	for _, law := range checker.Laws {
+		f, came := j.Verdict.Of(law), campaign.Counts{}
+		came.Count(f.Outcome)
+		if s.Promise.Excuses(f.Cause) {
+			came.Excused = came.Violated
+		}
+		line := LawLine(s, law, came, missed[string(law)])
+		line.Outcome = f.Outcome
+		lines = append(lines, line)
+	}
+	for _, b := range s.Expect.Metrics {
+		lines = append(lines, MetricLine(b, missed[b.Name]))
+	}
+	return lines
+}
+
+// expectation returns what was expected of the law or metric, or nil if nothing is known.
+func (r *Run) expectation(name string) *ExpectLine {
+	for i := range r.Expected {
+		if r.Expected[i].Name == name {
+			return &r.Expected[i]
+		}
+	}
+	return nil
 }

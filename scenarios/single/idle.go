@@ -1,45 +1,64 @@
 package single
 
-import "github.com/fencepost-sim/fencepost/reports/text"
-
-// Why a fault of the plan can have had no effect.
-const (
-	neverStruck = "never struck"
-	inVain      = "struck while the lock was neither held nor asked for"
+import (
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// planLine is a fault of the plan, and why it can have had no effect; empty if it can.
-type planLine struct{ Line, Idle string }
+// Idle is why a fault of the plan can have had no effect.
+type Idle uint8
 
-// planned are the faults of the plan.
-func (r *Run) planned() []planLine {
-	lines := make([]planLine, len(r.Plan))
-	for i, fault := range r.Plan {
-		lines[i].Line = fault
-		if i < len(r.Idle) {
-			lines[i].Idle = r.Idle[i]
-		}
+// The zero Idle is of a fault that can have had one.
+const (
+	Active Idle = iota
+	NeverStruck
+	StruckInVain
+)
+
+// String gives the reason, as it follows a fault; empty for Active.
+func (i Idle) String() string {
+	return [...]string{Active: "", NeverStruck: "never struck",
+		StruckInVain: "struck while the lock was neither held nor asked for"}[i]
+}
+
+// idleness is that of a planned fault.
+func idleness(f campaign.Planned) Idle {
+	switch {
+	case f.Struck == 0:
+		return NeverStruck
+	case f.Met == 0:
+		return StruckInVain
+	}
+	return Active
+}
+
+// plan is the faults of the run.
+func (r *Run) plan() document.Plan {
+	lines := document.PlanOf(r.Plan)
+	for i := range min(len(lines), len(r.Idle)) {
+		lines[i].Idle = r.Idle[i].String()
 	}
 	return lines
 }
 
 // idle says how many faults of the plan can have had no effect; nothing if all can.
 func (r *Run) idle() string {
-	why := map[string]int{}
-	for _, f := range r.planned() {
-		why[f.Idle]++
+	n := map[Idle]int{}
+	for _, idle := range r.Idle {
+		n[idle]++
 	}
-	return Idle(why[neverStruck], why[inVain], len(r.Plan))
+	return IdleFaults(n[NeverStruck], n[StruckInVain], len(r.Plan))
 }
 
-// Idle says how many of so many faults never struck, in one run or in any of many, and how many did so in vain; nothing
-// if there are none.
-func Idle(never, vain, of int) string {
+// IdleFaults says how many of so many faults never struck, in one run or in any of many, and how many did so in vain;
+// nothing if there are none.
+func IdleFaults(never, vain, of int) string {
 	var words []string
 	for _, idle := range []struct {
-		n    int
-		what string
-	}{{never, neverStruck}, {vain, inVain}} {
+		n   int
+		why Idle
+	}{{never, NeverStruck}, {vain, StruckInVain}} {
 		subject := text.Grouped(idle.n)
 		switch {
 		case idle.n == 0:
@@ -49,7 +68,7 @@ func Idle(never, vain, of int) string {
 		case len(words) == 0:
 			subject += " of " + text.Count(of, "fault")
 		}
-		words = append(words, subject+" "+idle.what)
+		words = append(words, subject+" "+idle.why.String())
 	}
 	if len(words) == 0 {
 		return ""

@@ -2,9 +2,7 @@ package single
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"math"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -13,19 +11,19 @@ import (
 
 // RunObject is a run as an object of its own or within another document.
 type RunObject struct {
-	Scenario  string                      `json:"scenario"`
-	Seed      uint64                      `json:"seed"`
-	Digest    string                      `json:"digest"`
-	Plan      []string                    `json:"plan"`
-	Laws      map[checker.Law]findingJSON `json:"laws"`
-	Expected  bool                        `json:"expected"` // everything came out as expected, and nothing is undecided
-	Verdict   string                      `json:"verdict"`  // as the title of the text has it
-	Headline  string                      `json:"headline"`
-	Events    int                         `json:"events"`
-	Simulated int64                       `json:"simulated_ns"`
-	Metrics   map[string]*float64         `json:"metrics"` // null: nothing to measure, or no number
-	Notes     []string                    `json:"notes,omitempty"`
-	Idle      []IdleFault                 `json:"idle_faults,omitempty"`
+	Scenario  string                      `json:"scenario" doc:"its name"`
+	Seed      uint64                      `json:"seed" doc:"of the run; it decides everything that is random in it"`
+	Digest    string                      `json:"digest" doc:"of all that happened; equal runs have equal digests; empty in real time"`
+	Plan      []string                    `json:"plan" doc:"the faults, one line each"`
+	Laws      map[checker.Law]findingJSON `json:"laws" doc:"how each law came out"`
+	Expected  bool                        `json:"expected" doc:"everything came out as the scenario expects; false also where something is undecided"`
+	Verdict   string                      `json:"verdict" of:"verdict"`
+	Headline  string                      `json:"headline" doc:"what happened, in a sentence or two"`
+	Events    int                         `json:"events" doc:"of the simulation, messages and timers included"`
+	Simulated int64                       `json:"simulated_ns" doc:"true time at the end of the run"`
+	Metrics   map[string]*float64         `json:"metrics" of:"measure" doc:"by name; null without a value"`
+	Notes     []string                    `json:"notes,omitempty" doc:"what a reader must know of the run"`
+	Idle      []IdleFault                 `json:"idle_faults,omitempty" doc:"faults of the plan that never struck, or struck while the lock was neither held nor asked for"`
 }
 
 // IdleFault is a fault of the plan that can have had no effect.
@@ -34,82 +32,116 @@ type IdleFault struct {
 	Why   string `json:"why"`
 }
 
-// findingJSON is how a law came out. Cause is empty, and remedies and witness have no elements, unless it was violated.
+// findingJSON is how a law came out.
 type findingJSON struct {
-	Outcome     string            `json:"outcome"`
-	NotPromised bool              `json:"not_promised,omitempty"` // it is violated by a cause that breaks no promise
-	Judges      *judgesJSON       `json:"judges,omitempty"`
-	Cause       string            `json:"cause"`
-	Explanation string            `json:"explanation"`
-	Remedies    []string          `json:"remedies"`
-	Trials      []trialJSON       `json:"trials,omitempty"`
-	Witness     []json.RawMessage `json:"witness"` // the events as they stand in a history file
+	Outcome     string        `json:"outcome" of:"outcome"`
+	NotPromised bool          `json:"not_promised,omitempty" doc:"it is violated by a cause that breaks no promise, such as the loss of the quorum for good"`
+	Judges      *judgesJSON   `json:"judges,omitempty" doc:"of mutual-exclusion: who judged it"`
+	Cause       string        `json:"cause" doc:"empty unless violated"`
+	Explanation string        `json:"explanation"`
+	Remedies    []string      `json:"remedies" doc:"what would keep the law; none unless violated"`
+	Trials      []trialJSON   `json:"trials,omitempty" doc:"the run made again without some of its faults"`
+	Witness     []witnessJSON `json:"witness" of:"event" doc:"events that show the violation; none unless violated"`
 }
 
-// judgesJSON is what the two judges of mutual exclusion said, and why there is no answer of porcupine's.
+// witnessJSON is an event of a witness, as it stands in a history file.
+type witnessJSON struct{ event *history.Event }
+
+// MarshalJSON gives the event's line. It is an error if a history file could not hold the event.
+func (w witnessJSON) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	if err := history.Encode(&b, &history.History{Events: []history.Event{*w.event}}); err != nil {
+		return nil, fmt.Errorf("witness: %w", err)
+	}
+	_, event, _ := bytes.Cut(b.Bytes(), []byte("\n")) // the header's line comes first
+	return event, nil
+}
+
+// judgesJSON is what the two judges of mutual exclusion said.
 type judgesJSON struct {
-	Porcupine string `json:"porcupine"`
-	Interval  string `json:"interval_check"`
-	Why       string `json:"why,omitempty"`
+	Porcupine string `json:"porcupine" enum:"refuted|allowed|did not finish|not asked" doc:"what the linearizability checker says of the critical sections"`
+	Interval  string `json:"interval_check" enum:"refuted|allowed|undecided" doc:"what the interval check says of them"`
+	Why       string `json:"why,omitempty" doc:"why porcupine gave no answer, so that the interval check judged alone"`
 }
 
 // trialJSON is a run without some of the faults.
 type trialJSON struct {
 	Without []string `json:"without"`
 	Needed  bool     `json:"needed"`
-	Outcome string   `json:"outcome"`
+	Outcome string   `json:"outcome" of:"outcome"`
 	Cause   string   `json:"cause"`
 }
 
-// JSON gives the run as one JSON object, ended by a newline. It is an error if the witness holds an event that a
-// history file could not hold.
-func (r *Run) JSON(command string) ([]byte, error) {
-	if r.Recording != nil {
-		return r.recordedJSON(command)
+// runJSON is a run as a document.
+type runJSON struct {
+	document.Head
+	RunObject
+}
+
+// recordedJSON is the verdict on a recorded history as a document.
+type recordedJSON struct {
+	document.Head
+	Files      []string `json:"files" doc:"that were judged together"`
+	Reading    string   `json:"reading" enum:"default|strict" doc:"whose view of a release was taken: the holder's or the service's"`
+	Lock       string   `json:"lock" enum:"|mutex|reentrant" doc:"the kind of lock that --lock named"`
+	Initial    string   `json:"initial" doc:"what registers held at first; empty if that is not stated"`
+	ClockError int64    `json:"clock_error_ns" doc:"how far the clock of each process may have been off"`
+
+	ClockErrors map[history.Process]history.Time `json:"clock_errors_ns,omitempty" doc:"where that differs: how far the clock of each process may have been off"`
+	Notes       []string                         `json:"notes" doc:"what a reader of the verdict must know"`
+	Faults      []string                         `json:"faults" doc:"that the history records"`
+	Laws        map[checker.Law]findingJSON      `json:"laws" doc:"how each law came out"`
+	Result      string                           `json:"result" enum:"no violation|violated|undecided|nothing judged" doc:"exit codes 0, 1, 3 and 3"`
+	Events      int                              `json:"events" doc:"of the history as it was judged"`
+	Recorded    int64                            `json:"recorded_ns" doc:"time of its last event"`
+	Metrics     map[string]*float64              `json:"metrics" of:"measure" doc:"by name; null without a value"`
+}
+
+// data is the JSON object.
+func (r *Run) data(title *document.Title) any {
+	if r.Recording == nil {
+		return &runJSON{RunObject: *r.object(title)}
 	}
-	run, err := r.Object()
-	if err != nil {
-		return nil, err
-	}
-	return document.Encode(struct {
-		document.Head
-		*RunObject
-	}{document.HeadOf(command), run})
+	h := r.Recorded()
+	return &recordedJSON{Files: r.Recording.Files, Reading: h.Header.Reading.String(), Lock: r.Recording.Lock,
+		Initial: h.Header.Initial, ClockError: int64(h.Header.ClockError), ClockErrors: h.Header.ClockErrors,
+		Notes: document.Some(r.Notes), Faults: document.Some(r.Plan), Laws: r.laws(), Result: title.Verdict,
+		Events: len(h.Events), Recorded: r.Simulated.Nanoseconds(), Metrics: document.Metrics(r.Metrics).JSON()}
 }
 
 // Object is the run as a part of a JSON document.
-func (r *Run) Object() (*RunObject, error) {
-	d := &RunObject{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: document.Some(r.Plan),
-		Laws:     map[checker.Law]findingJSON{},
+func (r *Run) Object() *RunObject {
+	title := r.title()
+	return r.object(&title)
+}
+
+func (r *Run) object(title *document.Title) *RunObject {
+	d := &RunObject{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: document.Some(r.Plan), Laws: r.laws(),
 		Expected: r.standing().Result == document.Passed, Events: r.Events, Simulated: r.Simulated.Nanoseconds(),
-		Metrics: map[string]*float64{}, Notes: r.Notes, Verdict: r.words(), Headline: r.Headline()}
-	for _, f := range r.planned() {
+		Metrics: document.Metrics(r.Metrics).JSON(), Notes: r.Notes, Verdict: title.Verdict, Headline: title.Headline}
+	for _, f := range r.plan() {
 		if f.Idle != "" {
 			d.Idle = append(d.Idle, IdleFault{f.Line, f.Idle})
 		}
 	}
-	for _, f := range r.Findings() {
-		told, err := findingOf(r.Recorded(), &f)
-		if err != nil {
-			return nil, err
-		}
-		if e := r.expectation(string(f.Law)); e != nil {
-			told.NotPromised = e.Standing.Excused
-		}
-		d.Laws[f.Law] = told
-	}
-	for _, m := range r.Metrics {
-		d.Metrics[m.Name] = nil
-		if m.Samples > 0 && !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
-			d.Metrics[m.Name] = &m.Value
-		}
-	}
-	return d, nil
+	return d
 }
 
-func findingOf(h *history.History, f *checker.Finding) (findingJSON, error) {
+func (r *Run) laws() map[checker.Law]findingJSON {
+	all := map[checker.Law]findingJSON{}
+	for _, f := range r.Findings() {
+		d := findingOf(r.Recorded(), &f)
+		if e := r.expectation(string(f.Law)); e != nil {
+			d.NotPromised = e.Standing.Excused
+		}
+		all[f.Law] = d
+	}
+	return all
+}
+
+func findingOf(h *history.History, f *checker.Finding) findingJSON {
 	d := findingJSON{Outcome: f.Outcome.String(), Cause: f.Cause.String(), Explanation: f.Explanation,
-		Remedies: []string{}, Witness: []json.RawMessage{}}
+		Remedies: []string{}, Witness: []witnessJSON{}}
 	if j := f.Judges; j != (checker.Judges{}) {
 		d.Judges = &judgesJSON{j.Porcupine.String(), j.Interval.String(), j.Porcupine.Why()}
 	}
@@ -120,15 +152,9 @@ func findingOf(h *history.History, f *checker.Finding) (findingJSON, error) {
 		d.Trials = append(d.Trials, trialJSON{t.Faults, t.Needed, t.Outcome.String(), t.Cause.String()})
 	}
 	for _, pos := range f.Witness {
-		if pos < 0 || pos >= len(h.Events) {
-			continue
+		if pos >= 0 && pos < len(h.Events) {
+			d.Witness = append(d.Witness, witnessJSON{&h.Events[pos]})
 		}
-		var b bytes.Buffer
-		if err := history.Encode(&b, &history.History{Events: h.Events[pos : pos+1]}); err != nil {
-			return d, fmt.Errorf("reports: witness: %w", err)
-		}
-		_, event, _ := bytes.Cut(b.Bytes(), []byte("\n")) // the header's line comes first
-		d.Witness = append(d.Witness, event)
 	}
-	return d, nil
+	return d
 }

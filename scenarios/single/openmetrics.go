@@ -22,12 +22,12 @@ var metricHelp = map[string]string{
 	"messages_per_acquire":      "Requests sent to lock servers, for each lock acquired.",
 }
 
-// OpenMetrics gives the metrics of a run in the OpenMetrics text format (version 1.0.0), as gauges under the documents'
+// openMetrics gives the metrics of a run in the OpenMetrics text format (version 1.0.0), as gauges under the documents'
 // names, with the scenario and the seed as labels. A metric without observations has no line.
-func (run *Run) OpenMetrics() []byte {
+func (r *Run) openMetrics() []byte {
 	var b bytes.Buffer
 	last := ""
-	for _, m := range byFamily(run.Metrics) {
+	for _, m := range byFamily(r.Metrics) {
 		family, label := splitLabel(m.Name)
 		if m.Samples == 0 {
 			continue
@@ -39,7 +39,7 @@ func (run *Run) OpenMetrics() []byte {
 			}
 			last = family
 		}
-		b.WriteString(family + "{scenario=" + QuoteLabel(run.Scenario) + ",seed=\"" + strconv.FormatUint(run.Seed, 10) +
+		b.WriteString(family + "{scenario=" + QuoteLabel(r.Scenario) + ",seed=\"" + strconv.FormatUint(r.Seed, 10) +
 			`"` + label + "} ")
 		b.WriteString(strconv.FormatFloat(m.Value, 'g', -1, 64) + "\n")
 	}

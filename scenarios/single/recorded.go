@@ -72,8 +72,8 @@ func (r *Run) Judge() {
 	r.Recording.Unreached = unreached(h, r.Verdict)
 }
 
-// recordedWords say in a word or two how the recorded history stands.
-func (r *Run) recordedWords() string {
+// recordedVerdict says in a word or two how the recorded history was judged.
+func (r *Run) recordedVerdict() string {
 	judged := slices.ContainsFunc(r.Findings(), func(f checker.Finding) bool { return f.Outcome != checker.Unchecked })
 	switch s := r.Standing(); {
 	case s == document.Passed:
@@ -86,18 +86,10 @@ func (r *Run) recordedWords() string {
 	return document.Undecided.String()
 }
 
-// what stands beside the title: the seed, or by which reading a recorded history was judged.
-func (r *Run) what() string {
-	if r.Recording == nil {
-		return fmt.Sprintf("seed %d", r.Seed)
-	}
-	return r.Recorded().Header.Reading.String() + " reading"
-}
-
 // recordedFacts are what one must know of the history to repeat the verdict.
-func (r *Run) recordedFacts() []document.Fact {
+func (r *Run) recordedFacts() document.Facts {
 	h := r.Recorded()
-	facts := []document.Fact{{Name: "history", Value: text.Join(r.Recording.Files, " and ")},
+	facts := document.Facts{{Name: "history", Value: text.Join(r.Recording.Files, " and ")},
 		{Name: "reading", Value: h.Header.Reading.String()}}
 	if lock := cmp.Or(r.Recording.Lock, map[bool]string{true: "reentrant"}[h.Header.Reentrant]); lock != "" {
 		facts = append(facts, document.Fact{Name: "lock", Value: lock})
@@ -116,7 +108,7 @@ func (r *Run) recordedFacts() []document.Fact {
 		Value: fmt.Sprintf("%d, in %s", len(h.Events), text.Instant(history.Of(r.Simulated)))})
 }
 
-// struckIn are the faults that a history tells of, a line for each kind, with the number of times that it struck.
+// struckIn are the faults that a history records, a line for each kind, with the number of times that it struck.
 func struckIn(h *history.History) (lines []string) {
 	struck := map[string]int{}
 	for _, f := range trace.Faults(h) {
@@ -130,52 +122,6 @@ func struckIn(h *history.History) (lines []string) {
 		}
 	}
 	return lines
-}
-
-// recordedFooter ends the text.
-func recordedFooter(p *text.Writer, r *Run) {
-	for i, fault := range r.Plan {
-		p.Hang(0, fmt.Sprintf("%-8s", map[bool]string{true: "faults"}[i == 0]), text.Plain, fault)
-	}
-	for _, f := range r.recordedFacts() {
-		p.Hang(0, fmt.Sprintf("%-8s", f.Name), text.Plain, f.Value)
-	}
-	document.WriteNotes(p, "note    ", r.Notes)
-	document.WriteNotes(p, "page    ", r.unseen)
-}
-
-// recordedObject is the verdict on a recorded history as JSON.
-type recordedObject struct {
-	Files      []string `json:"files"`
-	Reading    string   `json:"reading"`
-	Lock       string   `json:"lock"`
-	Initial    string   `json:"initial"`
-	ClockError int64    `json:"clock_error_ns"`
-	// of each process, where they differ; the largest is ClockError
-	ClockErrors map[history.Process]history.Time `json:"clock_errors_ns,omitempty"`
-	Notes       []string                         `json:"notes"`
-	Faults      []string                         `json:"faults"`
-	Laws        map[checker.Law]findingJSON      `json:"laws"`
-	Result      string                           `json:"result"`
-	Events      int                              `json:"events"`
-	Recorded    int64                            `json:"recorded_ns"`
-	Metrics     map[string]*float64              `json:"metrics"`
-}
-
-func (r *Run) recordedJSON(command string) ([]byte, error) {
-	run, err := r.Object()
-	if err != nil {
-		return nil, err
-	}
-	h := r.Recorded()
-	return document.Encode(struct {
-		document.Head
-		recordedObject
-	}{document.HeadOf(command), recordedObject{Files: r.Recording.Files, Reading: h.Header.Reading.String(),
-		Lock: r.Recording.Lock, Initial: h.Header.Initial, ClockError: int64(h.Header.ClockError),
-		ClockErrors: h.Header.ClockErrors, Notes: document.Some(r.Notes),
-		Faults: run.Plan, Laws: run.Laws, Result: r.recordedWords(), Events: len(h.Events), Recorded: run.Simulated,
-		Metrics: run.Metrics}})
 }
 
 // recordedSuite has a case for each law.

@@ -1,10 +1,9 @@
-// Package single reports one run: as text with a timeline, as a page, as JSON, as metrics and as what a CI system
-// counts. Reports of many runs tell by it the runs that show what they found.
+// Package single reports one run, or one history that was recorded elsewhere, in every form.
 //
 // Goals: the verdict comes first; one sees the critical section outlive its lease; every failure ends with its seed,
-// its plan, its witness in words and one command to paste. The same run gives the same bytes.
-// Non-goals: judging (checker), knowing how a run came about. A Run is plain data, so a history of a real system can be
-// shown as well as a simulated one.
+// its plan, its witness in words and one command to paste. What is called necessary for a violation was tried: the
+// faults of the plan were taken away, and the run was made again. The same run gives the same bytes.
+// Non-goals: judging (checker), many runs (search), the smallest plan (search), what would mend the lock (advise).
 package single
 
 import (
@@ -16,23 +15,27 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/headline"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Run is one run with all that a report says of it.
+// Run is one run with all that a report says of it. It is plain data: a history of a real system can be shown as well
+// as a simulated one.
 type Run struct {
-	Scenario string
-	Summary  string // what the situation is, for a person who never read of it
-	Source   string // the document that describes it
-	Seed     uint64
-	Digest   string
-	Plan     []string // one fault a line
-	// of each fault in Plan: why it could do nothing ("never struck"); empty if it could. nil: not known
-	Idle      []string
+	Scenario  string
+	Summary   string // what the situation is, for a person who never read of it
+	Source    string // the document that describes it
+	Seed      uint64
+	Digest    string
+	Plan      []string // one fault a line
+	Idle      []Idle   // of each fault in Plan; nil: not known
 	Expected  []ExpectLine
 	OK        bool // every law and metric came out as expected
 	Promise   bool // it is held to what the scenario promises, in place of what it expects
-	Undecided bool // something named in the expectation could not be told; OK says nothing then
+	Undecided bool // something named in the expectation could not be decided; OK says nothing then
 	Verdict   checker.Verdict
 	History   *history.History // nil is an empty one
 	Metrics   checker.Metrics
@@ -42,7 +45,56 @@ type Run struct {
 	Repeat    string        // command to paste that shows this run again
 	Notes     []string      // what a reader must know of it beside; of a run in real time, which has no digest
 	Recording *Recording    // of a history that was recorded elsewhere; nil for a run
-	unseen    []string      // what its pages leave out, a sentence each, once they are made
+}
+
+// Explain reports a run and explains its verdict: each violation says which faults it needs, which is found by running
+// the plan again without them, and what the run's limit left undecided says which longer limit decides it.
+func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) (*Run, error) {
+	if err := NewTrials(s).Try(r.Plan, r.History, &judged.Verdict); err != nil {
+		return nil, err
+	}
+	if r.Limited {
+		if err := raise(s, r.Plan, &judged.Verdict); err != nil {
+			return nil, err
+		}
+	}
+	return NewRun(s, r, judged), nil
+}
+
+// NewRun reports a run as it is, such as one that cannot be made again.
+func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) *Run {
+	result := judged.Standing()
+	run := &Run{
+		Scenario: s.Name, Summary: s.Summary, Source: s.Source, Seed: r.Plan.Seed,
+		Digest:   fmt.Sprintf("%016x", uint64(r.Digest)),
+		Expected: expectLines(s, &judged),
+		OK:       result == document.Passed, Undecided: result == document.Undecided,
+		Verdict: judged.Verdict, History: r.History, Metrics: judged.Metrics,
+		Events: r.Events, Simulated: r.History.Header.End.Duration(),
+	}
+	for _, f := range campaign.PlannedIn(r.Plan.Faults, r.History) {
+		run.Plan, run.Idle = append(run.Plan, f.Line), append(run.Idle, idleness(f))
+	}
+	return run
+}
+
+// HoldTo holds the run against promises, in place of what its scenario expects.
+func (r *Run) HoldTo(promise checker.Promise) {
+	r.Expected, r.OK, r.Undecided, r.Promise = nil, false, false, true
+	for _, f := range r.Verdict.Findings {
+		if !slices.Contains(promise.Laws, f.Law) {
+			continue
+		}
+		line := ExpectLine{Name: string(f.Law), Expected: Promised, Outcome: f.Outcome,
+			Standing: document.Standing{Result: document.Passed, Named: true, Promise: true}}
+		switch {
+		case f.Outcome == checker.Violated && promise.Excuses(f.Cause):
+			line.Standing.Broken, line.Standing.Excused = true, true
+		case f.Outcome == checker.Violated:
+			line.Standing.Result, line.Standing.Broken = document.Failed, true
+		}
+		r.Expected = append(r.Expected, line)
+	}
 }
 
 // real reports whether it was a run in real time: what a reader must know of one is always said.
@@ -65,33 +117,49 @@ func (r *Run) Lanes() *timeline.Lanes {
 	return lanes
 }
 
-// expectation returns what was expected of the law or metric, or nil if nothing is known.
-func (r *Run) expectation(name string) *ExpectLine {
-	for i := range r.Expected {
-		if r.Expected[i].Name == name {
-			return &r.Expected[i]
-		}
-	}
-	return nil
-}
-
 // Findings returns one finding for each law, in the order of checker.Laws, then any of laws not listed there.
 func (r *Run) Findings() []checker.Finding {
 	out := make([]checker.Finding, 0, len(checker.Laws))
-	listed := map[checker.Law]bool{}
 	for _, law := range checker.Laws {
-		listed[law] = true
 		out = append(out, r.Verdict.Of(law))
 	}
 	for _, f := range r.Verdict.Findings {
-		if !listed[f.Law] {
+		if !slices.Contains(checker.Laws, f.Law) {
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-// standing is how the run stands to its scenario's expectation, or how a recorded history was judged.
+// Headline is what a person reads first.
+func (r *Run) Headline() string { return headline.Of(r.Recorded(), r.newsworthy()) }
+
+// Gravest is the law whose violation the headline is about; empty if none was violated.
+func (r *Run) Gravest() checker.Law {
+	if f := headline.Gravest(r.newsworthy()); f != nil {
+		return f.Law
+	}
+	return ""
+}
+
+// newsworthy is what the headline is about: of a run that came out otherwise than expected, what nobody expected.
+func (r *Run) newsworthy() checker.Verdict {
+	if r.OK || r.Recording != nil {
+		return r.Verdict
+	}
+	var surprise checker.Verdict
+	for _, f := range r.Verdict.Findings {
+		if e := r.expectation(string(f.Law)); f.Outcome == checker.Violated && e != nil && !e.OK() {
+			surprise.Findings = append(surprise.Findings, f)
+		}
+	}
+	if len(surprise.Findings) > 0 {
+		return surprise
+	}
+	return r.Verdict
+}
+
+// standing is how the run compares with its scenario's expectation, or how a recorded history was judged.
 func (r *Run) standing() document.Standing {
 	s := document.Standing{Result: document.Failed, Broken: r.Verdict.Violated(), Named: Named(r.Expected),
 		Promise: r.Promise}
@@ -109,23 +177,6 @@ func (r *Run) standing() document.Standing {
 		s.Result = document.Undecided
 	case r.OK:
 		s.Result = document.Passed
-	}
-	return s
-}
-
-// Suite has a case for each law, and for each metric that the scenario names.
-func (r *Run) Suite() document.Suite {
-	if r.Recording != nil {
-		return r.recordedSuite()
-	}
-	s := document.Suite{Name: "run " + r.Scenario, Verdict: r.words(), Headline: r.Headline(), Note: r.idle(),
-		Repeat: r.Repeat}
-	for i := range r.Expected {
-		c := r.Expected[i].Case(r.Scenario)
-		if c.Result == document.Failed {
-			c.Story = r.Story(c.Name)
-		}
-		s.Cases = append(s.Cases, c)
 	}
 	return s
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/html"
 	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
@@ -64,7 +65,7 @@ type mapOnPage struct {
 // sweepStory tells the run that shows how an assertion fails.
 type sweepStory struct {
 	Text   string
-	Law    single.LawStory
+	Law    lawStory
 	Plan   []string
 	Seed   uint64
 	Repeat string
@@ -92,16 +93,21 @@ func (d *sweepPage) claims(s *Report) {
 	}
 }
 
+type lawStory struct {
+	Law, Cause, Explanation, Remedy string
+	Witness                         []timeline.WitnessLine
+}
+
 // storyAgainst tells what happened in the run that shows how an assertion fails.
 func storyAgainst(a *Asserted, run *single.Run) sweepStory {
 	s := sweepStory{Text: a.Text, Plan: run.Plan, Seed: run.Seed, Repeat: run.Repeat}
 	f := run.Verdict.Of(a.Law)
-	s.Law = single.LawStory{Law: string(a.Law), Cause: f.Outcome.String(), Explanation: f.Explanation, Remedy: f.Remedy}
+	s.Law = lawStory{Law: string(a.Law), Cause: f.Outcome.String(), Explanation: f.Explanation, Remedy: f.Remedy}
 	if f.Outcome == checker.Violated {
 		s.Law.Cause = f.Cause.String()
 	}
-	for i, told := range run.Lanes().Told(f.Witness) {
-		s.Law.Witness = append(s.Law.Witness, single.WitnessLine{Number: i + 1, Pos: told.Pos,
+	for i, told := range run.Lanes().Describe(f.Witness) {
+		s.Law.Witness = append(s.Law.Witness, timeline.WitnessLine{Number: i + 1, Pos: told.Pos,
 			Time: text.Instant(told.At), Words: told.Words})
 	}
 	return s

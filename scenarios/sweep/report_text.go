@@ -249,7 +249,7 @@ func (s *Report) failure(p *text.Writer, i int) {
 	p.Text(text.Bold, 0, "Against: "+a.Text)
 	p.Blank()
 	if f := shown.Verdict.Of(a.Law); f.Outcome == checker.Violated {
-		single.Violation(p, shown.Lanes(), &f)
+		single.Violation(p, shown, &f)
 	} else {
 		p.Text(text.Red, 0, string(a.Law)+" "+f.Outcome.String())
 		p.Text(text.Plain, 2, f.Explanation)

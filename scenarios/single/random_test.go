@@ -1,4 +1,4 @@
-package reports
+package single_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
+	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
 // nonsense draws a run whose history need not make any sense.
@@ -81,10 +82,10 @@ func TestNoHistoryBreaksAReport(t *testing.T) {
 				t.Fatalf("seed %d, width %d: %q", seed, width, l)
 			}
 		}
-		if err := run.HTML(io.Discard, nil); err != nil {
+		if err := run.Document().HTML(io.Discard, "page.html"); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		_, _ = run.JSON("run") // an event that a history file cannot hold is an error, never a panic
+		_, _ = run.Document().JSON("run") // an event that a history file cannot hold is an error, never a panic
 	}
 }
 
@@ -93,7 +94,7 @@ func TestReportsLeaveTheRunAlone(t *testing.T) {
 		run := nonsense(rand.New(rand.NewPCG(uint64(seed), 1)))
 		before := fmt.Sprintf("%+v", run.History)
 		textOf(t, run, document.TextOptions{})
-		_ = run.HTML(io.Discard, nil)
+		_ = run.Document().HTML(io.Discard, "page.html")
 		if after := fmt.Sprintf("%+v", run.History); after != before {
 			t.Fatalf("seed %d: the history changed", seed)
 		}
@@ -101,15 +102,15 @@ func TestReportsLeaveTheRunAlone(t *testing.T) {
 }
 
 func BenchmarkText(b *testing.B) {
-	run := long()
+	run := singletest.Long()
 	for b.Loop() {
-		_ = run.Text(io.Discard, document.TextOptions{Width: 100})
+		_ = run.Document().Text(io.Discard, document.TextOptions{Width: 100})
 	}
 }
 
 func BenchmarkHTML(b *testing.B) {
-	run := long()
+	run := singletest.Long()
 	for b.Loop() {
-		_ = run.HTML(io.Discard, nil)
+		_ = run.Document().HTML(io.Discard, "page.html")
 	}
 }

@@ -41,7 +41,7 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := checker.Check(result.History)
-			if err := New(s).Try(p, result.History, &v); err != nil {
+			if err := NewTrials(s).Try(p, result.History, &v); err != nil {
 				t.Fatal(err)
 			}
 			f := v.Of(checker.MutualExclusion)
@@ -81,7 +81,7 @@ func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := checker.Check(result.History)
-		if err := New(s).Try(p, result.History, &v); err != nil {
+		if err := NewTrials(s).Try(p, result.History, &v); err != nil {
 			t.Fatal(err)
 		}
 		f := v.Of(checker.MutualExclusion)

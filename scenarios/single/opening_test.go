@@ -1,4 +1,4 @@
-package reports
+package single_test
 
 import (
 	"strings"
@@ -6,37 +6,42 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
+	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
 // A green "as expected" never stands over a law that is broken; what the scenario is there to show is said in words.
 func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
-	pause := "violated by holder outlived its lease (pause)"
+	paused := format.Law{Outcome: checker.Violated,
+		Cause: checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}}
+	holds := format.Law{Outcome: checker.Holds}
+	unavailable := single.MetricLine(format.Bound{Name: "unavailability", Text: "< 1s"}, false)
 	for _, c := range []struct {
 		what         string
 		expected     []single.ExpectLine
 		ok, broken   bool
 		word, intent string
 	}{
-		{"it breaks what it should", []single.ExpectLine{expectLine("mutual-exclusion", pause, pause, true),
-			expectLine("lease-exclusion", "holds", "holds", true),
-			expectLine("resource-safety", "violated", "violated", true),
-			expectLine("ownership", "not violated", "holds", true),
-			expectLine("unavailability", "< 1s", "0.1 s", true)}, true, true,
+		{"it breaks what it should", []single.ExpectLine{singletest.Line(checker.MutualExclusion, paused, checker.Violated, true),
+			singletest.Line(checker.LeaseExclusion, holds, checker.Holds, true),
+			singletest.Line(checker.ResourceSafety, format.Law{Outcome: checker.Violated}, checker.Violated, true),
+			singletest.Line(checker.Ownership, single.Unbroken, checker.Holds, true),
+			unavailable}, true, true,
 			"broken, as expected", "Came out as the file expects: mutual-exclusion and resource-safety broken, " +
 				"lease-exclusion kept, unavailability < 1s."},
-		{"it keeps what it should", []single.ExpectLine{expectLine("mutual-exclusion", "holds", "holds", true)}, true,
+		{"it keeps what it should", []single.ExpectLine{singletest.Line(checker.MutualExclusion, holds, checker.Holds, true)}, true,
 			false, "held, as expected", "Came out as the file expects: mutual-exclusion kept."},
-		{"it names nothing", []single.ExpectLine{unnamed("mutual-exclusion", "holds", true)}, true, false, "held", ""},
-		{"it names nothing and breaks", []single.ExpectLine{unnamed("mutual-exclusion", pause, false)}, false, true,
+		{"it names nothing", []single.ExpectLine{singletest.Line(checker.MutualExclusion, nil, checker.Holds, true)}, true, false, "held", ""},
+		{"it names nothing and breaks", []single.ExpectLine{singletest.Line(checker.MutualExclusion, nil, checker.Violated, false)}, false, true,
 			"broken", ""},
-		{"it breaks something else", []single.ExpectLine{expectLine("mutual-exclusion", "holds", pause, false),
-			expectLine("ownership", "holds", "holds", true)}, false, true,
+		{"it breaks something else", []single.ExpectLine{singletest.Line(checker.MutualExclusion, holds, checker.Violated, false),
+			singletest.Line(checker.Ownership, holds, checker.Holds, true)}, false, true,
 			"broken, not as expected", "Not as expected: mutual-exclusion."},
-		{"it breaks a promise", []single.ExpectLine{expectLine("mutual-exclusion", single.Promised, pause, false)},
+		{"it breaks a promise", []single.ExpectLine{singletest.Line(checker.MutualExclusion, single.Promised, checker.Violated, false)},
 			false, true, "promise broken", "Not as promised: mutual-exclusion."},
 	} {
-		run := kleppmann()
+		run := singletest.Kleppmann()
 		run.Expected, run.OK, run.Undecided = c.expected, c.ok, false
 		run.Promise = c.expected[0].Standing.Promise
 		if !c.broken {
@@ -65,12 +70,12 @@ func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 // Of a run that came out otherwise than expected the headline is what nobody expected, though a graver law is broken
 // too.
 func TestTheHeadlineOfASurpriseIsTheSurprise(t *testing.T) {
-	run := kleppmann()
+	run := singletest.Kleppmann()
 	run.Verdict = checker.Verdict{Findings: []checker.Finding{
 		{Law: checker.MutualExclusion, Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.Untold}},
 		{Law: checker.TokenOrder, Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.TokenRepeated}}}}
-	run.OK, run.Expected = false, []single.ExpectLine{expectLine("mutual-exclusion", "violated", "violated", true),
-		expectLine("token-order", "holds", "violated", false)}
+	run.OK, run.Expected = false, []single.ExpectLine{singletest.Line(checker.MutualExclusion, format.Law{Outcome: checker.Violated}, checker.Violated, true),
+		singletest.Line(checker.TokenOrder, format.Law{Outcome: checker.Holds}, checker.Violated, false)}
 	if got := textOf(t, run, document.TextOptions{Width: 200}); !strings.Contains(got, "fencing token") {
 		t.Error(got)
 	}

@@ -1,14 +1,16 @@
-package reports
+package single
 
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/scenarios/single"
+	"github.com/fencepost-sim/fencepost/reports/examples"
 )
 
 // TestEveryFormSaysWhoJudged gives mutual exclusion every pair of answers: text, page, JSON and what a CI system counts
@@ -16,7 +18,8 @@ import (
 func TestEveryFormSaysWhoJudged(t *testing.T) {
 	for porcupine := checker.NotAskedClocks; porcupine <= checker.Refuted; porcupine++ {
 		for _, interval := range []checker.Answer{checker.Open, checker.Allowed, checker.Refuted} {
-			run := kleppmann()
+			story := examples.Kleppmann()
+			run := &Run{Scenario: story.Scenario, History: story.History, Verdict: checker.Verdict{Findings: story.Findings}}
 			f := &run.Verdict.Findings[1]
 			f.Judges = checker.Judges{Porcupine: porcupine, Interval: interval}
 			if f.Lock = "b"; interval == checker.Allowed {
@@ -27,7 +30,7 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 				t.Errorf("%v: %q, alone %q", f.Judges, says, alone)
 			}
 			for _, width := range []int{80, 160} {
-				got := strings.Join(strings.Fields(textOf(t, run, document.TextOptions{Width: width})), " ")
+				got := shown(t, func(w io.Writer) error { return run.Document().Text(w, document.TextOptions{Width: width}) })
 				heading := "mutual-exclusion violated: holder"
 				if alone != "" {
 					heading = fmt.Sprintf("mutual-exclusion violated (%s): holder", alone)
@@ -36,15 +39,14 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 					t.Errorf("%d columns do not say %q and %q:\n%s", width, says, heading, got)
 				}
 			}
-			page := render(t, run,
-				single.View{Link: document.Link{Href: "writes.html"}, Law: checker.ResourceSafety, Lock: "b"},
-				single.View{Link: document.Link{Href: "other.html"}, Law: checker.MutualExclusion, Lock: "a"},
-				single.View{Link: document.Link{Href: "own.html"}, Law: checker.MutualExclusion, Lock: "b"})
-			href := map[bool]string{true: "other.html", false: "own.html"}[f.Lock == ""]
+			seen := &views{run: run, all: []view{{slug: "writes", law: checker.ResourceSafety, lock: "b"},
+				{slug: "other", law: checker.MutualExclusion, lock: "a"}, {slug: "own", law: checker.MutualExclusion, lock: "b"}}}
+			page := shown(t, func(w io.Writer) error { return run.document(seen).HTML(w, "page.html") })
+			href := map[bool]string{true: "page-other.html", false: "page-own.html"}[f.Lock == ""]
 			if want := says + ` (<a href="` + href + `">porcupine's view</a>)`; !strings.Contains(page, want) {
 				t.Errorf("the page does not say %s", want)
 			}
-			raw, err := run.JSON("run")
+			raw, err := run.Document().JSON("run")
 			var doc struct {
 				Laws map[checker.Law]struct{ Judges map[string]string }
 			}
@@ -59,10 +61,44 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 			if other := doc.Laws[checker.Ownership].Judges; other != nil {
 				t.Errorf("ownership has one judge: %v", other)
 			}
-			run.Recording = &single.Recording{}
-			if c := run.Suite().Cases[1]; strings.Contains(c.Message, "alone") != (alone != "") {
+			run.Recording = &Recording{}
+			if c := run.Document().Suite().Cases[1]; strings.Contains(c.Message, "alone") != (alone != "") {
 				t.Errorf("%v: %q", f.Judges, c.Message)
 			}
 		}
+	}
+}
+
+// shown is what is written, with any white space as one blank.
+func shown(t *testing.T, write func(io.Writer) error) string {
+	t.Helper()
+	var b strings.Builder
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// The schema of a run and of a recorded history can be made from the types of which they are printed.
+func TestRunsHaveASchema(t *testing.T) {
+	text, err := document.Schema([]document.Described{{Commands: []string{"run", "replay", "live"}, Object: runJSON{}},
+		{Commands: []string{"check"}, Object: recordedJSON{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s struct {
+		Defs map[string]struct {
+			Required   []string
+			Properties map[string]struct{ Items any }
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Defs["run-document"].Required; !slices.Contains(got, "digest") || slices.Contains(got, "notes") {
+		t.Errorf("a run must have %q", got)
+	}
+	if got := fmt.Sprint(s.Defs["single.finding"].Properties["witness"].Items); got != "map[$ref:#/$defs/event]" {
+		t.Errorf("a witness is %s", got)
 	}
 }

@@ -1,6 +1,3 @@
-// Package single learns which faults of a plan a violation needs: it takes them away and runs the plan again.
-//
-// Goals: what is called needed was tried. Non-goals: the smallest plan (search), what would mend the lock (advise).
 package single
 
 import (
@@ -19,8 +16,8 @@ type Trials struct {
 	checker checker.Checker
 }
 
-// New prepares to run s again.
-func New(s *scenarios.Scenario) *Trials { return &Trials{runner: scenarios.NewRunner(s)} }
+// NewTrials prepares to run s again.
+func NewTrials(s *scenarios.Scenario) *Trials { return &Trials{runner: scenarios.NewRunner(s)} }
 
 // mostTried is how many faults of a plan are taken away one by one. Plans are short; of one that is not, those that the
 // explanation names are tried, one by one and together, and then all faults together.

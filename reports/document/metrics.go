@@ -1,0 +1,80 @@
+package document
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/html"
+	"github.com/fencepost-sim/fencepost/reports/text"
+)
+
+// Metrics are those of a run. A text leaves out those of single processes.
+type Metrics checker.Metrics
+
+// Text writes the metrics in columns. An exclamation mark follows what exceeds its alarm level.
+func (b Metrics) Text(p *text.Writer) {
+	var items []string
+	for _, m := range b {
+		if strings.Contains(m.Name, "{") {
+			continue
+		}
+		item := m.Name + "  " + MetricValue(m)
+		if m.Alarming() {
+			item += " (!)"
+		}
+		items = append(items, item)
+	}
+	p.Columns(Label("metrics"), items)
+}
+
+// HTML writes a table.
+func (b Metrics) HTML(p *html.Writer) {
+	type row struct{ Name, Value, Alarm string }
+	var rows []row
+	for _, m := range b {
+		rows = append(rows, row{m.Name, MetricValue(m), alarm(m)})
+	}
+	p.Show("metrics", rows)
+}
+
+// JSON gives the values by name; null where there was nothing to measure, or no number came out.
+func (b Metrics) JSON() map[string]*float64 {
+	all := map[string]*float64{}
+	for _, m := range b {
+		all[m.Name] = nil
+		if m.Samples > 0 && !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
+			all[m.Name] = &m.Value
+		}
+	}
+	return all
+}
+
+// MetricValue is the value of a metric with its unit and four significant digits, or says that there was nothing to
+// measure.
+func MetricValue(m checker.Metric) string {
+	switch {
+	case m.Samples > 0:
+	case m.Name == "lock_contention_rate": // only the lock's own code knows how often it has asked
+		return "not known"
+	default:
+		return "none"
+	}
+	switch m.Unit {
+	case "ratio":
+		return strconv.FormatFloat(m.Value*100, 'g', 4, 64) + " %"
+	case "":
+		return strconv.FormatFloat(m.Value, 'g', 4, 64)
+	}
+	return strconv.FormatFloat(m.Value, 'g', 4, 64) + " " + m.Unit
+}
+
+// alarm says which level an alarming value exceeds; empty for one that does not.
+func alarm(m checker.Metric) string {
+	if !m.Alarming() {
+		return ""
+	}
+	m.Value = m.Alarm
+	return "above " + MetricValue(m) + ", from where the documents advise to look into it"
+}

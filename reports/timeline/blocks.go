@@ -1,0 +1,106 @@
+package timeline
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/html"
+	"github.com/fencepost-sim/fencepost/reports/text"
+)
+
+// Timeline is the block of a document that shows a history.
+type Timeline struct {
+	lanes   func() *Lanes
+	leftOut []string
+}
+
+// New makes a timeline of lanes, which are arranged when they are first shown.
+func New(arrange func() *Lanes) *Timeline { return &Timeline{lanes: sync.OnceValue(arrange)} }
+
+// Text draws the history with time flowing down.
+func (t *Timeline) Text(p *text.Writer) { t.lanes().Draw(p) }
+
+// HTML draws the history with time flowing to the right.
+func (t *Timeline) HTML(p *html.Writer) {
+	chart := t.lanes().Chart()
+	t.leftOut = chart.Notes
+	picture, err := chart.HTML()
+	if err != nil {
+		p.Fail(err)
+	}
+	p.Put(picture)
+	p.Script(Script)
+}
+
+// LeftOut says what the picture on the page lacks, a sentence each, once it is drawn.
+func (t *Timeline) LeftOut() []string { return t.leftOut }
+
+// Story is the block that explains the violation of a law, with the events of its witness. On a page that shows the
+// timeline too, these are tied to their numbers in the picture.
+func (t *Timeline) Story(f checker.Finding) Story { return Story{f, t} }
+
+// Story explains the violation of a law.
+type Story struct {
+	checker.Finding
+	timeline *Timeline
+}
+
+// Text writes the explanation, what became of the law without single faults, the remedy, and the witness.
+func (s Story) Text(p *text.Writer) {
+	alone := s.Finding.Judges.Alone()
+	if alone != "" {
+		alone = " (" + alone + ")"
+	}
+	p.Text(text.Red, 0, fmt.Sprintf("%s violated%s: %s", s.Law, alone, s.Cause))
+	if s.Explanation != "" {
+		p.Text(text.Plain, 2, s.Explanation)
+	}
+	for _, t := range s.Trials {
+		p.Text(text.Plain, 2, t.String())
+	}
+	if s.Remedy != "" {
+		p.Hang(2, "Remedy: ", text.Green, s.Remedy)
+	}
+	if len(s.Finding.Witness) == 0 {
+		return
+	}
+	p.Put(new(text.Line).Add(text.Plain, "  Witness:"))
+	l := s.timeline.lanes()
+	for _, event := range l.Describe(s.Finding.Witness) {
+		p.Hang(4, fmt.Sprintf("%9s s  ", l.Clock(event.At)), text.Plain, event.Words)
+	}
+}
+
+// HTML writes the same on a card of its own.
+func (s Story) HTML(p *html.Writer) { p.Show("story", s) }
+
+// WitnessLine is an event of a witness: its number in the picture, its position in the history, when, and in words.
+type WitnessLine struct {
+	Number, Pos int
+	Time, Words string
+}
+
+// Judges says who judged, and how, where there are several.
+func (s Story) Judges() string { return s.Finding.Judges.String() }
+
+// Witness are the events that show the violation.
+func (s Story) Witness() (lines []WitnessLine) {
+	l := s.timeline.lanes()
+	numbers := l.numbers()
+	for _, event := range l.Describe(s.Finding.Witness) {
+		lines = append(lines, WitnessLine{numbers[event.Pos], event.Pos, l.Instant(event.At), event.Words})
+	}
+	return lines
+}
+
+// numbers are those of the events of all witnesses, by position.
+func (l *Lanes) numbers() map[int]int {
+	all := map[int]int{}
+	for i, pos := range slices.Sorted(maps.Keys(l.witness)) {
+		all[pos] = i + 1
+	}
+	return all
+}

@@ -1,0 +1,82 @@
+// Package singletest holds reports of runs, for the tests of the packages that show runs.
+package singletest
+
+import (
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/examples"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
+)
+
+// Runs are situations, each made anew.
+var Runs = []struct {
+	Name string
+	Run  func() *single.Run
+}{
+	{"kleppmann", Kleppmann}, {"fenced", Fenced}, {"restart", Restart}, {"calm", Calm}, {"deadlock", Deadlock},
+	{"long", Long},
+}
+
+// unexpected reports a situation in which nothing was expected to break.
+func unexpected(s examples.Story) *single.Run {
+	h := s.History
+	r := &single.Run{Scenario: s.Scenario, Summary: s.Summary, Seed: 7, Digest: "00c0ffee00c0ffee", Plan: s.Plan,
+		OK:      true,
+		History: h, Events: 3 * len(h.Events), Simulated: h.Header.End.Duration(), Metrics: checker.Measure(h),
+		Verdict: checker.Verdict{Findings: s.Findings}, Repeat: "fencepost run " + s.Scenario + " --seed 7"}
+	for _, f := range s.Findings {
+		if f.Outcome == checker.Violated {
+			r.Expected = append(r.Expected, Line(f.Law, format.Law{Outcome: checker.Holds}, f.Outcome, false))
+			r.OK = false
+		}
+	}
+	return r
+}
+
+// Line compares a law with what was expected of it: nothing if that is nil.
+func Line(law checker.Law, expected single.Expectation, outcome checker.Outcome, ok bool) single.ExpectLine {
+	line := single.ExpectLine{Name: string(law), Expected: expected, Outcome: outcome, Standing: document.Standing{
+		Result: document.Failed, Broken: outcome == checker.Violated, Named: expected != nil,
+		Promise: expected == single.Promised}}
+	if ok {
+		line.Standing.Result = document.Passed
+	}
+	return line
+}
+
+// Kleppmann is the pause of a holder beyond its lease, as expected.
+func Kleppmann() *single.Run {
+	r := unexpected(examples.Kleppmann())
+	r.Source, r.Seed, r.Digest, r.Events = "an author, a title, https://example.org", 1, "9f86d081884c7d65", 143
+	r.Repeat, r.OK = "fencepost run kleppmann-gc-pause --seed 1", true
+	r.Expected = []single.ExpectLine{
+		Line(checker.LeaseExclusion, format.Law{Outcome: checker.Holds}, checker.Holds, true),
+		Line(checker.MutualExclusion, format.Law{Outcome: checker.Violated,
+			Cause: checker.Cause{Kind: checker.HolderOutlivedLease}}, checker.Violated, true),
+		Line(checker.ResourceSafety, format.Law{Outcome: checker.Violated}, checker.Violated, true),
+		single.MetricLine(format.Bound{Name: "fencing_token_reject_rate", Text: "0"}, false),
+	}
+	return r
+}
+
+// Fenced is the same before a resource that compares fencing tokens.
+func Fenced() *single.Run {
+	r := unexpected(examples.Fenced())
+	r.OK = true
+	r.Expected = []single.ExpectLine{Line(checker.Law(r.Expected[0].Name), format.Law{Outcome: checker.Violated},
+		checker.Violated, true)}
+	return r
+}
+
+// Restart is a server that forgets a lock.
+func Restart() *single.Run { return unexpected(examples.Restart()) }
+
+// Calm is a run in which nothing breaks.
+func Calm() *single.Run { return unexpected(examples.Calm()) }
+
+// Deadlock is a run in which nobody gets the lock any more.
+func Deadlock() *single.Run { return unexpected(examples.Deadlock()) }
+
+// Long is a run of many events.
+func Long() *single.Run { return unexpected(examples.Long()) }

@@ -1,0 +1,113 @@
+package single
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/html"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
+)
+
+// view is porcupine's own view of what it judged of a lock, by one law.
+type view struct {
+	words, slug string
+	law         checker.Law
+	lock        history.Lock
+}
+
+// mostViews is of how many locks porcupine's views lie beside a report.
+const mostViews = 12
+
+// views is the block that leads to porcupine's views.
+type views struct {
+	run         *Run
+	all         []view // once they are found
+	locks, more int    // of which there are views, and whose views are left out
+}
+
+// beside finds porcupine's views of the locks, or where these are many, of those that the findings are about and of
+// some others.
+func (v *views) beside() (all []document.Attached) {
+	var about []history.Lock
+	for i := range v.run.Verdict.Findings {
+		about = append(about, v.run.Verdict.Findings[i].Lock)
+	}
+	evidence, more := checker.Evidence(v.run.Recorded(), mostViews, about...)
+	v.all, v.locks, v.more = nil, len(evidence), more
+	names := document.FileNames{}
+	for _, e := range evidence {
+		name, sections := names.Of(string(e.Lock)), "sections"
+		if e.Refuted() {
+			sections = "refuted sections"
+		}
+		add := func(file, what string, law checker.Law, a document.Attached) {
+			a.Slug = name + "-" + file
+			all = append(all, a)
+			v.all = append(v.all, view{fmt.Sprintf("porcupine: %s of %q", what, e.Lock), a.Slug, law, e.Lock})
+		}
+		if e.Mutex != nil {
+			add("sections", sections, checker.MutualExclusion, document.Attached{Foreign: e.Mutex.WriteHTML})
+		}
+		if e.Data != nil {
+			add("writes", "writes", checker.ResourceSafety, document.Attached{Foreign: e.Data.WriteHTML})
+		}
+	}
+	return all
+}
+
+// of leads from a page to the view of what a judge of the finding saw: of the lock that the finding is about, or where
+// it is about none, of any; empty if there is none.
+func (v *views) of(p *html.Writer, f *checker.Finding) string {
+	i := slices.IndexFunc(v.all, func(w view) bool {
+		return f.Judges != (checker.Judges{}) && w.law == f.Law && (f.Lock == "" || w.lock == f.Lock)
+	})
+	if i < 0 {
+		return ""
+	}
+	return p.Beside(v.all[i].slug)
+}
+
+// leftOut says of how many locks there are no views.
+func (v *views) leftOut() (notes []string) {
+	if v.more == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("Porcupine's views are of %s; those of %d more are left out.",
+		text.Count(v.locks, "lock"), v.more)}
+}
+
+// Text writes nothing.
+func (v *views) Text(*text.Writer) {}
+
+// HTML writes the links.
+func (v *views) HTML(p *html.Writer) {
+	if len(v.all) > 0 {
+		links := make(document.Links, len(v.all))
+		for i, w := range v.all {
+			links[i].Words, links[i].Slug = w.words, w.slug
+		}
+		p.Show("heading", "More")
+		links.HTML(p)
+	}
+	for _, words := range v.leftOut() {
+		p.Show("note", document.Fact{Value: words})
+	}
+}
+
+// leftOut is the block that says in a text what the page lacks, once that is made.
+type leftOut struct {
+	views   *views
+	picture *timeline.Timeline
+}
+
+// Text writes a line for each.
+func (b leftOut) Text(p *text.Writer) {
+	document.Notes("page", slices.Concat(b.views.leftOut(), b.picture.LeftOut())).Text(p)
+}
+
+// HTML writes nothing.
+func (leftOut) HTML(*html.Writer) {}
