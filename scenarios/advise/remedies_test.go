@@ -65,6 +65,8 @@ var confirmations = []confirmation{
 	{text: "Bound each dial, each request and each wait for a message by a time far below the TTL, and ask again: no " +
 		"request for the lock reached a server meanwhile.", reason: seenOnly},
 	{text: "What would help depends on what the requests of this lock do not show.", reason: seenOnly},
+	{text: "Run the same plan simulated, where the cause is shown: real members do not report why a key goes.",
+		reason: "simulated runs know the cause"},
 	{text: "Delete the lock's own key and no other.", reason: "no client of a scenario flushes"},
 	{text: "Prolong only after comparing the owner, in one step: a script, or CAS.",
 		changes: []string{"lock.extension.mode: checked"}},

@@ -17,6 +17,9 @@ import (
 // say the same, and the page leads to porcupine's view of the lock that the finding is about.
 func TestEveryFormSaysWhoJudged(t *testing.T) {
 	for porcupine := checker.NotAskedClocks; porcupine <= checker.Refuted; porcupine++ {
+		if porcupine == checker.Open { // only the interval check answers so
+			continue
+		}
 		for _, interval := range []checker.Answer{checker.Open, checker.Allowed, checker.Refuted} {
 			story := examples.Kleppmann()
 			run := &Run{Scenario: story.Scenario, History: story.History, Verdict: checker.Verdict{Findings: story.Findings}}
