@@ -20,6 +20,17 @@ type Described struct {
 	Is       string   // what it is about, in a few words
 }
 
+// Keyed is a struct that is printed with keys of numbers before those of its fields, from a list that says of each what
+// the schema says.
+type Keyed interface{ Keys() []Key }
+
+// Key is a number in a Keyed struct.
+type Key struct {
+	Name    string
+	Decimal bool   // it need not be whole
+	Doc     string // what it means; may be empty
+}
+
 // The tags of a field by which the schema says more of it than its type does.
 const (
 	docTag  = "doc"  // what it means
@@ -105,6 +116,18 @@ func (s *schema) define(t reflect.Type) object {
 // structure is the schema of a struct type.
 func (s *schema) structure(t reflect.Type) object {
 	properties, required := object{}, []string{}
+	if keyed, is := reflect.Zero(t).Interface().(Keyed); is {
+		for _, k := range keyed.Keys() {
+			of := object{"type": "integer"}
+			if k.Decimal {
+				of["type"] = "number"
+			}
+			if k.Doc != "" {
+				of["description"] = k.Doc
+			}
+			properties[k.Name], required = of, append(required, k.Name)
+		}
+	}
 	s.fields(t, properties, &required, true)
 	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }

@@ -24,8 +24,16 @@ type sampleJSON struct {
 type rows []sampleRow
 
 type sampleRow struct {
+	keyed
 	On   bool        `json:"on"`
 	Rows []sampleRow `json:"rows"`
+}
+
+// keyed has keys of a list.
+type keyed struct{}
+
+func (keyed) Keys() []Key {
+	return []Key{{Name: "whole", Doc: "a count"}, {Name: "share", Decimal: true}}
 }
 
 type sampleMore struct {
@@ -52,7 +60,8 @@ func TestTheSchemaIsMadeFromTheTypes(t *testing.T) {
 			`"seed":{"type":"integer"},"share":{"anyOf":[{"type":"number"},{"type":"null"}]}},"required":["schema","command",` +
 			`"name","share","laws","outcomes","kind","inside"],"type":"object"}`,
 		"document.sampleRow": `{"additionalProperties":false,"properties":{"on":{"type":"boolean"},"rows":{"items":` +
-			`{"$ref":"#/$defs/document.sampleRow"},"type":"array"}},"required":["on","rows"],"type":"object"}`,
+			`{"$ref":"#/$defs/document.sampleRow"},"type":"array"},"share":{"type":"number"},"whole":{"description":"a count",` +
+			`"type":"integer"}},"required":["whole","share","on","rows"],"type":"object"}`,
 	} {
 		var one any
 		if err := json.Unmarshal(got.Defs[name], &one); err != nil {

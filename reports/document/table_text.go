@@ -44,7 +44,7 @@ func (r *Row) indent() int {
 	return 0
 }
 
-// measure makes each column as wide as what stands in it, and the last of a group wide enough for the group's title.
+// measure makes each column as wide as what stands in it, and a group wide enough for its title.
 func (l *layout) measure(t *Table) {
 	for _, c := range t.Columns {
 		l.wide = append(l.wide, text.Cells(c.head()))
@@ -59,9 +59,17 @@ func (l *layout) measure(t *Table) {
 		}
 	}
 	for _, g := range t.groups() {
-		l.wide[g.to-1] += max(0, text.Cells(t.Columns[g.from].Group.Title)-l.through(t, g))
+		more := max(0, text.Cells(t.Columns[g.from].Group.Title)-l.through(t, g))
+		if t.Columns[g.from].figures() {
+			l.wide[g.from] += more
+		} else {
+			l.wide[g.to-1] += more
+		}
 	}
 }
+
+// figures reports whether the column's cells end at the right.
+func (c *Column) figures() bool { return !c.Words && c.Short == "" }
 
 // through is how many cells columns take.
 func (l *layout) through(t *Table, s span) int {
@@ -80,26 +88,38 @@ func (t *Table) gap(i int) int {
 	return gap
 }
 
-// place makes parts of as many columns as there is room for.
+// place makes parts of as many groups as there is room for, or of as many columns where a group is too wide for one.
 func (l *layout) place(t *Table, width int) {
 	l.parts = nil
-	end := width
+	end, begin := width, l.sign+l.name
 	for _, g := range t.groups() {
-		need := l.through(t, g)
-		if last := len(t.Columns) - 1; g.to > last && t.Columns[last].Words {
-			need -= l.wide[last] - min(l.wide[last], wordsLeast)
+		if begin+gap+l.through(t, g) <= width {
+			end = l.add(t, g, end, width)
+			continue
 		}
-		if end+gap+need > width {
-			end = l.sign + l.name
-			l.parts = append(l.parts, span{from: g.from})
-		}
-		l.parts[len(l.parts)-1].to = g.to
 		for i := g.from; i < g.to; i++ {
-			l.from[i] = end + t.gap(i)
-			l.ends[i] = l.from[i] + l.wide[i]
-			end = l.ends[i]
+			end = l.add(t, span{i, i + 1}, end, width)
 		}
 	}
+}
+
+// add puts columns into the last part, which ends at a cell, or into one of their own. It says where that ends then.
+func (l *layout) add(t *Table, columns span, end, width int) int {
+	need, last := l.through(t, columns), len(t.Columns)-1
+	if columns.to > last && t.Columns[last].Words {
+		need -= l.wide[last] - min(l.wide[last], wordsLeast)
+	}
+	if end+gap+need > width {
+		end = l.sign + l.name
+		l.parts = append(l.parts, span{from: columns.from})
+	}
+	l.parts[len(l.parts)-1].to = columns.to
+	for i := columns.from; i < columns.to; i++ {
+		l.from[i] = end + t.gap(i)
+		l.ends[i] = l.from[i] + l.wide[i]
+		end = l.ends[i]
+	}
+	return end
 }
 
 // Text writes the table. Notes stand in its first part.
@@ -129,25 +149,25 @@ func (t Table) Text(p *text.Writer) {
 
 // heads writes the titles of groups and columns.
 func (t *Table) heads(p *text.Writer, l *layout, part span) {
-	groups, heads := new(text.Line), new(text.Line)
+	groups, heads, titled := new(text.Line), new(text.Line), false
 	if t.Heading != "" {
 		heads.To(l.sign).Add(text.Bold, t.Heading)
 	}
 	for _, g := range t.groups() {
-		if g.from < part.from || g.to > part.to {
+		if g = (span{max(g.from, part.from), min(g.to, part.to)}); g.from >= g.to {
 			continue
 		}
 		title := t.Columns[g.from].Group.Title
-		groups.To(l.from[g.from])
-		if first := t.Columns[g.from]; !first.Words && first.Short == "" {
+		if t.Columns[g.from].figures() {
 			groups.To(l.ends[g.to-1] - text.Cells(title))
 		}
-		groups.Add(text.Bold, title)
+		groups.To(l.from[g.from]).Add(text.Bold, title)
+		titled = titled || title != ""
 		for i := g.from; i < g.to; i++ {
 			t.put(heads, l, i, Cell{Words: t.Columns[i].head()})
 		}
 	}
-	if t.grouped() {
+	if titled {
 		p.Put(groups)
 	}
 	p.Put(heads)
@@ -156,7 +176,7 @@ func (t *Table) heads(p *text.Writer, l *layout, part span) {
 // put adds words to the line where they stand in a column.
 func (t *Table) put(ln *text.Line, l *layout, column int, c Cell) {
 	at := l.from[column]
-	if of := t.Columns[column]; !of.Words && of.Short == "" {
+	if t.Columns[column].figures() {
 		at = l.ends[column] - text.Cells(c.Words)
 	}
 	ln.To(at).Add(c.Tone.Style(), c.Words)

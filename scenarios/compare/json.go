@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -45,7 +46,15 @@ type articleJSON struct {
 // timingJSON has a key for each of the figures, and where they come from.
 type timingJSON struct {
 	values []float64
-	*writtenJSON
+	writtenJSON
+}
+
+// Keys are those of the figures, for the schema.
+func (timingJSON) Keys() (all []document.Key) {
+	for _, f := range figures {
+		all = append(all, document.Key{Name: f.key, Decimal: f.decimal, Doc: cmp.Or(f.tip, f.group.Tip)})
+	}
+	return all
 }
 
 // MarshalJSON writes the figures in their order.
@@ -101,7 +110,7 @@ func (r *Report) data() *compareJSON {
 	return d
 }
 
-func (r *Report) timing(t *Timing) timingJSON { return timingJSON{t.values, r.written(t.Scenario)} }
+func (r *Report) timing(t *Timing) timingJSON { return timingJSON{t.values, *r.written(t.Scenario)} }
 
 func (r *Report) survival(s *Survival) survivalJSON {
 	d := survivalJSON{Fault: s.Trouble, Fencing: s.Fencing, Absent: s.Absent}

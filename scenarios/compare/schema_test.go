@@ -2,65 +2,42 @@ package compare
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
-	"fmt"
-	"os"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/schema"
 )
 
-// timingSchema is what the schema says of the figures, made from their list.
-func timingSchema(t *testing.T) string {
-	t.Helper()
-	var properties, required strings.Builder
-	add := func(key, says string) {
-		fmt.Fprintf(&properties, "%q: {%s},", key, says)
-		fmt.Fprintf(&required, "%q,", key)
-	}
-	for _, f := range figures {
-		says := `"type": "integer", "minimum": 0`
-		if f.decimal {
-			says = `"type": "number"`
-		}
-		if tip := cmp.Or(f.tip, f.group.Tip); tip != "" {
-			says += fmt.Sprintf(`, "description": %q`, tip)
-		}
-		add(f.key, says)
-	}
-	add("scenario", `"type": "string"`)
-	add("repeat", `"$ref": "#/$defs/repeat"`)
-	add("file", `"type": "string"`)
-	var b bytes.Buffer
-	if err := json.Indent(&b, fmt.Appendf(nil, `{"type": "object", "properties": {%s}, "required": [%s],
-		"additionalProperties": false}`, strings.TrimSuffix(properties.String(), ","),
-		strings.TrimSuffix(required.String(), ",")), "  ", " "); err != nil {
+// TestTheSchemaHasTheFigures holds the schema to the list of figures; -update writes it anew.
+func TestTheSchemaHasTheFigures(t *testing.T) {
+	made, err := document.Schema([]document.Described{{Commands: []string{"compare"}, Object: compareJSON{}}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
-}
-
-// TestTheSchemaHasTheFigures: whoever adds a figure writes the schema anew with -update.
-func TestTheSchemaHasTheFigures(t *testing.T) {
-	const path = "../../reports/schema/fencepost.schema.json"
-	definition := regexp.MustCompile(`(?s)(\n  "timing": )(\{.*?\n  \})`)
-	if len(definition.FindAllString(schema.Text, -1)) != 1 {
-		t.Fatal("the schema has no single definition of a timing")
+	var got struct {
+		Defs map[string]json.RawMessage `json:"$defs"`
 	}
-	want := definition.ReplaceAllStringFunc(schema.Text, func(found string) string {
-		return definition.FindStringSubmatch(found)[1] + timingSchema(t)
-	})
+	if err := json.Unmarshal(made, &got); err != nil {
+		t.Fatal(err)
+	}
+	var timing bytes.Buffer
+	if err := json.Indent(&timing, got.Defs["compare.timing"], "  ", " "); err != nil {
+		t.Fatal(err)
+	}
+	definition := regexp.MustCompile(`(?s)(\n  "compare\.timing": )(\{.*?\n  \})`)
+	found := definition.FindStringSubmatchIndex(schema.Text)
+	if found == nil {
+		t.Fatal("the schema has no definition of a timing")
+	}
+	want := schema.Text[:found[4]] + timing.String() + schema.Text[found[5]:]
 	switch {
 	case want == schema.Text:
 	case *testkit.Update:
-		if err := os.WriteFile(path, []byte(want), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, "../../reports/schema/fencepost.schema.json", want)
 	default:
-		t.Errorf("its timing is %s\nwant %s", definition.FindString(schema.Text), timingSchema(t))
+		t.Errorf("of a timing it says %s\nwant %s", schema.Text[found[4]:found[5]], &timing)
 	}
 }

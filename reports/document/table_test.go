@@ -1,0 +1,120 @@
+package document
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/reports/documenttest"
+	"github.com/fencepost-sim/fencepost/reports/text"
+)
+
+// A table has titles over groups of columns, marks close together, rows under others and cells over several columns.
+func TestATableOnATerminal(t *testing.T) {
+	gone, late := Group{"gone", "It is not there."}, Group{"late, in ms", ""}
+	table := Table{Heading: "lock",
+		Columns: []Column{{Title: "kept", Short: "k", Group: gone}, {Title: "lost", Short: "l", Group: gone, Tip: "away"},
+			{Title: "p50", Group: late, Tip: "the median"}, {Title: "p99", Group: late}, {Title: "claim", Words: true}},
+		Rows: []Row{
+			{Name: "one that is good", Cells: []Cell{{Words: "✓"}, {Words: "✗"}, {Words: "1.0"}, {Words: "12.0"},
+				{Words: "about as many words as there is room for"}}, Notes: []Paragraph{{Words: "noted"}}},
+			{Name: "with more", Under: true, Cells: []Cell{{Words: "–", Span: 2}, {Words: "1.5"}, {Words: "2.0"},
+				{Words: "few"}}},
+		}}
+	for width, want := range map[int]string{
+		80: `
+                  gone  late, in ms
+lock              k l     p50   p99  claim
+one that is good  ✓ ✗     1.0  12.0  about as many words as there is room for
+  noted
+  with more       –       1.5   2.0  few
+`,
+		60: `
+                  gone  late, in ms
+lock              k l     p50   p99  claim
+one that is good  ✓ ✗     1.0  12.0  about as many words as
+                                     there is room for
+  noted
+  with more       –       1.5   2.0  few
+`,
+		40: `
+                  gone  late, in ms
+lock              k l     p50   p99
+one that is good  ✓ ✗     1.0  12.0
+  noted
+  with more       –       1.5   2.0
+
+lock              claim
+one that is good  about as many words as
+                  there is room for
+  with more       few
+`,
+	} {
+		var b strings.Builder
+		table.Text(text.New(&b, width, false))
+		if b.String() != want[1:] {
+			t.Errorf("at %d it is\n%s", width, b.String())
+		}
+	}
+	var key strings.Builder
+	table.Key().Text(text.New(&key, 80, false))
+	if want := "l       lost: away\ngone    It is not there.\np50     the median\n"; !strings.HasSuffix(key.String(), want) {
+		t.Errorf("its key is\n%s", key.String())
+	}
+}
+
+// TestNoWidthLosesACell fills random tables with words of which each stands once, and looks for all of them in the text
+// and on the page. No line is wider than the terminal.
+func TestNoWidthLosesACell(t *testing.T) {
+	for seed := range uint64(60) {
+		table, words := randomTable(rand.New(rand.NewPCG(seed, 0)))
+		for width := 60; width <= 200; width += 7 {
+			var b strings.Builder
+			table.Text(text.New(&b, width, false))
+			for _, line := range strings.Split(b.String(), "\n") {
+				if text.Cells(line) > width {
+					t.Fatalf("seed %d: at %d: %q", seed, width, line)
+				}
+			}
+			for _, w := range words {
+				if strings.Count(b.String(), w) != 1 {
+					t.Fatalf("seed %d: at %d there is no single %q in\n%s", seed, width, w, b.String())
+				}
+			}
+		}
+		d := &Document{Title: Title{Name: "table"}, Body: []Block{table}}
+		var page strings.Builder
+		if err := d.Pages("page.html")[0].Write(&page); err != nil {
+			t.Fatal(err)
+		}
+		if err := documenttest.Page(page.String()); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for _, w := range words {
+			if strings.Count(page.String(), ">"+w+"<") != 1 {
+				t.Fatalf("seed %d: there is no single %q on the page", seed, w)
+			}
+		}
+	}
+}
+
+func randomTable(r *rand.Rand) (t Table, words []string) {
+	group := Group{}
+	for i := range 1 + r.IntN(12) {
+		if r.IntN(3) == 0 {
+			group = Group{Title: fmt.Sprintf("group-%d", i)}
+		}
+		t.Columns = append(t.Columns, Column{Title: fmt.Sprintf("column-%d", i), Group: group})
+	}
+	t.Columns[len(t.Columns)-1].Words = r.IntN(2) == 0
+	for i := range 1 + r.IntN(5) {
+		row := Row{Name: strings.Repeat("name ", 1+r.IntN(8)), Under: r.IntN(3) == 0}
+		for k := range t.Columns {
+			word := fmt.Sprintf("%c%d%s.", 'a'+i, k, strings.Repeat("-", r.IntN(8)))
+			row.Cells, words = append(row.Cells, Cell{Words: word}), append(words, word)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t, words
+}
