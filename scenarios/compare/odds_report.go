@@ -30,9 +30,9 @@ func (o *OddsReport) Standing() document.Result {
 // Document is the report: a row for each number of keys held.
 func (o *OddsReport) Document() *document.Document {
 	result := o.Standing()
-	what, loss := "masters", "Each of them fails over"
+	what, loss := "masters", "fails over"
 	if o.Asked.By == ByRestart {
-		what, loss = "servers", "Each of them restarts"
+		what, loss = "servers", "restarts"
 	}
 	t := document.Table{Heading: "held", Columns: []document.Column{{Title: "runs"}, {Title: "measured"},
 		{Title: "99 % interval"}, {Title: "formula"}, {Title: "article k^N"}}}
@@ -47,10 +47,11 @@ func (o *OddsReport) Document() *document.Document {
 		Title: document.Title{Name: fmt.Sprintf("Redlock with a quorum of %d of %d %s", o.Asked.Quorum, o.Asked.Servers, what),
 			Verdict: [...]string{document.Passed: "agrees", document.Failed: "disagrees",
 				document.Undecided: document.Undecided.String()}[result], Tone: result.Tone(),
-			Summary: fmt.Sprintf("%s and loses the lock by that with chance %g %%.", loss, o.Asked.Chance*100)},
-		Body: []document.Block{t, document.Paragraph{Words: "The article's k^N is the chance that all servers lose the " +
+			Summary: fmt.Sprintf("Each of them %s, and with a chance of %g %% loses the lock by that.", loss,
+				o.Asked.Chance*100)},
+		Body: []document.Block{document.Section{Heading: "How often a second client got the lock", Body: []document.Block{t, document.Paragraph{Words: "The article's k^N is the chance that all servers lose the " +
 			"lock at once. A second client needs only a quorum of servers that do not know the lock: those that lost it " +
-			"and those that never had it."}},
+			"and those that never had it."}}}},
 		Interrupted: o.Interrupted, Repeat: o.Repeat, Data: o.data(), Judged: o.suite(),
 	}
 }
