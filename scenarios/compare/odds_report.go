@@ -16,7 +16,7 @@ type OddsReport struct {
 	Repeat      string  // command to paste that measures again
 }
 
-// Standing is Otherwise if the formula lies outside the interval of what was measured.
+// Standing is Failed if the formula lies outside the interval of what was measured.
 func (o *OddsReport) Standing() document.Result {
 	switch {
 	case slices.ContainsFunc(o.Rows, func(r *Odds) bool { return !r.agrees() }):
@@ -40,18 +40,21 @@ func (o *OddsReport) Document() *document.Document {
 		low, high := r.interval()
 		agrees := r.standing()
 		t.Rows = append(t.Rows, document.Row{Sign: agrees.Sign(), Tone: agrees.Tone(), Name: strconv.Itoa(r.Held),
-			Cells: document.Cells(strconv.Itoa(r.Runs), fmt.Sprintf("%.5f", r.measured()), fmt.Sprintf("%.5f to %.5f", low,
-				high), fmt.Sprintf("%.3g", r.Formula()), fmt.Sprintf("%.3g", r.Article()))})
+			Cells: document.Cells(strconv.Itoa(r.Runs), fmt.Sprintf("%.5f", r.measured()),
+				fmt.Sprintf("%.5f to %.5f", low, high), fmt.Sprintf("%.3g", r.Formula()),
+				fmt.Sprintf("%.3g", r.Article()))})
 	}
 	return &document.Document{
-		Title: document.Title{Name: fmt.Sprintf("Redlock with a quorum of %d of %d %s", o.Asked.Quorum, o.Asked.Servers, what),
+		Title: document.Title{Name: fmt.Sprintf("Redlock with a quorum of %d of %d %s", o.Asked.Quorum, o.Asked.Servers,
+			what),
 			Verdict: [...]string{document.Passed: "agrees", document.Failed: "disagrees",
 				document.Undecided: document.Undecided.String()}[result], Tone: result.Tone(),
 			Summary: fmt.Sprintf("Each of them %s, and with a chance of %g %% loses the lock by that.", loss,
 				o.Asked.Chance*100)},
-		Body: []document.Block{document.Section{Heading: "How often a second client got the lock", Body: []document.Block{t, document.Paragraph{Words: "The article's k^N is the chance that all servers lose the " +
-			"lock at once. A second client needs only a quorum of servers that do not know the lock: those that lost it " +
-			"and those that never had it."}}}},
+		Body: []document.Block{document.Section{Heading: "How often a second client got the lock",
+			Body: []document.Block{t, document.Paragraph{Words: "The article's k^N is the chance that all servers lose the " +
+				"lock at once. A second client needs only a quorum of servers that do not know the lock: those that lost " +
+				"it and those that never had it."}}}},
 		Interrupted: o.Interrupted, Repeat: o.Repeat, Data: o.data(), Judged: o.suite(),
 	}
 }
