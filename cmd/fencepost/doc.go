@@ -43,6 +43,11 @@
 //   - reports/explore_json.go and reports/schema, if --json tells it, too.
 //   - Example: reports/law_table_test.go adds how often a law was seen.
 //
+// A column in the tables of compare:
+//   - scenarios/compare/timing.go, a figure: how it is measured, and how each form of the report shows it; or
+//     scenarios/compare/survival.go, a law. reports/schema and scenarios/COMPARISON.md, by -update.
+//   - Example: scenarios/compare/figure_test.go adds the longest acquire.
+//
 // A backend, a kind of lock servers:
 //   - sim, a room with the servers, each a sim.Server; how the real ones were read stands in sim/README.md.
 //   - scenarios/locks/protocols.go, its name; and a protocol on it, as above.

@@ -20,11 +20,11 @@ type Described struct {
 	Is       string   // what it is about, in a few words
 }
 
-// Keyed is a struct that is printed with keys of numbers before those of its fields, from a list that says of each what
+// keyed is a struct that is printed with keys of numbers before those of its fields, from a list that says of each what
 // the schema says.
-type Keyed interface{ Keys() []Key }
+type keyed interface{ Keys() []Key }
 
-// Key is a number in a Keyed struct.
+// Key is a number in a keyed struct.
 type Key struct {
 	Name    string
 	Decimal bool   // it need not be whole
@@ -116,8 +116,8 @@ func (s *schema) define(t reflect.Type) object {
 // structure is the schema of a struct type.
 func (s *schema) structure(t reflect.Type) object {
 	properties, required := object{}, []string{}
-	if keyed, is := reflect.Zero(t).Interface().(Keyed); is {
-		for _, k := range keyed.Keys() {
+	if listed, is := reflect.Zero(t).Interface().(keyed); is {
+		for _, k := range listed.Keys() {
 			of := object{"type": "integer"}
 			if k.Decimal {
 				of["type"] = "number"

@@ -24,15 +24,15 @@ type sampleJSON struct {
 type rows []sampleRow
 
 type sampleRow struct {
-	keyed
+	sampleKeys
 	On   bool        `json:"on"`
 	Rows []sampleRow `json:"rows"`
 }
 
-// keyed has keys of a list.
-type keyed struct{}
+// sampleKeys has keys of a list.
+type sampleKeys struct{}
 
-func (keyed) Keys() []Key {
+func (sampleKeys) Keys() []Key {
 	return []Key{{Name: "whole", Doc: "a count"}, {Name: "share", Decimal: true}}
 }
 

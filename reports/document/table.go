@@ -3,6 +3,7 @@ package document
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/html"
@@ -78,7 +79,7 @@ func (t Table) Key() Facts {
 	for _, c := range t.Columns {
 		add(&others, c.Group.Title, c.Group.Tip)
 		if says := cmp.Or(c.Tip, checker.Law(c.Title).Says()); c.Short != "" {
-			add(&marks, c.Short, c.Title+": "+says)
+			add(&marks, c.Short, strings.TrimSuffix(c.Title+": "+says, ": "))
 		} else {
 			add(&others, c.Title, says)
 		}

@@ -286,12 +286,13 @@ func (a *Report) changes() []document.Block {
 		document.Column{Title: "servers"})
 	t.Rows = append(t.Rows, document.Row{Name: "as it is", Cells: a.cells(nil, a.Base.Cost)})
 	for _, c := range a.Mending[:min(len(a.Mending), mostAdvised)] {
-		t.Rows = append(t.Rows, document.Row{Name: strings.Join(changesOf(c), " and "), Cells: a.cells(c.Mended, c.Cost),
-			Notes: a.remarks(c)})
+		t.Rows = append(t.Rows, document.Row{Name: strings.Join(changesOf(c), " and "),
+			Cells: a.cells(c.Mended, c.Cost), Notes: a.remarks(c)})
 	}
 	blocks := []document.Block{t}
 	if n := len(a.Mending) - mostAdvised; n > 0 {
-		blocks = append(blocks, document.Paragraph{Words: fmt.Sprintf("and %d more that mend something; --json has all", n)})
+		blocks = append(blocks, document.Paragraph{
+			Words: fmt.Sprintf("and %d more that mend something; --json has all", n)})
 	}
 	return append(blocks, document.InText{Block: t.Key()})
 }
@@ -343,12 +344,13 @@ func (a *Report) trials() (all document.Facts) {
 	for _, plan := range a.plans() {
 		add("faults", plan)
 	}
-	add("tried", fmt.Sprintf("%s and %s. A change is marked ✓ if the law held in %s under these faults%s, and in %s under "+
-		"fresh ones of the same kinds, or in %s (%s of which break the lock as it is) if it is among the first; ! if it "+
-		"breaks what was whole before, also in %s under faults of all kinds; · if what was not whole before, or what no "+
-		"lock keeps, breaks still.",
-		text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"), text.Count(a.Base.Given.Runs, "run"), a.elsewhere(),
-		text.Grouped(a.Seeds), text.Grouped(a.Base.Fresh.Runs), text.Grouped(a.freshly()), text.Count(a.others(), "run")))
+	add("tried", fmt.Sprintf("%s and %s. A change is marked ✓ if the law held in %s under these faults%s, and in %s "+
+		"under fresh ones of the same kinds, or in %s (%s of which break the lock as it is) if it is among the first; "+
+		"! if it breaks what was whole before, also in %s under faults of all kinds; · if what was not whole before, "+
+		"or what no lock keeps, breaks still.",
+		text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"), text.Count(a.Base.Given.Runs, "run"),
+		a.elsewhere(), text.Grouped(a.Seeds), text.Grouped(a.Base.Fresh.Runs), text.Grouped(a.freshly()),
+		text.Count(a.others(), "run")))
 	return all
 }
 

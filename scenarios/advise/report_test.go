@@ -34,7 +34,8 @@ func TestAdviceFitsTheScreen(t *testing.T) {
 			}
 			rows := 0
 			for _, line := range strings.Split(b.String(), "\n") {
-				if marks, is := strings.CutSuffix(line, "11.0      10.0        7"); is && strings.Count(marks, "✓") == n {
+				marks, is := strings.CutSuffix(line, "11.0      10.0        7")
+				if is && strings.Count(marks, "✓") == n {
 					rows++
 				}
 				if text.Cells(line) > width {

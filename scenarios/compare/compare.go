@@ -2,8 +2,8 @@
 // work and the same faults, and the odds that a Redlock stops excluding.
 //
 // Goals: whoever doubts a figure can run the scenario behind it. The result does not depend on the number of workers,
-// and what an interruption left out is reported. No width of a terminal loses a figure; what was not run, or differs from
-// seed to seed, is said.
+// and what an interruption left out is reported. No width of a terminal loses a figure; what was not run, or differs
+// from seed to seed, is said.
 // Non-goals: saying which lock is best; the speed of real servers.
 package compare
 
@@ -181,7 +181,7 @@ func (c *contender) survive(cell *Survival, t Trouble, runs int) task {
 	}
 }
 
-// expectation names each law that came out alike in all runs, so that a run of the file tells whether it still does.
+// expectation names each law that came out alike in all runs, so that a run of the file says whether it still does.
 func expectation(laws campaign.Laws, runs int) string {
 	var b strings.Builder
 	for i := range laws {

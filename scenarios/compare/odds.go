@@ -84,7 +84,7 @@ func binomial(n, k int) float64 {
 
 // Measure runs as many schedules as asked, with seeds 0 …: client-1 is granted the lock by the first Held of the
 // servers, then all of them fail over or restart, with the given chance without the lock, and client-2 asks for it.
-// When ctx is done it tells what it has measured by then.
+// When ctx is done it reports what it has measured by then.
 func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	if err := how.check(); err != nil {
 		return nil, err

@@ -52,9 +52,9 @@ func (o *OddsReport) Document() *document.Document {
 			Summary: fmt.Sprintf("Each of them %s, and with a chance of %g %% loses the lock by that.", loss,
 				o.Asked.Chance*100)},
 		Body: []document.Block{document.Section{Heading: "How often a second client got the lock",
-			Body: []document.Block{t, document.Paragraph{Words: "The article's k^N is the chance that all servers lose the " +
-				"lock at once. A second client needs only a quorum of servers that do not know the lock: those that lost " +
-				"it and those that never had it."}}}},
+			Body: []document.Block{t, document.Paragraph{Words: "The article's k^N is the chance that all servers " +
+				"lose the lock at once. A second client needs only a quorum of servers that do not know the lock: those " +
+				"that lost it and those that never had it."}}}},
 		Interrupted: o.Interrupted, Repeat: o.Repeat, Data: o.data(), Judged: o.suite(),
 	}
 }

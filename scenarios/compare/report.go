@@ -45,12 +45,12 @@ func (r *Report) Document() *document.Document {
 
 // signs are what the marks mean.
 var signs = document.Facts{
-	{Name: "✓ ✗ ± ? –", Value: "held in every run; broken in every run; broken in some; never broken, but undecided or " +
-		"unchecked in some; not run"},
-	{Name: "survived", Value: string(checker.ResourceSafety) + " held in every run: the first mark of each, and the only " +
-		"one with a colour"},
-	{Name: "with fencing", Value: "the resource refuses a fencing token lower than one it has seen. A lock without the row " +
-		"gives no token"},
+	{Name: "✓ ✗ ± ? –", Value: "held in every run; broken in every run; broken in some; never broken, but undecided " +
+		"or unchecked in some; not run"},
+	{Name: "survived", Value: string(checker.ResourceSafety) + " held in every run: the first mark of each, and the " +
+		"only one with a colour"},
+	{Name: "with fencing", Value: "the resource refuses a fencing token lower than one it has seen. A lock without " +
+		"the row gives no token"},
 }
 
 // again says how a cell is run again.

@@ -47,8 +47,8 @@ func (r *Report) marks(l *Lock, fencing bool) (all []document.Cell) {
 		}
 		for k, law := range comparedLaws {
 			counts := l.Survival[i].Laws.Of(law)
-			mark := document.Cell{Words: counts.Sign(), Tip: fmt.Sprintf("%s\n%s: %s", r.cellName(l, &l.Survival[i]), law,
-				inWords(counts))}
+			mark := document.Cell{Words: counts.Sign(),
+				Tip: fmt.Sprintf("%s\n%s: %s", r.cellName(l, &l.Survival[i]), law, inWords(counts))}
 			if k == 0 {
 				mark.Tone = l.Survival[i].tone()
 			}
@@ -131,8 +131,8 @@ func (r *Report) uneven() (all document.Facts) {
 			for _, law := range comparedLaws {
 				counts := c.Laws.Of(law)
 				if mark := counts.Sign(); c.Absent == "" && mark != "✓" && mark != "✗" {
-					all = append(all, document.Fact{Name: mark, Value: fmt.Sprintf("%s: %s %s", r.cellName(&r.Locks[i], c), law,
-						inWords(counts))})
+					words := fmt.Sprintf("%s: %s %s", r.cellName(&r.Locks[i], c), law, inWords(counts))
+					all = append(all, document.Fact{Name: mark, Value: words})
 				}
 			}
 		}

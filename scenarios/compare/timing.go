@@ -48,12 +48,15 @@ var figures = []figure{
 
 // What columns have in common.
 var (
-	acquiring = document.Group{Title: "acquire, in ms", Tip: "how long one client waits for a lock that nobody else wants"}
-	cycling   = document.Group{Title: "cycles/s", Tip: "locks taken and given back in a second, one after another, by one " +
-		"client and by several that contend"}
-	article = document.Group{Title: "the article", Tip: "what the table of youngju.dev says; it states no conditions"}
+	acquiring = document.Group{Title: "acquire, in ms",
+		Tip: "how long one client waits for a lock that nobody else wants"}
+	cycling = document.Group{Title: "cycles/s", Tip: "locks taken and given back in a second, one after another, by " +
+		"one client and by several that contend"}
+	article = document.Group{Title: "the article",
+		Tip: "what the table of youngju.dev says; it states no conditions"}
 )
 
+// milliseconds writes a time in ns.
 func milliseconds(ns float64) string { return text.Milliseconds(time.Duration(ns)) }
 
 // Timing is measured over all acquires of all runs, in simulated time.
@@ -184,7 +187,7 @@ func (s *stopwatch) read(h *history.History) {
 	}
 }
 
-// expectation bounds the metrics of single runs by what was measured, so that a run of the file tells whether it still
+// expectation bounds the metrics of single runs by what was measured, so that a run of the file says whether it still
 // is so.
 func (s *stopwatch) expectation() string {
 	nanos := func(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
