@@ -71,12 +71,18 @@ func Label(name string) string {
 	return name + strings.Repeat(" ", max(1, labelCells-text.Cells(name)))
 }
 
-// Text writes a line for each fact, or more where it is long.
-func (b Facts) Text(p *text.Writer) {
+// cells is how wide the names are on a terminal: as labels, or wider.
+func (b Facts) cells() int {
 	wide := labelCells
 	for _, f := range b {
 		wide = max(wide, text.Cells(f.Name)+1)
 	}
+	return wide
+}
+
+// Text writes a line for each fact, or more where it is long.
+func (b Facts) Text(p *text.Writer) {
+	wide := b.cells()
 	for i, f := range b {
 		name := f.Name
 		if i > 0 && b[i-1].Name == name {

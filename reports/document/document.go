@@ -120,7 +120,10 @@ func (c *column) put(begins, ends bool, write func()) {
 // labelled reports whether a block begins, and whether it ends, with lines that have labels.
 func labelled(b Block) (begins, ends bool) {
 	switch b := b.(type) {
-	case Facts, Plan, Command, Metrics, Labelled, OnPage:
+	case Facts:
+		labels := b.cells() == labelCells // wider names stand apart
+		return labels, labels
+	case Plan, Command, Metrics, Labelled, OnPage:
 		return true, true
 	case InText:
 		return labelled(b.Block)

@@ -53,8 +53,8 @@ func (o *OddsReport) Document() *document.Document {
 				o.Asked.Chance*100)},
 		Body: []document.Block{document.Section{Heading: "How often a second client got the lock",
 			Body: []document.Block{t, document.Paragraph{Words: "The article's k^N is the chance that all servers " +
-				"lose the lock at once. A second client needs only a quorum of servers that do not know the lock: those " +
-				"that lost it and those that never had it."}}}},
+				"lose the lock at once. A second client needs only a quorum of servers that do not know the lock: " +
+				"those that lost it and those that never had it."}}}},
 		Interrupted: o.Interrupted, Repeat: o.Repeat, Data: o.data(), Judged: o.suite(),
 	}
 }
