@@ -29,6 +29,7 @@ func (t *Table) layOut(width int) layout {
 		}
 		l.name = max(l.name, r.indent()+text.Cells(r.Name))
 	}
+	l.name = min(l.name, width-l.sign)
 	l.measure(t)
 	for l.place(t, width); len(l.parts) > 1 && l.name > max(width/3, nameLeast); l.place(t, width) {
 		l.name--
