@@ -29,7 +29,7 @@ func (t *Table) layOut(width int) layout {
 		}
 		l.name = max(l.name, r.indent()+text.Cells(r.Name))
 	}
-	l.name = min(l.name, width-l.sign)
+	l.name = min(l.name, width-l.sign-gap)
 	l.measure(t)
 	for l.place(t, width); len(l.parts) > 1 && l.name > max(width/3, nameLeast); l.place(t, width) {
 		l.name--
@@ -81,9 +81,11 @@ func (t *Table) gap(i int) int {
 	return gap
 }
 
-// place makes parts of as many columns as there is room for.
+// place makes parts of as many columns as there is room for; one if there are only names.
 func (l *layout) place(t *Table, width int) {
-	l.parts = nil
+	if l.parts = nil; len(t.Columns) == 0 {
+		l.parts = []span{{}}
+	}
 	end := width
 	for _, g := range t.groups() {
 		need := l.through(t, g)

@@ -45,7 +45,9 @@ func (s *Report) Document() *document.Document {
 	d.Body = append(d.Body, document.Section{Heading: "What was varied", Body: s.setting()})
 	for i := range s.Asserted {
 		if run := s.Shown[i]; run != nil {
-			d.Body = append(d.Body, run.Excerpt("Against: "+s.Asserted[i].Text)...)
+			against := "Against: " + s.Asserted[i].Text
+			d.Body = append(append(d.Body, document.InText{Block: document.Paragraph{Words: against,
+				Tone: document.Strong}}), run.Excerpt(against)...)
 		}
 	}
 	return d

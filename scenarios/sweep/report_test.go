@@ -207,7 +207,7 @@ func TestSweepInWords(t *testing.T) {
 func TestMapsAreRepeatable(t *testing.T) {
 	for name, s := range samples() {
 		var svg, svg2, page bytes.Buffer
-		if err := errors.Join(firstMap(s).SVG(&svg), firstMap(s).SVG(&svg2), s.Document().HTML(&page)); err != nil {
+		if err := errors.Join(firstMap(s).SVG(&svg), firstMap(s).SVG(&svg2), s.Document().HTML(&page, "sweep.html")); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(svg.Bytes(), svg2.Bytes()) {
@@ -339,7 +339,7 @@ func TestSweepsSayThatTheyWereInterrupted(t *testing.T) {
 		s := stripSweep()
 		s.Interrupted = interrupted
 		var text, page strings.Builder
-		if err := errors.Join(s.Document().Text(&text, document.TextOptions{Width: 160}), s.Document().HTML(&page)); err != nil {
+		if err := errors.Join(s.Document().Text(&text, document.TextOptions{Width: 160}), s.Document().HTML(&page, "sweep.html")); err != nil {
 			t.Fatal(err)
 		}
 		for _, said := range []string{text.String(), page.String()} {
