@@ -101,13 +101,14 @@ func (j *sweepJob) run() error {
 	if err != nil {
 		return err
 	}
-	j.Keep(sweepFile, "sweep", report)
+	shown := report.Document()
+	j.Keep(sweepFile, "sweep", shown)
 	for _, law := range swept.Laws {
-		picture := sweep.Map{Sweep: swept, Scenario: j.scenario.Name, Law: sweep.LawOf(swept, law)}
+		picture := report.Map(sweep.LawOf(swept, law))
 		j.Draw("sweep-"+string(law)+".svg", picture.SVG)
 		j.Draw("sweep-"+string(law)+".png", picture.PNG)
 	}
-	return j.Emit(report, swept.Standing())
+	return j.Emit(shown, swept.Standing())
 }
 
 // options reads the flags.

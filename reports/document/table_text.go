@@ -29,6 +29,7 @@ func (t *Table) layOut(width int) layout {
 		}
 		l.name = max(l.name, r.indent()+text.Cells(r.Name))
 	}
+	l.name = min(l.name, width-l.sign-gap)
 	l.measure(t)
 	for l.place(t, width); len(l.parts) > 1 && l.name > max(width/3, nameLeast); l.place(t, width) {
 		l.name--
@@ -88,9 +89,12 @@ func (t *Table) gap(i int) int {
 	return gap
 }
 
-// place makes parts of as many groups as there is room for, or of as many columns where a group is too wide for one.
+// place makes parts of as many groups as there is room for, or of as many columns where a group is too wide for one; and
+// one part if there are only names.
 func (l *layout) place(t *Table, width int) {
-	l.parts = nil
+	if l.parts = nil; len(t.Columns) == 0 {
+		l.parts = []span{{}}
+	}
 	end, begin := width, l.sign+l.name
 	for _, g := range t.groups() {
 		if begin+gap+l.through(t, g) <= width {

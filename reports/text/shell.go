@@ -5,7 +5,11 @@ import "strings"
 // Command writes what a person pastes, after a label or without one, so it is never re-spaced. What does not fit on a
 // line is broken before an argument with a backslash, which a shell takes back.
 func (p *Writer) Command(indent int, label, text string) {
-	text = Printable(text)
+	shift := p.shift // an argument may go on at the very left
+	p.Indent(-shift, func() { p.command(shift+indent, label, Printable(text)) })
+}
+
+func (p *Writer) command(indent int, label, text string) {
 	if indent+len(label)+Cells(text) <= p.width {
 		p.Put(new(Line).To(indent).Add(Plain, label).Add(Bold, text))
 		return

@@ -10,6 +10,7 @@ import (
 type Writer struct {
 	w     io.Writer
 	width int
+	shift int // cells before each line
 	color bool
 	lines int
 	gap   bool          // an empty line comes before the next one
@@ -55,6 +56,9 @@ func (p *Writer) Put(l *Line) {
 		p.lines++
 		b.WriteByte('\n')
 	}
+	if len(l.parts) > 0 {
+		b.WriteString(strings.Repeat(" ", p.shift))
+	}
 	left := p.width
 	for i, part := range l.parts {
 		text := part.text
@@ -88,6 +92,14 @@ func (p *Writer) Blank() { p.Put(new(Line)) }
 func (p *Writer) Gap(wanted bool) (before bool) {
 	before, p.gap = p.gap, wanted
 	return before
+}
+
+// Indent moves to the right, by a number of cells, all lines that write writes.
+func (p *Writer) Indent(cells int, write func()) {
+	width, shift := p.width, p.shift
+	p.width, p.shift = width-cells, shift+cells
+	write()
+	p.width, p.shift = width, shift
 }
 
 // Text wraps text to the width and writes it, each line indented by the given number of cells.
@@ -142,7 +154,7 @@ func (p *Writer) Margin() int { return min(p.width, 100) }
 // Draft begins lines for p that are kept until it is known whether there is room for them.
 func (p *Writer) Draft() *Writer {
 	kept := new(bytes.Buffer)
-	return &Writer{w: kept, kept: kept, width: p.width, color: p.color, watch: p.watch}
+	return &Writer{w: kept, kept: kept, width: p.width, shift: p.shift, color: p.color, watch: p.watch}
 }
 
 // Include writes the lines of a draft.

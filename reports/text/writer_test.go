@@ -126,3 +126,21 @@ func TestTheFirstErrorIsKept(t *testing.T) {
 		t.Error(p.Err())
 	}
 }
+
+// Indented lines end where the others do; a command's argument that is broken goes on at the very left, as a shell needs
+// it.
+func TestIndentedLines(t *testing.T) {
+	got := written(20, func(p *Writer) {
+		p.Indent(4, func() {
+			p.Text(Plain, 0, "words that are wrapped")
+			p.Blank()
+			p.Command(0, "again   ", "run '/a/long path/to/a file'")
+		})
+		p.Text(Plain, 0, "words that are wrapped")
+	})
+	want := "    words that are\n    wrapped\n\n    again\n      run \\\n        '/a/'\\\n'long path/to/'\\\n'a file'\n" +
+		"words that are\nwrapped\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

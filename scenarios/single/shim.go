@@ -2,7 +2,6 @@ package single
 
 import (
 	"html/template"
-	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
@@ -47,11 +46,4 @@ func NewPage(run *Run) (*Page, error) {
 // Violation writes the story of one violated law.
 func Violation(p *text.Writer, run *Run, f *checker.Finding) {
 	timeline.New(run.Lanes).Story(*f).Text(p)
-}
-
-// Footer says what is needed to see the run again.
-func Footer(p *text.Writer, run *Run) {
-	inText, _ := run.facts()
-	document.Section{Body: []document.Block{run.plan(), slices.Concat(inText, document.Notes("note", run.Notes))}}.Text(p)
-	document.Closing(p, run.Files, run.Repeat)
 }

@@ -1,16 +1,19 @@
 package sweep
 
 import (
+	"html/template"
 	"image/color"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/reports/html"
 	"github.com/fencepost-sim/fencepost/reports/plot"
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Map is the picture of one law: a strip for one axis, a map for two.
+// Map shows the points of one law, as a strip for one axis and a map for two: it is a block of a document, which a text
+// draws by signs, and a picture.
 type Map struct {
 	*Sweep
 	Scenario string // its name
@@ -57,9 +60,12 @@ func (m *Map) SVG(w io.Writer) error {
 // PNG draws the same as PNG, of 1920 by 1080 pixels.
 func (m *Map) PNG(w io.Writer) error { return m.titled().PNG(w, 720, 405, 192) }
 
-// wide draws the map for a page, narrow for a page on a phone, with fewer words.
-func (m *Map) wide() string   { return m.diagram(false).OnPage(720, 353) }
-func (m *Map) narrow() string { return m.diagram(true).OnPage(317, 317) }
+// HTML draws the map twice: for a desktop, and with fewer words for a phone. The style sheet shows one.
+func (m *Map) HTML(p *html.Writer) {
+	p.Style("plot.css")
+	p.Put(template.HTML(`<div class="diagram wide">` + m.diagram(false).OnPage(720, 353) +
+		`</div><div class="diagram narrow">` + m.diagram(true).OnPage(317, 317) + "</div>\n"))
+}
 
 // titled is the map with a heading that says what the page would.
 func (m *Map) titled() *plot.Diagram {

@@ -2,11 +2,13 @@ package sweep
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/html"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -20,80 +22,84 @@ type Report struct {
 	// command to paste that shows how the law is broken on one side; none if there is none
 	Repeats map[*Edge]string
 	Shown   map[int]*single.Run // the run that shows how an assertion failed, by its number from 0
-	Files   string              // folder with what was left; empty if nothing was
+	Files   string              // folder with all that was found; empty if there is none
 	Repeat  string              // command to paste that sweeps again
 }
 
-// notes are what a reader must know beside the laws, a sentence each.
-func (s *Report) notes() []string {
-	all := []string{}
-	faults := s.Faults()
-	for _, n := range s.Idle() {
-		all = append(all, "fault "+strconv.Itoa(n)+" struck in no run of any point: "+faults[n-1])
+// Document is the report: the assertions, how each law comes out over the values, what was varied, and the run that
+// shows the failure of each assertion.
+func (s *Report) Document() *document.Document {
+	d := &document.Document{
+		Title: document.Title{Name: s.Scenario.Name, Size: s.size(), Verdict: s.verdict(), Tone: s.Standing().Tone(),
+			Summary: s.Scenario.Summary},
+		Interrupted: s.Interrupted, Files: s.Files, Repeat: s.Repeat, Data: s.data(), Judged: s.suite(),
 	}
-	return all
+	if len(s.Asserted) == 0 && !s.Interrupted {
+		d.Tone = document.Plain
+	} else if len(s.Asserted) > 0 {
+		d.Body = append(d.Body, document.Section{Body: []document.Block{s.assertions()}})
+	}
+	for _, law := range s.Laws {
+		d.Body = append(d.Body, s.law(LawOf(s.Sweep, law)))
+	}
+	d.Body = append(d.Body, document.Section{Heading: "What was varied", Body: s.setting()})
+	for i := range s.Asserted {
+		if run := s.Shown[i]; run != nil {
+			against := "Against: " + s.Asserted[i].Text
+			d.Body = append(append(d.Body, document.InText{Block: document.Paragraph{Words: against,
+				Tone: document.Strong}}), run.Excerpt(against)...)
+		}
+	}
+	return d
 }
 
 // size says how much was tried.
 func (s *Report) size() string {
 	_, points := s.Made()
-	words := text.Count(points, "point") + ", " + text.Count(s.Seeds, "seed") + " each"
-	if len(s.Edges) > 0 && s.Sure > s.Seeds {
-		words += ", " + strconv.Itoa(s.Sure) + " beside edges"
-	}
-	return words
+	return text.Count(points, "point") + ", " + text.Count(s.Seeds, "seed") + " each"
 }
 
-// edgeCause is a way in which the law was broken on one side of an edge.
-func edgeCause(e *Edge) (cause campaign.Finding) {
-	for _, p := range []*Point{e.Last, e.First} {
-		if all := Causes(p, e.Law); len(all) > 0 {
-			cause = all[0]
-		}
-	}
-	return cause
-}
-
-// standing says in a few words what came of the assertions.
-func (s *Report) standing() string {
-	failed, open := 0, 0
+// verdict says in a few words how the assertions came out.
+func (s *Report) verdict() string {
+	n, failed := len(s.Asserted), 0
 	for i := range s.Asserted {
-		switch s.Asserted[i].Standing {
-		case document.Passed:
-		case document.Failed:
+		if s.Asserted[i].Standing == document.Failed {
 			failed++
-		default:
-			open++
 		}
 	}
-	n := len(s.Asserted)
 	switch {
-	case s.Interrupted && failed == 0:
+	case failed > 0:
+		return text.Count(failed, "assertion") + " of " + strconv.Itoa(n) + " failed"
+	case s.Standing() == document.Undecided:
 		return document.Undecided.String()
 	case n == 0:
 		return "nothing asserted"
-	case failed > 0:
-		return text.Count(failed, "assertion") + " of " + strconv.Itoa(n) + " failed"
-	case open > 0:
-		return document.Undecided.String()
 	case n == 1:
 		return "assertion met"
 	}
 	return "all " + strconv.Itoa(n) + " assertions met"
 }
 
-// outcome says in a word what came of an assertion.
-func outcome(a *Asserted) string {
-	switch a.Standing {
-	case document.Passed:
-		return "met"
-	case document.Failed:
-		return "failed"
+// assertions are a row each.
+func (s *Report) assertions() document.Table {
+	t := document.Table{Heading: "assertion"}
+	for i := range s.Asserted {
+		a := &s.Asserted[i]
+		t.Rows = append(t.Rows, document.Row{Sign: result(a).Sign(), Tone: result(a).Tone(), Name: a.Text, Code: true,
+			Notes: []document.Paragraph{{Words: s.why(a)}}})
 	}
-	return document.Undecided.String()
+	return t
 }
 
-// unmet says in a sentence where an assertion fails, or why it could not be told; it is empty if it is met.
+// result is how an assertion came out: one that was never tried is undecided.
+func result(a *Asserted) document.Result {
+	if a.Standing == document.NotJudged {
+		return document.Undecided
+	}
+	return a.Standing
+}
+
+// unmet says in a sentence where an assertion fails, or why it is undecided; it is empty if it is met.
 func (s *Report) unmet(a *Asserted) string {
 	switch {
 	case a.Standing == document.NotJudged:
@@ -114,7 +120,7 @@ func (s *Report) unmet(a *Asserted) string {
 	return fmt.Sprintf("fails at %s: %s, seed %d", s.Words(a.Counter.Levels), found, a.Seed)
 }
 
-// why says in a sentence what came of an assertion.
+// why says in a sentence how an assertion came out.
 func (s *Report) why(a *Asserted) string {
 	if unmet := s.unmet(a); unmet != "" {
 		return unmet
@@ -122,19 +128,212 @@ func (s *Report) why(a *Asserted) string {
 	return "met at " + text.Count(a.Points, "point")
 }
 
-// result is how an assertion came out as a case: one that was never tried is not decided.
-func result(a *Asserted) document.Result {
-	if a.Standing == document.NotJudged {
-		return document.Undecided
-	}
-	return a.Standing
+// lawSection shows one law. In a text all of it is indented below its name.
+type lawSection document.Section
+
+// Text writes the name of the law, and below it all blocks.
+func (b lawSection) Text(p *text.Writer) {
+	p.Put(new(text.Line).Add(text.Bold, b.Heading))
+	p.Indent(2, func() {
+		for _, one := range b.Body {
+			one.Text(p)
+		}
+	})
 }
 
-// Suite is what a CI system counts: each assertion, and each law with its edges.
-func (s *Report) Suite() document.Suite {
+// HTML writes the section.
+func (b lawSection) HTML(p *html.Writer) { document.Section(b).HTML(p) }
+
+// Map is the picture of a law.
+func (s *Report) Map(l *Law) *Map { return &Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: l} }
+
+func (s *Report) law(l *Law) lawSection {
+	b := lawSection{string(l.Law), append([]document.Block{s.Map(l)}, s.lines(l)...)}
+	for _, e := range l.Edges {
+		b.Body = append(b.Body, s.edge(e)...)
+	}
+	b.Body = append(b.Body, causes(l))
+	return b
+}
+
+// turnsTwice warns of a line that does not go from broken to safe, or back, once and for all.
+const turnsTwice = "it turns more than once; between points that came out alike nothing was tried"
+
+// lines say where the law is safe: of one axis in a sentence; of two in a table, the highest value first, as on the map.
+func (s *Report) lines(l *Law) []document.Block {
+	if len(l.Lines) == 0 {
+		return nil
+	}
+	key := s.Axes[l.Lines[0].Axis].Name
+	if len(s.Axes) == 1 {
+		one, at := &l.Lines[0], ""
+		if s.At() != "" {
+			at = ", at " + s.At()
+		}
+		return []document.Block{document.Paragraph{Words: one.Words(key) + at}, document.Notes("note", one.warnings())}
+	}
+	t := document.Table{Heading: s.Axes[1-l.Lines[0].Axis].Name, Columns: []document.Column{{Title: key, Words: true}}}
+	for i := range l.Lines {
+		one := &l.Lines[len(l.Lines)-1-i]
+		row := document.Row{Name: one.Other.Text, Cells: document.Cells(one.Words(""))}
+		for _, words := range one.warnings() {
+			row.Notes = append(row.Notes, document.Paragraph{Words: words, Tone: document.Open})
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return []document.Block{t}
+}
+
+// warnings are what a reader must know of the line, a sentence each.
+func (l *Line) warnings() []string {
+	if l.Monotone() {
+		return nil
+	}
+	return []string{turnsTwice}
+}
+
+// edge shows an edge of a single axis, and what keeps one from being exact.
+func (s *Report) edge(e *Edge) (all []document.Block) {
+	if e.Exact && !e.Bounds() {
+		return nil // its line says it all
+	}
+	if cause := edgeCause(e); len(s.Axes) == 1 && cause.Runs > 0 {
+		all = append(all, document.Facts{{Name: "edge", Value: fmt.Sprintf("%s %s, %s %s: %s, first with seed %d",
+			e.Last.Levels[0].Text, e.Before, e.First.Levels[0].Text, e.After, cause.Cause, cause.First)}})
+	}
+	if again := s.Repeats[e]; again != "" {
+		all = append(all, document.Command(again))
+	}
+	if !e.Exact {
+		why := "what lies between them is no valid scenario"
+		if e.Stopped {
+			why = "the search between them was interrupted"
+		}
+		all = append(all, document.Notes("edge", []string{fmt.Sprintf("between %s and %s: %s", s.Words(e.Last.Levels),
+			s.Words(e.First.Levels), why)}))
+	}
+	return all
+}
+
+// edgeCause is a way in which the law was broken on one side of an edge.
+func edgeCause(e *Edge) (cause campaign.Finding) {
+	for _, p := range []*Point{e.Last, e.First} {
+		if all := Causes(p, e.Law); len(all) > 0 {
+			cause = all[0]
+		}
+	}
+	return cause
+}
+
+// causes say why the law was broken at points of the grid, and why points are no valid scenarios.
+func causes(l *Law) (all document.Facts) {
+	type count struct{ runs, points int }
+	counts, order := map[document.Fact]*count{}, []document.Fact{}
+	add := func(of document.Fact, runs int) {
+		if counts[of] == nil {
+			counts[of], order = new(count), append(order, of)
+		}
+		counts[of].runs += runs
+		counts[of].points++
+	}
+	for i := range l.Cells {
+		for _, f := range l.Cells[i].Causes {
+			add(document.Fact{Name: "✗", Value: f.Cause.String()}, f.Runs)
+		}
+		if problem := l.Cells[i].Problem; problem != "" {
+			add(document.Fact{Name: "–", Value: problem}, 0)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b document.Fact) int { return strings.Compare(b.Name, a.Name) })
+	for _, f := range order {
+		n := counts[f]
+		if f.Value += ": "; n.runs > 0 {
+			f.Value += "in " + text.Count(n.runs, "run") + " "
+		}
+		f.Value += "at " + text.Count(n.points, "point")
+		all = append(all, f)
+	}
+	return all
+}
+
+// setting says what is varied, what stays as it is, and what the signs mean.
+func (s *Report) setting() []document.Block {
+	runs, _ := s.Made()
+	var all document.Facts
+	add := func(name string, values ...string) {
+		for _, value := range values {
+			all = append(all, document.Fact{Name: name, Value: value})
+		}
+	}
+	if len(s.Axes) == 1 {
+		add("varied", s.varied(0))
+	} else {
+		add("across", s.varied(0))
+		add("upwards", s.varied(1))
+	}
+	add("with", s.With()...)
+	for i, fault := range s.Faults() {
+		add("faults", strconv.Itoa(i+1)+" "+fault)
+	}
+	add("runs", text.Grouped(runs))
+	add("safe", "means "+s.meaning())
+	return []document.Block{document.InText{Block: document.Facts{{Name: "signs", Value: "✓ held in all runs of the " +
+		"point, ✗ broken in all, ± in some, ? not judged in all, – no valid scenario"}}},
+		append(all, document.Notes("note", s.notes())...)}
+}
+
+// varied says what an axis varies: "restart, 0s to 12s, 13 values: restart delay after the crash of redis-3".
+func (s *Report) varied(i int) string {
+	a := &s.Axes[i]
+	words := a.Name + ", "
+	if n := len(a.Levels); a.Unit() == Words || n < 3 {
+		var levels []string
+		for _, l := range a.Levels {
+			levels = append(levels, l.Text)
+		}
+		words += strings.Join(levels, ", ")
+	} else {
+		words += fmt.Sprintf("%s to %s, %d values", a.Levels[0].Text, a.Levels[n-1].Text, n)
+	}
+	if title := s.Title(i); title != a.Name {
+		words += ": " + title
+	}
+	return words
+}
+
+// meaning says what safe rests on.
+func (s *Report) meaning() string {
+	bound := func(runs int) string { return text.Percentage(campaign.UpperBound(runs)) }
+	words := fmt.Sprintf("no violation in %s of a point, so fewer than %s of all (at 95 %%)",
+		text.Count(s.Seeds, "run"), bound(s.Seeds))
+	if s.Sure > s.Seeds && len(s.Edges)+len(s.Asserted) > 0 {
+		words += fmt.Sprintf("; beside an edge and where a condition begins in %d, so fewer than %s", s.Sure,
+			bound(s.Sure))
+	}
+	return words
+}
+
+// notes are what a reader must know besides the laws, a sentence each.
+func (s *Report) notes() []string {
+	all := []string{}
+	faults := s.Faults()
+	for _, n := range s.Idle() {
+		all = append(all, "fault "+strconv.Itoa(n)+" struck in no run of any point: "+faults[n-1])
+	}
+	return all
+}
+
+// suite has a case for each assertion, and for each law with its edges.
+func (s *Report) suite() document.Suite {
 	suite := document.Suite{Name: "sweep " + s.Scenario.Name, Repeat: s.Repeat}
 	for i := range s.Asserted {
-		suite.Cases = append(suite.Cases, s.claimCase(i))
+		a := &s.Asserted[i]
+		c := document.Case{Group: s.Scenario.Name, Name: a.Text, Result: result(a), Message: s.why(a)}
+		if run := s.Shown[i]; run != nil {
+			c.Story = run.Verdict.Of(a.Law).Explanation + "\nseed " + strconv.FormatUint(run.Seed, 10) + "\n" +
+				strings.Join(run.Plan, "\n") + "\n" + run.Repeat
+		}
+		suite.Cases = append(suite.Cases, c)
 	}
 	for _, law := range s.Laws {
 		suite.Cases = append(suite.Cases, s.lawCase(LawOf(s.Sweep, law)))
@@ -143,47 +342,26 @@ func (s *Report) Suite() document.Suite {
 	return suite
 }
 
-// claimCase is the ith assertion as a CI system counts it.
-func (s *Report) claimCase(i int) document.Case {
-	a := &s.Asserted[i]
-	c := document.Case{Group: s.Scenario.Name, Name: a.Text, Result: result(a), Message: s.why(a)}
-	run := s.Shown[i]
-	if run == nil {
-		return c
-	}
-	c.Story = run.Verdict.Of(a.Law).Explanation + "\nseed " + strconv.FormatUint(run.Seed, 10) + "\n" +
-		strings.Join(run.Plan, "\n") + "\n" + run.Repeat
-	return c
-}
-
-// lawCase is a law as a CI system counts it: it passes where something of it was told, whatever that is, as nothing was
-// asserted of it.
+// lawCase is a law as a CI system counts it: as nothing was asserted of it, it passes wherever it was judged.
 func (s *Report) lawCase(l *Law) document.Case {
 	c := document.Case{Group: s.Scenario.Name, Name: string(l.Law)}
-	for i := range l.Cells {
-		if state := l.Cells[i].State; state != Unjudged && state != Invalid {
-			c.Result = document.Passed
-		}
-	}
-	if c.Result == document.NotJudged {
+	if !slices.ContainsFunc(l.Cells, func(c Cell) bool { return c.State != Unjudged && c.State != Invalid }) {
 		c.Message = "not judged at any point"
 		return c
 	}
 	var lines []string
 	for i := range l.Lines {
-		along := &l.Lines[i]
-		lines = append(lines, s.place(along)+along.Words(s.Axes[along.Axis].Name))
+		one, place := &l.Lines[i], ""
+		if one.Other != nil {
+			place = "at " + s.Axes[1-one.Axis].Name + " " + one.Other.Text + ", "
+		}
+		lines = append(lines, place+one.Words(s.Axes[one.Axis].Name))
 	}
 	if len(lines) == 0 {
 		for i := range l.Cells {
 			lines = append(lines, s.Words(l.Cells[i].Levels)+": "+l.Cells[i].State.String())
 		}
 	}
-	c.Message, c.Story = lines[0], strings.Join(lines[1:], "\n")
+	c.Result, c.Message, c.Story = document.Passed, lines[0], strings.Join(lines[1:], "\n")
 	return c
-}
-
-// Pages is the one page of the sweep.
-func (s *Report) Pages(path string) []document.Page {
-	return []document.Page{{Path: path, Write: s.html}}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/documenttest"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
@@ -131,7 +132,7 @@ func mapSweep(across, up Axis, rows ...string) *Report {
 
 // firstMap is the picture of the first law.
 func firstMap(s *Report) *Map {
-	return &Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: LawOf(s.Sweep, s.Laws[0])}
+	return s.Map(LawOf(s.Sweep, s.Laws[0]))
 }
 
 // samples are a sweep of every shape.
@@ -159,26 +160,19 @@ func TestSweepsFitTheScreen(t *testing.T) {
 	for name, s := range all {
 		for width := 60; width <= 160; width += 10 {
 			var b bytes.Buffer
-			if err := s.Text(&b, document.TextOptions{Width: width}); err != nil {
+			if err := s.Document().Text(&b, document.TextOptions{Width: width}); err != nil {
 				t.Fatal(err)
 			}
-			text := b.String()
-			for _, line := range strings.Split(text, "\n") {
+			for _, line := range strings.Split(b.String(), "\n") {
 				if utf8.RuneCountInString(line) > width {
 					t.Errorf("%s: wider than %d: %q", name, width, line)
 				}
 			}
-			before, _, _ := strings.Cut(text, "✓ held in all runs") // the legend
-			_, drawn, _ := strings.Cut(before, string(checker.LeaseExclusion))
-			signs := 0
-			for _, line := range strings.Split(drawn, "\n") {
-				if !strings.Contains(line, ": in ") && !strings.Contains(line, ": at ") &&
-					!strings.Contains(line, "servers") {
-					signs += len(regexp.MustCompile("[✓✗±?–]").FindAllString(line, -1))
-				}
-			}
+			b.Reset()
+			firstMap(s).Text(text.New(&b, width, false))
+			signs := len(regexp.MustCompile("[✓✗±?–]").FindAllString(b.String(), -1))
 			if cells := len(s.Points); signs != cells {
-				t.Errorf("%s, %d wide: %d signs for %d points\n%s", name, width, signs, cells, text)
+				t.Errorf("%s, %d wide: %d signs for %d points\n%s", name, width, signs, cells, &b)
 			}
 		}
 	}
@@ -186,19 +180,20 @@ func TestSweepsFitTheScreen(t *testing.T) {
 
 func TestSweepInWords(t *testing.T) {
 	var b bytes.Buffer
-	if err := stripSweep().Text(&b, document.TextOptions{}); err != nil {
+	if err := stripSweep().Document().Text(&b, document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		"delayed-restart  14 points, 20 seeds each", "undecided\n",
 		"varied  restart, 8s to 11s, 4 values: restart delay after the crash of redis-3\n",
 		"with    lock.ttl 10s\n", "faults  1 crash redis-3",
-		"lease-exclusion\n  broken always up to restart 8.4s, in 1 of 20 runs at 9s, in none of 20 from\n  9.891s, " +
-			"at lock.ttl 10s\n  ✗   ±   ✓   ✓\n  8s  9s  10s 11s\n  edge  9.89s broken in some, 9.891s safe: lost in " +
-			"crash (no persistence), first\n        with seed 8\n",
-		"lost in crash (no persistence): in 21 runs at 2 points", "fewer than 14 % of all (at 95\n%)\n",
-		" ✓ lease-exclusion holds when restart >= ttl\n   met at 3 points\n",
-		" ? lease-exclusion holds when restart > 20s\n   the condition was true at no point that was run: nothing " +
+		"lease-exclusion\n  ✗   ±   ✓   ✓\n  8s  9s  10s 11s\n  broken always up to restart 8.4s, in 1 of 20 runs at " +
+			"9s, in none of 20 from\n  9.891s, at lock.ttl 10s\n  edge    9.89s broken in some, 9.891s safe: lost in " +
+			"crash (no persistence),\n          first with seed 8\n  ✗       lost in crash (no persistence): in 21 " +
+			"runs at 2 points\n",
+		"safe    means no violation in 20 runs of a point, so fewer than 14 % of all (at\n        95 %)\n",
+		" ✓ lease-exclusion holds when restart >= ttl\n     met at 3 points\n",
+		" ? lease-exclusion holds when restart > 20s\n     the condition was true at no point that was run: nothing " +
 			"was tried\n",
 		"note    fault 2 struck in no run of any point: drift client-1",
 	} {
@@ -212,7 +207,7 @@ func TestSweepInWords(t *testing.T) {
 func TestMapsAreRepeatable(t *testing.T) {
 	for name, s := range samples() {
 		var svg, svg2, page bytes.Buffer
-		if err := errors.Join(firstMap(s).SVG(&svg), firstMap(s).SVG(&svg2), s.html(&page)); err != nil {
+		if err := errors.Join(firstMap(s).SVG(&svg), firstMap(s).SVG(&svg2), s.Document().HTML(&page, "sweep.html")); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(svg.Bytes(), svg2.Bytes()) {
@@ -263,7 +258,7 @@ func TestPixelsAreRepeatable(t *testing.T) {
 }
 
 func TestSweepAsJSON(t *testing.T) {
-	text, err := stripSweep().JSON("sweep")
+	text, err := stripSweep().Document().JSON("sweep")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +314,7 @@ func TestSweepAsJSON(t *testing.T) {
 // A law of which nothing is told is no passed case.
 func TestSweepAsCases(t *testing.T) {
 	s := stripSweep()
-	cases := s.Suite().Cases
+	cases := s.Document().Suite().Cases
 	if c := cases[2]; c.Result != document.Passed || c.Message != "broken always up to restart 8.4s, in 1 of 20 "+
 		"runs at 9s, in none of 20 from 9.891s" {
 		t.Errorf("%+v", c)
@@ -334,7 +329,7 @@ func TestSweepAsCases(t *testing.T) {
 	for i := range s.Points {
 		s.Points[i] = signed(s.Points[i].Levels, []rune("?–")[i%2])
 	}
-	if c := s.Suite().Cases[2]; c.Result != document.NotJudged {
+	if c := s.Document().Suite().Cases[2]; c.Result != document.NotJudged {
 		t.Errorf("%+v", c)
 	}
 }
@@ -344,7 +339,7 @@ func TestSweepsSayThatTheyWereInterrupted(t *testing.T) {
 		s := stripSweep()
 		s.Interrupted = interrupted
 		var text, page strings.Builder
-		if err := errors.Join(s.Text(&text, document.TextOptions{Width: 160}), s.html(&page)); err != nil {
+		if err := errors.Join(s.Document().Text(&text, document.TextOptions{Width: 160}), s.Document().HTML(&page, "sweep.html")); err != nil {
 			t.Fatal(err)
 		}
 		for _, said := range []string{text.String(), page.String()} {
@@ -362,7 +357,7 @@ func TestTheCommandsOfASweepCanBePasted(t *testing.T) {
 	s.Repeat, s.Repeats = call, map[*Edge]string{&s.Edges[1]: call}
 	for _, width := range []int{60, 80, 120, 200} {
 		var b strings.Builder
-		if err := s.Text(&b, document.TextOptions{Width: width}); err != nil {
+		if err := s.Document().Text(&b, document.TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		if n := documenttest.Pasted(b.String(), call); n != 2 {

@@ -93,14 +93,12 @@ type assertionJSON struct {
 	Run       *single.RunObject `json:"run,omitempty"` // that shows the failure
 }
 
-// JSON gives the sweep as one JSON object, ended by a newline.
-func (s *Report) JSON(command string) ([]byte, error) {
-	d := sweepJSON{Head: document.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds,
-		EdgeSeeds: s.Sure, From: s.From,
-		Faults: document.Some(s.Faults()),
-		With:   document.Some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{},
-		Laws:       map[checker.Law]sweptLawJSON{},
-		Assertions: []assertionJSON{}, Interrupted: s.Interrupted, Notes: s.notes(), Repeat: s.Repeat}
+// data is the JSON object.
+func (s *Report) data() *sweepJSON {
+	d := &sweepJSON{Scenario: s.Scenario.Name, Seeds: s.Seeds, EdgeSeeds: s.Sure, From: s.From,
+		Faults: document.Some(s.Faults()), With: document.Some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{},
+		Laws: map[checker.Law]sweptLawJSON{}, Assertions: []assertionJSON{}, Interrupted: s.Interrupted,
+		Notes: s.notes(), Repeat: s.Repeat}
 	d.Runs, d.Tried = s.Made()
 	for i := range s.Axes {
 		axis := axisJSON{s.Axes[i].Name, s.Title(i), []string{}}
@@ -121,13 +119,16 @@ func (s *Report) JSON(command string) ([]byte, error) {
 	}
 	for i := range s.Asserted {
 		a := &s.Asserted[i]
-		claim := assertionJSON{Assertion: a.Text, Result: outcome(a), Points: a.Points, Why: s.unmet(a)}
+		claim := assertionJSON{Assertion: a.Text, Result: result(a).String(), Points: a.Points, Why: s.unmet(a)}
+		if a.Standing == document.Passed {
+			claim.Result = "met"
+		}
 		if run := s.Shown[i]; run != nil {
 			claim.Run = run.Object()
 		}
 		d.Assertions = append(d.Assertions, claim)
 	}
-	return document.Encode(d)
+	return d
 }
 
 // add tells how a law came out at the point.
