@@ -1,11 +1,11 @@
 package reports
 
 import (
-	"io"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/html"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -28,20 +28,19 @@ func promised(laws campaign.Laws, s *scenarios.Scenario) (all []toldLaw) {
 	return all
 }
 
-// LawSummary writes, of runs that were counted elsewhere, how each law came out, as an exploration does: under a title
-// with a name, how many runs there were, and whether what is promised was kept. The error is w's.
-func LawSummary(w io.Writer, opt document.TextOptions, name, size string, kept bool, laws campaign.Laws,
-	promise checker.Promise) error {
-	p := opt.Writer(w)
-	standing := document.Standing{Result: document.Failed, Promise: true}
-	if kept {
-		standing.Result = document.Passed
-	}
-	p.Title(name, size, standing.Words(), standing.Tone().Style())
-	p.Blank()
-	lawTable(p, promised(laws, &scenarios.Scenario{Promise: promise}), rated)
-	return p.Err()
+// LawTable is the block that says of random runs how each law came out.
+type LawTable struct {
+	Laws    campaign.Laws
+	Promise checker.Promise
 }
+
+// Text writes the table.
+func (b LawTable) Text(p *text.Writer) {
+	lawTable(p, promised(b.Laws, &scenarios.Scenario{Promise: b.Promise}), rated)
+}
+
+// HTML writes nothing.
+func (LawTable) HTML(*html.Writer) {}
 
 // lawColumn is a number that the table has for each law.
 type lawColumn struct {

@@ -1,6 +1,8 @@
 package document
 
 import (
+	"slices"
+
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
@@ -138,7 +140,7 @@ func (t Table) Text(p *text.Writer) {
 		for _, r := range t.Rows {
 			if r.Group != group {
 				group = r.Group
-				p.Blank()
+				p.Gap(true)
 				p.Put(new(text.Line).Add(text.Bold, group))
 			}
 			t.row(p, &l, part, &r)
@@ -174,7 +176,9 @@ func (t *Table) heads(p *text.Writer, l *layout, part span) {
 	if titled {
 		p.Put(groups)
 	}
-	p.Put(heads)
+	if t.Heading != "" || slices.ContainsFunc(t.Columns, func(c Column) bool { return c.head() != "" }) {
+		p.Put(heads)
+	}
 }
 
 // put adds words to the line where they stand in a column.

@@ -18,6 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -272,7 +274,7 @@ func (p *parent) groups() (all []group) {
 	return all
 }
 
-// cutDown tells how far a violation was cut down.
+// cutDown says how far a violation was cut down.
 var cutDown = [...]string{campaign.Complete: "minimal", campaign.OutOfRuns: "out of runs",
 	campaign.OutOfTime:   "out of time",
 	campaign.Interrupted: "interrupted"}
@@ -282,7 +284,7 @@ const twoWays = "No lock with a lease survives a pause of its holder that is lon
 	"fencing token that\nthe resource compares (Care.Fences, Laws: locktest.FencedLaws), or no more than what a " +
 	"lease can keep\n(Laws: locktest.LeaseLaws).\n\n"
 
-// story tells of one way in which a law is broken, by the smallest run that shows it.
+// story explains one way in which a law is broken, by the smallest run that shows it.
 func (p *parent) story(g group) string {
 	var b strings.Builder
 	if g.Limit {
@@ -298,24 +300,29 @@ func (p *parent) story(g group) string {
 	folder := filepath.Join("_runs", fmt.Sprintf("%s-seed%d-%s", scenarioName(p.t.Name()), g.first, g.Law))
 	err := save(folder, map[string]string{search.PlanFile: small.Plan, search.ScenarioFile: small.Scenario,
 		"page.html": small.Page})
-	fmt.Fprintf(&b, "%s\ncut     %s\n", small.Text, cutDown[small.Ending])
+	b.WriteString(small.Text + "\n")
+	cut := document.Fact{Name: "cut", Value: cutDown[small.Ending]}
 	if err != nil {
-		fmt.Fprintf(&b, "files   were not written: %v\n", err)
-	} else {
-		fmt.Fprintf(&b, "files   %s\n        go test -run '%s' -locktest.plan %s .\n", folder,
-			remote.Pattern(p.t.Name()), filepath.Join(folder, search.PlanFile))
+		return b.String() + p.again(r, cut, document.Fact{Name: "files", Value: fmt.Sprintf("were not written: %v", err)})
 	}
+	b.WriteString(written(func(to *text.Writer) {
+		document.Facts{cut, {Name: "files", Value: folder}}.Text(to)
+		to.Command(0, document.Label(""), fmt.Sprintf("go test -run '%s' -locktest.plan %s .", remote.Pattern(p.t.Name()),
+			filepath.Join(folder, search.PlanFile)))
+	}))
 	return b.String() + p.again(r)
 }
 
-// again is how the run of a seed is repeated.
-func (p *parent) again(r ran) string {
-	text := fmt.Sprintf("again   go test -run '%s/^seed=%d$' .\n", remote.Pattern(p.t.Name()), r.Seed)
-	if r.Differs {
-		text += "The same seed gave two different runs: the library draws random numbers that cannot be seeded, or " +
-			"depends on how\ngoroutines are scheduled. This seed may not show it again.\n"
-	}
-	return text
+// again is facts, and how the run of a seed is repeated.
+func (p *parent) again(r ran, facts ...document.Fact) string {
+	return written(func(to *text.Writer) {
+		document.Facts(facts).Text(to)
+		document.Again(to, fmt.Sprintf("go test -run '%s/^seed=%d$' .", remote.Pattern(p.t.Name()), r.Seed))
+		if r.Differs {
+			to.Text(text.Plain, 0, "The same seed gave two different runs: the library draws random numbers that cannot "+
+				"be seeded, or depends on how goroutines are scheduled. This seed may not show it again.")
+		}
+	})
 }
 
 func save(folder string, files map[string]string) error {

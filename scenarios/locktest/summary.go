@@ -3,11 +3,13 @@ package locktest
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports"
-	reporting "github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
@@ -102,27 +104,42 @@ func (p *parent) tolerated() (n int) {
 // summary says how each law came out, in the words of explore, and lists what failed.
 func (p *parent) summary() string {
 	failures := p.failures()
-	var b strings.Builder
 	size := fmt.Sprintf("%d runs", len(p.runs))
 	if n := p.tolerated(); n > 0 {
 		size += fmt.Sprintf(", %d not judged (Config.Tolerated)", n)
 	}
-	reports.LawSummary(&b, reporting.TextOptions{Width: width}, scenarioName(p.t.Name()), size, len(failures) == 0,
-		p.laws(), p.config.promise())
-	heading := "findings\n"
-	for i, f := range failures {
-		if f.rank == ofLeases && (i == 0 || failures[i-1].rank < ofLeases) {
-			heading = "what no lock with a lease survives\n"
-		}
-		if heading != "" {
-			b.WriteString("\n" + heading)
-		}
-		heading = ""
-		runs := "1 run"
-		if f.runs > 1 {
-			runs = fmt.Sprintf("%d runs", f.runs)
-		}
-		fmt.Fprintf(&b, " %2d  %s, %s from seed %d\n", i+1, f.what, runs, f.seed)
+	standing := document.Standing{Result: document.Passed, Promise: true}
+	if len(failures) > 0 {
+		standing.Result = document.Failed
 	}
+	d := document.Document{Title: document.Title{Name: scenarioName(p.t.Name()), Size: size, Verdict: standing.Words(),
+		Tone: standing.Tone()}, Body: []document.Block{reports.LawTable{Laws: p.laws(), Promise: p.config.promise()},
+		index(failures)}}
+	var b strings.Builder
+	_ = d.Text(&b, document.TextOptions{Width: width}) // a Builder takes all
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// index is a table of the ways in which the lock failed.
+func index(failures []failure) document.Table {
+	t := document.Table{Columns: []document.Column{{Words: true}}}
+	for i, f := range failures {
+		group := "findings"
+		if f.rank == ofLeases {
+			group = "what no lock with a lease survives"
+		}
+		t.Rows = append(t.Rows, document.Row{Group: group, Name: strconv.Itoa(i + 1),
+			Cells: document.Cells(fmt.Sprintf("%s, %s from seed %d", f.what, text.Count(f.runs, "run"), f.seed))})
+	}
+	return t
+}
+
+// width is that of a report in a test's output, which go test indents.
+const width = 100
+
+// written is what is written of a report.
+func written(write func(to *text.Writer)) string {
+	var b strings.Builder
+	write(document.TextOptions{Width: width}.Writer(&b))
+	return b.String()
 }

@@ -268,12 +268,12 @@ func TestFindingsAreListedByRank(t *testing.T) {
 		p.take(r)
 	}
 	_, index, _ := strings.Cut(p.summary(), "findings\n")
-	want := `  1  stuck for 0 s, 2 runs from seed 1
-  2  ownership: removed by non-owner, 7 runs from seed 4
-  3  deadlock-freedom: not within the bound, 7 runs from seed 4
+	want := `1  stuck for 0 s, 2 runs from seed 1
+2  ownership: removed by non-owner, 7 runs from seed 4
+3  deadlock-freedom: not within the bound, 7 runs from seed 4
 
 what no lock with a lease survives
-  4  mutual-exclusion: holder outlived its lease, 7 runs from seed 4`
+4  mutual-exclusion: holder outlived its lease, 7 runs from seed 4`
 	if index != want || !strings.Contains(p.summary(), "10 runs, 1 not judged (Config.Tolerated)") {
 		t.Errorf("%s", p.summary())
 	}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	reporting "github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
@@ -303,25 +303,25 @@ const shrinkRuns = 500
 // shrinkCrowd is how many goroutines the runs of a cutting down may leave behind.
 const shrinkCrowd = 20 * crowd
 
-// shrink cuts a violation down and says what is left, told as every run is.
+// shrink cuts a violation down and reports what is left.
 func (w *worker) shrink(seed uint64, f finding) {
 	ctx, crowded := context.WithCancel(context.Background())
 	defer crowded()
 	w.crowded = crowded
 	small, err := search.Shrink(ctx, w.scenario, w.plan(seed), f.Law, f.Cause, shrinkRuns)
 	if err == nil {
-		var told shrunk
-		if told, err = tell(small); err == nil {
-			told.finding = f
-			say(report{Shrunk: &told})
+		var smallest shrunk
+		if smallest, err = describe(small); err == nil {
+			smallest.finding = f
+			say(report{Shrunk: &smallest})
 			return
 		}
 	}
 	say(report{Problem: err.Error()})
 }
 
-// tell runs what is left once more and reports it.
-func tell(small *search.Shrunk) (shrunk, error) {
+// describe runs what is left once more and reports it as every run is.
+func describe(small *search.Shrunk) (shrunk, error) {
 	out := shrunk{Plan: string(small.PlanText()), Scenario: string(small.Scenario.Text()),
 		Ending: small.Ending}
 	result, err := scenarios.NewRunner(small.Scenario).Run(small.Plan)
@@ -334,16 +334,8 @@ func tell(small *search.Shrunk) (shrunk, error) {
 	}
 	run.HoldTo(checker.Promise{Laws: []checker.Law{small.Law}, Availability: true})
 	var text, page bytes.Buffer
-	report := run.Document()
-	if err := report.Text(&text, reporting.TextOptions{Width: width}); err != nil {
-		return out, err
-	}
-	if err := report.HTML(&page, "page.html"); err != nil {
-		return out, err
-	}
+	d := run.Document()
+	err = errors.Join(d.Text(&text, document.TextOptions{Width: width}), d.HTML(&page, "page.html"))
 	out.Text, out.Page = text.String(), page.String()
-	return out, nil
+	return out, err
 }
-
-// width is that of a report in a test's output, which go test indents.
-const width = 100
