@@ -39,10 +39,10 @@ type Said struct {
 }
 
 // Decode reads a history. A lock without a name is called "lock"; one of many, as jepsen.independent has them in
-// :value [KEY …], or in :key, by its key. A client's number becomes the process "process-NUMBER". Lines is how many
-// there are, each with an operation as a rule, or 0 if that is not known: room is made for so many at once.
-func Decode(r io.Reader, lines int) (*Said, error) {
-	said := &Said{History: &history.History{Events: slices.Grow([]history.Event(nil), lines)}}
+// :value [KEY …], or in :key, by its key. A client's number becomes the process "process-NUMBER". The
+// operations are put into the room behind those given, which are none of them, as far as it goes.
+func Decode(r io.Reader, room []history.Event) (*Said, error) {
+	said := &Said{History: &history.History{Events: room[len(room):]}}
 	in := newForms(r)
 	var p parser
 	timed, next := 0, 0

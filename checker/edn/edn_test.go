@@ -36,7 +36,7 @@ var editions = []string{
 
 func TestEveryEditionOfAHistoryIsRead(t *testing.T) {
 	for i, text := range editions {
-		said, err := Decode(strings.NewReader(text), 0)
+		said, err := Decode(strings.NewReader(text), nil)
 		if err != nil {
 			t.Fatalf("edition %d: %v", i, err)
 		}
@@ -67,7 +67,7 @@ func TestManyLocksAreToldApartByTheirKeys(t *testing.T) {
 	said, err := Decode(strings.NewReader(`{:type :invoke, :f :acquire, :process 1, :value [3 nil]}
 {:type :ok, :f :acquire, :process 1, :value #jepsen.independent/tuple [:orders nil]}
 {:type :ok, :f :write, :process 1, :value [3 nil]}
-{:type :ok, :f :read, :process 1, :key "key-7", :value #jepsen.independent/tuple [3 "a"]}`), 0)
+{:type :ok, :f :read, :process 1, :key "key-7", :value #jepsen.independent/tuple [3 "a"]}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 		{"{" + strings.Repeat("[", 200), "line 1: more than 100 brackets in each other"},
 		{"{:a \"" + strings.Repeat("x", 2<<20) + "\"}", "line 1: an operation of more than 1048576 bytes"},
 	} {
-		_, err := Decode(strings.NewReader(c.in), 0)
+		_, err := Decode(strings.NewReader(c.in), nil)
 		if got := fmt.Sprint(err); !strings.HasPrefix(got, c.want) || c.want[len(c.want)-1] != ' ' && got != c.want {
 			t.Errorf("%.80q:\ngot  %s\nwant %s", c.in, got, c.want)
 		}
@@ -133,7 +133,7 @@ func TestACutHistoryIsReadUpToThere(t *testing.T) {
 	const op = `{:type :ok, :f :lost, :process "a\"}", :value ({} \} [])}`
 	vector := "[" + op + "\n" + op + " ; {\n]"
 	for n := 1; n < len(vector); n++ {
-		said, err := Decode(strings.NewReader(vector[:n]), 0)
+		said, err := Decode(strings.NewReader(vector[:n]), nil)
 		whole := strings.Count(vector[:n], "[])}")
 		switch {
 		case whole == 0 && err == nil:
@@ -144,7 +144,7 @@ func TestACutHistoryIsReadUpToThere(t *testing.T) {
 			t.Errorf("%q: %d operations, cut: %v", vector[:n], len(said.History.Events), said.Cut)
 		}
 	}
-	said, err := Decode(strings.NewReader(op+"\n"+op[:20]), 0)
+	said, err := Decode(strings.NewReader(op+"\n"+op[:20]), nil)
 	if want := "line 2: the file ends in the middle of the history"; err != nil || fmt.Sprint(said.Cut) != want {
 		t.Errorf("%v, cut: %v; want %s", err, said.Cut, want)
 	}
@@ -163,7 +163,7 @@ func (r failing) Read(p []byte) (int, error) {
 
 func TestAnErrorOfTheDiskIsNoEndOfTheHistory(t *testing.T) {
 	for _, text := range []string{good, good + "{:type", "[" + good, "#", "#_"} {
-		if _, err := Decode(failing{strings.NewReader(text)}, 0); err == nil ||
+		if _, err := Decode(failing{strings.NewReader(text)}, nil); err == nil ||
 			!strings.Contains(err.Error(), io.ErrNoProgress.Error()) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -180,7 +180,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{:type :ok :f :acquire :process 0 :value {[] {} #{} 1N} :error #foo/bar "\u0000" :time -1}`))
 	f.Add([]byte("{\"\xff\" \\u12 #_ #_ 1 2 ^{:a 1} b @}"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		said, err := Decode(strings.NewReader(string(in)), 0)
+		said, err := Decode(strings.NewReader(string(in)), nil)
 		if err != nil {
 			return
 		}
@@ -195,7 +195,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Decode(strings.NewReader(text), 0); err != nil {
+		if _, err := Decode(strings.NewReader(text), nil); err != nil {
 			b.Fatal(err)
 		}
 	}

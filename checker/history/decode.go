@@ -20,7 +20,7 @@ import (
 //
 // Lists that are empty come back nil.
 func Decode(r io.Reader) (*History, error) {
-	h, cut, err := DecodeCut(r, 0)
+	h, cut, err := DecodeCut(r, nil)
 	if err == nil && cut != nil {
 		err = cut
 	}
@@ -31,10 +31,10 @@ func Decode(r io.Reader) (*History, error) {
 }
 
 // DecodeCut is Decode for what a recorder wrote that may have been stopped in the middle of a line. If the last line
-// is cut off, it gives what stands before that, and cut says what is wrong with the line. Lines is how many there are,
-// for which room is made at once, or 0 if that is not known.
-func DecodeCut(r io.Reader, lines int) (h *History, cut, err error) {
-	h = &History{Events: slices.Grow([]Event(nil), lines)}
+// is cut off, it gives what stands before that, and cut says what is wrong with the line. The events are put into the
+// room behind those given, which are none of them, as far as it goes.
+func DecodeCut(r io.Reader, room []Event) (h *History, cut, err error) {
+	h = &History{Events: room[len(room):]}
 	ended := &ending{of: r}
 	in := bufio.NewScanner(ended)
 	in.Buffer(make([]byte, 0, 16<<10), maxLine)

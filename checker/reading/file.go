@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/edn"
@@ -21,11 +22,36 @@ type File struct {
 // Read reads a history in Fencepost's own JSON lines or in Jepsen's EDN, whichever it finds. An error begins with the
 // name of the file and names the line.
 func Read(name string, r io.Reader) (*File, error) {
-	n := lines(r)
+	return readInto(slices.Grow([]history.Event(nil), lines(r)), name, r)
+}
+
+// ReadAll is Read for files that are to be one history: their events stand one behind the other in one piece of memory,
+// where [Together] puts them in order. Nothing may be appended to them.
+func ReadAll(names []string, from []io.Reader) (files []*File, err error) {
+	n := 0
+	for _, r := range from {
+		n += lines(r)
+	}
+	room := slices.Grow([]history.Event(nil), n)
+	for i, r := range from {
+		f, err := readInto(room, names[i], r)
+		if err != nil {
+			return nil, err
+		}
+		if inside := len(room) + len(f.History.Events); inside <= cap(room) {
+			room = room[:inside]
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// readInto reads a history into the room behind the events given.
+func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	f := &File{Part: Part{Name: name}}
 	if !isJSON(in) {
-		said, err := edn.Decode(in, n)
+		said, err := edn.Decode(in, room)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -35,7 +61,7 @@ func Read(name string, r io.Reader) (*File, error) {
 		}
 		return f, nil
 	}
-	h, cut, err := history.DecodeCut(in, n)
+	h, cut, err := history.DecodeCut(in, room)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, withoutPackage(err))
 	}

@@ -19,7 +19,7 @@ type Part struct {
 
 // Merge makes one history of those of several machines, in the order of their times; what stands in one part keeps its
 // order. It states of each process how far its clock may have been off, and until when it was recorded. A single part
-// is given back as it is.
+// is given back as it is; of several the events are moved into the new one, and the parts are used up.
 //
 // It is an error if a part does not state its clock's error, if two tell of one process or of one attempt, if some
 // state when their time begins and others do not, or if their headers contradict each other.
@@ -55,7 +55,6 @@ func Merge(parts []Part) (*history.History, error) {
 			owns[e.Attempt] = int32(i)
 		}
 	}
-	out.Events = inOrder(parts, out.Header.Start)
 	out.Header.Seen, out.Header.ClockErrors = map[history.Process]history.Time{}, map[history.Process]history.Time{}
 	for i := range parts {
 		parts[i].knows(&out.Header)
@@ -64,6 +63,7 @@ func Merge(parts []Part) (*history.History, error) {
 		func(e history.Time) bool { return e != out.Header.ClockError }) {
 		out.Header.ClockErrors = nil // all are the same
 	}
+	out.Events = inOrder(parts, out.Header.Start)
 	return out, nil
 }
 
@@ -171,23 +171,33 @@ func union[T comparable](a, b []T) []T {
 }
 
 // inOrder puts the events of all parts in the order of their times, counted from start; of equal ones, in that of the
-// parts. Where the clock of a part went back, its order counts.
+// parts. Where the clock of a part went back, its order counts. The events of the parts are moved, and none is copied
+// where they stand one behind the other already.
 func inOrder(parts []Part, start int64) []history.Event {
 	type queue struct {
-		at     history.Time // when the first of its events is placed
-		events []history.Event
-		shift  history.Time
+		at   history.Time // when the first of its events is placed
+		next int          // that event
+		end  int
 	}
 	var queues []*queue
-	n := 0
+	var events []history.Event
 	for i := range parts {
-		if h := parts[i].History; len(h.Events) > 0 {
-			q := &queue{events: h.Events, shift: parts[i].shift(start)}
-			q.at = q.events[0].Time + q.shift
-			queues, n = append(queues, q), n+len(q.events)
+		own, shift := parts[i].History.Events, parts[i].shift(start)
+		if shift != 0 {
+			for n := range own {
+				own[n] = later(own[n], shift)
+			}
+		}
+		if len(own) > 0 {
+			queues = append(queues, &queue{at: own[0].Time, next: len(events), end: len(events) + len(own)})
+		}
+		if events == nil {
+			events = own
+		} else {
+			events = joined(events, own)
 		}
 	}
-	events := make([]history.Event, 0, n)
+	order := make([]int, 0, len(events)) // which event goes to each place
 	for len(queues) > 0 {
 		first := 0
 		for i, q := range queues {
@@ -196,23 +206,45 @@ func inOrder(parts []Part, start int64) []history.Event {
 			}
 		}
 		q := queues[first]
-		e := later(q.events[0], q.shift)
-		e.Index = len(events)
-		events = append(events, e)
-		if q.events = q.events[1:]; len(q.events) > 0 {
-			q.at = max(q.at, q.events[0].Time+q.shift)
+		order = append(order, q.next)
+		if q.next++; q.next < q.end {
+			q.at = max(q.at, events[q.next].Time)
 		} else {
 			queues = slices.Delete(queues, first, first+1)
 		}
 	}
+	arrange(events, order)
+	for i := range events {
+		events[i].Index = i
+	}
 	return events
+}
+
+// joined are two lists one behind the other: where they stand, if they do so there.
+func joined(a, b []history.Event) []history.Event {
+	if n := len(a) + len(b); len(b) > 0 && n <= cap(a) && &a[:n][len(a)] == &b[0] {
+		return a[:n]
+	}
+	return slices.Concat(a, b)
+}
+
+// arrange moves to each place the event that order names for it. It uses order up.
+func arrange(events []history.Event, order []int) {
+	for i := range order {
+		if order[i] == i {
+			continue
+		}
+		e, at := events[i], i
+		for order[at] != i { // along the circle of those that take each other's places
+			events[at] = events[order[at]]
+			at, order[at] = order[at], at
+		}
+		events[at], order[at] = e, at
+	}
 }
 
 // later is an event on a time that began earlier.
 func later(e history.Event, by history.Time) history.Event {
-	if by == 0 {
-		return e
-	}
 	e.Time += by
 	key := e.F == history.KeySet || e.F == history.KeyProlonged
 	if key && e.Until != history.Never || e.F == history.Crashed && e.Until != 0 {

@@ -1,7 +1,12 @@
 package reading
 
 import (
+	"bufio"
+	"cmp"
 	"fmt"
+	"io"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,5 +118,45 @@ func TestWhatIsNotOfOneServiceIsNotMerged(t *testing.T) {
 	alone := part(t, "b", `{"header":{"end":50}}`)
 	if h, err := Merge([]Part{alone}); err != nil || h != alone.History {
 		t.Errorf("a single history: %v", err)
+	}
+}
+
+// TestFilesThatAreReadTogetherAreMergedInPlace: the same history as of files that were read one by one, in the memory
+// that they were read into; also where it is not known how long they are.
+func TestFilesThatAreReadTogetherAreMergedInPlace(t *testing.T) {
+	texts := []string{`{"header":{"start":5,"clock_error":3,"end":90}}`, `{"header":{"start":7,"clock_error":3,"end":90}}`,
+		`{"header":{"start":6,"clock_error":3,"end":90}}`}
+	for i := range 60 {
+		texts[i%7%3] += "\n" + took(fmt.Sprint("p", i%7%3), i)
+	}
+	merged := func(seekable bool) (h *history.History, inPlace bool) {
+		var names []string
+		var from []io.Reader
+		for i, text := range texts {
+			names = append(names, fmt.Sprint(i))
+			if from = append(from, strings.NewReader(text)); !seekable {
+				from[i] = bufio.NewReader(from[i])
+			}
+		}
+		files, err := ReadAll(names, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := &files[0].History.Events[0]
+		if h, _, err = Together(files, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		return h, first == &h.Events[0]
+	}
+	one, inPlace := merged(true)
+	other, copied := merged(false)
+	if !inPlace || copied {
+		t.Errorf("in place: %t, and %t of unknown lengths", inPlace, copied)
+	}
+	if !reflect.DeepEqual(one, other) || len(one.Events) != 60 {
+		t.Errorf("%d events and %d, or others", len(one.Events), len(other.Events))
+	}
+	if !slices.IsSortedFunc(one.Events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) }) {
+		t.Error("they are not in the order of their times")
 	}
 }

@@ -192,7 +192,7 @@ func TestAFullDiskLeavesWhatWasThere(t *testing.T) {
 		if bytes.HasSuffix(rest, []byte("}")) { // all but the end of the line
 			events, rest = events+1, nil
 		}
-		h, cut, err := history.DecodeCut(&d.Buffer, 0)
+		h, cut, err := history.DecodeCut(&d.Buffer, nil)
 		if err != nil || len(h.Events) != events || (cut != nil) != (len(rest) > 0) {
 			t.Errorf("room for %d bytes: %v, cut: %v", room, err, cut)
 		}

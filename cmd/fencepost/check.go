@@ -132,18 +132,23 @@ func (r *recorded) read(paths []string) (*single.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	var files []*reading.File
+	var from []io.Reader
 	for i, path := range paths {
 		if slices.Contains(paths[:i], path) {
 			return nil, fmt.Errorf("%s is given twice", path)
 		}
-		f, err := readHistory(path)
+		f, err := openHistory(path)
 		if err != nil {
 			return nil, err
 		}
-		run.Recording.Cut = run.Recording.Cut || f.Cut != ""
-		files = append(files, f)
+		defer f.Close()
+		from = append(from, f)
 	}
+	files, err := reading.ReadAll(paths, from)
+	if err != nil {
+		return nil, err
+	}
+	run.Recording.Cut = slices.ContainsFunc(files, func(f *reading.File) bool { return f.Cut != "" })
 	run.History, run.Notes, err = reading.Together(files, options)
 	return run, err
 }
@@ -171,16 +176,16 @@ func (r *recorded) options() (o reading.Options, err error) {
 	return o, nil
 }
 
-func readHistory(path string) (*reading.File, error) {
+func openHistory(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
 		return nil, fmt.Errorf("%s is a folder, not a file with a history", path)
 	}
-	return reading.Read(path, f)
+	return f, nil
 }
 
 // repeat is the command that judges again.

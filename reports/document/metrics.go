@@ -51,8 +51,8 @@ func (b Metrics) JSON() map[string]*float64 {
 	return all
 }
 
-// MetricValue is the value of a metric with its unit and four significant digits, or says that there was nothing to
-// measure.
+// MetricValue is the value of a metric with its unit, µs below a millisecond, and four significant digits, or says that
+// there was nothing to measure.
 func MetricValue(m checker.Metric) string {
 	switch {
 	case m.Samples > 0:
@@ -63,11 +63,20 @@ func MetricValue(m checker.Metric) string {
 	}
 	switch m.Unit {
 	case "ratio":
-		return strconv.FormatFloat(m.Value*100, 'g', 4, 64) + " %"
-	case "":
-		return strconv.FormatFloat(m.Value, 'g', 4, 64)
+		return fourDigits(m.Value*100) + " %"
+	case "s":
+		if 0 < m.Value && m.Value < 1e-3 {
+			return fourDigits(m.Value*1e6) + " µs"
+		}
+		return fourDigits(m.Value) + " s"
 	}
-	return strconv.FormatFloat(m.Value, 'g', 4, 64) + " " + m.Unit
+	return fourDigits(m.Value)
+}
+
+// fourDigits writes a number with four significant digits at most, and no exponent.
+func fourDigits(x float64) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 4, 64), 64)
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
 // alarm says which level an alarming value exceeds; empty for one that does not.

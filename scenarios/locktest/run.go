@@ -264,7 +264,9 @@ func (p *parent) groups() (all []group) {
 				all = append(all, group{broken: b, first: r.Seed})
 			}
 			all[i].runs++
-			all[i].Limit = all[i].Limit && b.Limit
+			if all[i].Limit != b.Limit {
+				all[i].Limit = ""
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b group) int {
@@ -279,16 +281,11 @@ var cutDown = [...]string{campaign.Complete: "minimal", campaign.OutOfRuns: "out
 	campaign.OutOfTime:   "out of time",
 	campaign.Interrupted: "interrupted"}
 
-// twoWays is said first of what no lock with a lease survives.
-const twoWays = "No lock with a lease survives a pause of its holder that is longer. There are two ways on: a " +
-	"fencing token that\nthe resource compares (Care.Fences, Laws: locktest.FencedLaws), or no more than what a " +
-	"lease can keep\n(Laws: locktest.LeaseLaws).\n\n"
-
 // story explains one way in which a law is broken, by the smallest run that shows it.
 func (p *parent) story(g group) string {
 	var b strings.Builder
-	if g.Limit {
-		b.WriteString(twoWays)
+	if g.Limit != "" {
+		b.WriteString(waysOn[g.Limit] + "\n\n")
 	}
 	fmt.Fprintf(&b, "%s is violated: %s, in %d of %d runs\n\n", g.Law, g.Cause, g.runs, len(p.runs))
 	r := p.runs[slices.IndexFunc(p.runs, func(r ran) bool { return r.Seed == g.first })]

@@ -24,6 +24,7 @@ type plain struct {
 	ttl   time.Duration
 	n     int
 	until time.Time
+	at    int // the server that it asks
 }
 
 func newPlain(c *Client) Lock { return &plain{c: c, ttl: 8 * time.Second} }
@@ -32,7 +33,7 @@ func (l *plain) do(ctx context.Context, args ...string) (string, error) {
 	if l.conn == nil {
 		ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 		defer cancel()
-		conn, err := l.c.DialContext(ctx, "tcp", l.c.Addr(0))
+		conn, err := l.c.DialContext(ctx, "tcp", l.c.Addr(l.at))
 		if err != nil {
 			return "", err
 		}

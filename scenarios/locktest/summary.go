@@ -56,7 +56,7 @@ const (
 
 func (g *group) rank() rank {
 	switch {
-	case g.Limit:
+	case g.Limit != "":
 		return ofLeases
 	case g.Law == checker.Ownership:
 		return ofOwner

@@ -261,7 +261,7 @@ func TestFindingsAreListedByRank(t *testing.T) {
 			r.Failure = "in known code"
 		default:
 			r.Broken = []broken{
-				{finding: finding{checker.MutualExclusion, cause(checker.HolderOutlivedLease)}, Limit: true},
+				{finding: finding{checker.MutualExclusion, cause(checker.HolderOutlivedLease)}, Limit: pauses},
 				{finding: finding{checker.DeadlockFreedom, cause(checker.TooSlow)}},
 				{finding: finding{checker.Ownership, cause(checker.RemovedByNonOwner)}}}
 		}

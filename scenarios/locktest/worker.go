@@ -76,8 +76,7 @@ type ran struct {
 type broken struct {
 	finding
 	Story string
-	// Limit reports that no lock with a lease could have helped: its holder was paused for longer.
-	Limit bool `json:",omitempty"`
+	Limit limit `json:",omitempty"`
 }
 
 type shrunk struct {
@@ -283,18 +282,10 @@ func (w *worker) run(seed uint64) ran {
 			out.Excused = append(out.Excused, f.Law)
 		}
 		if f.Outcome == checker.Violated && w.promise.Covers(f.Law, f.Cause) {
-			out.Broken = append(out.Broken, broken{finding{f.Law, f.Cause}, f.Explanation, limit(v, f)})
+			out.Broken = append(out.Broken, broken{finding{f.Law, f.Cause}, f.Explanation, limitOf(result.History, v, f)})
 		}
 	}
 	return out
-}
-
-// limit reports whether a violation is what no lock with a lease survives: its holder was paused for longer, or wrote
-// after such a pause.
-func limit(v checker.Verdict, f checker.Finding) bool {
-	paused := checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}
-	wrote := f.Law == checker.ResourceSafety && v.Of(checker.MutualExclusion).Cause == paused
-	return wrote || f.Cause == paused
 }
 
 // shrinkRuns is how many runs are made, at most, to cut a violation down: some ten seconds.
