@@ -14,7 +14,7 @@ import (
 func TestAMisspelledPatternGetsOneThatFinds(t *testing.T) {
 	words := slices.Compact(slices.Sorted(slices.Values(searched())))
 	wrong := 0
-	step := 150
+	step := 50
 	if testkit.Full() {
 		step = 4
 	}
