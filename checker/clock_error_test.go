@@ -171,7 +171,7 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 // instant, and its holder returned after it: such an extension may have shortened the lease. So are those in which
 // several attempts have one name, and those in which a process is recorded for longer than it is known to have lived.
 func TestRecordsThatEndEarly(t *testing.T) {
-	rounds := uint64(20_000)
+	rounds := uint64(8_000)
 	if testkit.Full() {
 		rounds = 400_000
 	}

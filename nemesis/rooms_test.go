@@ -15,6 +15,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/cast"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
@@ -124,7 +125,7 @@ func TestEveryKindIsJudgedToldAndDrawnLikeItsTwin(t *testing.T) {
 	}
 	seen := map[nemesis.Kind]bool{}
 	for i, file := range files {
-		if testing.Short() && i%4 != 0 {
+		if !testkit.Full() && i%4 != 0 {
 			continue
 		}
 		text, err := os.ReadFile(file)
@@ -144,7 +145,7 @@ func TestEveryKindIsJudgedToldAndDrawnLikeItsTwin(t *testing.T) {
 	}
 	for _, k := range []nemesis.Kind{nemesis.Pause, nemesis.Stall, nemesis.Jump, nemesis.Drift, nemesis.Crash,
 		nemesis.Cut} {
-		if !seen[k] && !testing.Short() {
+		if !seen[k] && testkit.Full() {
 			t.Errorf("no %s among the faults", k)
 		}
 	}
@@ -164,9 +165,9 @@ func stalls(s *scenarios.Scenario) (list []nemesis.Fault) {
 // TestDrawnFaultsAreJudgedLikeTheirTwins runs locks under faults of one kind at a time.
 func TestDrawnFaultsAreJudgedLikeTheirTwins(t *testing.T) {
 	twins := nemesis.Twins(t)
-	seeds := uint64(12)
-	if testing.Short() {
-		seeds = 3
+	seeds := uint64(3)
+	if testkit.Full() {
+		seeds = 12
 	}
 	struck := map[nemesis.Kind]int{}
 	for _, text := range replicatedAndConsensus {

@@ -39,7 +39,7 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 					continue
 				}
 				tried++
-				judged := testkit.Full() || tried%8 == 0 // the others need only be accepted
+				judged := testkit.Full() || tried%24 == 0 // the others need only be accepted
 				judged = judged && !slices.Contains(ofOwnClients, s.path)
 				switch why, matters := pool.try(t, telling, path, s.value, judged); {
 				case why != "" && path == s.path:

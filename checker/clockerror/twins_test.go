@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
@@ -87,7 +88,7 @@ func overlapByPairs(t *trace.Trace, spans []trace.Span, sections, sure bool) (i,
 func TestTheSweepFindsWhatPairsFind(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 6))
 	seen := map[string]int{}
-	for round := range 30_000 {
+	for round := range testkit.Size(10_000, 30_000) {
 		h := grants(r, 2+round%7)
 		var tr trace.Trace
 		tr.Read(h)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // rumour is a random history of three processes that acquire and release one lock, each doing one thing after the
@@ -100,7 +101,7 @@ func overlapAsWritten(h *history.History) bool {
 // TestReadingsAreReadAsWritten judges random histories under every reading, and by the definition.
 func TestReadingsAreReadAsWritten(t *testing.T) {
 	seen := map[string]int{}
-	for seed := range uint64(6_000) {
+	for seed := range uint64(testkit.Size(2_000, 6_000)) {
 		h := rumour(seed, 4+int(seed%12))
 		for _, rec := range []history.Recording{{}, {Reading: history.Strict}, {Reentrant: true},
 			{Reading: history.Strict, Reentrant: true}} {
@@ -132,7 +133,7 @@ func TestReadingsAreReadAsWritten(t *testing.T) {
 	}
 	for _, what := range []string{"default false", "default true", "strict false", "strict true"} {
 		for _, violated := range []string{" true", " false"} {
-			if n := seen[what+violated]; n < 500 {
+			if n := seen[what+violated]; n < testkit.Size(160, 500) {
 				t.Errorf("%s, violated%s: %d histories only of %v", what, violated, n, seen)
 			}
 		}

@@ -26,7 +26,15 @@ func init() { debug.SetGCPercent(400) }
 // -short.
 func Full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
-// FullOnly skips a test that has no smaller size.
+// Size is how much a test tries: every day, and at full size.
+func Size(everyday, full int) int {
+	if Full() {
+		return full
+	}
+	return everyday
+}
+
+// FullOnly skips a test that has no smaller size, or none that is worth its time every day.
 func FullOnly(t testing.TB) {
 	t.Helper()
 	if !Full() {

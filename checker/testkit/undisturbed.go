@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -11,7 +12,8 @@ import (
 )
 
 // Undisturbed runs a test in real time. If it fails and the host stood still meanwhile, that may be the host's doing:
-// it is run again, and the third time counts.
+// it is run again, and the third time counts. What is run again is logged, and noted in the file that FENCEPOST_REPEATS
+// names.
 func Undisturbed(t *testing.T, test func(t testing.TB)) {
 	t.Helper()
 	undisturbed(t, longestGap, test)
@@ -40,8 +42,29 @@ func undisturbed(t testing.TB, watch func() (stop func() time.Duration), test fu
 			return
 		}
 		t.Logf("the host stood still for %v: once more", still)
+		if err := noteRepeat(fmt.Sprintf("%s: the host stood still for %v", t.Name(), still)); err != nil {
+			t.Error(err)
+		}
 	}
 	test(t)
+}
+
+// repeats is the variable that names a file, to which a line is added for each test that is run again: of a test that
+// passes go test prints nothing.
+const repeats = "FENCEPOST_REPEATS"
+
+func noteRepeat(line string) error {
+	path := os.Getenv(repeats)
+	if path == "" {
+		return nil
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = fmt.Fprintln(file, line)
+	return err
 }
 
 // longestGap watches for how long at once nothing of this process runs.

@@ -2,6 +2,8 @@ package testkit
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +29,8 @@ func TestOnlyWhatTheHostDisturbsIsRunAgain(t *testing.T) {
 		{name: "skipped", still: []time.Duration{0}, runs: 1, other: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			noted := filepath.Join(t.TempDir(), "repeats")
+			t.Setenv(repeats, noted)
 			outer := &attempt{TB: t}
 			var did []string
 			outer.run(func(outer testing.TB) {
@@ -59,6 +63,11 @@ func TestOnlyWhatTheHostDisturbsIsRunAgain(t *testing.T) {
 			})
 			if why != (len(c.fails) > 0 && c.fails[0]) {
 				t.Errorf("%q", outer.lines)
+			}
+			text, err := os.ReadFile(noted)
+			if n := strings.Count(string(text), t.Name()+": the host stood still for "); n != c.runs-1 ||
+				err != nil && n > 0 {
+				t.Errorf("%d repeats are noted of %d: %q %v", n, c.runs-1, text, err)
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -169,13 +170,20 @@ type source struct {
 	set  *token.FileSet
 }
 
-// sources parses every Go file of the repository.
+// sources gives every Go file of the repository, parsed once for all tests, which only read them.
 func sources(t *testing.T) []source {
 	t.Helper()
+	all, err := parsedSources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var parsedSources = sync.OnceValues(func() (all []source, err error) {
 	const root = "../.."
-	var all []source
 	set := token.NewFileSet()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -197,11 +205,8 @@ func sources(t *testing.T) []source {
 			set})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
+	return all, err
+})
 
 func (s *source) imports() []string {
 	var paths []string

@@ -187,7 +187,7 @@ var longCommands = []struct {
 		broken: func(d map[string]any) bool { return d["outcome"] == "violated" }},
 	{name: "advise", args: []string{"advise", "forgets.yaml", "--seeds", "5", "--out", "out"},
 		broken: func(d map[string]any) bool { return d["outcome"] == "not saved" }},
-	{name: "advise on what is found", args: []string{"advise", "promised.yaml", "--seeds", "20", "--out", "out"},
+	{name: "advise on what is found", args: []string{"advise", "promised.yaml", "--seeds", "12", "--out", "out"},
 		broken: func(d map[string]any) bool { return d["outcome"] == "not saved" }},
 	{name: "corpus", args: []string{"corpus", "--seeds", "2", "--sound", "60", "--out", "out"},
 		broken: func(d map[string]any) bool {

@@ -14,7 +14,7 @@ import (
 func TestAMisspelledPatternGetsOneThatFinds(t *testing.T) {
 	words := slices.Compact(slices.Sorted(slices.Values(searched())))
 	wrong := 0
-	step := 40
+	step := 100
 	if testkit.Full() {
 		step = 4
 	}
@@ -33,7 +33,7 @@ func TestAMisspelledPatternGetsOneThatFinds(t *testing.T) {
 			wrong++
 		}
 	}
-	if wrong < 20 {
+	if wrong*step < len(words) {
 		t.Errorf("only %d slips of %d words", wrong, len(words))
 	}
 }

@@ -122,7 +122,7 @@ func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 // TestAKilledRunLeavesNothingForEver: a lock without a TTL has one on servers of the user's, longer than the run, so
 // that after a kill -9 all that is left ends by itself. What is not the run's stays.
 func TestAKilledRunLeavesNothingForEver(t *testing.T) {
-	kills := 6
+	kills := 3
 	if testkit.Full() {
 		kills = 60
 	}

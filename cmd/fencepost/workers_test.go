@@ -70,6 +70,9 @@ func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 		{"redlock-js", "", "kleppmann-gc-pause", exitExpected},
 	} {
 		t.Run(c.worker+c.argument, func(t *testing.T) {
+			if c.worker == "redsync" {
+				testkit.FullOnly(t) // it is built first
+			}
 			t.Parallel()
 			testkit.Undisturbed(t, func(t testing.TB) {
 				command := workerCommand(t, c.worker)
@@ -88,6 +91,7 @@ func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 // knows none of its scripts and says NOSCRIPT to EVALSHA. The EVAL that sets the key in its place then comes after the
 // release of the same try, which leaves a key of nobody's there until its TTL is over.
 func TestALockUnderASentinel(t *testing.T) {
+	testkit.FullOnly(t)
 	for _, servers := range []string{"simulated", "redis"} {
 		for _, c := range []underASentinel{
 			{"redis-py-sentinel", "", "failover-loses-lock", exitExpected, 1},
@@ -96,9 +100,6 @@ func TestALockUnderASentinel(t *testing.T) {
 			{"redsync", "", "redlock-failover-loses-locks", exitOtherwise, 1},
 		} {
 			t.Run(servers+" "+c.worker+c.argument, func(t *testing.T) {
-				if _, err := exec.LookPath("redis-server"); servers == "redis" && err != nil && !testkit.Full() {
-					t.Skip("no real servers here: ", err)
-				}
 				t.Parallel()
 				testkit.Undisturbed(t, func(t testing.TB) { c.holds(t, servers) })
 			})

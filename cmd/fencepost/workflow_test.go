@@ -1,7 +1,9 @@
 package main
 
 import (
+	"go/ast"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -48,5 +50,75 @@ func TestTheExampleWorkflowCallsWhatThereIs(t *testing.T) {
 		if !slices.Contains(called, flag) {
 			t.Errorf("the workflow does not show %s", flag)
 		}
+	}
+}
+
+// TestTheFullSizeRunsBySchedule reads the workflow that runs campaigns at their full size, each alone if asked for.
+func TestTheFullSizeRunsBySchedule(t *testing.T) {
+	text, err := os.ReadFile("../../.github/workflows/full.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var workflow struct {
+		On struct {
+			Schedule []struct{ Cron string }
+			Dispatch struct{ Inputs map[string]any } `yaml:"workflow_dispatch"`
+		}
+		Jobs map[string]struct {
+			Env   map[string]string
+			Steps []struct{ Run string }
+		}
+	}
+	if err := yaml.Unmarshal(text, &workflow); err != nil {
+		t.Fatal(err)
+	}
+	if len(workflow.On.Schedule) != 1 || len(strings.Fields(workflow.On.Schedule[0].Cron)) != 5 {
+		t.Errorf("scheduled at %v", workflow.On.Schedule)
+	}
+	job := workflow.Jobs["full"]
+	// as a variable: what is written into a command could be a command
+	if workflow.On.Dispatch.Inputs["campaigns"] == nil || job.Env["CAMPAIGNS"] != "${{ inputs.campaigns }}" {
+		t.Errorf("inputs %v, variables %v", workflow.On.Dispatch.Inputs, job.Env)
+	}
+	if n := len(job.Steps); n == 0 || job.Steps[n-1].Run != "bash .ci/full $CAMPAIGNS" {
+		t.Errorf("steps %v", job.Steps)
+	}
+}
+
+// TestTheRaceDetectorSeesEveryGoroutine: .ci/run names the rooms that it tests with the race detector, which are those
+// whose own code starts goroutines.
+func TestTheRaceDetectorSeesEveryGoroutine(t *testing.T) {
+	text, err := os.ReadFile("../../.ci/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined := strings.ReplaceAll(string(text), "\\\n", " ")
+	call := regexp.MustCompile(`(?m)^go test -race -short -timeout \S+ (\./.*)$`).FindStringSubmatch(joined)
+	if call == nil {
+		t.Fatal(".ci/run does not call the race detector")
+	}
+	named := func(room string) bool {
+		return slices.ContainsFunc(strings.Fields(call[1]), func(pattern string) bool {
+			below, all := strings.CutSuffix(strings.TrimPrefix(pattern, "./"), "/...")
+			return room == below || all && strings.HasPrefix(room, below+"/")
+		})
+	}
+	starting := 0
+	for _, s := range sources(t) {
+		if s.test || isNested(s.room) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if _, ok := n.(*ast.GoStmt); ok {
+				if starting++; !named(s.room) {
+					t.Errorf("%s starts a goroutine, and .ci/run does not test %s with the race detector",
+						s.set.Position(n.Pos()), s.room)
+				}
+			}
+			return true
+		})
+	}
+	if starting < 10 {
+		t.Errorf("found %d statements that start goroutines", starting)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // TestEveryNumberOfAHeadlineIsRight recomputes from the history how many were inside together, for how long, and how
 // many other laws held. No other number may stand in a headline.
 func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
-	rounds := 3
+	rounds := 2
 	if testkit.Full() {
 		rounds = 30
 	}

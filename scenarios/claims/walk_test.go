@@ -54,7 +54,7 @@ func TestAWalkGoesEverywhere(t *testing.T) {
 
 // TestWhatIsKeptShowsTheRun reads the file of a run again: the same plan, and the same run.
 func TestWhatIsKeptShowsTheRun(t *testing.T) {
-	rounds := 3
+	rounds := 2
 	if testkit.Full() {
 		rounds = 30
 	}

@@ -145,6 +145,7 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 
 // TestAClientOfOurOwnSeesHowLateItIs: stopped in the midst of its work, it knows by its clock that its lease is over.
 func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
+	testkit.FullOnly(t)
 	t.Parallel()
 	for check, want := range map[string]int{"on": 0, "off": 1} {
 		s := scenario(t, "set-nx-px", "clients: 1", "work: {writes: 1, compute: 900ms, check-validity: "+check+"}",
@@ -168,6 +169,7 @@ func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
 // TestWhatComesInAPauseComesFirst: a client of our own that was stopped takes the answers that came meanwhile, before
 // it gives them up.
 func TestWhatComesInAPauseComesFirst(t *testing.T) {
+	testkit.FullOnly(t)
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "clients: 1", "network: {delay: 300ms}", "work: {hold: 10ms}",
 		"lock: {protocol: set-nx-px, ttl: 5s, timeout: 900ms, retry: {count: 1}}",
@@ -220,6 +222,7 @@ func TestSectionsExclude(t *testing.T) {
 
 // What a client of a user's does for its safety is read from its requests, not from the scenario's protocol.
 func TestMeasuresAreThoseThatRequestsShow(t *testing.T) {
+	testkit.FullOnly(t)
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "clients: 2", "work: {cycles: 2, hold: 10ms}",
 		"lock: {protocol: set-nx-px, ttl: 1s, release: script}")
@@ -359,6 +362,7 @@ func (without) Can(f *nemesis.Fault) error {
 
 // TestAnExtensionThatFailedIsBlamed, with what kept it away: its report tells as much as a protocol of our own does.
 func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
+	testkit.FullOnly(t)
 	for how, blamed := range map[string]bool{"prolongs": true, "prolongs in silence": false} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 )
 
@@ -50,6 +51,7 @@ func takesAll(redis, resource *wire, crosswise bool) {
 // TestSeveralLocks: each client is told its own and in its own order. What they do comes out as it does in virtual
 // time.
 func TestSeveralLocks(t *testing.T) {
+	testkit.FullOnly(t)
 	laws := []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.ResourceSafety, checker.Ownership,
 		checker.DeadlockFreedom}
 	for _, test := range []struct{ order, client, want string }{

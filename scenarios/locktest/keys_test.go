@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // several is a lock of three keys with a prefix, two of which make it.
@@ -59,18 +60,22 @@ func (l *several) Unlock(ctx context.Context) (err error) {
 // TestKeysOfOtherNames: what servers record of them is judged as of the lock, of each key by itself; without
 // Config.Keys nothing is known of whose keys they are.
 func TestKeysOfOtherNames(t *testing.T) {
+	seeds := 8
+	if testkit.Full() {
+		seeds = 20
+	}
 	for name, test := range map[string]struct {
 		keys           func(string) []string
 		steal          string
 		held, violated int
 	}{
 		"not named":                         {nil, "my:1:lock", 0, 0},
-		"sound":                             {threeKeys, "", 20, 0},
-		"one of three is taken from others": {threeKeys, "my:1:lock", 0, 20},
-		"a key that is none of the lock's":  {threeKeys, "lock", 20, 0},
+		"sound":                             {threeKeys, "", seeds, 0},
+		"one of three is taken from others": {threeKeys, "my:1:lock", 0, seeds},
+		"a key that is none of the lock's":  {threeKeys, "lock", seeds, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, ok := Explore(t, Config{New: newSeveral(test.steal), Keys: test.keys, Seeds: 20, Faults: Pauses,
+			r, ok := Explore(t, Config{New: newSeveral(test.steal), Keys: test.keys, Seeds: seeds, Faults: Pauses,
 				Untried: true})
 			if !ok {
 				return

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // counted is a plain lock with a token, which it counts on its server while it holds the lock.
@@ -52,7 +53,9 @@ func TestASoundLockKeepsTheLawsOfItsKind(t *testing.T) {
 		{Faults: Clocks, Laws: FencedLaws, Care: Care{Fences: true}, Servers: one},
 	} {
 		t.Run(fmt.Sprintf("%s fenced=%t", test.Faults[0], test.Care.Fences), func(t *testing.T) {
-			test.New, test.Seeds = newPlain, 30
+			if test.New, test.Seeds = newPlain, 10; testkit.Full() {
+				test.Seeds = 30
+			}
 			if test.Care.Fences {
 				test.New = newCounted
 			}

@@ -47,6 +47,9 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 	tried := newTally(t, "verified, then explored")
 	passed := 0
 	for i, text := range small() {
+		if !testkit.Full() && i%3 > 0 {
+			continue
+		}
 		text = fmt.Sprintf("name: small-%d\n%smix: {faults: 1, without: [jump of servers, crash losing everything of "+
 			"servers]}\npromise: [lease-exclusion, ownership, deadlock-freedom, fault-tolerance]\n", i, text)
 		s, err := scenarios.Parse("small.yaml", []byte(text))

@@ -113,8 +113,12 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 // TestEdgesAreThoseOfAllValues is the slow twin of the search for edges: it runs every value with all seeds. Where runs
 // differ by seed there are two edges with some values between them, else there is one.
 func TestEdgesAreThoseOfAllValues(t *testing.T) {
+	sure := 20
+	if testkit.Full() {
+		sure = 60
+	}
 	for delays, between := range map[string]bool{"network.delay=1ms": false, "network.delay=200us..2ms": true} {
-		c := sweeping{scenario: "testdata/hasty-server.yaml", set: []string{delays}, seeds: 3, sure: 60,
+		c := sweeping{scenario: "testdata/hasty-server.yaml", set: []string{delays}, seeds: 3, sure: sure,
 			vary: []string{"by=1980ms..2080ms/100ms"}}
 		s := c.run(t)
 		w := &sweeper{Sweep: s, ctx: context.Background()}

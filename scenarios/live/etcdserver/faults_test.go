@@ -96,6 +96,7 @@ func both(t *testing.T, play func(p *player)) {
 
 // TestKeysGo by the end of a lease, by its revocation, by a deletion.
 func TestKeysGo(t *testing.T) {
+	testkit.FullOnly(t)
 	both(t, func(p *player) {
 		for i, ask := range [][]string{{"LEASE", "KEEPALIVE", "1"}, {"LEASE", "REVOKE", "2"}, {"DELETE", "l/3"},
 			{"TXN", "IF", "CREATE", "l/4", ">", "1", "THEN", "2", "DELETE", "l/4"}} {
@@ -120,6 +121,7 @@ func TestKeysGo(t *testing.T) {
 // TestALeaderThatStops: another is elected, and gives each lease its whole time; what was answered is kept, and the
 // member that comes back learns of what it has missed.
 func TestALeaderThatStops(t *testing.T) {
+	testkit.FullOnly(t)
 	for how, name := range map[sim.Stop]string{sim.PowerLoss: "power loss", sim.ShutDown: "shut down"} {
 		t.Run(name, func(t *testing.T) { leaderStops(t, how) })
 	}
@@ -146,6 +148,7 @@ func leaderStops(t *testing.T, how sim.Stop) {
 // TestAMemberThatIsCutOff from the others: it answers what it knows, and nothing that takes a quorum, until the cut is
 // healed.
 func TestAMemberThatIsCutOff(t *testing.T) {
+	testkit.FullOnly(t)
 	both(t, func(p *player) {
 		each := func(f func(from, to sim.ProcessID)) {
 			p.then(func() {
@@ -170,6 +173,7 @@ func TestAMemberThatIsCutOff(t *testing.T) {
 
 // TestAMemberThatIsPaused answers when it goes on.
 func TestAMemberThatIsPaused(t *testing.T) {
+	testkit.FullOnly(t)
 	both(t, func(p *player) {
 		p.then(func() { p.w.Pause("etcd-2") })
 		p.say(p.ask("etcd-2", 300*time.Millisecond, "", "RANGE", "a", "SERIALIZABLE"))

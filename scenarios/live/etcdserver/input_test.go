@@ -62,6 +62,7 @@ func TestPortsThatAreTaken(t *testing.T) {
 
 // TestAMemberThatDies: the run is told, with its last words.
 func TestAMemberThatDies(t *testing.T) {
+	testkit.FullOnly(t)
 	r := start(t, 3)
 	r.fails = true
 	r.run(func(env sim.Env) {

@@ -32,6 +32,7 @@ var stops = map[sim.Stop]string{sim.ShutDown: "shut down", sim.PowerLoss: "power
 // TestRestartsTellTheSame has both sides lose what a stop takes: a server without a file, with one that is synced at
 // each write, and with one that is synced long after.
 func TestRestartsTellTheSame(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
 	unsynced := nemesis.Fault{Kind: nemesis.Crash, Target: "redis-1", Loss: nemesis.LosesUnsynced}
 	slow := nemesis.Fault{Kind: nemesis.SlowFsync, Target: "redis-1", By: time.Hour, For: time.Hour}

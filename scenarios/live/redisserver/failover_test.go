@@ -18,6 +18,7 @@ import (
 // TestFailoversTellTheSame orders a failover to the second of two replicas. What the old master is told afterwards is
 // lost when it follows the new one.
 func TestFailoversTellTheSame(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
 	const reconfigureAfter = 3 * time.Second
 	names := []sim.ProcessID{"redis-1", "redis-1-replica-1", "redis-1-replica-2"}
@@ -79,6 +80,7 @@ func TestFailoversTellTheSame(t *testing.T) {
 // TestSentinelFailsOverByItself: a master that is paused for longer than the Sentinel bears is replaced, and follows
 // when it goes on.
 func TestSentinelFailsOverByItself(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
 	names := []sim.ProcessID{"redis-1", "redis-1-replica-1"}
 	const downAfter, reconfigureAfter = 500 * time.Millisecond, time.Second
@@ -123,6 +125,7 @@ func TestSentinelFailsOverByItself(t *testing.T) {
 
 // TestRealServersTellNamesAsSimulatedOnesDo, and never where they listen. What clients have set is nobody's address.
 func TestRealServersTellNamesAsSimulatedOnesDo(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
 	r := start(t, Config{Groups: [][]sim.ProcessID{{"redis-1", "redis-1-replica-1"}}, Sentinel: "sentinel"})
 	var own []string

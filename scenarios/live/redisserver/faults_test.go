@@ -47,6 +47,7 @@ func TestPausedServerDoesNothing(t *testing.T) {
 
 // TestStopOfAPausedServer: who loses power while it is paused comes back when it is to go on.
 func TestStopOfAPausedServer(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
 	for how := range stops {
 		play := func(c *client) {
@@ -93,6 +94,7 @@ func TestClocksThatJump(t *testing.T) {
 
 // TestClocksThatDrift: a clock that runs ten times as fast shows ten seconds in one, at least, whatever the host does.
 func TestClocksThatDrift(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
 	drift := nemesis.Fault{Kind: nemesis.Drift, Target: "redis-1", PPM: 1000}
 	start(t, Config{}, drift).play(func(c *client) {
@@ -119,6 +121,7 @@ func TestClocksThatDrift(t *testing.T) {
 
 // TestSlowFsyncHoldsAnswersBack: with appendfsync always, none goes out before the fsync is over.
 func TestSlowFsyncHoldsAnswersBack(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
 	slow := nemesis.Fault{Kind: nemesis.SlowFsync, Target: "redis-1", By: time.Second, For: time.Second}
 	start(t, Config{Persistence: store.Always}, slow).play(func(c *client) {

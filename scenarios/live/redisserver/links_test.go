@@ -83,6 +83,7 @@ func (c *client) follows(name sim.ProcessID, want string, args ...string) {
 // TestMasterThatIsCutOff: it goes on granting, until the cut heals and it follows the one that the Sentinel has
 // promoted.
 func TestMasterThatIsCutOff(t *testing.T) {
+	testkit.FullOnly(t)
 	both(t, watched(), func(c *client, say func(string)) {
 		c.as("client-1/1", "SET", "both", "1", "PX", "100000")
 		say(string(c.as("client-1/1", "WAIT", "1", "60000").Raw()))
@@ -111,6 +112,7 @@ func TestMasterThatIsCutOff(t *testing.T) {
 // TestDeathBehindACut: what a master has not got across by the time it dies is lost, though the cut heals before the
 // failover. It comes back and follows.
 func TestDeathBehindACut(t *testing.T) {
+	testkit.FullOnly(t)
 	c := watched()
 	c.Persistence = store.Always
 	both(t, c, func(c *client, say func(string)) {
@@ -134,6 +136,7 @@ func TestDeathBehindACut(t *testing.T) {
 
 // TestWhatWasSentBeforeADeathArrives: a reply has not left before what was sent to the replica.
 func TestWhatWasSentBeforeADeathArrives(t *testing.T) {
+	testkit.FullOnly(t)
 	for range 5 {
 		both(t, watched(), func(c *client, say func(string)) {
 			observer := c.subscribe()
@@ -149,6 +152,7 @@ func TestWhatWasSentBeforeADeathArrives(t *testing.T) {
 
 // TestCutsOfOneDirection: data goes one way, and acknowledgements the other.
 func TestCutsOfOneDirection(t *testing.T) {
+	testkit.FullOnly(t)
 	both(t, Config{Groups: [][]sim.ProcessID{pair}}, func(c *client, say func(string)) {
 		reads := func(want, key string) {
 			c.server = pair[1]
@@ -180,6 +184,7 @@ func TestCutsOfOneDirection(t *testing.T) {
 
 // TestDelaysBetweenServers: what a master sends is as late as it is to be. The next one only, or all for a while.
 func TestDelaysBetweenServers(t *testing.T) {
+	testkit.FullOnly(t)
 	const late = 700 * time.Millisecond
 	both(t, Config{Groups: [][]sim.ProcessID{pair}}, func(c *client, say func(string)) {
 		takes := func(of history.Attempt) (long bool) {
@@ -202,6 +207,7 @@ func TestDelaysBetweenServers(t *testing.T) {
 
 // TestMinReplicasBehindACut: a master whose replica is silent for too long refuses writes, until that is heard again.
 func TestMinReplicasBehindACut(t *testing.T) {
+	testkit.FullOnly(t)
 	c := Config{Groups: [][]sim.ProcessID{pair}, MinReplicasToWrite: 1, MinReplicasMaxLag: time.Second}
 	both(t, c, func(c *client, say func(string)) {
 		say(string(c.as("client-1/1", "SET", "lock", "1", "PX", "100000").Raw()))
@@ -217,6 +223,7 @@ func TestMinReplicasBehindACut(t *testing.T) {
 // TestServersThatComeBackFindEachOther: a master and its replica stop behind a cut and start again, and then the
 // replica has what the master has.
 func TestServersThatComeBackFindEachOther(t *testing.T) {
+	testkit.FullOnly(t)
 	c := Config{Groups: [][]sim.ProcessID{pair}, Persistence: store.Always}
 	both(t, c, func(c *client, say func(string)) {
 		for i, stop := range []struct {
@@ -237,6 +244,7 @@ func TestServersThatComeBackFindEachOther(t *testing.T) {
 
 // TestConnectionsBetweenServersThatBreak: a master closes that with its replica, which calls again.
 func TestConnectionsBetweenServersThatBreak(t *testing.T) {
+	testkit.FullOnly(t)
 	r := start(t, Config{Groups: [][]sim.ProcessID{pair}})
 	r.play(func(c *client) {
 		for i := range 3 {

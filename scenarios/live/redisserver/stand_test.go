@@ -44,15 +44,13 @@ func account(t *testing.T, list []history.Event) map[string]standing {
 // TestRecordsTellWhatStands has four clients ask for locks while the server is paused, stopped in every way and its
 // clock jumps. At the end whoever has read the records knows what is there: each value names who set it.
 func TestRecordsTellWhatStands(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
-	runs := uint64(4)
-	if testkit.Full() {
-		runs = 24
-	}
+	const runs = 24
 	plan := []nemesis.Fault{{Kind: nemesis.Jump, Target: "redis-1", By: time.Second},
 		{Kind: nemesis.Crash, Target: "redis-1", Loss: nemesis.LosesUnsynced}}
 	seen := map[string]int{}
-	for seed := range runs {
+	for seed := range uint64(runs) {
 		r := start(t, Config{Persistence: store.Policy(seed % 4)}, plan...)
 		over, renames := 0, map[history.Attempt]bool{}
 		work := func(n int, e sim.Env) {
@@ -161,6 +159,7 @@ func audit(t *testing.T, c *client, seed uint64, renames map[history.Attempt]boo
 // TestWhatACrashSwallowedIsFound: a request that was carried out, and whose answer the end of the server has swallowed,
 // is its client's all the same.
 func TestWhatACrashSwallowedIsFound(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
 	slow := nemesis.Fault{Kind: nemesis.SlowFsync, Target: "redis-1", By: time.Second, For: time.Second}
 	for how, want := range map[sim.Stop]string{

@@ -240,6 +240,7 @@ func TestRealServers(t *testing.T) {
 // TestRealMembersOfEtcd: a scenario on etcd has its sections with members that are started for it, as with simulated
 // ones.
 func TestRealMembersOfEtcd(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Needs(t, "etcd")
 	self, err := os.Executable()
 	if err != nil {

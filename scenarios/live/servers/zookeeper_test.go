@@ -5,7 +5,6 @@ package servers
 import (
 	"context"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
@@ -18,15 +17,13 @@ import (
 )
 
 // TestARealEnsembleGivesTheSimulatedVerdicts: every law and every cause, for each scenario of the catalogue on
-// ZooKeeper at full size, else for one.
+// ZooKeeper.
 func TestARealEnsembleGivesTheSimulatedVerdicts(t *testing.T) {
-	names := []string{"zookeeper-predecessor"}
-	if testkit.Full() {
-		names = nil
-		for _, name := range scenarios.Names() {
-			if s, err := scenarios.Named(name); err == nil && s.Servers.Backend == locks.OnZooKeeper {
-				names = append(names, name)
-			}
+	testkit.FullOnly(t)
+	var names []string
+	for _, name := range scenarios.Names() {
+		if s, err := scenarios.Named(name); err == nil && s.Servers.Backend == locks.OnZooKeeper {
+			names = append(names, name)
 		}
 	}
 	self, err := os.Executable()
@@ -45,8 +42,6 @@ func TestARealEnsembleGivesTheSimulatedVerdicts(t *testing.T) {
 		}
 	})
 	switch {
-	case err != nil && strings.Contains(err.Error(), "there is no ZooKeeper on this machine") && !testkit.Full():
-		t.Skip("no real servers here: ", err)
 	case err != nil:
 		t.Error(err)
 	case rows != len(names):

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
@@ -39,6 +40,7 @@ func launched(t *testing.T, n int) *Ensemble {
 // TestStrangersAreNoMembers: whoever calls a member where others reach it, directly or by way of a proxy, and has not
 // the run's certificate, neither votes nor follows.
 func TestStrangersAreNoMembers(t *testing.T) {
+	testkit.FullOnly(t)
 	e := launched(t, 3)
 	leader := e.order[0]
 	other, err := daemon.NewIdentity(t.TempDir())

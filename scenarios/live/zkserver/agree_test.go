@@ -176,11 +176,9 @@ func converse(c *client, members []sim.ProcessID, seed uint64, requests int) []s
 // TestAnswersAreThoseOfTheSimulatedEnsemble: random requests, on several sessions, have the same answers and events
 // from a real ensemble and a simulated one.
 func TestAnswersAreThoseOfTheSimulatedEnsemble(t *testing.T) {
-	runs, requests := uint64(2), 300
-	if testkit.Full() {
-		runs, requests = 10, 3000
-	}
-	for seed := range runs {
+	testkit.FullOnly(t)
+	const runs, requests = 10, 3000
+	for seed := range uint64(runs) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { agrees(t, seed, requests) })
 	}
 }

@@ -54,6 +54,7 @@ func lasting(r *rig, strike func()) (list []history.Event, made, ended time.Dura
 
 // TestASessionExpires: its request for a lock goes when the leader says so, and the event comes after the record.
 func TestASessionExpires(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
 		list, made, ended := lasting(start(t, 3), func() {})
 		equal(t, told(list), []string{"key-set a/lock-0000000000 of client-2/1",
@@ -67,6 +68,7 @@ func TestASessionExpires(t *testing.T) {
 
 // TestAFaultEndsASession: before its time, and yet as if it had expired.
 func TestAFaultEndsASession(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
 		r := start(t, 3)
 		list, _, _ := lasting(r, func() {
@@ -84,6 +86,7 @@ func TestAFaultEndsASession(t *testing.T) {
 
 // TestALeaderThatIsCutOff: another leads, what the old one had committed stands, and the old one's clients are closed.
 func TestALeaderThatIsCutOff(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
 		r := start(t, 3)
 		list := r.play(func(c *client) {
@@ -118,6 +121,7 @@ func TestALeaderThatIsCutOff(t *testing.T) {
 
 // TestAMemberComesBack: with its disk it has what it had; without, it serves nobody any more.
 func TestAMemberComesBack(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
 		r := start(t, 3)
 		r.play(func(c *client) {
@@ -148,6 +152,7 @@ func TestAMemberComesBack(t *testing.T) {
 
 // TestAPausedMemberAnswersLater: a pause stops the process, and loses nothing.
 func TestAPausedMemberAnswersLater(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
 		r := start(t, 1)
 		r.play(func(c *client) {
@@ -164,6 +169,7 @@ func TestAPausedMemberAnswersLater(t *testing.T) {
 
 // TestAWallClockJumps: the process sees it, and no session minds.
 func TestAWallClockJumps(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
 		r := start(t, 1, nemesis.Fault{Kind: nemesis.Jump, Target: "zookeeper-1", By: time.Hour})
 		r.play(func(c *client) {
@@ -208,6 +214,7 @@ func (r *rig) made(path string) time.Time {
 
 // TestAMemberThatDiesByItself fails the run, with its last words.
 func TestAMemberThatDiesByItself(t *testing.T) {
+	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
 		r := start(t, 1)
 		died := func() bool { return r.l.Err() != nil }
