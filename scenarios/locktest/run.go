@@ -300,11 +300,13 @@ func (p *parent) story(g group) string {
 	b.WriteString(small.Text + "\n")
 	cut := document.Fact{Name: "cut", Value: cutDown[small.Ending]}
 	if err != nil {
-		return b.String() + p.again(r, cut, document.Fact{Name: "files", Value: fmt.Sprintf("were not written: %v", err)})
+		return b.String() + p.again(r, cut, document.Fact{Name: "files",
+			Value: fmt.Sprintf("were not written: %v", err)})
 	}
 	b.WriteString(written(func(to *text.Writer) {
 		document.Facts{cut, {Name: "files", Value: folder}}.Text(to)
-		to.Command(0, document.Label(""), fmt.Sprintf("go test -run '%s' -locktest.plan %s .", remote.Pattern(p.t.Name()),
+		to.Command(0, document.Label(""), fmt.Sprintf("go test -run '%s' -locktest.plan %s .",
+			remote.Pattern(p.t.Name()),
 			filepath.Join(folder, search.PlanFile)))
 	}))
 	return b.String() + p.again(r)
@@ -316,8 +318,8 @@ func (p *parent) again(r ran, facts ...document.Fact) string {
 		document.Facts(facts).Text(to)
 		document.Again(to, fmt.Sprintf("go test -run '%s/^seed=%d$' .", remote.Pattern(p.t.Name()), r.Seed))
 		if r.Differs {
-			to.Text(text.Plain, 0, "The same seed gave two different runs: the library draws random numbers that cannot "+
-				"be seeded, or depends on how goroutines are scheduled. This seed may not show it again.")
+			to.Text(text.Plain, 0, "The same seed gave two different runs: the library draws random numbers that "+
+				"cannot be seeded, or depends on how goroutines are scheduled. This seed may not show it again.")
 		}
 	})
 }

@@ -22,7 +22,8 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 		}
 		for _, interval := range []checker.Answer{checker.Open, checker.Allowed, checker.Refuted} {
 			story := examples.Kleppmann()
-			run := &Run{Scenario: story.Scenario, History: story.History, Verdict: checker.Verdict{Findings: story.Findings}}
+			run := &Run{Scenario: story.Scenario, History: story.History,
+				Verdict: checker.Verdict{Findings: story.Findings}}
 			f := &run.Verdict.Findings[1]
 			f.Judges = checker.Judges{Porcupine: porcupine, Interval: interval}
 			if f.Lock = "b"; interval == checker.Allowed {
@@ -33,7 +34,9 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 				t.Errorf("%v: %q, alone %q", f.Judges, says, alone)
 			}
 			for _, width := range []int{80, 160} {
-				got := shown(t, func(w io.Writer) error { return run.Document().Text(w, document.TextOptions{Width: width}) })
+				got := shown(t, func(w io.Writer) error {
+					return run.Document().Text(w, document.TextOptions{Width: width})
+				})
 				heading := "mutual-exclusion violated: holder"
 				if alone != "" {
 					heading = fmt.Sprintf("mutual-exclusion violated (%s): holder", alone)
@@ -43,7 +46,8 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 				}
 			}
 			seen := &views{run: run, all: []view{{slug: "writes", law: checker.ResourceSafety, lock: "b"},
-				{slug: "other", law: checker.MutualExclusion, lock: "a"}, {slug: "own", law: checker.MutualExclusion, lock: "b"}}}
+				{slug: "other", law: checker.MutualExclusion, lock: "a"},
+				{slug: "own", law: checker.MutualExclusion, lock: "b"}}}
 			page := shown(t, func(w io.Writer) error { return run.document(seen).HTML(w, "page.html") })
 			href := map[bool]string{true: "page-other.html", false: "page-own.html"}[f.Lock == ""]
 			if want := says + ` (<a href="` + href + `">porcupine's view</a>)`; !strings.Contains(page, want) {

@@ -23,22 +23,29 @@ func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 		ok, broken   bool
 		word, intent string
 	}{
-		{"it breaks what it should", []single.ExpectLine{singletest.Line(checker.MutualExclusion, paused, checker.Violated, true),
+		{"it breaks what it should", []single.ExpectLine{
+			singletest.Line(checker.MutualExclusion, paused, checker.Violated, true),
 			singletest.Line(checker.LeaseExclusion, holds, checker.Holds, true),
 			singletest.Line(checker.ResourceSafety, format.Law{Outcome: checker.Violated}, checker.Violated, true),
 			singletest.Line(checker.Ownership, single.Unbroken, checker.Holds, true),
 			unavailable}, true, true,
 			"broken, as expected", "Came out as the file expects: mutual-exclusion and resource-safety broken, " +
 				"lease-exclusion kept, unavailability < 1s."},
-		{"it keeps what it should", []single.ExpectLine{singletest.Line(checker.MutualExclusion, holds, checker.Holds, true)}, true,
+		{"it keeps what it should", []single.ExpectLine{
+			singletest.Line(checker.MutualExclusion, holds, checker.Holds, true)}, true,
 			false, "held, as expected", "Came out as the file expects: mutual-exclusion kept."},
-		{"it names nothing", []single.ExpectLine{singletest.Line(checker.MutualExclusion, nil, checker.Holds, true)}, true, false, "held", ""},
-		{"it names nothing and breaks", []single.ExpectLine{singletest.Line(checker.MutualExclusion, nil, checker.Violated, false)}, false, true,
+		{"it names nothing", []single.ExpectLine{
+			singletest.Line(checker.MutualExclusion, nil, checker.Holds, true)}, true, false,
+			"held", ""},
+		{"it names nothing and breaks", []single.ExpectLine{
+			singletest.Line(checker.MutualExclusion, nil, checker.Violated, false)}, false, true,
 			"broken", ""},
-		{"it breaks something else", []single.ExpectLine{singletest.Line(checker.MutualExclusion, holds, checker.Violated, false),
+		{"it breaks something else", []single.ExpectLine{
+			singletest.Line(checker.MutualExclusion, holds, checker.Violated, false),
 			singletest.Line(checker.Ownership, holds, checker.Holds, true)}, false, true,
 			"broken, not as expected", "Not as expected: mutual-exclusion."},
-		{"it breaks a promise", []single.ExpectLine{singletest.Line(checker.MutualExclusion, single.Promised, checker.Violated, false)},
+		{"it breaks a promise", []single.ExpectLine{
+			singletest.Line(checker.MutualExclusion, single.Promised, checker.Violated, false)},
 			false, true, "promise broken", "Not as promised: mutual-exclusion."},
 	} {
 		run := singletest.Kleppmann()
@@ -74,7 +81,8 @@ func TestTheHeadlineOfASurpriseIsTheSurprise(t *testing.T) {
 	run.Verdict = checker.Verdict{Findings: []checker.Finding{
 		{Law: checker.MutualExclusion, Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.Untold}},
 		{Law: checker.TokenOrder, Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.TokenRepeated}}}}
-	run.OK, run.Expected = false, []single.ExpectLine{singletest.Line(checker.MutualExclusion, format.Law{Outcome: checker.Violated}, checker.Violated, true),
+	run.OK, run.Expected = false, []single.ExpectLine{
+		singletest.Line(checker.MutualExclusion, format.Law{Outcome: checker.Violated}, checker.Violated, true),
 		singletest.Line(checker.TokenOrder, format.Law{Outcome: checker.Holds}, checker.Violated, false)}
 	if got := textOf(t, run, document.TextOptions{Width: 200}); !strings.Contains(got, "fencing token") {
 		t.Error(got)

@@ -22,7 +22,8 @@ func (r *Run) Document() *document.Document {
 func (r *Run) document(v *views) *document.Document {
 	title := r.title()
 	picture := timeline.New(r.Lanes)
-	d := &document.Document{Title: title, Files: r.Files, Repeat: r.Repeat, Data: r.data(&title), Judged: r.suite(&title),
+	d := &document.Document{Title: title, Files: r.Files, Repeat: r.Repeat, Data: r.data(&title),
+		Judged: r.suite(&title),
 		Beside: v.beside, Metrics: r.openMetrics()}
 	d.Body = append(d.Body, picture, document.Section{Body: []document.Block{verdicts{r, v}}})
 	d.Body = append(d.Body, r.stories(picture)...)
@@ -120,7 +121,8 @@ func (r *Run) facts() (line, list document.Facts) {
 	if r.real() {
 		return document.Facts{{Name: "run", Value: fmt.Sprintf("seed %s, %s in the history, %s of real time", seed,
 				text.Count(events, "event"), took)}},
-			document.Facts{{Name: "seed", Value: seed}, {Name: "events", Value: fmt.Sprintf("%d in the history", events)},
+			document.Facts{{Name: "seed", Value: seed},
+				{Name: "events", Value: fmt.Sprintf("%d in the history", events)},
 				{Name: "real time", Value: took}}
 	}
 	digest := cmp.Or(r.Digest, "unknown")

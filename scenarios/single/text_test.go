@@ -35,7 +35,8 @@ func TestText(t *testing.T) {
 	for _, r := range singletest.Runs {
 		for _, width := range []int{80, 160} {
 			t.Run(fmt.Sprintf("%s-%d", r.Name, width), func(t *testing.T) {
-				golden(t, fmt.Sprintf("%s-%d.txt", r.Name, width), textOf(t, r.Run(), document.TextOptions{Width: width}))
+				golden(t, fmt.Sprintf("%s-%d.txt", r.Name, width),
+					textOf(t, r.Run(), document.TextOptions{Width: width}))
 			})
 		}
 	}

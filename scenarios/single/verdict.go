@@ -18,9 +18,9 @@ type verdicts struct {
 
 // sign is the mark of an outcome.
 func sign(o checker.Outcome) (string, document.Tone) {
-	return [...]string{checker.Unchecked: "–", checker.Holds: "✓", checker.Undecided: "?", checker.Violated: "✗"}[o],
-		[...]document.Tone{checker.Unchecked: document.Plain, checker.Holds: document.Good, checker.Undecided: document.Open,
-			checker.Violated: document.Bad}[o]
+	r := [...]document.Result{checker.Unchecked: document.NotJudged, checker.Holds: document.Passed,
+		checker.Undecided: document.Undecided, checker.Violated: document.Failed}[o]
+	return r.Sign(), r.Tone()
 }
 
 // outcomeOf is how a metric is marked.
@@ -146,7 +146,8 @@ func (b verdicts) HTML(p *html.Writer) {
 	}
 	for _, e := range b.metrics() {
 		mark, _ := sign(outcomeOf(e))
-		rows = append(rows, verdictRow{Name: e.Name, Sign: mark, Class: outcomeOf(e).String(), Value: b.run.measured(e.Name), Expect: e})
+		rows = append(rows, verdictRow{Name: e.Name, Sign: mark, Class: outcomeOf(e).String(),
+			Value: b.run.measured(e.Name), Expect: e})
 	}
 	p.Show("verdicts", struct {
 		Rows     []verdictRow
