@@ -51,20 +51,21 @@ func (m *Map) Text(p *text.Writer) {
 	}
 }
 
-// values are those across, or as many at even distances as have room.
+// values are those across: each, or as many at even distances as leave a gap between them.
 func (m *Map) values(levels []Level, cell, margin, width int) *text.Line {
-	ln := new(text.Line)
-	wide := 0
-	for _, l := range levels {
-		wide = max(wide, text.Cells(l.Text)+1)
-	}
-	for i := 0; i < len(levels); i += (wide + cell - 1) / cell {
-		if at := margin + i*cell; at+text.Cells(levels[i].Text) <= width {
+	for stride := 1; ; stride++ {
+		ln, fits := new(text.Line), true
+		for i := 0; i < len(levels); i += stride {
+			at := margin + i*cell
+			fits = fits && (i == 0 || at > ln.Cells()) && at+text.Cells(levels[i].Text) <= width
 			ln.To(at).Add(text.Plain, levels[i].Text)
 		}
+		if !fits && stride < len(levels) {
+			continue
+		}
+		if name := "  " + m.Axes[0].Name; len(m.Axes) == 2 && ln.Cells()+text.Cells(name) <= width {
+			ln.Add(text.Plain, name)
+		}
+		return ln
 	}
-	if name := "  " + m.Axes[0].Name; len(m.Axes) == 2 && ln.Cells()+text.Cells(name) <= width {
-		ln.Add(text.Plain, name)
-	}
-	return ln
 }

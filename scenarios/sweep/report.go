@@ -36,7 +36,8 @@ func (s *Report) Document() *document.Document {
 	}
 	if len(s.Asserted) == 0 && !s.Interrupted {
 		d.Tone = document.Plain
-	} else if len(s.Asserted) > 0 {
+	}
+	if len(s.Asserted) > 0 {
 		d.Body = append(d.Body, document.Section{Body: []document.Block{s.assertions()}})
 	}
 	for _, law := range s.Laws {
@@ -159,7 +160,8 @@ func (s *Report) law(l *Law) lawSection {
 // turnsTwice warns of a line that does not go from broken to safe, or back, once and for all.
 const turnsTwice = "it turns more than once; between points that came out alike nothing was tried"
 
-// lines say where the law is safe: of one axis in a sentence; of two in a table, the highest value first, as on the map.
+// lines say where the law is safe: of one axis in a sentence; of two in a table, the highest value first, as on the
+// map.
 func (s *Report) lines(l *Law) []document.Block {
 	if len(l.Lines) == 0 {
 		return nil

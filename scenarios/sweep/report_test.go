@@ -207,7 +207,8 @@ func TestSweepInWords(t *testing.T) {
 func TestMapsAreRepeatable(t *testing.T) {
 	for name, s := range samples() {
 		var svg, svg2, page bytes.Buffer
-		if err := errors.Join(firstMap(s).SVG(&svg), firstMap(s).SVG(&svg2), s.Document().HTML(&page, "sweep.html")); err != nil {
+		err := errors.Join(firstMap(s).SVG(&svg), firstMap(s).SVG(&svg2), s.Document().HTML(&page, "sweep.html"))
+		if err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(svg.Bytes(), svg2.Bytes()) {
@@ -339,7 +340,9 @@ func TestSweepsSayThatTheyWereInterrupted(t *testing.T) {
 		s := stripSweep()
 		s.Interrupted = interrupted
 		var text, page strings.Builder
-		if err := errors.Join(s.Document().Text(&text, document.TextOptions{Width: 160}), s.Document().HTML(&page, "sweep.html")); err != nil {
+		d := s.Document()
+		err := errors.Join(d.Text(&text, document.TextOptions{Width: 160}), d.HTML(&page, "sweep.html"))
+		if err != nil {
 			t.Fatal(err)
 		}
 		for _, said := range []string{text.String(), page.String()} {
