@@ -9,7 +9,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -149,15 +148,16 @@ func (j *job) conclude(runs *search.Runs) error {
 	if err != nil {
 		return err
 	}
-	j.writeMany(many)
-	return j.Emit(many, runs.Standing())
+	d := many.Document()
+	j.writeMany(many, d)
+	return j.Emit(d, runs.Standing())
 }
 
 // summary runs again what is worth showing: a history lives only until the next run.
-func (j *job) summary(runs *search.Runs) (*reports.Many, error) {
+func (j *job) summary(runs *search.Runs) (*search.RunsReport, error) {
 	s := j.scenario
-	many := &reports.Many{Runs: runs, Subject: s, Repeat: j.repeatAll()}
-	for _, seed := range reports.Worth(runs) {
+	many := &search.RunsReport{Runs: runs, Subject: s, Repeat: j.repeatAll()}
+	for _, seed := range runs.Instructive() {
 		j.runner = scenarios.NewRunner(s) // the one before keeps the history that is shown
 		run, _, err := j.report(seed)
 		if err != nil {
@@ -166,7 +166,7 @@ func (j *job) summary(runs *search.Runs) (*reports.Many, error) {
 		many.Shown = append(many.Shown, run)
 	}
 	var failed *scenarios.CodeError
-	for seed := range reports.Samples(runs) {
+	for seed := range runs.Samples() {
 		if len(many.Shown) > 0 || many.Sample != nil {
 			break
 		}

@@ -65,6 +65,9 @@ func (f *Failed) Open(of int) []string {
 		f.Runs, of, f.First, f.Why[0])}
 }
 
+// more is how it failed, but for the first line, which Open has.
+func (f *Failed) more() []string { return f.Why[min(1, len(f.Why)):] }
+
 // consistent reports whether so many of the runs that were made can have failed.
 func (f *Failed) consistent(of int) bool {
 	return f.Runs >= 0 && f.Runs <= of && (f.Runs > 0) == (len(f.Why) > 0)

@@ -1,4 +1,4 @@
-package reports
+package verify
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
@@ -60,12 +60,13 @@ type counterexampleJSON struct {
 	Run      *single.RunObject `json:"run"`
 }
 
-// JSON gives the verification as one JSON object, ended by a newline.
-func (v *Verification) JSON(command string) ([]byte, error) {
+// data is the JSON object.
+func (r *Report) data() *verifyJSON {
+	v := r.Verification
 	o := &v.Options
-	d := verifyJSON{Head: document.HeadOf(command), Scenario: v.Scenario.Name, Faults: o.Faults, Seed: o.Seed,
-		Outcome: v.standing(),
-		Laws:    countsOf(v.Laws()), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{},
+	d := &verifyJSON{Scenario: v.Scenario.Name, Faults: o.Faults, Seed: o.Seed,
+		Outcome: v.outcome(),
+		Laws:    v.Laws().ByLaw(), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{},
 		AllEnds:  o.AllEnds,
 		Excluded: document.Texts(v.Scenario.Mix.Without), OwnFaults: document.Texts(v.Own()),
 		Random: map[string]randomJSON{}, LeftOut: map[string]string{},
@@ -87,8 +88,8 @@ func (v *Verification) JSON(command string) ([]byte, error) {
 		d.LeftOut[l.Kind.String()] = l.Why
 	}
 	if v.Found != nil {
-		_, delay := v.found()
-		d.Counterexample = &counterexampleJSON{v.Found.Law, v.Found.Cause.String(), delay, v.Found.AtRandom, v.Run.Object()}
+		_, delay := v.counterexample()
+		d.Counterexample = &counterexampleJSON{v.Found.Law, v.Found.Cause.String(), delay, v.Found.AtRandom, r.Run.Object()}
 	}
-	return document.Encode(d)
+	return d
 }
