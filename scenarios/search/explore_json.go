@@ -60,7 +60,7 @@ func (r *Report) data() *exploreJSON {
 	d := &exploreJSON{Scenario: r.Scenario, From: r.From, Seeds: r.Seeds, Runs: r.Done,
 		Within: nemesis.FormatDuration(r.Within), Laws: map[checker.Law]lawJSON{}, Faults: map[string]struckJSON{},
 		Findings: []findingJSON{}, Interrupted: r.Interrupted, Open: document.Some(open),
-		Notes: document.Some(r.Doubts()), Expected: standing == document.Passed}
+		Notes: document.Some(r.caveats()), Expected: standing == document.Passed}
 	if r.Shard != Whole {
 		d.Shard = r.Shard.String()
 	}

@@ -53,7 +53,7 @@ func (f *ReducedFinding) interrupted() bool { return f.Small.Ending == campaign.
 func (r *Report) Document() *document.Document {
 	result, open := r.Standing(r.Subject)
 	reasons := document.Notes("reason", append(open, r.Failed.more()...))
-	notes := document.Notes("note", r.Doubts())
+	notes := document.Notes("note", r.caveats())
 	groups := r.byPlan()
 	d := &document.Document{
 		Title: document.Title{Name: r.Scenario, Size: r.size("random plan"), Tone: result.Tone(),
@@ -113,7 +113,7 @@ func (r *Report) each() document.Facts {
 
 // allFaults sums up.
 func (e *Exploration) allFaults() (all campaign.Fault) {
-	all.Drawn, all.Struck, all.Met = e.Drawn()
+	all.Drawn, all.Struck, all.Met = e.drawn()
 	return all
 }
 

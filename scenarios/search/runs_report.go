@@ -56,7 +56,7 @@ func (r *Runs) Samples() iter.Seq[uint64] {
 			return
 		}
 		for i := range r.Done {
-			if !yield(r.Seed(i)) {
+			if !yield(r.seed(i)) {
 				return
 			}
 		}
@@ -69,7 +69,7 @@ func (r *RunsReport) Document() *document.Document {
 	lines := r.lines()
 	standing := r.standing(lines)
 	ok := standing.Result == document.Passed
-	reasons := document.Notes("reason", slices.Concat(r.Failed.Open(r.Done), r.Failed.more()))
+	reasons := document.Notes("reason", slices.Concat(r.Failed.open(r.Done), r.Failed.more()))
 	title := document.Title{Name: r.Scenario, Size: r.size("seed"), Verdict: standing.Words(), Tone: standing.Tone(),
 		Headline: r.headline(), Summary: r.Subject.Summary,
 		Notes: single.OpeningNotes(single.Intent(lines.expected(), ok), ok, r.idle())}

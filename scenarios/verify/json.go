@@ -66,15 +66,15 @@ func (r *Report) data() *verifyJSON {
 	o := &v.Options
 	d := &verifyJSON{Scenario: v.Scenario.Name, Faults: o.Faults, Seed: o.Seed,
 		Outcome: v.outcome(),
-		Laws:    v.Laws().ByLaw(), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{},
+		Laws:    v.laws().ByLaw(), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{},
 		AllEnds:  o.AllEnds,
-		Excluded: document.Texts(v.Scenario.Mix.Without), OwnFaults: document.Texts(v.Own()),
+		Excluded: document.Texts(v.Scenario.Mix.Without), OwnFaults: document.Texts(v.own()),
 		Random: map[string]randomJSON{}, LeftOut: map[string]string{},
 		Interrupted: v.interrupted(), Open: document.Some(v.open())}
 	for _, l := range v.Lengths {
 		d.Lengths = append(d.Lengths, lengthJSON{l.Faults, l.Starts, l.Schedules, l.Idle, l.Stands, l.Whole})
 	}
-	for i, k := range v.ByKind() {
+	for i, k := range v.byKind() {
 		d.Kinds[v.Scope.Every[i].String()] = kindJSON(k)
 	}
 	for _, a := range v.Assignments {

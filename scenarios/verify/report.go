@@ -42,7 +42,7 @@ func (v *Verification) interrupted() bool { return v.Ending == campaign.Interrup
 
 // counterexample is how many faults break a promise, besides the scenario's own, and the delays with which they do.
 func (v *Verification) counterexample() (faults int, delay string) {
-	return len(v.Found.Plan.Faults) - len(v.Own()), v.Assignments[v.Found.Assignment].Name
+	return len(v.Found.Plan.Faults) - len(v.own()), v.Assignments[v.Found.Assignment].Name
 }
 
 // Document is the report: what came out, what was tried and for how much it stands, what is not claimed, and the
@@ -55,7 +55,7 @@ func (r *Report) Document() *document.Document {
 		Title: document.Title{Name: v.Scenario.Name, Size: "up to " + text.Count(v.Options.Faults, "fault"),
 			Verdict: v.outcome(), Tone: result.Tone(), Summary: v.Scenario.Summary},
 		Body: []document.Block{document.Section{Body: []document.Block{document.Paragraph{Words: v.conclusion()},
-			v.Laws().PromiseTable(v.Scenario.Promise), document.OnPage{Block: reasons}}}},
+			v.laws().PromiseTable(v.Scenario.Promise), document.OnPage{Block: reasons}}}},
 		Interrupted: v.interrupted(), Files: r.Files, Repeat: r.Repeat, Data: r.data(), Judged: r.suite(),
 	}
 	if v.Found != nil {
@@ -73,7 +73,7 @@ func (r *Report) Document() *document.Document {
 // conclusion is the result in a sentence or two, and what is broken that is not promised.
 func (v *Verification) conclusion() string {
 	words := v.result()
-	for _, l := range v.Laws() {
+	for _, l := range v.laws() {
 		if l.Excused > 0 {
 			words += fmt.Sprintf(" Not promised: %s is broken in %s %s.", l.Law,
 				text.CountGrouped(l.Excused, "schedule"), checker.Excuse)
@@ -88,7 +88,7 @@ func (v *Verification) result() string {
 		faults, delay := v.counterexample()
 		by := "by " + text.Count(faults, "fault")
 		switch {
-		case faults == 0 && len(v.Own()) > 0:
+		case faults == 0 && len(v.own()) > 0:
 			by = "without any fault but the scenario's own"
 		case faults == 0:
 			by = "without any fault"
@@ -106,7 +106,7 @@ func (v *Verification) result() string {
 		return "Nothing broke a promise, but that is no proof. " + v.shorter(v.Options.Faults)
 	}
 	var kept, unseen []string
-	for _, l := range v.Laws() {
+	for _, l := range v.laws() {
 		if l.Holds > 0 {
 			kept = append(kept, string(l.Law))
 		} else {
@@ -182,7 +182,7 @@ func (v *Verification) lengthTable() document.Table {
 func (v *Verification) kindTable() document.Table {
 	t := document.Table{Heading: "last fault", Columns: []document.Column{{Title: "starts"}, {Title: "schedules"},
 		{Title: "at random"}}}
-	for i, k := range v.ByKind() {
+	for i, k := range v.byKind() {
 		t.Rows = append(t.Rows, document.Row{Name: v.Scope.Every[i].String(),
 			Cells: document.Cells(text.Grouped(k.Starts), text.Grouped(k.Schedules), "")})
 	}
@@ -234,7 +234,7 @@ func (v *Verification) claims() document.Facts {
 	}
 	each("delays", delays)
 	each("seed", []string{fmt.Sprintf("%d, for back-offs and owner values", v.Options.Seed)})
-	each("always", document.Texts(v.Own()))
+	each("always", document.Texts(v.own()))
 	each("without", document.Texts(v.Scenario.Mix.Without))
 	each("random", random)
 	each("untried", untried)
@@ -246,7 +246,7 @@ func (r *Report) suite() document.Suite {
 	v := r.Verification
 	name := v.Scenario.Name
 	s := document.Suite{Name: "verify " + name, Repeat: r.Repeat}
-	for _, l := range v.Laws() {
+	for _, l := range v.laws() {
 		c := document.Case{Group: name, Name: string(l.Law), Result: document.Passed,
 			Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
 		switch {
