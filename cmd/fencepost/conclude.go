@@ -17,7 +17,7 @@ import (
 )
 
 // conclusion is what is made of an exploration, be it run here or merged from shards: each finding is cut down, written
-// and told.
+// and reported.
 type conclusion struct {
 	output.Frame
 	scenario *scenarios.Scenario
@@ -45,7 +45,7 @@ func (x *conclusion) spare() error {
 	return x.Files.Spare(recordFile, search.ScenarioFile, verdictFile)
 }
 
-// conclude cuts down, writes and tells what was found. Once ctx is done it cuts no further.
+// conclude cuts down, writes and reports what was found. Once ctx is done it cuts no further.
 func (x *conclusion) conclude(ctx context.Context) error {
 	plans, err := search.NewPlans(x.scenario)
 	if err != nil {

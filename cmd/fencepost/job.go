@@ -33,7 +33,7 @@ func (j *job) plan(seed uint64) nemesis.Plan {
 	return nemesis.Plan{Scenario: j.scenario.Name, Seed: seed, Faults: j.faults}
 }
 
-// run makes sure that everything can be written, then runs, writes and tells.
+// run makes sure that everything can be written, then runs, writes and reports.
 func (j *job) run() error {
 	if j.Out == "" {
 		j.Out = folderOfRuns(j.scenario, j.faults, j.replayed, j.first, j.seeds)
@@ -139,10 +139,10 @@ func (j *job) runMany() error {
 	if j.Files.Fail(err); err != nil && runs.Done == 0 {
 		return err
 	}
-	return j.conclude(runs) // also if a run failed: what the others came to is told, and the failure at the end
+	return j.conclude(runs) // also if a run failed: the others are reported, and the failure at the end
 }
 
-// conclude writes and tells what came of many runs, all of them or those before an interruption.
+// conclude writes and reports how many runs came out, all of them or those before an interruption.
 func (j *job) conclude(runs *search.Runs) error {
 	many, err := j.summary(runs)
 	if err != nil {

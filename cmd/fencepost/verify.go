@@ -72,7 +72,7 @@ Ctrl-C ended it first, or if a promise could not be told.`,
 	return c
 }
 
-// run makes sure that everything can be read and written, then verifies, writes and tells.
+// run makes sure that everything can be read and written, then verifies, writes and reports.
 func (j *verifyJob) run() error {
 	defer j.Close()
 	if err := j.prepare(); err != nil {

@@ -43,7 +43,7 @@ func (r *RunsReport) openMetrics() []byte {
 	if len(r.Plan) > 0 {
 		family("fencepost_fault_runs",
 			"Runs in which a fault of the plan struck, and in which it struck "+campaign.WhileHeld+".")
-		for i, f := range r.Plan { // the number tells equal faults apart
+		for i, f := range r.Plan { // the number distinguishes equal faults
 			number := strconv.Itoa(i + 1)
 			sample("fencepost_fault_runs", f.Struck, "fault", f.Line, "number", number, "effect", "struck")
 			sample("fencepost_fault_runs", f.Met, "fault", f.Line, "number", number, "effect",
