@@ -139,6 +139,7 @@ func TestATableOfNamesAlone(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 }
+
 // Whatever stands in a table, no line is wider than the terminal, every word is there, and numbers are whole.
 func TestATableFitsTheTerminal(t *testing.T) {
 	fault := "cut client-1 | redis-1 redis-2 redis-3 redis-4 redis-5 after acquired by client-1 for 10s"

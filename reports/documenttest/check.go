@@ -18,8 +18,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 var (
@@ -98,62 +96,4 @@ func Explained(text string) (n int, err error) {
 // Pasted is how often a command stands in a text such that a shell takes it, also over several lines.
 func Pasted(text, call string) int {
 	return strings.Count(continued.ReplaceAllString(text, ""), call)
-}
-
-// LongCommand is one that no line of a text has room for.
-const LongCommand = `fencepost run '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' ` +
-	`--seed 18446744073709551615 --vary 'restart=8s..11s/1s' --out found/here`
-
-// Document says what is wrong with a document: with its pages, or with its text at some width; that a long command
-// cannot be pasted from the text; or that either does not say that the work was interrupted, or what the probe is,
-// where it was or where they mention it.
-func Document(d *document.Document) (err error) {
-	wrong := func(format string, args ...any) { err = errors.Join(err, fmt.Errorf(format, args...)) }
-	says := func(form, text string) {
-		if strings.Contains(text, document.Interruption) != d.Interrupted {
-			wrong("interrupted %t, and %s says otherwise", d.Interrupted, form)
-		}
-		plain := strings.Join(strings.Fields(text), " ")
-		explained := strings.Contains(plain, document.ProbeIs)
-		plain = strings.ReplaceAll(plain, document.ProbeIs, "")
-		if explained && !document.MentionsProbe(plain) || !explained && document.MentionsProbe(plain) {
-			wrong("the probe is explained in %s: %t, and mentioned: %t", form, explained, !explained)
-		}
-	}
-	long := *d
-	long.Repeat = LongCommand
-	for _, width := range []int{60, 80, 120, 200} {
-		for _, all := range []bool{false, true} {
-			var b strings.Builder
-			if err := long.Text(&b, document.TextOptions{Width: width, All: all}); err != nil {
-				return err
-			}
-			for line := range strings.Lines(b.String()) {
-				line = strings.TrimSuffix(line, "\n")
-				if text.Cells(line) > width && !strings.Contains(line, "://") {
-					wrong("at %d cells: %q", width, line)
-				}
-			}
-			says("the text", b.String())
-			if Pasted(b.String(), LongCommand) == 0 {
-				wrong("at %d cells the command cannot be pasted:\n%s", width, b.String())
-			}
-		}
-	}
-	pages := d.Pages("page.html")
-	for i, page := range pages {
-		var b strings.Builder
-		if err := page.Write(&b); err != nil {
-			return err
-		}
-		if i == len(pages)-1 {
-			says("the page", b.String())
-			_, unexplained := Explained(b.String())
-			err = errors.Join(err, unexplained)
-		}
-		if bad := Page(b.String()); bad != nil {
-			wrong("%s: %w", page.Path, bad)
-		}
-	}
-	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/documenttest"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
@@ -111,7 +112,7 @@ func documents(interrupted bool) map[string]*document.Document {
 func TestReportsCanBeRead(t *testing.T) {
 	for _, interrupted := range []bool{true, false} {
 		for name, d := range documents(interrupted) {
-			if err := documenttest.Document(d); err != nil {
+			if err := reporttest.Check(d); err != nil {
 				t.Errorf("%s, interrupted %t: %v", name, interrupted, err)
 			}
 		}
@@ -135,9 +136,9 @@ func TestOnlyASampleHasARate(t *testing.T) {
 // The commands that show a finding again can be pasted, and so can those of the run that many runs show.
 func TestCommandsWithinReportsCanBePasted(t *testing.T) {
 	found := foundBy(checker.MutualExclusion, checker.Untold, true, 1, "pause client-1 for 1s at 1s")
-	found.Run.Repeat = documenttest.LongCommand
+	found.Run.Repeat = reporttest.LongCommand
 	runs := thousand()
-	runs.Shown[0].Repeat = documenttest.LongCommand
+	runs.Shown[0].Repeat = reporttest.LongCommand
 	for name, c := range map[string]struct {
 		document *document.Document
 		all      bool
@@ -149,7 +150,7 @@ func TestCommandsWithinReportsCanBePasted(t *testing.T) {
 			if err := c.document.Text(&b, document.TextOptions{Width: width, All: c.all}); err != nil {
 				t.Fatal(err)
 			}
-			if n := documenttest.Pasted(b.String(), documenttest.LongCommand); n != c.commands {
+			if n := documenttest.Pasted(b.String(), reporttest.LongCommand); n != c.commands {
 				t.Errorf("%s at %d: %d of %d commands can be pasted:\n%s", name, width, n, c.commands, b.String())
 			}
 		}

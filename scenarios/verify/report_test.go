@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/reports/documenttest"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
@@ -190,7 +190,7 @@ func TestReportsOfVerificationsCanBeRead(t *testing.T) {
 				v.breaks(checker.MutualExclusion, checker.HolderOutlivedLease, 1, singletest.Kleppmann())
 			}
 			d := v.Document()
-			if err := documenttest.Document(d); err != nil {
+			if err := reporttest.Check(d); err != nil {
 				t.Errorf("found %t, ending %d: %v", found, ending, err)
 			}
 			var page strings.Builder
