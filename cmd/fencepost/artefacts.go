@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
@@ -119,7 +119,7 @@ func planText(p nemesis.Plan, how repetition) string {
 
 // writeMany leaves the sum of many runs, and the files of each run worth showing in a folder of its own.
 // What was run goes along, for merge and to be run again.
-func (j *job) writeMany(many *reports.Many) {
+func (j *job) writeMany(many *search.RunsReport, d *document.Document) {
 	record, err := many.Encode()
 	if j.Files.Fail(err); err == nil {
 		j.Files.Keep(output.File{Name: runsFile, Content: record},
@@ -128,7 +128,7 @@ func (j *job) writeMany(many *reports.Many) {
 	if j.replayed {
 		j.Files.Keep(output.File{Name: search.PlanFile, Content: []byte(j.plan(j.first).String())})
 	}
-	j.Keep(verdictFile, "run", many)
+	j.Keep(verdictFile, "run", d)
 	for _, run := range many.Shown {
 		j.write(run)
 	}

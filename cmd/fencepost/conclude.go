@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -18,7 +17,7 @@ import (
 )
 
 // conclusion is what is made of an exploration, be it run here or merged from shards: each finding is cut down, written
-// and told.
+// and reported.
 type conclusion struct {
 	output.Frame
 	scenario *scenarios.Scenario
@@ -46,30 +45,31 @@ func (x *conclusion) spare() error {
 	return x.Files.Spare(recordFile, search.ScenarioFile, verdictFile)
 }
 
-// conclude cuts down, writes and tells what was found. Once ctx is done it cuts no further.
+// conclude cuts down, writes and reports what was found. Once ctx is done it cuts no further.
 func (x *conclusion) conclude(ctx context.Context) error {
 	plans, err := search.NewPlans(x.scenario)
 	if err != nil {
 		return err
 	}
-	report := &reports.Exploration{Exploration: x.found, Subject: x.scenario, Within: plans.Within,
+	report := &search.Report{Exploration: x.found, Subject: x.scenario, Within: plans.Within,
 		Interrupted: ctx.Err() != nil, Files: x.Out, Repeat: x.repeat()}
 	for _, promised := range []bool{true, false} {
 		for _, f := range x.found.Findings {
 			if x.scenario.Promise.Covers(f.Law, f.Cause) != promised {
 				continue
 			}
-			told, err := x.finding(ctx, plans, f)
+			reduced, err := x.finding(ctx, plans, f)
 			if err != nil {
 				return err
 			}
-			report.Findings = append(report.Findings, *told)
-			report.Interrupted = report.Interrupted || told.Small.Ending == campaign.Interrupted
+			report.Findings = append(report.Findings, *reduced)
+			report.Interrupted = report.Interrupted || reduced.Small.Ending == campaign.Interrupted
 		}
 	}
-	x.Keep(verdictFile, "explore", report) // merged or not, the folder holds an exploration
+	d := report.Document()
+	x.Keep(verdictFile, "explore", d) // merged or not, the folder holds an exploration
 	standing, _ := x.found.Standing(x.scenario)
-	return x.Emit(report, standing)
+	return x.Emit(d, standing)
 }
 
 // repeat is the command that does the same again, or goes on.
@@ -86,7 +86,7 @@ func (x *conclusion) repeat() string {
 }
 
 // finding cuts one finding down and writes what is left of it.
-func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f campaign.Finding) (*reports.ExploredFinding,
+func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f campaign.Finding) (*search.ReducedFinding,
 	error) {
 	small, err := search.Shrink(ctx, x.scenario, plans.Plan(f.First), f.Law, f.Cause, 0)
 	if err != nil {
@@ -100,17 +100,17 @@ func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f campaig
 	if err != nil {
 		return nil, err
 	}
-	told := &reports.ExploredFinding{Finding: f, Promised: x.scenario.Promise.Covers(f.Law, f.Cause),
+	reduced := &search.ReducedFinding{Finding: f, Promised: x.scenario.Promise.Covers(f.Law, f.Cause),
 		Small: small, Run: run}
-	place := told.Slug()
+	place := search.Slug(f)
 	run.Files = filepath.Join(x.Out, place)
 	run.Repeat = x.guest.replay(filepath.Join(run.Files, search.PlanFile))
 	files := small.Files(testPackage)
 	for _, file := range files {
-		told.Files = append(told.Files, file.Name)
+		reduced.Files = append(reduced.Files, file.Name)
 	}
 	writeRun(&x.Frame, place, files, run)
-	return told, nil
+	return reduced, nil
 }
 
 // testPackage is the package of the tests that are written; whoever takes one over gives it another.

@@ -38,10 +38,10 @@
 //   - Example: the table of sets in sim/redis/differential_test.go.
 //
 // A column in the tables of explore, verify and run --seeds:
-//   - scenarios/campaign/tally.go, if what it tells is not counted yet: Count and Add.
-//   - reports/law_table.go, its row.
-//   - reports/explore_json.go and reports/schema, if --json tells it, too.
-//   - Example: reports/law_table_test.go adds how often a law was seen.
+//   - scenarios/campaign/tally.go, if what it shows is not counted yet: Count and Add.
+//   - scenarios/campaign/table.go, its entry.
+//   - scenarios/search/explore_json.go and reports/schema, if --json is to have it, too.
+//   - Example: scenarios/campaign/table_test.go adds how often a law was exercised.
 //
 // A column in the tables of compare:
 //   - scenarios/compare/timing.go, a figure: how it is measured, and how each form of the report shows it; or

@@ -63,7 +63,7 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 
 // testsOnly are the rooms of this module that nothing but tests imports.
 var testsOnly = []string{"checker/slow", "checker/testkit", "nemesis/cast", "reports/documenttest", "reports/examples",
-	"scenarios/claims", "scenarios/single/singletest"}
+	"reports/reporttest", "scenarios/claims", "scenarios/single/singletest"}
 
 // TestRoomsImportOnlyWhatStandsBelow: no arrow leads up. The slow twins are slow, and what the test kit does at its
 // start is for tests, as is its flag: only tests import them.

@@ -20,7 +20,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/cmd/output"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -230,7 +229,7 @@ func tellsWhatTheRecordHolds(t *testing.T, r *told) {
 			t.Errorf("%s by %s is not told", f.Law, f.Cause)
 		}
 		if _, err := os.Stat(
-			filepath.Join(r.dir, "out", (&reports.ExploredFinding{Finding: f}).Slug(), search.PlanFile)); err != nil {
+			filepath.Join(r.dir, "out", search.Slug(f), search.PlanFile)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -34,7 +33,7 @@ func (j *job) plan(seed uint64) nemesis.Plan {
 	return nemesis.Plan{Scenario: j.scenario.Name, Seed: seed, Faults: j.faults}
 }
 
-// run makes sure that everything can be written, then runs, writes and tells.
+// run makes sure that everything can be written, then runs, writes and reports.
 func (j *job) run() error {
 	if j.Out == "" {
 		j.Out = folderOfRuns(j.scenario, j.faults, j.replayed, j.first, j.seeds)
@@ -140,24 +139,25 @@ func (j *job) runMany() error {
 	if j.Files.Fail(err); err != nil && runs.Done == 0 {
 		return err
 	}
-	return j.conclude(runs) // also if a run failed: what the others came to is told, and the failure at the end
+	return j.conclude(runs) // also if a run failed: the others are reported, and the failure at the end
 }
 
-// conclude writes and tells what came of many runs, all of them or those before an interruption.
+// conclude writes and reports how many runs came out, all of them or those before an interruption.
 func (j *job) conclude(runs *search.Runs) error {
 	many, err := j.summary(runs)
 	if err != nil {
 		return err
 	}
-	j.writeMany(many)
-	return j.Emit(many, runs.Standing())
+	d := many.Document()
+	j.writeMany(many, d)
+	return j.Emit(d, runs.Standing())
 }
 
 // summary runs again what is worth showing: a history lives only until the next run.
-func (j *job) summary(runs *search.Runs) (*reports.Many, error) {
+func (j *job) summary(runs *search.Runs) (*search.RunsReport, error) {
 	s := j.scenario
-	many := &reports.Many{Runs: runs, Subject: s, Repeat: j.repeatAll()}
-	for _, seed := range reports.Worth(runs) {
+	many := &search.RunsReport{Runs: runs, Subject: s, Repeat: j.repeatAll()}
+	for _, seed := range runs.Instructive() {
 		j.runner = scenarios.NewRunner(s) // the one before keeps the history that is shown
 		run, _, err := j.report(seed)
 		if err != nil {
@@ -166,7 +166,7 @@ func (j *job) summary(runs *search.Runs) (*reports.Many, error) {
 		many.Shown = append(many.Shown, run)
 	}
 	var failed *scenarios.CodeError
-	for seed := range reports.Samples(runs) {
+	for seed := range runs.Samples() {
 		if len(many.Shown) > 0 || many.Sample != nil {
 			break
 		}

@@ -8,11 +8,112 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/cmd/output"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/html"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
+
+// listing is a part of the catalogue, or all of it.
+type listing []listedSection
+
+// listedSection holds scenarios of one section, at least one.
+type listedSection struct {
+	title     string
+	scenarios []*scenarios.Scenario
+}
+
+// document has a block for each section.
+func (l listing) document() *document.Document {
+	d := &document.Document{Data: l.data()}
+	for _, section := range l {
+		d.Body = append(d.Body, section)
+	}
+	first := l[0].scenarios[0].Name
+	if len(l) == len(scenarios.Sections) {
+		first = scenarios.Sections[1].Names[0]
+	}
+	d.Body = append(d.Body, document.Paragraph{Words: "Run one: fencepost run " + first})
+	return d
+}
+
+// Text gives each scenario its name, its summary and its expectation.
+func (s listedSection) Text(p *text.Writer) {
+	p.Put(new(text.Line).Add(text.Bold, s.title))
+	for _, one := range s.scenarios {
+		p.Blank()
+		p.Put(new(text.Line).Add(text.Plain, "  ").Add(text.Bold, one.Name))
+		p.Text(text.Plain, 4, one.Summary)
+		p.Text(text.Plain, 4, "expect: "+strings.Join(expectations(one), "; "))
+	}
+}
+
+// HTML gives the same as a table.
+func (s listedSection) HTML(p *html.Writer) {
+	t := document.Table{Heading: s.title, Columns: []document.Column{{Title: "expect", Words: true}}}
+	for _, one := range s.scenarios {
+		t.Rows = append(t.Rows, document.Row{Name: one.Name, Notes: []document.Paragraph{{Words: one.Summary}},
+			Cells: document.Cells(strings.Join(expectations(one), "; "))})
+	}
+	t.HTML(p)
+}
+
+// expectations are the laws and metrics that a scenario names, each with what must come out.
+func expectations(s *scenarios.Scenario) (all []string) {
+	for _, law := range checker.Laws {
+		if e, named := s.Expect.Laws[law]; named {
+			all = append(all, string(law)+" "+e.String())
+		}
+	}
+	for _, m := range s.Expect.Metrics {
+		all = append(all, m.Name+" "+m.Text)
+	}
+	return all
+}
+
+type listingJSON struct {
+	document.Head
+	Scenarios []listedJSON `json:"scenarios"`
+}
+
+type listedJSON struct {
+	Section string                       `json:"section"`
+	Name    string                       `json:"name"`
+	Summary string                       `json:"summary"`
+	Source  string                       `json:"source"`
+	Laws    map[checker.Law]expectedJSON `json:"laws"`    // those that the scenario names
+	Metrics map[string]string            `json:"metrics"` // the bound of each, as the scenario writes it
+}
+
+// expectedJSON is how a law must come out; the cause is empty unless one is named.
+type expectedJSON struct {
+	Outcome string `json:"outcome"`
+	Cause   string `json:"cause"`
+}
+
+// data is the JSON object.
+func (l listing) data() *listingJSON {
+	d := &listingJSON{Scenarios: []listedJSON{}}
+	for _, section := range l {
+		for _, s := range section.scenarios {
+			one := listedJSON{section.title, s.Name, s.Summary, s.Source, map[checker.Law]expectedJSON{},
+				map[string]string{}}
+			for law, e := range s.Expect.Laws {
+				cause := e.Cause.String()
+				e.Cause = checker.Cause{}
+				one.Laws[law] = expectedJSON{e.String(), cause}
+			}
+			for _, m := range s.Expect.Metrics {
+				one.Metrics[m.Name] = m.Text
+			}
+			d.Scenarios = append(d.Scenarios, one)
+		}
+	}
+	return d
+}
 
 func newList() *cobra.Command {
 	f := output.Frame{}
@@ -31,7 +132,7 @@ for any text and for one character of a name.`,
 			if err != nil {
 				return err
 			}
-			return f.Show(list)
+			return f.Show(list.document())
 		},
 		ValidArgsFunction: firstOf(scenarios.Names),
 	}
@@ -41,23 +142,23 @@ for any text and for one character of a name.`,
 
 // sectionsLike are the sections of the catalogue with what a pattern picks, all without one. It is an error if that is
 // nothing.
-func sectionsLike(patterns []string) (list reports.Listing, err error) {
+func sectionsLike(patterns []string) (list listing, err error) {
 	pattern := strings.ToLower(strings.Join(patterns, ""))
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("%q is no pattern: a [ needs its ]", pattern)
 	}
 	for _, section := range scenarios.Sections {
-		part := reports.ListedSection{Title: section.Title}
+		part := listedSection{title: section.Title}
 		for _, name := range section.Names {
 			s, err := scenarios.Named(name)
 			if err != nil {
 				return nil, err
 			}
 			if like(pattern, section.Title, s) {
-				part.Scenarios = append(part.Scenarios, s)
+				part.scenarios = append(part.scenarios, s)
 			}
 		}
-		if len(part.Scenarios) > 0 {
+		if len(part.scenarios) > 0 {
 			list = append(list, part)
 		}
 	}
@@ -91,7 +192,7 @@ func searched() []string {
 
 // searchedIn are the texts of a scenario that a pattern is looked for in.
 func searchedIn(section string, s *scenarios.Scenario) []string {
-	return append([]string{s.Name, section, s.Summary}, reports.Expectations(s)...)
+	return append([]string{s.Name, section, s.Summary}, expectations(s)...)
 }
 
 // like reports whether a pattern in lower case picks a scenario.

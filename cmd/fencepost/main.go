@@ -86,7 +86,7 @@ ZooKeeper.`,
 		SilenceUsage:  true,
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.Version = ownVersion().String()
+	root.Version = strings.Join(ownBuild().lines(), "\n") + "\n"
 	root.SetVersionTemplate("{{.Version}}")
 	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newAdvise(), newMerge(),
 		newOdds(), newCorpus(), newCompare(), newCheck(), newShow(), newInit(), newVersion(), newLive(),

@@ -14,7 +14,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
@@ -73,7 +72,7 @@ Ctrl-C ended it first, or if a promise could not be told.`,
 	return c
 }
 
-// run makes sure that everything can be read and written, then verifies, writes and tells.
+// run makes sure that everything can be read and written, then verifies, writes and reports.
 func (j *verifyJob) run() error {
 	defer j.Close()
 	if err := j.prepare(); err != nil {
@@ -91,10 +90,11 @@ func (j *verifyJob) run() error {
 	if err != nil {
 		return err
 	}
-	report, err := j.report(v)
+	r, err := j.report(v)
 	if err != nil {
 		return err
 	}
+	report := r.Document()
 	j.Keep(verdictFile, "verify", report)
 	standing, _ := v.Standing()
 	return j.Emit(report, standing)
@@ -175,9 +175,9 @@ func nearestWord(wrong string, words []string) string {
 	return "; there are: " + strings.Join(words, ", ")
 }
 
-// report tells what came of a verification, and leaves the files of its counterexample.
-func (j *verifyJob) report(v *verify.Verification) (*reports.Verification, error) {
-	r := &reports.Verification{Verification: v, Files: j.Out, Repeat: j.repeat()}
+// report is that of a verification. It leaves the files of the counterexample.
+func (j *verifyJob) report(v *verify.Verification) (*verify.Report, error) {
+	r := &verify.Report{Verification: v, Files: j.Out, Repeat: j.repeat()}
 	if v.Found == nil {
 		return r, nil
 	}

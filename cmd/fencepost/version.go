@@ -6,8 +6,35 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/document"
 )
+
+// builtFrom is what the program was built from.
+type builtFrom struct {
+	document.Head
+	Module   string `json:"module"`
+	Version  string `json:"version"`
+	Revision string `json:"revision"` // of the commit; empty if the build did not record it
+	Time     string `json:"time"`     // of the commit, in RFC 3339
+	Modified bool   `json:"modified"` // the work tree had changes
+	Go       string `json:"go"`       // the version of the tool chain
+}
+
+// lines say it.
+func (b *builtFrom) lines() document.Lines {
+	revision := "not recorded: go build and go install record it"
+	if b.Revision != "" {
+		revision = b.Revision + " of " + b.Time
+		if b.Modified {
+			revision += ", with changes"
+		}
+	}
+	return document.Lines{"fencepost " + b.Version, "revision  " + revision, "built by  " + b.Go}
+}
+
+func (b *builtFrom) document() *document.Document {
+	return &document.Document{Data: b, Body: []document.Block{b.lines()}}
+}
 
 func newVersion() *cobra.Command {
 	f := output.Frame{}
@@ -15,36 +42,36 @@ func newVersion() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version, the revision it was built from, and Go's",
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return f.Show(ownVersion()) },
+		RunE:  func(*cobra.Command, []string) error { return f.Show(ownBuild().document()) },
 	}
 	f.RegisterJSON(c)
 	return c
 }
 
-// ownVersion is that of this program.
-func ownVersion() reports.Version {
+// ownBuild is that of this program.
+func ownBuild() *builtFrom {
 	info, known := debug.ReadBuildInfo()
 	if !known {
 		info = &debug.BuildInfo{}
 	}
-	return versionIn(info)
+	return buildOf(info)
 }
 
-// versionIn reads what the go command has recorded.
-func versionIn(info *debug.BuildInfo) reports.Version {
-	v := reports.Version{Module: info.Main.Path, Version: info.Main.Version, Go: info.GoVersion}
-	if v.Version == "" {
-		v.Version = "(devel)"
+// buildOf reads what the go command has recorded.
+func buildOf(info *debug.BuildInfo) *builtFrom {
+	b := &builtFrom{Module: info.Main.Path, Version: info.Main.Version, Go: info.GoVersion}
+	if b.Version == "" {
+		b.Version = "(devel)"
 	}
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
-			v.Revision = s.Value
+			b.Revision = s.Value
 		case "vcs.time":
-			v.Time = s.Value
+			b.Time = s.Value
 		case "vcs.modified":
-			v.Modified = s.Value == "true"
+			b.Modified = s.Value == "true"
 		}
 	}
-	return v
+	return b
 }

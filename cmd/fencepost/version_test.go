@@ -24,7 +24,7 @@ func TestVersionSaysWhatTheBuildHasRecorded(t *testing.T) {
 			"go1\n": {GoVersion: "go1"},
 	} {
 		var out bytes.Buffer
-		if err := versionIn(info).Text(&out, document.TextOptions{}); err != nil || out.String() != want {
+		if err := buildOf(info).document().Text(&out, document.TextOptions{}); err != nil || out.String() != want {
 			t.Errorf("got %s, want %s", out.String(), want)
 		}
 	}

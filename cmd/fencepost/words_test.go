@@ -56,7 +56,7 @@ func printed(t *testing.T) map[string]string {
 		})
 	}
 	for _, pattern := range []string{"../../*.md", "../../*/*.md", "../../*/*/*.md", "../../*/*/*/*.md",
-		"../../reports/*/*.html", "../../reports/*/*.js", "../../reports/*/*.json", "../../reports/testdata/*",
+		"../../reports/*/*.html", "../../reports/*/*.js", "../../reports/*/*.json", "../../scenarios/*/testdata/*",
 		"testdata/*/*.txtar", "../../scenarios/catalogue/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {

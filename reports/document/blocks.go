@@ -2,6 +2,7 @@ package document
 
 import (
 	"html/template"
+	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/reports/html"
@@ -94,6 +95,9 @@ func (b Facts) Text(p *text.Writer) {
 
 // HTML writes a table of two columns.
 func (b Facts) HTML(p *html.Writer) {
+	if len(b) == 0 {
+		return
+	}
 	rows := make(Facts, len(b))
 	for i, f := range b {
 		if rows[i] = f; i > 0 && b[i-1].Name == f.Name {
@@ -105,6 +109,58 @@ func (b Facts) HTML(p *html.Writer) {
 
 // Class is the colour of a fact on a page.
 func (f Fact) Class() string { return f.Tone.Class() }
+
+// Lines are short lines of text, one below the other.
+type Lines []string
+
+// Text writes the lines.
+func (b Lines) Text(p *text.Writer) {
+	for _, l := range b {
+		p.Put(new(text.Line).Add(text.Plain, l))
+	}
+}
+
+// HTML writes a paragraph for each.
+func (b Lines) HTML(p *html.Writer) {
+	for _, l := range b {
+		Paragraph{Words: l}.HTML(p)
+	}
+}
+
+// Totals are numbers, each with what it counts.
+type Totals []Total
+
+// Total is a number of things. Its tone counts where it is not zero.
+type Total struct {
+	Count int
+	Words string
+	Tone  Tone
+}
+
+// tone is that of the number.
+func (t Total) tone() Tone {
+	if t.Count == 0 {
+		return Plain
+	}
+	return t.Tone
+}
+
+// Text writes a line for each.
+func (b Totals) Text(p *text.Writer) {
+	for _, t := range b {
+		n := strconv.Itoa(t.Count)
+		p.Put(new(text.Line).To(9-len(n)).Add(t.tone().Style(), n).Add(text.Plain, "  "+t.Words))
+	}
+}
+
+// HTML writes large numbers.
+func (b Totals) HTML(p *html.Writer) { p.Show("totals", b) }
+
+// Class is the colour of the number on a page.
+func (t Total) Class() string { return t.tone().Class() }
+
+// Number is the number on a page.
+func (t Total) Number() string { return text.Grouped(t.Count) }
 
 // Section is blocks that belong together. Its heading stands on the page only: the blocks of a text have labels.
 type Section struct {
@@ -129,8 +185,9 @@ func (b Section) HTML(p *html.Writer) {
 	})
 }
 
-// More are blocks that a text keeps back unless all of it is asked for. They must stand in the body itself.
-type More struct{ Section }
+// More is a block of a document that its text keeps back unless all of it is asked for. It stands below the ending
+// then, behind a rule.
+type More struct{ Block }
 
 // Labelled is a block whose text is lines with labels.
 type Labelled struct{ Block }
@@ -157,14 +214,12 @@ func (b Columns) HTML(p *html.Writer) {
 	p.Put("</div>\n")
 }
 
-// Whole is a document within the text of another one. Its page is Attached, or shows less.
+// Whole is a document within the text of another one, below its ending and behind a rule. Its page is Attached, or shows
+// less.
 type Whole struct{ *Document }
 
-// Text writes the document below a rule.
-func (b Whole) Text(p *text.Writer) {
-	p.Rule()
-	b.text(p, false)
-}
+// Text writes the document.
+func (b Whole) Text(p *text.Writer) { b.text(p, false) }
 
 // HTML writes nothing.
 func (Whole) HTML(*html.Writer) {}
@@ -255,13 +310,19 @@ func (b Diff) lines() (all []Paragraph) {
 }
 
 // Links lead from a page to those beside it, with what a reader finds there.
-type Links []struct{ Words, Slug string }
+type Links []LinkTo
+
+// LinkTo leads to the page with a slug.
+type LinkTo struct{ Words, Slug string }
 
 // Text writes nothing.
 func (Links) Text(*text.Writer) {}
 
 // HTML writes a list.
 func (b Links) HTML(p *html.Writer) {
+	if len(b) == 0 {
+		return
+	}
 	links := make([]Link, len(b))
 	for i, l := range b {
 		links[i] = Link{Text: l.Words, Href: p.Beside(l.Slug)}

@@ -24,7 +24,7 @@ type Document struct {
 
 // Title is what a document begins with.
 type Title struct {
-	Name     string      // what it is about: "kleppmann-gc-pause"
+	Name     string      // what it is about: "kleppmann-gc-pause"; empty if the text has no title
 	Size     string      // how much of it: "1,000 seeds"; may be empty
 	Verdict  string      // in a few words; may be empty
 	Tone     Tone        // of the verdict
@@ -65,14 +65,32 @@ func (d *Document) Text(w io.Writer, opt TextOptions) error {
 
 func (d *Document) text(p *text.Writer, all bool) {
 	d.Title.Text(p)
-	d.texts(&column{Writer: p, begun: true}, d.Body, all)
+	d.texts(&column{Writer: p, begun: d.Name != ""}, d.Body, all)
 	p.Gap(false)
+	for _, b := range d.Body {
+		if below, kept := below(b); below && (all || !kept) {
+			p.Blank()
+			p.Rule()
+			b.Text(p)
+		}
+	}
+}
+
+// below reports whether a text has a block below its ending, and keeps it back unless all of it is asked for.
+func below(b Block) (below, kept bool) {
+	switch b.(type) {
+	case Whole:
+		return true, false
+	case More:
+		return true, true
+	}
+	return false, false
 }
 
 // texts writes blocks and the ending.
 func (d *Document) texts(c *column, body []Block, all bool) {
 	for i, b := range body {
-		if _, kept := b.(More); kept && !all {
+		if below, _ := below(b); below {
 			continue
 		}
 		fit, ok := b.(Fitting)
@@ -83,8 +101,10 @@ func (d *Document) texts(c *column, body []Block, all bool) {
 		room := math.MaxInt
 		if !all {
 			rest := &column{Writer: c.Draft(), begun: true}
+			fit.FitText(rest.Writer, room) // the rest explains what it mentions
+			own := rest.Lines()
 			d.texts(rest, body[i+1:], all)
-			room = screenLines - c.Lines() - 1 - rest.Lines()
+			room = screenLines - c.Lines() - 1 - (rest.Lines() - own)
 		}
 		c.put(false, false, func() { fit.FitText(c.Writer, room) })
 	}
@@ -123,25 +143,52 @@ func labelled(b Block) (begins, ends bool) {
 	case Facts:
 		labels := b.cells() == labelCells // wider names stand apart
 		return labels, labels
-	case Plan, Command, Metrics, Labelled, OnPage:
+	case Plan, Command, Metrics, Labelled:
 		return true, true
 	case InText:
 		return labelled(b.Block)
-	case More:
-		return labelled(b.Section)
 	case Columns:
 		return labelled(Section{Body: b.blocks()})
 	case Section:
-		if len(b.Body) > 0 {
-			begins, _ = labelled(b.Body[0])
-			_, ends = labelled(b.Body[len(b.Body)-1])
+		for i, one := range shown(b.Body) {
+			first, last := labelled(one)
+			if ends = last; i == 0 {
+				begins = first
+			}
 		}
 	}
 	return begins, ends
 }
 
-// Text writes the title.
+// shown are the blocks that write something in a text.
+func shown(body []Block) (all []Block) {
+	for _, b := range body {
+		switch one := b.(type) {
+		case OnPage, Links, Markup:
+			continue
+		case InText:
+			if len(shown([]Block{one.Block})) == 0 {
+				continue
+			}
+		case Facts:
+			if len(one) == 0 {
+				continue
+			}
+		case Section:
+			if len(shown(one.Body)) == 0 {
+				continue
+			}
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// Text writes the title, if there is one.
 func (t *Title) Text(p *text.Writer) {
+	if t.Name == "" {
+		return
+	}
 	p.Title(t.Name, t.Size, t.Verdict, t.Tone.Style())
 	if t.Headline != "" {
 		p.Blank()

@@ -11,7 +11,7 @@ import (
 type TextOptions struct {
 	Width int  // cells; 0 stands for 80, less than 60 for 60
 	Color bool // bold, red, green and yellow, by ANSI escapes
-	All   bool // tell also what is kept for a second look; only ExploreText keeps anything back
+	All   bool // also what does not fit a screen, and each More
 }
 
 // Writer makes a writer to w that notes whether the probe is mentioned.

@@ -85,13 +85,16 @@ func (s Standing) Tone() Tone {
 	return Open
 }
 
-// Sign is the mark.
-func (s Standing) Sign() string {
+// Mark is the result whose sign marks it: where a law was broken, it is not that of a pass.
+func (s Standing) Mark() Result {
 	switch {
 	case s.Broken:
-		return Failed.Sign()
+		return Failed
 	case s.nothing():
-		return NotJudged.Sign()
+		return NotJudged
 	}
-	return s.Result.Sign()
+	return s.Result
 }
+
+// Sign is the mark.
+func (s Standing) Sign() string { return s.Mark().Sign() }

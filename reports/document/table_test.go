@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,5 +137,31 @@ func TestATableOfNamesAlone(t *testing.T) {
 		"     writes\n"
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+// Whatever stands in a table, no line is wider than the terminal, every word is there, and numbers are whole.
+func TestATableFitsTheTerminal(t *testing.T) {
+	fault := "cut client-1 | redis-1 redis-2 redis-3 redis-4 redis-5 after acquired by client-1 for 10s"
+	for _, last := range []string{"", "9", fault} {
+		table := Table{Heading: "fault", Columns: []Column{{Title: "struck"}, {Title: "while held or asked for"},
+			{Title: "reason", Words: true}},
+			Rows: []Row{{Name: fault, Cells: Cells("1,234,567", "1,234", last)}, {Sign: "✗", Name: "x",
+				Cells: Cells("1", "2", last)}}}
+		for width := 80; width < 240; width += 7 {
+			var b strings.Builder
+			table.Text(TextOptions{Width: width}.Writer(&b))
+			words := strings.Fields(b.String())
+			for _, line := range strings.Split(b.String(), "\n") {
+				if text.Cells(line) > width {
+					t.Errorf("at %d cells: %q", width, line)
+				}
+			}
+			for _, word := range append(strings.Fields(fault+" "+last), "1,234,567", "1,234") {
+				if !slices.Contains(words, word) {
+					t.Errorf("at %d cells %q is missing:\n%s", width, word, b.String())
+				}
+			}
+		}
 	}
 }

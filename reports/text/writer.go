@@ -154,11 +154,16 @@ func (p *Writer) Margin() int { return min(p.width, 100) }
 // Draft begins lines for p that are kept until it is known whether there is room for them.
 func (p *Writer) Draft() *Writer {
 	kept := new(bytes.Buffer)
-	return &Writer{w: kept, kept: kept, width: p.width, shift: p.shift, color: p.color, watch: p.watch}
+	return &Writer{w: kept, kept: kept, width: p.width, shift: p.shift, color: p.color, watch: p.watch,
+		seen: p.seen}
 }
 
 // Include writes the lines of a draft.
 func (p *Writer) Include(draft *Writer) {
+	if p.gap && draft.lines > 0 {
+		p.gap = false
+		p.Blank()
+	}
 	p.lines += draft.lines
 	p.seen = p.seen || draft.seen
 	if p.err == nil {

@@ -108,6 +108,15 @@ func (t Laws) Of(law checker.Law) Counts {
 	return Counts{}
 }
 
+// ByLaw are the counts of each law.
+func (t Laws) ByLaw() map[checker.Law]Counts {
+	all := map[checker.Law]Counts{}
+	for _, l := range t {
+		all[l.Law] = l.Counts
+	}
+	return all
+}
+
 // Add counts more runs in.
 func (t Laws) Add(more Laws) {
 	for i := range t {

@@ -153,7 +153,7 @@ func TestMutantsAreCaughtByTheLawsThatTheyBreak(t *testing.T) {
 		most = 100 // and only those that this is enough for
 	}
 	var list []*scenarios.Scenario
-	var hunted []corpus.Mutant
+	var mutants []corpus.Mutant
 	for _, m := range corpus.Mutants() {
 		if m.Within > most {
 			continue
@@ -162,12 +162,12 @@ func TestMutantsAreCaughtByTheLawsThatTheyBreak(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, hunted = append(list, s), append(hunted, m)
+		list, mutants = append(list, s), append(mutants, m)
 	}
-	err := search.Hunts(context.Background(), list, 0, most, 0, nil, func(i int, p search.Hunted) error {
-		m := &hunted[i]
+	err := search.FirstViolations(context.Background(), list, 0, most, 0, nil, func(i int, p search.FirstViolation) error {
+		m := &mutants[i]
 		t.Logf("%s of %s: %+v", m.Name, m.Of, p)
-		if !p.Caught || p.Seeds > m.Within || !slices.Contains(m.Breaks, p.Law) {
+		if !p.Found || p.Runs > m.Within || !slices.Contains(m.Breaks, p.Law) {
 			t.Errorf("%s (%s): %+v; want %v within %d seeds", m.Name, m.Defect, p, m.Breaks, m.Within)
 		}
 		return nil

@@ -72,7 +72,7 @@ func (c *Corpus) data() *corpusJSON {
 	}
 	if len(list) > 0 {
 		middle, last := median(list, MutantResult.runs), list[len(list)-1]
-		d.MedianRuns, d.MostRuns = &middle, &last.Search.Seeds
+		d.MedianRuns, d.MostRuns = &middle, &last.Search.Runs
 	}
 	for i := range c.Sound {
 		d.Sound = append(d.Sound, soundLockOf(&c.Sound[i]))

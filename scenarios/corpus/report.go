@@ -32,24 +32,24 @@ type Corpus struct {
 // MutantResult is one mutant and what became of it.
 type MutantResult struct {
 	Mutant
-	Search *search.Hunted // nil if the work was stopped before
-	Took   time.Duration  // by the host's clock; not in JSON
-	File   string         // its scenario
+	Search *search.FirstViolation // nil if the work was stopped before
+	Took   time.Duration          // by the host's clock; not in JSON
+	File   string                 // its scenario
 }
 
 // searched reports whether the search went to its end, runs how many runs that took.
-func (m MutantResult) searched() bool { return m.Search != nil && !m.Search.Cut }
+func (m MutantResult) searched() bool { return m.Search != nil && !m.Search.Interrupted }
 
 func (m MutantResult) runs() int {
 	if m.Search == nil {
 		return 0
 	}
-	return m.Search.Seeds
+	return m.Search.Runs
 }
 
 func (m MutantResult) seconds() float64 { return m.Took.Seconds() }
 
-func (m MutantResult) caught() bool { return m.Search != nil && m.Search.Caught }
+func (m MutantResult) caught() bool { return m.Search != nil && m.Search.Found }
 
 // how is what it broke, and by what.
 func (m MutantResult) how() string { return fmt.Sprintf("%s: %s", m.Search.Law, m.Search.Cause) }

@@ -19,7 +19,7 @@ import (
 func searched(name string, runs int, caught bool) MutantResult {
 	return MutantResult{Mutant: Mutant{Name: name, Of: "lock", Defect: "wrong", Source: "issue 1"},
 		Took: time.Duration(runs) * time.Second,
-		Search: &search.Hunted{Caught: caught, Seeds: runs, Law: checker.Ownership,
+		Search: &search.FirstViolation{Found: caught, Runs: runs, Law: checker.Ownership,
 			Cause: checker.Cause{Kind: checker.RemovedByNonOwner}}}
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -113,7 +112,7 @@ func (p *parent) summary() string {
 		standing.Result = document.Failed
 	}
 	d := document.Document{Title: document.Title{Name: scenarioName(p.t.Name()), Size: size, Verdict: standing.Words(),
-		Tone: standing.Tone()}, Body: []document.Block{reports.LawTable{Laws: p.laws(), Promise: p.config.promise()},
+		Tone: standing.Tone()}, Body: []document.Block{p.laws().RateTable(p.config.promise()),
 		index(failures)}}
 	var b strings.Builder
 	_ = d.Text(&b, document.TextOptions{Width: width}) // a Builder takes all

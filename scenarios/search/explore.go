@@ -81,7 +81,7 @@ func newExplorer(s *scenarios.Scenario) (*explorer, error) {
 func (w *explorer) explore(span Span, first, n int) (*Exploration, error) {
 	part := newExploration(Span{Done: n})
 	for i := range n {
-		seed := span.Seed(first + i)
+		seed := span.seed(first + i)
 		plan := w.plans.Plan(seed)
 		if len(plan.Faults) == 0 {
 			part.Empty++
@@ -124,8 +124,8 @@ func (e *Exploration) add(part *Exploration) {
 	e.Failed.add(part.Failed)
 }
 
-// Drawn, Struck and Met sum the faults of all kinds up.
-func (e *Exploration) Drawn() (drawn, struck, met int) {
+// drawn, struck and met sum the faults of all kinds up.
+func (e *Exploration) drawn() (drawn, struck, met int) {
 	for _, t := range e.Faults {
 		drawn, struck, met = drawn+t.Drawn, struck+t.Struck, met+t.Met
 	}

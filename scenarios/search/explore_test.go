@@ -100,7 +100,7 @@ func TestAnExplorationCountsWhatItsRunsShow(t *testing.T) {
 			t.Errorf("%s: in %d runs from seed %d on, want %d from %d", key, f.Runs, f.First, findings[key], first[key])
 		}
 	}
-	if got, struck, met := e.Drawn(); got != drawn || struck == 0 || met == 0 || struck > got || met > struck {
+	if got, struck, met := e.drawn(); got != drawn || struck == 0 || met == 0 || struck > got || met > struck {
 		t.Errorf("%d drawn, %d struck, %d met; drew %d", got, struck, met, drawn)
 	}
 }

@@ -56,14 +56,17 @@ func (f *Failed) add(part Failed) {
 	f.Runs += part.Runs
 }
 
-// Open says why these runs, of so many, leave it open whether the promises are kept; nothing if there are none.
-func (f *Failed) Open(of int) []string {
+// open says why these runs, of so many, leave it open whether the promises are kept; nothing if there are none.
+func (f *Failed) open(of int) []string {
 	if f.Runs == 0 {
 		return nil
 	}
 	return []string{fmt.Sprintf("%d of %d runs could not be judged: the lock's own code failed, first with seed %d: %s",
 		f.Runs, of, f.First, f.Why[0])}
 }
+
+// more is how it failed, but for the first line, which open has.
+func (f *Failed) more() []string { return f.Why[min(1, len(f.Why)):] }
 
 // consistent reports whether so many of the runs that were made can have failed.
 func (f *Failed) consistent(of int) bool {

@@ -59,7 +59,7 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 		return func(first, n int) (*Runs, error) {
 			part := newRuns(Span{Done: n}, faults)
 			for i := range n {
-				seed := span.Seed(first + i)
+				seed := span.seed(first + i)
 				result, err := runner.Run(nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: faults})
 				if part.Failed.note(seed, err) {
 					continue

@@ -54,8 +54,8 @@ func identityOf(s *scenarios.Scenario, p nemesis.Plan) (Identity, error) {
 // Size is how many seeds the span's shard has.
 func (s Span) Size() int { return s.Shard.Size(s.Seeds) }
 
-// Seed is the shard's own i-th seed, from 0.
-func (s Span) Seed(i int) uint64 { return s.From + uint64(s.Shard.position(i)) }
+// seed is the shard's own i-th seed, from 0.
+func (s Span) seed(i int) uint64 { return s.From + uint64(s.Shard.position(i)) }
 
 // Finished reports whether all seeds of the shard have been run.
 func (s Span) Finished() bool { return s.Done == s.Size() }

@@ -17,11 +17,11 @@ func (e *Exploration) Standing(s *scenarios.Scenario) (standing document.Result,
 	if !e.Finished() {
 		open = append(open, fmt.Sprintf("%d of %d seeds were run", e.Done, e.Size()))
 	}
-	if _, struck, met := e.Drawn(); e.Done > 0 && met == 0 {
+	if _, struck, met := e.drawn(); e.Done > 0 && met == 0 {
 		open = append(open, fmt.Sprintf("the mix never hits: of %d faults that struck, none did so %s", struck,
 			campaign.WhileHeld))
 	}
-	open = append(open, e.Failed.Open(e.Done)...)
+	open = append(open, e.Failed.open(e.Done)...)
 	broken := false
 	for _, t := range e.Laws {
 		broken = broken || t.Breaks() > 0 && slices.Contains(s.Promise.Laws, t.Law)
@@ -38,27 +38,27 @@ func (e *Exploration) Standing(s *scenarios.Scenario) (standing document.Result,
 	return document.Passed, nil
 }
 
-// Doubts are what makes the exploration weaker than its numbers look, in a sentence each.
-func (e *Exploration) Doubts() []string {
-	var doubts []string
+// caveats are what makes the exploration weaker than its numbers look, in a sentence each.
+func (e *Exploration) caveats() []string {
+	var caveats []string
 	if e.Empty > 0 {
-		doubts = append(doubts, fmt.Sprintf("%d of %d plans had no fault", e.Empty, e.Done))
+		caveats = append(caveats, fmt.Sprintf("%d of %d plans had no fault", e.Empty, e.Done))
 	}
 	for _, t := range e.Faults {
 		if t.Drawn > 0 && t.Met == 0 {
-			doubts = append(doubts, fmt.Sprintf("%s: drawn %d times, and never struck %s", t.Kind, t.Drawn,
+			caveats = append(caveats, fmt.Sprintf("%s: drawn %d times, and never struck %s", t.Kind, t.Drawn,
 				campaign.WhileHeld))
 		}
 	}
 	for _, t := range e.Laws {
 		if t.Excused > 0 {
-			doubts = append(doubts, fmt.Sprintf("%s is broken in %d of %d runs %s", t.Law, t.Excused, e.Done,
+			caveats = append(caveats, fmt.Sprintf("%s is broken in %d of %d runs %s", t.Law, t.Excused, e.Done,
 				checker.Excuse))
 		}
 		if t.Undecided > 0 {
-			doubts = append(doubts, fmt.Sprintf("%s could not be told in %d of %d runs: their limit came first", t.Law,
+			caveats = append(caveats, fmt.Sprintf("%s could not be told in %d of %d runs: their limit came first", t.Law,
 				t.Undecided, e.Done))
 		}
 	}
-	return doubts
+	return caveats
 }

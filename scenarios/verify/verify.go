@@ -207,14 +207,14 @@ type Counterexample struct {
 	Cause      checker.Cause
 }
 
-// Laws is how each promised law came out, over all schedules.
-func (v *Verification) Laws() campaign.Laws { return v.sum().Laws }
+// laws is how each promised law came out, over all schedules.
+func (v *Verification) laws() campaign.Laws { return v.sum().Laws }
 
 // runs is how many were made, those included that were only looked at for where faults can strike.
 func (v *Verification) runs() int { return v.sum().Runs }
 
-// ByKind counts what was enumerated of each kind of Scope.Every, as the last fault of a placement.
-func (v *Verification) ByKind() []KindTally {
+// byKind counts what was enumerated of each kind of Scope.Every, as the last fault of a placement.
+func (v *Verification) byKind() []KindTally {
 	sums := make([]KindTally, len(v.Scope.Every))
 	for _, l := range v.Lengths {
 		for i, k := range l.Kinds {
@@ -225,8 +225,8 @@ func (v *Verification) ByKind() []KindTally {
 	return sums
 }
 
-// Own are the scenario's own faults, if they strike in every run.
-func (v *Verification) Own() []nemesis.Fault {
+// own are the scenario's own faults, if they strike in every run.
+func (v *Verification) own() []nemesis.Fault {
 	if !v.Options.KeepFaults {
 		return nil
 	}
@@ -260,7 +260,7 @@ func (v *Verification) Standing() (standing document.Result, open []string) {
 		open = append(open, "it was interrupted")
 	}
 	exercised := false
-	for _, t := range v.Laws() {
+	for _, t := range v.laws() {
 		switch {
 		case t.Undecided > 0:
 			open = append(open, fmt.Sprintf("%s could not be told in %d schedules: their limit came first", t.Law,

@@ -68,7 +68,7 @@ func TestASoundLockHoldsForEveryPlacementOfOneFault(t *testing.T) {
 		}
 		all += samples
 	}
-	for _, law := range v.Laws() {
+	for _, law := range v.laws() {
 		if law.Holds != all {
 			t.Errorf("%s was exercised in %d of %d schedules", law.Law, law.Holds, all)
 		}
@@ -253,8 +253,8 @@ func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 	v := verify(t, "name: alone\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\npromise: "+
 		"[token-order]\n", Options{Faults: 1})
 	standing, open := v.Standing()
-	if standing != document.Undecided || len(open) == 0 || v.Laws()[0].Exercised() != 0 {
-		t.Errorf("standing %v, open %q, %+v", standing, open, v.Laws())
+	if standing != document.Undecided || len(open) == 0 || v.laws()[0].Exercised() != 0 {
+		t.Errorf("standing %v, open %q, %+v", standing, open, v.laws())
 	}
 }
 
@@ -492,7 +492,7 @@ func TestCutsAreTriedWithAndWithoutAnEnd(t *testing.T) {
 		t.Errorf("no cut without an end was tried: %+v", v.Found)
 	}
 	v = verify(t, strings.Replace(text, ", availability", "", 1), cuts)
-	if of := v.Laws().Of(checker.DeadlockFreedom); v.Found != nil || of.Excused == 0 || of.Breaks() > 0 {
+	if of := v.laws().Of(checker.DeadlockFreedom); v.Found != nil || of.Excused == 0 || of.Breaks() > 0 {
 		t.Errorf("a quorum lost for good counts although that is not promised: %+v, found %+v", of, v.Found)
 	}
 	v = verify(t, text+"mix: {without: [\"cut, no end\"]}\n", cuts)

@@ -1,4 +1,4 @@
-package reports
+package search
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-type manyJSON struct {
+type runsJSON struct {
 	document.Head
 	Scenario    string                          `json:"scenario"`
 	Seeds       int                             `json:"seeds"` // how many were run
@@ -41,33 +41,22 @@ type groupJSON struct {
 	First    uint64 `json:"first_seed"`
 }
 
-// JSON gives many runs as one JSON object, ended by a newline.
-func (m *Many) JSON(command string) ([]byte, error) {
-	c := &m.Campaign
-	d := manyJSON{Head: document.HeadOf(command), Scenario: m.Scenario, Seeds: m.Done, From: m.From,
-		Expected:   c.AsExpected,
-		Unexpected: c.Otherwise, Undecided: m.undecided(), Interrupted: !m.Finished(),
-		Open: document.Some(m.Failed.Open(m.Done)), Digests: c.Digests(),
-		Laws: countsOf(m.Laws), Faults: []plannedJSON{}, Groups: []groupJSON{},
-		AsExpected: m.Standing() == document.Passed, Verdict: m.standing().Words(), Headline: m.headline(),
+// data is the JSON object.
+func (r *RunsReport) data(title *document.Title) *runsJSON {
+	c := &r.Campaign
+	d := &runsJSON{Scenario: r.Scenario, Seeds: r.Done, From: r.From, Expected: c.AsExpected, Unexpected: c.Otherwise,
+		Undecided: r.undecided(), Interrupted: !r.Finished(), Open: document.Some(r.Failed.open(r.Done)),
+		Digests: c.Digests(), Laws: r.Laws.ByLaw(), Faults: []plannedJSON{}, Groups: []groupJSON{},
+		AsExpected: r.Standing() == document.Passed, Verdict: title.Verdict, Headline: title.Headline,
 		Runs: []*single.RunObject{}}
-	for _, f := range m.Plan {
+	for _, f := range r.Plan {
 		d.Faults = append(d.Faults, plannedJSON(f))
 	}
 	for _, g := range c.Groups {
 		d.Groups = append(d.Groups, groupJSON{g.Name, g.Want, g.Got, g.Runs, g.First})
 	}
-	for _, run := range m.Shown {
+	for _, run := range r.Shown {
 		d.Runs = append(d.Runs, run.Object())
 	}
-	return document.Encode(d)
-}
-
-// countsOf are tallies by their laws.
-func countsOf(laws campaign.Laws) map[checker.Law]campaign.Counts {
-	counts := map[checker.Law]campaign.Counts{}
-	for _, l := range laws {
-		counts[l.Law] = l.Counts
-	}
-	return counts
+	return d
 }

@@ -1,4 +1,4 @@
-package reports
+package verify
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
@@ -60,20 +60,21 @@ type counterexampleJSON struct {
 	Run      *single.RunObject `json:"run"`
 }
 
-// JSON gives the verification as one JSON object, ended by a newline.
-func (v *Verification) JSON(command string) ([]byte, error) {
+// data is the JSON object.
+func (r *Report) data() *verifyJSON {
+	v := r.Verification
 	o := &v.Options
-	d := verifyJSON{Head: document.HeadOf(command), Scenario: v.Scenario.Name, Faults: o.Faults, Seed: o.Seed,
-		Outcome: v.standing(),
-		Laws:    countsOf(v.Laws()), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{},
+	d := &verifyJSON{Scenario: v.Scenario.Name, Faults: o.Faults, Seed: o.Seed,
+		Outcome: v.outcome(),
+		Laws:    v.laws().ByLaw(), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{},
 		AllEnds:  o.AllEnds,
-		Excluded: document.Texts(v.Scenario.Mix.Without), OwnFaults: document.Texts(v.Own()),
+		Excluded: document.Texts(v.Scenario.Mix.Without), OwnFaults: document.Texts(v.own()),
 		Random: map[string]randomJSON{}, LeftOut: map[string]string{},
 		Interrupted: v.interrupted(), Open: document.Some(v.open())}
 	for _, l := range v.Lengths {
 		d.Lengths = append(d.Lengths, lengthJSON{l.Faults, l.Starts, l.Schedules, l.Idle, l.Stands, l.Whole})
 	}
-	for i, k := range v.ByKind() {
+	for i, k := range v.byKind() {
 		d.Kinds[v.Scope.Every[i].String()] = kindJSON(k)
 	}
 	for _, a := range v.Assignments {
@@ -87,8 +88,8 @@ func (v *Verification) JSON(command string) ([]byte, error) {
 		d.LeftOut[l.Kind.String()] = l.Why
 	}
 	if v.Found != nil {
-		_, delay := v.found()
-		d.Counterexample = &counterexampleJSON{v.Found.Law, v.Found.Cause.String(), delay, v.Found.AtRandom, v.Run.Object()}
+		_, delay := v.counterexample()
+		d.Counterexample = &counterexampleJSON{v.Found.Law, v.Found.Cause.String(), delay, v.Found.AtRandom, r.Run.Object()}
 	}
-	return document.Encode(d)
+	return d
 }

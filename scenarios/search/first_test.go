@@ -24,66 +24,66 @@ work: {cycles: 3, hold: validity, check-validity: on}
 mix: {without: [jump of servers, drift, crash losing everything]}
 `
 
-func TestAHuntEndsAtTheFirstSeedThatBreaksAPromise(t *testing.T) {
+func TestTheFirstSeedThatBreaksAPromiseIsFound(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
-	got, err := hunt(context.Background(), s, 0, 1000)
-	if err != nil || !got.Caught || got.Law != checker.Ownership || got.Cause.Kind != checker.RemovedByNonOwner {
+	got, err := findFirst(context.Background(), s, 0, 1000)
+	if err != nil || !got.Found || got.Law != checker.Ownership || got.Cause.Kind != checker.RemovedByNonOwner {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	e := explored(t, s, 0, got.Seeds, Whole, 2)
+	e := explored(t, s, 0, got.Runs, Whole, 2)
 	i := slices.IndexFunc(e.Findings, func(f campaign.Finding) bool { return f.Law == checker.Ownership })
-	if i < 0 || e.Findings[i].First != uint64(got.Seeds-1) || e.Findings[i].Runs != 1 {
-		t.Errorf("caught after %d seeds, but these show %+v", got.Seeds, e.Findings)
+	if i < 0 || e.Findings[i].First != uint64(got.Runs-1) || e.Findings[i].Runs != 1 {
+		t.Errorf("found after %d runs, but these show %+v", got.Runs, e.Findings)
 	}
-	if before, err := hunt(context.Background(), s, 0, got.Seeds-1); err != nil ||
-		before != (Hunted{Seeds: got.Seeds - 1}) {
+	if before, err := findFirst(context.Background(), s, 0, got.Runs-1); err != nil ||
+		before != (FirstViolation{Runs: got.Runs - 1}) {
 		t.Errorf("one seed less: %+v, %v", before, err)
 	}
 }
 
-// A hunt from a later seed finds what a hunt from the first would find if it went on.
-func TestAHuntBeginsAtItsFirstSeed(t *testing.T) {
+// A search from a later seed finds what a search from the first would find if it went on.
+func TestASearchBeginsAtItsFirstSeed(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
 	for from := uint64(0); from < 300; {
-		got, err := hunt(context.Background(), s, from, 1000)
-		if err != nil || !got.Caught {
+		got, err := findFirst(context.Background(), s, from, 1000)
+		if err != nil || !got.Found {
 			t.Fatalf("from seed %d: %+v, %v", from, got, err)
 		}
-		caught := from + uint64(got.Seeds) - 1
-		if e := explored(t, s, from, got.Seeds, Whole, 2); !slices.ContainsFunc(e.Findings,
+		found := from + uint64(got.Runs) - 1
+		if e := explored(t, s, from, got.Runs, Whole, 2); !slices.ContainsFunc(e.Findings,
 			func(f campaign.Finding) bool {
-				return f.Law == checker.Ownership && f.First == caught && f.Runs == 1
+				return f.Law == checker.Ownership && f.First == found && f.Runs == 1
 			}) {
-			t.Errorf("from seed %d: caught by seed %d, but the seeds up to it show %+v", from, caught, e.Findings)
+			t.Errorf("from seed %d: found by seed %d, but the seeds up to it show %+v", from, found, e.Findings)
 		}
-		from = caught + 1
+		from = found + 1
 	}
 }
 
-// What the lock does not promise is not what a hunt is for.
-func TestAHuntPassesByWhatIsNotPromised(t *testing.T) {
-	got, err := hunt(context.Background(), parsed(t, careless+"promise: [token-order]\n"), 0, 100)
-	if err != nil || got.Caught || got.Seeds != 100 {
+// A law that the lock does not promise may be broken.
+func TestAViolationOfWhatIsNotPromisedIsPassedOver(t *testing.T) {
+	got, err := findFirst(context.Background(), parsed(t, careless+"promise: [token-order]\n"), 0, 100)
+	if err != nil || got.Found || got.Runs != 100 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
-func TestHuntsComeInOrderWhateverTheWorkers(t *testing.T) {
+func TestResultsComeInOrderWhateverTheWorkers(t *testing.T) {
 	var list []*scenarios.Scenario
 	for _, law := range []checker.Law{checker.TokenOrder, checker.Ownership, checker.LeaseExclusion,
 		checker.MutualExclusion} {
 		list = append(list, parsed(t, fmt.Sprintf("%spromise: [%s]\n", careless, law)))
 	}
-	var want []Hunted
+	var want []FirstViolation
 	for workers := 1; workers <= 3; workers++ {
-		var got []Hunted
+		var got []FirstViolation
 		timed := make([]int, len(list))
-		around := func(i int, hunt func()) { hunt(); timed[i]++ }
-		err := Hunts(context.Background(), list, 0, 60, workers, around, func(i int, p Hunted) error {
+		around := func(i int, search func()) { search(); timed[i]++ }
+		err := FirstViolations(context.Background(), list, 0, 60, workers, around, func(i int, v FirstViolation) error {
 			if i != len(got) || timed[i] != 1 {
 				t.Errorf("%d workers: %d came as number %d, after %d calls", workers, i, len(got), timed[i])
 			}
-			got = append(got, p)
+			got = append(got, v)
 			return nil
 		})
 		if err != nil {
@@ -98,7 +98,7 @@ func TestHuntsComeInOrderWhateverTheWorkers(t *testing.T) {
 	}
 	list[2].Mix.Weights = draw.Weights{}
 	list[2].Mix.Weights[nemesis.FailOver] = 1
-	err := Hunts(context.Background(), list, 0, 60, 2, nil, func(int, Hunted) error { return nil })
+	err := FirstViolations(context.Background(), list, 0, 60, 2, nil, func(int, FirstViolation) error { return nil })
 	if !errors.Is(err, draw.ErrNothing) {
 		t.Errorf("a mix of nothing: %v", err)
 	}

@@ -1,36 +1,37 @@
-package reports
+package search
 
 import (
 	"bytes"
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// OpenMetrics gives the totals of many runs in the OpenMetrics text format, as gauges: how many came out how, how often
+// openMetrics gives the totals of many runs in the OpenMetrics text format, as gauges: how many came out how, how often
 // each law did, and in how many each fault of the plan struck.
-func (m *Many) OpenMetrics() []byte {
+func (r *RunsReport) openMetrics() []byte {
 	var b bytes.Buffer
 	family := func(name, help string) {
 		b.WriteString("# TYPE " + name + " gauge\n# HELP " + name + " " + help + "\n")
 	}
 	sample := func(name string, n int, labels ...string) {
-		b.WriteString(name + "{scenario=" + single.QuoteLabel(m.Scenario))
+		b.WriteString(name + "{scenario=" + single.QuoteLabel(r.Scenario))
 		for i := 0; i < len(labels); i += 2 {
 			b.WriteString("," + labels[i] + "=" + single.QuoteLabel(labels[i+1]))
 		}
 		b.WriteString("} " + strconv.Itoa(n) + "\n")
 	}
 	family("fencepost_runs", "Runs, by how they came out. Those that an interruption left out count as undecided.")
-	for _, t := range m.totals()[:3] {
-		sample("fencepost_runs", t.n, "outcome", t.words)
+	for _, t := range r.totals(document.Standing{})[:3] {
+		sample("fencepost_runs", t.Count, "outcome", t.Words)
 	}
 	family("fencepost_distinct_runs", "Runs that differ by digest.")
-	sample("fencepost_distinct_runs", m.Campaign.Digests())
+	sample("fencepost_distinct_runs", r.Campaign.Digests())
 	family("fencepost_law_runs", "Runs, by law and how it came out.")
-	for _, l := range m.Laws {
+	for _, l := range r.Laws {
 		for _, of := range []struct {
 			outcome checker.Outcome
 			n       int
@@ -39,10 +40,10 @@ func (m *Many) OpenMetrics() []byte {
 			sample("fencepost_law_runs", of.n, "law", string(l.Law), "outcome", of.outcome.String())
 		}
 	}
-	if len(m.Plan) > 0 {
+	if len(r.Plan) > 0 {
 		family("fencepost_fault_runs",
 			"Runs in which a fault of the plan struck, and in which it struck "+campaign.WhileHeld+".")
-		for i, f := range m.Plan { // the number tells equal faults apart
+		for i, f := range r.Plan { // the number distinguishes equal faults
 			number := strconv.Itoa(i + 1)
 			sample("fencepost_fault_runs", f.Struck, "fault", f.Line, "number", number, "effect", "struck")
 			sample("fencepost_fault_runs", f.Met, "fault", f.Line, "number", number, "effect",

@@ -1,4 +1,4 @@
-package reports
+package verify
 
 import (
 	"bytes"
@@ -9,16 +9,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
-	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
 // verified is a verification with something in each place.
-func verified() *Verification {
+func verified() *Report {
 	own, err := nemesis.Parse("crash redis-3 losing everything at 1s")
 	if err != nil {
 		panic(err)
@@ -30,50 +29,45 @@ func verified() *Verification {
 	s := &scenarios.Scenario{Name: "a-lock", Summary: "A lock, and what it is for.", Faults: []nemesis.Fault{own},
 		Promise: checker.Promise{Laws: []checker.Law{checker.LeaseExclusion, checker.TokenOrder}}}
 	s.Mix.Without = append(s.Mix.Without, excluded)
-	drift := verify.Reason{Kind: nemesis.Drift,
+	drift := Reason{Kind: nemesis.Drift,
 		Why: "what it does grows with its length: no few starts and ends stand for the others"}
-	length := func(faults int, t verify.Tally, kinds ...verify.KindTally) verify.LengthTally {
+	length := func(faults int, t Tally, kinds ...KindTally) LengthTally {
 		if t.Laws = campaign.NewLaws(s.Promise.Laws); faults == 2 {
 			t.Laws[0].Holds, t.Laws[1].Unchecked = 1_234_567, 1_234_567
 		}
-		return verify.LengthTally{Faults: faults, Tally: t, Kinds: kinds, Whole: true}
+		return LengthTally{Faults: faults, Tally: t, Kinds: kinds, Whole: true}
 	}
-	return &Verification{Files: "_runs/verify-a-lock", Repeat: "fencepost verify a-lock --faults 2",
-		Verification: &verify.Verification{
-			Scenario: s, Options: verify.Options{Faults: 2, Seed: 1, KeepFaults: true},
-			Lengths: []verify.LengthTally{length(0, verify.Tally{Schedules: 1, Stands: 1}),
-				length(1, verify.Tally{Starts: 203, Schedules: 2658, Stands: 1.39e11},
-					verify.KindTally{Starts: 133, Schedules: 487}, verify.KindTally{}),
-				length(2, verify.Tally{Starts: 42_322, Schedules: 1_231_908, Idle: 218, Stands: 1.2e21},
-					verify.KindTally{Starts: 15_000, Schedules: 197_000},
-					verify.KindTally{Starts: 6836, Schedules: 126_011})},
-			Assignments: []verify.Assignment{{Name: "every message takes 1.1ms"},
+	return &Report{Files: "_runs/verify-a-lock", Repeat: "fencepost verify a-lock --faults 2",
+		Verification: &Verification{
+			Scenario: s, Options: Options{Faults: 2, Seed: 1, KeepFaults: true},
+			Lengths: []LengthTally{length(0, Tally{Schedules: 1, Stands: 1}),
+				length(1, Tally{Starts: 203, Schedules: 2658, Stands: 1.39e11},
+					KindTally{Starts: 133, Schedules: 487}, KindTally{}),
+				length(2, Tally{Starts: 42_322, Schedules: 1_231_908, Idle: 218, Stands: 1.2e21},
+					KindTally{Starts: 15_000, Schedules: 197_000},
+					KindTally{Starts: 6836, Schedules: 126_011})},
+			Assignments: []Assignment{{Name: "every message takes 1.1ms"},
 				{Name: "messages to and from client-1 take 200us, all others 2ms"}},
-			Scope: verify.Scope{Every: []nemesis.Kind{nemesis.Pause, nemesis.DelayMessage},
-				Random: []verify.Reason{drift}, None: []verify.Reason{{Kind: nemesis.Jump,
+			Scope: Scope{Every: []nemesis.Kind{nemesis.Pause, nemesis.DelayMessage},
+				Random: []Reason{drift}, None: []Reason{{Kind: nemesis.Jump,
 					Why: "no process reads its wall clock"}}},
-			Random: []verify.Sample{{Reason: drift,
-				Tally: verify.Tally{Schedules: 500, Laws: campaign.NewLaws(s.Promise.Laws)}}}}}
+			Random: []Sample{{Reason: drift,
+				Tally: Tally{Schedules: 500, Laws: campaign.NewLaws(s.Promise.Laws)}}}}}
 }
 
-// counterexample ends the verification with faults that break a law.
-func (v *Verification) counterexample(law checker.Law, kind checker.CauseKind, faults int, run *single.Run) {
+// breaks ends the verification with faults that break a law.
+func (v *Report) breaks(law checker.Law, kind checker.CauseKind, faults int, run *single.Run) {
 	v.Options.KeepFaults, v.Run = false, run
-	v.Found = &verify.Counterexample{Law: law, Cause: checker.Cause{Kind: kind},
+	v.Found = &Counterexample{Law: law, Cause: checker.Cause{Kind: kind},
 		Plan: nemesis.Plan{Faults: make([]nemesis.Fault, faults)}}
 	v.Lengths[2].Laws[0].Violated, v.Lengths[2].Whole = 1, false
 }
 
-func verifyText(t *testing.T, v *Verification, width int) string {
+func verifyText(t *testing.T, v *Report, width int) string {
 	t.Helper()
 	var b strings.Builder
-	if err := v.Text(&b, document.TextOptions{Width: width}); err != nil {
+	if err := v.Document().Text(&b, document.TextOptions{Width: width}); err != nil {
 		t.Fatal(err)
-	}
-	for _, ln := range strings.Split(b.String(), "\n") {
-		if text.Cells(ln) > width && !strings.HasPrefix(ln, "again") {
-			t.Errorf("at %d cells: %q", width, ln)
-		}
 	}
 	return b.String()
 }
@@ -106,13 +100,13 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	early := verified()
 	early.Ending, early.Lengths[2].Whole = campaign.OutOfRuns, false
-	for _, v := range []*Verification{{Verification: &verify.Verification{Scenario: &scenarios.Scenario{}}},
-		{Verification: &verify.Verification{Scenario: &scenarios.Scenario{Name: "x"},
-			Options: verify.Options{Faults: 1}}}, early} {
+	for _, v := range []*Report{{Verification: &Verification{Scenario: &scenarios.Scenario{}}},
+		{Verification: &Verification{Scenario: &scenarios.Scenario{Name: "x"},
+			Options: Options{Faults: 1}}}, early} {
 		text := squeezed(verifyText(t, v, 80))
-		if v.standing() != document.Undecided.String() || strings.Contains(text, "holds") ||
+		if v.outcome() != document.Undecided.String() || strings.Contains(text, "holds") ||
 			!strings.Contains(text, "that is no proof") {
-			t.Errorf("%s:\n%s", v.standing(), text)
+			t.Errorf("%s:\n%s", v.outcome(), text)
 		}
 	}
 	text := squeezed(verifyText(t, early, 80))
@@ -127,7 +121,7 @@ func TestOnlyAWholeVerificationHolds(t *testing.T) {
 
 func TestACounterexampleIsToldInFull(t *testing.T) {
 	v := verified()
-	v.counterexample(checker.LeaseExclusion, checker.ValidityMiscounted, 2, singletest.Calm())
+	v.breaks(checker.LeaseExclusion, checker.ValidityMiscounted, 2, singletest.Kleppmann())
 	text := squeezed(verifyText(t, v, 80))
 	for _, want := range []string{"violated",
 		"lease-exclusion is broken by 2 faults (validity miscounted), where every message takes 1.1ms.",
@@ -147,7 +141,7 @@ func TestACounterexampleIsToldInFull(t *testing.T) {
 
 func TestAVerificationAsJSON(t *testing.T) {
 	v := verified()
-	text, err := v.JSON("verify")
+	text, err := v.Document().JSON("verify")
 	if err != nil || !bytes.HasSuffix(text, []byte("}\n")) {
 		t.Fatalf("%v: %s", err, text)
 	}
@@ -175,13 +169,35 @@ func TestAVerificationAsJSON(t *testing.T) {
 		got.LeftOut["jump"] == "" || got.Random["drift"].Schedules != 500 || got.Counterexample != nil {
 		t.Errorf("%+v", got)
 	}
-	v.counterexample(checker.LeaseExclusion, checker.ValidityMiscounted, 1, singletest.Calm())
-	if text, err = v.JSON("verify"); err != nil {
+	v.breaks(checker.LeaseExclusion, checker.ValidityMiscounted, 1, singletest.Kleppmann())
+	if text, err = v.Document().JSON("verify"); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(text, &got); err != nil || got.Outcome != "violated" ||
 		got.Counterexample.Law != "lease-exclusion" ||
-		got.Counterexample.Run.Scenario != singletest.Calm().Scenario {
+		got.Counterexample.Run.Scenario != singletest.Kleppmann().Scenario {
 		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// TestReportsOfVerificationsCanBeRead in text and page, interrupted or not, with a counterexample or without. Placements
+// are no sample: no share of them is stated.
+func TestReportsOfVerificationsCanBeRead(t *testing.T) {
+	for _, found := range []bool{false, true} {
+		for _, ending := range []campaign.Ending{campaign.Complete, campaign.Interrupted} {
+			v := verified()
+			if v.Ending = ending; found {
+				v.breaks(checker.MutualExclusion, checker.HolderOutlivedLease, 1, singletest.Kleppmann())
+			}
+			d := v.Document()
+			if err := reporttest.Check(d); err != nil {
+				t.Errorf("found %t, ending %d: %v", found, ending, err)
+			}
+			var page strings.Builder
+			if err := d.HTML(&page, "page.html"); err != nil || strings.Contains(page.String(), "share of runs") ||
+				strings.Contains(page.String(), `id="chart"`) != found {
+				t.Errorf("found %t: the page states a share, or has no timeline: %v", found, err)
+			}
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package reports
+package search
 
 import (
 	"fmt"
@@ -11,44 +11,48 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
-	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
+// spanned are so many runs of a scenario, all made.
+func spanned(scenario string, n int) Span {
+	return Span{Scenario: scenario, From: 1, Seeds: n, Shard: Whole, Done: n}
+}
+
 // foundBy is a finding with a smallest plan.
-func foundBy(law checker.Law, kind checker.CauseKind, promised bool, runs int, plan ...string) ExploredFinding {
+func foundBy(law checker.Law, kind checker.CauseKind, promised bool, runs int, plan ...string) ReducedFinding {
 	run := singletest.Kleppmann()
 	run.Plan, run.Repeat = plan, "fencepost replay found/"+strings.Repeat("long-name-", 6)+"/plan.txt"
 	run.Verdict = checker.Verdict{Findings: []checker.Finding{{Law: law, Outcome: checker.Violated,
 		Cause: checker.Cause{Kind: kind}}}}
-	return ExploredFinding{Finding: campaign.Finding{Law: law, Cause: checker.Cause{Kind: kind}, Runs: runs, First: 7},
-		Promised: promised, Small: &search.Shrunk{First: nemesis.Plan{Faults: make([]nemesis.Fault, 5)}}, Run: run}
+	return ReducedFinding{Finding: campaign.Finding{Law: law, Cause: checker.Cause{Kind: kind}, Runs: runs, First: 7},
+		Promised: promised, Small: &Shrunk{First: nemesis.Plan{Faults: make([]nemesis.Fault, 5)}}, Run: run}
 }
 
-func explored(findings ...ExploredFinding) *Exploration {
-	found := &search.Exploration{Span: spanned("lock", 1000).Span, Laws: campaign.NewLaws(checker.Laws),
+func reported(findings ...ReducedFinding) *Report {
+	found := &Exploration{Span: spanned("lock", 1000), Laws: campaign.NewLaws(checker.Laws),
 		Faults: []campaign.Fault{{Kind: nemesis.Pause, Drawn: 10, Struck: 9, Met: 8}}}
 	for i := range found.Laws {
 		found.Laws[i].Counts = campaign.Counts{Holds: 900, Violated: 100}
 	}
 	subject := &scenarios.Scenario{Promise: checker.Promise{Laws: checker.Laws}}
-	return &Exploration{Exploration: found, Subject: subject, Findings: findings,
+	return &Report{Exploration: found, Subject: subject, Findings: findings,
 		Files: "found", Repeat: "fencepost explore lock --seed 1 --seeds 1000"}
 }
 
-func exploreText(t *testing.T, e *Exploration, opt document.TextOptions) string {
+func exploreText(t *testing.T, e *Report, opt document.TextOptions) string {
 	t.Helper()
 	var b strings.Builder
-	if err := e.Text(&b, opt); err != nil {
+	if err := e.Document().Text(&b, opt); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
 // A broken promise comes before what was not promised, the graver law before the other, the more frequent before the
-// rarer; one plan is told once, in the place of the gravest thing that it breaks.
+// rarer; one plan is named once, in the place of the gravest thing that it breaks.
 func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) {
-	e := explored(
+	e := reported(
 		foundBy(checker.LeaseExclusion, checker.ExpiredEarly, true, 90, "jump a"),
 		foundBy(checker.MutualExclusion, checker.LostInFailover, false, 99, "fail over b"),
 		foundBy(checker.DeadlockFreedom, checker.NoQuorumLeft, true, 80, "cut c"),
@@ -58,13 +62,10 @@ func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) 
 	var got []string
 	for _, g := range e.byPlan() {
 		var laws []string
-		for k, f := range g.Findings {
+		for _, f := range g {
 			laws = append(laws, string(f.Law))
-			if f != &e.Findings[g.at[k]] {
-				t.Errorf("%s is not at %d", f.Law, g.at[k])
-			}
 		}
-		got = append(got, strings.Join(g.Findings[0].Run.Plan, "+")+": "+strings.Join(laws, ","))
+		got = append(got, strings.Join(g[0].Run.Plan, "+")+": "+strings.Join(laws, ","))
 	}
 	want := []string{"jump a: mutual-exclusion,lease-exclusion", "crash d+crash e: mutual-exclusion",
 		"cut c: deadlock-freedom", "fail over b: mutual-exclusion"}
@@ -76,34 +77,34 @@ func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) 
 // However much was found, the report fits a screen, names what it can and counts the rest; --all keeps nothing back.
 func TestAnExplorationFitsAScreen(t *testing.T) {
 	for n := 0; n < 60; n += 1 + n/8 {
-		var findings []ExploredFinding
+		var findings []ReducedFinding
 		for i := range n {
 			findings = append(findings, foundBy(checker.Laws[i%len(checker.Laws)], checker.Untold, true, i+1,
 				fmt.Sprintf("pause client-1 for %ds at 1s", i+1),
 				"cut client-1 | redis-1 redis-2 redis-3 redis-4 redis-5 after acquired by client-1 for 10s"))
 		}
-		got := exploreText(t, explored(findings...), document.TextOptions{Width: 80})
+		got := exploreText(t, reported(findings...), document.TextOptions{Width: 80})
 		lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
-		if len(lines) > screenLines {
+		if len(lines) > 50 {
 			t.Errorf("%d findings take %d lines", n, len(lines))
 		}
-		told := strings.Count(got, "   breaks  ")
+		named := strings.Count(got, "   breaks  ")
 		for _, l := range lines {
 			var more int
 			if strings.HasPrefix(l, " ✗ ") && strings.HasSuffix(l, " run") ||
 				strings.HasSuffix(l, " runs") && strings.HasPrefix(l, " ✗ ") {
-				told++
+				named++
 			} else if _, err := fmt.Sscanf(l, "   and %d plan", &more); err == nil {
-				told += more
+				named += more
 			}
 			if text.Cells(l) > 80 {
 				t.Errorf("%d columns: %s", text.Cells(l), l)
 			}
 		}
-		if told != n {
-			t.Errorf("%d of %d findings are told or counted:\n%s", told, n, got)
+		if named != n {
+			t.Errorf("%d of %d findings are named or counted:\n%s", named, n, got)
 		}
-		if all := exploreText(t, explored(findings...), document.TextOptions{Width: 80, All: true}); strings.Count(all,
+		if all := exploreText(t, reported(findings...), document.TextOptions{Width: 80, All: true}); strings.Count(all,
 			"   breaks  ") != n {
 			t.Errorf("--all tells %d of %d", strings.Count(all, "   breaks  "), n)
 		}

@@ -1,39 +1,37 @@
-package reports
+package verify
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
-	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// Verification is what came of trying every placement of up to K faults in a scenario.
-type Verification struct {
-	*verify.Verification
+// Report is what is reported of a verification.
+type Report struct {
+	*Verification
 	Run    *single.Run // of the counterexample; nil if there is none
 	Files  string      // folder with the verdict and what was found
 	Repeat string      // command to paste that verifies again
 }
 
-func (v *Verification) standing() string {
+// outcome is the result in a word: violated, holds or undecided.
+func (v *Verification) outcome() string {
 	switch standing, _ := v.Standing(); standing {
 	case document.Failed:
-		return "violated"
+		return checker.Violated.String()
 	case document.Passed:
-		return "holds"
+		return checker.Holds.String()
 	}
-	return document.Undecided.String()
+	return checker.Undecided.String()
 }
 
-// open says why it cannot be told whether the promises are kept.
+// open are the reasons why nothing can be said about the promises.
 func (v *Verification) open() []string {
 	_, open := v.Standing()
 	return open
@@ -42,54 +40,40 @@ func (v *Verification) open() []string {
 // interrupted reports whether a signal came before everything was tried.
 func (v *Verification) interrupted() bool { return v.Ending == campaign.Interrupted }
 
-// size is up to how many faults were placed.
-func (v *Verification) size() string { return "up to " + text.Count(v.Options.Faults, "fault") }
-
-// found are how many faults break a promise, besides the scenario's own, and with which delays, in words.
-func (v *Verification) found() (faults int, delay string) {
-	return len(v.Found.Plan.Faults) - len(v.Own()), v.Assignments[v.Found.Assignment].Name
+// counterexample is how many faults break a promise, besides the scenario's own, and the delays with which they do.
+func (v *Verification) counterexample() (faults int, delay string) {
+	return len(v.Found.Plan.Faults) - len(v.own()), v.Assignments[v.Found.Assignment].Name
 }
 
-// Text writes a verification: what came out, what was tried and for how much it stands, what is not claimed, and the
-// counterexample in full if there is one. The error is w's.
-func (v *Verification) Text(w io.Writer, opt document.TextOptions) error {
-	p := opt.Writer(w)
-	v.title(p)
-	if v.Scenario.Summary != "" {
-		p.Text(text.Plain, 2, v.Scenario.Summary)
+// Document is the report: what came out, what was tried and for how much it stands, what is not claimed, and the
+// counterexample if there is one.
+func (r *Report) Document() *document.Document {
+	v := r.Verification
+	result, open := v.Standing()
+	reasons := document.Notes("reason", open)
+	d := &document.Document{
+		Title: document.Title{Name: v.Scenario.Name, Size: "up to " + text.Count(v.Options.Faults, "fault"),
+			Verdict: v.outcome(), Tone: result.Tone(), Summary: v.Scenario.Summary},
+		Body: []document.Block{document.Section{Body: []document.Block{document.Paragraph{Words: v.conclusion()},
+			v.laws().PromiseTable(v.Scenario.Promise), document.OnPage{Block: reasons}}}},
+		Interrupted: v.interrupted(), Files: r.Files, Repeat: r.Repeat, Data: r.data(), Judged: r.suite(),
 	}
-	p.Blank()
-	p.Text(text.Plain, 0, v.conclusion())
-	p.Blank()
-	lawTable(p, promised(v.Laws(), v.Scenario), nil)
-	p.Blank()
-	v.lengths(p)
-	p.Blank()
-	v.kinds(p)
-	p.Blank()
-	if v.Found == nil {
-		v.claim(p)
-	}
-	document.Stopped(p, v.interrupted())
-	document.WriteNotes(p, "reason  ", v.open())
-	document.Closing(p, v.Files, v.Repeat)
 	if v.Found != nil {
-		p.Blank()
-		document.Whole{Document: v.Run.Document()}.Text(p)
+		d.Body = append(d.Body, r.Run.Excerpt("The placement that breaks it")...)
 	}
-	return p.Err()
-}
-
-func (v *Verification) title(p *text.Writer) {
-	what, standing := v.size(), v.standing()
-	tone := map[string]text.Style{"violated": text.Red, "holds": text.Green, document.Undecided.String(): text.Yellow}[standing]
-	p.Title(v.Scenario.Name, what, standing, tone)
+	d.Body = append(d.Body, document.Section{Heading: "What was tried", Body: []document.Block{v.lengthTable(),
+		v.kindTable()}})
+	if v.Found == nil {
+		d.Body = append(d.Body, document.Section{Heading: "What that covers", Body: []document.Block{v.claims()}})
+	}
+	d.Body = append(d.Body, document.InText{Block: reasons})
+	return d
 }
 
 // conclusion is the result in a sentence or two, and what is broken that is not promised.
 func (v *Verification) conclusion() string {
 	words := v.result()
-	for _, l := range v.Laws() {
+	for _, l := range v.laws() {
 		if l.Excused > 0 {
 			words += fmt.Sprintf(" Not promised: %s is broken in %s %s.", l.Law,
 				text.CountGrouped(l.Excused, "schedule"), checker.Excuse)
@@ -101,10 +85,10 @@ func (v *Verification) conclusion() string {
 // result is what came of the promises.
 func (v *Verification) result() string {
 	if f := v.Found; f != nil {
-		faults, delay := v.found()
+		faults, delay := v.counterexample()
 		by := "by " + text.Count(faults, "fault")
 		switch {
-		case faults == 0 && len(v.Own()) > 0:
+		case faults == 0 && len(v.own()) > 0:
 			by = "without any fault but the scenario's own"
 		case faults == 0:
 			by = "without any fault"
@@ -118,11 +102,11 @@ func (v *Verification) result() string {
 		}
 		return words
 	}
-	if v.standing() != "holds" {
+	if v.outcome() != checker.Holds.String() {
 		return "Nothing broke a promise, but that is no proof. " + v.shorter(v.Options.Faults)
 	}
 	var kept, unseen []string
-	for _, l := range v.Laws() {
+	for _, l := range v.laws() {
 		if l.Holds > 0 {
 			kept = append(kept, string(l.Law))
 		} else {
@@ -176,66 +160,46 @@ func (v *Verification) shorter(most int) string {
 		text.Count(len(v.Scope.Every), "kind"))
 }
 
-// lengths is a table of how much was tried.
-func (v *Verification) lengths(p *text.Writer) {
-	p.Put(new(text.Line).Add(text.Bold, "tried").To(18).Add(text.Plain, "starts").To(27).Add(text.Plain,
-		"schedules").To(39).Add(text.Plain, "placements covered"))
+// lengthTable is how much was tried with each number of faults.
+func (v *Verification) lengthTable() document.Table {
+	t := document.Table{Heading: "placements of", Columns: []document.Column{{Title: "starts"}, {Title: "schedules"},
+		{Title: "placements covered", Words: true}}}
 	for _, l := range v.Lengths {
-		ln := new(text.Line).Add(text.Plain, "  "+text.Count(l.Faults, "fault"))
+		starts, covered := "", document.Cell{Words: text.Large(l.Stands)}
 		if l.Faults > 0 {
-			ln.Right(24, text.Grouped(l.Starts))
+			starts = text.Grouped(l.Starts)
 		}
-		ln.Right(36, text.Grouped(l.Schedules)).To(39)
-		if ln.Add(text.Plain, text.Large(l.Stands)); !l.Whole {
-			ln.Add(text.Yellow, notEvery)
+		if !l.Whole {
+			covered = document.Cell{Words: covered.Words + ", not every one", Tone: document.Open}
 		}
-		p.Put(ln)
+		t.Rows = append(t.Rows, document.Row{Name: text.Count(l.Faults, "fault"),
+			Cells: append(document.Cells(starts, text.Grouped(l.Schedules)), covered)})
 	}
+	return t
 }
 
-const notEvery = ", not every one"
-
-// triedKind is what was tried of a kind of faults, in words; empty where nothing was.
-type triedKind struct{ Name, Starts, Schedules, Random string }
-
-// byKind lists what was tried of each kind, enumerated as the last fault of a placement or drawn at random.
-func (v *Verification) byKind() (list []triedKind) {
-	for i, k := range v.ByKind() {
-		list = append(list, triedKind{Name: v.Scope.Every[i].String(), Starts: text.Grouped(k.Starts),
-			Schedules: text.Grouped(k.Schedules)})
+// kindTable is how much was tried of each kind of fault: enumerated as the last one of a placement, or drawn at random.
+func (v *Verification) kindTable() document.Table {
+	t := document.Table{Heading: "last fault", Columns: []document.Column{{Title: "starts"}, {Title: "schedules"},
+		{Title: "at random"}}}
+	for i, k := range v.byKind() {
+		t.Rows = append(t.Rows, document.Row{Name: v.Scope.Every[i].String(),
+			Cells: document.Cells(text.Grouped(k.Starts), text.Grouped(k.Schedules), "")})
 	}
 	for i := range v.Random {
-		name, drawn := v.Random[i].Kind.String(), text.Grouped(v.Random[i].Schedules)
-		at := slices.IndexFunc(list, func(k triedKind) bool { return k.Name == name })
+		name := v.Random[i].Kind.String()
+		at := slices.IndexFunc(t.Rows, func(r document.Row) bool { return r.Name == name })
 		if at < 0 {
-			list = append(list, triedKind{Name: name, Random: drawn})
-		} else {
-			list[at].Random = drawn
+			at = len(t.Rows)
+			t.Rows = append(t.Rows, document.Row{Name: name, Cells: document.Cells("", "", "")})
 		}
+		t.Rows[at].Cells[2].Words = text.Grouped(v.Random[i].Schedules)
 	}
-	return list
+	return t
 }
 
-// kinds is a table of the faults.
-func (v *Verification) kinds(p *text.Writer) {
-	p.Put(new(text.Line).Add(text.Bold, "last fault").To(18).Add(text.Plain, "starts").To(27).Add(text.Plain,
-		"schedules").To(39).Add(text.Plain, "at random"))
-	for _, k := range v.byKind() {
-		ln := new(text.Line).Add(text.Plain, "  "+k.Name)
-		p.Put(ln.Right(24, k.Starts).Right(36, k.Schedules).Right(48, k.Random))
-	}
-}
-
-// claim says what the result is about, and what it is not about.
-func (v *Verification) claim(p *text.Writer) {
-	for _, c := range v.claims() {
-		p.Hang(0, c.Name+strings.Repeat(" ", 8-text.Cells(c.Name)), text.Plain, c.Value)
-	}
-}
-
-// claims are what the result is about and what it is not about, each with a label of at most seven cells, or with none
-// if it belongs to the one before.
-func (v *Verification) claims() []document.Fact {
+// claims are what the result is about, and what it is not about.
+func (v *Verification) claims() document.Facts {
 	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and for a client " +
 		"every named point that it passes. All starts between two acts of its target give the same run, so that one " +
 		"of them is tried: nothing reads or changes the target in between."
@@ -245,11 +209,10 @@ func (v *Verification) claims() []document.Fact {
 	if v.Options.Faults > 1 && !v.Options.AllEnds {
 		ends += " Of the ends of an earlier fault that lead to the same story one is taken further."
 	}
-	all := []document.Fact{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}
-	each := func(label string, things []string) {
+	all := document.Facts{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}
+	each := func(name string, things []string) {
 		for _, t := range things {
-			all = append(all, document.Fact{Name: label, Value: t})
-			label = ""
+			all = append(all, document.Fact{Name: name, Value: t})
 		}
 	}
 	var delays, random, untried []string
@@ -271,26 +234,27 @@ func (v *Verification) claims() []document.Fact {
 	}
 	each("delays", delays)
 	each("seed", []string{fmt.Sprintf("%d, for back-offs and owner values", v.Options.Seed)})
-	each("always", document.Texts(v.Own()))
+	each("always", document.Texts(v.own()))
 	each("without", document.Texts(v.Scenario.Mix.Without))
 	each("random", random)
 	each("untried", untried)
 	return all
 }
 
-// Suite has a case for each promised law, and one for each reason why nothing can be said.
-func (v *Verification) Suite() document.Suite {
+// suite has a case for each promised law, and one for each reason why nothing can be said.
+func (r *Report) suite() document.Suite {
+	v := r.Verification
 	name := v.Scenario.Name
-	s := document.Suite{Name: "verify " + name, Repeat: v.Repeat}
-	for _, l := range v.Laws() {
+	s := document.Suite{Name: "verify " + name, Repeat: r.Repeat}
+	for _, l := range v.laws() {
 		c := document.Case{Group: name, Name: string(l.Law), Result: document.Passed,
 			Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
 		switch {
 		case l.Breaks() > 0 && v.Found != nil:
-			c.Result, c.Message, c.Story = document.Failed, v.Found.Cause.String(), v.Run.Story(c.Name)
+			c.Result, c.Message, c.Story = document.Failed, v.Found.Cause.String(), r.Run.Story(c.Name)
 		case l.Undecided > 0:
 			c.Result, c.Message = document.Undecided, fmt.Sprintf("undecided in %d schedules", l.Undecided)
-		case v.standing() != "holds":
+		case v.outcome() != checker.Holds.String():
 			c.Result = document.NotJudged
 			c.Message = fmt.Sprintf("not reached: kept in %d schedules, then the search ended", l.Holds)
 		case l.Holds == 0:

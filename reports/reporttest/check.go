@@ -1,0 +1,73 @@
+// Package reporttest holds what every document keeps to, in all its forms, for the tests of the packages that make them.
+//
+// Goals: one check for all documents.
+// Non-goals: what a document says; how a page is read (documenttest).
+package reporttest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/documenttest"
+	"github.com/fencepost-sim/fencepost/reports/text"
+)
+
+// LongCommand is one that no line of a text has room for.
+const LongCommand = `fencepost run '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' ` +
+	`--seed 18446744073709551615 --vary 'restart=8s..11s/1s' --out found/here`
+
+// Check says what is wrong with a document: with its pages, or with its text at some width; that a long command
+// cannot be pasted from the text; or that either does not say that the work was interrupted, or what the probe is,
+// where it was or where they mention it.
+func Check(d *document.Document) (err error) {
+	wrong := func(format string, args ...any) { err = errors.Join(err, fmt.Errorf(format, args...)) }
+	says := func(form, text string) {
+		if strings.Contains(text, document.Interruption) != d.Interrupted {
+			wrong("interrupted %t, and %s says otherwise", d.Interrupted, form)
+		}
+		plain := strings.Join(strings.Fields(text), " ")
+		explained := strings.Contains(plain, document.ProbeIs)
+		plain = strings.ReplaceAll(plain, document.ProbeIs, "")
+		if explained && !document.MentionsProbe(plain) || !explained && document.MentionsProbe(plain) {
+			wrong("the probe is explained in %s: %t, and mentioned: %t", form, explained, !explained)
+		}
+	}
+	long := *d
+	long.Repeat = LongCommand
+	for _, width := range []int{60, 80, 120, 200} {
+		for _, all := range []bool{false, true} {
+			var b strings.Builder
+			if err := long.Text(&b, document.TextOptions{Width: width, All: all}); err != nil {
+				return err
+			}
+			for line := range strings.Lines(b.String()) {
+				line = strings.TrimSuffix(line, "\n")
+				if text.Cells(line) > width && !strings.Contains(line, "://") {
+					wrong("at %d cells: %q", width, line)
+				}
+			}
+			says("the text", b.String())
+			if documenttest.Pasted(b.String(), LongCommand) == 0 {
+				wrong("at %d cells the command cannot be pasted:\n%s", width, b.String())
+			}
+		}
+	}
+	pages := d.Pages("page.html")
+	for i, page := range pages {
+		var b strings.Builder
+		if err := page.Write(&b); err != nil {
+			return err
+		}
+		if i == len(pages)-1 {
+			says("the page", b.String())
+			_, unexplained := documenttest.Explained(b.String())
+			err = errors.Join(err, unexplained)
+		}
+		if bad := documenttest.Page(b.String()); bad != nil {
+			wrong("%s: %w", page.Path, bad)
+		}
+	}
+	return err
+}

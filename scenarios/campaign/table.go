@@ -1,0 +1,102 @@
+package campaign
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+)
+
+// countColumn is a number that the tables of explore, verify and run --seeds have for each law.
+type countColumn struct {
+	title string
+	of    func(Counts) int
+}
+
+// countColumns are all, from left to right.
+var countColumns = []countColumn{
+	{"held", func(c Counts) int { return c.Holds }},
+	{"broken", func(c Counts) int { return c.Violated }},
+	{"undecided", func(c Counts) int { return c.Undecided }},
+	{"unchecked", func(c Counts) int { return c.Unchecked }},
+}
+
+// Assessment is how the counts of a law compare with what was promised or expected of it.
+type Assessment struct {
+	Result document.Result
+	Sign   string        // in place of that of the result; may be empty
+	Words  document.Cell // may be empty
+}
+
+// Table has a row for each law. Its last column, of the given title, has the words of the assessments; without a title
+// there is none.
+func (t Laws) Table(last string, assess func(Law) Assessment) document.Table {
+	table := document.Table{Heading: "law"}
+	for _, c := range countColumns {
+		table.Columns = append(table.Columns, document.Column{Title: c.title})
+	}
+	if last != "" {
+		table.Columns = append(table.Columns, document.Column{Title: last, Words: true})
+	}
+	for _, l := range t {
+		is := assess(l)
+		row := document.Row{Name: string(l.Law), Sign: is.Result.Sign(), Tone: is.Result.Tone()}
+		if is.Sign != "" {
+			row.Sign = is.Sign
+		}
+		for _, c := range countColumns {
+			row.Cells = append(row.Cells, document.Cell{Words: text.Grouped(c.of(l.Counts))})
+		}
+		if last != "" {
+			row.Cells = append(row.Cells, is.Words)
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	return table
+}
+
+// PromiseTable compares laws with what was promised.
+func (t Laws) PromiseTable(p checker.Promise) document.Table {
+	return t.Table("", func(l Law) Assessment { return l.against(p) })
+}
+
+// RateTable is PromiseTable with the share of the runs that break each law. It is for runs that were drawn at random.
+func (t Laws) RateTable(p checker.Promise) document.Table {
+	return t.Table("share of runs", func(l Law) Assessment {
+		is := l.against(p)
+		is.Words.Words = l.rate(is.Result)
+		if is.Result == document.Failed {
+			is.Words.Tone = document.Bad
+		}
+		return is
+	})
+}
+
+// against compares a law with a promise: a law that was broken, but never against the promise, has no result.
+func (l Law) against(p checker.Promise) Assessment {
+	switch {
+	case l.Breaks() > 0 && slices.Contains(p.Laws, l.Law):
+		return Assessment{Result: document.Failed}
+	case l.Violated > 0:
+		return Assessment{Sign: "·"}
+	case l.Holds > 0:
+		return Assessment{Result: document.Passed}
+	}
+	return Assessment{}
+}
+
+// rate is the share of the runs that exercised the law in which it broke a promise, or in which it was broken at all if
+// none was, or what that share lies below.
+func (l Law) rate(r document.Result) string {
+	share := func(n int) string { return text.Percentage(float64(n) / float64(l.Exercised())) }
+	switch {
+	case r == document.Failed:
+		return share(l.Breaks())
+	case l.Violated > 0:
+		return share(l.Violated) + ", " + document.NotPromised
+	case l.Holds > 0:
+		return "< " + text.Percentage(UpperBound(l.Exercised())) + " (95 % sure)"
+	}
+	return ""
+}

@@ -1,0 +1,85 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
+)
+
+type exploreJSON struct {
+	document.Head
+	Scenario    string                  `json:"scenario"`
+	Shard       string                  `json:"shard"` // empty if the seeds were not divided
+	From        uint64                  `json:"from"`
+	Seeds       int                     `json:"seeds"` // how many were to be run, by all shards
+	Runs        int                     `json:"runs"`  // how many were
+	Within      string                  `json:"within"`
+	Laws        map[checker.Law]lawJSON `json:"laws"`
+	Faults      map[string]struckJSON   `json:"faults"`
+	Findings    []findingJSON           `json:"findings"`
+	Interrupted bool                    `json:"interrupted"`
+	Open        []string                `json:"open"`
+	Notes       []string                `json:"notes"`
+	Expected    bool                    `json:"expected"`
+}
+
+type lawJSON struct {
+	Promised bool `json:"promised"`
+	campaign.Counts
+	RateBelow *float64 `json:"rate_below,omitempty"` // stated where the law was exercised and never violated
+}
+
+type struckJSON struct {
+	Drawn  int `json:"drawn"`
+	Struck int `json:"struck"`
+	Met    int `json:"met_a_lock_in_use"`
+}
+
+type findingJSON struct {
+	Law         checker.Law       `json:"law"`
+	Cause       string            `json:"cause"`
+	Promised    bool              `json:"promised"`
+	Runs        int               `json:"runs"`
+	First       uint64            `json:"first_seed"`
+	Drawn       int               `json:"faults_drawn"`
+	Tries       int               `json:"tries"` // runs that it took to cut it down
+	Minimal     bool              `json:"minimal"`
+	Interrupted bool              `json:"interrupted"` // the cutting down was
+	Often       int               `json:"seeds_of_16"`
+	Files       []string          `json:"files"`
+	Run         *single.RunObject `json:"run"`
+}
+
+// data is the JSON object.
+func (r *Report) data() *exploreJSON {
+	standing, open := r.Standing(r.Subject)
+	d := &exploreJSON{Scenario: r.Scenario, From: r.From, Seeds: r.Seeds, Runs: r.Done,
+		Within: nemesis.FormatDuration(r.Within), Laws: map[checker.Law]lawJSON{}, Faults: map[string]struckJSON{},
+		Findings: []findingJSON{}, Interrupted: r.Interrupted, Open: document.Some(open),
+		Notes: document.Some(r.caveats()), Expected: standing == document.Passed}
+	if r.Shard != Whole {
+		d.Shard = r.Shard.String()
+	}
+	for _, l := range r.Laws {
+		law := lawJSON{Promised: slices.Contains(r.Subject.Promise.Laws, l.Law), Counts: l.Counts}
+		if l.Holds > 0 && l.Violated == 0 {
+			bound := campaign.UpperBound(l.Exercised())
+			law.RateBelow = &bound
+		}
+		d.Laws[l.Law] = law
+	}
+	for _, f := range r.Faults {
+		d.Faults[f.Kind.String()] = struckJSON{f.Drawn, f.Struck, f.Met}
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		d.Findings = append(d.Findings,
+			findingJSON{f.Law, f.Cause.String(), f.Promised, f.Runs, f.First, len(f.Small.First.Faults), f.Small.Runs,
+				f.Small.Ending == campaign.Complete, f.interrupted(), f.Small.Often, document.Some(f.Files), f.Run.Object()})
+	}
+	return d
+}

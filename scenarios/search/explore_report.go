@@ -1,0 +1,245 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/html"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
+)
+
+// Report is what is reported of an exploration.
+type Report struct {
+	*Exploration
+	Subject     *scenarios.Scenario
+	Within      time.Duration // in which faults strike
+	Findings    []ReducedFinding
+	Interrupted bool   // a signal ended the runs or the reduction of findings
+	Files       string // folder with all that was found
+	Repeat      string // command to paste that does it again, or goes on
+}
+
+// ReducedFinding is a way in which a law was broken, with the smallest plan that still breaks it.
+type ReducedFinding struct {
+	campaign.Finding
+	Promised bool
+	Small    *Shrunk
+	Run      *single.Run // of the smallest plan
+	Files    []string    // in the folder of Run: plan, scenario and a Go test, each of which fails again
+}
+
+// Slug names the files of a finding: "mutual-exclusion-holder-outlived-its-lease-pause".
+func Slug(f campaign.Finding) string {
+	words := strings.FieldsFunc(fmt.Sprintf("%s %s", f.Law, f.Cause), func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-", r)
+	})
+	return strings.Join(words, "-")
+}
+
+// interrupted reports whether a signal ended the reduction.
+func (f *ReducedFinding) interrupted() bool { return f.Small.Ending == campaign.Interrupted }
+
+// Document is the report: how the laws came out, and what broke them, grouped by plan, on about a screen; then which
+// faults struck, and each finding.
+func (r *Report) Document() *document.Document {
+	result, open := r.Standing(r.Subject)
+	reasons := document.Notes("reason", append(open, r.Failed.more()...))
+	notes := document.Notes("note", r.caveats())
+	groups := r.byPlan()
+	d := &document.Document{
+		Title: document.Title{Name: r.Scenario, Size: r.size("random plan"), Tone: result.Tone(),
+			Verdict: document.Standing{Result: result, Promise: true}.Words(), Summary: r.Subject.Summary},
+		Body: []document.Block{document.Section{Body: []document.Block{r.Laws.RateTable(r.Subject.Promise),
+			document.OnPage{Block: reasons}, document.OnPage{Block: notes}}},
+			groups,
+			document.InText{Block: slices.Concat(r.struck(), reasons, notes, r.each())},
+			document.More{Block: document.Section{Heading: "What struck",
+				Body: []document.Block{r.faultTable()}}}},
+		Interrupted: r.Interrupted, Files: r.Files, Repeat: r.Repeat, Data: r.data(), Judged: r.suite(),
+		Beside: r.pages,
+	}
+	for i, g := range groups {
+		for k, f := range g {
+			d.Body = append(d.Body, document.More{Block: inFull{f, i+k == 0}})
+		}
+	}
+	return d
+}
+
+// pages are those of the runs that show the findings.
+func (r *Report) pages() (all []document.Attached) {
+	for _, f := range r.Findings {
+		all = append(all, document.Attached{Slug: Slug(f.Finding), Document: f.Run.Document()})
+	}
+	return all
+}
+
+// size is how many of something were run.
+func (s *Span) size(of string) string {
+	size := fmt.Sprintf("%s from %d", text.CountGrouped(s.Done, of), s.From)
+	if s.Shard != Whole {
+		size += ", shard " + s.Shard.String()
+	}
+	return size
+}
+
+// struck sums up how many faults did.
+func (r *Report) struck() document.Facts {
+	all := r.allFaults()
+	if all.Drawn == 0 {
+		return nil
+	}
+	return document.Facts{{Name: "faults", Value: fmt.Sprintf("%s drawn, of which %s (%s) struck %s",
+		text.Grouped(all.Drawn), text.Grouped(all.Met), share(all), campaign.WhileHeld)}}
+}
+
+// each says where to read more of the findings.
+func (r *Report) each() document.Facts {
+	if len(r.Findings) == 0 {
+		return nil
+	}
+	return document.Facts{{Name: "each",
+		Value: "in full, with its timeline: by the command below it, or all with --all"}}
+}
+
+// allFaults sums up.
+func (e *Exploration) allFaults() (all campaign.Fault) {
+	all.Drawn, all.Struck, all.Met = e.drawn()
+	return all
+}
+
+// share is how many of the faults that were drawn struck while the lock was held or asked for.
+func share(f campaign.Fault) string {
+	if f.Drawn == 0 {
+		return ""
+	}
+	return strconv.Itoa(100*f.Met/f.Drawn) + " %"
+}
+
+// metColumn counts the faults that struck when they could have an effect.
+var metColumn = document.Column{Title: "while held or asked for", Tip: "struck " + campaign.WhileHeld}
+
+// faultTable is how many faults of each kind were drawn, and struck.
+func (r *Report) faultTable() document.Table {
+	t := document.Table{Heading: "fault", Columns: []document.Column{{Title: "drawn"}, {Title: "struck"}, metColumn,
+		{Title: "share"}}}
+	add := func(name string, f campaign.Fault) {
+		t.Rows = append(t.Rows, document.Row{Name: name, Cells: document.Cells(text.Grouped(f.Drawn),
+			text.Grouped(f.Struck), text.Grouped(f.Met), share(f))})
+	}
+	for _, f := range r.Faults {
+		if f.Drawn > 0 {
+			add(f.Kind.String(), f)
+		}
+	}
+	add("all", r.allFaults())
+	return t
+}
+
+// inFull is a finding with everything that a text says of it, with a timeline or without.
+type inFull struct {
+	*ReducedFinding
+	timeline bool
+}
+
+// Text writes the finding.
+func (b inFull) Text(p *text.Writer) {
+	tone := document.Bad
+	if !b.Promised {
+		tone = document.Plain
+	}
+	title := document.Title{Name: b.violation(), Verdict: b.promise(), Tone: tone, Summary: b.size()}
+	title.Text(p)
+	p.Blank()
+	picture := timeline.New(b.Run.Lanes)
+	if b.timeline {
+		picture.Text(p)
+		p.Blank()
+	}
+	if f := b.verdict(); f != nil {
+		picture.Story(*f).Text(p)
+		p.Blank()
+	}
+	document.PlanOf(b.Run.Plan).Text(p)
+	files := ""
+	if b.Run.Files != "" {
+		files = strings.Join(append([]string{b.Run.Files + ":"}, b.Files...), " ")
+	}
+	document.Closing(p, files, b.Run.Repeat)
+}
+
+// HTML writes nothing: the finding has a page of its own.
+func (inFull) HTML(*html.Writer) {}
+
+// violation is the law and how it was broken.
+func (f *ReducedFinding) violation() string { return string(f.Law) + ": " + f.Cause.String() }
+
+// promise says whether the law was promised.
+func (f *ReducedFinding) promise() string {
+	if f.Promised {
+		return single.Promised.String()
+	}
+	return document.NotPromised
+}
+
+// size says how often it was found, and how small it has become.
+func (f *ReducedFinding) size() string {
+	how := "cut down as far as the budget of runs went"
+	switch {
+	case f.interrupted():
+		how = "the cutting down was interrupted"
+	case f.Small.Ending == campaign.Complete:
+		how = "nothing can be taken away or made simpler"
+	}
+	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s. %d of 16 seeds show it.",
+		text.CountGrouped(f.Runs, "run"),
+		f.First, text.Count(len(f.Small.First.Faults), "fault"), text.Count(len(f.Run.Plan), "fault"),
+		text.CountGrouped(f.Small.Runs, "run"), how, f.Small.Often)
+}
+
+// suite has a case for each law, and one for each reason why nothing can be said.
+func (r *Report) suite() document.Suite {
+	s := document.Suite{Name: "explore " + r.Scenario, Repeat: r.Repeat}
+	standing, open := r.Standing(r.Subject)
+	for _, l := range r.Laws {
+		c := document.Case{Group: r.Scenario, Name: string(l.Law), Result: document.Passed,
+			Message: fmt.Sprintf("kept in %d runs", l.Holds)}
+		broken := fmt.Sprintf("broken in %d of %d runs", l.Violated, l.Exercised())
+		switch {
+		case l.Violated > 0 && (l.Breaks() == 0 || !slices.Contains(r.Subject.Promise.Laws, l.Law)):
+			c.Message = document.NotPromised + "; " + broken
+		case l.Violated > 0:
+			c.Result, c.Message, c.Story = document.Failed, broken, r.stories(l.Law)
+		case l.Holds == 0:
+			c.Result, c.Message = document.NotJudged, "no run exercised it"
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	s.Cases = append(s.Cases, document.OpenCases(r.Scenario, open)...)
+	// Where all seeds were run, only the reduction of what is not promised can have been interrupted.
+	if standing != document.Passed {
+		s.Cases = append(s.Cases, document.InterruptedCases(r.Scenario, r.Interrupted)...)
+	}
+	return s
+}
+
+// stories are the ways in which one law was broken.
+func (r *Report) stories(law checker.Law) string {
+	var all []string
+	for _, f := range r.Findings {
+		if f.Law == law {
+			all = append(all, fmt.Sprintf("%s, in %d runs, first with seed %d\n%s", f.Cause, f.Runs, f.First,
+				f.Run.Story(string(law))))
+		}
+	}
+	return strings.Join(all, "\n\n")
+}

@@ -1,0 +1,72 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+)
+
+// FirstViolation is the result of a search for the first seed that breaks a promise.
+type FirstViolation struct {
+	Found       bool
+	Interrupted bool        // ctx ended the search before a run did, with some seeds left
+	Runs        int         // how many were made, the violating one included
+	Law         checker.Law // the first that was broken, in the order of checker.Laws
+	Cause       checker.Cause
+}
+
+// findFirst runs random plans on a scenario, the first seed from on, until a run breaks a law that the scenario
+// promises, and at most so many. It ends early when ctx is done.
+func findFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (FirstViolation, error) {
+	plans, err := NewPlans(s)
+	if err != nil {
+		return FirstViolation{}, err
+	}
+	promised := slices.DeleteFunc(slices.Clone(checker.Laws),
+		func(l checker.Law) bool { return !slices.Contains(s.Promise.Laws, l) })
+	r := scenarios.NewRunner(s)
+	var judge checker.Checker
+	for n := range seeds {
+		if ctx.Err() != nil {
+			return FirstViolation{Interrupted: true, Runs: n}, nil
+		}
+		seed := from + uint64(n)
+		plan := plans.Plan(seed)
+		result, err := r.Run(plan)
+		if err != nil {
+			return FirstViolation{}, fmt.Errorf("seed %d: %w\n%s", seed, err, plan)
+		}
+		for _, f := range judge.CheckOnly(result.History, promised).Findings {
+			if f.Outcome == checker.Violated && !s.Promise.Excuses(f.Cause) {
+				return FirstViolation{Found: true, Runs: n + 1, Law: f.Law, Cause: f.Cause}, nil
+			}
+		}
+	}
+	return FirstViolation{Runs: seeds}, nil
+}
+
+// FirstViolations searches each scenario on the given number of workers (0: one a core) and passes the results to take
+// in the order of the scenarios. around, if not nil, is called on the worker in place of each search, and calls it: it
+// can measure the time that takes. It stops early when ctx is done, which interrupts the searches under way, or at the
+// first error.
+func FirstViolations(ctx context.Context, list []*scenarios.Scenario, from uint64, seeds, workers int,
+	around func(i int, search func()), take func(i int, v FirstViolation) error) error {
+	if around == nil {
+		around = func(_ int, search func()) { search() }
+	}
+	start := func() func(int) (FirstViolation, error) {
+		return func(i int) (v FirstViolation, err error) {
+			around(i, func() { v, err = findFirst(ctx, list[i], from, seeds) })
+			if err != nil {
+				err = fmt.Errorf("%s: %w", list[i].Name, err)
+			}
+			return v, err
+		}
+	}
+	_, err := campaign.InOrder(ctx, workers, len(list), start, take)
+	return err
+}

@@ -1,0 +1,142 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
+)
+
+// runsLine compares a law or a metric, in all runs, with what is expected of it.
+type runsLine struct {
+	single.ExpectLine
+	got string // what came out, in the words of the scenario
+	how string // follows the verdict: " in 10 of 10 runs"
+}
+
+// runsLines are those of all laws, and of each metric that the scenario names.
+type runsLines []runsLine
+
+// expected are the comparisons.
+func (all runsLines) expected() (lines []single.ExpectLine) {
+	for _, l := range all {
+		lines = append(lines, l.ExpectLine)
+	}
+	return lines
+}
+
+// assess is how a law is shown in the table of laws.
+func (all runsLines) assess(law campaign.Law) campaign.Assessment {
+	l := &all[slices.IndexFunc(all, func(l runsLine) bool { return l.Name == string(law.Law) })]
+	is := campaign.Assessment{Result: l.Standing.Mark()}
+	if l.OK() && l.Outcome == checker.Undecided {
+		is.Result = document.Undecided
+	}
+	if l.Compared() && l.Standing.Result != document.Undecided {
+		is.Words.Words = l.Stands()
+	}
+	if !l.OK() {
+		is.Words.Tone = document.Bad
+	}
+	return is
+}
+
+// lines compare each law, and each metric that the scenario names, with its expectation.
+func (r *RunsReport) lines() (lines runsLines) {
+	of := " of " + text.CountGrouped(r.judged(), "run")
+	for _, l := range r.Laws {
+		otherwise := r.otherwise(string(l.Law), of)
+		line := runsLine{ExpectLine: single.LawLine(r.Subject, l.Law, l.Counts, otherwise != "")}
+		in := l.Violated
+		switch {
+		case l.Violated > 0:
+			line.Outcome = checker.Violated
+		case line.Standing.Result == document.Undecided, l.Undecided > 0 && l.Holds == 0:
+			line.Outcome, in = checker.Undecided, l.Undecided
+		case l.Holds > 0:
+			line.Outcome, in = checker.Holds, l.Holds
+		default:
+			in = l.Unchecked
+		}
+		line.got = cmp.Or(otherwise, line.Outcome.String())
+		line.how = " in " + text.Grouped(in) + of
+		if line.Outcome == checker.Violated {
+			line.how = ": " + r.causes(l.Law, of)
+		}
+		lines = append(lines, line)
+	}
+	for _, b := range r.Subject.Expect.Metrics {
+		otherwise := r.otherwise(b.Name, of)
+		line := runsLine{ExpectLine: single.MetricLine(b, otherwise != ""),
+			got: cmp.Or(otherwise, "in "+text.Grouped(r.judged())+of)}
+		line.how = ": " + line.got
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// otherwise says how, and how often, a law or metric came out otherwise than expected; empty if it never did.
+func (r *RunsReport) otherwise(name, of string) string {
+	var ways []string
+	for i := range r.Campaign.Groups {
+		if g := &r.Campaign.Groups[i]; g.Name == name {
+			ways = append(ways, fmt.Sprintf("%s in %s%s, first with seed %d", got(g), text.Grouped(g.Runs), of, g.First))
+		}
+	}
+	return strings.Join(ways, "; ")
+}
+
+// causes says by which causes, and how often, a law was broken.
+func (r *RunsReport) causes(law checker.Law, of string) string {
+	var ways []string
+	for _, f := range r.Findings {
+		if f.Law == law {
+			ways = append(ways, fmt.Sprintf("%s in %s%s", f.Cause, text.Grouped(f.Runs), of))
+		}
+	}
+	return strings.Join(ways, "; ")
+}
+
+// suite has a case for each law, and for each metric that the scenario names, and one for each reason why nothing can
+// be said.
+func (r *RunsReport) suite(title *document.Title, lines runsLines) document.Suite {
+	s := document.Suite{Name: "run " + r.Scenario, Verdict: title.Verdict, Headline: title.Headline, Note: r.idle(),
+		Repeat: r.Repeat}
+	for i := range lines {
+		c := lines[i].Case(r.Scenario, lines[i].got, lines[i].how)
+		if run := r.shows(&c); run != nil {
+			c.Story = run.Story(c.Name)
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	s.Cases = append(s.Cases, document.InterruptedCases(r.Scenario, !r.Finished())...)
+	s.Cases = append(s.Cases, document.OpenCases(r.Scenario, r.Failed.open(r.Done))...)
+	return s
+}
+
+// shows is the run that shows how something came out otherwise, or why it is undecided; nil if there is none.
+func (r *RunsReport) shows(c *document.Case) *single.Run {
+	seed := r.Campaign.FirstUndecided
+	switch c.Result {
+	case document.Failed:
+		for _, g := range slices.Backward(r.Campaign.Groups) { // the most frequent way comes first
+			if g.Name == c.Name {
+				seed = g.First
+			}
+		}
+	case document.Passed, document.NotJudged:
+		return nil
+	}
+	for _, run := range r.Shown {
+		if run.Seed == seed {
+			return run
+		}
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/headline"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
+)
+
+// RunsReport is what is reported of many runs of one scenario.
+type RunsReport struct {
+	*Runs
+	Subject *scenarios.Scenario
+	Shown   []*single.Run // of the seeds of Instructive: the text shows the first in full
+	Sample  *single.Run   // one that came out as expected, if there is no other to show; may be nil
+	Repeat  string        // command to paste that makes the same runs again
+}
+
+// Instructive are the seeds of the runs worth showing, the best first: of each way in which runs came out otherwise
+// than expected the first run, the gravest way first; else the first that is undecided. There are none if all came out
+// as expected.
+func (r *Runs) Instructive() (seeds []uint64) {
+	groups := slices.Clone(r.Campaign.Groups)
+	slices.SortStableFunc(groups, func(a, b format.Group) int {
+		return cmp.Compare(checker.Law(a.Name).Gravity(), checker.Law(b.Name).Gravity())
+	})
+	for _, g := range groups {
+		if !slices.Contains(seeds, g.First) {
+			seeds = append(seeds, g.First)
+		}
+	}
+	if len(seeds) == 0 && r.Campaign.Undecided > 0 {
+		seeds = append(seeds, r.Campaign.FirstUndecided)
+	}
+	return seeds
+}
+
+// Samples are the seeds of runs of which the first that can be judged stands for all, where all came out as expected:
+// one that breaks the gravest law, if some do.
+func (r *Runs) Samples() iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		if len(r.Findings) > 0 {
+			yield(slices.MinFunc(r.Findings, func(a, b campaign.Finding) int {
+				return cmp.Or(cmp.Compare(a.Law.Gravity(), b.Law.Gravity()), cmp.Compare(a.First, b.First))
+			}).First)
+			return
+		}
+		for i := range r.Done {
+			if !yield(r.seed(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Document is the report: how the runs came out, which came out otherwise than expected, how each law did, and the run
+// that shows most.
+func (r *RunsReport) Document() *document.Document {
+	lines := r.lines()
+	standing := r.standing(lines)
+	ok := standing.Result == document.Passed
+	reasons := document.Notes("reason", slices.Concat(r.Failed.open(r.Done), r.Failed.more()))
+	title := document.Title{Name: r.Scenario, Size: r.size("seed"), Verdict: standing.Words(), Tone: standing.Tone(),
+		Headline: r.headline(), Summary: r.Subject.Summary,
+		Notes: single.OpeningNotes(single.Intent(lines.expected(), ok), ok, r.idle())}
+	result := document.Section{Body: []document.Block{r.totals(standing)}}
+	if len(r.Campaign.Groups) > 0 {
+		result.Body = append(result.Body, r.differences())
+	}
+	if len(r.Laws) > 0 {
+		result.Body = append(result.Body, r.Laws.Table("came out", lines.assess))
+	}
+	result.Body = append(result.Body, document.OnPage{Block: reasons})
+	d := &document.Document{Title: title, Body: append([]document.Block{result}, r.example()...),
+		Interrupted: !r.Finished(), Repeat: r.Repeat, Data: r.data(&title), Judged: r.suite(&title, lines),
+		Beside: r.pages, Metrics: r.openMetrics()}
+	if len(r.Plan) > 0 {
+		d.Body = append(d.Body, document.Section{Heading: "What struck", Body: []document.Block{r.faultTable()}})
+	}
+	d.Body = append(d.Body, document.InText{Block: reasons})
+	return d
+}
+
+// example shows the run that says most, and leads to the pages of all that are shown.
+func (r *RunsReport) example() (blocks []document.Block) {
+	run, why := r.best()
+	if run == nil {
+		return nil
+	}
+	for _, b := range run.Excerpt(fmt.Sprintf("%s: seed %d", why, run.Seed)) {
+		if _, whole := b.(document.Whole); whole && run == r.Sample {
+			continue // that all came out as expected needs no example in a text
+		}
+		blocks = append(blocks, b)
+	}
+	var links document.Links
+	for _, a := range r.pages() {
+		links = append(links, document.LinkTo{Slug: a.Slug,
+			Words: strings.ReplaceAll(a.Slug, "-", " ") + ": timeline, witness and metrics"})
+	}
+	return append(blocks, document.OnPage{Block: document.Section{Body: []document.Block{links}}})
+}
+
+// best is the run that says most, with the reason. It is nil if there is none.
+func (r *RunsReport) best() (run *single.Run, why string) {
+	switch {
+	case len(r.Shown) == 0:
+		return r.Sample, "A run that came out as expected"
+	case r.Shown[0].Undecided:
+		return r.Shown[0], "The first run that is undecided"
+	}
+	return r.Shown[0], "The first run that came out otherwise"
+}
+
+// pages are those of the runs worth showing.
+func (r *RunsReport) pages() (all []document.Attached) {
+	shown := r.Shown
+	if r.Sample != nil {
+		shown = []*single.Run{r.Sample}
+	}
+	for _, run := range shown {
+		all = append(all, document.Attached{Slug: fmt.Sprintf("seed-%d", run.Seed), Document: run.Document()})
+	}
+	return all
+}
+
+// judged is how many runs were.
+func (r *Runs) judged() int { return r.Done - r.Failed.Runs }
+
+// undecided is how many runs are, those included that could not be judged, or that an interruption left out.
+func (r *Runs) undecided() int { return r.Campaign.Undecided + r.Failed.Runs + r.Size() - r.Done }
+
+// totals are how many runs came out in each way.
+func (r *RunsReport) totals(s document.Standing) document.Totals {
+	c, good := &r.Campaign, document.Good
+	if s.Broken {
+		good = document.Plain
+	}
+	return document.Totals{{Count: c.AsExpected, Words: "as expected", Tone: good},
+		{Count: c.Otherwise, Words: "not as expected", Tone: document.Bad},
+		{Count: r.undecided(), Words: "undecided", Tone: document.Open},
+		{Count: c.Digests(), Words: "distinct runs, by digest"}}
+}
+
+// got is how a law or metric came out; of a metric the values differ from run to run.
+func got(g *format.Group) string { return cmp.Or(g.Got, "outside") }
+
+// differences are the ways in which runs came out otherwise than expected.
+func (r *RunsReport) differences() document.Table {
+	t := document.Table{Heading: "came out otherwise", Columns: []document.Column{{Title: "runs"}, {Title: "first seed"},
+		{Title: "difference", Words: true}}}
+	for i := range r.Campaign.Groups {
+		g := &r.Campaign.Groups[i]
+		t.Rows = append(t.Rows, document.Row{Sign: document.Failed.Sign(), Tone: document.Bad, Name: g.Name,
+			Cells: document.Cells(text.Grouped(g.Runs), fmt.Sprint(g.First),
+				fmt.Sprintf("expected %s, got %s", g.Want, got(g)))})
+	}
+	return t
+}
+
+// faultTable is in how many runs each fault of the plan struck.
+func (r *RunsReport) faultTable() document.Table {
+	t := document.Table{Heading: "fault", Columns: []document.Column{{Title: "struck"}, metColumn}}
+	for _, f := range r.Plan {
+		met := document.Cell{Words: text.Grouped(f.Met)}
+		if f.Met == 0 {
+			met.Tone = document.Open
+		}
+		t.Rows = append(t.Rows, document.Row{Name: f.Line, Code: true,
+			Cells: append(document.Cells(text.Grouped(f.Struck)), met)})
+	}
+	return t
+}
+
+// idle says which faults can have had no effect in any run.
+func (r *RunsReport) idle() string {
+	never, vain := 0, 0
+	for _, f := range r.Plan {
+		switch {
+		case r.judged() == 0:
+		case f.Struck == 0:
+			never++
+		case f.Met == 0:
+			vain++
+		}
+	}
+	return single.IdleFaults(never, vain, len(r.Plan))
+}
+
+// headline says what happened: how often the gravest law was broken, and how in the most instructive run.
+func (r *RunsReport) headline() string {
+	run, _ := r.best()
+	if run == nil {
+		return "Nothing was checked."
+	}
+	law := run.Gravest()
+	if law == "" {
+		return text.CountGrouped(r.judged(), "run") + ": " + headline.Of(run.Recorded(), r.verdict())
+	}
+	return fmt.Sprintf("In %s of %s %s was broken. Seed %d: %s", text.Grouped(r.Laws.Of(law).Violated),
+		text.CountGrouped(r.judged(), "run"), law, run.Seed, run.Headline())
+}
+
+// verdict is that of all runs together: a law holds if it holds in some and was never violated or undecided.
+func (r *RunsReport) verdict() (v checker.Verdict) {
+	for _, l := range r.Laws {
+		f := checker.Finding{Law: l.Law}
+		switch {
+		case l.Violated > 0:
+			f.Outcome = checker.Violated
+		case l.Undecided > 0:
+			f.Outcome = checker.Undecided
+		case l.Holds > 0:
+			f.Outcome = checker.Holds
+		}
+		v.Findings = append(v.Findings, f)
+	}
+	return v
+}
+
+// standing is how the runs compare with what their scenario expects.
+func (r *RunsReport) standing(lines runsLines) document.Standing {
+	s := document.Standing{Result: r.Standing(), Named: single.Named(lines.expected()), Excused: true}
+	for i, l := range r.Laws {
+		s.Broken, s.Held = s.Broken || l.Violated > 0, s.Held || l.Holds > 0
+		s.Excused = s.Excused && (l.Violated == 0 || lines[i].Standing.Excused)
+	}
+	s.Held, s.Excused = s.Held && !s.Broken, s.Excused && s.Broken
+	return s
+}
