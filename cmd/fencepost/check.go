@@ -16,7 +16,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/reading"
 	"github.com/fencepost-sim/fencepost/cmd/output"
-	"github.com/fencepost-sim/fencepost/reports/schema"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
@@ -62,7 +61,7 @@ leaves open do not count.`,
 				if err := output.OnlyBeside(c, "schema"); err != nil {
 					return err
 				}
-				_, err := fmt.Fprint(c.OutOrStdout(), schema.History)
+				_, err := fmt.Fprint(c.OutOrStdout(), history.Schema)
 				return err
 			case len(args) == 0:
 				return fmt.Errorf("check needs a file with a history\nsee: %s -h", c.CommandPath())

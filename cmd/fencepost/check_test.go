@@ -22,7 +22,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
-	"github.com/fencepost-sim/fencepost/reports/schema"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -65,7 +64,7 @@ func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
 
 func historySchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema.History))
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(history.Schema))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +175,7 @@ func TestTheSchemaNamesEveryKey(t *testing.T) {
 	var doc struct {
 		Defs map[string]struct{ Properties map[string]any } `json:"$defs"`
 	}
-	if err := json.Unmarshal([]byte(schema.History), &doc); err != nil {
+	if err := json.Unmarshal([]byte(history.Schema), &doc); err != nil {
 		t.Fatal(err)
 	}
 	var header []string

@@ -11,7 +11,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/fencepost-sim/fencepost/reports/schema"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
 // jsonCalls are calls of every command that has --json, such that each part of its document is there in some call.
@@ -162,7 +163,11 @@ func TestEveryCommandKeepsToTheSchema(t *testing.T) {
 // compiled is the schema, ready to check.
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	parsed, err := jsonschema.UnmarshalJSON(strings.NewReader(schema.Text))
+	text, err := document.Schema(described)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,17 +187,26 @@ func validator(t *testing.T) func(what string, text []byte) string {
 	s := compiled(t)
 	return func(what string, text []byte) string {
 		t.Helper()
-		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		printed, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			return ""
 		}
-		if err := s.Validate(document); err != nil {
+		if err := s.Validate(printed); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		command, _ := document.(map[string]any)["command"].(string)
+		command, _ := printed.(map[string]any)["command"].(string)
 		return command
 	}
+}
+
+// TestTheSchemaIsWrittenDown shows in the diff of a file what a change means for the readers of JSON.
+func TestTheSchemaIsWrittenDown(t *testing.T) {
+	text, err := document.Schema(described)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Golden(t, filepath.Join("testdata", "schema.json"), string(text))
 }
 
 // The schema refuses what no command may print.
@@ -209,11 +223,11 @@ func TestTheSchemaRefusesWrongDocuments(t *testing.T) {
 		{`"seed":1`, `"seed":"1"`}, {`"remedies":`, `"remedy":`}, {`"outcome":"holds"`, `"outcome":"held"`},
 		{`"mutual-exclusion":`, `"mutual exclusion":`}, {`"seed":1`, `"seed":1,"more":2`}} {
 		text := strings.Replace(out.String(), wrong[0], wrong[1], 1)
-		document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		printed, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 		if err != nil || text == out.String() {
 			t.Fatalf("%v: %v", wrong, err)
 		}
-		if s.Validate(document) == nil {
+		if s.Validate(printed) == nil {
 			t.Errorf("%s in place of %s passes", wrong[1], wrong[0])
 		}
 	}

@@ -8,12 +8,28 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
-	"github.com/fencepost-sim/fencepost/reports/schema"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// documents are what show prints beside scenarios.
-var documents = map[string]string{"format": scenarios.Format, "schema": schema.Text}
+// textOf is what show prints for a name.
+func textOf(name string) ([]byte, error) {
+	switch name {
+	case "format":
+		return []byte(scenarios.Format), nil
+	case "schema":
+		return document.Schema(described)
+	}
+	s, err := scenarios.Named(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the catalogue has no scenario %s%s", name,
+			output.DidYouMean(output.Meant(name, shown())...))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.Text(), nil
+}
 
 func newShow() *cobra.Command {
 	return &cobra.Command{
@@ -26,22 +42,10 @@ prints the reference of the format, "show schema" the JSON Schema of what --json
   fencepost show schema`,
 		Args: oneArgument("a scenario's name, or format, or schema"),
 		RunE: func(c *cobra.Command, args []string) error {
-			text, ok := documents[args[0]]
-			if !ok {
-				s, err := scenarios.Named(args[0])
-				if errors.Is(err, fs.ErrNotExist) {
-					return fmt.Errorf(
-						"the catalogue has no scenario %s%s",
-						args[0],
-						output.DidYouMean(output.Meant(args[0], shown())...),
-					)
-				}
-				if err != nil {
-					return err
-				}
-				text = string(s.Text())
+			text, err := textOf(args[0])
+			if err == nil {
+				_, err = c.OutOrStdout().Write(text)
 			}
-			_, err := fmt.Fprint(c.OutOrStdout(), text)
 			return err
 		},
 		ValidArgsFunction: firstOf(shown),

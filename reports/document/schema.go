@@ -48,7 +48,7 @@ func definitions() object {
 		outcomes = append(outcomes, o.String())
 	}
 	return object{
-		"law":     object{"enum": LawNames(checker.Laws)},
+		"law":     object{"enum": LawNames(append(slices.Clone(checker.Laws), checker.Linearizability))},
 		"outcome": object{"enum": outcomes},
 		"verdict": object{"enum": Verdicts(), "description": "how what came out compares with what the scenario " +
 			"expects: the words of the text, the page, JUnit and the step summary. held and broken alone: it expects " +
@@ -68,9 +68,8 @@ func Schema(all []Described) ([]byte, error) {
 		properties := of["properties"].(object)
 		properties["schema"], properties["command"] = object{"const": schemaName}, object{"enum": d.Commands}
 		of["description"] = d.Is
-		name := d.Commands[0] + "-document"
-		s.defs[name] = of
-		list = append(list, reference(name))
+		s.defs[name(reflect.TypeOf(d.Object))] = of
+		list = append(list, reference(name(reflect.TypeOf(d.Object))))
 	}
 	text, err := json.MarshalIndent(object{
 		"$schema": "https://json-schema.org/draft/2020-12/schema",

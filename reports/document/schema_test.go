@@ -52,7 +52,7 @@ func TestTheSchemaIsMadeFromTheTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"sample-document": `{"additionalProperties":false,"description":"a sample","properties":{"caught":{"type":"boolean"},` +
+		"document.sample": `{"additionalProperties":false,"description":"a sample","properties":{"caught":{"type":"boolean"},` +
 			`"command":{"enum":["sample","again"]},"inside":{"$ref":"#/$defs/document.sampleRow"},"kind":{"enum":["a","b"]},` +
 			`"laws":{"additionalProperties":{"items":{"$ref":"#/$defs/document.sampleRow"},"type":"array"},` +
 			`"propertyNames":{"$ref":"#/$defs/law"},"type":"object"},"name":{"description":"its name","type":"string"},` +

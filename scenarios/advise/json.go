@@ -5,6 +5,12 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
+// Described says what the commands print with --json.
+var Described = []document.Described{
+	{Commands: []string{"advise"}, Object: adviseJSON{}, Is: "changes that save a lock"},
+}
+
+
 type adviseJSON struct {
 	document.Head
 	Scenario    string       `json:"scenario"`
@@ -19,12 +25,12 @@ type adviseJSON struct {
 	Cost        costJSON     `json:"cost"` // of the lock as it is
 	Changes     []changeJSON `json:"changes"`
 	Tried       triedJSON    `json:"tried"`
-	Interrupted bool         `json:"interrupted"`
+	Interrupted bool         `json:"interrupted" doc:"a signal came before everything was done"`
 	Open        []string     `json:"open"`
 	File        string       `json:"file"` // of the best change; empty if it was not written
 	Diff        string       `json:"diff"`
 	Files       string       `json:"files"`
-	Repeat      string       `json:"repeat"`
+	Repeat      string       `json:"repeat" doc:"a command to paste that shows it again"`
 }
 
 type brokenJSON struct {

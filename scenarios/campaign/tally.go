@@ -21,8 +21,8 @@ type Counts struct {
 	Undecided int `json:"undecided"`
 	Unchecked int `json:"unchecked"`
 	NotRun    int `json:"not_run,omitempty"` // that an interruption left out, where that is known
-	// Excused are those of Violated whose cause breaks no promise: checker.Promise says which.
-	Excused int `json:"not_promised,omitempty"`
+
+	Excused int `json:"not_promised,omitempty" doc:"of violated: by causes that break no promise"`
 }
 
 // Count adds a run.

@@ -10,6 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
+// Described says what the commands print with --json.
+var Described = []document.Described{
+	{Commands: []string{"compare"}, Object: compareJSON{}, Is: "all protocols under the same work and faults"},
+	{Commands: []string{"odds"}, Object: oddsJSON{}, Is: "how likely a Redlock stops excluding"},
+}
+
+
 type compareJSON struct {
 	document.Head
 	Seeds       int                `json:"seeds"` // runs behind each cell
@@ -18,7 +25,7 @@ type compareJSON struct {
 	Clients     int                `json:"clients"` // that contend
 	Model       []string           `json:"model"`
 	Faults      []troubleJSON      `json:"faults"`
-	Interrupted bool               `json:"interrupted"`
+	Interrupted bool               `json:"interrupted" doc:"a signal came before everything was done"`
 	Locks       []comparedLockJSON `json:"locks"`
 }
 
@@ -78,7 +85,7 @@ func (t timingJSON) MarshalJSON() ([]byte, error) {
 type survivalJSON struct {
 	Fault    string                          `json:"fault"`
 	Fencing  bool                            `json:"fencing"`
-	Absent   string                          `json:"absent"`
+	Absent   string                          `json:"absent" doc:"why it was not run; empty if it was"`
 	Survives *bool                           `json:"survives,omitempty"`
 	Laws     map[checker.Law]campaign.Counts `json:"laws,omitempty"`
 	*writtenJSON

@@ -70,7 +70,7 @@ func (o *Odds) standing() document.Result {
 type oddsJSON struct {
 	document.Head
 	Odds        []oddJSON `json:"odds"`
-	Interrupted bool      `json:"interrupted"`
+	Interrupted bool      `json:"interrupted" doc:"a signal came before everything was done"`
 }
 
 // oddJSON is for one number of keys held.

@@ -6,6 +6,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
+// Described says what the commands print with --json.
+var Described = []document.Described{
+	{Commands: []string{"corpus"}, Object: corpusJSON{}, Is: "sound locks and broken variants of them"},
+}
+
+
 // corpusJSON states no times: equal runs give equal bytes.
 type corpusJSON struct {
 	document.Head
@@ -18,7 +24,7 @@ type corpusJSON struct {
 	Sound       []soundLockJSON `json:"sound"`
 	SoundRuns   *int            `json:"sound_runs,omitempty"`
 	RateBelow   *float64        `json:"rate_below,omitempty"` // of broken promises per run of a sound lock; if none was
-	Interrupted bool            `json:"interrupted"`
+	Interrupted bool            `json:"interrupted" doc:"a signal came before everything was done"`
 	Expected    bool            `json:"expected"`
 }
 
@@ -58,7 +64,7 @@ type promiseJSON struct {
 	Cause  string      `json:"cause"`
 	Runs   int         `json:"runs"`
 	First  uint64      `json:"first_seed"`
-	Repeat string      `json:"repeat"`
+	Repeat string      `json:"repeat" doc:"a command to paste that shows it again"`
 }
 
 // data is the JSON object.

@@ -10,19 +10,26 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
+// Described says what the commands print with --json.
+var Described = []document.Described{
+	{Commands: []string{"explore", "merge"}, Object: exploreJSON{}, Is: "runs under random faults"},
+	{Commands: []string{"run", "merge"}, Object: runsJSON{}, Is: "runs of many seeds"},
+}
+
+
 type exploreJSON struct {
 	document.Head
 	Scenario    string                  `json:"scenario"`
-	Shard       string                  `json:"shard"` // empty if the seeds were not divided
+	Shard       string                  `json:"shard" doc:"such as 1/2; empty without one"`
 	From        uint64                  `json:"from"`
 	Seeds       int                     `json:"seeds"` // how many were to be run, by all shards
 	Runs        int                     `json:"runs"`  // how many were
-	Within      string                  `json:"within"`
+	Within      string                  `json:"within" doc:"the time in which faults strike"`
 	Laws        map[checker.Law]lawJSON `json:"laws"`
 	Faults      map[string]struckJSON   `json:"faults"`
 	Findings    []findingJSON           `json:"findings"`
-	Interrupted bool                    `json:"interrupted"`
-	Open        []string                `json:"open"`
+	Interrupted bool                    `json:"interrupted" doc:"a signal came before everything was done"`
+	Open        []string                `json:"open" doc:"why nothing can be said"`
 	Notes       []string                `json:"notes"`
 	Expected    bool                    `json:"expected"`
 }
@@ -30,13 +37,13 @@ type exploreJSON struct {
 type lawJSON struct {
 	Promised bool `json:"promised"`
 	campaign.Counts
-	RateBelow *float64 `json:"rate_below,omitempty"` // stated where the law was exercised and never violated
+	RateBelow *float64 `json:"rate_below,omitempty" doc:"of violations, with 95 % confidence"`
 }
 
 type struckJSON struct {
 	Drawn  int `json:"drawn"`
 	Struck int `json:"struck"`
-	Met    int `json:"met_a_lock_in_use"`
+	Met    int `json:"met_a_lock_in_use" doc:"how many struck while the lock was held or asked for"`
 }
 
 type findingJSON struct {
@@ -48,7 +55,7 @@ type findingJSON struct {
 	Drawn       int               `json:"faults_drawn"`
 	Tries       int               `json:"tries"` // runs that it took to cut it down
 	Minimal     bool              `json:"minimal"`
-	Interrupted bool              `json:"interrupted"` // the cutting down was
+	Interrupted bool              `json:"interrupted" doc:"a signal came before everything was done"`
 	Often       int               `json:"seeds_of_16"`
 	Files       []string          `json:"files"`
 	Run         *single.RunObject `json:"run"`

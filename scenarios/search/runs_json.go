@@ -10,27 +10,27 @@ import (
 type runsJSON struct {
 	document.Head
 	Scenario    string                          `json:"scenario"`
-	Seeds       int                             `json:"seeds"` // how many were run
-	From        uint64                          `json:"from"`  // the first
+	Seeds       int                             `json:"seeds" doc:"how many runs"`
+	From        uint64                          `json:"from" doc:"the first seed"`
 	Expected    int                             `json:"expected_runs"`
 	Unexpected  int                             `json:"unexpected_runs"`
 	Undecided   int                             `json:"undecided_runs"`
-	Interrupted bool                            `json:"interrupted"`
-	Open        []string                        `json:"open"`
+	Interrupted bool                            `json:"interrupted" doc:"a signal came before everything was done"`
+	Open        []string                        `json:"open" doc:"why some runs could not be judged"`
 	Digests     int                             `json:"distinct_digests"`
 	Laws        map[checker.Law]campaign.Counts `json:"laws"`
 	Faults      []plannedJSON                   `json:"faults"`
-	Groups      []groupJSON                     `json:"groups"`
+	Groups      []groupJSON                     `json:"groups" doc:"what came out otherwise"`
 	AsExpected  bool                            `json:"expected"`
-	Verdict     string                          `json:"verdict"` // as the title of the text has it
-	Headline    string                          `json:"headline"`
-	Runs        []*single.RunObject             `json:"runs"` // worth showing
+	Verdict     string                          `json:"verdict" of:"verdict"` // as the title of the text has it
+	Headline    string                          `json:"headline" doc:"what happened, in a sentence or two"`
+	Runs        []*single.RunObject             `json:"runs" doc:"those worth showing"`
 }
 
 type plannedJSON struct {
 	Line   string `json:"line"`
 	Struck int    `json:"struck"`
-	Met    int    `json:"met_a_lock_in_use"`
+	Met    int    `json:"met_a_lock_in_use" doc:"how many struck while the lock was held or asked for"`
 }
 
 type groupJSON struct {

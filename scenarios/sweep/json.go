@@ -7,23 +7,29 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
+// Described says what the commands print with --json.
+var Described = []document.Described{
+	{Commands: []string{"sweep"}, Object: sweepJSON{}, Is: "runs over values of keys"},
+}
+
+
 type sweepJSON struct {
 	document.Head
 	Scenario    string                       `json:"scenario"`
-	Seeds       int                          `json:"seeds"`      // runs of each point
-	EdgeSeeds   int                          `json:"edge_seeds"` // runs beside an edge and where a condition begins
-	From        uint64                       `json:"from"`       // the first seed
+	Seeds       int                          `json:"seeds"` // runs of each point
+	EdgeSeeds   int                          `json:"edge_seeds" doc:"runs beside an edge, and where a condition begins to be true"`
+	From        uint64                       `json:"from"` // the first seed
 	Faults      []string                     `json:"faults"`
 	With        []string                     `json:"with"` // what has one value at all points
 	Axes        []axisJSON                   `json:"axes"`
 	Points      []pointJSON                  `json:"points"` // of the grid
 	Laws        map[checker.Law]sweptLawJSON `json:"laws"`
 	Assertions  []assertionJSON              `json:"assertions"`
-	Interrupted bool                         `json:"interrupted"`
+	Interrupted bool                         `json:"interrupted" doc:"a signal came before everything was done"`
 	Notes       []string                     `json:"notes"`
 	Tried       int                          `json:"tried"` // points, those between the grid's included
 	Runs        int                          `json:"runs"`
-	Repeat      string                       `json:"repeat"`
+	Repeat      string                       `json:"repeat" doc:"a command to paste that shows it again"`
 }
 
 type axisJSON struct {
@@ -35,12 +41,12 @@ type axisJSON struct {
 // pointJSON is a point with how each law came out there, or why it is no valid scenario.
 type pointJSON struct {
 	At      map[string]string         `json:"at"` // the values, by their axes
-	Problem string                    `json:"problem,omitempty"`
+	Problem string                    `json:"problem,omitempty" doc:"why it is no valid scenario"`
 	Laws    map[checker.Law]stateJSON `json:"laws,omitempty"`
 }
 
 type stateJSON struct {
-	State string `json:"state"`
+	State string `json:"state" enum:"not judged|safe|broken in some|broken|no valid scenario"`
 	campaign.Counts
 	Causes []causeJSON `json:"causes"`
 }
@@ -59,12 +65,12 @@ type sweptLawJSON struct {
 type edgeJSON struct {
 	Along  string            `json:"along"`
 	Last   map[string]string `json:"last"`
-	Before string            `json:"before"`
+	Before string            `json:"before" enum:"not judged|safe|broken in some|broken|no valid scenario"`
 	First  map[string]string `json:"first"`
-	After  string            `json:"after"`
+	After  string            `json:"after" enum:"not judged|safe|broken in some|broken|no valid scenario"`
 	Exact  bool              `json:"exact"`
 	Cause  string            `json:"cause"`
-	Repeat string            `json:"repeat"`
+	Repeat string            `json:"repeat" doc:"a command to paste that shows it again"`
 }
 
 type lineJSON struct {
@@ -76,18 +82,18 @@ type lineJSON struct {
 }
 
 type stretchJSON struct {
-	State string `json:"state"`
+	State string `json:"state" enum:"not judged|safe|broken in some|broken|no valid scenario"`
 	From  string `json:"from"`
 	To    string `json:"to"`
-	// a value of it, at which the law was violated in so many of the runs: beside the edge, or in the middle
-	At       string `json:"at"`
+
+	At       string `json:"at" doc:"a value at which the law was violated in so many of the runs: beside the edge, or in the middle"`
 	Violated int    `json:"violated"`
 	Runs     int    `json:"runs"`
 }
 
 type assertionJSON struct {
 	Assertion string            `json:"assertion"`
-	Result    string            `json:"result"` // met, failed or undecided
+	Result    string            `json:"result" enum:"met|failed|undecided"` // met, failed or undecided
 	Points    int               `json:"points"`
 	Why       string            `json:"why"`
 	Run       *single.RunObject `json:"run,omitempty"` // that shows the failure

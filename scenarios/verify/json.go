@@ -7,6 +7,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
+// Described says what the commands print with --json.
+var Described = []document.Described{
+	{Commands: []string{"verify"}, Object: verifyJSON{}, Is: "every placement of few faults"},
+}
+
+
 type verifyJSON struct {
 	document.Head
 	Scenario string                          `json:"scenario"`
@@ -21,10 +27,10 @@ type verifyJSON struct {
 	// sorts of faults that the scenario does not promise to survive
 	Excluded  []string `json:"excluded"`
 	OwnFaults []string `json:"own_faults"`
-	// kinds of which random placements were tried, and why not every one
-	Random         map[string]randomJSON `json:"random"`
+
+	Random         map[string]randomJSON `json:"random" doc:"kinds of which random placements were tried, since not every one can be"`
 	LeftOut        map[string]string     `json:"left_out"` // kinds that were not tried, and why
-	Interrupted    bool                  `json:"interrupted"`
+	Interrupted    bool                  `json:"interrupted" doc:"a signal came before everything was done"`
 	Open           []string              `json:"open"`
 	Counterexample *counterexampleJSON   `json:"counterexample"`
 }
@@ -49,7 +55,7 @@ type randomJSON struct {
 	Why       string  `json:"why"`
 	Schedules int     `json:"schedules"` // whose faults struck something
 	Idle      int     `json:"idle"`      // whose faults struck nothing
-	Bound     float64 `json:"bound"`     // the share of them that may break a promise, at 95 %, if none of these did
+	Bound     float64 `json:"bound" doc:"if none of them broke a promise, fewer than this share of all do (at 95 %)"`
 }
 
 type counterexampleJSON struct {

@@ -12,6 +12,12 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
+// Described says what the commands print with --json.
+var Described = []document.Described{
+	{Commands: []string{"live"}, Object: agreementJSON{}, Is: "scenarios simulated and in real time"},
+}
+
+
 // Agreement is what came of all scenarios.
 type Agreement struct {
 	Rows        []Row
@@ -166,22 +172,22 @@ type agreementJSON struct {
 	Differ      int       `json:"differ"`
 	Refused     int       `json:"refused"`
 	Failed      int       `json:"failed"`
-	Interrupted bool      `json:"interrupted"`
+	Interrupted bool      `json:"interrupted" doc:"a signal came before everything was done"`
 }
 
 type rowJSON struct {
 	Scenario    string        `json:"scenario"`
 	DividedBy   int           `json:"divided_by"`
-	Runs        int           `json:"runs"` // of the real side
+	Runs        int           `json:"runs" doc:"of the real side, until it agreed"`
 	Refused     string        `json:"refused,omitempty"`
-	Failed      string        `json:"failed,omitempty"`
+	Failed      string        `json:"failed,omitempty" doc:"why it could not be run although it can"`
 	Simulated   float64       `json:"simulated_seconds"`
 	Real        float64       `json:"real_seconds"`
 	Agrees      bool          `json:"agrees"`
 	Violated    []string      `json:"violated"` // simulated
 	Differs     []differsJSON `json:"differs"`
-	Explanation string        `json:"explanation,omitempty"`  // of the differences
-	NotRecorded []string      `json:"not_recorded,omitempty"` // by real members, so that it is not compared
+	Explanation string        `json:"explanation,omitempty"` // of the differences
+	NotRecorded []string      `json:"not_recorded,omitempty" doc:"what the real servers do not record, so that it is not compared"`
 }
 
 type differsJSON struct {

@@ -1,0 +1,8 @@
+package history
+
+import _ "embed"
+
+// Schema is the JSON Schema (draft 2020-12) of one line of a history: its header, or an event.
+//
+//go:embed history.schema.json
+var Schema string

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/advise"
+	"github.com/fencepost-sim/fencepost/scenarios/compare"
+	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+	"github.com/fencepost-sim/fencepost/scenarios/live/agree"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+	"github.com/fencepost-sim/fencepost/scenarios/verify"
+)
+
+// described is what every command prints with --json.
+var described = slices.Concat(single.Described, search.Described, verify.Described, sweep.Described, compare.Described,
+	corpus.Described, advise.Described, agree.Described, []document.Described{
+		{Commands: []string{"list"}, Object: listingJSON{}, Is: "the catalogue"},
+		{Commands: []string{"version"}, Object: builtFrom{}, Is: "what the program was built from"},
+	})
