@@ -108,9 +108,9 @@ type listening string
 
 const (
 	notListening listening = "off"
-	stopsAtOnce  listening = "on"        // treats it as a lost lock
+	stopsAtOnce  listening = "on" // treats it as a lost lock
 	// pauses its work, and acquires the lock again once it is connected (youngju.dev)
-	takesAnew    listening = "reacquire"
+	takesAnew listening = "reacquire"
 )
 
 var zooKeeperKeys = []setting.Key[zooKeeperConfig]{

@@ -1,6 +1,6 @@
 // Command redsync is a client of `fencepost live`: redsync guards a read and a write of the protected resource.
 //
-// Where there is a Sentinel, it tells the masters. With the argument "checks" it does not write when its lock is over.
+// If there is a Sentinel, it reports the masters. With the argument "checks" it does not write when its lock is over.
 package main
 
 import (
@@ -47,7 +47,7 @@ func main() {
 			MasterName: told(fmt.Sprint("MASTER_", n)), SentinelAddrs: []string{options("SENTINEL").Addr},
 			SentinelPassword: options("SENTINEL").Password, Password: options("SENTINEL").Password}))) // of all servers
 	}
-	patient := options("RESOURCE") // an answer takes as long as a pause
+	patient := options("RESOURCE") // a reply takes as long as a pause
 	patient.ReadTimeout, patient.MaxRetries = -1, -1
 	resource := redis.NewClient(patient)
 	say := func(words ...any) any {
