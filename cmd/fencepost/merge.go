@@ -118,10 +118,10 @@ func (m *merge) runs() error {
 	return j.conclude(whole)
 }
 
-// name is how errors call a shard.
+// name is the name of a shard in errors.
 func (m *merge) name(i int) string { return m.dirs[i] }
 
-// spare makes sure that no shard is overwritten by the whole.
+// spare refuses to overwrite a shard with the whole.
 func (m *merge) spare(out string) error {
 	same := func(dir string) bool { return filepath.Clean(dir) == filepath.Clean(out) }
 	if len(m.dirs) > 1 && slices.ContainsFunc(m.dirs, same) {

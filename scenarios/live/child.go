@@ -111,7 +111,7 @@ func wrapped(r *sim.Incoming) []string {
 
 // untilBegin reports that the client is ready, and returns the time until its work begins.
 func (c *child) untilBegin(env sim.Env) time.Duration {
-	told := &sim.Signal{}
+	answered := &sim.Signal{}
 	var begin sim.Time
 	c.reports.say(func(answer []byte) {
 		n, err := strconv.ParseInt(string(answer), 10, 64)
@@ -119,21 +119,21 @@ func (c *child) untilBegin(env sim.Env) time.Duration {
 			c.loop.Fail(err)
 		}
 		begin = sim.Time(n)
-		told.Raise()
+		answered.Raise()
 	}, "FENCEPOST", toBegin)
-	env.Sleep(sim.Forever, told)
+	env.Sleep(sim.Forever, answered)
 	return begin.Duration() - env.Monotonic()
 }
 
-// clock applies a notification about the client's clocks.
-func (c *child) told(text string) {
+// setClock applies a notification about the client's clocks.
+func (c *child) setClock(text string) {
 	switch what, n := parseClock(text); what {
 	case "JUMP":
 		c.world.Jump(c.id, history.Time(n).Duration())
 	case "DRIFT":
 		c.world.Drift(c.id, n)
 	default:
-		c.loop.Fail(fmt.Errorf("%s was told %q", c.id, text))
+		c.loop.Fail(fmt.Errorf("%s received %q", c.id, text))
 	}
 }
 

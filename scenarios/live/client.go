@@ -118,7 +118,7 @@ func (k *client) isReady() bool { return k.first != nil }
 // begin starts the first section, the i-th of all.
 func (k *client) begin(i int) {
 	if k.stage.Command == "" {
-		k.control.tell(strconv.AppendInt(nil, int64(k.stage.zero+history.Of(k.starts)), 10))
+		k.control.reply(strconv.AppendInt(nil, int64(k.stage.zero+history.Of(k.starts)), 10))
 		return
 	}
 	k.starts = time.Duration(i) * apart

@@ -34,7 +34,7 @@ func (k *control) report(done *sim.Signal, args []string) {
 func (k *control) took(kind byte, what []byte) {
 	switch {
 	case kind == realtime.FramePush:
-		k.of.told(string(what))
+		k.of.setClock(string(what))
 	case len(k.waiting) > 0:
 		then := k.waiting[0]
 		k.waiting = k.waiting[1:]

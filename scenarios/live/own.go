@@ -62,7 +62,7 @@ func (s *state) own(args []string) {
 		if err != nil {
 			st.loop.Fail(err)
 		}
-		s.tell(text)
+		s.reply(text)
 	case what == toBegin:
 		k.first = func() {}
 	case what == toPass && len(args) == 3:
@@ -88,9 +88,9 @@ func (s *state) own(args []string) {
 	}
 }
 
-func (s *state) acknowledge() { s.tell(nil) }
+func (s *state) acknowledge() { s.reply(nil) }
 
-func (s *state) tell(what []byte) { s.conn.Send(realtime.AppendFrame(nil, realtime.FrameReply, what)) }
+func (s *state) reply(what []byte) { s.conn.Send(realtime.AppendFrame(nil, realtime.FrameReply, what)) }
 
 // recorded records an event on behalf of a client of our own.
 func (k *client) recorded(r *record) {

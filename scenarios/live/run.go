@@ -101,7 +101,7 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	}
 	rebase(r.History, st.zero)
 	r.Stalled = stalled(o.Scenario, st.loop.Late().Max())
-	result := &Result{Result: r, Late: st.loop.Late(), Notes: st.tell(r.Stalled), Printed: st.printed()}
+	result := &Result{Result: r, Late: st.loop.Late(), Notes: st.notes(r.Stalled), Printed: st.printed()}
 	result.Partial = len(st.crashes.keys) > 0
 	var fault *ClientError
 	var flood *realtime.FloodError
@@ -149,7 +149,7 @@ func rebase(h *history.History, zero sim.Time) {
 }
 
 // notes lists what a reader must know about the run.
-func (st *stage) tell(stall string) []string {
+func (st *stage) notes(stall string) []string {
 	late := st.loop.Late()
 	notes := append(st.crashes.list(), fmt.Sprintf("real time: another run of this plan is not the same to the byte. "+
 		"Host delay: %v at the median, %v at the 99th percentile, %v at most",

@@ -19,7 +19,7 @@ type state struct {
 	client *client
 	framed bool // it carries requests of one of our own
 	sent   []request
-	within bool // since MULTI something was asked for that tells addresses
+	within bool // since MULTI something was asked for whose reply names servers
 	said   redisserver.Stream
 	multi  bool         // between MULTI and EXEC
 	about  history.Lock // whose key a request has last named, within MULTI if in one
@@ -73,7 +73,7 @@ func (s *state) ask(args []string) {
 }
 
 func (s *state) forward(args []string, of history.Attempt, phase string) {
-	s.sent = append(s.sent, request{left: s.client.stage.world.Now(), tells: s.tells(args), args: args})
+	s.sent = append(s.sent, request{left: s.client.stage.world.Now(), namesServers: s.namesServers(args), args: args})
 	s.conn.Forward(args, of, phase)
 }
 
@@ -111,7 +111,7 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 	case sent.instead != "":
 		s.conn.Send([]byte(sent.instead))
 	default:
-		s.conn.Send(s.told(b, sent.tells))
+		s.conn.Send(s.translated(b, sent.namesServers))
 	}
 }
 
@@ -156,7 +156,7 @@ func (s *state) lockOf(args []string) history.Lock {
 			continue
 		}
 		if before != "" && before != name && !slices.Contains(looks, strings.ToUpper(args[0])) {
-			k.fails(fmt.Sprintf("names %s and %s in one command or transaction: whose key is set then cannot be told "+
+			k.fails(fmt.Sprintf("names %s and %s in one command or transaction: whose key is set is then unknown "+
 				"apart; take one lock after the other", before, name))
 		}
 		before, s.about = name, name

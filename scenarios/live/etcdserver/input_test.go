@@ -74,7 +74,7 @@ func TestAMemberThatDies(t *testing.T) {
 	})
 	const want = "etcd-2: etcd ended by itself: it was ended by signal 9 (killed); it said"
 	if err := r.error(); err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("told was: %v", err)
+		t.Errorf("reported: %v", err)
 	}
 }
 

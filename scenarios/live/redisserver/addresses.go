@@ -36,7 +36,7 @@ func NewBook(to map[Address]Address) *Book {
 var between = []string{"[: ]", ",port=", "\r\nmaster_port:"}
 
 // NamesServers reports whether the reply to a command contains addresses of servers. What a Sentinel sends always may.
-func Tells(args []string) bool {
+func NamesServers(args []string) bool {
 	return slices.ContainsFunc([]string{"role", "info", "config"}, func(name string) bool {
 		return len(args) > 0 && strings.EqualFold(args[0], name)
 	})

@@ -126,8 +126,8 @@ func TestErrorsAndNothingStayAsTheyAre(t *testing.T) {
 func TestWhatTellsAddresses(t *testing.T) {
 	for command, want := range map[string]bool{"ROLE": true, "info replication": true, "Config GET *": true,
 		"GET role": false, "CLIENT LIST": false, "": false} {
-		if got := Tells(strings.Fields(command)); got != want {
-			t.Error(fmt.Sprint(command, " tells addresses: ", got))
+		if got := NamesServers(strings.Fields(command)); got != want {
+			t.Error(fmt.Sprint(command, " names servers: ", got))
 		}
 	}
 }

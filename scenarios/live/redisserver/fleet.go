@@ -131,7 +131,7 @@ func (f *Fleet) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i in
 	if err := p.launch(f.library, f.origin); err != nil {
 		return fmt.Errorf("starting %s: %w", name, err)
 	}
-	s := &Server{Lives: p.lives(), name: name, cfg: f.cfg, tells: true, at: p.at, program: p, group: g}
+	s := &Server{Lives: p.lives(), name: name, cfg: f.cfg, reports: true, at: p.at, program: p, group: g}
 	s.records.open(i > 0, g)
 	g.members = append(g.members, s)
 	g.master = g.members[0]

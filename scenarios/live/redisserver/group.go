@@ -24,12 +24,12 @@ func (g *group) promoted(s *Server, keys []store.Key) {
 		}
 		g.master = s
 		r.before = old.records.standing()
-		old.records.told = map[store.Title]bool{}
+		old.records.held = map[store.Title]bool{}
 		for i := range r.before {
-			old.records.told[r.before[i].Title()] = true
+			old.records.held[r.before[i].Title()] = true
 		}
 	}
-	r.known, r.replica, r.lost, r.told = false, false, history.LostInFailover, nil
+	r.known, r.replica, r.lost, r.held = false, false, history.LostInFailover, nil
 	r.survey(s.host.Wall(), keys)
 }
 
@@ -44,7 +44,7 @@ func (g *group) demoted(s *Server, keys []store.Key) {
 			continue
 		}
 		why := g.lost[h.Title()]
-		if why == "" && !r.told[h.Title()] {
+		if why == "" && !r.held[h.Title()] {
 			why = history.LostInFailover
 		}
 		if why != "" && r.data.Now > h.Deadline {
@@ -54,7 +54,7 @@ func (g *group) demoted(s *Server, keys []store.Key) {
 			r.data.Record(h.Gone(why))
 		}
 	}
-	r.replica, r.told, r.before = true, nil, nil
+	r.replica, r.held, r.before = true, nil, nil
 	r.survey(s.host.Wall(), keys)
 }
 

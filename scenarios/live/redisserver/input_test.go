@@ -86,7 +86,7 @@ func TestServerThatDies(t *testing.T) {
 	r.l.run(t, func() bool { return r.failure() != nil })
 	const want = "redis-1: redis-server ended by itself: it was ended by signal 11 (segmentation fault); it said"
 	if err := r.failure(); err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("told was: %v", err)
+		t.Errorf("reported: %v", err)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestFullDisk(t *testing.T) {
 		r.l.run(t, func() bool { return over || r.failure() != nil })
 		err := r.failure()
 		if (err == nil || !strings.Contains(err.Error(), "AOF write error")) && !strings.HasPrefix(refused, "MISCONF") {
-			t.Errorf("%v on a full disk: clients are told %q, and the run %v", p, refused, err)
+			t.Errorf("%v on a full disk: clients receive %q, and the run %v", p, refused, err)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func (x *life) open() (err error) {
 	if x.s.sentinel != nil {
 		return x.s.sentinel.listen(x)
 	}
-	if !x.s.tells {
+	if !x.s.reports {
 		return nil
 	}
 	if x.ear, err = listenAt(x.s.at); err != nil {
@@ -168,7 +168,7 @@ func (x *life) reopen() error {
 
 // survey reads everything and records how it differs from the records.
 func (x *life) survey() error {
-	if !x.s.tells {
+	if !x.s.reports {
 		return nil
 	}
 	if _, err := x.ear.barrier(); err != nil {

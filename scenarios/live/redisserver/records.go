@@ -18,7 +18,7 @@ type records struct {
 	lost    history.Why     // why what was there before may be gone
 	guess   history.Attempt // whose request was under way when the last life ended
 	past    *past
-	told    map[store.Title]bool // of a deposed master: what existed when it was deposed
+	held    map[store.Title]bool // of a deposed master: what existed when it was deposed
 	noted   func(t store.Title, why history.Why)
 }
 

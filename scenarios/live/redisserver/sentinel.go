@@ -180,7 +180,7 @@ func (f *Fleet) addresses() *Book {
 
 // named replaces the addresses of servers by their names in the reply to commands, or in what is pushed.
 func (s *Server) named(raw []byte, commands ...[]string) []byte {
-	if s.sentinel == nil && !slices.ContainsFunc(commands, Tells) {
+	if s.sentinel == nil && !slices.ContainsFunc(commands, NamesServers) {
 		return raw
 	}
 	return s.cfg.names.Translate(raw)

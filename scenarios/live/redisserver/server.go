@@ -15,9 +15,9 @@ import (
 // goroutine.
 type Server struct {
 	*daemon.Lives
-	name  sim.ProcessID
-	cfg   *settings
-	tells bool // it reports changes of its keys, and so has records
+	name    sim.ProcessID
+	cfg     *settings
+	reports bool // it reports changes of its keys, and so has records
 
 	at       endpoint // where its process listens
 	program  *program // nil: a user's server
@@ -44,7 +44,7 @@ func (s *Server) Start(h sim.Host) {
 	s.host = h
 	x := &life{Life: s.Begin(h), s: s, more: make(chan struct{}, 1), links: map[uint64]*link{}}
 	s.life = x
-	if s.tells {
+	if s.reports {
 		s.records.begin(h)
 	}
 	go func() {
@@ -65,7 +65,7 @@ func (s *Server) boot(x *life) error {
 		return err
 	}
 	go x.Watch()
-	if s.tells && s.cfg.Persistence == store.No {
+	if s.reports && s.cfg.Persistence == store.No {
 		go s.program.disk.Watch(s.program.folder, s.Daemon.Ended())
 	}
 	if err := x.open(); err != nil {
@@ -117,7 +117,7 @@ func (s *Server) Wake(uint64) {
 
 // arm sets the timer for the next deadline.
 func (s *Server) arm() {
-	if !s.tells || s.records.replica {
+	if !s.reports || s.records.replica {
 		return
 	}
 	if when := s.records.data.NextDeadline(); when <= store.LastTimed {
@@ -206,7 +206,7 @@ func (s *Server) Stop(how sim.Stop) {
 	underWay := x.underWay() // before the executor learns of the end
 	x.End()
 	s.sentinel.endLife()
-	if s.tells {
+	if s.reports {
 		s.records.end(how.Loss(s.cfg.Persistence != store.None), underWay)
 	}
 	x.Stop(how, func() error { return s.program.end(how) })

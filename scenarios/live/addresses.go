@@ -13,10 +13,10 @@ import (
 
 // request is a request that a connection's server has not answered.
 type request struct {
-	left    sim.Time // when
-	tells   bool     // its reply names servers by their addresses
-	args    []string
-	instead string // the reply that the client gets instead; empty: the server's
+	left         sim.Time // when
+	namesServers bool     // its reply names servers by their addresses
+	args         []string
+	instead      string // the reply that the client gets instead; empty: the server's
 }
 
 // work is the environment that describes the work of a user's client.
@@ -55,9 +55,9 @@ func (k *client) reached() *redisserver.Book {
 
 // namesServers reports whether the reply to a request to a server names others by their addresses. For the requests of
 // a transaction it is EXEC's reply.
-func (s *state) tells(args []string) bool {
+func (s *state) namesServers(args []string) bool {
 	switch {
-	case redisserver.Tells(args):
+	case redisserver.NamesServers(args):
 		s.within = true
 		return true
 	case strings.EqualFold(args[0], "MULTI"):
@@ -69,11 +69,11 @@ func (s *state) tells(args []string) bool {
 }
 
 // translated is a reply with the addresses as the client reaches them. From a Sentinel it may be a part of a value.
-func (s *state) told(b []byte, tells bool) []byte {
+func (s *state) translated(b []byte, namesServers bool) []byte {
 	switch {
 	case s.conn.Server == scenarios.Observer:
 		return s.said.Translate(b)
-	case tells:
+	case namesServers:
 		return s.client.book.Translate(b)
 	}
 	return b
