@@ -193,7 +193,7 @@ func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 				"set-nx-px")
 	}
 	if !d.Renews && d.Setting("extension") == nil {
-		refuse("stop-when-lost", !w.StopWhenLost, "nothing tells a client of %s that its lock is lost: leave "+
+		refuse("stop-when-lost", !w.StopWhenLost, "nothing notifies a client of %s that its lock is lost: leave "+
 			"stop-when-lost out, or take set-nx-px")
 	}
 }

@@ -31,7 +31,7 @@ func (f *file) checkNames() {
 		if problem, right := locks.NameProblem(p, l.name); problem != "" {
 			f.Problem(l.place, right, "%s", problem)
 		}
-		if _, told := places[l.name]; !told {
+		if _, known := places[l.name]; !known {
 			places[l.name] = l.place
 		}
 	}

@@ -27,8 +27,7 @@ var workKeys = []setting.Key[Work]{
 	{Path: "hold", Form: setting.Form{Kind: setting.Duration, Words: []string{"validity", "forever"}},
 		Standard: setting.Value{N: int64(100 * time.Millisecond)},
 		Meaning: "how long the section goes on after the writes; `validity`: until the validity that the client was " +
-			"told ends; " +
-			"`forever`: the work hangs",
+			"given ends; `forever`: the work hangs",
 		Example: "1s",
 		Set: func(w *Work, v setting.Value) {
 			w.Hold, w.HoldKind = time.Duration(v.N), holdKinds[v.Word]
@@ -45,7 +44,7 @@ var workKeys = []setting.Key[Work]{
 		"before each read, write and step, look at the validity that is left, and stop when there is none; not with "+
 			"setnx"),
 	setting.Switch("stop-when-lost", func(w *Work) *bool { return &w.StopWhenLost }, true,
-		"stop working when the library tells that the lock is lost, as a failed extension does; not with setnx"),
+		"stop working when the library reports that the lock is lost, as a failed extension does; not with setnx"),
 	setting.Switch("nested", func(w *Work) *bool { return &w.Nested }, false,
 		"what writes to the resource takes the lock once more and gives that back, as a function does that guards "+
 			"itself"),

@@ -47,7 +47,7 @@ law breaks. A key is one of scenarios/FORMAT.md, by its path or the end of it th
 restart): restart, for, by, at, pass, ppm, number.
 
 Exit 0 if all assertions are met, or there are none; 1 if one failed; 2 for bad input; 3 if one
-could not be told, or its condition was true at no point. Ctrl-C stops the sweep and reports what
+was undecided, or its condition was true at no point. Ctrl-C stops the sweep and reports what
 it has found; then exit 3 if no assertion failed.`,
 		Example: `  fencepost sweep delayed-restart --vary restart=0s..12s/500ms
   fencepost sweep delayed-restart --vary restart=1s..25s/1s --vary ttl=2s..20s/2s \

@@ -44,7 +44,7 @@ are tried. The output says what exactly was tried, and for how much it stands. A
 whose clients seldom try again: let the back-off be a third of the TTL or more.
 
 Exit 0 if no placement breaks a promise; 1 if one does; 2 for bad input; 3 if the budget, the time or
-Ctrl-C ended it first, or if a promise could not be told.`,
+Ctrl-C ended it first, or if a promise is undecided.`,
 		Example: `  fencepost verify my-lock.yaml
   fencepost verify my-lock.yaml --faults 2
   fencepost verify my-lock.yaml --kinds pause,crash --delays 6 --orders`,

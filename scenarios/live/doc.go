@@ -39,7 +39,7 @@ package live
 const Reporting = `A client finds in its environment:
   FENCEPOST_CLIENT      its name: client-1, client-2 …
   FENCEPOST_REDIS_1 …   the lock servers, as redis:// URLs; masters first, replicas after them
-  FENCEPOST_SENTINEL    the Sentinel, if there are replicas; it tells addresses that the client reaches
+  FENCEPOST_SENTINEL    the Sentinel, if there are replicas; it names addresses that the client reaches
   FENCEPOST_MASTER_1 …  the names by which the Sentinel knows the masters
   FENCEPOST_RESOURCE    the protected resource, which also takes the reports, as a redis:// URL
   FENCEPOST_LOCK        the key of the lock
@@ -63,7 +63,7 @@ take as long as a pause: without time-out and without retries.
       [VALIDITY ms]
   FENCEPOST EXTEND-FAILED lock attempt       when it could not, or does not know whether it has; it
       [UNKNOWN]                              goes on, or reports LOST
-  FENCEPOST LOST lock attempt                when it was told that it is gone, before it stops its work
+  FENCEPOST LOST lock attempt                when it learned that it is gone, before it stops its work
   FENCEPOST RELEASING lock attempt           after its work, before it gives the lock back
   FENCEPOST RELEASED lock attempt            then, and what came of it, if not a yes
       [REFUSED | UNKNOWN]

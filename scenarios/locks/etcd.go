@@ -103,7 +103,7 @@ var etcdKeys = []setting.Key[etcdConfig]{
 	setting.Choice("keepalive", func(c *etcdConfig) *keepAlive { return &c.keepAlive },
 		"`until-lost`: the client asks one member after another until its lease is over, and then stops its work; "+
 			"`until-error`: it asks one member, whose first error, or silence for longer than `lock.timeout`, ends "+
-			"the keepalive; nobody is told of that, nor if the lease is gone",
+			"the keepalive without notice, even if the lease is gone",
 		setting.Options(untilLost, untilError)...),
 	setting.Switch("compare-revision", func(c *etcdConfig) *bool { return &c.compareRevision }, true,
 		"a release deletes the own key only if it is still the one that its attempt put (etcd issue 22082)"),

@@ -16,7 +16,7 @@ var (
 	ErrPatience   = errors.New("locks: patience or the attempts ended before the lock was acquired")
 	ErrLost       = errors.New("locks: too few servers still know this attempt as owner")
 	ErrRefused    = errors.New("locks: too few servers took the request to prolong the lock")
-	ErrUnanswered = errors.New("locks: too few servers answered to tell whether the lock was prolonged")
+	ErrUnanswered = errors.New("locks: too few servers answered to know whether the lock was prolonged")
 	ErrLate       = errors.New("locks: the answers came when nothing was left of the validity")
 	ErrLimit      = errors.New("locks: the number of extensions is used up")
 )

@@ -135,7 +135,7 @@ var (
 		setting.Switch("wait.on-release", func(c *Config) *bool { return &c.Wait.Release }, false, "WAIT after the "+
 			"release, too"),
 		setting.Switch("wait.same-connection", func(c *Config) *bool { return &c.Wait.SameConnection }, true,
-			"send WAIT on the connection that set the lock, of whose writes it tells; `off`: to the master as it is "+
+			"send WAIT on the connection that set the lock, whose writes it covers; `off`: to the master as it is "+
 				"known by then, "+
 				"which after a failover is another"))
 )

@@ -134,9 +134,9 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	h.Grant = sim.Grant{Since: l.guest.Mark(since), Granted: l.guest.Mark(at), Until: l.until(stated, since),
 		Counted: granted}
 	if stated.lost != nil {
-		told := sim.Time(history.Never)
-		h.Grant.Until.Told = &told
-		h.Ends = append(h.Ends, l.listen(stated.lost, &told))
+		lost := sim.Time(history.Never)
+		h.Grant.Until.Told = &lost
+		h.Ends = append(h.Ends, l.listen(stated.lost, &lost))
 	}
 	return h, nil
 }
@@ -179,15 +179,15 @@ func (l *foreign) until(s state, asked sim.Time) sim.Deadline {
 
 // listen records when the library reports that the lock is lost, and raises a signal.
 func (l *foreign) listen(lost <-chan struct{}, at *sim.Time) *sim.Signal {
-	told := new(sim.Signal)
+	raised := new(sim.Signal)
 	l.guest.Go(func(ctx context.Context) {
 		select {
 		case <-lost:
-			*at = l.guest.Raise(told)
+			*at = l.guest.Raise(raised)
 		case <-ctx.Done():
 		}
 	})
-	return told
+	return raised
 }
 
 // Extend calls Extend.
@@ -207,10 +207,10 @@ func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 	if err != nil {
 		return &locks.RefusedError{Said: said(err), Err: answered(err, locks.ErrLost, locks.ErrUnanswered)}
 	}
-	told := h.Grant.Until.Told
+	lost := h.Grant.Until.Told
 	h.Grant.Granted = l.guest.Mark(at)
 	h.Grant.Until = l.until(stated, history.Of(asked))
-	h.Grant.Until.Told = told
+	h.Grant.Until.Told = lost
 	return nil
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// watched has a client wait for the end of a znode that it is told of, and gives what was recorded when the event came.
-func (c *client) watched(path string) (recorded []history.Event) {
+// watched makes a client wait until it is notified of the end of a znode, and returns what was recorded by then.
+func (c *client) watched(path string) []history.Event {
 	c.must("", zookeeper.ReqExists, path, "1")
 	data, _ := c.Receive(sim.Conn{Server: c.server, N: c.n}, time.Minute)
 	if _, e, ok := zookeeper.ReadEvent(data); !ok || e != (zookeeper.Event{Type: zookeeper.NodeDeleted, Path: path}) {
