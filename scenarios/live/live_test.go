@@ -360,7 +360,7 @@ func (without) Can(f *nemesis.Fault) error {
 	return nil
 }
 
-// TestAnExtensionThatFailedIsBlamed, with what kept it away: its report tells as much as a protocol of our own does.
+// TestAnExtensionThatFailedIsBlamed, with what kept it away: its report says as much as a protocol of our own does.
 func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	testkit.FullOnly(t)
 	for how, blamed := range map[string]bool{"prolongs": true, "prolongs in silence": false} {

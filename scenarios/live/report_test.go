@@ -77,7 +77,7 @@ func TestReportsThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestReportingNamesAllWords: what is told to who writes a client is what is read.
+// TestReportingNamesAllWords: what the author of a client is given is what is accepted.
 func TestReportingNamesAllWords(t *testing.T) {
 	for _, g := range grammar {
 		line := "FENCEPOST " + string(g.word) + " lock"

@@ -75,11 +75,11 @@ func TestWhatIsSaidFitsALine(t *testing.T) {
 // wordy is a lock whose client gets its errors in another order each time.
 type wordy struct{ plain }
 
-var asked int
+var failures int
 
 func (l *wordy) Unlock(context.Context) error {
-	asked++
-	return fmt.Errorf("error %d", asked)
+	failures++
+	return fmt.Errorf("error %d", failures)
 }
 
 // TestTheWordsOfALibraryAreNoDifference: a run in which it says the same in other words is the same run.

@@ -60,7 +60,7 @@ func TestPortsThatAreTaken(t *testing.T) {
 	f.End()
 }
 
-// TestAMemberThatDies: the run is told, with its last words.
+// TestAMemberThatDies: the run fails, with the end of its log.
 func TestAMemberThatDies(t *testing.T) {
 	testkit.FullOnly(t)
 	r := start(t, 3)

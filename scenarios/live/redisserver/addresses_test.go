@@ -82,7 +82,7 @@ var said = []struct {
 	{"nothing", '%', nil, nil},
 }
 
-// TestEveryAddressIsReplaced, wherever Redis tells one, and nothing else: in RESP2 and RESP3, within a list, and in
+// TestEveryAddressIsReplaced, wherever Redis sends one, and nothing else: in RESP2 and RESP3, within a list, and in
 // pieces of all sizes.
 func TestEveryAddressIsReplaced(t *testing.T) {
 	for _, three := range []bool{false, true} {

@@ -71,7 +71,7 @@ func TestPortThatIsTaken(t *testing.T) {
 	}
 }
 
-// TestServerThatDies: the run is told, with the server's last words.
+// TestServerThatDies: the run fails, with the end of the server's log.
 func TestServerThatDies(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	r := start(t, Config{})
@@ -90,7 +90,7 @@ func TestServerThatDies(t *testing.T) {
 	}
 }
 
-// TestFullDisk: a server that cannot write says so to its clients, or ends; either way the run goes on or is told.
+// TestFullDisk: a server that cannot write says so to its clients, or ends; either way the run goes on or fails.
 func TestFullDisk(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	for _, p := range []store.Policy{store.Everysec, store.Always} {

@@ -64,7 +64,7 @@ func watched() Config {
 		ReconfigureAfter: time.Second}
 }
 
-// subscribe has the Sentinel tell of switches.
+// subscribe subscribes to switches at the Sentinel.
 func (c *client) subscribe() sim.Conn {
 	observer := sim.Conn{Server: "sentinel", N: 7}
 	c.Call(patient, nil, sim.Request{Conn: observer, Phase: "subscribe", Args: []string{"SUBSCRIBE", shortSwitch}})
