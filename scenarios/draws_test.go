@@ -109,7 +109,7 @@ func (l *messages) content(x sim.Sent) string {
 	case "replicate":
 		return fmt.Sprint(redisCount.ReplaceAllString(text, ""), x.At/time.Second)
 	case "raft MsgApp", "raft MsgAppResp", "raft MsgProp":
-		return l.content(x, text)
+		return l.sent(x, text)
 	case "push":
 		return fmt.Sprintf("%q", respInteger.ReplaceAllString(text, "")) + fmt.Sprint(x.At/time.Second)
 	}
@@ -117,7 +117,7 @@ func (l *messages) content(x sim.Sent) string {
 }
 
 // words is what a message of raft tells of the log: the entries that it brings, or those whose indexes it gives.
-func (l *messages) content(x sim.Sent, text string) string {
+func (l *messages) sent(x sim.Sent, text string) string {
 	var words []string
 	leader, follower := x.From, x.To
 	if x.Phase == "raft MsgAppResp" {

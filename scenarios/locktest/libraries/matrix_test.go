@@ -181,7 +181,7 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 // described reports whether a breach gets a paragraph of its own. Left out are that two are inside at once since a paused
 // client cannot know, or be notified, or since their leases overlapped, which is described under the leases; and, until the
 // checker reports what became of a prolongation that one of two masters granted, that it is miscounted or not reported
-// replicated servers.
+// for replicated servers.
 func described(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.Untold:
