@@ -346,7 +346,8 @@ func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 	if p == nil {
 		return
 	}
-	if problems := strings.Join(p.problems, "\n"); len(p.runs) > 0 || !strings.Contains(problems, "panic: no such pool") {
+	if problems := strings.Join(p.problems, "\n"); len(p.runs) > 0 || !strings.Contains(problems,
+		"panic: no such pool") {
 		t.Errorf("%d runs, %q", len(p.runs), problems)
 	}
 }

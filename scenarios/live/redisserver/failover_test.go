@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// TestFailoversAreRecordedAlike orders a failover to the second of two replicas. What the old master is sent afterwards is
-// lost when it follows the new one.
+// TestFailoversAreRecordedAlike orders a failover to the second of two replicas. What the old master is sent afterwards
+// is lost when it follows the new one.
 func TestFailoversAreRecordedAlike(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")

@@ -178,10 +178,10 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 	m.Cells = append(m.Cells, n)
 }
 
-// described reports whether a breach gets a paragraph of its own. Left out are that two are inside at once since a paused
-// client cannot know, or be notified, or since their leases overlapped, which is described under the leases; and, until the
-// checker reports what became of a prolongation that one of two masters granted, that it is miscounted or not reported
-// for replicated servers.
+// described reports whether a breach gets a paragraph of its own. Left out are that two are inside at once since a
+// paused client cannot know, or be notified, or since their leases overlapped, which is described under the leases;
+// and, until the checker reports what became of a prolongation that one of two masters granted, that it is miscounted
+// or not reported for replicated servers.
 func described(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.Untold:

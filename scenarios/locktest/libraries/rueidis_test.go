@@ -104,8 +104,8 @@ func newValkeylock(c *locktest.Client, fenced bool) locktest.Lock {
 // valkeyKeys is the one key of a lock (lock.go, keyname).
 func valkeyKeys(lock string) []string { return []string{"valkeylock:0:" + lock} }
 
-// TestRueidislockWakesItself: while a lock is held, each of its extensions notifies it that its key has changed, if it has
-// not asked for NOLOOP, and then it extends again.
+// TestRueidislockWakesItself: while a lock is held, each of its extensions notifies it that its key has changed, if it
+// has not asked for NOLOOP, and then it extends again.
 func TestRueidislockWakesItself(t *testing.T) {
 	for name, c := range map[string]struct {
 		option      rueidislock.LockerOption
