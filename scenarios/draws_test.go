@@ -101,7 +101,7 @@ var (
 	raftIndex = regexp.MustCompile(`(index|commit):\s*(\d+)`)
 )
 
-// content is what a message tells. Changes of data and what concerns them are words by them alone, however many came
+// content is the content of a message. Changes of data and what concerns them are words by them alone, however many came
 // before, on Redis and to clients within a second; of the rest the time by the sender's clock is part.
 func (l *messages) content(x sim.Sent) string {
 	text := fmt.Sprintf("%+v", x.Body)
@@ -116,7 +116,7 @@ func (l *messages) content(x sim.Sent) string {
 	return fmt.Sprint(keyOnly.ReplaceAllString(text, ""), x.At)
 }
 
-// words is what a message of raft tells of the log: the entries that it brings, or those whose indexes it gives.
+// sent is what a message of raft says about the log: the entries that it brings, or those whose indexes it gives.
 func (l *messages) sent(x sim.Sent, text string) string {
 	var words []string
 	leader, follower := x.From, x.To
