@@ -7,28 +7,28 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
-// backend is a kind of lock servers: how many there may be, and how they are made. Its file registers it, and no other
-// file knows of it.
+// backend is a kind of lock server: how many a scenario may have and how they are made. Its file registers it; no other
+// file refers to it.
 type backend struct {
 	kind    locks.Backend // the key under servers, and what they are called: etcd-1 …
 	place   int           // in the reference, from 1
 	most    int           // servers
-	meaning string        // of the key
+	meaning string        // of the key, for the reference
 	log     bool          // they agree on one log; otherwise each is a master of its own
 	steady  bool          // they never read their wall clock
 	cluster func(*Servers) cluster
 }
 
-// backends are all kinds, in the order of the reference.
+// backends lists all kinds in the order of the reference.
 var backends []*backend
 
-// registerBackend makes a kind of servers known. It is for the init function of the kind's file.
+// registerBackend adds a kind of server. It is called by the init function of the kind's file.
 func registerBackend(b *backend) {
 	backends = append(backends, b)
 	slices.SortFunc(backends, func(a, b *backend) int { return a.place - b.place })
 }
 
-// backend is what there is of the kind of servers; nil if the file fails to say which.
+// backend returns the kind of servers; nil if the file failed to name one.
 func (s *Servers) backend() *backend {
 	for _, b := range backends {
 		if b.kind == s.Backend {
@@ -38,7 +38,7 @@ func (s *Servers) backend() *backend {
 	return nil
 }
 
-// backendNames are the keys that say what servers there are; a file gives one of them.
+// backendNames lists the keys that choose the kind of servers; a file gives one of them.
 func backendNames() (names []string) {
 	for _, b := range backends {
 		names = append(names, string(b.kind))
@@ -46,7 +46,7 @@ func backendNames() (names []string) {
 	return names
 }
 
-// key is the one that asks for so many servers of the kind.
+// key is the key that asks for a number of servers of this kind.
 func (b *backend) key() setting.Key[Servers] {
 	k := setting.Number(string(b.kind), func(s *Servers) *int { return &s.N }, 0, 1, b.most,
 		b.meaning).Depending("none").Showing("1")

@@ -17,7 +17,7 @@ func init() {
 		}})
 }
 
-// etcdCluster is the members of an etcd cluster.
+// etcdCluster holds the members of an etcd cluster.
 type etcdCluster struct {
 	*raft.Cluster
 	config raft.Config

@@ -17,7 +17,7 @@ func init() {
 		cluster: func(s *Servers) cluster { return newRedisCluster(s) }})
 }
 
-// redisCluster is Redis masters, each alone or with replicas and a Sentinel that watches them.
+// redisCluster holds Redis masters, each alone or with replicas and a Sentinel that watches them.
 type redisCluster struct {
 	*Servers
 	names  []sim.ProcessID
@@ -73,8 +73,8 @@ func (c *redisCluster) resetGroup(w *sim.World, p nemesis.Plan, members []sim.Pr
 	}
 }
 
-// RecordFailOver records that a replica has become master, whoever decided it: a checker must know who was deposed. If
-// the plan did not ask for it, the Sentinel did it of its own accord.
+// RecordFailOver records that a replica has become master, whoever decided it: a checker must know which server was
+// deposed. If the plan did not ask for it, the Sentinel decided it on its own.
 func RecordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.ProcessID) {
 	f := nemesis.Fault{Kind: nemesis.FailOver, Target: old, Peer: promoted}
 	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: f.Recorded(), Fault: f.Struck()}

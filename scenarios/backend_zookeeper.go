@@ -17,7 +17,7 @@ func init() {
 		}})
 }
 
-// zooKeeperCluster is the members of a ZooKeeper ensemble.
+// zooKeeperCluster holds the members of a ZooKeeper ensemble.
 type zooKeeperCluster struct {
 	*zookeeper.Ensemble
 	config zookeeper.Config

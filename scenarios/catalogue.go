@@ -22,7 +22,7 @@ type Section struct {
 	Names []string
 }
 
-// Sections list the scenarios of the catalogue in the order in which their story is told.
+// Sections lists the scenarios of the catalogue in the order in which they are best read.
 var Sections = []Section{
 	{"One Redis", []string{
 		"setnx-holder-crash", "setnx-expire-crash-between", "set-nx-px-holder-crash", "del-by-slow-client",
@@ -97,5 +97,5 @@ func fileOf(name string) (path string, text []byte, err error) {
 	return "", nil, fmt.Errorf("the catalogue has no scenario %q: %w", name, fs.ErrNotExist)
 }
 
-// folders are where the catalogue's files lie.
+// folders holds the catalogue's files.
 var folders = []string{"catalogue/", "catalogue/printed/"}

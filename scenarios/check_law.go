@@ -11,11 +11,11 @@ import (
 )
 
 // CheckLaw runs the scenario in text with its own faults and the given seed. It returns nil if and only if the run
-// exercised the law and the law held; a *NotHeld tells what came out instead. Other errors: there is no such law, the
-// text is no scenario (a *format.Error), or the run itself failed.
+// exercised the law and the law held; otherwise a *NotHeld describes the finding. Other errors: there is no such law,
+// the text is no scenario (a *format.Error), or the run itself failed.
 //
-// It is for regression tests: a law that the run does not exercise is no pass, nor is one that stays undecided. What
-// else the scenario expects is not looked at.
+// It is meant for regression tests: neither a law that the run does not exercise nor one that stays undecided is a
+// pass. The scenario's other expectations are ignored.
 func CheckLaw(text string, seed uint64, law checker.Law) error {
 	if !slices.Contains(checker.Laws, law) {
 		return fmt.Errorf("there is no law %q", law)
@@ -34,13 +34,13 @@ func CheckLaw(text string, seed uint64, law checker.Law) error {
 	return nil
 }
 
-// NotHeld says that a run did not show a law to hold.
+// NotHeld reports that a run did not show a law to hold.
 type NotHeld struct {
 	Plan    nemesis.Plan
 	Finding checker.Finding // its Outcome is anything but Holds
 }
 
-// Error tells the story: what came of the law and why, under which faults, what happened, and the remedy.
+// Error describes the finding: the law's outcome and its cause, the faults, what happened, and the remedy.
 func (e *NotHeld) Error() string {
 	f := &e.Finding
 	var b strings.Builder

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// client is one client of one or more locks: it acquires, works on the protected resource, releases, as often as its
+// client is a client of one or more locks: it acquires, works on the protected resource and releases, as often as its
 // Work says, and records each step as an outside observer would.
 type client struct {
 	work     Work
@@ -20,12 +20,12 @@ type client struct {
 	resource ResourceConfig
 	writes   int      // numbers the values written
 	section  *section // the latest
-	// Memory that is used again: the request to the resource, and the signals that end a sleep.
+	// Memory that is reused: the request to the resource, and the signals that end a sleep.
 	request [1]sim.Request
 	signals []*sim.Signal
 }
 
-// clientLock is a lock under the name it has on the servers.
+// clientLock is a lock with the name that it has on the servers.
 type clientLock struct {
 	locks.Lock
 	name   history.Lock
@@ -63,7 +63,7 @@ type section struct {
 	*client
 	env  sim.Env
 	held []*held     // in the order in which they were acquired
-	job  string      // what the work is, the same for all clients that do it
+	job  string      // the kind of work, the same for all clients that do it
 	lost sim.Signal  // raised when an extension failed
 	over *sim.Signal // raised when the work is done, to end the keepalives
 }
@@ -74,8 +74,8 @@ type held struct {
 	hold *locks.Hold
 }
 
-// cycle takes the locks, works and gives them back. A client of several locks that does not get one of them gives back
-// what it has, waits a while and begins anew.
+// cycle takes the locks, works and gives them back. A client of several locks that fails to get one of them gives back
+// those it has, waits a while and starts again.
 func (c *client) cycle(env sim.Env, i int) {
 	s := &section{client: c, env: env, job: strconv.Itoa(i), over: &sim.Signal{}}
 	c.section = s
@@ -94,13 +94,13 @@ func (c *client) cycle(env sim.Env, i int) {
 	s.release()
 }
 
-// giveBack releases what a section holds, from another task.
+// giveBack releases the locks of a section from another task.
 func (s *section) giveBack(env sim.Env) {
 	s.env = env
 	s.release()
 }
 
-// choice are the locks that the next section takes.
+// choice returns the locks that the next section takes.
 func (c *client) choice(env sim.Env) []*clientLock {
 	if c.work.Take == TakeOne && len(c.locks) > 1 {
 		i := env.Rand() % uint64(len(c.locks))
@@ -109,7 +109,7 @@ func (c *client) choice(env sim.Env) []*clientLock {
 	return c.locks
 }
 
-// acquire takes one lock after the other. It reports false if the client's patience ended before it had all.
+// acquire takes one lock after another. It reports false if the client's patience ended before it had them all.
 func (s *section) acquire() bool {
 	for _, l := range s.choice(s.env) {
 		e := history.Event{Type: history.Invoke, F: history.Acquire, Lock: l.name, Shared: l.config.Shared}
@@ -125,7 +125,7 @@ func (s *section) acquire() bool {
 	return true
 }
 
-// enter notes a lock that the section has acquired.
+// enter adds a lock that the section has acquired.
 func (s *section) enter(h *held) {
 	h.hold.Prolonged = func(env sim.Env) { env.RecordGrant(h.event(history.OK, history.Extend), h.hold.Grant) }
 	s.held = append(s.held, h)
@@ -144,7 +144,7 @@ func (h *held) event(t history.Type, f history.F) history.Event {
 // guard is the lock that guards the resource: the first.
 func (s *section) guard() *held { return s.held[0] }
 
-// run does the work. It reports false if the client stopped because it learned that its lock is gone.
+// run does the work. It reports false if the client stopped because it learned that its lock was lost.
 func (s *section) run() bool {
 	work := s.updates
 	if s.work.Nested {
@@ -153,7 +153,7 @@ func (s *section) run() bool {
 	return work() && s.stay()
 }
 
-// nested is a function that guards itself: it takes the lock although its caller holds it, and gives that back.
+// nested is a function that guards itself: it takes the lock although its caller holds it, and gives it back.
 func (s *section) nested() bool {
 	if h := s.guard(); h.Reenter(s.env, h.hold) {
 		done := s.updates()
@@ -172,13 +172,13 @@ func (s *section) updates() bool {
 	return true
 }
 
-// valid says whether the client, if it cares, still believes in its lock.
+// valid reports whether the client, if it checks, still believes that it holds its lock.
 func (s *section) valid() bool {
 	return !(s.work.StopWhenLost && s.isLost()) && !(s.work.CheckValidity && s.remaining() <= 0)
 }
 
-// interrupts are the signals that a lock of the section is lost, or that the work must pause. The list is good until
-// the next call.
+// interrupts returns the signals that a lock of the section is lost, or that the work must pause. The list is valid
+// until the next call.
 func (s *section) interrupts() []*sim.Signal {
 	s.signals = append(s.signals[:0], &s.lost)
 	for _, h := range s.held {
@@ -225,7 +225,7 @@ func (s *section) update() bool {
 	return true
 }
 
-// pass lets time pass at work. It reports true if the client was told meanwhile that its lock is lost, and cares.
+// pass spends time at work. It reports true if the client learned meanwhile that its lock is lost, and obeys.
 func (s *section) pass(d time.Duration) (lost bool) {
 	if !s.work.StopWhenLost {
 		s.env.Sleep(d)
@@ -242,8 +242,8 @@ func (s *section) pass(d time.Duration) (lost bool) {
 	}
 }
 
-// takeAnew is what a client does that has paused its work because its library no longer knew whether it has the lock:
-// it acquires the lock once more, although it may still have it. It reports false if its patience ended.
+// takeAnew acquires the lock again for a client that paused its work because its library no longer knew whether it
+// holds the lock; it may still hold it. It reports false if the client's patience ended.
 func (s *section) takeAnew() bool {
 	h := s.guard()
 	h.hold.Suspended = nil
@@ -270,7 +270,7 @@ func (s *section) read() (value string, ok bool) {
 	case r.Status == sim.Answered:
 		e.Type, e.Why = history.Fail, history.StaleToken
 	default:
-		e.Type, e.Why = history.Fail, history.NoReply // a read without an answer has no effect on anyone
+		e.Type, e.Why = history.Fail, history.NoReply // a read without a reply has no effect on anyone
 	}
 	s.env.Record(e)
 	return value, ok
@@ -370,7 +370,7 @@ func (s *section) extend(env sim.Env, h *held) error {
 	return err
 }
 
-// keepalive extends a lock beside the work until the work is over, the lock is lost or the limit is reached.
+// keepalive extends a lock in the background until the work is over, the lock is lost or the limit is reached.
 func (s *section) keepalive(env sim.Env, h *held) {
 	for !env.Sleep(h.config.Extension.Every, s.over) {
 		switch err := s.extend(env, h); {
@@ -383,7 +383,7 @@ func (s *section) keepalive(env sim.Env, h *held) {
 	}
 }
 
-// release gives back what the section holds, the latest first.
+// release gives back the locks of the section, the latest first.
 func (s *section) release() {
 	s.over.Raise()
 	for _, h := range slices.Backward(s.held) {

@@ -11,15 +11,15 @@ import (
 // Observer is the Sentinel of replicated masters.
 const Observer sim.ProcessID = "sentinel-1"
 
-// tap may put something before a lock server; benchmarks listen in on the commands.
+// tap may wrap a lock server; benchmarks use it to record the commands.
 type tap func(sim.ProcessID, sim.Server) sim.Server
 
-// before adds servers to a world with what is put before them.
+// before returns a function that adds servers, wrapped, to a world.
 func (t tap) before(w *sim.World) func(sim.ProcessID, sim.Server) {
 	return func(id sim.ProcessID, s sim.Server) { w.AddServer(id, t(id, s)) }
 }
 
-// cluster is the lock servers of a run. It is used for one run after the other.
+// cluster is the lock servers of a run. It is reused from run to run.
 type cluster interface {
 	// add resets the servers and adds them to a world, for a run of a plan.
 	add(w *sim.World, p nemesis.Plan, wrap tap)
@@ -28,11 +28,11 @@ type cluster interface {
 // newCluster makes the servers that s asks for.
 func newCluster(s *Servers) cluster { return s.backend().cluster(s) }
 
-// numbered gives the names of n processes of one sort.
-func numbered(sort string, n int) []sim.ProcessID {
+// numbered returns the names of n processes of one kind.
+func numbered(kind string, n int) []sim.ProcessID {
 	names := make([]sim.ProcessID, n)
 	for i := range names {
-		names[i] = sim.ProcessID(fmt.Sprintf("%s-%d", sort, i+1))
+		names[i] = sim.ProcessID(fmt.Sprintf("%s-%d", kind, i+1))
 	}
 	return names
 }
@@ -40,7 +40,8 @@ func numbered(sort string, n int) []sim.ProcessID {
 // asked are the servers that a client of the lock asks: the masters, or the members of a cluster.
 func (s *Servers) asked() []sim.ProcessID { return numbered(string(s.Backend), s.N) }
 
-// masters is how many servers stand alone, or with replicas of their own; 0 if they agree on one log, or are not known.
+// masters is the number of servers that stand alone or with replicas of their own; 0 if they agree on one log, or if
+// the number is not known.
 func (s *Servers) masters() int {
 	if s.consensus() {
 		return 0
@@ -59,7 +60,7 @@ func (s *Servers) names() []sim.ProcessID {
 	return names
 }
 
-// dialled lists the servers to which a client can connect: the Sentinel last.
+// dialled lists the servers that a client can connect to, the Sentinel last.
 func (s *Servers) dialled() []sim.ProcessID {
 	if s.Replicas > 0 {
 		return append(s.names(), Observer)
@@ -67,8 +68,8 @@ func (s *Servers) dialled() []sim.ProcessID {
 	return s.names()
 }
 
-// groups are the servers that hold the same data: a master with its replicas, or a whole cluster. There is none
-// if every server stands alone.
+// groups lists the sets of servers that hold the same data: a master with its replicas, or a whole cluster. There is
+// none if every server stands alone.
 func (s *Servers) groups() [][]sim.ProcessID {
 	if s.consensus() {
 		return [][]sim.ProcessID{s.asked()}
@@ -83,7 +84,7 @@ func (s *Servers) groups() [][]sim.ProcessID {
 	return all
 }
 
-// ReadWall reports whether the servers read their wall clock: if not, a jump of it does nothing to them.
+// ReadWall reports whether the servers read their wall clock: if not, a jump of it has no effect on them.
 func (s *Servers) ReadWall() bool { b := s.backend(); return b == nil || !b.steady }
 
 // consensus reports whether the servers agree on one log.

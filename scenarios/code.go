@@ -6,23 +6,23 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Code is how runs are made of a scenario whose lock is no protocol of package locks but a Go library's, as it is
-// shipped ([locks.FromLibrary]): in this process, one run at a time, or in another.
+// Code says how to run a scenario whose lock is not a protocol of package locks but a Go library as it is shipped
+// ([locks.FromLibrary]): in this process, one run at a time, or in another.
 type Code struct {
-	Host Host          // drives the runs of this process; its code makes the clients' locks
+	Host Host          // drives the runs of this process, in which the library's code makes the clients' locks
 	Lock locks.Foreign // makes the lock of a client, in a run of the Host
-	// Elsewhere, if set, makes the runs instead, in another process that has the code. Several goroutines may call it
-	// at a time.
+	// Elsewhere, if set, makes the runs in another process, which has the library's code. Several goroutines may call
+	// it at a time.
 	Elsewhere func(*Scenario, nemesis.Plan) (Result, error)
 }
 
 // CodeError reports that the code of the lock under test failed in a run, so that there is nothing to judge.
 type CodeError struct{ Text string }
 
-// Error says how it failed.
+// Error describes the failure.
 func (e *CodeError) Error() string { return e.Text }
 
-// ParseWith is [Parse] for a scenario that may have the protocol of a library. Its runs are made as code says.
+// ParseWith is [Parse] for a scenario whose protocol may be a library's. Its runs are made as code says.
 func ParseWith(path string, text []byte, code *Code) (*Scenario, error) {
 	r, body, err := format.Read(path, text)
 	if err != nil {
@@ -40,12 +40,12 @@ func ParseWith(path string, text []byte, code *Code) (*Scenario, error) {
 	return f.scenario, nil
 }
 
-// Parse reads another form of s, whose runs are made as those of s are.
+// Parse parses another version of s, whose runs are made in the same way.
 func (s *Scenario) Parse(path string, text []byte) (*Scenario, error) {
 	return ParseWith(path, text, s.code)
 }
 
-// With is s with runs that are made as code says.
+// With returns s with runs that are made as code says.
 func (s *Scenario) With(code *Code) *Scenario {
 	other := *s
 	other.code = code
@@ -60,7 +60,7 @@ func (f *file) define(p locks.Protocol) *locks.Definition {
 	return locks.Define(p)
 }
 
-// protocols lists those that the scenario may have.
+// protocols lists the protocols that the scenario may have.
 func (f *file) protocols() (names []string) {
 	for _, d := range locks.Definitions() {
 		names = append(names, string(d.Name))

@@ -43,7 +43,7 @@ func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 			}
 			runs++
 			var all []change
-			told := map[history.Process][]change{}
+			received := map[history.Process][]change{}
 			for _, e := range result.History.Events {
 				c := change{e.F == history.KeyGone || e.F == history.CopyGone, e.Lock, e.Member, e.Of}
 				switch {
@@ -54,15 +54,15 @@ func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 				default:
 					continue
 				}
-				told[e.Process] = append(told[e.Process], c)
+				received[e.Process] = append(received[e.Process], c)
 			}
-			for p, own := range told {
+			for p, own := range received {
 				if len(own) > len(all) || !slices.Equal(own, all[:len(own)]) {
 					t.Errorf("%s, with %v: %s has recorded\n%v\nof\n%v", name, extra, p, own, all)
 				}
 			}
 			for _, p := range result.History.Header.Servers {
-				if len(told[p]) < len(all) {
+				if len(received[p]) < len(all) {
 					behind++
 				}
 			}

@@ -101,7 +101,7 @@ var (
 	raftIndex = regexp.MustCompile(`(index|commit):\s*(\d+)`)
 )
 
-// content is what a message tells. Changes of data and what concerns them are told by them alone, however many came
+// content is the content of a message. Changes of data and what concerns them are words by them alone, however many came
 // before, on Redis and to clients within a second; of the rest the time by the sender's clock is part.
 func (l *messages) content(x sim.Sent) string {
 	text := fmt.Sprintf("%+v", x.Body)
@@ -109,16 +109,16 @@ func (l *messages) content(x sim.Sent) string {
 	case "replicate":
 		return fmt.Sprint(redisCount.ReplaceAllString(text, ""), x.At/time.Second)
 	case "raft MsgApp", "raft MsgAppResp", "raft MsgProp":
-		return l.told(x, text)
+		return l.sent(x, text)
 	case "push":
 		return fmt.Sprintf("%q", respInteger.ReplaceAllString(text, "")) + fmt.Sprint(x.At/time.Second)
 	}
 	return fmt.Sprint(keyOnly.ReplaceAllString(text, ""), x.At)
 }
 
-// told is what a message of raft tells of the log: the entries that it brings, or those whose indexes it gives.
-func (l *messages) told(x sim.Sent, text string) string {
-	var told []string
+// sent is what a message of raft says about the log: the entries that it brings, or those whose indexes it gives.
+func (l *messages) sent(x sim.Sent, text string) string {
+	var words []string
 	leader, follower := x.From, x.To
 	if x.Phase == "raft MsgAppResp" {
 		leader, follower = follower, leader
@@ -130,20 +130,20 @@ func (l *messages) told(x sim.Sent, text string) string {
 			data = "the beginning of term " + term
 		}
 		l.entries[at(index)] = data
-		told = append(told, data)
+		words = append(words, data)
 	}
-	if len(told) > 0 {
-		return fmt.Sprint(told)
+	if len(words) > 0 {
+		return fmt.Sprint(words)
 	}
 	for _, i := range raftIndex.FindAllStringSubmatch(text, -1) {
 		entry, known := l.entries[at(i[2])]
 		if !known { // another leader brought it
 			return fmt.Sprint(text, x.At)
 		}
-		told = append(told, i[1], entry)
+		words = append(words, i[1], entry)
 	}
 	if strings.Contains(text, "reject:") {
-		told = append(told, "rejected", fmt.Sprint(x.At))
+		words = append(words, "rejected", fmt.Sprint(x.At))
 	}
-	return fmt.Sprint(told)
+	return fmt.Sprint(words)
 }

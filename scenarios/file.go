@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Load reads the scenario file at path. Its errors are those of Parse, and those of the file system: one for a missing
+// Load reads the scenario file at path. Its errors are those of Parse and of the file system: the error for a missing
 // file matches fs.ErrNotExist.
 func Load(path string) (*Scenario, error) {
 	f, err := os.Open(path)
@@ -47,10 +47,10 @@ func Load(path string) (*Scenario, error) {
 }
 
 // Parse reads a scenario from text. Path names the text in errors; Scenario.Path stays empty. An error is a
-// *format.Error that lists everything wrong with the text; then there is no Scenario. FORMAT.md describes the format.
+// *format.Error that lists all problems of the text; then there is no Scenario. FORMAT.md describes the format.
 func Parse(path string, text []byte) (*Scenario, error) { return ParseWith(path, text, nil) }
 
-// file is a scenario file while it is read: first every key by itself, then what depends on several of them.
+// file is a scenario file while it is read: first each key by itself, then what depends on several keys.
 type file struct {
 	*format.Reader
 	scenario                      *Scenario
@@ -151,8 +151,8 @@ func (f *file) settle() {
 	f.defaultPromise()
 }
 
-// processes are the processes of the run; nil if the file fails to say how many there are, so that a wrong number is
-// not followed by a complaint about each name.
+// processes returns the processes of the run; nil if the file failed to say how many there are, so that a wrong number
+// does not cause a problem for each name.
 func (f *file) processes() *nemesis.Names {
 	if f.clients == 0 || len(f.scenario.Servers.asked()) == 0 {
 		return nil

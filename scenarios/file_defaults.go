@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// newFile is a file in which no key has been given.
+// newFile returns a file in which no key has been given.
 func newFile(r *format.Reader) *file {
 	f := &file{Reader: r, scenario: &Scenario{Expect: format.All{Laws: map[checker.Law]format.Law{}}},
 		clients: 2, lock: lockSettings{config: locks.Config{Key: "lock"}, stated: format.Given{}}}
@@ -25,7 +25,7 @@ func newFile(r *format.Reader) *file {
 	return f
 }
 
-// defaultStart makes clients begin one after another.
+// defaultStart makes clients start one after another.
 func (f *file) defaultStart(client int) sim.Delay {
 	d := time.Duration(client) * f.stagger
 	return sim.Delay{Lo: d, Hi: d}

@@ -52,7 +52,7 @@ func (f *file) fault(line string, place format.Place, names *nemesis.Names) (nem
 	return fault, true
 }
 
-// badFault tells a problem within a line at its place within the file.
+// badFault reports a problem within a fault line at its place in the file.
 func (f *file) badFault(err error, place format.Place) {
 	var bad *nemesis.ParseError
 	if !errors.As(err, &bad) {
@@ -66,8 +66,7 @@ func (f *file) badFault(err error, place format.Place) {
 	f.Problem(place.Right(bad.Column-1), bad.Nearest, "%s%s", bad.Msg, hint)
 }
 
-// timeColumn is how many runes stand in a fault line before the time at which it strikes: the word after "at" or
-// "from".
+// timeColumn is the number of runes in a fault line before the time at which it strikes: the word after "at" or "from".
 func timeColumn(line string) int {
 	for _, lead := range []string{" at ", " from "} {
 		if before, after, ok := strings.Cut(line, lead); ok {

@@ -10,25 +10,25 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
-// field is a key that may stand in a mapping, and what reads its value.
+// field is a key that may stand in a mapping, and the function that reads its value.
 type field struct {
 	name     string
 	required bool
 	read     func(ast.Node)
-	// instead is set on keys that are right elsewhere: why not here.
+	// instead is set on keys that belong elsewhere: why not here.
 	instead string
 	takes   func(ast.Node) bool
-	sample  string // what shows best what the mapping is for: a value of the key; may be empty
+	sample  string // the best example of what the mapping is for: a value of the key; may be empty
 	doc     doc
 	fields  func() []field // of a mapping: the keys in it
-	// What a sweep needs of a key that it can vary; nil if it cannot.
+	// What a sweep needs to vary the key; nil if it cannot.
 	number func(*Scenario, *Client) (int64, bool)
 	kind   setting.Kind
 	form   setting.Form
 	value  func(*Scenario, *Client) setting.Value
 }
 
-// into reads a value and, if it is right, stores it.
+// into returns a function that reads a value and, if it is right, stores it.
 func into[T any](to *T, read func(ast.Node) (T, bool)) func(ast.Node) {
 	return func(n ast.Node) {
 		if v, ok := read(n); ok {
@@ -37,8 +37,8 @@ func into[T any](to *T, read func(ast.Node) (T, bool)) func(ast.Node) {
 	}
 }
 
-// mapping reads the keys of a mapping. Name is what the mapping is called in messages; empty for the whole file. words
-// are what may stand in its place.
+// mapping reads the keys of a mapping. Name is the name of the mapping in messages; empty for the whole file. words are
+// the words that may stand in its place.
 func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ...string) format.Given {
 	keys := make([]format.Key, len(fields))
 	for i, f := range fields {
@@ -48,8 +48,8 @@ func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ..
 	return r.Mapping(n, name, keys, words...)
 }
 
-// taken is a value that a key takes: the one that shows best what it does, its default, or any. It is empty for a key
-// with a mapping or a list.
+// taken returns a value that a key takes: the one that best shows what it does, its default, or any. It is empty for a
+// key with a mapping or a list.
 func (f *field) taken() string {
 	standard := strings.Trim(f.doc.standard, "`")
 	switch {

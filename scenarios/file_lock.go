@@ -20,20 +20,20 @@ const (
 	oneClient scope = true // under overrides
 )
 
-// lockSettings are the keys under lock as far as they have been read. What depends on other keys is still zero.
+// lockSettings holds the keys under lock that have been read so far. What depends on other keys is still zero.
 type lockSettings struct {
 	config locks.Config
 	given  format.Given // in the mapping read last; also those of mappings in it, as "extension.mode"
-	stated format.Given // in any that these settings rest on
+	stated format.Given // here, or in the settings that these are based on
 }
 
-// copied gives settings that can be changed without changing l.
+// copied returns a copy of the settings that can be changed without changing l.
 func (l lockSettings) copied() lockSettings {
 	l.given, l.stated = format.Given{}, maps.Clone(l.stated)
 	return l
 }
 
-// readLock reads the keys of a mapping over what l has already.
+// readLock reads the keys of a mapping on top of those that l has already.
 func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	l.given = format.Given{}
 	fields := f.identity(l, s)
@@ -50,8 +50,8 @@ func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	maps.Copy(l.stated, l.given)
 }
 
-// definition finds the protocol that a mapping names, wherever in it, since what the other keys take depends on it; nil
-// if it names none, or a wrong one.
+// definition finds the protocol that a mapping names, wherever in the mapping it stands, since the other keys depend on
+// it; nil if it names none, or a wrong one.
 func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definition {
 	if m, ok := n.(ast.MapNode); ok && s == everyone {
 		for i := m.MapRange(); i.Next(); {
@@ -66,7 +66,7 @@ func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definitio
 	return locks.Define(l.config.Protocol)
 }
 
-// lockTable are the keys that a protocol takes; without one, those that any does.
+// lockTable returns the keys that a protocol takes; without a protocol, those that any takes.
 func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) table[locks.Config] {
 	t := table[locks.Config]{Reader: f.Reader, name: name, keys: locks.Settings(), to: &l.config,
 		of:   func(_ *Scenario, c *Client) *locks.Config { return &c.Lock },
@@ -78,7 +78,7 @@ func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) tabl
 	return t
 }
 
-// foreign are, for each protocol, the keys that others take, each with why this one does not.
+// foreign holds, for each protocol, the keys that only others take, each with the reason why this one does not.
 var foreign = func() map[locks.Protocol][]field {
 	all := map[locks.Protocol][]field{}
 	for _, d := range locks.Definitions() {
@@ -91,7 +91,8 @@ var foreign = func() map[locks.Protocol][]field {
 	return all
 }()
 
-// whyNot says why a protocol does not take a key, or a word for it, and what to write; empty if no protocol does.
+// whyNot explains why a protocol does not take a key, or a word for it, and what to write; empty if no protocol takes
+// it.
 func whyNot(d *locks.Definition, path, word string) string {
 	takers := locks.Taking(path, word)
 	what := path
@@ -154,7 +155,7 @@ func (f *file) checkLock(l *lockSettings) {
 		}
 	}
 	s := &f.scenario.Servers
-	for _, d := range locks.Definitions() { // of a protocol that is misspelled, whatever any refuses
+	for _, d := range locks.Definitions() { // if a protocol is misspelled, whatever any protocol refuses
 		if named := locks.Define(l.config.Protocol); d.Refused == nil || named != nil && named != d {
 			continue
 		}
@@ -172,7 +173,7 @@ func (f *file) checkLock(l *lockSettings) {
 	}
 }
 
-// checkWork refuses care about a lease that the protocol does not have.
+// checkWork refuses checks of a lease that the protocol does not have.
 func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 	d := locks.Define(l.config.Protocol)
 	if d == nil {
@@ -192,7 +193,7 @@ func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 				"set-nx-px")
 	}
 	if !d.Renews && d.Setting("extension") == nil {
-		refuse("stop-when-lost", !w.StopWhenLost, "nothing tells a client of %s that its lock is lost: leave "+
+		refuse("stop-when-lost", !w.StopWhenLost, "nothing notifies a client of %s that its lock is lost: leave "+
 			"stop-when-lost out, or take set-nx-px")
 	}
 }

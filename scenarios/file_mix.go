@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// mixFields are the keys under mix, over the defaults that the TTL gives.
+// mixFields are the keys under mix, with defaults that depend on the TTL.
 func (f *file) mixFields(m *draw.Mix) []field {
 	span := func(name string, to *draw.Span, standard, meaning string) field {
 		return field{name: name, read: into(to, f.Span),
@@ -58,7 +58,7 @@ func (f *file) mixFields(m *draw.Mix) []field {
 	}
 }
 
-// readMix reads the mix, whose defaults rest on the TTL, and makes sure that something can be drawn from it.
+// readMix reads the mix, whose defaults depend on the TTL, and makes sure that something can be drawn from it.
 func (f *file) readMix(names *nemesis.Names) {
 	m := draw.For(f.lock.config.TTL)
 	f.scenario.Mix = m
@@ -83,7 +83,7 @@ func (f *file) readMix(names *nemesis.Names) {
 	}
 }
 
-// readWeights reads how often each kind is drawn against the others. One that is not named is not drawn.
+// readWeights reads how often each kind is drawn, relative to the others. A kind that is not named is not drawn.
 func (f *file) readWeights(n ast.Node, m *draw.Mix) {
 	m.Weights = draw.Weights{}
 	var fields []field
@@ -119,7 +119,7 @@ func (f *file) readExclusions(n ast.Node, m *draw.Mix) {
 	})
 }
 
-// readPromise reads the laws that must hold whatever strikes, and whether availability is promised.
+// readPromise reads the laws that must hold under any faults, and whether availability is promised.
 func (f *file) readPromise(n ast.Node) {
 	p := &f.scenario.Promise
 	p.Laws = []checker.Law{}
@@ -140,7 +140,7 @@ func (f *file) readPromise(n ast.Node) {
 	}
 }
 
-// defaultPromise is every law of which the file does not say that it may be violated.
+// defaultPromise promises every law except those that the file says may be violated.
 func (f *file) defaultPromise() {
 	s := f.scenario
 	stated := s.Promise.Laws != nil

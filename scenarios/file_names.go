@@ -8,13 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// namedLock is the name of a lock where it stands in the file.
+// namedLock is the name of a lock and its place in the file.
 type namedLock struct {
 	name  history.Lock
 	place format.Place
 }
 
-// lockName reads the name of a lock, and notes its place for checkNames.
+// lockName reads the name of a lock, and records its place for checkNames.
 func (f *file) lockName(n ast.Node) (history.Lock, bool) {
 	name, ok := f.Name(n)
 	if ok {
@@ -23,7 +23,7 @@ func (f *file) lockName(n ast.Node) (history.Lock, bool) {
 	return history.Lock(name), ok
 }
 
-// checkNames refuses names that the lock service cannot have, and those that it cannot tell apart.
+// checkNames refuses names that the lock service cannot have, and those that it cannot distinguish.
 func (f *file) checkNames() {
 	p := f.lock.config.Protocol
 	places := map[history.Lock]format.Place{}
@@ -31,7 +31,7 @@ func (f *file) checkNames() {
 		if problem, right := locks.NameProblem(p, l.name); problem != "" {
 			f.Problem(l.place, right, "%s", problem)
 		}
-		if _, told := places[l.name]; !told {
+		if _, known := places[l.name]; !known {
 			places[l.name] = l.place
 		}
 	}
@@ -45,7 +45,7 @@ func (f *file) checkNames() {
 	}
 }
 
-// later is the place further down in the file.
+// later returns the place further down in the file.
 func later(a, b format.Place) format.Place {
 	if a.Line > b.Line || a.Line == b.Line && a.Column > b.Column {
 		return a

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Bounds on what is counted. More would take a run beyond any use, and its sums beyond an int64 of nanoseconds.
+// Limits on counts. Larger ones are of no use, and their sums would overflow an int64 of nanoseconds.
 const (
 	maxServers  = 99
 	maxReplicas = 9
@@ -26,7 +26,7 @@ const (
 	maxCount    = 10_000 // cycles, writes of a section
 )
 
-// serverKeys are the keys under servers but persistence, those that say what servers there are first.
+// serverKeys are the keys under servers except persistence, beginning with those that choose the kind of servers.
 func serverKeys() (keys []setting.Key[Servers]) {
 	for _, b := range backends {
 		keys = append(keys, b.key())
@@ -34,7 +34,7 @@ func serverKeys() (keys []setting.Key[Servers]) {
 	return append(keys, serverSettings...)
 }
 
-// serverSettings are the keys under servers that say how they are set.
+// serverSettings are the keys under servers that say how the servers are set.
 var serverSettings = []setting.Key[Servers]{
 	setting.Choice("version", func(s *Servers) *string { return &s.Version },
 		"which commands and options a Redis has: `7.0` is 7.0.15, `8` is 8.4 by its documentation, with DELEX and "+
@@ -116,7 +116,7 @@ var (
 		"down-after", "reconfigure-after"}
 )
 
-// checkServers refuses servers that the protocol would never ask, and settings that none of them has.
+// checkServers refuses servers that the protocol never asks, and settings that none of them has.
 func (f *file) checkServers() {
 	s, kinds := &f.scenario.Servers, 0
 	for _, key := range backendNames() {
@@ -149,11 +149,11 @@ func (f *file) checkServers() {
 	}
 }
 
-// checkProtocol holds the protocol against the servers.
+// checkProtocol checks the protocol against the servers.
 func (f *file) checkProtocol() {
 	d, s := locks.Define(f.lock.config.Protocol), &f.scenario.Servers
 	switch {
-	case d == nil || len(s.asked()) == 0: // missing or wrong, and told so
+	case d == nil || len(s.asked()) == 0: // missing or wrong, and reported already
 	case d.Backend != s.Backend:
 		f.Problem(f.inServers[string(s.Backend)], "", "%s locks on %s servers, not on %s", d.Name, d.Backend, s.Backend)
 	case !d.Several && s.N > 1:
@@ -188,7 +188,7 @@ func (f *file) networkFields() []field {
 			"`client-1 -> redis-1: 5ms` is one direction, `client-1 \\| redis-1: 5ms` both"}})
 }
 
-// readLinks reads the delays of single links. The names' own mistakes are told only if the names are known.
+// readLinks reads the delays of single links. Mistakes in names are reported only if the names are known.
 func (f *file) readLinks(names *nemesis.Names) {
 	if f.links == nil {
 		return
@@ -276,7 +276,7 @@ func (f *file) resourceFields() []field {
 	return t.fields("")
 }
 
-// checkResource refuses a comparison of tokens that nobody gives.
+// checkResource refuses a comparison of tokens if no token is issued.
 func (f *file) checkResource() {
 	d := locks.Define(f.lock.config.Protocol)
 	if d == nil || d.Tokens || f.scenario.Resource.Fencing == FencingOff {

@@ -10,18 +10,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
-// table is settings of one mapping, and what the values go into.
+// table holds the settings of one mapping, and the value that they are stored in.
 type table[T any] struct {
 	*format.Reader
-	name string // of the mapping, as messages say it
+	name string // of the mapping, in messages
 	keys []setting.Key[T]
 	to   *T
-	of   func(*Scenario, *Client) *T // where the values are in the end
-	// note, if set, is told of each key that stands in the file.
+	of   func(*Scenario, *Client) *T // where the values are stored in the end
+	// note, if set, is called for each key that stands in the file.
 	note func(path string, place format.Place)
-	// refuse, if set, says why a word that is not among those of a key is none, and what to write instead.
+	// refuse, if set, explains why a word is not allowed for a key, and what to write instead.
 	refuse func(k *setting.Key[T], word string) string
-	// absent are keys that others have, by their paths, each with what to write instead.
+	// absent are keys that other protocols have, by their paths, each with what to write instead.
 	absent []field
 }
 
@@ -55,7 +55,7 @@ func (t *table[T]) fields(under string) (list []field) {
 	return list
 }
 
-// docOf is what the reference says of a key.
+// docOf returns the reference's entry for a key.
 func docOf[T any](k *setting.Key[T]) doc {
 	d := doc{values: k.Form.Values(), standard: k.Depends, meaning: k.Meaning, words: k.Form.Words}
 	switch {
@@ -67,7 +67,7 @@ func docOf[T any](k *setting.Key[T]) doc {
 	return d
 }
 
-// read reads the value of a key, or the mapping that begins with it.
+// read reads the value of a key, or the mapping that starts with it.
 func (t *table[T]) read(n ast.Node, k *setting.Key[T]) {
 	if text, ok := format.ScalarText(n); k.Form.Kind == setting.Group && !(ok && slices.Contains(k.Form.Words, text)) {
 		if _, ok := n.(ast.MapNode); ok {
@@ -101,29 +101,28 @@ func standards[T any](keys []setting.Key[T], to *T) {
 	}
 }
 
-// doc is what the reference of the format says of a key.
+// doc is the entry of a key in the reference of the format.
 type doc struct {
 	values, standard, meaning string
 	words                     []string // of the values: those that are words
 }
 
-// Variable is a key that a sweep can give other values.
+// Variable is a key that a sweep can vary.
 type Variable struct {
 	Path string // as in FORMAT.md
 	Kind setting.Kind
-	// Number reads the key's one number out of a scenario, for one of its clients; false if it stands for a word or a
-	// range.
+	// Number reads the key's number from a scenario, for one of its clients; false if the value is a word or a range.
 	Number func(*Scenario, *Client) (int64, bool)
-	// Form is what may be written, of the keys under lock for some protocol that takes them. Value reads what is in
-	// force. Both are empty for the few keys that the format reads by itself: clients, lock.protocol and
+	// Form is what may be written; for the keys under lock, that of some protocol that takes them. Value reads the
+	// value in force. Both are empty for the few keys that the format reads by itself: clients, lock.protocol and
 	// servers.persistence.
 	Form  setting.Form
 	Value func(*Scenario, *Client) setting.Value
-	Own   bool // it may also stand under overrides, or stands only there
+	Own   bool // it may also stand under overrides, or only there
 }
 
-// Variables are the keys that change a run, in the order of FORMAT.md, but for those that hold mappings, lists and
-// names. Only says which of them stand under overrides alone.
+// Variables returns the keys that affect a run, in the order of FORMAT.md, except those that hold mappings, lists and
+// names. Only are those that stand under overrides alone.
 func Variables() (all, only []Variable) {
 	f := newFile(&format.Reader{})
 	for _, v := range variables("", f.fields()) {
@@ -146,5 +145,5 @@ func variables(under string, fields []field) (list []Variable) {
 	return list
 }
 
-// wordOf stands for a key that has no number.
+// wordOf is the Number of a key that has none.
 func wordOf(*Scenario, *Client) (int64, bool) { return 0, false }

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// workKeys are the keys under work that a mapping of the format's own does not need.
+// workKeys are the keys under work that need no mapping of the format's own.
 var workKeys = []setting.Key[Work]{
 	setting.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount, "how often a client acquires, "+
 		"works and releases"),
@@ -27,8 +27,7 @@ var workKeys = []setting.Key[Work]{
 	{Path: "hold", Form: setting.Form{Kind: setting.Duration, Words: []string{"validity", "forever"}},
 		Standard: setting.Value{N: int64(100 * time.Millisecond)},
 		Meaning: "how long the section goes on after the writes; `validity`: until the validity that the client was " +
-			"told ends; " +
-			"`forever`: the work hangs",
+			"given ends; `forever`: the work hangs",
 		Example: "1s",
 		Set: func(w *Work, v setting.Value) {
 			w.Hold, w.HoldKind = time.Duration(v.N), holdKinds[v.Word]
@@ -45,16 +44,16 @@ var workKeys = []setting.Key[Work]{
 		"before each read, write and step, look at the validity that is left, and stop when there is none; not with "+
 			"setnx"),
 	setting.Switch("stop-when-lost", func(w *Work) *bool { return &w.StopWhenLost }, true,
-		"stop working when the library tells that the lock is lost, as a failed extension does; not with setnx"),
+		"stop working when the library reports that the lock is lost, as a failed extension does; not with setnx"),
 	setting.Switch("nested", func(w *Work) *bool { return &w.Nested }, false,
 		"what writes to the resource takes the lock once more and gives that back, as a function does that guards "+
 			"itself"),
 }
 
-// holdKinds are the words for a section of no stated length.
+// holdKinds are the words for a section without a stated length.
 var holdKinds = map[string]HoldKind{"validity": HoldValidity, "forever": HoldForever}
 
-// When the clients begin is said once: for all by stagger, for one by start.
+// The start of the clients has one key: stagger for all of them, start for one.
 var (
 	staggerKeys = []setting.Key[time.Duration]{setting.Time("stagger",
 		func(d *time.Duration) *time.Duration { return d },
@@ -63,7 +62,7 @@ var (
 		"when the client begins; only under overrides").Depending("its place in the stagger")}
 )
 
-// workFields are the keys under work, the one for when the clients begin first.
+// workFields are the keys under work, the one for the start of the clients first.
 func (f *file) workFields(w *Work, s scope) []field {
 	of := func(_ *Scenario, c *Client) *Work { return &c.Work }
 	t := table[Work]{Reader: f.Reader, name: "work", keys: workKeys, to: w, of: of}
@@ -83,7 +82,7 @@ func (f *file) workFields(w *Work, s scope) []field {
 					"opposite one; without it the lock's own name"}})
 }
 
-// staggerOf is the time between two clients, which a scenario keeps only as when each begins.
+// staggerOf is the time between the starts of two clients, which a scenario stores only as the start of each.
 func staggerOf(s *Scenario, _ *Client) *time.Duration {
 	d := time.Duration(0)
 	if len(s.Clients) > 1 {
@@ -106,7 +105,7 @@ func (f *file) readLocks(n ast.Node, w *Work) {
 	})
 }
 
-// readClients makes the clients: all alike, but for what overrides say.
+// readClients makes the clients: all alike, except for their overrides.
 func (f *file) readClients(names *nemesis.Names) {
 	s := f.scenario
 	var ids []sim.ProcessID

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Judge judges what a run of s has left behind.
+// Judge judges the result of a run of s.
 func (s *Scenario) Judge(r Result) format.Judgement {
 	j := format.Judgement{Verdict: checker.Check(r.History), Metrics: checker.Measure(r.History)}
 	for i := range j.Verdict.Findings {
@@ -22,8 +22,8 @@ func (s *Scenario) Judge(r Result) format.Judgement {
 	return j
 }
 
-// byDelay are the causes that a stall of the host may have brought about: a client that was not answered in time gave
-// up, and the key that it had was in the way of all.
+// byDelay are the causes that a stall of the host may have brought about: a client that received no reply in time gave
+// up, and its key blocked the others.
 var byDelay = []checker.CauseKind{checker.StuckWithoutHolder, checker.StuckBehindAbandoned, checker.TooSlow}
 
 // FromLibrary reports whether the clients' lock is a library's.

@@ -22,7 +22,7 @@ func (s *Scenario) service() history.Service {
 	}
 }
 
-// definition is that of the protocol, which all clients share; nil if there is no client.
+// definition is the definition of the protocol, which all clients share; nil if there is no client.
 func (s *Scenario) definition() *locks.Definition {
 	if len(s.Clients) == 0 {
 		return nil
@@ -30,7 +30,7 @@ func (s *Scenario) definition() *locks.Definition {
 	return locks.Define(s.Clients[0].Lock.Protocol)
 }
 
-// measures lists what every client and server of s does for its safety, so that no remedy asks for it.
+// measures lists what every client and server of s does for safety, so that no remedy asks for it.
 func (s *Scenario) measures() (list []history.Measure) {
 	for _, m := range s.settings() {
 		if m.applied {
@@ -40,7 +40,7 @@ func (s *Scenario) measures() (list []history.Measure) {
 	return list
 }
 
-// foreignMeasures are those of clients whose code nobody has seen: what the scenario settles, and beside that what the
+// foreignMeasures lists those of clients whose code is unknown: those that the scenario settles, and those that the
 // requests of a run show.
 func (s *Scenario) foreignMeasures(seen *conduct.Reader, events []history.Event) (list, unknown []history.Measure) {
 	for _, m := range s.settings() {
@@ -63,8 +63,8 @@ func (s *Scenario) foreignMeasures(seen *conduct.Reader, events []history.Event)
 	return list, unknown
 }
 
-// settles reports whether the scenario says of a measure that its clients' own code may take whether it is applied. The
-// work about a library's lock is the scenario's, also where it has the lock prolonged.
+// settles reports whether the scenario alone decides about a measure, not its clients' own code. The work under a
+// library's lock is the scenario's, also if it has the lock extended.
 func (s *Scenario) settles(m history.Measure) bool {
 	switch m {
 	case history.FsyncAlways, history.MinReplicas:
@@ -79,7 +79,7 @@ func (s *Scenario) settles(m history.Measure) bool {
 	return false
 }
 
-// fenced is what requests to a resource that compares tokens show: whether all have one.
+// fenced is what requests to a resource that compares tokens show: whether all carry one.
 func fenced(events []history.Event) conduct.Shown {
 	shown := conduct.Unknown
 	for i := range events {
@@ -92,13 +92,13 @@ func fenced(events []history.Event) conduct.Shown {
 	return shown
 }
 
-// applied is what a scenario says of a measure.
+// applied is what a scenario says about a measure.
 type applied struct {
 	measure history.Measure
 	applied bool
 }
 
-// settings are what s says of all measures.
+// settings are what s says about all measures.
 func (s *Scenario) settings() []applied {
 	everybody := func(does func(c *Client) bool) bool {
 		for i := range s.Clients {

@@ -8,30 +8,30 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// moreAsks is how often the probe asks again, at most.
+// moreAsks limits how often the probe asks again.
 const moreAsks = 3
 
-// prober has the probe ask. Where that tells nothing of the lock it asks again: where it has not been served in time
-// and a message of its own was in the network's tail, or where a fault has struck since it acquired a lock. The last
-// time it waits for as long as it takes: a network that delays everything is no artefact.
+// prober makes the probe ask. If the answer says nothing about the lock, it asks again: if it was not served in time
+// and one of its own messages was in the network's tail, or if a fault has struck since it acquired a lock. The last
+// time it waits as long as it takes: a network that delays everything is no artefact.
 type prober struct {
 	*Runner
 	client *client
 	sound  history.Time // how long a wait may last
-	from   int          // position from which on the history tells of this time
-	again  int          // how often it has begun to ask again
-	late   bool         // a message of its own was in the tail
+	from   int          // index of the first event since it began to ask this time
+	again  int          // how many times it has asked again
+	late   bool         // one of its messages was in the tail
 	until  history.Time // when the run is to end
 }
 
-// runProbe adds the probe, which stands for the first client asking once more and so has that one's clocks, as wrong as
-// they are by then, and lets events happen until it is served. It reports whether the time for that ran out.
+// runProbe adds the probe and lets events happen until it is served. The probe stands for the first client asking once
+// more, and so has that client's clocks, as wrong as they are by then. It reports whether the time for that ran out.
 func (r *Runner) runProbe(over func() bool) (limited bool) {
 	w := r.world
 	p := &prober{Runner: r, sound: r.header.TTL + r.header.Hold + r.header.Slack, from: len(w.SoFar()),
 		client: r.newProbe(r.scenario.library())}
 	begin := w.Now() + history.Of(r.lease())
-	if anyWaits(w.SoFar()) { // for something that no event to come brings; the probe's own use of the lock might
+	if anyWaits(w.SoFar()) { // for something that no pending event brings; the probe's own use of the lock might
 		begin += p.sound
 	}
 	p.until = begin + 2*p.sound
@@ -49,7 +49,7 @@ func (r *Runner) runProbe(over func() bool) (limited bool) {
 	}
 }
 
-// anyWaits reports whether somebody has asked for a lock, lives, and has not been answered.
+// anyWaits reports whether a live client has asked for a lock and not been answered.
 func anyWaits(events []history.Event) bool {
 	waiting := map[history.Process]bool{}
 	for i := range events {
@@ -72,15 +72,15 @@ func anyWaits(events []history.Event) bool {
 func (r *Runner) newProbe(library *locks.Library) *client {
 	c := r.scenario.Clients[0]
 	c.ID, c.Work = history.Probe, Work{Cycles: 1, Locks: r.header.Locks}
-	c.Lock.Patience, c.Lock.Attempts = 0, 0 // one that gave up would show nobody stuck
+	c.Lock.Patience, c.Lock.Attempts = 0, 0 // one that gave up would not show that a lock is stuck
 	return newClient(&c, r.scenario.Resource, library)
 }
 
-// lease is how long nobody must have asked for a lock, so that it is free: longer than a lease lasts.
+// lease is how long nobody must have asked for a lock for it to be free: longer than a lease lasts.
 func (r *Runner) lease() time.Duration { return r.header.TTL.Duration() + time.Millisecond }
 
-// outdated reports whether a fault struck or ended after the probe had acquired a lock this time: it has not seen how
-// things are after the last.
+// outdated reports whether a fault struck or ended after the probe had acquired a lock this time: it has not seen the
+// state after the last fault.
 func (p *prober) outdated() bool {
 	acquired := false
 	for _, e := range p.world.SoFar()[p.from:] {
@@ -92,7 +92,7 @@ func (p *prober) outdated() bool {
 	return false
 }
 
-// delayed takes note of a message in the network's tail.
+// delayed records a message in the network's tail.
 func (p *prober) delayed(from, to sim.ProcessID) {
 	if !p.late && (from == history.Probe || to == history.Probe) {
 		p.late = true
@@ -100,7 +100,7 @@ func (p *prober) delayed(from, to sim.ProcessID) {
 	}
 }
 
-// watch has the probe give up when it has waited for as long as is sound, and looks again later if it has not.
+// watch makes the probe give up when it has waited long enough, and checks again later if it has not.
 func (p *prober) watch() {
 	now := p.world.Now()
 	next := now + p.sound
@@ -115,7 +115,7 @@ func (p *prober) watch() {
 	}
 }
 
-// waiting is the call of the acquire that the probe waits for, nil if it waits for none.
+// waiting is the call of the acquire that the probe waits for, nil if there is none.
 func (p *prober) waiting() *history.Event {
 	events := p.world.SoFar()
 	for i := len(events) - 1; i >= p.from; i-- {
@@ -129,16 +129,16 @@ func (p *prober) waiting() *history.Event {
 	return nil
 }
 
-// giveUp ends an acquire, and has the probe ask again when all that it has sent has arrived, which a new connection may
-// take three travels for.
+// giveUp ends an acquire, and makes the probe ask again when all that it has sent has arrived, for which a new
+// connection may take three one-way delays.
 func (p *prober) giveUp(call history.Event) {
 	call.Type, call.Why = history.Fail, history.AcquireTimeout
 	p.world.Record(history.Probe, call)
 	p.askAgain(3 * p.scenario.Network.Tail.Delay.Hi)
 }
 
-// askAgain has the probe give back what it holds and, when that must be gone and so long has passed, take each lock
-// once more.
+// askAgain makes the probe give back what it holds and, when that must be gone and the given time has passed, take each
+// lock once more.
 func (p *prober) askAgain(after time.Duration) {
 	before := p.client
 	p.again++

@@ -17,7 +17,7 @@ func TestRemediesAskForNothingThatIsDone(t *testing.T) {
 		history.OwnerCheck:   "Delete only after comparing",
 		history.ElapsedCheck: "Count the validity", history.DriftAllowance: "Subtract an allowance",
 		history.RandomRetry: "Retry after a random delay"}
-	told := map[history.Measure]int{}
+	named := map[history.Measure]int{}
 	drifting, err := Parse("drifting.yaml", []byte("name: drifting\nservers: {redis: 1}\nlock: {protocol: set-nx-px, "+
 		"elapsed-check: on}\nwork: {hold: validity, check-validity: on}\nfaults:\n  - drift client-1 clock by "+
 		"-9000ppm from 0s\n"))
@@ -46,18 +46,18 @@ func TestRemediesAskForNothingThatIsDone(t *testing.T) {
 				if !strings.Contains(f.Remedy, words) {
 					continue
 				}
-				if told[measure]++; result.History.Header.Applies(measure) {
-					t.Errorf("%s applies %s already, and is told: %s", name, measure, f.Remedy)
+				if named[measure]++; result.History.Header.Applies(measure) {
+					t.Errorf("%s applies %s already, and its remedy is: %s", name, measure, f.Remedy)
 				}
 			}
 			if s.Servers.consensus() && strings.Contains(f.Remedy, "appendfsync") {
-				t.Errorf("%s is not on Redis, and is told: %s", name, f.Remedy)
+				t.Errorf("%s is not on Redis, and its remedy is: %s", name, f.Remedy)
 			}
 		}
 	}
 	for measure := range asks {
-		if told[measure] == 0 {
-			t.Errorf("nobody is told about %s", measure)
+		if named[measure] == 0 {
+			t.Errorf("no remedy names %s", measure)
 		}
 	}
 }

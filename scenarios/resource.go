@@ -18,7 +18,7 @@ type rules struct {
 	Lower   bool // reads and writes whose token is lower than the highest seen
 	Equal   bool // writes whose token is not higher than the last write's
 	Changed bool // writes onto another value than the writer has read
-	Again   bool // writes of a job that has been done
+	Again   bool // writes of a job that is done already
 }
 
 // resource is a protected resource: a [sim.Server].
@@ -38,7 +38,7 @@ type register struct {
 	jobs  map[string]bool
 }
 
-// Start begins with empty registers.
+// Start starts with empty registers.
 func (r *resource) Start(h sim.Host) {
 	r.host = h
 	r.registers = map[string]*register{}
@@ -50,7 +50,7 @@ func (r *resource) Wake(uint64) {}
 // ClockChanged does nothing: a resource has no clock.
 func (r *resource) ClockChanged() {}
 
-// Fault does nothing: no fault is of this kind of server.
+// Fault does nothing: no fault is meant for this kind of server.
 func (r *resource) Fault(sim.ServerFault) {}
 
 // Stop does nothing: no fault ends a resource.

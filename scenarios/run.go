@@ -16,34 +16,34 @@ func (s *Scenario) Plan(seed uint64) nemesis.Plan {
 	return nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults}
 }
 
-// Result is what a run leaves behind.
+// Result is the result of a run.
 type Result struct {
 	Plan    nemesis.Plan
 	History *history.History // valid until the runner's next run
 	Digest  sim.Digest
 	Events  int
 	Limited bool // the limit ended the run before its work was over
-	// Stalled, of a run in real time, says how the host may have held somebody up. Why a lock made no progress is then
-	// not known.
+	// Stalled, for a run in real time, says how the host may have held up a process. It is then unknown why a lock made
+	// no progress.
 	Stalled string
 }
 
-// Runner runs one scenario, plan after plan, reusing the memory of the run before. It is not safe for concurrent use.
+// Runner runs one scenario, plan after plan, reusing the memory of the previous run. It is not safe for concurrent use.
 type Runner struct {
 	scenario *Scenario
 	world    *sim.World
 	cluster  cluster
 	header   history.Header
 	targets  nemesis.Names
-	tap      tap            // if set, put before every lock server
-	onlooker func(sim.Sent) // if set, told of what servers send unasked
+	tap      tap            // if set, wraps every lock server
+	onlooker func(sim.Sent) // if set, called for what servers send unasked
 	watch    func(sim.Moment)
-	clients  []*client // of the run, the probe aside
+	clients  []*client // of the run, without the probe
 	host     Host      // nil: all clients are modelled
-	// elsewhere, if set, makes the runs in its place.
+	// elsewhere, if set, makes the runs in another process.
 	elsewhere func(*Scenario, nemesis.Plan) (Result, error)
 	cast      Cast // nil: clients and servers are the scenario's own
-	foreign   bool // nobody has seen the code of the clients' lock
+	foreign   bool // the code of the clients' lock is unknown
 }
 
 // Host lets code that is no task be the clients' lock: that of a library, on goroutines.
@@ -58,35 +58,36 @@ type Host interface {
 	End() error
 }
 
-// keyNamer is a Host whose locks may have other keys than their names: it says which lock a key on the servers is of.
+// keyNamer is a Host whose locks may have other keys than their names: it returns the lock that a key on the servers
+// belongs to.
 type keyNamer interface{ LockOf(key string) history.Lock }
 
-// Cast is a Host that puts others in the places of a scenario's clients and servers. Its Begin may let time pass: the
-// plan counts from its return.
+// Cast is a Host that replaces a scenario's clients and servers. Its Begin may let time pass: the plan counts from its
+// return.
 type Cast interface {
 	Host
-	// Client is what a client's task does; start is when it is to begin.
+	// Client returns the main function of a client's task; start is when it is to begin.
 	Client(c *Client, start time.Duration) func(sim.Env)
-	// Server is what stands in the place of a lock server, or of the Sentinel.
+	// Server returns the server that replaces a lock server or the Sentinel.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
-	// Foreign reports whether the clients are programs of whose locks nobody has seen the code.
+	// Foreign reports whether the clients are programs whose locks are of unknown code.
 	Foreign() bool
 }
 
-// NewRunnerWith prepares to run s with others in the places of its clients and servers.
+// NewRunnerWith returns a runner of s with other clients and servers in the places of its own.
 func NewRunnerWith(s *Scenario, c Cast) *Runner {
 	r := NewRunner(s)
 	r.host, r.elsewhere, r.cast, r.foreign = c, nil, c, c.Foreign()
 	return r
 }
 
-// Main is what the task of a client of s does, in a world that has it alone.
+// Main is the main function of the task of a client of s, in a world that has no other.
 func (s *Scenario) Main(id sim.ProcessID) func(sim.Env) {
 	at := slices.IndexFunc(s.Clients, func(c Client) bool { return c.ID == id })
 	return newClient(&s.Clients[at], s.Resource, s.library()).main
 }
 
-// NewRunner prepares to run s.
+// NewRunner returns a runner of s.
 func NewRunner(s *Scenario) *Runner {
 	r := &Runner{scenario: s, world: sim.New(0, sim.Options{}), header: header(s), targets: s.Targets(),
 		cluster: newCluster(&s.Servers)}
@@ -96,7 +97,7 @@ func NewRunner(s *Scenario) *Runner {
 	return r
 }
 
-// library is that of a client which has asked for nothing.
+// library is the library of a client that has requested nothing yet.
 func (s *Scenario) library() *locks.Library {
 	if s.code == nil {
 		return &locks.Library{}
@@ -112,7 +113,7 @@ func (r *Runner) drive(limit sim.Time, done func() bool) (limited bool) {
 	return r.world.Run(limit, done)
 }
 
-// header says what a checker must know about the runs of s.
+// header returns what a checker must know about the runs of s.
 func header(s *Scenario) history.Header {
 	h := history.Header{Scenario: s.Name, Servers: s.Servers.names(), Groups: s.Servers.groups(), Locks: s.Locks(),
 		Bound: history.Of(s.Bound), Quorum: 1, Service: s.service(), Measures: s.measures()}
@@ -137,8 +138,8 @@ func header(s *Scenario) history.Header {
 	return h
 }
 
-// declaredHold is how long the client says it works in its section, at most: each read and each write may take up to
-// the time-out of the resource. Work that hangs declares nothing.
+// declaredHold is how long the client states that it works in its section, at most: each read and each write may take
+// up to the time-out of the resource. Work that hangs declares nothing.
 func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	hold := c.Work.Hold
 	switch c.Work.HoldKind {
@@ -150,16 +151,16 @@ func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	return hold + time.Duration(c.Work.Writes)*(c.Work.Compute+2*timeout)
 }
 
-// slack is what an acquisition may take beside waiting for the holder: two rounds of retries and time-outs.
+// slack is the time that an acquisition may take beside waiting for the holder: two rounds of retries and time-outs.
 func (c *Client) slack() time.Duration {
 	return time.Second + 2*(c.Lock.Retry.Hi+2*time.Duration(len(c.Lock.Servers))*c.Lock.Timeout)
 }
 
-// Watch has f told, in every run from now on, each moment at which a fault can make a difference: all up to the last,
-// when the probe begins. nil ends that. The runs themselves stay the same.
+// Watch calls f, in every run from now on, at each moment at which a fault can make a difference: all until the last,
+// when the probe starts. nil ends that. The runs themselves stay the same.
 func (r *Runner) Watch(f func(sim.Moment)) { r.watch = f }
 
-// beginWatch has the world tell its moments until the probe's first.
+// beginWatch makes the world report its moments until the probe's first.
 func (r *Runner) beginWatch() {
 	if r.watch == nil {
 		return
@@ -220,7 +221,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	return Result{Plan: p, History: h, Digest: w.Digest(), Events: w.Events(), Limited: limited}, w.Err()
 }
 
-// readRequests has the requests of a lock be read whose code nobody has seen; nil if somebody has.
+// readRequests reads the requests of a lock whose code is unknown; nil if it is known.
 func (r *Runner) readRequests(o *sim.Options) *conduct.Reader {
 	if !r.foreign {
 		return nil
@@ -238,7 +239,7 @@ func (r *Runner) readRequests(o *sim.Options) *conduct.Reader {
 	return seen
 }
 
-// messages is how many requests the clients have sent to lock servers.
+// messages is the number of requests that the clients have sent to lock servers.
 func (r *Runner) messages() int {
 	n := 0
 	for i := range r.scenario.Clients {
@@ -249,8 +250,8 @@ func (r *Runner) messages() int {
 	return n
 }
 
-// attempts is how many requests for a lock the clients have made, and how many of them found it taken by another; none
-// where the lock is not ours, for nobody has counted them.
+// attempts is the number of requests for a lock that the clients have made, and how many of them found it taken by
+// another; zero if the lock is not ours, since its attempts are not counted.
 func (r *Runner) attempts() (made, taken int) {
 	if r.host != nil {
 		return 0, 0

@@ -1,10 +1,9 @@
-// Package scenarios turns a situation written down in a file into runs: scenario -> plan -> run -> history -> verdict.
-// It holds the keys of scenario files, the embedded catalogue, the clients and the protected resource, and the
-// runner that puts them into a simulated world.
+// Package scenarios turns a situation described in a file into runs: scenario -> plan -> run -> history -> verdict. It
+// holds the keys of scenario files, the embedded catalogue, the clients and the protected resource, and the runner that
+// puts them into a simulated world.
 //
-// Goals: a scenario is data that a person can read; a run is a function of (scenario, plan), a plan holds the seed and
-// every fault.
-// Non-goals: judging (checker), showing (reports), knowing a fault's mechanics (sim, nemesis).
+// Goals: a scenario is data that a person can read; a run is a function of (scenario, plan), and a plan holds the seed
+// and every fault. Non-goals: judging (checker), presenting (reports), knowing a fault's mechanics (sim, nemesis).
 package scenarios
 
 import (
@@ -21,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Scenario is a parsed and validated scenario file. Every field without a comment on its default is required.
+// Scenario is a parsed and validated scenario file. Every field without a default in its comment is required.
 type Scenario struct {
 	Name    string
 	Summary string
@@ -32,13 +31,13 @@ type Scenario struct {
 
 	Servers  Servers
 	Network  Network
-	Clients  []Client // client-1 first; differ only where the file says so
+	Clients  []Client // client-1 first; they differ only as the file says
 	Resource ResourceConfig
 	Faults   []nemesis.Fault
 	Mix      draw.Mix        // from which random faults are drawn; default draw.For the lock's TTL
 	Within   time.Duration   // the time in which they strike; zero: as long as a run without faults takes
 	Promise  checker.Promise // default the laws that Expect does not name as violated or any
-	Shown    []checker.Law   // that some run must exercise: those promised in so many words, or expected to hold
+	Shown    []checker.Law   // that some run must exercise: those promised explicitly, or expected to hold
 	Limit    time.Duration   // of simulated time; default 120 s
 	Bound    time.Duration   // of an uncontended acquire or release; default the lock's TTL
 	Expect   format.All
@@ -46,7 +45,7 @@ type Scenario struct {
 
 // Servers are the lock servers.
 type Servers struct {
-	Backend     locks.Backend // which they are
+	Backend     locks.Backend // their kind
 	N           int           // masters of Redis, or members of a cluster: redis-1 …
 	Replicas    int           // of each master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel
 	Persistence store.Policy  // default: AOF with everysec, as Redis ships
@@ -64,7 +63,7 @@ type Servers struct {
 	ReconfigureAfter   time.Duration // of a deposed master that is reachable; default 8 s
 }
 
-// Persistent reports whether a server that loses power finds anything on its disk.
+// Persistent reports whether a server that loses power still has anything on its disk.
 func (s *Servers) Persistent() bool { return s.consensus() || s.Persistence != store.None }
 
 // StandsStill is how long a Redis node serves nobody after a write, since it fsyncs first.
@@ -82,14 +81,14 @@ type Network struct {
 	Links []sim.LinkDelay // directions with a delay of their own
 }
 
-// Client is one client: its lock library and what it does with it.
+// Client is one client: its lock library and its work.
 type Client struct {
 	ID   sim.ProcessID
 	Lock locks.Config
 	Work Work
 }
 
-// Work is what a client does, Cycles times over: acquire; Writes times read, compute, write; hold; release.
+// Work is what a client does, Cycles times: acquire; Writes times read, compute, write; hold; release.
 type Work struct {
 	Start         sim.Delay      // when the first cycle begins; default (number of the client - 1) x 10 ms
 	Cycles        int            // default 1
@@ -101,8 +100,8 @@ type Work struct {
 	Hold          time.Duration  // in the section, after the writes; default 100 ms
 	HoldKind      HoldKind
 	CheckValidity bool // before each write and step; default off: the careless client
-	StopWhenLost  bool // told that an extension failed, the client stops; default on
-	Nested        bool // what works on the resource takes the lock once more and gives that back; default off
+	StopWhenLost  bool // when an extension failed, the client stops; default on
+	Nested        bool // the function that works on the resource takes the lock again and gives it back; default off
 }
 
 // Take says which of its locks a client's section takes.
@@ -118,7 +117,7 @@ type HoldKind uint8
 
 const (
 	HoldFor      HoldKind = iota // Work.Hold
-	HoldValidity                 // until the validity it was told ends
+	HoldValidity                 // until the end of the validity that it was given
 	HoldForever                  // its work hangs
 )
 
@@ -126,7 +125,7 @@ const (
 type ResourceConfig struct {
 	Fencing Fencing
 	Writes  WriteMode
-	Timeout time.Duration // of a client waiting for its answer; default 1 s
+	Timeout time.Duration // of a client waiting for its reply; default 1 s
 }
 
 func (c *ResourceConfig) rules() rules {
@@ -149,13 +148,13 @@ type WriteMode uint8
 const (
 	BlindWrites   WriteMode = iota // last one wins
 	CompareAndSet                  // only onto the value that the writer has read
-	Idempotent                     // an operation's identity is applied once; all clients run the same job
+	Idempotent                     // each operation is applied once; all clients run the same job
 )
 
 // Text is the file's text, which must not be changed.
 func (s *Scenario) Text() []byte { return s.text }
 
-// Locks are the names of the locks in use, each once. They are the keys on the servers.
+// Locks are the distinct names of the locks in use. They are the keys on the servers.
 func (s *Scenario) Locks() []history.Lock {
 	var names []history.Lock
 	for i := range s.Clients {

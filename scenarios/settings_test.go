@@ -133,7 +133,7 @@ type situationPool struct {
 // tellingOf remembers which situations have shown that a key matters: they are likely to show it again.
 type tellingOf map[string][]int
 
-// first lists all n situations, the least one first, then those that have told of the key.
+// first lists all n situations, the least one first, then those that have shown an effect of the key.
 func (m tellingOf) first(key string, n int) []int {
 	order := append([]int{0}, m[key]...)
 	for i := 1; i < n; i++ {

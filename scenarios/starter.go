@@ -1,7 +1,7 @@
 package scenarios
 
-// The scenario file that a user begins with: one for each protocol, complete, with every setting of the lock as a
-// comment beside its default. It runs as it is and shows what a pause does to the lock; a line that begins with # and a
+// The scenario file that a user starts with: one for each protocol, complete, with every setting of the lock as a
+// comment with its default. It runs as it is and shows what a pause does to the lock; a line that begins with # and a
 // key becomes a setting when the # is removed.
 
 import (
@@ -13,23 +13,24 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
-// Default is the protocol of a scenario for which none is named: the lock that most people have on Redis.
+// Default is the protocol of a scenario that names none: the lock that most people have on Redis.
 const Default = locks.SetNXPX
 
-// width is how far the file's comments reach, in columns.
+// width is the width of the file's comments, in columns.
 const width = 80
 
-// DefaultFile is what the file is called that is not written, but printed.
+// DefaultFile is the name of the file when it is printed and not written.
 const DefaultFile = "my-lock.yaml"
 
-// Name is the scenario's name in a file: the file's own without its extension, in the letters that a name may have.
+// Name is the scenario's name in a file: the file's own name without its extension, in the letters that a name may
+// have.
 func Name(file string) string {
 	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	words := strings.FieldsFunc(strings.ToLower(base), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 	name := strings.Join(words, "-")
-	if name == "" || name == "null" { // which is no text in YAML
+	if name == "" || name == "null" { // which is not text in YAML
 		return Name(DefaultFile)
 	}
 	return strings.Trim(name[:min(len(name), longestName)], "-")
@@ -38,7 +39,8 @@ func Name(file string) string {
 // longestName is how many characters a name may have.
 const longestName = 64
 
-// Starter is the text of the file for a protocol, with the scenario's name. word is by which a shell finds the file.
+// Starter returns the text of the file for a protocol, with the scenario's name. word is the file as a shell would
+// write it.
 func Starter(d *locks.Definition, name, word string) string {
 	f := &starterFile{def: d}
 	f.line("# A scenario to edit: a lock of protocol %s.", d.Name)

@@ -29,7 +29,7 @@ func TestWatchingARunChangesNothingInIt(t *testing.T) {
 		seen := 0
 		r.Watch(func(m sim.Moment) {
 			if seen++; probed > 0 && m.At > probed || m.Process == history.Probe {
-				t.Errorf("%s: told of %+v, but the probe began at %v", name, m, probed)
+				t.Errorf("%s: reported %+v, but the probe began at %v", name, m, probed)
 			}
 		})
 		watched, err := r.Run(s.Plan(1))

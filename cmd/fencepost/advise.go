@@ -17,7 +17,7 @@ import (
 type adviseJob struct {
 	output.Frame
 	options  advise.Options
-	target   string // the scenario's name or file, as it was given
+	target   string // the scenario's name or file, as given
 	scenario *scenarios.Scenario
 }
 
@@ -112,7 +112,7 @@ func (j *adviseJob) save(a *advise.Report) error {
 			return err
 		}
 		file, patch := fmt.Sprintf("%d.yaml", i+1), fmt.Sprintf("%d.diff", i+1)
-		// without a line that only Go's tools know
+		// without a line that only Go's tools need
 		_, change, _ := strings.Cut(string(diff.Diff(named, before, named, text)), "\n")
 		j.Files.Keep(output.File{Name: file, Content: text}, output.File{Name: patch, Content: []byte(change)})
 		a.Written = append(a.Written, filepath.ToSlash(filepath.Join(j.Out, file)))

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// prepare makes sure, before anything runs, that what the run leaves behind can be written.
+// prepare checks, before anything runs, that the results of the run can be written.
 func (j *job) prepare() error {
 	if err := j.Open("run"); err != nil {
 		return err
@@ -31,10 +31,10 @@ func (j *job) prepare() error {
 // one reports whether there is a single run.
 func (j *job) one() bool { return j.seeds == 1 && j.shard == search.Whole }
 
-// planPath is where the plan of a run is written.
+// planPath is the path of the plan of a run.
 func (j *job) planPath(seed uint64) string { return filepath.Join(j.folder(seed), search.PlanFile) }
 
-// folder is where the files of one run lie.
+// folder is the folder of the files of one run.
 func (j *job) folder(seed uint64) string { return filepath.Join(j.Out, j.place(seed)) }
 
 // place is that folder within the command's own.
@@ -45,13 +45,13 @@ func (j *job) place(seed uint64) string {
 	return fmt.Sprintf("seed-%d", seed)
 }
 
-// write leaves the files of one run.
+// write writes the files of one run.
 func (j *job) write(run *single.Run) {
 	writeRun(&j.Frame, j.place(run.Seed), inputs(j.scenario, j.plan(run.Seed), repetition{digest: run.Digest}), run)
 }
 
-// folderFor names the folder of a command's results by default, with a hash of what was asked: another call leaves its
-// results beside them, and the same call again in their place.
+// folderFor names the default folder of a command's results, with a hash of what was asked: another call writes its
+// results beside them, and the same call replaces them.
 func folderFor(name string, s *scenarios.Scenario, asked ...string) string {
 	sum := sha256.New()
 	for _, text := range append(asked, string(s.Text())) {
@@ -60,7 +60,7 @@ func folderFor(name string, s *scenarios.Scenario, asked ...string) string {
 	return fmt.Sprintf("_runs/%s-%x", name, sum.Sum(nil)[:4])
 }
 
-// folderOfRuns names the folder of runs by default. The runs of another plan than the scenario's own have a hash in it,
+// folderOfRuns names the default folder of runs. Runs of another plan than the scenario's own have a hash in the name,
 // and so have those of a plan that lay beside its scenario, which need not be the one that the user knows by its name.
 func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, first uint64, seeds int) string {
 	name := fmt.Sprintf("%s-%d", s.Name, first)
@@ -78,8 +78,8 @@ func isOwn(s *scenarios.Scenario, faults []nemesis.Fault) bool {
 	return nemesis.Plan{Faults: faults}.String() == nemesis.Plan{Faults: s.Faults}.String()
 }
 
-// inputs are what a run was made from. A scenario that is not of the catalogue goes along, so that the folder can be
-// moved.
+// inputs are the files that a run was made from. A scenario that is not in the catalogue is included, so that the
+// folder can be moved.
 func inputs(s *scenarios.Scenario, plan nemesis.Plan, how repetition) []search.File {
 	if s.Path == "" {
 		return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, how))}}
@@ -89,14 +89,13 @@ func inputs(s *scenarios.Scenario, plan nemesis.Plan, how repetition) []search.F
 		{Name: search.ScenarioFile, Text: s.Text()}}
 }
 
-// The files in which a folder says what happened and what came of it.
+// The files of a folder that hold what happened and the results.
 const (
 	historyFile = "history.jsonl"
 	verdictFile = "verdict.json"
 )
 
-// writeRun leaves the files of one run in a place of the command's folder: what it was made from, what happened, and
-// what came of it.
+// writeRun writes the files of one run to a place in the command's folder: its inputs, what happened, and the results.
 func writeRun(f *output.Frame, place string, from []search.File, run *single.Run) {
 	for _, file := range from {
 		f.Files.Keep(output.File{Name: path.Join(place, file.Name), Content: file.Text})
@@ -105,10 +104,10 @@ func writeRun(f *output.Frame, place string, from []search.File, run *single.Run
 	f.Keep(path.Join(place, verdictFile), "run", run.Document())
 }
 
-// repetition is how a run is repeated: to the digest, or in real time, with options.
+// repetition says how a run is repeated: to the digest, or in real time, with options.
 type repetition struct{ digest, options string }
 
-// planText is the plan with how its run is repeated.
+// planText is the plan with the way to repeat its run.
 func planText(p nemesis.Plan, how repetition) string {
 	if how.digest == "" {
 		call := fmt.Sprintf("# repeat with: fencepost live %s --plan plan.txt%s", shellWord(p.Scenario), how.options)

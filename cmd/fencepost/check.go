@@ -83,7 +83,8 @@ leaves open do not count.`,
 	return c
 }
 
-// check reads, judges and tells. A history is kept whole, so that rare collections would cost several times its size.
+// check reads, judges and reports. A history is kept whole, so that infrequent collections would cost several times its
+// size.
 func (r *recorded) check(paths []string) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	run, err := r.read(paths)
@@ -112,11 +113,11 @@ func (r *recorded) check(paths []string) error {
 	return r.Emit(report, run.Standing())
 }
 
-// leastRoom is the memory in bytes that judging a short history may take.
+// leastRoom is the memory in bytes that judging a short history may use.
 const leastRoom = 400 << 20
 
-// roomFor is the memory in bytes that judging a history of n events should take: twice what the events do. It is a
-// goal, for which garbage is collected earlier.
+// roomFor is the memory in bytes that judging a history of n events should use: twice that of the events. It is a goal;
+// garbage is collected earlier to reach it.
 func roomFor(n int) int64 {
 	return max(leastRoom, 2*int64(n)*int64(reflect.TypeFor[history.Event]().Size()))
 }
@@ -152,7 +153,7 @@ func (r *recorded) read(paths []string) (*single.Run, error) {
 	return run, err
 }
 
-// options are what the flags say in place of the headers.
+// options are the flags that replace the headers.
 func (r *recorded) options() (o reading.Options, err error) {
 	if r.reading != "" {
 		o.Reading = new(history.Reading)

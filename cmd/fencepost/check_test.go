@@ -30,7 +30,7 @@ import (
 func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
 	t.Chdir(t.TempDir())
 	type laws map[string]struct{ Outcome, Cause, Explanation string }
-	told := func(args ...string) (doc struct{ Laws laws }, code int) {
+	report := func(args ...string) (doc struct{ Laws laws }, code int) {
 		t.Helper()
 		var out, problems bytes.Buffer
 		if code = run(args, &out, &problems); code == exitBadInput {
@@ -45,8 +45,8 @@ func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
 		if i%6 != 0 && !testkit.Full() {
 			continue
 		}
-		was, _ := told("run", name, "--json", "--out", name)
-		is, code := told("check", filepath.Join(name, historyFile), "--json")
+		was, _ := report("run", name, "--json", "--out", name)
+		is, code := report("check", filepath.Join(name, historyFile), "--json")
 		violated := false
 		for law, f := range was.Laws {
 			violated = violated || f.Outcome == "violated"
@@ -254,7 +254,7 @@ var published = map[string][]string{
 }
 
 // refuted are the operations of which Knossos' own tests say that they are the first that no order explains: the index,
-// and how it is told here.
+// and how it is reported here.
 var refuted = map[string]struct {
 	at   int
 	says string
@@ -295,7 +295,7 @@ func TestPublishedHistoriesComeOutAsTheirFolderSays(t *testing.T) {
 		if code != want {
 			t.Errorf("%s: exit %d, want %d: %s%s", path, code, want, out.String(), problems.String())
 		}
-		if first, told := refuted[filepath.Base(path)]; told && !(strings.Contains(out.String(), first.says) &&
+		if first, known := refuted[filepath.Base(path)]; known && !(strings.Contains(out.String(), first.says) &&
 			strings.Contains(out.String(), fmt.Sprintf(`"index":%d,`, first.at))) {
 			t.Errorf("%s: want %+v: %s", path, first, out.String())
 		}

@@ -63,7 +63,7 @@ func again(seeds int, out string) string {
 	return call
 }
 
-// writeScenarios leaves one file for each figure, that run can repeat.
+// writeScenarios writes one file for each figure, which run can repeat.
 func writeScenarios(to *output.Files, c *compare.Comparison) {
 	var all []output.File
 	for i := range c.Locks {

@@ -16,7 +16,7 @@ func firstOf(words func() []string) cobra.CompletionFunc {
 	}
 }
 
-// scenarioOrFile completes the first argument with a name of the catalogue or, where no name begins so, with a file.
+// scenarioOrFile completes the first argument with a name of the catalogue or, if no name starts so, with a file.
 func scenarioOrFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -21,7 +21,7 @@ import (
 type conclusion struct {
 	output.Frame
 	scenario *scenarios.Scenario
-	guest    *goTest // whose lock it is; nil: the scenario's own
+	guest    *goTest // the package whose lock it is; nil: the scenario's own
 	found    *search.Exploration
 	saved    time.Time
 }
@@ -29,15 +29,14 @@ type conclusion struct {
 func (x *conclusion) register(c *cobra.Command) {
 	x.Register(c)
 	c.Flags().StringVar(&x.HTML, "html", "", "write a page to `FILE`, and one for each finding beside it")
-	c.Flags().BoolVar(&x.All, "all", false, "tell each finding in full, not only what fits a screen")
+	c.Flags().BoolVar(&x.All, "all", false, "report each finding in full, not only what fits a screen")
 	c.Flags().StringVar(&x.Out, "out", "", "keep what is found in `DIR` (default _runs/explore-SCENARIO-…)")
 }
 
-// prepare makes sure that everything can be written.
+// prepare checks that everything can be written.
 func (x *conclusion) prepare() error { return x.Open("explore") }
 
-// spare makes sure that nothing else lies in the folder where the results are to be. The record there, if there is one,
-// has been read.
+// spare checks that nothing else lies in the folder of the results. The record there, if there is one, has been read.
 func (x *conclusion) spare() error {
 	if text, err := os.ReadFile(filepath.Join(x.Out, recordFile)); err == nil {
 		x.Files.Adopt(recordFile, text)
@@ -113,5 +112,5 @@ func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f campaig
 	return reduced, nil
 }
 
-// testPackage is the package of the tests that are written; whoever takes one over gives it another.
+// testPackage is the package of the tests that are written; whoever takes one over renames it.
 const testPackage = "locks"

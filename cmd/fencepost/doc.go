@@ -1,9 +1,10 @@
-// Command fencepost runs scenarios of distributed locks under faults and says whether the lock still excludes.
+// Command fencepost runs scenarios of distributed locks under faults and reports whether the lock still excludes.
 //
 // # Where to add what
 //
-// Each list names all places of a new thing, in the order of work; a test adds such a thing in test files, and has all
-// rooms meet it. What a list leaves out finds the new thing by itself. Goldens are renewed by go test -update.
+// Each list names all places of a new thing, in the order of work; a test adds such a thing in test files, and checks
+// that all packages support it. What a list leaves out finds the new thing by itself. Goldens are renewed by go test
+// -update.
 //
 // A kind of fault: see the package comment of nemesis.
 //
@@ -48,7 +49,7 @@
 //     scenarios/compare/survival.go, a law. reports/schema and scenarios/COMPARISON.md, by -update.
 //   - Example: scenarios/compare/figure_test.go adds the longest acquire.
 //
-// A backend, a kind of lock servers:
+// A backend, a kind of lock server:
 //   - sim, a room with the servers, each a sim.Server; how the real ones were read stands in sim/README.md.
 //   - scenarios/locks/protocols.go, its name; and a protocol on it, as above.
 //   - scenarios, a file backend_NAME.go that registers its key under servers, how many there may be, and how

@@ -21,7 +21,7 @@ func newExplore() *cobra.Command {
 		Long: `Runs the scenario once for each seed, with faults drawn from its mix in place of its own, and
 judges each run. Each distinct violation is reported once, cut down to the smallest plan that
 still shows it, with a scenario file and a Go test to keep. The report fits a screen: findings
-are grouped by plan, the gravest first; --all tells each in full.
+are grouped by plan, the gravest first; --all reports each in full.
 
 Exit 1 if a law was broken that the scenario promises: one that it lists under "promise", or
 by default any that it does not expect to be violated. Ctrl-C stops the search and reports
@@ -98,7 +98,7 @@ func (x *explore) begin(name string) error {
 	return x.spare()
 }
 
-// refuse makes sure that no other exploration's results are overwritten, and none that is not finished.
+// refuse refuses to overwrite the results of another exploration, or of one that is not finished.
 func (x *explore) refuse() error {
 	before, err := readRecord(x.Out)
 	switch {
@@ -122,7 +122,7 @@ func (x *explore) refuse() error {
 	return nil
 }
 
-// proceed prepares to go on where an exploration stopped. Changed says which flags were given.
+// proceed prepares to go on where an exploration stopped. Changed reports which flags were given.
 func (x *explore) proceed(args []string, changed func(string) bool) error {
 	for _, flag := range []string{"seed", "shard", "out"} {
 		if changed(flag) {
@@ -137,7 +137,7 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 	if err != nil {
 		return err
 	}
-	if x.found, err = readRecord(x.resume); err != nil { // again: another process may have gone on with it until now
+	if x.found, err = readRecord(x.resume); err != nil { // again: another process may have continued it until now
 		return err
 	}
 	if x.test == "" {
@@ -162,7 +162,7 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 	return x.spare()
 }
 
-// run explores, keeps what is found as it goes, and tells it.
+// run explores, keeps its findings as it goes, and reports them.
 func (x *explore) run() error {
 	ctx, stop := output.Interruptible()
 	defer stop()
@@ -176,5 +176,5 @@ func (x *explore) run() error {
 	if x.Files.Fail(err); err != nil && x.found.Done == 0 {
 		return err
 	}
-	return x.conclude(ctx) // also if a run failed: what was found before is told, and the failure at the end
+	return x.conclude(ctx) // also if a run failed: earlier findings are reported, and the failure at the end
 }

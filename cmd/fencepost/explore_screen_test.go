@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// What random plans find in a simple lock is told on one screen: at most fifty lines of eighty columns, the gravest
+// What random plans find in a simple lock fits on one screen: at most fifty lines of eighty columns, the gravest
 // first.
 func TestExplorationsOfSimpleLocksFitAScreen(t *testing.T) {
 	testkit.FullOnly(t)
@@ -37,7 +37,7 @@ func TestExplorationsOfSimpleLocksFitAScreen(t *testing.T) {
 		plan := ""
 		for _, l := range lines {
 			if p, is := strings.CutPrefix(l, "   plan    "); is && p == plan {
-				t.Errorf("%s tells the plan %q twice", name, p)
+				t.Errorf("%s shows the plan %q twice", name, p)
 			} else if is {
 				plan = p
 			}

@@ -23,7 +23,7 @@ var forUsers = []string{"checker/history", "checker/recorder", "scenarios/lockte
 // neededAlone are the names that are exported though no code of another room uses them, by the reason.
 var neededAlone = map[string][]string{
 	"the tests that explore writes for users call it": {"scenarios.CheckLaw", "scenarios.NotHeld"},
-	"users tell by it why a call of theirs failed": {"sim.ErrProtocol", "sim/bubble.AddressError",
+	"users learn from it why a call of theirs failed": {"sim.ErrProtocol", "sim/bubble.AddressError",
 		"scenarios/live.ClientError",
 		"scenarios/live/process.ErrGone", "scenarios/live/redisserver.ErrNoServer",
 		"scenarios/live/redisserver.ErrOldServer",

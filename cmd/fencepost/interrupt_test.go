@@ -72,8 +72,8 @@ func (a asked) Err() error {
 	return a.Context.Err()
 }
 
-// told is what one call of the program came to.
-type told struct {
+// outcome is the result of one call of the program.
+type outcome struct {
 	code     int
 	instants int
 	stderr   string
@@ -83,9 +83,9 @@ type told struct {
 }
 
 // interruptAt runs the program in a folder with the given files and interrupts it at an instant.
-func interruptAt(t *testing.T, instant int, files map[string]string, args ...string) *told {
+func interruptAt(t *testing.T, instant int, files map[string]string, args ...string) *outcome {
 	t.Helper()
-	r := &told{dir: t.TempDir()}
+	r := &outcome{dir: t.TempDir()}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -142,33 +142,33 @@ var longCommands = []struct {
 	args     []string
 	broken   func(doc map[string]any) bool
 	complete func(doc map[string]any) bool // nil: what is not interrupted is
-	check    func(t *testing.T, r *told)
+	check    func(t *testing.T, r *outcome)
 	marked   bool // it has a page
 }{
 	{name: "run", args: []string{"run", "lost.yaml", "--seeds", "100", "--out", "out", "--html", "page.html"},
 		marked: true, broken: func(d map[string]any) bool { return number(d["unexpected_runs"]) > 0 },
-		check: func(t *testing.T, r *told) {
+		check: func(t *testing.T, r *outcome) {
 			if made := number(r.doc["expected_runs"]) +
 				number(r.doc["unexpected_runs"]); number(r.doc["unexpected_runs"]) != made ||
 				(made > 0) != (len(list(r.doc["groups"])) > 0 && len(list(r.doc["runs"])) > 0) {
-				t.Errorf("not all of %d runs are told", made)
+				t.Errorf("not all of %d runs are reported", made)
 			}
 		}},
 	{name: "run sound", args: []string{"run", "sound.yaml", "--seeds", "100", "--out", "out", "--html", "page.html"},
 		marked: true, broken: func(d map[string]any) bool { return number(d["unexpected_runs"]) > 0 }},
 	{name: "explore", args: []string{"explore", "promised.yaml", "--seeds", "60", "--out", "out", "--html",
 		"page.html"},
-		broken: brokenPromise, complete: allSeeds, check: tellsWhatTheRecordHolds, marked: true},
+		broken: brokenPromise, complete: allSeeds, check: reportsWhatTheRecordHolds, marked: true},
 	{name: "explore unpromised",
 		args:   []string{"explore", "unpromised.yaml", "--seeds", "60", "--out", "out", "--html", "page.html"},
-		broken: brokenPromise, complete: allSeeds, check: tellsWhatTheRecordHolds, marked: true},
+		broken: brokenPromise, complete: allSeeds, check: reportsWhatTheRecordHolds, marked: true},
 	{name: "sweep", args: []string{"sweep", "lost.yaml", "--vary", "ttl=1s..9s/2s", "--law", "lease-exclusion",
 		"--seeds", "4", "--out", "out",
 		"--html", "page.html", "--assert", "lease-exclusion holds when ttl >= 3s"}, marked: true,
 		broken: func(d map[string]any) bool {
 			return anyOf(d["assertions"], func(a map[string]any) bool { return a["result"] == "failed" })
 		},
-		check: func(t *testing.T, r *told) {
+		check: func(t *testing.T, r *outcome) {
 			if len(list(r.doc["points"])) != 5 {
 				t.Error("a point is missing")
 			}
@@ -210,14 +210,14 @@ func brokenPromise(d map[string]any) bool {
 
 func allSeeds(d map[string]any) bool { return number(d["runs"]) == number(d["seeds"]) }
 
-// tellsWhatTheRecordHolds holds what is told of an exploration against the record, from which it goes on.
-func tellsWhatTheRecordHolds(t *testing.T, r *told) {
+// reportsWhatTheRecordHolds compares the report of an exploration with the record, from which it goes on.
+func reportsWhatTheRecordHolds(t *testing.T, r *outcome) {
 	e, err := readRecord(filepath.Join(r.dir, "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if number(r.doc["runs"]) != e.Done || len(list(r.doc["findings"])) != len(e.Findings) {
-		t.Fatalf("%d runs and %d findings are told, %d and %d recorded", number(r.doc["runs"]),
+		t.Fatalf("%d runs and %d findings are reported, %d and %d recorded", number(r.doc["runs"]),
 			len(list(r.doc["findings"])), e.Done, len(e.Findings))
 	}
 	for _, f := range e.Findings {
@@ -226,7 +226,7 @@ func tellsWhatTheRecordHolds(t *testing.T, r *told) {
 			return g["law"] == string(f.Law) && g["cause"] == f.Cause.String() && number(g["runs"]) == f.Runs &&
 				law["outcome"] == "violated"
 		}) {
-			t.Errorf("%s by %s is not told", f.Law, f.Cause)
+			t.Errorf("%s by %s is not reported", f.Law, f.Cause)
 		}
 		if _, err := os.Stat(
 			filepath.Join(r.dir, "out", search.Slug(f), search.PlanFile)); err != nil {
@@ -252,10 +252,10 @@ var interruptedFiles = map[string]string{
 		"{mutual-exclusion: violated, resource-safety: violated}\n",
 }
 
-// TestInterruptedCommandsTellWhatTheyFound sends each long command a signal at many instants, from its first to its
+// TestInterruptedCommandsReportWhatTheyFound sends each long command a signal at many instants, from its first to its
 // last, and reads what it says: everything that it has found, that it was interrupted, and the exit code of what was
 // found.
-func TestInterruptedCommandsTellWhatTheyFound(t *testing.T) {
+func TestInterruptedCommandsReportWhatTheyFound(t *testing.T) {
 	for i, c := range longCommands {
 		t.Run(c.name, func(t *testing.T) {
 			if c.args[0] == "corpus" || i%2 > 0 {
@@ -328,7 +328,7 @@ func TestAnInterruptedAgreementReportsItsRows(t *testing.T) {
 }
 
 // isMarked makes sure that the files say that the work was interrupted.
-func (r *told) isMarked(t *testing.T, page, complete bool) {
+func (r *outcome) isMarked(t *testing.T, page, complete bool) {
 	t.Helper()
 	junit, err := os.ReadFile(filepath.Join(r.dir, "junit.xml"))
 	if err != nil || !complete && !bytes.Contains(junit, []byte(`<error type="undecided" message="interrupted:`)) {
@@ -441,12 +441,12 @@ func TestSignalsReachTheProgram(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.Wait()
-			r := &told{code: c.ProcessState.ExitCode(), dir: here}
+			r := &outcome{code: c.ProcessState.ExitCode(), dir: here}
 			if err := json.Unmarshal(stdout.Bytes(), &r.doc); err != nil || r.code != exitOtherwise ||
 				r.doc["interrupted"] != true {
 				t.Fatalf("exit %d: %v\n%s%s", r.code, err, stderr.String(), stdout.String())
 			}
-			tellsWhatTheRecordHolds(t, r)
+			reportsWhatTheRecordHolds(t, r)
 		})
 	}
 }

@@ -15,17 +15,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// job is one call of run or replay, or of merge for what run has left.
+// job is one call of run or replay, or of merge for the results of run.
 type job struct {
 	output.Frame
 	scenario *scenarios.Scenario
-	guest    *goTest // whose lock it is; nil: the scenario's own
+	guest    *goTest // the package whose lock it is; nil: the scenario's own
 	first    uint64  // seed
 	seeds    int
 	shard    search.Shard
 	workers  int
 	faults   []nemesis.Fault
-	replayed bool // the faults come from a plan file, not from the scenario
+	replayed bool // the faults are from a plan file, not from the scenario
 	runner   *scenarios.Runner
 }
 
@@ -61,7 +61,7 @@ func (j *job) runOne() error {
 	return j.Emit(report.Document(), judgement.Standing())
 }
 
-// report runs one seed and says what came of it.
+// report runs one seed and judges the run.
 func (j *job) report(seed uint64) (*single.Run, *format.Judgement, error) {
 	result, err := j.runner.Run(j.plan(seed))
 	if err != nil {
@@ -81,7 +81,7 @@ func (j *job) describe(r scenarios.Result, judged format.Judgement) (*single.Run
 	return run, nil
 }
 
-// repeat is a command that shows the run again, in the way in which this one was called.
+// repeat is a command that shows the run again, called as this one was.
 func (j *job) repeat(seed uint64) string {
 	if j.replayed {
 		return fmt.Sprintf("%s replay %s", program(), shellWord(j.planPath(seed)))
@@ -89,7 +89,7 @@ func (j *job) repeat(seed uint64) string {
 	return fmt.Sprintf("%s run %s --seed %d", program(), j.guest.argument(j.scenario), seed)
 }
 
-// repeatAll is a command that makes all runs again.
+// repeatAll is a command that repeats all runs.
 func (j *job) repeatAll() string {
 	call := fmt.Sprintf("%s run %s --seed %d --seeds %d", program(), j.guest.argument(j.scenario), j.first, j.seeds)
 	if j.replayed {
@@ -101,7 +101,7 @@ func (j *job) repeatAll() string {
 	return call
 }
 
-// program is how this program was called. go run takes it from the build cache.
+// program is the name by which this program was called. go run starts it from the build cache.
 func program() string {
 	cache := os.Getenv("GOCACHE")
 	if strings.Contains(os.Args[0], "go-build") || cache != "" && strings.HasPrefix(os.Args[0], cache) {
@@ -110,7 +110,7 @@ func program() string {
 	return "fencepost"
 }
 
-// nameOf is the word under which a command finds the scenario.
+// nameOf is the word by which a command finds the scenario.
 func nameOf(s *scenarios.Scenario) string {
 	if s.Path != "" {
 		return s.Path

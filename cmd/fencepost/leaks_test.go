@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// leaks are words of Go and its libraries, which tell a user nothing.
+// leaks are words of Go and its libraries, which mean nothing to a user.
 var leaks = regexp.MustCompile(
 	`strconv|yaml:|json:|csv:|%!|reflect|goroutine|invalid argument|invalid syntax|parse error|Go (struct|value)|\b(main|scenarios|search|nemesis|pflag|cobra|ast)\.[A-Z]`,
 )

@@ -172,8 +172,7 @@ func sectionsLike(patterns []string) (list listing, err error) {
 	return list, nil
 }
 
-// searched are the words of which a pattern may be one: the names of scenarios, and what stands in all that is
-// searched.
+// searched are the words that a pattern may be: the names of scenarios, and those of all texts that are searched.
 func searched() []string {
 	words := scenarios.Names()
 	for _, section := range scenarios.Sections {
@@ -190,12 +189,12 @@ func searched() []string {
 	return words
 }
 
-// searchedIn are the texts of a scenario that a pattern is looked for in.
+// searchedIn are the texts of a scenario in which a pattern is searched.
 func searchedIn(section string, s *scenarios.Scenario) []string {
 	return append([]string{s.Name, section, s.Summary}, expectations(s)...)
 }
 
-// like reports whether a pattern in lower case picks a scenario.
+// like reports whether a pattern in lower case matches a scenario.
 func like(pattern, section string, s *scenarios.Scenario) bool {
 	if strings.ContainsAny(pattern, "*?[") {
 		match, err := path.Match(pattern, s.Name)

@@ -32,13 +32,13 @@ type liveJob struct {
 	output.Frame
 	scenario *scenarios.Scenario
 	plan     nemesis.Plan
-	planned  bool // the plan comes from a file
+	planned  bool // the plan is from a file
 	client   string
 	servers  string
-	chosen   bool // the servers were
+	chosen   bool // the servers were given
 	listen   string
 	file     string // of the plan; empty: the scenario's own
-	both     bool   // sides are run, and held to each other
+	both     bool   // both sides are run and compared
 	workers  int
 	problems io.Writer // standard error
 }
@@ -108,7 +108,7 @@ func (j *liveJob) start(c *cobra.Command, args []string) (err error) {
 	return j.run()
 }
 
-// planOf takes the plan of the scenario, or of the file, with the seed that is given.
+// planOf returns the plan of the scenario, or of the file, with the seed that was given.
 func (j *liveJob) planOf(seeded bool) (err error) {
 	seed := j.plan.Seed
 	if j.file == "" {
@@ -122,7 +122,7 @@ func (j *liveJob) planOf(seeded bool) (err error) {
 	return err
 }
 
-// liveClient is the command that a client of our own is started with.
+// liveClient is the command that starts a client of our own.
 const liveClient = "live-client"
 
 func newLiveClient() *cobra.Command {
@@ -136,7 +136,7 @@ func newLiveClient() *cobra.Command {
 		}}
 }
 
-// run makes sure that everything can be written, then runs, writes and tells.
+// run checks that everything can be written, then runs, writes and reports.
 func (j *liveJob) run() error {
 	choice, err := servers.Parse(j.servers)
 	if err != nil {
@@ -189,7 +189,7 @@ func (j *liveJob) run() error {
 	return j.Emit(report, judgement.Standing())
 }
 
-// keep leaves what a run was made from, what happened, and what the clients have printed.
+// keep writes what a run was made from, what happened, and what the clients have printed.
 func (j *liveJob) keep(r *live.Result) {
 	for _, file := range inputs(j.scenario, j.plan, repetition{options: j.with()}) {
 		j.Files.Keep(output.File{Name: file.Name, Content: file.Text})
@@ -200,7 +200,7 @@ func (j *liveJob) keep(r *live.Result) {
 	}
 }
 
-// unjudged ends the command after a run that ended by nobody's fault that is on trial: its history is there.
+// unjudged ends the command after a run that ended for reasons other than the lock: its history is written.
 func (j *liveJob) unjudged(err error) error {
 	var undecided *live.UndecidedError
 	if !errors.Is(err, live.ErrInterrupted) && !errors.As(err, &undecided) {
@@ -209,8 +209,8 @@ func (j *liveJob) unjudged(err error) error {
 	return errors.Join(fmt.Errorf("%w\nwhat has happened is in %s", err, j.Out), j.Files.Finish())
 }
 
-// decideLess has a judgement decide no more than a run shows that ended before its work was done: what was violated,
-// and nothing that should have been.
+// decideLess limits a judgement to what a run shows that ended before its work was done: violations count, missing ones
+// do not.
 func decideLess(j *format.Judgement) {
 	j.Undecided = true
 	j.Mismatches = slices.DeleteFunc(j.Mismatches, func(m format.Mismatch) bool {
@@ -225,8 +225,8 @@ func (j *liveJob) options() (live.Options, error) {
 		Own: process.Command{Path: self, Args: []string{os.Args[0], liveClient}}}, err
 }
 
-// agree runs scenarios on both sides: those that are named, or all that the servers take. Those are real ones of each
-// scenario's kind, unless the call has chosen some.
+// agree runs scenarios on both sides: those that are named, or all that the servers support. Those are real ones of
+// each scenario's kind, unless the call names some.
 func (j *liveJob) agree(given []string) error {
 	agreement := &agree.Agreement{Servers: "real servers", Repeat: program() + " live --agree"}
 	choose := servers.Started
@@ -276,7 +276,7 @@ func (j *liveJob) repeat() string {
 		shellWord(j.Out+"/"+search.PlanFile), j.with())
 }
 
-// with is the options of the call that say with what it runs.
+// with returns the options of the call that say what it runs with.
 func (j *liveJob) with() (options string) {
 	if j.servers != servers.Simulated {
 		options += " --servers " + shellWord(j.servers)

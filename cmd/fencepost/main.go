@@ -21,20 +21,20 @@ import (
 // Exit codes, as the README documents them.
 const (
 	exitExpected  = 0 // every law came out as the scenario expects
-	exitOtherwise = 1 // some law came out differently
+	exitOtherwise = 1 // some law came out otherwise
 	exitBadInput  = 2 // bad input or usage; nothing ran
 	exitUndecided = 3 // the limit or the checker's budget ended first
 )
 
 func main() {
 	process.Main()
-	// a run allocates some tens of KB and leaves next to nothing: rare collections are worth a tenth
+	// a run allocates some tens of KB and leaves next to nothing: infrequent collections save a tenth
 	debug.SetGCPercent(400)
 	output.OutliveReaders()
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main without the process around it. Errors are told on stderr, results on stdout.
+// run is main without the process around it. Errors are printed on stderr, results on stdout.
 func run(args []string, stdout, stderr io.Writer) int {
 	out, problems := output.ForPeople(stdout), output.ForPeople(stderr)
 	args = withLongRun(args)
@@ -60,7 +60,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, live.ErrInterrupted), errors.As(err, &undecided):
 		fmt.Fprintf(problems, "fencepost: %s\n", err)
 		return exitUndecided
-	case errors.As(err, &badFile), errors.As(err, &badPlan): // begins with its place, as editors expect
+	case errors.As(err, &badFile), errors.As(err, &badPlan): // starts with its place, as editors expect
 		fmt.Fprintln(problems, err)
 		return exitBadInput
 	default:

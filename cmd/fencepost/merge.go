@@ -20,7 +20,7 @@ func newMerge() *cobra.Command {
 		Use:               "merge DIR...",
 		ValidArgsFunction: foldersOnly,
 		Short:             "Put the shards of an exploration or of many runs together",
-		Long: `Reads what explore --shard or run --seeds --shard have left in their folders, and tells it as
+		Long: `Reads what explore --shard or run --seeds --shard have left in their folders, and reports it as
 if it had never been divided.`,
 		Example: `  fencepost explore my-lock.yaml --seeds 100000 --shard 1/2 --out one
   fencepost explore my-lock.yaml --seeds 100000 --shard 2/2 --out two
@@ -38,7 +38,7 @@ if it had never been divided.`,
 	}
 	m.Register(c)
 	c.Flags().StringVar(&m.HTML, "html", "", "write a report to `FILE`, and other pages beside it")
-	c.Flags().BoolVar(&m.All, "all", false, "tell each finding of explorations in full")
+	c.Flags().BoolVar(&m.All, "all", false, "report each finding of explorations in full")
 	c.Flags().StringVar(&m.Out, "out", "", "write what comes of it to `DIR` (default as if it had not been divided)")
 	return c
 }
@@ -118,10 +118,10 @@ func (m *merge) runs() error {
 	return j.conclude(whole)
 }
 
-// name is how errors call a shard.
+// name is the name of a shard in errors.
 func (m *merge) name(i int) string { return m.dirs[i] }
 
-// spare makes sure that no shard is overwritten by the whole.
+// spare refuses to overwrite a shard with the whole.
 func (m *merge) spare(out string) error {
 	same := func(dir string) bool { return filepath.Clean(dir) == filepath.Clean(out) }
 	if len(m.dirs) > 1 && slices.ContainsFunc(m.dirs, same) {

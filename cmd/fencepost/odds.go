@@ -62,7 +62,7 @@ interval.`,
 	return c
 }
 
-// checkOdds reads the chance, and refuses what cannot be measured.
+// checkOdds parses the chance, and refuses what cannot be measured.
 func checkOdds(o *compare.Odds, chance string, measure compare.Options) (err error) {
 	if o.Chance, err = parseChance(chance); err != nil {
 		return err
@@ -80,7 +80,7 @@ func checkOdds(o *compare.Odds, chance string, measure compare.Options) (err err
 	return output.CheckWorkers(measure.Workers)
 }
 
-// parseChance reads a percentage above 0 and below 100.
+// parseChance parses a percentage above 0 and below 100.
 func parseChance(text string) (float64, error) {
 	digits, isPercent := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(digits, 64)

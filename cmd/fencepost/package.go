@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
-// goTest is the test of a Go package that stands in a scenario's place. A nil one is none.
+// goTest is the test of a Go package in place of a scenario. A nil one is none.
 type goTest struct {
 	*remote.Test
 	folder, name string
@@ -19,8 +19,8 @@ type goTest struct {
 
 const runUsage = "take the `TEST` of the Go package in FOLDER, which calls locktest.Run"
 
-// openTest builds a package's test and takes its Config for a scenario, whose runs the test's processes make until it
-// is closed. A name that is no folder is opened as ever.
+// openTest builds a package's test and makes a scenario of its Config, whose runs the test's processes make until it is
+// closed. A name that is not a folder is opened as usual.
 func openTest(name, test string) (*scenarios.Scenario, *goTest, error) {
 	info, err := os.Stat(name)
 	switch folder := err == nil && info.IsDir(); {
@@ -52,7 +52,7 @@ func hasGo(folder string) bool {
 	return err == nil && len(files) > 0
 }
 
-// withLongRun lets -run be written as go test has it.
+// withLongRun allows -run, as go test writes it.
 func withLongRun(args []string) []string {
 	args = slices.Clone(args)
 	for i, a := range args {
@@ -70,7 +70,7 @@ func (t *goTest) end() {
 	}
 }
 
-// argument is what names a scenario on the command line, or the test in its place.
+// argument is the command-line argument that names a scenario, or the test in its place.
 func (t *goTest) argument(s *scenarios.Scenario) string {
 	word := shellWord(nameOf(s))
 	if t != nil {

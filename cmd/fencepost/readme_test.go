@@ -260,7 +260,7 @@ func verdicts(s *scenarios.Scenario) []string {
 // TestLawsReadAlikeEverywhere holds the tables of laws in the documents against what the laws say of themselves, which
 // reports show.
 func TestLawsReadAlikeEverywhere(t *testing.T) {
-	told := map[checker.Law]int{}
+	named := map[checker.Law]int{}
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".md" {
 			return err
@@ -272,7 +272,7 @@ func TestLawsReadAlikeEverywhere(t *testing.T) {
 			if says == "" || !strings.HasPrefix(line, "| `") {
 				continue
 			}
-			told[checker.Law(name)]++
+			named[checker.Law(name)]++
 			if got, _, _ := strings.Cut(rest, " |"); got != says {
 				t.Errorf("%s: %s\n%s says\n%s", path, name, got, says)
 			}
@@ -283,7 +283,7 @@ func TestLawsReadAlikeEverywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, law := range checker.Laws {
-		if told[law] == 0 {
+		if named[law] == 0 {
 			t.Errorf("no document says what %s is", law)
 		}
 	}

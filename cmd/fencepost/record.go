@@ -12,16 +12,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// What explorations and runs of many seeds keep in their folder, so that they can go on and be merged.
+// What explorations and runs of many seeds keep in their folder, so that they can be continued and merged.
 const (
 	recordFile = "exploration.json"
 	runsFile   = "runs.json"
 )
 
-// savedEvery is how much work is lost at most when the program is killed.
+// savedEvery is the most work that is lost when the program is killed.
 const savedEvery = time.Second
 
-// defaultFolder has the hash of the scenario in its name, so that a changed one begins anew.
+// defaultFolder has the hash of the scenario in its name, so that a changed one starts again.
 func defaultFolder(e *search.Exploration) string {
 	dir := fmt.Sprintf("_runs/explore-%s-%s-%d-%d", e.Scenario, e.Identity.Text[:8], e.From, e.Seeds)
 	if e.Shard != search.Whole {
@@ -47,8 +47,8 @@ func readRecord(dir string) (*search.Exploration, error) {
 	return e, nil
 }
 
-// scenarioOf opens what was run: of the catalogue if it is still there as it was, or else the copy in the folder.
-// matches says why it is another.
+// scenarioOf opens the scenario that was run: from the catalogue if it is unchanged there, otherwise the copy in the
+// folder. matches says why it is another.
 func scenarioOf(dir, name string, matches func(*scenarios.Scenario) error) (*scenarios.Scenario, error) {
 	if s, err := scenarios.Named(name); err == nil && matches(s) == nil {
 		return s, nil
@@ -63,7 +63,7 @@ func scenarioOf(dir, name string, matches func(*scenarios.Scenario) error) (*sce
 	return s, nil
 }
 
-// save writes the record so that a kill at any moment leaves the old or the new one, whole.
+// save writes the record so that a kill at any moment leaves either the old one or the new one complete.
 func (x *conclusion) save() {
 	text, err := x.found.Encode()
 	x.saved = time.Now()

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// register gives run and replay what they have in common.
+// register registers the flags that run and replay have in common.
 func (j *job) register(c *cobra.Command) {
 	j.Register(c)
 	c.Flags().StringVar(&j.HTML, "html", "", "write a report to `FILE`, and beside it porcupine's own views;\nwith "+
@@ -106,7 +106,7 @@ func newReplay() *cobra.Command {
 	return c
 }
 
-// oneArgument demands exactly one argument and says what it should be.
+// oneArgument requires exactly one argument and says what it should be.
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -153,7 +153,7 @@ func parsePlan(path string) (nemesis.Plan, error) {
 		return nemesis.Plan{}, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, nemesis.MaxPlan+1)) // one byte more is one too many, and told as such
+	text, err := io.ReadAll(io.LimitReader(f, nemesis.MaxPlan+1)) // one byte more is one too many, and reported as such
 	if err != nil {
 		return nemesis.Plan{}, err
 	}

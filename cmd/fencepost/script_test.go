@@ -40,13 +40,13 @@ func TestScenario(t *testing.T) {
 		}
 	}
 	runScripts(t, testscript.Params{Files: some})
-	var told []string
+	var named []string
 	for _, f := range files {
-		told = append(told, strings.TrimSuffix(filepath.Base(f), ".txtar"))
+		named = append(named, strings.TrimSuffix(filepath.Base(f), ".txtar"))
 	}
-	slices.Sort(told)
-	if names := slices.Sorted(slices.Values(scenarios.Names())); !slices.Equal(told, names) {
-		t.Errorf("reports of %v\nscenarios %v", told, names)
+	slices.Sort(named)
+	if names := slices.Sorted(slices.Values(scenarios.Names())); !slices.Equal(named, names) {
+		t.Errorf("reports of %v\nscenarios %v", named, names)
 	}
 }
 

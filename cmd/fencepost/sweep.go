@@ -14,7 +14,7 @@ import (
 // sweepFile is the result of a sweep as JSON, in its folder.
 const sweepFile = "sweep.json"
 
-// edgeSeeds is how many runs are made beside an edge, if no flag says otherwise: where none of them breaks a law, fewer
+// edgeSeeds is how many runs are made beside an edge, unless a flag says otherwise: if none of them breaks a law, fewer
 // than one in a hundred do (at 95 %).
 const edgeSeeds = 300
 
@@ -29,7 +29,7 @@ type sweepJob struct {
 	seeds      int
 	edgeSeeds  int
 	workers    int
-	target     string // the scenario's name or file, as it was given
+	target     string // the scenario's name or file, as given
 	scenario   *scenarios.Scenario
 	subject    *sweep.Subject
 }
@@ -47,7 +47,7 @@ law breaks. A key is one of scenarios/FORMAT.md, by its path or the end of it th
 restart): restart, for, by, at, pass, ppm, number.
 
 Exit 0 if all assertions are met, or there are none; 1 if one failed; 2 for bad input; 3 if one
-could not be told, or its condition was true at no point. Ctrl-C stops the sweep and reports what
+was undecided, or its condition was true at no point. Ctrl-C stops the sweep and reports what
 it has found; then exit 3 if no assertion failed.`,
 		Example: `  fencepost sweep delayed-restart --vary restart=0s..12s/500ms
   fencepost sweep delayed-restart --vary restart=1s..25s/1s --vary ttl=2s..20s/2s \
@@ -81,7 +81,7 @@ it has found; then exit 3 if no assertion failed.`,
 	return c
 }
 
-// run makes sure that everything can be read and written, then sweeps, writes and tells.
+// run checks that everything can be read and written, then sweeps, writes and reports.
 func (j *sweepJob) run() error {
 	options, err := j.options()
 	if err != nil {
@@ -158,7 +158,7 @@ func (j *sweepJob) options() (o sweep.Options, err error) {
 	return o, nil
 }
 
-// prepare makes sure, before anything runs, that what the sweep leaves behind can be written.
+// prepare checks, before anything runs, that the results of the sweep can be written.
 func (j *sweepJob) prepare() error {
 	if j.Out == "" {
 		j.Out = folderFor("sweep-"+j.scenario.Name, j.scenario, j.given()...)
@@ -174,7 +174,7 @@ func (j *sweepJob) repeat() string {
 	return strings.Join(append([]string{program(), "sweep", shellWord(j.target)}, j.given()...), " ")
 }
 
-// given are the flags that say what is swept, as one types them.
+// given are the flags that say what is swept, as typed.
 func (j *sweepJob) given() (call []string) {
 	for _, of := range []struct {
 		flag   string

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// report tells what was found, and leaves the scenarios of edges and counterexamples.
+// report reports the findings, and writes the scenarios of edges and counterexamples.
 func (j *sweepJob) report(s *sweep.Sweep) (*sweep.Report, error) {
 	r := &sweep.Report{Sweep: s, Scenario: j.scenario, Repeats: map[*sweep.Edge]string{},
 		Shown: map[int]*single.Run{}, Files: j.Out, Repeat: j.repeat()}
@@ -46,7 +46,7 @@ func (j *sweepJob) report(s *sweep.Sweep) (*sweep.Report, error) {
 	return r, nil
 }
 
-// sides leaves the scenarios on both sides of the nth edge of a law. It returns the command that shows how the law is
+// sides writes the scenarios on both sides of the nth edge of a law. It returns the command that shows how the law is
 // broken on one of them; empty if it is on neither.
 func (j *sweepJob) sides(s *sweep.Sweep, e *sweep.Edge, n int) (again string, err error) {
 	for _, side := range []struct {
@@ -71,7 +71,7 @@ func (j *sweepJob) sides(s *sweep.Sweep, e *sweep.Edge, n int) (again string, er
 	return again, nil
 }
 
-// counterexample runs the point at which an assertion fails, and leaves scenario, plan, history and verdict in a
+// counterexample runs the point at which an assertion fails, and writes scenario, plan, history and verdict to a
 // folder.
 func (j *sweepJob) counterexample(s *sweep.Sweep, a *sweep.Asserted, n int) (*single.Run, error) {
 	place := fmt.Sprintf("assertion-%d", n)

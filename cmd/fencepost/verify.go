@@ -26,7 +26,7 @@ type verifyJob struct {
 	options  verify.Options
 	kinds    []string
 	time     time.Duration
-	target   string // the scenario's name or file, as it was given
+	target   string // the scenario's name or file, as given
 	scenario *scenarios.Scenario
 	flags    *pflag.FlagSet
 }
@@ -44,7 +44,7 @@ are tried. The output says what exactly was tried, and for how much it stands. A
 whose clients seldom try again: let the back-off be a third of the TTL or more.
 
 Exit 0 if no placement breaks a promise; 1 if one does; 2 for bad input; 3 if the budget, the time or
-Ctrl-C ended it first, or if a promise could not be told.`,
+Ctrl-C ended it first, or if a promise is undecided.`,
 		Example: `  fencepost verify my-lock.yaml
   fencepost verify my-lock.yaml --faults 2
   fencepost verify my-lock.yaml --kinds pause,crash --delays 6 --orders`,
@@ -100,7 +100,7 @@ func (j *verifyJob) run() error {
 	return j.Emit(report, standing)
 }
 
-// prepare reads the flags, and makes sure, before anything runs, that what is found can be written.
+// prepare reads the flags and checks, before anything runs, that the findings can be written.
 func (j *verifyJob) prepare() error {
 	o := &j.options
 	switch {
@@ -138,7 +138,7 @@ func (j *verifyJob) prepare() error {
 	return j.Files.Spare(verdictFile)
 }
 
-// chosenKinds reads the kinds that are to be tried; none for all. A space in the name of one may be written as "-".
+// chosenKinds parses the kinds that are to be tried; none for all. A space in the name of one may be written as "-".
 func chosenKinds(s *scenarios.Scenario, names []string) (chosen []nemesis.Kind, err error) {
 	scope := verify.ScopeOf(s)
 	var words []string
@@ -186,7 +186,7 @@ func (j *verifyJob) report(v *verify.Verification) (*verify.Report, error) {
 	return r, err
 }
 
-// counterexample runs the placement again and leaves its files. Its scenario goes along, since it holds the delays.
+// counterexample runs the placement again and writes its files. Its scenario is included, since it holds the delays.
 func (j *verifyJob) counterexample(v *verify.Verification) (*single.Run, error) {
 	s := v.Assignments[v.Found.Assignment].Scenario
 	result, err := scenarios.NewRunner(s).Run(v.Found.Plan)
@@ -214,7 +214,7 @@ func (j *verifyJob) repeat() string {
 	return strings.Join(append([]string{program(), "verify", shellWord(j.target)}, j.given()...), " ")
 }
 
-// given are the flags that say what is tried, as one types them.
+// given are the flags that say what is tried, as typed.
 func (j *verifyJob) given() (call []string) {
 	for _, name := range []string{"faults", "kinds", "delays", "orders", "all-ends", "keep-faults", "seed", "budget",
 		"time"} {

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// FlagProblem says what is wrong with a flag, and what to write.
+// FlagProblem describes what is wrong with a flag, and what to write.
 func FlagProblem(c *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
@@ -31,7 +31,7 @@ func FlagProblem(c *cobra.Command, err error) string {
 	return err.Error()
 }
 
-// flagValues says what a flag of a type takes.
+// flagValues describes what a flag of a type takes.
 func flagValues(kind string) string {
 	switch kind {
 	case "uint64":
@@ -46,7 +46,7 @@ func flagValues(kind string) string {
 	return "a text without unpaired quotes" // of lists, which are read as CSV
 }
 
-// CheckArguments refuses an argument that no line of text can hold, before it gets into a report.
+// CheckArguments refuses an argument that cannot stand on one line, before it gets into a report.
 func CheckArguments(args []string) error {
 	for i, arg := range args {
 		if at := strings.IndexFunc(arg, history.Unprintable); at >= 0 {

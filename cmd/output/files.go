@@ -1,10 +1,10 @@
 package output
 
-// What a command leaves behind: the files in its folder, and those that its flags name. Nothing is overwritten or
-// removed that this program has not written itself, or that was changed since; no two processes write into one folder.
-// What an earlier run of a command left and this one did not is taken away. Whenever the program is killed, the sums in
-// the folder are those of the files there. What cannot be written is reported at the end, and keeps nothing else from
-// being written or printed.
+// What a command writes: the files in its folder, and those that its flags name. Nothing is overwritten or removed that
+// this program has not written itself, or that was changed since; no two processes write into one folder. Files of an
+// earlier run of a command that this one did not write are removed. Whenever the program is killed, the sums in the
+// folder are those of the files there. What cannot be written is reported at the end, and keeps nothing else from being
+// written or printed.
 
 import (
 	"errors"
@@ -18,19 +18,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// The files by which a folder is known as this program's.
+// The files that mark a folder as this program's.
 const (
-	sumsFile = "fencepost.sums" // what it has left there
+	sumsFile = "fencepost.sums" // what it has written there
 	lockFile = "fencepost.lock" // locked while one writes there
 )
 
-// File is a file in the folder of a command: its name, with slashes, and what it holds.
+// File is a file in the folder of a command: its name, with slashes, and its content.
 type File struct {
 	Name    string
 	Content []byte
 }
 
-// Files are all that one call of a command writes.
+// Files are all files that one call of a command writes.
 type Files struct {
 	dir     string           // empty if the command has no folder
 	folder  *safefile.Folder // of that path
@@ -41,12 +41,12 @@ type Files struct {
 	failed  []error
 }
 
-// New begins with no folder.
+// New returns Files without a folder.
 func New() *Files { return &Files{written: map[string]bool{}, named: map[string]string{}} }
 
-// Take takes a folder for a command and keeps other processes out until Close. The folder is made if it is not there.
-// An error says that it cannot be written to, that another process writes there, or that another command has left its
-// files there.
+// Take takes a folder for a command and keeps other processes out until Close. The folder is created if it does not
+// exist. An error says that it cannot be written to, that another process writes there, or that another command has
+// left its files there.
 func (f *Files) Take(dir, command string) error {
 	folder, err := safefile.Open(dir)
 	if err != nil {
@@ -104,7 +104,7 @@ func (f *Files) Close() {
 	f.folder = nil
 }
 
-// Spare refuses the names in the folder under which something lies that Keep would not overwrite.
+// Spare refuses the names in the folder whose files Keep would not overwrite.
 func (f *Files) Spare(names ...string) error {
 	for _, name := range names {
 		if _, err := f.before(name); err != nil {
@@ -114,10 +114,10 @@ func (f *Files) Spare(names ...string) error {
 	return nil
 }
 
-// Adopt takes a file in the folder for this program's, which has recognised it by what it holds.
+// Adopt accepts a file in the folder as this program's, which has recognised it by its content.
 func (f *Files) Adopt(name string, content []byte) { f.sums.settle(name, sumOf(content)) }
 
-// before is what lies under a name in the folder: nil if nothing does. An error says that it is not to be overwritten.
+// before is the content of a file in the folder: nil if there is none. An error says that it is not to be overwritten.
 func (f *Files) before(name string) ([]byte, error) {
 	content, err := f.folder.Read(name)
 	if content == nil || err != nil {
@@ -130,7 +130,7 @@ func (f *Files) before(name string) ([]byte, error) {
 	return content, nil
 }
 
-// Keep writes files into the folder. Err tells what went wrong.
+// Keep writes files into the folder. Err returns what went wrong.
 func (f *Files) Keep(files ...File) {
 	if f.dir == "" {
 		return
@@ -151,7 +151,7 @@ func (f *Files) Keep(files ...File) {
 	if len(changed) == 0 {
 		return
 	}
-	if err := f.saveSums(); err != nil { // known as ours before they are there
+	if err := f.saveSums(); err != nil { // known as ours before they exist
 		f.Fail(err)
 		return
 	}
@@ -165,8 +165,8 @@ func (f *Files) Keep(files ...File) {
 	f.Fail(f.saveSums())
 }
 
-// Finish takes away what an earlier call of the command left in the folder and this one has not written, and gives Err.
-// It is called when all is written.
+// Finish removes what an earlier call of the command left in the folder and this one has not written, and returns Err.
+// It is called when everything is written.
 func (f *Files) Finish() error {
 	if f.dir == "" || len(f.failed) > 0 {
 		return f.failure()
@@ -195,7 +195,7 @@ func (f *Files) Finish() error {
 	return f.failure()
 }
 
-// Fail notes what went wrong with some file; nil is nothing.
+// Fail records what went wrong with some file; nil is ignored.
 func (f *Files) Fail(err error) {
 	same := func(e error) bool { return e.Error() == err.Error() }
 	if err != nil && !slices.ContainsFunc(f.failed, same) {
@@ -203,7 +203,7 @@ func (f *Files) Fail(err error) {
 	}
 }
 
-// failure is all that went wrong, in the order in which it did; nil if nothing.
+// failure is everything that went wrong, in order; nil if nothing did.
 func (f *Files) failure() error { return errors.Join(f.failed...) }
 
 func (f *Files) saveSums() error { return f.folder.Write(sumsFile, f.sums.encode()) }

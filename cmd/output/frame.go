@@ -1,10 +1,9 @@
-// Package output is what all commands have in common that report a result: the flags that say where it goes, and the
-// way there, as text or JSON on standard output, as a web page, as metrics, as JUnit XML, in the summary of a CI
+// Package output is what all commands that report a result have in common: the flags that say where it goes, and its
+// output, as text or JSON on standard output, as a web page, as metrics, as JUnit XML, or in the summary of a CI
 // system's step.
 //
-// Goals: one place that emits, so that no command forgets a way; nothing runs before it is known that all of it can
-// be written.
-// Non-goals: what a report says (reports), what a command leaves in its folder.
+// Goals: one place for output, so that no command forgets a form; nothing runs before it is known that all of it can be
+// written. Non-goals: the content of a report (reports), the files in a command's folder.
 package output
 
 import (
@@ -20,16 +19,16 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// Frame is that of one call of a command. Fields are flags, of which a command registers those that it has.
+// Frame holds the output of one call of a command. Fields are flags, of which a command registers those that it has.
 type Frame struct {
 	JSON    bool
 	JUnit   string // a path, as those below; empty: none is written
 	HTML    string
 	Metrics string
-	Out     string // folder of the command's results; empty: it leaves none
-	All     bool   // the text keeps nothing back
+	Out     string // folder of the command's results; empty: none
+	All     bool   // the text leaves nothing out
 
-	Files   *Files // all that is written, once it is open
+	Files   *Files // everything that is written, once it is open
 	command *cobra.Command
 	began   time.Time // the command's work, on the host's clock
 }
@@ -46,8 +45,8 @@ func (f *Frame) RegisterJSON(c *cobra.Command) {
 	c.Flags().BoolVar(&f.JSON, "json", false, "one JSON document on stdout instead of text; show schema describes it")
 }
 
-// Open makes sure, before anything runs, that what the command leaves in its folder, if it has one, and what its
-// flags ask for can be written. Kind is what the folder holds, the name of a command. Whoever has opened closes.
+// Open checks, before anything runs, that the files in the command's folder, if it has one, and what its flags ask for
+// can be written. Kind is what the folder holds, the name of a command. Whoever opens it closes it.
 func (f *Frame) Open(kind string) error {
 	f.Files, f.began = New(), time.Now()
 	for _, of := range []struct {
@@ -64,10 +63,10 @@ func (f *Frame) Open(kind string) error {
 	return f.Files.Take(f.Out, kind)
 }
 
-// Close lets other processes write where this one has. What was never open may be closed.
+// Close lets other processes write in this one's place. It may be called without Open.
 func (f *Frame) Close() { f.Files.Close() }
 
-// Keep leaves a report as JSON in the command's folder, as if the given command had made it.
+// Keep writes a report as JSON to the command's folder, as if the given command had made it.
 func (f *Frame) Keep(name, command string, r document.Report) {
 	text, err := r.JSON(command)
 	if f.Files.Fail(err); err == nil {
@@ -75,7 +74,7 @@ func (f *Frame) Keep(name, command string, r document.Report) {
 	}
 }
 
-// Draw leaves in the command's folder what something writes.
+// Draw writes a file to the command's folder with the given function.
 func (f *Frame) Draw(name string, write func(io.Writer) error) {
 	var b bytes.Buffer
 	err := write(&b)
@@ -84,8 +83,8 @@ func (f *Frame) Draw(name string, write func(io.Writer) error) {
 	}
 }
 
-// Emit writes a report wherever it is asked for, and ends the command: with what could not be written, or else by how
-// all came out.
+// Emit writes a report wherever it is asked for, and ends the command: with what could not be written, or otherwise
+// with the overall result.
 func (f *Frame) Emit(r document.Judged, s document.Result) error {
 	if m, ok := r.(document.Measured); ok && f.Metrics != "" {
 		f.Files.write(f.Metrics, metrics, m.OpenMetrics())
@@ -115,7 +114,7 @@ func (f *Frame) Emit(r document.Judged, s document.Result) error {
 // Ended is no failure of a command: its work came out so, other than as expected.
 type Ended document.Result
 
-// Error is for who does not know better: main gives it an exit code.
+// Error is for callers that do not know it: main gives it an exit code.
 func (e Ended) Error() string { return fmt.Sprintf("standing %d", uint8(e)) }
 
 // Show prints a report, as JSON or as text.
@@ -135,7 +134,7 @@ func (f *Frame) Show(r document.Report) error {
 // stepSummary is the variable in which GitHub names the file for the summary of a step.
 const stepSummary = "GITHUB_STEP_SUMMARY"
 
-// count writes what was judged where CI systems look for it.
+// count writes the suite where CI systems look for it.
 func (f *Frame) count(s document.Suite) {
 	s.Took = time.Since(f.began)
 	if f.JUnit != "" {
@@ -151,7 +150,7 @@ func (f *Frame) count(s document.Suite) {
 	}
 }
 
-// Progress returns what to call when some of all things of a sort are done.
+// Progress returns a function that reports progress; what names the things of which a number are done.
 func (f *Frame) Progress() func(what string, done, of int) {
 	return ProgressOn(f.command.ErrOrStderr())
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// DidYouMean ends a message about a scenario that is not there: with those that may have been meant, or with the list
-// of all.
+// DidYouMean ends a message about a scenario that does not exist with suggestions, or with the list of all.
 func DidYouMean(names ...string) string {
 	const most, all = 4, "; see: fencepost list"
 	switch n := len(names); {
@@ -23,7 +22,7 @@ func DidYouMean(names ...string) string {
 	return fmt.Sprintf(" (did you mean %s or %s?)", strings.Join(names[:last], ", "), names[last])
 }
 
-// Meant are those of some names that a word may have been meant to be: the nearest, or those of which it is a part.
+// Meant returns the names that a word may have been meant to be: the nearest, or those that contain it.
 func Meant(word string, names []string) []string {
 	if near := nearest.Word(word, names); near != "" {
 		return []string{near}

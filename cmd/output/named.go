@@ -10,12 +10,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// fileKind is what a file is that a flag names, by which one of this program's is told from another's.
+// fileKind is the kind of a file that a flag names, by which one of this program's is recognised.
 type fileKind uint8
 
 const (
 	webPage fileKind = iota // HTML or XML: it ends with a comment that seals the rest
-	metrics                 // OpenMetrics, which has no room for one: each of its samples has a scenario
+	metrics                 // OpenMetrics, which has no place for one: each of its samples has a scenario
 )
 
 const sealBegin, sealEnd = "<!-- fencepost ", " -->\n"
@@ -25,7 +25,7 @@ func seal(text []byte) []byte {
 	return append(bytes.Clone(text), sealBegin+sumOf(text)+sealEnd...)
 }
 
-// ours reports whether a file is of this kind, written by this program and not changed since.
+// ours reports whether a file is of this kind, written by this program and unchanged since.
 func (k fileKind) ours(content []byte) bool {
 	if k == metrics {
 		for line := range bytes.Lines(content) {
@@ -39,8 +39,8 @@ func (k fileKind) ours(content []byte) bool {
 	return at >= 0 && string(seal(content[:at])) == string(content)
 }
 
-// claim makes sure, before anything runs, that the file that a flag names can be written, and that nothing is lost by
-// it. An empty path is none.
+// claim checks, before anything runs, that the file that a flag names can be written, and that nothing is lost by it.
+// An empty path is none.
 func (f *Files) claim(flag, path string, kind fileKind) error {
 	if path == "" {
 		return nil
@@ -59,7 +59,7 @@ func (f *Files) claim(flag, path string, kind fileKind) error {
 	return nil
 }
 
-// open finds what a path leads to, and refuses what is not to be overwritten.
+// open resolves a path, and refuses to overwrite what is not this program's.
 func (f *Files) open(path string, kind fileKind) (real string, err error) {
 	if real, err = filepath.Abs(path); err != nil {
 		return "", err
@@ -88,7 +88,7 @@ func (f *Files) open(path string, kind fileKind) (real string, err error) {
 	return real, err
 }
 
-// write writes a file that a flag names, or one beside it. Err tells what went wrong.
+// write writes a file that a flag names, or one beside it. Err returns what went wrong.
 func (f *Files) write(path string, kind fileKind, content []byte) {
 	real, err := f.open(path, kind)
 	if err != nil {
@@ -105,8 +105,8 @@ func (f *Files) write(path string, kind fileKind, content []byte) {
 	f.Fail(safefile.Replace(real, content))
 }
 
-// Create writes a file for the user to edit, from which on it is theirs. An error says that the file is there already,
-// or cannot be written.
+// Create writes a file for the user to edit, whose it is from then on. An error says that the file exists already, or
+// cannot be written.
 func Create(path string, content []byte) error {
 	file, err := safefile.Create(path, 0o666)
 	if errors.Is(err, os.ErrExist) {

@@ -11,18 +11,18 @@ import (
 )
 
 // printable is a writer of text for people: what a terminal would obey instead of showing it is written as an escape
-// such as \u001b, which JSON reads as the character. What is read is checked where it is read; this is for what is
-// not, such as names in the messages of the file system. Styles pass if the terminal shows colours.
+// such as \u001b, which JSON reads as the character. Input is checked where it is read; this is for text that is not,
+// such as names in the messages of the file system. Styles pass if the terminal shows colours.
 type printable struct {
 	to     io.Writer
 	styles bool
-	begun  []byte // a character whose end has not come yet
+	begun  []byte // an incomplete character
 }
 
-// ForPeople makes a writer to a terminal or a file one of text for people.
+// ForPeople returns a writer of text for people to a terminal or a file.
 func ForPeople(w io.Writer) io.Writer { return &printable{to: w, styles: screenOf(w).color} }
 
-// Write takes all of p; an error is the writer's behind it. A reader that has left has read all that it wants.
+// Write takes all of p; an error is that of the writer behind it. A reader that has left has read all that it wants.
 func (w *printable) Write(p []byte) (int, error) {
 	text := append(w.begun, p...)
 	w.begun = nil
@@ -52,7 +52,7 @@ func (w *printable) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// style is the length of the style that a text begins with, 0 if it begins with none.
+// style is the length of the style at the start of a text, 0 if there is none.
 func (w *printable) style(words []byte) int {
 	if !w.styles || words[0] != '\x1b' {
 		return 0

@@ -41,8 +41,8 @@ func screenOf(w io.Writer) screen {
 	return s
 }
 
-// ProgressOn returns what to call when some of all things of a sort are done: on a terminal it tells how far the work
-// is, at most ten times a second.
+// ProgressOn returns a function that reports progress: on a terminal it shows how far the work is, at most ten times a
+// second.
 var ProgressOn = func(w io.Writer) func(what string, done, of int) {
 	if p, ok := w.(*printable); ok {
 		w = p.to
@@ -63,16 +63,16 @@ var ProgressOn = func(w io.Writer) func(what string, done, of int) {
 	}
 }
 
-// Interruptible is done at the first Ctrl-C, so that what was found so far is told; a second one ends the program at
-// once. It is a variable so that tests can interrupt.
+// Interruptible returns a context that is done at the first Ctrl-C, so that what was found so far is reported; a second
+// one ends the program at once. It is a variable so that tests can interrupt.
 var Interruptible = func() (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
 
-// OutliveReaders has a reader of standard output that leaves, as head does, be a write that fails: the command ends all
-// that it has begun, and with the code of its result.
+// OutliveReaders turns the end of a reader of standard output, such as head, into a write that fails: the command
+// finishes what it has started, and ends with the code of its result.
 func OutliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // readerHasLeft reports whether a write has failed since its reader has left.

@@ -1,7 +1,7 @@
 package output
 
-// Which share of the seeds is this machine's: from the flag --shard, or from what the runner of a test or a job says in
-// the environment.
+// Which share of the seeds is this machine's: from the flag --shard, or from the environment that the runner of a test
+// or a job sets.
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Where test runners say which share of the work is whose.
+// The variables in which test runners say which share of the work is whose.
 const (
 	bazelIndex  = "TEST_SHARD_INDEX" // from 0 (Bazel's test encyclopedia)
 	bazelTotal  = "TEST_TOTAL_SHARDS"
@@ -25,7 +25,7 @@ const (
 const Usage = "run only share `I/N` of the seeds, such as 2/5, for merge; /5 takes I from $" + jobIndex +
 	"; without it $" + bazelIndex + " and $" + bazelTotal + " are obeyed"
 
-// Of reads the flag, or what a test runner says in the environment.
+// Of parses the flag, or the environment of a test runner.
 func Of(flag string) (search.Shard, error) {
 	index, total := os.Getenv(bazelIndex), os.Getenv(bazelTotal)
 	switch {
@@ -73,7 +73,7 @@ func countFromZero(name, text string) (string, error) {
 	return strconv.Itoa(i + 1), nil
 }
 
-// touch tells Bazel that its shards are obeyed.
+// touch confirms to Bazel that its shards are obeyed.
 func touch(file string) error {
 	if file == "" {
 		return nil

@@ -14,12 +14,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// sums say which files in a folder are this program's: those that hold what it has written. They stand in a file that
-// sha256sum -c reads. A file that is being replaced or removed has its sums in comments, the old one and the new one,
-// so that whenever the program is killed, each sum that is checked is that of the file.
+// sums say which files in a folder are this program's: those with the content that it has written. They are kept in a
+// file that sha256sum -c reads. A file that is being replaced or removed has its sums in comments, the old one and the
+// new one, so that whenever the program is killed, each sum that is checked is that of the file.
 type sums struct {
 	command  string
-	of       map[string][]string // SHA-256 by name; of one that is unsteady, each that it may have
+	of       map[string][]string // SHA-256 by name; of an unsteady file, each that it may have
 	unsteady map[string]bool     // the files that are being replaced or removed
 }
 
@@ -39,13 +39,13 @@ func (s *sums) add(name, sum string) {
 	}
 }
 
-// settle notes what a file holds.
+// settle records the content of a file.
 func (s *sums) settle(name, sum string) {
 	s.of[name] = []string{sum}
 	delete(s.unsteady, name)
 }
 
-// unsettle notes that a file will soon hold something else, or be gone; nil is no file.
+// unsettle records that a file will soon have other content, or be gone; nil is no file.
 func (s *sums) unsettle(name string, before, after []byte) {
 	s.of[name] = nil
 	for _, content := range [][]byte{before, after} {

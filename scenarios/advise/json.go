@@ -10,7 +10,6 @@ var Described = []document.Described{
 	{Commands: []string{"advise"}, Object: adviseJSON{}, Is: "changes that save a lock"},
 }
 
-
 type adviseJSON struct {
 	document.Head
 	Scenario    string       `json:"scenario"`

@@ -61,7 +61,7 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	progress := func() { b.options.Tell("runs", e.Done, e.Size()) }
+	progress := func() { b.options.Report("runs", e.Done, e.Size()) }
 	if err := e.Run(ctx, b.scenario, b.options.Workers, progress); err != nil {
 		return e.Done, err
 	}

@@ -5,17 +5,17 @@ import (
 	"errors"
 )
 
-// Ending is why no more runs were made.
+// Ending says why a campaign stopped.
 type Ending uint8
 
 const (
-	Complete    Ending = iota // nothing was left to try
-	OutOfRuns                 // as many were made as were allowed
-	OutOfTime                 // the time for them was over
+	Complete    Ending = iota // every run was made
+	OutOfRuns                 // the number of runs allowed was reached
+	OutOfTime                 // the time allowed was over
 	Interrupted               // by a signal
 )
 
-// EndingBy is why a context that is done lets no more runs be made.
+// EndingBy returns why a context that is done stops a campaign.
 func EndingBy(ctx context.Context) Ending {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return OutOfTime

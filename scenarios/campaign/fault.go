@@ -7,29 +7,29 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Fault counts what became of the faults of one kind.
+// Fault counts what happened to the faults of one kind.
 type Fault struct {
 	Kind  nemesis.Kind `json:"kind"`
 	Drawn int          `json:"drawn"`
-	// Struck is how many of them came to strike: their point was passed, their message sent, their target still up.
+	// Struck is how many of them struck: their time came, their message was sent, their target was up.
 	Struck int `json:"struck"`
-	// Met is how many of those struck WhileHeld: between strike and end some client that they concern asked for a lock
-	// or held one. A fault of servers, of the resource or between them concerns all clients. What a fault leaves behind
-	// for good (a jumped clock, a server that stays down) goes on for the rest of the run.
+	// Met is how many of those struck WhileHeld: between strike and end, some client that they concern asked for a lock
+	// or held one. A fault of servers or of the resource, or between them, concerns all clients. A fault with a lasting
+	// effect (a jumped clock, a server that stays down) lasts until the end of the run.
 	Met int `json:"met"`
 }
 
-// WhileHeld says when a fault strikes that can have had an effect.
+// WhileHeld describes the faults that struck at a time when they can have had an effect.
 const WhileHeld = "while the lock was held or asked for"
 
-// Planned counts in how many runs a fault that was planned for all of them struck, and struck WhileHeld.
+// Planned counts the runs in which a fault that was planned for all of them struck, and struck WhileHeld.
 type Planned struct {
 	Line   string `json:"line"`
 	Struck int    `json:"struck"`
 	Met    int    `json:"met"`
 }
 
-// PlannedIn says of each fault of a plan what became of it in the run that left h: 1 for yes.
+// PlannedIn returns, for each fault of a plan, whether it struck in the run with history h: 1 for yes.
 func PlannedIn(plan []nemesis.Fault, h *history.History) []Planned {
 	var s Strikes
 	faults := NewPlanned(plan)
@@ -37,7 +37,7 @@ func PlannedIn(plan []nemesis.Fault, h *history.History) []Planned {
 	return faults
 }
 
-// NewPlanned begins to count.
+// NewPlanned returns a count of zero for each fault of a plan.
 func NewPlanned(plan []nemesis.Fault) []Planned {
 	faults := make([]Planned, len(plan))
 	for i, f := range plan {
@@ -46,7 +46,7 @@ func NewPlanned(plan []nemesis.Fault) []Planned {
 	return faults
 }
 
-// NewFaults begins to count, in the order of nemesis.Kinds.
+// NewFaults returns a count of zero for each kind of fault, in the order of nemesis.Kinds.
 func NewFaults() []Fault {
 	list := make([]Fault, len(nemesis.Kinds))
 	for i, k := range nemesis.Kinds {
@@ -55,7 +55,7 @@ func NewFaults() []Fault {
 	return list
 }
 
-// CountPlanned adds what became of each fault in the run that left h.
+// CountPlanned counts each fault of a plan in the run with history h.
 func (s *Strikes) CountPlanned(faults []Planned, plan []nemesis.Fault, h *history.History) {
 	s.Follow(plan, h)
 	for i := range faults {
@@ -68,17 +68,17 @@ func (s *Strikes) CountPlanned(faults []Planned, plan []nemesis.Fault, h *histor
 	}
 }
 
-// Strikes follows one run after another. The zero value is ready.
+// Strikes follows the faults of one run after another. The zero value is ready.
 type Strikes struct {
 	plan   []nemesis.Fault
 	lines  []string // of the plan's faults, as a history records them
 	struck []bool
-	under  []bool                  // struck, and not over yet
+	under  []bool                  // struck and not over yet
 	met    []bool                  // WhileHeld
 	busy   map[history.Process]int // locks that a client asks for or holds
 }
 
-// Count adds what became of a plan's faults in the run that left h.
+// Count counts the faults of a plan, by kind, in the run with history h.
 func (s *Strikes) Count(tallies []Fault, plan []nemesis.Fault, h *history.History) {
 	s.Follow(plan, h)
 	for i := range plan {
@@ -93,10 +93,10 @@ func (s *Strikes) Count(tallies []Fault, plan []nemesis.Fault, h *history.Histor
 	}
 }
 
-// Struck reports whether the ith fault of the latest plan came to strike.
+// Struck reports whether the ith fault of the latest plan struck.
 func (s *Strikes) Struck(i int) bool { return s.struck[i] }
 
-// Follow finds out what became of each fault of a plan.
+// Follow determines which faults of a plan struck.
 func (s *Strikes) Follow(plan []nemesis.Fault, h *history.History) {
 	n := len(plan)
 	s.plan, s.lines = plan, s.lines[:0]
@@ -123,7 +123,7 @@ func cleared(b []bool, n int) []bool {
 	return b
 }
 
-// fault takes note of a strike or an end.
+// fault processes the event of a strike or an end.
 func (s *Strikes) fault(e *history.Event) {
 	for i := range s.plan {
 		f := &s.plan[i]
@@ -144,7 +144,8 @@ func (s *Strikes) fault(e *history.Event) {
 	}
 }
 
-// client takes note of who asks for locks and holds them; the probe, which asks when all is over, does not count.
+// client keeps track of which clients ask for locks and hold them; the probe, which asks when everything is over, does
+// not count.
 func (s *Strikes) client(e *history.Event) {
 	switch {
 	case !nemesis.IsClient(e.Process):
@@ -160,7 +161,7 @@ func (s *Strikes) client(e *history.Event) {
 	}
 }
 
-// concerns reports whether a fault has to do with a client: it Strikes the client, or no client at all.
+// concerns reports whether a fault affects a client: it Strikes the client, or no client at all.
 func concerns(f *nemesis.Fault, client history.Process) bool {
 	others := false
 	for _, p := range f.On() {

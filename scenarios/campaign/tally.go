@@ -1,9 +1,9 @@
-// Package campaign makes many runs of a scenario on all cores, and counts them: how each law came out, in which ways it
-// was broken, and whether the faults struck at all.
+// Package campaign makes many runs of a scenario on all cores and counts them: the outcomes of each law, the distinct
+// violations, and whether the faults struck at all.
 //
-// Goals: the result is the same for any number of workers; the size of a tally does not grow with the number of runs,
-// and parts that were counted apart add up.
-// Non-goals: what a single run shows (checker), and what a tally means (search, sweep, verify).
+// Goals: the result is the same for any number of workers; the size of a tally does not grow with the number of runs;
+// parts counted separately add up. Non-goals: what a single run shows (checker), and what a tally means (search, sweep,
+// verify).
 package campaign
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Counts are the runs in which something came out in each way.
+// Counts are the numbers of runs with each outcome.
 type Counts struct {
 	Holds     int `json:"holds"`
 	Violated  int `json:"violated"`
 	Undecided int `json:"undecided"`
 	Unchecked int `json:"unchecked"`
-	NotRun    int `json:"not_run,omitempty"` // that an interruption left out, where that is known
-
+	NotRun    int `json:"not_run,omitempty" doc:"left out by an interruption, if that is known"`
+	// Excused are those of Violated whose cause breaks no promise, as checker.Promise says.
 	Excused int `json:"not_promised,omitempty" doc:"of violated: by causes that break no promise"`
 }
 
@@ -39,39 +39,39 @@ func (c *Counts) Count(o checker.Outcome) {
 	}
 }
 
-// Breaks is in how many runs it was violated by a cause that may break a promise.
+// Breaks is the number of runs in which it was violated by a cause that may break a promise.
 func (c Counts) Breaks() int { return c.Violated - c.Excused }
 
-// Exercised is in how many runs there was something to judge.
+// Exercised is the number of runs in which there was something to judge.
 func (c Counts) Exercised() int { return c.Holds + c.Violated }
 
-// Untold is in how many runs nothing can be said.
-func (c Counts) Untold() int { return c.Undecided + c.Unchecked + c.NotRun }
+// Unknown is in how many runs nothing can be said.
+func (c Counts) Unknown() int { return c.Undecided + c.Unchecked + c.NotRun }
 
-// Sign shows counts in one sign: ✓ where it held in every run, ✗ where it was violated in every one, ± in some, ? where
-// it was in none, but could not be told in all.
+// Sign shows counts as one sign: ✓ if it held in every run, ✗ if it was violated in every run, ± if in some, ? if in
+// none but some are undecided.
 func (c Counts) Sign() string {
 	switch {
-	case c.Violated > 0 && c.Holds+c.Untold() == 0:
+	case c.Violated > 0 && c.Holds+c.Unknown() == 0:
 		return "✗"
 	case c.Violated > 0:
 		return "±"
-	case c.Holds == 0 || c.Untold() > 0:
+	case c.Holds == 0 || c.Unknown() > 0:
 		return "?"
 	}
 	return "✓"
 }
 
-// Law counts how a law came out.
+// Law counts the outcomes of one law.
 type Law struct {
 	Law checker.Law `json:"law"`
 	Counts
 }
 
-// Laws counts how some laws came out, in their order.
+// Laws counts the outcomes of several laws, in their order.
 type Laws []Law
 
-// NewLaws begins to count.
+// NewLaws returns counts of zero.
 func NewLaws(laws []checker.Law) Laws {
 	list := make(Laws, len(laws))
 	for i, law := range laws {
@@ -80,7 +80,7 @@ func NewLaws(laws []checker.Law) Laws {
 	return list
 }
 
-// Count adds a verdict on the same laws; undecided reports that some law could not be told.
+// Count adds a verdict on the same laws; undecided reports that some law was undecided.
 func (t Laws) Count(v checker.Verdict) (undecided bool) {
 	for i := range v.Findings {
 		t[i].Count(v.Findings[i].Outcome)
@@ -89,7 +89,7 @@ func (t Laws) Count(v checker.Verdict) (undecided bool) {
 	return undecided
 }
 
-// Excuse notes which violations of a counted verdict break no promise because of their cause.
+// Excuse counts which violations of a verdict already counted break no promise because of their cause.
 func (t Laws) Excuse(v checker.Verdict, p checker.Promise) {
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Outcome == checker.Violated && p.Excuses(f.Cause) {
@@ -98,7 +98,7 @@ func (t Laws) Excuse(v checker.Verdict, p checker.Promise) {
 	}
 }
 
-// Of counts how one law came out; nothing, if it was not counted.
+// Of returns the counts of one law; zero if it was not counted.
 func (t Laws) Of(law checker.Law) Counts {
 	for i := range t {
 		if t[i].Law == law {
@@ -138,10 +138,10 @@ type Finding struct {
 	First uint64        `json:"first"` // the lowest seed that shows it
 }
 
-// Findings are the ways in which laws were broken, each once.
+// Findings are the distinct violations.
 type Findings []Finding
 
-// Count adds the violations of a verdict on the run with a seed.
+// Count adds the violations in the run with a seed.
 func (t *Findings) Count(seed uint64, v checker.Verdict) {
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Outcome == checker.Violated {
@@ -150,7 +150,7 @@ func (t *Findings) Count(seed uint64, v checker.Verdict) {
 	}
 }
 
-// Add counts more runs in, and sorts: the lowest first seed first.
+// Add adds the findings of more runs and sorts: the lowest first seed first.
 func (t *Findings) Add(more Findings) {
 	for _, f := range more {
 		t.add(f)
@@ -161,7 +161,7 @@ func (t *Findings) Add(more Findings) {
 	})
 }
 
-// add counts what may have been found before.
+// add counts a finding, which may have been counted before.
 func (t *Findings) add(f Finding) {
 	for i := range *t {
 		if g := &(*t)[i]; g.Law == f.Law && g.Cause == f.Cause {
@@ -173,11 +173,11 @@ func (t *Findings) add(f Finding) {
 	*t = append(*t, f)
 }
 
-// confidence is the chance with which a rate lies below its upper bound.
+// confidence is the probability with which a rate lies below its upper bound.
 const confidence = 0.95
 
-// UpperBound is the highest rate of something per run that still lets n runs pass without it with a chance of 5 %: 1 -
-// 0.05^(1/n), about 3/n. It is 1 for no runs: nothing is known then.
+// UpperBound is the highest rate per run at which n runs all pass with a probability of 5 %: 1 - 0.05^(1/n), about 3/n.
+// It is 1 for no runs, since nothing is known then.
 func UpperBound(n int) float64 {
 	if n == 0 {
 		return 1

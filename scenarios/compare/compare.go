@@ -99,7 +99,7 @@ type Survival struct {
 // survives reports whether the data's promise was kept in every run.
 func (s *Survival) survives() bool {
 	data := s.Laws.Of(checker.ResourceSafety)
-	return s.Absent == "" && data.Holds > 0 && data.Violated+data.Untold() == 0
+	return s.Absent == "" && data.Holds > 0 && data.Violated+data.Unknown() == 0
 }
 
 // Written is a scenario as a file holds it. Its expectations are what came out, where all seeds agreed.

@@ -263,7 +263,7 @@ func TestAnInterruptedComparisonSaysWhatWasNotRun(t *testing.T) {
 			}
 			for k, cell := range row.Survival {
 				d := cell.Laws.Of(checker.ResourceSafety)
-				if sum := d.Exercised() + d.Untold(); cell.Absent == "" && sum != fewSeeds() {
+				if sum := d.Exercised() + d.Unknown(); cell.Absent == "" && sum != fewSeeds() {
 					t.Errorf("stopped after %d: %d runs of %s are reported", stop, sum,
 						cellName(row.Name, cell.Trouble, cell.Fencing))
 				}

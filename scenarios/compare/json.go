@@ -16,7 +16,6 @@ var Described = []document.Described{
 	{Commands: []string{"odds"}, Object: oddsJSON{}, Is: "how likely a Redlock stops excluding"},
 }
 
-
 type compareJSON struct {
 	document.Head
 	Seeds       int                `json:"seeds"` // runs behind each cell

@@ -11,7 +11,6 @@ var Described = []document.Described{
 	{Commands: []string{"corpus"}, Object: corpusJSON{}, Is: "sound locks and broken variants of them"},
 }
 
-
 // corpusJSON states no times: equal runs give equal bytes.
 type corpusJSON struct {
 	document.Head

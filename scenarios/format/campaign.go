@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Campaign counts how the runs of many seeds came out. Campaigns of different seeds of one scenario add up.
+// Campaign counts the outcomes of the runs of many seeds. Campaigns of different seeds of one scenario can be merged.
 type Campaign struct {
 	Seeds      int
 	AsExpected int
@@ -20,18 +20,18 @@ type Campaign struct {
 	Undecided  int
 	// FirstUndecided is the lowest seed of an undecided run, if there is one.
 	FirstUndecided uint64
-	Groups         []Group // of the runs that came out otherwise, by what did, most frequent first
+	Groups         []Group // of the runs that differed from the expectation, most frequent first
 	digests        map[sim.Digest]struct{}
 }
 
-// Group is what came out otherwise in a number of runs.
+// Group is a difference from the expectation that a number of runs have in common.
 type Group struct {
 	Mismatch        // of a metric without Got, which differs from run to run
-	Runs     int    // in which it did; one run may be in several groups
-	First    uint64 // the lowest seed of them
+	Runs     int    // that have it; one run may be in several groups
+	First    uint64 // their lowest seed
 }
 
-// Digests is the number of runs that differ from all others.
+// Digests is the number of distinct runs.
 func (c *Campaign) Digests() int { return len(c.digests) }
 
 // Add counts the run of a seed.
@@ -65,7 +65,7 @@ func (c *Campaign) undecided(first uint64, n int) {
 	c.Undecided += n
 }
 
-// Merge counts in the runs of other seeds.
+// Merge adds the runs of other seeds.
 func (c *Campaign) Merge(other *Campaign) {
 	if c.digests == nil {
 		c.digests = map[sim.Digest]struct{}{}
@@ -94,15 +94,15 @@ func (c *Campaign) count(add Group) {
 	c.Groups = append(c.Groups, add)
 }
 
-// sort puts what is most frequent first, and of equals what the lowest seed shows; the order in which runs were added
-// leaves no trace.
+// sort sorts by frequency and then by the lowest seed, so that the result does not depend on the order in which runs
+// were added.
 func (c *Campaign) sort() {
 	slices.SortFunc(c.Groups, func(a, b Group) int {
 		return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.First, b.First), cmp.Compare(a.String(), b.String()))
 	})
 }
 
-// tallies are a campaign as it is written down.
+// tallies is a campaign as JSON.
 type tallies struct {
 	Seeds          int      `json:"seeds"`
 	AsExpected     int      `json:"as_expected"`
@@ -140,7 +140,8 @@ func (c *Campaign) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Standing sums the campaign up: one run that came out otherwise is enough, and so is one that is undecided.
+// Standing sums the campaign up: one run that differs from the expectation is enough to fail it, and one undecided run
+// to leave it undecided.
 func (c *Campaign) Standing() document.Result {
 	switch {
 	case c.Otherwise > 0:

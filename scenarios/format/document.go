@@ -10,16 +10,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Document is the text of a scenario as a tree that can be changed: keys set and taken away, and the whole printed
-// again. Values stay as they were written; comments are lost. Whether what it holds is a scenario, scenarios.Parse
-// says.
+// Document is the text of a scenario as a tree that can be edited: keys set and removed, and the whole printed again.
+// Values stay as they were written; comments are lost. Whether it is a valid scenario is for scenarios.Parse to say.
 type Document struct{ root tree }
 
 // tree is a scalar, a mapping or a list.
 type tree struct {
 	sort    treeSort
 	scalar  string
-	entries []entry // of a mapping, in their order
+	entries []entry // of a mapping, in order
 	items   []tree  // of a list
 }
 
@@ -148,8 +147,8 @@ func (t *tree) child(key string) *tree {
 	return nil
 }
 
-// Set writes a scalar at a path. Mappings on the way are made where they are missing, also in place of a scalar such
-// as none. The entries of a list must be there.
+// Set writes a scalar at a path. Missing mappings on the way are created, also in place of a scalar such as none. The
+// entries of a list must exist.
 func (d *Document) Set(path, scalar string) { d.put(path, tree{scalar: scalar}) }
 
 // SetList writes a list of scalars at a path, as Set does.
@@ -177,7 +176,7 @@ func (d *Document) put(path string, value tree) {
 	*t = value
 }
 
-// Remove takes away a key or an entry of a list, and mappings that it leaves empty.
+// Remove removes a key or an entry of a list, and the mappings that become empty.
 func (d *Document) Remove(path string) { d.root.remove(strings.Split(path, ".")) }
 
 func (t *tree) remove(path []string) {
@@ -196,7 +195,7 @@ func (t *tree) remove(path []string) {
 	}
 }
 
-// Rename gives the key at the end of a path another name.
+// Rename renames the key at the end of a path.
 func (d *Document) Rename(path, name string) {
 	before, key, nested := cutLast(path, ".")
 	t := &d.root
@@ -224,17 +223,17 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return "", s, false
 }
 
-// widest is how far a line of the text goes before its mapping is spread over several.
+// widest is the length of a line beyond which its mapping is spread over several lines.
 const widest = 110
 
-// String prints the document as YAML: what fits in a line stands in a line, except lists at the top.
+// String prints the document as YAML: what fits on a line stands on one line, except lists at the top.
 func (d *Document) String() string {
 	var b strings.Builder
 	d.root.print(&b, "")
 	return b.String()
 }
 
-// print writes a mapping with a key a line.
+// print writes a mapping, one key a line.
 func (t *tree) print(b *strings.Builder, indent string) {
 	for _, e := range t.entries {
 		b.WriteString(indent + Quoted(e.key, true) + ":")
@@ -257,7 +256,7 @@ func (t *tree) print(b *strings.Builder, indent string) {
 	}
 }
 
-// line writes a scalar behind a key; prose that is too long for one line is folded over several.
+// line writes a scalar after a key; prose that is too long for one line is folded over several.
 func (t *tree) line(key int, indent string) string {
 	words := strings.Fields(t.scalar)
 	if indent != "" || key+2+len(t.scalar) <= widest || strings.Join(words, " ") != t.scalar {
@@ -281,7 +280,7 @@ func (t *tree) inList() string {
 	return t.flow()
 }
 
-// flow writes a value in one line.
+// flow writes a value on one line.
 func (t *tree) flow() string {
 	var parts []string
 	switch t.sort {

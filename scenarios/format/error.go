@@ -9,16 +9,16 @@ import (
 // MaxFile is the size of the largest scenario file that is read, in bytes.
 const MaxFile = 1 << 20
 
-// maxProblems is how many problems of one file are told at once.
+// maxProblems is the number of problems of one file that are reported at once.
 const maxProblems = 10
 
 // Problem is one thing wrong with a scenario file.
 type Problem struct {
 	Path    string
 	Line    int // from 1; 0: the file as a whole
-	Column  int // in runes, from 1, of the first rune of what is wrong
+	Column  int // in runes, from 1, of the first rune of the problem
 	Message string
-	Nearest string // the nearest right word; empty if nothing is near
+	Nearest string // the nearest right word; empty if none is near
 }
 
 // String gives `file:line:column: message (did you mean "nearest"?)`.
@@ -33,7 +33,7 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s: %s (did you mean %q?)", place, p.Message, p.Nearest)
 }
 
-// Error says what is wrong with a scenario file.
+// Error lists the problems of a scenario file.
 type Error struct {
 	Problems []Problem // at least one, in the order of their places
 }
@@ -50,12 +50,12 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// AboutFile is an error about a file as a whole.
+// AboutFile returns an error about a file as a whole.
 func AboutFile(path, message string) *Error {
 	return &Error{Problems: []Problem{{Path: path, Message: message}}}
 }
 
-// TooLarge is the error of a file with more than MaxFile bytes.
+// TooLarge returns the error for a file with more than MaxFile bytes.
 func TooLarge(path string, size int64) error {
 	return AboutFile(path, fmt.Sprintf("the file has %d bytes; a scenario has at most %d (1 MiB)", size, MaxFile))
 }
@@ -63,21 +63,21 @@ func TooLarge(path string, size int64) error {
 // Place is a place in the file: line and column from 1, columns in runes.
 type Place struct{ Line, Column int }
 
-// Right is the place n runes further right.
+// Right returns the place n runes further right.
 func (a Place) Right(n int) Place { return Place{a.Line, a.Column + n} }
 
-// Problems is how many things are wrong so far.
+// Problems is the number of problems so far.
 func (r *Reader) Problems() int { return len(r.problems) }
 
 func (r *Reader) failed() bool { return len(r.problems) > 0 }
 
-// Problem notes something wrong; reading goes on, so that everything wrong is told at once.
+// Problem records a problem; reading goes on, so that all problems are reported at once.
 func (r *Reader) Problem(place Place, nearest, format string, args ...any) {
 	r.problems = append(r.problems, Problem{Path: r.path, Line: place.Line, Column: place.Column,
 		Message: fmt.Sprintf(format, args...), Nearest: nearest})
 }
 
-// Err is an *Error with everything wrong, or nil.
+// Err returns an *Error with all problems, or nil.
 func (r *Reader) Err() error {
 	if !r.failed() {
 		return nil
@@ -91,7 +91,7 @@ func (r *Reader) Err() error {
 	return &Error{Problems: r.problems}
 }
 
-// Found quotes what stands in the file, cut short where it is long.
+// Found quotes the text in the file, shortened if it is long.
 func Found(s string) string {
 	if s == "" {
 		return "nothing"

@@ -1,22 +1,22 @@
 package format
 
-// What a scenario expects of laws and of metrics: read from its file, compared with what came out of a run, and counted
-// over many seeds. What could not be decided, and what nothing exercised, is no pass.
+// What a scenario expects of laws and metrics: read from its file, compared with the outcome of a run, and counted over
+// many seeds. What is undecided or not exercised is no pass.
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// All is what must come out.
+// All is all that a scenario expects.
 type All struct {
 	Laws    map[checker.Law]Law
 	Metrics []Bound
 }
 
-// Law is the outcome one law must have; Cause, where the file gives one, must match too.
+// Law is the outcome one law must have; Cause, if the file gives one, must match too.
 type Law struct {
-	Any     bool            // whatever comes out is right; the other fields are zero then
+	Any     bool            // any outcome is right; the other fields are zero then
 	Outcome checker.Outcome // Holds or Violated
 	Cause   checker.Cause   // zero: any. Without Detail: any detail
 }
@@ -28,12 +28,12 @@ type Bound struct {
 	Text     string  // as written
 }
 
-// Judgement is what a run comes to, held against what its scenario expects.
+// Judgement is the outcome of a run, compared with what its scenario expects.
 type Judgement struct {
 	Verdict    checker.Verdict
 	Metrics    checker.Metrics
 	Mismatches []Mismatch
-	Undecided  bool // a law named in the expectation could not be told
+	Undecided  bool // a law named in the expectation is undecided
 }
 
 // Standing sums the judgement up.

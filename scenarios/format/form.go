@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
-// Value reads what a form takes.
+// Value reads a value of a form.
 func (r *Reader) Value(n ast.Node, f *setting.Form) (v setting.Value, ok bool) {
 	if text, isText := ScalarText(n); isText && slices.Contains(f.Words, text) {
 		return setting.Value{Word: text}, true

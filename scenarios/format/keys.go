@@ -10,10 +10,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// mostMeant is the most keys that are offered in place of a wrong one; of more, all are listed.
+// mostMeant is the largest number of keys that are suggested in place of a wrong one; if there are more, all keys are
+// listed.
 const mostMeant = 8
 
-// unknown says that a mapping takes no such key, and which may have been meant; if none is near, which there are.
+// unknown reports that a mapping has no such key, and suggests the ones that may have been meant or, if none is near,
+// lists all.
 func (r *Reader) unknown(key string, place Place, name string, known []Key, n ast.Node) {
 	if places := r.elsewhere(key); len(places) > 0 {
 		r.Problem(place, "", "unknown key %s%s: it belongs %s", Found(key), in(name), Listed(places, "or"))
@@ -27,12 +29,12 @@ func (r *Reader) unknown(key string, place Place, name string, known []Key, n as
 	r.instead(place, "unknown key "+Found(key)+in(name), meant, "the keys here are ", left)
 }
 
-// unknownKey says that there is no such thing as a word names, and which of some others may have been meant.
+// unknownKey reports that nothing has the name given, and suggests which of some others may have been meant.
 func (r *Reader) unknownKey(place Place, what, word string, others []string) {
 	r.instead(place, "unknown "+what+" "+Found(word), nearest.Meant(word, others), "the "+what+"s are ", others)
 }
 
-// instead ends a problem with what may have been meant, or with all there is.
+// instead ends a problem with suggestions, or with the list of all.
 func (r *Reader) instead(place Place, problem string, meant []string, all string, others []string) {
 	near := ""
 	switch {
@@ -46,7 +48,7 @@ func (r *Reader) instead(place Place, problem string, meant []string, all string
 	r.Problem(place, near, "%s", problem)
 }
 
-// elsewhere says where a key belongs that is unknown where it stands.
+// elsewhere returns where a key belongs that is unknown where it stands.
 func (r *Reader) elsewhere(key string) (places []string) {
 	if r.Elsewhere == nil {
 		return nil
@@ -61,10 +63,10 @@ func (r *Reader) elsewhere(key string) (places []string) {
 	return places
 }
 
-// longWord is how many letters are enough to know a word by its beginning: "renew" in "renewal".
+// longWord is the number of letters that are enough to recognise a word by its beginning: "renew" in "renewal".
 const longWord = 4
 
-// about are those of some keys whose meaning speaks of a word.
+// about returns the keys whose meaning mentions a word.
 func about(word string, known []Key, left []string) (about []string) {
 	for _, k := range known {
 		words := strings.FieldsFunc(k.Says, func(c rune) bool { return !unicode.IsLetter(c) })
@@ -78,7 +80,7 @@ func about(word string, known []Key, left []string) (about []string) {
 	return about
 }
 
-// noMapping refuses what stands in the place of a mapping.
+// noMapping refuses a value that stands in the place of a mapping.
 func (r *Reader) noMapping(n ast.Node, name, example string, words []string) {
 	text, _ := ScalarText(n)
 	what := " of keys to values"
@@ -91,8 +93,8 @@ func (r *Reader) noMapping(n ast.Node, name, example string, words []string) {
 	r.Problem(StartOf(n), nearest.Word(text, words), "%s needs a mapping%s, found %s", name, what, describe(n))
 }
 
-// example is a mapping of some keys as it may be written: with those that it must have, or else with the one that shows
-// best what it is for; and with what stands in its place, if one of these takes it.
+// example returns a mapping of some keys as it may be written: with those that it must have, or else with the one that
+// best shows what it is for, and with the value that stands in its place, if one of these keys takes it.
 func (r *Reader) example(n ast.Node, known []Key) string {
 	keys := slices.DeleteFunc(slices.Clone(known), func(k Key) bool { return k.Sample == "" || k.Instead != "" })
 	slices.SortStableFunc(keys, func(a, b Key) int { return rank(a) - rank(b) })
@@ -100,14 +102,14 @@ func (r *Reader) example(n ast.Node, known []Key) string {
 		return ""
 	}
 	at, value := 0, keys[0].Sample
-	const plain = "abcdefghijklmnopqrstuvwxyz0123456789-." // what needs no quotes
+	const plain = "abcdefghijklmnopqrstuvwxyz0123456789-." // needs no quotes
 	if text, ok := ScalarText(n); ok && strings.Trim(text, plain) == "" {
 		if i := slices.IndexFunc(keys, func(k Key) bool { return rank(k) < 2 && r.takes(k, n) }); i >= 0 {
 			at, value = i, text
 		}
 	}
 	var entries []string
-	for i, k := range keys { // of which the first is a required one, if there are such
+	for i, k := range keys { // the first is a required one, if there are any
 		switch {
 		case i == at:
 			entries = append(entries, k.Name+": "+value)
@@ -118,7 +120,7 @@ func (r *Reader) example(n ast.Node, known []Key) string {
 	return "{" + strings.Join(entries, ", ") + "}"
 }
 
-// rank puts the keys that an example must have first, and then that which is to be shown.
+// rank puts the keys that an example must have first, then the one to be shown.
 func rank(k Key) int {
 	switch {
 	case k.Required:

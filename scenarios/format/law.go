@@ -9,7 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// ReadLaw reads what must come of one law: holds, any, violated, or violated by CAUSE, with its detail in parentheses.
+// ReadLaw reads the expected outcome of one law: holds, any, violated, or violated by CAUSE, with its detail in
+// parentheses.
 func ReadLaw(r *Reader, n ast.Node) (Law, bool) {
 	const what = "holds, violated, violated by CAUSE, or any"
 	text, ok := r.Scalar(n, what)
@@ -52,7 +53,7 @@ func readCause(r *Reader, place Place, text string) (checker.Cause, bool) {
 	return checker.Cause{}, false
 }
 
-// readDetail reads what stands behind the parenthesis that follows a cause.
+// readDetail reads the detail after the parenthesis that follows a cause.
 func readDetail(r *Reader, place Place, kind checker.CauseKind, text string,
 	known []string) (checker.Cause, bool) {
 	word, closed := strings.CutSuffix(text, ")")

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Mismatch is one thing that came out differently from what the scenario expects.
+// Mismatch is a difference between the outcome of a run and what the scenario expects.
 type Mismatch struct {
 	Name string // the law or metric
 	Want string // as the scenario file writes it; "not violated" for a law that it does not name
@@ -20,10 +20,10 @@ func (m Mismatch) String() string {
 	return fmt.Sprintf("%s: expected %s, got %s", m.Name, m.Want, m.Got)
 }
 
-// Match compares what came out of a run with what must come out. A law that is not named must not be violated, but by a
-// cause that the promise excuses; one named must come out as named, or anyhow if any outcome will do. Undecided reports
-// that a named law could not be judged to its end, which is no mismatch: nor is a cause that servers did not record.
-// Mismatches come in the order of checker.Laws, then of the file's metrics.
+// Match compares the outcome of a run with what the scenario expects. A law that is not named must not be violated,
+// except by a cause that the promise excuses; one that is named must come out as named, or in any way if any outcome
+// will do. Undecided reports that a named law could not be judged to its end, which is no mismatch; nor is a cause that
+// servers did not record. Mismatches are in the order of checker.Laws, then of the file's metrics.
 func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mismatches []Mismatch,
 	undecided bool) {
 	for _, law := range checker.Laws {
@@ -73,11 +73,11 @@ func (e Law) String() string {
 // String gives the bound as the scenario file writes it.
 func (b Bound) String() string { return b.Text }
 
-// OutcomeOf is a finding as an expectation that it would meet.
+// OutcomeOf returns an expectation that a finding meets.
 func OutcomeOf(f checker.Finding) Law { return Law{Outcome: f.Outcome, Cause: f.Cause} }
 
-// mismatch reports whether the metric lies outside its bound. One that nothing was observed for meets no bound, lest a
-// run in which nothing happened should pass; some are truly zero then.
+// mismatch reports whether the metric lies outside its bound. A metric without observations meets no bound, lest a run
+// in which nothing happened should pass, unless it is truly zero then.
 func (b Bound) mismatch(m checker.Metrics) (Mismatch, bool) {
 	got, ok := m.Of(b.Name)
 	known, _ := metricOf(b.Name)
@@ -90,7 +90,7 @@ func (b Bound) mismatch(m checker.Metrics) (Mismatch, bool) {
 	return Mismatch{b.Name, b.Text, metricText(got)}, true
 }
 
-// metricText gives a value as a bound would state it.
+// metricText formats a value as a bound would be written.
 func metricText(m checker.Metric) string {
 	text := strconv.FormatFloat(m.Value, 'g', 6, 64)
 	if m.Unit == inSeconds {
@@ -99,7 +99,7 @@ func metricText(m checker.Metric) string {
 	return text
 }
 
-// above is the least number greater than x; below the greatest less than it. They turn open bounds into closed ones.
+// above is the least number greater than x, below the greatest less than it. They turn open bounds into closed ones.
 func above(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
 
 func below(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }

@@ -19,9 +19,9 @@ import (
 type metric struct {
 	name string
 	unit string // as checker.Metric.Unit
-	// perProcess says that there is one of each client, too, named with {process="client-1"}.
+	// perProcess says that there is also one for each client, named with {process="client-1"}.
 	perProcess bool
-	// zeroWithout says that without any observation the metric truly is zero, and not unknown.
+	// zeroWithout says that without any observation the metric is truly zero, not unknown.
 	zeroWithout bool
 }
 
@@ -43,10 +43,10 @@ var metrics = []metric{
 	{name: "messages_per_acquire", unit: asCount},
 }
 
-// ofProcess are the names of metrics of one process.
+// ofProcess matches the names of metrics of one process.
 var ofProcess = regexp.MustCompile(`^([a-z0-9_]+)\{process="([^"]*)"\}$`)
 
-// metricOf splits the name of a metric into the metric and, if it is one of a single process, that process.
+// metricOf splits the name of a metric into the metric and, if it is that of a single process, the process.
 func metricOf(name string) (m *metric, process history.Process) {
 	if parts := ofProcess.FindStringSubmatch(name); parts != nil {
 		name, process = parts[1], history.Process(parts[2])
@@ -90,7 +90,7 @@ func readMetric(r *Reader, key string, place Place, names *nemesis.Names) (*metr
 	return nil, false
 }
 
-// unknownMetric says which metric may have been meant, of the whole run or of one client.
+// unknownMetric suggests which metric may have been meant, of the whole run or of one client.
 func unknownMetric(r *Reader, key string, place Place) {
 	var whole, ofClients []string
 	for _, m := range metrics {

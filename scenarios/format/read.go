@@ -1,9 +1,9 @@
-// Package format is what a scenario file may say: YAML of plain mappings, lists and scalars, whose values are read by
-// what their key needs; and what the file expects to come out, which it compares with what did.
+// Package format reads scenario files: YAML of plain mappings, lists and scalars, whose values are read as their keys
+// require; and what a file expects of a run, which it compares with the outcome.
 //
-// Goals: everything that is wrong with a file is reported at once, each with its place and the nearest right word. A
-// file costs little to read, however hostile. What Document prints is read as the same.
-// Non-goals: which keys there are and what they do to a run (package scenarios); judging laws (checker).
+// Goals: all problems of a file are reported at once, each with its place and the nearest right word. A file costs
+// little to read, however hostile. What Document prints reads back as the same. Non-goals: which keys there are and how
+// they affect a run (package scenarios); judging laws (checker).
 package format
 
 import (
@@ -16,9 +16,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Reader walks over the nodes of a YAML document and collects what is wrong with them.
+// Reader walks over the nodes of a YAML document and collects the problems.
 type Reader struct {
-	// Elsewhere gives the mappings, by their names, that a key stands in; nil: none are known.
+	// Elsewhere returns the names of the mappings that have a key; nil: none are known.
 	Elsewhere func(key string) []string
 
 	path     string
@@ -37,26 +37,26 @@ func Read(path string, text []byte) (r *Reader, body ast.Node, err error) {
 	return r, body, r.Err()
 }
 
-// Key is a key that may stand in a mapping, and what reads its value.
+// Key is a key that may stand in a mapping, and the function that reads its value.
 type Key struct {
 	Name     string
 	Required bool
 	Read     func(ast.Node)
-	// Instead is set on keys that are right elsewhere: why not here.
+	// Instead is set on keys that belong elsewhere: why not here.
 	Instead string
 	Says    string // what the key means
 	Sample  string // a value that it takes; empty for a key with a mapping or a list
 	Shown   bool   // its sample is the best example of the mapping
-	// Takes reports whether it takes a value, and stores nothing; what is wrong with the value is a problem of the
-	// reader's. nil: it is not known.
+	// Takes reports whether it takes a value, and stores nothing; problems with the value are the reader's. nil: not
+	// known.
 	Takes func(ast.Node) bool
 }
 
-// Given says which keys stand in a mapping, and where.
+// Given holds the keys that a mapping has, and their places.
 type Given map[string]Place
 
-// Mapping reads the keys of a mapping. Name is what the mapping is called in messages; empty for the whole file. words
-// are what may stand in its place.
+// Mapping reads the keys of a mapping. Name is the name of the mapping in messages; empty for the whole file. words are
+// the words that may stand in its place.
 func (r *Reader) Mapping(n ast.Node, name string, known []Key, words ...string) Given {
 	keys := Given{}
 	start := StartOf(n)
@@ -91,8 +91,8 @@ func (r *Reader) Mapping(n ast.Node, name string, known []Key, words ...string) 
 	return keys
 }
 
-// Entries calls entry for each key of a mapping, such as the example, refusing what is no mapping and keys that stand
-// there twice.
+// Entries calls entry for each key of a mapping, such as the example. It refuses anything but a mapping, and keys that
+// occur twice.
 func (r *Reader) Entries(n ast.Node, name, example string, entry func(key string, place Place, value ast.Node)) {
 	m, ok := n.(ast.MapNode)
 	switch {
@@ -155,7 +155,8 @@ func (r *Reader) printable(place Place, text string) bool {
 	return false
 }
 
-// ScalarText gives a scalar as it is written, without quotes: the key decides what 10, no and true mean, not YAML.
+// ScalarText returns a scalar as it is written, without quotes: the meaning of 10, no and true depends on the key, not
+// on YAML.
 func ScalarText(n ast.Node) (string, bool) {
 	switch n.(type) {
 	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
@@ -170,7 +171,7 @@ func isNull(n ast.Node) bool {
 	return ok
 }
 
-// describe names what stands at n.
+// describe names the kind of value at n.
 func describe(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.NullNode:
@@ -198,7 +199,7 @@ func lookup(known []Key, key string) *Key {
 	return nil
 }
 
-// names are the keys that a file is to use.
+// names returns the keys that a file may use.
 func names(known []Key) (names []string) {
 	for _, k := range known {
 		if k.Instead == "" {
@@ -208,7 +209,7 @@ func names(known []Key) (names []string) {
 	return names
 }
 
-// Missing are those of some keys that do not stand in the mapping n yet.
+// Missing returns the given keys that the mapping n does not have.
 func Missing(keys []string, n ast.Node) []string {
 	there := map[string]bool{}
 	if m, ok := n.(ast.MapNode); ok {
@@ -227,8 +228,8 @@ func in(name string) string {
 	return " in " + name
 }
 
-// InLine returns where the text of a scalar begins if it stands in one line just as it is read, so that places within
-// it are places in the file.
+// InLine returns where the text of a scalar starts, if it is written on one line exactly as it is read, so that places
+// within it are places in the file.
 func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
 	place := placeOf(n.GetToken())
 	if place.Line > len(r.lines) {
@@ -242,7 +243,7 @@ func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
 	return place, strings.HasPrefix(rest, text)
 }
 
-// WordIn is the place of the ith of some words that stand one after another from a place on, if they stand in one line.
+// WordIn is the place of the ith of some words that follow one another from a place on, if they stand on one line.
 func (r *Reader) WordIn(place Place, words []string, i int) Place {
 	line := []rune(r.lines[place.Line-1])
 	rest, offset := string(line[place.Column-1:]), 0

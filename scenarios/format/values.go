@@ -20,7 +20,7 @@ type choice[T any] struct {
 	value T
 }
 
-// words are choices that stand for themselves.
+// words returns choices that stand for themselves.
 func words[T ~string](list ...T) []choice[T] {
 	choices := make([]choice[T], len(list))
 	for i, w := range list {
@@ -29,7 +29,7 @@ func words[T ~string](list ...T) []choice[T] {
 	return choices
 }
 
-// Choose reads one of some words.
+// Choose returns a function that reads one of some words.
 func Choose[T ~string](r *Reader, list ...T) func(ast.Node) (T, bool) {
 	return choose(r, words(list...))
 }
@@ -60,7 +60,7 @@ func choose[T any](r *Reader, choices []choice[T]) func(ast.Node) (T, bool) {
 	}
 }
 
-// meant is the nearest of some words; what YAML 1.1 and other formats call true is "on" where there is an "on".
+// meant is the nearest of some words; a word for true in YAML 1.1 or other formats means "on" where there is an "on".
 func meant(text string, list []string) string {
 	synonym := map[string]string{"true": "on", "yes": "on", "false": "off", "no": "off"}[strings.ToLower(text)]
 	for _, w := range list {
@@ -76,7 +76,7 @@ func (r *Reader) OnOff(n ast.Node) (bool, bool) {
 	return choose(r, []choice[bool]{{"on", true}, {"off", false}})(n)
 }
 
-// Whole reads a whole number.
+// Whole returns a function that reads a whole number.
 func (r *Reader) Whole(least, most int) func(ast.Node) (int, bool) {
 	return func(n ast.Node) (int, bool) {
 		text, ok := r.Scalar(n, "a whole number")
@@ -108,7 +108,7 @@ func (r *Reader) Name(n ast.Node) (string, bool) {
 	return r.name(n, letters, "letters, digits and - _ . : /")
 }
 
-// name reads a name made of the given letters, called what.
+// name reads a name of the given letters; what names it in messages.
 func (r *Reader) name(n ast.Node, letters, what string) (string, bool) {
 	const longest = 64
 	text, ok := r.Scalar(n, "a name of "+what)
@@ -133,7 +133,7 @@ func (r *Reader) Prose(n ast.Node) (string, bool) {
 	return r.Scalar(n, "text")
 }
 
-// duration reads a duration, perhaps of no length.
+// duration reads a duration, possibly zero.
 func (r *Reader) duration(n ast.Node) (time.Duration, bool) {
 	text, ok := r.Scalar(n, "a duration such as 500ms")
 	if !ok {
@@ -181,7 +181,7 @@ func (r *Reader) Delay(n ast.Node) (sim.Delay, bool) {
 	return r.delayIn(n, text, 0)
 }
 
-// delayIn reads a delay from text[offset:], text being what n says.
+// delayIn reads a delay from text[offset:]; text is the text of n.
 func (r *Reader) delayIn(n ast.Node, text string, offset int) (sim.Delay, bool) {
 	lo, hi, isRange := strings.Cut(text[offset:], "..")
 	first, okFirst := r.durationFrom(r.withinRange(n, text, offset), strings.TrimSpace(lo))
@@ -222,7 +222,7 @@ func (r *Reader) withinRange(n ast.Node, text string, offset int) Place {
 	return place.Right(len([]rune(text[:offset])))
 }
 
-// allowance reads what a client takes off a validity for drift: "1% + 2ms", either part alone, or off.
+// allowance reads what a client subtracts from a validity for drift: "1% + 2ms", either part alone, or off.
 func (r *Reader) allowance(n ast.Node) (locks.Allowance, bool) {
 	const what = `off, or an allowance such as "1% + 2ms"`
 	text, ok := r.Scalar(n, what)
@@ -255,7 +255,7 @@ func (r *Reader) allowance(n ast.Node) (locks.Allowance, bool) {
 		switch {
 		case hasPercent && near != "":
 			near = percent + "% + " + near
-		case isShare: // a mere number
+		case isShare: // a number without a unit
 			near = text + "%"
 		}
 		r.Problem(StartOf(n), near, "expected %s, found %s", what, Found(text))

@@ -15,15 +15,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Bounds on what is given to the YAML parser: its time and memory grow with the square of each. Scenarios have some
-// hundreds of tokens and at most three levels in one line.
+// Limits on the input of the YAML parser: its time and memory grow with the square of each. Scenarios have some
+// hundreds of tokens and at most three levels on one line.
 const (
 	maxTokens  = 20_000
 	maxNesting = 8
 )
 
-// yaml parses the text as one YAML document of plain mappings, lists and scalars, and returns the document's body.
-// On failure it notes a problem and returns nil.
+// yaml parses the text as one YAML document of plain mappings, lists and scalars, and returns the document's body. On
+// failure it reports a problem and returns nil.
 func (r *Reader) yaml() ast.Node {
 	text := bytes.TrimPrefix(r.text, []byte("\ufeff"))
 	if r.checkText(text); r.failed() {
@@ -34,7 +34,7 @@ func (r *Reader) yaml() ast.Node {
 	if r.checkTokens(tokens); r.failed() {
 		return nil
 	}
-	// Duplicate keys are refused by the reader, which is faster at it and goes on behind them.
+	// The reader refuses duplicate keys: it is faster at it, and goes on after them.
 	parsed, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		r.syntax(err)
@@ -43,7 +43,7 @@ func (r *Reader) yaml() ast.Node {
 	return r.document(parsed)
 }
 
-// document returns the body of the one document there must be.
+// document returns the body of the only document.
 func (r *Reader) document(parsed *ast.File) ast.Node {
 	var body ast.Node
 	for _, d := range parsed.Docs {
@@ -62,7 +62,8 @@ func (r *Reader) document(parsed *ast.File) ast.Node {
 	return body
 }
 
-// checkText refuses what no text editor writes, so that a wrong file is called one and not a wrong scenario.
+// checkText refuses bytes that no text editor writes, so that a wrong file is reported as such and not as a wrong
+// scenario.
 func (r *Reader) checkText(text []byte) {
 	place := Place{1, 1}
 	for len(text) > 0 {
@@ -82,7 +83,7 @@ func (r *Reader) checkText(text []byte) {
 	}
 }
 
-// refused are the parts of YAML that scenarios do without. Aliases would let a small file unfold into a huge one.
+// refused are the parts of YAML that scenarios do not need. Aliases would let a small file unfold into a huge one.
 var refused = map[token.Type]string{
 	token.AnchorType:     "anchors (&) are not allowed: write the value where it is needed",
 	token.AliasType:      "aliases (*) are not allowed: write the value where it is needed",
@@ -126,7 +127,7 @@ func (r *Reader) checkTokens(tokens token.Tokens) {
 	}
 }
 
-// syntax notes what the YAML parser did not understand.
+// syntax reports what the YAML parser did not understand.
 func (r *Reader) syntax(err error) {
 	place, message := Place{1, 1}, err.Error()
 	var at *yaml.SyntaxError
@@ -150,7 +151,7 @@ func placeOf(t *token.Token) Place {
 	return Place{max(t.Position.Line, 1), max(t.Position.Column, 1)}
 }
 
-// StartOf is where a value begins: a block mapping with its first key.
+// StartOf is where a value starts: a block mapping starts with its first key.
 func StartOf(n ast.Node) Place {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		n = m.Values[0].Key

@@ -14,10 +14,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Child is the work of a process that is one client of a scenario, with the scenario's own protocol, for another
-// process of this program that has started it so. It has a world with this client alone, in the same time as that of
-// the other, whose servers are those of the other; what the client records and passes it reports there, and goes on
-// when that is acknowledged.
+// Child is the main function of a process that is one client of a scenario, with the scenario's own protocol, for
+// another process of this program that has started it. It has a world with this client alone, in the same time as that
+// of the other process, which has the servers; it reports there what the client records and passes, and goes on when
+// that is acknowledged.
 func Child() error {
 	c := &child{id: sim.ProcessID(os.Getenv("FENCEPOST_CLIENT")), world: sim.New(0, sim.Options{})}
 	zero, err := strconv.ParseInt(os.Getenv(zeroVariable), 10, 64)
@@ -54,7 +54,7 @@ type child struct {
 	over    bool
 }
 
-// door is the value of a variable, which is a URL.
+// door parses the value of a variable, which is a URL.
 func (c *child) door(variable string) realtime.Door {
 	u, err := url.Parse(os.Getenv(variable))
 	if err != nil {
@@ -109,9 +109,9 @@ func wrapped(r *sim.Incoming) []string {
 	return append([]string{"FENCEPOST", toAsk, string(r.Attempt), r.Phase}, r.Args...)
 }
 
-// untilBegin says that the client is ready, and gives the time until its work begins.
+// untilBegin reports that the client is ready, and returns the time until its work begins.
 func (c *child) untilBegin(env sim.Env) time.Duration {
-	told := &sim.Signal{}
+	answered := &sim.Signal{}
 	var begin sim.Time
 	c.reports.say(func(answer []byte) {
 		n, err := strconv.ParseInt(string(answer), 10, 64)
@@ -119,21 +119,21 @@ func (c *child) untilBegin(env sim.Env) time.Duration {
 			c.loop.Fail(err)
 		}
 		begin = sim.Time(n)
-		told.Raise()
+		answered.Raise()
 	}, "FENCEPOST", toBegin)
-	env.Sleep(sim.Forever, told)
+	env.Sleep(sim.Forever, answered)
 	return begin.Duration() - env.Monotonic()
 }
 
-// told takes what the client is told of its clocks.
-func (c *child) told(text string) {
+// setClock applies a notification about the client's clocks.
+func (c *child) setClock(text string) {
 	switch what, n := parseClock(text); what {
 	case "JUMP":
 		c.world.Jump(c.id, history.Time(n).Duration())
 	case "DRIFT":
 		c.world.Drift(c.id, n)
 	default:
-		c.loop.Fail(fmt.Errorf("%s was told %q", c.id, text))
+		c.loop.Fail(fmt.Errorf("%s received %q", c.id, text))
 	}
 }
 
@@ -143,7 +143,7 @@ type reporting struct {
 	child *child
 }
 
-// report says something and waits for its acknowledgement.
+// report sends a report and waits for its acknowledgement.
 func (r *reporting) report(args ...string) {
 	done := &sim.Signal{}
 	r.child.reports.report(done, args)

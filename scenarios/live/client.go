@@ -24,8 +24,8 @@ type client struct {
 	id      sim.ProcessID
 	config  *scenarios.Client
 	locks   []history.Lock // in the order in which it is to take them
-	latest  history.Lock   // the one that it has asked for last
-	starts  time.Duration  // after the scenario's begin
+	latest  history.Lock   // the one that it has last asked for
+	starts  time.Duration  // after the scenario's start
 	ports   map[sim.ProcessID]redisserver.Address
 	book    *redisserver.Book // the ports for the names of servers
 	process *process.Process
@@ -33,21 +33,21 @@ type client struct {
 	said tail
 	done sim.Signal
 
-	first    func() // begins its first section; nil until it has asked for that
+	first    func() // starts its first section; nil until it has asked for that
 	after    []func()
 	begun    bool // its first section
-	served   bool // its first request for a lock was answered, by a yes or a no
+	served   bool // its first request for a lock was answered, granted or not
 	holds    map[history.Lock]*hold
 	attempts int
 	alive    sim.Time // its process is known to have lived until then
-	control  *state   // of one of our own: where it is told of its clocks
+	control  *state   // of one of our own: where it learns about its clocks
 }
 
-// hold is what a client does with a lock.
+// hold is the state of a client and one lock.
 type hold struct {
 	step    word
 	attempt history.Attempt // the latest
-	word    string          // that the client calls it by, once it is granted
+	word    string          // the client's name for it, once it is granted
 	token   history.Token
 	yes     []*yes
 	values  []string // owner values of the attempt
@@ -105,32 +105,32 @@ func (k *client) start() error {
 	return nil
 }
 
-// inherited is the environment of this process, as its clients have it.
+// inherited is the environment of this process, as its clients get it.
 func (st *stage) inherited() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return st.Hidden != "" && strings.HasPrefix(v, st.Hidden+"=")
 	})
 }
 
-// isReady reports whether the client waits for the begin.
+// isReady reports whether the client waits to begin.
 func (k *client) isReady() bool { return k.first != nil }
 
-// begin lets the first section begin, i-th of all.
+// begin starts the first section, the i-th of all.
 func (k *client) begin(i int) {
 	if k.stage.Command == "" {
-		k.control.tell(strconv.AppendInt(nil, int64(k.stage.zero+history.Of(k.starts)), 10))
+		k.control.reply(strconv.AppendInt(nil, int64(k.stage.zero+history.Of(k.starts)), 10))
 		return
 	}
 	k.starts = time.Duration(i) * apart
-	// when the plan counts: the first to begin passes points too
+	// when the plan starts: the first to begin passes points too
 	k.stage.world.At(k.stage.zero+history.Of(k.starts)+1, func() { k.inTurn(k.first) })
 }
 
-// patient is how much later than it should a client begins, at most, so that those who are to begin before it are
-// served before it: in virtual time they are.
+// patient is how much later than planned a client begins, at most, so that those before it are served first, as they
+// are in virtual time.
 const patient = 100 * time.Millisecond
 
-// inTurn lets the first section of the client begin when those before it are served, stand still, or take too long.
+// inTurn starts the first section of the client when those before it are served, are paused, or take too long.
 func (k *client) inTurn(f func()) {
 	w := k.stage.world
 	waits := w.Now() < k.stage.zero+history.Of(k.starts+patient) &&
@@ -144,7 +144,7 @@ func (k *client) inTurn(f func()) {
 	k.then(f)
 }
 
-// exited takes note of the end of the process. What it had sent comes first.
+// exited handles the end of the process. What it had sent comes first.
 func (k *client) exited(err error) {
 	w := k.stage.world
 	if k.stage.over || w.Down(k.id) {
@@ -169,7 +169,7 @@ func (k *client) exited(err error) {
 	})
 }
 
-// unfinished says what a client has left undone that ends now.
+// unfinished says what a client that ends now has left undone.
 func (k *client) unfinished() string {
 	if k.first == nil {
 		return "before its first report, which is FENCEPOST ACQUIRING lock"
@@ -185,7 +185,7 @@ func (k *client) unfinished() string {
 	return ""
 }
 
-// strangers says that somebody has called at the client's ports without the password: maybe the client itself.
+// strangers reports that somebody has connected to the client's ports without the password: maybe the client itself.
 func (k *client) strangers() string {
 	n := k.stage.front.Refused(k.id)
 	if n == 0 {
@@ -195,7 +195,7 @@ func (k *client) strangers() string {
 		"were refused: %d; it must give its library the whole URL)", n)
 }
 
-// fails ends the run by the client's fault.
+// fails ends the run because of the client's fault.
 func (k *client) fails(problem string) {
 	k.stage.loop.Fail(&ClientError{Client: k.id, Problem: problem, Said: k.said.last(mostSaid)})
 }
@@ -209,7 +209,7 @@ func (k *client) end() {
 	}
 }
 
-// Crashed kills the process. If it had ended before, that was noticed too late to say when.
+// Crashed kills the process. If it had ended before, it was noticed too late to say when.
 func (k *client) Crashed() (alive sim.Time) {
 	if k.Kill() {
 		return 0
@@ -217,7 +217,7 @@ func (k *client) Crashed() (alive sim.Time) {
 	return max(k.alive, k.stage.zero+1)
 }
 
-// Resume lets the process go on, and then what was held back.
+// Resume continues the process, and then what was held back.
 func (k *client) Resume() {
 	k.Guest.Resume()
 	w := k.stage.world
@@ -230,10 +230,10 @@ func (k *client) Resume() {
 	})
 }
 
-// Jumped tells one of our own that its wall clock has jumped.
+// Jumped notifies one of our own that its wall clock has jumped.
 func (k *client) Jumped(d time.Duration) { k.clock("JUMP", int64(d)) }
 
-// Drifted tells one of our own that its clocks run at another rate.
+// Drifted notifies one of our own that its clocks run at another rate.
 func (k *client) Drifted(ppm int64) { k.clock("DRIFT", ppm) }
 
 func (k *client) clock(what string, n int64) {
@@ -280,7 +280,7 @@ type tail struct {
 	lost int // bytes before it
 }
 
-// How much is kept of what a client prints, and how much of that an error shows, in bytes.
+// How much of a client's output is kept, and how much of that an error shows, in bytes.
 const (
 	mostKept = 256 << 10
 	mostSaid = 4 << 10
@@ -298,7 +298,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// all is what is kept, and says how much is not. Passwords of URLs are left out.
+// all is what is kept, with a note of how much is not. Passwords of URLs are left out.
 func (t *tail) all() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -309,7 +309,7 @@ func (t *tail) all() string {
 	return text
 }
 
-// last is so many bytes of the end.
+// last is the last n bytes.
 func (t *tail) last(n int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

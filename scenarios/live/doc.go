@@ -1,14 +1,15 @@
 // Package live runs a scenario in real time, with clients that are processes of the host: those of the user, in any
-// language, or the scenario's own protocols. It is a room of the host, as scenarios/live/realtime is.
+// language, or the scenario's own protocols. It uses the host, as scenarios/live/realtime does.
 //
-// What a client is told and what it reports stands in [Reporting]. A report that is wrong in itself or out of order is
-// answered with an error, which ends the run; what has happened by then is kept and judged. The first ACQUIRING of each
-// client is answered when all have sent theirs. A client that ends while it has work left has crashed: the run goes on.
+// What a client is given and what it reports is described in [Reporting]. A report that is wrong in itself or out of
+// order is answered with an error, which ends the run; what has happened by then is kept and judged. The first
+// ACQUIRING of each client is answered when all have sent theirs. A client that ends with work left has crashed: the
+// run goes on.
 //
-// Each client has a password of the run, which its URLs carry and without which nobody can speak at its ports.
+// Each client has a password for the run, which its URLs contain and without which nobody can use its ports.
 //
-// ACQUIRED is answered before the section begins, and RELEASING before the release is sent: what is recorded as a
-// section lies within the time in which the client had the lock. So an overlap in the record is an overlap in truth.
+// ACQUIRED is answered before the section begins, and RELEASING before the release is sent: a section as recorded lies
+// within the time in which the client had the lock. So an overlap in the record is a real overlap.
 //
 // # When something happened, and when the run learned of it
 //
@@ -30,15 +31,15 @@
 // # What is not asked of a client
 //
 // A grant is recognised by what the servers have recorded since ACQUIRING: the keys of the lock that this client's
-// connections have set, whatever command set them. It counts from the moment when the answer that made a
-// quorum had come to the client's machine, and lasts for the stated validity, or else as long as the first of the keys.
+// connections have set, whatever command set them. It counts from the moment when the reply that made a quorum arrived
+// at the client's machine, and lasts for the stated validity, or otherwise as long as the first of the keys.
 package live
 
-// Reporting is what a client is told and what it reports, for who writes one.
+// Reporting describes what a client is given and what it reports, for its author.
 const Reporting = `A client finds in its environment:
   FENCEPOST_CLIENT      its name: client-1, client-2 …
   FENCEPOST_REDIS_1 …   the lock servers, as redis:// URLs; masters first, replicas after them
-  FENCEPOST_SENTINEL    the Sentinel, if there are replicas; it tells addresses that the client reaches
+  FENCEPOST_SENTINEL    the Sentinel, if there are replicas; it names addresses that the client reaches
   FENCEPOST_MASTER_1 …  the names by which the Sentinel knows the masters
   FENCEPOST_RESOURCE    the protected resource, which also takes the reports, as a redis:// URL
   FENCEPOST_LOCK        the key of the lock
@@ -62,7 +63,7 @@ take as long as a pause: without time-out and without retries.
       [VALIDITY ms]
   FENCEPOST EXTEND-FAILED lock attempt       when it could not, or does not know whether it has; it
       [UNKNOWN]                              goes on, or reports LOST
-  FENCEPOST LOST lock attempt                when it was told that it is gone, before it stops its work
+  FENCEPOST LOST lock attempt                when it learned that it is gone, before it stops its work
   FENCEPOST RELEASING lock attempt           after its work, before it gives the lock back
   FENCEPOST RELEASED lock attempt            then, and what came of it, if not a yes
       [REFUSED | UNKNOWN]

@@ -7,19 +7,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// yes is a server's for an attempt: a key of the lock that a request of the attempt has set there. A master and its
-// replicas say it once: the latest counts.
+// yes is a server's grant to an attempt: a key of the lock that a request of the attempt has set there. A master and
+// its replicas count as one: the latest counts.
 type yes struct {
 	server sim.ProcessID
 	seat   sim.ProcessID // of the server
 	values [2]string     // of the key and its member
 	sent   sim.Time      // when the request left the client
-	came   sim.Time      // when the answer came to the client's machine
+	came   sim.Time      // when the reply arrived at the client's machine
 	until  sim.Time      // when the key is due to expire
-	said   bool          // the answer has come
+	said   bool          // the reply has arrived
 }
 
-// keep is told of each event. It takes note of whose keys are set, and keeps what is about the locks of the scenario.
+// keep is called for each event. It keeps track of the owners of keys, and keeps the events that concern the locks of
+// the scenario.
 func (st *stage) keep(e *history.Event) bool {
 	switch e.F {
 	case history.KeySet, history.KeyProlonged, history.KeyGone, history.KeyCopied, history.CopyGone:
@@ -47,14 +48,14 @@ func (st *stage) keep(e *history.Event) bool {
 	return true
 }
 
-// place is where a key stands.
+// place is the place of a key.
 type place struct {
 	server sim.ProcessID
 	lock   history.Lock
 	member string
 }
 
-// stands reports whether a key of a lock with an owner value stands on a server.
+// stands reports whether a key of a lock exists on a server with an owner value.
 func (st *stage) stands(server sim.ProcessID, lock history.Lock, value string) bool {
 	for at, v := range st.standing {
 		if at.server == server && at.lock == lock && (v == value || at.member == value) {
@@ -64,7 +65,7 @@ func (st *stage) stands(server sim.ProcessID, lock history.Lock, value string) b
 	return false
 }
 
-// keyed takes note of a key of the attempt that the client is about.
+// keyed records a key that an attempt of the client has set.
 func (k *client) keyed(e *history.Event) {
 	h := k.holds[e.Lock]
 	if h == nil || h.attempt == "" {
@@ -104,8 +105,8 @@ func (st *stage) seat(server sim.ProcessID) sim.ProcessID {
 	return server
 }
 
-// settle forgets what was said of other owner values than the one by which the client has the lock: it has tried
-// before, and knows no more than that it may have had no luck.
+// settle drops the grants of owner values other than that of the lock: they are of earlier tries, which the client
+// believes to have failed.
 func (h *hold) settle(value string) {
 	is := func(y *yes) bool { return slices.Contains(y.values[:], value) }
 	if slices.ContainsFunc(h.yes, is) {
@@ -113,7 +114,7 @@ func (h *hold) settle(value string) {
 	}
 }
 
-// answered takes note that the answer to a request of an attempt has come, which left the client at sent.
+// answered records that the reply to a request of an attempt has arrived; the request left the client at sent.
 func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	for _, y := range h.yes {
 		if y.server == server && !y.said {
@@ -126,7 +127,7 @@ func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 }
 
 // grant is what the servers have granted by now; ok is false if none has. The client may have decided as soon as a
-// quorum had said yes.
+// quorum had granted it.
 func (h *hold) grant(w *sim.World, quorum int, r *report) (g sim.Grant, ok bool) {
 	var since, until sim.Time = history.Never, history.Never
 	var came []sim.Time

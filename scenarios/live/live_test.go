@@ -360,7 +360,7 @@ func (without) Can(f *nemesis.Fault) error {
 	return nil
 }
 
-// TestAnExtensionThatFailedIsBlamed, with what kept it away: its report tells as much as a protocol of our own does.
+// TestAnExtensionThatFailedIsBlamed, with what kept it away: its report says as much as a protocol of our own does.
 func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	testkit.FullOnly(t)
 	for how, blamed := range map[string]bool{"prolongs": true, "prolongs in silence": false} {
@@ -373,19 +373,19 @@ func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := checker.Check(r.History).Of(checker.MutualExclusion)
-			told := strings.Contains(f.Explanation, "an extension of client-1 did not get through")
-			if told != blamed || f.Outcome != checker.Violated {
+			reported := strings.Contains(f.Explanation, "an extension of client-1 did not get through")
+			if reported != blamed || f.Outcome != checker.Violated {
 				t.Errorf("%s by %s: %s", f.Outcome, f.Cause, f.Explanation)
 			}
 		})
 	}
 }
 
-// TestAStallThatMayDecideIsTold: one longer than a client waits for an answer.
-func TestAStallThatMayDecideIsTold(t *testing.T) {
+// TestAStallThatMayDecideIsReported: one longer than a client waits for an answer.
+func TestAStallThatMayDecideIsReported(t *testing.T) {
 	s := scenario(t, "set-nx-px", "lock: {protocol: set-nx-px, ttl: 1s, timeout: 80ms}")
-	for stall, told := range map[time.Duration]bool{80 * time.Millisecond: false, 81 * time.Millisecond: true} {
-		if got := stalled(s, stall); told != strings.Contains(got, "client-1 waits for an answer (80ms)") {
+	for stall, want := range map[time.Duration]bool{80 * time.Millisecond: false, 81 * time.Millisecond: true} {
+		if got := stalled(s, stall); want != strings.Contains(got, "client-1 waits for an answer (80ms)") {
 			t.Errorf("%v: %q", stall, got)
 		}
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// zeroVariable tells a client of our own the zero of the world, on the monotonic clock of the host, in ns.
+// zeroVariable passes the zero of the world, on the monotonic clock of the host, in ns, to a client of our own.
 const zeroVariable = "FENCEPOST_ZERO"
 
-// What a client of our own says to FENCEPOST, on connections whose answers travel in frames.
+// What a client of our own reports to FENCEPOST, on connections whose replies travel in frames.
 const (
-	toOpen   = "OWN"    // the first on its connection for reports: what the client must know, as JSON
-	toBegin  = "BEGIN"  // answered, when all clients have said so, with the time at which its work is to begin
+	toOpen   = "OWN"    // the first on its connection for reports: the reply is what the client must know, as JSON
+	toBegin  = "BEGIN"  // answered, when all clients have sent it, with the time at which its work is to begin
 	toPass   = "POINT"  // a point
 	toRecord = "RECORD" // an event, as JSON
 	toAsk    = "FOR"    // an attempt, a phase, and the request that is on its behalf
@@ -27,7 +27,7 @@ const (
 type birth struct {
 	Scenario string // its text
 	Seed     uint64
-	Wall     int64 // what the wall clocks showed at the world's zero
+	Wall     int64 // the wall clocks at the world's zero
 	Servers  []sim.ProcessID
 }
 
@@ -44,7 +44,7 @@ type grant struct {
 	Counted        []sim.ProcessID
 }
 
-// own carries out what a client of our own says.
+// own carries out what a client of our own reports.
 func (s *state) own(args []string) {
 	s.framed = true
 	k, st := s.client, s.client.stage
@@ -62,7 +62,7 @@ func (s *state) own(args []string) {
 		if err != nil {
 			st.loop.Fail(err)
 		}
-		s.tell(text)
+		s.reply(text)
 	case what == toBegin:
 		k.first = func() {}
 	case what == toPass && len(args) == 3:
@@ -88,9 +88,9 @@ func (s *state) own(args []string) {
 	}
 }
 
-func (s *state) acknowledge() { s.tell(nil) }
+func (s *state) acknowledge() { s.reply(nil) }
 
-func (s *state) tell(what []byte) { s.conn.Send(realtime.AppendFrame(nil, realtime.FrameReply, what)) }
+func (s *state) reply(what []byte) { s.conn.Send(realtime.AppendFrame(nil, realtime.FrameReply, what)) }
 
 // recorded records an event on behalf of a client of our own.
 func (k *client) recorded(r *record) {
@@ -99,12 +99,12 @@ func (k *client) recorded(r *record) {
 		return
 	}
 	w, g := k.stage.world, r.Grant
-	granted := min(g.Granted, w.Now()) // its world may be ahead, by what setting its clock took
+	granted := min(g.Granted, w.Now()) // its world may be ahead, by the time that setting its clock took
 	k.recordGrant(r.Event, sim.Grant{Since: w.Mark(min(g.Since, granted)), Granted: w.Mark(granted), Until: g.Until,
 		Counted: g.Counted})
 }
 
-// parseClock reads what a client of our own is told of its clocks.
+// parseClock parses a notification of a client of our own about its clocks.
 func parseClock(text string) (what string, n int64) {
 	what, number, _ := strings.Cut(text, " ")
 	n, _ = strconv.ParseInt(number, 10, 64)

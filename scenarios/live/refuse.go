@@ -12,7 +12,7 @@ import (
 
 // RefusedError reports what cannot be carried out in real time.
 type RefusedError struct {
-	Line   string // the fault's; empty: it is the scenario that cannot
+	Line   string // the fault's; empty: the scenario as a whole cannot
 	Number int    // of the fault in the plan, from 1
 	Reason string
 }
@@ -25,7 +25,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("fault %d, %q, cannot be carried out: %s", e.Number, e.Line, e.Reason)
 }
 
-// passed are the points that a client of the user's passes: those that it reports.
+// passed are the points that a user's client passes: those that it reports.
 var passed = []sim.Point{sim.AcquireStart, sim.Acquired, sim.AfterRead, sim.BeforeWrite, sim.BeforeExtend,
 	sim.BeforeRelease, sim.Released}
 
@@ -53,7 +53,7 @@ func refuse(o *Options, faults []nemesis.Fault) error {
 	return nil
 }
 
-// cannot says why a client of the user's cannot be struck so; empty if it can.
+// cannot says why a fault cannot strike a user's client; empty if it can.
 func (o *Options) cannot(f *nemesis.Fault) string {
 	if o.Command == "" {
 		return ""

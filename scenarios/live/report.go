@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// word is what a client reports.
+// word is the first word of a report.
 type word string
 
 const (
@@ -50,12 +50,12 @@ type report struct {
 	attempt  string
 	token    history.Token
 	validity time.Duration
-	stated   bool // the validity was
+	stated   bool // the validity was given
 	refused  bool // of a release
-	unknown  bool // of a release or an extension: there was no answer
+	unknown  bool // of a release or an extension: there was no reply
 }
 
-// parseReport reads what follows FENCEPOST.
+// parseReport parses what follows FENCEPOST.
 func parseReport(args []string) (r report, err error) {
 	words := make([]string, len(grammar))
 	for i := range grammar {
@@ -140,7 +140,7 @@ type access struct {
 	token history.Token
 }
 
-// parseAccess reads a command to the resource.
+// parseAccess parses a command to the resource.
 func parseAccess(args []string) (a access, err error) {
 	a.write = strings.EqualFold(args[0], "WRITE")
 	need := []string{"lock"}

@@ -77,7 +77,7 @@ func TestReportsThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestReportingNamesAllWords: what is told to who writes a client is what is read.
+// TestReportingNamesAllWords: what the author of a client is given is what is accepted.
 func TestReportingNamesAllWords(t *testing.T) {
 	for _, g := range grammar {
 		line := "FENCEPOST " + string(g.word) + " lock"
@@ -85,11 +85,11 @@ func TestReportingNamesAllWords(t *testing.T) {
 			line += " attempt"
 		}
 		if !strings.Contains(Reporting, line) {
-			t.Errorf("%q is not told", line)
+			t.Errorf("%q is not described", line)
 		}
 		for _, o := range g.options {
 			if !strings.Contains(Reporting, o) {
-				t.Errorf("%s is not told", o)
+				t.Errorf("%s is not described", o)
 			}
 		}
 	}

@@ -17,13 +17,12 @@ import (
 
 // Fleet are the lock servers of a run.
 type Fleet interface {
-	// Can says why a fault that strikes them cannot be carried out, or nil. It is asked before anything starts, also of
-	// faults that strike others.
+	// Can says why a fault that strikes them cannot be carried out, or nil. It is asked before anything starts, also
+	// about faults that strike others.
 	Can(f *nemesis.Fault) error
-	// Server is what stands in the place of a simulated lock server, or of the Sentinel; own itself if that is to
-	// serve.
+	// Server is the replacement for a simulated lock server or the Sentinel; own itself if that is to serve.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
-	// Begin starts what there is to start. What has to do with the world is done by the loop.
+	// Begin starts the servers. What concerns the world is done by the loop.
 	Begin(l *realtime.Loop) error
 	// End stops what was started. It is called once, also after a Begin that failed, when the loop has ended.
 	End() error
@@ -32,10 +31,10 @@ type Fleet interface {
 // Simulated are the simulated servers themselves.
 type Simulated struct{}
 
-// Can has nothing against any fault.
+// Can accepts any fault.
 func (Simulated) Can(*nemesis.Fault) error { return nil }
 
-// Server gives the simulated one.
+// Server returns the simulated one.
 func (Simulated) Server(_ sim.ProcessID, own sim.Server) sim.Server { return own }
 
 // Begin has nothing to start.
@@ -47,39 +46,40 @@ func (Simulated) End() error { return nil }
 // Options say how a scenario is run.
 type Options struct {
 	Scenario *scenarios.Scenario
-	Command  string          // of a client of the user's, for a shell; empty: the scenario's own protocol
+	Command  string          // of a user's client, for a shell; empty: the scenario's own protocol
 	Own      process.Command // starts this program so that it calls Child
 	Host     string          // to listen on
 	Fleet    Fleet
 	Keeper   *process.Keeper // starts the clients, so that none outlives the run
-	Context  context.Context // its end is that of the run
+	Context  context.Context // its end ends the run
 	Patience time.Duration   // how long the clients may take until their first report
-	Hidden   string          // a variable of this process that the clients are not to have; empty: they have all
-	Again    func(why error) // if set, is called before a start that the host has delayed is tried again
+	Hidden   string          // a variable of this process that the clients do not get; empty: they get all
+	Again    func(why error) // if set, called before a start that the host has delayed is tried again
 }
 
-// Patience is what programs take to start, with some to spare.
+// Patience is how long programs take to start, with some to spare.
 const Patience = 30 * time.Second
 
-// Result is what a run leaves behind.
+// Result is the result of a run.
 type Result struct {
 	scenarios.Result
-	Late    *realtime.Lateness
-	Notes   []string // what a reader must know of the run
-	Partial bool     // a client ended or misbehaved before its work was done: what held may have held for want of trial
+	Late  *realtime.Lateness
+	Notes []string // what a reader must know about the run
+	// a client ended or misbehaved before its work was done: laws may have held because too little was tried
+	Partial bool
 	Printed []Printed
 }
 
-// Printed is what a client has printed, or the end of that.
+// Printed is what a client has printed, or the end of it.
 type Printed struct {
 	Client sim.ProcessID
 	Text   string
 }
 
-// Run carries out the plan. What cannot be carried out is refused before anything starts: a *RefusedError. A client
-// that does what none may ends the run, with a result that says so if the scenario had begun by then, and else with a
-// *ClientError. If something else ended it after its begin, there is a result beside the error, which is not to be
-// judged.
+// Run carries out the plan. A plan that cannot be carried out is refused before anything starts: a *RefusedError. A
+// client that violates the protocol of reports ends the run, with a result that says so if the scenario had begun by
+// then, and otherwise with a *ClientError. If something else ended it after its start, there is a result beside the
+// error, which is not to be judged.
 func Run(o Options, p nemesis.Plan) (*Result, error) {
 	if err := refuse(&o, p.Faults); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	}
 	rebase(r.History, st.zero)
 	r.Stalled = stalled(o.Scenario, st.loop.Late().Max())
-	result := &Result{Result: r, Late: st.loop.Late(), Notes: st.tell(r.Stalled), Printed: st.printed()}
+	result := &Result{Result: r, Late: st.loop.Late(), Notes: st.notes(r.Stalled), Printed: st.printed()}
 	result.Partial = len(st.crashes.keys) > 0
 	var fault *ClientError
 	var flood *realtime.FloodError
@@ -113,7 +113,7 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	return result, st.failed
 }
 
-// printed is what the clients of the user's have printed.
+// printed is what the user's clients have printed.
 func (st *stage) printed() (list []Printed) {
 	for _, k := range st.clients {
 		if text := k.said.all(); text != "" {
@@ -123,7 +123,7 @@ func (st *stage) printed() (list []Printed) {
 	return list
 }
 
-// rebase has the times of a history count from zero. What came before happened at zero.
+// rebase makes the times of a history count from zero. Everything before that happened at zero.
 func rebase(h *history.History, zero sim.Time) {
 	shift := func(t *sim.Time) {
 		if *t != history.Never {
@@ -148,8 +148,8 @@ func rebase(h *history.History, zero sim.Time) {
 	shift(&h.Header.End)
 }
 
-// tell says what a reader must know of the run.
-func (st *stage) tell(stall string) []string {
+// notes lists what a reader must know about the run.
+func (st *stage) notes(stall string) []string {
 	late := st.loop.Late()
 	notes := append(st.crashes.list(), fmt.Sprintf("real time: another run of this plan is not the same to the byte. "+
 		"Host delay: %v at the median, %v at the 99th percentile, %v at most",
@@ -174,7 +174,7 @@ func (st *stage) tell(stall string) []string {
 	return append(notes, warnings(st.Scenario)...)
 }
 
-// stalled says that a stall of the host may have decided the run: it was longer than some client waits for an answer.
+// stalled reports that a stall of the host may have decided the run: it was longer than some client waits for a reply.
 func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	for i := range s.Clients {
 		if most := s.Clients[i].Lock.Timeout; stall > most {
@@ -185,7 +185,7 @@ func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	return ""
 }
 
-// mostQuoted is how many bytes of what a client has printed a note has.
+// mostQuoted is how many bytes of a client's output a note quotes.
 const mostQuoted = 300
 
 func rounded(d time.Duration) time.Duration {
@@ -204,7 +204,7 @@ const (
 	leastSlack = 50 * time.Millisecond
 )
 
-// warnings says where a stall of the host may decide a run of s.
+// warnings lists where a stall of the host may decide a run of s.
 func warnings(s *scenarios.Scenario) (list []string) {
 	for i := range s.Clients {
 		l, hold := &s.Clients[i].Lock, s.Clients[i].Work.Hold

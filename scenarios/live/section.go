@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// report takes a report of the user's client; ok answers it.
+// report processes a report of the user's client; ok answers it.
 func (k *client) report(r *report, ok func()) error {
 	if !slices.Contains(k.locks, r.lock) {
 		return fmt.Errorf("%s is no lock of its: FENCEPOST_LOCK_1 … are %q", r.lock, k.locks)
@@ -68,7 +68,7 @@ func (k *client) report(r *report, ok func()) error {
 	return nil
 }
 
-// before is what a report may follow.
+// before lists what a report may follow.
 var before = map[word][]word{
 	acquiring: {released, failed, lost},
 	acquired:  {acquiring},
@@ -81,7 +81,7 @@ var before = map[word][]word{
 	released:  {releasing},
 }
 
-// allows says why a report cannot be, or nil.
+// allows says why a report is not allowed, or nil.
 func (h *hold) allows(r *report) error {
 	if !slices.Contains(before[r.word], h.step) {
 		if h.attempt == "" {
@@ -102,10 +102,10 @@ func (h *hold) allows(r *report) error {
 	return nil
 }
 
-// mostOld is how many owner values of earlier attempts are remembered, for requests that come late.
+// mostOld is how many owner values of earlier attempts are remembered, for requests that arrive late.
 const mostOld = 16
 
-// asks begins an attempt, for the first time when all clients are ready.
+// asks starts an attempt; the first of each client waits until all are ready.
 func (k *client) asks(h *hold, r *report, ok func()) {
 	h.step = acquiring
 	begin := func() {
@@ -209,7 +209,7 @@ func (a *access) event(t history.Type, h *hold) history.Event {
 	return e
 }
 
-// accessed takes the resource's answer.
+// accessed processes the resource's reply.
 func (s *state) accessed(r sim.Reply) {
 	k, a := s.client, s.to
 	s.to = nil
@@ -238,7 +238,7 @@ func (s *state) accessed(r sim.Reply) {
 	k.pass(sim.AfterRead, func() { s.answer(answer) })
 }
 
-// broke records that the resource's answer will never come.
+// broke records that the resource's reply will never arrive.
 func (s *state) broke() {
 	if s.to == nil {
 		return

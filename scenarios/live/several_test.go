@@ -48,7 +48,7 @@ func takesAll(redis, resource *wire, crosswise bool) {
 	}
 }
 
-// TestSeveralLocks: each client is told its own and in its own order. What they do comes out as it does in virtual
+// TestSeveralLocks: each client gets its own and in its own order. What they do comes out as it does in virtual
 // time.
 func TestSeveralLocks(t *testing.T) {
 	testkit.FullOnly(t)

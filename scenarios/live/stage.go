@@ -28,7 +28,7 @@ type stage struct {
 	clients []*client
 	zero    sim.Time // when the scenario began
 	servers []sim.ProcessID
-	over    bool              // the processes that end now are ended by us
+	over    bool              // from now on processes end because we end them
 	masters []sim.Server      // of Redis
 	groups  [][]sim.ProcessID // that hold the same data
 
@@ -37,13 +37,13 @@ type stage struct {
 	refusal   history.Why      // of the resource
 	ungranted int              // sections that no server has granted
 
-	begun     bool      // the scenario has
-	failed    error     // the first failure, and what ended the fleet badly, once the run has ended
+	begun     bool      // the scenario has begun
+	failed    error     // the first failure, and a bad end of the fleet, once the run has ended
 	crashes   incidents // clients that ended by themselves
 	incidents incidents // of other kinds
 }
 
-// apart is how long after each other the clients of the user begin.
+// apart is the time between the starts of the user's clients.
 const apart = 30 * time.Millisecond
 
 // Prepare gives the world the host's wall clock.
@@ -52,14 +52,14 @@ func (st *stage) Prepare(o *sim.Options) {
 	o.Endless, o.Keep = true, st.keep
 }
 
-// Client is what the task of a client does: it waits until the process is done.
+// Client returns the task of a client: it waits until the process is done.
 func (st *stage) Client(c *scenarios.Client, start time.Duration) func(sim.Env) {
 	k := newClient(st, c, start)
 	st.clients = append(st.clients, k)
 	return func(env sim.Env) { env.Sleep(sim.Forever, &k.done) }
 }
 
-// Server gives the fleet's.
+// Server returns the fleet's.
 func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	s := st.Fleet.Server(id, own)
 	if o := st.Scenario; o.Servers.Backend == locks.OnRedis && slices.Contains(o.Clients[0].Lock.Servers, id) {
@@ -71,11 +71,11 @@ func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
 // Foreign reports whether the clients are the user's.
 func (st *stage) Foreign() bool { return st.Command != "" }
 
-// prime has each master of Redis write something that leaves nothing. In virtual time the servers start as the scenario
-// begins, and with appendfsync everysec write to disk no earlier than a second later; those that have been idle would
-// do so at once, with the first write (flushAppendOnlyFile of aof.c).
+// prime makes each master of Redis write something that leaves nothing behind. In virtual time the servers start as the
+// scenario begins, and with appendfsync everysec write to disk no earlier than a second later; those that have been
+// idle would do so at once, with the first write (flushAppendOnlyFile of aof.c).
 func (st *stage) prime() {
-	key := string(st.locks[0]) + ":fencepost:begin" // which no lock has, and which begins as those of the run do
+	key := string(st.locks[0]) + ":fencepost:begin" // which no lock has, and which starts like the keys of the run
 	for _, s := range st.masters {
 		for _, args := range [][]string{{"SET", key, "1"}, {"DEL", key}} {
 			s.Serve(sim.NewIncoming(history.Nemesis, 0, "", args, func([]byte) {}))
@@ -115,7 +115,7 @@ func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 	st.prime()
 }
 
-// interruptible has the end of the context end the run.
+// interruptible makes the end of the context end the run.
 func (st *stage) interruptible() (stop func()) {
 	over := make(chan struct{})
 	go func() {
@@ -128,7 +128,7 @@ func (st *stage) interruptible() (stop func()) {
 	return func() { close(over) }
 }
 
-// UndecidedError ends a run that decides nothing: a server ended by itself, or the host delayed every start.
+// UndecidedError reports a run that decides nothing: a server ended by itself, or the host delayed every start.
 type UndecidedError struct {
 	Err     error
 	Delayed bool // every start, after several
@@ -137,17 +137,17 @@ type UndecidedError struct {
 // Error says what happened.
 func (e *UndecidedError) Error() string { return e.Err.Error() + ": the run is not judged" }
 
-// ErrInterrupted ends a run whose context has ended.
+// ErrInterrupted reports a run whose context has ended.
 var ErrInterrupted = errors.New("interrupted: the run is not judged")
 
-// wholeSecond is when the wall clocks show a whole second next, as they do at the begin of a run in virtual time: an
-// fsync each second looks at that, and a TTL counts in ms.
+// wholeSecond is the next time at which the wall clocks show a whole second, as they do at the start of a run in
+// virtual time: an fsync each second depends on that, and a TTL is counted in ms.
 func (st *stage) wholeSecond() sim.Time {
 	at := st.clock.Begin().Add(st.world.Now().Duration() + notice)
 	return st.world.Now() + history.Of(notice+at.Truncate(time.Second).Add(time.Second).Sub(at))
 }
 
-// notice is how long before their begin clients of our own are told of it, at least.
+// notice is how long before their start clients of our own are notified of it, at least.
 const notice = 50 * time.Millisecond
 
 // ready reports whether the scenario can begin: all clients are there, with the connections that they have opened.
@@ -160,7 +160,7 @@ func (st *stage) late() error {
 		if !k.isReady() {
 			problem := fmt.Sprintf("has not reported FENCEPOST ACQUIRING lock within %v of its start", st.Patience)
 			err := &ClientError{Client: k.id, Said: k.said.last(mostSaid), Problem: problem + k.strangers()}
-			if st.Foreign() { // a program that never reports is likelier than a host so slow
+			if st.Foreign() { // a program that never reports is more likely than a host this slow
 				return err
 			}
 			return &process.LateError{Err: err}
@@ -179,8 +179,8 @@ func (st *stage) Run(limit sim.Time, done func() bool) (limited bool) {
 	return st.loop.Run(limit, done)
 }
 
-// End ends the processes, and keeps the first failure for [Run], which is to have the history all the same. It may be
-// called again.
+// End ends the processes, and keeps the first failure for [Run], which must still get the history. It may be called
+// again.
 func (st *stage) End() error {
 	if st.over || st.loop == nil {
 		return nil
@@ -203,7 +203,7 @@ func (st *stage) client(id sim.ProcessID) *client {
 	return st.clients[at]
 }
 
-// listen opens the ports of a client. It gives its environment.
+// listen opens the ports of a client. It returns the client's environment.
 func (st *stage) listen(k *client) ([]string, error) {
 	env := []string{"FENCEPOST_CLIENT=" + string(k.id)}
 	secret := st.front.Secret(k.id)
@@ -228,14 +228,14 @@ func (st *stage) listen(k *client) ([]string, error) {
 	return env, nil
 }
 
-// ClientError reports a client that does what no client may.
+// ClientError reports a client that violates the protocol of reports.
 type ClientError struct {
 	Client  sim.ProcessID
 	Problem string
 	Said    string // the end of what it printed
 }
 
-// Error says what it did, and what it printed last.
+// Error says what it did, with the end of its output.
 func (e *ClientError) Error() string {
 	text := string(e.Client) + " " + e.Problem
 	if e.Said != "" {
@@ -246,7 +246,7 @@ func (e *ClientError) Error() string {
 
 // The methods below are the handler of the front.
 
-// Asked decides what a request is.
+// Asked decides what to do with a request.
 func (st *stage) Asked(c *realtime.Conn, args []string) {
 	k := st.client(c.Client)
 	if c.State == nil {
@@ -255,13 +255,13 @@ func (st *stage) Asked(c *realtime.Conn, args []string) {
 	c.State.(*state).asked(args)
 }
 
-// Malformed takes note of bytes that are no command.
+// Malformed records bytes that are no command.
 func (st *stage) Malformed(c *realtime.Conn, b []byte) {
 	st.incidents.add(string(c.Client)+" malformed", fmt.Sprintf("%s sent %s bytes that are no command: %q; that "+
 		"connection was closed", c.Client, c.Server, b))
 }
 
-// Received hands bytes to the client.
+// Received passes bytes to the client.
 func (st *stage) Received(c *realtime.Conn, b []byte, to *sim.Incoming) {
 	s, ok := c.State.(*state)
 	if !ok {

@@ -19,19 +19,19 @@ type state struct {
 	client *client
 	framed bool // it carries requests of one of our own
 	sent   []request
-	within bool // since MULTI something was asked for that tells addresses
+	within bool // since MULTI something was asked for whose reply names servers
 	said   redisserver.Stream
 	multi  bool         // between MULTI and EXEC
-	about  history.Lock // whose key a request has named last, within MULTI if in one
+	about  history.Lock // whose key a request has last named, within MULTI if in one
 
-	// Of a connection of the user's client to the resource, where one command is carried out after the other.
+	// Of a connection of the user's client to the resource, which carries out one command after another.
 	busy  bool
 	last  sim.Time // when the last answer was sent; 0 before the first
 	queue [][]string
 	to    *access // that the resource has been asked for
 }
 
-// asked decides what a request is.
+// asked decides what to do with a request.
 func (s *state) asked(args []string) {
 	report := strings.EqualFold(args[0], "FENCEPOST")
 	switch {
@@ -52,8 +52,8 @@ func (s *state) asked(args []string) {
 	}
 }
 
-// ask asks a lock server on behalf of the user's client. What the run answers itself is answered in its turn: in place
-// of the answer to a PING, or of that to no command, for which the server gives a transaction up.
+// ask asks a lock server on behalf of the user's client. A reply of the run's own keeps its turn: it replaces the reply
+// to a PING, or to a command that does not exist, for which the server aborts a transaction.
 func (s *state) ask(args []string) {
 	left, answer := s.conn.Login(args)
 	if problem := tooLong(args); problem != "" {
@@ -73,11 +73,11 @@ func (s *state) ask(args []string) {
 }
 
 func (s *state) forward(args []string, of history.Attempt, phase string) {
-	s.sent = append(s.sent, request{left: s.client.stage.world.Now(), tells: s.tells(args), args: args})
+	s.sent = append(s.sent, request{left: s.client.stage.world.Now(), namesServers: s.namesServers(args), args: args})
 	s.conn.Forward(args, of, phase)
 }
 
-// answered takes note of an answer that has arrived, and gives the request.
+// answered records a reply that has arrived, and returns the request.
 func (s *state) answered(to *sim.Incoming) (sent request) {
 	if to == nil || len(s.sent) == 0 {
 		return request{}
@@ -92,7 +92,7 @@ func (s *state) answered(to *sim.Incoming) (sent request) {
 	return sent
 }
 
-// received hands bytes to the client.
+// received passes bytes to the client.
 func (s *state) received(b []byte, to *sim.Incoming) {
 	sent := s.answered(to)
 	s.client.refused(s.conn.Server, sent.args, b)
@@ -111,12 +111,12 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 	case sent.instead != "":
 		s.conn.Send([]byte(sent.instead))
 	default:
-		s.conn.Send(s.told(b, sent.tells))
+		s.conn.Send(s.translated(b, sent.namesServers))
 	}
 }
 
 // attemptOf says on whose behalf the user's client asks a server: of an earlier attempt for the lock if the request
-// carries an owner value of that, and a key with this value still stands there; and else of the latest.
+// contains one of its owner values, and a key with this value still exists there; otherwise of the latest.
 func (s *state) attemptOf(args []string) history.Attempt {
 	k := s.client
 	lock := s.lockOf(args)
@@ -133,11 +133,11 @@ func (s *state) attemptOf(args []string) history.Attempt {
 	return h.attempt
 }
 
-// looks are the commands that may name several keys and do nothing to them.
+// looks are the commands that may name several keys and do not change them.
 var looks = []string{"EXISTS", "MGET", "TOUCH", "WATCH"}
 
-// lockOf is the lock that a request is about: the one whose key it names, or that was named before it on the same
-// connection, as for EXEC; or else the one asked for last.
+// lockOf is the lock of a request: the one whose key it names, or that was named before it on the same connection, as
+// for EXEC; or otherwise the one asked for last.
 func (s *state) lockOf(args []string) history.Lock {
 	k := s.client
 	switch strings.ToUpper(args[0]) {
@@ -156,7 +156,7 @@ func (s *state) lockOf(args []string) history.Lock {
 			continue
 		}
 		if before != "" && before != name && !slices.Contains(looks, strings.ToUpper(args[0])) {
-			k.fails(fmt.Sprintf("names %s and %s in one command or transaction: whose key is set then cannot be told "+
+			k.fails(fmt.Sprintf("names %s and %s in one command or transaction: whose key is set is then unknown "+
 				"apart; take one lock after the other", before, name))
 		}
 		before, s.about = name, name
@@ -202,7 +202,7 @@ func (s *state) command(args []string) {
 
 func (s *state) ok() { s.answer([]byte("+OK\r\n")) }
 
-// answer answers the command that is carried out, and goes on with the next.
+// answer answers the present command, and goes on with the next.
 func (s *state) answer(b []byte) {
 	s.conn.Send(b)
 	s.busy, s.last = false, s.client.stage.world.Now()
@@ -214,13 +214,13 @@ func (s *state) answer(b []byte) {
 	}
 }
 
-// wrong refuses what a client says, and ends the run.
+// wrong refuses a report of a client, and ends the run.
 func (s *state) wrong(problem string) {
 	s.conn.Send(sim.AppendLine(nil, '-', "ERR fencepost: "+problem))
 	s.client.fails("reports what cannot be: " + problem)
 }
 
-// smallTalk answers what client libraries say as they connect.
+// smallTalk answers what client libraries send when they connect.
 func smallTalk(name string, args []string, conn uint64) []byte {
 	switch name {
 	case "PING":

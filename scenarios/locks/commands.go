@@ -16,7 +16,7 @@ const (
 else
     return 0
 end`
-	// extendScript prolongs the key if it still has the owner's value (Alibaba Cloud, there in seconds).
+	// extendScript extends the key's expiry if it still has the owner's value (Alibaba Cloud, there in seconds).
 	extendScript = `if redis.call("get",KEYS[1]) == ARGV[1] then
     return redis.call("pexpire",KEYS[1],ARGV[2])
 else
@@ -34,7 +34,7 @@ func releaseArgs(key history.Lock, value string) []string {
 	return []string{"EVAL", releaseScript, "1", string(key), value}
 }
 
-// args is the request that a mode of extension sends.
+// args is the request that an extension of this mode sends.
 func (m ExtendMode) args(key history.Lock, value, millis string) []string {
 	switch m {
 	case ExtendCAS:
@@ -47,13 +47,13 @@ func (m ExtendMode) args(key history.Lock, value, millis string) []string {
 	return []string{"EVAL", extendScript, "1", string(key), value, millis}
 }
 
-// says is what the mode takes for a yes.
+// says reports whether a reply means success to the mode.
 func (m ExtendMode) says(r *sim.Reply) bool {
 	n, answered := r.Int()
 	return answered && (n == 1 || m == ExtendAnyAnswer)
 }
 
-// obeysElapsed reports whether the mode refuses an extension that took longer than it prolongs.
+// obeysElapsed reports whether the mode refuses an extension that took longer than its TTL.
 func (m ExtendMode) obeysElapsed() bool { return m != ExtendUnchecked && m != ExtendIgnoreElapsed }
 
 func setArgs(key history.Lock, value, millis string) []string {
@@ -63,7 +63,7 @@ func setArgs(key history.Lock, value, millis string) []string {
 // args is the WAIT that a client sends.
 func (w *Wait) args() []string { return []string{"WAIT", strconv.Itoa(w.Replicas), millis(w.Timeout)} }
 
-// patience is how long a client waits for the answer to WAIT, if it waits so long for others.
+// patience is how long a client waits for the reply to WAIT, if it waits timeout for others.
 func (w *Wait) patience(timeout time.Duration) time.Duration {
 	if w.Timeout == 0 {
 		return sim.Forever
@@ -71,8 +71,8 @@ func (w *Wait) patience(timeout time.Duration) time.Duration {
 	return timeout + w.Timeout
 }
 
-// ask sends one request and closes the connection if no answer came, as client libraries do: an answer that comes
-// later must not be taken for that of the next request.
+// ask sends one request and closes the connection if no reply arrived, as client libraries do: a later reply must not
+// be taken for that of the next request.
 func ask(env sim.Env, timeout time.Duration, r sim.Request) *sim.Reply {
 	replies := env.Call(timeout, nil, r)
 	if s := replies[0].Status; s == sim.NoReply || s == sim.Reset {

@@ -1,6 +1,6 @@
 // Package locks holds the lock protocols under test, written as their documents describe them against sim.Env alone.
-// Documents are named by their authors; scenarios/STATEMENTS.md has their titles and addresses.
-// Every step that a shipped library has left out is a knob that can be left out here.
+// Documents are named by their authors; scenarios/STATEMENTS.md has their titles and addresses. Every step that a
+// shipped library has left out can be left out here by a setting.
 //
 // Goals: each protocol reads like its document; wrong settings are possible and named.
 // Non-goals: deciding who is right (checker), doing the protected work (scenarios), being a lock for production use.
@@ -16,7 +16,7 @@ import (
 // Protocol names a lock protocol.
 type Protocol string
 
-// Reentry says what a lock library does when a client takes a lock that it holds.
+// Reentry says what a lock library does when a client takes a lock that it already holds.
 type Reentry string
 
 const (
@@ -37,14 +37,14 @@ const (
 	ReleaseDelex      Release = "delex"        // Redis 8.4's DELEX key IFEQ value
 )
 
-// Need says that what stands under a key is only for servers of a version.
+// Need says that the value of a key requires servers of some version.
 type Need struct {
 	Key     string
 	Version string // as FORMAT.md has it
 	Why     string
 }
 
-// Needs are the settings that use a command which not every Redis has.
+// Needs lists the settings that use a command which not every Redis has.
 func (c *Config) Needs() (list []Need) {
 	switch c.Release {
 	case ReleaseCAD:
@@ -64,7 +64,7 @@ type Waking string
 const (
 	WakeAfterDelay   Waking = "delay"          // after retry.delay
 	WakeOnMessage    Waking = "message"        // when the holder publishes that it has released
-	WakeOnMessageTTL Waking = "message-or-ttl" // then, or once the TTL has passed, whatever comes first
+	WakeOnMessageTTL Waking = "message-or-ttl" // on the message, or once the TTL has passed, whichever comes first
 )
 
 // TokenScope says who shares one owner value.
@@ -84,42 +84,42 @@ type ExtendMode string
 const (
 	ExtendChecked   ExtendMode = "checked"   // by script, a quorum, within the validity: the document's rule
 	ExtendCAS       ExtendMode = "cas"       // Tair's compare and set with the same value (Alibaba Cloud)
-	ExtendUnchecked ExtendMode = "unchecked" // ignores answers and elapsed time
-	// takes every answer for a yes, also that the key is gone (go-redsync 38)
+	ExtendUnchecked ExtendMode = "unchecked" // ignores replies and elapsed time
+	// takes any reply for success, even that the key is gone (go-redsync 38)
 	ExtendAnyAnswer     ExtendMode = "any-answer"
-	ExtendIgnoreElapsed ExtendMode = "ignore-elapsed" // counts the TTL from the last answer (go-redsync 71, 72)
-	// takes the lock anew if it is gone, whoever had it meanwhile (redis-semaphore 175, redlock-rb 36)
+	ExtendIgnoreElapsed ExtendMode = "ignore-elapsed" // counts the TTL from the last reply (go-redsync 71, 72)
+	// acquires the lock again if it is gone, whoever has held it meanwhile (redis-semaphore 175, redlock-rb 36)
 	ExtendOrAcquire ExtendMode = "or-acquire"
-	// prolongs the key without comparing its owner (Redisson's RedLock)
+	// extends the key's expiry without comparing its owner (Redisson's RedLock)
 	ExtendExpire ExtendMode = "expire"
-	// gives the lock back and says that it has prolonged it (py-sherlock 66)
+	// gives the lock back and reports that it was extended (py-sherlock 66)
 	ExtendRelease   ExtendMode = "release"
 	ExtendReacquire ExtendMode = "reacquire" // runs the acquisition again with the same value (Grace Collins)
 )
 
-// Allowance is what a client takes off its validity for drifting clocks: TTL x PPM / 1,000,000 + Plus.
+// Allowance is what a client subtracts from its validity for clock drift: TTL x PPM / 1,000,000 + Plus.
 type Allowance struct {
 	PPM  int64 // 10000 is one percent
 	Plus time.Duration
 }
 
-// Extension prolongs a lock while its work goes on.
+// Extension extends a lock while its work goes on.
 type Extension struct {
 	Mode       ExtendMode    // default checked
-	TTL        time.Duration // of the prolonged lock; default the lock's own
+	TTL        time.Duration // of the extended lock; default the lock's own
 	Every      time.Duration // default TTL / 3
 	Limit      int           // how many at most; 0: no limit
-	Background bool          // by a keepalive task beside the work; otherwise between steps of the work
+	Background bool          // by a keepalive task in the background; otherwise between steps of the work
 }
 
 // Wait is the WAIT command after a lock was set on a replicated Redis (Alibaba Cloud).
 type Wait struct {
 	Replicas int           // that must have the write
 	Timeout  time.Duration // as WAIT takes it, in whole ms; 0 waits for ever
-	Obey     bool          // give the attempt up if fewer answered; default on
+	Obey     bool          // fail the attempt if fewer replied; default on
 	Release  bool          // also after the release
-	// SameConnection sends WAIT where the lock was set, which is all that it tells of; otherwise to the master as it is
-	// known by then. Default on.
+	// SameConnection sends WAIT on the connection that set the lock, whose writes are all that WAIT covers; otherwise
+	// to the master as it is known by then. Default on.
 	SameConnection bool
 }
 
@@ -135,12 +135,12 @@ type Config struct {
 	Waits    sim.ClockKind   // on which patience is measured; default monotonic
 	Wake     Waking          // on one Redis: when a client that found the lock taken tries again; default delay
 	Release  Release         // default script (setnx and setnx-expire: del)
-	Timeout  time.Duration   // for one server's answer; default 50 ms
+	Timeout  time.Duration   // for one server's reply; default 50 ms
 
 	Extension *Extension // nil: none
 	Reentry   Reentry    // default counted
 
-	Shared    bool // ask for a read lock, which others that are shared may hold as well; default off
+	Shared    bool // ask for a read lock, which other shared clients may hold as well; default off
 	ReadWrite bool // the lock is a read-write lock: some client asks for a shared hold
 
 	// Replicated Redis only.
@@ -154,10 +154,10 @@ type Config struct {
 	Drift        Allowance  // default none; for Redlock 1 % + 2 ms
 	TokenScope   TokenScope // of locks without expiry, too; default per-request
 
-	// Own are the settings that no other protocol has, as a value of a type that stands in the protocol's file; nil:
-	// none was given. It is replaced and never changed, so that copies of a Config stay apart.
+	// Own holds the settings that no other protocol has, as a value of a type defined in the protocol's file; nil: none
+	// was given. It is replaced and never changed, so that copies of a Config are independent.
 	Own any
 
-	// First is the place in Servers with which a client that spreads its load begins.
+	// First is the index in Servers with which a client that spreads its load begins.
 	First int
 }

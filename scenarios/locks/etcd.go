@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Etcd is etcd's own recipe: a lease, a key of one's own, the oldest key holds (clientv3/concurrency).
+// Etcd is etcd's own recipe: a lease, a key for each client, and the oldest key holds the lock (clientv3/concurrency).
 const Etcd Protocol = "etcd"
 
 func init() {
@@ -55,7 +55,7 @@ func init() {
 
 // etcdConfig are the settings of this protocol alone.
 type etcdConfig struct {
-	recheck         bool       // look, after waiting, whether the own key still stands (etcd issue 11456); default on
+	recheck         bool       // check, after waiting, that the own key still exists (etcd issue 11456); default on
 	count           leaseCount // default sending
 	line            lineKind   // default own-keys
 	keepAlive       keepAlive  // default until-lost
@@ -66,8 +66,9 @@ type etcdConfig struct {
 type leaseCount string
 
 const (
-	fromSending leaseCount = "sending" // from when the request left that prolonged it: never longer than the server's
-	fromReceipt leaseCount = "receipt" // from its answer, looking twice a second: the shipped client
+	// from when the request that extended it was sent: never longer than the server's
+	fromSending leaseCount = "sending"
+	fromReceipt leaseCount = "receipt" // from its reply, checked twice a second: the shipped client
 )
 
 // lineKind says what clients of etcd put.
@@ -78,13 +79,13 @@ const (
 	oneKey  lineKind = "one-key"  // one key for all, if there is none: no line (youngju.dev)
 )
 
-// keepAlive says when an etcd client gives its lease up.
+// keepAlive says when an etcd client gives up its lease.
 type keepAlive string
 
 const (
-	// it asks one member after another until the lease is over, and tells its client
+	// it asks one member after another until the lease is over, and notifies its client
 	untilLost keepAlive = "until-lost"
-	// the first error ends it, and nobody is told; that the lease is gone is no error (youngju.dev)
+	// the first error ends it without notice; that the lease is gone is no error (youngju.dev)
 	untilError keepAlive = "until-error"
 )
 
@@ -102,13 +103,13 @@ var etcdKeys = []setting.Key[etcdConfig]{
 	setting.Choice("keepalive", func(c *etcdConfig) *keepAlive { return &c.keepAlive },
 		"`until-lost`: the client asks one member after another until its lease is over, and then stops its work; "+
 			"`until-error`: it asks one member, whose first error, or silence for longer than `lock.timeout`, ends "+
-			"the keepalive; nobody is told of that, nor if the lease is gone",
+			"the keepalive without notice, even if the lease is gone",
 		setting.Options(untilLost, untilError)...),
 	setting.Switch("compare-revision", func(c *etcdConfig) *bool { return &c.compareRevision }, true,
 		"a release deletes the own key only if it is still the one that its attempt put (etcd issue 22082)"),
 }
 
-// withoutRedis says why a lock on a coordination service has no settings of Redis.
+// withoutRedis explains why a lock on a coordination service has no settings of Redis.
 func withoutRedis(p Protocol, lease string) map[string]string {
 	name := string(p)
 	return map[string]string{
@@ -122,7 +123,7 @@ func withoutRedis(p Protocol, lease string) map[string]string {
 }
 
 // etcd is the mutex of clientv3/concurrency: each client puts a key of its own under the lock's name, with its lease,
-// and the key of the lowest create revision holds. The create revision is the fencing token.
+// and the key with the lowest create revision holds the lock. The create revision is the fencing token.
 type etcd struct {
 	requester
 	own    etcdConfig
@@ -172,7 +173,7 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	l.library.counted(entered && !first)
 	if !entered || !first && (l.own.line == oneKey || !l.waitInLine(env, h, key, patience)) {
 		if h.Token == 0 || l.leave(env, h) != Confirmed {
-			l.Close(env) // the key may still be there, or come to be: it goes with the lease
+			l.Close(env) // the key may exist, or come to exist later: it goes with the lease
 		}
 		return nil
 	}
@@ -189,8 +190,8 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	return h
 }
 
-// enter puts the client's own key, unless it is there already, learns its create revision, and whether it is the
-// oldest. It reports false if there is no answer, or if the key is an earlier attempt's, whose request came late.
+// enter puts the client's own key, unless it exists already, and learns its create revision and whether it is the
+// oldest. It reports false if there is no reply, or if the key is an earlier attempt's, whose request arrived late.
 func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 	oldest := []string{"RANGE", string(l.config.Key) + "/", "PREFIX", "SORT", "CREATE", "ASC", "LIMIT", "1"}
 	args := append([]string{"TXN", "IF", "CREATE", key, "=", "0", "THEN", "5", "PUT", key, string(h.Attempt), "LEASE",
@@ -200,7 +201,7 @@ func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 	if len(r) < 3 {
 		return false, false
 	}
-	answers := r[2].Array() // of PUT, if there was none yet, and of the two RANGEs
+	answers := r[2].Array() // of PUT, if there was no key yet, and of the two RANGEs
 	own, owner := keysOf(&answers[len(answers)-2]), keysOf(&answers[len(answers)-1])
 	if len(own) == 0 || len(owner) == 0 || own[0].value != string(h.Attempt) {
 		return false, false
@@ -209,7 +210,7 @@ func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 	return owner[0].key == key, true
 }
 
-// put sets the one key of all clients, unless there is one. It reports false twice if there is no answer.
+// put sets the one key of all clients, unless it exists. It reports false twice if there is no reply.
 func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 	r := l.caller.call(env, h.Attempt, l.library.etcd.until-env.Monotonic(), "TXN", "IF", "CREATE", key, "=", "0",
 		"THEN", "5", "PUT", key, string(h.Attempt), "LEASE", l.library.etcd.lease, "ELSE", "2", "RANGE", key)
@@ -241,13 +242,13 @@ func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Durati
 	}
 }
 
-// stands reports whether the client's own key is still there: its lease may have ended while it waited.
+// stands reports whether the client's own key still exists: its lease may have ended while it waited.
 func (l *etcd) stands(env sim.Env, h *Hold, key string) bool {
 	r := l.caller.call(env, h.Attempt, l.config.TTL, "RANGE", key)
 	return len(r) == 3 && len(keysOf(&r[2])) == 1 && l.library.etcd.alive(env)
 }
 
-// watch waits until the key is deleted after the given revision, or until the member asked falls silent.
+// watch waits until the key is deleted after the given revision, or until the member asked stops responding.
 func (l *etcd) watch(env sim.Env, h *Hold, key string, revision int64, patience time.Duration) {
 	w := etcdCaller{config: l.config, conn: etcdWatches, at: l.caller.at}
 	defer env.Close(w.member())
@@ -277,7 +278,7 @@ func (l *etcd) watch(env sim.Env, h *Hold, key string, revision int64, patience 
 // Extend has nothing to do: the session keeps the lease alive.
 func (l *etcd) Extend(sim.Env, *Hold) error { return nil }
 
-// Release deletes the client's key. If nobody confirms that, the session goes with it, so that a late request of this
+// Release deletes the client's key. If nobody confirms that, the session ends with it, so that a late request of this
 // attempt finds nothing of the next one's.
 func (l *etcd) Release(env sim.Env, h *Hold) Answer {
 	l.library.drop(h)
@@ -289,8 +290,8 @@ func (l *etcd) Release(env sim.Env, h *Hold) Answer {
 }
 
 // leave deletes the client's key if it is still the one that this attempt put: a late repetition must not delete a
-// newer one (etcd issue 22082). It reports whether the deletion was confirmed. A key that is gone after a try without
-// an answer, although its lease lives, is gone by that.
+// newer one (etcd issue 22082). It reports whether the deletion was confirmed. If the key is gone after a try without a
+// reply, although its lease lives, that try deleted it.
 func (l *etcd) leave(env sim.Env, h *Hold) Answer {
 	if !l.own.compareRevision {
 		if len(l.caller.call(env, h.Attempt, l.config.TTL, "DELETE", h.value)) != 2 {
@@ -318,13 +319,13 @@ func (l *etcd) Close(env sim.Env) {
 	}
 }
 
-// etcdKey is a key of a range's answer.
+// etcdKey is a key in the reply to RANGE.
 type etcdKey struct {
 	key, value string
 	create     int64
 }
 
-// keysOf reads the keys of an answer to RANGE: of [REV, count, [KEY ...]] or of the list alone.
+// keysOf reads the keys in a reply to RANGE: [REV, count, [KEY ...]] or the list alone.
 func keysOf(r *sim.Reply) []etcdKey {
 	list := r.Array()
 	if len(list) == 3 && list[2].Array() != nil && integer(&list[0]) > 0 {

@@ -26,7 +26,7 @@ type etcdCaller struct {
 	config *Config
 	conn   int // the number of its connections
 	at     int // the member asked last
-	// Of the latest request: when it was sent last, and whether that was not the first time.
+	// Of the latest request: when it was last sent, and whether that was a repetition.
 	sent     time.Duration
 	repeated bool
 }
@@ -41,10 +41,10 @@ const (
 // etcdRetry is how long a client waits before it asks the next member.
 const etcdRetry = 20 * time.Millisecond
 
-// leaseNotFound is etcd's error for a lease that has ended. Every member will say so.
+// leaseNotFound is etcd's error for a lease that has ended. Every member will return it.
 const leaseNotFound = "etcdserver: requested lease not found"
 
-// call asks until some member answers without an error, patience ends, or the lease is found to have ended. Every
+// call asks until some member replies without an error, patience ends, or the lease is found to have ended. Every
 // request of the recipe may be repeated.
 func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration, args ...string) []sim.Reply {
 	start := env.Monotonic()
@@ -61,7 +61,7 @@ func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Du
 	return nil
 }
 
-// ask asks the member of the latest request, and nobody else.
+// ask asks the member of the latest request, and no other.
 func (c *etcdCaller) ask(env sim.Env, attempt history.Attempt, timeout time.Duration, args ...string) *sim.Reply {
 	return &env.Call(timeout, nil, sim.Request{Conn: c.member(), Args: args, Attempt: attempt, Phase: args[0]})[0]
 }
@@ -70,7 +70,7 @@ func (c *etcdCaller) member() sim.Conn {
 	return sim.Conn{Server: c.config.Servers[c.at], N: c.conn}
 }
 
-// openEtcdSession is granted a lease and begins to keep it alive; nil if nobody answers in time.
+// openEtcdSession requests a lease and starts to keep it alive; nil if nobody replies in time.
 func openEtcdSession(env sim.Env, l *etcd, attempt history.Attempt, patience time.Duration) *etcdSession {
 	s := &etcdSession{config: l.config, own: l.own, attempt: attempt, library: l.library,
 		caller: etcdCaller{config: l.config, conn: etcdKeepalives, at: l.caller.at}}
@@ -84,7 +84,7 @@ func openEtcdSession(env sim.Env, l *etcd, attempt history.Attempt, patience tim
 	return s
 }
 
-// counted notes the end of the lease from an answer to a request sent at the given time.
+// counted updates the end of the lease from the reply to a request sent at the given time.
 func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl *sim.Reply) {
 	if s.own.count == fromReceipt {
 		sent = env.Monotonic()
@@ -92,7 +92,8 @@ func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl *sim.Reply) {
 	s.until = sent + time.Duration(integer(ttl))*time.Second
 }
 
-// keepalive prolongs the lease every third of its TTL. A client that cannot knows by its own count when it is lost.
+// keepalive extends the lease every third of its TTL. A client that fails to knows by its own count when the lease is
+// lost.
 func (s *etcdSession) keepalive(env sim.Env) {
 	for !env.Sleep(s.config.TTL/3, &s.over) {
 		if s.own.keepAlive == untilError {
@@ -117,8 +118,8 @@ func (s *etcdSession) keepalive(env sim.Env) {
 	}
 }
 
-// refresh asks one member once, whatever has become of the lease meanwhile, and reports whether there was an answer: an
-// error is none, but that there is no such lease any more is one.
+// refresh asks one member once, whatever has happened to the lease meanwhile, and reports whether there was a reply. An
+// error does not count as one, except that the lease no longer exists.
 func (s *etcdSession) refresh(env sim.Env) bool {
 	sent := env.Monotonic()
 	r := s.caller.ask(env, s.attempt, s.config.Timeout, "LEASE", "KEEPALIVE", s.lease).Array()
@@ -131,10 +132,10 @@ func (s *etcdSession) refresh(env sim.Env) bool {
 	return true
 }
 
-// looksEvery is how often the shipped client looks whether its lease has run out (clientv3, deadlineLoop).
+// looksEvery is how often the shipped client checks whether its lease has run out (clientv3, deadlineLoop).
 const looksEvery = 500 * time.Millisecond
 
-// giveUp tells that the lease is lost: at once if it is counted from sending, else when the client next looks.
+// giveUp signals that the lease is lost: at once if it is counted from sending, otherwise at the client's next check.
 func (s *etcdSession) giveUp(env sim.Env) {
 	if s.own.count == fromReceipt {
 		env.Sleep(looksEvery-env.Monotonic()%looksEvery, &s.over)
@@ -146,10 +147,10 @@ func (s *etcdSession) deadline() sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: s.until}
 }
 
-// alive reports whether the client may still believe in its lease.
+// alive reports whether the client may still rely on its lease.
 func (s *etcdSession) alive(env sim.Env) bool { return !s.lost.Raised() && env.Monotonic() < s.until }
 
-// integer is the number that a reply says; 0 if it says none.
+// integer is the number in a reply; 0 if there is none.
 func integer(r *sim.Reply) int64 {
 	n, _ := r.Int()
 	return n

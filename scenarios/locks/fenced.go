@@ -66,7 +66,7 @@ func sendFenced(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) 
 	return n > 0, answered && n == 0
 }
 
-// readToken takes what the counter says now for the hold's fencing token.
+// readToken takes the present value of the counter for the hold's fencing token.
 func readToken(l *single, env sim.Env, h *Hold) bool {
 	text, _ := l.ask(env, h, "token", "GET", tokenCounter(l.config.Key)).Bulk()
 	n, err := strconv.ParseInt(text, 10, 64)

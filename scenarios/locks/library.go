@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// FromLibrary is a lock whose code is no protocol of this room: a Go library's, as it is shipped.
+// FromLibrary is a lock whose code is not a protocol of this package but a Go library's, as it is shipped.
 const FromLibrary Protocol = "library"
 
 // Foreign makes the lock of a library, as one client uses it.
@@ -18,20 +18,19 @@ type Foreign func(client sim.ProcessID, c *Config, of *Library) ForeignLock
 // ForeignLock is such a lock.
 type ForeignLock interface{ protocol }
 
-// RefusedError is what an acquire or an extension of a foreign lock comes to when the library says that it has not
-// succeeded.
+// RefusedError reports that an acquire or an extension of a foreign lock failed because the library refused.
 type RefusedError struct {
-	Said string // by the library: one line that can be printed
-	Err  error  // what it comes to, of the errors that a client is told
+	Said string // the library's error: one line that can be printed
+	Err  error  // the corresponding error of this package
 }
 
 // Error gives the library's words.
 func (e *RefusedError) Error() string { return "locks: the library said: " + e.Said }
 
-// Unwrap is what the refusal comes to.
+// Unwrap returns the corresponding error of this package.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Said is what a library said when it refused; empty if err is no refusal of one.
+// Said returns the error text of a library that refused; empty if err is no such refusal.
 func Said(err error) string {
 	var r *RefusedError
 	if errors.As(err, &r) {
@@ -46,12 +45,12 @@ var library = &Definition{
 	Text:    "a Go library as it is shipped, under scenarios/locktest",
 	Backend: OnRedis, Several: true, Expires: true, Renews: true, Tokens: true,
 	Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience,
-		// how is the library's
+		// how is up to the library
 		setting.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...),
 	make: func(r requester) protocol { return &borrowed{requester: r} },
 }
 
-// borrowed asks for the foreign lock when it knows whose it is.
+// borrowed makes the foreign lock when its client is known.
 type borrowed struct {
 	requester
 	ForeignLock
@@ -64,7 +63,7 @@ func (l *borrowed) Acquire(env sim.Env) (*Hold, error) {
 	return l.ForeignLock.Acquire(env)
 }
 
-// Close ends a lock that was used.
+// Close closes a lock that was used.
 func (l *borrowed) Close(env sim.Env) {
 	if l.ForeignLock != nil {
 		l.ForeignLock.Close(env)

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestASessionProlongsWhatItKeeps: a hold of which the client has not been told yet keeps the moment of its grant; one
-// that goes while the client of another is told is left alone.
+// TestASessionProlongsWhatItKeeps: a hold that its client has not received yet keeps the moment of its grant; one
+// that goes while the client of another is notified is left alone.
 func TestASessionProlongsWhatItKeeps(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	var untold, first, second, third Hold
@@ -36,7 +36,7 @@ func TestASessionProlongsWhatItKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(prolonged) != 2 || prolonged[0] != &first || prolonged[1] != &third {
-		t.Errorf("%d were told, want the first and the third", len(prolonged))
+		t.Errorf("%d were notified, want the first and the third", len(prolonged))
 	}
 	for _, test := range []struct {
 		what    string

@@ -11,12 +11,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Errors that a client is told.
+// Errors of Acquire and Extend.
 var (
 	ErrPatience   = errors.New("locks: patience or the attempts ended before the lock was acquired")
 	ErrLost       = errors.New("locks: too few servers still know this attempt as owner")
 	ErrRefused    = errors.New("locks: too few servers took the request to prolong the lock")
-	ErrUnanswered = errors.New("locks: too few servers answered to tell whether the lock was prolonged")
+	ErrUnanswered = errors.New("locks: too few servers answered to know whether the lock was prolonged")
 	ErrLate       = errors.New("locks: the answers came when nothing was left of the validity")
 	ErrLimit      = errors.New("locks: the number of extensions is used up")
 )
@@ -24,8 +24,8 @@ var (
 // Lock is a lock as a client library offers it. It belongs to one client.
 type Lock interface {
 	protocol
-	// Reenter takes the lock once more for a client that holds it; a Release is due for each. It reports false if the
-	// library has found that the lock is gone.
+	// Reenter takes the lock once more for a client that holds it; each needs a Release of its own. It reports false if
+	// the library has found that the lock is gone.
 	Reenter(env sim.Env, h *Hold) bool
 }
 
@@ -34,12 +34,12 @@ type Answer uint8
 
 const (
 	Denied     Answer = iota // too few servers still knew the attempt as owner
-	Refused                  // too few took the request, or carried it out
-	Unanswered               // too few answered to tell
-	Confirmed                // enough servers gave the lock back, or none had to be asked
+	Refused                  // too few accepted the request, or carried it out
+	Unanswered               // too few replied to know
+	Confirmed                // enough servers released the lock, or none had to be asked
 )
 
-// answered is what one server's answer says, or none.
+// answered is the outcome of a release on one server, from its reply or the lack of one.
 func answered(r *sim.Reply) Answer {
 	switch {
 	case r.Status == sim.NoReply || r.Status == sim.Reset:
@@ -52,16 +52,16 @@ func answered(r *sim.Reply) Answer {
 	return Denied
 }
 
-// protocol is what each lock protocol does in its own way.
+// protocol is what each lock protocol implements in its own way.
 type protocol interface {
 	// Acquire retries until it holds the lock, or patience or the number of attempts ends (ErrPatience).
 	Acquire(env sim.Env) (*Hold, error)
-	// Extend prolongs the hold and updates its Grant, or says why not (ErrLost, ErrRefused, ErrUnanswered, ErrLate,
+	// Extend extends the hold and updates its Grant, or returns why not (ErrLost, ErrRefused, ErrUnanswered, ErrLate,
 	// ErrLimit).
 	Extend(env sim.Env, h *Hold) error
 	// Release gives the lock back.
 	Release(env sim.Env, h *Hold) Answer
-	// Close ends what the library does beside the client's work.
+	// Close ends what the library does in the background.
 	Close(env sim.Env)
 }
 
@@ -72,16 +72,16 @@ type Hold struct {
 	Grant   sim.Grant     // as of the acquisition or the last extension
 	// Ends are raised when the library learns that the lock is gone, or may be.
 	Ends []*sim.Signal
-	// Prolonged, if set, is called when the library has prolonged the lock by itself and updated Grant.
+	// Prolonged, if set, is called when the library has extended the lock by itself and updated Grant.
 	Prolonged func(env sim.Env)
-	// Suspended, if set, is raised when the library no longer knows whether it has the lock: a client that listens
-	// pauses its work, and takes the lock anew when it is connected again.
+	// Suspended, if set, is raised when the library no longer knows whether it holds the lock: a client that obeys
+	// pauses its work, and acquires the lock again when it is reconnected.
 	Suspended *sim.Signal
-	Said      string // by a foreign lock that refused to be released
+	Said      string // the error of a foreign lock that refused to be released
 	value     string // owner value at the servers
-	entered   int    // how often the client has taken the lock once more and not given that back
+	entered   int    // how many times the client has taken the lock again without giving that back
 	extended  int    // how often
-	own       any    // what its protocol keeps of it beside; nil: nothing
+	own       any    // what else its protocol keeps of it; nil: nothing
 }
 
 // Remaining is the validity left by the clock that the protocol counts it on; negative once it has ended.
@@ -96,7 +96,7 @@ func (h *Hold) Remaining(env sim.Env) time.Duration {
 	}
 }
 
-// read is the reading of a clock as a Deadline counts it.
+// read reads a clock as a Deadline counts it.
 func read(env sim.Env, kind sim.ClockKind) time.Duration {
 	if kind == sim.Wall {
 		return time.Duration(env.Wall().UnixNano())
@@ -109,7 +109,7 @@ func New(c *Config, of *Library) Lock {
 	return &reentrant{protocol: Define(c.Protocol).make(requester{config: c, library: of}), config: c}
 }
 
-// reentrant lets a client take a lock that it holds.
+// reentrant lets a client take a lock that it already holds.
 type reentrant struct {
 	protocol
 	config *Config
@@ -147,29 +147,29 @@ type Library struct {
 	Foreign Foreign // makes the client's locks if they are FromLibrary
 
 	attempts  int
-	taken     int // of the attempts: those that found the lock taken
+	taken     int // the attempts that found the lock taken
 	etcd      *etcdSession
 	zooKeeper *zkclient.Client
 	holds     []*Hold // what the session keeps alive
 }
 
-// Anew is the library of a client that begins again. Its attempts go on being numbered.
+// Anew returns the library of a client that restarts. The numbering of its attempts goes on.
 func (l *Library) Anew() *Library { return &Library{Foreign: l.Foreign, attempts: l.attempts} }
 
-// counted notes whether an attempt found the lock taken by another.
+// counted counts an attempt, and whether it found the lock taken by another.
 func (l *Library) counted(taken bool) {
 	if taken {
 		l.taken++
 	}
 }
 
-// Attempts is how many requests for a lock the client has made, and how many of them found it taken by another. An
-// acquire that tries again makes several; one that waits in line makes one.
+// Attempts is the number of requests for a lock that the client has made, and how many of them found it taken by
+// another. An acquire that tries again makes several; one that waits in line makes one.
 func (l *Library) Attempts() (made, taken int) { return l.attempts, l.taken }
 
-// prolonged tells the holds that hang on a session that it lives until the given deadline. An answer that was read too
-// late, after a pause, prolongs nothing: what it states is over. Of a hold whose client has not been told of it yet,
-// only the deadline moves. While one hold's client is told, in real time others come and go.
+// prolonged updates the holds that depend on a session which lives until the given deadline. A reply that was read too
+// late, after a pause, extends nothing: what it states is over. For a hold that its client has not received yet, only
+// the deadline moves. In real time, other holds come and go while the client of one is notified.
 func (l *Library) prolonged(env sim.Env, until sim.Deadline, of func(*Hold) bool) {
 	if until.At <= read(env, until.Clock) {
 		return
@@ -201,7 +201,7 @@ type requester struct {
 // fixedValue is the constant of clients that share one (Collins's CLIENT_ID).
 const fixedValue = "client_A_123"
 
-// next begins an attempt.
+// next starts an attempt.
 func (r *requester) next(env sim.Env) (history.Attempt, string) {
 	r.library.attempts++
 	a := history.Attempt(string(env.Name()) + "/" + strconv.Itoa(r.library.attempts))
@@ -215,7 +215,7 @@ func (r *requester) next(env sim.Env) (history.Attempt, string) {
 	return a, r.value
 }
 
-// resting is what a client does between two attempts, given the delay that was drawn and what is left of its patience.
+// resting is what a client does between two attempts, given the delay that was drawn and the patience left.
 type resting func(env sim.Env, delay, left time.Duration)
 
 // retry calls try until it holds the lock, or until patience or the number of attempts ends.
@@ -245,7 +245,7 @@ func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*
 // sleep is what most clients do between two attempts.
 func sleep(env sim.Env, delay, _ time.Duration) { env.Sleep(delay) }
 
-// Draw picks evenly from a range, by the process's own randomness.
+// Draw picks uniformly from a range, with the process's own randomness.
 func Draw(env sim.Env, d sim.Delay) time.Duration {
 	if d.Hi <= d.Lo {
 		return d.Lo

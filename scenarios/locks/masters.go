@@ -8,22 +8,22 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// masters is what a client knows of who serves its lock: one server, or for a Redlock several. Without a Sentinel they
-// are those that there are. With one, a task of the client's subscribes to it and follows each switch, as client
-// libraries do; a client that the Sentinel cannot reach goes on with the masters it knew.
+// masters is what a client knows about which servers its lock is on: one server, or for a Redlock several. Without a
+// Sentinel they are fixed. With one, a task of the client subscribes to it and follows each switch, as client libraries
+// do; a client that cannot reach the Sentinel goes on with the masters it knew.
 type masters struct {
-	// now has the master of each group, in the order of Config.Servers; it is empty until first looked for.
+	// now has the master of each group, in the order of Config.Servers; it is empty until the first query.
 	now []sim.ProcessID
 }
 
 // sentinelTimeout is how long a client waits for the Sentinel, and how long before it asks again. A subscription that
-// has been silent for subscriptionCheck is made anew, since a Sentinel that lost power says nothing.
+// has been silent for subscriptionCheck is renewed, since a Sentinel that lost power sends nothing.
 const (
 	sentinelTimeout   = time.Second
 	subscriptionCheck = 30 * time.Second
 )
 
-// findMasters asks the Sentinel once, and then has a task follow it.
+// findMasters asks the Sentinel once, and then starts a task that follows it.
 func (m *masters) findMasters(env sim.Env, c *Config) {
 	if m.now != nil {
 		return
@@ -58,8 +58,8 @@ func (m *masters) look(env sim.Env, c *Config) bool {
 	return true
 }
 
-// follow keeps the masters up to date for as long as the client lives. It begins with a subscription in place, or with
-// none if the Sentinel did not answer.
+// follow keeps the masters up to date for as long as the client lives. It starts with a subscription in place, or with
+// none if the Sentinel did not reply.
 func (m *masters) follow(env sim.Env, c *Config) {
 	conn := sim.Conn{Server: c.Sentinel}
 	for {
@@ -67,7 +67,7 @@ func (m *masters) follow(env sim.Env, c *Config) {
 		switch {
 		case status == sim.Answered:
 			m.switched(string(data))
-		default: // silent or closed: subscribe anew
+		default: // silent or closed: subscribe again
 			env.Close(conn)
 			for !m.look(env, c) {
 				env.Sleep(sentinelTimeout)
@@ -76,7 +76,7 @@ func (m *masters) follow(env sim.Env, c *Config) {
 	}
 }
 
-// switched takes note of "switch-master OLD NEW".
+// switched processes "switch-master OLD NEW".
 func (m *masters) switched(news string) {
 	words := strings.Fields(news)
 	if len(words) != 3 {

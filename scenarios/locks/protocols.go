@@ -22,39 +22,41 @@ const (
 	OnZooKeeper Backend = "zookeeper"
 )
 
-// Definition is all that is known of a protocol: what it is, what a scenario may set of it, and how its locks are made.
-// A protocol's file registers its Definition; no other file knows of it.
+// Definition is the description of a protocol: what it is, its settings in a scenario, and how its locks are made. A
+// protocol's file registers its Definition; no other file refers to it.
 type Definition struct {
 	Name    Protocol
-	Place   int    // in the reference, from 1; of protocols in one place the name decides
-	Text    string // what it does, in a phrase
+	Place   int    // in the reference, from 1; protocols with the same place are sorted by name
+	Text    string // what it does, in a few words
 	Backend Backend
 	Service history.Service // whose users the advice for a finding is for
 	Several bool            // it asks several independent servers; otherwise one, or one service
-	Expires bool            // a lock ends by itself, and its holder is told when
+	Expires bool            // a lock ends by itself, and its holder knows when
 	Later   bool            // its end is set in a second step, and until then it has none
-	Renews  bool            // the library keeps the lock alive by itself, so that a client may be told that it is lost
+	Renews  bool            // the library keeps the lock alive by itself, so that it may notify its client of a loss
 	Tokens  bool            // a lock comes with a fencing token
-	// Settings are the keys that it takes, each with the words and the default that it has here.
+	// Settings are the keys that it takes, each with its words and its default for this protocol.
 	Settings []Setting
-	// Without says, of keys that others take, why this one does not and what to write instead.
+	// Without explains, for keys that only others take, why this one does not and what to write instead.
 	Without map[string]string
 	// Measures are those that a lock applies by settings of its own; nil: none.
 	Measures func(*Config) []history.Measure
-	// Refused says which settings contradict each other or the number of Redis masters, 0 if that is not known; nil:
-	// none do.
+	// Refused lists the settings that contradict each other or the number of Redis masters, 0 if that is not known;
+	// nil: none do.
 	Refused func(c *Config, masters int) []Refusal
 
 	make     func(requester) protocol
 	quorum   func(*Config) int            // how many servers must grant a lock; nil: a majority of several, or the one
 	complete func(c *Config, servers int) // fills in own settings that depend on the number of servers; nil: none do
-	// badName says why no lock can have the name, and the nearest that one can have, if any; nil: all names are good.
+	// badName explains why no lock can have the name, and returns the nearest that one can have, if any; nil: all names
+	// are good.
 	badName func(history.Lock) (problem, right string)
-	// clash says why the second of two locks would be taken for a part of the first, and what to write; nil: none is.
+	// clash explains why the second of two locks would be taken for a part of the first, and what to write; nil: none
+	// would.
 	clash func(a, b history.Lock) string
 }
 
-// Refusal says why what stands under a key cannot be.
+// Refusal explains why the value of a key cannot be.
 type Refusal struct{ Key, Why string }
 
 // The protocols in the order of the reference, and the keys of all of them.
@@ -63,8 +65,8 @@ var (
 	settings    []Setting
 )
 
-// register makes a protocol known. It is for the init function of the protocol's file: the order in which files are
-// initialised says nothing about the order of the reference.
+// register adds a protocol. It is called by the init function of the protocol's file; the order of initialisation does
+// not affect the order of the reference.
 func register(d *Definition) {
 	if Define(d.Name) != nil {
 		panic("locks: two protocols are called " + string(d.Name))
@@ -83,7 +85,7 @@ func register(d *Definition) {
 	}
 }
 
-// Definitions are the protocols, in the order of the reference, without FromLibrary. The list must not be changed.
+// Definitions returns the protocols, in the order of the reference, without FromLibrary. The list must not be changed.
 func Definitions() []*Definition { return definitions }
 
 // Define finds the definition of a protocol; nil if there is none of that name.
@@ -109,8 +111,8 @@ func (d *Definition) Setting(path string) *Setting {
 	return nil
 }
 
-// Settings are the keys of all protocols in the order of the reference, each as it is first defined. The list must not
-// be changed.
+// Settings returns the keys of all protocols in the order of the reference, each as it is first defined. The list must
+// not be changed.
 func Settings() []Setting { return settings }
 
 // Taking lists the protocols that take the key at a path and, if word is not empty, that word for it.
@@ -123,7 +125,7 @@ func Taking(path, word string) (takers []Protocol) {
 	return takers
 }
 
-// Quorum is how many of its servers must grant a lock of these settings.
+// Quorum is the number of its servers that must grant a lock with these settings.
 func (d *Definition) Quorum(c *Config) int {
 	switch {
 	case d.quorum != nil:
@@ -134,7 +136,7 @@ func (d *Definition) Quorum(c *Config) int {
 	return 1
 }
 
-// Applies reports whether a lock applies a measure by settings of its own.
+// Applies reports whether a lock applies a measure by its own settings.
 func (d *Definition) Applies(c *Config, m history.Measure) bool {
 	return d.Measures != nil && slices.Contains(d.Measures(c), m)
 }
@@ -144,8 +146,8 @@ func (d *Definition) ReadsWall(c *Config) bool {
 	return slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Wall != "" && s.Get(c).Word == s.Wall })
 }
 
-// Defaults gives every key its default, but for those of a mapping that is none by default: they get theirs when it is
-// given. What depends on other keys is left to Complete.
+// Defaults gives every key its default, except the keys of a mapping that is none by default: they get theirs when it
+// is given. What depends on other keys is left to Complete.
 func (d *Definition) Defaults(c *Config) {
 	c.Protocol = d.Name
 	for i := range d.Settings {
@@ -157,8 +159,8 @@ func (d *Definition) Defaults(c *Config) {
 	}
 }
 
-// Complete fills in what depends on other keys, for a client of a run with n servers. Given says which keys were
-// stated; careful, that the client looks at the validity of its lock or renews it.
+// Complete fills in what depends on other keys, for a client of a run with n servers. Given reports which keys were
+// stated; careful, that the client checks the validity of its lock or renews it.
 func (d *Definition) Complete(c *Config, n int, careful bool, given func(path string) bool) {
 	if d.complete != nil {
 		d.complete(c, n)
@@ -177,7 +179,7 @@ func (d *Definition) Complete(c *Config, n int, careful bool, given func(path st
 		x.Every = c.TTL / 3
 	}
 	if x.Limit == limitNotGiven {
-		// the Redlock document asks for a cap; a keepalive knows none
+		// the Redlock document asks for a limit; a keepalive has none
 		x.Limit = map[bool]int{true: 0, false: 3}[x.Background]
 	}
 	c.Extension = &x

@@ -49,7 +49,7 @@ func init() {
 	})
 }
 
-// refusedOfRedlock says which settings of a Redlock contradict each other.
+// refusedOfRedlock lists the settings of a Redlock that contradict each other.
 func refusedOfRedlock(c *Config, masters int) (list []Refusal) {
 	o := ownOf[redlockConfig](c)
 	if masters > 0 && o.quorum > masters {
@@ -90,13 +90,13 @@ const (
 	rotated askOrder = "rotated" // client k of n begins k-1 n-ths down the list, so that clients spread
 )
 
-// releaseTo says whom a Redlock asks to give the lock back.
+// releaseTo says which servers a Redlock asks to release the lock.
 type releaseTo string
 
 const (
-	releaseToAll        releaseTo = "all"         // every server, whatever it has said: the document's rule
+	releaseToAll        releaseTo = "all"         // every server, whatever it has replied: the document's rule
 	releaseToGranted    releaseTo = "granted"     // only those that have granted the lock (Grace Collins, step 5)
-	releaseToFirstError releaseTo = "first-error" // in turn, until one does not answer (Grace Collins, code)
+	releaseToFirstError releaseTo = "first-error" // in turn, until one does not reply (Grace Collins, code)
 )
 
 // asking says how many servers an attempt asks.
@@ -128,7 +128,7 @@ var redlockKeys = []setting.Key[redlockConfig]{
 		setting.Options(askEveryone, askUntilQuorum)...),
 }
 
-// redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5), with a knob for each
+// redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5), with a setting for each
 // step that shipped libraries are known to have left out.
 type redlock struct {
 	requester
@@ -137,11 +137,11 @@ type redlock struct {
 	idle *ballot // kept for the next round
 }
 
-// redlockHold is a Hold, and what the protocol keeps of it.
+// redlockHold is a Hold, and what else the protocol keeps of it.
 type redlockHold struct {
 	Hold
-	granted []sim.ProcessID // who has said yes to the acquisition
-	taken   bool            // one said that another has the lock
+	granted []sim.ProcessID // the servers that granted the acquisition
+	taken   bool            // one replied that another has the lock
 }
 
 // voter is the master that a group had when it was asked: a server without replicas is a group of its own.
@@ -158,14 +158,14 @@ func serversOf(voters []voter) []sim.ProcessID {
 	return servers
 }
 
-// ballot is one question to all servers. A keepalive asks beside the worker, so each round has its own.
+// ballot is one question to all servers. A keepalive asks concurrently with the worker, so each round has its own.
 type ballot struct {
 	requests []sim.Request
-	of       []voter // whom each request is about
-	yes      []voter // those that said yes
-	taken    bool    // one said that another has the lock
-	silent   int     // of how many nothing was heard
-	refused  int     // how many took no request, or did not carry it out
+	of       []voter // the server that each request went to
+	yes      []voter // those that granted it
+	taken    bool    // one replied that another has the lock
+	silent   int     // how many did not reply
+	refused  int     // how many did not accept the request, or did not carry it out
 }
 
 func (l *redlock) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try, sleep) }
@@ -250,7 +250,7 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	return err
 }
 
-// refusal is why an extension failed to which yes servers agreed; nil if it did not.
+// refusal is why an extension failed that yes servers granted; nil if it did not fail.
 func (l *redlock) refusal(yes int, b *ballot, validity time.Duration) error {
 	switch {
 	case yes+b.silent+b.refused < l.own.quorum:
@@ -265,7 +265,7 @@ func (l *redlock) refusal(yes int, b *ballot, validity time.Duration) error {
 	return nil
 }
 
-// Release is asked of all servers, also of those that did not grant the lock.
+// Release asks all servers, also those that did not grant the lock.
 func (l *redlock) Release(env sim.Env, h *Hold) Answer {
 	switch yes, silent, refused := l.release(env, h); {
 	case yes >= l.own.quorum:
@@ -281,7 +281,7 @@ func (l *redlock) Release(env sim.Env, h *Hold) Answer {
 // Close has nothing to end.
 func (l *redlock) Close(sim.Env) {}
 
-// release counts the servers that gave the lock back, those of which nothing was heard, and those that did not do it.
+// release counts the servers that released the lock, those that did not reply, and those that did not carry it out.
 func (l *redlock) release(env sim.Env, h *Hold) (yes, silent, refused int) {
 	gave := l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne)
 	yes, silent, refused = len(gave), l.idle.silent, l.idle.refused
@@ -296,7 +296,7 @@ func isOne(r *sim.Reply) bool {
 	return n == 1
 }
 
-// replicated leaves, of the masters that have set the lock, those whose replicas have it too, if so configured and the
+// replicated returns, of the masters that have set the lock, those whose replicas have it too, if so configured and the
 // client obeys.
 func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	w := l.config.Wait
@@ -310,7 +310,7 @@ func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	return set
 }
 
-// wait asks masters how many replicas have what its connections wrote, and returns those where enough have.
+// wait asks masters how many replicas have the writes of its connections, and returns those where enough have.
 func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	w := l.config.Wait
 	b := &ballot{}
@@ -328,8 +328,8 @@ func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	return b.yes
 }
 
-// askAll sends args to the master of every group and returns those whose answer says yes, in a list that is good until
-// the next call.
+// askAll sends args to the master of every group and returns those that granted it, in a list that is valid until the
+// next call.
 func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says func(*sim.Reply) bool) []voter {
 	b, n := l.idle, len(l.now)
 	l.idle = nil
@@ -356,7 +356,7 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 	return b.yes
 }
 
-// enough says when a client that asks one server after another asks no more; nil: when it has asked all.
+// enough reports when a client that asks one server after another may stop; nil: when it has asked all.
 func (l *redlock) enough(phase string) func(*ballot) bool {
 	switch {
 	case phase == "release" && l.own.releaseTo == releaseToFirstError:
@@ -367,12 +367,12 @@ func (l *redlock) enough(phase string) func(*ballot) bool {
 	return nil
 }
 
-// add puts a request to a ballot.
+// add adds a request to a ballot.
 func (b *ballot) add(of voter, r sim.Request) {
 	b.requests, b.of = append(b.requests, r), append(b.of, of)
 }
 
-// hold sends a ballot's requests, one after another or all at once, until enough, if it is not nil, says so.
+// hold sends a ballot's requests, one after another or all at once, until enough, if it is not nil, reports true.
 func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool,
 	enough func(*ballot) bool) {
 	n, width := len(b.requests), 1
@@ -387,8 +387,8 @@ func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(
 	}
 }
 
-// settle notes who said yes of those asked from the given request on, and closes the connections on which no answer
-// came.
+// settle collects the servers that granted the requests from the given one on, and closes the connections on which no
+// reply arrived.
 func (b *ballot) settle(env sim.Env, from int, replies []sim.Reply, says func(*sim.Reply) bool) {
 	for i := range replies {
 		r := &replies[i]

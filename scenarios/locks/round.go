@@ -11,7 +11,7 @@ import (
 type round struct {
 	sim.Grant
 	start time.Duration
-	ttl   time.Duration // that the servers give
+	ttl   time.Duration // granted by the servers
 }
 
 // begin is step 1: it reads the clock.
@@ -21,7 +21,7 @@ func begin(env sim.Env, c *Config) round {
 	return r
 }
 
-// decide is step 3: it reads the clock again and gives the validity that is left (step 4), perhaps none.
+// decide is step 3: it reads the clock again and returns the validity left (step 4), perhaps none.
 func (r *round) decide(env sim.Env, c *Config) time.Duration {
 	now := read(env, c.Clock)
 	validity := r.ttl - (now - r.start) - c.Drift.of(r.ttl)
@@ -37,7 +37,7 @@ func (r *round) restart(env sim.Env, c *Config) time.Duration {
 	return validity
 }
 
-// of is what is taken off a validity of so long.
+// of is what is subtracted from a validity.
 func (a Allowance) of(ttl time.Duration) time.Duration {
 	return ttl/1_000_000*time.Duration(a.PPM) + a.Plus
 }

@@ -43,7 +43,7 @@ type expiryCount string
 
 const (
 	relativeExpiry expiryCount = "relative" // PX: the server adds the TTL to its clock as it sets the key
-	absoluteExpiry expiryCount = "absolute" // PXAT: the client has added it to its own before it asks (ShedLock 132)
+	absoluteExpiry expiryCount = "absolute" // PXAT: the client adds it to its own clock before it asks (ShedLock 132)
 )
 
 var expiryKey = setting.Choice("expiry", func(c *setNXPXConfig) *expiryCount { return &c.expiry },
@@ -57,7 +57,7 @@ func sendSetNXPX(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool)
 	return r.OK(), r.Nil()
 }
 
-// absolute is an expiry that the client counts before it asks.
+// absolute returns an expiry that the client computes before it asks.
 func absolute(env sim.Env, ttl time.Duration) expiry {
 	return expiry{"PXAT", strconv.FormatInt(env.Wall().Add(ttl).UnixMilli(), 10), ttl}
 }

@@ -28,5 +28,5 @@ func sendSetNXExpire(l *single, env sim.Env, h *Hold, due expiry) (held, taken b
 	env.Point(sim.BeforeExpire)
 	seconds := max(1, (due.ttl.Milliseconds()+999)/1000)
 	l.ask(env, h, "expire", "EXPIRE", string(l.config.Key), strconv.FormatInt(seconds, 10))
-	return true, false // the sample code does not look at EXPIRE's answer
+	return true, false // the sample code ignores EXPIRE's reply
 }

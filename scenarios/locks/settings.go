@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file holds the keys that several protocols take. Those of one alone stand in its file, and so do their values.
+// This file holds the keys that several protocols take. Those of a single protocol are in its file, with their values.
 
-// Bounds on what is counted. More would take a run beyond any use.
+// Limits on counts. Larger ones are of no use.
 const (
 	maxServers  = 99
 	maxReplicas = 9
@@ -79,7 +79,7 @@ var (
 		"count the validity from before the first request, and refuse a lock of which nothing is left when the "+
 			"answers are there (Redlock's step 3); `off`: count the TTL from the return")
 
-	// On one Redis a client that states no validity is taken at the TTL from the answer (LAWS.md).
+	// On one Redis, the validity of a client that states none is the TTL from the reply (LAWS.md).
 	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
 
 	driftAllowance = setting.Key[Config]{Path: "drift-allowance",
@@ -135,7 +135,7 @@ var (
 		setting.Switch("wait.on-release", func(c *Config) *bool { return &c.Wait.Release }, false, "WAIT after the "+
 			"release, too"),
 		setting.Switch("wait.same-connection", func(c *Config) *bool { return &c.Wait.SameConnection }, true,
-			"send WAIT on the connection that set the lock, of whose writes it tells; `off`: to the master as it is "+
+			"send WAIT on the connection that set the lock, whose writes it covers; `off`: to the master as it is "+
 				"known by then, "+
 				"which after a failover is another"))
 )
@@ -146,7 +146,7 @@ var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience
 	releaseKey, valueKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys,
 	[]Setting{waitKey}, waitKeys)
 
-// own are the keys of one protocol alone. Their values stand in a T in Config.Own.
+// own are the keys of one protocol alone. Their values are in a T in Config.Own.
 func own[T any](keys ...setting.Key[T]) []Setting {
 	var list []Setting
 	for _, k := range keys {
@@ -164,13 +164,13 @@ func own[T any](keys ...setting.Key[T]) []Setting {
 	return list
 }
 
-// ownOf are the settings that only one protocol has, as they stand in c; the zero T if c is of another.
+// ownOf returns the settings in c that only one protocol has; the zero T if c belongs to another.
 func ownOf[T any](c *Config) T {
 	o, _ := c.Own.(T)
 	return o
 }
 
-// limitNotGiven stands in Extension.Limit until it is known whether the extension runs in the background.
+// limitNotGiven is the value of Extension.Limit until it is known whether the extension runs in the background.
 const limitNotGiven = -1
 
 // group is a mapping that only holds other keys.
@@ -179,7 +179,7 @@ func group(path, meaning string) Setting {
 		Set: func(*Config, setting.Value) {}, Get: func(*Config) setting.Value { return setting.Value{} }}
 }
 
-// optional is a mapping that may be none, which it is by default. Given for the first time its keys get their defaults.
+// optional is a mapping that may be none, which is its default. When it is first given, its keys get their defaults.
 func optional[P any](path, meaning string, where func(*Config) **P, make func() *P, keys func() []Setting) Setting {
 	none := setting.Value{Word: "none"}
 	form := setting.Form{Kind: setting.Group, Words: []string{"none"}}
@@ -196,7 +196,7 @@ func optional[P any](path, meaning string, where func(*Config) **P, make func() 
 						k.Set(c, k.Standard)
 					}
 				}
-			default: // as another client's, and changed for this one
+			default: // copied from another client's, and changed for this one
 				own := **at
 				*at = &own
 			}
@@ -209,7 +209,7 @@ func optional[P any](path, meaning string, where func(*Config) **P, make func() 
 		}}
 }
 
-// within are keys of a mapping that may be none.
+// within restricts keys to a mapping that may be none.
 func within(inUse func(*Config) bool, keys ...Setting) []Setting {
 	for i := range keys {
 		get := keys[i].Get

@@ -19,22 +19,22 @@ type single struct {
 	token   func(*single, sim.Env, *Hold) bool
 	wrote   sim.ProcessID // where the key was last written
 	taken   bool          // the latest attempt found that another has the lock
-	listens sim.ProcessID // to whose messages it listens; empty: nobody's
+	listens sim.ProcessID // the server it is subscribed to; empty: none
 }
 
-// setKey asks the server for the key. Taken means that the server has said that another has it.
+// setKey asks the server for the key. Taken means that the server replied that another has it.
 type setKey func(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool)
 
-// expiry is when a key is to expire, as SET takes that.
+// expiry is when a key is to expire, in the form that SET takes.
 type expiry struct {
 	unit, at string
-	ttl      time.Duration // that it comes to, by the client's count
+	ttl      time.Duration // the corresponding TTL by the client's clock
 }
 
-// after is an expiry that the server counts.
+// after returns an expiry that the server computes.
 func after(ttl time.Duration) expiry { return expiry{"PX", millis(ttl), ttl} }
 
-// onOne makes a protocol of how it sets the key.
+// onOne makes a protocol from the way it sets the key.
 func onOne(set setKey) func(requester) protocol {
 	return func(r requester) protocol { return newSingle(r, set) }
 }
@@ -44,7 +44,7 @@ func newSingle(r requester, set setKey) *single {
 		expiry: func(_ sim.Env, ttl time.Duration) expiry { return after(ttl) }}
 }
 
-// onOneRedis are the keys of a lock with an expiry on one Redis, and those given.
+// onOneRedis returns the keys of a lock with an expiry on one Redis, and those given.
 func onOneRedis(own ...Setting) []Setting {
 	modes := setting.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed,
 		ExtendOrAcquire, ExtendExpire, ExtendRelease)
@@ -82,7 +82,7 @@ func (l *single) try(env sim.Env) *Hold {
 	env.Point(sim.QuorumReached)
 	l.granted(env, h, r)
 	if l.config.ElapsedCheck && h.Remaining(env) <= 0 {
-		return nil // the answer came too late: the key may have expired by now, and another may have it
+		return nil // the reply came too late: the key may have expired by now, and another may have it
 	}
 	env.Point(sim.ValidityChecked)
 	if l.token != nil && !l.token(l, env, h) {
@@ -107,8 +107,8 @@ func (l *single) replicated(env sim.Env, h *Hold) bool {
 	return false
 }
 
-// wait asks how many replicas have what its connection wrote. Once the master has changed, a connection to the new one
-// has written nothing, and the new one says that all replicas have that.
+// wait asks how many replicas have the writes of its connection. After a change of master, a connection to the new one
+// has written nothing, and the new one replies that all replicas have that.
 func (l *single) wait(env sim.Env, h *Hold) int {
 	w := l.config.Wait
 	r := l.request(h, "wait", w.args()...)
@@ -119,8 +119,7 @@ func (l *single) wait(env sim.Env, h *Hold) int {
 	return int(n)
 }
 
-// granted notes the decision and the validity. A client that does not look at the elapsed time counts it from the
-// answer.
+// granted records the decision and the validity. A client that ignores the elapsed time counts it from the reply.
 func (l *single) granted(env sim.Env, h *Hold, r round) {
 	r.Counted = []sim.ProcessID{l.now[0]}
 	r.decide(env, l.config)
@@ -166,7 +165,7 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 	return nil
 }
 
-// overwrite sets the key anew if it was the client's own when it looked. It reports false if it was not.
+// overwrite sets the key again if it was the client's own when it looked. It reports false if it was not.
 func (l *single) overwrite(env sim.Env, h *Hold) bool {
 	if owner, _ := l.ask(env, h, "compare", "GET", string(l.config.Key)).Bulk(); owner != h.value {
 		return false

@@ -49,8 +49,8 @@ func init() {
 	})
 }
 
-// badNodeName says why no znode can have the name of a lock: its path has no empty part and none that is "." or ".."
-// (ZooKeeper's PathUtils.validatePath).
+// badNodeName explains why no znode can have the name of a lock: its path has no empty part and none that is "." or
+// ".." (ZooKeeper's PathUtils.validatePath).
 func badNodeName(name history.Lock) (problem, right string) {
 	parts := strings.Split(string(name), "/")
 	good := slices.DeleteFunc(slices.Clone(parts),
@@ -71,13 +71,14 @@ type zooKeeperConfig struct {
 	watch     watching   // default predecessor
 	tokenFrom tokenFrom  // default own-node
 	names     nodeNaming // default marked
-	// checkSession counts a znode that was found again as one's own only if the session that made it still lives;
-	// otherwise it may go with a dying one while its client believes to hold (curator 1121). Default on.
+	// checkSession accepts a znode that was found again as one's own only if the session that made it still lives;
+	// otherwise it may vanish with a dying session while its client believes that it holds the lock (curator 1121).
+	// Default on.
 	checkSession bool
 	listener     listening // default off
 }
 
-// watching says whom a waiting ZooKeeper client watches.
+// watching says which znode a waiting ZooKeeper client watches.
 type watching string
 
 const (
@@ -85,20 +86,20 @@ const (
 	lowest      watching = "lowest"      // the lowest znode: all are woken, the herd
 )
 
-// tokenFrom says what a ZooKeeper client takes for a fencing token.
+// tokenFrom says what a ZooKeeper client uses as its fencing token.
 type tokenFrom string
 
 const (
 	ownNode    tokenFrom = "own-node"    // the czxid of its own znode
-	parentNode tokenFrom = "parent-node" // the czxid of the folder, as the article's code has it: all holders share it
+	parentNode tokenFrom = "parent-node" // the czxid of the folder, as in the article's code: all holders share it
 )
 
-// nodeNaming says what a ZooKeeper client calls its znodes.
+// nodeNaming says how a ZooKeeper client names its znodes.
 type nodeNaming string
 
 const (
 	markedNames nodeNaming = "marked" // a mark of its own and a number: Curator's protection
-	// a number alone, which begins anew with the folder that the last to release removes (zk-ruby 34)
+	// a number alone, which starts again with the folder that the last to release removes (zk-ruby 34)
 	bareNames nodeNaming = "bare"
 )
 
@@ -107,8 +108,9 @@ type listening string
 
 const (
 	notListening listening = "off"
-	stopsAtOnce  listening = "on"        // takes it for a lost lock
-	takesAnew    listening = "reacquire" // pauses its work, and takes the lock anew once it is connected (youngju.dev)
+	stopsAtOnce  listening = "on" // treats it as a lost lock
+	// pauses its work, and acquires the lock again once it is connected (youngju.dev)
+	takesAnew listening = "reacquire"
 )
 
 var zooKeeperKeys = []setting.Key[zooKeeperConfig]{
@@ -133,23 +135,23 @@ var zooKeeperKeys = []setting.Key[zooKeeperConfig]{
 		setting.Options(notListening, stopsAtOnce, takesAnew)...),
 }
 
-// zooKeeper is the lock recipe of ZooKeeper's documentation: an ephemeral sequential znode of one's own under the
-// lock's folder, and the lowest that stands in nobody's way holds. With ReadWrite, readers wait for the next lower
-// writer and writers for any next lower znode.
+// zooKeeper is the lock recipe of ZooKeeper's documentation: an ephemeral sequential znode for each client under the
+// lock's folder, and the lowest holds the lock. With ReadWrite, readers wait for the next lower writer and writers for
+// the next lower znode of any kind.
 type zooKeeper struct {
 	requester
 	own    zooKeeperConfig
 	client *zkclient.Client // the library's
 }
 
-// zooKeeperHold is a Hold, and what the protocol keeps of it.
+// zooKeeperHold is a Hold, and what else the protocol keeps of it.
 type zooKeeperHold struct {
 	Hold
 	node  znode
 	taken bool // another was found to have the lock
 }
 
-// znode is what a request for the lock stands in.
+// znode is the znode of a request for the lock.
 type znode struct {
 	path    string
 	session *zkclient.Session
@@ -190,7 +192,7 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 			return nil, ErrPatience
 		}
 		if !l.own.checkSession && h.node.path != "" {
-			h.node.session = l.client.Session() // and the znode that a dying one has made counts
+			h.node.session = l.client.Session() // the znode of a dying session counts, too
 		}
 		if h.node.session != l.client.Session() || h.node.path == "" {
 			if !l.enqueue(env, h) {
@@ -205,8 +207,8 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	}
 }
 
-// mayBeGone reports whether a client that waits must make a znode anew: its session has ended, or its znode is gone
-// although that lives: somebody took it for another, or it was of the session before.
+// mayBeGone reports whether a client that waits must create a new znode: its session has ended, or its znode is gone
+// although the session lives, because somebody mistook it for another or it belonged to the session before.
 func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	if l.own.names == markedNames && l.own.checkSession {
 		return h.node.session.Lost().Raised()
@@ -214,7 +216,8 @@ func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	return err == zookeeper.NoNode || l.own.checkSession && h.node.session.Lost().Raised()
 }
 
-// granted notes the decision. It reports false, after a while, if the session may have ended by the client's own count.
+// granted records the decision. It reports false, after a while, if the session may have ended by the client's own
+// count.
 func (l *zooKeeper) granted(env sim.Env, h *zooKeeperHold) bool {
 	env.Point(sim.QuorumReached)
 	if d := h.node.session.Deadline(); d.At <= read(env, d.Clock) {
@@ -236,8 +239,8 @@ func (l *zooKeeper) granted(env sim.Env, h *zooKeeperHold) bool {
 	return true
 }
 
-// sort is what the client's znodes begin with.
-func (l *zooKeeper) sort() string {
+// kind is how the names of the client's znodes start.
+func (l *zooKeeper) kind() string {
 	switch {
 	case !l.config.ReadWrite:
 		return "lock"
@@ -250,17 +253,17 @@ func (l *zooKeeper) sort() string {
 
 func (l *zooKeeper) folder() string { return zookeeper.LocksFolder + string(l.config.Key) }
 
-// name is what the znode of an attempt is called before its number, and data what it holds: one of them tells it from
+// name is the name of an attempt's znode without its number, and data its content: one of them distinguishes it from
 // others.
 func (l *zooKeeper) name(h *zooKeeperHold) (name, data string) {
 	if l.own.names == bareNames {
-		return l.sort() + "-", h.value
+		return l.kind() + "-", h.value
 	}
-	return l.sort() + "-" + h.value + "-", ""
+	return l.kind() + "-" + h.value + "-", ""
 }
 
-// enqueue creates the client's znode, or finds the one that a request without an answer has created. It reports false
-// if it must be tried again.
+// enqueue creates the client's znode, or finds the one that a request without a reply has created. It reports false if
+// it must be tried again.
 func (l *zooKeeper) enqueue(env sim.Env, h *zooKeeperHold) bool {
 	session := l.client.Session()
 	name, data := l.name(h)
@@ -288,13 +291,13 @@ func (l *zooKeeper) enqueue(env sim.Env, h *zooKeeperHold) bool {
 	return true
 }
 
-// unanswered tells of a request that may have been carried out.
+// unanswered reports whether a request may have been carried out.
 func unanswered(err error) bool {
 	return err == zkclient.ConnectionLoss || err == zkclient.OperationTimeout
 }
 
-// find looks for the client's own znode by its mark. One of an earlier session, which is about to go, is not its own
-// (Curator's ProtectedMode.validateFoundNode).
+// find looks for the client's own znode by its mark. A znode of an earlier session, which is about to vanish, is not
+// its own (Curator's ProtectedMode.validateFoundNode).
 func (l *zooKeeper) find(env sim.Env, h *zooKeeperHold, session *zkclient.Session) (string, zookeeper.Stat, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
 	if err != nil {
@@ -351,8 +354,8 @@ func (l *zooKeeper) first(env sim.Env, h *zooKeeperHold, patience time.Duration)
 	return false, nil
 }
 
-// ahead is the znode to watch: of those that stand in the way the last before the client's own, or in a herd the first.
-// It is empty if none does; there is false if the client's own is gone.
+// ahead is the znode to watch: the last before the client's own that blocks it or, in a herd, the first. It is empty if
+// none does; there is false if the client's own is gone.
 func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, there bool) {
 	own, _ := zookeeper.Sequence(h.node.path)
 	number := int64(-1)
@@ -367,7 +370,7 @@ func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, ther
 	return before, there
 }
 
-// withdraw takes the client's znode out of the line.
+// withdraw removes the client's znode from the line.
 func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 	if h.node.path != "" && h.node.session == l.client.Session() {
 		l.client.Delete(env, h.Attempt, h.node.path, zookeeper.AnyVersion)
@@ -377,8 +380,9 @@ func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 // Extend has nothing to do: the session keeps the znode.
 func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
 
-// Release deletes the client's znode, as long as the session may live. One that is gone after a try without an answer
-// is gone by that. With bare names it does so in any session, and removes the folder unless others wait in it.
+// Release deletes the client's znode, as long as the session may live. If the znode is gone after a try without a
+// reply, that try deleted it. With bare names it does so in any session, and removes the folder unless others wait in
+// it.
 func (l *zooKeeper) Release(env sim.Env, hold *Hold) Answer {
 	l.library.drop(hold)
 	h := hold.own.(*zooKeeperHold)

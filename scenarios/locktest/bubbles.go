@@ -13,11 +13,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// bubbles are those in which one process makes runs, one after another. The clock of a bubble stands still once it has
-// been left: the goroutines that runs have left there wake no more, and cost nothing but memory.
+// bubbles are the bubbles in which one process makes runs, one after another. The clock of a bubble stops once it has
+// been left: the goroutines that runs have left there never wake, and cost nothing but memory.
 //
 // What a library keeps for the whole program would stay behind as well. A bubble is therefore left only if each kind of
-// goroutine in it was made anew by every run; and what fails in a later bubble is tried again by another process.
+// goroutine in it was created again by every run; and what fails in a later bubble is tried again by another process.
 type bubbles struct {
 	task   task
 	seeds  []uint64 // not yet run
@@ -29,7 +29,8 @@ type bubbles struct {
 	everyRun map[string]bool
 	before   map[string]int // goroutines, by kind, before the first run of the bubble
 	next     chan struct{}  // closed when another bubble is to follow
-	never    chan struct{}  // made outside of bubbles: whoever waits for it keeps the clock of his from moving
+	// made outside of bubbles: a goroutine that waits for it keeps the clock of its bubble from moving
+	never chan struct{}
 }
 
 // Each goroutine that a run leaves takes part in the runs that follow, if only by the timers that wake it. few is how
@@ -69,7 +70,7 @@ func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 	}
 }
 
-// work does the task, or as much of it as is done in one bubble. It reports whether another is to follow.
+// work does the task, or the part of it that is done in one bubble. It reports whether another is to follow.
 func (b *bubbles) work(w *worker) (another bool) {
 	time.Sleep(time.Until(b.clock))
 	b.before = kinds()
@@ -97,8 +98,8 @@ func (b *bubbles) work(w *worker) (another bool) {
 	return false
 }
 
-// explore runs seeds, until all have been run or what runs have left behind is a crowd. It reports whether another
-// bubble is to make the next runs; if not, another process is.
+// explore runs seeds, until all have been run or the runs have left behind a crowd. It reports whether another bubble
+// is to make the next runs; if not, another process is.
 func (b *bubbles) explore(w *worker) (another bool) {
 	alike := b.runAll(w)
 	if problem := w.leaked(); problem != "" {
@@ -112,11 +113,11 @@ func (b *bubbles) explore(w *worker) (another bool) {
 	return another
 }
 
-// runAll runs seeds and says what came of each. It ends early if too much is left behind, and then reports whether
-// every run leaves goroutines of all these kinds.
+// runAll runs seeds and reports each. It ends early if too much is left behind, and then reports whether every run
+// leaves goroutines of all these kinds.
 func (b *bubbles) runAll(w *worker) (alike bool) {
 	var first map[string]int // when one seed had been run
-	runs := 0                // that had been made then
+	runs := 0                // made by then
 	for i := 0; len(b.seeds) > 0; i++ {
 		switch left := w.left(); {
 		case left > few && (b.later && i > 0 && b.known(kinds()) ||
@@ -129,7 +130,7 @@ func (b *bubbles) runAll(w *worker) (alike bool) {
 		say(report{Began: seed, Later: b.later})
 		r := w.run(seed)
 		if r.Failure != "" && b.later {
-			return false // perhaps for what has stayed behind
+			return false // perhaps because of what has stayed behind
 		}
 		if len(r.Broken) > 0 || r.Failure != "" {
 			again := w.run(seed)
@@ -145,7 +146,8 @@ func (b *bubbles) runAll(w *worker) (alike bool) {
 }
 
 // learn reports whether all kinds of which there are more goroutines than before the first run were there after the
-// first seed, and have grown by one at least in each of the runs since then. It notes them: every run leaves some.
+// first seed, and have grown by at least one in each of the runs since then. If so, it remembers them: every run leaves
+// some.
 func (b *bubbles) learn(first, now map[string]int, runs int) bool {
 	b.everyRun = map[string]bool{}
 	for kind, n := range now {
@@ -159,7 +161,8 @@ func (b *bubbles) learn(first, now map[string]int, runs int) bool {
 	return true
 }
 
-// known reports whether all kinds of which there are more goroutines than before the first run are among those noted.
+// known reports whether all kinds of which there are more goroutines than before the first run are among those that
+// learn remembers.
 func (b *bubbles) known(now map[string]int) bool {
 	for kind, n := range now {
 		if n > b.before[kind] && !b.everyRun[kind] {
@@ -169,8 +172,8 @@ func (b *bubbles) known(now map[string]int) bool {
 	return true
 }
 
-// kinds counts the goroutines of the program by the function that they began with, those of sim and sim/bubble aside.
-// A stack too deep for the runtime's profile counts by the outermost function that stands there.
+// kinds counts the goroutines of the program by the function that they began with, without those of sim and sim/bubble.
+// A stack too deep for the runtime's profile counts by its outermost known function.
 func kinds() map[string]int {
 	all := make([]runtime.StackRecord, runtime.NumGoroutine()+8)
 	n, ok := runtime.GoroutineProfile(all)

@@ -24,19 +24,19 @@ type Config struct {
 	// Keys are the keys that a server has for a lock, if it is not one key of the lock's name; a library may put a
 	// prefix before it, or make several. What servers record of other keys is not connected with the lock.
 	Keys func(lock string) []string
-	// Replay is the file of a plan that a failure has left: it is run, in the scenario that lies beside it, and
-	// nothing else. Of the other fields Keys, Tolerated and Laws count. The flag -locktest.plan does the same.
+	// Replay is the file of a plan that a failure has left: it is run, in the scenario that lies beside it, and nothing
+	// else. Of the other fields only Keys, Tolerated and Laws count. The flag -locktest.plan does the same.
 	Replay string
 	// Scenario is a scenario file whose lock has the protocol library. If it is given, the fields up to Care must not
 	// be.
 	Scenario string
-	// Servers are what the lock stands on; default one Redis, which syncs every write.
+	// Servers are the lock servers; default one Redis, which syncs every write.
 	Servers Servers
 	// Clients is how many clients want the lock; default 3.
 	Clients int
 	// Cycles is how often each of them takes it; default 3.
 	Cycles int
-	// TTL is the lock's time to live as the library is told; default 8 s.
+	// TTL is the lock's time to live as the library is configured; default 8 s.
 	TTL time.Duration
 	// Compute is how long the client computes between its read of the resource and its write; default not at all.
 	Compute time.Duration
@@ -56,8 +56,8 @@ type Config struct {
 	Care Care
 
 	// Tolerated are functions, by a part of the names that a stack shows ("mylock.(*Mutex).watch"), that the lock's
-	// code is known to leave running, or to hold up virtual time in. A goroutine that one of them runs in or was made
-	// by is no failure; a run that it keeps from its end is not judged, and counted.
+	// code is known to leave running, or to hold up virtual time in. A goroutine that runs in one of them or was
+	// created by it is no failure; a run that it keeps from ending is not judged, but counted.
 	Tolerated []string
 	// Untried leaves out the trial run, without faults, that comes before the seeds and must succeed.
 	Untried bool
@@ -66,14 +66,14 @@ type Config struct {
 	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can show. LeaseLaws,
 	// FencedLaws and EfficiencyLaws are what sound locks of three kinds can keep.
 	Laws []checker.Law
-	// Availability has deadlock-freedom count as broken also where no quorum of servers is left for good. No lock can
+	// Availability makes deadlock-freedom count as broken also if no quorum of servers is left for good. No lock can
 	// help that.
 	Availability bool
 
-	plan     *nemesis.Plan // what every run strikes with; nil: what is drawn, or the scenario's own
-	keys     *keys         // that Keys names for the scenario's locks
+	plan     *nemesis.Plan // the faults of every run; nil: those that are drawn, or the scenario's own
+	keys     *keys         // those that Keys returns for the scenario's locks
 	deadline *time.Time    // in place of the test's own
-	hung     time.Duration // how long a worker may be silent; 0: for a minute of processor time
+	hung     time.Duration // how long a worker may be silent; 0: a minute of processor time
 }
 
 // Servers are the lock servers of a run.
@@ -135,17 +135,17 @@ var (
 
 // Care is what a client does about its lock while it works.
 type Care struct {
-	// ChecksValidity has it look, before each write, whether its lock is still valid.
+	// ChecksValidity makes it check, before each write, whether its lock is still valid.
 	ChecksValidity bool
-	// StopsWhenTold has it stop when the library says that the lock is lost (Loser, or an Extend that failed).
+	// StopsWhenTold makes it stop when the library says that the lock is lost (Loser, or an Extend that failed).
 	StopsWhenTold bool
-	// Fences has the resource refuse a token that is lower than one it has seen (Tokener).
+	// Fences makes the resource refuse a token that is lower than one it has seen (Tokener).
 	Fences bool
-	// Extends has it call Extend so often; zero: never.
+	// Extends makes it call Extend at this interval; zero: never.
 	Extends time.Duration
 }
 
-// scenario is the run that a Config describes. Its code is not there yet.
+// scenario is the run that a Config describes, without its code.
 func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 	if c.Scenario != "" {
 		text, err := os.ReadFile(c.Scenario)
@@ -164,7 +164,7 @@ func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 	return s, err
 }
 
-// fieldOf is the field of a Config behind a line of the text that the Config amounts to.
+// fieldOf is the field of a Config behind a line of the corresponding scenario text.
 func fieldOf(text string, line int) string {
 	words := strings.Fields(strings.Split(text, "\n")[max(line-1, 0)])
 	of := map[string]string{"servers:": "Servers", "clients:": "Clients", "lock:": "TTL, Timeout or Care",
@@ -172,7 +172,7 @@ func fieldOf(text string, line int) string {
 	return strings.TrimSuffix("Config."+of, ".")
 }
 
-// text is the scenario file that the Config's fields amount to.
+// text is the scenario file that corresponds to the Config's fields.
 func (c *Config) text(name string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -223,7 +223,7 @@ func (c *Config) text(name string) string {
 	return b.String()
 }
 
-// promised is what must be kept, as a scenario file lists it.
+// promised lists the laws that must hold, as a scenario file does.
 func (c *Config) promised() string {
 	var list []string
 	for _, l := range c.promise().Laws {
@@ -235,7 +235,7 @@ func (c *Config) promised() string {
 	return strings.Join(list, ", ")
 }
 
-// mix is which faults are drawn, as a scenario file has it.
+// mix lists which faults are drawn, as a scenario file does.
 func (c *Config) mix() string {
 	var parts []string
 	if len(c.Faults) > 0 {
@@ -262,7 +262,7 @@ func (c *Config) hold(ttl time.Duration) time.Duration {
 	return cmp.Or(c.Hold, ttl/2)
 }
 
-// promise is what must be kept.
+// promise is the promise of the laws that must hold.
 func (c *Config) promise() checker.Promise {
 	p := checker.Promise{Laws: c.Laws, Availability: c.Availability}
 	if len(p.Laws) == 0 {

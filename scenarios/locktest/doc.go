@@ -1,5 +1,5 @@
-// Package locktest puts a lock library written in Go, unchanged, before simulated Redis servers and reports whether it
-// excludes. A test of ten lines says how the library is opened and what it must keep:
+// Package locktest tests a lock library written in Go, unchanged, on simulated Redis servers and reports whether it
+// excludes. A test of ten lines says how the library is opened and which laws it must keep:
 //
 //	func TestMyLock(t *testing.T) {
 //		locktest.Run(t, locktest.Config{
@@ -18,9 +18,9 @@
 // where mutex has the methods Lock and Unlock of [Lock], with a context. What else the library can do, the Lock says by
 // implementing [Untiler], [Loser], [Tokener], [Extender] or [Closer]; what its user does about the lock is [Care].
 //
-// First comes a trial run without faults ([Try] makes it alone): can the lock be had, is it given back, does it wait
-// while it is taken, which keys does it use, does anything run on? If something is wrong there, the test says so and
-// makes no other run.
+// First comes a trial run without faults ([Try] makes it alone): can the lock be acquired, is it released, does it wait
+// while it is taken, which keys does it use, does anything keep running? If something is wrong there, the test says so
+// and makes no other run.
 //
 // Then several clients take the lock, work, write to a resource and give the lock back, while faults strike at random:
 // one run for each seed. A run is judged as every run of Fencepost is (package checker). For each way in which a law is
@@ -48,8 +48,8 @@
 // Virtual time stands still while a goroutine runs, or is blocked by something other than a channel, a timer, a
 // sync.Cond or WaitGroup, or a connection of the client: a mutex, a real socket, a channel from outside. A run that
 // takes a minute of processor time (five seconds in the trial), or does nothing for three seconds, is killed. The
-// goroutine that holds it up is named, and who seems to hold what it waits for; the other seeds go on. Config.Tolerated
-// names those of a library that are known to do so: their runs are not judged, and counted.
+// goroutine that holds it up is named, and the one that seems to hold what it waits for; the other seeds go on.
+// Config.Tolerated names those of a library that are known to do so: their runs are not judged, but counted.
 //
 // A goroutine that a run leaves behind can reach no other run: its connections are closed, and every dial fails. When
 // there are many, the process is ended and another goes on with the seeds that are left. On Linux (amd64, arm64) the

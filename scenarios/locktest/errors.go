@@ -22,15 +22,15 @@ type ShrinkError struct {
 	Why   string
 }
 
-// Error says which breach it was, and why it was not cut down.
+// Error says which violation it was, and why it was not cut down.
 func (e *ShrinkError) Error() string {
 	return fmt.Sprintf("%s, %s, of seed %d was not cut down: %s", e.Law, e.Cause, e.Seed, e.Why)
 }
 
-// longestSaid is how many characters of an error are told.
+// longestSaid is the number of characters of an error that are reported.
 const longestSaid = 100
 
-// said is the first line of an error, as it is told: cut to what fits a line, without what a terminal would obey.
+// said is the first line of an error, as it is reported: cut to fit a line, without control characters.
 func said(err error) string {
 	line, _, more := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	text := []rune(strings.Map(func(c rune) rune {
@@ -45,8 +45,8 @@ func said(err error) string {
 	return cmp.Or(string(text), "an error without words")
 }
 
-// unanswered reports whether an error of a library says that the servers did not answer, so that nothing is known of
-// what they did.
+// unanswered reports whether an error of a library says that the servers did not answer, so that it is unknown what
+// they did.
 func unanswered(err error) bool {
 	var n net.Error
 	return errors.As(err, &n) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||

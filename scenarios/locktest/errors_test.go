@@ -18,8 +18,8 @@ func (l *refusing) Lock(context.Context) error {
 	return errors.New("pool of " + l.c.Name + " is exhausted\nand has been for a while")
 }
 
-// TestWhatALibrarySaysIsTold: the story has the words with which a lock refuses, those of a release too.
-func TestWhatALibrarySaysIsTold(t *testing.T) {
+// TestErrorsOfALibraryAreReported: the story has the words with which a lock refuses, those of a release too.
+func TestErrorsOfALibraryAreReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		lock func(*Client) Lock
 		law  checker.Law
@@ -67,19 +67,19 @@ func TestWhatIsSaidFitsALine(t *testing.T) {
 		"lock is held by ot\u202eher": "lock is held by ot?her",
 	} {
 		if got := said(errors.New(text)); got != want {
-			t.Errorf("%q is told as %q, want %q", text, got, want)
+			t.Errorf("%q is reported as %q, want %q", text, got, want)
 		}
 	}
 }
 
-// wordy is a lock whose client is told of its errors in another order each time.
+// wordy is a lock whose client gets its errors in another order each time.
 type wordy struct{ plain }
 
-var told int
+var failures int
 
 func (l *wordy) Unlock(context.Context) error {
-	told++
-	return fmt.Errorf("error %d", told)
+	failures++
+	return fmt.Errorf("error %d", failures)
 }
 
 // TestTheWordsOfALibraryAreNoDifference: a run in which it says the same in other words is the same run.

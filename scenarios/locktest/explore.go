@@ -11,22 +11,22 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Report is what the runs of an Explore have come to.
+// Report is the result of the runs of an Explore.
 type Report struct {
 	// Runs is how many runs were made, one for each seed; none if the trial run (Try) failed, which fails the test.
 	Runs int
-	// Breaches are the ways in which promises were broken: what the lock does to keys that are not its own, then the
+	// Breaches are the distinct violations of promised laws: what the lock does to keys that are not its own, then the
 	// others in the order of the laws, and last what no lock with a lease survives.
 	Breaches []Breach
 	// Failures are the runs that could not be judged: the lock's own code panicked, hung or left the simulated world.
 	Failures []Failure
 	// Tolerated is how many runs could not be judged for a reason that Config.Tolerated names.
 	Tolerated int
-	// Differing are the failing seeds that gave another run when they were run twice.
+	// Differing are the failing seeds whose two runs differed.
 	Differing []uint64
-	// CPU is what the processes of the runs took, start included, by the host's account.
+	// CPU is the processor time of the processes of the runs, including their start, according to the host.
 	CPU time.Duration
-	// Memory is the most that one of these processes had, in bytes, by the host's account; 0 if it gives none.
+	// Memory is the most memory that one of these processes had, in bytes, according to the host; 0 if it does not say.
 	Memory int64
 
 	parent *parent
@@ -36,10 +36,10 @@ type Report struct {
 type Breach struct {
 	Law   checker.Law
 	Cause checker.Cause
-	// Runs is in how many of the runs, and Seed the first that shows it.
+	// Runs is the number of runs in which it occurs, and Seed the first of them.
 	Runs int
 	Seed uint64
-	// Story is how it came about in the run of Seed.
+	// Story is how it happened in the run of Seed.
 	Story string
 }
 
@@ -51,9 +51,9 @@ type Failure struct {
 
 // Smallest is the smallest run found that shows a breach.
 type Smallest struct {
-	Plan, Scenario string // the texts of files
+	Plan, Scenario string // the contents of files
 	Text, Page     string // the report of the run, for a terminal and as HTML
-	Minimal        bool   // nothing is left that could be taken away
+	Minimal        bool   // nothing more could be taken away
 }
 
 // Save writes Plan and Scenario to a folder, under the names search.PlanFile and search.ScenarioFile; Config.Replay
@@ -62,16 +62,16 @@ func (s *Smallest) Save(folder string) error {
 	return save(folder, map[string]string{search.PlanFile: s.Plan, search.ScenarioFile: s.Scenario})
 }
 
-// Explore makes the runs that Run makes and says what came of them; it is for a test that does more with that than
-// fail. ok is false in a process that Explore itself has started: the test goes on without a report, and must come to
-// the same calls of Run and Explore in the same order.
+// Explore makes the runs that Run makes and returns their result, for a test that does more with it than fail. ok is
+// false in a process that Explore itself has started: the test goes on without a report, and must make the same calls
+// of Run and Explore in the same order.
 func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	t.Helper()
 	p := examine(t, c)
 	if p == nil {
 		return nil, false
 	}
-	p.tellProblems()
+	p.reportProblems()
 	r = &Report{Runs: len(p.runs), CPU: p.cpu, Memory: p.memory, parent: p}
 	for _, run := range p.runs {
 		if run.Tolerated {
@@ -89,11 +89,11 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	return r, true
 }
 
-// Violated is in how many runs a law was broken, in whatever way.
+// Violated is the number of runs in which a law was broken, in any way.
 func (r *Report) Violated(l checker.Law) int { return r.outcome(l, checker.Violated) }
 
-// Held is in how many runs a law was seen to be kept. Neither Held nor Violated are runs that had nothing to judge it
-// by.
+// Held is the number of runs in which a law was seen to hold. Runs with nothing to judge it by count neither as Held
+// nor as Violated.
 func (r *Report) Held(l checker.Law) int { return r.outcome(l, checker.Holds) }
 
 func (r *Report) outcome(l checker.Law, o checker.Outcome) (n int) {

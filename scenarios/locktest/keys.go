@@ -7,19 +7,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// keys says which lock a key on the servers is of.
+// keys maps the keys on the servers to locks.
 type keys struct {
 	locks []history.Lock
 	of    map[history.Lock]title
 }
 
-// title is the lock that a key is of, and as which of several.
+// title is the lock that a key belongs to, and which of several keys it is.
 type title struct {
 	lock   history.Lock
 	member string // empty: it is the only one
 }
 
-// newKeys asks a Config which keys the locks have; nil if it does not say.
+// newKeys asks a Config for the keys of the locks; nil if it does not say.
 func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 	if c.Keys == nil {
 		return nil, nil
@@ -45,7 +45,7 @@ func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 	return k, nil
 }
 
-// connect connects a server's record of a key with the lock that the key is of.
+// connect connects a server's record of a key with the lock of the key.
 func (k *keys) connect(e *history.Event) (kept bool) {
 	if e.F.IsKey() {
 		e.Lock, e.Member = k.lockOf(e.Lock, e.Member)
@@ -53,11 +53,11 @@ func (k *keys) connect(e *history.Event) (kept bool) {
 	return true
 }
 
-// lockOf says which lock a record of a key is of: of a lock that there is none of, if the key is none of a lock's.
+// lockOf returns the lock of a record of a key: a lock that does not exist, if the key belongs to none.
 func (k *keys) lockOf(key history.Lock, member string) (history.Lock, string) {
 	of, known := k.of[key]
 	switch {
-	case !known && slices.Contains(k.locks, key): // a stranger that has a lock's name
+	case !known && slices.Contains(k.locks, key): // another key that has a lock's name
 		return "key " + key, member
 	case !known:
 		return key, member
@@ -69,7 +69,7 @@ func (k *keys) lockOf(key history.Lock, member string) (history.Lock, string) {
 	return of.lock, of.member + "/" + member
 }
 
-// LockOf is the lock that a key on the servers is of.
+// LockOf is the lock that a key on the servers belongs to.
 func (h *host) LockOf(key string) history.Lock {
 	if h.keys == nil {
 		return history.Lock(key)

@@ -110,7 +110,7 @@ func TestKeysThatMakeNoSense(t *testing.T) {
 }
 
 // TestWhichLockAKeyIsOf: a key that stands alone for its lock has no member of its own, and a key that is no lock's is
-// told apart from a lock of its name.
+// distinguished from a lock of its name.
 func TestWhichLockAKeyIsOf(t *testing.T) {
 	several, err := (&Config{Keys: threeKeys}).newKeys([]history.Lock{"lock"})
 	if err != nil {

@@ -51,7 +51,7 @@ func (w *worker) leaked() string {
 		"Config.Tolerated\n\n%s", many, runs, strings.TrimSuffix(all[0].String(), "."), w.closing(), remote.Same(all))
 }
 
-// closing is where a goroutine is to be ended.
+// closing says where a goroutine is to be ended.
 func (w *worker) closing() string {
 	if w.closeless.Load() {
 		return "a method Close() error, which the Lock does not have"
@@ -59,7 +59,7 @@ func (w *worker) closing() string {
 	return "Close"
 }
 
-// failure is why a run could not be judged: with the goroutines that do not return, if that is why.
+// failure says why a run could not be judged: with the goroutines that do not return, if that is why.
 func (w *worker) failure(err error) string {
 	w.failed = true
 	if stuck := (*bubble.StuckError)(nil); errors.As(err, &stuck) {

@@ -22,17 +22,17 @@ type Lock interface {
 }
 
 // Untiler is a Lock that says until when it is held, as of the last Lock or Extend. Without it, and without Loser, a
-// lock is taken to be valid for the TTL from the first request of the round that acquired it.
+// lock counts as valid for the TTL from the first request of the round that acquired it.
 type Untiler interface{ Until() time.Time }
 
-// Loser is a Lock that tells when it is lost: the channel is closed then. It is asked for after each Lock. Without
-// Untiler such a lock is taken to be valid until it says so.
+// Loser is a Lock that says when it is lost: the channel is closed then. It is asked for after each Lock. Without
+// Untiler such a lock counts as valid until it says so.
 type Loser interface{ Lost() <-chan struct{} }
 
 // Tokener is a Lock that comes with a fencing token, which the client hands to the resource.
 type Tokener interface{ Token() int64 }
 
-// Extender is a Lock that its holder prolongs.
+// Extender is a Lock that its holder extends.
 type Extender interface {
 	Extend(ctx context.Context) error
 }
@@ -42,7 +42,7 @@ type Closer interface{ Close() error }
 
 // Client is what New makes a Lock for.
 type Client struct {
-	Name  string   // client-1, client-2 …; probe asks last, whether the lock can still be had
+	Name  string   // client-1, client-2 …; probe asks last, to find out whether the lock can still be acquired
 	Key   string   // name of the lock, and its key on the servers unless Config.Keys says otherwise
 	Addrs []string // of the servers: masters first, replicas after them, and last, if there are replicas, the Sentinel
 	guest *bubble.Guest
@@ -64,13 +64,13 @@ func (c *Client) Dial(network, addr string) (net.Conn, error) {
 // Context is cancelled when the run is over.
 func (c *Client) Context() context.Context { return c.guest.Context() }
 
-// host lets the locks of the library be those of the modelled clients.
+// host makes the locks of the library those of the modelled clients.
 type host struct {
 	*bubble.Driver
 	stacks    sim.Stacks
 	new       func(*Client) Lock
 	keys      *keys       // nil: each lock has one of its name
-	closeless atomic.Bool // a Lock has had no Close
+	closeless atomic.Bool // a Lock without Close was seen
 }
 
 // open makes the lock of a client.
@@ -82,7 +82,7 @@ func (h *host) open(c *Client) Lock {
 	return l
 }
 
-// Prepare has the world of a run use the stacks and the clock of the bubble.
+// Prepare makes the world of a run use the stacks and the clock of the bubble.
 func (h *host) Prepare(o *sim.Options) {
 	o.Stacks, o.Wall, o.Told = &h.stacks, h.Wall(), h.Told
 	if h.keys != nil {
@@ -95,7 +95,7 @@ func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library)
 	return &foreign{open: h.open, guest: h.Guest(client), config: c, library: of}
 }
 
-// foreign is a lock that a goroutine asks for while the task of its client waits.
+// foreign is a lock whose methods a goroutine calls while the task of its client waits.
 type foreign struct {
 	open    func(*Client) Lock
 	guest   *bubble.Guest
@@ -134,9 +134,9 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	h.Grant = sim.Grant{Since: l.guest.Mark(since), Granted: l.guest.Mark(at), Until: l.until(stated, since),
 		Counted: granted}
 	if stated.lost != nil {
-		told := sim.Time(history.Never)
-		h.Grant.Until.Told = &told
-		h.Ends = append(h.Ends, l.listen(stated.lost, &told))
+		lost := sim.Time(history.Never)
+		h.Grant.Until.Told = &lost
+		h.Ends = append(h.Ends, l.listen(stated.lost, &lost))
 	}
 	return h, nil
 }
@@ -145,14 +145,14 @@ func (l *foreign) client(name sim.ProcessID) *Client {
 	return &Client{Name: string(name), Key: string(l.config.Key), Addrs: l.guest.Addrs(), guest: l.guest}
 }
 
-// state is what a lock says of itself once it is held.
+// state is what a lock reports about itself once it is held.
 type state struct {
 	until time.Time
 	lost  <-chan struct{}
 	token history.Token
 }
 
-// stated asks a lock for all that it can say. It runs on the guest's goroutine.
+// stated asks a lock for everything that it can report. It runs on the guest's goroutine.
 func (l *foreign) stated() (s state) {
 	if u, ok := l.lock.(Untiler); ok {
 		s.until = u.Until()
@@ -177,17 +177,17 @@ func (l *foreign) until(s state, asked sim.Time) sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: asked.Duration() + l.config.TTL}
 }
 
-// listen notes when the library tells that the lock is lost, and raises a signal.
+// listen records when the library reports that the lock is lost, and raises a signal.
 func (l *foreign) listen(lost <-chan struct{}, at *sim.Time) *sim.Signal {
-	told := new(sim.Signal)
+	raised := new(sim.Signal)
 	l.guest.Go(func(ctx context.Context) {
 		select {
 		case <-lost:
-			*at = l.guest.Raise(told)
+			*at = l.guest.Raise(raised)
 		case <-ctx.Done():
 		}
 	})
-	return told
+	return raised
 }
 
 // Extend calls Extend.
@@ -207,10 +207,10 @@ func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 	if err != nil {
 		return &locks.RefusedError{Said: said(err), Err: answered(err, locks.ErrLost, locks.ErrUnanswered)}
 	}
-	told := h.Grant.Until.Told
+	lost := h.Grant.Until.Told
 	h.Grant.Granted = l.guest.Mark(at)
 	h.Grant.Until = l.until(stated, history.Of(asked))
-	h.Grant.Until.Told = told
+	h.Grant.Until.Told = lost
 	return nil
 }
 
@@ -225,7 +225,7 @@ func (l *foreign) Release(env sim.Env, h *locks.Hold) locks.Answer {
 	return answered(err, locks.Denied, locks.Unanswered)
 }
 
-// answered chooses by whether an error is an answer or tells that there was none.
+// answered chooses by whether an error is a reply or says that there was none.
 func answered[T any](err error, yes, no T) T {
 	if unanswered(err) {
 		return no
@@ -238,7 +238,7 @@ func (l *foreign) Close(env sim.Env) {
 	l.guest.Call(env, "Close", func(context.Context) { l.close() })
 }
 
-// close closes the lock, once: at the end of its client's work, or of a run that the client did not live to the end of.
+// close closes the lock, once: at the end of its client's work, or of a run whose end the client did not live to see.
 func (l *foreign) close() {
 	if c, can := l.lock.(Closer); can && !l.closed {
 		l.closed = true

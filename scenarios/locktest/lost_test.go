@@ -71,7 +71,7 @@ func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 	}
 }
 
-// TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite: also if it is not told in its work.
+// TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite: also if it is not notified during its work.
 func TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite(t *testing.T) {
 	for checks, writes := range map[bool]bool{false: true, true: false} {
 		name := map[bool]string{false: "does not look", true: "looks"}[checks]
@@ -93,8 +93,8 @@ type ending struct{ withoutUntil }
 
 func (l ending) Lost() <-chan struct{} { return l.l.c.Context().Done() }
 
-// TestWhatIsToldWhenTheRunIsOverIsNotRecorded: whoever hears of it first, the run is the same.
-func TestWhatIsToldWhenTheRunIsOverIsNotRecorded(t *testing.T) {
+// TestALossReportedAfterTheRunIsNotRecorded: whoever learns of it first, the run is the same.
+func TestALossReportedAfterTheRunIsNotRecorded(t *testing.T) {
 	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{nothing}, New: func(c *Client) Lock {
 		return ending{withoutUntil{&telling{plain: &plain{c: c, ttl: 8 * time.Second}}}}
 	}}

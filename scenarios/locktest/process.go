@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
-// slots bounds the workers of all tests that run at once.
+// slots limits the workers of all tests that run at once.
 var slots = make(chan struct{}, runtime.NumCPU())
 
 // explore divides the seeds among workers. A seed in which a worker hangs or dies fails; the others go on.
@@ -46,11 +46,11 @@ func (p *parent) explore(seeds []uint64) {
 	}
 }
 
-// runsShare and allShare are the parts of the time until the test's deadline that runs, and all that is done, may take:
-// what is left is for telling it.
+// runsShare and allShare are the parts of the time until the test's deadline that the runs, and all the work, may take:
+// the rest is for reporting.
 const runsShare, allShare = 0.8, 0.9
 
-// within is done when a part of the time until the test's deadline is over, if it has one.
+// within returns a context that is done when a part of the time until the test's deadline is over, if it has one.
 func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 	deadline, has := p.t.Deadline()
 	if p.config.deadline != nil {
@@ -63,9 +63,9 @@ func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 		p.begun.Add(time.Duration(part*float64(deadline.Sub(p.begun)))))
 }
 
-// exploreShare has one worker after another run the seeds: one that dies is followed by another, and one in which too
-// much is left behind. A run in which one dies after it has left a bubble is made again, by workers that leave none:
-// the code may keep for the whole program what is of one bubble alone.
+// exploreShare runs the seeds with one worker after another: one that dies is replaced by another, and so is one in
+// which too much is left behind. A run in which a worker dies after it has left a bubble is made again, by workers that
+// leave none: the code may keep for the whole program what belongs to one bubble alone.
 func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 	var plans map[uint64]string // drawn by an earlier worker
 	alone := false
@@ -111,10 +111,10 @@ func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 	}
 }
 
-// trialHung is how much processor time the trial run may take; it takes some milliseconds, a race detector included.
+// trialHung is how much processor time the trial run may take; it takes some milliseconds, including a race detector.
 const trialHung = 5 * time.Second
 
-// try makes the trial run. What it shows are problems.
+// try makes the trial run. Whatever it shows is a problem.
 func (p *parent) try() {
 	slots <- struct{}{}
 	defer func() { <-slots }()
@@ -136,7 +136,7 @@ func (p *parent) try() {
 	}
 }
 
-// problem notes what is wrong beside single runs.
+// problem records what is wrong apart from single runs.
 func (p *parent) problem(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,7 +152,7 @@ func (p *parent) take(r ran) {
 	p.runs = append(p.runs, r)
 }
 
-// spent counts what a process took that has ended.
+// spent adds up what an ended process used.
 func (p *parent) spent(worker *remote.Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,7 +160,7 @@ func (p *parent) spent(worker *remote.Process) {
 	p.memory = max(p.memory, worker.Memory())
 }
 
-// start has a worker process do a task, until ctx is done, hands out what it says, and returns why it ended.
+// start makes a worker process do a task, until ctx is done, passes on its reports, and returns why it ended.
 func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -173,7 +173,7 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	args := []string{"-test.run=" + remote.Pattern(p.t.Name()), "-test.count=1", "-test.v=false",
 		"-locktest.plan=" + *planFlag}
 	if folder := flag.Lookup("test.gocoverdir").Value.String(); folder != "" {
-		args = append(args, "-test.gocoverdir="+folder) // what is left there this process counts in as it ends
+		args = append(args, "-test.gocoverdir="+folder) // this process counts what is left there when it ends
 	}
 	patience := p.config.hung
 	if k.Trial {

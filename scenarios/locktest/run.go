@@ -36,7 +36,7 @@ func Run(t *testing.T, c Config) {
 	if p == nil {
 		return
 	}
-	p.tellProblems()
+	p.reportProblems()
 	if p.refused {
 		return
 	}
@@ -46,8 +46,8 @@ func Run(t *testing.T, c Config) {
 	}
 }
 
-// tellProblems fails the test for what is wrong beside single runs.
-func (p *parent) tellProblems() {
+// reportProblems fails the test for what is wrong apart from single runs.
+func (p *parent) reportProblems() {
 	p.t.Helper()
 	for _, text := range p.problems {
 		p.t.Error(text)
@@ -163,7 +163,7 @@ func taskOf(t *testing.T) (k task, isWorker bool) {
 	return k, true
 }
 
-// scenarioName makes a scenario's name of a test's: "TestMyLock/five" is my-lock-five, and "TestALock" a-lock.
+// scenarioName makes a scenario's name from a test's: "TestMyLock/five" is my-lock-five, and "TestALock" a-lock.
 func scenarioName(test string) string {
 	var b strings.Builder
 	text := []rune(strings.TrimPrefix(test, "Test"))
@@ -196,7 +196,7 @@ const (
 var planFlag = flag.String("locktest.plan", "",
 	"run the plan in `FILE`, which a failure of this test has left, and nothing else")
 
-// planned makes the Config one of the plan that is asked for, and gives its seed; none if none is.
+// planned makes the Config one of the plan that is asked for, and returns its seed; none if none is.
 func (c *Config) planned() (seeds []uint64, err error) {
 	file := cmp.Or(*planFlag, c.Replay)
 	if file == "" {
@@ -241,20 +241,20 @@ type parent struct {
 
 	mu       sync.Mutex
 	runs     []ran
-	problems []string      // what is wrong beside single runs
+	problems []string      // what is wrong apart from single runs
 	refused  bool          // the trial run failed: no other was made
 	cpu      time.Duration // of all processes so far
 	memory   int64         // bytes: the most that one of them had
 }
 
-// group is the runs that break a law in one way.
+// group holds the runs that break a law in one way.
 type group struct {
 	broken
 	first uint64
 	runs  int
 }
 
-// groups are the ways in which laws were broken, by rank, and in the order of the laws.
+// groups are the distinct violations, by rank, and in the order of the laws.
 func (p *parent) groups() (all []group) {
 	for _, r := range p.runs {
 		for _, b := range r.Broken {
@@ -335,7 +335,7 @@ func save(folder string, files map[string]string) error {
 	return errors.Join(err, to.Close())
 }
 
-// shrink has a worker cut down the first run of a group. It says why if that failed.
+// shrink makes a worker cut down the first run of a group. It says why if that failed.
 func (p *parent) shrink(g group) (small *shrunk, why string) {
 	k := task{Test: p.t.Name(), Call: p.call, Seeds: []uint64{g.first}, Shrink: &g.finding}
 	ctx, done := p.within(allShare)

@@ -172,7 +172,7 @@ func (l *wrong) Lock(ctx context.Context) error {
 
 var outside = make(chan int)
 
-func TestWhatIsWrongWithALockIsTold(t *testing.T) {
+func TestWhatIsWrongWithALockIsReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		do   func(ctx context.Context) error
 		want []string
@@ -346,8 +346,9 @@ func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 	if p == nil {
 		return
 	}
-	if told := strings.Join(p.problems, "\n"); len(p.runs) > 0 || !strings.Contains(told, "panic: no such pool") {
-		t.Errorf("%d runs, %q", len(p.runs), told)
+	if problems := strings.Join(p.problems, "\n"); len(p.runs) > 0 || !strings.Contains(problems,
+		"panic: no such pool") {
+		t.Errorf("%d runs, %q", len(p.runs), problems)
 	}
 }
 

@@ -140,27 +140,27 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 			if !ok {
 				return
 			}
-			told := ""
+			story := ""
 			for _, b := range r.Breaches {
-				if b.Cause.String() == test.cause && told == "" {
+				if b.Cause.String() == test.cause && story == "" {
 					small, err := r.Shrink(b)
 					if err != nil {
 						t.Fatal(err)
 					}
-					told = strings.Join(strings.Fields(small.Text), " ")
+					story = strings.Join(strings.Fields(small.Text), " ")
 				}
 			}
-			if told == "" {
+			if story == "" {
 				t.Fatalf("not %s: %+v %v", test.cause, r.Breaches, r.Failures)
 			}
 			for _, words := range test.says {
-				if !strings.Contains(told, words) {
-					t.Errorf("%q is not said in\n%s", words, told)
+				if !strings.Contains(story, words) {
+					t.Errorf("%q is not in\n%s", words, story)
 				}
 			}
 			for _, words := range test.never {
-				if strings.Contains(told, words) {
-					t.Errorf("%q is said in\n%s", words, told)
+				if strings.Contains(story, words) {
+					t.Errorf("%q is in\n%s", words, story)
 				}
 			}
 		})

@@ -43,12 +43,12 @@ func (p *parent) failures() (all []failure) {
 	return all
 }
 
-// rank is where a failure stands among others.
+// rank is the place of a failure among others.
 type rank int
 
 const (
 	ofCode  rank = iota // the run could not be judged
-	ofOwner             // what the lock did to another's key: other laws break as a consequence
+	ofOwner             // what the lock did to another's key: violations of other laws follow from it
 	ofLaws
 	ofLeases // no lock with a lease survives it
 )
@@ -63,7 +63,7 @@ func (g *group) rank() rank {
 	return ofLaws
 }
 
-// alike reports whether two lines differ in numbers alone.
+// alike reports whether two lines differ only in numbers.
 func alike(a, b string) bool {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {
@@ -76,7 +76,7 @@ func alike(a, b string) bool {
 	return plain(a) == plain(b)
 }
 
-// laws counts how each law came out.
+// laws counts the outcomes of each law.
 func (p *parent) laws() campaign.Laws {
 	all := campaign.NewLaws(checker.Laws)
 	for _, r := range p.runs {
@@ -100,7 +100,7 @@ func (p *parent) tolerated() (n int) {
 	return n
 }
 
-// summary says how each law came out, in the words of explore, and lists what failed.
+// summary lists the outcomes of each law, in the words of explore, and what failed.
 func (p *parent) summary() string {
 	failures := p.failures()
 	size := fmt.Sprintf("%d runs", len(p.runs))

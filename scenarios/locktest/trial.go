@@ -38,11 +38,11 @@ func Try(t *testing.T, c Config) {
 		t.Fatal("locktest: Try has no faults: a plan is run by Run")
 	}
 	p.try()
-	p.tellProblems()
+	p.reportProblems()
 }
 
-// workers are the clients of the trial: a lock that takes the beginning of an owner value for the whole mistakes one
-// for another.
+// workers are the clients of the trial: a lock that takes the start of an owner value for the whole mistakes one for
+// another.
 var workers = [...]sim.ProcessID{"worker-10", "worker-1", "worker-100"}
 
 // trial is a run without faults, by clients of its own.
@@ -65,7 +65,7 @@ type hand struct {
 	granted time.Time
 }
 
-// try makes the trial run and says what went wrong in it, what explains the rest first.
+// try makes the trial run and reports what went wrong in it, what explains the rest first.
 func (w *worker) try() {
 	s := *w.scenario
 	t := &trial{worker: w, ttl: s.Clients[0].Lock.TTL, key: s.Clients[0].Lock.Key}
@@ -75,7 +75,7 @@ func (w *worker) try() {
 		one.ID = name
 		s.Clients = append(s.Clients, one)
 	}
-	w.keys = nil // of records of keys the trial wants the names
+	w.keys = nil // the trial wants the names of keys in the records
 	result, err := scenarios.NewRunnerWith(&s, t).Run(nemesis.Plan{Scenario: s.Name, Seed: 1})
 	if err != nil {
 		say(report{Problem: w.failure(err)})
@@ -98,7 +98,7 @@ func (w *worker) try() {
 	}
 }
 
-// Client has the first client's task follow the script; those of the others wait until it is through.
+// Client makes the first client's task follow the script; those of the others wait until it is through.
 func (t *trial) Client(c *scenarios.Client, _ time.Duration) func(sim.Env) {
 	return func(env sim.Env) {
 		i := slices.Index(workers[:], c.ID)
@@ -114,16 +114,16 @@ func (t *trial) Client(c *scenarios.Client, _ time.Duration) func(sim.Env) {
 	}
 }
 
-// attempt is the one of the i-th client.
+// attempt is that of the i-th client.
 func attempt(i int) history.Attempt { return history.Attempt(workers[i]) + "/1" }
 
 // Server is the scenario's own.
 func (t *trial) Server(_ sim.ProcessID, own sim.Server) sim.Server { return own }
 
-// Foreign is true: nobody has seen the code of the lock.
+// Foreign is true: the code of the lock is unknown.
 func (t *trial) Foreign() bool { return true }
 
-// script lets one after another have the lock, until something goes wrong.
+// script lets one after another acquire the lock, until something goes wrong.
 func (t *trial) script(ctx context.Context) {
 	defer t.close()
 	first, second, third := t.hand[0], t.hand[1], t.hand[2]
@@ -151,7 +151,7 @@ func (t *trial) script(ctx context.Context) {
 	}
 }
 
-// trialPatience is how long a call may take that has nothing to wait for, and atLeast for how long Lock must wait for a
+// trialPatience is how long a call may take that has nothing to wait for, and atLeast how long Lock must wait for a
 // lock that is taken.
 const (
 	trialPatience = 20 * time.Second
@@ -207,7 +207,7 @@ func (t *trial) locks(h *hand) *calling {
 }
 
 // asks waits until Lock has succeeded, which may give up and be called again, or until the time for that is over; it
-// gives the latest call.
+// returns the latest call.
 func (t *trial) asks(h *hand, c *calling, patience time.Duration) *calling {
 	for end := time.Now().Add(patience); c.within(time.Until(end)) && c.err != nil; c = t.locks(h) {
 		if time.Since(c.asked) < atLeast {
@@ -239,7 +239,7 @@ func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	}
 }
 
-// excludes sees to it that a Lock waits while another has the lock.
+// excludes checks that a Lock waits while another has the lock.
 func (t *trial) excludes(h, holder *hand, c *calling, d time.Duration) bool {
 	switch {
 	case !c.within(d):
@@ -254,7 +254,7 @@ func (t *trial) excludes(h, holder *hand, c *calling, d time.Duration) bool {
 	return false
 }
 
-// gives calls Unlock, whose lease has not ended.
+// gives calls Unlock before the lease has ended.
 func (t *trial) gives(h *hand) bool {
 	c := t.call(h, "Unlock", h.lock.Unlock)
 	switch {
@@ -268,7 +268,7 @@ func (t *trial) gives(h *hand) bool {
 	return false
 }
 
-// late calls Unlock, whose lease has ended: whatever it says, the records show what it did.
+// late calls Unlock after the lease has ended: whatever it returns, the records show what it did.
 func (t *trial) late(h *hand) { t.call(h, "Unlock", h.lock.Unlock).within(trialPatience) }
 
 // close closes all locks.
@@ -286,7 +286,7 @@ func (t *trial) fail(format string, args ...any) {
 	t.wrong = append(t.wrong, fmt.Sprintf(format, args...))
 }
 
-// outcome is what a call came to.
+// outcome describes the result of a call.
 func outcome(err error) string {
 	if err == nil {
 		return "it returned nil"
@@ -296,7 +296,7 @@ func outcome(err error) string {
 
 func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
-// missing says that something has not been given what the Config asks of it; empty if nothing is missing.
+// missing describes what the Config asks for and the lock does not provide; empty if nothing is missing.
 func (t *trial) missing() string {
 	first := t.hand[0]
 	care := t.config.Care
@@ -317,7 +317,7 @@ func (t *trial) missing() string {
 	return ""
 }
 
-// records says what is wrong with what the servers recorded.
+// records describes what is wrong with what the servers recorded.
 func (t *trial) records(h *history.History) (problems []string) {
 	keys := []string{string(t.key)}
 	if t.config.Keys != nil {
@@ -346,7 +346,7 @@ func (t *trial) records(h *history.History) (problems []string) {
 	}
 	if !slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(seen, k) }) {
 		if len(seen) == 0 && len(t.wrong) > 0 {
-			return nil // which says it better
+			return nil // which explains it better
 		}
 		return []string{strange(keys, seen)}
 	}
@@ -360,7 +360,7 @@ func (t *trial) records(h *history.History) (problems []string) {
 	return problems
 }
 
-// strange says that none of the lock's keys were seen.
+// strange reports that none of the lock's keys were seen.
 func strange(keys, seen []string) string {
 	text := fmt.Sprintf("servers saw no key %s; they saw none at all: does Lock ask them?", quoted(keys))
 	if len(seen) > 0 {
@@ -378,8 +378,8 @@ func quoted(names []string) string {
 	return strings.Join(all, ", ")
 }
 
-// misused says that somebody has deleted or prolonged the key of another; empty if that is not so, or nothing that the
-// lock must keep.
+// misused reports that somebody has deleted or extended the key of another; empty if not, or if the lock need not
+// prevent it.
 func (t *trial) misused(h *history.History, e *history.Event) string {
 	if !slices.Contains(t.promise.Laws, checker.Ownership) || e.By == "" || e.By == e.Of || e.F == history.KeySet ||
 		e.F == history.KeyGone && e.Why != history.Deleted {
@@ -397,7 +397,7 @@ func (t *trial) misused(h *history.History, e *history.Event) string {
 	return text
 }
 
-// owner is whose an attempt is.
+// owner is the client of an attempt.
 func owner(a history.Attempt) string { name, _, _ := strings.Cut(string(a), "/"); return name }
 
 // value is what an attempt has set a key to.

@@ -29,15 +29,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// task is what a worker process is told to do, and report is a line of what it says.
+// task is what a worker process is to do, and report is a line of its output.
 type task struct {
 	Test  string // full name
 	Call  int    // of Run in that test, from 0
 	Seeds []uint64
 	// Shrink, if set, asks to cut down the violation that the one seed shows.
 	Shrink *finding
-	Trial  bool // asks for the trial run alone
-	Alone  bool `json:",omitempty"` // asks that no second bubble be used
+	Trial  bool // only the trial run is wanted
+	Alone  bool `json:",omitempty"` // no second bubble may be used
 	// Plans, if set, has the plan of each of the seeds, as an earlier worker has drawn it.
 	Plans map[uint64]string `json:",omitempty"`
 }
@@ -47,7 +47,7 @@ type finding struct {
 	Cause checker.Cause
 }
 
-// report is a line that a worker says.
+// report is a line of a worker.
 type report struct {
 	Began   uint64  `json:",omitempty"` // a seed: whatever happens next happens to it
 	Ran     *ran    `json:",omitempty"`
@@ -60,7 +60,7 @@ type report struct {
 	Plans map[uint64]string `json:",omitempty"`
 }
 
-// ran is what came of one seed.
+// ran is the result of one seed.
 type ran struct {
 	Seed     uint64
 	Digest   sim.Digest
@@ -68,8 +68,8 @@ type ran struct {
 	Broken   []broken
 	Excused  []checker.Law `json:",omitempty"` // violated by causes that break no promise
 	Failure  string        // of the lock's own code: it panicked, or did not return
-	Differs  bool          // the same seed once more gave another run
-	// Tolerated says that Failure is what Config.Tolerated names.
+	Differs  bool          // a second run of the seed was different
+	// Tolerated says that Failure is one that Config.Tolerated names.
 	Tolerated bool `json:",omitempty"`
 }
 
@@ -81,7 +81,7 @@ type broken struct {
 
 type shrunk struct {
 	finding
-	Plan, Scenario string // the texts of files
+	Plan, Scenario string // the contents of files
 	Text, Page     string // the report of its run
 	Ending         campaign.Ending
 }
@@ -91,7 +91,7 @@ func say(r report) {
 	if err != nil {
 		panic(err)
 	}
-	_ = remote.Say(os.Stdout, os.Stderr, b) // if nobody listens any more, what follows is of no use either
+	_ = remote.Say(os.Stdout, os.Stderr, b) // if nobody reads any more, what follows is of no use either
 }
 
 // serve makes runs for another process, in a bubble, until there are no more to make.
@@ -109,7 +109,7 @@ func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
 	})
 }
 
-// collectBetweenRuns has the collector run only when it is called.
+// collectBetweenRuns makes the collector run only when it is called.
 func collectBetweenRuns() { debug.SetGCPercent(-1) }
 
 // answer makes the run that is asked for.
@@ -133,7 +133,7 @@ func (w *worker) answer(r remote.Request) (a remote.Answer) {
 	return remote.Answer{History: run.History, Digest: run.Digest, Events: run.Events, Limited: run.Limited}
 }
 
-// turnTo has the next runs be of the scenario with the given text.
+// turnTo makes the next runs use the scenario with the given text.
 func (w *worker) turnTo(text string) error {
 	if text == string(w.scenario.Text()) {
 		return nil
@@ -155,7 +155,7 @@ func (w *worker) lookup(context.Context, string, string) (net.Conn, error) {
 	return nil, err
 }
 
-// worker makes runs one after the other.
+// worker makes runs one after another.
 type worker struct {
 	*host
 	random   *source
@@ -168,10 +168,10 @@ type worker struct {
 	promise  checker.Promise
 	runs     int
 	crowded  func() // ends the cutting down: too many goroutines are left for more runs
-	serves   bool   // another process's searches: what it says are answers
+	serves   bool   // another process's searches: its output is answers
 	failed   bool   // some run did, because of the lock's own code: what it leaves open says nothing
-	own      int    // goroutines before the first run, those of the driver and of tasks aside
-	later    bool   // others have made runs of the task before: they have looked at what is left running
+	own      int    // goroutines before the first run, without those of the driver and of tasks
+	later    bool   // others have made runs of the task before: they have checked what is left running
 }
 
 func newWorker(s *scenarios.Scenario, c *Config) *worker {
@@ -193,7 +193,7 @@ func (w *worker) drawPlans() (err error) {
 	return err
 }
 
-// Begin starts a run: with its own randomness, and without the last one's garbage.
+// Begin starts a run: with its own randomness, and without the garbage of the last one.
 func (w *worker) Begin(world *sim.World, servers []sim.ProcessID) {
 	if w.runs++; w.runs%16 == 0 {
 		runtime.GC()
@@ -251,10 +251,11 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 	return w.scenario.Plan(seed)
 }
 
-// ahead is for how many seeds a worker that is to be ended draws the plans: that takes a run each time a worker begins.
+// ahead is the number of seeds whose plans a worker that is to be ended draws: drawing costs a run each time a worker
+// starts.
 const ahead = 100
 
-// passOn says the plans that have been drawn of the next seeds.
+// passOn reports the plans that have been drawn for the next seeds.
 func (w *worker) passOn(seeds []uint64) {
 	if w.plans == nil {
 		return

@@ -9,18 +9,18 @@ import (
 	"sync"
 )
 
-// tail keeps what a process printed since it said something last, and tells by it why the process ended.
+// tail keeps what a process printed since its last message, and derives from it why the process ended.
 type tail struct {
 	mu     sync.Mutex
 	text   []byte
-	last   []byte // too few to be a mark
-	killed string // why it was; empty: it was not
+	last   []byte // too short to be a mark
+	killed string // why it was killed; empty: it was not
 }
 
-// tailLimit bounds what is kept: the first lines tell why.
+// tailLimit limits what is kept: the first lines show the cause.
 const tailLimit = 1 << 20
 
-// Write keeps what comes after the last mark.
+// Write keeps what follows the last mark.
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,7 +40,7 @@ func (t *tail) forget() {
 	t.text = t.text[:0]
 }
 
-// kill notes why the process is killed.
+// kill records why the process is killed.
 func (t *tail) kill(why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,10 +50,10 @@ func (t *tail) kill(why string) {
 // shown is how many bytes of what a process printed are reported.
 const shown = 4 << 10
 
-// race opens a report of the race detector.
+// race starts a report of the race detector.
 const race = "WARNING: DATA RACE"
 
-// ending says why the process ended, which has printed more on its output.
+// ending explains why the process ended; more is the rest of its output.
 func (t *tail) ending(err error, more []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Goroutine is one of a bubble's, as a dump shows it.
+// Goroutine is a goroutine of a bubble, as a dump shows it.
 type Goroutine struct {
 	State string // that Go gives it: "running", "sync.Mutex.Lock", "chan receive"
-	// durable says that Go counts it as blocked, so that virtual time may pass.
+	// durable says that Go counts it as durably blocked, so that virtual time may pass.
 	durable bool
-	frames  []frame // innermost first, those of the runtime left out; last the call that created it
+	frames  []frame // innermost first, without those of the runtime; last the call that created it
 }
 
 // frame is a call of a function.
@@ -28,7 +28,7 @@ var (
 	pointer   = regexp.MustCompile(`\b0x[0-9a-f]{6,}\b`)
 )
 
-// Goroutines are those of the latest bubble in a dump of a program, the goroutine that drives it aside.
+// Goroutines returns those of the latest bubble in a dump of a program, without the goroutine that drives it.
 func Goroutines(dump string) (all []*Goroutine) {
 	latest := 0
 	for _, text := range strings.Split(dump, "\n\n") {
@@ -50,7 +50,7 @@ func Goroutines(dump string) (all []*Goroutine) {
 	return all
 }
 
-// bubbleOf is the number of a goroutine's bubble, from 1, by what stands in brackets at its head; 0 if it is in none.
+// bubbleOf is the number of a goroutine's bubble, from 1, from the brackets in its header; 0 if it is in none.
 func bubbleOf(head string) int {
 	_, number, _ := strings.Cut(head, "synctest bubble ")
 	number, _, _ = strings.Cut(number, " ") // labels may follow
@@ -77,14 +77,14 @@ func framesOf(text string) (all []frame) {
 	return all
 }
 
-// creation opens the line of the call that created a goroutine.
+// creation starts the line of the call that created a goroutine.
 const creation = "created by "
 
-// ofGo are the packages of Go's library in which code of others waits.
+// ofGo are the packages of Go's library in which other code waits.
 var ofGo = []string{"runtime.", "sync.", "internal/", "time.", "syscall.", "os.", "net.", "io.", "bufio.", "context.",
 	"crypto/", "fmt.", "net/", "sync/"}
 
-// own is the innermost call that is none of Go's library; nil if there is none.
+// own is the innermost call that is not in Go's library; nil if there is none.
 func (g *Goroutine) own() *frame {
 	for i := range g.frames {
 		f := &g.frames[i]
@@ -96,7 +96,7 @@ func (g *Goroutine) own() *frame {
 	return nil
 }
 
-// Idle reports whether a goroutine is one of sim/bubble's that waits to be called, or that a task runs on.
+// Idle reports whether a goroutine belongs to sim/bubble and waits to be called, or runs a task.
 func (g *Goroutine) Idle() bool {
 	at := g.own()
 	return at != nil && (strings.HasSuffix(at.function, "/bubble.(*Driver).work.func1") ||
@@ -110,7 +110,7 @@ func (g *Goroutine) In(name string) bool {
 	})
 }
 
-// String says what a goroutine does, and where.
+// String says what a goroutine is doing, and where.
 func (g *Goroutine) String() string {
 	at := g.own()
 	if at == nil {
@@ -119,7 +119,7 @@ func (g *Goroutine) String() string {
 	return fmt.Sprintf("%s (%s) %s", short(at.function), base(at.place), waits(g.State))
 }
 
-// waits says in words what a goroutine in a state does.
+// waits describes what a goroutine in a state is doing.
 func waits(state string) string {
 	switch state {
 	case "running", "runnable":
@@ -153,7 +153,7 @@ func (g *Goroutine) calls() string {
 	return b.String()
 }
 
-// Same are the goroutines that look alike, the most frequent first: each with how many there are, what they do, and the
+// Same groups the goroutines that look alike, the most frequent first: how many there are, what they are doing, and the
 // calls of one of them.
 func Same(all []*Goroutine) string {
 	count, of := map[string]int{}, []string{}
@@ -174,8 +174,8 @@ func Same(all []*Goroutine) string {
 	return b.String()
 }
 
-// holder is the goroutine that seems to hold what another waits for: the one that is in a call with the same receiver
-// or argument, as close to where it waits as any is. Go does not say who holds a mutex.
+// holder is the goroutine that seems to hold what another waits for: the one in a call with the same receiver or
+// argument, as close to where it waits as any. Go does not say who holds a mutex.
 func holder(g *Goroutine, all []*Goroutine) *Goroutine {
 	for _, f := range g.frames {
 		if slices.ContainsFunc(ofGo, func(p string) bool { return strings.HasPrefix(f.function, p) }) {
@@ -195,14 +195,14 @@ func holder(g *Goroutine, all []*Goroutine) *Goroutine {
 	return nil
 }
 
-// advice is what avoids that a goroutine of a known driver holds up the clock.
+// advice says how to keep a goroutine of a known driver from holding up the clock.
 var advice = []struct{ function, text string }{
 	{"go-redis/v9.(*baseClient).disableMaintNotificationsUpgrades(", "redis.Options.MaintNotificationsConfig = " +
 		"&maintnotifications.Config{Mode: maintnotifications.ModeDisabled} avoids it: go-redis asks on each new " +
 		"connection for notifications of maintenance, with a lock held while it waits for the answer"},
 }
 
-// culprits says which goroutines of a dump hold up virtual time, what each waits for, and who seems to hold it.
+// culprits lists which goroutines of a dump hold up virtual time, what each waits for, and which seems to hold it.
 func culprits(dump string) string {
 	all := Goroutines(dump)
 	var b strings.Builder
@@ -242,7 +242,7 @@ func culprits(dump string) string {
 	return b.String()
 }
 
-// doing says what a goroutine waits for that holds something.
+// doing says what a goroutine that holds something is waiting for.
 func doing(g *Goroutine) string {
 	for _, f := range g.frames {
 		if strings.Contains(f.function, "/bubble.(*Guest).dial") {

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// quit has a worker dump its goroutines and end.
+// quit makes a worker dump its goroutines and end.
 func quit(worker *os.Process) error { return worker.Signal(syscall.SIGQUIT) }
 
-// memory cannot be told here.
+// memory is not known here.
 func memory(*os.ProcessState) int64 { return 0 }
 
-// usageOf cannot be told here.
+// usageOf is not known here.
 func usageOf(int) usage { return usage{} }

@@ -13,43 +13,43 @@ import (
 	"time"
 )
 
-// hung is how much processor time a process may take to say the next thing before it is killed, or real time where the
-// host does not tell the former of a process. Honest runs take milliseconds.
+// hung is the processor time that a process may take before its next message until it is killed; real time if the host
+// does not report the processor time of a process. Honest runs take milliseconds.
 const hung = time.Minute
 
-// idle is for how long it may do nothing at all, as far as the host can tell: in a run there is nothing to wait for but
+// idle is how long it may do nothing at all, as far as the host can see: in a run there is nothing to wait for but
 // virtual time, which passes at once. overdue is how long it may take in any case.
 const (
 	idle    = 3 * time.Second
 	overdue = 10 * hung
 )
 
-// mark opens a line that a process says, among what the code under test prints. On the other stream it stands alone:
-// what comes after it there came after the line was said, whenever either is read.
+// mark starts a line that is a message of the process, among what the code under test prints. On the other stream it
+// stands alone: what follows it there was printed after the message was sent, whenever either is read.
 const mark = "\x16fencepost "
 
-// Say has the process in which it is called say something: a line, which Process.Next of the other one gives.
+// Say sends a message from the process in which it is called: a line, which Process.Next returns in the other process.
 func Say(out, problems io.Writer, line []byte) error {
 	_, err := fmt.Fprintf(problems, "\n%s\n", mark)
 	_, failed := fmt.Fprintf(out, "\n%s%s\n", mark, line)
 	return errors.Join(err, failed)
 }
 
-// Process executes a test binary, for runs.
+// Process executes a test binary, which makes runs.
 type Process struct {
 	cmd      *exec.Cmd
 	in       io.WriteCloser
 	out      *bufio.Reader
-	printed  tail // on its output, beside what it says
+	printed  tail // on its output, beside its messages
 	said     tail // on the other stream
 	patience time.Duration
-	started  bool // it has said something
+	started  bool // it has sent a message
 	ended    sync.Once
 	why      error
 }
 
-// Start executes a test binary in a folder, with one variable more in its environment. patience is how long it may take
-// to say the next thing, 0 for a minute of processor time; the first may take as long in any case, since a process has
+// Start executes a test binary in a folder, with one additional environment variable. patience is how long it may take
+// until its next message, 0 for a minute of processor time; the first may take as long in any case, since a process has
 // to start.
 func Start(binary, folder, variable string, patience time.Duration, args ...string) (*Process, error) {
 	p := &Process{cmd: exec.Command(binary, args...), patience: cmp.Or(patience, hung)}
@@ -68,20 +68,20 @@ func Start(binary, folder, variable string, patience time.Duration, args ...stri
 	return p, p.cmd.Start()
 }
 
-// environ is the environment of a process that makes runs, with one variable more: on one thread, with randomness that
-// can be seeded, and so that a data race ends it in the run that shows it.
+// environ is the environment of a process that makes runs, with one additional variable: on one thread, with randomness
+// that can be seeded, and so that a data race ends it in the run that shows it.
 func environ(more string) []string {
 	return append(os.Environ(), more, "GOMAXPROCS=1", "GOTRACEBACK=all", "GODEBUG=asyncpreemptoff=1,randseednop=0",
 		"GORACE=halt_on_error=1 "+os.Getenv("GORACE"))
 }
 
-// tell hands the process a line.
-func (p *Process) tell(line []byte) error {
+// send sends a line to the process.
+func (p *Process) send(line []byte) error {
 	_, err := p.in.Write(append(line, '\n'))
 	return err
 }
 
-// Next waits for what the process says next. If it does not, it has ended, and the error says why.
+// Next waits for the next message of the process. If there is none, the process has ended, and the error says why.
 func (p *Process) Next() ([]byte, error) {
 	done := make(chan struct{})
 	defer close(done)
@@ -90,7 +90,7 @@ func (p *Process) Next() ([]byte, error) {
 		line, err := p.out.ReadString('\n')
 		if rest, ok := strings.CutPrefix(line, mark); ok && err == nil {
 			p.started = true
-			p.printed.forget() // what follows tells of what happens next
+			p.printed.forget() // what follows belongs to the next message
 			return []byte(strings.TrimSuffix(rest, "\n")), nil
 		}
 		p.printed.Write([]byte(line))
@@ -136,16 +136,16 @@ func (p *Process) guard(started bool, done <-chan struct{}) {
 	}
 }
 
-// usage is what a process has taken of the processor, and whether all its threads sleep.
+// usage is the processor time that a process has used, and whether all its threads sleep.
 type usage struct {
 	spent        time.Duration
 	rests, known bool
 }
 
-// kill has the process dump its goroutines, and ends it.
+// kill makes the process dump its goroutines, and ends it.
 func (p *Process) kill(why string, done <-chan struct{}) {
 	p.said.kill(why)
-	_ = quit(p.cmd.Process) // or else it is killed
+	_ = quit(p.cmd.Process) // if it fails, the process is killed below
 	select {
 	case <-done:
 	case <-time.After(5 * time.Second):
@@ -153,7 +153,7 @@ func (p *Process) kill(why string, done <-chan struct{}) {
 	}
 }
 
-// end waits for the end of the process, and says why it came to it.
+// end waits for the end of the process, and says why it ended.
 func (p *Process) end() error {
 	p.ended.Do(func() {
 		p.in.Close()
@@ -162,7 +162,7 @@ func (p *Process) end() error {
 	return p.why
 }
 
-// Kill ends the process without a word; Next then says that it has ended.
+// Kill ends the process at once; Next then reports that it has ended.
 func (p *Process) Kill() { p.cmd.Process.Kill() }
 
 // Close ends the process.
@@ -172,12 +172,12 @@ func (p *Process) Close() {
 	p.end()
 }
 
-// CPU is what a process took that has ended, by the host's account.
+// CPU is the processor time that an ended process used, according to the host.
 func (p *Process) CPU() time.Duration {
 	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 }
 
-// Memory is the most memory that a process had that has ended, in bytes; 0 if the host does not say.
+// Memory is the most memory that an ended process had, in bytes; 0 if the host does not report it.
 func (p *Process) Memory() int64 {
 	return memory(p.cmd.ProcessState)
 }

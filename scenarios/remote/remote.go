@@ -1,8 +1,8 @@
-// Package remote has runs made by another process: the test binary of a package whose lock is Go code
-// (scenarios/locktest). To whoever searches, sweeps or cuts down, such a lock is then a scenario like any other.
+// Package remote makes runs in another process: the test binary of a package whose lock is Go code
+// (scenarios/locktest). For searches, sweeps and cutting down, such a lock is then a scenario like any other.
 //
-// Goals: a run made elsewhere is the same to the last event as one made here; a process that dies or hangs ends its run
-// with an error that says so, and nothing is left of it. Non-goals: what happens in that process.
+// Goals: a run made in another process is the same to the last event as one made here; a process that dies or hangs
+// ends its run with an error that says so, and leaves nothing behind. Non-goals: what happens in that process.
 package remote
 
 import (
@@ -32,9 +32,9 @@ type Request struct {
 	Scenario, Plan string // the texts of files
 }
 
-// Answer is what came of a request.
+// Answer is the reply to a request.
 type Answer struct {
-	Scenario string // of the test, if that was asked for
+	Scenario string // of the test, if it was asked for
 	Failure  string // of the lock's own code; there is no run then
 	History  *history.History
 	Digest   sim.Digest
@@ -48,7 +48,7 @@ func Serve(in io.Reader, out, problems io.Writer, answer func(Request) Answer) e
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			return nil // whoever asked has gone
+			return nil // the other process has gone
 		}
 		var r Request
 		if err := json.Unmarshal(line, &r); err != nil {
@@ -64,7 +64,7 @@ func Serve(in io.Reader, out, problems io.Writer, answer func(Request) Answer) e
 	}
 }
 
-// Environment is the variable that has a test binary serve, by its value.
+// Environment is the variable whose value Served makes a test binary serve.
 const Environment, Served = "FENCEPOST_LOCKTEST_SERVE", "1"
 
 // Test is a test of a package that calls locktest.Run, in a binary of its own.
@@ -98,7 +98,7 @@ func Build(folder, name string) (*Test, error) {
 	return t, t.known()
 }
 
-// known makes sure that there is such a test.
+// known checks that there is such a test.
 func (t *Test) known() error {
 	list := exec.Command(t.binary, "-test.list", ".*")
 	list.Dir = t.folder
@@ -122,10 +122,10 @@ func (t *Test) known() error {
 	return errors.New(problem)
 }
 
-// Pattern is what -run takes to run that test alone.
+// Pattern is the argument of -run that runs that test alone.
 func (t *Test) Pattern() string { return Pattern(t.name) }
 
-// Pattern is what -run takes to run the test of a name alone.
+// Pattern is the argument of -run that runs only the test of a name.
 func Pattern(test string) string { return "^" + strings.ReplaceAll(test, "/", "$/^") + "$" }
 
 // Scenario asks for the scenario that the test's Config describes.
@@ -143,7 +143,7 @@ func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan) (scenarios.Result, err
 	return scenarios.Result{Plan: p, History: a.History, Digest: a.Digest, Events: a.Events, Limited: a.Limited}, err
 }
 
-// ask has a process answer. One that does not is of no more use.
+// ask sends a request to a process. A process that does not answer is of no more use.
 func (t *Test) ask(r Request) (a Answer, err error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -153,7 +153,7 @@ func (t *Test) ask(r Request) (a Answer, err error) {
 	if err != nil {
 		return a, err
 	}
-	_ = p.tell(text) // if it cannot be told it has ended, and Next says why
+	_ = p.send(text) // if this fails, the process has ended, and Next says why
 	line, err := p.Next()
 	if err != nil {
 		return a, &scenarios.CodeError{Text: err.Error()}
@@ -168,7 +168,7 @@ func (t *Test) ask(r Request) (a Answer, err error) {
 	return a, err
 }
 
-// process is one that has nothing to do.
+// process returns an idle process.
 func (t *Test) process() (*Process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

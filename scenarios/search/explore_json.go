@@ -16,7 +16,6 @@ var Described = []document.Described{
 	{Commands: []string{"run", "merge"}, Object: runsJSON{}, Is: "runs of many seeds"},
 }
 
-
 type exploreJSON struct {
 	document.Head
 	Scenario    string                  `json:"scenario"`

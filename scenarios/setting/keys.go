@@ -21,7 +21,7 @@ func Options[V ~string](words ...V) []Option[V] {
 	return options
 }
 
-// Choice is a key that takes one of some words, the first by default. Where is the place of its value.
+// Choice is a key that takes one of some words, the first by default. Where returns its value.
 func Choice[T any, V comparable](path string, where func(*T) *V, meaning string, options ...Option[V]) Key[T] {
 	k := Key[T]{Path: path, Meaning: meaning, Standard: Value{Word: options[0].Word}}
 	for _, o := range options {

@@ -1,6 +1,6 @@
-// Package setting describes the keys of a scenario file: how the value of each is written, what it is without the key,
-// what it means, and where it goes. The reader of files and its errors, the reference of the format and the keys of a
-// sweep are made from one table of them, so that no key can be known to one and not to another.
+// Package setting describes the keys of a scenario file: how the value of each is written, its default, its meaning,
+// and where it is stored. The reader of files and its errors, the reference of the format and the keys of a sweep are
+// made from one table of them, so that none of them can miss a key.
 //
 // Goals: a key is declared once, beside what it sets. Non-goals: YAML and places in files (scenarios).
 package setting
@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Kind is how the value of a key is written, beside the words that it may take.
+// Kind is how the value of a key is written, apart from the words that it may take.
 type Kind uint8
 
 // The kinds of values.
@@ -33,21 +33,21 @@ type Form struct {
 	Kind        Kind
 	Words       []string
 	Least, Most int64 // of a Count; of a Duration in ns, where Most zero is any
-	Step        int64 // of a Duration, in ns: it must be a multiple of this; zero: anything goes
+	Step        int64 // of a Duration, in ns: it must be a multiple of this; zero: any
 	Required    bool  // the key must be given
-	// Recurs says that the duration passes between two turns of what goes on for as long as a hold, a wait or a run
-	// lasts: the next try for a lock or an answer, the next extension, the next look at a master. It, or the end of a
-	// delay, is at least ShortestPeriod: what turns faster spends the run on itself.
+	// Recurs says that the duration is the period of something that goes on for as long as a hold, a wait or a run
+	// lasts: the next try for a lock or a reply, the next extension, the next check of a master. It, or the end of a
+	// delay, is at least ShortestPeriod: shorter periods would dominate the run.
 	Recurs bool
 }
 
-// ShortestPeriod is the least time between two turns of what recurs.
+// ShortestPeriod is the shortest period of what recurs.
 const ShortestPeriod = time.Millisecond
 
-// Recurring gives the key with a form that recurs.
+// Recurring returns the key with a form that recurs.
 func (k Key[T]) Recurring() Key[T] { return k.With(func(f *Form) { f.Recurs = true }) }
 
-// Value is what stands in a file: a word, or numbers in the unit of its kind.
+// Value is the value in a file: a word, or numbers in the unit of its kind.
 type Value struct {
 	Word string
 	// N is a duration in ns, a count, or a rate in millionths; From and To are the ends of a delay, or the first the
@@ -56,29 +56,29 @@ type Value struct {
 	From, To int64
 }
 
-// Key is a key whose value goes into a T.
+// Key is a key whose value is stored in a T.
 type Key[T any] struct {
 	Path     string // dots lead into mappings: "retry.delay"
 	Form     Form
-	Standard Value  // what counts without the key, unless Depends says something else
-	Depends  string // in words, where what counts without the key depends on other keys
+	Standard Value  // the default, unless Depends says something else
+	Depends  string // the default in words, if it depends on other keys
 	Meaning  string
-	Example  string // a value that shows best what the key's mapping is for; empty if another key does
+	Example  string // a value that best shows what the key's mapping is for; empty if another key does
 	Set      func(*T, Value)
 	Get      func(*T) Value // what is in force; a Group that is not in use, and its keys, give the word "none"
-	// Wall is the word with which the client reads its wall clock, so that a jump of that makes a difference; empty:
-	// with none.
+	// Wall is the word with which the client reads its wall clock, so that a jump of that clock makes a difference;
+	// empty: with none.
 	Wall string
 }
 
-// With gives the key with another form, so that some user of a table takes fewer words or a narrower range.
+// With returns the key with another form, so that some user of a table takes fewer words or a narrower range.
 func (k Key[T]) With(change func(*Form)) Key[T] {
 	k.Form.Words = append([]string(nil), k.Form.Words...)
 	change(&k.Form)
 	return k
 }
 
-// Only gives the key with these of its words.
+// Only returns the key with only these of its words.
 func Only[T any, V ~string](k Key[T], words ...V) Key[T] {
 	return k.With(func(f *Form) {
 		f.Words = nil
@@ -88,31 +88,31 @@ func Only[T any, V ~string](k Key[T], words ...V) Key[T] {
 	})
 }
 
-// Standing gives the key with another default.
+// Standing returns the key with another default.
 func (k Key[T]) Standing(v Value) Key[T] {
 	k.Standard, k.Depends = v, ""
 	return k
 }
 
-// OnWall gives the key with the word with which the client reads its wall clock.
+// OnWall returns the key with the word with which the client reads its wall clock.
 func (k Key[T]) OnWall(word string) Key[T] {
 	k.Wall = word
 	return k
 }
 
-// Showing gives the key with the example of its mapping.
+// Showing returns the key with the example of its mapping.
 func (k Key[T]) Showing(value string) Key[T] {
 	k.Example = value
 	return k
 }
 
-// Depending gives the key with a default that words describe.
+// Depending returns the key with a default that words describe.
 func (k Key[T]) Depending(words string) Key[T] {
 	k.Depends = words
 	return k
 }
 
-// Number is the one number that a value of this form stands for; false if it is a word, or two numbers.
+// Number is the one number of a value of this form; false if it is a word, or two numbers.
 func (f *Form) Number(v Value) (int64, bool) {
 	switch {
 	case v.Word != "":
@@ -127,7 +127,7 @@ func (f *Form) Number(v Value) (int64, bool) {
 	return 0, false
 }
 
-// Nearest is the number that a duration of this form can be that comes nearest to n.
+// Nearest is the duration of this form that is nearest to n.
 func (f *Form) Nearest(n int64) int64 {
 	if f.Step > 1 {
 		n = (n + f.Step - 1) / f.Step * f.Step
@@ -183,7 +183,7 @@ func DurationText(ns int64) string {
 	return strconv.FormatInt(ns, 10) + "ns"
 }
 
-// Values says in words what the form takes, for the reference.
+// Values describes what the form takes, for the reference.
 func (f *Form) Values() string {
 	var parts []string
 	switch f.Kind {

@@ -15,7 +15,6 @@ var Described = []document.Described{
 	{Commands: []string{"check"}, Object: recordedJSON{}, Is: "a recorded history, judged"},
 }
 
-
 // RunObject is a run as an object of its own or within another document.
 type RunObject struct {
 	Scenario  string                      `json:"scenario" doc:"its name"`

@@ -12,7 +12,6 @@ var Described = []document.Described{
 	{Commands: []string{"sweep"}, Object: sweepJSON{}, Is: "runs over values of keys"},
 }
 
-
 type sweepJSON struct {
 	document.Head
 	Scenario    string                       `json:"scenario"`

@@ -12,7 +12,6 @@ var Described = []document.Described{
 	{Commands: []string{"verify"}, Object: verifyJSON{}, Is: "every placement of few faults"},
 }
 
-
 type verifyJSON struct {
 	document.Head
 	Scenario string                          `json:"scenario"`

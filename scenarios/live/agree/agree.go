@@ -1,7 +1,7 @@
-// Package agree runs scenarios twice, simulated and in real time on real servers, and holds the verdicts to each other.
+// Package agree runs scenarios twice, simulated and in real time on real servers, and compares the verdicts.
 //
-// Goals: both sides run the same file; what only one side can run is named with the reason, and counts as no agreement.
-// Non-goals: how either side runs (scenarios, scenarios/live).
+// Goals: both sides run the same file; a scenario that only one side can run is listed with the reason, and is no
+// agreement. Non-goals: how either side runs (scenarios, scenarios/live).
 package agree
 
 import (
@@ -26,18 +26,18 @@ type Row struct {
 	Scaled    int // its longer times were divided by this
 	Simulated Side
 	Live      Side
-	Runs      int    // that the real side took: a stall of the host may decide one
+	Runs      int    // of the real side: a stall of the host may decide one
 	Refused   string // why it cannot be run in real time; empty: it was
-	Failed    string // why it could not be run although it can; empty: it was
+	Failed    string // why it could not be run although real time permits it; empty: it was
 }
 
-// Side is how one side came out, and how long it took on the host's clock.
+// Side is the outcome of one side, and how long it took on the host's clock.
 type Side struct {
 	Verdict checker.Verdict
 	Wall    time.Duration
 }
 
-// difference is a law that came out in two ways.
+// difference is a law with two different outcomes.
 type difference struct {
 	Law             checker.Law
 	Simulated, Live checker.Finding
@@ -46,23 +46,23 @@ type difference struct {
 // ran reports whether both sides have run.
 func (r *Row) ran() bool { return r.Refused == "" && r.Failed == "" }
 
-// Differences are the laws whose outcome or cause is not the same on both sides; none if one has not run. A law
-// that nothing in the simulated run exercised, and that held in the real one, is no difference; the converse is
-// one. Nor is what unrecorded lists.
+// Differences are the laws whose outcome or cause is not the same on both sides; none if one side has not run. A law
+// that nothing in the simulated run exercised, and that held in the real one, is no difference; the converse is one.
+// The differences that unrecorded lists are left out.
 func (r *Row) Differences() (all []difference) {
 	return r.apart(func(d *difference) bool { return !d.unrecorded() })
 }
 
-// unrecorded are the laws of which the sides cannot be held to each other, since the real servers do not record why
-// keys go: they leave the law unchecked, or its cause unknown.
+// unrecorded lists the laws on which the sides cannot be compared, since the real servers do not record why keys
+// vanish: they leave the law unchecked, or its cause unknown.
 func (r *Row) unrecorded() []difference { return r.apart((*difference).unrecorded) }
 
-// unrecorded reports whether a difference is that the real side lacks the records of why keys went.
+// unrecorded reports whether the difference is that the real side lacks the records of why keys vanished.
 func (d *difference) unrecorded() bool {
 	return d.Live.Unrecorded && (d.Live.Outcome == checker.Unchecked || d.Live.Outcome == d.Simulated.Outcome)
 }
 
-// apart are the laws that did not come out alike, if they count.
+// apart lists the laws that differ, if they count.
 func (r *Row) apart(counts func(*difference) bool) (all []difference) {
 	if !r.ran() {
 		return nil
@@ -78,7 +78,7 @@ func (r *Row) apart(counts func(*difference) bool) (all []difference) {
 	return all
 }
 
-// explanation is why the sides differ, where that is known: what the scenario shows cannot be had in real time.
+// explanation is why the sides differ, if that is known: the scenario shows something that is impossible in real time.
 func (r *Row) explanation() string {
 	if len(r.Differences()) == 0 {
 		return ""
@@ -94,8 +94,8 @@ const outOfStep = "Three clients win two, two and one only as long as they stay 
 // Agrees reports whether both sides ran and every law came out alike.
 func (r *Row) Agrees() bool { return r.ran() && len(r.Differences()) == 0 }
 
-// Names are the scenarios that are given, for each of which servers must be found, or else all of the catalogue for
-// which some are.
+// Names returns the given scenarios, for each of which servers must be found, or else all of the catalogue for which
+// some are.
 func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers, error)) (names []string, err error) {
 	list := given
 	if len(given) == 0 {
@@ -116,18 +116,19 @@ func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers,
 	return names, nil
 }
 
-// narrow are scenarios that are left as they are: something must happen within a hundredth of a lease, or within the
-// tenths of a second by which one client begins after another, which are not divided.
+// narrow lists scenarios that are not scaled: something must happen within a hundredth of a lease, or within the tenths
+// of a second between the starts of two clients, which are not divided.
 var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
 	"zookeeper-fence-parent-czxid"}
 
-// seeds are those with which a scaled scenario must come out as the whole one: in real time no delay is that of a seed.
+// seeds is the number of seeds with which a scaled scenario must come out like the original: in real time no delay is
+// that of a seed.
 const seeds = 20
 
-// scaled is s with its longer times divided by as much as leaves its simulated verdict as it is, whatever the seed. by
-// is the divisor. One with replicas is left as it is: a Sentinel takes its own time to fail over; and so is one that
-// strikes members of a cluster, which take theirs to elect a leader, and one on ZooKeeper, which keeps sessions by
-// ticks of 2 s.
+// scaled returns s with its longer times divided as far as its simulated verdict stays the same for all seeds; by is
+// the divisor. A scenario with replicas is not scaled, since a Sentinel takes its own time to fail over; nor is one
+// that strikes members of a cluster, which take their time to elect a leader, nor one on ZooKeeper, which keeps
+// sessions by ticks of 2 s.
 func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, by int, err error) {
 	whole, err := simulate(s, 1)
 	if err != nil {
@@ -175,13 +176,13 @@ func simulate(s *scenarios.Scenario, seed uint64) (Side, error) {
 	return Side{checker.Check(r.History), time.Since(began)}, nil
 }
 
-// Real runs a scenario in real time. A *live.RefusedError says that it cannot be.
+// Real runs a scenario in real time. A *live.RefusedError says that real time does not permit it.
 type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
 
-// Run runs the scenarios of the catalogue with the given names, and hands out the rows in their order. Where the sides
-// differ, and nothing explains it, the real one is run again, and so it is where it failed: what differs or fails three
-// times is no stall of the host. Once ctx is done, no further scenario is begun, and a row that would have been run
-// again has failed.
+// Run runs the scenarios of the catalogue with the given names, and passes on the rows in their order. Where the sides
+// differ without an explanation, or the real one failed, the real one is run again: what differs or fails three times
+// is no stall of the host. Once ctx is done, no further scenario is started, and a row that would have been run again
+// has failed.
 func Run(ctx context.Context, crew campaign.Crew, names []string, real Real, take func(Row)) error {
 	_, err := campaign.Do(ctx, crew, "scenarios", len(names), func() func(int) (Row, error) {
 		return func(i int) (Row, error) { return row(ctx, names[i], real), nil }
@@ -217,13 +218,13 @@ func row(ctx context.Context, name string, real Real) Row {
 	return r
 }
 
-// delayed reports whether a run did not begin although it was started again and again.
+// delayed reports whether a run did not begin although it was started repeatedly.
 func delayed(err error) bool {
 	var undecided *live.UndecidedError
 	return errors.As(err, &undecided) && undecided.Delayed
 }
 
-// settled reports whether another run of the real side would show nothing more.
+// settled reports whether another run of the real side would show nothing new.
 func (r *Row) settled() bool {
 	return r.Refused != "" || r.Failed == "" && (len(r.Differences()) == 0 || r.explanation() != "")
 }
@@ -249,10 +250,10 @@ func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) error {
 	return err
 }
 
-// mostRuns is how often the real side is run, at most, until it agrees.
+// mostRuns limits how often the real side is run until it agrees.
 const mostRuns = 3
 
-// count is how many rows there are of each kind.
+// count is the number of rows of each kind.
 type count struct{ Agree, Explained, Differ, Refused, Failed int }
 
 // counts counts the rows that agree, differ with an explanation, differ without one, were refused, and failed.

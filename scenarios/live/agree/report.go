@@ -1,6 +1,7 @@
 package agree
 
-// The report: a difference stands with both causes; what only one side could run is said, and is no agreement.
+// The report: a difference is shown with both causes; a scenario that only one side could run is listed, and is no
+// agreement.
 
 import (
 	"fmt"
@@ -17,16 +18,15 @@ var Described = []document.Described{
 	{Commands: []string{"live"}, Object: agreementJSON{}, Is: "scenarios simulated and in real time"},
 }
 
-
-// Agreement is what came of all scenarios.
+// Agreement is the outcome of all scenarios.
 type Agreement struct {
 	Rows        []Row
-	Servers     string // what the servers of the second side were
+	Servers     string // the servers of the second side
 	Interrupted bool
-	Repeat      string // command to paste that does it again
+	Repeat      string // command to paste that repeats it
 }
 
-// Standing is how the sides stand to each other: alike, not alike, or not all that could be was run.
+// Standing is the overall result: alike, not alike, or not everything that could be run was.
 func (a *Agreement) Standing() document.Result {
 	switch n := counts(a.Rows); {
 	case n.Differ > 0:
@@ -48,7 +48,7 @@ func violated(v checker.Verdict) []string {
 	return laws
 }
 
-// broken says in a few words how a side came out.
+// broken says in a few words what a side violated.
 func broken(v checker.Verdict) string {
 	laws := violated(v)
 	if len(laws) == 0 {
@@ -57,7 +57,7 @@ func broken(v checker.Verdict) string {
 	return "broken: " + strings.Join(laws, ", ")
 }
 
-// outcome says how a law came out.
+// outcome describes the outcome of a law.
 func outcome(f checker.Finding) string {
 	if f.Outcome == checker.Violated {
 		return fmt.Sprintf("%v: %v", f.Outcome, f.Cause)
@@ -72,7 +72,7 @@ func wall(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// Document is the report: a row for each scenario, and below it what differs.
+// Document is the report: a row for each scenario, and below it the differences.
 func (a *Agreement) Document() *document.Document {
 	n, result := counts(a.Rows), a.Standing()
 	verdict := map[document.Result]string{document.Passed: "agree", document.Failed: "differ",
@@ -131,7 +131,7 @@ func tableRow(r *Row) document.Row {
 	return d
 }
 
-// notRecorded says in what the sides cannot be held to each other.
+// notRecorded lists in what the sides cannot be compared.
 func notRecorded(r *Row) (list []string) {
 	for _, d := range r.unrecorded() {
 		what := string(d.Law)
@@ -143,7 +143,7 @@ func notRecorded(r *Row) (list []string) {
 	return list
 }
 
-// failed says why a scenario could not be run although it can; nothing if it was.
+// failed says why a scenario could not be run although real time permits it; empty if it was.
 func failed(r *Row) string {
 	if r.Failed == "" {
 		return ""

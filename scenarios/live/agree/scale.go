@@ -11,14 +11,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Times above long are divided, but not to less than least. What lies below, as retries and time-outs do, stays.
+// Times above long are divided, but not to less than least. Shorter ones, such as retries and time-outs, stay.
 const (
 	long  = 500 * time.Millisecond
 	least = 250 * time.Millisecond
 )
 
-// A network without delays of its own is made slow, and what is to strike sooner than tiny strikes in midway then: a
-// client takes some tenths of a millisecond to send its first message, and the host may let it be late.
+// A network without delays of its own is made slow, and a fault that is to strike sooner than tiny then strikes
+// halfway: a client takes some tenths of a millisecond to send its first message, and the host may delay it.
 const (
 	slow   = "12ms..20ms"
 	tiny   = time.Millisecond
@@ -34,9 +34,9 @@ type scale struct {
 // scales are tried in this order.
 var scales = []scale{{5, true}, {5, false}, {3, true}, {3, false}, {2, true}, {2, false}, {1, true}}
 
-// changed is a scenario with its times scaled, and without what it expects of the metrics. Times that belong to Redis
-// (the second of everysec and of a replica's acknowledgement) stay: a scenario that is about those comes out otherwise,
-// and has to be left as it is.
+// changed returns the scenario with its times scaled, and without its expectations of metrics. Times that belong to
+// Redis (the second of everysec and of a replica's acknowledgement) stay: a scenario that depends on those comes out
+// differently, and is not scaled.
 func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	d, err := format.ParseDocument(s.Name+".yaml", s.Text())
 	if err != nil {
@@ -79,8 +79,8 @@ func (c scale) change(d *format.Document, path string) {
 	}
 }
 
-// roundTTL makes the TTL one that the protocol takes: those of etcd are whole seconds, and sessions of ZooKeeper have a
-// least.
+// roundTTL rounds the TTL to one that the protocol accepts: those of etcd are whole seconds, and sessions of ZooKeeper
+// have a minimum.
 func roundTTL(d *format.Document, s *scenarios.Scenario) {
 	text, _ := d.Get("lock.ttl")
 	ttl := locks.Define(s.Clients[0].Lock.Protocol).Setting("ttl")
@@ -89,7 +89,7 @@ func roundTTL(d *format.Document, s *scenarios.Scenario) {
 	}
 }
 
-// duration is a time as files have it, of one unit or several.
+// duration matches a time as files write it, of one unit or several.
 var duration = regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+\b`)
 
 // text scales the times in a text.

@@ -1,11 +1,12 @@
-// Package daemon is a server program of the host that is started, stopped and killed as a run wants it ([Daemon]), and
-// the lives that a server of a simulated world has by it ([Lives]).
+// Package daemon starts, stops and kills a server program of the host for a run ([Daemon]), and keeps the lives that a
+// server of a simulated world has by it ([Lives]).
 //
-// This room runs in real time, with goroutines, processes and files. It touches the world on the world's goroutine
+// This package runs in real time, with goroutines, processes and files. It touches the world on the world's goroutine
 // only.
 //
-// Goals: one life after the other in the same folder; a pause holds also for what is started meanwhile; what is left of
-// a life that is over changes nothing in the next. Non-goals: what the program serves, and whether it is ready to.
+// Goals: one life after another in the same folder; a pause also holds for a process that is started meanwhile; what is
+// left of a life that is over changes nothing in the next. Non-goals: what the program serves, and whether it is ready
+// to.
 package daemon
 
 import (
@@ -20,20 +21,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Daemon is a server program in its folder. Its log stands beside that.
+// Daemon is a server program in its folder. Its log is beside that folder.
 type Daemon struct {
 	Keeper *process.Keeper
 	Name   sim.ProcessID
 	Folder string
 	Args   []string // the program and its arguments
-	Env    []string // all of its environment
+	Env    []string // its whole environment
 
 	mu      sync.Mutex
 	process *process.Process
 	held    bool
 }
 
-// Start starts a process, stopped if it is to be. The one before must have ended.
+// Start starts a process, stopped during a pause. The one before must have ended.
 func (d *Daemon) Start() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -45,14 +46,14 @@ func (d *Daemon) Start() (err error) {
 	return err
 }
 
-// running is the process that was started last; nil if none was.
+// running is the latest process; nil if there was none.
 func (d *Daemon) running() *process.Process {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.process
 }
 
-// PID is the number of the process that was started last; 0 if none was.
+// PID is the number of the latest process; 0 if there was none.
 func (d *Daemon) PID() int {
 	if p := d.running(); p != nil {
 		return p.PID()
@@ -60,7 +61,7 @@ func (d *Daemon) PID() int {
 	return 0
 }
 
-// Ended is closed once the process that was started last has ended; nil if none was.
+// Ended is closed once the latest process has ended; nil if there was none.
 func (d *Daemon) Ended() <-chan struct{} {
 	if p := d.running(); p != nil {
 		return p.Done()
@@ -68,7 +69,7 @@ func (d *Daemon) Ended() <-chan struct{} {
 	return nil
 }
 
-// hold stops the process, or lets it go on; one that is started later too.
+// hold stops or continues the process, and every later one.
 func (d *Daemon) hold(on bool) (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -81,7 +82,7 @@ func (d *Daemon) hold(on bool) (err error) {
 		err = d.process.Cont()
 	}
 	if errors.Is(err, process.ErrEnded) {
-		return nil // nothing is down longer than that
+		return nil // nothing is down for longer
 	}
 	return err
 }
@@ -93,7 +94,7 @@ func (d *Daemon) Kill() {
 	}
 }
 
-// ShutDown asks the process to end, again each time that some time has passed, and kills it if it has not within its
+// ShutDown asks the process to end, repeatedly at the interval again, and kills it if it has not ended within its
 // patience.
 func (d *Daemon) ShutDown(patience, again time.Duration) {
 	p := d.running()
@@ -115,18 +116,19 @@ func (d *Daemon) log() string { return d.Folder + ".log" }
 // errDied reports that a process has ended by itself.
 var errDied = errors.New("ended by itself")
 
-// Died says how the process ended by itself, and its last words.
+// Died reports how the process ended by itself, with the end of its log.
 func (d *Daemon) Died() error {
 	return fmt.Errorf("%s: %s %w: it %v%s", d.Name, d.Args[0], errDied, d.running().Status(), d.LastWords())
 }
 
-// Late reports that the program does not do something within its patience, counted from its start, and its last words.
+// Late reports that the program did not do something within its patience, counted from its start, with the end of its
+// log.
 func (d *Daemon) Late(does string, patience time.Duration) error {
 	return &process.LateError{Err: fmt.Errorf("%s: %s %s within %v of its start%s", d.Name, d.Args[0], does, patience,
 		d.LastWords())}
 }
 
-// LastWords are the last lines of the log, as the end of a sentence.
+// LastWords is the end of the log, as the end of a sentence.
 func (d *Daemon) LastWords() string {
 	const most = 5
 	b, err := os.ReadFile(d.log())

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// Identity is what shows the servers of a run to each other: a certificate that is its own authority. Whoever has its
-// key is a server of this run.
+// Identity identifies the servers of a run to each other: a certificate that is its own authority. Whoever has its key
+// is a server of this run.
 type Identity struct {
 	Certificate string // path of the certificate, in PEM
-	Key         string // path of a file with its key and the certificate, in PEM, which this user alone can read
+	Key         string // path of a file with its key and the certificate, in PEM, which only this user can read
 }
 
-// NewIdentity makes one, and writes it to a folder that this user alone can read. It is valid at any time: clocks of
-// servers may jump.
+// NewIdentity creates an identity, and writes it to a folder that only this user can read. It is valid at any time:
+// clocks of servers may jump.
 func NewIdentity(folder string) (id Identity, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Lives are the lives that a server has in a simulated world, one after the other. Their methods are the world's
-// goroutine's, unless they say otherwise.
+// Lives are the successive lives of a server in a simulated world. Their methods are for the world's goroutine, unless
+// they say otherwise.
 type Lives struct {
-	Daemon *Daemon     // nil: its process is not ours
-	Port   *relay.Port // where other servers reach it; nil: none do
+	Daemon *Daemon     // nil: the server's process is not ours
+	Port   *relay.Port // at which other servers reach it; nil: none do
 	Gate   *relay.Gate // to the world's goroutine
-	Failed func(error) // is told why the run cannot go on
+	Failed func(error) // called with the reason why the run cannot go on
 
 	failed sync.Once
 	ended  chan struct{} // closed once the last life's process has ended; nil before the first life has
 }
 
-// Life is one of them. It begins before its process does, and ends before that has ended.
+// Life is one of them. It starts before its process does, and ends before that has ended.
 type Life struct {
 	Context context.Context // ends with the life
 	end     context.CancelFunc
@@ -33,10 +33,10 @@ type Life struct {
 	ended   chan struct{}   // closed once its process has ended
 }
 
-// ErrOver reports that a life is over, and what its process still says is of no interest.
+// ErrOver reports that a life is over, so that the output of its process no longer matters.
 var ErrOver = errors.New("the server's life is over")
 
-// Begin begins a life.
+// Begin starts a life.
 func (l *Lives) Begin(h sim.Host) *Life {
 	x := &Life{lives: l, before: l.ended, booted: make(chan struct{}), ended: make(chan struct{})}
 	x.Context, x.end = context.WithCancel(context.Background())
@@ -46,7 +46,7 @@ func (l *Lives) Begin(h sim.Host) *Life {
 }
 
 // Boot starts the process once that of the life before has ended. In the first life it runs already. It is for a
-// goroutine of the life's own, once; if the life is over before, it is [ErrOver].
+// goroutine of the life's own, once; if the life ends before that, it returns [ErrOver].
 func (x *Life) Boot(start func() error) error {
 	defer close(x.booted)
 	if x.before == nil {
@@ -59,14 +59,14 @@ func (x *Life) Boot(start func() error) error {
 	return start()
 }
 
-// IsOver reports whether the life has ended, on any goroutine.
+// IsOver reports whether the life has ended. It may be called on any goroutine.
 func (x *Life) IsOver() bool { return x.Context.Err() != nil }
 
-// End ends the life. Its process is another matter: see Stop.
+// End ends the life, but not its process: see Stop.
 func (x *Life) End() { x.end() }
 
-// Stop ends the life and its process: at once, unless that is to shut down, which end sees to. That is called on a
-// goroutine of its own, and does to the server's files what the end has done to its machine.
+// Stop ends the life and its process: at once, except for a shut-down, which is left to end. end is called on a
+// goroutine of its own, and applies to the server's files what the stop has done to its machine.
 func (x *Life) Stop(how sim.Stop, end func() error) {
 	x.End()
 	l := x.lives
@@ -83,8 +83,8 @@ func (x *Life) Stop(how sim.Stop, end func() error) {
 	}()
 }
 
-// Do has f done on the world's goroutine, unless the life is over then. What the process has sent to other servers
-// before leaves before. It may be called on any goroutine.
+// Do runs f on the world's goroutine, unless the life is over then. What the process sent to other servers before that
+// leaves first. It may be called on any goroutine.
 func (x *Life) Do(f func()) {
 	x.lives.Gate.Do(func() {
 		if !x.IsOver() {
@@ -94,7 +94,7 @@ func (x *Life) Do(f func()) {
 	})
 }
 
-// Watch tells of a process that ends by itself, and returns when the life is over. It is for a goroutine of its own.
+// Watch reports a process that ends by itself, and returns when the life is over. It is for a goroutine of its own.
 func (x *Life) Watch() {
 	select {
 	case <-x.lives.process():
@@ -103,7 +103,7 @@ func (x *Life) Watch() {
 	}
 }
 
-// process is closed once the process that was started last has ended.
+// process returns a channel that is closed once the latest process has ended.
 func (l *Lives) process() <-chan struct{} {
 	if l.Daemon == nil {
 		return nil
@@ -111,8 +111,8 @@ func (l *Lives) process() <-chan struct{} {
 	return l.Daemon.Ended()
 }
 
-// Explain reports why a life cannot go on, if it is not over: that its process has ended explains every other error. It
-// may be called on any goroutine.
+// Explain reports why a life cannot go on, if it is not over: the end of its process explains every other error. It may
+// be called on any goroutine.
 func (x *Life) Explain(err error) {
 	const soon = 3 * time.Second // after that the process runs
 	select {
@@ -137,7 +137,7 @@ func (l *Lives) Fail(err error) { l.failed.Do(func() { l.Failed(err) }) }
 // Pause stops the process, as [sim.Pauser] says.
 func (l *Lives) Pause() { l.hold(true) }
 
-// Resume lets it go on.
+// Resume continues it.
 func (l *Lives) Resume() { l.hold(false) }
 
 func (l *Lives) hold(on bool) {

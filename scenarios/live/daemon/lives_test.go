@@ -88,6 +88,6 @@ func TestWhatALifeStillSays(t *testing.T) {
 		t.Error(err)
 	}
 	if len(failures) != 0 {
-		t.Errorf("told again: %v", <-failures)
+		t.Errorf("reported again: %v", <-failures)
 	}
 }

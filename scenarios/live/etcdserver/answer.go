@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// answer is what a member has said, in the words of the simulated one.
+// answer is the reply of a member, in the form of the simulated one's.
 type answer struct {
 	header
 	text  []byte
@@ -15,7 +15,7 @@ type answer struct {
 	ttl   int64 // its, s
 }
 
-// ask puts a request to a member. The error says why nothing is known of what was done, or is etcd's own.
+// ask sends a request to a member. The error says why it is unknown what was done, or is etcd's own.
 func (q *request) ask(ctx context.Context, g *gateway) (answer, error) {
 	switch {
 	case q.txn != nil:
@@ -28,7 +28,7 @@ func (q *request) ask(ctx context.Context, g *gateway) (answer, error) {
 	return q.askLease(ctx, g)
 }
 
-// result is the answer to one operation.
+// result is the result of one operation.
 type result struct {
 	Header  header     `json:"header"`
 	Count   int64      `json:"count,string"`
@@ -141,10 +141,10 @@ func (q *request) askLease(ctx context.Context, g *gateway) (a answer, err error
 	return a, nil
 }
 
-// status is what a member says of itself.
+// status is what a member reports about itself.
 type status struct {
 	Header header `json:"header"`
-	Leader string `json:"leader"` // its number; empty: none is known
+	Leader string `json:"leader"` // its ID; empty: none is known
 	Member string `json:"-"`
 }
 

@@ -19,15 +19,15 @@ import (
 // Config is what a run may choose about its members.
 type Config struct {
 	Keeper *process.Keeper
-	// Program is etcd, or what can stand for it; empty: etcd.
+	// Program is etcd, or a replacement for it; empty: etcd.
 	Program string
 	Members []sim.ProcessID
 	// Heartbeat and ElectionTimeout are those of the members; 0: 100 ms, 1 s. They are whole ms.
 	Heartbeat, ElectionTimeout time.Duration
-	// Failed is told, on any goroutine, that a member has failed by itself and the run decides nothing.
+	// Failed is called, on any goroutine, when a member has failed by itself, so that the run decides nothing.
 	Failed func(error)
 
-	port func(host string) (int, error) // finds one that is free; nil: relay.FreePort
+	port func(host string) (int, error) // finds a free one; nil: relay.FreePort
 }
 
 func (c Config) withDefaults() Config {
@@ -46,7 +46,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Can says why the members cannot suffer a fault; nil if they can, or if it is none of theirs.
+// Can says why the members cannot suffer a fault; nil if they can, or if it does not strike them.
 func (c *Config) Can(f nemesis.Fault) error {
 	if a, b, is := c.betweenMembers(f); is && f.Kind == nemesis.DelayMessage {
 		return fmt.Errorf("%s and %s are real members, and what they send each other is a stream of bytes: there is "+
@@ -84,7 +84,7 @@ func (c *Config) betweenMembers(f nemesis.Fault) (a, b sim.ProcessID, is bool) {
 // usual is the program that is executed unless another is named.
 const usual = "etcd"
 
-// Errors that a user can mend.
+// Errors that a user can fix.
 var (
 	errNoServer = errors.New("there is no etcd on this machine: install one of version 3.4 or later (Debian and " +
 		"Ubuntu: apt install etcd-server), or leave the servers simulated")
@@ -93,8 +93,8 @@ var (
 
 var said = regexp.MustCompile(`(?m)^etcd Version: (\d+)\.(\d+)`)
 
-// look asks a program whether it is an etcd that can be used: since 3.4 the gateway is at /v3 and knows all that is
-// asked of it.
+// look checks whether a program is an etcd that can be used: since 3.4 the gateway is at /v3 and supports all requests
+// made here.
 func look(program string) error {
 	path, err := exec.LookPath(program)
 	if err != nil {

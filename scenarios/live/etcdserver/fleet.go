@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Fleet is the real members of one run.
+// Fleet holds the real members of one run.
 type Fleet struct {
 	Config
 	identity daemon.Identity
@@ -31,7 +31,7 @@ type Fleet struct {
 	gate     relay.Gate
 }
 
-// Launch starts the members and waits until the first leads the others. plan is what is to happen in the run: what the
+// Launch starts the members and waits until the first is the leader. plan is the plan of the run: a fault that the
 // members cannot suffer is an error before anything is started. The members end with the keeper.
 func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 	c = c.withDefaults()
@@ -72,13 +72,13 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 	return f, f.enthrone()
 }
 
-// environment is that of this process, without what etcd would read there.
+// environment is the environment of this process, without the variables that etcd would read.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
 }
 
-// launch starts the process of a member, on other ports if those that were chosen are in use. It takes requests once
-// there are others.
+// launch starts the process of a member, on other ports if the chosen ones are in use. It accepts requests once there
+// are other members.
 func (m *member) launch() (err error) {
 	if err := os.MkdirAll(m.Daemon.Folder, 0o700); err != nil {
 		return err
@@ -104,17 +104,17 @@ func (m *member) launch() (err error) {
 	return err
 }
 
-// tries is how many ports are tried if one is taken.
+// tries is how many ports are tried if one is in use.
 const tries = 20
 
-// inUse is how etcd says that a port is taken.
+// inUse is etcd's error for a port that is in use.
 const inUse = "address already in use"
 
 // clients is the name of the socket in its folder on which a member listens for clients, where no other user can reach
-// it. etcd wants it to look like a host and a port.
+// it. etcd requires it to look like a host and a port.
 const clients = "clients:1"
 
-// start starts the process, which does not take the socket over that one left which was killed.
+// start starts the process, which does not take over the socket of a process that was killed.
 func (m *member) start() error {
 	if err := os.RemoveAll(filepath.Join(m.Daemon.Folder, clients)); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (m *member) start() error {
 	return m.Daemon.Start()
 }
 
-// dial connects to the member that an address names.
+// dial connects to the member with an address.
 func (f *Fleet) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	name, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -131,7 +131,7 @@ func (f *Fleet) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(f.Keeper.Folder(), name, clients))
 }
 
-// arguments are the program's.
+// arguments are the program's arguments.
 func (m *member) arguments(peers string) []string {
 	f := m.fleet
 	var cluster []string
@@ -166,10 +166,10 @@ func (m *member) listens(address string) error {
 	return nil
 }
 
-// peer is where the others reach a member.
+// peer is the URL at which the others reach a member.
 func (m *member) peer() string { return fmt.Sprintf("https://127.0.0.1:%d", m.Port.Number()) }
 
-// enthrone waits until all members take requests and know the same leader, which is the first by then.
+// enthrone makes the first member the leader, and waits until all members accept requests and know it.
 func (f *Fleet) enthrone() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -201,7 +201,7 @@ func (f *Fleet) enthrone() error {
 	}
 }
 
-// agreed is the leader that all members know.
+// agreed returns the leader that all members know.
 func (f *Fleet) agreed(ctx context.Context) (*member, error) {
 	leader := ""
 	for i, m := range f.members {
@@ -218,7 +218,7 @@ func (f *Fleet) agreed(ctx context.Context) (*member, error) {
 	return f.numbered(leader), nil
 }
 
-// numbered is the member that etcd calls so; nil if none.
+// numbered returns the member with an ID of etcd's; nil if there is none.
 func (f *Fleet) numbered(number string) *member {
 	if at := slices.IndexFunc(f.members, func(m *member) bool { return m.number == number }); at >= 0 {
 		return f.members[at]
@@ -226,7 +226,7 @@ func (f *Fleet) numbered(number string) *member {
 	return nil
 }
 
-// named is the name of the member that etcd calls so; empty if there is none.
+// named returns the name of the member with an ID of etcd's; empty if there is none.
 func (f *Fleet) named(number string) sim.ProcessID {
 	if m := f.numbered(number); m != nil {
 		return m.name
@@ -234,7 +234,7 @@ func (f *Fleet) named(number string) sim.ProcessID {
 	return ""
 }
 
-// Server is the member of that name, for [sim.World.AddServer]; nil if there is none.
+// Server is the member with a name, for [sim.World.AddServer]; nil if there is none.
 func (f *Fleet) Server(name sim.ProcessID) sim.Server {
 	if at := slices.Index(f.Members, name); at >= 0 {
 		return f.members[at]
@@ -242,7 +242,7 @@ func (f *Fleet) Server(name sim.ProcessID) sim.Server {
 	return nil
 }
 
-// Begin gives the members the loop of the world that they were added to. Until then they take requests, and answer
+// Begin gives the members the loop of the world that they were added to. Until then they accept requests, and answer
 // none.
 func (f *Fleet) Begin(l relay.Loop) {
 	f.relay.Begin(l)
@@ -250,7 +250,7 @@ func (f *Fleet) Begin(l relay.Loop) {
 }
 
 // End ends what the members do for the world. It must be called when the world's loop has ended, before the keeper is
-// closed: who dies after it does not fail the run.
+// closed: a process that dies after it does not fail the run.
 func (f *Fleet) End() {
 	for _, m := range f.members {
 		if m.life != nil {

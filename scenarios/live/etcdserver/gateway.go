@@ -13,13 +13,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// gateway is where a member takes requests as JSON (rpc.proto; 64-bit numbers are texts, and keys base64).
+// gateway is the address at which a member accepts requests as JSON (rpc.proto; 64-bit numbers are texts, and keys
+// base64).
 type gateway struct {
 	url  string
 	http *http.Client
 }
 
-// header is part of every answer.
+// header is part of every reply.
 type header struct {
 	Revision int64  `json:"revision,string"`
 	Term     uint64 `json:"raft_term,string"`
@@ -33,17 +34,17 @@ type refused struct {
 
 func (e *refused) Error() string { return e.Text }
 
-// final are the codes of gRPC that say that nothing was done, and will not be: invalid argument, not found, already
-// exists, failed precondition, out of range.
+// final are the codes of gRPC for a request that was not and will not be carried out: invalid argument, not found,
+// already exists, failed precondition, out of range.
 var final = []int{3, 5, 6, 9, 11}
 
-// undone reports whether an error says that nothing was done, and will not be.
+// undone reports whether an error means that the request was not and will not be carried out.
 func undone(err error) bool {
 	var r *refused
 	return errors.As(err, &r) && slices.Contains(final, r.Code)
 }
 
-// open sends a request, and gives the stream of its answers.
+// open sends a request, and returns the stream of its replies.
 func (g *gateway) open(ctx context.Context, path string, body any) (*http.Response, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -57,7 +58,7 @@ func (g *gateway) open(ctx context.Context, path string, body any) (*http.Respon
 	return g.http.Do(r)
 }
 
-// ask sends a request and reads the one answer to it. The error is a *refused if etcd says one.
+// ask sends a request and reads its only reply. The error is a *refused if it is etcd's.
 func (g *gateway) ask(ctx context.Context, path string, body, answer any) error {
 	r, err := g.open(ctx, path, body)
 	if err != nil {
@@ -96,7 +97,7 @@ func (k *keyValue) words() *etcd.KeyValue {
 // fields is a request as the gateway reads it.
 type fields map[string]any
 
-// interval is the keys that an operation or a watch is about.
+// interval is the range of keys of an operation or a watch.
 func interval(key string, prefix bool) fields {
 	f := fields{"key": []byte(key)}
 	if prefix {
@@ -105,7 +106,7 @@ func interval(key string, prefix bool) fields {
 	return f
 }
 
-// after is the end of the keys that begin with a prefix: etcd takes "\0" for the end of all.
+// after is the end of the range of keys with a prefix: etcd takes "\0" for the end of all.
 func after(prefix string) []byte {
 	end := []byte(prefix)
 	for i := len(end) - 1; i >= 0; i-- {

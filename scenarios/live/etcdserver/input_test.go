@@ -60,7 +60,7 @@ func TestPortsThatAreTaken(t *testing.T) {
 	f.End()
 }
 
-// TestAMemberThatDies: the run is told, with its last words.
+// TestAMemberThatDies: the run fails, with the end of its log.
 func TestAMemberThatDies(t *testing.T) {
 	testkit.FullOnly(t)
 	r := start(t, 3)
@@ -74,7 +74,7 @@ func TestAMemberThatDies(t *testing.T) {
 	})
 	const want = "etcd-2: etcd ended by itself: it was ended by signal 9 (killed); it said"
 	if err := r.error(); err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("told was: %v", err)
+		t.Errorf("reported: %v", err)
 	}
 }
 

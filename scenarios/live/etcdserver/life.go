@@ -12,14 +12,14 @@ import (
 type life struct {
 	*daemon.Life
 	m     *member
-	ready chan struct{} // closed when it takes requests
+	ready chan struct{} // closed when it accepts requests
 
 	// The fields below are the world's goroutine's.
 	conns     map[uint64]*connection
 	lastWatch int64
 }
 
-// run has a process run, once the one before has ended, and records what it sees from a revision on.
+// run runs a process, once the one before has ended, and records what it sees from a revision on.
 func (x *life) run(from int64) {
 	if err := x.Boot(x.m.start); err != nil {
 		x.Fail(err)
@@ -35,8 +35,8 @@ func (x *life) run(from int64) {
 	}
 }
 
-// await waits until the process takes requests, which it does once there is a leader. It reports false if the life is
-// over before.
+// await waits until the process accepts requests, which it does once there is a leader. It reports false if the life
+// ends before that.
 func (x *life) await() bool {
 	for !x.IsOver() {
 		if _, err := x.m.gateway.status(x.Context); err == nil {
@@ -50,10 +50,10 @@ func (x *life) await() bool {
 	return false
 }
 
-// again is after which is asked again what could not be answered.
+// again is the time between two tries of a request that could not be answered.
 const again = 5 * time.Millisecond
 
-// connection is one of a client's. It is the world's goroutine's.
+// connection is a client's connection. It belongs to the world's goroutine.
 type connection struct {
 	life    *life
 	jobs    []*request // the first is under way
@@ -88,7 +88,7 @@ func (c *connection) add(q *request) {
 	}
 }
 
-// begin begins to carry out a request.
+// begin starts to carry out a request.
 func (c *connection) begin(q *request) {
 	x := c.life
 	if err := q.read(); err != nil {
@@ -116,7 +116,7 @@ func (c *connection) begin(q *request) {
 	}()
 }
 
-// answered takes what the member has said. What was put without an answer may be seen at any later time.
+// answered processes the reply of the member. What was put without a reply may be seen at any later time.
 func (c *connection) answered(q *request, a *answer, err error) {
 	r := &c.life.m.fleet.records
 	if err != nil {
@@ -133,7 +133,7 @@ func (c *connection) answered(q *request, a *answer, err error) {
 	})
 }
 
-// reply answers the request under way, and begins the next.
+// reply answers the request under way, and starts the next.
 func (c *connection) reply(q *request, text []byte) {
 	if c.life.IsOver() {
 		return

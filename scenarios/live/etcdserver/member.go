@@ -14,7 +14,7 @@ type member struct {
 	name    sim.ProcessID
 	fleet   *Fleet
 	gateway gateway
-	number  string // by which etcd calls it
+	number  string // etcd's ID of it
 
 	// The fields below are the world's goroutine's.
 	host sim.Host
@@ -27,7 +27,7 @@ var _ interface {
 	sim.Pauser
 } = (*member)(nil)
 
-// Start begins a life: the first with the process that the fleet has started, each later one with a new process.
+// Start starts a life: the first with the process that the fleet has started, each later one with a new process.
 // Requests that arrive before it is ready wait.
 func (m *member) Start(h sim.Host) {
 	m.host = h
@@ -36,28 +36,28 @@ func (m *member) Start(h sim.Host) {
 	go x.run(m.fleet.records.upTo + 1)
 }
 
-// Receive takes what another member has sent.
+// Receive receives what another member has sent.
 func (m *member) Receive(_ sim.ProcessID, body any) { m.Port.Receive(body) }
 
-// Serve puts a request to the process, after those that came on the same connection before.
+// Serve sends a request to the process, after the earlier ones of the same connection.
 func (m *member) Serve(r *sim.Incoming) {
 	m.life.connection(r.ConnID).add(&request{Incoming: r, member: m, conn: r.ConnID, attempt: r.Attempt,
 		args: slices.Clone(r.Args)})
 }
 
-// Closed ends the watches of a connection. What it has asked goes on.
+// Closed ends the watches of a connection. Its requests go on.
 func (m *member) Closed(conn uint64) { m.life.close(conn) }
 
 // Wake does nothing: it sets no timer.
 func (m *member) Wake(uint64) {}
 
-// ClockChanged does nothing: its clocks are the host's, and faults that strike them are refused.
+// ClockChanged does nothing: its clocks are the host's, and clock faults on them are refused.
 func (m *member) ClockChanged() {}
 
-// Fault does nothing: what it is told of is refused.
+// Fault does nothing: the faults of this kind are refused.
 func (m *member) Fault(sim.ServerFault) {}
 
-// patience is how long processes may take to start, to agree and to end: many times what they take.
+// patience is how long processes may take to start, to agree and to end: many times what they need.
 const patience = 30 * time.Second
 
 // Stop ends the life.

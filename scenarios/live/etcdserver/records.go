@@ -8,12 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// records makes the records of a run from what the members' watches say. It belongs to the world's goroutine.
+// records records the keys of a run from the reports of the members' watches. It belongs to the world's goroutine.
 type records struct {
 	upTo    int64                      // all revisions up to this one are recorded
 	waiting []wait                     // in the order in which they began
-	puts    []*request                 // under way, or without an answer, that put keys
-	owners  map[string]history.Attempt // of the keys that there are
+	puts    []*request                 // under way, or without a reply, that put keys
+	owners  map[string]history.Attempt // of the existing keys
 	ttls    map[int64]time.Duration    // of leases
 }
 
@@ -21,19 +21,19 @@ func newRecords() records {
 	return records{owners: map[string]history.Attempt{}, ttls: map[int64]time.Duration{}}
 }
 
-// change is what a revision has done to a key.
+// change is the change of a key at a revision.
 type change struct {
 	etcd.KeyValue // of a deletion the key and the revision only
 	deleted       bool
 }
 
-// wait is what is done once all up to a revision is recorded.
+// wait is a function to be called once all revisions up to one are recorded.
 type wait struct {
 	revision int64
 	then     func()
 }
 
-// after does something once all up to a revision is recorded.
+// after calls a function once all revisions up to one are recorded.
 func (r *records) after(revision int64, then func()) {
 	if revision <= r.upTo {
 		then()
@@ -42,8 +42,8 @@ func (r *records) after(revision int64, then func()) {
 	r.waiting = append(r.waiting, wait{revision, then})
 }
 
-// take records a revision that a member's watch has reported, unless another's was first. Each watch reports all of
-// them in their order, from one on that was not recorded when it began.
+// take records a revision that a member's watch has reported, unless another's report came first. Each watch reports
+// all revisions in order, starting with one that was not recorded when it began.
 func (r *records) take(m *member, revision int64, changes []change) {
 	if revision <= r.upTo {
 		return
@@ -81,8 +81,8 @@ func (r *records) gone(m *member, c *change) {
 	delete(r.owners, c.Key)
 }
 
-// putter is the attempt whose request put a key: one that puts that value under that lease. It is empty if several
-// attempts' do.
+// putter is the attempt whose request put a key: one that puts that value under that lease. It is empty if requests of
+// several attempts do.
 func (r *records) putter(c *change) (of history.Attempt) {
 	for _, q := range r.puts {
 		if !q.puts(c) || q.attempt == of {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// request is a request of a client. What is the kernel's is touched on the world's goroutine only.
+// request is a request of a client. The kernel's part is touched on the world's goroutine only.
 type request struct {
 	*sim.Incoming // until its reply
 	member        *member
@@ -17,7 +17,7 @@ type request struct {
 	attempt       history.Attempt
 	args          []string
 
-	// What it says: one of them, or STATUS.
+	// The operation: one of them, or STATUS.
 	op      *etcd.Op
 	txn     *etcd.Txn
 	lease   *etcd.Lease
@@ -25,7 +25,7 @@ type request struct {
 	unwatch int64
 }
 
-// read reads a request. The errors are those of the simulated member.
+// read parses a request. The errors are those of the simulated member.
 func (q *request) read() error {
 	if len(q.args) == 0 {
 		return errors.New(etcd.Empty)
@@ -57,7 +57,7 @@ func (q *request) read() error {
 	return errors.New(etcd.Unknown)
 }
 
-// puts reports whether a request may have put a key so.
+// puts reports whether a request may have put a key with this change.
 func (q *request) puts(c *change) bool {
 	is := func(o etcd.Op) bool {
 		return o.Kind == etcd.Put && o.Key == c.Key && o.Value == c.Value && o.Lease == c.Lease

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// notice is what a member reports of a watch at once.
+// notice is what a member reports on a watch at once.
 type notice struct {
 	Result struct {
 		Header  header `json:"header"`
@@ -28,7 +28,7 @@ type notice struct {
 	} `json:"error"`
 }
 
-// revisions are the changes that it says, by their revisions.
+// revisions returns its changes by their revisions.
 func (t *notice) revisions() map[int64][]change {
 	all := map[int64][]change{}
 	for i := range t.Result.Events {
@@ -39,7 +39,7 @@ func (t *notice) revisions() map[int64][]change {
 	return all
 }
 
-// follow opens a watch and hands out what is said of it, until the context ends.
+// follow opens a watch and passes on its notices, until the context ends.
 func (g *gateway) follow(ctx context.Context, of fields, take func(*notice)) error {
 	r, err := g.open(ctx, "/v3/watch", fields{"create_request": of})
 	if err != nil {
@@ -62,7 +62,7 @@ func (g *gateway) follow(ctx context.Context, of fields, take func(*notice)) err
 	}
 }
 
-// look has all recorded that the member sees, from a revision on.
+// look records everything that the member reports, from a revision on.
 func (x *life) look(from int64) error {
 	all := fields{"key": []byte{0}, "range_end": []byte{0}, "start_revision": from}
 	return x.m.gateway.follow(x.Context, all, func(t *notice) {
@@ -75,7 +75,7 @@ func (x *life) look(from int64) error {
 	})
 }
 
-// watch is a client's.
+// watch is a client's watch.
 type watch struct {
 	id   int64
 	stop context.CancelFunc

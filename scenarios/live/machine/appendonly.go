@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// logs lists the append-only files that grow, the oldest first: one, unless the server has become a replica or come
-// from one.
+// logs lists the append-only files that grow, the oldest first: one, unless the server has become a replica or was one.
 func logs(folder string) (list []string) {
 	for _, pattern := range []string{"appendonlydir/*.incr.aof", "appendonly.aof"} {
 		found, _ := filepath.Glob(filepath.Join(folder, pattern)) // the pattern is well-formed
@@ -25,8 +24,8 @@ func logs(folder string) (list []string) {
 	return list
 }
 
-// Disk is how much of the append-only files would survive a loss of power, as far as no fsync tells: what a life has
-// found is on disk, and what the operating system has had for writeBack.
+// Disk is how much of the append-only files would survive a loss of power without an fsync: what a life found there is
+// on disk, and so is what the operating system has had for writeBack.
 type Disk struct {
 	mu    sync.Mutex
 	found map[uint64]int64 // by inode
@@ -40,10 +39,10 @@ type grown struct {
 	size  int64
 }
 
-// writeBack is after which Linux writes data back by itself (vm.dirty_expire_centisecs).
+// writeBack is the time after which Linux writes data back by itself (vm.dirty_expire_centisecs).
 const writeBack = 30 * time.Second
 
-// Begin notes what a life finds.
+// Begin records what a life finds.
 func (d *Disk) Begin(folder string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,7 +54,7 @@ func (d *Disk) Begin(folder string) {
 	}
 }
 
-// Watch notes how the files grow, until stop is closed.
+// Watch records how the files grow, until stop is closed.
 func (d *Disk) Watch(folder string, stop <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -79,8 +78,8 @@ func (d *Disk) Watch(folder string, stop <-chan struct{}) {
 	}
 }
 
-// Cut takes from the append-only files what was not on disk: all but what a life found there or the operating system
-// wrote back, and what was fsynced.
+// Cut removes from the append-only files what was not on disk: all but what a life found there, the operating system
+// wrote back, or was fsynced.
 func (d *Disk) Cut(folder string, s *Shim) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -92,7 +91,7 @@ func (d *Disk) Cut(folder string, s *Shim) error {
 			return err
 		}
 	}
-	after := last == 0 // the file that was synced last, and those that came before it, are no younger than the fsync
+	after := last == 0 // the file that was last synced, and those before it, are no younger than the fsync
 	files := logs(folder)
 	for i, path := range files {
 		info, err := os.Stat(path)

@@ -14,7 +14,7 @@ func machineClock() int64 {
 	return t.Nano()
 }
 
-// inode tells files apart.
+// inode distinguishes files.
 func inode(i os.FileInfo) uint64 {
 	if s, ok := i.Sys().(*syscall.Stat_t); ok {
 		return s.Ino

@@ -1,10 +1,10 @@
-// Package machine is what happens to a real server, redis-server or ZooKeeper, from below: clocks that jump and drift,
-// fsyncs that are slow, and a loss of power, which takes what was not fsynced. (A Java program waits by the clocks of
-// the kernel: of its clocks only the wall clock may be moved, and that only by jumps.)
+// Package machine controls the machine below a real server, redis-server or ZooKeeper: clocks that jump and drift, slow
+// fsyncs, and a loss of power, which loses what was not fsynced. (A Java program waits by the clocks of the kernel: of
+// its clocks only the wall clock may be moved, and that only by jumps.)
 //
-// A small library is loaded into the process (LD_PRELOAD, preload/shim.c). It reads what the clocks are to show, and
-// how slow fsyncs are, from a file, and writes there how much of the append-only file is on disk. This room runs in
-// real time, with files, and compiles the library with gcc.
+// A small library is loaded into the process (LD_PRELOAD, preload/shim.c). It reads from a file what the clocks are to
+// show and how slow fsyncs are, and writes there how much of the append-only file is on disk. This package runs in real
+// time, with files, and compiles the library with gcc.
 package machine
 
 import (
@@ -24,11 +24,11 @@ import (
 //go:embed preload/shim.c
 var shimSource []byte
 
-// ErrNoCompiler reports that the library cannot be made.
+// ErrNoCompiler reports that the library cannot be compiled.
 var ErrNoCompiler = errors.New("there is no gcc, with which the library is made that does this to a real server " +
 	"(Debian: apt install gcc libc6-dev)")
 
-// Compile makes the library in a folder and gives its path. The error may be [ErrNoCompiler].
+// Compile compiles the library in a folder and returns its path. The error may be [ErrNoCompiler].
 func Compile(folder string) (string, error) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
@@ -44,7 +44,7 @@ func Compile(folder string) (string, error) {
 	return library, nil
 }
 
-// The fields of the file that the library goes by, eight bytes each.
+// The fields of the file that controls the library, eight bytes each.
 const (
 	fieldVersion = iota
 	fieldBase
@@ -57,7 +57,7 @@ const (
 	fields
 )
 
-// Shim is the library in one process, as seen from here. A nil one is none.
+// Shim is the library in one process, as seen from here. A nil Shim is none.
 type Shim struct {
 	library, path string
 	file          *os.File
@@ -72,13 +72,13 @@ type Shim struct {
 // segment is a stretch of time in which a clock runs at one rate.
 type segment struct{ base, mono, ppm int64 }
 
-// at is what the monotonic clock shows when the machine's shows now.
+// at is the value of the clock when the machine's monotonic clock shows now.
 func (s segment) at(now int64) int64 {
 	past := now - s.base
 	return s.mono + past + past/1_000_000*s.ppm + past%1_000_000*s.ppm/1_000_000
 }
 
-// NewShim prepares a process to be loaded with the library. The file outlives the process, as a machine's clock does.
+// NewShim prepares the library for a process. The file outlives the process, as a machine's clock does.
 func NewShim(library, folder string, o *Origin) (*Shim, error) {
 	s := &Shim{library: library, path: filepath.Join(folder, "shim"), origin: o}
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -89,7 +89,7 @@ func NewShim(library, folder string, o *Origin) (*Shim, error) {
 	return s, f.Truncate(fields * 8)
 }
 
-// Environment is what loads the library.
+// Environment is the environment that loads the library.
 func (s *Shim) Environment() []string {
 	if s == nil {
 		return nil
@@ -106,10 +106,11 @@ func (s *Shim) write(field int, values ...int64) error {
 	return err
 }
 
-// farOff is by how much the wall clock of a process and its server's may differ where nothing can move the latter.
+// farOff is the difference between the wall clock of a process and that of its server that is refused where nothing can
+// move the latter.
 const farOff = time.Second
 
-// SetClocks has the clocks of the process show what its simulated ones do.
+// SetClocks sets the clocks of the process to its simulated ones.
 func (s *Shim) SetClocks(h sim.Host) error {
 	if s == nil {
 		if off := time.Duration(h.Wall() - time.Now().UnixNano()); off.Abs() > farOff {
@@ -131,7 +132,7 @@ func (s *Shim) SetClocks(h sim.Host) error {
 		s.write(fieldBase, now, s.segment.mono, h.Wall(), ppm), s.write(fieldVersion, s.version))
 }
 
-// Begin begins a life, in which nothing has been synced yet.
+// Begin starts a life, in which nothing has been synced yet.
 func (s *Shim) Begin() error {
 	if s == nil {
 		return nil
@@ -139,7 +140,7 @@ func (s *Shim) Begin() error {
 	return s.write(fieldInode, 0, 0)
 }
 
-// SlowFsync makes fsyncs take longer by so much more.
+// SlowFsync makes each fsync take longer by the given time.
 func (s *Shim) SlowFsync(by time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +148,7 @@ func (s *Shim) SlowFsync(by time.Duration) error {
 	return s.write(fieldSlow, int64(s.slow))
 }
 
-// synced is the file that was synced last, and how many bytes of it are on disk.
+// synced is the file that was last synced, and how many bytes of it are on disk.
 func (s *Shim) synced() (inode uint64, bytes int64, err error) {
 	b := make([]byte, 16)
 	if _, err := s.file.ReadAt(b, fieldInode*8); err != nil {
@@ -157,14 +158,14 @@ func (s *Shim) synced() (inode uint64, bytes int64, err error) {
 }
 
 // Origin is when the world began, on the machine's monotonic clock: the world's time is never ahead of the machine's,
-// so the smallest difference that was ever seen is nearest to the truth.
+// so the smallest difference ever seen is nearest to the truth.
 type Origin struct {
 	mu    sync.Mutex
 	known bool
 	at    int64
 }
 
-// instant is the world's now on the machine's monotonic clock, in ns.
+// instant is the world's present time on the machine's monotonic clock, in ns.
 func (o *Origin) instant(h sim.Host) int64 {
 	now, world := machineClock(), int64(h.Due(0))
 	o.mu.Lock()

@@ -1,16 +1,17 @@
-// Package process starts the programs of a live run and sees to it that none of them outlives it.
+// Package process starts the programs of a live run and makes sure that none of them outlives it.
 //
 // The keeper is a second process: the program executes itself, and [Main] takes over there. It adopts whatever its
 // children leave behind (PR_SET_CHILD_SUBREAPER), and it reads its orders from a pipe. When that pipe ends, because the
-// run is over, or its process was killed, even by kill -9, the keeper kills everything that descends from it, deletes
-// the folder it has made, and ends. So nothing remains of a run, however it ends, save where the keeper itself is
-// killed by kill -9: then what it started directly dies with it (PR_SET_PDEATHSIG), and the folder stays.
+// run is over or its process was killed, even by kill -9, the keeper kills all its descendants, deletes the folder that
+// it has created, and ends. So nothing remains of a run, however it ends, unless the keeper itself is killed by kill
+// -9: then the processes that it started directly die with it (PR_SET_PDEATHSIG), and the folder stays.
 //
-// This room runs in real time, with processes, signals and files. It needs Linux; elsewhere [Start] says so.
+// This package runs in real time, with processes, signals and files. It needs Linux; elsewhere [Start] returns an
+// error.
 //
-// Goals: a stop that is reported once every thread has stopped; a kill that is reported once it has happened.
-// Non-goals: limits, namespaces and users. A descendant that leaves the process group of its command is not stopped by
-// [Process.Stop]; it is killed with all others in the end.
+// Goals: a stop is reported once every thread has stopped, a kill once the process has ended. Non-goals: limits,
+// namespaces and users. A descendant that leaves the process group of its command is not stopped by [Process.Stop]; it
+// is killed with all others in the end.
 package process
 
 import (
@@ -23,12 +24,12 @@ import (
 // Command is a program to be started, in a process group of its own.
 type Command struct {
 	Path string   // of the program; empty: Args[0], looked up in PATH of this process unless it has a slash
-	Args []string // what the program is called, and its arguments
+	Args []string // the name of the program, and its arguments
 	Env  []string // all of its environment: "NAME=value"
 	Dir  string   // its working directory; empty: the keeper's folder
-	// Stdout and Stderr are files that are appended to, or FIFOs; empty: what it says is lost. It reads nothing.
+	// Stdout and Stderr are files to append to, or FIFOs; empty: the output is lost. Its input is empty.
 	Stdout, Stderr string
-	// Output, if set, takes what it says on both instead, on a goroutine of its own.
+	// Output, if set, receives both streams instead, on a goroutine of its own.
 	Output io.Writer `json:"-"`
 }
 
@@ -39,7 +40,7 @@ type Status struct {
 	Err    error          // the keeper is gone, and with it all that it started
 }
 
-// String says it in words.
+// String describes it.
 func (s Status) String() string {
 	switch {
 	case s.Err != nil:
@@ -50,13 +51,13 @@ func (s Status) String() string {
 	return fmt.Sprintf("ended with exit status %d", s.Code)
 }
 
-// ErrGone reports that the keeper process has ended, and everything that it started.
+// ErrGone reports that the keeper process has ended, and with it everything that it started.
 var ErrGone = errors.New("the keeper of this run's processes is gone, and they with it")
 
 // ErrEnded reports that a command had ended before it could be stopped or continued.
 var ErrEnded = errors.New("the process has ended")
 
-// LateError reports that programs were not ready in their time, as happens on a host that has too much to do.
+// LateError reports that programs were not ready in time, as happens on an overloaded host.
 type LateError struct{ Err error }
 
 // Error says which, and how long they had.
@@ -65,11 +66,11 @@ func (e *LateError) Error() string { return e.Err.Error() }
 // variable makes a process of this program a keeper.
 const variable = "FENCEPOST_KEEPER"
 
-// order is what the keeper is told, and report what it says, a line of JSON each.
+// order is a command to the keeper, and report its answer, a line of JSON each.
 type order struct {
 	ID      uint64
 	Do      string // start, stop, cont, kill, term
-	PID     int    // of a command that was started; not of start
+	PID     int    // of a command that was started; not set for start
 	Command *Command
 }
 
@@ -77,7 +78,7 @@ type report struct {
 	ID    uint64 // of the order that it answers; 0: a command ended, or the keeper is ready
 	PID   int
 	Error string
-	Ended bool // Error is that of a process that has ended
+	Ended bool // Error belongs to a process that has ended
 	Exit  *exit
 	// Folder is in the first report of all.
 	Folder string

@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// Main is the keeper's life, if this process was started as one: it does not return then. Every program that calls
-// [Start] must call it first of all, also its tests, in TestMain.
+// Main runs the keeper, if this process was started as one: it does not return then. Every program that calls [Start]
+// must call it first of all; its tests do so in TestMain.
 func Main() {
 	if os.Getenv(variable) == "" {
 		return
 	}
-	runtime.LockOSThread() // PR_SET_PDEATHSIG is about the thread that starts a process
+	runtime.LockOSThread() // PR_SET_PDEATHSIG refers to the thread that starts a process
 	w := &watch{out: json.NewEncoder(os.Stdout), children: map[int]bool{}}
 	code := 0
 	if err := w.run(); err != nil {
@@ -36,7 +36,7 @@ func Main() {
 type watch struct {
 	mu       sync.Mutex // between a start and the report of its end
 	out      *json.Encoder
-	children map[int]bool // those that were started and have not ended
+	children map[int]bool // started and not ended
 }
 
 // subreaper is PR_SET_CHILD_SUBREAPER of linux/prctl.h.
@@ -46,7 +46,7 @@ func (w *watch) run() error {
 	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, subreaper, 1, 0); e != 0 {
 		return fmt.Errorf("becoming the reaper of all descendants: %w", e)
 	}
-	// taken and not ignored: what is ignored stays so in all that is started
+	// caught and not ignored: an ignored signal stays ignored in every process that is started
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
@@ -93,7 +93,7 @@ func (w *watch) run() error {
 	return removeAll(folder)
 }
 
-// removeAll deletes the folder. What was killed may have been making a file in it: that is tried again.
+// removeAll deletes the folder. A process that was killed may have been creating a file in it, so it tries again.
 func removeAll(folder string) (err error) {
 	for range 10 {
 		if err = os.RemoveAll(folder); err == nil {
@@ -107,7 +107,7 @@ func (w *watch) say(r report) {
 	_ = w.out.Encode(r) // if nobody reads, the orders have ended as well
 }
 
-// reap takes leave of all that has ended, and reports of those that were started.
+// reap collects all processes that have ended, and reports those that were started by order.
 func (w *watch) reap() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -184,8 +184,8 @@ func start(c *Command) (pid int, err error) {
 	return syscall.ForkExec(c.Path, c.Args, attr)
 }
 
-// patience is how long the keeper waits for what a signal must bring about: a thread may be in the midst of a system
-// call that cannot be interrupted.
+// patience is how long the keeper waits for the effect of a signal: a thread may be in a system call that cannot be
+// interrupted.
 const patience = 10 * time.Second
 
 // stop stops a process group and waits until all its threads have stopped. It reports whether all its processes had
@@ -228,7 +228,7 @@ func (w *watch) killAll() {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		left := descendants(os.Getpid())
 		for _, pid := range left {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // who has ended meanwhile is no matter
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended meanwhile
 		}
 		w.reap()
 		if len(left) == 0 {
@@ -237,7 +237,7 @@ func (w *watch) killAll() {
 	}
 }
 
-// stat is what /proc says of a process or a thread.
+// stat is what /proc says about a process or a thread.
 type stat struct {
 	pid, parent, group int
 	state              string
@@ -274,7 +274,7 @@ func readStat(path string) (s stat, ok bool) {
 	return s, true
 }
 
-// descendants lists the processes that descend from one, save those that have ended and not been taken leave of.
+// descendants lists the processes that descend from one, except those that have ended and not been waited for.
 func descendants(of int) (list []int) {
 	known := []int{of}
 	all := processes()

@@ -15,13 +15,13 @@ type Process struct{}
 // Main does nothing here.
 func Main() {}
 
-// Start says that there is no keeper here.
+// Start reports that there is no keeper here.
 func Start() (*Keeper, error) { return nil, errLinux }
 
-// Folder is that of the run.
+// Folder is the folder of the run.
 func (k *Keeper) Folder() string { return "" }
 
-// Start says that nothing can be started here.
+// Start reports that nothing can be started here.
 func (k *Keeper) Start(Command) (*Process, error) { return nil, errLinux }
 
 // Close does nothing here.
@@ -33,20 +33,20 @@ func (p *Process) PID() int { return 0 }
 // Done is never closed.
 func (p *Process) Done() <-chan struct{} { return nil }
 
-// Status says that there was nothing.
+// Status reports that there was no process.
 func (p *Process) Status() Status { return Status{Err: errLinux} }
 
-// Wait says that there was nothing.
+// Wait reports that there was no process.
 func (p *Process) Wait() error { return errLinux }
 
-// Stop says that there is nothing to stop.
+// Stop reports that there is nothing to stop.
 func (p *Process) Stop() error { return errLinux }
 
-// Cont says that there is nothing to continue.
+// Cont reports that there is nothing to continue.
 func (p *Process) Cont() error { return errLinux }
 
-// Kill says that there is nothing to kill.
+// Kill reports that there is nothing to kill.
 func (p *Process) Kill() error { return errLinux }
 
-// Terminate says that there is nothing to end.
+// Terminate reports that there is nothing to end.
 func (p *Process) Terminate() error { return errLinux }

@@ -9,16 +9,16 @@ import (
 	"syscall"
 )
 
-// output is what a command says, on its way to who has started it.
+// output is the output of a command on its way to the caller that started it.
 type output struct {
-	in     *os.File      // a FIFO; nil if nobody wants to know
+	in     *os.File      // a FIFO; nil if the output is not wanted
 	copied chan struct{} // closed once all has been copied
 
 	mu sync.Mutex
-	to io.Writer // nil once it is to have no more
+	to io.Writer // nil once it is to receive no more
 }
 
-// listenTo makes a FIFO that takes what a command says, if its Output is set.
+// listenTo makes a FIFO that receives the output of a command, if its Output is set.
 func (k *Keeper) listenTo(c *Command) (*output, error) {
 	o := &output{copied: make(chan struct{}), to: c.Output}
 	if c.Output == nil {
@@ -40,16 +40,16 @@ func (k *Keeper) listenTo(c *Command) (*output, error) {
 	return o, nil
 }
 
-// copy copies until nobody can say more.
+// copy copies until there are no more writers.
 func (o *output) copy() {
 	defer close(o.copied)
 	if o.in != nil {
-		_, _ = io.Copy(o, o.in) // who takes it no more has had enough
+		_, _ = io.Copy(o, o.in) // an error means that no more is wanted
 		_ = o.in.Close()
 	}
 }
 
-// Write hands on what was said.
+// Write passes on the output.
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -59,7 +59,7 @@ func (o *output) Write(b []byte) (int, error) {
 	return o.to.Write(b)
 }
 
-// end has nothing more handed on.
+// end stops passing on the output.
 func (o *output) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Keeper is a keeper process, as seen from the process that has started it. Its methods may be called by any goroutine.
+// Keeper is a keeper process, as seen from the process that started it. Its methods may be called by any goroutine.
 type Keeper struct {
 	folder string
 	cmd    *exec.Cmd
@@ -85,10 +85,10 @@ func readReport(in *bufio.Reader) (r report, err error) {
 	return r, json.Unmarshal(line, &r)
 }
 
-// Folder is the private folder of the run, which ends with the keeper.
+// Folder is the private folder of the run, which is deleted with the keeper.
 func (k *Keeper) Folder() string { return k.folder }
 
-// listen takes the keeper's reports until it ends.
+// listen receives the keeper's reports until it ends.
 func (k *Keeper) listen(in *bufio.Reader) {
 	for {
 		r, err := readReport(in)
@@ -118,14 +118,14 @@ func (k *Keeper) listen(in *bufio.Reader) {
 
 func (e *exit) status() Status { return Status{Code: e.Code, Signal: syscall.Signal(e.Signal)} }
 
-// end notes that a process has ended; the caller holds mu.
+// end records that a process has ended; the caller holds mu.
 func (k *Keeper) end(p *Process, s Status) {
 	p.status = s
 	delete(k.running, p.pid)
 	close(p.done)
 }
 
-// ask gives an order and waits until it has been carried out.
+// ask sends an order and waits until it has been carried out.
 func (k *Keeper) ask(o order) (report, error) {
 	answer := make(chan report, 1)
 	k.mu.Lock()
@@ -161,8 +161,8 @@ func (k *Keeper) write(o order) error {
 	return err
 }
 
-// Start starts a command. The error says what cannot be found or executed; what ends at once has started, and says how
-// it ended by [Process.Status].
+// Start starts a command. The error says what cannot be found or executed; a command that ends at once has started, and
+// [Process.Status] says how it ended.
 func (k *Keeper) Start(c Command) (*Process, error) {
 	if len(c.Args) == 0 || c.Args[0] == "" {
 		return nil, errors.New("there is no command to start")
@@ -177,7 +177,7 @@ func (k *Keeper) Start(c Command) (*Process, error) {
 		return nil, fmt.Errorf("cannot start %s: %w", path, err)
 	}
 	r, err := k.ask(order{Do: "start", Command: &c})
-	go out.copy() // only now: as long as nobody writes, a FIFO seems to have ended
+	go out.copy() // only now: as long as there is no writer, a FIFO seems to have ended
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", path, err)
 	}
@@ -198,7 +198,7 @@ func (k *Keeper) Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// reason drops from an error of exec what its caller says.
+// reason strips from an error of exec what its caller says anyway.
 func reason(err error) error {
 	var e *exec.Error
 	if errors.As(err, &e) {
@@ -207,8 +207,7 @@ func reason(err error) error {
 	return err
 }
 
-// Close kills all that the keeper has started, and what descends from it, deletes the folder, and returns when that is
-// done.
+// Close kills all that the keeper has started and their descendants, deletes the folder, and returns when that is done.
 func (k *Keeper) Close() error {
 	err := k.orders.Close()
 	<-k.gone
@@ -224,7 +223,7 @@ func (p *Process) PID() int { return p.pid }
 // Done is closed once the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Status is how the process ended. It waits until it has.
+// Status is how the process ended. It waits for the end.
 func (p *Process) Status() Status {
 	<-p.done
 	return p.status
@@ -233,8 +232,8 @@ func (p *Process) Status() Status {
 // held is how long Wait waits for the output of a process that has ended: another may hold it open.
 const held = time.Second
 
-// Wait waits until the process has ended and what it said has been copied: nil if it ended with status 0,
-// else how, in the words of [Status].
+// Wait waits until the process has ended and its output has been copied: nil if it ended with status 0, otherwise how,
+// in the words of [Status].
 func (p *Process) Wait() error {
 	s := p.Status()
 	select {
@@ -251,15 +250,15 @@ func (p *Process) Wait() error {
 	return errors.New(s.String())
 }
 
-// Stop stops the process group with SIGSTOP, and returns once every thread has stopped. [ErrEnded] says that the
+// Stop stops the process group with SIGSTOP, and returns once every thread has stopped. The error is [ErrEnded] if the
 // process had ended.
 func (p *Process) Stop() error { return p.order("stop") }
 
-// Cont lets a stopped process group go on.
+// Cont continues a stopped process group.
 func (p *Process) Cont() error { return p.order("cont") }
 
-// Kill kills the process group with SIGKILL, whether or not it is stopped, and returns once the process has ended. One
-// that has ended is no error.
+// Kill kills the process group with SIGKILL, whether or not it is stopped, and returns once the process has ended. That
+// it had ended before is no error.
 func (p *Process) Kill() error {
 	if err := p.order("kill"); err != nil && !errors.Is(err, ErrEnded) {
 		return err
@@ -276,7 +275,7 @@ func (p *Process) order(what string) error {
 	return err
 }
 
-// environment is that of this process, save what makes it a keeper.
+// environment is the environment of this process, without what makes it a keeper.
 func environment() []string {
 	var list []string
 	for _, v := range os.Environ() {

@@ -10,16 +10,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// HostClock is the host's monotonic clock. Its waits end by a timer of the kernel's (timerfd): Go's own round what is
-// left to whole ms, when nothing else happens, which is as long as a link takes.
+// HostClock is the host's monotonic clock. Its waits end by a timer of the kernel's (timerfd): when nothing else
+// happens, Go's own round to whole ms, which is as long as a link takes.
 type HostClock struct {
 	begin time.Time
 	timer *os.File
 	fd    int           // the timer's
-	rang  chan struct{} // has one element if the timer has rung
+	rang  chan struct{} // has one element if the timer has expired
 }
 
-// NewHostClock makes a clock that counts from now. The error is the kernel's, if it has no more files to give.
+// NewHostClock makes a clock that counts from now. The error is the kernel's, if it has no more file descriptors.
 func NewHostClock() (*HostClock, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
@@ -30,7 +30,7 @@ func NewHostClock() (*HostClock, error) {
 	return c, nil
 }
 
-// listen tells each time that the timer rings, until the clock is closed.
+// listen signals each time that the timer expires, until the clock is closed.
 func (c *HostClock) listen() {
 	var times [8]byte
 	for {
@@ -47,8 +47,8 @@ func (c *HostClock) listen() {
 // Close ends the clock's timer.
 func (c *HostClock) Close() { c.timer.Close() }
 
-// HostClockSince makes a clock that counts from an instant of the host's monotonic clock, as Monotonic of a clock of
-// another process gives it.
+// HostClockSince makes a clock that counts from an instant of the host's monotonic clock, as returned by Monotonic of a
+// clock of another process.
 func HostClockSince(monotonic int64) (*HostClock, error) {
 	c, err := NewHostClock()
 	if err == nil {
@@ -60,7 +60,7 @@ func HostClockSince(monotonic int64) (*HostClock, error) {
 // Begin is the instant at which the clock showed zero.
 func (c *HostClock) Begin() time.Time { return c.begin }
 
-// Monotonic is what the host's monotonic clock (CLOCK_MONOTONIC) showed then, in ns. It is the same for all processes.
+// Monotonic is the value of the host's monotonic clock (CLOCK_MONOTONIC) then, in ns. It is the same for all processes.
 func (c *HostClock) Monotonic() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
@@ -69,7 +69,7 @@ func (c *HostClock) Monotonic() int64 {
 	return t.Nano() - int64(time.Since(c.begin))
 }
 
-// Now is the time since the beginning.
+// Now is the time since the clock's zero.
 func (c *HostClock) Now() sim.Time { return history.Of(time.Since(c.begin)) }
 
 // Wait lets d pass, or less.

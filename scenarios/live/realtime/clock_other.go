@@ -14,10 +14,10 @@ var errLinux = errors.New("a run in real time needs Linux")
 // HostClock is the host's monotonic clock; there is none here.
 type HostClock struct{}
 
-// NewHostClock says that there is none here.
+// NewHostClock reports that there is none here.
 func NewHostClock() (*HostClock, error) { return nil, errLinux }
 
-// HostClockSince says that there is none here.
+// HostClockSince reports that there is none here.
 func HostClockSince(int64) (*HostClock, error) { return nil, errLinux }
 
 // Close does nothing here.

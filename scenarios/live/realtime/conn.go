@@ -26,7 +26,7 @@ type Conn struct {
 	pipe       *sim.Pipe // once it is known
 	open       bool
 	over       bool
-	half       []byte // of a request that is not whole yet
+	half       []byte // of an incomplete request
 	early      []request
 	unanswered int
 }
@@ -57,7 +57,7 @@ func (c *Conn) begin() {
 	c.pipe = w.Dial(c.Client, c.Server, c)
 }
 
-// collect hands what was read to the handler, request by request.
+// collect passes what was read to the handler, request by request.
 func (c *Conn) collect() {
 	b, ended := c.in.Collected()
 	if c.over {
@@ -104,7 +104,7 @@ func (c *Conn) fail(err error) {
 	c.Close()
 }
 
-// Forward sends a request to the server, on behalf of an attempt; phase is what it is for.
+// Forward sends a request to the server, on behalf of an attempt; phase is its purpose.
 func (c *Conn) Forward(args []string, of history.Attempt, phase string) {
 	if c.over {
 		return
@@ -120,10 +120,10 @@ func (c *Conn) Forward(args []string, of history.Attempt, phase string) {
 	c.pipe.Ask(args, of, phase)
 }
 
-// Number tells the connections of a run apart, as [sim.Incoming] does.
+// Number distinguishes the connections of a run, as [sim.Incoming] does.
 func (c *Conn) Number() uint64 { return c.pipe.Number() }
 
-// Send gives bytes, which are copied, to the client.
+// Send sends bytes, which are copied, to the client.
 func (c *Conn) Send(b []byte) {
 	if !c.over && !c.out.Add(b) {
 		c.Reset()
@@ -163,7 +163,7 @@ func (c *Conn) reset() {
 
 // The methods below are the sim.Endpoint.
 
-// Opened lets what was sent go, or breaks the connection where nobody listens.
+// Opened lets what was sent go, or breaks the connection if nobody listens.
 func (c *Conn) Opened(s sim.Status) {
 	if s != sim.Answered {
 		c.front.handler.Ended(c, s)
@@ -176,7 +176,7 @@ func (c *Conn) Opened(s sim.Status) {
 	c.early = nil
 }
 
-// Received tells the handler.
+// Received calls the handler.
 func (c *Conn) Received(b []byte, to *sim.Incoming) {
 	if to != nil {
 		c.unanswered--
@@ -184,7 +184,7 @@ func (c *Conn) Received(b []byte, to *sim.Incoming) {
 	c.front.handler.Received(c, b, to)
 }
 
-// Ended tells the handler.
+// Ended calls the handler.
 func (c *Conn) Ended(s sim.Status) {
 	if !c.over {
 		c.front.handler.Ended(c, s)
@@ -194,5 +194,5 @@ func (c *Conn) Ended(s sim.Status) {
 // Tag is for requests that a pipe cuts by itself.
 func (c *Conn) Tag(args []string) (history.Attempt, string) { return "", strings.ToLower(args[0]) }
 
-// Told is what a digest takes: a run in real time has none that could be compared.
+// Told is what goes into a digest: a run in real time has none that could be compared.
 func (c *Conn) Told(string) string { return "" }

@@ -13,10 +13,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Between a front and the world of another process of this program every answer travels in a frame, which says what it
-// is: a kind, the length of what follows in four bytes, and that.
+// Between a front and the world of another process of this program every reply travels in a frame: a kind, the length
+// of the content in four bytes, and the content.
 const (
-	FrameReply   byte = '=' // of a request, in their order
+	FrameReply   byte = '=' // of a request, in order
 	FramePush    byte = '>'
 	FrameRefused byte = '!' // nobody listens: the end
 )
@@ -37,8 +37,8 @@ func appendRequest(b []byte, args []string) []byte {
 	return b
 }
 
-// Framed is a connection of a world to a front of another, whose answers come in frames. What was sent there is taken
-// at once by an own loop that is late: to code that was stopped, what came meanwhile happens before what is due by now.
+// Framed is a connection of a world to a front of another, whose replies come in frames. An own loop that is late takes
+// at once what was sent there: to code that was stopped, what arrived meanwhile happens before what is due by now.
 type Framed struct {
 	loop  *Loop
 	in    *socket.In
@@ -108,5 +108,5 @@ func (f *Framed) collect() {
 	}
 }
 
-// frameHead is how many bytes a frame has before what it carries.
+// frameHead is the number of bytes of a frame before its content.
 const frameHead = 5

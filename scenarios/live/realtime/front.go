@@ -10,24 +10,24 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Handler decides what becomes of what clients say. It is called on the loop.
+// Handler decides what to do with what clients send. It is called on the loop.
 type Handler interface {
-	// Asked tells of a whole request, in the order in which the connection's client sent them. To let it go to the
-	// server is to call Forward.
+	// Asked is called for each complete request, in the order in which the connection's client sent them. Calling
+	// Forward passes it on to the server.
 	Asked(c *Conn, args []string)
-	// Malformed reports bytes that begin no command. They are answered with an error, and the connection is closed, as
-	// Redis does.
+	// Malformed is called for bytes that start no command. They are answered with an error, and the connection is
+	// closed, as Redis does.
 	Malformed(c *Conn, b []byte)
-	// Received tells of bytes that have arrived for the client, which are valid until it returns; to is the request
-	// that they answer, nil if they are pushed. To let the client have them is to call Send.
+	// Received is called for bytes that have arrived for the client, which are valid until it returns; to is the
+	// request that they answer, nil if they are pushed. Calling Send passes them on to the client.
 	Received(c *Conn, b []byte, to *sim.Incoming)
-	// Ended tells that the connection has ended for the client: Refused if nobody listens there, Reset if it broke,
-	// NoReply if the server has closed it. The last is to be answered by Close, the others by Reset.
+	// Ended is called when the connection has ended for the client: Refused if nobody listens there, Reset if it broke,
+	// NoReply if the server has closed it. Answer the last with Close, the others with Reset.
 	Ended(c *Conn, s sim.Status)
 }
 
-// Front listens for the clients of a world, on a port for each client and server. Who calls there must first give the
-// password of that client, as Redis asks for one: whoever else can reach the port changes nothing.
+// Front listens for the clients of a world, on a port for each client and server. A caller must first give the password
+// of that client, as Redis asks for one: others who can reach the port change nothing.
 type Front struct {
 	loop      *Loop
 	handler   Handler
@@ -37,7 +37,7 @@ type Front struct {
 
 	mu      sync.Mutex
 	secrets map[sim.ProcessID]string // the password of each client's ports
-	callers []*Conn                  // who has not given the password yet, the longest there first
+	callers []*Conn                  // those that have not given the password yet, the oldest first
 }
 
 // NewFront makes a front that listens nowhere yet.
@@ -46,7 +46,7 @@ func NewFront(l *Loop, h Handler) *Front {
 		secrets: map[sim.ProcessID]string{}}
 }
 
-// Listen opens a port on a host for the connections of a client to a server. It gives its address.
+// Listen opens a port on a host for the connections of a client to a server. It returns its address.
 func (f *Front) Listen(host string, client, server sim.ProcessID) (*net.TCPAddr, error) {
 	ln, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
@@ -84,8 +84,8 @@ func (f *Front) Settled() bool {
 	return true
 }
 
-// Drain takes all that a client has sent by now, as sent at this moment. It is for the loop, and for a client that
-// stands still.
+// Drain takes everything that a client has sent by now, as sent at this moment. It is for the loop, and for a client
+// that is stopped.
 func (f *Front) Drain(client sim.ProcessID) {
 	w := f.loop.world
 	for _, c := range append(f.callersOf(client), f.conns[client]...) {
@@ -95,7 +95,7 @@ func (f *Front) Drain(client sim.ProcessID) {
 	}
 }
 
-// drop takes all that a client has sent by now, and then forgets its connections: it is about to be killed.
+// drop takes everything that a client has sent by now, and then forgets its connections: it is about to be killed.
 func (f *Front) drop(client sim.ProcessID) {
 	for _, c := range f.callersOf(client) {
 		if c.in.Take() {
@@ -133,10 +133,10 @@ func (f *Front) forget(c *Conn) {
 	f.conns[c.Client] = slices.DeleteFunc(f.conns[c.Client], func(o *Conn) bool { return o == c })
 }
 
-// MostUnanswered is how many requests of a connection may be without an answer.
+// MostUnanswered is how many requests of a connection may be unanswered.
 const MostUnanswered = 100_000
 
-// FloodError reports a client that goes on asking without waiting for answers.
+// FloodError reports a client that keeps asking without waiting for replies.
 type FloodError struct{ Client, Server sim.ProcessID }
 
 // Error says so.

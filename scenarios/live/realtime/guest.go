@@ -8,15 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Guest carries out, on a process of the host, what happens to the client that it is. The clocks are the
-// host's.
+// Guest carries out faults of a client on its process of the host. The clocks are the host's.
 type Guest struct {
 	Client  sim.ProcessID
 	process *process.Process // that was started for it
 	front   *Front
 }
 
-// NewGuest makes the guest of a client that connects by way of a front.
+// NewGuest makes the guest of a client that connects through a front.
 func NewGuest(f *Front, client sim.ProcessID, p *process.Process) *Guest { return &Guest{client, p, f} }
 
 // Pause stops the process. What it has sent by then counts as sent at this moment.
@@ -38,7 +37,7 @@ func (g *Guest) Kill() (lived bool) {
 }
 
 func (g *Guest) try(what string, err error) {
-	if err != nil && !errors.Is(err, process.ErrEnded) { // one that has ended stands still
+	if err != nil && !errors.Is(err, process.ErrEnded) { // a process that has ended is stopped anyway
 		g.front.loop.Fail(fmt.Errorf("%s could not %s: %w", g.Client, what, err))
 	}
 }

@@ -11,11 +11,11 @@ import (
 // mostInline is the longest inline command in bytes, as Redis has it (PROTO_INLINE_MAX_SIZE of server.h).
 const mostInline = 64 << 10
 
-// errInline reports an inline command that is too long, or that no person and no health check types.
+// errInline reports an inline command that is too long, or that no person and no health check would send.
 var errInline = errors.New("no RESP, and no inline command")
 
-// cutRequest takes the first request of b, an array of bulk strings or an inline command as health checks send it
-// ("PING", with no quotes). args is nil if it is not whole yet, or if it is an empty line, which rest is then without.
+// cutRequest cuts the first request off b, an array of bulk strings or an inline command as health checks send it
+// ("PING", without quotes). args is nil if it is not complete yet, or if it is an empty line, which rest then lacks.
 func cutRequest(b []byte) (args []string, rest []byte, err error) {
 	if b[0] == '*' {
 		if args, rest, err = sim.CutRequest(b); args == nil {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Lateness counts how late events happened, by the host's doing.
+// Lateness counts how late the host let events happen.
 type Lateness struct {
 	counts [lateBuckets]int
 	total  int
 	max    time.Duration
 }
 
-// A bucket is an eighth of a doubling, from a microsecond on; the last takes all above half an hour.
+// A bucket is an eighth of a doubling, starting at a microsecond; the last takes all above half an hour.
 const (
 	lateBuckets = 31 * perDoubling
 	perDoubling = 8
@@ -34,7 +34,7 @@ func (l *Lateness) events() int { return l.total }
 // Max is the latest of all.
 func (l *Lateness) Max() time.Duration { return l.max }
 
-// Quantile is what a share q of the events, 0 to 1, was no later than, to an eighth of a doubling.
+// Quantile is the lateness that a share q of the events, 0 to 1, did not exceed, to an eighth of a doubling.
 func (l *Lateness) Quantile(q float64) time.Duration {
 	need, seen := int(math.Ceil(q*float64(l.total))), 0
 	for i, n := range l.counts {

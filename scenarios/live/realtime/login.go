@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Bounds of what a caller may do who has not given the password.
+// Limits on callers without the password.
 const (
 	mostCallers    = 64       // at a port, before the oldest is closed
 	mostRefusals   = 16       // of a connection, before it is closed
 	mostUnverified = 16 << 10 // bytes of a request
 )
 
-// Answers to a caller without the password. The first two begin as those of Redis do.
+// Replies to a caller without the password. The first two start as those of Redis do.
 const (
 	noAuth = "NOAUTH fencepost: Authentication required. This port is a client's, and the password stands in the URL " +
 		"that the client finds in its environment, redis://:PASSWORD@HOST:PORT: give your library the whole URL, or " +
@@ -36,8 +36,8 @@ func (f *Front) Secret(client sim.ProcessID) string {
 	return f.secrets[client]
 }
 
-// Login takes the password out of a request to authenticate. It gives what is left to ask the server, or else the
-// answer: "+OK", or the error. Other requests are left as they are.
+// Login takes the password out of a request to authenticate. It returns what is left to ask the server, or otherwise
+// the reply: "+OK", or the error. Other requests are left as they are.
 func (c *Conn) Login(args []string) (left []string, answer string) {
 	switch strings.ToUpper(args[0]) {
 	case "AUTH":
@@ -70,8 +70,8 @@ func (c *Conn) isPassword(user, password string) bool {
 	return user == "default" && subtle.ConstantTimeCompare([]byte(password), []byte(c.secret)) == 1
 }
 
-// admit takes what a caller has sent who has not given the password: nothing of it reaches the world. It gives what is
-// left once the password has come.
+// admit takes what a caller without the password has sent: nothing of it reaches the world. It returns what is left
+// once the password has arrived.
 func (c *Conn) admit(b []byte, ended bool) (left []byte) {
 	for len(b) > 0 && !c.over && !c.known {
 		args, rest, err := cutRequest(b)
@@ -99,7 +99,7 @@ func (c *Conn) admit(b []byte, ended bool) (left []byte) {
 	return b
 }
 
-// verify looks whether a request has the password.
+// verify checks whether a request has the password.
 func (c *Conn) verify(args []string) {
 	left, answer := c.Login(args)
 	switch {
@@ -129,7 +129,7 @@ func (c *Conn) refuse(answer string) {
 	}
 }
 
-// hangUp closes a connection that never was one of the world's, after what was sent.
+// hangUp closes a connection that was never one of the world's, after what was sent.
 func (c *Conn) hangUp() {
 	c.over = true
 	c.front.dismiss(c)
@@ -140,8 +140,8 @@ func (c *Conn) hangUp() {
 // Refused is how many connections to a client's ports have sent something without the password. It is for the loop.
 func (f *Front) Refused(client sim.ProcessID) int { return f.refused[client] }
 
-// receive makes a connection that has not given the password yet one of the port's callers. The oldest of too many is
-// closed: who has the password gives it at once.
+// receive adds a connection that has not given the password yet to the port's callers. If there are too many, the
+// oldest is closed: whoever has the password gives it at once.
 func (f *Front) receive(c *Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

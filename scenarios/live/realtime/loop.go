@@ -12,7 +12,7 @@ import (
 type Clock interface {
 	// Now is the time since the world's zero. It never goes back.
 	Now() sim.Time
-	// Wait returns when d has passed, or earlier: once wake has an element, which it takes, or for no reason.
+	// Wait returns when d has passed, or earlier: once wake has an element, which it takes, or spuriously.
 	Wait(d time.Duration, wake <-chan struct{})
 }
 
@@ -38,7 +38,7 @@ func NewLoop(w *sim.World, c Clock) *Loop {
 }
 
 // NewOwnLoop makes a loop for a world whose clients are code of this process. An event that the host lets happen late
-// happens to them late: their clocks are the host's, and a process that was stopped must see how much later it is.
+// happens late for them too: their clocks are the host's, and a process that was stopped must see how much later it is.
 func NewOwnLoop(w *sim.World, c Clock) *Loop {
 	l := NewLoop(w, c)
 	l.own = true
@@ -48,9 +48,9 @@ func NewOwnLoop(w *sim.World, c Clock) *Loop {
 // World is the world that the loop drives. Only what runs on the loop may touch it.
 func (l *Loop) World() *sim.World { return l.world }
 
-// Do has f run on the loop, after the events that are due by then, at the world's present time. It may be called by any
-// goroutine and does not wait. What is posted by one goroutine runs in its order. f runs at most once, and not at all
-// if the loop has ended.
+// Do runs f on the loop, after the events that are due by then, at the world's present time. It may be called by any
+// goroutine and does not wait. Functions posted by one goroutine run in order. f runs at most once, and not at all if
+// the loop has ended.
 func (l *Loop) Do(f func()) {
 	l.mu.Lock()
 	l.posted = append(l.posted, f)
@@ -82,11 +82,11 @@ func (l *Loop) Err() error {
 	return l.err
 }
 
-// Late tells how late the host let events happen.
+// Late returns how late the host let events happen.
 func (l *Loop) Late() *Lateness { return &l.late }
 
-// Run lets events and operations happen until done (if not nil) says so, something has failed, or the world's time
-// comes to limit. It reports whether the limit ended it. That no event is left ends nothing: something may be posted.
+// Run lets events and operations happen until done (if not nil) reports true, something has failed, or the world's time
+// reaches limit. It reports whether the limit ended it. A lack of events does not end it: something may be posted.
 func (l *Loop) Run(limit sim.Time, done func() bool) (limited bool) {
 	for {
 		l.turn(limit)
@@ -121,7 +121,7 @@ func (l *Loop) turn(limit sim.Time) {
 	l.posted = nil
 	l.mu.Unlock()
 	for _, f := range posted {
-		if !l.own { // to which what has come happens first
+		if !l.own { // which first sees what has arrived
 			l.catchUp(limit)
 		}
 		f()
@@ -129,7 +129,7 @@ func (l *Loop) turn(limit sim.Time) {
 	l.catchUp(limit)
 }
 
-// lateAfter is from when on an own loop counts as late.
+// lateAfter is the delay from which an own loop counts as late.
 const lateAfter = sim.Time(time.Millisecond)
 
 // catchUp runs what is due and advances the world to the host's time, but not beyond limit.

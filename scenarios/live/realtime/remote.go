@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Remote is a server of one world that is a server of another: it hands on what it is asked, over TCP, to a front of
-// that world. Each connection of its clients is a connection there. It is a [sim.Server] and a [sim.Closer].
+// Remote is a server of one world that is a server of another: it forwards requests, over TCP, to a front of that
+// world. Each connection of its clients is a connection there. It is a [sim.Server] and a [sim.Closer].
 type Remote struct {
 	loop  *Loop
 	to    Door
@@ -17,8 +17,8 @@ type Remote struct {
 	links map[uint64]*link
 }
 
-// NewRemote makes a server that hands on to a front. wrap gives the request as it is sent there. It opens
-// some connections at once, which the first to ask take: those that a client has from the start are open.
+// NewRemote makes a server that forwards to a front. wrap returns the request as it is sent there. It opens some
+// connections at once, which the first clients to ask get: those that a client has from the start are open.
 func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string) (*Remote, error) {
 	s := &Remote{loop: l, to: to, wrap: wrap, links: map[uint64]*link{}}
 	for range spare {
@@ -50,7 +50,7 @@ func (s *Remote) dial() (k *link, err error) {
 // Start begins.
 func (s *Remote) Start(h sim.Host) { s.host = h }
 
-// Serve hands a request on.
+// Serve forwards a request.
 func (s *Remote) Serve(r *sim.Incoming) {
 	k := s.links[r.ConnID]
 	if k == nil {
@@ -65,7 +65,7 @@ func (s *Remote) Serve(r *sim.Incoming) {
 	k.Say(s.wrap(r))
 }
 
-// open finds a connection that nobody uses, or opens one; nil if that fails.
+// open finds an unused connection, or opens one; nil if that fails.
 func (s *Remote) open() *link {
 	for len(s.spare) > 0 {
 		k := s.spare[0]

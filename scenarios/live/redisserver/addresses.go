@@ -1,7 +1,7 @@
 package redisserver
 
-// What a Redis or a Sentinel says of a server has its address as the client reaches it. Not replaced are addresses in
-// what clients say, those of connections in CLIENT LIST, and those that a script asks for.
+// Whatever a Redis or a Sentinel sends about a server contains its address as the client reaches it. Not replaced are
+// addresses in what clients send, those of connections in CLIENT LIST, and those that a script asks for.
 
 import (
 	"regexp"
@@ -14,13 +14,13 @@ import (
 // Address is where a server is reached.
 type Address struct{ Host, Port string }
 
-// Book says which address stands for which.
+// Book maps addresses to addresses.
 type Book struct {
 	to   map[Address]Address
 	text *regexp.Regexp // an address in a text
 }
 
-// NewBook makes a book. A nil one translates nothing.
+// NewBook makes a book. A nil Book translates nothing.
 func NewBook(to map[Address]Address) *Book {
 	var hosts []string
 	for from := range to {
@@ -35,14 +35,14 @@ func NewBook(to map[Address]Address) *Book {
 // (sentinel.c), and in the lines slaveN and master_host of INFO (server.c).
 var between = []string{"[: ]", ",port=", "\r\nmaster_port:"}
 
-// Tells reports whether the answer to a command names addresses of servers. What a Sentinel says may always.
-func Tells(args []string) bool {
+// NamesServers reports whether the reply to a command contains addresses of servers. What a Sentinel sends always may.
+func NamesServers(args []string) bool {
 	return slices.ContainsFunc([]string{"role", "info", "config"}, func(name string) bool {
 		return len(args) > 0 && strings.EqualFold(args[0], name)
 	})
 }
 
-// Translate replaces the addresses in values that are whole.
+// Translate replaces the addresses in complete values.
 func (b *Book) Translate(raw []byte) []byte {
 	if b == nil {
 		return raw
@@ -67,7 +67,7 @@ func (b *Book) translate(v *resp.Value) {
 	}
 }
 
-// pair replaces a host at the start of a list whose port follows, at once or after the name of its field.
+// pair replaces a host at the start of a list whose port follows, directly or after the name of its field.
 func (b *Book) pair(list []resp.Value) {
 	port := 1
 	if len(list) > 2 && strings.HasSuffix(list[1].Text, "port") {
@@ -92,13 +92,13 @@ func (b *Book) inText(text string) string {
 	})
 }
 
-// Stream translates what comes in pieces. The zero value translates nothing.
+// Stream translates data that arrives in pieces. The zero value translates nothing.
 type Stream struct {
 	Book *Book
 	half []byte // of a value
 }
 
-// Translate gives what is whole by now, and keeps the rest.
+// Translate returns what is complete by now, and keeps the rest.
 func (s *Stream) Translate(b []byte) []byte {
 	if s.Book == nil {
 		return b

@@ -82,7 +82,7 @@ var said = []struct {
 	{"nothing", '%', nil, nil},
 }
 
-// TestEveryAddressIsReplaced, wherever Redis tells one, and nothing else: in RESP2 and RESP3, within a list, and in
+// TestEveryAddressIsReplaced, wherever Redis sends one, and nothing else: in RESP2 and RESP3, within a list, and in
 // pieces of all sizes.
 func TestEveryAddressIsReplaced(t *testing.T) {
 	for _, three := range []bool{false, true} {
@@ -126,8 +126,8 @@ func TestErrorsAndNothingStayAsTheyAre(t *testing.T) {
 func TestWhatTellsAddresses(t *testing.T) {
 	for command, want := range map[string]bool{"ROLE": true, "info replication": true, "Config GET *": true,
 		"GET role": false, "CLIENT LIST": false, "": false} {
-		if got := Tells(strings.Fields(command)); got != want {
-			t.Error(fmt.Sprint(command, " tells addresses: ", got))
+		if got := NamesServers(strings.Fields(command)); got != want {
+			t.Error(fmt.Sprint(command, " names servers: ", got))
 		}
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// told is a record as both sides must tell it. How long a key stands is told in steps of 10 s: the hosts' lateness is
+// lineOf is a record as both sides must have it. How long a key stands is stated in steps of 10 s: the hosts' lateness is
 // far below that, and what the tests set is far from the border.
-func told(e *history.Event) string {
+func lineOf(e *history.Event) string {
 	text := fmt.Sprintf("%s: %s %s %s of %s by %s %s", e.Process, e.F, e.Lock, e.Member, e.Of, e.By, e.Why)
 	if e.F == history.KeyGone {
 		return text
@@ -32,10 +32,10 @@ func told(e *history.Event) string {
 	return text + fmt.Sprintf(" = %s, %s", e.Value, left)
 }
 
-// tale tells records, those of one request in the order of their keys: in which order one request changes several is no
+// linesOf formats records, those of one request in the order of their keys: in which order one request changes several is no
 // matter, and of several changes of one key only what they come to. What has expired comes last, sorted: in a
 // transaction it may stand anywhere.
-func tale(list []history.Event) (lines []string) {
+func linesOf(list []history.Event) (lines []string) {
 	var expired []string
 	stands := map[[2]string]*history.Event{} // before the request
 	net := map[[2]string][]history.Event{}   // what the request has come to so far
@@ -48,7 +48,7 @@ func tale(list []history.Event) (lines []string) {
 				events = nil // it took that back
 			}
 			for i := range events {
-				one = append(one, fmt.Sprintf("%q %d\x00", k, i)+told(&events[i]))
+				one = append(one, fmt.Sprintf("%q %d\x00", k, i)+lineOf(&events[i]))
 				if stands[k] = &events[i]; events[i].F == history.KeyGone {
 					stands[k] = nil
 				}
@@ -72,7 +72,7 @@ func tale(list []history.Event) (lines []string) {
 			if len(net[k]) > 0 {
 				close()
 			}
-			expired = append(expired, told(e))
+			expired = append(expired, lineOf(e))
 			stands[k] = nil
 			continue
 		}
@@ -258,9 +258,9 @@ func TestModelAndRealityTellTheSame(t *testing.T) {
 				}
 			}
 		}
-		model := tale(simulated(t, redis.Config{}, play))
+		model := linesOf(simulated(t, redis.Config{}, play))
 		played = 1
-		reality := tale(start(t, Config{Persistence: store.None}).play(play))
+		reality := linesOf(start(t, Config{Persistence: store.None}).play(play))
 		for i := range min(len(asked[0]), len(asked[1])) {
 			m, r := timeLeft.ReplaceAllString(asked[0][i], "left"), timeLeft.ReplaceAllString(asked[1][i], "left")
 			if m != r {

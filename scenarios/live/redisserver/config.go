@@ -19,7 +19,7 @@ import (
 // Config is what a run may choose about its servers.
 type Config struct {
 	Keeper *process.Keeper
-	// Program is redis-server, or what can stand for it; empty: redis-server.
+	// Program is redis-server, or a replacement for it; empty: redis-server.
 	Program string
 	// Groups are the servers: each group a master, which may be alone, and its replicas.
 	Groups      [][]sim.ProcessID
@@ -35,7 +35,7 @@ type Config struct {
 	// Promoted, if not nil, is called on the world's goroutine before the records of each promotion.
 	Promoted func(old, promoted sim.ProcessID)
 
-	// Failed is told, on any goroutine, that a server has failed by itself and the run decides nothing.
+	// Failed is called, on any goroutine, when a server has failed by itself, so that the run decides nothing.
 	Failed func(error)
 }
 
@@ -44,10 +44,10 @@ type settings struct {
 	Config
 	loop     relay.Gate
 	relay    *relay.Relay // nil: no server talks to another
-	names    *Book        // nil likewise
+	names    *Book        // nil: the same
 	absolute bool         // PEXPIRETIME is known
 	seven    bool         // it is Redis 7 or later
-	secret   string       // the password of the servers that listen on a port, which all on this machine can call
+	secret   string       // the password of the servers that listen on a port, to which all on this machine can connect
 }
 
 // isServer reports whether a process is one of the real ones.
@@ -56,7 +56,7 @@ func (c *Config) isServer(p sim.ProcessID) bool {
 		slices.ContainsFunc(c.Groups, func(g []sim.ProcessID) bool { return slices.Contains(g, p) })
 }
 
-// Can says why the servers cannot suffer a fault; nil if they can, or if it is none of theirs. It looks at what is
+// Can says why the servers cannot suffer a fault; nil if they can, or if it does not strike them. It checks what is
 // installed here, and starts nothing.
 func (c *Config) Can(f nemesis.Fault) error {
 	if a, b, is := c.betweenServers(f); is && f.Kind == nemesis.DelayMessage {
@@ -100,7 +100,7 @@ func (c *Config) betweenServers(f nemesis.Fault) (a, b sim.ProcessID, is bool) {
 	return "", "", false
 }
 
-// needsShim reports whether a fault takes the library that is loaded into a process.
+// needsShim reports whether a fault requires the library that is loaded into a process.
 func (c *Config) needsShim(f nemesis.Fault) bool {
 	if !c.isServer(f.Target) {
 		return false

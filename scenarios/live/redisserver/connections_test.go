@@ -90,7 +90,7 @@ func TestConnectionsAnswerTheSame(t *testing.T) {
 func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 	var waited []string
 	r := start(t, Config{})
-	got := tale(r.play(func(c *client) {
+	got := linesOf(r.play(func(c *client) {
 		for i := 1; i <= 2; i++ {
 			c.Go(fmt.Sprint("waits ", i), func(e sim.Env) {
 				w := &client{t: t, Env: e, w: c.w, server: c.server, conn: i, asked: 1000 * i}

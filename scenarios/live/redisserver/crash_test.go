@@ -63,11 +63,11 @@ func TestRestartsTellTheSame(t *testing.T) {
 			name := fmt.Sprintf("%v, %s", persistence, stops[how])
 			model := simulated(t, redis.Config{Persistence: persistence}, play)
 			reality := start(t, Config{Persistence: persistence}, unsynced, slow).play(play)
-			same(t, name, tale(model), tale(reality), nil)
-			if lost := strings.Count(strings.Join(tale(reality), "\n"), "lost in crash"); (lost > 0) !=
+			same(t, name, linesOf(model), linesOf(reality), nil)
+			if lost := strings.Count(strings.Join(linesOf(reality), "\n"), "lost in crash"); (lost > 0) !=
 				(persistence == store.None || how == sim.LoseAllState ||
 					how == sim.PowerLoss && persistence != store.Always) {
-				t.Errorf("%s: %d were lost in\n  %s", name, lost, strings.Join(tale(reality), "\n  "))
+				t.Errorf("%s: %d were lost in\n  %s", name, lost, strings.Join(linesOf(reality), "\n  "))
 			}
 		}
 	}

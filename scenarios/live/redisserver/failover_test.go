@@ -15,9 +15,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// TestFailoversTellTheSame orders a failover to the second of two replicas. What the old master is told afterwards is
-// lost when it follows the new one.
-func TestFailoversTellTheSame(t *testing.T) {
+// TestFailoversAreRecordedAlike orders a failover to the second of two replicas. What the old master is sent afterwards
+// is lost when it follows the new one.
+func TestFailoversAreRecordedAlike(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
 	const reconfigureAfter = 3 * time.Second
@@ -68,12 +68,12 @@ func TestFailoversTellTheSame(t *testing.T) {
 	played = 1
 	reality := start(t, Config{Groups: [][]sim.ProcessID{names}, Sentinel: "sentinel",
 		ReconfigureAfter: reconfigureAfter, Promoted: promoted(1)}).play(play)
-	same(t, "failover", tale(model), tale(reality), nil)
+	same(t, "failover", linesOf(model), linesOf(reality), nil)
 	if a, b := fmt.Sprintf("%q", asked[0]), fmt.Sprintf("%q", asked[1]); a != b {
 		t.Errorf("answers:\n   simulated %s\n   real      %s", a, b)
 	}
-	if !strings.Contains(strings.Join(tale(reality), "\n"), string(history.LostInFailover)) {
-		t.Errorf("nothing was lost in\n  %s", strings.Join(tale(reality), "\n  "))
+	if !strings.Contains(strings.Join(linesOf(reality), "\n"), string(history.LostInFailover)) {
+		t.Errorf("nothing was lost in\n  %s", strings.Join(linesOf(reality), "\n  "))
 	}
 }
 
@@ -117,7 +117,7 @@ func TestSentinelFailsOverByItself(t *testing.T) {
 	played = 1
 	reality := start(t, Config{Groups: [][]sim.ProcessID{names}, Sentinel: "sentinel", DownAfter: downAfter,
 		ReconfigureAfter: reconfigureAfter}).play(play)
-	same(t, "failover", tale(model), tale(reality), nil)
+	same(t, "failover", linesOf(model), linesOf(reality), nil)
 	if a, b := fmt.Sprintf("%q", asked[0]), fmt.Sprintf("%q", asked[1]); a != b {
 		t.Errorf("answers:\n   simulated %s\n   real      %s", a, b)
 	}

@@ -42,7 +42,7 @@ func TestPausedServerDoesNothing(t *testing.T) {
 		}
 		c.w.Resume("redis-1")
 	})
-	same(t, "pause", tale(model), tale(reality), nil)
+	same(t, "pause", linesOf(model), linesOf(reality), nil)
 }
 
 // TestStopOfAPausedServer: who loses power while it is paused comes back when it is to go on.
@@ -63,7 +63,7 @@ func TestStopOfAPausedServer(t *testing.T) {
 		}
 		model := simulated(t, redis.Config{Persistence: store.Always}, play)
 		reality := start(t, Config{Persistence: store.Always}).play(play)
-		same(t, stops[how], tale(model), tale(reality), nil)
+		same(t, stops[how], linesOf(model), linesOf(reality), nil)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestClocksThatJump(t *testing.T) {
 		c.Sleep(300 * time.Millisecond) // the background cycle of the simulated node
 	}
 	jump := nemesis.Fault{Kind: nemesis.Jump, Target: "redis-1", By: time.Second}
-	same(t, "jumps", tale(simulated(t, redis.Config{}, play)), tale(start(t, Config{}, jump).play(play)), nil)
+	same(t, "jumps", linesOf(simulated(t, redis.Config{}, play)), linesOf(start(t, Config{}, jump).play(play)), nil)
 }
 
 // TestClocksThatDrift: a clock that runs ten times as fast shows ten seconds in one, at least, whatever the host does.

@@ -19,16 +19,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Fleet is the real servers of one run.
+// Fleet holds the real servers of one run.
 type Fleet struct {
 	cfg     *settings
 	servers map[sim.ProcessID]*Server
-	library string // that is loaded into the processes; empty: none
+	library string // loaded into the processes; empty: none
 	origin  *machine.Origin
 }
 
-// Launch starts the servers and waits until they take commands and replicas follow their masters. plan is what is to
-// happen in the run: what the servers cannot suffer is an error before anything is started. The servers end with the
+// Launch starts the servers and waits until they accept commands and replicas follow their masters. plan is the plan of
+// the run: a fault that the servers cannot suffer is an error before anything is started. The servers end with the
 // keeper.
 func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 	if c.Program == "" {
@@ -77,7 +77,7 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 	return f, f.launchSentinel()
 }
 
-// Begin gives the servers the loop of the world that they were added to. Until then they take requests, and answer
+// Begin gives the servers the loop of the world that they were added to. Until then they accept requests, and answer
 // none.
 func (f *Fleet) Begin(l relay.Loop) {
 	f.cfg.loop.Begin(l)
@@ -87,7 +87,7 @@ func (f *Fleet) Begin(l relay.Loop) {
 }
 
 // End ends what the servers do for the world. It must be called when the world's loop has ended, before the keeper is
-// closed: who dies after it does not fail the run.
+// closed: a process that dies after it does not fail the run.
 func (f *Fleet) End() {
 	defer func() {
 		f.cfg.relay.Close()
@@ -101,7 +101,7 @@ func (f *Fleet) End() {
 	}
 }
 
-// Server is the server of that name, for [sim.World.AddServer]; nil if there is none.
+// Server is the server with a name, for [sim.World.AddServer]; nil if there is none.
 func (f *Fleet) Server(name sim.ProcessID) sim.Server {
 	if s := f.servers[name]; s != nil {
 		return s
@@ -127,11 +127,11 @@ func (f *Fleet) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i in
 	}
 	p.config = lines
 	p.cuts = f.cfg.Persistence == store.Everysec || f.cfg.Persistence == store.No ||
-		f.cfg.Persistence == store.Always && f.library != "" // else all that was answered was fsynced
+		f.cfg.Persistence == store.Always && f.library != "" // otherwise everything that was answered was fsynced
 	if err := p.launch(f.library, f.origin); err != nil {
 		return fmt.Errorf("starting %s: %w", name, err)
 	}
-	s := &Server{Lives: p.lives(), name: name, cfg: f.cfg, tells: true, at: p.at, program: p, group: g}
+	s := &Server{Lives: p.lives(), name: name, cfg: f.cfg, reports: true, at: p.at, program: p, group: g}
 	s.records.open(i > 0, g)
 	g.members = append(g.members, s)
 	g.master = g.members[0]
@@ -169,8 +169,8 @@ func (c *settings) lines() []string {
 	return lines
 }
 
-// awaitReplicas waits until all replicas have what their masters have, and get what they will do: a master sends them
-// nothing before it has heard from them after they have its data (replicaPutOnline in replication.c).
+// awaitReplicas waits until all replicas have the data of their masters, and will receive changes: a master sends them
+// none before it has heard from them after they have its data (replicaPutOnline in replication.c).
 func (f *Fleet) awaitReplicas() error {
 	for _, group := range f.cfg.Groups {
 		master, replicas := f.servers[group[0]], len(group)-1
@@ -197,7 +197,7 @@ func (f *Fleet) awaitReplicas() error {
 	return nil
 }
 
-// awaitInfo waits until a section of INFO says something.
+// awaitInfo waits until a section of INFO contains a text.
 func awaitInfo(w *wire, section, what string) error {
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		v, err := w.ask("INFO", section)

@@ -14,25 +14,25 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Foreign is servers that the user runs, in the place of those that a fleet starts. They can suffer nothing themselves,
-// and nothing is recorded of their keys: a law that needs to know what became of a key is unchecked. Of theirs nothing
-// is changed but keys under the run's prefix, and those get a deadline, for a run that cannot clean up (guard).
+// Foreign describes servers that the user runs, in the place of those that a fleet starts. They cannot suffer faults
+// themselves, and nothing is recorded about their keys: a law that depends on a key's fate is unchecked. Only keys
+// under the run's prefix are changed, and those get a deadline, in case the run cannot clean up (guard).
 type Foreign struct {
-	// Servers are the names in the world, and Addresses where they are: HOST:PORT, or a URL as
+	// Servers are the names in the world, and Addresses where they are: HOST:PORT, or a URL such as
 	// redis://[USER]:PASSWORD@HOST:PORT/DATABASE.
 	Servers   []sim.ProcessID
 	Addresses []string
-	// Prefix is what the keys of this run begin with. It must be this run's alone, so that no key begins with it yet.
+	// Prefix is the prefix of the keys of this run. It must be this run's alone, so that no key starts with it yet.
 	Prefix string
-	// Lasts is the time to live that a key gets which the run gives none, in whole milliseconds. It must be longer than
-	// the run.
+	// Lasts is the time to live of a key that the run gives none, in whole milliseconds. It must be longer than the
+	// run.
 	Lasts time.Duration
-	// Failed is told, on any goroutine, that a server cannot be reached any more and the run decides nothing.
+	// Failed is called, on any goroutine, when a server cannot be reached any more, so that the run decides nothing.
 	Failed func(error)
 }
 
-// Can says why these servers cannot suffer a fault; nil if they can, or if it is none of theirs. What happens to their
-// links with clients can happen to any.
+// Can says why these servers cannot suffer a fault; nil if they can, or if it does not strike them. Faults of their
+// links with clients are always possible.
 func (c *Foreign) Can(f nemesis.Fault) error {
 	own := Config{}
 	for _, name := range c.Servers {
@@ -58,7 +58,7 @@ var (
 	ErrWrongPassword = errors.New("the server does not take this user or password")
 )
 
-// Attach looks whether the servers answer, and refuses what they cannot suffer.
+// Attach checks that the servers answer, and refuses the faults that they cannot suffer.
 func (c Foreign) Attach(plan []nemesis.Fault) (*Fleet, error) {
 	for _, f := range plan {
 		if err := c.Can(f); err != nil {
@@ -86,7 +86,7 @@ func (c Foreign) Attach(plan []nemesis.Fault) (*Fleet, error) {
 	return fleet, nil
 }
 
-// ErrAddress reports an address that cannot be read. It shows nothing of that: a part of a password might be in it.
+// ErrAddress reports an address that cannot be parsed. It shows no part of it, which might contain a password.
 var ErrAddress = errors.New("this is no address of a Redis: HOST:PORT or redis://[USER]:PASSWORD@HOST:PORT/DATABASE, " +
 	"with %-escapes for /, ?, # and @ in a password")
 
@@ -121,10 +121,10 @@ func endpointOf(address string) (e endpoint, err error) {
 	return e, nil
 }
 
-// soon is how long a server of the user's may take to answer.
+// soon is how long a user's server may take to answer.
 const soon = 5 * time.Second
 
-// suits reports why a server cannot be used. What the run will need of it is tried on a key that is not there.
+// suits reports why a server cannot be used. What the run will need of it is tried on a key that does not exist.
 func (c Foreign) suits(e endpoint) error {
 	w, err := e.dial()
 	if err != nil {
@@ -155,7 +155,7 @@ func (c Foreign) suits(e endpoint) error {
 	return err
 }
 
-// login says who is calling, and chooses the database.
+// login authenticates, and selects the database.
 func (e endpoint) login(w *wire) error {
 	if e.password != "" {
 		args := []string{"AUTH", e.user, e.password}
@@ -228,7 +228,7 @@ func (c Foreign) names(w *wire) (names []string, err error) {
 	}
 }
 
-// quoted is a pattern of nothing but s.
+// quoted is a pattern that matches exactly s.
 func quoted(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
 }

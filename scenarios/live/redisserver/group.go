@@ -5,16 +5,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// group is the onlooker of a master and its replicas: it says what a failover has lost, as that of the simulated nodes
-// does (redis.Group). It belongs to the world's goroutine.
+// group watches a master and its replicas: it records what a failover has lost, as that of the simulated nodes does
+// (redis.Group). It belongs to the world's goroutine.
 type group struct {
 	members []*Server
-	master  *Server // the one promoted last
+	master  *Server // the latest to be promoted
 	lost    map[store.Title]history.Why
 	past    *past // a new master has what others have set
 }
 
-// promoted records how the data of a new master differs from what stands by the records of the old one.
+// promoted records how the data of a new master differs from the records of the old one.
 func (g *group) promoted(s *Server, keys []store.Key) {
 	old := g.master
 	r := &s.records
@@ -24,17 +24,17 @@ func (g *group) promoted(s *Server, keys []store.Key) {
 		}
 		g.master = s
 		r.before = old.records.standing()
-		old.records.told = map[store.Title]bool{}
+		old.records.held = map[store.Title]bool{}
 		for i := range r.before {
-			old.records.told[r.before[i].Title()] = true
+			old.records.held[r.before[i].Title()] = true
 		}
 	}
-	r.known, r.replica, r.lost, r.told = false, false, history.LostInFailover, nil
+	r.known, r.replica, r.lost, r.held = false, false, history.LostInFailover, nil
 	r.survey(s.host.Wall(), keys)
 }
 
-// demoted records what a deposed master loses by taking its new master's data in place of its own: what it was told
-// since it was deposed, and what the failover has lost.
+// demoted records what a deposed master loses when it replaces its data by its new master's: what it was sent since it
+// was deposed, and what the failover has lost.
 func (g *group) demoted(s *Server, keys []store.Key) {
 	r := &s.records
 	r.data.Begin(s.host.Wall())
@@ -44,7 +44,7 @@ func (g *group) demoted(s *Server, keys []store.Key) {
 			continue
 		}
 		why := g.lost[h.Title()]
-		if why == "" && !r.told[h.Title()] {
+		if why == "" && !r.held[h.Title()] {
 			why = history.LostInFailover
 		}
 		if why != "" && r.data.Now > h.Deadline {
@@ -54,11 +54,11 @@ func (g *group) demoted(s *Server, keys []store.Key) {
 			r.data.Record(h.Gone(why))
 		}
 	}
-	r.replica, r.told, r.before = true, nil, nil
+	r.replica, r.held, r.before = true, nil, nil
 	r.survey(s.host.Wall(), keys)
 }
 
-// standing is what stands by the records of a server.
+// standing is what a server holds according to its records.
 func (r *records) standing() []store.Holding {
 	if !r.known {
 		return r.before

@@ -13,9 +13,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// guard keeps what the clients of a run ask of a server of the user's to the keys of the run. Nothing is asked of the
-// server for that: a command passes only if it is known here where its keys stand, and all of them begin with the
-// prefix. A script runs behind a prologue that holds each of its calls to the same rule.
+// guard restricts what the clients of a run ask of a user's server to the keys of the run. The server is not asked
+// about that: a command passes only if it is known here where its keys are, and all of them start with the prefix. A
+// script runs behind a prologue that applies the same rule to each of its calls.
 type guard struct {
 	prefix  string
 	lasts   string            // ms
@@ -26,11 +26,11 @@ func newGuard(prefix string, lasts time.Duration) *guard {
 	return &guard{prefix, strconv.FormatInt(lasts.Milliseconds(), 10), map[string]string{}}
 }
 
-// shape says where the keys of a command stand among its words, as COMMAND INFO of Redis does: from first to last, a
-// step apart; last counts from the end if it is negative.
+// shape says where the keys of a command are among its words, as COMMAND INFO of Redis does: from first to last, a step
+// apart; last counts from the end if it is negative.
 type shape struct{ first, last, step int }
 
-// passing are the commands that may pass, by where their keys stand.
+// passing are the commands that may pass, by the position of their keys.
 var passing = []struct {
 	shape
 	reads bool // nothing is written
@@ -59,7 +59,7 @@ var keyless = strings.Fields("ping echo time hello multi exec discard unwatch in
 var harmless = strings.Fields("id info getname setname setinfo no-evict no-touch tracking trackinginfo caching " +
 	"getredir")
 
-// shapes finds a command that may pass by its name in lower case, and which of them read only.
+// shapes finds a command that may pass by its name in lower case; readers are those that only read.
 var shapes, readers = func() (map[string]shape, map[string]bool) {
 	all, readers := map[string]shape{}, map[string]bool{}
 	for _, group := range passing {
@@ -70,7 +70,7 @@ var shapes, readers = func() (map[string]shape, map[string]bool) {
 	return all, readers
 }()
 
-// keys are those of a command with that many words.
+// keys returns those of a command.
 func (s shape) keys(args []string) (keys []string) {
 	last := s.last
 	if last < 0 {
@@ -82,7 +82,7 @@ func (s shape) keys(args []string) (keys []string) {
 	return keys
 }
 
-// admit gives a command as the server is to have it and the keys that it may write, or else the answer to it.
+// admit returns a command as it is sent to the server and the keys that it may write, or otherwise the reply to it.
 func (g *guard) admit(name string, args []string, multi bool) (as, writes []string, answer []byte) {
 	sub := ""
 	if len(args) > 1 {
@@ -151,7 +151,7 @@ func (g *guard) script(name string, args []string) (as, writes []string, answer 
 	return append([]string{"EVAL", g.prologue() + text}, args[2:]...), nil, g.outside(args[3 : 3+count])
 }
 
-// outside refuses a command whose keys are not all the run's; nil if they are.
+// outside refuses a command unless all its keys are the run's; nil if they are.
 func (g *guard) outside(keys []string) []byte {
 	for _, key := range keys {
 		if !strings.HasPrefix(key, g.prefix) {
@@ -165,8 +165,8 @@ func refuses(format string, a ...any) []byte {
 	return sim.AppendLine(nil, '-', "ERR fencepost: on a server of yours, "+fmt.Sprintf(format, a...))
 }
 
-// serveGuarded carries out a request on a server of the user's. In the same packet goes what gives the keys that it may
-// write a time to live: if this process is killed in between, the server has both.
+// serveGuarded carries out a request on a user's server. The same packet has the command that gives the keys that it
+// may write a time to live: if this process is killed in between, the server has both.
 func (x *life) serveGuarded(l *link, name string, r *request) error {
 	args, writes, refusal := x.s.guard.admit(name, r.args, l.multi)
 	switch {
@@ -174,7 +174,7 @@ func (x *life) serveGuarded(l *link, name string, r *request) error {
 		x.do(func() { r.Reply(refusal) })
 		return nil
 	case refusal != nil:
-		args, writes = []string{"FENCEPOST"}, nil // no command: the server is to give the transaction up
+		args, writes = []string{"FENCEPOST"}, nil // no command: the server is to abort the transaction
 	}
 	r.args = args
 	switch {
@@ -192,7 +192,7 @@ func (x *life) serveGuarded(l *link, name string, r *request) error {
 	if l.w.send(requests...) != nil {
 		return x.lose(l, r)
 	}
-	if !l.multi && mayBlock(name, args) { // drain takes the answer
+	if !l.multi && mayBlock(name, args) { // drain takes the reply
 		l.blocked, l.want = r, want
 		return nil
 	}
@@ -212,8 +212,8 @@ func (x *life) serveGuarded(l *link, name string, r *request) error {
 	return x.finish(l, r, pushes, answer)
 }
 
-// withoutLimit takes the last of several values away if it is the answer to what gives keys a time to live. A refusal
-// ends the run.
+// withoutLimit removes the last of several values if it is the reply to the command that gives keys a time to live. A
+// refusal ends the run.
 func (x *life) withoutLimit(l *link, values []byte) ([]byte, error) {
 	if !l.limited {
 		return values, nil
@@ -235,7 +235,7 @@ func sum(text string) string {
 	return hex.EncodeToString(s[:])
 }
 
-// limit is a command that gives keys a time to live that have none.
+// limit is a command that gives a time to live to keys that have none.
 func (g *guard) limit(keys []string) []string {
 	const script = `for _, key in ipairs(KEYS) do
   if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, ARGV[1]) end
@@ -245,8 +245,8 @@ return 0`
 }
 
 // prologue hides redis.call and redis.pcall of a script behind the rule: they pass the commands of the table, with keys
-// under the prefix, which get a time to live if they have none. It has one line, so that those of the script keep their
-// numbers. What else leads to the real ones is hidden too.
+// under the prefix, which get a time to live if they have none. It is one line, so that those of the script keep their
+// numbers. Other ways to the real ones are hidden too.
 func (g *guard) prologue() string {
 	var table strings.Builder
 	for _, group := range passing {
@@ -292,7 +292,7 @@ for _, name in pairs({'error_reply', 'status_reply', 'sha1hex', 'setresp', 'repl
 'LOG_VERBOSE', 'LOG_NOTICE', 'LOG_WARNING'}) do own[name] = R[name] end
 return own, own end)();`
 
-// lua is a text as a script writes it.
+// lua is a text as a Lua literal.
 func lua(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -71,7 +71,7 @@ func TestPortThatIsTaken(t *testing.T) {
 	}
 }
 
-// TestServerThatDies: the run is told, with the server's last words.
+// TestServerThatDies: the run fails, with the end of the server's log.
 func TestServerThatDies(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	r := start(t, Config{})
@@ -86,11 +86,11 @@ func TestServerThatDies(t *testing.T) {
 	r.l.run(t, func() bool { return r.failure() != nil })
 	const want = "redis-1: redis-server ended by itself: it was ended by signal 11 (segmentation fault); it said"
 	if err := r.failure(); err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("told was: %v", err)
+		t.Errorf("reported: %v", err)
 	}
 }
 
-// TestFullDisk: a server that cannot write says so to its clients, or ends; either way the run goes on or is told.
+// TestFullDisk: a server that cannot write says so to its clients, or ends; either way the run goes on or fails.
 func TestFullDisk(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	for _, p := range []store.Policy{store.Everysec, store.Always} {
@@ -117,7 +117,7 @@ func TestFullDisk(t *testing.T) {
 		r.l.run(t, func() bool { return over || r.failure() != nil })
 		err := r.failure()
 		if (err == nil || !strings.Contains(err.Error(), "AOF write error")) && !strings.HasPrefix(refused, "MISCONF") {
-			t.Errorf("%v on a full disk: clients are told %q, and the run %v", p, refused, err)
+			t.Errorf("%v on a full disk: clients receive %q, and the run %v", p, refused, err)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // lookScript reads keys as they are: type, deadline in ms (-1: none) and value. Where PEXPIRETIME is not known yet, the
-// deadline is computed from what is left; a script sees one instant throughout.
+// deadline is computed from the time left; a script sees one instant throughout.
 const lookScript = `local all = {}
 for i, key in ipairs(KEYS) do
   local kind, when, value = redis.call('TYPE', key).ok, -1, false
@@ -31,7 +31,7 @@ for i, key in ipairs(KEYS) do
 end
 return all`
 
-// look reads keys. One that is not there has no type. Owners are left open.
+// look reads keys. One that does not exist has no type. Owners are left open.
 func look(w *wire, absolute bool, names []string) ([]store.Key, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -56,7 +56,7 @@ func look(w *wire, absolute bool, names []string) ([]store.Key, error) {
 	return keys, nil
 }
 
-// keyOf is a key as the script reads it. What has neither text nor members is a list to the records.
+// keyOf is a key as the script reads it. A value with neither text nor members is a list to the records.
 func keyOf(name, kind string, when int64, v resp.Value) store.Key {
 	k := store.Key{Name: name, Type: kind, Deadline: when}
 	if when < 0 {
@@ -83,7 +83,7 @@ func keyOf(name, kind string, when int64, v resp.Value) store.Key {
 	return k
 }
 
-// aList stands for what a list holds, which no record tells.
+// aList stands for the content of a list, which is not recorded.
 const aList = "*1\r\n$1\r\n-\r\n"
 
 // allKeys reads everything.

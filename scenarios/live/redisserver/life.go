@@ -19,17 +19,17 @@ type life struct {
 
 	mu   sync.Mutex
 	jobs []func() error
-	now  history.Attempt // whose request the process has right now
+	now  history.Attempt // whose request the process is carrying out
 	more chan struct{}   // holds one while there may be jobs
 
 	// The fields below are the executor's.
 	admin *wire
-	ear   *ear // nil: records are not kept
+	ear   *ear // nil: no records are kept
 	links map[uint64]*link
-	trip  *link // nobody speaks on it: it ends when the server closes all connections
+	trip  *link // nobody uses it: it ends when the server closes all connections
 }
 
-// queue has the executor do something, after all that was queued before.
+// queue queues a job for the executor.
 func (x *life) queue(job func() error) {
 	x.mu.Lock()
 	x.jobs = append(x.jobs, job)
@@ -60,8 +60,8 @@ func (x *life) next() func() error {
 	}
 }
 
-// run is the executor: it does what is queued until the life ends. Trouble with the connections that are not clients'
-// is mended if the process is well: whoever changes a server's role has it close them all.
+// run is the executor: it runs queued jobs until the life ends. Failed connections that are not clients' are reopened
+// if the process is well: a change of a server's role makes it close them all.
 func (x *life) run() {
 	defer x.closeAll()
 	for job := x.next(); job != nil && !x.IsOver(); job = x.next() {
@@ -74,7 +74,7 @@ func (x *life) run() {
 	}
 }
 
-// underWay is on whose behalf the process does something right now, as far as is known.
+// underWay is the attempt on whose behalf the process is doing something, as far as is known.
 func (x *life) underWay() history.Attempt {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -87,8 +87,8 @@ func (x *life) setUnderWay(of history.Attempt) {
 	x.mu.Unlock()
 }
 
-// do has f run on the world's goroutine, if the life is not over then, and waits until it has: when a life ends, at
-// most one request has been carried out that is not recorded.
+// do runs f on the world's goroutine, if the life is not over then, and waits until it has: when a life ends, at most
+// one request has been carried out that is not recorded.
 func (x *life) do(f func()) {
 	done := make(chan struct{})
 	x.Do(func() {
@@ -109,7 +109,7 @@ func (x *life) open() (err error) {
 	if x.s.sentinel != nil {
 		return x.s.sentinel.listen(x)
 	}
-	if !x.s.tells {
+	if !x.s.reports {
 		return nil
 	}
 	if x.ear, err = listenAt(x.s.at); err != nil {
@@ -166,9 +166,9 @@ func (x *life) reopen() error {
 	return x.survey()
 }
 
-// survey reads everything and records how it differs from what stands by the records.
+// survey reads everything and records how it differs from the records.
 func (x *life) survey() error {
-	if !x.s.tells {
+	if !x.s.reports {
 		return nil
 	}
 	if _, err := x.ear.barrier(); err != nil {
@@ -187,7 +187,7 @@ func (x *life) survey() error {
 	return nil
 }
 
-// link is the connection that stands for one of a client's, opened if need be.
+// link is the connection that stands for a client's, opened if need be.
 func (x *life) link(id uint64) (*link, error) {
 	if l := x.links[id]; l != nil {
 		return l, nil
@@ -254,7 +254,7 @@ func (x *life) finish(l *link, r *request, pushes [][]byte, answer []byte) error
 	return err
 }
 
-// observe finds out what has happened to keys.
+// observe determines what has happened to keys.
 func (x *life) observe() (said []notice, keys []store.Key, err error) {
 	if x.ear == nil {
 		return nil, nil, nil
@@ -266,7 +266,7 @@ func (x *life) observe() (said []notice, keys []store.Key, err error) {
 	return said, keys, err
 }
 
-// lose ends a connection that the server has closed: what was asked there has no answer.
+// lose ends a connection that the server has closed: requests there have no reply.
 func (x *life) lose(l *link, r *request) error { return x.lost(l, r, nil, errLinkEnded) }
 
 func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
@@ -291,7 +291,7 @@ func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
 	return err
 }
 
-// forget closes the connection that stands for one of a client's.
+// forget closes the connection that stands for a client's.
 func (x *life) forget(id uint64) {
 	if l := x.links[id]; l != nil {
 		l.w.close()
@@ -299,8 +299,8 @@ func (x *life) forget(id uint64) {
 	}
 }
 
-// drain takes what a server says on a connection on which nobody waits for it: pushes, the answer to what was blocked,
-// or its end.
+// drain takes what a server sends on a connection on which nobody waits: pushes, the reply to a blocked request, or its
+// end.
 func (x *life) drain(id uint64) error {
 	l := x.links[id]
 	if l == nil {
@@ -376,7 +376,7 @@ func blockedClients(info string) int64 {
 	return resp.Value{Text: number}.Number()
 }
 
-// touch looks at keys whose deadline has come, which makes the server delete those that have expired.
+// touch reads keys whose deadline has come, which makes the server delete those that have expired.
 func (x *life) touch(names []string) error {
 	if _, err := look(x.admin, x.s.cfg.absolute, names); err != nil {
 		return err

@@ -10,26 +10,26 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// link is the connection to the process that stands for one of a client's.
+// link is the connection to the process that stands for a client's connection.
 type link struct {
 	id uint64
 	w  *wire
 
 	mu      sync.Mutex
-	come    []item        // what has been read and not taken
-	ended   bool          // nothing more will be
-	awaited bool          // somebody waits for an answer
-	news    chan struct{} // holds one while something has come or ended since it was last looked at
-	idle    func()        // is told of what comes while nobody waits for it
-	listens int           // subscriptions
+	come    []item        // read and not taken
+	ended   bool          // nothing more will be read
+	awaited bool          // somebody waits for a reply
+	news    chan struct{} // holds one while something has arrived or ended since the last check
+	idle    func()        // called when data arrives and nobody waits for it
+	listens int           // number of subscriptions
 
 	// The fields below are the executor's.
 	multi   bool
 	queued  [][]string // between MULTI and EXEC
-	writes  []string   // keys that those may write, on a server of the user's
-	limited bool       // the last value of an answer is that to what gave keys a time to live
-	blocked *request   // whose answer comes when it comes
-	want    int        // how many values that answer has
+	writes  []string   // keys that those may write, on a user's server
+	limited bool       // the last value of a reply is that of the command that gives keys a time to live
+	blocked *request   // waits for its reply
+	want    int        // the number of values of that reply
 	behind  []*request // requests that wait for the blocked one
 	heard   map[string]map[string]bool
 }
@@ -73,7 +73,7 @@ func (l *link) listen() {
 	}
 }
 
-// pushes are the first words of what a server says unasked.
+// pushes are the first words of what a server sends unasked.
 var pushes = []string{"message", "pmessage", "smessage", "invalidate", "tracking-redir-broken"}
 
 // isPush reports whether a value answers no request. The caller holds mu.
@@ -88,7 +88,8 @@ func (l *link) isPush(raw []byte) bool {
 // errLinkEnded reports that the process has closed a client's connection.
 var errLinkEnded = errors.New("the connection has ended")
 
-// take takes what has come: all pushes before the answer, and the answer, of so many values, if it is whole.
+// take takes what has arrived: all pushes before the reply, and the reply, of the wanted number of values, if it is
+// complete.
 func (l *link) take(want int) (pushes [][]byte, answer []byte, whole bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,14 +120,14 @@ func (l *link) take(want int) (pushes [][]byte, answer []byte, whole bool, err e
 	return pushes, answer, want > 0, nil
 }
 
-// has reports whether something has come, or the end.
+// has reports whether something has arrived, or the end.
 func (l *link) has() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.come) > 0 || l.ended
 }
 
-// await waits for an answer of so many values, until stop is closed.
+// await waits for a reply of the wanted number of values, until stop is closed.
 func (l *link) await(want int, stop <-chan struct{}) (pushes [][]byte, answer []byte, err error) {
 	l.setAwaited(true)
 	defer l.setAwaited(false)
@@ -144,7 +145,7 @@ func (l *link) await(want int, stop <-chan struct{}) (pushes [][]byte, answer []
 	}
 }
 
-// setAwaited says whether an answer is waited for. What came just before the wait ended is not forgotten.
+// setAwaited says whether a reply is waited for. What arrived just before the wait ended is not forgotten.
 func (l *link) setAwaited(is bool) {
 	l.mu.Lock()
 	l.awaited = is
@@ -155,7 +156,7 @@ func (l *link) setAwaited(is bool) {
 	}
 }
 
-// keepTransaction keeps up what stands between MULTI and EXEC.
+// keepTransaction keeps track of the commands between MULTI and EXEC.
 func (l *link) keepTransaction(name string, r *request, answer []byte) {
 	switch {
 	case name == "exec":
@@ -170,7 +171,7 @@ func (l *link) keepTransaction(name string, r *request, answer []byte) {
 	}
 }
 
-// subscriptions are the commands that have an answer for each of their channels, and the kind of channel.
+// subscriptions are the commands that have a reply for each of their channels, and the kind of channel.
 var subscriptions = map[string]struct {
 	kind string
 	ends bool
@@ -180,7 +181,7 @@ var subscriptions = map[string]struct {
 	"ssubscribe": {"shards", false}, "sunsubscribe": {"shards", true},
 }
 
-// answers is how many values answer a request, by what the connection listens to, which it keeps up.
+// answers is the number of values that answer a request, which depends on the subscriptions, which it keeps track of.
 func (l *link) answers(name string, args []string) int {
 	if name == "reset" {
 		l.heard = map[string]map[string]bool{}
@@ -211,7 +212,7 @@ func (l *link) answers(name string, args []string) int {
 	return max(count, 1)
 }
 
-// setListens has the reader know whether there are subscriptions.
+// setListens tells the reader whether there are subscriptions.
 func (l *link) setListens() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

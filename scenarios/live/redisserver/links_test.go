@@ -50,7 +50,7 @@ func both(t *testing.T, c Config, play func(c *client, say func(string))) {
 	}, at(0))
 	c.Promoted = promoted(1)
 	reality := start(t, c).play(at(1))
-	same(t, "links", tale(model), tale(reality), nil)
+	same(t, "links", linesOf(model), linesOf(reality), nil)
 	if !slices.Equal(said[0], said[1]) {
 		t.Errorf("said:\n   simulated %q\n   real      %q", said[0], said[1])
 	}
@@ -64,7 +64,7 @@ func watched() Config {
 		ReconfigureAfter: time.Second}
 }
 
-// subscribe has the Sentinel tell of switches.
+// subscribe subscribes to switches at the Sentinel.
 func (c *client) subscribe() sim.Conn {
 	observer := sim.Conn{Server: "sentinel", N: 7}
 	c.Call(patient, nil, sim.Request{Conn: observer, Phase: "subscribe", Args: []string{"SUBSCRIBE", shortSwitch}})

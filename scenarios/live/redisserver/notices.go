@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// ear is the connection on which a server tells what happens to keys.
+// ear is the connection on which a server reports changes of keys.
 type ear struct{ w *wire }
 
-// notice is one thing that happened to a key: the events of Redis's keyspace notifications, and "flushall", which is of
-// all keys and which Redis tells only to those who cache.
+// notice is a change of a key: the events of Redis's keyspace notifications, and "flushall", which concerns all keys
+// and which Redis reports only to caches.
 type notice struct{ event, key string }
 
 const (
@@ -17,7 +17,7 @@ const (
 	flushed      = "flushall"
 )
 
-// listenAt opens the connection on which a server tells what happens to its keys.
+// listenAt opens the connection on which a server reports changes of its keys.
 func listenAt(e endpoint) (*ear, error) {
 	w, err := e.dial()
 	if err != nil {
@@ -26,7 +26,7 @@ func listenAt(e endpoint) (*ear, error) {
 	for _, args := range [][]string{
 		{"HELLO", "3"},
 		{"CONFIG", "SET", "notify-keyspace-events", "EA"},
-		// a prefix of no key: of keys it is told by their events
+		// a prefix of no key: changes of keys come as their events
 		{"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", "\x00fencepost: no key\x00"},
 		{"PSUBSCRIBE", eventChannel + "*"},
 	} {
@@ -42,7 +42,7 @@ func listenAt(e endpoint) (*ear, error) {
 	return &ear{w}, nil
 }
 
-// barrier gives all that has happened to keys until now, in order.
+// barrier returns all changes of keys until now, in order.
 func (e *ear) barrier() (list []notice, err error) {
 	if err := e.w.send([]string{"PING"}); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (e *ear) barrier() (list []notice, err error) {
 			return list, err
 		}
 		switch {
-		case v.Kind == '+' || v.IsError(): // the answer; a server that cannot write says so even to a PING
+		case v.Kind == '+' || v.IsError(): // the reply; a server that cannot write returns an error even for a PING
 			return list, nil
 		case v.Kind != '>' || len(v.List) == 0:
 		case v.List[0].Text == "pmessage" && len(v.List) == 4:

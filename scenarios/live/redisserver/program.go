@@ -19,27 +19,27 @@ type program struct {
 	cfg    *settings
 	name   sim.ProcessID
 	folder string
-	config []string // lines of its configuration, save where it listens
+	config []string // lines of its configuration, except where it listens
 	args   []string // that follow the file's name
 	at     endpoint
 	gate   *relay.Port // where other servers reach it; nil: it talks to none, and listens on a socket in its folder
 	port   int         // where it listens itself
-	cuts   bool        // a loss of power takes what was not fsynced
+	cuts   bool        // a loss of power loses what was not fsynced
 	shim   *machine.Shim
 	disk   machine.Disk
 	daemon daemon.Daemon
 }
 
-// patience is how long a process may take to start or to end: some hundred times what it takes.
+// patience is how long a process may take to start or to end: some hundred times what it needs.
 const patience = 30 * time.Second
 
-// tries is how many ports are tried if one is taken.
+// tries is how many ports are tried if one is in use.
 const tries = 20
 
-// inUse is how redis-server says that a port is taken.
+// inUse is redis-server's error for a port that is in use.
 const inUse = "Address already in use"
 
-// launch starts the process for the first time, on another port if the one that was chosen is in use.
+// launch starts the process for the first time, on another port if the chosen one is in use.
 func (p *program) launch(library string, o *machine.Origin) (err error) {
 	if err := os.MkdirAll(p.folder, 0o700); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (p *program) lives() *daemon.Lives {
 	return &daemon.Lives{Daemon: &p.daemon, Port: p.gate, Gate: &p.cfg.loop, Failed: p.cfg.Failed}
 }
 
-// configure writes the configuration, which outlives the process: whom a server follows stands there.
+// configure writes the configuration, which outlives the process: it says whom a server follows.
 func (p *program) configure() error {
 	lines := []string{"protected-mode no", "daemonize no", fmt.Sprintf("port %d", p.port),
 		fmt.Sprintf("dir %q", p.folder)}
@@ -94,7 +94,7 @@ func (p *program) configure() error {
 	return os.WriteFile(filepath.Join(p.folder, "redis.conf"), []byte(text), 0o600)
 }
 
-// start starts the process and waits until it takes commands.
+// start starts the process and waits until it accepts commands.
 func (p *program) start(stop <-chan struct{}) error {
 	if err := p.spawn(); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (p *program) start(stop <-chan struct{}) error {
 	}
 }
 
-// ready reports whether the process takes commands: it listens, and has loaded its data.
+// ready reports whether the process accepts commands: it listens, and has loaded its data.
 func (p *program) ready() bool {
 	w, err := p.at.dial()
 	if err != nil {
@@ -128,7 +128,7 @@ func (p *program) ready() bool {
 	return err == nil && !strings.HasPrefix(v.Text, "LOADING")
 }
 
-// spawn starts the process, stopped if it is to be.
+// spawn starts the process, stopped during a pause.
 func (p *program) spawn() error {
 	p.disk.Begin(p.folder)
 	if err := p.shim.Begin(); err != nil {
@@ -137,7 +137,7 @@ func (p *program) spawn() error {
 	return p.daemon.Start()
 }
 
-// end ends the process and does to its files what the end has done to the machine.
+// end ends the process and applies to its files what the stop has done to the machine.
 func (p *program) end(how sim.Stop) error {
 	if how == sim.ShutDown {
 		p.daemon.ShutDown(patience, askAgain)
@@ -152,11 +152,11 @@ func (p *program) end(how sim.Stop) error {
 	return nil
 }
 
-// askAgain is after which a process is asked again to shut down: it refuses while it writes its first append-only file
-// (finishShutdown in server.c), as a replica does that has just got all data.
+// askAgain is the time after which a process is asked again to shut down: it refuses while it writes its first
+// append-only file (finishShutdown in server.c), as a replica does that has just received all data.
 const askAgain = 100 * time.Millisecond
 
-// loseFiles deletes all data. Who is whose replica stays, as it does with the simulated node.
+// loseFiles deletes all data. The roles of servers stay, as with the simulated node.
 func (p *program) loseFiles() error {
 	entries, err := os.ReadDir(p.folder)
 	for _, e := range entries {

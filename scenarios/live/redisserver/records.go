@@ -9,27 +9,27 @@ import (
 )
 
 // records are those of one server: its data as far as it has been seen, in the keyspace of the simulated node, which
-// writes what changes.
+// records changes.
 type records struct {
 	data    *store.Data
-	replica bool // another server records what becomes of the keys
+	replica bool // another server records changes of the keys
 	known   bool // the data has been read in this life
 	before  []store.Holding
-	lost    history.Why     // why what is in before may be gone
+	lost    history.Why     // why what was there before may be gone
 	guess   history.Attempt // whose request was under way when the last life ended
 	past    *past
-	told    map[store.Title]bool // of a deposed master: what stood when it was
+	held    map[store.Title]bool // of a deposed master: what existed when it was deposed
 	noted   func(t store.Title, why history.Why)
 }
 
-// open makes them ready for a run.
+// open prepares them for a run.
 func (r *records) open(replica bool, g *group) {
 	r.data = store.New(server{r})
 	r.replica, r.past = replica, g.past
 	r.noted = func(t store.Title, why history.Why) { g.lost[t] = why }
 }
 
-// server is the server whose data it is, to the keyspace.
+// server is the server that owns the data, to the keyspace.
 type server struct{ r *records }
 
 func (s server) Replica() bool        { return s.r.replica }
@@ -44,13 +44,13 @@ func (s server) Do(args []string) {
 	s.r.data.Settle(args[1], store.Change{})
 }
 
-// begin begins a life.
+// begin starts a life.
 func (r *records) begin(o store.Onlooker) {
 	r.data.Onlooker = o
 	r.known = false
 }
 
-// end ends a life. What stood is compared with what the next one finds; lost says why something may be gone.
+// end ends a life. Its data is compared with what the next one finds; lost says why something may be gone.
 func (r *records) end(lost history.Why, underWay history.Attempt) {
 	r.before = r.standing()
 	r.lost, r.guess = lost, underWay
@@ -61,7 +61,7 @@ func (r *records) end(lost history.Why, underWay history.Attempt) {
 // due lists the keys whose deadline has come.
 func (r *records) due(wall int64) []string { return r.data.DueAt(wall) }
 
-// touched lists the keys that something has happened to, in the order in which it did first.
+// touched lists the keys that something has happened to, in the order in which it first did.
 func touched(said []notice) (names []string) {
 	seen := map[string]bool{}
 	for _, n := range said {
@@ -73,15 +73,15 @@ func touched(said []notice) (names []string) {
 	return names
 }
 
-// story is what has happened to a key in one command, as far as its state afterwards does not show it.
+// story is what one command has done to a key, as far as its state afterwards does not show it.
 type story struct {
 	replaced bool // it is a string that was set anew
 	byScore  bool // members were removed by their score
-	set      bool // fields were set; to count in one leaves it its owner's
+	set      bool // fields were set; counting in a field does not change its owner
 }
 
-// note records what was done on behalf of an attempt: what the server has said of keys, and how they are now. commands
-// are those that a client has sent, one or a transaction. It reports whether anything was.
+// note records what was done on behalf of an attempt: what the server has reported about keys, and their present state.
+// commands are those that a client has sent, one or a transaction. It reports whether anything was done.
 func (r *records) note(wall int64, attempt history.Attempt, commands [][]string, said []notice,
 	keys []store.Key) bool {
 	if len(said) == 0 {
@@ -135,7 +135,7 @@ func (r *records) note(wall int64, attempt history.Attempt, commands [][]string,
 	return true
 }
 
-// handOn makes a key what another is, with its owners. What was set since the last look is not known yet.
+// handOn makes a key a copy of another, with its owners. What was set since the last look is not known yet.
 func (r *records) handOn(to, from string, stories map[string]*story, keys []store.Key) {
 	source, s := r.data.Peek(from), stories[from]
 	if s == nil {
@@ -153,7 +153,7 @@ func (r *records) handOn(to, from string, stories map[string]*story, keys []stor
 	r.data.Duplicate(to, from, source)
 }
 
-// copied is of what a client has made a key a copy; empty if it has not done so itself.
+// copied is the key of which a client has made a key a copy; empty if it has not done so itself.
 func copied(to string, commands [][]string) (source string) {
 	for _, args := range commands {
 		if len(args) > 2 && strings.EqualFold(args[0], "copy") && args[2] == to {
@@ -163,20 +163,20 @@ func copied(to string, commands [][]string) (source string) {
 	return source
 }
 
-// remove ends a key, if it stands.
+// remove ends a key, if it exists.
 func (r *records) remove(name string, why history.Why, by history.Attempt) {
 	if r.data.Peek(name) != nil {
 		r.data.Remove(name, why, by)
 	}
 }
 
-// settle brings a key into line with what it is.
+// settle updates a key to its present state.
 func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 	d := r.data
 	was := d.Peek(k.Name)
 	switch {
 	case k.Type == "" && was != nil && d.Now > was.When:
-		r.remove(k.Name, history.Expired, "") // in the look at it
+		r.remove(k.Name, history.Expired, "") // by the look at it
 		return
 	case k.Type == "":
 		r.remove(k.Name, history.Deleted, d.Attempt)
@@ -194,8 +194,8 @@ func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 	}
 }
 
-// settleMembers does it for what is no string. A field that has another value now was set, if any was,
-// and one that the command names.
+// settleMembers does so for anything but a string. A field that has a new value was set, if any was, and one that the
+// command names.
 func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, commands [][]string) {
 	d := r.data
 	if was != nil && d.DB.Type(k.Name) != k.Type {
@@ -249,7 +249,7 @@ func namedFields(key string, commands [][]string) (names []string) {
 	return names
 }
 
-// survey records how everything differs from what stands by the records.
+// survey records how everything differs from the records.
 func (r *records) survey(wall int64, keys []store.Key) {
 	d := r.data
 	before := r.standing()
@@ -271,7 +271,7 @@ func (r *records) survey(wall int64, keys []store.Key) {
 	})
 }
 
-// lose records that something is no more what it was.
+// lose records that something has changed or gone.
 func (r *records) lose(h *store.Holding) {
 	why := r.lost
 	if r.data.Now > h.Deadline {
@@ -282,7 +282,7 @@ func (r *records) lose(h *store.Holding) {
 	r.data.Record(h.Gone(why))
 }
 
-// find records that something is there which was not known.
+// find records something that was not known before.
 func (r *records) find(h *store.Holding, guessed map[store.Title]bool) {
 	set := history.Event{F: history.KeySet, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner,
 		Until: r.data.Until(h.Deadline)}
@@ -295,8 +295,8 @@ func (r *records) find(h *store.Holding, guessed map[store.Title]bool) {
 	r.data.Record(set)
 }
 
-// adopt takes keys as they are, without a record, with those for owners that have set them to this before. What nobody
-// is known to have set is of the request that was under way when the last life ended.
+// adopt takes keys as they are, without a record, with the owners that have set them to this value before. What nobody
+// is known to have set belongs to the request that was under way when the last life ended.
 func (r *records) adopt(keys []store.Key) (guessed map[store.Title]bool) {
 	guessed = map[store.Title]bool{}
 	r.data.Quietly(func() {
@@ -324,7 +324,7 @@ func (r *records) adopt(keys []store.Key) (guessed map[store.Title]bool) {
 	return guessed
 }
 
-// remember keeps who owns what a key now is.
+// remember keeps the owners of a key's present value.
 func (r *records) remember(k *store.Key) {
 	if r.data.Peek(k.Name) == nil {
 		return
@@ -341,7 +341,7 @@ func (r *records) remember(k *store.Key) {
 	}
 }
 
-// past is who has set keys to what of late: after a crash they may be that again.
+// past is who has set keys to what recently: after a crash they may have these values again.
 type past struct {
 	owners map[store.Holding]history.Attempt // by name, member, value and deadline, and without the deadline
 	order  []store.Holding                   // the oldest first
@@ -349,7 +349,7 @@ type past struct {
 
 func newPast() *past { return &past{owners: map[store.Holding]history.Attempt{}} }
 
-// longest is how much of the past is kept: more than a server takes in a few seconds, which is what a crash may cost.
+// longest is how much of the past is kept: more than a server accepts in a few seconds, which is what a crash may cost.
 const longest = 1 << 17
 
 func (p *past) note(h store.Holding, of history.Attempt) {
@@ -367,13 +367,14 @@ func (p *past) note(h store.Holding, of history.Attempt) {
 	}
 }
 
-// whenever is a state whatever its deadline.
+// whenever is a state regardless of its deadline.
 func whenever(h store.Holding) store.Holding {
-	h.Deadline, h.Ended = 0, true // no state that was noted
+	h.Deadline, h.Ended = 0, true // no state that was recorded
 	return h
 }
 
-// owner is who has set a key, or a member of it, to what it is; who gave it another deadline since does not matter.
+// owner is the attempt that has set a key, or a member of it, to its present value; later changes of the deadline do
+// not matter.
 func (p *past) owner(k *store.Key, member, value string) (of history.Attempt, known bool) {
 	h := store.Holding{Name: k.Name, Member: member, Value: value, Deadline: k.Deadline}
 	if of, known = p.owners[h]; !known {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// blocking are the commands that may wait for something. XREAD and XREADGROUP do where they say so.
+// blocking are the commands that may wait for something. XREAD and XREADGROUP do so on request.
 var blocking = []string{"blpop", "brpop", "brpoplpush", "blmove", "blmpop", "bzpopmin", "bzpopmax", "bzmpop", "wait",
 	"waitaof"}
 
-// mayBlock reports whether the answer to a command may wait for another.
+// mayBlock reports whether the reply to a command may wait for another.
 func mayBlock(name string, args []string) bool {
 	if name == "xread" || name == "xreadgroup" {
 		return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "block") })
@@ -17,7 +17,7 @@ func mayBlock(name string, args []string) bool {
 	return slices.Contains(blocking, name)
 }
 
-// theRuns are commands that would change what the run has arranged, or that it cannot follow.
+// theRuns are commands that would change what the run has arranged, or whose effects it cannot follow.
 var theRuns = []string{"shutdown", "bgrewriteaof", "save", "bgsave", "debug", "module", "failover", "sync", "psync",
 	"replconf", "monitor", "swapdb", "move", "migrate", "cluster"}
 

@@ -20,7 +20,7 @@ type release [2]int
 // before reports whether it is older than another.
 func (v release) before(o release) bool { return v[0] < o[0] || v[0] == o[0] && v[1] < o[1] }
 
-// oldest is the oldest Redis that can be used: it tells what caches must forget, and has SET with all options.
+// oldest is the oldest Redis that can be used: it notifies caches of invalidations, and has SET with all options.
 var oldest = release{6, 2}
 
 // ErrNoServer reports that there is no redis-server on this machine.

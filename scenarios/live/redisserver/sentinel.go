@@ -12,13 +12,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// watcher is what a server has beside that is a Sentinel. A nil one is none's.
+// watcher is the additional state of a server that is a Sentinel; nil for any other.
 type watcher struct {
 	s     *Server
 	fleet *Fleet
 
-	// subscribers are the connections of modelled clients that have asked, as of the simulated Sentinel, to be told of
-	// switches in short. They are the world's goroutine's.
+	// subscribers are the connections of modelled clients that have subscribed, as with the simulated Sentinel, to
+	// short notices of switches. They belong to the world's goroutine.
 	subscribers []uint64
 }
 
@@ -29,7 +29,7 @@ const (
 	defaultPingEvery        = time.Second
 )
 
-// shortSwitch is the channel on which modelled clients are told of switches, as the simulated Sentinel does;
+// shortSwitch is the channel on which modelled clients are notified of switches, as by the simulated Sentinel;
 // switchMaster is Sentinel's own.
 const (
 	shortSwitch  = "switch-master"
@@ -76,7 +76,7 @@ func (f *Fleet) launchSentinel() error {
 	return nil
 }
 
-// tune sets the periods that stand in no configuration, and that a Sentinel of Redis 7 can be told.
+// tune sets the periods that have no place in the configuration, and that a Sentinel of Redis 7 accepts.
 func (n *watcher) tune(w *wire) error {
 	c := n.s.cfg
 	if !c.seven {
@@ -96,7 +96,7 @@ const refresh = 500 * time.Millisecond
 
 func millis(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
 
-// listen has a goroutine tell of each switch, for as long as the life lasts.
+// listen starts a goroutine that reports each switch, for as long as the life lasts.
 func (n *watcher) listen(x *life) error {
 	w, err := n.s.at.dial()
 	if err != nil {
@@ -125,7 +125,7 @@ func (n *watcher) listen(x *life) error {
 	return nil
 }
 
-// switched tells modelled clients of "NAME OLD-IP OLD-PORT NEW-IP NEW-PORT".
+// switched notifies modelled clients of "NAME OLD-IP OLD-PORT NEW-IP NEW-PORT".
 func (n *watcher) switched(words []string) {
 	old, promoted := n.fleet.byPort(words[2]), n.fleet.byPort(words[4])
 	news := fmt.Sprintf("%s %s %s", shortSwitch, old, promoted)
@@ -134,7 +134,7 @@ func (n *watcher) switched(words []string) {
 	}
 }
 
-// byPort finds a server by where others reach it; empty if it is none.
+// byPort finds a server by its port for other servers; empty if there is none.
 func (f *Fleet) byPort(port string) sim.ProcessID {
 	for name, s := range f.servers {
 		if strconv.Itoa(s.program.gate.Number()) == port {
@@ -144,7 +144,7 @@ func (f *Fleet) byPort(port string) sim.ProcessID {
 	return ""
 }
 
-// serves answers modelled clients that want to be told of switches in short. It reports whether it did.
+// serves answers modelled clients that subscribe to short notices of switches. It reports whether it did.
 func (n *watcher) serves(r *sim.Incoming) bool {
 	if n == nil || len(r.Args) != 2 || !strings.EqualFold(r.Args[0], "subscribe") || r.Args[1] != shortSwitch {
 		return false
@@ -168,8 +168,7 @@ func (n *watcher) endLife() {
 	}
 }
 
-// addresses are those at which servers reach each other, and in their place the names and the port that simulated ones
-// have.
+// addresses maps the addresses at which servers reach each other to the names and the port of simulated ones.
 func (f *Fleet) addresses() *Book {
 	to := map[Address]Address{}
 	for name, s := range f.servers {
@@ -179,17 +178,17 @@ func (f *Fleet) addresses() *Book {
 	return NewBook(to)
 }
 
-// named puts the names of servers in the place of their addresses in the answer to commands, or in what is pushed.
+// named replaces the addresses of servers by their names in the reply to commands, or in what is pushed.
 func (s *Server) named(raw []byte, commands ...[]string) []byte {
-	if s.sentinel == nil && !slices.ContainsFunc(commands, Tells) {
+	if s.sentinel == nil && !slices.ContainsFunc(commands, NamesServers) {
 		return raw
 	}
 	return s.cfg.names.Translate(raw)
 }
 
-// order has a replica promoted. A Sentinel chooses by priority among those that are well, so only the one meant is
-// given any; once the Sentinel knows that, it is told to fail over, until it has: it gives up if a replica has not
-// answered for a moment. It runs on a goroutine of its own, and ends with the Sentinel.
+// order makes the Sentinel promote a replica. A Sentinel chooses by priority among the healthy ones, so only the
+// replica meant is given any; once the Sentinel knows that, it is ordered to fail over, until it has: it gives up if a
+// replica has not answered for a moment. order runs on a goroutine of its own, and ends with the Sentinel.
 func (n *watcher) order(x *life, to sim.ProcessID) {
 	w, err := n.s.at.dial()
 	if err != nil {
@@ -218,7 +217,7 @@ func (n *watcher) order(x *life, to sim.ProcessID) {
 	}
 }
 
-// prefer gives only one member of a group any priority. One that does not answer cannot be chosen anyway.
+// prefer gives only one member of a group any priority. A member that does not answer cannot be chosen anyway.
 func (n *watcher) prefer(g *group, to sim.ProcessID) {
 	for _, m := range g.members {
 		m.deaf = !m.prioritize(map[bool]string{true: "100", false: "0"}[m.name == to])
@@ -243,7 +242,7 @@ func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	return knows
 }
 
-// restore gives all servers of a group, whose new master listens at a port, the priority again that they had.
+// restore gives all servers of a group, whose new master listens at a port, their previous priority.
 func (n *watcher) restore(port string) {
 	s := n.fleet.servers[n.fleet.byPort(port)]
 	if s == nil {
@@ -254,7 +253,7 @@ func (n *watcher) restore(port string) {
 	}
 }
 
-// prioritize tells a server its priority among the replicas. It reports whether the server answers.
+// prioritize sets the priority of a server among the replicas. It reports whether the server answers.
 func (s *Server) prioritize(priority string) bool {
 	w, err := s.at.dial()
 	if err != nil {

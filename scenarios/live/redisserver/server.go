@@ -15,16 +15,16 @@ import (
 // goroutine.
 type Server struct {
 	*daemon.Lives
-	name  sim.ProcessID
-	cfg   *settings
-	tells bool // it tells what happens to its keys, and so has records
+	name    sim.ProcessID
+	cfg     *settings
+	reports bool // it reports changes of its keys, and so has records
 
 	at       endpoint // where its process listens
-	program  *program // nil: a server of the user's
-	guard    *guard   // of one of the user's
+	program  *program // nil: a user's server
+	guard    *guard   // of a user's server
 	group    *group
-	deaf     bool     // it does not take what the Sentinel's orders need
-	sentinel *watcher // what it knows if it is one
+	deaf     bool     // it does not accept what the Sentinel's orders need
+	sentinel *watcher // if it is a Sentinel
 
 	// The fields below are the world's goroutine's.
 	host    sim.Host
@@ -38,13 +38,13 @@ var _ interface {
 	sim.Pauser
 } = (*Server)(nil)
 
-// Start begins a life: the first with the process that the fleet has started, each later one with a new process.
+// Start starts a life: the first with the process that the fleet has started, each later one with a new process.
 // Requests that arrive before it is ready wait, as for a server whose socket the system holds open.
 func (s *Server) Start(h sim.Host) {
 	s.host = h
 	x := &life{Life: s.Begin(h), s: s, more: make(chan struct{}, 1), links: map[uint64]*link{}}
 	s.life = x
-	if s.tells {
+	if s.reports {
 		s.records.begin(h)
 	}
 	go func() {
@@ -56,16 +56,16 @@ func (s *Server) Start(h sim.Host) {
 	}()
 }
 
-// Receive takes what another server has sent.
+// Receive receives what another server has sent.
 func (s *Server) Receive(_ sim.ProcessID, body any) { s.Port.Receive(body) }
 
-// boot has a process run, once the one before has ended, and opens the connections that are not clients'.
+// boot runs a process, once the one before has ended, and opens the connections that are not clients'.
 func (s *Server) boot(x *life) error {
 	if err := x.Boot(func() error { return s.program.start(x.Context.Done()) }); err != nil {
 		return err
 	}
 	go x.Watch()
-	if s.tells && s.cfg.Persistence == store.No {
+	if s.reports && s.cfg.Persistence == store.No {
 		go s.program.disk.Watch(s.program.folder, s.Daemon.Ended())
 	}
 	if err := x.open(); err != nil {
@@ -74,7 +74,7 @@ func (s *Server) boot(x *life) error {
 	return x.survey()
 }
 
-// request is a request as the executor sees it: what is the kernel's is touched on the world's goroutine only.
+// request is a request as the executor sees it: the kernel's part is touched on the world's goroutine only.
 type request struct {
 	*sim.Incoming
 	conn    uint64
@@ -84,7 +84,7 @@ type request struct {
 	commands [][]string
 }
 
-// Serve gives a request to the process, after all that came before.
+// Serve passes a request to the process, after all earlier ones.
 func (s *Server) Serve(r *sim.Incoming) {
 	if s.sentinel.serves(r) {
 		return
@@ -104,7 +104,7 @@ func (s *Server) Closed(conn uint64) {
 	})
 }
 
-// Wake looks at the keys whose deadline has come.
+// Wake reads the keys whose deadline has come.
 func (s *Server) Wake(uint64) {
 	x := s.life
 	names := s.records.due(s.host.Wall())
@@ -117,7 +117,7 @@ func (s *Server) Wake(uint64) {
 
 // arm sets the timer for the next deadline.
 func (s *Server) arm() {
-	if !s.tells || s.records.replica {
+	if !s.reports || s.records.replica {
 		return
 	}
 	if when := s.records.data.NextDeadline(); when <= store.LastTimed {
@@ -125,11 +125,11 @@ func (s *Server) arm() {
 	}
 }
 
-// retry is after which a key is looked at again that should have expired by the world's clock, and has not by its
+// retry is the time after which a key is read again that should have expired by the world's clock, and has not by its
 // server's.
 const retry = time.Millisecond
 
-// touchedDue records what a look at keys that are due has shown.
+// touchedDue records what reading the keys that are due has shown.
 func (s *Server) touchedDue(said []notice, keys []store.Key) {
 	s.records.note(s.host.Wall(), "", nil, said, keys)
 	if len(s.records.due(s.host.Wall())) > 0 {
@@ -139,8 +139,8 @@ func (s *Server) touchedDue(said []notice, keys []store.Key) {
 	s.arm()
 }
 
-// observed records what a request has done; a nil one is nobody's. If that could not be found out, it will be by the
-// next look at everything.
+// observed records what a request has done; a nil one belongs to nobody. If that is unknown, the next look at
+// everything will find it.
 func (s *Server) observed(r *request, said []notice, keys []store.Key, err error) {
 	if r == nil {
 		r = &request{}
@@ -154,7 +154,7 @@ func (s *Server) observed(r *request, said []notice, keys []store.Key, err error
 	}
 }
 
-// surveyed records how everything differs from what stands by the records, also since the server has another role now.
+// surveyed records how everything differs from the records, also after a change of the server's role.
 func (s *Server) surveyed(replica bool, keys []store.Key) {
 	switch was := s.records.replica; {
 	case was && !replica:
@@ -171,7 +171,7 @@ func (s *Server) push(l *link, b []byte) {
 	s.host.Push(l.id, sim.Key(0).Text(string(b)), s.named(b))
 }
 
-// ClockChanged has the process's clocks show what the world's do.
+// ClockChanged sets the process's clocks to the world's.
 func (s *Server) ClockChanged() {
 	if s.program == nil {
 		return // its clocks are the user's, and no fault strikes them
@@ -182,7 +182,7 @@ func (s *Server) ClockChanged() {
 	s.arm()
 }
 
-// Fault makes fsyncs slow, or has a Sentinel order a failover.
+// Fault makes fsyncs slow, or makes a Sentinel order a failover.
 func (s *Server) Fault(f sim.ServerFault) {
 	if f.Kind == sim.FailOver && s.sentinel != nil && s.life != nil {
 		go s.sentinel.order(s.life, f.To)
@@ -199,14 +199,14 @@ func (s *Server) Fault(f sim.ServerFault) {
 	}
 }
 
-// Stop ends the life. A loss of power takes what was not fsynced.
+// Stop ends the life. A loss of power loses what was not fsynced.
 func (s *Server) Stop(how sim.Stop) {
 	x := s.life
 	s.life = nil
-	underWay := x.underWay() // before the executor hears of the end
+	underWay := x.underWay() // before the executor learns of the end
 	x.End()
 	s.sentinel.endLife()
-	if s.tells {
+	if s.reports {
 		s.records.end(how.Loss(s.cfg.Persistence != store.None), underWay)
 	}
 	x.Stop(how, func() error { return s.program.end(how) })

@@ -33,7 +33,7 @@ func account(t *testing.T, list []history.Event) map[string]standing {
 		case e.F == history.KeySet:
 			stands[key] = standing{e.Of, e.Value}
 		case !there || was.of != e.Of:
-			t.Fatalf("%s: there stands %q", told(e), was.of)
+			t.Fatalf("%s: there stands %q", lineOf(e), was.of)
 		case e.F == history.KeyGone:
 			delete(stands, key)
 		}
@@ -176,8 +176,8 @@ func TestWhatACrashSwallowedIsFound(t *testing.T) {
 			c.w.ServerFault("redis-1", sim.ServerFault{Kind: sim.SlowFsync, By: time.Second})
 			c.as("", "GET", "lock")
 		})
-		if told := fmt.Sprint(tale(got)); told != want {
-			t.Errorf("%s: recorded is %s, and should be %s", stops[how], told, want)
+		if lines := fmt.Sprint(linesOf(got)); lines != want {
+			t.Errorf("%s: recorded is %s, and should be %s", stops[how], lines, want)
 		}
 	}
 }

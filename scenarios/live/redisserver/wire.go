@@ -11,17 +11,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// wire is a connection to a Redis: requests go out, values come in.
+// wire is a connection to a Redis server: requests go out, values come in.
 type wire struct {
 	conn net.Conn
 	in   *bufio.Reader
 	out  []byte
 }
 
-// endpoint is where a server listens, and who is calling.
+// endpoint is where a server listens, and the credentials.
 type endpoint struct {
 	network, address string
-	user, password   string // empty: none is asked for
+	user, password   string // empty: none required
 	database         string // empty: 0
 }
 
@@ -71,7 +71,7 @@ func (w *wire) read() (resp.Value, error) {
 	return v, nil
 }
 
-// raw appends the next value, as it came, to b.
+// raw appends the next value, as it arrived, to b.
 func (w *wire) raw(b []byte) ([]byte, error) {
 	line, err := w.in.ReadSlice('\n')
 	if err != nil {

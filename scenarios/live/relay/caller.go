@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// caller is the port of the server whose process has opened a connection from an address to another; nil if none has.
-// Every connection between servers is let in by this rule alone: an address says nothing, since any user of the machine
-// can call from it.
+// caller returns the port of the server whose process has opened a connection from an address to another; nil if none
+// has. Every connection between servers is admitted by this rule alone: an address proves nothing, since any user of
+// the machine can connect from it.
 func (r *Relay) caller(from, to netip.AddrPort) *Port {
 	socket := socketOf(from, to)
 	r.mu.Lock()
@@ -25,12 +25,12 @@ func (r *Relay) caller(from, to netip.AddrPort) *Port {
 	return nil
 }
 
-// Listens reports whether a process of this machine listens on a port of an address of IPv4.
+// Listens reports whether a process of this machine listens at an IPv4 address.
 func Listens(process int, at netip.AddrPort) bool {
 	return holds(process, socketOf(at, netip.AddrPortFrom(netip.IPv4Unspecified(), 0)))
 }
 
-// holds reports whether a process of this machine has a socket; an empty one is nobody's.
+// holds reports whether a process of this machine has a socket; nobody has an empty one.
 func holds(process int, socket string) bool {
 	if socket == "" {
 		return false
@@ -46,8 +46,8 @@ func holds(process int, socket string) bool {
 	})
 }
 
-// socketOf is how the files of a process name the socket of a connection, from the side of its local address (proc(5),
-// net/tcp); empty if there is none.
+// socketOf is the name by which the files of a process refer to the socket of a connection, seen from its local address
+// (proc(5), net/tcp); empty if there is none.
 func socketOf(local, remote netip.AddrPort) string {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, err := os.ReadFile(table)
@@ -65,7 +65,8 @@ func socketOf(local, remote netip.AddrPort) string {
 	return ""
 }
 
-// written is how the kernel writes an address: what is IPv4 is the end of what is IPv6, each with its bytes reversed.
+// written is an address as the kernel writes it: an IPv4 address is the end of an IPv6 one, each with its bytes
+// reversed.
 func written(at netip.AddrPort) string {
 	a := at.Addr().Unmap().As4()
 	return fmt.Sprintf("%02X%02X%02X%02X:%04X", a[3], a[2], a[1], a[0], at.Port())

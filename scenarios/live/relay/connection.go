@@ -10,19 +10,19 @@ import (
 
 // connection is a connection of two processes. It is the loop's.
 type connection struct {
-	ends [2]*end // of who has called, and of who was called
+	ends [2]*end // of the caller, and of the server called
 }
 
-// end is what one of the processes has of a connection.
+// end is one process's end of a connection.
 type end struct {
 	c     *connection
 	port  *Port
-	plug  *plug    // nil as long as it is not connected
-	asked bool     // of who is called: the beginning has come
-	early [][]byte // what has come before it was connected
-	gone  bool     // nothing of the process will come any more, nor go there
-	at    string   // of who is called: where its process listens
-	// greeting is what who calls is told once it is connected; nil: it is not.
+	plug  *plug    // nil until it is connected
+	asked bool     // of the server called: the opening has arrived
+	early [][]byte // what has arrived before it was connected
+	gone  bool     // nothing more will come from the process, or go there
+	at    string   // of the server called: where its process listens
+	// greeting is what the caller receives once it is connected; nil: nothing.
 	greeting []byte
 }
 
@@ -50,7 +50,7 @@ type kind uint8
 
 const (
 	beginning kind = iota // of a connection
-	connected             // which its beginner is told, if it waits for that
+	connected             // sent to the caller, if it waits for that
 	stream
 	ending
 	// retry stands for what TCP sends again to a machine that has not acknowledged it.
@@ -68,7 +68,7 @@ func (e *end) send(k kind, b []byte) {
 	c.arrive()
 }
 
-// Receive takes what another server has sent, as the [sim.Peer] that the server is.
+// Receive receives what another server has sent, as the [sim.Peer] that the server is.
 func (p *Port) Receive(body any) { body.(*chunk).arrive() }
 
 func (c *chunk) arrive() {
@@ -92,7 +92,7 @@ func (c *chunk) arrive() {
 	}
 }
 
-// begin begins a connection with that of who calls.
+// begin begins a connection with the caller's end.
 func (c *connection) begin(g *plug) {
 	caller := c.ends[0]
 	caller.plug = g
@@ -102,7 +102,7 @@ func (c *connection) begin(g *plug) {
 	caller.send(beginning, nil)
 }
 
-// connect calls the process, once it takes connections.
+// connect connects to the process, once it accepts connections.
 func (e *end) connect() {
 	p := e.port
 	r := p.relay
@@ -129,7 +129,7 @@ func (e *end) connect() {
 	}()
 }
 
-// connected begins to use the connection with who is called.
+// connected starts to use the connection to the server called.
 func (e *end) connected(g *plug) {
 	e.plug = g
 	if e.gone {
@@ -145,7 +145,7 @@ func (e *end) connected(g *plug) {
 	e.early = nil
 }
 
-// write gives the process bytes.
+// write passes bytes to the process.
 func (e *end) write(b []byte) {
 	switch {
 	case e.plug == nil:
@@ -169,7 +169,7 @@ func (e *end) collect() {
 	}
 }
 
-// hangUp ends the connection for the process, and tells the other.
+// hangUp ends the connection for the process, and notifies the other.
 func (e *end) hangUp() {
 	if !e.gone {
 		e.send(ending, nil)
@@ -193,8 +193,8 @@ func (p *Port) forget(e *end) {
 	p.ends = slices.DeleteFunc(p.ends, func(o *end) bool { return o == e })
 }
 
-// Up begins a life of the server: ready is closed once its process takes connections. Of connections of an earlier life
-// it knows nothing.
+// Up starts a life of the server: ready is closed once its process accepts connections. It does not know the
+// connections of an earlier life.
 func (p *Port) Up(h sim.Host, ready <-chan struct{}) {
 	if p == nil {
 		return
@@ -213,8 +213,7 @@ func (p *Port) Up(h sim.Host, ready <-chan struct{}) {
 	}
 }
 
-// Off is the end of a life by a loss of power: what the process has sent by now has left, and its connections are gone
-// without a word.
+// Off ends a life by a loss of power: what the process has sent by now has left, and its connections vanish silently.
 func (p *Port) Off() {
 	if p == nil {
 		return
@@ -228,7 +227,7 @@ func (p *Port) Off() {
 	}
 }
 
-// Drain has all that the process has sent by now leave.
+// Drain sends everything that the process has sent by now.
 func (p *Port) Drain() {
 	if p == nil {
 		return

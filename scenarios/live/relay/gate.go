@@ -2,14 +2,14 @@ package relay
 
 import "sync"
 
-// Gate keeps what is to be done on the world's goroutine until there is one. The zero Gate is ready to use.
+// Gate keeps functions for the world's goroutine until there is one. The zero Gate is ready to use.
 type Gate struct {
 	mu    sync.Mutex
 	loop  Loop
 	early []func()
 }
 
-// Do is the loop's.
+// Do is that of the loop.
 func (g *Gate) Do(f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -20,7 +20,7 @@ func (g *Gate) Do(f func()) {
 	g.loop.Do(f)
 }
 
-// Begin gives the loop, which must not run yet.
+// Begin sets the loop, which must not run yet.
 func (g *Gate) Begin(l Loop) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

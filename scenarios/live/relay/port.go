@@ -6,13 +6,14 @@ import (
 	"net"
 )
 
-// Ports from which systems take none for connections that call out: what listens there can be started again.
+// Ports that systems do not use for outgoing connections: a server that listens there can be restarted.
 const (
 	firstPort = 20_000
 	lastPort  = 32_000
 )
 
-// FreePort is a port of a loopback address that nobody listens on right now, and that no connection calls out from.
+// FreePort returns a port of a loopback address that nobody listens on right now, and that is not used for outgoing
+// connections.
 func FreePort(host string) (port int, err error) {
 	for range 100 {
 		port = firstPort + rand.IntN(lastPort-firstPort)

@@ -1,21 +1,22 @@
-// Package relay has connections between servers that are processes of the host travel the links of a simulated world.
+// Package relay makes the connections between servers that are processes of the host travel the links of a simulated
+// world.
 //
 // A server is reached at its [Port], which has an address of the relay's, the same for everyone, so that servers can
-// name each other. Its process listens elsewhere, at a loopback address of its own. Who calls is known by the process
-// that holds the socket: others, of whatever user, are sent away before a byte of theirs is read. Where a program
-// cannot be given other addresses for its peers, its port is a SOCKS proxy instead. What a process sends is cut into
-// chunks as it comes, and each is a message between two servers ([sim.Host], Send): it takes as long as the link takes,
-// waits while that is cut, is held up by delays, and is lost with the machine that it is for. So are the beginning of a
-// connection and its end.
+// name each other. Its process listens elsewhere, at a loopback address of its own. A caller is identified by the
+// process that holds the socket: others, of whatever user, are turned away before a byte of theirs is read. Where a
+// program cannot be given other addresses for its peers, its port is a SOCKS proxy instead. What a process sends is cut
+// into chunks as it arrives, and each is a message between two servers ([sim.Host], Send): it takes as long as the link
+// takes, waits while that is cut, is held up by delays, and is lost with the machine that it is sent to. So are the
+// opening of a connection and its end.
 //
-// A machine that loses its power says nothing any more. Who is connected to it learns of that once it has come back:
-// by an end of the connection, as a machine says that knows nothing of it.
+// A machine that loses its power sends nothing any more. Those connected to it learn of that once it is back: by a
+// reset, as a machine sends that knows nothing of the connection.
 //
-// This room runs in real time, with goroutines and sockets. It touches the world on the world's goroutine only.
+// This package runs in real time, with goroutines and sockets. It touches the world on the world's goroutine only.
 //
 // Goals: faults of links between servers mean what they mean between simulated ones; what a server has sent when it
-// stops, or is drained, has left. Non-goals: messages of a protocol, which it knows nothing of: how a stream of bytes
-// is cut is up to the host, and so are the numbers of chunks on a link.
+// stops, or is drained, has left. Non-goals: messages of a protocol, which it does not know: how a stream of bytes is
+// cut is up to the host, and so are the numbers of chunks on a link.
 package relay
 
 import (
@@ -32,21 +33,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Loop is the world's goroutine. Do has f run there, once, or never, if the run is over. What one goroutine has it do
-// is done in that order.
+// Loop is the world's goroutine. Do runs f there once, or never if the run is over. What one goroutine passes to it
+// runs in that order.
 type Loop interface{ Do(f func()) }
 
-// Nets from which each run takes one, so that no two choose the same port of the same address: 127.1.0.0 and those that
-// follow.
+// Networks from which each run takes one, so that no two choose the same port of the same address: 127.1.0.0 and those
+// that follow.
 const (
 	firstNet = 1 << 8
 	lastNet  = 255 << 8
 )
 
-// Relay is the ports of one run. Until the world begins it carries bytes at once, on a goroutine of its own.
+// Relay holds the ports of one run. Until the world begins it carries bytes at once, on a goroutine of its own.
 type Relay struct {
 	failed func(error)
-	knows  func(from, to netip.AddrPort) *Port // caller, save in tests, whose servers are one process
+	knows  func(from, to netip.AddrPort) *Port // caller, except in tests, whose servers are one process
 	began  bool                                // written while nobody else does anything
 	net    int                                 // the middle of the addresses of its processes, 16 bits
 
@@ -54,15 +55,15 @@ type Relay struct {
 	ports   []*Port
 	loop    Loop
 	early   []func()
-	more    chan struct{} // holds one while there may be something early
+	more    chan struct{} // holds one while there may be something in early
 	over    chan struct{} // closed when the relay's own goroutine is to end
-	ended   chan struct{} // closed once it has
+	ended   chan struct{} // closed once it has ended
 	plugs   map[*plug]bool
 	closed  chan struct{}
 	running sync.WaitGroup
 }
 
-// New makes a relay without ports. failed is told, on any goroutine, why the run cannot go on.
+// New makes a relay without ports. failed is called, on any goroutine, with the reason why the run cannot go on.
 func New(failed func(error)) *Relay {
 	r := &Relay{failed: failed, net: firstNet + rand.IntN(lastNet-firstNet), more: make(chan struct{}, 1),
 		over: make(chan struct{}), ended: make(chan struct{}), plugs: map[*plug]bool{}, closed: make(chan struct{})}
@@ -71,7 +72,7 @@ func New(failed func(error)) *Relay {
 	return r
 }
 
-// run does what there is to do before the world begins.
+// run does the work until the world begins.
 func (r *Relay) run() {
 	defer close(r.ended)
 	for {
@@ -86,7 +87,7 @@ func (r *Relay) run() {
 	}
 }
 
-// next is what is to be done next, before the world begins.
+// next is the next piece of work, before the world begins.
 func (r *Relay) next() func() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +99,7 @@ func (r *Relay) next() func() {
 	return f
 }
 
-// do has f done where connections may be touched.
+// do runs f where connections may be touched.
 func (r *Relay) do(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,8 +114,8 @@ func (r *Relay) do(f func()) {
 	}
 }
 
-// Begin has all that comes from now on travel in the world whose loop it is. Its servers must have been added, and the
-// loop must not run yet.
+// Begin makes everything from now on travel in the world of the loop. Its servers must have been added, and the loop
+// must not run yet.
 func (r *Relay) Begin(l Loop) {
 	close(r.over)
 	<-r.ended
@@ -145,13 +146,13 @@ func (r *Relay) Close() {
 	plugs := slices.Collect(maps.Keys(r.plugs))
 	r.mu.Unlock()
 	for _, g := range plugs {
-		g.out.Reset() // and not later than a process that stands still takes what was sent to it
+		g.out.Reset() // and not only when a stopped process reads what was sent to it
 		g.in.Stop()
 	}
 	r.running.Wait()
 }
 
-// Port is where a server is reached. A nil one is that of a server that talks to no other.
+// Port is where a server is reached. A nil Port is that of a server that talks to no other.
 type Port struct {
 	relay    *Relay
 	name     sim.ProcessID
@@ -159,7 +160,7 @@ type Port struct {
 	listener *net.TCPListener
 	process  func() int       // its number
 	at       string           // where it listens
-	places   []netip.AddrPort // or where it does that calls by way of a proxy
+	places   []netip.AddrPort // or where it does so if it calls through a proxy
 
 	// The fields below are the loop's.
 	host  sim.Host
@@ -168,7 +169,7 @@ type Port struct {
 	sent  uint64
 }
 
-// Listen opens the port of a server. process is the number of that which stands for it now, 0 if none does, and may be
+// Listen opens the port of a server. process returns the number of its present process, 0 if there is none; it may be
 // called on any goroutine.
 func (r *Relay) Listen(server sim.ProcessID, process func() int) (*Port, error) {
 	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -191,7 +192,7 @@ func (p *Port) Number() int { return p.listener.Addr().(*net.TCPAddr).Port }
 // Own is the loopback address at which the server's process must listen.
 func (p *Port) Own() string { return p.own.String() }
 
-// Open lets connections come, to where the server's process listens.
+// Open admits connections, to the address at which the server's process listens.
 func (p *Port) Open(at string) {
 	p.at = at
 	p.accept(func(caller *Port, tcp *net.TCPConn) {
@@ -200,7 +201,7 @@ func (p *Port) Open(at string) {
 	})
 }
 
-// accept has serve take the connections that the servers' processes open, on a goroutine of its own, until the port is
+// accept passes the connections that the servers' processes open to serve, on a goroutine of its own, until the port is
 // closed. Those of others are closed at once.
 func (p *Port) accept(serve func(caller *Port, tcp *net.TCPConn)) {
 	r := p.relay
@@ -230,7 +231,7 @@ type plug struct {
 	out *socket.Out
 }
 
-// plug reads and writes a socket for an end, and has begin told of that before anything that is read.
+// plug reads and writes a socket for an end, and calls begin before anything is read.
 func (r *Relay) plug(e *end, tcp *net.TCPConn, begin func(*plug)) {
 	g := &plug{socket.NewIn(tcp, func() { r.do(e.collect) }), socket.NewOut(tcp)}
 	r.mu.Lock()

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ListenSOCKS opens the port of a server whose process calls others by way of a SOCKS proxy (RFC 1928), as a Java
-// program does that is given one: the port is that proxy, and whom the process calls is known by what it asks for.
+// ListenSOCKS opens the port of a server whose process calls others through a SOCKS proxy (RFC 1928), as a Java program
+// can: the port is that proxy, and the process says whom it calls.
 func (r *Relay) ListenSOCKS(server sim.ProcessID, process func() int) (*Port, error) {
 	p, err := r.Listen(server, process)
 	if err == nil {
@@ -22,14 +22,14 @@ func (r *Relay) ListenSOCKS(server sim.ProcessID, process func() int) (*Port, er
 	return p, err
 }
 
-// Serve says where the server's process listens. Others reach it at the same address, by their proxies.
+// Serve sets where the server's process listens. Others reach it at the same address, through their proxies.
 func (p *Port) Serve(addresses ...netip.AddrPort) {
 	p.relay.mu.Lock()
 	defer p.relay.mu.Unlock()
 	p.places = addresses
 }
 
-// at is the port of the server whose process listens at an address; nil if none does.
+// at returns the port of the server whose process listens at an address; nil if none does.
 func (r *Relay) at(a netip.AddrPort) *Port {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,7 +56,7 @@ func (r *Relay) serveSOCKS(caller *Port, tcp *net.TCPConn) {
 	})
 }
 
-// What is said by a SOCKS proxy and to it.
+// The bytes of SOCKS.
 const (
 	socks       = 5 // the version
 	noPassword  = 0
@@ -64,13 +64,13 @@ const (
 	addressIPv4 = 1
 )
 
-// granted is how a proxy says that the connection is there.
+// granted is the reply of a proxy that the connection is there.
 var granted = []byte{socks, 0, 0, addressIPv4, 0, 0, 0, 0, 0, 0}
 
-// handshake is how long a process may take to say where it wants to go.
+// handshake is how long a process may take to say where it wants to connect.
 const handshake = 10 * time.Second
 
-// asked reads where a process wants to go. It is told whether it can once that is known.
+// asked reads where a process wants to connect. It is answered once it is known whether it can.
 func asked(tcp net.Conn) (to netip.AddrPort, err error) {
 	if err := tcp.SetReadDeadline(time.Now().Add(handshake)); err != nil {
 		return to, err

@@ -14,7 +14,7 @@ import (
 
 // running is real servers that have been launched.
 type running interface {
-	// Server is the one of that name; nil if there is none.
+	// Server is the one with that name; nil if there is none.
 	Server(name sim.ProcessID) sim.Server
 	// Begin gives the servers the loop of the world that they were added to.
 	Begin(l relay.Loop)
@@ -22,8 +22,8 @@ type running interface {
 	End()
 }
 
-// fleet is real servers, which are launched when the first is asked for: the run has looked by then whether they can
-// suffer the plan.
+// fleet holds real servers, which are launched when the first is requested: the run has checked by then whether they
+// can suffer the plan.
 type fleet struct {
 	plan   []nemesis.Fault
 	can    func(nemesis.Fault) error
@@ -42,7 +42,7 @@ type fleet struct {
 // Can is that of the servers.
 func (f *fleet) Can(fault *nemesis.Fault) error { return f.can(*fault) }
 
-// Server gives a real one.
+// Server returns a real one.
 func (f *fleet) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	if !f.launched {
 		f.launched = true

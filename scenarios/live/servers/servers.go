@@ -1,6 +1,6 @@
 // Package servers chooses the lock servers of a live run: simulated ones, real ones that it starts, which are
 // redis-server processes and a Sentinel, the members of an etcd cluster or those of a ZooKeeper ensemble, or Redis
-// servers that the user runs. It is a room of the host, as scenarios/live/realtime is.
+// servers that the user runs. It uses the host, as scenarios/live/realtime does.
 //
 // Goals: one word of the command line is one choice; what the servers of a choice cannot do is refused before anything
 // is started. Non-goals: how servers work (sim/redis, sim/etcd, sim/zookeeper, and scenarios/live/redisserver,
@@ -28,7 +28,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Words for what the lock servers are. Anything else is a list of addresses.
+// Words for the lock servers. Anything else is a list of addresses.
 const (
 	Simulated = "simulated"
 	redis     = "redis"
@@ -39,7 +39,7 @@ const (
 // kind is a kind of real servers that are started here.
 type kind struct {
 	word    string
-	backend locks.Backend // whose scenarios they take
+	backend locks.Backend // whose scenarios they accept
 	fleet   func(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error)
 }
 
@@ -50,7 +50,7 @@ var kinds = []kind{
 	{zooKeeper, locks.OnZooKeeper, zooKeeperFleet},
 }
 
-// words are all that choose servers.
+// words lists all that choose servers.
 func words() []string {
 	list := []string{Simulated}
 	for i := range kinds {
@@ -59,22 +59,22 @@ func words() []string {
 	return list
 }
 
-// Choice is what the lock servers are.
+// Choice says what the lock servers are.
 type Choice struct {
 	kind      *kind    // nil: simulated, or the user's
 	addresses []string // of the user's
 	variable  string   // of the environment, that holds them; empty: none does
 }
 
-// Words before what holds addresses, which have white space between them: a variable of the environment, or a file.
+// Words before the holder of addresses, which have white space between them: an environment variable, or a file.
 const (
 	inVariable = "env:"
 	inFile     = "file:"
 )
 
-// Parse reads a choice: "simulated", a word for real servers, or addresses of Redis servers: HOST:PORT with commas
-// between, or what holds them. Passwords may stand in the latter alone: the command line of a process can be read by
-// everybody on its machine. An error shows nothing of an address.
+// Parse parses a choice: "simulated", a word for real servers, or addresses of Redis servers: HOST:PORT with commas
+// between, or the variable or file that holds them. Passwords may be in the latter only: the command line of a process
+// can be read by everybody on its machine. An error shows nothing of an address.
 func Parse(text string) (Choice, error) {
 	if text == Simulated {
 		return Choice{}, nil
@@ -110,10 +110,10 @@ func Parse(text string) (Choice, error) {
 	return Choice{}, errors.New(problem)
 }
 
-// isPort reports whether a text is one of a server that has the name of a word before it.
+// isPort reports whether a text is a port, so that the word before it is the name of a server.
 func isPort(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// holding is the choice of the addresses that stand in what text names.
+// holding is the choice of the addresses that the variable or file named by text holds.
 func holding(text, addresses, variable string) (Choice, error) {
 	list := strings.Fields(addresses)
 	if len(list) == 0 {
@@ -122,8 +122,8 @@ func holding(text, addresses, variable string) (Choice, error) {
 	return Choice{addresses: list, variable: variable}, nil
 }
 
-// Started is the choice of real servers that are started here for a scenario. A *live.RefusedError says that there are
-// none of its kind.
+// Started is the choice of real servers that are started here for a scenario. The error is a *live.RefusedError if
+// there are none of its kind.
 func Started(s *scenarios.Scenario) (Choice, error) {
 	for i := range kinds {
 		if kinds[i].backend == s.Servers.Backend {
@@ -134,7 +134,7 @@ func Started(s *scenarios.Scenario) (Choice, error) {
 		"are simulated only", s.Name, s.Servers.Backend)}
 }
 
-// For is the choice itself. A *live.RefusedError says that the servers do not take the scenario.
+// For is the choice itself. The error is a *live.RefusedError if the servers do not accept the scenario.
 func (c Choice) For(s *scenarios.Scenario) (Choice, error) {
 	b, fits := s.Servers.Backend, Simulated
 	if !c.Real() || c.kind != nil && c.kind.backend == b || c.kind == nil && b == locks.OnRedis {
@@ -146,16 +146,16 @@ func (c Choice) For(s *scenarios.Scenario) (Choice, error) {
 	return c, &live.RefusedError{Reason: fmt.Sprintf("%s has %s servers: --servers takes %s for it", s.Name, b, fits)}
 }
 
-// Real reports whether the servers are no simulated ones.
+// Real reports whether the servers are not simulated.
 func (c Choice) Real() bool { return c.kind != nil || len(c.addresses) > 0 }
 
-// What keys of a run begin with on the user's servers: this, so many random letters and digits, and a slash.
+// The prefix of a run's keys on the user's servers: this, some random letters and digits, and a slash.
 const (
 	prefixBegin  = "fencepost/"
 	prefixRandom = 16
 )
 
-// Scenario is s as it can be run on the servers: on the user's, the names of all locks begin with a prefix that no
+// Scenario is s as it can be run on the servers: on the user's, the names of all locks start with a prefix that no
 // other run has.
 func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	if _, err := c.For(s); err != nil || len(c.addresses) == 0 {
@@ -181,14 +181,14 @@ func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	return scenarios.Parse(s.Name+".yaml", []byte(d.String()))
 }
 
-// prefixOf is what all keys of a scenario begin with that Scenario has made.
+// prefixOf is the prefix of all keys of a scenario that Scenario has made.
 func prefixOf(s *scenarios.Scenario) string {
 	return string(s.Locks()[0])[:len(prefixBegin)+prefixRandom+len("/")]
 }
 
-// Run carries out the plan on the servers, which Scenario must have seen to suit. All that it starts has ended when it
-// returns, and ends too if this process is killed. What cannot be carried out is refused before anything starts: a
-// *live.RefusedError. A start that the host delays is tried again.
+// Run carries out the plan on the servers, to which Scenario must have adapted it. Everything that it starts has ended
+// when it returns, and ends too if this process is killed. What cannot be carried out is refused before anything
+// starts: a *live.RefusedError. A start that the host delays is tried again.
 func (c Choice) Run(o live.Options, plan nemesis.Plan) (*live.Result, error) {
 	return begun(&o, func() (*live.Result, error) { return c.run(o, plan) })
 }
@@ -212,7 +212,7 @@ func (c Choice) run(o live.Options, plan nemesis.Plan) (result *live.Result, err
 	return result, err
 }
 
-// fleet is the servers, for a run of s by the plan. Nothing is started before the run has begun to.
+// fleet returns the servers, for a run of s by the plan. Nothing is started before the run begins.
 func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
 	switch {
 	case !c.Real():
@@ -223,7 +223,7 @@ func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keepe
 	return c.users(s, plan)
 }
 
-// users is servers that the user runs.
+// users returns servers that the user runs.
 func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, error) {
 	if err := beyond(s); err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, err
 	return f, nil
 }
 
-// redisFleet is redis-server processes, and a Sentinel if there are replicas.
+// redisFleet returns redis-server processes, and a Sentinel if there are replicas.
 func redisFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
 	if err := beyond(s); err != nil {
 		return nil, err
@@ -262,7 +262,7 @@ func redisFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (li
 	return f, nil
 }
 
-// etcdFleet is members of etcd.
+// etcdFleet returns members of etcd.
 func etcdFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
 	f := &fleet{plan: plan.Faults}
 	names := s.Targets()
@@ -272,7 +272,7 @@ func etcdFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (liv
 	return f, nil
 }
 
-// zooKeeperFleet is the members of a ZooKeeper ensemble.
+// zooKeeperFleet returns the members of a ZooKeeper ensemble.
 func zooKeeperFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
 	f := &fleet{plan: plan.Faults}
 	of := &zkserver.Config{Keeper: k, Members: s.Targets().Consensus, Failed: f.failed}
@@ -281,7 +281,7 @@ func zooKeeperFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper)
 	return f, nil
 }
 
-// beyond says what of a scenario no Redis server knows that can be started here; nil if they know it all.
+// beyond says what a scenario has that no Redis server started here supports; nil if they support it all.
 func beyond(s *scenarios.Scenario) error {
 	refuse := func(what string) error {
 		return &live.RefusedError{Reason: s.Name + " uses " + what + ": it is simulated only"}

@@ -9,11 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// mostStarts is how often a run is started, at most, until it begins.
+// mostStarts limits how often a run is started until it begins.
 const mostStarts = 3
 
-// begun runs once, and again as long as servers or clients of ours are not ready in their time, since the host may have
-// had too much else to do. The result's notes say so. Where no start succeeds the run decides nothing: a
+// begun starts a run, and starts it again as long as servers or clients of ours are not ready in time, since the host
+// may have been too busy. The result's notes say so. If no start succeeds, the run decides nothing: a
 // *live.UndecidedError.
 func begun(o *live.Options, run func() (*live.Result, error)) (*live.Result, error) {
 	var delayed error

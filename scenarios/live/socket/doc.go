@@ -1,3 +1,3 @@
-// Package socket reads and writes sockets of the host for a loop that must wait for none of them. It is a room of the
-// host: it uses goroutines and sockets.
+// Package socket reads and writes sockets of the host for a loop that must not wait for them. It uses goroutines and
+// sockets of the host.
 package socket

@@ -6,26 +6,27 @@ import (
 	"syscall"
 )
 
-// In reads a socket for a loop: on a goroutine as bytes come, and at once when the loop asks for all that has come.
+// In reads a socket for a loop: on a goroutine as bytes arrive, and at once when the loop asks for everything that has
+// arrived.
 type In struct {
 	raw  syscall.RawConn
-	post func() // has the loop collect
+	post func() // makes the loop collect
 
 	mu    sync.Mutex
 	room  *sync.Cond
 	in    []byte // read and not yet collected
-	ended bool   // nothing more will come
+	ended bool   // nothing more will arrive
 	noted bool   // the loop will collect
 }
 
-// mostRead is how many bytes may wait for the loop before the socket is read on.
+// mostRead is how many bytes may wait for the loop before reading pauses.
 const mostRead = 1 << 20
 
-// NewIn makes the reader of a socket. post has the loop call Collected; it is called by any goroutine.
+// NewIn makes the reader of a socket. post makes the loop call Collected; it is called by any goroutine.
 func NewIn(socket *net.TCPConn, post func()) *In {
 	b := &In{post: post}
 	b.room = sync.NewCond(&b.mu)
-	b.raw, _ = socket.SyscallConn() // it fails for no socket that is there
+	b.raw, _ = socket.SyscallConn() // it does not fail for an open socket
 	return b
 }
 
@@ -54,7 +55,7 @@ func (b *In) Run() {
 	}
 }
 
-// receive takes what the socket has. It reports whether there was something, or the end. It is called with mu held.
+// receive reads what the socket has. It reports whether there was something, or the end. It is called with mu held.
 func (b *In) receive(fd uintptr) bool {
 	var p [16 << 10]byte
 	for {
@@ -73,7 +74,7 @@ func (b *In) receive(fd uintptr) bool {
 	}
 }
 
-// Take reads all that has come to the socket. It reports whether there is something to collect.
+// Take reads everything that has arrived at the socket. It reports whether there is something to collect.
 func (b *In) Take() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,7 +85,7 @@ func (b *In) Take() bool {
 	return len(b.in) > 0 || b.ended
 }
 
-// Collected gives what was read since it was called last, and whether nothing more will come.
+// Collected returns what was read since its last call, and whether nothing more will arrive.
 func (b *In) Collected() (in []byte, ended bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +94,7 @@ func (b *In) Collected() (in []byte, ended bool) {
 	return in, b.ended
 }
 
-// Stop has Run return.
+// Stop makes Run return.
 func (b *In) Stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// mostUnread is how many bytes the other end may leave unread before there are too many, as Redis has it by its limit
-// for output buffers.
+// mostUnread is how many bytes the other end may leave unread, as in Redis's limit for output buffers.
 const mostUnread = 64 << 20
 
-// Out writes to a socket what a loop gives it, so that the loop never waits for who reads it.
+// Out writes to a socket what a loop gives it, so that the loop never waits for the reader.
 type Out struct {
 	socket *net.TCPConn
 
@@ -18,10 +17,10 @@ type Out struct {
 	more   *sync.Cond
 	queue  []byte
 	closes bool // after the queue
-	resets bool // likewise
+	resets bool // after the queue, too
 }
 
-// flushPatience is how long what was said before a reset may take to be written.
+// flushPatience is how long it may take to write what was sent before a reset.
 const flushPatience = time.Second
 
 // NewOut makes the writer of a socket.
@@ -60,7 +59,7 @@ func (w *Out) Reset() {
 	w.more.Signal()
 }
 
-// Run writes until the socket is closed. What cannot be written is lost: the reader learns of the end.
+// Run writes until the socket is closed. What cannot be written is lost: the reader sees the end.
 func (w *Out) Run() {
 	var writing []byte
 	for {

@@ -4,5 +4,5 @@ package socket
 
 import "errors"
 
-// receiveNow says that this is not done here.
+// receiveNow reports that this is not possible here.
 func receiveNow(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported }

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Whoever is on the machine can connect to a member, so znodes are nobody's: only the superuser can read and change
-// them, as whom the run speaks, by a password that no other user can see (DigestAuthenticationProvider).
+// Everybody on the machine can connect to a member, so only the superuser can read and change znodes. The run's
+// connections are the superuser's, by a password that no other user can see (DigestAuthenticationProvider).
 const superuser = "super"
 
-// nobody is who may do what with a znode: nobody anything.
+// nobody is the access list of a znode: nobody may do anything.
 func (r record) nobody() record { return r.int(1).int(31).text("digest").text("nobody:x") }
 
-// digest is what a member knows of the superuser's password.
+// digest is the hash of the superuser's password that a member knows.
 func (c *settings) digest() string {
 	s := sha1.Sum([]byte(superuser + ":" + c.secret))
 	return superuser + ":" + base64.StdEncoding.EncodeToString(s[:])
@@ -26,7 +26,7 @@ func (c *settings) authenticate(conn net.Conn) error {
 	return ask(conn, record(nil).int(xidAuth).int(opAuth).int(0).text("digest").text(superuser+":"+c.secret))
 }
 
-// closeRoot leaves the root to the superuser: others can neither make nor delete a znode below it.
+// closeRoot leaves the root to the superuser: others can neither create nor delete a znode below it.
 func (c *settings) closeRoot(address string) error {
 	conn, err := net.DialTimeout("tcp", address, patience)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *settings) closeRoot(address string) error {
 	return nil
 }
 
-// ask asks one thing where nothing else is under way.
+// ask sends a request when no other is under way.
 func ask(conn net.Conn, r record) error {
 	if _, err := conn.Write(r.framed()); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// transcript is what a client was told, with zxids and session ids named by the order of their first appearance among
+// transcript is what a client received, with zxids and session ids named by the order of their first appearance among
 // its own: those of a real ensemble are others.
 type transcript struct {
 	lines []string

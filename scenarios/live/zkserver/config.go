@@ -24,16 +24,16 @@ type Config struct {
 	Java string
 	// Jar is ZooKeeper's, which names the others that it needs; empty: that of Debian's packages.
 	Jar string
-	// Members are the servers; the first leads when the run begins.
+	// Members are the servers; the first is the leader when the run begins.
 	Members []sim.ProcessID
-	// Failed is told, on any goroutine, that a server has failed by itself and the run decides nothing.
+	// Failed is called, on any goroutine, when a server has failed by itself, so that the run decides nothing.
 	Failed func(error)
 }
 
 // settings are a configuration, and what else all members have in common.
 type settings struct {
 	Config
-	secret   string // of the superuser, as whom all connections of the run speak
+	secret   string // of the superuser, as whom all connections of the run authenticate
 	identity daemon.Identity
 	loop     relay.Gate
 	relay    *relay.Relay
@@ -44,7 +44,7 @@ type settings struct {
 
 func (c *Config) isMember(p sim.ProcessID) bool { return slices.Contains(c.Members, p) }
 
-// Can says why the members cannot suffer a fault; nil if they can, or if it is none of theirs. It looks at what is
+// Can says why the members cannot suffer a fault; nil if they can, or if it does not strike them. It checks what is
 // installed here, and starts nothing.
 func (c *Config) Can(f nemesis.Fault) error {
 	if f.Kind == nemesis.DelayMessage && c.isMember(f.Target) && c.isMember(f.Peer) {
@@ -64,19 +64,19 @@ func (c *Config) Can(f nemesis.Fault) error {
 	return nil
 }
 
-// needsShim reports whether a fault takes the library that is loaded into a process.
+// needsShim reports whether a fault requires the library that is loaded into a process.
 func (c *Config) needsShim(f nemesis.Fault) bool {
 	return c.isMember(f.Target) && f.Kind == nemesis.Jump
 }
 
-// session is what it takes to go on with one.
+// session is what is needed to resume one.
 type session struct {
 	client   history.Process
 	password string
 	timeout  time.Duration
 }
 
-// sessions are those that clients have begun.
+// sessions are those that clients have opened.
 type sessions struct {
 	mu  sync.Mutex
 	all map[int64]session
@@ -88,7 +88,7 @@ func (s *sessions) set(id int64, of session) {
 	s.mu.Unlock()
 }
 
-// get gives a session; a zero one if it is none of a client's.
+// get returns a session; a zero one if it is no client's.
 func (s *sessions) get(id int64) session {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,14 +19,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Ensemble is the members of one run.
+// Ensemble holds the members of one run.
 type Ensemble struct {
 	cfg   *settings
 	order []*program
 }
 
-// Launch starts the members and waits until all serve and the first leads. plan is what is to happen in the run: what
-// the members cannot suffer is an error before anything is started. They end with the keeper.
+// Launch starts the members and waits until all serve and the first is the leader. plan is the plan of the run: a fault
+// that the members cannot suffer is an error before anything is started. They end with the keeper.
 func Launch(c Config, plan []nemesis.Fault) (_ *Ensemble, err error) {
 	if err := c.install(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Ensemble, err error) {
 	return e, err
 }
 
-// prepare makes the members, which run nothing yet.
+// prepare makes the members, whose processes are not started yet.
 func (e *Ensemble) prepare(library string) (err error) {
 	origin := &machine.Origin{}
 	for i, name := range e.cfg.Members {
@@ -94,16 +94,17 @@ func (e *Ensemble) prepare(library string) (err error) {
 	return nil
 }
 
-// tries is how often the members are started before it is given up: a port may be taken, or another be elected.
+// tries limits how often the members are started: a port may be in use, or another member elected.
 const tries = 5
 
-// inUse is how Java says that a port is taken.
+// inUse is Java's error for a port that is in use.
 const inUse = "Address already in use"
 
-// errOther reports that not the first was elected.
+// errOther reports that another member than the first was elected.
 var errOther = errors.New("another than the first was elected")
 
-// elect starts the members until the first leads: it has the highest number, and the others come once it is there.
+// elect starts the members until the first is the leader: it has the highest number, and the others are started once it
+// runs.
 func (e *Ensemble) elect() (err error) {
 	for range tries {
 		if err = e.start(); err == nil {
@@ -183,7 +184,7 @@ func (e *Ensemble) await(p *program, is func() bool) error {
 	return nil
 }
 
-// Begin gives the members the loop of the world that they were added to. Until then they take requests, and answer
+// Begin gives the members the loop of the world that they were added to. Until then they accept requests, and answer
 // none.
 func (e *Ensemble) Begin(l relay.Loop) {
 	e.cfg.loop.Begin(l)
@@ -193,7 +194,7 @@ func (e *Ensemble) Begin(l relay.Loop) {
 }
 
 // End ends what the members do for the world. It must be called when the world's loop has ended, before the keeper is
-// closed: who dies after it does not fail the run.
+// closed: a process that dies after it does not fail the run.
 func (e *Ensemble) End() {
 	for _, m := range e.cfg.members {
 		if m.life != nil {
@@ -205,7 +206,7 @@ func (e *Ensemble) End() {
 	e.cfg.relay = nil
 }
 
-// Server is the member of that name, for [sim.World.AddServer]; nil if there is none.
+// Server is the member with a name, for [sim.World.AddServer]; nil if there is none.
 func (e *Ensemble) Server(name sim.ProcessID) sim.Server {
 	for _, m := range e.cfg.members {
 		if m.name == name {

@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// watched has a client wait for the end of a znode that it is told of, and gives what was recorded when the event came.
-func (c *client) watched(path string) (told []history.Event) {
+// watched makes a client wait until it is notified of the end of a znode, and returns what was recorded by then.
+func (c *client) watched(path string) []history.Event {
 	c.must("", zookeeper.ReqExists, path, "1")
 	data, _ := c.Receive(sim.Conn{Server: c.server, N: c.n}, time.Minute)
 	if _, e, ok := zookeeper.ReadEvent(data); !ok || e != (zookeeper.Event{Type: zookeeper.NodeDeleted, Path: path}) {
@@ -57,7 +57,7 @@ func TestASessionExpires(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
 		list, made, ended := lasting(start(t, 3), func() {})
-		equal(t, told(list), []string{"key-set a/lock-0000000000 of client-2/1",
+		equal(t, linesOf(list), []string{"key-set a/lock-0000000000 of client-2/1",
 			"key-gone a/lock-0000000000 of client-2/1"})
 		if len(list) == 2 && (list[0].Until.Duration() > made+6*time.Second || list[1].Time < list[0].Until ||
 			list[1].Time.Duration() > ended) {
@@ -76,7 +76,7 @@ func TestAFaultEndsASession(t *testing.T) {
 				r.w.ServerFault(m, sim.ServerFault{Kind: sim.ExpireSession, To: "client-2", Begin: true})
 			}
 		})
-		equal(t, told(list), []string{"key-set a/lock-0000000000 of client-2/1",
+		equal(t, linesOf(list), []string{"key-set a/lock-0000000000 of client-2/1",
 			"key-gone a/lock-0000000000 of client-2/1"})
 		if len(list) == 2 && list[1].Time >= list[0].Until {
 			t.Errorf("it ended at %v, and was due to at %v", list[1].Time, list[0].Until)
@@ -114,7 +114,7 @@ func TestALeaderThatIsCutOff(t *testing.T) {
 				t.Errorf("%d stand", len(a.List)-zookeeper.StatLength)
 			}
 		})
-		equal(t, told(list), []string{"key-set a/lock-0000000000 of client-1/1",
+		equal(t, linesOf(list), []string{"key-set a/lock-0000000000 of client-1/1",
 			"key-set a/lock-0000000001 of client-1/3"})
 	})
 }

@@ -17,8 +17,8 @@ const (
 	usualJar  = "/usr/share/java/zookeeper.jar"
 )
 
-// beside are jars in the folder of ZooKeeper's that it does not name itself: by one it says what goes wrong, and its
-// TLS needs the others.
+// beside are jars in ZooKeeper's folder that it does not name itself: one prints its errors, and its TLS needs the
+// others.
 var beside = []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar"}
 
 // ErrNoServer reports that there is no ZooKeeper on this machine.
@@ -28,7 +28,7 @@ var ErrNoServer = errors.New("there is no ZooKeeper on this machine: install one
 // ErrOldServer reports a ZooKeeper that is too old.
 var ErrOldServer = errors.New("it is too old: 3.6 or later is needed")
 
-// oldest is the oldest ZooKeeper that can be used: it has watches on all znodes, which stay.
+// oldest is the oldest ZooKeeper that can be used: it has persistent recursive watches.
 var oldest = [2]int{3, 6}
 
 var said = regexp.MustCompile(`version (\d+)\.(\d+)`)
@@ -51,7 +51,7 @@ func (c *Config) install() error {
 	text, err := exec.Command(java, append(flags, "-cp", c.Jar,
 		"org.apache.zookeeper.version.VersionInfoMain")...).CombinedOutput()
 	line, _, _ := strings.Cut(string(text), "\n")
-	found := said.FindStringSubmatch(string(text)) // Java may say something of its own first
+	found := said.FindStringSubmatch(string(text)) // Java may print something of its own first
 	if err != nil || found == nil {
 		return fmt.Errorf("%s with %s does not say the version of a ZooKeeper, but %q", java, c.Jar, line)
 	}
@@ -63,7 +63,7 @@ func (c *Config) install() error {
 	return nil
 }
 
-// flags have Java start fast and stay small.
+// flags make Java start fast and stay small.
 var flags = []string{"-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-XX:-UsePerfData"}
 
 // classpath is where ZooKeeper's classes are.

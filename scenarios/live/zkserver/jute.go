@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// record is a record as ZooKeeper writes it (package jute), which grows.
+// record is a record in ZooKeeper's encoding (jute), which grows.
 type record []byte
 
 func (r record) int(n int32) record  { return binary.BigEndian.AppendUint32(r, uint32(n)) }
@@ -32,10 +32,10 @@ func (r record) texts(list []string) record {
 	return r
 }
 
-// framed is a record as it travels: its length, and it.
+// framed is a record as it is sent: its length, and the record.
 func (r record) framed() []byte { return append(record(nil).int(int32(len(r))), r...) }
 
-// fields reads a record. Once it has ended too early, all that is read is zero.
+// fields reads a record. Once the record has ended too early, everything read is zero.
 type fields struct {
 	b    []byte
 	torn bool
@@ -81,7 +81,7 @@ func (f *fields) texts() (list []string) {
 	return list
 }
 
-// stat reads a Stat, and leaves out what package zookeeper does not tell.
+// stat reads a Stat, without the fields that package zookeeper lacks.
 func (f *fields) stat() (s zookeeper.Stat) {
 	s.Czxid, s.Mzxid = zookeeper.Zxid(f.long()), zookeeper.Zxid(f.long())
 	f.long() // ctime
@@ -95,7 +95,7 @@ func (f *fields) stat() (s zookeeper.Stat) {
 	return s
 }
 
-// longest is the largest frame that a member sends; beyond it what comes is no frame.
+// longest is the largest frame that a member sends; anything larger is no frame.
 const longest = 16 << 20
 
 var errNoFrame = errors.New("what the member says is no frame of ZooKeeper's protocol")

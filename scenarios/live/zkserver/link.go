@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// call is a request on its way. What is the kernel's is touched on the world's goroutine only.
+// call is a request on its way. The kernel's part is touched on the world's goroutine only.
 type call struct {
 	*sim.Incoming
 	args    []string
@@ -19,17 +19,17 @@ type call struct {
 	xid     int32
 }
 
-// link is the connection to the process that stands for one of a client's.
+// link is the connection to the process that stands for a client's connection.
 type link struct {
 	x      *life
 	id     uint64
 	client history.Process
 
 	mu     sync.Mutex
-	news   *sync.Cond // something is to be said, or nothing more
-	conn   net.Conn   // nil until it is there
+	news   *sync.Cond // something is to be sent, or nothing more
+	conn   net.Conn   // nil until it is connected
 	calls  []*call    // not answered yet, the oldest first
-	said   int        // how many of these are being asked
+	said   int        // how many of these have been sent
 	number int32      // of the latest
 	closed bool
 
@@ -49,7 +49,7 @@ func newLink(x *life, id uint64, client history.Process, first *call) *link {
 	return l
 }
 
-// add has a request said, after those before.
+// add sends a request, after those before.
 func (l *link) add(c *call) {
 	l.mu.Lock()
 	l.calls = append(l.calls, c)
@@ -68,7 +68,7 @@ func (l *link) close() {
 	l.news.Signal()
 }
 
-// run speaks with the process until the connection ends, which the client is told then.
+// run talks to the process until the connection ends, of which the client is then notified.
 func (l *link) run(first *call) {
 	if l.open() && l.connect(first) {
 		go l.write()
@@ -79,7 +79,7 @@ func (l *link) run(first *call) {
 	l.deliver(l.hangUp)
 }
 
-// deliver has f done on the world's goroutine, unless the connection has ended there.
+// deliver runs f on the world's goroutine, unless the connection has ended there.
 func (l *link) deliver(f func()) {
 	l.x.Do(func() {
 		if !l.over {
@@ -88,7 +88,7 @@ func (l *link) deliver(f func()) {
 	})
 }
 
-// hangUp tells the client that the connection has ended: whatever waits on it gets no other answer.
+// hangUp notifies the client that the connection has ended: requests that wait on it get no other reply.
 func (l *link) hangUp() {
 	l.over = true
 	delete(l.x.links, l.id)
@@ -104,7 +104,7 @@ func (l *link) hangUp() {
 	}
 }
 
-// open calls the process.
+// open connects to the process.
 func (l *link) open() bool {
 	conn, err := net.DialTimeout("tcp", l.x.m.program.address(), patience)
 	if err != nil {
@@ -152,7 +152,7 @@ func (l *link) connect(first *call) bool {
 	return true
 }
 
-// write says to the process what the client says.
+// write sends the client's requests to the process.
 func (l *link) write() {
 	for {
 		l.mu.Lock()
@@ -178,7 +178,7 @@ func (l *link) write() {
 	}
 }
 
-// read takes what the process says next. It reports false at the end.
+// read receives the next message of the process. It reports false at the end.
 func (l *link) read() bool {
 	f, err := readFrame(l.conn)
 	if err != nil {
@@ -218,7 +218,7 @@ func (l *link) answer(c *call, at int64, body []byte, also func()) {
 	})
 }
 
-// event hands on what a watch has seen.
+// event passes on an event of a watch.
 func (l *link) event(f *fields) bool {
 	kind := f.int()
 	f.int() // the connection's state
@@ -243,7 +243,7 @@ type entered struct {
 	password string
 }
 
-// noPassword is that of who has no session yet.
+// noPassword is the password of a client without a session.
 const noPassword = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // enter asks for a session on a new connection; an id of 0 asks for a new one.
@@ -266,7 +266,7 @@ func (c *settings) enter(conn net.Conn, seen, timeout, id int64, password string
 	return s, c.authenticate(conn)
 }
 
-// whereIs gives the zxid that the member has come to, on a connection where nothing else has been asked yet.
+// whereIs returns the last zxid of the member, on a connection where nothing else has been asked yet.
 func whereIs(conn net.Conn) (zxid int64, err error) {
 	if _, err := conn.Write(record(nil).int(xidLook).int(opExists).text("/").flag(false).framed()); err != nil {
 		return 0, err

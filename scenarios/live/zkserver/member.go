@@ -47,8 +47,9 @@ func (x *life) close() {
 	}
 }
 
-// Start begins a life: the first with the process that has been launched, each later one with a new process. One whose
-// disk is gone stays out of the ensemble, as in package raft: it may have promised what it no longer knows.
+// Start starts a life: the first with the process that has been launched, each later one with a new process. A member
+// whose disk is gone stays out of the ensemble, as in package raft: it may have promised something that it no longer
+// knows.
 func (m *member) Start(h sim.Host) {
 	m.host = h
 	x := &life{Life: m.Begin(h), m: m, links: map[uint64]*link{}}
@@ -61,7 +62,7 @@ func (m *member) Start(h sim.Host) {
 	go x.run(start)
 }
 
-// run has a process run, once the one before has ended.
+// run runs a process, once the one before has ended.
 func (x *life) run(start func() error) {
 	switch err := x.Boot(start); {
 	case errors.Is(err, daemon.ErrOver):
@@ -73,10 +74,10 @@ func (x *life) run(start func() error) {
 	}
 }
 
-// Receive takes what another member has sent.
+// Receive receives what another member has sent.
 func (m *member) Receive(_ sim.ProcessID, body any) { m.Port.Receive(body) }
 
-// Serve says a request to the process, on the connection that stands for its client's. The first there must ask for a
+// Serve sends a request to the process, on the connection that stands for its client's. The first there must ask for a
 // session.
 func (m *member) Serve(r *sim.Incoming) {
 	x, args := m.life, slices.Clone(r.Args)
@@ -111,14 +112,14 @@ func (m *member) Closed(conn uint64) {
 // Wake does nothing: it sets no timer.
 func (m *member) Wake(uint64) {}
 
-// ClockChanged has the process's wall clock show what the world's does.
+// ClockChanged sets the process's wall clock to the world's.
 func (m *member) ClockChanged() {
 	if err := m.program.shim.SetClocks(m.host); err != nil {
 		m.Fail(fmt.Errorf("setting the clocks of %s: %w", m.name, err))
 	}
 }
 
-// Fault ends the sessions of a client. All members are told, and one sees to it.
+// Fault ends the sessions of a client. All members are notified, and one does it.
 func (m *member) Fault(f sim.ServerFault) {
 	if f.Kind == sim.ExpireSession && m == m.cfg.members[0] {
 		go m.cfg.expire(history.Process(f.To))

@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// observer is our own connection to a process, with one watch on all znodes: whenever one comes or goes, the process is
-// asked what stands there, and that is recorded. What is asked on one connection is answered in that order, and after
+// observer is our own connection to a process, with one watch on all znodes: whenever one appears or vanishes, the
+// process is asked what exists there, and that is recorded. Requests on one connection are answered in order, and after
 // the events that were due before.
 type observer struct {
 	x *life
@@ -24,12 +24,12 @@ type observer struct {
 	conn    net.Conn   // nil while there is none
 	asked   []question // not answered yet, the oldest first
 	pings   int        // sent
-	heard   int        // of these: answered, or lost with their connection
-	settled int        // the latest ping whose answer found no question open
+	heard   int        // how many of these were answered, or lost with their connection
+	settled int        // the latest ping whose reply found no question open
 	zxid    int64      // where the process was then
 }
 
-// question asks what stands at a path, or the names of what is below it.
+// question asks for the znode at a path, or the names of its children.
 type question struct {
 	path  string
 	below bool
@@ -41,8 +41,8 @@ func newObserver(x *life) *observer {
 	return o
 }
 
-// Times of an observer: after which a process is called again that served nobody, and how often a ping keeps the
-// session where nothing happens.
+// Times of an observer: after which it connects again to a process that served nobody, and how often a ping keeps an
+// idle session alive.
 const (
 	again = 20 * time.Millisecond
 	idle  = 5 * time.Second
@@ -65,7 +65,7 @@ func (o *observer) run() {
 	}
 }
 
-// keep keeps the session.
+// keep keeps the session alive.
 func (o *observer) keep() {
 	tick := time.NewTicker(idle)
 	defer tick.Stop()
@@ -83,7 +83,7 @@ func (o *observer) keep() {
 
 var errNoSession = errors.New("there is no session to be had")
 
-// recursive is the mode of a watch on a znode and all below, which stays (AddWatchMode).
+// recursive is the mode of a persistent watch on a znode and everything below (AddWatchMode).
 const recursive = 1
 
 // observe opens a connection and reads it until its end.
@@ -118,7 +118,7 @@ func (o *observer) observe() error {
 // folder is that of all locks.
 var folder = strings.TrimSuffix(zookeeper.LocksFolder, "/")
 
-// up begins to use a connection. The watch reports nothing of what has happened before: it is asked for.
+// up starts to use a connection. The watch does not report what has happened before, so that is asked for.
 func (o *observer) up(conn net.Conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -147,7 +147,7 @@ func (o *observer) ask(q question) {
 	o.say(record(nil).int(xidLook).int(op).text(q.path).flag(false))
 }
 
-// ping asks for a sign. The observer is locked.
+// ping sends a ping. The observer is locked.
 func (o *observer) ping() {
 	if o.conn != nil {
 		o.pings++
@@ -161,7 +161,7 @@ func (o *observer) say(r record) {
 	}
 }
 
-// take takes what the process says.
+// take processes a message of the process.
 func (o *observer) take(f *fields) {
 	xid, zxid, code := f.int(), f.long(), f.int()
 	o.mu.Lock()
@@ -185,7 +185,7 @@ func (o *observer) take(f *fields) {
 	o.news.Broadcast()
 }
 
-// answered records the answer to a question. The observer is locked.
+// answered records the reply to a question. The observer is locked.
 func (o *observer) answered(q question, zxid int64, code int32, f *fields) {
 	m := o.x.m
 	switch {
@@ -205,11 +205,11 @@ func (o *observer) answered(q question, zxid int64, code int32, f *fields) {
 	}
 }
 
-// now is for [observer.upTo]: all that the process has done by now.
+// now is for [observer.upTo]: everything that the process has done by now.
 const now = math.MaxInt64
 
-// upTo waits until all is recorded that the process has done up to a zxid. It reports false if that will not be: the
-// process serves nobody any more.
+// upTo waits until everything is recorded that the process has done up to a zxid. It reports false if that will not be:
+// the process serves nobody any more.
 func (o *observer) upTo(zxid int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -228,7 +228,8 @@ func (o *observer) upTo(zxid int64) bool {
 	return !o.x.IsOver()
 }
 
-// expire ends the sessions of a client: who knows a session's password can take it to another connection and close it.
+// expire ends the sessions of a client: with the password of a session, it can be moved to another connection and
+// closed.
 func (c *settings) expire(client history.Process) {
 	for _, id := range c.sessions.of(client) {
 		for _, m := range c.members {

@@ -24,15 +24,15 @@ const loopback = "127.0.0.1"
 // program is a member's process, in its folder.
 type program struct {
 	*daemon.Daemon
-	number int         // in the ensemble; the highest leads, if nobody knows more
-	gate   *relay.Port // by which it calls others; nil: it is alone
+	number int         // in the ensemble; the highest becomes leader, if nobody knows more
+	gate   *relay.Port // through which it calls others; nil: it is alone
 	shim   *machine.Shim
 
 	host                     string // where it listens
 	client, quorum, election int    // ports there
 }
 
-// patience is how long a process may take to start or to end: several times what it takes on a busy machine.
+// patience is how long a process may take to start or to end: several times what it needs on a busy machine.
 const patience = time.Minute
 
 // choosePorts chooses where the process listens.
@@ -62,7 +62,7 @@ const (
 	syncLimit  = 1
 )
 
-// configure writes the configuration. Members know each other by the certificate of the run.
+// configure writes the configuration. Members identify each other by the certificate of the run.
 func (p *program) configure(all []*program, id daemon.Identity) error {
 	lines := []string{fmt.Sprint("tickTime=", tick), fmt.Sprint("minSessionTimeout=", minTimeout),
 		fmt.Sprint("maxSessionTimeout=", maxTimeout), fmt.Sprint("initLimit=", initLimit),
@@ -88,7 +88,7 @@ func (p *program) configure(all []*program, id daemon.Identity) error {
 
 func (p *program) file() string { return filepath.Join(p.Folder, "zoo.cfg") }
 
-// prepare says how the process is run.
+// prepare sets how the process is run.
 func (p *program) prepare(c *settings) {
 	p.Args = append([]string{c.Java}, flags...)
 	p.Args = append(p.Args, "-Dzookeeper.DigestAuthenticationProvider.superDigest="+c.digest())
@@ -101,7 +101,7 @@ func (p *program) prepare(c *settings) {
 	p.Env = append(os.Environ(), p.shim.Environment()...)
 }
 
-// spawn starts the process, stopped if it is to be.
+// spawn starts the process, stopped during a pause.
 func (p *program) spawn() error {
 	if err := p.shim.Begin(); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (p *program) spawn() error {
 	return p.Start()
 }
 
-// end ends the process, and its data if they go with it.
+// end ends the process, and its data if that is lost.
 func (p *program) end(how sim.Stop) error {
 	if how == sim.ShutDown {
 		p.ShutDown(patience, patience)
@@ -121,10 +121,10 @@ func (p *program) end(how sim.Stop) error {
 	return nil
 }
 
-// soon is how long a member that runs may take to say what it is.
+// soon is how long a running member may take to report its role.
 const soon = 2 * time.Second
 
-// mode is what the process says it is: leader, follower or standalone; empty if it serves nobody.
+// mode is the role that the process reports: leader, follower or standalone; empty if it serves nobody.
 func (p *program) mode() string {
 	conn, err := net.DialTimeout("tcp", p.address(), soon)
 	if err != nil {

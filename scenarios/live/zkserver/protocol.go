@@ -26,7 +26,7 @@ const (
 	opCloseSession int32 = -11
 )
 
-// Numbers of requests and answers that count nothing.
+// Numbers of requests and replies that count nothing.
 const (
 	xidEvent   int32 = -1
 	xidPing    int32 = -2
@@ -51,8 +51,8 @@ var codes = map[int32]zookeeper.Code{-8: zookeeper.BadArguments, -101: zookeeper
 var eventTypes = map[int32]zookeeper.EventType{1: zookeeper.NodeCreated, 2: zookeeper.NodeDeleted,
 	3: zookeeper.NodeDataChanged, 4: zookeeper.NodeChildrenChanged}
 
-// request is a client's request in ZooKeeper's words. One that is malformed asks for what every member refuses, as the
-// simulated one does.
+// request is a client's request in ZooKeeper's protocol. A malformed one becomes a request that every member refuses,
+// as the simulated one does.
 func request(xid int32, args []string) []byte {
 	arg := func(i int) string {
 		if i < len(args) {
@@ -116,12 +116,12 @@ func xidOf(args []string, count int32) int32 {
 	return count
 }
 
-// connectRequest asks for a session, or to go on with one.
+// connectRequest asks for a session, or to resume one.
 func connectRequest(seen, timeout, session int64, password string) []byte {
 	return record(nil).int(0).long(seen).int(int32(timeout)).long(session).text(password).flag(false).framed()
 }
 
-// answer is the body of an answer, as the simulated member says it.
+// answer is the body of a reply, as the simulated member sends it.
 func answer(args []string, code int32, f *fields) []byte {
 	if code != 0 {
 		known, is := codes[code]

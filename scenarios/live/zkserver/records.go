@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// records makes the records of a run from what members say of the znodes that are requests for locks.
+// records records the znodes that are requests for locks, from what members report.
 type records struct {
 	mu    sync.Mutex
 	nodes map[string]node // by path: the latest there
@@ -24,13 +24,13 @@ type origin struct {
 // node is a znode that is recorded.
 type node struct {
 	czxid int64
-	gone  int64 // the zxid as of which it is known not to be there; 0: it is
+	gone  int64 // the zxid as of which it is known not to exist; 0: it exists
 	lock  history.Lock
 	name  string
 	of    history.Attempt
 }
 
-// numbered is the path that was asked for, if a znode got a number as sequential ones do.
+// numbered is the path that was asked for, if the znode has a number as sequential ones do.
 func numbered(path string) (asked string, is bool) {
 	at := len(path) - 10
 	if at < 0 || strings.Trim(path[at:], "0123456789") != "" {
@@ -39,14 +39,14 @@ func numbered(path string) (asked string, is bool) {
 	return path[:at], true
 }
 
-// ask takes note of a request for a znode that is to go with a session.
+// ask records a request for a znode that is to end with a session.
 func (r *records) ask(session int64, path string, of history.Attempt) {
 	r.mu.Lock()
 	r.asked[origin{session, path}] = of
 	r.mu.Unlock()
 }
 
-// standing are the paths of the znodes that stand by the records.
+// standing lists the paths of the znodes that exist according to the records.
 func (r *records) standing() (list []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +79,7 @@ func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) 
 	m.recordSet(n, int64(s.EphemeralOwner))
 }
 
-// gone records that a member has no znode at a path, as of a zxid, unless that is known, or older than what is.
+// gone records that a member has no znode at a path, as of a zxid, unless that is known, or older than what is known.
 func (r *records) gone(m *member, path string, zxid int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,7 +26,7 @@ func TestRecords(t *testing.T) {
 		c.must("client-1/2", zookeeper.ReqCreate, "/locks/a/lock-", "", "3")
 		c.must("", zookeeper.ReqClose)
 	})
-	equal(t, told(list), []string{
+	equal(t, linesOf(list), []string{
 		"key-set a/lock-0000000000 of client-1/1", "key-gone a/lock-0000000000 of client-1/1",
 		"key-set a/lock-0000000001 of client-1/2", "key-gone a/lock-0000000001 of client-1/2"})
 }
@@ -57,7 +57,7 @@ func TestWhatSeveralMembersSayIsRecordedOnce(t *testing.T) {
 	r.stands(m, path, 22, owned) // and so is what the ensemble had lost
 	again := &zookeeper.Stat{Czxid: 30}
 	r.stands(m, path, 30, again)
-	equal(t, told(recorded(w)), []string{"key-set a/lock-0000000003 of client-1/1",
+	equal(t, linesOf(recorded(w)), []string{"key-set a/lock-0000000003 of client-1/1",
 		"key-gone a/lock-0000000003 of client-1/1", "key-set a/lock-0000000003 of client-1/1",
 		"key-gone a/lock-0000000003 of client-1/1", "key-set a/lock-0000000003 of "})
 	if list := recorded(w); list[0].Until != history.Of(4*time.Second) || list[4].Until != history.Never {

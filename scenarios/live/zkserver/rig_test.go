@@ -170,8 +170,8 @@ func (c *client) folder(lock string) {
 	}
 }
 
-// told says what was recorded, without times.
-func told(list []history.Event) (lines []string) {
+// linesOf formats what was recorded, without times.
+func linesOf(list []history.Event) (lines []string) {
 	for _, e := range list {
 		lines = append(lines, fmt.Sprintf("%s %s/%s of %s", e.F, e.Lock, e.Member, e.Of))
 	}

@@ -24,11 +24,11 @@ func account(t testing.TB, list []history.Event) map[string]history.Attempt {
 		was, there := stands[e.Member]
 		switch {
 		case e.F == history.KeySet && there:
-			t.Errorf("%q is set, which stands", told(list[i:i+1]))
+			t.Errorf("%q is set, which stands", linesOf(list[i:i+1]))
 		case e.F == history.KeySet:
 			stands[e.Member] = e.Of
 		case !there || was != e.Of:
-			t.Errorf("%q: there stands %q", told(list[i:i+1]), was)
+			t.Errorf("%q: there stands %q", linesOf(list[i:i+1]), was)
 		case e.F == history.KeyGone:
 			delete(stands, e.Member)
 		}

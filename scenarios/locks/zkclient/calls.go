@@ -8,12 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// The calls below are made on behalf of an attempt, which servers record; it may be empty. Beside what each names, they
-// fail with ConnectionLoss or OperationTimeout (the outcome is unknown) and SessionExpired. They return at once with
-// ConnectionLoss while the client is not connected. When one returns, the watches whose events the server had sent
-// before its answer have fired.
+// The calls below are made on behalf of an attempt, which servers record; it may be empty. Beside the errors that each
+// lists, they fail with ConnectionLoss or OperationTimeout (the outcome is unknown) and SessionExpired. They return at
+// once with ConnectionLoss while the client is not connected. When one returns, the watches whose events the server had
+// sent before its reply have fired.
 
-// Create adds a znode, and tells its path, with the number that a sequential one got. Errors: NodeExists, NoNode (the
+// Create adds a znode and returns its path, with the number that a sequential one got. Errors: NodeExists, NoNode (the
 // parent), NoChildrenForEphemerals, BadArguments.
 func (c *Client) Create(env sim.Env, attempt history.Attempt, path, data string, mode zookeeper.Mode) (string,
 	zookeeper.Stat, error) {
@@ -58,8 +58,8 @@ func (c *Client) Sync(env sim.Env, attempt history.Attempt) error {
 	return err
 }
 
-// Exists tells of a znode, or NoNode. A watch, if not nil, is left in both cases: for its creation, its deletion, or
-// new data.
+// Exists looks up a znode. Errors: NoNode. A watch, if not nil, is left in both cases: for its creation, its deletion,
+// or new data.
 func (c *Client) Exists(env sim.Env, attempt history.Attempt, path string, w *Watch) (zookeeper.Stat, error) {
 	a, err := c.look(env, attempt, "exists", zookeeper.ReqExists, path, w)
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// State is what a client knows of its session.
+// State is what a client knows about its session.
 type State uint8
 
 // The states, by the names of Curator and Kazoo.
 const (
 	Connecting State = iota // not connected yet, and never was
 	Connected
-	Suspended // the connection is gone; the session may live, and may not
-	Lost      // the session is over, and with it its ephemeral znodes; a new one will be asked for
+	Suspended // the connection is lost; the session may or may not live
+	Lost      // the session is over, and with it its ephemeral znodes; a new one will be requested
 	Closed    // Close was called
 )
 
@@ -30,19 +30,19 @@ func (s State) String() string {
 	return ""
 }
 
-// Config is what a client is told.
+// Config configures a client.
 type Config struct {
-	Members []sim.ProcessID // at least one; in the order in which they are tried, in a circle
-	First   int             // index of the one tried first
-	// Timeout is the session timeout that it asks for. A third of it without a request brings a ping; two thirds of it
-	// without an answer, or a broken connection, suspend.
+	Members []sim.ProcessID // at least one; tried in this order, in a circle
+	First   int             // index of the first to try
+	// Timeout is the session timeout that it asks for. After a third of it without a request it sends a ping; two
+	// thirds of it without a reply, or a broken connection, suspend it.
 	Timeout time.Duration
-	// CallTimeout bounds one request; 0 means that only silence on the connection does.
+	// CallTimeout limits one request; 0 means that only silence on the connection does.
 	CallTimeout time.Duration
 	// Backoff is how long it waits before it tries the next member; both 0 mean 0 to 1 s, as in ZooKeeper's client.
 	Backoff sim.Delay
-	// CountsTimeout makes it give the session up for lost once it has been suspended for the whole timeout by its own
-	// clock, as Curator does. Otherwise only a server can tell that a session has expired, as in Kazoo.
+	// CountsTimeout makes it give up the session once it has been suspended for the whole timeout by its own clock, as
+	// Curator does. Otherwise only a server can report that a session has expired, as in Kazoo.
 	CountsTimeout bool
 	// Listener, if set, is called with each new state by the task that learned of it. It must not block.
 	Listener func(env sim.Env, s State)
@@ -50,22 +50,22 @@ type Config struct {
 	Prolonged func(env sim.Env, s *Session)
 }
 
-// Client is a client's side of a session. It is shared by the tasks of one process; each passes its own Env.
+// Client is the client's side of a session. It is shared by the tasks of one process; each passes its own Env.
 type Client struct {
 	config  Config
 	state   State
 	changed *sim.Signal // raised at the next change of state
 
-	session *Session       // nil before the first one and while a new one is asked for
+	session *Session       // nil before the first one and while a new one is being requested
 	zxid    zookeeper.Zxid // highest seen; of the ensemble, not of the session
 
 	// One connection.
 	conn   sim.Conn
-	epoch  uint64      // counts connections; an answer of an earlier one is void
+	epoch  uint64      // counts connections; a reply of an earlier one is void
 	broken *sim.Signal // raised when it breaks
 	sent   time.Duration
 	heard  time.Duration
-	// handled is how many of the events pushed on this connection have been given to their watches.
+	// handled is the number of events pushed on this connection that have been delivered to their watches.
 	handled int64
 	tried   int           // members tried so far
 	since   time.Duration // when the connection was lost
@@ -78,21 +78,21 @@ type Session struct {
 	ID      zookeeper.SessionID
 	Timeout time.Duration // as negotiated
 	lost    sim.Signal
-	// deadline is the timeout after the last request that was answered had been sent, on the monotonic clock.
+	// deadline is the timeout, counted from the sending of the last request that was answered, on the monotonic clock.
 	deadline time.Duration
 }
 
 // Lost is raised once the client knows that the session is over.
 func (s *Session) Lost() *sim.Signal { return &s.lost }
 
-// Deadline is when the session expires if nothing more is heard of its client, as the client counts it: from when the
-// last answered request was sent.
+// Deadline is when the session expires unless its client sends more, as the client counts it: from the sending of the
+// last request that was answered.
 func (s *Session) Deadline() sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: s.deadline}
 }
 
-// Open starts a client. Two tasks beside the caller's keep the session and hand out watch events. It returns at once;
-// see Await.
+// Open starts a client. Two background tasks keep the session alive and deliver watch events. It returns at once; see
+// Await.
 func Open(env sim.Env, c Config) *Client {
 	if c.Backoff == (sim.Delay{}) {
 		c.Backoff.Hi = time.Second
@@ -104,7 +104,7 @@ func Open(env sim.Env, c Config) *Client {
 	return k
 }
 
-// State is what the client knows now.
+// State is the present state as the client knows it.
 func (c *Client) State() State { return c.state }
 
 // Session is the present session: nil unless the client is, or was last, connected with one that may still live.
@@ -130,7 +130,7 @@ func (c *Client) Await(env sim.Env, patience time.Duration) bool {
 	return c.state == Connected
 }
 
-// enter changes the state and tells everybody.
+// enter changes the state and notifies everybody.
 func (c *Client) enter(env sim.Env, s State) {
 	c.state = s
 	changed := c.changed
@@ -141,7 +141,7 @@ func (c *Client) enter(env sim.Env, s State) {
 	}
 }
 
-// breakOff gives up a connection, unless that has been done.
+// breakOff gives up a connection, unless that has been done already.
 func (c *Client) breakOff(env sim.Env, epoch uint64) {
 	if epoch != c.epoch || c.state != Connected {
 		return
@@ -176,7 +176,7 @@ func (c *Client) timeout() time.Duration {
 	return c.config.Timeout
 }
 
-// ask sends a request and waits for its answer. Beside answers with a Code, the errors are ConnectionLoss and
+// ask sends a request and waits for its reply. Beside replies with a Code, the errors are ConnectionLoss and
 // OperationTimeout, after which the request may or may not have been executed.
 func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, args ...string) (zookeeper.Answer, error) {
 	if c.state != Connected {
@@ -210,7 +210,7 @@ func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, args ..
 	return a, a.Code.Err()
 }
 
-// settle waits until the events that were pushed before an answer have been given to their watches.
+// settle waits until the events that were pushed before a reply have been delivered to their watches.
 func (c *Client) settle(env sim.Env, epoch uint64, events int64) {
 	for c.epoch == epoch && c.handled < events {
 		env.Sleep(0)

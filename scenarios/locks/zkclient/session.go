@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// keep is the task that connects, sends pings, and connects again.
+// keep is the task that connects, sends pings, and reconnects.
 func (c *Client) keep(env sim.Env) {
 	for c.state != Closed {
 		if c.connect(env) {
@@ -17,7 +17,7 @@ func (c *Client) keep(env sim.Env) {
 	}
 }
 
-// ping keeps a connection busy until it breaks: a third of the timeout after the last request it sends one more.
+// ping keeps a connection busy until it breaks: a third of the timeout after the last request it sends a ping.
 func (c *Client) ping(env sim.Env) {
 	for c.state == Connected {
 		third := c.session.Timeout / 3
@@ -28,7 +28,7 @@ func (c *Client) ping(env sim.Env) {
 		epoch := c.epoch
 		_, err := c.ask(env, "", "ping", zookeeper.ReqPing)
 		switch {
-		case err == OperationTimeout: // of this one request: what counts is whether anything is heard
+		case err == OperationTimeout: // of this one request: what counts is whether anything is received
 			env.Sleep(c.heard+c.silence()-env.Monotonic(), c.broken)
 			if env.Monotonic()-c.heard >= c.silence() {
 				c.breakOff(env, epoch)
@@ -73,7 +73,7 @@ func (c *Client) connect(env sim.Env) bool {
 	return false
 }
 
-// pause waits a while between two members. It reports false if the session was given up meanwhile.
+// pause waits before the next member is tried. It reports false if the session was given up meanwhile.
 func (c *Client) pause(env sim.Env) bool {
 	b := c.config.Backoff
 	wait := b.Lo
@@ -87,7 +87,7 @@ func (c *Client) pause(env sim.Env) bool {
 	return c.state != Closed
 }
 
-// untilLost shortens a wait to the moment at which the client gives its session up by itself.
+// untilLost shortens a wait to the moment at which the client gives up its session by itself.
 func (c *Client) untilLost(env sim.Env, wait time.Duration) time.Duration {
 	if !c.config.CountsTimeout || c.session == nil || c.state != Suspended {
 		return wait
@@ -111,7 +111,7 @@ func (c *Client) welcome(env sim.Env, sent time.Duration, a *zookeeper.Answer) {
 	}
 }
 
-// setAgain sets at the new member the watches that have not fired. Those whose event was missed fire now.
+// setAgain sets the watches that have not fired at the new member. Those whose event was missed fire now.
 func (c *Client) setAgain(env sim.Env, seen zookeeper.Zxid) {
 	args := []string{zookeeper.ReqWatches, strconv.FormatInt(int64(seen), 10)}
 	for i := range c.watchers {
@@ -121,7 +121,7 @@ func (c *Client) setAgain(env sim.Env, seen zookeeper.Zxid) {
 	}
 	epoch := c.epoch
 	if _, err := c.ask(env, "", "watches", args...); err != nil {
-		c.breakOff(env, epoch) // rather than wait for what would never fire
+		c.breakOff(env, epoch) // rather than wait for watches that would never fire
 	}
 }
 

@@ -7,16 +7,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// Watch is told of one event. The zero Watch is ready to use, once.
+// Watch receives one event. The zero Watch is ready to use, once.
 type Watch struct {
 	event zookeeper.Event
 	fired sim.Signal
 }
 
-// Fired is raised when the event has come; with an Event of type None, when the session is over.
+// Fired is raised when the event has arrived or, with an Event of type None, when the session is over.
 func (w *Watch) Fired() *sim.Signal { return &w.fired }
 
-// Event is what was seen; empty until then.
+// Event is the event; empty until then.
 func (w *Watch) Event() zookeeper.Event { return w.event }
 
 func (w *Watch) fire(e zookeeper.Event) {
@@ -29,7 +29,7 @@ type watcher struct {
 	kind  string // as in SETWATCHES
 	path  string
 	watch *Watch
-	// after is the number of the last event that came before the watch was set: it is not for this one.
+	// after is the number of the last event before the watch was set: it is not meant for this watch.
 	after int64
 }
 
@@ -47,7 +47,7 @@ func (w *watcher) sees(number int64, e zookeeper.Event) bool {
 	return w.kind != zookeeper.WatchChild
 }
 
-// listen is the task that takes what the server pushes.
+// listen is the task that receives what the server pushes.
 func (c *Client) listen(env sim.Env) {
 	for c.state != Closed {
 		if c.state != Connected {
@@ -69,7 +69,7 @@ func (c *Client) listen(env sim.Env) {
 	}
 }
 
-// deliver gives an event to the watches that wait for it.
+// deliver delivers an event to the watches that wait for it.
 func (c *Client) deliver(number int64, e zookeeper.Event) {
 	c.handled = number
 	kept := c.watchers[:0]
@@ -88,7 +88,7 @@ func (c *Client) deliver(number int64, e zookeeper.Event) {
 	}
 }
 
-// Unwatch forgets a watch. The server may still send its event, which then finds nobody.
+// Unwatch forgets a watch. The server may still send its event, which is then ignored.
 func (c *Client) Unwatch(w *Watch) {
 	c.watchers = slices.DeleteFunc(c.watchers, func(x watcher) bool { return x.watch == w })
 }

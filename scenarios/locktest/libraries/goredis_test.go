@@ -24,7 +24,7 @@ func following(c *locktest.Client) *redis.Client {
 		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialMaster(ctx, c) }})
 }
 
-// failover is go-redis's own client for a replicated server, which has the Sentinel tell it who is master.
+// failover is go-redis's own client for a replicated server, which asks the Sentinel who is master.
 func failover(c *locktest.Client) *redis.Client {
 	return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "redis-1", SentinelAddrs: []string{c.Addr(2)},
 		Dialer: c.DialContext})

@@ -84,13 +84,13 @@ func TestLibrariesKeepWhatSoundLocksKeep(t *testing.T) {
 				judgeable(t, r)
 				for _, b := range r.Breaches {
 					why := defects[defect{l.Name, b.Law, b.Cause.Kind}]
-					told := fmt.Sprintf("%s: %s, in %d of %d runs, the first is seed %d", b.Law, b.Cause, b.Runs,
+					line := fmt.Sprintf("%s: %s, in %d of %d runs, the first is seed %d", b.Law, b.Cause, b.Runs,
 						r.Runs, b.Seed)
 					if why == "" {
-						t.Errorf("%s\n%s", told, b.Story)
+						t.Errorf("%s\n%s", line, b.Story)
 						continue
 					}
-					t.Log(told)
+					t.Log(line)
 				}
 			})
 		}

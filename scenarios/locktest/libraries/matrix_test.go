@@ -171,18 +171,18 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 		if b.Law == checker.DeadlockFreedom || b.Law == checker.FaultTolerance {
 			n.Waits += b.Runs
 		}
-		if told(c, b) {
+		if described(c, b) {
 			m.offer(&candidate{c, b, r})
 		}
 	}
 	m.Cells = append(m.Cells, n)
 }
 
-// told says whether a breach gets a paragraph of its own. Left out are that two are inside at once since a paused
-// client cannot know, or cannot be told, or since their leases overlapped, which is told of the leases; and, until the
-// checker tells what became of a prolongation that one of two masters granted, that it is miscounted or not told of
-// replicated servers.
-func told(c cell, b locktest.Breach) bool {
+// described reports whether a breach gets a paragraph of its own. Left out are that two are inside at once since a
+// paused client cannot know, or be notified, or since their leases overlapped, which is described under the leases;
+// and, until the checker reports what became of a prolongation that one of two masters granted, that it is miscounted
+// or not reported for replicated servers.
+func described(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.Untold:
 		return !c.library.replicated()
@@ -239,7 +239,7 @@ func (m *matrix) write() {
 	save(m.t, "testdata", m.Library+".json", string(text)+"\n")
 }
 
-// clearFindings removes from a folder what was found of a library, as its result there tells.
+// clearFindings removes from a folder what was found of a library, as its result there says.
 func clearFindings(t *testing.T, folder, library string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, library+".json"))

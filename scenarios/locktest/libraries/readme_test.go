@@ -152,7 +152,7 @@ func sorted(marks []string) (all []string) {
 	return all
 }
 
-// write tells of a finding: what it is, what it shows, and how it is repeated.
+// write describes a finding: what it is, what it shows, and how it is repeated.
 func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 	t.Helper()
 	why := whose(library, f)

@@ -19,7 +19,7 @@ import (
 	node "github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// watched is a lock of rueidislock or of valkeylock, which keeps itself alive and tells by its context that it is lost.
+// watched is a lock of rueidislock or of valkeylock, which keeps itself alive and cancels its context when it is lost.
 type watched struct {
 	acquire func(ctx context.Context, name string) (context.Context, context.CancelFunc, error)
 	incr    func(ctx context.Context, key string) (int64, error)
@@ -104,8 +104,8 @@ func newValkeylock(c *locktest.Client, fenced bool) locktest.Lock {
 // valkeyKeys is the one key of a lock (lock.go, keyname).
 func valkeyKeys(lock string) []string { return []string{"valkeylock:0:" + lock} }
 
-// TestRueidislockWakesItself: while a lock is held, each of its extensions tells it that its key has changed, if it has
-// not asked for NOLOOP, and then it extends again.
+// TestRueidislockWakesItself: while a lock is held, each of its extensions notifies it that its key has changed, if it
+// has not asked for NOLOOP, and then it extends again.
 func TestRueidislockWakesItself(t *testing.T) {
 	for name, c := range map[string]struct {
 		option      rueidislock.LockerOption

@@ -20,7 +20,7 @@ import (
 )
 
 // watchdog is a lock as teams write it by hand: SET NX PX, a watchdog that renews the key, DEL. It has two mistakes.
-// The watchdog prolongs the key of whoever holds it, so that its own holder is never told of a loss; and Unlock
+// The watchdog prolongs the key of whoever holds it, so that its own holder never learns of a loss; and Unlock
 // deletes the key of whoever holds it.
 type watchdog struct {
 	client *redis.Client

@@ -1,6 +1,6 @@
 // Command redsync is a client of `fencepost live`: redsync guards a read and a write of the protected resource.
 //
-// Where there is a Sentinel, it tells the masters. With the argument "checks" it does not write when its lock is over.
+// If there is a Sentinel, it reports the masters. With the argument "checks" it does not write when its lock is over.
 package main
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-func told(name string) string { return os.Getenv("FENCEPOST_" + name) }
+func env(name string) string { return os.Getenv("FENCEPOST_" + name) }
 
 func millis(name string) time.Duration {
-	n, err := strconv.Atoi(told(name))
+	n, err := strconv.Atoi(env(name))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func millis(name string) time.Duration {
 }
 
 func options(name string) *redis.Options {
-	o, err := redis.ParseURL(told(name))
+	o, err := redis.ParseURL(env(name))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -37,17 +37,17 @@ func options(name string) *redis.Options {
 }
 
 func main() {
-	ctx, name := context.Background(), told("LOCK")
+	ctx, name := context.Background(), env("LOCK")
 	var pools []redsyncredis.Pool
-	for n := 1; told("SENTINEL") == "" && told(fmt.Sprint("REDIS_", n)) != ""; n++ {
+	for n := 1; env("SENTINEL") == "" && env(fmt.Sprint("REDIS_", n)) != ""; n++ {
 		pools = append(pools, goredis.NewPool(redis.NewClient(options(fmt.Sprint("REDIS_", n)))))
 	}
-	for n := 1; told(fmt.Sprint("MASTER_", n)) != ""; n++ {
+	for n := 1; env(fmt.Sprint("MASTER_", n)) != ""; n++ {
 		pools = append(pools, goredis.NewPool(redis.NewFailoverClient(&redis.FailoverOptions{
-			MasterName: told(fmt.Sprint("MASTER_", n)), SentinelAddrs: []string{options("SENTINEL").Addr},
+			MasterName: env(fmt.Sprint("MASTER_", n)), SentinelAddrs: []string{options("SENTINEL").Addr},
 			SentinelPassword: options("SENTINEL").Password, Password: options("SENTINEL").Password}))) // of all servers
 	}
-	patient := options("RESOURCE") // an answer takes as long as a pause
+	patient := options("RESOURCE") // a reply takes as long as a pause
 	patient.ReadTimeout, patient.MaxRetries = -1, -1
 	resource := redis.NewClient(patient)
 	say := func(words ...any) any {
@@ -58,7 +58,7 @@ func main() {
 		return answer
 	}
 	checks := slices.Contains(os.Args, "checks")
-	cycles, _ := strconv.Atoi(told("CYCLES"))
+	cycles, _ := strconv.Atoi(env("CYCLES"))
 	mutex := redsync.New(pools...).NewMutex(name, redsync.WithExpiry(millis("TTL_MS")))
 	for n := range cycles {
 		say("FENCEPOST", "ACQUIRING", name)
@@ -68,7 +68,7 @@ func main() {
 		say("FENCEPOST", "ACQUIRED", name, held, "VALIDITY", time.Until(mutex.Until()).Milliseconds())
 		say("READ", name)
 		if time.Sleep(millis("HOLD_MS")); !checks || time.Now().Before(mutex.Until()) {
-			say("WRITE", name, fmt.Sprint(told("CLIENT"), ".", n))
+			say("WRITE", name, fmt.Sprint(env("CLIENT"), ".", n))
 		}
 		say("FENCEPOST", "RELEASING", name, held)
 		if ok, err := mutex.Unlock(); ok && err == nil {

@@ -11,15 +11,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// request is one that a connection's server has not answered.
+// request is a request that a connection's server has not answered.
 type request struct {
-	left    sim.Time // when
-	tells   bool     // its answer names servers by where they are
-	args    []string
-	instead string // the answer that the client is to have instead; empty: the server's
+	left         sim.Time // when
+	namesServers bool     // its reply names servers by their addresses
+	args         []string
+	instead      string // the reply that the client gets instead; empty: the server's
 }
 
-// work is what a client of the user's is told of what it is to do.
+// work is the environment that describes the work of a user's client.
 func (k *client) work() []string {
 	w := &k.config.Work
 	env := []string{"FENCEPOST_LOCK=" + string(k.locks[0]), "FENCEPOST_TAKE=all",
@@ -38,8 +38,8 @@ func (k *client) work() []string {
 	return env
 }
 
-// reached gives the ports of the client at which it reaches the servers, for the names that these have in the world;
-// nil if no server tells of another, or the client is of our own.
+// reached maps the names that servers have in the world to the ports at which the client reaches them; nil if no server
+// names another, or the client is our own.
 func (k *client) reached() *redisserver.Book {
 	if k.stage.Command == "" || len(k.stage.groups) == 0 {
 		return nil
@@ -53,11 +53,11 @@ func (k *client) reached() *redisserver.Book {
 	return redisserver.NewBook(to)
 }
 
-// tells reports whether the answer to a request that goes to a server names others by where they are. Among those of a
-// transaction it is EXEC's.
-func (s *state) tells(args []string) bool {
+// namesServers reports whether the reply to a request to a server names others by their addresses. For the requests of
+// a transaction it is EXEC's reply.
+func (s *state) namesServers(args []string) bool {
 	switch {
-	case redisserver.Tells(args):
+	case redisserver.NamesServers(args):
 		s.within = true
 		return true
 	case strings.EqualFold(args[0], "MULTI"):
@@ -68,12 +68,12 @@ func (s *state) tells(args []string) bool {
 	return false
 }
 
-// told is what a server has said as the client is to hear it. Of a Sentinel that may be a piece of something.
-func (s *state) told(b []byte, tells bool) []byte {
+// translated is a reply with the addresses as the client reaches them. From a Sentinel it may be a part of a value.
+func (s *state) translated(b []byte, namesServers bool) []byte {
 	switch {
 	case s.conn.Server == scenarios.Observer:
 		return s.said.Translate(b)
-	case tells:
+	case namesServers:
 		return s.client.book.Translate(b)
 	}
 	return b

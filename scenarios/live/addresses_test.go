@@ -103,8 +103,8 @@ func portOf(variable string) string {
 	return u.Port()
 }
 
-// TestAClientReachesWhomItIsToldOf by a Sentinel and by the servers, in RESP2 and RESP3, before a failover and after.
-func TestAClientReachesWhomItIsToldOf(t *testing.T) {
+// TestAClientReachesTheServersThatAreNamedToIt by a Sentinel and by the servers, in RESP2 and RESP3, before a failover and after.
+func TestAClientReachesTheServersThatAreNamedToIt(t *testing.T) {
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "servers: {redis: 1, replicas: 1}", "clients: 1", "work: {cycles: 1}",
 		"lock: {protocol: set-nx-px, ttl: 5s}",
@@ -118,8 +118,8 @@ func TestAClientReachesWhomItIsToldOf(t *testing.T) {
 	}
 }
 
-// TestWhatAClientIsToldOfItsWork: each its own.
-func TestWhatAClientIsToldOfItsWork(t *testing.T) {
+// TestTheEnvironmentDescribesAClientsWork: each its own.
+func TestTheEnvironmentDescribesAClientsWork(t *testing.T) {
 	s := scenario(t, "set-nx-px", "servers: {redis: 2, replicas: 1}", "lock: {protocol: redlock, ttl: 1500ms}",
 		"work: {hold: 70ms, cycles: 3, locks: [a, b]}",
 		"overrides: {client-2: {work: {locks: [b], take: one, cycles: 4}}}")
@@ -130,7 +130,7 @@ func TestWhatAClientIsToldOfItsWork(t *testing.T) {
 	} {
 		got := strings.Join(newClient(st, &s.Clients[i], 0).work(), " ")
 		if got = strings.ReplaceAll(got, "FENCEPOST_", ""); got != want {
-			t.Errorf("client %d is told %s, want %s", i+1, got, want)
+			t.Errorf("the environment of client %d has %s, want %s", i+1, got, want)
 		}
 	}
 }
