@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// byOtherClocks is what would have been recorded of h if the clock of each process had been off by so much; the header
-// states how much that may be at most.
+// byOtherClocks is the history that would have been recorded had the clock of each process been off by the given
+// amount; the header states the largest such error.
 func byOtherClocks(h *history.History, off func(history.Process) history.Time, most history.Time) *history.History {
 	out := &history.History{Header: h.Header, Events: slices.Clone(h.Events)}
 	out.Header.ClockError = most
@@ -38,7 +38,7 @@ func byOtherClocks(h *history.History, off func(history.Process) history.Time, m
 	return out
 }
 
-// turnedAround says how a verdict from clocks that were off contradicts the true one; nothing if it does not.
+// turnedAround describes how a verdict from inexact clocks contradicts the true one; it is empty if it does not.
 func turnedAround(truth, got Outcome) bool {
 	switch got {
 	case Violated:
@@ -49,9 +49,9 @@ func turnedAround(truth, got Outcome) bool {
 	return false
 }
 
-// TestNoVerdictTurnsAroundByClocksThatAreOff shifts the clock of every process of every case of testdata/laws, by any
-// amount below the error that the header states of it: what holds may become undecided, but never violated, and what is
-// violated never holds.
+// TestNoVerdictTurnsAroundByClocksThatAreOff shifts the clock of every process of every case of testdata/laws by
+// amounts below the error that the header states: a law that holds may become undecided but never violated, and one
+// that is violated never holds.
 func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 	files, err := filepath.Glob("testdata/laws/*.txt")
 	if err != nil || len(files) == 0 {
@@ -111,8 +111,8 @@ func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 	}
 }
 
-// TestSmallHistoriesByEveryClock does so for random small histories, with combinations of clocks that are fast,
-// right and slow, and judges by all of them: what they agree on may be said, and nothing else.
+// TestSmallHistoriesByEveryClock does the same for random small histories, with combinations of clocks that are fast,
+// right and slow, and judges by all of them: only a verdict on which they all agree may be given.
 func TestSmallHistoriesByEveryClock(t *testing.T) {
 	rounds := uint64(600)
 	if testkit.Full() {

@@ -105,8 +105,8 @@ func (t *judge) judgeRelease(f *Finding, n int32, acquired int) (judged, violate
 	return true, true
 }
 
-// countedReachable reports whether a quorum of those that granted the lock is left without the servers out of reach:
-// only they can confirm its release.
+// countedReachable reports whether a quorum of the servers that granted the lock is within reach: only they can confirm
+// its release.
 func (t *judge) countedReachable(g *trace.Grant) bool {
 	if g.Lease == nil || len(g.Lease.Counted) == 0 || len(t.History.Header.Groups) > 0 {
 		return true
@@ -179,7 +179,7 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	t.refused = false
 }
 
-// quorumText says which servers, at the least, were there.
+// quorumText names a smallest set of servers that were available.
 func (t *judge) quorumText() string {
 	h := &t.History.Header
 	switch {

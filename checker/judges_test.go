@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// TestTheVerdictSaysWhoJudged puts answers in the place of porcupine's: without one the interval check judges alone,
-// and says so; the opposite one leaves the law undecided.
+// TestTheVerdictSaysWhoJudged replaces porcupine's answers: without an answer the interval check judges alone, and the
+// verdict says so; the opposite answer leaves the law undecided.
 func TestTheVerdictSaysWhoJudged(t *testing.T) {
 	const overlap = `
 0s client-1 acquire invoke
@@ -138,8 +138,8 @@ func inTurn(n int, together bool) *history.History {
 	return h
 }
 
-// TestPorcupineIsAskedInParts: sections beyond the bound of one question are judged by both where instants at which
-// nobody is inside divide them, and by the interval check alone where none does.
+// TestPorcupineIsAskedInParts: sections beyond the bound of one question are judged by both if instants at which nobody
+// is inside divide them, and by the interval check alone if there are none.
 func TestPorcupineIsAskedInParts(t *testing.T) {
 	const n = linear.MaxSections
 	late := func(h *history.History) *history.History { // two more sections, which overlap

@@ -13,9 +13,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestAFaultIsJudgedByWhatItDoes gives every kind of fault a twin that does the same under another name, in capitals,
-// and tells histories again with the twins in the place of the kinds. No law, no cause and no story may differ but in
-// that name.
+// TestAFaultIsJudgedByWhatItDoes gives every kind of fault a twin with the same effect under another name, in capitals,
+// and judges histories again with the twins in place of the kinds. No law, cause or story may differ except in that
+// name.
 func TestAFaultIsJudgedByWhatItDoes(t *testing.T) {
 	rows := slices.Clone(history.FaultKinds)
 	t.Cleanup(func() { history.FaultKinds = rows })

@@ -63,7 +63,7 @@ func TestLaws(t *testing.T) {
 		t.Fatalf("%d files for %d laws: %v", len(files), len(Laws), err)
 	}
 	seen := map[Law]map[Outcome]bool{}
-	var checker Checker // used again and again: what one history leaves must not show in the next
+	var checker Checker // reused: what one history leaves behind must not affect the next
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -104,7 +104,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// consistent checks what every finding promises.
+// consistent checks the invariants of every finding.
 func consistent(t *testing.T, name string, f Finding) {
 	t.Helper()
 	violated := f.Outcome == Violated
@@ -133,7 +133,7 @@ func consistent(t *testing.T, name string, f Finding) {
 	}
 }
 
-// sameFromFile checks that a history judged from its file comes out as from memory.
+// sameFromFile checks that a history judged from its file gives the same verdict as from memory.
 func sameFromFile(t *testing.T, name string, h *history.History, want Verdict) {
 	t.Helper()
 	var b bytes.Buffer

@@ -53,7 +53,7 @@ func (t *judge) leaseExclusion(f *Finding) {
 }
 
 // undecidedBy finds a grant whose window is not stated and may have overlapped another, nil if there is none. No two
-// that are stated overlap.
+// stated windows overlap.
 func (t *judge) undecidedBy() *trace.Grant {
 	for n := range t.Locks {
 		spans := t.WithUnstated(&t.Locks[n])

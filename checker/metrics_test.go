@@ -129,7 +129,7 @@ func TestTheEvidenceThatSaysMostIsDrawn(t *testing.T) {
 	}
 }
 
-// TestMeasuredTogetherAsApart guards against a figure that rests on what a law has left behind.
+// TestMeasuredTogetherAsApart guards against a figure that depends on what a law left behind.
 func TestMeasuredTogetherAsApart(t *testing.T) {
 	for round := range uint64(300) {
 		g := newGossip(round, 11)

@@ -141,8 +141,8 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
-// TestClocksLeaveOpenWhatTheyCannotTell: with clocks that may be off, nothing holds, and what is violated is so
-// whatever they really showed.
+// TestClocksLeaveOpenWhatTheyCannotTell: with clocks that may be off, nothing holds, and what is violated is violated
+// whatever their true error.
 func TestClocksLeaveOpenWhatTheyCannotTell(t *testing.T) {
 	for _, c := range []struct {
 		error history.Time // of the clocks, where events are 1 ms apart
@@ -165,7 +165,7 @@ func TestClocksLeaveOpenWhatTheyCannotTell(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotRecordedMayHaveBeenRead: process 0 wrote 3, and its record ended some time.
+// TestWhatWasNotRecordedMayHaveBeenRead: process 0 wrote 3, and its record ended at some time.
 func TestWhatWasNotRecordedMayHaveBeenRead(t *testing.T) {
 	for _, c := range []struct {
 		seen, error history.Time // process 1 read at 3 ms
@@ -185,8 +185,8 @@ func TestWhatWasNotRecordedMayHaveBeenRead(t *testing.T) {
 	}
 }
 
-// TestTooManyOrdersAreLeftOpen: forty writes of which nobody knows whether they took effect, and compare-and-sets that
-// follow in a way that none of their orders explains.
+// TestTooManyOrdersAreLeftOpen: forty writes with unknown outcomes, and compare-and-sets that none of their orders
+// explains.
 func TestTooManyOrdersAreLeftOpen(t *testing.T) {
 	var lines strings.Builder
 	for i := range 60 {
@@ -249,7 +249,7 @@ func TestWhatIsOfRegisters(t *testing.T) {
 	}
 }
 
-// FuzzOf: whatever the values are, there is an error or a verdict.
+// FuzzOf: whatever the values are, the result is an error or a verdict.
 func FuzzOf(f *testing.F) {
 	f.Add("1", "[1 2]", "[[:read :x nil]]", uint8(3))
 	f.Add("[:x 1]", "[:x [1 2]]", "[:x [[:w :y 1]]]", uint8(77))

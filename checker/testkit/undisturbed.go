@@ -19,8 +19,8 @@ func Undisturbed(t *testing.T, test func(t testing.TB)) {
 	undisturbed(t, longestGap, test)
 }
 
-// standstill is for how long a host may stand still and a failure counts: what servers and clients have patience for is
-// some times as long.
+// standstill is for how long a host may stand still while a failure still counts: the timeouts of servers and clients
+// are several times as long.
 const standstill = 200 * time.Millisecond
 
 func undisturbed(t testing.TB, watch func() (stop func() time.Duration), test func(t testing.TB)) {
@@ -92,7 +92,7 @@ func longestGap() (stop func() time.Duration) {
 	}
 }
 
-// attempt is a run of a test that may not count: what it would tell the test it keeps.
+// attempt is a run of a test that may not count: it keeps what it would report to the test.
 type attempt struct {
 	testing.TB
 	mu              sync.Mutex
@@ -101,7 +101,7 @@ type attempt struct {
 	cleanups        []func()
 }
 
-// run runs the test as the testing package does, on a goroutine that Fatal ends, and then what it has to clean up.
+// run runs the test as the testing package does, on a goroutine that Fatal ends, and then its cleanups.
 func (a *attempt) run(test func(testing.TB)) {
 	a.do(func() { test(a) })
 	for len(a.cleanups) > 0 {
@@ -121,7 +121,7 @@ func (a *attempt) do(f func()) {
 	<-done
 }
 
-// say keeps a line, and where the test says it.
+// log keeps a line, and where the test logs it.
 func (a *attempt) say(text string) {
 	_, file, line, _ := runtime.Caller(2)
 	a.mu.Lock()
