@@ -58,11 +58,11 @@ func TestABusySoundHistoryBreaksNoLaw(t *testing.T) {
 	v := Check(busy(t, 400))
 	for _, f := range v.Findings {
 		if want := Holds; f.Outcome != want && f.Law != DeadlockFreedom {
-			t.Errorf("%s", tell(f))
+			t.Errorf("%s", show(f))
 		}
 	}
 	if f := v.Of(DeadlockFreedom); f.Outcome != Undecided { // the last client still waits
-		t.Errorf("%s", tell(f))
+		t.Errorf("%s", show(f))
 	}
 }
 

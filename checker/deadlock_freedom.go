@@ -16,7 +16,7 @@ func init() {
 	register(lawRow{law: DeadlockFreedom, place: 6, gravity: 6, kept: anyLock, atEnd: true,
 		says:   "once faults end, nobody stays stuck",
 		broken: "somebody is stuck for good", short: "stuck",
-		judge: (*judge).deadlockFreedom, doubt: clockerror.Waits})
+		judge: (*judge).deadlockFreedom, uncertain: clockerror.Waits})
 }
 
 // deadlockFreedom judges that while no fault is under way nobody stays stuck.

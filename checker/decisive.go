@@ -42,7 +42,7 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 		t.History.Events[c.then.At].Grant.Counted}
 	for i, s := range []trace.Span{c.first, c.then} {
 		if len(counted[i]) == 0 && s.At == t.Grants[s.Grant].OK { // an extension may legitimately count no server
-			return Cause{Kind: Untold}, nil
+			return Cause{Kind: CauseNotRecorded}, nil
 		}
 	}
 	var units []history.Process
@@ -56,12 +56,12 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 	if len(units) == 0 {
 		return Cause{Kind: CountedWithoutQuorum}, nil
 	}
-	told := slices.DeleteFunc(t.records(c, units), func(r record) bool { return r.at < 0 })
-	if len(told) == 0 {
-		return Cause{Kind: Untold}, nil
+	recorded := slices.DeleteFunc(t.records(c, units), func(r record) bool { return r.at < 0 })
+	if len(recorded) == 0 {
+		return Cause{Kind: CauseNotRecorded}, nil
 	}
-	slices.SortStableFunc(told, func(a, b record) int { return a.at - b.at })
-	return told[len(told)-1].cause, told
+	slices.SortStableFunc(recorded, func(a, b record) int { return a.at - b.at })
+	return recorded[len(recorded)-1].cause, recorded
 }
 
 // records collects what each unit recorded of the two keys until the later of the two grants.
@@ -178,7 +178,7 @@ func (t *judge) replaces(e, set *history.Event, due history.Time) bool {
 
 // isLoss reports whether a server lost a key that it had acknowledged.
 func isLoss(w history.Why) bool {
-	return lossCause(w).Kind != Untold
+	return lossCause(w).Kind != CauseNotRecorded
 }
 
 // judge names the cause that the record shows, if it shows any.
@@ -245,7 +245,7 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	case history.Deleted:
 		switch gone.By {
 		case "":
-			return r.gone, Cause{Kind: Untold}
+			return r.gone, Cause{Kind: CauseNotRecorded}
 		case gone.Of:
 			return r.gone, Cause{RemovedByOwner, t.lateTry(r.victimSpan(c).Grant, r.gone)}
 		}
@@ -322,7 +322,7 @@ func lossCause(w history.Why) Cause {
 	case history.LostInFailover:
 		return Cause{Kind: LostInFailover}
 	}
-	return Cause{Kind: Untold}
+	return Cause{Kind: CauseNotRecorded}
 }
 
 func (r *record) victimSpan(c *clash) *trace.Span {
@@ -340,13 +340,13 @@ func (t *judge) about(c *clash, told []record) history.Process {
 	if len(told) == 0 {
 		return ""
 	}
-	return t.Grants[told[len(told)-1].victimSpan(c).Grant].Process
+	return t.Grants[recorded[len(recorded)-1].victimSpan(c).Grant].Process
 }
 
 // witness collects the events that show a clash.
-func (t *judge) witness(c *clash, told []record) []int {
+func (t *judge) witness(c *clash, recorded []record) []int {
 	w := []int{c.first.At, c.then.At, t.Grants[c.first.Grant].OK, t.Grants[c.then.Grant].OK}
-	for _, r := range told {
+	for _, r := range recorded {
 		w = append(w, r.set[0], r.set[1], r.at)
 	}
 	return w

@@ -167,7 +167,7 @@ func (t *judge) spell(f *trace.Fault) string {
 }
 
 // leaseStory describes two leases that overlapped, and the records of every server that both counted.
-func (t *judge) leaseStory(c *clash, cause Cause, told []record) string {
+func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	a, b := c.first, c.then
 	if b.From < a.From { // in the order in which they were granted
 		a, b = b, a
@@ -182,25 +182,25 @@ func (t *judge) leaseStory(c *clash, cause Cause, told []record) string {
 	case CountedWithoutQuorum:
 		s.WriteString(sentence(" They counted no server in common (%s; %s), so none could refuse the second.",
 			t.countedText(&a), t.countedText(&b)))
-	case Untold:
-		if len(told) == 0 {
+	case CauseNotRecorded:
+		if len(records) == 0 {
 			s.WriteString(" The history does not record what became of the first one's keys.")
 		}
 	}
-	if len(told) > 0 {
-		t.serversStory(&s, c, told)
+	if len(records) > 0 {
+		t.serversStory(&s, c, records)
 	}
 	return s.String()
 }
 
 // serversStory describes the records of each server, the last one first. If a lease was miscounted, it had run out on
 // several.
-func (t *judge) serversStory(s *strings.Builder, c *clash, told []record) {
-	last := &told[len(told)-1]
+func (t *judge) serversStory(s *strings.Builder, c *clash, records []record) {
+	last := &records[len(records)-1]
 	s.WriteString(sentence(" What decided it: %s.", t.recordStory(c, last)))
 	var likewise, others []string
-	for i := range told[:len(told)-1] {
-		if r := &told[i]; last.cause.Kind == ValidityMiscounted && r.cause == last.cause && r.victim == last.victim {
+	for i := range records[:len(records)-1] {
+		if r := &records[i]; last.cause.Kind == ValidityMiscounted && r.cause == last.cause && r.victim == last.victim {
 			likewise = append(likewise,
 				sentence("on %s at %v", t.History.Events[r.set[r.victim]].Process, t.History.Events[r.at].Time))
 		} else {

@@ -33,7 +33,7 @@ func TestAFaultIsJudgedByWhatItDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range lawCases(t, string(text)) {
-			sameUnderOtherNames(t, file+": "+c.name, told(t, c.told))
+			sameUnderOtherNames(t, file+": "+c.name, fromLog(t, c.history))
 		}
 	}
 	rounds := 2000
@@ -63,7 +63,7 @@ func sameUnderOtherNames(t *testing.T, name string, h *history.History) {
 	v := Check(&twin)
 	for _, law := range Laws {
 		a, b := own.Of(law), v.Of(law)
-		if was, is := strings.ToLower(tell(a)), strings.ToLower(tell(b)); was != is {
+		if was, is := strings.ToLower(show(a)), strings.ToLower(show(b)); was != is {
 			t.Fatalf("%s\n%s\nbut under other names\n%s\n%s", name, was, is, encoded(t, &twin))
 		}
 	}

@@ -30,7 +30,7 @@ type lawRow struct {
 	judge   func(*judge, *Finding)
 	// uncertain explains why inexact clocks leave the law undecided; empty if they do not. If it is nil, they always
 	// do.
-	doubt func(t *trace.Trace, violated bool, at int) string
+	uncertain func(t *trace.Trace, violated bool, at int) string
 }
 
 // LockKind is a set of kinds of locks, by what they can keep.
@@ -76,10 +76,10 @@ func (l Law) row() *lawRow {
 
 // leftOpen explains why inexact clocks leave the law undecided; empty if they do not.
 func (row *lawRow) leftOpen(t *trace.Trace, f *Finding) string {
-	if row.doubt == nil {
+	if row.uncertain == nil {
 		return "The clocks were not exact, and nobody has said what that means to this law."
 	}
-	return row.doubt(t, f.Outcome == Violated, f.At)
+	return row.uncertain(t, f.Outcome == Violated, f.At)
 }
 
 // Says returns what the law states, in one sentence without capital and full stop; empty for a name that is no law.

@@ -11,7 +11,7 @@ func init() {
 	register(lawRow{law: LeaseExclusion, place: 1, gravity: 3, kept: Leased,
 		says:   "granted validity windows of one lock never overlap in true time",
 		broken: "two leases on one lock run at once", short: "lease",
-		judge: (*judge).leaseExclusion, doubt: clockerror.Windows})
+		judge: (*judge).leaseExclusion, uncertain: clockerror.Windows})
 }
 
 // leaseExclusion judges the lock service's promise: the granted validity windows of one lock never overlap in true

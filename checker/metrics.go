@@ -95,7 +95,7 @@ func (t *judge) measure() Metrics {
 		rate("fencing_token_reject_rate", m.stale, m.applied, 0),
 		t.unavailability(),
 		per("wake_ups_per_release", m.woken, m.released),
-		per("messages_per_acquire", h.Header.Messages, m.told(h)),
+		per("messages_per_acquire", h.Header.Messages, m.counted(h)),
 	}
 	return append(out, m.byProcess(h)...)
 }
@@ -228,7 +228,7 @@ func percentile(name string, seen []float64, p int, alarm float64) Metric {
 }
 
 // counted is the number of acquires whose messages were counted: none if the history has no count of messages.
-func (m *measures) told(h *history.History) int {
+func (m *measures) counted(h *history.History) int {
 	if h.Header.Messages == 0 {
 		return 0
 	}

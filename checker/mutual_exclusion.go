@@ -15,7 +15,7 @@ func init() {
 	register(lawRow{law: MutualExclusion, place: 2, gravity: 1,
 		says:   "critical sections of one lock never overlap",
 		broken: "two clients are in one critical section at once", short: "mutual",
-		judge: (*judge).mutualExclusion, doubt: clockerror.Sections})
+		judge: (*judge).mutualExclusion, uncertain: clockerror.Sections})
 }
 
 // mutualExclusion judges what users rely on: critical sections of one lock never overlap, shared ones aside. Two judges
@@ -95,9 +95,9 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	lock, holders := t.Locks[c.lock].Name, t.holdersOf(c)
 	defer func() { f.At = t.History.Events[c.then.At].Index }()
 	never := history.Never
-	told := t.Grants[c.first.Grant].Stated < never && t.Grants[c.then.Grant].Stated < never
-	if !told || clockerror.MayOverlap(&t.Trace, t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)) {
-		f.violated(t, Cause{Kind: Untold}, story, w, lock, holders...)
+	stated := t.Grants[c.first.Grant].Stated < never && t.Grants[c.then.Grant].Stated < never
+	if !stated || clockerror.MayOverlap(&t.Trace, t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)) {
+		f.violated(t, Cause{Kind: CauseNotRecorded}, story, w, lock, holders...)
 		return
 	}
 	if leases, found := t.leaseClash(c); found {

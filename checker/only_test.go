@@ -17,7 +17,7 @@ func TestALawIsJudgedTheSameAlone(t *testing.T) {
 			for _, judge := range []*Checker{&c, &fresh} {
 				alone := judge.CheckOnly(h, []Law{law})
 				if len(alone.Findings) != 1 || !reflect.DeepEqual(alone.Findings[0], whole.Of(law)) {
-					t.Errorf("alone: %s\nwith all: %s", tell(alone.Of(law)), tell(whole.Of(law)))
+					t.Errorf("alone: %s\nwith all: %s", show(alone.Of(law)), show(whole.Of(law)))
 				}
 			}
 		}

@@ -177,7 +177,7 @@ var remedies = map[CauseKind][]advice{
 		{text: "Wait for all replicas, or promote only one that has acknowledged.", given: history.WaitForReplicas,
 			only: anyRedis},
 		{text: "A service that loses what it has answered is at fault itself: run a version in which that is mended " +
-			"(ZOOKEEPER-4643, 4646 and 4785 tell of such faults).", only: []history.Service{history.ZooKeeper}},
+			"(ZOOKEEPER-4643, 4646 and 4785 report such faults).", only: []history.Service{history.ZooKeeper}},
 		{text: "After a failover acquire anew."},
 		guard,
 	},
@@ -196,7 +196,7 @@ var remedies = map[CauseKind][]advice{
 			only: []history.Service{history.Etcd, history.ZooKeeper}},
 	},
 	SessionExpired: {
-		{text: "Stop working as soon as one is told that the session is lost: that narrows the gap, since the " +
+		{text: "Stop working as soon as the client learns that the session is lost: that narrows the gap, since the " +
 			"service may end a session at any time.", unless: history.StopWhenLost},
 		{text: "Send a fencing token with every read and write.", unless: history.Fencing},
 	},

@@ -49,14 +49,14 @@ func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 			}
 			plain, tentative, _ := strings.Cut(remedy(s), unlessDone)
 			for _, a := range list {
-				said, doubted := strings.Contains(plain, a.text), strings.Contains(tentative, a.text)
+				plainly, tentatively := strings.Contains(plain, a.text), strings.Contains(tentative, a.text)
 				switch {
-				case said && (s.Applies(a.unless) || s.Unsure(a.unless)), doubted && !s.Unsure(a.unless),
-					(said || doubted) && a.given != "" && !s.Applies(a.given):
-					t.Errorf("%s: %q is said of %v, not known: %v", s.cause, a.text, s.Measures, s.Unknown)
-				case said:
+				case plainly && (s.Applies(a.unless) || s.Unsure(a.unless)), tentatively && !s.Unsure(a.unless),
+					(plainly || tentatively) && a.given != "" && !s.Applies(a.given):
+					t.Errorf("%s: %q is advised with %v, not known: %v", s.cause, a.text, s.Measures, s.Unknown)
+				case plainly:
 					sure++
-				case doubted:
+				case tentatively:
 					unsure++
 				}
 			}

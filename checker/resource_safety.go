@@ -12,7 +12,7 @@ func init() {
 	register(lawRow{law: ResourceSafety, place: 3, gravity: 2, kept: Fenced,
 		says:   "the protected resource accepts no effect of a superseded holder, and no update is lost",
 		broken: "the data takes what a superseded holder sends", short: "data",
-		judge: (*judge).resourceSafety, doubt: clockerror.Effects})
+		judge: (*judge).resourceSafety, uncertain: clockerror.Effects})
 }
 
 // resourceSafety judges, by the resource's own records, whether the data is safe:
@@ -67,7 +67,7 @@ func (t *judge) resourceSafety(f *Finding) {
 	case writes == 0:
 		f.unchecked("The resource accepted no write.")
 	case unranked || !ranked:
-		f.unchecked("Whose grant is the later one cannot be told: there are grants that state neither when they were " +
+		f.unchecked("Which grant is the later one cannot be determined: there are grants that state neither when they were " +
 			"decided nor a fencing token.")
 	case t.UpdatesRefuted():
 		f.undecided("Porcupine refutes the clients' read-modify-writes, but the resource's records show no stale " +

@@ -21,7 +21,7 @@ func TestTheLawsAreReadAsWritten(t *testing.T) {
 	}
 	seen := compareReadings(t, rounds, func(g *gossip, round int) {
 		g.anything(12 + round%30)
-		g.retell()
+		g.rewrite()
 	})
 	for _, law := range Laws {
 		for _, o := range []Outcome{Unchecked, Holds, Violated} {
@@ -40,7 +40,7 @@ func TestCausesAreReadAsWritten(t *testing.T) {
 	}
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.twoGrants() })
 	for _, kind := range []CauseKind{CountedWithoutQuorum, DeposedMaster, ValidityMiscounted, ExpiredEarly,
-		LeaseNotRechecked, RemovedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, SessionExpired, Untold} {
+		LeaseNotRechecked, RemovedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, SessionExpired, CauseNotRecorded} {
 		if n := sumOf(seen, string(kind)); n < rounds/1000 {
 			t.Errorf("%q was the cause in %d of %d rounds only", kind, n, rounds)
 		}
@@ -239,7 +239,7 @@ func (g *gossip) twoGrants() {
 }
 
 // rewrite turns the history into what others might have recorded, who record less or use other names.
-func (g *gossip) retell() {
+func (g *gossip) rewrite() {
 	r, h := g.r, g.h
 	if r.IntN(3) == 0 {
 		return
@@ -251,7 +251,7 @@ func (g *gossip) retell() {
 	onlyOutcomes, sameNames, noNames := r.IntN(6) == 0, r.IntN(6) == 0, r.IntN(8) == 0
 	noGrants, someGrants, noTokens, members, byInfo := r.IntN(6) == 0, r.IntN(5) == 0, r.IntN(3) == 0, r.IntN(3) == 0,
 		r.IntN(6) == 0
-	var told []history.Event
+	var kept []history.Event
 	for _, e := range h.Events {
 		isLock := e.F == history.Acquire || e.F == history.Extend || e.F == history.Release || e.F == history.Lost
 		switch {
@@ -284,9 +284,9 @@ func (g *gossip) retell() {
 		if e.F == history.Read && r.IntN(4) == 0 {
 			e.Value = "unheard of"
 		}
-		told = append(told, e)
+		kept = append(kept, e)
 	}
-	h.Events = told
+	h.Events = kept
 }
 
 var jepsenFaults = []history.F{"start-partition", "stop-partition", "kill", "start", "pause", "resume", "start", "stop",

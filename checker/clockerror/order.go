@@ -102,7 +102,7 @@ func Tokens(t *trace.Trace, violated bool, _ int) string {
 // the resource are in the order of its own clock; uncertain are which grant is the later one, and where clients report
 // their reads and writes, the order of these and what clients read after their records had ended.
 func Effects(t *trace.Trace, violated bool, _ int) string {
-	if why := untold(t); why != "" {
+	if why := missing(t); why != "" {
 		return why
 	}
 	if violated { // what Trace.Superseded reports is true whatever the clocks' true error
@@ -183,7 +183,7 @@ func (l *last) but(p history.Process) (history.Process, history.Time) {
 
 // missing explains why the reads and writes that clients report, together with the records of the resource, are
 // incomplete or not certain to be in one order; it is empty if they are complete and ordered.
-func untold(t *trace.Trace) string {
+func missing(t *trace.Trace) string {
 	list := make([]*history.Event, 0, len(t.Data))
 	reads := make(map[history.Attempt]history.Process) // who reported them
 	for _, at := range t.Data {
@@ -212,7 +212,7 @@ func untold(t *trace.Trace) string {
 			seen[e.Lock] = both
 		}
 		if p, at := both[other].but(""); e.Time-off(t, e.Process) <= at {
-			return "The clients tell of their reads and writes at nearly the same times as the resource. " +
+			return "The clients report their reads and writes at nearly the same times as the resource. " +
 				because(t, p, e.Process)
 		}
 		both[own].add(e.Process, e.Time+off(t, e.Process))

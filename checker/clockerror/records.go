@@ -80,7 +80,7 @@ func Waits(t *trace.Trace, violated bool, _ int) string {
 	if violated && quietFor(t, limit) {
 		return ""
 	}
-	return "Who waited for whom, and for how long, is told by the clocks of many processes, and they may be off by " +
+	return "Who waited for whom, and for how long, is recorded by the clocks of many processes, and they may be off by " +
 		h.OffBy() + "."
 }
 
@@ -120,6 +120,6 @@ func quietFor(t *trace.Trace, limit history.Time) bool {
 // Bounds explains why it is uncertain whether an acquire or a release took too long without an obstacle: obstacles are
 // recorded by the clocks of many processes.
 func Bounds(t *trace.Trace, _ bool, _ int) string {
-	return "What was up and reachable when, is told by the clocks of many processes, and they may be off by " +
+	return "What was up and reachable when, is recorded by the clocks of many processes, and they may be off by " +
 		t.History.Header.OffBy() + "."
 }

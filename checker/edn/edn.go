@@ -31,7 +31,7 @@ import (
 const step = history.Time(1e6)
 
 // File is a history as Jepsen wrote it.
-type Said struct {
+type File struct {
 	History *history.History
 	Timed   bool  // its operations state when they happened; else they are drawn one millisecond apart
 	Cut     error // why its end is missing, if it is; the operations before it were read
@@ -49,11 +49,11 @@ func Decode(r io.Reader, room []history.Event) (*Said, error) {
 		text, line, err := in.next()
 		switch {
 		case err == io.EOF:
-			said.Timed = timed > 0
-			return said, said.check(timed, line)
+			file.Timed = timed > 0
+			return file, file.check(timed, line)
 		case errors.Is(err, errCut):
-			said.Cut, said.Timed = fmt.Errorf("line %d: %w", line, err), timed > 0
-			return said, said.check(timed, line)
+			file.Cut, file.Timed = fmt.Errorf("line %d: %w", line, err), timed > 0
+			return file, file.check(timed, line)
 		case err != nil:
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
@@ -64,12 +64,12 @@ func Decode(r io.Reader, room []history.Event) (*Said, error) {
 		if next = e.Index + 1; hasTime {
 			timed++
 		}
-		said.History.Events = append(said.History.Events, e)
+		file.History.Events = append(file.History.Events, e)
 	}
 }
 
 // check refuses a history that is empty, or in which only some operations state their time.
-func (s *Said) check(timed, line int) error {
+func (s *File) check(timed, line int) error {
 	switch n := len(s.History.Events); {
 	case n == 0:
 		return fmt.Errorf("line %d: the file holds no operation", line)

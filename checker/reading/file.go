@@ -55,9 +55,9 @@ func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		f.History, f.Untimed = said.History, !said.Timed
-		if said.Cut != nil {
-			f.Cut = said.Cut.Error()
+		f.History, f.Untimed = recorded.History, !recorded.Timed
+		if recorded.Cut != nil {
+			f.Cut = recorded.Cut.Error()
 		}
 		return f, nil
 	}

@@ -11,7 +11,7 @@ const (
 	asEDN  = `{:type :ok, :f :acquire, :process 0, :time 5}`
 )
 
-func TestBothFormsAreTold(t *testing.T) {
+func TestBothFormsAreRead(t *testing.T) {
 	for _, text := range []string{asJSON, "\n  " + asJSON + "\n", `{"header":{}}` + "\n" + asJSON, asEDN, "[" + asEDN + "]",
 		"; a history\n(" + asEDN + ")", "#jepsen.history.Op" + asEDN} {
 		f, err := Read("h", strings.NewReader(text))

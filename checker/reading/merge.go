@@ -28,7 +28,7 @@ func Merge(parts []Part) (*history.History, error) {
 		return parts[0].History, nil
 	}
 	out := &history.History{}
-	tells := make(map[history.Process]string)
+	owners := make(map[history.Process]string)
 	owns := make(map[history.Attempt]int32) // the index of the part
 	for i := range parts {
 		p := &parts[i]
@@ -40,11 +40,11 @@ func Merge(parts []Part) (*history.History, error) {
 		}
 		for n := range p.History.Events {
 			e := &p.History.Events[n]
-			if of, other := tells[e.Process]; other && of != p.Name && e.Process != history.Nemesis {
-				return nil, fmt.Errorf("%s and %s both tell of the process %q: processes of different machines need "+
+			if of, other := owners[e.Process]; other && of != p.Name && e.Process != history.Nemesis {
+				return nil, fmt.Errorf("%s and %s both record the process %q: processes of different machines need "+
 					"different names", of, p.Name, e.Process)
 			}
-			tells[e.Process] = p.Name
+			owners[e.Process] = p.Name
 			if e.F != history.Acquire || e.Type != history.OK || e.Attempt == "" {
 				continue
 			}

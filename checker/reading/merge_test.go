@@ -100,7 +100,7 @@ func TestWhatIsNotOfOneServiceIsNotMerged(t *testing.T) {
 		{[]string{`{"header":{"clock_error":3,"end":50,"quorum":2,"start":4}}`},
 			`the header of b states when its time begins ("start"), that of a does not`},
 		{[]string{header, took("a", 2)},
-			`a and b both tell of the process "a": processes of different machines need different names`},
+			`a and b both record the process "a": processes of different machines need different names`},
 		{[]string{header, strings.Replace(took("b", 1), "b/1", "a/1", 1)},
 			`a and b both have an attempt "a/1": attempts need different names`},
 		{[]string{`{"header":{"clock_error":3,"end":50,"quorum":3}}`},

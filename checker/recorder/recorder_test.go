@@ -346,7 +346,7 @@ func TestWhatTheRemedyAsksForCanBeRecorded(t *testing.T) {
 		}
 		h.Header.ClockError = 0
 		f := checker.Check(h).Of(checker.LeaseExclusion)
-		if known := f.Cause.Kind != checker.Untold; f.Outcome != checker.Violated || known != all {
+		if known := f.Cause.Kind != checker.CauseNotRecorded; f.Outcome != checker.Violated || known != all {
 			t.Errorf("with all that the remedy asks for: %t: %v by %v", all, f.Outcome, f.Cause)
 		}
 	}

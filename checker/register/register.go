@@ -29,7 +29,7 @@ func Check(h *history.History) (v checker.Verdict, of bool) {
 		return v, false
 	}
 	for _, law := range checker.Laws {
-		v.Findings = append(v.Findings, checker.Finding{Law: law, Explanation: "The history tells of no lock."})
+		v.Findings = append(v.Findings, checker.Finding{Law: law, Explanation: "The history contains no lock."})
 	}
 	f := checker.Finding{Law: checker.Linearizability}
 	t.judge(&f)
@@ -38,7 +38,7 @@ func Check(h *history.History) (v checker.Verdict, of bool) {
 }
 
 // judge makes the finding on all registers: a violation if there is one on any, the earliest of them.
-func (t *told) judge(f *checker.Finding) {
+func (t *reader) judge(f *checker.Finding) {
 	took, read := 0, 0
 	for i := range t.operations {
 		if o := &t.operations[i]; o.returned != never {
@@ -69,7 +69,7 @@ func (t *told) judge(f *checker.Finding) {
 	}
 	switch {
 	case broken != nil:
-		broken.tell(f, len(parts) > 1)
+		broken.report(f, len(parts) > 1)
 	case open != "":
 		f.Outcome, f.Explanation = checker.Undecided, open
 	default:
@@ -93,7 +93,7 @@ type view struct {
 
 // part are the operations on one register, or on several that belong together.
 type part struct {
-	t          *told
+	t          *reader
 	name       string // of the register; empty for several
 	operations []operation
 	registers  map[string]int
@@ -102,7 +102,7 @@ type part struct {
 
 // parts are the registers, in the order in which the history first mentions them. If an operation concerns several, all
 // belong together.
-func (t *told) parts() (parts []part) {
+func (t *reader) parts() (parts []part) {
 	together := slices.ContainsFunc(t.operations, func(o operation) bool { return o.several() })
 	of := map[string]int{}
 	for _, o := range t.operations {
@@ -188,7 +188,7 @@ func (p *part) dependsOn(widest view) string {
 			"nobody knows what the reads found that returned nil (with --initial nil is a " +
 				"value like any other)"},
 		{view{early: widest.early}, "something was called " +
-			"earlier than the history can tell (a call is missing, or is one of several threads of a process)"},
+			"earlier than the history shows (a call is missing, or is one of several threads of a process)"},
 	} {
 		switch {
 		case c.view == (view{}):

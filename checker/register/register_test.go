@@ -28,12 +28,12 @@ func parse(t *testing.T, lines string) *history.History {
 	if err != nil {
 		t.Fatalf("%s: %v", lines, err)
 	}
-	for i := range said.History.Events {
-		if e := &said.History.Events[i]; e.F == history.Lost {
+	for i := range recorded.History.Events {
+		if e := &recorded.History.Events[i]; e.F == history.Lost {
 			e.F = history.Crashed
 		}
 	}
-	return said.History
+	return recorded.History
 }
 
 func TestRegisters(t *testing.T) {
@@ -79,8 +79,8 @@ func TestRegisters(t *testing.T) {
 		{"different values look alike", "0 invoke write 1\n0 ok write 1\n1 invoke read\n1 ok read \"1\"", "", violated,
 			`It could have found 1.`},
 		{"only returns are recorded", "0 ok write 3\n1 ok read 3\n1 ok read 3\n0 ok write 4\n1 ok read 3", "",
-			undecided, "one does if something was called earlier than the history can tell"},
-		{"registers are told apart by keys", "0 invoke write [:x 1]\n0 ok write [:x 1]\n1 invoke read [:y nil]\n" +
+			undecided, "one does if something was called earlier than the history shows"},
+		{"registers are distinguished by keys", "0 invoke write [:x 1]\n0 ok write [:x 1]\n1 invoke read [:y nil]\n" +
 			"1 ok read [:y nil]\n1 invoke cas [:x [1 2]]\n1 ok cas [:x [1 2]]", "nil", holds,
 			"One order of the operations on each of the 2 registers"},
 		{"one of them is broken", "0 invoke write [:x 1]\n0 ok write [:x 1]\n1 invoke read [:y nil]\n" +
@@ -104,7 +104,7 @@ func TestRegisters(t *testing.T) {
 			"", violated, "It could have found 3."},
 		{"the first of two that are broken", "0 invoke read [:y nil]\n0 ok read [:y 1]\n0 invoke read [:x nil]\n" +
 			"0 ok read [:x 1]\n0 invoke read [:y nil]\n0 ok read [:y 2]", "nil", violated, "of the register :y"},
-		{"the first of two that are broken, told last", "1 invoke write [:x 1]\n1 ok write [:x 1]\n" +
+		{"the first of two that are broken, recorded last", "1 invoke write [:x 1]\n1 ok write [:x 1]\n" +
 			"0 invoke read [:y nil]\n0 ok read [:y 1]\n0 invoke read [:x nil]\n0 ok read [:x 7]", "nil", violated,
 			"of the register :y"},
 		{"keys, and an outcome that nobody knows", "0 invoke write [:x 1]\n0 info write :timeout\n" +
@@ -134,7 +134,7 @@ func TestRegisters(t *testing.T) {
 			t.Errorf("%s: %v: %s\nwant %v: … %s", c.why, f.Outcome, f.Explanation, c.want, c.says)
 		}
 		for _, law := range checker.Laws {
-			if f := v.Of(law); f.Outcome != checker.Unchecked || f.Explanation != "The history tells of no lock." {
+			if f := v.Of(law); f.Outcome != checker.Unchecked || f.Explanation != "The history contains no lock." {
 				t.Errorf("%s: %s %v: %s", c.why, law, f.Outcome, f.Explanation)
 			}
 		}

@@ -153,14 +153,14 @@ func agree(t *testing.T, seen map[checker.Outcome]int, events []history.Event) {
 	want := slowly(events)
 	f := judged(t, h)
 	if seen[f.Outcome]++; f.Outcome != want {
-		t.Fatalf("%s: %v (%s), and read slowly %v", tell(events), f.Outcome, f.Explanation, want)
+		t.Fatalf("%s: %v (%s), and read slowly %v", format(events), f.Outcome, f.Explanation, want)
 	}
 	if f.Outcome != checker.Violated {
 		return
 	}
 	before, until := tookEffect(events, f.At), tookEffect(events, f.At+1)
 	if slowly(before) == checker.Violated || slowly(until) != checker.Violated {
-		t.Fatalf("%s: violated at %d (%s), and read slowly not there", tell(events), f.At, f.Explanation)
+		t.Fatalf("%s: violated at %d (%s), and read slowly not there", format(events), f.At, f.Explanation)
 	}
 	if last := &until[len(until)-1]; last.F == history.Read {
 		var could []string
@@ -173,7 +173,7 @@ func agree(t *testing.T, seen map[checker.Outcome]int, events []history.Event) {
 		}
 		if says := " It could have found " + strings.Join(could, " or ") + "."; len(could) > 0 &&
 			!strings.HasSuffix(f.Explanation, says) {
-			t.Fatalf("%s: %s\nread slowly: %s", tell(events), f.Explanation, says)
+			t.Fatalf("%s: %s\nread slowly: %s", format(events), f.Explanation, says)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func tookEffect(events []history.Event, end int) (left []history.Event) {
 	return left
 }
 
-func tell(events []history.Event) (text string) {
+func format(events []history.Event) (text string) {
 	for _, e := range events {
 		text += fmt.Sprintf("\n%d %s %s %s %s", e.Index, e.Process, e.Type, e.F, e.Value)
 	}

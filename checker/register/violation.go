@@ -94,7 +94,7 @@ func (v *violation) alternatives() (could []string) {
 }
 
 // report makes the finding. Several means that there are other registers.
-func (v *violation) tell(f *checker.Finding, several bool) {
+func (v *violation) report(f *checker.Finding, several bool) {
 	events := v.of.t.h.Events
 	e := &events[v.returned]
 	on := ""

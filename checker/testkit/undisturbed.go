@@ -122,7 +122,7 @@ func (a *attempt) do(f func()) {
 }
 
 // log keeps a line, and where the test logs it.
-func (a *attempt) say(text string) {
+func (a *attempt) log(text string) {
 	_, file, line, _ := runtime.Caller(2)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,17 +130,17 @@ func (a *attempt) say(text string) {
 }
 
 func (a *attempt) Cleanup(f func())                  { a.cleanups = append(a.cleanups, f) }
-func (a *attempt) Log(args ...any)                   { a.say(fmt.Sprint(args...)) }
-func (a *attempt) Logf(format string, args ...any)   { a.say(fmt.Sprintf(format, args...)) }
-func (a *attempt) Error(args ...any)                 { a.say(fmt.Sprint(args...)); a.Fail() }
-func (a *attempt) Errorf(format string, args ...any) { a.say(fmt.Sprintf(format, args...)); a.Fail() }
-func (a *attempt) Fatal(args ...any)                 { a.say(fmt.Sprint(args...)); a.FailNow() }
+func (a *attempt) Log(args ...any)                   { a.log(fmt.Sprint(args...)) }
+func (a *attempt) Logf(format string, args ...any)   { a.log(fmt.Sprintf(format, args...)) }
+func (a *attempt) Error(args ...any)                 { a.log(fmt.Sprint(args...)); a.Fail() }
+func (a *attempt) Errorf(format string, args ...any) { a.log(fmt.Sprintf(format, args...)); a.Fail() }
+func (a *attempt) Fatal(args ...any)                 { a.log(fmt.Sprint(args...)); a.FailNow() }
 func (a *attempt) Fatalf(format string, args ...any) {
-	a.say(fmt.Sprintf(format, args...))
+	a.log(fmt.Sprintf(format, args...))
 	a.FailNow()
 }
-func (a *attempt) Skip(args ...any)                 { a.say(fmt.Sprint(args...)); a.SkipNow() }
-func (a *attempt) Skipf(format string, args ...any) { a.say(fmt.Sprintf(format, args...)); a.SkipNow() }
+func (a *attempt) Skip(args ...any)                 { a.log(fmt.Sprint(args...)); a.SkipNow() }
+func (a *attempt) Skipf(format string, args ...any) { a.log(fmt.Sprintf(format, args...)); a.SkipNow() }
 
 func (a *attempt) Fail() {
 	a.mu.Lock()

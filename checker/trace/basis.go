@@ -26,7 +26,7 @@ type Basis struct {
 type knowledge struct {
 	worker
 	accepted Basis // its last accepted read, or the write after it
-	told     Basis // its last read that returned, or the write after it that was confirmed
+	received Basis // its last read that returned, or the write after it that was confirmed
 	reading  int   // the call of its read under way, -1 if none is known
 	calls    []call
 	latest   map[string]int // by value, its last call among the first entered ones; made when it is needed
@@ -89,13 +89,13 @@ func (b *bases) Client(at int, lock int32, e *history.Event) {
 	case e.F == history.Read && e.Type == history.Invoke:
 		k.reading = at
 	case e.F == history.Read && e.Type == history.OK:
-		k.told, k.reading = Basis{true, e.Value, at, k.reading}, -1
+		k.received, k.reading = Basis{true, e.Value, at, k.reading}, -1
 	case e.F == history.Write && e.Type == history.Invoke:
-		k.calls = append(k.calls, call{e.Value, k.told})
-	case e.F == history.Write && e.Type == history.OK && k.told.known && len(k.calls) > 0:
-		k.told = Basis{true, k.calls[len(k.calls)-1].value, at, at}
+		k.calls = append(k.calls, call{e.Value, k.received})
+	case e.F == history.Write && e.Type == history.OK && k.received.known && len(k.calls) > 0:
+		k.received = Basis{true, k.calls[len(k.calls)-1].value, at, at}
 	case e.F == history.Write && e.Type == history.Info:
-		k.told.known = false // it may or may not build on its own write
+		k.received.known = false // it may or may not build on its own write
 	}
 }
 

@@ -26,7 +26,7 @@ import (
 // ("client-1/1"), unless lock= or attempt= says otherwise. An acquire ok or extend ok with until= carries a grant,
 // requested when acquire (or extend) was called, decided at the time of its line and counted by all servers, unless
 // since=, granted= or counted= says otherwise.
-func told(t testing.TB, text string) *history.History {
+func fromLog(t testing.TB, text string) *history.History {
 	t.Helper()
 	p := parser{t: t, h: &history.History{}, attempts: map[string]int{}, called: map[string]history.Time{}}
 	for line := range strings.Lines(text) {
@@ -229,8 +229,8 @@ func (p *parser) time(s string) history.Time {
 	return history.Of(d)
 }
 
-// format prints a finding for golden files.
-func tell(f Finding) string {
+// show prints a finding for golden files.
+func show(f Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %v", f.Law, f.Outcome)
 	if f.Outcome == Violated {

@@ -51,8 +51,8 @@ func (o *operation) writes() bool {
 	return slices.ContainsFunc(o.steps, func(s step) bool { return s.write })
 }
 
-// file holds the registers' operations of a history.
-type told struct {
+// reader finds the operations on registers in a history.
+type reader struct {
 	h          *history.History
 	operations []operation
 	keyed      bool              // each value is [REGISTER VALUE], as jepsen.independent has it
@@ -89,7 +89,7 @@ func Of(h *history.History) (bool, error) {
 }
 
 // isOfRegisters reports whether a history is of registers and of no lock; it is an error if it is of both.
-func tellsOf(h *history.History) (bool, error) {
+func isOfRegisters(h *history.History) (bool, error) {
 	var data, only, lock *history.Event
 	for i := range h.Events {
 		switch e := &h.Events[i]; {
@@ -118,11 +118,11 @@ func onRegister(e *history.Event) bool {
 }
 
 // read finds the operations of a history of registers; it returns nil for any other.
-func read(h *history.History) (*told, error) {
-	if of, err := tellsOf(h); !of {
+func read(h *history.History) (*reader, error) {
+	if of, err := isOfRegisters(h); !of {
 		return nil, err
 	}
-	t := &told{h: h, plain: map[string]string{}, lists: map[string]list{}, calls: map[history.Process][]*calls{}}
+	t := &reader{h: h, plain: map[string]string{}, lists: map[string]list{}, calls: map[history.Process][]*calls{}}
 	t.keyed = t.isKeyed()
 	for i := range h.Events {
 		switch e := &h.Events[i]; {
@@ -142,7 +142,7 @@ func read(h *history.History) (*told, error) {
 }
 
 // leave leaves open what a process was doing.
-func (t *told) leave(p history.Process) {
+func (t *reader) leave(p history.Process) {
 	for _, c := range t.calls[p] {
 		for range c.n {
 			t.add(p, c, never, c.steps)
@@ -152,14 +152,14 @@ func (t *told) leave(p history.Process) {
 }
 
 // add records an operation, unless it concerns no register.
-func (t *told) add(p history.Process, c *calls, returned int, steps []step) {
+func (t *reader) add(p history.Process, c *calls, returned int, steps []step) {
 	o := operation{c.f, p, c.first, c.last, returned, steps}
 	if o.writes() || returned != never && o.reads() {
 		t.operations = append(t.operations, o)
 	}
 }
 
-func (t *told) event(at int, e *history.Event) error {
+func (t *reader) event(at int, e *history.Event) error {
 	steps, err := t.steps(e)
 	if e.Type == history.Invoke {
 		if err == nil {
@@ -203,7 +203,7 @@ func unknownReads(f history.F, steps []step) (left []step) {
 }
 
 // call records an operation that begins.
-func (t *told) call(at int, e *history.Event, steps []step) {
+func (t *reader) call(at int, e *history.Event, steps []step) {
 	what := subject(e.F, steps)
 	for _, c := range t.calls[e.Process] {
 		if c.f == e.F && c.what == what {
@@ -217,7 +217,7 @@ func (t *told) call(at int, e *history.Event, steps []step) {
 
 // returns removes the call whose return is e from the list of its process: one of the same registers and written
 // values, or the only possible one. It is nil if there is none.
-func (t *told) returns(e *history.Event, steps []step, stated bool) (*calls, error) {
+func (t *reader) returns(e *history.Event, steps []step, stated bool) (*calls, error) {
 	what, of := subject(e.F, steps), []int(nil)
 	for i, c := range t.calls[e.Process] {
 		switch {
@@ -236,7 +236,7 @@ func (t *told) returns(e *history.Event, steps []step, stated bool) (*calls, err
 	return nil, errors.New("it does not say which of its calls has returned")
 }
 
-func (t *told) take(p history.Process, i int) *calls {
+func (t *reader) take(p history.Process, i int) *calls {
 	list := t.calls[p]
 	c := *list[i]
 	if list[i].n--; list[i].n == 0 {
@@ -259,7 +259,7 @@ func subject(f history.F, steps []step) string {
 }
 
 // steps parses the value of an event.
-func (t *told) steps(e *history.Event) ([]step, error) {
+func (t *reader) steps(e *history.Event) ([]step, error) {
 	register, value := string(e.Lock), e.Value
 	if t.keyed {
 		pair, _ := t.elements(value)
@@ -294,7 +294,7 @@ func (t *told) steps(e *history.Event) ([]step, error) {
 
 // transaction parses [:read REGISTER VALUE] and [:write REGISTER VALUE], also written :r and :w. It returns nil if the
 // list is something else. Some of Jepsen's workloads have such a list in a :read or :write.
-func (t *told) transaction(list []string) (steps []step) {
+func (t *reader) transaction(list []string) (steps []step) {
 	for _, part := range list {
 		micro, _ := t.elements(part)
 		if len(micro) != 3 || !slices.Contains([]string{":read", ":r", ":write", ":w"}, micro[0]) {
@@ -306,7 +306,7 @@ func (t *told) transaction(list []string) (steps []step) {
 }
 
 // elements returns those of a vector or a list.
-func (t *told) elements(text string) ([]string, bool) {
+func (t *reader) elements(text string) ([]string, bool) {
 	l, known := t.lists[text]
 	if !known {
 		l.elements, l.ok = edn.Elements(text)
@@ -318,7 +318,7 @@ func (t *told) elements(text string) ([]string, bool) {
 }
 
 // value returns the plain text of a value.
-func (t *told) value(text string) string {
+func (t *reader) value(text string) string {
 	if text == "" {
 		return none
 	}
@@ -332,7 +332,7 @@ func (t *told) value(text string) string {
 }
 
 // isKeyed reports whether the values of all calls and of all that took effect are pairs of a register and a value.
-func (t *told) isKeyed() bool {
+func (t *reader) isKeyed() bool {
 	keyed := false
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
