@@ -333,11 +333,13 @@ func (r *record) victimSpan(c *clash) *trace.Span {
 }
 
 // unrecorded reports whether the cause is not known although the decisive record is there: it does not say why.
-func unrecorded(cause Cause, told []record) bool { return cause.Kind == Untold && len(told) > 0 }
+func unrecorded(cause Cause, recorded []record) bool {
+	return cause.Kind == CauseNotRecorded && len(recorded) > 0
+}
 
-// about is whose lease or key the decisive record is of.
-func (t *judge) about(c *clash, told []record) history.Process {
-	if len(told) == 0 {
+// about is the process whose lease or key the decisive record concerns.
+func (t *judge) about(c *clash, recorded []record) history.Process {
+	if len(recorded) == 0 {
 		return ""
 	}
 	return t.Grants[recorded[len(recorded)-1].victimSpan(c).Grant].Process

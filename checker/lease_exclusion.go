@@ -46,9 +46,9 @@ func (t *judge) leaseExclusion(f *Finding) {
 		f.holds(count(windows, "window") + " of validity, no two of one lock overlapped.")
 		return
 	}
-	cause, told := t.decide(&c)
-	f.violated(t, cause, t.leaseStory(&c, cause, told), t.witness(&c, told), t.Locks[c.lock].Name, t.holdersOf(&c)...)
-	f.About, f.Unrecorded = t.about(&c, told), unrecorded(cause, told)
+	cause, records := t.decide(&c)
+	f.violated(t, cause, t.leaseStory(&c, cause, records), t.witness(&c, records), t.Locks[c.lock].Name, t.holdersOf(&c)...)
+	f.About, f.Unrecorded = t.about(&c, records), unrecorded(cause, records)
 	f.At = t.History.Events[max(c.first.At, c.then.At)].Index
 }
 

@@ -43,7 +43,7 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 //   - lock_hold_duration_p99: length of critical sections, in s; alarm above 80 % of the TTL;
 //   - lock_timeout_rate: acquires that ended because the client's patience did, among those that returned; above 5 %;
 //   - fencing_token_reject_rate: reads and writes refused for a stale token, among all; alarm above 0;
-//   - wake_ups_per_release: how many waiting clients were told to look again, for each release that took effect;
+//   - wake_ups_per_release: how many waiting clients were notified, for each release that took effect;
 //   - messages_per_acquire: how many requests clients sent to lock servers, for each acquire that succeeded;
 //   - unavailability: the longest time in which somebody waited for a lock, nobody alive held it, and nobody
 //     acquired it, in s.

@@ -189,7 +189,7 @@ var remedies = map[CauseKind][]advice{
 			"inside: do nothing there that the resource does not check.",
 			given: history.Fencing},
 	},
-	Untold: {
+	CauseNotRecorded: {
 		{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
 			only: append([]history.Service{""}, anyRedis...)},
 		{text: "Run the same plan simulated, where the cause is shown: real members do not report why a key goes.",

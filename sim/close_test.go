@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// doorkeeper is a server that is told of closed connections, keeps requests back until it hangs up, and answers all
+// doorkeeper is a server that is notified of closed connections, keeps requests back until it hangs up, and answers all
 // others.
 type doorkeeper struct {
 	gossip
@@ -37,7 +37,7 @@ func newDoorkeeper(t *testing.T) (*lab, *doorkeeper) {
 	return l, d
 }
 
-// What a server says before it hangs up arrives before the end of the connection; what was sent meanwhile is not
+// What a server sends before it hangs up arrives before the end of the connection; what was sent meanwhile is not
 // executed; the next request opens another.
 func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 	l, d := newDoorkeeper(t)
@@ -63,8 +63,8 @@ func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 	}
 }
 
-// A server hears of the end of a connection after the requests on it, one delay later, whether its client closed it or
-// crashed; a cut and a pause keep that back, and another life of the server does not hear of it.
+// A server learns of the end of a connection after the requests on it, one delay later, whether its client closed it or
+// crashed; a cut and a pause delay that, and another life of the server does not learn of it.
 func TestServerHearsThatItsClientHasGone(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after func(*lab)

@@ -19,7 +19,7 @@ func (d *Digest) record(e *history.Event, told func(string) string) {
 	value := e.Value
 	switch {
 	case e.F == history.Acquire || e.F == history.Extend || e.F == history.Release:
-		value = "" // a library's words, which may name several errors in whatever order
+		value = "" // a library's text, which may name several errors in any order
 	case told != nil:
 		value = told(value)
 	}

@@ -177,7 +177,8 @@ func TestKeysOfSmallNumbersDiffer(t *testing.T) {
 	}
 }
 
-// TestHashStringTakesEightBytesAtATime holds it to its definition, byte by byte: digests of all versions compare.
+// TestHashStringTakesEightBytesAtATime compares it with its definition, byte by byte: digests must be comparable across
+// versions.
 func TestHashStringTakesEightBytesAtATime(t *testing.T) {
 	text := "\x00\x01\x80\xff the lock of client-1/1 at redis-5\xfe\x7f"
 	for n := range len(text) + 1 {

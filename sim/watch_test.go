@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// told turns moments into lines.
+// record turns moments into lines.
 func (l *lab) tell(m Moment) {
 	early := ""
 	if m.Early {
@@ -49,7 +49,7 @@ func TestAPausedProcessActsWhenItIsResumed(t *testing.T) {
 	l.want(l.log, "0s c acts early", "0s c sends s-1 1 early", "9ms s-1 acts", "9ms s-1 sends c 1", "10ms c acts")
 }
 
-// TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers is what Moment.Early promises.
+// TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers checks what Moment.Early promises.
 func TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers(t *testing.T) {
 	l := newLab(t)
 	l.AddClient("late", Time(ms), func(env Env) { l.say("late begins") })

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// watch makes a client that watches at a member and notes what it is told.
+// watch makes a client that watches at a member and records what it receives.
 func (d *desk) watch(name sim.ProcessID, member sim.ProcessID, request string) {
 	d.AddClient(name, d.Now(), func(env sim.Env) {
 		c := sim.Conn{Server: member, N: 1}

@@ -9,7 +9,7 @@ import (
 // line is a leader's connection to a member.
 type line struct {
 	heard time.Duration // monotonic, of the latest message of raft from there
-	down  bool          // hung up, and not heard since
+	down  bool          // hung up, and nothing received since
 }
 
 // hangUp is the last message on a line: the end of its connection.
@@ -45,7 +45,8 @@ func (m *Member) hasHungUp(id uint64) bool {
 	return l != nil && l.down
 }
 
-// checkLines hangs up where it has been quiet for too long. After a pause the leader reads first what has come.
+// checkLines hangs up on members that have been silent for too long. After a pause the leader first reads what has
+// arrived.
 func (m *Member) checkLines() {
 	if !m.Active() {
 		return

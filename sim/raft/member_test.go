@@ -87,10 +87,10 @@ func TestACrashedLeaderIsReplacedWithinTwoElectionTimeoutsAndALittle(t *testing.
 		}
 		sum += l.Now().Duration() - 500*ms
 	}
-	if len(late) > 1 { // both stand within a few ms of each other, and neither wins, in one run of 250
+	if len(late) > 1 { // both become candidates within a few ms of each other, and neither wins, in one run of 250
 		t.Errorf("%d of 50 took longer: %v", len(late), late)
 	}
-	// The less patient of two followers stands first; were the other not to have forgotten the leader by then, it would
+	// The less patient of two followers campaigns first; if the other has not forgotten the leader by then, it would
 	// take the more patient one, 1.67 s.
 	if mean := sum / 50; mean < 1200*ms || mean > 1500*ms {
 		t.Errorf("an election took %v on average; the lesser of two draws from 1 s to 2 s is 1.33 s", mean)
@@ -193,7 +193,7 @@ func TestAResumedLeaderIsNotActiveUntilItHasHeardOfTheNext(t *testing.T) {
 		})
 	}
 	l.ask(400*ms, 1, 10*time.Second, "active")
-	// waits in the buffer of the paused member, before any word of the next leader
+	// waits in the buffer of the paused member, before any message of the next leader
 	l.ask(900*ms, 1, 10*time.Second, "active")
 	l.run(10 * time.Second)
 	l.want(l.log, "402ms active: +true1", "5.001s active: +false1")
@@ -206,7 +206,7 @@ func TestADeposedLeaderThatDoesNotKnowItProposesInVain(t *testing.T) {
 	l := newLab(t, 3, Config{Fsync: 20 * ms})
 	l.at(500*ms, func() { l.Pause("m-1") })
 	l.at(5*time.Second, func() { l.Resume("m-1") })
-	// waits with the word of the next leader behind it; writing it blocks m-1
+	// waits with the message of the next leader behind it; writing it blocks m-1
 	l.ask(600*ms, 1, 10*time.Second, "lead", "unread")
 	l.ask(5005*ms, 1, 10*time.Second, "lead", "blocked")
 	l.ask(5005*ms, 1, 10*time.Second, "write", "any")
@@ -219,7 +219,7 @@ func TestALeaderHangsUpOnAFollowerThatItDoesNotHear(t *testing.T) {
 	for _, hangsUp := range []bool{false, true} {
 		l := newLab(t, 3, Config{HangsUp: hangsUp})
 		leads := func() []string { return l.register(3).leads }
-		l.at(550*ms, func() { l.Cut("m-3", "m-1") }) // last heard at 0.502 s
+		l.at(550*ms, func() { l.Cut("m-3", "m-1") }) // last received from at 0.502 s
 		l.at(1500*ms, func() { l.want(leads(), "m-1 false") })
 		l.at(1602*ms, func() {
 			if hangsUp {

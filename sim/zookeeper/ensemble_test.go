@@ -141,7 +141,7 @@ func (s *service) run(limit time.Duration) *history.History {
 	return h
 }
 
-// client adds a client of the test's own, connected to the member of the given number first, whose states are told.
+// client adds a client of the test's own, connected to the member of the given number first, whose states are recorded.
 func (s *service) client(number int, change func(*zkclient.Config), main func(env sim.Env, c *zkclient.Client)) {
 	id := sim.ProcessID(fmt.Sprintf("client-%d", number))
 	s.AddClient(id, 0, func(env sim.Env) {
@@ -157,7 +157,7 @@ func (s *service) client(number int, change func(*zkclient.Config), main func(en
 	})
 }
 
-// say notes something with its true time in tenths of a second.
+// log records a line with its true time in tenths of a second.
 func (s *service) say(format string, args ...any) {
 	s.told = append(s.told, fmt.Sprintf("%.1f ", s.Now().Duration().Seconds())+fmt.Sprintf(format, args...))
 }

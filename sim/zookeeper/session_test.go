@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// linger keeps a client's main task for d, and tells whether its session is still the one it began with.
+// linger keeps a client's main task for d, and reports whether its session is still the one it began with.
 func linger(s *service, d time.Duration) func(sim.Env, *zkclient.Client) {
 	return func(env sim.Env, c *zkclient.Client) {
 		first := c.Session()
@@ -24,8 +24,8 @@ func linger(s *service, d time.Duration) func(sim.Env, *zkclient.Client) {
 func TestSilenceSuspendsAfterTwoThirdsOfTheTimeout(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.client(1, nil, linger(s, 20*time.Second))
-	s.isolate("client-1", members, 3*time.Second, 2*time.Second) // last heard at 2.002 s
-	s.isolate("client-1", members, 7*time.Second, 9*time.Second) // last heard at 6.002 s
+	s.isolate("client-1", members, 3*time.Second, 2*time.Second) // last received from at 2.002 s
+	s.isolate("client-1", members, 7*time.Second, 9*time.Second) // last received from at 6.002 s
 	s.run(time.Minute)
 	want(t, s.told, "0.0 client-1 CONNECTED",
 		// The ping of 4 s waited for the heal of 5 s; the one of 6 s was the last that was answered.
@@ -87,7 +87,7 @@ func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 func TestMemberThatItsLeaderDoesNotHearClosesItsConnections(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.client(2, nil, linger(s, 30*time.Second))
-	s.At(history.Of(1500*ms), func() { s.Cut("zookeeper-2", "zookeeper-1") }) // last heard at 1.402 s
+	s.At(history.Of(1500*ms), func() { s.Cut("zookeeper-2", "zookeeper-1") }) // last received from at 1.402 s
 	s.run(time.Minute)
 	want(t, s.told, "0.0 client-2 CONNECTED", "2.6 client-2 SUSPENDED", "2.7 client-2 CONNECTED",
 		"30.0 same session true, lost false")
@@ -96,7 +96,8 @@ func TestMemberThatItsLeaderDoesNotHearClosesItsConnections(t *testing.T) {
 func TestFormerLeaderExpiresNobody(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{Log: raft.Config{Heartbeat: 200 * ms, ElectionTicks: 5, Fsync: 20 * ms}})
 	s.client(2, func(k *zkclient.Config) { k.Members, k.First = members[1:], 0 }, linger(s, 30*time.Second))
-	// It goes on with a write, then reads that another leads, and looks for expired sessions before its disk is done.
+	// It continues with a write, then reads that another leads, and checks for expired sessions before its disk is
+	// done.
 	s.pause("zookeeper-1", time.Second, 14*time.Second)
 	s.AddClient("client-1", history.Of(1100*ms),
 		func(env sim.Env) { zkclient.Open(env, config(1)).Await(env, 5*time.Second) })

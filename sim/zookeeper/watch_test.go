@@ -25,7 +25,7 @@ func TestWatchesFireOnceForWhatTheyWatch(t *testing.T) {
 		var w watchTable
 		w.reset()
 		add(w.data, "/q/c", 1)
-		add(w.data, "/q/c", 1) // asked for twice, told once
+		add(w.data, "/q/c", 1) // requested twice, notified once
 		add(w.child, "/q/c", 1)
 		add(w.child, "/q/c", 2)
 		add(w.data, "/q", 3)
