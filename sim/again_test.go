@@ -35,7 +35,7 @@ func TestAClientBeginsAgain(t *testing.T) {
 	}
 }
 
-func TestMessagesOfTheTailAreTold(t *testing.T) {
+func TestMessagesOfTheTailAreReported(t *testing.T) {
 	for _, tail := range []int64{0, 1_000_000} {
 		l := newLab(t)
 		l.Reset(7, Options{Delay: Delay{ms, ms}, Tail: Tail{PPM: tail, Delay: Delay{5 * ms, 5 * ms}}})

@@ -65,7 +65,7 @@ func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 
 // A server learns of the end of a connection after the requests on it, one delay later, whether its client closed it or
 // crashed; a cut and a pause delay that, and another life of the server does not learn of it.
-func TestServerHearsThatItsClientHasGone(t *testing.T) {
+func TestServerLearnsThatItsClientHasGone(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after func(*lab)
 		crash         bool

@@ -27,7 +27,7 @@ func (a *asker) Opened(Status)                          { a.pipe.Ask([]string{"P
 func (a *asker) Received([]byte, *Incoming)             { a.answered++; a.pipe.Close() }
 func (a *asker) Ended(Status)                           {}
 func (a *asker) Tag([]string) (history.Attempt, string) { return "", "" }
-func (a *asker) Told(string) string                     { return "" }
+func (a *asker) Canonical(string) string                { return "" }
 
 // TestAnEndlessRunKeepsNothingOfWhatIsOver: neither connections nor messages nor counts by attempt.
 func TestAnEndlessRunKeepsNothingOfWhatIsOver(t *testing.T) {
@@ -87,9 +87,9 @@ func (s *spy) Crashed() Time          { s.note("crashed"); return 0 }
 func (s *spy) Jumped(d time.Duration) { s.note("jumped %v", d) }
 func (s *spy) Drifted(ppm int64)      { s.note("drifted %d", ppm) }
 
-// TestWhoStandsOutsideIsTold of the first of nested pauses and of the end of the last, and of everything else; and
+// TestOutsideIsNotified of the first of nested pauses and of the end of the last, and of everything else; and
 // passes points when the world says so.
-func TestWhoStandsOutsideIsTold(t *testing.T) {
+func TestOutsideIsNotified(t *testing.T) {
 	w := New(1, Options{})
 	s := &spy{w: w}
 	w.AddClient("client-1", 0, func(env Env) { env.Sleep(Forever) })

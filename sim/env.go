@@ -52,7 +52,7 @@ type Deadline struct {
 	At    time.Duration // since that clock's zero (Wall: since the Unix epoch)
 	// Announced, if set, is the true time at which the process was notified that the time is up before it is;
 	// history.Never until it is notified.
-	Told *Time
+	Announced *Time
 }
 
 // Grant is a lease as the protocol reports it; the kernel turns it into a history.Grant.

@@ -282,7 +282,7 @@ func (m *message) arrive() {
 	d := &m.w.digest
 	d.word(uint64(m.w.now) ^ m.c.up.name)
 	for _, a := range m.in.Args {
-		d.text(m.c.pipe.told(a))
+		d.text(m.c.pipe.canonical(a))
 	}
 	if m.c.life == 0 && !p.down {
 		m.c.life = p.life
@@ -331,7 +331,7 @@ func (m *message) comeBack() {
 		return
 	}
 	m.w.digest.word(uint64(m.w.now) ^ m.c.down.name)
-	m.c.pipe.tell(&m.w.digest, m.reply.raw)
+	m.c.pipe.digest(&m.w.digest, m.reply.raw)
 	if t == nil {
 		m.c.pipe.deliver(m)
 		m.release()

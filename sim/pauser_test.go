@@ -11,8 +11,8 @@ type freezer struct{ echo }
 func (f *freezer) Pause()  { f.note("pause") }
 func (f *freezer) Resume() { f.note("resume") }
 
-// TestPauserIsToldOfTheFirstPauseAndTheLastResume: also while it is down; and before any waiting event happens.
-func TestPauserIsToldOfTheFirstPauseAndTheLastResume(t *testing.T) {
+// TestPauserIsCalledForTheFirstPauseAndTheLastResume: also while it is down; and before any waiting event happens.
+func TestPauserIsCalledForTheFirstPauseAndTheLastResume(t *testing.T) {
 	l := &lab{World: New(7, Options{Delay: Delay{ms, ms}}), t: t}
 	s := &freezer{echo{w: l.World}}
 	l.AddServer("s-1", s)

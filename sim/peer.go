@@ -101,7 +101,7 @@ func (m *push) act(uint64) {
 		return
 	}
 	m.w.digest.word(uint64(m.w.now) ^ c.down.name)
-	c.pipe.tell(&m.w.digest, m.data)
+	c.pipe.digest(&m.w.digest, m.data)
 	if c.pipe != nil {
 		c.pipe.end.Received(m.data, nil)
 		return
@@ -147,7 +147,7 @@ type farewell struct {
 
 // bid sends the server a farewell, if it implements Closer.
 func (c *conn) bid() {
-	if _, told := c.server.server.(Closer); told && !c.closed && !c.hungUp {
+	if _, notified := c.server.server.(Closer); notified && !c.closed && !c.hungUp {
 		c.up.trail(&farewell{c, c.up.draw("", "close", uint64(c.client.Monotonic()))})
 	}
 }

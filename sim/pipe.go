@@ -33,7 +33,7 @@ type Endpoint interface {
 	Tag(args []string) (of history.Attempt, phase string)
 	// Canonical returns the form of a part of a request, or of a reply, that enters digests: the same in equal runs,
 	// even if the part is random or contains absolute times.
-	Told(part string) string
+	Canonical(part string) string
 }
 
 // ErrProtocol reports bytes that no client of Redis would send.
@@ -53,10 +53,10 @@ func (w *World) Dial(from, to ProcessID, end Endpoint) *Pipe {
 
 // handshake opens a connection: it travels to the server's machine, which answers by itself, and back.
 type handshake struct {
-	c     *conn
-	drawn uint64 // keys the draws of its delays
-	back  bool
-	says  Status
+	c      *conn
+	drawn  uint64 // keys the draws of its delays
+	back   bool
+	status Status
 }
 
 func (m *handshake) depart(extra Time) {
@@ -80,9 +80,9 @@ func (m *handshake) act(uint64) {
 		if p.down && p.off != ShutDown {
 			return
 		}
-		m.back, m.says = true, Refused
+		m.back, m.status = true, Refused
 		if !p.down {
-			c.life, m.says = p.life, Answered
+			c.life, m.status = p.life, Answered
 		}
 		c.down.trail(m)
 		return
@@ -91,10 +91,10 @@ func (m *handshake) act(uint64) {
 		return
 	}
 	c.client.w.digest.word(uint64(c.client.w.now) ^ c.down.name)
-	if m.says == Refused {
+	if m.status == Refused {
 		c.close()
 	}
-	c.pipe.end.Opened(m.says)
+	c.pipe.end.Opened(m.status)
 }
 
 // Write sends the complete requests in b, and keeps the rest for the next Write.
@@ -236,18 +236,18 @@ func (p *Pipe) deliver(m *message) {
 	p.end.Ended(Reset)
 }
 
-func (p *Pipe) told(part string) string {
+func (p *Pipe) canonical(part string) string {
 	if p == nil {
 		return part
 	}
-	return p.end.Told(part)
+	return p.end.Canonical(part)
 }
 
 // digest adds a server's reply to a digest. A reply that no pipe carries is not copied for that.
-func (p *Pipe) tell(d *Digest, reply []byte) {
+func (p *Pipe) digest(d *Digest, reply []byte) {
 	if p == nil {
 		d.text(string(reply))
 		return
 	}
-	d.text(p.end.Told(string(reply)))
+	d.text(p.end.Canonical(string(reply)))
 }

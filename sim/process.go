@@ -75,7 +75,7 @@ func (p *Process) resume() {
 	if program := p.program(); program != nil {
 		program.Resume()
 	}
-	p.tellClock()
+	p.notifyClock()
 	for _, e := range p.held {
 		p.w.schedule(p.w.now, e.who, e.arg)
 	}
@@ -200,11 +200,11 @@ func (p *Process) clockChanged(rate bool) {
 		}
 	}
 	p.clockMoved = true
-	p.tellClock()
+	p.notifyClock()
 }
 
 // notifyClock notifies the server that its clock has changed, once it runs.
-func (p *Process) tellClock() {
+func (p *Process) notifyClock() {
 	if p.clockMoved && p.paused == 0 {
 		p.clockMoved = false
 		if p.server != nil && !p.down {

@@ -119,7 +119,7 @@ func TestStreamsAreIndependentOfEachOther(t *testing.T) {
 	}
 }
 
-func TestHashStringTellsStringsApart(t *testing.T) {
+func TestDifferentStringsHaveDifferentHashes(t *testing.T) {
 	seen := map[uint64]string{}
 	for _, s := range []string{"", "a", "b", "ab", "ba", "a\x00", "\x00", "redis-1", "redis-2", "client-1->redis-12",
 		"client-11->redis-2", "12345678", "123456789", "12345678\x00"} {

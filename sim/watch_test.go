@@ -24,7 +24,7 @@ func (l *lab) tell(m Moment) {
 	}
 }
 
-func TestAWatchTellsActsPointsAndMessages(t *testing.T) {
+func TestAWatchReportsActsPointsAndMessages(t *testing.T) {
 	l := newLab(t)
 	l.client("c", func(env Env) {
 		env.Point(Acquired)
@@ -80,7 +80,7 @@ func (s *settling) Settled(now time.Duration) (at []time.Duration) {
 	return at
 }
 
-func TestAWatchTellsWhatHasSettledBeforeTheNextActAndAtItsEnd(t *testing.T) {
+func TestAWatchReportsWhatHasSettledBeforeTheNextActAndAtItsEnd(t *testing.T) {
 	l := newLab(t)
 	l.AddServer("disk", &settling{echo: echo{w: l.World}})
 	l.client("c", func(env Env) {

@@ -23,7 +23,7 @@ type Options struct {
 	Stacks *Stacks
 	// Canonical, if set, returns the form of a recorded value that enters the digest: the same in equal runs, even if
 	// the value is random.
-	Told func(value string) string
+	Canonical func(value string) string
 	// Wall is what every wall clock shows at the start, ns since the Unix epoch; 0: Epoch.
 	Wall int64
 	// Endless means that the run may last indefinitely: there is no limit of events, and nothing is kept of what is
@@ -305,8 +305,8 @@ func (w *World) Finish() *history.History {
 		if d.at.At != Forever {
 			g.Until = d.proc.clock.trueTime(d.at.Clock, int64(d.at.At), g.Granted)
 		}
-		if d.at.Told != nil {
-			g.Until = min(g.Until, *d.at.Told, w.crash(d.proc.id, d.event))
+		if d.at.Announced != nil {
+			g.Until = min(g.Until, *d.at.Announced, w.crash(d.proc.id, d.event))
 		}
 		if g.Until != history.Never {
 			w.digest.word(uint64(g.Until))
@@ -342,7 +342,7 @@ func (w *World) record(p ProcessID, e *history.Event) {
 		w.hist.Events = w.hist.Events[:at]
 		return
 	}
-	w.digest.record(kept, w.opts.Told)
+	w.digest.record(kept, w.opts.Canonical)
 }
 
 // RecordGrant adds an acquire ok or extend ok on behalf of a client; the validity ends on a clock of its process.

@@ -329,7 +329,7 @@ func TestAPanicIsReportedWithItsStack(t *testing.T) {
 	}
 }
 
-func TestDeadlinesAreToldInTrueTimeWhenTheRunEnds(t *testing.T) {
+func TestDeadlinesAreConvertedToTrueTimeWhenTheRunEnds(t *testing.T) {
 	l := newLab(t)
 	l.At(Time(time.Second), func() { l.Drift("c", 1_000_000) }) // twice as fast
 	l.At(Time(2*time.Second), func() { l.Jump("c", -3*time.Second) })

@@ -63,7 +63,7 @@ func TestEveryEditionOfAHistoryIsRead(t *testing.T) {
 	}
 }
 
-func TestManyLocksAreToldApartByTheirKeys(t *testing.T) {
+func TestManyLocksAreDistinguishedByTheirKeys(t *testing.T) {
 	said, err := Decode(strings.NewReader(`{:type :invoke, :f :acquire, :process 1, :value [3 nil]}
 {:type :ok, :f :acquire, :process 1, :value #jepsen.independent/tuple [:orders nil]}
 {:type :ok, :f :write, :process 1, :value [3 nil]}

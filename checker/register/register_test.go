@@ -141,9 +141,9 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
-// TestClocksLeaveOpenWhatTheyCannotTell: with clocks that may be off, nothing holds, and what is violated is violated
+// TestClocksLeaveOpenWhatTheyCannotDecide: with clocks that may be off, nothing holds, and what is violated is violated
 // whatever their true error.
-func TestClocksLeaveOpenWhatTheyCannotTell(t *testing.T) {
+func TestClocksLeaveOpenWhatTheyCannotDecide(t *testing.T) {
 	for _, c := range []struct {
 		error history.Time // of the clocks, where events are 1 ms apart
 		lines string

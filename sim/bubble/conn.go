@@ -240,7 +240,7 @@ func (c *Conn) Tag(args []string) (history.Attempt, string) {
 }
 
 // Canonical returns the form of a part of a request or a reply that enters digests.
-func (c *Conn) Told(part string) string { return c.guest.owners.told(part) }
+func (c *Conn) Canonical(part string) string { return c.guest.owners.canonical(part) }
 
 // The methods below are the net.Conn.
 

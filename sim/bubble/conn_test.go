@@ -220,8 +220,8 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestBytesThatAreNoRequestAreTold: a library that uses another protocol fails the run.
-func TestBytesThatAreNoRequestAreTold(t *testing.T) {
+// TestBytesThatAreNoRequestAreReported: a library that uses another protocol fails the run.
+func TestBytesThatAreNoRequestAreReported(t *testing.T) {
 	for _, text := range []string{"GET / HTTP/1.1\r\n\r\n", "*1\r\n:1\r\n", "*-1\r\n", "*1\r\n$x\r\n", "*0\r\n"} {
 		synctest.Test(t, func(t *testing.T) {
 			d, stacks := NewDriver(), new(sim.Stacks)

@@ -72,7 +72,7 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
 func (r *run) shift() time.Duration { return r.begin.Sub(time.Unix(0, sim.Epoch)) }
 
 // Canonical returns the form of a recorded value that enters digests: the attempt whose owner value it is.
-func (d *Driver) Told(value string) string {
+func (d *Driver) Canonical(value string) string {
 	if a, ok := d.values[value]; ok {
 		return string(a)
 	}

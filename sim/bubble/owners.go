@@ -129,8 +129,8 @@ func (known scripts) setsKey(command, script string) bool {
 		return known[strings.ToLower(script)]
 	}
 	hash := fmt.Sprintf("%x", sha1.Sum([]byte(script)))
-	sets, told := known[hash]
-	if !told {
+	sets, sent := known[hash]
+	if !sent {
 		sets = setting.MatchString(script)
 		known[hash] = sets
 	}
@@ -141,7 +141,7 @@ var setting = regexp.MustCompile(`(?i)call\(\s*['"](set|setnx|psetex)['"]`)
 
 // canonical is the form of a part of a request, or of a reply, that enters digests: the attempt in place of its owner
 // value, and times as if the run were the first in its bubble.
-func (o *owners) told(part string) string {
+func (o *owners) canonical(part string) string {
 	if a, ok := o.of[part]; ok {
 		return string(a)
 	}
@@ -151,7 +151,7 @@ func (o *owners) told(part string) string {
 		}
 	}
 	if len(part) > 0 && strings.IndexByte(replyWithText, part[0]) >= 0 {
-		return o.toldReply(part)
+		return o.canonicalReply(part)
 	}
 	return part
 }
@@ -160,7 +160,7 @@ func (o *owners) told(part string) string {
 const replyWithText = "$*>%~="
 
 // canonicalReply is a reply with the attempts in place of their owner values.
-func (o *owners) toldReply(reply string) string {
+func (o *owners) canonicalReply(reply string) string {
 	lines := strings.Split(reply, "\r\n")
 	changed := false
 	for i, l := range lines {

@@ -111,14 +111,14 @@ func TestDigestsHoldNoRandomBytesAndNoAbsoluteTimes(t *testing.T) {
 	o.tag(sim.New(1, sim.Options{}), "redis-1", []string{"SET", "lock", "random", "NX", "PXAT", "1767225691000"})
 	for part, want := range map[string]string{"random": "c/1", "$6\r\nrandom\r\n": "$6\r\nc/1\r\n",
 		"1767225691000": "1767225601000", "lock": "lock", "8000": "8000"} {
-		if got := o.told(part); got != want {
+		if got := o.canonical(part); got != want {
 			t.Errorf("%s is told as %s, want %s", part, got, want)
 		}
 	}
 }
 
-// TestAScriptThatAnotherGuestHasTold: its hash is as good as its text, even from a guest that never sends the text.
-func TestAScriptThatAnotherGuestHasTold(t *testing.T) {
+// TestAScriptThatAnotherGuestHasSent: its hash is as good as its text, even from a guest that never sends the text.
+func TestAScriptThatAnotherGuestHasSent(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	known := scripts{}
 	first, second := owners{of: values{}, scripts: known}, owners{of: values{}, scripts: known}

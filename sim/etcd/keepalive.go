@@ -19,7 +19,7 @@ type ask struct {
 }
 
 // leaderAnswer is the leader's answer.
-type told struct {
+type leaderAnswer struct {
 	number uint64
 	left   int64 // s: after a renewal the TTL; 0 or less if there is no such lease
 	ttl    int64 // s
@@ -56,19 +56,19 @@ func (s *server) passOn(m *raft.Member, a ask) {
 	case leader == m.Name():
 		s.decide(m, a)
 	case leader != "":
-		m.Tell(leader, "lease", a.key, a)
+		m.SendToPeer(leader, "lease", a.key, a)
 	}
 }
 
 // ReceiveFromPeer takes a question of another member, or the answer to one of this.
-func (s *server) Told(m *raft.Member, from sim.ProcessID, body any) {
+func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	switch b := body.(type) {
 	case ask:
 		if m.Leading() {
 			s.decide(m, b)
 		} // otherwise the member that asks will learn of the new leader and ask there
-	case told:
-		s.tell(b)
+	case leaderAnswer:
+		s.deliver(b)
 	}
 }
 
@@ -108,16 +108,16 @@ func (s *server) decideNow(m *raft.Member, a ask) {
 }
 
 func (s *server) answer(m *raft.Member, a ask, left, ttl int64) {
-	t := told{a.number, left, ttl}
+	t := leaderAnswer{a.number, left, ttl}
 	if a.from == m.Name() {
-		s.tell(t)
+		s.deliver(t)
 		return
 	}
-	m.Tell(a.from, "lease", a.key, t)
+	m.SendToPeer(a.from, "lease", a.key, t)
 }
 
 // deliver sends the answer to the client, if it still waits.
-func (s *server) tell(t told) {
+func (s *server) deliver(t leaderAnswer) {
 	for i := range s.asks {
 		p := s.asks[i]
 		if p.number != t.number {

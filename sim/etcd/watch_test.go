@@ -35,7 +35,7 @@ func (d *desk) told(want ...string) {
 	d.log = nil
 }
 
-func TestAWatchTellsOfLaterRevisions(t *testing.T) {
+func TestAWatchReportsLaterRevisions(t *testing.T) {
 	d := newDesk(t)
 	d.ask(1, "PUT l/1 old")
 	d.watch("w", "etcd-3", "WATCH l/ PREFIX")

@@ -64,7 +64,7 @@ func (g *register) LeaderChanged(m *Member) {
 	g.leads = append(g.leads, fmt.Sprintf("%v %v", m.Leader(), m.Leading()))
 }
 func (g *register) Wake(m *Member, tag uint64) { g.told = append(g.told, fmt.Sprintf("wake %d", tag)) }
-func (g *register) Told(m *Member, from sim.ProcessID, body any) {
+func (g *register) ReceiveFromPeer(m *Member, from sim.ProcessID, body any) {
 	g.told = append(g.told, fmt.Sprintf("%v: %v", from, body))
 }
 func (g *register) Fault(m *Member, f sim.ServerFault) { g.told = append(g.told, f.Kind) }

@@ -115,7 +115,7 @@ type Machine interface {
 	// Wake is a timer that After set in this life.
 	Wake(m *Member, tag uint64)
 	// ReceiveFromPeer takes what another member's machine sent with SendToPeer.
-	Told(m *Member, from sim.ProcessID, body any)
+	ReceiveFromPeer(m *Member, from sim.ProcessID, body any)
 	// Fault is called for a fault that is not the disk's. It may happen while the member is down (Up).
 	Fault(m *Member, f sim.ServerFault)
 }

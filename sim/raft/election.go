@@ -48,17 +48,17 @@ func (m *Member) Active() bool {
 // watch is a follower's watch of its leader.
 type watch struct {
 	number   uint64        // of the current timer
-	heard    time.Duration // monotonic, of the last sign of a leader
+	latest   time.Duration // monotonic, of the last sign of a leader
 	patience time.Duration // how long after that it campaigns: one to two election time-outs
 	tries    uint64        // its campaigns in vain since it last learned of a leader
 }
 
 // receivedFromLeader records a sign of life. The timer stays as it is; it checks again when it fires.
-func (m *Member) heardLeader() { m.watch.heard = m.host.Monotonic() }
+func (m *Member) receivedFromLeader() { m.watch.latest = m.host.Monotonic() }
 
 // listen starts the watch anew, after a number of campaigns that have failed.
 func (m *Member) listen(tries uint64) {
-	m.heardLeader()
+	m.receivedFromLeader()
 	timeout := m.config.ElectionTimeout()
 	m.watch.tries = tries
 	m.watch.patience = timeout + time.Duration(m.host.Rand("patience", sim.Key(m.term).Word(tries))%uint64(timeout))
@@ -67,7 +67,7 @@ func (m *Member) listen(tries uint64) {
 
 func (m *Member) watchAgain() {
 	due := m.watch.patience
-	quiet := m.host.Monotonic() - m.watch.heard
+	quiet := m.host.Monotonic() - m.watch.latest
 	if timeout := m.config.ElectionTimeout(); m.lead != 0 && quiet < timeout {
 		due = timeout
 	}
@@ -81,7 +81,7 @@ func (m *Member) suspect(number uint64) {
 	if m.leading || number != m.watch.number {
 		return
 	}
-	quiet := m.host.Monotonic() - m.watch.heard
+	quiet := m.host.Monotonic() - m.watch.latest
 	switch {
 	case quiet >= m.watch.patience:
 		_ = m.node.Campaign() // raft refuses it only to a leader

@@ -93,8 +93,8 @@ func (m *Member) Receive(from sim.ProcessID, body any) {
 		m.step(b)
 	case hangUp:
 		m.leave(from, b)
-	case machineLetter:
-		m.machine.Told(m, from, b.body)
+	case machineMessage:
+		m.machine.ReceiveFromPeer(m, from, b.body)
 	}
 	m.drain()
 }
@@ -107,7 +107,7 @@ const (
 	wakeFsync  uint64 = 4 << 56
 	wakeExpire uint64 = 5 << 56
 	wakeRetry  uint64 = 6 << 56
-	wakeSort   uint64 = 0xff << 56
+	timerKind  uint64 = 0xff << 56
 )
 
 // Wake is a timer.
@@ -115,13 +115,13 @@ func (m *Member) Wake(tag uint64) {
 	if m.excluded {
 		return
 	}
-	switch tag & wakeSort {
+	switch tag & timerKind {
 	case 0:
 		m.machine.Wake(m, tag)
 	case wakeBeat:
-		m.tick(tag &^ wakeSort)
+		m.tick(tag &^ timerKind)
 	case wakeWatch:
-		m.suspect(tag &^ wakeSort)
+		m.suspect(tag &^ timerKind)
 	case wakeFsync:
 		m.written()
 	case wakeExpire:
@@ -159,17 +159,17 @@ func (m *Member) Stop(how sim.Stop) {
 }
 
 // machineMessage is what SendToPeer sends.
-type machineLetter struct{ body any }
+type machineMessage struct{ body any }
 
 // SendToPeer sends body to the machine of another member; its own gets it at once. Messages to one member arrive in
 // order, and are lost if it dies before. The body must not be changed afterwards. phase and key identify it; they key
 // the draw of the delay.
-func (m *Member) Tell(to sim.ProcessID, phase string, key sim.Key, body any) {
+func (m *Member) SendToPeer(to sim.ProcessID, phase string, key sim.Key, body any) {
 	if to == m.name {
-		m.machine.Told(m, m.name, body)
+		m.machine.ReceiveFromPeer(m, m.name, body)
 		return
 	}
-	m.host.Send(to, phase, key, machineLetter{body})
+	m.host.Send(to, phase, key, machineMessage{body})
 }
 
 // Name is the member's process.
@@ -200,7 +200,7 @@ func (m *Member) Term() uint64 { return m.term }
 func (m *Member) Applied() uint64 { return m.applied }
 
 // After wakes the machine with tag, below 1<<56, once d has passed on the monotonic clock.
-func (m *Member) After(d time.Duration, tag uint64) { m.host.WakeAfter(d, tag&^wakeSort) }
+func (m *Member) After(d time.Duration, tag uint64) { m.host.WakeAfter(d, tag&^timerKind) }
 
 // Monotonic reads the monotonic clock.
 func (m *Member) Monotonic() time.Duration { return m.host.Monotonic() }

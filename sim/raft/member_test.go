@@ -181,7 +181,7 @@ func TestARequestWaitsForALeaderAndThenTimesOut(t *testing.T) {
 	l.want(l.log[2:], "32.002s write too late: -request timed out1", "32.002s read: -request timed out1")
 }
 
-func TestAResumedLeaderIsNotActiveUntilItHasHeardOfTheNext(t *testing.T) {
+func TestAResumedLeaderIsNotActiveUntilItHasLearnedOfTheNext(t *testing.T) {
 	l := newLab(t, 3, Config{})
 	l.at(500*ms, func() { l.Pause("m-1") })
 	l.at(5*time.Second, func() { l.Resume("m-1") })
@@ -215,7 +215,7 @@ func TestADeposedLeaderThatDoesNotKnowItProposesInVain(t *testing.T) {
 	l.want(l.register(2).applied, "4/3 c-3 any")
 }
 
-func TestALeaderHangsUpOnAFollowerThatItDoesNotHear(t *testing.T) {
+func TestALeaderHangsUpOnASilentFollower(t *testing.T) {
 	for _, hangsUp := range []bool{false, true} {
 		l := newLab(t, 3, Config{HangsUp: hangsUp})
 		leads := func() []string { return l.register(3).leads }
@@ -310,12 +310,12 @@ func TestWhatWasBeingWrittenIsLostInAPowerLoss(t *testing.T) {
 	}
 }
 
-func TestMachinesTellEachOther(t *testing.T) {
+func TestMachinesSendToEachOther(t *testing.T) {
 	l := newLab(t, 2, Config{})
 	l.at(10*ms, func() {
-		l.Members()[0].Tell("m-2", "x", 1, "one")
-		l.Members()[0].Tell("m-2", "x", 2, "two")
-		l.Members()[0].Tell("m-1", "x", 3, "self")
+		l.Members()[0].SendToPeer("m-2", "x", 1, "one")
+		l.Members()[0].SendToPeer("m-2", "x", 2, "two")
+		l.Members()[0].SendToPeer("m-1", "x", 3, "self")
 		l.Members()[1].After(5*ms, 9)
 		l.ServerFault("m-2", sim.ServerFault{Kind: "odd", Begin: true})
 	})

@@ -90,12 +90,12 @@ var phases = func() (p [32]string) {
 
 // step passes a message to raft and records signs of life of the leader.
 func (m *Member) step(message raftMessage) {
-	m.heardFollower(message.GetFrom())
+	m.receivedFromFollower(message.GetFrom())
 	_ = m.node.Step(message.Message) // an error means that raft has dropped the message, as it may
 	switch message.kind {
 	case raftpb.MsgApp, raftpb.MsgHeartbeat, raftpb.MsgSnap:
 		if message.GetTerm() >= m.term {
-			m.heardLeader()
+			m.receivedFromLeader()
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (m *Member) written() {
 func (m *Member) note(rd *raft.Ready) {
 	if rd.HardState != nil && rd.GetTerm() != m.term {
 		m.term = rd.GetTerm()
-		m.heardLeader() // raft starts its time-outs anew with each term
+		m.receivedFromLeader() // raft starts its time-outs anew with each term
 	}
 	if rd.SoftState == nil {
 		return

@@ -20,7 +20,7 @@ func (s *session) caches(to sim.ProcessID, options ...string) {
 
 // Whoever has read a key is told once of its next change: by another, or by himself behind the reply unless he asked
 // not to be.
-func TestClientsThatCacheAreToldOfChanges(t *testing.T) {
+func TestClientsThatCacheAreNotifiedOfChanges(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
 		s.caches(master, "NOLOOP")
@@ -51,7 +51,7 @@ func TestClientsThatCacheAreToldOfChanges(t *testing.T) {
 
 // A key that has expired is forgotten when the node deletes it: in its background cycle, every 100 ms of its life, or
 // when a command comes across it.
-func TestClientsThatCacheAreToldOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
+func TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 	for _, comesAcross := range []bool{false, true} {
 		c := newCluster(t, redis.Config{}, 0)
 		c.client("client-1", 0, func(s *session) {
@@ -74,7 +74,7 @@ func TestClientsThatCacheAreToldOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 }
 
 // A replica's clients are told when its master's DEL arrives, and of a full resync that nothing is left.
-func TestClientsThatCacheFromAReplicaAreToldAsItFollows(t *testing.T) {
+func TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {
 		s.Sleep(10 * ms)
@@ -164,7 +164,7 @@ func TestServerWithAPasswordAsksForItOnEachConnection(t *testing.T) {
 }
 
 // A library asks the Sentinel who is master and listens to its channel, as RESP has it.
-func TestSentinelTellsLibrariesOfASwitch(t *testing.T) {
+func TestSentinelNotifiesLibrariesOfASwitch(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{})
 	c.client("client-1", 0, func(s *session) {
 		s.ask(observer, 0, "HELLO", "3")

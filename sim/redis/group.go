@@ -73,7 +73,7 @@ func (g *Group) promoted(n *Node) {
 	if old != nil && old != n {
 		stood = old.standing()
 		if old.repl.master == "" {
-			old.repl.told = ownedOf(stood)
+			old.repl.recorded = ownedOf(stood)
 		}
 	}
 	n.compareWith(stood, history.LostInFailover)
@@ -89,12 +89,12 @@ func (g *Group) note(h *store.Holding, why history.Why) {
 // lostBefore reports whether the group has lost h when n was deposed. That n loses it too is no reason of the group's.
 func (n *Node) lostBefore(h *store.Holding) bool {
 	g := n.cfg.Group
-	return g != nil && n.repl.told != nil && g.lost[h.Title()] != ""
+	return g != nil && n.repl.recorded != nil && g.lost[h.Title()] != ""
 }
 
 // divergent reports whether h was set while n was deposed.
 func (n *Node) divergent(h *store.Holding) bool {
-	return n.repl.told != nil && !n.repl.told[h.Title()]
+	return n.repl.recorded != nil && !n.repl.recorded[h.Title()]
 }
 
 // resynced records what a replica has lost by taking its master's data in place of its own.
@@ -120,7 +120,7 @@ func (g *Group) resynced(n *Node, was *store.Snapshot) {
 			n.stood = slices.DeleteFunc(n.stood, func(o store.Holding) bool { return o.Title() == h.Title() })
 		}
 	}
-	n.repl.told, n.repl.had = nil, nil
+	n.repl.recorded, n.repl.had = nil, nil
 }
 
 // ownedOf is what of a list is in whose hands.

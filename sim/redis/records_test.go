@@ -213,10 +213,10 @@ func (b *bookkeeper) act(v vocabulary) {
 	b.audit()
 }
 
-// TestRecordsTellWhatStands lets random commands, clocks that go both ways, stops of every kind, starts, promotions and
+// TestRecordsShowWhatIsThere lets random commands, clocks that go both ways, stops of every kind, starts, promotions and
 // full resyncs loose on a node and on a group. After each step, whoever has read the records of a master knows what it
 // holds.
-func TestRecordsTellWhatStands(t *testing.T) {
+func TestRecordsShowWhatIsThere(t *testing.T) {
 	groups := 4000
 	if !testkit.Full() {
 		groups = 800

@@ -99,7 +99,7 @@ func (n *Node) promote() {
 	n.restrict()
 	n.beginStream()
 	n.cfg.Group.promoted(n)
-	r.told, r.had, n.stood = nil, nil, nil
+	r.recorded, r.had, n.stood = nil, nil, nil
 	n.data.NoteEnds()
 }
 
@@ -122,8 +122,8 @@ func (n *Node) replicate(master sim.ProcessID) {
 	n.askForAll()
 	n.tickAfter(ackEvery)
 	if wasMaster {
-		if r.told == nil {
-			r.told = map[store.Title]bool{} // nobody was promoted in its place: it alone has all that it has
+		if r.recorded == nil {
+			r.recorded = map[store.Title]bool{} // nobody was promoted in its place: it alone has all that it has
 		}
 		n.unblockAll("-UNBLOCKED force unblock from blocking operation, instance state changed (master -> " +
 			"replica?)\r\n")

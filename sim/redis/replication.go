@@ -48,8 +48,8 @@ type replication struct {
 
 	// For records only: what a deposed master had when it was deposed, and when it stopped before it got its new
 	// master's data.
-	told map[store.Title]bool
-	had  *store.Snapshot
+	recorded map[store.Title]bool
+	had      *store.Snapshot
 }
 
 // replica is what a master knows of one of its replicas.

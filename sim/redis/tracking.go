@@ -194,7 +194,7 @@ func (t *table) broadcasts() bool {
 // Changed notes that a key has changed while a request of a connection is executed, or of none (0), and gives those
 // who are to be told of it at once. aside says that it was not the request itself, but a script that it runs, or the
 // key's expiry: to those who want to hear of prefixes that is another's change.
-func (t *table) dataChanged(name string, by uint64, aside bool) (tell []uint64) {
+func (t *table) dataChanged(name string, by uint64, aside bool) (notify []uint64) {
 	if t.broadcasts() {
 		t.changed[name] = by
 		if aside {
@@ -203,15 +203,15 @@ func (t *table) dataChanged(name string, by uint64, aside bool) (tell []uint64) 
 	}
 	for _, conn := range t.readers[name] {
 		if c := t.clients[conn]; c != nil && !c.Broadcast && !(c.NoLoop && conn == by) {
-			tell = append(tell, conn)
+			notify = append(notify, conn)
 		}
 	}
 	delete(t.readers, name)
-	return tell
+	return notify
 }
 
 // flushed notes that all keys are gone, and gives those who are to be told: all who track.
-func (t *table) flushed() (tell []uint64) {
+func (t *table) flushed() (notify []uint64) {
 	clear(t.readers)
 	return slices.Sorted(maps.Keys(t.clients))
 }

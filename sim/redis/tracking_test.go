@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWhoBroadcastsHearsOfLaterChanges: not of those from before it asked, whoever had read the key.
-func TestWhoBroadcastsHearsOfLaterChanges(t *testing.T) {
+// TestBroadcastSubscribersLearnOfLaterChanges: not of those from before it asked, whoever had read the key.
+func TestBroadcastSubscribersLearnOfLaterChanges(t *testing.T) {
 	var table table
 	table.on(1, options{})
 	table.remember(1, []string{"a"})

@@ -59,7 +59,7 @@ func twinRelease(d *store.Data, keys, argv []string) bool {
 	return true
 }
 
-func twinReleaseTold(d *store.Data, keys, argv []string) bool {
+func twinReleaseThreeWay(d *store.Data, keys, argv []string) bool {
 	switch _, c := compareValue(d, keys, argv); c {
 	case declined:
 		return false

@@ -45,7 +45,7 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 		s.conns = append(s.conns, c)
 	}
 	if c.session != 0 {
-		s.hear(m, c.session)
+		s.markAlive(m, c.session)
 	}
 	c.queue = append(c.queue, r)
 	s.serve(m, c)

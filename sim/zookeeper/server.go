@@ -29,7 +29,7 @@ type server struct {
 	tracker tracker
 	reign   uint64 // counts the leaderships of this member; numbers the timers of each
 
-	heard    []SessionID // since the last report to the leader
+	alive    []SessionID // since the last report to the leader
 	relaying bool        // a timer for the next report is set
 }
 
@@ -47,7 +47,7 @@ func (s *server) Reset(*raft.Member) {
 	s.leader, s.term = "", 0
 	clear(s.early)
 	s.early = s.early[:0]
-	s.heard, s.relaying = s.heard[:0], false
+	s.alive, s.relaying = s.alive[:0], false
 	s.reign = 0
 }
 
@@ -125,7 +125,7 @@ func (s *server) LeaderChanged(m *raft.Member) {
 		s.hangUp(m, s.conns[0])
 	}
 	s.watches.reset()
-	s.heard = s.heard[:0]
+	s.alive = s.alive[:0]
 	s.reign++
 	if m.Leading() {
 		now := m.Monotonic()
@@ -161,18 +161,18 @@ func (s *server) Wake(m *raft.Member, tag uint64) {
 	}
 }
 
-// alive records that a session lives. The leader must know; a member that does not lead reports twice a tick, as its
+// markAlive records that a session lives. The leader must know; a member that does not lead reports twice a tick, as its
 // answers to the leader's pings do in ZooKeeper. What it has not reported yet when it is cut off never reaches the
 // leader, although the client has its answers.
-func (s *server) hear(m *raft.Member, id SessionID) {
+func (s *server) markAlive(m *raft.Member, id SessionID) {
 	if m.Leading() {
 		if x := s.session(id); x != nil {
 			s.tracker.touch(x, m.Monotonic(), m.Due(x.timeout))
 		}
 		return
 	}
-	if !slices.Contains(s.heard, id) {
-		s.heard = append(s.heard, id)
+	if !slices.Contains(s.alive, id) {
+		s.alive = append(s.alive, id)
 	}
 	if !s.relaying {
 		s.relaying = true
@@ -181,25 +181,25 @@ func (s *server) hear(m *raft.Member, id SessionID) {
 	}
 }
 
-// report lists the sessions from which a member has received something.
+// report lists the sessions that a member knows to be alive.
 type report []SessionID
 
 func (s *server) relay(m *raft.Member) {
 	s.relaying = false
-	if len(s.heard) > 0 && m.Leader() != "" {
-		m.Tell(m.Leader(), "sessions", sim.Key(m.Monotonic()/(s.config.Tick/2)), report(slices.Clone(s.heard)))
+	if len(s.alive) > 0 && m.Leader() != "" {
+		m.SendToPeer(m.Leader(), "sessions", sim.Key(m.Monotonic()/(s.config.Tick/2)), report(slices.Clone(s.alive)))
 	}
-	s.heard = s.heard[:0]
+	s.alive = s.alive[:0]
 }
 
 // ReceiveFromPeer takes another member's report.
-func (s *server) Told(m *raft.Member, _ sim.ProcessID, body any) {
+func (s *server) ReceiveFromPeer(m *raft.Member, _ sim.ProcessID, body any) {
 	ids, ok := body.(report)
 	if !ok || !m.Leading() {
 		return
 	}
 	for _, id := range ids {
-		s.hear(m, id)
+		s.markAlive(m, id)
 	}
 }
 

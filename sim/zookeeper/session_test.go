@@ -33,7 +33,7 @@ func TestSilenceSuspendsAfterTwoThirdsOfTheTimeout(t *testing.T) {
 		"20.0 same session false, lost true")
 }
 
-func TestClientThatCountsTheTimeoutNeedNotBeTold(t *testing.T) {
+func TestClientThatCountsTheTimeoutNeedNotBeNotified(t *testing.T) {
 	for _, counts := range []bool{false, true} {
 		s := newCalm(t, zookeeper.Config{})
 		s.client(1, func(k *zkclient.Config) { k.CountsTimeout = counts }, linger(s, 30*time.Second))
@@ -84,7 +84,7 @@ func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 	}
 }
 
-func TestMemberThatItsLeaderDoesNotHearClosesItsConnections(t *testing.T) {
+func TestMemberThatIsSilentToItsLeaderClosesItsConnections(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.client(2, nil, linger(s, 30*time.Second))
 	s.At(history.Of(1500*ms), func() { s.Cut("zookeeper-2", "zookeeper-1") }) // last received from at 1.402 s

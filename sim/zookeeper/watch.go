@@ -24,8 +24,8 @@ func add(table map[string][]uint64, path string, conn uint64) {
 }
 
 // fire calls notify for each connection that a change concerns, once per path, and drops the watches.
-func (w *watchTable) fire(e Event, tell func(conn uint64, e Event)) {
-	var told []uint64
+func (w *watchTable) fire(e Event, notify func(conn uint64, e Event)) {
+	var notified []uint64
 	trigger := func(table map[string][]uint64) {
 		list, found := table[e.Path]
 		if !found {
@@ -33,11 +33,11 @@ func (w *watchTable) fire(e Event, tell func(conn uint64, e Event)) {
 		}
 		delete(table, e.Path)
 		for _, conn := range list {
-			if !slices.Contains(told, conn) {
-				tell(conn, e)
+			if !slices.Contains(notified, conn) {
+				notify(conn, e)
 			}
 		}
-		told = list
+		notified = list
 	}
 	if e.Type != NodeChildrenChanged {
 		trigger(w.data)

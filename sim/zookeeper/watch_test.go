@@ -48,7 +48,7 @@ func TestWatchesFireOnceForWhatTheyWatch(t *testing.T) {
 
 func TestSessionsExpireAtTheTickAfterTheirTimeout(t *testing.T) {
 	const tick = 2 * time.Second
-	for _, c := range []struct{ heard, timeout, ends time.Duration }{
+	for _, c := range []struct{ alive, timeout, ends time.Duration }{
 		{0, 4 * time.Second, 6 * time.Second}, // at a tick: a whole one more
 		{time.Nanosecond, 4 * time.Second, 6 * time.Second},
 		{2*time.Second - 1, 4 * time.Second, 6 * time.Second},
@@ -57,11 +57,11 @@ func TestSessionsExpireAtTheTickAfterTheirTimeout(t *testing.T) {
 	} {
 		var k tracker
 		k.begin(tick, 0)
-		k.touch(&session{id: 1, timeout: c.timeout}, c.heard, 0)
+		k.touch(&session{id: 1, timeout: c.timeout}, c.alive, 0)
 		for range 10 {
 			at := k.next
 			if ended := k.expired(); len(ended) > 0 {
-				same(t, fmt.Sprintf("heard at %v, timeout %v", c.heard, c.timeout), at, c.ends)
+				same(t, fmt.Sprintf("heard at %v, timeout %v", c.alive, c.timeout), at, c.ends)
 				break
 			}
 		}
