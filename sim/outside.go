@@ -6,7 +6,7 @@ import "time"
 // the world does to its process, as part of the event that does it.
 type Outside interface {
 	Pauser
-	// Crashed says that a client crashes. (A server is told by its Stop.) It gives 0, or if the client has ended by
+	// Crashed is called when a client crashes. (For a server, Stop is.) It returns 0, or if the client has ended by
 	// itself before, until when it is known to have lived, above 0.
 	Crashed() (alive Time)
 	// Jumped is called when the process's wall clock has been moved by d.

@@ -171,8 +171,8 @@ func CutRequest(b []byte) (args []string, rest []byte, err error) {
 const longest = 512 << 20
 
 // cutNumber reads a line of RESP that is a kind and a number; rest is nil if it is not complete yet.
-func cutNumber(b []byte, sort byte) (n int, rest []byte, err error) {
-	if len(b) > 0 && b[0] != sort {
+func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
+	if len(b) > 0 && b[0] != kind {
 		return 0, nil, ErrProtocol
 	}
 	end := bytes.IndexByte(b, '\n')

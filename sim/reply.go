@@ -96,8 +96,8 @@ func AppendArray(b []byte, n int) []byte {
 
 // AppendLine appends a RESP value of one line: kind is '+' for a status, '-' for an error. Line breaks in s become
 // spaces, as in Redis.
-func AppendLine(b []byte, sort byte, s string) []byte {
-	b = append(b, sort)
+func AppendLine(b []byte, kind byte, s string) []byte {
+	b = append(b, kind)
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c == '\r' || c == '\n' {

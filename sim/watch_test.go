@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// record turns moments into lines.
-func (l *lab) tell(m Moment) {
+// record turns a moment into a line.
+func (l *lab) record(m Moment) {
 	early := ""
 	if m.Early {
 		early = " early"
@@ -32,7 +32,7 @@ func TestAWatchReportsActsPointsAndMessages(t *testing.T) {
 		env.Point(Acquired)
 		env.Sleep(3 * ms)
 	})
-	l.Watch(l.tell)
+	l.Watch(l.record)
 	l.run()
 	l.want(l.log, "0s c acts early", "0s c passes acquired 1", "0s c sends s-1 1 early", "1ms s-1 acts",
 		"1ms s-1 sends c 1", "2ms c acts", "2ms c passes acquired 2", "5ms c acts")
@@ -42,7 +42,7 @@ func TestAWatchReportsActsPointsAndMessages(t *testing.T) {
 func TestAPausedProcessActsWhenItIsResumed(t *testing.T) {
 	l := newLab(t)
 	l.client("c", func(env Env) { env.Call(50*ms, nil, to("s-1", "A")) })
-	l.Watch(l.tell)
+	l.Watch(l.record)
 	l.At(Time(ms), func() { l.Pause("s-1") })
 	l.At(Time(9*ms), func() { l.Resume("s-1") })
 	l.run()
@@ -70,12 +70,12 @@ func TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers(t *testing.T) 
 // settling is a server whose writes settle one by one, 10 ms apart.
 type settling struct {
 	echo
-	told time.Duration
+	report time.Duration
 }
 
 func (s *settling) Settled(now time.Duration) (at []time.Duration) {
-	for ; s.told+10*ms <= now; s.told += 10 * ms {
-		at = append(at, s.told+10*ms)
+	for ; s.report+10*ms <= now; s.report += 10 * ms {
+		at = append(at, s.report+10*ms)
 	}
 	return at
 }
@@ -88,7 +88,7 @@ func TestAWatchReportsWhatHasSettledBeforeTheNextActAndAtItsEnd(t *testing.T) {
 		env.Call(50*ms, nil, to("disk", "A"))
 		env.Sleep(9 * ms)
 	})
-	l.Watch(l.tell)
+	l.Watch(l.record)
 	l.Run(Time(36*ms), nil)
 	l.Watch(nil)
 	l.want(l.log, "0s c acts early", "24ms c acts", "24ms c sends disk 1", "10ms disk settles", "20ms disk settles",

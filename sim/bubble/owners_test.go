@@ -112,7 +112,7 @@ func TestDigestsHoldNoRandomBytesAndNoAbsoluteTimes(t *testing.T) {
 	for part, want := range map[string]string{"random": "c/1", "$6\r\nrandom\r\n": "$6\r\nc/1\r\n",
 		"1767225691000": "1767225601000", "lock": "lock", "8000": "8000"} {
 		if got := o.canonical(part); got != want {
-			t.Errorf("%s is told as %s, want %s", part, got, want)
+			t.Errorf("the canonical form of %s is %s, want %s", part, got, want)
 		}
 	}
 }

@@ -16,7 +16,7 @@ const ms = time.Millisecond
 // register is a machine that keeps the list of values written, in order.
 type register struct {
 	applied []string // index, term and arguments of each entry
-	told    []string
+	report  []string
 	leads   []string // the changes of leader that it was notified of
 	served  int
 }
@@ -63,11 +63,13 @@ func (g *register) Serve(m *Member, r *sim.Incoming) {
 func (g *register) LeaderChanged(m *Member) {
 	g.leads = append(g.leads, fmt.Sprintf("%v %v", m.Leader(), m.Leading()))
 }
-func (g *register) Wake(m *Member, tag uint64) { g.told = append(g.told, fmt.Sprintf("wake %d", tag)) }
-func (g *register) ReceiveFromPeer(m *Member, from sim.ProcessID, body any) {
-	g.told = append(g.told, fmt.Sprintf("%v: %v", from, body))
+func (g *register) Wake(m *Member, tag uint64) {
+	g.report = append(g.report, fmt.Sprintf("wake %d", tag))
 }
-func (g *register) Fault(m *Member, f sim.ServerFault) { g.told = append(g.told, f.Kind) }
+func (g *register) ReceiveFromPeer(m *Member, from sim.ProcessID, body any) {
+	g.report = append(g.report, fmt.Sprintf("%v: %v", from, body))
+}
+func (g *register) Fault(m *Member, f sim.ServerFault) { g.report = append(g.report, f.Kind) }
 
 // lab is a world with a cluster and delays of 1 ms.
 type lab struct {

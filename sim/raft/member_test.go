@@ -320,8 +320,8 @@ func TestMachinesSendToEachOther(t *testing.T) {
 		l.ServerFault("m-2", sim.ServerFault{Kind: "odd", Begin: true})
 	})
 	l.run(20 * ms)
-	l.want(l.register(1).told, "m-1: self")
-	l.want(l.register(2).told, "odd", "m-1: one", "m-1: two", "wake 9")
+	l.want(l.register(1).report, "m-1: self")
+	l.want(l.register(2).report, "odd", "m-1: one", "m-1: two", "wake 9")
 }
 
 func TestCommandsSurviveTheLog(t *testing.T) {

@@ -18,8 +18,8 @@ func (s *session) caches(to sim.ProcessID, options ...string) {
 	}
 }
 
-// Whoever has read a key is told once of its next change: by another, or by himself behind the reply unless he asked
-// not to be.
+// Whoever has read a key is notified once of its next change: by another client, or by itself after the reply unless it
+// opted out.
 func TestClientsThatCacheAreNotifiedOfChanges(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -67,13 +67,13 @@ func TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 			}
 		})
 		c.run(3 * time.Second)
-		told := map[bool]string{false: "201ms", true: "151ms"}[comesAcross] // it has ended at 126 ms
-		want(t, "said", c.said, told+" client-1 hears >2 $10 invalidate *1 $4 lock",
+		at := map[bool]string{false: "201ms", true: "151ms"}[comesAcross] // it has ended at 126 ms
+		want(t, "said", c.said, at+" client-1 hears >2 $10 invalidate *1 $4 lock",
 			map[bool]string{false: "1.201s", true: "1.151s"}[comesAcross]+" client-1 hears nothing")
 	}
 }
 
-// A replica's clients are told when its master's DEL arrives, and of a full resync that nothing is left.
+// A replica's clients are notified when its master's DEL arrives, and after a full resync that nothing is left.
 func TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {

@@ -92,7 +92,7 @@ func (n *Node) typeOf(name string) string {
 // carryOut executes a command about data as part of the current request.
 func (n *Node) carryOut(args ...string) { n.commands[strings.ToLower(args[0])].carryOut(n.data, args) }
 
-// listMade notes a list that has come to be, if anybody waits for it.
+// listMade records a list that has been created, if anybody waits for it.
 func (n *Node) listMade(name string) {
 	if !slices.Contains(n.ready, name) &&
 		slices.ContainsFunc(n.waiting, func(b *blocked) bool { return slices.Contains(b.keys, name) }) {

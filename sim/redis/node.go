@@ -73,7 +73,7 @@ type arrival struct {
 type heldReply struct {
 	to        *sim.Incoming
 	conn      uint64  // of a push
-	key       sim.Key // likewise: what it tells
+	key       sim.Key // likewise: its content
 	from, end int
 }
 
@@ -83,7 +83,7 @@ var _ interface {
 	sim.Closer
 } = (*Node)(nil)
 
-// Tags of timers: the sort in the top byte, the timer's number below.
+// Tags of timers: the kind in the top byte, the timer's number below.
 const (
 	wakeExpiry  uint64 = 1 << 56
 	wakeFsync   uint64 = 2 << 56

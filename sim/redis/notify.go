@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// event is what is sent about the key of a command that was passed on and has changed it.
+// event is the notification for a key that a command passed on to miniredis has changed.
 type event struct {
 	class store.Events
 	name  string

@@ -146,7 +146,7 @@ func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 		c.client([]string{"client-1", "client-2"}[i], 0, func(s *session) {
 			s.ask(name, 0, "SUBSCRIBE", "free")
 			s.ask(name, 1, "MULTI")
-			for range []int{4, 2}[i] { // until it hears of the end
+			for range []int{4, 2}[i] { // until it learns of the end
 				s.listen(name, 0)
 			}
 			s.say("EXEC: %s", s.ask(name, 1, "EXEC"))
@@ -181,7 +181,7 @@ func TestWaitOfANodeWhoseRoleChangesEndsWithItsConnection(t *testing.T) {
 		"1.002s client-1 hears closed")
 }
 
-// REPLICAOF by hand disconnects only those who wait for replicas; these are told why.
+// REPLICAOF by hand disconnects only clients that wait for replicas; their reply states why.
 func TestReplicaOfDisconnectsThoseWhoWait(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.Cut(master, replica1)

@@ -31,8 +31,8 @@ func TestSubscribersAreNotifiedOfASwitch(t *testing.T) {
 	c.client("client-1", 0, func(s *session) {
 		s.do(observer, "SUBSCRIBE switch-master")
 		for range 2 {
-			told, _ := s.Receive(sim.Conn{Server: observer}, time.Minute)
-			s.say("%s", told)
+			report, _ := s.Receive(sim.Conn{Server: observer}, time.Minute)
+			s.say("%s", report)
 		}
 	})
 	c.at(time.Second, func() { c.failOver(replica1) })

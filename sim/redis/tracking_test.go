@@ -11,8 +11,8 @@ func TestBroadcastSubscribersLearnOfLaterChanges(t *testing.T) {
 	table.on(1, options{})
 	table.remember(1, []string{"a"})
 	table.off(1)
-	if tell := table.dataChanged("a", 1, false); len(tell) > 0 {
-		t.Errorf("%v are told although nobody tracks", tell)
+	if notify := table.dataChanged("a", 1, false); len(notify) > 0 {
+		t.Errorf("%v are notified although nobody tracks", notify)
 	}
 	table.on(1, options{Broadcast: true, Prefixes: []string{"a"}})
 	if list := table.broadcasting(); len(list) > 0 {

@@ -51,7 +51,8 @@ func TestWhoeverGoesAwayIsServedNoMore(t *testing.T) {
 		"102ms client-3 BLPOP free 0: *2 $4 free $1 x")
 }
 
-// Whoever waits on a master that is deposed is told so and disconnected, and nobody waits for a server's next life.
+// Clients that wait on a master that is deposed get an error and are disconnected, and nobody waits for a server's next
+// life.
 func TestWaitForAListEndsWithTheRoleAndTheLifeOfItsServer(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {

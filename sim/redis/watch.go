@@ -34,7 +34,7 @@ func (s *Sentinel) Wake(tag uint64) {
 	}
 }
 
-// pingAll pings the nodes of a group. The one that was to be promoted is told again: it may have been down.
+// pingAll pings the nodes of a group. The one that was to be promoted is ordered again: it may have been down.
 func (s *Sentinel) pingAll(sh *group, now time.Duration) {
 	for _, w := range sh.nodes {
 		if !w.waiting {
@@ -48,10 +48,10 @@ func (s *Sentinel) pingAll(sh *group, now time.Duration) {
 	}
 }
 
-// round is how often the Sentinel could have pinged by its own time. It tells apart what is sent again and again.
+// round is how often the Sentinel could have pinged by its own time. It distinguishes what is sent again and again.
 func (s *Sentinel) round(now time.Duration) sim.Key { return sim.Key(now / s.cfg.PingEvery) }
 
-// tell orders a node to follow another, or to be master if that is itself.
+// assign orders a node to follow another, or to be master if that is itself.
 func (s *Sentinel) assign(w, master *watched, now time.Duration) {
 	key := s.round(now).Text(string(master.name))
 	s.host.Send(w.name, phaseOrder, key, order{Master: master.name, Key: key})
@@ -118,7 +118,7 @@ func (s *Sentinel) best(sh *group, now time.Duration) *watched {
 	return best
 }
 
-// promote tells a node to be master.
+// promote orders a node to be master.
 func (s *Sentinel) promote(sh *group, w *watched, now time.Duration) {
 	sh.promoting, sh.since = w, now
 	s.assign(w, w, now)
@@ -156,7 +156,7 @@ func (s *Sentinel) Receive(from sim.ProcessID, body any) {
 	}
 }
 
-// switched tells everyone that a group has a new master.
+// switched announces that a group has a new master.
 func (s *Sentinel) switched(sh *group, w *watched, now time.Duration) {
 	old := sh.master
 	sh.master, sh.promoting = w, nil

@@ -32,14 +32,14 @@ func TestWatchesFireOnceForWhatTheyWatch(t *testing.T) {
 		add(w.child, "/q", 4)
 		c.do()
 		fire := func() string {
-			var told []string
+			var report []string
 			for _, x := range e.changes {
 				w.fire(x.Event, func(conn uint64,
 					e Event) {
-					told = append(told, fmt.Sprint(conn, " ", e.Type, " ", e.Path))
+					report = append(report, fmt.Sprint(conn, " ", e.Type, " ", e.Path))
 				})
 			}
-			return strings.Join(told, "; ")
+			return strings.Join(report, "; ")
 		}
 		same(t, c.what, fire(), c.want)
 		same(t, c.what+" again", fire(), "")

@@ -1,7 +1,7 @@
 // Package lua runs the scripts of a simulated Redis in gopher-lua, sealed: no script leaves anything to the next, and
 // none sees anything of the host. It knows no data: whoever makes an [Engine] carries out the commands of its scripts
-// ([Call]), and keeps the scripts. It also writes numbers as C does ([FormatNumber]), and tells spellings of one script
-// from different scripts ([Tokens]).
+// ([Call]), and keeps the scripts. It also writes numbers as C does ([FormatNumber]), and recognises different
+// spellings of one script ([Tokens]).
 //
 // Known differences from Redis: the wording of Lua's own errors; numbers that are no integers below 1e15, when the
 // operator .. writes them; the order of keys that a hash table has; the libraries cmsgpack, struct, bit and coroutine,

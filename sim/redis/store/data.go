@@ -51,7 +51,7 @@ type Data struct {
 	Attempt     history.Attempt // of the current request
 	resp.Writer                 // the reply to it
 	Loading     bool            // replaying the file: no records, no effects, no expiry
-	Notifies    Events          // what is sent to those who listen for events of keys
+	Notifies    Events          // which keyspace events are published
 
 	keys      map[string]*Entry
 	free      []*Entry // of removed keys, for reuse
@@ -69,13 +69,13 @@ type Server interface {
 	// Log notes an effect of the current turn, for the file and for the replicas; LogCommand one that is a command.
 	Log(e Effect)
 	LogCommand(args []string)
-	// Changed is told of every key that changes, once it has, and of one that has expired, once it is deleted.
+	// Changed is called for every key that changes, once it has, and for one that has expired, once it is deleted.
 	Changed(name string, expired bool)
-	// Flushed is told that all keys are about to go.
+	// Flushed is called when all keys are about to go.
 	Flushed()
 	// ListMade is called for every list that is made.
 	ListMade(name string)
-	// Publish sends a message about a key to those who listen on a channel of this node.
+	// Publish sends a message about a key to the subscribers of a channel of this node.
 	Publish(channel, message string)
 	// Do carries out a command of an effect.
 	Do(args []string)

@@ -170,7 +170,7 @@ type Title struct {
 	Of           history.Attempt
 }
 
-// Title is what is held by whom.
+// Title is the key or member together with its owner.
 func (h *Holding) Title() Title { return Title{h.Name, h.Member, h.Owner} }
 
 // Gone is the record of its end.
@@ -178,7 +178,7 @@ func (h *Holding) Gone(why history.Why) history.Event {
 	return history.Event{F: history.KeyGone, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner, Why: why}
 }
 
-// holdings appends what a key comes to.
+// holdings appends the holdings of a key.
 func (k *Key) holdings(list []Holding) []Holding {
 	if !hasMembers(k.Type) {
 		return append(list, Holding{k.Name, "", k.Owner, k.Value, k.Type == "string", k.Deadline, k.ended})
@@ -189,7 +189,7 @@ func (k *Key) holdings(list []Holding) []Holding {
 	return list
 }
 
-// Holdings lists what the keys of a snapshot come to, by name and member.
+// Holdings lists the holdings of a snapshot, by name and member.
 func (s *Snapshot) Holdings() []Holding {
 	var list []Holding
 	for i := range s.Keys {
@@ -206,7 +206,7 @@ func (h *Holding) compare(o *Holding) int {
 	return strings.Compare(h.Member, o.Member)
 }
 
-// Pair hands out what two lists, both by name and member, hold before and after: nil where a list has none.
+// Pair calls take with what two lists, both sorted by name and member, hold before and after: nil if a list has none.
 func Pair(before, after []Holding, take func(before, after *Holding)) {
 	for len(before) > 0 || len(after) > 0 {
 		order := 0
