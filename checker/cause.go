@@ -23,7 +23,7 @@ const (
 	// a fault ended the session or lease that the lock depended on
 	SessionExpired       CauseKind = "session expired"
 	WaitedForOther       CauseKind = "waited for another lock"       // while inside, past the end of its lease
-	CauseNotRecorded     CauseKind = "cause not recorded"            // the records that would show the cause are missing
+	CauseNotRecorded     CauseKind = "cause not recorded"            // the records that would show it are missing
 	StaleEffect          CauseKind = "superseded holder took effect" // resource-safety (a)
 	LostUpdate           CauseKind = "update lost"                   // resource-safety (b)
 	TokenRepeated        CauseKind = "token repeated"

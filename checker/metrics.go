@@ -165,7 +165,7 @@ func (m *measures) byProcess(h *history.History) Metrics {
 func (t *judge) unavailability() Metric {
 	m := Metric{Name: "unavailability", Unit: "s", Alarm: -1}
 	waiting, holding := make([]int, len(t.Locks)), make([]int, len(t.Locks))
-	since := make([]history.Time, len(t.Locks)) // when the current time without service began; a long time if there is none
+	since := make([]history.Time, len(t.Locks)) // when the current time without service began; long if there is none
 	for i := range since {
 		since[i] = trace.Long
 	}

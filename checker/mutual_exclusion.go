@@ -21,8 +21,8 @@ func init() {
 // mutualExclusion judges what users rely on: critical sections of one lock never overlap, shared ones aside. Two judges
 // report it: see Judges.
 //
-// Where a process ended by itself at an unknown time, after it was last known to live, the law is violated only if it is
-// so for every such time, and undecided if it is so for some.
+// Where a process ended by itself at an unknown time, after it was last known to live, the law is violated only if it
+// is so for every such time, and undecided if it is so for some.
 //
 // It needs acquires and their ends. It counts as exercised once a lock had two sections, or one and another acquire.
 func (t *judge) mutualExclusion(f *Finding) {

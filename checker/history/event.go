@@ -126,8 +126,8 @@ type Event struct {
 	// Op distinguishes an apply's two kinds: Read or Write. Empty elsewhere.
 	Op F
 	// Until, on key-set and key-prolonged, is the true time at which the key is due to expire if the node's clock runs
-	// true from here on; Never without expiry. On crash it is until when the process is known to have lived, which ended
-	// at some time from then to Time; 0 if it ended at Time. Elsewhere it is 0.
+	// true from here on; Never without expiry. On crash it is until when the process is known to have lived, which
+	// ended at some time from then to Time; 0 if it ended at Time. Elsewhere it is 0.
 	Until Time
 	// Grant is set on acquire ok and extend ok, and nil elsewhere. It was granted by Time.
 	Grant *Grant
@@ -150,7 +150,7 @@ type Header struct {
 	Seed     uint64      `json:"seed"`
 	Clients  []Process   `json:"clients,omitempty"`
 	Servers  []Process   `json:"servers,omitempty"` // lock servers only, in order; the resource is not one
-	Groups   [][]Process `json:"shards,omitempty"`  // servers that replicate, master first; if empty, each server is independent
+	Groups   [][]Process `json:"shards,omitempty"`  // servers that replicate, master first; empty: each stands alone
 	Locks    []Lock      `json:"locks,omitempty"`
 	Quorum   int         `json:"quorum,omitempty"` // servers that must grant a lock
 	TTL      Time        `json:"ttl,omitempty"`    // the longest in use, ns

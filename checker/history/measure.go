@@ -28,7 +28,7 @@ const (
 	OwnValue        Measure = "own-value"       // one for each attempt
 	ElapsedCheck    Measure = "elapsed-check"   // step 3 of the Redlock document; the lease counts from its request
 	RelativeExpiry  Measure = "relative-expiry" // the server adds the TTL to its own clock
-	CountedEntries  Measure = "counted-entries" // for a lock that its holder takes twice: the last release gives it back
+	CountedEntries  Measure = "counted-entries" // of a lock taken twice: the last release gives it back
 	MonotonicClock  Measure = "monotonic-clock" // measures elapsed time
 	DriftAllowance  Measure = "drift-allowance" // taken off the validity
 	ValidityCheck   Measure = "validity-check"  // before each read and write

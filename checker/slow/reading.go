@@ -136,8 +136,9 @@ func (r *reading) acquire(i int, e *history.Event) {
 	}
 	a.ret, a.gone, a.outcome, a.shared = i, i, e.Type, a.shared || e.Shared
 	if e.Type == history.OK {
-		a.section = &section{ask: a, attempt: e.Attempt, token: e.Token, ok: i, end: r.none, left: r.none, release: r.none,
-			done: r.none, lease: e.Grant}
+		a.section = &section{ask: a, attempt: e.Attempt, token: e.Token, ok: i, end: r.none, left: r.none,
+			release: r.none,
+			done:    r.none, lease: e.Grant}
 		r.sections = append(r.sections, a.section)
 	}
 }
@@ -183,8 +184,8 @@ func (r *reading) crashedSince(p history.Process, from, to int) bool {
 		func(e history.Event) bool { return e.F == history.Crashed && e.Process == p })
 }
 
-// mayBeOver is the first place after call from which on all that was recorded before place end, or a crash at place i if
-// that is earlier, is later than the process that crashed is known to have lived.
+// mayBeOver is the first place after call from which on all that was recorded before place end, or a crash at place i
+// if that is earlier, is later than the process that crashed is known to have lived.
 func (r *reading) mayBeOver(call, end, i int) int {
 	first := min(end, i)
 	for place := first; place > call; place-- {

@@ -28,7 +28,7 @@ type standstill struct {
 	waits   []wait
 	over    []bool                      // by wait
 	waiting map[history.Process][]int32 // waits under way
-	line    [][]int32                   // by lock: waits in the order of their beginnings, the first of which is under way
+	line    [][]int32                   // by lock: waits by their beginnings; the first is under way
 	holders [][]int32                   // by lock: open sections
 	// by lock: when it stopped, or will stop, making progress; never if it makes progress
 	since   []history.Time

@@ -114,7 +114,7 @@ func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 	switch e.Type {
 	case history.OK:
 		up.Optional, up.Return = false, int64(i)
-		p.value, p.from = up.Written, i // a blind write makes nothing known: the resource's records may have others in between
+		p.value, p.from = up.Written, i // nothing is known: the resource may record others in between
 	case history.Fail:
 		up.Blind, up.Optional, up.Written = false, true, up.Read // no effect, wherever it is placed
 	case history.Info:

@@ -114,8 +114,9 @@ func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	return spans
 }
 
-// Sections lists, for each lock, its critical sections as spans of positions, no longer than they lasted for certain. One
-// that may have been over before it was recorded to begin ends before it begins: it overlaps what reaches over both.
+// Sections lists, for each lock, its critical sections as spans of positions, no longer than they lasted for certain.
+// One that may have been over before it was recorded to begin ends before it begins: it overlaps what reaches over
+// both.
 func (t *Trace) Sections() {
 	for i := range t.Locks {
 		l := &t.Locks[i]

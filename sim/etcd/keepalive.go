@@ -99,7 +99,7 @@ func (s *server) decideNow(m *raft.Member, a ask) {
 	case !a.renew:
 		s.answer(m, a, max(int64((x.expiry-now)/time.Second), 0), x.ttl)
 	case x.expiry <= now:
-		x.waiting = append(x.waiting, a) // its end has been proposed; whether it will be committed is not for this member to say
+		x.waiting = append(x.waiting, a) // its end is proposed, and not committed yet
 	default:
 		x.refresh(now, 0)
 		s.recordProlonged(m, x, a.attempt)

@@ -32,7 +32,7 @@ func (m *Member) tick(number uint64) {
 	now := m.host.Monotonic()
 	m.beat.gap, m.beat.last = now-m.beat.last, now
 	m.host.WakeAfter(m.config.Heartbeat, wakeBeat|number)
-	if m.node.BasicStatus().RaftState == raft.StateLeader { // otherwise it was deposed, which m learns when it has written
+	if m.node.BasicStatus().RaftState == raft.StateLeader { // else deposed, which m learns when it has written
 		m.node.Tick()
 	}
 	m.checkLines()

@@ -140,7 +140,8 @@ func (b *bookkeeper) audit() {
 			}
 		}
 		if got, want := b.accounts[m.name], m.holds(); fmt.Sprint(got) != fmt.Sprint(want) {
-			b.t.Fatalf("%s holds\n%v\nand by its records\n%v\nafter\n%s", m.name, want, got, strings.Join(b.report, "\n"))
+			b.t.Fatalf("%s holds\n%v\nand by its records\n%v\nafter\n%s", m.name, want, got, strings.Join(b.report,
+				"\n"))
 		}
 	}
 }
@@ -213,9 +214,9 @@ func (b *bookkeeper) act(v vocabulary) {
 	b.audit()
 }
 
-// TestRecordsShowWhatIsThere lets random commands, clocks that go both ways, stops of every kind, starts, promotions and
-// full resyncs loose on a node and on a group. After each step, whoever has read the records of a master knows what it
-// holds.
+// TestRecordsShowWhatIsThere lets random commands, clocks that go both ways, stops of every kind, starts, promotions
+// and full resyncs loose on a node and on a group. After each step, whoever has read the records of a master knows what
+// it holds.
 func TestRecordsShowWhatIsThere(t *testing.T) {
 	groups := 4000
 	if !testkit.Full() {

@@ -104,7 +104,8 @@ func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 		"20.1 {NodeDataChanged /calm} {NodeChildrenChanged /calm} {NodeCreated /unborn}")
 }
 
-// TestMissedEventsArriveKindByKind: those of data first, then those of znodes that were awaited, then those of children.
+// TestMissedEventsArriveKindByKind: those of data first, then those of znodes that were awaited, then those of
+// children.
 func TestMissedEventsArriveKindByKind(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {

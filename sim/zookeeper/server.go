@@ -161,8 +161,8 @@ func (s *server) Wake(m *raft.Member, tag uint64) {
 	}
 }
 
-// markAlive records that a session lives. The leader must know; a member that does not lead reports twice a tick, as its
-// answers to the leader's pings do in ZooKeeper. What it has not reported yet when it is cut off never reaches the
+// markAlive records that a session lives. The leader must know; a member that does not lead reports twice a tick, as
+// its answers to the leader's pings do in ZooKeeper. What it has not reported yet when it is cut off never reaches the
 // leader, although the client has its answers.
 func (s *server) markAlive(m *raft.Member, id SessionID) {
 	if m.Leading() {
