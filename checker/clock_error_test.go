@@ -167,8 +167,8 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 }
 
 // TestRecordsThatEndEarly takes from random small histories what each process did from some instant on: nothing may be
-// violated then that is not so in the whole history. Left out are histories in which a lease was extended before that
-// instant, and its holder returned after it: such an extension may have shortened the lease. So are those in which
+// violated then that is not violated in the whole history. Left out are histories in which a lease was extended before
+// that instant, and its holder returned after it: such an extension may have shortened the lease. So are those in which
 // several attempts have one name, and those in which a process is recorded for longer than it is known to have lived.
 func TestRecordsThatEndEarly(t *testing.T) {
 	rounds := uint64(8_000)

@@ -22,14 +22,14 @@ func init() {
 // deadlockFreedom judges that while no fault is under way nobody stays stuck.
 //
 // A waiter is an acquire that has been called and has not returned; one that was not granted and is called again within
-// a TTL goes on waiting. It is stuck while nobody acquires its lock and no holder of it gets on: holders have crashed,
-// or wait, stuck themselves, for another lock (a cycle counts), or there is none; a hold that is renewed without limit,
-// or whose key never expires, stops counting as progress once it has lasted the longest declared hold. A holder that
-// leaves alive has got on, and the time begins anew; one that crashes while it is stuck changes nothing. The law is
-// violated when a waiter was stuck for longer than the longest TTL + declared hold + slack while no fault was under way
-// that anybody can feel (where nobody uses the resource, nobody feels what strikes it or its links): whatever comes
-// later heals nothing. What is wrong for good, a server gone, a cut or a drift without end, is how things are from then
-// on.
+// a TTL continues to wait. It is stuck while nobody acquires its lock and no holder of it makes progress: holders have
+// crashed, or wait, stuck themselves, for another lock (a cycle counts), or there is none; a hold that is renewed
+// without limit, or whose key never expires, stops counting as progress once it has lasted the longest declared hold. A
+// holder that leaves alive has made progress, and the time begins anew; one that crashes while it is stuck changes
+// nothing. The law is violated when a waiter was stuck for longer than the longest TTL + declared hold + slack while no
+// fault was under way that anybody can feel (where nobody uses the resource, nobody feels what strikes it or its
+// links): whatever happens later heals nothing. A permanent fault, such as a lost server or a cut or a drift without
+// end, is from then on the normal state.
 //
 // It holds only if after the last fault the probe acquired every lock, or where there is no probe, somebody did and
 // nobody is inside, and nobody is left waiting. A run that ended sooner is undecided. It needs the header's TTL, hold

@@ -97,7 +97,7 @@ type Host interface {
 	Name() history.Process
 	// Wall reads the wall clock, in ns since the Unix epoch.
 	Wall() int64
-	// Monotonic reads the monotonic clock, in ns.
+	// release answers those for which over is true, in the order in which their time ends.
 	Monotonic() time.Duration
 	// WakeAtWall calls Wake(tag) once the wall clock shows at (ns since the Unix epoch) or later; at once if it does
 	// already.

@@ -93,7 +93,7 @@ func TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows(t *testing.T) {
 	want(t, "said", c.said, "hears >2 $10 invalidate *1 $4 lock", "hears nothing", "hears >2 $10 invalidate _")
 }
 
-// What a connection tracks goes with it, and with RESET.
+// The keys that a connection tracks are forgotten with it, and by RESET.
 func TestTrackingEndsWithTheConnection(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {

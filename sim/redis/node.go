@@ -102,7 +102,7 @@ func New(cfg Config) *Node {
 	return n
 }
 
-// Reset makes n as good as new, for the next run.
+// Reset makes n as new, for the next run.
 func (n *Node) Reset(cfg Config) {
 	if cfg.Version != n.cfg.Version {
 		n.scripts = scripts{} // they know it
@@ -148,7 +148,7 @@ func (n *Node) Start(h sim.Host) {
 	n.finishTurn()
 }
 
-// Stop ends the life. What the next one finds depends on how and on the persistence.
+// Stop ends the life. What the next one finds depends on how it ended and on the persistence.
 func (n *Node) Stop(how sim.Stop) {
 	n.mono = int64(n.host.Monotonic())
 	n.before = n.data.Snapshot()

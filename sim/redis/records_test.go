@@ -75,7 +75,7 @@ func newBookkeeper(t *testing.T, r *rand.Rand, p store.Policy, grouped bool) *bo
 	if !grouped {
 		names = names[:1]
 	}
-	// Whoever reads of a promotion knows that the new master had what the old one had, but for what is said next.
+	// A reader of a promotion knows that the new master had what the old one had, except for what is recorded next.
 	b.group = &Group{Promoted: func(old, promoted sim.ProcessID) {
 		b.report = append(b.report, fmt.Sprintf("    fail over %s to %s", old, promoted))
 		had := account{}
@@ -146,7 +146,7 @@ func (b *bookkeeper) audit() {
 	}
 }
 
-// order has the Sentinel order everybody to follow one. What is on the way to a server that is down is lost.
+// order makes the Sentinel order everybody to follow one node. Messages on the way to a server that is down are lost.
 func (b *bookkeeper) order(to *member) {
 	for _, m := range b.nodes {
 		if m.up {

@@ -41,7 +41,7 @@ type SentinelConfig struct {
 	// FailoverTimeout is after which an order to promote that nothing came of is given up, for another choice.
 	FailoverTimeout time.Duration
 	// ReconfigureAfter is for how long a deposed master must be reachable before it is made a replica. Until then it
-	// goes on serving. Negative is at once.
+	// continues to serve. Negative is at once.
 	ReconfigureAfter time.Duration
 }
 
@@ -117,7 +117,7 @@ func NewSentinel(cfg SentinelConfig) *Sentinel {
 	return s
 }
 
-// reset makes s as good as new, for the next run.
+// reset makes s as new, for the next run.
 func (s *Sentinel) reset(cfg SentinelConfig) {
 	*s = Sentinel{cfg: cfg.withDefaults()}
 	for _, names := range cfg.Groups {

@@ -1,7 +1,7 @@
 package redis
 
-// What a node remembers for clients that cache what they read (CLIENT TRACKING): who has read which keys, or subscribed
-// to all that begin with a prefix. It is what tracking.c of Redis 7.0 does, without a limit of keys and without
+// The keys that a node remembers for clients that cache what they read (CLIENT TRACKING): who has read which, or
+// subscribed to all with a prefix. It does what tracking.c of Redis 7.0 does, without a limit of keys and without
 // redirection.
 
 import (
@@ -154,7 +154,7 @@ func (t *table) on(conn uint64, o options) {
 	c.options = o
 }
 
-// off ends the tracking of a connection. What it has read stays remembered, in case it tracks again.
+// off ends the tracking of a connection. The keys that it has read stay remembered, in case it tracks again.
 func (t *table) off(conn uint64) { delete(t.clients, conn) }
 
 // close removes a connection that is closed.

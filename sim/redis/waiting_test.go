@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// A pop that was waited for goes to the file and to the replicas as the pop that it came to be, after what made it
-// possible; and the record of the end of the list says whose it was.
+// A pop that was waited for is written to the file and to the replicas as the pop that was executed, after what made it
+// possible; and the record of the end of the list names its attempt.
 func TestPopThatWaitedIsLoggedAsAPop(t *testing.T) {
 	c := newCluster(t, redis.Config{Persistence: store.Always, FsyncTime: 10 * ms}, 1)
 	c.client("client-1", 0, func(s *session) { s.do(master, "BLPOP free 0") })

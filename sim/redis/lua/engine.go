@@ -35,7 +35,7 @@ const maxReply = 64 << 20
 type Call func(args []string, resp3 bool) (reply []byte, trouble string)
 
 // Engine is a Lua state, kept between scripts. Scripts cannot leave anything in it: every table that outlives a script
-// is sealed (seal.go), and KEYS and ARGV are new each time. Only the sequence of math.random goes on from script to
+// is sealed (seal.go), and KEYS and ARGV are new each time. Only the sequence of math.random continues from script to
 // script, as in Redis 7, until the process ends ([Engine.EndLife]).
 type Engine struct {
 	command Call
