@@ -40,8 +40,8 @@ type File struct {
 // Decode reads a history. A lock without a name is called "lock"; one of many, as jepsen.independent has them in
 // :value [KEY …], or in :key, by its key. A client's number becomes the process "process-NUMBER". The
 // operations are put into the room behind those given, which are none of them, as far as it goes.
-func Decode(r io.Reader, room []history.Event) (*Said, error) {
-	said := &Said{History: &history.History{Events: room[len(room):]}}
+func Decode(r io.Reader, room []history.Event) (*File, error) {
+	file := &File{History: &history.History{Events: room[len(room):]}}
 	in := newForms(r)
 	var p parser
 	timed, next := 0, 0

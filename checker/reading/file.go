@@ -51,7 +51,7 @@ func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	f := &File{Part: Part{Name: name}}
 	if !isJSON(in) {
-		said, err := edn.Decode(in, room)
+		recorded, err := edn.Decode(in, room)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
