@@ -8,15 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// A fault is blamed for what a client did too late only if, without it, the client would have been in time: it struck
-// before the harm was done, it held the client up, and for long enough. What held it up cannot be seen, only what it
-// did next: a pause that ended while the client slept anyway has cost it nothing.
+// A fault is blamed for a client's lateness only if the client would have been in time without it: it struck before the
+// harm was done, it held the client up, and for long enough. What held a client up cannot be seen, only what the client
+// did next: a pause that ended while the client slept anyway cost it nothing.
 
-// lateness is that a client still did something at position left, though another had come in at position met.
+// lateness records that a client still did something at position left, though another had entered at position met.
 type lateness struct {
 	grant     int32
 	met, left int
-	deadline  history.Time // by when it would have been in time
+	deadline  history.Time // the time by which it would have been in time
 	ended     history.Time // end of its lease
 }
 
@@ -26,12 +26,12 @@ type blame struct {
 	faults []*trace.Fault
 	what   history.F // the call that was held up: read, write or extend
 	ask    int32     // the wait for another lock
-	inTime bool      // the pauses were over before the lease ended
+	inTime bool      // the pauses ended before the lease did
 	acted  bool      // the call is the one that took effect too late
 }
 
-// blameFor tells why a client was late: it was paused, a call of its was held up, it waited for another lock, or none
-// of these would have changed it.
+// blameFor finds out why a client was late: it was paused, one of its calls was held up, it waited for another lock, or
+// none of these would have changed it.
 func (t *judge) blameFor(l lateness) blame {
 	calls := t.calls(l)
 	before, after := t.pauses(l)
@@ -55,7 +55,8 @@ func (t *judge) blameFor(l lateness) blame {
 	return blame{cause: Cause{HolderOutlivedLease, BySlowWork}}
 }
 
-// upTo is the lateness of the client itself, where what it did late was a request: that counts from when it was called.
+// upTo is the lateness of the client itself: where the late act was a request, what counts is when the client called
+// it.
 func (l lateness) upTo(t *judge, calls []pending) lateness {
 	for _, c := range calls {
 		if c.ret == l.left && c.ret != trace.Open {
@@ -65,11 +66,11 @@ func (l lateness) upTo(t *judge, calls []pending) lateness {
 	return l
 }
 
-// excess is how much too late the client was.
+// excess is by how much the client was too late.
 func (t *judge) excess(l lateness) history.Time { return t.Time(l.left) - l.deadline }
 
-// pauses lists the pauses that held the client up between its grant and the harm: those before it had met the other,
-// and those after, which it would not have lived to see in its section without the ones before.
+// pauses lists the pauses that held the client up between its grant and the harm: those before the other client
+// entered, and those after, which could not have happened inside the section without the earlier ones.
 func (t *judge) pauses(l lateness) (before, after []delay) {
 	g := &t.Grants[l.grant]
 	for _, p := range t.stretches(g.Process) {
@@ -90,7 +91,7 @@ func (t *judge) pauses(l lateness) (before, after []delay) {
 	return before, after
 }
 
-// stretch is a time for which a process stood still, by one pause or by several without a gap between them.
+// stretch is a time during which a process stood still, by one pause or by several without a gap between them.
 type stretch struct {
 	from, over int
 	faults     []*trace.Fault
@@ -110,8 +111,8 @@ func (t *judge) stretches(p history.Process) (all []stretch) {
 	return all
 }
 
-// wokeLate reports whether a holder had something to do when it woke from a stretch: it did something at once, which is
-// within a tenth of the stretch's length; or its section lasted longer than anybody declares to work in one.
+// wokeLate reports whether a holder had something to do when it woke from a stretch: it acted at once (within a tenth
+// of the stretch's length), or its section lasted longer than any declared hold.
 func (t *judge) wokeLate(n int32, from, over int) bool {
 	g := &t.Grants[n]
 	if over == trace.Open || t.Time(g.End)-t.Time(g.OK) > t.History.Header.Hold {
@@ -126,8 +127,8 @@ func (t *judge) wokeLate(n int32, from, over int) bool {
 	return false
 }
 
-// missedBeat finds the pause that kept a holder from renewing: one that was on when the lease of somebody ended who had
-// renewed it before, or whose lock service has its clients renew.
+// missedBeat finds the pause that kept a holder from renewing: one that was active when the lease ended of a holder
+// that had renewed before, or whose lock service has its clients renew.
 func (t *judge) missedBeat(l lateness, calls []pending) *trace.Fault {
 	if !slices.ContainsFunc(calls, func(c pending) bool { return c.f == history.Extend }) {
 		return nil
@@ -146,8 +147,8 @@ type pending struct {
 	value     string // of a write
 }
 
-// calls lists what a holder asked the resource and the servers for. A service that has its clients renew on their own
-// (etcd, ZooKeeper) is asked all the time: what did not come through by the end of the lease was under way then.
+// calls lists what a holder asked of the resource and the servers. Clients of a service that has them renew on their
+// own (etcd, ZooKeeper) ask all the time: a renewal that had not arrived by the end of the lease was under way then.
 func (t *judge) calls(l lateness) []pending {
 	g := &t.Grants[l.grant]
 	var list []pending
@@ -205,11 +206,11 @@ func (t *judge) isOf(e *history.Event, n int32) bool {
 }
 
 // heldUp finds what kept a holder inside too long: the request that took effect late; or the extension without which
-// its lease ended; or the reads and writes for whose answers it waited inside. With it come the faults that kept the
-// requests or their answers away. An extension that had failed by then counts: with it the lease would not have ended.
+// its lease ended; or the reads and writes whose answers it waited for inside. With it come the faults that delayed the
+// requests or their answers. An extension that had failed by then counts: with it the lease would not have ended.
 func (t *judge) heldUp(l lateness, calls []pending) (what history.F, acted bool, faults []*trace.Fault) {
 	var delays []delay
-	extended := false // the last extension got through, so that the lease was as long as it could be
+	extended := false // the last extension arrived, so the lease was as long as it could be
 	for _, c := range slices.Backward(calls) {
 		acts := c.ret == l.left && c.ret != trace.Open
 		switch {
@@ -243,8 +244,8 @@ func (t *judge) heldUp(l lateness, calls []pending) (what history.F, acted bool,
 	return what, false, faults
 }
 
-// hanging lists the faults that kept an extension away for so long that the lease ended: those that were on within a
-// third of the TTL before, and all if its client was still waiting for the answer then.
+// hanging lists the faults that delayed an extension until the lease ended: those active within the last third of the
+// TTL, and all of them if the client was still waiting for the answer then.
 func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 	soon := l.ended - t.History.Header.TTL/3
 	return slices.DeleteFunc(t.delaying(l.grant, c, l.met),
@@ -253,9 +254,9 @@ func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 		})
 }
 
-// parting picks, of the faults that can have kept an extension from the servers, those that kept it from enough of
-// them: the ones that reach most come first. Where the others would have done without those, they are named with them.
-// All of them, if it cannot be told.
+// parting picks, of the faults that may have kept an extension from the servers, those that kept it from enough of
+// them, the ones that affect the most servers first. If the other faults would have sufficed without these, they are
+// named too. If this cannot be decided, all are named.
 func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	servers := t.History.Header.Servers
 	if lease := t.Grants[n].Lease; lease != nil && len(lease.Counted) > 0 {
@@ -284,14 +285,15 @@ func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	return enough
 }
 
-// spared lists the servers that none of some faults strikes.
+// spared lists the servers that none of the faults strikes.
 func spared(servers []history.Process, faults ...*trace.Fault) []history.Process {
 	return slices.DeleteFunc(slices.Clone(servers), func(s history.Process) bool {
 		return slices.ContainsFunc(faults, func(f *trace.Fault) bool { return f.Strikes(s) })
 	})
 }
 
-// delayOf is how long a fault kept a call from being answered. A lost message has no length: all of the call's counts.
+// delayOf is how long a fault delayed the answer to a call. A lost message has no length: the whole duration of the
+// call counts.
 func (t *judge) delayOf(f *trace.Fault, c *pending) delay {
 	call, ret := t.Time(c.call), t.Time(c.ret)
 	if f.Over() == f.Start || t.Time(f.Over()) == t.Time(f.Start) {
@@ -304,8 +306,8 @@ func (t *judge) delayOf(f *trace.Fault, c *pending) delay {
 	return d
 }
 
-// delaying lists the faults, struck before position met, that can have held up a call: on the link to whom it went, or
-// on that one itself.
+// delaying lists the faults that struck before position met and may have held up a call: on the link to the server it
+// was sent to, or on that server itself.
 func (t *judge) delaying(n int32, c *pending, met int) []*trace.Fault {
 	g := &t.Grants[n]
 	peer := func(p history.Process) bool { return p == history.Resource }
@@ -325,7 +327,7 @@ func (t *judge) delaying(n int32, c *pending, met int) []*trace.Fault {
 	return list
 }
 
-// onTheWay reports whether f lies on the link between a client and a peer of its, or strikes the peer.
+// onTheWay reports whether f strikes the link between a client and one of its peers, or the peer.
 func (t *judge) onTheWay(f *trace.Fault, client history.Process, peer func(history.Process) bool) bool {
 	if !f.Does.IsLink() {
 		return slices.ContainsFunc(f.On, peer)
@@ -348,8 +350,8 @@ func (t *judge) otherWait(l lateness) int32 {
 	return -1
 }
 
-// slowedAsk lists the faults that made an acquire longer by as much as the client was late, or more: on the servers, or
-// on the links to them.
+// slowedAsk lists the faults on the servers, or on the links to them, that made an acquire longer by at least as much
+// as the client was late.
 func (t *judge) slowedAsk(n int32, l lateness) []*trace.Fault {
 	a := &t.Asks[n]
 	c := pending{f: history.Acquire, call: a.Call, ret: a.Ret}

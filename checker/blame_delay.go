@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// delay is a stretch of a client's time that a fault may have cost it, or an amount of time that goes by no clock but
-// its own: how far one jumped, or a link was lengthened. Where stretches overlap, their time passed once; amounts add
-// up.
+// delay is a stretch of a client's time that a fault may have cost it, or an amount of time that no other clock
+// measures: how far one jumped, or by how much a link became slower. The time of overlapping stretches counts once;
+// amounts add up.
 type delay struct {
 	fault    *trace.Fault
 	from, to history.Time
@@ -29,11 +29,12 @@ func spent(delays []delay) history.Time {
 	return sum
 }
 
-// mostBlamed is how many faults a story names for one lateness. Where it took more of them together, these cost most.
+// mostBlamed is how many faults a story names for one lateness. If more of them were needed together, these cost the
+// most.
 const mostBlamed = 8
 
-// enoughOf picks from delays the one without which a client would have been in time that was late by so much, or the
-// fewest without which together it would have; nil if it would have been late without all of them.
+// enoughOf picks from delays the one without which a client would have been in time, given how late it was, or else the
+// fewest that would have to be absent together; nil if it would have been late without all of them.
 func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	delays = slices.DeleteFunc(delays, func(d delay) bool { return d.length() == 0 })
 	all := spent(delays)
@@ -42,7 +43,7 @@ func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	}
 	var faults []*trace.Fault
 	for len(faults) < mostBlamed && (len(faults) == 0 || all-spent(delays) < late) {
-		saves, first := saved(delays), 0 // whose going saves most; of equals the longest
+		saves, first := saved(delays), 0 // whose absence saves most; of equals the longest
 		for i := range delays {
 			if saves[i] > saves[first] || saves[i] == saves[first] && delays[i].length() > delays[first].length() {
 				first = i
@@ -53,7 +54,7 @@ func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	return faults
 }
 
-// saved is how much less time some delays would cost without each of them: its amount, and what it alone covers.
+// saved is how much less time the delays would cost without each of them: its amount, and what it alone covers.
 func saved(delays []delay) []history.Time {
 	type bound struct {
 		at    history.Time
@@ -67,7 +68,7 @@ func saved(delays []delay) []history.Time {
 		}
 	}
 	slices.SortFunc(bounds, func(a, b bound) int { return cmp.Compare(a.at, b.at) })
-	on, sum := 0, 0 // how many are on, and the sum of their places: of one, its place
+	on, sum := 0, 0 // how many are active, and the sum of their indexes: if there is one, its index
 	for n, b := range bounds {
 		if on == 1 {
 			saves[sum] += b.at - bounds[n-1].at

@@ -8,8 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// TestWhatADelayCostIsWhatItsGoingSaves holds, for all sets of up to three small delays, what each saves to the
-// difference that taking it away makes, and what is blamed to the lateness that its going must make up for.
+// TestWhatADelayCostIsWhatItsGoingSaves checks, for all sets of up to three small delays, what each saves against the
+// difference that its removal makes, and the delays that are blamed against the lateness that their removal must make
+// up for.
 func TestWhatADelayCostIsWhatItsGoingSaves(t *testing.T) {
 	var kinds []delay
 	for from := range history.Time(4) {

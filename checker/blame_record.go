@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// strayed tells what delayed the request that removed or prolonged a key at position at, which another attempt had set
-// at position set: without it the request would have met its own key, or none.
+// strayed finds what delayed the request that removed or prolonged, at position at, a key that another attempt had set
+// at position set: without the delay the request would have found its own key, or none.
 func (t *judge) strayed(at, set int) []*trace.Fault {
 	return t.strayBlame(at, set).faults
 }
@@ -26,13 +26,13 @@ func (t *judge) strayBlame(at, set int) blame {
 	return t.blameFor(l)
 }
 
-// strayStory is what strayed finds, as a sentence.
+// strayStory is the result of strayed as a sentence.
 func (t *judge) strayStory(at, set int) string {
 	return t.blameStory(t.ProcessOf(t.History.Events[at].By), t.strayBlame(at, set))
 }
 
-// miscounted lists the faults that made the lease which the event at position at states longer than its key lived; the
-// other holder set its own key at time other. The client was paused, or its answers were late, between its first
+// miscounted lists the faults that made the lease stated by the event at position at longer than the life of its key;
+// the other holder set its own key at time other. The client was paused, or its answers were late, between its first
 // request and the grant, or its clock ran slow or went back before the lease ended.
 func (t *judge) miscounted(n int32, at int, other history.Time) []*trace.Fault {
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
@@ -61,7 +61,7 @@ func (t *judge) miscounted(n int32, at int, other history.Time) []*trace.Fault {
 			delays = append(delays, d)
 		}
 	}
-	if t.History.Header.Applies(history.ElapsedCheck) { // what took time was counted, unless a clock hid it
+	if t.History.Header.Applies(history.ElapsedCheck) { // the elapsed time was counted, unless a clock hid it
 		clocks := slices.DeleteFunc(slices.Clone(delays), func(d delay) bool { return !d.fault.Does.IsClock() })
 		if faults := enoughOf(t.excess(l), clocks); faults != nil {
 			return faults
@@ -75,8 +75,8 @@ func (t *judge) between(f *trace.Fault, servers func(history.Process) bool) bool
 	return f.Does.IsLink() && slices.ContainsFunc(f.On, servers) && slices.ContainsFunc(f.To, servers)
 }
 
-// unrenewed finds what kept a waiter from renewing its lease, which had ended at position gone: a pause, or a fault of
-// its link to the servers, that was on then.
+// unrenewed finds what kept a waiter from renewing its lease, which had ended at position gone: a pause, or a fault on
+// its link to the servers, that was active then.
 func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	g := &t.Grants[n]
 	return t.lastSuspect(gone, func(f *trace.Fault) bool {
@@ -85,8 +85,8 @@ func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	})
 }
 
-// deposing finds what had a replica take the place of the master of unit u by position at: what struck the master
-// before, or the failover itself where nothing did. The Sentinel makes none unless something struck the master.
+// deposing finds what made a replica take the place of the master of unit u by position at: what struck the master
+// before, or the failover itself where nothing did. Sentinel starts a failover only if something struck the master.
 func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	over := t.lastSuspect(at, func(f *trace.Fault) bool {
 		return f.Does == history.Promotes &&
@@ -106,13 +106,13 @@ func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	return why
 }
 
-// ordered reports whether a failover is a fault, and not what the Sentinel did of its own accord.
+// ordered reports whether a failover is a fault, and not Sentinel's own act.
 func (t *judge) ordered(f *trace.Fault) bool {
 	return t.History.Events[f.Start].Why != history.BySentinel
 }
 
-// misleading lists what kept a member from hearing of the next leader until it prolonged a lease at position at: what
-// held it up, or kept it apart from other members, after that one had taken the leases over.
+// misleading lists what kept a member from learning of the next leader until it prolonged a lease at position at: what
+// held it up, or separated it from other members, after the new leader had taken the leases over.
 func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	over := t.takenOver(at)
 	return t.suspectsIn(-1, at, func(f *trace.Fault) bool {
@@ -121,9 +121,9 @@ func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	})
 }
 
-// forgetting lists what can have lost the counter behind a grant's token before position to: crashes that lost what a
-// server had which the grant counted, and failovers; where there was neither, shut-downs of a server that keeps
-// nothing. What one member of a service loses the others still have.
+// forgetting lists what may have lost the counter behind a grant's token before position to: crashes in which a server
+// counted by the grant lost data, and failovers; where there was neither, shut-downs of a server that keeps nothing on
+// disk. What one member of a service loses the others still have.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	if t.History.Header.OneService() {
 		return nil

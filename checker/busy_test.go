@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// busy is a sound history of about n events: three clients take turns at a lock on five servers and update what it
-// guards, each asking while another holds it.
+// busy is a sound history of about n events: three clients take turns at a lock on five servers and update the data it
+// guards; each asks while another holds the lock.
 func busy(t testing.TB, n int) *history.History {
 	servers := []history.Process{"redis-1", "redis-2", "redis-3", "redis-4", "redis-5"}
 	clients := []history.Process{"client-1", "client-2", "client-3"}
@@ -58,11 +58,11 @@ func TestABusySoundHistoryBreaksNoLaw(t *testing.T) {
 	v := Check(busy(t, 400))
 	for _, f := range v.Findings {
 		if want := Holds; f.Outcome != want && f.Law != DeadlockFreedom {
-			t.Errorf("%s", tell(f))
+			t.Errorf("%s", show(f))
 		}
 	}
 	if f := v.Of(DeadlockFreedom); f.Outcome != Undecided { // the last client still waits
-		t.Errorf("%s", tell(f))
+		t.Errorf("%s", show(f))
 	}
 }
 

@@ -1,9 +1,9 @@
 package checker
 
-// CauseKind is a way in which a law gets broken.
+// CauseKind is a way in which a law is broken.
 type CauseKind string
 
-// Kinds of causes. Those of two grants of one lock come first, in the order of LAWS.
+// Kinds of causes. Those about two grants of one lock come first, in the order of LAWS.
 const (
 	CountedWithoutQuorum CauseKind = "counted without quorum"      // the two grants share no server
 	DeposedMaster        CauseKind = "granted by a deposed master" // two masters served one group
@@ -11,19 +11,19 @@ const (
 	ValidityMiscounted CauseKind = "validity miscounted" // plainly, or (gone key extended)
 	ExpiredEarly       CauseKind = "expired early"       // (server clock): the key expired before its time
 	LeaseNotRechecked  CauseKind = "lease not rechecked" // the stated validity had ended before the grant
-	// another attempt deleted the key (overwritten: set its own over it; flushed: nobody asked whose it was)
+	// another attempt deleted the key (overwritten: set its own over it; flushed: nobody checked whose it was)
 	RemovedByNonOwner   CauseKind = "removed by non-owner"
 	ProlongedByNonOwner CauseKind = "prolonged by non-owner" // another attempt prolonged the key
-	// the holder deleted its key and worked on (late try: by what it had asked for before it had the lock)
+	// the holder deleted its key and worked on (late try: through a request it made before it had the lock)
 	RemovedByOwner CauseKind = "removed by its own holder"
 	LostInCrash    CauseKind = "lost in crash"    // (unsynced | no persistence | disk lost)
 	LostInFailover CauseKind = "lost in failover" // the promoted replica lacked the key
 	// (pause | late packet | slow work): sections overlap, windows do not
 	HolderOutlivedLease CauseKind = "holder outlived its lease"
-	// a fault ended the session or lease that the lock hung on
+	// a fault ended the session or lease that the lock depended on
 	SessionExpired       CauseKind = "session expired"
 	WaitedForOther       CauseKind = "waited for another lock"       // while inside, past the end of its lease
-	Untold               CauseKind = "cause not recorded"            // the records that would show it are missing
+	CauseNotRecorded     CauseKind = "cause not recorded"            // the records that would show it are missing
 	StaleEffect          CauseKind = "superseded holder took effect" // resource-safety (a)
 	LostUpdate           CauseKind = "update lost"                   // resource-safety (b)
 	TokenRepeated        CauseKind = "token repeated"
@@ -83,5 +83,5 @@ var Causes = []struct {
 	{WaitedForOther, nil},
 	{StuckWithoutHolder, nil},
 	{TooSlow, nil},
-	{Untold, nil},
+	{CauseNotRecorded, nil},
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Checker judges histories one after the other and reuses its memory. The zero Checker is ready; it must not be used
-// by two goroutines at once.
+// Checker judges histories one after the other and reuses its memory. The zero Checker is ready for use; it must not be
+// used by two goroutines at once.
 type Checker struct{ t judge }
 
-// Check judges all laws on h, as it stands: package reading applies what its header says of readings. It never changes
-// h, and the verdict keeps nothing of the Checker.
+// Check judges all laws on h as it stands (package reading applies the header's reading). It never changes h, and the
+// verdict keeps no reference to the Checker.
 func (c *Checker) Check(h *history.History) Verdict { return c.CheckOnly(h, Laws) }
 
 // CheckOnly judges the given laws on h, as Check does; the verdict has a finding for each, in their order.
@@ -43,7 +43,8 @@ func (c *Checker) judge(laws []Law) Verdict {
 	return v
 }
 
-// CheckAndMeasure is Check and Measure, for the price of one of them on a long history.
+// CheckAndMeasure returns the results of Check and Measure for little more than the price of one of them on a long
+// history.
 func CheckAndMeasure(h *history.History) (Verdict, Metrics) {
 	var c Checker
 	c.t.Read(h)

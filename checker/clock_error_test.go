@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// byOtherClocks is what would have been recorded of h if the clock of each process had been off by so much; the header
-// states how much that may be at most.
+// byOtherClocks is the history that would have been recorded had the clock of each process been off by the given
+// amount; the header states the largest such error.
 func byOtherClocks(h *history.History, off func(history.Process) history.Time, most history.Time) *history.History {
 	out := &history.History{Header: h.Header, Events: slices.Clone(h.Events)}
 	out.Header.ClockError = most
@@ -38,7 +38,7 @@ func byOtherClocks(h *history.History, off func(history.Process) history.Time, m
 	return out
 }
 
-// turnedAround says how a verdict from clocks that were off contradicts the true one; nothing if it does not.
+// turnedAround describes how a verdict from inexact clocks contradicts the true one; it is empty if it does not.
 func turnedAround(truth, got Outcome) bool {
 	switch got {
 	case Violated:
@@ -49,9 +49,9 @@ func turnedAround(truth, got Outcome) bool {
 	return false
 }
 
-// TestNoVerdictTurnsAroundByClocksThatAreOff shifts the clock of every process of every case of testdata/laws, by any
-// amount below the error that the header states of it: what holds may become undecided, but never violated, and what is
-// violated never holds.
+// TestNoVerdictTurnsAroundByClocksThatAreOff shifts the clock of every process of every case of testdata/laws by
+// amounts below the error that the header states: a law that holds may become undecided but never violated, and one
+// that is violated never holds.
 func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 	files, err := filepath.Glob("testdata/laws/*.txt")
 	if err != nil || len(files) == 0 {
@@ -70,7 +70,7 @@ func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, lc := range lawCases(t, string(text)) {
-			h := told(t, lc.told)
+			h := fromLog(t, lc.history)
 			truth := c.Check(h)
 			for _, most := range []history.Time{1e3, 1e6, 3e7, 1e9, 2e10} {
 				for range rounds {
@@ -111,8 +111,8 @@ func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 	}
 }
 
-// TestSmallHistoriesByEveryClock does so for random small histories, with combinations of clocks that are fast,
-// right and slow, and judges by all of them: what they agree on may be said, and nothing else.
+// TestSmallHistoriesByEveryClock does the same for random small histories, with combinations of clocks that are fast,
+// right and slow, and judges by all of them: only a verdict on which they all agree may be given.
 func TestSmallHistoriesByEveryClock(t *testing.T) {
 	rounds := uint64(600)
 	if testkit.Full() {
@@ -123,7 +123,7 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 	for round := range rounds {
 		g := newGossip(round, 6)
 		g.anything(8 + int(round%20))
-		if g.retell(); round%2 == 0 {
+		if g.rewrite(); round%2 == 0 {
 			g.h.Header.Quorum = 0 // and no servers: a foreign history
 			g.h.Header.Servers = nil
 		}
@@ -167,8 +167,8 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 }
 
 // TestRecordsThatEndEarly takes from random small histories what each process did from some instant on: nothing may be
-// violated then that is not so in the whole history. Left out are histories in which a lease was extended before that
-// instant, and its holder returned after it: such an extension may have shortened the lease. So are those in which
+// violated then that is not violated in the whole history. Left out are histories in which a lease was extended before
+// that instant, and its holder returned after it: such an extension may have shortened the lease. So are those in which
 // several attempts have one name, and those in which a process is recorded for longer than it is known to have lived.
 func TestRecordsThatEndEarly(t *testing.T) {
 	rounds := uint64(8_000)
@@ -181,7 +181,7 @@ func TestRecordsThatEndEarly(t *testing.T) {
 	for round := range rounds {
 		g := newGossip(round, 19)
 		g.anything(8 + int(round%40))
-		if g.retell(); round%2 == 0 {
+		if g.rewrite(); round%2 == 0 {
 			g.h.Header.Quorum, g.h.Header.Servers = 0, nil
 		}
 		for i := range g.h.Events {
@@ -243,10 +243,10 @@ UNTIL client-2 acquire ok until=9s
 		most  history.Time
 		cause CauseKind
 	}{
-		{"1001ms", 0, HolderOutlivedLease}, {"1001ms", 1e6, Untold}, {"1010ms", 1e6, HolderOutlivedLease},
-		{"999ms", 1e6, Untold}, {"2s", 1e6, HolderOutlivedLease},
+		{"1001ms", 0, HolderOutlivedLease}, {"1001ms", 1e6, CauseNotRecorded}, {"1010ms", 1e6, HolderOutlivedLease},
+		{"999ms", 1e6, CauseNotRecorded}, {"2s", 1e6, HolderOutlivedLease},
 	} {
-		h := told(t, strings.ReplaceAll(text, "UNTIL", c.at))
+		h := fromLog(t, strings.ReplaceAll(text, "UNTIL", c.at))
 		h.Header.ClockError = c.most
 		f := Check(h).Of(MutualExclusion)
 		if f.Outcome != Violated || f.Cause.Kind != c.cause {

@@ -16,20 +16,20 @@ func init() {
 	register(lawRow{law: DeadlockFreedom, place: 6, gravity: 6, kept: anyLock, atEnd: true,
 		says:   "once faults end, nobody stays stuck",
 		broken: "somebody is stuck for good", short: "stuck",
-		judge: (*judge).deadlockFreedom, doubt: clockerror.Waits})
+		judge: (*judge).deadlockFreedom, uncertain: clockerror.Waits})
 }
 
 // deadlockFreedom judges that while no fault is under way nobody stays stuck.
 //
 // A waiter is an acquire that has been called and has not returned; one that was not granted and is called again within
-// a TTL goes on waiting. It is stuck while nobody acquires its lock and no holder of it gets on: holders have crashed,
-// or wait, stuck themselves, for another lock (a cycle counts), or there is none; a hold that is renewed without limit,
-// or whose key never expires, stops counting as progress once it has lasted the longest declared hold. A holder that
-// leaves alive has got on, and the time begins anew; one that crashes while it is stuck changes nothing. The law is
-// violated when a waiter was stuck for longer than the longest TTL + declared hold + slack while no fault was under way
-// that anybody can feel (where nobody uses the resource, nobody feels what strikes it or its links): whatever comes
-// later heals nothing. What is wrong for good, a server gone, a cut or a drift without end, is how things are from then
-// on.
+// a TTL continues to wait. It is stuck while nobody acquires its lock and no holder of it makes progress: holders have
+// crashed, or wait, stuck themselves, for another lock (a cycle counts), or there is none; a hold that is renewed
+// without limit, or whose key never expires, stops counting as progress once it has lasted the longest declared hold. A
+// holder that leaves alive has made progress, and the time begins anew; one that crashes while it is stuck changes
+// nothing. The law is violated when a waiter was stuck for longer than the longest TTL + declared hold + slack while no
+// fault was under way that anybody can feel (where nobody uses the resource, nobody feels what strikes it or its
+// links): whatever happens later heals nothing. A permanent fault, such as a lost server or a cut or a drift without
+// end, is from then on the normal state.
 //
 // It holds only if after the last fault the probe acquired every lock, or where there is no probe, somebody did and
 // nobody is inside, and nobody is left waiting. A run that ended sooner is undecided. It needs the header's TTL, hold
@@ -60,7 +60,7 @@ func (t *judge) deadlockFreedom(f *Finding) {
 // hasProbe reports whether the history is of a run that ends with a probe.
 func (t *judge) hasProbe() bool { return slices.Contains(t.History.Header.Clients, history.Probe) }
 
-// missing says what the run did not live to see; nothing if it was all done.
+// missing describes what the run ended too early for; it is empty if everything was done.
 func (t *judge) missing() string {
 	calm := -1 // when the last fault was over
 	for i := range t.Faults {
@@ -115,8 +115,8 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	f.About, f.At = about, t.History.Events[t.lastBy(s.Since+limit)].Index
 }
 
-// silentWhile reports whether no server recorded a key of the lock that was set or prolonged while somebody was stuck,
-// though servers record them. Where no key stood either, no request for the lock can have been carried out.
+// silentWhile reports whether no server recorded that a key of the lock was set or prolonged while somebody was stuck,
+// though servers record such changes. If no key was there either, no request for the lock can have been carried out.
 func (t *judge) silentWhile(s *trace.Stuck) bool {
 	lock := t.Locks[t.Asks[s.Root].Lock].Name
 	return len(t.Keys) > 0 && !slices.ContainsFunc(t.Keys, func(at int32) bool {
@@ -125,7 +125,7 @@ func (t *judge) silentWhile(s *trace.Stuck) bool {
 	})
 }
 
-// stuckCause tells what, and whom, the waiter was stuck behind.
+// stuckCause finds what, and whom, the waiter was stuck behind.
 func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, why string, witness []int) {
 	a := &t.Asks[s.Root]
 	if len(s.Gone) > 0 {
@@ -177,7 +177,7 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 	return Cause{Kind: StuckWithoutHolder}, "", "No living process held it.", nil
 }
 
-// circle says who waits for whom in a circle.
+// circle describes who waits for whom in a circle.
 func (t *judge) circle(s *trace.Stuck) (cause Cause, about history.Process, why string, witness []int) {
 	if len(s.Cycle) == 1 {
 		c, held := &t.Asks[s.Cycle[0]], []int(nil)
@@ -201,7 +201,7 @@ func (t *judge) circle(s *trace.Stuck) (cause Cause, about history.Process, why 
 	return Cause{Kind: StuckInCycle}, "", "Each holds what the next one wants: " + list(names) + ".", w
 }
 
-// quorumStory says that faults have taken too many servers away for good.
+// quorumStory reports that faults have taken too many servers away for good.
 func (t *judge) quorumStory(gone []*trace.Fault) string {
 	h := &t.History.Header
 	if len(h.Servers) == 1 {
@@ -212,7 +212,7 @@ func (t *judge) quorumStory(gone []*trace.Fault) string {
 		t.faultText(gone...))
 }
 
-// lastBy is the position of the last event that is not later than a time, and before all that are.
+// lastBy is the position of the last event that is not later than a time and precedes all events that are.
 func (t *judge) lastBy(limit history.Time) int {
 	later := slices.IndexFunc(t.History.Events, func(e history.Event) bool { return e.Time > limit })
 	if later < 0 {
@@ -241,9 +241,9 @@ func (t *judge) crashText(p history.Process, crash int) string {
 		func(f *trace.Fault) bool { return f.Does == history.Kills && f.Strikes(p) }))
 }
 
-// standing lists where the keys of the lock were set that are there at position at, ascending. Those on a server that
-// is down cannot be what blocks: nobody can even be refused there. Those of a service stand as long as any of its
-// members do.
+// standing lists, in ascending order, where the keys of the lock were set that are present at position at. Keys on a
+// server that is down cannot block anybody: it does not even refuse requests. Keys of a service are present as long as
+// they are on any of its members.
 func (t *judge) standing(lock int32, at int) []int {
 	type place struct {
 		server history.Process
@@ -279,9 +279,10 @@ func (t *judge) crashedOwner(keys []int, at int) (set, crash int) {
 	return -1, -1
 }
 
-// abandoned finds the first of the keys set at the given positions that never expires, though nobody waits to release
-// it: its attempt was given up, or its release was lost. With it comes the fault that was on the way between its client
-// and the server when it was set, or struck there before the client did something else, and before position calm.
+// abandoned finds the first of the keys set at the given positions that never expires although nobody is going to
+// release it: its attempt was given up, or its release was lost. With it comes the fault that was active between its
+// client and the server when it was set, or struck there before the client did something else, and before position
+// calm.
 func (t *judge) abandoned(keys []int, calm int) (set int, why *trace.Fault) {
 	for _, set := range keys {
 		e := &t.History.Events[set]

@@ -17,12 +17,12 @@ type clash struct {
 	then  trace.Span
 }
 
-// rounding is how far a key may expire before its nominal deadline without its server's clock being at fault: Redis
-// counts in whole milliseconds, once when it sets the deadline and once when it looks.
+// rounding is how early a key may expire without its server's clock being at fault: Redis counts in whole milliseconds,
+// once when it sets the deadline and once when it checks it.
 const rounding = history.Time(2 * time.Millisecond)
 
-// record is what one server (or replicated group) tells about a clash: the key that was set first there is the
-// victim, and how it went before the other was granted is the record.
+// record is what one server (or replicated group) recorded of a clash: the key that was set first there is the victim,
+// and how it went before the other was granted is the record.
 type record struct {
 	set       [2]int       // positions of the key-sets that the clash's first and then rest on; -1 if there is none
 	victim    int          // 0 or 1
@@ -31,18 +31,18 @@ type record struct {
 	undone    int          // the loss that brought it back with an earlier deadline, -1 if none did
 	promised  history.Time // when it had been due before that
 	overwrote int          // first key-set of another attempt on the same server while the key was there, or -1
-	at        int          // position of the record; -1 if this server shows none
+	at        int          // position of the record; -1 if this server has none
 	cause     Cause
 }
 
-// decide finds the cause of a clash of leases. The records of all servers that both counted come back in order of
-// position; the last is the decisive one. The list is empty if the cause lies elsewhere.
+// decide finds the cause of a clash of leases. It returns the records of all servers that both grants counted, in order
+// of position; the last is the decisive one. The list is empty if the cause lies elsewhere.
 func (t *judge) decide(c *clash) (Cause, []record) {
 	counted := [2][]history.Process{t.History.Events[c.first.At].Grant.Counted,
 		t.History.Events[c.then.At].Grant.Counted}
 	for i, s := range []trace.Span{c.first, c.then} {
-		if len(counted[i]) == 0 && s.At == t.Grants[s.Grant].OK { // an extension may well have counted nobody
-			return Cause{Kind: Untold}, nil
+		if len(counted[i]) == 0 && s.At == t.Grants[s.Grant].OK { // an extension may legitimately count no server
+			return Cause{Kind: CauseNotRecorded}, nil
 		}
 	}
 	var units []history.Process
@@ -56,15 +56,15 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 	if len(units) == 0 {
 		return Cause{Kind: CountedWithoutQuorum}, nil
 	}
-	told := slices.DeleteFunc(t.records(c, units), func(r record) bool { return r.at < 0 })
-	if len(told) == 0 {
-		return Cause{Kind: Untold}, nil
+	recorded := slices.DeleteFunc(t.records(c, units), func(r record) bool { return r.at < 0 })
+	if len(recorded) == 0 {
+		return Cause{Kind: CauseNotRecorded}, nil
 	}
-	slices.SortStableFunc(told, func(a, b record) int { return a.at - b.at })
-	return told[len(told)-1].cause, told
+	slices.SortStableFunc(recorded, func(a, b record) int { return a.at - b.at })
+	return recorded[len(recorded)-1].cause, recorded
 }
 
-// records gathers what each unit wrote down about the two keys until the later of the two grants.
+// records collects what each unit recorded of the two keys until the later of the two grants.
 func (t *judge) records(c *clash, units []history.Process) []record {
 	all := t.restsOn(c, units)
 	for i := range all {
@@ -81,9 +81,9 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 	return all
 }
 
-// restsOn finds, for each unit, the keys that the two grants rest on. That is the one which the attempt set last before
-// its grant, on a server that it counted (or, if that one replaced the one that it had asked meanwhile, on any of the
-// unit): an extension may have set it anew.
+// restsOn finds, for each unit, the keys that the two grants rest on: the one that the attempt set last before its
+// grant, on a server that it counted (or on any server of the unit, if that server has since been replaced), since an
+// extension may have set it anew.
 func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	all := make([]record, len(units))
 	for i := range all {
@@ -117,8 +117,8 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	return all
 }
 
-// countedOn reports whether a window counted a server's yes. What a replica has is not what its master told; the
-// members of one service speak with one voice.
+// countedOn reports whether a window counted a server's grant. A replica's data is not its master's answer; the members
+// of one service answer as one.
 func (t *judge) countedOn(s *trace.Span, p history.Process) bool {
 	return t.History.Header.OneService() || slices.Contains(t.History.Events[s.At].Grant.Counted, p)
 }
@@ -127,8 +127,8 @@ func (t *judge) isKeyOf(e *history.Event, lock int32, u history.Process) bool {
 	return e.Lock == t.Locks[lock].Name && t.Unit(e.Process) == u
 }
 
-// follow goes along the fate of the victim's key, on the server that was counted or the one that a failover put in its
-// place: to its last end before the other key was set, else, as in a queue, to its last end before the later grant.
+// follow traces the victim's key, on the server that was counted or the one that replaced it in a failover: to its last
+// end before the other key was set, or else, as in a queue, to its last end before the later grant.
 func (t *judge) follow(c *clash, u history.Process, r *record) {
 	from, other := r.set[r.victim], r.set[1-r.victim]
 	owner := t.Grants[r.victimSpan(c).Grant].Attempt
@@ -170,7 +170,7 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 	}
 }
 
-// replaces reports whether a key-set removed the key of another's: it stood in the same place and had not expired.
+// replaces reports whether a key-set removed another attempt's key: it was in the same place and had not expired.
 func (t *judge) replaces(e, set *history.Event, due history.Time) bool {
 	return e.Process == set.Process && e.Member == set.Member && trace.Setter(e) != set.Of &&
 		(t.Expiries || e.Time < due)
@@ -178,7 +178,7 @@ func (t *judge) replaces(e, set *history.Event, due history.Time) bool {
 
 // isLoss reports whether a server lost a key that it had acknowledged.
 func isLoss(w history.Why) bool {
-	return lossCause(w).Kind != Untold
+	return lossCause(w).Kind != CauseNotRecorded
 }
 
 // judge names the cause that the record shows, if it shows any.
@@ -201,9 +201,9 @@ func (t *judge) deposed(i int) bool {
 	return f != nil && f.On[0] == p
 }
 
-// lateTry is the detail of a key that its own attempt has deleted at a position: LateTry if that was asked for by an
-// earlier try, since the attempt sends one value for all its tries and has neither given the lock up by then nor
-// prolonged it, so that nothing else can have asked for that.
+// lateTry returns LateTry for a key that its own attempt deleted at position gone if the deletion was requested by an
+// earlier try: the attempt sends one value for all its tries and had neither given the lock up nor prolonged it by
+// then, so nothing else can have requested it.
 func (t *judge) lateTry(grant int32, gone int) string {
 	g := &t.Grants[grant]
 	if !t.History.Header.Shows(history.ValueForTries) || g.End < gone {
@@ -218,8 +218,8 @@ func (t *judge) lateTry(grant int32, gone int) string {
 	return LateTry
 }
 
-// causeOfLoss tells why the victim's key went, and by which record: its key-gone, or the loss that undid its
-// prolongation, so that it expired on time and yet before the time that had been acknowledged.
+// causeOfLoss finds out why the victim's key went, and by which record: its key-gone, or the loss that undid its
+// prolongation, so that it expired when due and yet before the time that had been acknowledged.
 func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	gone := &t.History.Events[r.gone]
 	switch gone.Why {
@@ -245,7 +245,7 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	case history.Deleted:
 		switch gone.By {
 		case "":
-			return r.gone, Cause{Kind: Untold}
+			return r.gone, Cause{Kind: CauseNotRecorded}
 		case gone.Of:
 			return r.gone, Cause{RemovedByOwner, t.lateTry(r.victimSpan(c).Grant, r.gone)}
 		}
@@ -259,15 +259,16 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	return r.gone, lossCause(gone.Why)
 }
 
-// inVain reports whether the event at position i prolongs a lease at a member of a service that no longer leads it, so
-// that the end of the lease stays as it is.
+// inVain reports whether the event at position i prolongs a lease at a member of a service that is no longer its
+// leader, so that the end of the lease does not change.
 func (t *judge) inVain(i int) bool {
 	over := t.takenOver(i)
 	return over >= 0 && t.History.Events[over].Process != t.History.Events[i].Process
 }
 
-// takenOver is where, before the keepalive at position i, a member of a service last took the leases over. It records
-// that of each lease as a prolongation for which nobody has asked. It is -1 if none did, or if i is no keepalive.
+// takenOver is where, before the keepalive at position i, a member of a service last took the leases over, which it
+// records as a prolongation of each lease that nobody requested. It is -1 if none did, or if the event at i is no
+// keepalive.
 func (t *judge) takenOver(i int) int {
 	e := &t.History.Events[i]
 	if e.F != history.KeyProlonged || e.By == "" || !t.History.Header.OneService() {
@@ -295,10 +296,11 @@ func (t *judge) prolongedByDeposed(c *clash, r *record) int {
 	return -1
 }
 
-// expiredSession finds the faults that ended the session which the victim's key hung on; any of them would have.
+// expiredSession finds the faults that ended the session on which the victim's key depended; any of them would have
+// sufficed.
 func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
 	holder := t.Grants[r.victimSpan(c).Grant].Process
-	since := -1 // another key went with a session before, and this one hung on a later one
+	since := -1 // another key went with an earlier session, and this one belonged to a later one
 	for i := range t.History.Events[:r.gone] {
 		if e := &t.History.Events[i]; e.F == history.KeyGone && e.Why == history.Expired &&
 			t.ProcessOf(e.Of) == holder {
@@ -320,7 +322,7 @@ func lossCause(w history.Why) Cause {
 	case history.LostInFailover:
 		return Cause{Kind: LostInFailover}
 	}
-	return Cause{Kind: Untold}
+	return Cause{Kind: CauseNotRecorded}
 }
 
 func (r *record) victimSpan(c *clash) *trace.Span {
@@ -331,20 +333,22 @@ func (r *record) victimSpan(c *clash) *trace.Span {
 }
 
 // unrecorded reports whether the cause is not known although the decisive record is there: it does not say why.
-func unrecorded(cause Cause, told []record) bool { return cause.Kind == Untold && len(told) > 0 }
-
-// about is whose lease or key the decisive record is of.
-func (t *judge) about(c *clash, told []record) history.Process {
-	if len(told) == 0 {
-		return ""
-	}
-	return t.Grants[told[len(told)-1].victimSpan(c).Grant].Process
+func unrecorded(cause Cause, recorded []record) bool {
+	return cause.Kind == CauseNotRecorded && len(recorded) > 0
 }
 
-// witness gathers the events that show a clash.
-func (t *judge) witness(c *clash, told []record) []int {
+// about is the process whose lease or key the decisive record concerns.
+func (t *judge) about(c *clash, recorded []record) history.Process {
+	if len(recorded) == 0 {
+		return ""
+	}
+	return t.Grants[recorded[len(recorded)-1].victimSpan(c).Grant].Process
+}
+
+// witness collects the events that show a clash.
+func (t *judge) witness(c *clash, recorded []record) []int {
 	w := []int{c.first.At, c.then.At, t.Grants[c.first.Grant].OK, t.Grants[c.then.Grant].OK}
-	for _, r := range told {
+	for _, r := range recorded {
 		w = append(w, r.set[0], r.set[1], r.at)
 	}
 	return w

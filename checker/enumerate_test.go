@@ -9,12 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestEveryTwoOfThreeJudgesAgree lets three judges decide mutual exclusion on every small history: the interval check,
-// porcupine, asked about all operations at once and in the smallest parts, and the definition read literally. A history
-// is a sequence of calls, returns, losses and crashes of a few processes that ask for one lock; a loss and a crash
-// count as operations. Histories that differ only in the names of the processes are one, and so are those that differ
-// in how a release, or an acquire that was not granted, returned, except where the row says that all outcomes are
-// tried.
+// TestEveryTwoOfThreeJudgesAgree lets three judges decide mutual exclusion on every small history: the interval check;
+// porcupine, on all operations at once and in the smallest parts; and the literal definition. A history is a sequence
+// of calls, returns, losses and crashes of a few processes that ask for one lock; a loss and a crash count as
+// operations. Histories that differ only in the names of the processes count once, and so do those that differ in how a
+// release, or an acquire that was not granted, returned, except where the row says that all outcomes are tried.
 //
 // It takes about half a minute on two cores, several times that with -race; -short leaves the larger rows out, which
 // take most of it.
@@ -81,7 +80,7 @@ type walker struct {
 	asked, dead, reader bool
 }
 
-// walk judges the history so far if it has all its operations, and goes on with every possible next event.
+// walk judges the history so far if it has all its operations, and continues with every possible next event.
 func (e *enumeration) walk(left, used int) {
 	if left == 0 {
 		e.judge()
@@ -120,7 +119,7 @@ func (e *enumeration) returns(i int, p walker, left, used int) {
 	}
 }
 
-// choose gives all outcomes, or one that depends on where the history stands, so that each occurs.
+// choose returns all outcomes, or one that depends on the history so far, so that each occurs.
 func (e *enumeration) choose(all ...history.Type) []history.Type {
 	if e.outcomes {
 		return all
@@ -150,7 +149,7 @@ func (e *enumeration) calls(i int, p walker, left, used int) {
 	}
 }
 
-// then appends one event, goes on from there, and takes it back.
+// then appends one event, continues from there, and takes it back.
 func (e *enumeration) then(i int, next walker, typ history.Type, f history.F, left, used int) {
 	before, n := e.ps[i], len(e.h.Events)
 	ev := history.Event{Index: n, Time: history.Time(n), Process: processNames[i], Type: typ, F: f}
@@ -187,7 +186,7 @@ func (e *enumeration) judge() {
 	byPorcupine := false
 	for i := range e.trace.Locks {
 		if len(e.trace.Locks[i].Sections) < 2 {
-			continue // nothing to ask, and most histories are such
+			continue // nothing to ask, as in most histories
 		}
 		e.ops = e.trace.appendMutexOps(e.ops[:0], &e.trace.Locks[i])
 		whole, _ := e.ask(len(e.ops), len(e.ops))
@@ -203,13 +202,13 @@ func (e *enumeration) judge() {
 	}
 }
 
-// ask asks porcupine in parts of at least so many sections, and about so many at most.
+// ask asks porcupine in parts of at least least sections, and about at most most sections at once.
 func (e *enumeration) ask(least, most int) (linear.Answer, []linear.MutexOp) {
 	e.parts.Least, e.parts.Most, e.parts.Steps = least, most, 1<<20
 	return e.parts.Mutex(e.ops)
 }
 
-// askInParts asks porcupine in the smallest parts that there are, and in pieces of two sections at most.
+// askInParts asks porcupine in the smallest possible parts, and in pieces of at most two sections.
 func (e *enumeration) askInParts(whole linear.Answer) {
 	answer, refuted := e.ask(1, len(e.ops))
 	if answer != whole || (refuted != nil) != (whole == linear.Refuted) || len(refuted) > len(e.ops) {
@@ -229,7 +228,7 @@ func (e *enumeration) askInParts(whole linear.Answer) {
 	}
 }
 
-// overlapByDefinition reads LAWS literally: a section runs from acquire ok to the first of: release called, lost,
+// overlapByDefinition applies LAWS literally: a section runs from acquire ok to the first of: release called, lost,
 // crash. It finds the first two, by the later and then the earlier acquire, that share an instant and are not both
 // shared. A process that crashed unseen may have been inside for no more than an instant after its call, and from when
 // it is known to have lived: two sections count if they share an instant wherever these ended.

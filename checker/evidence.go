@@ -9,11 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// LockEvidence is what porcupine says about one lock, with its drawing.
+// LockEvidence is porcupine's answer for one lock, with its drawing.
 type LockEvidence struct {
 	Lock history.Lock
-	// Mutex judges the critical sections: all of them, or where they are refuted in parts, those of the part that is.
-	// It is nil where porcupine has no answer, and where it allows more sections than it is asked about at once.
+	// Mutex judges the critical sections: all of them, or if some part is refuted, those of that part. It is nil if
+	// porcupine has no answer, or if it allows more sections than it can be asked about at once.
 	Mutex *linear.Evidence
 	// Data judges the clients' read-modify-writes of what the lock guards; nil likewise.
 	Data *linear.Evidence
@@ -22,9 +22,9 @@ type LockEvidence struct {
 // Refuted reports whether porcupine refutes the critical sections.
 func (e *LockEvidence) Refuted() bool { return e.Mutex != nil && e.Mutex.Answer == linear.Refuted }
 
-// Evidence asks porcupine about the locks of h, in the order of the header, and keeps what its drawings need, of most
-// locks at most: first of the locks named, then of those whose sections are refuted, then of the others. Left is of how
-// many there would be drawings as well. It costs far more than Check and is meant for reports.
+// Evidence asks porcupine about the locks of h, in the order of the header, and keeps what its drawings need for at
+// most most locks: first the locks named, then those whose sections are refuted, then the others. Left is the number of
+// further locks that could be drawn. It costs far more than Check and is meant for reports.
 func Evidence(h *history.History, most int, first ...history.Lock) (all []LockEvidence, left int) {
 	var t judge
 	t.Read(h)
@@ -62,12 +62,12 @@ func Evidence(h *history.History, most int, first ...history.Lock) (all []LockEv
 	return all, left
 }
 
-// drawable reports whether porcupine is asked about so many updates.
+// drawable reports whether porcupine can draw that many updates.
 func drawable(updates []linear.Update) bool {
 	return len(updates) > 0 && len(updates) <= trace.MaxUpdates
 }
 
-// worthDrawing chooses locks, as Evidence says, and gives their numbers in order.
+// worthDrawing chooses locks as described at Evidence and returns their numbers in order.
 func (t *judge) worthDrawing(updates [][]linear.Update, most int, first []history.Lock) (chosen []int, left int) {
 	var byRank [3][]int
 	for n := range t.Locks {
@@ -89,7 +89,7 @@ func (t *judge) worthDrawing(updates [][]linear.Update, most int, first []histor
 	return chosen, len(all) - len(chosen)
 }
 
-// answered are the operations on a lock that show porcupine's answer, none if it has none.
+// answered lists the operations on a lock that show porcupine's answer; it is empty if there is no answer.
 func (t *judge) answered(l *trace.LockTrace) (shown []linear.MutexOp, isRefuted bool) {
 	if t.History.Header.ClockError > 0 {
 		return nil, false

@@ -12,7 +12,7 @@ import (
 
 func sentence(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
-// count gives a number with its noun in the right form.
+// count returns a number with its noun in the right form.
 func count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -49,7 +49,7 @@ func (f *Finding) violated(t *judge, cause Cause, story string, witness []int, l
 	}
 }
 
-// who names a grant in a sentence about two: by its process, and by its attempt too if both have the same process.
+// who names a grant in a sentence about two: by its process, and also by its attempt if both have the same process.
 func (t *judge) who(g, other *trace.Grant) string {
 	if g.Process == other.Process && g.Attempt != "" {
 		return sentence("%s (attempt %s)", g.Process, g.Attempt)
@@ -57,7 +57,7 @@ func (t *judge) who(g, other *trace.Grant) string {
 	return string(g.Process)
 }
 
-// name gives an attempt with the process whose attempt it is, as far as the history tells.
+// name returns an attempt together with its process, as far as the history states it.
 func (t *judge) name(a history.Attempt) string {
 	if a == "" {
 		return "somebody"
@@ -65,7 +65,7 @@ func (t *judge) name(a history.Attempt) string {
 	return sentence("%s (attempt %s)", t.ProcessOf(a), a)
 }
 
-// sectionStory says that two critical sections overlapped.
+// sectionStory describes two critical sections that overlapped.
 func (t *judge) sectionStory(c *clash) string {
 	a, b := &t.Grants[c.first.Grant], &t.Grants[c.then.Grant]
 	return sentence("%s entered the critical section of %s at %v although %s, inside since %v, had not left it (%s).",
@@ -87,7 +87,7 @@ func (t *judge) endText(g *trace.Grant) string {
 	return "it never did"
 }
 
-// overstayStory says why a holder was inside after its lease had ended.
+// overstayStory explains why a holder was inside after its lease had ended.
 func (t *judge) overstayStory(l lateness, why blame) string {
 	g := &t.Grants[l.grant]
 	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process,
@@ -105,7 +105,7 @@ func (t *judge) overstayStory(l lateness, why blame) string {
 	return s + sentence(" %s was still inside when it ended.", capital(string(g.Process)))
 }
 
-// blameStory says what held a client up; it is empty if nothing did.
+// blameStory describes what held a client up; it is empty if nothing did.
 func (t *judge) blameStory(p history.Process, why blame) string {
 	var s strings.Builder
 	switch {
@@ -145,7 +145,7 @@ func (b blame) witness() []int {
 	return w
 }
 
-// spells says when faults were on.
+// spells describes when faults were active.
 func (t *judge) spells(faults []*trace.Fault) string {
 	var all []string
 	for _, f := range faults {
@@ -154,7 +154,7 @@ func (t *judge) spells(faults []*trace.Fault) string {
 	return list(all)
 }
 
-// spell says when a fault was on.
+// spell describes when a fault was active.
 func (t *judge) spell(f *trace.Fault) string {
 	switch over := f.Over(); over {
 	case f.Start:
@@ -166,10 +166,10 @@ func (t *judge) spell(f *trace.Fault) string {
 	}
 }
 
-// leaseStory says that two leases overlapped, and what every server that both counted tells about it.
-func (t *judge) leaseStory(c *clash, cause Cause, told []record) string {
+// leaseStory describes two leases that overlapped, and the records of every server that both counted.
+func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	a, b := c.first, c.then
-	if b.From < a.From { // told in the order in which they were granted
+	if b.From < a.From { // in the order in which they were granted
 		a, b = b, a
 	}
 	ga, gb := &t.Grants[a.Grant], &t.Grants[b.Grant]
@@ -182,25 +182,25 @@ func (t *judge) leaseStory(c *clash, cause Cause, told []record) string {
 	case CountedWithoutQuorum:
 		s.WriteString(sentence(" They counted no server in common (%s; %s), so none could refuse the second.",
 			t.countedText(&a), t.countedText(&b)))
-	case Untold:
-		if len(told) == 0 {
+	case CauseNotRecorded:
+		if len(records) == 0 {
 			s.WriteString(" The history does not record what became of the first one's keys.")
 		}
 	}
-	if len(told) > 0 {
-		t.serversStory(&s, c, told)
+	if len(records) > 0 {
+		t.serversStory(&s, c, records)
 	}
 	return s.String()
 }
 
-// serversStory says what each server tells, the last one first. Where one lease was miscounted it had run out on
+// serversStory describes the records of each server, the last one first. If a lease was miscounted, it had run out on
 // several.
-func (t *judge) serversStory(s *strings.Builder, c *clash, told []record) {
-	last := &told[len(told)-1]
+func (t *judge) serversStory(s *strings.Builder, c *clash, records []record) {
+	last := &records[len(records)-1]
 	s.WriteString(sentence(" What decided it: %s.", t.recordStory(c, last)))
 	var likewise, others []string
-	for i := range told[:len(told)-1] {
-		if r := &told[i]; last.cause.Kind == ValidityMiscounted && r.cause == last.cause && r.victim == last.victim {
+	for i := range records[:len(records)-1] {
+		if r := &records[i]; last.cause.Kind == ValidityMiscounted && r.cause == last.cause && r.victim == last.victim {
 			likewise = append(likewise,
 				sentence("on %s at %v", t.History.Events[r.set[r.victim]].Process, t.History.Events[r.at].Time))
 		} else {

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// recordStory says what one server tells about a clash, as a clause without its full stop.
+// recordStory describes what one server recorded of a clash, as a clause without its full stop.
 func (t *judge) recordStory(c *clash, r *record) string {
 	span := r.victimSpan(c)
 	g := &t.Grants[span.Grant]
@@ -111,7 +111,7 @@ func (t *judge) crashStory(key string, r *record, e *history.Event) string {
 }
 
 // downAt lists the faults that had ended the server which records a loss at position at, and from which it came back
-// with that. Of those that struck before and are over nothing was lost, or it would have been recorded then.
+// with that loss. Earlier faults that are over lost nothing, or the loss would have been recorded then.
 func (t *judge) downAt(at int) []*trace.Fault {
 	e := &t.History.Events[at]
 	strikes := func(f *trace.Fault) bool { return f.Does.IsDown() && f.Strikes(e.Process) }
@@ -125,7 +125,7 @@ func (t *judge) downAt(at int) []*trace.Fault {
 	return downs
 }
 
-// lostPart is what a loss took: the key, or only the time by which it had been prolonged.
+// lostPart is what was lost: the key, or only the time by which it had been prolonged.
 func (t *judge) lostPart(key string, r *record) string {
 	if r.at == r.undone {
 		return "the prolongation of " + key
@@ -148,7 +148,7 @@ func (t *judge) clockStory(r *record) string {
 	}))
 }
 
-// faultText names faults as reasons, in brackets; it is empty if there is none.
+// faultText names faults as reasons, in brackets; it is empty if there are none.
 func (t *judge) faultText(faults ...*trace.Fault) string {
 	var lines []string
 	for _, f := range faults {

@@ -15,7 +15,7 @@ func init() {
 	register(lawRow{law: FaultTolerance, place: 7, gravity: 7, kept: anyLock, atEnd: true,
 		says:   "while a quorum is up and reachable, an uncontended acquire and its release succeed within a bound",
 		broken: "a free lock is not to be had in time, although a quorum is up", short: "bound",
-		judge: (*judge).faultTolerance, doubt: clockerror.Bounds})
+		judge: (*judge).faultTolerance, uncertain: clockerror.Bounds})
 }
 
 // faultTolerance judges that while a quorum of servers is up and reachable from an unpaused client, and nobody held or
@@ -105,8 +105,8 @@ func (t *judge) judgeRelease(f *Finding, n int32, acquired int) (judged, violate
 	return true, true
 }
 
-// countedReachable reports whether a quorum of those that granted the lock is left without the servers out of reach:
-// only they can confirm its release.
+// countedReachable reports whether a quorum of the servers that granted the lock is within reach: only they can confirm
+// its release.
 func (t *judge) countedReachable(g *trace.Grant) bool {
 	if g.Lease == nil || len(g.Lease.Counted) == 0 || len(t.History.Header.Groups) > 0 {
 		return true
@@ -163,12 +163,12 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 		quoted(t.Locks[a.Lock].Name), a.Process, t.Time(call), how, t.quorumText(), t.History.Header.Bound)
 	w := []int{call, ret}
 	end := t.judgedUntil(call, ret)
-	var told []trace.Impact // one of each kind is enough
+	var listed []trace.Impact // one of each kind is enough
 	for fault := range t.suspects() {
 		x := trace.Impact{Fault: fault}
 		concerns := !x.Does.IsClock() && t.onTheWay(x.Fault, a.Process, t.IsServer)
-		if concerns && x.Start <= end && t.Mended(x.Fault) >= call && !slices.ContainsFunc(told, x.IsLike) {
-			told = append(told, x)
+		if concerns && x.Start <= end && t.Mended(x.Fault) >= call && !slices.ContainsFunc(listed, x.IsLike) {
+			listed = append(listed, x)
 			story += sentence(" Meanwhile: %s.", t.Cite(x.Fault))
 			w = append(w, x.Start)
 		}
@@ -179,7 +179,7 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	t.refused = false
 }
 
-// quorumText says which servers, at the least, were there.
+// quorumText names a smallest set of servers that were available.
 func (t *judge) quorumText() string {
 	h := &t.History.Header
 	switch {

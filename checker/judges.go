@@ -7,11 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Judges are who judged mutual exclusion, and what each of them says of the critical sections. The zero Judges stands
-// on findings on other laws, which have one judge, and where there was nothing to judge.
-//
-// The law is violated, or holds, if both say so. If they differ it is undecided: one of them is wrong, and neither is
-// silently preferred. Where porcupine gives no answer the interval check judges alone.
+// Judges records who judged mutual exclusion, and each judge's answer about the critical sections. It is zero in
+// findings on other laws, which have one judge, and where there was nothing to judge.
 type Judges struct {
 	Porcupine Answer // the linearizability checker's, on a mutex whose owner is the section
 	Interval  Answer // the interval check's, on the sections as spans
@@ -24,14 +21,14 @@ type Answer uint8
 const (
 	NotAsked        Answer = iota
 	NotAskedClocks         // the history states a clock error, and porcupine takes times as they are
-	NotAskedTooMany        // at a stretch there are more sections than porcupine is asked about at once
+	NotAskedTooMany        // some part has more sections than porcupine is asked about at once
 	Unfinished             // porcupine's budget of steps ended first
 	Open                   // of the interval check: it depends on what the history does not state exactly
 	Allowed                // no two sections of one lock overlap, shared ones aside
 	Refuted                // two do
 )
 
-// String gives the answer without its reason.
+// String returns the answer without its reason.
 func (a Answer) String() string {
 	switch a {
 	case Unfinished:
@@ -46,7 +43,7 @@ func (a Answer) String() string {
 	return "not asked"
 }
 
-// Why says why there is no answer; empty if there is one, or nothing to say.
+// Why returns why there is no answer; empty if there is one, or nothing to judge.
 func (a Answer) Why() string {
 	switch a {
 	case NotAskedClocks:
@@ -60,7 +57,7 @@ func (a Answer) Why() string {
 	return ""
 }
 
-// Alone says that the interval check judged alone, and why; empty if it did not.
+// Alone reports that the interval check judged alone, and why; empty if it did not.
 func (j Judges) Alone() string {
 	if why := j.Porcupine.Why(); why != "" {
 		return "interval check alone: " + why
@@ -68,7 +65,7 @@ func (j Judges) Alone() string {
 	return ""
 }
 
-// String says in one line who judged, and what each said; empty for the zero Judges.
+// String reports in one line who judged, and what each answered; empty for the zero Judges.
 func (j Judges) String() string {
 	why := j.Porcupine.Why()
 	switch {
@@ -80,9 +77,9 @@ func (j Judges) String() string {
 	return "porcupine: " + j.Porcupine.String() + "; interval check: " + j.Interval.String()
 }
 
-// bothJudges has both judges look at every lock. Where they differ about one, these are their answers; else the clash
-// is the one that the history states first, and the answers are about its lock. Without a clash porcupine's is the
-// first that is not Allowed.
+// bothJudges has both judges examine every lock. If they differ about one, these are their answers; otherwise the clash
+// is the one that the history states first, and the answers are about its lock. Without a clash, porcupine's answer is
+// the first that is not Allowed.
 func (t *judge) bothJudges() (all Judges, first clash) {
 	t.parts.Renew()
 	sound := Judges{Allowed, Allowed}
@@ -104,7 +101,7 @@ func (t *judge) bothJudges() (all Judges, first clash) {
 	return all, first
 }
 
-// judgesOf has both judges look at one lock. The clash is the first that the interval check finds in it.
+// judgesOf has both judges examine one lock. The clash is the first that the interval check finds in it.
 func (t *judge) judgesOf(n int) (j Judges, c clash) {
 	c, found := t.clashIn(MutualExclusion, n)
 	if j.Interval = Allowed; found {
@@ -119,7 +116,7 @@ func (t *judge) judgesOf(n int) (j Judges, c clash) {
 	return j, c
 }
 
-// porcupine asks the linearizability checker, or what a test has put in its place.
+// porcupine calls the linearizability checker, or the test's replacement for it.
 func (t *judge) porcupine(ops []linear.MutexOp) linear.Answer {
 	if t.instead != nil {
 		return t.instead(ops)
@@ -128,14 +125,14 @@ func (t *judge) porcupine(ops []linear.MutexOp) linear.Answer {
 	return answer
 }
 
-// answers are porcupine's, by those of package linear.
+// answers maps the answers of package linear.
 var answers = map[linear.Answer]Answer{linear.Unknown: Unfinished, linear.TooMany: NotAskedTooMany,
 	linear.Linearizable: Allowed, linear.Refuted: Refuted}
 
 // differ reports whether both judges have an answer, and not the same.
 func (j Judges) differ() bool { return j.Porcupine >= Allowed && j.Porcupine != j.Interval }
 
-// open gives the judges of a finding that the clocks leave open.
+// open returns the judges of a finding that the clocks leave undecided.
 func (j Judges) open() Judges {
 	if j.Interval != NotAsked {
 		j.Interval = Open

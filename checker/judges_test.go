@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// TestTheVerdictSaysWhoJudged puts answers in the place of porcupine's: without one the interval check judges alone,
-// and says so; the opposite one leaves the law undecided.
+// TestTheVerdictSaysWhoJudged replaces porcupine's answers: without an answer the interval check judges alone, and the
+// verdict says so; the opposite answer leaves the law undecided.
 func TestTheVerdictSaysWhoJudged(t *testing.T) {
 	const overlap = `
 0s client-1 acquire invoke
@@ -18,7 +18,7 @@ func TestTheVerdictSaysWhoJudged(t *testing.T) {
 2s client-2 acquire invoke
 3s client-2 acquire ok
 `
-	clash, sound := told(t, overlap), busy(t, 100)
+	clash, sound := fromLog(t, overlap), busy(t, 100)
 	const (
 		finish = "; porcupine: did not finish, as there are too many orders to try"
 		many   = "; porcupine: not asked, as there are more than 10000 sections without an instant at which nobody " +
@@ -55,7 +55,7 @@ func TestTheVerdictSaysWhoJudged(t *testing.T) {
 
 // TestJudgesLookAtEachLock: what one judge says of one lock is no answer to what the other says of another.
 func TestJudgesLookAtEachLock(t *testing.T) {
-	h := told(t, `
+	h := fromLog(t, `
 0s client-1 acquire invoke lock=a
 1s client-1 acquire ok lock=a
 2s client-2 acquire invoke lock=a
@@ -101,7 +101,7 @@ func TestPorcupineIsNotAskedWhereClocksAreOff(t *testing.T) {
 		{"10s", Undecided, Judges{NotAskedClocks, Open}},
 		{"12s", Holds, Judges{NotAskedClocks, Allowed}},
 	} {
-		h := told(t, `
+		h := fromLog(t, `
 0s client-1 acquire invoke
 1s client-1 acquire ok
 2s client-2 acquire invoke
@@ -138,8 +138,8 @@ func inTurn(n int, together bool) *history.History {
 	return h
 }
 
-// TestPorcupineIsAskedInParts: sections beyond the bound of one question are judged by both where instants at which
-// nobody is inside divide them, and by the interval check alone where none does.
+// TestPorcupineIsAskedInParts: sections beyond the bound of one question are judged by both if instants at which nobody
+// is inside divide them, and by the interval check alone if there are none.
 func TestPorcupineIsAskedInParts(t *testing.T) {
 	const n = linear.MaxSections
 	late := func(h *history.History) *history.History { // two more sections, which overlap

@@ -13,9 +13,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestAFaultIsJudgedByWhatItDoes gives every kind of fault a twin that does the same under another name, in capitals,
-// and tells histories again with the twins in the place of the kinds. No law, no cause and no story may differ but in
-// that name.
+// TestAFaultIsJudgedByWhatItDoes gives every kind of fault a twin with the same effect under another name, in capitals,
+// and judges histories again with the twins in place of the kinds. No law, cause or story may differ except in that
+// name.
 func TestAFaultIsJudgedByWhatItDoes(t *testing.T) {
 	rows := slices.Clone(history.FaultKinds)
 	t.Cleanup(func() { history.FaultKinds = rows })
@@ -33,7 +33,7 @@ func TestAFaultIsJudgedByWhatItDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range lawCases(t, string(text)) {
-			sameUnderOtherNames(t, file+": "+c.name, told(t, c.told))
+			sameUnderOtherNames(t, file+": "+c.name, fromLog(t, c.history))
 		}
 	}
 	rounds := 2000
@@ -63,7 +63,7 @@ func sameUnderOtherNames(t *testing.T, name string, h *history.History) {
 	v := Check(&twin)
 	for _, law := range Laws {
 		a, b := own.Of(law), v.Of(law)
-		if was, is := strings.ToLower(tell(a)), strings.ToLower(tell(b)); was != is {
+		if was, is := strings.ToLower(show(a)), strings.ToLower(show(b)); was != is {
 			t.Fatalf("%s\n%s\nbut under other names\n%s\n%s", name, was, is, encoded(t, &twin))
 		}
 	}

@@ -11,25 +11,26 @@ import (
 // Law names a law.
 type Law string
 
-// Linearizability is the law of histories that tell of registers and of no lock: package checker/register judges it.
+// Linearizability is the law of histories that contain registers and no lock: package checker/register judges it.
 const Linearizability Law = "linearizability"
 
 // Laws lists all laws of locks in the order in which they are reported.
 var Laws []Law
 
-// lawRow is all that others must know of a law. The file that judges the law registers it.
+// lawRow is all that other files must know of a law. The file that judges the law registers it.
 type lawRow struct {
 	law     Law
 	place   int      // in the order in which the laws are reported, from 1
-	gravity int      // in the order in which violations are, from 1: what harms the user's work before what led to it
-	kept    LockKind // by whom, under the faults that such a lock can survive
-	atEnd   bool     // no history shows that it holds before all in it has come to its end
+	gravity int      // rank among violations, from 1: what harms the user's work before what led to it
+	kept    LockKind // which locks keep it, under the faults that they can survive
+	atEnd   bool     // no history shows that it holds until everything in it has ended
 	says    string   // what it states, in one sentence without capital and full stop
 	broken  string   // what happens when it is broken, likewise
-	short   string   // its name where seven cells must do
+	short   string   // its name in at most seven letters
 	judge   func(*judge, *Finding)
-	// doubt says why inexact clocks leave open how it came out; empty if they do not. Where it is nil they always do.
-	doubt func(t *trace.Trace, violated bool, at int) string
+	// uncertain explains why inexact clocks leave the law undecided; empty if they do not. If it is nil, they always
+	// do.
+	uncertain func(t *trace.Trace, violated bool, at int) string
 }
 
 // LockKind is a set of kinds of locks, by what they can keep.
@@ -37,7 +38,7 @@ type LockKind uint8
 
 // The kinds.
 const (
-	Leased    LockKind = 1 << iota // a lease, and a holder that looks how long it lasts
+	Leased    LockKind = 1 << iota // a lease, and a holder that checks how long it lasts
 	Fenced                         // a token that the resource compares
 	Efficient                      // it saves work and protects nothing
 	anyLock   = Leased | Fenced | Efficient
@@ -46,7 +47,7 @@ const (
 // lawTable are the rows of all laws in the order in which they are reported.
 var lawTable []lawRow
 
-// register makes a law known. It is for the init function of the law's file.
+// register adds a law. It is called by the init function of the law's file.
 func register(row lawRow) {
 	lawTable = append(slices.Clone(lawTable), row)
 	slices.SortFunc(lawTable, func(a, b lawRow) int { return cmp.Compare(a.place, b.place) })
@@ -63,7 +64,7 @@ func LawsKeptBy(kinds LockKind) (laws []Law) {
 	return laws
 }
 
-// row is the law's; the zero row for what is no law of locks.
+// row returns the law's row; the zero row for a name that is no law of locks.
 func (l Law) row() *lawRow {
 	for i := range lawTable {
 		if lawTable[i].law == l {
@@ -73,15 +74,15 @@ func (l Law) row() *lawRow {
 	return &lawRow{gravity: math.MaxInt}
 }
 
-// leftOpen says why inexact clocks leave open how the law came out; empty if they do not.
+// leftOpen explains why inexact clocks leave the law undecided; empty if they do not.
 func (row *lawRow) leftOpen(t *trace.Trace, f *Finding) string {
-	if row.doubt == nil {
+	if row.uncertain == nil {
 		return "The clocks were not exact, and nobody has said what that means to this law."
 	}
-	return row.doubt(t, f.Outcome == Violated, f.At)
+	return row.uncertain(t, f.Outcome == Violated, f.At)
 }
 
-// Says gives what the law states, in one sentence without capital and full stop; empty for what is no law.
+// Says returns what the law states, in one sentence without capital and full stop; empty for a name that is no law.
 func (l Law) Says() string {
 	if l == Linearizability {
 		return "one order of the operations, each between its call and its return, explains all that was read"
@@ -89,14 +90,14 @@ func (l Law) Says() string {
 	return l.row().says
 }
 
-// Broken says what happens when the law is broken, in one sentence without capital and full stop.
+// Broken returns what happens when the law is broken, in one sentence without capital and full stop.
 func (l Law) Broken() string { return cmp.Or(l.row().broken, string(l)+" is violated") }
 
 // Short names the law in at most seven letters.
 func (l Law) Short() string { return cmp.Or(l.row().short, string(l)) }
 
-// Gravity orders laws by how grave it is that they are broken, the gravest first.
+// Gravity orders laws by how serious a violation is, the most serious first.
 func (l Law) Gravity() int { return l.row().gravity }
 
-// AtEnd reports whether no history shows that the law holds before all in it has come to its end.
+// AtEnd reports whether no history shows that the law holds until everything in it has ended.
 func (l Law) AtEnd() bool { return l.row().atEnd }

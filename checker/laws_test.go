@@ -18,7 +18,7 @@ type lawCase struct {
 	opening string // comments, the case's name and the laws to judge
 	name    string
 	laws    []Law
-	told    string
+	history string
 	want    string
 }
 
@@ -38,7 +38,7 @@ func lawCases(t *testing.T, text string) (cases []lawCase) {
 		case word == "----":
 			inFindings = true
 		case c.laws != nil:
-			c.told += line
+			c.history += line
 		default:
 			c.opening += line
 			if word == "case" {
@@ -63,7 +63,7 @@ func TestLaws(t *testing.T) {
 		t.Fatalf("%d files for %d laws: %v", len(files), len(Laws), err)
 	}
 	seen := map[Law]map[Outcome]bool{}
-	var checker Checker // used again and again: what one history leaves must not show in the next
+	var checker Checker // reused: what one history leaves behind must not affect the next
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -71,19 +71,19 @@ func TestLaws(t *testing.T) {
 		}
 		var rewritten strings.Builder
 		for _, c := range lawCases(t, string(text)) {
-			h := told(t, c.told)
+			h := fromLog(t, c.history)
 			v := checker.Check(h)
 			got := ""
 			for _, law := range c.laws {
 				f := v.Of(law)
-				got += tell(f)
+				got += show(f)
 				if seen[law] == nil {
 					seen[law] = map[Outcome]bool{}
 				}
 				seen[law][f.Outcome] = true
 				consistent(t, c.name, f)
 			}
-			rewritten.WriteString(c.opening + c.told + "----\n" + got + "\n")
+			rewritten.WriteString(c.opening + c.history + "----\n" + got + "\n")
 			if got != c.want && !*testkit.Update {
 				t.Errorf("%s: %s\ngot\n%s\nwant\n%s", file, c.name, got, c.want)
 			}
@@ -104,7 +104,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// consistent checks what every finding promises.
+// consistent checks the invariants of every finding.
 func consistent(t *testing.T, name string, f Finding) {
 	t.Helper()
 	violated := f.Outcome == Violated
@@ -125,7 +125,7 @@ func consistent(t *testing.T, name string, f Finding) {
 		t.Errorf("%s: %s is %v by %v", name, f.Law, f.Outcome, j)
 	}
 	switch clash := f.Law == LeaseExclusion || f.Law == MutualExclusion; {
-	case !violated, f.Cause.Kind == CountedWithoutQuorum, f.Cause.Kind == Untold:
+	case !violated, f.Cause.Kind == CountedWithoutQuorum, f.Cause.Kind == CauseNotRecorded:
 	case clash && f.About == "":
 		t.Errorf("%s: %s by %s is about nobody", name, f.Law, f.Cause)
 	case f.Cause.Kind == StuckBehindCrashed && f.About == "", f.Cause.Kind == StuckBehindUncapped && f.About == "":
@@ -133,7 +133,7 @@ func consistent(t *testing.T, name string, f Finding) {
 	}
 }
 
-// sameFromFile checks that a history judged from its file comes out as from memory.
+// sameFromFile checks that a history judged from its file gives the same verdict as from memory.
 func sameFromFile(t *testing.T, name string, h *history.History, want Verdict) {
 	t.Helper()
 	var b bytes.Buffer
@@ -146,8 +146,8 @@ func sameFromFile(t *testing.T, name string, h *history.History, want Verdict) {
 	}
 	for i, got := range Check(again).Findings {
 		if !reflect.DeepEqual(got, want.Findings[i]) {
-			t.Errorf("%s: read back from a file, it is judged\n%s\ninstead of\n%s", name, tell(got),
-				tell(want.Findings[i]))
+			t.Errorf("%s: read back from a file, it is judged\n%s\ninstead of\n%s", name, show(got),
+				show(want.Findings[i]))
 		}
 	}
 }

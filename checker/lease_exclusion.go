@@ -11,7 +11,7 @@ func init() {
 	register(lawRow{law: LeaseExclusion, place: 1, gravity: 3, kept: Leased,
 		says:   "granted validity windows of one lock never overlap in true time",
 		broken: "two leases on one lock run at once", short: "lease",
-		judge: (*judge).leaseExclusion, doubt: clockerror.Windows})
+		judge: (*judge).leaseExclusion, uncertain: clockerror.Windows})
 }
 
 // leaseExclusion judges the lock service's promise: the granted validity windows of one lock never overlap in true
@@ -46,14 +46,14 @@ func (t *judge) leaseExclusion(f *Finding) {
 		f.holds(count(windows, "window") + " of validity, no two of one lock overlapped.")
 		return
 	}
-	cause, told := t.decide(&c)
-	f.violated(t, cause, t.leaseStory(&c, cause, told), t.witness(&c, told), t.Locks[c.lock].Name, t.holdersOf(&c)...)
-	f.About, f.Unrecorded = t.about(&c, told), unrecorded(cause, told)
+	cause, records := t.decide(&c)
+	f.violated(t, cause, t.leaseStory(&c, cause, records), t.witness(&c, records), t.Locks[c.lock].Name, t.holdersOf(&c)...)
+	f.About, f.Unrecorded = t.about(&c, records), unrecorded(cause, records)
 	f.At = t.History.Events[max(c.first.At, c.then.At)].Index
 }
 
 // undecidedBy finds a grant whose window is not stated and may have overlapped another, nil if there is none. No two
-// that are stated overlap.
+// stated windows overlap.
 func (t *judge) undecidedBy() *trace.Grant {
 	for n := range t.Locks {
 		spans := t.WithUnstated(&t.Locks[n])

@@ -10,11 +10,11 @@ import (
 
 // Metric is one figure about a run.
 type Metric struct {
-	Name    string // as the documents name it; of one process with {process="client-1"}
+	Name    string // as the documents name it; for a single process with {process="client-1"}
 	Value   float64
 	Unit    string  // "s", "ratio" in [0, 1], or empty for a count
-	Samples int     // how many observations it was made of; with none the Value is 0
-	Alarm   float64 // above this value the documents advise to look into it; -1 if they name none
+	Samples int     // how many observations it is based on; with none the Value is 0
+	Alarm   float64 // above this value the documents advise investigating; -1 if they name none
 }
 
 // Alarming reports whether the value lies above its alarm level.
@@ -23,7 +23,7 @@ func (m Metric) Alarming() bool { return m.Alarm >= 0 && m.Samples > 0 && m.Valu
 // Metrics is a list in a fixed order: those of the run, then those of single processes in the header's order.
 type Metrics []Metric
 
-// Of returns the metric of that name.
+// Of returns the metric with the given name.
 func (ms Metrics) Of(name string) (Metric, bool) {
 	for _, m := range ms {
 		if m.Name == name {
@@ -43,7 +43,7 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 //   - lock_hold_duration_p99: length of critical sections, in s; alarm above 80 % of the TTL;
 //   - lock_timeout_rate: acquires that ended because the client's patience did, among those that returned; above 5 %;
 //   - fencing_token_reject_rate: reads and writes refused for a stale token, among all; alarm above 0;
-//   - wake_ups_per_release: how many waiting clients were told to look again, for each release that took effect;
+//   - wake_ups_per_release: how many waiting clients were notified, for each release that took effect;
 //   - messages_per_acquire: how many requests clients sent to lock servers, for each acquire that succeeded;
 //   - unavailability: the longest time in which somebody waited for a lock, nobody alive held it, and nobody
 //     acquired it, in s.
@@ -95,7 +95,7 @@ func (t *judge) measure() Metrics {
 		rate("fencing_token_reject_rate", m.stale, m.applied, 0),
 		t.unavailability(),
 		per("wake_ups_per_release", m.woken, m.released),
-		per("messages_per_acquire", h.Header.Messages, m.told(h)),
+		per("messages_per_acquire", h.Header.Messages, m.counted(h)),
 	}
 	return append(out, m.byProcess(h)...)
 }
@@ -114,7 +114,7 @@ type measures struct {
 }
 
 func (m *measures) ask(t *judge, a *trace.Ask) {
-	crashed := a.Outcome == 0 && a.Ret != trace.Open // it wants no lock any more
+	crashed := a.Outcome == 0 && a.Ret != trace.Open // it no longer wants a lock
 	if a.Process == history.Probe || crashed {
 		return
 	}
@@ -165,7 +165,7 @@ func (m *measures) byProcess(h *history.History) Metrics {
 func (t *judge) unavailability() Metric {
 	m := Metric{Name: "unavailability", Unit: "s", Alarm: -1}
 	waiting, holding := make([]int, len(t.Locks)), make([]int, len(t.Locks))
-	since := make([]history.Time, len(t.Locks)) // when the present time without service began; long if there is none
+	since := make([]history.Time, len(t.Locks)) // when the current time without service began; long if there is none
 	for i := range since {
 		since[i] = trace.Long
 	}
@@ -211,7 +211,7 @@ func share(ttl, part float64) float64 {
 	return ttl * part
 }
 
-// NearestRank is the smallest of what was seen that at least p of a hundred do not exceed; zero of nothing.
+// NearestRank returns the smallest observation that at least p percent do not exceed; zero if there are none.
 func NearestRank[T cmp.Ordered](seen []T, p int) (of T) {
 	if len(seen) == 0 {
 		return of
@@ -227,8 +227,8 @@ func percentile(name string, seen []float64, p int, alarm float64) Metric {
 	return Metric{Name: name, Unit: "s", Value: NearestRank(seen, p), Samples: len(seen), Alarm: alarm}
 }
 
-// told is the number of acquires whose messages were counted: none if the history says nothing of messages.
-func (m *measures) told(h *history.History) int {
+// counted is the number of acquires whose messages were counted: none if the history has no count of messages.
+func (m *measures) counted(h *history.History) int {
 	if h.Header.Messages == 0 {
 		return 0
 	}

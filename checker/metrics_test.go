@@ -29,7 +29,7 @@ header clients=client-1,client-2 servers=redis-1 ttl=10s locks=orders
 `
 
 func TestMetricsAreTheOnesTheDocumentsWatch(t *testing.T) {
-	m := Measure(told(t, measured))
+	m := Measure(fromLog(t, measured))
 	for _, want := range []Metric{
 		// client-1 waited in vain for 10 s and 0.5 s, client-3 for 3 s so far
 		{"lock_acquisition_time_p50", 3, "s", 5, -1},
@@ -66,7 +66,7 @@ func TestMetricsAreTheOnesTheDocumentsWatch(t *testing.T) {
 
 // A client that polls finds the lock taken again and again, though each of its acquires succeeds in the end.
 func TestContentionCountsAttemptsWhereTheHistoryDoes(t *testing.T) {
-	h := told(t, measured)
+	h := fromLog(t, measured)
 	h.Header.Attempts, h.Header.Taken = 10, 4
 	m := Measure(h)
 	contention, _ := m.Of("lock_contention_rate")
@@ -79,7 +79,7 @@ func TestContentionCountsAttemptsWhereTheHistoryDoes(t *testing.T) {
 }
 
 func TestARunWithoutOperationsAlarmsNobody(t *testing.T) {
-	for _, m := range Measure(told(t, "header ttl=1s locks=orders clients=client-1")) {
+	for _, m := range Measure(fromLog(t, "header ttl=1s locks=orders clients=client-1")) {
 		if m.Alarming() || m.Value != 0 || m.Samples != 0 {
 			t.Errorf("%+v", m)
 		}
@@ -101,7 +101,7 @@ func TestEvidenceCanBeDrawn(t *testing.T) {
 	if !strings.Contains(mutex.String(), "enter client-2/1") || !strings.Contains(data.String(), `write \"v1\"`) {
 		t.Error("the drawings do not name sections and values")
 	}
-	if none, left := Evidence(told(t, "header locks=orders"), 1); len(none)+left != 0 {
+	if none, left := Evidence(fromLog(t, "header locks=orders"), 1); len(none)+left != 0 {
 		t.Errorf("%+v, %d left", none, left)
 	}
 }
@@ -116,7 +116,7 @@ func TestTheEvidenceThatSaysMostIsDrawn(t *testing.T) {
 		}
 		text.WriteString(fmt.Sprintf("%ds client-1 release invoke lock=%s\n", 10*i+2, lock))
 	}
-	h := told(t, "header\n"+text.String())
+	h := fromLog(t, "header\n"+text.String())
 	for most, want := range map[int]string{1: "c", 2: "c d", 3: "a c d", 9: "a b c d e"} {
 		drawn, left := Evidence(h, most, "c")
 		var locks []string
@@ -129,7 +129,7 @@ func TestTheEvidenceThatSaysMostIsDrawn(t *testing.T) {
 	}
 }
 
-// TestMeasuredTogetherAsApart guards against a figure that rests on what a law has left behind.
+// TestMeasuredTogetherAsApart guards against a figure that depends on what a law left behind.
 func TestMeasuredTogetherAsApart(t *testing.T) {
 	for round := range uint64(300) {
 		g := newGossip(round, 11)

@@ -34,14 +34,14 @@ func BenchmarkMillion(b *testing.B) {
 	}
 }
 
-// million is a shape of histories, and a law that it breaks if it is to.
+// million is a shape of histories, and the law that it breaks if it is to.
 type million struct {
 	law   Law
 	name  string
 	shape func(h *history.History, broken bool)
 }
 
-// atLast leaves the sound history as it is, unless it is to be broken.
+// atLast returns the sound history unchanged, unless it is to be broken.
 func atLast(spoil func(h *history.History)) func(*history.History, bool) {
 	return func(h *history.History, broken bool) {
 		if broken {

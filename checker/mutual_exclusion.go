@@ -15,14 +15,14 @@ func init() {
 	register(lawRow{law: MutualExclusion, place: 2, gravity: 1,
 		says:   "critical sections of one lock never overlap",
 		broken: "two clients are in one critical section at once", short: "mutual",
-		judge: (*judge).mutualExclusion, doubt: clockerror.Sections})
+		judge: (*judge).mutualExclusion, uncertain: clockerror.Sections})
 }
 
-// mutualExclusion judges the user's promise: critical sections of one lock never overlap, shared ones aside. Two judges
+// mutualExclusion judges what users rely on: critical sections of one lock never overlap, shared ones aside. Two judges
 // report it: see Judges.
 //
-// Where a process ended by itself at an unknown time, after it was last known to live, the law is violated only if it is
-// so for every such time, and undecided if it is so for some.
+// Where a process ended by itself at an unknown time, after it was last known to live, the law is violated only if it
+// is so for every such time, and undecided if it is so for some.
 //
 // It needs acquires and their ends. It counts as exercised once a lock had two sections, or one and another acquire.
 func (t *judge) mutualExclusion(f *Finding) {
@@ -95,9 +95,9 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	lock, holders := t.Locks[c.lock].Name, t.holdersOf(c)
 	defer func() { f.At = t.History.Events[c.then.At].Index }()
 	never := history.Never
-	told := t.Grants[c.first.Grant].Stated < never && t.Grants[c.then.Grant].Stated < never
-	if !told || clockerror.MayOverlap(&t.Trace, t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)) {
-		f.violated(t, Cause{Kind: Untold}, story, w, lock, holders...)
+	stated := t.Grants[c.first.Grant].Stated < never && t.Grants[c.then.Grant].Stated < never
+	if !stated || clockerror.MayOverlap(&t.Trace, t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)) {
+		f.violated(t, Cause{Kind: CauseNotRecorded}, story, w, lock, holders...)
 		return
 	}
 	if leases, found := t.leaseClash(c); found {
@@ -111,7 +111,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	left := t.Grants[holder.Grant].End
 	late := lateness{grant: holder.Grant, met: c.then.At, left: left, deadline: t.Time(c.then.At),
 		ended: history.Time(end)}
-	if holder.Grant == c.then.Grant { // it came in when its own lease was over
+	if holder.Grant == c.then.Grant { // it entered when its own lease was over
 		late.left, late.deadline = c.then.At, late.ended
 	}
 	why := t.blameFor(late)
@@ -125,8 +125,8 @@ func (t *judge) holdersOf(c *clash) []history.Process {
 	return []history.Process{t.Grants[c.first.Grant].Process, t.Grants[c.then.Grant].Process}
 }
 
-// outlived tells whose lease had ended when the two sections began to overlap, and when: the holder's that was inside,
-// or if that one still ran, the lease of the one that came in.
+// outlived finds whose lease had ended when the two sections began to overlap, and when: that of the holder that was
+// inside, or if it was still valid, that of the one that entered.
 func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	met := int64(t.Time(c.then.At))
 	for _, holder := range []trace.Span{c.first, c.then} {
@@ -142,17 +142,17 @@ func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 			return holder, last
 		}
 	}
-	return c.first, met // a lease that ended at the very moment
+	return c.first, met // a lease that ended at that very moment
 }
 
 // leaseClash finds the first windows of the two grants that overlap, of those that had been stated when the sections
-// met: what was promised later is no reason of it.
+// met: a later promise cannot be the reason.
 func (t *judge) leaseClash(c *clash) (clash, bool) {
 	spans := slices.DeleteFunc(slices.Clone(t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)),
 		func(w trace.Span) bool { return w.At > c.then.At })
 	g := &t.Grants[c.then.Grant]
 	if g.Lease != nil && !slices.ContainsFunc(spans, func(w trace.Span) bool { return w.Grant == c.then.Grant }) {
-		at := int64(g.Lease.Granted) // it was given back at once
+		at := int64(g.Lease.Granted) // it was released at once
 		spans = append(spans, trace.Span{From: at, To: at, Grant: c.then.Grant, At: g.OK, Shared: g.Shared})
 	}
 	i, j, found := t.Interval.First(spans)

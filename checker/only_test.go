@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestALawIsJudgedTheSameAlone guards against a law that rests on what another has left behind.
+// TestALawIsJudgedTheSameAlone guards against a law that depends on what another left behind.
 func TestALawIsJudgedTheSameAlone(t *testing.T) {
 	var c, fresh Checker
 	for _, h := range []*history.History{busy(t, 400), busy(t, 40), {}, busy(t, 120)} {
@@ -17,7 +17,7 @@ func TestALawIsJudgedTheSameAlone(t *testing.T) {
 			for _, judge := range []*Checker{&c, &fresh} {
 				alone := judge.CheckOnly(h, []Law{law})
 				if len(alone.Findings) != 1 || !reflect.DeepEqual(alone.Findings[0], whole.Of(law)) {
-					t.Errorf("alone: %s\nwith all: %s", tell(alone.Of(law)), tell(whole.Of(law)))
+					t.Errorf("alone: %s\nwith all: %s", show(alone.Of(law)), show(whole.Of(law)))
 				}
 			}
 		}

@@ -6,9 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestOverlappingCallsOfOneProcessAreToldApartByTheirAttempts: two goroutines of it ask for one lock at a time, and one
-// waits long for it. Which of them does decides whether anybody was stuck, and whose hold is shared.
-func TestOverlappingCallsOfOneProcessAreToldApartByTheirAttempts(t *testing.T) {
+// TestOverlappingCallsOfOneProcessAreDistinguishedByTheirAttempts: two of its goroutines ask for one lock at the same
+// time, and one waits long for it. Which of them does decides whether anybody was stuck, and whose hold is shared.
+func TestOverlappingCallsOfOneProcessAreDistinguishedByTheirAttempts(t *testing.T) {
 	const second = history.Time(1e9)
 	event := func(at history.Time, f history.F, of history.Type, attempt history.Attempt, shared bool) history.Event {
 		return history.Event{Time: at * second, Process: "service", F: f, Type: of, Lock: "lock", Attempt: attempt,

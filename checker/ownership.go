@@ -12,12 +12,12 @@ func init() {
 	register(lawRow{law: Ownership, place: 4, gravity: 4, kept: anyLock,
 		says:   "only its owner or its expiry removes or prolongs a lock",
 		broken: "a lock is removed or prolonged by another than its owner", short: "owner",
-		judge: (*judge).ownership, doubt: clockerror.Records})
+		judge: (*judge).ownership, uncertain: clockerror.Records})
 }
 
-// ownership judges that only its owner or its expiry removes or prolongs a lock. The owner is an attempt, not a
-// client: the late release of an old attempt is a stranger's. A key that is set over a live one removes that; a flush
-// asks nobody whose the keys are.
+// ownership judges that only its owner or its expiry removes or prolongs a lock. The owner is an attempt, not a client:
+// the late release of an old attempt is a stranger's. Setting a key over a live one removes that one; a flush does not
+// check whose the keys are.
 //
 // It needs records of keys that were deleted, overwritten or prolonged. One that does not name both sides cannot be
 // judged; and where servers do not record why keys went, it cannot be known that it held.
@@ -73,7 +73,7 @@ func (t *judge) ownerSince(at int, owner history.Attempt) int {
 	return -1
 }
 
-// contested tells whose key a record changes, and who changed it; nobody's if it changes none.
+// contested finds whose key a record changes, and who changed it; empty if it changes none.
 func (t *judge) contested(e *history.Event) (owner, by history.Attempt) {
 	switch {
 	case e.F == history.KeySet:
@@ -115,7 +115,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	f.At = e.Index
 }
 
-// comparison says how the server came to do what it should not have done to another's key, if that is known.
+// comparison explains how the server came to change another's key wrongly, if that is known.
 func (t *judge) comparison(c Cause) string {
 	h := &t.History.Header
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// TestALawOfOneFileIsKnownToAllRooms: a scenario may expect it and promise it, a run is judged by it, and many runs are
-// counted by it. Each hold is judged as it is: kept, broken, and not seen at all.
+// TestALawOfOneFileIsKnownToAllRooms: a scenario may expect it and promise it, runs are judged by it, and many runs are
+// counted by it. Each hold is judged correctly: kept, broken, and not recorded at all.
 func TestALawOfOneFileIsKnownToAllRooms(t *testing.T) {
 	checker.WithPromptRelease(t)
 	const law = checker.PromptRelease

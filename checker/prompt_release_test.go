@@ -4,8 +4,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// This file is a law as somebody would add it, but that its row is registered when a test says so. Nothing else knows
-// of it. prompt_release_run_test.go has all rooms meet it.
+// This file is a law as a contributor would add it, except that its row is registered only when a test asks for it.
+// Nothing else knows of it. prompt_release_run_test.go passes it to all packages.
 
 // PromptRelease states that nobody stays in a section for longer than a second.
 const PromptRelease Law = "prompt-release"

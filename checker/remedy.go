@@ -12,12 +12,12 @@ import (
 type advice struct {
 	text   string
 	unless history.Measure         // not given to those who apply this
-	given  history.Measure         // given to nobody else than those who apply this
+	given  history.Measure         // given only to those who apply this
 	only   []history.Service       // given to the users of these; empty: all
-	when   func(s *situation) bool // given where it is true of the violation; nil: always
+	when   func(s *situation) bool // given if it is true of the violation; nil: always
 }
 
-// situation is what an advice may depend on: the lock as the header tells of it, the cause of the violation, and the
+// situation is what advice may depend on: the lock as the header describes it, the cause of the violation, and the
 // faults that its story names as reasons.
 type situation struct {
 	*history.Header
@@ -28,7 +28,7 @@ type situation struct {
 	silent  bool // while somebody was stuck no server recorded a key of the lock
 }
 
-// situation is that of the violation whose story has been told.
+// situation is that of the violation whose story has been written.
 func (t *judge) situation(cause Cause) *situation {
 	s := &situation{Header: &t.History.Header, cause: cause, refused: t.refused, silent: t.silent,
 		extends: t.Extended()}
@@ -40,17 +40,17 @@ func (t *judge) situation(cause Cause) *situation {
 	return s
 }
 
-// names reports whether the story names a fault of which something is true.
+// names reports whether the story names a fault with some property.
 func (s *situation) names(is func(*trace.Fault) bool) bool { return slices.ContainsFunc(s.faults, is) }
 
-// against is for advice that helps against faults of these effects and no others.
+// against is for advice that helps only against faults of these effects.
 func against(effects ...history.Effect) func(*situation) bool {
 	return func(s *situation) bool {
 		return s.names(func(f *trace.Fault) bool { return slices.Contains(effects, f.Does) })
 	}
 }
 
-// unlessAgainst is for advice that helps, unless all that the story names are faults of these effects.
+// unlessAgainst is for advice that helps unless the story names only faults of these effects.
 func unlessAgainst(effects ...history.Effect) func(*situation) bool {
 	return func(s *situation) bool {
 		return len(s.faults) == 0 || s.names(func(f *trace.Fault) bool { return !slices.Contains(effects, f.Does) })
@@ -65,7 +65,7 @@ func both(a, b func(*situation) bool) func(*situation) bool {
 	return func(s *situation) bool { return a(s) && b(s) }
 }
 
-// keepsDisk: no fault that the story names took a disk away.
+// keepsDisk reports whether no fault named by the story took a disk away.
 func keepsDisk(s *situation) bool {
 	return s.cause.Detail != DiskLost &&
 		!s.names(func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
@@ -80,21 +80,21 @@ func extends(s *situation) bool { return s.extends }
 
 func partly(s *situation) bool { return s.Shows(history.PartOfOwner) }
 
-// silent: while nobody held the lock and somebody waited for it, no server recorded a key of it.
+// silent reports whether no server recorded a key of the lock while nobody held it and somebody waited for it.
 func silent(s *situation) bool { return s.silent }
 
 func isRefused(s *situation) bool { return s.refused }
 
 func isSlow(s *situation) bool { return !s.refused }
 
-// anyRedis lists the services with a server's clock and disk to look after.
+// anyRedis lists the services with a server whose clock and disk need care.
 var anyRedis = []history.Service{history.Redis, history.Redlock}
 
 // guard closes every list whose violation can reach the data.
 var guard = advice{text: "Guard the data by a fencing token.", unless: history.Fencing}
 
-// remedies holds what the documents give against each cause: antirez (Redis: distributed locks), Kleppmann (How to do
-// distributed locking), and the comparisons of Redis, ZooKeeper and etcd locks.
+// remedies holds what the documents recommend against each cause: antirez (Redis: distributed locks), Kleppmann (How to
+// do distributed locking), and the comparisons of Redis, ZooKeeper and etcd locks.
 var remedies = map[CauseKind][]advice{
 	CountedWithoutQuorum: {{text: "Count a lock, or its extension, only after a majority of all servers said yes: " +
 		"two majorities always share a server."}},
@@ -177,7 +177,7 @@ var remedies = map[CauseKind][]advice{
 		{text: "Wait for all replicas, or promote only one that has acknowledged.", given: history.WaitForReplicas,
 			only: anyRedis},
 		{text: "A service that loses what it has answered is at fault itself: run a version in which that is mended " +
-			"(ZOOKEEPER-4643, 4646 and 4785 tell of such faults).", only: []history.Service{history.ZooKeeper}},
+			"(ZOOKEEPER-4643, 4646 and 4785 report such faults).", only: []history.Service{history.ZooKeeper}},
 		{text: "After a failover acquire anew."},
 		guard,
 	},
@@ -189,14 +189,14 @@ var remedies = map[CauseKind][]advice{
 			"inside: do nothing there that the resource does not check.",
 			given: history.Fencing},
 	},
-	Untold: {
+	CauseNotRecorded: {
 		{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
 			only: append([]history.Service{""}, anyRedis...)},
 		{text: "Run the same plan simulated, where the cause is shown: real members do not report why a key goes.",
 			only: []history.Service{history.Etcd, history.ZooKeeper}},
 	},
 	SessionExpired: {
-		{text: "Stop working as soon as one is told that the session is lost: that narrows the gap, since the " +
+		{text: "Stop working as soon as the client learns that the session is lost: that narrows the gap, since the " +
 			"service may end a session at any time.", unless: history.StopWhenLost},
 		{text: "Send a fencing token with every read and write.", unless: history.Fencing},
 	},
@@ -268,8 +268,8 @@ var remedies = map[CauseKind][]advice{
 	},
 }
 
-// tokenRemedies help where fencing tokens do not grow: against a counter that was lost, keep it where nothing can take
-// it back, and where none was lost, draw tokens as plain says.
+// tokenRemedies help if fencing tokens do not grow: if a counter was lost, keep it where it cannot be lost; otherwise,
+// draw tokens as plain says.
 func tokenRemedies(plain string) []advice {
 	lost := against(history.Kills, history.ShutsDown, history.Promotes)
 	return []advice{
@@ -283,13 +283,13 @@ func tokenRemedies(plain string) []advice {
 	}
 }
 
-// nothingLeft is what remains to say to those who have done it all.
+// nothingLeft is what remains to say to those who have done everything.
 const nothingLeft = "All that the documents give against it is in place. What is left is the limit of a lock with a " +
 	"lease: it cannot stop a holder that does not know."
 
-// remedy gives the advice that fits: none that is applied already, none for another kind of lock, none against another
-// fault. Advice that may be followed already is said to be that. Of a service that is not known it is assumed that it
-// has several servers.
+// remedy returns the advice that fits: none that is already applied, none for another kind of lock, none against
+// another fault. Advice that may already be followed is marked as such. An unknown service is assumed to have several
+// servers.
 func remedy(s *situation) string {
 	service := s.Service
 	if service == "" {
@@ -319,8 +319,7 @@ func remedy(s *situation) string {
 	return strings.Join(fit, " ")
 }
 
-// What is said to those whose code nobody has seen: before advice that they may follow already, and where there is
-// none.
+// Notes for locks whose code is not known: before advice that may already be followed, and where there is none.
 const (
 	unlessDone = "Unless it is done already: "
 	notShown   = "What would help depends on what the requests of this lock do not show."

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// advised are all that advice may depend on.
+// advised lists everything that advice may depend on.
 func advised() (all []history.Measure) {
 	for _, list := range remedies {
 		for _, a := range list {
@@ -24,8 +24,8 @@ func advised() (all []history.Measure) {
 	return all
 }
 
-// Whatever is known of a lock: nobody is told to do what is done, what may be done already is said to be that, and what
-// presumes a measure is said only to those who are known to apply it.
+// Whatever is known of a lock: nobody is advised to do what is done, what may already be done is marked as such, and
+// what presumes a measure is advised only to those known to apply it.
 func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	all := advised()
@@ -49,14 +49,14 @@ func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 			}
 			plain, tentative, _ := strings.Cut(remedy(s), unlessDone)
 			for _, a := range list {
-				said, doubted := strings.Contains(plain, a.text), strings.Contains(tentative, a.text)
+				plainly, tentatively := strings.Contains(plain, a.text), strings.Contains(tentative, a.text)
 				switch {
-				case said && (s.Applies(a.unless) || s.Unsure(a.unless)), doubted && !s.Unsure(a.unless),
-					(said || doubted) && a.given != "" && !s.Applies(a.given):
-					t.Errorf("%s: %q is said of %v, not known: %v", s.cause, a.text, s.Measures, s.Unknown)
-				case said:
+				case plainly && (s.Applies(a.unless) || s.Unsure(a.unless)), tentatively && !s.Unsure(a.unless),
+					(plainly || tentatively) && a.given != "" && !s.Applies(a.given):
+					t.Errorf("%s: %q is advised with %v, not known: %v", s.cause, a.text, s.Measures, s.Unknown)
+				case plainly:
 					sure++
-				case doubted:
+				case tentatively:
 					unsure++
 				}
 			}

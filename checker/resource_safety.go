@@ -12,23 +12,23 @@ func init() {
 	register(lawRow{law: ResourceSafety, place: 3, gravity: 2, kept: Fenced,
 		says:   "the protected resource accepts no effect of a superseded holder, and no update is lost",
 		broken: "the data takes what a superseded holder sends", short: "data",
-		judge: (*judge).resourceSafety, doubt: clockerror.Effects})
+		judge: (*judge).resourceSafety, uncertain: clockerror.Effects})
 }
 
-// resourceSafety judges the data's promise on the resource's own records:
+// resourceSafety judges, by the resource's own records, whether the data is safe:
 //
 //	(a) once a read or write of grant B was accepted, no write of an earlier grant A is accepted;
 //	(b) each accepted write builds on the value that its own read returned.
 //
 // The data of a lock is one register. It starts as "", or as what the first accepted read returned. What a read
-// returned is what its client was told before it called the write; where the history does not tell of clients' reads
-// and writes, it is the read that the resource accepted last. A grant that wrote knows the value it wrote, so that its
-// next write builds on that. A write without any read builds on nothing: (b) does not apply. Nor does it where the
-// value to be lost, or the one read after it, was written by nobody in the history. An effect whose attempt was never
-// granted has no place in the order of grants: it changes the value, (b) applies, (a) does not.
+// returned is what its client had received when it called the write; if the history does not record clients' reads and
+// writes, it is the read that the resource accepted last. A grant that wrote knows the value it wrote, so its next
+// write builds on that. A write without any read builds on nothing: (b) does not apply. Nor does it if nobody in the
+// history wrote the value to be lost, or the one read after it. An effect whose attempt was never granted has no place
+// in the order of grants: it changes the value, (b) applies, (a) does not.
 //
-// It needs accepted writes, and grants that state when they were decided, or tokens. Porcupine judges the clients'
-// read-modify-writes beside it: what it refutes must break (a) or (b) too.
+// It needs accepted writes, and grants that state when they were decided, or tokens. Porcupine also judges the clients'
+// read-modify-writes: what it refutes must break (a) or (b) too.
 func (t *judge) resourceSafety(f *Finding) {
 	s := &t.Scan
 	s.Reset(len(t.Locks), len(t.Grants))
@@ -67,7 +67,7 @@ func (t *judge) resourceSafety(f *Finding) {
 	case writes == 0:
 		f.unchecked("The resource accepted no write.")
 	case unranked || !ranked:
-		f.unchecked("Whose grant is the later one cannot be told: there are grants that state neither when they were " +
+		f.unchecked("Which grant is the later one cannot be determined: there are grants that state neither when they were " +
 			"decided nor a fencing token.")
 	case t.UpdatesRefuted():
 		f.undecided("Porcupine refutes the clients' read-modify-writes, but the resource's records show no stale " +

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestTheLawsAreReadAsWritten lets the checker and the literal reading of the laws judge small histories in which
-// almost everything happens that a history can tell, sense or nonsense: the two must agree on every law.
+// TestTheLawsAreReadAsWritten lets the checker and the literal reading of the laws judge small histories that contain
+// almost everything a history can record, sense or nonsense: the two must agree on every law.
 func TestTheLawsAreReadAsWritten(t *testing.T) {
 	rounds := 60_000
 	if !testkit.Full() {
@@ -21,7 +21,7 @@ func TestTheLawsAreReadAsWritten(t *testing.T) {
 	}
 	seen := compareReadings(t, rounds, func(g *gossip, round int) {
 		g.anything(12 + round%30)
-		g.retell()
+		g.rewrite()
 	})
 	for _, law := range Laws {
 		for _, o := range []Outcome{Unchecked, Holds, Violated} {
@@ -32,8 +32,7 @@ func TestTheLawsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestCausesAreReadAsWritten does so for histories of two grants that overlap, with all kinds of things said about
-// their keys.
+// TestCausesAreReadAsWritten does so for histories of two grants that overlap, with all kinds of records of their keys.
 func TestCausesAreReadAsWritten(t *testing.T) {
 	rounds := 60_000
 	if !testkit.Full() {
@@ -41,7 +40,7 @@ func TestCausesAreReadAsWritten(t *testing.T) {
 	}
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.twoGrants() })
 	for _, kind := range []CauseKind{CountedWithoutQuorum, DeposedMaster, ValidityMiscounted, ExpiredEarly,
-		LeaseNotRechecked, RemovedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, SessionExpired, Untold} {
+		LeaseNotRechecked, RemovedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, SessionExpired, CauseNotRecorded} {
 		if n := sumOf(seen, string(kind)); n < rounds/1000 {
 			t.Errorf("%q was the cause in %d of %d rounds only", kind, n, rounds)
 		}
@@ -99,7 +98,7 @@ func sumOf(seen map[string]int, prefix string) (n int) {
 	return n
 }
 
-// differs says in what the two judges differ, "" if in nothing.
+// differs describes how the two judges differ, "" if they do not.
 func differs(got Finding, want slow.Finding) string {
 	if got.Law == ResourceSafety && got.Outcome == Undecided && want.Outcome == slow.Holds {
 		return "" // records and clients contradict each other, as nonsense may
@@ -126,8 +125,8 @@ func encoded(t *testing.T, h *history.History) string {
 	return b.String()
 }
 
-// gossip makes a history: three clients, each doing one thing after the other; two servers and a resource, whose
-// records follow no logic; and faults.
+// gossip makes a history: three sequential clients; two servers and a resource, whose records follow no logic; and
+// faults.
 type gossip struct {
 	r       *rand.Rand
 	h       *history.History
@@ -196,7 +195,7 @@ func (g *gossip) anything(n int) {
 	h.End = g.now + history.Time(r.IntN(6))*1e6
 }
 
-// twoGrants fills in two grants, with what the servers say about their keys before and after each.
+// twoGrants adds two grants, with what the servers record of their keys before and after each.
 func (g *gossip) twoGrants() {
 	r := g.r
 	h := &g.h.Header
@@ -239,8 +238,8 @@ func (g *gossip) twoGrants() {
 	h.End = g.now
 }
 
-// retell tells the history as others might, who record less, or call things by other names.
-func (g *gossip) retell() {
+// rewrite turns the history into what others might have recorded, who record less or use other names.
+func (g *gossip) rewrite() {
 	r, h := g.r, g.h
 	if r.IntN(3) == 0 {
 		return
@@ -252,7 +251,7 @@ func (g *gossip) retell() {
 	onlyOutcomes, sameNames, noNames := r.IntN(6) == 0, r.IntN(6) == 0, r.IntN(8) == 0
 	noGrants, someGrants, noTokens, members, byInfo := r.IntN(6) == 0, r.IntN(5) == 0, r.IntN(3) == 0, r.IntN(3) == 0,
 		r.IntN(6) == 0
-	var told []history.Event
+	var kept []history.Event
 	for _, e := range h.Events {
 		isLock := e.F == history.Acquire || e.F == history.Extend || e.F == history.Release || e.F == history.Lost
 		switch {
@@ -285,15 +284,15 @@ func (g *gossip) retell() {
 		if e.F == history.Read && r.IntN(4) == 0 {
 			e.Value = "unheard of"
 		}
-		told = append(told, e)
+		kept = append(kept, e)
 	}
-	h.Events = told
+	h.Events = kept
 }
 
 var jepsenFaults = []history.F{"start-partition", "stop-partition", "kill", "start", "pause", "resume", "start", "stop",
 	"partition", "heal", "check-offsets"}
 
-// ownerName is what a client calls all its attempts that gives them one name.
+// ownerName is the name that a client uses for all its attempts.
 func ownerName(a history.Attempt) history.Attempt {
 	name, _, _ := strings.Cut(string(a), "/")
 	return history.Attempt(name)
@@ -350,7 +349,7 @@ func (g *gossip) talk(i int) {
 	}
 }
 
-// grant is asked for after from, decided by now, and valid for a while, or not at all.
+// grant is requested after from, decided by now, and valid for a while, or not at all.
 func (g *gossip) grant(from history.Time) *history.Grant {
 	since := from + history.Time(g.r.Int64N(int64(g.now-from)/1e6+1))*1e6
 	granted := since + history.Time(g.r.Int64N(int64(g.now-since)/1e6+1))*1e6
@@ -415,7 +414,7 @@ func (g *gossip) apply() {
 	if r.IntN(8) == 0 {
 		e.Of = ""
 	}
-	if r.IntN(3) == 0 && e.Of != "" { // as its client tells of it
+	if r.IntN(3) == 0 && e.Of != "" { // as its client records it
 		p, _, _ := strings.Cut(string(e.Of), "/")
 		e.Process, e.F, e.Attempt = history.Process(p), e.Op, e.Of
 		e.Op, e.Of, e.Type = "", "", history.Type(1+r.IntN(4))

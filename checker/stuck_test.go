@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// randomWaits makes a history of three clients that ask for two locks, keep one while they ask for the other, give up,
-// release and crash, some with faults, some with a server that is cut off from one of them for good: one event a
-// nanosecond, at most.
+// randomWaits makes a history of three clients that request two locks, keep one while they request the other, give up,
+// release and crash, some with faults, some with a server that is cut off from one of them for good: at most one event
+// a nanosecond.
 func randomWaits(r *rand.Rand) *history.History {
 	h := &history.History{Header: history.Header{TTL: history.Time(r.IntN(4)), Hold: 1, Slack: history.Time(r.IntN(4)),
 		Uncapped: r.IntN(3) == 0, Locks: []history.Lock{"a", "b"}}}
@@ -65,7 +65,7 @@ func randomWaits(r *rand.Rand) *history.History {
 	return h
 }
 
-// TestStandstillIsWhatTheLawSays compares with the literal reading, which looks at every stretch of time.
+// TestStandstillIsWhatTheLawSays compares with the literal reading, which examines every stretch of time.
 func TestStandstillIsWhatTheLawSays(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	var c Checker

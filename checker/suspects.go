@@ -11,19 +11,19 @@ import (
 // Known is what trials have shown of the faults behind a violation, each given by the index of the event at which it
 // struck.
 type Known struct {
-	Idle   []int // the violation comes about without them: its story names none of them
-	Needed []int // it does not come about without them: its story names them if it knows no other reason
-	Either bool  // each of the needed ones alone would do
+	Idle   []int // the violation occurs without them: its story names none of them
+	Needed []int // it does not occur without them: its story names them if it knows no other reason
+	Either bool  // each of the needed ones alone suffices
 }
 
-// CheckKnowing judges one law on h, as Check does, and tells the story of a violation with what is known.
+// CheckKnowing judges one law on h, as Check does, and explains a violation with what is known.
 func (c *Checker) CheckKnowing(h *history.History, law Law, k Known) Finding {
 	c.t.known = k
 	defer func() { c.t.known = Known{} }()
 	return c.CheckOnly(h, []Law{law}).Findings[0]
 }
 
-// neededStory names the faults that are known to be needed where the story has named none.
+// neededStory names the faults that are known to be needed if the story has named none.
 func (t *judge) neededStory() string {
 	if len(t.Cited) > 0 || len(t.known.Needed) == 0 {
 		return ""
@@ -43,7 +43,7 @@ func (t *judge) neededStory() string {
 	return sentence(" It comes about only with %s together.", list(lines))
 }
 
-// suspects are in the order in which they struck.
+// suspects yields them in the order in which they struck.
 func (t *judge) suspects() iter.Seq[*trace.Fault] {
 	return func(yield func(*trace.Fault) bool) {
 		for i := range t.Faults {
@@ -54,7 +54,7 @@ func (t *judge) suspects() iter.Seq[*trace.Fault] {
 	}
 }
 
-// suspected reports whether a fault may be a reason: all may, but for those that are known to be none.
+// suspected reports whether a fault may be a reason: all may, except those known not to be.
 func (t *judge) suspected(f *trace.Fault) bool {
 	return len(t.known.Idle) == 0 || !slices.Contains(t.known.Idle, t.History.Events[f.Start].Index)
 }
@@ -64,7 +64,7 @@ func (t *judge) suspectsIn(from, to int, matches func(*trace.Fault) bool) []*tra
 	return t.FaultsIn(from, to, func(f *trace.Fault) bool { return t.suspected(f) && matches(f) })
 }
 
-// lastSuspect is the latest, struck before position i, that matches; nil if none does.
+// lastSuspect is the latest that struck before position i and matches; nil if none does.
 func (t *judge) lastSuspect(i int, matches func(*trace.Fault) bool) *trace.Fault {
 	return t.LastFault(i, func(f *trace.Fault) bool { return t.suspected(f) && matches(f) })
 }

@@ -15,16 +15,16 @@ func init() {
 	register(lawRow{law: TokenOrder, place: 5, gravity: 5, kept: Fenced,
 		says:   "fencing tokens strictly increase in grant order",
 		broken: "fencing tokens do not increase", short: "tokens",
-		judge: (*judge).tokenOrder, doubt: clockerror.Tokens})
+		judge: (*judge).tokenOrder, uncertain: clockerror.Tokens})
 }
 
 // tokenOrder judges that fencing tokens strictly increase in grant order: tokens of different grants of a lock differ,
-// and a grant asked for after another had returned has the higher one.
+// and a grant requested after another had returned has the higher one.
 //
 // It needs two grants with tokens of one lock.
 func (t *judge) tokenOrder(f *Finding) {
 	tokens, pairs := 0, false
-	var a, b *trace.Grant // the pair of all locks that the history states first
+	var a, b *trace.Grant // of all locks, the pair that the history states first
 	for i := range t.Locks {
 		l := &t.Locks[i]
 		seen, last, rising := 0, history.Token(0), true

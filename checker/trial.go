@@ -6,19 +6,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Trial is what became of a violation when faults were taken away and the run was made again. The checker makes none:
-// it knows nothing of runs. Whoever can run again adds them to a finding.
+// Trial is what became of a violation when faults were removed and the run was repeated. The checker makes none: it
+// knows nothing of runs. Whoever can repeat a run adds trials to a finding.
 type Trial struct {
-	Faults []string // the lines of the faults taken away; empty: all of the plan
+	Faults []string // the lines of the faults removed; empty: all of the plan
 	Needed bool     // without them the law is not broken by that cause, and with any one of them it is
-	Later  bool     // the faults that struck only when the law was broken, or never, were taken away as well
+	Later  bool     // the faults that struck only when the law was broken, or never, were removed as well
 	// Outcome and Cause are of the same law, in the run without them.
 	Outcome Outcome
 	Cause   Cause
-	Others  []history.Process // whom it is between, if it is a violation by the same cause, but not between the same
+	Others  []history.Process // whom it is between, if it is a violation by the same cause between other processes
 }
 
-// String says it in one sentence.
+// String describes it in one sentence.
 func (t Trial) String() string {
 	quotedLines := make([]string, len(t.Faults))
 	for i, l := range t.Faults {

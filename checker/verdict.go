@@ -1,26 +1,26 @@
 // Package checker judges histories. Each law is a file: what it states, what it needs from the history, and how its
 // cause is found. The checker knows nothing of the simulator; it reads a history of any system.
 //
-// Goals: true verdicts with witness, cause and a story in plain words; "holds" only where the law was exercised.
-// Non-goals: running anything, drawing anything, guessing what a history does not carry.
+// Goals: true verdicts with witness, cause and a plain explanation; "holds" only if the law was exercised. Non-goals:
+// running anything, drawing anything, guessing what a history does not contain.
 package checker
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// Outcome is what came of judging one law.
+// Outcome is the result of judging one law.
 type Outcome uint8
 
 // The zero Outcome is never a pass.
 const (
 	Unchecked Outcome = iota // the history lacks what the law judges
 	Holds                    // the law was exercised and nothing broke it
-	Undecided                // the run or the checker's budget ended before it could be told, or its clocks were off
+	Undecided                // the run or the checker's budget ended too early to decide, or the clocks were off
 	Violated
 )
 
 var outcomeNames = [...]string{"unchecked", "holds", "undecided", "violated"}
 
-// String gives the word that scenario files and reports use.
+// String returns the word that scenario files and reports use.
 func (o Outcome) String() string {
 	if int(o) >= len(outcomeNames) {
 		return "invalid outcome"
@@ -28,13 +28,13 @@ func (o Outcome) String() string {
 	return outcomeNames[o]
 }
 
-// Cause is why a law was broken: a kind, and where the kind has variants, which one ("pause").
+// Cause is why a law was broken: a kind, and if the kind has variants, which one ("pause").
 type Cause struct {
 	Kind   CauseKind
 	Detail string // empty where the kind has no variants
 }
 
-// String gives "kind" or "kind (detail)", as expectations in scenario files write it.
+// String returns "kind" or "kind (detail)", as expectations in scenario files write it.
 func (c Cause) String() string {
 	if c.Detail == "" {
 		return string(c.Kind)
@@ -47,32 +47,32 @@ type Finding struct {
 	Law     Law
 	Outcome Outcome
 	Judges  Judges // of mutual-exclusion: who judged it
-	// Cause, Remedy and Witness are set if and only if the law is violated. Lock and Holders say what it was about: the
-	// holder and the one that came in, the stale and the newer writer, whoever removed a lock and its owner, the
-	// waiter.
+	// Cause, Remedy and Witness are set if and only if the law is violated. Lock and Holders state what it was about:
+	// the holder and the one that entered, the stale and the newer writer, the process that removed a lock and its
+	// owner, the waiter.
 	Cause   Cause
 	Remedy  string
 	Lock    history.Lock
 	Holders []history.Process
-	// About is whose lease, key or delay the cause is: of a clash one of the Holders, of a waiter whoever blocks it.
-	// Empty if it is of nobody alone.
+	// About is whose lease, key or delay the cause concerns: in a clash one of the Holders, for a waiter the process
+	// that blocks it. Empty if it concerns no single process.
 	About   history.Process
 	Witness []int // indexes of the events that show the violation, ascending
-	// At is the index of the event with which the law was broken: what came later is no reason of it.
+	// At is the index of the event with which the law was broken: later events are no reason for it.
 	At int
 	// Unrecorded says that the servers recorded that keys went, and not why, so that the law is unchecked, or the cause
 	// of its violation not known.
 	Unrecorded bool
 	// Faults are the indexes of the events at which the faults struck that the explanation names as reasons, ascending.
 	Faults []int
-	// Trials say what became of the violation without faults, the necessary ones first. Check leaves them empty.
+	// Trials report what became of the violation without faults, the necessary ones first. Check leaves them empty.
 	Trials []Trial
-	// Explanation is one paragraph of plain words: the story of a violation, or what was missing for another outcome.
-	// For a law that holds it says what was seen ("15 sections, none overlapped").
+	// Explanation is one plain paragraph: the story of a violation, or what was missing for another outcome. For a law
+	// that holds it states what was examined ("15 sections, none overlapped").
 	Explanation string
 }
 
-// Came says how the law came out: "violated by CAUSE", with a note where one judge of two judged alone.
+// Came describes how the law came out: "violated by CAUSE", with a note if one judge of two judged alone.
 func (f *Finding) Came() string {
 	came := f.Outcome.String()
 	if f.Outcome == Violated {

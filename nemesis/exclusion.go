@@ -9,40 +9,40 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Exclusion is a kind of faults that a lock does not promise to survive, as one line: "jump of servers", "drift above
+// Exclusion is a kind of fault that a lock does not promise to survive, as one line: "jump of servers", "drift above
 // 1000ppm", "crash losing everything, restart within 10s", "shut down, no restart", "cut, no end". An exclusion that
 // ParseExclusion returned prints and parses back.
 type Exclusion struct {
 	Kind Kind
-	// Loss, of a Crash, is what must be lost; LosesMemory: whatever is.
+	// Loss, of a Crash, is what must be lost; with LosesMemory, anything may be.
 	Loss Loss
-	// Of is the kind of processes that must be among those struck; AnyProcess: whichever are.
-	Of Sort
-	// Above, of a Drift, is the rate in ppm, either way, that must be exceeded; zero: any.
+	// Of is the kind of process that must be among those struck; AnyProcess for any.
+	Of ProcessKind
+	// Above, of a Drift, is the rate in ppm, either way, that must be exceeded; zero for any.
 	Above int
-	// Within, of a Crash or ShutDown, is the time within which the server must restart: sooner than that. Zero: whether
-	// it does or not.
+	// Within, of a Crash or ShutDown, is the time within which the server must restart. Zero: whether it restarts or
+	// not.
 	Within time.Duration
 	// Forever, of a Crash or ShutDown, demands that the server does not restart; of a Cut or a Drift, that it never
 	// ends. It excludes Within.
 	Forever bool
-	// OneWay, of a Cut, demands that it stops one direction alone. It excludes Forever.
+	// OneWay, of a Cut, demands that it stops only one direction. It excludes Forever.
 	OneWay bool
 }
 
-// Sort is a kind of processes.
-type Sort uint8
+// ProcessKind is a kind of process.
+type ProcessKind uint8
 
-// The sorts that an exclusion can name.
+// The kinds of process that an exclusion can name.
 const (
-	AnyProcess Sort = iota
+	AnyProcess ProcessKind = iota
 	AnyClient
 	AnyServer
 	AnyResource
 )
 
-// sortWords are how exclusions name sorts, at their index.
-var sortWords = [...]string{AnyClient: "clients", AnyServer: "servers", AnyResource: "resource"}
+// processKindWords are the names of process kinds in exclusions, at their index.
+var processKindWords = [...]string{AnyClient: "clients", AnyServer: "servers", AnyResource: "resource"}
 
 // ExclusionUsage shows the grammar of exclusions to people.
 const ExclusionUsage = "KIND [losing unsynced writes | losing everything] [of clients | of servers | of resource] " +
@@ -78,7 +78,7 @@ func (p *parser) exclusion(x *Exclusion) {
 	}
 	if p.err == nil && p.accept("of") {
 		for s := AnyClient; s <= AnyResource; s++ {
-			if p.accept(sortWords[s]) {
+			if p.accept(processKindWords[s]) {
 				x.Of = s
 			}
 		}
@@ -129,7 +129,7 @@ func (p *parser) limit() int {
 func (x Exclusion) String() string {
 	b := printLoss([]byte(x.Kind.String()), &Fault{Loss: x.Loss})
 	if x.Of != AnyProcess {
-		b = append(append(b, " of "...), sortWords[x.Of]...)
+		b = append(append(b, " of "...), processKindWords[x.Of]...)
 	}
 	if x.Above > 0 {
 		b = append(strconv.AppendInt(append(b, " above "...), int64(x.Above), 10), "ppm"...)
@@ -160,10 +160,10 @@ func (x Exclusion) Covers(f Fault, names *Names) bool {
 		return false
 	}
 	return x.Of == AnyProcess ||
-		slices.ContainsFunc(f.On(), func(p sim.ProcessID) bool { return names.role(p).sort() == x.Of })
+		slices.ContainsFunc(f.On(), func(p sim.ProcessID) bool { return names.role(p).processKind() == x.Of })
 }
 
-func (r role) sort() Sort {
+func (r role) processKind() ProcessKind {
 	switch {
 	case r == client:
 		return AnyClient

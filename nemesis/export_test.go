@@ -9,8 +9,8 @@ import (
 )
 
 // Twins adds each kind once more under another name until the test ends: its words in capitals, which are as long, so
-// that all that is told of the two differs in nothing else. What is recorded as an outcome, by whoever sees it, has
-// none.
+// that all texts about the two differ in nothing else. A kind that is recorded as an outcome, whoever causes it, has no
+// twin.
 func Twins(t *testing.T) map[Kind]Kind {
 	t.Helper()
 	kinds, rows, known := slices.Clone(Kinds), slices.Clone(history.FaultKinds), definitions
@@ -30,7 +30,7 @@ func Twins(t *testing.T) map[Kind]Kind {
 	return twins
 }
 
-// Incomplete lists what register says of a kind of which one thing after another is missing.
+// Incomplete lists the errors of register for a kind, with one required part after another missing.
 func Incomplete(t *testing.T) []string {
 	t.Helper()
 	var said []string

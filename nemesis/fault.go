@@ -1,27 +1,27 @@
-// Package nemesis says what goes wrong in a run: faults, the plans that list them, and the words for both.
-// Faults are drawn at random in nemesis/draw; a failing plan is made small in nemesis/shrink.
+// Package nemesis defines what goes wrong in a run: faults, the plans that list them, and the notation of both. Package
+// nemesis/draw draws faults at random; package nemesis/shrink reduces a failing plan.
 //
-// Goals: a fault is a plain value that prints as one line and parses back exactly, so that the same line can stand in a
-// scenario, a plan, a report and a shrunk counterexample; a plan is fixed before the run, so that a run can be
-// repeated, edited and shrunk; whoever writes a wrong line is told where, what, and the nearest right word.
+// Goals: a fault is a plain value that prints as one line and parses back exactly, so that the same line can be used in
+// a scenario, a plan, a report and a shrunk counterexample; a plan is fixed before the run, so that a run can be
+// repeated, edited and shrunk; an error in a line states where and what is wrong, and the nearest right word.
 //
-// Non-goals: nothing here watches a run or decides during one. Faults are not judged likely or fair, only possible.
+// Non-goals: nothing here watches a run or decides during one. Faults are not meant to be likely or fair, only
+// possible.
 //
 // # Where to add a kind of fault
 //
 // A kind is one file here, kind_NAME.go, and one row of history.FaultKinds:
 //
-//   - The row holds what every reader of a history must know, who may know nothing of the nemesis: the words, what the
-//     fault does to those whom it strikes, and whether it lasts. The laws, the causes, the stories and the page go by
-//     what it does: what stops a process is drawn as a pause and told as one. A kind that does something new needs a
-//     new history.Effect, and each law and lane must be asked what that means to it.
-//   - The file registers a definition, which says how its line is written and what happens, whom it can strike, how it
-//     begins and ends in the simulated world, how it is drawn at random, and where a verification places it. How it is
-//     made simpler, swept, counted and excluded follows from the parts of its line. Its line and its weight get into
-//     FORMAT.md by go test -update.
-//   - Its test, kind_NAME_test.go, adds a line and what it means to the grammar that is tested.
-//   - A kind that is drawn changes what every seed draws: goldens are renewed by -update, and a mutant in
-//     scenarios/corpus/mutants.go may be caught by a later seed than is said there.
+//   - The row holds what every reader of a history must know without knowing the nemesis: the words, what the fault
+//     does to its targets, and whether it lasts. The laws, the causes, the stories and the page depend only on what it
+//     does: whatever stops a process is drawn and described as a pause. A kind that does something new needs a new
+//     history.Effect, and each law and lane must handle it. - The file registers a definition, which states how its
+//     line is written and what happens, whom it can strike, how it begins and ends in the simulated world, how it is
+//     drawn at random, and where a verification places it. How it is simplified, swept, counted and excluded follows
+//     from the parts of its line. Its line and its weight are added to FORMAT.md by go test -update. - Its test,
+//     kind_NAME_test.go, adds a line and what it means to the grammar that is tested. - A kind that is drawn changes
+//     what every seed draws: goldens are renewed by -update, and a mutant in scenarios/corpus/mutants.go may be caught
+//     by a later seed than is stated there.
 //
 // A definition that lacks something is refused when the program starts. kind_stall_test.go is an example, with which
 // all tests of this folder run; rooms_test.go adds a twin of every kind, which all rooms must treat like the kind
@@ -35,21 +35,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Loss is what a crash takes with it.
+// Loss is what is lost in a crash.
 type Loss uint8
 
 const (
-	LosesMemory     Loss = iota // a client: all it has is in memory. No crash of a server is of this kind
+	LosesMemory     Loss = iota // a client: all its data is in memory. No crash of a server is of this kind
 	LosesUnsynced               // a server keeps what was fsynced
 	LosesEverything             // a server comes back empty
 )
 
-// Fault is one thing that goes wrong. Which fields a kind uses is said at each; all others are zero.
-// A Fault that Parse returned, or that Validate has passed, prints and parses back to an equal one.
+// Fault is one thing that goes wrong. Each field states which kinds use it; all other fields are zero. A Fault that
+// Parse returned, or that Validate has accepted, prints and parses back to an equal one.
 type Fault struct {
 	Kind Kind
-	// Target is the process struck. On a link (DelayLink, DelayMessage) it is the sender, of a Break the client.
-	// Cut has none.
+	// Target is the process struck. On a link (DelayLink, DelayMessage) it is the sender; for a Break it is the client.
+	// A Cut has none.
 	Target sim.ProcessID
 	// Peer is the other end of the link (DelayLink, DelayMessage: the receiver; Break: the server or the resource),
 	// or the replica that FailOver promotes.
@@ -64,17 +64,17 @@ type Fault struct {
 	// PPM is how much faster the clocks run, in millionths (Drift; never zero, slower if negative, within ±MaxPPM).
 	PPM int
 	// For is how long it lasts: Pause and SlowFsync always have it. Zero means that a Cut or a Drift never ends, and
-	// that a DelayLink strikes only the first message that is sent on the link from the trigger on.
+	// that a DelayLink strikes only the first message sent on the link after the trigger.
 	For time.Duration
 	// Loss, of a Crash, is what is lost.
 	Loss Loss
 	// Restart, of a Crash or ShutDown, is the time from the strike to the next start of the server; zero: never. A
-	// client never comes back.
+	// client never restarts.
 	Restart time.Duration
-	// Number counts from 1, since the start of the run: the message that Target sends to Peer (DelayMessage), or the
+	// Number counts, from 1, since the start of the run: the message that Target sends to Peer (DelayMessage), or the
 	// reply that Peer sends to Target (Break).
 	Number int
-	// Trigger is when it strikes. DelayMessage and Break have none: the message is the moment.
+	// Trigger is when it strikes. DelayMessage and Break have none: they strike with the message.
 	Trigger Trigger
 }
 
@@ -86,9 +86,9 @@ type Trigger struct {
 	Point sim.Point
 	// Pass is which passing of the Point is meant, from 1; zero without a Point.
 	Pass int
-	// By is the client that passes the point, where it is not the one that the fault itself names.
+	// By is the client that passes the point, if it is not the one that the fault itself names.
 	By sim.ProcessID
-	// SaidAt keeps that a Point was written "at POINT" and not "after POINT". Both are the same moment.
+	// SaidAt records that a Point was written "at POINT" and not "after POINT". Both are the same moment.
 	SaidAt bool
 }
 
@@ -104,7 +104,7 @@ func (f Fault) On() []sim.ProcessID {
 	}
 }
 
-// Struck is what a history records of the fault beside its kind and its line.
+// Struck is what a history records of the fault in addition to its kind and its line.
 func (f Fault) Struck() *history.Fault {
 	_, ends := f.duration()
 	kind := history.F(f.Kind.String())
@@ -120,8 +120,8 @@ func (f Fault) Struck() *history.Fault {
 	return h
 }
 
-// Recorded is the line by which a history records the fault. Of what came of it, whoever brought it about, the moment
-// that was planned is no part.
+// Recorded is the line by which a history records the fault. For an outcome, whoever caused it, the planned moment is
+// omitted.
 func (f Fault) Recorded() string {
 	d := f.Kind.definition()
 	if d == nil || !d.outcome {
@@ -143,7 +143,7 @@ func (f *Fault) duration() (d time.Duration, ends bool) {
 		return f.Restart, f.Restart > 0
 	case f.Kind.Endless():
 		return f.For, f.For > 0
-	default: // what has no length is over at once
+	default: // without a length it is over at once
 		return f.For, true
 	}
 }
@@ -165,7 +165,7 @@ func (f Fault) PassedBy() sim.ProcessID {
 	return ""
 }
 
-// Renamed gives the fault with other names for the processes that it names.
+// Renamed returns the fault with other names for its processes.
 func (f Fault) Renamed(name func(sim.ProcessID) sim.ProcessID) Fault {
 	all := func(processes []sim.ProcessID) []sim.ProcessID {
 		var renamed []sim.ProcessID

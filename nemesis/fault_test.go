@@ -16,8 +16,8 @@ type meant struct {
 	fault Fault
 }
 
-// grammar holds the lines by which the design defines the grammar, exactly as they stand there, and what they mean.
-// The tests of later kinds add theirs.
+// grammar holds the lines that define the grammar, exactly as documented, with their meanings. The tests of later kinds
+// add theirs.
 var grammar = []meant{
 	{"pause client-1 for 15s after acquired",
 		Fault{Kind: Pause, Target: "client-1", For: 15 * time.Second, Trigger: Trigger{Point: sim.Acquired, Pass: 1}}},
@@ -92,7 +92,7 @@ func TestEveryLineOfTheDesignMeansWhatItSays(t *testing.T) {
 	}
 }
 
-// TestWaysOfWriting holds lines that are read although they are printed otherwise, and what they are printed as.
+// TestWaysOfWriting lists lines that are accepted although they are printed differently, with their printed forms.
 func TestWaysOfWriting(t *testing.T) {
 	for line, printed := range map[string]string{
 		"\t pause  client-1\tfor 15s  after acquired ": "pause client-1 for 15s after acquired",

@@ -8,20 +8,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// part is a piece of the line of a fault. One table serves reading, printing and making simpler, so they cannot
-// disagree.
+// part is a piece of the line of a fault. One table serves reading, printing and simplifying, so they cannot disagree.
 type part struct {
-	usage  string // as the grammar is shown to people: names in capitals, what may be left out in brackets
+	usage  string // the grammar as shown to people: names in capitals, optional parts in brackets
 	states Field  // what it states of the fault
 	parse  func(*parser, *Fault)
 	print  func([]byte, *Fault) []byte
-	// plainer tries changes by which the part says less; nil if it cannot. The changes must not write into Left or
-	// Right.
+	// plainer tries changes by which the part states less; nil if there are none. The changes must not write into Left
+	// or Right.
 	plainer func(f *Fault, try func(change func(*Fault)))
 }
 
-// Plainer tries changes of f by which parts of its line say less, or nothing. Not all of them give a fault that is
-// possible.
+// Plainer tries changes of f by which parts of its line state less, or nothing. Not all of them give a possible fault.
 func (f Fault) Plainer(try func(change func(*Fault))) {
 	for _, p := range f.Kind.definition().parts {
 		if p.plainer != nil {
@@ -31,7 +29,7 @@ func (f Fault) Plainer(try func(change func(*Fault))) {
 }
 
 // Usage shows the grammar to people: for every kind of fault, in the order of Kinds, how its line is written, and a
-// last line for WHEN. Words in capitals stand for values; what is in brackets may be left out.
+// last line for WHEN. Words in capitals stand for values; parts in brackets are optional.
 func Usage() []string {
 	lines := make([]string, 0, len(Kinds)+1)
 	for _, k := range Kinds {
@@ -137,7 +135,7 @@ func printDirection(b []byte, f *Fault) []byte {
 	return append(b, " |"...)
 }
 
-// fewerDirections turns a cut around, and leaves on a side of it one process only, or all but one.
+// fewerDirections turns a cut around, and leaves on one of its sides a single process, or all but one.
 func fewerDirections(f *Fault, try func(func(*Fault))) {
 	try(func(f *Fault) { f.OneWay = false })
 	try(func(f *Fault) { f.Left, f.Right = f.Right, f.Left })
@@ -149,7 +147,7 @@ func fewerDirections(f *Fault, try func(func(*Fault))) {
 	}
 }
 
-// fewer lists, for each of some processes, it alone and all the others.
+// fewer lists, for each of the processes, the process alone and all the others.
 func fewer(all []sim.ProcessID) [][]sim.ProcessID {
 	var list [][]sim.ProcessID
 	for i := range all {
@@ -228,11 +226,11 @@ func printRestart(b []byte, f *Fault) []byte {
 	return appendDuration(append(b, ", restart after "...), f.Restart)
 }
 
-// String prints the trigger as it stands in a line of most kinds: "at 1.2s", "after the 3rd acquired". (A drift says
+// String prints the trigger as it is written in lines of most kinds: "at 1.2s", "after the 3rd acquired". (A drift has
 // "from" before a time.)
 func (t Trigger) String() string { return string(t.appendTo(nil, "at")) }
 
-// appendTo prints the trigger; beforeTime is the word that leads to a time.
+// appendTo prints the trigger; beforeTime is the word that precedes a time.
 func (t Trigger) appendTo(b []byte, beforeTime string) []byte {
 	if t.Point == "" {
 		return appendDuration(append(append(b, beforeTime...), ' '), t.Time)

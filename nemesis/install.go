@@ -11,16 +11,16 @@ import (
 type Installed struct {
 	w       *sim.World
 	names   Names
-	pending int // faults whose time or end is still to come
+	pending int // faults whose start or end is still to come
 }
 
 // Over reports whether every fault that strikes at a time has struck, and every one that ends has ended. A fault that
 // waits for a point does not count.
 func (n *Installed) Over() bool { return n.pending == 0 }
 
-// Install arranges for every fault to strike the world, which must know all processes by now. The plan's times count
-// from this moment on, and so do a process's passings of a point. The faults must have been
-// validated against the same names. Each records when it strikes and, if it does, when it ends.
+// Install arranges for every fault to strike the world, which must already have all its processes. The plan's times
+// count from this moment on, and so do a process's passings of a point. The faults must have been validated against the
+// same names. Each records when it strikes and, if it does, when it ends.
 func Install(w *sim.World, names Names, faults []Fault) *Installed {
 	n := &Installed{w: w, names: names}
 	strikers := make([]*striker, len(faults))
@@ -33,7 +33,7 @@ func Install(w *sim.World, names Names, faults []Fault) *Installed {
 	}
 	for _, s := range strikers {
 		if s.timed() && s.Trigger.Time == 0 {
-			s.strike() // before any client's first step: what holds from the start holds for the first message
+			s.strike() // before any client's first step: what holds from the start also affects the first message
 		}
 	}
 	return n
@@ -46,7 +46,7 @@ type striker struct {
 	how    *definition
 	line   string
 	struck *history.Fault
-	// ending is set if the end has been arranged before the strike. It is cleared where there is nothing to end.
+	// ending is set if the end has been arranged before the strike. It is cleared if there is nothing to end.
 	ending bool
 }
 
@@ -66,8 +66,8 @@ func (s *striker) arrange() {
 	}
 }
 
-// arrangeEnd arranges the end of a fault whose time is known from the start. Of what the plan does at one instant, all
-// strikes come before all ends: a fault split in two, the second to strike as the first ends, acts as the whole.
+// arrangeEnd arranges the end of a fault whose time is known from the start. At any one instant, all strikes of the
+// plan precede all ends: a fault split in two, the second striking as the first ends, acts as the whole.
 func (s *striker) arrangeEnd() {
 	d, ends := s.duration()
 	if !s.timed() || !ends || s.recordsItself() {
@@ -83,7 +83,7 @@ func (s *striker) arrangeEnd() {
 	})
 }
 
-// strike begins the fault, and sees to its end.
+// strike begins the fault, and arranges its end.
 func (s *striker) strike() {
 	if s.idle() {
 		if s.ending {
@@ -96,14 +96,14 @@ func (s *striker) strike() {
 		s.how.begin(s)
 		return
 	}
-	s.record(history.Invoke) // before its effects: an order of events is all that a checker sees
+	s.record(history.Invoke) // before its effects: a checker sees only the order of events
 	s.how.begin(s)
 	if d, ends := s.duration(); ends && !s.ending {
 		s.after(d, s.finish)
 	}
 }
 
-// finish ends the fault. Until its aftermath is over nobody may be held to act as if nothing were wrong.
+// finish ends the fault. Until its aftermath is over nobody may be expected to act as if nothing were wrong.
 func (s *striker) finish() {
 	if s.how.end != nil {
 		s.how.end(s)
@@ -124,7 +124,7 @@ func (s *striker) after(d time.Duration, f func()) {
 	})
 }
 
-// late records that one message is held up, from its sending until it would have arrived without.
+// late records that one message is held up, from its sending until it would have arrived otherwise.
 func (s *striker) late() {
 	s.record(history.Invoke)
 	s.after(s.By, func() { s.record(history.OK) })
@@ -143,10 +143,10 @@ func (s *striker) record(t history.Type) {
 	s.w.Record(history.Nemesis, history.Event{Type: t, F: s.how.words, Value: s.line, Fault: s.struck})
 }
 
-// idle reports whether there is nothing to strike: a crash of what is down already.
+// idle reports whether there is nothing to strike: a crash of a process that is down already.
 func (s *striker) idle() bool { return s.how.words.IsDown() && s.w.Down(s.Target) }
 
-// recordsItself reports whether the fault is recorded later than it begins: when the message is sent that it holds up,
+// recordsItself reports whether the fault is recorded later than it begins: when the message that it holds up is sent,
 // or the replica has become master.
 func (s *striker) recordsItself() bool {
 	return s.how.recordsItself != nil && s.how.recordsItself(&s.Fault)

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Kind is a kind of fault: its place among history.FaultKinds, from 1. The zero Kind is none.
+// Kind is a kind of fault: its index among history.FaultKinds, from 1. The zero Kind is none.
 type Kind uint8
 
 // MaxKinds bounds how many kinds there are, so that a value for each fits an array.
@@ -22,44 +22,43 @@ var Kinds []Kind
 // definitions holds the definition of each kind, at its place.
 var definitions [MaxKinds + 1]*definition
 
-// definition is all that the nemesis, and whoever draws, shrinks and places faults, must know of a kind. What it does
-// to those whom it strikes, which every reader of a history must know, stands in its row of history.FaultKinds.
+// definition is all that the nemesis, and the packages that draw, shrink and place faults, must know of a kind. What it
+// does to its targets, which every reader of a history must know, is in its row of history.FaultKinds.
 type definition struct {
-	words   history.F // that its lines open with, and by which a history names it
+	words   history.F // the words with which its lines begin, and by which a history names it
 	parts   []part    // what follows them in a line
-	meaning string    // what happens, as FORMAT.md says it
+	meaning string    // what happens, as FORMAT.md states it
 
-	// Whom it can strike: target and peer say what is right for Fault.Target and Fault.Peer, check what else must be
-	// so.
+	// What it can strike: target and peer are the roles allowed for Fault.Target and Fault.Peer, check whatever else
+	// must hold.
 	target, peer roles
 	check        func(*validator, *Fault)
 
-	// How it is carried out. What strikes with a message and not at a trigger arranges itself, all else begins at its
-	// trigger and ends after its length or, of a server that goes down, with its restart.
+	// How it is carried out. A kind that strikes with a message and not at a trigger arranges itself; all others begin
+	// at the trigger and end after their length or, for a server that goes down, with its restart.
 	arrange, begin, end func(*striker)
-	// endless says that without a length it never ends.
+	// endless means that without a length it never ends.
 	endless bool
 	// recordsItself reports whether f is recorded later than it begins; nil if it never is.
 	recordsItself func(f *Fault) bool
-	// aftermath is how much longer than itself f acts; nil if it does not.
+	// aftermath is how much longer than its length f acts; nil if it does not.
 	aftermath func(f *Fault) time.Duration
-	// outcome says that what is recorded is what came of it, whoever brought it about: its line without a trigger.
+	// outcome means that the record is of the outcome, whoever caused it: its line has no trigger.
 	outcome bool
 
-	// How it is drawn: its weight against others, if a mix does not say otherwise; whether there is anything to
-	// strike; and what the dice make of a fault of which only the kind is known. The trigger is drawn for it.
+	// How it is drawn: its weight relative to others, unless a mix states another; whether there is anything to strike;
+	// and how the dice fill in a fault of which only the kind is known. The trigger is drawn separately.
 	weight   int
 	possible func(*Targets) bool
 	draw     func(Dice, *Fault)
 
 	placement Placement
 
-	fields  Field    // of Fault, that its parts state
+	fields  Field    // fields of Fault that its parts state
 	opening []string // words, one by one
 }
 
-// register makes a kind known. It panics if the definition is not complete: a kind that is half known must reach
-// nobody.
+// register adds a kind. It panics if the definition is not complete: an incomplete kind must never be used.
 func register(d definition) Kind {
 	row := slices.IndexFunc(history.FaultKinds, func(k history.FaultKind) bool { return k.F == d.words })
 	d.opening = strings.Fields(string(d.words))
@@ -76,7 +75,7 @@ func register(d definition) Kind {
 	return k
 }
 
-// lacks says what is missing in a definition, or wrong; row is its place among history.FaultKinds.
+// lacks describes what is missing in a definition, or wrong; row is its index among history.FaultKinds.
 func (d *definition) lacks(row int) string {
 	p := &d.placement
 	switch {
@@ -104,7 +103,7 @@ func (d *definition) lacks(row int) string {
 	return ""
 }
 
-// definition gives the definition of a kind; nil if k is no kind.
+// definition returns the definition of a kind; nil if k is no kind.
 func (k Kind) definition() *definition {
 	if k > MaxKinds {
 		return nil
@@ -112,7 +111,7 @@ func (k Kind) definition() *definition {
 	return definitions[k]
 }
 
-// String gives the words that a line of this kind opens with: "shut down".
+// String returns the words with which a line of this kind begins: "shut down".
 func (k Kind) String() string {
 	if d := k.definition(); d != nil {
 		return string(d.words)
@@ -120,10 +119,10 @@ func (k Kind) String() string {
 	return "unknown fault"
 }
 
-// MarshalText gives the kind's words.
+// MarshalText returns the kind's words.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads the kind's words.
+// UnmarshalText parses the kind's words.
 func (k *Kind) UnmarshalText(text []byte) error {
 	for _, known := range Kinds {
 		if known.String() == string(text) {
@@ -134,7 +133,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 	return fmt.Errorf("there is no fault %q", text)
 }
 
-// Does gives what a fault of this kind does to those whom it strikes.
+// Does returns what a fault of this kind does to its targets.
 func (k Kind) Does() history.Effect { return history.F(k.String()).Does() }
 
 // Has reports whether a fault of this kind states the field, or may.
@@ -149,27 +148,27 @@ func (k Kind) Endless() bool {
 	return d != nil && d.endless
 }
 
-// StrikesOne reports whether a fault of this kind strikes one process alone, which may be of the given sort.
-func (k Kind) StrikesOne(of Sort) bool {
+// StrikesOne reports whether a fault of this kind strikes a single process, which may be of the given kind.
+func (k Kind) StrikesOne(of ProcessKind) bool {
 	d := k.definition()
 	return d.fields&(FieldPeer|FieldSides) == 0 && slices.ContainsFunc(allRoles, func(r role) bool {
-		return d.target.right(r) && r.sort() == of
+		return d.target.right(r) && r.processKind() == of
 	})
 }
 
-// Meaning says what happens when a fault of this kind strikes, in Markdown.
+// Meaning describes what happens when a fault of this kind strikes, in Markdown.
 func (k Kind) Meaning() string { return k.definition().meaning }
 
-// Weight is how often a fault of this kind is drawn against others, where a mix does not say otherwise.
+// Weight is how often a fault of this kind is drawn relative to others, unless a mix states otherwise.
 func (k Kind) Weight() int { return k.definition().weight }
 
-// Draw makes f a fault of this kind, all but its trigger.
+// Draw fills in f as a fault of this kind, all but its trigger.
 func (k Kind) Draw(d Dice, f *Fault) {
 	*f = Fault{Kind: k}
 	k.definition().draw(d, f)
 }
 
-// Placement says how a verification places faults of this kind.
+// Placement returns how a verification places faults of this kind.
 func (k Kind) Placement() *Placement { return &k.definition().placement }
 
 // Field is a set of fields of a Fault.
@@ -189,12 +188,11 @@ const (
 	FieldTrigger
 )
 
-// Dice are what a fault is drawn with. What they roll is a matter of the mix behind them; it states the lengths and
-// sizes.
+// Dice are what a fault is drawn with. The mix behind them determines the results: it states the lengths and sizes.
 type Dice interface {
 	Targets() *Targets
-	Among(list []sim.ProcessID) sim.ProcessID // any, as likely as another
-	Below(n int) int                          // from 0 to n-1, as likely
+	Among(list []sim.ProcessID) sim.ProcessID // any, with equal probability
+	Below(n int) int                          // from 0 to n-1, with equal probability
 	Coin() bool
 	Pause() time.Duration          // the length of a pause
 	Jump() time.Duration           // how far a clock jumps
@@ -207,32 +205,32 @@ type Dice interface {
 	Message() int                  // the number of a message, from 1
 }
 
-// Placement is how a verification, which tries every placement of a fault that can make a difference, places those of
-// one kind. What has a length or a restart is tried with every end that can make a difference. Of kinds that have too
-// many such placements it tries random ones.
+// Placement states how a verification, which tries every placement of a fault that can make a difference, places those
+// of one kind. A fault with a length or a restart is tried with every end that can make a difference. For kinds with
+// too many such placements it tries random ones.
 type Placement struct {
 	// Order, from 1, ranks the kinds, the simplest first.
 	Order int
 	// At is where a fault may start.
 	At Start
-	// Why says why only random placements are tried in a run with these processes; empty if all are. It is nil if all
-	// always are.
+	// Why explains why only random placements are tried in a run with these processes; empty if all are. It is nil if
+	// all always are.
 	Why func(*Names) string
-	// Beside says which placements are none of those that are enumerated, so that random ones are tried as well; empty
-	// if there are none. It is nil if there never are any.
+	// Beside describes placements that are not enumerated, so that random ones are tried as well; empty if there are
+	// none. It is nil if there never are any.
 	Beside func(*Subjects) string
-	// Candidates lists the faults, without start and end, that a run may suffer. Where it is nil, as a message or a
-	// link is the target, they are found in the run.
+	// Candidates lists the faults, without start and end, that a run may suffer. If it is nil, because the target is a
+	// message or a link, they are found in the run.
 	Candidates func(*Subjects) []Fault
-	// Matters is what those processes do to which it can make a difference, where they are not all that it can strike:
-	// "reads its wall clock". Only faults of these are candidates.
+	// Matters describes what those processes do to which it can make a difference, if they are not all that it can
+	// strike: "reads its wall clock". Only faults of these are candidates.
 	Matters string
-	// Between are the instants, besides those at which the target acts, between which one start is as good as another;
+	// Between are the instants, in addition to those at which the target acts, between which all starts are equivalent;
 	// nil if there are none.
 	Between func(*Fault) Instants
-	// Stills says that it does nothing to a process that never acts again.
+	// Stills means that it has no effect on a process that never acts again.
 	Stills bool
-	// Sized says that it is tried in every size that can make a difference to its target's clock, and has no end.
+	// Sized means that it is tried in every size that can make a difference to its target's clock, and has no end.
 	Sized bool
 }
 
@@ -241,14 +239,14 @@ type Start uint8
 
 // The starts.
 const (
-	Nowhere    Start = iota // no few starts stand for all others
+	Nowhere    Start = iota // no small set of starts represents all others
 	AtActs                  // between two acts of its target, and at the points that it passes
 	AtMessages              // with each message, whose arrival is its end
 	AtReplies               // with each message to a client
 	AtLinks                 // between two messages of a link, one way
 )
 
-// needs are the fields that a verification sets where a fault starts so.
+// needs are the fields that a verification sets for such a start.
 func (s Start) needs() Field {
 	switch s {
 	case AtActs:
@@ -269,24 +267,25 @@ type Instants uint8
 // The kinds of instants.
 const (
 	NoInstants Instants = iota
-	Syncs               // what it has written reaches the disk
-	HangUps             // a client learns in time, or does not, that its connection is gone
-	Deadlines           // a validity that it was told ends, or an fsync
+	Syncs               // its writes reach the disk
+	HangUps             // a client does, or does not, learn in time that its connection is gone
+	Deadlines           // a validity that was reported to it ends, or an fsync
 )
 
-// Subjects are the processes on whom faults are placed.
+// Subjects are the processes on which faults are placed.
 type Subjects struct {
 	*Names
-	// Persistent says that the servers write to a disk, so that a loss of unsynced writes is not one of everything.
+	// Persistent means that the servers write to a disk, so that a loss of unsynced writes differs from one of
+	// everything.
 	Persistent bool
 	// Wall are the processes that read their wall clock.
 	Wall []sim.ProcessID
 }
 
-// always says of a kind, whatever the processes, why only random placements are tried.
+// always explains for a kind, whatever the processes, why only random placements are tried.
 func always(why string) func(*Names) string { return func(*Names) string { return why } }
 
-// on lists a fault for each of some processes, of which only the target and the loss are set.
+// on lists a fault for each of the processes, with only the target and the loss set.
 func on(loss Loss, processes ...sim.ProcessID) []Fault {
 	list := make([]Fault, 0, len(processes))
 	for _, p := range processes {

@@ -45,7 +45,7 @@ func checkCut(v *validator, f *Fault) {
 	v.failWord(string(f.Right[0]), "nothing on the left talks to anything on the right: there is no link to cut")
 }
 
-// drawCut cuts one process off from some or all of those that it is linked to.
+// drawCut cuts one process off from some or all of those to which it is linked.
 func drawCut(d Dice, f *Fault) {
 	process, all := d.Targets().drawLinked(d)
 	some := make([]sim.ProcessID, 0, len(all))

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// DelayLink: messages on a link are held up; without a length only the first one that is sent.
+// DelayLink: messages on a link are held up; without a length only the first one sent.
 var DelayLink = register(definition{
 	words:   history.Delay,
 	parts:   []part{target, words("->"), peer, words("by"), by, trigger, maybeLasting},
@@ -61,7 +61,7 @@ var DelayMessage = register(definition{
 	placement: Placement{Order: 9, At: AtMessages},
 })
 
-// drawLink draws the ends of a link, and how late what is sent on it arrives.
+// drawLink draws the ends of a link, and how late messages on it arrive.
 func drawLink(d Dice, f *Fault) {
 	process, others := d.Targets().drawLinked(d)
 	f.Target, f.Peer = process, d.Among(others)

@@ -9,7 +9,7 @@ import (
 )
 
 // FailOver: a replica is promoted in its master's place. It is recorded when the replica has become master, as is a
-// failover that the Sentinel decides by itself.
+// failover that Sentinel decides by itself.
 var FailOver = register(definition{
 	words:   history.FailOver,
 	parts:   []part{target, words("to"), peer, trigger},

@@ -45,7 +45,7 @@ var Jump = register(definition{
 	},
 })
 
-// checkClock fails if the clocks of the target are none of the world's.
+// checkClock fails if the target's clocks are not the world's.
 func checkClock(v *validator, f *Fault) {
 	if v.known.unclocked(f.Target) {
 		v.failWord(string(f.Target),

@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Stall is what a contributor adds who wants one more kind of fault: this file, and its row among the faults that a
-// history knows. All tests of this folder run with it. It does what a pause does, and so all that is told of it must
-// be alike.
+// Stall is what a contributor adds for one more kind of fault: this file, and its row among the faults that a history
+// knows. All tests of this folder run with it. It does what a pause does, so everything reported of the two must be
+// alike.
 var Stall = register(definition{
 	words:   known(history.FaultKind{F: "stall", Does: history.Stops, Lasts: true}),
 	parts:   []part{target, words("for"), lasting, trigger},

@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Names says which processes a run has, so that a fault can be checked against it and faults can be drawn for it.
-// Every list is in the order in which its processes are counted, and no process stands in two of the first three.
+// Names lists the processes of a run, so that a fault can be checked against it and faults can be drawn for it. Every
+// list is in the order in which its processes are counted, and no process is in two of the first three.
 type Names struct {
 	Clients   []sim.ProcessID
 	Redis     []sim.ProcessID   // Redis nodes, masters and replicas
@@ -15,7 +15,7 @@ type Names struct {
 	Groups    [][]sim.ProcessID // Redis nodes that replicate, master first; a node in no group stands alone
 	Sentinel  sim.ProcessID     // the observer of the groups; empty if there is none
 	Resource  sim.ProcessID     // the protected resource; empty if there is none
-	// Guests says that the clients' code is no task of the world's: it reads clocks that no fault reaches.
+	// Guests means that the clients' code is not a task of the world: it reads clocks that no fault reaches.
 	Guests bool
 }
 
@@ -104,7 +104,7 @@ func (n *Names) group(p sim.ProcessID) []sim.ProcessID {
 	return nil
 }
 
-// linked reports whether a and b ever send each other anything: clients talk to servers and to the resource, nodes of
+// linked reports whether a and b ever send each other anything: clients send to servers and to the resource, nodes of
 // one group replicate, the Sentinel watches them, members of a cluster agree.
 func (n *Names) linked(a, b sim.ProcessID) bool {
 	ra, rb := n.role(a), n.role(b)
@@ -121,7 +121,7 @@ func (n *Names) linked(a, b sim.ProcessID) bool {
 	return ra == consensusMember && rb == consensusMember
 }
 
-// Targets are the processes of a run, sorted by what can happen to them.
+// Targets are the processes of a run, grouped by what can happen to them.
 type Targets struct {
 	Processes []sim.ProcessID   // all
 	Clocked   []sim.ProcessID   // those whose clocks a fault can change
@@ -134,16 +134,16 @@ type Targets struct {
 	Redis     []sim.ProcessID
 
 	linked []linkEnd       // processes with at least one link
-	links  []sim.ProcessID // the other ends, one stretch per linkEnd
+	links  []sim.ProcessID // the other ends, one range per linkEnd
 }
 
-// linkEnd is a process and the stretch of Targets.links that lists whom it exchanges messages with.
+// linkEnd is a process and the range of Targets.links that lists the processes with which it exchanges messages.
 type linkEnd struct {
 	process      sim.ProcessID
 	first, count int
 }
 
-// TargetsOf sorts the processes of a run.
+// TargetsOf groups the processes of a run.
 func TargetsOf(n *Names) Targets {
 	t := Targets{Servers: n.Servers(), Clients: n.Clients, Redis: n.Redis}
 	t.Crashing = slices.Concat(n.Clients, t.Servers)

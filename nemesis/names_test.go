@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/nemesis/cast"
+	"github.com/fencepost-sim/fencepost/nemesis/internal/processes"
 )
 
-var testNames = Names(cast.All)
+var testNames = Names(processes.All)
 
-// TestNoFaultReachesTheClocksOfAGuest: neither drawn nor written, neither a jump nor a drift; everybody else's clocks
-// it does reach, and so does every other fault a guest.
+// TestNoFaultReachesTheClocksOfAGuest: neither a drawn nor a written jump or drift does; such faults do reach everybody
+// else's clocks, and all other faults do reach a guest.
 func TestNoFaultReachesTheClocksOfAGuest(t *testing.T) {
-	n := Names(cast.All)
+	n := Names(processes.All)
 	n.Guests = true
 	targets := TargetsOf(&n)
 	for _, p := range targets.Processes {
@@ -30,7 +30,7 @@ func TestNoFaultReachesTheClocksOfAGuest(t *testing.T) {
 		if _, err := ParseFor(fmt.Sprintf(line, "redis-1"), n); err != nil {
 			t.Errorf("%s of a server: %v", line, err)
 		}
-		if _, err := ParseFor(fmt.Sprintf(line, "client-1"), Names(cast.All)); err != nil {
+		if _, err := ParseFor(fmt.Sprintf(line, "client-1"), Names(processes.All)); err != nil {
 			t.Errorf("%s of a modelled client: %v", line, err)
 		}
 	}

@@ -7,8 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// slips are what people make of a word: other spellings, a letter too many or too few, two swapped, and a word that
-// stands
+// slips are misspellings of a word: other spellings, a letter too many or too few, two swapped, and a word that belongs
 // elsewhere.
 func slips(word string) []string {
 	all := []string{
@@ -42,7 +41,7 @@ func slips(word string) []string {
 	return all
 }
 
-// A word that an error offers is right at its place: written there, the error is gone, or what is wrong stands
+// A word that an error suggests is right at its place: if it is written there, the error is gone, or reported
 // elsewhere.
 func TestTheNearestWordIsAccepted(t *testing.T) {
 	known := Names{
@@ -101,7 +100,7 @@ func TestTheNearestWordIsAccepted(t *testing.T) {
 	}
 }
 
-// Without the run's processes none is offered: whatever was near might not be there.
+// Without the run's processes none is suggested: whatever is near might not exist.
 func TestNoProcessIsGuessedWithoutTheRun(t *testing.T) {
 	for word, meant := range map[string]string{"worker1": "", "Client1": "client-1", "client_01": "client-1",
 		"client-0": "client-1", "resorce": "resource"} {
@@ -117,7 +116,7 @@ func TestNoProcessIsGuessedWithoutTheRun(t *testing.T) {
 	}
 }
 
-// A number without its unit is offered in those that it may have been meant in.
+// A number without its unit is suggested with the units that it may have been meant in.
 func TestAMereNumberIsOfferedWithItsUnits(t *testing.T) {
 	for number, want := range map[string]string{"5000": "5000ms or 5s", "1500": "1500ms or 1.5s", "10": "10s or 10ms",
 		"1.5":   "1.5s or 1.5ms",

@@ -10,14 +10,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ParseError says what is wrong with a fault line, and where.
+// ParseError reports what is wrong with a fault line, and where.
 type ParseError struct {
 	Column  int    // of the first rune of what is wrong, from 1; just behind the line if something is missing
-	Msg     string // what was expected and what stands there
-	Nearest string // the nearest right text for what stands there; empty if nothing is near
+	Msg     string // what was expected and what was found
+	Nearest string // the nearest right text in place of what was found; empty if nothing is near
 }
 
-// Error gives `column 3: expected "for", found "fro" (did you mean "for"?)`.
+// Error returns `column 3: expected "for", found "fro" (did you mean "for"?)`.
 func (e *ParseError) Error() string { return "column " + strconv.Itoa(e.Column) + ": " + e.detail() }
 
 // detail is Error without the column, for callers that state the place in their own way.
@@ -38,9 +38,8 @@ func Parse(line string) (Fault, error) {
 	return f, nil
 }
 
-// parseLine also returns the parser, which knows where the words of the line stand.
-// Known are the processes of the run, nil if it is not known; headers are words that might have been meant in place of
-// a fault.
+// parseLine also returns the parser, which knows the positions of the words. Known are the processes of the run, nil if
+// the run is not known; headers are words that might have been meant in place of a fault.
 func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *ParseError) {
 	p := &parser{known: known}
 	var err *ParseError
@@ -65,27 +64,27 @@ func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *P
 	return f, p, nil
 }
 
-// parser walks over the tokens of a line. The first error stays.
+// parser walks over the tokens of a line. It keeps the first error.
 type parser struct {
 	tokens []token
-	next   int // index of the token to look at
+	next   int // index of the next token
 	end    int // column just behind the last token
 	known  *Names
 	err    *ParseError
-	// wanted is what would have been right at the next token, as far as it was tried; it makes the error message.
+	// wanted lists what has been tried at the next token; it makes the error message.
 	wanted  [8]wanted
 	wanting int
 	space   [24]token // holds the tokens of most lines
 }
 
-// wanted is one thing that could stand at a place.
+// wanted is one thing that is allowed at some place.
 type wanted struct {
 	what    string   // in a reader's words, or the literal word
-	literal bool     // what stands in the line exactly so
+	literal bool     // what is the literal text of the line
 	words   []string // right words to which a wrong one is compared, besides a literal what
 }
 
-// peek is the text of the next token, empty at the end of the line.
+// peek returns the text of the next token, empty at the end of the line.
 func (p *parser) peek() string {
 	if p.next == len(p.tokens) {
 		return ""
@@ -98,12 +97,12 @@ func (p *parser) advance() {
 	p.wanting = 0
 }
 
-// expect notes that something would have been right at the next token.
+// expect records that something would be allowed at the next token.
 func (p *parser) expect(what string, words ...string) {
 	p.want(wanted{what: what, words: words})
 }
 
-// accept passes over a literal word if it stands next.
+// accept skips a literal word if it is next.
 func (p *parser) accept(word string) bool {
 	if p.peek() == word {
 		p.advance()
@@ -120,7 +119,7 @@ func (p *parser) want(w wanted) {
 	}
 }
 
-// require passes over words that must stand next.
+// require skips words that must be next.
 func (p *parser) require(words []string) {
 	for _, word := range words {
 		if p.err == nil && !p.accept(word) {
@@ -173,7 +172,7 @@ func (p *parser) failAt(column int, msg, nearest string) {
 	}
 }
 
-// kind finds the kind whose words the line opens with and passes over them; 0 if there is none.
+// kind finds the kind with whose words the line begins and skips them; 0 if there is none.
 func (p *parser) kind(headers []string) Kind {
 	best, bestWords, bestComplete := Kind(0), 0, false
 	for _, k := range Kinds {
@@ -207,7 +206,7 @@ func (p *parser) opening(k Kind) int {
 	return n
 }
 
-// aProcess is what an error says where a process should stand.
+// aProcess is how an error describes a place for a process.
 const aProcess = "a process such as client-1"
 
 // process reads the name of a process.
@@ -232,7 +231,7 @@ func (p *parser) processes() []sim.ProcessID {
 	return list
 }
 
-// kindWords are the words of all kinds, without those that begin with the words of another: "delay" leads to "delay
+// kindWords are the words of all kinds, except those that begin with the words of another: "delay" leads to "delay
 // message" as well.
 func kindWords() []string {
 	var list []string
@@ -258,7 +257,7 @@ func firstWords() []string {
 
 func quote(s string) string { return strconv.Quote(s) }
 
-// quoteFound quotes what stands in a line, cut short where it is long.
+// quoteFound quotes what was found in a line, cut short if it is long.
 func quoteFound(s string) string {
 	if s == "" {
 		return "the end of the line"
@@ -300,7 +299,7 @@ func tokenize(line string, into []token) (tokens []token, end int, err *ParseErr
 	return tokens, end, nil
 }
 
-// tokenLength is the length in bytes of the token that s begins with, zero at white space.
+// tokenLength is the length in bytes of the token at the start of s, zero at white space.
 func tokenLength(s string) int {
 	switch {
 	case strings.HasPrefix(s, "->"):

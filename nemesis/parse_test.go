@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// anyKind is made when all kinds of the files before this one are registered.
+// anyKind is made after all kinds of the files before this one are registered.
 var anyKind = "expected a fault (" + strings.Join(openings(), ", ") + ")"
 
-// openings are the words that a line may open with. "delay" stands for "delay message", too.
+// openings are the words with which a line may begin. "delay" stands for "delay message", too.
 func openings() (list []string) {
 	for _, k := range Kinds {
 		if !slices.ContainsFunc(list, func(o string) bool { return strings.HasPrefix(k.String(), o+" ") }) {
@@ -166,7 +166,7 @@ func (bad badLine) compare(t *testing.T, err error) {
 	}
 }
 
-// TestNearestWordMendsTheLine puts the nearest word in the wrong one's place: the error must move on or be gone.
+// TestNearestWordMendsTheLine replaces the wrong word by the nearest one: the error must move on or be gone.
 func TestNearestWordMendsTheLine(t *testing.T) {
 	for _, bad := range badGrammar {
 		if bad.nearest == "" {

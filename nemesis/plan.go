@@ -33,20 +33,20 @@ func (p Plan) String() string {
 	return string(b)
 }
 
-// PlanError says what is wrong with the text of a plan, and where. Column is 1 where a line is missing.
+// PlanError reports what is wrong with the text of a plan, and where. Column is 1 if a line is missing.
 type PlanError struct {
 	File string
 	Line int // from 1
 	ParseError
 }
 
-// Error gives `FILE:3:7: expected "for", found "fro" (did you mean "for"?)`.
+// Error returns `FILE:3:7: expected "for", found "fro" (did you mean "for"?)`.
 func (e *PlanError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.detail())
 }
 
-// ParsePlan reads the text of a plan; name is the file's, for errors. Empty lines count for nothing, nor does what
-// follows a "#" at the start of a line or after white space. A returned error is a *PlanError.
+// ParsePlan reads the text of a plan; name is the file's, for errors. Empty lines are ignored, as is everything after a
+// "#" at the start of a line or after white space. A returned error is a *PlanError.
 func ParsePlan(name string, text []byte) (Plan, error) {
 	r := planReader{file: name}
 	if len(text) > MaxPlan {
@@ -91,8 +91,8 @@ func (p Plan) Validate(known Names) error {
 	return nil
 }
 
-// slowest is how much slower, in ppm, the drifts up to fault i make the clocks of its target if they all meet. Whether
-// they do can depend on the run.
+// slowest is how much slower, in ppm, the drifts up to fault i make the clocks of its target if they all coincide.
+// Whether they do can depend on the run.
 func (p Plan) slowest(i int) int {
 	slower := 0
 	for _, f := range p.Faults[:i+1] {
@@ -137,7 +137,7 @@ func (r *planReader) read(line string) error {
 	return nil
 }
 
-// checkText refuses what no text editor writes, so that a wrong file is called one and not a wrong fault.
+// checkText refuses what no text editor writes, so that a binary file is reported as such and not as a wrong fault.
 func (r *planReader) checkText(line string) error {
 	for column := 1; line != ""; column++ {
 		c, size := utf8.DecodeRuneInString(line)
@@ -193,7 +193,7 @@ func (r *planReader) wrap(err *ParseError) error {
 	return &PlanError{File: r.file, Line: max(r.line, 1), ParseError: *err}
 }
 
-// cutComment takes off a "#" at the start or after white space, and what follows it.
+// cutComment removes a "#" at the start or after white space, and what follows it.
 func cutComment(line string) string {
 	for i := range len(line) {
 		if line[i] == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
@@ -203,7 +203,7 @@ func cutComment(line string) string {
 	return line
 }
 
-// badScenario says why a name cannot stand in a plan's text; empty if it can.
+// badScenario explains why a name cannot be written in a plan; empty if it can.
 func badScenario(name string) string {
 	line := "scenario " + name
 	switch {

@@ -123,7 +123,7 @@ func TestPlanIsCheckedAgainstTheRun(t *testing.T) {
 	}
 }
 
-// TestAPlanThatIsValidPrintsAndParsesBack states the promise of Validate for plans made in code.
+// TestAPlanThatIsValidPrintsAndParsesBack checks what Validate promises for plans made in code.
 func TestAPlanThatIsValidPrintsAndParsesBack(t *testing.T) {
 	p := Plan{Scenario: "dir with space/file.yaml", Seed: 3, Faults: []Fault{
 		{Kind: Cut, Left: ids("client-1"), Right: ids("resource"), OneWay: true,

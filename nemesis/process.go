@@ -42,7 +42,7 @@ func isNumber(s string) bool {
 	return s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == ""
 }
 
-// meant is the process of the run, of a right role, that text is likely to mean; empty if none is near.
+// meant is the process of the run, with a right role, that text probably means; empty if none is near.
 func (n *Names) meant(text string, right func(role) bool) string {
 	names := n.with(right)
 	if name := processMeant(text); slices.Contains(names, name) {
@@ -51,7 +51,7 @@ func (n *Names) meant(text string, right func(role) bool) string {
 	return nearest.Word(text, names)
 }
 
-// processMeant finds the name that text is a careless spelling of: Client1, client_1 and client-01 are client-1.
+// processMeant finds the name of which text is a careless spelling: Client1, client_1 and client-01 are client-1.
 func processMeant(text string) string {
 	if len(text) > longestProcess {
 		return ""

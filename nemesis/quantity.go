@@ -23,7 +23,7 @@ const SlowestPPM = 900_000
 // units are the units of durations, the likeliest first.
 var units = []string{"s", "ms", "us", "µs", "ns", "m", "h"}
 
-// unitsMeant maps ways in which people write units to the unit.
+// unitsMeant maps common spellings of units to the unit.
 var unitsMeant = map[string]string{
 	"sec": "s", "secs": "s", "second": "s", "seconds": "s",
 	"msec": "ms", "msecs": "ms", "millisecond": "ms", "milliseconds": "ms", "millis": "ms",
@@ -33,15 +33,15 @@ var unitsMeant = map[string]string{
 	"hr": "h", "hrs": "h", "hour": "h", "hours": "h",
 }
 
-// Problems of texts that are no durations.
+// What is wrong with texts that are not durations.
 const (
 	notDuration = "expected a duration such as 500ms"
 	needsUnit   = "a duration needs a unit: write "
 	tooLong     = "a duration is at most 24h"
 )
 
-// WithUnit says how to write a mere number as a duration: who counts thousands has counted milliseconds, as Redis does,
-// and else it may be either. Sign stands before each.
+// WithUnit suggests how to write a bare number as a duration: thousands are milliseconds, as in Redis; otherwise it may
+// be either. Sign precedes each.
 func WithUnit(sign, number string) string {
 	v, err := strconv.ParseFloat(number, 64)
 	switch {
@@ -74,8 +74,8 @@ func FormatDuration(d time.Duration) string {
 	return string(appendDuration(nil, d))
 }
 
-// parseDuration reads a duration in Go's notation, without a sign. On failure it says what is wrong in problem, and
-// gives the nearest right text if there is one.
+// parseDuration reads a duration in Go's notation, without a sign. On failure it describes what is wrong in problem,
+// and returns the nearest right text if there is one.
 func parseDuration(text string) (d time.Duration, problem, near string) {
 	if text[0] == '+' || text[0] == '-' {
 		return 0, "a duration here has no sign", strings.TrimLeft(text, "+-")
@@ -84,7 +84,7 @@ func parseDuration(text string) (d time.Duration, problem, near string) {
 	number, unit := splitUnit(text)
 	meant := nearestUnit(strings.TrimSpace(unit))
 	switch {
-	case text == "0": // the one number that Go takes without a unit
+	case text == "0": // the one number that Go accepts without a unit
 		return 0, needsUnit + "0s", ""
 	case err == nil && d <= MaxDuration:
 		return d, "", ""
@@ -96,7 +96,7 @@ func parseDuration(text string) (d time.Duration, problem, near string) {
 		return 0, needsUnit + WithUnit("", number), ""
 	case strings.IndexFunc(unit, unicode.IsLetter) < 0: // as in 5%
 		return 0, notDuration, ""
-	case meant == unit: // and yet no duration to Go: there are too many digits
+	case meant == unit: // but Go does not parse it: there are too many digits
 		return 0, tooLong, ""
 	case meant == strings.TrimSpace(unit):
 		return 0, notDuration, number + meant
@@ -158,7 +158,7 @@ func appendSign(b []byte, negative bool) []byte {
 	return append(b, '+')
 }
 
-// splitSign takes the sign off a text that must have one.
+// splitSign removes the sign from a text that must have one.
 func splitSign(text string) (negative bool, rest string, ok bool) {
 	switch text[0] {
 	case '+':
@@ -191,7 +191,7 @@ func parsePPM(text string) (ppm int, problem, nearest string) {
 	return n, "", ""
 }
 
-// ordinal gives 1st, 2nd, 3rd, 4th, 11th, 21st.
+// ordinal returns 1st, 2nd, 3rd, 4th, 11th, 21st.
 func ordinal(n int) string {
 	suffix := "th"
 	if tens := n / 10 % 10; tens != 1 {

@@ -103,7 +103,7 @@ func TestWhatNamesAProcess(t *testing.T) {
 	}
 }
 
-func TestWrongDurationsAreToldApart(t *testing.T) {
+func TestWrongDurationsAreDistinguished(t *testing.T) {
 	for text, want := range map[string]string{
 		"":      "column 1: expected a duration such as 500ms",
 		"5":     `column 1: a duration needs a unit: write 5s or 5ms`,

@@ -11,7 +11,7 @@ import (
 // MaxNumber bounds the numbers of messages, replies and passings.
 const MaxNumber = 1_000_000
 
-// time reads a duration from 0s up; what says what it is for.
+// time reads a duration from 0s up; what describes its purpose.
 func (p *parser) time(what string) time.Duration {
 	text := p.peek()
 	if text == "" {
@@ -145,7 +145,7 @@ func (p *parser) driftTrigger() Trigger {
 	return t
 }
 
-// refuseTime fails if a time follows a word that does not lead to one here; right is the word that does.
+// refuseTime fails if a time follows a word that cannot precede one here; right is the word that can.
 func (p *parser) refuseTime(right string) {
 	if looksLikeNumber(p.peek()) {
 		wrong := p.tokens[p.next-1]

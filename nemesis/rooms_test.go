@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/cast"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
+	"github.com/fencepost-sim/fencepost/nemesis/internal/processes"
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/headline"
@@ -30,12 +30,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// The tests of this file add each kind of fault a second time, under another name, and ask every room about both. A
-// room that goes by the name of a kind, or keeps a list of kinds of its own, tells the two apart.
+// The tests of this file add each kind of fault a second time, under another name, and test every package with both. A
+// package that depends on the name of a kind, or keeps its own list of kinds, treats the two differently.
 
-var names = nemesis.Names(cast.All)
+var names = nemesis.Names(processes.All)
 
-// alike fails unless the two texts differ in nothing but capitals.
+// alike fails unless the two texts differ only in case.
 func alike(t *testing.T, what string, own, twin any) {
 	t.Helper()
 	a, b := strings.ToLower(fmt.Sprint(own)), strings.ToLower(fmt.Sprint(twin))
@@ -50,7 +50,7 @@ func alike(t *testing.T, what string, own, twin any) {
 	t.Errorf("%s\n own %.400s\ntwin %.400s", what, a[from:], b[from:])
 }
 
-// twinOf gives faults of the twin of each kind.
+// twinOf returns faults of the twin of each kind.
 func twinOf(twins map[nemesis.Kind]nemesis.Kind, faults []nemesis.Fault) []nemesis.Fault {
 	list := slices.Clone(faults)
 	for i := range list {
@@ -105,7 +105,7 @@ func TestEveryKindIsDrawnWrittenAndShrunkLikeItsTwin(t *testing.T) {
 	}
 }
 
-// without takes faults of a kind out of a mix.
+// without removes faults of a kind from a mix.
 func without(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
 	return func(m *draw.Mix) {
 		x, err := nemesis.ParseExclusion(k.String() + which)
@@ -116,8 +116,8 @@ func without(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
 	}
 }
 
-// TestEveryKindIsJudgedToldAndDrawnLikeItsTwin runs the catalogue with its own faults, and with their twins.
-func TestEveryKindIsJudgedToldAndDrawnLikeItsTwin(t *testing.T) {
+// TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs the catalogue with its own faults, and with their twins.
+func TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	files, err := filepath.Glob("../scenarios/catalogue/*.yaml")
 	if err != nil || len(files) < 50 {
@@ -141,7 +141,7 @@ func TestEveryKindIsJudgedToldAndDrawnLikeItsTwin(t *testing.T) {
 		for _, f := range own.Faults {
 			seen[f.Kind] = true
 		}
-		alike(t, file, tellOf(t, own), tellOf(t, twin))
+		alike(t, file, reportOf(t, own), reportOf(t, twin))
 	}
 	for _, k := range []nemesis.Kind{nemesis.Pause, nemesis.Stall, nemesis.Jump, nemesis.Drift, nemesis.Crash,
 		nemesis.Cut} {
@@ -151,7 +151,7 @@ func TestEveryKindIsJudgedToldAndDrawnLikeItsTwin(t *testing.T) {
 	}
 }
 
-// stalls are the pauses of a scenario once more, at another process.
+// stalls repeats the pauses of a scenario as stalls of another process.
 func stalls(s *scenarios.Scenario) (list []nemesis.Fault) {
 	for _, f := range s.Faults {
 		if f.Kind == nemesis.Pause {
@@ -187,7 +187,7 @@ func TestDrawnFaultsAreJudgedLikeTheirTwins(t *testing.T) {
 				}
 				own.Faults = g.Draw(seed)
 				twin.Faults = twinOf(twins, own.Faults)
-				alike(t, fmt.Sprintf("%s, %v", own.Name, own.Faults), tellOf(t, own), tellOf(t, twin))
+				alike(t, fmt.Sprintf("%s, %v", own.Name, own.Faults), reportOf(t, own), reportOf(t, twin))
 				struck[k] += strikes(t, own, k)
 			}
 		}
@@ -207,8 +207,8 @@ var replicatedAndConsensus = []string{
 		"work: {writes: 1, cycles: 2, stagger: 3s}\nlimit: 3m\n",
 }
 
-// strikes counts the faults of a kind that a run's history records, and holds their ends against what the history's own
-// table says of the kind.
+// strikes counts the faults of a kind that a run's history records, and compares their ends with the history's own
+// table of kinds.
 func strikes(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) int {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(s.Plan(1))
@@ -245,9 +245,9 @@ func parsed(t *testing.T, name string, text []byte) *scenarios.Scenario {
 	return s
 }
 
-// tellOf runs a scenario and gives all that is said of the run: the history, the verdict with its trials, the
+// reportOf runs a scenario and returns everything reported of the run: the history, the verdict with its trials, the
 // headline, what became of each fault, the text and the page.
-func tellOf(t *testing.T, s *scenarios.Scenario) string {
+func reportOf(t *testing.T, s *scenarios.Scenario) string {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(s.Plan(1))
 	if err != nil {
@@ -348,8 +348,8 @@ func TestEveryKindIsReadAndSweptLikeItsTwin(t *testing.T) {
 	}
 }
 
-// axes tells what can be varied in the faults of a scenario that has them in its file.
-func axes(t *testing.T, text string, faults []nemesis.Fault, k nemesis.Kind) (told []string) {
+// axes lists what can be varied in the faults of a scenario that has them in its file.
+func axes(t *testing.T, text string, faults []nemesis.Fault, k nemesis.Kind) (listed []string) {
 	t.Helper()
 	text += "faults:\n"
 	for _, f := range faults {
@@ -368,16 +368,16 @@ func axes(t *testing.T, text string, faults []nemesis.Fault, k nemesis.Kind) (to
 			"pass=1,2", "number=1,2"} {
 			a, err := subject.Axis(fmt.Sprintf("faults.%d.%s", i+1, value))
 			if err != nil {
-				told = append(told, err.Error())
+				listed = append(listed, err.Error())
 				continue
 			}
-			told = append(told, a.Title(subject))
+			listed = append(listed, a.Title(subject))
 		}
 	}
-	return told
+	return listed
 }
 
-// A kind that is known by half reaches nobody: it is refused when the program starts, and told what it lacks.
+// An incomplete kind can never be used: it is refused when the program starts, with what it lacks.
 func TestAKindIsCompleteOrRefused(t *testing.T) {
 	want := []string{
 		`nemesis: the kind of faults "nothing that a history knows" has no row in history.FaultKinds`,

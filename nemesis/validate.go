@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Validate checks f against a run: that every process exists and is of a sort that the fault can strike, and that f is
-// a fault that a line can state. That a protocol never passes a point is no error. A returned error is a *ParseError
-// whose column counts in f.String().
+// Validate checks f against a run: that every process exists and is of a kind that the fault can strike, and that a
+// line can state f. That a protocol never passes a point is no error. A returned error is a *ParseError whose column
+// counts in f.String().
 func Validate(f Fault, known Names) error {
 	parsed, p, err := parseLine(f.String(), &known)
 	if err != nil {
@@ -44,7 +44,7 @@ func parseFor(line string, known *Names) (Fault, *ParseError) {
 	return f, err
 }
 
-// accepted reports whether the nearest text that err offers would be right at its place, whatever is wrong elsewhere.
+// accepted reports whether the nearest text that err suggests would be right at its place, whatever is wrong elsewhere.
 func accepted(line string, err *ParseError, known *Names) bool {
 	runes := []rune(line)
 	at := min(err.Column-1, len(runes))
@@ -128,7 +128,7 @@ func (v *validator) is(p sim.ProcessID, of roles) {
 	}
 }
 
-// linked fails unless the two ends of the link ever talk to each other.
+// linked fails unless the two ends of the link ever exchange messages.
 func (v *validator) linked(f *Fault) {
 	if !v.known.linked(f.Target, f.Peer) {
 		v.failWord(string(f.Peer), string(f.Target)+" sends nothing to "+string(f.Peer))
@@ -137,7 +137,7 @@ func (v *validator) linked(f *Fault) {
 
 func (v *validator) failWord(word, msg string) { v.failNear(word, msg, "") }
 
-// failNear fails at the last place where word stands, which is the wrong one of two.
+// failNear fails at the last occurrence of word, which is the wrong one of two.
 func (v *validator) failNear(word, msg, nearest string) {
 	column := 1
 	for _, t := range v.tokens {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A client that begins again has left nothing under way but what it has sent: its tasks have unwound, its connections
-// are new, and an answer to what it asked before reaches nobody.
+// A client that begins again leaves nothing under way but what it has sent: its tasks have unwound, its connections are
+// new, and answers to its earlier requests are dropped.
 func TestAClientBeginsAgain(t *testing.T) {
 	l := newLab(t)
 	l.servers[0].mute = true
@@ -29,13 +29,13 @@ func TestAClientBeginsAgain(t *testing.T) {
 	})
 	l.run()
 	l.want(l.log, "10ms unwound", "10ms helper unwound", "22ms two is answered: true", "32ms over")
-	l.want(l.servers[0].got, "0s start", "1ms ONE", "25ms THREE") // a connection that is opened anew costs a round trip
+	l.want(l.servers[0].got, "0s start", "1ms ONE", "25ms THREE") // opening a connection again costs a round trip
 	if n := len(l.SoFar()); n != 0 {
 		t.Errorf("%d events are recorded", n)
 	}
 }
 
-func TestMessagesOfTheTailAreTold(t *testing.T) {
+func TestMessagesOfTheTailAreReported(t *testing.T) {
 	for _, tail := range []int64{0, 1_000_000} {
 		l := newLab(t)
 		l.Reset(7, Options{Delay: Delay{ms, ms}, Tail: Tail{PPM: tail, Delay: Delay{5 * ms, 5 * ms}}})

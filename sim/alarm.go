@@ -1,16 +1,16 @@
 package sim
 
-// alarm ends the timed waits of a task. Nearly all waits end before their time, since the answer has come: an event
-// for each would fill the queue with what nobody waits for any more. So the event of an earlier wait stands for those
-// that end after it: when it is due it is put off, to where the present wait's own event would stand.
+// alarm ends the timed waits of a task. Nearly all waits end early, because the answer has arrived: an event for each
+// would fill the queue with obsolete ones. So the event of an earlier wait serves those that end after it: when it is
+// due it is postponed to where the current wait's own event would be.
 type alarm struct {
 	t      *task
-	end    event  // of the present wait: its number is from when the wait began
+	end    event  // of the current wait: its number is from when the wait began
 	at     Time   // when the event in the queue is due; not after end
 	number uint64 // of that event, 0 if there is none; other events of the alarm are void
 }
 
-// set has the task woken at the given time, unless its wait ends before.
+// set wakes the task at the given time, unless its wait ends earlier.
 func (a *alarm) set(t *task, at Time) {
 	a.t = t
 	w := t.p.w
@@ -33,7 +33,7 @@ func (a *alarm) act(wait uint64) {
 	}
 	a.number = 0
 	switch {
-	case a.end.arg != a.t.wait: // the wait has ended otherwise
+	case a.end.arg != a.t.wait: // the wait has ended already
 	case a.end.seq != w.acting:
 		a.enqueue()
 	default:

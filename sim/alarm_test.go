@@ -20,8 +20,8 @@ func call(env Env, timeout time.Duration) {
 		Phase: "ping"})
 }
 
-// TestWaitsThatEndEarlyLeaveNothingBehind holds a task to one event in the queue, and a signal to one waiter, however
-// many waits have ended before their time. A wait that is shorter than those before ends in time.
+// TestWaitsThatEndEarlyLeaveNothingBehind checks that a task has at most one event in the queue, and a signal at most
+// one waiter, however many waits have ended early. A wait that is shorter than those before ends in time.
 func TestWaitsThatEndEarlyLeaveNothingBehind(t *testing.T) {
 	w, events, waiters := answeredSoon(), 0, 0
 	var over Signal
@@ -47,7 +47,7 @@ func TestWaitsThatEndEarlyLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// TestWaitsThatEndTogetherEndInTheOrderOfTheirBeginnings also where the event of an earlier wait has stood for one.
+// TestWaitsThatEndTogetherEndInTheOrderOfTheirBeginnings, even if one was served by the event of an earlier wait.
 func TestWaitsThatEndTogetherEndInTheOrderOfTheirBeginnings(t *testing.T) {
 	w := answeredSoon()
 	var order []history.Process

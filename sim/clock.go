@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Epoch is what every wall clock shows at the start of a run that says nothing else: 2026-01-01 00:00:00 UTC, in ns
-// since the Unix epoch.
+// Epoch is what every wall clock shows at the start of a run by default: 2026-01-01 00:00:00 UTC, in ns since the Unix
+// epoch.
 const Epoch int64 = 1767225600_000000000
 
-// ClockKind tells a process's two clocks apart.
+// ClockKind distinguishes a process's two clocks.
 type ClockKind uint8
 
 const (
@@ -61,12 +61,12 @@ func (c *clock) drift(now Time, ppm int64) {
 // until is the true time from now until the monotonic clock has advanced by d.
 func (c *clock) until(d int64) Time { return Time(unelapse(min(d, farthest), c.last().ppm)) }
 
-// farthest is the longest wait, ns: some seven years. Longer ones are cut to it, so that no sum of times leaves 64
-// bits, even where the slowest clock makes ten of it.
+// farthest is the longest wait, ns: some seven years. Longer ones are shortened to it, so that no sum of times leaves
+// 64 bits, even if the slowest clock stretches it tenfold.
 const farthest int64 = math.MaxInt64 / 40
 
-// trueTime is the first true time, not before from, at which the clock shows at or later, if after the last segment
-// nothing happens to it any more.
+// trueTime is the first true time, not before from, at which the clock shows at or later, if nothing changes it after
+// its last segment.
 func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 	for i := range c.segments {
 		s := &c.segments[i]
@@ -92,7 +92,7 @@ func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 	return from
 }
 
-// elapse is what a clock with the given rate error advances in d ns of true time, rounded down (d >= 0).
+// elapse is by how much a clock with the given rate error advances in d ns of true time, rounded down (d >= 0).
 // Multiplying in two parts keeps days of nanoseconds within 64 bits.
 func elapse(d, ppm int64) int64 {
 	if ppm == 0 {

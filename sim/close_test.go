@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// doorkeeper is a server that is told of closed connections, keeps requests back until it hangs up, and answers all
+// doorkeeper is a server that is notified of closed connections, keeps requests back until it hangs up, and answers all
 // others.
 type doorkeeper struct {
 	gossip
@@ -37,7 +37,7 @@ func newDoorkeeper(t *testing.T) (*lab, *doorkeeper) {
 	return l, d
 }
 
-// What a server says before it hangs up arrives before the end of the connection; what was sent meanwhile is not
+// What a server sends before it hangs up arrives before the end of the connection; what was sent meanwhile is not
 // executed; the next request opens another.
 func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 	l, d := newDoorkeeper(t)
@@ -58,25 +58,25 @@ func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 	l.want(l.log, "7ms kept: reset true", "7ms +bye true", "7ms closed true", "11ms again true")
 	for _, line := range d.got {
 		if line == "5ms closed 1" {
-			t.Error("a server is told of a connection that it closed itself")
+			t.Error("a server is notified of a connection that it closed itself")
 		}
 	}
 }
 
-// A server hears of the end of a connection after the requests on it, one delay later, whether its client closed it or
-// crashed; a cut and a pause keep that back, and another life of the server does not hear of it.
-func TestServerHearsThatItsClientHasGone(t *testing.T) {
+// A server learns of the end of a connection after the requests on it, one delay later, whether its client closed it or
+// crashed; a cut and a pause delay that, and another life of the server does not learn of it.
+func TestServerLearnsThatItsClientHasGone(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after func(*lab)
 		crash         bool
-		told          string
+		report        string
 	}{
-		"closed":  {told: "6ms closed 1"},
-		"crashed": {crash: true, told: "6ms closed 1"},
+		"closed":  {report: "6ms closed 1"},
+		"crashed": {crash: true, report: "6ms closed 1"},
 		"cut": {before: func(l *lab) { l.Cut("c", "s") }, after: func(l *lab) { l.Heal("c", "s") },
-			told: "51ms closed 1"},
+			report: "51ms closed 1"},
 		"paused": {before: func(l *lab) { l.Pause("s") }, after: func(l *lab) { l.Resume("s") },
-			told: "50ms closed 1"},
+			report: "50ms closed 1"},
 		"restarted": {before: func(l *lab) { l.Stop("s", PowerLoss); l.Restart("s") }},
 	} {
 		l, d := newDoorkeeper(t)
@@ -99,14 +99,14 @@ func TestServerHearsThatItsClientHasGone(t *testing.T) {
 			l.At(Time(50*ms), func() { c.after(l) })
 		}
 		l.run()
-		var told []string
+		var report []string
 		for _, line := range d.got {
 			if len(line) > 8 && line[len(line)-8:] == "closed 1" {
-				told = append(told, line)
+				report = append(report, line)
 			}
 		}
-		if fmt.Sprint(told) != fmt.Sprint([]string{c.told}) && !(c.told == "" && told == nil) {
-			t.Errorf("%s: the server was told %q, not %q", name, told, c.told)
+		if fmt.Sprint(report) != fmt.Sprint([]string{c.report}) && !(c.report == "" && report == nil) {
+			t.Errorf("%s: the server got %q, not %q", name, report, c.report)
 		}
 	}
 }

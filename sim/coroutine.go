@@ -5,22 +5,22 @@ import (
 	"sync"
 )
 
-// Stacks are the coroutines on which tasks run. Worlds share those of the program, unless Options give some of their
-// own: code in a bubble (testing/synctest) may not run on a stack that was made outside.
+// Stacks holds the coroutines on which tasks run. Worlds share the program's, unless Options give them their own: code
+// in a bubble (testing/synctest) may not run on a stack that was made outside.
 type Stacks struct {
 	mu   sync.Mutex
-	idle []*coroutine // there are never more than tasks have run at once
+	idle []*coroutine // never more than the most tasks that have run at once
 }
 
 var shared Stacks
 
-// coroutine is a stack on which tasks run, one after another: what it has grown to serves the next.
+// coroutine is a stack on which tasks run, one after another, so that its grown stack is reused.
 type coroutine struct {
 	of   *Stacks
 	next func() (struct{}, bool)
 	stop func()
 	park func(struct{}) bool
-	task *task // that it runs; nil while idle
+	task *task // the one that runs; nil while idle
 }
 
 // hire finds a coroutine for t.
@@ -52,7 +52,7 @@ func (s *Stacks) grow(t *task) *coroutine {
 	return c
 }
 
-// resume lets the task go on until it parks or ends.
+// resume runs the task until it parks or ends.
 func (c *coroutine) resume() {
 	c.next()
 	if c.task == nil {
@@ -62,14 +62,14 @@ func (c *coroutine) resume() {
 	}
 }
 
-// Idle is how many coroutines no task runs on.
+// Idle is how many coroutines are idle.
 func (s *Stacks) Idle() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.idle)
 }
 
-// Close ends the coroutines that are idle. It must be called in the bubble in which they were made.
+// Close ends the idle coroutines. It must be called in the bubble in which they were made.
 func (s *Stacks) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

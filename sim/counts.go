@@ -1,9 +1,9 @@
 package sim
 
-// counts says how often each key was asked for. It is a map with open addressing, written out since its keys are hashes
-// already: Go's map would hash them once more.
+// counts holds how often each key was asked for. It is a map with open addressing, written out because its keys are
+// hashes already: Go's map would hash them once more.
 type counts struct {
-	slots []count // a power of two of them, at most half of them taken
+	slots []count // a power of two of them, at most half of them in use
 	taken int
 }
 
@@ -12,7 +12,7 @@ type count struct {
 	asked uint64 // 0: the slot is free
 }
 
-// next gives how often the key was asked for before, and counts that it was asked for now.
+// next returns how often the key was asked for before, and counts this time.
 func (c *counts) next(key uint64) uint64 {
 	if 2*c.taken >= len(c.slots) {
 		c.grow()
@@ -26,7 +26,7 @@ func (c *counts) next(key uint64) uint64 {
 	return s.asked - 1
 }
 
-// slot finds the slot of a key, or the free one that is to be its.
+// slot finds the slot of a key, or a free one for it.
 func (c *counts) slot(key uint64) *count {
 	mask := len(c.slots) - 1
 	for i := int(key) & mask; ; i = (i + 1) & mask {

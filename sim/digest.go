@@ -10,7 +10,7 @@ func (d *Digest) word(w uint64) { *d = Digest(fold(uint64(*d), w)) }
 
 func (d *Digest) text(s string) { *d = Digest(hashString(uint64(*d), s)) }
 
-func (d *Digest) record(e *history.Event, told func(string) string) {
+func (d *Digest) record(e *history.Event, canonical func(string) string) {
 	d.word(uint64(e.Time)<<8 | uint64(e.Type))
 	d.text(string(e.Process))
 	d.text(string(e.F))
@@ -19,9 +19,9 @@ func (d *Digest) record(e *history.Event, told func(string) string) {
 	value := e.Value
 	switch {
 	case e.F == history.Acquire || e.F == history.Extend || e.F == history.Release:
-		value = "" // a library's words, which may name several errors in whatever order
-	case told != nil:
-		value = told(value)
+		value = "" // a library's text, which may name several errors in any order
+	case canonical != nil:
+		value = canonical(value)
 	}
 	d.text(value)
 	d.text(string(e.Of))

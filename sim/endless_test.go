@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// answerer says OK to everything.
+// answerer answers everything with OK.
 type answerer struct{ Server }
 
 func (answerer) Start(Host)        {}
@@ -27,7 +27,7 @@ func (a *asker) Opened(Status)                          { a.pipe.Ask([]string{"P
 func (a *asker) Received([]byte, *Incoming)             { a.answered++; a.pipe.Close() }
 func (a *asker) Ended(Status)                           {}
 func (a *asker) Tag([]string) (history.Attempt, string) { return "", "" }
-func (a *asker) Told(string) string                     { return "" }
+func (a *asker) Canonical(string) string                { return "" }
 
 // TestAnEndlessRunKeepsNothingOfWhatIsOver: neither connections nor messages nor counts by attempt.
 func TestAnEndlessRunKeepsNothingOfWhatIsOver(t *testing.T) {
@@ -72,7 +72,7 @@ func TestAnEndlessRunHasNoLimitOfEvents(t *testing.T) {
 	}
 }
 
-// spy notes what happens to a process.
+// spy records what happens to a process.
 type spy struct {
 	w    *World
 	said []string
@@ -87,9 +87,9 @@ func (s *spy) Crashed() Time          { s.note("crashed"); return 0 }
 func (s *spy) Jumped(d time.Duration) { s.note("jumped %v", d) }
 func (s *spy) Drifted(ppm int64)      { s.note("drifted %d", ppm) }
 
-// TestWhoStandsOutsideIsTold of the first of nested pauses and of the end of the last, and of all else; and passes
-// points by the world's word.
-func TestWhoStandsOutsideIsTold(t *testing.T) {
+// TestOutsideIsNotified of the first of nested pauses and of the end of the last, and of everything else; and
+// passes points when the world says so.
+func TestOutsideIsNotified(t *testing.T) {
 	w := New(1, Options{})
 	s := &spy{w: w}
 	w.AddClient("client-1", 0, func(env Env) { env.Sleep(Forever) })
@@ -110,7 +110,7 @@ func TestWhoStandsOutsideIsTold(t *testing.T) {
 	}
 }
 
-// TestWhatIsRecordedCanBeKeptOut: Keep sees each event, and the history has those that it keeps, as it leaves them.
+// TestWhatIsRecordedCanBeKeptOut: Keep sees each event, and the history contains those that it keeps, as changed by it.
 func TestWhatIsRecordedCanBeKeptOut(t *testing.T) {
 	seen := 0
 	w := New(1, Options{Keep: func(e *history.Event) bool {

@@ -16,16 +16,16 @@ type Env interface {
 	Wall() time.Time
 	// Monotonic reads the process's monotonic clock: it never jumps, but drifts.
 	Monotonic() time.Duration
-	// Mark remembers this instant of true time, for the history; the code itself cannot read it.
+	// Mark records this instant of true time, for the history; the code itself cannot read it.
 	Mark() Mark
 	// Rand draws 64 random bits from the process's stream.
 	Rand() uint64
 	// Sleep blocks for d (by the monotonic clock) or until one of the signals has been raised. It reports whether a
 	// signal woke it. d <= 0 returns at once.
 	Sleep(d time.Duration, wake ...*Signal) bool
-	// Call sends the requests and blocks until all are answered, until enough (if not nil) says so, or until timeout.
-	// The result has one reply per request, in their order; it stays valid until the task's next Call. Requests
-	// unanswered at the return stay in flight; their replies are dropped.
+	// Call sends the requests and blocks until all are answered, until enough (if not nil) returns true, or until
+	// timeout. The result has one reply per request, in their order; it stays valid until the task's next Call.
+	// Requests unanswered at the return stay in flight; their replies are dropped.
 	Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Request) []Reply
 	// Receive blocks until the server at the other end of c has pushed something (Answered), has closed the connection
 	// (Reset), or until timeout or a signal (NoReply). One task at a time may receive on a connection.
@@ -50,9 +50,9 @@ type Mark struct{ at history.Time }
 type Deadline struct {
 	Clock ClockKind
 	At    time.Duration // since that clock's zero (Wall: since the Unix epoch)
-	// Told, if set, is the true time at which the process was told that the time is up before it is; history.Never
-	// until it is told.
-	Told *Time
+	// Announced, if set, is the true time at which the process was notified that the time is up before it is;
+	// history.Never until it is notified.
+	Announced *Time
 }
 
 // Grant is a lease as the protocol reports it; the kernel turns it into a history.Grant.
@@ -101,5 +101,5 @@ const (
 var Points = []Point{AcquireStart, ClockRead, BeforeExpire, BeforeWait, QuorumReached, ValidityChecked, Acquired,
 	AfterRead, BeforeWrite, BeforeExtend, BeforeRelease, OwnerCompared, Released}
 
-// Forever is a deadline that never comes.
+// Forever is a deadline that is never reached.
 const Forever time.Duration = math.MaxInt64

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The verbs below are what a nemesis can do to a world. Each names a process of the world; an unknown one panics,
+// The methods below are what a nemesis can do to a world. Each names a process of the world; an unknown one panics,
 // since plans are validated before a run. Faults of one kind on one process nest.
 
 // AtPoint calls strike when the process passes the point for the nth time (from 1).
@@ -23,7 +23,7 @@ func (w *World) process(id ProcessID) *Process {
 	return p
 }
 
-// Pause stops a process: nothing of it runs, timers and messages wait. Pauses nest: it goes on after as many Resumes.
+// Pause stops a process: nothing of it runs, timers and messages wait. Pauses nest: it continues after as many Resumes.
 func (w *World) Pause(id ProcessID) {
 	p := w.process(id)
 	p.paused++
@@ -69,7 +69,7 @@ func (w *World) Drift(id ProcessID, ppm int64) {
 // Down reports whether a client has crashed, or a server been stopped and not restarted.
 func (w *World) Down(id ProcessID) bool { return w.process(id).down }
 
-// Crash ends a client: its code goes no further, its messages in flight arrive. It reports whether there was one to
+// Crash ends a client: its code does not continue, its messages in flight arrive. It reports whether there was one to
 // end.
 func (w *World) Crash(id ProcessID) bool {
 	p := w.process(id)
@@ -117,7 +117,7 @@ func (s starter) act(uint64) {
 // Cut makes messages from one process to another wait from now on; those under way arrive. Cuts nest.
 func (w *World) Cut(from, to ProcessID) { w.link(from, to).cuts++ }
 
-// Heal ends one cut; what waited leaves in its order.
+// Heal ends one cut; messages that waited leave in order.
 func (w *World) Heal(from, to ProcessID) {
 	l := w.link(from, to)
 	l.cuts--
@@ -142,12 +142,12 @@ func (w *World) DelayNth(from, to ProcessID, n int, d time.Duration, struck func
 	l.nth = append(l.nth, nthDelay{n, Time(d), struck})
 }
 
-// BreakBefore resets the connection on which the nth reply of server to client would come, counted from 1: the
+// BreakBefore resets the connection on which the nth reply of server to client would arrive, counted from 1: the
 // request is executed, its reply never arrives. struck is called when that happens.
 func (w *World) BreakBefore(client, server ProcessID, n int, struck func()) {
 	l := w.link(server, client)
 	l.breaks = append(l.breaks, nthBreak{n, struck})
 }
 
-// ServerFault tells a server program that a fault of its own kind begins or ends.
+// ServerFault notifies a server program that a fault of its own kind begins or ends.
 func (w *World) ServerFault(id ProcessID, f ServerFault) { w.process(id).server.Fault(f) }

@@ -9,9 +9,9 @@ type link struct {
 	tail   Tail
 	sent   int          // messages numbered so far
 	cuts   int          // cuts in force
-	held   []heldParcel // what waits for the cut to heal, in order
+	held   []heldParcel // parcels that wait for the cut to heal, in order
 	extra  Time         // delay faults in force, summed
-	once   []nextDelay  // delays for the next message each
+	once   []nextDelay  // delays, each for one next message
 	nth    []nthDelay   // delays for a message by its number
 	breaks []nthBreak   // replies that break the connection instead of arriving
 	// lastMessage is the arrival of the latest message between two servers.
@@ -52,8 +52,8 @@ func (w *World) link(from, to ProcessID) *link {
 	return l
 }
 
-// draw is the travel time of a message. It depends on what the message is (link, attempt, phase, which of that
-// phase), not on what was drawn before, so that taking a fault away leaves all other delays as they were.
+// draw is the travel time of a message. It depends on what the message is (link, attempt, phase, which of that phase),
+// not on what was drawn before, so that removing a fault leaves all other delays unchanged.
 func (l *link) draw(attempt, phase string, which uint64) Time {
 	if l.delay.Lo == l.delay.Hi && l.tail.PPM == 0 {
 		return Time(l.delay.Lo)
@@ -73,13 +73,13 @@ func (l *link) purpose(attempt, phase string) uint64 {
 	return hashString(hashString(l.name, attempt), phase)
 }
 
-// tailDraw sets the choice between the tail and the rest apart from the choice within them.
+// tailDraw separates the choice between the tail and the rest from the choice within them.
 const tailDraw = 0x7461696c
 
-// number tells the requests of one phase within an attempt apart, in the order in which their sender made them. A reply
-// has the number of its request: when and in what order answers come is up to faults.
+// number distinguishes the requests of one phase within an attempt, in the order in which their sender made them. A
+// reply has the number of its request: when and in what order answers arrive depends on faults.
 func (l *link) number(attempt, phase string) uint64 {
-	if l.w.opts.Endless { // where a count for each attempt would be kept for ever
+	if l.w.opts.Endless { // otherwise a count for each attempt would be kept for ever
 		return uint64(l.sent)
 	}
 	return l.w.net.asked.next(l.purpose(attempt, phase))
@@ -106,7 +106,7 @@ func (l *link) faultDelay(n int) Time {
 // parcel is anything that travels on a link.
 type parcel interface {
 	depart(extra Time) // it begins to travel, extra longer than usual
-	abandoned() bool   // it will never travel: the connection that it waited on has been given up
+	abandoned() bool   // it will never travel: its connection has been closed
 }
 
 type heldParcel struct {
@@ -121,7 +121,7 @@ func (l *link) next() int {
 }
 
 // carry takes a parcel, which leaves at once or when the cut heals. n is its number among the messages of the link;
-// what is none of them (a push, the end of a connection) has 0.
+// other parcels (a push, the end of a connection) have 0.
 func (l *link) carry(p parcel, n int) {
 	extra := l.faultDelay(n)
 	if l.cuts > 0 {
@@ -131,7 +131,7 @@ func (l *link) carry(p parcel, n int) {
 	p.depart(extra)
 }
 
-// trail takes a parcel that is no message: no fault that waits for one strikes it.
+// trail takes a parcel that is no message: faults that wait for a message do not strike it.
 func (l *link) trail(p parcel) {
 	if l.cuts > 0 {
 		l.held = append(l.held, heldParcel{p, l.extra})
@@ -140,7 +140,7 @@ func (l *link) trail(p parcel) {
 	p.depart(l.extra)
 }
 
-// heal sends what waited for the cut to end.
+// heal sends what waited for the end of the cut.
 func (l *link) heal() {
 	held := l.held
 	l.held = nil

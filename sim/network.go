@@ -12,14 +12,14 @@ type network struct {
 	linkSlab slab[link]
 	connSlab slab[conn]
 	open     map[uint64]*conn // of an endless run, which has no slab: those that are not over
-	opened   uint64           // how many those were
+	opened   uint64           // how many were opened
 	messages []*message       // all ever made; they are reused
 	free     []*message
 	underWay int    // messages that have left and not yet arrived
 	asked    counts // requests so far, by link, attempt and phase
 }
 
-// slab hands out values that live until the end of a run, and the same ones again in the next.
+// slab provides values that live until the end of a run, and the same ones again in the next.
 type slab[T any] struct {
 	all  []*T
 	used int
@@ -67,10 +67,11 @@ type conn struct {
 	inbox    [][]byte // pushes not yet received
 	hungUp   bool     // the server closed the connection
 	reader   waiter   // the task in Receive
-	pipe     *Pipe    // whose bytes it carries, if it is no task's
+	pipe     *Pipe    // whose bytes it carries, if it belongs to no task
 }
 
-// conn returns the open connection of that name, or opens one. Those that a client has from the start are open already.
+// conn returns the open connection with that name, or opens one. Those that a client has from the start are open
+// already.
 func (p *Process) conn(name Conn) *conn {
 	at := p.find(name)
 	if at >= 0 && !p.conns[at].closed {
@@ -89,8 +90,8 @@ func (p *Process) conn(name Conn) *conn {
 	return c
 }
 
-// find gives the place of the connection of a name, -1 if there is none. It looks first behind the one that was asked
-// for last: clients ask servers in turn.
+// find returns the index of the connection with a name, -1 if there is none. It looks first after the one last
+// requested: clients ask servers in turn.
 func (p *Process) find(name Conn) int {
 	for range p.conns {
 		if p.latest++; p.latest >= len(p.conns) {
@@ -123,7 +124,7 @@ func (w *World) newConn(client, server *Process) *conn {
 	return c
 }
 
-// numbered gives the connection of a number, nil if there is none.
+// numbered returns the connection with a number, nil if there is none.
 func (n *network) numbered(id uint64) *conn {
 	if id > 0 && id <= uint64(n.connSlab.used) {
 		return n.connSlab.all[id-1]
@@ -131,7 +132,7 @@ func (n *network) numbered(id uint64) *conn {
 	return n.open[id]
 }
 
-// all gives the connections of a run, in the order in which they were opened.
+// all returns the connections of a run, in the order in which they were opened.
 func (n *network) all() []*conn {
 	if len(n.open) == 0 {
 		return n.connSlab.all[:n.connSlab.used]
@@ -190,7 +191,7 @@ func (w *World) newMessage() *message {
 	if len(n.free) == 0 {
 		m := &message{w: w}
 		m.answered = m.answer
-		if !w.opts.Endless { // where one that is lost is not kept
+		if !w.opts.Endless { // otherwise one that is lost is not kept
 			n.messages = append(n.messages, m)
 		}
 		return m
@@ -218,7 +219,7 @@ func (m *message) send() {
 	l.carry(m, n)
 }
 
-// broken is the life of no server: a connection with it answers nothing any more.
+// broken is the life of no server: nothing is answered any more on a connection with it.
 const broken = ^uint64(0)
 
 func (m *message) link() *link {
@@ -249,8 +250,8 @@ func (m *message) depart(extra Time) {
 	m.w.schedule(*last, m, 0)
 }
 
-// clientHolds keeps what comes for the client for after its pause. To a process of the host that is stopped it comes
-// all the same: the kernel of the host takes it, and it is there when the process goes on.
+// clientHolds keeps what arrives for the client until after its pause. For a stopped process of the host it arrives all
+// the same: the host's kernel takes it, and the process finds it when it continues.
 func (c *conn) clientHolds(who actor) bool {
 	return (c.pipe == nil || c.client.outside == nil) && c.client.holds(who, 0)
 }
@@ -275,13 +276,13 @@ func (m *message) act(uint64) {
 	}
 }
 
-// arrive hands the request to the server, or to the machine it no longer runs on.
+// arrive passes the request to the server, or to the machine it no longer runs on.
 func (m *message) arrive() {
 	p := m.c.server
 	d := &m.w.digest
 	d.word(uint64(m.w.now) ^ m.c.up.name)
 	for _, a := range m.in.Args {
-		d.text(m.c.pipe.told(a))
+		d.text(m.c.pipe.canonical(a))
 	}
 	if m.c.life == 0 && !p.down {
 		m.c.life = p.life
@@ -290,7 +291,7 @@ func (m *message) arrive() {
 	case p.down && p.off == ShutDown:
 		m.bounce(Refused)
 	case p.down:
-		m.state = atServer // the host is off: silence
+		m.state = atServer // the host is down: silence
 	case m.c.life != p.life:
 		m.bounce(Reset)
 	case m.c.pipe.defers(m):
@@ -309,7 +310,7 @@ func (m *message) bounce(s Status) {
 // answer is Incoming.Reply.
 func (m *message) answer(b []byte) {
 	m.c.pipe.answered()
-	if m.c.closed { // nobody is left to read it: it neither travels nor counts as a reply
+	if m.c.closed { // nobody will read it: it neither travels nor counts as a reply
 		m.release()
 		return
 	}
@@ -330,7 +331,7 @@ func (m *message) comeBack() {
 		return
 	}
 	m.w.digest.word(uint64(m.w.now) ^ m.c.down.name)
-	m.c.pipe.tell(&m.w.digest, m.reply.raw)
+	m.c.pipe.digest(&m.w.digest, m.reply.raw)
 	if t == nil {
 		m.c.pipe.deliver(m)
 		m.release()
@@ -377,10 +378,10 @@ func (t *task) request(i int, r *Request) {
 	m.t, m.call, m.index, m.phase, m.state = t, t.call.number, i, r.Phase, toServer
 	if r.Attempt != "" {
 		m.which = m.c.up.number(string(r.Attempt), r.Phase)
-	} else { // a session's own, as its pings: how many there were before is up to faults
+	} else { // a session's own, such as its pings: how many there were before depends on faults
 		m.which = uint64(t.p.Monotonic())
 	}
-	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0] // no byte of the message's last use may reach the digest
+	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0] // no byte of the message's previous use may enter the digest
 	m.in = Incoming{Client: t.p.id, ConnID: m.c.id, Attempt: r.Attempt, Phase: r.Phase, Args: r.Args,
 		answer: m.answered}
 	m.send()
@@ -391,7 +392,7 @@ func (t *task) Close(name Conn) {
 	t.p.closeConn(name)
 }
 
-// resize gives n empty replies, keeping what their buffers hold of memory.
+// resize returns n empty replies, keeping the memory of their buffers.
 func resize(r []Reply, n int) []Reply {
 	for len(r) < n {
 		r = append(r[:cap(r)], Reply{})

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// freezer is an echo that is told of pauses.
+// freezer is an echo that is notified of pauses.
 type freezer struct{ echo }
 
 func (f *freezer) Pause()  { f.note("pause") }
 func (f *freezer) Resume() { f.note("resume") }
 
-// TestPauserIsToldOfTheFirstPauseAndTheLastResume: also while it is down; and before anything that waited happens.
-func TestPauserIsToldOfTheFirstPauseAndTheLastResume(t *testing.T) {
+// TestPauserIsCalledForTheFirstPauseAndTheLastResume: also while it is down; and before any waiting event happens.
+func TestPauserIsCalledForTheFirstPauseAndTheLastResume(t *testing.T) {
 	l := &lab{World: New(7, Options{Delay: Delay{ms, ms}}), t: t}
 	s := &freezer{echo{w: l.World}}
 	l.AddServer("s-1", s)

@@ -15,7 +15,7 @@ type peerMessage struct {
 	travel   Time
 }
 
-// Send gives body to another server, which gets it in Receive. phase and key say what it is; they key the draw of the
+// Send sends body to another server, which gets it in Receive. phase and key identify it; they key the draw of the
 // delay.
 func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	peer := p.w.process(to)
@@ -30,7 +30,7 @@ func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	m.link.carry(m, n)
 }
 
-// Sent is what a server sends unasked, to another server or to a client, as an onlooker sees it leave.
+// Sent is a message that a server sends unasked, to another server or to a client, as an onlooker sees it leave.
 type Sent struct {
 	From, To ProcessID
 	Phase    string
@@ -39,7 +39,7 @@ type Sent struct {
 	Travel   time.Duration // as drawn; faults and the order of a connection may add to it
 }
 
-// sent tells the onlooker, if there is one.
+// sent notifies the onlooker, if there is one.
 func (p *Process) sent(to ProcessID, phase string, body any, travel Time) {
 	if f := p.w.opts.Onlooker; f != nil {
 		f(Sent{p.id, to, phase, body, p.Monotonic(), travel.Duration()})
@@ -52,7 +52,7 @@ func (m *peerMessage) depart(extra Time) {
 	m.w.schedule(l.lastMessage, m, 0)
 }
 
-// abandoned reports that the receiver has died, or the sender with the bytes that it had not sent yet.
+// abandoned reports that the receiver has died, or the sender before it had sent the bytes.
 func (m *peerMessage) abandoned() bool {
 	return m.to.life != m.life || m.from.life != m.sender || m.from.down
 }
@@ -74,8 +74,8 @@ type push struct {
 	data   []byte
 }
 
-// Push sends b, which is copied, to the client at the other end of a connection; Env.Receive gets it. A connection that
-// is gone takes no notice. key says what it tells; it keys the draw of the delay.
+// Push sends b, which is copied, to the client at the other end of a connection; Env.Receive gets it. It does nothing
+// if the connection is gone. key identifies the content; it keys the draw of the delay.
 func (p *Process) Push(connID uint64, key Key, b []byte) {
 	c := p.w.net.numbered(connID)
 	if c != nil && c.life == p.life && c.server == p {
@@ -101,7 +101,7 @@ func (m *push) act(uint64) {
 		return
 	}
 	m.w.digest.word(uint64(m.w.now) ^ c.down.name)
-	c.pipe.tell(&m.w.digest, m.data)
+	c.pipe.digest(&m.w.digest, m.data)
 	if c.pipe != nil {
 		c.pipe.end.Received(m.data, nil)
 		return
@@ -110,7 +110,7 @@ func (m *push) act(uint64) {
 	c.wakeReader()
 }
 
-// hangUp tells the client, one delay later, that the server has closed the connection.
+// hangUp notifies the client, one delay later, that the server has closed the connection.
 type hangUp struct{ push }
 
 func (m *hangUp) act(uint64) {
@@ -139,15 +139,15 @@ func (p *Process) HangUp(connID uint64) {
 	}
 }
 
-// farewell tells a server that a client has closed its connection.
+// farewell notifies a server that a client has closed its connection.
 type farewell struct {
 	c      *conn
 	travel Time
 }
 
-// bid bids the server farewell, if it wants to know.
+// bid sends the server a farewell, if it implements Closer.
 func (c *conn) bid() {
-	if _, told := c.server.server.(Closer); told && !c.closed && !c.hungUp {
+	if _, notified := c.server.server.(Closer); notified && !c.closed && !c.hungUp {
 		c.up.trail(&farewell{c, c.up.draw("", "close", uint64(c.client.Monotonic()))})
 	}
 }
@@ -160,8 +160,7 @@ func (m *farewell) depart(extra Time) {
 
 func (m *farewell) abandoned() bool { return false }
 
-// act is no moment for those who watch: what a server keeps for a connection matters to nobody once its client has
-// gone.
+// act is no moment for a Watch: what a server keeps for a connection matters to nobody once its client has gone.
 func (m *farewell) act(uint64) {
 	p := m.c.server
 	switch {

@@ -30,7 +30,7 @@ func newGossip(t *testing.T) (*lab, []*gossip) {
 	return l, all
 }
 
-func TestLettersArriveInOrderAndWaitForACut(t *testing.T) {
+func TestPeerMessagesArriveInOrderAndWaitForACut(t *testing.T) {
 	l, s := newGossip(t)
 	l.DelayNth("s-1", "s-2", 1, 5*ms, func() {})
 	l.At(0, func() { s[0].host.Send("s-2", "log", 0, 1); s[0].host.Send("s-2", "log", 0, 2) })
@@ -45,7 +45,7 @@ func TestLettersArriveInOrderAndWaitForACut(t *testing.T) {
 	l.want(s[0].got, "0s start", "2ms s-2 says 1")
 }
 
-func TestLettersAreLostWithTheirReceiver(t *testing.T) {
+func TestPeerMessagesAreLostWithTheirReceiver(t *testing.T) {
 	l, s := newGossip(t)
 	l.At(0, func() {
 		s[0].host.Send("s-2", "log", 0, "lost in flight")
@@ -70,7 +70,7 @@ func TestWhatACutHeldDiesWithItsSender(t *testing.T) {
 	l.want(s[1].got, "0s start", "1ms s-1 says in flight")
 }
 
-func TestLettersToAPausedServerWait(t *testing.T) {
+func TestPeerMessagesToAPausedServerWait(t *testing.T) {
 	l, s := newGossip(t)
 	l.At(0, func() { l.Pause("s-2"); s[0].host.Send("s-2", "log", 0, 1) })
 	l.At(Time(9*ms), func() { l.Resume("s-2") })

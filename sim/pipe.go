@@ -8,32 +8,32 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Pipe is a connection that carries the bytes of code that is no task: of a client library as it is shipped. What is
-// written is cut into requests, each a message as those of Env.Call are, so that every fault means the same for it.
-// Pipes belong to a client process and share its pauses and its crash.
+// Pipe is a connection that carries the bytes of code that is not a task: of an unmodified client library. What is
+// written is cut into requests, each a message like those of Env.Call, so that every fault means the same for it. Pipes
+// belong to a client process and share its pauses and its crash.
 type Pipe struct {
 	c       *conn
 	end     Endpoint
-	half    []byte     // of a request that is not whole yet
+	half    []byte     // of a request that is not complete yet
 	busy    bool       // the server has a request of this pipe that it has not answered
 	waiting []*message // have arrived and are executed one after the other
 }
 
 // Endpoint is the client's end of a pipe. The kernel calls it as part of an event; it must not touch the world.
 type Endpoint interface {
-	// Opened tells how dialling ended: Answered if somebody listens there, else Refused. A host that is off says
-	// nothing.
+	// Opened reports how dialling ended: Answered if somebody listens there, else Refused. It is not called for a host
+	// that is down.
 	Opened(Status)
-	// Received is told of bytes that have arrived, which are valid until it returns. They answer a request, or are
-	// pushed, in answer to none.
+	// Received takes bytes that have arrived, which are valid until it returns. They answer a request, or are pushed
+	// without one.
 	Received(b []byte, to *Incoming)
-	// Ended tells that nothing more will come: Reset if the connection broke, NoReply if the server closed it.
+	// Ended reports that nothing more will arrive: Reset if the connection broke, NoReply if the server closed it.
 	Ended(Status)
-	// Tag says on whose behalf a request is made, and what it is for; both key the draw of its delay.
+	// Tag returns on whose behalf a request is made, and what it is for; both key the draw of its delay.
 	Tag(args []string) (of history.Attempt, phase string)
-	// Told is what a digest takes for a part of a request, or for a reply: the same in equal runs, although random or
-	// absolute in time.
-	Told(part string) string
+	// Canonical returns the form of a part of a request, or of a reply, that enters digests: the same in equal runs,
+	// even if the part is random or contains absolute times.
+	Canonical(part string) string
 }
 
 // ErrProtocol reports bytes that no client of Redis would send.
@@ -51,12 +51,12 @@ func (w *World) Dial(from, to ProcessID, end Endpoint) *Pipe {
 	return p
 }
 
-// handshake is what opens a connection: on its way to the server's machine, which answers by itself, and back.
+// handshake opens a connection: it travels to the server's machine, which answers by itself, and back.
 type handshake struct {
-	c     *conn
-	drawn uint64 // keys the draws of its delays
-	back  bool
-	says  Status
+	c      *conn
+	drawn  uint64 // keys the draws of its delays
+	back   bool
+	status Status
 }
 
 func (m *handshake) depart(extra Time) {
@@ -80,9 +80,9 @@ func (m *handshake) act(uint64) {
 		if p.down && p.off != ShutDown {
 			return
 		}
-		m.back, m.says = true, Refused
+		m.back, m.status = true, Refused
 		if !p.down {
-			c.life, m.says = p.life, Answered
+			c.life, m.status = p.life, Answered
 		}
 		c.down.trail(m)
 		return
@@ -91,16 +91,16 @@ func (m *handshake) act(uint64) {
 		return
 	}
 	c.client.w.digest.word(uint64(c.client.w.now) ^ c.down.name)
-	if m.says == Refused {
+	if m.status == Refused {
 		c.close()
 	}
-	c.pipe.end.Opened(m.says)
+	c.pipe.end.Opened(m.status)
 }
 
-// Write sends what is whole of the requests in b, and keeps the rest for the next Write.
+// Write sends the complete requests in b, and keeps the rest for the next Write.
 func (p *Pipe) Write(b []byte) error {
 	if p.c.closed {
-		return nil // it is on its way to be told so
+		return nil // the refusal is on its way
 	}
 	p.half = append(p.half, b...)
 	for len(p.half) > 0 {
@@ -134,7 +134,7 @@ func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
 	m.send()
 }
 
-// Number tells the pipes of a run apart: it is the number of its connection.
+// Number identifies a pipe within a run: it is the number of its connection.
 func (p *Pipe) Number() uint64 { return p.c.id }
 
 // Close closes the pipe: bytes that wait to be sent are dropped, those in flight arrive.
@@ -143,7 +143,7 @@ func (p *Pipe) Close() {
 	p.c.close()
 }
 
-// CutRequest takes the first request of b; args is nil if it is not whole yet. The error is [ErrProtocol].
+// CutRequest takes the first request of b; args is nil if it is not complete yet. The error is [ErrProtocol].
 func CutRequest(b []byte) (args []string, rest []byte, err error) {
 	n, rest, err := cutNumber(b, '*')
 	if rest == nil || err != nil {
@@ -167,12 +167,12 @@ func CutRequest(b []byte) (args []string, rest []byte, err error) {
 	return args, rest, nil
 }
 
-// longest is the most that Redis takes for a number of arguments or for the length of one (networking.c).
+// longest is the most that Redis accepts for a number of arguments or for the length of one (networking.c).
 const longest = 512 << 20
 
-// cutNumber reads a line of RESP that is a sort and a number; rest is nil if it is not whole yet.
-func cutNumber(b []byte, sort byte) (n int, rest []byte, err error) {
-	if len(b) > 0 && b[0] != sort {
+// cutNumber reads a line of RESP that is a kind and a number; rest is nil if it is not complete yet.
+func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
+	if len(b) > 0 && b[0] != kind {
 		return 0, nil, ErrProtocol
 	}
 	end := bytes.IndexByte(b, '\n')
@@ -188,8 +188,8 @@ func cutNumber(b []byte, sort byte) (n int, rest []byte, err error) {
 
 // The methods below are for connections of all kinds: those of tasks have no pipe.
 
-// defers keeps a request for later if the server has not answered the one before. A connection's requests are executed
-// one after the other.
+// defers keeps a request for later if the server has not answered the previous one. A connection's requests are
+// executed one after the other.
 func (p *Pipe) defers(m *message) bool {
 	if p == nil {
 		return false
@@ -202,8 +202,8 @@ func (p *Pipe) defers(m *message) bool {
 	return false
 }
 
-// answered notes that the server is done with a request. The next is executed as an event of its own: the server is in
-// the midst of something.
+// answered records that the server has answered a request. The next is executed as a separate event, since the server
+// may still be busy with this one.
 func (p *Pipe) answered() {
 	if p == nil {
 		return
@@ -236,18 +236,18 @@ func (p *Pipe) deliver(m *message) {
 	p.end.Ended(Reset)
 }
 
-func (p *Pipe) told(part string) string {
+func (p *Pipe) canonical(part string) string {
 	if p == nil {
 		return part
 	}
-	return p.end.Told(part)
+	return p.end.Canonical(part)
 }
 
-// tell adds what a server has said to a digest. A reply that no pipe carries is not copied for that.
-func (p *Pipe) tell(d *Digest, reply []byte) {
+// digest adds a server's reply to a digest. A reply that no pipe carries is not copied for that.
+func (p *Pipe) digest(d *Digest, reply []byte) {
 	if p == nil {
 		d.text(string(reply))
 		return
 	}
-	d.text(p.end.Told(string(reply)))
+	d.text(p.end.Canonical(string(reply)))
 }

@@ -17,25 +17,26 @@ type Process struct {
 	paused int
 	// held is what happened to the process while it was paused, in order. It is not empty only while paused > 0.
 	held []event
-	// clockMoved is true while a paused server has not been told of a change of its clock.
+	// clockMoved is true while a paused server has not been notified of a change of its clock.
 	clockMoved bool
 	down       bool
 	// life counts the starts of a server. Timers and connections of an earlier life are void.
 	life   uint64
 	server Server
-	off    Stop // how the last life ended; decides what a request meets while down
+	off    Stop // how the last life ended; decides what happens to requests while down
 	timers []*timer
 	tasks  []*task
 	main   *task // of a client; the others are its helpers
 	conns  []*conn
-	// latest is the place in conns of the one that was asked for last.
+	// latest is the index in conns of the one last requested.
 	latest int
 	points []pointCount
-	// outside, if set, stands for the process outside of the world.
+	// outside, if set, represents the process outside of the world.
 	outside Outside
 }
 
-// pointCount counts the passings of one point at which some fault waits to strike, or of any while somebody watches.
+// pointCount counts the passings of one point at which some fault waits to strike, or of any point while there is a
+// Watch.
 type pointCount struct {
 	point  Point
 	passed int
@@ -48,7 +49,7 @@ type strike struct {
 	f   func()
 }
 
-// holds keeps an event for after the pause. It reports whether it did.
+// holds keeps an event until after the pause. It reports whether it did.
 func (p *Process) holds(who actor, arg uint64) bool {
 	if p.paused == 0 {
 		if p.w.watch != nil {
@@ -60,7 +61,7 @@ func (p *Process) holds(who actor, arg uint64) bool {
 	return true
 }
 
-// program is the program of the host's that the process is; nil if it is none.
+// program is the host's program behind the process; nil if there is none.
 func (p *Process) program() Pauser {
 	if p.outside != nil {
 		return p.outside
@@ -69,12 +70,12 @@ func (p *Process) program() Pauser {
 	return s
 }
 
-// resume lets what happened during the pause happen now, in its order.
+// resume lets what happened during the pause happen now, in order.
 func (p *Process) resume() {
 	if program := p.program(); program != nil {
 		program.Resume()
 	}
-	p.tellClock()
+	p.notifyClock()
 	for _, e := range p.held {
 		p.w.schedule(p.w.now, e.who, e.arg)
 	}
@@ -95,7 +96,7 @@ func (p *Process) stopTasks() {
 		if t != p.w.running && !t.done {
 			t.done = true
 			if t.co != nil {
-				t.co.resume() // to learn that it is not alive
+				t.co.resume() // to find out that it is not alive
 			}
 		}
 	}
@@ -150,7 +151,7 @@ type timer struct {
 	life  uint64
 	mono  int64 // due when the monotonic clock shows this
 	tag   uint64
-	armed uint64 // number of the arming that counts; an earlier one in the queue is void
+	armed uint64 // number of the current arming; earlier ones in the queue are void
 	void  bool
 }
 
@@ -199,11 +200,11 @@ func (p *Process) clockChanged(rate bool) {
 		}
 	}
 	p.clockMoved = true
-	p.tellClock()
+	p.notifyClock()
 }
 
-// tellClock lets the server know that its clock has changed, once it runs.
-func (p *Process) tellClock() {
+// notifyClock notifies the server that its clock has changed, once it runs.
+func (p *Process) notifyClock() {
 	if p.clockMoved && p.paused == 0 {
 		p.clockMoved = false
 		if p.server != nil && !p.down {

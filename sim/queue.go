@@ -5,7 +5,7 @@ import "github.com/fencepost-sim/fencepost/checker/history"
 // Time is true time; only the kernel knows it.
 type Time = history.Time
 
-// An actor is whoever an event happens to. arg tells it which of its events this is.
+// An actor is whatever an event happens to. arg identifies which of its events this is.
 type actor interface{ act(arg uint64) }
 
 // An event is due at a true time; events of one instant happen in the order in which they were scheduled.
@@ -39,8 +39,8 @@ func (q *queue) pop() event {
 	return top
 }
 
-// sink lets the free place at the root sink to a leaf, and gives where that is. An event from the end of the heap is
-// late, as a rule, and belongs there or nearby: that is cheaper to find from below.
+// sink lets the free place at the root sink to a leaf, and returns where that is. An event from the end of the heap is
+// usually late, and belongs there or nearby, which is cheaper to find from below.
 func (q queue) sink() int {
 	i := 0
 	for child := 1; child < len(q); child = 2*i + 1 {

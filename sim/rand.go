@@ -17,7 +17,7 @@ func hashString(h uint64, s string) uint64 {
 		s = s[8:]
 	}
 	var w uint64
-	switch n := len(s); { // what is read twice is the same bits
+	switch n := len(s); { // bytes read twice are the same bits
 	case n >= 4:
 		w = four(s) | four(s[n-4:])<<(8*(n-4))
 	case n > 0:
@@ -26,7 +26,7 @@ func hashString(h uint64, s string) uint64 {
 	return fold(h, w)
 }
 
-// four gives the first four bytes of s, the first lowest.
+// four returns the first four bytes of s, the first lowest.
 func four(s string) uint64 {
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }
@@ -37,18 +37,16 @@ func fold(h, w uint64) uint64 {
 	return h ^ h>>29
 }
 
-// Key says what is drawn for, so that the draw is a function of the run's seed and of that, and of nothing else. Build
-// it from what stays the same when a fault elsewhere is taken away: names, attempts, terms, what is told, the sender's
-// own time in rounds of what it does regularly. A count of the messages before is none of these: one more or less would
-// move all later draws. Equal keys give equal draws: what is sent again takes equally long, unless the time is in its
-// key.
+// Key identifies a draw, so that its result is a function of the run's seed and of the key, and of nothing else. Build
+// it from what stays the same when a fault elsewhere is removed: names, attempts, terms, the content, the sender's own
+// time in rounds of what it does regularly. A count of earlier messages does not qualify: one more or less would move
+// all later draws. Equal keys give equal draws: a message sent again takes equally long, unless the time is in its key.
 type Key uint64
 
-// Word adds a number to the key. What the key is so far is mixed first: two small numbers must not make up for each
-// other.
+// Word adds a number to the key. The key so far is mixed first: two small numbers must not cancel each other out.
 func (k Key) Word(w uint64) Key { return Key(fold(mix(uint64(k)), w)) }
 
-// Text adds a text to the key.
+// Text adds a string to the key.
 func (k Key) Text(s string) Key { return Key(hashString(mix(uint64(k)), s)) }
 
 // A Stream is a named source of random bits: derived from the run's seed and its name, so that a draw on one stream

@@ -11,7 +11,7 @@ type Reply struct {
 	raw    []byte
 }
 
-// Status says what became of a request.
+// Status is the outcome of a request.
 type Status uint8
 
 const (
@@ -37,16 +37,16 @@ func (r *Reply) Raw() []byte {
 	return r.raw
 }
 
-// OK reports whether the server said +OK.
+// OK reports whether the server answered +OK.
 func (r *Reply) OK() bool { return r.Status == Answered && string(r.raw) == "+OK\r\n" }
 
-// Nil reports whether the server said null.
+// Nil reports whether the server answered null.
 func (r *Reply) Nil() bool {
 	return r.Status == Answered &&
 		(string(r.raw) == "$-1\r\n" || string(r.raw) == "*-1\r\n" || string(r.raw) == "_\r\n")
 }
 
-// Int is the integer the server said; ok is false if it said something else.
+// Int is the integer that the server answered; ok is false if it answered something else.
 func (r *Reply) Int() (n int64, ok bool) {
 	if r.Status != Answered || len(r.raw) < 4 || r.raw[0] != ':' {
 		return 0, false
@@ -58,7 +58,7 @@ func (r *Reply) Int() (n int64, ok bool) {
 	return n, err == nil
 }
 
-// Bulk is the string the server said; ok is false if it said something else, null included.
+// Bulk is the string that the server answered; ok is false if it answered something else, null included.
 func (r *Reply) Bulk() (s string, ok bool) {
 	if r.Status != Answered || len(r.raw) < 5 || r.raw[0] != '$' || r.raw[1] == '-' {
 		return "", false
@@ -67,7 +67,7 @@ func (r *Reply) Bulk() (s string, ok bool) {
 	return string(r.raw[head+1 : len(r.raw)-2]), true
 }
 
-// Error is the error the server said, without the leading '-'; empty if it said none.
+// Error is the error that the server answered, without the leading '-'; empty if there was none.
 func (r *Reply) Error() string {
 	if r.Status != Answered || len(r.raw) < 3 || r.raw[0] != '-' {
 		return ""
@@ -94,10 +94,10 @@ func AppendArray(b []byte, n int) []byte {
 	return append(b, '\r', '\n')
 }
 
-// AppendLine appends a RESP value of one line: sort is '+' for a status, '-' for an error. Line breaks in s become
+// AppendLine appends a RESP value of one line: kind is '+' for a status, '-' for an error. Line breaks in s become
 // spaces, as in Redis.
-func AppendLine(b []byte, sort byte, s string) []byte {
-	b = append(b, sort)
+func AppendLine(b []byte, kind byte, s string) []byte {
+	b = append(b, kind)
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c == '\r' || c == '\n' {
@@ -108,8 +108,8 @@ func AppendLine(b []byte, sort byte, s string) []byte {
 	return append(b, '\r', '\n')
 }
 
-// Array is the list the server said, each element a reply of its own; nil if it said something else, or one that is
-// torn.
+// Array is the list that the server answered, each element a reply of its own; nil if it answered something else, or an
+// incomplete list.
 func (r *Reply) Array() []Reply {
 	if r.Status != Answered || len(r.raw) == 0 || r.raw[0] != '*' {
 		return nil
@@ -130,7 +130,7 @@ func (r *Reply) Array() []Reply {
 	return list
 }
 
-// length reads the number that a value opens with, and gives what follows its line.
+// length reads the number that a value begins with, and returns what follows its line.
 func length(raw []byte) (n int, rest []byte, ok bool) {
 	end := bytes.Index(raw, []byte("\r\n"))
 	if end < 1 {
@@ -140,7 +140,7 @@ func length(raw []byte) (n int, rest []byte, ok bool) {
 	return n, raw[end+2:], err == nil
 }
 
-// valueSize is how many bytes the first value in raw takes; -1 if it is torn.
+// valueSize is how many bytes the first value in raw takes; -1 if it is incomplete.
 func valueSize(raw []byte) int {
 	n, rest, ok := length(raw)
 	line := len(raw) - len(rest)

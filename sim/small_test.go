@@ -119,7 +119,7 @@ func TestStreamsAreIndependentOfEachOther(t *testing.T) {
 	}
 }
 
-func TestHashStringTellsStringsApart(t *testing.T) {
+func TestDifferentStringsHaveDifferentHashes(t *testing.T) {
 	seen := map[uint64]string{}
 	for _, s := range []string{"", "a", "b", "ab", "ba", "a\x00", "\x00", "redis-1", "redis-2", "client-1->redis-12",
 		"client-11->redis-2", "12345678", "123456789", "12345678\x00"} {
@@ -177,7 +177,8 @@ func TestKeysOfSmallNumbersDiffer(t *testing.T) {
 	}
 }
 
-// TestHashStringTakesEightBytesAtATime holds it to its definition, byte by byte: digests of all versions compare.
+// TestHashStringTakesEightBytesAtATime compares it with its definition, byte by byte: digests must be comparable across
+// versions.
 func TestHashStringTakesEightBytesAtATime(t *testing.T) {
 	text := "\x00\x01\x80\xff the lock of client-1/1 at redis-5\xfe\x7f"
 	for n := range len(text) + 1 {

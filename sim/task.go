@@ -28,7 +28,7 @@ type task struct {
 // pendingCall is what a task waits for in Call.
 type pendingCall struct {
 	number  uint64 // of the call; replies to an earlier one are dropped
-	open    bool   // false once the task has gone on
+	open    bool   // false once the task has continued
 	left    int    // replies still missing
 	enough  func([]Reply) bool
 	replies []Reply
@@ -58,7 +58,7 @@ func (t *task) ended() {
 	}
 }
 
-// act wakes the task if it still waits for that.
+// act wakes the task if it is still in that wait.
 func (t *task) act(wait uint64) {
 	if t.done || wait != t.wait || t.early() || t.p.holds(t, wait) {
 		return
@@ -90,7 +90,7 @@ func (t *task) yield() {
 	t.alive()
 }
 
-// alive unwinds the task of a crashed process, also one whose code swallowed the first unwinding.
+// alive unwinds the task of a crashed process, even if its code swallowed the first unwinding.
 func (t *task) alive() {
 	if t.p.down {
 		panic(killed{})
@@ -173,7 +173,7 @@ func (t *task) Point(point Point) {
 	}
 }
 
-// pass counts the passing of a point and lets the faults strike that wait for it.
+// pass counts the passing of a point and lets faults strike that wait for it.
 func (p *Process) pass(point Point) {
 	w := p.w
 	c := p.count(point, w.watch != nil)
@@ -191,7 +191,7 @@ func (p *Process) pass(point Point) {
 	}
 }
 
-// count returns the count of a point's passings. If there is none it makes one if it is wanted, and else returns nil.
+// count returns the count of a point's passings. If there is none it makes one if wanted, and returns nil otherwise.
 func (p *Process) count(point Point, wanted bool) *pointCount {
 	for i := range p.points {
 		if p.points[i].point == point {
@@ -229,7 +229,7 @@ type waiter struct {
 // isOver reports whether the wait has ended.
 func (x waiter) isOver() bool { return x.wait != x.t.wait || x.t.done }
 
-// Raise wakes all who sleep on the signal.
+// Raise wakes every task that sleeps on the signal.
 func (s *Signal) Raise() {
 	if s.raised {
 		return

@@ -3,25 +3,26 @@ package sim
 import "time"
 
 // Moment is a point of a run at which a fault can make a difference. Between two moments of a process nothing happens
-// to it: a fault that strikes it there has the effect of one that strikes at the later of the two.
+// to it: a fault that strikes between them has the effect of one that strikes at the later of the two.
 type Moment struct {
 	Kind    MomentKind
 	At      Time
-	Process ProcessID // who acts, passes, sends or settles
+	Process ProcessID // the one that acts, passes, sends or settles
 	Point   Point     // Passes
 	Pass    int       // Passes: which passing of the point by the process, from 1
 	To      ProcessID // Sends
 	Number  int       // Sends: of the message on its link, from 1
-	// Early, of Acts and Sends, says that it comes of an event that was arranged before the watch began: a fault that
-	// was installed afterwards for the same instant strikes after it, and before any other event of that instant.
+	// Early, of Acts and Sends, reports that it results from an event that was scheduled before the watch began: a
+	// fault that was installed afterwards for the same instant strikes after it, and before any other event of that
+	// instant.
 	Early bool
 }
 
-// MomentKind says what happens at a moment.
+// MomentKind is what happens at a moment.
 type MomentKind uint8
 
 const (
-	// the process is about to take a message or a wake-up, to go on with a task, or to start again
+	// the process is about to take a message or a wake-up, to continue a task, or to start again
 	Acts    MomentKind = iota + 1
 	Passes             // a client passes a named point
 	Sends              // a message leaves: a request, a reply, or a message between servers
@@ -35,8 +36,8 @@ type Settler interface {
 	Settled(now time.Duration) []time.Duration
 }
 
-// Watch tells f every moment of the run from now on, each before it takes effect. What has settled is told late, at the
-// server's next event or at the end of the watch, which a nil f brings about. A watch changes nothing in a run.
+// Watch calls f with every moment of the run from now on, each before it takes effect. Settled writes are reported
+// late, at the server's next event or at the end of the watch, which a nil f causes. A watch changes nothing in a run.
 func (w *World) Watch(f func(Moment)) {
 	if f == nil && w.watch != nil {
 		for _, p := range w.procs {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// told turns moments into lines.
-func (l *lab) tell(m Moment) {
+// record turns a moment into a line.
+func (l *lab) record(m Moment) {
 	early := ""
 	if m.Early {
 		early = " early"
@@ -24,7 +24,7 @@ func (l *lab) tell(m Moment) {
 	}
 }
 
-func TestAWatchTellsActsPointsAndMessages(t *testing.T) {
+func TestAWatchReportsActsPointsAndMessages(t *testing.T) {
 	l := newLab(t)
 	l.client("c", func(env Env) {
 		env.Point(Acquired)
@@ -32,7 +32,7 @@ func TestAWatchTellsActsPointsAndMessages(t *testing.T) {
 		env.Point(Acquired)
 		env.Sleep(3 * ms)
 	})
-	l.Watch(l.tell)
+	l.Watch(l.record)
 	l.run()
 	l.want(l.log, "0s c acts early", "0s c passes acquired 1", "0s c sends s-1 1 early", "1ms s-1 acts",
 		"1ms s-1 sends c 1", "2ms c acts", "2ms c passes acquired 2", "5ms c acts")
@@ -42,14 +42,14 @@ func TestAWatchTellsActsPointsAndMessages(t *testing.T) {
 func TestAPausedProcessActsWhenItIsResumed(t *testing.T) {
 	l := newLab(t)
 	l.client("c", func(env Env) { env.Call(50*ms, nil, to("s-1", "A")) })
-	l.Watch(l.tell)
+	l.Watch(l.record)
 	l.At(Time(ms), func() { l.Pause("s-1") })
 	l.At(Time(9*ms), func() { l.Resume("s-1") })
 	l.run()
 	l.want(l.log, "0s c acts early", "0s c sends s-1 1 early", "9ms s-1 acts", "9ms s-1 sends c 1", "10ms c acts")
 }
 
-// TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers is what Moment.Early promises.
+// TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers checks what Moment.Early promises.
 func TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers(t *testing.T) {
 	l := newLab(t)
 	l.AddClient("late", Time(ms), func(env Env) { l.say("late begins") })
@@ -70,17 +70,17 @@ func TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers(t *testing.T) 
 // settling is a server whose writes settle one by one, 10 ms apart.
 type settling struct {
 	echo
-	told time.Duration
+	report time.Duration
 }
 
 func (s *settling) Settled(now time.Duration) (at []time.Duration) {
-	for ; s.told+10*ms <= now; s.told += 10 * ms {
-		at = append(at, s.told+10*ms)
+	for ; s.report+10*ms <= now; s.report += 10 * ms {
+		at = append(at, s.report+10*ms)
 	}
 	return at
 }
 
-func TestAWatchTellsWhatHasSettledBeforeTheNextActAndAtItsEnd(t *testing.T) {
+func TestAWatchReportsWhatHasSettledBeforeTheNextActAndAtItsEnd(t *testing.T) {
 	l := newLab(t)
 	l.AddServer("disk", &settling{echo: echo{w: l.World}})
 	l.client("c", func(env Env) {
@@ -88,7 +88,7 @@ func TestAWatchTellsWhatHasSettledBeforeTheNextActAndAtItsEnd(t *testing.T) {
 		env.Call(50*ms, nil, to("disk", "A"))
 		env.Sleep(9 * ms)
 	})
-	l.Watch(l.tell)
+	l.Watch(l.record)
 	l.Run(Time(36*ms), nil)
 	l.Watch(nil)
 	l.want(l.log, "0s c acts early", "24ms c acts", "24ms c sends disk 1", "10ms disk settles", "20ms disk settles",

@@ -14,22 +14,23 @@ type Options struct {
 	Delay Delay // of every message, each way, unless Links says otherwise
 	Tail  Tail  // the slow share of all messages
 	Links []LinkDelay
-	// Onlooker, if set, is told of everything that servers send unasked. It must not touch the world.
+	// Onlooker, if set, is called with everything that servers send unasked. It must not touch the world.
 	Onlooker func(Sent)
 	// Asked, if set, is called with each request that a server is about to serve. It must not touch the world, nor keep
 	// the request.
 	Asked func(server ProcessID, r *Incoming)
 	// Stacks, if set, are those on which the tasks run.
 	Stacks *Stacks
-	// Told, if set, is what the digest takes for a value that is recorded: the same in equal runs, although random.
-	Told func(value string) string
+	// Canonical, if set, returns the form of a recorded value that enters the digest: the same in equal runs, even if
+	// the value is random.
+	Canonical func(value string) string
 	// Wall is what every wall clock shows at the start, ns since the Unix epoch; 0: Epoch.
 	Wall int64
-	// Endless says that the run may last for as long as it likes: there is no limit of events, and nothing is kept of
-	// what is over. Delays are then drawn as messages leave, so that the same run cannot be had again.
+	// Endless means that the run may last indefinitely: there is no limit of events, and nothing is kept of what is
+	// over. Delays are then drawn as messages leave, so that the run cannot be repeated.
 	Endless bool
-	// Keep, if set, is told of each event before it is recorded, and says whether it is; it may change it. What clients
-	// do it must keep.
+	// Keep, if set, is called with each event before it is recorded, and returns whether to record it; it may change
+	// it. It must keep what clients do.
 	Keep func(e *history.Event) bool
 }
 
@@ -53,14 +54,14 @@ type LinkDelay struct {
 	Delay    Delay
 }
 
-// eventLimit ends a run that makes too little progress in time; honest runs have some thousands of events.
-// instantLimit ends one that makes none; honest instants have some dozens.
+// eventLimit ends a run that makes too little progress in time; ordinary runs have some thousands of events.
+// instantLimit ends one that makes none; ordinary instants have some dozens.
 const (
 	eventLimit   = 5_000_000
 	instantLimit = 200_000
 )
 
-// errEndless reports a run with more events than any honest one, in all or at one instant.
+// errEndless reports a run with more events than any ordinary one, in total or at one instant.
 var errEndless = errors.New("sim: the run has more than 5,000,000 events, or 200,000 at one instant: a period is too " +
 	"short for so long a run, or some client loops without sleeping")
 
@@ -83,14 +84,14 @@ type World struct {
 	pending  []pendingDeadline
 	net      network
 	stacks   *Stacks
-	running  *task // the coroutine that runs right now, if any
+	running  *task // the coroutine that is running, if any
 	watch    func(Moment)
-	inTail   func(from, to ProcessID) // told of the slow share of messages
-	acting   uint64                   // number of the event that happens right now
+	inTail   func(from, to ProcessID) // called with the slow share of messages
+	acting   uint64                   // number of the current event
 	early    uint64                   // number of the last event that was scheduled before the watch began
 }
 
-// pendingDeadline is a stated validity that can be told in true time only when the clock's whole course is known.
+// pendingDeadline is a stated validity that can be converted to true time only when the clock's whole course is known.
 type pendingDeadline struct {
 	event int
 	proc  *Process
@@ -104,7 +105,8 @@ func New(seed uint64, opts Options) *World {
 	return w
 }
 
-// Reset ends the run, kills what still lives, and prepares an empty world. Histories of earlier runs become invalid.
+// Reset ends the run, kills what is still running, and prepares an empty world. Histories of earlier runs become
+// invalid.
 func (w *World) Reset(seed uint64, opts Options) {
 	w.kill()
 	w.seed, w.opts = seed, opts
@@ -144,7 +146,7 @@ func (w *World) AddClient(id ProcessID, at Time, main func(Env)) {
 	w.schedule(at, p.main, p.main.wait)
 }
 
-// AddSuccessor adds a client that runs on the machine of an earlier one: its clocks are that one's, with all that has
+// AddSuccessor adds a client that runs on the machine of an earlier one: it has its clocks, with everything that has
 // happened to them.
 func (w *World) AddSuccessor(id, of ProcessID, at Time, main func(Env)) {
 	w.AddClient(id, at, main)
@@ -185,22 +187,22 @@ func (w *World) Seed() uint64 { return w.seed }
 // Now is the true time. Nothing that runs inside the world may see it.
 func (w *World) Now() Time { return w.now }
 
-// Mark remembers an instant of true time, for code that is no task.
+// Mark records an instant of true time, for code that is not a task.
 func (w *World) Mark(at Time) Mark { return Mark{at} }
 
-// Time is the instant that a mark remembers, for code that is no task.
+// Time is the instant of a mark, for code that is not a task.
 func (w *World) Time(m Mark) Time { return m.at }
 
 // Events is the number of events that have happened.
 func (w *World) Events() int { return w.events }
 
-// Digest is the running hash of all that has happened.
+// Digest is the running hash of everything that has happened.
 func (w *World) Digest() Digest { return w.digest }
 
 // SoFar is what has been recorded. It must not be changed, and is valid until the next event.
 func (w *World) SoFar() []history.Event { return w.hist.Events }
 
-// OnTail has f told, for the rest of the run, of each message that belongs to the network's slow share, as it leaves.
+// OnTail calls f, for the rest of the run, for each message that belongs to the network's slow share, as it leaves.
 func (w *World) OnTail(f func(from, to ProcessID)) { w.inTail = f }
 
 // Err is the first failure of client or server code, with its stack; the run stops there.
@@ -232,8 +234,8 @@ func (w *World) Next() (at Time, ok bool) {
 // Step lets the next event happen.
 func (w *World) Step() { w.StepLate(0) }
 
-// StepLate lets the next event happen at the given time, if it was due before that: whoever it happens to sees by its
-// clocks that it is late.
+// StepLate lets the next event happen at the given time, if it was due earlier: its process sees by its clocks that it
+// is late.
 func (w *World) StepLate(now Time) {
 	e := w.queue.pop()
 	at := max(e.at, now)
@@ -249,7 +251,7 @@ func (w *World) StepLate(now Time) {
 	e.who.act(e.arg)
 }
 
-// Advance lets time pass up to at, before the next event: code that is no task acts then.
+// Advance lets time pass up to at, before the next event: code that is not a task acts then.
 func (w *World) Advance(at Time) {
 	if next, ok := w.Next(); ok && at > next || at < w.now {
 		panic("sim: time would pass over an event, or go back")
@@ -260,8 +262,8 @@ func (w *World) Advance(at Time) {
 	}
 }
 
-// Run lets events happen until done (if not nil) says so, none is left, or the next one lies after limit. It reports
-// whether the limit ended it.
+// Run lets events happen until done (if not nil) returns true, none is left, or the next one lies after limit. It
+// reports whether the limit ended it.
 func (w *World) Run(limit Time, done func() bool) (limited bool) {
 	for {
 		at, ok := w.Next()
@@ -276,8 +278,8 @@ func (w *World) Run(limit Time, done func() bool) (limited bool) {
 	}
 }
 
-// Busy reports whether some client has still work to do or some message between a client and a server is under way.
-// What servers say among themselves does not count, nor does what a cut holds back.
+// Busy reports whether some client still has work to do or some message between a client and a server is under way.
+// Messages among servers do not count, nor do those that a cut holds back.
 func (w *World) Busy() bool {
 	if w.net.underWay > 0 {
 		return true
@@ -293,8 +295,8 @@ func (w *World) Busy() bool {
 // Sent is how many messages one process has sent another so far.
 func (w *World) Sent(from, to ProcessID) int { return w.link(from, to).sent }
 
-// Finish ends the run: it kills what still lives, tells all stated validities in true time, and returns the history,
-// which stays valid until Reset.
+// Finish ends the run: it kills what is still running, converts all stated validities to true time, and returns the
+// history, which stays valid until Reset.
 func (w *World) Finish() *history.History {
 	w.kill()
 	for _, d := range w.pending {
@@ -303,8 +305,8 @@ func (w *World) Finish() *history.History {
 		if d.at.At != Forever {
 			g.Until = d.proc.clock.trueTime(d.at.Clock, int64(d.at.At), g.Granted)
 		}
-		if d.at.Told != nil {
-			g.Until = min(g.Until, *d.at.Told, w.crash(d.proc.id, d.event))
+		if d.at.Announced != nil {
+			g.Until = min(g.Until, *d.at.Announced, w.crash(d.proc.id, d.event))
 		}
 		if g.Until != history.Never {
 			w.digest.word(uint64(g.Until))
@@ -316,7 +318,7 @@ func (w *World) Finish() *history.History {
 	return &w.hist
 }
 
-// crash is when a process crashed after the event at a position: it is told nothing any more.
+// crash is when a process crashed after the event at a position: it receives no more notifications.
 func (w *World) crash(p ProcessID, after int) Time {
 	for i := after + 1; i < len(w.hist.Events); i++ {
 		if e := &w.hist.Events[i]; e.Process == p && e.F == history.Crashed {
@@ -329,7 +331,7 @@ func (w *World) crash(p ProcessID, after int) Time {
 // Record adds an event to the history on behalf of p.
 func (w *World) Record(p ProcessID, e history.Event) { w.record(p, &e) }
 
-// record copies e once, into the history. Keep is given that copy: nobody knows what it does with it, so that e itself
+// record copies e once, into the history. Keep is given that copy: it is not known what it does with it, so e itself
 // would have to be on the heap.
 func (w *World) record(p ProcessID, e *history.Event) {
 	at := len(w.hist.Events)
@@ -340,7 +342,7 @@ func (w *World) record(p ProcessID, e *history.Event) {
 		w.hist.Events = w.hist.Events[:at]
 		return
 	}
-	w.digest.record(kept, w.opts.Told)
+	w.digest.record(kept, w.opts.Canonical)
 }
 
 // RecordGrant adds an acquire ok or extend ok on behalf of a client; the validity ends on a clock of its process.

@@ -12,7 +12,7 @@ import (
 
 const ms = time.Millisecond
 
-// echo is a server that answers +OK and notes what arrived and when.
+// echo is a server that answers +OK and records what arrived and when.
 type echo struct {
 	w    *World
 	host Host
@@ -55,7 +55,7 @@ func newLab(t *testing.T) *lab {
 
 func (l *lab) client(name ProcessID, code func(Env)) { l.AddClient(name, 0, code) }
 
-// say notes something with its true time, which only a test may see.
+// log records a line with its true time, which only a test may see.
 func (l *lab) say(format string, args ...any) {
 	l.log = append(l.log, fmt.Sprintf("%v %s", l.Now().Duration(), fmt.Sprintf(format, args...)))
 }
@@ -329,7 +329,7 @@ func TestAPanicIsReportedWithItsStack(t *testing.T) {
 	}
 }
 
-func TestDeadlinesAreToldInTrueTimeWhenTheRunEnds(t *testing.T) {
+func TestDeadlinesAreConvertedToTrueTimeWhenTheRunEnds(t *testing.T) {
 	l := newLab(t)
 	l.At(Time(time.Second), func() { l.Drift("c", 1_000_000) }) // twice as fast
 	l.At(Time(2*time.Second), func() { l.Jump("c", -3*time.Second) })

@@ -11,15 +11,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// token is a grant with its fencing token, and the times between which it was asked for and returned.
+// token is a grant with its fencing token, and the times between which it was requested and returned.
 type token struct {
 	grant     *trace.Grant
 	process   int32
 	asked, ok int64
 }
 
-// tokensOf lists the grants of a lock that have a token, in the order in which they had returned: for certain, or as it
-// may have been.
+// tokensOf lists the grants of a lock that have a token, in the order in which they returned: for certain, or as it may
+// have been.
 func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 	for _, n := range l.Grants {
 		g := &t.Grants[n]
@@ -40,7 +40,7 @@ func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 	return all
 }
 
-// highest knows the highest token that it was given, and that of any other process.
+// highest keeps the highest token added so far, and that of any other process.
 type highest struct{ first, second *token }
 
 func (h *highest) add(x *token) {
@@ -55,8 +55,8 @@ func (h *highest) add(x *token) {
 	}
 }
 
-// wentBack finds a grant whose token is lower than that of an earlier one of another process, which had returned before
-// it was asked for: for certain, or as it may have been.
+// wentBack finds a grant whose token is lower than that of an earlier grant of another process, which had returned
+// before this one was requested: for certain, or possibly.
 func wentBack(all []token, sure bool) (a, b *token) {
 	before := make([]highest, 1, len(all)+1)
 	for i := range all {
@@ -78,8 +78,8 @@ func wentBack(all []token, sure bool) (a, b *token) {
 	return nil, nil
 }
 
-// TokensWentBack finds two grants of a lock of which the later has the lower token, whatever the clocks showed; nil if
-// there are none.
+// TokensWentBack finds two grants of a lock of which the later has the lower token, whatever the clocks' true error;
+// nil if there are none.
 func TokensWentBack(t *trace.Trace, l *trace.LockTrace) (a, b *trace.Grant) {
 	if x, y := wentBack(tokensOf(t, l, true), true); y != nil {
 		return x.grant, y.grant
@@ -87,7 +87,7 @@ func TokensWentBack(t *trace.Trace, l *trace.LockTrace) (a, b *trace.Grant) {
 	return nil, nil
 }
 
-// Tokens says why it is not known that tokens rise, although none was seen not to for certain.
+// Tokens explains why it is uncertain whether tokens rise, although no violation is certain.
 func Tokens(t *trace.Trace, violated bool, _ int) string {
 	for n := range t.Locks {
 		if a, b := wentBack(tokensOf(t, &t.Locks[n], false), false); b != nil && !violated {
@@ -98,14 +98,14 @@ func Tokens(t *trace.Trace, violated bool, _ int) string {
 	return ""
 }
 
-// Effects says why it is not known whether a superseded holder took effect, or an update was lost. The records of the
-// resource are in the order of its own clock; open is whose grant is the later one, and where clients tell of their
-// reads and writes, what came before what, and what they read after their records had ended.
+// Effects explains why it is uncertain whether a superseded holder took effect, or an update was lost. The records of
+// the resource are in the order of its own clock; uncertain are which grant is the later one, and where clients report
+// their reads and writes, the order of these and what clients read after their records had ended.
 func Effects(t *trace.Trace, violated bool, _ int) string {
-	if why := untold(t); why != "" {
+	if why := missing(t); why != "" {
 		return why
 	}
-	if violated { // what Trace.Superseded says is so whatever the clocks showed
+	if violated { // what Trace.Superseded reports is true whatever the clocks' true error
 		return ""
 	}
 	seen := make([]ask, len(t.Locks))
@@ -130,14 +130,14 @@ func Effects(t *trace.Trace, violated bool, _ int) string {
 	return ""
 }
 
-// ask knows of the grants that took effect when the last of them may have been asked for, and the highest token.
+// ask keeps, of the grants that took effect, when the last of them may have been requested, and the highest token.
 type ask struct {
 	asked last
 	token history.Token
 }
 
-// mayBeLater names the process of a grant that took effect and may be later than g, although none is so for certain;
-// it is empty if there is none.
+// mayBeLater names the process of a grant that took effect and may be later than g, although none is so for certain; it
+// is empty if there is none.
 func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
 	other, latest := s.asked.but(g.Process)
 	if t.Decided(g)-off(t, g.Process) <= latest || g.Token != 0 && s.token > g.Token {
@@ -146,12 +146,12 @@ func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
 	return ""
 }
 
-// last knows the last of the times that it was given, each with a process, and the last of any other process.
+// last keeps the latest of the times added so far, each with a process, and the latest of any other process.
 type last struct {
 	first, second moment
 }
 
-// moment is a time with whose it is; of nobody, it has not come.
+// moment is a time and the process it belongs to; if it belongs to none, it has not been set.
 type moment struct {
 	process history.Process
 	at      history.Time
@@ -169,7 +169,7 @@ func (l *last) add(p history.Process, at history.Time) {
 	}
 }
 
-// but gives the last moment of any other process; it is nobody's, and before all times, if there is none.
+// but returns the latest moment of any other process; if there is none, a moment of no process, before all times.
 func (l *last) but(p history.Process) (history.Process, history.Time) {
 	m := l.first
 	if m.process == p {
@@ -181,11 +181,11 @@ func (l *last) but(p history.Process) (history.Process, history.Time) {
 	return m.process, m.at
 }
 
-// untold says why what clients tell of their reads and writes, and what the resource records, is not all of it, or does
-// not stand in one order for certain; nothing if it is and does.
-func untold(t *trace.Trace) string {
+// missing explains why the reads and writes that clients report, together with the records of the resource, are
+// incomplete or not certain to be in one order; it is empty if they are complete and ordered.
+func missing(t *trace.Trace) string {
 	list := make([]*history.Event, 0, len(t.Data))
-	reads := make(map[history.Attempt]history.Process) // who tells of them
+	reads := make(map[history.Attempt]history.Process) // who reported them
 	for _, at := range t.Data {
 		e := &t.History.Events[at]
 		list = append(list, e)
@@ -212,7 +212,7 @@ func untold(t *trace.Trace) string {
 			seen[e.Lock] = both
 		}
 		if p, at := both[other].but(""); e.Time-off(t, e.Process) <= at {
-			return "The clients tell of their reads and writes at nearly the same times as the resource. " +
+			return "The clients report their reads and writes at nearly the same times as the resource. " +
 				because(t, p, e.Process)
 		}
 		both[own].add(e.Process, e.Time+off(t, e.Process))

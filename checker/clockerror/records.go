@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Records says why it is not known whose key a server's record changed: where several servers keep a key together, or a
-// replica takes over, what stood there depends on the order of their records. At is the index of the record that broke
-// the law.
+// Records explains why it is uncertain whose key a server's record changed: where several servers keep a key together,
+// or a replica takes over, whose key was there depends on the order of their records. At is the index of the record
+// that broke the law.
 func Records(t *trace.Trace, violated bool, at int) string {
 	if violated {
 		n, found := slices.BinarySearchFunc(t.History.Events, at,
@@ -31,7 +31,7 @@ func Records(t *trace.Trace, violated bool, at int) string {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *history.Event) int { return cmp.Compare(a.Time, b.Time) })
-	seen := make(map[history.Process]*last) // by those who hold one copy between them
+	seen := make(map[history.Process]*last) // by the servers that share one copy
 	ended := make(map[history.Process][]moment)
 	for _, p := range slices.Sorted(maps.Keys(t.History.Header.Seen)) {
 		ended[t.Unit(p)] = append(ended[t.Unit(p)], moment{p, t.History.Header.Seen[p]})
@@ -71,8 +71,8 @@ func recordsAre(t *trace.Trace, p, q history.Process) string {
 	return "Servers that hold a key between them recorded changes of it at nearly the same time. " + because(t, p, q)
 }
 
-// Waits says why it is not known that somebody was stuck for too long, or that nobody was. It is known where for that
-// long nobody did anything to a lock, no fault struck or ended, and all were recorded: then all stood still as it was
+// Waits explains why it is uncertain whether anybody was stuck for too long. It is certain if for that long nobody did
+// anything to a lock, no fault struck or ended, and all processes were recorded: then everything stood still as
 // recorded.
 func Waits(t *trace.Trace, violated bool, _ int) string {
 	h := &t.History.Header
@@ -80,12 +80,12 @@ func Waits(t *trace.Trace, violated bool, _ int) string {
 	if violated && quietFor(t, limit) {
 		return ""
 	}
-	return "Who waited for whom, and for how long, is told by the clocks of many processes, and they may be off by " +
+	return "Who waited for whom, and for how long, is recorded by the clocks of many processes, and they may be off by " +
 		h.OffBy() + "."
 }
 
-// quietFor reports whether the first waiter that was stuck for so long, and longer by what the clocks may be off, was
-// so while nothing else happened.
+// quietFor reports whether nothing else happened while the first stuck waiter was stuck for limit plus the largest
+// clock error.
 func quietFor(t *trace.Trace, limit history.Time) bool {
 	margin := 2 * t.History.Header.ClockError
 	s, found := t.FirstStuck(limit + 2*margin)
@@ -97,7 +97,7 @@ func quietFor(t *trace.Trace, limit history.Time) bool {
 			return false
 		}
 	}
-	for _, at := range t.Keys { // whether a key expires is what its server says last
+	for _, at := range t.Keys { // the last record of its server states whether a key expires
 		if until, ends := t.History.Header.Seen[t.History.Events[at].Process]; ends && until < t.End {
 			return false
 		}
@@ -117,9 +117,9 @@ func quietFor(t *trace.Trace, limit history.Time) bool {
 	return true
 }
 
-// Bounds says why it is not known whether an acquire or a release took too long while nothing was in its way: what was
-// in its way is told by the clocks of many processes.
+// Bounds explains why it is uncertain whether an acquire or a release took too long without an obstacle: obstacles are
+// recorded by the clocks of many processes.
 func Bounds(t *trace.Trace, _ bool, _ int) string {
-	return "What was up and reachable when, is told by the clocks of many processes, and they may be off by " +
+	return "What was up and reachable when, is recorded by the clocks of many processes, and they may be off by " +
 		t.History.Header.OffBy() + "."
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// grants is a random history of a lock that three processes acquire, with leases and tokens, shared and alone. Some
+// grants is a random history of a lock that three processes acquire, with leases and tokens, shared and exclusive. Some
 // never leave, and the record of one process ends before that of others.
 func grants(r *rand.Rand, n int) *history.History {
 	h := &history.History{Header: history.Header{Recording: history.Recording{ClockError: history.Time(r.IntN(6)),
@@ -40,8 +40,8 @@ func grants(r *rand.Rand, n int) *history.History {
 	return h
 }
 
-// overlapByPairs looks at every two spans: from when to when each was, as far as that is known (or may be), and whether
-// the two overlap by more than both clocks may have been off (or lie no further apart). What one process did is in the
+// overlapByPairs compares every two spans: from when to when each lasted, as far as that is known (or possible), and
+// whether the two overlap by more than both clock errors (or lie no further apart). The acts of one process are in the
 // order of its record.
 func overlapByPairs(t *trace.Trace, spans []trace.Span, sections, sure bool) (i, j int, found bool) {
 	at := func(s trace.Span) (from, to int64) {

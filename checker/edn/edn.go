@@ -3,12 +3,11 @@
 //
 //	{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
 //
-// and they stand one after the other, or in one vector or list.
+// and they follow one another, alone or in one vector or list.
 //
-// Goals: what Jepsen says of locks and of registers, in the words of package history; an error that names the line and
-// what is wrong there; memory that grows with the history alone, whatever the input.
-// Non-goals: other operations than those on locks, on what they guard, and on registers; EDN itself, which the library
-// reads.
+// Goals: Jepsen's locks and registers in the terms of package history; an error that names the line and what is wrong
+// there; memory that grows with the history alone, whatever the input. Non-goals: operations on anything but locks, the
+// data they guard, and registers; EDN itself, which the library reads.
 package edn
 
 import (
@@ -31,18 +30,18 @@ import (
 // step is the time from one operation to the next where the history states none, so that they can be drawn.
 const step = history.Time(1e6)
 
-// Said is a history as Jepsen tells it.
-type Said struct {
+// File is a history as Jepsen wrote it.
+type File struct {
 	History *history.History
 	Timed   bool  // its operations state when they happened; else they are drawn one millisecond apart
-	Cut     error // what is wrong with its end, if that is missing; the operations before it were read
+	Cut     error // why its end is missing, if it is; the operations before it were read
 }
 
 // Decode reads a history. A lock without a name is called "lock"; one of many, as jepsen.independent has them in
 // :value [KEY …], or in :key, by its key. A client's number becomes the process "process-NUMBER". The
 // operations are put into the room behind those given, which are none of them, as far as it goes.
-func Decode(r io.Reader, room []history.Event) (*Said, error) {
-	said := &Said{History: &history.History{Events: room[len(room):]}}
+func Decode(r io.Reader, room []history.Event) (*File, error) {
+	file := &File{History: &history.History{Events: room[len(room):]}}
 	in := newForms(r)
 	var p parser
 	timed, next := 0, 0
@@ -50,11 +49,11 @@ func Decode(r io.Reader, room []history.Event) (*Said, error) {
 		text, line, err := in.next()
 		switch {
 		case err == io.EOF:
-			said.Timed = timed > 0
-			return said, said.check(timed, line)
+			file.Timed = timed > 0
+			return file, file.check(timed, line)
 		case errors.Is(err, errCut):
-			said.Cut, said.Timed = fmt.Errorf("line %d: %w", line, err), timed > 0
-			return said, said.check(timed, line)
+			file.Cut, file.Timed = fmt.Errorf("line %d: %w", line, err), timed > 0
+			return file, file.check(timed, line)
 		case err != nil:
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
@@ -65,12 +64,12 @@ func Decode(r io.Reader, room []history.Event) (*Said, error) {
 		if next = e.Index + 1; hasTime {
 			timed++
 		}
-		said.History.Events = append(said.History.Events, e)
+		file.History.Events = append(file.History.Events, e)
 	}
 }
 
-// check refuses a history of which nothing is known, or not when all of it happened.
-func (s *Said) check(timed, line int) error {
+// check refuses a history that is empty, or in which only some operations state their time.
+func (s *File) check(timed, line int) error {
 	switch n := len(s.History.Events); {
 	case n == 0:
 		return fmt.Errorf("line %d: the file holds no operation", line)
@@ -80,7 +79,7 @@ func (s *Said) check(timed, line int) error {
 	return nil
 }
 
-// operation is one map of the history. What it does not name is of no interest here.
+// operation is one map of the history. Keys that it does not name are ignored.
 type operation struct {
 	Index   any `edn:"index"`
 	Time    any `edn:"time"`
@@ -99,10 +98,10 @@ type parser struct {
 	names map[string]string // of processes, locks and functions, to share their memory
 }
 
-// mostNames bounds what is shared: names recur, values need not.
+// mostNames bounds what is shared: names recur, but values need not.
 const mostNames = 1 << 16
 
-// share gives a name that was seen before the memory that it had then.
+// share returns the name as it was first read, so that its memory is shared.
 func share[T ~string](p *parser, name T) T {
 	if seen, ok := p.names[string(name)]; ok {
 		return T(seen)
@@ -174,7 +173,7 @@ func (p *parser) unmarshal(text []byte, to any) (err error) {
 	return nil
 }
 
-// lacks is the first key without which an operation says nothing; empty if it has all of them.
+// lacks is the first required key that an operation lacks; empty if it has all of them.
 func (op *operation) lacks() string {
 	switch {
 	case op.Type == nil:
@@ -187,7 +186,7 @@ func (op *operation) lacks() string {
 	return ""
 }
 
-// incomplete says which key an operation lacks, and which one may be meant to be it.
+// incomplete reports which key an operation lacks, and which of its keys may be a misspelling of it.
 func (p *parser) incomplete(text []byte, lacks string) error {
 	var all map[edn.Keyword]any
 	if err := p.unmarshal(text, &all); err == nil {
@@ -201,7 +200,7 @@ func (p *parser) incomplete(text []byte, lacks string) error {
 	return fmt.Errorf("an operation without :%s: it needs :type, :f and :process", lacks)
 }
 
-// processOf names whoever did it.
+// processOf names the process of an operation.
 func processOf(v any) (history.Process, error) {
 	switch v := v.(type) {
 	case int64:
@@ -249,7 +248,7 @@ func unknown(key, word, what string, choices []string) error {
 	return fmt.Errorf("%s :%s is %s", key, word, what)
 }
 
-// about sets what the operation was done to, and what came of it.
+// about sets what the operation was done to, and its result.
 func (op *operation) about(e *history.Event) {
 	if e.Process == history.Nemesis {
 		if op.Value != nil {
@@ -293,7 +292,7 @@ func number[T ~int | ~int64](key string, v any) (T, error) {
 	return 0, fmt.Errorf("%s %s is no whole number", key, show(v))
 }
 
-// word is a keyword, or what older tools write for one.
+// word is a keyword, or the string or symbol that older tools write for one.
 func word(key string, v any) (string, error) {
 	switch v := v.(type) {
 	case edn.Keyword:
@@ -306,10 +305,10 @@ func word(key string, v any) (string, error) {
 	return "", fmt.Errorf("%s %s is no keyword", key, show(v))
 }
 
-// longest is how many characters are shown of something that somebody else wrote.
+// longest is how many characters of foreign text are shown.
 const longest = 100
 
-// short is a value in few words; nothing for nil.
+// short shows a value in few words; nothing for nil.
 func short(v any) string {
 	if v == nil {
 		return ""
@@ -321,7 +320,7 @@ func short(v any) string {
 	return string(text)
 }
 
-// show writes a value as EDN does, but text and keywords as they are.
+// show writes a value as EDN, but text and keywords without quotes or colon.
 func show(v any) string {
 	switch v := v.(type) {
 	case string:

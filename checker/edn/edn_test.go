@@ -63,7 +63,7 @@ func TestEveryEditionOfAHistoryIsRead(t *testing.T) {
 	}
 }
 
-func TestManyLocksAreToldApartByTheirKeys(t *testing.T) {
+func TestManyLocksAreDistinguishedByTheirKeys(t *testing.T) {
 	said, err := Decode(strings.NewReader(`{:type :invoke, :f :acquire, :process 1, :value [3 nil]}
 {:type :ok, :f :acquire, :process 1, :value #jepsen.independent/tuple [:orders nil]}
 {:type :ok, :f :write, :process 1, :value [3 nil]}
@@ -127,8 +127,8 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 	}
 }
 
-// TestACutHistoryIsReadUpToThere cuts one at every byte: what is read are the operations that were there whole, and
-// whoever asks is told that there may have been more.
+// TestACutHistoryIsReadUpToThere cuts a history at every byte: the operations that were complete are read, and the
+// result states that there may have been more.
 func TestACutHistoryIsReadUpToThere(t *testing.T) {
 	const op = `{:type :ok, :f :lost, :process "a\"}", :value ({} \} [])}`
 	vector := "[" + op + "\n" + op + " ; {\n]"
@@ -170,7 +170,7 @@ func TestAnErrorOfTheDiskIsNoEndOfTheHistory(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever stands in a file, there is an error, or a history in the order of its indexes that can be
+// FuzzDecode: whatever a file contains, Decode returns an error, or a history in the order of its indexes that can be
 // written.
 func FuzzDecode(f *testing.F) {
 	for _, text := range editions {

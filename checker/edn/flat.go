@@ -5,7 +5,7 @@ import (
 )
 
 // flat reads an operation whose values are whole numbers, keywords, nil and vectors of such, as nearly all are, for a
-// fraction of what the library takes. It reports whether it could; else nothing is known, and the library is asked.
+// fraction of the library's cost. It reports whether it succeeded; otherwise op is undefined, and the library is used.
 func (op *operation) flat(text []byte) bool {
 	in := words{rest: text}
 	if !in.take('{') {
@@ -27,7 +27,7 @@ func (op *operation) flat(text []byte) bool {
 	return len(in.rest) == 0
 }
 
-// field is where the value of a key belongs; nil if it is none of an operation's.
+// field returns where the value of a key is stored; nil if it is not a key of an operation.
 func (op *operation) field(key any) *any {
 	switch key {
 	case edn.Keyword("index"):
@@ -60,7 +60,7 @@ func (w *words) blanks() {
 	}
 }
 
-// take takes a bracket if it comes next.
+// take consumes a bracket if it is next.
 func (w *words) take(bracket byte) bool {
 	w.blanks()
 	if len(w.rest) == 0 || w.rest[0] != bracket {
@@ -86,10 +86,10 @@ func (w *words) value() (any, bool) {
 	return list, true
 }
 
-// mostDigits is how many digits a number has at most that surely fits 64 bits.
+// mostDigits is the number of digits that always fit 64 bits.
 const mostDigits = 18
 
-// simple is a number, a keyword of plain letters or nil, with a blank or a closing bracket behind it.
+// simple is a number, a keyword of plain letters or nil, followed by a blank or a closing bracket.
 func (w *words) simple() (any, bool) {
 	w.blanks()
 	n := 0

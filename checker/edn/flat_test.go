@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// agree fails unless a text that is read fast says the same to the library. It reports whether it was read fast.
+// agree fails unless the library reads a text that is read fast in the same way. It reports whether it was read fast.
 func agree(t *testing.T, text string) bool {
 	t.Helper()
 	var fast, slow operation

@@ -8,29 +8,29 @@ import (
 	"unicode/utf8"
 )
 
-// errCut says that the text ends where it must not.
+// errCut reports that the text ends too early.
 var errCut = errors.New("the file ends in the middle of the history")
 
-// Bounds on one operation, so that no input costs more memory than it is worth.
+// Bounds on one operation, so that no input costs too much memory.
 const (
 	maxForm  = 1 << 20 // bytes
-	maxDepth = 100     // brackets in brackets
+	maxDepth = 100     // nested brackets
 )
 
-// forms finds the maps that make up a history, and the lines on which they begin. What is inside of them it only skips:
-// texts, characters and comments, in which a bracket is none.
+// forms finds the maps that make up a history, and the lines on which they begin. It skips what is inside of them,
+// including brackets in strings, characters and comments.
 type forms struct {
 	in    *bufio.Reader
 	line  int
-	outer byte // the bracket that closes what they all stand in: ']' or ')', 0 if they stand alone
-	begun bool // a map was seen, or the outer bracket
+	outer byte // the bracket that closes the vector or list around them: ']' or ')', 0 if there is none
+	begun bool // a map or the outer bracket was read
 	over  bool // the outer bracket was closed
 	text  []byte
 }
 
 func newForms(r io.Reader) *forms { return &forms{in: bufio.NewReaderSize(r, 64<<10), line: 1} }
 
-// next gives the text of the next map, which is valid until the next call, and its line; io.EOF after the last one.
+// next returns the text of the next map, which is valid until the next call, and its line; io.EOF after the last one.
 func (f *forms) next() (text []byte, line int, err error) {
 	for {
 		c, err := f.in.ReadByte()
@@ -63,7 +63,7 @@ func (f *forms) next() (text []byte, line int, err error) {
 	}
 }
 
-// end tells the end of a whole text from that of one that was cut off, and both from what could not be read.
+// end distinguishes the end of a complete text, a text that was cut off, and a read error.
 func (f *forms) end(err error) error {
 	if err == io.EOF && f.outer != 0 && !f.over {
 		return fmt.Errorf("%w: its bracket is not closed", errCut)
@@ -142,7 +142,7 @@ func (f *forms) form(open byte) error {
 	return nil
 }
 
-// skip reads what begins with c: a text, a comment, or the one character after a backslash.
+// skip reads what begins with c: a string, a comment, or the one character after a backslash.
 func (f *forms) skip(c byte) error {
 	for escaped := false; len(f.text) <= maxForm; {
 		b, err := f.in.ReadByte()

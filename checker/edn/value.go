@@ -11,8 +11,8 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// Plain gives a value as text such that equal values, as Clojure's = has it, have equal texts: the elements of maps and
-// sets are in order, and lists are written as vectors. What is not one value of EDN is given as it stands.
+// Plain returns a value as text such that values that Clojure's = calls equal have equal texts: the elements of maps
+// and sets are sorted, and lists are written as vectors. Text that is not exactly one EDN value is returned unchanged.
 func Plain(text string) string {
 	v, ok := value(text)
 	if !ok {
@@ -21,7 +21,7 @@ func Plain(text string) string {
 	return plain(v)
 }
 
-// Elements gives the elements of a vector or a list, each as Plain gives it; ok is false for what is none.
+// Elements returns the elements of a vector or a list, each as Plain returns it; ok is false for anything else.
 func Elements(text string) (elements []string, ok bool) {
 	v, _ := value(text)
 	list, ok := v.([]any)
@@ -31,7 +31,7 @@ func Elements(text string) (elements []string, ok bool) {
 	return elements, ok
 }
 
-// value reads one value that is all of a text.
+// value reads a text that consists of one value.
 func value(text string) (v any, ok bool) {
 	var p parser
 	if len(text) > maxForm || p.unmarshal([]byte(text), &v) != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// alike are values of which Clojure's = holds that all in a row are equal, and no two of different rows. What is no
-// value of EDN stands for itself.
+// alike lists values by rows: Clojure's = calls all in a row equal, and no two of different rows. What is no EDN value
+// is equal only to itself.
 var alike = [][]string{
 	{"1", "1N", " 1 ", "+1"}, {"-1"}, {"1.0", "1.00"}, {"123456789012345678901234567890N"}, {`"1"`}, {`\1`}, {":1"},
 	{"nil"}, {`"nil"`}, {":nil"}, {"true"}, {"a"}, {":a"}, {`"a"`}, {`\a`, `\u0061`}, {"97"}, {"a/b"},

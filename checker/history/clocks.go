@@ -15,7 +15,7 @@ func (r *Recording) ErrorOf(p Process) Time {
 	return r.ClockError
 }
 
-// OffBy says how far the clocks may have been off: "6ms each", or where that differs, by whose "2ms (a, b), 6ms (c)".
+// OffBy describes how far the clocks may have been off: "6ms each", or if that differs, by whose "2ms (a, b), 6ms (c)".
 func (r *Recording) OffBy() string {
 	same := true
 	for _, e := range r.ClockErrors {
@@ -27,8 +27,8 @@ func (r *Recording) OffBy() string {
 	return grouped(r.ClockErrors, func(e Time) string { return e.Duration().String() })
 }
 
-// RecordedUntil says whose record ended when, where not all ended at once: "0.050 s (a, b), 0.080 s (c)". Else it is
-// empty.
+// RecordedUntil describes whose record ended when, unless all ended at once: "0.050 s (a, b), 0.080 s (c)". Otherwise
+// it is empty.
 func (r *Recording) RecordedUntil() string {
 	if text := grouped(r.Seen, Time.String); strings.Contains(text, "), ") {
 		return text
@@ -36,7 +36,7 @@ func (r *Recording) RecordedUntil() string {
 	return ""
 }
 
-// grouped lists times in ascending order, each with the processes that it is of.
+// grouped lists times in ascending order, each with its processes.
 func grouped(times map[Process]Time, show func(Time) string) string {
 	of := map[Time][]string{}
 	for _, p := range slices.Sorted(maps.Keys(times)) {
@@ -49,7 +49,7 @@ func grouped(times map[Process]Time, show func(Time) string) string {
 	return strings.Join(all, ", ")
 }
 
-// some names a few of a list, and counts the rest.
+// some names a few of a list and counts the rest.
 func some(names []string) string {
 	const few = 4
 	if n := len(names) - few; n > 0 {

@@ -16,9 +16,9 @@ import (
 
 // Decode reads what Encode writes. It also reads histories of other systems: the header may be missing, events may
 // leave out the index (it is then one above the last), server records and grants may be absent. Blank lines are
-// skipped. An error names the line and what was wrong with it.
+// skipped. An error names the line and what is wrong with it.
 //
-// Lists that are empty come back nil.
+// Empty lists are decoded as nil.
 func Decode(r io.Reader) (*History, error) {
 	h, cut, err := DecodeCut(r, nil)
 	if err == nil && cut != nil {
@@ -62,13 +62,13 @@ func DecodeCut(r io.Reader, room []Event) (h *History, cut, err error) {
 	return h, cut, nil
 }
 
-// isCut reports whether a text is the beginning of something in JSON.
+// isCut reports whether a text is the beginning of a JSON value.
 func isCut(text []byte) bool {
 	var whole json.RawMessage
 	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&whole), io.ErrUnexpectedEOF)
 }
 
-// ending remembers the last byte of what is read.
+// ending records the last byte read.
 type ending struct {
 	of   io.Reader
 	last byte
@@ -112,7 +112,7 @@ func (h *History) readLine(text []byte, n int, next *int, names *names) (err err
 	return nil
 }
 
-// maxIndex keeps one above any index an int.
+// maxIndex keeps the index after any other an int.
 const maxIndex = 1 << 62
 
 func readHeader(text []byte, to *Header) error {
@@ -137,7 +137,7 @@ func readHeader(text []byte, to *Header) error {
 	return nil
 }
 
-// wrong says what is wrong with the numbers of a header.
+// wrong describes what is wrong with the numbers of a header.
 func (h *Header) wrong() error {
 	for _, n := range []struct {
 		key   string
@@ -202,7 +202,7 @@ var (
 	untilKey     = keysOf("until")
 )
 
-// lacks is the first of some keys that is not among k; empty if all are.
+// lacks is the first of the names that is not in k; empty if all are.
 func (k keys) lacks(names ...string) string {
 	for _, name := range names {
 		if k&keysOf(name) == 0 {
@@ -243,7 +243,7 @@ func readEvent(text []byte, e *Event, names *names) error {
 	return settle(e, &parts.grant, seen)
 }
 
-// parts are the fields of an event that stand together in one of its own.
+// parts are the fields of an event that belong to a Grant or a Fault.
 type parts struct {
 	grant Grant
 	fault Fault
@@ -315,7 +315,7 @@ func settle(e *Event, g *Grant, has keys) error {
 	return e.wrongGrant()
 }
 
-// known reports whether f is one of ours; the nemesis names its faults as it likes.
+// known reports whether f is a function of this package; the nemesis may name faults freely.
 func known(p Process, f F) bool { return p == Nemesis || slices.Contains(functions, f) }
 
 func readField(s *scanner, key string, e *Event, p *parts) (err error) {

@@ -13,7 +13,7 @@ import (
 const maxLine = 1 << 20
 
 // Encode writes h as JSON lines: the header as {"header":{…}}, then one event a line. Empty fields are left out, so is
-// the deadline of a key that never expires. Equal histories give equal bytes, and Decode gives back an equal history.
+// the deadline of a key that never expires. Equal histories give equal bytes, and Decode returns an equal history.
 //
 // It is an error if an event could not be read back: an unknown type or function, a time or grant on an event that
 // carries none, a grant that contradicts itself, text that is not UTF-8, an index not above the one before, a line over
@@ -106,7 +106,7 @@ func AppendEvent(b []byte, e *Event) ([]byte, error) {
 	return w.b, nil
 }
 
-// encodable refuses what Decode could not tell apart.
+// encodable refuses events that Decode could not distinguish.
 func encodable(e *Event) error {
 	switch {
 	case e.Type < Invoke || e.Type > Info:
@@ -202,7 +202,8 @@ func (w *line) list(k string, vs []Process) {
 	w.b = append(w.b, ']')
 }
 
-// quote appends a JSON string: a quote, a backslash and control characters are escaped, all else stands as it is.
+// quote appends a JSON string: a quote, a backslash and control characters are escaped, everything else is written as
+// it is.
 func (w *line) quote(k, s string) {
 	const hex = "0123456789abcdef"
 	if w.notText == "" && !utf8.ValidString(s) {

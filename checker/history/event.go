@@ -1,20 +1,20 @@
-// Package history is what a run leaves behind: plain data about who did what to which lock and when.
-// The laws are judged from a history alone, so a history of a real system is as good as a simulated one.
+// Package history defines what a run leaves behind: plain data about who did what to which lock and when. The laws are
+// judged from a history alone, so a history of a real system is as good as a simulated one.
 //
-// Goals: one event type that reads like a Jepsen operation, a lossless JSON-lines form, no behaviour.
-// Non-goals: knowing how the history came about. Nothing here imports the simulator.
+// Goals: one event type that reads like a Jepsen operation, a lossless JSON-lines form, no behaviour. Non-goals:
+// knowing how the history was made. Nothing here imports the simulator.
 package history
 
 import "math"
 
-// Process names whoever an event belongs to: "client-1", "redis-3", "resource", "probe", "nemesis".
+// Process names what an event belongs to: "client-1", "redis-3", "resource", "probe", "nemesis".
 type Process string
 
 // Nemesis is the process under which faults are recorded.
 const Nemesis Process = "nemesis"
 
-// Probe is the process that asks once more for each lock when the work and the faults are over: it shows whether the
-// lock can still be had. Its own waiting is no user's.
+// Probe is the process that requests each lock once more when the work and the faults are over: it shows whether the
+// lock can still be acquired. Its own waiting is not counted as a user's.
 const Probe Process = "probe"
 
 // Resource is the process under which the protected resource records what it accepted and refused.
@@ -23,18 +23,18 @@ const Resource Process = "resource"
 // Lock names a lock; on a Redis node it is the key.
 type Lock string
 
-// Attempt names one request for a lock ("client-1/3" is client-1's third). The owner of a lock is an attempt,
-// not a client: a client that retries asks anew (Redlock: the value is unique across all lock requests).
-// The empty Attempt means "none known".
+// Attempt names one request for a lock ("client-1/3" is client-1's third). The owner of a lock is an attempt, not a
+// client: a client that retries makes a new one (Redlock: the value is unique across all lock requests). The empty
+// Attempt means "none known".
 type Attempt string
 
-// Token is a fencing token. Zero means that the lock gives none.
+// Token is a fencing token. Zero means that the lock issues none.
 type Token int64
 
-// Type says where in its life an operation is, in Jepsen's words.
+// Type is a stage in the life of an operation, in Jepsen's terms.
 type Type uint8
 
-// The zero Type is no valid type, so that a forgotten one is noticed.
+// The zero Type is invalid, so that a forgotten one is noticed.
 const (
 	Invoke Type = iota + 1 // the operation was called; for a fault: it struck
 	OK                     // it returned and took effect; for a fault: it ended
@@ -55,21 +55,21 @@ const (
 	Write   F = "write"   // to the protected resource, or a register
 	CAS     F = "cas"     // of a register: Value is "[OLD NEW]", in EDN; Fail where it did not hold OLD
 	Txn     F = "txn"     // reads and writes of registers at once: Value is "[[:read REGISTER VALUE] …]", in EDN
-	Woken   F = "woken"   // a client that waits for a lock was told to look again
-	Crashed F = "crashed" // the process ended in the middle of whatever it did
+	Woken   F = "woken"   // a waiting client was notified and will try for the lock again
+	Crashed F = "crashed" // the process ended in the middle of an operation
 )
 
 // Records of servers.
 const (
 	Apply        F = "apply"         // the resource judged a read or a write; Type OK accepted, Fail refused
-	KeySet       F = "key-set"       // a key came to be, or was overwritten
+	KeySet       F = "key-set"       // a key was created or overwritten
 	KeyProlonged F = "key-prolonged" // the deadline of an existing key was moved
-	KeyGone      F = "key-gone"      // a key ceased to be; Why says how
+	KeyGone      F = "key-gone"      // a key was removed; Why says how
 	KeyCopied    F = "key-copied"    // another member of a service that acts as one has learned of a key-set
 	CopyGone     F = "copy-gone"     // another member has learned of a key-gone
 )
 
-// Why says how a key went, or why the resource refused.
+// Why says how a key was removed, or why the resource refused a request.
 type Why string
 
 // Reasons on KeyGone.
@@ -98,7 +98,7 @@ const (
 // Never is the deadline of a key without expiry.
 const Never Time = math.MaxInt64
 
-// Event is one line of a history. Its order among others is its Index, never its Time: two events may share a time.
+// Event is one line of a history. Events are ordered by Index, never by Time: two events may have the same time.
 type Event struct {
 	Index   int // position in the history, from 0
 	Time    Time
@@ -111,40 +111,40 @@ type Event struct {
 	Shared  bool    // acquire: a shared (read) hold; sections that are both shared may overlap
 	Attempt Attempt // acquire, extend, release, lost, read, write: the grant this belongs to, if known
 	Token   Token   // acquire ok, read, write, apply
-	// Value is what was read or written (read ok, write, cas, txn, apply), the value of a key (key-set), what a library
-	// said when it refused (acquire, extend, release; no part of a digest) or, for the nemesis, the fault line.
+	// Value is what was read or written (read ok, write, cas, txn, apply), the value of a key (key-set), a library's
+	// error message (acquire, extend, release; no part of a digest) or, for the nemesis, the fault line.
 	Value string
-	// Of is the attempt that set the key (key-*), or on whose behalf the resource was asked (apply).
+	// Of is the attempt that set the key (key-*), or on whose behalf the resource was called (apply).
 	Of Attempt
-	// Member, on key-* and copies only, tells apart what several hold of one key, or the keys in one lock's queue: the
-	// field of a hash, the member of a sorted set, the name of a znode, one of the keys that a library makes of a lock.
-	// Each has an owner of its own.
+	// Member, on key-* and copies only, distinguishes several holds of one key, or the keys in one lock's queue: the
+	// field of a hash, the member of a sorted set, the name of a znode, one of the keys that a library derives from a
+	// lock. Each has its own owner.
 	Member string
 	// By is the attempt whose request set, prolonged or deleted the key. Empty if no request did (expiry, crash).
 	By  Attempt
 	Why Why
-	// Op tells apart an apply's two kinds: Read or Write. Empty elsewhere.
+	// Op distinguishes an apply's two kinds: Read or Write. Empty elsewhere.
 	Op F
 	// Until, on key-set and key-prolonged, is the true time at which the key is due to expire if the node's clock runs
-	// true from here on; Never without expiry. On crash it is until when the process is known to have lived, which ended
-	// at some time from then to Time; 0 if it ended at Time. Elsewhere it is 0.
+	// true from here on; Never without expiry. On crash it is until when the process is known to have lived, which
+	// ended at some time from then to Time; 0 if it ended at Time. Elsewhere it is 0.
 	Until Time
-	// Grant is set on acquire ok and extend ok, and nil elsewhere. It was Granted by Time.
+	// Grant is set on acquire ok and extend ok, and nil elsewhere. It was granted by Time.
 	Grant *Grant
-	// Fault is set on events of the nemesis, and nil elsewhere, and where a foreign history does not say whom a fault
-	// strikes.
+	// Fault is set on events of the nemesis. It is nil elsewhere, and where a foreign history does not state whom a
+	// fault strikes.
 	Fault *Fault
 }
 
-// Grant is a lease as its holder was told of it.
+// Grant is a lease as reported to its holder.
 type Grant struct {
 	Since   Time      // when the winning attempt's first request left
 	Granted Time      // not before Since: when the protocol decided, before any check of the remaining validity
 	Until   Time      // end of the validity stated to the caller, in true time; may lie before Granted
-	Counted []Process // the servers whose yes was counted
+	Counted []Process // the servers whose grant was counted
 }
 
-// Header says what the events are about. A history without one leaves the laws that need it unchecked.
+// Header describes the system that the events are about. Without one, the laws that need it are unchecked.
 type Header struct {
 	Scenario string      `json:"scenario,omitempty"`
 	Seed     uint64      `json:"seed"`
@@ -158,39 +158,39 @@ type Header struct {
 	Uncapped bool        `json:"uncapped,omitempty"`
 	// deadlock-freedom: how much longer than TTL + Hold one may be stuck, ns
 	Slack    Time `json:"slack,omitempty"`
-	Messages int  `json:"messages,omitempty"` // requests that clients sent to lock servers, the probe's aside
-	// requests for a lock, the probe's aside; an acquire may make several
+	Messages int  `json:"messages,omitempty"` // requests that clients sent to lock servers, except the probe's
+	// requests for a lock, except the probe's; an acquire may make several
 	Attempts int `json:"attempts,omitempty"`
 	Taken    int `json:"taken,omitempty"` // of the attempts: those that found the lock taken by another
 	// fault-tolerance: how long an uncontended acquire or release may take, ns
 	Bound    Time      `json:"bound,omitempty"`
 	Service  Service   `json:"service,omitempty"`
 	Measures []Measure `json:"measures,omitempty"` // that every client and server applies
-	// Of a lock whose code nobody has seen: the measures of which its requests do not show whether they are applied,
-	// and what they show that it does against its safety.
+	// For a lock whose code is not known: the measures that its requests neither show nor rule out, and what they show
+	// it to do against its safety.
 	Unknown []Measure `json:"unknown_measures,omitempty"`
 	Lapses  []Lapse   `json:"lapses,omitempty"`
 	End     Time      `json:"end"` // true time at which recording stopped
 	Recording
 }
 
-// Recording is what the header of a history says that was recorded outside the simulator.
+// Recording holds the header fields of a history that was recorded outside the simulator.
 type Recording struct {
-	// Start is the instant that times count from, in ns since 1970 (Unix time); 0 if it is not known.
+	// Start is the instant from which times count, in ns since 1970 (Unix time); 0 if it is not known.
 	Start int64 `json:"start,omitempty"`
-	// ClockError is how far the clock of a process may have been from true time, either way, ns. What one process did
-	// is in the order of the index; of two processes it is known which came first where the times are further apart
-	// than both errors together. 0: one clock stamped all events.
+	// ClockError is how far the clock of a process may have been from true time, either way, ns. The acts of one
+	// process are in the order of the index; of the acts of two processes it is known which came first if their times
+	// are further apart than both errors together. 0: one clock stamped all events.
 	ClockError Time `json:"clock_error,omitempty"`
-	// ClockErrors are those of processes whose clocks are known better than the worst of all, which ClockError states:
-	// each machine has a clock of its own.
+	// ClockErrors holds the errors of processes whose clocks are known better than ClockError, the worst of all: each
+	// machine has its own clock.
 	ClockErrors map[Process]Time `json:"clock_errors,omitempty"`
-	// Seen is until when a process was recorded whose record ended before that of others: what it was in the middle of
+	// Seen is when the record of a process ended, if it ended before that of others: whatever the process was doing
 	// then may have gone on, or not. It needs a ClockError.
 	Seen      map[Process]Time `json:"seen,omitempty"`
 	Reading   Reading          `json:"reading,omitempty"`
 	Reentrant bool             `json:"reentrant,omitempty"` // acquires of one owner nest
-	// Initial is what every register held at first, as EDN writes it ("nil", "0"); empty if that is not known.
+	// Initial is what every register held initially, as EDN writes it ("nil", "0"); empty if that is not known.
 	Initial string `json:"initial,omitempty"`
 }
 
@@ -199,13 +199,13 @@ type Reading string
 
 // The readings.
 const (
-	// Default is the holder's: a section ends when its release is called, whatever comes of that.
+	// Default is the holder's: a section ends when its release is called, whatever the outcome.
 	Default Reading = ""
-	// Strict is the service's: a release that failed has released nothing, and the lock stays held.
+	// Strict is the service's: a release that failed released nothing, and the lock stays held.
 	Strict Reading = "strict"
 )
 
-// String gives the word by which users choose the reading.
+// String returns the word by which users choose the reading.
 func (r Reading) String() string {
 	if r == Default {
 		return "default"

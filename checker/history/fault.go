@@ -2,12 +2,12 @@ package history
 
 import "slices"
 
-// What the nemesis does: the F of its events. Each has a row in FaultKinds.
+// The kinds of faults, which are the F of the nemesis's events. Each has a row in FaultKinds.
 const (
 	Pause         F = "pause"
 	Jump          F = "jump"
 	Drift         F = "drift"
-	Crash         F = "crash" // other recorders spell Crashed so
+	Crash         F = "crash" // other recorders' name for Crashed
 	ShutDown      F = "shut down"
 	FailOver      F = "fail over"
 	Cut           F = "cut"
@@ -18,11 +18,11 @@ const (
 	ExpireSession F = "expire session"
 )
 
-// Effect is what a fault does to those whom it strikes. Laws are judged, causes found and faults drawn by it, never by
-// the name of a kind.
+// Effect is what a fault does to its targets. Laws are judged, causes found and faults drawn by effect, never by the
+// name of a kind.
 type Effect uint8
 
-// The effects. The zero Effect is that of a kind that is not known.
+// The effects. The zero Effect is that of an unknown kind.
 const (
 	Unknown     Effect = iota
 	Stops              // nothing of a process runs: GC, SIGSTOP, a stalled VM
@@ -42,13 +42,13 @@ const (
 type FaultKind struct {
 	F    F // the words that name it
 	Does Effect
-	// Lasts says that it goes on until its end is recorded. Others are over as they strike, although a server that they
-	// end may come back later (Fault.Ends).
+	// Lasts reports that the fault continues until its end is recorded. Others end as they strike, although a server
+	// that they stop may come back later (Fault.Ends).
 	Lasts bool
 }
 
-// FaultKinds are the kinds of faults that are known, in the order in which they are documented. A foreign history may
-// name others: they are faults of no known effect, which last until their end is recorded.
+// FaultKinds lists the known kinds of faults, in the order in which they are documented. A foreign history may name
+// others: their effect is unknown, and they last until their end is recorded.
 var FaultKinds = []FaultKind{
 	{Pause, Stops, true},
 	{Jump, SetsClock, false},
@@ -73,10 +73,10 @@ func (f F) kind() FaultKind {
 	return FaultKind{F: f, Lasts: true}
 }
 
-// Does gives the effect of a fault of this kind.
+// Does returns the effect of faults of this kind.
 func (f F) Does() Effect { return f.kind().Does }
 
-// Loss is what a crash of a server takes with it.
+// Loss is what a server loses in a crash.
 type Loss string
 
 // The losses. A crash of a client, and every other fault, states none.
@@ -85,25 +85,26 @@ const (
 	LosesEverything Loss = "everything"
 )
 
-// Fault says whom a fault strikes and how, as the nemesis knows it when it strikes. Its kind is the event's F, its
-// line in the words of a plan the event's Value.
+// Fault states whom a fault strikes and how, as the nemesis knows it when it strikes. Its kind is the event's F, its
+// line in a plan the event's Value.
 type Fault struct {
-	// On names the processes struck: the one paused or crashed, the master replaced, or the sending side of a link.
+	// On names the processes that are struck: the one paused or crashed, the master replaced, or the sending side of a
+	// link.
 	On []Process
 	// To names the other side of a link, or the replica promoted. Empty for other faults.
 	To []Process
-	// Ends says that an end will be recorded: the fault has a length, or the crashed server restarts. Without it a
-	// fault whose end is not recorded is over as it strikes, or never.
+	// Ends reports that an end will be recorded: the fault has a length, or the crashed server restarts. Without it, a
+	// fault whose end is not recorded is over as it strikes, or lasts for ever.
 	Ends  bool
 	Loses Loss
-	// Shift is how far a Jump sets the clock, in ns, back if negative; or how much longer a message takes (Delay,
-	// DelayMessage) or an fsync (SlowFsync). PPM is how much faster the clocks run in a Drift, in
-	// parts per million, slower if negative.
+	// Shift is how far a Jump sets the clock, in ns, back if negative; or how much longer a message (Delay,
+	// DelayMessage) or an fsync (SlowFsync) takes. PPM is how much faster the clocks run in a Drift, in parts per
+	// million, slower if negative.
 	Shift Time
 	PPM   int
 }
 
-// Strikes reports whether p is among those struck, on either side of a link.
+// Strikes reports whether p is among the processes struck, on either side of a link.
 func (f *Fault) Strikes(p Process) bool {
 	return f != nil && (slices.Contains(f.On, p) || slices.Contains(f.To, p))
 }
@@ -116,8 +117,7 @@ func (f *Fault) Struck() []Process {
 	return slices.Concat(f.On, f.To)
 }
 
-// Lasts reports whether a fault of this kind goes on until its end is recorded. Of a kind that is not known it is
-// assumed.
+// Lasts reports whether a fault of this kind continues until its end is recorded, which is assumed of an unknown kind.
 func (f F) Lasts() bool { return f.kind().Lasts }
 
 // IsClock reports whether a fault of this kind changes clocks and nothing else.
@@ -129,7 +129,7 @@ func (e Effect) IsClock() bool { return e == SetsClock || e == PacesClock }
 // IsLink reports whether a fault of this kind holds up or loses messages.
 func (f F) IsLink() bool { return f.Does().IsLink() }
 
-// IsLink reports whether the effect is to hold up or lose messages.
+// nil if the history does not state it
 func (e Effect) IsLink() bool { return e == Parts || e == HoldsUp || e == Resets }
 
 // IsDown reports whether a fault of this kind ends a process.

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// wrongGrant says what is wrong with the grant of an event, which has one. A lease is asked for before it is granted,
-// and granted before its holder returns; all three times are of the holder's own clock. It may have ended by then.
+// wrongGrant describes what is wrong with the grant of an event that has one. A lease is requested before it is
+// granted, and granted before its holder returns; all three times are by the holder's own clock. It may have ended by
+// then.
 func (e *Event) wrongGrant() error {
 	g := e.Grant
 	switch {
@@ -23,8 +24,8 @@ func (e *Event) wrongGrant() error {
 	return nil
 }
 
-// wrongCount says what is wrong with the servers that the grant of an event counted: each once, and none but those that
-// the header lists as servers or in a group of them, where it lists any.
+// wrongCount describes what is wrong with the servers that the grant of an event counted: each may be counted once, and
+// only if the header lists it as a server or in a group, where it lists any.
 func (h *Header) wrongCount(e *Event) error {
 	if e.Grant == nil {
 		return nil

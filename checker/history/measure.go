@@ -2,10 +2,10 @@ package history
 
 import "slices"
 
-// Service is the kind of lock service that a history is of. The empty one is not known.
+// Service is the kind of lock service in a history. It is empty if unknown.
 type Service string
 
-// The services that a checker gives advice for.
+// The services for which the checker gives advice.
 const (
 	Redis     Service = "redis"   // one Redis, replicated or not
 	Redlock   Service = "redlock" // a majority of Redis masters
@@ -13,8 +13,8 @@ const (
 	ZooKeeper Service = "zookeeper"
 )
 
-// Measure is something that the users of a lock may do for their safety. A header lists those that all of them apply,
-// so that nobody is told to do what is done.
+// Measure is something that the users of a lock can do for its safety. A header lists those that all of them apply, so
+// that nobody is advised to do what is already done.
 type Measure string
 
 // The measures.
@@ -28,7 +28,7 @@ const (
 	OwnValue        Measure = "own-value"       // one for each attempt
 	ElapsedCheck    Measure = "elapsed-check"   // step 3 of the Redlock document; the lease counts from its request
 	RelativeExpiry  Measure = "relative-expiry" // the server adds the TTL to its own clock
-	CountedEntries  Measure = "counted-entries" // of a lock that its holder takes twice: the last release gives it back
+	CountedEntries  Measure = "counted-entries" // of a lock taken twice: the last release gives it back
 	MonotonicClock  Measure = "monotonic-clock" // measures elapsed time
 	DriftAllowance  Measure = "drift-allowance" // taken off the validity
 	ValidityCheck   Measure = "validity-check"  // before each read and write
@@ -37,13 +37,13 @@ const (
 	CappedExtension Measure = "capped-extension"
 	RandomRetry     Measure = "random-retry"
 	Parallel        Measure = "parallel"      // all servers are asked at once
-	ShortTimeout    Measure = "short-timeout" // of a request: a tenth of the TTL at most
+	ShortTimeout    Measure = "short-timeout" // for a request: a tenth of the TTL at most
 	Recheck         Measure = "recheck"       // of the own lease, after waiting
-	// by itself, or because the service tells of every end of a lock, expiry too
+	// by itself, or because the service reports every end of a lock, expiry included
 	LooksAgain Measure = "looks-again"
 )
 
-// Lapse is something that requests show a lock to do against its safety, where nobody has seen its code.
+// Lapse is something unsafe that the requests of a lock show it to do, where its code is not known.
 type Lapse string
 
 // The lapses.
@@ -55,7 +55,7 @@ const (
 // Applies reports whether a measure is known to be applied.
 func (h *Header) Applies(m Measure) bool { return slices.Contains(h.Measures, m) }
 
-// MayApply reports whether it is not known that a measure is left out.
+// MayApply reports whether a measure is applied or may be.
 func (h *Header) MayApply(m Measure) bool { return h.Applies(m) || h.Unsure(m) }
 
 // Unsure reports whether it is not known whether a measure is applied.

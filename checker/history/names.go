@@ -4,7 +4,7 @@ import "slices"
 
 var typeNames = [...]string{Invoke: "invoke", OK: "ok", Fail: "fail", Info: "info"}
 
-// String gives the type's name in Jepsen's words; "" for a value that is no type.
+// String returns the type's name in Jepsen's terms; "" for an invalid one.
 func (t Type) String() string {
 	if int(t) >= len(typeNames) {
 		return ""
@@ -22,8 +22,8 @@ func isKeyDeadline(f F) bool { return f == KeySet || f == KeyProlonged }
 // IsKey reports whether events of f are a server's records of a key.
 func (f F) IsKey() bool { return isKeyDeadline(f) || f == KeyGone || f.IsCopy() }
 
-// IsCopy reports whether events of f say how far the members of a service that acts as one have come. They decide
-// nothing: what the service has done stands in the other records of keys.
+// IsCopy reports whether events of f show which records the members of a service that acts as one have copied. They
+// decide nothing: what the service did is in its other records of keys.
 func (f F) IsCopy() bool { return f == KeyCopied || f == CopyGone }
 
 func parseType(s string) (Type, bool) {

@@ -9,20 +9,20 @@ import (
 )
 
 // scanner reads one line as a flat JSON object: text, whole numbers, true and false, lists of text. It exists because
-// histories are long, and because encoding/json neither refuses a repeated key nor a key in the wrong case.
+// histories are long, and because encoding/json refuses neither a repeated key nor a key in the wrong case.
 type scanner struct {
 	in    []byte
 	at    int
 	names *names
 }
 
-// names are strings seen lately, to share their memory: what recurs does so soon.
+// names are strings read recently, to share their memory: what recurs does so soon.
 type names [1 << 14]string
 
-// longestName is the length in bytes from which on a text is no name.
+// longestName is the length in bytes from which a text is not treated as a name.
 const longestName = 64
 
-// of is the string that raw spells.
+// of is the string spelled by raw.
 func (n *names) of(raw []byte) string {
 	if len(raw) > longestName {
 		return string(raw)
@@ -94,7 +94,7 @@ func (s *scanner) end() error {
 	return nil
 }
 
-// want says what was expected and what stands there instead.
+// want reports what was expected and what was found instead.
 func (s *scanner) want(what string) error {
 	if s.peek(); s.at == len(s.in) {
 		return fmt.Errorf("%s, found the end of the line", what)
@@ -166,7 +166,7 @@ func number[T ~int | ~int64](s *scanner) (T, error) {
 	return T(v), nil
 }
 
-// whole reads digits, which may have a sign. Those of few, as nearly all are, need no memory.
+// whole reads digits, optionally with a sign. Short numbers, as nearly all are, need no memory.
 func whole(digits []byte) (int64, error) {
 	const few = 18
 	if len(digits) > few || len(digits) == 0 || digits[0] == '-' {

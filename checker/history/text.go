@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// Unprintable reports whether a character is one that text for people does not hold, since a terminal or a browser
-// would obey it instead of showing it, would show in another order what stands beside it, or would show nothing:
-// control characters, line breaks and tabs among them, Unicode's separators of lines and paragraphs, marks of
-// direction, and characters without width (Unicode Standard, ch. 23.1 and 23.2, and UAX #9).
+// Unprintable reports whether a character does not belong in text for people, since a terminal or a browser would obey
+// it instead of showing it, would show its neighbours in another order, or would show nothing: control characters, line
+// breaks and tabs among them, Unicode's separators of lines and paragraphs, marks of direction, and characters without
+// width (Unicode Standard, ch. 23.1 and 23.2, and UAX #9).
 func Unprintable(c rune) bool {
 	return unicode.IsControl(c) || unicode.In(c, unicode.Zl, unicode.Zp, unicode.Bidi_Control) ||
 		c >= '\u200b' && c <= '\u200d' || c >= '\u2060' && c <= '\u2064' || c == '\ufeff'
 }
 
-// Printable writes a text such that all of it is shown: what is Unprintable, line breaks and tabs aside, becomes an
-// escape such as \u001b.
+// Printable rewrites a text so that all of it is visible: Unprintable characters, except line breaks and tabs, become
+// escapes such as \u001b.
 func Printable(text string) string {
 	hidden := func(c rune) bool { return c != '\n' && c != '\t' && Unprintable(c) }
 	if strings.IndexFunc(text, hidden) < 0 {
@@ -34,11 +34,11 @@ func Printable(text string) string {
 	return b.String()
 }
 
-// Escape writes a character as JSON reads it.
+// Escape writes a character as a JSON escape.
 func Escape(c rune) string { return fmt.Sprintf(`\u%04x`, c) }
 
-// Capital begins a sentence: the first letter becomes a capital, unless it begins a name that is no word, such as
-// orders@host-3 or a/b.
+// Capital capitalizes the first letter of a sentence, unless it begins a name that is not a word, such as orders@host-3
+// or a/b.
 func Capital(words string) string {
 	first, _, _ := strings.Cut(words, " ")
 	if strings.ContainsAny(strings.TrimRight(first, ".:"), `@/:\_.`) {

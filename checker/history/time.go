@@ -14,7 +14,7 @@ func Of(d time.Duration) Time { return Time(d) }
 // Duration is the time since the start.
 func (t Time) Duration() time.Duration { return time.Duration(t) }
 
-// String gives seconds with as many decimals as a reader needs, at most microseconds: "10.131 s".
+// String returns seconds with as many decimals as a reader needs, down to microseconds: "10.131 s".
 func (t Time) String() string {
 	if t == Never {
 		return "never"

@@ -13,14 +13,14 @@ import (
 // Forever is the Return of an operation that has not returned: it may take effect at any time after its Call.
 const Forever int64 = math.MaxInt64
 
-// Answer is what a check came to.
+// Answer is the result of a check.
 type Answer uint8
 
 // The zero Answer is never a pass.
 const (
-	Unknown      Answer = iota // the budget of steps ended first
+	Unknown      Answer = iota // the budget of steps ran out first
 	TooMany                    // there are more operations than porcupine is asked about at once
-	Linearizable               // some order of the operations explains what was seen
+	Linearizable               // some order of the operations explains what was observed
 	Refuted                    // no order does
 )
 
@@ -28,8 +28,8 @@ const (
 // time, makes the same history give the same answer on every machine.
 const maxSteps = 1 << 20
 
-// What the steps of one check may take in memory, and what one takes beside a bit for each operation, in bytes:
-// porcupine remembers every step that was possible.
+// The memory that the steps of one check may take, and that one step takes in addition to a bit for each operation, in
+// bytes: porcupine remembers every step that was possible.
 const (
 	maxMemory  = 256 << 20
 	stepMemory = 200
@@ -41,7 +41,7 @@ type budget struct {
 	room int // steps that may be remembered
 }
 
-// budgetFor gives the budget of a check of so many operations that may try so many steps.
+// budgetFor returns the budget of a check of that many operations and at most that many steps.
 func budgetFor(operations, steps int) budget {
 	return budget{left: steps, room: maxMemory / (operations/8 + stepMemory)}
 }
@@ -52,7 +52,7 @@ func (b *budget) spend() bool {
 	return b.left >= 0
 }
 
-// keep reports whether another step may be remembered. If not, none is tried any longer.
+// keep reports whether another step may be remembered. If not, no more are tried.
 func (b *budget) keep() bool {
 	if b.room--; b.room < 0 {
 		b.left = -1

@@ -12,7 +12,7 @@ type MutexOp struct {
 	Section int // from 0, of one lock
 	Enter   bool
 	Shared  bool // sections that are both shared may overlap
-	Client  int  // whose line it is drawn on, from 0
+	Client  int  // the client on whose line it is drawn, from 0
 	Name    string
 	// Call and Return are event positions: it took effect between them. No two operations share one, but those that
 	// return Forever: a crash calls them, from the position on at which it may have happened.

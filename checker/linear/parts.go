@@ -6,7 +6,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Parts asks about the sections of a lock in parts, so that the memory of a question does not grow with the square of a
+// Parts checks the sections of a lock in parts, so that the memory of a question does not grow with the square of a
 // long history. A part ends at an instant at which nobody is inside: every section entered before it (its enter had
 // returned) was being left by then (its leave had been called). Call those sections the earlier ones, all others the
 // later ones. The whole is linearizable if and only if both are:
@@ -26,10 +26,11 @@ import (
 //
 // The memory of one history is used again for the next.
 type Parts struct {
-	// Least is the number of sections before which no part ends, above 0: a question costs as much as some sections.
+	// Least is the number of sections before which no part ends, above 0: a question costs as much as checking some
+	// sections.
 	Least int
-	// Most is the highest number of sections of one question. Of a longer part only so many are asked about, and it can
-	// be refuted only.
+	// Most is the highest number of sections of one question. Of a longer part only that many are checked, and it can
+	// only be refuted.
 	Most int
 	// Steps is how many more steps of the model all questions together may take.
 	Steps int
@@ -39,19 +40,19 @@ type Parts struct {
 	operations []porcupine.Operation
 }
 
-// MaxSections is the most sections of one question as Renew sets it: 80 MB.
+// MaxSections is the limit on the sections of one question that Renew sets: 80 MB.
 const MaxSections = 10_000
 
-// Renew gives the bounds that suit a history. From 8 sections to 250 a question takes about the same time for each;
-// fewer have porcupine try fewer orders where many wait, since a question holds no more waiters than sections. The
-// steps last for a million operations, however many clients contend.
+// Renew sets the bounds that suit a history. From 8 sections to 250 a question takes about the same time for each
+// section; with fewer, porcupine tries fewer orders if many clients wait, since a question holds no more waiters than
+// sections. The steps suffice for a million operations, however many clients contend.
 func (p *Parts) Renew() { p.Least, p.Most, p.Steps = 16, MaxSections, 1<<24 }
 
 // Mutex reports whether the operations are those of a lock: whether an order exists in which each section is entered
 // while no other is open, shared ones aside. A section that was never left has no leave operation. It answers as one
-// question about all of them would, also where that had no answer. It is TooMany if some part is longer than Most, and
-// no part is refuted. The operations of a section stand together, the enter first, and the sections in the order in
-// which their enters returned. Refuted are the operations of the part that is.
+// question about all of them would, even where that would have no answer. It is TooMany if some part is longer than
+// Most, and no part is refuted. The operations of a section stand together, the enter first, and the sections in the
+// order in which their enters returned. Refuted holds the operations of the refuted part.
 func (p *Parts) Mutex(ops []MutexOp) (answer Answer, refuted []MutexOp) {
 	answer = Linearizable
 	for len(ops) > 0 {
@@ -71,7 +72,7 @@ func (p *Parts) Mutex(ops []MutexOp) (answer Answer, refuted []MutexOp) {
 	return answer, nil
 }
 
-// ask is one question. It takes the steps off what is left of them.
+// ask is one question. It deducts its steps from those left.
 func (p *Parts) ask(ops []MutexOp) Answer {
 	steps := min(p.Steps, maxSteps)
 	if steps == 0 {
@@ -88,7 +89,7 @@ func (p *Parts) ask(ops []MutexOp) Answer {
 	return answer
 }
 
-// first gives how many of the operations make up the first part, and how many of these are asked about.
+// first returns how many of the operations make up the first part, and how many of these are checked.
 func (p *Parts) first(ops []MutexOp) (asked, part int) {
 	left := int64(math.MinInt64) // when the last of the sections so far was being left
 	for sections := 1; part < len(ops); sections++ {

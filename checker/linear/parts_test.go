@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// crowd is a random history of so many sections of six clients. A client asks, enters once the lock is free, or now and
-// then although it is not, is about to leave, and has left, or never learns of it.
+// crowd is a random history of sections of six clients. A client asks, enters once the lock is free (or occasionally
+// although it is not), begins to leave, and has left, or never learns of it.
 func crowd(r *rand.Rand, sections int, broken bool) []MutexOp {
 	type client struct {
 		enter, leave MutexOp
@@ -49,7 +49,7 @@ func crowd(r *rand.Rand, sections int, broken bool) []MutexOp {
 	return slices.DeleteFunc(ops, func(op MutexOp) bool { return !op.Enter && op.Call == 0 }) // still inside
 }
 
-// TestPartsAnswerAsTheWhole asks about histories of up to forty sections at once and in parts of many sizes.
+// TestPartsAnswerAsTheWhole checks histories of up to forty sections at once and in parts of many sizes.
 func TestPartsAnswerAsTheWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 19))
 	seen, divided := map[Answer]int{}, 0
@@ -84,8 +84,8 @@ func TestPartsAnswerAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestManyWhoWaitAreTooManyAtOnceOnly: of a hundred clients who ask all along, any may be the next to enter, and there
-// are too many orders to try; a part holds those who enter in it.
+// TestManyWhoWaitAreTooManyAtOnceOnly: of a hundred clients that wait all the time, any may be the next to enter, and
+// there are too many orders to try; a part holds only those that enter in it.
 func TestManyWhoWaitAreTooManyAtOnceOnly(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 3))
 	called := make([]int64, 100)
@@ -105,7 +105,8 @@ func TestManyWhoWaitAreTooManyAtOnceOnly(t *testing.T) {
 	}
 }
 
-// TestPartsShareTheirSteps: where they are used up, nothing more is asked, but what has been refuted is.
+// TestPartsShareTheirSteps: when the steps are used up, no more questions are asked, but what has been refuted stays
+// refuted.
 func TestPartsShareTheirSteps(t *testing.T) {
 	var ops []MutexOp
 	for i := range 10 {

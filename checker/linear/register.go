@@ -7,21 +7,21 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Update is a client's read-modify-write of the data behind a lock, as one atomic operation: the data was Read, and
-// from then on it was Written.
+// Update is a client's read-modify-write of the data behind a lock, as one atomic operation: it read Read and wrote
+// Written.
 type Update struct {
-	Blind    bool   // nothing was read: it writes whatever the data was
+	Blind    bool   // nothing was read: it overwrites any value
 	Optional bool   // its outcome is unknown: it took effect once or never. Its Return must be Forever
-	Read     string // what it saw
+	Read     string // the value it read
 	Written  string
-	Client   int // whose line it is drawn on, from 0
+	Client   int // the client on whose line it is drawn, from 0
 	Name     string
 	// Call and Return are event positions: the read's call and the write's return.
 	Call, Return int64
 }
 
-// updateStep needs no second branch for an optional update that never happened: since it returns Forever, an order
-// that skips it may put it last, where its effect is seen by nobody or refused by a value that it did not read.
+// updateStep needs no second branch for an optional update that never happened: since it returns Forever, an order that
+// skips it may put it last, where nobody sees its effect, or the value that it did not read refuses it.
 func updateStep(value string, u *Update) (string, bool) {
 	switch {
 	case u.Blind || value == u.Read:
@@ -42,12 +42,13 @@ func Register(initial string, updates []Update) Answer {
 	return b.answer(porcupine.CheckOperations(model(initial, updateStep, &b), updateOperations(updates)))
 }
 
-// explained reports whether the updates as they stand are such an order, so that porcupine need not look for one.
+// explained reports whether the updates in the given order are such an order, so that porcupine need not search for
+// one.
 func explained(initial string, updates []Update) bool {
 	value, called, ok := initial, int64(math.MinInt64), true
 	for i := range updates {
 		u := &updates[i]
-		if called = max(called, u.Call); u.Return < called { // it was over when one before it began
+		if called = max(called, u.Call); u.Return < called { // it ended before an earlier one began
 			return false
 		}
 		if value, ok = updateStep(value, u); !ok {
@@ -57,7 +58,7 @@ func explained(initial string, updates []Update) bool {
 	return true
 }
 
-// RegisterEvidence is Register with what is needed to draw it.
+// RegisterEvidence is Register, with what is needed to draw it.
 func RegisterEvidence(initial string, updates []Update) *Evidence {
 	m := model(initial, updateStep, nil)
 	m.DescribeOperation = func(input, _ any) string { return input.(*Update).describe() }

@@ -4,28 +4,28 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Anything is the value of a register of which nothing is known: whatever is read first was there.
+// Anything is the value of a register whose content is not known: whatever is read first was there.
 const Anything = -1
 
 // Step is a part of a transaction: it finds a value in a register, or puts one there.
 type Step struct {
 	Register int // from 0
 	Write    bool
-	Value    int // from 0; what it stands for is the caller's
+	Value    int // from 0; its meaning is the caller's
 }
 
-// Transaction is steps on registers that took effect together. A compare-and-set is a read of the old value and a
-// write of the new one; a read of which nobody knows what it found is no step.
+// Transaction is a set of steps on registers that took effect together. A compare-and-set is a read of the old value
+// and a write of the new one; a read whose result is unknown is no step.
 type Transaction struct {
 	Steps    []Step
 	Optional bool // its outcome is unknown: it took effect once or never. Its Return must be Forever
-	Client   int  // whose line it is drawn on, from 0
+	Client   int  // the client on whose line it is drawn, from 0
 	Name     string
 	// Call and Return are positions or times: it took effect between them.
 	Call, Return int64
 }
 
-// registers are the states that registers have been in, each with a number, so that states are compared as numbers.
+// registers numbers the states that registers have been in, so that states are compared as numbers.
 type registers struct {
 	known  [][]int
 	number map[string]int
@@ -40,7 +40,7 @@ func newRegisters(initial []int) *registers {
 	return r
 }
 
-// enter gives the number of the state in next.
+// enter returns the number of the state in next.
 func (r *registers) enter() int {
 	r.key = r.key[:0]
 	for _, v := range r.next {
@@ -69,7 +69,7 @@ func (r *registers) step(state int, t *Transaction) (int, bool) {
 }
 
 // Transactions reports whether an order of the transactions exists in which each finds what it read. Initial is what
-// the registers hold at first.
+// the registers hold initially.
 func Transactions(initial []int, list []Transaction) Answer {
 	b, r := budgetFor(len(list), maxSteps), newRegisters(initial)
 	m := model(0, r.step, &b)

@@ -2,8 +2,8 @@ package linear
 
 import "testing"
 
-// explainedByForce is the definition: some order of the transactions that respects real time, of which each has its
-// effect and the optional ones may have none, explains what was read.
+// explainedByForce is the definition: some order of the transactions that respects real time, in which each takes
+// effect, except that optional ones may not, explains what was read.
 func explainedByForce(state []int, left []Transaction) bool {
 	done := true
 	for i, t := range left {

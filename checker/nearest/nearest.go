@@ -1,4 +1,4 @@
-// Package nearest finds the right word in place of a wrong one. All messages that ask "did you mean" go by it.
+// Package nearest suggests a word in place of a misspelt one. All messages that ask "did you mean" use it.
 package nearest
 
 import (
@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// longestNearest bounds the words that Word compares, in bytes: longer ones are no slips of a known word, and the
-// comparison costs the product of the lengths.
+// longestNearest bounds the words that Word compares, in bytes: longer ones are no misspellings of a known word, and
+// the comparison costs the product of the lengths.
 const longestNearest = 64
 
-// Word returns the choice that word was most likely meant to be: the one with the smallest edit distance, the
-// first of these in the order of choices. Upper and lower case count as equal. It returns "" when no choice is near:
-// when more than a third of the longer word (rounded up) differs, or all of it.
+// Word returns the choice that word was most likely meant to be: the one with the smallest edit distance, and of
+// several the first. Case is ignored. It returns "" when no choice is near: when more than a third of the longer word
+// (rounded up) differs, or all of it.
 func Word(word string, choices []string) string {
 	if all := nearest(word, choices); len(all) > 0 {
 		return all[0]
@@ -20,7 +20,7 @@ func Word(word string, choices []string) string {
 	return ""
 }
 
-// nearest are the choices with the smallest edit distance.
+// nearest returns the choices with the smallest edit distance.
 func nearest(word string, choices []string) (all []string) {
 	if word == "" || len(word) > longestNearest {
 		return nil
@@ -48,9 +48,9 @@ func nearest(word string, choices []string) (all []string) {
 // sameBeginning is how many letters two words of one meaning have in common: "extend" and "extension".
 const sameBeginning = 4
 
-// Meant are all choices that a word may have been meant to be: those nearest to it, and those of which it is a part or
-// that are a part of it, as "lag" and "max-lag" are; or else those that begin as it does. Upper and lower case count as
-// equal; a letter alone is no part.
+// Meant returns all choices that a word may have been meant to be: those nearest to it, and those that contain it or
+// that it contains, as with "lag" and "max-lag"; or else those with the same beginning. Case is ignored; a single
+// letter does not count as contained.
 func Meant(word string, choices []string) []string {
 	all := nearest(word, choices)
 	if len(word) < 2 || len(word) > longestNearest {
@@ -74,7 +74,7 @@ func Meant(word string, choices []string) []string {
 }
 
 // distance is the Damerau-Levenshtein distance (optimal string alignment): how many insertions, deletions, replacements
-// and swaps of two neighbours make a into b, where no part is edited twice.
+// and swaps of neighbours turn a into b, where no part is edited twice.
 func distance(a, b []rune) int {
 	// before, last and row are the distances of a[:i-2], a[:i-1] and a[:i] to every beginning of b.
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

@@ -16,11 +16,11 @@ import (
 // File is the history of a file, and what a reader of its verdict must know.
 type File struct {
 	Part
-	Untimed bool // its operations state no times, and are drawn one millisecond apart
+	Untimed bool // its operations state no times and are drawn one millisecond apart
 }
 
 // Read reads a history in Fencepost's own JSON lines or in Jepsen's EDN, whichever it finds. An error begins with the
-// name of the file and names the line.
+// name of the file and states the line.
 func Read(name string, r io.Reader) (*File, error) {
 	return readInto(slices.Grow([]history.Event(nil), lines(r)), name, r)
 }
@@ -51,13 +51,13 @@ func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	f := &File{Part: Part{Name: name}}
 	if !isJSON(in) {
-		said, err := edn.Decode(in, room)
+		recorded, err := edn.Decode(in, room)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		f.History, f.Untimed = said.History, !said.Timed
-		if said.Cut != nil {
-			f.Cut = said.Cut.Error()
+		f.History, f.Untimed = recorded.History, !recorded.Timed
+		if recorded.Cut != nil {
+			f.Cut = recorded.Cut.Error()
 		}
 		return f, nil
 	}
@@ -77,8 +77,8 @@ func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 // shortestLine is about the length in bytes of the shortest event: a file of shorter lines holds fewer.
 const shortestLine = 32
 
-// lines counts the lines of a file that may hold events, so that these are put in their place at once; 0 of what can be
-// read only once.
+// lines counts the lines of a file that may hold events, so that memory for them is allocated at once; 0 if the file
+// can be read only once.
 func lines(r io.Reader) int {
 	file, ok := r.(io.ReadSeeker)
 	if !ok {

@@ -11,7 +11,7 @@ const (
 	asEDN  = `{:type :ok, :f :acquire, :process 0, :time 5}`
 )
 
-func TestBothFormsAreTold(t *testing.T) {
+func TestBothFormsAreRead(t *testing.T) {
 	for _, text := range []string{asJSON, "\n  " + asJSON + "\n", `{"header":{}}` + "\n" + asJSON, asEDN, "[" + asEDN + "]",
 		"; a history\n(" + asEDN + ")", "#jepsen.history.Op" + asEDN} {
 		f, err := Read("h", strings.NewReader(text))
@@ -60,14 +60,14 @@ func TestACutLastLineIsReadUpToThere(t *testing.T) {
 			t.Errorf("cut after %d bytes: %d events, %q", n, len(f.History.Events), f.Cut)
 		}
 	}
-	wrong := strings.Replace(asJSON, "acquire", "aquire", 1) // whole, and wrong
+	wrong := strings.Replace(asJSON, "acquire", "aquire", 1) // complete, but wrong
 	if _, err := Read("h", strings.NewReader(asJSON+"\n"+wrong)); fmt.Sprint(err) !=
 		`h: line 2: unknown f "aquire" (did you mean "acquire"?)` {
 		t.Error(err)
 	}
 }
 
-// FuzzRead: whatever stands in a file, there is a history with events, or an error that names the file.
+// FuzzRead: whatever a file contains, Read returns a history with events, or an error that names the file.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{asJSON, asEDN, "[" + asEDN, asJSON + "\n" + asJSON[:9], `{"header":{"clock_error":-1}}`,
 		`{"header":{"reading":"strict","reentrant":true}}` + "\n" + asJSON} {

@@ -12,8 +12,8 @@ import (
 type Part struct {
 	Name    string
 	History *history.History
-	// Cut says what is wrong with the end of a file that is cut off; empty for a whole one. What stands before it was
-	// read.
+	// Cut says what is wrong with the end of a file that is cut off; empty if the file is complete. What precedes it
+	// was read.
 	Cut string
 }
 
@@ -21,15 +21,15 @@ type Part struct {
 // order. It states of each process how far its clock may have been off, and until when it was recorded. A single part
 // is given back as it is; of several the events are moved into the new one, and the parts are used up.
 //
-// It is an error if a part does not state its clock's error, if two tell of one process or of one attempt, if some
+// It is an error if a part does not state its clock's error, if two parts contain the same process or attempt, if some
 // state when their time begins and others do not, or if their headers contradict each other.
 func Merge(parts []Part) (*history.History, error) {
 	if len(parts) == 1 {
 		return parts[0].History, nil
 	}
 	out := &history.History{}
-	tells := make(map[history.Process]string)
-	owns := make(map[history.Attempt]int32) // the part, by its number
+	owners := make(map[history.Process]string)
+	owns := make(map[history.Attempt]int32) // the index of the part
 	for i := range parts {
 		p := &parts[i]
 		if err := p.mergeable(&parts[0]); err != nil {
@@ -40,11 +40,11 @@ func Merge(parts []Part) (*history.History, error) {
 		}
 		for n := range p.History.Events {
 			e := &p.History.Events[n]
-			if of, other := tells[e.Process]; other && of != p.Name && e.Process != history.Nemesis {
-				return nil, fmt.Errorf("%s and %s both tell of the process %q: processes of different machines need "+
+			if of, other := owners[e.Process]; other && of != p.Name && e.Process != history.Nemesis {
+				return nil, fmt.Errorf("%s and %s both record the process %q: processes of different machines need "+
 					"different names", of, p.Name, e.Process)
 			}
-			tells[e.Process] = p.Name
+			owners[e.Process] = p.Name
 			if e.F != history.Acquire || e.Type != history.OK || e.Attempt == "" {
 				continue
 			}
@@ -67,9 +67,9 @@ func Merge(parts []Part) (*history.History, error) {
 	return out, nil
 }
 
-// knows adds what a part knows of the processes that it records: how far their clocks may have been off, and until
-// when they were recorded. That is when the recording stopped, as the header says, or the last event, whichever is the
-// later; of a file that is cut off nobody knows what stood behind its last event.
+// knows adds what a part states of the processes that it records: how far their clocks may have been off, and until
+// when they were recorded. A record lasts until the recording stopped, as the header says, or until the last event,
+// whichever is later; what followed the last event of a file that is cut off is unknown.
 func (p *Part) knows(to *history.Header) {
 	h, shift := p.History, p.shift(to.Start)
 	end := -history.Never
@@ -82,7 +82,7 @@ func (p *Part) knows(to *history.Header) {
 	for i := range h.Events {
 		process := h.Events[i].Process
 		to.ClockErrors[process] = max(to.ClockErrors[process], h.Header.ErrorOf(process))
-		if process != history.Nemesis { // several may tell of faults
+		if process != history.Nemesis { // several parts may record faults
 			to.Seen[process] = end
 		}
 		if seen, own := h.Header.Seen[process]; own {
@@ -91,7 +91,7 @@ func (p *Part) knows(to *history.Header) {
 	}
 }
 
-// shift is how much later a time of the part is by a clock that counts from start.
+// shift is how much later a time of the part is on a clock that counts from start.
 func (p *Part) shift(start int64) history.Time {
 	if p.History.Header.Start == 0 {
 		return 0

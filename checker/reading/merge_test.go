@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// part is a history from its lines.
+// part is a history made from its lines.
 func part(t *testing.T, name string, lines ...string) Part {
 	t.Helper()
 	h, err := history.Decode(strings.NewReader(strings.Join(lines, "\n")))
@@ -57,8 +57,8 @@ func TestMachinesAreMergedByTheirTimes(t *testing.T) {
 	}
 }
 
-// TestEachMachineKeepsItsClockAndItsEnd: a recording lasts to the end that its header states, unless the file is cut
-// off, and to its last event at least.
+// TestEachMachineKeepsItsClockAndItsEnd: a recording lasts to the end stated by its header, unless the file is cut off,
+// and at least to its last event.
 func TestEachMachineKeepsItsClockAndItsEnd(t *testing.T) {
 	cut := part(t, "c", `{"header":{"start":100,"clock_error":3,"end":90}}`, took("c", 40))
 	cut.Cut = "line 3: text without its closing quote"
@@ -100,7 +100,7 @@ func TestWhatIsNotOfOneServiceIsNotMerged(t *testing.T) {
 		{[]string{`{"header":{"clock_error":3,"end":50,"quorum":2,"start":4}}`},
 			`the header of b states when its time begins ("start"), that of a does not`},
 		{[]string{header, took("a", 2)},
-			`a and b both tell of the process "a": processes of different machines need different names`},
+			`a and b both record the process "a": processes of different machines need different names`},
 		{[]string{header, strings.Replace(took("b", 1), "b/1", "a/1", 1)},
 			`a and b both have an attempt "a/1": attempts need different names`},
 		{[]string{`{"header":{"clock_error":3,"end":50,"quorum":3}}`},

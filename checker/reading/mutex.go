@@ -9,17 +9,17 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// Kind is what a history says nothing of itself: the kind of lock that it is of.
+// Kind is what a history does not state itself: the kind of lock it describes.
 type Kind string
 
-// The kinds. AsRecorded is the zero Kind: the header says what there is to say.
+// The kinds. AsRecorded is the zero Kind: the header states everything.
 const (
 	AsRecorded Kind = ""
-	Mutex      Kind = "mutex"     // it is acquired and released, no more
+	Mutex      Kind = "mutex"     // it is acquired and released, nothing else
 	Reentrant  Kind = "reentrant" // a mutex that its owner may acquire again; it may have fencing tokens
 )
 
-// KindOf reads the word of a kind.
+// KindOf parses the name of a kind.
 func KindOf(word string) (Kind, error) {
 	words := []string{string(Mutex), string(Reentrant)}
 	if slices.Contains(words, word) {
@@ -31,9 +31,9 @@ func KindOf(word string) (Kind, error) {
 	return "", fmt.Errorf("no kind of lock %q: it is %s", word, strings.Join(words, " or "))
 }
 
-// take makes a history one of that kind of lock. It is an error if the history tells of anything that such a lock does
-// not have: other operations than acquire and release, leases, shared holds, records of servers or of a resource, and
-// tokens of a mutex.
+// take makes a history one of that kind of lock. It is an error if the history contains anything that such a lock does
+// not have: operations other than acquire and release, leases, shared holds, records of servers or of a resource, and
+// for a mutex, tokens.
 func (k Kind) take(h *history.History) error {
 	if k == AsRecorded {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFieldsAreInOrderOrSaidNotToBe takes the fields of a record that have an order among themselves, or a place in the
-// header's lists, and breaks it: each is refused, with file, line and what is wrong, or allowed for a reason.
+// TestFieldsAreInOrderOrSaidNotToBe takes the fields of a record whose values must be in some order, or in the header's
+// lists, and breaks that: each is refused, with file, line and what is wrong, or allowed for a stated reason.
 func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 	const header = `{"header":{"servers":["s1","s2"],"shards":[["s1","s1-replica"]],"quorum":2,"clock_error":4,"end":90}}`
 	grant := func(f, typ string, time, since, granted, until int, more string) string {
@@ -18,7 +18,7 @@ func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 		name    string
 		lines   []string
 		refused string // after file and line; empty: allowed
-		why     string // it is allowed
+		why     string // why it is allowed
 	}{
 		{"in order", []string{grant("acquire", "ok", 9, 7, 8, 20, "")}, "", "it is"},
 		{"all at once", []string{grant("extend", "ok", 9, 9, 9, 9, "")}, "", "clocks are coarse"},
@@ -77,8 +77,7 @@ func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 	}
 }
 
-// TestEDNStatesNoGrants: what Jepsen's operations state besides is not read, so that there is nothing to be out of
-// order.
+// TestEDNStatesNoGrants: whatever else Jepsen's operations state is not read, so nothing can be out of order.
 func TestEDNStatesNoGrants(t *testing.T) {
 	f, err := Read("h.edn", strings.NewReader(
 		`{:type :ok, :f :acquire, :process 0, :time 9, :since 8, :granted 7, :until 6, :counted [:s1 :s1]}`))

@@ -1,28 +1,27 @@
-// Package reading makes of recorded histories the one that the laws judge: those of several machines become one, what
-// released nothing under the strict reading is left out, and the acquires of one owner nest.
+// Package reading turns recorded histories into the one that the laws judge: histories of several machines become one,
+// releases that released nothing under the strict reading are left out, and the acquires of one owner nest.
 //
-// Goals: the laws, the pictures and the figures all see the same history, and know of no readings. An event that stays
-// keeps its index.
-// Non-goals: reading files; judging.
+// Goals: the laws, the plots and the figures all use the same history and know nothing of readings. An event that stays
+// keeps its index. Non-goals: reading files; judging.
 package reading
 
 import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// removed is what a reading took from a history.
+// removed counts what a reading removed from a history.
 type removed struct {
-	Releases int // that failed, and so released nothing
-	Nested   int // acquires of an owner that held the lock already
+	Releases int // those that failed, and so released nothing
+	Nested   int // acquires by an owner that already held the lock
 }
 
 // of applies the reading that the header of h names, and nests acquires if it says so. It does not change h.
 //
-// Under history.Strict a release that failed has released nothing: its call and its return are left out. One whose
-// outcome is not known may have released, as under history.Default, and ends the section when it is called.
+// Under history.Strict a release that failed released nothing: its call and its return are left out. One with an
+// unknown outcome may have released, as under history.Default, and ends the section when it is called.
 //
 // Nested acquires of an owner, and as many of its releases, are left out; one that states a lease extends it. The owner
-// is the attempt, or where none is named, the process. An exclusive acquire within a shared hold is no nested one.
+// is the attempt, or if none is named, the process. An exclusive acquire within a shared hold is not nested.
 func of(h *history.History) (*history.History, removed) {
 	n := nesting{events: h.Events, drop: map[int]bool{}, becomes: map[int]history.F{}, tasks: map[taskName]*task{}}
 	var left removed
@@ -48,27 +47,27 @@ func of(h *history.History) (*history.History, removed) {
 	return out, left
 }
 
-// taskName is what one process does about one lock.
+// taskName identifies a process and a lock.
 type taskName struct {
 	process history.Process
 	lock    history.Lock
 }
 
-// task is what is under way of it.
+// task is what the process is doing about the lock.
 type task struct {
 	acquires []int // positions of the calls that have not returned
 	releases []int
 	holds    []hold
 }
 
-// hold is a lock held by one owner, so many times.
+// hold is a lock held by one owner, count times.
 type hold struct {
 	attempt history.Attempt
 	shared  bool
 	times   int
 }
 
-// nesting goes through the events and notes what becomes of them.
+// nesting walks through the events and records what becomes of them.
 type nesting struct {
 	events  []history.Event
 	drop    map[int]bool
@@ -109,8 +108,8 @@ func (n *nesting) failed() (count int) {
 	return count
 }
 
-// called takes the call that e returns off a list, -1 if there is none: the one that names its attempt; failing that,
-// the oldest where either names none.
+// called removes from a list the call whose return is e, -1 if there is none: the one that names its attempt; failing
+// that, the oldest if either names none.
 func (n *nesting) called(list *[]int, e *history.Event) int {
 	found := -1
 	for k, i := range *list {
@@ -139,7 +138,7 @@ func (n *nesting) crashed(p history.Process) {
 	}
 }
 
-// nested drops what an owner does to a lock that it holds, and goes on holding. It counts the acquires.
+// nested drops what an owner does to a lock that it holds and continues to hold. It counts the acquires.
 func (n *nesting) nested() (count int) {
 	clear(n.tasks)
 	for i := range n.events {
@@ -189,7 +188,7 @@ func (n *nesting) acquire(i int, e *history.Event) bool {
 	return false
 }
 
-// within notes that the event at position i is of a nested acquire.
+// within records that the event at position i belongs to a nested acquire.
 func (n *nesting) within(i int, lease bool) {
 	switch {
 	case i < 0:

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// rumour is a random history of three processes that acquire and release one lock, each doing one thing after the
-// other, with every outcome, with crashes and without.
+// rumour is a random history of three processes that acquire and release one lock, each sequentially, with every
+// outcome, with crashes and without.
 func rumour(seed uint64, n int) *history.History {
 	r := rand.New(rand.NewPCG(seed, 13))
 	h := &history.History{}
@@ -39,7 +39,7 @@ func rumour(seed uint64, n int) *history.History {
 	return h
 }
 
-// named has every owner go by one name, as those of a lock whose value is the client's do.
+// named gives every owner one name for all its attempts, as in a lock whose value is the client's.
 func named(h *history.History) *history.History {
 	out := &history.History{Header: h.Header}
 	for _, e := range h.Events {
@@ -51,7 +51,7 @@ func named(h *history.History) *history.History {
 	return out
 }
 
-// outcomeOf is what becomes of the call at position i.
+// outcomeOf is the outcome of the call at position i.
 func outcomeOf(events []history.Event, i int) history.Type {
 	for _, e := range events[i+1:] {
 		if e.Process == events[i].Process {
@@ -64,9 +64,9 @@ func outcomeOf(events []history.Event, i int) history.Type {
 	return 0
 }
 
-// overlapAsWritten reads the definition, without a thought of speed: after each event it counts how often each process
-// holds the lock, and says whether ever two of them do, or one does twice, unless acquires nest. A hold ends when its
-// release is called, but under the strict reading not by one that fails.
+// overlapAsWritten applies the definition without regard for speed: after each event it counts how often each process
+// holds the lock, and reports whether two ever do, or one does twice, unless acquires nest. A hold ends when its
+// release is called, but under the strict reading not if the release fails.
 func overlapAsWritten(h *history.History) bool {
 	for now := range h.Events {
 		holders := 0
@@ -140,7 +140,7 @@ func TestReadingsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestNestedLeasesExtendTheOuterOne: what a nested acquire states of its lease counts for the hold it is nested in.
+// TestNestedLeasesExtendTheOuterOne: the lease that a nested acquire states counts for the outer hold.
 func TestNestedLeasesExtendTheOuterOne(t *testing.T) {
 	h, err := history.Decode(strings.NewReader(`{"header":{"reentrant":true,"end":100}}
 {"time":0,"process":"a","type":"invoke","f":"acquire","lock":"l"}
@@ -224,7 +224,7 @@ func TestAKindRefusesWhatItsLocksDoNotHave(t *testing.T) {
 	}
 }
 
-// TestWhatRegistersHeldAtFirst: an option outweighs the header, and no history of locks states it.
+// TestWhatRegistersHeldAtFirst: an option overrides the header, and no history of locks states it.
 func TestWhatRegistersHeldAtFirst(t *testing.T) {
 	const read, nothing = `{"time":5,"process":"a","type":"ok","f":"read","value":"1"}`,
 		`{"time":5,"process":"nemesis","type":"info","f":"kill"}`
@@ -247,7 +247,7 @@ func TestWhatRegistersHeldAtFirst(t *testing.T) {
 	}
 }
 
-// TestAReleaseThatFailedIsTheOneOfItsAttempt: of several calls that are under way, also where some name no attempt.
+// TestAReleaseThatFailedIsTheOneOfItsAttempt: of several calls that are under way, even if some name no attempt.
 func TestAReleaseThatFailedIsTheOneOfItsAttempt(t *testing.T) {
 	h := &history.History{}
 	h.Header.Reading = history.Strict

@@ -9,16 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/register"
 )
 
-// Options outweigh what the headers of files say. The zero Options leave all as it is recorded.
+// Options override the headers of files. The zero Options leave everything as recorded.
 type Options struct {
 	Reading    *history.Reading
 	ClockError *history.Time
 	Kind       Kind
-	Initial    string // what every register held at first; empty: as the headers say
+	Initial    string // what every register held initially; empty: as the headers say
 }
 
-// Together makes of files the one history that is judged, with its events counted from 0. Notes are what one must know
-// who reads the verdict, each a sentence; on files that are cut off they come first.
+// Together combines files into the one history that is judged, with its events counted from 0. Notes are what readers
+// of the verdict must know, each a sentence; those about files that are cut off come first.
 func Together(files []*File, o Options) (h *history.History, notes []string, err error) {
 	var parts []Part
 	var untimed []string
@@ -60,7 +60,7 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 	return h, append(append(notes, untimed...), left.notes()...), nil
 }
 
-// ofRegisters says what is wrong with a history in what it tells of registers.
+// ofRegisters reports what is wrong with the registers in a history.
 func ofRegisters(h *history.History) error {
 	of, err := register.Of(h)
 	byClient := func(e history.Event) bool { return e.Process != history.Nemesis }

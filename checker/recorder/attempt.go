@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Attempt is one request for a lock, and the hold that may come of it. Its methods are called in the order of what
-// happens: what begins something before it begins (Acquiring, Extending, Releasing), what has come of it after that.
-// Errors of writing are Recorder.Err's: a service goes on without its record.
+// Attempt is one request for a lock, and the hold that may result. Its methods are called in the order of events:
+// Acquiring, Extending and Releasing before the act, the others after its outcome is known. Write errors are reported
+// by Recorder.Err: a service continues without its record.
 type Attempt struct {
 	r      *Recorder
 	lock   history.Lock
@@ -17,7 +17,7 @@ type Attempt struct {
 	called int64 // ns since 1970
 }
 
-// Acquiring begins an attempt, just before the lock is asked for.
+// Acquiring begins an attempt, just before the lock is requested.
 func (r *Recorder) Acquiring(lock history.Lock) Attempt { return r.acquiring(lock, false) }
 
 // AcquiringShared begins an attempt at a shared (read) hold.
@@ -39,51 +39,53 @@ func (r *Recorder) acquiring(lock history.Lock, shared bool) Attempt {
 	return a
 }
 
-// Name is what the history calls the attempt. As the lock's own value it lets the records of its servers be told apart.
+// Name is the attempt's name in the history. Used as the lock's own value, it makes the records of the servers
+// attributable to attempts.
 func (a Attempt) Name() history.Attempt { return a.name }
 
-// Acquired says that the lock is held, before the work under it begins. Until is the end of the validity that the
+// Acquired records that the lock is held, before the work under it begins. Until is the end of the validity that the
 // library states, the zero Time if it states none; token is the fencing token, 0 if there is none. Counted are the
-// servers whose yes the library counted, as far as it states a validity and they are known.
+// servers whose grants the library counted, if it states a validity and they are known.
 func (a Attempt) Acquired(until time.Time, token history.Token, counted ...history.Process) {
 	a.record(history.Acquire, history.OK, until, token, counted...)
 }
 
-// NotAcquired says that the lock is not held (history.Fail), or that it may be (history.Info), as after a timeout.
+// NotAcquired records that the lock is not held (history.Fail), or that it may be (history.Info), as after a timeout.
 func (a Attempt) NotAcquired(outcome history.Type) {
 	a.record(history.Acquire, outcome, time.Time{}, 0)
 }
 
-// Extending is said before the lock is extended.
+// Extending records that the lock is about to be extended.
 func (a Attempt) Extending() Attempt {
 	a.record(history.Extend, history.Invoke, time.Time{}, 0)
 	a.called = time.Now().UnixNano()
 	return a
 }
 
-// Extended says until when the lock is valid now, and by whose yes. It is a method of what Extending returned.
+// Extended records until when the lock is valid now, and which servers granted that. It is called on the result of
+// Extending.
 func (a Attempt) Extended(until time.Time, counted ...history.Process) {
 	a.record(history.Extend, history.OK, until, 0, counted...)
 }
 
-// NotExtended says that the lock was not extended (history.Fail), or that it may have been (history.Info).
+// NotExtended records that the lock was not extended (history.Fail), or that it may have been (history.Info).
 func (a Attempt) NotExtended(outcome history.Type) {
 	a.record(history.Extend, outcome, time.Time{}, 0)
 }
 
-// Lost says that the holder has learned that it does not hold the lock any longer, and has stopped its work.
+// Lost records that the holder has learned that it no longer holds the lock, and has stopped its work.
 func (a Attempt) Lost() { a.record(history.Lost, history.Info, time.Time{}, 0) }
 
-// Releasing is said when the work under the lock is over, before the lock is released.
+// Releasing records that the work under the lock is over. It is called before the lock is released.
 func (a Attempt) Releasing() { a.record(history.Release, history.Invoke, time.Time{}, 0) }
 
-// Released says what came of the release: history.OK, history.Fail if the lock was not the holder's any longer,
+// Released records the outcome of the release: history.OK, history.Fail if the lock was no longer the holder's,
 // history.Info if that is not known.
 func (a Attempt) Released(outcome history.Type) {
 	a.record(history.Release, outcome, time.Time{}, 0)
 }
 
-// record writes what the attempt does. An outcome that is none is not known.
+// record writes what the attempt does. An invalid outcome counts as unknown.
 func (a Attempt) record(f history.F, outcome history.Type, until time.Time, token history.Token,
 	counted ...history.Process) {
 	r := a.r

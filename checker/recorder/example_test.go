@@ -18,7 +18,7 @@ type Mutex interface {
 	Until() time.Time
 }
 
-// under does work under a lock, and records it.
+// under works under a lock and records it.
 func under(ctx context.Context, r *recorder.Recorder, name history.Lock, m Mutex, work func()) error {
 	a := r.Acquiring(name)
 	if err := m.LockContext(ctx); err != nil {
@@ -48,7 +48,7 @@ func (broken) UnlockContext(context.Context) (bool, error) { return true, nil }
 func (broken) Until() time.Time                            { return time.Now().Add(time.Minute) }
 
 func Example() {
-	var file bytes.Buffer // as a rule, recorder.Create
+	var file bytes.Buffer // usually recorder.Create
 	r, err := recorder.New(&file, recorder.Options{Process: "orders-7", ClockError: 2 * time.Millisecond,
 		Header: history.Header{Locks: []history.Lock{"stock"}}})
 	if err != nil {
@@ -68,7 +68,7 @@ func Example() {
 	if err := r.Close(); err != nil {
 		fmt.Println(err)
 	}
-	h, err := history.Decode(&file) // as a rule, fencepost check FILE
+	h, err := history.Decode(&file) // usually fencepost check FILE
 	if err != nil {
 		fmt.Println(err)
 		return

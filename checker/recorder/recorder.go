@@ -1,16 +1,16 @@
-// Package recorder lets a service in production write down what it does with its locks, for "fencepost check" to judge.
+// Package recorder lets a service in production record what it does with its locks, for "fencepost check" to judge.
 //
-// A Recorder appends one line an event to a file, in the form of package history. Each line is handed to the operating
-// system before the call returns, in one piece: when the service crashes the file is whole up to its last event, and
-// where the machine does, or the disk is full, at most the last line is cut off, which check says. An event costs one
-// to two microseconds and allocates nothing; an attempt allocates its name.
+// A Recorder appends one line an event to a file, in the form of package history. Each line is passed to the operating
+// system in one piece before the call returns: when the service crashes, the file is complete up to its last event;
+// when the machine does, or the disk is full, at most the last line is cut off, and check reports it. An event costs
+// one to two microseconds and allocates nothing; an attempt allocates its name.
 //
-// Several machines write a file each, and check judges them together. How far their clocks may be from true time stands
-// in Options.ClockError; what the clocks cannot tell apart is undecided then, never violated. Events that carry the
-// same process are in order for certain.
+// Several machines write a file each, and check judges them together. Options.ClockError states how far their clocks
+// may be from true time; whatever the clocks leave uncertain is then undecided, never violated. Events of the same
+// process are in order for certain.
 //
-// Goals: cheap enough to leave on; true, also when the service ends in the middle of something.
-// Non-goals: judging; sending histories anywhere.
+// Goals: cheap enough to leave on; true, even if the service ends in the middle of an operation. Non-goals: judging;
+// sending histories anywhere.
 //
 // This package runs in real time: it reads the host's clock and writes files.
 package recorder
@@ -30,15 +30,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// Options say what the header of the file states.
+// Options are what the header of the file states.
 type Options struct {
-	// Process names whoever records. It must differ between machines, and between a service and the one that follows it
-	// after a restart. Empty stands for the program, the host and the number of the process: "orders@host-3-4711".
+	// Process names the recording process. It must differ between machines, and between a service and its successor
+	// after a restart. Empty stands for the program, the host and the process ID: "orders@host-3-4711".
 	Process history.Process
-	// ClockError is how far the host's clock may be from true time, either way: what its NTP client states (chronyc
+	// ClockError is how far the host's clock may be from true time, either way, as its NTP client states (chronyc
 	// tracking: root dispersion + root delay/2). It must be more than zero: no two machines have one clock.
 	ClockError time.Duration
-	// Header is what else is known: locks, TTL, hold and slack, the service. Start, End and ClockError are filled in.
+	// Header holds whatever else is known: locks, TTL, hold and slack, the service. Start, End and ClockError are
+	// filled in.
 	Header history.Header
 }
 
@@ -53,13 +54,13 @@ type Recorder struct {
 	line     []byte
 	next     int   // index of the next event
 	attempts int64 // so far
-	err      error // the first; nothing is written after it
+	err      error // the first error; nothing is written after it
 	event    history.Event
 	grant    history.Grant
 }
 
-// Create makes a new file and records into it. It is an error if the file exists: what another service recorded is not
-// written over, nor continued.
+// Create creates a file and records into it. It is an error if the file exists: another service's record is neither
+// overwritten nor continued.
 func Create(path string, o Options) (*Recorder, error) {
 	f, err := safefile.Create(path, 0o644)
 	if err != nil {
@@ -74,8 +75,8 @@ func Create(path string, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// New records into w, which is given each line in one Write. It is an error if the options are not valid or the header
-// cannot be written.
+// New records into w, to which each line is passed in one Write. It is an error if the options are not valid or the
+// header cannot be written.
 func New(w io.Writer, o Options) (*Recorder, error) {
 	if o.ClockError <= 0 {
 		return nil, fmt.Errorf("recorder: ClockError is %v: it must be more than zero, as no clock is exact",
@@ -102,10 +103,10 @@ func New(w io.Writer, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// valid is a name that can be written.
+// valid makes a name valid UTF-8.
 func valid[T ~string](name T) T { return T(strings.ToValidUTF8(string(name), "?")) }
 
-// Err is the first error of writing, nil if there was none. After it nothing is recorded.
+// Err returns the first write error, nil if there was none. After it nothing is recorded.
 func (r *Recorder) Err() error {
 	if r == nil {
 		return nil
@@ -115,10 +116,10 @@ func (r *Recorder) Err() error {
 	return r.err
 }
 
-// errClosed is what a closed recorder says of further events.
+// errClosed is returned for events after Close.
 var errClosed = errors.New("recorder: it is closed")
 
-// Close ends the recording. The error is the first of writing, or that of closing the file.
+// Close ends the recording. It returns the first write error, or else that of closing the file.
 func (r *Recorder) Close() error {
 	if r == nil {
 		return nil
@@ -136,10 +137,10 @@ func (r *Recorder) Close() error {
 	return err
 }
 
-// Record writes any other event: what the protected resource accepted (apply), a read or a write, how the servers' keys
-// came and went (key-set, key-gone, of the attempt whose Name is their value). Its index and time
-// are filled in, and its process if it has none. The times of its grant, if it has one, count from Unix time 0. An
-// event that no history may hold is an error, and is not written.
+// Record writes any other event: what the protected resource accepted (apply), a read or a write, changes of the
+// servers' keys (key-set, key-gone, of the attempt whose Name is their value). Its index and time are filled in, and
+// its process if it has none. The times of its grant, if it has one, count from Unix time 0. An event that a history
+// must not contain is an error, and is not written.
 func (r *Recorder) Record(e history.Event) error {
 	if r == nil {
 		return nil
@@ -156,7 +157,7 @@ func (r *Recorder) Record(e history.Event) error {
 	return r.write(time.Now().UnixNano())
 }
 
-// since counts a time from the start of the recording.
+// since converts a time to one from the start of the recording.
 func (r *Recorder) since(t history.Time) history.Time {
 	if t == history.Never {
 		return t
@@ -164,7 +165,7 @@ func (r *Recorder) since(t history.Time) history.Time {
 	return t - history.Time(r.start)
 }
 
-// write stamps and writes the event under way.
+// write stamps and writes the current event.
 func (r *Recorder) write(now int64) error {
 	if r.err != nil {
 		return r.err

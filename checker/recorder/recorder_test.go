@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/reading"
 )
 
-// TestARecordIsReadAsItWasMade records everything that there is, and reads it.
+// TestARecordIsReadAsItWasMade records every kind of event and reads the record.
 func TestARecordIsReadAsItWasMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	o := Options{Process: "orders-\xff7", ClockError: 2 * time.Millisecond,
@@ -94,7 +94,8 @@ orders-?7 info lost stock orders-?7/3 0`
 	}
 }
 
-// TestAClockThatIsSetBackSpoilsNoRecord: what was called later than it came back, by such a clock, was called then.
+// TestAClockThatIsSetBackSpoilsNoRecord: a call whose time, by such a clock, is later than that of its return was made
+// at the time of the return.
 func TestAClockThatIsSetBackSpoilsNoRecord(t *testing.T) {
 	var file bytes.Buffer
 	r, err := New(&file, Options{Process: "a", ClockError: 1})
@@ -147,7 +148,7 @@ func TestNoRecorderIsNoRecord(t *testing.T) {
 	}
 }
 
-// disk takes so many bytes and is full then.
+// disk accepts room bytes and is then full.
 type disk struct {
 	bytes.Buffer
 	room int
@@ -161,7 +162,7 @@ func (d *disk) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestAFullDiskLeavesWhatWasThere: whatever fits on it, what is left can be read up to its last whole line.
+// TestAFullDiskLeavesWhatWasThere: whatever fits on it, the result can be read up to its last complete line.
 func TestAFullDiskLeavesWhatWasThere(t *testing.T) {
 	record := func(d *disk) (r *Recorder) {
 		r, err := New(d, Options{Process: "p", ClockError: 1})
@@ -199,8 +200,8 @@ func TestAFullDiskLeavesWhatWasThere(t *testing.T) {
 	}
 }
 
-// TestManyGoroutinesRecordAtOnce: two services, each with many goroutines, take one mutex in turn. Their files together
-// show as many sections as there were, and none of one service in another.
+// TestManyGoroutinesRecordAtOnce: two services, each with many goroutines, acquire one mutex in turn. Their files
+// together show as many sections as there were, and none of one service inside one of the other.
 func TestManyGoroutinesRecordAtOnce(t *testing.T) {
 	const workers, cycles = 8, 50
 	var lock sync.Mutex
@@ -263,7 +264,7 @@ func TestEventsCostNoMemory(t *testing.T) {
 	}
 }
 
-// BenchmarkEvent is what an event costs that goes to a file: a quarter of them are Acquired, with a grant.
+// BenchmarkEvent measures an event that is written to a file: a quarter of them are Acquired, with a grant.
 func BenchmarkEvent(b *testing.B) {
 	r, err := Create(filepath.Join(b.TempDir(), "history.jsonl"), Options{Process: "orders-7", ClockError: 1e6})
 	if err != nil {
@@ -283,8 +284,7 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// TestACopyOfAFileIsJudgedToItsEnd only: a service that was in its section when its file ended may have gone on, or
-// not.
+// TestACopyOfAFileIsJudgedToItsEnd: a service that was in its section when its file ended may have gone on, or not.
 func TestACopyOfAFileIsJudgedToItsEnd(t *testing.T) {
 	part := func(name string, lines ...string) reading.Part {
 		h, err := history.Decode(strings.NewReader(`{"header":{"start":1,"clock_error":1}}` + "\n" +
@@ -310,8 +310,8 @@ func TestACopyOfAFileIsJudgedToItsEnd(t *testing.T) {
 	}
 }
 
-// TestWhatTheRemedyAsksForCanBeRecorded: where the cause of a violation is not recorded, the remedy names what would
-// show it. A recorder takes that, and then the cause is known.
+// TestWhatTheRemedyAsksForCanBeRecorded: if the cause of a violation is not recorded, the remedy names what would show
+// it. A recorder accepts that, and then the cause is known.
 func TestWhatTheRemedyAsksForCanBeRecorded(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		var file bytes.Buffer
@@ -346,7 +346,7 @@ func TestWhatTheRemedyAsksForCanBeRecorded(t *testing.T) {
 		}
 		h.Header.ClockError = 0
 		f := checker.Check(h).Of(checker.LeaseExclusion)
-		if known := f.Cause.Kind != checker.Untold; f.Outcome != checker.Violated || known != all {
+		if known := f.Cause.Kind != checker.CauseNotRecorded; f.Outcome != checker.Violated || known != all {
 			t.Errorf("with all that the remedy asks for: %t: %v by %v", all, f.Outcome, f.Cause)
 		}
 	}

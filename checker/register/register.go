@@ -1,13 +1,13 @@
 // Package register judges histories of registers, which are read, written, and compared and set: whether they are
-// linearizable. Jepsen's histories of data stores are such, and those that were published with Knossos.
+// linearizable. Jepsen's histories of data stores are of this kind, as are those published with Knossos.
 //
-// A register is what cas-register and multi-register of knossos.model are, but that nil is a value like any other where
-// it is stated what the registers held at first. What a history leaves open decides nothing: if the operations are
-// explained by one reading of it and not by another, the law is undecided, and the finding says what it depends on.
+// A register is one of cas-register and multi-register of knossos.model, except that nil is a value like any other if
+// the initial values are stated. Whatever a history leaves open decides nothing: if one interpretation explains the
+// operations and another does not, the law is undecided, and the finding says what it depends on.
 //
-// Goals: no wrong word about any history, whatever it leaves out; a violation is shown at the return with which it
-// became one, and what could have been read instead; the work on each register and the memory are bounded.
-// Non-goals: locks (package checker); other data than registers; other consistency than linearizability.
+// Goals: no wrong statement about any history, whatever it leaves out; a violation is shown at the return with which it
+// arose, with what could have been read instead; the work on each register and the memory are bounded. Non-goals: locks
+// (package checker); data other than registers; consistency models other than linearizability.
 package register
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// Check judges a history of which Of is true, and reports false for any other: the laws of locks are unchecked, and
+// Check judges a history for which Of is true, and reports false for any other: the laws of locks are unchecked, and
 // linearizability is judged for each register, or for all together if an operation concerns several.
 func Check(h *history.History) (v checker.Verdict, of bool) {
 	t, err := read(h)
@@ -29,7 +29,7 @@ func Check(h *history.History) (v checker.Verdict, of bool) {
 		return v, false
 	}
 	for _, law := range checker.Laws {
-		v.Findings = append(v.Findings, checker.Finding{Law: law, Explanation: "The history tells of no lock."})
+		v.Findings = append(v.Findings, checker.Finding{Law: law, Explanation: "The history contains no lock."})
 	}
 	f := checker.Finding{Law: checker.Linearizability}
 	t.judge(&f)
@@ -38,7 +38,7 @@ func Check(h *history.History) (v checker.Verdict, of bool) {
 }
 
 // judge makes the finding on all registers: a violation if there is one on any, the earliest of them.
-func (t *told) judge(f *checker.Finding) {
+func (t *reader) judge(f *checker.Finding) {
 	took, read := 0, 0
 	for i := range t.operations {
 		if o := &t.operations[i]; o.returned != never {
@@ -69,7 +69,7 @@ func (t *told) judge(f *checker.Finding) {
 	}
 	switch {
 	case broken != nil:
-		broken.tell(f, len(parts) > 1)
+		broken.report(f, len(parts) > 1)
 	case open != "":
 		f.Outcome, f.Explanation = checker.Undecided, open
 	default:
@@ -83,27 +83,26 @@ func (t *told) judge(f *checker.Finding) {
 	}
 }
 
-// view is how a history is read where it leaves something open. What is explained by the zero view is explained by
-// each.
+// view is an interpretation of what a history leaves open. Whatever the zero view explains, every view explains.
 type view struct {
-	anything bool // the registers may have held anything at first, not only nil
+	anything bool // the registers may have held anything initially, not only nil
 	unknown  bool // a read that returned nil may have found anything
-	early    bool // what was called at an instant that is not known may have been called first
-	clocks   bool // operations may have been called so much earlier, and have returned so much later
+	early    bool // a call whose time is not known may have been the first
+	clocks   bool // operations may have been called earlier, and have returned later, by the clock errors
 }
 
 // part are the operations on one register, or on several that belong together.
 type part struct {
-	t          *told
+	t          *reader
 	name       string // of the register; empty for several
 	operations []operation
 	registers  map[string]int
 	values     map[string]int // 0 is none
 }
 
-// parts are the registers, in the order in which the history tells of them. Where an operation concerns several, all
+// parts are the registers, in the order in which the history first mentions them. If an operation concerns several, all
 // belong together.
-func (t *told) parts() (parts []part) {
+func (t *reader) parts() (parts []part) {
 	together := slices.ContainsFunc(t.operations, func(o operation) bool { return o.several() })
 	of := map[string]int{}
 	for _, o := range t.operations {
@@ -125,7 +124,7 @@ func (t *told) parts() (parts []part) {
 	return parts
 }
 
-// number gives registers and values their numbers.
+// number numbers registers and values.
 func (p *part) number() {
 	add := func(to map[string]int, name string) {
 		if _, ok := to[name]; !ok {
@@ -143,13 +142,13 @@ func (p *part) number() {
 	}
 }
 
-// widest is the view by which all is explained that any view explains.
+// widest is the view that explains whatever any view explains.
 func (p *part) widest() view {
 	h := &p.t.h.Header
 	return view{anything: h.Initial == "", unknown: h.Initial == "", early: p.t.unclear, clocks: h.ClockError > 0}
 }
 
-// judge tells whether the operations are explained by each view (holds) or by none (violated), or why it is open.
+// judge decides whether every view explains the operations (holds) or none does (violated), or why it is open.
 func (p *part) judge() (outcome checker.Outcome, why string) {
 	widest, end := p.widest(), len(p.t.h.Events)
 	narrow := p.explained(view{}, end)
@@ -175,7 +174,7 @@ func (p *part) judge() (outcome checker.Outcome, why string) {
 		p.dependsOn(widest) + "."
 }
 
-// dependsOn says by which reading of what is open the operations are explained: by one thing if one suffices.
+// dependsOn describes which interpretation of what is open explains the operations: a single one if that suffices.
 func (p *part) dependsOn(widest view) string {
 	all := ""
 	for _, c := range []struct {
@@ -189,7 +188,7 @@ func (p *part) dependsOn(widest view) string {
 			"nobody knows what the reads found that returned nil (with --initial nil is a " +
 				"value like any other)"},
 		{view{early: widest.early}, "something was called " +
-			"earlier than the history can tell (a call is missing, or is one of several threads of a process)"},
+			"earlier than the history shows (a call is missing, or is one of several threads of a process)"},
 	} {
 		switch {
 		case c.view == (view{}):
@@ -204,7 +203,8 @@ func (p *part) dependsOn(widest view) string {
 	return all
 }
 
-// explained asks whether an order of the operations explains all that was read by whoever had returned at position end.
+// explained asks whether some order of the operations explains everything read by operations that had returned at
+// position end.
 func (p *part) explained(v view, end int) linear.Answer {
 	initial := make([]int, len(p.registers))
 	for i := range initial {
@@ -237,7 +237,7 @@ func (p *part) explained(v view, end int) linear.Answer {
 	return linear.Transactions(initial, list)
 }
 
-// between gives the call and the return of an operation: positions, or where the clocks count, times.
+// between returns the call and the return of an operation: positions, or if the clocks count, times.
 func (p *part) between(o *operation, v view) (call, returned int64) {
 	at := o.last
 	if v.early || v.clocks {

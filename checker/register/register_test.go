@@ -24,16 +24,16 @@ func parse(t *testing.T, lines string) *history.History {
 		value := append(words, "nil")[3]
 		fmt.Fprintf(&text, "{:process %s, :type :%s, :f :%s, :value %s}\n", words[0], words[1], words[2], value)
 	}
-	said, err := edn.Decode(strings.NewReader(text.String()), nil)
+	recorded, err := edn.Decode(strings.NewReader(text.String()), nil)
 	if err != nil {
 		t.Fatalf("%s: %v", lines, err)
 	}
-	for i := range said.History.Events {
-		if e := &said.History.Events[i]; e.F == history.Lost {
+	for i := range recorded.History.Events {
+		if e := &recorded.History.Events[i]; e.F == history.Lost {
 			e.F = history.Crashed
 		}
 	}
-	return said.History
+	return recorded.History
 }
 
 func TestRegisters(t *testing.T) {
@@ -79,8 +79,8 @@ func TestRegisters(t *testing.T) {
 		{"different values look alike", "0 invoke write 1\n0 ok write 1\n1 invoke read\n1 ok read \"1\"", "", violated,
 			`It could have found 1.`},
 		{"only returns are recorded", "0 ok write 3\n1 ok read 3\n1 ok read 3\n0 ok write 4\n1 ok read 3", "",
-			undecided, "one does if something was called earlier than the history can tell"},
-		{"registers are told apart by keys", "0 invoke write [:x 1]\n0 ok write [:x 1]\n1 invoke read [:y nil]\n" +
+			undecided, "one does if something was called earlier than the history shows"},
+		{"registers are distinguished by keys", "0 invoke write [:x 1]\n0 ok write [:x 1]\n1 invoke read [:y nil]\n" +
 			"1 ok read [:y nil]\n1 invoke cas [:x [1 2]]\n1 ok cas [:x [1 2]]", "nil", holds,
 			"One order of the operations on each of the 2 registers"},
 		{"one of them is broken", "0 invoke write [:x 1]\n0 ok write [:x 1]\n1 invoke read [:y nil]\n" +
@@ -104,7 +104,7 @@ func TestRegisters(t *testing.T) {
 			"", violated, "It could have found 3."},
 		{"the first of two that are broken", "0 invoke read [:y nil]\n0 ok read [:y 1]\n0 invoke read [:x nil]\n" +
 			"0 ok read [:x 1]\n0 invoke read [:y nil]\n0 ok read [:y 2]", "nil", violated, "of the register :y"},
-		{"the first of two that are broken, told last", "1 invoke write [:x 1]\n1 ok write [:x 1]\n" +
+		{"the first of two that are broken, recorded last", "1 invoke write [:x 1]\n1 ok write [:x 1]\n" +
 			"0 invoke read [:y nil]\n0 ok read [:y 1]\n0 invoke read [:x nil]\n0 ok read [:x 7]", "nil", violated,
 			"of the register :y"},
 		{"keys, and an outcome that nobody knows", "0 invoke write [:x 1]\n0 info write :timeout\n" +
@@ -134,16 +134,16 @@ func TestRegisters(t *testing.T) {
 			t.Errorf("%s: %v: %s\nwant %v: … %s", c.why, f.Outcome, f.Explanation, c.want, c.says)
 		}
 		for _, law := range checker.Laws {
-			if f := v.Of(law); f.Outcome != checker.Unchecked || f.Explanation != "The history tells of no lock." {
+			if f := v.Of(law); f.Outcome != checker.Unchecked || f.Explanation != "The history contains no lock." {
 				t.Errorf("%s: %s %v: %s", c.why, law, f.Outcome, f.Explanation)
 			}
 		}
 	}
 }
 
-// TestClocksLeaveOpenWhatTheyCannotTell: with clocks that may be off, nothing holds, and what is violated is so
-// whatever they really showed.
-func TestClocksLeaveOpenWhatTheyCannotTell(t *testing.T) {
+// TestClocksLeaveOpenWhatTheyCannotDecide: with clocks that may be off, nothing holds, and what is violated is violated
+// whatever their true error.
+func TestClocksLeaveOpenWhatTheyCannotDecide(t *testing.T) {
 	for _, c := range []struct {
 		error history.Time // of the clocks, where events are 1 ms apart
 		lines string
@@ -165,7 +165,7 @@ func TestClocksLeaveOpenWhatTheyCannotTell(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotRecordedMayHaveBeenRead: process 0 wrote 3, and its record ended some time.
+// TestWhatWasNotRecordedMayHaveBeenRead: process 0 wrote 3, and its record ended at some time.
 func TestWhatWasNotRecordedMayHaveBeenRead(t *testing.T) {
 	for _, c := range []struct {
 		seen, error history.Time // process 1 read at 3 ms
@@ -185,8 +185,8 @@ func TestWhatWasNotRecordedMayHaveBeenRead(t *testing.T) {
 	}
 }
 
-// TestTooManyOrdersAreLeftOpen: forty writes of which nobody knows whether they took effect, and compare-and-sets that
-// follow in a way that none of their orders explains.
+// TestTooManyOrdersAreLeftOpen: forty writes with unknown outcomes, and compare-and-sets that none of their orders
+// explains.
 func TestTooManyOrdersAreLeftOpen(t *testing.T) {
 	var lines strings.Builder
 	for i := range 60 {
@@ -249,7 +249,7 @@ func TestWhatIsOfRegisters(t *testing.T) {
 	}
 }
 
-// FuzzOf: whatever the values are, there is an error or a verdict.
+// FuzzOf: whatever the values are, the result is an error or a verdict.
 func FuzzOf(f *testing.F) {
 	f.Add("1", "[1 2]", "[[:read :x nil]]", uint8(3))
 	f.Add("[:x 1]", "[:x [1 2]]", "[:x [[:w :y 1]]]", uint8(77))

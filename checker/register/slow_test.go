@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// asked is an operation as the slow twin sees it: on one register, by a process that does one thing at a time.
+// asked is an operation as the slow twin sees it: on one register, by a sequential process.
 type asked struct {
 	f              history.F
 	old, value     string
@@ -20,9 +20,9 @@ type asked struct {
 	sure           bool // it took effect
 }
 
-// slowly is the definition, in so many words: a history holds if some order of what took effect, and of some of what
-// may have, has each operation between its call and its return and each find what it says, starting from nil; it is
-// violated if none does, from whatever value, and whatever the reads found that returned nil; else it is undecided.
+// slowly is the definition: a history holds if some order of what took effect, and of some of what may have, has each
+// operation between its call and its return and each read find its value, starting from nil; it is violated if none
+// does, from whatever value, and whatever was found by the reads that returned nil; otherwise it is undecided.
 func slowly(events []history.Event) checker.Outcome {
 	all, values, exercised := operations(events)
 	if !exercised {
@@ -37,8 +37,8 @@ func slowly(events []history.Event) checker.Outcome {
 	return checker.Violated
 }
 
-// operations are what took effect or may have, all values that were read or written and one more, and whether anything
-// was read.
+// operations returns what took effect or may have, all values that were read or written and one more, and whether
+// anything was read.
 func operations(events []history.Event) (all []asked, values []string, exercised bool) {
 	under := map[history.Process]asked{}
 	for i, e := range events {
@@ -77,7 +77,7 @@ func operations(events []history.Event) (all []asked, values []string, exercised
 	return all, values, exercised
 }
 
-// inSomeOrder tries every operation that may have come first, and so on.
+// inSomeOrder tries every operation that may have come first, then every next one, recursively.
 func inSomeOrder(value string, left []asked, lenient bool) bool {
 	if !slices.ContainsFunc(left, func(o asked) bool { return o.sure }) {
 		return true
@@ -130,7 +130,7 @@ func choices(events []history.Event, processes int) (next []history.Event) {
 			add(history.Info, under.F, ":timed-out")
 		}
 		if !busy && under.Type == 0 {
-			break // who has done nothing yet is like the others of them
+			break // processes that have done nothing yet are interchangeable
 		}
 	}
 	return next
@@ -146,21 +146,21 @@ func judged(t *testing.T, h *history.History) checker.Finding {
 	return v.Of(checker.Linearizability)
 }
 
-// agree holds the judge to the twin, and the violation it shows to the twin of what came before.
+// agree compares the judge with the twin, and the violation that it reports with the twin on the events before it.
 func agree(t *testing.T, seen map[checker.Outcome]int, events []history.Event) {
 	t.Helper()
 	h := &history.History{Events: events}
 	want := slowly(events)
 	f := judged(t, h)
 	if seen[f.Outcome]++; f.Outcome != want {
-		t.Fatalf("%s: %v (%s), and read slowly %v", tell(events), f.Outcome, f.Explanation, want)
+		t.Fatalf("%s: %v (%s), and read slowly %v", format(events), f.Outcome, f.Explanation, want)
 	}
 	if f.Outcome != checker.Violated {
 		return
 	}
 	before, until := tookEffect(events, f.At), tookEffect(events, f.At+1)
 	if slowly(before) == checker.Violated || slowly(until) != checker.Violated {
-		t.Fatalf("%s: violated at %d (%s), and read slowly not there", tell(events), f.At, f.Explanation)
+		t.Fatalf("%s: violated at %d (%s), and read slowly not there", format(events), f.At, f.Explanation)
 	}
 	if last := &until[len(until)-1]; last.F == history.Read {
 		var could []string
@@ -173,12 +173,12 @@ func agree(t *testing.T, seen map[checker.Outcome]int, events []history.Event) {
 		}
 		if says := " It could have found " + strings.Join(could, " or ") + "."; len(could) > 0 &&
 			!strings.HasSuffix(f.Explanation, says) {
-			t.Fatalf("%s: %s\nread slowly: %s", tell(events), f.Explanation, says)
+			t.Fatalf("%s: %s\nread slowly: %s", format(events), f.Explanation, says)
 		}
 	}
 }
 
-// tookEffect are the events before end, but for those of operations of which it turned out that they failed.
+// tookEffect returns the events before end, except those of operations that turned out to have failed.
 func tookEffect(events []history.Event, end int) (left []history.Event) {
 	for i, e := range events[:end] {
 		returned := i + slices.IndexFunc(events[i:], func(o history.Event) bool {
@@ -191,14 +191,15 @@ func tookEffect(events []history.Event, end int) (left []history.Event) {
 	return left
 }
 
-func tell(events []history.Event) (text string) {
+func format(events []history.Event) (text string) {
 	for _, e := range events {
 		text += fmt.Sprintf("\n%d %s %s %s %s", e.Index, e.Process, e.Type, e.F, e.Value)
 	}
 	return text
 }
 
-// TestEverySmallHistoryIsJudgedAsDefined tries all histories of three processes and five events, and in full of six.
+// TestEverySmallHistoryIsJudgedAsDefined tries all histories of three processes and five events, and at full size of
+// six.
 func TestEverySmallHistoryIsJudgedAsDefined(t *testing.T) {
 	length := 5
 	if testkit.Full() {

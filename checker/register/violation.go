@@ -11,22 +11,22 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// noOrder is the one cause of a violation: what went wrong in a data store its clients' history does not show.
+// noOrder is the one cause of a violation: the history of a data store's clients does not show what went wrong in it.
 const noOrder checker.CauseKind = "no order explains it"
 
-// remedy is what analyses of data stores give against it.
+// remedy is what analyses of data stores recommend.
 const remedy = "Have reads go through what orders the writes as well (a quorum, a consensus, or a leader that has " +
 	"made sure that it still is one): a single replica may be behind. Report a write as failed only if it can never " +
 	"take effect, and else as unknown."
 
-// violation is an operation that is explained by no order of those until its return.
+// violation is an operation that no order of the operations until its return explains.
 type violation struct {
 	*operation
 	of    *part
 	could []string // what it could have found instead
 }
 
-// broken finds the first return with which the operations are refuted.
+// broken finds the first return at which the operations are refuted.
 func (p *part) broken() *violation {
 	var reads []int // by their returns
 	for i := range p.operations {
@@ -51,7 +51,8 @@ func (p *part) broken() *violation {
 	return v
 }
 
-// unseen says whose record had ended by then: what it wrote later may have been read. It is empty if nobody's had.
+// unseen describes whose record had ended by then: what that process wrote later may have been read. It is empty if
+// there is none.
 func (v *violation) unseen() string {
 	h := v.of.t.h
 	at := h.Events[v.returned].Time
@@ -65,11 +66,11 @@ func (v *violation) unseen() string {
 	return ""
 }
 
-// maxAlternatives is the most values that are tried in the place of what was read.
+// maxAlternatives is the most values that are tried in place of the one that was read.
 const maxAlternatives = 16
 
 // alternatives are the values that the operation could have found instead of its own, if it read one register. There
-// are none if one was not tried to its end.
+// are none if the search for one was cut short.
 func (v *violation) alternatives() (could []string) {
 	found := &v.steps[0]
 	if one := len(v.steps) == 1 || v.f == history.CAS; !one || len(v.of.values) > maxAlternatives {
@@ -79,7 +80,7 @@ func (v *violation) alternatives() (could []string) {
 	defer func() { found.value = own }()
 	for value := range v.of.values {
 		as := v.of.widest()
-		as.unknown = as.unknown && value != none // else that would always do
+		as.unknown = as.unknown && value != none // otherwise it would always do
 		found.value = value
 		switch v.of.explained(as, v.returned) {
 		case linear.Unknown:
@@ -92,8 +93,8 @@ func (v *violation) alternatives() (could []string) {
 	return could
 }
 
-// tell makes the finding. Several says that there are other registers.
-func (v *violation) tell(f *checker.Finding, several bool) {
+// report makes the finding. Several means that there are other registers.
+func (v *violation) report(f *checker.Finding, several bool) {
 	events := v.of.t.h.Events
 	e := &events[v.returned]
 	on := ""

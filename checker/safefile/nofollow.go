@@ -4,5 +4,5 @@ package safefile
 
 import "syscall"
 
-// NoFollow, among the flags by which a file is opened, refuses a symbolic link.
+// NoFollow, as a flag for opening files, refuses a symbolic link.
 const NoFollow = syscall.O_NOFOLLOW

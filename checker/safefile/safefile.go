@@ -1,9 +1,8 @@
 // Package safefile writes every file that this program leaves to its users.
 //
-// Goals: a file is there whole or as it was before, and on disk before it has its name. What is written lands under the
-// name that was asked for: no symbolic link is written through, and none leads out of a folder, since a folder may have
-// come from somebody else with links laid out in it.
-// Non-goals: what may be overwritten, which its callers decide.
+// Goals: a file is either complete or as it was before, and is on disk before it has its name. It is written under the
+// name that was requested: no symbolic link is written through, and none leads out of a folder, since the folder may
+// come from somebody else and contain links. Non-goals: what may be overwritten, which the callers decide.
 package safefile
 
 import (
@@ -19,15 +18,15 @@ import (
 	"runtime"
 )
 
-// Folder is a folder that is written to. Names in it have slashes and lead nowhere else.
+// Folder is a folder that is written to. Names in it use slashes and cannot lead out of it.
 type Folder struct {
 	root *os.Root
-	// Before is called before each change of the disk, with what it is. An error of it is that of the change, which is
-	// not made. Nil permits all; tests stop a program at each change.
+	// Before is called before each change of the disk, with a description of it. If it returns an error, the change is
+	// not made and fails with that error. Nil permits everything; tests stop a program at each change.
 	Before func(change string) error
 }
 
-// Open opens a folder, which is made if it is not there. Whoever opens closes.
+// Open opens a folder, creating it if necessary. The caller must close it.
 func Open(dir string) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -42,10 +41,10 @@ func Open(dir string) (*Folder, error) {
 // Name is the path by which the folder was opened.
 func (f *Folder) Name() string { return f.root.Name() }
 
-// Close lets go of the folder.
+// Close closes the folder.
 func (f *Folder) Close() error { return f.root.Close() }
 
-// change reports whether a change of the disk may be made.
+// change asks whether a change of the disk may be made.
 func (f *Folder) change(what string) error {
 	if f.Before == nil {
 		return nil
@@ -53,7 +52,7 @@ func (f *Folder) change(what string) error {
 	return f.Before(what)
 }
 
-// Read gives what a file holds: nil if there is none. It is an error if something else than a file lies there.
+// Read returns the content of a file: nil if there is none. It is an error if the name is not a file's.
 func (f *Folder) Read(name string) ([]byte, error) {
 	name = filepath.FromSlash(name)
 	info, err := f.root.Lstat(name)
@@ -72,7 +71,7 @@ func (f *Folder) Read(name string) ([]byte, error) {
 	return content, err
 }
 
-// Remove removes a file, and the folders on its way that are empty then.
+// Remove removes a file, and the parent folders that are then empty.
 func (f *Folder) Remove(name string) error {
 	if err := f.change("remove " + name); err != nil {
 		return err
@@ -84,9 +83,9 @@ func (f *Folder) Remove(name string) error {
 	return err
 }
 
-// Write gives a file new content, and makes it and the folders on its way if they are not there. A kill or a loss of
-// power at any moment leaves the old file or the new one, whole, and at most a file with a temporary name, which Sweep
-// removes. A link of that name is replaced.
+// Write replaces the content of a file, creating it and its parent folders if necessary. A kill or a loss of power at
+// any moment leaves the complete old file or the complete new one, and at most one file with a temporary name, which
+// Sweep removes. A link of that name is replaced.
 func (f *Folder) Write(name string, content []byte) error {
 	name = filepath.FromSlash(name)
 	beside, err := f.beside(content)
@@ -109,7 +108,7 @@ func (f *Folder) Write(name string, content []byte) error {
 	return f.sync(filepath.Dir(name))
 }
 
-// beside writes a new file under a name that nobody can know before, and gives that name.
+// beside writes a new file under a name that cannot be predicted, and returns the name.
 func (f *Folder) beside(content []byte) (name string, err error) {
 	var random [8]byte
 	rand.Read(random[:])
@@ -137,7 +136,7 @@ func (f *Folder) beside(content []byte) (name string, err error) {
 	return name, err
 }
 
-// sync puts the names in a folder on disk. Windows has no call for it.
+// sync writes the names in a folder to disk. Windows has no call for it.
 func (f *Folder) sync(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -152,15 +151,15 @@ func (f *Folder) sync(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// temporary begins the names of files that are not whole yet.
+// temporary is the prefix of files that are not complete yet.
 const temporary = ".fencepost-new-"
 
 var temporaries = regexp.MustCompile(`^` + regexp.QuoteMeta(temporary) + `[0-9a-f]{16}$`)
 
-// isTemporary reports whether a file of this name is one that Write had begun when it was killed.
+// isTemporary reports whether a name is that of a file that Write had begun when it was killed.
 func isTemporary(name string) bool { return temporaries.MatchString(name) }
 
-// Sweep removes what a process that was killed has left under temporary names. No other process may be writing there.
+// Sweep removes the temporary files of a process that was killed. No other process may be writing there.
 func (f *Folder) Sweep() error {
 	dir, err := f.root.Open(".")
 	if err != nil {
@@ -176,7 +175,7 @@ func (f *Folder) Sweep() error {
 	return err
 }
 
-// Replace gives the file of a path new content, as Folder.Write does.
+// Replace replaces the content of the file at path, as Folder.Write does.
 func Replace(path string, content []byte) error {
 	f, err := Open(filepath.Dir(path))
 	if err != nil {
@@ -185,14 +184,14 @@ func Replace(path string, content []byte) error {
 	return errors.Join(f.Write(filepath.Base(path), content), f.Close())
 }
 
-// Create makes a new file, which is written at its end. The error matches fs.ErrExist if anything has that name, a link
+// Create creates a file, which is written at its end. The error matches fs.ErrExist if anything has that name, a link
 // included.
 func Create(path string, mode fs.FileMode) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, mode)
 }
 
-// Append adds to the end of a file or a device of the user's choice, which is made if it is not there. Where the user
-// names a link, it is followed.
+// Append appends to a file or a device of the user's choice, creating a file if necessary. If the user names a link, it
+// is followed.
 func Append(path string, content []byte) error {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
@@ -202,7 +201,7 @@ func Append(path string, content []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// Writable makes a folder if it is not there, and tries to write in it.
+// Writable creates a folder if necessary, and tries to write in it.
 func Writable(dir string) error {
 	f, err := Open(dir)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestWholeOrNotAtAll stops a replacement at each of its changes: the file holds the old text or the new one, which is
-// on disk before it has its name, and what else lies there has a temporary name, which Sweep takes away.
+// on disk before it has its name, and any other file there has a temporary name, which Sweep removes.
 func TestWholeOrNotAtAll(t *testing.T) {
 	var changes []string
 	for at := 0; ; at++ {

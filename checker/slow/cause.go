@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// cause finds why two windows overlap: of the records of all servers that both counted, the latest.
+// cause finds why two windows overlap: the latest of the records of all servers that both counted.
 func (r *reading) cause(a, b *window) string {
 	counted := [2][]history.Process{r.Events[a.at].Grant.Counted, r.Events[b.at].Grant.Counted}
 	if len(counted[0]) == 0 && a.at == a.ok || len(counted[1]) == 0 && b.at == b.ok {
@@ -31,7 +31,7 @@ func (r *reading) cause(a, b *window) string {
 	return cause
 }
 
-// group lists the servers that hold one copy of a lock between them.
+// group lists the servers that share one copy of a lock.
 func (r *reading) group(p history.Process) []history.Process {
 	for _, group := range r.Header.Groups {
 		if slices.Contains(group, p) {
@@ -53,10 +53,10 @@ func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int
 	return -1
 }
 
-// servers says whose records count at a place of the history.
+// servers decides whose records count at a place of the history.
 type servers func(at int, p history.Process) bool
 
-// lastSet is where the key of a window was set last before it, on a server that it counted, or else on any of the
+// lastSet is where the key of a window was last set before it, on a server that it counted, or else on any of the
 // group.
 func (r *reading) lastSet(w *window, group []history.Process) int {
 	if set := r.keyEvent(history.KeySet, w, r.asCounted(w, group), 0, w.at); set >= 0 {
@@ -66,7 +66,7 @@ func (r *reading) lastSet(w *window, group []history.Process) int {
 		w.at)
 }
 
-// asCounted: those of the group that a window counted. The members of one service are one.
+// asCounted: those of the group that a window counted. The members of one service count as one.
 func (r *reading) asCounted(w *window, group []history.Process) servers {
 	return func(_ int, p history.Process) bool {
 		return slices.Contains(group, p) && (r.oneService() || slices.Contains(r.Events[w.at].Grant.Counted, p))
@@ -87,17 +87,17 @@ func (r *reading) successors(set int, group []history.Process) servers {
 	}
 }
 
-// oneService: a quorum is one of servers that keep a single copy between them.
+// oneService: a quorum is one of servers that share a single copy.
 func (r *reading) oneService() bool {
 	return len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
 }
 
-// isQuorum: these, one of each group, can grant a lock between them.
+// isQuorum: these, one of each group, can grant a lock together.
 func (r *reading) isQuorum(servers []history.Process) bool { return len(servers) >= r.Header.Quorum }
 
-// record is what the servers of one group wrote down. A window rests on the key that its attempt set last before it was
+// record is what the servers of one group recorded. A window rests on the key that its attempt set last before it was
 // stated. The victim is the key set first, the record how it went before the other was set, if it did not come back; in
-// a queue (etcd, ZooKeeper) the other key is there before, so that only the later grant bounds it.
+// a queue (etcd, ZooKeeper) the other key is there earlier, so that only the later grant bounds it.
 func (r *reading) record(a, b *window, group []history.Process) (at int, cause string) {
 	bound := max(a.at, b.at)
 	setA, setB := r.lastSet(a, group), r.lastSet(b, group)
@@ -128,8 +128,8 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	return -1, ""
 }
 
-// overwritten is where, after place set, another attempt first set the key in the place of the one set at first, while
-// that server served and the key had not expired.
+// overwritten is where, after place set, another attempt first set the key in place of the one set at first, while that
+// server served and the key had not expired.
 func (r *reading) overwritten(victim *window, serves servers, first, set, bound int) int {
 	for i := max(set, first) + 1; i < bound; i++ {
 		e, was := &r.Events[i], &r.Events[first]
@@ -149,7 +149,7 @@ func (r *reading) overwritten(victim *window, serves servers, first, set, bound 
 	return -1
 }
 
-// deposed reports whether, before place i, the last failover of that event's server took its mastership away.
+// deposed reports whether, before place i, the last failover of that event's server made another the master.
 func (r *reading) deposed(i int) bool {
 	p, was := r.Events[i].Process, false
 	for _, f := range r.faults {
@@ -160,8 +160,8 @@ func (r *reading) deposed(i int) bool {
 	return was
 }
 
-// inVain reports whether what is at place i prolongs a lease at a member of a service after another member was the last
-// to take all leases over, which is recorded without saying for whom.
+// inVain reports whether the event at place i prolongs a lease at a member of a service after another member was the
+// last to take all leases over, which is recorded without an attempt.
 func (r *reading) inVain(i int) bool {
 	e := &r.Events[i]
 	if e.F != history.KeyProlonged || e.By == "" || !r.oneService() {
@@ -176,7 +176,7 @@ func (r *reading) inVain(i int) bool {
 	return leader != e.Process
 }
 
-// loss tells from the key-gone at place gone why the victim's key went, and which record says so.
+// loss determines from the key-gone at place gone why the victim's key went, and which record shows it.
 func (r *reading) loss(victim *window, on servers, set, other, gone int) (int, string) {
 	e, lease := &r.Events[gone], r.Events[victim.at].Grant
 	switch {
@@ -222,9 +222,9 @@ func (r *reading) due(victim *window, on servers, set, at int) history.Time {
 		r.keyEvent(history.KeyProlonged, victim, ruling, set, at))].Until
 }
 
-// expiry holds the key's end against the deadline that its last set or prolongation gave it (Redis counts whole
-// milliseconds, twice), and against the one that a loss, the last one, took back.
-// An early end is the reason only if the key would still have been there when the other was set.
+// expiry compares the key's end with the deadline that its last set or prolongation gave it (Redis counts whole
+// milliseconds, twice), and with the one that the last loss took back. An early end is the reason only if the key would
+// still have been there when the other was set.
 func (r *reading) expiry(victim *window, on servers, set, other, gone int) (int, string) {
 	due := func(at int) history.Time { return r.due(victim, on, set, at) }
 	if r.Events[gone].Time < due(gone)-2_000_000 && due(gone) > r.Events[other].Time {

@@ -8,8 +8,8 @@ import (
 
 func init() { register("resource-safety", (*reading).resourceSafety) }
 
-// resourceSafety looks at every accepted write, at all that was accepted before it, and at its own read. Where nothing
-// is broken it asks whether everything could be ordered.
+// resourceSafety examines every accepted write, everything that was accepted before it, and its own read. If nothing is
+// broken it asks whether everything could be ordered.
 func (r *reading) resourceSafety() Finding {
 	writes, ranked, ordered := 0, false, true
 	for i := range r.Events {
@@ -58,7 +58,7 @@ func (r *reading) accepted(i int) bool {
 	return e.F == history.Apply && e.Type == history.OK && slices.Contains(r.locks, e.Lock)
 }
 
-// grantOf is the grant on whose behalf the resource was asked, nil if there is none of that lock.
+// grantOf is the grant on whose behalf the resource was called, nil if there is none of that lock.
 func (r *reading) grantOf(e *history.Event) *section {
 	for _, s := range slices.Backward(r.sections) {
 		if e.Of != "" && s.attempt == e.Of && s.lock == e.Lock {
@@ -86,8 +86,8 @@ func (r *reading) supersededBefore(i int) int {
 }
 
 // earlier: A.granted < B.since; where neither is earlier so, by token if both have one and they differ. A grant that
-// does not say so was decided by its return, and its request left after its call. Holders that share a lock do not
-// supersede each other.
+// does not state these times was decided by its return, and its request left after its call. Holders that share a lock
+// do not supersede each other.
 func (r *reading) earlier(a, b *section) bool {
 	if a.shared && b.shared {
 		return false
@@ -111,7 +111,7 @@ func (r *reading) earlier(a, b *section) bool {
 }
 
 // lostBy is (b): where the writer at place i learned the value that it builds on, if that is not the value that it
-// overwrites and somebody's update is lost; else -1.
+// overwrites and an update is lost; else -1.
 func (r *reading) lostBy(i int) int {
 	at, asked, value := r.basis(i)
 	lost := -1 // the write whose value is overwritten
@@ -136,7 +136,8 @@ func (r *reading) writtenByAnybody(lock history.Lock, value string) bool {
 	})
 }
 
-// firstValue is what the data of the write at place i began with: what the first effect read, or nothing if it wrote.
+// firstValue is the initial value of the data of the write at place i: what the first effect read, or nothing if it
+// wrote.
 func (r *reading) firstValue(i int) string {
 	for j := range i {
 		if o := &r.Events[j]; r.accepted(j) && o.Lock == r.Events[i].Lock {
@@ -151,7 +152,7 @@ func (r *reading) firstValue(i int) string {
 
 // basis is what the accepted write at place i builds on, where its client learned it, and after which place it had
 // asked; at is -1 if it read nothing. That is what the client knew when it called the write, or if the history does not
-// tell, the last read accepted of its attempt, or what the attempt wrote since.
+// record that, the last accepted read of its attempt, or what the attempt wrote since.
 func (r *reading) basis(i int) (at, asked int, value string) {
 	e := &r.Events[i]
 	if e.Of == "" {
@@ -176,8 +177,8 @@ func (r *reading) basis(i int) (at, asked int, value string) {
 	return own, own, r.Events[own].Value
 }
 
-// known is the value that a client knew of its data when it called the write at place i: that of its last read, or of
-// the write confirmed since; none while the outcome of a write is unknown.
+// known is the value that a client knew when it called the write at place i: that of its last read, or of the write
+// confirmed since; none while the outcome of a write is unknown.
 func (r *reading) known(of history.Attempt, i int) (at, asked int, value string) {
 	at, asked = -1, -1
 	writing, reading := "", -1

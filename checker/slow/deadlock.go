@@ -8,7 +8,7 @@ import (
 
 func init() { register("deadlock-freedom", (*reading).deadlockFreedom) }
 
-// deadlockFreedom looks at every stretch of time between two events: which locks nobody gets on with, and how long each
+// deadlockFreedom examines every stretch of time between two events: which locks make no progress, and how long each
 // waiter has been waiting for one of them without anybody acquiring it and without a fault.
 func (r *reading) deadlockFreedom() Finding {
 	limit := r.Header.TTL + r.Header.Hold + r.Header.Slack
@@ -24,11 +24,11 @@ func (r *reading) deadlockFreedom() Finding {
 	return Finding{Outcome: Undecided}
 }
 
-// probed reports whether the run was to end with a probe.
+// probed reports whether the run was meant to end with a probe.
 func (r *reading) probed() bool { return slices.Contains(r.Header.Clients, history.Probe) }
 
-// calmFrom is the place from which the time counts again after f. A cut that is not to end is none if it can be told
-// whether it leaves a quorum; a drift that is not to end is none either.
+// calmFrom is the place from which the time counts again after f. A cut without an end is ignored if it is known
+// whether it leaves a quorum; a drift without an end is ignored too.
 func (r *reading) calmFrom(f *fault) int {
 	if f.to == r.none && !f.Ends && (f.does() == history.PacesClock ||
 		f.does() == history.Parts && r.Header.Quorum > 0 && len(r.Header.Servers) > 0) {
@@ -37,8 +37,8 @@ func (r *reading) calmFrom(f *fault) int {
 	return r.over(f)
 }
 
-// first is the ask with which the waiting began that goes on with a: the first of those before it that were given up,
-// each called again within a TTL.
+// first is the ask with which the waiting began that a continues: the first of those before it that were given up, each
+// called again within a TTL.
 func (r *reading) first(a *ask) *ask {
 	first := a
 	for _, b := range r.asks {
@@ -58,8 +58,8 @@ func (r *reading) first(a *ask) *ask {
 	return first
 }
 
-// stuckTooLong goes from stretch to stretch: the one after place i lasts from its event's time to the next one's. A
-// hold that nothing ends begins to count as stuck in the middle of one, which is then looked at in two parts.
+// stuckTooLong examines stretch after stretch: the one after place i lasts from its event's time to the next one's. A
+// hold that nothing ends begins to count as stuck in the middle of one, which is then examined in two parts.
 func (r *reading) stuckTooLong(limit history.Time) (a *ask, stuck history.Time) {
 	begun := map[*ask]*ask{}
 	for _, a := range r.asks {
@@ -82,7 +82,7 @@ func (r *reading) stuckTooLong(limit history.Time) (a *ask, stuck history.Time) 
 				clear(since)
 				continue
 			}
-			var first, reaching *ask // of all, and of those to whom a quorum is left
+			var first, reaching *ask // of all, and of those that still have a quorum
 			for _, a := range r.asks {
 				if !is(begun[a].call, i, a.gone) || !still[a.lock] {
 					delete(since, a)
@@ -114,8 +114,8 @@ func (r *reading) stuckTooLong(limit history.Time) (a *ask, stuck history.Time) 
 	return cutOff, cutOffSince
 }
 
-// root is who waits for the lock that blocks a in the end: a, or the holder of its lock if that waits for another, and
-// so on, until it comes round.
+// root is the process that waits for the lock that finally blocks a: a, or the holder of its lock if that waits for
+// another, and so on, until a process repeats.
 func (r *reading) root(a *ask, i int, begun map[*ask]*ask) history.Process {
 	seen := map[*ask]bool{}
 	for !seen[a] {
@@ -137,7 +137,7 @@ func (r *reading) root(a *ask, i int, begun map[*ask]*ask) history.Process {
 	return a.process
 }
 
-// quorumLeft: what is gone for good at place i leaves a process a quorum of servers.
+// quorumLeft: whatever is gone for good at place i leaves a process a quorum of servers.
 func (r *reading) quorumLeft(p history.Process, i int) bool {
 	if len(r.Header.Servers) == 0 {
 		return true
@@ -158,13 +158,13 @@ func (r *reading) underFault(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return is(f.from, i, r.calmFrom(&f)) })
 }
 
-// faultAtOnce reports whether at place i a fault strikes or is over: the time counts anew.
+// faultAtOnce reports whether a fault strikes or ends at place i: the time counts anew.
 func (r *reading) faultAtOnce(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return r.calmFrom(&f) == i })
 }
 
-// endless reports whether nothing but its holder ends a hold: it is renewed without limit, or the servers say at last
-// that its key never expires.
+// endless reports whether nothing but its holder ends a hold: it is renewed without limit, or the servers' last record
+// says that its key never expires.
 func (r *reading) endless(s *section) bool {
 	if r.Header.Uncapped {
 		return true
@@ -180,7 +180,7 @@ func (r *reading) endless(s *section) bool {
 	return never
 }
 
-// moves reports whether by the event at place i the lock is acquired, or left by a holder alive: it has got on.
+// moves reports whether the lock makes progress by the event at place i: it is acquired, or a holder leaves it alive.
 func (r *reading) moves(i int, lock history.Lock) bool {
 	for _, s := range r.sections {
 		if s.lock == lock && (s.ok == i || s.end == i && !s.crashed) {
@@ -190,11 +190,11 @@ func (r *reading) moves(i int, lock history.Lock) bool {
 	return false
 }
 
-// is reports whether what began at place from and ends at place to is going on just after place i.
+// is reports whether what began at place from and ends at place to is under way just after place i.
 func is(from, i, to int) bool { return from <= i && i < to }
 
-// standingStill is the greatest set of locks each of whose holders, just after place i, is stuck: waits for a lock of
-// the set, or holds without end for longer than declared. Those who crashed are no holders any more.
+// standingStill is the greatest set of locks each of whose holders, just after place i, is stuck: it waits for a lock
+// of the set, or has held without end for longer than declared. Crashed processes are no longer holders.
 func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) map[history.Lock]bool {
 	still := map[history.Lock]bool{}
 	for _, l := range r.locks {

@@ -19,8 +19,8 @@ type window struct {
 	at       int
 }
 
-// windowOf is the window of a section, in the pieces that its grants state: each replaces the rest of those before it
-// from its own decision on. The release call ends it; what that leaves nothing of is left out.
+// windowOf is the window of a section, in the pieces that its grants state: each replaces, from its own decision on,
+// the rest of those before it. The release call ends it; pieces that leaves empty are omitted.
 func (r *reading) windowOf(s *section) (pieces []window) {
 	stated := s.extensions
 	if s.lease != nil {
@@ -56,8 +56,8 @@ func (r *reading) windows() (all []window) {
 
 func (w *window) holdsAt(x history.Time) bool { return w.from <= x && x < w.to }
 
-// overlap reports whether two pieces overlap. An instant overlaps only a window that it lies strictly inside of: one
-// that holds in the nanosecond before it, and at it.
+// overlap reports whether two pieces overlap. An instant overlaps only a window that contains it strictly: one that
+// holds in the nanosecond before it, and at it.
 func (r *reading) overlap(a, b *window) bool {
 	if a.section == b.section || a.lock != b.lock || a.shared && b.shared {
 		return false
@@ -144,7 +144,7 @@ func (r *reading) unstatedDecides() bool {
 	return false
 }
 
-// exercised reports whether a lock was granted (in a way that matters) and somebody else could have got in.
+// exercised reports whether a lock was granted (in a way that matters) and somebody else could have entered.
 func (r *reading) exercised(matters func(*section) bool) bool {
 	for _, s := range r.sections {
 		if !matters(s) {
@@ -182,8 +182,8 @@ func (r *reading) mutualExclusion() Finding {
 	return Finding{Outcome: Holds, Judged: len(r.sections)}
 }
 
-// sectionCause is the cause of the leases if those that had been stated by then overlap too. Else somebody outlived a
-// lease; by what is not asked here, and nothing is said where it may have waited for another lock.
+// sectionCause is the cause of the leases if those that had been stated by then overlap too. Otherwise a holder
+// outlived its lease; how is not examined here, and nothing is returned if it may have waited for another lock.
 func (r *reading) sectionCause(a, b *section) string {
 	for _, s := range []*section{a, b} {
 		if s.lease == nil && len(s.extensions) == 0 {
@@ -192,7 +192,7 @@ func (r *reading) sectionCause(a, b *section) string {
 	}
 	windows := slices.DeleteFunc(r.windows(), func(w window) bool { return w.at > b.ok })
 	if b.lease != nil && !slices.ContainsFunc(windows, func(w window) bool { return w.section == b }) {
-		windows = append(windows, window{b, b.lease.Granted, b.lease.Granted, b.ok}) // it was given back at once
+		windows = append(windows, window{b, b.lease.Granted, b.lease.Granted, b.ok}) // it was released at once
 	}
 	for j, y := range windows {
 		for _, x := range windows[:j] {

@@ -11,7 +11,7 @@ func init() {
 	register("token-order", (*reading).tokenOrder)
 }
 
-// ownership looks for a deletion, an overwriting or a prolongation by another attempt than the owner.
+// ownership looks for a deletion, an overwriting or a prolongation by an attempt other than the owner.
 func (r *reading) ownership() Finding {
 	outcome, requests, silent := Unchecked, 0, false
 	for i := range r.Events {
@@ -54,9 +54,9 @@ func (r *reading) recordsExpiry() bool {
 	})
 }
 
-// liveOwner is whose key stood where the event at place i sets one: set there last, and not gone; nor due to have
-// expired, where that is not recorded. A replica that takes its master's place has what that one had, but for what is
-// said to be lost.
+// liveOwner is the owner of the key that was present where the event at place i sets one: the one set there last, and
+// not gone; nor due to have expired, if expiry is not recorded. A replica that takes its master's place has what the
+// master had, except for what is recorded as lost.
 func (r *reading) liveOwner(i int) history.Attempt {
 	type key struct {
 		of    history.Attempt

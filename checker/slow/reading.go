@@ -7,7 +7,7 @@ import (
 )
 
 // ask is an acquire; section is the time in which it was held, if it was granted. All numbers are places in the
-// history, and its length stands for what never came.
+// history, and its length stands for what never happened.
 type ask struct {
 	process   history.Process
 	lock      history.Lock
@@ -28,13 +28,13 @@ type section struct {
 	ok, end int // from acquire ok to the first of: release called, lost, crash
 	left    int // where it may have ended at the earliest: end, unless its process crashed before that was noticed
 	crashed bool
-	// release is the first call of release, done its return. Where only the outcome is recorded both are there.
+	// release is the first call of release, done its return. If only the outcome is recorded, both are that place.
 	release, done int
 	lease         *history.Grant
 	extensions    []int // of it, each with what it states
 }
 
-// fault is one strike of the nemesis and its recorded end.
+// fault is one fault of the nemesis and its recorded end.
 type fault struct {
 	history.Fault
 	kind     history.F
@@ -91,8 +91,8 @@ func readingOf(h *history.History) *reading {
 	return r
 }
 
-// usesResource reports whether anybody reads or writes. If nobody does, what strikes the resource, or a link of its, is
-// felt by nobody.
+// usesResource reports whether anybody reads or writes. If nobody does, faults of the resource and its links affect
+// nobody.
 func (r *reading) usesResource() bool {
 	return slices.ContainsFunc(r.Events, func(e history.Event) bool {
 		return e.Process != history.Nemesis && (e.F == history.Read || e.F == history.Write || e.F == history.Apply)
@@ -103,7 +103,7 @@ func only(p history.Process, side []history.Process) bool {
 	return slices.Equal(slices.Compact(slices.Clone(side)), []history.Process{p})
 }
 
-// time is when the event at place i happened; for what never came, when recording stopped.
+// time is when the event at place i happened; if it never did, when recording stopped.
 func (r *reading) time(i int) history.Time {
 	if i == r.none {
 		return r.end
@@ -112,8 +112,8 @@ func (r *reading) time(i int) history.Time {
 }
 
 // acquire begins an ask, or ends one of that process and lock: the oldest whose call named the same attempt, or none
-// likewise; failing that, the oldest where either names none. One of which only the outcome is recorded was called when
-// it returned.
+// likewise; failing that, the oldest if either names none. If only the outcome is recorded, it was called when it
+// returned.
 func (r *reading) acquire(i int, e *history.Event) {
 	a := &ask{process: e.Process, lock: e.Lock, shared: e.Shared, call: i, ret: r.none, gone: r.none}
 	if e.Type == history.Invoke {
@@ -136,14 +136,15 @@ func (r *reading) acquire(i int, e *history.Event) {
 	}
 	a.ret, a.gone, a.outcome, a.shared = i, i, e.Type, a.shared || e.Shared
 	if e.Type == history.OK {
-		a.section = &section{ask: a, attempt: e.Attempt, token: e.Token, ok: i, end: r.none, left: r.none, release: r.none,
-			done: r.none, lease: e.Grant}
+		a.section = &section{ask: a, attempt: e.Attempt, token: e.Token, ok: i, end: r.none, left: r.none,
+			release: r.none,
+			done:    r.none, lease: e.Grant}
 		r.sections = append(r.sections, a.section)
 	}
 }
 
-// belongsTo finds the section that the event at place i is about: the latest grant of its attempt and lock; without an
-// attempt the latest section of its process and lock that goes on.
+// belongsTo finds the section that the event at place i belongs to: the latest grant of its attempt and lock; without
+// an attempt, the latest open section of its process and lock.
 func (r *reading) belongsTo(i int) *section {
 	e := &r.Events[i]
 	for _, s := range slices.Backward(r.sections) {
@@ -183,8 +184,8 @@ func (r *reading) crashedSince(p history.Process, from, to int) bool {
 		func(e history.Event) bool { return e.F == history.Crashed && e.Process == p })
 }
 
-// mayBeOver is the first place after call from which on all that was recorded before place end, or a crash at place i if
-// that is earlier, is later than the process that crashed is known to have lived.
+// mayBeOver is the first place after call from which on all that was recorded before place end, or a crash at place i
+// if that is earlier, is later than the process that crashed is known to have lived.
 func (r *reading) mayBeOver(call, end, i int) int {
 	first := min(end, i)
 	for place := first; place > call; place-- {
@@ -212,8 +213,8 @@ func (r *reading) crash(i int, e *history.Event) {
 	}
 }
 
-// faultAt is the fault that strikes at place i, if one does. Its end is the first that is recorded of its kind and line
-// and is not that of one that struck before; an end without a line may be that of any of its kind.
+// faultAt is the fault that strikes at place i, if one does. Its end is the first that is recorded with its kind and
+// line and is not that of an earlier fault; an end without a line may belong to any of its kind.
 func (r *reading) faultAt(i int) (struck bool, f fault) {
 	e := &r.Events[i]
 	f = fault{kind: e.F, from: i, to: r.none}
@@ -239,13 +240,13 @@ func (r *reading) faultAt(i int) (struck bool, f fault) {
 	return true, f
 }
 
-// stops lists what ends a fault that Jepsen's nemesis tells of by the words before the colon.
+// stops lists what ends a fault that Jepsen's nemesis reports by the words before the colon.
 var stops = map[history.F][]history.F{"start": {"stop"}, "start-partition": {"stop-partition"},
 	"kill":  {"start", "restart"},
 	"crash": {"start", "restart"}, "pause": {"resume"}, "partition": {"heal"}, "isolate": {"heal"}}
 
-// reportedAt reads the reports of a nemesis that says everything as info, and twice. A fault goes on from the first
-// report that it begins to the last that it ends.
+// reportedAt reads the reports of a nemesis that records everything as info, and twice. A fault lasts from the first
+// report of its beginning to the last of its end.
 func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 	ends := stops[f.kind]
 	for j := range i {
@@ -254,7 +255,7 @@ func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 			continue
 		}
 		if o.F == f.kind {
-			struck = true // it goes on already
+			struck = true // it is under way already
 		} else if slices.Contains(ends, o.F) {
 			struck = false
 		}

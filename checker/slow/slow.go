@@ -1,8 +1,8 @@
 // Package slow reads the laws literally. It is the slow and obvious twin of package checker, for tests: both judge the
-// same histories and must come to the same outcome, and name the same events.
+// same histories and must reach the same outcome, and name the same events.
 //
-// Goals: each law in the words of its definition, one loop inside the other; nothing kept between two looks.
-// Non-goals: speed, stories, remedies; judging for users. It shares no code with package checker, not even its types.
+// Goals: each law as its definition states it, in nested loops; nothing kept between two events. Non-goals: speed,
+// stories, remedies; judging for users. It shares no code with package checker, not even its types.
 package slow
 
 import "github.com/fencepost-sim/fencepost/checker/history"
@@ -15,13 +15,14 @@ const (
 	Violated  = "violated"
 )
 
-// Finding is what the literal reading says about one law.
+// Finding is the literal reading's result on one law.
 type Finding struct {
 	Law     string
 	Outcome string
 	// Events are the indexes of the events that break the law together; nil unless it is violated.
 	Events []int
-	// Cause is why, as checker.Cause prints it; empty if the law is not violated or this reading does not look for one.
+	// Cause is why, as checker.Cause prints it; empty if the law is not violated or this reading does not determine
+	// one.
 	Cause string
 	// Broken is the instant at which the law was broken; zero unless it is violated.
 	Broken history.Time
@@ -32,7 +33,7 @@ type Finding struct {
 // Verdict has a finding for each law, in no order.
 type Verdict []Finding
 
-// Of is the finding on a law; the zero Finding for what is none.
+// Of returns the finding on a law; the zero Finding if there is none.
 func (v Verdict) Of(law string) Finding {
 	for _, f := range v {
 		if f.Law == law {
@@ -48,10 +49,10 @@ type law struct {
 	read func(*reading) Finding
 }
 
-// laws are all of them.
+// laws lists all of them.
 var laws []law
 
-// register makes a law known. It is for the init function of the law's file.
+// register adds a law. It is called by the init function of the law's file.
 func register(name string, read func(*reading) Finding) { laws = append(laws, law{name, read}) }
 
 // Check reads every law.

@@ -9,7 +9,7 @@ import (
 
 func init() { register("fault-tolerance", (*reading).faultTolerance) }
 
-// faultTolerance looks at each acquire, and at its release, together with every fault and every other acquire.
+// faultTolerance examines each acquire, and its release, together with every fault and every other acquire.
 func (r *reading) faultTolerance() Finding {
 	if r.Header.Quorum <= 0 || r.Header.Bound <= 0 || len(r.Header.Servers) == 0 {
 		return Finding{Outcome: Unchecked}
@@ -38,8 +38,8 @@ func (r *reading) faultTolerance() Finding {
 	return Finding{Outcome: outcome, Judged: judged}
 }
 
-// releaseJudged: all went well from the acquire, which was over at place acquired, and the lease was valid when release
-// was called.
+// releaseJudged: everything was fine from the acquire on, which was over at place acquired, and the lease was valid
+// when release was called.
 func (r *reading) releaseJudged(s *section, acquired int) bool {
 	if s.release == r.none {
 		return false
@@ -68,7 +68,7 @@ func (r *reading) excused(s *section) bool {
 		r.time(s.done) >= r.leaseEnd(s)
 }
 
-// leaseEnd is the end of the lease as it was last stated by when release was called.
+// leaseEnd is the end of the lease as last stated by the time release was called.
 func (r *reading) leaseEnd(s *section) history.Time {
 	end := -history.Never
 	if s.lease != nil && s.lease.Granted <= r.time(s.release) {
@@ -92,8 +92,8 @@ func (r *reading) after(i int, matches func(*history.Event) bool) int {
 	return r.none
 }
 
-// grantersReachable: of the servers that the grant counted, where it names them, a quorum was reachable: nobody else
-// can confirm the release.
+// grantersReachable: of the servers that the grant counted, if it names them, a quorum was reachable: nobody else can
+// confirm the release.
 func (r *reading) grantersReachable(s *section, end int) bool {
 	if s.lease == nil || len(s.lease.Counted) == 0 || len(r.Header.Groups) > 0 {
 		return true
@@ -116,8 +116,8 @@ func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 	return r.after(call-1, func(e *history.Event) bool { return e.Time > due }) - 1, r.end > due
 }
 
-// alone: nobody held or tried the lock from one TTL before the call until end. What the client itself gave back (its
-// release returned ok, and no fault was on since it asked) has left nothing behind.
+// alone: nobody held or tried the lock from one TTL before the call until end. What the client itself released (with
+// outcome ok, and no fault since it asked) left nothing behind.
 func (r *reading) alone(a *ask, end int) bool {
 	since := r.time(a.call) - r.Header.TTL
 	for _, b := range r.asks {
@@ -137,8 +137,8 @@ func (r *reading) alone(a *ask, end int) bool {
 	return true
 }
 
-// letGo is when a client had nothing more to do with an acquire: the return of its release, or of the acquire if it was
-// not granted.
+// letGo is when a client had finished with an acquire: the return of its release, or of the acquire if it was not
+// granted.
 func (r *reading) letGo(a *ask) history.Time {
 	if !a.granted() {
 		return r.time(a.ret)
@@ -165,10 +165,9 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 	return true
 }
 
-// quorumFor: from a's call to end the client was up, unpaused and in session, and so were a quorum of servers,
-// reachable from it; and no key in a's way stood on them until it was over. Where there are fewer groups than the
-// quorum, the members of one service count; else each group counts as one, up while all its members are and reach each
-// other.
+// quorumFor: from a's call to end the client was up, unpaused and in session, and so was a quorum of servers, reachable
+// from it; and no key in a's way was present on them until it was over. If there are fewer groups than the quorum, the
+// members of one service count; otherwise each group counts as one, up while all its members are and reach each other.
 func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
@@ -183,7 +182,8 @@ func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	return r.quorumReached(a, end, func(s history.Process) bool { return r.inTheWay(a, acquired, s) })
 }
 
-// quorumReached: a's client reached a quorum of servers from a's call to end; a server that bars it does not count.
+// quorumReached: a's client reached a quorum of servers from a's call to end; a server for which bars is true does not
+// count.
 func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool) bool {
 	if r.oneService() {
 		var left []history.Process
@@ -233,7 +233,7 @@ func (r *reading) quorumAmong(candidates, chosen []history.Process, call, end in
 		r.quorumAmong(candidates[1:], chosen, call, end)
 }
 
-// parted: a fault of the link between two members was on between call and end.
+// parted: a fault of the link between two members was active between call and end.
 func (r *reading) parted(a, b history.Process, call, end int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		across := slices.Contains(f.On, a) && slices.Contains(f.To, b) ||
@@ -242,8 +242,8 @@ func (r *reading) parted(a, b history.Process, call, end int) bool {
 	})
 }
 
-// during reports whether f was on at any place from call to end. What is down stays down until it restarts; a member of
-// one service that has lost all it knew does for good.
+// during reports whether f was active at any place from call to end. What is down stays down until it restarts; a
+// member of one service that has lost all its data is gone for good.
 func (r *reading) during(f *fault, call, end int) bool {
 	over := r.over(f)
 	if f.kind.IsDown() {
@@ -272,8 +272,8 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 	return true
 }
 
-// inTheWay: on server s, or on another that holds the same copy, a key stood at a's call, or one other than a's own was
-// set until end. A key stands until it is gone, or another is set in its place.
+// inTheWay: on server s, or on another that holds the same copy, a key was present at a's call, or one other than a's
+// own was set until end. A key is present until it is gone, or another replaces it.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 	copies := r.group(s)
 	for i := 0; i <= end; i++ {

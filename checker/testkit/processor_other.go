@@ -6,5 +6,5 @@ import "time"
 
 var started = time.Now()
 
-// ProcessorTime is the time since the process began: what it has used of the processors is not known here.
+// ProcessorTime is the time since the process began: its processor time is not available on this system.
 func ProcessorTime() time.Duration { return time.Since(started) }

@@ -1,7 +1,7 @@
-// Package testkit is what the tests of all rooms share: how much they try, and how they renew what they expect.
+// Package testkit is what the tests of all packages share: how much they try, and how they renew what they expect.
 //
-// Goals: one variable for the full size, one flag that renews. Non-goals: anything that the program itself needs; no
-// room imports it but in its tests.
+// Goals: one variable for the full size, one flag that renews. Non-goals: anything that the program itself needs;
+// packages import it only in their tests.
 package testkit
 
 import (
@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// Update is set to rewrite what tests expect, where that stands in a file; then read the diff.
+// Update is set to rewrite the files that tests compare with; then read the diff.
 var Update = flag.Bool("update", false, "rewrite what the tests expect")
 
 // A test leaves much garbage and keeps little: collecting it less often saves a third of its time.
@@ -42,7 +42,7 @@ func FullOnly(t testing.TB) {
 	}
 }
 
-// Lacks ends a test for which this machine lacks something: at full size it fails, else it is skipped.
+// Lacks ends a test for which this machine lacks something: at full size it fails, otherwise it is skipped.
 func Lacks(t testing.TB, what error) {
 	t.Helper()
 	if Full() {
@@ -61,7 +61,7 @@ func Needs(t testing.TB, programs ...string) {
 	}
 }
 
-// Script makes a program of a name that is a script for the shell, and gives its path.
+// Script makes a shell script with the given name, and returns its path.
 func Script(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -71,8 +71,8 @@ func Script(t testing.TB, name, text string) string {
 	return path
 }
 
-// FreeAddress is a host and a port of this machine at which nobody listens. Of all its loopback addresses it is one by
-// chance, so that nobody takes the port meanwhile.
+// FreeAddress is a host and a port of this machine at which nobody listens. The host is a random loopback address, so
+// that nobody takes the port meanwhile.
 func FreeAddress(t testing.TB) (host, port string) {
 	t.Helper()
 	host = fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
@@ -85,7 +85,7 @@ func FreeAddress(t testing.TB) (host, port string) {
 	return host, port
 }
 
-// Golden holds got to what stands in a file, to the byte, or rewrites the file.
+// Golden compares got with the content of a file, byte for byte, or rewrites the file.
 func Golden(t testing.TB, path, got string) {
 	t.Helper()
 	if *Update {

@@ -19,8 +19,8 @@ func Undisturbed(t *testing.T, test func(t testing.TB)) {
 	undisturbed(t, longestGap, test)
 }
 
-// standstill is for how long a host may stand still and a failure counts: what servers and clients have patience for is
-// some times as long.
+// standstill is for how long a host may stand still while a failure still counts: the timeouts of servers and clients
+// are several times as long.
 const standstill = 200 * time.Millisecond
 
 func undisturbed(t testing.TB, watch func() (stop func() time.Duration), test func(t testing.TB)) {
@@ -92,7 +92,7 @@ func longestGap() (stop func() time.Duration) {
 	}
 }
 
-// attempt is a run of a test that may not count: what it would tell the test it keeps.
+// attempt is a run of a test that may not count: it keeps what it would report to the test.
 type attempt struct {
 	testing.TB
 	mu              sync.Mutex
@@ -101,7 +101,7 @@ type attempt struct {
 	cleanups        []func()
 }
 
-// run runs the test as the testing package does, on a goroutine that Fatal ends, and then what it has to clean up.
+// run runs the test as the testing package does, on a goroutine that Fatal ends, and then its cleanups.
 func (a *attempt) run(test func(testing.TB)) {
 	a.do(func() { test(a) })
 	for len(a.cleanups) > 0 {
@@ -121,8 +121,8 @@ func (a *attempt) do(f func()) {
 	<-done
 }
 
-// say keeps a line, and where the test says it.
-func (a *attempt) say(text string) {
+// log keeps a line, and where the test logs it.
+func (a *attempt) log(text string) {
 	_, file, line, _ := runtime.Caller(2)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,17 +130,17 @@ func (a *attempt) say(text string) {
 }
 
 func (a *attempt) Cleanup(f func())                  { a.cleanups = append(a.cleanups, f) }
-func (a *attempt) Log(args ...any)                   { a.say(fmt.Sprint(args...)) }
-func (a *attempt) Logf(format string, args ...any)   { a.say(fmt.Sprintf(format, args...)) }
-func (a *attempt) Error(args ...any)                 { a.say(fmt.Sprint(args...)); a.Fail() }
-func (a *attempt) Errorf(format string, args ...any) { a.say(fmt.Sprintf(format, args...)); a.Fail() }
-func (a *attempt) Fatal(args ...any)                 { a.say(fmt.Sprint(args...)); a.FailNow() }
+func (a *attempt) Log(args ...any)                   { a.log(fmt.Sprint(args...)) }
+func (a *attempt) Logf(format string, args ...any)   { a.log(fmt.Sprintf(format, args...)) }
+func (a *attempt) Error(args ...any)                 { a.log(fmt.Sprint(args...)); a.Fail() }
+func (a *attempt) Errorf(format string, args ...any) { a.log(fmt.Sprintf(format, args...)); a.Fail() }
+func (a *attempt) Fatal(args ...any)                 { a.log(fmt.Sprint(args...)); a.FailNow() }
 func (a *attempt) Fatalf(format string, args ...any) {
-	a.say(fmt.Sprintf(format, args...))
+	a.log(fmt.Sprintf(format, args...))
 	a.FailNow()
 }
-func (a *attempt) Skip(args ...any)                 { a.say(fmt.Sprint(args...)); a.SkipNow() }
-func (a *attempt) Skipf(format string, args ...any) { a.say(fmt.Sprintf(format, args...)); a.SkipNow() }
+func (a *attempt) Skip(args ...any)                 { a.log(fmt.Sprint(args...)); a.SkipNow() }
+func (a *attempt) Skipf(format string, args ...any) { a.log(fmt.Sprintf(format, args...)); a.SkipNow() }
 
 func (a *attempt) Fail() {
 	a.mu.Lock()

@@ -20,13 +20,13 @@ type Basis struct {
 	asked int // it was read after this position; -1 if it may have been read at any time before at
 }
 
-// knowledge is what one worker has learned of the data. What the resource accepted and what the client was told are
-// kept apart: a read whose answer the client gave up waiting for may be accepted later than the one that it works with,
+// knowledge is what one worker has learned of the data. What the resource accepted and what the client received are
+// kept apart: a read whose answer the client stopped waiting for may be accepted later than the one that it works with,
 // and so may a write.
 type knowledge struct {
 	worker
 	accepted Basis // its last accepted read, or the write after it
-	told     Basis // its last read that returned, or the write after it that was confirmed
+	received Basis // its last read that returned, or the write after it that was confirmed
 	reading  int   // the call of its read under way, -1 if none is known
 	calls    []call
 	latest   map[string]int // by value, its last call among the first entered ones; made when it is needed
@@ -43,7 +43,7 @@ type call struct {
 type bases struct {
 	number map[worker]int32
 	known  []knowledge
-	latest int32 // the one asked for last: most often the next too
+	latest int32 // the last one requested: usually the next too
 }
 
 func (b *bases) reset() {
@@ -70,10 +70,10 @@ func (b *bases) worker(lock int32, of history.Attempt) *knowledge {
 	return &b.known[n]
 }
 
-// accept notes a read or write that the resource accepted. A write without any read makes nothing known: others may
+// accept records a read or write that the resource accepted. A write without any read makes nothing known: others may
 // have written between it and the next.
 func (b *bases) accept(at int, lock int32, e *history.Event) {
-	if e.Of == "" { // nobody knows whose it was
+	if e.Of == "" { // it is not known whose it was
 		return
 	}
 	k := b.worker(lock, e.Of)
@@ -82,24 +82,25 @@ func (b *bases) accept(at int, lock int32, e *history.Event) {
 	}
 }
 
-// Client notes a read or write as its client saw it.
+// Client records a read or write as its client saw it.
 func (b *bases) Client(at int, lock int32, e *history.Event) {
 	k := b.worker(lock, e.Attempt)
 	switch {
 	case e.F == history.Read && e.Type == history.Invoke:
 		k.reading = at
 	case e.F == history.Read && e.Type == history.OK:
-		k.told, k.reading = Basis{true, e.Value, at, k.reading}, -1
+		k.received, k.reading = Basis{true, e.Value, at, k.reading}, -1
 	case e.F == history.Write && e.Type == history.Invoke:
-		k.calls = append(k.calls, call{e.Value, k.told})
-	case e.F == history.Write && e.Type == history.OK && k.told.known && len(k.calls) > 0:
-		k.told = Basis{true, k.calls[len(k.calls)-1].value, at, at}
+		k.calls = append(k.calls, call{e.Value, k.received})
+	case e.F == history.Write && e.Type == history.OK && k.received.known && len(k.calls) > 0:
+		k.received = Basis{true, k.calls[len(k.calls)-1].value, at, at}
 	case e.F == history.Write && e.Type == history.Info:
-		k.told.known = false // it may or may not build on its own write
+		k.received.known = false // it may or may not build on its own write
 	}
 }
 
-// Under is what an accepted write builds on: what its client knew when it called it, as far as the history tells.
+// Under is what an accepted write builds on: what its client knew when it called it, as far as the history records
+// that.
 func (b *bases) Under(lock int32, e *history.Event) Basis {
 	if e.Of == "" {
 		return Basis{}
@@ -117,7 +118,7 @@ func (k *knowledge) call(value string) *call {
 	switch {
 	case n == 0:
 		return nil
-	case k.calls[n-1].value == value: // as most often
+	case k.calls[n-1].value == value: // the usual case
 		return &k.calls[n-1]
 	}
 	if k.latest == nil {

@@ -30,13 +30,13 @@ type scan struct {
 	Bases   bases
 }
 
-// datumValue is a value of what one lock guards.
+// datumValue is a value of the data that one lock guards.
 type datumValue struct {
 	lock  history.Lock
 	value string
 }
 
-// Reset makes the scan ready for another history.
+// Reset prepares the scan for another history.
 func (s *scan) Reset(locks, grants int) {
 	s.Bases.reset()
 	s.written = nil
@@ -54,7 +54,7 @@ func (s *scan) Reset(locks, grants int) {
 	}
 }
 
-// Effect takes an accepted effect into account.
+// Effect adds an accepted effect.
 func (s *scan) Effect(at int, lock int32, e *history.Event) {
 	d := &s.Data[lock]
 	if e.Op == history.Write {
@@ -67,7 +67,7 @@ func (s *scan) Effect(at int, lock int32, e *history.Event) {
 }
 
 // Loses reports whether a write that builds on own overwrites another that it does not know of. A value that nobody
-// wrote is no update; nor is one lost to this write that somebody outside the history had overwritten before it was
+// wrote is no update; nor does this write lose one that somebody outside the history had overwritten before it was
 // read.
 func (t *Trace) Loses(lock int32, own Basis) bool {
 	d := &t.Scan.Data[lock]
@@ -77,7 +77,7 @@ func (t *Trace) Loses(lock int32, own Basis) bool {
 	return own.asked <= d.At || !t.fromNowhere(lock, own.Value)
 }
 
-// fromNowhere reports whether a value was written by nobody in the history, and is not what the data began with.
+// fromNowhere reports whether nobody in the history wrote a value, and it is not the initial one.
 func (t *Trace) fromNowhere(lock int32, value string) bool {
 	s := &t.Scan
 	if value == s.Data[lock].Initial {
@@ -94,7 +94,7 @@ func (t *Trace) fromNowhere(lock int32, value string) bool {
 	return !s.written[datumValue{t.Locks[lock].Name, value}]
 }
 
-// GrantAt gives the grant of an attempt at a lock.
+// GrantAt returns the grant of an attempt at a lock.
 func (t *Trace) GrantAt(of history.Attempt, lock int32) (int32, bool) {
 	n, ok := t.Owner[Title{t.Locks[lock].Name, of}]
 	return n, ok && of != ""

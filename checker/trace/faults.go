@@ -16,8 +16,8 @@ type Fault struct {
 	Stop  int // Open if its end was not recorded
 }
 
-// Faults lists the faults of a history in the order in which they struck, as the laws read them. An end of which no
-// beginning was recorded is none.
+// Faults lists the faults of a history in the order in which they struck, as the laws read them. An end without a
+// recorded beginning is ignored.
 func Faults(h *history.History) []Fault {
 	t := Trace{History: h, struck: underWay{}}
 	for i := range h.Events {
@@ -28,7 +28,7 @@ func Faults(h *history.History) []Fault {
 	return t.Faults
 }
 
-// fault notes a strike, or the end of the oldest fault of the same line that goes on.
+// fault records a strike, or the end of the oldest open fault of the same line.
 func (t *Trace) fault(i int, e *history.Event) {
 	switch e.Type {
 	case history.Invoke:
@@ -60,8 +60,8 @@ type faultName struct {
 	line string
 }
 
-// underWay lists the faults by name that have struck, in order; those whose end was recorded are dropped when they are
-// met.
+// underWay lists by name the faults that have struck, in order; those whose end was recorded are dropped when they are
+// encountered.
 type underWay map[faultName][]int32
 
 func (u underWay) add(n int32, name faultName) {
@@ -72,7 +72,7 @@ func (u underWay) add(n int32, name faultName) {
 	}
 }
 
-// oldest gives the oldest fault of that name that has not ended, -1 if there is none.
+// oldest returns the oldest fault of that name that has not ended, -1 if there is none.
 func (u underWay) oldest(faults []Fault, name faultName) int32 {
 	list := u[name]
 	for len(list) > 0 && faults[list[0]].Stop != Open {
@@ -94,8 +94,8 @@ func (f *Fault) Over() int {
 	return f.Stop
 }
 
-// ofResource reports whether a fault strikes the resource alone, or its links: where nobody uses the resource, nobody
-// feels it.
+// ofResource reports whether a fault strikes only the resource, or its links: if nobody uses the resource, it affects
+// nobody.
 func ofResource(f Fault) bool {
 	all := func(side []history.Process) bool {
 		return len(side) > 0 &&
@@ -104,9 +104,8 @@ func ofResource(f Fault) bool {
 	return all(f.On) || all(f.To)
 }
 
-// Counted is the position from which the time counts again for those who wait: that at which the fault is over. What is
-// wrong for good is how things are from then on; but of a cut of which nobody says whether it leaves a quorum, that is
-// not known.
+// Counted is the position from which the time counts again for waiters: where the fault is over. A permanent fault is
+// how things are from then on; but if it is not known whether a cut leaves a quorum, no such position is known.
 func (t *Trace) Counted(f *Fault) int {
 	known := t.History.Header.StatesQuorum()
 	if f.Stop == Open && !f.Ends && (f.Does == history.PacesClock || f.Does == history.Parts && known) {
@@ -115,8 +114,9 @@ func (t *Trace) Counted(f *Fault) int {
 	return f.Over()
 }
 
-// Mended is the position at which what f took away is back: of a crash the restart, open if there is none; of others
-// their end. A member of one service that has lost everything is none any more: a stranger of its name may not vote.
+// Mended is the position at which what f took away is back: for a crash the restart, open if there is none; for others
+// their end. A member of one service that has lost everything is not a member any more: a stranger of its name may not
+// vote.
 func (t *Trace) Mended(f *Fault) int {
 	switch {
 	case f.Loses == history.LosesEverything && t.History.Header.OneService():
@@ -127,7 +127,7 @@ func (t *Trace) Mended(f *Fault) int {
 	return f.Over()
 }
 
-// Cite gives the line of a fault for a story that names it as a reason, and notes that it was named.
+// Cite returns the line of a fault for a story that names it as a reason, and records that it was named.
 func (t *Trace) Cite(f *Fault) string {
 	t.Cited = append(t.Cited, f.Start)
 	return f.Line
@@ -144,7 +144,7 @@ func (t *Trace) FaultsIn(from, to int, matches func(*Fault) bool) []*Fault {
 	return list
 }
 
-// LastFault returns the latest fault, struck before position i, that matches.
+// LastFault returns the latest fault that struck before position i and matches.
 func (t *Trace) LastFault(i int, matches func(*Fault) bool) *Fault {
 	for n := len(t.Faults) - 1; n >= 0; n-- {
 		if f := &t.Faults[n]; f.Start < i && matches(f) {

@@ -6,23 +6,23 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// place is where a key may stand: on a server, for a lock, as one member of what several hold.
+// place is where a key may be stored: on a server, for a lock, as one member of what several hold.
 type place struct {
 	server history.Process
 	lock   history.Lock
 	member string
 }
 
-// liveKey is a key that stands on a server.
+// liveKey is a key that is present on a server.
 type liveKey struct {
 	Of    history.Attempt
 	until history.Time // when it is due to expire
 }
 
-// keys knows what stands where, as far as the records read so far tell.
+// keys tracks which keys are present, according to the records read so far.
 type keys struct{ at map[place]liveKey }
 
-// Reset forgets all keys.
+// Reset removes all keys.
 func (k *keys) Reset() {
 	if k.at == nil {
 		k.at = make(map[place]liveKey)
@@ -30,8 +30,8 @@ func (k *keys) Reset() {
 	clear(k.at)
 }
 
-// PlaceOf is where the key of a record stands. What several members keep together stands once, whichever of them
-// records it.
+// PlaceOf is the place of a record's key. What several members keep together has one place, whichever of them records
+// it.
 func (t *Trace) PlaceOf(e *history.Event) place { return place{t.Keeper(e.Process), e.Lock, e.Member} }
 
 // Keeper is who keeps what a server records: the service of which it is a member, else the server itself.
@@ -42,7 +42,7 @@ func (t *Trace) Keeper(server history.Process) history.Process {
 	return server
 }
 
-// Unit names the servers that hold one copy of a lock between them: a group by its first member, or a server alone.
+// Unit names the servers that share one copy of a lock: a group by its first member, or a server alone.
 func (t *Trace) Unit(p history.Process) history.Process {
 	for _, group := range t.History.Header.Groups {
 		if slices.Contains(group, p) {
@@ -60,15 +60,15 @@ func Setter(e *history.Event) history.Attempt {
 	return e.Of
 }
 
-// Overwritten gives the key that a key-set replaces: one that still stood. Where its expiry would not be recorded, it
-// must not have been due to.
+// Overwritten returns the key that a key-set replaces: one that was still present. If expiry is not recorded, it must
+// not have been due to expire.
 func (t *Trace) Overwritten(e *history.Event) (liveKey, bool) {
 	was, ok := t.Live.at[t.PlaceOf(e)]
 	return was, ok && (t.Expiries || e.Time < was.until)
 }
 
-// Promote gives a replica that takes its master's place what that one had: what it lacks is recorded as lost after
-// that. What it had itself, when it was the master before, it has long exchanged for that.
+// Promote gives a replica that takes its master's place the master's keys: what it lacks is recorded as lost
+// afterwards. What it had itself, when it was the master before, was replaced long ago.
 func (k *keys) Promote(f *Fault) {
 	if f.Does != history.Promotes || len(f.On) == 0 || len(f.To) == 0 {
 		return
@@ -86,7 +86,7 @@ func (k *keys) Promote(f *Fault) {
 	}
 }
 
-// Note takes a record of what stands at p into account. One of a key that does not stand there changes nothing.
+// Note applies a record of the keys at p. A record of a key that is not there changes nothing.
 func (k *keys) Note(p place, e *history.Event) {
 	if e.F == history.KeySet {
 		k.at[p] = liveKey{Of: e.Of, until: e.Until}

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Jepsen's nemesis tells of all that it does by info, once when it begins to and once when it has. What begins with a
-// word on the left is ended by one on the right, and what begins with "start-WHAT" by "stop-WHAT".
+// Jepsen's nemesis reports everything it does as info, once when it begins and once when it has finished. What begins
+// with a word on the left is ended by one on the right, and what begins with "start-WHAT" by "stop-WHAT".
 var endings = map[string][]string{
 	"start":     {"stop"},
 	"kill":      {"start", "restart"},
@@ -18,7 +18,7 @@ var endings = map[string][]string{
 	"isolate":   {"heal"},
 }
 
-// endsOf gives the words that end a fault whose beginning is told as f; none if f begins no fault.
+// endsOf returns the words that end a fault that begins with f; none if f begins no fault.
 func endsOf(f history.F) []string {
 	if what, ok := strings.CutPrefix(string(f), "start-"); ok {
 		return []string{"stop-" + what}
@@ -26,7 +26,7 @@ func endsOf(f history.F) []string {
 	return endings[string(f)]
 }
 
-// report is what a nemesis said by info of one kind of fault.
+// report is what a nemesis recorded as info of one kind of fault.
 type report struct {
 	kind  history.F
 	ends  []string
@@ -34,8 +34,8 @@ type report struct {
 	over  bool
 }
 
-// reported notes a fault that is told of as info. Its second report says the same as the first, and the last report of
-// its end says when it was over.
+// reported records a fault that is reported as info. Its second report repeats the first, and the last report of its
+// end states when it was over.
 func (t *Trace) reported(i int, e *history.Event) {
 	ended := false
 	for n := range t.reports {

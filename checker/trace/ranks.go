@@ -7,15 +7,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// What a grant says about its place among others: the bits of its kind.
+// What a grant states about its place among others: the bits of its kind.
 const (
-	HasTimes = 1 << iota // when it was asked for and decided
+	HasTimes = 1 << iota // when it was requested and decided
 	HasToken
 	isShared
 	kinds // how many kinds there are
 )
 
-// Kind gives the bits of what a grant says about its place.
+// Kind returns the bits of what a grant states about its place.
 func (g *Grant) Kind() (k int) {
 	if g.Lease != nil {
 		k |= HasTimes
@@ -29,7 +29,7 @@ func (g *Grant) Kind() (k int) {
 	return k
 }
 
-// Since is when the winning request of a grant left: after its call, where it does not say.
+// Since is when the winning request of a grant left: after its call, if it is not stated.
 func (t *Trace) Since(g *Grant) history.Time {
 	if g.Lease == nil {
 		return t.Time(t.Asks[g.Ask].Call)
@@ -37,7 +37,7 @@ func (t *Trace) Since(g *Grant) history.Time {
 	return g.Lease.Since
 }
 
-// Decided is when a grant was decided: before its return, where it does not say.
+// Decided is when a grant was decided: before its return, if it is not stated.
 func (t *Trace) Decided(g *Grant) history.Time {
 	if g.Lease == nil {
 		return t.Time(g.OK)
@@ -46,8 +46,8 @@ func (t *Trace) Decided(g *Grant) history.Time {
 }
 
 // earlier orders two grants: a was decided before b's request left; or if neither was so, a's token is lower, where
-// both have one. Two holders of a shared lock do not supersede each other. Where the clocks of two processes may be
-// off, it is so whatever they showed.
+// both have one. Two holders of a shared lock do not supersede each other. If the clocks of two processes may be off,
+// this holds whatever their true error.
 func (t *Trace) earlier(a, b *Grant) bool {
 	off := history.Time(0)
 	if a.Process != b.Process {
@@ -64,8 +64,8 @@ func (t *Trace) earlier(a, b *Grant) bool {
 	return a.Token != 0 && a.Token < b.Token
 }
 
-// Incomparable reports whether among the grants that took effect is another one that a cannot be ordered with, for want
-// of times and tokens. counted says that a itself is among them.
+// Incomparable reports whether a cannot be ordered with some other grant that took effect, for want of times and
+// tokens. counted means that a itself is among those.
 func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	own := a.Kind()
 	for k, n := range d.kinds {
@@ -79,7 +79,8 @@ func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	return false
 }
 
-// ranks shows quickly that no grant of a set is later than a given one: whoever it does not rule out is looked for.
+// ranks shows quickly that no grant of a set is later than a given one: those that it does not rule out are searched
+// for.
 type ranks struct {
 	latest history.Time // the latest request of a grant
 	// top holds the grants that no other exceeds both in token and in the time of its decision: tokens ascend, times
@@ -113,7 +114,7 @@ func (r *ranks) add(x ranked, since history.Time) {
 	r.top = slices.Replace(r.top, from, i, x)
 }
 
-// exceed reports whether a grant may be later than one of that token, asked for at since and decided at decided.
+// exceed reports whether some grant may be later than one with that token, requested at since and decided at decided.
 func (r *ranks) exceed(token history.Token, since, decided history.Time) bool {
 	if decided < r.latest {
 		return true
@@ -122,7 +123,7 @@ func (r *ranks) exceed(token history.Token, since, decided history.Time) bool {
 	return token != 0 && i < len(r.top) && r.top[i].decided >= since
 }
 
-// Rank enters a grant that took effect, unless it has done so before.
+// Rank adds a grant that took effect, unless it has been added before.
 func (t *Trace) Rank(at int, lock, n int32) {
 	if t.Scan.Ranked[n] {
 		return
@@ -152,7 +153,7 @@ func (t *Trace) Superseded(lock, n int32) int {
 	return slices.IndexFunc(d.Effects, func(e effect) bool { return t.earlier(g, &t.Grants[e.Grant]) })
 }
 
-// GrantedAt is when the protocol decided; where the history does not tell, when the acquire returned.
+// GrantedAt is when the protocol decided; if the history does not state that, when the acquire returned.
 func (g *Grant) GrantedAt(t *Trace) history.Time {
 	if g.Lease != nil {
 		return min(g.Lease.Granted, t.Time(g.OK))

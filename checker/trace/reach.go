@@ -7,16 +7,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// reach follows, from ask to ask in the order of their calls, the faults that keep clients from servers.
+// reach tracks, from ask to ask in the order of their calls, the faults that keep clients from servers.
 type reach struct {
 	next   int      // in Trace.Faults: the first that strikes after the last call looked at
-	active []Impact // of those before it that were not over then
+	active []Impact // of those before it, the ones not over then
 	Gone   absence
-	left   []history.Process // room for those that are not gone
+	left   []history.Process // scratch space for those that are not gone
 }
 
-// absence is what a client cannot count on: servers that are away from it, and pairs of them that are parted from each
-// other.
+// absence is what a client cannot count on: servers that are away from it, and pairs of them that are separated from
+// each other.
 type absence struct {
 	Away   []history.Process
 	parted [][2]history.Process
@@ -28,10 +28,10 @@ type Impact struct {
 	mended int
 }
 
-// Reset makes it ready for another history.
+// Reset prepares it for another history.
 func (r *reach) Reset() { r.next, r.active = 0, r.active[:0] }
 
-// goTo takes the faults into account that strike before position call.
+// goTo adds the faults that strike before position call.
 func (r *reach) goTo(t *Trace, call int) {
 	r.active = slices.DeleteFunc(r.active, func(x Impact) bool { return x.mended < call })
 	for ; r.next < len(t.Faults) && t.Faults[r.next].Start < call; r.next++ {
@@ -71,8 +71,8 @@ func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
 	return t.enough(&r.Gone)
 }
 
-// spares reports whether the client itself is up and unpaused under f, and adds what f takes from it to what is gone.
-// Of whom a fault strikes that names nobody nothing is known.
+// spares reports whether the client itself is up and unpaused under f, and adds to gone what f takes from it. If a
+// fault names no process, assume that it may affect anyone.
 func (t *Trace) spares(f *Fault, client history.Process) bool {
 	if len(f.On)+len(f.To) == 0 || !f.Does.IsLink() && f.Does != history.SlowsDisk && f.Strikes(client) {
 		return false
@@ -138,7 +138,7 @@ func (t *Trace) enough(g *absence) bool {
 	return h.IsQuorum(left)
 }
 
-// agree reports whether some of the members, no two of which are parted, are enough.
+// agree reports whether some of the members, no two of which are separated, are enough.
 func (g *absence) agree(members []history.Process, enough func([]history.Process) bool) bool {
 	for enough(members) {
 		i := slices.IndexFunc(g.parted, func(p [2]history.Process) bool {
@@ -150,7 +150,7 @@ func (g *absence) agree(members []history.Process, enough func([]history.Process
 		without := func(out history.Process) []history.Process {
 			return slices.DeleteFunc(slices.Clone(members), func(s history.Process) bool { return s == out })
 		}
-		if g.agree(without(g.parted[i][0]), enough) { // one of the two is not in it
+		if g.agree(without(g.parted[i][0]), enough) { // one of the two is left out
 			return true
 		}
 		members = without(g.parted[i][1])
@@ -165,7 +165,7 @@ func (t *Trace) IsServer(p history.Process) bool {
 		slices.ContainsFunc(h.Groups, func(group []history.Process) bool { return slices.Contains(group, p) })
 }
 
-// calmAt says that of the faults that had struck by position from, the last was over at position over.
+// calmAt records that of the faults that had struck by position from, the last was over at position over.
 type calmAt struct{ from, over int }
 
 // listCalm fills in t.calms.
@@ -179,8 +179,8 @@ func (t *Trace) listCalm() {
 	}
 }
 
-// calmBefore is the position at which the last of the faults that struck before position i was over, open if one goes
-// on, -1 if none struck.
+// calmBefore is the position at which the last of the faults that struck before position i was over, open if one is
+// still active, -1 if none struck.
 func (t *Trace) calmBefore(i int) int {
 	n := sort.Search(len(t.calms), func(n int) bool { return t.calms[n].from >= i })
 	if n == 0 {

@@ -6,21 +6,21 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// shelf is where the keys of one lock stand: on a server, or on one of the servers that hold one copy between them,
-// which is named by the first.
+// shelf is where the keys of one lock are stored: on a server, or on one of the servers that share one copy, named by
+// the first.
 type shelf struct {
 	lock history.Lock
 	unit history.Process
 }
 
-// residue follows, from ask to ask in the order of their calls, whose keys stand on the servers.
+// residue tracks, from ask to ask in the order of their calls, whose keys are on the servers.
 type residue struct {
 	next  int                       // in Trace.Keys: the first record after the last call looked at
-	there map[place]history.Attempt // with the unit for the server
+	there map[place]history.Attempt // with the unit in place of the server
 	keys  map[shelf]int
 }
 
-// Reset makes it ready for another history.
+// Reset prepares it for another history.
 func (r *residue) Reset() {
 	if r.there == nil {
 		r.there, r.keys = make(map[place]history.Attempt), make(map[shelf]int)
@@ -30,7 +30,7 @@ func (r *residue) Reset() {
 	r.next = 0
 }
 
-// note takes a record into account. What one member of a group has lost, another may have.
+// note applies a record. What one member of a group has lost, another may have.
 func (r *residue) note(e *history.Event, unit history.Process) {
 	p, at := place{unit, e.Lock, e.Member}, shelf{e.Lock, unit}
 	of, there := r.there[p]
@@ -46,8 +46,8 @@ func (r *residue) note(e *history.Event, unit history.Process) {
 }
 
 // FreeQuorum reports whether a quorum is left besides the servers out of reach and those on which, up to position end,
-// somebody else's key stood in the way of ask a: one that never expires, or that a request long given up set. Calls
-// ascend from one to the next.
+// another attempt's key was in the way of ask a: one that never expires, or that a request abandoned long before had
+// set. Calls ascend from one to the next.
 func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 	r := &t.Residue
 	for ; r.next < len(t.Keys) && int(t.Keys[r.next]) < a.Call; r.next++ {

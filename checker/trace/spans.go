@@ -7,7 +7,7 @@ import (
 )
 
 // Span is a half-open interval in which a lock is held: of positions for sections, of true time for leases. One that
-// ends where it begins is an instant, and overlaps only what it lies strictly inside of.
+// ends where it begins is an instant, and overlaps only spans that contain it strictly.
 type Span struct {
 	From, To int64
 	Grant    int32
@@ -41,7 +41,7 @@ func (v *interval) First(spans []Span) (i, j int, found bool) {
 	}
 	j = sort.Search(len(spans), func(n int) bool { return spans[n].At >= last })
 	if !slices.IsSortedFunc(spans, byStart) {
-		// A longer prefix clashes whenever a shorter one does, and that up to the later of two that clash does.
+		// A longer prefix clashes whenever a shorter one does, from the later span of some clash on.
 		j = sort.Search(j, func(n int) bool { _, clashes := v.anyClash(spans[:n+1]); return clashes })
 	}
 	for i = range spans[:j] {
@@ -52,10 +52,10 @@ func (v *interval) First(spans []Span) (i, j int, found bool) {
 	return 0, 0, false
 }
 
-// anyClash sweeps over the spans by their start, and tells the position at which the later of two that clash is stated.
-// Of the spans that began earlier it is enough to remember, of each kind, the one that ends last: if that belongs to
-// the same grant as the new one, and another that began earlier reaches into the new one too, then those two share the
-// instant at which the new one begins, and so clash themselves.
+// anyClash sweeps over the spans by their start, and returns the position at which the later of two that clash is
+// stated. Of the spans that began earlier it is enough to remember, for each kind, the one that ends last: if that
+// belongs to the same grant as the new one, and another that began earlier reaches into the new one too, then those two
+// share the instant at which the new one begins, and so clash themselves.
 func (v *interval) anyClash(spans []Span) (at int, found bool) {
 	if !slices.IsSortedFunc(spans, byStart) {
 		v.sorted = append(v.sorted[:0], spans...)
@@ -81,7 +81,7 @@ func (v *interval) anyClash(spans []Span) (at int, found bool) {
 	return 0, false
 }
 
-// byStart has an instant stand before what begins there: it does not lie inside of it.
+// byStart puts an instant before spans that begin there: they do not contain it.
 func byStart(a, b Span) int {
 	switch {
 	case a.From != b.From:

@@ -6,31 +6,31 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// never is later than any time of a history: a lock that somebody gets on with.
+// never is later than any time of a history: for a lock that makes progress.
 const never = history.Never
 
 // Stuck is a waiter that was stuck for too long.
 type Stuck struct {
-	Ask          int32 // its first
-	At           int   // position up to which the state below is taken
+	Ask          int32 // its first ask
+	At           int   // the position at which the state below was taken
 	Since, Until history.Time
 	Cycle        []int32 // asks that wait in a circle, empty if it is none
-	Root         int32   // where following waiters to holders who wait ends: the last ask, of the lock that blocks all
+	Root         int32   // where following waiters to holders that wait ends: the last ask, of the lock that blocks all
 	Holders      []int32 // open holds of the root's lock
-	// Gone are the faults that have left the waiter of Root no quorum of servers for good; none if one is left.
+	// Gone lists the faults that have left the waiter of Root no quorum of servers for good; none if a quorum is left.
 	Gone []*Fault
 }
 
-// standstill replays who waits for and who holds which lock, and keeps for each lock that is waited for since when it
-// stands still.
+// standstill replays who waits for and who holds which lock, and keeps for each lock with waiters since when it has
+// made no progress.
 type standstill struct {
 	t       *Trace
 	waits   []wait
 	over    []bool                      // by wait
-	waiting map[history.Process][]int32 // waits that go on
-	line    [][]int32                   // by lock: waits in the order of their beginnings, the first of which goes on
+	waiting map[history.Process][]int32 // waits under way
+	line    [][]int32                   // by lock: waits by their beginnings; the first is under way
 	holders [][]int32                   // by lock: open sections
-	// by lock: when it began, or will begin, to stand still; never if somebody gets on with it
+	// by lock: when it stopped, or will stop, making progress; never if it makes progress
 	since   []history.Time
 	before  []history.Time // since, as it was before the turns under way
 	endless map[Title]bool // attempts whose key never expires
@@ -38,9 +38,9 @@ type standstill struct {
 	calm    history.Time   // when the last fault was over
 }
 
-// FirstStuck finds the first waiter that was stuck for longer than limit while no fault was under way: one to whom a
-// quorum of servers was left, if there is any, since of the others nothing but their servers can help. Before the
-// beginning of the first wait that is long enough it need not be known what stands still.
+// FirstStuck finds the first waiter that was stuck for longer than limit while no fault was under way: one that still
+// had a quorum of servers, if there is any, since for the others only their servers can help. Until the first wait is
+// long enough, what stands still need not be known.
 func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 	waits := t.waits()
 	first := slices.IndexFunc(waits, func(w wait) bool { return t.Time(w.to)-t.Time(w.from) > limit })
@@ -74,7 +74,7 @@ func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 }
 
 // pass carries out the turns of one moment. A lock that stood still before and after it has stood still throughout,
-// unless it was acquired, or a holder left it alive and so got on: for those who wait a crash changes nothing.
+// unless it was acquired, or a holder left it alive and so made progress: a crash changes nothing for those who wait.
 func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
 	copy(s.before, s.since)
 	for _, u := range turns {
@@ -123,7 +123,7 @@ func (s *standstill) apply(now history.Time, u turn) {
 }
 
 // overdue looks at the moment before position at for the waiter that has been stuck longest, and for longer than limit:
-// of those to whom a quorum is left, if there are any.
+// among those that still have a quorum, if there are any.
 func (s *standstill) overdue(at int, limit history.Time) (Stuck, bool) {
 	if s.faults > 0 {
 		return Stuck{}, false
@@ -134,7 +134,7 @@ func (s *standstill) overdue(at int, limit history.Time) (Stuck, bool) {
 		if len(line) == 0 {
 			continue
 		}
-		n := line[0] // of those who wait for one lock nobody is stuck for longer
+		n := line[0] // of those that wait for one lock, nobody is stuck for longer
 		from := max(s.t.Time(s.waits[n].from), s.since[l], s.calm)
 		if from < since || from == since && longest >= 0 && n < longest {
 			longest, since = n, from
@@ -171,8 +171,8 @@ func (s *standstill) stuck(n int32, at int, since history.Time) Stuck {
 }
 
 // settle computes the greatest set of locks that stand still from now on, or from a later moment on if nothing else
-// happens. It starts from the belief that all do that somebody waits for, and corrects upwards until nothing changes,
-// so that a circle of waiters stays in.
+// happens. It starts by assuming that every lock with waiters does, and corrects upwards until nothing changes, so that
+// circles of waiters remain.
 func (s *standstill) settle(now history.Time) {
 	for l := range s.since {
 		if s.since[l] = never; len(s.line[l]) > 0 {
@@ -205,7 +205,7 @@ func (s *standstill) holderStuck(n int32) history.Time {
 	return from
 }
 
-// follow goes from waiter n to a holder of its lock that waits too, and so on, until it comes round or ends.
+// follow goes from waiter n to a holder of its lock that waits too, and so on, until a waiter repeats or there is none.
 func (s *standstill) follow(n int32) (cycle []int32, root int32) {
 	var path []int32
 	for {
@@ -231,7 +231,7 @@ func (s *standstill) follow(n int32) (cycle []int32, root int32) {
 	}
 }
 
-// keysWithoutExpiry lists the attempts of which the servers say at last that their key never expires.
+// keysWithoutExpiry lists the attempts whose key never expires according to the servers' last record.
 func (t *Trace) keysWithoutExpiry() map[Title]bool {
 	never := make(map[Title]bool)
 	for _, at := range t.Keys {

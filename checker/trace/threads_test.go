@@ -7,7 +7,7 @@ import (
 )
 
 // TestTheThreadsOfAProcessReleaseEachTheirOwn: two threads of one process release two locks at the same time, and name
-// no attempts. Each return is that of the call on its lock, in whichever order they return.
+// no attempts. Each return belongs to the call on its lock, in whichever order they return.
 func TestTheThreadsOfAProcessReleaseEachTheirOwn(t *testing.T) {
 	for _, first := range []history.Lock{"a", "b"} {
 		other := map[history.Lock]history.Lock{"a": "b", "b": "a"}[first]

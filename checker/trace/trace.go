@@ -1,9 +1,9 @@
-// Package trace reads a history once, into what the laws ask for: who asked for which lock and was granted it, when
-// sections and leases began and ended, which faults struck whom, which keys stood where, who waited for whom, and what
+// Package trace reads a history once, into what the laws need: who requested which lock and was granted it, when
+// sections and leases began and ended, which faults struck whom, which keys were where, who waited for whom, and what
 // took effect at the resource.
 //
-// Goals: one reading for all laws, in time that grows with the history, in memory that is used again.
-// Non-goals: judging; words.
+// Goals: one reading for all laws, in time linear in the history, in memory that is reused. Non-goals: judging;
+// stories.
 package trace
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Open stands for the position of something that has not happened by the end of the history.
+// Open is the position of something that has not happened by the end of the history.
 const Open = math.MaxInt
 
 // Ask is one acquire operation. Positions are places in History.Events, which is the order of the history.
@@ -28,7 +28,7 @@ type Ask struct {
 	Outcome history.Type // zero while open or crashed
 }
 
-// ending says how a section ended.
+// ending is how a section ended.
 type ending uint8
 
 const (
@@ -48,7 +48,7 @@ type Grant struct {
 	Attempt history.Attempt
 	Token   history.Token
 	OK, End int            // end is open if the section never ended
-	Lease   *history.Grant // nil if the history does not carry it
+	Lease   *history.Grant // nil if the history does not state it
 	// release is the position of the first release call, which may come after the section ended otherwise; done is
 	// that call's return. Both are open if there was none. A release known only by its outcome was called when it
 	// returned.
@@ -71,24 +71,25 @@ type extension struct {
 	at    int
 }
 
-// LockTrace gathers what belongs to one lock, in order.
+// LockTrace collects what belongs to one lock, in order.
 type LockTrace struct {
 	Name   history.Lock
 	Grants []int32
 	Asks   []int32
 	// windows and sections are the spans of the grants in true time and in positions: see windows.go.
 	Windows, Sections []Span
-	Stated            int // windows that its grants state, those included of which nothing is left
+	Stated            int // windows that its grants state, including those of which nothing is left
 }
 
-// processTrace is the state of one process while a history is read. Lists, because a process may have several tasks.
+// processTrace is the state of one process while a history is read. It has lists because a process may have several
+// tasks.
 type processTrace struct {
 	asks     []int32 // open
 	sections []int32 // open
 	releases []int32 // grants whose release is under way
 }
 
-// Trace is a history read once, for all laws. Its memory is used again for the next history.
+// Trace is a history read once, for all laws. Its memory is reused for the next history.
 type Trace struct {
 	History    *history.History
 	Ascending  bool         // no event is earlier than the one before it
@@ -103,7 +104,7 @@ type Trace struct {
 	processes  []processTrace
 	Number     map[history.Process]int32
 	Faults     []Fault
-	Cited      []int // positions at which the faults struck that the story under way has named
+	Cited      []int // positions at which the faults struck that the current story has named
 	struck     underWay
 	reports    []report
 	Data       []int32 // positions of the resource's records, and of the clients' reads and writes
@@ -133,7 +134,7 @@ func (t *Trace) Read(h *history.History) {
 		e := &h.Events[i]
 		t.Ascending = t.Ascending && (i == 0 || h.Events[i-1].Time <= e.Time)
 		t.End = max(t.End, e.Time)
-		if e.Process == history.Nemesis { // it names its faults as it likes
+		if e.Process == history.Nemesis { // the nemesis may name faults freely
 			t.fault(i, e)
 			continue
 		}
@@ -164,10 +165,11 @@ func (t *Trace) Read(h *history.History) {
 	}
 }
 
-// longHistory is the number of events from which on it is worth counting what they are before they are read.
+// longHistory is the number of events from which it pays to count their kinds before reading them.
 const longHistory = 1 << 16
 
-// makeRoom makes room for the acquires of a history at once: lists that grow leave several times their size behind.
+// makeRoom allocates memory for the acquires of a history at once: lists that grow leave several times their size as
+// garbage.
 func (t *Trace) makeRoom(h *history.History) {
 	asks, grants := 0, 0
 	for i := range h.Events {
@@ -204,8 +206,8 @@ func (t *Trace) reset(h *history.History) {
 	t.crashes = t.crashes[:0]
 }
 
-// lock gives the number of a lock. The locks that are judged are those of the header and those that somebody asked
-// for; a key of another name is no lock.
+// lock returns the number of a lock. The locks that are judged are those of the header and those that somebody
+// requested; a key with another name is no lock.
 func (t *Trace) lock(name history.Lock) int32 {
 	if n := len(t.Locks); n > 0 && t.Locks[n-1].Name == name { // most histories have one
 		return int32(n - 1)
@@ -273,8 +275,8 @@ func (t *Trace) acquire(i int, e *history.Event) {
 	}
 }
 
-// asked takes the open acquire of p on lock l that an event of an attempt answers off its list, -1 if there is none:
-// the one whose call names that attempt; failing that, the oldest where either names none.
+// asked removes from the list of p the open acquire of lock l that an event of an attempt answers, -1 if there is none:
+// the one whose call names that attempt; failing that, the oldest if either names none.
 func (t *Trace) asked(p *processTrace, l int32, of history.Attempt) int32 {
 	found := -1
 	for i, n := range p.asks {
@@ -298,8 +300,8 @@ func (t *Trace) asked(p *processTrace, l int32, of history.Attempt) int32 {
 	return n
 }
 
-// sectionOf finds the grant an event belongs to: that of its attempt, or without one the latest open section of its
-// process on that lock. -1: none, as for the clean-up release of an attempt that was never granted.
+// sectionOf finds the grant an event belongs to: that of its attempt, or without one, the latest open section of its
+// process on that lock. It is -1 if there is none, as for the clean-up release of an attempt that was never granted.
 func (t *Trace) sectionOf(e *history.Event) int32 {
 	if e.Attempt != "" {
 		g, ok := t.Owner[Title{e.Lock, e.Attempt}]
@@ -343,8 +345,8 @@ func (t *Trace) released(i int, e *history.Event) {
 	}
 }
 
-// releasing takes the grant whose release returns off the list of its process: that of its attempt, or without one the
-// oldest of that lock. Where none is under way the history records only outcomes.
+// releasing removes from the list of its process the grant whose release returns: that of its attempt, or without one,
+// the oldest of that lock. If none is under way the history records only outcomes.
 func (t *Trace) releasing(p *processTrace, e *history.Event) int32 {
 	for i, g := range p.releases {
 		of := &t.Grants[g]
@@ -446,7 +448,7 @@ func (t *Trace) Time(i int) history.Time {
 	return t.History.Events[i].Time
 }
 
-// ProcessOf is the process that made an attempt. An attempt that was never granted is known by its name only, which
+// ProcessOf is the process that made an attempt. For an attempt that was never granted it is taken from the name, which
 // begins with the process.
 func (t *Trace) ProcessOf(a history.Attempt) history.Process {
 	if p, ok := t.maker[a]; ok {

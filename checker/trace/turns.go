@@ -7,13 +7,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// wait is the time in which a process waits for a lock: of one ask, or of several if it asked again within a TTL of
+// wait is the time in which a process waits for a lock: for one ask, or for several if it asked again within a TTL of
 // each that was not granted.
 type wait struct {
 	ask      int32 // the first
 	process  history.Process
 	lock     int32
-	from, to int // to is open if it goes on to the end
+	from, to int // to is open if it lasts to the end
 }
 
 // waits lists the waits in the order of their beginnings.
@@ -23,7 +23,7 @@ func (t *Trace) waits() []wait {
 		lock    int32
 	}
 	all := make([]wait, 0, len(t.Asks))
-	gaveUp := make(map[waiter][]int) // what the next ask may go on with; more than one only where tasks asked at once
+	gaveUp := make(map[waiter][]int) // what the next ask may continue; more than one only if tasks asked at once
 	for n := range t.Asks {
 		a := &t.Asks[n]
 		w, this := waiter{a.Process, a.Lock}, -1
@@ -74,7 +74,7 @@ const (
 	FaultIsOver                  // a fault is over
 )
 
-// Turns lists who begins and ends to wait and to hold, in order.
+// Turns lists, in order, who begins and ends to wait and to hold.
 func (t *Trace) Turns(waits []wait) []turn {
 	turns := make([]turn, 0, 2*(len(waits)+len(t.Grants)+len(t.Faults)))
 	add := func(at int, kind turnKind, n int) {

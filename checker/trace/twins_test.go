@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// firstByPairs is the slow twin of interval.first: it looks at every pair.
+// firstByPairs is the slow twin of interval.first: it examines every pair.
 func firstByPairs(spans []Span) (int, int, bool) {
 	for j := range spans {
 		for i := range spans[:j] {
@@ -53,7 +53,7 @@ func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 	}
 }
 
-// randomUses makes a history of three clients that ask for, hold and release two locks, with crashes and faults.
+// randomUses makes a history of three clients that request, hold and release two locks, with crashes and faults.
 func randomUses(r *rand.Rand) *history.History {
 	h := &history.History{Header: history.Header{TTL: 5, Servers: []history.Process{"redis-1"}}}
 	type client struct {
@@ -109,7 +109,7 @@ func randomUses(r *rand.Rand) *history.History {
 	return h
 }
 
-// undisturbedByPairs is the slow twin of uses and undisturbed: it looks at every other ask.
+// undisturbedByPairs is the slow twin of uses and undisturbed: it examines every other ask.
 func undisturbedByPairs(t *Trace, n, end int) bool {
 	a := &t.Asks[n]
 	since := t.Time(a.Call) - t.History.Header.TTL

@@ -8,7 +8,7 @@ import (
 // MaxUpdates is the most read-modify-writes of one lock's data that porcupine is asked about.
 const MaxUpdates = 10_000
 
-// pairing follows one attempt's reads and writes, to make its read-modify-writes.
+// pairing follows one attempt's reads and writes, to find its read-modify-writes.
 type pairing struct {
 	lock   int32
 	called int  // of the read, -1 if none is open
@@ -18,9 +18,9 @@ type pairing struct {
 	write  int // number of the update whose write is under way, -1 if none
 }
 
-// Updates gathers, for each lock, the read-modify-writes that the clients saw: a read that returned, then a write that
-// was confirmed, or whose outcome is unknown. A write that the client saw fail is none. Nor is one that the resource
-// refused: it may have confirmed it all the same, as for an operation that it had applied before.
+// Updates collects, for each lock, the read-modify-writes that the clients saw: a read that returned, then a write that
+// was confirmed, or whose outcome is unknown. A write that the client saw fail does not count. Nor does one that the
+// resource refused: it may have confirmed it all the same, as for an operation that it had applied before.
 func (t *Trace) Updates() [][]linear.Update {
 	u := &t.pairs
 	u.reset(len(t.Locks))
@@ -57,7 +57,7 @@ func (t *Trace) Updates() [][]linear.Update {
 	return u.lists
 }
 
-// pairs gathers updates by lock.
+// pairs collects updates by lock.
 type pairs struct {
 	of    map[history.Attempt]int // in all
 	all   []pairing
@@ -91,7 +91,7 @@ func (p *pairing) readEvent(i int, e *history.Event) {
 	}
 }
 
-// writeEvent notes a write. One that builds on a value from outside the history builds on nothing in it.
+// writeEvent records a write. One that builds on a value from outside the history builds on nothing in it.
 func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 	list := &t.pairs.lists[p.lock]
 	if e.Type == history.Invoke {
@@ -114,15 +114,15 @@ func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 	switch e.Type {
 	case history.OK:
 		up.Optional, up.Return = false, int64(i)
-		p.value, p.from = up.Written, i // a blind write makes nothing known: the resource's records may hold others
+		p.value, p.from = up.Written, i // nothing is known: the resource may record others in between
 	case history.Fail:
-		up.Blind, up.Optional, up.Written = false, true, up.Read // no effect, whenever it is placed
+		up.Blind, up.Optional, up.Written = false, true, up.Read // no effect, wherever it is placed
 	case history.Info:
 		p.read = false // it may or may not build on its own write
 	}
 }
 
-// refused takes the effect of an update away: the resource refused the write.
+// refused removes the effect of an update whose write the resource refused.
 func (u *pairs) refused(p *pairing) {
 	up := &u.lists[p.lock][p.write]
 	up.Blind, up.Optional, up.Written, up.Return = false, true, up.Read, linear.Forever

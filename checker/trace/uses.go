@@ -9,7 +9,7 @@ import (
 // Long is before any time of a history: nothing touched the lock.
 const Long = -history.Never
 
-// use says what else touched the lock of one ask, and when.
+// use records what else touched the lock of one ask, and when.
 type use struct {
 	before history.Time // end of the latest use by another process that was called earlier
 	own    history.Time // the same for the ask's own process, of the uses that may have left keys behind
@@ -28,8 +28,8 @@ func (t *Trace) Uses() {
 	}
 }
 
-// usesBefore goes along a lock's asks in the order of their calls, with the latest end so far and the latest of any
-// other process than that one's.
+// usesBefore walks along a lock's asks in the order of their calls, with the latest end so far and the latest of any
+// process other than that one's.
 func (t *Trace) usesBefore(asks []int32) {
 	var first history.Process
 	latest, second := Long, Long
@@ -51,9 +51,9 @@ func (t *Trace) usesBefore(asks []int32) {
 	}
 }
 
-// usesOwn lists what a process left behind itself. A use leaves nothing if its release returned ok and no fault was on
-// from its call to the ask. It is enough to look at the process's latest use at each of its asks: a fault that is
-// over by the call of a later use was known when that later one was looked at.
+// usesOwn lists what a process left behind itself. A use leaves nothing if its release returned ok and no fault was
+// active from its call to the ask. It is enough to examine the process's latest use at each of its asks: a fault that
+// is over by the call of a later use was known when that later one was examined.
 func (t *Trace) usesOwn(asks []int32) {
 	type past struct {
 		latest int32 // -1: none
@@ -114,7 +114,7 @@ func (t *Trace) gaveBack(a *Ask) bool {
 	return done != Open && t.History.Events[done].Type == history.OK
 }
 
-// Undisturbed reports whether ask n found its lock without residue and nobody else asked for it up to position end.
+// Undisturbed reports whether ask n found its lock without residue and nobody else requested it up to position end.
 func (t *Trace) Undisturbed(n int32, end int) bool {
 	u := &t.touched[n]
 	since := t.Time(t.Asks[n].Call) - t.History.Header.TTL

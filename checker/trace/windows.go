@@ -9,7 +9,7 @@ import (
 // Windows lists, for each lock, the true-time spans in which its grants were valid, in the order of the events that
 // state them: [granted, until) of the acquire, and one more for each extension, which replaces what was left of the one
 // before from its own grant on, so that the spans of one grant share no instant. A span is never less than the instant
-// of its decision; only a release call ends it early, and one that it ends as it begins is none.
+// of its decision; only a release call ends it early, and a span that it ends at its beginning is dropped.
 func (t *Trace) Windows() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
@@ -36,11 +36,11 @@ func (t *Trace) Windows() {
 	}
 }
 
-// none is the place of a span that there is not.
+// none is the place of a span that does not exist.
 const none = -1
 
-// addWindow adds the span that the event at position at states for grant n, and takes what it replaces from those
-// before.
+// addWindow adds the span that the event at position at states for grant n, and removes what it replaces from earlier
+// ones.
 func (t *Trace) addWindow(n int32, at int) {
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
 	l := &t.Locks[g.Lock]
@@ -93,8 +93,8 @@ func (t *Trace) WindowsOf(lock, a, b int32) []Span {
 	return windows
 }
 
-// WithUnstated adds to the windows of a lock the spans in which those of its grants may have been valid that do not say
-// so: from the call at the earliest to the first extension that does, or the release. It gives none if all say so.
+// WithUnstated adds to the windows of a lock the spans in which its grants that state none may have been valid: from
+// the call at the earliest to the first extension that states one, or the release. It returns none if all state theirs.
 func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	var spans []Span
 	for _, n := range l.Grants {
@@ -114,8 +114,9 @@ func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	return spans
 }
 
-// Sections lists, for each lock, its critical sections as spans of positions, no longer than they lasted for certain. One
-// that may have been over before it was recorded to begin ends before it begins: it overlaps what reaches over both.
+// Sections lists, for each lock, its critical sections as spans of positions, no longer than they lasted for certain.
+// One that may have been over before it was recorded to begin ends before it begins: it overlaps what reaches over
+// both.
 func (t *Trace) Sections() {
 	for i := range t.Locks {
 		l := &t.Locks[i]

@@ -62,7 +62,7 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 }
 
 // testsOnly are the rooms of this module that nothing but tests imports.
-var testsOnly = []string{"checker/slow", "checker/testkit", "nemesis/cast", "reports/documenttest", "reports/examples",
+var testsOnly = []string{"checker/slow", "checker/testkit", "nemesis/internal/processes", "reports/documenttest", "reports/examples",
 	"reports/reporttest", "scenarios/claims", "scenarios/single/singletest"}
 
 // TestRoomsImportOnlyWhatStandsBelow: no arrow leads up. The slow twins are slow, and what the test kit does at its

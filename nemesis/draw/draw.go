@@ -21,7 +21,7 @@ type Generator struct {
 	horizon time.Duration
 	targets nemesis.Targets
 	kinds   []nemesis.Kind // those that can be drawn
-	enabled []nemesis.Kind // those that the current draw chooses from
+	enabled []nemesis.Kind // those from which the current draw chooses
 	weights int            // sum of the weights of enabled
 	fuzzer  *fuzz.Fuzzer
 	dice    *dice
@@ -54,7 +54,7 @@ func NewGenerator(mix Mix, names nemesis.Names, horizon time.Duration) (*Generat
 	return g, nil
 }
 
-// drawStream sets the draws of faults apart from other streams of the same seed.
+// drawStream separates the draws of faults from other streams of the same seed.
 const drawStream = 0x66656e6365706f73
 
 // Draw draws faults for a seed.
@@ -65,14 +65,14 @@ func (g *Generator) Draw(seed uint64) []nemesis.Fault {
 }
 
 // DrawBytes draws faults from the bytes of a fuzzing engine, such as go test -fuzz: each decision consumes the next
-// eight of them, so that the engine's small changes are small changes of the plan.
+// eight bytes, so that small changes of the input are small changes of the plan.
 func (g *Generator) DrawBytes(data []byte) []nemesis.Fault {
 	var faults drawn
 	g.fuzzer.RandSource(bytesource.New(data)).Fuzz(&faults)
 	return faults
 }
 
-// drawn is what one draw fills; it has a type of its own so that gofuzz finds the function for it.
+// drawn is what one draw fills; it is a type of its own so that gofuzz finds the function for it.
 type drawn []nemesis.Fault
 
 func (g *Generator) fuzzPlan(faults *drawn, c fuzz.Continue) {
@@ -100,7 +100,7 @@ func (g *Generator) enable(c fuzz.Continue) {
 	}
 }
 
-// possible reports whether some fault of the kind is left by the exclusions. Those of parts of a kind are not added up.
+// possible reports whether the exclusions leave some fault of the kind. Exclusions of parts of a kind are not combined.
 func (g *Generator) possible(k nemesis.Kind) bool {
 	return !slices.ContainsFunc(g.mix.Without,
 		func(x nemesis.Exclusion) bool { return x == nemesis.Exclusion{Kind: k} })
@@ -131,8 +131,8 @@ func (g *Generator) fuzzTrigger(t *nemesis.Trigger, c fuzz.Continue) {
 	}
 }
 
-// choosePasser names the client that passes the trigger's point where the fault names none, and now and then
-// another than it names.
+// choosePasser names the client that passes the trigger's point if the fault names none, and occasionally a different
+// one from that named.
 func (g *Generator) choosePasser(f *nemesis.Fault, c fuzz.Continue) {
 	if f.Trigger.Point == "" {
 		return
@@ -156,7 +156,7 @@ func (g *Generator) kind(c fuzz.Continue) nemesis.Kind {
 	return g.enabled[0] // not reached: the weights add up
 }
 
-// dice are what the kinds of faults are drawn with: the mix, and a source of chance.
+// dice are what the kinds of faults are drawn with: the mix, and a source of randomness.
 type dice struct {
 	*Generator
 	c fuzz.Continue
@@ -174,7 +174,7 @@ func (d *dice) Outage() time.Duration                    { return duration(d.c, 
 func (d *dice) OutageOrEver() time.Duration              { return d.orEver(d.mix.Outage) }
 func (d *dice) DowntimeOrEver() time.Duration            { return d.orEver(d.mix.Downtime) }
 
-// orEver is a length, or zero for ever.
+// orEver is a length, or zero, which means for ever.
 func (d *dice) orEver(s Span) time.Duration {
 	if d.c.Intn(100) < d.mix.Forever {
 		return 0
@@ -188,13 +188,13 @@ func (d *dice) PPM() int {
 		ppm -= ppm % 1000 // a tenth of a percent is as fine as anyone reads
 	}
 	if d.c.RandBool() {
-		// Drifts of one process add up; even all of a draw together leave its clocks going forward.
+		// Drifts of one process add up; even all those of a draw together leave its clocks running forward.
 		return -min(ppm, nemesis.SlowestPPM/d.mix.Most)
 	}
 	return ppm
 }
 
-// Message draws low numbers more often, since links that carry few messages are many.
+// Message draws low numbers more often, since many links carry few messages.
 func (d *dice) Message() int {
 	return 1 + min(d.c.Intn(d.mix.Messages), d.c.Intn(d.mix.Messages))
 }
@@ -205,7 +205,8 @@ func duration(c fuzz.Continue, s Span) time.Duration {
 }
 
 // doubling draws from low to high, both at least 1: first a doubling of low, the larger of two, then evenly within it.
-// What breaks locks outlasts a lease, so long ones come more often; short ones tell whether anything hangs on a hair.
+// What breaks locks outlasts a lease, so long durations are drawn more often; short ones show whether anything depends
+// on a hair's breadth.
 func doubling(c fuzz.Continue, low, high int64) int64 {
 	doublings := 0
 	for low<<doublings <= high {

@@ -102,7 +102,7 @@ func TestDrawnValuesAreReadableAndWithinTheMix(t *testing.T) {
 }
 
 // TestEqualSeedsDrawEqualFaults also pins the draw: a changed digest means that saved seeds no longer show what they
-// showed.
+// used to show.
 func TestEqualSeedsDrawEqualFaults(t *testing.T) {
 	g := newGenerator(t, nil)
 	digest, different := fnv.New64a(), map[string]bool{}

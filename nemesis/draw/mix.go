@@ -1,9 +1,9 @@
 // Package draw draws random faults: a mix says which kinds, how often and how large, and a generator draws from it what
 // can strike the processes of a run.
 //
-// Goals: equal seeds give equal faults everywhere, so that a seed in a report shows again what it showed; every fault
-// drawn is valid and readable, and durations are spread over the orders of magnitude at which locks break; what a mix
-// excludes is taken out of a draw and changes nothing else in it.
+// Goals: equal seeds give equal faults everywhere, so that a seed in a report reproduces its run; every fault drawn is
+// valid and readable, and durations are spread over the orders of magnitude at which locks break; what a mix excludes
+// is removed from a draw and changes nothing else in it.
 //
 // Non-goals: nothing here strikes, runs or judges. A mix does not say what is likely in production.
 package draw
@@ -21,11 +21,11 @@ import (
 type Mix struct {
 	// Fewest and Most bound the number of faults in one draw; 0 <= Fewest <= Most <= MaxFaults.
 	Fewest, Most int
-	// Weights are how often each kind is drawn against the others. A kind that the run has no process for is never
+	// Weights are how often each kind is drawn relative to the others. A kind for which the run has no process is never
 	// drawn.
 	Weights Weights
 	// Pause, Jump, Delay, Fsync, Outage and Downtime are how long faults are: a pause; a clock jump (either way); the
-	// lateness of a message; the lateness of an fsync; a cut, drift, slow link or slow fsync; the time until a restart.
+	// delay of a message; the delay of an fsync; a cut, drift, slow link or slow fsync; the time until a restart.
 	Pause, Jump, Delay, Fsync, Outage, Downtime Span
 	// PPM is the largest drift, either way, from 1 to nemesis.MaxPPM.
 	PPM int
@@ -38,9 +38,9 @@ type Mix struct {
 	// Swarm lets each draw choose from a random half of the kinds, so that some runs meet only crashes, others only
 	// pauses and cuts: faults that hide each other's effect come alone as well (Groce and others, Swarm Testing, 2012).
 	Swarm bool
-	// Without are faults that are taken out of each draw; the others stay as they are.
+	// Without lists faults that are removed from each draw; the others stay as they are.
 	Without []nemesis.Exclusion
-	// Messages is the largest number drawn for a message or a reply, from 1; Passes that for the passing of a point.
+	// Messages is the largest number drawn for a message or a reply, from 1; Passes is that for the passing of a point.
 	Messages, Passes int
 }
 
@@ -85,7 +85,7 @@ func For(ttl time.Duration) Mix {
 	}
 }
 
-// check says what is wrong with the mix; nil if nothing is.
+// check reports what is wrong with the mix; nil if nothing is.
 func (m *Mix) check() error {
 	for k, w := range m.Weights {
 		if w != 0 && !slices.Contains(nemesis.Kinds, nemesis.Kind(k)) {

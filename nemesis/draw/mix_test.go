@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// One and the same mix, less only what is excluded: what remains of a draw is what was drawn.
+// The same mix, less only what is excluded: what remains of a draw is what was drawn.
 func TestExclusionsTakeOutAndLeaveTheRest(t *testing.T) {
 	all := newGenerator(t, nil)
 	lines := []string{"jump of servers", "crash losing everything, restart within 10s", "drift above 1000ppm", "pause"}

@@ -2,10 +2,10 @@ package draw
 
 import (
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/cast"
+	"github.com/fencepost-sim/fencepost/nemesis/internal/processes"
 )
 
-var testNames = nemesis.Names(cast.All)
+var testNames = nemesis.Names(processes.All)
 
 // only gives the kinds a weight of 1 each.
 func only(kinds ...nemesis.Kind) Weights {

@@ -1,6 +1,6 @@
 package draw
 
-// splitMix is the SplitMix64 generator (Steele, Lea and Flood, 2014) as a rand.Source64. It starts at once, where
+// splitMix is the SplitMix64 generator (Steele, Lea and Flood, 2014) as a rand.Source64. It needs no set-up, whereas
 // math/rand's own source takes longer to seed than a plan takes to draw.
 type splitMix struct{ state uint64 }
 

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/cast"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
+	"github.com/fencepost-sim/fencepost/nemesis/internal/processes"
 )
 
-var testNames = nemesis.Names(cast.All)
+var testNames = nemesis.Names(processes.All)
 
 func newGenerator(t *testing.T, change func(*draw.Mix)) *draw.Generator {
 	t.Helper()

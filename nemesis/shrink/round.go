@@ -2,13 +2,13 @@ package shrink
 
 import "time"
 
-// This file says which of two numbers is the rounder, and so the easier to read, to remember and to tell. A story is
-// told in round numbers: "a pause of 20s" and not "a pause of 17.386s", where both will do.
+// This file decides which of two numbers is rounder, and so easier to read, to remember and to communicate.
+// Counterexamples use round numbers: "a pause of 20s" and not "a pause of 17.386s", if both will do.
 
-// roughness is how far a number is from round; of two numbers the rounder is the one with less. The roundest has the
-// fewest significant digits; of as many, the last of them says more: 1, 2 and 5 are the rounder, and behind other
-// digits 5; then the one whose first digit stands nearer to home counts; then the smaller. Different numbers have
-// different roughness. n must not be negative; that of 0 is 0.
+// roughness is how far a number is from round; of two numbers the rounder one has less. The roundest has the fewest
+// significant digits; if these are equal, the last of them decides: 1, 2 and 5 are rounder, and after other digits 5;
+// then the one whose first digit is nearer to home; then the smaller. Different numbers have different roughness. n
+// must not be negative; the roughness of 0 is 0.
 func roughness(n int64, home int) int64 {
 	if n == 0 {
 		return 0
@@ -26,7 +26,7 @@ func roughness(n int64, home int) int64 {
 	return ((2*int64(digits)+uneven)*64+int64(away))*100_000_000_000_000 + mantissa
 }
 
-// significant splits n into its digits without the zeros at the end, how many they are, and how many zeros that leaves.
+// significant splits n into its digits without the zeros at the end, their number, and the number of those zeros.
 func significant(n int64) (mantissa int64, digits, zeros int) {
 	for mantissa = n; mantissa%10 == 0; mantissa /= 10 {
 		zeros++
@@ -37,10 +37,9 @@ func significant(n int64) (mantissa int64, digits, zeros int) {
 	return mantissa, digits, zeros
 }
 
-// rounder lists numbers that are rounder than n and worth a try in its place: n rounded down and up to fewer digits,
-// and to fives; where it has only one digit, the others that it could be; and the 1, 2 and 5 of each power of ten
-// between the given ones. Some may be listed twice, some not be rounder. Nothing is rounder than 0; n must not be
-// negative.
+// rounder lists numbers that are rounder than n and worth trying in its place: n rounded down and up to fewer digits,
+// and to fives; if it has only one digit, the other digits; and the 1, 2 and 5 of each power of ten between the given
+// ones. Some may be listed twice, some not be rounder. Nothing is rounder than 0; n must not be negative.
 func rounder(n int64, lowest, highest int) []int64 {
 	if n == 0 {
 		return nil
@@ -102,7 +101,7 @@ func weaker(ppm int) []int {
 	return list
 }
 
-// smaller are the counts below n, from 1: all of a few, of many those at which a search would look.
+// from 0 to n-1, with equal probability
 func smaller(n int) []int {
 	var list []int
 	for i := 1; i < n && i <= 12; i++ {

@@ -1,9 +1,10 @@
 // Package shrink makes a failing plan small: fewer faults, and each the simplest that still shows the failure.
 //
-// Goals: no fault of what is left can be taken away, and none replaced by a simpler one without the failure going away
-// or becoming rarer; it is told in the round numbers that a person would choose; equal questions give equal answers.
+// Goals: no remaining fault can be removed, and none replaced by a simpler one, without the failure going away or
+// becoming rarer; the plan uses the round numbers that a person would choose; equal questions give equal answers.
 //
-// Non-goals: whether a plan fails, the caller says. A scenario's clients, cycles and servers are not made fewer here.
+// Non-goals: whether a plan fails, which the caller decides. A scenario's clients, cycles and servers are not made
+// fewer here.
 package shrink
 
 import (
@@ -17,16 +18,16 @@ import (
 )
 
 // OtherSeeds is how many seeds besides a plan's own are tried before a fault is kept: seeds 1 to 16. A fault often
-// looks needed only because without it the messages of this one seed come in another order.
+// appears to be needed only because without it the messages of this one seed arrive in another order.
 const OtherSeeds = 16
 
-// Shrink makes a failing plan small. From the plan that it returns no fault can be taken without the failure going
+// Shrink makes a failing plan small. From the plan that it returns no fault can be removed without the failure going
 // away, under the plan's own seed and under each of OtherSeeds; and no fault can be replaced by one that Simpler lists
-// for it without the failure going away or becoming rarer: fewer of OtherSeeds would show it. So what is left neither
-// rests on the luck of a seed more than it must, nor says more than it must.
+// for it without the failure going away or becoming rarer: fewer of OtherSeeds would show it. So the result depends on
+// the luck of a seed no more than necessary, and states no more than necessary.
 //
-// fails says whether a plan fails in the way that is meant. It must give the same answer for the same plan, and is
-// asked for many of them twice. From some moment on it may say no to everything: then Shrink returns soon, with the
+// fails reports whether a plan fails in the intended way. It must give the same answer for the same plan, and is called
+// twice for many of them. At some point it may begin to return false for everything: then Shrink returns soon, with the
 // smallest failing plan that it knows. p must fail, and be valid for a run with the known processes, as is every plan
 // that is tried.
 func Shrink(p nemesis.Plan, known nemesis.Names, fails func(nemesis.Plan) bool) nemesis.Plan {
@@ -41,11 +42,11 @@ func Shrink(p nemesis.Plan, known nemesis.Names, fails func(nemesis.Plan) bool) 
 	return p
 }
 
-// Reduce is the first half of Shrink: it takes faults away until none can be taken, under the plan's own seed or
-// another, and then the lowest of OtherSeeds that shows the failure, if that is below the plan's own.
+// Reduce is the first half of Shrink: it removes faults until none can be removed, under the plan's own seed or
+// another, and then chooses the lowest of OtherSeeds that shows the failure, if that is below the plan's own.
 //
 // This is delta debugging (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002): all faults
-// at once, halves, quarters and so on to single ones, until none of these can be taken.
+// at once, halves, quarters and so on to single ones, until none of these can be removed.
 func Reduce(p nemesis.Plan, fails func(nemesis.Plan) bool) nemesis.Plan {
 	for again := true; again; {
 		p = reduceUnderOwnSeed(p, fails)
@@ -69,7 +70,7 @@ func reduceUnderOwnSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) nemesis.P
 				from += n
 			}
 		}
-		if n > 1 || !taken { // once one fault is gone, another may be free that was not before
+		if n > 1 || !taken { // once one fault is gone, another may be removable that was not before
 			n /= 2
 		}
 	}
@@ -126,7 +127,7 @@ type shrinker struct {
 	fails func(nemesis.Plan) bool // and is valid
 }
 
-// simplify replaces each fault by the simplest that will do, and that again, until none simpler will do for any.
+// simplify replaces each fault by the simplest that will do, repeatedly, until none can be made simpler.
 func (s *shrinker) simplify(p nemesis.Plan) nemesis.Plan {
 	often := Often(p, s.fails)
 	for i := 0; i < len(p.Faults); {
@@ -146,7 +147,7 @@ func (s *shrinker) simplify(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// renumber gives processes lower numbers in all faults at once, by swapping them with others of their sort, where that
+// renumber gives processes lower numbers in all faults at once, by swapping them with others of their kind, if that
 // does not make the failure rarer.
 func (s *shrinker) renumber(p nemesis.Plan) nemesis.Plan {
 	for again := true; again; {
@@ -166,7 +167,7 @@ func (s *shrinker) renumber(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// pair is two processes of the same sort.
+// pair is two processes of the same kind.
 type pair struct{ low, high sim.ProcessID }
 
 func (two pair) swap(p sim.ProcessID) sim.ProcessID {
@@ -218,11 +219,11 @@ func (s *shrinker) tidy(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// exchange looks for one fault that does alone what two do together: one of them, changed in one thing. A jump of 1s
-// may break a lock only because its holder has crashed; one of 10s breaks it whatever the holder does.
+// exchange looks for one fault that does alone what two do together: one of them, with one change. A jump of 1s may
+// break a lock only because its holder has crashed; one of 10s breaks it whatever the holder does.
 func (s *shrinker) exchange(p nemesis.Plan) (alone nemesis.Plan, found bool) {
 	if len(p.Faults) != 2 {
-		return p, false // to look at all pairs of many would take too many runs
+		return p, false // trying all pairs of many would take too many runs
 	}
 	for i := range p.Faults {
 		for _, f := range variantsOf(p.Faults[i], s.known) {
@@ -240,13 +241,13 @@ func under(p nemesis.Plan, seed uint64) nemesis.Plan {
 	return p
 }
 
-// without is the plan less n faults from the given one on.
+// without is the plan without n faults from the given one on.
 func without(p nemesis.Plan, from, n int) nemesis.Plan {
 	p.Faults = slices.Delete(slices.Clone(p.Faults), from, from+n)
 	return p
 }
 
-// with is the plan with another fault in the place of one.
+// with is the plan with one fault replaced by another.
 func with(p nemesis.Plan, i int, f nemesis.Fault) nemesis.Plan {
 	p.Faults = slices.Clone(p.Faults)
 	p.Faults[i] = f

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// numbered is a plan of n faults that are told apart by their numbers.
+// numbered is a plan of n faults that are distinguished by their numbers.
 func numbered(n int) nemesis.Plan {
 	p := nemesis.Plan{Scenario: "a", Seed: 99}
 	for i := range n {
@@ -30,8 +30,8 @@ func set(p nemesis.Plan) uint {
 	return s
 }
 
-// Every set of sets of four faults that holds the whole is tried as what fails, monotone or not: what is left fails,
-// and no fault can be taken from it.
+// Every set of sets of four faults that contains the whole is tried as what fails, monotone or not: what is left fails,
+// and no fault can be removed from it.
 func TestReduceLeavesNoFaultThatCanBeTaken(t *testing.T) {
 	const faults, whole = 4, 1<<4 - 1
 	plan := numbered(faults)
@@ -102,7 +102,7 @@ func coin(numbers ...uint64) uint64 {
 	return h.Sum64() >> 20
 }
 
-// checkMinimal tells what Shrink promises, read literally.
+// checkMinimal checks what Shrink promises, literally.
 func checkMinimal(t *testing.T, small nemesis.Plan, fails func(nemesis.Plan) bool) {
 	t.Helper()
 	if err := small.Validate(testNames); err != nil || !fails(small) {
@@ -121,8 +121,8 @@ func checkMinimal(t *testing.T, small nemesis.Plan, fails func(nemesis.Plan) boo
 	}
 }
 
-// Two replies of up to three, or none, may be broken: nine plans. Each set of them that holds the largest is tried as
-// what fails.
+// Two replies of up to three, or none, may be broken: nine plans. Each set of them that contains the largest is tried
+// as what fails.
 func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
 	reply := func(server sim.ProcessID, n int) nemesis.Fault {
 		return nemesis.Fault{Kind: nemesis.Break, Target: "client-1", Peer: server, Number: n}
@@ -149,8 +149,7 @@ func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
 	}
 }
 
-// Whether a plan fails is a coin for each, from rarely to often, under each seed another: drawn plans of up to five
-// faults.
+// Whether a plan fails is a coin for each plan and seed, from rarely to often: drawn plans of up to five faults.
 func TestShrinkComesToAnEndWhateverFails(t *testing.T) {
 	g := newGenerator(t, nil)
 	for draw := range uint64(30) {
@@ -175,8 +174,8 @@ func TestShrinkComesToAnEndWhateverFails(t *testing.T) {
 	}
 }
 
-// The holder is paused past its lease; what else strikes does not matter. The story is told in one line.
-func TestShrinkTellsTheShortestStory(t *testing.T) {
+// The holder is paused past its lease; whatever else strikes does not matter. The result is one line.
+func TestShrinkFindsTheShortestPlan(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 12345}
 	for _, line := range []string{
 		"crash redis-3 losing everything at 734ms, restart after 2.861s",
@@ -200,7 +199,7 @@ func TestShrinkTellsTheShortestStory(t *testing.T) {
 	}
 }
 
-// A pause of 10s works under one seed only, one of 20s under each: the story is the one that does not rest on luck.
+// A pause of 10s works under one seed only, one of 20s under each: the result is the one that does not depend on luck.
 func TestShrinkDoesNotMakeAFailureRarer(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "pause client-1 for 14.5s after acquired")}}
@@ -216,7 +215,7 @@ func TestShrinkDoesNotMakeAFailureRarer(t *testing.T) {
 	}
 }
 
-// Either a small jump and a crash, or a large jump alone: no fault can be taken, but two can be made one.
+// Either a small jump and a crash, or a large jump alone: no fault can be removed, but two can be replaced by one.
 func TestShrinkFindsOneFaultInPlaceOfTwo(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "jump redis-1 clock by +1.3s after acquired by client-1"),
@@ -233,7 +232,7 @@ func TestShrinkFindsOneFaultInPlaceOfTwo(t *testing.T) {
 	}
 }
 
-// One client crashes and is cut off. It gets the lowest number in both faults at once, and they come in their order.
+// One client crashes and is cut off. It gets the lowest number in both faults at once, and they are listed in order.
 func TestShrinkTidiesUp(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "crash client-3 after acquired"), mustParse(t, "cut client-3 | redis-2 redis-4 at 1.5s")}}
@@ -254,7 +253,8 @@ func TestShrinkTidiesUp(t *testing.T) {
 	}
 }
 
-// A search that has run out of runs says no to everything: what it knows to fail by then is what is left.
+// A search that has run out of runs answers false for everything: the smallest plan known to fail by then is the
+// result.
 func TestShrinkStopsWhenNothingMoreIsTried(t *testing.T) {
 	g := newGenerator(t, func(m *draw.Mix) { m.Fewest, m.Most = 6, 6 })
 	plan := nemesis.Plan{Scenario: "a", Seed: 50, Faults: g.Draw(50)}

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// measure is how much a fault asks of whoever hears its story. Of two faults the simpler has the smaller measure,
-// compared number by number from the left. No number is negative, so no fault can be made simpler for ever.
+// measure is the complexity of a fault for a reader. Of two faults the simpler has the smaller measure, compared number
+// by number from the left. No number is negative, so no fault can be simplified for ever.
 type measure [16]int64
 
 func measureOf(f *nemesis.Fault) measure {
@@ -18,7 +18,7 @@ func measureOf(f *nemesis.Fault) measure {
 	return measure{
 		severity(f),
 		int64(len(f.Left) + len(f.Right)),
-		flag(f.OneWay), // that a link is down in one direction only takes more telling
+		flag(f.OneWay), // that a link is down in one direction only takes more words
 		flag(f.For > 0) + flag(f.Restart > 0),
 		class(t),
 		flag(t.By != ""),
@@ -44,10 +44,10 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// severity tells the ways in which a server can go down: what breaks a lock although less is lost says more.
+// severity ranks the ways in which a server can go down: breaking a lock although less is lost shows more.
 func severity(f *nemesis.Fault) int64 { return int64(f.Loss) }
 
-// class: what holds from the start needs no moment, and a point says why then, which a time does not.
+// class: a fault that holds from the start needs no moment, and a point gives a reason for it, which a time does not.
 func class(t *nemesis.Trigger) int64 {
 	switch {
 	case t.Point != "":
@@ -58,15 +58,15 @@ func class(t *nemesis.Trigger) int64 {
 	return 2
 }
 
-// tellable lists the points with those first that a story would choose.
-var tellable = [...]sim.Point{
+// familiarPoints lists the points, best known first.
+var familiarPoints = [...]sim.Point{
 	sim.Acquired, sim.BeforeWrite, sim.AfterRead, sim.BeforeRelease, sim.Released, sim.AcquireStart, sim.BeforeExtend,
 	sim.BeforeExpire, sim.BeforeWait, sim.QuorumReached, sim.ValidityChecked, sim.ClockRead, sim.OwnerCompared,
 }
 
-func rank(t *nemesis.Trigger) int64 { return int64(slices.Index(tellable[:], t.Point) + 1) }
+func rank(t *nemesis.Trigger) int64 { return int64(slices.Index(familiarPoints[:], t.Point) + 1) }
 
-// turned reports whether a cut names the servers first, although it is the same both ways.
+// turned reports whether a cut names the servers first, although it cuts both ways.
 func turned(f *nemesis.Fault) bool {
 	return len(f.Left) > 0 && !f.OneWay && !nemesis.IsClient(f.Left[0]) && nemesis.IsClient(f.Right[0])
 }
@@ -89,16 +89,14 @@ func numbers(processes ...sim.ProcessID) int64 {
 }
 
 // Simpler lists faults to try in place of f, the simplest first. Each is valid for a run with the given processes and
-// simpler than f: it says less, strikes for a plainer reason, or has rounder or smaller numbers. In the order of
-// weight:
+// simpler than f: it states less, strikes for a plainer reason, or has rounder or smaller numbers. In order of
+// importance:
 //
-//   - less is lost: everything, unsynced writes, nothing (the server is shut down);
-//   - fewer processes are cut off, and in both directions; it has no end and no restart;
-//   - it strikes at the start of the run; at a point, by the client that the fault itself names, the first time, the
-//     points that people know first; else at a time;
-//   - times and durations are rounder, as roughness has it: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are rounder
-//     and weaker; messages and replies come earlier;
-//   - processes have lower numbers.
+//   - less is lost: everything, unsynced writes, nothing (the server is shut down); - fewer processes are cut off, and
+//     in both directions; it has no end and no restart; - it strikes at the start of the run; at a point, by the client
+//     that the fault itself names, the first time, the points that people know first; else at a time; - times and
+//     durations are rounder, by roughness: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are rounder and weaker;
+//     messages and replies are earlier; - processes have lower numbers.
 //
 // From f, which must be valid, one thing after another is changed, so the list is short; repeated, it leads on.
 func Simpler(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
@@ -123,7 +121,7 @@ func Simpler(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	return simpler
 }
 
-// variantsOf lists faults that differ from f in one thing, simpler or not. Not all of them are possible, and some may
+// variantsOf lists faults that differ from f in one respect, simpler or not. Not all of them are possible, and some may
 // be listed twice.
 func variantsOf(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	v := variants{of: f, known: known}
@@ -134,7 +132,7 @@ func variantsOf(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	return v.list
 }
 
-// variants collects faults that differ from one in one thing.
+// variants collects faults that differ from one in one respect.
 type variants struct {
 	of    nemesis.Fault
 	known nemesis.Names
@@ -155,7 +153,7 @@ func (v *variants) moments() {
 		return
 	}
 	v.add(func(f *nemesis.Fault) { f.Trigger = nemesis.Trigger{} })
-	if t.Time > 0 { // what is struck earlier may have to last until the same moment
+	if t.Time > 0 { // a fault that strikes earlier may have to last until the same moment
 		v.add(func(f *nemesis.Fault) {
 			f.Trigger = nemesis.Trigger{}
 			if f.For > 0 {
@@ -166,7 +164,7 @@ func (v *variants) moments() {
 			}
 		})
 	}
-	for _, point := range tellable {
+	for _, point := range familiarPoints {
 		v.add(func(f *nemesis.Fault) { f.Trigger = nemesis.Trigger{Point: point, Pass: 1} })
 		for _, client := range v.known.Clients {
 			v.add(func(f *nemesis.Fault) { f.Trigger = nemesis.Trigger{Point: point, Pass: 1, By: client} })
@@ -204,7 +202,7 @@ func (v *variants) quantities() {
 	}
 }
 
-// processes puts processes of the same sort in the place of others.
+// processes replaces processes by others of the same kind.
 func (v *variants) processes() {
 	for _, p := range named(&v.of) {
 		for _, lower := range below(&v.known, p) {

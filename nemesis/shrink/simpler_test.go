@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// What each line may be replaced by, simplest first: at the least these, and none of those after the bar.
+// What each line may be replaced by, simplest first: at least these, and none of those after the bar.
 var simplerLines = []struct {
 	line    string
 	first   string
@@ -110,7 +110,7 @@ func eachField(k nemesis.Kind, visit func(nemesis.Field)) {
 	}
 }
 
-// What cannot be told more simply has no simpler fault.
+// What cannot be stated more simply has no simpler fault.
 func TestTheSimplestFaults(t *testing.T) {
 	for _, line := range []string{"pause client-1 for 1s at 0s", "jump client-1 clock by -1s at 0s",
 		"drift client-1 clock by +1ppm from 0s",
@@ -126,7 +126,7 @@ func TestTheSimplestFaults(t *testing.T) {
 }
 
 // Thousands of drawn faults: each that is listed as simpler is possible, prints and parses back, and is simpler by the
-// measure; the list begins with the simplest; and whichever way one goes down, it ends.
+// measure; the list begins with the simplest; and every way down ends.
 func TestDrawnFaultsHaveSimplerOnesUntilTheyEnd(t *testing.T) {
 	g := newGenerator(t, nil)
 	longest, drawn, all := 0, 0, 400
@@ -177,11 +177,11 @@ func checkSimpler(t *testing.T, f nemesis.Fault) []nemesis.Fault {
 }
 
 func TestAStoryCanChooseEveryPoint(t *testing.T) {
-	if len(tellable) != len(sim.Points) {
-		t.Errorf("%d points are ranked, there are %d", len(tellable), len(sim.Points))
+	if len(familiarPoints) != len(sim.Points) {
+		t.Errorf("%d points are ranked, there are %d", len(familiarPoints), len(sim.Points))
 	}
 	for _, p := range sim.Points {
-		if !slices.Contains(tellable[:], p) {
+		if !slices.Contains(familiarPoints[:], p) {
 			t.Errorf("%s is not ranked", p)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 var clashes = []checker.CauseKind{checker.CountedWithoutQuorum, checker.DeposedMaster, checker.ValidityMiscounted,
 	checker.ExpiredEarly,
 	checker.LeaseNotRechecked, checker.RemovedByNonOwner, checker.RemovedByOwner, checker.LostInCrash,
-	checker.LostInFailover, checker.SessionExpired, checker.Untold}
+	checker.LostInFailover, checker.SessionExpired, checker.CauseNotRecorded}
 
 // given is which causes the checker gives for each law.
 var given = map[checker.Law][]checker.CauseKind{
@@ -216,7 +216,7 @@ func TestOnlyTheTwoWhoMetEndTheOverlap(t *testing.T) {
 		earlier, at(11.2, "client-3", history.Release, history.Invoke),
 		at(11.4, "client-1", history.Release, history.Invoke)}}
 	f := checker.Finding{Law: checker.MutualExclusion, Outcome: checker.Violated, Lock: "lock", Witness: []int{0, 1},
-		At: 1, Cause: checker.Cause{Kind: checker.Untold}, Holders: []history.Process{"client-1", "client-2"}}
+		At: 1, Cause: checker.Cause{Kind: checker.CauseNotRecorded}, Holders: []history.Process{"client-1", "client-2"}}
 	const want = "Two clients were inside at once for 400 ms: the history does not record the cause."
 	if got := Broken(h, &f); got != want {
 		t.Error(got)

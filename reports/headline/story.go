@@ -183,7 +183,7 @@ func (s *story) why() string {
 		return "the session of " + who + " had expired"
 	case checker.WaitedForOther:
 		return who + " waited for another lock until its lease had ended"
-	case checker.Untold:
+	case checker.CauseNotRecorded:
 		return "the history does not record the cause"
 	}
 	return ""

@@ -82,7 +82,7 @@ var confirmations = []confirmation{
 	{text: "Wait for all replicas, or promote only one that has acknowledged.",
 		changes: []string{"lock.wait.replicas: 2"}},
 	{text: "A service that loses what it has answered is at fault itself: run a version in which that is mended " +
-		"(ZOOKEEPER-4643, 4646 and 4785 tell of such faults).",
+		"(ZOOKEEPER-4643, 4646 and 4785 report such faults).",
 		reason: "the simulated service loses nothing that it has answered"},
 	{text: "After a failover acquire anew.",
 		reason: "a client that cannot know of a failover cannot do it, and the format has no switch for it"},
@@ -92,7 +92,7 @@ var confirmations = []confirmation{
 	{text: "The resource guards the data already. No lock with a lease keeps a holder from believing that it is " +
 		"inside: do nothing there that the resource does not check.",
 		reason: "it asks for no change"},
-	{text: "Stop working as soon as one is told that the session is lost: that narrows the gap, since the service " +
+	{text: "Stop working as soon as the client learns that the session is lost: that narrows the gap, since the service " +
 		"may end a session at any time.",
 		reason: "it says itself that it only narrows the gap"},
 	{text: "Send a fencing token with every read and write.",

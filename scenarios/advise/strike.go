@@ -99,18 +99,18 @@ func likeOwn(faults []nemesis.Fault, m draw.Mix) draw.Mix {
 	for _, f := range faults {
 		weights[f.Kind] = max(1, m.Weights[f.Kind])
 		for _, p := range f.On() {
-			seen[fmt.Sprint(f.Kind, sortOf(p))] = true
+			seen[fmt.Sprint(f.Kind, processKindOf(p))] = true
 		}
 		seen[fmt.Sprint(f.Kind, "loss", f.Loss)] = true
 		endless := f.Kind.Endless() && f.For == 0 ||
-			f.Kind.Has(nemesis.FieldRestart) && f.Restart == 0 && sortOf(f.Target) == nemesis.AnyServer
+			f.Kind.Has(nemesis.FieldRestart) && f.Restart == 0 && processKindOf(f.Target) == nemesis.AnyServer
 		if endless {
 			m.Forever = draw.Default().Forever
 		}
 	}
 	m.Weights, m.Without = weights, slices.Clone(m.Without)
 	for _, k := range nemesis.Kinds {
-		for _, of := range []nemesis.Sort{nemesis.AnyClient, nemesis.AnyServer, nemesis.AnyResource} {
+		for _, of := range []nemesis.ProcessKind{nemesis.AnyClient, nemesis.AnyServer, nemesis.AnyResource} {
 			if weights[k] > 0 && k.StrikesOne(of) && !seen[fmt.Sprint(k, of)] {
 				m.Without = append(m.Without, nemesis.Exclusion{Kind: k, Of: of})
 			}
@@ -125,8 +125,8 @@ func likeOwn(faults []nemesis.Fault, m draw.Mix) draw.Mix {
 	return m
 }
 
-// sortOf is the kind of a process.
-func sortOf(p sim.ProcessID) nemesis.Sort {
+// processKindOf is the kind of a process.
+func processKindOf(p sim.ProcessID) nemesis.ProcessKind {
 	switch {
 	case strings.HasPrefix(string(p), "client-"):
 		return nemesis.AnyClient

@@ -95,7 +95,7 @@ func TestWhatServersDoNotRecordIsNoMismatch(t *testing.T) {
 		{"violated by lost in crash", checker.Violated, 0, false},
 		{"holds", checker.Violated, 1, false},
 	} {
-		v := came(checker.LeaseExclusion, c.outcome, checker.Cause{Kind: checker.Untold})
+		v := came(checker.LeaseExclusion, c.outcome, checker.Cause{Kind: checker.CauseNotRecorded})
 		v.Findings[0].Unrecorded = true
 		e := parse(t, oneRedis+"expect: {lease-exclusion: "+c.expect+"}\n").Expect
 		mismatches, undecided := e.Match(v, nil, checker.Promise{})

@@ -87,7 +87,7 @@ type Hold struct {
 // Remaining is the validity left by the clock that the protocol counts it on; negative once it has ended.
 func (h *Hold) Remaining(env sim.Env) time.Duration {
 	switch until := h.Grant.Until; {
-	case until.Told != nil && *until.Told != history.Never:
+	case until.Announced != nil && *until.Announced != history.Never:
 		return 0
 	case until.At == sim.Forever:
 		return sim.Forever

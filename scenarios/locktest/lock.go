@@ -84,7 +84,7 @@ func (h *host) open(c *Client) Lock {
 
 // Prepare makes the world of a run use the stacks and the clock of the bubble.
 func (h *host) Prepare(o *sim.Options) {
-	o.Stacks, o.Wall, o.Told = &h.stacks, h.Wall(), h.Told
+	o.Stacks, o.Wall, o.Canonical = &h.stacks, h.Wall(), h.Canonical
 	if h.keys != nil {
 		o.Keep = h.keys.connect
 	}
@@ -135,7 +135,7 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 		Counted: granted}
 	if stated.lost != nil {
 		lost := sim.Time(history.Never)
-		h.Grant.Until.Told = &lost
+		h.Grant.Until.Announced = &lost
 		h.Ends = append(h.Ends, l.listen(stated.lost, &lost))
 	}
 	return h, nil
@@ -207,10 +207,10 @@ func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 	if err != nil {
 		return &locks.RefusedError{Said: said(err), Err: answered(err, locks.ErrLost, locks.ErrUnanswered)}
 	}
-	lost := h.Grant.Until.Told
+	lost := h.Grant.Until.Announced
 	h.Grant.Granted = l.guest.Mark(at)
 	h.Grant.Until = l.until(stated, history.Of(asked))
-	h.Grant.Until.Told = lost
+	h.Grant.Until.Announced = lost
 	return nil
 }
 

@@ -79,7 +79,7 @@ func TestAnExplorationFitsAScreen(t *testing.T) {
 	for n := 0; n < 60; n += 1 + n/8 {
 		var findings []ReducedFinding
 		for i := range n {
-			findings = append(findings, foundBy(checker.Laws[i%len(checker.Laws)], checker.Untold, true, i+1,
+			findings = append(findings, foundBy(checker.Laws[i%len(checker.Laws)], checker.CauseNotRecorded, true, i+1,
 				fmt.Sprintf("pause client-1 for %ds at 1s", i+1),
 				"cut client-1 | redis-1 redis-2 redis-3 redis-4 redis-5 after acquired by client-1 for 10s"))
 		}

@@ -88,7 +88,7 @@ func TestNoRunIsNoPass(t *testing.T) {
 
 // documents are those of explore and run --seeds, with and without something to show.
 func documents(interrupted bool) map[string]*document.Document {
-	stuck := foundBy(checker.DeadlockFreedom, checker.Untold, true, 3, "shut down redis-1 at 0s")
+	stuck := foundBy(checker.DeadlockFreedom, checker.CauseNotRecorded, true, 3, "shut down redis-1 at 0s")
 	stuck.Run.Verdict.Findings[0].Explanation = `Probe asked for "lock" at 60 s.`
 	stuck.Run.Verdict.Findings[0].Holders = []history.Process{history.Probe}
 	all := map[string]*document.Document{
@@ -135,7 +135,7 @@ func TestOnlyASampleHasARate(t *testing.T) {
 
 // The commands that show a finding again can be pasted, and so can those of the run that many runs show.
 func TestCommandsWithinReportsCanBePasted(t *testing.T) {
-	found := foundBy(checker.MutualExclusion, checker.Untold, true, 1, "pause client-1 for 1s at 1s")
+	found := foundBy(checker.MutualExclusion, checker.CauseNotRecorded, true, 1, "pause client-1 for 1s at 1s")
 	found.Run.Repeat = reporttest.LongCommand
 	runs := thousand()
 	runs.Shown[0].Repeat = reporttest.LongCommand

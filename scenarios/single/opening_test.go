@@ -79,7 +79,7 @@ func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 func TestTheHeadlineOfASurpriseIsTheSurprise(t *testing.T) {
 	run := singletest.Kleppmann()
 	run.Verdict = checker.Verdict{Findings: []checker.Finding{
-		{Law: checker.MutualExclusion, Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.Untold}},
+		{Law: checker.MutualExclusion, Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.CauseNotRecorded}},
 		{Law: checker.TokenOrder, Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.TokenRepeated}}}}
 	run.OK, run.Expected = false, []single.ExpectLine{
 		singletest.Line(checker.MutualExclusion, format.Law{Outcome: checker.Violated}, checker.Violated, true),

@@ -65,8 +65,8 @@ func TestAGuestAsksAServer(t *testing.T) {
 	})
 }
 
-// TestAGuestsClockIsTheServers: what a guest asks for until an instant of its clock lasts as long in the third run of a
-// bubble as in the first.
+// TestAGuestsClockIsTheServers: a request that lasts until an instant of the guest's clock lasts as long in the third
+// run of a bubble as in the first.
 func TestAGuestsClockIsTheServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, stacks := NewDriver(), new(sim.Stacks)

@@ -23,19 +23,19 @@ var errOver = fmt.Errorf("bubble: the run is over: %w", syscall.ECONNRESET)
 type Conn struct {
 	guest  *Guest
 	server sim.ProcessID
-	pipe   *sim.Pipe // once the driver has seen the dial
+	pipe   *sim.Pipe // set once the driver has seen the dial
 	wake   chan struct{}
 
 	// The rest is guarded by the run's mu.
 	out      []byte // written and not yet collected
 	in       []byte // arrived and not yet read
 	open     bool
-	err      error // what reads get when in is empty, and writes at once
+	err      error // what reads return when in is empty, and writes at once
 	closed   bool  // by the guest
-	listed   bool  // among what the guest has changed
-	blocked  bool  // a read is
+	listed   bool  // in the list of changed connections
+	blocked  bool  // a read is blocked
 	deadline time.Time
-	armed    bool // the world will look at the deadline
+	armed    bool // the world will check the deadline
 }
 
 // Addr is the address of a server, at Redis' port.
@@ -53,21 +53,21 @@ func (r *run) addr(server sim.ProcessID) *net.TCPAddr {
 	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(1+slices.Index(r.servers, server))).To4(), Port: 6379}
 }
 
-// AddressError reports a dial of something that is no server of the world.
+// AddressError reports a dial to an address that is not a server of the world.
 type AddressError struct {
 	Client  sim.ProcessID
 	Address string
-	Servers []string // the addresses that there are
+	Servers []string // the addresses that exist
 }
 
-// Error names the address and those that there are.
+// Error names the address and those that exist.
 func (e *AddressError) Error() string {
 	return fmt.Sprintf("%s dialled %s, which is no server of the simulated world: there are %s", e.Client, e.Address,
 		strings.Join(e.Servers, ", "))
 }
 
-// DialContext opens a connection to a server of the world, by its address or, as a Sentinel gives it, its name.
-// Anything else fails, and so does the run: an *AddressError.
+// DialContext opens a connection to a server of the world, by its address or, as a Sentinel reports it, its name. Any
+// other address is an *AddressError, which also fails the run.
 func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	at := slices.IndexFunc(g.servers, func(s sim.ProcessID) bool {
 		host, _, err := net.SplitHostPort(address)
@@ -119,7 +119,7 @@ func (c *Conn) number() uint64 {
 	return c.pipe.Number()
 }
 
-// list has the driver look at the connection. It is called with mu held.
+// list makes the driver examine the connection. It is called with mu held.
 func (c *Conn) list() {
 	if !c.listed {
 		c.listed = true
@@ -128,10 +128,10 @@ func (c *Conn) list() {
 	c.guest.note()
 }
 
-// collect hands what was written to the world.
+// collect passes what was written to the world.
 func (c *Conn) collect() {
 	c.listed = false
-	if c.pipe == nil { // given up before it was dialled
+	if c.pipe == nil { // abandoned before it was dialled
 		return
 	}
 	if len(c.out) > 0 {
@@ -159,7 +159,7 @@ func (g *Guest) forget(c *Conn) {
 	}
 }
 
-// arm has the world look at the deadline of a blocked read when it is due.
+// arm makes the world check the deadline of a blocked read when it is due.
 func (c *Conn) arm() {
 	c.armed = true
 	r := c.guest.run
@@ -177,7 +177,7 @@ func (c *Conn) arm() {
 	})
 }
 
-// rouse lets a blocked read, or the dial, look again.
+// rouse makes a blocked read, or the dial, check its state again.
 func (c *Conn) rouse() {
 	c.guest.touched = true
 	c.signal()
@@ -223,7 +223,7 @@ func (c *Conn) Received(b []byte, to *sim.Incoming) {
 	}
 }
 
-// Ended notes that nothing more will come.
+// Ended records that nothing more will arrive.
 func (c *Conn) Ended(s sim.Status) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
@@ -239,8 +239,8 @@ func (c *Conn) Tag(args []string) (history.Attempt, string) {
 	return c.guest.owners.tag(c.guest.world, c.server, args)
 }
 
-// Told is what a digest takes for a part of a request or a reply.
-func (c *Conn) Told(part string) string { return c.guest.owners.told(part) }
+// Canonical returns the form of a part of a request or a reply that enters digests.
+func (c *Conn) Canonical(part string) string { return c.guest.owners.canonical(part) }
 
 // The methods below are the net.Conn.
 
@@ -278,7 +278,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 	}
 }
 
-// Write sends b, or keeps what is no whole request yet. It never blocks.
+// Write sends b, or keeps what is not yet a complete request. It never blocks.
 func (c *Conn) Write(b []byte) (int, error) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// trial is one guest before one Redis, a millisecond away.
+// trial is one guest and one Redis, a millisecond away.
 type trial struct {
 	*Driver
 	g     *Guest
@@ -38,7 +38,7 @@ func (r *trial) dial(ctx context.Context) net.Conn {
 	return c
 }
 
-// kind is what code asks of an error.
+// kind classifies an error.
 func kind(err error) string {
 	var timeout net.Error
 	switch {
@@ -220,8 +220,8 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestBytesThatAreNoRequestAreTold: a library that speaks something else fails the run.
-func TestBytesThatAreNoRequestAreTold(t *testing.T) {
+// TestBytesThatAreNoRequestAreReported: a library that uses another protocol fails the run.
+func TestBytesThatAreNoRequestAreReported(t *testing.T) {
 	for _, text := range []string{"GET / HTTP/1.1\r\n\r\n", "*1\r\n:1\r\n", "*-1\r\n", "*1\r\n$x\r\n", "*0\r\n"} {
 		synctest.Test(t, func(t *testing.T) {
 			d, stacks := NewDriver(), new(sim.Stacks)

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Driver lets the events of one world after another happen, in step with the guests. It must be made and used in the
+// Driver lets the events of successive worlds happen, in step with the guests. It must be made and used in the
 // goroutine that a bubble begins with.
 type Driver struct {
 	*run
@@ -23,8 +23,8 @@ type Driver struct {
 	all     int       // workers, busy ones included
 }
 
-// run is what the guests of one run have in common. Code that goes on after its run keeps it, so that nothing which
-// such code does or reads is of a later run.
+// run is what the guests of one run share. Code that continues after its run keeps it, so that nothing it does or reads
+// belongs to a later run.
 type run struct {
 	d       *Driver
 	world   *sim.World
@@ -32,7 +32,7 @@ type run struct {
 	servers []sim.ProcessID
 	values  values
 	scripts scripts
-	touched bool          // the world has reached a guest since all were last known to be blocked
+	touched bool          // the world has affected a guest since all were last known to be blocked
 	wake    chan struct{} // has one element if a guest has done something
 
 	mu     sync.Mutex
@@ -41,8 +41,8 @@ type run struct {
 	err    error // the first failure of a guest's own code
 }
 
-// NewDriver makes a driver. It lets the bubble's clock, which starts in the year 2000, go on to where the worlds'
-// clocks start.
+// NewDriver makes a driver. It advances the bubble's clock, which starts in the year 2000, to where the worlds' clocks
+// start.
 func NewDriver() *Driver {
 	time.Sleep(time.Until(time.Unix(0, sim.Epoch)))
 	d := &Driver{timer: time.NewTimer(0)}
@@ -50,8 +50,8 @@ func NewDriver() *Driver {
 	return d
 }
 
-// Wall is what the wall clocks of the next world must show at its start: what the bubble's clock shows. It lets that
-// go on to a whole second, so that what a guest rounds to milliseconds is rounded alike in equal runs.
+// Wall is what the wall clocks of the next world must show at its start: the time of the bubble's clock. It first
+// advances that to a whole second, so that what a guest rounds to milliseconds is rounded alike in equal runs.
 func (d *Driver) Wall() int64 {
 	now := time.Now()
 	time.Sleep(now.Truncate(time.Second).Add(time.Second).Sub(now))
@@ -67,22 +67,22 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
 		scripts: scripts{}, wake: make(chan struct{}, 1)}
 }
 
-// shift is how far the clocks are ahead, at the start of the run, of those of a run that is the first: the time that
-// earlier runs took.
+// shift is how far the clocks are ahead, at the start of the run, of those of a first run: the time that earlier runs
+// took.
 func (r *run) shift() time.Duration { return r.begin.Sub(time.Unix(0, sim.Epoch)) }
 
-// Told is what a digest takes for a value that is recorded: the attempt whose owner value it is.
-func (d *Driver) Told(value string) string {
+// Canonical returns the form of a recorded value that enters digests: the attempt whose owner value it is.
+func (d *Driver) Canonical(value string) string {
 	if a, ok := d.values[value]; ok {
 		return string(a)
 	}
 	return value
 }
 
-// now is the world's time, as the bubble's clock tells it.
+// now is the world's time by the bubble's clock.
 func (r *run) now() sim.Time { return history.Of(time.Since(r.begin)) }
 
-// Run is World.Run, in step with the guests. Nothing more can happen if the clock comes to the limit without an event
+// Run is World.Run, in step with the guests. Nothing more can happen once the clock reaches the limit without an event
 // of the world or an act of a guest.
 func (r *run) Run(limit sim.Time, done func() bool) (limited bool) {
 	r.touched = true
@@ -119,7 +119,7 @@ func (r *run) failed() error {
 	return r.err
 }
 
-// Fail notes a failure of code of which nobody knows whose guest it is: it ends the run that is under way.
+// Fail records a failure of code that cannot be attributed to a guest: it ends the current run.
 func (d *Driver) Fail(err error) {
 	d.mu.Lock()
 	r := d.run
@@ -129,7 +129,7 @@ func (d *Driver) Fail(err error) {
 	r.fail(err)
 }
 
-// fail notes the first failure of a guest's own code; the run ends there. It is called with mu held.
+// fail records the first failure of a guest's own code; the run ends there. It is called with mu held.
 func (r *run) fail(err error) {
 	if r.err == nil {
 		r.err = err
@@ -137,7 +137,7 @@ func (r *run) fail(err error) {
 	r.rouse()
 }
 
-// rouse has the driver look at what the guests have done.
+// rouse makes the driver examine what the guests have done.
 func (r *run) rouse() {
 	select {
 	case r.wake <- struct{}{}:
@@ -145,7 +145,7 @@ func (r *run) rouse() {
 	}
 }
 
-// sleep lets the bubble's clock go on by t, or until a guest has done something.
+// sleep advances the bubble's clock by t, or until a guest has done something.
 func (r *run) sleep(t sim.Time) {
 	timer := r.d.timer
 	timer.Reset(t.Duration())
@@ -157,7 +157,7 @@ func (r *run) sleep(t sim.Time) {
 	r.touched = true
 }
 
-// collect hands what guests have done to the world, clients in order.
+// collect passes what guests have done to the world, clients in order.
 func (r *run) collect() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,14 +167,14 @@ func (r *run) collect() {
 		}
 		g.dirty = false
 		if r.world.Down(g.name) {
-			continue // frozen: what it does reaches nobody
+			continue // frozen: its acts have no effect
 		}
 		r.world.Advance(r.now())
 		g.collect()
 	}
 }
 
-// note tells the driver that a guest has done something. It is called with mu held.
+// note notifies the driver that a guest has done something. It is called with mu held.
 func (g *Guest) note() {
 	if !g.dirty || g.over {
 		g.dirty = true
@@ -182,12 +182,12 @@ func (g *Guest) note() {
 	}
 }
 
-// patience is how long the guests may take, on the bubble's clock, to come to an end after a run.
+// patience is how long the guests may take, on the bubble's clock, to finish after a run.
 const patience = 10 * time.Minute
 
 // End ends the run for the guests: their contexts are cancelled, their connections broken, and every further dial
-// fails. It waits, on the bubble's clock, until what they were called for has returned, then until what AtEnd asked
-// for has, and returns the first failure of their own code.
+// fails. It waits, on the bubble's clock, until their calls have returned, then until the functions given to AtEnd
+// have, and returns the first failure of their own code.
 func (r *run) End() error {
 	r.mu.Lock()
 	r.over = true
@@ -209,7 +209,7 @@ func (r *run) End() error {
 	return r.settle()
 }
 
-// settle waits until no call is under way, also after a failure, or until the guests' patience is over.
+// settle waits until no call is under way, also after a failure, or until the guests' patience is exhausted.
 func (r *run) settle() error {
 	for end := time.Now().Add(patience); ; {
 		synctest.Wait()
@@ -225,7 +225,7 @@ func (r *run) settle() error {
 	}
 }
 
-// calls names what guests have been called for that has not returned.
+// calls names the calls of guests that have not returned.
 func (r *run) calls() (names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -247,8 +247,8 @@ func (d *Driver) Goroutines() int {
 	return d.all
 }
 
-// Patience lets go on, on the bubble's clock, what guests have left running, for as long as libraries go on dialling
-// after their end.
+// Patience advances the bubble's clock, for what guests have left running, by as long as libraries keep dialling after
+// their end.
 func (d *Driver) Patience() {
 	time.Sleep(patience)
 	synctest.Wait()
@@ -260,7 +260,7 @@ func (d *Driver) Close() {
 	d.Dismiss()
 }
 
-// Dismiss ends the goroutines of the driver, which is of no more use. It waits for nothing.
+// Dismiss ends the goroutines of a driver that is no longer used. It does not wait.
 func (d *Driver) Dismiss() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -271,7 +271,7 @@ func (d *Driver) Dismiss() {
 	d.timer.Stop()
 }
 
-// Guest is the code of one client process that is no task.
+// Guest is the code of one client process that is not a task.
 type Guest struct {
 	*run
 	name   sim.ProcessID
@@ -291,7 +291,7 @@ type Guest struct {
 	serial  int
 }
 
-// Guest is the guest of a client process of the world.
+// Guest returns the guest of a client process of the world.
 func (r *run) Guest(client sim.ProcessID) *Guest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -310,7 +310,7 @@ func (r *run) Guest(client sim.ProcessID) *Guest {
 // Context is cancelled when the run is over.
 func (g *Guest) Context() context.Context { return g.ctx }
 
-// collect hands what the guest has done to the world.
+// collect passes what the guest has done to the world.
 func (g *Guest) collect() {
 	slices.SortFunc(g.calls, func(a, b *call) int { return a.serial - b.serial })
 	g.calls = slices.DeleteFunc(g.calls, func(k *call) bool {
@@ -344,12 +344,12 @@ func (g *Guest) breakAll() {
 	g.dials, g.conns, g.changed = nil, nil, nil
 }
 
-// Begin says that the client begins an attempt: what it asks the servers from now on is on its behalf, if no owner
-// value says otherwise.
+// Begin begins an attempt of the client: what it requests from the servers from now on is on its behalf, if no owner
+// value shows otherwise.
 func (g *Guest) Begin(a history.Attempt) { g.owners.begin(a, g.world.Now()) }
 
-// Try is the latest round of requests for the lock of the attempt that has begun: when the first left, and who said
-// yes. If none was recognised, since is when the attempt began.
+// Try is the latest round of requests for the lock in the current attempt: when the first left, and who granted it. If
+// none was recognised, since is when the attempt began.
 func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 	t := &g.owners.try
 	return t.since, slices.Clone(t.granted)
@@ -358,8 +358,8 @@ func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 // Mark remembers an instant for the history.
 func (g *Guest) Mark(at sim.Time) sim.Mark { return g.world.Mark(at) }
 
-// Raise raises a signal of the world for code that is no task, and says when that code did so: in a pause, earlier than
-// the signal is seen; history.Never if the run is over.
+// Raise raises a signal of the world for code that is not a task, and returns when that code did so: in a pause,
+// earlier than the signal is seen; history.Never if the run is over.
 func (g *Guest) Raise(s *sim.Signal) sim.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -371,13 +371,13 @@ func (g *Guest) Raise(s *sim.Signal) sim.Time {
 	return g.now()
 }
 
-// call is what a task waits for that runs on a goroutine.
+// call is a function on a goroutine that a task waits for.
 type call struct {
 	serial   int
 	what     string
 	done     sim.Signal
 	returned bool
-	at       sim.Time // when it did
+	at       sim.Time // when it returned
 }
 
 // ending is what a guest does when its run is over.
@@ -386,15 +386,15 @@ type ending struct {
 	f    func()
 }
 
-// AtEnd has f run when the run is over and all calls have returned, on a goroutine: also if the client has crashed.
+// AtEnd runs f on a goroutine when the run is over and all calls have returned, even if the client has crashed.
 func (g *Guest) AtEnd(what string, f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.atEnd = append(g.atEnd, ending{what, f})
 }
 
-// Call runs f on a goroutine and parks the task of env until it has returned; it gives the time of that, which in a
-// pause is earlier than the time at which the task goes on. what says what it is for, should it never return.
+// Call runs f on a goroutine and parks the task of env until it has returned; it returns the time at which it did,
+// which in a pause is earlier than the time at which the task continues. what describes it, in case it never returns.
 func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
 	g.mu.Lock()
 	k := g.start(what, f)
@@ -404,7 +404,8 @@ func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returne
 	return k.at
 }
 
-// Start is Call for code that is no task: done is closed when f has returned, or left by a panic, which fails the run.
+// Start is Call for code that is not a task: done is closed when f has returned, or was left by a panic, which fails
+// the run.
 func (g *Guest) Start(what string, f func(context.Context)) (done <-chan struct{}) {
 	over := make(chan struct{})
 	g.mu.Lock()
@@ -416,7 +417,7 @@ func (g *Guest) Start(what string, f func(context.Context)) (done <-chan struct{
 	return over
 }
 
-// Dialled is how many connections the guest has asked for.
+// Dialled is how many connections the guest has dialled.
 func (g *Guest) Dialled() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -435,7 +436,7 @@ func (g *Guest) start(what string, f func(context.Context)) *call {
 	return k
 }
 
-// returned notes the end of a call, also of one that panicked or left by runtime.Goexit.
+// returned records the end of a call, even of one that panicked or left by runtime.Goexit.
 func (g *Guest) returned(k *call) {
 	r := recover()
 	g.mu.Lock()
@@ -447,7 +448,7 @@ func (g *Guest) returned(k *call) {
 	g.note()
 }
 
-// worker is a goroutine that runs one function after another: what its stack has grown to serves the next.
+// worker is a goroutine that runs one function after another, so that its grown stack is reused.
 type worker struct{ jobs chan func() }
 
 // work runs f on a goroutine.
@@ -491,7 +492,7 @@ func (d *Driver) employ(w *worker, f func()) {
 	whole = true
 }
 
-// Go runs f on a goroutine beside what the client does.
+// Go runs f on a goroutine in parallel with the client's work.
 func (g *Guest) Go(f func(context.Context)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

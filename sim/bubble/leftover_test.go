@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// leftover is what a guest leaves running when its run is over: goroutines that use all that the run has given them,
-// again and again.
+// leftover is what a guest leaves running when its run is over: goroutines that keep using everything that the run has
+// given them.
 type leftover struct {
 	g     *Guest
 	conns []net.Conn
@@ -52,8 +52,8 @@ func (l *leftover) loop(act func() error) {
 	}()
 }
 
-// TestWhatARunLeavesBehindReachesNoOther: goroutines of past runs go on with their connections, dials and addresses
-// through the runs that follow, which are what they are without them. With -race it shows that nothing is shared.
+// TestWhatARunLeavesBehindReachesNoOther: goroutines of past runs keep using their connections, dials and addresses
+// through the runs that follow, which are the same as without them. With -race it shows that nothing is shared.
 func TestWhatARunLeavesBehindReachesNoOther(t *testing.T) {
 	for name, haunted := range map[string]bool{"alone": false, "with what others left": true} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func (*silent) Stop(sim.Stop)         {}
 func (*silent) Fault(sim.ServerFault) {}
 func (*silent) Wake(uint64)           {}
 
-// lock asks one server for something, and leaves its goroutines behind if it haunts.
+// lock requests something from one server, and leaves its goroutines behind if it haunts.
 func (l *leftover) lock(t *testing.T, ctx context.Context, servers []sim.ProcessID, haunts bool) {
 	for range 2 {
 		c, err := l.g.DialContext(ctx, "tcp", l.g.Addr("redis-1"))

@@ -13,24 +13,24 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// owners tells, from what a guest says to the servers, on behalf of which attempt it says so: by the owner value, which
-// a SET or a script carries. It is used by the driver alone, or with its mu held.
+// owners determines on behalf of which attempt a guest makes a request: by the owner value, which a SET or a script
+// contains. It is used by the driver alone, or with its mu held.
 type owners struct {
 	attempt history.Attempt // the latest that the client has begun
-	of      values          // those of all guests of the run: what one has set others may read
+	of      values          // those of all guests of the run: what one has set, others may read
 	try     try
-	scripts scripts // those of all guests of the run: one is answered to the hash of what another has told
+	scripts scripts // those of all guests of the run: one may send only the hash of what another has sent
 	shift   time.Duration
 }
 
-// values says whose an owner value is.
+// values maps owner values to attempts.
 type values map[string]history.Attempt
 
-// scripts says of the hash of each script that a guest has told the text of whether that can set a key.
+// scripts records, by the hash of each script whose text a guest has sent, whether it can set a key.
 type scripts map[string]bool
 
-// try is one round of requests for the lock, each for another key or of another server. A library may make several
-// until it has it.
+// try is one round of requests for the lock, each for another key or to another server. A library may make several
+// until it has the lock.
 type try struct {
 	since   sim.Time
 	asked   []place
@@ -46,7 +46,7 @@ type place struct {
 // begin begins an attempt. Until a request for the lock is seen it counts from now.
 func (o *owners) begin(a history.Attempt, now sim.Time) { o.attempt, o.try = a, try{since: now} }
 
-// tag says on whose behalf a request is made and what it is for.
+// tag returns on whose behalf a request is made and what it is for.
 func (o *owners) tag(w *sim.World, server sim.ProcessID, args []string) (history.Attempt, string) {
 	command := strings.ToLower(args[0])
 	value, key := o.ownerValue(command, args)
@@ -68,7 +68,7 @@ func (o *owners) tag(w *sim.World, server sim.ProcessID, args []string) (history
 	return known, command
 }
 
-// answered notes who has said yes to a request for the lock.
+// answered records who granted a request for the lock.
 func (o *owners) answered(server sim.ProcessID, to *sim.Incoming, reply []byte) {
 	if to.Attempt != o.attempt || slices.Contains(o.try.granted, server) {
 		return
@@ -79,7 +79,7 @@ func (o *owners) answered(server sim.ProcessID, to *sim.Incoming, reply []byte) 
 	}
 }
 
-// positive reports whether a reply says yes: OK, a number other than zero, a string.
+// positive reports whether a reply grants the lock: OK, a number other than zero, a string.
 func positive(reply []byte) bool {
 	r := sim.NewReply(reply)
 	if n, ok := r.Int(); ok {
@@ -89,7 +89,7 @@ func positive(reply []byte) bool {
 	return r.OK() || ok
 }
 
-// ownerValue is the owner value in a request, empty if there is none. asks is the key that it asks for, if it is a
+// ownerValue is the owner value in a request, empty if there is none. asks is the key that it requests, if it is a
 // request for the lock: a SET NX, a SET that seizes the key for a time, whoever has it, or a script that can set one.
 func (o *owners) ownerValue(command string, args []string) (value, asks string) {
 	switch command {
@@ -122,15 +122,15 @@ func (o *owners) ownerValue(command string, args []string) (value, asks string) 
 	return "", ""
 }
 
-// setsKey reports whether a script, or the one that has the given hash, calls SET, SETNX or PSETEX. A hash that no
-// guest has told the text of says nothing.
+// setsKey reports whether a script, or the one with the given hash, calls SET, SETNX or PSETEX. It is false for a hash
+// whose text no guest has sent.
 func (known scripts) setsKey(command, script string) bool {
 	if command == "evalsha" {
 		return known[strings.ToLower(script)]
 	}
 	hash := fmt.Sprintf("%x", sha1.Sum([]byte(script)))
-	sets, told := known[hash]
-	if !told {
+	sets, sent := known[hash]
+	if !sent {
 		sets = setting.MatchString(script)
 		known[hash] = sets
 	}
@@ -139,9 +139,9 @@ func (known scripts) setsKey(command, script string) bool {
 
 var setting = regexp.MustCompile(`(?i)call\(\s*['"](set|setnx|psetex)['"]`)
 
-// told is what a digest takes for a part of a request, or for a reply: the attempt for its owner value, and times as if
-// the run were the first in its bubble.
-func (o *owners) told(part string) string {
+// canonical is the form of a part of a request, or of a reply, that enters digests: the attempt in place of its owner
+// value, and times as if the run were the first in its bubble.
+func (o *owners) canonical(part string) string {
 	if a, ok := o.of[part]; ok {
 		return string(a)
 	}
@@ -151,16 +151,16 @@ func (o *owners) told(part string) string {
 		}
 	}
 	if len(part) > 0 && strings.IndexByte(replyWithText, part[0]) >= 0 {
-		return o.toldReply(part)
+		return o.canonicalReply(part)
 	}
 	return part
 }
 
-// replyWithText are the sorts of replies in which an owner value can stand.
+// replyWithText lists the kinds of replies that can contain an owner value.
 const replyWithText = "$*>%~="
 
-// toldReply is a reply with the attempts in place of their owner values.
-func (o *owners) toldReply(reply string) string {
+// canonicalReply is a reply with the attempts in place of their owner values.
+func (o *owners) canonicalReply(reply string) string {
 	lines := strings.Split(reply, "\r\n")
 	changed := false
 	for i, l := range lines {

@@ -15,8 +15,8 @@ const (
 	releaseScript = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
 )
 
-// TestWhoseRequestItIs: an owner value belongs to the attempt that set it last, wherever it turns up; all else to the
-// attempt that the client has begun.
+// TestWhoseRequestItIs: an owner value belongs to the attempt that set it last, wherever it appears; everything else
+// belongs to the attempt that the client has begun.
 func TestWhoseRequestItIs(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	o := owners{of: values{}, scripts: scripts{}}
@@ -78,8 +78,8 @@ func TestTheRoundThatAcquires(t *testing.T) {
 	}
 }
 
-// TestARoundOfSeveralKeys: another key of a server that has been asked belongs to the round, the same one begins the
-// next.
+// TestARoundOfSeveralKeys: a request for another key of the same server belongs to the round, one for the same key
+// begins the next.
 func TestARoundOfSeveralKeys(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	o := owners{of: values{}, scripts: scripts{}}
@@ -111,15 +111,14 @@ func TestDigestsHoldNoRandomBytesAndNoAbsoluteTimes(t *testing.T) {
 	o.tag(sim.New(1, sim.Options{}), "redis-1", []string{"SET", "lock", "random", "NX", "PXAT", "1767225691000"})
 	for part, want := range map[string]string{"random": "c/1", "$6\r\nrandom\r\n": "$6\r\nc/1\r\n",
 		"1767225691000": "1767225601000", "lock": "lock", "8000": "8000"} {
-		if got := o.told(part); got != want {
-			t.Errorf("%s is told as %s, want %s", part, got, want)
+		if got := o.canonical(part); got != want {
+			t.Errorf("the canonical form of %s is %s, want %s", part, got, want)
 		}
 	}
 }
 
-// TestAScriptThatAnotherGuestHasTold: its hash says as much as its text, for the guest that never sends the text as
-// well.
-func TestAScriptThatAnotherGuestHasTold(t *testing.T) {
+// TestAScriptThatAnotherGuestHasSent: its hash is as good as its text, even from a guest that never sends the text.
+func TestAScriptThatAnotherGuestHasSent(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	known := scripts{}
 	first, second := owners{of: values{}, scripts: known}, owners{of: values{}, scripts: known}
@@ -132,7 +131,7 @@ func TestAScriptThatAnotherGuestHasTold(t *testing.T) {
 	}{
 		// no request for the lock: from the beginning
 		{[]string{"GET", "lock"}, 5},
-		{[]string{"EVALSHA", "0a0b", "1", "lock", "b1", "8000"}, 5},          // nobody knows what this one does
+		{[]string{"EVALSHA", "0a0b", "1", "lock", "b1", "8000"}, 5},          // it is not known what this one does
 		{[]string{"EVALSHA", hash, "1", "lock", "b1", "8000"}, 12},           // the round that acquires
 		{[]string{"EVALSHA", hash, "1", "lock", "b1", "8000"}, sim.Time(13)}, // and the next
 	} {

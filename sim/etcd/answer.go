@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Answers are RESP: integers, bulk strings and arrays of them. An error is etcd's own text, or says that the request is
-// none.
+// Answers are RESP: integers, bulk strings and arrays of them. An error is etcd's own text, or reports that the request
+// is invalid.
 const (
 	leaseNotFound = "etcdserver: requested lease not found"
 	leaseExists   = "etcdserver: lease already exists"
@@ -46,7 +46,7 @@ func AppendKey(b []byte, k *KeyValue) []byte {
 	return sim.AppendInt(b, k.Lease)
 }
 
-// LockOf is the lock that a key stands for in records: what lies before its last slash, as the recipe's keys are
+// LockOf is the lock that a key represents in records: the part before its last slash, as the recipe's keys are
 // LOCK/LEASE; a key without slash is a lock by itself.
 func LockOf(key string) history.Lock {
 	for i := len(key) - 1; i > 0; i-- {

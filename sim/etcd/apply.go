@@ -12,8 +12,8 @@ type write struct {
 	revision int64       // that its changes get
 	changed  bool
 	by       history.Attempt
-	why      history.Why // how keys go
-	lease    *lease      // whose end it is, if it is one
+	why      history.Why // why the keys are removed
+	lease    *lease      // the lease that ends, if one does
 }
 
 // Apply carries out a command of the log.
@@ -49,7 +49,7 @@ func (s *server) possible(o *Op) bool {
 	return o.Kind != Put || o.Lease == 0 || s.lessor.find(o.Lease) != nil
 }
 
-// carryOut does what a txn says: all of one branch, or nothing.
+// carryOut does what a txn specifies: all of one branch, or nothing.
 func (s *server) carryOut(m *raft.Member, t *Txn, w *write) []byte {
 	ops, held := t.Then, int64(1)
 	for i := range t.Conditions {
@@ -164,7 +164,7 @@ func (s *server) remove(m *raft.Member, w *write, key string, prefix bool) (n in
 	return to - from
 }
 
-// commit makes the revision that w began the store's, and tells the watchers.
+// commit makes the revision that w began the store's, and notifies the watchers.
 func (s *server) commit(m *raft.Member, w *write) {
 	if w.changed {
 		s.store.revision = w.revision

@@ -8,18 +8,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// ask is a question about a lease that only the leader can answer: a keepalive, or the time it has left.
+// ask is a question about a lease that only the leader can answer: a keepalive, or its remaining time.
 type ask struct {
 	lease   int64
 	renew   bool
 	attempt history.Attempt
 	from    sim.ProcessID // the member whose client asks
-	number  uint64        // there
+	number  uint64        // its number there
 	key     sim.Key       // of the message, and of the answer
 }
 
-// told is the leader's answer.
-type told struct {
+// leaderAnswer is the leader's answer.
+type leaderAnswer struct {
 	number uint64
 	left   int64 // s: after a renewal the TTL; 0 or less if there is no such lease
 	ttl    int64 // s
@@ -42,7 +42,7 @@ func (s *server) askLeader(m *raft.Member, r *sim.Incoming, lease int64, renew b
 	s.passOn(m, a)
 }
 
-// dropLateAsks gives up the questions whose time is over. Their clients have given up long before.
+// dropLateAsks drops the questions that have timed out. Their clients have given up long before.
 func (s *server) dropLateAsks(m *raft.Member) {
 	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {
 		s.asks[0].request.Reply(AppendError(nil, timedOut))
@@ -50,29 +50,29 @@ func (s *server) dropLateAsks(m *raft.Member) {
 	}
 }
 
-// passOn gives a question to the leader. If none is known, it waits for the next.
+// passOn sends a question to the leader. If none is known, it waits for the next.
 func (s *server) passOn(m *raft.Member, a ask) {
 	switch leader := m.Leader(); {
 	case leader == m.Name():
 		s.decide(m, a)
 	case leader != "":
-		m.Tell(leader, "lease", a.key, a)
+		m.SendToPeer(leader, "lease", a.key, a)
 	}
 }
 
-// Told takes a question of another member, or the answer to one of this.
-func (s *server) Told(m *raft.Member, from sim.ProcessID, body any) {
+// ReceiveFromPeer takes a question of another member, or the answer to one of this.
+func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	switch b := body.(type) {
 	case ask:
 		if m.Leading() {
 			s.decide(m, b)
-		} // else the member that asks will learn of the new leader and ask there
-	case told:
-		s.tell(b)
+		} // otherwise the member that asks will learn of the new leader and ask there
+	case leaderAnswer:
+		s.deliver(b)
 	}
 }
 
-// decide answers as the leader. One that has been stopped makes sure first that it still is.
+// decide answers as the leader. One that has been stopped first confirms that it still is.
 func (s *server) decide(m *raft.Member, a ask) {
 	if m.Active() {
 		s.decideNow(m, a)
@@ -99,7 +99,7 @@ func (s *server) decideNow(m *raft.Member, a ask) {
 	case !a.renew:
 		s.answer(m, a, max(int64((x.expiry-now)/time.Second), 0), x.ttl)
 	case x.expiry <= now:
-		x.waiting = append(x.waiting, a) // its end has begun; whether it comes is not for this member to say
+		x.waiting = append(x.waiting, a) // its end is proposed, and not committed yet
 	default:
 		x.refresh(now, 0)
 		s.recordProlonged(m, x, a.attempt)
@@ -108,16 +108,16 @@ func (s *server) decideNow(m *raft.Member, a ask) {
 }
 
 func (s *server) answer(m *raft.Member, a ask, left, ttl int64) {
-	t := told{a.number, left, ttl}
+	t := leaderAnswer{a.number, left, ttl}
 	if a.from == m.Name() {
-		s.tell(t)
+		s.deliver(t)
 		return
 	}
-	m.Tell(a.from, "lease", a.key, t)
+	m.SendToPeer(a.from, "lease", a.key, t)
 }
 
-// tell gives the answer to the client, if it still waits.
-func (s *server) tell(t told) {
+// deliver sends the answer to the client, if it still waits.
+func (s *server) deliver(t leaderAnswer) {
 	for i := range s.asks {
 		p := s.asks[i]
 		if p.number != t.number {
@@ -134,7 +134,7 @@ func (s *server) tell(t told) {
 	}
 }
 
-// askAgain puts the questions that are still open to a new leader.
+// askAgain sends the questions that are still open to a new leader.
 func (s *server) askAgain(m *raft.Member) {
 	s.dropLateAsks(m)
 	for _, p := range append([]pendingAsk(nil), s.asks...) {

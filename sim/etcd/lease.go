@@ -19,22 +19,22 @@ type lease struct {
 	// expiry is when it ends, on the leader's monotonic clock; forever on other members.
 	expiry  time.Duration
 	ending  bool  // the leader has proposed its end
-	waiting []ask // keepalives that came after it, until its fate is sealed
+	waiting []ask // keepalives that arrived after that, until its fate is decided
 }
 
 const forever = time.Duration(math.MaxInt64)
 
-// lessor keeps the leases. Which there are is replicated; when they end is known to the leader alone.
+// lessor keeps the leases. Which leases exist is replicated; when they end is known only to the leader.
 type lessor struct {
 	leases  []*lease // in the order of their grants
 	free    []*lease // of earlier runs
 	primary bool
-	reign   uint64 // counts the times that this member became primary in this life; timers of an earlier one are void
+	reign   uint64 // counts how often this member became primary in this life; timers of an earlier reign are void
 }
 
 // Figures of etcd's lessor.
 const (
-	lessorInterval = 500 * time.Millisecond // between two looks for leases that have ended
+	lessorInterval = 500 * time.Millisecond // between two checks for leases that have ended
 	maxTTL         = 9_000_000_000          // s
 )
 
@@ -81,14 +81,14 @@ func (x *lease) detach(key string) {
 	}
 }
 
-// refresh starts the lease anew, with something on top.
+// refresh starts the lease anew, extended by some time.
 func (x *lease) refresh(now, extend time.Duration) {
 	x.expiry = now + time.Duration(x.ttl)*time.Second + extend
 	x.ending = false
 }
 
 // promote makes this member the one that ends leases. It cannot know what its predecessor has promised: every lease
-// starts anew, and an election time-out longer, for as long may both have ruled.
+// starts anew, and lasts an election time-out longer, since both may have been leader for as long.
 func (s *server) promote(m *raft.Member) {
 	s.lessor.primary = true
 	s.lessor.reign++
@@ -100,7 +100,7 @@ func (s *server) promote(m *raft.Member) {
 	m.After(lessorInterval, s.lessor.reign)
 }
 
-// demote leaves the leases to another member. Whoever waits for an answer will ask that one.
+// demote leaves the leases to another member. Clients that wait for an answer will ask that one.
 func (s *server) demote() {
 	s.lessor.primary = false
 	for _, x := range s.lessor.leases {
@@ -108,7 +108,7 @@ func (s *server) demote() {
 	}
 }
 
-// Wake looks for leases that have ended and proposes their revocation. A leader that has been deposed without knowing
+// Wake checks for leases that have ended and proposes their revocation. A leader that has been deposed without knowing
 // it proposes in vain.
 func (s *server) Wake(m *raft.Member, reign uint64) {
 	if !s.lessor.primary || reign != s.lessor.reign {

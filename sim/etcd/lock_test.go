@@ -22,7 +22,7 @@ type lab struct {
 	names []sim.ProcessID
 	work  worker
 	done  int
-	later []func() // what waits for the clients to be there
+	later []func() // acts that wait until the clients exist
 }
 
 var network = sim.Options{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}}
@@ -38,7 +38,7 @@ func newLab(t testing.TB, members int) *lab {
 	return l
 }
 
-// begin makes everything ready for a run.
+// begin prepares a run.
 func (l *lab) begin(seed uint64) {
 	l.World.Reset(seed, network)
 	l.Cluster.Reset(raft.Config{})
@@ -46,7 +46,7 @@ func (l *lab) begin(seed uint64) {
 	l.done, l.later = 0, nil
 }
 
-// clients adds clients, each at a server of its own to begin with; the first comes so early that it acquires first.
+// clients adds clients, each initially at a server of its own; the first starts so early that it acquires first.
 func (l *lab) clients(n int) {
 	for i := range n {
 		w := l.work
@@ -95,7 +95,7 @@ func (l *lab) pauseHolder(d time.Duration) {
 	})
 }
 
-// isolate cuts a server from the others, or everybody from everybody in two camps.
+// cutBetween cuts a server from the others, or everybody from everybody in two camps.
 func (l *lab) cutBetween(a, b []sim.ProcessID, from, until time.Duration) {
 	each := func(f func(from, to sim.ProcessID)) {
 		for _, x := range a {

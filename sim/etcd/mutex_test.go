@@ -20,7 +20,7 @@ type session struct {
 	granted history.Attempt
 	lost    sim.Signal
 	over    sim.Signal
-	hold    *mutex           // what a keepalive prolongs
+	hold    *mutex           // the lock that a keepalive prolongs
 	sent    [3]time.Duration // when the latest request of each connection left
 	receipt bool             // counts the lease from the answer, as the shipped client does
 }
@@ -106,7 +106,7 @@ type mutex struct {
 	attempt  history.Attempt
 	since    sim.Mark
 	revision int64
-	careless bool // does not look, after waiting, whether its own key still stands (before etcd 3.4.4)
+	careless bool // does not check, after waiting, whether its own key still exists (before etcd 3.4.4)
 }
 
 func (l *mutex) key() string { return string(l.name) + "/" + l.lease }
@@ -152,13 +152,14 @@ func (l *mutex) lock(patience time.Duration) bool {
 	return false
 }
 
-// stands reports whether its own key is still there.
+// stands reports whether its own key still exists.
 func (l *mutex) stands() bool {
 	r, ok := l.call(l.env, requestConn, l.attempt, time.Minute, "RANGE", l.key())
 	return ok && len(r[2].Array()) == 1
 }
 
-// waitDelete watches a key from a revision on until it is deleted. When the server falls silent it goes on at another.
+// waitDelete watches a key from a revision on until it is deleted. When the server stops answering it continues at
+// another.
 func (l *mutex) waitDelete(key string, revision int64, end time.Duration) {
 	env := l.env
 	for env.Monotonic() < end {
@@ -193,7 +194,7 @@ func (l *mutex) unlock() bool {
 	return ok
 }
 
-// worker is a client that takes a lock, works and releases, as often as told.
+// worker is a client that takes a lock, works and releases, as often as asked.
 type worker struct {
 	servers  []sim.ProcessID
 	at       int

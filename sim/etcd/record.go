@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// due is the true time at which a lease ends if nothing more is heard. Only the leader knows; any other member that
-// applies first, as after the leader's death, says what the lease has at least.
+// due is the true time at which a lease ends if no more keepalives arrive. Only the leader knows; any other member that
+// applies first, as after the leader's death, records the lease's minimum.
 func due(m *raft.Member, x *lease) history.Time {
 	switch {
 	case x == nil:
@@ -50,7 +50,7 @@ func (s *server) recordGone(m *raft.Member, k *keyValue, w *write) {
 	m.Record(e)
 }
 
-// recordCopy records that another member has the key too, or no longer.
+// recordCopy records that another member now has the key too, or no longer has it.
 func recordCopy(m *raft.Member, f history.F, k *keyValue) {
 	m.Record(history.Event{Type: history.OK, F: f, Lock: LockOf(k.Key), Member: k.Key, Of: k.owner})
 }

@@ -35,7 +35,7 @@ const (
 	Delete
 )
 
-// Order is by what the keys of a range are sorted.
+// Order is the attribute by which the keys of a range are sorted.
 type Order uint8
 
 const (
@@ -53,7 +53,7 @@ type Compare struct {
 	Text   string
 }
 
-// Txn is conditions and what is done if all of them hold, or else.
+// Txn is a list of conditions and what is done if all of them hold, or otherwise.
 type Txn struct {
 	Conditions []Compare
 	Then, Else []Op
@@ -71,10 +71,10 @@ func (t *Txn) readOnly() bool {
 	return true
 }
 
-// words hands out the arguments of a request one by one.
+// words returns the arguments of a request one by one.
 type words []string
 
-// next is the next one; empty if there is none.
+// next returns the next one; empty if there is none.
 func (w *words) next() string {
 	if len(*w) == 0 {
 		return ""
@@ -237,7 +237,7 @@ func readCompare(w *words) (c Compare, err error) {
 	return c, err
 }
 
-// putsTwice reports whether a branch puts a key that it puts or deletes elsewhere as well, whichever comes first
+// putsTwice reports whether a branch puts a key that it also puts or deletes elsewhere, whichever is first
 // (checkIntervals in server/etcdserver/api/v3rpc/key.go).
 func putsTwice(ops []Op) bool {
 	for i := range ops {
@@ -255,11 +255,11 @@ func (o *Op) covers(key string) bool {
 	return o.Key == key || o.Prefix && strings.HasPrefix(key, o.Key)
 }
 
-// Watch is what a watch is to show.
+// Watch states what a watch is to show.
 type Watch struct {
 	Key    string
 	Prefix bool
-	From   int64 // the first revision; 0: what comes
+	From   int64 // the first revision; 0: future ones
 }
 
 // ReadWatch reads "WATCH key [PREFIX] [REV n]".
@@ -281,7 +281,7 @@ func ReadWatch(args []string) (w Watch, err error) {
 	return w, err
 }
 
-// Lease is what is asked about leases.
+// Lease is a request about leases.
 type Lease struct {
 	Command string // GRANT, KEEPALIVE, REVOKE or TIMETOLIVE
 	ID      int64  // of GRANT: 0 if any will do

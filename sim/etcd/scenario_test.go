@@ -12,7 +12,7 @@ import (
 
 const seeds = 100
 
-// sound are the laws that a lock on etcd keeps whatever happens to its servers.
+// sound lists the laws that a lock on etcd keeps whatever happens to its servers.
 var sound = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
 // everySeed runs a scenario for many seeds on the same members and judges each run.
@@ -127,7 +127,7 @@ func (l *lab) violated(v checker.Verdict, law checker.Law, cause string) {
 	}
 }
 
-// cutKeepalives cuts client-1 off when it has acquired.
+// cutKeepalives cuts client-1 off once it has acquired.
 func (l *lab) cutKeepalives(d time.Duration) {
 	l.whenAcquired(func() {
 		line := "cut client-1 | etcd-1 etcd-2 etcd-3 after acquired for " + d.String()
@@ -166,7 +166,7 @@ func TestHolderWithoutKeepalivesThatWorksOnOverlapsWithTheNext(t *testing.T) {
 	})
 }
 
-// waiterLosesItsLease lets client-2 be cut off while it waits, for longer than its lease, until client-1 has released.
+// waiterLosesItsLease cuts client-2 off while it waits, for longer than its lease, until client-1 has released.
 func waiterLosesItsLease(careless bool) func(l *lab) {
 	return func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.careless = 10*time.Second, 1, careless
@@ -187,7 +187,7 @@ func TestWaiterThatDoesNotLookAtItsLeaseAcquiresWithoutOne(t *testing.T) {
 	})
 }
 
-// A keepalive whose answer comes late: a client that counts its lease from the answer believes in it for too long.
+// A keepalive whose answer is late: a client that counts its lease from the answer believes in it for too long.
 func lateAnswer(receipt bool) func(l *lab) {
 	return func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.receipt, l.work.obeys = 20*time.Second, 1, receipt, true
@@ -218,9 +218,9 @@ func TestALeaseCountedFromTheAnswerMayBeCountedTooLong(t *testing.T) {
 	everySeed(t, 2, lateAnswer(false), func(l *lab, v checker.Verdict) { l.holds(v, sound...) })
 }
 
-// TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds: the keepalive of client-1 lies in the buffer of the
-// paused leader, which has not heard of the next, and is its last. Were it answered without asking the others, the
-// client would count on a lease that the new leader ends before.
+// TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds: the last keepalive of client-1 is in the buffer of the
+// paused leader, which has not yet learned of the next. If it were answered without asking the others, the client would
+// count on a lease that the new leader ends earlier.
 func TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds(t *testing.T) {
 	everySeed(t, 2, func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.obeys, l.work.ttl = 40*time.Second, 1, true, 20

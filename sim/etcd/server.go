@@ -18,14 +18,14 @@ type server struct {
 	store  store
 	lessor lessor
 
-	// What belongs to this member and life.
+	// State of this member and life.
 	watchers  []watcher
 	lastWatch int64
 	lastLease int64
 	lastAsk   uint64
 	asks      []pendingAsk // in the order of their deadlines
-	out       []byte       // memory for replies; always empty
-	head      []byte       // memory for pushes: a reply may be under way in out
+	out       []byte       // buffer for replies; always empty
+	head      []byte       // buffer for pushes: a reply may be under way in out
 	pushed    []byte
 }
 
@@ -42,7 +42,7 @@ func (s *server) Reset(*raft.Member) {
 	}
 }
 
-// Fault ends a client's leases: the leader finds them over when it next looks.
+// Fault ends a client's leases: the leader finds them over at its next check.
 func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() || !s.lessor.primary {
 		return
@@ -70,7 +70,7 @@ func (s *server) LeaderChanged(m *raft.Member) {
 // Names of commands in the log, where they differ from the request's.
 const (
 	logGrant  = "GRANT"  // id, ttl
-	logRevoke = "REVOKE" // id; a client asked for it
+	logRevoke = "REVOKE" // id; a client requested it
 	logExpire = "EXPIRE" // id; it has ended
 )
 
@@ -175,7 +175,7 @@ func (s *server) grant(m *raft.Member, r *sim.Incoming, id, ttl int64) {
 		r.Reply(AppendError(s.out, ttlTooLarge))
 		return
 	}
-	if id == 0 { // etcd's are as unique: member, time, count
+	if id == 0 { // etcd's are equally unique: member, time, count
 		s.lastLease++
 		id = int64(m.Number())<<48 | int64(m.Life())<<32 | s.lastLease
 	}

@@ -353,7 +353,7 @@ func TestTheEndOfALeaseIsProposedOnce(t *testing.T) {
 			}
 		}
 	}
-	d.At(sim.Time(2450*ms), links(d.Cut)) // the leader looks at 2.5 s and 3 s and cannot reach anyone
+	d.At(sim.Time(2450*ms), links(d.Cut)) // the leader checks at 2.5 s and 3 s and cannot reach anyone
 	d.At(sim.Time(3300*ms), links(d.Heal))
 	d.pass(4 * time.Second)
 	d.want(1, "LEASE TIMETOLIVE 9", "[9 -1 0]")

@@ -19,14 +19,14 @@ type keyValue struct {
 type change struct {
 	revision int64
 	deleted  bool
-	keyValue // as it is since; of a deletion only the key and the mod revision
+	keyValue // its state since; of a deletion only the key and the mod revision
 }
 
-// store is the keys of all time, counted in revisions. Every txn that changes something is one revision.
+// store holds all keys that ever existed, by revision. Every txn that changes something is one revision.
 type store struct {
 	revision int64
 	keys     []keyValue // by name
-	changes  []change   // all, in order; watches read on from any revision
+	changes  []change   // all, in order; watches resume from any revision
 }
 
 // firstRevision is that of an empty store.
@@ -38,7 +38,7 @@ func (s *store) reset() {
 	*s = store{revision: firstRevision, keys: s.keys[:0], changes: s.changes[:0]}
 }
 
-// find is the position of key, or where it would stand.
+// find returns the position of key, or where it would be inserted.
 func (s *store) find(key string) (i int, found bool) {
 	return slices.BinarySearchFunc(s.keys, key, func(k keyValue, key string) int { return strings.Compare(k.Key, key) })
 }
@@ -50,7 +50,7 @@ func (s *store) get(key string) *keyValue {
 	return nil
 }
 
-// span is the keys of that name or prefix: positions [from, to).
+// span returns the keys with that name or prefix: positions [from, to).
 func (s *store) span(key string, prefix bool) (from, to int) {
 	from, found := s.find(key)
 	if !prefix {
@@ -86,7 +86,7 @@ func (s *store) remove(revision int64, from, to int) {
 	s.keys = slices.Delete(s.keys, from, to)
 }
 
-// query answers a range: how many keys have that name or prefix, and those asked for, in order.
+// query answers a range: how many keys have that name or prefix, and those requested, in order.
 func (s *store) query(o *Op) (count int, found []*keyValue) {
 	from, to := s.span(o.Key, o.Prefix)
 	count = to - from
@@ -104,7 +104,7 @@ func (s *store) query(o *Op) (count int, found []*keyValue) {
 	return count, found
 }
 
-// within reports whether lo <= n <= hi, where hi = 0 is no bound.
+// within reports whether lo <= n <= hi, where hi = 0 means no bound.
 func within(n, lo, hi int64) bool { return lo <= n && (hi == 0 || n <= hi) }
 
 func compare(o *Op, a, b *keyValue) int {
@@ -123,7 +123,7 @@ func compare(o *Op, a, b *keyValue) int {
 	return c
 }
 
-// holds judges a condition. A key that is not there has create revision, mod revision, version and lease 0, and no
+// holds evaluates a condition. A key that does not exist has create revision, mod revision, version and lease 0, and no
 // value.
 func (s *store) holds(c *Compare) bool {
 	k := s.get(c.Key)

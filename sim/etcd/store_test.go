@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// plainStore is the store as one would write it first: a list of all puts and deletions, read from the beginning.
+// plainStore is the obvious implementation of the store: a list of all puts and deletions, read from the beginning.
 type plainStore []change
 
 func (p plainStore) keys() (all []keyValue) {

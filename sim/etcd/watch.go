@@ -14,7 +14,7 @@ type watcher struct {
 	conn   uint64
 	key    string
 	prefix bool
-	next   int64 // revision from which on it has been told nothing
+	next   int64 // the first revision that it has not been sent
 }
 
 func (w *watcher) sees(c *change) bool {
@@ -52,14 +52,14 @@ func (s *server) serveUnwatch(r *sim.Incoming) {
 	r.Reply(sim.AppendInt(sim.AppendArray(s.out, 1), s.store.revision))
 }
 
-// notify tells all watchers what they have not been told.
+// notify sends all watchers the changes that they have not been sent.
 func (s *server) notify(m *raft.Member) {
 	for i := range s.watchers {
 		s.push(m, &s.watchers[i])
 	}
 }
 
-// push tells a watcher of the changes since it was last told, a message for each revision.
+// push sends a watcher the changes since its last one, a message for each revision.
 func (s *server) push(m *raft.Member, w *watcher) {
 	all := s.store.changes
 	i := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })

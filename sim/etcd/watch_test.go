@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// watch makes a client that watches at a member and notes what it is told.
+// watch makes a client that watches at a member and records what it receives.
 func (d *desk) watch(name sim.ProcessID, member sim.ProcessID, request string) {
 	d.AddClient(name, d.Now(), func(env sim.Env) {
 		c := sim.Conn{Server: member, N: 1}
@@ -26,16 +26,16 @@ func (d *desk) watch(name sim.ProcessID, member sim.ProcessID, request string) {
 	d.pass(20 * ms)
 }
 
-func (d *desk) told(want ...string) {
+func (d *desk) report(want ...string) {
 	d.t.Helper()
 	d.pass(20 * ms)
 	if got := strings.Join(d.log, "\n  "); got != strings.Join(want, "\n  ") {
-		d.t.Errorf("told\n  %s\nwant\n  %s", got, strings.Join(want, "\n  "))
+		d.t.Errorf("got\n  %s\nwant\n  %s", got, strings.Join(want, "\n  "))
 	}
 	d.log = nil
 }
 
-func TestAWatchTellsOfLaterRevisions(t *testing.T) {
+func TestAWatchReportsLaterRevisions(t *testing.T) {
 	d := newDesk(t)
 	d.ask(1, "PUT l/1 old")
 	d.watch("w", "etcd-3", "WATCH l/ PREFIX")
@@ -54,10 +54,10 @@ func TestAWatchTellsOfLaterRevisions(t *testing.T) {
 		}
 	}
 	d.log = w
-	d.told("w [2 1]", "w [1 3 [PUT [l/2 v 3 3 1 0]]]", "w [1 5 [DELETE [l/1  0 5 0 0]] [PUT [l/3 w 5 5 1 0]]]",
+	d.report("w [2 1]", "w [1 3 [PUT [l/2 v 3 3 1 0]]]", "w [1 5 [DELETE [l/1  0 5 0 0]] [PUT [l/3 w 5 5 1 0]]]",
 		"w [1 6 [DELETE [l/2  0 6 0 0]]]")
 	d.log = x
-	d.told("x [2 1]", "x [1 3 [PUT [l/2 v 3 3 1 0]]]", "x [1 6 [DELETE [l/2  0 6 0 0]]]")
+	d.report("x [2 1]", "x [1 3 [PUT [l/2 v 3 3 1 0]]]", "x [1 6 [DELETE [l/2  0 6 0 0]]]")
 }
 
 func TestAWatchReadsOnFromARevision(t *testing.T) {
@@ -66,11 +66,11 @@ func TestAWatchReadsOnFromARevision(t *testing.T) {
 	d.ask(1, "PUT a 2")
 	d.ask(1, "DELETE a")
 	d.watch("w", "etcd-2", "WATCH a REV 3")
-	d.told("w [4 1]", "w [1 3 [PUT [a 2 2 3 2 0]]]", "w [1 4 [DELETE [a  0 4 0 0]]]")
+	d.report("w [4 1]", "w [1 3 [PUT [a 2 2 3 2 0]]]", "w [1 4 [DELETE [a  0 4 0 0]]]")
 	d.watch("x", "etcd-2", "WATCH a REV 6") // later than now
 	d.ask(1, "PUT a 5")
 	d.ask(1, "PUT a 6")
-	d.told("x [4 2]", "w [1 5 [PUT [a 5 5 5 1 0]]]", "w [1 6 [PUT [a 6 5 6 2 0]]]", "x [2 6 [PUT [a 6 5 6 2 0]]]")
+	d.report("x [4 2]", "w [1 5 [PUT [a 5 5 5 1 0]]]", "w [1 6 [PUT [a 6 5 6 2 0]]]", "x [2 6 [PUT [a 6 5 6 2 0]]]")
 }
 
 func TestAWatchIsTakenUpAtAnotherMemberWithoutAGap(t *testing.T) {
@@ -79,9 +79,9 @@ func TestAWatchIsTakenUpAtAnotherMemberWithoutAGap(t *testing.T) {
 	d.watch("w", "etcd-2", "WATCH a REV 2")
 	d.Stop("etcd-2", sim.ShutDown)
 	d.ask(1, "PUT a 2")
-	d.told("w [2 1]", "w [1 2 [PUT [a 1 2 2 1 0]]]", "w closed")
+	d.report("w [2 1]", "w [1 2 [PUT [a 1 2 2 1 0]]]", "w closed")
 	d.watch("w2", "etcd-3", "WATCH a REV 3")
-	d.told("w2 [3 1]", "w2 [1 3 [PUT [a 2 2 3 2 0]]]")
+	d.report("w2 [3 1]", "w2 [1 3 [PUT [a 2 2 3 2 0]]]")
 }
 
 func TestAWatchAtAMemberThatIsCutOffFallsBehindAndCatchesUp(t *testing.T) {
@@ -93,13 +93,13 @@ func TestAWatchAtAMemberThatIsCutOffFallsBehindAndCatchesUp(t *testing.T) {
 	}
 	d.ask(1, "PUT a 1")
 	d.pass(10 * time.Second)
-	d.told("w [1 1]")
+	d.report("w [1 1]")
 	for _, other := range []sim.ProcessID{"etcd-1", "etcd-2"} {
 		d.Heal("etcd-3", other)
 		d.Heal(other, "etcd-3")
 	}
 	d.pass(time.Second)
-	d.told("w [1 2 [PUT [a 1 2 2 1 0]]]")
+	d.report("w [1 2 [PUT [a 1 2 2 1 0]]]")
 }
 
 func TestUnwatchEndsAWatch(t *testing.T) {
@@ -118,5 +118,5 @@ func TestUnwatchEndsAWatch(t *testing.T) {
 		}
 	})
 	d.pass(3 * time.Second)
-	d.told("[2 3 [PUT [b 1 3 3 1 0]]]")
+	d.report("[2 3 [PUT [b 1 3 3 1 0]]]")
 }

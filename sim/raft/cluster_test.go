@@ -13,11 +13,11 @@ import (
 
 const ms = time.Millisecond
 
-// register is a machine that keeps the list of what was written, in order.
+// register is a machine that keeps the list of values written, in order.
 type register struct {
 	applied []string // index, term and arguments of each entry
-	told    []string
-	leads   []string // what it was told of leaders
+	report  []string
+	leads   []string // the changes of leader that it was notified of
 	served  int
 }
 
@@ -63,11 +63,13 @@ func (g *register) Serve(m *Member, r *sim.Incoming) {
 func (g *register) LeaderChanged(m *Member) {
 	g.leads = append(g.leads, fmt.Sprintf("%v %v", m.Leader(), m.Leading()))
 }
-func (g *register) Wake(m *Member, tag uint64) { g.told = append(g.told, fmt.Sprintf("wake %d", tag)) }
-func (g *register) Told(m *Member, from sim.ProcessID, body any) {
-	g.told = append(g.told, fmt.Sprintf("%v: %v", from, body))
+func (g *register) Wake(m *Member, tag uint64) {
+	g.report = append(g.report, fmt.Sprintf("wake %d", tag))
 }
-func (g *register) Fault(m *Member, f sim.ServerFault) { g.told = append(g.told, f.Kind) }
+func (g *register) ReceiveFromPeer(m *Member, from sim.ProcessID, body any) {
+	g.report = append(g.report, fmt.Sprintf("%v: %v", from, body))
+}
+func (g *register) Fault(m *Member, f sim.ServerFault) { g.report = append(g.report, f.Kind) }
 
 // lab is a world with a cluster and delays of 1 ms.
 type lab struct {
@@ -114,12 +116,12 @@ func (l *lab) leaders() (all []int) {
 // at calls f at a time.
 func (l *lab) at(d time.Duration, f func()) { l.At(sim.Time(d), f) }
 
-// say notes something with its true time, which only a test may see.
+// log records a line with its true time, which only a test may see.
 func (l *lab) say(format string, args ...any) {
 	l.log = append(l.log, fmt.Sprintf("%v %s", l.Now().Duration(), fmt.Sprintf(format, args...)))
 }
 
-// ask sends one request at a time and notes the answer.
+// ask sends one request at a time and records the answer.
 func (l *lab) ask(at time.Duration, member int, timeout time.Duration, args ...string) {
 	l.clients++
 	name := sim.ProcessID(fmt.Sprintf("c-%d", l.clients))

@@ -1,8 +1,8 @@
-// Package raft is a replicated log for simulated services: the raft of go.etcd.io/raft/v3, driven by the kernel's
-// time and network, so that crashes, pauses, cuts and clock faults act on its members as on any other server.
+// Package raft is a replicated log for simulated services: the raft of go.etcd.io/raft/v3, driven by the kernel's time
+// and network, so that crashes, pauses, cuts and clock faults act on its members as on any other server.
 //
 // A [Cluster] holds members; a [Member] is the program of one server process and carries one [Machine], the service.
-// What a machine is told through [Machine.Apply] is committed: the same commands, in the same order, on every member.
+// What a machine receives through [Machine.Apply] is committed: the same commands, in the same order, on every member.
 //
 // Goals: a run is a function of its seed; a reply that has left means that a majority has the command on disk; a
 // cut-off leader steps down after at most two election time-outs; a reading member knows when it is up to date.
@@ -13,9 +13,9 @@
 // # Time
 //
 // raft draws election time-outs from the host's randomness. So only a leader is ever ticked, whose time-outs are fixed.
-// A follower that has heard nothing for an election time-out forgets its leader and may vote for another; it campaigns
-// after between one and two of them, drawn for that term. All of this is counted on the monotonic clock: jumps of
-// the wall clock have no effect, drift and pauses do.
+// A follower that has received nothing for an election time-out forgets its leader and may vote for another; it
+// campaigns after between one and two of them, drawn for that term. All of this is counted on the monotonic clock:
+// jumps of the wall clock have no effect, drift and pauses do.
 //
 // # Disk
 //
@@ -34,9 +34,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Config says how a cluster keeps time. The zero value is etcd's defaults.
+// Config is a cluster's timing. The zero value is etcd's defaults.
 type Config struct {
-	// Heartbeat is how often a leader shows that it lives; 0 means 100 ms.
+	// Heartbeat is how often a leader sends a sign of life; 0 means 100 ms.
 	Heartbeat time.Duration
 	// ElectionTicks is the election time-out in heartbeats; 0 means 10. At least 2.
 	ElectionTicks int
@@ -45,15 +45,15 @@ type Config struct {
 	RequestTimeout time.Duration
 	// Fsync is how long it takes until what was written is on disk. sim.SlowFsync adds to it.
 	Fsync time.Duration
-	// HangsUp makes a leader hang up on a follower that it has not heard for an election time-out: the follower learns
-	// that it has lost its leader, and is sent nothing until it is heard again. ZooKeeper's leader does so
-	// (LearnerHandler), etcd's does not.
+	// HangsUp makes a leader hang up on a follower from which it has received nothing for an election time-out: the
+	// follower learns that it has lost its leader, and is sent nothing until the leader receives from it again.
+	// ZooKeeper's leader does so (LearnerHandler), etcd's does not.
 	HangsUp bool
 	// ColdStart begins the run without a leader. Otherwise the first member has been elected before time zero.
 	ColdStart bool
 }
 
-// ElectionTimeout is how long a follower waits for a sign of its leader before it forgets it.
+// ElectionTimeout is how long a follower waits for a sign of life of its leader before it forgets it.
 func (c Config) ElectionTimeout() time.Duration { return time.Duration(c.ElectionTicks) * c.Heartbeat }
 
 func (c Config) withDefaults() Config {
@@ -69,15 +69,15 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// errTimeout tells that a command or read was not confirmed in time. The command may be committed later all the same.
+// errTimeout reports that a command or read was not confirmed in time. The command may still be committed later.
 var errTimeout = errors.New("request timed out")
 
-// Unavailable is the RESP error with which a member answers whose disk is gone.
+// Unavailable is the RESP error with which a member answers after its disk was lost.
 const Unavailable = "-UNAVAILABLE this member has lost its disk and stays out of the cluster\r\n"
 
 // Command is a change of the replicated state, as a member proposes it.
 type Command struct {
-	// Attempt is on whose behalf; empty if the service itself asks, as for an expiry.
+	// Attempt is on whose behalf; empty if the service itself proposes it, as for an expiry.
 	Attempt history.Attempt
 	// Args are the machine's own; it may keep the strings, but not the slice.
 	Args []string
@@ -92,35 +92,36 @@ type Entry struct {
 	// It is never true in a replay.
 	First bool
 	// Copied is true when this member applies an entry for the first time in this run that another has applied before:
-	// it may record that it has a copy now. It is never true in a replay either.
+	// it may record that it now has a copy. It is never true in a replay either.
 	Copied bool
-	// Own is true if somebody at this member waits for the reply. Elsewhere the reply is dropped and may be nil.
+	// Own is true if a client of this member waits for the reply. Otherwise the reply is dropped and may be nil.
 	Own bool
 }
 
 // Machine is the service on top of a member. It is called by its member, one call at a time. The replicated state must
 // depend on nothing but the entries applied; clocks and randomness may decide what is proposed.
 type Machine interface {
-	// Reset begins a life with empty state and without connections. What had been committed comes through Apply again,
+	// Reset begins a life with empty state and without connections. Whatever had been committed is applied again,
 	// before anything else. It may not propose anything.
 	Reset(m *Member)
 	// Apply carries out a committed command and returns its reply, encoded as RESP, valid until the next call.
 	// It may Record if e.First, its copies if e.Copied, and Push to clients of this member. e is valid until it
 	// returns.
 	Apply(m *Member, e *Entry) (reply []byte)
-	// Serve takes a client's request. It ends in a Reply: at once, or from Propose, ReadIndex, Told or Wake.
+	// Serve takes a client's request. It ends in a Reply: at once, or from Propose, ReadIndex, ReceiveFromPeer or Wake.
 	Serve(m *Member, r *sim.Incoming)
-	// LeaderChanged tells that Leading or Leader has changed. Committed commands may not have been applied yet.
+	// LeaderChanged is called when Leading or Leader has changed. Committed commands may not have been applied yet.
 	LeaderChanged(m *Member)
 	// Wake is a timer that After set in this life.
 	Wake(m *Member, tag uint64)
-	// Told takes what another member's machine sent with Tell.
-	Told(m *Member, from sim.ProcessID, body any)
-	// Fault tells of a fault that is not the disk's. It may come while the member is down (Up).
+	// ReceiveFromPeer takes what another member's machine sent with SendToPeer.
+	ReceiveFromPeer(m *Member, from sim.ProcessID, body any)
+	// Fault is called for a fault that is not the disk's. It may happen while the member is down (Up).
 	Fault(m *Member, f sim.ServerFault)
 }
 
-// Cluster is the members of one replicated log and what they share outside the simulated world: who was first to apply.
+// Cluster holds the members of one replicated log and what they share outside the simulated world: who was first to
+// apply.
 type Cluster struct {
 	members []*Member
 	voters  []uint64 // the members in raft
@@ -139,7 +140,7 @@ func NewCluster(c Config, names []sim.ProcessID, machine func() Machine) *Cluste
 	return cluster
 }
 
-// Reset makes the cluster as good as new, for the next run.
+// Reset makes the cluster as new, for the next run.
 func (c *Cluster) Reset(config Config) {
 	c.first = 0
 	for _, m := range c.members {
@@ -150,7 +151,7 @@ func (c *Cluster) Reset(config Config) {
 // Members lists the members in the order of their names.
 func (c *Cluster) Members() []*Member { return c.members }
 
-// AddTo has the members added to a world as servers.
+// AddTo adds the members to a world as servers.
 func (c *Cluster) AddTo(add func(sim.ProcessID, sim.Server)) {
 	for _, m := range c.members {
 		add(m.name, m)

@@ -8,14 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// heartbeat is the pulse of a leader.
+// heartbeat tracks the ticks of a leader.
 type heartbeat struct {
 	number uint64        // of the current reign's timers; those of an earlier one are void
 	last   time.Duration // monotonic, of the latest tick
 	gap    time.Duration // between the latest tick and the one before
 }
 
-// missedTicks is how many heartbeats a leader may miss before it must doubt its own leadership (etcd's isActive).
+// missedTicks is how many heartbeats a leader may miss before it must be uncertain of its own leadership (etcd's
+// isActive).
 const missedTicks = 3
 
 func (m *Member) beginBeat() {
@@ -31,33 +32,33 @@ func (m *Member) tick(number uint64) {
 	now := m.host.Monotonic()
 	m.beat.gap, m.beat.last = now-m.beat.last, now
 	m.host.WakeAfter(m.config.Heartbeat, wakeBeat|number)
-	if m.node.BasicStatus().RaftState == raft.StateLeader { // else it was deposed, which m learns when it has written
+	if m.node.BasicStatus().RaftState == raft.StateLeader { // else deposed, which m learns when it has written
 		m.node.Tick()
 	}
 	m.checkLines()
 }
 
-// Active reports whether this member leads and its heart has been beating. After a pause it is false until the second
-// beat, by when what another leader has sent meanwhile has been read.
+// Active reports whether this member leads and has been ticking. After a pause it is false until the second tick, by
+// when everything that another leader has sent meanwhile has been read.
 func (m *Member) Active() bool {
 	allowed := missedTicks * m.config.Heartbeat
 	return m.leading && m.beat.gap < allowed && m.host.Monotonic()-m.beat.last < allowed
 }
 
-// watch is a follower's eye on its leader.
+// watch is a follower's watch of its leader.
 type watch struct {
-	number   uint64        // of the timer that counts
-	heard    time.Duration // monotonic, of the last sign of a leader
+	number   uint64        // of the current timer
+	latest   time.Duration // monotonic, of the last sign of a leader
 	patience time.Duration // how long after that it campaigns: one to two election time-outs
-	tries    uint64        // its campaigns in vain since it last learnt of a leader
+	tries    uint64        // its campaigns in vain since it last learned of a leader
 }
 
-// heardLeader notes a sign of life. The timer stays as it is; it looks again when it fires.
-func (m *Member) heardLeader() { m.watch.heard = m.host.Monotonic() }
+// receivedFromLeader records a sign of life. The timer stays as it is; it checks again when it fires.
+func (m *Member) receivedFromLeader() { m.watch.latest = m.host.Monotonic() }
 
 // listen starts the watch anew, after a number of campaigns that have failed.
 func (m *Member) listen(tries uint64) {
-	m.heardLeader()
+	m.receivedFromLeader()
 	timeout := m.config.ElectionTimeout()
 	m.watch.tries = tries
 	m.watch.patience = timeout + time.Duration(m.host.Rand("patience", sim.Key(m.term).Word(tries))%uint64(timeout))
@@ -66,7 +67,7 @@ func (m *Member) listen(tries uint64) {
 
 func (m *Member) watchAgain() {
 	due := m.watch.patience
-	quiet := m.host.Monotonic() - m.watch.heard
+	quiet := m.host.Monotonic() - m.watch.latest
 	if timeout := m.config.ElectionTimeout(); m.lead != 0 && quiet < timeout {
 		due = timeout
 	}
@@ -74,13 +75,13 @@ func (m *Member) watchAgain() {
 	m.host.WakeAfter(due-quiet, wakeWatch|m.watch.number)
 }
 
-// suspect forgets a leader that has been quiet for an election time-out, so that this member may vote for another, and
+// suspect forgets a leader that has been silent for an election time-out, so that this member may vote for another, and
 // campaigns when its patience ends.
 func (m *Member) suspect(number uint64) {
 	if m.leading || number != m.watch.number {
 		return
 	}
-	quiet := m.host.Monotonic() - m.watch.heard
+	quiet := m.host.Monotonic() - m.watch.latest
 	switch {
 	case quiet >= m.watch.patience:
 		_ = m.node.Campaign() // raft refuses it only to a leader

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// encode is a command as it stands in the log: who waits for it, on whose behalf, and its arguments.
+// encode writes a command for the log: who waits for it, on whose behalf, and its arguments.
 func encode(id uint64, c *Command) []byte {
 	size := 12 + len(c.Attempt)
 	for _, a := range c.Args {

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// keyOf says which message of its type this is. What concerns the log is named by the entry that it brings or
-// acknowledges: an index counts what others proposed before.
+// keyOf identifies a message among those of its type. Messages about the log are named by the entry that they carry or
+// acknowledge: an index counts what others proposed before.
 func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 	entries := msg.GetEntries()
 	switch msg.GetType() {
@@ -20,7 +20,7 @@ func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 		}
 		return m.nameAt(msg.GetIndex()).Word(uint64(m.nameAt(msg.GetCommit())))
 	case raftpb.MsgAppResp:
-		if msg.GetReject() { // it lacks that entry, and says what it has
+		if msg.GetReject() { // it lacks that entry, and states what it has
 			return m.nameAt(msg.GetRejectHint()).Word(1)
 		}
 		return m.nameAt(msg.GetIndex())
@@ -30,20 +30,20 @@ func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 		if len(msg.GetContext()) == 0 {
 			return m.round(m.config.Heartbeat)
 		}
-		return m.round(1) // it confirms reads, known to raft by their number alone
+		return m.round(1) // it confirms reads, which raft knows only by number
 	case raftpb.MsgReadIndex, raftpb.MsgReadIndexResp:
 		return m.round(1)
 	}
 	return m.round(m.config.ElectionTimeout()).Word(msg.GetTerm())
 }
 
-// round is the member's own time in rounds of a length. It tells apart what is sent again and again.
+// round is the member's own time in rounds of a length. It distinguishes what is sent again and again.
 func (m *Member) round(length time.Duration) sim.Key { return sim.Key(m.host.Monotonic() / length) }
 
-// Second is the second of the member's own time, which tells apart what a machine sends again and again.
+// Second is the second of the member's own time, which distinguishes what a machine sends again and again.
 func (m *Member) Second() sim.Key { return m.round(time.Second) }
 
-// nameAt names the entry that stands at an index, by the index if it is not on disk here.
+// nameAt names the entry at an index, by the index if it is not on disk here.
 func (m *Member) nameAt(index uint64) sim.Key {
 	if last, _ := m.disk.LastIndex(); index <= last {
 		if entries, err := m.disk.Entries(index, index+1, math.MaxUint64); err == nil {

@@ -8,8 +8,8 @@ import (
 
 // line is a leader's connection to a member.
 type line struct {
-	heard time.Duration // monotonic, of the latest message of raft from there
-	down  bool          // hung up, and not heard since
+	latest time.Duration // monotonic, of the latest message of raft from there
+	down   bool          // hung up, and nothing received since
 }
 
 // hangUp is the last message on a line: the end of its connection.
@@ -22,7 +22,7 @@ func (m *Member) beginLines() {
 		return
 	}
 	for range m.cluster.members {
-		m.lines = append(m.lines, line{heard: m.host.Monotonic()})
+		m.lines = append(m.lines, line{latest: m.host.Monotonic()})
 	}
 }
 
@@ -34,9 +34,9 @@ func (m *Member) lineTo(id uint64) *line {
 	return &m.lines[id-1]
 }
 
-func (m *Member) heardFollower(id uint64) {
+func (m *Member) receivedFromFollower(id uint64) {
 	if l := m.lineTo(id); l != nil {
-		*l = line{heard: m.host.Monotonic()}
+		*l = line{latest: m.host.Monotonic()}
 	}
 }
 
@@ -45,14 +45,15 @@ func (m *Member) hasHungUp(id uint64) bool {
 	return l != nil && l.down
 }
 
-// checkLines hangs up where it has been quiet for too long. After a pause the leader reads first what has come.
+// checkLines hangs up on members that have been silent for too long. After a pause the leader first reads what has
+// arrived.
 func (m *Member) checkLines() {
 	if !m.Active() {
 		return
 	}
 	for _, id := range m.cluster.voters {
 		l := m.lineTo(id)
-		if l == nil || l.down || m.host.Monotonic()-l.heard < m.config.ElectionTimeout() {
+		if l == nil || l.down || m.host.Monotonic()-l.latest < m.config.ElectionTimeout() {
 			continue
 		}
 		m.host.Send(m.cluster.name(id), "hang up", m.round(m.config.Heartbeat), hangUp{m.term})

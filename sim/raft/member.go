@@ -17,21 +17,21 @@ type Member struct {
 	machine Machine
 	config  Config
 
-	// What outlives the process.
+	// State that outlives the process.
 	disk     *raft.MemoryStorage
 	lives    uint64
 	excluded bool          // its disk is gone
 	slow     time.Duration // added to each fsync by a fault
 	reached  uint64        // the highest index that it has applied in any life
 
-	// One life.
+	// State of one life.
 	host    sim.Host
-	node    *raft.RawNode // nil while down, and for an excluded
+	node    *raft.RawNode // nil while down, and for an excluded member
 	term    uint64
 	lead    uint64 // in raft; 0 if unknown
 	leading bool
 	applied uint64
-	entry   Entry // handed to the machine; its memory is reused
+	entry   Entry // passed to the machine; its memory is reused
 	loop    readyLoop
 	beat    heartbeat
 	lines   []line // to the members, in the order of their numbers; while leading
@@ -67,7 +67,7 @@ func (m *Member) Start(h sim.Host) {
 	m.listen(0)
 	if m.lives == 1 && m.id == firstLeader && !m.config.ColdStart {
 		m.assumeElected()
-		m.host.WakeAfter(0, wakeBegin) // the other members are not there yet
+		m.host.WakeAfter(0, wakeBegin) // the other members do not exist yet
 		return
 	}
 	m.drain()
@@ -93,13 +93,13 @@ func (m *Member) Receive(from sim.ProcessID, body any) {
 		m.step(b)
 	case hangUp:
 		m.leave(from, b)
-	case machineLetter:
-		m.machine.Told(m, from, b.body)
+	case machineMessage:
+		m.machine.ReceiveFromPeer(m, from, b.body)
 	}
 	m.drain()
 }
 
-// Tags of timers: the sort in the top byte, the timer's number below. Sort 0 is the machine's.
+// Tags of timers: the kind in the top byte, the timer's number below. Kind 0 is the machine's.
 const (
 	wakeBegin  uint64 = 1 << 56
 	wakeBeat   uint64 = 2 << 56
@@ -107,7 +107,7 @@ const (
 	wakeFsync  uint64 = 4 << 56
 	wakeExpire uint64 = 5 << 56
 	wakeRetry  uint64 = 6 << 56
-	wakeSort   uint64 = 0xff << 56
+	timerKind  uint64 = 0xff << 56
 )
 
 // Wake is a timer.
@@ -115,13 +115,13 @@ func (m *Member) Wake(tag uint64) {
 	if m.excluded {
 		return
 	}
-	switch tag & wakeSort {
+	switch tag & timerKind {
 	case 0:
 		m.machine.Wake(m, tag)
 	case wakeBeat:
-		m.tick(tag &^ wakeSort)
+		m.tick(tag &^ timerKind)
 	case wakeWatch:
-		m.suspect(tag &^ wakeSort)
+		m.suspect(tag &^ timerKind)
 	case wakeFsync:
 		m.written()
 	case wakeExpire:
@@ -135,7 +135,7 @@ func (m *Member) Wake(tag uint64) {
 // ClockChanged has no effect: everything is counted on the monotonic clock, whose timers the kernel keeps.
 func (m *Member) ClockChanged() {}
 
-// Fault carries out sim.SlowFsync and hands other faults to the machine.
+// Fault carries out sim.SlowFsync and passes other faults to the machine.
 func (m *Member) Fault(f sim.ServerFault) {
 	switch {
 	case f.Kind != sim.SlowFsync:
@@ -158,18 +158,18 @@ func (m *Member) Stop(how sim.Stop) {
 	m.endLife()
 }
 
-// machineLetter is what Tell sends.
-type machineLetter struct{ body any }
+// machineMessage is what SendToPeer sends.
+type machineMessage struct{ body any }
 
-// Tell sends body to the machine of another member; its own gets it at once. Messages to one member arrive in order,
-// and are lost if it dies before. The body must not be changed afterwards. phase and key say what it is;
-// they key the draw of the delay.
-func (m *Member) Tell(to sim.ProcessID, phase string, key sim.Key, body any) {
+// SendToPeer sends body to the machine of another member; its own gets it at once. Messages to one member arrive in
+// order, and are lost if it dies before. The body must not be changed afterwards. phase and key identify it; they key
+// the draw of the delay.
+func (m *Member) SendToPeer(to sim.ProcessID, phase string, key sim.Key, body any) {
 	if to == m.name {
-		m.machine.Told(m, m.name, body)
+		m.machine.ReceiveFromPeer(m, m.name, body)
 		return
 	}
-	m.host.Send(to, phase, key, machineLetter{body})
+	m.host.Send(to, phase, key, machineMessage{body})
 }
 
 // Name is the member's process.
@@ -187,20 +187,20 @@ func (m *Member) Up() bool { return m.node != nil }
 // Config is the cluster's, defaults filled in.
 func (m *Member) Config() Config { return m.config }
 
-// Leading reports whether this member takes itself for the leader. A paused or cut-off one may be wrong.
+// Leading reports whether this member believes that it is the leader. A paused or cut-off one may be wrong.
 func (m *Member) Leading() bool { return m.leading }
 
-// Leader is the leader as this member knows it; empty if it knows none.
+// Leader is the leader known to this member; empty if none is.
 func (m *Member) Leader() sim.ProcessID { return m.cluster.name(m.lead) }
 
-// Term is raft's term as this member knows it.
+// Term is raft's term known to this member.
 func (m *Member) Term() uint64 { return m.term }
 
 // Applied is the index of the last entry applied here.
 func (m *Member) Applied() uint64 { return m.applied }
 
 // After wakes the machine with tag, below 1<<56, once d has passed on the monotonic clock.
-func (m *Member) After(d time.Duration, tag uint64) { m.host.WakeAfter(d, tag&^wakeSort) }
+func (m *Member) After(d time.Duration, tag uint64) { m.host.WakeAfter(d, tag&^timerKind) }
 
 // Monotonic reads the monotonic clock.
 func (m *Member) Monotonic() time.Duration { return m.host.Monotonic() }
@@ -208,9 +208,10 @@ func (m *Member) Monotonic() time.Duration { return m.host.Monotonic() }
 // Due is the true time at which d will have passed if the clock runs true. It is for records only.
 func (m *Member) Due(d time.Duration) history.Time { return m.host.Due(d) }
 
-// Record adds an event to the history. Of what an entry does, only the member with Entry.First may; others, with
+// Record adds an event to the history. Only the member with Entry.First may record what an entry does; others, with
 // Entry.Copied, that they have a copy.
 func (m *Member) Record(e history.Event) { m.host.Record(e) }
 
-// Push sends b, which is copied, to the client at the other end of a connection of this member. key says what it tells.
+// Push sends b, which is copied, to the client at the other end of a connection of this member. key identifies its
+// content.
 func (m *Member) Push(connID uint64, key sim.Key, b []byte) { m.host.Push(connID, key, b) }

@@ -87,10 +87,10 @@ func TestACrashedLeaderIsReplacedWithinTwoElectionTimeoutsAndALittle(t *testing.
 		}
 		sum += l.Now().Duration() - 500*ms
 	}
-	if len(late) > 1 { // both stand within a few ms of each other, and neither wins, in one run of 250
+	if len(late) > 1 { // both become candidates within a few ms of each other, and neither wins, in one run of 250
 		t.Errorf("%d of 50 took longer: %v", len(late), late)
 	}
-	// The less patient of two followers stands first; were the other not to have forgotten the leader by then, it would
+	// The less patient of two followers campaigns first; if the other has not forgotten the leader by then, it would
 	// take the more patient one, 1.67 s.
 	if mean := sum / 50; mean < 1200*ms || mean > 1500*ms {
 		t.Errorf("an election took %v on average; the lesser of two draws from 1 s to 2 s is 1.33 s", mean)
@@ -181,7 +181,7 @@ func TestARequestWaitsForALeaderAndThenTimesOut(t *testing.T) {
 	l.want(l.log[2:], "32.002s write too late: -request timed out1", "32.002s read: -request timed out1")
 }
 
-func TestAResumedLeaderIsNotActiveUntilItHasHeardOfTheNext(t *testing.T) {
+func TestAResumedLeaderIsNotActiveUntilItHasLearnedOfTheNext(t *testing.T) {
 	l := newLab(t, 3, Config{})
 	l.at(500*ms, func() { l.Pause("m-1") })
 	l.at(5*time.Second, func() { l.Resume("m-1") })
@@ -193,7 +193,7 @@ func TestAResumedLeaderIsNotActiveUntilItHasHeardOfTheNext(t *testing.T) {
 		})
 	}
 	l.ask(400*ms, 1, 10*time.Second, "active")
-	// waits in the buffer of the paused member, before any word of the next leader
+	// waits in the buffer of the paused member, before any message of the next leader
 	l.ask(900*ms, 1, 10*time.Second, "active")
 	l.run(10 * time.Second)
 	l.want(l.log, "402ms active: +true1", "5.001s active: +false1")
@@ -206,7 +206,7 @@ func TestADeposedLeaderThatDoesNotKnowItProposesInVain(t *testing.T) {
 	l := newLab(t, 3, Config{Fsync: 20 * ms})
 	l.at(500*ms, func() { l.Pause("m-1") })
 	l.at(5*time.Second, func() { l.Resume("m-1") })
-	// waits with the word of the next leader behind it; writing it blocks m-1
+	// waits with the message of the next leader behind it; writing it blocks m-1
 	l.ask(600*ms, 1, 10*time.Second, "lead", "unread")
 	l.ask(5005*ms, 1, 10*time.Second, "lead", "blocked")
 	l.ask(5005*ms, 1, 10*time.Second, "write", "any")
@@ -215,11 +215,11 @@ func TestADeposedLeaderThatDoesNotKnowItProposesInVain(t *testing.T) {
 	l.want(l.register(2).applied, "4/3 c-3 any")
 }
 
-func TestALeaderHangsUpOnAFollowerThatItDoesNotHear(t *testing.T) {
+func TestALeaderHangsUpOnASilentFollower(t *testing.T) {
 	for _, hangsUp := range []bool{false, true} {
 		l := newLab(t, 3, Config{HangsUp: hangsUp})
 		leads := func() []string { return l.register(3).leads }
-		l.at(550*ms, func() { l.Cut("m-3", "m-1") }) // last heard at 0.502 s
+		l.at(550*ms, func() { l.Cut("m-3", "m-1") }) // last received from at 0.502 s
 		l.at(1500*ms, func() { l.want(leads(), "m-1 false") })
 		l.at(1602*ms, func() {
 			if hangsUp {
@@ -310,18 +310,18 @@ func TestWhatWasBeingWrittenIsLostInAPowerLoss(t *testing.T) {
 	}
 }
 
-func TestMachinesTellEachOther(t *testing.T) {
+func TestMachinesSendToEachOther(t *testing.T) {
 	l := newLab(t, 2, Config{})
 	l.at(10*ms, func() {
-		l.Members()[0].Tell("m-2", "x", 1, "one")
-		l.Members()[0].Tell("m-2", "x", 2, "two")
-		l.Members()[0].Tell("m-1", "x", 3, "self")
+		l.Members()[0].SendToPeer("m-2", "x", 1, "one")
+		l.Members()[0].SendToPeer("m-2", "x", 2, "two")
+		l.Members()[0].SendToPeer("m-1", "x", 3, "self")
 		l.Members()[1].After(5*ms, 9)
 		l.ServerFault("m-2", sim.ServerFault{Kind: "odd", Begin: true})
 	})
 	l.run(20 * ms)
-	l.want(l.register(1).told, "m-1: self")
-	l.want(l.register(2).told, "odd", "m-1: one", "m-1: two", "wake 9")
+	l.want(l.register(1).report, "m-1: self")
+	l.want(l.register(2).report, "odd", "m-1: one", "m-1: two", "wake 9")
 }
 
 func TestCommandsSurviveTheLog(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // firstLeader is the member that has been elected before time zero.
 const firstLeader = 1
 
-// before is the log that all members share at time zero: one entry, compacted.
+// before is the length of the log that all members share at time zero: one entry, compacted.
 const before = 1
 
 // newDisk is what member id has on disk at time zero. Unless nobody has been elected yet, all have voted for the first.
@@ -47,13 +47,13 @@ func newNode(id uint64, disk *raft.MemoryStorage, electionTicks int) *raft.RawNo
 	return node
 }
 
-// assumeElected lets the first leader win the election that the other members' disks tell of, without a message.
+// assumeElected lets the first leader win, without a message, the election recorded on the other members' disks.
 func (m *Member) assumeElected() {
 	must(m.node.Campaign())
 	elected := func() bool { return m.node.BasicStatus().RaftState == raft.StateLeader }
 	for _, t := range []raftpb.MessageType{raftpb.MsgPreVoteResp, raftpb.MsgVoteResp} {
 		for m.node.HasReady() && !elected() {
-			rd := m.node.Ready() // its messages ask for votes that have been given
+			rd := m.node.Ready() // its messages request votes that have been given
 			m.persist(&rd)
 			m.node.Advance(rd)
 		}
@@ -88,14 +88,14 @@ var phases = func() (p [32]string) {
 	return p
 }()
 
-// step hands a message to raft and notes signs of life of the leader.
+// step passes a message to raft and records signs of life of the leader.
 func (m *Member) step(message raftMessage) {
-	m.heardFollower(message.GetFrom())
-	_ = m.node.Step(message.Message) // an error tells that raft has dropped the message, as it may
+	m.receivedFromFollower(message.GetFrom())
+	_ = m.node.Step(message.Message) // an error means that raft has dropped the message, as it may
 	switch message.kind {
 	case raftpb.MsgApp, raftpb.MsgHeartbeat, raftpb.MsgSnap:
 		if message.GetTerm() >= m.term {
-			m.heardLeader()
+			m.receivedFromLeader()
 		}
 	}
 }
@@ -108,14 +108,14 @@ func (c *Cluster) name(id uint64) sim.ProcessID {
 	return c.members[id-1].name
 }
 
-// must stops on what only a mistake in this package can cause.
+// must panics on errors that only a mistake in this package can cause.
 func must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// silent is a logger that keeps raft's story to itself; raft's own contradictions panic.
+// silent is a logger that drops raft's messages; raft's own contradictions panic.
 type silent struct{}
 
 func (silent) Debug(...any)            {}

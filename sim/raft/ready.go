@@ -9,7 +9,7 @@ type readyLoop struct {
 	running bool       // guards against re-entry from the machine
 	writing bool       // an fsync is under way; rd waits for it
 	rd      raft.Ready // valid while writing
-	sent    bool       // its messages have left already
+	sent    bool       // its messages have already left
 }
 
 // drain carries out everything that raft has decided, in the order that raft demands: to disk, then out, then applied.
@@ -35,7 +35,7 @@ func (m *Member) drain() {
 	m.loop.running = false
 }
 
-// written goes on after an fsync.
+// written continues after an fsync.
 func (m *Member) written() {
 	rd, sent := m.loop.rd, m.loop.sent
 	m.loop.writing, m.loop.sent, m.loop.rd = false, false, raft.Ready{}
@@ -44,11 +44,11 @@ func (m *Member) written() {
 	m.loop.running = false
 }
 
-// note takes in what raft now believes.
+// note updates the member with raft's current state.
 func (m *Member) note(rd *raft.Ready) {
 	if rd.HardState != nil && rd.GetTerm() != m.term {
 		m.term = rd.GetTerm()
-		m.heardLeader() // raft starts its time-outs anew with each term
+		m.receivedFromLeader() // raft starts its time-outs anew with each term
 	}
 	if rd.SoftState == nil {
 		return

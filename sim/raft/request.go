@@ -19,7 +19,7 @@ type requests struct {
 type proposal struct {
 	id       uint64
 	data     []byte
-	sent     bool // to the leader known at the time; it may have got lost
+	sent     bool // to the leader known at the time; it may have been lost
 	deadline time.Duration
 	done     func(reply []byte, err error)
 }
@@ -42,7 +42,7 @@ func (q *requests) clear() {
 	*q = requests{proposals: q.proposals[:0], reads: q.reads[:0]}
 }
 
-// nextID names a request for ever: member, life, number.
+// nextID returns a unique name for a request: member, life, number.
 func (m *Member) nextID() uint64 {
 	m.waiting.last++
 	return m.id<<56 | m.lives<<32 | m.waiting.last
@@ -64,8 +64,8 @@ func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	m.drain()
 }
 
-// ProposeAsLeader asks that c be appended as long as this member leads. It does nothing if raft knows better, which
-// Leading learns only once what is being written is on disk; and no other leader ever gets c.
+// ProposeAsLeader asks that c be appended as long as this member leads. It does nothing if raft already knows of a
+// newer leader, which Leading reflects only once what is being written is on disk; and no other leader ever gets c.
 func (m *Member) ProposeAsLeader(c Command) {
 	if m.node.BasicStatus().RaftState != raft.StateLeader {
 		return
@@ -90,7 +90,7 @@ func (m *Member) ReadIndex(done func(err error)) {
 
 func (r *read) context() []byte { return binary.LittleEndian.AppendUint64(nil, r.id) }
 
-// resend gives a new leader what no leader has got yet, and asks it to confirm the reads.
+// resend gives a new leader what no leader has received yet, and asks it to confirm the reads.
 func (m *Member) resend() {
 	for i := range m.waiting.proposals {
 		if p := &m.waiting.proposals[i]; !p.sent {
@@ -143,7 +143,7 @@ func (m *Member) answerReads() {
 	}
 }
 
-// expireRequests gives up the proposals whose time is over.
+// expireRequests drops the proposals that have timed out.
 func (m *Member) expireRequests() {
 	q := &m.waiting
 	now := m.host.Monotonic()
@@ -159,7 +159,7 @@ func (m *Member) expireRequests() {
 	}
 }
 
-// retryReads asks again for the confirmations that have not come, and gives up the reads whose time is over.
+// retryReads asks again for the confirmations that have not arrived, and drops the reads that have timed out.
 func (m *Member) retryReads() {
 	q := &m.waiting
 	now := m.host.Monotonic()

@@ -4,7 +4,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// sized is so many seeds at full size, and a fifth of them by default.
+// sized returns a number of seeds at full size, and a fifth of it by default.
 func sized(seeds uint64) uint64 {
 	if testkit.Full() {
 		return seeds

@@ -6,13 +6,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Client-side caching: clients that track are told, by pushes of RESP3, which keys they must forget. They hear of a
-// key when it changes or is deleted; of one that has expired, not at that moment, but when a command comes across it
-// or the background cycle deletes it, on a replica when its master's DEL arrives. What a request changes itself
-// follows its reply.
+// Client-side caching: clients that track are notified, by pushes of RESP3, which keys they must forget. They are
+// notified of a key when it changes or is deleted; of one that has expired, not at that moment, but when a command
+// encounters it or the background cycle deletes it, on a replica when its master's DEL arrives. What a request changes
+// itself follows its reply.
 
-// remember notes what a command of the current connection has read. If a script has read anything, it is all the keys
-// that it declares.
+// remember records what a command of the current connection has read. If a script has read anything, that is all the
+// keys that it declares.
 func (n *Node) remember(c *nodeCommand, args []string) {
 	if c.Flags&write != 0 || !n.tracking.remembers(n.conn) {
 		return
@@ -24,7 +24,7 @@ func (n *Node) remember(c *nodeCommand, args []string) {
 	n.tracking.remember(n.conn, keys)
 }
 
-// cachingGiven ends what CLIENT CACHING said about the command that was executed, or the transaction.
+// cachingGiven ends the effect of CLIENT CACHING on the command that was executed, or the transaction.
 func (n *Node) cachingGiven(args []string) {
 	t := n.tracking.client(n.conn)
 	if t != nil && t.Caching && !n.c.multi && (len(args) == 0 || !strings.EqualFold(args[0], "client")) {
@@ -32,21 +32,21 @@ func (n *Node) cachingGiven(args []string) {
 	}
 }
 
-// invalidate tells those who have read a key that it has changed, or has been deleted since it has expired.
+// invalidate notifies those who have read a key that it has changed, or has been deleted since it has expired.
 func (n *Node) invalidate(name string, expired bool) {
 	for _, conn := range n.tracking.dataChanged(name, n.conn, n.inScript || expired) {
 		n.forget(conn, []string{name})
 	}
 }
 
-// invalidateAll tells all who track that nothing is left.
+// invalidateAll notifies all who track that nothing is left.
 func (n *Node) invalidateAll() {
 	for _, conn := range n.tracking.flushed() {
 		n.forget(conn, nil)
 	}
 }
 
-// broadcast tells those who want to hear of prefixes what has changed in this turn.
+// broadcast notifies the subscribers of prefixes of what has changed in this turn.
 func (n *Node) broadcast() {
 	if !n.tracking.active() {
 		return
@@ -56,8 +56,7 @@ func (n *Node) broadcast() {
 	}
 }
 
-// forget has a connection forget keys, or all if there are none: behind its reply if it is its request that is
-// executed.
+// forget makes a connection forget keys, or all if there are none: after its reply if its request is being executed.
 func (n *Node) forget(conn uint64, keys []string) {
 	if conn == n.conn {
 		n.after = append(n.after, keys)
@@ -66,7 +65,7 @@ func (n *Node) forget(conn uint64, keys []string) {
 	n.pushForget(conn, keys)
 }
 
-// pushForget pushes that keys must be forgotten. A connection that does not speak RESP3 cannot be told.
+// pushForget pushes that keys must be forgotten. A connection that does not use RESP3 cannot be notified.
 func (n *Node) pushForget(conn uint64, keys []string) {
 	if !n.conns[conn].resp3 {
 		return
@@ -87,7 +86,7 @@ func (n *Node) pushForget(conn uint64, keys []string) {
 	n.push(conn, key, w)
 }
 
-// trail has follow a reply what its request brought about on its own connection.
+// trail sends, after a reply, the pushes that its request caused on its own connection.
 func (n *Node) trail(conn uint64) {
 	for _, keys := range n.after {
 		n.pushForget(conn, keys)

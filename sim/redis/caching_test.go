@@ -18,9 +18,9 @@ func (s *session) caches(to sim.ProcessID, options ...string) {
 	}
 }
 
-// Whoever has read a key is told once of its next change: by another, or by himself behind the reply unless he asked
-// not to be.
-func TestClientsThatCacheAreToldOfChanges(t *testing.T) {
+// Whoever has read a key is notified once of its next change: by another client, or by itself after the reply unless it
+// opted out.
+func TestClientsThatCacheAreNotifiedOfChanges(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
 		s.caches(master, "NOLOOP")
@@ -51,7 +51,7 @@ func TestClientsThatCacheAreToldOfChanges(t *testing.T) {
 
 // A key that has expired is forgotten when the node deletes it: in its background cycle, every 100 ms of its life, or
 // when a command comes across it.
-func TestClientsThatCacheAreToldOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
+func TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 	for _, comesAcross := range []bool{false, true} {
 		c := newCluster(t, redis.Config{}, 0)
 		c.client("client-1", 0, func(s *session) {
@@ -67,14 +67,14 @@ func TestClientsThatCacheAreToldOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 			}
 		})
 		c.run(3 * time.Second)
-		told := map[bool]string{false: "201ms", true: "151ms"}[comesAcross] // it has ended at 126 ms
-		want(t, "said", c.said, told+" client-1 hears >2 $10 invalidate *1 $4 lock",
+		at := map[bool]string{false: "201ms", true: "151ms"}[comesAcross] // it has ended at 126 ms
+		want(t, "said", c.said, at+" client-1 hears >2 $10 invalidate *1 $4 lock",
 			map[bool]string{false: "1.201s", true: "1.151s"}[comesAcross]+" client-1 hears nothing")
 	}
 }
 
-// A replica's clients are told when its master's DEL arrives, and of a full resync that nothing is left.
-func TestClientsThatCacheFromAReplicaAreToldAsItFollows(t *testing.T) {
+// A replica's clients are notified when its master's DEL arrives, and after a full resync that nothing is left.
+func TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {
 		s.Sleep(10 * ms)
@@ -93,7 +93,7 @@ func TestClientsThatCacheFromAReplicaAreToldAsItFollows(t *testing.T) {
 	want(t, "said", c.said, "hears >2 $10 invalidate *1 $4 lock", "hears nothing", "hears >2 $10 invalidate _")
 }
 
-// What a connection tracks goes with it, and with RESET.
+// The keys that a connection tracks are forgotten with it, and by RESET.
 func TestTrackingEndsWithTheConnection(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -164,7 +164,7 @@ func TestServerWithAPasswordAsksForItOnEachConnection(t *testing.T) {
 }
 
 // A library asks the Sentinel who is master and listens to its channel, as RESP has it.
-func TestSentinelTellsLibrariesOfASwitch(t *testing.T) {
+func TestSentinelNotifiesLibrariesOfASwitch(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{})
 	c.client("client-1", 0, func(s *session) {
 		s.ask(observer, 0, "HELLO", "3")

@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// switchMaster is the channel on which switches are told, to modelled clients in short; to others with a '+' before it.
+// switchMaster is the channel on which switches are announced, to modelled clients in short; to others with a '+'
+// before it.
 const switchMaster = "switch-master"
 
 // Serve answers a client.

@@ -40,7 +40,7 @@ func (n *Node) hangUp(conn uint64) {
 }
 
 // hangUpAll closes the connections of all clients, as a Sentinel demands of a node whose role it changes (CLIENT KILL
-// TYPE normal, and pubsub, in sentinelSendSlaveOf of sentinel.c). What they wait for is not answered.
+// TYPE normal, and pubsub, in sentinelSendSlaveOf of sentinel.c). Requests that wait are not answered.
 func (n *Node) hangUpAll() {
 	n.held = slices.DeleteFunc(n.held, func(h heldReply) bool {
 		if h.to != nil {

@@ -135,7 +135,7 @@ const (
 )
 
 // refused are the commands of Redis that the node refuses, and why: of Redis 7.0, and of Redis 8, and subcommands of
-// commands that are simulated. What else a server does not know it does not have.
+// commands that are simulated. Any other command that a server does not know does not exist there.
 var refused = map[string]string{
 	"spop": random, "srandmember": random, "randomkey": random, "hrandfield": random, "zrandmember": random,
 

@@ -110,7 +110,7 @@ type condition struct {
 
 func (o *setOptions) compares() bool { return o.only.name != "" }
 
-// met reports whether SET may go on; it answers with an error and reports false if the key holds another type.
+// met reports whether SET may proceed; it answers with an error and reports false if the key holds another type.
 func met(d *store.Data, c condition, name string, k *store.Entry) (ok, answered bool) {
 	switch {
 	case k == nil:

@@ -76,7 +76,7 @@ func TestCommandsThatCompareBeforeTheyAct(t *testing.T) {
 }
 
 func TestReleaseAndRenewalByComparingAreTheOwners(t *testing.T) {
-	for release, told := range map[string]string{
+	for release, report := range map[string]string{
 		"CAD lock a":                   "key-gone lock of client-1/1 by client-1/1: deleted",
 		"DELEX lock IFEQ a":            "key-gone lock of client-1/1 by client-1/1: deleted",
 		"CAS lock a a PX 9000":         "key-set lock of client-1/1 by client-1/1 = a until 9.0006 s",
@@ -94,7 +94,7 @@ func TestReleaseAndRenewalByComparingAreTheOwners(t *testing.T) {
 		m.story()
 		m.do("client-1/1", release)
 		_, line, _ := strings.Cut(strings.TrimSuffix(m.story(), "\n"), " s ")
-		check(t, release, line, told)
+		check(t, release, line, report)
 	}
 	m := newMachine(Config{Version: Tair, Persistence: store.Everysec})
 	m.do("client-1/1", "SET lock a NX PX 8000")

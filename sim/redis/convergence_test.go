@@ -148,12 +148,12 @@ func accounted(t *testing.T, c *cluster, seed uint64) {
 	}
 	for k := range set {
 		if !there[k] && !ended[k] {
-			t.Errorf("seed %d: nothing tells what became of %v", seed, k)
+			t.Errorf("seed %d: nothing records what became of %v", seed, k)
 		}
 	}
 	for k := range there {
 		if !set[k] {
-			t.Errorf("seed %d: nothing tells how %v came to be", seed, k)
+			t.Errorf("seed %d: nothing records how %v came to be", seed, k)
 		}
 	}
 }

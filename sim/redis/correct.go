@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Where miniredis answers otherwise than Redis 7.0, a check in front of it gives Redis's answer. Each was found by
+// Where miniredis answers differently from Redis 7.0, a check in front of it gives Redis's answer. Each was found by
 // TestNodeAnswersAsRedis.
 
 // checkType refuses a key of another type, and answers for an absent one if ifAbsent is not nil.
@@ -76,7 +76,7 @@ func hincrbyFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// scan is SCAN: it comes across the expired keys of its pattern.
+// scan is SCAN: it encounters the expired keys of its pattern.
 func scan(d *store.Data, args []string) {
 	reply := d.Ask(args...)
 	d.Out = append(d.Out, reply...)
@@ -92,7 +92,7 @@ func scan(d *store.Data, args []string) {
 	d.FindHidden(func(name string) bool { return pattern == "*" || resp.Match(pattern, name) })
 }
 
-// findSets comes across the keys of a command about sets, up to one that is none.
+// findSets encounters the keys of a command about sets, up to one that is none.
 func findSets(d *store.Data, names []string) {
 	for _, name := range names {
 		if d.Find(name) != nil && d.Type(name) != "set" {

@@ -12,14 +12,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// life runs random commands, clock jumps and crashes on m and tells everything that can be seen from outside.
+// life runs random commands, clock jumps and crashes on m and returns everything that can be seen from outside.
 func life(m *machine, seed uint64) string {
 	v := vocabulary{rand.New(rand.NewPCG(seed, 1))}
 	patterns := append(families["strings"][:len(families["strings"]):len(families["strings"])], families["generic"]...)
 	for _, family := range []string{"hashes", "lists", "sets", "zsets", "transactions"} {
 		patterns = append(patterns, families[family]...)
 	}
-	var told strings.Builder
+	var report strings.Builder
 	for i := range 300 {
 		m.conn = uint64(1 + v.IntN(3))
 		switch v.IntN(40) {
@@ -32,15 +32,15 @@ func life(m *machine, seed uint64) string {
 			m.freeze(time.Second)
 			m.start()
 		case 3:
-			fmt.Fprintln(&told, m.eval("return {redis.call('set', KEYS[1], math.random(1000)), tostring({}), "+
+			fmt.Fprintln(&report, m.eval("return {redis.call('set', KEYS[1], math.random(1000)), tostring({}), "+
 				"redis.call('keys', '*')}", "1", v.key()))
 		default:
 			attempt := history.Attempt(fmt.Sprintf("client-%d/%d", m.conn, i))
-			fmt.Fprintf(&told, "%q\n", m.args(attempt, v.spell(v.one(patterns...))...))
+			fmt.Fprintf(&report, "%q\n", m.args(attempt, v.spell(v.one(patterns...))...))
 		}
 	}
-	fmt.Fprintln(&told, m.story(), m.node.Keys(), m.node.Log(), m.fired)
-	return told.String()
+	fmt.Fprintln(&report, m.story(), m.node.Keys(), m.node.Log(), m.fired)
+	return report.String()
 }
 
 func TestSameCallsGiveSameBytes(t *testing.T) {
@@ -68,8 +68,8 @@ func TestLogGivesTheDataBack(t *testing.T) {
 		m := newMachine(Config{Persistence: store.Everysec})
 		life(m, seed)
 		before := fmt.Sprint(m.node.Keys())
-		if told := m.restart(sim.ShutDown, 0); told != "" {
-			t.Errorf("seed %d: the restart recorded %s", seed, told)
+		if report := m.restart(sim.ShutDown, 0); report != "" {
+			t.Errorf("seed %d: the restart recorded %s", seed, report)
 		}
 		check(t, fmt.Sprintf("seed %d: the data", seed), fmt.Sprint(m.node.Keys()), before)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// face serves the clients of a server that is no node and yet speaks as one, a Sentinel: their connections and
-// publish/subscribe are as a node's, all else is answered by the server itself.
+// face serves the clients of a server that is not a node and yet speaks its protocol, a Sentinel: connections and
+// publish/subscribe are those of a node, everything else is answered by the server itself.
 type face struct{ node *Node }
 
 // faceCommands are the commands that a Face carries out itself.
@@ -32,7 +32,7 @@ func (f *face) serve(r *sim.Incoming) { f.node.Serve(r) }
 // Closed forgets a connection that its client has closed.
 func (f *face) Closed(conn uint64) { f.node.Closed(conn) }
 
-// publish pushes a message to all who are subscribed to its channel, or to a pattern that the channel is of.
+// publish pushes a message to all subscribers of its channel, or of a matching pattern.
 func (f *face) publish(channel, message string) {
 	f.node.beginTurn()
 	f.node.attend(0)

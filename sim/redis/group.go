@@ -8,15 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Group is the onlooker of a group: it sees the data of all its nodes at once, as nobody in the group can, and so knows
-// what a failover lost. It writes records only; what nodes do does not depend on it.
+// Group observes a group: it sees the data of all its nodes at once, as nobody in the group can, and so knows what a
+// failover lost. It writes records only; what nodes do does not depend on it.
 //
 // The records of a group are its masters'. A replica is silent until it is promoted. Then every key that the old master
 // had and it has not is recorded as lost in failover, and one that the old master had no more, since its DEL did not
-// arrive, as set again by nobody. What a deposed master was told later is recorded as lost when it drops it for the new
+// arrive, as set again by nobody. What a deposed master accepted later is recorded as lost when it drops it for the new
 // master's data; keys that a replica drops since its master came back without them go as they went there. A node that
-// comes back as a master, deposed or not, says what has become of all that stood by its own records: a reader has no
-// others of it.
+// comes back as a master, deposed or not, records what has become of everything that was there by its own records: a
+// reader has no others of it.
 //
 // A run needs a Group for each group, a new one each time; the zero Group is ready.
 type Group struct {
@@ -43,7 +43,7 @@ func (g *Group) join(n *Node) {
 	}
 }
 
-// standing is what stands by a node's records.
+// standing lists what exists by a node's records.
 func (n *Node) standing() []store.Holding {
 	if n.host == nil || n.repl.master != "" {
 		return n.stood
@@ -51,12 +51,12 @@ func (n *Node) standing() []store.Holding {
 	return n.data.Snapshot().Holdings()
 }
 
-// stands reports whether something stood by the node's own records when it last wrote any.
+// stands reports whether something existed by the node's own records when it last wrote any.
 func (n *Node) stands(h *store.Holding) bool {
 	return slices.ContainsFunc(n.stood, func(o store.Holding) bool { return !o.Ended && o.Title() == h.Title() })
 }
 
-// promoted records how the data of a new master differs from what stands by the records of the old one; or by its own,
+// promoted records how the data of a new master differs from what exists by the records of the old one; or by its own,
 // if nobody has been promoted since it was the master.
 func (g *Group) promoted(n *Node) {
 	if g == nil {
@@ -73,13 +73,13 @@ func (g *Group) promoted(n *Node) {
 	if old != nil && old != n {
 		stood = old.standing()
 		if old.repl.master == "" {
-			old.repl.told = ownedOf(stood)
+			old.repl.recorded = ownedOf(stood)
 		}
 	}
 	n.compareWith(stood, history.LostInFailover)
 }
 
-// note remembers a loss that has been recorded.
+// note records a loss that has been written to the history.
 func (g *Group) note(h *store.Holding, why history.Why) {
 	if g != nil && why != history.Expired {
 		g.lost[h.Title()] = why
@@ -89,12 +89,12 @@ func (g *Group) note(h *store.Holding, why history.Why) {
 // lostBefore reports whether the group has lost h when n was deposed. That n loses it too is no reason of the group's.
 func (n *Node) lostBefore(h *store.Holding) bool {
 	g := n.cfg.Group
-	return g != nil && n.repl.told != nil && g.lost[h.Title()] != ""
+	return g != nil && n.repl.recorded != nil && g.lost[h.Title()] != ""
 }
 
 // divergent reports whether h was set while n was deposed.
 func (n *Node) divergent(h *store.Holding) bool {
-	return n.repl.told != nil && !n.repl.told[h.Title()]
+	return n.repl.recorded != nil && !n.repl.recorded[h.Title()]
 }
 
 // resynced records what a replica has lost by taking its master's data in place of its own.
@@ -120,10 +120,10 @@ func (g *Group) resynced(n *Node, was *store.Snapshot) {
 			n.stood = slices.DeleteFunc(n.stood, func(o store.Holding) bool { return o.Title() == h.Title() })
 		}
 	}
-	n.repl.told, n.repl.had = nil, nil
+	n.repl.recorded, n.repl.had = nil, nil
 }
 
-// ownedOf is what of a list is in whose hands.
+// ownedOf returns which members of a list belong to whom.
 func ownedOf(list []store.Holding) map[store.Title]bool {
 	set := make(map[store.Title]bool, len(list))
 	for i := range list {

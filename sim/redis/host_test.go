@@ -193,7 +193,7 @@ func render(s string) (text, rest string) {
 	return "[" + all + "]", rest
 }
 
-// story tells the records since the last call, one a line.
+// story returns the records since the last call, one a line.
 func (m *machine) story() string {
 	var b strings.Builder
 	for _, e := range m.events {

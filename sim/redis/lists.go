@@ -7,9 +7,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// The list commands that wait for an element. Whoever waits for a list is served once the command, the transaction or
-// the script that has made it is over, before anything else is executed: first those who began to wait first, each as
-// if it popped by itself at that moment. So a transaction that watches the list sees the element come and go.
+// The list commands that wait for an element. A waiting client is served once the command, the transaction or the
+// script that created the list is over, before anything else is executed: in the order in which they began to wait,
+// each as if it popped by itself at that moment. So a transaction that watches the list sees the element appear and
+// disappear.
 
 // popBlocking is BLPOP and BRPOP; pop is what they do when there is an element.
 func popBlocking(pop string) func(n *Node, args []string) {
@@ -81,7 +82,7 @@ func (n *Node) moveBlocking(limit string, move []string) {
 	}
 }
 
-// typeOf is the type of a key that a command comes across; empty if there is none.
+// typeOf is the type of a key that a command encounters; empty if there is none.
 func (n *Node) typeOf(name string) string {
 	if n.data.Find(name) == nil {
 		return ""
@@ -92,7 +93,7 @@ func (n *Node) typeOf(name string) string {
 // carryOut executes a command about data as part of the current request.
 func (n *Node) carryOut(args ...string) { n.commands[strings.ToLower(args[0])].carryOut(n.data, args) }
 
-// listMade notes a list that has come to be, if anybody waits for it.
+// listMade records a list that has been created, if anybody waits for it.
 func (n *Node) listMade(name string) {
 	if !slices.Contains(n.ready, name) &&
 		slices.ContainsFunc(n.waiting, func(b *blocked) bool { return slices.Contains(b.keys, name) }) {

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// tell gives the records since the last call, without their times.
-func (m *machine) tell() string {
+// recent returns the records since the last call, without their times.
+func (m *machine) recent() string {
 	var lines []string
 	for line := range strings.Lines(m.story()) {
 		_, line, _ = strings.Cut(strings.TrimSuffix(line, "\n"), " s ")
@@ -21,7 +21,7 @@ func (m *machine) tell() string {
 
 func TestEachMemberHasAnOwnerAndRecordsOfItsOwn(t *testing.T) {
 	m := newMachine(everysec)
-	for _, step := range []struct{ attempt, command, told string }{
+	for _, step := range []struct{ attempt, command, report string }{
 		{"client-1/1", "HSET lock a 1", "key-set lock.a of client-1/1 by client-1/1 = 1 until never"},
 		{"client-1/1", "PEXPIRE lock 5000", "key-prolonged lock.a of client-1/1 by client-1/1 until 5.0006 s"},
 		{"client-2/1", "HINCRBY lock b 1", "key-set lock.b of client-2/1 by client-2/1 = 1 until 5.0006 s"},
@@ -54,7 +54,7 @@ func TestEachMemberHasAnOwnerAndRecordsOfItsOwn(t *testing.T) {
 			"of client-2/3 by client-3/3: flushed"},
 	} {
 		m.do(history.Attempt(step.attempt), step.command)
-		check(t, step.command+" of "+step.attempt, m.tell(), step.told)
+		check(t, step.command+" of "+step.attempt, m.recent(), step.report)
 	}
 }
 
@@ -63,19 +63,19 @@ func TestWhoGivesBackItsFieldLeavesTheRestToNobody(t *testing.T) {
 	m := newMachine(Config{})
 	m.do("client-1/1", "HSET lock mode read first 1")
 	m.do("client-2/1", "HSET lock second 1")
-	m.tell()
+	m.recent()
 	m.do("client-1/1", "HDEL lock first")
-	check(t, "the first reader leaves", m.tell(),
+	check(t, "the first reader leaves", m.recent(),
 		"key-gone lock.first of client-1/1 by client-1/1: deleted; key-set lock.mode of  by client-1/1 = read until "+
 			"never")
 	m.do("client-2/1", "DEL lock")
-	check(t, "the last reader leaves", m.tell(),
+	check(t, "the last reader leaves", m.recent(),
 		"key-gone lock.mode of  by client-2/1: deleted; key-gone lock.second of client-2/1 by client-2/1: deleted")
 	m.do("client-1/2", "HSET lock mode read first 1")
 	m.do("client-2/2", "HSET lock second 1")
-	m.tell()
+	m.recent()
 	m.do("client-2/2", "DEL lock")
-	check(t, "while another is inside", m.tell(), "key-gone lock.first of client-1/2 by client-2/2: deleted; "+
+	check(t, "while another is inside", m.recent(), "key-gone lock.first of client-1/2 by client-2/2: deleted; "+
 		"key-gone lock.mode of client-1/2 by client-2/2: deleted; key-gone lock.second of client-2/2 by client-2/2: "+
 		"deleted")
 }
@@ -86,17 +86,17 @@ func TestMembersKeepTheirOwners(t *testing.T) {
 	m.do("client-1/1", "HSET lock a 1")
 	m.do("client-2/1", "HSET lock b 1")
 	m.do("client-2/1", "PEXPIRE lock 5000")
-	m.tell()
+	m.recent()
 	gone := "key-gone lock.a of client-1/1: expired; key-gone lock.b of client-2/1: expired"
 	back := "key-set lock.a of client-1/1 = 1 until 5.0006 s; key-set lock.b of client-2/1 = 1 until 5.0006 s"
 	m.jump(6 * time.Second)
-	check(t, "expired", m.tell(), gone)
+	check(t, "expired", m.recent(), gone)
 	m.jump(-6 * time.Second)
-	check(t, "alive again", m.tell(), back)
+	check(t, "alive again", m.recent(), back)
 	check(t, "a clean restart", m.restart(sim.ShutDown, time.Second), "")
 	m.do("client-1/1", "HDEL lock a")
 	m.do("client-3/1", "HSET lock b 2 c 1")
-	m.tell()
+	m.recent()
 	check(t, "a loss of power", m.restart(sim.PowerLoss, 100*time.Millisecond),
 		"key-set lock.a of client-1/1 = 1 until 5.0006 s; "+
 			"key-gone lock.b of client-3/1: lost in crash (unsynced); key-set lock.b of client-2/1 = 1 until 5.0006 "+

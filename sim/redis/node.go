@@ -73,7 +73,7 @@ type arrival struct {
 type heldReply struct {
 	to        *sim.Incoming
 	conn      uint64  // of a push
-	key       sim.Key // likewise: what it tells
+	key       sim.Key // likewise: its content
 	from, end int
 }
 
@@ -83,7 +83,7 @@ var _ interface {
 	sim.Closer
 } = (*Node)(nil)
 
-// Tags of timers: the sort in the top byte, the timer's number below.
+// Tags of timers: the kind in the top byte, the timer's number below.
 const (
 	wakeExpiry  uint64 = 1 << 56
 	wakeFsync   uint64 = 2 << 56
@@ -102,7 +102,7 @@ func New(cfg Config) *Node {
 	return n
 }
 
-// Reset makes n as good as new, for the next run.
+// Reset makes n as new, for the next run.
 func (n *Node) Reset(cfg Config) {
 	if cfg.Version != n.cfg.Version {
 		n.scripts = scripts{} // they know it
@@ -148,7 +148,7 @@ func (n *Node) Start(h sim.Host) {
 	n.finishTurn()
 }
 
-// Stop ends the life. What the next one finds depends on how and on the persistence.
+// Stop ends the life. What the next one finds depends on how it ended and on the persistence.
 func (n *Node) Stop(how sim.Stop) {
 	n.mono = int64(n.host.Monotonic())
 	n.before = n.data.Snapshot()

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// event is what is sent about the key of a command that was passed on and has changed it.
+// event is the notification for a key that a command passed on to miniredis has changed.
 type event struct {
 	class store.Events
 	name  string
@@ -26,9 +26,9 @@ var events = map[string]event{
 	"zpopmax": {store.ZSet, "zpopmax"},
 }
 
-// notifyPassed sends what a command that was passed on has done to its keys, in the order in which Redis says it, once
-// the ith argument, one of them, has been settled. was says whether the first was there; it has come to be by the
-// command if it is there now.
+// notifyPassed publishes what a command passed on to miniredis did to its keys, in Redis's order, once the ith
+// argument, one of them, has been settled. was reports whether the first existed before; the command created it if it
+// exists now.
 func notifyPassed(d *store.Data, c *command, args []string, i int, was bool) {
 	name := args[1]
 	there := d.Peek(name) != nil

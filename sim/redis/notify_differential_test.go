@@ -26,8 +26,9 @@ func isUnordered(pattern string) bool {
 	return slices.Contains([]string{"KEYS", "SCAN", "PING", "RESET", "SELECT", "HELLO"}, name)
 }
 
-// TestNotificationsAreThoseOfRedis lets two connections do all kinds of things while two others hear what is sent about
-// keys: one by patterns, one by the names of channels. Everything must come in the same order as from a real Redis.
+// TestNotificationsAreThoseOfRedis lets two connections do all kinds of things while two others receive notifications
+// of keys: one by patterns, one by the names of channels. Everything must arrive in the same order as from a real
+// Redis.
 func TestNotificationsAreThoseOfRedis(t *testing.T) {
 	r := newRig(t, 4)
 	r.strict = true

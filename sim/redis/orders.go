@@ -2,11 +2,11 @@ package redis
 
 import "github.com/fencepost-sim/fencepost/sim"
 
-// The messages between a node and who watches it, a Sentinel. A Pong has the key of what it answers.
+// The messages between a node and its observer, a Sentinel. A Pong has the key of what it answers.
 type (
-	// probe asks a node how it is, as PING and INFO do.
+	// probe asks a node for its state, as PING and INFO do.
 	probe struct{ Key sim.Key }
-	// order makes a node follow a master, or be it, as REPLICAOF does. If that is new to the node it disconnects its
+	// order makes a node follow a master, or be one, as REPLICAOF does. If that is new to the node it disconnects its
 	// clients.
 	order struct {
 		Master sim.ProcessID
@@ -27,7 +27,7 @@ const (
 	phasePong  = "pong"
 )
 
-// pong answers who watches.
+// pong answers the observer.
 func (n *Node) pong(to sim.ProcessID, key sim.Key) {
 	n.post(to, phasePong, key, pong{n.repl.master, n.repl.end()})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// passOn has miniredis execute a command that is only about data. What became of the keys is found by comparing.
+// passOn makes miniredis execute a command that concerns only data. Its effect on the keys is found by comparing.
 func passOn(d *store.Data, c *command, args []string) {
 	from := len(d.Out)
 	was := c.keys.first <= c.keys.last && d.Peek(args[c.keys.first]) != nil
@@ -32,8 +32,8 @@ func passOn(d *store.Data, c *command, args []string) {
 	}
 }
 
-// settlePassed finds out what a command that was passed on has done to its keys; nothing, if its reply says so. was
-// says whether the first of them was there.
+// settlePassed finds out what a command passed on to miniredis did to its keys; nothing, if its reply says so. was
+// reports whether the first of them existed.
 func settlePassed(d *store.Data, c *command, args []string, was, nothing bool) {
 	for i := c.keys.first; i <= c.keys.last; i++ {
 		if d.Find(args[i]); nothing { // Redis has come across it, and without a source looks no further
@@ -52,7 +52,7 @@ func settlePassed(d *store.Data, c *command, args []string, was, nothing bool) {
 	d.LogCommand(args)
 }
 
-// changeOf says what comparing would not show.
+// changeOf returns what comparing would not show.
 func changeOf(c *command, args []string) (done store.Change) {
 	switch c.Name {
 	case "hset", "hmset":

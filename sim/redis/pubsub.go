@@ -41,9 +41,9 @@ func newAudiences() [audiences]audience {
 	return [audiences]audience{toChannels: {prefix: ""}, toPatterns: {prefix: "p"}, toShards: {prefix: "s"}}
 }
 
-// subscriptions is the number that replies to subscriptions of a sort give: channels and patterns count together.
-func (c *connection) subscriptions(sort int) int {
-	if sort == toShards {
+// subscriptions is the number in replies to subscriptions of a kind: channels and patterns count together.
+func (c *connection) subscriptions(kind int) int {
+	if kind == toShards {
 		return len(c.subscribed[toShards])
 	}
 	return len(c.subscribed[toChannels]) + len(c.subscribed[toPatterns])
@@ -70,16 +70,16 @@ func (n *Node) refusesListener(c *nodeCommand, args []string) string {
 const listenersMay = "only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 
 // subscribe is SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE.
-func subscribe(sort int) func(n *Node, args []string) {
+func subscribe(kind int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
-		c, a := n.state(), &n.audiences[sort]
-		if n.inExec && sort == toShards { // of the other two Redis lets it pass, for old clients
+		c, a := n.state(), &n.audiences[kind]
+		if n.inExec && kind == toShards { // of the other two Redis lets it pass, for old clients
 			n.data.ReplyError("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
 			return
 		}
 		for _, name := range args[1:] {
-			if !slices.Contains(c.subscribed[sort], name) {
-				c.subscribed[sort] = append(c.subscribed[sort], name)
+			if !slices.Contains(c.subscribed[kind], name) {
+				c.subscribed[kind] = append(c.subscribed[kind], name)
 				i, found := a.find(name)
 				if !found {
 					i = len(a.channels)
@@ -87,29 +87,29 @@ func subscribe(sort int) func(n *Node, args []string) {
 				}
 				a.channels[i].conns = append(a.channels[i].conns, n.conn)
 			}
-			n.replySubscription(a.prefix+"subscribe", name, c.subscriptions(sort))
+			n.replySubscription(a.prefix+"subscribe", name, c.subscriptions(kind))
 		}
 	}
 }
 
 // unsubscribe is UNSUBSCRIBE, PUNSUBSCRIBE and SUNSUBSCRIBE. Without a name it leaves all, in the order in which they
 // were subscribed to; Redis leaves that order open.
-func unsubscribe(sort int) func(n *Node, args []string) {
+func unsubscribe(kind int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
-		c, a := n.state(), &n.audiences[sort]
+		c, a := n.state(), &n.audiences[kind]
 		names := slices.Clone(args[1:])
 		if len(names) == 0 {
-			names = slices.Clone(c.subscribed[sort])
+			names = slices.Clone(c.subscribed[kind])
 		}
 		for _, name := range names {
-			n.unsubscribe(n.conn, c, sort, name)
-			n.replySubscription(a.prefix+"unsubscribe", name, c.subscriptions(sort))
+			n.unsubscribe(n.conn, c, kind, name)
+			n.replySubscription(a.prefix+"unsubscribe", name, c.subscriptions(kind))
 		}
 		if len(names) == 0 {
 			n.data.ReplyPush(3)
 			n.data.ReplyBulk(a.prefix + "unsubscribe")
 			n.data.ReplyNull()
-			n.data.ReplyInt(int64(c.subscriptions(sort)))
+			n.data.ReplyInt(int64(c.subscriptions(kind)))
 		}
 	}
 }
@@ -122,14 +122,14 @@ func (n *Node) replySubscription(what, name string, count int) {
 }
 
 // unsubscribe takes a connection out of the audience of a channel.
-func (n *Node) unsubscribe(id uint64, c *connection, sort int, name string) {
-	a := &n.audiences[sort]
+func (n *Node) unsubscribe(id uint64, c *connection, kind int, name string) {
+	a := &n.audiences[kind]
 	i, found := a.find(name)
-	if !found || !slices.Contains(c.subscribed[sort], name) {
+	if !found || !slices.Contains(c.subscribed[kind], name) {
 		return
 	}
 	is := func(other string) bool { return other == name }
-	c.subscribed[sort] = slices.DeleteFunc(c.subscribed[sort], is)
+	c.subscribed[kind] = slices.DeleteFunc(c.subscribed[kind], is)
 	a.channels[i].conns = slices.DeleteFunc(a.channels[i].conns, func(other uint64) bool { return other == id })
 	if len(a.channels[i].conns) == 0 {
 		a.channels = slices.Delete(a.channels, i, i+1)
@@ -138,29 +138,29 @@ func (n *Node) unsubscribe(id uint64, c *connection, sort int, name string) {
 
 // unsubscribeAll ends all subscriptions of a connection without a word.
 func (n *Node) unsubscribeAll(id uint64, c *connection) {
-	for sort := range c.subscribed {
-		for _, name := range slices.Clone(c.subscribed[sort]) {
-			n.unsubscribe(id, c, sort, name)
+	for kind := range c.subscribed {
+		for _, name := range slices.Clone(c.subscribed[kind]) {
+			n.unsubscribe(id, c, kind, name)
 		}
 	}
 }
 
 // publish is PUBLISH and SPUBLISH: it answers with the number of those here who get the message.
-func publish(sort int) func(n *Node, args []string) {
+func publish(kind int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
-		(*hooks)(n).Log(store.Effect{Op: store.OpPublish + store.Op(sort), Key: args[1], Value: args[2]})
-		n.data.ReplyInt(n.publish(sort, args[1], args[2]))
+		(*hooks)(n).Log(store.Effect{Op: store.OpPublish + store.Op(kind), Key: args[1], Value: args[2]})
+		n.data.ReplyInt(n.publish(kind, args[1], args[2]))
 	}
 }
 
-// publish hands a message to all who listen here: subscribers of the channel, then those of patterns, each in the order
-// of their subscriptions.
-func (n *Node) publish(sort int, name, message string) (receivers int64) {
-	if i, found := n.audiences[sort].find(name); found {
-		a := &n.audiences[sort]
+// publish passes a message to all who listen here: subscribers of the channel, then those of patterns, each in the
+// order of their subscriptions.
+func (n *Node) publish(kind int, name, message string) (receivers int64) {
+	if i, found := n.audiences[kind].find(name); found {
+		a := &n.audiences[kind]
 		receivers += n.pushTo(a.channels[i].conns, name, message, a.prefix+"message", name, message)
 	}
-	if sort == toShards {
+	if kind == toShards {
 		return receivers
 	}
 	for _, p := range n.audiences[toPatterns].channels {
@@ -194,9 +194,9 @@ func (n *Node) push(conn uint64, key sim.Key, w resp.Writer) {
 // pubSub is PUBSUB. Channels are listed by name; Redis leaves their order open.
 func pubSub(n *Node, args []string) {
 	sub := strings.ToLower(args[1])
-	sort := toChannels
+	kind := toChannels
 	if strings.HasPrefix(sub, "shard") {
-		sort = toShards
+		kind = toShards
 	}
 	switch sub {
 	case "channels", "shardchannels":
@@ -206,7 +206,7 @@ func pubSub(n *Node, args []string) {
 			return
 		}
 		var names []string
-		for _, c := range n.audiences[sort].channels {
+		for _, c := range n.audiences[kind].channels {
 			if len(args) == 2 || resp.Match(args[2], c.name) {
 				names = append(names, c.name)
 			}
@@ -221,8 +221,8 @@ func pubSub(n *Node, args []string) {
 		for _, name := range args[2:] {
 			n.data.ReplyBulk(name)
 			count := 0
-			if i, found := n.audiences[sort].find(name); found {
-				count = len(n.audiences[sort].channels[i].conns)
+			if i, found := n.audiences[kind].find(name); found {
+				count = len(n.audiences[kind].channels[i].conns)
 			}
 			n.data.ReplyInt(int64(count))
 		}

@@ -82,8 +82,8 @@ func TestMessagesOfATransactionLeaveAfterItsFsync(t *testing.T) {
 	want(t, "said", c.said[1:], "112ms client-2 EVAL: :1", "112ms client-1 hears *3 $7 message $4 free $1 1")
 }
 
-// What a connection has on the server goes with it, however it ends: its subscriptions, its transaction, what it
-// watches.
+// Everything that a connection has on the server goes with it, however it ends: its subscriptions, its transaction,
+// what it watches.
 func TestClosedConnectionsLeaveNothingBehind(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	begin := func(s *session) {
@@ -146,7 +146,7 @@ func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 		c.client([]string{"client-1", "client-2"}[i], 0, func(s *session) {
 			s.ask(name, 0, "SUBSCRIBE", "free")
 			s.ask(name, 1, "MULTI")
-			for range []int{4, 2}[i] { // until it hears of the end
+			for range []int{4, 2}[i] { // until it learns of the end
 				s.listen(name, 0)
 			}
 			s.say("EXEC: %s", s.ask(name, 1, "EXEC"))
@@ -164,7 +164,7 @@ func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 		"4.006s client-1 EXEC: -ERR EXEC without MULTI", "4.01s client-1 PUBSUB CHANNELS: *0")
 }
 
-// Who waits for replicas meanwhile is disconnected like all others, and gets no answer.
+// Clients that wait for replicas meanwhile are disconnected like all others, and get no answer.
 func TestWaitOfANodeWhoseRoleChangesEndsWithItsConnection(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: -1})
 	c.Cut(master, replica1)
@@ -181,7 +181,7 @@ func TestWaitOfANodeWhoseRoleChangesEndsWithItsConnection(t *testing.T) {
 		"1.002s client-1 hears closed")
 }
 
-// REPLICAOF by hand disconnects only those who wait for replicas; these are told why.
+// REPLICAOF by hand disconnects only clients that wait for replicas; their reply states why.
 func TestReplicaOfDisconnectsThoseWhoWait(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.Cut(master, replica1)

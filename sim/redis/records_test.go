@@ -56,13 +56,13 @@ type desk struct {
 func (d desk) Due(in time.Duration) history.Time { return history.Time(d.wall) + history.Time(in) }
 
 func (d desk) Record(e history.Event) {
-	d.books.told = append(d.books.told,
+	d.books.report = append(d.books.report,
 		fmt.Sprintf("    %s: %s %s.%s of %s by %s %s", d.name, e.F, e.Lock, e.Member, e.Of, e.By, e.Why))
 	p := [2]string{string(e.Lock), e.Member}
 	_, stood := d.books.accounts[d.name][p]
 	divergent := d.books.replaced[d.name][p].of == e.Of
 	if e.F == history.KeyGone && d.node.Master() == "" && !stood && !divergent {
-		d.books.t.Fatalf("gone is what did not stand, in\n%s", strings.Join(d.books.told, "\n"))
+		d.books.t.Fatalf("gone is what did not stand, in\n%s", strings.Join(d.books.report, "\n"))
 	}
 	d.books.accounts[d.name].note(&e)
 	d.books.replaced[d.name].note(&e)
@@ -75,9 +75,9 @@ func newBookkeeper(t *testing.T, r *rand.Rand, p store.Policy, grouped bool) *bo
 	if !grouped {
 		names = names[:1]
 	}
-	// Whoever reads of a promotion knows that the new master had what the old one had, but for what is said next.
+	// A reader of a promotion knows that the new master had what the old one had, except for what is recorded next.
 	b.group = &Group{Promoted: func(old, promoted sim.ProcessID) {
-		b.told = append(b.told, fmt.Sprintf("    fail over %s to %s", old, promoted))
+		b.report = append(b.report, fmt.Sprintf("    fail over %s to %s", old, promoted))
 		had := account{}
 		for p, k := range b.accounts[old] {
 			had[p] = k
@@ -136,16 +136,17 @@ func (b *bookkeeper) audit() {
 		for _, h := range m.node.data.Snapshot().Holdings() {
 			was := b.replaced[m.name][[2]string{h.Name, h.Member}]
 			if was.of == h.Owner && was.of != "" && m.wall/1_000_000 > h.Deadline {
-				b.t.Fatalf("%s does not say that %v has expired, after\n%s", m.name, h, strings.Join(b.told, "\n"))
+				b.t.Fatalf("%s does not say that %v has expired, after\n%s", m.name, h, strings.Join(b.report, "\n"))
 			}
 		}
 		if got, want := b.accounts[m.name], m.holds(); fmt.Sprint(got) != fmt.Sprint(want) {
-			b.t.Fatalf("%s holds\n%v\nand by its records\n%v\nafter\n%s", m.name, want, got, strings.Join(b.told, "\n"))
+			b.t.Fatalf("%s holds\n%v\nand by its records\n%v\nafter\n%s", m.name, want, got, strings.Join(b.report,
+				"\n"))
 		}
 	}
 }
 
-// order has the Sentinel order everybody to follow one. What is on the way to a server that is down is lost.
+// order makes the Sentinel order everybody to follow one node. Messages on the way to a server that is down are lost.
 func (b *bookkeeper) order(to *member) {
 	for _, m := range b.nodes {
 		if m.up {
@@ -157,41 +158,41 @@ func (b *bookkeeper) order(to *member) {
 // act does something at random.
 func (b *bookkeeper) act(v vocabulary) {
 	m := b.nodes[v.IntN(len(b.nodes))]
-	tell := func(format string, args ...any) {
-		b.told = append(b.told, fmt.Sprintf("%.3f s %s ", float64(m.mono)/1e9, m.name)+fmt.Sprintf(format, args...))
+	log := func(format string, args ...any) {
+		b.report = append(b.report, fmt.Sprintf("%.3f s %s ", float64(m.mono)/1e9, m.name)+fmt.Sprintf(format, args...))
 	}
 	switch draw := v.IntN(20); {
 	case draw < 3:
 		d := time.Duration(v.IntN(150)) * time.Millisecond
-		tell("and all sleep %v", d)
+		log("and all sleep %v", d)
 		b.pass(d)
 	case !m.up:
 		if draw < 8 {
-			tell("starts")
+			log("starts")
 			m.inbox = nil
 			b.start(m)
 		}
 	case draw == 3 && v.IntN(2) == 0:
 		d := time.Duration(v.IntN(5)-2) * 150 * time.Millisecond
-		tell("jumps by %v", d)
+		log("jumps by %v", d)
 		m.jump(d)
 	case draw == 3:
 		d := time.Duration(v.IntN(150)) * time.Millisecond
-		tell("is paused for %v", d)
+		log("is paused for %v", d)
 		m.freeze(d)
 	case draw == 4 && v.IntN(2) == 0:
 		how := []sim.Stop{sim.ShutDown, sim.PowerLoss, sim.LoseAllState}[v.IntN(3)]
-		tell("stops, %v", how)
+		log("stops, %v", how)
 		m.stop(how)
 	case draw == 5 && v.IntN(2) == 0:
-		tell("is to be the master")
+		log("is to be the master")
 		b.order(m)
 	case draw == 6 && v.IntN(2) == 0:
 		to := b.nodes[v.IntN(len(b.nodes))]
-		tell("is told to follow %s", to.name)
+		log("is ordered to follow %s", to.name)
 		m.inbox = append(m.inbox, posted{"sentinel", order{Master: to.name}})
 	case draw < 14:
-		tell("takes a message")
+		log("takes a message")
 		b.deliver(m)
 	default:
 		args := v.spell(v.one("SET K V PX 100|200|300", "SET K V NX PX 100|200|300", "SET K V NX PX 100|200|300",
@@ -204,7 +205,7 @@ func (b *bookkeeper) act(v vocabulary) {
 			b.attempts++
 		}
 		attempt := history.Attempt(fmt.Sprintf("client-1/%d", b.attempts))
-		tell("does %q for %s", args, attempt)
+		log("does %q for %s", args, attempt)
 		m.send(attempt, args...)
 	}
 	for _, m := range b.nodes {
@@ -213,10 +214,10 @@ func (b *bookkeeper) act(v vocabulary) {
 	b.audit()
 }
 
-// TestRecordsTellWhatStands lets random commands, clocks that go both ways, stops of every kind, starts, promotions and
-// full resyncs loose on a node and on a group. After each step, whoever has read the records of a master knows what it
-// holds.
-func TestRecordsTellWhatStands(t *testing.T) {
+// TestRecordsShowWhatIsThere lets random commands, clocks that go both ways, stops of every kind, starts, promotions
+// and full resyncs loose on a node and on a group. After each step, whoever has read the records of a master knows what
+// it holds.
+func TestRecordsShowWhatIsThere(t *testing.T) {
 	groups := 4000
 	if !testkit.Full() {
 		groups = 800
@@ -231,7 +232,7 @@ func TestRecordsTellWhatStands(t *testing.T) {
 			b.act(vocabulary{r})
 		}
 		for _, what := range []string{"fail over", " expired", "lost in crash", "lost in failover"} {
-			seen[what] += strings.Count(strings.Join(b.told, "\n"), what)
+			seen[what] += strings.Count(strings.Join(b.report, "\n"), what)
 		}
 	}
 	for what, times := range seen {

@@ -16,10 +16,10 @@ import (
 // groupOfThree are three nodes on machines whose clocks a test moves by hand, and the messages between them, which it
 // delivers by hand.
 type groupOfThree struct {
-	t     *testing.T
-	r     *rand.Rand
-	nodes []*member
-	told  []string // what has been done, for a test that fails
+	t      *testing.T
+	r      *rand.Rand
+	nodes  []*member
+	report []string // what has been done, for a test that fails
 }
 
 // member is a node, and an obvious account of the data that has reached it: the effects in the order in which they
@@ -142,44 +142,44 @@ func (s *groupOfThree) same(when string, m *member, was []store.Key) {
 	s.t.Helper()
 	is := m.node.Keys()
 	if list(is) != list(was) {
-		s.t.Fatalf("%s it has\n%v\nand not\n%v\nafter\n%s", when, is, was, strings.Join(s.told, "\n"))
+		s.t.Fatalf("%s it has\n%v\nand not\n%v\nafter\n%s", when, is, was, strings.Join(s.report, "\n"))
 	}
 }
 
 // step does something at random.
 func (s *groupOfThree) step(v vocabulary) {
 	m := s.nodes[v.IntN(len(s.nodes))]
-	tell := func(format string, args ...any) {
-		s.told = append(s.told, string(m.name)+" "+fmt.Sprintf(format, args...))
+	log := func(format string, args ...any) {
+		s.report = append(s.report, string(m.name)+" "+fmt.Sprintf(format, args...))
 	}
 	switch v.IntN(20) {
 	case 0:
 		d := time.Duration(v.IntN(5)-2) * 150 * time.Millisecond
-		tell("jumps by %v", d)
+		log("jumps by %v", d)
 		m.jump(d)
 	case 1, 2:
 		d := time.Duration(v.IntN(100)) * time.Millisecond
-		tell("sleeps %v", d)
+		log("sleeps %v", d)
 		m.sleep(d)
 	case 3:
 		if v.IntN(4) == 0 {
-			tell("restarts")
+			log("restarts")
 			s.restart(m)
 		}
 	case 4:
 		if v.IntN(8) == 0 {
-			tell("is promoted")
+			log("is promoted")
 			s.promote(m)
 		}
 	case 5, 6, 7, 8, 9, 10, 11:
-		tell("takes a message")
+		log("takes a message")
 		s.deliver(m)
 	default:
 		args := v.spell(v.one("SET K V PX 100|200|300", "SET K V NX PX 100|200", "SET K V", "DEL K", "GET K", "INCR K",
 			"HSET K M V", "HDEL K M", "ZADD K 1|2 M",
 			"SADD K M", "RPUSH K V", "LPOP K", "PEXPIRE K 100|200", "PERSIST K", "RENAME K K", "COPY K K REPLACE",
 			"DBSIZE", "KEYS *", "FLUSHALL", "GETDEL K", "APPEND K V"))
-		tell("does %q", args)
+		log("does %q", args)
 		m.send("client-1/1", args...)
 	}
 }
@@ -198,7 +198,7 @@ func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 		for range 400 {
 			s.step(vocabulary{r})
 		}
-		for _, line := range s.told {
+		for _, line := range s.report {
 			restarts += strings.Count(line, "restarts")
 			promotions += strings.Count(line, "is promoted")
 		}

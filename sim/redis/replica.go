@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// ackEvery is how often a replica says how far it has come.
+// ackEvery is how often a replica acknowledges its offset.
 const ackEvery = time.Second
 
 // tickAfter sets the timer of the next acknowledgement.
@@ -35,7 +35,7 @@ func (n *Node) askForAll() {
 	n.post(n.repl.master, phasePsync, key, psync{key})
 }
 
-// acknowledge tells the master how far the replica has come. key is that of the message it answers.
+// acknowledge reports to the master how far the replica has come. key is that of the message it answers.
 func (n *Node) acknowledge(key sim.Key) {
 	if r := &n.repl; r.linked {
 		n.post(r.master, phaseAck, key, ack{r.id, r.offset})
@@ -99,7 +99,7 @@ func (n *Node) promote() {
 	n.restrict()
 	n.beginStream()
 	n.cfg.Group.promoted(n)
-	r.told, r.had, n.stood = nil, nil, nil
+	r.recorded, r.had, n.stood = nil, nil, nil
 	n.data.NoteEnds()
 }
 
@@ -122,8 +122,8 @@ func (n *Node) replicate(master sim.ProcessID) {
 	n.askForAll()
 	n.tickAfter(ackEvery)
 	if wasMaster {
-		if r.told == nil {
-			r.told = map[store.Title]bool{} // nobody was promoted in its place: it alone has all that it has
+		if r.recorded == nil {
+			r.recorded = map[store.Title]bool{} // nobody was promoted in its place: it alone has all that it has
 		}
 		n.unblockAll("-UNBLOCKED force unblock from blocking operation, instance state changed (master -> " +
 			"replica?)\r\n")

@@ -48,8 +48,8 @@ type replication struct {
 
 	// For records only: what a deposed master had when it was deposed, and when it stopped before it got its new
 	// master's data.
-	told map[store.Title]bool
-	had  *store.Snapshot
+	recorded map[store.Title]bool
+	had      *store.Snapshot
 }
 
 // replica is what a master knows of one of its replicas.
@@ -94,7 +94,7 @@ type (
 	}
 	// psync asks for all data.
 	psync struct{ key sim.Key }
-	// leave tells a master that a replica follows it no more, as the end of the connection does.
+	// leave notifies a master that a replica follows it no more, as the end of the connection does.
 	leave struct{}
 )
 
@@ -213,7 +213,7 @@ func (n *Node) post(to sim.ProcessID, phase string, key sim.Key, body any) {
 	n.repl.outbox = append(n.repl.outbox, outgoing{to, phase, key, body})
 }
 
-// second is the second of the node's own time. It tells apart what is sent again and again.
+// second is the second of the node's own time. It distinguishes what is sent again and again.
 func (n *Node) second() sim.Key { return sim.Key(n.host.Monotonic() / time.Second) }
 
 // keyOf names effects by the last of them. The offset would not do: it counts what others wrote before.

@@ -20,7 +20,7 @@ func (n *Node) compare() {
 	case n.repl.master == "":
 		n.compareWith(n.stood, n.lost)
 		n.stood = nil
-	case n.repl.told != nil && n.repl.had == nil:
+	case n.repl.recorded != nil && n.repl.had == nil:
 		n.repl.had = was
 	}
 }

@@ -12,18 +12,18 @@ import (
 
 var everysec = Config{Persistence: store.Everysec, FsyncTime: store.DefaultFsyncTime}
 
-// restart stops the node, lets down pass and starts it again; it tells what was recorded at the start.
+// restart stops the node, lets down pass and starts it again; it returns what was recorded at the start.
 func (m *machine) restart(how sim.Stop, down time.Duration) string {
 	m.stop(how)
 	m.freeze(down)
 	m.events = m.events[:0]
 	m.start()
-	var told []string
+	var report []string
 	for line := range strings.Lines(m.story()) {
 		_, line, _ = strings.Cut(line, " s ")
-		told = append(told, strings.TrimSuffix(line, "\n"))
+		report = append(report, strings.TrimSuffix(line, "\n"))
 	}
-	return strings.Join(told, "; ")
+	return strings.Join(report, "; ")
 }
 
 func TestShutdownLosesNothingAndTheTTLRunsOn(t *testing.T) {

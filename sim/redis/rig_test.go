@@ -57,7 +57,7 @@ func (r *rig) dial() {
 	}
 }
 
-// manyClients is the machine of a node with several clients: what comes to each of them.
+// manyClients is the machine of a node with several clients, with what arrives for each of them.
 type manyClients struct {
 	*machine
 	came []string
@@ -93,8 +93,8 @@ func (m *manyClients) tied() bool {
 	return false
 }
 
-// ending are steps at the end of every play: the last connection, which never waits, lets all go on who wait, and then
-// nothing else is to come on any.
+// ending are steps at the end of every play: the last connection, which never waits, releases all that wait, and then
+// nothing else may arrive on any.
 func (r *rig) ending() (steps []step) {
 	last := len(r.real) - 1
 	if last > 1 {

@@ -45,8 +45,7 @@ func role(n *Node, _ []string) {
 	}
 }
 
-// replicaOf is REPLICAOF and SLAVEOF. The node takes up its new role when its turn ends. It must have heard of a
-// master.
+// replicaOf is REPLICAOF and SLAVEOF. The node takes its new role when its turn ends. It must know the master.
 func replicaOf(n *Node, args []string) {
 	if strings.EqualFold(args[1], "no") && strings.EqualFold(args[2], "one") {
 		n.repl.involved, n.repl.ordered = true, n.host.Name()
@@ -70,7 +69,7 @@ func replicaOf(n *Node, args []string) {
 	}
 }
 
-// knows reports whether the node has heard of another, by its configuration or by a message of a replica.
+// knows reports whether the node knows of another, by its configuration or by a message of a replica.
 func (n *Node) knows(name sim.ProcessID) bool {
 	return name == n.cfg.Replicates || slices.Contains(n.cfg.Replicas, name) || n.replicaNamed(name) != nil
 }

@@ -75,8 +75,8 @@ func (n *Node) runScript(t *compiledScript, keys, argv []string, readOnly bool) 
 	n.data.Out = append(n.data.Out[:from], reply...)
 }
 
-// needsLua reports whether a twin would leave out what its script does beside reading and writing: be refused, be
-// remembered, be told to others.
+// needsLua reports whether a twin would omit something that its script does apart from reading and writing: being
+// refused, being remembered, notifying others.
 func (n *Node) needsLua() bool {
 	return n.readOnly || n.data.Notifies != 0 || n.repl.restricted && n.refusesWrites() != "" ||
 		n.tracking.remembers(n.conn)

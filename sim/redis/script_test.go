@@ -12,7 +12,7 @@ func (m *machine) eval(text string, args ...string) string {
 	return m.args("client-1/1", append([]string{"EVAL", text}, args...)...)
 }
 
-func TestScriptsHearWhatIsNotSimulated(t *testing.T) {
+func TestScriptsLearnWhatIsNotSimulated(t *testing.T) {
 	got := newMachine(Config{}).eval("return redis.call('xadd', 'a', '*', 'b', 'c')")
 	if !strings.Contains(got, "fencepost: XADD is not simulated") {
 		t.Error(got)

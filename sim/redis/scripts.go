@@ -21,8 +21,8 @@ type compiledScript struct {
 	Lua  *lua.Script
 }
 
-// scripts are the scripts known to a node. What a life has not loaded it does not know, though its compiled form may
-// be at hand.
+// scripts are the scripts known to a node. A life knows only what it has loaded, even if the compiled form of others is
+// cached.
 type scripts struct {
 	life     uint64
 	byText   map[string]*compiledScript

@@ -1,7 +1,7 @@
 package redis
 
 // Redis Sentinel, a program of a server process: it watches the masters of groups, promotes a replica when one is down,
-// and tells clients who is master. A node receives from it only messages that ask how it is, or say whom to follow.
+// and informs clients who is master. A node receives from it only pings and orders to follow a master.
 
 import (
 	"time"
@@ -25,7 +25,7 @@ const (
 )
 
 // infoPeriod is how often a real Sentinel asks a node for its role. A master that says it is a replica counts as down
-// after DownAfter and two of these; here every answer to a ping tells the role.
+// after DownAfter and two of these; here every answer to a ping states the role.
 const infoPeriod = 10 * time.Second
 
 // SentinelConfig is what a run may choose about a Sentinel. Zero durations are the defaults.
@@ -41,7 +41,7 @@ type SentinelConfig struct {
 	// FailoverTimeout is after which an order to promote that nothing came of is given up, for another choice.
 	FailoverTimeout time.Duration
 	// ReconfigureAfter is for how long a deposed master must be reachable before it is made a replica. Until then it
-	// goes on serving. Negative is at once.
+	// continues to serve. Negative is at once.
 	ReconfigureAfter time.Duration
 }
 
@@ -59,14 +59,14 @@ func (c SentinelConfig) withDefaults() SentinelConfig {
 	return c
 }
 
-// Sentinel watches the masters of groups, promotes a replica when one is down, and tells clients who is master. It
+// Sentinel watches the masters of groups, promotes a replica when one is down, and informs clients who is master. It
 // implements [sim.Peer].
 //
-// What client libraries ask of a Sentinel it answers as Redis's does (clients.go). Hosts are the names of processes, as
-// with resolve-hostnames and announce-hostnames in sentinel.conf. Of its channels there is +switch-master. To modelled
-// clients it says the same in short: SUBSCRIBE switch-master, and then a push "switch-master old new" for each switch.
+// It answers client libraries as Redis's Sentinel does (clients.go). Hosts are the names of processes, as with
+// resolve-hostnames and announce-hostnames in sentinel.conf. Of its channels there is +switch-master. Modelled clients
+// get the same in short: SUBSCRIBE switch-master, and then a push "switch-master old new" for each switch.
 //
-// It stands for a quorum of Sentinels that agree at once: their votes, their elections, and a minority that is cut off
+// It represents a quorum of Sentinels that agree at once: their votes, their elections, and a minority that is cut off
 // with a master are not modelled. So it may promote a replica although others would still reach the master, as one
 // Sentinel with a quorum of one does. Partial resynchronisation is not modelled either: every change of master is a
 // full resync, which leaves the same data.
@@ -87,9 +87,10 @@ type group struct {
 	name   string
 	nodes  []*watched
 	master *watched
-	// promoting is whom the Sentinel has told to be master and who has not said so yet; nil if nobody.
+	// promoting is the node that the Sentinel has ordered to be master and that has not confirmed it yet; nil if there
+	// is none.
 	promoting *watched
-	since     time.Duration // when it was told
+	since     time.Duration // when it was ordered
 }
 
 // watched is a node as a Sentinel sees it. Times are on the Sentinel's monotonic clock.
@@ -100,7 +101,7 @@ type watched struct {
 	waiting    bool          // a ping is unanswered
 	pinged     time.Duration // the oldest such ping
 	last       pong
-	wrong      bool // it is up and says that it follows the wrong master, or none
+	wrong      bool // it is up and reports that it follows the wrong master, or none
 	wrongSince time.Duration
 }
 
@@ -116,7 +117,7 @@ func NewSentinel(cfg SentinelConfig) *Sentinel {
 	return s
 }
 
-// reset makes s as good as new, for the next run.
+// reset makes s as new, for the next run.
 func (s *Sentinel) reset(cfg SentinelConfig) {
 	*s = Sentinel{cfg: cfg.withDefaults()}
 	for _, names := range cfg.Groups {

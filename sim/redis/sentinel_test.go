@@ -26,13 +26,13 @@ func TestReplicaThatHasComeFarthestIsPromoted(t *testing.T) {
 		"9.004s client-1 "+who+": *2 $17 redis-1-replica-2 $4 6379", "9.006s client-1 GET lock: $1 a")
 }
 
-func TestSubscribersAreToldOfASwitch(t *testing.T) {
+func TestSubscribersAreNotifiedOfASwitch(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(quick)
 	c.client("client-1", 0, func(s *session) {
 		s.do(observer, "SUBSCRIBE switch-master")
 		for range 2 {
-			told, _ := s.Receive(sim.Conn{Server: observer}, time.Minute)
-			s.say("%s", told)
+			report, _ := s.Receive(sim.Conn{Server: observer}, time.Minute)
+			s.say("%s", report)
 		}
 	})
 	c.at(time.Second, func() { c.failOver(replica1) })

@@ -1,7 +1,7 @@
 package redis
 
-// What a node remembers for clients that cache what they read (CLIENT TRACKING): who has read which keys, or subscribed
-// to all that begin with a prefix. It is what tracking.c of Redis 7.0 does, without a limit of keys and without
+// The keys that a node remembers for clients that cache what they read (CLIENT TRACKING): who has read which, or
+// subscribed to all with a prefix. It does what tracking.c of Redis 7.0 does, without a limit of keys and without
 // redirection.
 
 import (
@@ -14,10 +14,10 @@ import (
 
 // options are those of CLIENT TRACKING ON.
 type options struct {
-	Broadcast bool // BCAST: hear of every key that begins with a prefix, read or not
+	Broadcast bool // BCAST: notify of every key that begins with a prefix, read or not
 	OptIn     bool // remember only what CLIENT CACHING YES stands before
 	OptOut    bool // remember all but what CLIENT CACHING NO stands before
-	NoLoop    bool // do not hear of one's own changes
+	NoLoop    bool // do not notify of one's own changes
 	Prefixes  []string
 }
 
@@ -77,11 +77,11 @@ func (c *trackedClient) flags() []string {
 	return flags
 }
 
-// table is who tracks what. Connections are known by their numbers. The zero table is ready.
+// table records who tracks what. Connections are known by their numbers. The zero table is ready.
 type table struct {
 	clients map[uint64]*trackedClient
-	readers map[string][]uint64 // of a key, since they were last told of it, in the order in which they read it first
-	changed map[string]uint64   // for those who hear of prefixes: keys, and who changed each of them last; 0: nobody
+	readers map[string][]uint64 // of a key, since they were last notified of it, in the order in which they read it first
+	changed map[string]uint64   // for subscribers of prefixes: keys, and who changed each of them last; 0: nobody
 }
 
 // active reports whether anybody tracks, or did and left something remembered.
@@ -135,7 +135,7 @@ func collision(prefix, which, other string) string {
 		"'. Prefixes for a single client must not overlap."
 }
 
-// on has a connection track. Options that [table.Trouble] objects to are not to be given.
+// on makes a connection track. Options that [table.Trouble] rejects must not be given.
 func (t *table) on(conn uint64, o options) {
 	if o.Broadcast && len(o.Prefixes) == 0 {
 		o.Prefixes = []string{""}
@@ -154,10 +154,10 @@ func (t *table) on(conn uint64, o options) {
 	c.options = o
 }
 
-// off ends the tracking of a connection. What it has read stays remembered, in case it tracks again.
+// off ends the tracking of a connection. The keys that it has read stay remembered, in case it tracks again.
 func (t *table) off(conn uint64) { delete(t.clients, conn) }
 
-// close forgets a connection that is closed.
+// close removes a connection that is closed.
 func (t *table) close(conn uint64) {
 	t.off(conn)
 	for name, list := range t.readers {
@@ -172,7 +172,7 @@ func (t *table) close(conn uint64) {
 // remembers reports whether keys that a connection reads now are remembered.
 func (t *table) remembers(conn uint64) bool { return t.clients[conn].remembers() }
 
-// remember notes that a connection has read keys.
+// remember records that a connection has read keys.
 func (t *table) remember(conn uint64, names []string) {
 	for _, name := range names {
 		if !slices.Contains(t.readers[name], conn) {
@@ -181,7 +181,7 @@ func (t *table) remember(conn uint64, names []string) {
 	}
 }
 
-// broadcasts reports whether anybody wants to hear of prefixes.
+// broadcasts reports whether anybody subscribes to prefixes.
 func (t *table) broadcasts() bool {
 	for _, c := range t.clients {
 		if c.Broadcast {
@@ -191,10 +191,10 @@ func (t *table) broadcasts() bool {
 	return false
 }
 
-// Changed notes that a key has changed while a request of a connection is executed, or of none (0), and gives those
-// who are to be told of it at once. aside says that it was not the request itself, but a script that it runs, or the
-// key's expiry: to those who want to hear of prefixes that is another's change.
-func (t *table) dataChanged(name string, by uint64, aside bool) (tell []uint64) {
+// dataChanged records that a key has changed while a request of a connection is executed, or none (0), and returns
+// those to notify at once. aside means that the cause was not the request itself, but a script that it runs, or the
+// key's expiry: to subscribers of prefixes that is another's change.
+func (t *table) dataChanged(name string, by uint64, aside bool) (notify []uint64) {
 	if t.broadcasts() {
 		t.changed[name] = by
 		if aside {
@@ -203,26 +203,26 @@ func (t *table) dataChanged(name string, by uint64, aside bool) (tell []uint64) 
 	}
 	for _, conn := range t.readers[name] {
 		if c := t.clients[conn]; c != nil && !c.Broadcast && !(c.NoLoop && conn == by) {
-			tell = append(tell, conn)
+			notify = append(notify, conn)
 		}
 	}
 	delete(t.readers, name)
-	return tell
+	return notify
 }
 
-// flushed notes that all keys are gone, and gives those who are to be told: all who track.
-func (t *table) flushed() (tell []uint64) {
+// flushed records that all keys are gone, and returns those to notify: all who track.
+func (t *table) flushed() (notify []uint64) {
 	clear(t.readers)
 	return slices.Sorted(maps.Keys(t.clients))
 }
 
-// notice is what a connection is to be told: that it must forget these keys.
+// notice is what a connection is to be sent: that it must forget these keys.
 type notice struct {
 	Conn uint64
 	Keys []string
 }
 
-// broadcasting are the changes since the last call, for those who want to hear of prefixes: a notice for each prefix.
+// broadcasting returns the changes since the last call, for subscribers of prefixes: a notice for each prefix.
 func (t *table) broadcasting() (list []notice) {
 	if len(t.changed) == 0 {
 		return nil

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// TestWhoBroadcastsHearsOfLaterChanges: not of those from before it asked, whoever had read the key.
-func TestWhoBroadcastsHearsOfLaterChanges(t *testing.T) {
+// TestBroadcastSubscribersLearnOfLaterChanges: not of those from before it asked, whoever had read the key.
+func TestBroadcastSubscribersLearnOfLaterChanges(t *testing.T) {
 	var table table
 	table.on(1, options{})
 	table.remember(1, []string{"a"})
 	table.off(1)
-	if tell := table.dataChanged("a", 1, false); len(tell) > 0 {
-		t.Errorf("%v are told although nobody tracks", tell)
+	if notify := table.dataChanged("a", 1, false); len(notify) > 0 {
+		t.Errorf("%v are notified although nobody tracks", notify)
 	}
 	table.on(1, options{Broadcast: true, Prefixes: []string{"a"}})
 	if list := table.broadcasting(); len(list) > 0 {

@@ -24,7 +24,7 @@ var WellKnown = []struct {
 		twinRelease},
 	{"release, redsync 4",
 		`local val = redis.call("GET", KEYS[1]) if val == ARGV[1] then return redis.call("DEL", KEYS[1])
-		elseif val == false then return -1 else return 0 end`, twinReleaseTold},
+		elseif val == false then return -1 else return 0 end`, twinReleaseThreeWay},
 	{"renew, seconds",
 		`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("expire", KEYS[1], ARGV[2]) else return 0 end`,
 		twinRenew(1000)},

@@ -59,7 +59,7 @@ func twinRelease(d *store.Data, keys, argv []string) bool {
 	return true
 }
 
-func twinReleaseTold(d *store.Data, keys, argv []string) bool {
+func twinReleaseThreeWay(d *store.Data, keys, argv []string) bool {
 	switch _, c := compareValue(d, keys, argv); c {
 	case declined:
 		return false
@@ -169,7 +169,7 @@ func twinAcquireAll(d *store.Data, keys, argv []string) bool {
 }
 
 func twinReleaseAll(d *store.Data, keys, argv []string) bool {
-	for _, name := range keys { // without coming across them before their turn
+	for _, name := range keys { // without encountering them before their turn
 		if k := d.Peek(name); len(argv) == 0 || k != nil && !k.Text {
 			return false
 		}
@@ -197,7 +197,7 @@ func twinFencedAcquire(d *store.Data, keys, argv []string) bool {
 		d.ReplyInt(0)
 		return true
 	}
-	if k := d.Peek(keys[1]); k != nil { // come across after the first key is set
+	if k := d.Peek(keys[1]); k != nil { // encountered after the first key is set
 		v, ok := resp.ParseInt(k.Value)
 		if !k.Text || !ok || v >= 1<<53 {
 			return false // an error in Lua, or a number that Lua would round

@@ -43,11 +43,11 @@ func (c twinCase) arguments() (keys, argv []string) {
 	return keys, argv[:c.IntN(4)]
 }
 
-// runTwinCase executes a case with twins or without and tells all that can be seen of it.
+// runTwinCase executes a case with twins or without and returns everything that can be seen of it.
 func runTwinCase(seed uint64, withTwins bool) string {
 	c := drawTwinCase(seed)
 	m := newMachine(c.cfg)
-	var told strings.Builder
+	var report strings.Builder
 	for range 12 {
 		for range c.IntN(3) {
 			m.send("client-1/1", c.prepare()...)
@@ -66,11 +66,11 @@ func runTwinCase(seed uint64, withTwins bool) string {
 			m.send("client-9/9", args...)
 			args = []string{"EXEC"}
 		}
-		fmt.Fprintf(&told, "%s %q: %q\n", w.Name, args[1:], *m.send("client-2/1", args...))
-		told.WriteString(m.story())
-		fmt.Fprintf(&told, "%v\n%v\n", m.node.Keys(), m.node.Log())
+		fmt.Fprintf(&report, "%s %q: %q\n", w.Name, args[1:], *m.send("client-2/1", args...))
+		report.WriteString(m.story())
+		fmt.Fprintf(&report, "%v\n%v\n", m.node.Keys(), m.node.Log())
 	}
-	return told.String()
+	return report.String()
 }
 
 func compareTwins(t *testing.T, seed uint64) {

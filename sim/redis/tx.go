@@ -43,7 +43,7 @@ type watchedKey struct {
 	expired bool
 }
 
-// changed tells the connections that watch a key. That a key which had expired before is now deleted is no change.
+// changed marks the connections that watch a key. The deletion of a key that had expired before is no change.
 func (n *Node) changed(name string) {
 	for _, c := range n.conns {
 		for i := range c.watched {
@@ -59,7 +59,7 @@ func (n *Node) changed(name string) {
 	}
 }
 
-// flushed tells the connections that watch keys that there are: all of these end now.
+// flushed marks the connections that watch existing keys: all of these end now.
 func (n *Node) flushed() {
 	for _, c := range n.conns {
 		for _, w := range c.watched {

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// blocking is what a node knows about requests that wait: for replicas, or for an element of a list. Later requests of
-// their connections wait behind them, other connections go on.
+// blocking is a node's state of waiting requests: for replicas, or for an element of a list. Later requests of their
+// connections wait behind them; other connections are served.
 type blocking struct {
 	block      *blocked   // what the current request waits for, if it does
 	waiting    []*blocked // in the order in which they began to wait
@@ -37,7 +37,7 @@ type blocked struct {
 	pop  func(name string)
 }
 
-// mayBlock reports whether requests have to be looked after: whether they, or those before them, may wait.
+// mayBlock reports whether requests have to be checked: whether they, or those before them, may wait.
 func (n *Node) mayBlock() bool { return n.repl.involved || n.block != nil || len(n.waiting) > 0 }
 
 func (n *Node) endBlocking() {
@@ -146,7 +146,7 @@ func (n *Node) limitAgain() {
 	}
 }
 
-// release answers those who no longer wait by the judgement of over, in the order in which their time is over.
+// release answers those for which over is true, in the order in which their time ends.
 func (n *Node) release(over func(*blocked) bool) {
 	list := slices.DeleteFunc(slices.Clone(n.waiting), func(b *blocked) bool { return !over(b) })
 	slices.SortStableFunc(list, func(a, b *blocked) int { return cmp.Compare(a.until, b.until) })
@@ -169,7 +169,7 @@ func (n *Node) waitedFor(b *blocked) []byte {
 	return w.Out
 }
 
-// acknowledged releases those whom an acknowledgement has satisfied.
+// acknowledged releases those that an acknowledgement has satisfied.
 func (n *Node) acknowledged() {
 	if len(n.waiting) > 0 {
 		n.release(func(b *blocked) bool { return b.pop == nil && n.acked(b.offset) >= b.need })
@@ -203,7 +203,7 @@ func (n *Node) unblockAll(reply string) {
 	}
 }
 
-// unblock answers a request that has waited. What came in behind is executed once the node proceeds.
+// unblock answers a request that has waited. Requests that arrived after it are executed once the node proceeds.
 func (n *Node) unblock(b *blocked, reply []byte) {
 	n.hold(b.r, reply)
 	n.leaveLine(b)
@@ -215,8 +215,8 @@ func (n *Node) leaveLine(b *blocked) {
 	n.released = append(n.released, b.c)
 }
 
-// proceed goes on with what a request has made possible: it serves those who wait for lists that were made, and
-// executes what came in behind those who wait no more, until there is nothing left of either.
+// proceed does what a request has made possible: it serves those who wait for lists that were created, and executes
+// requests behind those that no longer wait, until there is nothing left of either.
 func (n *Node) proceed() {
 	if n.proceeding {
 		return

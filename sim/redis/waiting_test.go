@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// A pop that was waited for goes to the file and to the replicas as the pop that it came to be, after what made it
-// possible; and the record of the end of the list says whose it was.
+// A pop that was waited for is written to the file and to the replicas as the pop that was executed, after what made it
+// possible; and the record of the end of the list names its attempt.
 func TestPopThatWaitedIsLoggedAsAPop(t *testing.T) {
 	c := newCluster(t, redis.Config{Persistence: store.Always, FsyncTime: 10 * ms}, 1)
 	c.client("client-1", 0, func(s *session) { s.do(master, "BLPOP free 0") })
@@ -51,7 +51,8 @@ func TestWhoeverGoesAwayIsServedNoMore(t *testing.T) {
 		"102ms client-3 BLPOP free 0: *2 $4 free $1 x")
 }
 
-// Whoever waits on a master that is deposed is told so and disconnected, and nobody waits for a server's next life.
+// Clients that wait on a master that is deposed get an error and are disconnected, and nobody waits for a server's next
+// life.
 func TestWaitForAListEndsWithTheRoleAndTheLifeOfItsServer(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {

@@ -34,7 +34,7 @@ func (s *Sentinel) Wake(tag uint64) {
 	}
 }
 
-// pingAll pings the nodes of a group. The one that was to be promoted is told again: it may have been down.
+// pingAll pings the nodes of a group. The one that was to be promoted is ordered again: it may have been down.
 func (s *Sentinel) pingAll(sh *group, now time.Duration) {
 	for _, w := range sh.nodes {
 		if !w.waiting {
@@ -44,15 +44,15 @@ func (s *Sentinel) pingAll(sh *group, now time.Duration) {
 		s.host.Send(w.name, phaseProbe, key, probe{Key: key})
 	}
 	if sh.promoting != nil && now > sh.since {
-		s.tell(sh.promoting, sh.promoting, now)
+		s.assign(sh.promoting, sh.promoting, now)
 	}
 }
 
-// round is how often the Sentinel could have pinged by its own time. It tells apart what is sent again and again.
+// round is how often the Sentinel could have pinged by its own time. It distinguishes what is sent again and again.
 func (s *Sentinel) round(now time.Duration) sim.Key { return sim.Key(now / s.cfg.PingEvery) }
 
-// tell orders a node to follow another, or to be master if that is itself.
-func (s *Sentinel) tell(w, master *watched, now time.Duration) {
+// assign orders a node to follow another, or to be master if that is itself.
+func (s *Sentinel) assign(w, master *watched, now time.Duration) {
 	key := s.round(now).Text(string(master.name))
 	s.host.Send(w.name, phaseOrder, key, order{Master: master.name, Key: key})
 }
@@ -118,10 +118,10 @@ func (s *Sentinel) best(sh *group, now time.Duration) *watched {
 	return best
 }
 
-// promote tells a node to be master.
+// promote orders a node to be master.
 func (s *Sentinel) promote(sh *group, w *watched, now time.Duration) {
 	sh.promoting, sh.since = w, now
-	s.tell(w, w, now)
+	s.assign(w, w, now)
 }
 
 // order carries out a fault: its group fails over to the node named.
@@ -156,13 +156,13 @@ func (s *Sentinel) Receive(from sim.ProcessID, body any) {
 	}
 }
 
-// switched tells everyone that a group has a new master.
+// switched announces that a group has a new master.
 func (s *Sentinel) switched(sh *group, w *watched, now time.Duration) {
 	old := sh.master
 	sh.master, sh.promoting = w, nil
-	told := switchMaster + " " + string(old.name) + " " + string(w.name)
+	notice := switchMaster + " " + string(old.name) + " " + string(w.name)
 	for _, conn := range s.subscribers {
-		s.host.Push(conn, s.round(now).Text(told), []byte(told))
+		s.host.Push(conn, s.round(now).Text(notice), []byte(notice))
 	}
 	if s.face != nil {
 		s.face.publish("+"+switchMaster,
@@ -170,7 +170,7 @@ func (s *Sentinel) switched(sh *group, w *watched, now time.Duration) {
 	}
 	for _, other := range sh.nodes {
 		if other != w && other != old {
-			s.tell(other, w, now)
+			s.assign(other, w, now)
 		}
 		s.note(sh, other, now)
 	}
@@ -197,7 +197,7 @@ func (s *Sentinel) reconfigure(sh *group, now time.Duration) {
 	for _, w := range sh.nodes {
 		if w.wrong && now-w.wrongSince >= s.cfg.ReconfigureAfter {
 			w.wrong = false
-			s.tell(w, sh.master, now)
+			s.assign(w, sh.master, now)
 		}
 	}
 }

@@ -25,36 +25,36 @@ func call(env sim.Env, attempt history.Attempt, command string) string {
 }
 
 // lossOfPower is a run in which redis-1 loses power after it has granted a lock, inside the unsynced second.
-func lossOfPower(node *redis.Node, persistence store.Policy) (told []string, digest sim.Digest) {
+func lossOfPower(node *redis.Node, persistence store.Policy) (report []string, digest sim.Digest) {
 	node.Reset(redis.Config{Persistence: persistence, FsyncTime: store.DefaultFsyncTime})
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: 2 * time.Millisecond}})
 	w.AddServer("redis-1", node)
 	w.AddClient("client-1", 0, func(env sim.Env) {
-		told = append(told, "client-1 "+call(env, "client-1/1", "SET lock a NX PX 10000"))
+		report = append(report, "client-1 "+call(env, "client-1/1", "SET lock a NX PX 10000"))
 	})
 	w.AddClient("client-2", 0, func(env sim.Env) {
 		env.Sleep(time.Second)
-		told = append(told, "client-2 "+call(env, "client-2/1", "SET lock b NX PX 10000"))
+		report = append(report, "client-2 "+call(env, "client-2/1", "SET lock b NX PX 10000"))
 	})
 	w.At(sim.Time(500*time.Millisecond), func() { w.Stop("redis-1", sim.PowerLoss) })
 	w.At(sim.Time(600*time.Millisecond), func() { w.Restart("redis-1") })
 	w.Run(sim.Time(time.Minute), func() bool { return false })
 	for _, e := range w.Finish().Events {
 		if strings.HasPrefix(string(e.F), "key-") {
-			told = append(told, fmt.Sprintf("%s %s of %s %s", e.Process, e.F, e.Of, e.Why))
+			report = append(report, fmt.Sprintf("%s %s of %s %s", e.Process, e.F, e.Of, e.Why))
 		}
 	}
-	return told, w.Digest()
+	return report, w.Digest()
 }
 
 func TestLockOfAnUnsyncedSecondIsGrantedTwice(t *testing.T) {
 	node := redis.New(redis.Config{})
-	told, digest := lossOfPower(node, store.Everysec)
+	report, digest := lossOfPower(node, store.Everysec)
 	want := []string{"client-1 +OK", "client-2 +OK", "redis-1 key-set of client-1/1 ",
 		"redis-1 key-gone of client-1/1 lost in crash (unsynced)",
 		"redis-1 key-set of client-2/1 ", "redis-1 key-gone of client-2/1 expired"}
-	if !slices.Equal(told, want) {
-		t.Errorf("got %q\nwant %q", told, want)
+	if !slices.Equal(report, want) {
+		t.Errorf("got %q\nwant %q", report, want)
 	}
 	if _, again := lossOfPower(node, store.Everysec); again != digest {
 		t.Errorf("a reused node gives digest %v, a new one %v", again, digest)
@@ -62,10 +62,10 @@ func TestLockOfAnUnsyncedSecondIsGrantedTwice(t *testing.T) {
 }
 
 func TestLockOutlivesALossOfPowerWithFsyncAlways(t *testing.T) {
-	told, _ := lossOfPower(redis.New(redis.Config{}), store.Always)
+	report, _ := lossOfPower(redis.New(redis.Config{}), store.Always)
 	want := []string{"client-1 +OK", "client-2 $-1", "redis-1 key-set of client-1/1 ",
 		"redis-1 key-gone of client-1/1 expired"}
-	if !slices.Equal(told, want) {
-		t.Errorf("got %q\nwant %q", told, want)
+	if !slices.Equal(report, want) {
+		t.Errorf("got %q\nwant %q", report, want)
 	}
 }

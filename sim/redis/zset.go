@@ -167,7 +167,7 @@ func byScore(d *store.Data, args []string) bool {
 	return true
 }
 
-// rescore writes the scores in a reply as Redis does: with 17 digits, where miniredis takes as few as tell them apart.
+// rescore writes the scores in a reply as Redis does: with 17 digits, where miniredis uses as few as distinguish them.
 // In an array every step-th element is one.
 func rescore(reply []byte, step int) []byte {
 	if reply[0] == '$' {

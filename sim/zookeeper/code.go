@@ -1,6 +1,6 @@
 package zookeeper
 
-// Code is an error as ZooKeeper names it. It implements error; a nil error, not an empty Code, is success.
+// Code is an error by ZooKeeper's name. It implements error; a nil error, not an empty Code, is success.
 type Code string
 
 // Codes that servers answer.

@@ -14,7 +14,7 @@ type kind string
 
 const (
 	createSession kind = "createSession"
-	moveSession   kind = "moveSession" // to the connection that it came on
+	moveSession   kind = "moveSession" // to the connection on which it arrived
 	closeSession  kind = "closeSession"
 	expireSession kind = "expireSession" // closeSession by the leader
 	createNode    kind = "create"
@@ -27,15 +27,15 @@ type command struct {
 	kind    kind
 	attempt history.Attempt
 	session SessionID
-	conn    uint64 // that it came on; 0 if no client asked
+	conn    uint64 // on which it arrived; 0 if no client asked
 	path    string
 	data    string
 	mode    Mode
 	version int64
 	timeout time.Duration // createSession: as negotiated
-	client  sim.ProcessID // createSession: who asks
-	// due is, for expireSession, the true time at which the session was due to expire when the leader last heard of it.
-	// It is for records only.
+	client  sim.ProcessID // createSession: the client that asks
+	// due is, for expireSession, the true time at which the session was due to expire when the leader last received a
+	// sign of it. It is for records only.
 	due history.Time
 }
 

@@ -7,15 +7,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// Config is an ensemble's. The zero value is ZooKeeper's defaults, but for Log.
+// Config is an ensemble's. The zero value is ZooKeeper's defaults, except for Log.
 type Config struct {
-	// Tick is the unit in which sessions are kept; 0 means 2 s. The leader looks for expired sessions once a tick; the
-	// other members tell it whom they have heard of twice a tick.
+	// Tick is the unit in which sessions are kept; 0 means 2 s. The leader checks for expired sessions once a tick; the
+	// other members report to it twice a tick which clients they have received from.
 	Tick time.Duration
-	// MinTimeout and MaxTimeout bound what a client may ask for; 0 means 2 and 20 ticks.
+	// MinTimeout and MaxTimeout bound what a client may request; 0 means 2 and 20 ticks.
 	MinTimeout, MaxTimeout time.Duration
-	// Log keeps the ensemble together. Its election time-out is how long a member serves without a sign of its leader,
-	// and a leader keeps a member of which it hears nothing (syncLimit x tickTime, 10 s by default in ZooKeeper). The
+	// Log keeps the ensemble together. Its election time-out is how long a member serves without a sign of life of its
+	// leader, and how long a leader keeps a silent member (syncLimit x tickTime, 10 s by default in ZooKeeper). The
 	// zero value means 1 s, in five heartbeats.
 	Log raft.Config
 }
@@ -37,12 +37,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// negotiate brings the timeout that a client asks for within bounds.
+// negotiate brings the requested timeout within bounds.
 func (c *Config) negotiate(asked time.Duration) time.Duration {
 	return min(max(asked, c.MinTimeout), c.MaxTimeout)
 }
 
-// Ensemble is the servers of one ZooKeeper service.
+// Ensemble holds the servers of one ZooKeeper service.
 type Ensemble struct {
 	cluster *raft.Cluster
 	servers []*server
@@ -60,7 +60,7 @@ func NewEnsemble(c Config, names []sim.ProcessID) *Ensemble {
 	return e
 }
 
-// Reset makes the ensemble as good as new, for the next run.
+// Reset makes the ensemble as new, for the next run.
 func (e *Ensemble) Reset(c Config) {
 	c = c.withDefaults()
 	for _, s := range e.servers {
@@ -69,5 +69,5 @@ func (e *Ensemble) Reset(c Config) {
 	e.cluster.Reset(c.Log)
 }
 
-// AddTo has the servers added to a world.
+// AddTo adds the servers to a world.
 func (e *Ensemble) AddTo(add func(sim.ProcessID, sim.Server)) { e.cluster.AddTo(add) }

@@ -12,10 +12,10 @@ import (
 // the next begins: a client's reads see its own earlier writes.
 type connection struct {
 	id      uint64
-	session SessionID       // 0 until the log has brought it
+	session SessionID       // 0 until the log has delivered it
 	queue   []*sim.Incoming // the first is being served
 	busy    bool            // the first waits for the log
-	ending  bool            // the session has ended: the answer that says so is the last
+	ending  bool            // the session has ended: the answer that reports it is the last
 	gone    bool
 	events  int64 // pushed so far
 }
@@ -45,13 +45,13 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 		s.conns = append(s.conns, c)
 	}
 	if c.session != 0 {
-		s.hear(m, c.session)
+		s.markAlive(m, c.session)
 	}
 	c.queue = append(c.queue, r)
 	s.serve(m, c)
 }
 
-// serve goes on with what has arrived on a connection.
+// serve continues with what has arrived on a connection.
 func (s *server) serve(m *raft.Member, c *connection) {
 	for !c.busy && !c.gone && len(c.queue) > 0 {
 		r := c.queue[0]
@@ -68,7 +68,7 @@ func (s *server) serve(m *raft.Member, c *connection) {
 }
 
 // behind reports whether a client wants to connect that has seen more than this member has: it must try another
-// (ZooKeeperServer.processConnectRequest). A leader has all, also if the log has not confirmed that yet.
+// (ZooKeeperServer.processConnectRequest). A leader has everything, even if the log has not confirmed that yet.
 func (s *server) behind(args []string) bool {
 	if args[0] != ReqConnect || len(args) < 4 {
 		return false
@@ -84,8 +84,8 @@ func (s *server) answer(c *connection, body []byte) {
 	c.queue = slices.Delete(c.queue, 0, 1)
 }
 
-// propose hands a transaction to the log. One that the log does not confirm in time ends the connection: its outcome is
-// unknown.
+// propose passes a transaction to the log. One that the log does not confirm in time ends the connection: its outcome
+// is unknown.
 func (s *server) propose(m *raft.Member, c *connection, cmd *command) {
 	c.busy = true
 	m.Propose(cmd.replicated(), func(reply []byte, err error) {
@@ -141,7 +141,7 @@ func (s *server) hangUp(m *raft.Member, c *connection) {
 	m.Push(c.id, m.Second(), []byte(Closed))
 }
 
-// drop forgets a connection: what waits on it, and what still comes, is told that it is closed.
+// drop forgets a connection: waiting requests, and later ones, are answered that it is closed.
 func (s *server) drop(c *connection) {
 	for _, r := range c.queue {
 		r.Reply([]byte(Closed))

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// others is the members but one.
+// others lists the members except one.
 func others(id sim.ProcessID) []sim.ProcessID {
 	return slices.DeleteFunc(slices.Clone(members), func(m sim.ProcessID) bool { return m == id })
 }
@@ -94,7 +94,7 @@ func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	}
 }
 
-// written is a history as its file holds it.
+// written returns the content of a history's file.
 func written(t *testing.T, h *history.History) string {
 	t.Helper()
 	var b strings.Builder

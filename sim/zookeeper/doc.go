@@ -1,22 +1,22 @@
 // Package zookeeper is a ZooKeeper ensemble, as far as locks need it: znodes (ephemeral, sequential), sessions with
 // timeouts and one-shot watches. The client library is in scenarios/locks; tests here ask through it.
 //
-// Goals: what decides whether a lock still excludes comes out as in ZooKeeper 3.4 to 3.9. Sessions expire by the
+// Goals: what decides whether a lock still excludes is decided as in ZooKeeper 3.4 to 3.9. Sessions expire by the
 // leader's monotonic clock, rounded up to a tick, and through the log; another leader gives each its whole timeout
 // anew. A client may take its session to another member within the timeout. Writes go through the leader, reads are
 // answered by the member that the client is connected to and may be stale; a watch event arrives before any answer that
-// tells of newer data. Requests for locks (see [LocksFolder]) are recorded in the history, once for the ensemble.
+// shows newer data. Requests for locks (see [LocksFolder]) are recorded in the history, once for the ensemble.
 //
 // Non-goals: the wire format (requests are lists of words, answers RESP), access control, passwords of sessions, multi,
 // containers and TTL nodes, persistent watches, observers, quotas, snapshots.
 //
 // # Where it differs
 //
-// The raft of package raft stands in for Zab. Both commit in one order by majorities and lose no committed
-// transaction; they differ in how a leader is elected and in that Zab's leader checks a request before it is
-// proposed, where here each member checks it, with the same result, when it is applied. A zxid is raft's term and a
-// count within it. An election takes one to two election time-outs, also where ZooKeeper's would be over sooner. The
-// ensemble has been up before the run begins, with its first member as leader.
+// The raft of package raft stands in for Zab. Both commit in one order by majorities and lose no committed transaction;
+// they differ in how a leader is elected and in that Zab's leader checks a request before it is proposed, where here
+// each member checks it, with the same result, when it is applied. A zxid is raft's term and a count within it. An
+// election takes one to two election time-outs, also where ZooKeeper's would be over sooner. The ensemble has been up
+// before the run begins, with its first member as leader.
 //
 // Which connection speaks for a session is agreed on through the log, where ZooKeeper's leader only remembers it: a
 // late request of an earlier connection is refused with SESSIONMOVED also after a change of leader, and an earlier
@@ -25,8 +25,8 @@
 // ZooKeeper's order is that of its hashes.
 //
 // A member serves one request of a connection at a time. If it leaves its leader, or its leader hangs up on it since it
-// hears nothing from there (LearnerHandler), it closes all connections, as ZooKeeper does; how long either takes to
-// notice is [Config].Log's election time-out. Until then it goes on to answer
-// pings, which the leader never hears of: with a patience near the session timeout, or above it as ZooKeeper's default
-// of 10 s may be, a client may be connected, and well by all it can know, while its session expires.
+// receives nothing from it (LearnerHandler), it closes all connections, as ZooKeeper does; how long either takes to
+// notice is [Config].Log's election time-out. Until then it continues to answer pings, of which the leader never
+// learns: with a patience near the session timeout, or above it as ZooKeeper's default of 10 s may be, a client may be
+// connected, and well by all it can know, while its session expires.
 package zookeeper

@@ -26,7 +26,7 @@ type service struct {
 	t        testing.TB
 	ensemble *zookeeper.Ensemble
 	header   history.Header
-	told     []string
+	report   []string
 }
 
 // varied is a network whose delays differ from message to message.
@@ -53,7 +53,7 @@ func (s *service) begin(seed uint64, delay sim.Delay, c zookeeper.Config) {
 	s.Reset(seed, sim.Options{Delay: delay})
 	s.ensemble.Reset(c)
 	s.ensemble.AddTo(s.World.AddServer)
-	s.told = nil
+	s.report = nil
 	s.header = history.Header{Servers: members, Groups: [][]sim.ProcessID{members}, Quorum: 2,
 		Locks: []history.Lock{"order"},
 		TTL:   history.Of(timeout), Hold: history.Of(time.Minute), Slack: history.Of(20 * time.Second),
@@ -141,7 +141,7 @@ func (s *service) run(limit time.Duration) *history.History {
 	return h
 }
 
-// client adds a client of the test's own, connected to the member of the given number first, whose states are told.
+// client adds a client of the test's own, connected to the member of the given number first, whose states are recorded.
 func (s *service) client(number int, change func(*zkclient.Config), main func(env sim.Env, c *zkclient.Client)) {
 	id := sim.ProcessID(fmt.Sprintf("client-%d", number))
 	s.AddClient(id, 0, func(env sim.Env) {
@@ -157,9 +157,9 @@ func (s *service) client(number int, change func(*zkclient.Config), main func(en
 	})
 }
 
-// say notes something with its true time in tenths of a second.
+// log records a line with its true time in tenths of a second.
 func (s *service) say(format string, args ...any) {
-	s.told = append(s.told, fmt.Sprintf("%.1f ", s.Now().Duration().Seconds())+fmt.Sprintf(format, args...))
+	s.report = append(s.report, fmt.Sprintf("%.1f ", s.Now().Duration().Seconds())+fmt.Sprintf(format, args...))
 }
 
 func want[T comparable](t testing.TB, got []T, want ...T) {

@@ -14,7 +14,7 @@ import (
 
 const holds = "holds"
 
-// seeds is how many runs a scenario is tried in.
+// seeds is in how many runs a scenario is tried.
 const seeds = 40
 
 // always runs a scenario with many seeds and expects the same verdict of each. build prepares a run.
@@ -99,7 +99,7 @@ func TestSessionsSurviveACrashOfTheLeader(t *testing.T) {
 	}
 }
 
-// TestMinorityDownHindersNobody also lets clients begin at the member that is away: they need a third of the timeout to
+// TestMinorityDownHindersNobody also lets clients begin at the member that is down: they need a third of the timeout to
 // give it up, and up to a second more before they try the next.
 func TestMinorityDownHindersNobody(t *testing.T) {
 	away := map[string]func(s *service, id sim.ProcessID){

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// look answers a read from this member's own state, which may lie behind the leader's.
+// look answers a read from this member's own state, which may be behind the leader's.
 func (s *server) look(m *raft.Member, c *connection, args []string) []byte {
 	switch args[0] {
 	case ReqPing:
@@ -24,7 +24,7 @@ func (s *server) look(m *raft.Member, c *connection, args []string) []byte {
 	return AppendCode(s.out[:0], BadArguments)
 }
 
-// lookAt reads one znode, and leaves a watch where it is asked for and there is something to wait for.
+// lookAt reads one znode, and sets a watch if one is requested and there is something to wait for.
 func (s *server) lookAt(c *connection, args []string) []byte {
 	path, watch := args[1], args[2] == "1"
 	n := s.nodes[path]
@@ -56,7 +56,7 @@ func appendNode(b []byte, request string, n *znode) []byte {
 	}
 }
 
-// setWatches sets a reconnected client's watches again, sort by sort. One that missed its event while the client was
+// setWatches sets a reconnected client's watches again, kind by kind. One that missed its event while the client was
 // away fires at once (DataTree.setWatches).
 func (s *server) setWatches(m *raft.Member, c *connection, args []string) []byte {
 	number, _ := strconv.ParseInt(args[1], 10, 64)

@@ -60,7 +60,7 @@ func TestReadsMayBeStaleUntilSync(t *testing.T) {
 		s.say("%s %v %s", before, err, read())
 	})
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-1 CONNECTED", "0.0 client-3 CONNECTED", "1.0 written <nil>", "1.4 old <nil> new")
+	want(t, s.report, "0.0 client-1 CONNECTED", "0.0 client-3 CONNECTED", "1.0 written <nil>", "1.4 old <nil> new")
 }
 
 // TestMissedEventsFireAtTheNextMember lets a client be away while what it watches changes.
@@ -96,7 +96,7 @@ func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 	})
 	s.isolate("client-1", members[:1], 2*time.Second, 30*time.Second)
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-1 CONNECTED", "0.0 client-2 CONNECTED", "4.0 client-1 SUSPENDED",
+	want(t, s.report, "0.0 client-1 CONNECTED", "0.0 client-2 CONNECTED", "4.0 client-1 SUSPENDED",
 		"4.1 client-1 CONNECTED",
 		"20.0 {NodeDataChanged /data}", "20.0 {NodeDeleted /gone}", "20.0 {NodeCreated /born}",
 		"20.0 {NodeChildrenChanged /folder}",
@@ -104,8 +104,9 @@ func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 		"20.1 {NodeDataChanged /calm} {NodeChildrenChanged /calm} {NodeCreated /unborn}")
 }
 
-// TestMissedEventsComeSortBySort: those of data first, then those of znodes that were awaited, then those of children.
-func TestMissedEventsComeSortBySort(t *testing.T) {
+// TestMissedEventsArriveKindByKind: those of data first, then those of znodes that were awaited, then those of
+// children.
+func TestMissedEventsArriveKindByKind(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {
 		conn := sim.Conn{Server: "zookeeper-1"}
@@ -123,7 +124,7 @@ func TestMissedEventsComeSortBySort(t *testing.T) {
 		}
 	})
 	s.run(time.Minute)
-	want(t, s.told, "0.0 {NodeDataChanged /a}", "0.0 {NodeCreated /a}", "0.0 {NodeChildrenChanged /a}")
+	want(t, s.report, "0.0 {NodeDataChanged /a}", "0.0 {NodeCreated /a}", "0.0 {NodeChildrenChanged /a}")
 }
 
 // TestAMemberThatLagsTakesNoClientThatHasSeenMore: what a client has seen once it sees at every member.
@@ -145,7 +146,7 @@ func TestAMemberThatLagsTakesNoClientThatHasSeenMore(t *testing.T) {
 		}
 	})
 	s.run(time.Minute)
-	want(t, s.told, "0.0 true", "0.0 false")
+	want(t, s.report, "0.0 true", "0.0 false")
 }
 
 func TestWatchesEndWithTheSession(t *testing.T) {
@@ -158,7 +159,7 @@ func TestWatchesEndWithTheSession(t *testing.T) {
 	})
 	s.isolate("client-1", members, time.Second, 20*time.Second)
 	s.run(time.Minute)
-	want(t, s.told[2:], "21.0 client-1 LOST", "21.0 zookeeper: NONODE, then {None /a}")
+	want(t, s.report[2:], "21.0 client-1 LOST", "21.0 zookeeper: NONODE, then {None /a}")
 }
 
 // TestRequestsOfAConnectionAreServedInOrder has one task read while another's write on the same connection is on its
@@ -175,7 +176,7 @@ func TestRequestsOfAConnectionAreServedInOrder(t *testing.T) {
 		env.Sleep(time.Second)
 	})
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-2 CONNECTED", "0.0 <nil>", "0.0 <nil>")
+	want(t, s.report, "0.0 client-2 CONNECTED", "0.0 <nil>", "0.0 <nil>")
 }
 
 func TestServersAnswerAnythingWithoutHarm(t *testing.T) {
@@ -201,7 +202,7 @@ func TestServersAnswerAnythingWithoutHarm(t *testing.T) {
 		say("CONNECT", "77", "6000")
 	})
 	s.run(time.Minute)
-	want(t, s.told, `0.0 [PING] "-CLOSED\r\n"`, fmt.Sprintf(`0.0 [CONNECT x y] %q`, "*2\r\n:8589934593\r\n:4000\r\n"),
+	want(t, s.report, `0.0 [PING] "-CLOSED\r\n"`, fmt.Sprintf(`0.0 [CONNECT x y] %q`, "*2\r\n:8589934593\r\n:4000\r\n"),
 		`0.0 [NONSENSE] "-BADARGUMENTS\r\n"`, `0.0 [EXISTS] "-BADARGUMENTS\r\n"`,
 		fmt.Sprintf(`0.0 [CREATE /a] %q`,
 			"*8\r\n$2\r\n/a\r\n:8589934594\r\n:8589934594\r\n:8589934594\r\n:0\r\n:0\r\n:0\r\n:0\r\n"),

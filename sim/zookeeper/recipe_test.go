@@ -15,7 +15,7 @@ import (
 type recipe struct {
 	name  string // of the lock
 	kind  string // "lock", "read" or "write"
-	herd  bool   // watch the lowest node that stands in the way instead of the highest
+	herd  bool   // watch the lowest node that is in the way instead of the highest
 	wakes *int   // counts how often a waiting client was woken
 }
 
@@ -26,12 +26,12 @@ type hold struct {
 	session *zkclient.Session
 }
 
-// blocks reports whether an earlier request stands in the way of one of this kind.
+// blocks reports whether an earlier request is in the way of one of this kind.
 func (r *recipe) blocks(earlier string) bool {
 	return r.kind != "read" || !strings.HasPrefix(earlier, "read-")
 }
 
-// acquire waits until the client's own node is first among those that stand in its way.
+// acquire waits until the client's own node is first among those in its way.
 func (r *recipe) acquire(env sim.Env, c *zkclient.Client, attempt history.Attempt) *hold {
 	mark := fmt.Sprintf("%s-%08x-", r.kind, uint32(env.Rand()))
 	var h *hold

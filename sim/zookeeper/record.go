@@ -7,10 +7,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// LocksFolder is where locks live: the children of LocksFolder + NAME are the requests for lock NAME.
+// LocksFolder is where locks are kept: the children of LocksFolder + NAME are the requests for lock NAME.
 const LocksFolder = "/locks/"
 
-// LockOf is the lock that a znode asks for. Folders are persistent and not sequential, and ask for none.
+// LockOf is the lock that a znode requests. Folders are persistent and not sequential, and request none.
 func LockOf(path string, ephemeral, sequential bool) (lock history.Lock, name string, ok bool) {
 	if !ephemeral && !sequential {
 		return "", "", false
@@ -27,7 +27,7 @@ func lockOf(n *znode) (lock history.Lock, name string, ok bool) {
 	return LockOf(n.path, n.owner != 0, n.sequential)
 }
 
-// recordCopies tells which requests for locks another server has now too, or no longer.
+// recordCopies records which requests for locks another server now has too, or no longer has.
 func (s *server) recordCopies(m *raft.Member) {
 	for i := range s.changes {
 		x := &s.changes[i]
@@ -43,8 +43,8 @@ func (s *server) recordCopies(m *raft.Member) {
 	}
 }
 
-// record tells of the requests for locks that a transaction made or ended. Heartbeats are not recorded one by one:
-// before an expiry stands the last deadline, when the leader had last heard of the session.
+// record records the requests for locks that a transaction made or ended. Heartbeats are not recorded one by one: an
+// expiry is preceded by the last deadline, as of when the leader last received a sign of the session.
 func (s *server) record(m *raft.Member, c *command, r *result) {
 	for i := range s.changes {
 		x := &s.changes[i]

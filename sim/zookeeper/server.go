@@ -18,8 +18,8 @@ type server struct {
 	conns   []*connection // in the order in which they were opened
 	out     []byte        // the answer being written
 
-	// early is the requests of the run's first moments. The ensemble has been up before, so they wait for the leader to
-	// make itself known; later in the run a member without one turns its clients away.
+	// early holds the requests of the run's first moments. The ensemble has been up before, so they wait for the leader
+	// to make itself known; later in the run a member without one turns its clients away.
 	early []*sim.Incoming
 
 	// The leadership under which the connections were opened. They do not outlive it.
@@ -29,7 +29,7 @@ type server struct {
 	tracker tracker
 	reign   uint64 // counts the leaderships of this member; numbers the timers of each
 
-	heard    []SessionID // since the last report to the leader
+	alive    []SessionID // since the last report to the leader
 	relaying bool        // a timer for the next report is set
 }
 
@@ -47,12 +47,12 @@ func (s *server) Reset(*raft.Member) {
 	s.leader, s.term = "", 0
 	clear(s.early)
 	s.early = s.early[:0]
-	s.heard, s.relaying = s.heard[:0], false
+	s.alive, s.relaying = s.alive[:0], false
 	s.reign = 0
 }
 
-// Apply carries out a transaction, lets watches fire, and then answers: who learns of new data has been told of the
-// change before.
+// Apply carries out a transaction, lets watches fire, and then answers: a client that learns of new data has been
+// notified of the change before.
 func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	c := readCommand(&e.Command)
 	r := s.state.apply(e.Term, &c)
@@ -72,7 +72,7 @@ func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	return s.outcome(&c, &r)
 }
 
-// follow lets connections and deadlines follow what became of a session.
+// follow updates connections and deadlines after a change of a session.
 func (s *server) follow(m *raft.Member, c *command, r *result) {
 	if r.session == nil {
 		return
@@ -114,8 +114,8 @@ func (s *server) outcome(c *command, r *result) []byte {
 	return b
 }
 
-// LeaderChanged ends all connections: a server that leaves a leader, or leads anew, begins afresh. A new leader gives
-// every session its whole timeout.
+// LeaderChanged ends all connections: a server that leaves a leader, or becomes one again, begins afresh. A new leader
+// gives every session its whole timeout.
 func (s *server) LeaderChanged(m *raft.Member) {
 	if m.Leader() == s.leader && m.Term() == s.term {
 		return
@@ -125,7 +125,7 @@ func (s *server) LeaderChanged(m *raft.Member) {
 		s.hangUp(m, s.conns[0])
 	}
 	s.watches.reset()
-	s.heard = s.heard[:0]
+	s.alive = s.alive[:0]
 	s.reign++
 	if m.Leading() {
 		now := m.Monotonic()
@@ -147,7 +147,7 @@ func (s *server) unled(m *raft.Member) bool {
 	return m.Leader() == "" && s.term == 0 && m.Life() == 1 && !m.Config().ColdStart
 }
 
-// Wake reports to the leader, or looks for expired sessions.
+// Wake reports to the leader, or checks for expired sessions.
 func (s *server) Wake(m *raft.Member, tag uint64) {
 	switch {
 	case tag == wakeRelay:
@@ -161,18 +161,18 @@ func (s *server) Wake(m *raft.Member, tag uint64) {
 	}
 }
 
-// hear notes that a session lives. The leader must know; a member that does not lead reports twice a tick, as its
-// answers to the leader's pings do in ZooKeeper. What it has not reported yet when it is cut off, the leader never
-// hears, although the client has its answers.
-func (s *server) hear(m *raft.Member, id SessionID) {
+// markAlive records that a session lives. The leader must know; a member that does not lead reports twice a tick, as
+// its answers to the leader's pings do in ZooKeeper. What it has not reported yet when it is cut off never reaches the
+// leader, although the client has its answers.
+func (s *server) markAlive(m *raft.Member, id SessionID) {
 	if m.Leading() {
 		if x := s.session(id); x != nil {
 			s.tracker.touch(x, m.Monotonic(), m.Due(x.timeout))
 		}
 		return
 	}
-	if !slices.Contains(s.heard, id) {
-		s.heard = append(s.heard, id)
+	if !slices.Contains(s.alive, id) {
+		s.alive = append(s.alive, id)
 	}
 	if !s.relaying {
 		s.relaying = true
@@ -181,25 +181,25 @@ func (s *server) hear(m *raft.Member, id SessionID) {
 	}
 }
 
-// report is the sessions that a member has heard of.
+// report lists the sessions that a member knows to be alive.
 type report []SessionID
 
 func (s *server) relay(m *raft.Member) {
 	s.relaying = false
-	if len(s.heard) > 0 && m.Leader() != "" {
-		m.Tell(m.Leader(), "sessions", sim.Key(m.Monotonic()/(s.config.Tick/2)), report(slices.Clone(s.heard)))
+	if len(s.alive) > 0 && m.Leader() != "" {
+		m.SendToPeer(m.Leader(), "sessions", sim.Key(m.Monotonic()/(s.config.Tick/2)), report(slices.Clone(s.alive)))
 	}
-	s.heard = s.heard[:0]
+	s.alive = s.alive[:0]
 }
 
-// Told takes another member's report.
-func (s *server) Told(m *raft.Member, _ sim.ProcessID, body any) {
+// ReceiveFromPeer takes another member's report.
+func (s *server) ReceiveFromPeer(m *raft.Member, _ sim.ProcessID, body any) {
 	ids, ok := body.(report)
 	if !ok || !m.Leading() {
 		return
 	}
 	for _, id := range ids {
-		s.hear(m, id)
+		s.markAlive(m, id)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// linger keeps a client's main task for d, and tells whether its session is still the one it began with.
+// linger keeps a client's main task for d, and reports whether its session is still the one it began with.
 func linger(s *service, d time.Duration) func(sim.Env, *zkclient.Client) {
 	return func(env sim.Env, c *zkclient.Client) {
 		first := c.Session()
@@ -24,26 +24,26 @@ func linger(s *service, d time.Duration) func(sim.Env, *zkclient.Client) {
 func TestSilenceSuspendsAfterTwoThirdsOfTheTimeout(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.client(1, nil, linger(s, 20*time.Second))
-	s.isolate("client-1", members, 3*time.Second, 2*time.Second) // last heard at 2.002 s
-	s.isolate("client-1", members, 7*time.Second, 9*time.Second) // last heard at 6.002 s
+	s.isolate("client-1", members, 3*time.Second, 2*time.Second) // last received from at 2.002 s
+	s.isolate("client-1", members, 7*time.Second, 9*time.Second) // last received from at 6.002 s
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-1 CONNECTED",
+	want(t, s.report, "0.0 client-1 CONNECTED",
 		// The ping of 4 s waited for the heal of 5 s; the one of 6 s was the last that was answered.
 		"10.0 client-1 SUSPENDED", "16.0 client-1 LOST", "16.1 client-1 CONNECTED",
 		"20.0 same session false, lost true")
 }
 
-func TestClientThatCountsTheTimeoutNeedNotBeTold(t *testing.T) {
+func TestClientThatCountsTheTimeoutNeedNotBeNotified(t *testing.T) {
 	for _, counts := range []bool{false, true} {
 		s := newCalm(t, zookeeper.Config{})
 		s.client(1, func(k *zkclient.Config) { k.CountsTimeout = counts }, linger(s, 30*time.Second))
 		s.isolate("client-1", members, time.Second, 24*time.Second)
 		s.run(time.Minute)
 		if counts {
-			want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "10.0 client-1 LOST",
+			want(t, s.report, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "10.0 client-1 LOST",
 				"25.0 client-1 CONNECTED", "30.0 same session false, lost true")
 		} else {
-			want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "25.1 client-1 LOST",
+			want(t, s.report, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "25.1 client-1 LOST",
 				"25.2 client-1 CONNECTED", "30.0 same session false, lost true")
 		}
 	}
@@ -54,7 +54,7 @@ func TestPausedClientLearnsNothingUntilItGoesOn(t *testing.T) {
 	s.client(1, func(k *zkclient.Config) { k.CountsTimeout = true }, linger(s, 25*time.Second))
 	s.pause("client-1", time.Second, 19*time.Second)
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-1 CONNECTED", "20.0 client-1 SUSPENDED", "20.1 client-1 LOST",
+	want(t, s.report, "0.0 client-1 CONNECTED", "20.0 client-1 SUSPENDED", "20.1 client-1 LOST",
 		"20.2 client-1 CONNECTED", "25.0 same session false, lost true")
 }
 
@@ -63,7 +63,7 @@ func TestSessionMovesToAnotherMember(t *testing.T) {
 	s.client(1, nil, linger(s, 30*time.Second))
 	s.isolate("client-1", members[:1], time.Second, 30*time.Second)
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "4.1 client-1 CONNECTED",
+	want(t, s.report, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "4.1 client-1 CONNECTED",
 		"30.0 same session true, lost false")
 }
 
@@ -78,30 +78,31 @@ func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 		// s.
 		noticed := map[int]string{1: "3.0", 2: "2.4"}[number]
 		again := map[int]string{1: "3.1", 2: "2.5"}[number]
-		want(t, s.told, fmt.Sprintf("0.0 client-%d CONNECTED", number),
+		want(t, s.report, fmt.Sprintf("0.0 client-%d CONNECTED", number),
 			fmt.Sprintf("%s client-%d SUSPENDED", noticed, number),
 			fmt.Sprintf("%s client-%d CONNECTED", again, number), "30.0 same session true, lost false")
 	}
 }
 
-func TestMemberThatItsLeaderDoesNotHearClosesItsConnections(t *testing.T) {
+func TestMemberThatIsSilentToItsLeaderClosesItsConnections(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.client(2, nil, linger(s, 30*time.Second))
-	s.At(history.Of(1500*ms), func() { s.Cut("zookeeper-2", "zookeeper-1") }) // last heard at 1.402 s
+	s.At(history.Of(1500*ms), func() { s.Cut("zookeeper-2", "zookeeper-1") }) // last received from at 1.402 s
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-2 CONNECTED", "2.6 client-2 SUSPENDED", "2.7 client-2 CONNECTED",
+	want(t, s.report, "0.0 client-2 CONNECTED", "2.6 client-2 SUSPENDED", "2.7 client-2 CONNECTED",
 		"30.0 same session true, lost false")
 }
 
 func TestFormerLeaderExpiresNobody(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{Log: raft.Config{Heartbeat: 200 * ms, ElectionTicks: 5, Fsync: 20 * ms}})
 	s.client(2, func(k *zkclient.Config) { k.Members, k.First = members[1:], 0 }, linger(s, 30*time.Second))
-	// It goes on with a write, then reads that another leads, and looks for expired sessions before its disk is done.
+	// It continues with a write, then reads that another leads, and checks for expired sessions before its disk is
+	// done.
 	s.pause("zookeeper-1", time.Second, 14*time.Second)
 	s.AddClient("client-1", history.Of(1100*ms),
 		func(env sim.Env) { zkclient.Open(env, config(1)).Await(env, 5*time.Second) })
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-2 CONNECTED", "1.8 client-2 SUSPENDED", "2.0 client-2 CONNECTED",
+	want(t, s.report, "0.0 client-2 CONNECTED", "1.8 client-2 SUSPENDED", "2.0 client-2 CONNECTED",
 		"30.0 same session true, lost false")
 }
 
@@ -110,7 +111,7 @@ func TestMemberWithoutItsDiskServesNobody(t *testing.T) {
 	s.client(2, nil, linger(s, 30*time.Second))
 	s.At(history.Of(time.Second), func() { s.Stop("zookeeper-2", sim.LoseAllState); s.Restart("zookeeper-2") })
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-2 CONNECTED", "2.0 client-2 SUSPENDED", "2.1 client-2 CONNECTED",
+	want(t, s.report, "0.0 client-2 CONNECTED", "2.0 client-2 SUSPENDED", "2.1 client-2 CONNECTED",
 		"30.0 same session true, lost false")
 }
 
@@ -127,7 +128,7 @@ func TestSessionsAndNodesOutliveALossOfPowerOfAllMembers(t *testing.T) {
 		s.down(id, time.Second, 4*time.Second)
 	}
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "6.2 client-1 CONNECTED",
+	want(t, s.report, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "6.2 client-1 CONNECTED",
 		"20.0 <nil> <nil> true true")
 }
 
@@ -142,7 +143,7 @@ func TestLateRequestOfAnEarlierConnectionIsRefused(t *testing.T) {
 		s.say("%v", err)
 	})
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-1 CONNECTED", "1.0 zookeeper: OPERATIONTIMEOUT", "4.0 client-1 SUSPENDED",
+	want(t, s.report, "0.0 client-1 CONNECTED", "1.0 zookeeper: OPERATIONTIMEOUT", "4.0 client-1 SUSPENDED",
 		"4.1 client-1 CONNECTED", "21.0 zookeeper: NONODE")
 }
 

@@ -15,12 +15,12 @@ type state struct {
 	sessions []*session // in the order of their ids
 }
 
-// session is a client's, as all members know it.
+// session is a client's session, as all members know it.
 type session struct {
 	id      SessionID
 	timeout time.Duration
-	client  sim.ProcessID // that asked for it
-	// conn is the connection that speaks for the session. Requests that come late on an earlier one are refused.
+	client  sim.ProcessID // that requested it
+	// conn is the connection that currently belongs to the session. Late requests on an earlier one are refused.
 	conn       uint64
 	ephemerals []*znode // in the order of their creation
 }

@@ -6,14 +6,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// tracker is the leader's account of which sessions live. Deadlines are rounded up to the next tick and looked at once
-// a tick (ExpiryQueue), on the monotonic clock. It is not replicated: a new leader gives every session its whole
-// timeout anew.
+// tracker is the leader's record of which sessions live. Deadlines are rounded up to the next tick and checked once a
+// tick (ExpiryQueue), on the monotonic clock. It is not replicated: a new leader gives every session its whole timeout
+// anew.
 type tracker struct {
 	tick     time.Duration
-	sessions []tracked // in the order in which they were first heard of
-	// next is the tick at which sessions are looked at next. A leader that was paused looks at the ticks it missed one
-	// by one, so that what it was told between two of them counts.
+	sessions []tracked // in the order in which they were first seen
+	// note notifies the driver that a guest has done something. It is called with mu held.
 	next time.Duration
 }
 
@@ -24,7 +23,7 @@ type tracked struct {
 	closing bool          // found expired: nothing revives it
 }
 
-// begin forgets all; ticks are counted from now on.
+// begin clears the tracker; ticks are counted from now on.
 func (t *tracker) begin(tick, now time.Duration) {
 	t.tick = tick
 	t.sessions = t.sessions[:0]
@@ -34,7 +33,7 @@ func (t *tracker) begin(tick, now time.Duration) {
 // after is the first tick later than at.
 func (t *tracker) after(at time.Duration) time.Duration { return (at/t.tick + 1) * t.tick }
 
-// touch notes that a session was heard of, and adds one that is new.
+// touch records a sign of life of a session, and adds a new one.
 func (t *tracker) touch(s *session, now time.Duration, due history.Time) {
 	expires := t.after(now + s.timeout)
 	for i := range t.sessions {
@@ -48,7 +47,7 @@ func (t *tracker) touch(s *session, now time.Duration, due history.Time) {
 	t.sessions = append(t.sessions, tracked{id: s.id, expires: expires, due: due})
 }
 
-// due is when a session was due to expire as of what was last heard of it.
+// due is when a session was due to expire as of its last sign of life.
 func (t *tracker) due(id SessionID) history.Time {
 	for i := range t.sessions {
 		if t.sessions[i].id == id {
@@ -67,8 +66,8 @@ func (t *tracker) forget(id SessionID) {
 	}
 }
 
-// expired moves on by one tick and gives the sessions that end with it, and those found before whose end the log has
-// not brought yet.
+// expired advances by one tick and returns the sessions that end with it, and those found before whose end has not been
+// committed yet.
 func (t *tracker) expired() []tracked {
 	var ended []tracked
 	for i := range t.sessions {

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// EventType says what a watch saw.
+// EventType is what a watch observed.
 type EventType string
 
 // The events of watches, by ZooKeeper's names.
@@ -15,17 +15,18 @@ const (
 	NodeDeleted         EventType = "NodeDeleted"
 	NodeDataChanged     EventType = "NodeDataChanged"
 	NodeChildrenChanged EventType = "NodeChildrenChanged"
-	// None: the session has ended, and the watch with it. Only the client library gives it.
+	// None: the session has ended, and the watch with it. Only the client library reports it.
 	None EventType = "None"
 )
 
-// Event is what a watch saw, and where.
+// Event is what a watch observed, and where.
 type Event struct {
 	Type EventType
 	Path string
 }
 
-// tree is the znodes. It knows neither sessions nor time; each change is made at a given zxid and noted in changes.
+// tree holds the znodes. It knows neither sessions nor time; each change is made at a given zxid and recorded in
+// changes.
 type tree struct {
 	nodes   map[string]*znode
 	changes []change // of the current transaction, in the order in which watches fire
@@ -51,8 +52,8 @@ func (t *tree) note(kind EventType, path string, n *znode) {
 	t.changes = append(t.changes, change{Event{kind, path}, n})
 }
 
-// create adds a znode; path comes back with the number if the mode is sequential. What is wrong is found in the order
-// of PrepRequestProcessor.pRequest2TxnCreate: the number may make a path of what is none, such as "/locks/".
+// create adds a znode; path is returned with the number if the mode is sequential. Errors are found in the order of
+// PrepRequestProcessor.pRequest2TxnCreate: the number may turn an invalid path into a valid one, such as "/locks/".
 func (t *tree) create(at Zxid, path, data string, mode Mode, owner SessionID, by history.Attempt) (*znode, Code) {
 	parentPath, name, ok := split(path)
 	if !ok || mode > EphemeralSequential {
@@ -91,7 +92,7 @@ func (t *tree) create(at Zxid, path, data string, mode Mode, owner SessionID, by
 // AnyVersion as the version of a request makes it unconditional.
 const AnyVersion int64 = -1
 
-// find gives the znode if it is there and has the version.
+// find returns the znode if it exists and has the version.
 func (t *tree) find(path string, version int64) (*znode, Code) {
 	n := t.nodes[path]
 	switch {

@@ -2,8 +2,8 @@ package zookeeper
 
 import "slices"
 
-// watchTable is the watches that a member keeps for the clients connected to it: by path, the connections that wait.
-// They are gone after one event. Those of closed connections stay until then and find nobody.
+// watchTable holds the watches that a member keeps for the clients connected to it: by path, the connections that wait.
+// They are removed after one event. Those of closed connections stay until then and notify nobody.
 type watchTable struct {
 	data  map[string][]uint64 // of exists and getData
 	child map[string][]uint64 // of getChildren
@@ -23,9 +23,9 @@ func add(table map[string][]uint64, path string, conn uint64) {
 	}
 }
 
-// fire tells whom a change concerns, each connection once per path, and drops the watches.
-func (w *watchTable) fire(e Event, tell func(conn uint64, e Event)) {
-	var told []uint64
+// fire calls notify for each connection that a change concerns, once per path, and drops the watches.
+func (w *watchTable) fire(e Event, notify func(conn uint64, e Event)) {
+	var notified []uint64
 	trigger := func(table map[string][]uint64) {
 		list, found := table[e.Path]
 		if !found {
@@ -33,11 +33,11 @@ func (w *watchTable) fire(e Event, tell func(conn uint64, e Event)) {
 		}
 		delete(table, e.Path)
 		for _, conn := range list {
-			if !slices.Contains(told, conn) {
-				tell(conn, e)
+			if !slices.Contains(notified, conn) {
+				notify(conn, e)
 			}
 		}
-		told = list
+		notified = list
 	}
 	if e.Type != NodeChildrenChanged {
 		trigger(w.data)

@@ -25,21 +25,21 @@ func TestWatchesFireOnceForWhatTheyWatch(t *testing.T) {
 		var w watchTable
 		w.reset()
 		add(w.data, "/q/c", 1)
-		add(w.data, "/q/c", 1) // asked for twice, told once
+		add(w.data, "/q/c", 1) // requested twice, notified once
 		add(w.child, "/q/c", 1)
 		add(w.child, "/q/c", 2)
 		add(w.data, "/q", 3)
 		add(w.child, "/q", 4)
 		c.do()
 		fire := func() string {
-			var told []string
+			var report []string
 			for _, x := range e.changes {
 				w.fire(x.Event, func(conn uint64,
 					e Event) {
-					told = append(told, fmt.Sprint(conn, " ", e.Type, " ", e.Path))
+					report = append(report, fmt.Sprint(conn, " ", e.Type, " ", e.Path))
 				})
 			}
-			return strings.Join(told, "; ")
+			return strings.Join(report, "; ")
 		}
 		same(t, c.what, fire(), c.want)
 		same(t, c.what+" again", fire(), "")
@@ -48,7 +48,7 @@ func TestWatchesFireOnceForWhatTheyWatch(t *testing.T) {
 
 func TestSessionsExpireAtTheTickAfterTheirTimeout(t *testing.T) {
 	const tick = 2 * time.Second
-	for _, c := range []struct{ heard, timeout, ends time.Duration }{
+	for _, c := range []struct{ alive, timeout, ends time.Duration }{
 		{0, 4 * time.Second, 6 * time.Second}, // at a tick: a whole one more
 		{time.Nanosecond, 4 * time.Second, 6 * time.Second},
 		{2*time.Second - 1, 4 * time.Second, 6 * time.Second},
@@ -57,11 +57,11 @@ func TestSessionsExpireAtTheTickAfterTheirTimeout(t *testing.T) {
 	} {
 		var k tracker
 		k.begin(tick, 0)
-		k.touch(&session{id: 1, timeout: c.timeout}, c.heard, 0)
+		k.touch(&session{id: 1, timeout: c.timeout}, c.alive, 0)
 		for range 10 {
 			at := k.next
 			if ended := k.expired(); len(ended) > 0 {
-				same(t, fmt.Sprintf("heard at %v, timeout %v", c.heard, c.timeout), at, c.ends)
+				same(t, fmt.Sprintf("heard at %v, timeout %v", c.alive, c.timeout), at, c.ends)
 				break
 			}
 		}

@@ -17,7 +17,7 @@ const (
 	ReqWatches  = "SETWATCHES" // zxid last seen, then pairs of kind and path
 )
 
-// Sorts of watches in SETWATCHES.
+// Kinds of watches in SETWATCHES.
 const (
 	WatchData   = "data"   // getData, or exists that found the znode
 	WatchExists = "exists" // exists that found none
@@ -36,14 +36,14 @@ func AppendHead(b []byte, at Zxid, events int64) []byte {
 	return sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 3), int64(at)), events)
 }
 
-// AppendCode appends the body that tells of an error.
+// AppendCode appends the body that reports an error.
 func AppendCode(b []byte, c Code) []byte {
 	b = append(b, '-')
 	b = append(b, c...)
 	return append(b, "\r\n"...)
 }
 
-// AppendOK appends the body of an answer that says nothing more.
+// AppendOK appends the body of an answer without further content.
 func AppendOK(b []byte) []byte { return append(b, "+OK\r\n"...) }
 
 // StatLength is the number of elements of a stat.
@@ -60,7 +60,7 @@ func AppendStat(b []byte, s Stat) []byte {
 	return sim.AppendInt(b, s.NumChildren)
 }
 
-// AppendEvent appends a push: what a watch saw, and its number on the connection.
+// AppendEvent appends a push: what a watch observed, and its number on the connection.
 func AppendEvent(b []byte, number int64, e Event) []byte {
 	b = sim.AppendArray(b, 3)
 	b = sim.AppendInt(b, number)
@@ -76,7 +76,7 @@ type Answer struct {
 	List   []sim.Reply
 }
 
-// ReadAnswer takes a reply apart; ok is false if the server has closed the connection.
+// ReadAnswer parses a reply; ok is false if the server has closed the connection.
 func ReadAnswer(r *sim.Reply) (a Answer, ok bool) {
 	parts := r.Array()
 	if len(parts) != 3 {
@@ -114,7 +114,7 @@ func (a *Answer) Stat(i int) Stat {
 		Cversion: a.Int(i + 4), EphemeralOwner: SessionID(a.Int(i + 5)), NumChildren: a.Int(i + 6)}
 }
 
-// ReadEvent reads what a member has pushed; ok is false if it has closed the connection.
+// ReadEvent parses what a member has pushed; ok is false if it has closed the connection.
 func ReadEvent(data []byte) (number int64, e Event, ok bool) {
 	r := sim.NewReply(data)
 	parts := r.Array()

@@ -14,7 +14,7 @@ type Zxid int64
 // SessionID names a session; it is the zxid of the transaction that created it. Zero is no session.
 type SessionID int64
 
-// Mode says what kind of znode to create.
+// Mode is the kind of znode to create.
 type Mode uint8
 
 // Modes. An ephemeral znode goes with the session that created it; a sequential one has a count of ten digits appended.
@@ -30,7 +30,7 @@ func (m Mode) ephemeral() bool { return m == Ephemeral || m == EphemeralSequenti
 // sequential reports whether the ensemble ends the name with a number.
 func (m Mode) sequential() bool { return m == PersistentSequential || m == EphemeralSequential }
 
-// Stat is what ZooKeeper tells about a znode beside its data.
+// Stat is what ZooKeeper reports about a znode apart from its data.
 type Stat struct {
 	Czxid          Zxid      // of the transaction that created it
 	Mzxid          Zxid      // of the last one that set its data
@@ -54,8 +54,8 @@ type znode struct {
 	children            []string // names, sorted
 }
 
-// stat translates the count of creates into one of changes: every create has had its delete, but for the children
-// that are still there (DataNode.copyStat).
+// stat converts the count of creates into one of changes: every create has had its delete, except for the children that
+// still exist (DataNode.copyStat).
 func (n *znode) stat() Stat {
 	c := int64(len(n.children))
 	return Stat{Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Version: n.version, Cversion: 2*n.creates - c,
@@ -100,7 +100,7 @@ func numbered(path string, n int64) string {
 	return path + strings.Repeat("0", max(0, sequenceDigits-len(digits))) + string(digits)
 }
 
-// Sequence is the number that ends the name of a sequential znode; ok is false if none does.
+// Sequence is the number at the end of the name of a sequential znode; ok is false if there is none.
 func Sequence(name string) (n int64, ok bool) {
 	if len(name) < sequenceDigits {
 		return 0, false

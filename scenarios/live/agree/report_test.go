@@ -24,7 +24,7 @@ var (
 	known  = Row{Name: "split-vote-fixed-delay", Scaled: 1, Simulated: other.Simulated, Live: other.Live}
 	silent = Row{Name: "silent", Scaled: 5, Simulated: alike.Simulated, Live: Side{
 		Verdict: checker.Verdict{Findings: []checker.Finding{{Law: checker.LeaseExclusion, Outcome: checker.Violated,
-			Cause: checker.Cause{Kind: checker.Untold}, Unrecorded: true}}}}}
+			Cause: checker.Cause{Kind: checker.CauseNotRecorded}, Unrecorded: true}}}}}
 	refused = Row{Name: "refused", Refused: "no such server"}
 	late    = Row{Name: "late", Scaled: 1, Runs: 3, Failed: "client-1 is late\nit printed:\nx"}
 )

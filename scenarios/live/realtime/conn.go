@@ -194,5 +194,5 @@ func (c *Conn) Ended(s sim.Status) {
 // Tag is for requests that a pipe cuts by itself.
 func (c *Conn) Tag(args []string) (history.Attempt, string) { return "", strings.ToLower(args[0]) }
 
-// Told is what goes into a digest: a run in real time has none that could be compared.
-func (c *Conn) Told(string) string { return "" }
+// Canonical is empty: a run in real time has no digest that could be compared.
+func (c *Conn) Canonical(string) string { return "" }

@@ -184,7 +184,7 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 // or not reported for replicated servers.
 func described(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
-	case checker.Untold:
+	case checker.CauseNotRecorded:
 		return !c.library.replicated()
 	case checker.ValidityMiscounted:
 		return c.family.name != "pauses" && !c.library.replicated() && b.Law == checker.LeaseExclusion

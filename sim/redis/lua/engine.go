@@ -1,7 +1,7 @@
 // Package lua runs the scripts of a simulated Redis in gopher-lua, sealed: no script leaves anything to the next, and
 // none sees anything of the host. It knows no data: whoever makes an [Engine] carries out the commands of its scripts
-// ([Call]), and keeps the scripts. It also writes numbers as C does ([FormatNumber]), and tells spellings of one script
-// from different scripts ([Tokens]).
+// ([Call]), and keeps the scripts. It also writes numbers as C does ([FormatNumber]), and recognises different
+// spellings of one script ([Tokens]).
 //
 // Known differences from Redis: the wording of Lua's own errors; numbers that are no integers below 1e15, when the
 // operator .. writes them; the order of keys that a hash table has; the libraries cmsgpack, struct, bit and coroutine,
@@ -35,7 +35,7 @@ const maxReply = 64 << 20
 type Call func(args []string, resp3 bool) (reply []byte, trouble string)
 
 // Engine is a Lua state, kept between scripts. Scripts cannot leave anything in it: every table that outlives a script
-// is sealed (seal.go), and KEYS and ARGV are new each time. Only the sequence of math.random goes on from script to
+// is sealed (seal.go), and KEYS and ARGV are new each time. Only the sequence of math.random continues from script to
 // script, as in Redis 7, until the process ends ([Engine.EndLife]).
 type Engine struct {
 	command Call

@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// isRESP3 reports whether a value of this sort is of RESP3, and of none of the sorts of RESP2.
-func isRESP3(sort byte) bool {
-	switch sort {
+// isRESP3 reports whether a value of this kind belongs to RESP3 and not to RESP2.
+func isRESP3(kind byte) bool {
+	switch kind {
 	case '_', '%', '~', ',', '#', '=':
 		return true
 	}
@@ -87,15 +87,15 @@ func (e *Engine) answerRESP3(t *lua.LTable, depth int) bool {
 	if !isMap && !isSet {
 		return false
 	}
-	all, sort := pairs, byte('%')
+	all, kind := pairs, byte('%')
 	if !isMap {
-		all, sort = members, '~'
+		all, kind = members, '~'
 	}
 	count := 0
 	for k, _ := all.Next(lua.LNil); k != lua.LNil; k, _ = all.Next(k) {
 		count++
 	}
-	e.replyHead(sort, count)
+	e.replyHead(kind, count)
 	for k, v := all.Next(lua.LNil); k != lua.LNil; k, v = all.Next(k) {
 		e.answer(k, depth+1)
 		if isMap {
@@ -106,13 +106,13 @@ func (e *Engine) answerRESP3(t *lua.LTable, depth int) bool {
 }
 
 // replyHead begins a map or a set.
-func (e *Engine) replyHead(sort byte, count int) {
+func (e *Engine) replyHead(kind byte, count int) {
 	at := len(e.reply)
-	if !e.client3 && sort == '%' {
+	if !e.client3 && kind == '%' {
 		count *= 2
 	}
 	e.reply = sim.AppendArray(e.reply, count)
 	if e.client3 {
-		e.reply[at] = sort
+		e.reply[at] = kind
 	}
 }

@@ -2,8 +2,8 @@ package lua
 
 import "strings"
 
-// Tokens writes a script as its tokens, one space between, so that spellings which mean the same are the same string.
-// Of Lua's lexical rules it knows what scripts of locks use; of a text beyond that it says "".
+// Tokens writes a script as its tokens, one space between, so that equivalent spellings give the same string. It knows
+// those of Lua's lexical rules that scripts of locks use; for a text beyond them it returns "".
 func Tokens(text string) string {
 	var b strings.Builder
 	calling := 0 // how much of `redis . call (` has just been read

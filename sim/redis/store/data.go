@@ -1,7 +1,7 @@
 // Package store is the data of a simulated Redis: which keys there are, who owns them, until when, and what is recorded
 // of them; and its append-only file, the effects with those of them that are on disk at what time.
 //
-// Strings, deadlines, owners and expired keys that are still there are kept here; all other values lie in miniredis,
+// Strings, deadlines, owners and expired keys that are still there are kept here; all other values are in miniredis,
 // which is lent the strings when it executes a command. Every change goes through a method that writes its record, its
 // effect for the file and the replicas, and notifies the node.
 package store
@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Entry is what is known of an existing key beside its data.
+// Entry is what is known of an existing key apart from its data.
 type Entry struct {
 	of history.Attempt // who set it
 	// members are the owners of its fields or members; nil for a string or a list.
@@ -51,7 +51,7 @@ type Data struct {
 	Attempt     history.Attempt // of the current request
 	resp.Writer                 // the reply to it
 	Loading     bool            // replaying the file: no records, no effects, no expiry
-	Notifies    Events          // what is sent to those who listen for events of keys
+	Notifies    Events          // which keyspace events are published
 
 	keys      map[string]*Entry
 	free      []*Entry // of removed keys, for reuse
@@ -69,13 +69,13 @@ type Server interface {
 	// Log notes an effect of the current turn, for the file and for the replicas; LogCommand one that is a command.
 	Log(e Effect)
 	LogCommand(args []string)
-	// Changed is told of every key that changes, once it has, and of one that has expired, once it is deleted.
+	// Changed is called for every key that changes, once it has, and for one that has expired, once it is deleted.
 	Changed(name string, expired bool)
-	// Flushed is told that all keys are about to go.
+	// Flushed is called when all keys are about to go.
 	Flushed()
 	// ListMade is called for every list that is made.
 	ListMade(name string)
-	// Publish sends a message about a key to those who listen on a channel of this node.
+	// Publish sends a message about a key to the subscribers of a channel of this node.
 	Publish(channel, message string)
 	// Do carries out a command of an effect.
 	Do(args []string)
@@ -123,7 +123,7 @@ func (d *Data) renew() {
 	d.made = 0
 }
 
-// Pass has miniredis execute a command; its reply is appended to Out. What that does to its keys is Settle's to find.
+// Pass makes miniredis execute a command; its reply is appended to Out. Settle finds what that did to its keys.
 func (d *Data) Pass(args []string) {
 	for name, k := range d.keys {
 		if k.Text && !k.lent {
@@ -149,7 +149,7 @@ func (d *Data) Quietly(do func()) {
 // Size counts the keys, hidden ones too, as Redis does.
 func (d *Data) Size() int { return len(d.keys) + len(d.hidden) }
 
-// Peek is what is known of a key that can be seen, or nil. It deletes nothing.
+// Peek returns the entry of a key that can be seen, or nil. It deletes nothing.
 func (d *Data) Peek(name string) *Entry { return d.keys[name] }
 
 // Exists reports whether a key is there, hidden or not.
@@ -158,7 +158,7 @@ func (d *Data) Exists(name string) bool { return d.keys[name] != nil || d.IsHidd
 // LogCommand notes a command as it was executed, for the file and for the replicas.
 func (d *Data) LogCommand(args []string) { d.node.LogCommand(args) }
 
-// Reset makes d as good as new, for the next run.
+// Reset makes d as new, for the next run.
 func (d *Data) Reset() {
 	d.Clear()
 	d.seq, d.Onlooker, d.Notifies = 0, nil, 0
@@ -213,7 +213,7 @@ func (d *Data) drop(name string, k *Entry) {
 	}
 }
 
-// add makes the entry of a key that has come to be.
+// add makes the entry of a new key.
 func (d *Data) add(name string, of history.Attempt, text bool) *Entry {
 	d.made++
 	var k *Entry
@@ -253,5 +253,5 @@ func (d *Data) expireAt(name string, k *Entry, when int64) {
 	d.deadlines.push(deadline{when: when, seq: d.seq, name: name, key: k})
 }
 
-// stands reports whether an entry of the heap still speaks of its key.
+// stands reports whether an entry of the heap is still valid for its key.
 func stands(e deadline) bool { return e.key.seq == e.seq }

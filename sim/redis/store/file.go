@@ -90,7 +90,7 @@ func (a *File) Commit(now int64) {
 	a.advance(now)
 }
 
-// write hands the buffer to the operating system.
+// write passes the buffer to the operating system.
 func (a *File) write(now int64) {
 	if a.written == a.synced {
 		a.since = now
@@ -158,7 +158,7 @@ func wholeSeconds(wall int64) int64 {
 // wallSecond is the second that the wall clock shows at a time.
 func (a *File) wallSecond(now int64) int64 { return wholeSeconds(now + a.offset) }
 
-// startOf is when the wall clock comes to show a second, if it runs true.
+// startOf is when the wall clock will show a second, if it runs true.
 func (a *File) startOf(second int64) int64 { return second*int64(time.Second) - a.offset }
 
 // SyncAlways begins the fsync that Always demands. wait reports whether replies must wait for one, began whether
@@ -203,7 +203,7 @@ func (a *File) Slow(now int64, by time.Duration) {
 	a.fsyncTime += int64(by)
 }
 
-// Settled lists when, until now, effects come to be on disk that are not there yet. It looks ahead on a copy.
+// Settled lists when, until now, effects that are not on disk yet reach it. It computes ahead on a copy.
 func (a File) Settled(now int64) []time.Duration {
 	var at []time.Duration
 	switch a.policy {

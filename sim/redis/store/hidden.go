@@ -8,11 +8,11 @@ import (
 
 // A key that has expired is hidden: no command sees it, yet it is there until somebody deletes it. A master does that
 // when a command comes across the key, or in its background cycle; if its clock goes back before, the key is alive
-// again. A replica never does: it waits for its master's DEL, and what its master sends finds hidden keys, too.
+// again. A replica never does: it waits for its master's DEL, and its master's effects apply to hidden keys, too.
 //
 // A master's records follow what its clients can see: a key is gone once it is hidden, and set again if it comes back.
 
-// hiddenKey is a key that is there and must not be seen. Its value lies here and not in miniredis.
+// hiddenKey is a key that exists and must not be seen. Its value is stored here and not in miniredis.
 type hiddenKey struct {
 	Key
 }
@@ -40,7 +40,7 @@ func (d *Data) hide(name string) {
 	d.hidden = append(d.hidden, h)
 }
 
-// Revive shows again what a clock that went back has brought to life.
+// Revive shows again the keys that a clock that went back has revived.
 func (d *Data) Revive() {
 	dead := slices.DeleteFunc(slices.Clone(d.hidden), func(h hiddenKey) bool { return d.Now <= h.Deadline })
 	alive := slices.DeleteFunc(d.hidden, func(h hiddenKey) bool { return d.Now > h.Deadline })
@@ -74,15 +74,15 @@ func (d *Data) Unveil() {
 	}
 }
 
-// NoteEnds notes that the records know of the end of all that is hidden.
+// NoteEnds marks that the records already contain the end of all hidden keys.
 func (d *Data) NoteEnds() {
 	for i := range d.hidden {
 		d.hidden[i].ended = true
 	}
 }
 
-// Find is what is known of a key, nil if it cannot be seen. A master that comes across an expired key here deletes it,
-// and says so before anything that the command does.
+// Find returns the entry of a key, nil if it cannot be seen. A master that encounters an expired key here deletes it,
+// and records so before anything that the command does.
 func (d *Data) Find(name string) *Entry {
 	if len(d.hidden) > 0 && !d.node.Replica() {
 		for i := range d.hidden {
@@ -109,8 +109,8 @@ func (d *Data) reap(from, to int) {
 	d.Attempt = asking
 }
 
-// RemoveHidden deletes a key that has expired because the current request says so, and not because it came across it.
-// It reports whether there was such a key.
+// RemoveHidden deletes an expired key because the current request asks for it, and not because the request encountered
+// it. It reports whether there was such a key.
 func (d *Data) RemoveHidden(name string) bool {
 	i := slices.IndexFunc(d.hidden, func(h hiddenKey) bool { return h.Name == name })
 	if i < 0 {
@@ -130,7 +130,7 @@ func (d *Data) ReapAll() { d.reap(0, len(d.hidden)) }
 // HasHidden reports whether anything is hidden.
 func (d *Data) HasHidden() bool { return len(d.hidden) > 0 }
 
-// FindHidden comes across the hidden keys whose names match.
+// FindHidden encounters the hidden keys whose names match.
 func (d *Data) FindHidden(matches func(name string) bool) {
 	for _, h := range slices.Clone(d.hidden) {
 		if matches(h.Name) {

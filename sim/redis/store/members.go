@@ -10,13 +10,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// A hash, a set or a sorted set may be held by several at once, as read-write locks and semaphores do it. So each field
-// or member has an owner of its own, who set it last, and records of its own. The key has none beside them.
+// A hash, a set or a sorted set may be held by several at once, as in read-write locks and semaphores. So each field or
+// member has its own owner, who set it last, and its own records. The key has none in addition.
 //
 // Three things follow from what such locks do. A deadline is the key's, so one holder moves it for all: the others'
-// records say by whom only if it comes to lie earlier, or if the mover holds nothing there. Whoever gives back a field
-// of a hash leaves what else it has set there, as the mode of a read-write lock, to nobody, with a record that sets it
-// anew. And members that are removed by their score, as semaphores do with those whose time is over, have expired.
+// records state by whom only if it becomes earlier, or if the mover holds nothing there. When an owner releases a field
+// of a hash, whatever else it has set there, such as the mode of a read-write lock, becomes nobody's, with a record
+// that sets it anew. And members that are removed by their score, as semaphores do when their time is over, have
+// expired.
 
 // Member is a field of a hash, or a member of a set or a sorted set.
 type Member struct {
@@ -96,8 +97,8 @@ func (d *Data) settleMembers(name string, k *Entry, c Change) {
 	}
 }
 
-// overwrite ends what a key is to its owners, since a command puts something else in its place. Where a key as a whole
-// takes the place of another, the record of the new one says it all.
+// overwrite ends a key for its owners, since a command replaces it. If a key as a whole replaces another, the record of
+// the new one suffices.
 func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	if k.members != nil || byMembers {
 		d.recordGone(name, k, history.Deleted, d.Attempt)
@@ -105,7 +106,7 @@ func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	}
 }
 
-// recordMember records that a member came to be or was set anew.
+// recordMember records that a member was created or set anew.
 func (d *Data) recordMember(name string, m Member, k *Entry) {
 	if d.silent() {
 		return
@@ -114,7 +115,7 @@ func (d *Data) recordMember(name string, m Member, k *Entry) {
 		Value: m.Value, Until: d.Until(k.When)})
 }
 
-// recordGone records that a key ceased to be, or that all its members did.
+// recordGone records that a key was removed, or that all its members were.
 func (d *Data) recordGone(name string, k *Entry, why history.Why, by history.Attempt) {
 	if d.silent() {
 		return
@@ -170,7 +171,7 @@ type Title struct {
 	Of           history.Attempt
 }
 
-// Title is what is held by whom.
+// Title is the key or member together with its owner.
 func (h *Holding) Title() Title { return Title{h.Name, h.Member, h.Owner} }
 
 // Gone is the record of its end.
@@ -178,7 +179,7 @@ func (h *Holding) Gone(why history.Why) history.Event {
 	return history.Event{F: history.KeyGone, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner, Why: why}
 }
 
-// holdings appends what a key comes to.
+// holdings appends the holdings of a key.
 func (k *Key) holdings(list []Holding) []Holding {
 	if !hasMembers(k.Type) {
 		return append(list, Holding{k.Name, "", k.Owner, k.Value, k.Type == "string", k.Deadline, k.ended})
@@ -189,7 +190,7 @@ func (k *Key) holdings(list []Holding) []Holding {
 	return list
 }
 
-// Holdings lists what the keys of a snapshot come to, by name and member.
+// Holdings lists the holdings of a snapshot, by name and member.
 func (s *Snapshot) Holdings() []Holding {
 	var list []Holding
 	for i := range s.Keys {
@@ -206,7 +207,7 @@ func (h *Holding) compare(o *Holding) int {
 	return strings.Compare(h.Member, o.Member)
 }
 
-// Pair hands out what two lists, both by name and member, hold before and after: nil where a list has none.
+// Pair calls take with what two lists, both sorted by name and member, hold before and after: nil if a list has none.
 func Pair(before, after []Holding, take func(before, after *Holding)) {
 	for len(before) > 0 || len(after) > 0 {
 		order := 0

@@ -68,7 +68,7 @@ func (e Events) String() string {
 	return b.String()
 }
 
-// Notify sends what has happened to a key to those who listen, if its class is one of those that are sent.
+// Notify publishes an event of a key, if its class is enabled.
 func (d *Data) Notify(class Events, event, name string) {
 	if d.Notifies&class == 0 || d.Loading {
 		return

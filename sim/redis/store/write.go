@@ -127,7 +127,7 @@ func (d *Data) MoveDeadline(name string, k *Entry, when int64) {
 	d.recordProlonged(name, k, from, when)
 }
 
-// recordSet records that k came to be or was overwritten, with all its members if it has any.
+// recordSet records that k was created or overwritten, with all its members if it has any.
 func (d *Data) recordSet(name, value string, k *Entry) {
 	if d.silent() {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// told makes a history of a text that reads as a log. One line is one event (or one for each process of a list):
+// fromLog makes a history from a text that reads like a log. One line is one event (or one for each process of a list):
 //
 //	header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s
 //	0s client-1 acquire invoke
@@ -22,11 +22,11 @@ import (
 //	15.005s fault-ends client-1: pause client-1 for 15s after acquired
 //	20s nemesis start-partition
 //
-// The last is how Jepsen's nemesis tells of what it does. The lock is "orders" and the attempt client-1's latest
+// The last is how Jepsen's nemesis reports what it does. The lock is "orders" and the attempt client-1's latest
 // ("client-1/1"), unless lock= or attempt= says otherwise. An acquire ok or extend ok with until= carries a grant,
-// asked for when acquire (or extend) was called, decided at the time of its line and counted by all servers, unless
+// requested when acquire (or extend) was called, decided at the time of its line and counted by all servers, unless
 // since=, granted= or counted= says otherwise.
-func told(t testing.TB, text string) *history.History {
+func fromLog(t testing.TB, text string) *history.History {
 	t.Helper()
 	p := parser{t: t, h: &history.History{}, attempts: map[string]int{}, called: map[string]history.Time{}}
 	for line := range strings.Lines(text) {
@@ -79,8 +79,8 @@ func (p *parser) line(line string) {
 	}
 }
 
-// struck is what a history records of a fault line. One that is not in the words of a plan is of a foreign history,
-// which says whom it strikes, and no more.
+// struck is what a history records of a fault line. A line that is not in the words of a plan comes from a foreign
+// history, which states whom it strikes, and no more.
 func struck(line string, on []history.Process) (history.F, *history.Fault) {
 	if f, err := nemesis.Parse(line); err == nil {
 		return history.F(f.Kind.String()), f.Struck()
@@ -229,8 +229,8 @@ func (p *parser) time(s string) history.Time {
 	return history.Of(d)
 }
 
-// tell prints a finding for golden files.
-func tell(f Finding) string {
+// show prints a finding for golden files.
+func show(f Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %v", f.Law, f.Outcome)
 	if f.Outcome == Violated {

@@ -1,16 +1,16 @@
-// Package clockerror says what remains open of a history whose clocks were not exact. Each process has a clock of its
-// own, which was off by at most Header.ErrorOf it, either way: what one process did is in the order in which it was
-// recorded; of what two processes did it is known which came first where the times are further apart than both errors
-// together.
+// Package clockerror decides what remains uncertain in a history whose clocks were not exact. Each process has a clock
+// of its own, which was off by at most Header.ErrorOf it, either way: the acts of one process are in the order in which
+// they were recorded; of the acts of two processes it is known which came first if their times are further apart than
+// both errors together.
 //
-// Where a process was recorded for a shorter time than others (Header.Seen), what it was in the middle of when its
-// record ended may have gone on, or may have ended at once: nothing is known of it from then on.
+// Where a process was recorded for a shorter time than others (Header.Seen), whatever it was doing when its record
+// ended may have gone on or ended at once: nothing is known of the process from then on.
 //
-// A law is violated only if it is so whatever the clocks really showed, and holds only if nothing that they may have
-// shown breaks it.
+// A law is violated only if it is violated whatever the clocks' true error, and holds only if no possible error breaks
+// it.
 //
-// Goals: no verdict that another reading of the same clocks would turn around. Non-goals: the closest answer that is
-// possible. What is not told apart in a few steps is left open, and said so.
+// Goals: no verdict that a different clock error would reverse. Non-goals: the tightest possible answer. What a few
+// steps cannot decide is reported as undecided.
 package clockerror
 
 import (
@@ -31,15 +31,15 @@ func off(t *trace.Trace, p history.Process) history.Time { return t.History.Head
 // interval is a span with its ends in true time, and whose it is.
 type interval struct {
 	from, to   int64
-	seen       int64 // until when it is known to have lasted: less than to where it was not recorded any longer
+	seen       int64 // until when it is known to have lasted: less than where its record ended
 	begin, end int64 // when it had begun and had not yet ended for certain; or when it may have begun and ended
 	process    int32
 	shared     bool
-	at         int // its place in the list of spans
+	at         int // its index in the list of spans
 }
 
-// intervalsOf gives spans of windows, whose ends are times, or of sections, whose ends are positions, in true time and
-// by their beginning: as they were for certain, or as they may have been.
+// intervalsOf converts the spans of windows, whose ends are times, or of sections, whose ends are positions, to true
+// time, ordered by their beginning: as they certainly were, or as they may have been.
 func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []interval {
 	all := make([]interval, len(spans))
 	for i := range spans {
@@ -74,7 +74,7 @@ func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []inte
 	return all
 }
 
-// latest knows, of what it was given, the interval that ends last, and the one that does so of any other process.
+// latest keeps, of the intervals added so far, the one that ends last, and the one of any other process that does.
 type latest struct{ first, second *interval }
 
 func (l *latest) add(x *interval) {
@@ -89,7 +89,7 @@ func (l *latest) add(x *interval) {
 	}
 }
 
-// than gives the interval that ends last of those that are not of x's process.
+// than returns the interval that ends last of those that are not of x's process.
 func (l *latest) than(x *interval) *interval {
 	if l.first != nil && l.first.process == x.process {
 		return l.second
@@ -97,11 +97,11 @@ func (l *latest) than(x *interval) *interval {
 	return l.first
 }
 
-// clash finds an interval that overlaps another of another process, among the first places of the list of spans: for
-// certain, or at an instant at least. The intervals are as they were for certain, or as they may have been.
+// clash finds two intervals of different processes that overlap, among the first places of the list of spans: for
+// certain, or possibly at a single instant. The intervals are as they certainly were, or as they may have been.
 func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	var begun []*interval
-	// of the first so many that have begun
+	// of the intervals that have begun so far
 	alone, together := make([]latest, 1, len(all)+1), make([]latest, 1, len(all)+1)
 	for i := range all {
 		if x := &all[i]; x.at < places {
@@ -127,13 +127,13 @@ func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	return nil, nil, false
 }
 
-// exceeds reports whether a time is later than another, or if that need not be so for certain, not earlier.
+// exceeds reports whether a time is later than another for certain, or, if sure is false, may be at least as late.
 func exceeds(late, early int64, sure bool) bool {
 	return late > early || late == early && (!sure || late == math.MaxInt64)
 }
 
-// First is trace.Interval.First for clocks that are not exact: places i < j of spans that clash whatever the clocks
-// showed, j as small as possible, and for that j so is i.
+// First is trace.Interval.First for inexact clocks: indexes i < j of spans that clash whatever the clocks' true error,
+// j as small as possible, and then i.
 func First(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found bool) {
 	all := intervalsOf(t, spans, sections, true)
 	within := func(places int) bool {
@@ -155,7 +155,7 @@ func First(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found b
 	return 0, 0, false
 }
 
-// MayOverlap reports whether nobody can tell from the clocks whether windows overlap.
+// MayOverlap reports whether the clocks leave it uncertain whether windows overlap.
 func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
 	if t.History.Header.ClockError == 0 {
 		return false
@@ -165,7 +165,7 @@ func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
 	return may && !sure
 }
 
-// sure reports whether two spans clash whatever the clocks showed.
+// sure reports whether two spans clash whatever the clocks' true error.
 func sure(t *trace.Trace, pair []trace.Span, sections bool) bool {
 	if _, _, clashes := firstOfOne(t, pair); clashes {
 		return true
@@ -192,7 +192,7 @@ func firstOfOne(t *trace.Trace, spans []trace.Span) (i, j int, found bool) {
 	return 0, 0, false
 }
 
-// overlap says why nobody knows whether the spans of a lock overlap; nothing if they do not.
+// overlap explains why it is uncertain whether the spans of a lock overlap; it is empty if they do not.
 func overlap(t *trace.Trace, what string, sections bool) string {
 	for n := range t.Locks {
 		l := &t.Locks[n]
@@ -223,7 +223,7 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 	return ""
 }
 
-// unknown says what is not known of a section, or of a lease, whose record ended before it did.
+// unknown describes what is not known of a section, or of a lease, whose record ended before it did.
 var unknown = map[bool]string{
 	true:  "was inside a critical section then; whether it was still inside when %s entered at %v is not known",
 	false: "its lease ran then; whether it had released when %s was granted its own at %v is not known",
@@ -244,9 +244,9 @@ func because(t *trace.Trace, p, q history.Process) string {
 		noOrder)
 }
 
-// Windows says why it is not known that the windows of no lock overlap, although none was seen to for certain.
+// Windows explains why it is uncertain whether the windows of any lock overlap, although none do for certain.
 func Windows(t *trace.Trace, violated bool, _ int) string {
-	if violated { // First has seen to it
+	if violated { // First has checked it
 		return ""
 	}
 	for n := range t.Locks {
@@ -259,7 +259,7 @@ func Windows(t *trace.Trace, violated bool, _ int) string {
 	return overlap(t, "windows of validity", false)
 }
 
-// Sections says why it is not known that the critical sections of no lock overlap, although none was seen to for
+// Sections explains why it is uncertain whether the critical sections of any lock overlap, although none do for
 // certain.
 func Sections(t *trace.Trace, violated bool, _ int) string {
 	if violated {

@@ -25,8 +25,8 @@ type step struct {
 type operation struct {
 	f       history.F
 	process history.Process
-	// The positions between which it was called: they differ where several threads of a process did the same at the
-	// same time, so that nobody knows whose call was whose. first is -1 if the call was not recorded; last is then that
+	// The positions between which it was called: they differ if several threads of a process did the same at the same
+	// time, so that it is not known whose call was whose. first is -1 if the call was not recorded; last is then that
 	// of the return.
 	first, last int
 	returned    int // position; never if it is not known to have taken effect
@@ -51,27 +51,27 @@ func (o *operation) writes() bool {
 	return slices.ContainsFunc(o.steps, func(s step) bool { return s.write })
 }
 
-// told is what a history tells of registers.
-type told struct {
+// reader finds the operations on registers in a history.
+type reader struct {
 	h          *history.History
 	operations []operation
 	keyed      bool              // each value is [REGISTER VALUE], as jepsen.independent has it
-	unclear    bool              // when something was called is not known: first and last of an operation differ
-	plain      map[string]string // of the texts of values, which recur
+	unclear    bool              // it is not known when something was called: first and last of an operation differ
+	plain      map[string]string // by the texts of values, which recur
 	lists      map[string]list   // likewise
 	calls      map[history.Process][]*calls
 }
 
-// list is a value that has elements, or not.
+// list is a value that may have elements.
 type list struct {
 	elements []string
 	ok       bool
 }
 
-// mostTexts is how many texts are remembered, of each kind.
+// mostTexts is how many texts of each kind are cached.
 const mostTexts = 1 << 16
 
-// calls are those of one process that cannot be told apart, and have not returned.
+// calls are those calls of one process that cannot be distinguished and have not returned.
 type calls struct {
 	f           history.F
 	what        string // on which registers, and what it writes
@@ -80,16 +80,16 @@ type calls struct {
 	n           int
 }
 
-// Of reports whether a history tells of registers and of no lock: whether all that its clients do is to read, to write
-// and to compare and set, on behalf of no grant. It is an error if it tells of registers and of locks, or if a value is
-// not as its operation has it.
+// Of reports whether a history is of registers and of no lock: whether its clients only read, write and compare and
+// set, and never under a grant. It is an error if it contains registers and locks, or if a value does not fit its
+// operation.
 func Of(h *history.History) (bool, error) {
 	t, err := read(h)
 	return t != nil, err
 }
 
-// tellsOf reports whether a history tells of registers and of no lock, and errs if it tells of both.
-func tellsOf(h *history.History) (bool, error) {
+// isOfRegisters reports whether a history is of registers and of no lock; it is an error if it is of both.
+func isOfRegisters(h *history.History) (bool, error) {
 	var data, only, lock *history.Event
 	for i := range h.Events {
 		switch e := &h.Events[i]; {
@@ -117,12 +117,12 @@ func onRegister(e *history.Event) bool {
 	return false
 }
 
-// read finds the operations of a history of registers; it gives nil for another.
-func read(h *history.History) (*told, error) {
-	if of, err := tellsOf(h); !of {
+// read finds the operations of a history of registers; it returns nil for any other.
+func read(h *history.History) (*reader, error) {
+	if of, err := isOfRegisters(h); !of {
 		return nil, err
 	}
-	t := &told{h: h, plain: map[string]string{}, lists: map[string]list{}, calls: map[history.Process][]*calls{}}
+	t := &reader{h: h, plain: map[string]string{}, lists: map[string]list{}, calls: map[history.Process][]*calls{}}
 	t.keyed = t.isKeyed()
 	for i := range h.Events {
 		switch e := &h.Events[i]; {
@@ -135,14 +135,14 @@ func read(h *history.History) (*told, error) {
 			}
 		}
 	}
-	for i := range h.Events { // in an order that does not change
+	for i := range h.Events { // in a fixed order
 		t.leave(h.Events[i].Process)
 	}
 	return t, nil
 }
 
-// leave has what a process was in the middle of stay open.
-func (t *told) leave(p history.Process) {
+// leave leaves open what a process was doing.
+func (t *reader) leave(p history.Process) {
 	for _, c := range t.calls[p] {
 		for range c.n {
 			t.add(p, c, never, c.steps)
@@ -151,15 +151,15 @@ func (t *told) leave(p history.Process) {
 	delete(t.calls, p)
 }
 
-// add notes an operation, unless it says nothing of any register.
-func (t *told) add(p history.Process, c *calls, returned int, steps []step) {
+// add records an operation, unless it concerns no register.
+func (t *reader) add(p history.Process, c *calls, returned int, steps []step) {
 	o := operation{c.f, p, c.first, c.last, returned, steps}
 	if o.writes() || returned != never && o.reads() {
 		t.operations = append(t.operations, o)
 	}
 }
 
-func (t *told) event(at int, e *history.Event) error {
+func (t *reader) event(at int, e *history.Event) error {
 	steps, err := t.steps(e)
 	if e.Type == history.Invoke {
 		if err == nil {
@@ -175,7 +175,7 @@ func (t *told) event(at int, e *history.Event) error {
 		}
 	}
 	c, err := t.returns(e, steps, stated)
-	if c == nil && stated { // the history tells only of the return
+	if c == nil && stated { // the history records only the return
 		c, t.unclear = &calls{f: e.F, steps: unknownReads(e.F, steps), first: -1, last: at}, true
 	}
 	switch {
@@ -192,7 +192,7 @@ func (t *told) event(at int, e *history.Event) error {
 	return nil
 }
 
-// unknownReads leaves out what was read where nobody knows what was found.
+// unknownReads leaves out the steps that read an unknown value.
 func unknownReads(f history.F, steps []step) (left []step) {
 	for _, s := range steps {
 		if f == history.CAS || s.write {
@@ -202,8 +202,8 @@ func unknownReads(f history.F, steps []step) (left []step) {
 	return left
 }
 
-// call notes an operation that begins.
-func (t *told) call(at int, e *history.Event, steps []step) {
+// call records an operation that begins.
+func (t *reader) call(at int, e *history.Event, steps []step) {
 	what := subject(e.F, steps)
 	for _, c := range t.calls[e.Process] {
 		if c.f == e.F && c.what == what {
@@ -215,9 +215,9 @@ func (t *told) call(at int, e *history.Event, steps []step) {
 		&calls{f: e.F, what: what, steps: unknownReads(e.F, steps), first: at, last: at, n: 1})
 }
 
-// returns takes the call that e is the return of off the list of its process: one of the same registers and of what is
-// written there, or the only one that it can be. It is nil if there is none.
-func (t *told) returns(e *history.Event, steps []step, stated bool) (*calls, error) {
+// returns removes the call whose return is e from the list of its process: one of the same registers and written
+// values, or the only possible one. It is nil if there is none.
+func (t *reader) returns(e *history.Event, steps []step, stated bool) (*calls, error) {
 	what, of := subject(e.F, steps), []int(nil)
 	for i, c := range t.calls[e.Process] {
 		switch {
@@ -236,7 +236,7 @@ func (t *told) returns(e *history.Event, steps []step, stated bool) (*calls, err
 	return nil, errors.New("it does not say which of its calls has returned")
 }
 
-func (t *told) take(p history.Process, i int) *calls {
+func (t *reader) take(p history.Process, i int) *calls {
 	list := t.calls[p]
 	c := *list[i]
 	if list[i].n--; list[i].n == 0 {
@@ -245,7 +245,7 @@ func (t *told) take(p history.Process, i int) *calls {
 	return &c
 }
 
-// subject is what tells one call of a process from another: the registers, and what is written.
+// subject distinguishes the calls of one process: the registers, and what is written.
 func subject(f history.F, steps []step) string {
 	var b strings.Builder
 	for _, s := range steps {
@@ -258,8 +258,8 @@ func subject(f history.F, steps []step) string {
 	return b.String()
 }
 
-// steps are what the value of an event says.
-func (t *told) steps(e *history.Event) ([]step, error) {
+// steps parses the value of an event.
+func (t *reader) steps(e *history.Event) ([]step, error) {
 	register, value := string(e.Lock), e.Value
 	if t.keyed {
 		pair, _ := t.elements(value)
@@ -292,9 +292,9 @@ func (t *told) steps(e *history.Event) ([]step, error) {
 	return steps, nil
 }
 
-// transaction reads [:read REGISTER VALUE] and [:write REGISTER VALUE], also as :r and :w. It is nil if that is not
-// what the list holds. Some of Jepsen's workloads have such a list in a :read or :write.
-func (t *told) transaction(list []string) (steps []step) {
+// transaction parses [:read REGISTER VALUE] and [:write REGISTER VALUE], also written :r and :w. It returns nil if the
+// list is something else. Some of Jepsen's workloads have such a list in a :read or :write.
+func (t *reader) transaction(list []string) (steps []step) {
 	for _, part := range list {
 		micro, _ := t.elements(part)
 		if len(micro) != 3 || !slices.Contains([]string{":read", ":r", ":write", ":w"}, micro[0]) {
@@ -305,8 +305,8 @@ func (t *told) transaction(list []string) (steps []step) {
 	return steps
 }
 
-// elements are those of a vector or a list.
-func (t *told) elements(text string) ([]string, bool) {
+// elements returns those of a vector or a list.
+func (t *reader) elements(text string) ([]string, bool) {
 	l, known := t.lists[text]
 	if !known {
 		l.elements, l.ok = edn.Elements(text)
@@ -317,8 +317,8 @@ func (t *told) elements(text string) ([]string, bool) {
 	return l.elements, l.ok
 }
 
-// value is the plain text of a value.
-func (t *told) value(text string) string {
+// value returns the plain text of a value.
+func (t *reader) value(text string) string {
 	if text == "" {
 		return none
 	}
@@ -332,7 +332,7 @@ func (t *told) value(text string) string {
 }
 
 // isKeyed reports whether the values of all calls and of all that took effect are pairs of a register and a value.
-func (t *told) isKeyed() bool {
+func (t *reader) isKeyed() bool {
 	keyed := false
 	for i := range t.h.Events {
 		e := &t.h.Events[i]

@@ -1,11 +1,11 @@
-// Package cast names the processes of a run that has all sorts of them, for the tests of faults: three Redis nodes
-// alone, one with two replicas, an etcd cluster. It can be told as nemesis.Names, and does not import the nemesis,
-// whose own tests use it.
-package cast
+// Package processes lists the processes of a run of many kinds, for the tests of faults: three Redis nodes alone, one
+// with two replicas, an etcd cluster. Its value converts to nemesis.Names; it does not import the nemesis, whose own
+// tests use it.
+package processes
 
 import "github.com/fencepost-sim/fencepost/sim"
 
-// All are the processes, in the shape of nemesis.Names.
+// All lists the processes, in the shape of nemesis.Names.
 var All = struct {
 	Clients, Redis, Consensus []sim.ProcessID
 	Groups                    [][]sim.ProcessID
