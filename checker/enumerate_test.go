@@ -44,7 +44,8 @@ func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 			if c.long && !testkit.Full() {
 				t.Skip("left out without FENCEPOST_FULL=1")
 			}
-			e := enumeration{t: t, outcomes: c.outcomes, shared: c.shared, unseen: c.unseen, ps: make([]walker, c.processes)}
+			e := enumeration{t: t, outcomes: c.outcomes, shared: c.shared, unseen: c.unseen, ps: make([]walker,
+				c.processes)}
 			e.walk(c.operations, 0)
 			if e.seen != c.want || e.violated != c.violated {
 				t.Errorf("%d histories, %d of them violated; want %d and %d", e.seen, e.violated, c.want, c.violated)

@@ -47,7 +47,8 @@ func (t *judge) leaseExclusion(f *Finding) {
 		return
 	}
 	cause, records := t.decide(&c)
-	f.violated(t, cause, t.leaseStory(&c, cause, records), t.witness(&c, records), t.Locks[c.lock].Name, t.holdersOf(&c)...)
+	f.violated(t, cause, t.leaseStory(&c, cause, records), t.witness(&c, records), t.Locks[c.lock].Name,
+		t.holdersOf(&c)...)
 	f.About, f.Unrecorded = t.about(&c, records), unrecorded(cause, records)
 	f.At = t.History.Events[max(c.first.At, c.then.At)].Index
 }

@@ -40,7 +40,8 @@ func TestCausesAreReadAsWritten(t *testing.T) {
 	}
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.twoGrants() })
 	for _, kind := range []CauseKind{CountedWithoutQuorum, DeposedMaster, ValidityMiscounted, ExpiredEarly,
-		LeaseNotRechecked, RemovedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, SessionExpired, CauseNotRecorded} {
+		LeaseNotRechecked, RemovedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, SessionExpired,
+		CauseNotRecorded} {
 		if n := sumOf(seen, string(kind)); n < rounds/1000 {
 			t.Errorf("%q was the cause in %d of %d rounds only", kind, n, rounds)
 		}

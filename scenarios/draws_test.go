@@ -101,8 +101,8 @@ var (
 	raftIndex = regexp.MustCompile(`(index|commit):\s*(\d+)`)
 )
 
-// content is the content of a message. Changes of data and what concerns them are words by them alone, however many came
-// before, on Redis and to clients within a second; of the rest the time by the sender's clock is part.
+// content is the content of a message. Changes of data and what concerns them are words by them alone, however many
+// came before, on Redis and to clients within a second; of the rest the time by the sender's clock is part.
 func (l *messages) content(x sim.Sent) string {
 	text := fmt.Sprintf("%+v", x.Body)
 	switch x.Phase {

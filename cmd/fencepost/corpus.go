@@ -20,7 +20,7 @@ func newCorpus() *cobra.Command {
 	var j corpusJob
 	c := &cobra.Command{
 		Use:   "corpus",
-		Short: "Look for faults that expose broken variants of sound locks, and try the sound ones",
+		Short: "Find faults that expose broken variants of locks, and try the sound ones",
 		Long: `Each sound lock says which laws it promises and which faults it excludes. A mutant is a sound
 lock with one thing wrong, as a shipped library had it or as a wrong setting has it. It runs
 under the same random faults, seed 0 first or that of --seed, until it breaks a promise of
@@ -142,7 +142,8 @@ func (j *corpusJob) mutants(ctx context.Context, report *corpus.Corpus) error {
 		search()
 		report.Mutants[i].Took = time.Since(start)
 	}
-	return search.FirstViolations(ctx, list, j.from, j.seeds, j.workers, timed, func(i int, v search.FirstViolation) error {
+	return search.FirstViolations(ctx, list, j.from, j.seeds, j.workers, timed, func(i int,
+		v search.FirstViolation) error {
 		report.Mutants[i].Search = &v
 		progress("mutants", i+1, len(all))
 		return nil

@@ -62,7 +62,8 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 }
 
 // testsOnly are the rooms of this module that nothing but tests imports.
-var testsOnly = []string{"checker/slow", "checker/testkit", "nemesis/internal/processes", "reports/documenttest", "reports/examples",
+var testsOnly = []string{"checker/slow", "checker/testkit", "nemesis/internal/processes", "reports/documenttest",
+	"reports/examples",
 	"reports/reporttest", "scenarios/claims", "scenarios/single/singletest"}
 
 // TestRoomsImportOnlyWhatStandsBelow: no arrow leads up. The slow twins are slow, and what the test kit does at its
@@ -252,7 +253,8 @@ const writesFiles = "checker/safefile"
 
 // writesPrivately are the files that write for the servers and clients of live runs, and only below a folder that the
 // keeper has made for the run and that no other user can enter.
-var writesPrivately = []string{"scenarios/live/etcdserver/fleet.go", "scenarios/live/process/main_linux.go",
+var writesPrivately = []string{"scenarios/live/daemon/identity.go", "scenarios/live/etcdserver/fleet.go",
+	"scenarios/live/process/main_linux.go",
 	"scenarios/live/process/output_linux.go", "scenarios/live/machine/appendonly.go",
 	"scenarios/live/machine/shim.go", "scenarios/live/redisserver/program.go", "scenarios/live/zkserver/ensemble.go",
 	"scenarios/live/zkserver/program.go"}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -335,7 +336,7 @@ func (r *outcome) isMarked(t *testing.T, page, complete bool) {
 		t.Errorf("junit.xml does not say so: %v\n%s", err, junit)
 	}
 	if text, err := os.ReadFile(filepath.Join(r.dir, "page.html")); page &&
-		(err != nil || !bytes.Contains(text, []byte("<b>Stopped:</b> interrupted:"))) {
+		(err != nil || !bytes.Contains(text, []byte(document.Interruption))) {
 		t.Errorf("the page does not say so: %v", err)
 	}
 }

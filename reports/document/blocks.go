@@ -214,8 +214,8 @@ func (b Columns) HTML(p *html.Writer) {
 	p.Put("</div>\n")
 }
 
-// Whole is a document within the text of another one, below its ending and behind a rule. Its page is Attached, or shows
-// less.
+// Whole is a document within the text of another one, below its ending and behind a rule. Its page is Attached, or
+// shows less.
 type Whole struct{ *Document }
 
 // Text writes the document.

@@ -124,7 +124,8 @@ func randomTable(r *rand.Rand) (t Table, words []string) {
 
 // A table of names alone shows each with its notes, and breaks a name that is wider than the screen.
 func TestATableOfNamesAlone(t *testing.T) {
-	const long = "resource-safety holds when lock.ttl is at least two seconds and every client checks its lease before it " +
+	const long = "resource-safety holds when lock.ttl is at least two seconds and every client checks its lease " +
+		"before it " +
 		"writes"
 	d := Document{Title: Title{Name: "x"}, Body: []Block{Table{Heading: "assertion", Rows: []Row{
 		{Sign: "✓", Name: "short", Notes: []Paragraph{{Words: "met at 2 points"}}}, {Sign: "✗", Name: long}}}}}
@@ -133,7 +134,8 @@ func TestATableOfNamesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "x\n\n   assertion\n ✓ short\n     met at 2 points\n" +
-		" ✗ resource-safety holds when lock.ttl is at least two\n     seconds and every client checks its lease before it\n" +
+		" ✗ resource-safety holds when lock.ttl is at least two\n     seconds and every client checks its lease " +
+		"before it\n" +
 		"     writes\n"
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)

@@ -91,8 +91,8 @@ func (t *Table) gap(i int) int {
 	return gap
 }
 
-// place makes parts of as many groups as there is room for, or of as many columns where a group is too wide for one; and
-// one part if there are only names.
+// place makes parts of as many groups as there is room for, or of as many columns where a group is too wide for one;
+// and one part if there are only names.
 func (l *layout) place(t *Table, width int) {
 	if l.parts = nil; len(t.Columns) == 0 {
 		l.parts = []span{{}}

@@ -1,4 +1,5 @@
-// Package reporttest holds what every document keeps to, in all its forms, for the tests of the packages that make them.
+// Package reporttest holds what every document keeps to, in all its forms, for the tests of the packages that make
+// them.
 //
 // Goals: one check for all documents.
 // Non-goals: what a document says; how a page is read (documenttest).

@@ -127,8 +127,8 @@ func TestTheFirstErrorIsKept(t *testing.T) {
 	}
 }
 
-// Indented lines end where the others do; a command's argument that is broken goes on at the very left, as a shell needs
-// it.
+// Indented lines end where the others do; a command's argument that is broken goes on at the very left, as a shell
+// needs it.
 func TestIndentedLines(t *testing.T) {
 	got := written(20, func(p *Writer) {
 		p.Indent(4, func() {
@@ -138,7 +138,8 @@ func TestIndentedLines(t *testing.T) {
 		})
 		p.Text(Plain, 0, "words that are wrapped")
 	})
-	want := "    words that are\n    wrapped\n\n    again\n      run \\\n        '/a/'\\\n'long path/to/'\\\n'a file'\n" +
+	want := "    words that are\n    wrapped\n\n    again\n      run \\\n        '/a/'\\\n'long path/to/'\\\n'a " +
+		"file'\n" +
 		"words that are\nwrapped\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

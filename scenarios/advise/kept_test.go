@@ -20,7 +20,8 @@ func TestAdvisedFilesKeepWhatIsPromised(t *testing.T) {
 	seeds, plans, names := someSeeds, 300, []string{"setnx-holder-crash"}
 	if testkit.Full() {
 		seeds, plans = 100, 2000
-		names = []string{"failover-loses-lock", "setnx-expire-crash-between", "get-then-del-race", "single-restart-forgets",
+		names = []string{"failover-loses-lock", "setnx-expire-crash-between", "get-then-del-race",
+			"single-restart-forgets",
 			"restart-everysec", "no-elapsed-check"}
 	}
 	switch asked := os.Getenv("FENCEPOST_ADVICE"); asked {

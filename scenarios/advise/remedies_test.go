@@ -92,7 +92,8 @@ var confirmations = []confirmation{
 	{text: "The resource guards the data already. No lock with a lease keeps a holder from believing that it is " +
 		"inside: do nothing there that the resource does not check.",
 		reason: "it asks for no change"},
-	{text: "Stop working as soon as the client learns that the session is lost: that narrows the gap, since the service " +
+	{text: "Stop working as soon as the client learns that the session is lost: that narrows the gap, since the " +
+		"service " +
 		"may end a session at any time.",
 		reason: "it says itself that it only narrows the gap"},
 	{text: "Send a fencing token with every read and write.",

@@ -164,7 +164,8 @@ func TestMutantsAreCaughtByTheLawsThatTheyBreak(t *testing.T) {
 		}
 		list, mutants = append(list, s), append(mutants, m)
 	}
-	err := search.FirstViolations(context.Background(), list, 0, most, 0, nil, func(i int, p search.FirstViolation) error {
+	err := search.FirstViolations(context.Background(), list, 0, most, 0, nil, func(i int,
+		p search.FirstViolation) error {
 		m := &mutants[i]
 		t.Logf("%s of %s: %+v", m.Name, m.Of, p)
 		if !p.Found || p.Runs > m.Within || !slices.Contains(m.Breaks, p.Law) {

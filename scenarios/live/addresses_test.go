@@ -103,7 +103,8 @@ func portOf(variable string) string {
 	return u.Port()
 }
 
-// TestAClientReachesTheServersThatAreNamedToIt by a Sentinel and by the servers, in RESP2 and RESP3, before a failover and after.
+// TestAClientReachesTheServersThatAreNamedToIt by a Sentinel and by the servers, in RESP2 and RESP3, before a failover
+// and after.
 func TestAClientReachesTheServersThatAreNamedToIt(t *testing.T) {
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "servers: {redis: 1, replicas: 1}", "clients: 1", "work: {cycles: 1}",

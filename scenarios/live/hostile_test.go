@@ -225,7 +225,8 @@ func TestHostileClients(t *testing.T) {
 		{"another", early, "FENCEPOST RELEASING lock w is of a lock that it does not have: it has acquired lock as v"},
 		{"floods", early, "floods the resource: it sends commands without waiting for their answers"},
 		{"ends inside", crashed, "client-1 ended although it had not reported RELEASED for lock: it counts as crashed"},
-		{"ends unnoticed", crashed, "client-1 ended although it had not reported RELEASED for lock: it counts as crashed"},
+		{"ends unnoticed", crashed,
+			"client-1 ended although it had not reported RELEASED for lock: it counts as crashed"},
 		{"throws inside", crashed, "client-1 ended with exit status 7 although it had not reported RELEASED"},
 		{"is killed inside", crashed, "client-1 was ended by signal 9 (killed) although it had not reported RELEASED"},
 		{"ends asking", crashed, "client-1 ended while it was acquiring lock: report FAILED first: it counts " +

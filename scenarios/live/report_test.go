@@ -270,7 +270,8 @@ func TestTimesCountFromTheBegin(t *testing.T) {
 	}
 	g := h.Events[2].Grant
 	got += fmt.Sprint(int64(g.Since), " ", int64(g.Granted), " ", int64(g.Until), " ", int64(h.Header.End))
-	if want := "0 true 807 10 false 30 20 false 0 25 false 0 40 false 20 45 false 1 49 false 0 5 15 35 40"; got != want {
+	const want = "0 true 807 10 false 30 20 false 0 25 false 0 40 false 20 45 false 1 49 false 0 5 15 35 40"
+	if got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

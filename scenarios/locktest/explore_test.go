@@ -31,7 +31,8 @@ func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 		faults bool
 	}{
 		"a lock that deletes whoever holds it": {newCareless, checker.Ownership, checker.RemovedByNonOwner, true},
-		"a lock that everybody has": {func(*Client) Lock { return open{} }, checker.LeaseExclusion, checker.CauseNotRecorded,
+		"a lock that everybody has": {func(*Client) Lock { return open{} }, checker.LeaseExclusion,
+			checker.CauseNotRecorded,
 			false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -122,15 +122,18 @@ func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 		plan, mends []string // mends is the plan without the cause
 		want        limit
 	}{
-		"a clock that is set ahead": {newPlain, Redis(1), []string{"jump redis-1 clock by +30s at 2s"}, []string{nothing}, clocks},
+		"a clock that is set ahead": {newPlain, Redis(1), []string{"jump redis-1 clock by +30s at 2s"},
+			[]string{nothing}, clocks},
 		"a clock that runs fast": {newPlain, Redis(1), []string{"drift redis-1 clock by +400000ppm from 0s for 60s"},
 			[]string{nothing}, ""},
-		"a disk that is lost": {newPlain, Redis(1), []string{"crash redis-1 losing everything at 2s, restart after 500ms"},
+		"a disk that is lost": {newPlain, Redis(1),
+			[]string{"crash redis-1 losing everything at 2s, restart after 500ms"},
 			[]string{"crash redis-1 losing everything at 2s, restart after 9s"}, losses},
 		"writes that were not synced": {newPlain, Redis(1).Persisting("no"),
 			[]string{"crash redis-1 losing unsynced writes at 2s, restart after 500ms"},
 			[]string{"shut down redis-1 at 2s, restart after 500ms"}, losses},
-		"a failover": {newFollower, Redis(1).Replicated(1), []string{unsynced, "fail over redis-1 to redis-1-replica-1 at 2s"},
+		"a failover": {newFollower, Redis(1).Replicated(1), []string{unsynced,
+			"fail over redis-1 to redis-1-replica-1 at 2s"},
 			[]string{unsynced}, failovers},
 	} {
 		t.Run(name, func(t *testing.T) {

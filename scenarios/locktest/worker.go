@@ -283,7 +283,8 @@ func (w *worker) run(seed uint64) ran {
 			out.Excused = append(out.Excused, f.Law)
 		}
 		if f.Outcome == checker.Violated && w.promise.Covers(f.Law, f.Cause) {
-			out.Broken = append(out.Broken, broken{finding{f.Law, f.Cause}, f.Explanation, limitOf(result.History, v, f)})
+			out.Broken = append(out.Broken, broken{finding{f.Law, f.Cause}, f.Explanation, limitOf(result.History, v,
+				f)})
 		}
 	}
 	return out

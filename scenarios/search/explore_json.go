@@ -85,7 +85,8 @@ func (r *Report) data() *exploreJSON {
 		f := &r.Findings[i]
 		d.Findings = append(d.Findings,
 			findingJSON{f.Law, f.Cause.String(), f.Promised, f.Runs, f.First, len(f.Small.First.Faults), f.Small.Runs,
-				f.Small.Ending == campaign.Complete, f.interrupted(), f.Small.Often, document.Some(f.Files), f.Run.Object()})
+				f.Small.Ending == campaign.Complete, f.interrupted(), f.Small.Often, document.Some(f.Files),
+				f.Run.Object()})
 	}
 	return d
 }

@@ -86,7 +86,8 @@ func (r *RunsReport) otherwise(name, of string) string {
 	var ways []string
 	for i := range r.Campaign.Groups {
 		if g := &r.Campaign.Groups[i]; g.Name == name {
-			ways = append(ways, fmt.Sprintf("%s in %s%s, first with seed %d", got(g), text.Grouped(g.Runs), of, g.First))
+			ways = append(ways, fmt.Sprintf("%s in %s%s, first with seed %d", got(g), text.Grouped(g.Runs), of,
+				g.First))
 		}
 	}
 	return strings.Join(ways, "; ")

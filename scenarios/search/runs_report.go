@@ -157,7 +157,8 @@ func got(g *format.Group) string { return cmp.Or(g.Got, "outside") }
 
 // differences are the ways in which runs came out otherwise than expected.
 func (r *RunsReport) differences() document.Table {
-	t := document.Table{Heading: "came out otherwise", Columns: []document.Column{{Title: "runs"}, {Title: "first seed"},
+	t := document.Table{Heading: "came out otherwise", Columns: []document.Column{{Title: "runs"},
+		{Title: "first seed"},
 		{Title: "difference", Words: true}}}
 	for i := range r.Campaign.Groups {
 		g := &r.Campaign.Groups[i]

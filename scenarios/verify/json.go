@@ -94,7 +94,8 @@ func (r *Report) data() *verifyJSON {
 	}
 	if v.Found != nil {
 		_, delay := v.counterexample()
-		d.Counterexample = &counterexampleJSON{v.Found.Law, v.Found.Cause.String(), delay, v.Found.AtRandom, r.Run.Object()}
+		d.Counterexample = &counterexampleJSON{v.Found.Law, v.Found.Cause.String(), delay, v.Found.AtRandom,
+			r.Run.Object()}
 	}
 	return d
 }

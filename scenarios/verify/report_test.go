@@ -180,8 +180,8 @@ func TestAVerificationAsJSON(t *testing.T) {
 	}
 }
 
-// TestReportsOfVerificationsCanBeRead in text and page, interrupted or not, with a counterexample or without. Placements
-// are no sample: no share of them is stated.
+// TestReportsOfVerificationsCanBeRead in text and page, interrupted or not, with a counterexample or without.
+// Placements are no sample: no share of them is stated.
 func TestReportsOfVerificationsCanBeRead(t *testing.T) {
 	for _, found := range []bool{false, true} {
 		for _, ending := range []campaign.Ending{campaign.Complete, campaign.Interrupted} {

@@ -80,8 +80,9 @@ func (c *trackedClient) flags() []string {
 // table records who tracks what. Connections are known by their numbers. The zero table is ready.
 type table struct {
 	clients map[uint64]*trackedClient
-	readers map[string][]uint64 // of a key, since they were last notified of it, in the order in which they read it first
-	changed map[string]uint64   // for subscribers of prefixes: keys, and who changed each of them last; 0: nobody
+	// readers of a key, since they were last notified of it, in the order in which they read it first.
+	readers map[string][]uint64
+	changed map[string]uint64 // for subscribers of prefixes: keys, and who changed each of them last; 0: nobody
 }
 
 // active reports whether anybody tracks, or did and left something remembered.

@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// lineOf is a record as both sides must have it. How long a key stands is stated in steps of 10 s: the hosts' lateness is
-// far below that, and what the tests set is far from the border.
+// lineOf is a record as both sides must have it. How long a key stands is stated in steps of 10 s: the hosts' lateness
+// is far below that, and what the tests set is far from the border.
 func lineOf(e *history.Event) string {
 	text := fmt.Sprintf("%s: %s %s %s of %s by %s %s", e.Process, e.F, e.Lock, e.Member, e.Of, e.By, e.Why)
 	if e.F == history.KeyGone {
@@ -32,8 +32,8 @@ func lineOf(e *history.Event) string {
 	return text + fmt.Sprintf(" = %s, %s", e.Value, left)
 }
 
-// linesOf formats records, those of one request in the order of their keys: in which order one request changes several is no
-// matter, and of several changes of one key only what they come to. What has expired comes last, sorted: in a
+// linesOf formats records, those of one request in the order of their keys: in which order one request changes several
+// is no matter, and of several changes of one key only what they come to. What has expired comes last, sorted: in a
 // transaction it may stand anywhere.
 func linesOf(list []history.Event) (lines []string) {
 	var expired []string
