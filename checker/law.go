@@ -93,8 +93,8 @@ func (l Law) Says() string {
 // Broken returns what happens when the law is broken, in one sentence without capital and full stop.
 func (l Law) Broken() string { return cmp.Or(l.row().broken, string(l)+" is violated") }
 
-// Short names the law in at most seven letters.
-func (l Law) Short() string { return cmp.Or(l.row().short, string(l)) }
+// short names the law in at most seven letters.
+func (l Law) short() string { return cmp.Or(l.row().short, string(l)) }
 
 // Gravity orders laws by how serious a violation is, the most serious first.
 func (l Law) Gravity() int { return l.row().gravity }

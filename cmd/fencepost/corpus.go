@@ -20,7 +20,7 @@ func newCorpus() *cobra.Command {
 	var j corpusJob
 	c := &cobra.Command{
 		Use:   "corpus",
-		Short: "Find faults that expose broken variants of locks, and try the sound ones",
+		Short: "Find what exposes broken variants of locks, and try sound ones",
 		Long: `Each sound lock says which laws it promises and which faults it excludes. A mutant is a sound
 lock with one thing wrong, as a shipped library had it or as a wrong setting has it. It runs
 under the same random faults, seed 0 first or that of --seed, until it breaks a promise of

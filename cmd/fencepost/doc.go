@@ -41,12 +41,12 @@
 // A column in the tables of explore, verify and run --seeds:
 //   - scenarios/campaign/tally.go, if what it shows is not counted yet: Count and Add.
 //   - scenarios/campaign/table.go, its entry.
-//   - scenarios/search/explore_json.go and reports/schema, if --json is to have it, too.
+//   - scenarios/search/explore_json.go if --json is to have it, too: its field.
 //   - Example: scenarios/campaign/table_test.go adds how often a law was exercised.
 //
 // A column in the tables of compare:
 //   - scenarios/compare/timing.go, a figure: how it is measured, and how each form of the report shows it; or
-//     scenarios/compare/survival.go, a law. reports/schema and scenarios/COMPARISON.md, by -update.
+//     scenarios/compare/survival.go, a law. scenarios/COMPARISON.md, by -update.
 //   - Example: scenarios/compare/figure_test.go adds the longest acquire.
 //
 // A backend, a kind of lock server:

@@ -323,18 +323,18 @@ func (b Links) HTML(p *html.Writer) {
 	if len(b) == 0 {
 		return
 	}
-	links := make([]Link, len(b))
+	links := make([]link, len(b))
 	for i, l := range b {
-		links[i] = Link{Text: l.Words, Href: p.Beside(l.Slug)}
+		links[i] = link{Text: l.Words, Href: p.Beside(l.Slug)}
 	}
 	p.Show("links", links)
 }
 
-// Markup is a block that stands only on a page, such as a picture.
-type Markup template.HTML
+// markup is a block that stands only on a page, such as a picture.
+type markup template.HTML
 
 // Text writes nothing.
-func (Markup) Text(*text.Writer) {}
+func (markup) Text(*text.Writer) {}
 
 // HTML writes the markup.
-func (b Markup) HTML(p *html.Writer) { p.Put(template.HTML(b)) }
+func (b markup) HTML(p *html.Writer) { p.Put(template.HTML(b)) }

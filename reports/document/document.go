@@ -46,8 +46,8 @@ type Block interface {
 	HTML(p *html.Writer)
 }
 
-// Fitting is a block that takes as many lines as there are: what does not fit is left to the page and to --all.
-type Fitting interface {
+// fitting is a block that takes as many lines as there are: what does not fit is left to the page and to --all.
+type fitting interface {
 	Block
 	// FitText writes at most room lines, if that can be.
 	FitText(p *text.Writer, room int)
@@ -93,7 +93,7 @@ func (d *Document) texts(c *column, body []Block, all bool) {
 		if below, _ := below(b); below {
 			continue
 		}
-		fit, ok := b.(Fitting)
+		fit, ok := b.(fitting)
 		if !ok {
 			c.block(b)
 			continue
@@ -109,7 +109,7 @@ func (d *Document) texts(c *column, body []Block, all bool) {
 		c.put(false, false, func() { fit.FitText(c.Writer, room) })
 	}
 	c.put(true, true, func() {
-		Stopped(c.Writer, d.Interrupted)
+		stopped(c.Writer, d.Interrupted)
 		Closing(c.Writer, d.Files, d.Repeat)
 	})
 }
@@ -164,7 +164,7 @@ func labelled(b Block) (begins, ends bool) {
 func shown(body []Block) (all []Block) {
 	for _, b := range body {
 		switch one := b.(type) {
-		case OnPage, Links, Markup:
+		case OnPage, Links, markup:
 			continue
 		case InText:
 			if len(shown([]Block{one.Block})) == 0 {
@@ -207,7 +207,7 @@ func (t *Title) Text(p *text.Writer) {
 // JSON gives the document as one JSON object, ended by a newline.
 func (d *Document) JSON(command string) ([]byte, error) {
 	if h, ok := d.Data.(headed); ok {
-		h.setHead(HeadOf(command))
+		h.setHead(headOf(command))
 	}
 	return Encode(d.Data)
 }

@@ -31,8 +31,8 @@ func Closing(p *text.Writer, files, repeat string) {
 	}
 }
 
-// WriteNotes writes each note on a line of its own, with the label before it.
-func WriteNotes(p *text.Writer, label string, list []string) {
+// writeNotes writes each note on a line of its own, with the label before it.
+func writeNotes(p *text.Writer, label string, list []string) {
 	for _, note := range list {
 		p.Hang(0, label, text.Yellow, note)
 	}
@@ -44,8 +44,8 @@ func Again(p *text.Writer, words string) { p.Command(0, AgainLabel, words) }
 // AgainLabel is the label of a command that shows it all again.
 const AgainLabel = "again   "
 
-// WriteTitle writes the first line: what ran, and how it stands.
-func WriteTitle(p *text.Writer, name, what, standing string) {
+// writeTitle writes the first line: what ran, and how it stands.
+func writeTitle(p *text.Writer, name, what, standing string) {
 	tone := text.Red
 	switch standing {
 	case AsExpected:

@@ -47,8 +47,8 @@ func (n FileNames) Of(s string) string {
 	return free
 }
 
-// Link leads from a report to another file, such as porcupine's own view of a law.
-type Link struct {
+// link leads from a report to another file, such as porcupine's own view of a law.
+type link struct {
 	Text string
 	Href string // relative to the report
 }

@@ -8,8 +8,8 @@ import (
 // further.
 const Interruption = "interrupted: this is what was found by then"
 
-// Stopped writes in a text that the work was interrupted, if it was.
-func Stopped(p *text.Writer, interrupted bool) {
+// stopped writes in a text that the work was interrupted, if it was.
+func stopped(p *text.Writer, interrupted bool) {
 	if interrupted {
 		p.Hang(0, "stopped ", text.Yellow, Interruption)
 	}

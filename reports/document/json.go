@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// schemaName is what every JSON document says under schema: which edition of the schema in reports/schema it keeps to.
+// schemaName is what every JSON document says under schema: which edition of the schema it keeps to (Schema).
 const schemaName = "fencepost/1"
 
 // Head begins every JSON document.
@@ -22,8 +22,8 @@ func (h *Head) setHead(of Head) { *h = of }
 // headed is a JSON object that embeds Head.
 type headed interface{ setHead(Head) }
 
-// HeadOf is the beginning of what a command gives out.
-func HeadOf(command string) Head { return Head{schemaName, command} }
+// headOf is the beginning of what a command gives out.
+func headOf(command string) Head { return Head{schemaName, command} }
 
 // Encode gives a document as one line, ended by a newline. In it "client-1 -> redis-1" stays readable.
 func Encode(document any) ([]byte, error) {

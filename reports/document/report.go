@@ -11,7 +11,7 @@ import "io"
 type Report interface {
 	// Text writes it for a person at a terminal. The error is w's.
 	Text(w io.Writer, opt TextOptions) error
-	// JSON gives it as one JSON object, ended by a newline, which keeps to the schema in reports/schema. Command is by
+	// JSON gives it as one JSON object, ended by a newline, which keeps to the schema. Command is by
 	// which it was called.
 	JSON(command string) ([]byte, error)
 }

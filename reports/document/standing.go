@@ -38,8 +38,8 @@ func (s Standing) Words() string {
 	return s.came() + ", " + s.expectation()
 }
 
-// Verdicts are all words that a Standing can have, in the order of the alphabet.
-func Verdicts() []string {
+// verdicts are all words that a Standing can have, in the order of the alphabet.
+func verdicts() []string {
 	said := map[string]bool{}
 	for code := range 1 << 7 {
 		flag := func(bit int) bool { return code>>bit&1 == 1 }

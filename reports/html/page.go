@@ -28,22 +28,22 @@ var templates = sync.OnceValue(func() *template.Template {
 	}).ParseFS(files, "*.html"))
 })
 
-// Write writes a page by the template of that name. The error is w's, or that data lacks what the template shows.
-func Write(w io.Writer, name string, data any) error {
+// write writes a page by the template of that name. The error is w's, or that data lacks what the template shows.
+func write(w io.Writer, name string, data any) error {
 	return Protect(w, func(w io.Writer) error { return templates().ExecuteTemplate(w, name, data) })
 }
 
-// Frame is what all pages have in common: the title, how they look, and the script that explains words and copies
+// frame is what all pages have in common: the title, how they look, and the script that explains words and copies
 // commands. What a template shows has it as a part.
-type Frame struct {
+type frame struct {
 	Title  string
 	Style  template.CSS
 	Script template.JS
 }
 
-// New makes a frame with further style sheets and scripts, which are files of this folder.
-func New(title string, parts ...string) (Frame, error) {
-	f := Frame{Title: title}
+// newFrame makes a frame with further style sheets and scripts, which are files of this folder.
+func newFrame(title string, parts ...string) (frame, error) {
+	f := frame{Title: title}
 	for _, name := range append([]string{"page.css", "frame.js"}, parts...) {
 		text, err := files.ReadFile(name)
 		if err != nil {

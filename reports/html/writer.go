@@ -10,7 +10,7 @@ import (
 
 // Writer makes a page of what is shown one after the other. It keeps the first error.
 type Writer struct {
-	frame Frame
+	frame frame
 	path  string
 	body  bytes.Buffer
 	err   error
@@ -18,7 +18,7 @@ type Writer struct {
 
 // NewWriter begins a page, which will be a file with the given path.
 func NewWriter(title, path string) *Writer {
-	frame, err := New(title)
+	frame, err := newFrame(title)
 	return &Writer{frame: frame, path: path, err: err}
 }
 
@@ -85,8 +85,8 @@ func (p *Writer) WriteDocument(w io.Writer) error {
 	if p.err != nil {
 		return p.err
 	}
-	return Write(w, "document.html", struct {
-		Frame
+	return write(w, "document.html", struct {
+		frame
 		Body template.HTML
 	}{p.frame, template.HTML(p.body.String())})
 }

@@ -37,8 +37,8 @@ func (p *Writer) Err() error { return p.err }
 // Watch notes from now on whether a word, in small letters, is mentioned.
 func (p *Writer) Watch(word string) { p.watch = word }
 
-// Mention notes a text as if it were written.
-func (p *Writer) Mention(text string) {
+// mention notes a text as if it were written.
+func (p *Writer) mention(text string) {
 	p.seen = p.seen || p.watch != "" && strings.Contains(strings.ToLower(text), p.watch)
 }
 
@@ -69,7 +69,7 @@ func (p *Writer) Put(l *Line) {
 			text = strings.TrimRight(text, " ")
 		}
 		left -= Cells(text)
-		p.Mention(text)
+		p.mention(text)
 		if text == "" {
 			continue
 		}

@@ -94,7 +94,7 @@ func TestAMentionIsNoted(t *testing.T) {
 			t.Error("it was not forgotten")
 		}
 		draft := p.Draft()
-		draft.Mention("the probe")
+		draft.mention("the probe")
 		if p.Mentioned() {
 			t.Error("the draft may never be included")
 		}

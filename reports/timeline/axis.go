@@ -12,7 +12,7 @@ const tickRoom = 64
 
 // ticks puts the time at instants at which something happened: first the ends, then the witness, then the faults, then
 // whatever leaves room.
-func (c *Chart) ticks(times []history.Time) {
+func (c *chart) ticks(times []history.Time) {
 	events := c.lanes.history.Events
 	order := []history.Time{c.from, c.to}
 	for pos := range events {
@@ -41,7 +41,7 @@ func (c *Chart) ticks(times []history.Time) {
 			taken = append(taken, label)
 		}
 		c.Ticks = append(c.Ticks,
-			tick{A: int64(at), X: px(x), Shift: px(label - x), Label: c.lanes.Instant(at), Shown: free})
+			tick{A: int64(at), X: px(x), Shift: px(label - x), Label: c.lanes.instant(at), Shown: free})
 	}
 	for _, b := range c.folded.breaks {
 		x, x2 := c.x(b.From), c.x(b.To)
@@ -53,13 +53,13 @@ func (c *Chart) ticks(times []history.Time) {
 
 // pinLevels says in which row each witness number stands so that none covers another, even on a narrow page. In a long
 // run this may have to wait until the reader zooms in.
-func (c *Chart) pinLevels() map[int]int {
+func (c *chart) pinLevels() map[int]int {
 	levels, _ := c.levels(c.scale)
 	return levels
 }
 
 // levels does so for a scale, and says whether they all fit.
-func (c *Chart) levels(s *scale) (levels map[int]int, fit bool) {
+func (c *chart) levels(s *scale) (levels map[int]int, fit bool) {
 	const room, mostLevels = 20, 6
 	var ends []float64 // of the last number in each row
 	levels, fit = map[int]int{}, true
@@ -82,7 +82,7 @@ func (c *Chart) levels(s *scale) (levels map[int]int, fit bool) {
 }
 
 // pinRows is the height of all rows of witness numbers.
-func (c *Chart) pinRows() int {
+func (c *chart) pinRows() int {
 	rows := 0
 	for _, level := range c.pinLevels() {
 		rows = max(rows, level+1)
@@ -91,7 +91,7 @@ func (c *Chart) pinRows() int {
 }
 
 // pins places the witness numbers between the axis and the lanes, each with a line down to its event.
-func (c *Chart) pins() {
+func (c *chart) pins() {
 	levels := c.pinLevels()
 	for pos := range c.lanes.history.Events {
 		n := c.numbers[pos]

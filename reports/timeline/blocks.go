@@ -21,18 +21,18 @@ type Timeline struct {
 func New(arrange func() *Lanes) *Timeline { return &Timeline{lanes: sync.OnceValue(arrange)} }
 
 // Text draws the history with time flowing down.
-func (t *Timeline) Text(p *text.Writer) { t.lanes().Draw(p) }
+func (t *Timeline) Text(p *text.Writer) { t.lanes().draw(p) }
 
 // HTML draws the history with time flowing to the right.
 func (t *Timeline) HTML(p *html.Writer) {
-	chart := t.lanes().Chart()
+	chart := t.lanes().chart()
 	t.leftOut = chart.Notes
-	picture, err := chart.HTML()
+	picture, err := chart.html()
 	if err != nil {
 		p.Fail(err)
 	}
 	p.Put(picture)
-	p.Script(Script)
+	p.Script(script)
 }
 
 // LeftOut says what the picture on the page lacks, a sentence each, once it is drawn.
@@ -69,8 +69,8 @@ func (s Story) Text(p *text.Writer) {
 	}
 	p.Put(new(text.Line).Add(text.Plain, "  Witness:"))
 	l := s.timeline.lanes()
-	for _, event := range l.Describe(s.Finding.Witness) {
-		p.Hang(4, fmt.Sprintf("%9s s  ", l.Clock(event.At)), text.Plain, event.Words)
+	for _, event := range l.describe(s.Finding.Witness) {
+		p.Hang(4, fmt.Sprintf("%9s s  ", l.clock(event.At)), text.Plain, event.Words)
 	}
 }
 
@@ -90,8 +90,8 @@ func (s Story) Judges() string { return s.Finding.Judges.String() }
 func (s Story) Witness() (lines []WitnessLine) {
 	l := s.timeline.lanes()
 	numbers := l.numbers()
-	for _, event := range l.Describe(s.Finding.Witness) {
-		lines = append(lines, WitnessLine{numbers[event.Pos], event.Pos, l.Instant(event.At), event.Words})
+	for _, event := range l.describe(s.Finding.Witness) {
+		lines = append(lines, WitnessLine{numbers[event.Pos], event.Pos, l.instant(event.At), event.Words})
 	}
 	return lines
 }

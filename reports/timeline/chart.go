@@ -14,10 +14,10 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Chart is the picture of an HTML report: time flows to the right, one lane under the other. Everything in it stands at
+// chart is the picture of an HTML report: time flows to the right, one lane under the other. Everything in it stands at
 // instants of true time; where these come to lie is computed here for a page that does not move, and again by the
 // page's script when the reader zooms.
-type Chart struct {
+type chart struct {
 	Width, Height int
 	Left, Right   int // the plot's edges
 	Top           int // where the lanes begin
@@ -116,9 +116,9 @@ const (
 	clipMargin = 10
 )
 
-// Chart draws the lanes. A history too long to draw whole is drawn around its witness.
-func (l *Lanes) Chart() *Chart {
-	c := &Chart{
+// chart draws the lanes. A history too long to draw whole is drawn around its witness.
+func (l *Lanes) chart() *chart {
+	c := &chart{
 		Width: chartWidth, Left: chartLeft, Right: chartRight, lanes: l,
 		teller: newTeller(l, true), numbers: l.numbers(), middle: map[history.Process]int{},
 		middles: map[int]int{},
@@ -141,7 +141,7 @@ func (l *Lanes) Chart() *Chart {
 }
 
 // omissions notes what is not drawn of the lanes.
-func (c *Chart) omissions(all *Lanes) {
+func (c *chart) omissions(all *Lanes) {
 	for _, of := range []struct {
 		what       string
 		all, drawn int
@@ -204,14 +204,14 @@ func firstLanes[T any](list []T, wanted func(*T) bool) (few []T) {
 }
 
 // frame decides which stretch is drawn and makes its scale.
-func (c *Chart) frame() {
+func (c *chart) frame() {
 	events := c.lanes.history.Events
 	first, last := 0, len(events)
 	if last > mostEvents {
 		first, last = c.around(mostEvents)
 		c.Notes = append(c.Notes, fmt.Sprintf("%d of %d events drawn, from %s to %s; the others lie outside this "+
-			"stretch.", last-first, len(events), c.lanes.Instant(events[first].Time),
-			c.lanes.Instant(events[last-1].Time)))
+			"stretch.", last-first, len(events), c.lanes.instant(events[first].Time),
+			c.lanes.instant(events[last-1].Time)))
 	}
 	var times []history.Time
 	probing := false
@@ -247,13 +247,13 @@ func (c *Chart) frame() {
 }
 
 // unseen reports whether an event belongs to the probe, which is no part of the story.
-func (c *Chart) unseen(pos int) bool {
+func (c *chart) unseen(pos int) bool {
 	e := &c.lanes.history.Events[pos]
 	return (e.Process == probe || c.lanes.holder(e.Of) == probe) && c.numbers[pos] == 0
 }
 
 // around gives a stretch of n events with the witness in its middle.
-func (c *Chart) around(n int) (first, last int) {
+func (c *chart) around(n int) (first, last int) {
 	events := len(c.lanes.history.Events)
 	lo, hi := events, -1
 	for pos := range c.numbers {
@@ -270,7 +270,7 @@ func (c *Chart) around(n int) (first, last int) {
 }
 
 // x places an instant on the page as it is first shown.
-func (c *Chart) x(at history.Time) float64 {
+func (c *chart) x(at history.Time) float64 {
 	return float64(c.Left) + float64(c.scale.place(at)*float64(c.Right-c.Left))
 }
 
@@ -289,25 +289,25 @@ var chartPicture = sync.OnceValue(func() *template.Template {
 //go:embed chart.js
 var scriptText string
 
-// Script is what a page needs beside the picture: by it the reader zooms and moves.
-var Script = template.JS(scriptText)
+// script is what a page needs beside the picture: by it the reader zooms and moves.
+var script = template.JS(scriptText)
 
-// HTML is the picture with its buttons and its legend, for a page whose script has Script. The error is of the
+// html is the picture with its buttons and its legend, for a page whose script has Script. The error is of the
 // template.
-func (c *Chart) HTML() (template.HTML, error) {
+func (c *chart) html() (template.HTML, error) {
 	var b strings.Builder
 	err := chartPicture().Execute(&b, c)
 	return template.HTML(b.String()), err
 }
 
 // Number is the number under which the witness's event at a position stands in the picture; 0 if it has none.
-func (c *Chart) Number(pos int) int { return c.numbers[pos] }
+func (c *chart) Number(pos int) int { return c.numbers[pos] }
 
-// Shows reports whether a client has a lane in the picture.
-func (c *Chart) Shows(p history.Process) bool { return slices.Contains(c.Clients, string(p)) }
+// shows reports whether a client has a lane in the picture.
+func (c *chart) shows(p history.Process) bool { return slices.Contains(c.Clients, string(p)) }
 
 // Knots are true times in ns and their places from 0 to 1, as JSON, between which the page's script interpolates.
-func (c *Chart) Knots() (string, error) {
+func (c *chart) Knots() (string, error) {
 	var knots [][2]float64
 	for _, k := range c.folded.knots {
 		knots = append(knots, [2]float64{float64(k.at), k.place})
@@ -317,7 +317,7 @@ func (c *Chart) Knots() (string, error) {
 }
 
 // box adds a stretch; what lies outside the frame is cut off.
-func (c *Chart) box(class string, from, to history.Time, y, height int, label, tip string, events ...int) {
+func (c *chart) box(class string, from, to history.Time, y, height int, label, tip string, events ...int) {
 	if to < c.from || from > c.to || !c.hasRoom() {
 		return
 	}
@@ -329,7 +329,7 @@ func (c *Chart) box(class string, from, to history.Time, y, height int, label, t
 }
 
 // hasRoom reports whether one more shape may be drawn, and counts it if not.
-func (c *Chart) hasRoom() bool {
+func (c *chart) hasRoom() bool {
 	if len(c.Shapes) < mostShapes {
 		return true
 	}
@@ -337,7 +337,7 @@ func (c *Chart) hasRoom() bool {
 	return false
 }
 
-func (c *Chart) mark(class, glyph string, at history.Time, y int, label, tip string, events ...int) {
+func (c *chart) mark(class, glyph string, at history.Time, y int, label, tip string, events ...int) {
 	if at < c.from || at > c.to || !c.hasRoom() {
 		return
 	}
@@ -347,7 +347,7 @@ func (c *Chart) mark(class, glyph string, at history.Time, y int, label, tip str
 		Label: label, Shift: px(shift), Tip: tip, Events: positions(events)})
 }
 
-func (c *Chart) ray(class string, from, to history.Time, y, y2 int) {
+func (c *chart) ray(class string, from, to history.Time, y, y2 int) {
 	if from < c.from || to > c.to || !c.hasRoom() {
 		return
 	}
@@ -368,22 +368,22 @@ func positions(events []int) string {
 // labelWidth estimates how many pixels a label takes.
 func labelWidth(s string) float64 { return float64(6.4 * float64(text.Cells(s))) }
 
-func (c *Chart) title(y, height int, name, class string) {
+func (c *chart) title(y, height int, name, class string) {
 	c.Rows = append(c.Rows,
 		laneTitle{Y: y, Height: height, Middle: y + height/2, Name: name, Class: class, Odd: len(c.Rows)%2 == 1})
 }
 
 // ClipX is where what is drawn of the plot begins, with room for marks on its edges.
-func (c *Chart) ClipX() int { return c.Left - clipMargin }
+func (c *chart) ClipX() int { return c.Left - clipMargin }
 
 // ClipWidth is how wide it is.
-func (c *Chart) ClipWidth() int { return c.Right - c.Left + 2*clipMargin }
+func (c *chart) ClipWidth() int { return c.Right - c.Left + 2*clipMargin }
 
 // MiddleY is where the label of a box stands.
 func (s shape) MiddleY() string { return px(float64(s.Y) + float64(float64(s.Height)/2)) }
 
 // tracks are the locks that have a row of their own in each lane. One empty lock stands for all.
-func (c *Chart) tracks() []history.Lock {
+func (c *chart) tracks() []history.Lock {
 	if n := len(c.lanes.locks); n == 0 || n > mostLocks {
 		return []history.Lock{""}
 	}
@@ -391,6 +391,6 @@ func (c *Chart) tracks() []history.Lock {
 }
 
 // Has reports whether something of the class is drawn, so that the legend explains what is there and no more.
-func (c *Chart) Has(class string) bool {
+func (c *chart) Has(class string) bool {
 	return slices.ContainsFunc(c.Shapes, func(s shape) bool { return slices.Contains(strings.Fields(s.Class), class) })
 }

@@ -21,7 +21,7 @@ func colorOf(client int) string {
 }
 
 // faultLanes draws each fault as a band with its line as the label, packed in as few rows as the labels allow.
-func (c *Chart) faultLanes(y int) int {
+func (c *chart) faultLanes(y int) int {
 	var ends []float64
 	top := y
 	for i := range c.lanes.faults {
@@ -57,13 +57,13 @@ func (c *Chart) faultLanes(y int) int {
 }
 
 // label writes text that stays inside the plot while its stretch is in view.
-func (c *Chart) label(class string, from, to history.Time, y int, text string) {
+func (c *chart) label(class string, from, to history.Time, y int, text string) {
 	x := min(c.x(max(from, c.from))+6, float64(c.Right)-labelWidth(text)-4)
 	c.Shapes = append(c.Shapes, shape{Kind: "label", Class: class, A: int64(max(from, c.from)), B: int64(min(to, c.to)),
 		X: px(max(x, float64(c.Left)+4)), Y: y, Label: text})
 }
 
-func (c *Chart) clientLanes(y int) int {
+func (c *chart) clientLanes(y int) int {
 	top := y
 	tracks := c.tracks()
 	for i := range c.lanes.clients {
@@ -91,7 +91,7 @@ func (c *Chart) clientLanes(y int) int {
 		c.clocks(lane.Clock, y, height)
 		for _, crash := range lane.Crashes {
 			c.mark("crash", "cross", crash.From, middle, "",
-				string(lane.Process)+" crashes at "+c.lanes.Instant(crash.From), crash.First)
+				string(lane.Process)+" crashes at "+c.lanes.instant(crash.From), crash.First)
 		}
 		y += height
 	}
@@ -99,7 +99,7 @@ func (c *Chart) clientLanes(y int) int {
 	return y
 }
 
-func (c *Chart) witnesses(p history.Process) bool {
+func (c *chart) witnesses(p history.Process) bool {
 	for pos := range c.numbers {
 		if c.lanes.history.Events[pos].Process == p {
 			return true
@@ -110,7 +110,7 @@ func (c *Chart) witnesses(p history.Process) bool {
 
 // sections draws, from the top: the bar of the section, below it the lease as the client was told, and in its place
 // where the section goes on without one a line that says so.
-func (c *Chart) sections(client int, lock history.Lock, y int) {
+func (c *chart) sections(client int, lock history.Lock, y int) {
 	lane := &c.lanes.clients[client]
 	for _, w := range lane.Waits {
 		if lock == "" || w.Lock == lock {
@@ -134,7 +134,7 @@ func (c *Chart) sections(client int, lock history.Lock, y int) {
 				c.past(lane, past, min(w.From, s.To), y)
 			}
 			c.box("lease", w.From, w.To, y+24, 6, "", fmt.Sprintf("lease as %s was told\n%s to %s", lane.Process,
-				c.lanes.Instant(w.From), c.lanes.Instant(w.To)))
+				c.lanes.instant(w.From), c.lanes.instant(w.To)))
 			past = max(past, w.To)
 		}
 		if len(s.Validity) > 0 && past < s.To {
@@ -144,7 +144,7 @@ func (c *Chart) sections(client int, lock history.Lock, y int) {
 }
 
 // operations draws those of registers, from call to return; one that failed, or of which nobody knows, is paler.
-func (c *Chart) operations(client, y int) {
+func (c *chart) operations(client, y int) {
 	lane := &c.lanes.clients[client]
 	for i := range lane.Operations {
 		o := &lane.Operations[i]
@@ -172,7 +172,7 @@ func (c *Chart) operations(client, y int) {
 }
 
 // captions writes the attempts' names over the bars, and over what hatches these.
-func (c *Chart) captions(client int, lock history.Lock, y int) {
+func (c *chart) captions(client int, lock history.Lock, y int) {
 	for i := range c.lanes.clients[client].Sections {
 		s := &c.lanes.clients[client].Sections[i]
 		if lock == "" || s.Lock == lock {
@@ -181,13 +181,13 @@ func (c *Chart) captions(client int, lock history.Lock, y int) {
 	}
 }
 
-func (c *Chart) past(lane *clientLane, from, to history.Time, y int) {
+func (c *chart) past(lane *clientLane, from, to history.Time, y int) {
 	c.box("past", from, to, y+24, 6, "", fmt.Sprintf("%s works on without a valid lease\n%s to %s (%s)",
-		lane.Process, c.lanes.Instant(from), c.lanes.Instant(to), text.Lasting(to-from)))
+		lane.Process, c.lanes.instant(from), c.lanes.instant(to), text.Lasting(to-from)))
 }
 
 // clashes shades the stretches in which two sections of one lock are open that are not both shared.
-func (c *Chart) clashes(y, height int) {
+func (c *chart) clashes(y, height int) {
 	var all []*section
 	for _, i := range c.clients {
 		for k := range c.lanes.clients[i].Sections {
@@ -214,7 +214,7 @@ shading:
 			}
 			n := len(c.Shapes)
 			c.box("clash", b.From, min(a.To, b.To), y, height, "", fmt.Sprintf("two at once: %s and %s\n%s to %s",
-				a.Attempt, b.Attempt, c.lanes.Instant(b.From), c.lanes.Instant(min(a.To, b.To))))
+				a.Attempt, b.Attempt, c.lanes.instant(b.From), c.lanes.instant(min(a.To, b.To))))
 			shades = append(shades, c.Shapes[n:]...)
 			c.Shapes = c.Shapes[:n]
 		}
@@ -222,7 +222,7 @@ shading:
 	c.Shapes = append(shades, c.Shapes...) // behind everything
 }
 
-func (c *Chart) resourceLane(y int) int {
+func (c *chart) resourceLane(y int) int {
 	if len(c.lanes.effects) == 0 {
 		return y
 	}
@@ -264,7 +264,7 @@ func (c *Chart) resourceLane(y int) int {
 	return y + resourceRow
 }
 
-func (c *Chart) serverLanes(y int) int {
+func (c *chart) serverLanes(y int) int {
 	tracks := c.tracks()
 	depth := min(c.lanes.depth(), mostWaiting+1)
 	track := keyHeight + (depth-1)*waitHeight
@@ -291,7 +291,7 @@ func (c *Chart) serverLanes(y int) int {
 	return y
 }
 
-func (c *Chart) keys(lane *serverLane, ahead [][]int, lock history.Lock, y int) {
+func (c *chart) keys(lane *serverLane, ahead [][]int, lock history.Lock, y int) {
 	for i := range lane.Keys {
 		k := &lane.Keys[i]
 		if lock != "" && k.Lock != lock || lock == "" && !slices.Contains(c.lanes.locks, k.Lock) {
@@ -333,18 +333,18 @@ func places(keys []keySpan, i int, ahead []int) []inLine {
 
 // keyAt draws a key in its place: the first at full height, those in line behind it below, thinner. Where the line is
 // longer than there is room, only the first of it are drawn.
-func (c *Chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
+func (c *chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 	if p.before > mostWaiting {
 		return
 	}
 	tip := fmt.Sprintf("%s on %s, set for %s\n%s", cmp.Or(string(k.Lock), "the key"), lane.Process,
 		cmp.Or(string(k.Of), "nobody"), c.stretch(k.span))
 	if p.before > 0 {
-		tip += fmt.Sprintf("\nin line behind %d from %s to %s", p.before, c.lanes.Instant(p.From),
-			c.lanes.Instant(p.To))
+		tip += fmt.Sprintf("\nin line behind %d from %s to %s", p.before, c.lanes.instant(p.From),
+			c.lanes.instant(p.To))
 	}
 	if k.Due != 0 {
-		tip += "\ndue to expire: " + c.lanes.Instant(k.Due)
+		tip += "\ndue to expire: " + c.lanes.instant(k.Due)
 	}
 	if k.Last != open {
 		tip += "\nthen " + cmp.Or(string(k.Why), "overwritten or gone")
@@ -361,7 +361,7 @@ func (c *Chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 }
 
 // clocks marks the jumps and drifts of a lane's clock: a jump in its middle, by how much, a drift along its bottom.
-func (c *Chart) clocks(faults []int, y, height int) {
+func (c *chart) clocks(faults []int, y, height int) {
 	for _, i := range faults {
 		f := &c.lanes.faults[i]
 		if f.Kind.Does() == history.PacesClock {
@@ -375,6 +375,6 @@ func (c *Chart) clocks(faults []int, y, height int) {
 				break
 			}
 		}
-		c.mark("clock", "jump", f.From, y+height/2, by, f.Line+"\nat "+c.lanes.Instant(f.From), f.First)
+		c.mark("clock", "jump", f.From, y+height/2, by, f.Line+"\nat "+c.lanes.instant(f.From), f.First)
 	}
 }

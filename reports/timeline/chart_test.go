@@ -12,7 +12,7 @@ import (
 // picture is what a page shows of a story.
 func picture(t *testing.T, s examples.Story) string {
 	t.Helper()
-	text, err := Arrange(s.History, s.Findings).Chart().HTML()
+	text, err := Arrange(s.History, s.Findings).chart().html()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestOperationsOfRegistersAreDrawn(t *testing.T) {
 	add(4e6, "q", history.OK, history.Read, "x", "7")
 	add(5e6, "q", history.Invoke, history.CAS, "x", "[7 8]")
 	drawn := func() (boxes []string) {
-		for _, s := range Arrange(h, nil).Chart().Shapes {
+		for _, s := range Arrange(h, nil).chart().Shapes {
 			if s.Kind == "box" && strings.HasPrefix(s.Class, "caption") {
 				boxes = append(boxes, fmt.Sprintf("%s %d-%d", s.Label, s.A/1e6, s.B/1e6))
 			}
@@ -66,7 +66,7 @@ func TestOperationsOfRegistersAreDrawn(t *testing.T) {
 	if got := strings.Join(drawn(), ", "); got != "write x 1 1-3, write y 2 6-9, read x 7 2-4, cas x [7 8] 5-9" {
 		t.Error(got)
 	}
-	if told := Arrange(h, nil).Describe([]int{0, 1, 3, 4}); told[0].Words != `p sends its write of "1" to x` ||
+	if told := Arrange(h, nil).describe([]int{0, 1, 3, 4}); told[0].Words != `p sends its write of "1" to x` ||
 		told[1].Words != "q asks for the value of x" || told[2].Words != `q reads "7" from x` ||
 		told[3].Words != `q asks for the compare-and-set "[7 8]" of x` {
 		t.Errorf("%+v", told)
@@ -86,7 +86,7 @@ func TestFaultLabelsDoNotOverlap(t *testing.T) {
 			fmt.Sprintf("crash redis-%d losing everything at 1.%02ds, restart after 500ms", i%5+1, i), "redis-1")
 	}
 	x.At(20).Client("client-1", "release", 1, "client-1/1")
-	c := Arrange(&x.H, nil).Chart()
+	c := Arrange(&x.H, nil).chart()
 	type label struct{ y, from, to float64 }
 	var seen []label
 	for _, s := range c.Shapes {
@@ -113,7 +113,7 @@ func TestWitnessNumbersDoNotOverlap(t *testing.T) {
 	for _, r := range examples.Stories[:5] {
 		s := r.Tell()
 		l := Arrange(s.History, s.Findings)
-		c := l.Chart()
+		c := l.chart()
 		if len(c.Pins) != len(l.witness) {
 			t.Errorf("%s: %d numbers for %d events", r.Name, len(c.Pins), len(l.witness))
 		}

@@ -49,7 +49,7 @@ func layTable(l *Lanes, shown []row, width int) *table {
 		t.cell = t.depth + 1
 	}
 	for _, r := range shown {
-		t.time = max(t.time, len(l.Clock(r.at)))
+		t.time = max(t.time, len(l.clock(r.at)))
 	}
 	for i := range l.servers {
 		t.servers = append(t.servers, i)

@@ -196,20 +196,20 @@ func (l *Lanes) ToTheMicrosecond() {
 	l.fine = slices.ContainsFunc(l.history.Events, func(e history.Event) bool { return e.Time%1e6 != 0 })
 }
 
-// Clock is an instant without its unit.
-func (l *Lanes) Clock(at history.Time) string {
+// clock is an instant without its unit.
+func (l *Lanes) clock(at history.Time) string {
 	if l.fine {
 		return text.Microseconds(at)
 	}
 	return text.Clock(at)
 }
 
-// Instant is an instant with its unit.
-func (l *Lanes) Instant(at history.Time) string {
+// instant is an instant with its unit.
+func (l *Lanes) instant(at history.Time) string {
 	if at == history.Never {
-		return l.Clock(at)
+		return l.clock(at)
 	}
-	return l.Clock(at) + " s"
+	return l.clock(at) + " s"
 }
 
 // outlived returns the sections that went on after the last stated validity had ended, and when it ended.
@@ -302,21 +302,21 @@ func newTeller(l *Lanes, long bool) teller {
 	return teller{Holder: l.holder, Apart: l.apart, Several: len(l.locks) > 1, Registers: l.registers, Long: long}
 }
 
-// Described is an event in words.
-type Described struct {
+// described is an event in words.
+type described struct {
 	Pos   int // in the history
 	At    history.Time
 	Words string
 }
 
-// Describe puts the events at some positions into words; those outside of the history are left out.
-func (l *Lanes) Describe(positions []int) []Described {
+// describe puts the events at some positions into words; those outside of the history are left out.
+func (l *Lanes) describe(positions []int) []described {
 	t := newTeller(l, true)
-	var all []Described
+	var all []described
 	for _, pos := range positions {
 		if pos >= 0 && pos < len(l.history.Events) {
 			e := &l.history.Events[pos]
-			all = append(all, Described{pos, e.Time, t.event(e)})
+			all = append(all, described{pos, e.Time, t.event(e)})
 		}
 	}
 	return all

@@ -55,7 +55,7 @@ func queue() *history.History {
 
 func TestTheTextDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 	var b strings.Builder
-	Arrange(queue(), nil).Draw(text.New(&b, 100, false))
+	Arrange(queue(), nil).draw(text.New(&b, 100, false))
 	for _, want := range []struct{ at, keys string }{
 		{"0.000", "·   ·   ·"},
 		{"1.200", "1   1   ·"},   // etcd-3 has not heard of it yet
@@ -87,14 +87,14 @@ func TestTheLineIsCutWhereItIsLong(t *testing.T) {
 	set.Of, set.Member, set.Time = "client-4/1", "lock/client-4/1", examples.Seconds(3.15)
 	h.Events = slices.Insert(h.Events, 11, set)
 	var b strings.Builder
-	Arrange(h, nil).Draw(text.New(&b, 100, false))
+	Arrange(h, nil).draw(text.New(&b, 100, false))
 	if !strings.Contains(b.String(), " 12+ 123 12 ") || !strings.Contains(b.String(), "+ more behind them") {
 		t.Error(b.String())
 	}
 }
 
 // boxes lists the keys drawn on a member: whose, from, to, and how far down.
-func boxes(c *Chart, member history.Process) (all []shape) {
+func boxes(c *chart, member history.Process) (all []shape) {
 	var row laneTitle
 	for _, r := range c.Rows {
 		if r.Name == string(member) {
@@ -110,7 +110,7 @@ func boxes(c *Chart, member history.Process) (all []shape) {
 }
 
 func TestThePageDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
-	c := Arrange(queue(), nil).Chart()
+	c := Arrange(queue(), nil).chart()
 	type stretch struct {
 		who      string
 		from, to float64
@@ -175,7 +175,7 @@ func TestAKeyThatOneMemberReportsGoneIsGone(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	Arrange(h, nil).Draw(text.New(&b, 100, false))
+	Arrange(h, nil).draw(text.New(&b, 100, false))
 	for l := range strings.Lines(b.String()) {
 		if l = strings.TrimSpace(l); strings.HasPrefix(l, "5.300") && strings.Contains(l, " 23  ·   · ") {
 			return

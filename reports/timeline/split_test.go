@@ -48,8 +48,8 @@ func TestGoroutinesOfOneServiceAreSeenApart(t *testing.T) {
 	}
 	var words bytes.Buffer
 	p := text.New(&words, 100, false)
-	l.Draw(p)
-	c := l.Chart()
+	l.draw(p)
+	c := l.chart()
 	if len(c.Rows) != 3 {
 		t.Errorf("the picture has the lanes %+v", c.Rows)
 	}
@@ -87,7 +87,7 @@ func TestManyLanesAreCutToThoseOfTheWitness(t *testing.T) {
 	l := Arrange(goroutines(900), nil)
 	last := len(l.history.Events) - 1
 	l.witness[last] = true
-	c := l.Chart()
+	c := l.chart()
 	if n := len(c.Rows); n != mostLanes || c.Rows[n-1].Name != "orders@vm-7 (900)" || c.Number(last) != 1 ||
 		!strings.Contains(strings.Join(c.Notes, "\n"), "48 of 900 lanes of clients drawn.") {
 		t.Errorf("%d lanes, the last %+v; %v", n, c.Rows[n-1], c.Notes)

@@ -14,8 +14,8 @@ const (
 	mostLinesBroken = 60
 )
 
-// Draw draws the run with time flowing down: lanes at the left, what happened in words at the right.
-func (l *Lanes) Draw(p *text.Writer) {
+// draw draws the run with time flowing down: lanes at the left, what happened in words at the right.
+func (l *Lanes) draw(p *text.Writer) {
 	s := story(l, p.Width() >= 110)
 	most := mostLinesCalm
 	if len(l.witness) > 0 {
@@ -197,7 +197,7 @@ func (d *drawing) row(r *row, words string) []*text.Line {
 		tone = text.Bold
 	}
 	texts := text.Wrap(words, d.width-d.words)
-	ln := new(text.Line).Right(d.time, d.lanes.Clock(r.at)).Add(text.Plain, " ")
+	ln := new(text.Line).Right(d.time, d.lanes.clock(r.at)).Add(text.Plain, " ")
 	d.mark(ln, r)
 	ln.To(d.time + gutter)
 	d.state(ln, r, false)

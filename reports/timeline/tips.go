@@ -9,9 +9,9 @@ import (
 )
 
 // tip tells an event in full: in words, then everything it carries.
-func (c *Chart) tip(pos int) string {
+func (c *chart) tip(pos int) string {
 	e := &c.lanes.history.Events[pos]
-	lines := []string{c.teller.event(e), fmt.Sprintf("event %d at %s", e.Index, c.lanes.Instant(e.Time))}
+	lines := []string{c.teller.event(e), fmt.Sprintf("event %d at %s", e.Index, c.lanes.instant(e.Time))}
 	add := func(name, value string) {
 		if value != "" {
 			lines = append(lines, name+": "+value)
@@ -28,19 +28,19 @@ func (c *Chart) tip(pos int) string {
 	return strings.Join(lines, "\n")
 }
 
-func (c *Chart) grantLines(g *history.Grant) []string {
+func (c *chart) grantLines(g *history.Grant) []string {
 	if g == nil {
 		return nil
 	}
-	out := []string{"asked since: " + c.lanes.Instant(g.Since), "granted: " + c.lanes.Instant(g.Granted),
-		"valid until: " + c.lanes.Instant(g.Until)}
+	out := []string{"asked since: " + c.lanes.instant(g.Since), "granted: " + c.lanes.instant(g.Granted),
+		"valid until: " + c.lanes.instant(g.Until)}
 	if len(g.Counted) > 0 {
 		out = append(out, "counted: "+processes(g.Counted))
 	}
 	return out
 }
 
-func (c *Chart) sectionTip(lane *clientLane, s *section) string {
+func (c *chart) sectionTip(lane *clientLane, s *section) string {
 	lines := []string{fmt.Sprintf("%s in its critical section", lane.Process), c.stretch(s.span)}
 	if s.Lock != "" {
 		lines = append(lines, "lock: "+string(s.Lock))
@@ -66,13 +66,13 @@ func (c *Chart) sectionTip(lane *clientLane, s *section) string {
 }
 
 // stretch gives a span in words.
-func (c *Chart) stretch(s span) string {
+func (c *chart) stretch(s span) string {
 	if s.Last == open && s.To > s.From {
-		return fmt.Sprintf("from %s, not over when the recording ended at %s", c.lanes.Instant(s.From),
-			c.lanes.Instant(s.To))
+		return fmt.Sprintf("from %s, not over when the recording ended at %s", c.lanes.instant(s.From),
+			c.lanes.instant(s.To))
 	}
 	if s.To == s.From {
-		return "at " + c.lanes.Instant(s.From)
+		return "at " + c.lanes.instant(s.From)
 	}
-	return fmt.Sprintf("%s to %s (%s)", c.lanes.Instant(s.From), c.lanes.Instant(s.To), text.Lasting(s.To-s.From))
+	return fmt.Sprintf("%s to %s (%s)", c.lanes.instant(s.From), c.lanes.instant(s.To), text.Lasting(s.To-s.From))
 }

@@ -16,7 +16,7 @@ const (
 )
 
 // readable reports whether a scale shows all that the rule above names.
-func (c *Chart) readable(s *scale) bool {
+func (c *chart) readable(s *scale) bool {
 	for i := range c.lanes.clients {
 		lane := &c.lanes.clients[i]
 		if lane.Process == probe && !c.witnesses(probe) {
@@ -43,7 +43,7 @@ func (c *Chart) readable(s *scale) bool {
 }
 
 // filled reports whether the clients' sections, pauses and waits reach over enough of the picture.
-func (c *Chart) filled(s *scale) bool {
+func (c *chart) filled(s *scale) bool {
 	last := c.from
 	for i := range c.lanes.clients {
 		lane := &c.lanes.clients[i]
@@ -68,13 +68,13 @@ func (c *Chart) filled(s *scale) bool {
 
 // visible reports whether a stretch, as far as it lies in the frame, is wide enough. What lies outside is not drawn at
 // all.
-func (c *Chart) visible(s *scale, from, to history.Time) bool {
+func (c *chart) visible(s *scale, from, to history.Time) bool {
 	from, to = max(from, c.from), min(to, c.to)
 	return from > to || (s.place(to)-s.place(from))*float64(c.Right-c.Left) >= leastVisible
 }
 
 // numbersFit reports whether the numbers of the witness can stand beside or above each other.
-func (c *Chart) numbersFit(s *scale) bool {
+func (c *chart) numbersFit(s *scale) bool {
 	_, fit := c.levels(s)
 	return fit
 }
@@ -83,7 +83,7 @@ func (c *Chart) numbersFit(s *scale) bool {
 const mostMarks = 12
 
 // rounds lists the instants on a true scale that a reader counts by: multiples of 1, 2 or 5 times a power of ten.
-func (c *Chart) rounds() (list []history.Time) {
+func (c *chart) rounds() (list []history.Time) {
 	least := float64(c.to-c.from) / mostMarks
 	step := math.Pow(10, math.Floor(math.Log10(least)))
 	for _, by := range []float64{1, 2, 5, 10} {

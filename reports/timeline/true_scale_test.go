@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/examples"
 )
 
-func drawn(s examples.Story) *Chart { return arranged(s).Chart() }
+func drawn(s examples.Story) *chart { return arranged(s).chart() }
 
 // The lease of the pause that outlives it is as long in the picture as it is in time.
 func TestAPauseIsDrawnAtTrueScale(t *testing.T) {
@@ -57,14 +57,14 @@ func TestTrueScaleIsChosenWhereItHidesNothing(t *testing.T) {
 	}
 	for _, c := range []struct {
 		what string
-		is   *Chart
+		is   *chart
 		want bool
 	}{
 		{"all is wide enough", drawn(turn(14, 1)), true},
 		{"a section of 5.3 pixels", drawn(turn(14, 0.080)), true},
 		{"a section of 4 pixels", drawn(turn(14, 0.060)), false},
 		{"two thirds of the picture are empty", drawn(turn(5, 1)), false},
-		{"eight numbers at one instant", Arrange(crowd.History, []checker.Finding{crowded}).Chart(), false},
+		{"eight numbers at one instant", Arrange(crowd.History, []checker.Finding{crowded}).chart(), false},
 	} {
 		if c.is.Linear != c.want {
 			t.Errorf("%s: true scale %v", c.what, c.is.Linear)
@@ -110,7 +110,7 @@ func TestTrueScaleKeepsItsRule(t *testing.T) {
 // Round instants are few, in order, and multiples of one round step.
 func TestRoundInstants(t *testing.T) {
 	for _, end := range []history.Time{1, 7, 1000, 15_132_000_000, 60e9, 3.2e12, 1 << 60} {
-		c := &Chart{to: end}
+		c := &chart{to: end}
 		list := c.rounds()
 		if len(list) > mostMarks {
 			t.Errorf("%d: %d marks", end, len(list))

@@ -19,8 +19,8 @@
 //   - A client that ends by itself, or is found to have ended when it is to crash, may have done so at any time since
 //     it is known to have lived: when the answer was sent for which it had waited before its last command to the
 //     resource. That is the until of its crash, and mutual exclusion is violated only if it is so for every end since
-//     then; if only for some, it is undecided. What no answer is known to have reached is no sign of life: its bytes may
-//     have been read long after they were sent.
+//     then; if only for some, it is undecided. What no answer is known to have reached is no sign of life: its bytes
+//     may have been read long after they were sent.
 //   - A crash of the plan finds the process alive, stops it and kills it, and is recorded no later than that.
 //   - A pause begins when every thread has stopped, and what was sent by then counts as sent before it.
 //   - A connection's end decides nothing by itself. A real server that ended by itself leaves the run undecided.

@@ -22,12 +22,12 @@ type Axis struct {
 	Levels []Level // at least one, different from each other
 }
 
-// Unit is what the axis counts in.
-func (a *Axis) Unit() Unit { return a.Levels[0].Unit }
+// unit is what the axis counts in.
+func (a *Axis) unit() Unit { return a.Levels[0].Unit }
 
-// Ordered reports whether the levels are numbers that rise, so that there is something between two of them.
-func (a *Axis) Ordered() bool {
-	return a.Unit() != Words && slices.IsSortedFunc(a.Levels, func(x, y Level) int { return cmp.Compare(x.N, y.N) })
+// ordered reports whether the levels are numbers that rise, so that there is something between two of them.
+func (a *Axis) ordered() bool {
+	return a.unit() != Words && slices.IsSortedFunc(a.Levels, func(x, y Level) int { return cmp.Compare(x.N, y.N) })
 }
 
 // Title says what is varied, in words where the key is a value in the line of a fault.

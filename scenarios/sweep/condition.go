@@ -254,7 +254,7 @@ func (p *parser) key(at int, k *Key) (t term, err error) {
 		return slices.ContainsFunc(a.Keys, func(of *Key) bool { return of.Path == k.Path })
 	})
 	switch {
-	case axis >= 0 && p.axes[axis].Unit() == Words:
+	case axis >= 0 && p.axes[axis].unit() == Words:
 		t.kind = isWord
 	case axis < 0 && t.kind == isWord:
 		return t, p.errorAt(at, "", "%s takes words, which can be compared only where they are varied", k.Path)

@@ -65,7 +65,7 @@ func (s *Sweep) sides() []side {
 	for axis := range s.Axes {
 		n := len(s.Axes[axis].Levels)
 		for i := range s.Points {
-			if s.Axes[axis].Ordered() && i/stride%n < n-1 {
+			if s.Axes[axis].ordered() && i/stride%n < n-1 {
 				all = append(all, side{axis, i, i + stride})
 			}
 		}

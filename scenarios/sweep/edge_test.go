@@ -150,7 +150,7 @@ func pointOf(state State, l Level) *Point {
 func TestStretchesEndAtEdges(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		everyOutcome(n, Invalid+1, func(states []State) {
-			lines := swept(states).Lines(checker.LeaseExclusion)
+			lines := swept(states).lines(checker.LeaseExclusion)
 			if len(lines) != 1 {
 				t.Fatalf("%v: %v", states, lines)
 			}

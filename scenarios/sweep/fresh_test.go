@@ -49,7 +49,7 @@ func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 			c.seeds, c.sure = 20, 300
 			s := c.run(t)
 			for _, law := range s.Laws {
-				for _, l := range s.Lines(law) {
+				for _, l := range s.lines(law) {
 					for k := range l.Stretches {
 						st := &l.Stretches[k]
 						if len(l.Stretches) == 1 || st.State == Unjudged || st.State == Invalid {
@@ -62,10 +62,10 @@ func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 							sharp++
 						}
 						if st.Runs < s.Sure {
-							t.Errorf("%s: %s, of %d runs only at %s", law, l.Words(""), st.Runs, st.At.Text)
+							t.Errorf("%s: %s, of %d runs only at %s", law, l.words(""), st.Runs, st.At.Text)
 						}
 						if odd := confirm(t, s, st, law, fresh); odd != "" {
-							t.Errorf("%s: %s, but %s", law, l.Words(s.Axes[l.Axis].Name), odd)
+							t.Errorf("%s: %s, but %s", law, l.words(s.Axes[l.Axis].Name), odd)
 						}
 					}
 				}

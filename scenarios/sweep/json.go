@@ -101,12 +101,12 @@ type assertionJSON struct {
 // data is the JSON object.
 func (s *Report) data() *sweepJSON {
 	d := &sweepJSON{Scenario: s.Scenario.Name, Seeds: s.Seeds, EdgeSeeds: s.Sure, From: s.From,
-		Faults: document.Some(s.Faults()), With: document.Some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{},
+		Faults: document.Some(s.faults()), With: document.Some(s.with()), Axes: []axisJSON{}, Points: []pointJSON{},
 		Laws: map[checker.Law]sweptLawJSON{}, Assertions: []assertionJSON{}, Interrupted: s.Interrupted,
 		Notes: s.notes(), Repeat: s.Repeat}
-	d.Runs, d.Tried = s.Made()
+	d.Runs, d.Tried = s.made()
 	for i := range s.Axes {
-		axis := axisJSON{s.Axes[i].Name, s.Title(i), []string{}}
+		axis := axisJSON{s.Axes[i].Name, s.title(i), []string{}}
 		for _, l := range s.Axes[i].Levels {
 			axis.Levels = append(axis.Levels, l.Text)
 		}
@@ -170,7 +170,7 @@ func (s *Report) lawJSON(l *Law) sweptLawJSON {
 	for i := range l.Lines {
 		along := &l.Lines[i]
 		name := s.Axes[along.Axis].Name
-		one := lineJSON{Along: name, Monotone: along.Monotone(), Words: along.Words(name), Stretches: []stretchJSON{}}
+		one := lineJSON{Along: name, Monotone: along.monotone(), Words: along.words(name), Stretches: []stretchJSON{}}
 		if along.Other != nil {
 			one.At = along.Other.Text
 		}

@@ -31,9 +31,9 @@ func (c *Cell) sign() string {
 
 // LawOf is how a law came out in a sweep.
 func LawOf(s *Sweep, law checker.Law) *Law {
-	l := &Law{Law: law, Lines: s.Lines(law)}
+	l := &Law{Law: law, Lines: s.lines(law)}
 	for _, p := range s.Points {
-		l.Cells = append(l.Cells, Cell{p, p.State(law), s.Tally(p, law), Causes(p, law)})
+		l.Cells = append(l.Cells, Cell{p, p.State(law), s.tally(p, law), Causes(p, law)})
 	}
 	for i := range s.Edges {
 		if e := &s.Edges[i]; e.Law == law {

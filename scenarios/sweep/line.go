@@ -28,9 +28,9 @@ type Line struct {
 	Stretches []Stretch
 }
 
-// Words say where the law is safe; key, if not empty, stands before the first value. It is said to be safe from
+// words say where the law is safe; key, if not empty, stands before the first value. It is said to be safe from
 // somewhere on only if it is not broken behind it. Where seeds differ, the words say in how many runs it is broken.
-func (l *Line) Words(key string) string {
+func (l *Line) words(key string) string {
 	n := len(l.Stretches)
 	if n == 0 {
 		return ""
@@ -107,8 +107,8 @@ func (s *Stretch) chance(key string) string {
 	return fmt.Sprintf("broken in %d of %d runs at %s%s", s.Violated, s.Runs, key, s.At.Text)
 }
 
-// Monotone reports whether the law goes from broken to safe, or back, at most once.
-func (l *Line) Monotone() bool {
+// monotone reports whether the law goes from broken to safe, or back, at most once.
+func (l *Line) monotone() bool {
 	before, way := Unjudged, 0
 	for _, s := range l.Stretches {
 		if s.State == Unjudged || s.State == Invalid {
@@ -129,11 +129,11 @@ func (l *Line) Monotone() bool {
 	return true
 }
 
-// Lines tell how a law came out along the first axis that has something between its levels, for each level of the other
+// lines tell how a law came out along the first axis that has something between its levels, for each level of the other
 // axis; none if there is no such axis.
-func (s *Sweep) Lines(law checker.Law) []Line {
+func (s *Sweep) lines(law checker.Law) []Line {
 	for axis := range s.Axes {
-		if !s.Axes[axis].Ordered() {
+		if !s.Axes[axis].ordered() {
 			continue
 		}
 		var lines []Line

@@ -71,16 +71,16 @@ func (m *Map) HTML(p *html.Writer) {
 func (m *Map) titled() *plot.Diagram {
 	d := m.diagram(false)
 	d.Title = m.Scenario + ": " + string(m.Law.Law)
-	at, fixed := m.At(), m.With()
+	at, fixed := m.at(), m.with()
 	if at != "" {
 		fixed = fixed[1:]
 	}
 	d.Subtitle = strings.Join(append([]string{text.Count(m.Seeds, "run") + " at each point"}, fixed...), "; ")
 	switch alone := len(m.Axes) == 1 && len(m.Law.Lines) == 1; {
 	case alone && at != "":
-		d.Subtitle = m.Law.Lines[0].Words(m.Axes[0].Name) + ", at " + at + " – " + d.Subtitle
+		d.Subtitle = m.Law.Lines[0].words(m.Axes[0].Name) + ", at " + at + " – " + d.Subtitle
 	case alone:
-		d.Subtitle = m.Law.Lines[0].Words(m.Axes[0].Name) + " – " + d.Subtitle
+		d.Subtitle = m.Law.Lines[0].words(m.Axes[0].Name) + " – " + d.Subtitle
 	case at != "":
 		d.Subtitle = at + "; " + d.Subtitle
 	}
@@ -118,13 +118,13 @@ func (m *Map) diagram(short bool) *plot.Diagram {
 func (m *Map) axis(i int, short bool) plot.Axis {
 	a := &m.Axes[i]
 	label := a.Name
-	if title := m.Title(i); title != a.Name && !short {
+	if title := m.title(i); title != a.Name && !short {
 		label = title + " (" + a.Name + ")"
 	}
 	switch {
-	case a.Unit() == Rates && !strings.HasSuffix(a.Name, "ppm"):
+	case a.unit() == Rates && !strings.HasSuffix(a.Name, "ppm"):
 		label += ", ppm"
-	case a.Unit() == Durations:
+	case a.unit() == Durations:
 		label += map[float64]string{1e9: ", seconds", 1e6: ", milliseconds", 1e3: ", microseconds"}[scale(a)]
 	}
 	if ordered(a) {
@@ -138,14 +138,14 @@ func (m *Map) axis(i int, short bool) plot.Axis {
 }
 
 // ordered reports whether there is something between the levels.
-func ordered(a *Axis) bool { return a.Ordered() && len(a.Levels) > 1 }
+func ordered(a *Axis) bool { return a.ordered() && len(a.Levels) > 1 }
 
 // place is where a value lies on its axis: a duration in the axis's unit, and by its number what has no order.
 func place(a *Axis, l Level) float64 {
 	switch {
 	case !ordered(a):
 		return float64(slices.Index(a.Levels, l))
-	case a.Unit() == Durations:
+	case a.unit() == Durations:
 		return float64(l.N) / scale(a)
 	}
 	return float64(l.N)

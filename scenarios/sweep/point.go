@@ -73,8 +73,8 @@ func (o *Options) sure(p *Point, law checker.Law) bool {
 	return p.Runs >= o.Sure || state != Safe && state != Broken
 }
 
-// Tally counts how a law came out at a point, with the runs that an interruption left out.
-func (s *Sweep) Tally(p *Point, law checker.Law) campaign.Counts {
+// tally counts how a law came out at a point, with the runs that an interruption left out.
+func (s *Sweep) tally(p *Point, law checker.Law) campaign.Counts {
 	t := p.Laws.Of(law)
 	if p.Stopped {
 		t.NotRun = s.Seeds - p.Runs
@@ -162,7 +162,7 @@ func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	v := s.subject.vary(s.Axes, p.Levels)
 	result, err := scenarios.NewRunner(v.scenario).Run(v.scenario.Plan(seed))
 	if err != nil {
-		return "", fmt.Errorf("%s, seed %d: %w", s.Words(p.Levels), seed, err)
+		return "", fmt.Errorf("%s, seed %d: %w", s.words(p.Levels), seed, err)
 	}
 	for _, f := range checker.Check(result.History).Findings {
 		if f.Outcome == checker.Holds || f.Outcome == checker.Violated {
@@ -247,7 +247,7 @@ func (w *sweeper) once(p *Point, v *varied, runner *scenarios.Runner, n int) err
 	plan := v.scenario.Plan(w.From + uint64(n))
 	result, err := runner.Run(plan)
 	if err != nil {
-		return fmt.Errorf("%s, seed %d: %w\n%s", w.Words(p.Levels), plan.Seed, err, plan)
+		return fmt.Errorf("%s, seed %d: %w\n%s", w.words(p.Levels), plan.Seed, err, plan)
 	}
 	verdict := w.checker.Check(result.History)
 	p.Laws.Count(verdict)

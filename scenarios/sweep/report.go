@@ -56,7 +56,7 @@ func (s *Report) Document() *document.Document {
 
 // size says how much was tried.
 func (s *Report) size() string {
-	_, points := s.Made()
+	_, points := s.made()
 	return text.Count(points, "point") + ", " + text.Count(s.Seeds, "seed") + " each"
 }
 
@@ -118,7 +118,7 @@ func (s *Report) unmet(a *Asserted) string {
 		found = fmt.Sprintf("violated by %s in %d of %d runs", Causes(a.Counter, a.Law)[0].Cause,
 			a.Counter.Laws.Of(a.Law).Violated, a.Counter.Runs)
 	}
-	return fmt.Sprintf("fails at %s: %s, seed %d", s.Words(a.Counter.Levels), found, a.Seed)
+	return fmt.Sprintf("fails at %s: %s, seed %d", s.words(a.Counter.Levels), found, a.Seed)
 }
 
 // why says in a sentence how an assertion came out.
@@ -169,15 +169,15 @@ func (s *Report) lines(l *Law) []document.Block {
 	key := s.Axes[l.Lines[0].Axis].Name
 	if len(s.Axes) == 1 {
 		one, at := &l.Lines[0], ""
-		if s.At() != "" {
-			at = ", at " + s.At()
+		if s.at() != "" {
+			at = ", at " + s.at()
 		}
-		return []document.Block{document.Paragraph{Words: one.Words(key) + at}, document.Notes("note", one.warnings())}
+		return []document.Block{document.Paragraph{Words: one.words(key) + at}, document.Notes("note", one.warnings())}
 	}
 	t := document.Table{Heading: s.Axes[1-l.Lines[0].Axis].Name, Columns: []document.Column{{Title: key, Words: true}}}
 	for i := range l.Lines {
 		one := &l.Lines[len(l.Lines)-1-i]
-		row := document.Row{Name: one.Other.Text, Cells: document.Cells(one.Words(""))}
+		row := document.Row{Name: one.Other.Text, Cells: document.Cells(one.words(""))}
 		for _, words := range one.warnings() {
 			row.Notes = append(row.Notes, document.Paragraph{Words: words, Tone: document.Open})
 		}
@@ -188,7 +188,7 @@ func (s *Report) lines(l *Law) []document.Block {
 
 // warnings are what a reader must know of the line, a sentence each.
 func (l *Line) warnings() []string {
-	if l.Monotone() {
+	if l.monotone() {
 		return nil
 	}
 	return []string{turnsTwice}
@@ -211,8 +211,8 @@ func (s *Report) edge(e *Edge) (all []document.Block) {
 		if e.Stopped {
 			why = "the search between them was interrupted"
 		}
-		all = append(all, document.Notes("edge", []string{fmt.Sprintf("between %s and %s: %s", s.Words(e.Last.Levels),
-			s.Words(e.First.Levels), why)}))
+		all = append(all, document.Notes("edge", []string{fmt.Sprintf("between %s and %s: %s", s.words(e.Last.Levels),
+			s.words(e.First.Levels), why)}))
 	}
 	return all
 }
@@ -260,7 +260,7 @@ func causes(l *Law) (all document.Facts) {
 
 // setting says what is varied, what stays as it is, and what the signs mean.
 func (s *Report) setting() []document.Block {
-	runs, _ := s.Made()
+	runs, _ := s.made()
 	var all document.Facts
 	add := func(name string, values ...string) {
 		for _, value := range values {
@@ -273,8 +273,8 @@ func (s *Report) setting() []document.Block {
 		add("across", s.varied(0))
 		add("upwards", s.varied(1))
 	}
-	add("with", s.With()...)
-	for i, fault := range s.Faults() {
+	add("with", s.with()...)
+	for i, fault := range s.faults() {
 		add("faults", strconv.Itoa(i+1)+" "+fault)
 	}
 	add("runs", text.Grouped(runs))
@@ -288,7 +288,7 @@ func (s *Report) setting() []document.Block {
 func (s *Report) varied(i int) string {
 	a := &s.Axes[i]
 	words := a.Name + ", "
-	if n := len(a.Levels); a.Unit() == Words || n < 3 {
+	if n := len(a.Levels); a.unit() == Words || n < 3 {
 		var levels []string
 		for _, l := range a.Levels {
 			levels = append(levels, l.Text)
@@ -297,7 +297,7 @@ func (s *Report) varied(i int) string {
 	} else {
 		words += fmt.Sprintf("%s to %s, %d values", a.Levels[0].Text, a.Levels[n-1].Text, n)
 	}
-	if title := s.Title(i); title != a.Name {
+	if title := s.title(i); title != a.Name {
 		words += ": " + title
 	}
 	return words
@@ -318,8 +318,8 @@ func (s *Report) meaning() string {
 // notes are what a reader must know besides the laws, a sentence each.
 func (s *Report) notes() []string {
 	all := []string{}
-	faults := s.Faults()
-	for _, n := range s.Idle() {
+	faults := s.faults()
+	for _, n := range s.idle() {
 		all = append(all, "fault "+strconv.Itoa(n)+" struck in no run of any point: "+faults[n-1])
 	}
 	return all
@@ -357,11 +357,11 @@ func (s *Report) lawCase(l *Law) document.Case {
 		if one.Other != nil {
 			place = "at " + s.Axes[1-one.Axis].Name + " " + one.Other.Text + ", "
 		}
-		lines = append(lines, place+one.Words(s.Axes[one.Axis].Name))
+		lines = append(lines, place+one.words(s.Axes[one.Axis].Name))
 	}
 	if len(lines) == 0 {
 		for i := range l.Cells {
-			lines = append(lines, s.Words(l.Cells[i].Levels)+": "+l.Cells[i].State.String())
+			lines = append(lines, s.words(l.Cells[i].Levels)+": "+l.Cells[i].State.String())
 		}
 	}
 	c.Result, c.Message, c.Story = document.Passed, lines[0], strings.Join(lines[1:], "\n")

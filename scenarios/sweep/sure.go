@@ -46,7 +46,7 @@ func (s *Sweep) complete(ctx context.Context, what string, points []*Point) erro
 func (s *Sweep) sample(ctx context.Context) error {
 	var points []*Point
 	for _, law := range s.Laws {
-		for _, l := range s.Lines(law) {
+		for _, l := range s.lines(law) {
 			for i := range l.Stretches {
 				p := s.middle(&l, &l.Stretches[i])
 				same := func(other *Point) bool { return slices.Equal(other.Levels, p.Levels) }

@@ -92,14 +92,14 @@ func (o *Options) check(b *Subject) error {
 }
 
 // resolution is that of an axis.
-func (o *Options) resolution(axis int) int64 { return o.Resolution[o.Axes[axis].Unit()] }
+func (o *Options) resolution(axis int) int64 { return o.Resolution[o.Axes[axis].unit()] }
 
 // Resolve takes a resolution such as "10ms", "2" or "100ppm" for the axes that count in its unit. The axes must be
 // known.
 func (o *Options) Resolve(text string) error {
 	for i := range o.Axes {
 		k := o.Axes[i].Keys[0]
-		if n, err := k.parseNumber(text); err == nil && o.Axes[i].Unit() != Words {
+		if n, err := k.parseNumber(text); err == nil && o.Axes[i].unit() != Words {
 			if n <= 0 {
 				return fmt.Errorf("%s is not above zero", text)
 			}
@@ -158,8 +158,8 @@ func (o *Options) levels(i int) []Level {
 	return levels
 }
 
-// Words names a point: "lock.ttl 10s, restart 5s".
-func (o *Options) Words(levels []Level) string {
+// words names a point: "lock.ttl 10s, restart 5s".
+func (o *Options) words(levels []Level) string {
 	var parts []string
 	for i, l := range levels {
 		parts = append(parts, o.Axes[i].Name+" "+l.Text)
@@ -203,7 +203,7 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 			grid = append(grid, left)
 		}
 	case valid == 0:
-		return fmt.Errorf("no point is a valid scenario: at %s %s", s.Words(grid[0].Levels), grid[0].Problem)
+		return fmt.Errorf("no point is a valid scenario: at %s %s", s.words(grid[0].Levels), grid[0].Problem)
 	}
 	s.Points = grid
 	return nil
@@ -291,7 +291,7 @@ func (s *Sweep) truth(a *Assertion, levels []Level) (truth, error) {
 	applies, err := a.applies(v)
 	switch {
 	case err != nil:
-		return none, fmt.Errorf("at %s: %w", s.Words(levels), err)
+		return none, fmt.Errorf("at %s: %w", s.words(levels), err)
 	case applies:
 		return yes, nil
 	}
@@ -366,14 +366,14 @@ func (s *Sweep) fixed(path string) (Level, bool) {
 	return Level{}, false
 }
 
-// Faults are the lines of the scenario's faults, by their numbers, before they are varied.
-func (s *Sweep) Faults() []string { return s.subject.faultLines() }
+// faults are the lines of the scenario's faults, by their numbers, before they are varied.
+func (s *Sweep) faults() []string { return s.subject.faultLines() }
 
-// Title says what an axis varies, in words.
-func (s *Sweep) Title(axis int) string { return s.Axes[axis].Title(s.subject) }
+// title says what an axis varies, in words.
+func (s *Sweep) title(axis int) string { return s.Axes[axis].Title(s.subject) }
 
-// At is what edges stand and fall with, if it is not varied: "lock.ttl 10s". Otherwise it is empty.
-func (s *Sweep) At() string {
+// at is what edges stand and fall with, if it is not varied: "lock.ttl 10s". Otherwise it is empty.
+func (s *Sweep) at() string {
 	ttl, ok := s.fixed("lock.ttl")
 	if !ok {
 		return ""
@@ -381,9 +381,9 @@ func (s *Sweep) At() string {
 	return "lock.ttl " + ttl.Text
 }
 
-// With is what has one value at all points: At, and then what was given besides.
-func (s *Sweep) With() []string {
-	at := s.At()
+// with is what has one value at all points: At, and then what was given besides.
+func (s *Sweep) with() []string {
+	at := s.at()
 	if at == "" {
 		return s.subject.givenTexts()
 	}
@@ -391,8 +391,8 @@ func (s *Sweep) With() []string {
 		func(given string) bool { return given == at })...)
 }
 
-// Made is how many runs were made at how many points, those between the points of the grid included.
-func (s *Sweep) Made() (runs, points int) {
+// made is how many runs were made at how many points, those between the points of the grid included.
+func (s *Sweep) made() (runs, points int) {
 	for _, all := range [][]*Point{s.Points, s.Between} {
 		for _, p := range all {
 			runs += p.Runs
@@ -401,8 +401,8 @@ func (s *Sweep) Made() (runs, points int) {
 	return runs, len(s.Points) + len(s.Between)
 }
 
-// Idle are the numbers, from 1, of the faults that struck in no run of any point of the grid.
-func (s *Sweep) Idle() []int {
+// idle are the numbers, from 1, of the faults that struck in no run of any point of the grid.
+func (s *Sweep) idle() []int {
 	var idle []int
 	for i := range s.subject.faults {
 		most := -1

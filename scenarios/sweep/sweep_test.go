@@ -94,15 +94,15 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 		seeds: 10,
 		asserts: []string{"lease-exclusion holds when restart >= ttl * 1.01 + 2ms",
 			"lease-exclusion holds when restart >= ttl"}}.run(t)
-	for i, line := range s.Lines(checker.LeaseExclusion) {
+	for i, line := range s.lines(checker.LeaseExclusion) {
 		validity := s.Axes[1].Levels[i].N/100*99 - int64(2*time.Millisecond)
 		always, safe := line.Stretches[0], line.Stretches[len(line.Stretches)-1]
-		if always.State != Broken || safe.State != Safe || !line.Monotone() {
+		if always.State != Broken || safe.State != Safe || !line.monotone() {
 			t.Fatalf("%+v", line)
 		}
 		// The server crashes some 2 ms after the first request, and the next client needs its round trips.
 		if safe.From.N > validity || always.To.N > safe.From.N || always.To.N < validity-int64(20*time.Millisecond) {
-			t.Errorf("TTL %s: %s; the validity is %s", line.Other.Text, line.Words(""), time.Duration(validity))
+			t.Errorf("TTL %s: %s; the validity is %s", line.Other.Text, line.words(""), time.Duration(validity))
 		}
 	}
 	for _, a := range s.Asserted {
@@ -127,7 +127,7 @@ func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 			t.Errorf("%s: %v at %d points", a.Text, a.Standing, a.Points)
 		}
 	}
-	lines := s.Lines(checker.LeaseExclusion)
+	lines := s.lines(checker.LeaseExclusion)
 	if len(lines[0].Stretches) != 1 || lines[0].Stretches[0].State != Broken {
 		t.Errorf("beyond the allowance: %+v", lines[0])
 	}
@@ -135,7 +135,7 @@ func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 		stretches := lines[i+1].Stretches
 		always, safe := stretches[0].To.N, stretches[len(stretches)-1].From.N
 		if theory := int64(988e6) * 1_000_000 / (1_000_000 + ppm); safe > theory || always < theory-20e6 {
-			t.Errorf("%d ppm: %s; the lease lasts %s", ppm, lines[i+1].Words(""), time.Duration(theory))
+			t.Errorf("%d ppm: %s; the lease lasts %s", ppm, lines[i+1].words(""), time.Duration(theory))
 		}
 	}
 }
@@ -192,7 +192,7 @@ func TestEveryKindOfKeyIsSwept(t *testing.T) {
 				here[e.Point] = e.After
 			}
 			for i := 1; i < len(got); i++ {
-				if s.Axes[0].Ordered() && got[i] != Invalid && got[i-1] != Invalid && here[i-1] != got[i] {
+				if s.Axes[0].ordered() && got[i] != Invalid && got[i-1] != Invalid && here[i-1] != got[i] {
 					t.Errorf("edges lead from %v to %v, which is %v", got[i-1], here[i-1], got[i])
 				}
 			}
@@ -204,7 +204,7 @@ func TestEveryKindOfKeyIsSwept(t *testing.T) {
 func printed(s *Sweep) string {
 	var b strings.Builder
 	point := func(p *Point) {
-		fmt.Fprintf(&b, "%s %q %+v %+v %v %d\n", s.Words(p.Levels), p.Problem, p.Laws, p.Findings, p.Struck, p.Runs)
+		fmt.Fprintf(&b, "%s %q %+v %+v %v %d\n", s.words(p.Levels), p.Problem, p.Laws, p.Findings, p.Struck, p.Runs)
 	}
 	for _, points := range [][]*Point{s.Points, s.Between} {
 		for _, p := range points {
@@ -212,7 +212,7 @@ func printed(s *Sweep) string {
 		}
 	}
 	for _, e := range s.Edges {
-		fmt.Fprintf(&b, "%s %d %d %s %s %v\n", e.Law, e.Axis, e.Point, s.Words(e.Last.Levels), s.Words(e.First.Levels),
+		fmt.Fprintf(&b, "%s %d %d %s %s %v\n", e.Law, e.Axis, e.Point, s.words(e.Last.Levels), s.words(e.First.Levels),
 			e.Exact)
 	}
 	for _, a := range s.Asserted {
@@ -249,7 +249,7 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	}
 	failed := s.Asserted[0]
 	if failed.Standing != document.Failed || s.Standing() != document.Failed ||
-		s.Words(failed.Counter.Levels) != "restart 900ms" || failed.Counter.State(checker.LeaseExclusion) != Broken {
+		s.words(failed.Counter.Levels) != "restart 900ms" || failed.Counter.State(checker.LeaseExclusion) != Broken {
 		t.Fatalf("%+v", failed)
 	}
 	text := s.Claimed(failed.Counter, failed.Law, failed.Want)
@@ -290,7 +290,7 @@ func TestWhatIsNotExercisedIsNotSafe(t *testing.T) {
 	if got := outcomes(s, checker.ResourceSafety); !slices.Equal(got, []State{Unjudged, Safe}) {
 		t.Errorf("resource-safety comes to %v: without writes nothing is judged", got)
 	}
-	if got := s.Idle(); !slices.Equal(got, []int{2}) {
+	if got := s.idle(); !slices.Equal(got, []int{2}) {
 		t.Errorf("faults %v never struck; the lock is never extended", got)
 	}
 }
@@ -360,7 +360,7 @@ func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 			for i, p := range s.Points {
 				if state := p.State(law); state != Unjudged && state != whole.Points[i].State(law) {
 					t.Errorf("after %d checks %s is %v at %s, in the whole sweep %v", checks, law, state,
-						s.Words(p.Levels), whole.Points[i].State(law))
+						s.words(p.Levels), whole.Points[i].State(law))
 				}
 			}
 		}
