@@ -102,7 +102,7 @@ func TestRunsHaveASchema(t *testing.T) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Defs["run-document"].Required; !slices.Contains(got, "digest") || slices.Contains(got, "notes") {
+	if got := s.Defs["single.run"].Required; !slices.Contains(got, "digest") || slices.Contains(got, "notes") {
 		t.Errorf("a run must have %q", got)
 	}
 	if got := fmt.Sprint(s.Defs["single.finding"].Properties["witness"].Items); got != "map[$ref:#/$defs/event]" {
