@@ -15,8 +15,8 @@ const DeadlockFreedom Law = "deadlock-freedom"
 func init() {
 	register(lawRow{law: DeadlockFreedom, place: 6, gravity: 6, kept: anyLock, atEnd: true,
 		says:   "once faults end, nobody stays stuck",
-		broken: "somebody is stuck for good", short: "stuck",
-		judge: (*judge).deadlockFreedom, uncertain: clockerror.Waits})
+		broken: "somebody is stuck for good",
+		judge:  (*judge).deadlockFreedom, uncertain: clockerror.Waits})
 }
 
 // deadlockFreedom judges that while no fault is under way nobody stays stuck.

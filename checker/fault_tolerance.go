@@ -14,8 +14,8 @@ const FaultTolerance Law = "fault-tolerance"
 func init() {
 	register(lawRow{law: FaultTolerance, place: 7, gravity: 7, kept: anyLock, atEnd: true,
 		says:   "while a quorum is up and reachable, an uncontended acquire and its release succeed within a bound",
-		broken: "a free lock is not to be had in time, although a quorum is up", short: "bound",
-		judge: (*judge).faultTolerance, uncertain: clockerror.Bounds})
+		broken: "a free lock is not to be had in time, although a quorum is up",
+		judge:  (*judge).faultTolerance, uncertain: clockerror.Bounds})
 }
 
 // faultTolerance judges that while a quorum of servers is up and reachable from an unpaused client, and nobody held or

@@ -26,7 +26,6 @@ type lawRow struct {
 	atEnd   bool     // no history shows that it holds until everything in it has ended
 	says    string   // what it states, in one sentence without capital and full stop
 	broken  string   // what happens when it is broken, likewise
-	short   string   // its name in at most seven letters
 	judge   func(*judge, *Finding)
 	// uncertain explains why inexact clocks leave the law undecided; empty if they do not. If it is nil, they always
 	// do.
@@ -92,9 +91,6 @@ func (l Law) Says() string {
 
 // Broken returns what happens when the law is broken, in one sentence without capital and full stop.
 func (l Law) Broken() string { return cmp.Or(l.row().broken, string(l)+" is violated") }
-
-// short names the law in at most seven letters.
-func (l Law) short() string { return cmp.Or(l.row().short, string(l)) }
 
 // Gravity orders laws by how serious a violation is, the most serious first.
 func (l Law) Gravity() int { return l.row().gravity }

@@ -14,8 +14,8 @@ const MutualExclusion Law = "mutual-exclusion"
 func init() {
 	register(lawRow{law: MutualExclusion, place: 2, gravity: 1,
 		says:   "critical sections of one lock never overlap",
-		broken: "two clients are in one critical section at once", short: "mutual",
-		judge: (*judge).mutualExclusion, uncertain: clockerror.Sections})
+		broken: "two clients are in one critical section at once",
+		judge:  (*judge).mutualExclusion, uncertain: clockerror.Sections})
 }
 
 // mutualExclusion judges what users rely on: critical sections of one lock never overlap, shared ones aside. Two judges

@@ -11,8 +11,8 @@ const Ownership Law = "ownership"
 func init() {
 	register(lawRow{law: Ownership, place: 4, gravity: 4, kept: anyLock,
 		says:   "only its owner or its expiry removes or prolongs a lock",
-		broken: "a lock is removed or prolonged by another than its owner", short: "owner",
-		judge: (*judge).ownership, uncertain: clockerror.Records})
+		broken: "a lock is removed or prolonged by another than its owner",
+		judge:  (*judge).ownership, uncertain: clockerror.Records})
 }
 
 // ownership judges that only its owner or its expiry removes or prolongs a lock. The owner is an attempt, not a client:

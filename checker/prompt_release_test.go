@@ -13,8 +13,8 @@ const PromptRelease Law = "prompt-release"
 func registerPromptRelease() {
 	register(lawRow{law: PromptRelease, place: 8, gravity: 8, kept: Leased,
 		says:   "nobody stays in a section for longer than a second",
-		broken: "a client stays in its section for longer than a second", short: "prompt",
-		judge: (*judge).promptRelease})
+		broken: "a client stays in its section for longer than a second",
+		judge:  (*judge).promptRelease})
 }
 
 const tooLong CauseKind = "stayed too long"

@@ -11,8 +11,8 @@ const ResourceSafety Law = "resource-safety"
 func init() {
 	register(lawRow{law: ResourceSafety, place: 3, gravity: 2, kept: Fenced,
 		says:   "the protected resource accepts no effect of a superseded holder, and no update is lost",
-		broken: "the data takes what a superseded holder sends", short: "data",
-		judge: (*judge).resourceSafety, uncertain: clockerror.Effects})
+		broken: "the data takes what a superseded holder sends",
+		judge:  (*judge).resourceSafety, uncertain: clockerror.Effects})
 }
 
 // resourceSafety judges, by the resource's own records, whether the data is safe:

@@ -14,8 +14,8 @@ const TokenOrder Law = "token-order"
 func init() {
 	register(lawRow{law: TokenOrder, place: 5, gravity: 5, kept: Fenced,
 		says:   "fencing tokens strictly increase in grant order",
-		broken: "fencing tokens do not increase", short: "tokens",
-		judge: (*judge).tokenOrder, uncertain: clockerror.Tokens})
+		broken: "fencing tokens do not increase",
+		judge:  (*judge).tokenOrder, uncertain: clockerror.Tokens})
 }
 
 // tokenOrder judges that fencing tokens strictly increase in grant order: tokens of different grants of a lock differ,

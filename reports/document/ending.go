@@ -31,30 +31,11 @@ func Closing(p *text.Writer, files, repeat string) {
 	}
 }
 
-// writeNotes writes each note on a line of its own, with the label before it.
-func writeNotes(p *text.Writer, label string, list []string) {
-	for _, note := range list {
-		p.Hang(0, label, text.Yellow, note)
-	}
-}
-
 // Again writes what a person pastes.
 func Again(p *text.Writer, words string) { p.Command(0, AgainLabel, words) }
 
 // AgainLabel is the label of a command that shows it all again.
 const AgainLabel = "again   "
-
-// writeTitle writes the first line: what ran, and how it stands.
-func writeTitle(p *text.Writer, name, what, standing string) {
-	tone := text.Red
-	switch standing {
-	case AsExpected:
-		tone = text.Green
-	case Undecided.String():
-		tone = text.Yellow
-	}
-	p.Title(name, what, standing, tone)
-}
 
 // Tones are the colours of the signs of counts.
 var Tones = map[string]text.Style{"✓": text.Green, "✗": text.Red, "±": text.Red, "?": text.Yellow, "–": text.Plain}

@@ -30,7 +30,7 @@ type Case struct {
 	Result  Result
 	Broken  bool   // a law was violated: its mark is not that of a pass, though it was expected
 	Message string // in a line: what came out, and what was expected; empty if there is nothing to say
-	Story   string // what happened, over several lines; empty if there is nothing to tell
+	Story   string // what happened, over several lines; empty if there is none
 }
 
 // summary is the verdict with what happened.
@@ -73,7 +73,7 @@ type junitNote struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit gives the suite in the XML that CI systems read (the format of Jenkins' junit-10.xsd): what could not be told
+// JUnit gives the suite in the XML that CI systems read (the format of Jenkins' junit-10.xsd): what is undecided
 // is an error there, what was not run or not reached is skipped. Times are in seconds.
 func JUnit(s Suite) ([]byte, error) {
 	out := junitSuite{Name: forXML(s.Name), Tests: len(s.Cases), Time: inSeconds(s.Took),

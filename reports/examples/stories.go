@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Story is a tale with what a run of it is called and what was found in it.
+// Story is a history, with the name of its run and what was found in it.
 type Story struct {
 	Scenario, Summary string
 	Plan              []string
@@ -15,17 +15,17 @@ type Story struct {
 	Findings          []checker.Finding
 }
 
-// Stories are those of this room, by name, each told anew.
+// Stories are all, by name, each made anew.
 var Stories = []struct {
 	Name string
-	Tell func() Story
+	Make func() Story
 }{
 	{"kleppmann", Kleppmann}, {"fenced", Fenced}, {"restart", Restart}, {"calm", Calm}, {"deadlock", Deadlock},
 	{"long", Long},
 }
 
-// story ends a tale in which all laws hold but those of the findings.
-func (t *Tale) story(scenario, summary string, plan []string, broken ...checker.Finding) Story {
+// story ends a history in which all laws hold but those of the findings.
+func (t *Builder) story(scenario, summary string, plan []string, broken ...checker.Finding) Story {
 	s := Story{Scenario: scenario, Summary: summary, Plan: plan, History: &t.H}
 	for _, law := range checker.Laws {
 		f := checker.Finding{Law: law, Outcome: checker.Holds}

@@ -2,7 +2,7 @@
 //
 // Goals: true of every history that can be judged; the law that a user cares for most comes first; names and lengths
 // from the history itself.
-// Non-goals: the whole story, which the findings tell, and comparing with what was expected.
+// Non-goals: the whole story, which the findings hold, and comparing with what was expected.
 package headline
 
 import (

@@ -10,7 +10,7 @@
 // environment (RUNEWIDTH_EASTASIAN) change what is written. Three things stay by hand. Wrap: that of x/ansi breaks at
 // each hyphen, and so "client-1" in two. Styles: they are four escapes. Columns: they stand at fixed cells, so that two
 // reports can be compared line by line, have signs of several styles in one cell, and go on beside wrapped words; a
-// lipgloss table would be told the same numbers by a function of styles, and fill each row with blanks to its end.
+// lipgloss table would get the same numbers from a function of styles, and fill each row with blanks to its end.
 package text
 
 import "strings"

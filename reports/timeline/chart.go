@@ -33,7 +33,7 @@ type chart struct {
 	scale         *scale
 	folded        *scale
 	from, to      history.Time
-	teller        teller
+	describer     describer
 	numbers       map[int]int             // of the witness events, by position
 	middle        map[history.Process]int // of the lanes that are no client's
 	middles       map[int]int             // of the clients' lanes
@@ -120,7 +120,7 @@ const (
 func (l *Lanes) chart() *chart {
 	c := &chart{
 		Width: chartWidth, Left: chartLeft, Right: chartRight, lanes: l,
-		teller: newTeller(l, true), numbers: l.numbers(), middle: map[history.Process]int{},
+		describer: newTeller(l, true), numbers: l.numbers(), middle: map[history.Process]int{},
 		middles: map[int]int{},
 	}
 	c.lanes = l.fewer(c.numbers)
@@ -302,9 +302,6 @@ func (c *chart) html() (template.HTML, error) {
 
 // Number is the number under which the witness's event at a position stands in the picture; 0 if it has none.
 func (c *chart) Number(pos int) int { return c.numbers[pos] }
-
-// shows reports whether a client has a lane in the picture.
-func (c *chart) shows(p history.Process) bool { return slices.Contains(c.Clients, string(p)) }
 
 // Knots are true times in ns and their places from 0 to 1, as JSON, between which the page's script interpolates.
 func (c *chart) Knots() (string, error) {

@@ -111,7 +111,7 @@ func TestFaultLabelsDoNotOverlap(t *testing.T) {
 // As for the labels of faults: numbers of the witness stand clear of each other on the narrowest page.
 func TestWitnessNumbersDoNotOverlap(t *testing.T) {
 	for _, r := range examples.Stories[:5] {
-		s := r.Tell()
+		s := r.Make()
 		l := Arrange(s.History, s.Findings)
 		c := l.chart()
 		if len(c.Pins) != len(l.witness) {

@@ -148,7 +148,7 @@ func (l *Lanes) client(p history.Process) (*clientLane, bool) {
 }
 
 // holder returns the client that made an attempt. Where no client event names the attempt it goes by the attempt's
-// own name ("client-1/3"); empty if neither tells.
+// own name ("client-1/3"); empty if neither says so.
 func (l *Lanes) holder(a history.Attempt) history.Process {
 	if p, ok := l.madeBy[a]; ok {
 		return p
@@ -298,8 +298,8 @@ func (l *Lanes) names() []string {
 	return out
 }
 
-func newTeller(l *Lanes, long bool) teller {
-	return teller{Holder: l.holder, Apart: l.apart, Several: len(l.locks) > 1, Registers: l.registers, Long: long}
+func newTeller(l *Lanes, long bool) describer {
+	return describer{Holder: l.holder, Apart: l.apart, Several: len(l.locks) > 1, Registers: l.registers, Long: long}
 }
 
 // described is an event in words.

@@ -16,7 +16,7 @@ type row struct {
 	other  *unusual // of a row that is not about the event at pos alone; else nil
 	weight int16
 	tone   text.Style
-	proof  bool // it tells an event of the witness
+	proof  bool // it shows an event of the witness
 }
 
 // unusual is what a row says that is not about one event.
@@ -73,16 +73,16 @@ const (
 
 // storyteller makes rows of a history.
 type storyteller struct {
-	t       teller
+	t       describer
 	lanes   *Lanes
-	applies bool         // the resource's own records are there, so that the clients' words on it are told twice
+	applies bool         // the resource's own records are there, so that the clients' records of them are duplicates
 	slow    map[int]bool // calls, by position, that took long to reach the resource
 	rows    []row
 	groups  map[group]int // last row of a group
 	folded  bool          // a section is one row
 }
 
-// group is what events share that one row can tell: the same thing on several servers, one soon after the other.
+// group is what events share that one row can show: the same thing on several servers, one soon after the other.
 type group struct {
 	f      history.F
 	lock   history.Lock
@@ -97,7 +97,7 @@ const longTravel = history.Time(1e8)
 // groupSpread is how far apart, in true time, the events of one row may lie.
 const groupSpread = history.Time(1e9)
 
-// story tells the whole history in rows, in order.
+// story shows the whole history in rows, in order.
 func story(l *Lanes, long bool) *storyteller {
 	s := &storyteller{
 		t:       newTeller(l, long),
@@ -183,8 +183,8 @@ func (s *storyteller) event(pos int, e *history.Event) {
 		return
 	}
 	g := group{e.F, e.Lock, e.Of, e.By, e.Why, proof}
-	i, told := s.groups[g]
-	if told && isKey(e) && e.Time-s.rows[i].at <= groupSpread && s.quietSince(i) {
+	i, shown := s.groups[g]
+	if shown && isKey(e) && e.Time-s.rows[i].at <= groupSpread && s.quietSince(i) {
 		s.rows[i].add(pos)
 		return
 	}
@@ -203,7 +203,7 @@ func isKey(e *history.Event) bool {
 	return e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone
 }
 
-// overAtOnce reports whether a fault that ends is the one told last, at the same instant: it needs no row of its own.
+// overAtOnce reports whether a fault that ends is the one shown last, at the same instant: it needs no row of its own.
 func (s *storyteller) overAtOnce(pos int, e *history.Event) bool {
 	if e.Process != history.Nemesis || e.Type == history.Invoke || len(s.rows) == 0 {
 		return false
@@ -214,7 +214,7 @@ func (s *storyteller) overAtOnce(pos int, e *history.Event) bool {
 		struck.Value == e.Value
 }
 
-// quietSince reports whether nothing of weight happened after row i. If it did, to join it would tell things out of
+// quietSince reports whether nothing of weight happened after row i. If it did, joining it would show things out of
 // their order.
 func (s *storyteller) quietSince(i int) bool {
 	return !slices.ContainsFunc(s.rows[i+1:], func(r row) bool { return r.weight >= weightStep })
@@ -258,7 +258,7 @@ func pick(t history.Type, invoke, ok, otherwise int16) int16 {
 	return otherwise
 }
 
-// weighCall makes little of a client's reads and writes if the resource tells of them itself, except of a slow one.
+// weighCall makes little of a client's reads and writes if the resource records them itself, except of a slow one.
 func (s *storyteller) weighCall(pos int, e *history.Event) int16 {
 	if !s.applies {
 		return pick(e.Type, weightRoutine, weightEffect, weightEffect)
@@ -344,7 +344,7 @@ func choose(rows []row, most int) []int {
 }
 
 // A story with a witness but fewRows is filled up to filledRows. Where so little of weight happened, it is the routine
-// that tells it: clients that take keys from each other and never get the lock.
+// that shows it: clients that take keys from each other and never get the lock.
 const (
 	fewRows    = 8
 	filledRows = 20

@@ -13,7 +13,7 @@ import (
 // distance, up to a limit. It strictly increases from its first knot to its last.
 type scale struct {
 	knots []knot
-	// breaks are the stretches drawn far shorter than the others, where a reader must be told how long they are.
+	// breaks are the stretches drawn far shorter than the others, where the picture must state how long they are.
 	breaks []window
 }
 

@@ -50,31 +50,31 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 	}
 	holder := func(history.Attempt) history.Process { return "client-2" }
 	for _, c := range []struct {
-		by    teller
+		by    describer
 		event *history.Event
 		want  string
 	}{
-		{teller{}, got, "client-1 acquires: lease until 2.000 s, token 7"},
-		{teller{Several: true}, got, "client-1 acquires orders: lease until 2.000 s, token 7"},
-		{teller{Long: true}, got, "client-1 acquires: lease until 2.000 s, counted redis-1…3, token 7"},
-		{teller{}, fault(history.Invoke, "cut a | b"), "fault: cut a | b"},
-		{teller{}, fault(history.OK, "cut a | b"), "over: cut a | b"},
-		{teller{}, fault(history.Info, ""), "nemesis: start-partition"},
-		{teller{Holder: holder}, judged, `resource refuses client-2's write of "v" (stale token)`},
-		{teller{Holder: holder, Long: true}, judged, `resource refuses client-2's write of "v", token 7 (stale token)`},
-		{teller{}, refused(history.Acquire, "", history.AcquireTimeout), "client-1 does not get the lock (timeout)"},
-		{teller{}, refused(history.Acquire, "no pool", history.AcquireTimeout),
+		{describer{}, got, "client-1 acquires: lease until 2.000 s, token 7"},
+		{describer{Several: true}, got, "client-1 acquires orders: lease until 2.000 s, token 7"},
+		{describer{Long: true}, got, "client-1 acquires: lease until 2.000 s, counted redis-1…3, token 7"},
+		{describer{}, fault(history.Invoke, "cut a | b"), "fault: cut a | b"},
+		{describer{}, fault(history.OK, "cut a | b"), "over: cut a | b"},
+		{describer{}, fault(history.Info, ""), "nemesis: start-partition"},
+		{describer{Holder: holder}, judged, `resource refuses client-2's write of "v" (stale token)`},
+		{describer{Holder: holder, Long: true}, judged, `resource refuses client-2's write of "v", token 7 (stale token)`},
+		{describer{}, refused(history.Acquire, "", history.AcquireTimeout), "client-1 does not get the lock (timeout)"},
+		{describer{}, refused(history.Acquire, "no pool", history.AcquireTimeout),
 			`client-1 does not get the lock ("no pool")`},
-		{teller{}, refused(history.Extend, "gone", history.NotOwner), `client-1 cannot extend its lease ("gone")`},
-		{teller{}, refused(history.Release, "gone", history.NotOwner),
+		{describer{}, refused(history.Extend, "gone", history.NotOwner), `client-1 cannot extend its lease ("gone")`},
+		{describer{}, refused(history.Release, "gone", history.NotOwner),
 			`client-1's release of the lock took no effect ("gone")`},
-		{teller{}, refused(history.Write, "v", history.StaleToken),
+		{describer{}, refused(history.Write, "v", history.StaleToken),
 			"client-1 learns that its write took no effect (stale token)"},
-		{teller{}, key(history.KeySet, "x/1", "x/1", ""), "redis-1: the key is set for x/1, without expiry"},
-		{teller{}, key(history.KeySet, "", "x/1", ""), "redis-1: the key is left to nobody, without expiry"},
-		{teller{}, key(history.KeyProlonged, "", "y/1", ""),
+		{describer{}, key(history.KeySet, "x/1", "x/1", ""), "redis-1: the key is set for x/1, without expiry"},
+		{describer{}, key(history.KeySet, "", "x/1", ""), "redis-1: the key is left to nobody, without expiry"},
+		{describer{}, key(history.KeyProlonged, "", "y/1", ""),
 			"redis-1: the key of nobody is prolonged by y/1, without expiry"},
-		{teller{}, key(history.KeyGone, "", "y/1", history.Deleted), "redis-1: the key of nobody is deleted by y/1"},
+		{describer{}, key(history.KeyGone, "", "y/1", history.Deleted), "redis-1: the key of nobody is deleted by y/1"},
 	} {
 		if got := c.by.event(c.event); got != c.want {
 			t.Errorf("%+v tells %q, not %q", c.by, got, c.want)

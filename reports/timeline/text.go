@@ -136,7 +136,7 @@ func some[T any](list []T, keep func(*T) bool) (kept []T) {
 }
 
 // lightest is the weight from which on rows that are not shown are counted: that of the lightest shown, so that a story
-// told by its routine also says how much of that it leaves out.
+// shown by its routine also says how much of that it leaves out.
 func lightest(shown []row) int16 {
 	least := int16(weightStep)
 	for _, r := range shown {

@@ -11,7 +11,7 @@ import (
 // tip tells an event in full: in words, then everything it carries.
 func (c *chart) tip(pos int) string {
 	e := &c.lanes.history.Events[pos]
-	lines := []string{c.teller.event(e), fmt.Sprintf("event %d at %s", e.Index, c.lanes.instant(e.Time))}
+	lines := []string{c.describer.event(e), fmt.Sprintf("event %d at %s", e.Index, c.lanes.instant(e.Time))}
 	add := func(name, value string) {
 		if value != "" {
 			lines = append(lines, name+": "+value)

@@ -77,8 +77,8 @@ func TestTrueScaleIsChosenWhereItHidesNothing(t *testing.T) {
 func TestTrueScaleKeepsItsRule(t *testing.T) {
 	linear := 0
 	for _, r := range examples.Stories {
-		c := drawn(r.Tell())
-		page := picture(t, r.Tell())
+		c := drawn(r.Make())
+		page := picture(t, r.Make())
 		if want := `data-linear="` + strconv.FormatBool(c.Linear) + `"`; !strings.Contains(page, want) {
 			t.Errorf("%s: the page does not say %s", r.Name, want)
 		}

@@ -378,7 +378,7 @@ func (a *Advice) doubts() (list []string) {
 		of := a.Base.Given.Laws.Of(law)
 		seen = seen || of.Holds > 0
 		if of.Undecided > 0 {
-			list = append(list, fmt.Sprintf("%s could not be told in %d of %d runs", law, of.Undecided,
+			list = append(list, fmt.Sprintf("%s was undecided in %d of %d runs", law, of.Undecided,
 				a.Base.Given.Runs))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // File is the scenario's file with some changes. It expects what comes out of it under its own faults, so that a run
-// tells whether that is still so. Where the text can be changed in place, whatever is not changed stays as it was
+// shows whether that is still so. Where the text can be changed in place, whatever is not changed stays as it was
 // written; otherwise it is written anew, and comments are lost.
 func (a *Advice) File(t *Tried) ([]byte, error) {
 	b := a.subject

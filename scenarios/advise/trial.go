@@ -78,7 +78,7 @@ func (w *worker) run(to *Trial, p nemesis.Plan) error {
 	return nil
 }
 
-// hopeless reports that all of some laws are broken: no further run can tell more of a change that was to mend one of
+// hopeless reports that all of some laws are broken: no further run can show more of a change that was to mend one of
 // them.
 func hopeless(t *Trial, laws []checker.Law) bool {
 	return len(laws) > 0 && !slices.ContainsFunc(laws, func(l checker.Law) bool { return t.violated(l) == 0 })

@@ -22,7 +22,7 @@ import (
 // Options say how much is measured, and how.
 type Options struct {
 	Runs          int // of each scenario, at least 1
-	campaign.Crew     // told how many of the scenarios or runs are done
+	campaign.Crew     // notified how many of the scenarios or runs are done
 }
 
 func (o *Options) check() error {

@@ -61,7 +61,7 @@ type LockResult struct {
 	Repeat string // command to paste, but for the seeds, that explores it
 }
 
-// open says why it cannot be told whether the lock keeps its promises; nothing if it can.
+// open says why it is undecided whether the lock keeps its promises; nothing if it is not.
 func (l *LockResult) open() []string {
 	_, open := l.Standing(l.Lock)
 	return open
@@ -83,7 +83,7 @@ func (l *LockResult) repeat(f campaign.Finding) string {
 }
 
 // Standing says how the corpus came out: Otherwise if a mutant escaped or a promise was broken, NotDecidable if not
-// everything was run or told.
+// everything was run or decided.
 func (c *Corpus) Standing() document.Result {
 	escaped, missing, open := false, len(c.Mutants) == 0, false
 	for i := range c.Mutants {

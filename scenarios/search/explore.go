@@ -13,7 +13,7 @@ import (
 // size does not grow with the number of seeds; whatever else is worth knowing of a run, its seed repeats.
 type Exploration struct {
 	Span
-	Undecided int               `json:"undecided"` // runs in which some law could not be told
+	Undecided int               `json:"undecided"` // runs in which some law was undecided
 	Empty     int               `json:"empty"`     // runs for which no fault was drawn, or all of them were excluded
 	Laws      campaign.Laws     `json:"laws"`      // in the order of checker.Laws
 	Faults    []campaign.Fault  `json:"faults"`    // in the order of nemesis.Kinds

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// shrinkRuns is how many runs Shrink makes at most unless it is told otherwise. Most shrinks take a few hundred.
+// shrinkRuns is how many runs Shrink makes at most unless its options say otherwise. Most shrinks take a few hundred.
 const shrinkRuns = 20_000
 
 // Shrunk is a violation cut down to the smallest story that still shows it: a scenario and the faults that strike it.

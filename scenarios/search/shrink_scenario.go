@@ -52,7 +52,7 @@ func (sh *shrinker) smaller(s *subject, p nemesis.Plan, try seedSearch) (*subjec
 	return s, p, false
 }
 
-// compareSizes tells which scenario is the smaller: fewer clients, then cycles, writes and locks, then a shorter text.
+// compareSizes says which scenario is the smaller: fewer clients, then cycles, writes and locks, then a shorter text.
 func compareSizes(a, b *subject) int {
 	size := func(s *subject) []int {
 		cycles, writes, locks := 0, 0, 0

@@ -56,7 +56,7 @@ func (e *Exploration) caveats() []string {
 				checker.Excuse))
 		}
 		if t.Undecided > 0 {
-			caveats = append(caveats, fmt.Sprintf("%s could not be told in %d of %d runs: their limit came first",
+			caveats = append(caveats, fmt.Sprintf("%s was undecided in %d of %d runs: their limit came first",
 				t.Law,
 				t.Undecided, e.Done))
 		}

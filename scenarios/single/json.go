@@ -23,7 +23,7 @@ type RunObject struct {
 	Plan      []string                    `json:"plan" doc:"the faults, one line each"`
 	Laws      map[checker.Law]findingJSON `json:"laws" doc:"how each law came out"`
 	Expected  bool                        `json:"expected" doc:"everything came out as the scenario expects; false also where something is undecided"`
-	Verdict   string                      `json:"verdict" of:"verdict" of:"verdict"`
+	Verdict   string                      `json:"verdict" of:"verdict"`
 	Headline  string                      `json:"headline" doc:"what happened, in a sentence or two"`
 	Events    int                         `json:"events" doc:"of the simulation, messages and timers included"`
 	Simulated int64                       `json:"simulated_ns" doc:"true time at the end of the run"`
@@ -40,7 +40,7 @@ type IdleFault struct {
 
 // findingJSON is how a law came out.
 type findingJSON struct {
-	Outcome     string        `json:"outcome" of:"outcome" of:"outcome"`
+	Outcome     string        `json:"outcome" of:"outcome"`
 	NotPromised bool          `json:"not_promised,omitempty" doc:"it is violated by a cause that breaks no promise, such as the loss of the quorum for good"`
 	Judges      *judgesJSON   `json:"judges,omitempty" doc:"of mutual-exclusion: who judged it"`
 	Cause       string        `json:"cause" doc:"empty unless violated"`
@@ -74,7 +74,7 @@ type judgesJSON struct {
 type trialJSON struct {
 	Without []string `json:"without"`
 	Needed  bool     `json:"needed"`
-	Outcome string   `json:"outcome" of:"outcome" of:"outcome"`
+	Outcome string   `json:"outcome" of:"outcome"`
 	Cause   string   `json:"cause"`
 }
 

@@ -59,7 +59,7 @@ func (a *Assertion) applies(v *varied) (bool, error) {
 type Asserted struct {
 	*Assertion
 	// Standing is AsExpected if the law came out as claimed at every point tried at which the condition was true,
-	// Otherwise if it did not at some point, NotDecidable if it could not be told at one, and NotJudged if there was no
+	// Otherwise if it did not at some point, NotDecidable if it was undecided at one, and NotJudged if there was no
 	// such point.
 	Standing document.Result
 	Points   int    // tried at which the condition was true, those between the points of the grid included

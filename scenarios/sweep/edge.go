@@ -181,5 +181,5 @@ func (c *crossing) flips(a, b *Point) bool {
 
 // flips reports whether a law comes out otherwise at b than at a, both of which were run.
 func flips(a, b *Point, law checker.Law) bool {
-	return a.State(law) != b.State(law) && a.told(law) && b.told(law)
+	return a.State(law) != b.State(law) && a.decided(law) && b.decided(law)
 }

@@ -136,19 +136,19 @@ func (s *Report) data() *sweepJSON {
 	return d
 }
 
-// add tells how a law came out at the point.
+// add says how a law came out at the point.
 func (p *pointJSON) add(l *Law, c *Cell) {
 	if p.Problem != "" {
 		return
 	}
-	told := stateJSON{c.State.String(), c.Counts, []causeJSON{}}
+	state := stateJSON{c.State.String(), c.Counts, []causeJSON{}}
 	for _, f := range c.Causes {
-		told.Causes = append(told.Causes, causeJSON{f.Cause.String(), f.Runs, f.First})
+		state.Causes = append(state.Causes, causeJSON{f.Cause.String(), f.Runs, f.First})
 	}
 	if p.Laws == nil {
 		p.Laws = map[checker.Law]stateJSON{}
 	}
-	p.Laws[l.Law] = told
+	p.Laws[l.Law] = state
 }
 
 // valuesAt are the values of a point, by their axes.

@@ -129,7 +129,7 @@ func (l *Line) monotone() bool {
 	return true
 }
 
-// lines tell how a law came out along the first axis that has something between its levels, for each level of the other
+// lines say how a law came out along the first axis that has something between its levels, for each level of the other
 // axis; none if there is no such axis.
 func (s *Sweep) lines(law checker.Law) []Line {
 	for axis := range s.Axes {

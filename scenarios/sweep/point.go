@@ -140,7 +140,7 @@ func asScenario(d *format.Document) (s *scenarios.Scenario, problem string) {
 	return s, ""
 }
 
-// withoutOverrides is the scenario that tells what the keys are for clients that do nothing differently.
+// withoutOverrides is the scenario that shows what the keys are for clients that do nothing differently.
 func (v *varied) withoutOverrides() *scenarios.Scenario {
 	if v.common == nil {
 		d := v.doc.Clone()
@@ -172,8 +172,8 @@ func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	return v.doc.String(), nil
 }
 
-// told reports whether the point says for good what a law comes to there: no run that is left could change it.
-func (p *Point) told(law checker.Law) bool {
+// decided reports whether the state of a law at the point is final: no run that is left could change it.
+func (p *Point) decided(law checker.Law) bool {
 	state := p.State(law)
 	return state != Invalid && (state == Chance || !p.Stopped)
 }

@@ -49,7 +49,7 @@ type Options struct {
 	Sure       int    // runs beside an edge, and where a condition begins to be true; if fewer, Seeds
 	// Resolution is how far the two sides of an edge may lie apart, by unit; where it is zero: 1 ms, 1, 1 ppm.
 	Resolution    [Rates + 1]int64
-	campaign.Crew // told how many of the points or edges are done
+	campaign.Crew // notified how many of the points or edges are done
 }
 
 // check refuses what makes no sweep.
@@ -111,7 +111,7 @@ func (o *Options) Resolve(text string) error {
 }
 
 // Sweep runs the scenario at all points, bisects the edges between them, and judges the assertions. What comes of it
-// does not depend on the number of workers. When ctx is done it tells what it has found by then. An error says what is
+// does not depend on the number of workers. When ctx is done it reports what it has found by then. An error says what is
 // wrong with the options, that no point is a valid scenario, that a condition cannot be computed at a point, or that a
 // run failed.
 func (b *Subject) Sweep(ctx context.Context, o Options) (*Sweep, error) {
@@ -418,7 +418,7 @@ func (s *Sweep) idle() []int {
 	return idle
 }
 
-// Standing sums the assertions up: one that fails is enough, and so is one that could not be told or was never true.
+// Standing sums the assertions up: one that fails is enough, and so is one that is undecided or was never true.
 // Without any, nothing was claimed, and nothing failed; but what was interrupted is not decided.
 func (s *Sweep) Standing() document.Result {
 	sum := document.Passed

@@ -48,11 +48,11 @@ type grower struct {
 	*growth
 	parent course // of the branch
 	deeper bool   // what grows will grow further
-	told   map[string]bool
+	seen   map[string]bool
 }
 
 func newGrower(ctx context.Context, v *Verification) *grower {
-	g := &grower{ctx: ctx, v: v, subjects: subjectsOf(v.Scenario), told: map[string]bool{},
+	g := &grower{ctx: ctx, v: v, subjects: subjectsOf(v.Scenario), seen: map[string]bool{},
 		patience: map[sim.ProcessID]sim.Time{}}
 	for _, a := range v.Assignments {
 		g.runners = append(g.runners, scenarios.NewRunner(a.Scenario))
@@ -189,7 +189,7 @@ func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 
 // place tries a fault at an opening, with each of its ends or sizes.
 func (g *grower) place(f nemesis.Fault, o *opening) error {
-	clear(g.told)
+	clear(g.seen)
 	how := f.Kind.Placement()
 	switch how.At {
 	case nemesis.AtReplies:

@@ -11,7 +11,7 @@ import (
 // course is a run as faults see it.
 type course struct {
 	moments []sim.Moment    // in their order; those before a fault are the same with and without it
-	settles []sim.Moment    // told apart since they are told late
+	settles []sim.Moment    // kept apart since they are known late
 	events  []history.Event // of the history
 	digest  sim.Digest
 }
@@ -177,7 +177,7 @@ func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	return list
 }
 
-// stated lists the last instants at which a jump back of its clock prolongs a validity that p was told.
+// stated lists the last instants at which a jump back of its clock prolongs a validity that was stated to p.
 func (c *course) stated(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for i := range c.events {

@@ -85,14 +85,14 @@ func (g *grower) newStory(events []history.Event) bool {
 		return true
 	}
 	story := storyOf(events)
-	if g.told[story] {
+	if g.seen[story] {
 		return false
 	}
-	g.told[story] = true
+	g.seen[story] = true
 	return true
 }
 
-// storyOf tells what each process recorded, in its order, and the order in which all entered and left sections. Times
+// storyOf says what each process recorded, in its order, and the order in which all entered and left sections. Times
 // are left out, and faults.
 func storyOf(events []history.Event) string {
 	var processes []history.Process

@@ -33,7 +33,7 @@ type Options struct {
 	KeepFaults    bool           // the scenario's own faults strike in every run; they do not count
 	Seed          uint64         // of back-offs and owner values
 	Budget        int            // runs after which it ends; 0: none. What is under way then is finished
-	campaign.Crew                // told how many parts of the placements with so many faults are tried
+	campaign.Crew                // notified how many parts of the placements with so many faults are tried
 }
 
 // Scenario tries every placement of up to o.Faults faults, the fewest first, and stops at the first that breaks a
@@ -245,7 +245,7 @@ func (v *Verification) sum() *Tally {
 }
 
 // Standing sums the verification up: Otherwise if there is a counterexample; NotDecidable if it ended early, if a
-// promised law could not be told in some schedule, or if nothing exercised a law that must be. open says why it is not
+// promised law was undecided in some schedule, or if nothing exercised a law that must be. open says why it is not
 // decidable, in a sentence each.
 func (v *Verification) Standing() (standing document.Result, open []string) {
 	if v.Found != nil {
@@ -263,7 +263,7 @@ func (v *Verification) Standing() (standing document.Result, open []string) {
 	for _, t := range v.laws() {
 		switch {
 		case t.Undecided > 0:
-			open = append(open, fmt.Sprintf("%s could not be told in %d schedules: their limit came first", t.Law,
+			open = append(open, fmt.Sprintf("%s was undecided in %d schedules: their limit came first", t.Law,
 				t.Undecided))
 		case t.Exercised() == 0 && slices.Contains(v.Scenario.Shown, t.Law):
 			open = append(open, fmt.Sprintf("%s is to be kept, but no schedule exercised it", t.Law))

@@ -12,23 +12,23 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// teller puts events into words. A lock or an attempt is named only where it is needed to tell it from another.
-type teller struct {
+// describer puts events into words. A lock or an attempt is named only where it is needed to distinguish it.
+type describer struct {
 	Holder func(history.Attempt) history.Process // who made an attempt; empty if that is not known
 	// Apart reports whether an attempt goes by its own name, since its client has others at the same time; nil: none
 	// does.
 	Apart   func(history.Attempt) bool
 	Several bool // more than one lock is in use
-	// Registers is how many there are in a history that tells of registers and of no lock.
+	// Registers is how many there are in a history of registers, which has no lock.
 	Registers int
 	Long      bool // say also what the eye can do without: tokens, servers, deadlines
 }
 
 // who names whose event it is.
-func (t *teller) who(e *history.Event) string { return t.name(e.Process, e.Attempt) }
+func (t *describer) who(e *history.Event) string { return t.name(e.Process, e.Attempt) }
 
 // name names a client, or its attempt where that goes by its own name.
-func (t *teller) name(p history.Process, a history.Attempt) string {
+func (t *describer) name(p history.Process, a history.Attempt) string {
 	if t.Apart != nil && t.Apart(a) {
 		return string(a)
 	}
@@ -36,7 +36,7 @@ func (t *teller) name(p history.Process, a history.Attempt) string {
 }
 
 // event says in one line what happened.
-func (t *teller) event(e *history.Event) string {
+func (t *describer) event(e *history.Event) string {
 	if e.Process == history.Nemesis {
 		return t.fault(e)
 	}
@@ -79,7 +79,7 @@ func promotion(e *history.Event) string {
 	return fmt.Sprintf("the Sentinel promotes %s in place of %s", e.Fault.To[0], e.Fault.On[0])
 }
 
-func (t *teller) fault(e *history.Event) string {
+func (t *describer) fault(e *history.Event) string {
 	line := e.Value
 	if line == "" {
 		line = string(e.F)
@@ -97,14 +97,14 @@ func (t *teller) fault(e *history.Event) string {
 }
 
 // lock names the lock where more than one is in use.
-func (t *teller) lock(e *history.Event) string {
+func (t *describer) lock(e *history.Event) string {
 	if !t.Several || e.Lock == "" {
 		return ""
 	}
 	return " " + string(e.Lock)
 }
 
-func (t *teller) acquire(e *history.Event) string {
+func (t *describer) acquire(e *history.Event) string {
 	who, lock := t.who(e), t.lock(e)
 	switch e.Type {
 	case history.Invoke:
@@ -124,8 +124,8 @@ func (t *teller) acquire(e *history.Event) string {
 	return who + " never learns whether it got" + cmp.Or(lock, " the lock") + because(e)
 }
 
-// lease says until when the holder was told that it holds, and at length by whom and under which token.
-func (t *teller) lease(e *history.Event) string {
+// lease says until when the holder believes that it holds, and at length by whom and under which token.
+func (t *describer) lease(e *history.Event) string {
 	g := e.Grant
 	if g == nil {
 		return token(e.Token)
@@ -143,7 +143,7 @@ func (t *teller) lease(e *history.Event) string {
 	return s + token(e.Token)
 }
 
-func (t *teller) extend(e *history.Event) string {
+func (t *describer) extend(e *history.Event) string {
 	who, lock := t.who(e), t.lock(e)
 	switch e.Type {
 	case history.Invoke:
@@ -156,7 +156,7 @@ func (t *teller) extend(e *history.Event) string {
 	return who + " never learns whether it extended" + cmp.Or(lock, " its lease") + because(e)
 }
 
-func (t *teller) release(e *history.Event) string {
+func (t *describer) release(e *history.Event) string {
 	who, lock := t.who(e), t.lock(e)
 	switch e.Type {
 	case history.Invoke:
@@ -170,14 +170,14 @@ func (t *teller) release(e *history.Event) string {
 }
 
 // of names the register of an operation, where there are several.
-func (t *teller) of(e *history.Event, word string) string {
+func (t *describer) of(e *history.Event, word string) string {
 	if t.Registers < 2 {
 		return ""
 	}
 	return " " + word + " " + string(e.Lock)
 }
 
-func (t *teller) read(e *history.Event) string {
+func (t *describer) read(e *history.Event) string {
 	who := t.who(e)
 	switch {
 	case e.Type == history.Invoke && t.Registers > 0:
@@ -190,7 +190,7 @@ func (t *teller) read(e *history.Event) string {
 	return who + "'s read brought nothing" + because(e)
 }
 
-func (t *teller) write(e *history.Event) string {
+func (t *describer) write(e *history.Event) string {
 	who := t.who(e)
 	switch e.Type {
 	case history.Invoke:
@@ -206,7 +206,7 @@ func (t *teller) write(e *history.Event) string {
 	return who + " never learns whether its write took effect" + because(e)
 }
 
-func (t *teller) transaction(e *history.Event) string {
+func (t *describer) transaction(e *history.Event) string {
 	what := map[history.F]string{history.CAS: "compare-and-set ", history.Txn: "transaction "}[e.F] + quoted(e.Value)
 	if e.F == history.CAS {
 		what += t.of(e, "of")
@@ -222,7 +222,7 @@ func (t *teller) transaction(e *history.Event) string {
 	return string(e.Process) + " never learns whether its " + what + " took effect" + because(e)
 }
 
-func (t *teller) apply(e *history.Event) string {
+func (t *describer) apply(e *history.Event) string {
 	whose := t.name(t.Holder(e.Of), e.Of)
 	if whose == "" {
 		whose = cmp.Or(string(e.Of), "an unknown client")
@@ -245,8 +245,8 @@ func (t *teller) apply(e *history.Event) string {
 	return s + because(e)
 }
 
-// key tells of a key on the servers named by where.
-func (t *teller) key(e *history.Event, where string) string {
+// key describes a key on the servers named by where.
+func (t *describer) key(e *history.Event, where string) string {
 	key := "the key"
 	if t.Several {
 		key = string(e.Lock)
@@ -271,7 +271,7 @@ func (t *teller) key(e *history.Event, where string) string {
 	return fmt.Sprintf("%s: %s of %s is %s", where, key, of, cmp.Or(string(e.Why), "gone"))
 }
 
-func (t *teller) due(e *history.Event) string {
+func (t *describer) due(e *history.Event) string {
 	switch {
 	case e.Until == history.Never:
 		return ", without expiry"
@@ -281,7 +281,7 @@ func (t *teller) due(e *history.Event) string {
 	return ""
 }
 
-func (t *teller) byOther(e *history.Event) string {
+func (t *describer) byOther(e *history.Event) string {
 	if e.By == "" || e.By == e.Of {
 		return ""
 	}

@@ -1,8 +1,8 @@
 // Package examples writes histories by hand, for the tests of the rooms that show them: the words of a report and its
 // pictures are checked against the same few tales.
 //
-// Goals: a tale reads like what happened, and is a history that a run could have recorded.
-// Non-goals: judging it. What a tale's findings say is written down with it. Nothing but tests uses the room.
+// Goals: the code reads like what happened, and makes a history that a run could have recorded.
+// Non-goals: judging it: the findings are written down with it. Only tests import this package.
 package examples
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Tale is a history being written: At sets the true time of what follows.
-type Tale struct {
+// Builder is a history being written: At sets the true time of what follows.
+type Builder struct {
 	H   history.History
 	now history.Time
 }
 
-// New begins a tale of some clients and servers and one lock, whose leases last for 10 s.
-func New(clients, servers int) *Tale {
-	t := &Tale{}
+// New begins a history of some clients and servers and one lock, whose leases last for 10 s.
+func New(clients, servers int) *Builder {
+	t := &Builder{}
 	for i := range clients {
 		t.H.Header.Clients = append(t.H.Header.Clients, history.Process(fmt.Sprintf("client-%d", i+1)))
 	}
@@ -39,10 +39,10 @@ func New(clients, servers int) *Tale {
 func Seconds(s float64) history.Time { return history.Time(float64(s*1e6)+0.5) * 1000 }
 
 // At sets the true time of what follows, in seconds.
-func (t *Tale) At(s float64) *Tale { t.now = Seconds(s); return t }
+func (t *Builder) At(s float64) *Builder { t.now = Seconds(s); return t }
 
 // Add adds an event.
-func (t *Tale) Add(e history.Event) *Tale {
+func (t *Builder) Add(e history.Event) *Builder {
 	e.Index, e.Time = len(t.H.Events), t.now
 	if e.Lock == "" && e.Process != history.Nemesis {
 		e.Lock = "lock"
@@ -53,12 +53,12 @@ func (t *Tale) Add(e history.Event) *Tale {
 }
 
 // Client adds an event of a client.
-func (t *Tale) Client(p string, f history.F, ty history.Type, attempt string) *Tale {
+func (t *Builder) Client(p string, f history.F, ty history.Type, attempt string) *Builder {
 	return t.Add(history.Event{Process: history.Process(p), F: f, Type: ty, Attempt: history.Attempt(attempt)})
 }
 
 // Fault adds a fault that strikes or ends, by its line in a plan; on names whom it strikes if the line is none.
-func (t *Tale) Fault(ty history.Type, line string, on ...history.Process) *Tale {
+func (t *Builder) Fault(ty history.Type, line string, on ...history.Process) *Builder {
 	if f, err := nemesis.Parse(line); err == nil {
 		return t.Add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f.Kind.String()), Value: line,
 			Fault: f.Struck()})
@@ -69,14 +69,14 @@ func (t *Tale) Fault(ty history.Type, line string, on ...history.Process) *Tale 
 }
 
 // Acquire asks at from, sets the key on the servers in between, and enters at the time to.
-func (t *Tale) Acquire(from, to, until float64, attempt string, tok history.Token, servers ...int) *Tale {
+func (t *Builder) Acquire(from, to, until float64, attempt string, tok history.Token, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	t.At(from).Client(p, history.Acquire, history.Invoke, attempt)
 	return t.enter(from, to, until, attempt, tok, servers...)
 }
 
 // enter is the attempt of an acquire, called before, that succeeds: it asks the servers from the time from on.
-func (t *Tale) enter(from, to, until float64, attempt string, tok history.Token, servers ...int) *Tale {
+func (t *Builder) enter(from, to, until float64, attempt string, tok history.Token, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	g := &history.Grant{Since: Seconds(from), Granted: Seconds(to), Until: Seconds(until)}
 	for i, n := range servers {
@@ -91,7 +91,7 @@ func (t *Tale) enter(from, to, until float64, attempt string, tok history.Token,
 }
 
 // Gone takes the key of an attempt from servers, one a millisecond.
-func (t *Tale) Gone(why history.Why, of, by string, from float64, servers ...int) *Tale {
+func (t *Builder) Gone(why history.Why, of, by string, from float64, servers ...int) *Builder {
 	for i, n := range servers {
 		t.At(from + float64(0.001*float64(i))).Add(history.Event{Process: history.Process(fmt.Sprintf("redis-%d", n)),
 			F: history.KeyGone, Type: history.OK, Of: history.Attempt(of), By: history.Attempt(by), Why: why})
@@ -100,7 +100,7 @@ func (t *Tale) Gone(why history.Why, of, by string, from float64, servers ...int
 }
 
 // use reads or writes: the call, the resource's judgement 0.4 ms later, the return 0.8 ms later.
-func (t *Tale) use(s float64, op history.F, attempt, value string, tok history.Token, refused history.Why) *Tale {
+func (t *Builder) use(s float64, op history.F, attempt, value string, tok history.Token, refused history.Why) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	ty := history.OK
 	if refused != "" {
@@ -120,7 +120,7 @@ func (t *Tale) use(s float64, op history.F, attempt, value string, tok history.T
 }
 
 // Release calls at from and returns at to. The key goes from the servers in between.
-func (t *Tale) Release(from, to float64, attempt string, servers ...int) *Tale {
+func (t *Builder) Release(from, to float64, attempt string, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	t.At(from).Client(p, history.Release, history.Invoke, attempt)
 	if len(servers) > 0 {
@@ -130,7 +130,7 @@ func (t *Tale) Release(from, to float64, attempt string, servers ...int) *Tale {
 }
 
 // find returns the position of the first event that the test accepts.
-func (t *Tale) find(test func(*history.Event) bool) int {
+func (t *Builder) find(test func(*history.Event) bool) int {
 	for i := range t.H.Events {
 		if test(&t.H.Events[i]) {
 			return i
@@ -140,14 +140,14 @@ func (t *Tale) find(test func(*history.Event) bool) int {
 }
 
 // entered is the position at which an attempt got the lock.
-func (t *Tale) entered(attempt string) int {
+func (t *Builder) entered(attempt string) int {
 	return t.find(func(e *history.Event) bool {
 		return e.F == history.Acquire && e.Type == history.OK && e.Attempt == history.Attempt(attempt)
 	})
 }
 
 // applied is the position at which the resource judged a read or write of an attempt.
-func (t *Tale) applied(op history.F, attempt string) int {
+func (t *Builder) applied(op history.F, attempt string) int {
 	return t.find(func(e *history.Event) bool {
 		return e.F == history.Apply && e.Op == op && e.Of == history.Attempt(attempt)
 	})
