@@ -17,7 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// record is how a search is kept between two calls of the program: with a sum that distinguishes a whole one from a damaged one.
+// record is how a search is kept between two calls of the program: with a sum that distinguishes a whole one from a
+// damaged one.
 type record struct {
 	Sum  string          `json:"sum"` // SHA-256 of the rest, as it stands
 	Held json.RawMessage `json:"held"`

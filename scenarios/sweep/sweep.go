@@ -111,9 +111,9 @@ func (o *Options) Resolve(text string) error {
 }
 
 // Sweep runs the scenario at all points, bisects the edges between them, and judges the assertions. What comes of it
-// does not depend on the number of workers. When ctx is done it reports what it has found by then. An error says what is
-// wrong with the options, that no point is a valid scenario, that a condition cannot be computed at a point, or that a
-// run failed.
+// does not depend on the number of workers. When ctx is done it reports what it has found by then. An error says what
+// is wrong with the options, that no point is a valid scenario, that a condition cannot be computed at a point, or that
+// a run failed.
 func (b *Subject) Sweep(ctx context.Context, o Options) (*Sweep, error) {
 	if err := o.check(b); err != nil {
 		return nil, err
