@@ -98,7 +98,7 @@ func TestAFaultThatDidNothingIsReported(t *testing.T) {
 		s.Faults = plans.Plan(seed).Faults
 	}, func(s *scenarios.Scenario, run *single.Run) {
 		object, report := run.Object(), run.Document()
-		text, summary, page := textAt(t, run, 1000), string(document.Markdown(report.Suite())), pageOf(t, report)
+		text, summary, page := textAt(t, run, 1000), string(document.Markdown(report.Suite)), pageOf(t, report)
 		idle := 0
 		for _, f := range campaign.PlannedIn(s.Faults, run.History) {
 			inJSON := slices.ContainsFunc(object.Idle, func(o single.IdleFault) bool { return o.Fault == f.Line })
@@ -136,7 +136,7 @@ func TestNothingIsExpectedWithoutExpect(t *testing.T) {
 	bare := func(s *scenarios.Scenario) { s.Expect = format.All{} }
 	eachReport(t, bare, func(s *scenarios.Scenario, run *single.Run) {
 		report := run.Document()
-		suite, page := string(document.Markdown(report.Suite())), tag.ReplaceAllString(pageOf(t, report), " ")
+		suite, page := string(document.Markdown(report.Suite)), tag.ReplaceAllString(pageOf(t, report), " ")
 		if text := textAt(t, run, 80); expected(text) || expected(page) || expected(suite) {
 			t.Errorf("%s expects nothing: %s", s.Name, text)
 		}

@@ -67,8 +67,8 @@ func (f *Frame) Open(kind string) error {
 func (f *Frame) Close() { f.Files.Close() }
 
 // Keep writes a report as JSON to the command's folder, as if the given command had made it.
-func (f *Frame) Keep(name, command string, r document.Report) {
-	text, err := r.JSON(command)
+func (f *Frame) Keep(name, command string, d *document.Document) {
+	text, err := d.JSON(command)
 	if f.Files.Fail(err); err == nil {
 		f.Files.Keep(File{Name: name, Content: text})
 	}
@@ -85,12 +85,12 @@ func (f *Frame) Draw(name string, write func(io.Writer) error) {
 
 // Emit writes a report wherever it is asked for, and ends the command: with what could not be written, or otherwise
 // with the overall result.
-func (f *Frame) Emit(r document.Judged, s document.Result) error {
-	if m, ok := r.(document.Measured); ok && f.Metrics != "" {
-		f.Files.write(f.Metrics, metrics, m.OpenMetrics())
+func (f *Frame) Emit(d *document.Document, s document.Result) error {
+	if f.Metrics != "" {
+		f.Files.write(f.Metrics, metrics, d.Metrics)
 	}
-	if p, ok := r.(document.Paged); ok && f.HTML != "" {
-		for _, page := range p.Pages(f.HTML) {
+	if f.HTML != "" {
+		for _, page := range d.Pages(f.HTML) {
 			var b bytes.Buffer
 			err := page.Write(&b)
 			if f.Files.Fail(err); err == nil {
@@ -98,8 +98,8 @@ func (f *Frame) Emit(r document.Judged, s document.Result) error {
 			}
 		}
 	}
-	f.count(r.Suite())
-	if err := f.Show(r); err != nil {
+	f.count(d.Suite)
+	if err := f.Show(d); err != nil {
 		return err
 	}
 	if err := f.Files.Finish(); err != nil {
@@ -118,13 +118,13 @@ type Ended document.Result
 func (e Ended) Error() string { return fmt.Sprintf("standing %d", uint8(e)) }
 
 // Show prints a report, as JSON or as text.
-func (f *Frame) Show(r document.Report) error {
+func (f *Frame) Show(d *document.Document) error {
 	w := f.command.OutOrStdout()
 	if !f.JSON {
 		s := screenOf(w)
-		return r.Text(w, document.TextOptions{Width: s.width, Color: s.color, All: f.All})
+		return d.Text(w, document.TextOptions{Width: s.width, Color: s.color, All: f.All})
 	}
-	text, err := r.JSON(f.command.Name())
+	text, err := d.JSON(f.command.Name())
 	if err == nil {
 		_, err = w.Write(text)
 	}

@@ -3,8 +3,6 @@ package output
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,35 +13,22 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// stub is a report that goes every way there is.
-type stub struct{}
-
-func (stub) Text(w io.Writer, _ document.TextOptions) error {
-	_, err := fmt.Fprintln(w, "the text")
-	return err
+// sample is a document that goes every way there is.
+func sample() *document.Document {
+	return &document.Document{Title: document.Title{Name: "the title"}, Data: &struct{ document.Head }{},
+		Body: []document.Block{document.Paragraph{Words: "the words"}},
+		Suite: document.Suite{Name: "the suite", Cases: []document.Case{{Group: "a", Name: "b",
+			Result: document.Passed}}},
+		Metrics: []byte("a{scenario=\"b\"} 1\n# EOF\n"),
+		Beside: func() []document.Attached {
+			return []document.Attached{{Slug: "more",
+				Document: &document.Document{Title: document.Title{Name: "more"}}}}
+		}}
 }
-
-func (stub) JSON(command string) ([]byte, error) {
-	return []byte(`{"command":"` + command + `"}` + "\n"), nil
-}
-
-func (stub) Suite() document.Suite {
-	return document.Suite{Name: "the suite", Cases: []document.Case{{Group: "a", Name: "b", Result: document.Passed}}}
-}
-
-func (stub) Pages(path string) []document.Page {
-	write := func(w io.Writer) error {
-		_, err := io.WriteString(w, "<p>the page</p>\n")
-		return err
-	}
-	return []document.Page{{Path: document.Beside(path, "-more.html"), Write: write}, {Path: path, Write: write}}
-}
-
-func (stub) OpenMetrics() []byte { return []byte("a{scenario=\"b\"} 1\n# EOF\n") }
 
 // TestAReportIsEmittedEveryWayThatIsAskedFor, and no other.
 func TestAReportIsEmittedEveryWayThatIsAskedFor(t *testing.T) {
-	ways := map[string]string{"page.html": "the page", "page-more.html": "the page", "metrics.txt": "# EOF",
+	ways := map[string]string{"page.html": "the words", "page-more.html": "more", "metrics.txt": "# EOF",
 		"suite.xml": "the suite", "summary.md": "the suite", "out/verdict.json": `"command":"kept"`}
 	for _, asked := range []bool{true, false} {
 		for _, asJSON := range []bool{true, false} {
@@ -66,17 +51,17 @@ func TestAReportIsEmittedEveryWayThatIsAskedFor(t *testing.T) {
 				t.Fatal(err)
 			}
 			if asked {
-				f.Keep("verdict.json", "kept", stub{})
+				f.Keep("verdict.json", "kept", sample())
 			}
 			var ended Ended
-			if err := f.Emit(stub{}, document.Failed); !errors.As(err, &ended) ||
+			if err := f.Emit(sample(), document.Failed); !errors.As(err, &ended) ||
 				document.Result(ended) != document.Failed {
 				t.Errorf("it ended with %v", err)
 			}
 			f.Close()
-			want := "the text\n"
+			want := "the title\n\nthe words\n"
 			if asJSON {
-				want = `{"command":"called"}` + "\n"
+				want = `{"schema":"fencepost/1","command":"called"}` + "\n"
 			}
 			if out.String() != want {
 				t.Errorf("printed %q, want %q", out.String(), want)
@@ -102,7 +87,7 @@ func TestWhatCameOutAsExpectedEndsWell(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := f.Emit(stub{}, document.Passed); err != nil {
+	if err := f.Emit(sample(), document.Passed); err != nil {
 		t.Error(err)
 	}
 }

@@ -17,7 +17,7 @@ type Document struct {
 	Files       string            // folder with all that was found; empty if there is none
 	Repeat      string            // command to paste that does it again, or goes on
 	Data        any               // the JSON object: a struct that embeds Head, or a pointer to one
-	Judged      Suite             // what a CI system counts
+	Suite       Suite             // what a CI system counts
 	Beside      func() []Attached // found when a page is written, which may take a while; nil: there are none
 	Metrics     []byte            // in the OpenMetrics text format; nil if there are none
 }
@@ -211,9 +211,3 @@ func (d *Document) JSON(command string) ([]byte, error) {
 	}
 	return Encode(d.Data)
 }
-
-// Suite is what a CI system counts.
-func (d *Document) Suite() Suite { return d.Judged }
-
-// OpenMetrics are the metrics.
-func (d *Document) OpenMetrics() []byte { return d.Metrics }

@@ -1,38 +1,9 @@
-// Package document is what the reports of all commands have in common: the forms in which a command gives its result
-// (text, JSON, pages, metrics, what a CI system counts), what a reader's terminal can do, and how a report ends.
+// Package document is what commands report of their results: a Document is written once, by the package that made the
+// result, and rendered as text, page, JSON, JUnit XML and the summary of a CI system's step.
 //
-// Goals: every command is reported in the same forms, and ends with what to paste to see it again.
-// Non-goals: what any one command says.
+// Goals: every result has every form, and ends with what to paste to see it again; no form says what another does not.
+// Non-goals: what any one result means.
 package document
-
-import "io"
-
-// Report is what a command says of its result.
-type Report interface {
-	// Text writes it for a person at a terminal. The error is w's.
-	Text(w io.Writer, opt TextOptions) error
-	// JSON gives it as one JSON object, ended by a newline, which keeps to the schema. Command is by
-	// which it was called.
-	JSON(command string) ([]byte, error)
-}
-
-// Judged is a report that a CI system counts.
-type Judged interface {
-	Report
-	Suite() Suite
-}
-
-// Paged is a report that fills a web page.
-type Paged interface {
-	// Pages are the page with the given path, the last, and those that lie beside it, to which it leads.
-	Pages(path string) []Page
-}
-
-// Measured is a report with metrics.
-type Measured interface {
-	// OpenMetrics gives them in the OpenMetrics text format (version 1.0.0).
-	OpenMetrics() []byte
-}
 
 // How what came out stands to what was expected.
 const (

@@ -106,7 +106,7 @@ func (a *Report) Document() *document.Document {
 		Title: document.Title{Name: a.Scenario.Name, Verdict: a.outcome(), Tone: result.Tone(),
 			Summary: a.Scenario.Summary},
 		Body:        []document.Block{document.Section{Heading: "What to do", Body: todo}},
-		Interrupted: a.Interrupted, Files: a.Files, Repeat: a.Repeat, Data: a.data(), Judged: a.suite(),
+		Interrupted: a.Interrupted, Files: a.Files, Repeat: a.Repeat, Data: a.data(), Suite: a.suite(),
 	}
 	if len(a.Broken) > 0 {
 		d.Body = append(d.Body, document.Section{Heading: "What breaks", Body: []document.Block{a.breaches()}})

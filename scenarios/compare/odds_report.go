@@ -55,7 +55,7 @@ func (o *OddsReport) Document() *document.Document {
 			Body: []document.Block{t, document.Paragraph{Words: "The article's k^N is the chance that all servers " +
 				"lose the lock at once. A second client needs only a quorum of servers that do not know the lock: " +
 				"those that lost it and those that never had it."}}}},
-		Interrupted: o.Interrupted, Repeat: o.Repeat, Data: o.data(), Judged: o.suite(),
+		Interrupted: o.Interrupted, Repeat: o.Repeat, Data: o.data(), Suite: o.suite(),
 	}
 }
 

@@ -39,7 +39,7 @@ func (r *Report) Document() *document.Document {
 			document.Section{Heading: "What it takes", Body: takes},
 			document.Section{Heading: "Notes", Body: notes},
 		},
-		Interrupted: r.Interrupted, Files: r.Files, Repeat: r.Repeat, Data: r.data(), Judged: r.suite(),
+		Interrupted: r.Interrupted, Files: r.Files, Repeat: r.Repeat, Data: r.data(), Suite: r.suite(),
 	}
 }
 

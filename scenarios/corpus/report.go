@@ -140,7 +140,7 @@ func (c *Corpus) Document() *document.Document {
 		Title: document.Title{Name: "corpus", Size: c.size(), Verdict: document.Words(result), Tone: result.Tone()},
 		Body: []document.Block{document.Section{Heading: "Broken variants", Body: []document.Block{c.mutantTable(),
 			c.caughtFacts()}}},
-		Interrupted: c.Interrupted, Files: c.Files, Repeat: c.Repeat, Data: c.data(), Judged: c.suite(),
+		Interrupted: c.Interrupted, Files: c.Files, Repeat: c.Repeat, Data: c.data(), Suite: c.suite(),
 	}
 	if len(c.Sound) > 0 {
 		d.Body = append(d.Body, document.Section{Heading: "Sound locks", Body: c.sound()})

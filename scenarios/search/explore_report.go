@@ -64,7 +64,7 @@ func (r *Report) Document() *document.Document {
 			document.InText{Block: slices.Concat(r.struck(), reasons, notes, r.each())},
 			document.More{Block: document.Section{Heading: "What struck",
 				Body: []document.Block{r.faultTable()}}}},
-		Interrupted: r.Interrupted, Files: r.Files, Repeat: r.Repeat, Data: r.data(), Judged: r.suite(),
+		Interrupted: r.Interrupted, Files: r.Files, Repeat: r.Repeat, Data: r.data(), Suite: r.suite(),
 		Beside: r.pages,
 	}
 	for i, g := range groups {

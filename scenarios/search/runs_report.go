@@ -82,7 +82,7 @@ func (r *RunsReport) Document() *document.Document {
 	}
 	result.Body = append(result.Body, document.OnPage{Block: reasons})
 	d := &document.Document{Title: title, Body: append([]document.Block{result}, r.example()...),
-		Interrupted: !r.Finished(), Repeat: r.Repeat, Data: r.data(&title), Judged: r.suite(&title, lines),
+		Interrupted: !r.Finished(), Repeat: r.Repeat, Data: r.data(&title), Suite: r.suite(&title, lines),
 		Beside: r.pages, Metrics: r.openMetrics()}
 	if len(r.Plan) > 0 {
 		d.Body = append(d.Body, document.Section{Heading: "What struck", Body: []document.Block{r.faultTable()}})

@@ -181,7 +181,7 @@ func TestTotalsAreOpenMetrics(t *testing.T) {
 	r := reportOf(`a "b"`, ran(3, 2, 0))
 	r.Laws = campaign.Laws{{Law: checker.TokenOrder, Counts: campaign.Counts{Holds: 3, Violated: 2}}}
 	r.Plan = []campaign.Planned{{Line: "pause client-1", Struck: 5, Met: 4}, {Line: "pause client-1", Struck: 1}}
-	text := string(r.Document().OpenMetrics())
+	text := string(r.Document().Metrics)
 	seen := map[string]bool{}
 	for line := range strings.Lines(text) {
 		series, _, _ := strings.Cut(line, "} ")

@@ -69,7 +69,7 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 				t.Errorf("ownership has one judge: %v", other)
 			}
 			run.Recording = &Recording{}
-			if c := run.Document().Suite().Cases[1]; strings.Contains(c.Message, "alone") != (alone != "") {
+			if c := run.Document().Suite.Cases[1]; strings.Contains(c.Message, "alone") != (alone != "") {
 				t.Errorf("%v: %q", f.Judges, c.Message)
 			}
 		}

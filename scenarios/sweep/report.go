@@ -32,7 +32,7 @@ func (s *Report) Document() *document.Document {
 	d := &document.Document{
 		Title: document.Title{Name: s.Scenario.Name, Size: s.size(), Verdict: s.verdict(), Tone: s.Standing().Tone(),
 			Summary: s.Scenario.Summary},
-		Interrupted: s.Interrupted, Files: s.Files, Repeat: s.Repeat, Data: s.data(), Judged: s.suite(),
+		Interrupted: s.Interrupted, Files: s.Files, Repeat: s.Repeat, Data: s.data(), Suite: s.suite(),
 	}
 	if len(s.Asserted) == 0 && !s.Interrupted {
 		d.Tone = document.Plain

@@ -315,7 +315,7 @@ func TestSweepAsJSON(t *testing.T) {
 // A law of which nothing is told is no passed case.
 func TestSweepAsCases(t *testing.T) {
 	s := stripSweep()
-	cases := s.Document().Suite().Cases
+	cases := s.Document().Suite.Cases
 	if c := cases[2]; c.Result != document.Passed || c.Message != "broken always up to restart 8.4s, in 1 of 20 "+
 		"runs at 9s, in none of 20 from 9.891s" {
 		t.Errorf("%+v", c)
@@ -330,7 +330,7 @@ func TestSweepAsCases(t *testing.T) {
 	for i := range s.Points {
 		s.Points[i] = signed(s.Points[i].Levels, []rune("?–")[i%2])
 	}
-	if c := s.Document().Suite().Cases[2]; c.Result != document.NotJudged {
+	if c := s.Document().Suite.Cases[2]; c.Result != document.NotJudged {
 		t.Errorf("%+v", c)
 	}
 }

@@ -56,7 +56,7 @@ func (r *Report) Document() *document.Document {
 			Verdict: v.outcome(), Tone: result.Tone(), Summary: v.Scenario.Summary},
 		Body: []document.Block{document.Section{Body: []document.Block{document.Paragraph{Words: v.conclusion()},
 			v.laws().PromiseTable(v.Scenario.Promise), document.OnPage{Block: reasons}}}},
-		Interrupted: v.interrupted(), Files: r.Files, Repeat: r.Repeat, Data: r.data(), Judged: r.suite(),
+		Interrupted: v.interrupted(), Files: r.Files, Repeat: r.Repeat, Data: r.data(), Suite: r.suite(),
 	}
 	if v.Found != nil {
 		d.Body = append(d.Body, r.Run.Excerpt("The placement that breaks it")...)

@@ -90,7 +90,7 @@ func (a *Agreement) Document() *document.Document {
 		Body: []document.Block{t, document.Paragraph{Words: fmt.Sprintf("%d agree, %d differ for a known reason, "+
 			"%d differ, %d cannot be run on both sides, %d failed to run.", n.Agree, n.Explained, n.Differ, n.Refused,
 			n.Failed)}},
-		Interrupted: a.Interrupted, Repeat: a.Repeat, Data: a.data(), Judged: a.suite(),
+		Interrupted: a.Interrupted, Repeat: a.Repeat, Data: a.data(), Suite: a.suite(),
 	}
 }
 

@@ -62,7 +62,7 @@ func TestTheAgreementIsReported(t *testing.T) {
 		t.Errorf("%v %+v", err, d)
 	}
 	var results []document.Result
-	for _, c := range a.Document().Suite().Cases {
+	for _, c := range a.Document().Suite.Cases {
 		results = append(results, c.Result)
 	}
 	want := []document.Result{document.Passed, document.Failed, document.Passed, document.Undecided,
