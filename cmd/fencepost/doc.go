@@ -24,8 +24,8 @@
 //   - checker, a file of its name: it judges the law, and registers what it states, how grave it is, which locks
 //     can keep it, and which function of checker/clockerror says what inexact clocks leave open.
 //   - checker/slow, a file that reads it in the obvious way.
-//   - checker/cause.go and checker/remedy.go, if it may be broken for a reason of its own: the cause, and what
-//     helps. reports/headline/headline.go, if its headline is to say more than its row and its cause.
+//   - checker/cause.go, checker/remedy.go and reports/headline/headline.go, if it may be broken for a reason of its
+//     own: the cause, what helps, and its headline.
 //   - checker/testdata/laws, histories that keep it, break it, and do not exercise it; scenarios/FORMAT.md, by
 //     -update.
 //   - Example: checker/prompt_release_test.go is a law on the length of sections;
