@@ -8,7 +8,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/amend"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
@@ -17,7 +16,7 @@ import (
 type Change struct {
 	Key, Value string         // as FORMAT.md has them
 	Protocol   locks.Protocol // if it is another protocol
-	edits      []amend.Edit
+	edits      []edit
 	restart    time.Duration // that servers stay away at least; zero: as long as the faults say
 }
 
@@ -78,7 +77,7 @@ func (b *subject) changes() (list []Change) {
 		}
 		if _, stated := b.doc.Get(v.Path); stated && form.Kind != setting.Word {
 			list = append(list, Change{Key: v.Path, Value: "the default",
-				edits: []amend.Edit{{Path: v.Path, Remove: true}}})
+				edits: []edit{{Path: v.Path, Remove: true}}})
 		}
 		for _, text := range alternatives(&form, now) {
 			if form.Kind == setting.Group {
@@ -119,16 +118,16 @@ func (b *subject) unused(name string) bool {
 
 // set gives a key a value for all clients.
 func (b *subject) set(path, value string) Change {
-	c := Change{Key: path, Value: value, edits: []amend.Edit{{Path: path, Value: value}}}
+	c := Change{Key: path, Value: value, edits: []edit{{Path: path, Value: value}}}
 	if ttl, err := nemesis.ParseDuration(value); path == "lock.ttl" && err == nil {
 		// time to see what becomes of it
 		if limit := b.scenario.Limit * ttl / longestTTL(b.scenario); limit > b.scenario.Limit {
-			c.edits = append(c.edits, amend.Edit{Path: "limit", Value: setting.DurationText(int64(limit))})
+			c.edits = append(c.edits, edit{Path: "limit", Value: setting.DurationText(int64(limit))})
 		}
 	}
 	for _, client := range b.doc.Keys("overrides") {
 		if own := "overrides." + client + "." + path; b.has(own) {
-			c.edits = append(c.edits, amend.Edit{Path: own, Remove: true})
+			c.edits = append(c.edits, edit{Path: own, Remove: true})
 		}
 	}
 	return c
@@ -235,10 +234,10 @@ func longestTTL(s *scenarios.Scenario) (ttl time.Duration) {
 // protocol is another protocol, with the servers that it needs and without what it does not take.
 func (b *subject) protocol(d *locks.Definition) Change {
 	c := Change{Key: "lock.protocol", Value: string(d.Name), Protocol: d.Name,
-		edits: []amend.Edit{{Path: "lock.protocol", Value: string(d.Name)}}}
+		edits: []edit{{Path: "lock.protocol", Value: string(d.Name)}}}
 	remove := func(path string) {
 		if b.has(path) {
-			c.edits = append(c.edits, amend.Edit{Path: path, Remove: true})
+			c.edits = append(c.edits, edit{Path: path, Remove: true})
 		}
 	}
 	sections := []string{""}
@@ -261,7 +260,7 @@ func (b *subject) protocol(d *locks.Definition) Change {
 			case stated && s.Path == "ttl":
 				ttl := int64(b.scenario.Clients[0].Lock.TTL)
 				if n := takes.Form.Nearest(ttl); n != ttl {
-					c.edits = append(c.edits, amend.Edit{Path: path, Value: setting.DurationText(n)})
+					c.edits = append(c.edits, edit{Path: path, Value: setting.DurationText(n)})
 				}
 			}
 		}
@@ -286,13 +285,13 @@ const (
 // servers adds to a change the servers that a protocol needs.
 func (b *subject) servers(c Change, d *locks.Definition) Change {
 	set := func(path string, n int) {
-		c.edits = append(c.edits, amend.Edit{Path: "servers." + path, Value: strconv.Itoa(n)})
+		c.edits = append(c.edits, edit{Path: "servers." + path, Value: strconv.Itoa(n)})
 	}
 	asked := b.asked()
 	if d.Backend != b.definition.Backend {
 		for _, key := range b.doc.Keys("servers") {
 			if key != "fsync" && (d.Backend != locks.OnRedis || key == string(b.definition.Backend)) {
-				c.edits = append(c.edits, amend.Edit{Path: "servers." + key, Remove: true})
+				c.edits = append(c.edits, edit{Path: "servers." + key, Remove: true})
 			}
 		}
 	}
@@ -307,7 +306,7 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 		set(string(d.Backend), n)
 	}
 	for _, link := range b.doc.Keys("network.links") {
-		c.edits = append(c.edits, amend.Edit{Path: "network.links." + link, Remove: true})
+		c.edits = append(c.edits, edit{Path: "network.links." + link, Remove: true})
 	}
 	return c
 }

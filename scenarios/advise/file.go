@@ -9,7 +9,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/amend"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
@@ -23,18 +22,18 @@ func (a *Advice) File(t *Tried) ([]byte, error) {
 	all = append(all, b.faultEdits(t, restart)...)
 	if restart > 0 {
 		span := nemesis.FormatDuration(restart) + ".." + nemesis.FormatDuration(2*restart)
-		all = append(all, amend.Edit{Path: "mix.downtime", Value: span})
+		all = append(all, edit{Path: "mix.downtime", Value: span})
 	}
 	doc := b.doc.Clone()
-	amend.To(doc, all)
+	apply(doc, all)
 	more, err := b.expectations(doc)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t, err)
 	}
 	all = append(all, more...)
-	text, err := amend.Text(b.scenario.Text(), all)
+	text, err := rewritten(b.scenario.Text(), all)
 	if err != nil {
-		amend.To(doc, more)
+		apply(doc, more)
 		text = []byte(doc.String())
 	}
 	_, err = scenarios.Parse(b.scenario.Name, text)
@@ -42,7 +41,7 @@ func (a *Advice) File(t *Tried) ([]byte, error) {
 }
 
 // faultEdits translate the faults that the file lists, the last first so that what is taken away moves no other.
-func (b *subject) faultEdits(t *Tried, restart time.Duration) (list []amend.Edit) {
+func (b *subject) faultEdits(t *Tried, restart time.Duration) (list []edit) {
 	with := castings(b.scenario.Faults, b.scenario.Targets(), t.scenario.Targets())[0]
 	for i := len(b.scenario.Faults) - 1; i >= 0; i-- {
 		f := b.scenario.Faults[i]
@@ -50,16 +49,16 @@ func (b *subject) faultEdits(t *Tried, restart time.Duration) (list []amend.Edit
 		path := fmt.Sprintf("faults.%d", i+1)
 		switch {
 		case len(p.Faults) == 0:
-			list = append(list, amend.Edit{Path: path, Remove: true})
+			list = append(list, edit{Path: path, Remove: true})
 		case p.Faults[0].String() != f.String():
-			list = append(list, amend.Edit{Path: path, Value: p.Faults[0].String()})
+			list = append(list, edit{Path: path, Value: p.Faults[0].String()})
 		}
 	}
 	return list
 }
 
 // expectations are what a document must expect for its runs to come out as expected.
-func (b *subject) expectations(doc *format.Document) (list []amend.Edit, err error) {
+func (b *subject) expectations(doc *format.Document) (list []edit, err error) {
 	free := doc.Clone()
 	free.Remove("expect") // it may name a metric that the changed lock does not have
 	s, err := scenarios.Parse(b.scenario.Name, []byte(free.String()))
@@ -93,7 +92,7 @@ func (b *subject) expectations(doc *format.Document) (list []amend.Edit, err err
 	}
 	for _, m := range b.scenario.Expect.Metrics {
 		if missed[m.Name] {
-			list = append(list, amend.Edit{Path: "expect.metrics." + m.Name, Remove: true})
+			list = append(list, edit{Path: "expect.metrics." + m.Name, Remove: true})
 		}
 	}
 	return list, nil
@@ -101,7 +100,7 @@ func (b *subject) expectations(doc *format.Document) (list []amend.Edit, err err
 
 // expectation is what a file must say of a law that came out in the given ways. What it says stays if it is met, and a
 // law that it does not name only needs to be named if it is broken.
-func (b *subject) expectation(law checker.Law, seen map[string]bool, missed bool) []amend.Edit {
+func (b *subject) expectation(law checker.Law, seen map[string]bool, missed bool) []edit {
 	path := "expect." + string(law)
 	want, named := b.scenario.Expect.Laws[law]
 	met := !missed && (want.Any || !named || !seen[checker.Undecided.String()])
@@ -115,11 +114,11 @@ func (b *subject) expectation(law checker.Law, seen map[string]bool, missed bool
 	case met:
 		return nil
 	case len(ways) == 1 && ways[0] == checker.Unchecked.String():
-		return []amend.Edit{{Path: path, Remove: true}}
+		return []edit{{Path: path, Remove: true}}
 	case len(ways) == 1 && ways[0] != checker.Undecided.String():
-		return []amend.Edit{{Path: path, Value: ways[0]}}
+		return []edit{{Path: path, Value: ways[0]}}
 	case !slices.ContainsFunc(ways, func(w string) bool { return !broken(w) }):
-		return []amend.Edit{{Path: path, Value: checker.Violated.String()}}
+		return []edit{{Path: path, Value: checker.Violated.String()}}
 	}
-	return []amend.Edit{{Path: path, Value: "any"}}
+	return []edit{{Path: path, Value: "any"}}
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/amend"
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
@@ -52,8 +51,8 @@ func TestRemediesHelpWhateverStrikes(t *testing.T) {
 
 // elsewhere are the remedies that change what the clients do or what strikes, and not the lock: what becomes of the
 // document and of the plan.
-var elsewhere = map[string]func(*subject, *nemesis.Plan) []amend.Edit{
-	"Keep the servers' wall clocks from jumping (slew, never step).": func(b *subject, p *nemesis.Plan) []amend.Edit {
+var elsewhere = map[string]func(*subject, *nemesis.Plan) []edit{
+	"Keep the servers' wall clocks from jumping (slew, never step).": func(b *subject, p *nemesis.Plan) []edit {
 		known := b.scenario.Targets()
 		servers := known.Servers()
 		p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(f nemesis.Fault) bool {
@@ -62,7 +61,7 @@ var elsewhere = map[string]func(*subject, *nemesis.Plan) []amend.Edit{
 		return nil
 	},
 	"No lock service survives the loss of its quorum: bring servers back, or spread them so that no one failure " +
-		"takes a majority.": func(b *subject, p *nemesis.Plan) []amend.Edit {
+		"takes a majority.": func(b *subject, p *nemesis.Plan) []edit {
 		known := b.scenario.Targets()
 		p.Faults = slices.Clone(p.Faults)
 		for i := range p.Faults {
@@ -91,7 +90,7 @@ var elsewhere = map[string]func(*subject, *nemesis.Plan) []amend.Edit{
 
 // allowance takes off what a server's clock may run too fast and the client's too slow under the plan, as if each
 // process had all of its drifts at once.
-func allowance(b *subject, p *nemesis.Plan) []amend.Edit {
+func allowance(b *subject, p *nemesis.Plan) []edit {
 	known := b.scenario.Targets()
 	fast, slow := 0, 0
 	for _, id := range slices.Concat(known.Clients, known.Servers()) {
@@ -109,18 +108,18 @@ func allowance(b *subject, p *nemesis.Plan) []amend.Edit {
 	}
 	const whole = 1e6
 	share := 1 - (whole-float64(slow))/(whole+float64(fast))
-	return []amend.Edit{{Path: "lock.drift-allowance", Value: fmt.Sprintf("%d%% + 2ms", 1+int(100*share))}}
+	return []edit{{Path: "lock.drift-allowance", Value: fmt.Sprintf("%d%% + 2ms", 1+int(100*share))}}
 }
 
 // ordered has every client take its locks in the order of their names.
-func ordered(b *subject, _ *nemesis.Plan) (edits []amend.Edit) {
+func ordered(b *subject, _ *nemesis.Plan) (edits []edit) {
 	lists := []string{"work.locks"}
 	for _, client := range b.doc.Keys("overrides") {
 		lists = append(lists, "overrides."+client+".work.locks")
 	}
 	for _, list := range lists {
 		for i, name := range slices.Sorted(slices.Values(b.doc.List(list))) {
-			edits = append(edits, amend.Edit{Path: fmt.Sprintf("%s.%d", list, i+1), Value: name})
+			edits = append(edits, edit{Path: fmt.Sprintf("%s.%d", list, i+1), Value: name})
 		}
 	}
 	return edits

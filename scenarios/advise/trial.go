@@ -14,7 +14,6 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/amend"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
@@ -272,7 +271,7 @@ func restartOf(changes []Change) (d time.Duration) {
 // changed is the document with some changes, without what says what strikes and what is expected.
 func (b *subject) changed(changes []Change) *format.Document {
 	doc := b.doc.Clone()
-	amend.To(doc, edits(changes))
+	apply(doc, edits(changes))
 	for _, key := range []string{"faults", "expect", "promise"} {
 		doc.Remove(key)
 	}
@@ -341,7 +340,7 @@ func (b *subject) confirm(ctx context.Context, a *Advice, t *Tried) error {
 }
 
 // edits are those of all changes, in their order.
-func edits(changes []Change) (all []amend.Edit) {
+func edits(changes []Change) (all []edit) {
 	for _, c := range changes {
 		all = append(all, c.edits...)
 	}

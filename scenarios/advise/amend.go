@@ -1,13 +1,10 @@
-// Package amend changes the text of a scenario file: comments, the order of the keys and the lines in which nothing
-// changes stay as they were written.
-//
-// Goals: what a person has written is recognisable afterwards, and the change reads as if that person had made it. What
-// the text says is what the same changes make of a format.Document, or there is an error.
-//
-// Non-goals: whether the text is a valid scenario (scenarios); comments inside of { } and [ ], which are an error.
-// The syntax tree of github.com/goccy/go-yaml makes the changes and prints them; its printer forgets blanks before
-// comments and some empty lines, which asWritten puts back.
-package amend
+// What a person has written is recognisable in the changed text of a scenario file: comments, the order of the keys and
+// the lines in which nothing changes stay, and the change reads as if that person had made it. The syntax tree of
+// github.com/goccy/go-yaml makes the changes and prints them; its printer forgets blanks before comments and some empty
+// lines, which asWritten puts back. The text says what the same changes make of a format.Document, or there is an error,
+// as for comments inside of { } and [ ].
+
+package advise
 
 import (
 	"bytes"
@@ -26,16 +23,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Edit is one change of a document: a scalar at a path such as "lock.ttl", as format.Document has them, or what lies
+// edit is one change of a document: a scalar at a path such as "lock.ttl", as format.Document has them, or what lies
 // there taken away.
-type Edit struct {
+type edit struct {
 	Path   string
 	Value  string
 	Remove bool
 }
 
-// To makes the edits in a document.
-func To(d *format.Document, edits []Edit) {
+// apply makes the edits in a document.
+func apply(d *format.Document, edits []edit) {
 	for _, e := range edits {
 		if e.Remove {
 			d.Remove(e.Path)
@@ -45,16 +42,16 @@ func To(d *format.Document, edits []Edit) {
 	}
 }
 
-// errStyle reports a text that is written in a way that Text cannot change.
+// errStyle reports a text that is written in a way that rewritten cannot change.
 var errStyle = errors.New("the file writes this in a way that cannot be changed in place")
 
-// Text makes the edits in a text that scenarios.Parse takes. An error says which edit could not be made in place.
-func Text(text []byte, edits []Edit) ([]byte, error) {
+// rewritten makes the edits in a text that scenarios.Parse takes. An error says which edit could not be made in place.
+func rewritten(text []byte, edits []edit) ([]byte, error) {
 	want, err := format.ParseDocument("scenario", text)
 	if err != nil {
 		return nil, err
 	}
-	To(want, edits)
+	apply(want, edits)
 	crlf, lf := []byte("\r\n"), []byte("\n")
 	foreign := bytes.Contains(text, crlf) // the parser's places in such a text are wrong
 	if foreign && bytes.Count(text, crlf) != bytes.Count(text, lf) {
@@ -83,7 +80,7 @@ func Text(text []byte, edits []Edit) ([]byte, error) {
 }
 
 // amended makes one edit in the syntax tree of a text, and prints it.
-func amended(text string, e Edit) (string, error) {
+func amended(text string, e edit) (string, error) {
 	f, err := parser.ParseBytes([]byte(text), parser.ParseComments)
 	if err != nil {
 		return "", err
@@ -111,7 +108,7 @@ func comments(text string) (n int) {
 
 // in is what the edit makes of the node from which the path leads on; nil if nothing is left of it. A new key stands
 // where the order wants it, or at the end. Inside says whether the node stands in { } or [ ].
-func (e *Edit) in(n ast.Node, path, order []string, inside bool) ast.Node {
+func (e *edit) in(n ast.Node, path, order []string, inside bool) ast.Node {
 	mapping, isMapping := n.(*ast.MappingNode)
 	list, isList := n.(*ast.SequenceNode)
 	switch {
@@ -124,14 +121,14 @@ func (e *Edit) in(n ast.Node, path, order []string, inside bool) ast.Node {
 	case e.Remove:
 		return n
 	}
-	value := parsed(written(path, e.Value, inside), 0)
+	value := nodeOf(written(path, e.Value, inside), 0)
 	if comment := n.GetComment(); comment != nil {
 		_ = value.SetComment(comment) // every node takes one
 	}
 	return value
 }
 
-func (e *Edit) inMapping(n *ast.MappingNode, path, order []string) ast.Node {
+func (e *edit) inMapping(n *ast.MappingNode, path, order []string) ast.Node {
 	for i, m := range n.Values {
 		if m.Key.GetToken().Value != path[0] {
 			continue
@@ -157,7 +154,7 @@ func (e *Edit) inMapping(n *ast.MappingNode, path, order []string) ast.Node {
 		at--
 	}
 	text := format.Quoted(path[0], true) + ": " + written(path[1:], e.Value, n.IsFlowStyle)
-	m := parsed(text, n.Values[0].Key.GetToken().Position.Column-1).(*ast.MappingNode).Values[0]
+	m := nodeOf(text, n.Values[0].Key.GetToken().Position.Column-1).(*ast.MappingNode).Values[0]
 	if at > 0 { // what stands behind the mapping still does
 		m.FootComment, n.Values[at-1].FootComment = n.Values[at-1].FootComment, nil
 	}
@@ -165,7 +162,7 @@ func (e *Edit) inMapping(n *ast.MappingNode, path, order []string) ast.Node {
 	return n
 }
 
-func (e *Edit) inList(n *ast.SequenceNode, path []string) ast.Node {
+func (e *edit) inList(n *ast.SequenceNode, path []string) ast.Node {
 	i, err := strconv.Atoi(path[0])
 	if i--; err != nil || i < 0 || i >= len(n.Values) {
 		return n
@@ -190,8 +187,8 @@ func written(path []string, value string, inside bool) string {
 	return "{" + format.Quoted(path[0], true) + ": " + written(path[1:], value, true) + "}"
 }
 
-// parsed is the node of a line that begins in a column, from 0.
-func parsed(line string, column int) ast.Node {
+// nodeOf is the node of a line that begins in a column, from 0.
+func nodeOf(line string, column int) ast.Node {
 	f, err := parser.ParseBytes([]byte(strings.Repeat(" ", column)+line), 0)
 	if err != nil {
 		panic(err) // it is quoted where it must be

@@ -1,4 +1,4 @@
-package amend
+package advise
 
 import (
 	"errors"
@@ -32,43 +32,43 @@ expect: {ownership: holds}
 `
 	for _, c := range []struct {
 		name     string
-		edits    []Edit
+		edits    []edit
 		from, to string
 	}{
-		{"a value", []Edit{{Path: "lock.ttl", Value: "30s"}}, "ttl: 10s   #", "ttl: 30s #"},
-		{"a value in braces", []Edit{{Path: "servers.redis", Value: "7"}}, "{redis: 5,", "{redis: 7,"},
-		{"deep in braces", []Edit{{Path: "servers.persistence.append-fsync", Value: "always"}}, "everysec", "always"},
-		{"a key at the end of a mapping", []Edit{{Path: "lock.quorum", Value: "4"}}, "250ms}\n",
+		{"a value", []edit{{Path: "lock.ttl", Value: "30s"}}, "ttl: 10s   #", "ttl: 30s #"},
+		{"a value in braces", []edit{{Path: "servers.redis", Value: "7"}}, "{redis: 5,", "{redis: 7,"},
+		{"deep in braces", []edit{{Path: "servers.persistence.append-fsync", Value: "always"}}, "everysec", "always"},
+		{"a key at the end of a mapping", []edit{{Path: "lock.quorum", Value: "4"}}, "250ms}\n",
 			"250ms}\n  quorum: 4\n"},
-		{"a mapping in a mapping", []Edit{{Path: "lock.extension.in", Value: "steps"}}, "250ms}\n",
+		{"a mapping in a mapping", []edit{{Path: "lock.extension.in", Value: "steps"}}, "250ms}\n",
 			"250ms}\n  extension: {in: steps}\n"},
-		{"a key at the end of braces", []Edit{{Path: "work.writes", Value: "2"}}, "{hold: 1s}",
+		{"a key at the end of braces", []edit{{Path: "work.writes", Value: "2"}}, "{hold: 1s}",
 			"{hold: 1s, writes: 2}"},
-		{"a key at the top, where it belongs", []Edit{{Path: "resource.fencing", Value: "on"}}, "faults:\n",
+		{"a key at the top, where it belongs", []edit{{Path: "resource.fencing", Value: "on"}}, "faults:\n",
 			"resource: {fencing: on}\nfaults:\n"},
-		{"a mapping becomes a word", []Edit{{Path: "servers.persistence", Value: "none"}}, "{append-fsync: everysec}",
+		{"a mapping becomes a word", []edit{{Path: "servers.persistence", Value: "none"}}, "{append-fsync: everysec}",
 			"none"},
-		{"out of braces", []Edit{{Path: "servers.persistence", Remove: true}},
+		{"out of braces", []edit{{Path: "servers.persistence", Remove: true}},
 			", persistence: {append-fsync: everysec}}", "}"},
-		{"the first out of braces", []Edit{{Path: "servers.redis", Remove: true}}, "{redis: 5, persistence",
+		{"the first out of braces", []edit{{Path: "servers.redis", Remove: true}}, "{redis: 5, persistence",
 			"{persistence"},
-		{"the last one", []Edit{{Path: "work.hold", Remove: true}}, "work: {hold: 1s}\n", ""},
-		{"a line", []Edit{{Path: "lock.ttl", Remove: true}}, "  ttl: 10s   # as agreed\n", ""},
-		{"what is not there", []Edit{{Path: "resource.fencing", Remove: true}}, "", ""},
-		{"an item", []Edit{{Path: "faults.1", Value: "pause client-2 for 3s at 1s"}},
+		{"the last one", []edit{{Path: "work.hold", Remove: true}}, "work: {hold: 1s}\n", ""},
+		{"a line", []edit{{Path: "lock.ttl", Remove: true}}, "  ttl: 10s   # as agreed\n", ""},
+		{"what is not there", []edit{{Path: "resource.fencing", Remove: true}}, "", ""},
+		{"an item", []edit{{Path: "faults.1", Value: "pause client-2 for 3s at 1s"}},
 			"pause client-1 for 15s after acquired   #", "pause client-2 for 3s at 1s #"},
-		{"an item in quotes", []Edit{{Path: "faults.2", Value: "crash redis-1 losing everything at 1s"}},
+		{"an item in quotes", []edit{{Path: "faults.2", Value: "crash redis-1 losing everything at 1s"}},
 			`"crash redis-3 losing everything at 1s, restart after 2s"`, "crash redis-1 losing everything at 1s"},
-		{"no item", []Edit{{Path: "faults.3", Remove: true}}, "  - cut client-1 | redis-4 at 0s for 30s\n", ""},
-		{"several", []Edit{{Path: "lock.ttl", Value: "30s"}, {Path: "lock.ttl", Value: "40s"}}, "ttl: 10s   #",
+		{"no item", []edit{{Path: "faults.3", Remove: true}}, "  - cut client-1 | redis-4 at 0s for 30s\n", ""},
+		{"several", []edit{{Path: "lock.ttl", Value: "30s"}, {Path: "lock.ttl", Value: "40s"}}, "ttl: 10s   #",
 			"ttl: 40s #"},
 	} {
 		want := strings.Replace(before, c.from, c.to, 1)
-		got, err := Text([]byte(before), c.edits)
+		got, err := rewritten([]byte(before), c.edits)
 		if err != nil || string(got) != want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", c.name, err, got, want)
 		}
-		crlf, err := Text([]byte(strings.ReplaceAll(before, "\n", "\r\n")), c.edits)
+		crlf, err := rewritten([]byte(strings.ReplaceAll(before, "\n", "\r\n")), c.edits)
 		if err != nil || string(crlf) != strings.ReplaceAll(want, "\n", "\r\n") {
 			t.Errorf("%s, with CRLF: %v\n%q", c.name, err, crlf)
 		}
@@ -96,22 +96,22 @@ lock:
 # the end
 `
 	for _, c := range []struct {
-		edit     Edit
+		edit     edit
 		from, to string
 	}{
-		{Edit{Path: "lock.ttl", Value: "9s"}, "ttl:  5s", "ttl: 9s"},
-		{Edit{Path: "lock.retry.delay", Value: "1s"}, "5s\n", "5s\n    retry: {delay: 1s}\n"},
-		{Edit{Path: "lock.protocol", Remove: true}, "    protocol: set-nx-px\n", ""},
-		{Edit{Path: "lock", Remove: true},
+		{edit{Path: "lock.ttl", Value: "9s"}, "ttl:  5s", "ttl: 9s"},
+		{edit{Path: "lock.retry.delay", Value: "1s"}, "5s\n", "5s\n    retry: {delay: 1s}\n"},
+		{edit{Path: "lock.protocol", Remove: true}, "    protocol: set-nx-px\n", ""},
+		{edit{Path: "lock", Remove: true},
 			"lock:\n    # as in production\n    protocol: set-nx-px\n    ttl:  5s\n", ""},
-		{Edit{Path: "summary", Value: "short"}, ">\n  Some prose\n  over lines.\n", "short"},
-		{Edit{Path: "servers.persistence", Value: "none"}, ":   # on disk\n        append-fsync: no",
+		{edit{Path: "summary", Value: "short"}, ">\n  Some prose\n  over lines.\n", "short"},
+		{edit{Path: "servers.persistence", Value: "none"}, ":   # on disk\n        append-fsync: no",
 			": none # on disk"},
-		{Edit{Path: "servers.persistence.append-fsync", Remove: true},
+		{edit{Path: "servers.persistence.append-fsync", Remove: true},
 			"    persistence:   # on disk\n        append-fsync: no\n", ""},
-		{Edit{Path: "clients", Value: "3"}, "# about the lock", "clients: 3\n# about the lock"},
+		{edit{Path: "clients", Value: "3"}, "# about the lock", "clients: 3\n# about the lock"},
 	} {
-		got, err := Text([]byte(before), []Edit{c.edit})
+		got, err := rewritten([]byte(before), []edit{c.edit})
 		if want := strings.Replace(before, c.from, c.to, 1); err != nil || string(got) != want {
 			t.Errorf("%+v: %v\n%s\nwant\n%s", c.edit, err, got, want)
 		}
@@ -121,7 +121,7 @@ lock:
 // No comment is lost without an error.
 func TestTextRefusesWhatItCannotKeep(t *testing.T) {
 	const before = "name: mine\nlock: {ttl: 1s, # short\n  protocol: redlock}\n"
-	if got, err := Text([]byte(before), []Edit{{Path: "name", Value: "other"}}); !errors.Is(err, errStyle) {
+	if got, err := rewritten([]byte(before), []edit{{Path: "name", Value: "other"}}); !errors.Is(err, errStyle) {
 		t.Errorf("%v\n%s", err, got)
 	}
 }
@@ -142,10 +142,10 @@ func TestTextDoesWhatADocumentDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, path := range paths(d, "") {
-			for _, e := range []Edit{{Path: path, Remove: true}, {Path: path, Value: "another value"},
+			for _, e := range []edit{{Path: path, Remove: true}, {Path: path, Value: "another value"},
 				{Path: path + "-new", Value: "1"},
 				{Path: "resource." + strings.ReplaceAll(path, ".", "-"), Value: "a: b"}} {
-				text, err := Text(s.Text(), []Edit{e})
+				text, err := rewritten(s.Text(), []edit{e})
 				if err != nil || comments(string(text)) < comments(string(s.Text())) {
 					t.Errorf("%s, %+v: %v\n%s", name, e, err, text)
 				}
