@@ -24,7 +24,7 @@ var explained = map[fixed]string{
 	{"8s", "sim/redis/sentinel.go"}:              "the default of servers.reconfigure-after",
 	{"1s", "sim/raft/key.go"}:                    "tells random draws apart",
 	{"1s", "sim/etcd/lease.go"}:                  "rounds up to whole seconds",
-	{"1s", "scenarios/locks/zkclient/client.go"}: "the recipe sets its own",
+	{"1s", "sim/zookeeper/client.go"}: "the recipe sets its own",
 	{"10m", "sim/bubble/driver.go"}:              "how long a library may take to come to an end after its run",
 	{"1s", "sim/bubble/driver.go"}:               "runs begin at a whole second",
 	{"1000h", "scenarios/client.go"}:             "longer than any run",

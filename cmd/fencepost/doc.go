@@ -12,7 +12,7 @@
 //   - scenarios/locks, a file that registers its name, place in the reference, backend, settings, and
 //     constructor. Settings of its own stand there too; those that others share are in
 //     scenarios/locks/settings.go. A client library that keeps a session stands beside it, as
-//     scenarios/locks/etcd_session.go and scenarios/locks/zkclient do.
+//     scenarios/locks/etcd_session.go does, or beside the servers, as sim/zookeeper/client.go does.
 //   - checker/history/quorum.go, if its servers do not decide by their number: what a quorum is, for all laws.
 //   - scenarios/file_doc_test.go, its least file, and scenarios/FORMAT.md, by -update.
 //   - scenarios/catalogue, a scenario in which it holds and one in which it breaks, both named in

@@ -53,8 +53,8 @@ var neededAlone = map[string][]string{
 	"a test of interruptions puts its own there": {"cmd/output.ProgressOn"},
 	"tests of sim/etcd look at the members": {"sim/raft.Cluster.Members",
 		"sim/raft.Member.Applied"},
-	"tests of sim/zookeeper read and write by it": {"scenarios/locks/zkclient.Client.SetData",
-		"scenarios/locks/zkclient.Client.Sync"},
+	"tests of sim/zookeeper read and write by it": {"sim/zookeeper.Client.SetData",
+		"sim/zookeeper.Client.Sync"},
 	"tests of sim/redis hold the scripts of a node to it": {"sim/redis.FindTwin",
 		"sim/redis.WellKnown", "sim/redis.MaxCompiled", "sim/redis.MaxScripts"},
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/locks/zkclient"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // Errors of Acquire and Extend.
@@ -149,7 +149,7 @@ type Library struct {
 	attempts  int
 	taken     int // the attempts that found the lock taken
 	etcd      *etcdSession
-	zooKeeper *zkclient.Client
+	zooKeeper *zookeeper.Client
 	holds     []*Hold // what the session keeps alive
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/locks/zkclient"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
@@ -141,7 +140,7 @@ var zooKeeperKeys = []setting.Key[zooKeeperConfig]{
 type zooKeeper struct {
 	requester
 	own    zooKeeperConfig
-	client *zkclient.Client // the library's
+	client *zookeeper.Client // the library's
 }
 
 // zooKeeperHold is a Hold, and what else the protocol keeps of it.
@@ -154,17 +153,17 @@ type zooKeeperHold struct {
 // znode is the znode of a request for the lock.
 type znode struct {
 	path    string
-	session *zkclient.Session
+	session *zookeeper.Session
 	token   history.Token
 }
 
 // open connects the client, once for all its locks.
 func (l *zooKeeper) open(env sim.Env) {
 	if l.library.zooKeeper == nil {
-		l.library.zooKeeper = zkclient.Open(env, zkclient.Config{
+		l.library.zooKeeper = zookeeper.OpenClient(env, zookeeper.ClientConfig{
 			Members: l.config.Servers, First: l.config.First, Timeout: l.config.TTL, CallTimeout: l.config.Timeout,
 			Backoff: sim.Delay{Lo: 10 * time.Millisecond, Hi: 100 * time.Millisecond}, CountsTimeout: true,
-			Prolonged: func(env sim.Env, s *zkclient.Session) {
+			Prolonged: func(env sim.Env, s *zookeeper.Session) {
 				l.library.prolonged(env, s.Deadline(),
 					func(h *Hold) bool { return h.own.(*zooKeeperHold).node.session == s })
 			},
@@ -201,7 +200,7 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 		}
 		if first, err := l.first(env, h, left); err != nil && l.mayBeGone(h, err) {
 			h.node = znode{}
-		} else if err == nil && first && l.client.State() == zkclient.Connected && l.granted(env, h) {
+		} else if err == nil && first && l.client.State() == zookeeper.Connected && l.granted(env, h) {
 			return &h.Hold, nil
 		}
 	}
@@ -293,12 +292,12 @@ func (l *zooKeeper) enqueue(env sim.Env, h *zooKeeperHold) bool {
 
 // unanswered reports whether a request may have been carried out.
 func unanswered(err error) bool {
-	return err == zkclient.ConnectionLoss || err == zkclient.OperationTimeout
+	return err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout
 }
 
 // find looks for the client's own znode by its mark. A znode of an earlier session, which is about to vanish, is not
 // its own (Curator's ProtectedMode.validateFoundNode).
-func (l *zooKeeper) find(env sim.Env, h *zooKeeperHold, session *zkclient.Session) (string, zookeeper.Stat, error) {
+func (l *zooKeeper) find(env sim.Env, h *zooKeeperHold, session *zookeeper.Session) (string, zookeeper.Stat, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
 	if err != nil {
 		return "", zookeeper.Stat{}, err
@@ -339,7 +338,7 @@ func (l *zooKeeper) first(env sim.Env, h *zooKeeperHold, patience time.Duration)
 	}
 	l.library.counted(!h.taken)
 	h.taken = true
-	var w zkclient.Watch
+	var w zookeeper.Watch
 	if _, err = l.client.Exists(env, h.Attempt, l.folder()+"/"+before, &w); err != nil {
 		l.client.Unwatch(&w)
 		if err == zookeeper.NoNode {

@@ -37,7 +37,7 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	}
 	c := s.connection(r.ConnID)
 	if m.Leader() == "" || len(r.Args) == 0 || c == nil && r.Args[0] != ReqConnect {
-		r.Reply([]byte(Closed))
+		r.Reply([]byte(ClosedReply))
 		return
 	}
 	if c == nil {
@@ -138,13 +138,13 @@ func (s *server) notify(m *raft.Member, conn uint64, e Event) {
 // hangUp closes a connection: whatever waits on it gets no other answer.
 func (s *server) hangUp(m *raft.Member, c *connection) {
 	s.drop(c)
-	m.Push(c.id, m.Second(), []byte(Closed))
+	m.Push(c.id, m.Second(), []byte(ClosedReply))
 }
 
 // drop forgets a connection: waiting requests, and later ones, are answered that it is closed.
 func (s *server) drop(c *connection) {
 	for _, r := range c.queue {
-		r.Reply([]byte(Closed))
+		r.Reply([]byte(ClosedReply))
 	}
 	c.gone, c.queue = true, nil
 	if i := slices.Index(s.conns, c); i >= 0 {

@@ -1,14 +1,17 @@
 // Package zookeeper is a ZooKeeper ensemble, as far as locks need it: znodes (ephemeral, sequential), sessions with
-// timeouts and one-shot watches. The client library is in scenarios/locks; tests here ask through it.
+// timeouts and one-shot watches; and its client library: a session that is kept alive and moved from member to member,
+// the states CONNECTED, SUSPENDED and LOST, and calls that may end without a reply.
 //
 // Goals: what decides whether a lock still excludes is decided as in ZooKeeper 3.4 to 3.9. Sessions expire by the
 // leader's monotonic clock, rounded up to a tick, and through the log; another leader gives each its whole timeout
-// anew. A client may take its session to another member within the timeout. Writes go through the leader, reads are
-// answered by the member that the client is connected to and may be stale; a watch event arrives before any answer that
-// shows newer data. Requests for locks (see [LocksFolder]) are recorded in the history, once for the ensemble.
+// anew. A client may take its session to another member within the timeout, and knows as much about it, and as early,
+// as with Curator or Kazoo. Writes go through the leader, reads are answered by the member that the client is connected
+// to and may be stale; a watch event arrives before any answer that shows newer data. Requests for locks (see
+// [LocksFolder]) are recorded in the history, once for the ensemble.
 //
-// Non-goals: the wire format (requests are lists of words, answers RESP), access control, passwords of sessions, multi,
-// containers and TTL nodes, persistent watches, observers, quotas, snapshots.
+// Non-goals: recipes (the lock is in scenarios/locks), the wire format (requests are lists of words, answers RESP),
+// access control, passwords of sessions, multi, containers and TTL nodes, persistent watches, observers, quotas,
+// snapshots.
 //
 // # Where it differs
 //

@@ -8,7 +8,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/locks/zkclient"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
@@ -61,8 +60,8 @@ func (s *service) begin(seed uint64, delay sim.Delay, c zookeeper.Config) {
 }
 
 // config connects a client to the member of the given number first.
-func config(member int) zkclient.Config {
-	return zkclient.Config{Members: members, First: member - 1, Timeout: timeout}
+func config(member int) zookeeper.ClientConfig {
+	return zookeeper.ClientConfig{Members: members, First: member - 1, Timeout: timeout}
 }
 
 // locker adds a client that takes lock "order"; client-1 begins at member 1.
@@ -142,16 +141,16 @@ func (s *service) run(limit time.Duration) *history.History {
 }
 
 // client adds a client of the test's own, connected to the member of the given number first, whose states are recorded.
-func (s *service) client(number int, change func(*zkclient.Config), main func(env sim.Env, c *zkclient.Client)) {
+func (s *service) client(number int, change func(*zookeeper.ClientConfig), main func(env sim.Env, c *zookeeper.Client)) {
 	id := sim.ProcessID(fmt.Sprintf("client-%d", number))
 	s.AddClient(id, 0, func(env sim.Env) {
 		k := config(number)
 		k.Backoff = sim.Delay{Lo: 100 * ms, Hi: 100 * ms}
-		k.Listener = func(_ sim.Env, state zkclient.State) { s.say("%s %s", id, state) }
+		k.Listener = func(_ sim.Env, state zookeeper.ClientState) { s.say("%s %s", id, state) }
 		if change != nil {
 			change(&k)
 		}
-		c := zkclient.Open(env, k)
+		c := zookeeper.OpenClient(env, k)
 		c.Await(env, sim.Forever)
 		main(env, c)
 	})

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/scenarios/locks/zkclient"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
@@ -16,9 +15,9 @@ func TestWatchFiresBeforeTheNewDataIsSeen(t *testing.T) {
 	seen := 0
 	for seed := range uint64(200) {
 		s.again(seed)
-		s.client(1, nil, func(env sim.Env, c *zkclient.Client) {
+		s.client(1, nil, func(env sim.Env, c *zookeeper.Client) {
 			_, _, _ = c.Create(env, "", "/a", "old", zookeeper.Persistent)
-			var w zkclient.Watch
+			var w zookeeper.Watch
 			_, _, _ = c.GetData(env, "", "/a", &w)
 			for data := "old"; data == "old"; {
 				if data, _, _ = c.GetData(env, "", "/a", nil); data == "new" && !w.Fired().Raised() {
@@ -30,7 +29,7 @@ func TestWatchFiresBeforeTheNewDataIsSeen(t *testing.T) {
 				t.Errorf("seed %d: the watch saw %v", seed, w.Event())
 			}
 		})
-		s.client(2, nil, func(env sim.Env, c *zkclient.Client) {
+		s.client(2, nil, func(env sim.Env, c *zookeeper.Client) {
 			env.Sleep(100 * ms)
 			_, _ = c.SetData(env, "", "/a", "new", zookeeper.AnyVersion)
 		})
@@ -43,14 +42,14 @@ func TestWatchFiresBeforeTheNewDataIsSeen(t *testing.T) {
 
 func TestReadsMayBeStaleUntilSync(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
-	s.client(1, nil, func(env sim.Env, c *zkclient.Client) {
+	s.client(1, nil, func(env sim.Env, c *zookeeper.Client) {
 		_, _, _ = c.Create(env, "", "/a", "old", zookeeper.Persistent)
 		env.Sleep(time.Second)
 		s.Slow("zookeeper-1", "zookeeper-3", 300*ms)
 		_, err := c.SetData(env, "", "/a", "new", zookeeper.AnyVersion)
 		s.say("written %v", err)
 	})
-	s.client(3, nil, func(env sim.Env, c *zkclient.Client) {
+	s.client(3, nil, func(env sim.Env, c *zookeeper.Client) {
 		env.Sleep(1100 * ms)
 		read := func() string {
 			data, _, _ := c.GetData(env, "", "/a", nil)
@@ -66,11 +65,11 @@ func TestReadsMayBeStaleUntilSync(t *testing.T) {
 // TestMissedEventsFireAtTheNextMember lets a client be away while what it watches changes.
 func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
-	s.client(1, nil, func(env sim.Env, c *zkclient.Client) {
+	s.client(1, nil, func(env sim.Env, c *zookeeper.Client) {
 		for _, path := range []string{"/data", "/gone", "/folder", "/calm"} {
 			_, _, _ = c.Create(env, "", path, "", zookeeper.Persistent)
 		}
-		var w [7]zkclient.Watch
+		var w [7]zookeeper.Watch
 		_, _, _ = c.GetData(env, "", "/data", &w[0])
 		_, _ = c.Exists(env, "", "/gone", &w[1])
 		_, _ = c.Exists(env, "", "/born", &w[2])
@@ -87,7 +86,7 @@ func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 		_, _, _ = c.Create(env, "", "/unborn", "", zookeeper.Persistent)
 		s.say("%v %v %v", w[4].Event(), w[5].Event(), w[6].Event())
 	})
-	s.client(2, nil, func(env sim.Env, c *zkclient.Client) {
+	s.client(2, nil, func(env sim.Env, c *zookeeper.Client) {
 		env.Sleep(3 * time.Second)
 		_, _ = c.SetData(env, "", "/data", "", zookeeper.AnyVersion)
 		_ = c.Delete(env, "", "/gone", zookeeper.AnyVersion)
@@ -151,8 +150,8 @@ func TestAMemberThatLagsTakesNoClientThatHasSeenMore(t *testing.T) {
 
 func TestWatchesEndWithTheSession(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
-	s.client(1, nil, func(env sim.Env, c *zkclient.Client) {
-		var w zkclient.Watch
+	s.client(1, nil, func(env sim.Env, c *zookeeper.Client) {
+		var w zookeeper.Watch
 		_, err := c.Exists(env, "", "/a", &w)
 		env.Sleep(sim.Forever, w.Fired())
 		s.say("%v, then %v", err, w.Event())
@@ -166,7 +165,7 @@ func TestWatchesEndWithTheSession(t *testing.T) {
 // way.
 func TestRequestsOfAConnectionAreServedInOrder(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
-	s.client(2, nil, func(env sim.Env, c *zkclient.Client) {
+	s.client(2, nil, func(env sim.Env, c *zookeeper.Client) {
 		env.Go("reader", func(env sim.Env) {
 			_, err := c.Exists(env, "", "/a", nil)
 			s.say("%v", err)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/locks/zkclient"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
@@ -23,7 +22,7 @@ type recipe struct {
 type hold struct {
 	path    string
 	token   history.Token
-	session *zkclient.Session
+	session *zookeeper.Session
 }
 
 // blocks reports whether an earlier request is in the way of one of this kind.
@@ -32,7 +31,7 @@ func (r *recipe) blocks(earlier string) bool {
 }
 
 // acquire waits until the client's own node is first among those in its way.
-func (r *recipe) acquire(env sim.Env, c *zkclient.Client, attempt history.Attempt) *hold {
+func (r *recipe) acquire(env sim.Env, c *zookeeper.Client, attempt history.Attempt) *hold {
 	mark := fmt.Sprintf("%s-%08x-", r.kind, uint32(env.Rand()))
 	var h *hold
 	for {
@@ -46,17 +45,17 @@ func (r *recipe) acquire(env sim.Env, c *zkclient.Client, attempt history.Attemp
 		switch {
 		case err != nil && h.session.Lost().Raised():
 			h = nil
-		case err == nil && first && c.State() == zkclient.Connected:
+		case err == nil && first && c.State() == zookeeper.Connected:
 			return h
 		}
 	}
 }
 
 // enqueue creates the client's node, or finds the one that a request without an answer has created.
-func (r *recipe) enqueue(env sim.Env, c *zkclient.Client, attempt history.Attempt, mark string) *hold {
+func (r *recipe) enqueue(env sim.Env, c *zookeeper.Client, attempt history.Attempt, mark string) *hold {
 	folder, session := zookeeper.LocksFolder+r.name, c.Session()
 	path, stat, err := c.Create(env, attempt, folder+"/"+mark, "", zookeeper.EphemeralSequential)
-	for err == zkclient.ConnectionLoss || err == zkclient.OperationTimeout {
+	for err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout {
 		c.Await(env, sim.Forever)
 		if c.Session() != session {
 			return nil
@@ -85,8 +84,8 @@ func (r *recipe) enqueue(env sim.Env, c *zkclient.Client, attempt history.Attemp
 }
 
 // first reports whether the lock is held; if not, it returns once that may have changed.
-func (r *recipe) first(env sim.Env, c *zkclient.Client, attempt history.Attempt, h *hold) (bool, error) {
-	var w zkclient.Watch
+func (r *recipe) first(env sim.Env, c *zookeeper.Client, attempt history.Attempt, h *hold) (bool, error) {
+	var w zookeeper.Watch
 	folder := zookeeper.LocksFolder + r.name
 	names, _, err := c.Children(env, attempt, folder, nil)
 	if err != nil {
@@ -120,7 +119,7 @@ func (r *recipe) first(env sim.Env, c *zkclient.Client, attempt history.Attempt,
 	return false, nil
 }
 
-func (r *recipe) release(env sim.Env, c *zkclient.Client, attempt history.Attempt, h *hold) bool {
+func (r *recipe) release(env sim.Env, c *zookeeper.Client, attempt history.Attempt, h *hold) bool {
 	for h.session == c.Session() {
 		err := c.Delete(env, attempt, h.path, zookeeper.AnyVersion)
 		if err == nil || err == zookeeper.NoNode {
@@ -136,24 +135,24 @@ func (r *recipe) release(env sim.Env, c *zkclient.Client, attempt history.Attemp
 // worker takes a lock again and again and records what it does, as an outside observer would.
 type worker struct {
 	recipe
-	client   zkclient.Config
+	client   zookeeper.ClientConfig
 	cycles   int
 	hold     time.Duration
 	listens  bool // stops its work when the client is suspended
 	attempts int
-	member   *zkclient.Client
+	member   *zookeeper.Client
 	stay     bool // do not close the session at the end
 }
 
 func (k *worker) main(env sim.Env) {
 	var held *hold
 	var attempt history.Attempt
-	k.client.Prolonged = func(env sim.Env, s *zkclient.Session) {
+	k.client.Prolonged = func(env sim.Env, s *zookeeper.Session) {
 		if held != nil && held.session == s {
 			env.RecordGrant(k.event(history.OK, history.Extend, attempt, held), k.grant(env, env.Mark(), held))
 		}
 	}
-	k.member = zkclient.Open(env, k.client)
+	k.member = zookeeper.OpenClient(env, k.client)
 	for range k.cycles {
 		k.attempts++
 		attempt = history.Attempt(fmt.Sprintf("%s/%d", env.Name(), k.attempts))

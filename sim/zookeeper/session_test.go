@@ -6,15 +6,14 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/locks/zkclient"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/raft"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // linger keeps a client's main task for d, and reports whether its session is still the one it began with.
-func linger(s *service, d time.Duration) func(sim.Env, *zkclient.Client) {
-	return func(env sim.Env, c *zkclient.Client) {
+func linger(s *service, d time.Duration) func(sim.Env, *zookeeper.Client) {
+	return func(env sim.Env, c *zookeeper.Client) {
 		first := c.Session()
 		env.Sleep(d)
 		s.say("same session %v, lost %v", c.Session() == first, first.Lost().Raised())
@@ -36,7 +35,7 @@ func TestSilenceSuspendsAfterTwoThirdsOfTheTimeout(t *testing.T) {
 func TestClientThatCountsTheTimeoutNeedNotBeNotified(t *testing.T) {
 	for _, counts := range []bool{false, true} {
 		s := newCalm(t, zookeeper.Config{})
-		s.client(1, func(k *zkclient.Config) { k.CountsTimeout = counts }, linger(s, 30*time.Second))
+		s.client(1, func(k *zookeeper.ClientConfig) { k.CountsTimeout = counts }, linger(s, 30*time.Second))
 		s.isolate("client-1", members, time.Second, 24*time.Second)
 		s.run(time.Minute)
 		if counts {
@@ -51,7 +50,7 @@ func TestClientThatCountsTheTimeoutNeedNotBeNotified(t *testing.T) {
 
 func TestPausedClientLearnsNothingUntilItGoesOn(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
-	s.client(1, func(k *zkclient.Config) { k.CountsTimeout = true }, linger(s, 25*time.Second))
+	s.client(1, func(k *zookeeper.ClientConfig) { k.CountsTimeout = true }, linger(s, 25*time.Second))
 	s.pause("client-1", time.Second, 19*time.Second)
 	s.run(time.Minute)
 	want(t, s.report, "0.0 client-1 CONNECTED", "20.0 client-1 SUSPENDED", "20.1 client-1 LOST",
@@ -95,12 +94,12 @@ func TestMemberThatIsSilentToItsLeaderClosesItsConnections(t *testing.T) {
 
 func TestFormerLeaderExpiresNobody(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{Log: raft.Config{Heartbeat: 200 * ms, ElectionTicks: 5, Fsync: 20 * ms}})
-	s.client(2, func(k *zkclient.Config) { k.Members, k.First = members[1:], 0 }, linger(s, 30*time.Second))
+	s.client(2, func(k *zookeeper.ClientConfig) { k.Members, k.First = members[1:], 0 }, linger(s, 30*time.Second))
 	// It continues with a write, then reads that another leads, and checks for expired sessions before its disk is
 	// done.
 	s.pause("zookeeper-1", time.Second, 14*time.Second)
 	s.AddClient("client-1", history.Of(1100*ms),
-		func(env sim.Env) { zkclient.Open(env, config(1)).Await(env, 5*time.Second) })
+		func(env sim.Env) { zookeeper.OpenClient(env, config(1)).Await(env, 5*time.Second) })
 	s.run(time.Minute)
 	want(t, s.report, "0.0 client-2 CONNECTED", "1.8 client-2 SUSPENDED", "2.0 client-2 CONNECTED",
 		"30.0 same session true, lost false")
@@ -117,7 +116,7 @@ func TestMemberWithoutItsDiskServesNobody(t *testing.T) {
 
 func TestSessionsAndNodesOutliveALossOfPowerOfAllMembers(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
-	s.client(1, nil, func(env sim.Env, c *zkclient.Client) {
+	s.client(1, nil, func(env sim.Env, c *zookeeper.Client) {
 		path, _, err := c.Create(env, "", "/a", "", zookeeper.Ephemeral)
 		session := c.Session()
 		env.Sleep(20 * time.Second)
@@ -134,7 +133,7 @@ func TestSessionsAndNodesOutliveALossOfPowerOfAllMembers(t *testing.T) {
 
 func TestLateRequestOfAnEarlierConnectionIsRefused(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
-	s.client(1, func(k *zkclient.Config) { k.CallTimeout = time.Second }, func(env sim.Env, c *zkclient.Client) {
+	s.client(1, func(k *zookeeper.ClientConfig) { k.CallTimeout = time.Second }, func(env sim.Env, c *zookeeper.Client) {
 		s.DelayNext("client-1", "zookeeper-1", 10*time.Second, func() {})
 		_, _, err := c.Create(env, "", "/late", "", zookeeper.Persistent)
 		s.say("%v", err)
@@ -151,11 +150,11 @@ func TestSingleMemberExpiresSessions(t *testing.T) {
 	names := members[:1]
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}})
 	zookeeper.NewEnsemble(zookeeper.Config{}, names).AddTo(w.AddServer)
-	var states []zkclient.State
+	var states []zookeeper.ClientState
 	for _, id := range []sim.ProcessID{"client-1", "client-2"} {
 		w.AddClient(id, 0, func(env sim.Env) {
-			zkclient.Open(env, zkclient.Config{Members: names, Timeout: timeout,
-				Listener: func(_ sim.Env, s zkclient.State) {
+			zookeeper.OpenClient(env, zookeeper.ClientConfig{Members: names, Timeout: timeout,
+				Listener: func(_ sim.Env, s zookeeper.ClientState) {
 					states = append(states, s)
 				}})
 			env.Sleep(40 * time.Second)
@@ -167,7 +166,7 @@ func TestSingleMemberExpiresSessions(t *testing.T) {
 	if w.Finish(); w.Err() != nil {
 		t.Fatal(w.Err())
 	}
-	up, gap, lost := zkclient.Connected, zkclient.Suspended, zkclient.Lost
+	up, gap, lost := zookeeper.Connected, zookeeper.Suspended, zookeeper.Lost
 	want(t, states, up, up, gap, gap, lost, lost, up, up)
 }
 
@@ -175,7 +174,7 @@ func TestTimeoutsAreNegotiated(t *testing.T) {
 	for asked, given := range map[time.Duration]time.Duration{time.Second: 4 * time.Second,
 		6 * time.Second: 6 * time.Second, time.Hour: 40 * time.Second} {
 		s := newCalm(t, zookeeper.Config{})
-		s.client(1, func(k *zkclient.Config) { k.Timeout = asked }, func(_ sim.Env, c *zkclient.Client) {
+		s.client(1, func(k *zookeeper.ClientConfig) { k.Timeout = asked }, func(_ sim.Env, c *zookeeper.Client) {
 			if c.Session().Timeout != given {
 				t.Errorf("asked for %v, got %v", asked, c.Session().Timeout)
 			}

@@ -24,8 +24,8 @@ const (
 	WatchChild  = "child"
 )
 
-// Closed is the answer of a member that has closed the connection, and its push when it does so unasked.
-const Closed = "-CLOSED\r\n"
+// ClosedReply is the answer of a member that has closed the connection, and its push when it does so unasked.
+const ClosedReply = "-CLOSED\r\n"
 
 // Every other answer is *3 [zxid of the member] [events pushed on this connection so far] [body]; the body is +OK, an
 // error with its Code, or a list. A watch event is *3 [its number on the connection] +type $path.

@@ -97,10 +97,10 @@ func (l *link) hangUp() {
 	l.calls = nil
 	l.mu.Unlock()
 	for _, c := range calls {
-		c.Reply([]byte(zookeeper.Closed))
+		c.Reply([]byte(zookeeper.ClosedReply))
 	}
 	if l.entered && !l.quiet {
-		l.x.m.host.Push(l.id, sim.Key(l.events), []byte(zookeeper.Closed))
+		l.x.m.host.Push(l.id, sim.Key(l.events), []byte(zookeeper.ClosedReply))
 	}
 }
 

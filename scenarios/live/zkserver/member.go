@@ -87,7 +87,7 @@ func (m *member) Serve(r *sim.Incoming) {
 		r.Reply([]byte(raft.Unavailable))
 		return
 	case len(args) == 0, (l == nil) != (args[0] == zookeeper.ReqConnect):
-		r.Reply([]byte(zookeeper.Closed))
+		r.Reply([]byte(zookeeper.ClosedReply))
 		return
 	}
 	c := &call{Incoming: r, args: args, attempt: r.Attempt}

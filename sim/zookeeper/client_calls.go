@@ -1,11 +1,10 @@
-package zkclient
+package zookeeper
 
 import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // The calls below are made on behalf of an attempt, which servers record; it may be empty. Beside the errors that each
@@ -15,12 +14,12 @@ import (
 
 // Create adds a znode and returns its path, with the number that a sequential one got. Errors: NodeExists, NoNode (the
 // parent), NoChildrenForEphemerals, BadArguments.
-func (c *Client) Create(env sim.Env, attempt history.Attempt, path, data string, mode zookeeper.Mode) (string,
-	zookeeper.Stat, error) {
+func (c *Client) Create(env sim.Env, attempt history.Attempt, path, data string, mode Mode) (string,
+	Stat, error) {
 	epoch := c.epoch
-	a, err := c.ask(env, attempt, "create", zookeeper.ReqCreate, path, data, strconv.Itoa(int(mode)))
+	a, err := c.ask(env, attempt, "create", ReqCreate, path, data, strconv.Itoa(int(mode)))
 	if err != nil {
-		return "", zookeeper.Stat{}, err
+		return "", Stat{}, err
 	}
 	c.settle(env, epoch, a.Events)
 	return a.Text(0), a.Stat(1), nil
@@ -29,7 +28,7 @@ func (c *Client) Create(env sim.Env, attempt history.Attempt, path, data string,
 // Delete removes a znode. Errors: NoNode, BadVersion, NotEmpty.
 func (c *Client) Delete(env sim.Env, attempt history.Attempt, path string, version int64) error {
 	epoch := c.epoch
-	a, err := c.ask(env, attempt, "delete", zookeeper.ReqDelete, path, strconv.FormatInt(version, 10))
+	a, err := c.ask(env, attempt, "delete", ReqDelete, path, strconv.FormatInt(version, 10))
 	if err == nil {
 		c.settle(env, epoch, a.Events)
 	}
@@ -37,12 +36,12 @@ func (c *Client) Delete(env sim.Env, attempt history.Attempt, path string, versi
 }
 
 // SetData replaces the data of a znode. Errors: NoNode, BadVersion.
-func (c *Client) SetData(env sim.Env, attempt history.Attempt, path, data string, version int64) (zookeeper.Stat,
+func (c *Client) SetData(env sim.Env, attempt history.Attempt, path, data string, version int64) (Stat,
 	error) {
 	epoch := c.epoch
-	a, err := c.ask(env, attempt, "set-data", zookeeper.ReqSetData, path, data, strconv.FormatInt(version, 10))
+	a, err := c.ask(env, attempt, "set-data", ReqSetData, path, data, strconv.FormatInt(version, 10))
 	if err != nil {
-		return zookeeper.Stat{}, err
+		return Stat{}, err
 	}
 	c.settle(env, epoch, a.Events)
 	return a.Stat(1), nil
@@ -51,7 +50,7 @@ func (c *Client) SetData(env sim.Env, attempt history.Attempt, path, data string
 // Sync brings the member that the client is connected to up to date with the leader.
 func (c *Client) Sync(env sim.Env, attempt history.Attempt) error {
 	epoch := c.epoch
-	a, err := c.ask(env, attempt, "sync", zookeeper.ReqSync)
+	a, err := c.ask(env, attempt, "sync", ReqSync)
 	if err == nil {
 		c.settle(env, epoch, a.Events)
 	}
@@ -60,46 +59,46 @@ func (c *Client) Sync(env sim.Env, attempt history.Attempt) error {
 
 // Exists looks up a znode. Errors: NoNode. A watch, if not nil, is left in both cases: for its creation, its deletion,
 // or new data.
-func (c *Client) Exists(env sim.Env, attempt history.Attempt, path string, w *Watch) (zookeeper.Stat, error) {
-	a, err := c.look(env, attempt, "exists", zookeeper.ReqExists, path, w)
+func (c *Client) Exists(env sim.Env, attempt history.Attempt, path string, w *Watch) (Stat, error) {
+	a, err := c.look(env, attempt, "exists", ReqExists, path, w)
 	if err != nil {
-		return zookeeper.Stat{}, err
+		return Stat{}, err
 	}
 	return a.Stat(0), nil
 }
 
 // GetData reads a znode. Errors: NoNode; then no watch is left.
-func (c *Client) GetData(env sim.Env, attempt history.Attempt, path string, w *Watch) (string, zookeeper.Stat, error) {
-	a, err := c.look(env, attempt, "get-data", zookeeper.ReqGetData, path, w)
+func (c *Client) GetData(env sim.Env, attempt history.Attempt, path string, w *Watch) (string, Stat, error) {
+	a, err := c.look(env, attempt, "get-data", ReqGetData, path, w)
 	if err != nil {
-		return "", zookeeper.Stat{}, err
+		return "", Stat{}, err
 	}
 	return a.Text(0), a.Stat(1), nil
 }
 
 // Children lists the names of a znode's children, sorted. Errors: NoNode; then no watch is left.
-func (c *Client) Children(env sim.Env, attempt history.Attempt, path string, w *Watch) ([]string, zookeeper.Stat,
+func (c *Client) Children(env sim.Env, attempt history.Attempt, path string, w *Watch) ([]string, Stat,
 	error) {
-	a, err := c.look(env, attempt, "children", zookeeper.ReqChildren, path, w)
+	a, err := c.look(env, attempt, "children", ReqChildren, path, w)
 	if err != nil {
-		return nil, zookeeper.Stat{}, err
+		return nil, Stat{}, err
 	}
 	var names []string
-	for i := zookeeper.StatLength; i < len(a.List); i++ {
+	for i := StatLength; i < len(a.List); i++ {
 		names = append(names, a.Text(i))
 	}
 	return names, a.Stat(0), nil
 }
 
 // look reads from the member that the client is connected to, and may leave a watch.
-func (c *Client) look(env sim.Env, attempt history.Attempt, phase, request, path string, w *Watch) (zookeeper.Answer,
+func (c *Client) look(env sim.Env, attempt history.Attempt, phase, request, path string, w *Watch) (Answer,
 	error) {
 	epoch, flag := c.epoch, "0"
 	if w != nil {
 		flag = "1"
 	}
 	a, err := c.ask(env, attempt, phase, request, path, flag)
-	absent := err == zookeeper.NoNode && request == zookeeper.ReqExists
+	absent := err == NoNode && request == ReqExists
 	if err != nil && !absent {
 		return a, err
 	}
@@ -113,10 +112,10 @@ func (c *Client) look(env sim.Env, attempt history.Attempt, phase, request, path
 
 func watchKind(request string, absent bool) string {
 	switch {
-	case request == zookeeper.ReqChildren:
-		return zookeeper.WatchChild
+	case request == ReqChildren:
+		return WatchChild
 	case absent:
-		return zookeeper.WatchExists
+		return WatchExists
 	}
-	return zookeeper.WatchData
+	return WatchData
 }

@@ -1,19 +1,26 @@
-package zkclient
+package zookeeper
 
 import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// State is what a client knows about its session.
-type State uint8
+// Codes of the library, which no server returns.
+const (
+	// ConnectionLoss: the connection broke, or there was none. A request under way may or may not have been executed.
+	ConnectionLoss Code = "CONNECTIONLOSS"
+	// OperationTimeout: no reply within the time for one request; it may or may not have been executed.
+	OperationTimeout Code = "OPERATIONTIMEOUT"
+)
+
+// ClientState is what a client knows about its session.
+type ClientState uint8
 
 // The states, by the names of Curator and Kazoo.
 const (
-	Connecting State = iota // not connected yet, and never was
+	Connecting ClientState = iota // not connected yet, and never was
 	Connected
 	Suspended // the connection is lost; the session may or may not live
 	Lost      // the session is over, and with it its ephemeral znodes; a new one will be requested
@@ -23,15 +30,15 @@ const (
 var stateNames = [...]string{"CONNECTING", "CONNECTED", "SUSPENDED", "LOST", "CLOSED"}
 
 // String is the state's name.
-func (s State) String() string {
+func (s ClientState) String() string {
 	if int(s) < len(stateNames) {
 		return stateNames[s]
 	}
 	return ""
 }
 
-// Config configures a client.
-type Config struct {
+// ClientConfig configures a client.
+type ClientConfig struct {
 	Members []sim.ProcessID // at least one; tried in this order, in a circle
 	First   int             // index of the first to try
 	// Timeout is the session timeout that it asks for. After a third of it without a request it sends a ping; two
@@ -45,19 +52,19 @@ type Config struct {
 	// Curator does. Otherwise only a server can report that a session has expired, as in Kazoo.
 	CountsTimeout bool
 	// Listener, if set, is called with each new state by the task that learned of it. It must not block.
-	Listener func(env sim.Env, s State)
+	Listener func(env sim.Env, s ClientState)
 	// Prolonged, if set, is called when a ping has been answered: the session's deadline has moved. It must not block.
 	Prolonged func(env sim.Env, s *Session)
 }
 
 // Client is the client's side of a session. It is shared by the tasks of one process; each passes its own Env.
 type Client struct {
-	config  Config
-	state   State
+	config  ClientConfig
+	state   ClientState
 	changed *sim.Signal // raised at the next change of state
 
-	session *Session       // nil before the first one and while a new one is being requested
-	zxid    zookeeper.Zxid // highest seen; of the ensemble, not of the session
+	session *Session // nil before the first one and while a new one is being requested
+	zxid    Zxid     // highest seen; of the ensemble, not of the session
 
 	// One connection.
 	conn   sim.Conn
@@ -75,7 +82,7 @@ type Client struct {
 
 // Session is one session of a client.
 type Session struct {
-	ID      zookeeper.SessionID
+	ID      SessionID
 	Timeout time.Duration // as negotiated
 	lost    sim.Signal
 	// deadline is the timeout, counted from the sending of the last request that was answered, on the monotonic clock.
@@ -91,9 +98,9 @@ func (s *Session) Deadline() sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: s.deadline}
 }
 
-// Open starts a client. Two background tasks keep the session alive and deliver watch events. It returns at once; see
+// OpenClient starts a client. Two background tasks keep the session alive and deliver watch events. It returns at once; see
 // Await.
-func Open(env sim.Env, c Config) *Client {
+func OpenClient(env sim.Env, c ClientConfig) *Client {
 	if c.Backoff == (sim.Delay{}) {
 		c.Backoff.Hi = time.Second
 	}
@@ -105,7 +112,7 @@ func Open(env sim.Env, c Config) *Client {
 }
 
 // State is the present state as the client knows it.
-func (c *Client) State() State { return c.state }
+func (c *Client) State() ClientState { return c.state }
 
 // Session is the present session: nil unless the client is, or was last, connected with one that may still live.
 func (c *Client) Session() *Session { return c.session }
@@ -131,7 +138,7 @@ func (c *Client) Await(env sim.Env, patience time.Duration) bool {
 }
 
 // enter changes the state and notifies everybody.
-func (c *Client) enter(env sim.Env, s State) {
+func (c *Client) enter(env sim.Env, s ClientState) {
 	c.state = s
 	changed := c.changed
 	c.changed = &sim.Signal{}
@@ -161,7 +168,7 @@ func (c *Client) lose(env sim.Env) {
 	watchers := c.watchers
 	c.watchers = nil
 	for _, w := range watchers {
-		w.watch.fire(zookeeper.Event{Type: zookeeper.None, Path: w.path})
+		w.watch.fire(Event{Type: None, Path: w.path})
 	}
 	c.enter(env, Lost)
 }
@@ -178,15 +185,15 @@ func (c *Client) timeout() time.Duration {
 
 // ask sends a request and waits for its reply. Beside replies with a Code, the errors are ConnectionLoss and
 // OperationTimeout, after which the request may or may not have been executed.
-func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, args ...string) (zookeeper.Answer, error) {
+func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, args ...string) (Answer, error) {
 	if c.state != Connected {
-		return zookeeper.Answer{}, ConnectionLoss
+		return Answer{}, ConnectionLoss
 	}
 	epoch, session, now := c.epoch, c.session, env.Monotonic()
 	left := c.heard + c.silence() - now
 	if left <= 0 {
 		c.breakOff(env, epoch)
-		return zookeeper.Answer{}, ConnectionLoss
+		return Answer{}, ConnectionLoss
 	}
 	if c.config.CallTimeout > 0 {
 		left = min(left, c.config.CallTimeout)
@@ -194,15 +201,15 @@ func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, args ..
 	c.sent = now
 	r := &env.Call(left, nil, sim.Request{Conn: c.conn, Args: args, Attempt: attempt, Phase: phase})[0]
 	if epoch != c.epoch {
-		return zookeeper.Answer{}, ConnectionLoss
+		return Answer{}, ConnectionLoss
 	}
 	if r.Status == sim.NoReply && env.Monotonic()-c.heard < c.silence() {
-		return zookeeper.Answer{}, OperationTimeout
+		return Answer{}, OperationTimeout
 	}
-	a, ok := zookeeper.ReadAnswer(r)
-	if !ok || a.Code == zookeeper.SessionMoved {
+	a, ok := ReadAnswer(r)
+	if !ok || a.Code == SessionMoved {
 		c.breakOff(env, epoch)
-		return zookeeper.Answer{}, ConnectionLoss
+		return Answer{}, ConnectionLoss
 	}
 	c.heard = env.Monotonic()
 	c.zxid = max(c.zxid, a.Zxid)

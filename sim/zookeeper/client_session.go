@@ -1,11 +1,10 @@
-package zkclient
+package zookeeper
 
 import (
 	"strconv"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // keep is the task that connects, sends pings, and reconnects.
@@ -26,7 +25,7 @@ func (c *Client) ping(env sim.Env) {
 			continue
 		}
 		epoch := c.epoch
-		_, err := c.ask(env, "", "ping", zookeeper.ReqPing)
+		_, err := c.ask(env, "", "ping", ReqPing)
 		switch {
 		case err == OperationTimeout: // of this one request: what counts is whether anything is received
 			env.Sleep(c.heard+c.silence()-env.Monotonic(), c.broken)
@@ -49,16 +48,16 @@ func (c *Client) connect(env sim.Env) bool {
 	c.tried++
 	c.epoch++
 	c.handled = 0
-	var id zookeeper.SessionID
+	var id SessionID
 	if c.session != nil {
 		id = c.session.ID
 	}
 	now := env.Monotonic()
-	args := []string{zookeeper.ReqConnect, strconv.FormatInt(int64(id), 10),
+	args := []string{ReqConnect, strconv.FormatInt(int64(id), 10),
 		strconv.FormatInt(c.config.Timeout.Milliseconds(), 10), strconv.FormatInt(int64(c.zxid), 10)}
 	r := &env.Call(c.untilLost(env, c.timeout()/time.Duration(n)), nil,
 		sim.Request{Conn: c.conn, Args: args, Phase: "connect"})[0]
-	a, ok := zookeeper.ReadAnswer(r)
+	a, ok := ReadAnswer(r)
 	switch {
 	case c.state == Closed:
 		return false
@@ -67,7 +66,7 @@ func (c *Client) connect(env sim.Env) bool {
 		return c.state == Connected
 	}
 	env.Close(c.conn)
-	if ok && a.Code == zookeeper.SessionExpired {
+	if ok && a.Code == SessionExpired {
 		c.lose(env)
 	}
 	return false
@@ -96,9 +95,9 @@ func (c *Client) untilLost(env sim.Env, wait time.Duration) time.Duration {
 }
 
 // welcome enters a session that a member has confirmed, and sets the watches again.
-func (c *Client) welcome(env sim.Env, sent time.Duration, a *zookeeper.Answer) {
+func (c *Client) welcome(env sim.Env, sent time.Duration, a *Answer) {
 	if c.session == nil {
-		c.session = &Session{ID: zookeeper.SessionID(a.Int(0)), Timeout: time.Duration(a.Int(1)) * time.Millisecond}
+		c.session = &Session{ID: SessionID(a.Int(0)), Timeout: time.Duration(a.Int(1)) * time.Millisecond}
 	}
 	c.session.deadline = max(c.session.deadline, sent+c.session.Timeout)
 	c.broken = &sim.Signal{}
@@ -112,8 +111,8 @@ func (c *Client) welcome(env sim.Env, sent time.Duration, a *zookeeper.Answer) {
 }
 
 // setAgain sets the watches that have not fired at the new member. Those whose event was missed fire now.
-func (c *Client) setAgain(env sim.Env, seen zookeeper.Zxid) {
-	args := []string{zookeeper.ReqWatches, strconv.FormatInt(int64(seen), 10)}
+func (c *Client) setAgain(env sim.Env, seen Zxid) {
+	args := []string{ReqWatches, strconv.FormatInt(int64(seen), 10)}
 	for i := range c.watchers {
 		w := &c.watchers[i]
 		w.after = 0
@@ -127,7 +126,7 @@ func (c *Client) setAgain(env sim.Env, seen zookeeper.Zxid) {
 
 // Close ends the session and the client. It reports whether a server confirmed that; if not, the session expires.
 func (c *Client) Close(env sim.Env) bool {
-	_, err := c.ask(env, "", "close", zookeeper.ReqClose)
+	_, err := c.ask(env, "", "close", ReqClose)
 	env.Close(c.conn)
 	c.epoch++
 	c.broken.Raise()

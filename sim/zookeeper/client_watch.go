@@ -1,15 +1,14 @@
-package zkclient
+package zookeeper
 
 import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // Watch receives one event. The zero Watch is ready to use, once.
 type Watch struct {
-	event zookeeper.Event
+	event Event
 	fired sim.Signal
 }
 
@@ -17,9 +16,9 @@ type Watch struct {
 func (w *Watch) Fired() *sim.Signal { return &w.fired }
 
 // Event is the event; empty until then.
-func (w *Watch) Event() zookeeper.Event { return w.event }
+func (w *Watch) Event() Event { return w.event }
 
-func (w *Watch) fire(e zookeeper.Event) {
+func (w *Watch) fire(e Event) {
 	w.event = e
 	w.fired.Raise()
 }
@@ -34,17 +33,17 @@ type watcher struct {
 }
 
 // sees reports whether an event is for the watcher.
-func (w *watcher) sees(number int64, e zookeeper.Event) bool {
+func (w *watcher) sees(number int64, e Event) bool {
 	if w.path != e.Path || number <= w.after {
 		return false
 	}
 	switch e.Type {
-	case zookeeper.NodeDeleted:
+	case NodeDeleted:
 		return true
-	case zookeeper.NodeChildrenChanged:
-		return w.kind == zookeeper.WatchChild
+	case NodeChildrenChanged:
+		return w.kind == WatchChild
 	}
-	return w.kind != zookeeper.WatchChild
+	return w.kind != WatchChild
 }
 
 // listen is the task that receives what the server pushes.
@@ -59,7 +58,7 @@ func (c *Client) listen(env sim.Env) {
 		if epoch != c.epoch || status == sim.NoReply {
 			continue
 		}
-		number, e, ok := zookeeper.ReadEvent(data)
+		number, e, ok := ReadEvent(data)
 		if !ok {
 			c.breakOff(env, epoch)
 			continue
@@ -70,7 +69,7 @@ func (c *Client) listen(env sim.Env) {
 }
 
 // deliver delivers an event to the watches that wait for it.
-func (c *Client) deliver(number int64, e zookeeper.Event) {
+func (c *Client) deliver(number int64, e Event) {
 	c.handled = number
 	kept := c.watchers[:0]
 	var fired []*Watch
