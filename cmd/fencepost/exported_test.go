@@ -54,7 +54,8 @@ var neededAlone = map[string][]string{
 	"tests of sim/etcd look at the members": {"sim/raft.Cluster.Members",
 		"sim/raft.Member.Applied"},
 	"tests of sim/zookeeper read and write by it": {"sim/zookeeper.Client.SetData",
-		"sim/zookeeper.Client.Sync"},
+		"sim/zookeeper.Client.Sync", "sim/zookeeper.Answer", "sim/zookeeper.Answer.Int", "sim/zookeeper.ReadAnswer",
+		"sim/zookeeper.ReadEvent"},
 	"tests of sim/redis hold the scripts of a node to it": {"sim/redis.FindTwin",
 		"sim/redis.WellKnown", "sim/redis.MaxCompiled", "sim/redis.MaxScripts"},
 }

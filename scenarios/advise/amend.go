@@ -1,8 +1,8 @@
 // What a person has written is recognisable in the changed text of a scenario file: comments, the order of the keys and
 // the lines in which nothing changes stay, and the change reads as if that person had made it. The syntax tree of
 // github.com/goccy/go-yaml makes the changes and prints them; its printer forgets blanks before comments and some empty
-// lines, which asWritten puts back. The text says what the same changes make of a format.Document, or there is an error,
-// as for comments inside of { } and [ ].
+// lines, which asWritten puts back. The text says what the same changes make of a format.Document, or there is an
+// error, as for comments inside of { } and [ ].
 
 package advise
 

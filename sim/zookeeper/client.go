@@ -98,8 +98,8 @@ func (s *Session) Deadline() sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: s.deadline}
 }
 
-// OpenClient starts a client. Two background tasks keep the session alive and deliver watch events. It returns at once; see
-// Await.
+// OpenClient starts a client. Two background tasks keep the session alive and deliver watch events. It returns at once;
+// see Await.
 func OpenClient(env sim.Env, c ClientConfig) *Client {
 	if c.Backoff == (sim.Delay{}) {
 		c.Backoff.Hi = time.Second
@@ -214,7 +214,7 @@ func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, args ..
 	c.heard = env.Monotonic()
 	c.zxid = max(c.zxid, a.Zxid)
 	session.deadline = max(session.deadline, now+session.Timeout)
-	return a, a.Code.Err()
+	return a, a.Code.err()
 }
 
 // settle waits until the events that were pushed before a reply have been delivered to their watches.

@@ -18,8 +18,8 @@ const (
 // Error is the code in words.
 func (c Code) Error() string { return "zookeeper: " + string(c) }
 
-// Err is c as an error, nil for the empty code.
-func (c Code) Err() error {
+// err is c as an error, nil for the empty code.
+func (c Code) err() error {
 	if c == "" {
 		return nil
 	}

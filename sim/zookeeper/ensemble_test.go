@@ -141,7 +141,8 @@ func (s *service) run(limit time.Duration) *history.History {
 }
 
 // client adds a client of the test's own, connected to the member of the given number first, whose states are recorded.
-func (s *service) client(number int, change func(*zookeeper.ClientConfig), main func(env sim.Env, c *zookeeper.Client)) {
+func (s *service) client(number int, change func(*zookeeper.ClientConfig), main func(env sim.Env,
+	c *zookeeper.Client)) {
 	id := sim.ProcessID(fmt.Sprintf("client-%d", number))
 	s.AddClient(id, 0, func(env sim.Env) {
 		k := config(number)

@@ -133,7 +133,8 @@ func TestSessionsAndNodesOutliveALossOfPowerOfAllMembers(t *testing.T) {
 
 func TestLateRequestOfAnEarlierConnectionIsRefused(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
-	s.client(1, func(k *zookeeper.ClientConfig) { k.CallTimeout = time.Second }, func(env sim.Env, c *zookeeper.Client) {
+	s.client(1, func(k *zookeeper.ClientConfig) { k.CallTimeout = time.Second }, func(env sim.Env,
+		c *zookeeper.Client) {
 		s.DelayNext("client-1", "zookeeper-1", 10*time.Second, func() {})
 		_, _, err := c.Create(env, "", "/late", "", zookeeper.Persistent)
 		s.say("%v", err)
