@@ -1,9 +1,4 @@
-// Package documents holds the pages about the documents to the catalogue: STATEMENTS.md, what the documents say and
-// what comes out; DEBATE.md, who of the debate about Redlock was right, and which lock to take.
-//
-// Goals: what the pages say is run; no scenario names a document for what does not stand in it.
-// Non-goals: reading the documents.
-package documents
+package scenarios_test
 
 import (
 	"fmt"
@@ -19,7 +14,7 @@ import (
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", name))
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +89,7 @@ func isTest(t *testing.T, command string) bool {
 	if named == nil {
 		return false
 	}
-	files, err := filepath.Glob(filepath.Join("../..", named[1], "*_test.go"))
+	files, err := filepath.Glob(filepath.Join("..", named[1], "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +153,7 @@ func TestSourcesNameADocumentOnlyForWhatStandsInIt(t *testing.T) {
 }
 
 func TestSourcesOfTheCorpusAreCited(t *testing.T) {
-	files, err := filepath.Glob("../corpus/locks/*.yaml")
+	files, err := filepath.Glob("corpus/locks/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -177,7 +172,7 @@ func TestSourcesOfTheCorpusAreCited(t *testing.T) {
 // Nobody is sent to a file that only we have.
 func TestNoDocumentIsNamedByItsFile(t *testing.T) {
 	stored := regexp.MustCompile(`\b00[0-4]_[0-9a-f]{16}\b`)
-	root := "../.."
+	root := ".."
 	seen := 0
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil {

@@ -1,4 +1,4 @@
-package documents
+package scenarios_test
 
 import (
 	"fmt"
