@@ -18,22 +18,22 @@ type fixed struct{ value, file string }
 
 // explained are the times in the code that are none of a run's own, each with why.
 var explained = map[fixed]string{
-	{"1ms", "sim/redis/store/policy.go"}:         "the default of servers.fsync",
-	{"10s", "sim/redis/config.go"}:               "the default of servers.min-replicas-max-lag",
-	{"1s", "sim/redis/config.go"}:                "the default of servers.semi-sync-timeout",
-	{"8s", "sim/redis/sentinel.go"}:              "the default of servers.reconfigure-after",
-	{"1s", "sim/raft/key.go"}:                    "tells random draws apart",
-	{"1s", "sim/etcd/lease.go"}:                  "rounds up to whole seconds",
-	{"1s", "sim/zookeeper/client.go"}: "the recipe sets its own",
-	{"10m", "sim/bubble/driver.go"}:              "how long a library may take to come to an end after its run",
-	{"1s", "sim/bubble/driver.go"}:               "runs begin at a whole second",
-	{"1000h", "scenarios/client.go"}:             "longer than any run",
-	{"1s", "scenarios/locks/etcd.go"}:            "the step of lock.ttl, and the default of lock.timeout",
-	{"4s", "scenarios/locks/zookeeper.go"}:       "the least lock.ttl",
-	{"40s", "scenarios/locks/zookeeper.go"}:      "the most",
-	{"1ms", "scenarios/locks/zookeeper.go"}:      "its step",
-	{"1s", "scenarios/locks/zookeeper.go"}:       "the default of lock.timeout",
-	{"2ms", "scenarios/locks/redlock.go"}:        "the default of lock.drift-allowance",
+	{"1ms", "sim/redis/store/policy.go"}:    "the default of servers.fsync",
+	{"10s", "sim/redis/config.go"}:          "the default of servers.min-replicas-max-lag",
+	{"1s", "sim/redis/config.go"}:           "the default of servers.semi-sync-timeout",
+	{"8s", "sim/redis/sentinel.go"}:         "the default of servers.reconfigure-after",
+	{"1s", "sim/raft/key.go"}:               "tells random draws apart",
+	{"1s", "sim/etcd/lease.go"}:             "rounds up to whole seconds",
+	{"1s", "sim/zookeeper/client.go"}:       "the recipe sets its own",
+	{"10m", "sim/bubble/driver.go"}:         "how long a library may take to come to an end after its run",
+	{"1s", "sim/bubble/driver.go"}:          "runs begin at a whole second",
+	{"1000h", "scenarios/client.go"}:        "longer than any run",
+	{"1s", "scenarios/locks/etcd.go"}:       "the step of lock.ttl, and the default of lock.timeout",
+	{"4s", "scenarios/locks/zookeeper.go"}:  "the least lock.ttl",
+	{"40s", "scenarios/locks/zookeeper.go"}: "the most",
+	{"1ms", "scenarios/locks/zookeeper.go"}: "its step",
+	{"1s", "scenarios/locks/zookeeper.go"}:  "the default of lock.timeout",
+	{"2ms", "scenarios/locks/redlock.go"}:   "the default of lock.drift-allowance",
 }
 
 // counts are the numbers of something that is a time.

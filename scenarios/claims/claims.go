@@ -1,9 +1,12 @@
-// Package claims holds what a report says beside its verdict to the runs that would show it false: the faults that a
-// story names, the order of cause and effect, the remedies, every number.
+// Package claims holds what Fencepost says of a run to other runs that would show it false. What a report says beside
+// its verdict: the faults that a story names, the order of cause and effect, the remedies, every number. And what must
+// be true of two runs, or of two histories, whatever scenario, plan and seed: a fault on what nobody uses changes no
+// verdict, a fault split in two acts as the whole, and so on.
 //
 // Goals: scenarios and plans that no search has chosen, the same ones whenever a test runs; whatever is false is left
-// behind as a file that shows it. Non-goals: judging verdicts (checker/slow, scenarios/relations). Nothing but tests
-// imports this package.
+// behind as a file that shows it. A mistake in the simulator or the checker that no expectation names shows as two runs
+// that should agree and do not. FENCEPOST_FULL=1 tries many more. Non-goals: saying what is right in one run
+// (checker/slow, and the catalogue). Nothing but tests imports this package.
 package claims
 
 import (

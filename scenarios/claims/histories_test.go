@@ -1,4 +1,4 @@
-package relations
+package claims
 
 import (
 	"slices"
@@ -195,11 +195,11 @@ func withoutProbe(h *history.History) *history.History {
 	h.Events = slices.DeleteFunc(h.Events, func(e history.Event) bool {
 		return e.Process == history.Probe || its(e.Of) || its(e.By) || its(e.Attempt)
 	})
-	number(h)
+	renumber(h)
 	return h
 }
 
-func number(h *history.History) {
+func renumber(h *history.History) {
 	for i := range h.Events {
 		h.Events[i].Index = i
 	}
@@ -222,7 +222,7 @@ func interleaved(one, other *history.History, clients []history.Process) *histor
 		}
 		both.Events = append(both.Events, f)
 	}
-	number(both)
+	renumber(both)
 	return both
 }
 

@@ -1,11 +1,4 @@
-// Package relations holds what must be true of two runs, or of two histories, whatever scenario, plan and seed: a fault
-// on what nobody uses changes no verdict, a fault split in two acts as the whole, and so on. Each relation is tried on
-// the catalogue, on the corpus and on random plans of both; FENCEPOST_FULL=1 tries many more.
-//
-// Goals: a mistake in the simulator or the checker that no expectation names shows as two runs that should agree and do
-// not.
-// Non-goals: saying what is right in one run; that is for the catalogue and the laws.
-package relations
+package claims
 
 import (
 	"fmt"
