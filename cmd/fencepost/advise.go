@@ -48,11 +48,11 @@ Ctrl-C ended it first.`,
 	}
 	f := c.Flags()
 	f.Uint64Var(&j.options.From, "seed", 1, "the first seed")
-	f.IntVar(&j.options.Seeds, "seeds", 100,
+	output.Count(c, &j.options.Seeds, "seeds", 100, 1, mostAdviceSeeds,
 		"how many random plans to look for faults in, and to try each change under before it is confirmed")
-	f.IntVar(&j.options.Workers, "workers", 0, "how many changes to try at once (default: one a core)")
+	output.Workers(c, &j.options.Workers, "how many changes to try at once")
 	f.StringVar(&j.Out, "out", "", "write advice, scenario files and diffs to `DIR` (default _runs/advise-SCENARIO)")
-	j.Register(c)
+	j.Register(c, "")
 	return c
 }
 
@@ -62,13 +62,7 @@ const mostAdviceSeeds = 1_000_000
 // run makes sure that everything can be read and written, then tries, writes and reports.
 func (j *adviseJob) run() error {
 	defer j.Close()
-	if j.options.Seeds < 1 || j.options.Seeds > mostAdviceSeeds {
-		return fmt.Errorf("--seeds must be 1 to %d, not %d", mostAdviceSeeds, j.options.Seeds)
-	}
-	err := output.CheckWorkers(j.options.Workers)
-	if err != nil {
-		return err
-	}
+	var err error
 	if j.scenario, err = open(j.target); err != nil {
 		return err
 	}

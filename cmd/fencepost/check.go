@@ -69,8 +69,7 @@ leaves open do not count.`,
 			return r.check(args)
 		},
 	}
-	r.Register(c)
-	c.Flags().StringVar(&r.HTML, "html", "", "write a report to `FILE`, and beside it porcupine's own views")
+	r.Register(c, porcupineViews)
 	c.Flags().StringVar(&r.Out, "out", "", "write the history as it was judged, and the verdict, to `DIR`")
 	c.Flags().StringVar(&r.reading, "reading", "",
 		"whose view of a release is taken: `default|strict`\n(default: as the header says)")

@@ -20,12 +20,6 @@ func newCompare() *cobra.Command {
   fencepost compare --seeds 1000 --out _runs/compare`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if measure.Runs < 1 {
-				return fmt.Errorf("--seeds must be at least 1, not %d", measure.Runs)
-			}
-			if err := output.CheckWorkers(measure.Workers); err != nil {
-				return err
-			}
 			defer f.Close()
 			if err := f.Open("compare"); err != nil {
 				return err
@@ -46,10 +40,9 @@ func newCompare() *cobra.Command {
 			return f.Emit(report.Document(), standing)
 		},
 	}
-	f.Register(c)
-	c.Flags().IntVar(&measure.Runs, "seeds", 100, "how many runs to make for each cell")
-	c.Flags().IntVar(&measure.Workers, "workers", 0, "how many cells to run at once (default: one a core)")
-	c.Flags().StringVar(&f.HTML, "html", "", "write a report to `FILE`")
+	f.Register(c, "")
+	output.Count(c, &measure.Runs, "seeds", 100, 1, 0, "how many runs to make for each cell")
+	output.Workers(c, &measure.Workers, "how many cells to run at once")
 	c.Flags().StringVar(&f.Out, "out", "", "write the scenario behind each cell to `DIR`")
 	return c
 }

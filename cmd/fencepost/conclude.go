@@ -27,8 +27,7 @@ type conclusion struct {
 }
 
 func (x *conclusion) register(c *cobra.Command) {
-	x.Register(c)
-	c.Flags().StringVar(&x.HTML, "html", "", "write a page to `FILE`, and one for each finding beside it")
+	x.Register(c, ", and one for each finding beside it")
 	c.Flags().BoolVar(&x.All, "all", false, "report each finding in full, not only what fits a screen")
 	c.Flags().StringVar(&x.Out, "out", "", "keep what is found in `DIR` (default _runs/explore-SCENARIO-…)")
 }

@@ -35,11 +35,11 @@ Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 			return j.run()
 		},
 	}
-	j.Register(c)
+	j.Register(c, "")
 	c.Flags().Uint64Var(&j.from, "seed", 0, "the first seed of each mutant and of each sound lock")
-	c.Flags().IntVar(&j.seeds, "seeds", 20_000, "how many runs a mutant has at most")
+	output.Count(c, &j.seeds, "seeds", 20_000, 1, 0, "how many runs a mutant has at most")
 	c.Flags().IntVar(&j.sound, "sound", 0, "how many runs to make of all sound locks together (default none)")
-	c.Flags().IntVar(&j.workers, "workers", 0, "how many runs to make at once (default: one a core)")
+	output.Workers(c, &j.workers, "how many runs to make at once")
 	c.Flags().StringVar(&j.Out, "out", "",
 		"write the scenario of each mutant and each lock to `DIR`\n(default _runs/corpus-SEED-SEEDS-SOUND)")
 	return c
@@ -54,15 +54,10 @@ type corpusJob struct {
 
 func (j *corpusJob) run() error {
 	switch {
-	case j.seeds < 1:
-		return fmt.Errorf("--seeds must be at least 1, not %d", j.seeds)
 	case uint64(max(j.seeds, j.sound)-1) > math.MaxUint64-j.from:
 		return fmt.Errorf("there are no %d seeds from --seed %d on", max(j.seeds, j.sound), j.from)
 	case j.sound < 0 || j.sound > 0 && j.sound < len(corpus.Names()):
 		return fmt.Errorf("--sound must be at least %d, a run for each lock, not %d", len(corpus.Names()), j.sound)
-	}
-	if err := output.CheckWorkers(j.workers); err != nil {
-		return err
 	}
 	defer j.Close()
 	if err := j.prepare(); err != nil {

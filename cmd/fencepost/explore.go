@@ -34,10 +34,7 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			defer x.Close()
 			defer func() { x.guest.end() }()
-			err := output.CheckWorkers(x.workers)
-			if err != nil {
-				return err
-			}
+			var err error
 			if x.shard, err = output.Of(shard); err != nil {
 				return err
 			}
@@ -59,8 +56,8 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 	x.register(c)
 	c.Flags().StringVar(&x.test, "run", "", runUsage)
 	c.Flags().Uint64Var(&x.from, "seed", 1, "the first seed")
-	c.Flags().IntVar(&x.seeds, "seeds", 1000, "how many runs to make, with one seed after the other")
-	c.Flags().IntVar(&x.workers, "workers", 0, "how many runs to make at once (default: one a core)")
+	output.Count(c, &x.seeds, "seeds", 1000, 1, 0, "how many runs to make, with one seed after the other")
+	output.Workers(c, &x.workers, "how many runs to make at once")
 	c.Flags().StringVar(&shard, "shard", "", output.Usage)
 	c.Flags().StringVar(&x.resume, "resume", "", "go on with the exploration in `DIR`")
 	return c

@@ -73,15 +73,14 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	c.Flags().BoolVar(&j.both, "agree", false, "run the scenarios of the catalogue that are named, or all,\n"+
 		"simulated and in real time on real servers of their kind, and hold\n"+
 		"the verdicts to each other; --servers takes those of one kind")
-	c.Flags().IntVar(&j.workers, "workers", 0, "with --agree, how many to run at once (default: one a core)")
+	output.Workers(c, &j.workers, "with --agree, how many to run at once")
 	c.Flags().StringVar(&j.file, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
 	c.Flags().Uint64Var(&j.plan.Seed, "seed", 1, "seed of the network's delays")
 	c.Flags().StringVar(&j.listen, "listen", "127.0.0.1", "listen on this `ADDRESS` of the machine")
-	c.Flags().StringVar(&j.HTML, "html", "", "write a report to `FILE`, and beside it porcupine's own views")
 	c.Flags().StringVar(&j.Metrics, "metrics", "", "write the metrics to `FILE` as OpenMetrics text")
 	c.Flags().StringVar(&j.Out, "out", "",
 		"write plan, history and verdict to `DIR`\n(default _runs/live-SCENARIO-SEED)")
-	j.Register(c)
+	j.Register(c, porcupineViews)
 	return c
 }
 
@@ -90,9 +89,7 @@ func (j *liveJob) start(c *cobra.Command, args []string) (err error) {
 	j.problems = c.ErrOrStderr()
 	switch j.chosen = c.Flags().Changed("servers"); {
 	case j.both:
-		err = errors.Join(output.OnlyBeside(c, "agree", "servers", "listen", "workers", "json", "junit"),
-			output.CheckWorkers(j.workers))
-		if err != nil {
+		if err = output.OnlyBeside(c, "agree", "servers", "listen", "workers", "json", "junit", "html"); err != nil {
 			return err
 		}
 		return j.agree(args)

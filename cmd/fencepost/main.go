@@ -91,8 +91,6 @@ ZooKeeper.`,
 	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newAdvise(), newMerge(),
 		newOdds(), newCorpus(), newCompare(), newCheck(), newShow(), newInit(), newVersion(), newLive(),
 		newLiveClient())
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%s\nsee: %s -h", output.FlagProblem(c, err), c.CommandPath())
-	})
+	root.SetFlagErrorFunc(output.FlagProblem)
 	return root
 }

@@ -36,8 +36,7 @@ if it had never been divided.`,
 			return m.explorations()
 		},
 	}
-	m.Register(c)
-	c.Flags().StringVar(&m.HTML, "html", "", "write a report to `FILE`, and other pages beside it")
+	m.Register(c, ", and other pages beside it")
 	c.Flags().BoolVar(&m.All, "all", false, "report each finding of explorations in full")
 	c.Flags().StringVar(&m.Out, "out", "", "write what comes of it to `DIR` (default as if it had not been divided)")
 	return c

@@ -35,7 +35,7 @@ interval.`,
 			if !c.Flags().Changed("quorum") {
 				asked.Quorum = servers/2 + 1
 			}
-			if err := checkOdds(&asked, chance, measure); err != nil {
+			if err := checkOdds(&asked, chance); err != nil {
 				return err
 			}
 			defer f.Close()
@@ -52,32 +52,28 @@ interval.`,
 			return f.Emit(odds.Document(), odds.Standing())
 		},
 	}
-	f.Register(c)
+	f.Register(c, "")
 	c.Flags().StringVar(&chance, "chance", "20%", "`CHANCE` that one server loses the lock")
-	c.Flags().IntVar(&measure.Runs, "runs", 4000, "schedules for each number of keys held")
-	c.Flags().IntVar(&measure.Workers, "workers", 0, "how many schedules to run at once (default: one a core)")
-	c.Flags().IntVar(&servers, "servers", 5, "how many servers or master-replica pairs there are")
+	output.Count(c, &measure.Runs, "runs", 4000, 1, 0, "schedules for each number of keys held")
+	output.Workers(c, &measure.Workers, "how many schedules to run at once")
+	output.Count(c, &servers, "servers", 5, 1, compare.MaxOddsServers, "how many servers or master-replica pairs there are")
 	c.Flags().IntVar(&quorum, "quorum", 0, "how many must grant the lock (default a majority)")
 	c.Flags().StringVar(&by, "by", string(compare.ByFailover), "how a server loses the lock: failover or restart")
 	return c
 }
 
 // checkOdds parses the chance, and refuses what cannot be measured.
-func checkOdds(o *compare.Odds, chance string, measure compare.Options) (err error) {
+func checkOdds(o *compare.Odds, chance string) (err error) {
 	if o.Chance, err = parseChance(chance); err != nil {
 		return err
 	}
 	switch {
-	case measure.Runs < 1:
-		return fmt.Errorf("--runs must be at least 1, not %d", measure.Runs)
-	case o.Servers < 1 || o.Servers > compare.MaxOddsServers:
-		return fmt.Errorf("--servers must be from 1 to %d, not %d", compare.MaxOddsServers, o.Servers)
 	case o.Quorum < 1 || o.Quorum > o.Servers:
 		return fmt.Errorf("--quorum must be from 1 to the number of servers, %d, not %d", o.Servers, o.Quorum)
 	case o.By != compare.ByFailover && o.By != compare.ByRestart:
 		return fmt.Errorf("--by must be %s or %s, not %q", compare.ByFailover, compare.ByRestart, o.By)
 	}
-	return output.CheckWorkers(measure.Workers)
+	return nil
 }
 
 // parseChance parses a percentage above 0 and below 100.

@@ -16,11 +16,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
+// porcupineViews are written with the page of one run.
+const porcupineViews = ", and beside it porcupine's own views"
+
 // register registers the flags that run and replay have in common.
 func (j *job) register(c *cobra.Command) {
-	j.Register(c)
-	c.Flags().StringVar(&j.HTML, "html", "", "write a report to `FILE`, and beside it porcupine's own views;\nwith "+
-		"many seeds also the pages of single runs")
+	j.Register(c, porcupineViews+";\nwith many seeds also the pages of single runs")
 	c.Flags().StringVar(&j.Metrics, "metrics", "",
 		"write the metrics to `FILE` as OpenMetrics text; with many seeds the totals")
 	c.Flags().StringVar(&j.Out, "out", "", "write plan, history and verdict to `DIR`\n(default _runs/SCENARIO-SEED, "+
@@ -39,13 +40,7 @@ func newRun() *cobra.Command {
   fencepost run kleppmann-gc-pause --html report.html`,
 		Args: oneArgument("a scenario's name or file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if j.seeds < 1 {
-				return fmt.Errorf("--seeds must be at least 1, not %d", j.seeds)
-			}
-			err := output.CheckWorkers(j.workers)
-			if err != nil {
-				return err
-			}
+			var err error
 			j.scenario, j.guest, err = openTest(args[0], test)
 			defer j.guest.end()
 			if err != nil {
@@ -71,8 +66,8 @@ func newRun() *cobra.Command {
 	}
 	c.Flags().StringVar(&test, "run", "", runUsage)
 	c.Flags().Uint64Var(&j.first, "seed", 1, "seed of the first run")
-	c.Flags().IntVar(&j.seeds, "seeds", 1, "how many runs to make, with one seed after the other")
-	c.Flags().IntVar(&j.workers, "workers", 0, "how many runs to make at once (default: one a core)")
+	output.Count(c, &j.seeds, "seeds", 1, 1, 0, "how many runs to make, with one seed after the other")
+	output.Workers(c, &j.workers, "how many runs to make at once")
 	c.Flags().StringVar(&shard, "shard", "", output.Usage)
 	c.Flags().StringVar(&planFile, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
 	j.register(c)

@@ -71,13 +71,12 @@ it has found; then exit 3 if no assertion failed.`,
 	f.StringSliceVar(&j.resolution, "resolution", nil,
 		"how far the sides of an edge may lie apart, such as `10ms` (default 1ms, 1, 1ppm)")
 	f.Uint64Var(&j.seed, "seed", 1, "seed of the first run of each point")
-	f.IntVar(&j.seeds, "seeds", 20, "how many runs to make of each point, with one seed after the other")
-	f.IntVar(&j.edgeSeeds, "edge-seeds", edgeSeeds,
+	output.Count(c, &j.seeds, "seeds", 20, 1, 0, "how many runs to make of each point, with one seed after the other")
+	output.Count(c, &j.edgeSeeds, "edge-seeds", edgeSeeds, 0, 0,
 		"how many, at least, beside an edge and where a condition begins to be true")
-	f.IntVar(&j.workers, "workers", 0, "how many points to run at a time (default: one a core)")
-	f.StringVar(&j.HTML, "html", "", "write a report to `FILE`")
+	output.Workers(c, &j.workers, "how many points to run at a time")
 	f.StringVar(&j.Out, "out", "", "write maps, edges and counterexamples to `DIR` (default _runs/sweep-SCENARIO-…)")
-	j.Register(c)
+	j.Register(c, "")
 	return c
 }
 
@@ -113,9 +112,6 @@ func (j *sweepJob) run() error {
 
 // options reads the flags.
 func (j *sweepJob) options() (o sweep.Options, err error) {
-	if err := output.CheckWorkers(j.workers); err != nil {
-		return o, err
-	}
 	if j.scenario, err = open(j.target); err != nil {
 		return o, err
 	}

@@ -55,20 +55,20 @@ Ctrl-C ended it first, or if a promise is undecided.`,
 		},
 	}
 	f, o := c.Flags(), &j.options
-	f.IntVar(&o.Faults, "faults", 1, fmt.Sprintf("the most faults in one placement, 0 to %d", verify.MaxFaults))
+	output.Count(c, &o.Faults, "faults", 1, 0, verify.MaxFaults, fmt.Sprintf("the most faults in one placement, 0 to %d", verify.MaxFaults))
 	f.StringSliceVar(&j.kinds, "kinds", nil,
 		"try only faults of these `KINDS`, such as pause,crash (default: all that matter)")
-	f.IntVar(&o.Delays, "delays", 0, "how many assignments of delays to try (default: 2; with several faults 1)")
+	output.Count(c, &o.Delays, "delays", 0, 1, 0,
+		"how many assignments of delays to try (default: 2; with several faults 1)")
 	f.BoolVar(&o.Orders, "orders", false, "try each also with two other orders of what arrives at once")
 	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, go on from each end of the earlier ones")
 	f.BoolVar(&o.KeepFaults, "keep-faults", false, "let the scenario's own faults strike in every run")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of back-offs and owner values")
-	f.IntVar(&o.Budget, "budget", 0, "end undecided after so many runs (default: no limit)")
+	output.Count(c, &o.Budget, "budget", 0, 1, 0, "end undecided after so many runs (default: no limit)")
 	f.DurationVar(&j.time, "time", 0, "end undecided after this time, such as 2m (default: no limit)")
-	f.IntVar(&o.Workers, "workers", 0, "how many runs to make at once (default: one a core)")
-	f.StringVar(&j.HTML, "html", "", "write a report to `FILE`, with the picture of a counterexample")
+	output.Workers(c, &o.Workers, "how many runs to make at once")
 	f.StringVar(&j.Out, "out", "", "write verdict and counterexample to `DIR` (default _runs/verify-SCENARIO-…)")
-	j.Register(c)
+	j.Register(c, ", with the picture of a counterexample")
 	return c
 }
 
@@ -103,20 +103,10 @@ func (j *verifyJob) run() error {
 // prepare reads the flags and checks, before anything runs, that the findings can be written.
 func (j *verifyJob) prepare() error {
 	o := &j.options
-	switch {
-	case o.Faults < 0 || o.Faults > verify.MaxFaults:
-		return fmt.Errorf("--faults must be 0 to %d, not %d", verify.MaxFaults, o.Faults)
-	case j.flags.Changed("delays") && o.Delays < 1:
-		return fmt.Errorf("--delays must be at least 1, not %d", o.Delays)
-	case o.Budget < 0:
-		return fmt.Errorf("--budget must be at least 1, not %d", o.Budget)
-	case j.time < 0:
+	if j.time < 0 {
 		return fmt.Errorf("--time must be above zero, not %s", j.time)
 	}
-	err := output.CheckWorkers(o.Workers)
-	if err != nil {
-		return err
-	}
+	var err error
 	if j.scenario, err = open(j.target); err != nil {
 		return err
 	}

@@ -13,8 +13,18 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// FlagProblem describes what is wrong with a flag, and what to write.
-func FlagProblem(c *cobra.Command, err error) string {
+// FlagProblem describes what is wrong with a flag, and what to write or where to look.
+func FlagProblem(c *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	var outside rangeError
+	if errors.As(err, &invalid) && errors.As(err, &outside) {
+		return fmt.Errorf("--%s %s", invalid.GetFlag().Name, outside)
+	}
+	return fmt.Errorf("%s\nsee: %s -h", problem(c, err), c.CommandPath())
+}
+
+// problem describes what is wrong with a flag.
+func problem(c *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
 	switch {

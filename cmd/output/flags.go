@@ -2,7 +2,9 @@ package output
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,13 +21,55 @@ func OnlyBeside(c *cobra.Command, mode string, beside ...string) error {
 	return err
 }
 
+// count is the value of a flag that takes a whole number in a range.
+type count struct {
+	n           *int
+	least, most int
+	takes       string // the range in words
+}
+
+// Count registers a flag that takes a whole number from least to most; most 0 is any.
+func Count(c *cobra.Command, n *int, name string, standard, least, most int, usage string) {
+	takes := fmt.Sprintf("at least %d", least)
+	if most > 0 {
+		takes = fmt.Sprintf("%d to %d", least, most)
+	} else {
+		most = math.MaxInt
+	}
+	*n = standard
+	c.Flags().Var(&count{n, least, most, takes}, name, usage)
+}
+
 // mostWorkers is more than any machine has cores, and few enough to be started.
 const mostWorkers = 4096
 
-// CheckWorkers refuses an impossible number of workers; 0 is one a core.
-func CheckWorkers(n int) error {
-	if n < 0 || n > mostWorkers {
-		return fmt.Errorf("--workers must be 1 to %d, not %d", mostWorkers, n)
+// Workers registers the flag --workers; usage says what is done at once. By default there is one worker a core.
+func Workers(c *cobra.Command, n *int, usage string) {
+	takes := fmt.Sprintf("1 to %d", mostWorkers)
+	c.Flags().Var(&count{n, 0, mostWorkers, takes}, "workers", usage+" (default: one a core)")
+}
+
+// String is the number.
+func (v *count) String() string { return strconv.Itoa(*v.n) }
+
+// Type is that of the number.
+func (v *count) Type() string { return "int" }
+
+// Set parses the number; a rangeError says that it lies outside.
+func (v *count) Set(text string) error {
+	n, err := strconv.ParseInt(text, 0, strconv.IntSize)
+	if err != nil {
+		return err
 	}
+	if n < int64(v.least) || n > int64(v.most) {
+		return rangeError(fmt.Sprintf("must be %s, not %d", v.takes, n))
+	}
+	*v.n = int(n)
 	return nil
 }
+
+// rangeError says what a number must be.
+type rangeError string
+
+// Error is what the flag must be.
+func (e rangeError) Error() string { return string(e) }

@@ -33,9 +33,11 @@ type Frame struct {
 	began   time.Time // the command's work, on the host's clock
 }
 
-// Register gives a command that judges the flags --json and --junit.
-func (f *Frame) Register(c *cobra.Command) {
+// Register gives a command that judges the flags --json, --junit and --html; beside says what else is written with the
+// page, if anything.
+func (f *Frame) Register(c *cobra.Command, beside string) {
 	f.RegisterJSON(c)
+	c.Flags().StringVar(&f.HTML, "html", "", "write a report to `FILE`"+beside)
 	c.Flags().StringVar(&f.JUnit, "junit", "", "write what was judged to `FILE` as JUnit XML")
 }
 

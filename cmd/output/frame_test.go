@@ -44,7 +44,7 @@ func TestAReportIsEmittedEveryWayThatIsAskedFor(t *testing.T) {
 			c := &cobra.Command{Use: "called"}
 			c.SetOut(&out)
 			f := Frame{}
-			f.Register(c)
+			f.Register(c, "")
 			f.JSON, f.JUnit, f.HTML, f.Metrics, f.Out = asJSON, at("suite.xml"), at("page.html"), at("metrics.txt"),
 				at("out")
 			if err := f.Open("called"); err != nil {
@@ -82,7 +82,7 @@ func TestWhatCameOutAsExpectedEndsWell(t *testing.T) {
 	c := &cobra.Command{Use: "called"}
 	c.SetOut(&out)
 	f := Frame{}
-	f.Register(c)
+	f.Register(c, "")
 	if err := f.Open("called"); err != nil {
 		t.Fatal(err)
 	}
