@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -102,6 +103,13 @@ func (j *adviseJob) save(a *advise.Report) error {
 	}
 	for i := range min(advise.Confirmed, len(a.Mending)) {
 		text, err := a.File(a.Mending[i])
+		if byHand := (*advise.CommentsError)(nil); errors.As(err, &byHand) {
+			a.Written = append(a.Written, "")
+			if i == 0 {
+				a.ByHand = byHand
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -55,7 +55,8 @@ Ctrl-C ended it first, or if a promise is undecided.`,
 		},
 	}
 	f, o := c.Flags(), &j.options
-	output.Count(c, &o.Faults, "faults", 1, 0, verify.MaxFaults, fmt.Sprintf("the most faults in one placement, 0 to %d", verify.MaxFaults))
+	output.Count(c, &o.Faults, "faults", 1, 0, verify.MaxFaults,
+		fmt.Sprintf("the most faults in one placement, 0 to %d", verify.MaxFaults))
 	f.StringSliceVar(&j.kinds, "kinds", nil,
 		"try only faults of these `KINDS`, such as pause,crash (default: all that matter)")
 	output.Count(c, &o.Delays, "delays", 0, 1, 0,

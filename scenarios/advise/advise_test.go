@@ -2,6 +2,7 @@ package advise
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -203,6 +204,23 @@ func TestExploresWhatHasNoFaults(t *testing.T) {
 	if want := strings.Replace(string(s.Text()), "release: del", "release: script", 1); err != nil ||
 		string(text) != want {
 		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// A file whose comments a change would lose is left to its author, who reads what to change.
+func TestAFileWithACommentInBracesIsNotRewritten(t *testing.T) {
+	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, # ours\n  release: del}\n"+
+		"expect:\n  ownership: violated\n")
+	b, err := newSubject(s, Options{From: 1, Seeds: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := &Tried{Changes: []Change{b.set("lock.release", "script")}, scenario: s}
+	text, err := (&Advice{subject: b}).File(changed)
+	var byHand *CommentsError
+	if !errors.As(err, &byHand) || byHand.Line != 3 ||
+		!slices.Equal(byHand.Changes, []string{"lock.release: script", "expect.ownership: holds"}) {
+		t.Errorf("%v, %+v\n%s", err, byHand, text)
 	}
 }
 

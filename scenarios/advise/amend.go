@@ -2,7 +2,7 @@
 // the lines in which nothing changes stay, and the change reads as if that person had made it. The syntax tree of
 // github.com/goccy/go-yaml makes the changes and prints them; its printer forgets blanks before comments and some empty
 // lines, which asWritten puts back. The text says what the same changes make of a format.Document, or there is an
-// error, as for comments inside of { } and [ ].
+// error, as for comments inside { } and [ ], which the printer drops.
 
 package advise
 
@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
@@ -29,6 +30,14 @@ type edit struct {
 	Path   string
 	Value  string
 	Remove bool
+}
+
+// String is the change for a reader to make: "lock.ttl: 30s", "no lock.quorum".
+func (e edit) String() string {
+	if e.Remove {
+		return "no " + e.Path
+	}
+	return e.Path + ": " + e.Value
 }
 
 // apply makes the edits in a document.
@@ -104,6 +113,38 @@ func comments(text string) (n int) {
 		}
 	}
 	return n
+}
+
+// braced is the line, from 1, of the first comment inside { } or [ ]; 0 if there is none.
+func braced(text string) int {
+	depth := 0
+	for _, t := range lexer.Tokenize(text) {
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			depth++
+		case token.MappingEndType, token.SequenceEndType:
+			depth--
+		case token.CommentType:
+			if depth > 0 {
+				return t.Position.Line
+			}
+		}
+	}
+	return 0
+}
+
+// CommentsError reports that a file cannot be rewritten with its comments, and is left to its author.
+type CommentsError struct {
+	Line    int      // of the first comment inside { } or [ ]; 0: something else cannot be changed in place
+	Changes []string // what to change: "lock.ttl: 30s"
+}
+
+// Error says what is in the way.
+func (e *CommentsError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("line %d has a comment inside { } or [ ], which would be lost", e.Line)
+	}
+	return errStyle.Error() + ", and its comments would be lost"
 }
 
 // in is what the edit makes of the node from which the path leads on; nil if nothing is left of it. A new key stands
@@ -196,8 +237,8 @@ func nodeOf(line string, column int) ast.Node {
 	return f.Docs[0].Body
 }
 
-// asWritten gives the lines of a printed text the blanks that they have in the text of which it was made, and puts the
-// comments and empty lines back that stand there around what is gone.
+// asWritten gives the lines of a printed text the blanks that they have in the text of which it was made, and comments
+// their columns, and puts the comments and empty lines back that stand there around what is gone.
 func asWritten(before, printed string) string {
 	rest := strings.Split(strings.TrimRight(before, "\n"), "\n")
 	end := before[len(strings.TrimRight(before, "\n")):]
@@ -207,10 +248,42 @@ func asWritten(before, printed string) string {
 		if at := slices.IndexFunc(rest, same); at >= 0 {
 			lines = append(lines, around(rest[:at])...)
 			line, rest = rest[at], rest[at+1:]
+		} else {
+			line = aligned(line, rest)
 		}
 		lines = append(lines, line)
 	}
 	return strings.Join(append(lines, around(rest)...), "\n") + end
+}
+
+// aligned moves the comment that ends a line to the column that it has in the text before, if the line leaves room. One
+// that stood one blank behind its code still does.
+func aligned(line string, before []string) string {
+	code, comment := trailing(line)
+	if comment == "" {
+		return line
+	}
+	code = strings.TrimRight(code, " ")
+	for _, was := range before {
+		if old, same := trailing(was); same == comment && strings.HasSuffix(old, "  ") {
+			blanks := utf8.RuneCountInString(old) - utf8.RuneCountInString(code)
+			return code + strings.Repeat(" ", max(1, blanks)) + comment
+		}
+	}
+	return line
+}
+
+// trailing splits a line before the comment behind its code; comment is empty if there is none.
+func trailing(line string) (code, comment string) {
+	for _, t := range lexer.Tokenize(line) {
+		if t.Type != token.CommentType {
+			continue
+		}
+		if code, isLast := strings.CutSuffix(line, "#"+t.Value); isLast && strings.TrimSpace(code) != "" {
+			return code, "#" + t.Value
+		}
+	}
+	return line, ""
 }
 
 // around are the comments and empty lines that some lines begin with, and the comments that they end with.

@@ -35,7 +35,8 @@ expect: {ownership: holds}
 		edits    []edit
 		from, to string
 	}{
-		{"a value", []edit{{Path: "lock.ttl", Value: "30s"}}, "ttl: 10s   #", "ttl: 30s #"},
+		{"a value", []edit{{Path: "lock.ttl", Value: "30s"}}, "ttl: 10s   #", "ttl: 30s   #"},
+		{"a longer value", []edit{{Path: "lock.ttl", Value: "1s500ms"}}, "ttl: 10s   #", "ttl: 1s500ms #"},
 		{"a value in braces", []edit{{Path: "servers.redis", Value: "7"}}, "{redis: 5,", "{redis: 7,"},
 		{"deep in braces", []edit{{Path: "servers.persistence.append-fsync", Value: "always"}}, "everysec", "always"},
 		{"a key at the end of a mapping", []edit{{Path: "lock.quorum", Value: "4"}}, "250ms}\n",
@@ -56,12 +57,12 @@ expect: {ownership: holds}
 		{"a line", []edit{{Path: "lock.ttl", Remove: true}}, "  ttl: 10s   # as agreed\n", ""},
 		{"what is not there", []edit{{Path: "resource.fencing", Remove: true}}, "", ""},
 		{"an item", []edit{{Path: "faults.1", Value: "pause client-2 for 3s at 1s"}},
-			"pause client-1 for 15s after acquired   #", "pause client-2 for 3s at 1s #"},
+			"pause client-1 for 15s after acquired   #", "pause client-2 for 3s at 1s             #"},
 		{"an item in quotes", []edit{{Path: "faults.2", Value: "crash redis-1 losing everything at 1s"}},
 			`"crash redis-3 losing everything at 1s, restart after 2s"`, "crash redis-1 losing everything at 1s"},
 		{"no item", []edit{{Path: "faults.3", Remove: true}}, "  - cut client-1 | redis-4 at 0s for 30s\n", ""},
 		{"several", []edit{{Path: "lock.ttl", Value: "30s"}, {Path: "lock.ttl", Value: "40s"}}, "ttl: 10s   #",
-			"ttl: 40s #"},
+			"ttl: 40s   #"},
 	} {
 		want := strings.Replace(before, c.from, c.to, 1)
 		got, err := rewritten([]byte(before), c.edits)

@@ -14,7 +14,7 @@ import (
 
 // File is the scenario's file with some changes. It expects what comes out of it under its own faults, so that a run
 // shows whether that is still so. Where the text can be changed in place, whatever is not changed stays as it was
-// written; otherwise it is written anew, and comments are lost.
+// written; otherwise it is written anew, but if comments would be lost by that it fails with a CommentsError.
 func (a *Advice) File(t *Tried) ([]byte, error) {
 	b := a.subject
 	all := edits(t.Changes)
@@ -32,6 +32,13 @@ func (a *Advice) File(t *Tried) ([]byte, error) {
 	}
 	all = append(all, more...)
 	text, err := rewritten(b.scenario.Text(), all)
+	if before := string(b.scenario.Text()); err != nil && comments(before) > 0 {
+		byHand := &CommentsError{Line: braced(before)}
+		for _, e := range all {
+			byHand.Changes = append(byHand.Changes, e.String())
+		}
+		return nil, byHand
+	}
 	if err != nil {
 		apply(doc, more)
 		text = []byte(doc.String())

@@ -16,10 +16,11 @@ import (
 type Report struct {
 	*Advice
 	Scenario *scenarios.Scenario
-	Written  []string // the scenario files of the first changes
-	Diff     string   // what is different in the first
-	Files    string   // folder with all that is kept
-	Repeat   string   // command to paste that advises again
+	Written  []string       // the scenario files of the first changes; empty for one that was not written
+	Diff     string         // what is different in the first
+	ByHand   *CommentsError // why no file was written for the first, and what to change; nil if one was
+	Files    string         // folder with all that is kept
+	Repeat   string         // command to paste that advises again
 }
 
 // breach is how often and by what a promise is broken: "ownership in 3 of 20 runs: removed by non-owner". Without a
@@ -101,6 +102,10 @@ func (a *Report) Document() *document.Document {
 	todo := []document.Block{document.Paragraph{Words: a.conclusion()}}
 	if a.Diff != "" {
 		todo = append(todo, document.Diff(a.Diff))
+	}
+	if a.ByHand != nil {
+		todo = append(todo, document.Paragraph{Words: fmt.Sprintf("No changed file is written: %s. Make these changes "+
+			"by hand:", a.ByHand)}, document.Notes("change", a.ByHand.Changes))
 	}
 	d := &document.Document{
 		Title: document.Title{Name: a.Scenario.Name, Verdict: a.outcome(), Tone: result.Tone(),

@@ -127,6 +127,22 @@ func TestConclusionsAgreeWithTheTable(t *testing.T) {
 	}
 }
 
+// Changes that only the author of a file can make are listed, with the reason.
+func TestChangesToMakeByHandAreListed(t *testing.T) {
+	a := &Report{Advice: &Advice{Base: &Tried{}}, Scenario: &scenarios.Scenario{Name: "mine"},
+		ByHand: &CommentsError{Line: 3, Changes: []string{"lock.release: script", "no lock.quorum"}}}
+	var shown strings.Builder
+	if err := a.Document().Text(&shown, document.TextOptions{Width: 120}); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []string{"line 3 has a comment inside { } or [ ], which would be lost", "by hand",
+		"change  lock.release: script\n        no lock.quorum\n"} {
+		if !strings.Contains(shown.String(), words) {
+			t.Errorf("%q is missing:\n%s", words, shown.String())
+		}
+	}
+}
+
 // What to do comes before what broke the lock, in text and on the page, as a sentence and as a diff.
 func TestWhatToDoComesFirst(t *testing.T) {
 	base := &Tried{}
