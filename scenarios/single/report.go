@@ -34,11 +34,16 @@ func (r *Run) document(v *views) *document.Document {
 	return d
 }
 
-// Excerpt is the run within the document of others: its text is whole, its page shows the plan under a heading, the
-// timeline, and the story of each violation.
+// Excerpt is the run within the document of others: its text is whole, its page as of OnPage.
 func (r *Run) Excerpt(heading string) []document.Block {
+	return append([]document.Block{document.Whole{Document: r.Document()}}, r.OnPage(heading)...)
+}
+
+// OnPage is what a page of others shows of the run: the plan under a heading, the timeline, and the story of each
+// violation.
+func (r *Run) OnPage(heading string) []document.Block {
 	picture := timeline.New(r.Lanes)
-	all := []document.Block{document.Whole{Document: r.Document()},
+	all := []document.Block{
 		document.OnPage{Block: document.Section{Heading: heading, Body: []document.Block{r.plan(),
 			document.Command(r.Repeat)}}},
 		document.OnPage{Block: picture}}

@@ -27,7 +27,7 @@ type Report struct {
 }
 
 // Document is the report: the assertions, how each law comes out over the values, what was varied, and the run that
-// shows the failure of each assertion.
+// shows the failure of each assertion: in a text that of the first, and of the others the command that shows it.
 func (s *Report) Document() *document.Document {
 	d := &document.Document{
 		Title: document.Title{Name: s.Scenario.Name, Size: s.size(), Verdict: s.verdict(), Tone: s.Standing().Tone(),
@@ -44,12 +44,21 @@ func (s *Report) Document() *document.Document {
 		d.Body = append(d.Body, s.law(LawOf(s.Sweep, law)))
 	}
 	d.Body = append(d.Body, document.Section{Heading: "What was varied", Body: s.setting()})
+	first := true
 	for i := range s.Asserted {
-		if run := s.Shown[i]; run != nil {
-			against := "Against: " + s.Asserted[i].Text
-			d.Body = append(append(d.Body, document.InText{Block: document.Paragraph{Words: against,
-				Tone: document.Strong}}), run.Excerpt(against)...)
+		run := s.Shown[i]
+		if run == nil {
+			continue
 		}
+		against := "Against: " + s.Asserted[i].Text
+		d.Body = append(d.Body, document.InText{Block: document.Paragraph{Words: against, Tone: document.Strong}})
+		if first {
+			d.Body = append(d.Body, run.Excerpt(against)...)
+		} else {
+			d.Body = append(append(d.Body, document.InText{Block: document.Command(run.Repeat)}),
+				run.OnPage(against)...)
+		}
+		first = false
 	}
 	return d
 }
