@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -140,21 +139,4 @@ func readAll[R any](dirs []string, read func(string) (R, error)) ([]R, error) {
 		all = append(all, r)
 	}
 	return all, nil
-}
-
-// readRuns reads the runs in a folder.
-func readRuns(dir string) (*search.Runs, error) {
-	path := filepath.Join(dir, runsFile)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no runs of many seeds: %w", dir, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	r, err := search.DecodeRuns(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s %w", path, err)
-	}
-	return r, nil
 }

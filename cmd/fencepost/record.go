@@ -32,19 +32,29 @@ func defaultFolder(e *search.Exploration) string {
 
 // readRecord reads the exploration in a folder; the error matches os.ErrNotExist if there is none.
 func readRecord(dir string) (*search.Exploration, error) {
-	path := filepath.Join(dir, recordFile)
+	return readKept(dir, recordFile, "exploration", search.DecodeExploration)
+}
+
+// readRuns reads the runs in a folder, as readRecord does.
+func readRuns(dir string) (*search.Runs, error) {
+	return readKept(dir, runsFile, "runs of many seeds", search.DecodeRuns)
+}
+
+// readKept decodes a file that an earlier call has left in a folder; what names its content in errors.
+func readKept[R any](dir, file, what string, decode func([]byte) (*R, error)) (*R, error) {
+	path := filepath.Join(dir, file)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no exploration: %w", dir, err)
+		return nil, fmt.Errorf("%s holds no %s: %w", dir, what, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	e, err := search.DecodeExploration(text)
+	r, err := decode(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", path, err)
 	}
-	return e, nil
+	return r, nil
 }
 
 // scenarioOf opens the scenario that was run: from the catalogue if it is unchanged there, otherwise the copy in the

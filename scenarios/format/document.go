@@ -197,13 +197,11 @@ func (t *tree) remove(path []string) {
 
 // Rename renames the key at the end of a path.
 func (d *Document) Rename(path, name string) {
-	before, key, nested := cutLast(path, ".")
-	t := &d.root
-	if nested {
-		t = t.at(strings.Split(before, "."))
-	}
+	keys := strings.Split(path, ".")
+	last := len(keys) - 1
+	t := d.root.at(keys[:last])
 	for i := range t.entries {
-		if t.entries[i].key == key {
+		if t.entries[i].key == keys[last] {
 			t.entries[i].key = name
 		}
 	}
@@ -213,14 +211,6 @@ func (d *Document) Rename(path, name string) {
 func (d *Document) Arrange(order []string) {
 	slices.SortStableFunc(d.root.entries,
 		func(a, b entry) int { return slices.Index(order, a.key) - slices.Index(order, b.key) })
-}
-
-// cutLast splits s at the last sep; all of it comes after if there is none.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return "", s, false
 }
 
 // widest is the length of a line beyond which its mapping is spread over several lines.

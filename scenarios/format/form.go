@@ -34,8 +34,7 @@ func (r *Reader) Value(n ast.Node, f *setting.Form) (v setting.Value, ok bool) {
 		}
 		return setting.DelayOf(d), isDelay
 	case setting.Allowance:
-		a, isAllowance := r.allowance(n)
-		return setting.Value{N: a.PPM, From: int64(a.Plus)}, isAllowance
+		return r.allowance(n)
 	case setting.Share:
 		s, isShare := r.tail(n)
 		v = setting.DelayOf(s.Delay)

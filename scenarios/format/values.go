@@ -2,6 +2,7 @@ package format
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,53 +11,27 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// choice is a word and what it stands for.
-type choice[T any] struct {
-	word  string
-	value T
-}
-
-// words returns choices that stand for themselves.
-func words[T ~string](list ...T) []choice[T] {
-	choices := make([]choice[T], len(list))
-	for i, w := range list {
-		choices[i] = choice[T]{string(w), w}
-	}
-	return choices
-}
-
 // Choose returns a function that reads one of some words.
 func Choose[T ~string](r *Reader, list ...T) func(ast.Node) (T, bool) {
-	return choose(r, words(list...))
-}
-
-// choose reads the word of one of some choices.
-func choose[T any](r *Reader, choices []choice[T]) func(ast.Node) (T, bool) {
-	list := make([]string, len(choices))
-	for i, c := range choices {
-		list[i] = c.word
+	words := make([]string, len(list))
+	for i, w := range list {
+		words[i] = string(w)
 	}
-	what := "one of " + strings.Join(list, ", ")
+	what := "one of " + strings.Join(words, ", ")
 	if len(list) == 2 {
-		what = list[0] + " or " + list[1]
+		what = words[0] + " or " + words[1]
 	}
 	return func(n ast.Node) (T, bool) {
-		var none T
 		text, ok := r.Scalar(n, what)
-		if !ok {
-			return none, false
+		if !ok || slices.Contains(words, text) {
+			return T(text), ok
 		}
-		for _, c := range choices {
-			if c.word == text {
-				return c.value, true
-			}
-		}
-		r.Problem(StartOf(n), meant(text, list), "expected %s, found %s", what, Found(text))
-		return none, false
+		r.Problem(StartOf(n), meant(text, words), "expected %s, found %s", what, Found(text))
+		return "", false
 	}
 }
 
@@ -73,7 +48,8 @@ func meant(text string, list []string) string {
 
 // OnOff reads a switch.
 func (r *Reader) OnOff(n ast.Node) (bool, bool) {
-	return choose(r, []choice[bool]{{"on", true}, {"off", false}})(n)
+	word, ok := Choose(r, "on", "off")(n)
+	return word == "on", ok
 }
 
 // Whole returns a function that reads a whole number.
@@ -223,15 +199,15 @@ func (r *Reader) withinRange(n ast.Node, text string, offset int) Place {
 }
 
 // allowance reads what a client subtracts from a validity for drift: "1% + 2ms", either part alone, or off.
-func (r *Reader) allowance(n ast.Node) (locks.Allowance, bool) {
+func (r *Reader) allowance(n ast.Node) (setting.Value, bool) {
 	const what = `off, or an allowance such as "1% + 2ms"`
 	text, ok := r.Scalar(n, what)
 	if !ok || text == "off" {
-		return locks.Allowance{}, ok
+		return setting.Value{}, ok
 	}
 	percent, rest, hasPercent := strings.Cut(text, "%")
 	plus := text
-	var a locks.Allowance
+	var a setting.Value
 	if hasPercent {
 		ppm, ok := parsePercent(percent)
 		if !ok {
@@ -239,7 +215,7 @@ func (r *Reader) allowance(n ast.Node) (locks.Allowance, bool) {
 				Found(percent+"%"))
 			return a, false
 		}
-		a.PPM = ppm
+		a.N = ppm
 		if strings.TrimSpace(rest) == "" {
 			return a, true
 		}
@@ -261,7 +237,7 @@ func (r *Reader) allowance(n ast.Node) (locks.Allowance, bool) {
 		r.Problem(StartOf(n), near, "expected %s, found %s", what, Found(text))
 		return a, false
 	}
-	a.Plus = d
+	a.From = int64(d)
 	return a, true
 }
 
