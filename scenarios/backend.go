@@ -3,8 +3,8 @@ package scenarios
 import (
 	"slices"
 
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
 // backend is a kind of lock server: how many a scenario may have and how they are made. Its file registers it; no other
@@ -47,14 +47,14 @@ func backendNames() (names []string) {
 }
 
 // key is the key that asks for a number of servers of this kind.
-func (b *backend) key() setting.Key[Servers] {
-	k := setting.Number(string(b.kind), func(s *Servers) *int { return &s.N }, 0, 1, b.most,
+func (b *backend) key() format.Key[Servers] {
+	k := format.Number(string(b.kind), func(s *Servers) *int { return &s.N }, 0, 1, b.most,
 		b.meaning).Depending("none").Showing("1")
-	k.Set = func(s *Servers, v setting.Value) { s.Backend, s.N = b.kind, int(v.N) }
+	k.Set = func(s *Servers, v format.Value) { s.Backend, s.N = b.kind, int(v.N) }
 	get := k.Get
-	k.Get = func(s *Servers) setting.Value {
+	k.Get = func(s *Servers) format.Value {
 		if s.Backend != b.kind {
-			return setting.Value{}
+			return format.Value{}
 		}
 		return get(s)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -91,7 +90,7 @@ func (f *file) fields() []field {
 			doc: doc{values: fmt.Sprintf("1 to %d", maxClients), standard: "`2`",
 				meaning: "how many clients: client-1, " +
 					"client-2 …"},
-			kind:   setting.Count,
+			kind:   format.Count,
 			number: func(s *Scenario, _ *Client) (int64, bool) { return int64(len(s.Clients)), true }},
 		{name: "lock", required: true, fields: f.allLockFields, read: func(n ast.Node) {
 			f.readLock(n, "lock", &f.lock, everyone)
@@ -124,10 +123,10 @@ func (f *file) timeFields() []field {
 	return t.fields("")
 }
 
-var timeKeys = []setting.Key[Scenario]{
-	setting.Positive("limit", func(s *Scenario) *time.Duration { return &s.Limit }, 120*time.Second,
+var timeKeys = []format.Key[Scenario]{
+	format.Positive("limit", func(s *Scenario) *time.Duration { return &s.Limit }, 120*time.Second,
 		"the run ends here, in simulated time"),
-	setting.Positive("bound", func(s *Scenario) *time.Duration { return &s.Bound }, 0,
+	format.Positive("bound", func(s *Scenario) *time.Duration { return &s.Bound }, 0,
 		"how long an uncontended acquire or release may take (fault-tolerance)").Depending("the lock's TTL"),
 }
 

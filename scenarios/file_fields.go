@@ -7,7 +7,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/scenarios/format"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
 // field is a key that may stand in a mapping, and the function that reads its value.
@@ -23,9 +22,9 @@ type field struct {
 	fields  func() []field // of a mapping: the keys in it
 	// What a sweep needs to vary the key; nil if it cannot.
 	number func(*Scenario, *Client) (int64, bool)
-	kind   setting.Kind
-	form   setting.Form
-	value  func(*Scenario, *Client) setting.Value
+	kind   format.Kind
+	form   format.Form
+	value  func(*Scenario, *Client) format.Value
 }
 
 // into returns a function that reads a value and, if it is right, stores it.
@@ -40,9 +39,10 @@ func into[T any](to *T, read func(ast.Node) (T, bool)) func(ast.Node) {
 // mapping reads the keys of a mapping. Name is the name of the mapping in messages; empty for the whole file. words are
 // the words that may stand in its place.
 func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ...string) format.Given {
-	keys := make([]format.Key, len(fields))
+	keys := make([]format.Field, len(fields))
 	for i, f := range fields {
-		keys[i] = format.Key{Name: f.name, Required: f.required, Read: f.read, Instead: f.instead, Says: f.doc.meaning,
+		keys[i] = format.Field{Name: f.name, Required: f.required, Read: f.read, Instead: f.instead,
+			Says:   f.doc.meaning,
 			Sample: f.taken(), Shown: f.sample != "", Takes: f.takes}
 	}
 	return r.Mapping(n, name, keys, words...)
@@ -55,13 +55,13 @@ func (f *field) taken() string {
 	switch {
 	case f.sample != "":
 		return f.sample
-	case f.fields != nil || f.kind == setting.Group:
+	case f.fields != nil || f.kind == format.Mapping:
 		return ""
 	case f.doc.standard == "`"+standard+"`" && standard != "none":
 		return standard
-	case f.kind == setting.Duration:
+	case f.kind == format.Duration:
 		return "10s"
-	case f.kind == setting.Count:
+	case f.kind == format.Count:
 		return "1"
 	}
 	return ""

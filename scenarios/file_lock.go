@@ -9,7 +9,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
 // scope says whom a mapping of settings is for.
@@ -118,8 +117,8 @@ func (f *file) identity(l *lockSettings, s scope) []field {
 			{name: "name", instead: "all clients use the same lock: name it under lock"},
 		}
 	}
-	form := setting.Form{Words: f.protocols()}
-	name := setting.Form{Kind: setting.Name}
+	form := format.Form{Words: f.protocols()}
+	name := format.Form{Kind: format.Name}
 	return []field{
 		{name: "protocol", required: true, sample: string(locks.SetNXPX), read: func(n ast.Node) {
 			if v, ok := f.Value(n, &form); ok {
@@ -130,7 +129,7 @@ func (f *file) identity(l *lockSettings, s scope) []field {
 				_, ok := f.Value(n, &form)
 				return ok
 			},
-			kind: setting.Word, number: wordOf,
+			kind: format.Word, number: wordOf,
 			doc: doc{values: form.Values(), standard: "required", meaning: "see Protocols"}},
 		{name: "name", read: func(n ast.Node) {
 			if name, ok := f.lockName(n); ok {

@@ -11,7 +11,6 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
@@ -27,7 +26,7 @@ const (
 )
 
 // serverKeys are the keys under servers except persistence, beginning with those that choose the kind of servers.
-func serverKeys() (keys []setting.Key[Servers]) {
+func serverKeys() (keys []format.Key[Servers]) {
 	for _, b := range backends {
 		keys = append(keys, b.key())
 	}
@@ -35,31 +34,31 @@ func serverKeys() (keys []setting.Key[Servers]) {
 }
 
 // serverSettings are the keys under servers that say how the servers are set.
-var serverSettings = []setting.Key[Servers]{
-	setting.Choice("version", func(s *Servers) *string { return &s.Version },
+var serverSettings = []format.Key[Servers]{
+	format.Choice("version", func(s *Servers) *string { return &s.Version },
 		"which commands and options a Redis has: `7.0` is 7.0.15, `8` is 8.4 by its documentation, with DELEX and "+
 			"SET … IFEQ, and `tair` is 7.0 with Tair's CAD and CAS. What a version does not have it refuses as the "+
 			"real one does, and sim/redis/COMMANDS.md lists what is not simulated",
-		setting.Options("7.0", "8", "tair")...),
-	setting.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, store.DefaultFsyncTime,
+		format.Options("7.0", "8", "tair")...),
+	format.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, store.DefaultFsyncTime,
 		"how long one fsync takes; members of etcd and ZooKeeper fsync before they agree"),
-	setting.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
+	format.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
 		"of each master: redis-1-replica-1 …; with replicas there is a Sentinel, sentinel-1, that promotes one when "+
 			"its master is "+
 			"down, and clients follow it"),
-	setting.Number("min-replicas-to-write", func(s *Servers) *int { return &s.MinReplicasToWrite }, 0, 0, maxReplicas,
+	format.Number("min-replicas-to-write", func(s *Servers) *int { return &s.MinReplicasToWrite }, 0, 0, maxReplicas,
 		"a master refuses writes unless so many replicas have acknowledged lately"),
-	setting.Positive("min-replicas-max-lag", func(s *Servers) *time.Duration { return &s.MinReplicasMaxLag },
+	format.Positive("min-replicas-max-lag", func(s *Servers) *time.Duration { return &s.MinReplicasMaxLag },
 		redis.DefaultMinReplicasMaxLag, "what lately means"),
-	setting.Switch("semi-sync", func(s *Servers) *bool { return &s.SemiSync }, false, "replies to writes wait for one "+
+	format.Switch("semi-sync", func(s *Servers) *bool { return &s.SemiSync }, false, "replies to writes wait for one "+
 		"replica (Tair)"),
-	setting.Positive("semi-sync-timeout", func(s *Servers) *time.Duration { return &s.SemiSyncTimeout },
+	format.Positive("semi-sync-timeout", func(s *Servers) *time.Duration { return &s.SemiSyncTimeout },
 		redis.DefaultSemiSyncTimeout,
 		"after so long without one the master goes on asynchronously, until a replica has "+
 			"caught up"),
-	setting.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, redis.DefaultDownAfter,
+	format.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, redis.DefaultDownAfter,
 		"how long a master must be silent before the Sentinel replaces it").Recurring(),
-	setting.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter },
+	format.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter },
 		redis.DefaultReconfigureAfter, "how long a deposed master goes on serving once the Sentinel reaches it"),
 }
 
@@ -72,7 +71,7 @@ func (f *file) serverFields() []field {
 				"`__keyevent@0__:EVENT` (`E`), for locks of one's own that listen to them; CONFIG SET changes it"}})
 	return slices.Insert(fields, len(backends),
 		field{name: "persistence", read: f.readPersistence, fields: f.persistenceFields,
-			kind: setting.Word, number: wordOf,
+			kind: format.Word, number: wordOf,
 			doc: doc{values: "`none`, or a mapping", standard: "see below", words: []string{"none"},
 				meaning: "`none` turns the append-only file off: every restart comes back empty"}})
 }
@@ -89,12 +88,12 @@ func (f *file) readNotifications(n ast.Node) {
 func (f *file) persistenceFields() []field {
 	t := table[Servers]{Reader: f.Reader, name: "servers.persistence", to: &f.scenario.Servers,
 		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers },
-		keys: []setting.Key[Servers]{setting.Choice("append-fsync",
+		keys: []format.Key[Servers]{format.Choice("append-fsync",
 			func(s *Servers) *store.Policy { return &s.Persistence }, "when written data reaches the disk, as Redis's "+
 				"appendfsync",
-			setting.Option[store.Policy]{Word: "everysec", Value: store.Everysec},
-			setting.Option[store.Policy]{Word: "always", Value: store.Always},
-			setting.Option[store.Policy]{Word: "no", Value: store.No})}}
+			format.Option[store.Policy]{Word: "everysec", Value: store.Everysec},
+			format.Option[store.Policy]{Word: "always", Value: store.Always},
+			format.Option[store.Policy]{Word: "no", Value: store.No})}}
 	fields := t.fields("")
 	fields[0].required = true
 	return fields
@@ -162,21 +161,21 @@ func (f *file) checkProtocol() {
 	}
 }
 
-var networkKeys = []setting.Key[Network]{
-	setting.Spread("delay", func(n *Network) *sim.Delay { return &n.Delay },
+var networkKeys = []format.Key[Network]{
+	format.Spread("delay", func(n *Network) *sim.Delay { return &n.Delay },
 		sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * time.Millisecond}, "how long each message travels, each way").
 		Showing("200us..2ms"),
-	{Path: "tail", Form: setting.Form{Kind: setting.Share, Words: []string{"none"}},
-		Standard: setting.Value{Word: "none"},
+	{Path: "tail", Form: format.Form{Kind: format.Share, Words: []string{"none"}},
+		Standard: format.Value{Word: "none"},
 		Meaning:  "the long tail: `1% 10ms..50ms` gives one message in a hundred that delay instead, on every link",
-		Set: func(n *Network, v setting.Value) {
+		Set: func(n *Network, v format.Value) {
 			n.Tail = sim.Tail{PPM: v.N, Delay: sim.Delay{Lo: time.Duration(v.From), Hi: time.Duration(v.To)}}
 		},
-		Get: func(n *Network) setting.Value {
+		Get: func(n *Network) format.Value {
 			if n.Tail == (sim.Tail{}) {
-				return setting.Value{Word: "none"}
+				return format.Value{Word: "none"}
 			}
-			return setting.Value{N: n.Tail.PPM, From: int64(n.Tail.Delay.Lo), To: int64(n.Tail.Delay.Hi)}
+			return format.Value{N: n.Tail.PPM, From: int64(n.Tail.Delay.Lo), To: int64(n.Tail.Delay.Hi)}
 		}},
 }
 
@@ -253,20 +252,20 @@ func nearestProcess(p sim.ProcessID, all []sim.ProcessID) string {
 	return nearest.Word(string(p), list)
 }
 
-var resourceKeys = []setting.Key[ResourceConfig]{
-	setting.Choice("fencing", func(c *ResourceConfig) *Fencing { return &c.Fencing },
+var resourceKeys = []format.Key[ResourceConfig]{
+	format.Choice("fencing", func(c *ResourceConfig) *Fencing { return &c.Fencing },
 		"`on` refuses reads and writes with a token lower than one seen; `refuse-equal` refuses writes whose token "+
 			"is not higher than "+
 			"the last write's; both need a protocol that gives tokens",
-		setting.Option[Fencing]{Word: "off", Value: FencingOff}, setting.Option[Fencing]{Word: "on", Value: FencingOn},
-		setting.Option[Fencing]{Word: "refuse-equal", Value: FencingRefuseEqual}).Showing("off"),
-	setting.Choice("writes", func(c *ResourceConfig) *WriteMode { return &c.Writes },
+		format.Option[Fencing]{Word: "off", Value: FencingOff}, format.Option[Fencing]{Word: "on", Value: FencingOn},
+		format.Option[Fencing]{Word: "refuse-equal", Value: FencingRefuseEqual}).Showing("off"),
+	format.Choice("writes", func(c *ResourceConfig) *WriteMode { return &c.Writes },
 		"last write wins; only onto the value that the writer read; an operation is applied once, and all clients "+
 			"run the same ones",
-		setting.Option[WriteMode]{Word: "blind", Value: BlindWrites},
-		setting.Option[WriteMode]{Word: "compare-and-set", Value: CompareAndSet},
-		setting.Option[WriteMode]{Word: "idempotent", Value: Idempotent}),
-	setting.Positive("timeout", func(c *ResourceConfig) *time.Duration { return &c.Timeout }, time.Second,
+		format.Option[WriteMode]{Word: "blind", Value: BlindWrites},
+		format.Option[WriteMode]{Word: "compare-and-set", Value: CompareAndSet},
+		format.Option[WriteMode]{Word: "idempotent", Value: Idempotent}),
+	format.Positive("timeout", func(c *ResourceConfig) *time.Duration { return &c.Timeout }, time.Second,
 		"how long a client waits for the resource's answer"),
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
 // TestReferenceIsMadeFromTheTables: FORMAT.md says of each key, protocol, kind of fault, law and cause what the table
@@ -89,7 +88,7 @@ func reference() string {
 		heads(&b)
 		for _, s := range locks.Settings() {
 			if slices.Equal(locks.Taking(s.Path, ""), takers) &&
-				!(s.Form.Kind == setting.Group && s.Form.Words == nil) {
+				!(s.Form.Kind == format.Mapping && s.Form.Words == nil) {
 				fmt.Fprintf(&b, "| `lock.%s` | %s | %s | %s |\n", s.Path, differing(takers, &s, valuesIn),
 					differing(takers, &s, standardIn), s.Meaning)
 			}

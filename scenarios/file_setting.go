@@ -7,20 +7,19 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/scenarios/format"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
 // table holds the settings of one mapping, and the value that they are stored in.
 type table[T any] struct {
 	*format.Reader
 	name string // of the mapping, in messages
-	keys []setting.Key[T]
+	keys []format.Key[T]
 	to   *T
 	of   func(*Scenario, *Client) *T // where the values are stored in the end
 	// note, if set, is called for each key that stands in the file.
 	note func(path string, place format.Place)
 	// refuse, if set, explains why a word is not allowed for a key, and what to write instead.
-	refuse func(k *setting.Key[T], word string) string
+	refuse func(k *format.Key[T], word string) string
 	// absent are keys that other protocols have, by their paths, each with what to write instead.
 	absent []field
 }
@@ -40,8 +39,8 @@ func (t *table[T]) fields(under string) (list []field) {
 			}}
 		f.number = func(s *Scenario, c *Client) (int64, bool) { return k.Form.Number(k.Get(t.of(s, c))) }
 		f.kind, f.form = k.Form.Kind, k.Form
-		f.value = func(s *Scenario, c *Client) setting.Value { return k.Get(t.of(s, c)) }
-		if k.Form.Kind == setting.Group {
+		f.value = func(s *Scenario, c *Client) format.Value { return k.Get(t.of(s, c)) }
+		if k.Form.Kind == format.Mapping {
 			f.fields = func() []field { return t.fields(k.Path + ".") }
 		}
 		list = append(list, f)
@@ -56,7 +55,7 @@ func (t *table[T]) fields(under string) (list []field) {
 }
 
 // docOf returns the reference's entry for a key.
-func docOf[T any](k *setting.Key[T]) doc {
+func docOf[T any](k *format.Key[T]) doc {
 	d := doc{values: k.Form.Values(), standard: k.Depends, meaning: k.Meaning, words: k.Form.Words}
 	switch {
 	case k.Form.Required:
@@ -68,10 +67,10 @@ func docOf[T any](k *setting.Key[T]) doc {
 }
 
 // read reads the value of a key, or the mapping that starts with it.
-func (t *table[T]) read(n ast.Node, k *setting.Key[T]) {
-	if text, ok := format.ScalarText(n); k.Form.Kind == setting.Group && !(ok && slices.Contains(k.Form.Words, text)) {
+func (t *table[T]) read(n ast.Node, k *format.Key[T]) {
+	if text, ok := format.ScalarText(n); k.Form.Kind == format.Mapping && !(ok && slices.Contains(k.Form.Words, text)) {
 		if _, ok := n.(ast.MapNode); ok {
-			k.Set(t.to, setting.Value{})
+			k.Set(t.to, format.Value{})
 		}
 		inside := mapping(t.Reader, n, t.name+"."+k.Path, t.fields(k.Path+"."), k.Form.Words...)
 		for key, place := range inside {
@@ -93,7 +92,7 @@ func (t *table[T]) read(n ast.Node, k *setting.Key[T]) {
 }
 
 // standards gives every key of a table its default.
-func standards[T any](keys []setting.Key[T], to *T) {
+func standards[T any](keys []format.Key[T], to *T) {
 	for _, k := range keys {
 		if k.Depends == "" {
 			k.Set(to, k.Standard)
@@ -110,14 +109,14 @@ type doc struct {
 // Variable is a key that a sweep can vary.
 type Variable struct {
 	Path string // as in FORMAT.md
-	Kind setting.Kind
+	Kind format.Kind
 	// Number reads the key's number from a scenario, for one of its clients; false if the value is a word or a range.
 	Number func(*Scenario, *Client) (int64, bool)
 	// Form is what may be written; for the keys under lock, that of some protocol that takes them. Value reads the
 	// value in force. Both are empty for the few keys that the format reads by itself: clients, lock.protocol and
 	// servers.persistence.
-	Form  setting.Form
-	Value func(*Scenario, *Client) setting.Value
+	Form  format.Form
+	Value func(*Scenario, *Client) format.Value
 	Own   bool // it may also stand under overrides, or only there
 }
 
@@ -137,7 +136,7 @@ func Variables() (all, only []Variable) {
 func variables(under string, fields []field) (list []Variable) {
 	for _, f := range fields {
 		path := under + f.name
-		if f.number != nil && f.kind != setting.Name && !(f.kind == setting.Group && len(f.doc.words) == 0) {
+		if f.number != nil && f.kind != format.Name && !(f.kind == format.Mapping && len(f.doc.words) == 0) {
 			list = append(list, Variable{Path: path, Kind: f.kind, Number: f.number, Form: f.form, Value: f.value})
 		}
 		list = append(list, variables(path+".", f.inside())...)

@@ -17,7 +17,6 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
@@ -54,12 +53,12 @@ func TestExample(t *testing.T) {
 	}
 	for _, own := range []struct {
 		path string
-		want setting.Value
+		want format.Value
 	}{
-		{"contact", setting.Value{Word: "sequential"}}, {"order", setting.Value{Word: "listed"}},
-		{"quorum", setting.Value{N: 3}},
-		{"release-on-failure", setting.Value{Word: "on"}}, {"release-to", setting.Value{Word: "all"}},
-		{"ask", setting.Value{Word: "all"}},
+		{"contact", format.Value{Word: "sequential"}}, {"order", format.Value{Word: "listed"}},
+		{"quorum", format.Value{N: 3}},
+		{"release-on-failure", format.Value{Word: "on"}}, {"release-to", format.Value{Word: "all"}},
+		{"ask", format.Value{Word: "all"}},
 	} {
 		if got := lockSetting(s, own.path); got != own.want {
 			t.Errorf("%s is %v, not %v", own.path, got, own.want)
@@ -121,8 +120,8 @@ var everyValue = []struct {
 	{oneRedis, "servers.persistence.append-fsync", "no", func(s *Scenario) any { return s.Servers.Persistence },
 		store.No},
 	{oneRedis, "servers.fsync", "0s", func(s *Scenario) any { return s.Servers.Fsync }, time.Duration(0)},
-	{fiveRedis, "servers.redis", "99", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 50}},
-	{fiveRedis, "servers.redis", "1", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 1}},
+	{fiveRedis, "servers.redis", "99", func(s *Scenario) any { return lockSetting(s, "quorum") }, format.Value{N: 50}},
+	{fiveRedis, "servers.redis", "1", func(s *Scenario) any { return lockSetting(s, "quorum") }, format.Value{N: 1}},
 	{oneRedis, "clients", "1", func(s *Scenario) any { return len(s.Clients) }, 1},
 	{oneRedis, "clients", "99", func(s *Scenario) any { return s.Clients[98].ID }, sim.ProcessID("client-99")},
 	{oneRedis, "network.delay", "1.5ms", func(s *Scenario) any { return s.Network.Delay },
@@ -173,11 +172,11 @@ var everyValue = []struct {
 	{oneRedis, "lock.value", "fixed", func(s *Scenario) any { return firstLock(s).TokenScope }, locks.Fixed},
 	{oneRedis, "lock.retry.count", "3", func(s *Scenario) any { return firstLock(s).Attempts }, 3},
 	{fiveRedis, "lock.contact", "parallel", func(s *Scenario) any { return lockSetting(s, "contact") },
-		setting.Value{Word: "parallel"}},
+		format.Value{Word: "parallel"}},
 	{fiveRedis, "lock.order", "rotated", func(s *Scenario) any { return lockSetting(s, "order") },
-		setting.Value{Word: "rotated"}},
-	{fiveRedis, "lock.quorum", "1", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 1}},
-	{fiveRedis, "lock.quorum", "5", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 5}},
+		format.Value{Word: "rotated"}},
+	{fiveRedis, "lock.quorum", "1", func(s *Scenario) any { return lockSetting(s, "quorum") }, format.Value{N: 1}},
+	{fiveRedis, "lock.quorum", "5", func(s *Scenario) any { return lockSetting(s, "quorum") }, format.Value{N: 5}},
 	{fiveRedis, "lock.elapsed-check", "off", func(s *Scenario) any { return firstLock(s).ElapsedCheck }, false},
 	{fiveRedis, "lock.drift-allowance", "off", func(s *Scenario) any { return firstLock(s).Drift }, locks.Allowance{}},
 	{fiveRedis, "lock.drift-allowance", "0.5%", func(s *Scenario) any { return firstLock(s).Drift },
@@ -188,7 +187,7 @@ var everyValue = []struct {
 		locks.Allowance{PPM: 1_000_000}},
 	{fiveRedis, "lock.clock", "wall", func(s *Scenario) any { return firstLock(s).Clock }, sim.Wall},
 	{fiveRedis, "lock.release-on-failure", "off", func(s *Scenario) any { return lockSetting(s, "release-on-failure") },
-		setting.Value{Word: "off"}},
+		format.Value{Word: "off"}},
 	{fiveRedis, "lock.value", "per-client", func(s *Scenario) any { return firstLock(s).TokenScope }, locks.PerClient},
 	{oneRedis, "work.cycles", "10000", func(s *Scenario) any { return s.Clients[1].Work.Cycles }, 10000},
 	{oneRedis, "work.stagger", "0s", func(s *Scenario) any { return s.Clients[1].Work.Start }, sim.Delay{}},
@@ -199,21 +198,21 @@ var everyValue = []struct {
 	{oneRedis, "work.hold", "validity", func(s *Scenario) any { return s.Clients[1].Work.HoldKind }, HoldValidity},
 	{oneRedis, "work.hold", "forever", func(s *Scenario) any { return s.Clients[1].Work.HoldKind }, HoldForever},
 	{oneRedis, "lock.expiry", "absolute", func(s *Scenario) any { return lockSetting(s, "expiry") },
-		setting.Value{Word: "absolute"}},
+		format.Value{Word: "absolute"}},
 	{oneRedis, "lock.reentrant", "overwrite", func(s *Scenario) any { return firstLock(s).Reentry },
 		locks.OverwritingReentry},
 	{oneRedis, "lock.extension.mode", "or-acquire", func(s *Scenario) any { return firstLock(s).Extension.Mode },
 		locks.ExtendOrAcquire},
 	{onFenced, "lock.read-token", "later", func(s *Scenario) any { return lockSetting(s, "read-token") },
-		setting.Value{Word: "later"}},
+		format.Value{Word: "later"}},
 	{"name: x\nservers: {redis: 1, replicas: 1}\nlock: {protocol: set-nx-px}\n", "lock.wait.same-connection", "off",
 		func(s *Scenario) any { return firstLock(s).Wait.SameConnection }, false},
 	{onEtcd, "lock.compare-revision", "off", func(s *Scenario) any { return lockSetting(s, "compare-revision") },
-		setting.Value{Word: "off"}},
+		format.Value{Word: "off"}},
 	{onZooKeeper, "lock.names", "bare", func(s *Scenario) any { return lockSetting(s, "names") },
-		setting.Value{Word: "bare"}},
+		format.Value{Word: "bare"}},
 	{onZooKeeper, "lock.check-session", "off", func(s *Scenario) any { return lockSetting(s, "check-session") },
-		setting.Value{Word: "off"}},
+		format.Value{Word: "off"}},
 	{oneRedis, "work.nested", "on", func(s *Scenario) any { return s.Clients[1].Work.Nested }, true},
 	{oneRedis, "work.stop-when-lost", "off", func(s *Scenario) any { return s.Clients[1].Work.StopWhenLost }, false},
 	{onFenced, "resource.fencing", "on", func(s *Scenario) any { return s.Resource.Fencing }, FencingOn},
@@ -229,7 +228,7 @@ var everyValue = []struct {
 }
 
 // lockSetting is what is in force of a key under lock, for the first client.
-func lockSetting(s *Scenario, path string) setting.Value {
+func lockSetting(s *Scenario, path string) format.Value {
 	c := &s.Clients[0].Lock
 	return locks.Define(c.Protocol).Setting(path).Get(c)
 }
@@ -271,7 +270,7 @@ overrides:
 	same := third
 	same.ID, same.Lock.Retry, same.Lock.Extension = first.ID, first.Lock.Retry, first.Lock.Extension
 	quorum := locks.Define(locks.Redlock).Setting("quorum")
-	quorum.Set(&same.Lock, setting.Value{N: 3})
+	quorum.Set(&same.Lock, format.Value{N: 3})
 	same.Lock.First, same.Work.Hold, same.Work.HoldKind, same.Work.Start = 0, 0, HoldForever, sim.Delay{}
 	if !reflect.DeepEqual(same, first) {
 		t.Errorf("client-3 differs from client-1 in what its override does not name:\n%+v\n%+v", same, first)

@@ -10,42 +10,41 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // workKeys are the keys under work that need no mapping of the format's own.
-var workKeys = []setting.Key[Work]{
-	setting.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount, "how often a client acquires, "+
+var workKeys = []format.Key[Work]{
+	format.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount, "how often a client acquires, "+
 		"works and releases"),
-	setting.Choice("take", func(w *Work) *Take { return &w.Take }, "take all of them, or one at random in each cycle",
-		setting.Option[Take]{Word: "all", Value: TakeAll}, setting.Option[Take]{Word: "one", Value: TakeOne}),
-	setting.Spread("think", func(w *Work) *sim.Delay { return &w.Think }, sim.Delay{}, "between two cycles"),
-	setting.Number("writes", func(w *Work) *int { return &w.Writes }, 0, 0, maxCount,
+	format.Choice("take", func(w *Work) *Take { return &w.Take }, "take all of them, or one at random in each cycle",
+		format.Option[Take]{Word: "all", Value: TakeAll}, format.Option[Take]{Word: "one", Value: TakeOne}),
+	format.Spread("think", func(w *Work) *sim.Delay { return &w.Think }, sim.Delay{}, "between two cycles"),
+	format.Number("writes", func(w *Work) *int { return &w.Writes }, 0, 0, maxCount,
 		"how often, in each section, the client reads the resource, computes, and writes"),
-	setting.Time("compute", func(w *Work) *time.Duration { return &w.Compute }, 0, "between a read and its write"),
-	{Path: "hold", Form: setting.Form{Kind: setting.Duration, Words: []string{"validity", "forever"}},
-		Standard: setting.Value{N: int64(100 * time.Millisecond)},
+	format.Time("compute", func(w *Work) *time.Duration { return &w.Compute }, 0, "between a read and its write"),
+	{Path: "hold", Form: format.Form{Kind: format.Duration, Words: []string{"validity", "forever"}},
+		Standard: format.Value{N: int64(100 * time.Millisecond)},
 		Meaning: "how long the section goes on after the writes; `validity`: until the validity that the client was " +
 			"given ends; `forever`: the work hangs",
 		Example: "1s",
-		Set: func(w *Work, v setting.Value) {
+		Set: func(w *Work, v format.Value) {
 			w.Hold, w.HoldKind = time.Duration(v.N), holdKinds[v.Word]
 		},
-		Get: func(w *Work) setting.Value {
+		Get: func(w *Work) format.Value {
 			for word, kind := range holdKinds {
 				if kind == w.HoldKind {
-					return setting.Value{Word: word}
+					return format.Value{Word: word}
 				}
 			}
-			return setting.Value{N: int64(w.Hold)}
+			return format.Value{N: int64(w.Hold)}
 		}},
-	setting.Switch("check-validity", func(w *Work) *bool { return &w.CheckValidity }, false,
+	format.Switch("check-validity", func(w *Work) *bool { return &w.CheckValidity }, false,
 		"before each read, write and step, look at the validity that is left, and stop when there is none; not with "+
 			"setnx"),
-	setting.Switch("stop-when-lost", func(w *Work) *bool { return &w.StopWhenLost }, true,
+	format.Switch("stop-when-lost", func(w *Work) *bool { return &w.StopWhenLost }, true,
 		"stop working when the library reports that the lock is lost, as a failed extension does; not with setnx"),
-	setting.Switch("nested", func(w *Work) *bool { return &w.Nested }, false,
+	format.Switch("nested", func(w *Work) *bool { return &w.Nested }, false,
 		"what writes to the resource takes the lock once more and gives that back, as a function does that guards "+
 			"itself"),
 }
@@ -55,10 +54,10 @@ var holdKinds = map[string]HoldKind{"validity": HoldValidity, "forever": HoldFor
 
 // The start of the clients has one key: stagger for all of them, start for one.
 var (
-	staggerKeys = []setting.Key[time.Duration]{setting.Time("stagger",
+	staggerKeys = []format.Key[time.Duration]{format.Time("stagger",
 		func(d *time.Duration) *time.Duration { return d },
 		10*time.Millisecond, "client-2 begins this much after client-1, client-3 twice as much, and so on")}
-	startKeys = []setting.Key[Work]{setting.Spread("start", func(w *Work) *sim.Delay { return &w.Start }, sim.Delay{},
+	startKeys = []format.Key[Work]{format.Spread("start", func(w *Work) *sim.Delay { return &w.Start }, sim.Delay{},
 		"when the client begins; only under overrides").Depending("its place in the stagger")}
 )
 

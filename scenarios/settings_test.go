@@ -15,7 +15,6 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
 // settingUnderTest is one value of one key of the format.
@@ -111,15 +110,15 @@ func valuesFor(path string, f *field) []string {
 		return []string{"other"}
 	}
 	switch f.kind {
-	case setting.Duration:
+	case format.Duration:
 		values = append(values, "2s", "6s", "35s")
-	case setting.Delay:
+	case format.Delay:
 		values = append(values, "7ms", "3ms..9ms")
-	case setting.Count:
+	case format.Count:
 		values = append(values, "1", "3")
-	case setting.Allowance:
+	case format.Allowance:
 		values = append(values, "7%", "20ms", "1% + 2ms")
-	case setting.Share:
+	case format.Share:
 		values = append(values, "20% 30ms..50ms")
 	}
 	return values
@@ -194,7 +193,7 @@ func adapt(doc *format.Document, d *locks.Definition) {
 		path := "lock." + s.Path
 		own := d.Setting(s.Path)
 		if word, _ := doc.Get(path); own == nil ||
-			len(own.Form.Words) > 0 && own.Form.Kind == setting.Word && !slices.Contains(own.Form.Words, word) {
+			len(own.Form.Words) > 0 && own.Form.Kind == format.Word && !slices.Contains(own.Form.Words, word) {
 			doc.Remove(path)
 		}
 	}

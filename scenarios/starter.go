@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
 // Default is the protocol of a scenario that names none: the lock that most people have on Redis.
@@ -144,7 +144,7 @@ func (f *starterFile) lock() {
 		s := &f.def.Settings[i]
 		group, _, nested := strings.Cut(s.Path, ".")
 		switch {
-		case s.Form.Kind == setting.Group:
+		case s.Form.Kind == format.Mapping:
 			f.group(s)
 		case nested && f.def.Setting(group) != nil: // written with its group
 		default:

@@ -8,8 +8,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
 // Change is one thing to do differently.
@@ -75,12 +75,12 @@ func (b *subject) changes() (list []Change) {
 		if !ok {
 			continue
 		}
-		if _, stated := b.doc.Get(v.Path); stated && form.Kind != setting.Word {
+		if _, stated := b.doc.Get(v.Path); stated && form.Kind != format.Word {
 			list = append(list, Change{Key: v.Path, Value: "the default",
 				edits: []edit{{Path: v.Path, Remove: true}}})
 		}
 		for _, text := range alternatives(&form, now) {
-			if form.Kind == setting.Group {
+			if form.Kind == format.Mapping {
 				list = append(list, b.group(v.Path, text)...)
 				continue
 			}
@@ -90,13 +90,13 @@ func (b *subject) changes() (list []Change) {
 		}
 	}
 	if d := b.restartDelay(); d > 0 {
-		list = append(list, Change{Key: "restart delay", Value: setting.DurationText(int64(d)), restart: d})
+		list = append(list, Change{Key: "restart delay", Value: format.DurationText(int64(d)), restart: d})
 	}
 	return list
 }
 
 // inForce is what may be written for a key, and what counts for the first client; false if the lock does not have it.
-func (b *subject) inForce(v scenarios.Variable) (form setting.Form, now setting.Value, ok bool) {
+func (b *subject) inForce(v scenarios.Variable) (form format.Form, now format.Value, ok bool) {
 	c := &b.scenario.Clients[0]
 	name, of := strings.CutPrefix(v.Path, "lock.")
 	if !of {
@@ -122,7 +122,7 @@ func (b *subject) set(path, value string) Change {
 	if ttl, err := nemesis.ParseDuration(value); path == "lock.ttl" && err == nil {
 		// time to see what becomes of it
 		if limit := b.scenario.Limit * ttl / longestTTL(b.scenario); limit > b.scenario.Limit {
-			c.edits = append(c.edits, edit{Path: "limit", Value: setting.DurationText(int64(limit))})
+			c.edits = append(c.edits, edit{Path: "limit", Value: format.DurationText(int64(limit))})
 		}
 	}
 	for _, client := range b.doc.Keys("overrides") {
@@ -154,47 +154,47 @@ func (b *subject) group(path, text string) []Change {
 
 // alternatives are other values for a key: each of its words; of a number some below and above it. Empty text is a
 // mapping.
-func alternatives(f *setting.Form, now setting.Value) (list []string) {
-	add := func(v setting.Value) {
+func alternatives(f *format.Form, now format.Value) (list []string) {
+	add := func(v format.Value) {
 		text := f.Text(v)
-		if v != now && (text != "" || f.Kind == setting.Group) && !slices.Contains(list, text) {
+		if v != now && (text != "" || f.Kind == format.Mapping) && !slices.Contains(list, text) {
 			list = append(list, text)
 		}
 	}
 	for _, w := range f.Words {
-		add(setting.Value{Word: w})
+		add(format.Value{Word: w})
 	}
 	switch f.Kind {
-	case setting.Group:
+	case format.Mapping:
 		if now.Word != "" {
-			add(setting.Value{})
+			add(format.Value{})
 		}
-	case setting.Count:
+	case format.Count:
 		for _, n := range []int64{now.N - 1, now.N + 1, now.N + 2} {
 			if n >= f.Least && n <= f.Most && now.Word == "" {
-				add(setting.Value{N: n})
+				add(format.Value{N: n})
 			}
 		}
 		if now.Word != "" {
-			add(setting.Value{N: max(f.Least, 3)})
+			add(format.Value{N: max(f.Least, 3)})
 		}
-	case setting.Duration:
+	case format.Duration:
 		for _, n := range []int64{now.N / 3, 3 * now.N} {
 			if now.Word == "" && n > 0 {
 				if n > int64(time.Millisecond) {
 					n -= n % int64(time.Millisecond)
 				}
-				add(setting.Value{N: f.Nearest(n)})
+				add(format.Value{N: f.Nearest(n)})
 			}
 		}
-	case setting.Delay:
+	case format.Delay:
 		if now.To > 0 {
-			add(setting.Value{From: now.From, To: 5 * now.From})
-			add(setting.Value{From: now.From, To: 10 * now.To})
+			add(format.Value{From: now.From, To: 5 * now.From})
+			add(format.Value{From: now.From, To: 10 * now.To})
 		}
-	case setting.Allowance:
-		add(setting.Value{N: documented, From: int64(2 * time.Millisecond)})
-		add(setting.Value{N: 10 * documented, From: int64(2 * time.Millisecond)})
+	case format.Allowance:
+		add(format.Value{N: documented, From: int64(2 * time.Millisecond)})
+		add(format.Value{N: 10 * documented, From: int64(2 * time.Millisecond)})
 	}
 	return list
 }
@@ -255,12 +255,12 @@ func (b *subject) protocol(d *locks.Definition) Change {
 			// what is short for one is too short for another
 			case s.Path == "timeout" && d.Backend != b.definition.Backend:
 				remove(path)
-			case stated && takes.Form.Kind == setting.Word && !slices.Contains(takes.Form.Words, text):
+			case stated && takes.Form.Kind == format.Word && !slices.Contains(takes.Form.Words, text):
 				remove(path)
 			case stated && s.Path == "ttl":
 				ttl := int64(b.scenario.Clients[0].Lock.TTL)
 				if n := takes.Form.Nearest(ttl); n != ttl {
-					c.edits = append(c.edits, edit{Path: path, Value: setting.DurationText(n)})
+					c.edits = append(c.edits, edit{Path: path, Value: format.DurationText(n)})
 				}
 			}
 		}

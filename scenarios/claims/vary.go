@@ -9,7 +9,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
 // told are the keys that say what a file is about, and nothing of the run that its plan and its settings make.
@@ -56,26 +55,26 @@ func Variation(s *scenarios.Scenario, seed uint64) (*scenarios.Scenario, error) 
 
 // value is some value of a form: one of its words, or numbers, of which those that are too large for a run to be short
 // are left out.
-func value(dice *rand.Rand, f *setting.Form) string {
+func value(dice *rand.Rand, f *format.Form) string {
 	length := func() int64 { return (10 << dice.IntN(10)) * int64(time.Millisecond) } // 10 ms to 5 s
 	delay := func() string {
 		from := length()
-		return setting.DurationText(from) + ".." + setting.DurationText(from+length())
+		return format.DurationText(from) + ".." + format.DurationText(from+length())
 	}
 	if n := dice.IntN(len(f.Words) + 1); n < len(f.Words) {
 		return f.Words[n]
 	}
 	switch f.Kind {
-	case setting.Count:
+	case format.Count:
 		return strconv.FormatInt(f.Least+dice.Int64N(min(f.Most-f.Least, 4)+1), 10)
-	case setting.Delay:
+	case format.Delay:
 		return delay()
-	case setting.Share:
+	case format.Share:
 		return "1% " + delay()
-	case setting.Allowance:
+	case format.Allowance:
 		return fmt.Sprintf("%d%% + 2ms", dice.IntN(10))
-	case setting.Duration:
-		return setting.DurationText(f.Nearest(length()))
+	case format.Duration:
+		return format.DurationText(f.Nearest(length()))
 	default:
 		return "" // refused
 	}

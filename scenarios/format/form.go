@@ -7,54 +7,53 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/checker/nearest"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
 // Value reads a value of a form.
-func (r *Reader) Value(n ast.Node, f *setting.Form) (v setting.Value, ok bool) {
+func (r *Reader) Value(n ast.Node, f *Form) (v Value, ok bool) {
 	if text, isText := ScalarText(n); isText && slices.Contains(f.Words, text) {
-		return setting.Value{Word: text}, true
+		return Value{Word: text}, true
 	}
 	switch f.Kind {
-	case setting.Word, setting.Group:
+	case Word, Mapping:
 		v.Word, ok = Choose(r, f.Words...)(n)
-	case setting.Count:
+	case Count:
 		var count int
 		count, ok = r.Whole(int(f.Least), int(f.Most))(n)
 		v.N = int64(count)
-	case setting.Duration:
+	case Duration:
 		return r.durationIn(n, f)
-	case setting.Delay:
+	case Delay:
 		d, isDelay := r.Delay(n)
-		if isDelay && f.Recurs && d.Hi < setting.ShortestPeriod {
-			r.Problem(StartOf(n), setting.ShortestPeriod.String(),
+		if isDelay && f.Recurs && d.Hi < shortestPeriod {
+			r.Problem(StartOf(n), shortestPeriod.String(),
 				"this recurs throughout a run and must be at least %v, or a range that "+
-					"ends there or later", setting.ShortestPeriod)
-			return setting.Value{}, false
+					"ends there or later", shortestPeriod)
+			return Value{}, false
 		}
-		return setting.DelayOf(d), isDelay
-	case setting.Allowance:
+		return delayOf(d), isDelay
+	case Allowance:
 		return r.allowance(n)
-	case setting.Share:
+	case Share:
 		s, isShare := r.tail(n)
-		v = setting.DelayOf(s.Delay)
+		v = delayOf(s.Delay)
 		v.N = s.PPM
 		return v, isShare
-	case setting.Name:
+	case Name:
 		v.Word, ok = r.Name(n)
 	}
 	return v, ok
 }
 
 // durationIn reads a duration within the limits of a form.
-func (r *Reader) durationIn(n ast.Node, f *setting.Form) (setting.Value, bool) {
+func (r *Reader) durationIn(n ast.Node, f *Form) (Value, bool) {
 	what := "a duration such as 500ms"
 	if len(f.Words) > 0 {
 		what = Listed(append([]string{"a duration"}, f.Words...), "or")
 	}
 	text, ok := r.Scalar(n, what)
 	if !ok {
-		return setting.Value{}, false
+		return Value{}, false
 	}
 	d, problem, near := parseDuration(text)
 	if problem != "" {
@@ -62,13 +61,13 @@ func (r *Reader) durationIn(n ast.Node, f *setting.Form) (setting.Value, bool) {
 			problem, near = "expected "+what, word
 		}
 		r.Problem(StartOf(n), near, "%s, found %s", problem, Found(text))
-		return setting.Value{}, false
+		return Value{}, false
 	}
-	v := setting.Value{N: int64(d)}
-	if f.Recurs && d < setting.ShortestPeriod {
-		r.Problem(StartOf(n), setting.ShortestPeriod.String(),
-			"this recurs throughout a run and must be at least %v, found %s", setting.ShortestPeriod, Found(text))
-		return setting.Value{}, false
+	v := Value{N: int64(d)}
+	if f.Recurs && d < shortestPeriod {
+		r.Problem(StartOf(n), shortestPeriod.String(),
+			"this recurs throughout a run and must be at least %v, found %s", shortestPeriod, Found(text))
+		return Value{}, false
 	}
 	switch outside := v.N < f.Least || f.Most > 0 && v.N > f.Most || f.Step > 0 && v.N%f.Step != 0; {
 	case !outside:
@@ -78,7 +77,7 @@ func (r *Reader) durationIn(n ast.Node, f *setting.Form) (setting.Value, bool) {
 	default:
 		r.Problem(StartOf(n), "", "expected %s, found %s", f.Values(), Found(text))
 	}
-	return setting.Value{}, false
+	return Value{}, false
 }
 
 // Listed joins names with commas, and the last with the given word.

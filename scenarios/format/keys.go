@@ -16,7 +16,7 @@ const mostMeant = 8
 
 // unknown reports that a mapping has no such key, and suggests the ones that may have been meant or, if none is near,
 // lists all.
-func (r *Reader) unknown(key string, place Place, name string, known []Key, n ast.Node) {
+func (r *Reader) unknown(key string, place Place, name string, known []Field, n ast.Node) {
 	if places := r.elsewhere(key); len(places) > 0 {
 		r.Problem(place, "", "unknown key %s%s: it belongs %s", Found(key), in(name), Listed(places, "or"))
 		return
@@ -67,7 +67,7 @@ func (r *Reader) elsewhere(key string) (places []string) {
 const longWord = 4
 
 // about returns the keys whose meaning mentions a word.
-func about(word string, known []Key, left []string) (about []string) {
+func about(word string, known []Field, left []string) (about []string) {
 	for _, k := range known {
 		words := strings.FieldsFunc(k.Says, func(c rune) bool { return !unicode.IsLetter(c) })
 		speaks := func(w string) bool {
@@ -95,16 +95,16 @@ func (r *Reader) noMapping(n ast.Node, name, example string, words []string) {
 
 // example returns a mapping of some keys as it may be written: with those that it must have, or else with the one that
 // best shows what it is for, and with the value that stands in its place, if one of these keys takes it.
-func (r *Reader) example(n ast.Node, known []Key) string {
-	keys := slices.DeleteFunc(slices.Clone(known), func(k Key) bool { return k.Sample == "" || k.Instead != "" })
-	slices.SortStableFunc(keys, func(a, b Key) int { return rank(a) - rank(b) })
+func (r *Reader) example(n ast.Node, known []Field) string {
+	keys := slices.DeleteFunc(slices.Clone(known), func(k Field) bool { return k.Sample == "" || k.Instead != "" })
+	slices.SortStableFunc(keys, func(a, b Field) int { return rank(a) - rank(b) })
 	if len(keys) == 0 {
 		return ""
 	}
 	at, value := 0, keys[0].Sample
 	const plain = "abcdefghijklmnopqrstuvwxyz0123456789-." // needs no quotes
 	if text, ok := ScalarText(n); ok && strings.Trim(text, plain) == "" {
-		if i := slices.IndexFunc(keys, func(k Key) bool { return rank(k) < 2 && r.takes(k, n) }); i >= 0 {
+		if i := slices.IndexFunc(keys, func(k Field) bool { return rank(k) < 2 && r.takes(k, n) }); i >= 0 {
 			at, value = i, text
 		}
 	}
@@ -121,7 +121,7 @@ func (r *Reader) example(n ast.Node, known []Key) string {
 }
 
 // rank puts the keys that an example must have first, then the one to be shown.
-func rank(k Key) int {
+func rank(k Field) int {
 	switch {
 	case k.Required:
 		return 0
@@ -132,7 +132,7 @@ func rank(k Key) int {
 }
 
 // takes reports whether a key takes a value.
-func (r *Reader) takes(k Key, n ast.Node) bool {
+func (r *Reader) takes(k Field, n ast.Node) bool {
 	before := len(r.problems)
 	ok := k.Takes != nil && k.Takes(n)
 	r.problems = r.problems[:before]

@@ -66,7 +66,7 @@ func readLaw(t *testing.T, text string) Law {
 		t.Fatal(err)
 	}
 	var law Law
-	r.Mapping(body, "", []Key{{Name: "ownership", Read: func(n ast.Node) { law, _ = ReadLaw(r, n) }}})
+	r.Mapping(body, "", []Field{{Name: "ownership", Read: func(n ast.Node) { law, _ = ReadLaw(r, n) }}})
 	if err := r.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,7 @@
 // Package format reads scenario files: YAML of plain mappings, lists and scalars, whose values are read as their keys
-// require; and what a file expects of a run, which it compares with the outcome.
+// require; and what a file expects of a run, which it compares with the outcome. A key is declared once, beside what it
+// sets: how its value is written, its default, its meaning, and where it is stored. The reader of files and its errors,
+// the reference of the format and the keys of a sweep are made from these declarations, so that none can miss a key.
 //
 // Goals: all problems of a file are reported at once, each with its place and the nearest right word. A file costs
 // little to read, however hostile. What Document prints reads back as the same. Non-goals: which keys there are and how
@@ -37,8 +39,8 @@ func Read(path string, text []byte) (r *Reader, body ast.Node, err error) {
 	return r, body, r.Err()
 }
 
-// Key is a key that may stand in a mapping, and the function that reads its value.
-type Key struct {
+// Field is a key that may stand in a mapping, and the function that reads its value.
+type Field struct {
 	Name     string
 	Required bool
 	Read     func(ast.Node)
@@ -57,7 +59,7 @@ type Given map[string]Place
 
 // Mapping reads the keys of a mapping. Name is the name of the mapping in messages; empty for the whole file. words are
 // the words that may stand in its place.
-func (r *Reader) Mapping(n ast.Node, name string, known []Key, words ...string) Given {
+func (r *Reader) Mapping(n ast.Node, name string, known []Field, words ...string) Given {
 	keys := Given{}
 	start := StartOf(n)
 	if _, ok := n.(ast.MapNode); !ok && name != "" {
@@ -190,7 +192,7 @@ func describe(n ast.Node) string {
 	}
 }
 
-func lookup(known []Key, key string) *Key {
+func lookup(known []Field, key string) *Field {
 	for i := range known {
 		if known[i].Name == key {
 			return &known[i]
@@ -200,7 +202,7 @@ func lookup(known []Key, key string) *Key {
 }
 
 // names returns the keys that a file may use.
-func names(known []Key) (names []string) {
+func names(known []Field) (names []string) {
 	for _, k := range known {
 		if k.Instead == "" {
 			names = append(names, k.Name)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -199,15 +198,15 @@ func (r *Reader) withinRange(n ast.Node, text string, offset int) Place {
 }
 
 // allowance reads what a client subtracts from a validity for drift: "1% + 2ms", either part alone, or off.
-func (r *Reader) allowance(n ast.Node) (setting.Value, bool) {
+func (r *Reader) allowance(n ast.Node) (Value, bool) {
 	const what = `off, or an allowance such as "1% + 2ms"`
 	text, ok := r.Scalar(n, what)
 	if !ok || text == "off" {
-		return setting.Value{}, ok
+		return Value{}, ok
 	}
 	percent, rest, hasPercent := strings.Cut(text, "%")
 	plus := text
-	var a setting.Value
+	var a Value
 	if hasPercent {
 		ppm, ok := parsePercent(percent)
 		if !ok {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -21,9 +21,9 @@ func init() {
 		Text:    "a lease and a key of one's own; the oldest key holds; its create revision is the fencing token",
 		Backend: OnEtcd, Several: true, Expires: true, Renews: true, Tokens: true,
 		Settings: slices.Concat([]Setting{
-			ttlKey.With(func(f *setting.Form) { f.Least, f.Step = int64(2*time.Second), int64(time.Second) }),
-			retryKey, retryDelay, retryPatience, timeoutKey.Standing(setting.Value{N: int64(time.Second)}),
-			setting.Only(reentrantKey, CountedReentry, UncountedReentry),
+			ttlKey.With(func(f *format.Form) { f.Least, f.Step = int64(2*time.Second), int64(time.Second) }),
+			retryKey, retryDelay, retryPatience, timeoutKey.Standing(format.Value{N: int64(time.Second)}),
+			format.Only(reentrantKey, CountedReentry, UncountedReentry),
 		}, own(etcdKeys...)),
 		Without: withoutRedis(Etcd, "lease"),
 		make: func(r requester) protocol {
@@ -89,23 +89,23 @@ const (
 	untilError keepAlive = "until-error"
 )
 
-var etcdKeys = []setting.Key[etcdConfig]{
-	setting.Switch("recheck", func(c *etcdConfig) *bool { return &c.recheck }, true,
+var etcdKeys = []format.Key[etcdConfig]{
+	format.Switch("recheck", func(c *etcdConfig) *bool { return &c.recheck }, true,
 		"look, after waiting, whether the own key still stands (etcd issue 11456)"),
-	setting.Choice("count-from", func(c *etcdConfig) *leaseCount { return &c.count },
+	format.Choice("count-from", func(c *etcdConfig) *leaseCount { return &c.count },
 		"the lease as the client counts it begins when the request left that prolonged it, or, as the shipped client "+
 			"has it, when "+
-			"the answer came", setting.Options(fromSending, fromReceipt)...),
-	setting.Choice("line", func(c *etcdConfig) *lineKind { return &c.line },
+			"the answer came", format.Options(fromSending, fromReceipt)...),
+	format.Choice("line", func(c *etcdConfig) *lineKind { return &c.line },
 		"`own-keys`: each client puts a key of its own and waits in line, as etcd's recipe has it; `one-key`: all "+
 			"ask for one key, which is put if there is none, and who finds it taken tries again after the delay",
-		setting.Options(ownKeys, oneKey)...),
-	setting.Choice("keepalive", func(c *etcdConfig) *keepAlive { return &c.keepAlive },
+		format.Options(ownKeys, oneKey)...),
+	format.Choice("keepalive", func(c *etcdConfig) *keepAlive { return &c.keepAlive },
 		"`until-lost`: the client asks one member after another until its lease is over, and then stops its work; "+
 			"`until-error`: it asks one member, whose first error, or silence for longer than `lock.timeout`, ends "+
 			"the keepalive without notice, even if the lease is gone",
-		setting.Options(untilLost, untilError)...),
-	setting.Switch("compare-revision", func(c *etcdConfig) *bool { return &c.compareRevision }, true,
+		format.Options(untilLost, untilError)...),
+	format.Switch("compare-revision", func(c *etcdConfig) *bool { return &c.compareRevision }, true,
 		"a release deletes the own key only if it is still the one that its attempt put (etcd issue 22082)"),
 }
 

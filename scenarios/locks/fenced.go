@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -51,10 +51,10 @@ const (
 	tokenLater tokenRead = "later"
 )
 
-var readTokenKey = setting.Choice("read-token", func(c *fencedConfig) *tokenRead { return &c.tokenRead },
+var readTokenKey = format.Choice("read-token", func(c *fencedConfig) *tokenRead { return &c.tokenRead },
 	"the fencing token comes from the script that takes the lock, or is read from the counter once the client has it: "+
 		"perhaps "+
-		"a later holder's (Redisson's fenced lock)", setting.Options(tokenInStep, tokenLater)...)
+		"a later holder's (Redisson's fenced lock)", format.Options(tokenInStep, tokenLater)...)
 
 // tokenCounter is the key of a fenced lock's counter.
 func tokenCounter(key history.Lock) string { return string(key) + ":token" }

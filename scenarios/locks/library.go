@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -46,7 +46,7 @@ var library = &Definition{
 	Backend: OnRedis, Several: true, Expires: true, Renews: true, Tokens: true,
 	Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience,
 		// how is up to the library
-		setting.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...),
+		format.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...),
 	make: func(r requester) protocol { return &borrowed{requester: r} },
 }
 

@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Setting is a key under lock in a scenario file.
-type Setting = setting.Key[Config]
+type Setting = format.Key[Config]
 
 // Backend is the kind of servers that a protocol locks on, by the key under servers that asks for them.
 type Backend string

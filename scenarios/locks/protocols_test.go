@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // A reason that nobody can be given is dead: what a protocol says that it does not take, another does.
@@ -46,7 +46,7 @@ func TestDefaultsAreSetAndReadBack(t *testing.T) {
 			if got := s.Get(&c); got != s.Standard {
 				t.Errorf("%s: %s is %s, not %s", d.Name, s.Path, s.Form.Text(got), s.Form.Text(s.Standard))
 			}
-			if s.Form.Kind == setting.Word && !slices.Contains(s.Form.Words, s.Standard.Word) {
+			if s.Form.Kind == format.Word && !slices.Contains(s.Form.Words, s.Standard.Word) {
 				t.Errorf("%s: %s is %s by default, which it does not take", d.Name, s.Path, s.Standard.Word)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -20,9 +20,9 @@ func init() {
 		Several: true, Expires: true,
 		Settings: slices.Concat(
 			[]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, timeoutKey,
-				setting.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheck,
-				driftAllowance.Standing(setting.Value{N: 10_000, From: int64(2 * time.Millisecond)}), extensionKey,
-				setting.Only(extensionMode, ExtendChecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire,
+				format.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheck,
+				driftAllowance.Standing(format.Value{N: 10_000, From: int64(2 * time.Millisecond)}), extensionKey,
+				format.Only(extensionMode, ExtendChecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire,
 					ExtendExpire,
 					ExtendRelease, ExtendUnchecked, ExtendReacquire)}, extensionKeys[1:], []Setting{waitKey}, waitKeys,
 			own(redlockKeys...)),
@@ -108,24 +108,24 @@ const (
 )
 
 // redlockKeys are the keys that say how several servers are asked.
-var redlockKeys = []setting.Key[redlockConfig]{
-	setting.Choice("contact", func(c *redlockConfig) *contactKind { return &c.contact },
-		"ask the servers one after another, or all at once", setting.Options(sequential, parallel)...),
-	setting.Choice("order", func(c *redlockConfig) *askOrder { return &c.order },
+var redlockKeys = []format.Key[redlockConfig]{
+	format.Choice("contact", func(c *redlockConfig) *contactKind { return &c.contact },
+		"ask the servers one after another, or all at once", format.Options(sequential, parallel)...),
+	format.Choice("order", func(c *redlockConfig) *askOrder { return &c.order },
 		"whom a client asks first when it asks one after another: `listed`, redis-1, as the document has it; "+
 			"`rotated`: each client "+
-			"begins at another place in the list", setting.Options(listed, rotated)...),
-	setting.Number("quorum", func(c *redlockConfig) *int { return &c.quorum }, 0, 1, maxServers,
+			"begins at another place in the list", format.Options(listed, rotated)...),
+	format.Number("quorum", func(c *redlockConfig) *int { return &c.quorum }, 0, 1, maxServers,
 		"how many servers must grant the lock, up to their number").Depending("N / 2 + 1"),
-	setting.Switch("release-on-failure", func(c *redlockConfig) *bool { return &c.releaseOnFailure }, true,
+	format.Switch("release-on-failure", func(c *redlockConfig) *bool { return &c.releaseOnFailure }, true,
 		"step 5: a failed attempt releases on every server"),
-	setting.Choice("release-to", func(c *redlockConfig) *releaseTo { return &c.releaseTo },
+	format.Choice("release-to", func(c *redlockConfig) *releaseTo { return &c.releaseTo },
 		"whom a release asks: `all` servers, also those that seem not to have granted the lock, as the document has "+
 			"it; those that have `granted` it; or all in turn, until the `first-error` ends the loop",
-		setting.Options(releaseToAll, releaseToGranted, releaseToFirstError)...),
-	setting.Choice("ask", func(c *redlockConfig) *asking { return &c.asking },
+		format.Options(releaseToAll, releaseToGranted, releaseToFirstError)...),
+	format.Choice("ask", func(c *redlockConfig) *asking { return &c.asking },
 		"whom an attempt asks: `all` servers, or, one after another, only `until-quorum` have granted the lock",
-		setting.Options(askEveryone, askUntilQuorum)...),
+		format.Options(askEveryone, askUntilQuorum)...),
 }
 
 // redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5), with a setting for each

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -46,11 +46,11 @@ const (
 	absoluteExpiry expiryCount = "absolute" // PXAT: the client adds it to its own clock before it asks (ShedLock 132)
 )
 
-var expiryKey = setting.Choice("expiry", func(c *setNXPXConfig) *expiryCount { return &c.expiry },
+var expiryKey = format.Choice("expiry", func(c *setNXPXConfig) *expiryCount { return &c.expiry },
 	"`relative`: the server adds the TTL to its clock (PX). `absolute`: the client has added it to its own before it "+
 		"asks "+
 		"(PXAT), as ShedLock does (132)",
-	setting.Options(relativeExpiry, absoluteExpiry)...).OnWall(string(absoluteExpiry))
+	format.Options(relativeExpiry, absoluteExpiry)...).OnWall(string(absoluteExpiry))
 
 func sendSetNXPX(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {
 	r := l.ask(env, h, "set", "SET", string(l.config.Key), h.value, "NX", due.unit, due.at)

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -17,8 +17,8 @@ func init() {
 		Settings: slices.Concat(
 			[]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,
 				timeoutKey,
-				setting.Only(reentrantKey, CountedReentry, UncountedReentry),
-				releaseKey.Standing(setting.Value{Word: string(ReleaseDel)}), valueKey, waitKey}, waitKeys),
+				format.Only(reentrantKey, CountedReentry, UncountedReentry),
+				releaseKey.Standing(format.Value{Word: string(ReleaseDel)}), valueKey, waitKey}, waitKeys),
 		Without: map[string]string{
 			"extension": "setnx sets no expiry that could be extended: leave extension out, or take " +
 				"set-nx-px",

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -15,7 +15,7 @@ func init() {
 	register(&Definition{
 		Name: SetNXExpire, Place: 2, Service: history.Redis, Text: "SETNX, then EXPIRE in a second command",
 		Backend: OnRedis, Expires: true, Later: true,
-		Settings: onOneRedis(reentrantKey, releaseKey.Standing(setting.Value{Word: string(ReleaseDel)})),
+		Settings: onOneRedis(reentrantKey, releaseKey.Standing(format.Value{Word: string(ReleaseDel)})),
 		Without:  withoutOnOneRedis,
 		make:     onOne(sendSetNXExpire),
 	})

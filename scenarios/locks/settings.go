@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -18,80 +18,80 @@ const (
 )
 
 var (
-	ttlKey = setting.Time("ttl", func(c *Config) *time.Duration { return &c.TTL }, 10*time.Second,
+	ttlKey = format.Time("ttl", func(c *Config) *time.Duration { return &c.TTL }, 10*time.Second,
 		"the lock's time to live; with setnx, which sets none, only what waiting is judged by; with etcd the lease's, "+
 			"which the "+
 			"library keeps alive every third of it; with zookeeper the session's timeout").
-		With(func(f *setting.Form) { f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond) })
+		With(func(f *format.Form) { f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond) })
 
 	retryKey = group("retry", "when and how often an acquire tries again")
 
-	retryDelay = setting.Spread("retry.delay", func(c *Config) *sim.Delay { return &c.Retry },
+	retryDelay = format.Spread("retry.delay", func(c *Config) *sim.Delay { return &c.Retry },
 		sim.Delay{Lo: 50 * time.Millisecond, Hi: 250 * time.Millisecond},
 		"between a failed attempt and the next").Recurring().Showing("50ms..250ms")
 
-	retryPatience = setting.Positive("retry.patience", func(c *Config) *time.Duration { return &c.Patience }, 0,
+	retryPatience = format.Positive("retry.patience", func(c *Config) *time.Duration { return &c.Patience }, 0,
 		"after which an acquire gives up; `none`: never", "none")
 
-	retryCount = setting.Number("retry.count", func(c *Config) *int { return &c.Attempts }, 0, 1, maxCount,
+	retryCount = format.Number("retry.count", func(c *Config) *int { return &c.Attempts }, 0, 1, maxCount,
 		"how many attempts an acquire makes at most, the first included: the documents' RETRY_COUNT, there 3; "+
 			"`none`: as many "+
 			"as it takes", "none")
 
-	retryClock = setting.Choice("retry.patience-clock", func(c *Config) *sim.ClockKind { return &c.Waits },
+	retryClock = format.Choice("retry.patience-clock", func(c *Config) *sim.ClockKind { return &c.Waits },
 		"the clock on which patience is measured: on the `wall` clock, as a loop on time.time() does, a step of the "+
 			"clock lengthens or ends the wait",
-		setting.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
-		setting.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall}).OnWall("wall")
+		format.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
+		format.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall}).OnWall("wall")
 
-	retryWake = setting.Choice("retry.wake", func(c *Config) *Waking { return &c.Wake },
+	retryWake = format.Choice("retry.wake", func(c *Config) *Waking { return &c.Wake },
 		"when a client that found the lock taken tries again: after the `delay`; at the `message` that the holder "+
 			"publishes after its release (Pub/Sub, which keeps nothing for those who do not listen); or "+
 			"`message-or-ttl`: at the message, and at the latest a TTL later",
-		setting.Options(WakeAfterDelay, WakeOnMessage, WakeOnMessageTTL)...)
+		format.Options(WakeAfterDelay, WakeOnMessage, WakeOnMessageTTL)...)
 
-	timeoutKey = setting.Positive("timeout", func(c *Config) *time.Duration { return &c.Timeout }, 50*time.Millisecond,
+	timeoutKey = format.Positive("timeout", func(c *Config) *time.Duration { return &c.Timeout }, 50*time.Millisecond,
 		"how long a client waits for the answer of one server: short against the TTL, as the Redlock document asks; a "+
 			"coordination service must be given time to elect").Recurring()
 
-	reentrantKey = setting.Choice("reentrant", func(c *Config) *Reentry { return &c.Reentry },
+	reentrantKey = format.Choice("reentrant", func(c *Config) *Reentry { return &c.Reentry },
 		"what becomes of a lock that its holder takes once more (`work.nested`). `counted`: the last release gives "+
 			"it back; `uncounted`: the first does (go-zero 1338); `overwrite`: the client compares the owner, then "+
 			"sets the key anew, whoever holds it by then (redisson 84)",
-		setting.Options(CountedReentry, UncountedReentry, OverwritingReentry)...)
+		format.Options(CountedReentry, UncountedReentry, OverwritingReentry)...)
 
-	releaseKey = setting.Choice("release", func(c *Config) *Release { return &c.Release },
+	releaseKey = format.Choice("release", func(c *Config) *Release { return &c.Release },
 		"`script`, Tair's `cad` (`servers.version: tair`) and Redis 8.4's `delex` (`servers.version: 8`) compare and "+
 			"delete in one step; `del` deletes whoever holds the lock; `get-then-del` compares, then deletes",
-		setting.Options(ReleaseScript, ReleaseDel, ReleaseGetThenDel, ReleaseCAD, ReleaseDelex)...)
+		format.Options(ReleaseScript, ReleaseDel, ReleaseGetThenDel, ReleaseCAD, ReleaseDelex)...)
 
-	valueKey = setting.Choice("value", func(c *Config) *TokenScope { return &c.TokenScope },
+	valueKey = format.Choice("value", func(c *Config) *TokenScope { return &c.TokenScope },
 		"the owner value: each attempt has one of its own, or all attempts of one acquire share one, or all of a "+
 			"client; `fixed`: all clients have the same, a constant in their code",
-		setting.Options(PerRequest, PerAcquire, PerClient, Fixed)...)
+		format.Options(PerRequest, PerAcquire, PerClient, Fixed)...)
 
-	clockKey = setting.Choice("clock", func(c *Config) *sim.ClockKind { return &c.Clock },
+	clockKey = format.Choice("clock", func(c *Config) *sim.ClockKind { return &c.Clock },
 		"the clock on which the client measures elapsed time and the validity that is left",
-		setting.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
-		setting.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall}).OnWall("wall")
+		format.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
+		format.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall}).OnWall("wall")
 
-	elapsedCheck = setting.Switch("elapsed-check", func(c *Config) *bool { return &c.ElapsedCheck }, true,
+	elapsedCheck = format.Switch("elapsed-check", func(c *Config) *bool { return &c.ElapsedCheck }, true,
 		"count the validity from before the first request, and refuse a lock of which nothing is left when the "+
 			"answers are there (Redlock's step 3); `off`: count the TTL from the return")
 
 	// On one Redis, the validity of a client that states none is the TTL from the reply (LAWS.md).
 	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
 
-	driftAllowance = setting.Key[Config]{Path: "drift-allowance",
-		Form:     setting.Form{Kind: setting.Allowance, Words: []string{"off"}},
-		Standard: setting.Value{Word: "off"},
+	driftAllowance = format.Key[Config]{Path: "drift-allowance",
+		Form:     format.Form{Kind: format.Allowance, Words: []string{"off"}},
+		Standard: format.Value{Word: "off"},
 		Meaning:  "taken off the validity for clock drift: a share of the TTL and a constant",
-		Set:      func(c *Config, v setting.Value) { c.Drift = Allowance{v.N, time.Duration(v.From)} },
-		Get: func(c *Config) setting.Value {
+		Set:      func(c *Config, v format.Value) { c.Drift = Allowance{v.N, time.Duration(v.From)} },
+		Get: func(c *Config) format.Value {
 			if c.Drift == (Allowance{}) {
-				return setting.Value{Word: "off"}
+				return format.Value{Word: "off"}
 			}
-			return setting.Value{N: c.Drift.PPM, From: int64(c.Drift.Plus)}
+			return format.Value{N: c.Drift.PPM, From: int64(c.Drift.Plus)}
 		}}
 
 	extensionKey = optional("extension", "prolongs the lock while its work goes on (renewal, "+
@@ -99,42 +99,42 @@ var (
 		func(c *Config) **Extension { return &c.Extension },
 		func() *Extension { return &Extension{Limit: limitNotGiven} }, func() []Setting { return extensionKeys })
 
-	extensionMode = setting.Choice("extension.mode", func(c *Config) *ExtendMode { return &c.Extension.Mode },
+	extensionMode = format.Choice("extension.mode", func(c *Config) *ExtendMode { return &c.Extension.Mode },
 		"how an extension is made, or what a library got wrong about it; see Extensions",
-		setting.Options(ExtendChecked, ExtendCAS, ExtendUnchecked, ExtendAnyAnswer, ExtendIgnoreElapsed,
+		format.Options(ExtendChecked, ExtendCAS, ExtendUnchecked, ExtendAnyAnswer, ExtendIgnoreElapsed,
 			ExtendOrAcquire, ExtendExpire, ExtendRelease, ExtendReacquire)...)
 
 	extensionKeys = within(func(c *Config) bool { return c.Extension != nil },
 		extensionMode,
-		setting.Positive("extension.lease", func(c *Config) *time.Duration { return &c.Extension.TTL }, 0,
+		format.Positive("extension.lease", func(c *Config) *time.Duration { return &c.Extension.TTL }, 0,
 			"how long the lock lasts from an extension on, as in CAS … EX 10 after SET … EX 5").
-			With(func(f *setting.Form) {
+			With(func(f *format.Form) {
 				f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond)
 			}).Depending("TTL"),
-		setting.Positive("extension.every", func(c *Config) *time.Duration { return &c.Extension.Every }, 0,
+		format.Positive("extension.every", func(c *Config) *time.Duration { return &c.Extension.Every }, 0,
 			"time between two extensions").Recurring().Depending("TTL / 3").Showing("10s"),
-		setting.Number("extension.limit", func(c *Config) *int { return &c.Extension.Limit }, limitNotGiven, 1,
+		format.Number("extension.limit", func(c *Config) *int { return &c.Extension.Limit }, limitNotGiven, 1,
 			maxCount,
 			"how many extensions of one hold at most", "none").Depending("`none` in the background, 3 in steps"),
-		setting.Choice("extension.in", func(c *Config) *bool { return &c.Extension.Background },
+		format.Choice("extension.in", func(c *Config) *bool { return &c.Extension.Background },
 			"by a keepalive beside the work, or by the worker between steps of its work",
-			setting.Option[bool]{Word: "background", Value: true}, setting.Option[bool]{Word: "steps"}))
+			format.Option[bool]{Word: "background", Value: true}, format.Option[bool]{Word: "steps"}))
 
 	waitKey = optional("wait", "after the lock is set, WAIT for replicas; `{}` takes all defaults below",
 		func(c *Config) **Wait { return &c.Wait }, func() *Wait { return &Wait{} },
 		func() []Setting { return waitKeys })
 
 	waitKeys = within(func(c *Config) bool { return c.Wait != nil },
-		setting.Number("wait.replicas", func(c *Config) *int { return &c.Wait.Replicas }, 1, 1, maxReplicas,
+		format.Number("wait.replicas", func(c *Config) *int { return &c.Wait.Replicas }, 1, 1, maxReplicas,
 			"how many replicas must have the write").Showing("1"),
-		setting.Time("wait.timeout", func(c *Config) *time.Duration { return &c.Wait.Timeout }, time.Second,
+		format.Time("wait.timeout", func(c *Config) *time.Duration { return &c.Wait.Timeout }, time.Second,
 			"how long WAIT waits; 0s: for ever"),
-		setting.Switch("wait.obey", func(c *Config) *bool { return &c.Wait.Obey }, true,
+		format.Switch("wait.obey", func(c *Config) *bool { return &c.Wait.Obey }, true,
 			"give the attempt up if fewer replicas answered; with redlock a master of which fewer answered is not "+
 				"counted"),
-		setting.Switch("wait.on-release", func(c *Config) *bool { return &c.Wait.Release }, false, "WAIT after the "+
+		format.Switch("wait.on-release", func(c *Config) *bool { return &c.Wait.Release }, false, "WAIT after the "+
 			"release, too"),
-		setting.Switch("wait.same-connection", func(c *Config) *bool { return &c.Wait.SameConnection }, true,
+		format.Switch("wait.same-connection", func(c *Config) *bool { return &c.Wait.SameConnection }, true,
 			"send WAIT on the connection that set the lock, whose writes it covers; `off`: to the master as it is "+
 				"known by then, "+
 				"which after a failover is another"))
@@ -147,16 +147,16 @@ var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience
 	[]Setting{waitKey}, waitKeys)
 
 // own are the keys of one protocol alone. Their values are in a T in Config.Own.
-func own[T any](keys ...setting.Key[T]) []Setting {
+func own[T any](keys ...format.Key[T]) []Setting {
 	var list []Setting
 	for _, k := range keys {
 		list = append(list, Setting{Path: k.Path, Form: k.Form, Standard: k.Standard, Depends: k.Depends,
-			Meaning: k.Meaning, Wall: k.Wall, Set: func(c *Config, v setting.Value) {
+			Meaning: k.Meaning, Wall: k.Wall, Set: func(c *Config, v format.Value) {
 				o := ownOf[T](c)
 				k.Set(&o, v)
 				c.Own = o
 			},
-			Get: func(c *Config) setting.Value {
+			Get: func(c *Config) format.Value {
 				o := ownOf[T](c)
 				return k.Get(&o)
 			}})
@@ -175,16 +175,16 @@ const limitNotGiven = -1
 
 // group is a mapping that only holds other keys.
 func group(path, meaning string) Setting {
-	return Setting{Path: path, Form: setting.Form{Kind: setting.Group}, Depends: "the keys below", Meaning: meaning,
-		Set: func(*Config, setting.Value) {}, Get: func(*Config) setting.Value { return setting.Value{} }}
+	return Setting{Path: path, Form: format.Form{Kind: format.Mapping}, Depends: "the keys below", Meaning: meaning,
+		Set: func(*Config, format.Value) {}, Get: func(*Config) format.Value { return format.Value{} }}
 }
 
 // optional is a mapping that may be none, which is its default. When it is first given, its keys get their defaults.
 func optional[P any](path, meaning string, where func(*Config) **P, make func() *P, keys func() []Setting) Setting {
-	none := setting.Value{Word: "none"}
-	form := setting.Form{Kind: setting.Group, Words: []string{"none"}}
+	none := format.Value{Word: "none"}
+	form := format.Form{Kind: format.Mapping, Words: []string{"none"}}
 	return Setting{Path: path, Form: form, Standard: none, Meaning: meaning,
-		Set: func(c *Config, v setting.Value) {
+		Set: func(c *Config, v format.Value) {
 			at := where(c)
 			switch {
 			case v == none:
@@ -201,11 +201,11 @@ func optional[P any](path, meaning string, where func(*Config) **P, make func() 
 				*at = &own
 			}
 		},
-		Get: func(c *Config) setting.Value {
+		Get: func(c *Config) format.Value {
 			if *where(c) == nil {
 				return none
 			}
-			return setting.Value{}
+			return format.Value{}
 		}}
 }
 
@@ -213,9 +213,9 @@ func optional[P any](path, meaning string, where func(*Config) **P, make func() 
 func within(inUse func(*Config) bool, keys ...Setting) []Setting {
 	for i := range keys {
 		get := keys[i].Get
-		keys[i].Get = func(c *Config) setting.Value {
+		keys[i].Get = func(c *Config) format.Value {
 			if !inUse(c) {
-				return setting.Value{Word: "none"}
+				return format.Value{Word: "none"}
 			}
 			return get(c)
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -46,7 +46,7 @@ func newSingle(r requester, set setKey) *single {
 
 // onOneRedis returns the keys of a lock with an expiry on one Redis, and those given.
 func onOneRedis(own ...Setting) []Setting {
-	modes := setting.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed,
+	modes := format.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed,
 		ExtendOrAcquire, ExtendExpire, ExtendRelease)
 	return slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,
 		timeoutKey, valueKey, clockKey,

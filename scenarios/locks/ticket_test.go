@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -23,8 +23,8 @@ func init() {
 		Text:    "INCR draws a number, and the one that is served holds: no expiry, fencing tokens",
 		Backend: OnRedis, Service: history.Redis, Tokens: true,
 		Settings: slices.Concat(
-			[]Setting{ttlKey, timeoutKey, setting.Only(reentrantKey, CountedReentry, UncountedReentry)},
-			own(setting.Spread("poll", func(c *ticketConfig) *sim.Delay { return &c.poll },
+			[]Setting{ttlKey, timeoutKey, format.Only(reentrantKey, CountedReentry, UncountedReentry)},
+			own(format.Spread("poll", func(c *ticketConfig) *sim.Delay { return &c.poll },
 				sim.Delay{Lo: 10 * time.Millisecond, Hi: 20 * time.Millisecond},
 				"between two looks at the number that is served").Recurring())),
 		Without: map[string]string{"retry": "a client of ticket waits in line and looks again: give poll"},
@@ -136,7 +136,7 @@ func TestKeysOfOneProtocolAreOfOneProtocol(t *testing.T) {
 		for _, s := range d.Settings {
 			var c Config
 			before := c.Own
-			if s.Form.Kind == setting.Group ||
+			if s.Form.Kind == format.Mapping ||
 				len(s.Path) > 5 && (s.Path[:5] == "wait." || len(s.Path) > 10 && s.Path[:10] == "extension.") {
 				continue
 			}

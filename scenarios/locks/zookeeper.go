@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
@@ -21,12 +21,12 @@ func init() {
 		Text:    "an ephemeral sequential znode; the lowest holds; its czxid is the fencing token",
 		Backend: OnZooKeeper, Several: true, Expires: true, Renews: true, Tokens: true,
 		Settings: slices.Concat([]Setting{
-			ttlKey.With(func(f *setting.Form) {
+			ttlKey.With(func(f *format.Form) {
 				f.Least, f.Most, f.Step = int64(4*time.Second), int64(40*time.Second), int64(time.Millisecond)
 			}),
-			retryKey, retryDelay, retryPatience, timeoutKey.Standing(setting.Value{N: int64(time.Second)}),
-			setting.Only(reentrantKey, CountedReentry, UncountedReentry),
-		}, own(zooKeeperKeys...), []Setting{setting.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
+			retryKey, retryDelay, retryPatience, timeoutKey.Standing(format.Value{N: int64(time.Second)}),
+			format.Only(reentrantKey, CountedReentry, UncountedReentry),
+		}, own(zooKeeperKeys...), []Setting{format.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
 			"ask for a read lock; if any client does, the lock is a read-write lock")}),
 		Without: withoutRedis(ZooKeeper, "session"),
 		make:    func(r requester) protocol { return &zooKeeper{requester: r, own: ownOf[zooKeeperConfig](r.config)} },
@@ -112,26 +112,26 @@ const (
 	takesAnew listening = "reacquire"
 )
 
-var zooKeeperKeys = []setting.Key[zooKeeperConfig]{
-	setting.Choice("watch", func(c *zooKeeperConfig) *watching { return &c.watch },
+var zooKeeperKeys = []format.Key[zooKeeperConfig]{
+	format.Choice("watch", func(c *zooKeeperConfig) *watching { return &c.watch },
 		"whom a waiting client watches: the one before it, or, as a herd, the lowest",
-		setting.Options(predecessor, lowest)...),
-	setting.Choice("token", func(c *zooKeeperConfig) *tokenFrom { return &c.tokenFrom },
+		format.Options(predecessor, lowest)...),
+	format.Choice("token", func(c *zooKeeperConfig) *tokenFrom { return &c.tokenFrom },
 		"the fencing token: the czxid of the client's own znode, or of the folder, which all share",
-		setting.Options(ownNode, parentNode)...),
-	setting.Choice("names", func(c *zooKeeperConfig) *nodeNaming { return &c.names },
+		format.Options(ownNode, parentNode)...),
+	format.Choice("names", func(c *zooKeeperConfig) *nodeNaming { return &c.names },
 		"the name of a znode has a mark of its own, or is a number alone. With `bare` the last to release removes the "+
 			"folder, "+
 			"numbers begin anew, and a release in a later session may delete another's znode (zk-ruby 34)",
-		setting.Options(markedNames, bareNames)...),
-	setting.Switch("check-session", func(c *zooKeeperConfig) *bool { return &c.checkSession }, true,
+		format.Options(markedNames, bareNames)...),
+	format.Switch("check-session", func(c *zooKeeperConfig) *bool { return &c.checkSession }, true,
 		"a znode that is found again after a broken connection counts only if the session that made it lives; `off`: "+
 			"also that of "+
 			"a dying session (curator 1121)"),
-	setting.Choice("listener", func(c *zooKeeperConfig) *listening { return &c.listener },
+	format.Choice("listener", func(c *zooKeeperConfig) *listening { return &c.listener },
 		"`on`: take a suspended connection for a lost lock, and stop; `reacquire`: pause the work while it is "+
 			"suspended, and take the lock once more when it is there again, before the work goes on",
-		setting.Options(notListening, stopsAtOnce, takesAnew)...),
+		format.Options(notListening, stopsAtOnce, takesAnew)...),
 }
 
 // zooKeeper is the lock recipe of ZooKeeper's documentation: an ephemeral sequential znode for each client under the

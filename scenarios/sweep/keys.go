@@ -6,7 +6,7 @@ import (
 	"go/token"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // reading takes a key's number out of a scenario, for one of its clients; false if there is no one number: the key is
@@ -44,11 +44,11 @@ func variableKeys() (servers, clients []Key, start Key) {
 func keyOf(v scenarios.Variable) Key {
 	k := Key{Path: v.Path, read: reading(v.Number)}
 	switch v.Kind {
-	case setting.Duration, setting.Delay:
+	case format.Duration, format.Delay:
 		k.Unit = Durations
-	case setting.Count:
+	case format.Count:
 		k.Unit = Counts
-	case setting.Allowance:
+	case format.Allowance:
 		k.Unit, k.percent = Rates, true
 	default:
 		k.Unit, k.read = Words, nil

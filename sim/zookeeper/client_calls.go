@@ -22,7 +22,7 @@ func (c *Client) Create(env sim.Env, attempt history.Attempt, path, data string,
 		return "", Stat{}, err
 	}
 	c.settle(env, epoch, a.Events)
-	return a.text(0), a.stat(1), nil
+	return a.Text(0), a.Stat(1), nil
 }
 
 // Delete removes a znode. Errors: NoNode, BadVersion, NotEmpty.
@@ -44,7 +44,7 @@ func (c *Client) SetData(env sim.Env, attempt history.Attempt, path, data string
 		return Stat{}, err
 	}
 	c.settle(env, epoch, a.Events)
-	return a.stat(1), nil
+	return a.Stat(1), nil
 }
 
 // Sync brings the member that the client is connected to up to date with the leader.
@@ -64,7 +64,7 @@ func (c *Client) Exists(env sim.Env, attempt history.Attempt, path string, w *Wa
 	if err != nil {
 		return Stat{}, err
 	}
-	return a.stat(0), nil
+	return a.Stat(0), nil
 }
 
 // GetData reads a znode. Errors: NoNode; then no watch is left.
@@ -73,7 +73,7 @@ func (c *Client) GetData(env sim.Env, attempt history.Attempt, path string, w *W
 	if err != nil {
 		return "", Stat{}, err
 	}
-	return a.text(0), a.stat(1), nil
+	return a.Text(0), a.Stat(1), nil
 }
 
 // Children lists the names of a znode's children, sorted. Errors: NoNode; then no watch is left.
@@ -85,9 +85,9 @@ func (c *Client) Children(env sim.Env, attempt history.Attempt, path string, w *
 	}
 	var names []string
 	for i := StatLength; i < len(a.List); i++ {
-		names = append(names, a.text(i))
+		names = append(names, a.Text(i))
 	}
-	return names, a.stat(0), nil
+	return names, a.Stat(0), nil
 }
 
 // look reads from the member that the client is connected to, and may leave a watch.

@@ -99,8 +99,8 @@ func (a *Answer) Int(i int) int64 {
 	return n
 }
 
-// text is the text at i of the list; empty if there is none.
-func (a *Answer) text(i int) string {
+// Text is the text at i of the list; empty if there is none.
+func (a *Answer) Text(i int) string {
 	if i >= len(a.List) {
 		return ""
 	}
@@ -108,8 +108,8 @@ func (a *Answer) text(i int) string {
 	return s
 }
 
-// stat reads the stat that begins at element i.
-func (a *Answer) stat(i int) Stat {
+// Stat reads the stat that begins at element i.
+func (a *Answer) Stat(i int) Stat {
 	return Stat{Czxid: Zxid(a.Int(i)), Mzxid: Zxid(a.Int(i + 1)), Pzxid: Zxid(a.Int(i + 2)), Version: a.Int(i + 3),
 		Cversion: a.Int(i + 4), EphemeralOwner: SessionID(a.Int(i + 5)), NumChildren: a.Int(i + 6)}
 }

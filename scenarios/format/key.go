@@ -1,9 +1,4 @@
-// Package setting describes the keys of a scenario file: how the value of each is written, its default, its meaning,
-// and where it is stored. The reader of files and its errors, the reference of the format and the keys of a sweep are
-// made from one table of them, so that none of them can miss a key.
-//
-// Goals: a key is declared once, beside what it sets. Non-goals: YAML and places in files (scenarios).
-package setting
+package format
 
 import (
 	"strconv"
@@ -25,7 +20,7 @@ const (
 	Allowance             // "1% + 2ms", or either part
 	Share                 // a share of messages and their delay: "1% 10ms..50ms"
 	Name                  // letters, digits and - _ . : /
-	Group                 // a mapping of the keys that begin with this one's and a dot
+	Mapping               // a mapping of the keys that begin with this one's and a dot
 )
 
 // Form is what may be written as the value of a key.
@@ -37,12 +32,12 @@ type Form struct {
 	Required    bool  // the key must be given
 	// Recurs says that the duration is the period of something that goes on for as long as a hold, a wait or a run
 	// lasts: the next try for a lock or a reply, the next extension, the next check of a master. It, or the end of a
-	// delay, is at least ShortestPeriod: shorter periods would dominate the run.
+	// delay, is at least shortestPeriod: shorter periods would dominate the run.
 	Recurs bool
 }
 
-// ShortestPeriod is the shortest period of what recurs.
-const ShortestPeriod = time.Millisecond
+// shortestPeriod is the shortest period of what recurs.
+const shortestPeriod = time.Millisecond
 
 // Recurring returns the key with a form that recurs.
 func (k Key[T]) Recurring() Key[T] { return k.With(func(f *Form) { f.Recurs = true }) }
@@ -191,7 +186,7 @@ func (f *Form) Values() string {
 		parts = append(parts, f.durations())
 	case Delay:
 		if f.Recurs {
-			parts = append(parts, "delay that ends at "+DurationText(int64(ShortestPeriod))+" or later")
+			parts = append(parts, "delay that ends at "+DurationText(int64(shortestPeriod))+" or later")
 			break
 		}
 		parts = append(parts, "delay")
@@ -203,7 +198,7 @@ func (f *Form) Values() string {
 		parts = append(parts, "share and delay")
 	case Name:
 		parts = append(parts, "letters, digits, `-_.:/`; at most 64")
-	case Group:
+	case Mapping:
 		parts = append(parts, "a mapping")
 	}
 	if f.Kind == Word && len(f.Words) == 2 && f.Words[0] == "on" && f.Words[1] == "off" {
@@ -223,7 +218,7 @@ func (f *Form) durations() string {
 	}
 	switch {
 	case f.Recurs:
-		return text + ", at least " + DurationText(int64(ShortestPeriod))
+		return text + ", at least " + DurationText(int64(shortestPeriod))
 	case f.Most > 0:
 		return text + " from " + DurationText(f.Least) + " to " + DurationText(f.Most)
 	case f.Least > 1:
@@ -234,5 +229,5 @@ func (f *Form) durations() string {
 	return text
 }
 
-// DelayOf is the value of a delay.
-func DelayOf(d sim.Delay) Value { return Value{From: int64(d.Lo), To: int64(d.Hi)} }
+// delayOf is the value of a delay.
+func delayOf(d sim.Delay) Value { return Value{From: int64(d.Lo), To: int64(d.Hi)} }

@@ -1,4 +1,4 @@
-package setting
+package format
 
 import (
 	"time"
@@ -90,7 +90,7 @@ func number[T any, V ~int | ~int64](path string, kind Kind, where func(*T) *V, s
 
 // Spread is a key that takes a delay.
 func Spread[T any](path string, where func(*T) *sim.Delay, standard sim.Delay, meaning string) Key[T] {
-	return Key[T]{Path: path, Form: Form{Kind: Delay}, Standard: DelayOf(standard), Meaning: meaning,
+	return Key[T]{Path: path, Form: Form{Kind: Delay}, Standard: delayOf(standard), Meaning: meaning,
 		Set: func(t *T, v Value) { *where(t) = sim.Delay{Lo: time.Duration(v.From), Hi: time.Duration(v.To)} },
-		Get: func(t *T) Value { return DelayOf(*where(t)) }}
+		Get: func(t *T) Value { return delayOf(*where(t)) }}
 }
