@@ -28,6 +28,16 @@ func fewSeeds() int {
 var compareOnce = sync.OnceValues(
 	func() (*Comparison, error) { return Locks(context.Background(), Options{Runs: fewSeeds()}) })
 
+// of is the value of the figure with that key.
+func (t *Timing) of(key string) float64 {
+	for i := range figures {
+		if figures[i].key == key && t.values != nil {
+			return t.values[i]
+		}
+	}
+	return 0
+}
+
 func comparison(t *testing.T) *Comparison {
 	t.Helper()
 	c, err := compareOnce()

@@ -65,16 +65,6 @@ type Timing struct {
 	values   []float64 // one for each of the figures; nil if nothing was measured
 }
 
-// of is the value of the figure with that key.
-func (t *Timing) of(key string) float64 {
-	for i := range figures {
-		if figures[i].key == key && t.values != nil {
-			return t.values[i]
-		}
-	}
-	return 0
-}
-
 // column is one of the table of figures.
 type column struct {
 	document.Column
