@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
 // TestStrangersAreNoMembers: whoever calls a member where others reach it, directly or by way of the relay, and has not
@@ -19,7 +19,7 @@ import (
 func TestStrangersAreNoMembers(t *testing.T) {
 	r := start(t, 3)
 	m := r.fleet.members[0]
-	other, err := daemon.NewIdentity(t.TempDir())
+	other, err := process.NewIdentity(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestStrangersAreNoMembers(t *testing.T) {
 		answer.Body.Close()
 		return answer.StatusCode != http.StatusBadRequest
 	}
-	pair := func(id daemon.Identity) tls.Certificate {
+	pair := func(id process.Identity) tls.Certificate {
 		p, err := tls.LoadX509KeyPair(id.Certificate, id.Key)
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -23,7 +22,7 @@ import (
 // Fleet holds the real members of one run.
 type Fleet struct {
 	Config
-	identity daemon.Identity
+	identity process.Identity
 	relay    *relay.Relay
 	http     *http.Client
 	members  []*member
@@ -43,7 +42,7 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 	if err := look(c.Program); err != nil {
 		return nil, err
 	}
-	identity, err := daemon.NewIdentity(c.Keeper.Folder())
+	identity, err := process.NewIdentity(c.Keeper.Folder())
 	if err != nil {
 		return nil, fmt.Errorf("making a certificate for the members: %w", err)
 	}
@@ -55,14 +54,14 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 		}
 	}()
 	for _, name := range c.Members {
-		d := &daemon.Daemon{Keeper: c.Keeper, Name: name, Folder: filepath.Join(c.Keeper.Folder(), string(name)),
+		d := &process.Daemon{Keeper: c.Keeper, Name: name, Folder: filepath.Join(c.Keeper.Folder(), string(name)),
 			Env: environment()}
 		p, err := f.relay.Listen(name, d.PID)
 		if err != nil {
 			return nil, err
 		}
 		f.members = append(f.members, &member{
-			Lives: &daemon.Lives{Daemon: d, Port: p, Gate: &f.gate, Failed: c.Failed}, name: name, fleet: f})
+			Lives: &relay.Lives{Daemon: d, Port: p, Gate: &f.gate, Failed: c.Failed}, name: name, fleet: f})
 	}
 	for _, m := range f.members {
 		if err := m.launch(); err != nil {

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
+	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
 // life is one life of a member's process.
 type life struct {
-	*daemon.Life
+	*relay.Life
 	m     *member
 	ready chan struct{} // closed when it accepts requests
 

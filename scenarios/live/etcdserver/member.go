@@ -4,13 +4,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
+	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // member is a real etcd in a simulated world. The kernel calls it on the world's goroutine.
 type member struct {
-	*daemon.Lives
+	*relay.Lives
 	name    sim.ProcessID
 	fleet   *Fleet
 	gateway gateway

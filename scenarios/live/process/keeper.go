@@ -6,11 +6,18 @@
 // it has created, and ends. So nothing remains of a run, however it ends, unless the keeper itself is killed by kill
 // -9: then the processes that it started directly die with it (PR_SET_PDEATHSIG), and the folder stays.
 //
-// This package runs in real time, with processes, signals and files. It needs Linux; elsewhere [Start] returns an
-// error.
+// A [Daemon] is a server program in a folder of its own, one process after another. The machine below it is controlled
+// by a small library that is loaded into the process (LD_PRELOAD, preload/shim.c; [Shim]): clocks that jump and drift,
+// and slow fsyncs. It also records how much of an append-only file is on disk, so that a loss of power can take away
+// the rest ([Disk]). (A Java program waits by the clocks of the kernel: of its clocks only the wall clock may be moved,
+// and that only by jumps.)
 //
-// Goals: a stop is reported once every thread has stopped, a kill once the process has ended. Non-goals: limits,
-// namespaces and users. A descendant that leaves the process group of its command is not stopped by [Process.Stop]; it
+// This package runs in real time, with processes, signals and files, and compiles the library with gcc. It needs Linux;
+// elsewhere [Start] returns an error.
+//
+// Goals: a stop is reported once every thread has stopped, a kill once the process has ended; a pause also holds for a
+// process that is started meanwhile. Non-goals: limits, namespaces and users; what a program serves, and whether it is
+// ready to. A descendant that leaves the process group of its command is not stopped by [Process.Stop]; it
 // is killed with all others in the end.
 package process
 
@@ -33,15 +40,15 @@ type Command struct {
 	Output io.Writer `json:"-"`
 }
 
-// Status says how a command ended.
-type Status struct {
+// status says how a command ended.
+type status struct {
 	Code   int            // its exit status; -1 if a signal ended it
 	Signal syscall.Signal // the signal that ended it, or 0
 	Err    error          // the keeper is gone, and with it all that it started
 }
 
 // String describes it.
-func (s Status) String() string {
+func (s status) String() string {
 	switch {
 	case s.Err != nil:
 		return s.Err.Error()

@@ -142,8 +142,8 @@ func TestCloseEndsTheFamilyAndTheFolder(t *testing.T) {
 	if exists(k.Folder()) {
 		t.Errorf("%s is there after Close", k.Folder())
 	}
-	if p.Status().Err == nil && p.Status().Signal != syscall.SIGKILL {
-		t.Errorf("the command %v", p.Status())
+	if p.ended().Err == nil && p.ended().Signal != syscall.SIGKILL {
+		t.Errorf("the command %v", p.ended())
 	}
 	if _, err := k.Start(Command{Args: []string{"true"}}); !errors.Is(err, ErrGone) {
 		t.Errorf("after Close something was started: %v", err)
@@ -156,10 +156,10 @@ func TestKeeperThatIsKilledTakesItsChildrenAlong(t *testing.T) {
 	if err := k.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if s := p.Status(); !errors.Is(s.Err, ErrGone) {
+	if s := p.ended(); !errors.Is(s.Err, ErrGone) {
 		t.Errorf("the command %v", s)
 	}
-	await(t, "the command has ended", func() bool { return !runs(p.PID()) })
+	await(t, "the command has ended", func() bool { return !runs(p.pid) })
 	if err := p.Stop(); !errors.Is(err, ErrGone) {
 		t.Errorf("Stop: %v", err)
 	}
@@ -206,7 +206,7 @@ count one & count two`)
 		if err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		if stopped, ended := stopped(p.PID()); !stopped || ended {
+		if all, ended := stopped(p.pid); !all || ended {
 			t.Fatal("a process of the group has not stopped")
 		}
 		one, two := read("one"), read("two")
@@ -225,7 +225,7 @@ count one & count two`)
 	if err := p.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if s := p.Status(); s.Signal != syscall.SIGKILL || s.String() != "was ended by signal 9 (killed)" {
+	if s := p.ended(); s.Signal != syscall.SIGKILL || s.String() != "was ended by signal 9 (killed)" {
 		t.Errorf("a stopped process that was killed %v", s)
 	}
 	if err := p.Stop(); !errors.Is(err, ErrEnded) {
@@ -239,7 +239,7 @@ count one & count two`)
 func TestHowCommandsStartAndEnd(t *testing.T) {
 	k := started(t)
 	p := run(t, k, "echo said; echo failed >&2; exit 3")
-	if s := p.Status(); s.Code != 3 || s.Signal != 0 || s.String() != "ended with exit status 3" {
+	if s := p.ended(); s.Code != 3 || s.Signal != 0 || s.String() != "ended with exit status 3" {
 		t.Errorf("it %v", s)
 	}
 	for name, want := range map[string]string{"out": "said\n", "err": "failed\n"} {
@@ -248,10 +248,10 @@ func TestHowCommandsStartAndEnd(t *testing.T) {
 		}
 	}
 	p = run(t, k, "exec sleep 1000")
-	if err := p.Terminate(); err != nil {
+	if err := p.terminate(); err != nil {
 		t.Fatal(err)
 	}
-	if s := p.Status(); s.Signal != syscall.SIGTERM {
+	if s := p.ended(); s.Signal != syscall.SIGTERM {
 		t.Errorf("what was asked to end %v", s)
 	}
 	noProgram := filepath.Join(k.Folder(), "no-program")
@@ -332,7 +332,7 @@ func TestManyThatEndAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := p.Status(); s.Code != i {
+		if s := p.ended(); s.Code != i {
 			t.Fatalf("exit %d: it %v", i, s)
 		}
 	}

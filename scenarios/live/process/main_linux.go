@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Main runs the keeper, if this process was started as one: it does not return then. Every program that calls [Start]
@@ -32,6 +34,17 @@ func Main() {
 	os.Exit(code)
 }
 
+// ownGroup puts a process into a group of its own.
+var ownGroup = &syscall.SysProcAttr{Setpgid: true}
+
+// fifo makes a FIFO, and opens it without waiting for a writer.
+func fifo(name string) (*os.File, error) {
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
 // watch is the state of a keeper process.
 type watch struct {
 	mu       sync.Mutex // between a start and the report of its end
@@ -39,12 +52,9 @@ type watch struct {
 	children map[int]bool // started and not ended
 }
 
-// subreaper is PR_SET_CHILD_SUBREAPER of linux/prctl.h.
-const subreaper = 36
-
 func (w *watch) run() error {
-	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, subreaper, 1, 0); e != 0 {
-		return fmt.Errorf("becoming the reaper of all descendants: %w", e)
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("becoming the reaper of all descendants: %w", err)
 	}
 	// caught and not ignored: an ignored signal stays ignored in every process that is started
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
@@ -289,4 +299,21 @@ func descendants(of int) (list []int) {
 		}
 	}
 	return list
+}
+
+// machineClock is CLOCK_MONOTONIC, in ns, as every process of the machine reads it.
+func machineClock() int64 {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		panic(err) // every Linux has it
+	}
+	return t.Nano()
+}
+
+// inode distinguishes files.
+func inode(i os.FileInfo) uint64 {
+	if s, ok := i.Sys().(*syscall.Stat_t); ok {
+		return s.Ino
+	}
+	return 0
 }

@@ -2,51 +2,19 @@
 
 package process
 
-import "errors"
+import (
+	"errors"
+	"os"
+	"syscall"
+)
 
-var errLinux = errors.New("programs can be started for a live run on Linux only")
-
-// Keeper is a keeper process; there is none here.
-type Keeper struct{}
-
-// Process is a command that a keeper has started.
-type Process struct{}
-
-// Main does nothing here.
+// Main does nothing: keepers need Linux, and what stands below is theirs.
 func Main() {}
 
-// Start reports that there is no keeper here.
-func Start() (*Keeper, error) { return nil, errLinux }
+var ownGroup *syscall.SysProcAttr
 
-// Folder is the folder of the run.
-func (k *Keeper) Folder() string { return "" }
+func fifo(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-// Start reports that nothing can be started here.
-func (k *Keeper) Start(Command) (*Process, error) { return nil, errLinux }
+func machineClock() int64 { return 0 }
 
-// Close does nothing here.
-func (k *Keeper) Close() error { return nil }
-
-// PID is 0.
-func (p *Process) PID() int { return 0 }
-
-// Done is never closed.
-func (p *Process) Done() <-chan struct{} { return nil }
-
-// Status reports that there was no process.
-func (p *Process) Status() Status { return Status{Err: errLinux} }
-
-// Wait reports that there was no process.
-func (p *Process) Wait() error { return errLinux }
-
-// Stop reports that there is nothing to stop.
-func (p *Process) Stop() error { return errLinux }
-
-// Cont reports that there is nothing to continue.
-func (p *Process) Cont() error { return errLinux }
-
-// Kill reports that there is nothing to kill.
-func (p *Process) Kill() error { return errLinux }
-
-// Terminate reports that there is nothing to end.
-func (p *Process) Terminate() error { return errLinux }
+func inode(os.FileInfo) uint64 { return 0 }

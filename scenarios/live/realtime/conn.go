@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/live/socket"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -17,8 +16,8 @@ type Conn struct {
 	State any
 
 	front  *Front
-	in     *socket.In
-	out    *socket.Out
+	in     *In
+	out    *Out
 	secret string // the password of the client's ports
 
 	known      bool      // the password was given: the connection is the client's
@@ -38,8 +37,8 @@ type request struct {
 }
 
 func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn) *Conn {
-	c := &Conn{Client: client, Server: server, front: f, out: socket.NewOut(tcp), secret: f.Secret(client)}
-	c.in = socket.NewIn(tcp, func() { f.loop.Do(c.collect) })
+	c := &Conn{Client: client, Server: server, front: f, out: NewOut(tcp), secret: f.Secret(client)}
+	c.in = NewIn(tcp, func() { f.loop.Do(c.collect) })
 	return c
 }
 

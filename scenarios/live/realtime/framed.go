@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/fencepost-sim/fencepost/scenarios/live/socket"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -41,8 +40,8 @@ func appendRequest(b []byte, args []string) []byte {
 // at once what was sent there: to code that was stopped, what arrived meanwhile happens before what is due by now.
 type Framed struct {
 	loop  *Loop
-	in    *socket.In
-	out   *socket.Out
+	in    *In
+	out   *Out
 	half  []byte // of a frame
 	took  func(kind byte, what []byte)
 	ended func()
@@ -70,8 +69,8 @@ func DialFramed(l *Loop, to Door, took func(kind byte, what []byte), ended func(
 		tcp.Close()
 		return nil, fmt.Errorf("%s: %w", to.Address, err)
 	}
-	f := &Framed{loop: l, out: socket.NewOut(tcp.(*net.TCPConn)), took: took, ended: ended}
-	f.in = socket.NewIn(tcp.(*net.TCPConn), func() { l.Do(f.collect) })
+	f := &Framed{loop: l, out: NewOut(tcp.(*net.TCPConn)), took: took, ended: ended}
+	f.in = NewIn(tcp.(*net.TCPConn), func() { l.Do(f.collect) })
 	l.framed = append(l.framed, f)
 	go f.in.Run()
 	go f.out.Run()

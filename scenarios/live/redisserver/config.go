@@ -9,7 +9,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/live/machine"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -79,7 +78,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 		}
 	}
 	if _, err := exec.LookPath("gcc"); err != nil && c.needsShim(f) {
-		return machine.ErrNoCompiler
+		return process.ErrNoCompiler
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/live/machine"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
@@ -189,8 +189,8 @@ func TestWhatServersCannotSuffer(t *testing.T) {
 		}
 		for _, path := range []string{usual, t.TempDir()} {
 			t.Setenv("PATH", path)
-			want := strings.Replace(want, "gcc", machine.ErrNoCompiler.Error(), 1)
-			if _, err := exec.LookPath("gcc"); err == nil && want == machine.ErrNoCompiler.Error() {
+			want := strings.Replace(want, "gcc", process.ErrNoCompiler.Error(), 1)
+			if _, err := exec.LookPath("gcc"); err == nil && want == process.ErrNoCompiler.Error() {
 				want = ""
 			}
 			got := ""

@@ -11,7 +11,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/live/machine"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -24,7 +23,7 @@ type Fleet struct {
 	cfg     *settings
 	servers map[sim.ProcessID]*Server
 	library string // loaded into the processes; empty: none
-	origin  *machine.Origin
+	origin  *process.Origin
 }
 
 // Launch starts the servers and waits until they accept commands and replicas follow their masters. plan is the plan of
@@ -46,9 +45,9 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 		needsShim = needsShim || c.needsShim(f)
 	}
 	f := &Fleet{cfg: &settings{Config: c, absolute: v[0] >= 7, seven: v[0] >= 7, secret: rand.Text()},
-		origin: &machine.Origin{}, servers: map[sim.ProcessID]*Server{}}
+		origin: &process.Origin{}, servers: map[sim.ProcessID]*Server{}}
 	if needsShim {
-		if f.library, err = machine.Compile(c.Keeper.Folder()); err != nil {
+		if f.library, err = process.Compile(c.Keeper.Folder()); err != nil {
 			return nil, err
 		}
 	}

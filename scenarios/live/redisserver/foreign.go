@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
+	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
@@ -79,7 +79,7 @@ func (c Foreign) Attach(plan []nemesis.Fault) (*Fleet, error) {
 		if err = c.suits(at); err != nil {
 			return nil, fmt.Errorf("the server at %s: %w", at.address, err)
 		}
-		lives := &daemon.Lives{Gate: &cfg.loop, Failed: cfg.Failed}
+		lives := &relay.Lives{Gate: &cfg.loop, Failed: cfg.Failed}
 		fleet.servers[c.Servers[i]] = &Server{Lives: lives, name: c.Servers[i], cfg: cfg, at: at,
 			guard: newGuard(c.Prefix, c.Lasts)}
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
+	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
@@ -14,7 +14,7 @@ import (
 
 // life is one life of a server's process: its executor, a goroutine that does one thing at a time with it.
 type life struct {
-	*daemon.Life
+	*relay.Life
 	s *Server
 
 	mu   sync.Mutex
@@ -270,7 +270,7 @@ func (x *life) observe() (said []notice, keys []store.Key, err error) {
 func (x *life) lose(l *link, r *request) error { return x.lost(l, r, nil, errLinkEnded) }
 
 func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
-	if errors.Is(why, daemon.ErrOver) {
+	if errors.Is(why, relay.ErrOver) {
 		return why
 	}
 	x.forget(l.id)

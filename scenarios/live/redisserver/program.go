@@ -8,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
-	"github.com/fencepost-sim/fencepost/scenarios/live/machine"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -25,9 +24,9 @@ type program struct {
 	gate   *relay.Port // where other servers reach it; nil: it talks to none, and listens on a socket in its folder
 	port   int         // where it listens itself
 	cuts   bool        // a loss of power loses what was not fsynced
-	shim   *machine.Shim
-	disk   machine.Disk
-	daemon daemon.Daemon
+	shim   *process.Shim
+	disk   process.Disk
+	daemon process.Daemon
 }
 
 // patience is how long a process may take to start or to end: some hundred times what it needs.
@@ -40,12 +39,12 @@ const tries = 20
 const inUse = "Address already in use"
 
 // launch starts the process for the first time, on another port if the chosen one is in use.
-func (p *program) launch(library string, o *machine.Origin) (err error) {
+func (p *program) launch(library string, o *process.Origin) (err error) {
 	if err := os.MkdirAll(p.folder, 0o700); err != nil {
 		return err
 	}
 	if library != "" {
-		if p.shim, err = machine.NewShim(library, p.folder, o); err != nil {
+		if p.shim, err = process.NewShim(library, p.folder, o); err != nil {
 			return err
 		}
 	}
@@ -76,8 +75,8 @@ func (p *program) launch(library string, o *machine.Origin) (err error) {
 }
 
 // lives are those of the server whose process it is.
-func (p *program) lives() *daemon.Lives {
-	return &daemon.Lives{Daemon: &p.daemon, Port: p.gate, Gate: &p.cfg.loop, Failed: p.cfg.Failed}
+func (p *program) lives() *relay.Lives {
+	return &relay.Lives{Daemon: &p.daemon, Port: p.gate, Gate: &p.cfg.loop, Failed: p.cfg.Failed}
 }
 
 // configure writes the configuration, which outlives the process: it says whom a server follows.
@@ -104,7 +103,7 @@ func (p *program) start(stop <-chan struct{}) error {
 		case <-p.daemon.Ended():
 			return p.daemon.Died()
 		case <-stop:
-			return daemon.ErrOver
+			return relay.ErrOver
 		default:
 		}
 		if p.ready() {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
+	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
@@ -14,7 +14,7 @@ import (
 // Server is a real redis-server in a simulated world, a master or a replica. The kernel calls it on the world's
 // goroutine.
 type Server struct {
-	*daemon.Lives
+	*relay.Lives
 	name    sim.ProcessID
 	cfg     *settings
 	reports bool // it reports changes of its keys, and so has records

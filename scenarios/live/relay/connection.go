@@ -193,9 +193,9 @@ func (p *Port) forget(e *end) {
 	p.ends = slices.DeleteFunc(p.ends, func(o *end) bool { return o == e })
 }
 
-// Up starts a life of the server: ready is closed once its process accepts connections. It does not know the
+// up starts a life of the server: ready is closed once its process accepts connections. It does not know the
 // connections of an earlier life.
-func (p *Port) Up(h sim.Host, ready <-chan struct{}) {
+func (p *Port) up(h sim.Host, ready <-chan struct{}) {
 	if p == nil {
 		return
 	}
@@ -213,12 +213,12 @@ func (p *Port) Up(h sim.Host, ready <-chan struct{}) {
 	}
 }
 
-// Off ends a life by a loss of power: what the process has sent by now has left, and its connections vanish silently.
-func (p *Port) Off() {
+// off ends a life by a loss of power: what the process has sent by now has left, and its connections vanish silently.
+func (p *Port) off() {
 	if p == nil {
 		return
 	}
-	p.Drain()
+	p.drain()
 	for _, e := range slices.Clone(p.ends) {
 		if o := e.other(); o.plug == nil && !o.asked {
 			o.close()
@@ -227,8 +227,8 @@ func (p *Port) Off() {
 	}
 }
 
-// Drain sends everything that the process has sent by now.
-func (p *Port) Drain() {
+// drain sends everything that the process has sent by now.
+func (p *Port) drain() {
 	if p == nil {
 		return
 	}

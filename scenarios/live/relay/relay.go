@@ -29,7 +29,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/fencepost-sim/fencepost/scenarios/live/socket"
+	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -227,13 +227,13 @@ func addressOf(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
 
 // plug is a socket that is read and written.
 type plug struct {
-	in  *socket.In
-	out *socket.Out
+	in  *realtime.In
+	out *realtime.Out
 }
 
 // plug reads and writes a socket for an end, and calls begin before anything is read.
 func (r *Relay) plug(e *end, tcp *net.TCPConn, begin func(*plug)) {
-	g := &plug{socket.NewIn(tcp, func() { r.do(e.collect) }), socket.NewOut(tcp)}
+	g := &plug{realtime.NewIn(tcp, func() { r.do(e.collect) }), realtime.NewOut(tcp)}
 	r.mu.Lock()
 	select {
 	case <-r.closed:

@@ -34,14 +34,14 @@ type server struct {
 
 var _ sim.Peer = (*server)(nil)
 
-func (s *server) Start(h sim.Host) { s.Up(h, s.ready) }
+func (s *server) Start(h sim.Host) { s.up(h, s.ready) }
 func (s *server) Receive(_ sim.ProcessID, body any) {
 	s.arrived = append(s.arrived, s.w.Now())
 	s.Port.Receive(body)
 }
 func (s *server) Stop(how sim.Stop) {
 	if how != sim.ShutDown {
-		s.Off()
+		s.off()
 	}
 }
 func (s *server) Serve(*sim.Incoming)   {}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
-	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
@@ -43,13 +42,13 @@ func TestStrangersAreNoMembers(t *testing.T) {
 	testkit.FullOnly(t)
 	e := launched(t, 3)
 	leader := e.order[0]
-	other, err := daemon.NewIdentity(t.TempDir())
+	other, err := process.NewIdentity(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	// enters reports whether a member takes a connection: with TLS that is known by the handshake, in which it asks for
 	// the certificate (of TLS 1.2, which members speak), without by whether it is closed
-	enters := func(conn net.Conn, id *daemon.Identity) bool {
+	enters := func(conn net.Conn, id *process.Identity) bool {
 		t.Helper()
 		defer conn.Close()
 		_ = conn.SetDeadline(time.Now().Add(patience))

@@ -10,8 +10,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
-	"github.com/fencepost-sim/fencepost/scenarios/live/machine"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -34,7 +32,7 @@ type Config struct {
 type settings struct {
 	Config
 	secret   string // of the superuser, as whom all connections of the run authenticate
-	identity daemon.Identity
+	identity process.Identity
 	loop     relay.Gate
 	relay    *relay.Relay
 	members  []*member
@@ -59,7 +57,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 			"be made to run at another rate for it alone. A wall clock can jump")
 	}
 	if _, err := exec.LookPath("gcc"); err != nil && c.needsShim(f) {
-		return machine.ErrNoCompiler
+		return process.ErrNoCompiler
 	}
 	return nil
 }

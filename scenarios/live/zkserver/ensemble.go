@@ -13,8 +13,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
-	"github.com/fencepost-sim/fencepost/scenarios/live/machine"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -40,7 +39,7 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Ensemble, err error) {
 	}
 	e := &Ensemble{cfg: &settings{Config: c, secret: rand.Text(), sessions: sessions{all: map[int64]session{}},
 		records: records{nodes: map[string]node{}, asked: map[origin]history.Attempt{}}}}
-	if e.cfg.identity, err = daemon.NewIdentity(c.Keeper.Folder()); err != nil {
+	if e.cfg.identity, err = process.NewIdentity(c.Keeper.Folder()); err != nil {
 		return nil, fmt.Errorf("making a certificate for the members: %w", err)
 	}
 	if len(c.Members) > 1 {
@@ -53,7 +52,7 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Ensemble, err error) {
 	}
 	library := ""
 	if needsShim {
-		if library, err = machine.Compile(c.Keeper.Folder()); err != nil {
+		if library, err = process.Compile(c.Keeper.Folder()); err != nil {
 			return nil, err
 		}
 	}
@@ -68,9 +67,9 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Ensemble, err error) {
 
 // prepare makes the members, whose processes are not started yet.
 func (e *Ensemble) prepare(library string) (err error) {
-	origin := &machine.Origin{}
+	origin := &process.Origin{}
 	for i, name := range e.cfg.Members {
-		p := &program{number: len(e.cfg.Members) - i, host: loopback, Daemon: &daemon.Daemon{
+		p := &program{number: len(e.cfg.Members) - i, host: loopback, Daemon: &process.Daemon{
 			Keeper: e.cfg.Keeper, Name: name, Folder: filepath.Join(e.cfg.Keeper.Folder(), string(name))}}
 		if err := os.MkdirAll(p.Folder, 0o700); err != nil {
 			return err
@@ -82,12 +81,12 @@ func (e *Ensemble) prepare(library string) (err error) {
 			p.host = p.gate.Own()
 		}
 		if library != "" {
-			if p.shim, err = machine.NewShim(library, p.Folder, origin); err != nil {
+			if p.shim, err = process.NewShim(library, p.Folder, origin); err != nil {
 				return err
 			}
 		}
 		p.prepare(e.cfg)
-		lives := &daemon.Lives{Daemon: p.Daemon, Port: p.gate, Gate: &e.cfg.loop, Failed: e.cfg.Failed}
+		lives := &relay.Lives{Daemon: p.Daemon, Port: p.gate, Gate: &e.cfg.loop, Failed: e.cfg.Failed}
 		e.cfg.members = append(e.cfg.members, &member{Lives: lives, name: name, cfg: e.cfg, program: p})
 		e.order = append(e.order, p)
 	}

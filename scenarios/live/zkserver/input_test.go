@@ -13,7 +13,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/live/machine"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
 // TestWhatCannotBeRunIsRefused before anything starts.
@@ -72,7 +72,7 @@ func TestFaultsThatMembersCannotSuffer(t *testing.T) {
 		t.Error(c.Can(jump))
 	}
 	t.Setenv("PATH", t.TempDir())
-	if err := c.Can(jump); !errors.Is(err, machine.ErrNoCompiler) {
+	if err := c.Can(jump); !errors.Is(err, process.ErrNoCompiler) {
 		t.Errorf("without gcc: %v", err)
 	}
 }

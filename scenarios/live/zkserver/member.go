@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
+	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/raft"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
@@ -14,7 +14,7 @@ import (
 
 // member is a real member in a simulated world. The kernel calls it on the world's goroutine.
 type member struct {
-	*daemon.Lives
+	*relay.Lives
 	name    sim.ProcessID
 	cfg     *settings
 	program *program
@@ -33,7 +33,7 @@ var _ interface {
 
 // life is one life of a member's process.
 type life struct {
-	*daemon.Life
+	*relay.Life
 	m     *member
 	links map[uint64]*link // the world's goroutine's
 	eye   *observer
@@ -57,7 +57,7 @@ func (m *member) Start(h sim.Host) {
 	m.life = x
 	start := m.program.spawn
 	if m.excluded {
-		start = func() error { return daemon.ErrOver }
+		start = func() error { return relay.ErrOver }
 	}
 	go x.run(start)
 }
@@ -65,7 +65,7 @@ func (m *member) Start(h sim.Host) {
 // run runs a process, once the one before has ended.
 func (x *life) run(start func() error) {
 	switch err := x.Boot(start); {
-	case errors.Is(err, daemon.ErrOver):
+	case errors.Is(err, relay.ErrOver):
 	case err != nil:
 		x.Fail(err)
 	default:

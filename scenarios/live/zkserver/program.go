@@ -12,8 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/scenarios/live/daemon"
-	"github.com/fencepost-sim/fencepost/scenarios/live/machine"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -23,10 +22,10 @@ const loopback = "127.0.0.1"
 
 // program is a member's process, in its folder.
 type program struct {
-	*daemon.Daemon
+	*process.Daemon
 	number int         // in the ensemble; the highest becomes leader, if nobody knows more
 	gate   *relay.Port // through which it calls others; nil: it is alone
-	shim   *machine.Shim
+	shim   *process.Shim
 
 	host                     string // where it listens
 	client, quorum, election int    // ports there
@@ -63,7 +62,7 @@ const (
 )
 
 // configure writes the configuration. Members identify each other by the certificate of the run.
-func (p *program) configure(all []*program, id daemon.Identity) error {
+func (p *program) configure(all []*program, id process.Identity) error {
 	lines := []string{fmt.Sprint("tickTime=", tick), fmt.Sprint("minSessionTimeout=", minTimeout),
 		fmt.Sprint("maxSessionTimeout=", maxTimeout), fmt.Sprint("initLimit=", initLimit),
 		fmt.Sprint("syncLimit=", syncLimit), "dataDir=" + p.data(), fmt.Sprint("clientPort=", p.client),

@@ -1,11 +1,4 @@
-// Package machine controls the machine below a real server, redis-server or ZooKeeper: clocks that jump and drift, slow
-// fsyncs, and a loss of power, which loses what was not fsynced. (A Java program waits by the clocks of the kernel: of
-// its clocks only the wall clock may be moved, and that only by jumps.)
-//
-// A small library is loaded into the process (LD_PRELOAD, preload/shim.c). It reads from a file what the clocks are to
-// show and how slow fsyncs are, and writes there how much of the append-only file is on disk. This package runs in real
-// time, with files, and compiles the library with gcc.
-package machine
+package process
 
 import (
 	_ "embed"

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,7 +28,7 @@ type Keeper struct {
 	last     uint64
 	answers  map[uint64]chan report
 	running  map[int]*Process
-	stillAre map[int]Status // exits that were reported before the answer to their start was read
+	stillAre map[int]status // exits that were reported before the answer to their start was read
 }
 
 // Process is a command that the keeper has started.
@@ -35,12 +36,15 @@ type Process struct {
 	k      *Keeper
 	pid    int
 	done   chan struct{}
-	status Status // once done is closed
+	status status // once done is closed
 	out    *output
 }
 
 // Start starts a keeper process. Its program must call [Main] before anything else.
 func Start() (*Keeper, error) {
+	if runtime.GOOS != "linux" {
+		return nil, errors.New("programs can be started for a live run on Linux only")
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program, to start the keeper of a run's processes: %w", err)
@@ -48,7 +52,7 @@ func Start() (*Keeper, error) {
 	cmd := exec.Command(self)
 	cmd.Env = append(environment(), variable+"=1")
 	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for this process
+	cmd.SysProcAttr = ownGroup // Ctrl-C is for this process
 	orders, err1 := cmd.StdinPipe()
 	reports, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2); err != nil {
@@ -58,7 +62,7 @@ func Start() (*Keeper, error) {
 		return nil, fmt.Errorf("starting the keeper of a run's processes: %w", err)
 	}
 	k := &Keeper{cmd: cmd, orders: orders, gone: make(chan struct{}), answers: map[uint64]chan report{},
-		running: map[int]*Process{}, stillAre: map[int]Status{}}
+		running: map[int]*Process{}, stillAre: map[int]status{}}
 	in := bufio.NewReader(reports)
 	first, err := readReport(in)
 	if err == nil && first.Error != "" {
@@ -112,14 +116,14 @@ func (k *Keeper) listen(in *bufio.Reader) {
 	defer k.mu.Unlock()
 	close(k.gone)
 	for _, p := range k.running {
-		k.end(p, Status{Code: -1, Err: ErrGone})
+		k.end(p, status{Code: -1, Err: ErrGone})
 	}
 }
 
-func (e *exit) status() Status { return Status{Code: e.Code, Signal: syscall.Signal(e.Signal)} }
+func (e *exit) status() status { return status{Code: e.Code, Signal: syscall.Signal(e.Signal)} }
 
 // end records that a process has ended; the caller holds mu.
-func (k *Keeper) end(p *Process, s Status) {
+func (k *Keeper) end(p *Process, s status) {
 	p.status = s
 	delete(k.running, p.pid)
 	close(p.done)
@@ -162,7 +166,7 @@ func (k *Keeper) write(o order) error {
 }
 
 // Start starts a command. The error says what cannot be found or executed; a command that ends at once has started, and
-// [Process.Status] says how it ended.
+// [Process.Wait] says how it ended.
 func (k *Keeper) Start(c Command) (*Process, error) {
 	if len(c.Args) == 0 || c.Args[0] == "" {
 		return nil, errors.New("there is no command to start")
@@ -192,7 +196,7 @@ func (k *Keeper) Start(c Command) (*Process, error) {
 	}
 	select {
 	case <-k.gone:
-		k.end(p, Status{Code: -1, Err: ErrGone})
+		k.end(p, status{Code: -1, Err: ErrGone})
 	default:
 	}
 	return p, nil
@@ -217,14 +221,8 @@ func (k *Keeper) Close() error {
 	return err
 }
 
-// PID is the number of the process, and of its group.
-func (p *Process) PID() int { return p.pid }
-
-// Done is closed once the process has ended.
-func (p *Process) Done() <-chan struct{} { return p.done }
-
-// Status is how the process ended. It waits for the end.
-func (p *Process) Status() Status {
+// ended is how the process ended. It waits for the end.
+func (p *Process) ended() status {
 	<-p.done
 	return p.status
 }
@@ -233,16 +231,16 @@ func (p *Process) Status() Status {
 const held = time.Second
 
 // Wait waits until the process has ended and its output has been copied: nil if it ended with status 0, otherwise how,
-// in the words of [Status].
+// in the words of its end.
 func (p *Process) Wait() error {
-	s := p.Status()
+	s := p.ended()
 	select {
 	case <-p.out.copied:
 	case <-time.After(held):
 	}
 	p.out.end()
 	switch {
-	case s == (Status{}):
+	case s == (status{}):
 		return nil
 	case s.Err != nil:
 		return s.Err
@@ -267,8 +265,8 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-// Terminate asks the process to end, with SIGTERM.
-func (p *Process) Terminate() error { return p.order("term") }
+// terminate asks the process to end, with SIGTERM.
+func (p *Process) terminate() error { return p.order("term") }
 
 func (p *Process) order(what string) error {
 	_, err := p.k.ask(order{Do: what, PID: p.pid})

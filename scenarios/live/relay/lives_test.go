@@ -1,14 +1,16 @@
 //go:build linux
 
-package daemon
+package relay
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -17,13 +19,27 @@ type loop struct{}
 
 func (loop) Do(f func()) { f() }
 
-// newLives makes the lives of a daemon that is a script of the shell, whose first process runs.
+func TestMain(m *testing.M) {
+	process.Main()
+	os.Exit(m.Run())
+}
+
+// newLives makes the lives of a script of the shell, whose first process runs.
 func newLives(t *testing.T, script string) (l *Lives, failures chan error) {
 	t.Helper()
+	k, err := process.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { k.Close() })
+	d := &process.Daemon{Keeper: k, Name: "d-1", Folder: filepath.Join(k.Folder(), "d-1"), Env: os.Environ(),
+		Args: []string{"/bin/sh", "-c", script}}
+	if err := errors.Join(os.Mkdir(d.Folder, 0o700), d.Start()); err != nil {
+		t.Fatal(err)
+	}
 	failures = make(chan error, 10)
-	l = &Lives{Daemon: newDaemon(t, script), Gate: &relay.Gate{}, Failed: func(err error) { failures <- err }}
+	l = &Lives{Daemon: d, Gate: &Gate{}, Failed: func(err error) { failures <- err }}
 	l.Gate.Begin(loop{})
-	launch(t, l.Daemon)
 	return l, failures
 }
 

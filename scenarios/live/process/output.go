@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 )
 
 // output is the output of a command on its way to the caller that started it.
@@ -28,12 +27,9 @@ func (k *Keeper) listenTo(c *Command) (*output, error) {
 	k.last++
 	name := filepath.Join(k.folder, fmt.Sprintf("output-%d", k.last))
 	k.mu.Unlock()
-	if err := syscall.Mkfifo(name, 0o600); err != nil {
-		return nil, fmt.Errorf("making %s: %w", name, err)
-	}
-	in, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // which does not wait for a writer
+	in, err := fifo(name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("making %s: %w", name, err)
 	}
 	o.in = in
 	c.Stdout, c.Stderr = name, name

@@ -1,4 +1,4 @@
-package daemon
+package process
 
 import (
 	"crypto/ecdsa"

@@ -1,13 +1,4 @@
-// Package daemon starts, stops and kills a server program of the host for a run ([Daemon]), and keeps the lives that a
-// server of a simulated world has by it ([Lives]).
-//
-// This package runs in real time, with goroutines, processes and files. It touches the world on the world's goroutine
-// only.
-//
-// Goals: one life after another in the same folder; a pause also holds for a process that is started meanwhile; what is
-// left of a life that is over changes nothing in the next. Non-goals: what the program serves, and whether it is ready
-// to.
-package daemon
+package process
 
 import (
 	"errors"
@@ -17,20 +8,19 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // Daemon is a server program in its folder. Its log is beside that folder.
 type Daemon struct {
-	Keeper *process.Keeper
+	Keeper *Keeper
 	Name   sim.ProcessID
 	Folder string
 	Args   []string // the program and its arguments
 	Env    []string // its whole environment
 
 	mu      sync.Mutex
-	process *process.Process
+	process *Process
 	held    bool
 }
 
@@ -39,7 +29,7 @@ func (d *Daemon) Start() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	log := d.log()
-	d.process, err = d.Keeper.Start(process.Command{Args: d.Args, Env: d.Env, Dir: d.Folder, Stdout: log, Stderr: log})
+	d.process, err = d.Keeper.Start(Command{Args: d.Args, Env: d.Env, Dir: d.Folder, Stdout: log, Stderr: log})
 	if err == nil && d.held {
 		err = d.process.Stop()
 	}
@@ -47,7 +37,7 @@ func (d *Daemon) Start() (err error) {
 }
 
 // running is the latest process; nil if there was none.
-func (d *Daemon) running() *process.Process {
+func (d *Daemon) running() *Process {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.process
@@ -56,7 +46,7 @@ func (d *Daemon) running() *process.Process {
 // PID is the number of the latest process; 0 if there was none.
 func (d *Daemon) PID() int {
 	if p := d.running(); p != nil {
-		return p.PID()
+		return p.pid
 	}
 	return 0
 }
@@ -64,13 +54,13 @@ func (d *Daemon) PID() int {
 // Ended is closed once the latest process has ended; nil if there was none.
 func (d *Daemon) Ended() <-chan struct{} {
 	if p := d.running(); p != nil {
-		return p.Done()
+		return p.done
 	}
 	return nil
 }
 
-// hold stops or continues the process, and every later one.
-func (d *Daemon) hold(on bool) (err error) {
+// Hold stops or continues the process, and every later one.
+func (d *Daemon) Hold(on bool) (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.held = on
@@ -81,7 +71,7 @@ func (d *Daemon) hold(on bool) (err error) {
 	default:
 		err = d.process.Cont()
 	}
-	if errors.Is(err, process.ErrEnded) {
+	if errors.Is(err, ErrEnded) {
 		return nil // nothing is down for longer
 	}
 	return err
@@ -102,9 +92,9 @@ func (d *Daemon) ShutDown(patience, again time.Duration) {
 		return
 	}
 	defer d.Kill()
-	for end := time.Now().Add(patience); time.Now().Before(end) && p.Terminate() == nil; {
+	for end := time.Now().Add(patience); time.Now().Before(end) && p.terminate() == nil; {
 		select {
-		case <-p.Done():
+		case <-p.done:
 			return
 		case <-time.After(min(again, time.Until(end))):
 		}
@@ -118,13 +108,13 @@ var errDied = errors.New("ended by itself")
 
 // Died reports how the process ended by itself, with the end of its log.
 func (d *Daemon) Died() error {
-	return fmt.Errorf("%s: %s %w: it %v%s", d.Name, d.Args[0], errDied, d.running().Status(), d.LastWords())
+	return fmt.Errorf("%s: %s %w: it %v%s", d.Name, d.Args[0], errDied, d.running().ended(), d.LastWords())
 }
 
 // Late reports that the program did not do something within its patience, counted from its start, with the end of its
 // log.
 func (d *Daemon) Late(does string, patience time.Duration) error {
-	return &process.LateError{Err: fmt.Errorf("%s: %s %s within %v of its start%s", d.Name, d.Args[0], does, patience,
+	return &LateError{Err: fmt.Errorf("%s: %s %s within %v of its start%s", d.Name, d.Args[0], does, patience,
 		d.LastWords())}
 }
 

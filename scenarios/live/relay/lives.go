@@ -1,4 +1,4 @@
-package daemon
+package relay
 
 import (
 	"context"
@@ -7,17 +7,17 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // Lives are the successive lives of a server in a simulated world. Their methods are for the world's goroutine, unless
 // they say otherwise.
 type Lives struct {
-	Daemon *Daemon     // nil: the server's process is not ours
-	Port   *relay.Port // at which other servers reach it; nil: none do
-	Gate   *relay.Gate // to the world's goroutine
-	Failed func(error) // called with the reason why the run cannot go on
+	Daemon *process.Daemon // nil: the server's process is not ours
+	Port   *Port           // at which other servers reach it; nil: none do
+	Gate   *Gate           // to the world's goroutine
+	Failed func(error)     // called with the reason why the run cannot go on
 
 	failed sync.Once
 	ended  chan struct{} // closed once the last life's process has ended; nil before the first life has
@@ -41,7 +41,7 @@ func (l *Lives) Begin(h sim.Host) *Life {
 	x := &Life{lives: l, before: l.ended, booted: make(chan struct{}), ended: make(chan struct{})}
 	x.Context, x.end = context.WithCancel(context.Background())
 	l.ended = x.ended
-	l.Port.Up(h, x.booted)
+	l.Port.up(h, x.booted)
 	return x
 }
 
@@ -71,7 +71,7 @@ func (x *Life) Stop(how sim.Stop, end func() error) {
 	x.End()
 	l := x.lives
 	if how != sim.ShutDown {
-		l.Port.Off()
+		l.Port.off()
 		l.Daemon.Kill()
 	}
 	go func() {
@@ -88,7 +88,7 @@ func (x *Life) Stop(how sim.Stop, end func() error) {
 func (x *Life) Do(f func()) {
 	x.lives.Gate.Do(func() {
 		if !x.IsOver() {
-			x.lives.Port.Drain()
+			x.lives.Port.drain()
 			f()
 		}
 	})
@@ -141,7 +141,7 @@ func (l *Lives) Pause() { l.hold(true) }
 func (l *Lives) Resume() { l.hold(false) }
 
 func (l *Lives) hold(on bool) {
-	if err := l.Daemon.hold(on); err != nil {
+	if err := l.Daemon.Hold(on); err != nil {
 		l.Fail(fmt.Errorf("pausing %s: %w", l.Daemon.Name, err))
 	}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package socket
+package realtime
 
 import "syscall"
 

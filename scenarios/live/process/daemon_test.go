@@ -1,6 +1,6 @@
 //go:build linux
 
-package daemon
+package process
 
 import (
 	"errors"
@@ -10,19 +10,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
-
-func TestMain(m *testing.M) {
-	process.Main()
-	os.Exit(m.Run())
-}
 
 // newDaemon makes a daemon that is a script of the shell.
 func newDaemon(t *testing.T, script string) *Daemon {
 	t.Helper()
-	k, err := process.Start()
+	k, err := Start()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +49,7 @@ func state(t *testing.T, d *Daemon) string {
 // TestAPauseHoldsForWhatIsStartedMeanwhile too, and ends.
 func TestAPauseHoldsForWhatIsStartedMeanwhile(t *testing.T) {
 	d := newDaemon(t, "exec sleep 1000")
-	if err := d.hold(true); err != nil || d.PID() != 0 || d.Ended() != nil {
+	if err := d.Hold(true); err != nil || d.PID() != 0 || d.Ended() != nil {
 		t.Errorf("before the first process: %v", err)
 	}
 	for range 2 {
@@ -68,13 +61,13 @@ func TestAPauseHoldsForWhatIsStartedMeanwhile(t *testing.T) {
 		<-d.Ended()
 	}
 	launch(t, d)
-	if err := d.hold(false); err != nil {
+	if err := d.Hold(false); err != nil {
 		t.Error(err)
 	}
 	if got := state(t, d); got == "T" {
 		t.Error("after the pause it still stands")
 	}
-	if d.Kill(); d.hold(true) != nil || d.hold(false) != nil {
+	if d.Kill(); d.Hold(true) != nil || d.Hold(false) != nil {
 		t.Error("what has ended cannot be held")
 	}
 }
@@ -85,14 +78,14 @@ func TestHowADaemonEnds(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		launch(t, d)
 		awaitLog(t, d, "ready")
-		if err := d.hold(held); err != nil {
+		if err := d.Hold(held); err != nil {
 			t.Fatal(err)
 		}
 		d.ShutDown(time.Minute, time.Minute)
-		if got := d.running().Status().Code; got != 3 {
+		if got := d.running().ended().Code; got != 3 {
 			t.Errorf("asked to end it ends with %d", got)
 		}
-		if err := d.hold(false); err != nil {
+		if err := d.Hold(false); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Remove(d.log()); err != nil {
