@@ -253,10 +253,10 @@ const writesFiles = "checker/safefile"
 
 // writesPrivately are the files that write for the servers and clients of live runs, and only below a folder that the
 // keeper has made for the run and that no other user can enter.
-var writesPrivately = []string{"scenarios/live/process/identity.go", "scenarios/live/etcdserver/fleet.go",
-	"scenarios/live/process/main_linux.go",
-	"scenarios/live/process/appendonly.go",
-	"scenarios/live/process/shim.go", "scenarios/live/redisserver/program.go", "scenarios/live/zkserver/ensemble.go",
+var writesPrivately = []string{"scenarios/live/etcdserver/fleet.go", "scenarios/live/fleet/fleet.go",
+	"scenarios/live/process/appendonly.go", "scenarios/live/process/identity.go",
+	"scenarios/live/process/main_linux.go", "scenarios/live/process/shim.go",
+	"scenarios/live/redisserver/program.go", "scenarios/live/zkserver/ensemble.go",
 	"scenarios/live/zkserver/program.go"}
 
 // underTests are the rooms that have to do with users' tests: they start processes.

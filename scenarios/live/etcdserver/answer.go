@@ -167,7 +167,7 @@ func (q *request) askStatus(ctx context.Context, g *gateway) (a answer, err erro
 	}
 	a.header = s.Header
 	b := sim.AppendInt(sim.AppendArray(nil, 3), s.Header.Revision)
-	b = sim.AppendBulk(b, string(q.member.fleet.named(s.Leader)))
+	b = sim.AppendBulk(b, string(q.member.cluster.named(s.Leader)))
 	a.text = sim.AppendInt(b, int64(s.Header.Term))
 	return a, nil
 }

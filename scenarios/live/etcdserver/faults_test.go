@@ -72,7 +72,7 @@ func (p *player) then(f func()) {
 func both(t *testing.T, play func(p *player)) {
 	t.Helper()
 	t.Parallel()
-	testkit.Needs(t, usual)
+	testkit.Needs(t, program)
 	var said [2][]string
 	at := func(i int, w *sim.World) func(sim.Env) {
 		return func(env sim.Env) {

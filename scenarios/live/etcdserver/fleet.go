@@ -6,66 +6,65 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
-	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Fleet holds the real members of one run.
-type Fleet struct {
-	Config
+// cluster is the real members of one run.
+type cluster struct {
+	*fleet.Fleet
 	identity process.Identity
-	relay    *relay.Relay
 	http     *http.Client
 	members  []*member
 	records  records // the world's goroutine's
-	gate     relay.Gate
 }
 
-// Launch starts the members and waits until the first is the leader. plan is the plan of the run: a fault that the
-// members cannot suffer is an error before anything is started. The members end with the keeper.
-func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
-	c = c.withDefaults()
-	for _, f := range plan {
-		if err := c.Can(f); err != nil {
-			return nil, fmt.Errorf("%s: %w", f, err)
-		}
-	}
-	if err := look(c.Program); err != nil {
+// Launch starts the members and waits until the first is the leader. They end with the keeper.
+func Launch(c Config) (*fleet.Fleet, error) {
+	f, err := launch(c)
+	if err != nil {
 		return nil, err
 	}
-	identity, err := process.NewIdentity(c.Keeper.Folder())
-	if err != nil {
-		return nil, fmt.Errorf("making a certificate for the members: %w", err)
+	return f.Fleet, nil
+}
+
+func launch(c Config) (f *cluster, err error) {
+	if err := look(); err != nil {
+		return nil, err
 	}
-	f := &Fleet{Config: c, identity: identity, relay: relay.New(c.Failed), records: newRecords()}
-	f.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DialContext: f.dial}}
+	f = &cluster{records: newRecords()}
+	if f.Fleet, err = fleet.New(c.Keeper, false, c.Failed); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
-			f.relay.Close()
+			f.End()
 		}
 	}()
+	if f.identity, err = process.NewIdentity(c.Keeper.Folder()); err != nil {
+		return f, fmt.Errorf("making a certificate for the members: %w", err)
+	}
+	f.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DialContext: f.dial}}
 	for _, name := range c.Members {
-		d := &process.Daemon{Keeper: c.Keeper, Name: name, Folder: filepath.Join(c.Keeper.Folder(), string(name)),
-			Env: environment()}
-		p, err := f.relay.Listen(name, d.PID)
+		lives, err := f.NewLives(name, (*fleet.Relay).Listen)
 		if err != nil {
-			return nil, err
+			return f, err
 		}
-		f.members = append(f.members, &member{
-			Lives: &relay.Lives{Daemon: d, Port: p, Gate: &f.gate, Failed: c.Failed}, name: name, fleet: f})
+		lives.Daemon.Env = environment()
+		m := &member{Lives: lives, name: name, cluster: f, gateway: gateway{"http://" + string(name), f.http}}
+		f.members = append(f.members, m)
+		f.Add(name, m)
 	}
 	for _, m := range f.members {
 		if err := m.launch(); err != nil {
-			return nil, fmt.Errorf("starting %s: %w", m.name, err)
+			return f, fmt.Errorf("starting %s: %w", m.name, err)
 		}
 	}
 	return f, f.enthrone()
@@ -76,38 +75,24 @@ func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
 }
 
-// launch starts the process of a member, on other ports if the chosen ones are in use. It accepts requests once there
-// are other members.
-func (m *member) launch() (err error) {
-	if err := os.MkdirAll(m.Daemon.Folder, 0o700); err != nil {
+// launch starts the process of a member, and waits until it listens for others. It accepts requests once there are
+// other members.
+func (m *member) launch() error {
+	peers, err := m.Port.Free()
+	if err != nil {
 		return err
 	}
-	for range tries {
-		port, err := m.fleet.port(m.Port.Own())
-		if err != nil {
-			return fmt.Errorf("finding a port: %w", err)
-		}
-		peers := fmt.Sprintf("%s:%d", m.Port.Own(), port)
-		m.gateway = gateway{"http://" + string(m.name), m.fleet.http}
-		m.Daemon.Args = m.arguments(peers)
-		if err = m.start(); err == nil {
-			err = m.listens(peers)
-		}
-		if err == nil {
-			m.Port.Open(peers)
-		}
-		if err == nil || !strings.Contains(err.Error(), inUse) {
-			return err
-		}
+	m.Daemon.Args = m.arguments(peers.String())
+	if err := m.start(); err != nil {
+		return err
+	}
+	err = m.Daemon.Await(func() bool { return fleet.Listens(m.Daemon.PID(), peers) }, "does not listen", patience,
+		again, nil)
+	if err == nil {
+		m.Port.Open(peers.String())
 	}
 	return err
 }
-
-// tries is how many ports are tried if one is in use.
-const tries = 20
-
-// inUse is etcd's error for a port that is in use.
-const inUse = "address already in use"
 
 // clients is the name of the socket in its folder on which a member listens for clients, where no other user can reach
 // it. etcd requires it to look like a host and a port.
@@ -122,7 +107,7 @@ func (m *member) start() error {
 }
 
 // dial connects to the member with an address.
-func (f *Fleet) dial(ctx context.Context, _, address string) (net.Conn, error) {
+func (f *cluster) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	name, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
@@ -132,44 +117,27 @@ func (f *Fleet) dial(ctx context.Context, _, address string) (net.Conn, error) {
 
 // arguments are the program's arguments.
 func (m *member) arguments(peers string) []string {
-	f := m.fleet
-	var cluster []string
+	f := m.cluster
+	var all []string
 	for _, o := range f.members {
-		cluster = append(cluster, fmt.Sprintf("%s=%s", o.name, o.peer()))
+		all = append(all, fmt.Sprintf("%s=%s", o.name, o.peer()))
 	}
-	return []string{f.Program, "--name", string(m.name), "--data-dir", filepath.Join(m.Daemon.Folder, "data"),
+	return []string{program, "--name", string(m.name), "--data-dir", filepath.Join(m.Daemon.Folder, "data"),
 		"--listen-client-urls", "unix://" + clients, "--advertise-client-urls", "unix://" + clients,
 		"--listen-peer-urls", "https://" + peers, "--initial-advertise-peer-urls", m.peer(),
 		"--peer-client-cert-auth", "--peer-trusted-ca-file", f.identity.Certificate,
 		"--peer-cert-file", f.identity.Certificate, "--peer-key-file", f.identity.Key,
-		"--initial-cluster", strings.Join(cluster, ","), "--initial-cluster-state", "new",
+		"--initial-cluster", strings.Join(all, ","), "--initial-cluster-state", "new",
 		"--initial-cluster-token", filepath.Base(f.Keeper.Folder()),
-		"--heartbeat-interval", fmt.Sprint(f.Heartbeat.Milliseconds()),
-		"--election-timeout", fmt.Sprint(f.ElectionTimeout.Milliseconds()),
+		"--heartbeat-interval", "100", "--election-timeout", "1000", // ms
 		"--logger", "zap", "--log-outputs", "stderr"}
-}
-
-// listens waits until the process listens at an address, as it does before anything else.
-func (m *member) listens(address string) error {
-	for end := time.Now().Add(patience); !relay.Listens(m.Daemon.PID(), netip.MustParseAddrPort(address)); {
-		select {
-		case <-m.Daemon.Ended():
-			return m.Daemon.Died()
-		case <-time.After(again):
-		}
-		if time.Now().After(end) {
-			m.Daemon.Kill()
-			return m.Daemon.Late("does not listen", patience)
-		}
-	}
-	return nil
 }
 
 // peer is the URL at which the others reach a member.
 func (m *member) peer() string { return fmt.Sprintf("https://127.0.0.1:%d", m.Port.Number()) }
 
 // enthrone makes the first member the leader, and waits until all members accept requests and know it.
-func (f *Fleet) enthrone() error {
+func (f *cluster) enthrone() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	first := f.members[0]
@@ -201,7 +169,7 @@ func (f *Fleet) enthrone() error {
 }
 
 // agreed returns the leader that all members know.
-func (f *Fleet) agreed(ctx context.Context) (*member, error) {
+func (f *cluster) agreed(ctx context.Context) (*member, error) {
 	leader := ""
 	for i, m := range f.members {
 		s, err := m.gateway.status(ctx)
@@ -218,7 +186,7 @@ func (f *Fleet) agreed(ctx context.Context) (*member, error) {
 }
 
 // numbered returns the member with an ID of etcd's; nil if there is none.
-func (f *Fleet) numbered(number string) *member {
+func (f *cluster) numbered(number string) *member {
 	if at := slices.IndexFunc(f.members, func(m *member) bool { return m.number == number }); at >= 0 {
 		return f.members[at]
 	}
@@ -226,37 +194,9 @@ func (f *Fleet) numbered(number string) *member {
 }
 
 // named returns the name of the member with an ID of etcd's; empty if there is none.
-func (f *Fleet) named(number string) sim.ProcessID {
+func (f *cluster) named(number string) sim.ProcessID {
 	if m := f.numbered(number); m != nil {
 		return m.name
 	}
 	return ""
-}
-
-// Server is the member with a name, for [sim.World.AddServer]; nil if there is none.
-func (f *Fleet) Server(name sim.ProcessID) sim.Server {
-	if at := slices.Index(f.Members, name); at >= 0 {
-		return f.members[at]
-	}
-	return nil
-}
-
-// Begin gives the members the loop of the world that they were added to. Until then they accept requests, and answer
-// none.
-func (f *Fleet) Begin(l relay.Loop) {
-	f.relay.Begin(l)
-	f.gate.Begin(l)
-}
-
-// End ends what the members do for the world. It must be called when the world's loop has ended, before the keeper is
-// closed: a process that dies after it does not fail the run.
-func (f *Fleet) End() {
-	for _, m := range f.members {
-		if m.life != nil {
-			m.life.End()
-			m.life = nil
-		}
-	}
-	f.relay.Close()
-	f.http.CloseIdleConnections()
 }

@@ -4,7 +4,8 @@ package etcdserver
 
 import (
 	"errors"
-	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,52 +13,28 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
 func TestProgramsThatAreNoEtcd(t *testing.T) {
-	old := testkit.Script(t, usual, `echo "etcd Version: 3.3.25"; echo "Git SHA: Not provided"`)
-	other := testkit.Script(t, usual, `echo "usage: something else"; exit 1`)
-	ends := testkit.Script(t, usual, `case "$1" in --version) echo "etcd Version: 3.5.9";; *) echo "no such thing"; exit 1;; esac`)
-	for program, want := range map[string]string{
-		old:   old + " has version 3.3: it is too old: 3.4 or later is needed",
-		other: other + ` --version does not say the version of an etcd, but "usage: something else\n"`,
-		"/no/such/etcd": "/no/such/etcd is no etcd that can be executed: stat /no/such/etcd: no such file or " +
-			"directory",
-		ends: "starting etcd-1: etcd-1: " + ends + " ended by itself: it ended with exit status 1; it said\n" +
-			"  no such thing",
+	path := os.Getenv("PATH")
+	for script, want := range map[string]string{
+		`echo "etcd Version: 3.3.25"; echo "Git SHA: Not provided"`: "etcd has version 3.3: it is too old: 3.4 or later " +
+			"is needed",
+		`echo "usage: something else"; exit 1`: `etcd --version does not say its version, but "usage: something else\n"`,
+		`case "$1" in --version) echo "etcd Version: 3.5.9";; *) echo "no such thing"; exit 1;; esac`: "starting " +
+			"etcd-1: etcd-1: etcd ended by itself: it ended with exit status 1; it said\n  no such thing",
 	} {
-		_, err := Launch(Config{Keeper: newKeeper(t), Program: program, Members: members(1)}, nil)
+		t.Setenv("PATH", filepath.Dir(testkit.Script(t, program, script))+":"+path)
+		_, err := Launch(Config{Keeper: newKeeper(t), Members: members(1)})
 		if err == nil || err.Error() != want {
-			t.Errorf("%s:\n got %v\nwant %s", program, err, want)
+			t.Errorf("%s:\n got %v\nwant %s", script, err, want)
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Launch(Config{Members: members(1)}, nil); !errors.Is(err, errNoServer) {
+	if _, err := Launch(Config{Members: members(1)}); !errors.Is(err, errNoServer) {
 		t.Errorf("without an etcd: %v", err)
 	}
-}
-
-// TestPortsThatAreTaken: others are found.
-func TestPortsThatAreTaken(t *testing.T) {
-	testkit.Needs(t, usual)
-	tried := 0
-	f, err := Launch(Config{Keeper: newKeeper(t), Members: members(1), port: func(host string) (int, error) {
-		if tried++; tried > 1 {
-			return relay.FreePort(host)
-		}
-		l, err := net.Listen("tcp", host+":0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { l.Close() })
-		return l.Addr().(*net.TCPAddr).Port, nil
-	}}, nil)
-	if err != nil || tried != 2 {
-		t.Fatalf("%d ports were tried: %v", tried, err)
-	}
-	f.End()
 }
 
 // TestAMemberThatDies: the run fails, with the end of its log.

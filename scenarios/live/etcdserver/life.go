@@ -4,13 +4,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
 // life is one life of a member's process.
 type life struct {
-	*relay.Life
+	*fleet.Life
 	m     *member
 	ready chan struct{} // closed when it accepts requests
 
@@ -103,7 +103,7 @@ func (c *connection) begin(q *request) {
 		c.unwatch(q)
 		return
 	}
-	r := &x.m.fleet.records
+	r := &x.m.cluster.records
 	r.puts = append(r.puts, q)
 	go func() {
 		select {
@@ -118,7 +118,7 @@ func (c *connection) begin(q *request) {
 
 // answered processes the reply of the member. What was put without a reply may be seen at any later time.
 func (c *connection) answered(q *request, a *answer, err error) {
-	r := &c.life.m.fleet.records
+	r := &c.life.m.cluster.records
 	if err != nil {
 		a.text = etcd.AppendError(nil, err.Error())
 	}

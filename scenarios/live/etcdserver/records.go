@@ -69,14 +69,14 @@ func (r *records) set(m *member, c *change) {
 	r.owners[c.Key] = of
 	until := history.Never
 	if c.Lease != 0 {
-		until = m.host.Due(r.ttls[c.Lease])
+		until = m.Host.Due(r.ttls[c.Lease])
 	}
-	m.host.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: etcd.LockOf(c.Key), Member: c.Key,
+	m.Host.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: etcd.LockOf(c.Key), Member: c.Key,
 		Value: c.Key, Of: of, By: of, Until: until})
 }
 
 func (r *records) gone(m *member, c *change) {
-	m.host.Record(history.Event{Type: history.OK, F: history.KeyGone, Lock: etcd.LockOf(c.Key), Member: c.Key,
+	m.Host.Record(history.Event{Type: history.OK, F: history.KeyGone, Lock: etcd.LockOf(c.Key), Member: c.Key,
 		Of: r.owners[c.Key], Why: history.NotRecorded})
 	delete(r.owners, c.Key)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
@@ -38,7 +39,7 @@ func asked(t *testing.T, of history.Attempt, args ...string) *request {
 // TestRevisionsAreRecordedOnce, with whose key it is: that of the attempt that alone has asked for it so.
 func TestRevisionsAreRecordedOnce(t *testing.T) {
 	var said []string
-	m, r := &member{host: onlooker{said: &said}}, newRecords()
+	m, r := &member{Lives: &fleet.Lives{Host: onlooker{said: &said}}}, newRecords()
 	r.ttls[7] = 2 * time.Second
 	r.puts = []*request{asked(t, "A", "PUT", "l/1", "a", "LEASE", "7"),
 		asked(t, "B", "TXN", "THEN", "3", "PUT", "m", "x", "ELSE", "3", "PUT", "n", "x"), asked(t, "C", "PUT", "m",

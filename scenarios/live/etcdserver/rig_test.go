@@ -11,7 +11,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
-	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -26,7 +25,7 @@ func TestMain(m *testing.M) {
 type rig struct {
 	t      testing.TB
 	keeper *process.Keeper
-	fleet  *Fleet
+	fleet  *cluster
 	loop   *realtime.Loop
 	world  *sim.World
 	clock  *realtime.HostClock
@@ -43,13 +42,13 @@ func members(n int) (names []sim.ProcessID) {
 	return names
 }
 
-// start starts n members, for a run with a plan.
-func start(t testing.TB, n int, plan ...nemesis.Fault) *rig {
+// start starts n members.
+func start(t testing.TB, n int) *rig {
 	t.Helper()
-	testkit.Needs(t, usual)
+	testkit.Needs(t, program)
 	r := &rig{t: t, keeper: newKeeper(t), world: sim.New(1, sim.Options{Endless: true})}
 	var err error
-	if r.fleet, err = Launch(Config{Keeper: r.keeper, Members: members(n), Failed: r.fail}, plan); err != nil {
+	if r.fleet, err = launch(Config{Keeper: r.keeper, Members: members(n), Failed: r.fail}); err != nil {
 		t.Fatal(err)
 	}
 	if r.clock, err = realtime.NewHostClock(); err != nil {

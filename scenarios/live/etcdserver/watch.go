@@ -69,7 +69,7 @@ func (x *life) look(from int64) error {
 		revisions := t.revisions()
 		x.Do(func() {
 			for _, n := range slices.Sorted(maps.Keys(revisions)) {
-				x.m.fleet.records.take(x.m, n, revisions[n])
+				x.m.cluster.records.take(x.m, n, revisions[n])
 			}
 		})
 	})
@@ -84,7 +84,7 @@ type watch struct {
 // watch opens a watch for a client.
 func (c *connection) watch(q *request) {
 	x := c.life
-	r := &x.m.fleet.records
+	r := &x.m.cluster.records
 	x.lastWatch++
 	ctx, stop := context.WithCancel(x.Context)
 	w := &watch{x.lastWatch, stop}
@@ -119,7 +119,7 @@ func (c *connection) watch(q *request) {
 
 // push sends a client a revision.
 func (c *connection) push(conn uint64, w *watch, revision int64, changes []change) {
-	if c.life.m.life != c.life || c.watches[w.id] != w {
+	if c.life.IsOver() || c.watches[w.id] != w {
 		return
 	}
 	b := sim.AppendInt(sim.AppendInt(sim.AppendArray(nil, 2+len(changes)), w.id), revision)
@@ -132,7 +132,7 @@ func (c *connection) push(conn uint64, w *watch, revision int64, changes []chang
 		key = key.Text(changes[i].Key)
 		b = etcd.AppendKey(sim.AppendBulk(sim.AppendArray(b, 2), kind), &changes[i].KeyValue)
 	}
-	c.life.m.host.Push(conn, key, b)
+	c.life.m.Host.Push(conn, key, b)
 }
 
 // unwatch ends a watch of the same connection.
@@ -141,5 +141,5 @@ func (c *connection) unwatch(q *request) {
 		w.stop()
 		delete(c.watches, q.unwatch)
 	}
-	c.reply(q, sim.AppendInt(sim.AppendArray(nil, 1), c.life.m.fleet.records.upTo))
+	c.reply(q, sim.AppendInt(sim.AppendArray(nil, 1), c.life.m.cluster.records.upTo))
 }

@@ -18,6 +18,7 @@ type Daemon struct {
 	Folder string
 	Args   []string // the program and its arguments
 	Env    []string // its whole environment
+	Shim   *Shim    // loaded into the program; nil: nothing is
 
 	mu      sync.Mutex
 	process *Process
@@ -28,8 +29,12 @@ type Daemon struct {
 func (d *Daemon) Start() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := d.Shim.begin(); err != nil {
+		return err
+	}
 	log := d.log()
-	d.process, err = d.Keeper.Start(Command{Args: d.Args, Env: d.Env, Dir: d.Folder, Stdout: log, Stderr: log})
+	d.process, err = d.Keeper.Start(Command{Args: d.Args, Env: append(d.Env, d.Shim.environment()...), Dir: d.Folder,
+		Stdout: log, Stderr: log})
 	if err == nil && d.held {
 		err = d.process.Stop()
 	}
@@ -111,11 +116,23 @@ func (d *Daemon) Died() error {
 	return fmt.Errorf("%s: %s %w: it %v%s", d.Name, d.Args[0], errDied, d.running().ended(), d.LastWords())
 }
 
-// Late reports that the program did not do something within its patience, counted from its start, with the end of its
-// log.
-func (d *Daemon) Late(does string, patience time.Duration) error {
-	return &LateError{Err: fmt.Errorf("%s: %s %s within %v of its start%s", d.Name, d.Args[0], does, patience,
-		d.LastWords())}
+// Await waits until a process that has been started is ready, which it asks every so often, or until stop is closed.
+// The error says that the process has ended, or what it does not do within its patience: a [LateError].
+func (d *Daemon) Await(ready func() bool, does string, patience, every time.Duration, stop <-chan struct{}) error {
+	for end := time.Now().Add(patience); !ready(); {
+		select {
+		case <-d.Ended():
+			return d.Died()
+		case <-stop:
+			return nil
+		case <-time.After(every):
+		}
+		if time.Now().After(end) {
+			return &LateError{Err: fmt.Errorf("%s: %s %s within %v of its start%s", d.Name, d.Args[0], does, patience,
+				d.LastWords())}
+		}
+	}
+	return nil
 }
 
 // LastWords is the end of the log, as the end of a sentence.

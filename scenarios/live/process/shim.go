@@ -21,17 +21,22 @@ var shimSource []byte
 var ErrNoCompiler = errors.New("there is no gcc, with which the library is made that does this to a real server " +
 	"(Debian: apt install gcc libc6-dev)")
 
-// Compile compiles the library in a folder and returns its path. The error may be [ErrNoCompiler].
-func Compile(folder string) (string, error) {
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		return "", ErrNoCompiler
+// CanShim says why the library cannot be made on this machine: [ErrNoCompiler], or nil.
+func CanShim() error {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		return ErrNoCompiler
 	}
+	return nil
+}
+
+// Compile compiles the library in a folder and returns its path.
+func Compile(folder string) (string, error) {
 	source, library := filepath.Join(folder, "shim.c"), filepath.Join(folder, "shim.so")
 	if err := os.WriteFile(source, shimSource, 0o600); err != nil {
 		return "", err
 	}
-	if said, err := exec.Command(gcc, "-shared", "-fPIC", "-O2", "-o", library, source).CombinedOutput(); err != nil {
+	said, err := exec.Command("gcc", "-shared", "-fPIC", "-O2", "-o", library, source).CombinedOutput()
+	if err != nil {
 		return "", fmt.Errorf("gcc cannot make the library that is loaded into real servers: %w\n%s", err, said)
 	}
 	return library, nil
@@ -82,8 +87,8 @@ func NewShim(library, folder string, o *Origin) (*Shim, error) {
 	return s, f.Truncate(fields * 8)
 }
 
-// Environment is the environment that loads the library.
-func (s *Shim) Environment() []string {
+// environment is the environment that loads the library.
+func (s *Shim) environment() []string {
 	if s == nil {
 		return nil
 	}
@@ -125,8 +130,8 @@ func (s *Shim) SetClocks(h sim.Host) error {
 		s.write(fieldBase, now, s.segment.mono, h.Wall(), ppm), s.write(fieldVersion, s.version))
 }
 
-// Begin starts a life, in which nothing has been synced yet.
-func (s *Shim) Begin() error {
+// begin starts a life, in which nothing has been synced yet.
+func (s *Shim) begin() error {
 	if s == nil {
 		return nil
 	}

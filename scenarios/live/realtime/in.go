@@ -40,10 +40,13 @@ func (b *In) Run() {
 		})
 		b.mu.Lock()
 		b.ended = b.ended || err != nil
-		if !b.noted {
-			b.noted = true
+		news := !b.noted
+		b.noted = true
+		b.mu.Unlock()
+		if news {
 			b.post()
 		}
+		b.mu.Lock()
 		for len(b.in) > mostRead && !b.ended {
 			b.room.Wait()
 		}

@@ -3,14 +3,12 @@ package redisserver
 import (
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
-	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
@@ -18,8 +16,6 @@ import (
 // Config is what a run may choose about its servers.
 type Config struct {
 	Keeper *process.Keeper
-	// Program is redis-server, or a replacement for it; empty: redis-server.
-	Program string
 	// Groups are the servers: each group a master, which may be alone, and its replicas.
 	Groups      [][]sim.ProcessID
 	Persistence store.Policy
@@ -38,15 +34,14 @@ type Config struct {
 	Failed func(error)
 }
 
-// settings are a configuration, and what else all servers of a fleet have in common.
-type settings struct {
+// servers are those of one run.
+type servers struct {
+	*fleet.Fleet
 	Config
-	loop     relay.Gate
-	relay    *relay.Relay // nil: no server talks to another
-	names    *Book        // nil: the same
-	absolute bool         // PEXPIRETIME is known
-	seven    bool         // it is Redis 7 or later
-	secret   string       // the password of the servers that listen on a port, to which all on this machine can connect
+	all    map[sim.ProcessID]*Server
+	names  *Book  // nil: the same
+	seven  bool   // it is Redis 7 or later
+	secret string // the password of the servers that listen on a port, to which all on this machine can connect
 }
 
 // isServer reports whether a process is one of the real ones.
@@ -58,9 +53,8 @@ func (c *Config) isServer(p sim.ProcessID) bool {
 // Can says why the servers cannot suffer a fault; nil if they can, or if it does not strike them. It checks what is
 // installed here, and starts nothing.
 func (c *Config) Can(f nemesis.Fault) error {
-	if a, b, is := c.betweenServers(f); is && f.Kind == nemesis.DelayMessage {
-		return fmt.Errorf("%s and %s are real servers, and what they send each other is a stream of bytes: there is "+
-			"no message %d; delay what is sent at a time instead", a, b, f.Number)
+	if err := fleet.CanCount(f, c.isServer); err != nil {
+		return err
 	}
 	if !c.isServer(f.Target) {
 		return nil
@@ -77,26 +71,10 @@ func (c *Config) Can(f nemesis.Fault) error {
 			return fmt.Errorf("nobody watches %s who could order a failover", f.Target)
 		}
 	}
-	if _, err := exec.LookPath("gcc"); err != nil && c.needsShim(f) {
-		return process.ErrNoCompiler
+	if c.needsShim(f) {
+		return process.CanShim()
 	}
 	return nil
-}
-
-// betweenServers finds a link between two servers that a fault strikes.
-func (c *Config) betweenServers(f nemesis.Fault) (a, b sim.ProcessID, is bool) {
-	left, right := f.Left, f.Right
-	if f.Kind.Has(nemesis.FieldPeer) && f.Kind.Does() != history.FailOver.Does() {
-		left, right = []sim.ProcessID{f.Target}, []sim.ProcessID{f.Peer}
-	}
-	for _, a := range left {
-		for _, b := range right {
-			if a != b && c.isServer(a) && c.isServer(b) {
-				return a, b, true
-			}
-		}
-	}
-	return "", "", false
 }
 
 // needsShim reports whether a fault requires the library that is loaded into a process.

@@ -129,10 +129,10 @@ func TestRealServersTellNamesAsSimulatedOnesDo(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	r := start(t, Config{Groups: [][]sim.ProcessID{{"redis-1", "redis-1-replica-1"}}, Sentinel: "sentinel"})
 	var own []string
-	for _, s := range r.fleet.servers {
-		own = append(own, fmt.Sprint(s.program.port), fmt.Sprint(s.program.gate.Number()))
+	for _, s := range r.fleet.all {
+		own = append(own, s.at.address[strings.LastIndexByte(s.at.address, ':')+1:], fmt.Sprint(s.Port.Number()))
 	}
-	taken := "127.0.0.1:" + strconv.Itoa(r.fleet.servers["redis-1"].program.gate.Number())
+	taken := "127.0.0.1:" + strconv.Itoa(r.fleet.all["redis-1"].Port.Number())
 	r.play(func(c *client) {
 		ask := func(command, want string) {
 			got := string(c.as("", strings.Fields(command)...).Raw())

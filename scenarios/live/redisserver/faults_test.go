@@ -36,7 +36,7 @@ func TestPausedServerDoesNothing(t *testing.T) {
 	reality := r.play(func(c *client) {
 		play(c)
 		c.w.Pause("redis-1")
-		pid := r.fleet.servers["redis-1"].program.daemon.PID()
+		pid := r.fleet.all["redis-1"].Daemon.PID()
 		if state := stateOf(t, pid); state != "T" {
 			t.Errorf("the process of a paused server is in state %s", state)
 		}

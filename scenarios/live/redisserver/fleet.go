@@ -3,7 +3,6 @@ package redisserver
 import (
 	"crypto/rand"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,64 +10,49 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
-	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Fleet holds the real servers of one run.
-type Fleet struct {
-	cfg     *settings
-	servers map[sim.ProcessID]*Server
-	library string // loaded into the processes; empty: none
-	origin  *process.Origin
-}
-
 // Launch starts the servers and waits until they accept commands and replicas follow their masters. plan is the plan of
-// the run: a fault that the servers cannot suffer is an error before anything is started. The servers end with the
-// keeper.
-func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
-	if c.Program == "" {
-		c.Program = usual
-	}
-	v, err := of(c.Program)
+// the run, whose faults they must be able to suffer. The servers end with the keeper.
+func Launch(c Config, plan []nemesis.Fault) (*fleet.Fleet, error) {
+	f, err := launch(c, plan)
 	if err != nil {
 		return nil, err
 	}
-	needsShim := false
-	for _, f := range plan {
-		if err := c.Can(f); err != nil {
-			return nil, fmt.Errorf("%s: %w", f, err)
+	return f.Fleet, nil
+}
+
+func launch(c Config, plan []nemesis.Fault) (f *servers, err error) {
+	v, err := installed()
+	if err != nil {
+		return nil, err
+	}
+	f = &servers{Config: c, seven: v[0] >= 7, secret: rand.Text(), all: map[sim.ProcessID]*Server{}}
+	if f.Fleet, err = fleet.New(c.Keeper, slices.ContainsFunc(plan, c.needsShim), c.Failed); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			f.End()
 		}
-		needsShim = needsShim || c.needsShim(f)
-	}
-	f := &Fleet{cfg: &settings{Config: c, absolute: v[0] >= 7, seven: v[0] >= 7, secret: rand.Text()},
-		origin: &process.Origin{}, servers: map[sim.ProcessID]*Server{}}
-	if needsShim {
-		if f.library, err = process.Compile(c.Keeper.Folder()); err != nil {
-			return nil, err
-		}
-	}
-	if c.Sentinel != "" || slices.ContainsFunc(c.Groups, func(g []sim.ProcessID) bool { return len(g) > 1 }) {
-		f.cfg.relay = relay.New(c.Failed)
-		defer func() {
-			if err != nil {
-				f.cfg.relay.Close()
-			}
-		}()
-	}
+	}()
+	several := c.Sentinel != ""
 	for _, names := range c.Groups {
 		g := &group{lost: map[store.Title]history.Why{}, past: newPast()}
 		for i, name := range names {
 			if err := f.launch(name, g, names, i); err != nil {
-				return nil, err
+				return f, err
 			}
 		}
+		several = several || len(names) > 1
 	}
-	if f.cfg.relay != nil {
-		f.cfg.names = f.addresses()
+	if several {
+		f.names = f.addresses()
 	}
 	if err := f.awaitReplicas(); err != nil || c.Sentinel == "" {
 		return f, err
@@ -76,103 +60,57 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 	return f, f.launchSentinel()
 }
 
-// Begin gives the servers the loop of the world that they were added to. Until then they accept requests, and answer
-// none.
-func (f *Fleet) Begin(l relay.Loop) {
-	f.cfg.loop.Begin(l)
-	if f.cfg.relay != nil {
-		f.cfg.relay.Begin(l)
-	}
-}
-
-// End ends what the servers do for the world. It must be called when the world's loop has ended, before the keeper is
-// closed: a process that dies after it does not fail the run.
-func (f *Fleet) End() {
-	defer func() {
-		f.cfg.relay.Close()
-		f.cfg.relay = nil
-	}()
-	for _, s := range f.servers {
-		if s.life != nil {
-			s.life.End()
-			s.life = nil
-		}
-	}
-}
-
-// Server is the server with a name, for [sim.World.AddServer]; nil if there is none.
-func (f *Fleet) Server(name sim.ProcessID) sim.Server {
-	if s := f.servers[name]; s != nil {
-		return s
-	}
-	return nil
-}
-
 // launch starts the i-th server of a group.
-func (f *Fleet) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i int) (err error) {
-	lines := f.cfg.lines()
-	p, err := f.program(name, len(names) > 1 || f.cfg.Sentinel != "")
+func (f *servers) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i int) (err error) {
+	lines := f.lines()
+	s, err := f.server(name, len(names) > 1 || f.Sentinel != "")
 	if err != nil {
 		return err
 	}
-	if p.gate != nil {
-		lines = append(lines, "replica-announce-ip 127.0.0.1", fmt.Sprint("replica-announce-port ", p.gate.Number()))
+	if s.Port != nil {
+		lines = append(lines, "replica-announce-ip 127.0.0.1", fmt.Sprint("replica-announce-port ", s.Port.Number()))
 	}
 	if len(names) > 1 {
-		lines = append(lines, "repl-diskless-sync-delay 0", "repl-ping-replica-period 1", "masterauth "+f.cfg.secret)
+		lines = append(lines, "repl-diskless-sync-delay 0", "repl-ping-replica-period 1", "masterauth "+f.secret)
 	}
 	if i > 0 {
-		lines = append(lines, fmt.Sprint("replicaof 127.0.0.1 ", f.servers[names[0]].program.gate.Number()))
+		lines = append(lines, fmt.Sprint("replicaof 127.0.0.1 ", f.all[names[0]].Port.Number()))
 	}
-	p.config = lines
-	p.cuts = f.cfg.Persistence == store.Everysec || f.cfg.Persistence == store.No ||
-		f.cfg.Persistence == store.Always && f.library != "" // otherwise everything that was answered was fsynced
-	if err := p.launch(f.library, f.origin); err != nil {
-		return fmt.Errorf("starting %s: %w", name, err)
-	}
-	s := &Server{Lives: p.lives(), name: name, cfg: f.cfg, reports: true, at: p.at, program: p, group: g}
+	s.cuts = f.Persistence == store.Everysec || f.Persistence == store.No ||
+		f.Persistence == store.Always && f.HasShim() // otherwise everything that was answered was fsynced
+	s.reports, s.group = true, g
 	s.records.open(i > 0, g)
 	g.members = append(g.members, s)
 	g.master = g.members[0]
-	f.servers[name] = s
-	return nil
-}
-
-// program makes the process of a server; one of several has a port at which others reach it.
-func (f *Fleet) program(name sim.ProcessID, oneOfSeveral bool) (p *program, err error) {
-	p = &program{cfg: f.cfg, name: name, folder: filepath.Join(f.cfg.Keeper.Folder(), string(name))}
-	if oneOfSeveral {
-		p.gate, err = f.cfg.relay.Listen(name, p.daemon.PID)
-	}
-	return p, err
+	return s.launch(lines)
 }
 
 // lines are the lines of redis.conf that all servers share.
-func (c *settings) lines() []string {
+func (f *servers) lines() []string {
 	lines := []string{`save ""`, "auto-aof-rewrite-percentage 0", "notify-keyspace-events EA"}
-	switch c.Persistence {
+	switch f.Persistence {
 	case store.None:
 		lines = append(lines, "appendonly no")
 	default:
-		lines = append(lines, "appendonly yes", "appendfsync "+c.Persistence.String())
+		lines = append(lines, "appendonly yes", "appendfsync "+f.Persistence.String())
 	}
-	if c.seven {
+	if f.seven {
 		lines = append(lines, "shutdown-timeout 0")
 	}
-	if c.MinReplicasToWrite > 0 {
-		lines = append(lines, fmt.Sprint("min-replicas-to-write ", c.MinReplicasToWrite))
+	if f.MinReplicasToWrite > 0 {
+		lines = append(lines, fmt.Sprint("min-replicas-to-write ", f.MinReplicasToWrite))
 	}
-	if c.MinReplicasMaxLag > 0 {
-		lines = append(lines, fmt.Sprint("min-replicas-max-lag ", max(1, int(c.MinReplicasMaxLag/time.Second))))
+	if f.MinReplicasMaxLag > 0 {
+		lines = append(lines, fmt.Sprint("min-replicas-max-lag ", max(1, int(f.MinReplicasMaxLag/time.Second))))
 	}
 	return lines
 }
 
 // awaitReplicas waits until all replicas have the data of their masters, and will receive changes: a master sends them
 // none before it has heard from them after they have its data (replicaPutOnline in replication.c).
-func (f *Fleet) awaitReplicas() error {
-	for _, group := range f.cfg.Groups {
-		master, replicas := f.servers[group[0]], len(group)-1
+func (f *servers) awaitReplicas() error {
+	for _, group := range f.Groups {
+		master, replicas := f.all[group[0]], len(group)-1
 		if replicas == 0 {
 			continue
 		}
@@ -190,7 +128,7 @@ func (f *Fleet) awaitReplicas() error {
 			err = &process.LateError{Err: fmt.Errorf("only %d follow within %v", v.Number(), patience)}
 		}
 		if err != nil {
-			return fmt.Errorf("%s has %d replicas: %w%s", master.name, replicas, err, master.program.daemon.LastWords())
+			return fmt.Errorf("%s has %d replicas: %w%s", master.name, replicas, err, master.Daemon.LastWords())
 		}
 	}
 	return nil

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
@@ -34,21 +35,19 @@ type Foreign struct {
 // Can says why these servers cannot suffer a fault; nil if they can, or if it does not strike them. Faults of their
 // links with clients are always possible.
 func (c *Foreign) Can(f nemesis.Fault) error {
-	own := Config{}
-	for _, name := range c.Servers {
-		own.Groups = append(own.Groups, []sim.ProcessID{name})
-	}
-	a, _, between := own.betweenServers(f)
+	is := func(p sim.ProcessID) bool { return slices.Contains(c.Servers, p) }
+	at := f.Target
 	switch {
-	case between:
-	case f.Kind.Has(nemesis.FieldSides), f.Kind.Has(nemesis.FieldPeer) && f.Kind != nemesis.FailOver:
-		return nil // a link with a client
-	case own.isServer(f.Target):
-		a = f.Target
-	default:
+	case f.Kind.Has(nemesis.FieldSides):
+		left := slices.IndexFunc(f.Left, is)
+		if left < 0 || !slices.ContainsFunc(f.Right, is) {
+			return nil
+		}
+		at = f.Left[left]
+	case !is(at), f.Kind.Has(nemesis.FieldPeer) && f.Kind != nemesis.FailOver && !is(f.Peer): // a link with a client
 		return nil
 	}
-	return fmt.Errorf("%s is a server of yours: only clients, and their links with it, can suffer something", a)
+	return fmt.Errorf("%s is a server of yours: only clients, and their links with it, can suffer something", at)
 }
 
 // Errors of servers that the user runs.
@@ -58,19 +57,24 @@ var (
 	ErrWrongPassword = errors.New("the server does not take this user or password")
 )
 
-// Attach checks that the servers answer, and refuses the faults that they cannot suffer.
-func (c Foreign) Attach(plan []nemesis.Fault) (*Fleet, error) {
-	for _, f := range plan {
-		if err := c.Can(f); err != nil {
-			return nil, fmt.Errorf("%s: %w", f, err)
-		}
+// Attach checks that the servers answer.
+func (c Foreign) Attach() (*fleet.Fleet, error) {
+	f, err := c.attach()
+	if err != nil {
+		return nil, err
 	}
+	return f.Fleet, nil
+}
+
+func (c Foreign) attach() (f *servers, err error) {
 	if c.Prefix == "" || len(c.Servers) != len(c.Addresses) {
 		return nil, fmt.Errorf("there must be a prefix for the run's keys, and an address for each of the %d servers",
 			len(c.Servers))
 	}
-	cfg := &settings{Config: Config{Failed: c.Failed}}
-	fleet := &Fleet{cfg: cfg, servers: map[sim.ProcessID]*Server{}}
+	f = &servers{all: map[sim.ProcessID]*Server{}}
+	if f.Fleet, err = fleet.New(nil, false, c.Failed); err != nil {
+		return nil, err
+	}
 	for i, address := range c.Addresses {
 		at, err := endpointOf(address)
 		if err != nil {
@@ -79,11 +83,11 @@ func (c Foreign) Attach(plan []nemesis.Fault) (*Fleet, error) {
 		if err = c.suits(at); err != nil {
 			return nil, fmt.Errorf("the server at %s: %w", at.address, err)
 		}
-		lives := &relay.Lives{Gate: &cfg.loop, Failed: cfg.Failed}
-		fleet.servers[c.Servers[i]] = &Server{Lives: lives, name: c.Servers[i], cfg: cfg, at: at,
-			guard: newGuard(c.Prefix, c.Lasts)}
+		name := c.Servers[i]
+		f.all[name] = &Server{Lives: f.Remote(), name: name, cfg: f, at: at, guard: newGuard(c.Prefix, c.Lasts)}
+		f.Add(name, f.all[name])
 	}
-	return fleet, nil
+	return f, nil
 }
 
 // ErrAddress reports an address that cannot be parsed. It shows no part of it, which might contain a password.

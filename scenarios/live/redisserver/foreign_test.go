@@ -11,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -19,22 +20,30 @@ func users(t *testing.T, config ...string) (here string, w *wire) {
 	t.Helper()
 	testkit.Needs(t, "redis-server")
 	k := newKeeper(t)
-	p := &program{cfg: &settings{Config: Config{Keeper: k, Program: usual}}, name: "users",
-		folder: k.Folder() + "/users", gate: gateOf(t), config: append([]string{`save ""`, "appendonly no"}, config...)}
-	if err := p.launch("", nil); err != nil {
+	f := &servers{all: map[sim.ProcessID]*Server{}}
+	var err error
+	if f.Fleet, err = fleet.New(k, false, func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
-	e := p.at
+	t.Cleanup(f.End)
+	s, err := f.server("users", true)
+	if err == nil {
+		err = s.launch(append([]string{`save ""`, "appendonly no"}, config...))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := s.at
 	for _, line := range config {
 		if _, password, is := strings.Cut(line, "requirepass "); is {
 			e.password = password
 		}
 	}
-	w, err := e.dial()
+	w, err = e.dial()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.at.address, w
+	return s.at.address, w
 }
 
 // onUsers has a client work on a server of the user's that is reached at an address. It gives what was recorded.
@@ -43,14 +52,14 @@ func onUsers(t *testing.T, address string, work func(c *client)) (f Foreign, got
 	r := &rig{t: t, l: newLoop()}
 	f = Foreign{Failed: r.fail, Servers: []sim.ProcessID{"redis-1"}, Prefix: "fencepost:7:", Lasts: time.Hour,
 		Addresses: []string{address}}
-	fleet, err := f.Attach(nil)
+	users, err := f.Attach()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.l.begin = time.Now()
 	r.l.w = sim.New(1, sim.Options{Delay: sim.Delay{Lo: 50 * time.Microsecond, Hi: 50 * time.Microsecond}})
-	r.l.w.AddServer("redis-1", fleet.Server("redis-1"))
-	fleet.Begin(r.l)
+	r.l.w.AddServer("redis-1", users.Server("redis-1"))
+	users.Begin(r.l)
 	r.l.w.Jump("redis-1", time.Until(time.Unix(0, sim.Epoch)).Abs()) // as whoever has it show the host's time
 	return f, r.play(work)
 }
@@ -214,7 +223,7 @@ func TestAKeyOfAnotherIsNotTouched(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Foreign{Servers: []sim.ProcessID{"redis-1"}, Addresses: []string{here}, Prefix: "fencepost:7:",
-		Lasts: time.Hour}.Attach(nil)
+		Lasts: time.Hour}.Attach()
 	if err == nil || !strings.Contains(err.Error(), `there are keys that begin with "fencepost:7:"`) {
 		t.Error(err)
 	}
@@ -254,7 +263,7 @@ func TestServersOfTheUsersThatCannotBeUsed(t *testing.T) {
 		"127.0.0.1:1":                     "connection refused",
 	} {
 		_, err := Foreign{Servers: []sim.ProcessID{"redis-1"}, Addresses: []string{address}, Prefix: "p:",
-			Lasts: time.Hour}.Attach(nil)
+			Lasts: time.Hour}.Attach()
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sec") {
 			t.Errorf("%s:\n got %v\nwant %s", address, err, want)
 		}
@@ -271,7 +280,7 @@ func TestServersOfTheUsersThatCannotBeUsed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = Foreign{Servers: []sim.ProcessID{"redis-1", "redis-2"}}.Attach([]nemesis.Fault{f})
+		err = (&Foreign{Servers: []sim.ProcessID{"redis-1", "redis-2"}}).Can(f)
 		if is := err != nil && strings.Contains(err.Error(), "redis-1 is a server of yours"); is == fits {
 			t.Errorf("%s: %v", line, err)
 		}

@@ -30,14 +30,14 @@ func (g *group) promoted(s *Server, keys []store.Key) {
 		}
 	}
 	r.known, r.replica, r.lost, r.held = false, false, history.LostInFailover, nil
-	r.survey(s.host.Wall(), keys)
+	r.survey(s.Host.Wall(), keys)
 }
 
 // demoted records what a deposed master loses when it replaces its data by its new master's: what it was sent since it
 // was deposed, and what the failover has lost.
 func (g *group) demoted(s *Server, keys []store.Key) {
 	r := &s.records
-	r.data.Begin(s.host.Wall())
+	r.data.Begin(s.Host.Wall())
 	for _, h := range r.standing() {
 		of, there := g.master.records.data.OwnerOf(&h)
 		if there && of == h.Owner {
@@ -55,7 +55,7 @@ func (g *group) demoted(s *Server, keys []store.Key) {
 		}
 	}
 	r.replica, r.held, r.before = true, nil, nil
-	r.survey(s.host.Wall(), keys)
+	r.survey(s.Host.Wall(), keys)
 }
 
 // standing is what a server holds according to its records.

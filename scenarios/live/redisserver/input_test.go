@@ -5,7 +5,6 @@ package redisserver
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,61 +12,29 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
-	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 func TestProgramsThatAreNoRedisServer(t *testing.T) {
-	old := testkit.Script(t, "redis-server", `echo "Redis server v=6.0.16 sha=00000000:0 malloc=jemalloc-5.2.1 bits=64 build=a3fdef44459b3ad6"`)
-	other := testkit.Script(t, "redis-server", `echo "usage: something else"; exit 1`)
-	hangs := testkit.Script(t, "redis-server", `case "$1" in --version) echo "Redis server v=7.0.0";; *) echo "# Fatal: no such thing"; exit 1;; esac`)
-	for program, want := range map[string]string{
-		old:   old + " has version 6.0: it is too old: 6.2 or later is needed",
-		other: other + ` --version does not say the version of a redis-server, but "usage: something else"`,
-		"/no/such/server": "/no/such/server is no redis-server that can be executed: stat /no/such/server: " +
-			"no such file or directory",
-		hangs: "starting redis-1: redis-1: " + hangs + " ended by itself: it ended with exit status 1; it said\n" +
-			"  # Fatal: no such thing",
+	path, alone := os.Getenv("PATH"), [][]sim.ProcessID{{"redis-1"}}
+	for script, want := range map[string]string{
+		`echo "Redis server v=6.0.16 sha=00000000:0 malloc=jemalloc-5.2.1 bits=64 build=a3fdef44459b3ad6"`: "redis-server " +
+			"has version 6.0: it is too old: 6.2 or later is needed",
+		`echo "usage: something else"; exit 1`: `redis-server --version does not say its version, but "usage: something else\n"`,
+		`case "$1" in --version) echo "Redis server v=7.0.0";; *) echo "# Fatal: no such thing"; exit 1;; esac`: "starting " +
+			"redis-1: redis-1: redis-server ended by itself: it ended with exit status 1; it said\n  # Fatal: no " +
+			"such thing",
 	} {
-		_, err := Launch(Config{Keeper: newKeeper(t), Program: program, Groups: [][]sim.ProcessID{{"redis-1"}}}, nil)
+		t.Setenv("PATH", filepath.Dir(testkit.Script(t, usual, script))+":"+path)
+		_, err := Launch(Config{Keeper: newKeeper(t), Groups: alone}, nil)
 		if err == nil || err.Error() != want {
-			t.Errorf("%s:\n got %v\nwant %s", program, err, want)
+			t.Errorf("%s:\n got %v\nwant %s", script, err, want)
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Launch(Config{Groups: [][]sim.ProcessID{{"redis-1"}}}, nil); !errors.Is(err, ErrNoServer) {
+	if _, err := Launch(Config{Groups: alone}, nil); !errors.Is(err, ErrNoServer) {
 		t.Errorf("without a redis-server: %v", err)
-	}
-}
-
-// gateOf is the port of a server's on a relay of its own.
-func gateOf(t *testing.T) *relay.Port {
-	t.Helper()
-	r := relay.New(func(err error) { t.Error(err) })
-	t.Cleanup(r.Close)
-	gate, err := r.Listen("redis-1", os.Getpid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return gate
-}
-
-// TestPortThatIsTaken: another is taken.
-func TestPortThatIsTaken(t *testing.T) {
-	testkit.Needs(t, "redis-server")
-	k := newKeeper(t)
-	gate := gateOf(t)
-	l, err := net.Listen("tcp", gate.Own()+":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	taken := l.Addr().(*net.TCPAddr).Port
-	c := &settings{Config: Config{Keeper: k, Program: usual}, seven: true}
-	p := &program{cfg: c, name: "redis-1", folder: filepath.Join(k.Folder(), "redis-1"), port: taken, gate: gate}
-	if err := p.launch("", nil); err != nil || p.port == taken {
-		t.Errorf("it listens on port %d, and %d was taken: %v", p.port, taken, err)
 	}
 }
 
@@ -78,7 +45,7 @@ func TestServerThatDies(t *testing.T) {
 	r.l.w.AddClient("client-1", 0, func(e sim.Env) {
 		c := &client{t: t, Env: e, w: r.l.w, server: "redis-1"}
 		c.as("client-1/1", "SET", "lock", "1")
-		if err := syscall.Kill(r.fleet.servers["redis-1"].program.daemon.PID(), syscall.SIGSEGV); err != nil {
+		if err := syscall.Kill(r.fleet.all["redis-1"].Daemon.PID(), syscall.SIGSEGV); err != nil {
 			t.Error(err)
 		}
 		c.as("client-1/1", "SET", "lock", "2")

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
@@ -14,7 +14,7 @@ import (
 
 // life is one life of a server's process: its executor, a goroutine that does one thing at a time with it.
 type life struct {
-	*relay.Life
+	*fleet.Life
 	s *Server
 
 	mu   sync.Mutex
@@ -63,7 +63,6 @@ func (x *life) next() func() error {
 // run is the executor: it runs queued jobs until the life ends. Failed connections that are not clients' are reopened
 // if the process is well: a change of a server's role makes it close them all.
 func (x *life) run() {
-	defer x.closeAll()
 	for job := x.next(); job != nil && !x.IsOver(); job = x.next() {
 		if err := job(); err != nil && !x.IsOver() {
 			if err := x.reopen(); err != nil {
@@ -178,7 +177,7 @@ func (x *life) survey() error {
 	if err != nil {
 		return err
 	}
-	keys, err := allKeys(x.admin, x.s.cfg.absolute)
+	keys, err := allKeys(x.admin, x.s.cfg.seven)
 	if err != nil {
 		return err
 	}
@@ -262,7 +261,7 @@ func (x *life) observe() (said []notice, keys []store.Key, err error) {
 	if said, err = x.ear.barrier(); err != nil || len(said) == 0 {
 		return said, nil, err
 	}
-	keys, err = look(x.admin, x.s.cfg.absolute, touched(said))
+	keys, err = look(x.admin, x.s.cfg.seven, touched(said))
 	return said, keys, err
 }
 
@@ -270,7 +269,7 @@ func (x *life) observe() (said []notice, keys []store.Key, err error) {
 func (x *life) lose(l *link, r *request) error { return x.lost(l, r, nil, errLinkEnded) }
 
 func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
-	if errors.Is(why, relay.ErrOver) {
+	if errors.Is(why, fleet.ErrOver) {
 		return why
 	}
 	x.forget(l.id)
@@ -286,7 +285,7 @@ func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
 		for _, b := range l.behind {
 			b.Drop()
 		}
-		x.s.host.HangUp(l.id)
+		x.s.Host.HangUp(l.id)
 	})
 	return err
 }
@@ -378,7 +377,7 @@ func blockedClients(info string) int64 {
 
 // touch reads keys whose deadline has come, which makes the server delete those that have expired.
 func (x *life) touch(names []string) error {
-	if _, err := look(x.admin, x.s.cfg.absolute, names); err != nil {
+	if _, err := look(x.admin, x.s.cfg.seven, names); err != nil {
 		return err
 	}
 	said, keys, err := x.observe()

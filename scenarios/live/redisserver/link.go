@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
@@ -140,7 +140,7 @@ func (l *link) await(want int, stop <-chan struct{}) (pushes [][]byte, answer []
 		select {
 		case <-l.news:
 		case <-stop:
-			return pushes, nil, relay.ErrOver
+			return pushes, nil, fleet.ErrOver
 		}
 	}
 }

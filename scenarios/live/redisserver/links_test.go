@@ -248,7 +248,7 @@ func TestConnectionsBetweenServersThatBreak(t *testing.T) {
 	r := start(t, Config{Groups: [][]sim.ProcessID{pair}})
 	r.play(func(c *client) {
 		for i := range 3 {
-			w, err := r.fleet.servers[pair[0]].at.dial()
+			w, err := r.fleet.all[pair[0]].at.dial()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -293,19 +293,22 @@ func TestNothingRemainsOpen(t *testing.T) {
 				c.w.Pause(pair[1])
 				c.as("client-1/1", "SET", "lock", strings.Repeat("x", 10<<20))
 			})
-			for _, s := range r.fleet.servers {
+			for _, s := range r.fleet.all {
 				s.Resume()
 			}
 			r.fleet.End()
-			for _, s := range r.fleet.servers {
-				s.program.daemon.Kill()
+			for _, s := range r.fleet.all {
+				s.Daemon.Kill()
 			}
 		},
 		"a launch that fails": func() {
 			c := watched()
 			c.Keeper = k
 			c.Groups = [][]sim.ProcessID{{"a", "b"}}
-			c.Program = testkit.Script(t, "redis-server", `case "$1" in --version) echo v=7.0;; *) exit 1;; esac`)
+			script := testkit.Script(t, usual, `case "$1" in --version) echo v=7.0;; *) exit 1;; esac`)
+			path := os.Getenv("PATH")
+			t.Setenv("PATH", filepath.Dir(script)+":"+path)
+			defer t.Setenv("PATH", path)
 			if _, err := Launch(c, nil); err == nil {
 				t.Error("it did not fail")
 			}

@@ -93,7 +93,7 @@ func (l *loop) advance() {
 type rig struct {
 	t     testing.TB
 	l     *loop
-	fleet *Fleet
+	fleet *servers
 
 	mu     sync.Mutex
 	failed error
@@ -123,7 +123,7 @@ func startWith(t testing.TB, k *process.Keeper, c Config, plan ...nemesis.Fault)
 	if c.Groups == nil {
 		c.Groups = [][]sim.ProcessID{{"redis-1"}}
 	}
-	if r.fleet, err = Launch(c, plan); err != nil {
+	if r.fleet, err = launch(c, plan); err != nil {
 		t.Fatal(err)
 	}
 	r.l.begin = time.Now()

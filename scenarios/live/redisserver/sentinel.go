@@ -14,8 +14,7 @@ import (
 
 // watcher is the additional state of a server that is a Sentinel; nil for any other.
 type watcher struct {
-	s     *Server
-	fleet *Fleet
+	s *Server
 
 	// subscribers are the connections of modelled clients that have subscribed, as with the simulated Sentinel, to
 	// short notices of switches. They belong to the world's goroutine.
@@ -37,41 +36,36 @@ const (
 )
 
 // launchSentinel starts the process that watches the groups, and waits until it knows their replicas.
-func (f *Fleet) launchSentinel() error {
-	c := f.cfg
-	down := cmp.Or(c.DownAfter, defaultDownAfter)
+func (f *servers) launchSentinel() error {
+	down := cmp.Or(f.DownAfter, defaultDownAfter)
 	var lines []string
-	for _, g := range c.Groups {
-		lines = append(lines, fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d 1", g[0],
-			f.servers[g[0]].program.gate.Number()),
-			fmt.Sprintf("sentinel auth-pass %s %s", g[0], c.secret),
+	for _, g := range f.Groups {
+		lines = append(lines, fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d 1", g[0], f.all[g[0]].Port.Number()),
+			fmt.Sprintf("sentinel auth-pass %s %s", g[0], f.secret),
 			fmt.Sprintf("sentinel down-after-milliseconds %s %d", g[0], max(1, down.Milliseconds())))
 	}
-	p, err := f.program(c.Sentinel, true)
+	s, err := f.server(f.Sentinel, true)
 	if err != nil {
 		return err
 	}
-	p.config, p.args = lines, []string{"--sentinel"}
-	if err := p.launch(f.library, f.origin); err != nil {
-		return fmt.Errorf("starting %s: %w", c.Sentinel, err)
+	s.sentinel = &watcher{s: s}
+	if err := s.launch(lines, "--sentinel"); err != nil {
+		return err
 	}
-	s := &Server{Lives: p.lives(), name: c.Sentinel, cfg: c, at: p.at, program: p}
-	s.sentinel = &watcher{s: s, fleet: f}
-	f.servers[c.Sentinel] = s
-	w, err := p.at.dial()
+	w, err := s.at.dial()
 	if err != nil {
-		return fmt.Errorf("starting %s: %w", c.Sentinel, err)
+		return fmt.Errorf("starting %s: %w", f.Sentinel, err)
 	}
 	defer w.close()
 	err = s.sentinel.tune(w)
-	for _, g := range c.Groups {
+	for _, g := range f.Groups {
 		if err == nil {
 			err = awaitInfo(w, "sentinel", fmt.Sprintf("name=%s,status=ok,address=127.0.0.1:%d,slaves=%d,", g[0],
-				f.servers[g[0]].program.gate.Number(), len(g)-1))
+				f.all[g[0]].Port.Number(), len(g)-1))
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s does not know the replicas: %w%s", c.Sentinel, err, p.daemon.LastWords())
+		return fmt.Errorf("%s does not know the replicas: %w%s", f.Sentinel, err, s.Daemon.LastWords())
 	}
 	return nil
 }
@@ -127,17 +121,17 @@ func (n *watcher) listen(x *life) error {
 
 // switched notifies modelled clients of "NAME OLD-IP OLD-PORT NEW-IP NEW-PORT".
 func (n *watcher) switched(words []string) {
-	old, promoted := n.fleet.byPort(words[2]), n.fleet.byPort(words[4])
+	old, promoted := n.s.cfg.byPort(words[2]), n.s.cfg.byPort(words[4])
 	news := fmt.Sprintf("%s %s %s", shortSwitch, old, promoted)
 	for _, conn := range n.subscribers {
-		n.s.host.Push(conn, sim.Key(0).Text(news), []byte(news))
+		n.s.Host.Push(conn, sim.Key(0).Text(news), []byte(news))
 	}
 }
 
 // byPort finds a server by its port for other servers; empty if there is none.
-func (f *Fleet) byPort(port string) sim.ProcessID {
-	for name, s := range f.servers {
-		if strconv.Itoa(s.program.gate.Number()) == port {
+func (f *servers) byPort(port string) sim.ProcessID {
+	for name, s := range f.all {
+		if strconv.Itoa(s.Port.Number()) == port {
 			return name
 		}
 	}
@@ -169,10 +163,10 @@ func (n *watcher) endLife() {
 }
 
 // addresses maps the addresses at which servers reach each other to the names and the port of simulated ones.
-func (f *Fleet) addresses() *Book {
+func (f *servers) addresses() *Book {
 	to := map[Address]Address{}
-	for name, s := range f.servers {
-		to[Address{Host: "127.0.0.1", Port: strconv.Itoa(s.program.gate.Number())}] =
+	for name, s := range f.all {
+		to[Address{Host: "127.0.0.1", Port: strconv.Itoa(s.Port.Number())}] =
 			Address{Host: string(name), Port: resp.Port}
 	}
 	return NewBook(to)
@@ -195,7 +189,7 @@ func (n *watcher) order(x *life, to sim.ProcessID) {
 		return
 	}
 	defer w.close()
-	g := n.fleet.servers[to].group
+	g := n.s.cfg.all[to].group
 	name := string(g.members[0].name)
 	known := false
 	for !x.IsOver() {
@@ -203,7 +197,7 @@ func (n *watcher) order(x *life, to sim.ProcessID) {
 			n.prefer(g, to)
 		}
 		master, err := w.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
-		if err != nil || len(master.List) == 2 && n.fleet.byPort(master.List[1].Text) == to {
+		if err != nil || len(master.List) == 2 && n.s.cfg.byPort(master.List[1].Text) == to {
 			return
 		}
 		replicas, err := w.ask("SENTINEL", "REPLICAS", name)
@@ -232,9 +226,9 @@ func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 		for i := 0; i+1 < len(r.List); i += 2 {
 			fields[r.List[i].Text] = r.List[i+1].Text
 		}
-		name := n.fleet.byPort(fields["port"])
+		name := n.s.cfg.byPort(fields["port"])
 		is := name == to
-		if (fields["slave-priority"] != "0") != is && !n.fleet.servers[name].deaf {
+		if (fields["slave-priority"] != "0") != is && !n.s.cfg.all[name].deaf {
 			return false
 		}
 		knows = knows || is
@@ -244,7 +238,7 @@ func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 
 // restore gives all servers of a group, whose new master listens at a port, their previous priority.
 func (n *watcher) restore(port string) {
-	s := n.fleet.servers[n.fleet.byPort(port)]
+	s := n.s.cfg.all[n.s.cfg.byPort(port)]
 	if s == nil {
 		return
 	}

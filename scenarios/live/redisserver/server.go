@@ -6,28 +6,29 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Server is a real redis-server in a simulated world, a master or a replica. The kernel calls it on the world's
-// goroutine.
+// Server is a real redis-server in a simulated world, a master or a replica, or a Sentinel. The kernel calls it on the
+// world's goroutine.
 type Server struct {
-	*relay.Lives
+	*fleet.Lives
 	name    sim.ProcessID
-	cfg     *settings
+	cfg     *servers
 	reports bool // it reports changes of its keys, and so has records
 
 	at       endpoint // where its process listens
-	program  *program // nil: a user's server
-	guard    *guard   // of a user's server
+	cuts     bool     // a loss of power loses what was not fsynced
+	disk     process.Disk
+	guard    *guard // of a user's server
 	group    *group
 	deaf     bool     // it does not accept what the Sentinel's orders need
 	sentinel *watcher // if it is a Sentinel
 
 	// The fields below are the world's goroutine's.
-	host    sim.Host
 	life    *life // nil between lives
 	records records
 }
@@ -41,13 +42,13 @@ var _ interface {
 // Start starts a life: the first with the process that the fleet has started, each later one with a new process.
 // Requests that arrive before it is ready wait, as for a server whose socket the system holds open.
 func (s *Server) Start(h sim.Host) {
-	s.host = h
 	x := &life{Life: s.Begin(h), s: s, more: make(chan struct{}, 1), links: map[uint64]*link{}}
 	s.life = x
 	if s.reports {
 		s.records.begin(h)
 	}
 	go func() {
+		defer x.closeAll()
 		if err := s.boot(x); err != nil {
 			x.Explain(err)
 			return
@@ -56,17 +57,14 @@ func (s *Server) Start(h sim.Host) {
 	}()
 }
 
-// Receive receives what another server has sent.
-func (s *Server) Receive(_ sim.ProcessID, body any) { s.Port.Receive(body) }
-
 // boot runs a process, once the one before has ended, and opens the connections that are not clients'.
 func (s *Server) boot(x *life) error {
-	if err := x.Boot(func() error { return s.program.start(x.Context.Done()) }); err != nil {
+	if err := x.Boot(func() error { return s.start(x.Context.Done()) }); err != nil {
 		return err
 	}
 	go x.Watch()
 	if s.reports && s.cfg.Persistence == store.No {
-		go s.program.disk.Watch(s.program.folder, s.Daemon.Ended())
+		go s.disk.Watch(s.Daemon.Folder, s.Daemon.Ended())
 	}
 	if err := x.open(); err != nil {
 		return fmt.Errorf("%s does not take connections: %w", s.name, err)
@@ -107,7 +105,7 @@ func (s *Server) Closed(conn uint64) {
 // Wake reads the keys whose deadline has come.
 func (s *Server) Wake(uint64) {
 	x := s.life
-	names := s.records.due(s.host.Wall())
+	names := s.records.due(s.Host.Wall())
 	if len(names) == 0 {
 		s.arm()
 		return
@@ -121,7 +119,7 @@ func (s *Server) arm() {
 		return
 	}
 	if when := s.records.data.NextDeadline(); when <= store.LastTimed {
-		s.host.WakeAtWall(store.EndOf(when), 0)
+		s.Host.WakeAtWall(store.EndOf(when), 0)
 	}
 }
 
@@ -131,9 +129,9 @@ const retry = time.Millisecond
 
 // touchedDue records what reading the keys that are due has shown.
 func (s *Server) touchedDue(said []notice, keys []store.Key) {
-	s.records.note(s.host.Wall(), "", nil, said, keys)
-	if len(s.records.due(s.host.Wall())) > 0 {
-		s.host.WakeAfter(retry, 0)
+	s.records.note(s.Host.Wall(), "", nil, said, keys)
+	if len(s.records.due(s.Host.Wall())) > 0 {
+		s.Host.WakeAfter(retry, 0)
 		return
 	}
 	s.arm()
@@ -149,7 +147,7 @@ func (s *Server) observed(r *request, said []notice, keys []store.Key, err error
 		s.records.guess = r.attempt
 		return
 	}
-	if s.records.note(s.host.Wall(), r.attempt, r.commands, said, keys) {
+	if s.records.note(s.Host.Wall(), r.attempt, r.commands, said, keys) {
 		s.arm()
 	}
 }
@@ -162,23 +160,18 @@ func (s *Server) surveyed(replica bool, keys []store.Key) {
 	case !was && replica:
 		s.group.demoted(s, keys)
 	default:
-		s.records.survey(s.host.Wall(), keys)
+		s.records.survey(s.Host.Wall(), keys)
 	}
 	s.arm()
 }
 
 func (s *Server) push(l *link, b []byte) {
-	s.host.Push(l.id, sim.Key(0).Text(string(b)), s.named(b))
+	s.Host.Push(l.id, sim.Key(0).Text(string(b)), s.named(b))
 }
 
-// ClockChanged sets the process's clocks to the world's.
+// ClockChanged sets the process's clocks to the world's, by which keys end.
 func (s *Server) ClockChanged() {
-	if s.program == nil {
-		return // its clocks are the user's, and no fault strikes them
-	}
-	if err := s.program.shim.SetClocks(s.host); err != nil {
-		s.Fail(fmt.Errorf("setting the clocks of %s: %w", s.name, err))
-	}
+	s.Lives.ClockChanged()
 	s.arm()
 }
 
@@ -194,7 +187,7 @@ func (s *Server) Fault(f sim.ServerFault) {
 	if !f.Begin {
 		by = -by
 	}
-	if err := s.program.shim.SlowFsync(by); err != nil {
+	if err := s.Daemon.Shim.SlowFsync(by); err != nil {
 		s.Fail(fmt.Errorf("making the fsyncs of %s slow: %w", s.name, err))
 	}
 }
@@ -204,10 +197,9 @@ func (s *Server) Stop(how sim.Stop) {
 	x := s.life
 	s.life = nil
 	underWay := x.underWay() // before the executor learns of the end
-	x.End()
 	s.sentinel.endLife()
 	if s.reports {
 		s.records.end(how.Loss(s.cfg.Persistence != store.None), underWay)
 	}
-	x.Stop(how, func() error { return s.program.end(how) })
+	x.Stop(how, func() error { return s.end(how) })
 }

@@ -7,31 +7,21 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	host "github.com/fencepost-sim/fencepost/scenarios/live/realtime"
-	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// running is real servers that have been launched.
-type running interface {
-	// Server is the one with that name; nil if there is none.
-	Server(name sim.ProcessID) sim.Server
-	// Begin gives the servers the loop of the world that they were added to.
-	Begin(l relay.Loop)
-	// End ends what they do for the world.
-	End()
-}
-
-// fleet holds real servers, which are launched when the first is requested: the run has checked by then whether they
-// can suffer the plan.
-type fleet struct {
+// lockServers are real servers, which are launched when the first is requested: the run has checked by then whether
+// they can suffer the plan.
+type lockServers struct {
 	plan   []nemesis.Fault
 	can    func(nemesis.Fault) error
-	launch func([]nemesis.Fault) (running, error)
+	launch func() (*fleet.Fleet, error)
 	end    func() error // nil: nothing is left over
 
 	launched bool
-	real     running
+	real     *fleet.Fleet
 	err      error // of the launch
 
 	mu   sync.Mutex
@@ -40,13 +30,13 @@ type fleet struct {
 }
 
 // Can is that of the servers.
-func (f *fleet) Can(fault *nemesis.Fault) error { return f.can(*fault) }
+func (f *lockServers) Can(fault *nemesis.Fault) error { return f.can(*fault) }
 
 // Server returns a real one.
-func (f *fleet) Server(id sim.ProcessID, own sim.Server) sim.Server {
+func (f *lockServers) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	if !f.launched {
 		f.launched = true
-		if f.real, f.err = f.launch(f.plan); f.err != nil {
+		if f.real, f.err = f.launch(); f.err != nil {
 			f.real = nil
 		}
 	}
@@ -59,7 +49,7 @@ func (f *fleet) Server(id sim.ProcessID, own sim.Server) sim.Server {
 }
 
 // Begin gives the servers the loop.
-func (f *fleet) Begin(l *host.Loop) error {
+func (f *lockServers) Begin(l *host.Loop) error {
 	f.mu.Lock()
 	f.loop = l
 	err := errors.Join(f.err, f.died)
@@ -71,7 +61,7 @@ func (f *fleet) Begin(l *host.Loop) error {
 }
 
 // End ends what the servers do for the run.
-func (f *fleet) End() error {
+func (f *lockServers) End() error {
 	if f.real != nil {
 		f.real.End()
 	}
@@ -82,7 +72,7 @@ func (f *fleet) End() error {
 }
 
 // failed ends the run, which decides nothing.
-func (f *fleet) failed(err error) {
+func (f *lockServers) failed(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	err = &live.UndecidedError{Err: err}
@@ -94,7 +84,7 @@ func (f *fleet) failed(err error) {
 }
 
 // promoted records a failover.
-func (f *fleet) promoted(old, promoted sim.ProcessID) {
+func (f *lockServers) promoted(old, promoted sim.ProcessID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	scenarios.RecordFailOver(f.loop.World(), f.plan, old, promoted)

@@ -21,6 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/scenarios/live/etcdserver"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/redisserver"
 	"github.com/fencepost-sim/fencepost/scenarios/live/zkserver"
@@ -233,11 +234,11 @@ func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, err
 		return nil, fmt.Errorf("%s has %d servers, and --servers gives %d addresses", s.Name, len(names.Redis),
 			len(c.addresses))
 	}
-	f := &fleet{plan: plan.Faults}
+	f := &lockServers{plan: plan.Faults}
 	of := redisserver.Foreign{Servers: names.Redis, Addresses: c.addresses, Prefix: prefixOf(s), Failed: f.failed,
 		Lasts: 2*s.Limit + time.Hour}
 	f.can, f.end = of.Can, of.Sweep
-	f.launch = func(plan []nemesis.Fault) (running, error) { return of.Attach(plan) }
+	f.launch = of.Attach
 	return f, nil
 }
 
@@ -247,7 +248,7 @@ func redisFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (li
 		return nil, err
 	}
 	names := s.Targets()
-	f := &fleet{plan: plan.Faults}
+	f := &lockServers{plan: plan.Faults}
 	of := &redisserver.Config{Keeper: k, Groups: names.Groups, Persistence: s.Servers.Persistence,
 		MinReplicasToWrite: s.Servers.MinReplicasToWrite, MinReplicasMaxLag: s.Servers.MinReplicasMaxLag,
 		Sentinel: names.Sentinel, DownAfter: s.Servers.DownAfter, ReconfigureAfter: s.Servers.ReconfigureAfter,
@@ -258,26 +259,26 @@ func redisFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (li
 		}
 	}
 	f.can = of.Can
-	f.launch = func(plan []nemesis.Fault) (running, error) { return redisserver.Launch(*of, plan) }
+	f.launch = func() (*fleet.Fleet, error) { return redisserver.Launch(*of, plan.Faults) }
 	return f, nil
 }
 
 // etcdFleet returns members of etcd.
 func etcdFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
-	f := &fleet{plan: plan.Faults}
+	f := &lockServers{plan: plan.Faults}
 	names := s.Targets()
 	of := &etcdserver.Config{Keeper: k, Members: names.Servers(), Failed: f.failed}
 	f.can = of.Can
-	f.launch = func(plan []nemesis.Fault) (running, error) { return etcdserver.Launch(*of, plan) }
+	f.launch = func() (*fleet.Fleet, error) { return etcdserver.Launch(*of) }
 	return f, nil
 }
 
 // zooKeeperFleet returns the members of a ZooKeeper ensemble.
 func zooKeeperFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
-	f := &fleet{plan: plan.Faults}
+	f := &lockServers{plan: plan.Faults}
 	of := &zkserver.Config{Keeper: k, Members: s.Targets().Consensus, Failed: f.failed}
 	f.can = of.Can
-	f.launch = func(plan []nemesis.Fault) (running, error) { return zkserver.Launch(*of, plan) }
+	f.launch = func() (*fleet.Fleet, error) { return zkserver.Launch(*of, plan.Faults) }
 	return f, nil
 }
 

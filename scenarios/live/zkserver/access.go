@@ -16,25 +16,25 @@ const superuser = "super"
 func (r record) nobody() record { return r.int(1).int(31).text("digest").text("nobody:x") }
 
 // digest is the hash of the superuser's password that a member knows.
-func (c *settings) digest() string {
-	s := sha1.Sum([]byte(superuser + ":" + c.secret))
+func (e *ensemble) digest() string {
+	s := sha1.Sum([]byte(superuser + ":" + e.secret))
 	return superuser + ":" + base64.StdEncoding.EncodeToString(s[:])
 }
 
 // authenticate makes a connection that has a session the superuser's.
-func (c *settings) authenticate(conn net.Conn) error {
-	return ask(conn, record(nil).int(xidAuth).int(opAuth).int(0).text("digest").text(superuser+":"+c.secret))
+func (e *ensemble) authenticate(conn net.Conn) error {
+	return ask(conn, record(nil).int(xidAuth).int(opAuth).int(0).text("digest").text(superuser+":"+e.secret))
 }
 
 // closeRoot leaves the root to the superuser: others can neither create nor delete a znode below it.
-func (c *settings) closeRoot(address string) error {
+func (e *ensemble) closeRoot(address string) error {
 	conn, err := net.DialTimeout("tcp", address, patience)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(patience))
-	if _, err = c.enter(conn, 0, maxTimeout, 0, ""); err == nil {
+	if _, err = e.enter(conn, 0, maxTimeout, 0, ""); err == nil {
 		err = ask(conn, record(nil).int(1).int(opSetACL).text("/").nobody().int(-1))
 	}
 	if err == nil {

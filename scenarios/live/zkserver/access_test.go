@@ -20,7 +20,7 @@ import (
 )
 
 // launched is an ensemble of n members, without a world.
-func launched(t *testing.T, n int) *Ensemble {
+func launched(t *testing.T, n int) *ensemble {
 	t.Helper()
 	needs(t)
 	k, err := process.Start()
@@ -28,7 +28,7 @@ func launched(t *testing.T, n int) *Ensemble {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { k.Close() })
-	e, err := Launch(Config{Keeper: k, Members: names(n), Failed: func(err error) { t.Error(err) }}, nil)
+	e, err := launch(Config{Keeper: k, Members: names(n), Failed: func(err error) { t.Error(err) }}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func launched(t *testing.T, n int) *Ensemble {
 func TestStrangersAreNoMembers(t *testing.T) {
 	testkit.FullOnly(t)
 	e := launched(t, 3)
-	leader := e.order[0]
+	leader := e.members[0]
 	other, err := process.NewIdentity(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestStrangersAreNoMembers(t *testing.T) {
 	ways := map[string]func(port int) net.Conn{"directly": func(port int) net.Conn {
 		return dial(t, leader.host, port)
 	}, "by a proxy": func(port int) net.Conn {
-		conn := dial(t, loopback, e.order[1].gate.Number())
+		conn := dial(t, loopback, e.members[1].Port.Number())
 		ip := netip.MustParseAddr(leader.host).As4()
 		hello := append([]byte{5, 1, 0, 5, 1, 0, 1}, ip[:]...)
 		_, _ = conn.Write(binary.BigEndian.AppendUint16(hello, uint16(port)))
@@ -83,7 +83,7 @@ func TestStrangersAreNoMembers(t *testing.T) {
 	tried, let := 0, 0
 	for way, call := range ways {
 		for _, port := range []int{leader.quorum, leader.election} {
-			if way == "directly" && !enters(call(port), &e.cfg.identity) {
+			if way == "directly" && !enters(call(port), &e.identity) {
 				t.Errorf("port %d: who has the run's certificate is refused", port)
 			}
 			for who, in := range map[string]bool{
@@ -114,9 +114,9 @@ func dial(t *testing.T, host string, port int) net.Conn {
 // own below the root included.
 func TestStrangersChangeNothing(t *testing.T) {
 	e := launched(t, 1)
-	enter := func(c *settings) net.Conn {
+	enter := func(c *ensemble) net.Conn {
 		t.Helper()
-		conn, err := net.Dial("tcp", e.order[0].address())
+		conn, err := net.Dial("tcp", e.members[0].address())
 		if err == nil {
 			t.Cleanup(func() { conn.Close() })
 			_ = conn.SetDeadline(time.Now().Add(patience))
@@ -143,7 +143,7 @@ func TestStrangersChangeNothing(t *testing.T) {
 		f.long()
 		return f.int()
 	}
-	own, stranger := enter(e.cfg), enter(&settings{secret: "guess"})
+	own, stranger := enter(e), enter(&ensemble{secret: "guess"})
 	create := func(path string) []string {
 		return []string{zookeeper.ReqCreate, path, "x", strconv.Itoa(int(zookeeper.Persistent))}
 	}

@@ -191,12 +191,12 @@ func TestAWallClockJumps(t *testing.T) {
 
 // made is when a znode was made, by the clock of the first member.
 func (r *rig) made(path string) time.Time {
-	conn, err := net.Dial("tcp", r.ensemble.order[0].address())
+	conn, err := net.Dial("tcp", r.ensemble.members[0].address())
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	defer conn.Close()
-	_, err = r.ensemble.cfg.enter(conn, 0, maxTimeout, 0, "")
+	_, err = r.ensemble.enter(conn, 0, maxTimeout, 0, "")
 	if err == nil {
 		_, err = conn.Write(record(nil).int(1).int(opExists).text(path).flag(false).framed())
 	}
@@ -218,7 +218,7 @@ func TestAMemberThatDiesByItself(t *testing.T) {
 	testkit.Undisturbed(t, func(t testing.TB) {
 		r := start(t, 1)
 		died := func() bool { return r.l.Err() != nil }
-		r.ensemble.order[0].Kill()
+		r.ensemble.members[0].Daemon.Kill()
 		if r.l.Run(history.Of(time.Minute), died); r.l.Err() == nil ||
 			!strings.Contains(r.l.Err().Error(), "zookeeper-1: java ended by itself: it was ended by signal 9") {
 			t.Errorf("the run goes on: %v", r.l.Err())

@@ -4,7 +4,6 @@ package zkserver
 
 import (
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -18,31 +17,20 @@ import (
 
 // TestWhatCannotBeRunIsRefused before anything starts.
 func TestWhatCannotBeRunIsRefused(t *testing.T) {
-	java := func(line string) string { return testkit.Script(t, "java", "echo '"+line+"'") }
-	jar := filepath.Join(t.TempDir(), "zookeeper.jar")
-	if err := os.WriteFile(jar, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		config Config
-		want   string
-	}{
-		{Config{Java: "/nowhere/java", Jar: jar}, "ZooKeeper cannot be run: exec: \"/nowhere/java\""},
-		{Config{Java: java(""), Jar: "/nowhere/zookeeper.jar"}, "/nowhere/zookeeper.jar: no such file"},
-		{Config{Java: java("hello"), Jar: jar}, "does not say the version of a ZooKeeper, but \"hello\""},
-		{Config{Java: java("Apache ZooKeeper, version 3.5.9 2021"), Jar: jar}, "has version 3.5: it is too old"},
+	needs(t)
+	for line, want := range map[string]string{
+		"hello":                                "does not say its version, but \"hello",
+		"Apache ZooKeeper, version 3.5.9 2021": "has version 3.5: it is too old",
+		"Picked up JAVA_TOOL_OPTIONS: -ea\nApache ZooKeeper, version 3.10.0 2027": "",
 	} {
-		_, err := Launch(c.config, nil)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("got %v, want %s", err, c.want)
+		t.Setenv("PATH", filepath.Dir(testkit.Script(t, java, "printf '"+line+"'")))
+		if err := installed(); err == nil && want != "" || err != nil && (want == "" || !strings.Contains(err.Error(),
+			want)) {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	newer := Config{Java: java("Picked up JAVA_TOOL_OPTIONS: -ea\nApache ZooKeeper, version 3.10.0 2027"), Jar: jar}
-	if err := newer.install(); err != nil {
-		t.Error(err)
-	}
 	t.Setenv("PATH", t.TempDir())
-	if err := (&Config{}).install(); !errors.Is(err, ErrNoServer) {
+	if _, err := Launch(Config{}, nil); !errors.Is(err, ErrNoServer) {
 		t.Errorf("without a Java: %v", err)
 	}
 }

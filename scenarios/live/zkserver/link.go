@@ -1,6 +1,7 @@
 package zkserver
 
 import (
+	"context"
 	"net"
 	"strconv"
 	"sync"
@@ -46,6 +47,7 @@ type link struct {
 func newLink(x *life, id uint64, client history.Process, first *call) *link {
 	l := &link{x: x, id: id, client: client, calls: []*call{first}, said: 1}
 	l.news = sync.NewCond(&l.mu)
+	context.AfterFunc(x.Context, l.close)
 	return l
 }
 
@@ -100,13 +102,13 @@ func (l *link) hangUp() {
 		c.Reply([]byte(zookeeper.ClosedReply))
 	}
 	if l.entered && !l.quiet {
-		l.x.m.host.Push(l.id, sim.Key(l.events), []byte(zookeeper.ClosedReply))
+		l.x.m.Host.Push(l.id, sim.Key(l.events), []byte(zookeeper.ClosedReply))
 	}
 }
 
 // open connects to the process.
 func (l *link) open() bool {
-	conn, err := net.DialTimeout("tcp", l.x.m.program.address(), patience)
+	conn, err := net.DialTimeout("tcp", l.x.m.address(), patience)
 	if err != nil {
 		return false
 	}
@@ -131,7 +133,7 @@ func (l *link) connect(first *call) bool {
 		n, _ := strconv.ParseInt(first.args[i], 10, 64)
 		return n
 	}
-	s, err := m.cfg.enter(l.conn, number(3), number(2), number(1), m.cfg.sessions.get(number(1)).password)
+	s, err := m.ensemble.enter(l.conn, number(3), number(2), number(1), m.ensemble.sessions.get(number(1)).password)
 	if err != nil {
 		return false
 	}
@@ -142,7 +144,7 @@ func (l *link) connect(first *call) bool {
 		return false
 	}
 	l.session = s.id
-	m.cfg.sessions.set(s.id, session{l.client, s.password, s.timeout})
+	m.ensemble.sessions.set(s.id, session{l.client, s.password, s.timeout})
 	at, err := whereIs(l.conn)
 	if err != nil || !l.x.eye.upTo(at) {
 		return false
@@ -169,7 +171,7 @@ func (l *link) write() {
 		l.said++
 		l.mu.Unlock()
 		if c.args[0] == zookeeper.ReqCreate && len(c.args) > 1 {
-			l.x.m.cfg.records.ask(l.session, c.args[1], c.attempt)
+			l.x.m.ensemble.records.ask(l.session, c.args[1], c.attempt)
 		}
 		if _, err := l.conn.Write(request(c.xid, c.args)); err != nil {
 			l.close()
@@ -232,7 +234,7 @@ func (l *link) event(f *fields) bool {
 	l.events++
 	b := zookeeper.AppendEvent(nil, l.events, e)
 	key := sim.Key(l.events).Text(e.Path).Text(string(e.Type))
-	l.deliver(func() { l.x.m.host.Push(l.id, key, b) })
+	l.deliver(func() { l.x.m.Host.Push(l.id, key, b) })
 	return true
 }
 
@@ -247,7 +249,7 @@ type entered struct {
 const noPassword = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // enter asks for a session on a new connection; an id of 0 asks for a new one.
-func (c *settings) enter(conn net.Conn, seen, timeout, id int64, password string) (s entered, err error) {
+func (e *ensemble) enter(conn net.Conn, seen, timeout, id int64, password string) (s entered, err error) {
 	if password == "" {
 		password = noPassword
 	}
@@ -263,7 +265,7 @@ func (c *settings) enter(conn net.Conn, seen, timeout, id int64, password string
 	if s.id, s.password = f.long(), f.text(); s.id == 0 {
 		return s, nil
 	}
-	return s, c.authenticate(conn)
+	return s, e.authenticate(conn)
 }
 
 // whereIs returns the last zxid of the member, on a connection where nothing else has been asked yet.

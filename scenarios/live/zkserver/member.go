@@ -2,11 +2,10 @@ package zkserver
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/live/relay"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/raft"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
@@ -14,14 +13,16 @@ import (
 
 // member is a real member in a simulated world. The kernel calls it on the world's goroutine.
 type member struct {
-	*relay.Lives
-	name    sim.ProcessID
-	cfg     *settings
-	program *program
+	*fleet.Lives
+	name     sim.ProcessID
+	ensemble *ensemble
+	number   int // in the ensemble; the highest becomes leader, if nobody knows more
+
+	host                     string // where its process listens
+	client, quorum, election int    // ports there
 
 	// The fields below are the world's goroutine's.
-	host     sim.Host
-	life     *life // nil between lives
+	life     *life // the latest
 	excluded bool  // its disk is gone
 }
 
@@ -33,31 +34,22 @@ var _ interface {
 
 // life is one life of a member's process.
 type life struct {
-	*relay.Life
+	*fleet.Life
 	m     *member
 	links map[uint64]*link // the world's goroutine's
 	eye   *observer
-}
-
-// close ends the life and its links.
-func (x *life) close() {
-	x.End()
-	for _, l := range x.links {
-		l.close()
-	}
 }
 
 // Start starts a life: the first with the process that has been launched, each later one with a new process. A member
 // whose disk is gone stays out of the ensemble, as in package raft: it may have promised something that it no longer
 // knows.
 func (m *member) Start(h sim.Host) {
-	m.host = h
 	x := &life{Life: m.Begin(h), m: m, links: map[uint64]*link{}}
 	x.eye = newObserver(x)
 	m.life = x
-	start := m.program.spawn
+	start := m.Daemon.Start
 	if m.excluded {
-		start = func() error { return relay.ErrOver }
+		start = func() error { return fleet.ErrOver }
 	}
 	go x.run(start)
 }
@@ -65,7 +57,7 @@ func (m *member) Start(h sim.Host) {
 // run runs a process, once the one before has ended.
 func (x *life) run(start func() error) {
 	switch err := x.Boot(start); {
-	case errors.Is(err, relay.ErrOver):
+	case errors.Is(err, fleet.ErrOver):
 	case err != nil:
 		x.Fail(err)
 	default:
@@ -73,9 +65,6 @@ func (x *life) run(start func() error) {
 		x.Watch()
 	}
 }
-
-// Receive receives what another member has sent.
-func (m *member) Receive(_ sim.ProcessID, body any) { m.Port.Receive(body) }
 
 // Serve sends a request to the process, on the connection that stands for its client's. The first there must ask for a
 // session.
@@ -109,28 +98,15 @@ func (m *member) Closed(conn uint64) {
 	}
 }
 
-// Wake does nothing: it sets no timer.
-func (m *member) Wake(uint64) {}
-
-// ClockChanged sets the process's wall clock to the world's.
-func (m *member) ClockChanged() {
-	if err := m.program.shim.SetClocks(m.host); err != nil {
-		m.Fail(fmt.Errorf("setting the clocks of %s: %w", m.name, err))
-	}
-}
-
 // Fault ends the sessions of a client. All members are notified, and one does it.
 func (m *member) Fault(f sim.ServerFault) {
-	if f.Kind == sim.ExpireSession && m == m.cfg.members[0] {
-		go m.cfg.expire(history.Process(f.To))
+	if f.Kind == sim.ExpireSession && m == m.ensemble.members[0] {
+		go m.ensemble.expire(history.Process(f.To))
 	}
 }
 
 // Stop ends the life.
 func (m *member) Stop(how sim.Stop) {
-	x := m.life
-	m.life = nil
-	x.close()
 	m.excluded = m.excluded || how == sim.LoseAllState
-	x.Stop(how, func() error { return m.program.end(how) })
+	m.life.Stop(how, func() error { return m.end(how) })
 }

@@ -88,13 +88,13 @@ const recursive = 1
 
 // observe opens a connection and reads it until its end.
 func (o *observer) observe() error {
-	conn, err := net.DialTimeout("tcp", o.x.m.program.address(), patience)
+	conn, err := net.DialTimeout("tcp", o.x.m.address(), patience)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	defer context.AfterFunc(o.x.Context, func() { conn.Close() })()
-	s, err := o.x.m.cfg.enter(conn, 0, maxTimeout, 0, "")
+	s, err := o.x.m.ensemble.enter(conn, 0, maxTimeout, 0, "")
 	if err == nil && s.id == 0 {
 		err = errNoSession
 	}
@@ -123,7 +123,7 @@ func (o *observer) up(conn net.Conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.conn = conn
-	for _, path := range append(o.x.m.cfg.records.standing(), folder) {
+	for _, path := range append(o.x.m.ensemble.records.standing(), folder) {
 		o.ask(question{path, false})
 	}
 	o.news.Broadcast()
@@ -190,7 +190,7 @@ func (o *observer) answered(q question, zxid int64, code int32, f *fields) {
 	m := o.x.m
 	switch {
 	case codes[code] == zookeeper.NoNode:
-		m.cfg.records.gone(m, q.path, zxid)
+		m.ensemble.records.gone(m, q.path, zxid)
 	case code != 0:
 	case q.below:
 		for _, name := range f.texts() {
@@ -198,7 +198,7 @@ func (o *observer) answered(q question, zxid int64, code int32, f *fields) {
 		}
 	default:
 		s := f.stat()
-		m.cfg.records.stands(m, q.path, zxid, &s)
+		m.ensemble.records.stands(m, q.path, zxid, &s)
 		if s.NumChildren > 0 {
 			o.ask(question{q.path, true})
 		}
@@ -230,19 +230,19 @@ func (o *observer) upTo(zxid int64) bool {
 
 // expire ends the sessions of a client: with the password of a session, it can be moved to another connection and
 // closed.
-func (c *settings) expire(client history.Process) {
-	for _, id := range c.sessions.of(client) {
-		for _, m := range c.members {
-			if m.end(id) == nil {
+func (e *ensemble) expire(client history.Process) {
+	for _, id := range e.sessions.of(client) {
+		for _, m := range e.members {
+			if m.endSession(id) == nil {
 				break
 			}
 		}
 	}
 }
 
-// end ends a session, if it lives.
-func (m *member) end(id int64) error {
-	conn, err := net.DialTimeout("tcp", m.program.address(), soon)
+// endSession ends a session, if it lives.
+func (m *member) endSession(id int64) error {
+	conn, err := net.DialTimeout("tcp", m.address(), soon)
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (m *member) end(id int64) error {
 	if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
 		return err
 	}
-	s, err := m.cfg.enter(conn, 0, maxTimeout, id, m.cfg.sessions.get(id).password)
+	s, err := m.ensemble.enter(conn, 0, maxTimeout, id, m.ensemble.sessions.get(id).password)
 	if err != nil || s.id == 0 {
 		return err
 	}

@@ -93,20 +93,20 @@ func (r *records) gone(m *member, path string, zxid int64) {
 }
 
 func (m *member) recordSet(n node, owner int64) {
-	timeout := m.cfg.sessions.get(owner).timeout
-	m.cfg.loop.Do(func() {
+	timeout := m.ensemble.sessions.get(owner).timeout
+	m.ensemble.Do(func() {
 		until := history.Never
 		if owner != 0 {
-			until = m.host.Due(timeout)
+			until = m.Host.Due(timeout)
 		}
-		m.host.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: n.lock, Member: n.name, Value: n.name,
+		m.Host.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: n.lock, Member: n.name, Value: n.name,
 			Of: n.of, By: n.of, Until: until})
 	})
 }
 
 func (m *member) recordGone(n node) {
-	m.cfg.loop.Do(func() {
-		m.host.Record(history.Event{Type: history.OK, F: history.KeyGone, Lock: n.lock, Member: n.name, Of: n.of,
+	m.ensemble.Do(func() {
+		m.Host.Record(history.Event{Type: history.OK, F: history.KeyGone, Lock: n.lock, Member: n.name, Of: n.of,
 			Why: history.NotRecorded})
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
@@ -34,14 +35,18 @@ func TestRecords(t *testing.T) {
 // TestWhatSeveralMembersSayIsRecordedOnce, whichever is behind the others.
 func TestWhatSeveralMembersSayIsRecordedOnce(t *testing.T) {
 	w := sim.New(1, sim.Options{})
-	cfg := &settings{sessions: sessions{all: map[int64]session{7: {timeout: 4 * time.Second}}},
+	f, err := fleet.New(nil, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &ensemble{Fleet: f, sessions: sessions{all: map[int64]session{7: {timeout: 4 * time.Second}}},
 		records: records{nodes: map[string]node{}, asked: map[origin]history.Attempt{}}}
-	cfg.loop.Begin(at{})
-	m := &member{cfg: cfg}
+	f.Begin(at{})
+	m := &member{Lives: f.Remote(), ensemble: e}
 	w.AddServer("zookeeper-1", hosted{m})
 	w.Run(0, nil)
 	const path = "/locks/a/lock-0000000003"
-	r, owned := &cfg.records, &zookeeper.Stat{Czxid: 10, EphemeralOwner: 7}
+	r, owned := &e.records, &zookeeper.Stat{Czxid: 10, EphemeralOwner: 7}
 	r.ask(7, "/locks/a/lock-", "client-1/1")
 	r.stands(m, "/locks/a", 9, &zookeeper.Stat{Czxid: 8}) // a folder is no request
 	r.gone(m, path, 9)                                    // it was not there yet
@@ -73,4 +78,4 @@ func (at) Do(f func()) { f() }
 // hosted has a host, and does nothing.
 type hosted struct{ *member }
 
-func (h hosted) Start(host sim.Host) { h.host = host }
+func (h hosted) Start(host sim.Host) { h.Host = host }

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 // needs skips a test where no ZooKeeper is installed.
 func needs(t testing.TB) {
 	t.Helper()
-	if err := (&Config{}).install(); err != nil {
+	if err := installed(); err != nil {
 		if !errors.Is(err, ErrNoServer) {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ type rig struct {
 	t        testing.TB
 	w        *sim.World
 	l        *realtime.Loop
-	ensemble *Ensemble
+	ensemble *ensemble
 	members  []sim.ProcessID
 }
 
@@ -68,7 +68,7 @@ func start(t testing.TB, n int, plan ...nemesis.Fault) *rig {
 	r.w = sim.New(1, sim.Options{Delay: sim.Delay{Lo: 50 * time.Microsecond, Hi: 50 * time.Microsecond},
 		Wall: clock.Begin().UnixNano(), Endless: true})
 	r.l = realtime.NewLoop(r.w, clock)
-	if r.ensemble, err = Launch(Config{Keeper: k, Members: r.members, Failed: r.l.Fail}, plan); err != nil {
+	if r.ensemble, err = launch(Config{Keeper: k, Members: r.members, Failed: r.l.Fail}, plan); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range r.members {

@@ -1,4 +1,4 @@
-package relay
+package fleet
 
 import (
 	"fmt"
@@ -60,16 +60,13 @@ const (
 // send sends what the process has sent to the other.
 func (e *end) send(k kind, b []byte) {
 	c := &chunk{e.other(), k, b}
-	if p := e.port; p.relay.began {
+	if p := e.port; p.relay.loop != nil {
 		p.sent++
 		p.host.Send(c.to.port.name, "bytes", sim.Key(p.sent), c)
 		return
 	}
 	c.arrive()
 }
-
-// Receive receives what another server has sent, as the [sim.Peer] that the server is.
-func (p *Port) Receive(body any) { body.(*chunk).arrive() }
 
 func (c *chunk) arrive() {
 	e := c.to
@@ -107,7 +104,7 @@ func (e *end) connect() {
 	p := e.port
 	r := p.relay
 	var ready <-chan struct{}
-	if r.began {
+	if r.loop != nil {
 		ready = p.ready
 	}
 	r.running.Add(1)
@@ -200,7 +197,7 @@ func (p *Port) up(h sim.Host, ready <-chan struct{}) {
 		return
 	}
 	p.host, p.ready = h, ready
-	if !p.relay.began {
+	if p.relay.loop == nil {
 		return
 	}
 	for _, e := range slices.Clone(p.ends) {

@@ -1,6 +1,6 @@
 //go:build linux
 
-package relay
+package fleet
 
 import (
 	"encoding/binary"

@@ -1,23 +1,4 @@
-// Package relay makes the connections between servers that are processes of the host travel the links of a simulated
-// world.
-//
-// A server is reached at its [Port], which has an address of the relay's, the same for everyone, so that servers can
-// name each other. Its process listens elsewhere, at a loopback address of its own. A caller is identified by the
-// process that holds the socket: others, of whatever user, are turned away before a byte of theirs is read. Where a
-// program cannot be given other addresses for its peers, its port is a SOCKS proxy instead. What a process sends is cut
-// into chunks as it arrives, and each is a message between two servers ([sim.Host], Send): it takes as long as the link
-// takes, waits while that is cut, is held up by delays, and is lost with the machine that it is sent to. So are the
-// opening of a connection and its end.
-//
-// A machine that loses its power sends nothing any more. Those connected to it learn of that once it is back: by a
-// reset, as a machine sends that knows nothing of the connection.
-//
-// This package runs in real time, with goroutines and sockets. It touches the world on the world's goroutine only.
-//
-// Goals: faults of links between servers mean what they mean between simulated ones; what a server has sent when it
-// stops, or is drained, has left. Non-goals: messages of a protocol, which it does not know: how a stream of bytes is
-// cut is up to the host, and so are the numbers of chunks on a link.
-package relay
+package fleet
 
 import (
 	"errors"
@@ -44,105 +25,63 @@ const (
 	lastNet  = 255 << 8
 )
 
-// Relay holds the ports of one run. Until the world begins it carries bytes at once, on a goroutine of its own.
+// Relay holds the ports of one run. Until the world begins it carries bytes at once.
 type Relay struct {
 	failed func(error)
 	knows  func(from, to netip.AddrPort) *Port // caller, except in tests, whose servers are one process
-	began  bool                                // written while nobody else does anything
 	net    int                                 // the middle of the addresses of its processes, 16 bits
+
+	early sync.Mutex // held by whoever touches connections before the world begins
+	loop  Loop       // nil until then
 
 	mu      sync.Mutex
 	ports   []*Port
-	loop    Loop
-	early   []func()
-	more    chan struct{} // holds one while there may be something in early
-	over    chan struct{} // closed when the relay's own goroutine is to end
-	ended   chan struct{} // closed once it has ended
 	plugs   map[*plug]bool
 	closed  chan struct{}
+	over    sync.Once
 	running sync.WaitGroup
 }
 
-// New makes a relay without ports. failed is called, on any goroutine, with the reason why the run cannot go on.
-func New(failed func(error)) *Relay {
-	r := &Relay{failed: failed, net: firstNet + rand.IntN(lastNet-firstNet), more: make(chan struct{}, 1),
-		over: make(chan struct{}), ended: make(chan struct{}), plugs: map[*plug]bool{}, closed: make(chan struct{})}
+// newRelay makes a relay without ports. failed is called, on any goroutine, with the reason why the run cannot go on.
+func newRelay(failed func(error)) *Relay {
+	r := &Relay{failed: failed, net: firstNet + rand.IntN(lastNet-firstNet), plugs: map[*plug]bool{},
+		closed: make(chan struct{})}
 	r.knows = r.caller
-	go r.run()
 	return r
-}
-
-// run does the work until the world begins.
-func (r *Relay) run() {
-	defer close(r.ended)
-	for {
-		select {
-		case <-r.over:
-			return
-		case <-r.more:
-		}
-		for f := r.next(); f != nil; f = r.next() {
-			f()
-		}
-	}
-}
-
-// next is the next piece of work, before the world begins.
-func (r *Relay) next() func() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.early) == 0 {
-		return nil
-	}
-	f := r.early[0]
-	r.early = r.early[1:]
-	return f
 }
 
 // do runs f where connections may be touched.
 func (r *Relay) do(f func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.early.Lock()
+	defer r.early.Unlock()
 	if r.loop != nil {
 		r.loop.Do(f)
 		return
 	}
-	r.early = append(r.early, f)
 	select {
-	case r.more <- struct{}{}:
+	case <-r.closed:
 	default:
+		f()
 	}
 }
 
-// Begin makes everything from now on travel in the world of the loop. Its servers must have been added, and the loop
+// begin makes everything from now on travel in the world of the loop. Its servers must have been added, and the loop
 // must not run yet.
-func (r *Relay) Begin(l Loop) {
-	close(r.over)
-	<-r.ended
-	r.began = true
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, f := range r.early {
-		l.Do(f)
-	}
-	r.loop, r.early = l, nil
+func (r *Relay) begin(l Loop) {
+	r.early.Lock()
+	defer r.early.Unlock()
+	r.loop = l
 }
 
-// Close closes all ports and connections, and returns when nothing is open. The loop must have ended. A nil Relay has
-// none.
-func (r *Relay) Close() {
-	if r == nil {
-		return
-	}
-	if !r.began {
-		close(r.over)
-		<-r.ended
-	}
+// close closes all ports and connections, and returns when nothing is open. The loop must have ended.
+func (r *Relay) close() {
+	r.early.Lock()
+	r.over.Do(func() { close(r.closed) })
+	r.early.Unlock()
 	r.mu.Lock()
 	for _, p := range r.ports {
 		p.listener.Close()
 	}
-	close(r.closed)
 	plugs := slices.Collect(maps.Keys(r.plugs))
 	r.mu.Unlock()
 	for _, g := range plugs {
@@ -169,8 +108,7 @@ type Port struct {
 	sent  uint64
 }
 
-// Listen opens the port of a server. process returns the number of its present process, 0 if there is none; it may be
-// called on any goroutine.
+// Listen is an [Opener]: others reach the server at the port.
 func (r *Relay) Listen(server sim.ProcessID, process func() int) (*Port, error) {
 	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -191,6 +129,15 @@ func (p *Port) Number() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
 // Own is the loopback address at which the server's process must listen.
 func (p *Port) Own() string { return p.own.String() }
+
+// Free returns a port there on which nobody listens right now.
+func (p *Port) Free() (netip.AddrPort, error) {
+	n, err := FreePort(p.Own())
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("finding a port for %s: %w", p.name, err)
+	}
+	return netip.AddrPortFrom(p.own, uint16(n)), nil
+}
 
 // Open admits connections, to the address at which the server's process listens.
 func (p *Port) Open(at string) {

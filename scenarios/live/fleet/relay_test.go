@@ -1,6 +1,6 @@
 //go:build linux
 
-package relay
+package fleet
 
 import (
 	"bufio"
@@ -37,7 +37,7 @@ var _ sim.Peer = (*server)(nil)
 func (s *server) Start(h sim.Host) { s.up(h, s.ready) }
 func (s *server) Receive(_ sim.ProcessID, body any) {
 	s.arrived = append(s.arrived, s.w.Now())
-	s.Port.Receive(body)
+	body.(*chunk).arrive()
 }
 func (s *server) Stop(how sim.Stop) {
 	if how != sim.ShutDown {
@@ -68,7 +68,7 @@ func newRig(t *testing.T) *rig { return rigOf(t, nil) }
 
 // rigOf has servers that are known by their processes, whose numbers are given.
 func rigOf(t *testing.T, process func(sim.ProcessID) int) *rig {
-	r := &rig{T: t, relay: New(func(err error) { t.Error(err) }), process: process}
+	r := &rig{T: t, relay: newRelay(func(err error) { t.Error(err) }), process: process}
 	if process == nil {
 		r.relay.knows, r.process = r.callsFrom, func(sim.ProcessID) int { return os.Getpid() }
 	}
@@ -79,7 +79,7 @@ func rigOf(t *testing.T, process func(sim.ProcessID) int) *rig {
 	}
 	r.loop = realtime.NewLoop(r.w, clock)
 	t.Cleanup(func() {
-		r.relay.Close()
+		r.relay.close()
 		clock.Close()
 	})
 	r.a, r.b, r.c = r.server("a"), r.server("b"), r.server("c")
@@ -120,7 +120,7 @@ func (r *rig) begin() {
 	for _, s := range []*server{r.a, r.b, r.c} {
 		r.w.AddServer(s.name, s)
 	}
-	r.relay.Begin(r.loop)
+	r.relay.begin(r.loop)
 	r.running.Go(func() { r.loop.Run(sim.Time(time.Hour), func() bool { return r.over }) })
 	r.Cleanup(func() {
 		r.do(func() { r.over = true })

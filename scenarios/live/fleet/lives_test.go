@@ -1,6 +1,6 @@
 //go:build linux
 
-package relay
+package fleet
 
 import (
 	"errors"
@@ -38,8 +38,8 @@ func newLives(t *testing.T, script string) (l *Lives, failures chan error) {
 		t.Fatal(err)
 	}
 	failures = make(chan error, 10)
-	l = &Lives{Daemon: d, Gate: &Gate{}, Failed: func(err error) { failures <- err }}
-	l.Gate.Begin(loop{})
+	l = &Lives{Daemon: d, fleet: &Fleet{Failed: func(err error) { failures <- err }}}
+	l.fleet.gate.begin(loop{})
 	return l, failures
 }
 
@@ -90,7 +90,7 @@ func TestWhatALifeStillSays(t *testing.T) {
 	x := l.Begin(nil)
 	done := 0
 	x.Do(func() { done++ })
-	x.End()
+	l.end()
 	x.Do(func() { done++ })
 	x.Fail(errors.New("of no interest"))
 	if done != 1 || !x.IsOver() || len(failures) != 0 {

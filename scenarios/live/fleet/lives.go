@@ -1,4 +1,4 @@
-package relay
+package fleet
 
 import (
 	"context"
@@ -11,22 +11,22 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Lives are the successive lives of a server in a simulated world. Their methods are for the world's goroutine, unless
-// they say otherwise.
+// Lives are the successive lives of a server in a simulated world, and what servers of every kind do alike, as
+// [sim.Server]. Their methods are for the world's goroutine, unless they say otherwise.
 type Lives struct {
 	Daemon *process.Daemon // nil: the server's process is not ours
 	Port   *Port           // at which other servers reach it; nil: none do
-	Gate   *Gate           // to the world's goroutine
-	Failed func(error)     // called with the reason why the run cannot go on
+	Host   sim.Host        // since the first life
 
+	fleet  *Fleet
 	failed sync.Once
-	ended  chan struct{} // closed once the last life's process has ended; nil before the first life has
+	end    context.CancelFunc // of the latest life
+	ended  chan struct{}      // closed once the last life's process has ended; nil before the first life has
 }
 
 // Life is one of them. It starts before its process does, and ends before that has ended.
 type Life struct {
 	Context context.Context // ends with the life
-	end     context.CancelFunc
 	lives   *Lives
 	before  <-chan struct{} // closed once the process of the life before has ended; nil: there was none
 	booted  chan struct{}   // closed when its process has been started, or will not be
@@ -39,8 +39,8 @@ var ErrOver = errors.New("the server's life is over")
 // Begin starts a life.
 func (l *Lives) Begin(h sim.Host) *Life {
 	x := &Life{lives: l, before: l.ended, booted: make(chan struct{}), ended: make(chan struct{})}
-	x.Context, x.end = context.WithCancel(context.Background())
-	l.ended = x.ended
+	x.Context, l.end = context.WithCancel(context.Background())
+	l.ended, l.Host = x.ended, h
 	l.Port.up(h, x.booted)
 	return x
 }
@@ -62,14 +62,11 @@ func (x *Life) Boot(start func() error) error {
 // IsOver reports whether the life has ended. It may be called on any goroutine.
 func (x *Life) IsOver() bool { return x.Context.Err() != nil }
 
-// End ends the life, but not its process: see Stop.
-func (x *Life) End() { x.end() }
-
 // Stop ends the life and its process: at once, except for a shut-down, which is left to end. end is called on a
 // goroutine of its own, and applies to the server's files what the stop has done to its machine.
 func (x *Life) Stop(how sim.Stop, end func() error) {
-	x.End()
 	l := x.lives
+	l.end()
 	if how != sim.ShutDown {
 		l.Port.off()
 		l.Daemon.Kill()
@@ -86,7 +83,7 @@ func (x *Life) Stop(how sim.Stop, end func() error) {
 // Do runs f on the world's goroutine, unless the life is over then. What the process sent to other servers before that
 // leaves first. It may be called on any goroutine.
 func (x *Life) Do(f func()) {
-	x.lives.Gate.Do(func() {
+	x.lives.fleet.Do(func() {
 		if !x.IsOver() {
 			x.lives.Port.drain()
 			f()
@@ -132,7 +129,26 @@ func (x *Life) Fail(err error) {
 }
 
 // Fail reports, once, why the run cannot go on. It may be called on any goroutine.
-func (l *Lives) Fail(err error) { l.failed.Do(func() { l.Failed(err) }) }
+func (l *Lives) Fail(err error) { l.failed.Do(func() { l.fleet.Failed(err) }) }
+
+// Receive receives what another server has sent.
+func (l *Lives) Receive(_ sim.ProcessID, body any) { body.(*chunk).arrive() }
+
+// Wake does nothing: a server that sets timers has its own.
+func (l *Lives) Wake(uint64) {}
+
+// Fault does nothing: a server that can suffer one has its own.
+func (l *Lives) Fault(sim.ServerFault) {}
+
+// ClockChanged sets the process's clocks to the world's.
+func (l *Lives) ClockChanged() {
+	if l.Daemon == nil {
+		return // they are the user's, and no fault strikes them
+	}
+	if err := l.Daemon.Shim.SetClocks(l.Host); err != nil {
+		l.Fail(fmt.Errorf("setting the clocks of %s: %w", l.Daemon.Name, err))
+	}
+}
 
 // Pause stops the process, as [sim.Pauser] says.
 func (l *Lives) Pause() { l.hold(true) }

@@ -1,4 +1,4 @@
-package relay
+package fleet
 
 import (
 	"encoding/binary"
@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ListenSOCKS opens the port of a server whose process calls others through a SOCKS proxy (RFC 1928), as a Java program
-// can: the port is that proxy, and the process says whom it calls.
+// ListenSOCKS is an [Opener] for a server whose process calls others through a SOCKS proxy (RFC 1928), as a Java
+// program can: the port is that proxy, and the process says whom it calls.
 func (r *Relay) ListenSOCKS(server sim.ProcessID, process func() int) (*Port, error) {
 	p, err := r.Listen(server, process)
 	if err == nil {

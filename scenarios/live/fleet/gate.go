@@ -1,16 +1,16 @@
-package relay
+package fleet
 
 import "sync"
 
-// Gate keeps functions for the world's goroutine until there is one. The zero Gate is ready to use.
-type Gate struct {
+// gate keeps functions for the world's goroutine until there is one. The zero gate is ready to use.
+type gate struct {
 	mu    sync.Mutex
 	loop  Loop
 	early []func()
 }
 
-// Do is that of the loop.
-func (g *Gate) Do(f func()) {
+// do is that of the loop.
+func (g *gate) do(f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.loop == nil {
@@ -20,8 +20,8 @@ func (g *Gate) Do(f func()) {
 	g.loop.Do(f)
 }
 
-// Begin sets the loop, which must not run yet.
-func (g *Gate) Begin(l Loop) {
+// begin sets the loop, which must not run yet.
+func (g *gate) begin(l Loop) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.loop = l

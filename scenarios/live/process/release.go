@@ -1,0 +1,33 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Release is a version of a program: 7.0 is {7, 0}.
+type Release [2]int
+
+// ErrOld reports a program that is too old to be used.
+var ErrOld = errors.New("it is too old")
+
+// Says asks a program for its release, by a command whose output contains it as says describes it, with two groups. The
+// error may be [ErrOld].
+func Says(says *regexp.Regexp, oldest Release, command ...string) (r Release, err error) {
+	text, err := exec.Command(command[0], command[1:]...).CombinedOutput()
+	found := says.FindStringSubmatch(string(text))
+	if err != nil || found == nil {
+		return r, fmt.Errorf("%s does not say its version, but %.60q", strings.Join(command, " "), text)
+	}
+	r[0], _ = strconv.Atoi(found[1])
+	r[1], _ = strconv.Atoi(found[2])
+	if r[0] < oldest[0] || r[0] == oldest[0] && r[1] < oldest[1] {
+		return r, fmt.Errorf("%s has version %d.%d: %w: %d.%d or later is needed", command[0], r[0], r[1], ErrOld,
+			oldest[0], oldest[1])
+	}
+	return r, nil
+}
