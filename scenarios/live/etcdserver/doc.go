@@ -1,11 +1,11 @@
 // Package etcdserver replaces the simulated etcd members of a world that runs in real time by real ones: each is the
 // program of a server process, a [sim.Server].
 //
-// A [Fleet] starts them in the private folder of a keeper, with the first as the leader. What a client sends, in the
+// [Launch] starts them in the private folder of a keeper, with the first as the leader. What a client sends, in the
 // form of package sim/etcd, travels the simulated links and arrives at a member, which asks its process by etcd's JSON
 // gateway, on a socket in that folder, and sends the reply back, to the byte what the simulated member replies. Pauses
 // are SIGSTOP, crashes kill -9: what etcd has answered is fsynced. What members send each other travels the simulated
-// links too (package relay).
+// links too (package fleet).
 //
 // This package runs in real time, with goroutines, processes, sockets and files. It touches the world on the world's
 // goroutine only: in the calls of the kernel, and in functions that it passes to the loop.

@@ -26,9 +26,14 @@ type Keeper struct {
 	writing  sync.Mutex // of orders
 	mu       sync.Mutex
 	last     uint64
-	answers  map[uint64]chan report
-	running  map[int]*Process
-	stillAre map[int]status // exits that were reported before the answer to their start was read
+	answers map[uint64]chan answer
+	running map[int]*Process
+}
+
+// answer is the report of an order that has been carried out, and the process that it is about; nil: it does not run.
+type answer struct {
+	report
+	process *Process
 }
 
 // Process is a command that the keeper has started.
@@ -61,8 +66,8 @@ func Start() (*Keeper, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the keeper of a run's processes: %w", err)
 	}
-	k := &Keeper{cmd: cmd, orders: orders, gone: make(chan struct{}), answers: map[uint64]chan report{},
-		running: map[int]*Process{}, stillAre: map[int]status{}}
+	k := &Keeper{cmd: cmd, orders: orders, gone: make(chan struct{}), answers: map[uint64]chan answer{},
+		running: map[int]*Process{}}
 	in := bufio.NewReader(reports)
 	first, err := readReport(in)
 	if err == nil && first.Error != "" {
@@ -100,14 +105,16 @@ func (k *Keeper) listen(in *bufio.Reader) {
 			break
 		}
 		k.mu.Lock()
-		switch p := k.running[r.PID]; {
-		case r.ID != 0:
-			k.answers[r.ID] <- r
-			delete(k.answers, r.ID)
-		case p != nil:
+		p := k.running[r.PID]
+		if r.ID == 0 {
 			k.end(p, r.Exit.status())
-		case r.Exit != nil:
-			k.stillAre[r.PID] = r.Exit.status()
+		} else {
+			if p == nil && r.Error == "" && !r.Ended { // it has been started
+				p = &Process{k: k, pid: r.PID, done: make(chan struct{})}
+				k.running[r.PID] = p
+			}
+			k.answers[r.ID] <- answer{r, p}
+			delete(k.answers, r.ID)
 		}
 		k.mu.Unlock()
 	}
@@ -130,27 +137,27 @@ func (k *Keeper) end(p *Process, s status) {
 }
 
 // ask sends an order and waits until it has been carried out.
-func (k *Keeper) ask(o order) (report, error) {
-	answer := make(chan report, 1)
+func (k *Keeper) ask(o order) (*Process, error) {
+	answered := make(chan answer, 1)
 	k.mu.Lock()
 	k.last++
 	o.ID = k.last
-	k.answers[o.ID] = answer
+	k.answers[o.ID] = answered
 	k.mu.Unlock()
 	if k.write(o) != nil {
-		return report{}, ErrGone
+		return nil, ErrGone
 	}
 	select {
-	case r := <-answer:
+	case a := <-answered:
 		switch {
-		case r.Ended:
-			return r, ErrEnded
-		case r.Error != "":
-			return r, errors.New(r.Error)
+		case a.Ended:
+			return nil, ErrEnded
+		case a.Error != "":
+			return nil, errors.New(a.Error)
 		}
-		return r, nil
+		return a.process, nil
 	case <-k.gone:
-		return report{}, ErrGone
+		return nil, ErrGone
 	}
 }
 
@@ -180,25 +187,12 @@ func (k *Keeper) Start(c Command) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", path, err)
 	}
-	r, err := k.ask(order{Do: "start", Command: &c})
+	p, err := k.ask(order{Do: "start", Command: &c})
 	go out.copy() // only now: as long as there is no writer, a FIFO seems to have ended
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", path, err)
 	}
-	p := &Process{k: k, pid: r.PID, done: make(chan struct{}), out: out}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.running[p.pid] = p
-	if s, ended := k.stillAre[p.pid]; ended {
-		delete(k.stillAre, p.pid)
-		k.end(p, s)
-		return p, nil
-	}
-	select {
-	case <-k.gone:
-		k.end(p, status{Code: -1, Err: ErrGone})
-	default:
-	}
+	p.out = out
 	return p, nil
 }
 

@@ -1,13 +1,13 @@
 // Package redisserver replaces the simulated Redis servers and Sentinel of a world that runs in real time by real ones:
 // each is the program of a server process, a [sim.Server].
 //
-// A [Fleet] starts them in the private folder of a keeper. What a client sends travels the simulated links and arrives
+// [Launch] starts them in the private folder of a keeper. What a client sends travels the simulated links and arrives
 // at a [Server], which passes it to its process on a connection of that client's own, one command at a time, and sends
 // the reply back. Pauses are SIGSTOP, crashes kill -9; what was not fsynced is cut off the append-only file; clocks
-// that jump and drift, and slow fsyncs, are done by a small library that is loaded into the process (package machine).
+// that jump and drift, and slow fsyncs, are done by a small library that is loaded into the process (package process).
 //
 // What servers send each other, a replica its master and a Sentinel all of them, travels the simulated links too, cut
-// into chunks as it arrives (package relay). So cuts, delays and the network's own delays mean what they mean between
+// into chunks as it arrives (package fleet). So cuts, delays and the network's own delays mean what they mean between
 // simulated servers, except that there are no messages to be counted.
 //
 // This package runs in real time, with goroutines, processes, sockets and files. It touches the world on the world's

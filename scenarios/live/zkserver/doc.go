@@ -1,15 +1,15 @@
 // Package zkserver replaces the simulated ZooKeeper ensemble of a world that runs in real time by a real one: each
 // member is the program of a server process, a [sim.Server].
 //
-// An [Ensemble] starts the members, Java programs, in the private folder of a keeper. What a client sends, in the form
+// [Launch] starts the members, Java programs, in the private folder of a keeper. What a client sends, in the form
 // of package zookeeper, travels the simulated links and arrives at a member, which sends it to its process in
 // ZooKeeper's own protocol, on a connection for each of the client's, and sends the replies and events back in the form
 // of package zookeeper. Nothing here knows how a client keeps a session: sessions, time-outs and watches are those of
 // the process. Pauses are SIGSTOP, crashes kill -9; a wall clock jumps by a small library that is loaded into the
-// process (package machine).
+// process (package process).
 //
 // What members send each other, for an election and after it, travels the simulated links too: a Java program calls
-// through a SOCKS proxy if it is told to, and each member's is one of package relay.
+// through a SOCKS proxy if it is told to, and each member's is one of package fleet.
 //
 // Everybody on the machine can connect to a member: all znodes belong to a superuser, whose password the run has, and
 // members identify each other by a certificate of the run (quorum TLS).
