@@ -76,16 +76,7 @@ func (c *child) run() error {
 		Keep: func(*history.Event) bool { return false }})
 	masters := 0
 	for _, server := range append(c.birth.Servers, history.Resource) {
-		variable := "FENCEPOST_RESOURCE"
-		switch server {
-		case history.Resource:
-		case scenarios.Observer:
-			variable = "FENCEPOST_SENTINEL"
-		default:
-			masters++
-			variable = "FENCEPOST_REDIS_" + strconv.Itoa(masters)
-		}
-		remote, err := realtime.NewRemote(c.loop, c.door(variable), spare, wrapped)
+		remote, err := realtime.NewRemote(c.loop, c.door(variableOf(server, &masters)), spare, wrapped)
 		if err != nil {
 			return err
 		}

@@ -63,7 +63,7 @@ const Patience = 30 * time.Second
 // Result is the result of a run.
 type Result struct {
 	scenarios.Result
-	Late  *realtime.Lateness
+	Late  realtime.Lateness
 	Notes []string // what a reader must know about the run
 	// a client ended or misbehaved before its work was done: laws may have held because too little was tried
 	Partial bool

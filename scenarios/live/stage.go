@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -98,8 +99,7 @@ func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 		st.loop.Fail(err)
 		return
 	}
-	stop := st.interruptible()
-	defer stop()
+	defer st.interruptible()()
 	if limited := st.loop.Run(history.Of(st.Patience), st.ready); limited {
 		st.loop.Fail(st.late())
 		return
@@ -116,16 +116,8 @@ func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 }
 
 // interruptible makes the end of the context end the run.
-func (st *stage) interruptible() (stop func()) {
-	over := make(chan struct{})
-	go func() {
-		select {
-		case <-st.Context.Done():
-			st.loop.Fail(ErrInterrupted)
-		case <-over:
-		}
-	}()
-	return func() { close(over) }
+func (st *stage) interruptible() (stop func() bool) {
+	return context.AfterFunc(st.Context, func() { st.loop.Fail(ErrInterrupted) })
 }
 
 // UndecidedError reports a run that decides nothing: a server ended by itself, or the host delayed every start.
@@ -174,8 +166,7 @@ func (st *stage) Run(limit sim.Time, done func() bool) (limited bool) {
 	if st.loop.Err() != nil {
 		return false
 	}
-	stop := st.interruptible()
-	defer stop()
+	defer st.interruptible()()
 	return st.loop.Run(limit, done)
 }
 
@@ -214,18 +205,21 @@ func (st *stage) listen(k *client) ([]string, error) {
 			return nil, err
 		}
 		k.ports[server] = redisserver.Address{Host: at.IP.String(), Port: strconv.Itoa(at.Port)}
-		name := "FENCEPOST_RESOURCE"
-		switch server {
-		case history.Resource:
-		case scenarios.Observer:
-			name = "FENCEPOST_SENTINEL"
-		default:
-			masters++
-			name = fmt.Sprintf("FENCEPOST_REDIS_%d", masters)
-		}
-		env = append(env, name+"=redis://:"+secret+"@"+at.String())
+		env = append(env, variableOf(server, &masters)+"=redis://:"+secret+"@"+at.String())
 	}
 	return env, nil
+}
+
+// variableOf is the variable that has the address of a server. The lock servers are numbered in their order.
+func variableOf(server sim.ProcessID, numbered *int) string {
+	switch server {
+	case history.Resource:
+		return "FENCEPOST_RESOURCE"
+	case scenarios.Observer:
+		return "FENCEPOST_SENTINEL"
+	}
+	*numbered++
+	return fmt.Sprintf("FENCEPOST_REDIS_%d", *numbered)
 }
 
 // ClientError reports a client that violates the protocol of reports.

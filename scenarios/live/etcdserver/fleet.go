@@ -27,19 +27,11 @@ type cluster struct {
 }
 
 // Launch starts the members and waits until the first is the leader. They end with the keeper.
-func Launch(c Config) (*fleet.Fleet, error) {
-	f, err := launch(c)
-	if err != nil {
-		return nil, err
-	}
-	return f.Fleet, nil
-}
-
-func launch(c Config) (f *cluster, err error) {
+func Launch(c Config) (_ *fleet.Fleet, err error) {
 	if err := look(); err != nil {
 		return nil, err
 	}
-	f = &cluster{records: newRecords()}
+	f := &cluster{records: newRecords()}
 	if f.Fleet, err = fleet.New(c.Keeper, false, c.Failed); err != nil {
 		return nil, err
 	}
@@ -49,13 +41,13 @@ func launch(c Config) (f *cluster, err error) {
 		}
 	}()
 	if f.identity, err = process.NewIdentity(c.Keeper.Folder()); err != nil {
-		return f, fmt.Errorf("making a certificate for the members: %w", err)
+		return nil, fmt.Errorf("making a certificate for the members: %w", err)
 	}
 	f.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DialContext: f.dial}}
 	for _, name := range c.Members {
 		lives, err := f.NewLives(name, (*fleet.Relay).Listen)
 		if err != nil {
-			return f, err
+			return nil, err
 		}
 		lives.Daemon.Env = environment()
 		m := &member{Lives: lives, name: name, cluster: f, gateway: gateway{"http://" + string(name), f.http}}
@@ -64,10 +56,10 @@ func launch(c Config) (f *cluster, err error) {
 	}
 	for _, m := range f.members {
 		if err := m.launch(); err != nil {
-			return f, fmt.Errorf("starting %s: %w", m.name, err)
+			return nil, fmt.Errorf("starting %s: %w", m.name, err)
 		}
 	}
-	return f, f.enthrone()
+	return f.Fleet, f.enthrone()
 }
 
 // environment is the environment of this process, without the variables that etcd would read.

@@ -47,10 +47,11 @@ func start(t testing.TB, n int) *rig {
 	t.Helper()
 	testkit.Needs(t, program)
 	r := &rig{t: t, keeper: newKeeper(t), world: sim.New(1, sim.Options{Endless: true})}
-	var err error
-	if r.fleet, err = launch(Config{Keeper: r.keeper, Members: members(n), Failed: r.fail}); err != nil {
+	f, err := Launch(Config{Keeper: r.keeper, Members: members(n), Failed: r.fail})
+	if err != nil {
 		t.Fatal(err)
 	}
+	r.fleet = f.Server("etcd-1").(*member).cluster
 	if r.clock, err = realtime.NewHostClock(); err != nil {
 		t.Fatal(err)
 	}

@@ -23,9 +23,9 @@ type Keeper struct {
 	orders io.WriteCloser
 	gone   chan struct{} // closed once the keeper process has ended
 
-	writing  sync.Mutex // of orders
-	mu       sync.Mutex
-	last     uint64
+	writing sync.Mutex // of orders
+	mu      sync.Mutex
+	last    uint64
 	answers map[uint64]chan answer
 	running map[int]*Process
 }

@@ -83,7 +83,7 @@ func (l *Loop) Err() error {
 }
 
 // Late returns how late the host let events happen.
-func (l *Loop) Late() *Lateness { return &l.late }
+func (l *Loop) Late() Lateness { return l.late }
 
 // Run lets events and operations happen until done (if not nil) reports true, something has failed, or the world's time
 // reaches limit. It reports whether the limit ended it. A lack of events does not end it: something may be posted.
@@ -141,7 +141,7 @@ func (l *Loop) catchUp(limit sim.Time) {
 			break
 		}
 		if at > l.world.Now() {
-			l.late.add((now - at).Duration())
+			l.late = append(l.late, (now - at).Duration())
 		}
 		if l.own {
 			now = max(min(l.clock.Now(), limit), now)

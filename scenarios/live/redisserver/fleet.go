@@ -19,20 +19,12 @@ import (
 
 // Launch starts the servers and waits until they accept commands and replicas follow their masters. plan is the plan of
 // the run, whose faults they must be able to suffer. The servers end with the keeper.
-func Launch(c Config, plan []nemesis.Fault) (*fleet.Fleet, error) {
-	f, err := launch(c, plan)
-	if err != nil {
-		return nil, err
-	}
-	return f.Fleet, nil
-}
-
-func launch(c Config, plan []nemesis.Fault) (f *servers, err error) {
+func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	v, err := installed()
 	if err != nil {
 		return nil, err
 	}
-	f = &servers{Config: c, seven: v[0] >= 7, secret: rand.Text(), all: map[sim.ProcessID]*Server{}}
+	f := &servers{Config: c, seven: v[0] >= 7, secret: rand.Text(), all: map[sim.ProcessID]*Server{}}
 	if f.Fleet, err = fleet.New(c.Keeper, slices.ContainsFunc(plan, c.needsShim), c.Failed); err != nil {
 		return nil, err
 	}
@@ -46,7 +38,7 @@ func launch(c Config, plan []nemesis.Fault) (f *servers, err error) {
 		g := &group{lost: map[store.Title]history.Why{}, past: newPast()}
 		for i, name := range names {
 			if err := f.launch(name, g, names, i); err != nil {
-				return f, err
+				return nil, err
 			}
 		}
 		several = several || len(names) > 1
@@ -55,9 +47,9 @@ func launch(c Config, plan []nemesis.Fault) (f *servers, err error) {
 		f.names = f.addresses()
 	}
 	if err := f.awaitReplicas(); err != nil || c.Sentinel == "" {
-		return f, err
+		return f.Fleet, err
 	}
-	return f, f.launchSentinel()
+	return f.Fleet, f.launchSentinel()
 }
 
 // launch starts the i-th server of a group.

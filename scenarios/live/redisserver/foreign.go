@@ -59,22 +59,15 @@ var (
 
 // Attach checks that the servers answer.
 func (c Foreign) Attach() (*fleet.Fleet, error) {
-	f, err := c.attach()
-	if err != nil {
-		return nil, err
-	}
-	return f.Fleet, nil
-}
-
-func (c Foreign) attach() (f *servers, err error) {
 	if c.Prefix == "" || len(c.Servers) != len(c.Addresses) {
 		return nil, fmt.Errorf("there must be a prefix for the run's keys, and an address for each of the %d servers",
 			len(c.Servers))
 	}
-	f = &servers{all: map[sim.ProcessID]*Server{}}
-	if f.Fleet, err = fleet.New(nil, false, c.Failed); err != nil {
+	all, err := fleet.New(nil, false, c.Failed)
+	if err != nil {
 		return nil, err
 	}
+	f := &servers{Fleet: all}
 	for i, address := range c.Addresses {
 		at, err := endpointOf(address)
 		if err != nil {
@@ -84,10 +77,9 @@ func (c Foreign) attach() (f *servers, err error) {
 			return nil, fmt.Errorf("the server at %s: %w", at.address, err)
 		}
 		name := c.Servers[i]
-		f.all[name] = &Server{Lives: f.Remote(), name: name, cfg: f, at: at, guard: newGuard(c.Prefix, c.Lasts)}
-		f.Add(name, f.all[name])
+		f.Add(name, &Server{Lives: f.Remote(), name: name, cfg: f, at: at, guard: newGuard(c.Prefix, c.Lasts)})
 	}
-	return f, nil
+	return f.Fleet, nil
 }
 
 // ErrAddress reports an address that cannot be parsed. It shows no part of it, which might contain a password.

@@ -118,14 +118,15 @@ func newKeeper(t testing.TB) *process.Keeper {
 func startWith(t testing.TB, k *process.Keeper, c Config, plan ...nemesis.Fault) *rig {
 	t.Helper()
 	r := &rig{t: t, l: newLoop()}
-	var err error
 	c.Keeper, c.Failed = k, r.fail
 	if c.Groups == nil {
 		c.Groups = [][]sim.ProcessID{{"redis-1"}}
 	}
-	if r.fleet, err = launch(c, plan); err != nil {
+	f, err := Launch(c, plan)
+	if err != nil {
 		t.Fatal(err)
 	}
+	r.fleet = f.Server(c.Groups[0][0]).(*Server).cfg
 	r.l.begin = time.Now()
 	r.l.w = sim.New(1, sim.Options{Delay: sim.Delay{Lo: 50 * time.Microsecond, Hi: 50 * time.Microsecond},
 		Wall: r.l.begin.UnixNano()})

@@ -28,12 +28,12 @@ func launched(t *testing.T, n int) *ensemble {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { k.Close() })
-	e, err := launch(Config{Keeper: k, Members: names(n), Failed: func(err error) { t.Error(err) }}, nil)
+	f, err := Launch(Config{Keeper: k, Members: names(n), Failed: func(err error) { t.Error(err) }}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(e.End)
-	return e
+	t.Cleanup(f.End)
+	return f.Server("zookeeper-1").(*member).ensemble
 }
 
 // TestStrangersAreNoMembers: whoever calls a member where others reach it, directly or by way of a proxy, and has not

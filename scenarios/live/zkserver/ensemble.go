@@ -28,19 +28,11 @@ type ensemble struct {
 
 // Launch starts the members and waits until all serve and the first is the leader. plan is the plan of the run, whose
 // faults they must be able to suffer. They end with the keeper.
-func Launch(c Config, plan []nemesis.Fault) (*fleet.Fleet, error) {
-	e, err := launch(c, plan)
-	if err != nil {
-		return nil, err
-	}
-	return e.Fleet, nil
-}
-
-func launch(c Config, plan []nemesis.Fault) (e *ensemble, err error) {
+func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	if err := installed(); err != nil {
 		return nil, err
 	}
-	e = &ensemble{secret: rand.Text(), sessions: sessions{all: map[int64]session{}},
+	e := &ensemble{secret: rand.Text(), sessions: sessions{all: map[int64]session{}},
 		records: records{nodes: map[string]node{}, asked: map[origin]history.Attempt{}}}
 	if e.Fleet, err = fleet.New(c.Keeper, slices.ContainsFunc(plan, c.needsShim), c.Failed); err != nil {
 		return nil, err
@@ -51,7 +43,7 @@ func launch(c Config, plan []nemesis.Fault) (e *ensemble, err error) {
 		}
 	}()
 	if e.identity, err = process.NewIdentity(c.Keeper.Folder()); err != nil {
-		return e, fmt.Errorf("making a certificate for the members: %w", err)
+		return nil, fmt.Errorf("making a certificate for the members: %w", err)
 	}
 	var talks fleet.Opener
 	if len(c.Members) > 1 {
@@ -60,7 +52,7 @@ func launch(c Config, plan []nemesis.Fault) (e *ensemble, err error) {
 	for i, name := range c.Members {
 		m := &member{name: name, ensemble: e, number: len(c.Members) - i, host: loopback}
 		if m.Lives, err = e.NewLives(name, talks); err != nil {
-			return e, err
+			return nil, err
 		}
 		if m.Port != nil {
 			m.host = m.Port.Own()
@@ -72,7 +64,7 @@ func launch(c Config, plan []nemesis.Fault) (e *ensemble, err error) {
 	if err = e.elect(); err == nil {
 		err = e.closeRoot(e.members[0].address())
 	}
-	return e, err
+	return e.Fleet, err
 }
 
 // tries limits how often the members are started, since another than the first may be elected.

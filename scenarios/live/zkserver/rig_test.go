@@ -68,9 +68,11 @@ func start(t testing.TB, n int, plan ...nemesis.Fault) *rig {
 	r.w = sim.New(1, sim.Options{Delay: sim.Delay{Lo: 50 * time.Microsecond, Hi: 50 * time.Microsecond},
 		Wall: clock.Begin().UnixNano(), Endless: true})
 	r.l = realtime.NewLoop(r.w, clock)
-	if r.ensemble, err = launch(Config{Keeper: k, Members: r.members, Failed: r.l.Fail}, plan); err != nil {
+	f, err := Launch(Config{Keeper: k, Members: r.members, Failed: r.l.Fail}, plan)
+	if err != nil {
 		t.Fatal(err)
 	}
+	r.ensemble = f.Server(r.members[0]).(*member).ensemble
 	for _, name := range r.members {
 		r.w.AddServer(name, r.ensemble.Server(name))
 	}
