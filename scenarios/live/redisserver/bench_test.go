@@ -31,5 +31,5 @@ func BenchmarkLocks(b *testing.B) {
 		})
 	}
 	r.l.run(b, func() bool { return over == 8 || r.failure() != nil })
-	b.ReportMetric(float64(2*b.N)/time.Since(r.l.begin).Seconds(), "commands/s")
+	b.ReportMetric(float64(2*b.N)/time.Since(r.l.clock.Begin()).Seconds(), "commands/s")
 }

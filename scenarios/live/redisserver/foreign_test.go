@@ -49,18 +49,15 @@ func users(t *testing.T, config ...string) (here string, w *wire) {
 // onUsers has a client work on a server of the user's that is reached at an address. It gives what was recorded.
 func onUsers(t *testing.T, address string, work func(c *client)) (f Foreign, got []history.Event) {
 	t.Helper()
-	r := &rig{t: t, l: newLoop()}
+	r := &rig{t: t, l: newLoop(t)}
 	f = Foreign{Failed: r.fail, Servers: []sim.ProcessID{"redis-1"}, Prefix: "fencepost:7:", Lasts: time.Hour,
 		Addresses: []string{address}}
 	users, err := f.Attach()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.l.begin = time.Now()
-	r.l.w = sim.New(1, sim.Options{Delay: sim.Delay{Lo: 50 * time.Microsecond, Hi: 50 * time.Microsecond}})
 	r.l.w.AddServer("redis-1", users.Server("redis-1"))
 	users.Begin(r.l)
-	r.l.w.Jump("redis-1", time.Until(time.Unix(0, sim.Epoch)).Abs()) // as whoever has it show the host's time
 	return f, r.play(work)
 }
 

@@ -297,6 +297,7 @@ func TestNothingRemainsOpen(t *testing.T) {
 				s.Resume()
 			}
 			r.fleet.End()
+			r.l.clock.Close()
 			for _, s := range r.fleet.all {
 				s.Daemon.Kill()
 			}

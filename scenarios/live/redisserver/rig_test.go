@@ -14,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
+	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -22,70 +23,33 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// loop lets the events of a world happen in real time.
+// loop is a world in real time.
 type loop struct {
+	*realtime.Loop
 	w     *sim.World
-	begin time.Time
-	mu    sync.Mutex
-	todo  []func()
-	wake  chan struct{}
+	clock *realtime.HostClock
 }
 
-func newLoop() *loop { return &loop{wake: make(chan struct{}, 1)} }
-
-// Do has f run between two events.
-func (l *loop) Do(f func()) {
-	l.mu.Lock()
-	l.todo = append(l.todo, f)
-	l.mu.Unlock()
-	select {
-	case l.wake <- struct{}{}:
-	default:
+func newLoop(t testing.TB) *loop {
+	t.Helper()
+	clock, err := realtime.NewHostClock()
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(clock.Close)
+	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: 50 * time.Microsecond, Hi: 50 * time.Microsecond},
+		Wall: clock.Begin().UnixNano(), Endless: true})
+	return &loop{realtime.NewLoop(w, clock), w, clock}
 }
 
 // run lets the world go on until done says so.
 func (l *loop) run(t testing.TB, done func() bool) {
 	t.Helper()
-	timer := time.NewTimer(0)
-	for end := time.Now().Add(2 * time.Minute); ; {
-		if time.Now().After(end) {
-			t.Fatal("the run is not over after two minutes")
-		}
-		l.mu.Lock()
-		todo := l.todo
-		l.todo = nil
-		l.mu.Unlock()
-		l.advance()
-		for _, f := range todo {
-			f()
-			l.advance()
-		}
-		if done() {
-			break
-		}
-		wait := time.Second
-		if at, ok := l.w.Next(); ok {
-			wait = min(wait, at.Duration()-time.Since(l.begin))
-		}
-		timer.Reset(wait)
-		select {
-		case <-timer.C:
-		case <-l.wake:
-		}
+	if l.Run(sim.Time(2*time.Minute), done) {
+		t.Fatal("the run is not over after two minutes")
 	}
 	if err := l.w.Err(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func (l *loop) advance() {
-	now := history.Of(time.Since(l.begin))
-	for at, ok := l.w.Next(); ok && at <= now; at, ok = l.w.Next() {
-		l.w.Step()
-	}
-	if l.w.Err() == nil {
-		l.w.Advance(max(now, l.w.Now()))
 	}
 }
 
@@ -117,7 +81,7 @@ func newKeeper(t testing.TB) *process.Keeper {
 
 func startWith(t testing.TB, k *process.Keeper, c Config, plan ...nemesis.Fault) *rig {
 	t.Helper()
-	r := &rig{t: t, l: newLoop()}
+	r := &rig{t: t}
 	c.Keeper, c.Failed = k, r.fail
 	if c.Groups == nil {
 		c.Groups = [][]sim.ProcessID{{"redis-1"}}
@@ -127,9 +91,10 @@ func startWith(t testing.TB, k *process.Keeper, c Config, plan ...nemesis.Fault)
 		t.Fatal(err)
 	}
 	r.fleet = f.Server(c.Groups[0][0]).(*Server).cfg
-	r.l.begin = time.Now()
-	r.l.w = sim.New(1, sim.Options{Delay: sim.Delay{Lo: 50 * time.Microsecond, Hi: 50 * time.Microsecond},
-		Wall: r.l.begin.UnixNano()})
+	l := newLoop(t)
+	r.mu.Lock()
+	r.l = l
+	r.mu.Unlock()
 	for _, g := range c.Groups {
 		for _, name := range g {
 			r.l.w.AddServer(name, r.fleet.Server(name))
@@ -147,6 +112,9 @@ func (r *rig) fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed = err
+	if r.l != nil {
+		r.l.Do(func() {}) // so that it looks
+	}
 }
 
 func (r *rig) failure() error {
