@@ -32,9 +32,8 @@ func (d *Daemon) Start() (err error) {
 	if err := d.Shim.begin(); err != nil {
 		return err
 	}
-	log := d.log()
 	d.process, err = d.Keeper.Start(Command{Args: d.Args, Env: append(d.Env, d.Shim.environment()...), Dir: d.Folder,
-		Stdout: log, Stderr: log})
+		Log: d.log()})
 	if err == nil && d.held {
 		err = d.process.Stop()
 	}

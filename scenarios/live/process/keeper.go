@@ -34,9 +34,8 @@ type Command struct {
 	Args []string // the name of the program, and its arguments
 	Env  []string // all of its environment: "NAME=value"
 	Dir  string   // its working directory; empty: the keeper's folder
-	// Stdout and Stderr are files to append to, or FIFOs; empty: the output is lost. Its input is empty.
-	Stdout, Stderr string
-	// Output, if set, receives both streams instead, on a goroutine of its own.
+	Log  string   // a file to which its output and errors are appended, or a FIFO; empty: they are lost
+	// Output, if set, receives both instead, on a goroutine of its own. Its input is empty.
 	Output io.Writer `json:"-"`
 }
 

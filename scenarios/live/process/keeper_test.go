@@ -180,7 +180,7 @@ func started(t *testing.T) *Keeper {
 
 func run(t *testing.T, k *Keeper, script string) *Process {
 	t.Helper()
-	p, err := k.Start(Command{Args: []string{"sh", "-c", script}, Env: os.Environ(), Stdout: "out", Stderr: "err"})
+	p, err := k.Start(Command{Args: []string{"sh", "-c", script}, Env: os.Environ(), Log: "out"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,10 +242,8 @@ func TestHowCommandsStartAndEnd(t *testing.T) {
 	if s := p.ended(); s.Code != 3 || s.Signal != 0 || s.String() != "ended with exit status 3" {
 		t.Errorf("it %v", s)
 	}
-	for name, want := range map[string]string{"out": "said\n", "err": "failed\n"} {
-		if b, err := os.ReadFile(filepath.Join(k.Folder(), name)); string(b) != want {
-			t.Errorf("%s holds %q: %v", name, b, err)
-		}
+	if b, err := os.ReadFile(filepath.Join(k.Folder(), "out")); string(b) != "said\nfailed\n" {
+		t.Errorf("it printed %q: %v", b, err)
 	}
 	p = run(t, k, "exec sleep 1000")
 	if err := p.terminate(); err != nil {
@@ -270,7 +268,7 @@ func TestHowCommandsStartAndEnd(t *testing.T) {
 		{Command{Args: []string{noProgram}}, "cannot start " + noProgram + ": exec format error"},
 		{Command{Args: []string{"/bin/true"}, Dir: "/no/such/folder"},
 			"cannot start /bin/true: stat /no/such/folder: no such file or directory"},
-		{Command{Args: []string{"/bin/true"}, Stdout: "/no/such/file"},
+		{Command{Args: []string{"/bin/true"}, Log: "/no/such/file"},
 			"cannot start /bin/true: open /no/such/file: no such file or directory"},
 	} {
 		_, err := k.Start(c.c)

@@ -174,7 +174,7 @@ func start(c *Command) (pid int, err error) {
 		}
 	}
 	files := make([]uintptr, 3)
-	for i, path := range []string{os.DevNull, c.Stdout, c.Stderr} {
+	for i, path := range []string{os.DevNull, c.Log, c.Log} {
 		flags := os.O_RDONLY
 		if i > 0 {
 			flags = os.O_WRONLY | os.O_APPEND | os.O_CREATE
@@ -301,8 +301,8 @@ func descendants(of int) (list []int) {
 	return list
 }
 
-// machineClock is CLOCK_MONOTONIC, in ns, as every process of the machine reads it.
-func machineClock() int64 {
+// Monotonic is CLOCK_MONOTONIC, in ns, as every process of the machine reads it.
+func Monotonic() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
 		panic(err) // every Linux has it

@@ -15,6 +15,7 @@ var ownGroup *syscall.SysProcAttr
 
 func fifo(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-func machineClock() int64 { return 0 }
+// Monotonic is 0.
+func Monotonic() int64 { return 0 }
 
 func inode(os.FileInfo) uint64 { return 0 }

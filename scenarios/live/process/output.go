@@ -32,7 +32,7 @@ func (k *Keeper) listenTo(c *Command) (*output, error) {
 		return nil, fmt.Errorf("making %s: %w", name, err)
 	}
 	o.in = in
-	c.Stdout, c.Stderr = name, name
+	c.Log = name
 	return o, nil
 }
 

@@ -165,7 +165,7 @@ type Origin struct {
 
 // instant is the world's present time on the machine's monotonic clock, in ns.
 func (o *Origin) instant(h sim.Host) int64 {
-	now, world := machineClock(), int64(h.Due(0))
+	now, world := Monotonic(), int64(h.Due(0))
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.known || now-world < o.at {
