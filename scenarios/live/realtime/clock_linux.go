@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// timer is a timer of the kernel's (timerfd): when nothing else happens, Go's own round to whole ms, which is as long as
-// a link takes.
+// timer is a timer of the kernel's (timerfd): when nothing else happens, Go's own round to whole ms, which is as long
+// as a link takes.
 type timer struct {
 	file *os.File
 	fd   int
