@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fencepost-sim/fencepost/checker/edn"
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
@@ -51,7 +50,7 @@ func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	f := &File{Part: Part{Name: name}}
 	if !isJSON(in) {
-		recorded, err := edn.Decode(in, room)
+		recorded, err := history.DecodeEDN(in, room)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

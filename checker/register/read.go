@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fencepost-sim/fencepost/checker/edn"
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
@@ -309,7 +308,7 @@ func (t *reader) transaction(list []string) (steps []step) {
 func (t *reader) elements(text string) ([]string, bool) {
 	l, known := t.lists[text]
 	if !known {
-		l.elements, l.ok = edn.Elements(text)
+		l.elements, l.ok = history.ElementsEDN(text)
 		if len(t.lists) < mostTexts {
 			t.lists[text] = l
 		}
@@ -324,7 +323,7 @@ func (t *reader) value(text string) string {
 	}
 	plain, ok := t.plain[text]
 	if !ok {
-		if plain = edn.Plain(text); len(t.plain) < mostTexts {
+		if plain = history.PlainEDN(text); len(t.plain) < mostTexts {
 			t.plain[text] = plain
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/checker/edn"
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
@@ -24,7 +23,7 @@ func parse(t *testing.T, lines string) *history.History {
 		value := append(words, "nil")[3]
 		fmt.Fprintf(&text, "{:process %s, :type :%s, :f :%s, :value %s}\n", words[0], words[1], words[2], value)
 	}
-	recorded, err := edn.Decode(strings.NewReader(text.String()), nil)
+	recorded, err := history.DecodeEDN(strings.NewReader(text.String()), nil)
 	if err != nil {
 		t.Fatalf("%s: %v", lines, err)
 	}

@@ -1,4 +1,4 @@
-package edn
+package history
 
 import (
 	"fmt"
@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
 // The same five operations as Jepsen writes them today, a map a line; in one vector with comments; in a list of
@@ -36,17 +34,17 @@ var editions = []string{
 
 func TestEveryEditionOfAHistoryIsRead(t *testing.T) {
 	for i, text := range editions {
-		said, err := Decode(strings.NewReader(text), nil)
+		said, err := DecodeEDN(strings.NewReader(text), nil)
 		if err != nil {
 			t.Fatalf("edition %d: %v", i, err)
 		}
-		want := []history.Event{
-			{Index: 0, Time: 123, Process: "process-0", Type: history.Invoke, F: history.Acquire, Lock: "lock"},
-			{Index: 1, Time: 200, Process: "process-0", Type: history.OK, F: history.Acquire, Lock: "lock", Token: 7},
-			{Index: 2, Time: 250, Process: history.Nemesis, Type: history.Info, F: "start-partition",
+		want := []Event{
+			{Index: 0, Time: 123, Process: "process-0", Type: Invoke, F: Acquire, Lock: "lock"},
+			{Index: 1, Time: 200, Process: "process-0", Type: OK, F: Acquire, Lock: "lock", Token: 7},
+			{Index: 2, Time: 250, Process: Nemesis, Type: Info, F: "start-partition",
 				Value: `start-partition [:isolated{"n1"#{"n2"}}]`},
-			{Index: 4, Time: 300, Process: "process-0", Type: history.Invoke, F: history.Release, Lock: "lock"},
-			{Index: 5, Time: 310, Process: "process-0", Type: history.Fail, F: history.Release, Lock: "lock",
+			{Index: 4, Time: 300, Process: "process-0", Type: Invoke, F: Release, Lock: "lock"},
+			{Index: 5, Time: 310, Process: "process-0", Type: Fail, F: Release, Lock: "lock",
 				Why: "not-held"},
 		}
 		if timed := i < 2; timed != said.Timed || said.Cut != nil {
@@ -54,7 +52,7 @@ func TestEveryEditionOfAHistoryIsRead(t *testing.T) {
 		}
 		if !said.Timed {
 			for n := range want {
-				want[n].Index, want[n].Time = n, step*history.Time(n)
+				want[n].Index, want[n].Time = n, stepEDN*Time(n)
 			}
 		}
 		if !reflect.DeepEqual(said.History.Events, want) {
@@ -64,14 +62,14 @@ func TestEveryEditionOfAHistoryIsRead(t *testing.T) {
 }
 
 func TestManyLocksAreDistinguishedByTheirKeys(t *testing.T) {
-	said, err := Decode(strings.NewReader(`{:type :invoke, :f :acquire, :process 1, :value [3 nil]}
+	said, err := DecodeEDN(strings.NewReader(`{:type :invoke, :f :acquire, :process 1, :value [3 nil]}
 {:type :ok, :f :acquire, :process 1, :value #jepsen.independent/tuple [:orders nil]}
 {:type :ok, :f :write, :process 1, :value [3 nil]}
 {:type :ok, :f :read, :process 1, :key "key-7", :value #jepsen.independent/tuple [3 "a"]}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []history.Lock{"3", "orders", "lock", "key-7"} {
+	for i, want := range []Lock{"3", "orders", "lock", "key-7"} {
 		if e := said.History.Events[i]; e.Lock != want {
 			t.Errorf("operation %d is of the lock %q, want %q", i, e.Lock, want)
 		}
@@ -83,16 +81,16 @@ func TestManyLocksAreDistinguishedByTheirKeys(t *testing.T) {
 	}
 }
 
-const good = "{:type :ok, :f :lost, :process 0, :index 4}\n"
+const goodEDN = "{:type :ok, :f :lost, :process 0, :index 4}\n"
 
-func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
+func TestBadEDNIsRefusedWithLineAndReason(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"", "line 1: the file holds no operation"},
 		{"[ ]", "line 1: the file holds no operation"},
 		{"; nothing\n\n", "line 3: the file holds no operation"},
-		{good + "{:type :ok, :f :enqueue, :process 0}", "line 2: :f :enqueue is no operation of a lock or a register " +
-			"(:acquire, :release, :extend, :lost, :read, :write, :cas, :txn)"},
-		{good + "\n{:type :ok, :f :aquire, :process 0}", "line 3: :f :aquire is no operation of a lock or a " +
+		{goodEDN + "{:type :ok, :f :enqueue, :process 0}", "line 2: :f :enqueue is no operation of a lock or a " +
+			"register (:acquire, :release, :extend, :lost, :read, :write, :cas, :txn)"},
+		{goodEDN + "\n{:type :ok, :f :aquire, :process 0}", "line 3: :f :aquire is no operation of a lock or a " +
 			"register (:acquire, :release, :extend, :lost, :read, :write, :cas, :txn); did you mean :acquire?"},
 		{"{:type :okay, :f :lost, :process 0}",
 			"line 1: :type :okay is none of :invoke, :ok, :fail and :info; did you mean :ok?"},
@@ -104,23 +102,23 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 		{"{:type :ok, :f :lost, :process 0, :time 1.5}", "line 1: :time 1.5 is no whole number"},
 		{"{:type :ok, :f :lost, :process 0, :time 99999999999999999999N}",
 			"line 1: :time 99999999999999999999 does not fit 64 bits"},
-		{good + good, "line 2: :index 4 is out of order: it follows 4"},
-		{good + "{:type :ok, :f :lost, :process 0, :time 3}", "1 of 2 operations state no :time"},
+		{goodEDN + goodEDN, "line 2: :index 4 is out of order: it follows 4"},
+		{goodEDN + "{:type :ok, :f :lost, :process 0, :time 3}", "1 of 2 operations state no :time"},
 		{"{:type :ok, :f :lost, :process}", "line 1: no EDN: "},
 		{"{:type :ok, :type :ok, :process 1 2}", "line 1: no EDN: "},
 		{"{:type :ok, :f (], :process 0}", "line 1: want ')', found ']'"},
 		{"{\"time\": 1}", "line 1: no EDN: "},
 		{"é", "line 1: want an operation, a map in braces, found 'é'"},
 		{"\x00\x01", `line 1: want an operation, a map in braces, found '\x00'`},
-		{"[" + good + "] 5", `line 2: '5' stands after the end of the history`},
-		{good + "]", `line 2: want an operation, a map in braces, found ']'`},
+		{"[" + goodEDN + "] 5", `line 2: '5' stands after the end of the history`},
+		{goodEDN + "]", `line 2: want an operation, a map in braces, found ']'`},
 		{"#{1 2}", `line 1: want the name of a record after #, found '{'`},
 		{"#_ 5", `line 1: want a map after #_, found '5'`},
 		{"#" + strings.Repeat("x", 200), "line 1: the name of a record after # is too long"},
 		{"{" + strings.Repeat("[", 200), "line 1: more than 100 brackets in each other"},
 		{"{:a \"" + strings.Repeat("x", 2<<20) + "\"}", "line 1: an operation of more than 1048576 bytes"},
 	} {
-		_, err := Decode(strings.NewReader(c.in), nil)
+		_, err := DecodeEDN(strings.NewReader(c.in), nil)
 		if got := fmt.Sprint(err); !strings.HasPrefix(got, c.want) || c.want[len(c.want)-1] != ' ' && got != c.want {
 			t.Errorf("%.80q:\ngot  %s\nwant %s", c.in, got, c.want)
 		}
@@ -133,7 +131,7 @@ func TestACutHistoryIsReadUpToThere(t *testing.T) {
 	const op = `{:type :ok, :f :lost, :process "a\"}", :value ({} \} [])}`
 	vector := "[" + op + "\n" + op + " ; {\n]"
 	for n := 1; n < len(vector); n++ {
-		said, err := Decode(strings.NewReader(vector[:n]), nil)
+		said, err := DecodeEDN(strings.NewReader(vector[:n]), nil)
 		whole := strings.Count(vector[:n], "[])}")
 		switch {
 		case whole == 0 && err == nil:
@@ -144,7 +142,7 @@ func TestACutHistoryIsReadUpToThere(t *testing.T) {
 			t.Errorf("%q: %d operations, cut: %v", vector[:n], len(said.History.Events), said.Cut)
 		}
 	}
-	said, err := Decode(strings.NewReader(op+"\n"+op[:20]), nil)
+	said, err := DecodeEDN(strings.NewReader(op+"\n"+op[:20]), nil)
 	if want := "line 2: the file ends in the middle of the history"; err != nil || fmt.Sprint(said.Cut) != want {
 		t.Errorf("%v, cut: %v; want %s", err, said.Cut, want)
 	}
@@ -162,40 +160,40 @@ func (r failing) Read(p []byte) (int, error) {
 }
 
 func TestAnErrorOfTheDiskIsNoEndOfTheHistory(t *testing.T) {
-	for _, text := range []string{good, good + "{:type", "[" + good, "#", "#_"} {
-		if _, err := Decode(failing{strings.NewReader(text)}, nil); err == nil ||
+	for _, text := range []string{goodEDN, goodEDN + "{:type", "[" + goodEDN, "#", "#_"} {
+		if _, err := DecodeEDN(failing{strings.NewReader(text)}, nil); err == nil ||
 			!strings.Contains(err.Error(), io.ErrNoProgress.Error()) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
 
-// FuzzDecode: whatever a file contains, Decode returns an error, or a history in the order of its indexes that can be
-// written.
-func FuzzDecode(f *testing.F) {
+// FuzzDecodeEDN: whatever a file contains, DecodeEDN returns an error, or a history in the order of its indexes that can
+// be written.
+func FuzzDecodeEDN(f *testing.F) {
 	for _, text := range editions {
 		f.Add([]byte(text))
 	}
-	f.Add([]byte(good + "{:type"))
+	f.Add([]byte(goodEDN + "{:type"))
 	f.Add([]byte(`{:type :ok :f :acquire :process 0 :value {[] {} #{} 1N} :error #foo/bar "\u0000" :time -1}`))
 	f.Add([]byte("{\"\xff\" \\u12 #_ #_ 1 2 ^{:a 1} b @}"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		said, err := Decode(strings.NewReader(string(in)), nil)
+		said, err := DecodeEDN(strings.NewReader(string(in)), nil)
 		if err != nil {
 			return
 		}
-		if err := history.Encode(io.Discard, said.History); err != nil {
+		if err := Encode(io.Discard, said.History); err != nil {
 			t.Fatalf("read but not writable: %v", err)
 		}
 	})
 }
 
-func BenchmarkDecode(b *testing.B) {
+func BenchmarkDecodeEDN(b *testing.B) {
 	text := strings.Repeat(`{:type :invoke, :f :acquire, :value nil, :process 0, :time 123456789}`+"\n", 1000)
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Decode(strings.NewReader(text), nil); err != nil {
+		if _, err := DecodeEDN(strings.NewReader(text), nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package edn
+package history
 
 import (
 	"bufio"
@@ -73,7 +73,7 @@ func (f *forms) end(err error) error {
 
 // tag skips the name of a record, as in #jepsen.history.Op{…}, or a form that is to be ignored (#_).
 func (f *forms) tag() error {
-	for n := 0; n < longest; n++ {
+	for n := 0; n < longestShown; n++ {
 		c, err := f.in.ReadByte()
 		switch {
 		case err != nil:

@@ -1,14 +1,4 @@
-// Package edn reads the histories that Jepsen writes: history.edn of a test's folder in store/, and the older ones that
-// were published with Knossos. Each operation is a map, such as
-//
-//	{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
-//
-// and they follow one another, alone or in one vector or list.
-//
-// Goals: Jepsen's locks and registers in the terms of package history; an error that names the line and what is wrong
-// there; memory that grows with the history alone, whatever the input. Non-goals: operations on anything but locks, the
-// data they guard, and registers; EDN itself, which the library reads.
-package edn
+package history
 
 import (
 	"bufio"
@@ -23,25 +13,29 @@ import (
 
 	"olympos.io/encoding/edn"
 
-	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// step is the time from one operation to the next where the history states none, so that they can be drawn.
-const step = history.Time(1e6)
+// stepEDN is the time from one operation to the next where the history states none, so that they can be drawn.
+const stepEDN = Time(1e6)
 
-// File is a history as Jepsen wrote it.
-type File struct {
-	History *history.History
+// EDN is a history as Jepsen wrote it, in EDN.
+type EDN struct {
+	History *History
 	Timed   bool  // its operations state when they happened; else they are drawn one millisecond apart
 	Cut     error // why its end is missing, if it is; the operations before it were read
 }
 
-// Decode reads a history. A lock without a name is called "lock"; one of many, as jepsen.independent has them in
+// DecodeEDN reads a history that Jepsen wrote: history.edn of a test's folder in store/, or an older one that was
+// published with Knossos. Each operation is a map, such as
+//
+//	{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
+//
+// and they follow one another, alone or in one vector or list. A lock without a name is called "lock"; one of many, as jepsen.independent has them in
 // :value [KEY …], or in :key, by its key. A client's number becomes the process "process-NUMBER". The
 // operations are put into the room behind those given, which are none of them, as far as it goes.
-func Decode(r io.Reader, room []history.Event) (*File, error) {
-	file := &File{History: &history.History{Events: room[len(room):]}}
+func DecodeEDN(r io.Reader, room []Event) (*EDN, error) {
+	file := &EDN{History: &History{Events: room[len(room):]}}
 	in := newForms(r)
 	var p parser
 	timed, next := 0, 0
@@ -69,7 +63,7 @@ func Decode(r io.Reader, room []history.Event) (*File, error) {
 }
 
 // check refuses a history that is empty, or in which only some operations state their time.
-func (s *File) check(timed, line int) error {
+func (s *EDN) check(timed, line int) error {
 	switch n := len(s.History.Events); {
 	case n == 0:
 		return fmt.Errorf("line %d: the file holds no operation", line)
@@ -116,7 +110,7 @@ func share[T ~string](p *parser, name T) T {
 }
 
 // event reads one operation, whose index is at least next.
-func (p *parser) event(text []byte, next int) (e history.Event, timed bool, err error) {
+func (p *parser) event(text []byte, next int) (e Event, timed bool, err error) {
 	var op operation
 	if !op.flat(text) {
 		op = operation{}
@@ -127,7 +121,7 @@ func (p *parser) event(text []byte, next int) (e history.Event, timed bool, err 
 	if lacks := op.lacks(); lacks != "" {
 		return e, false, p.incomplete(text, lacks)
 	}
-	e = history.Event{Index: next, Time: step * history.Time(next)}
+	e = Event{Index: next, Time: stepEDN * Time(next)}
 	if e.Process, err = processOf(op.Process); err != nil {
 		return e, false, err
 	}
@@ -135,7 +129,7 @@ func (p *parser) event(text []byte, next int) (e history.Event, timed bool, err 
 		return e, false, err
 	}
 	if op.Index != nil {
-		if e.Index, err = number[int](":index", op.Index); err != nil {
+		if e.Index, err = wholeNumber[int](":index", op.Index); err != nil {
 			return e, false, err
 		}
 		if e.Index < next || e.Index > maxIndex {
@@ -143,7 +137,7 @@ func (p *parser) event(text []byte, next int) (e history.Event, timed bool, err 
 		}
 	}
 	if op.Time != nil {
-		if e.Time, err = number[history.Time](":time", op.Time); err != nil {
+		if e.Time, err = wholeNumber[Time](":time", op.Time); err != nil {
 			return e, false, err
 		}
 	}
@@ -151,9 +145,6 @@ func (p *parser) event(text []byte, next int) (e history.Event, timed bool, err 
 	e.Process, e.Lock, e.F = share(p, e.Process), share(p, e.Lock), share(p, e.F)
 	return e, op.Time != nil, nil
 }
-
-// maxIndex leaves room for the operations that follow.
-const maxIndex = 1 << 62
 
 // unmarshal reads one form; what the library makes of hostile input is an error in any case.
 func (p *parser) unmarshal(text []byte, to any) (err error) {
@@ -201,15 +192,15 @@ func (p *parser) incomplete(text []byte, lacks string) error {
 }
 
 // processOf names the process of an operation.
-func processOf(v any) (history.Process, error) {
+func processOf(v any) (Process, error) {
 	switch v := v.(type) {
 	case int64:
-		return history.Process(fmt.Sprintf("process-%d", v)), nil
+		return Process(fmt.Sprintf("process-%d", v)), nil
 	case edn.Keyword:
-		return history.Process(v), nil
+		return Process(v), nil
 	case string:
 		if v != "" {
-			return history.Process(v), nil
+			return Process(v), nil
 		}
 	}
 	return "", fmt.Errorf(":process %s is neither a number nor a name", show(v))
@@ -218,30 +209,28 @@ func processOf(v any) (history.Process, error) {
 // operations are what clients may do.
 var operations = []string{"acquire", "release", "extend", "lost", "read", "write", "cas", "txn"}
 
-var types = map[string]history.Type{"invoke": history.Invoke, "ok": history.OK, "fail": history.Fail,
-	"info": history.Info}
-
 // kind sets type and function.
-func (op *operation) kind(e *history.Event) error {
+func (op *operation) kind(e *Event) error {
 	kind, err := word(":type", op.Type)
 	if err != nil {
 		return err
 	}
-	if e.Type = types[kind]; e.Type == 0 {
-		return unknown(":type", kind, "none of :invoke, :ok, :fail and :info", slices.Sorted(maps.Keys(types)))
+	var known bool
+	if e.Type, known = parseType(kind); !known {
+		return unknownKeyword(":type", kind, "none of :invoke, :ok, :fail and :info", typeNames[1:])
 	}
 	f, err := word(":f", op.F)
 	if err != nil {
 		return err
 	}
-	if e.F = history.F(f); e.Process != history.Nemesis && !slices.Contains(operations, f) {
-		return unknown(":f", f, "no operation of a lock or a register (:"+strings.Join(operations, ", :")+")",
+	if e.F = F(f); e.Process != Nemesis && !slices.Contains(operations, f) {
+		return unknownKeyword(":f", f, "no operation of a lock or a register (:"+strings.Join(operations, ", :")+")",
 			operations)
 	}
 	return nil
 }
 
-func unknown(key, word, what string, choices []string) error {
+func unknownKeyword(key, word, what string, choices []string) error {
 	if near := nearest.Word(word, choices); near != "" {
 		return fmt.Errorf("%s :%s is %s; did you mean :%s?", key, word, what, near)
 	}
@@ -249,40 +238,40 @@ func unknown(key, word, what string, choices []string) error {
 }
 
 // about sets what the operation was done to, and its result.
-func (op *operation) about(e *history.Event) {
-	if e.Process == history.Nemesis {
+func (op *operation) about(e *Event) {
+	if e.Process == Nemesis {
 		if op.Value != nil {
 			e.Value = string(e.F) + " " + short(op.Value)
 		}
 		return
 	}
-	if e.Lock, e.Why = "lock", history.Why(short(op.Error)); op.Key != nil {
-		e.Lock = history.Lock(show(op.Key))
+	if e.Lock, e.Why = "lock", Why(short(op.Error)); op.Key != nil {
+		e.Lock = Lock(show(op.Key))
 	}
 	value := op.Value
 	if tagged, ok := value.(edn.Tag); ok && tagged.Tagname == "jepsen.independent/tuple" {
 		value = tagged.Value
 	}
-	onData := e.F == history.Read || e.F == history.Write || e.F == history.CAS || e.F == history.Txn
+	onData := e.F == Read || e.F == Write || e.F == CAS || e.F == Txn
 	if onData && value != nil {
 		e.Value = plain(value)
 	}
 	switch v := value.(type) {
 	case []any:
 		if len(v) == 2 && !onData {
-			e.Lock = history.Lock(show(v[0]))
+			e.Lock = Lock(show(v[0]))
 		}
 	case map[any]any:
 		for _, key := range []edn.Keyword{"fence", "token"} {
-			if token, ok := v[key].(int64); ok && e.F == history.Acquire && e.Type == history.OK {
-				e.Token = history.Token(token)
+			if token, ok := v[key].(int64); ok && e.F == Acquire && e.Type == OK {
+				e.Token = Token(token)
 			}
 		}
 	}
 }
 
-// number is a whole number that fits 64 bits.
-func number[T ~int | ~int64](key string, v any) (T, error) {
+// wholeNumber is a whole wholeNumber that fits 64 bits.
+func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
 	switch v := v.(type) {
 	case int64:
 		return T(v), nil
@@ -305,8 +294,8 @@ func word(key string, v any) (string, error) {
 	return "", fmt.Errorf("%s %s is no keyword", key, show(v))
 }
 
-// longest is how many characters of foreign text are shown.
-const longest = 100
+// longestShown is how many characters of foreign text are shown.
+const longestShown = 100
 
 // short shows a value in few words; nothing for nil.
 func short(v any) string {
@@ -314,8 +303,8 @@ func short(v any) string {
 		return ""
 	}
 	text := []rune(show(v))
-	if len(text) > longest {
-		text = append(text[:longest-1], '…')
+	if len(text) > longestShown {
+		text = append(text[:longestShown-1], '…')
 	}
 	return string(text)
 }

@@ -1,4 +1,4 @@
-package edn
+package history
 
 import (
 	"reflect"
@@ -19,15 +19,15 @@ func TestEqualValuesHaveEqualTexts(t *testing.T) {
 	of := map[string]int{}
 	for row, texts := range alike {
 		for _, text := range texts {
-			plain := Plain(text)
+			plain := PlainEDN(text)
 			if other, seen := of[plain]; seen && other != row {
 				t.Errorf("%q and %q both become %s", text, alike[other][0], plain)
 			}
 			of[plain] = row
-			if first := Plain(texts[0]); plain != first {
+			if first := PlainEDN(texts[0]); plain != first {
 				t.Errorf("%q becomes %s, %q %s", texts[0], first, text, plain)
 			}
-			if again := Plain(plain); again != plain {
+			if again := PlainEDN(plain); again != plain {
 				t.Errorf("%q becomes %s, and that %s", text, plain, again)
 			}
 		}
@@ -44,7 +44,7 @@ func TestElementsOfWhatIsAList(t *testing.T) {
 		{"1", nil, false}, {"", nil, false}, {"nil", nil, false}, {"#{1}", nil, false}, {"{1 2}", nil, false},
 		{"[1] 2", nil, false}, {`"[1]"`, nil, false}, {"[1", nil, false},
 	} {
-		if got, ok := Elements(c.text); ok != c.ok || !reflect.DeepEqual(got, c.want) {
+		if got, ok := ElementsEDN(c.text); ok != c.ok || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%q has the elements %q, %t", c.text, got, ok)
 		}
 	}
@@ -55,10 +55,10 @@ func FuzzPlain(f *testing.F) {
 		f.Add(texts[0])
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		plain := Plain(text)
-		if again := Plain(plain); again != plain {
+		plain := PlainEDN(text)
+		if again := PlainEDN(plain); again != plain {
 			t.Errorf("%q becomes %q, and that %q", text, plain, again)
 		}
-		Elements(text)
+		ElementsEDN(text)
 	})
 }

@@ -1,4 +1,4 @@
-package edn
+package history
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// Plain returns a value as text such that values that Clojure's = calls equal have equal texts: the elements of maps
+// PlainEDN returns a value as text such that values that Clojure's = calls equal have equal texts: the elements of maps
 // and sets are sorted, and lists are written as vectors. Text that is not exactly one EDN value is returned unchanged.
-func Plain(text string) string {
+func PlainEDN(text string) string {
 	v, ok := value(text)
 	if !ok {
 		return text
@@ -21,8 +21,8 @@ func Plain(text string) string {
 	return plain(v)
 }
 
-// Elements returns the elements of a vector or a list, each as Plain returns it; ok is false for anything else.
-func Elements(text string) (elements []string, ok bool) {
+// ElementsEDN returns the elements of a vector or a list, each as Plain returns it; ok is false for anything else.
+func ElementsEDN(text string) (elements []string, ok bool) {
 	v, _ := value(text)
 	list, ok := v.([]any)
 	for _, element := range list {

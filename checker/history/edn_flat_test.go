@@ -1,4 +1,4 @@
-package edn
+package history
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package edn
+package history
 
 import (
 	"olympos.io/encoding/edn"
