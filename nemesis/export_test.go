@@ -8,6 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
+// TestNames are testNames.
+var TestNames = testNames
+
 // Twins adds each kind once more under another name until the test ends: its words in capitals, which are as long, so
 // that all texts about the two differ in nothing else. A kind that is recorded as an outcome, whoever causes it, has no
 // twin.

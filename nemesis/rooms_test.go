@@ -18,7 +18,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
-	"github.com/fencepost-sim/fencepost/nemesis/internal/processes"
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/headline"
@@ -33,7 +32,7 @@ import (
 // The tests of this file add each kind of fault a second time, under another name, and test every package with both. A
 // package that depends on the name of a kind, or keeps its own list of kinds, treats the two differently.
 
-var names = nemesis.Names(processes.All)
+var names = nemesis.TestNames
 
 // alike fails unless the two texts differ only in case.
 func alike(t *testing.T, what string, own, twin any) {

@@ -62,9 +62,8 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 }
 
 // testsOnly are the rooms of this module that nothing but tests imports.
-var testsOnly = []string{"checker/slow", "checker/testkit", "nemesis/internal/processes", "reports/documenttest",
-	"reports/examples",
-	"reports/reporttest", "scenarios/claims", "scenarios/single/singletest"}
+var testsOnly = []string{"checker/slow", "checker/testkit", "reports/reporttest", "scenarios/claims",
+	"scenarios/single/singletest"}
 
 // TestRoomsImportOnlyWhatStandsBelow: no arrow leads up. The slow twins are slow, and what the test kit does at its
 // start is for tests, as is its flag: only tests import them.

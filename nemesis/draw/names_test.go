@@ -2,10 +2,17 @@ package draw
 
 import (
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/nemesis/internal/processes"
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
-var testNames = nemesis.Names(processes.All)
+// testNames are processes of many kinds: three Redis nodes alone, one with two replicas, an etcd cluster.
+var testNames = nemesis.Names{
+	Clients:   []sim.ProcessID{"client-1", "client-2", "client-3"},
+	Redis:     []sim.ProcessID{"redis-1", "redis-1-replica-1", "redis-1-replica-2", "redis-2", "redis-3", "redis-4"},
+	Consensus: []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"},
+	Groups:    [][]sim.ProcessID{{"redis-1", "redis-1-replica-1", "redis-1-replica-2"}},
+	Resource:  "resource",
+}
 
 // only gives the kinds a weight of 1 each.
 func only(kinds ...nemesis.Kind) Weights {

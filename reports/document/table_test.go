@@ -1,4 +1,4 @@
-package document
+package document_test
 
 import (
 	"fmt"
@@ -7,21 +7,24 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/reports/documenttest"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // A table has titles over groups of columns, marks close together, rows under others and cells over several columns.
 func TestATableOnATerminal(t *testing.T) {
-	gone, late := Group{"gone", "It is not there."}, Group{"late, in ms", ""}
-	table := Table{Heading: "lock",
-		Columns: []Column{{Title: "kept", Short: "k", Group: gone},
+	gone, late := document.Group{"gone", "It is not there."}, document.Group{"late, in ms", ""}
+	table := document.Table{Heading: "lock",
+		Columns: []document.Column{{Title: "kept", Short: "k", Group: gone},
 			{Title: "lost", Short: "l", Group: gone, Tip: "away"}, {Title: "p50", Group: late, Tip: "the median"},
 			{Title: "p99", Group: late}, {Title: "claim", Words: true}},
-		Rows: []Row{
-			{Name: "one that is good", Cells: []Cell{{Words: "✓"}, {Words: "✗"}, {Words: "1.0"}, {Words: "12.0"},
-				{Words: "about as many words as there is room for"}}, Notes: []Paragraph{{Words: "noted"}}},
-			{Name: "with more", Under: true, Cells: []Cell{{Words: "–", Span: 2}, {Words: "1.5"}, {Words: "2.0"},
+		Rows: []document.Row{
+			{Name: "one that is good", Cells: []document.Cell{{Words: "✓"}, {Words: "✗"}, {Words: "1.0"},
+				{Words: "12.0"},
+				{Words: "about as many words as there is room for"}}, Notes: []document.Paragraph{{Words: "noted"}}},
+			{Name: "with more", Under: true, Cells: []document.Cell{{Words: "–", Span: 2}, {Words: "1.5"},
+				{Words: "2.0"},
 				{Words: "few"}}},
 		}}
 	for width, want := range map[int]string{
@@ -86,12 +89,12 @@ func TestNoWidthLosesACell(t *testing.T) {
 				}
 			}
 		}
-		d := &Document{Title: Title{Name: "table"}, Body: []Block{table}}
+		d := &document.Document{Title: document.Title{Name: "table"}, Body: []document.Block{table}}
 		var page strings.Builder
 		if err := d.Pages("page.html")[0].Write(&page); err != nil {
 			t.Fatal(err)
 		}
-		if err := documenttest.Page(page.String()); err != nil {
+		if err := reporttest.Page(page.String()); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		for _, w := range words {
@@ -102,20 +105,20 @@ func TestNoWidthLosesACell(t *testing.T) {
 	}
 }
 
-func randomTable(r *rand.Rand) (t Table, words []string) {
-	group := Group{}
+func randomTable(r *rand.Rand) (t document.Table, words []string) {
+	group := document.Group{}
 	for i := range 1 + r.IntN(12) {
 		if r.IntN(3) == 0 {
-			group = Group{Title: fmt.Sprintf("group-%d", i)}
+			group = document.Group{Title: fmt.Sprintf("group-%d", i)}
 		}
-		t.Columns = append(t.Columns, Column{Title: fmt.Sprintf("column-%d", i), Group: group})
+		t.Columns = append(t.Columns, document.Column{Title: fmt.Sprintf("column-%d", i), Group: group})
 	}
 	t.Columns[len(t.Columns)-1].Words = r.IntN(2) == 0
 	for i := range 1 + r.IntN(5) {
-		row := Row{Name: strings.Repeat("name ", 1+r.IntN(8)), Under: r.IntN(3) == 0}
+		row := document.Row{Name: strings.Repeat("name ", 1+r.IntN(8)), Under: r.IntN(3) == 0}
 		for k := range t.Columns {
 			word := fmt.Sprintf("%c%d%s.", 'a'+i, k, strings.Repeat("-", r.IntN(8)))
-			row.Cells, words = append(row.Cells, Cell{Words: word}), append(words, word)
+			row.Cells, words = append(row.Cells, document.Cell{Words: word}), append(words, word)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -127,10 +130,11 @@ func TestATableOfNamesAlone(t *testing.T) {
 	const long = "resource-safety holds when lock.ttl is at least two seconds and every client checks its lease " +
 		"before it " +
 		"writes"
-	d := Document{Title: Title{Name: "x"}, Body: []Block{Table{Heading: "assertion", Rows: []Row{
-		{Sign: "✓", Name: "short", Notes: []Paragraph{{Words: "met at 2 points"}}}, {Sign: "✗", Name: long}}}}}
+	d := document.Document{Title: document.Title{Name: "x"},
+		Body: []document.Block{document.Table{Heading: "assertion", Rows: []document.Row{
+			{Sign: "✓", Name: "short", Notes: []document.Paragraph{{Words: "met at 2 points"}}}, {Sign: "✗", Name: long}}}}}
 	var b strings.Builder
-	if err := d.Text(&b, TextOptions{Width: 60}); err != nil {
+	if err := d.Text(&b, document.TextOptions{Width: 60}); err != nil {
 		t.Fatal(err)
 	}
 	const want = "x\n\n   assertion\n ✓ short\n     met at 2 points\n" +
@@ -146,13 +150,15 @@ func TestATableOfNamesAlone(t *testing.T) {
 func TestATableFitsTheTerminal(t *testing.T) {
 	fault := "cut client-1 | redis-1 redis-2 redis-3 redis-4 redis-5 after acquired by client-1 for 10s"
 	for _, last := range []string{"", "9", fault} {
-		table := Table{Heading: "fault", Columns: []Column{{Title: "struck"}, {Title: "while held or asked for"},
+		table := document.Table{Heading: "fault", Columns: []document.Column{{Title: "struck"},
+			{Title: "while held or asked for"},
 			{Title: "reason", Words: true}},
-			Rows: []Row{{Name: fault, Cells: Cells("1,234,567", "1,234", last)}, {Sign: "✗", Name: "x",
-				Cells: Cells("1", "2", last)}}}
+			Rows: []document.Row{{Name: fault, Cells: document.Cells("1,234,567", "1,234", last)}, {Sign: "✗",
+				Name:  "x",
+				Cells: document.Cells("1", "2", last)}}}
 		for width := 80; width < 240; width += 7 {
 			var b strings.Builder
-			table.Text(TextOptions{Width: width}.Writer(&b))
+			table.Text(document.TextOptions{Width: width}.Writer(&b))
 			words := strings.Fields(b.String())
 			for _, line := range strings.Split(b.String(), "\n") {
 				if text.Cells(line) > width {

@@ -1,8 +1,8 @@
-// Package reporttest holds what every document keeps to, in all its forms, for the tests of the packages that make
-// them.
+// Package reporttest holds what the tests of reports share: what every document keeps to in all its forms, and a few
+// histories that are written by hand, against which the words and pictures of reports are checked.
 //
-// Goals: one check for all documents.
-// Non-goals: what a document says; how a page is read (documenttest).
+// Goals: one check for all documents; the code of a history reads like what happened, and makes one that a run could
+// have recorded. Non-goals: what a document says; judging a history: its findings are written down with it.
 package reporttest
 
 import (
@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/reports/documenttest"
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
@@ -50,7 +49,7 @@ func Check(d *document.Document) (err error) {
 				}
 			}
 			says("the text", b.String())
-			if documenttest.Pasted(b.String(), LongCommand) == 0 {
+			if Pasted(b.String(), LongCommand) == 0 {
 				wrong("at %d cells the command cannot be pasted:\n%s", width, b.String())
 			}
 		}
@@ -63,10 +62,10 @@ func Check(d *document.Document) (err error) {
 		}
 		if i == len(pages)-1 {
 			says("the page", b.String())
-			_, unexplained := documenttest.Explained(b.String())
+			_, unexplained := Explained(b.String())
 			err = errors.Join(err, unexplained)
 		}
-		if bad := documenttest.Page(b.String()); bad != nil {
+		if bad := Page(b.String()); bad != nil {
 			wrong("%s: %w", page.Path, bad)
 		}
 	}

@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/examples"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 )
 
 // picture is what a page shows of a story.
-func picture(t *testing.T, s examples.Story) string {
+func picture(t *testing.T, s reporttest.Story) string {
 	t.Helper()
 	text, err := Arrange(s.History, s.Findings).chart().html()
 	if err != nil {
@@ -20,7 +20,7 @@ func picture(t *testing.T, s examples.Story) string {
 }
 
 func TestLongRunIsDrawnAroundItsWitness(t *testing.T) {
-	s := examples.Long()
+	s := reporttest.Long()
 	for len(s.History.Events) <= mostEvents { // append what happened, an hour later, again and again
 		for _, e := range s.History.Events[:1000] {
 			e.Index = len(s.History.Events)
@@ -79,7 +79,7 @@ func TestOperationsOfRegistersAreDrawn(t *testing.T) {
 
 // Labels of faults that strike together must not cover each other, on a narrow page neither.
 func TestFaultLabelsDoNotOverlap(t *testing.T) {
-	x := examples.New(2, 5)
+	x := reporttest.NewHistory(2, 5)
 	x.Acquire(0.001, 0.012, 9, "client-1/1", 0, 1, 2, 3)
 	for i := range 12 {
 		x.At(1+0.01*float64(i)).Fault(1,
@@ -110,7 +110,7 @@ func TestFaultLabelsDoNotOverlap(t *testing.T) {
 
 // As for the labels of faults: numbers of the witness stand clear of each other on the narrowest page.
 func TestWitnessNumbersDoNotOverlap(t *testing.T) {
-	for _, r := range examples.Stories[:5] {
+	for _, r := range reporttest.Stories[:5] {
 		s := r.Make()
 		l := Arrange(s.History, s.Findings)
 		c := l.chart()

@@ -6,38 +6,38 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/examples"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 )
 
-func arranged(s examples.Story) *Lanes { return Arrange(s.History, s.Findings) }
+func arranged(s reporttest.Story) *Lanes { return Arrange(s.History, s.Findings) }
 
 func TestSectionOutlivesItsLeaseDuringAPause(t *testing.T) {
-	l := arranged(examples.Kleppmann())
+	l := arranged(reporttest.Kleppmann())
 	c, ok := l.client("client-1")
 	if !ok || len(c.Sections) != 1 {
 		t.Fatalf("client-1 has %d sections, want 1", len(c.Sections))
 	}
 	s := c.Sections[0]
-	if s.From != examples.Seconds(0.012) || s.To != examples.Seconds(15.115) || s.Ended != history.Release {
+	if s.From != reporttest.Seconds(0.012) || s.To != reporttest.Seconds(15.115) || s.Ended != history.Release {
 		t.Errorf("section %v to %v ended by %q", s.From, s.To, s.Ended)
 	}
-	if want := []window{{examples.Seconds(0.012), examples.Seconds(9.889)}}; !reflect.DeepEqual(s.Validity, want) {
+	if want := []window{{reporttest.Seconds(0.012), reporttest.Seconds(9.889)}}; !reflect.DeepEqual(s.Validity, want) {
 		t.Errorf("validity %v, want %v", s.Validity, want)
 	}
-	if len(c.Pauses) != 1 || c.Pauses[0].From != examples.Seconds(0.012) || c.Pauses[0].To != examples.Seconds(15.012) {
+	if len(c.Pauses) != 1 || c.Pauses[0].From != reporttest.Seconds(0.012) || c.Pauses[0].To != reporttest.Seconds(15.012) {
 		t.Errorf("pauses %v", c.Pauses)
 	}
 	out := l.outlived()
-	if len(out) != 1 || out[0].Client != "client-1" || out[0].At != examples.Seconds(9.889) {
+	if len(out) != 1 || out[0].Client != "client-1" || out[0].At != reporttest.Seconds(9.889) {
 		t.Errorf("outlived %v", out)
 	}
 }
 
 func TestValidityEndsAtTheReleaseCall(t *testing.T) {
-	l := arranged(examples.Kleppmann())
+	l := arranged(reporttest.Kleppmann())
 	c, _ := l.client("client-2")
-	if want := []window{{examples.Seconds(10.131),
-		examples.Seconds(10.234)}}; !reflect.DeepEqual(c.Sections[0].Validity,
+	if want := []window{{reporttest.Seconds(10.131),
+		reporttest.Seconds(10.234)}}; !reflect.DeepEqual(c.Sections[0].Validity,
 		want) {
 		t.Errorf("validity %v, want %v", c.Sections[0].Validity, want)
 	}
@@ -49,16 +49,16 @@ func TestExtensionsJoinWhereTheyTouchAndLeaveGaps(t *testing.T) {
 		granted float64
 		want    []window
 	}{
-		{"within", 8, []window{{examples.Seconds(0.003), examples.Seconds(18)}}},
-		{"touching", 10, []window{{examples.Seconds(0.003), examples.Seconds(18)}}},
-		{"after a gap", 11, []window{{examples.Seconds(0.003), examples.Seconds(10)}, {examples.Seconds(11),
-			examples.Seconds(18)}}},
+		{"within", 8, []window{{reporttest.Seconds(0.003), reporttest.Seconds(18)}}},
+		{"touching", 10, []window{{reporttest.Seconds(0.003), reporttest.Seconds(18)}}},
+		{"after a gap", 11, []window{{reporttest.Seconds(0.003), reporttest.Seconds(10)}, {reporttest.Seconds(11),
+			reporttest.Seconds(18)}}},
 	} {
-		x := examples.New(1, 1)
+		x := reporttest.NewHistory(1, 1)
 		x.Acquire(0.001, 0.003, 10, "client-1/1", 0, 1)
 		x.At(test.granted).Add(
 			history.Event{Process: "client-1", F: history.Extend, Type: history.OK, Attempt: "client-1/1",
-				Grant: &history.Grant{Granted: examples.Seconds(test.granted), Until: examples.Seconds(18)}})
+				Grant: &history.Grant{Granted: reporttest.Seconds(test.granted), Until: reporttest.Seconds(18)}})
 		c, _ := Arrange(&x.H, nil).client("client-1")
 		if got := c.Sections[0].Validity; !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
@@ -68,7 +68,7 @@ func TestExtensionsJoinWhereTheyTouchAndLeaveGaps(t *testing.T) {
 
 func TestLostAndCrashEndASectionButNotItsStatedValidity(t *testing.T) {
 	for _, f := range []history.F{history.Lost, history.Crashed} {
-		x := examples.New(1, 1)
+		x := reporttest.NewHistory(1, 1)
 		x.Acquire(0.001, 0.003, 10, "client-1/1", 0, 1)
 		attempt := "client-1/1"
 		if f == history.Crashed {
@@ -77,22 +77,22 @@ func TestLostAndCrashEndASectionButNotItsStatedValidity(t *testing.T) {
 		x.At(2).Client("client-1", f, history.Info, attempt)
 		c, _ := Arrange(&x.H, nil).client("client-1")
 		s := c.Sections[0]
-		if s.To != examples.Seconds(2) || s.Ended != f || s.Validity[0].To != examples.Seconds(10) {
+		if s.To != reporttest.Seconds(2) || s.Ended != f || s.Validity[0].To != reporttest.Seconds(10) {
 			t.Errorf("%s: section ended at %v by %q, validity to %v", f, s.To, s.Ended, s.Validity[0].To)
 		}
 	}
 }
 
 func TestKeySpansSayHowTheyEnded(t *testing.T) {
-	x := examples.New(2, 1)
+	x := reporttest.NewHistory(2, 1)
 	set := func(at float64, of history.Attempt) {
 		x.At(at).Add(history.Event{Process: "redis-1", F: history.KeySet, Type: history.OK, Of: of, By: of,
-			Until: examples.Seconds(at + 10)})
+			Until: reporttest.Seconds(at + 10)})
 	}
 	set(1, "client-1/1")
 	set(2, "client-2/1") // overwrites
 	x.At(3).Add(history.Event{Process: "redis-1", F: history.KeyProlonged, Type: history.OK, Of: "client-2/1",
-		By: "client-2/1", Until: examples.Seconds(20)})
+		By: "client-2/1", Until: reporttest.Seconds(20)})
 	x.Gone(history.Deleted, "client-2/1", "client-1/1", 4, 1)
 	set(5, "client-1/2") // stays
 	s, _ := Arrange(&x.H, nil).server("redis-1")
@@ -117,8 +117,8 @@ func TestKeySpansSayHowTheyEnded(t *testing.T) {
 }
 
 func TestServerIsDownFromCrashToRestart(t *testing.T) {
-	s, _ := arranged(examples.Restart()).server("redis-3")
-	if len(s.Down) != 1 || s.Down[0].From != examples.Seconds(1) || s.Down[0].To != examples.Seconds(1.02) {
+	s, _ := arranged(reporttest.Restart()).server("redis-3")
+	if len(s.Down) != 1 || s.Down[0].From != reporttest.Seconds(1) || s.Down[0].To != reporttest.Seconds(1.02) {
 		t.Errorf("down %v", s.Down)
 	}
 }
@@ -140,12 +140,12 @@ func TestFaultsLastAsLongAsTheirKindDoes(t *testing.T) {
 		{"delay client-1 -> resource by 90s after before-write", "client-1", 9},
 		{"pausing is no kind of ours", "client-1", 9}, // as package checker takes it
 	} {
-		x := examples.New(1, 1)
+		x := reporttest.NewHistory(1, 1)
 		x.At(1).Fault(history.Invoke, test.line, test.on)
-		x.H.Header.End = examples.Seconds(9)
+		x.H.Header.End = reporttest.Seconds(9)
 		f := Arrange(&x.H, nil).faults[0]
-		if f.From != examples.Seconds(1) || f.To != examples.Seconds(test.want) {
-			t.Errorf("%s: %v to %v, want to %v", test.line, f.From, f.To, examples.Seconds(test.want))
+		if f.From != reporttest.Seconds(1) || f.To != reporttest.Seconds(test.want) {
+			t.Errorf("%s: %v to %v, want to %v", test.line, f.From, f.To, reporttest.Seconds(test.want))
 		}
 	}
 }
@@ -174,7 +174,7 @@ func TestAFaultToldByReportsIsDrawnOnce(t *testing.T) {
 
 // The end of a fault that was never seen to strike is told, but nothing that could be drawn.
 func TestAnEndWithoutABeginningIsNoFault(t *testing.T) {
-	x := examples.New(1, 1)
+	x := reporttest.NewHistory(1, 1)
 	x.At(1).Fault(history.OK, "pause client-1 for 1s at 0s", "client-1")
 	if l := Arrange(&x.H, nil); len(l.faults) != 0 || len(l.clients[0].Pauses) != 0 {
 		t.Errorf("faults %v, pauses %v", l.faults, l.clients[0].Pauses)
@@ -183,11 +183,11 @@ func TestAnEndWithoutABeginningIsNoFault(t *testing.T) {
 
 func TestEqualFaultLinesEndInTheOrderInWhichTheyStruck(t *testing.T) {
 	const line = "pause client-1 for 2s after acquired"
-	x := examples.New(1, 0)
+	x := reporttest.NewHistory(1, 0)
 	x.At(1).Fault(history.Invoke, line, "client-1").At(2).Fault(history.Invoke, line, "client-1")
 	x.At(3).Fault(history.OK, line, "client-1").At(4).Fault(history.OK, line, "client-1")
 	c, _ := Arrange(&x.H, nil).client("client-1")
-	want := []span{{examples.Seconds(1), examples.Seconds(3), 0, 2}, {examples.Seconds(2), examples.Seconds(4), 1, 3}}
+	want := []span{{reporttest.Seconds(1), reporttest.Seconds(3), 0, 2}, {reporttest.Seconds(2), reporttest.Seconds(4), 1, 3}}
 	if !reflect.DeepEqual(c.Pauses, want) {
 		t.Errorf("pauses %v, want %v", c.Pauses, want)
 	}
@@ -198,7 +198,7 @@ func TestSharedSectionsDoNotClash(t *testing.T) {
 		a, b  bool
 		clash bool
 	}{{false, false, true}, {true, false, true}, {false, true, true}, {true, true, false}} {
-		x := examples.New(2, 0)
+		x := reporttest.NewHistory(2, 0)
 		x.At(1).Add(history.Event{Process: "client-1", F: history.Acquire, Type: history.OK, Attempt: "client-1/1",
 			Shared: test.a})
 		x.At(2).Add(history.Event{Process: "client-2", F: history.Acquire, Type: history.OK, Attempt: "client-2/1",
@@ -211,20 +211,20 @@ func TestSharedSectionsDoNotClash(t *testing.T) {
 }
 
 func TestHistoryWithoutHeaderGetsLanesInOrderOfAppearance(t *testing.T) {
-	h := *examples.Kleppmann().History
+	h := *reporttest.Kleppmann().History
 	h.Header = history.Header{}
 	l := Arrange(&h, nil)
 	if l.clients[0].Process != "client-1" || l.clients[1].Process != "client-2" || len(l.clients) != 2 {
 		t.Errorf("clients %v", l.names())
 	}
 	if len(l.servers) != 5 || l.servers[0].Process != "redis-1" || len(l.locks) != 1 ||
-		l.end != examples.Seconds(15.121) {
+		l.end != reporttest.Seconds(15.121) {
 		t.Errorf("lanes %v, locks %v, end %v", l.names(), l.locks, l.end)
 	}
 }
 
 func TestEffectIsTiedToTheCallThatSentIt(t *testing.T) {
-	l := arranged(examples.Kleppmann())
+	l := arranged(reporttest.Kleppmann())
 	for _, f := range l.effects {
 		sent := l.history.Events[f.Sent]
 		if sent.Type != history.Invoke || sent.F != f.Op || sent.Attempt != f.Of || sent.Process != f.Client {

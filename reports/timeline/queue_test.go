@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/examples"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
@@ -16,14 +16,14 @@ func queue() *history.History {
 	h := &history.History{Header: history.Header{Service: history.Etcd,
 		Clients: []history.Process{"client-1", "client-2", "client-3"},
 		Servers: []history.Process{"etcd-1", "etcd-2", "etcd-3"}, Locks: []history.Lock{"lock"}, Quorum: 2,
-		End: examples.Seconds(9)}}
+		End: reporttest.Seconds(9)}}
 	add := func(at float64, p history.Process, f history.F, typ history.Type, of history.Attempt) {
-		e := history.Event{Index: len(h.Events), Time: examples.Seconds(at), Process: p, F: f, Type: typ, Lock: "lock"}
+		e := history.Event{Index: len(h.Events), Time: reporttest.Seconds(at), Process: p, F: f, Type: typ, Lock: "lock"}
 		switch f {
 		case history.Acquire, history.Release:
 			e.Attempt = of
 			if f == history.Acquire && typ == history.OK {
-				e.Grant = &history.Grant{Granted: e.Time, Until: e.Time + examples.Seconds(5)}
+				e.Grant = &history.Grant{Granted: e.Time, Until: e.Time + reporttest.Seconds(5)}
 			}
 		default:
 			e.Of, e.Member = of, "lock/"+string(of)
@@ -84,7 +84,7 @@ func TestTheLineIsCutWhereItIsLong(t *testing.T) {
 	h := queue()
 	h.Header.Clients = append(h.Header.Clients, "client-4")
 	set := h.Events[10]
-	set.Of, set.Member, set.Time = "client-4/1", "lock/client-4/1", examples.Seconds(3.15)
+	set.Of, set.Member, set.Time = "client-4/1", "lock/client-4/1", reporttest.Seconds(3.15)
 	h.Events = slices.Insert(h.Events, 11, set)
 	var b strings.Builder
 	Arrange(h, nil).draw(text.New(&b, 100, false))
@@ -127,8 +127,8 @@ func TestThePageDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 		}
 		for i, w := range want {
 			s := got[i]
-			if !strings.Contains(s.Tip, w.who) || s.A != int64(examples.Seconds(w.from)) ||
-				s.B != int64(examples.Seconds(w.to)) || strings.Contains(s.Class, "queued") != w.queued {
+			if !strings.Contains(s.Tip, w.who) || s.A != int64(reporttest.Seconds(w.from)) ||
+				s.B != int64(reporttest.Seconds(w.to)) || strings.Contains(s.Class, "queued") != w.queued {
 				t.Errorf("%s: box %d is %q %s %d to %d, want %+v", member, i, s.Tip, s.Class, s.A, s.B, w)
 			}
 		}
@@ -145,16 +145,16 @@ func TestThePageDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 // A member that loses its disk has no keys any more: it stays out of the cluster.
 func TestAMemberWithoutADiskHasNoKeys(t *testing.T) {
 	h := queue()
-	crash := history.Event{Time: examples.Seconds(4), Process: history.Nemesis, F: history.Crash, Type: history.Invoke,
+	crash := history.Event{Time: reporttest.Seconds(4), Process: history.Nemesis, F: history.Crash, Type: history.Invoke,
 		Value: "crash etcd-2 losing everything",
 		Fault: &history.Fault{On: []history.Process{"etcd-2"}, Ends: true, Loses: history.LosesEverything}}
 	over := crash
-	over.Type, over.Time = history.OK, examples.Seconds(4.5)
+	over.Type, over.Time = history.OK, reporttest.Seconds(4.5)
 	h.Events = slices.Insert(h.Events, 12, crash, over)
 	l := Arrange(h, nil)
 	lane, _ := l.server("etcd-2")
 	for _, k := range lane.Keys {
-		if k.To != examples.Seconds(4) {
+		if k.To != reporttest.Seconds(4) {
 			t.Errorf("the key of %s stands until %v", k.Of, k.To)
 		}
 	}

@@ -8,19 +8,19 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/examples"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 )
 
-func drawn(s examples.Story) *chart { return arranged(s).chart() }
+func drawn(s reporttest.Story) *chart { return arranged(s).chart() }
 
 // The lease of the pause that outlives it is as long in the picture as it is in time.
 func TestAPauseIsDrawnAtTrueScale(t *testing.T) {
-	c := drawn(examples.Kleppmann())
+	c := drawn(reporttest.Kleppmann())
 	if !c.Linear {
 		t.Fatal("folded")
 	}
 	for _, s := range c.Shapes {
-		if s.Class != "lease" || s.A != int64(examples.Seconds(0.012)) {
+		if s.Class != "lease" || s.A != int64(reporttest.Seconds(0.012)) {
 			continue
 		}
 		width, err := strconv.ParseFloat(s.Width, 64)
@@ -33,14 +33,14 @@ func TestAPauseIsDrawnAtTrueScale(t *testing.T) {
 }
 
 // turn is a run of 15 s in which client-1 waits to the given instant and client-2 is inside for a while.
-func turn(until, inside float64) examples.Story {
-	x := examples.New(2, 1)
+func turn(until, inside float64) reporttest.Story {
+	x := reporttest.NewHistory(2, 1)
 	x.At(0).Client("client-1", history.Acquire, history.Invoke, "client-1/1")
 	x.Acquire(0.001, 0.012, 0.012+inside, "client-2/1", 0, 1)
 	x.Release(0.012+inside, 0.013+inside, "client-2/1", 1)
 	x.At(until).Client("client-1", history.Acquire, history.Fail, "client-1/1")
-	x.H.Header.End = examples.Seconds(15)
-	return examples.Story{History: &x.H}
+	x.H.Header.End = reporttest.Seconds(15)
+	return reporttest.Story{History: &x.H}
 }
 
 func TestTrueScaleIsChosenWhereItHidesNothing(t *testing.T) {
@@ -48,7 +48,7 @@ func TestTrueScaleIsChosenWhereItHidesNothing(t *testing.T) {
 	for range 8 {
 		e := crowd.History.Events[0]
 		e.Index = len(crowd.History.Events)
-		e.Time = examples.Seconds(14)
+		e.Time = reporttest.Seconds(14)
 		crowd.History.Events = append(crowd.History.Events, e)
 	}
 	var crowded checker.Finding
@@ -76,7 +76,7 @@ func TestTrueScaleIsChosenWhereItHidesNothing(t *testing.T) {
 // shortened, and the page can still fold it.
 func TestTrueScaleKeepsItsRule(t *testing.T) {
 	linear := 0
-	for _, r := range examples.Stories {
+	for _, r := range reporttest.Stories {
 		c := drawn(r.Make())
 		page := picture(t, r.Make())
 		if want := `data-linear="` + strconv.FormatBool(c.Linear) + `"`; !strings.Contains(page, want) {
@@ -102,8 +102,8 @@ func TestTrueScaleKeepsItsRule(t *testing.T) {
 			}
 		}
 	}
-	if linear == 0 || linear == len(examples.Stories) {
-		t.Errorf("%d of %d runs at true scale show nothing", linear, len(examples.Stories))
+	if linear == 0 || linear == len(reporttest.Stories) {
+		t.Errorf("%d of %d runs at true scale show nothing", linear, len(reporttest.Stories))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/reports/documenttest"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -158,10 +158,10 @@ func TestWhatToDoComesFirst(t *testing.T) {
 	if err := a.Document().Pages("page.html")[0].Write(&page); err != nil {
 		t.Fatal(err)
 	}
-	if err := documenttest.Page(page.String()); err != nil {
+	if err := reporttest.Page(page.String()); err != nil {
 		t.Error(err)
 	}
-	if n, err := documenttest.Explained(page.String()); n != 1 || err != nil {
+	if n, err := reporttest.Explained(page.String()); n != 1 || err != nil {
 		t.Errorf("%d laws are explained: %v", n, err)
 	}
 	for _, form := range []string{shown.String(), html.UnescapeString(page.String())} {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/reports/documenttest"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
@@ -238,10 +238,10 @@ func TestThePageOfTheComparison(t *testing.T) {
 		c := threeLocks()
 		c.Interrupted = interrupted
 		shown := page(t, c.Document())
-		if err := documenttest.Page(shown); err != nil {
+		if err := reporttest.Page(shown); err != nil {
 			t.Error(err)
 		}
-		if n, err := documenttest.Explained(shown); n != len(comparedLaws) || err != nil {
+		if n, err := reporttest.Explained(shown); n != len(comparedLaws) || err != nil {
 			t.Errorf("%d laws are explained: %v", n, err)
 		}
 		if says := strings.Contains(shown, document.Interruption); says != interrupted {
@@ -259,7 +259,7 @@ func TestTheCommandOfTheComparisonCanBePasted(t *testing.T) {
 		if err := c.Document().Text(&b, document.TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
-		if n := documenttest.Pasted(b.String(), c.Repeat); n != 1 {
+		if n := reporttest.Pasted(b.String(), c.Repeat); n != 1 {
 			t.Errorf("at %d it stands %d times:\n%s", width, n, b.String())
 		}
 	}

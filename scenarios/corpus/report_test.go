@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/reports/documenttest"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -108,7 +108,7 @@ func TestTheCommandsOfTheCorpusCanBePasted(t *testing.T) {
 		if err := c.Document().Text(&b, document.TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
-		if n := documenttest.Pasted(b.String(), call); n != 2 || documenttest.Pasted(b.String(),
+		if n := reporttest.Pasted(b.String(), call); n != 2 || reporttest.Pasted(b.String(),
 			call+" --seed 3 --seeds 1\n") != 1 {
 			t.Errorf("at %d it stands %d times:\n%s", width, n, b.String())
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/reports/documenttest"
 	"github.com/fencepost-sim/fencepost/reports/reporttest"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -150,7 +149,7 @@ func TestCommandsWithinReportsCanBePasted(t *testing.T) {
 			if err := c.document.Text(&b, document.TextOptions{Width: width, All: c.all}); err != nil {
 				t.Fatal(err)
 			}
-			if n := documenttest.Pasted(b.String(), reporttest.LongCommand); n != c.commands {
+			if n := reporttest.Pasted(b.String(), reporttest.LongCommand); n != c.commands {
 				t.Errorf("%s at %d: %d of %d commands can be pasted:\n%s", name, width, n, c.commands, b.String())
 			}
 		}

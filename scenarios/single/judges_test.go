@@ -10,7 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/reports/examples"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 )
 
 // TestEveryFormSaysWhoJudged gives mutual exclusion every pair of answers: text, page, JSON and what a CI system counts
@@ -21,7 +21,7 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 			continue
 		}
 		for _, interval := range []checker.Answer{checker.Open, checker.Allowed, checker.Refuted} {
-			story := examples.Kleppmann()
+			story := reporttest.Kleppmann()
 			run := &Run{Scenario: story.Scenario, History: story.History,
 				Verdict: checker.Verdict{Findings: story.Findings}}
 			f := &run.Verdict.Findings[1]

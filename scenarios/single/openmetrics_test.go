@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/examples"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 )
 
 func TestOpenMetricsKeepsFamiliesTogether(t *testing.T) {
@@ -29,7 +29,7 @@ wake_ups_per_release{scenario="a \"b\"",seed="7"} 1
 }
 
 func TestEveryMetricIsExplained(t *testing.T) {
-	for _, m := range checker.Measure(examples.Kleppmann().History) {
+	for _, m := range checker.Measure(reporttest.Kleppmann().History) {
 		if family, _ := splitLabel(m.Name); metricHelp[family] == "" {
 			t.Errorf("%s has no help", family)
 		}

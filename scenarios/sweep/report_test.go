@@ -15,7 +15,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/reports/documenttest"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -226,7 +226,7 @@ func TestMapsAreRepeatable(t *testing.T) {
 			t.Errorf("%s: %s", name, svg2.String())
 		}
 		text := page.String()
-		if err := documenttest.Page(text); err != nil || strings.Contains(text, "<summary>") ||
+		if err := reporttest.Page(text); err != nil || strings.Contains(text, "<summary>") ||
 			strings.Count(text, "<svg") != 2 {
 			t.Errorf("%s: the page is not self-contained, or not safe: %v", name, err)
 		}
@@ -238,7 +238,7 @@ func TestMapsAreRepeatable(t *testing.T) {
 		if !strings.Contains(text, ` role="img" aria-label="lease-exclusion by `) {
 			t.Errorf("%s: the picture says nothing to those who cannot see it", name)
 		}
-		if n, err := documenttest.Explained(text); err != nil || n != 1 {
+		if n, err := reporttest.Explained(text); err != nil || n != 1 {
 			t.Errorf("%s explains %d laws: %v", name, n, err)
 		}
 	}
@@ -363,7 +363,7 @@ func TestTheCommandsOfASweepCanBePasted(t *testing.T) {
 		if err := s.Document().Text(&b, document.TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
-		if n := documenttest.Pasted(b.String(), call); n != 2 {
+		if n := reporttest.Pasted(b.String(), call); n != 2 {
 			t.Errorf("at %d it stands %d times:\n%s", width, n, b.String())
 		}
 	}

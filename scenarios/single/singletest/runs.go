@@ -4,7 +4,7 @@ package singletest
 import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/reports/examples"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
@@ -19,7 +19,7 @@ var Runs = []struct {
 }
 
 // unexpected reports a situation in which nothing was expected to break.
-func unexpected(s examples.Story) *single.Run {
+func unexpected(s reporttest.Story) *single.Run {
 	h := s.History
 	r := &single.Run{Scenario: s.Scenario, Summary: s.Summary, Seed: 7, Digest: "00c0ffee00c0ffee", Plan: s.Plan,
 		OK:      true,
@@ -47,7 +47,7 @@ func Line(law checker.Law, expected single.Expectation, outcome checker.Outcome,
 
 // Kleppmann is the pause of a holder beyond its lease, as expected.
 func Kleppmann() *single.Run {
-	r := unexpected(examples.Kleppmann())
+	r := unexpected(reporttest.Kleppmann())
 	r.Source, r.Seed, r.Digest, r.Events = "an author, a title, https://example.org", 1, "9f86d081884c7d65", 143
 	r.Repeat, r.OK = "fencepost run kleppmann-gc-pause --seed 1", true
 	r.Expected = []single.ExpectLine{
@@ -62,7 +62,7 @@ func Kleppmann() *single.Run {
 
 // Fenced is the same before a resource that compares fencing tokens.
 func Fenced() *single.Run {
-	r := unexpected(examples.Fenced())
+	r := unexpected(reporttest.Fenced())
 	r.OK = true
 	r.Expected = []single.ExpectLine{Line(checker.Law(r.Expected[0].Name), format.Law{Outcome: checker.Violated},
 		checker.Violated, true)}
@@ -70,13 +70,13 @@ func Fenced() *single.Run {
 }
 
 // Restart is a server that forgets a lock.
-func Restart() *single.Run { return unexpected(examples.Restart()) }
+func Restart() *single.Run { return unexpected(reporttest.Restart()) }
 
 // Calm is a run in which nothing breaks.
-func Calm() *single.Run { return unexpected(examples.Calm()) }
+func Calm() *single.Run { return unexpected(reporttest.Calm()) }
 
 // Deadlock is a run in which nobody gets the lock any more.
-func Deadlock() *single.Run { return unexpected(examples.Deadlock()) }
+func Deadlock() *single.Run { return unexpected(reporttest.Deadlock()) }
 
 // Long is a run of many events.
-func Long() *single.Run { return unexpected(examples.Long()) }
+func Long() *single.Run { return unexpected(reporttest.Long()) }

@@ -1,9 +1,4 @@
-// Package examples writes histories by hand, for the tests of the rooms that show them: the words of a report and its
-// pictures are checked against the same few tales.
-//
-// Goals: the code reads like what happened, and makes a history that a run could have recorded.
-// Non-goals: judging it: the findings are written down with it. Only tests import this package.
-package examples
+package reporttest
 
 import (
 	"fmt"
@@ -20,8 +15,8 @@ type Builder struct {
 	now history.Time
 }
 
-// New begins a history of some clients and servers and one lock, whose leases last for 10 s.
-func New(clients, servers int) *Builder {
+// NewHistory begins a history of some clients and servers and one lock, whose leases last for 10 s.
+func NewHistory(clients, servers int) *Builder {
 	t := &Builder{}
 	for i := range clients {
 		t.H.Header.Clients = append(t.H.Header.Clients, history.Process(fmt.Sprintf("client-%d", i+1)))

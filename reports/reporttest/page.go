@@ -1,9 +1,4 @@
-// Package documenttest holds what every page and every text of a report keeps to, for the tests of the rooms that write
-// them.
-//
-// Goals: one reading of a page, of a law's explanation, of a command that is pasted.
-// Non-goals: what a report says.
-package documenttest
+package reporttest
 
 import (
 	"crypto/sha256"

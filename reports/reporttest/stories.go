@@ -1,4 +1,4 @@
-package examples
+package reporttest
 
 import (
 	"fmt"
@@ -54,7 +54,7 @@ const kleppmannPause = "pause client-1 for 15s after acquired"
 
 // Kleppmann is the pause that outlives the lease.
 func Kleppmann() Story {
-	t := New(2, 5)
+	t := NewHistory(2, 5)
 	t.Acquire(0.001, 0.012, 9.889, "client-1/1", 0, 1, 2, 3, 4, 5)
 	t.Fault(history.Invoke, kleppmannPause, "client-1")
 	t.At(0.013).Client("client-2", history.Acquire, history.Invoke, "")
@@ -100,7 +100,7 @@ func Kleppmann() Story {
 // Fenced is the pause again, but the resource compares tokens.
 func Fenced() Story {
 	const pause = "pause client-1 for 15s after after-read"
-	t := New(2, 1)
+	t := NewHistory(2, 1)
 	t.Acquire(0.001, 0.003, 10.003, "client-1/1", 33, 1)
 	t.use(0.004, history.Read, "client-1/1", "", 33, "")
 	t.At(0.005).Fault(history.Invoke, pause, "client-1")
@@ -124,7 +124,7 @@ func Fenced() Story {
 // Restart is a server that forgets a lock.
 func Restart() Story {
 	const crash = "crash redis-3 losing everything at 1s, restart after 20ms"
-	t := New(2, 5)
+	t := NewHistory(2, 5)
 	t.Acquire(0.001, 0.008, 9.885, "client-1/1", 0, 1, 2, 3)
 	t.At(1).Add(history.Event{Process: "redis-3", F: history.KeyGone, Type: history.OK, Of: "client-1/1",
 		Why: history.LostUnpersisted})
@@ -147,7 +147,7 @@ func Restart() Story {
 
 // Calm is a run of many cycles in which nothing breaks.
 func Calm() Story {
-	t := New(3, 5)
+	t := NewHistory(3, 5)
 	at := 0.0
 	for n := range 15 {
 		attempt := fmt.Sprintf("client-%d/%d", n%3+1, n+1)
@@ -162,7 +162,7 @@ func Calm() Story {
 
 // Deadlock is two renewed locks taken in opposite order.
 func Deadlock() Story {
-	t := New(2, 1)
+	t := NewHistory(2, 1)
 	t.H.Header.Locks = []history.Lock{"accounts", "orders"}
 	one := func(at float64, p history.Process, f history.F, ty history.Type, lock history.Lock, g *history.Grant,
 		of history.Attempt) {
@@ -197,7 +197,7 @@ func Deadlock() Story {
 
 // Long is a run of hundreds of cycles with one violation in its middle.
 func Long() Story {
-	t := New(12, 5)
+	t := NewHistory(12, 5)
 	at := 0.0
 	for n := range 200 {
 		attempt := fmt.Sprintf("client-%d/%d", n%12+1, n+1)
