@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/conduct"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
@@ -42,21 +41,21 @@ func (s *Scenario) measures() (list []history.Measure) {
 
 // foreignMeasures lists those of clients whose code is unknown: those that the scenario settles, and those that the
 // requests of a run show.
-func (s *Scenario) foreignMeasures(seen *conduct.Reader, events []history.Event) (list, unknown []history.Measure) {
+func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) (list, unknown []history.Measure) {
 	for _, m := range s.settings() {
-		shown := seen.Of(m.measure)
+		shown := seen.shown[m.measure]
 		switch {
 		case s.settles(m.measure) && m.applied:
-			shown = conduct.Applied
+			shown = shownApplied
 		case s.settles(m.measure):
-			shown = conduct.Absent
+			shown = shownAbsent
 		case m.measure == history.Fencing:
 			shown = fenced(events)
 		}
 		switch shown {
-		case conduct.Applied:
+		case shownApplied:
 			list = append(list, m.measure)
-		case conduct.Unknown:
+		case notShown:
 			unknown = append(unknown, m.measure)
 		}
 	}
@@ -80,13 +79,13 @@ func (s *Scenario) settles(m history.Measure) bool {
 }
 
 // fenced is what requests to a resource that compares tokens show: whether all carry one.
-func fenced(events []history.Event) conduct.Shown {
-	shown := conduct.Unknown
+func fenced(events []history.Event) showing {
+	shown := notShown
 	for i := range events {
 		if e := &events[i]; e.F == history.Apply && e.Token == 0 {
-			return conduct.Absent
+			return shownAbsent
 		} else if e.F == history.Apply {
-			shown = conduct.Applied
+			shown = shownApplied
 		}
 	}
 	return shown

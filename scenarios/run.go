@@ -6,7 +6,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/conduct"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -216,13 +215,13 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	h.Header.Attempts, h.Header.Taken = attempts, taken
 	if seen != nil {
 		h.Header.Measures, h.Header.Unknown = s.foreignMeasures(seen, h.Events)
-		h.Header.Lapses = seen.Lapses()
+		h.Header.Lapses = seen.lapses
 	}
 	return Result{Plan: p, History: h, Digest: w.Digest(), Events: w.Events(), Limited: limited}, w.Err()
 }
 
 // readRequests reads the requests of a lock whose code is unknown; nil if it is known.
-func (r *Runner) readRequests(o *sim.Options) *conduct.Reader {
+func (r *Runner) readRequests(o *sim.Options) *requestReader {
 	if !r.foreign {
 		return nil
 	}
@@ -230,10 +229,10 @@ func (r *Runner) readRequests(o *sim.Options) *conduct.Reader {
 	if k, is := r.host.(keyNamer); is {
 		lockOf = k.LockOf
 	}
-	seen := conduct.New(func(key string) bool { return slices.Contains(r.header.Locks, lockOf(key)) })
+	seen := newRequestReader(func(key string) bool { return slices.Contains(r.header.Locks, lockOf(key)) })
 	o.Asked = func(server sim.ProcessID, q *sim.Incoming) {
 		if slices.Contains(r.header.Servers, server) && len(q.Args) > 0 {
-			seen.See(conduct.Request{Conn: q.ConnID, Attempt: q.Attempt, Server: server, Args: q.Args})
+			seen.read(request{Conn: q.ConnID, Attempt: q.Attempt, Server: server, Args: q.Args})
 		}
 	}
 	return seen

@@ -31,9 +31,9 @@ type EDN struct {
 //
 //	{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
 //
-// and they follow one another, alone or in one vector or list. A lock without a name is called "lock"; one of many, as jepsen.independent has them in
-// :value [KEY …], or in :key, by its key. A client's number becomes the process "process-NUMBER". The
-// operations are put into the room behind those given, which are none of them, as far as it goes.
+// and they follow one another, alone or in one vector or list. A lock without a name is called "lock"; one of many, as
+// jepsen.independent has them in :value [KEY …], or in :key, by its key. A client's number becomes the process
+// "process-NUMBER". The operations are put into the room behind those given, which are none of them, as far as it goes.
 func DecodeEDN(r io.Reader, room []Event) (*EDN, error) {
 	file := &EDN{History: &History{Events: room[len(room):]}}
 	in := newForms(r)

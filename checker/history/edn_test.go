@@ -168,8 +168,8 @@ func TestAnErrorOfTheDiskIsNoEndOfTheHistory(t *testing.T) {
 	}
 }
 
-// FuzzDecodeEDN: whatever a file contains, DecodeEDN returns an error, or a history in the order of its indexes that can
-// be written.
+// FuzzDecodeEDN: whatever a file contains, DecodeEDN returns an error, or a history in the order of its indexes that
+// can be written.
 func FuzzDecodeEDN(f *testing.F) {
 	for _, text := range editions {
 		f.Add([]byte(text))

@@ -1,9 +1,9 @@
 // Package history defines what a run leaves behind: plain data about who did what to which lock and when. The laws are
 // judged from a history alone, so a history of a real system is as good as a simulated one.
 //
-// Goals: one event type that reads like a Jepsen operation; a lossless form in JSON lines, and Jepsen's own in EDN, read
-// with memory that grows with the history alone, and with errors that name the line and what is wrong there. Non-goals:
-// knowing how the history was made; operations on anything but locks, the data they guard, and registers.
+// Goals: one event type that reads like a Jepsen operation; a lossless form in JSON lines, and Jepsen's own in EDN,
+// read with memory that grows with the history alone, and with errors that name the line and what is wrong there.
+// Non-goals: knowing how the history was made; operations on anything but locks, the data they guard, and registers.
 package history
 
 import "math"

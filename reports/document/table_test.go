@@ -132,7 +132,8 @@ func TestATableOfNamesAlone(t *testing.T) {
 		"writes"
 	d := document.Document{Title: document.Title{Name: "x"},
 		Body: []document.Block{document.Table{Heading: "assertion", Rows: []document.Row{
-			{Sign: "✓", Name: "short", Notes: []document.Paragraph{{Words: "met at 2 points"}}}, {Sign: "✗", Name: long}}}}}
+			{Sign: "✓", Name: "short", Notes: []document.Paragraph{{Words: "met at 2 points"}}},
+			{Sign: "✗", Name: long}}}}}
 	var b strings.Builder
 	if err := d.Text(&b, document.TextOptions{Width: 60}); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,8 @@ func TestSectionOutlivesItsLeaseDuringAPause(t *testing.T) {
 	if want := []window{{reporttest.Seconds(0.012), reporttest.Seconds(9.889)}}; !reflect.DeepEqual(s.Validity, want) {
 		t.Errorf("validity %v, want %v", s.Validity, want)
 	}
-	if len(c.Pauses) != 1 || c.Pauses[0].From != reporttest.Seconds(0.012) || c.Pauses[0].To != reporttest.Seconds(15.012) {
+	if len(c.Pauses) != 1 || c.Pauses[0].From != reporttest.Seconds(0.012) ||
+		c.Pauses[0].To != reporttest.Seconds(15.012) {
 		t.Errorf("pauses %v", c.Pauses)
 	}
 	out := l.outlived()
@@ -187,7 +188,8 @@ func TestEqualFaultLinesEndInTheOrderInWhichTheyStruck(t *testing.T) {
 	x.At(1).Fault(history.Invoke, line, "client-1").At(2).Fault(history.Invoke, line, "client-1")
 	x.At(3).Fault(history.OK, line, "client-1").At(4).Fault(history.OK, line, "client-1")
 	c, _ := Arrange(&x.H, nil).client("client-1")
-	want := []span{{reporttest.Seconds(1), reporttest.Seconds(3), 0, 2}, {reporttest.Seconds(2), reporttest.Seconds(4), 1, 3}}
+	want := []span{{reporttest.Seconds(1), reporttest.Seconds(3), 0, 2},
+		{reporttest.Seconds(2), reporttest.Seconds(4), 1, 3}}
 	if !reflect.DeepEqual(c.Pauses, want) {
 		t.Errorf("pauses %v, want %v", c.Pauses, want)
 	}

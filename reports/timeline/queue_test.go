@@ -18,7 +18,8 @@ func queue() *history.History {
 		Servers: []history.Process{"etcd-1", "etcd-2", "etcd-3"}, Locks: []history.Lock{"lock"}, Quorum: 2,
 		End: reporttest.Seconds(9)}}
 	add := func(at float64, p history.Process, f history.F, typ history.Type, of history.Attempt) {
-		e := history.Event{Index: len(h.Events), Time: reporttest.Seconds(at), Process: p, F: f, Type: typ, Lock: "lock"}
+		e := history.Event{Index: len(h.Events), Time: reporttest.Seconds(at), Process: p, F: f, Type: typ,
+			Lock: "lock"}
 		switch f {
 		case history.Acquire, history.Release:
 			e.Attempt = of
@@ -145,8 +146,8 @@ func TestThePageDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 // A member that loses its disk has no keys any more: it stays out of the cluster.
 func TestAMemberWithoutADiskHasNoKeys(t *testing.T) {
 	h := queue()
-	crash := history.Event{Time: reporttest.Seconds(4), Process: history.Nemesis, F: history.Crash, Type: history.Invoke,
-		Value: "crash etcd-2 losing everything",
+	crash := history.Event{Time: reporttest.Seconds(4), Process: history.Nemesis, F: history.Crash,
+		Type: history.Invoke, Value: "crash etcd-2 losing everything",
 		Fault: &history.Fault{On: []history.Process{"etcd-2"}, Ends: true, Loses: history.LosesEverything}}
 	over := crash
 	over.Type, over.Time = history.OK, reporttest.Seconds(4.5)

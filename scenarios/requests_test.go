@@ -1,4 +1,4 @@
-package conduct
+package scenarios
 
 import (
 	"fmt"
@@ -84,33 +84,33 @@ func TestWhatRequestsShow(t *testing.T) {
 		{name: "a script that prolongs", requests: []string{"a/1 EVAL " + compareAndExpire + " 1 lock v1 8000"},
 			applied: []history.Measure{history.Renewal, history.RelativeExpiry}},
 	} {
-		r := New(func(key string) bool { return key == "lock" })
+		r := newRequestReader(func(key string) bool { return key == "lock" })
 		for _, line := range test.requests {
-			r.See(request(line))
+			r.read(requestOf(line))
 		}
 		var applied, absent []history.Measure
 		for m, shown := range r.shown {
 			switch shown {
-			case Applied:
+			case shownApplied:
 				applied = append(applied, m)
-			case Absent:
+			case shownAbsent:
 				absent = append(absent, m)
 			}
 		}
 		slices.Sort(applied)
 		slices.Sort(absent)
 		slices.Sort(test.applied)
-		if got, want := fmt.Sprint(applied, absent, r.Lapses()),
+		if got, want := fmt.Sprint(applied, absent, r.lapses),
 			fmt.Sprint(test.applied, test.absent, test.lapses); got != want {
 			t.Errorf("%s: applied, absent, lapses %s, want %s", test.name, got, want)
 		}
 	}
 }
 
-// request reads a line of the table.
-func request(line string) Request {
+// requestOf reads a line of the table.
+func requestOf(line string) request {
 	who, rest, _ := strings.Cut(line, " ")
-	q := Request{Conn: 1, Server: "redis-1"}
+	q := request{Conn: 1, Server: "redis-1"}
 	attempt, conn, _ := strings.Cut(who, ":")
 	if conn != "" {
 		q.Conn = 2
@@ -126,13 +126,13 @@ func request(line string) Request {
 
 // A script is known by its hash from when its text was sent, whoever sent it.
 func TestAScriptIsKnownByItsHash(t *testing.T) {
-	r := New(func(key string) bool { return key == "lock" })
-	r.See(Request{Conn: 1, Args: []string{"SCRIPT", "LOAD", compareAndDelete}})
+	r := newRequestReader(func(key string) bool { return key == "lock" })
+	r.read(request{Conn: 1, Args: []string{"SCRIPT", "LOAD", compareAndDelete}})
 	var hash string
 	for hash = range r.scripts {
 	}
-	r.See(Request{Conn: 2, Args: []string{"EVALSHA", strings.ToUpper(hash), "1", "lock", "v1"}})
-	if got := r.Of(history.OwnerCheck); got != Applied {
+	r.read(request{Conn: 2, Args: []string{"EVALSHA", strings.ToUpper(hash), "1", "lock", "v1"}})
+	if got := r.shown[history.OwnerCheck]; got != shownApplied {
 		t.Errorf("%v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package conduct
+package scenarios
 
 import (
 	"crypto/sha1"
@@ -20,21 +20,21 @@ type script struct {
 }
 
 var (
-	calls    = regexp.MustCompile(`(?i)\bp?call\s*\(\s*['"](\w+)['"]`)
-	owner    = regexp.MustCompile(`(?i)\bp?call\s*\(\s*['"]set(?:nx)?['"]\s*,\s*KEYS\[\d+\]\s*,\s*ARGV\[(\d+)\]`)
-	option   = regexp.MustCompile(`(?i)['"](px|ex|pxat|exat)['"]`)
-	compared = regexp.MustCompile(`==|~=`)
-	cutting  = regexp.MustCompile(`(?i)\bstring\.(sub|find|match|gmatch|gsub)\b|:(sub|find|match|gmatch|gsub)\s*\(`)
+	luaCalls    = regexp.MustCompile(`(?i)\bp?call\s*\(\s*['"](\w+)['"]`)
+	luaOwner    = regexp.MustCompile(`(?i)\bp?call\s*\(\s*['"]set(?:nx)?['"]\s*,\s*KEYS\[\d+\]\s*,\s*ARGV\[(\d+)\]`)
+	luaExpiry   = regexp.MustCompile(`(?i)['"](px|ex|pxat|exat)['"]`)
+	luaCompares = regexp.MustCompile(`==|~=`)
+	luaCuts     = regexp.MustCompile(`(?i)\bstring\.(sub|find|match|gmatch|gsub)\b|:(sub|find|match|gmatch|gsub)\s*\(`)
 )
 
 // script reads the text of one, and knows it by its hash from then on.
-func (r *Reader) script(text string) *script {
+func (r *requestReader) script(text string) *script {
 	hash := fmt.Sprintf("%x", sha1.Sum([]byte(text)))
 	if s := r.scripts[hash]; s != nil {
 		return s
 	}
 	s, reads := &script{}, false
-	for _, call := range calls.FindAllStringSubmatch(text, -1) {
+	for _, call := range luaCalls.FindAllStringSubmatch(text, -1) {
 		switch strings.ToLower(call[1]) {
 		case "set", "setnx":
 			s.sets = true
@@ -52,21 +52,21 @@ func (r *Reader) script(text string) *script {
 			reads = true
 		}
 	}
-	for _, found := range option.FindAllStringSubmatch(text, -1) {
+	for _, found := range luaExpiry.FindAllStringSubmatch(text, -1) {
 		at := strings.HasSuffix(strings.ToLower(found[1]), "at")
 		s.relative, s.absolute = s.relative || !at, s.absolute || at
 	}
-	if found := owner.FindStringSubmatch(text); found != nil {
+	if found := luaOwner.FindStringSubmatch(text); found != nil {
 		s.value, _ = strconv.Atoi(found[1])
 	}
-	s.compares = s.compares || reads && compared.MatchString(text)
-	s.cuts = reads && cutting.MatchString(text)
+	s.compares = s.compares || reads && luaCompares.MatchString(text)
+	s.cuts = reads && luaCuts.MatchString(text)
 	r.scripts[hash] = s
 	return s
 }
 
 // seeScript reads a call of a script that names the key of a lock.
-func (r *Reader) seeScript(q Request, command string, args []string) {
+func (r *requestReader) seeScript(q request, command string, args []string) {
 	if len(args) < 3 {
 		return
 	}
@@ -81,12 +81,12 @@ func (r *Reader) seeScript(q Request, command string, args []string) {
 	if s == nil { // nobody has sent its text in this run
 		for _, m := range []history.Measure{history.OwnerCheck, history.OwnValue, history.Expiry,
 			history.RelativeExpiry, history.WaitForReplicas} {
-			r.note(m, Unknown)
+			r.note(m, notShown)
 		}
 		return
 	}
 	if s.relative || s.absolute {
-		r.note(history.RelativeExpiry, applies(!s.absolute))
+		r.note(history.RelativeExpiry, shownIf(!s.absolute))
 	}
 	switch {
 	case s.sets:
@@ -95,21 +95,21 @@ func (r *Reader) seeScript(q Request, command string, args []string) {
 		}
 		r.ask(q, args[2], rest[min(s.value-1, len(rest)):])
 		if s.relative || s.absolute {
-			r.note(history.Expiry, Applied)
+			r.note(history.Expiry, shownApplied)
 		} else {
-			r.note(history.Expiry, Unknown)
+			r.note(history.Expiry, notShown)
 		}
 	case s.prolongs:
-		r.note(history.Renewal, Applied)
+		r.note(history.Renewal, shownApplied)
 	}
 	if !s.deletes || s.sets {
 		return
 	}
 	switch {
 	case s.cuts:
-		r.note(history.OwnerCheck, Unknown)
+		r.note(history.OwnerCheck, notShown)
 		r.lapse(history.PartOfOwner)
 	default:
-		r.note(history.OwnerCheck, applies(s.compares))
+		r.note(history.OwnerCheck, shownIf(s.compares))
 	}
 }
