@@ -50,7 +50,7 @@ var neededAlone = map[string][]string{
 		"cmd/output.Files.Close"},
 	"the schema asks for it": {"scenarios/compare.timingJSON.Keys"},
 	"tests of other packages name or show it": {"checker.ServerClock", "checker.Unsynced", "nemesis.Kind.Meaning",
-		"reports/document.Beside", "scenarios/single.Run.Findings", "scenarios/single.Unbroken",
+		"scenarios/single.Run.Findings", "scenarios/single.Unbroken",
 		"scenarios/sweep.Point.State"},
 	"a test of interruptions puts its own there": {"cmd/output.ProgressOn"},
 	"tests of sim/etcd look at the members": {"sim/raft.Cluster.Members",

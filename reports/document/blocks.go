@@ -1,7 +1,6 @@
 package document
 
 import (
-	"html/template"
 	"strconv"
 	"strings"
 
@@ -42,9 +41,6 @@ func (b Paragraph) Text(p *text.Writer) { p.Text(b.Tone.Style(), 0, b.Words) }
 
 // HTML writes the paragraph.
 func (b Paragraph) HTML(p *html.Writer) { p.Show("paragraph", b) }
-
-// Class is the colour of the paragraph on a page.
-func (b Paragraph) Class() string { return b.Tone.Class() }
 
 // Facts are things with their names, one below the other. A name that stands more than once is shown once.
 type Facts []Fact
@@ -106,9 +102,6 @@ func (b Facts) HTML(p *html.Writer) {
 	}
 	p.Show("facts", rows)
 }
-
-// Class is the colour of a fact on a page.
-func (f Fact) Class() string { return f.Tone.Class() }
 
 // Lines are short lines of text, one below the other.
 type Lines []string
@@ -329,12 +322,3 @@ func (b Links) HTML(p *html.Writer) {
 	}
 	p.Show("links", links)
 }
-
-// markup is a block that stands only on a page, such as a picture.
-type markup template.HTML
-
-// Text writes nothing.
-func (markup) Text(*text.Writer) {}
-
-// HTML writes the markup.
-func (b markup) HTML(p *html.Writer) { p.Put(template.HTML(b)) }

@@ -164,7 +164,7 @@ func labelled(b Block) (begins, ends bool) {
 func shown(body []Block) (all []Block) {
 	for _, b := range body {
 		switch one := b.(type) {
-		case OnPage, Links, markup:
+		case OnPage, Links:
 			continue
 		case InText:
 			if len(shown([]Block{one.Block})) == 0 {
@@ -207,7 +207,7 @@ func (t *Title) Text(p *text.Writer) {
 // JSON gives the document as one JSON object, ended by a newline.
 func (d *Document) JSON(command string) ([]byte, error) {
 	if h, ok := d.Data.(headed); ok {
-		h.setHead(headOf(command))
+		h.setHead(Head{schemaName, command})
 	}
 	return Encode(d.Data)
 }

@@ -3,7 +3,6 @@ package document
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,9 +12,6 @@ type Page struct {
 	Path  string
 	Write func(io.Writer) error // the error is the writer's
 }
-
-// Beside is a path that begins as another does, without its extension.
-func Beside(path, rest string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + rest }
 
 // fileWord makes a word that can stand in a file's name, and in a link to it.
 func fileWord(s string) string {

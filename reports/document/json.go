@@ -22,9 +22,6 @@ func (h *Head) setHead(of Head) { *h = of }
 // headed is a JSON object that embeds Head.
 type headed interface{ setHead(Head) }
 
-// headOf is the beginning of what a command gives out.
-func headOf(command string) Head { return Head{schemaName, command} }
-
 // Encode gives a document as one line, ended by a newline. In it "client-1 -> redis-1" stays readable.
 func Encode(document any) ([]byte, error) {
 	var b bytes.Buffer

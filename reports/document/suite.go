@@ -156,7 +156,7 @@ func Markdown(s Suite) []byte {
 	}
 	for _, c := range s.Cases {
 		if c.Result != Passed && c.Story != "" {
-			fence := fence(c.Story)
+			fence := backticks(c.Story, 2) // at least three
 			fmt.Fprintf(&b, "\n**%s** %s\n\n%stext\n%s\n%s\n", cell(c.Name), cell(c.Message), fence,
 				betweenFences(c.Story), fence)
 		}
@@ -186,9 +186,6 @@ func codeSpan(words string) string {
 	return ticks + words + ticks
 }
 
-// fence is a row of at least three backticks, longer than any in the text.
-func fence(text string) string { return backticks(text, 2) }
-
 // backticks is a row of more than so many backticks, longer than any in the text.
 func backticks(text string, more int) string {
 	longest, run := more, 0
@@ -208,7 +205,6 @@ func cell(s string) string {
 		Replace(text.Printable(s))
 }
 
-// results are a word and a sign for how a case came out. Where nothing was judged, nothing was run.
 // OpenCases are the reasons why nothing can be said.
 func OpenCases(group string, reasons []string) (cases []Case) {
 	for _, open := range reasons {

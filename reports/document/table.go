@@ -51,12 +51,6 @@ type Cell struct {
 	Bar   int    // length of a bar below a number on a page, in percent; 0 is none
 }
 
-// Class is the colour of the cell on a page.
-func (c Cell) Class() string { return c.Tone.Class() }
-
-// Class is the colour of the row's sign on a page.
-func (r Row) Class() string { return r.Tone.Class() }
-
 // Cells are plain ones.
 func Cells(words ...string) (all []Cell) {
 	for _, w := range words {

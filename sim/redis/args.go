@@ -46,6 +46,19 @@ func parseHello(args []string) (g greeting, trouble string) {
 	return g, ""
 }
 
+// readFlags sets the flags that stand at the beginning of arguments, by their names in upper case, and returns what
+// stands behind them.
+func readFlags(args []string, flags map[string]*bool) (rest []string) {
+	for i, a := range args {
+		flag := flags[strings.ToUpper(a)]
+		if flag == nil {
+			return args[i:]
+		}
+		*flag = true
+	}
+	return nil
+}
+
 // badName says what is wrong with a connection's name; empty if nothing is.
 func badName(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return r < '!' || r > '~' }) {

@@ -30,9 +30,9 @@ func (s *Sentinel) Serve(r *sim.Incoming) {
 			return
 		}
 		s.face = newFace(VersionOf(s.cfg.Version), s.answer)
-		s.face.start(s.host)
+		s.face.Start(s.host)
 	}
-	s.face.serve(r)
+	s.face.Serve(r)
 }
 
 // Closed forgets a connection that its client has closed.

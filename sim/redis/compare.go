@@ -12,12 +12,10 @@ import (
 
 // compareAndDelete is CAD: 1 deleted, 0 another value, -1 no such key (Tair).
 func compareAndDelete(d *store.Data, args []string) {
-	k := d.Find(args[1])
-	switch {
+	switch k, ok := findText(d, args[1]); {
+	case !ok:
 	case k == nil:
 		d.ReplyInt(-1)
-	case !k.Text:
-		d.ReplyError(resp.ErrWrongType)
 	case k.Value != args[2]:
 		d.ReplyInt(0)
 	default:
@@ -34,22 +32,18 @@ func compareAndSet(d *store.Data, args []string) {
 		d.ReplyError(resp.ErrSyntax)
 		return
 	}
-	when := store.Never
-	if o.unit != "" {
-		var trouble string
-		if when, trouble = deadlineOf(d, o.unit, o.amount, "cas"); trouble != "" {
-			d.ReplyError(resp.ErrSyntax) // Tair has no other
-			return
-		}
+	when, trouble := deadlineOf(d, o.unit, o.amount, "cas")
+	if trouble != "" {
+		d.ReplyError(resp.ErrSyntax) // Tair has no other
+		return
 	}
 	name := args[1]
-	k := d.Find(name)
+	k, ok := findText(d, name)
 	switch {
+	case !ok:
+		return
 	case k == nil:
 		d.ReplyInt(-1)
-		return
-	case !k.Text:
-		d.ReplyError(resp.ErrWrongType)
 		return
 	case k.Value != args[2]:
 		d.ReplyInt(0)
@@ -111,7 +105,7 @@ type condition struct {
 func (o *setOptions) compares() bool { return o.only.name != "" }
 
 // met reports whether SET may proceed; it answers with an error and reports false if the key holds another type.
-func met(d *store.Data, c condition, name string, k *store.Entry) (ok, answered bool) {
+func met(d *store.Data, c condition, k *store.Entry) (ok, answered bool) {
 	switch {
 	case k == nil:
 		return c.name == "IFNE", false

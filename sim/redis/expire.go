@@ -2,7 +2,6 @@ package redis
 
 import (
 	"math"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
@@ -16,21 +15,10 @@ func removeAsked(d *store.Data, name string) { d.Remove(name, history.Deleted, d
 type expireOptions struct{ nx, xx, gt, lt bool }
 
 func parseExpireOptions(args []string) (o expireOptions, trouble string) {
-	for _, a := range args {
-		switch strings.ToUpper(a) {
-		case "NX":
-			o.nx = true
-		case "XX":
-			o.xx = true
-		case "GT":
-			o.gt = true
-		case "LT":
-			o.lt = true
-		default:
-			return o, "ERR Unsupported option " + a
-		}
-	}
+	rest := readFlags(args, map[string]*bool{"NX": &o.nx, "XX": &o.xx, "GT": &o.gt, "LT": &o.lt})
 	switch {
+	case len(rest) > 0:
+		return o, "ERR Unsupported option " + rest[0]
 	case o.nx && (o.xx || o.gt || o.lt):
 		return o, "ERR NX and XX, GT or LT options at the same time are not compatible"
 	case o.gt && o.lt:

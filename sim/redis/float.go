@@ -55,13 +55,12 @@ func formatFloat(v *big.Float) string {
 // addition is repeated, which gives the same and keeps the owner.
 func incrByFloat(d *store.Data, args []string) {
 	name := args[1]
-	k := d.Find(name)
+	k, ok := findText(d, name)
+	if !ok {
+		return
+	}
 	old := "0"
 	if k != nil {
-		if !k.Text {
-			d.ReplyError(resp.ErrWrongType)
-			return
-		}
 		old = k.Value
 	}
 	v, ok := parseFloat(old)

@@ -185,14 +185,8 @@ func (n *Node) Serve(r *sim.Incoming) {
 		return
 	}
 	n.execute(r)
-	if n.mayBlock() { // by this request
-		n.conclude(r, n.state(), n.repl.end())
-		n.finishTurn()
-		return
-	}
-	if len(n.held) > 0 || n.quits || n.tracking.active() { // more leaves than the reply
-		n.hold(r, n.data.Out)
-		n.trail(r.ConnID)
+	if n.mayBlock() || len(n.held) > 0 || n.quits || n.tracking.active() { // more leaves than the reply, or less
+		n.respond(r)
 		n.finishTurn()
 		return
 	}
@@ -379,13 +373,18 @@ func (n *Node) take(a arrival) {
 		n.proceed()
 	default:
 		n.execute(a.request)
-		if n.mayBlock() { // by this request
-			n.conclude(a.request, n.state(), n.repl.end())
-		} else {
-			n.hold(a.request, n.data.Out)
-			n.trail(a.request.ConnID)
-		}
+		n.respond(a.request)
 	}
+}
+
+// respond holds the reply to a request that was executed, or has the request wait if it is the first that does.
+func (n *Node) respond(r *sim.Incoming) {
+	if n.mayBlock() {
+		n.conclude(r, n.state(), n.repl.end())
+		return
+	}
+	n.hold(r, n.data.Out)
+	n.trail(r.ConnID)
 }
 
 // Settled makes a node a [sim.Settler]: appendfsync everysec and no put writes on disk after they have been answered.

@@ -1,21 +1,19 @@
 package redis
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // isModule8 reports whether a name is that of a command of the modules that Redis 8 is delivered with: JSON.SET,
 // FT.SEARCH, VADD and the like.
 func isModule8(name string) bool {
-	for _, prefix := range [...]string{"json.", "ft.", "ts.", "bf.", "cf.", "cms.", "topk.", "tdigest."} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
+	module, _, dotted := strings.Cut(name, ".")
+	if dotted {
+		return slices.Contains([]string{"json", "ft", "ts", "bf", "cf", "cms", "topk", "tdigest"}, module)
 	}
-	switch name {
-	case "vadd", "vcard", "vdim", "vemb", "vgetattr", "vinfo", "vismember", "vlinks", "vrandmember", "vrange", "vrem",
-		"vsetattr", "vsim":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"vadd", "vcard", "vdim", "vemb", "vgetattr", "vinfo", "vismember", "vlinks",
+		"vrandmember", "vrange", "vrem", "vsetattr", "vsim"}, name)
 }
 
 // refusedBecause says why a server of a version that has a command, in lower case, or a subcommand after a bar, does

@@ -19,41 +19,30 @@ func (n *Node) compile(t *compiledScript) (trouble string) {
 	return ""
 }
 
-// eval is EVAL and EVAL_RO, evalSHA EVALSHA and EVALSHA_RO.
-func eval(readOnly bool) func(n *Node, args []string) {
-	return func(n *Node, args []string) { n.eval(args, readOnly) }
-}
+const tooLong = "ERR fencepost: the script is longer than a megabyte"
 
-func evalSHA(readOnly bool) func(n *Node, args []string) {
-	return func(n *Node, args []string) { n.evalSHA(args, readOnly) }
-}
-
-func (n *Node) eval(args []string, readOnly bool) {
-	if len(args[1]) > maxText {
-		n.data.ReplyError("ERR fencepost: the script is longer than a megabyte")
-		return
+// eval is EVAL and EVAL_RO and, by the hash of a script, EVALSHA and EVALSHA_RO.
+func eval(byHash, readOnly bool) func(n *Node, args []string) {
+	return func(n *Node, args []string) {
+		if !byHash && len(args[1]) > maxText {
+			n.data.ReplyError(tooLong)
+			return
+		}
+		keys, argv, trouble := scriptArgs(args)
+		if trouble != "" {
+			n.data.ReplyError(trouble)
+			return
+		}
+		find := n.scripts.load
+		if byHash {
+			find = n.scripts.known
+		}
+		if t := find(args[1]); t != nil {
+			n.runScript(t, keys, argv, readOnly)
+		} else {
+			n.data.ReplyError("NOSCRIPT No matching script. Please use EVAL.")
+		}
 	}
-	keys, argv, trouble := scriptArgs(args)
-	if trouble != "" {
-		n.data.ReplyError(trouble)
-		return
-	}
-	t := n.scripts.load(args[1])
-	n.runScript(t, keys, argv, readOnly)
-}
-
-func (n *Node) evalSHA(args []string, readOnly bool) {
-	keys, argv, trouble := scriptArgs(args)
-	if trouble != "" {
-		n.data.ReplyError(trouble)
-		return
-	}
-	t := n.scripts.known(args[1])
-	if t == nil {
-		n.data.ReplyError("NOSCRIPT No matching script. Please use EVAL.")
-		return
-	}
-	n.runScript(t, keys, argv, readOnly)
 }
 
 // runScript executes a script by its twin if it has one that takes the case on, else in Lua.
@@ -126,7 +115,7 @@ func script(n *Node, args []string) {
 
 func (n *Node) loadScript(text string) {
 	if len(text) > maxText {
-		n.data.ReplyError("ERR fencepost: the script is longer than a megabyte")
+		n.data.ReplyError(tooLong)
 		return
 	}
 	t := n.scripts.load(text)

@@ -26,13 +26,13 @@ func TestScriptCacheIsBounded(t *testing.T) {
 		m.eval("return " + strings.Repeat("1 + ", i) + "1")
 	}
 	check(t, "loaded by this life", m.args("client-1/1", "EVALSHA", strings.ToUpper(first), "0"), "first")
-	if _, n := m.node.scripts.kept(); n > MaxCompiled {
+	if n := m.node.scripts.compiled; n > MaxCompiled {
 		t.Errorf("%d scripts are kept compiled", n)
 	}
 	m.do("client-1/1", "SCRIPT FLUSH")
 	check(t, "after SCRIPT FLUSH", m.args("client-1/1", "EVALSHA", first, "0"),
 		"-NOSCRIPT No matching script. Please use EVAL.")
-	if n, _ := m.node.scripts.kept(); n > MaxScripts {
+	if n := len(m.node.scripts.bySHA); n > MaxScripts {
 		t.Errorf("%d scripts are kept after SCRIPT FLUSH", n)
 	}
 }

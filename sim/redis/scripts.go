@@ -100,8 +100,3 @@ func (s *scripts) compile(t *compiledScript) error {
 	s.compiled++
 	return nil
 }
-
-// kept says how many scripts are kept, and how many of them compiled.
-func (s *scripts) kept() (texts, compiled int) {
-	return len(s.bySHA), s.compiled
-}

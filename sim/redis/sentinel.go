@@ -79,7 +79,7 @@ type Sentinel struct {
 	lastTick    time.Duration
 	tiltUntil   time.Duration
 	checked     time.Duration // for when an extra look at pings is arranged
-	face        *face         // serves client libraries; nil before there is any
+	face        *Node         // serves client libraries; nil before there is any
 }
 
 // group is what a Sentinel knows of one group.

@@ -76,8 +76,12 @@ func parseSetOptions(args []string, getex, compare bool) (o setOptions, ok bool)
 	return o, timed <= 1 && !(o.nx && o.xx) && !(o.compares() && (o.nx || o.xx)) && !foreign
 }
 
-// deadlineOf turns an expiry option into a deadline in ms; trouble is the error if it is none.
+// deadlineOf turns an expiry option into a deadline in ms, and an empty one into none; trouble is the error if it is
+// neither.
 func deadlineOf(d *store.Data, unit, amount, command string) (when int64, trouble string) {
+	if unit == "" {
+		return store.Never, ""
+	}
 	v, ok := resp.ParseInt(amount)
 	if !ok {
 		return 0, resp.ErrNotInt
@@ -111,25 +115,22 @@ func setWith(d *store.Data, args []string, compare bool) {
 		d.ReplyError(resp.ErrSyntax)
 		return
 	}
-	when := store.Never
-	if o.unit != "" {
-		var trouble string
-		if when, trouble = deadlineOf(d, o.unit, o.amount, "set"); trouble != "" {
-			d.ReplyError(trouble)
-			return
-		}
+	when, trouble := deadlineOf(d, o.unit, o.amount, "set")
+	if trouble != "" {
+		d.ReplyError(trouble)
+		return
 	}
 	k := d.Find(name)
 	refused := o.nx && k != nil || o.xx && k == nil
 	if o.compares() {
-		met, answered := met(d, o.only, name, k)
+		met, answered := met(d, o.only, k)
 		if answered {
 			return
 		}
 		refused = !met
 	}
 	if o.get {
-		if !replyText(d, name, k) {
+		if !replyText(d, k) {
 			return
 		}
 	}
@@ -151,8 +152,18 @@ func setWith(d *store.Data, args []string, compare bool) {
 	}
 }
 
+// findText finds a string; nil if there is none. It answers with an error and reports false if the key holds another
+// type.
+func findText(d *store.Data, name string) (k *store.Entry, ok bool) {
+	if k = d.Find(name); k != nil && !k.Text {
+		d.ReplyError(resp.ErrWrongType)
+		return nil, false
+	}
+	return k, true
+}
+
 // replyText answers with a string, or null; it answers with an error and reports false if the key holds another type.
-func replyText(d *store.Data, name string, k *store.Entry) bool {
+func replyText(d *store.Data, k *store.Entry) bool {
 	switch {
 	case k == nil:
 		d.ReplyNull()
@@ -165,7 +176,7 @@ func replyText(d *store.Data, name string, k *store.Entry) bool {
 	return true
 }
 
-func get(d *store.Data, args []string) { replyText(d, args[1], d.Find(args[1])) }
+func get(d *store.Data, args []string) { replyText(d, d.Find(args[1])) }
 
 func setnx(d *store.Data, args []string) {
 	absent := d.Find(args[1]) == nil
@@ -190,14 +201,14 @@ func setex(unit, command string) func(d *store.Data, args []string) {
 }
 
 func getset(d *store.Data, args []string) {
-	if replyText(d, args[1], d.Find(args[1])) {
+	if replyText(d, d.Find(args[1])) {
 		d.SetString(args[1], args[2], store.Never)
 	}
 }
 
 func getdel(d *store.Data, args []string) {
 	k := d.Find(args[1])
-	if replyText(d, args[1], k) && k != nil {
+	if replyText(d, k) && k != nil {
 		removeAsked(d, args[1])
 	}
 }
@@ -211,18 +222,15 @@ func getex(d *store.Data, args []string) {
 	name := args[1]
 	k := d.Find(name)
 	if k == nil || !k.Text {
-		replyText(d, name, k)
+		replyText(d, k)
 		return
 	}
-	when := store.Never
-	if o.unit != "" {
-		var trouble string
-		if when, trouble = deadlineOf(d, o.unit, o.amount, "getex"); trouble != "" {
-			d.ReplyError(trouble)
-			return
-		}
+	when, trouble := deadlineOf(d, o.unit, o.amount, "getex")
+	if trouble != "" {
+		d.ReplyError(trouble)
+		return
 	}
-	replyText(d, name, k)
+	replyText(d, k)
 	switch {
 	case o.unit != "" && when <= d.Now && strings.HasSuffix(o.unit, "AT"):
 		removeAsked(d, name)
@@ -289,14 +297,12 @@ func incrBy(sign int64) func(d *store.Data, args []string) {
 // increase adds to a counter. A counter that is there keeps its owner and deadline, and has no record.
 func increase(d *store.Data, args []string, by int64) {
 	name := args[1]
-	k := d.Find(name)
+	k, ok := findText(d, name)
+	if !ok {
+		return
+	}
 	var v int64
 	if k != nil {
-		if !k.Text {
-			d.ReplyError(resp.ErrWrongType)
-			return
-		}
-		var ok bool
 		if v, ok = resp.ParseInt(k.Value); !ok {
 			d.ReplyError(resp.ErrNotInt)
 			return
@@ -314,12 +320,10 @@ func increase(d *store.Data, args []string, by int64) {
 }
 
 func strlen(d *store.Data, args []string) {
-	k := d.Find(args[1])
-	switch {
+	switch k, ok := findText(d, args[1]); {
+	case !ok:
 	case k == nil:
 		d.ReplyInt(0)
-	case !k.Text:
-		d.ReplyError(resp.ErrWrongType)
 	default:
 		d.ReplyInt(int64(len(k.Value)))
 	}
@@ -333,13 +337,12 @@ func getrange(d *store.Data, args []string) {
 		d.ReplyError(resp.ErrNotInt)
 		return
 	}
-	k := d.Find(args[1])
-	if k == nil {
-		d.ReplyBulk("")
+	k, ok := findText(d, args[1])
+	switch {
+	case !ok:
 		return
-	}
-	if !k.Text {
-		d.ReplyError(resp.ErrWrongType)
+	case k == nil:
+		d.ReplyBulk("")
 		return
 	}
 	s := k.Value

@@ -13,7 +13,7 @@ type nodeCommand struct {
 }
 
 // commands finds a command of a version by its name in lower or upper case.
-var commands = func() (all [3]map[string]*nodeCommand) {
+var commands = func() (all [versions]map[string]*nodeCommand) {
 	for v := range all {
 		all[v] = map[string]*nodeCommand{}
 		enter := func(c *nodeCommand) {
@@ -80,10 +80,10 @@ var nodeCommands = slices.Concat([]nodeCommand{
 	own("watch", -2, noScript|immediate, watch),
 	own("unwatch", 1, noScript, unwatch),
 
-	own("eval", -3, noScript, eval(false)),
-	own("evalsha", -3, noScript, evalSHA(false)),
-	own("eval_ro", -3, noScript, eval(true)),
-	own("evalsha_ro", -3, noScript, evalSHA(true)),
+	own("eval", -3, noScript, eval(false, false)),
+	own("evalsha", -3, noScript, eval(true, false)),
+	own("eval_ro", -3, noScript, eval(false, true)),
+	own("evalsha_ro", -3, noScript, eval(true, true)),
 	own("script", -2, noScript, script).with(arities{"load": 3, "exists": -3, "flush": -2}),
 
 	own("publish", 3, 0, publish(toChannels)),

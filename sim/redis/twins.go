@@ -21,10 +21,10 @@ var WellKnown = []struct {
 	Twin twin
 }{
 	{"release", `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`,
-		twinRelease},
+		twinRelease(0)},
 	{"release, redsync 4",
 		`local val = redis.call("GET", KEYS[1]) if val == ARGV[1] then return redis.call("DEL", KEYS[1])
-		elseif val == false then return -1 else return 0 end`, twinReleaseThreeWay},
+		elseif val == false then return -1 else return 0 end`, twinRelease(-1)},
 	{"renew, seconds",
 		`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("expire", KEYS[1], ARGV[2]) else return 0 end`,
 		twinRenew(1000)},

@@ -46,32 +46,22 @@ func ttlOf(d *store.Data, argv []string, unit int64) (when int64, ok bool) {
 	return d.Now + v*unit, true
 }
 
-func twinRelease(d *store.Data, keys, argv []string) bool {
-	switch _, c := compareValue(d, keys, argv); c {
-	case declined:
-		return false
-	case owned:
-		removeAsked(d, keys[0])
-		d.ReplyInt(1)
-	default:
-		d.ReplyInt(0)
+// twinRelease answers with ifAbsent where there is no key.
+func twinRelease(ifAbsent int64) twin {
+	return func(d *store.Data, keys, argv []string) bool {
+		switch _, c := compareValue(d, keys, argv); c {
+		case declined:
+			return false
+		case owned:
+			removeAsked(d, keys[0])
+			d.ReplyInt(1)
+		case absent:
+			d.ReplyInt(ifAbsent)
+		default:
+			d.ReplyInt(0)
+		}
+		return true
 	}
-	return true
-}
-
-func twinReleaseThreeWay(d *store.Data, keys, argv []string) bool {
-	switch _, c := compareValue(d, keys, argv); c {
-	case declined:
-		return false
-	case owned:
-		removeAsked(d, keys[0])
-		d.ReplyInt(1)
-	case absent:
-		d.ReplyInt(-1)
-	default:
-		d.ReplyInt(0)
-	}
-	return true
 }
 
 func twinRenew(unit int64) twin {

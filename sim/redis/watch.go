@@ -165,7 +165,7 @@ func (s *Sentinel) switched(sh *group, w *watched, now time.Duration) {
 		s.host.Push(conn, s.round(now).Text(notice), []byte(notice))
 	}
 	if s.face != nil {
-		s.face.publish("+"+switchMaster,
+		s.face.announce("+"+switchMaster,
 			strings.Join([]string{sh.name, string(old.name), resp.Port, string(w.name), resp.Port}, " "))
 	}
 	for _, other := range sh.nodes {

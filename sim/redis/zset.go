@@ -16,30 +16,6 @@ import (
 // zaddOptions are the options of ZADD.
 type zaddOptions struct{ nx, xx, gt, lt, ch, incr bool }
 
-// parseZaddOptions reads the options that stand before the scores, and says how many they are.
-func parseZaddOptions(args []string, o *zaddOptions) (count int) {
-	for _, a := range args {
-		switch strings.ToUpper(a) {
-		case "NX":
-			o.nx = true
-		case "XX":
-			o.xx = true
-		case "GT":
-			o.gt = true
-		case "LT":
-			o.lt = true
-		case "CH":
-			o.ch = true
-		case "INCR":
-			o.incr = true
-		default:
-			return count
-		}
-		count++
-	}
-	return count
-}
-
 // trouble is the error for options or a number of words that do not go together, or nothing.
 func (o *zaddOptions) trouble(words int) string {
 	switch {
@@ -59,8 +35,8 @@ func (o *zaddOptions) trouble(words int) string {
 func zadd(incr bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		o := zaddOptions{incr: incr}
-		pairs := args[2:]
-		pairs = pairs[parseZaddOptions(pairs, &o):]
+		pairs := readFlags(args[2:], map[string]*bool{"NX": &o.nx, "XX": &o.xx, "GT": &o.gt, "LT": &o.lt, "CH": &o.ch,
+			"INCR": &o.incr})
 		trouble := o.trouble(len(pairs))
 		scores := make([]float64, len(pairs)/2)
 		for i := 0; i < len(scores) && trouble == ""; i++ {
