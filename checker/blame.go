@@ -35,7 +35,7 @@ type blame struct {
 func (t *judge) blameFor(l lateness) blame {
 	calls := t.calls(l)
 	before, after := t.pauses(l)
-	if faults := enoughOf(t.excess(l.upTo(t, calls))-spent(after), before); faults != nil {
+	if faults := enoughOf(t.excess(l.upTo(calls))-spent(after), before); faults != nil {
 		inTime := !slices.ContainsFunc(faults, func(f *trace.Fault) bool { return t.Time(f.Over()) >= l.ended })
 		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: faults, inTime: inTime}
 	}
@@ -57,7 +57,7 @@ func (t *judge) blameFor(l lateness) blame {
 
 // upTo is the lateness of the client itself: where the late act was a request, what counts is when the client called
 // it.
-func (l lateness) upTo(t *judge, calls []pending) lateness {
+func (l lateness) upTo(calls []pending) lateness {
 	for _, c := range calls {
 		if c.ret == l.left && c.ret != trace.Open {
 			l.left = c.call

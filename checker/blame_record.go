@@ -7,12 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// strayed finds what delayed the request that removed or prolonged, at position at, a key that another attempt had set
-// at position set: without the delay the request would have found its own key, or none.
-func (t *judge) strayed(at, set int) []*trace.Fault {
-	return t.strayBlame(at, set).faults
-}
-
+// strayBlame finds what delayed the request that removed or prolonged, at position at, a key that another attempt had
+// set at position set: without the delay the request would have found its own key, or none.
 func (t *judge) strayBlame(at, set int) blame {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]
@@ -24,11 +20,6 @@ func (t *judge) strayBlame(at, set int) blame {
 		l.ended = history.Time(last.To)
 	}
 	return t.blameFor(l)
-}
-
-// strayStory is the result of strayed as a sentence.
-func (t *judge) strayStory(at, set int) string {
-	return t.blameStory(t.ProcessOf(t.History.Events[at].By), t.strayBlame(at, set))
 }
 
 // miscounted lists the faults that made the lease stated by the event at position at longer than the life of its key;

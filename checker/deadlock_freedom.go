@@ -304,13 +304,9 @@ func (t *judge) abandoned(keys []int, calm int) (set int, why *trace.Fault) {
 
 // isDown reports whether a server had crashed or been shut down before position at and not come back by then.
 func (t *judge) isDown(server history.Process, at int) bool {
-	for i := range t.Faults {
-		f := &t.Faults[i]
-		if f.Does.IsDown() && f.Strikes(server) && f.Start < at && (f.Stop == trace.Open || f.Stop >= at) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Faults, func(f trace.Fault) bool {
+		return f.Does.IsDown() && f.Strikes(server) && f.Start < at && (f.Stop == trace.Open || f.Stop >= at)
+	})
 }
 
 // crashedHolder finds the last grant of the lock before position at, if its holder crashed inside.

@@ -91,7 +91,7 @@ func (t *judge) removedStory(key string, at, set int) string {
 		return sentence("%s was flushed at %v with all others", key, e.Time)
 	}
 	return sentence("%s was deleted at %v by a request of %s, which did not own it%s", key, e.Time, t.name(e.By),
-		t.faultText(t.strayed(at, set)...))
+		t.faultText(t.strayBlame(at, set).faults...))
 }
 
 func (t *judge) crashStory(key string, r *record, e *history.Event) string {

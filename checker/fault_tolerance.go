@@ -125,15 +125,12 @@ func (t *judge) judgedUntil(call, ret int) int {
 	case t.End <= due:
 		return -1
 	}
-	after := func(e *history.Event) bool { return e.Time > due }
 	rest := t.History.Events[call:]
 	if t.Ascending {
-		return call + sort.Search(len(rest), func(i int) bool { return after(&rest[i]) }) - 1
+		return call + sort.Search(len(rest), func(i int) bool { return rest[i].Time > due }) - 1
 	}
-	for i := range rest {
-		if after(&rest[i]) {
-			return call + i - 1
-		}
+	if i := slices.IndexFunc(rest, func(e history.Event) bool { return e.Time > due }); i >= 0 {
+		return call + i - 1
 	}
 	return len(t.History.Events) - 1
 }

@@ -110,7 +110,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 			story += sentence(" The lease of %s had ended at %v.", t.name(e.By), history.Time(last.To))
 		}
 	}
-	story += t.strayStory(at, t.ownerSince(at, owner))
+	story += t.blameStory(t.ProcessOf(t.History.Events[at].By), t.strayBlame(at, t.ownerSince(at, owner)))
 	f.violated(t, cause, story+t.comparison(cause), w, e.Lock, t.ProcessOf(e.By), t.ProcessOf(owner))
 	f.At = e.Index
 }

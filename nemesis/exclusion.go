@@ -111,10 +111,8 @@ func (p *parser) exclusion(x *Exclusion) {
 
 // limit reads a rate without a sign.
 func (p *parser) limit() int {
-	text := p.peek()
+	text := p.quantity("a rate such as 1000ppm")
 	if text == "" {
-		p.expect("a rate such as 1000ppm")
-		p.unexpected()
 		return 0
 	}
 	n, problem, nearest := parsePPM("+" + text)

@@ -15,13 +15,14 @@
 //   - The row holds what every reader of a history must know without knowing the nemesis: the words, what the fault
 //     does to its targets, and whether it lasts. The laws, the causes, the stories and the page depend only on what it
 //     does: whatever stops a process is drawn and described as a pause. A kind that does something new needs a new
-//     history.Effect, and each law and lane must handle it. - The file registers a definition, which states how its
-//     line is written and what happens, whom it can strike, how it begins and ends in the simulated world, how it is
-//     drawn at random, and where a verification places it. How it is simplified, swept, counted and excluded follows
-//     from the parts of its line. Its line and its weight are added to FORMAT.md by go test -update. - Its test,
-//     kind_NAME_test.go, adds a line and what it means to the grammar that is tested. - A kind that is drawn changes
-//     what every seed draws: goldens are renewed by -update, and a mutant in scenarios/corpus/mutants.go may be caught
-//     by a later seed than is stated there.
+//     history.Effect, and each law and lane must handle it.
+//   - The file registers a definition, which states how its line is written and what happens, whom it can strike, how
+//     it begins and ends in the simulated world, how it is drawn at random, and where a verification places it. How it
+//     is simplified, swept, counted and excluded follows from the parts of its line. Its line and its weight are added
+//     to FORMAT.md by go test -update.
+//   - Its test, kind_NAME_test.go, adds a line and what it means to the grammar that is tested.
+//   - A kind that is drawn changes what every seed draws: goldens are renewed by -update, and a mutant in
+//     scenarios/corpus/mutants.go may be caught by a later seed than is stated there.
 //
 // A definition that lacks something is refused when the program starts. kind_stall_test.go is an example, with which
 // all tests of this folder run; rooms_test.go adds a twin of every kind, which all rooms must treat like the kind

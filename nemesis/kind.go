@@ -124,13 +124,12 @@ func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText parses the kind's words.
 func (k *Kind) UnmarshalText(text []byte) error {
-	for _, known := range Kinds {
-		if known.String() == string(text) {
-			*k = known
-			return nil
-		}
+	at := slices.IndexFunc(Kinds, func(known Kind) bool { return known.String() == string(text) })
+	if at < 0 {
+		return fmt.Errorf("there is no fault %q", text)
 	}
-	return fmt.Errorf("there is no fault %q", text)
+	*k = Kinds[at]
+	return nil
 }
 
 // Does returns what a fault of this kind does to its targets.

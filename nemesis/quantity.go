@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -113,10 +114,8 @@ func splitUnit(text string) (number, unit string) {
 }
 
 func nearestUnit(unit string) string {
-	for _, u := range units {
-		if u == unit {
-			return u
-		}
+	if slices.Contains(units, unit) {
+		return unit
 	}
 	if meant, ok := unitsMeant[strings.ToLower(unit)]; ok {
 		return meant

@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,10 +14,8 @@ const MaxNumber = 1_000_000
 
 // time reads a duration from 0s up; what describes its purpose.
 func (p *parser) time(what string) time.Duration {
-	text := p.peek()
+	text := p.quantity(what)
 	if text == "" {
-		p.expect(what)
-		p.unexpected()
 		return 0
 	}
 	d, problem, nearest := parseDuration(text)
@@ -38,12 +37,20 @@ func (p *parser) duration() time.Duration {
 	return d
 }
 
-// jump reads a duration with a sign.
-func (p *parser) jump() time.Duration {
+// quantity returns the next token, which must be what it is said to be; empty, after a failure, if there is none.
+func (p *parser) quantity(what string) string {
 	text := p.peek()
 	if text == "" {
-		p.expect("a jump such as +30s or -5s")
+		p.expect(what)
 		p.unexpected()
+	}
+	return text
+}
+
+// jump reads a duration with a sign.
+func (p *parser) jump() time.Duration {
+	text := p.quantity("a jump such as +30s or -5s")
+	if text == "" {
 		return 0
 	}
 	negative, rest, signed := splitSign(text)
@@ -79,10 +86,8 @@ func (p *parser) jump() time.Duration {
 
 // rate reads a drift.
 func (p *parser) rate() int {
-	text := p.peek()
+	text := p.quantity("a rate such as +200ppm")
 	if text == "" {
-		p.expect("a rate such as +200ppm")
-		p.unexpected()
 		return 0
 	}
 	ppm, problem, nearest := parsePPM(text)
@@ -163,7 +168,7 @@ func (p *parser) point() Trigger {
 	if p.err != nil {
 		return Trigger{}
 	}
-	if !isPoint(text) {
+	if !slices.Contains(sim.Points, sim.Point(text)) {
 		p.expect("a point such as acquired", pointWords...)
 		p.unexpected()
 		return Trigger{}
@@ -200,15 +205,6 @@ var pointWords = func() []string {
 	}
 	return words
 }()
-
-func isPoint(text string) bool {
-	for _, word := range pointWords {
-		if word == text {
-			return true
-		}
-	}
-	return false
-}
 
 func looksLikeNumber(text string) bool {
 	return text != "" && strings.ContainsRune("0123456789+-.", rune(text[0]))

@@ -19,7 +19,7 @@ func Validate(f Fault, known Names) error {
 		return &ParseError{Column: 1, Msg: "the fault has values that its line cannot state"}
 	}
 	if err := validate(f, p, &known); err != nil {
-		return err
+		return err // a nil *ParseError is no nil error
 	}
 	return nil
 }

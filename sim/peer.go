@@ -66,12 +66,14 @@ func (m *peerMessage) act(uint64) {
 	m.to.server.(Peer).Receive(m.from.id, m.body)
 }
 
-// push is what a server sends a client unasked, in order with its replies on that connection.
+// push is what a server sends a client unasked, in order with its replies on that connection: data, or that it has
+// closed the connection.
 type push struct {
 	w      *World
 	c      *conn
 	travel Time
 	data   []byte
+	over   bool // the connection is closed
 }
 
 // Push sends b, which is copied, to the client at the other end of a connection; Env.Receive gets it. It does nothing
@@ -100,42 +102,36 @@ func (m *push) act(uint64) {
 	if c.closed || c.client.down || c.clientHolds(m) {
 		return
 	}
-	m.w.digest.word(uint64(m.w.now) ^ c.down.name)
-	c.pipe.digest(&m.w.digest, m.data)
-	if c.pipe != nil {
+	if !m.over {
+		m.w.digest.word(uint64(m.w.now) ^ c.down.name)
+		c.pipe.digest(&m.w.digest, m.data)
+	}
+	switch {
+	case m.over && c.pipe != nil:
+		c.hungUp = true
+		c.pipe.end.Ended(NoReply)
+		return
+	case m.over:
+		c.hungUp = true
+	case c.pipe != nil:
 		c.pipe.end.Received(m.data, nil)
 		return
+	default:
+		c.inbox = append(c.inbox, m.data)
 	}
-	c.inbox = append(c.inbox, m.data)
 	c.wakeReader()
 }
 
 // hangUp notifies the client, one delay later, that the server has closed the connection.
-type hangUp struct{ push }
-
-func (m *hangUp) act(uint64) {
-	c := m.c
-	if c.closed || c.client.down || c.clientHolds(m) {
-		return
-	}
-	c.hungUp = true
-	if c.pipe != nil {
-		c.pipe.end.Ended(NoReply)
-		return
-	}
-	c.wakeReader()
-}
-
-func (m *hangUp) depart(extra Time) {
-	m.c.lastDown = max(m.c.lastDown, m.w.now+m.travel+extra)
-	m.w.schedule(m.c.lastDown, m, 0)
+func (p *Process) hangUp(c *conn) *push {
+	return &push{w: p.w, c: c, travel: c.down.draw("", "close", uint64(p.Monotonic())), over: true}
 }
 
 // HangUp closes a connection from the server's side.
 func (p *Process) HangUp(connID uint64) {
 	if c := p.w.net.numbered(connID); c != nil && c.life == p.life && c.server == p {
 		c.life = broken
-		c.down.trail(&hangUp{push{w: p.w, c: c, travel: c.down.draw("", "close", uint64(p.Monotonic()))}})
+		c.down.trail(p.hangUp(c))
 	}
 }
 
@@ -176,7 +172,7 @@ func (m *farewell) act(uint64) {
 func (p *Process) hangUpAll() {
 	for _, c := range p.w.net.all() {
 		if c.server == p && c.life == p.life && !c.closed {
-			c.down.carry(&hangUp{push{w: p.w, c: c, travel: c.down.draw("", "close", uint64(p.Monotonic()))}}, 0)
+			c.down.carry(p.hangUp(c), 0)
 		}
 	}
 }

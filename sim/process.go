@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -173,14 +174,7 @@ func (t *timer) act(arg uint64) {
 }
 
 func (p *Process) dropVoidTimers() {
-	kept := p.timers[:0]
-	for _, t := range p.timers {
-		if !t.void {
-			kept = append(kept, t)
-		}
-	}
-	clear(p.timers[len(kept):])
-	p.timers = kept
+	p.timers = slices.DeleteFunc(p.timers, func(t *timer) bool { return t.void })
 }
 
 // clockChanged re-arms what waits on the monotonic clock and lets a server re-arm what waits on its wall clock.

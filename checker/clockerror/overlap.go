@@ -140,8 +140,7 @@ func First(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found b
 		if _, _, clashes := clash(all, places, true); clashes {
 			return true
 		}
-		_, _, clashes := firstOfOne(t, spans[:places])
-		return clashes
+		return clashOfOne(t, spans[:places])
 	}
 	if !within(len(spans)) {
 		return 0, 0, false
@@ -167,17 +166,17 @@ func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
 
 // sure reports whether two spans clash whatever the clocks' true error.
 func sure(t *trace.Trace, pair []trace.Span, sections bool) bool {
-	if _, _, clashes := firstOfOne(t, pair); clashes {
+	if clashOfOne(t, pair) {
 		return true
 	}
 	_, _, clashes := clash(intervalsOf(t, pair, sections, true), len(pair), true)
 	return clashes
 }
 
-// firstOfOne finds spans of one process that clash: their order is known.
-func firstOfOne(t *trace.Trace, spans []trace.Span) (i, j int, found bool) {
+// clashOfOne reports whether spans of one process clash: their order is known.
+func clashOfOne(t *trace.Trace, spans []trace.Span) bool {
 	if _, _, any := t.Interval.First(spans); !any {
-		return 0, 0, false
+		return false
 	}
 	of := make(map[history.Process][]trace.Span)
 	for i := range spans {
@@ -185,11 +184,11 @@ func firstOfOne(t *trace.Trace, spans []trace.Span) (i, j int, found bool) {
 		of[p] = append(of[p], spans[i])
 	}
 	for _, own := range of {
-		if i, j, found := t.Interval.First(own); found {
-			return i, j, true
+		if _, _, found := t.Interval.First(own); found {
+			return true
 		}
 	}
-	return 0, 0, false
+	return false
 }
 
 // overlap explains why it is uncertain whether the spans of a lock overlap; it is empty if they do not.

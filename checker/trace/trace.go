@@ -296,7 +296,7 @@ func (t *Trace) asked(p *processTrace, l int32, of history.Attempt) int32 {
 		return -1
 	}
 	n := p.asks[found]
-	p.asks = append(p.asks[:found], p.asks[found+1:]...)
+	p.asks = slices.Delete(p.asks, found, found+1)
 	return n
 }
 
@@ -311,8 +311,8 @@ func (t *Trace) sectionOf(e *history.Event) int32 {
 		return g
 	}
 	p := t.process(e.Process)
-	for i := len(p.sections) - 1; i >= 0; i-- {
-		if g := p.sections[i]; t.Locks[t.Grants[g].Lock].Name == e.Lock {
+	for _, g := range slices.Backward(p.sections) {
+		if t.Locks[t.Grants[g].Lock].Name == e.Lock {
 			return g
 		}
 	}
@@ -351,7 +351,7 @@ func (t *Trace) releasing(p *processTrace, e *history.Event) int32 {
 	for i, g := range p.releases {
 		of := &t.Grants[g]
 		if t.Locks[of.Lock].Name == e.Lock && (e.Attempt == "" || e.Attempt == of.Attempt) {
-			p.releases = append(p.releases[:i], p.releases[i+1:]...)
+			p.releases = slices.Delete(p.releases, i, i+1)
 			return g
 		}
 	}
@@ -366,12 +366,7 @@ func (t *Trace) close(g int32, i int, how ending) {
 	}
 	s.End, s.Ending = i, how
 	p := t.process(s.Process)
-	for j, o := range p.sections {
-		if o == g {
-			p.sections = append(p.sections[:j], p.sections[j+1:]...)
-			return
-		}
-	}
+	p.sections = slices.DeleteFunc(p.sections, func(o int32) bool { return o == g })
 }
 
 func (t *Trace) crash(i int, e *history.Event) {

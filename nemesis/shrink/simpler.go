@@ -16,14 +16,14 @@ type measure [16]int64
 func measureOf(f *nemesis.Fault) measure {
 	t := &f.Trigger
 	return measure{
-		severity(f),
+		int64(f.Loss), // breaking a lock although less is lost shows more
 		int64(len(f.Left) + len(f.Right)),
 		flag(f.OneWay), // that a link is down in one direction only takes more words
 		flag(f.For > 0) + flag(f.Restart > 0),
 		class(t),
 		flag(t.By != ""),
 		int64(t.Pass),
-		rank(t),
+		int64(slices.Index(familiarPoints[:], t.Point) + 1),
 		durationRoughness(t.Time),
 		durationRoughness(f.By),
 		durationRoughness(f.For) + durationRoughness(f.Restart), // no kind has both
@@ -44,9 +44,6 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// severity ranks the ways in which a server can go down: breaking a lock although less is lost shows more.
-func severity(f *nemesis.Fault) int64 { return int64(f.Loss) }
-
 // class: a fault that holds from the start needs no moment, and a point gives a reason for it, which a time does not.
 func class(t *nemesis.Trigger) int64 {
 	switch {
@@ -63,8 +60,6 @@ var familiarPoints = [...]sim.Point{
 	sim.Acquired, sim.BeforeWrite, sim.AfterRead, sim.BeforeRelease, sim.Released, sim.AcquireStart, sim.BeforeExtend,
 	sim.BeforeExpire, sim.BeforeWait, sim.QuorumReached, sim.ValidityChecked, sim.ClockRead, sim.OwnerCompared,
 }
-
-func rank(t *nemesis.Trigger) int64 { return int64(slices.Index(familiarPoints[:], t.Point) + 1) }
 
 // turned reports whether a cut names the servers first, although it cuts both ways.
 func turned(f *nemesis.Fault) bool {
@@ -92,11 +87,13 @@ func numbers(processes ...sim.ProcessID) int64 {
 // simpler than f: it states less, strikes for a plainer reason, or has rounder or smaller numbers. In order of
 // importance:
 //
-//   - less is lost: everything, unsynced writes, nothing (the server is shut down); - fewer processes are cut off, and
-//     in both directions; it has no end and no restart; - it strikes at the start of the run; at a point, by the client
-//     that the fault itself names, the first time, the points that people know first; else at a time; - times and
-//     durations are rounder, by roughness: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are rounder and weaker;
-//     messages and replies are earlier; - processes have lower numbers.
+//   - less is lost: everything, unsynced writes, nothing (the server is shut down);
+//   - fewer processes are cut off, and in both directions; it has no end and no restart;
+//   - it strikes at the start of the run; at a point, by the client that the fault itself names, the first time, the
+//     points that people know first; else at a time;
+//   - times and durations are rounder, by roughness: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are rounder and
+//     weaker; messages and replies are earlier;
+//   - processes have lower numbers.
 //
 // From f, which must be valid, one thing after another is changed, so the list is short; repeated, it leads on.
 func Simpler(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {

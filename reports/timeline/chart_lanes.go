@@ -68,7 +68,7 @@ func (c *chart) clientLanes(y int) int {
 	tracks := c.tracks()
 	for i := range c.lanes.clients {
 		lane := &c.lanes.clients[i]
-		if lane.Process == probe && !c.witnesses(probe) {
+		if lane.Process == probe && !c.showsProbe() {
 			continue
 		}
 		height := len(tracks)*trackHeight + lanePad
@@ -99,9 +99,10 @@ func (c *chart) clientLanes(y int) int {
 	return y
 }
 
-func (c *chart) witnesses(p history.Process) bool {
+// showsProbe reports whether the witness names an event of the probe.
+func (c *chart) showsProbe() bool {
 	for pos := range c.numbers {
-		if c.lanes.history.Events[pos].Process == p {
+		if c.lanes.history.Events[pos].Process == probe {
 			return true
 		}
 	}
@@ -297,7 +298,7 @@ func (c *chart) keys(lane *serverLane, ahead [][]int, lock history.Lock, y int) 
 		if lock != "" && k.Lock != lock || lock == "" && !slices.Contains(c.lanes.locks, k.Lock) {
 			continue
 		}
-		if c.lanes.holder(k.Of) == probe && !c.witnesses(probe) {
+		if c.lanes.holder(k.Of) == probe && !c.showsProbe() {
 			continue
 		}
 		for _, p := range places(lane.Keys, i, ahead[i]) {

@@ -176,7 +176,7 @@ func (s *storyteller) leaseEnd(o outliving, pos int) {
 
 func (s *storyteller) event(pos int, e *history.Event) {
 	proof := s.lanes.witness[pos]
-	if s.overAtOnce(pos, e) {
+	if s.overAtOnce(e) {
 		r := &s.rows[len(s.rows)-1]
 		r.add(pos)
 		r.proof = r.proof || proof
@@ -204,7 +204,7 @@ func isKey(e *history.Event) bool {
 }
 
 // overAtOnce reports whether a fault that ends is the one shown last, at the same instant: it needs no row of its own.
-func (s *storyteller) overAtOnce(pos int, e *history.Event) bool {
+func (s *storyteller) overAtOnce(e *history.Event) bool {
 	if e.Process != history.Nemesis || e.Type == history.Invoke || len(s.rows) == 0 {
 		return false
 	}

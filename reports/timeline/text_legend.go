@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
@@ -25,11 +26,8 @@ func (t *table) legend(p *text.Writer, hidden int) {
 	if t.block > 0 && len(t.clients) > 0 {
 		c := t.clients[0]
 		signs = append(signs, t.keyLegend(c)...)
-		for _, s := range t.servers {
-			if len(t.lanes.servers[s].Down) > 0 {
-				signs = append(signs, "✗ server down")
-				break
-			}
+		if slices.ContainsFunc(t.servers, func(s int) bool { return len(t.lanes.servers[s].Down) > 0 }) {
+			signs = append(signs, "✗ server down")
 		}
 	}
 	if signs = append(signs, "▸ witness"); !registers {
@@ -77,12 +75,7 @@ func (t *table) keyLegend(c int) []string {
 }
 
 func (t *table) any(f func(*clientLane) bool) bool {
-	for _, c := range t.clients {
-		if f(&t.lanes.clients[c]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.clients, func(c int) bool { return f(&t.lanes.clients[c]) })
 }
 
 // omissions says what the picture lacks.

@@ -19,7 +19,7 @@ const (
 func (c *chart) readable(s *scale) bool {
 	for i := range c.lanes.clients {
 		lane := &c.lanes.clients[i]
-		if lane.Process == probe && !c.witnesses(probe) {
+		if lane.Process == probe && !c.showsProbe() {
 			continue
 		}
 		for k := range lane.Sections {
@@ -47,7 +47,7 @@ func (c *chart) filled(s *scale) bool {
 	last := c.from
 	for i := range c.lanes.clients {
 		lane := &c.lanes.clients[i]
-		if lane.Process == probe && !c.witnesses(probe) {
+		if lane.Process == probe && !c.showsProbe() {
 			continue
 		}
 		for k := range lane.Sections {
