@@ -53,7 +53,7 @@ const (
 	BySlowWork    = "slow work"         // HolderOutlivedLease
 )
 
-// Causes are all kinds of causes, each with the details that tell its variants apart.
+// Causes are all kinds of causes, each with the details that distinguish its variants.
 var Causes = []struct {
 	Kind    CauseKind
 	Details []string

@@ -135,7 +135,7 @@ type gossip struct {
 	clients [3]talker
 	faults  []history.Event // that go on
 	reigns  bool            // the servers are members of a service, and leaders come and go
-	shared  bool            // attempts share names, so that no record tells whose key it is about
+	shared  bool            // attempts share names, so that no record says whose key it is about
 }
 
 func newGossip(a, b uint64) *gossip {

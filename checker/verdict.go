@@ -5,7 +5,11 @@
 // running anything, drawing anything, guessing what a history does not contain.
 package checker
 
-import "github.com/fencepost-sim/fencepost/checker/history"
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
 
 // Outcome is the result of judging one law.
 type Outcome uint8
@@ -101,10 +105,5 @@ func (v Verdict) Of(l Law) Finding {
 
 // Violated reports whether any law is violated.
 func (v Verdict) Violated() bool {
-	for _, f := range v.Findings {
-		if f.Outcome == Violated {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Outcome == Violated })
 }

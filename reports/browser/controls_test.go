@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// view tells where the events of the witness stand in the timeline, which changes with each zoom and move.
+// view is where the events of the witness stand in the timeline, which changes with each zoom and move.
 const view = `[...document.querySelectorAll("#chart .pin")].map(e => e.getAttribute("transform")).join()`
 
 // changes does something and waits for the view to change.

@@ -132,7 +132,7 @@ func lasting(m []string) func(history.Time) bool {
 	}
 }
 
-// pausedPast reports whether a pause of a process was on when a lease that it had been told of ended.
+// pausedPast reports whether a pause of a process was on when a lease that was stated to it ended.
 func pausedPast(h *history.History, p history.Process) bool {
 	for i := range h.Events {
 		e := &h.Events[i]

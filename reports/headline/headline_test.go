@@ -75,13 +75,13 @@ func declared(t *testing.T) (kinds, variants []string) {
 // A cause that is added to the checker needs a headline: the fallback names the cause in the checker's words.
 func TestEveryCauseHasAHeadline(t *testing.T) {
 	kinds, variants := declared(t)
-	told, toldVariants := map[string]bool{}, map[string]bool{}
+	seen, seenVariants := map[string]bool{}, map[string]bool{}
 	sentences := map[string]checker.Cause{}
 	for law, causes := range given {
 		for _, kind := range causes {
-			told[string(kind)] = true
+			seen[string(kind)] = true
 			for _, detail := range append([]string{}, orPlain(details[kind])...) {
-				toldVariants[detail] = true
+				seenVariants[detail] = true
 				for _, holders := range [][]history.Process{{"client-1", "client-2"}, {"client-1", "client-1"},
 					{"client-1"}, nil} {
 					f := checker.Finding{Law: law, Outcome: checker.Violated,
@@ -99,12 +99,12 @@ func TestEveryCauseHasAHeadline(t *testing.T) {
 		}
 	}
 	for _, kind := range kinds {
-		if !told[kind] {
+		if !seen[kind] {
 			t.Errorf("no law has a headline for %q", kind)
 		}
 	}
 	for _, variant := range variants {
-		if !toldVariants[variant] {
+		if !seenVariants[variant] {
 			t.Errorf("no headline was tried for the variant %q", variant)
 		}
 	}

@@ -120,7 +120,7 @@ const (
 func (l *Lanes) chart() *chart {
 	c := &chart{
 		Width: chartWidth, Left: chartLeft, Right: chartRight, lanes: l,
-		describer: newTeller(l, true), numbers: l.numbers(), middle: map[history.Process]int{},
+		describer: newDescriber(l, true), numbers: l.numbers(), middle: map[history.Process]int{},
 		middles: map[int]int{},
 	}
 	c.lanes = l.fewer(c.numbers)

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// colors is the number of colours that tell clients apart; more clients share them.
+// colors is the number of colours that distinguish clients; more clients share them.
 const colors = 8
 
 func colorOf(client int) string {
@@ -109,8 +109,8 @@ func (c *chart) showsProbe() bool {
 	return false
 }
 
-// sections draws, from the top: the bar of the section, below it the lease as the client was told, and in its place
-// where the section goes on without one a line that says so.
+// sections draws, from the top: the bar of the section, below it the lease as it was stated to the client, and in its
+// place where the section goes on without one a line that says so.
 func (c *chart) sections(client int, lock history.Lock, y int) {
 	lane := &c.lanes.clients[client]
 	for _, w := range lane.Waits {

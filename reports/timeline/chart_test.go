@@ -39,7 +39,7 @@ func TestLongRunIsDrawnAroundItsWitness(t *testing.T) {
 	}
 }
 
-// TestOperationsOfRegistersAreDrawn from call to return, in a history that tells of no lock, each with what it found.
+// TestOperationsOfRegistersAreDrawn from call to return, in a history without locks, each with what it found.
 func TestOperationsOfRegistersAreDrawn(t *testing.T) {
 	h := &history.History{Header: history.Header{End: 9e6}}
 	add := func(at history.Time, p history.Process, kind history.Type, f history.F, register, value string) {
@@ -66,10 +66,11 @@ func TestOperationsOfRegistersAreDrawn(t *testing.T) {
 	if got := strings.Join(drawn(), ", "); got != "write x 1 1-3, write y 2 6-9, read x 7 2-4, cas x [7 8] 5-9" {
 		t.Error(got)
 	}
-	if told := Arrange(h, nil).describe([]int{0, 1, 3, 4}); told[0].Words != `p sends its write of "1" to x` ||
-		told[1].Words != "q asks for the value of x" || told[2].Words != `q reads "7" from x` ||
-		told[3].Words != `q asks for the compare-and-set "[7 8]" of x` {
-		t.Errorf("%+v", told)
+	described := Arrange(h, nil).describe([]int{0, 1, 3, 4})
+	if described[0].Words != `p sends its write of "1" to x` ||
+		described[1].Words != "q asks for the value of x" || described[2].Words != `q reads "7" from x` ||
+		described[3].Words != `q asks for the compare-and-set "[7 8]" of x` {
+		t.Errorf("%+v", described)
 	}
 	h.Header.Locks = []history.Lock{"x"}
 	if got := drawn(); len(got) > 0 {

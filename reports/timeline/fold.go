@@ -10,7 +10,7 @@ import (
 )
 
 // fold shortens the story of a run in which nothing broke: one row for each section, and what is out of the ordinary.
-func (s *storyteller) fold() {
+func (s *storyline) fold() {
 	s.folded = true
 	for i := range s.rows {
 		r := &s.rows[i]
@@ -40,7 +40,7 @@ func ordinary(e *history.Event) bool {
 }
 
 // sectionWords say what came of the section that was entered at a position.
-func (s *storyteller) sectionWords(e *history.Event, pos int) string {
+func (s *storyline) sectionWords(e *history.Event, pos int) string {
 	lane := &s.lanes.clients[s.lanes.lane(e)]
 	at := sort.Search(len(lane.Sections), func(i int) bool { return lane.Sections[i].First >= pos })
 	sec := &lane.Sections[at]

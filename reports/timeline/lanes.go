@@ -298,7 +298,7 @@ func (l *Lanes) names() []string {
 	return out
 }
 
-func newTeller(l *Lanes, long bool) describer {
+func newDescriber(l *Lanes, long bool) describer {
 	return describer{Holder: l.holder, Apart: l.apart, Several: len(l.locks) > 1, Registers: l.registers, Long: long}
 }
 
@@ -311,7 +311,7 @@ type described struct {
 
 // describe puts the events at some positions into words; those outside of the history are left out.
 func (l *Lanes) describe(positions []int) []described {
-	t := newTeller(l, true)
+	t := newDescriber(l, true)
 	var all []described
 	for _, pos := range positions {
 		if pos >= 0 && pos < len(l.history.Events) {

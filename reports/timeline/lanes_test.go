@@ -173,7 +173,7 @@ func TestAFaultToldByReportsIsDrawnOnce(t *testing.T) {
 	}
 }
 
-// The end of a fault that was never seen to strike is told, but nothing that could be drawn.
+// The end of a fault that was never seen to strike is described, and nothing is drawn for it.
 func TestAnEndWithoutABeginningIsNoFault(t *testing.T) {
 	x := reporttest.NewHistory(1, 1)
 	x.At(1).Fault(history.OK, "pause client-1 for 1s at 0s", "client-1")

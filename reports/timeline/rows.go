@@ -71,8 +71,8 @@ const (
 	mostWeight    = weightProof + weightFault
 )
 
-// storyteller makes rows of a history.
-type storyteller struct {
+// storyline is a history as rows.
+type storyline struct {
 	t       describer
 	lanes   *Lanes
 	applies bool         // the resource's own records are there, so that the clients' records of them are duplicates
@@ -98,9 +98,9 @@ const longTravel = history.Time(1e8)
 const groupSpread = history.Time(1e9)
 
 // story shows the whole history in rows, in order.
-func story(l *Lanes, long bool) *storyteller {
-	s := &storyteller{
-		t:       newTeller(l, long),
+func story(l *Lanes, long bool) *storyline {
+	s := &storyline{
+		t:       newDescriber(l, long),
 		lanes:   l,
 		applies: len(l.effects) > 0, groups: map[group]int{}, slow: map[int]bool{},
 		rows: make([]row, 0, len(l.history.Events)),
@@ -127,7 +127,7 @@ func story(l *Lanes, long bool) *storyteller {
 }
 
 // words put a row into words.
-func (s *storyteller) words(r *row) string {
+func (s *storyline) words(r *row) string {
 	e := s.lanes.first(r)
 	switch {
 	case e == nil:
@@ -147,7 +147,7 @@ func (s *storyteller) words(r *row) string {
 }
 
 // recordingEnd says when the recording ended, if somebody still waited or worked then.
-func (s *storyteller) recordingEnd() {
+func (s *storyline) recordingEnd() {
 	still := func(c clientLane) bool {
 		return c.Process != probe && (slices.ContainsFunc(c.Waits, func(w wait) bool { return w.Last == open }) ||
 			slices.ContainsFunc(c.Sections, func(sec section) bool { return sec.Last == open }))
@@ -159,7 +159,7 @@ func (s *storyteller) recordingEnd() {
 	}
 }
 
-func (s *storyteller) leaseEnd(o outliving, pos int) {
+func (s *storyline) leaseEnd(o outliving, pos int) {
 	doing := "is still at work"
 	if lane, ok := s.lanes.client(o.Client); ok &&
 		slices.ContainsFunc(lane.Pauses, func(p span) bool { return p.covers(pos) }) {
@@ -174,7 +174,7 @@ func (s *storyteller) leaseEnd(o outliving, pos int) {
 		other: &unusual{words: who + "'s lease" + lock + " ends here; it " + doing}})
 }
 
-func (s *storyteller) event(pos int, e *history.Event) {
+func (s *storyline) event(pos int, e *history.Event) {
 	proof := s.lanes.witness[pos]
 	if s.overAtOnce(e) {
 		r := &s.rows[len(s.rows)-1]
@@ -204,7 +204,7 @@ func isKey(e *history.Event) bool {
 }
 
 // overAtOnce reports whether a fault that ends is the one shown last, at the same instant: it needs no row of its own.
-func (s *storyteller) overAtOnce(e *history.Event) bool {
+func (s *storyline) overAtOnce(e *history.Event) bool {
 	if e.Process != history.Nemesis || e.Type == history.Invoke || len(s.rows) == 0 {
 		return false
 	}
@@ -216,11 +216,11 @@ func (s *storyteller) overAtOnce(e *history.Event) bool {
 
 // quietSince reports whether nothing of weight happened after row i. If it did, joining it would show things out of
 // their order.
-func (s *storyteller) quietSince(i int) bool {
+func (s *storyline) quietSince(i int) bool {
 	return !slices.ContainsFunc(s.rows[i+1:], func(r row) bool { return r.weight >= weightStep })
 }
 
-func (s *storyteller) weigh(pos int, e *history.Event) int16 {
+func (s *storyline) weigh(pos int, e *history.Event) int16 {
 	if e.Process == history.Nemesis {
 		return weightFault
 	}
@@ -259,7 +259,7 @@ func pick(t history.Type, invoke, ok, otherwise int16) int16 {
 }
 
 // weighCall makes little of a client's reads and writes if the resource records them itself, except of a slow one.
-func (s *storyteller) weighCall(pos int, e *history.Event) int16 {
+func (s *storyline) weighCall(pos int, e *history.Event) int16 {
 	if !s.applies {
 		return pick(e.Type, weightRoutine, weightEffect, weightEffect)
 	}
@@ -288,7 +288,7 @@ func weighKey(e *history.Event) int16 {
 	return weightTurn
 }
 
-func (s *storyteller) tone(e *history.Event) text.Style {
+func (s *storyline) tone(e *history.Event) text.Style {
 	switch {
 	case e.Process == history.Nemesis:
 		return text.Yellow

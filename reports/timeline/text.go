@@ -52,7 +52,7 @@ func (l *Lanes) draw(p *text.Writer) {
 
 // body draws the rows at some places of a story and the breaks between them. hidden counts the rows of weight that are
 // not shown.
-func (t *table) body(s *storyteller, places []int) (body []*text.Line, hidden int) {
+func (t *table) body(s *storyline, places []int) (body []*text.Line, hidden int) {
 	shown := make([]row, len(places))
 	for i, place := range places {
 		shown[i] = s.rows[place]

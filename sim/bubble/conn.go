@@ -151,12 +151,7 @@ func (c *Conn) collect() {
 }
 
 func (g *Guest) forget(c *Conn) {
-	for i, o := range g.conns {
-		if o == c {
-			g.conns = append(g.conns[:i], g.conns[i+1:]...)
-			return
-		}
-	}
+	g.conns = slices.DeleteFunc(g.conns, func(o *Conn) bool { return o == c })
 }
 
 // arm makes the world check the deadline of a blocked read when it is due.

@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -46,7 +47,7 @@ func (s *server) askLeader(m *raft.Member, r *sim.Incoming, lease int64, renew b
 func (s *server) dropLateAsks(m *raft.Member) {
 	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {
 		s.asks[0].request.Reply(AppendError(nil, timedOut))
-		s.asks = append(s.asks[:0], s.asks[1:]...)
+		s.asks = slices.Delete(s.asks, 0, 1)
 	}
 }
 
@@ -118,26 +119,23 @@ func (s *server) answer(m *raft.Member, a ask, left, ttl int64) {
 
 // deliver sends the answer to the client, if it still waits.
 func (s *server) deliver(t leaderAnswer) {
-	for i := range s.asks {
-		p := s.asks[i]
-		if p.number != t.number {
-			continue
-		}
-		s.asks = append(s.asks[:i], s.asks[i+1:]...)
-		if p.renew {
-			p.request.Reply(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 2), p.lease), t.left))
-		} else {
-			p.request.Reply(sim.AppendInt(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 3), p.lease), t.left),
-				t.ttl))
-		}
+	i := slices.IndexFunc(s.asks, func(p pendingAsk) bool { return p.number == t.number })
+	if i < 0 {
 		return
 	}
+	p := s.asks[i]
+	s.asks = slices.Delete(s.asks, i, i+1)
+	if p.renew {
+		p.request.Reply(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 2), p.lease), t.left))
+		return
+	}
+	p.request.Reply(sim.AppendInt(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 3), p.lease), t.left), t.ttl))
 }
 
 // askAgain sends the questions that are still open to a new leader.
 func (s *server) askAgain(m *raft.Member) {
 	s.dropLateAsks(m)
-	for _, p := range append([]pendingAsk(nil), s.asks...) {
+	for _, p := range slices.Clone(s.asks) {
 		s.passOn(m, p.ask)
 	}
 }

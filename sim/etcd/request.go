@@ -3,6 +3,7 @@ package etcd
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -61,14 +62,8 @@ type Txn struct {
 
 // readOnly reports whether neither branch changes anything.
 func (t *Txn) readOnly() bool {
-	for _, ops := range [2][]Op{t.Then, t.Else} {
-		for i := range ops {
-			if ops[i].Kind != Range {
-				return false
-			}
-		}
-	}
-	return true
+	changes := func(o Op) bool { return o.Kind != Range }
+	return !slices.ContainsFunc(t.Then, changes) && !slices.ContainsFunc(t.Else, changes)
 }
 
 // words returns the arguments of a request one by one.
@@ -144,33 +139,25 @@ func (o *Op) rangeOption(name string, w *words) (err error) {
 		o.Limit = int(n)
 	case "SORT":
 		return o.sort(w.next(), w.next())
-	case "MINCREATE":
-		o.MinCreate, err = w.number(name)
-	case "MAXCREATE":
-		o.MaxCreate, err = w.number(name)
-	case "MINMOD":
-		o.MinMod, err = w.number(name)
-	case "MAXMOD":
-		o.MaxMod, err = w.number(name)
 	case "SERIALIZABLE":
 		o.Serializable = true
 	default:
-		return fmt.Errorf("fencepost: unknown option %q", name)
+		to := map[string]*int64{"MINCREATE": &o.MinCreate, "MAXCREATE": &o.MaxCreate, "MINMOD": &o.MinMod,
+			"MAXMOD": &o.MaxMod}[name]
+		if to == nil {
+			return fmt.Errorf("fencepost: unknown option %q", name)
+		}
+		*to, err = w.number(name)
 	}
 	return err
 }
 
 func (o *Op) sort(by, direction string) error {
-	switch by {
-	case "KEY":
-		o.Order = ByKey
-	case "CREATE":
-		o.Order = ByCreate
-	case "MOD":
-		o.Order = ByMod
-	default:
+	order := slices.Index([]string{ByKey: "KEY", ByCreate: "CREATE", ByMod: "MOD"}, by)
+	if order < 0 {
 		return fmt.Errorf("fencepost: SORT by %q: KEY, CREATE or MOD", by)
 	}
+	o.Order = Order(order)
 	o.Descending = direction == "DESC"
 	if !o.Descending && direction != "ASC" {
 		return fmt.Errorf("fencepost: SORT %q: ASC or DESC", direction)

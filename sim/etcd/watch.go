@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -43,12 +44,7 @@ func (s *server) serveUnwatch(r *sim.Incoming) {
 		s.refuse(r, err)
 		return
 	}
-	for i := range s.watchers {
-		if w := &s.watchers[i]; w.id == id && w.conn == r.ConnID {
-			s.watchers = append(s.watchers[:i], s.watchers[i+1:]...)
-			break
-		}
-	}
+	s.watchers = slices.DeleteFunc(s.watchers, func(w watcher) bool { return w.id == id && w.conn == r.ConnID })
 	r.Reply(sim.AppendInt(sim.AppendArray(s.out, 1), s.store.revision))
 }
 

@@ -2,6 +2,7 @@ package raft
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"go.etcd.io/raft/v3"
@@ -110,14 +111,13 @@ func (m *Member) askAgain() {
 
 // take removes a proposal of this life; ok is false if nobody waits for it any more.
 func (q *requests) take(id uint64) (p proposal, ok bool) {
-	for i := range q.proposals {
-		if q.proposals[i].id == id {
-			p = q.proposals[i]
-			q.proposals = append(q.proposals[:i], q.proposals[i+1:]...)
-			return p, true
-		}
+	i := slices.IndexFunc(q.proposals, func(p proposal) bool { return p.id == id })
+	if i < 0 {
+		return p, false
 	}
-	return p, false
+	p = q.proposals[i]
+	q.proposals = slices.Delete(q.proposals, i, i+1)
+	return p, true
 }
 
 func (q *requests) confirm(s *raft.ReadState) {
@@ -134,7 +134,7 @@ func (m *Member) answerReads() {
 	q := &m.waiting
 	for i := 0; i < len(q.reads); {
 		if r := q.reads[i]; r.confirmed && r.index <= m.applied {
-			q.reads = append(q.reads[:i], q.reads[i+1:]...)
+			q.reads = slices.Delete(q.reads, i, i+1)
 			r.done(nil)
 			i = 0 // done may have asked for more
 			continue

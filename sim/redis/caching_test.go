@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// caches has a client speak RESP3 and track what it reads.
+// caches makes a client use RESP3 and track what it reads.
 func (s *session) caches(to sim.ProcessID, options ...string) {
 	s.ask(to, 0, "HELLO", "3")
 	if got := s.ask(to, 0, append([]string{"CLIENT", "TRACKING", "ON"}, options...)...); got != "+OK" {

@@ -56,7 +56,7 @@ func (c *cluster) watch(cfg redis.SentinelConfig) *cluster {
 	return c
 }
 
-// session is what a client has in its hands.
+// session is what a client works with.
 type session struct {
 	sim.Env
 	c       *cluster
@@ -70,7 +70,7 @@ func (c *cluster) client(name string, at time.Duration, code func(s *session)) {
 	})
 }
 
-// ask sends a command on connection n of a server and gives the reply, or why there is none within ten seconds.
+// ask sends a command on connection n of a server and returns the reply, or why there is none within ten seconds.
 func (s *session) ask(to sim.ProcessID, n int, args ...string) string {
 	r := s.Call(10*time.Second, nil,
 		sim.Request{Conn: sim.Conn{Server: to, N: n}, Args: args, Attempt: s.attempt, Phase: args[0]})[0]
@@ -87,7 +87,7 @@ func (s *session) ask(to sim.ProcessID, n int, args ...string) string {
 	return "refused"
 }
 
-// do sends a command and says what came of it.
+// do is ask with the words of a command, and notes the reply.
 func (s *session) do(to sim.ProcessID, command string) string {
 	reply := s.ask(to, 0, strings.Fields(command)...)
 	s.say("%s: %s", command, reply)

@@ -140,8 +140,8 @@ func TestListOfCommandsIsThatOfRedis(t *testing.T) {
 	testkit.Golden(t, "testdata/commands-7.0.txt", strings.Join(lines, ""))
 }
 
-// TestLaterCommandsAreUnknownToRedis7 gives the node as Redis 7.0 and a real one all that it knows as another version
-// alone: commands, options and subcommands.
+// TestLaterCommandsAreUnknownToRedis7 sends a node that is Redis 7.0, and a real one, all that only other versions
+// have: commands, options and subcommands.
 func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
@@ -170,7 +170,7 @@ func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 	}
 }
 
-// TestVersionIsGivenInEveryText: HELLO, INFO and scripts say the version that the commands are of.
+// TestVersionIsGivenInEveryText: HELLO, INFO and scripts name the version whose commands the node has.
 func TestVersionIsGivenInEveryText(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
@@ -223,7 +223,7 @@ redis-server says to COMMAND.
 		if c8 == nil {
 			continue
 		}
-		name := spoken(l.name)
+		name := inCapitals(l.name)
 		if c7, _ := simulated(Redis7, l.name); c7 == nil {
 			name += " (8)"
 		}
@@ -231,7 +231,7 @@ redis-server says to COMMAND.
 	}
 	for _, name := range simulatedNames(Tair) {
 		if c7, _ := simulated(Redis7, name); c7 == nil {
-			names = append(names, spoken(name)+" (tair)")
+			names = append(names, inCapitals(name)+" (tair)")
 		}
 	}
 	names = append(names, "SET … IFEQ, SET … IFNE (8)")
@@ -244,7 +244,7 @@ redis-server says to COMMAND.
 		if is && whyRefused(Redis8, container) != "" || why == "" {
 			continue
 		}
-		name := spoken(l.name)
+		name := inCapitals(l.name)
 		if whyRefused(Redis7, l.name) == "" {
 			name += " (8)"
 		}
@@ -265,10 +265,10 @@ made first from 7.0, and of the first that it named from 8.
 `)
 	b.WriteString("\n## Not compared with redis-server\n\n| command | why |\n|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(uncompared)) {
-		b.WriteString("| " + spoken(name) + " | " + uncompared[name] + " |\n")
+		b.WriteString("| " + inCapitals(name) + " | " + uncompared[name] + " |\n")
 	}
 	testkit.Golden(t, "COMMANDS.md", b.String())
 }
 
-// spoken is a command as people write it.
-func spoken(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "|", " ")) }
+// inCapitals is a command as its documentation writes it.
+func inCapitals(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "|", " ")) }

@@ -88,20 +88,21 @@ func TestEveryCommandIsCompared(t *testing.T) {
 		switch why := uncompared[name]; {
 		case !real[name] && why == "":
 			t.Errorf("nothing compares %s with redis-server: give families a pattern of it, or uncompared a reason",
-				spoken(name))
+				inCapitals(name))
 		case real[name] && why != "":
-			t.Errorf("%s is compared, although %s", spoken(name), why)
+			t.Errorf("%s is compared, although %s", inCapitals(name), why)
 		}
 	}
 	for name := range uncompared {
 		if !slices.Contains(of7, name) {
-			t.Errorf("%s is not simulated", spoken(name))
+			t.Errorf("%s is not simulated", inCapitals(name))
 		}
 	}
 	for _, v := range []Version{Redis8, Tair} {
 		for _, name := range simulatedNames(v) {
 			if !slices.Contains(of7, name) && !documented[name] {
-				t.Errorf("nothing compares %s of %v with its documents: give compares a line of it", spoken(name), v)
+				t.Errorf("nothing compares %s of %v with its documents: give compares a line of it",
+					inCapitals(name), v)
 			}
 		}
 	}
@@ -137,7 +138,7 @@ func TestEveryCommandIsCarriedOutAsByRedis(t *testing.T) {
 			r.differ(steps)
 		}
 		if !r.carried[name] {
-			t.Errorf("%s: every reply that was compared is an error", spoken(name))
+			t.Errorf("%s: every reply that was compared is an error", inCapitals(name))
 		}
 	}
 	t.Logf("%d commands compared", r.compared)

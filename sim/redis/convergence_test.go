@@ -79,8 +79,8 @@ func storm(t *testing.T, seed uint64, commands [][]string) *cluster {
 	return c
 }
 
-// TestNodesConverge lets groups weather storms. In the end one is master, all have what it has, and no key has ceased
-// to be without a record.
+// TestNodesConverge runs groups through storms. In the end one node is master, all have its data, and no key is gone
+// without a record.
 func TestNodesConverge(t *testing.T) {
 	seeds := uint64(20)
 	if testkit.Full() {

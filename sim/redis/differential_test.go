@@ -37,10 +37,10 @@ func (v vocabulary) bound() string {
 		"1e400", " 1", "1700000000000")
 }
 
-// later is a TTL so long that the test is over before.
+// later is a TTL that outlasts the test.
 func (v vocabulary) later() string { return v.one("100000", "200000", "500000000") }
 
-// soon is a TTL that the moves of the clock reach, in the unit that the command has.
+// soon is a TTL within the moves of the clock, in the unit of the command.
 func (v vocabulary) soon() string { return v.one("1", "2", "50", "100", "1500") }
 
 // moment and second are absolute times about the start of the test, in ms and s.
@@ -94,7 +94,7 @@ func (v vocabulary) spell(pattern string) []string {
 	return args
 }
 
-// move is a move of the wall clock: on or back, by less than a millisecond or by seconds.
+// move is a move of the wall clock: forward or back, by less than a millisecond or by seconds.
 func (v vocabulary) move() time.Duration {
 	all := []time.Duration{600 * time.Microsecond, -600 * time.Microsecond, time.Millisecond, -time.Millisecond,
 		50 * time.Millisecond,
@@ -183,8 +183,8 @@ var families = map[string][]string{
 // looking are commands whose reply shows the state, mixed into every family.
 var looking = []string{"GET K", "TYPE K", "EXISTS K", "DEL K", "SET K V", "PTTL K", "PEXPIRE K P", "DBSIZE"}
 
-// TestNodeAnswersAsRedis does random things to the node and to a real Redis, on two connections and under a wall clock
-// that goes on and back. Every reply must be the same, byte by byte, except for the order of sets.
+// TestNodeAnswersAsRedis sends random commands to the node and to a real Redis, on two connections and under a wall
+// clock that moves forward and back. Every reply must be the same, byte by byte, except for the order of sets.
 func TestNodeAnswersAsRedis(t *testing.T) {
 	r := newRig(t, 2)
 	for _, family := range slices.Sorted(maps.Keys(families)) {

@@ -3,8 +3,8 @@
 //
 // miniredis holds the values and carries out the commands that are only about them. What decides whether a lock holds
 // is Fencepost's own: deadlines on the wall clock and the records of what became of every key (package store), the
-// append-only file and when it is fsynced (aof), the commands and scripts of locks (command, lua), and here the node:
-// connections, transactions, restarts, replication, publish and subscribe.
+// append-only file and when it is fsynced (store/file.go), the commands and scripts of locks (command.go, package lua),
+// and the node: connections, transactions, restarts, replication, publish and subscribe.
 //
 // Unmodified client libraries can use it: it speaks RESP2 and RESP3, and notifies those who cache of what they must
 // forget (tracking.go).

@@ -124,7 +124,7 @@ func (m *machine) slowFsync(by time.Duration, begin bool) {
 	m.node.Fault(sim.ServerFault{Kind: sim.SlowFsync, By: by, Begin: begin})
 }
 
-// send hands a request over; the reply appears behind the pointer once it is given.
+// send sends a request; the pointer holds the reply once there is one.
 func (m *machine) send(attempt history.Attempt, args ...string) *string {
 	reply := new(string)
 	client, _, _ := strings.Cut(string(attempt), "/")
@@ -132,7 +132,7 @@ func (m *machine) send(attempt history.Attempt, args ...string) *string {
 	return reply
 }
 
-// do sends a command of words and gives the reply as one line: "OK", ":1" is 1, null, errors with their '-'.
+// do sends a command and returns the reply as one line: "OK", ":1" is 1, null, errors with their '-'.
 func (m *machine) do(attempt history.Attempt, command string) string {
 	return m.args(attempt, strings.Fields(command)...)
 }
@@ -220,7 +220,7 @@ func (m *machine) story() string {
 	return b.String()
 }
 
-// seconds is a time with as many decimals as it needs, at least three.
+// seconds writes a time with as many decimals as it needs, at least three.
 func seconds(t history.Time) string {
 	if t == history.Never {
 		return "never"

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// notified are commands about notifications themselves, and some that say two things at once.
+// notified are commands about notifications themselves, and some that cause two at once.
 var notified = []string{"CONFIG SET notify-keyspace-events N", "CONFIG SET Notify-Keyspace-Events N",
 	"CONFIG GET notify-keyspace-events", "CONFIG GET NOTIFY-KEYSPACE-EVENTS",
 	"CONFIG SET notify-keyspace-events KEy|foo", "CONFIG SET notify-keyspace-events KEA KEA",
@@ -26,9 +26,9 @@ func isUnordered(pattern string) bool {
 	return slices.Contains([]string{"KEYS", "SCAN", "PING", "RESET", "SELECT", "HELLO"}, name)
 }
 
-// TestNotificationsAreThoseOfRedis lets two connections do all kinds of things while two others receive notifications
-// of keys: one by patterns, one by the names of channels. Everything must arrive in the same order as from a real
-// Redis.
+// TestNotificationsAreThoseOfRedis sends all kinds of commands on two connections while two others receive
+// notifications of keys: one by patterns, one by the names of channels. Everything must arrive in the same order as
+// from a real Redis.
 func TestNotificationsAreThoseOfRedis(t *testing.T) {
 	r := newRig(t, 4)
 	r.strict = true

@@ -66,7 +66,7 @@ func TestMessagesReachTheSubscribersOfReplicas(t *testing.T) {
 	want(t, "the files", append(c.nodes[master].Log(), c.nodes[replica1].Log()...))
 }
 
-// With aof.Always nothing leaves before the fsync, messages included.
+// With store.Always nothing leaves before the fsync, messages included.
 func TestMessagesOfATransactionLeaveAfterItsFsync(t *testing.T) {
 	c := newCluster(t, redis.Config{Persistence: store.Always, FsyncTime: 10 * ms}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -82,7 +82,7 @@ func TestMessagesOfATransactionLeaveAfterItsFsync(t *testing.T) {
 	want(t, "said", c.said[1:], "112ms client-2 EVAL: :1", "112ms client-1 hears *3 $7 message $4 free $1 1")
 }
 
-// Everything that a connection has on the server goes with it, however it ends: its subscriptions, its transaction,
+// Everything that the server keeps for a connection goes with it, however it ends: its subscriptions, its transaction,
 // what it watches.
 func TestClosedConnectionsLeaveNothingBehind(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
@@ -118,7 +118,7 @@ func TestClosedConnectionsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// The end of a connection is a message like any other: a cut keeps it back.
+// The end of a connection is a message like any other: a cut holds it up.
 func TestServerBehindACutDoesNotKnowThatItsClientHasGone(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {

@@ -147,7 +147,7 @@ func (s *realRedis) await(count int) (all string, err error) {
 	return all, err
 }
 
-// do sends a command and gives the reply in RESP.
+// do sends a command and returns the reply in RESP.
 func (s *realRedis) do(args ...string) string {
 	s.send(args...)
 	reply, err := s.await(1)

@@ -214,8 +214,8 @@ func (b *bookkeeper) act(v vocabulary) {
 	b.audit()
 }
 
-// TestRecordsShowWhatIsThere lets random commands, clocks that go both ways, stops of every kind, starts, promotions
-// and full resyncs loose on a node and on a group. After each step, whoever has read the records of a master knows what
+// TestRecordsShowWhatIsThere runs a node, and a group, under random commands, clocks that go both ways, stops of every
+// kind, starts, promotions and full resyncs. After each step, whoever has read the records of a master knows what
 // it holds.
 func TestRecordsShowWhatIsThere(t *testing.T) {
 	groups := 4000

@@ -92,7 +92,7 @@ func (s *groupOfThree) deliver(m *member) {
 	}
 }
 
-// dataOf is the data that effects come to.
+// dataOf is the data that effects result in.
 func dataOf(list []store.Effect) []store.Key {
 	plain := New(Config{})
 	plain.data.Quietly(func() { plain.replay(list) })
@@ -128,7 +128,7 @@ func (s *groupOfThree) promote(m *member) {
 	s.same("after the promotion of "+string(m.name), m, was)
 }
 
-// list writes keys down; what the records know of them is another matter.
+// list lists keys, without what the records know of them.
 func list(keys []store.Key) string {
 	var b strings.Builder
 	for _, k := range keys {
@@ -184,8 +184,8 @@ func (s *groupOfThree) step(v vocabulary) {
 	}
 }
 
-// TestDataOutlivesRestartsAndPromotions lets random commands, clocks that go both ways, restarts and promotions loose
-// on a group. After a clean restart a node has what it had, hidden keys included; after a promotion, what had arrived.
+// TestDataOutlivesRestartsAndPromotions runs a group under random commands, clocks that go both ways, restarts and
+// promotions. After a clean restart a node has what it had, hidden keys included; after a promotion, what had arrived.
 func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 	groups := 400
 	if !testkit.Full() {

@@ -49,7 +49,7 @@ var (
 	waitOne = []string{"WAIT", "1", "1000"}
 )
 
-// BenchmarkReplicatedSet is one SET through the kernel, its journey included, and what the replicas make of it.
+// BenchmarkReplicatedSet is one SET through the kernel, with its way there and back and the work of the replicas.
 func BenchmarkReplicatedSet(b *testing.B) {
 	b.Run("alone", func(b *testing.B) { benchmarkGroup(b, redis.Config{}, 0, setLock) })
 	b.Run("1 replica", func(b *testing.B) { benchmarkGroup(b, redis.Config{}, 1, setLock) })

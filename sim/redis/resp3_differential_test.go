@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// preludes are how connections begin that speak RESP3, or may. Some track what they read.
+// preludes are the first commands of connections that use RESP3, or may. Some track what they read.
 var preludes = []string{"HELLO 3", "HELLO 3", "HELLO 2", "HELLO 3; CLIENT TRACKING ON",
 	"HELLO 3; CLIENT TRACKING ON NOLOOP",
 	"HELLO 3; CLIENT TRACKING ON OPTIN", "HELLO 3; CLIENT TRACKING ON OPTOUT", "HELLO 3; CLIENT TRACKING ON BCAST",
@@ -50,7 +50,7 @@ var typed = []string{"redis.setresp(3)return(redis.call('hgetall',KEYS[1]))",
 	"redis.setresp(3)redis.setresp(2)return(redis.call('hgetall',KEYS[1]))", "return(false)", "return(nil)",
 	"redis.setresp(3)return(redis.call('set',KEYS[1],'v','NX'))"}
 
-// TestNodeAnswersAsRedisInRESP3 does random things to the node and to a real Redis on connections that speak RESP3 and
+// TestNodeAnswersAsRedisInRESP3 sends random commands to the node and to a real Redis on connections that use RESP3 and
 // may track: replies are compared byte by byte, and pushes whether the same have come before and after them.
 func TestNodeAnswersAsRedisInRESP3(t *testing.T) {
 	r := newRig(t, 2)

@@ -109,7 +109,7 @@ func (r *rig) ending() (steps []step) {
 	return steps
 }
 
-// play does the steps to both from an empty start, and says in which way they differ first; "" if they do not.
+// play carries out the steps on both, from an empty start, and returns their first difference; "" if there is none.
 func (r *rig) play(steps []step) string {
 	for _, c := range r.real {
 		c.do("RESET")
@@ -156,7 +156,7 @@ func (r *rig) jump(m *manyClients, by time.Duration) string {
 	return r.sameWaiting(m)
 }
 
-// both has both carry out a command.
+// both sends a command to both.
 func (r *rig) both(m *manyClients, s step) string {
 	r.compared++
 	clear(m.came)
@@ -247,7 +247,7 @@ func (r *rig) differ(steps []step) {
 	r.t.Fatalf("%s\nat first %s\nafter all of\n%s", r.play(steps), first, strings.Join(list, "\n"))
 }
 
-// shrink takes away whatever steps it can, halves first and single ones last, until it can spare none.
+// shrink leaves out as many steps as it can, halves first and single ones last.
 func shrink(steps []step, fails func([]step) bool) []step {
 	for smaller := true; smaller; {
 		smaller = false

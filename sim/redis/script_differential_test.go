@@ -194,7 +194,7 @@ var readOnlyScripts = []string{
 	releaseScript,
 }
 
-// sameScriptExcept are scripts whose errors name their own fault otherwise than Redis does.
+// sameScriptExcept are scripts whose errors are worded differently from those of Redis.
 var sameScriptExcept = map[string]bool{
 	"return redis.call('xadd', 'never', 'mind') and 1": true, // not simulated
 	"local a = nil\nreturn a .. 'x'":                   true, // gopher-lua's wording

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestBroadcastSubscribersLearnOfLaterChanges: not of those from before it asked, whoever had read the key.
+// TestBroadcastSubscribersLearnOfLaterChanges: not of changes before the subscription, whoever had read the key.
 func TestBroadcastSubscribersLearnOfLaterChanges(t *testing.T) {
 	var table table
 	table.on(1, options{})
@@ -24,7 +24,7 @@ func TestBroadcastSubscribersLearnOfLaterChanges(t *testing.T) {
 	}
 }
 
-// TestWhatIsRemembered: CLIENT CACHING counts where OPTIN or OPTOUT asks for it, and is of no account otherwise.
+// TestWhatIsRemembered: CLIENT CACHING counts where OPTIN or OPTOUT asks for it, and has no effect otherwise.
 func TestWhatIsRemembered(t *testing.T) {
 	for _, test := range []struct {
 		o       options

@@ -34,7 +34,7 @@ func TestPopThatWaitedIsLoggedAsAPop(t *testing.T) {
 		"redis-1: taken set of client-2/1 by client-2/1")
 }
 
-// A client that goes away is served no more: the element is left to the next.
+// A client that has gone is not served: the element is left for the next.
 func TestWhoeverGoesAwayIsServedNoMore(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -78,8 +78,8 @@ func TestElementIsHandedOutOnceAReplicaHasThePop(t *testing.T) {
 	want(t, "said", c.said, "104ms client-2 RPUSH free x: :1", "104ms client-1 BLPOP free 0: *2 $4 free $1 x")
 }
 
-// A key that expires is notified of when it is deleted: as a command comes across it, or at the next background cycle;
-// on a replica, as its master's DEL.
+// Subscribers are notified that a key has expired when it is deleted: when a command comes across it, or at the next
+// background cycle; on a replica, with its master's DEL.
 func TestExpiryIsNotifiedOfWhenTheKeyIsDeleted(t *testing.T) {
 	c := newCluster(t, redis.Config{NotifyKeyspaceEvents: "KEA"}, 1)
 	for i, name := range []sim.ProcessID{master, replica1} {

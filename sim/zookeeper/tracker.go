@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -58,12 +59,7 @@ func (t *tracker) due(id SessionID) history.Time {
 }
 
 func (t *tracker) forget(id SessionID) {
-	for i := range t.sessions {
-		if t.sessions[i].id == id {
-			t.sessions = append(t.sessions[:i], t.sessions[i+1:]...)
-			return
-		}
-	}
+	t.sessions = slices.DeleteFunc(t.sessions, func(x tracked) bool { return x.id == id })
 }
 
 // expired advances by one tick and returns the sessions that end with it, and those found before whose end has not been

@@ -2,6 +2,7 @@ package lua
 
 import (
 	"strconv"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -9,13 +10,7 @@ import (
 )
 
 // isRESP3 reports whether a value of this kind belongs to RESP3 and not to RESP2.
-func isRESP3(kind byte) bool {
-	switch kind {
-	case '_', '%', '~', ',', '#', '=':
-		return true
-	}
-	return false
-}
+func isRESP3(kind byte) bool { return strings.IndexByte("_%~,#=", kind) >= 0 }
 
 // fromRESP3 reads a value of RESP3, as a script does that has called redis.setresp(3): a map is a table with a field
 // map, and so on. line is where its first line ends, head what stands in it.

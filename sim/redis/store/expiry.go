@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -84,16 +85,8 @@ func (h *deadlines) sift(i int) {
 
 // keep drops the entries that valid refuses.
 func (h *deadlines) keep(valid func(deadline) bool) {
-	s := *h
-	kept := s[:0]
-	for _, d := range s {
-		if valid(d) {
-			kept = append(kept, d)
-		}
-	}
-	clear(s[len(kept):])
-	*h = kept
-	for i := len(kept)/2 - 1; i >= 0; i-- {
+	*h = slices.DeleteFunc(*h, func(d deadline) bool { return !valid(d) })
+	for i := len(*h)/2 - 1; i >= 0; i-- {
 		h.sift(i)
 	}
 }
@@ -127,10 +120,7 @@ func (d *Data) DueAt(wall int64) (names []string) {
 		}
 	}
 	slices.SortFunc(due, func(a, b deadline) int {
-		if a.before(b) {
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(a.when, b.when), cmp.Compare(a.seq, b.seq))
 	})
 	for _, e := range due {
 		names = append(names, e.name)

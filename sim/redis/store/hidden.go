@@ -85,14 +85,16 @@ func (d *Data) NoteEnds() {
 // and records so before anything that the command does.
 func (d *Data) Find(name string) *Entry {
 	if len(d.hidden) > 0 && !d.node.Replica() {
-		for i := range d.hidden {
-			if d.hidden[i].Name == name {
-				d.reap(i, i+1)
-				break
-			}
+		if i := d.hiddenAt(name); i >= 0 {
+			d.reap(i, i+1)
 		}
 	}
 	return d.keys[name]
+}
+
+// hiddenAt is the place of a hidden key, -1 if there is none of that name.
+func (d *Data) hiddenAt(name string) int {
+	return slices.IndexFunc(d.hidden, func(h hiddenKey) bool { return h.Name == name })
 }
 
 // reap deletes the hidden keys from one to another.
@@ -112,7 +114,7 @@ func (d *Data) reap(from, to int) {
 // RemoveHidden deletes an expired key because the current request asks for it, and not because the request encountered
 // it. It reports whether there was such a key.
 func (d *Data) RemoveHidden(name string) bool {
-	i := slices.IndexFunc(d.hidden, func(h hiddenKey) bool { return h.Name == name })
+	i := d.hiddenAt(name)
 	if i < 0 {
 		return false
 	}
@@ -141,5 +143,5 @@ func (d *Data) FindHidden(matches func(name string) bool) {
 
 // IsHidden reports whether a key is there and must not be seen.
 func (d *Data) IsHidden(name string) bool {
-	return slices.ContainsFunc(d.hidden, func(h hiddenKey) bool { return h.Name == name })
+	return d.hiddenAt(name) >= 0
 }

@@ -16,7 +16,7 @@ func TestProcesses(t *testing.T) {
 		"client-1, client-2, redis, redis-3": {"redis", "client-2", "redis-3", "client-1"},
 	} {
 		if got := processes(names); got != want {
-			t.Errorf("%v is told as %q, not %q", names, got, want)
+			t.Errorf("%v is described as %q, not %q", names, got, want)
 		}
 	}
 }
@@ -27,7 +27,7 @@ func TestAValueIsCutToAGlance(t *testing.T) {
 		"1234567890123456789012345": `"12345678901234567890123…"`,
 	} {
 		if got := quoted(value); got != want {
-			t.Errorf("%q is told as %s, not %s", value, got, want)
+			t.Errorf("%q is described as %s, not %s", value, got, want)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 		{describer{}, key(history.KeyGone, "", "y/1", history.Deleted), "redis-1: the key of nobody is deleted by y/1"},
 	} {
 		if got := c.by.event(c.event); got != c.want {
-			t.Errorf("%+v tells %q, not %q", c.by, got, c.want)
+			t.Errorf("%+v is described as %q, not %q", c.by, got, c.want)
 		}
 	}
 }
