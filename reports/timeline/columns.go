@@ -9,8 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// The probe is left out of pictures unless it
-// is part of the witness: its section comes long after the story.
+// probe is left out of pictures unless it is part of the witness: its section comes long after the story.
 const probe = history.Probe
 
 // table is the geometry of a text timeline: which lanes are drawn and in which columns they stand.

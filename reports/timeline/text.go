@@ -33,7 +33,7 @@ func (l *Lanes) draw(p *text.Writer) {
 			shown[i] = s.rows[place]
 		}
 		t = layTable(l, shown, p.Width())
-		body, hidden = t.body(s, places)
+		body, hidden = t.body(s, places, shown)
 		if len(body) <= most {
 			break
 		}
@@ -52,11 +52,7 @@ func (l *Lanes) draw(p *text.Writer) {
 
 // body draws the rows at some places of a story and the breaks between them. hidden counts the rows of weight that are
 // not shown.
-func (t *table) body(s *storyline, places []int) (body []*text.Line, hidden int) {
-	shown := make([]row, len(places))
-	for i, place := range places {
-		shown[i] = s.rows[place]
-	}
+func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line, hidden int) {
 	d := &drawing{table: t, near: t.lanes.near(shown), leased: map[[2]int]bool{}}
 	breakAt := breakLength(shown)
 	least := lightest(shown)

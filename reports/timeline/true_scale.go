@@ -39,7 +39,8 @@ func (c *chart) readable(s *scale) bool {
 			}
 		}
 	}
-	return c.filled(s) && c.numbersFit(s)
+	_, fit := c.levels(s) // the numbers of the witness can stand beside or above each other
+	return fit && c.filled(s)
 }
 
 // filled reports whether the clients' sections, pauses and waits reach over enough of the picture.
@@ -71,12 +72,6 @@ func (c *chart) filled(s *scale) bool {
 func (c *chart) visible(s *scale, from, to history.Time) bool {
 	from, to = max(from, c.from), min(to, c.to)
 	return from > to || (s.place(to)-s.place(from))*float64(c.Right-c.Left) >= leastVisible
-}
-
-// numbersFit reports whether the numbers of the witness can stand beside or above each other.
-func (c *chart) numbersFit(s *scale) bool {
-	_, fit := c.levels(s)
-	return fit
 }
 
 // mostMarks is how many round instants are marked on a true scale, at most.
