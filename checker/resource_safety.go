@@ -68,8 +68,7 @@ func (t *judge) resourceSafety(f *Finding) {
 		f.unchecked("The resource accepted no write.")
 	case unranked || !ranked:
 		f.unchecked("Which grant is the later one cannot be determined: there are grants that state neither when " +
-			"they were " +
-			"decided nor a fencing token.")
+			"they were decided nor a fencing token.")
 	case t.UpdatesRefuted():
 		f.undecided("Porcupine refutes the clients' read-modify-writes, but the resource's records show no stale " +
 			"effect and no lost update: either the records and the clients' replies contradict each other, or the " +

@@ -80,8 +80,7 @@ func Waits(t *trace.Trace, violated bool, _ int) string {
 	if violated && quietFor(t, limit) {
 		return ""
 	}
-	return "Who waited for whom, and for how long, is recorded by the clocks of many processes, and they may be " +
-		"off by " +
+	return "Who waited for whom, and for how long, is recorded by the clocks of many processes, and they may be off by " +
 		h.OffBy() + "."
 }
 

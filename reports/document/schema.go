@@ -76,8 +76,7 @@ func Schema(all []Described) ([]byte, error) {
 		"$id":     "https://github.com/fencepost-sim/fencepost/schema/1",
 		"title":   "What the commands of Fencepost print with --json",
 		"description": "Times are in nanoseconds where a name ends in _ns, and in simulated time. A later edition " +
-			"of the " +
-			"schema has another number.",
+			"of the schema has another number.",
 		"type": "object", "required": []string{"schema", "command"}, "oneOf": list, "$defs": s.defs,
 	}, "", " ")
 	if s.err != nil {

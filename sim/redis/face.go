@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// faceCommands are the commands that a Face carries out itself.
+// faceCommands are the commands that the node behind a Sentinel carries out itself.
 var faceCommands = []string{"PING", "HELLO", "CLIENT", "AUTH", "QUIT", "RESET",
 	"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE"}
 
@@ -27,7 +27,7 @@ func (n *Node) announce(channel, message string) {
 	n.finishTurn()
 }
 
-// outward has the server behind a Face answer a command, and reports whether it is one of the server's.
+// outward has the Sentinel answer a command, and reports whether it is one of the Sentinel's own.
 func (n *Node) outward(args []string) bool {
 	switch {
 	case isOneOf(args[0], faceCommands...):

@@ -57,7 +57,7 @@ type Node struct {
 	repl replication
 	blocking
 
-	face func(w *resp.Writer, args []string) // of a Face: answers what is not the node's
+	face func(w *resp.Writer, args []string) // answers what is not the node's; nil but behind a Sentinel
 }
 
 // arrival is a request, a message of another server, or the end of a connection.

@@ -2,7 +2,7 @@ package redis
 
 import "github.com/fencepost-sim/fencepost/sim"
 
-// The messages between a node and its observer, a Sentinel. A Pong has the key of what it answers.
+// The messages between a node and its observer, a Sentinel. A pong has the key of what it answers.
 type (
 	// probe asks a node for its state, as PING and INFO do.
 	probe struct{ Key sim.Key }
@@ -12,7 +12,7 @@ type (
 		Master sim.ProcessID
 		Key    sim.Key
 	}
-	// pong answers a Probe or an Order: whom the node follows (nobody: it is a master), and how far it has come, its
+	// pong answers a probe or an order: whom the node follows (nobody: it is a master), and how far it has come, its
 	// replication offset in effects.
 	pong struct {
 		Master sim.ProcessID
