@@ -18,7 +18,7 @@ type fixed struct{ value, file string }
 
 // explained are the times in the code that are none of a run's own, each with why.
 var explained = map[fixed]string{
-	{"1ms", "sim/redis/store/policy.go"}:    "the default of servers.fsync",
+	{"1ms", "sim/redis/store/file.go"}:      "the default of servers.fsync",
 	{"10s", "sim/redis/config.go"}:          "the default of servers.min-replicas-max-lag",
 	{"1s", "sim/redis/config.go"}:           "the default of servers.semi-sync-timeout",
 	{"8s", "sim/redis/sentinel.go"}:         "the default of servers.reconfigure-after",

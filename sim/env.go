@@ -103,3 +103,6 @@ var Points = []Point{AcquireStart, ClockRead, BeforeExpire, BeforeWait, QuorumRe
 
 // Forever is a deadline that is never reached.
 const Forever time.Duration = math.MaxInt64
+
+// ProcessID names a process of a run: client-1, redis-3, redis-1-replica-1, resource, probe.
+type ProcessID = history.Process

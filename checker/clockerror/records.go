@@ -80,8 +80,8 @@ func Waits(t *trace.Trace, violated bool, _ int) string {
 	if violated && quietFor(t, limit) {
 		return ""
 	}
-	return "Who waited for whom, and for how long, is recorded by the clocks of many processes, and they may be off by " +
-		h.OffBy() + "."
+	return "Who waited for whom, and for how long, is recorded by the clocks of many processes, and they may " +
+		"be off by " + h.OffBy() + "."
 }
 
 // quietFor reports whether nothing else happened while the first stuck waiter was stuck for limit plus the largest

@@ -6,7 +6,12 @@
 // Non-goals: knowing how the history was made; operations on anything but locks, the data they guard, and registers.
 package history
 
-import "math"
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
 
 // Process names what an event belongs to: "client-1", "redis-3", "resource", "probe", "nemesis".
 type Process string
@@ -231,4 +236,54 @@ func (r *Reading) UnmarshalText(text []byte) error {
 type History struct {
 	Header Header
 	Events []Event
+}
+
+// Time is true time: nanoseconds since the start of the run. No process of a run can read it.
+type Time int64
+
+// Of converts a duration since the start.
+func Of(d time.Duration) Time { return Time(d) }
+
+// Duration is the time since the start.
+func (t Time) Duration() time.Duration { return time.Duration(t) }
+
+// String returns seconds with as many decimals as a reader needs, down to microseconds: "10.131 s".
+func (t Time) String() string {
+	if t == Never {
+		return "never"
+	}
+	s := strconv.FormatFloat(float64(t)/1e9, 'f', 6, 64)
+	for s[len(s)-1] == '0' && s[len(s)-4] != '.' { // keep milliseconds
+		s = s[:len(s)-1]
+	}
+	return s + " s"
+}
+
+var typeNames = [...]string{Invoke: "invoke", OK: "ok", Fail: "fail", Info: "info"}
+
+// String returns the type's name in Jepsen's terms; "" for an invalid one.
+func (t Type) String() string {
+	if int(t) >= len(typeNames) {
+		return ""
+	}
+	return typeNames[t]
+}
+
+// functions lists what processes other than the nemesis may do.
+var functions = []F{Acquire, Extend, Release, Lost, Read, Write, CAS, Txn, Woken, Crashed, Apply, KeySet, KeyProlonged,
+	KeyGone, KeyCopied, CopyGone}
+
+// isKeyDeadline reports whether events of f carry Event.Until.
+func isKeyDeadline(f F) bool { return f == KeySet || f == KeyProlonged }
+
+// IsKey reports whether events of f are a server's records of a key.
+func (f F) IsKey() bool { return isKeyDeadline(f) || f == KeyGone || f.IsCopy() }
+
+// IsCopy reports whether events of f show which records the members of a service that acts as one have copied. They
+// decide nothing: what the service did is in its other records of keys.
+func (f F) IsCopy() bool { return f == KeyCopied || f == CopyGone }
+
+func parseType(s string) (Type, bool) {
+	i := slices.Index(typeNames[1:], s)
+	return Type(i + 1), i >= 0
 }

@@ -39,3 +39,14 @@ const AgainLabel = "again   "
 
 // Tones are the colours of the signs of counts.
 var Tones = map[string]text.Style{"✓": text.Green, "✗": text.Red, "±": text.Red, "?": text.Yellow, "–": text.Plain}
+
+// Interruption says in a report that a signal ended the work early: what it says was found by then, and goes no
+// further.
+const Interruption = "interrupted: this is what was found by then"
+
+// stopped writes in a text that the work was interrupted, if it was.
+func stopped(p *text.Writer, interrupted bool) {
+	if interrupted {
+		p.Hang(0, "stopped ", text.Yellow, Interruption)
+	}
+}

@@ -2,6 +2,10 @@ package redis
 
 import (
 	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 func ping(n *Node, args []string) {
@@ -35,4 +39,52 @@ func now(n *Node, _ []string) {
 	n.data.ReplyLen(2)
 	n.data.ReplyBulk(strconv.FormatInt(micros/1_000_000, 10))
 	n.data.ReplyBulk(strconv.FormatInt(micros%1_000_000, 10))
+}
+
+// notifyKeyspaceEvents is the one parameter that CONFIG reads and sets.
+const notifyKeyspaceEvents = "notify-keyspace-events"
+
+// config is CONFIG GET and CONFIG SET. A parameter that is not simulated is refused, and so is a pattern.
+func config(n *Node, args []string) {
+	set := strings.EqualFold(args[1], "set")
+	if set && len(args)%2 != 0 {
+		n.data.ReplyError(resp.ErrSyntax)
+		return
+	}
+	step := 1
+	if set {
+		step = 2
+	}
+	for i := 2; i < len(args); i += step {
+		if !strings.EqualFold(args[i], notifyKeyspaceEvents) {
+			n.data.ReplyError("ERR fencepost: CONFIG " + strings.ToUpper(args[1]) + " of '" +
+				clip(args[i], 128) + "' is not simulated: only " + notifyKeyspaceEvents + " is")
+			return
+		}
+	}
+	if !set {
+		n.data.ReplyMap(1)
+		n.data.ReplyBulk(args[2]) // as it was spelled
+		n.data.ReplyBulk(n.data.Notifies.String())
+		return
+	}
+	n.setNotifications(args)
+}
+
+func (n *Node) setNotifications(args []string) {
+	events, trouble := store.ParseEvents(args[3])
+	switch {
+	case len(args) > 4:
+		trouble = "duplicate parameter"
+	case n.cfg.Version == Redis8 && strings.ContainsAny(args[3], "oc"):
+		trouble = "fencepost: o and c are not simulated: nothing is sent about keys that are overwritten"
+	case trouble != "": // it goes back to what it writes of the value, which may leave out n
+		n.data.Notifies, _ = store.ParseEvents(n.data.Notifies.String())
+	}
+	if trouble != "" {
+		n.data.ReplyError("ERR CONFIG SET failed (possibly related to argument '" + args[2] + "') - " + trouble)
+		return
+	}
+	n.data.Notifies = events
+	n.data.ReplyOK()
 }

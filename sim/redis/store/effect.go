@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
 // Op is the kind of an effect. The few that locks live on are held without an argument list, which costs no memory.
@@ -29,4 +30,65 @@ type Effect struct {
 	Args    []string
 	Attempt history.Attempt
 	At      int64 // when it was made, ns on the node's monotonic clock
+}
+
+// Apply carries out an effect on the data, as a replica or a node that loads its file does: by no clock, and without
+// a record or a trace in the log.
+func (d *Data) Apply(e *Effect) {
+	d.Attempt = e.Attempt
+	k := d.keys[e.Key]
+	switch e.Op {
+	case OpSet:
+		d.SetString(e.Key, e.Value, e.When)
+		if e.When != Never {
+			d.Notify(Generic, "expire", e.Key)
+		}
+	case OpFlush:
+		d.DropAll()
+		d.node.Log(Effect{Op: OpFlush})
+	case OpCommand:
+		d.Out = d.Out[:0]
+		d.node.Do(e.Args)
+	case OpDel, OpExpire, OpPersist:
+		if k == nil {
+			return
+		}
+		switch e.Op {
+		case OpDel:
+			d.Remove(e.Key, history.Deleted, e.Attempt)
+		case OpExpire:
+			d.MoveDeadline(e.Key, k, e.When)
+		default:
+			d.MoveDeadline(e.Key, k, Never)
+		}
+	}
+}
+
+// Remake appends the effects that make the key anew.
+func (k *Key) Remake(list []Effect) []Effect {
+	if k.Type == "string" {
+		return append(list, Effect{Op: OpSet, Key: k.Name, Value: k.Value, When: k.Deadline, Attempt: k.Owner})
+	}
+	if k.Type == "list" {
+		list = append(list, Effect{Op: OpCommand, Args: append([]string{"rpush", k.Name}, resp.Bulks(k.Value)...),
+			Attempt: k.Owner})
+	}
+	for _, m := range k.Members {
+		list = append(list, Effect{Op: OpCommand, Args: k.add(m), Attempt: m.Owner})
+	}
+	if k.Deadline != Never {
+		list = append(list, Effect{Op: OpExpire, Key: k.Name, When: k.Deadline, Attempt: k.Owner})
+	}
+	return list
+}
+
+// add is the command that makes a member anew.
+func (k *Key) add(m Member) []string {
+	switch k.Type {
+	case "hash":
+		return []string{"hset", k.Name, m.Name, m.Value}
+	case "set":
+		return []string{"sadd", k.Name, m.Name}
+	}
+	return []string{"zadd", k.Name, m.Value, m.Name}
 }
