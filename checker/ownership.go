@@ -35,8 +35,9 @@ func (t *judge) ownership(f *Finding) {
 		if e.Why == history.NotRecorded && silent < 0 {
 			silent = int(at)
 		}
-		owner, by := t.contested(e)
-		t.Live.Note(t.PlaceOf(e), e)
+		key := t.LiveAt(e)
+		owner, by := t.contested(key, e)
+		key.Note(e)
 		if owner == "" || by == "" && e.Why != history.Flushed {
 			continue
 		}
@@ -73,11 +74,11 @@ func (t *judge) ownerSince(at int, owner history.Attempt) int {
 	return -1
 }
 
-// contested finds whose key a record changes, and who changed it; empty if it changes none.
-func (t *judge) contested(e *history.Event) (owner, by history.Attempt) {
+// contested finds whose key a record changes, and who changed it; empty if it changes none. was is the key before.
+func (t *judge) contested(was *trace.LiveKey, e *history.Event) (owner, by history.Attempt) {
 	switch {
 	case e.F == history.KeySet:
-		if was, live := t.Overwritten(e); live {
+		if t.Overwritten(was, e) {
 			return was.Of, trace.Setter(e)
 		}
 		return "", ""

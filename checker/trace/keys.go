@@ -13,26 +13,24 @@ type place struct {
 	member string
 }
 
-// liveKey is a key that is present on a server.
-type liveKey struct {
+// LiveKey is a key that is present on a server, or was.
+type LiveKey struct {
+	there bool
 	Of    history.Attempt
 	until history.Time // when it is due to expire
 }
 
 // keys tracks which keys are present, according to the records read so far.
-type keys struct{ at map[place]liveKey }
+type keys struct{ at table[place, LiveKey] }
 
 // Reset removes all keys.
-func (k *keys) Reset() {
-	if k.at == nil {
-		k.at = make(map[place]liveKey)
-	}
-	clear(k.at)
-}
+func (k *keys) Reset() { k.at.reset() }
 
-// PlaceOf is the place of a record's key. What several members keep together has one place, whichever of them records
-// it.
-func (t *Trace) PlaceOf(e *history.Event) place { return place{t.Keeper(e.Process), e.Lock, e.Member} }
+// LiveAt is what is present where a record's key is stored. What several members keep together has one place, whichever
+// of them records it.
+func (t *Trace) LiveAt(e *history.Event) *LiveKey {
+	return t.Live.at.of(place{t.Keeper(e.Process), e.Lock, e.Member})
+}
 
 // Keeper is who keeps what a server records: the service of which it is a member, else the server itself.
 func (t *Trace) Keeper(server history.Process) history.Process {
@@ -60,11 +58,10 @@ func Setter(e *history.Event) history.Attempt {
 	return e.Of
 }
 
-// Overwritten returns the key that a key-set replaces: one that was still present. If expiry is not recorded, it must
-// not have been due to expire.
-func (t *Trace) Overwritten(e *history.Event) (liveKey, bool) {
-	was, ok := t.Live.at[t.PlaceOf(e)]
-	return was, ok && (t.Expiries || e.Time < was.until)
+// Overwritten reports whether a key-set replaces the key: one that was still present. If expiry is not recorded, it
+// must not have been due to expire.
+func (t *Trace) Overwritten(was *LiveKey, e *history.Event) bool {
+	return was.there && (t.Expiries || e.Time < was.until)
 }
 
 // Promote gives a replica that takes its master's place the master's keys: what it lacks is recorded as lost
@@ -73,32 +70,29 @@ func (k *keys) Promote(f *Fault) {
 	if f.Does != history.Promotes || len(f.On) == 0 || len(f.To) == 0 {
 		return
 	}
-	for p := range k.at {
+	for p := range k.at.number {
 		if p.server == f.To[0] {
-			delete(k.at, p)
+			*k.at.of(p) = LiveKey{}
 		}
 	}
-	for p, key := range k.at {
+	for p := range k.at.number {
 		if p.server == f.On[0] {
+			key := *k.at.of(p)
 			p.server = f.To[0]
-			k.at[p] = key
+			*k.at.of(p) = key
 		}
 	}
 }
 
-// Note applies a record of the keys at p. A record of a key that is not there changes nothing.
-func (k *keys) Note(p place, e *history.Event) {
-	if e.F == history.KeySet {
-		k.at[p] = liveKey{Of: e.Of, until: e.Until}
-		return
-	}
-	was, ok := k.at[p]
+// Note applies a record of the key. A record of a key that is not there changes nothing.
+func (k *LiveKey) Note(e *history.Event) {
 	switch {
-	case !ok || e.Of != "" && e.Of != was.Of:
+	case e.F == history.KeySet:
+		*k = LiveKey{there: true, Of: e.Of, until: e.Until}
+	case e.Of != "" && e.Of != k.Of:
 	case e.F == history.KeyProlonged:
-		was.until = e.Until
-		k.at[p] = was
+		k.until = e.Until
 	case e.F == history.KeyGone:
-		delete(k.at, p)
+		k.there = false
 	}
 }

@@ -15,33 +15,36 @@ type shelf struct {
 
 // residue tracks, from ask to ask in the order of their calls, whose keys are on the servers.
 type residue struct {
-	next  int                       // in Trace.Keys: the first record after the last call looked at
-	there map[place]history.Attempt // with the unit in place of the server
-	keys  map[shelf]int
+	next  int                 // in Trace.Keys: the first record after the last call looked at
+	there table[place, owned] // with the unit in place of the server
+	keys  table[shelf, int]   // how many there are
+}
+
+// owned is a key that is there, or was.
+type owned struct {
+	there bool
+	of    history.Attempt
 }
 
 // Reset prepares it for another history.
 func (r *residue) Reset() {
-	if r.there == nil {
-		r.there, r.keys = make(map[place]history.Attempt), make(map[shelf]int)
-	}
-	clear(r.there)
-	clear(r.keys)
+	r.there.reset()
+	r.keys.reset()
 	r.next = 0
 }
 
 // note applies a record. What one member of a group has lost, another may have.
 func (r *residue) note(e *history.Event, unit history.Process) {
-	p, at := place{unit, e.Lock, e.Member}, shelf{e.Lock, unit}
-	of, there := r.there[p]
+	k := r.there.of(place{unit, e.Lock, e.Member})
 	switch {
+	case e.F == history.KeySet && k.there:
+		k.of = e.Of
 	case e.F == history.KeySet:
-		if r.there[p] = e.Of; !there {
-			r.keys[at]++
-		}
-	case e.F == history.KeyGone && there && of == e.Of:
-		delete(r.there, p)
-		r.keys[at]--
+		*k = owned{true, e.Of}
+		*r.keys.of(shelf{e.Lock, unit})++
+	case e.F == history.KeyGone && k.there && k.of == e.Of:
+		k.there = false
+		*r.keys.of(shelf{e.Lock, unit})--
 	}
 }
 
@@ -62,7 +65,7 @@ func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 		}
 	}
 	for _, s := range t.History.Header.Servers {
-		if u := t.Unit(s); r.keys[shelf{lock, u}] > 0 {
+		if u := t.Unit(s); *r.keys.of(shelf{lock, u}) > 0 {
 			add(u)
 		}
 	}
