@@ -13,7 +13,7 @@ func mix(x uint64) uint64 {
 func hashString(h uint64, s string) uint64 {
 	h ^= uint64(len(s)) * 0x9e3779b97f4a7c15
 	for len(s) >= 8 {
-		h = fold(h, four(s)|four(s[4:])<<32)
+		h = fold(h, eight(s))
 		s = s[8:]
 	}
 	var w uint64
@@ -24,6 +24,12 @@ func hashString(h uint64, s string) uint64 {
 		w = uint64(s[0]) | uint64(s[n/2])<<(8*(n/2)) | uint64(s[n-1])<<(8*(n-1))
 	}
 	return fold(h, w)
+}
+
+// eight returns the first eight bytes of s, the first lowest. In one expression it is one load.
+func eight(s string) uint64 {
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // four returns the first four bytes of s, the first lowest.
