@@ -63,7 +63,7 @@ func (t *judge) mutualExclusion(f *Finding) {
 // inside one, and it was noticed later. It is empty if no section can have lasted so long, and where clocks are not
 // exact: what they leave open includes this.
 func (t *judge) unseenEnd() string {
-	if t.History.Header.ClockError > 0 {
+	if t.History.Header.ClockError > 0 || !t.EndsUnseen() {
 		return ""
 	}
 	for n := range t.Locks {

@@ -39,9 +39,12 @@ func newClient(c *Client, resource ResourceConfig, library *locks.Library) *clie
 		names = []history.Lock{c.Lock.Key}
 	}
 	for _, name := range names {
-		config := c.Lock
-		config.Key = name
-		k.locks = append(k.locks, &clientLock{locks.New(&config, k.library), name, &config})
+		config := &c.Lock
+		if name != config.Key {
+			other := c.Lock
+			other.Key, config = name, &other
+		}
+		k.locks = append(k.locks, &clientLock{locks.New(config, k.library), name, config})
 	}
 	return k
 }
@@ -65,7 +68,7 @@ type section struct {
 	held []*held     // in the order in which they were acquired
 	job  string      // the kind of work, the same for all clients that do it
 	lost sim.Signal  // raised when an extension failed
-	over *sim.Signal // raised when the work is done, to end the keepalives
+	over *sim.Signal // raised when the work is done, to end the keepalives; nil if there are none
 }
 
 // held is one of the locks that a section holds.
@@ -77,7 +80,7 @@ type held struct {
 // cycle takes the locks, works and gives them back. A client of several locks that fails to get one of them gives back
 // those it has, waits a while and starts again.
 func (c *client) cycle(env sim.Env, i int) {
-	s := &section{client: c, env: env, job: strconv.Itoa(i), over: &sim.Signal{}}
+	s := &section{client: c, env: env, job: strconv.Itoa(i)}
 	c.section = s
 	for !s.acquire() {
 		s.release()
@@ -132,6 +135,9 @@ func (s *section) enter(h *held) {
 	s.env.RecordGrant(h.event(history.OK, history.Acquire), h.hold.Grant)
 	s.env.Point(sim.Acquired)
 	if x := h.config.Extension; x != nil && x.Background {
+		if s.over == nil {
+			s.over = &sim.Signal{}
+		}
 		s.env.Go("keepalive", func(env sim.Env) { s.keepalive(env, h) })
 	}
 }
@@ -385,7 +391,9 @@ func (s *section) keepalive(env sim.Env, h *held) {
 
 // release gives back the locks of the section, the latest first.
 func (s *section) release() {
-	s.over.Raise()
+	if s.over != nil {
+		s.over.Raise()
+	}
 	for _, h := range slices.Backward(s.held) {
 		s.env.Point(sim.BeforeRelease)
 		e := h.event(history.Invoke, history.Release)
@@ -404,5 +412,8 @@ func (s *section) release() {
 		s.env.Record(e)
 		s.env.Point(sim.Released)
 	}
-	s.held, s.over = nil, &sim.Signal{}
+	s.held = nil
+	if s.over != nil {
+		s.over = &sim.Signal{}
+	}
 }

@@ -103,17 +103,22 @@ func (r *resource) write(q *sim.Incoming, g *register, e history.Event) {
 	case r.rules.Again && g.jobs[job]:
 		e.Type, e.Why = history.Fail, history.AlreadyApplied
 		r.host.Record(e)
-		q.Reply([]byte(":2\r\n"))
+		r.answer(q, 2)
 		return
 	}
 	g.value, g.token, g.jobs[job] = value, max(g.token, e.Token), true
 	e.Type = history.OK
 	r.host.Record(e)
-	q.Reply([]byte(":1\r\n"))
+	r.answer(q, 1)
 }
 
 func (r *resource) refuse(q *sim.Incoming, e history.Event, why history.Why) {
 	e.Type, e.Why = history.Fail, why
 	r.host.Record(e)
-	q.Reply([]byte(":0\r\n"))
+	r.answer(q, 0)
+}
+
+func (r *resource) answer(q *sim.Incoming, n int64) {
+	r.reply = sim.AppendInt(r.reply[:0], n)
+	q.Reply(r.reply)
 }

@@ -421,6 +421,11 @@ func (t *Trace) earliest(p history.Process, call, end int) int {
 	return end
 }
 
+// EndsUnseen reports whether some process crashed at a time that is not known exactly.
+func (t *Trace) EndsUnseen() bool {
+	return slices.ContainsFunc(t.crashes, func(i int32) bool { return t.History.Events[i].Until != 0 })
+}
+
 // CrashAfter is the position of the first crash of a process after another; open if there is none.
 func (t *Trace) CrashAfter(p history.Process, at int) int {
 	from, _ := slices.BinarySearch(t.crashes, int32(min(at, math.MaxInt32)))

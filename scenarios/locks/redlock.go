@@ -133,8 +133,9 @@ var redlockKeys = []format.Key[redlockConfig]{
 type redlock struct {
 	requester
 	masters
-	own  redlockConfig
-	idle *ballot // kept for the next round
+	own   redlockConfig
+	idle  *ballot      // kept for the next round
+	spare *redlockHold // of the last attempt, if it failed
 }
 
 // redlockHold is a Hold, and what else the protocol keeps of it.
@@ -173,7 +174,11 @@ func (l *redlock) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.tr
 // try makes one attempt; nil if it did not get the lock.
 func (l *redlock) try(env sim.Env) *Hold {
 	attempt, value := l.next(env)
-	all := &redlockHold{Hold: Hold{Attempt: attempt, value: value}}
+	all := l.spare
+	if l.spare = nil; all == nil {
+		all = new(redlockHold)
+	}
+	*all = redlockHold{Hold: Hold{Attempt: attempt, value: value}}
 	h := &all.Hold
 	h.own = all
 	env.Point(sim.AcquireStart)
@@ -185,6 +190,7 @@ func (l *redlock) try(env sim.Env) *Hold {
 	if l.own.releaseOnFailure {
 		l.release(env, h)
 	}
+	l.spare = all
 	return nil
 }
 
