@@ -27,6 +27,9 @@ type Env interface {
 	// timeout. The result has one reply per request, in their order; it stays valid until the task's next Call.
 	// Requests unanswered at the return stay in flight; their replies are dropped.
 	Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Request) []Reply
+	// CallInTurn sends one request after another: each when the one before was answered or its timeout passed, of which
+	// each is called. It returns after the last, or once each returns false. each must not block.
+	CallInTurn(timeout time.Duration, each func(i int, r *Reply) (proceed bool), reqs ...Request)
 	// Receive blocks until the server at the other end of c has pushed something (Answered), has closed the connection
 	// (Reset), or until timeout or a signal (NoReply). One task at a time may receive on a connection.
 	Receive(c Conn, timeout time.Duration, wake ...*Signal) ([]byte, Status)

@@ -368,6 +368,50 @@ func (t *task) Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Re
 	return p.replies
 }
 
+// CallInTurn is Env.CallInTurn. The task itself continues only at the end: to switch to it costs as much as a request.
+func (t *task) CallInTurn(timeout time.Duration, each func(int, *Reply) bool, reqs ...Request) {
+	t.alive()
+	if len(reqs) == 0 {
+		return
+	}
+	t.turns = turns{each: each, timeout: timeout, requests: reqs}
+	t.takeTurn()
+	t.yield()
+}
+
+// turns are the requests of a CallInTurn; each is nil if there is none.
+type turns struct {
+	each     func(int, *Reply) bool
+	timeout  time.Duration
+	requests []Request
+	at       int // the one under way
+}
+
+// takeTurn sends the request whose turn it is.
+func (t *task) takeTurn() {
+	p := &t.call
+	p.number++
+	p.open, p.left, p.enough = true, 1, nil
+	p.replies = resize(p.replies, 1)
+	t.request(0, &t.turns.requests[t.turns.at])
+	t.sleepFor(t.turns.timeout)
+}
+
+// nextTurn ends a turn, and reports whether it has begun another.
+func (t *task) nextTurn() bool {
+	s := &t.turns
+	if s.each == nil {
+		return false
+	}
+	if s.each(s.at, &t.call.replies[0]) && s.at+1 < len(s.requests) {
+		s.at++
+		t.takeTurn()
+		return true
+	}
+	*s = turns{}
+	return false
+}
+
 func (t *task) request(i int, r *Request) {
 	w := t.p.w
 	m := w.newMessage()

@@ -23,6 +23,7 @@ type task struct {
 	woken   bool // a signal ended the wait
 	alarm   alarm
 	call    pendingCall
+	turns   turns
 }
 
 // pendingCall is what a task waits for in Call.
@@ -76,6 +77,9 @@ func (t *task) resume() {
 	t.timed, t.call.open = false, false
 	w := t.p.w
 	w.digest.word(uint64(w.now) ^ uint64(t.p.index)<<56)
+	if t.nextTurn() {
+		return
+	}
 	w.running = t
 	if t.co == nil {
 		t.co = w.stacks.hire(t)

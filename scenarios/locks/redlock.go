@@ -167,6 +167,10 @@ type ballot struct {
 	taken    bool    // one replied that another has the lock
 	silent   int     // how many did not reply
 	refused  int     // how many did not accept the request, or did not carry it out
+	env      sim.Env
+	says     func(*sim.Reply) bool      // whether a reply grants the request
+	enough   func(*ballot) bool         // whether the other servers need not be asked; nil: never
+	next     func(int, *sim.Reply) bool // the method value settle, made once
 }
 
 func (l *redlock) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try, sleep) }
@@ -342,7 +346,7 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 	if b == nil {
 		b = &ballot{requests: make([]sim.Request, 0, n), of: make([]voter, 0, n), yes: make([]voter, 0, n)}
 	}
-	*b = ballot{requests: b.requests[:0], of: b.of[:0], yes: b.yes[:0]}
+	*b = ballot{requests: b.requests[:0], of: b.of[:0], yes: b.yes[:0], next: b.next}
 	first := 0
 	if l.own.order == rotated {
 		first = l.config.First
@@ -381,33 +385,33 @@ func (b *ballot) add(of voter, r sim.Request) {
 // hold sends a ballot's requests, one after another or all at once, until enough, if it is not nil, reports true.
 func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool,
 	enough func(*ballot) bool) {
-	n, width := len(b.requests), 1
+	b.env, b.says, b.enough = env, says, enough
 	if l.own.contact == parallel {
-		width = max(n, 1)
-	}
-	for i := 0; i < n; i += width {
-		b.settle(env, i, env.Call(timeout, nil, b.requests[i:i+width]...), says)
-		if enough != nil && enough(b) {
-			return
+		replies := env.Call(timeout, nil, b.requests...)
+		for i := range replies {
+			b.settle(i, &replies[i])
 		}
+		return
 	}
+	if b.next == nil {
+		b.next = b.settle
+	}
+	env.CallInTurn(timeout, b.next, b.requests...)
 }
 
-// settle collects the servers that granted the requests from the given one on, and closes the connections on which no
-// reply arrived.
-func (b *ballot) settle(env sim.Env, from int, replies []sim.Reply, says func(*sim.Reply) bool) {
-	for i := range replies {
-		r := &replies[i]
-		if says(r) {
-			b.yes = append(b.yes, b.of[from+i])
-		}
-		b.taken = b.taken || r.Nil()
-		switch answered(r) {
-		case Unanswered:
-			b.silent++
-			env.Close(b.requests[from+i].Conn)
-		case Refused:
-			b.refused++
-		}
+// settle takes note of the reply to a request, and closes its connection if there was none. It reports whether to go on
+// to the next request.
+func (b *ballot) settle(i int, r *sim.Reply) (proceed bool) {
+	if b.says(r) {
+		b.yes = append(b.yes, b.of[i])
 	}
+	b.taken = b.taken || r.Nil()
+	switch answered(r) {
+	case Unanswered:
+		b.silent++
+		b.env.Close(b.requests[i].Conn)
+	case Refused:
+		b.refused++
+	}
+	return b.enough == nil || !b.enough(b)
 }
