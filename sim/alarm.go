@@ -23,7 +23,7 @@ func (a *alarm) set(t *task, at Time) {
 
 func (a *alarm) enqueue() {
 	a.at, a.number = a.end.at, a.end.seq
-	a.t.p.w.queue.push(a.end)
+	a.t.p.w.queue.push(&a.end)
 }
 
 func (a *alarm) act(wait uint64) {

@@ -23,20 +23,22 @@ func (e *event) before(f *event) bool {
 // queue is a binary heap ordered by (at, seq). It is written out since container/heap boxes every event.
 type queue []event
 
-func (q *queue) push(e event) {
-	*q = append(*q, e)
-	q.rise(len(*q)-1, &e)
+func (q *queue) push(e *event) {
+	h := append(*q, event{})
+	*q = h
+	h.rise(len(h)-1, e)
 }
 
-func (q *queue) pop() event {
+// pop takes the first event out.
+func (q *queue) pop(e *event) {
 	h := *q
-	top, last := h[0], h[len(h)-1]
-	h[len(h)-1] = event{}
-	*q = h[:len(h)-1]
-	if len(*q) > 0 {
-		q.rise(q.sink(), &last)
+	last := len(h) - 1
+	*e = h[0]
+	if i := h[:last].sink(); i < last {
+		h.rise(i, &h[last])
 	}
-	return top
+	h[last] = event{}
+	*q = h[:last]
 }
 
 // sink lets the free place at the root sink to a leaf, and returns where that is. An event from the end of the heap is
@@ -63,5 +65,6 @@ func (q queue) rise(i int, e *event) {
 		q[i] = q[parent]
 		i = parent
 	}
-	q[i] = *e
+	p := &q[i]
+	p.at, p.seq, p.who, p.arg = e.at, e.seq, e.who, e.arg
 }

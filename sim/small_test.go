@@ -21,7 +21,7 @@ func TestQueueYieldsByTimeThenBySequence(t *testing.T) {
 		for at := range Time(3) {
 			e := event{at: at, seq: uint64(len(events))}
 			next := slices.Clone(q)
-			next.push(e)
+			next.push(&e)
 			push(next, append(slices.Clone(events), e), left-1)
 		}
 	}
@@ -37,7 +37,8 @@ func checkDrain(t *testing.T, q queue, events []event) {
 	q, want := slices.Clone(q), slices.Clone(events)
 	slices.SortStableFunc(want, func(a, b event) int { return int(a.at - b.at) })
 	for _, w := range want {
-		if got := q.pop(); got.at != w.at || got.seq != w.seq {
+		var got event
+		if q.pop(&got); got.at != w.at || got.seq != w.seq {
 			t.Fatalf("popped %v/%d, want %v/%d of %v", got.at, got.seq, w.at, w.seq, events)
 		}
 	}

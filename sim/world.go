@@ -220,7 +220,7 @@ func (f callback) act(uint64) { f() }
 
 func (w *World) schedule(at Time, who actor, arg uint64) {
 	w.seq++
-	w.queue.push(event{at: at, seq: w.seq, who: who, arg: arg})
+	w.queue.push(&event{at: at, seq: w.seq, who: who, arg: arg})
 }
 
 // Next is the true time of the next event; ok is false if there is none.
@@ -237,7 +237,8 @@ func (w *World) Step() { w.StepLate(0) }
 // StepLate lets the next event happen at the given time, if it was due earlier: its process sees by its clocks that it
 // is late.
 func (w *World) StepLate(now Time) {
-	e := w.queue.pop()
+	var e event
+	w.queue.pop(&e)
 	at := max(e.at, now)
 	if at > w.now {
 		w.before = w.events
