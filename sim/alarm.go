@@ -15,7 +15,7 @@ func (a *alarm) set(t *task, at Time) {
 	a.t = t
 	w := t.p.w
 	w.seq++
-	a.end = event{at: at, seq: w.seq, who: a, arg: t.wait}
+	a.end.at, a.end.seq, a.end.who, a.end.arg = at, w.seq, a, t.wait
 	if a.number == 0 || at < a.at {
 		a.enqueue()
 	}

@@ -426,8 +426,10 @@ func (t *task) request(i int, r *Request) {
 		m.which = uint64(t.p.Monotonic())
 	}
 	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0] // no byte of the message's previous use may enter the digest
-	m.in = Incoming{Client: t.p.id, ConnID: m.c.id, Attempt: r.Attempt, Phase: r.Phase, Args: r.Args,
-		answer: m.answered}
+	// Field by field: a literal would be built elsewhere and copied.
+	in := &m.in
+	in.Client, in.ConnID, in.Attempt, in.Phase, in.Args = t.p.id, m.c.id, r.Attempt, r.Phase, r.Args
+	in.answer = m.answered
 	m.send()
 }
 
