@@ -10,25 +10,33 @@
 package claims
 
 import (
+	"cmp"
 	"fmt"
 	"hash/crc32"
+	"sync"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Subjects are the scenarios of the catalogue, the mutants of the corpus, and its sound locks, which break under the
-// faults that they exclude.
-func Subjects(t testing.TB) (list []*scenarios.Scenario) {
+// faults that they exclude. All tests of a process share them: they must not be changed.
+func Subjects(t testing.TB) []*scenarios.Scenario {
 	t.Helper()
-	add := func(s *scenarios.Scenario, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, s)
+	list, err := everySubject()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+var everySubject = sync.OnceValues(func() (list []*scenarios.Scenario, err error) {
+	add := func(s *scenarios.Scenario, refused error) {
+		list, err = append(list, s), cmp.Or(err, refused)
 	}
 	for _, name := range scenarios.Names() {
 		add(scenarios.Named(name))
@@ -36,15 +44,15 @@ func Subjects(t testing.TB) (list []*scenarios.Scenario) {
 	for _, m := range corpus.Mutants() {
 		text, err := m.Text()
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		add(scenarios.Parse(m.Name+".yaml", text))
 	}
 	for _, name := range corpus.Names() {
 		add(corpus.Lock(name))
 	}
-	return list
-}
+	return list, err
+})
 
 // Run is a run with what was said of it.
 type Run struct {
@@ -55,36 +63,46 @@ type Run struct {
 
 // Runs makes runs until visit returns false or there have been so many rounds. A round makes one of every subject: the
 // first of its own faults, the others of a plan of a Walk, every other time on a variation of the subject.
+// It must not be called by two goroutines at a time.
 func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	t.Helper()
-	subjects := Subjects(t)
-	walks := make([]*Walk, len(subjects))
+	all := Subjects(t)
 	for round := range rounds {
-		for i, s := range subjects {
-			seed := seedOf(s.Name, round)
-			if walks[i] == nil {
-				walks[i] = NewWalk(t, s)
+		for _, s := range all {
+			if round == 0 {
+				if !visit(runOf(t, s, scenarios.NewRunner(s), s.Plan(1))) {
+					return
+				}
+				continue
 			}
-			w, plan := walks[i], s.Plan(1)
-			if round > 0 && round%2 == 0 {
+			if walks[s] == nil {
+				walks[s] = NewWalk(t, s)
+			}
+			w, seed := walks[s], seedOf(s.Name, round)
+			if round%2 == 0 {
 				varied, err := Variation(s, seed)
 				if err != nil {
 					t.Fatal(err)
 				}
-				w = w.on(t, varied)
+				w = NewWalk(t, varied)
 			}
-			if round > 0 {
-				plan = w.Plan(seed)
-			}
-			result, err := w.runner.Run(plan)
-			if err != nil {
-				t.Fatalf("%v\n%s", err, plan)
-			}
-			if !visit(&Run{w.scenario, result, checker.Check(result.History)}) {
+			if !visit(runOf(t, w.scenario, w.runner, w.Plan(seed))) {
 				return
 			}
 		}
 	}
+}
+
+// walks are those of the subjects, each made for the first call of Runs that needs it.
+var walks = map[*scenarios.Scenario]*Walk{}
+
+func runOf(t testing.TB, s *scenarios.Scenario, r *scenarios.Runner, plan nemesis.Plan) *Run {
+	t.Helper()
+	result, err := r.Run(plan)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, plan)
+	}
+	return &Run{s, result, checker.Check(result.History)}
 }
 
 // seedOf is another for each name and round, and stays the same when other subjects come and go.

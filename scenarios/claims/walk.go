@@ -3,10 +3,10 @@ package claims
 import (
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,13 +36,7 @@ const fewest, most = 2, 4
 // NewWalk prepares to make plans for s. It runs it once, without faults.
 func NewWalk(t testing.TB, s *scenarios.Scenario) *Walk {
 	t.Helper()
-	return (&Walk{}).on(t, s)
-}
-
-// on is a walk for another scenario.
-func (w *Walk) on(t testing.TB, s *scenarios.Scenario) *Walk {
-	t.Helper()
-	o := &Walk{scenario: s, runner: scenarios.NewRunner(s), names: s.Targets(), usages: w.usages}
+	o := &Walk{scenario: s, runner: scenarios.NewRunner(s), names: s.Targets()}
 	for _, p := range slices.Concat(o.names.Clients, o.names.Servers(),
 		[]sim.ProcessID{o.names.Sentinel, o.names.Resource}) {
 		if p != "" {
@@ -61,17 +55,28 @@ func (w *Walk) on(t testing.TB, s *scenarios.Scenario) *Walk {
 		t.Fatalf("%s without faults: %v", s.Name, err)
 	}
 	o.runner.Watch(nil)
-	if !reflect.DeepEqual(o.names, w.names) { // other processes, which other kinds of faults can strike
-		o.usages = nil
-		for i, usage := range nemesis.Usage()[:len(nemesis.Kinds)] {
-			o.seed(uint64(i))
-			if _, ok := o.fault(usage); ok {
-				o.usages = append(o.usages, usage)
-			}
-		}
-	}
+	o.usages = o.accepted()
 	return o
 }
+
+// accepted are the usages of the kinds that a walk's scenario accepts. They depend on the names of its processes alone,
+// and it takes thousands of lines to find them: walks of the same names share them.
+func (w *Walk) accepted() (usages []string) {
+	names := fmt.Sprintf("%+v", w.names)
+	if known, ok := acceptedOf.Load(names); ok {
+		return known.([]string)
+	}
+	for i, usage := range nemesis.Usage()[:len(nemesis.Kinds)] {
+		w.seed(uint64(i))
+		if _, ok := w.fault(usage); ok {
+			usages = append(usages, usage)
+		}
+	}
+	acceptedOf.Store(names, usages)
+	return usages
+}
+
+var acceptedOf sync.Map // from names, as text, to usages
 
 func (w *Walk) seed(n uint64) { w.dice = rand.New(rand.NewPCG(n, 0x636c61696d73)) }
 
