@@ -114,10 +114,7 @@ func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 // TestSmallHistoriesByEveryClock does the same for random small histories, with combinations of clocks that are fast,
 // right and slow, and judges by all of them: only a verdict on which they all agree may be given.
 func TestSmallHistoriesByEveryClock(t *testing.T) {
-	rounds := uint64(600)
-	if testkit.Full() {
-		rounds = 4000
-	}
+	rounds := uint64(testkit.Size(600, 4000))
 	var c Checker
 	seen := map[string]int{}
 	for round := range rounds {
@@ -171,10 +168,7 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 // that instant, and its holder returned after it: such an extension may have shortened the lease. So are those in which
 // several attempts have one name, and those in which a process is recorded for longer than it is known to have lived.
 func TestRecordsThatEndEarly(t *testing.T) {
-	rounds := uint64(8_000)
-	if testkit.Full() {
-		rounds = 400_000
-	}
+	rounds := uint64(testkit.Size(8_000, 400_000))
 	var c Checker
 	r := rand.New(rand.NewPCG(19, 6))
 	seen := map[string]int{}

@@ -36,10 +36,7 @@ func TestAFaultIsJudgedByWhatItDoes(t *testing.T) {
 			sameUnderOtherNames(t, file+": "+c.name, fromLog(t, c.history))
 		}
 	}
-	rounds := 2000
-	if testkit.Full() {
-		rounds = 20_000
-	}
+	rounds := testkit.Size(800, 20_000)
 	for round := range rounds {
 		g := newGossip(uint64(round), 12)
 		g.twoGrants()

@@ -15,10 +15,7 @@ import (
 // TestTheLawsAreReadAsWritten lets the checker and the literal reading of the laws judge small histories that contain
 // almost everything a history can record, sense or nonsense: the two must agree on every law.
 func TestTheLawsAreReadAsWritten(t *testing.T) {
-	rounds := 60_000
-	if !testkit.Full() {
-		rounds = 6_000
-	}
+	rounds := testkit.Size(4_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, round int) {
 		g.anything(12 + round%30)
 		g.rewrite()

@@ -81,15 +81,15 @@ func drawn(t *testing.T, k nemesis.Kind, seeds uint64, change func(*draw.Mix)) (
 
 func TestEveryKindIsDrawnWrittenAndShrunkLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
-	usage := nemesis.Usage()
+	usage, many := nemesis.Usage(), uint64(testkit.Size(12, 40))
 	for _, k := range slices.Sorted(maps.Keys(twins)) {
 		twin := twins[k]
 		alike(t, "usage", usage[k-1], usage[twin-1])
-		own := drawn(t, k, 40, nil)
-		others := drawn(t, twin, 40, nil)
+		own := drawn(t, k, many, nil)
+		others := drawn(t, twin, many, nil)
 		alike(t, "drawn", own, others)
-		alike(t, "drawn without some", drawn(t, k, 40, without(t, k, " of clients")),
-			drawn(t, twin, 40, without(t, twin, " of clients")))
+		alike(t, "drawn without some", drawn(t, k, many, without(t, k, " of clients")),
+			drawn(t, twin, many, without(t, twin, " of clients")))
 		for n, f := range own {
 			o := others[n]
 			back, err := nemesis.ParseFor(o.String(), names)
@@ -98,7 +98,7 @@ func TestEveryKindIsDrawnWrittenAndShrunkLikeItsTwin(t *testing.T) {
 			}
 			alike(t, "simpler than "+f.String(), shrink.Simpler(f, names), shrink.Simpler(o, names))
 		}
-		if len(own) < 40 {
+		if uint64(len(own)) < many {
 			t.Errorf("%d faults of %s", len(own), k)
 		}
 	}
@@ -164,10 +164,7 @@ func stalls(s *scenarios.Scenario) (list []nemesis.Fault) {
 // TestDrawnFaultsAreJudgedLikeTheirTwins runs locks under faults of one kind at a time.
 func TestDrawnFaultsAreJudgedLikeTheirTwins(t *testing.T) {
 	twins := nemesis.Twins(t)
-	seeds := uint64(3)
-	if testkit.Full() {
-		seeds = 12
-	}
+	seeds := uint64(testkit.Size(2, 12))
 	struck := map[nemesis.Kind]int{}
 	for _, text := range replicatedAndConsensus {
 		for _, k := range slices.Sorted(maps.Keys(twins)) {

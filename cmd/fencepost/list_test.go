@@ -9,15 +9,12 @@ import (
 )
 
 // TestAMisspelledPatternGetsOneThatFinds leaves a letter out of words that list looks through, and writes two letters
-// the wrong way round: if nothing is like that, what is offered instead finds something. It tries every fortieth
+// the wrong way round: if nothing is like that, what is offered instead finds something. It tries every three-hundredth
 // word, at full size every fourth.
 func TestAMisspelledPatternGetsOneThatFinds(t *testing.T) {
 	words := slices.Compact(slices.Sorted(slices.Values(searched())))
 	wrong := 0
-	step := 100
-	if testkit.Full() {
-		step = 4
-	}
+	step := testkit.Size(300, 4)
 	for i, word := range words {
 		if len(word) < 5 || len(word) > 20 || i%step > 0 {
 			continue

@@ -132,12 +132,12 @@ func (f *forms) json(t *testing.T, text []byte) {
 	}
 }
 
-// TestOneRunAndManySayTheSame runs every scenario of the catalogue, by default every twelfth, once and with several
+// TestOneRunAndManySayTheSame runs every scenario of the catalogue, by default every 24th, once and with several
 // seeds: each form of each report has the same verdict and the same headline, the verdict is the same for one run and
 // for many, and so is that on each law; and nothing that was broken looks like a pass.
 func TestOneRunAndManySayTheSame(t *testing.T) {
 	for i, name := range scenarios.Names() {
-		if !testkit.Full() && i%12 != 0 {
+		if !testkit.Full() && i%24 != 0 {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

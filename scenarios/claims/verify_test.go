@@ -80,7 +80,7 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 					drawn.Mix.Weights[k] = 0
 				}
 			}
-			seeds := plans(100, 5000)
+			seeds := plans(40, 5000)
 			e, err := search.NewExploration(&drawn, 0, seeds, search.Whole)
 			if err == nil {
 				err = e.Run(context.Background(), &drawn, 0, nil)

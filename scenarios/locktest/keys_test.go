@@ -60,10 +60,7 @@ func (l *several) Unlock(ctx context.Context) (err error) {
 // TestKeysOfOtherNames: what servers record of them is judged as of the lock, of each key by itself; without
 // Config.Keys nothing is known of whose keys they are.
 func TestKeysOfOtherNames(t *testing.T) {
-	seeds := 8
-	if testkit.Full() {
-		seeds = 20
-	}
+	seeds := testkit.Size(3, 20)
 	for name, test := range map[string]struct {
 		keys           func(string) []string
 		steal          string

@@ -53,10 +53,7 @@ func TestASoundLockKeepsTheLawsOfItsKind(t *testing.T) {
 		{Faults: Clocks, Laws: FencedLaws, Care: Care{Fences: true}, Servers: one},
 	} {
 		t.Run(fmt.Sprintf("%s fenced=%t", test.Faults[0], test.Care.Fences), func(t *testing.T) {
-			if test.New, test.Seeds = newPlain, 10; testkit.Full() {
-				test.Seeds = 30
-			}
-			if test.Care.Fences {
+			if test.New, test.Seeds = newPlain, testkit.Size(4, 30); test.Care.Fences {
 				test.New = newCounted
 			}
 			if p := examine(t, test); p != nil && len(p.failures()) > 0 {
@@ -93,7 +90,7 @@ func TestAPauseThatNoLeaseSurvivesIsSaidFirst(t *testing.T) {
 		"a lock that everybody has": {func(*Client) Lock { return open{} }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := examine(t, Config{New: test.lock, Seeds: 6, Hold: 3 * time.Second, Untried: true,
+			p := examine(t, Config{New: test.lock, Seeds: testkit.Size(2, 6), Hold: 3 * time.Second, Untried: true,
 				Plan: []string{"pause client-1 for 12s after acquired"},
 				Laws: []checker.Law{checker.MutualExclusion, checker.ResourceSafety}})
 			if p == nil {
@@ -137,7 +134,7 @@ func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 			[]string{unsynced}, failovers},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := Config{New: test.lock, Servers: test.servers, Seeds: 6, Hold: 7 * time.Second, Untried: true,
+			config := Config{New: test.lock, Servers: test.servers, Seeds: testkit.Size(2, 6), Hold: 7 * time.Second, Untried: true,
 				Plan: test.plan, Laws: []checker.Law{checker.MutualExclusion, checker.ResourceSafety}}
 			p := examine(t, config)
 			if p == nil {

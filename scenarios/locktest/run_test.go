@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // plain is a lock of SET NX PX and DEL, in the fewest lines of Go that make one.
@@ -108,7 +109,7 @@ func found(p *parent) map[string]int {
 }
 
 func TestALockThatHoldsItsLease(t *testing.T) {
-	p := examine(t, Config{New: newPlain, Seeds: 60, Faults: Pauses,
+	p := examine(t, Config{New: newPlain, Seeds: testkit.Size(20, 60), Faults: Pauses,
 		Laws: []checker.Law{checker.LeaseExclusion, checker.Ownership}})
 	if p == nil {
 		return
@@ -119,7 +120,7 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 }
 
 func TestALockThatDeletesWhoeverHoldsIt(t *testing.T) {
-	p := examine(t, Config{New: func(c *Client) Lock { return &careless{plain{c: c, ttl: 8 * time.Second}} }, Seeds: 60,
+	p := examine(t, Config{New: func(c *Client) Lock { return &careless{plain{c: c, ttl: 8 * time.Second}} }, Seeds: testkit.Size(20, 60),
 		Faults: Pauses, Laws: []checker.Law{checker.Ownership}, Untried: true})
 	if p == nil {
 		return
@@ -131,7 +132,8 @@ func TestALockThatDeletesWhoeverHoldsIt(t *testing.T) {
 
 // TestEqualSeedsGiveEqualRuns: in whatever order, and by whichever process they are made.
 func TestEqualSeedsGiveEqualRuns(t *testing.T) {
-	p := examine(t, Config{New: newPlain, Seeds: 20})
+	seeds := testkit.Size(8, 40)
+	p := examine(t, Config{New: newPlain, Seeds: seeds})
 	if p == nil {
 		return
 	}
@@ -145,7 +147,7 @@ func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	p.runs = nil
 	p.exploreShare(t.Context(), backwards)
 	p.exploreShare(t.Context(), twice)
-	if len(first) != 20 || len(p.runs) < 2*len(first) {
+	if len(first) != seeds || len(p.runs) < 2*len(first) {
 		t.Errorf("%d runs, then %d", len(first), len(p.runs))
 	}
 	for _, r := range p.runs {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // prefixed compares no more of the owner value than the key has of it.
@@ -134,7 +135,7 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := test.config
-			c.Seeds, c.Laws = 6, []checker.Law{test.law}
+			c.Seeds, c.Laws = testkit.Size(3, 6), []checker.Law{test.law}
 			c.Untried = true
 			r, ok := Explore(t, c)
 			if !ok {

@@ -69,11 +69,7 @@ func nonsense(r *rand.Rand) *single.Run {
 }
 
 func TestNoHistoryBreaksAReport(t *testing.T) {
-	n := 1500
-	if !testkit.Full() {
-		n = 300
-	}
-	for seed := range n {
+	for seed := range testkit.Size(100, 1500) {
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		run := nonsense(r)
 		width := 60 + r.IntN(141)

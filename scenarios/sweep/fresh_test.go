@@ -39,14 +39,12 @@ func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 			vary: []string{"faults.1.ppm,faults.2.ppm,faults.3.ppm=0ppm..30000ppm/10000ppm"}},
 		{scenario: "extension-without-check", vary: []string{"ttl=2s..20s/3s"}},
 	} {
-		fresh := 300
-		if testkit.Full() {
-			fresh = 1000
-		} else if i > 2 {
+		if !testkit.Full() && i > 2 {
 			break
 		}
+		fresh := testkit.Size(200, 1000)
 		t.Run(c.scenario, func(t *testing.T) {
-			c.seeds, c.sure = 20, 300
+			c.seeds, c.sure = 20, testkit.Size(100, 300)
 			s := c.run(t)
 			for _, law := range s.Laws {
 				for _, l := range s.lines(law) {
@@ -113,10 +111,7 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 // TestEdgesAreThoseOfAllValues is the slow twin of the search for edges: it runs every value with all seeds. Where runs
 // differ by seed there are two edges with some values between them, else there is one.
 func TestEdgesAreThoseOfAllValues(t *testing.T) {
-	sure := 20
-	if testkit.Full() {
-		sure = 60
-	}
+	sure := testkit.Size(20, 60)
 	for delays, between := range map[string]bool{"network.delay=1ms": false, "network.delay=200us..2ms": true} {
 		c := sweeping{scenario: "testdata/hasty-server.yaml", set: []string{delays}, seeds: 3, sure: sure,
 			vary: []string{"by=1980ms..2080ms/100ms"}}

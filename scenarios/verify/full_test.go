@@ -156,7 +156,7 @@ func TestOneStartStandsForItsInterval(t *testing.T) {
 				if k != nemesis.Cut && !slices.Contains(x.on, f.Target) {
 					continue
 				}
-				if tried++; testkit.Full() || tried%5 == 1 {
+				if tried++; testkit.Full() || tried%9 == 1 {
 					t.Run(fmt.Sprintf("%s/%s %s %d", s.Name, k, f.On()[0], f.Loss),
 						func(t *testing.T) { compareStarts(t, s, f) })
 				}

@@ -46,13 +46,14 @@ func verify(t *testing.T, text string, o Options) *Verification {
 }
 
 func TestASoundLockHoldsForEveryPlacementOfOneFault(t *testing.T) {
-	v := verify(t, soundRedlock, Options{Faults: 1, Delays: 2})
+	delays := testkit.Size(1, 2)
+	v := verify(t, soundRedlock, Options{Faults: 1, Delays: delays})
 	standing, open := v.Standing()
 	if standing != document.Passed || v.Found != nil {
 		t.Fatalf("standing %v, open %v, found %+v", standing, open, v.Found)
 	}
 	one := v.Lengths[1]
-	if !one.Whole || len(v.Assignments) != 2 || one.Schedules < 2*1000 || one.Stands < 1e11 {
+	if !one.Whole || len(v.Assignments) != delays || one.Schedules < delays*1000 || one.Stands < 1e11 {
 		t.Errorf("%d assignments, %d schedules for %g placements, whole %v", len(v.Assignments), one.Schedules,
 			one.Stands, one.Whole)
 	}

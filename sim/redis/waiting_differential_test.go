@@ -54,12 +54,8 @@ func drawWaits(v vocabulary, count int) (steps []step) {
 func TestWaitingForListsAnswersAsRedis(t *testing.T) {
 	r := newRig(t, 4)
 	r.helper.do("CONFIG", "SET", "slowlog-log-slower-than", "-1")
-	rows := 60
-	if testkit.Full() {
-		rows = 1500
-	}
 	v := vocabulary{rand.New(rand.NewPCG(20, 1))}
-	for range rows {
+	for range testkit.Size(25, 1500) {
 		r.differ(drawWaits(v, 40))
 	}
 	t.Logf("%d commands compared", r.compared)

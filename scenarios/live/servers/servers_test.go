@@ -212,7 +212,7 @@ func TestRealServers(t *testing.T) {
 	}
 	for _, word := range []string{Simulated, redis, address} {
 		c := choice(t, word)
-		s, err := c.Scenario(scenario(t, "servers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 5s, "+
+		s, err := c.Scenario(scenario(t, "servers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 1s, "+
 			"elapsed-check: on}\nwork: {cycles: 3, writes: 1, hold: 10ms}\n"))
 		if err != nil {
 			t.Fatal(err)
