@@ -4,6 +4,7 @@ package live
 
 import (
 	"bufio"
+	"flag"
 	"fmt"
 	"net"
 	"net/url"
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 	switch how := os.Getenv(mode); how {
 	case "":
 		os.Setenv(inherited, "yes")
+		flag.Set("test.parallel", "6") // runs in real time mostly wait
 		os.Exit(m.Run())
 	case "own":
 		if err := Child(); err != nil {
