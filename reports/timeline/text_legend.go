@@ -62,10 +62,13 @@ func (t *table) numbered(p *text.Writer) {
 // keyLegend explains the keys by the example of one client.
 func (t *table) keyLegend(c int) []string {
 	one := t.digit(c)
-	if t.depth == 1 || len(t.clients) < 2 {
+	another := slices.IndexFunc(t.clients, func(two int) bool {
+		return t.lanes.clients[two].Process != t.lanes.clients[c].Process
+	})
+	if t.depth == 1 || another < 0 {
 		return []string{fmt.Sprintf("%c key held by %s", one, t.lanes.clients[c].Process), "· no key"}
 	}
-	two := t.clients[1]
+	two := t.clients[another]
 	signs := []string{fmt.Sprintf("%c%c on a member: %s's key, %s's behind it", one, t.digit(two),
 		t.lanes.clients[c].Process, t.lanes.clients[two].Process)}
 	if t.lanes.depth() > t.depth {
