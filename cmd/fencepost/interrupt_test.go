@@ -202,7 +202,7 @@ var longCommands = []struct {
 
 func brokenPromise(d map[string]any) bool {
 	for _, l := range object(d["laws"]) {
-		if law := object(l); law["promised"] == true && number(law["violated"]) > 0 {
+		if law := object(l); law["promised"] == true && number(law["violated"]) > number(law["not_promised"]) {
 			return true
 		}
 	}

@@ -60,7 +60,7 @@ var jsonCalls = map[string][][]string{
 			"grid",
 		}},
 	"live": {{"live", "quick.yaml"},
-		{"live", "--agree", "--servers", "simulated", "tair-cad-release", "set-nx-px-holder-crash"}},
+		{"live", "--agree", "--servers", "simulated", "tair-cad-release"}},
 	"compare": {{"compare", "--seeds", "1"}},
 	"corpus":  {{"corpus", "--seeds", "1", "--sound", "30"}},
 	"odds":    {{"odds", "--runs", "20"}},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("FENCEPOST_CLIENT") != "" { // a run in real time has started it as one of its clients
 		main()
 	}
+	flag.Set("test.parallel", "4") // some run in real time and mostly wait
 	testscript.Main(m, map[string]func(){"fencepost": main, "fencepost-interrupted": interruptedMain})
 }
 

@@ -66,7 +66,7 @@ type Run struct {
 // It must not be called by two goroutines at a time.
 func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	t.Helper()
-	all := Subjects(t)
+	all, walks := Subjects(t), walksOfSubjects()
 	for round := range rounds {
 		for _, s := range all {
 			if round == 0 {
@@ -93,8 +93,8 @@ func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	}
 }
 
-// walks are those of the subjects, each made for the first call of Runs that needs it.
-var walks = map[*scenarios.Scenario]*Walk{}
+// walksOfSubjects holds those that a call of Runs has needed.
+var walksOfSubjects = sync.OnceValue(func() map[*scenarios.Scenario]*Walk { return map[*scenarios.Scenario]*Walk{} })
 
 func runOf(t testing.TB, s *scenarios.Scenario, r *scenarios.Runner, plan nemesis.Plan) *Run {
 	t.Helper()

@@ -50,7 +50,8 @@ func (l *shared) Lock(ctx context.Context) error {
 // also where the library keeps something for the whole program, which must not be left in an earlier bubble.
 func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	config := func(use func()) Config {
-		return Config{Faults: Pauses, Seeds: testkit.Size(8, 60), Untried: true, Tolerated: []string{"metrics", "coarseClock"},
+		return Config{Faults: Pauses, Seeds: testkit.Size(8, 60), Untried: true,
+			Tolerated: []string{"metrics", "coarseClock"},
 			New: func(c *Client) Lock {
 				if use == nil {
 					return newPlain(c)

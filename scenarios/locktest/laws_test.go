@@ -134,8 +134,8 @@ func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 			[]string{unsynced}, failovers},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := Config{New: test.lock, Servers: test.servers, Seeds: testkit.Size(2, 6), Hold: 7 * time.Second, Untried: true,
-				Plan: test.plan, Laws: []checker.Law{checker.MutualExclusion, checker.ResourceSafety}}
+			config := Config{New: test.lock, Servers: test.servers, Seeds: testkit.Size(2, 6), Hold: 7 * time.Second,
+				Untried: true, Plan: test.plan, Laws: []checker.Law{checker.MutualExclusion, checker.ResourceSafety}}
 			p := examine(t, config)
 			if p == nil {
 				return

@@ -120,8 +120,8 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 }
 
 func TestALockThatDeletesWhoeverHoldsIt(t *testing.T) {
-	p := examine(t, Config{New: func(c *Client) Lock { return &careless{plain{c: c, ttl: 8 * time.Second}} }, Seeds: testkit.Size(20, 60),
-		Faults: Pauses, Laws: []checker.Law{checker.Ownership}, Untried: true})
+	p := examine(t, Config{New: func(c *Client) Lock { return &careless{plain{c: c, ttl: 8 * time.Second}} },
+		Seeds: testkit.Size(20, 60), Faults: Pauses, Laws: []checker.Law{checker.Ownership}, Untried: true})
 	if p == nil {
 		return
 	}
