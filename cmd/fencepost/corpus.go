@@ -161,10 +161,10 @@ func (j *corpusJob) locks(ctx context.Context, report *corpus.Corpus) error {
 		if err != nil {
 			return err
 		}
-		if err := e.Run(ctx, s, j.workers, func() { progress("runs", before+e.Done, j.sound) }); err != nil {
+		if err := e.Run(ctx, s, j.workers, func() { progress("runs", before+e.Done(), j.sound) }); err != nil {
 			return err
 		}
-		before += e.Done
+		before += e.Done()
 		report.Sound = append(report.Sound, corpus.LockResult{Exploration: e, Lock: s,
 			Repeat: fmt.Sprintf("%s explore %s", program(), shellWord(j.file(name)))})
 	}

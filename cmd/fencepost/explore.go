@@ -166,11 +166,11 @@ func (x *explore) run() error {
 	x.save()
 	progress := x.Progress()
 	err := x.found.Run(ctx, x.scenario, x.workers, func() {
-		progress("runs", x.found.Done, x.found.Size())
+		progress("runs", x.found.Done(), x.found.Size())
 		x.saveNowAndThen()
 	})
 	x.save()
-	if x.Files.Fail(err); err != nil && x.found.Done == 0 {
+	if x.Files.Fail(err); err != nil && x.found.Done() == 0 {
 		return err
 	}
 	return x.conclude(ctx) // also if a run failed: earlier findings are reported, and the failure at the end

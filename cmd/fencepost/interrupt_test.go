@@ -217,9 +217,9 @@ func reportsWhatTheRecordHolds(t *testing.T, r *outcome) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if number(r.doc["runs"]) != e.Done || len(list(r.doc["findings"])) != len(e.Findings) {
+	if number(r.doc["runs"]) != e.Done() || len(list(r.doc["findings"])) != len(e.Findings) {
 		t.Fatalf("%d runs and %d findings are reported, %d and %d recorded", number(r.doc["runs"]),
-			len(list(r.doc["findings"])), e.Done, len(e.Findings))
+			len(list(r.doc["findings"])), e.Done(), len(e.Findings))
 	}
 	for _, f := range e.Findings {
 		if !anyOf(r.doc["findings"], func(g map[string]any) bool {

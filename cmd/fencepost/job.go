@@ -135,8 +135,8 @@ func (j *job) runMany() error {
 	ctx, stop := output.Interruptible()
 	defer stop()
 	progress := j.Progress()
-	err = runs.Run(ctx, j.scenario, j.workers, func() { progress("runs", runs.Done, runs.Size()) })
-	if j.Files.Fail(err); err != nil && runs.Done == 0 {
+	err = runs.Run(ctx, j.scenario, j.workers, func() { progress("runs", runs.Done(), runs.Size()) })
+	if j.Files.Fail(err); err != nil && runs.Done() == 0 {
 		return err
 	}
 	return j.conclude(runs) // also if a run failed: the others are reported, and the failure at the end

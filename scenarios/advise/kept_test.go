@@ -62,9 +62,9 @@ func explorationKeeps(t *testing.T, name string, seeds, plans int) {
 		stated := slices.ContainsFunc(best.Otherwise,
 			func(b Breach) bool { return b.Law == f.Law && b.Cause.Kind == f.Cause.Kind })
 		if a.subject.promised.Covers(f.Law, f.Cause) && !stated {
-			t.Errorf("%s: %s is broken in %d of %d runs, first with seed %d: %s\n%s", best, f.Law, f.Runs, e.Done,
+			t.Errorf("%s: %s is broken in %d of %d runs, first with seed %d: %s\n%s", best, f.Law, f.Runs, e.Done(),
 				f.First, f.Cause, text)
 		}
 	}
-	t.Logf("%s: %d runs, broken: %v", best, e.Done, e.Findings)
+	t.Logf("%s: %d runs, broken: %v", best, e.Done(), e.Findings)
 }

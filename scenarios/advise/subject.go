@@ -61,13 +61,13 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	progress := func() { b.options.Report("runs", e.Done, e.Size()) }
+	progress := func() { b.options.Report("runs", e.Done(), e.Size()) }
 	if err := e.Run(ctx, b.scenario, b.options.Workers, progress); err != nil {
-		return e.Done, err
+		return e.Done(), err
 	}
 	plans, err := search.NewPlans(b.scenario)
 	if err != nil {
-		return e.Done, err
+		return e.Done(), err
 	}
 	found := slices.Clone(e.Findings)
 	slices.SortStableFunc(found, func(f, g tallied) int { return cmp.Compare(g.Runs, f.Runs) })
@@ -79,14 +79,14 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 		kept++
 		small, err := b.shrunk(plans.Plan(f.First), f)
 		if err != nil {
-			return e.Done, err
+			return e.Done(), err
 		}
 		for i := range foundSeeds {
 			small.Seed += uint64(min(i, 1))
 			b.plans = append(b.plans, small)
 		}
 	}
-	return e.Done, nil
+	return e.Done(), nil
 }
 
 // shrunk is the plan that shows a finding, without what it does not need.

@@ -106,7 +106,7 @@ func mutantOf(m *MutantResult) mutantJSON {
 }
 
 func soundLockOf(l *LockResult) soundLockJSON {
-	d := soundLockJSON{Name: l.Lock.Name, Promise: document.LawNames(l.Lock.Promise.Laws), Runs: l.Done,
+	d := soundLockJSON{Name: l.Lock.Name, Promise: document.LawNames(l.Lock.Promise.Laws), Runs: l.Done(),
 		Broken: []promiseJSON{}, Open: document.Some(l.open())}
 	for _, b := range l.broken() {
 		d.Broken = append(d.Broken, promiseJSON{b.Law, b.Cause.String(), b.Runs, b.First, l.repeat(b)})

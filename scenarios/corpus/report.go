@@ -112,7 +112,7 @@ func (c *Corpus) promiseBroken() bool {
 func (c *Corpus) soundRuns() int {
 	n := 0
 	for i := range c.Sound {
-		n += c.Sound[i].Done
+		n += c.Sound[i].Done()
 	}
 	return n
 }
@@ -215,7 +215,7 @@ func (c *Corpus) sound() []document.Block {
 			result = document.Undecided
 		}
 		row := document.Row{Sign: result.Sign(), Tone: result.Tone(), Name: l.Lock.Name,
-			Cells: document.Cells(text.Grouped(l.Done), strings.Join(document.LawNames(l.Lock.Promise.Laws), ", "))}
+			Cells: document.Cells(text.Grouped(l.Done()), strings.Join(document.LawNames(l.Lock.Promise.Laws), ", "))}
 		for _, words := range open {
 			row.Notes = append(row.Notes, document.Paragraph{Words: words, Tone: document.Open})
 		}
@@ -254,7 +254,7 @@ func (c *Corpus) suite() document.Suite {
 	for i := range c.Sound {
 		l := &c.Sound[i]
 		one := document.Case{Group: "sound", Name: l.Lock.Name, Result: document.Passed,
-			Message: fmt.Sprintf("every promise kept in %d runs", l.Done)}
+			Message: fmt.Sprintf("every promise kept in %d runs", l.Done())}
 		if open := l.open(); len(open) > 0 {
 			one.Result, one.Message = document.Undecided, strings.Join(open, "; ")
 		}

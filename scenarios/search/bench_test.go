@@ -40,8 +40,8 @@ func BenchmarkExploreMemory(b *testing.B) {
 				}
 				next := 0
 				err = e.Run(context.Background(), s, 0, func() {
-					if e.Done >= next {
-						next = e.Done + seeds/20
+					if e.Done() >= next {
+						next = e.Done() + seeds/20
 						runtime.GC()
 						var m runtime.MemStats
 						runtime.ReadMemStats(&m)

@@ -18,7 +18,7 @@ type Exploration struct {
 	Laws      campaign.Laws     `json:"laws"`      // in the order of checker.Laws
 	Faults    []campaign.Fault  `json:"faults"`    // in the order of nemesis.Kinds
 	Findings  campaign.Findings `json:"findings"`  // the lowest first seed first
-	Failed    Failed            `json:"failed"`    // are counted nowhere else but in Done and Empty
+	Failed    Failed            `json:"failed"`    // are counted nowhere else but in Ran and Empty
 }
 
 // NewExploration prepares to run all seeds from the first on; seeds must be at least 1. An error says that the mix can
@@ -44,13 +44,13 @@ func newExploration(span Span) *Exploration {
 // done or ctx is. After each portion it calls counted, if not nil, with all that has been found up to there counted in.
 // What comes of it does not depend on workers, portions and interruptions.
 func (e *Exploration) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
-	return runPortions(ctx, e.Span, workers, func(span Span) func(first, n int) (*Exploration, error) {
+	return runPortions(ctx, e.Span, workers, func() func(Range) (*Exploration, error) {
 		w, err := newExplorer(s)
-		return func(first, n int) (*Exploration, error) {
+		return func(r Range) (*Exploration, error) {
 			if err != nil {
 				return nil, err
 			}
-			return w.explore(span, first, n)
+			return w.explore(r)
 		}
 	}, func(part *Exploration) {
 		e.add(part)
@@ -77,11 +77,11 @@ func newExplorer(s *scenarios.Scenario) (*explorer, error) {
 	return &explorer{scenario: s, plans: plans, runner: scenarios.NewRunner(s)}, nil
 }
 
-// explore runs n seeds of a span, from its first-th on.
-func (w *explorer) explore(span Span, first, n int) (*Exploration, error) {
-	part := newExploration(Span{Done: n})
-	for i := range n {
-		seed := span.seed(first + i)
+// explore runs some seeds.
+func (w *explorer) explore(r Range) (*Exploration, error) {
+	part := newExploration(Span{Ran: Ranges{r}})
+	for i := range r.count() {
+		seed := r.First + uint64(i)
 		plan := w.plans.Plan(seed)
 		if len(plan.Faults) == 0 {
 			part.Empty++
@@ -110,7 +110,7 @@ func (e *Exploration) count(seed uint64, v checker.Verdict, p checker.Promise) {
 
 // add counts in what another part of the same exploration has found.
 func (e *Exploration) add(part *Exploration) {
-	e.Done += part.Done
+	e.Ran = e.Ran.With(part.Ran)
 	e.Undecided += part.Undecided
 	e.Empty += part.Empty
 	e.Laws.Add(part.Laws)

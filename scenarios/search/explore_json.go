@@ -63,7 +63,7 @@ type findingJSON struct {
 // data is the JSON object.
 func (r *Report) data() *exploreJSON {
 	standing, open := r.Standing(r.Subject)
-	d := &exploreJSON{Scenario: r.Scenario, From: r.From, Seeds: r.Seeds, Runs: r.Done,
+	d := &exploreJSON{Scenario: r.Scenario, From: r.From, Seeds: r.Seeds, Runs: r.Done(),
 		Within: nemesis.FormatDuration(r.Within), Laws: map[checker.Law]lawJSON{}, Faults: map[string]struckJSON{},
 		Findings: []findingJSON{}, Interrupted: r.Interrupted, Open: document.Some(open),
 		Notes: document.Some(r.caveats()), Expected: standing == document.Passed}

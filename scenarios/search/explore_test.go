@@ -145,22 +145,19 @@ func TestAnExplorationIsTheSameHoweverItIsDivided(t *testing.T) {
 }
 
 func TestShardsShareAllPositions(t *testing.T) {
-	for n := range 40 {
-		for of := 1; of <= 7; of++ {
-			seen := map[int]int{}
+	for _, n := range []int{1, 2, 7, 39, 40, math.MaxInt} {
+		for of := 1; of <= min(n, 8); of++ {
+			next := 0
 			for index := 1; index <= of; index++ {
 				s := Shard{index, of}
-				for i := range s.Size(n) {
-					seen[s.position(i)]++
+				from, to := s.bounds(n)
+				if size := s.Size(n); from != next || to <= from || size != to-from || size < n/of || size-1 > n/of {
+					t.Errorf("shard %s of %d begins at %d and has %d, after one that ends at %d", s, n, from, size, next)
 				}
+				next = to
 			}
-			for p := range n {
-				if seen[p] != 1 {
-					t.Errorf("%d of %d in %d shards: had %d times", p, n, of, seen[p])
-				}
-			}
-			if len(seen) != n {
-				t.Errorf("%d in %d shards: %d positions", n, of, len(seen))
+			if next != n {
+				t.Errorf("%d in %d shards: %d positions", n, of, next)
 			}
 		}
 	}
@@ -174,21 +171,16 @@ func TestShardsShareAllPositions(t *testing.T) {
 	}
 }
 
-func TestWrongShardsAreNotMerged(t *testing.T) {
+func TestWrongSpansAreNotMerged(t *testing.T) {
 	s, other := named(t, "kleppmann-gc-pause"), named(t, "fenced-gc-pause")
 	a, b := explored(t, s, 1, 20, Shard{1, 3}, 1), explored(t, s, 1, 20, Shard{2, 3}, 1)
-	c, err := NewExploration(s, 1, 20, Shard{3, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for want, parts := range map[string][]*Exploration{
-		"nothing to merge":                      nil,
-		"shard 3/3 is missing":                  {a, b},
-		"part 0 and part 2 overlap":             {a, b, a},
-		"part 2 is not finished":                {a, b, c},
-		"of different scenarios":                {a, explored(t, other, 1, 20, Shard{2, 3}, 1)},
-		"of different seeds":                    {a, explored(t, s, 1, 21, Shard{2, 3}, 1)},
-		"but part 1 is shard 2/2: they overlap": {a, explored(t, s, 1, 20, Shard{2, 2}, 1)},
+		"nothing to merge": nil,
+		"part 0 and part 2 overlap: both have run 1–6":   {a, b, a},
+		"part 0 and part 1 overlap: both have run 4–6":   {a, explored(t, s, 4, 20, Whole, 1)},
+		"part 1 and part 2 overlap: both have run 11–13": {a, b, explored(t, s, 1, 20, Shard{2, 2}, 1)},
+		"of different scenarios":                         {a, explored(t, other, 1, 20, Shard{2, 3}, 1)},
+		"too many for one search":                        {a, explored(t, s, math.MaxUint64-2, 3, Whole, 1)},
 	} {
 		if _, err := MergeExplorations(parts, func(i int) string { return fmt.Sprintf("part %d", i) }); err == nil ||
 			!strings.Contains(err.Error(), want) {
@@ -246,5 +238,8 @@ func TestNothingToExploreIsAnError(t *testing.T) {
 	}
 	if _, err := NewExploration(named(t, "kleppmann-gc-pause"), math.MaxUint64, 2, Whole); err == nil {
 		t.Error("there is one seed only")
+	}
+	if _, err := NewExploration(named(t, "kleppmann-gc-pause"), 1, 2, Shard{1, 3}); err == nil {
+		t.Error("two seeds are divided into three shards")
 	}
 }

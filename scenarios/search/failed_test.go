@@ -60,8 +60,8 @@ func TestRunsThatFailDoNotEndAnExploration(t *testing.T) {
 	}
 	want := Failed{Runs: 13, First: 3, Why: []string{"Lock of client-1: panic: no pool", " [running]:", "main.lock()",
 		" lock.go:7"}}
-	if !reflect.DeepEqual(first.Failed, want) || first.Done != 40 {
-		t.Errorf("%d runs, %+v", first.Done, first.Failed)
+	if !reflect.DeepEqual(first.Failed, want) || first.Done() != 40 {
+		t.Errorf("%d runs, %+v", first.Done(), first.Failed)
 	}
 	if l := first.Laws.Of(checker.MutualExclusion); l.Holds+l.Violated+l.Undecided+l.Unchecked != 27 {
 		t.Errorf("%+v of 27 runs", l)
@@ -98,9 +98,9 @@ func TestRunsThatFailDoNotEndTheOthers(t *testing.T) {
 			t.Errorf("by %d workers: %+v, not %+v", workers, r, first)
 		}
 	}
-	if f := first.Failed; f.Runs != 13 || f.First != 3 || first.Done != 40 || first.Campaign.Seeds != 27 ||
+	if f := first.Failed; f.Runs != 13 || f.First != 3 || first.Done() != 40 || first.Campaign.Seeds != 27 ||
 		first.Standing() != document.Undecided {
-		t.Errorf("%+v, %d of %d counted, %v", f, first.Campaign.Seeds, first.Done, first.Standing())
+		t.Errorf("%+v, %d of %d counted, %v", f, first.Campaign.Seeds, first.Done(), first.Standing())
 	}
 	text, err := first.Encode()
 	if err != nil {

@@ -95,7 +95,7 @@ func (e *Exploration) consistent() bool {
 	faults := func(t campaign.Fault, k nemesis.Kind) bool {
 		return t.Kind == k && t.Met <= t.Struck && t.Struck <= t.Drawn
 	}
-	return e.Span.consistent() && e.Failed.consistent(e.Done) && consistentLaws(e.Laws, e.Done-e.Failed.Runs) &&
+	return e.Span.consistent() && e.Failed.consistent(e.Done()) && consistentLaws(e.Laws, e.Done()-e.Failed.Runs) &&
 		slices.EqualFunc(e.Faults, nemesis.Kinds, faults)
 }
 

@@ -16,7 +16,7 @@ import (
 // Runs is how runs of a scenario with the same faults and different seeds came out so far.
 type Runs struct {
 	Span
-	Failed   Failed             `json:"failed"` // are counted nowhere else but in Done
+	Failed   Failed             `json:"failed"` // are counted nowhere else but in Ran
 	Plan     []campaign.Planned `json:"plan"`
 	Laws     campaign.Laws      `json:"laws"` // in the order of checker.Laws
 	Findings campaign.Findings  `json:"findings"`
@@ -54,12 +54,12 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 	if err != nil {
 		return err
 	}
-	return runPortions(ctx, r.Span, workers, func(span Span) func(first, n int) (*Runs, error) {
+	return runPortions(ctx, r.Span, workers, func() func(Range) (*Runs, error) {
 		runner, strikes := scenarios.NewRunner(s), campaign.Strikes{}
-		return func(first, n int) (*Runs, error) {
-			part := newRuns(Span{Done: n}, faults)
-			for i := range n {
-				seed := span.seed(first + i)
+		return func(seeds Range) (*Runs, error) {
+			part := newRuns(Span{Ran: Ranges{seeds}}, faults)
+			for i := range seeds.count() {
+				seed := seeds.First + uint64(i)
 				result, err := runner.Run(nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: faults})
 				if part.Failed.note(seed, err) {
 					continue
@@ -85,7 +85,7 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 }
 
 func (r *Runs) add(part *Runs) {
-	r.Done += part.Done
+	r.Ran = r.Ran.With(part.Ran)
 	r.Failed.add(part.Failed)
 	r.Campaign.Merge(&part.Campaign)
 	r.Laws.Add(part.Laws)
@@ -105,6 +105,9 @@ func (r *Runs) Standing() document.Result {
 	return standing
 }
 
+// open says why not all is known, in a sentence each.
+func (r *Runs) open() []string { return append(r.unfinished(), r.Failed.open(r.Done())...) }
+
 // Encode gives the runs as one line of JSON, for DecodeRuns.
 func (r *Runs) Encode() ([]byte, error) { return encode(r) }
 
@@ -116,14 +119,14 @@ func DecodeRuns(b []byte) (*Runs, error) {
 
 func (r *Runs) consistent() bool {
 	c := &r.Campaign
-	judged := r.Done - r.Failed.Runs
+	judged := r.Done() - r.Failed.Runs
 	wrong := func(p campaign.Planned) bool { return p.Met > p.Struck || p.Struck > judged }
 	broken := map[checker.Law]int{}
 	for _, f := range r.Findings {
 		broken[f.Law] += f.Runs
 	}
 	unlike := func(l campaign.Law) bool { return l.Violated != broken[l.Law] }
-	return r.Span.consistent() && r.Failed.consistent(r.Done) && consistentLaws(r.Laws, judged) &&
+	return r.Span.consistent() && r.Failed.consistent(r.Done()) && consistentLaws(r.Laws, judged) &&
 		!slices.ContainsFunc(r.Plan, wrong) && !slices.ContainsFunc(r.Laws, unlike) &&
 		c.Seeds == judged && c.AsExpected+c.Otherwise+c.Undecided == judged && c.Digests() <= judged
 }

@@ -44,8 +44,8 @@ type groupJSON struct {
 // data is the JSON object.
 func (r *RunsReport) data(title *document.Title) *runsJSON {
 	c := &r.Campaign
-	d := &runsJSON{Scenario: r.Scenario, Seeds: r.Done, From: r.From, Expected: c.AsExpected, Unexpected: c.Otherwise,
-		Undecided: r.undecided(), Interrupted: !r.Finished(), Open: document.Some(r.Failed.open(r.Done)),
+	d := &runsJSON{Scenario: r.Scenario, Seeds: r.Done(), From: r.From, Expected: c.AsExpected, Unexpected: c.Otherwise,
+		Undecided: r.undecided(), Interrupted: !r.Finished(), Open: document.Some(r.open()),
 		Digests: c.Digests(), Laws: r.Laws.ByLaw(), Faults: []plannedJSON{}, Groups: []groupJSON{},
 		AsExpected: r.Standing() == document.Passed, Verdict: title.Verdict, Headline: title.Headline,
 		Runs: []*single.RunObject{}}

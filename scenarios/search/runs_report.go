@@ -55,9 +55,11 @@ func (r *Runs) Samples() iter.Seq[uint64] {
 			}).First)
 			return
 		}
-		for i := range r.Done {
-			if !yield(r.seed(i)) {
-				return
+		for _, seeds := range r.Ran {
+			for i := range seeds.count() {
+				if !yield(seeds.First + uint64(i)) {
+					return
+				}
 			}
 		}
 	}
@@ -69,7 +71,7 @@ func (r *RunsReport) Document() *document.Document {
 	lines := r.lines()
 	standing := r.standing(lines)
 	ok := standing.Result == document.Passed
-	reasons := document.Notes("reason", slices.Concat(r.Failed.open(r.Done), r.Failed.more()))
+	reasons := document.Notes("reason", slices.Concat(r.open(), r.Failed.more()))
 	title := document.Title{Name: r.Scenario, Size: r.size("seed"), Verdict: standing.Words(), Tone: standing.Tone(),
 		Headline: r.headline(), Summary: r.Subject.Summary,
 		Notes: single.OpeningNotes(single.Intent(lines.expected(), ok), ok, r.idle())}
@@ -135,10 +137,10 @@ func (r *RunsReport) pages() (all []document.Attached) {
 }
 
 // judged is how many runs were.
-func (r *Runs) judged() int { return r.Done - r.Failed.Runs }
+func (r *Runs) judged() int { return r.Done() - r.Failed.Runs }
 
 // undecided is how many runs are, those included that could not be judged, or that an interruption left out.
-func (r *Runs) undecided() int { return r.Campaign.Undecided + r.Failed.Runs + r.Size() - r.Done }
+func (r *Runs) undecided() int { return r.Campaign.Undecided + r.Failed.Runs + r.Size() - r.Done() }
 
 // totals are how many runs came out in each way.
 func (r *RunsReport) totals(s document.Standing) document.Totals {

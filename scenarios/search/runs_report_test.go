@@ -79,8 +79,9 @@ func TestTheReportOfManyRuns(t *testing.T) {
 }
 
 func TestNoRunIsNoPass(t *testing.T) {
-	d := reportOf("a-lock", format.Campaign{}).Document()
-	if d.Verdict != document.NothingJudged || d.Tone == document.Good {
+	r := reportOf("a-lock", format.Campaign{Seeds: 10})
+	r.Ran, r.Campaign.Seeds = nil, 0
+	if d := r.Document(); d.Verdict != document.Words(document.Undecided) || d.Tone == document.Good {
 		t.Errorf("no run at all is %q", d.Verdict)
 	}
 }

@@ -3,11 +3,12 @@ package search
 import (
 	"encoding/json"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 )
 
-// Shard is one of several equal shares of some work: every position p of 0, 1, 2 … with p mod Of = Index-1.
+// Shard is one of several nearly equal shares of some work, one after the other.
 type Shard struct{ Index, Of int } // 1 <= Index <= Of
 
 // Whole is all of the work.
@@ -35,14 +36,19 @@ func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
 // Size is how many of n positions the shard has.
 func (s Shard) Size(n int) int {
-	if n < s.Index {
-		return 0
-	}
-	return (n-s.Index)/s.Of + 1
+	from, to := s.bounds(n)
+	return to - from
 }
 
-// position is the shard's own i-th position, from 0.
-func (s Shard) position(i int) int { return s.Index - 1 + i*s.Of }
+// bounds are where the shard begins and ends among n positions, from 0.
+func (s Shard) bounds(n int) (from, to int) {
+	of := func(i int) int {
+		hi, lo := bits.Mul64(uint64(n), uint64(i))
+		at, _ := bits.Div64(hi, lo, uint64(s.Of))
+		return int(at)
+	}
+	return of(s.Index - 1), of(s.Index)
+}
 
 // MarshalJSON writes the shard as its string.
 func (s Shard) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }

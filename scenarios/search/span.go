@@ -7,21 +7,22 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Span says which seeds of a scenario a search runs, and how many of them it has.
+// Span says which seeds of a scenario a search runs, and which of them it has run. Spans of different seeds add up, in
+// any order and grouping.
 type Span struct {
 	Scenario string   `json:"scenario"`
 	Identity Identity `json:"identity"`
 	From     uint64   `json:"from"`  // the first seed
 	Seeds    int      `json:"seeds"` // how many, over all shards; at least 1
-	Shard    Shard    `json:"shard"`
-	// Done is how many of the shard's own seeds have been run, the lowest first.
-	Done int `json:"done"`
+	Shard    Shard    `json:"shard"` // the share of these that this search runs
+	Ran      Ranges   `json:"ran"`   // the seeds that have been run
 }
 
 // Identity is what the runs of a search depend on: those of different identity have nothing to do with each other.
@@ -37,6 +38,9 @@ func newSpan(s *scenarios.Scenario, p nemesis.Plan, from uint64, seeds int, shar
 	if seeds < 1 || uint64(seeds-1) > math.MaxUint64-from {
 		return Span{}, fmt.Errorf("there are no %d seeds from %d on", seeds, from)
 	}
+	if shard.Of > seeds {
+		return Span{}, fmt.Errorf("%d seeds cannot be divided into %d shards", seeds, shard.Of)
+	}
 	id, err := identityOf(s, p)
 	return Span{Scenario: s.Name, Identity: id, From: from, Seeds: seeds, Shard: shard}, err
 }
@@ -51,17 +55,43 @@ func identityOf(s *scenarios.Scenario, p nemesis.Plan) (Identity, error) {
 	return Identity{hex.EncodeToString(sum[:8]), fmt.Sprintf("%016x", uint64(r.Digest))}, nil
 }
 
-// Size is how many seeds the span's shard has.
-func (s Span) Size() int { return s.Shard.Size(s.Seeds) }
+// all are the seeds of all shards.
+func (s Span) all() Range { return RangeOf(s.From, uint64(s.Seeds)) }
 
-// seed is the shard's own i-th seed, from 0.
-func (s Span) seed(i int) uint64 { return s.From + uint64(s.Shard.position(i)) }
+// Own are the seeds of the span's shard.
+func (s Span) Own() Range {
+	from, to := s.Shard.bounds(s.Seeds)
+	return RangeOf(s.From+uint64(from), uint64(to-from))
+}
+
+// Size is how many seeds the span's shard has.
+func (s Span) Size() int { return s.Own().count() }
+
+// Done is how many seeds have been run.
+func (s Span) Done() int { return s.Ran.Count() }
+
+// Missing are the seeds of the span's shard that have not been run.
+func (s Span) Missing() Ranges { return Ranges{s.Own()}.Without(s.Ran) }
 
 // Finished reports whether all seeds of the shard have been run.
-func (s Span) Finished() bool { return s.Done == s.Size() }
+func (s Span) Finished() bool { return len(s.Missing()) == 0 }
 
 func (s Span) consistent() bool {
-	return s.Seeds >= 1 && s.Shard.Of >= 1 && s.Done >= 0 && s.Done <= s.Size()
+	return s.Seeds >= 1 && uint64(s.Seeds-1) <= math.MaxUint64-s.From && s.Shard.Of >= 1 && s.Shard.Of <= s.Seeds &&
+		s.Ran.consistent(s.Own())
+}
+
+// unfinished says which seeds are missing; nothing if none are.
+func (s Span) unfinished() []string {
+	missing := s.Missing()
+	if len(missing) == 0 {
+		return nil
+	}
+	said := fmt.Sprintf("%d of %d seeds were run", s.Done(), s.Size())
+	if last := missing[len(missing)-1]; len(missing) > 1 || last.Last != s.Own().Last {
+		said += fmt.Sprintf("; missing: %s", missing)
+	}
+	return []string{said}
 }
 
 // differs says why the span is not one of sc with the program as it is, for which p stands; nil if it is.
@@ -85,54 +115,43 @@ func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 const portion = 8
 
 // runPortions runs the seeds of a span that are left, a portion a job, and hands out what comes of them in their order.
-// It stops early when ctx is done, or at the first error. start makes one worker's own function, which must not touch
-// what take changes: it is given the span as it was at the beginning.
-func runPortions[R any](ctx context.Context, s Span, workers int, start func(Span) func(first, n int) (R, error),
+// It stops early when ctx is done, or at the first error. start makes one worker's own function.
+func runPortions[R any](ctx context.Context, s Span, workers int, start func() func(Range) (R, error),
 	take func(R)) error {
-	left := s.Size() - s.Done
+	missing := s.Missing()
 	worker := func() func(int) (R, error) {
-		run := start(s)
-		return func(job int) (R, error) { return run(s.Done+job*portion, min(portion, left-job*portion)) }
+		run := start()
+		return func(job int) (R, error) { return run(missing.portion(job, portion)) }
 	}
-	jobs := left / portion
-	if left%portion > 0 {
-		jobs++
-	}
-	_, err := campaign.InOrder(ctx, workers, jobs, worker, func(_ int, r R) error { take(r); return nil })
+	_, err := campaign.InOrder(ctx, workers, missing.portions(portion), worker,
+		func(_ int, r R) error { take(r); return nil })
 	return err
 }
 
-// joined is the span of all shards together. An error says which of them do not fit, overlap, are missing or not
-// finished; it names them by their place through name.
+// joined is the span of all parts together: the seeds that one of them was to run, from the lowest to the highest, and
+// those that one of them has run. An error says which do not fit or overlap; it names them by their place through name.
 func joined(parts []Span, name func(int) string) (Span, error) {
 	if len(parts) == 0 {
 		return Span{}, errors.New("there is nothing to merge")
 	}
-	first := parts[0]
-	had := make(map[int]int, len(parts)) // which part has which shard
+	whole := parts[0]
+	whole.Shard, whole.Ran = Whole, nil
+	bounds := whole.all()
 	for i, p := range parts {
-		before, twice := had[p.Shard.Index]
-		switch {
-		case p.Scenario != first.Scenario || p.Identity != first.Identity:
+		if p.Scenario != whole.Scenario || p.Identity != whole.Identity {
 			return Span{}, fmt.Errorf("%s and %s are of different scenarios, faults or versions of this program",
 				name(0), name(i))
-		case p.From != first.From || p.Seeds != first.Seeds:
-			return Span{}, fmt.Errorf("%s and %s are of different seeds", name(0), name(i))
-		case p.Shard.Of != first.Shard.Of:
-			return Span{}, fmt.Errorf("%s is shard %s, but %s is shard %s: they overlap", name(0), first.Shard, name(i),
-				p.Shard)
-		case twice:
-			return Span{}, fmt.Errorf("%s and %s overlap: both are shard %s", name(before), name(i), p.Shard)
-		case !p.Finished():
-			return Span{}, fmt.Errorf("%s is not finished: it has %d of %d seeds", name(i), p.Done, p.Size())
 		}
-		had[p.Shard.Index] = i
-	}
-	for i := range first.Shard.Of {
-		if _, ok := had[i+1]; !ok {
-			return Span{}, fmt.Errorf("shard %s is missing", Shard{i + 1, first.Shard.Of})
+		if len(p.Ran.In(whole.Ran)) > 0 {
+			k := slices.IndexFunc(parts, func(q Span) bool { return len(p.Ran.In(q.Ran)) > 0 })
+			return Span{}, fmt.Errorf("%s and %s overlap: both have run %s", name(k), name(i), p.Ran.In(parts[k].Ran))
 		}
+		bounds = Range{min(bounds.First, p.all().First), max(bounds.Last, p.all().Last)}
+		whole.Ran = whole.Ran.With(p.Ran)
 	}
-	first.Shard, first.Done = Whole, 0
-	return first, nil
+	if bounds.Last-bounds.First >= math.MaxInt {
+		return Span{}, fmt.Errorf("the seeds %s are too many for one search", bounds)
+	}
+	whole.From, whole.Seeds, whole.Ran = bounds.First, bounds.count(), nil
+	return whole, nil
 }

@@ -14,14 +14,12 @@ import (
 // what must be shown was never exercised, or if nothing ever struck. open says why it is not decidable, in a sentence
 // each.
 func (e *Exploration) Standing(s *scenarios.Scenario) (standing document.Result, open []string) {
-	if !e.Finished() {
-		open = append(open, fmt.Sprintf("%d of %d seeds were run", e.Done, e.Size()))
-	}
-	if _, struck, met := e.drawn(); e.Done > 0 && met == 0 {
+	open = append(open, e.unfinished()...)
+	if _, struck, met := e.drawn(); e.Done() > 0 && met == 0 {
 		open = append(open, fmt.Sprintf("the mix never hits: of %d faults that struck, none did so %s", struck,
 			campaign.WhileHeld))
 	}
-	open = append(open, e.Failed.open(e.Done)...)
+	open = append(open, e.Failed.open(e.Done())...)
 	broken := false
 	for _, t := range e.Laws {
 		broken = broken || t.Breaks() > 0 && slices.Contains(s.Promise.Laws, t.Law)
@@ -32,7 +30,7 @@ func (e *Exploration) Standing(s *scenarios.Scenario) (standing document.Result,
 	switch {
 	case broken:
 		return document.Failed, open
-	case len(open) > 0 || e.Done == 0:
+	case len(open) > 0 || e.Done() == 0:
 		return document.Undecided, open
 	}
 	return document.Passed, nil
@@ -42,7 +40,7 @@ func (e *Exploration) Standing(s *scenarios.Scenario) (standing document.Result,
 func (e *Exploration) caveats() []string {
 	var caveats []string
 	if e.Empty > 0 {
-		caveats = append(caveats, fmt.Sprintf("%d of %d plans had no fault", e.Empty, e.Done))
+		caveats = append(caveats, fmt.Sprintf("%d of %d plans had no fault", e.Empty, e.Done()))
 	}
 	for _, t := range e.Faults {
 		if t.Drawn > 0 && t.Met == 0 {
@@ -52,13 +50,13 @@ func (e *Exploration) caveats() []string {
 	}
 	for _, t := range e.Laws {
 		if t.Excused > 0 {
-			caveats = append(caveats, fmt.Sprintf("%s is broken in %d of %d runs %s", t.Law, t.Excused, e.Done,
+			caveats = append(caveats, fmt.Sprintf("%s is broken in %d of %d runs %s", t.Law, t.Excused, e.Done(),
 				checker.Excuse))
 		}
 		if t.Undecided > 0 {
 			caveats = append(caveats, fmt.Sprintf("%s was undecided in %d of %d runs: their limit came first",
 				t.Law,
-				t.Undecided, e.Done))
+				t.Undecided, e.Done()))
 		}
 	}
 	return caveats

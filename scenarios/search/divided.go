@@ -1,0 +1,202 @@
+package search
+
+// Explorations whose runs other processes make.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+)
+
+// Names of the stages of an exploration.
+const (
+	SeedsStage = "seeds" // its positions are seeds
+	CutStage   = "cut"   // its positions are findings
+)
+
+// handedOut is how many seeds make a portion: some seconds of work.
+const handedOut = 4096
+
+// Stage is the runs of the exploration, as work for other processes.
+func (e *Exploration) Stage() (campaign.Stage, error) {
+	spec, err := json.Marshal(e.Span.begun())
+	own := e.Own()
+	return campaign.Stage{Name: SeedsStage, Spec: spec, Size: own.Last - own.First + 1, Portion: handedOut}, err
+}
+
+// begun is the span before anything was run.
+func (s Span) begun() Span {
+	s.Ran = nil
+	return s
+}
+
+// RunBy has other processes make all runs. After each part it calls counted, if not nil, with all that has been found
+// up to there counted in. What was lost is missing in the end.
+func (e *Exploration) RunBy(ctx context.Context, hands campaign.Hands, counted func()) error {
+	stage, err := e.Stage()
+	if err != nil {
+		return err
+	}
+	return hands.Do(ctx, stage, func(p campaign.Part) error {
+		if p.Lost != "" {
+			return nil
+		}
+		part, err := DecodeExploration(p.Value)
+		if err != nil {
+			return fmt.Errorf("what came of %d positions from %d on %w", p.Size, p.First, err)
+		}
+		if err := e.Add(part); err != nil {
+			return err
+		}
+		if counted != nil {
+			counted()
+		}
+		return nil
+	})
+}
+
+// Add counts another exploration of the same scenario in, which has run none of the same seeds.
+func (e *Exploration) Add(part *Exploration) error {
+	if part.Scenario != e.Scenario || part.Identity != e.Identity {
+		return fmt.Errorf("a part is of another scenario, other faults or another version of this program")
+	}
+	if twice := part.Ran.In(e.Ran); len(twice) > 0 {
+		return fmt.Errorf("seeds %s were run twice", twice)
+	}
+	e.add(part)
+	return nil
+}
+
+// CutBy has other processes cut the findings of the exploration of s down, in their order. What was lost is nil.
+func (e *Exploration) CutBy(ctx context.Context, s *scenarios.Scenario, hands campaign.Hands) ([]*Shrunk, error) {
+	if len(e.Findings) == 0 {
+		return nil, nil
+	}
+	spec, err := json.Marshal(e.Findings)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*Shrunk, len(e.Findings))
+	stage := campaign.Stage{Name: CutStage, Spec: spec, Size: uint64(len(all)), Portion: 1}
+	return all, hands.Do(ctx, stage, func(p campaign.Part) error {
+		if p.Lost != "" {
+			return nil
+		}
+		if p.Size != 1 || p.First >= uint64(len(all)) {
+			return fmt.Errorf("a part has cut down %d findings from the %dth of %d on", p.Size, p.First, len(all))
+		}
+		small, err := DecodeShrunk(s, p.Value)
+		all[p.First] = small
+		return err
+	})
+}
+
+// Worker makes parts of the stages of explorations of one scenario. It is a campaign.Worker.
+type Worker struct{ explorer *explorer }
+
+// NewWorker prepares to make parts. The errors are those of NewPlans.
+func NewWorker(s *scenarios.Scenario) (*Worker, error) {
+	x, err := newExplorer(s)
+	return &Worker{x}, err
+}
+
+// Make makes positions of a stage. Seeds that were begun when ctx is done are not handed out.
+func (w *Worker) Make(ctx context.Context, stage campaign.Stage, first, size uint64) ([]byte, error) {
+	if size < 1 || first >= stage.Size || size > stage.Size-first {
+		return nil, fmt.Errorf("stage %s has %d positions, not %d from %d on", stage.Name, stage.Size, size, first)
+	}
+	switch stage.Name {
+	case SeedsStage:
+		return w.run(ctx, stage.Spec, first, size)
+	case CutStage:
+		return w.cut(ctx, stage.Spec, first)
+	}
+	return nil, fmt.Errorf("an exploration has no stage %q", stage.Name)
+}
+
+func (w *Worker) run(ctx context.Context, spec []byte, first, size uint64) ([]byte, error) {
+	var span Span
+	if err := json.Unmarshal(spec, &span); err != nil || !span.consistent() {
+		return nil, fmt.Errorf("stage %s does not say which seeds it has", SeedsStage)
+	}
+	if err := span.differs(w.explorer.scenario, w.explorer.plans.Plan(calm)); err != nil {
+		return nil, fmt.Errorf("stage %s %w", SeedsStage, err)
+	}
+	sum := newExploration(span)
+	seeds := Ranges{RangeOf(span.Own().First+first, size)}
+	for i := range seeds.portions(portion) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		part, err := w.explorer.explore(seeds.portion(i, portion))
+		if err != nil {
+			return nil, err
+		}
+		sum.add(part)
+	}
+	return sum.Encode()
+}
+
+func (w *Worker) cut(ctx context.Context, spec []byte, at uint64) ([]byte, error) {
+	var findings campaign.Findings
+	if err := json.Unmarshal(spec, &findings); err != nil || at >= uint64(len(findings)) {
+		return nil, fmt.Errorf("stage %s does not say what to cut down", CutStage)
+	}
+	f := findings[at]
+	small, err := Shrink(ctx, w.explorer.scenario, w.explorer.plans.Plan(f.First), f.Law, f.Cause, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil { // what was interrupted is cut down by another worker
+		return nil, err
+	}
+	return small.Encode()
+}
+
+// shrunk is a violation that was cut down, as JSON. The rest of a Shrunk, the run of its plan tells.
+type shrunk struct {
+	Law      checker.Law     `json:"law"`
+	Cause    checker.Cause   `json:"cause"`
+	First    []byte          `json:"first"` // plan
+	Plan     []byte          `json:"plan"`
+	Scenario []byte          `json:"scenario"`
+	Often    int             `json:"often"`
+	Runs     int             `json:"runs"`
+	Ending   campaign.Ending `json:"ending"`
+}
+
+func (r *shrunk) consistent() bool {
+	return slices.Contains(checker.Laws, r.Law) && r.Often >= 0 && r.Runs >= 0 && r.Ending <= campaign.Interrupted
+}
+
+// Encode gives the violation as one line of JSON, for DecodeShrunk.
+func (r *Shrunk) Encode() ([]byte, error) {
+	return encode(&shrunk{r.Law, r.Cause, []byte(r.First.String()), []byte(r.Plan.String()), r.Scenario.Text(), r.Often, r.Runs,
+		r.Ending})
+}
+
+// DecodeShrunk reads what Encode wrote of a violation of s, and makes sure that it fails again.
+func DecodeShrunk(s *scenarios.Scenario, b []byte) (*Shrunk, error) {
+	var held shrunk
+	if err := decode(b, &held); err != nil {
+		return nil, fmt.Errorf("what was cut down %w", err)
+	}
+	r := &Shrunk{Law: held.Law, Cause: held.Cause, Often: held.Often, Runs: held.Runs, Ending: held.Ending}
+	var err error
+	if r.First, err = nemesis.ParsePlan("first", held.First); err != nil {
+		return nil, err
+	}
+	if r.Plan, err = nemesis.ParsePlan(PlanFile, held.Plan); err != nil {
+		return nil, err
+	}
+	if r.Scenario, err = s.Parse(ScenarioFile, held.Scenario); err != nil {
+		return nil, err
+	}
+	return r, r.failsAgain()
+}

@@ -1,0 +1,151 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+)
+
+// shuffled makes the positions of each stage in small portions of different sizes, in a random order, each by a worker
+// of its own. It loses the portions that have a lost position.
+type shuffled struct {
+	scenario *scenarios.Scenario
+	random   *rand.Rand
+	lost     map[uint64]bool // positions of the stage of seeds
+}
+
+func (h shuffled) Do(ctx context.Context, stage campaign.Stage, take func(campaign.Part) error) error {
+	var parts []campaign.Part
+	for at := uint64(0); at < stage.Size; {
+		n := min(1+h.random.Uint64N(stage.Size/8+1), stage.Size-at)
+		if stage.Name == CutStage {
+			n = 1
+		}
+		parts = append(parts, campaign.Part{First: at, Size: n})
+		at += n
+	}
+	h.random.Shuffle(len(parts), func(i, k int) { parts[i], parts[k] = parts[k], parts[i] })
+	for _, p := range parts {
+		for i := range p.Size {
+			if stage.Name == SeedsStage && h.lost[p.First+i] {
+				p.Lost = "it brought its workers down"
+			}
+		}
+		if p.Lost == "" {
+			w, err := NewWorker(h.scenario)
+			if err != nil {
+				return err
+			}
+			if p.Value, err = w.Make(ctx, stage, p.First, p.Size); err != nil {
+				return err
+			}
+		}
+		if err := take(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// An exploration that others made is that which was made here, and so is what its findings are cut down to.
+func TestOthersMakeTheSameExploration(t *testing.T) {
+	s := named(t, "kleppmann-gc-pause")
+	want := explored(t, s, 3, 400, Whole, 1)
+	got, err := NewExploration(s, 3, 400, Whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hands := shuffled{s, rand.New(rand.NewPCG(1, 0)), nil}
+	if err := got.RunBy(t.Context(), hands, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("%+v\nwant %+v", got, want)
+	}
+	cut, err := got.CutBy(t.Context(), s, hands)
+	if err != nil || len(cut) == 0 {
+		t.Fatal(cut, err)
+	}
+	plans, err := NewPlans(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range want.Findings {
+		here, err := Shrink(t.Context(), s, plans.Plan(f.First), f.Law, f.Cause, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := *cut[i], *here
+		if string(a.Scenario.Text()) != string(b.Scenario.Text()) {
+			t.Errorf("%s\nwant\n%s", a.Scenario.Text(), b.Scenario.Text())
+		}
+		if a.Scenario, b.Scenario = nil, nil; !reflect.DeepEqual(a, b) {
+			t.Errorf("%+v\nwant %+v", a, b)
+		}
+	}
+}
+
+// What others lose is missing.
+func TestWhatOthersLoseIsMissing(t *testing.T) {
+	s := named(t, "kleppmann-gc-pause")
+	e, err := NewExploration(s, 3, 60, Whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.RunBy(t.Context(), shuffled{s, rand.New(rand.NewPCG(1, 0)), map[uint64]bool{17: true}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	missing := e.Missing()
+	if len(missing) != 1 || missing[0].First > 20 || missing[0].Last < 20 {
+		t.Errorf("missing: %v, want a range with 20", missing)
+	}
+}
+
+// A worker makes only what it can make.
+func TestAWorkerRefusesWhatItDoesNotKnow(t *testing.T) {
+	s, other := named(t, "kleppmann-gc-pause"), named(t, "fenced-gc-pause")
+	e, err := NewExploration(s, 3, 60, Whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stage, err := e.Stage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, unknown, empty := stage, stage, stage
+	unknown.Name, empty.Spec = "seed", []byte("{}")
+	for want, c := range map[string]struct {
+		of          *scenarios.Scenario
+		stage       campaign.Stage
+		first, size uint64
+	}{
+		"60 positions, not 2 from 59 on": {s, stage, 59, 2},
+		"60 positions, not 0 from 1 on":  {s, stage, 1, 0},
+		"another scenario":               {other, foreign, 0, 1},
+		`no stage "seed"`:                {s, unknown, 0, 1},
+		"does not say which seeds":       {s, empty, 0, 1},
+	} {
+		w, err := NewWorker(c.of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Make(t.Context(), c.stage, c.first, c.size); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	w, err := NewWorker(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.Make(ended, stage, 0, 60); !errors.Is(err, context.Canceled) {
+		t.Errorf("a worker that was stopped gives %v", err)
+	}
+}

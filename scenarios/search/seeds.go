@@ -1,0 +1,150 @@
+package search
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/reports/text"
+)
+
+// Range is the seeds First to Last, both included.
+type Range struct{ First, Last uint64 } // First <= Last
+
+// RangeOf is n seeds from the first on; n is at least 1.
+func RangeOf(first, n uint64) Range { return Range{first, first + (n - 1)} }
+
+// count is how many seeds the range has, or the most that an int counts.
+func (r Range) count() int { return int(min(r.Last-r.First, math.MaxInt-1) + 1) }
+
+// String gives "51–70", or "51" for a single seed.
+func (r Range) String() string {
+	if r.First == r.Last {
+		return fmt.Sprint(r.First)
+	}
+	return fmt.Sprintf("%d–%d", r.First, r.Last)
+}
+
+// MarshalJSON writes [first, last].
+func (r Range) MarshalJSON() ([]byte, error) { return json.Marshal([2]uint64{r.First, r.Last}) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (r *Range) UnmarshalJSON(b []byte) error {
+	var bounds [2]uint64
+	err := json.Unmarshal(b, &bounds)
+	r.First, r.Last = bounds[0], bounds[1]
+	return err
+}
+
+// Ranges is a set of seeds: the ranges ascend, and between two of them lies at least one seed that is in none. Equal
+// sets are equal values.
+type Ranges []Range
+
+// Count is how many seeds there are, or the most that an int counts.
+func (r Ranges) Count() int {
+	n := 0
+	for _, one := range r {
+		n += min(one.count(), math.MaxInt-n)
+	}
+	return n
+}
+
+// With is the set with more seeds. It may change r.
+func (r Ranges) With(more Ranges) Ranges {
+	for _, add := range more {
+		if last := len(r) - 1; last >= 0 && r[last].Last+1 == add.First && add.First > 0 { // the usual case
+			r[last].Last = add.Last
+			continue
+		}
+		r = append(r, add)
+	}
+	slices.SortFunc(r, func(a, b Range) int { return cmp.Compare(a.First, b.First) })
+	kept := r[:0]
+	for _, one := range r {
+		if last := len(kept) - 1; last >= 0 && (one.First <= kept[last].Last || one.First-1 == kept[last].Last) {
+			kept[last].Last = max(kept[last].Last, one.Last)
+			continue
+		}
+		kept = append(kept, one)
+	}
+	return kept
+}
+
+// Without is the set without some seeds.
+func (r Ranges) Without(some Ranges) (left Ranges) {
+	for _, one := range r {
+		whole := true // nothing of one, up to its last, has been decided on
+		for _, gone := range some {
+			if gone.Last < one.First || gone.First > one.Last {
+				continue
+			}
+			if gone.First > one.First {
+				left = append(left, Range{one.First, gone.First - 1})
+			}
+			if whole = gone.Last < one.Last; !whole {
+				break
+			}
+			one.First = gone.Last + 1
+		}
+		if whole {
+			left = append(left, one)
+		}
+	}
+	return left
+}
+
+// In is the part of the set that lies in other, too.
+func (r Ranges) In(other Ranges) Ranges { return r.Without(r.Without(other)) }
+
+// portions is how many portions of at most size the ranges have.
+func (r Ranges) portions(size uint64) (n int) {
+	for _, one := range r {
+		n += int((one.Last-one.First)/size) + 1
+	}
+	return n
+}
+
+// portion is the ith of them, from 0.
+func (r Ranges) portion(i int, size uint64) Range {
+	for _, one := range r {
+		if n := (one.Last - one.First) / size; uint64(i) <= n {
+			first := one.First + uint64(i)*size
+			return Range{first, first + min(size-1, one.Last-first)}
+		} else {
+			i -= int(n) + 1
+		}
+	}
+	panic("search: there is no such portion")
+}
+
+// consistent reports whether r is a set as its type says, within some range.
+func (r Ranges) consistent(within Range) bool {
+	for i, one := range r {
+		if one.First > one.Last || one.First < within.First || one.Last > within.Last ||
+			i > 0 && (r[i-1].Last >= one.First || r[i-1].Last+1 == one.First) {
+			return false
+		}
+	}
+	return true
+}
+
+// mostNamed is how many ranges are named one by one.
+const mostNamed = 5
+
+// String names the seeds: "51–70 and 301–500".
+func (r Ranges) String() string {
+	var words []string
+	for _, one := range r[:min(len(r), mostNamed)] {
+		words = append(words, one.String())
+	}
+	if n := len(r) - mostNamed; n > 0 {
+		words = append(words, text.Count(n, "more range"))
+	}
+	if last := len(words) - 1; last > 0 {
+		return strings.Join(words[:last], ", ") + " and " + words[last]
+	}
+	return strings.Join(words, "")
+}
