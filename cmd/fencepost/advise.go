@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
 )
@@ -64,7 +65,7 @@ const mostAdviceSeeds = 1_000_000
 func (j *adviseJob) run() error {
 	defer j.Close()
 	var err error
-	if j.scenario, err = open(j.target); err != nil {
+	if j.scenario, err = task.Open(j.target); err != nil {
 		return err
 	}
 	if j.Out == "" {
@@ -73,7 +74,7 @@ func (j *adviseJob) run() error {
 	if err = j.Open("advise"); err != nil {
 		return err
 	}
-	if err = j.Files.Spare(verdictFile); err != nil {
+	if err = j.Files.Spare(task.VerdictFile); err != nil {
 		return err
 	}
 	ctx, stop := output.Interruptible()
@@ -85,12 +86,12 @@ func (j *adviseJob) run() error {
 	}
 	report := &advise.Report{Advice: a, Scenario: j.scenario, Files: j.Out,
 		Repeat: fmt.Sprintf("%s advise %s --seed %d --seeds %d",
-			program(), shellWord(nameOf(j.scenario)), j.options.From, j.options.Seeds)}
+			output.Program(), output.Word(task.NameOf(j.scenario)), j.options.From, j.options.Seeds)}
 	if err = j.save(report); err != nil {
 		return err
 	}
 	document := report.Document()
-	j.Keep(verdictFile, "advise", document)
+	j.Keep(task.VerdictFile, "advise", document)
 	return j.Emit(document, report.Standing())
 }
 

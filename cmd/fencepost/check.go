@@ -16,6 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/reading"
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
@@ -98,7 +99,7 @@ func (r *recorded) check(paths []string) error {
 		return err
 	}
 	if r.Out != "" {
-		if err := r.Files.Spare(historyFile, verdictFile); err != nil {
+		if err := r.Files.Spare(task.HistoryFile, task.VerdictFile); err != nil {
 			return err
 		}
 	}
@@ -106,8 +107,8 @@ func (r *recorded) check(paths []string) error {
 	run.Files, run.Repeat = r.Out, r.repeat(paths)
 	report := run.Document()
 	if r.Out != "" {
-		r.Draw(historyFile, func(w io.Writer) error { return history.Encode(w, run.History) })
-		r.Keep(verdictFile, "check", report)
+		r.Draw(task.HistoryFile, func(w io.Writer) error { return history.Encode(w, run.History) })
+		r.Keep(task.VerdictFile, "check", report)
 	}
 	return r.Emit(report, run.Standing())
 }
@@ -189,14 +190,14 @@ func openHistory(path string) (*os.File, error) {
 
 // repeat is the command that judges again.
 func (r *recorded) repeat(paths []string) string {
-	words := []string{program(), "check"}
+	words := []string{output.Program(), "check"}
 	for _, path := range paths {
-		words = append(words, shellWord(path))
+		words = append(words, output.Word(path))
 	}
 	for _, flag := range [][2]string{{"--reading", r.reading}, {"--lock", r.lock}, {"--initial", r.initial},
 		{"--clock-error", map[bool]string{true: r.clockError.String()}[r.stated]}} {
 		if flag[1] != "" {
-			words = append(words, flag[0], shellWord(flag[1]))
+			words = append(words, flag[0], output.Word(flag[1]))
 		}
 	}
 	return strings.Join(words, " ")

@@ -22,6 +22,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -46,7 +47,7 @@ func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
 			continue
 		}
 		was, _ := report("run", name, "--json", "--out", name)
-		is, code := report("check", filepath.Join(name, historyFile), "--json")
+		is, code := report("check", filepath.Join(name, task.HistoryFile), "--json")
 		violated := false
 		for law, f := range was.Laws {
 			violated = violated || f.Outcome == "violated"

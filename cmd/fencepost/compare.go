@@ -49,9 +49,9 @@ func newCompare() *cobra.Command {
 
 // again is the command that makes the same comparison.
 func again(seeds int, out string) string {
-	call := fmt.Sprintf("%s compare --seeds %d", program(), seeds)
+	call := fmt.Sprintf("%s compare --seeds %d", output.Program(), seeds)
 	if out != "" {
-		call += " --out " + shellWord(out)
+		call += " --out " + output.Word(out)
 	}
 	return call
 }

@@ -101,7 +101,7 @@ func (j *corpusJob) prepare() error {
 
 // repeat is the command that does the same again.
 func (j *corpusJob) repeat() string {
-	call := fmt.Sprintf("%s corpus --seeds %d", program(), j.seeds)
+	call := fmt.Sprintf("%s corpus --seeds %d", output.Program(), j.seeds)
 	if j.from > 0 {
 		call += fmt.Sprintf(" --seed %d", j.from)
 	}
@@ -166,7 +166,7 @@ func (j *corpusJob) locks(ctx context.Context, report *corpus.Corpus) error {
 		}
 		before += e.Done()
 		report.Sound = append(report.Sound, corpus.LockResult{Exploration: e, Lock: s,
-			Repeat: fmt.Sprintf("%s explore %s", program(), shellWord(j.file(name)))})
+			Repeat: fmt.Sprintf("%s explore %s", output.Program(), output.Word(j.file(name)))})
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -33,7 +34,7 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			defer x.Close()
-			defer func() { x.guest.end() }()
+			defer func() { x.Test.Close() }()
 			var err error
 			if x.shard, err = output.Of(shard); err != nil {
 				return err
@@ -53,8 +54,8 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 			return x.run()
 		},
 	}
-	x.register(c)
-	c.Flags().StringVar(&x.test, "run", "", runUsage)
+	x.Register(c)
+	c.Flags().StringVar(&x.test, "run", "", task.TestUsage)
 	c.Flags().Uint64Var(&x.from, "seed", 1, "the first seed")
 	output.Count(c, &x.seeds, "seeds", 1000, 1, 0, "how many runs to make, with one seed after the other")
 	output.Workers(c, &x.workers, "how many runs to make at once")
@@ -65,7 +66,7 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 
 // explore is one call of explore.
 type explore struct {
-	conclusion
+	task.Exploration
 	from    uint64
 	seeds   int
 	workers int
@@ -77,44 +78,44 @@ type explore struct {
 // begin prepares a new exploration.
 func (x *explore) begin(name string) error {
 	var err error
-	if x.scenario, x.guest, err = openTest(name, x.test); err != nil {
+	if x.Scenario, x.Test, err = task.OpenTest(name, x.test); err != nil {
 		return err
 	}
-	if x.found, err = search.NewExploration(x.scenario, x.from, x.seeds, x.shard); err != nil {
+	if x.Found, err = search.NewExploration(x.Scenario, x.from, x.seeds, x.shard); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if x.Out == "" {
-		x.Out = defaultFolder(x.found)
+		x.Out = task.FolderOf(x.Found)
 	}
-	if err := x.prepare(); err != nil {
+	if err := x.Prepare(); err != nil {
 		return err
 	}
 	if err := x.refuse(); err != nil {
 		return err
 	}
-	return x.spare()
+	return x.Spare()
 }
 
 // refuse refuses to overwrite the results of another exploration, or of one that is not finished.
 func (x *explore) refuse() error {
-	before, err := readRecord(x.Out)
+	before, err := task.ReadExploration(x.Out)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
 	case err != nil:
 		return fmt.Errorf("%w; name another folder with --out", err)
 	}
-	if err := before.Matches(x.scenario); err != nil {
+	if err := before.Matches(x.Scenario); err != nil {
 		return fmt.Errorf("%s %w; name another folder with --out", x.Out, err)
 	}
-	same := before.From == x.found.From && before.Seeds == x.found.Seeds && before.Shard == x.found.Shard
+	same := before.From == x.Found.From && before.Seeds == x.Found.Seeds && before.Shard == x.Found.Shard
 	switch {
 	case !same:
 		return fmt.Errorf("%s holds other seeds: %d from %d, shard %s; name another folder with --out", x.Out,
 			before.Seeds, before.From, before.Shard)
 	case !before.Finished():
 		return fmt.Errorf("%s holds this exploration, not finished; go on with: %s explore --resume %s", x.Out,
-			program(), shellWord(x.Out))
+			output.Program(), output.Word(x.Out))
 	}
 	return nil
 }
@@ -126,52 +127,57 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 			return fmt.Errorf("--%s does not go with --resume: what was begun says it", flag)
 		}
 	}
-	if _, err := readRecord(x.resume); err != nil {
+	if _, err := task.ReadExploration(x.resume); err != nil {
 		return err
 	}
 	x.Out = x.resume
-	err := x.prepare()
+	err := x.Prepare()
 	if err != nil {
 		return err
 	}
-	if x.found, err = readRecord(x.resume); err != nil { // again: another process may have continued it until now
+	if x.Found,
+		err = task.ReadExploration(x.resume); err != nil { // again: another process may have continued it until now
 		return err
 	}
 	if x.test == "" {
-		if x.scenario, err = scenarioOf(x.resume, x.found.Scenario, x.found.Matches); err != nil {
+		if x.Scenario, err = task.ScenarioIn(x.resume, x.Found.Scenario, x.Found.Matches); err != nil {
 			return err
 		}
 	}
 	if len(args) == 1 {
-		if x.scenario, x.guest, err = openTest(args[0], x.test); err != nil {
+		if x.Scenario, x.Test, err = task.OpenTest(args[0], x.test); err != nil {
 			return err
 		}
-		if err := x.found.Matches(x.scenario); err != nil {
+		if err := x.Found.Matches(x.Scenario); err != nil {
 			return fmt.Errorf("%s %w", x.resume, err)
 		}
 	}
 	if changed("seeds") {
-		if x.seeds < x.found.Seeds {
-			return fmt.Errorf("--seeds %d is less than the %d that were begun with", x.seeds, x.found.Seeds)
+		if x.seeds < x.Found.Seeds {
+			return fmt.Errorf("--seeds %d is less than the %d that were begun with", x.seeds, x.Found.Seeds)
 		}
-		x.found.Seeds = x.seeds
+		if x.Found.Shard != search.Whole {
+			return fmt.Errorf("--seeds does not go with --resume %s: shard %s has its share of %d seeds", x.resume,
+				x.Found.Shard, x.Found.Seeds)
+		}
+		x.Found.Seeds = x.seeds
 	}
-	return x.spare()
+	return x.Spare()
 }
 
 // run explores, keeps its findings as it goes, and reports them.
 func (x *explore) run() error {
 	ctx, stop := output.Interruptible()
 	defer stop()
-	x.save()
+	x.Save()
 	progress := x.Progress()
-	err := x.found.Run(ctx, x.scenario, x.workers, func() {
-		progress("runs", x.found.Done(), x.found.Size())
-		x.saveNowAndThen()
+	err := x.Found.Run(ctx, x.Scenario, x.workers, func() {
+		progress("runs", x.Found.Done(), x.Found.Size())
+		x.SaveNowAndThen()
 	})
-	x.save()
-	if x.Files.Fail(err); err != nil && x.found.Done() == 0 {
+	x.Save()
+	if x.Files.Fail(err); err != nil && x.Found.Done() == 0 {
 		return err
 	}
-	return x.conclude(ctx) // also if a run failed: earlier findings are reported, and the failure at the end
+	return x.Conclude(ctx) // also if a run failed: earlier findings are reported, and the failure at the end
 }

@@ -47,12 +47,12 @@ func newInit() *cobra.Command {
 					scenarios.DefaultFile))
 				return err
 			}
-			scenario, word := scenarios.Name(out), shellWord(out)
+			scenario, word := scenarios.Name(out), output.Word(out)
 			if err := output.Create(out, []byte(scenarios.Starter(d, scenario, word))); err != nil {
 				return err
 			}
 			const wrote = "wrote   %s: the scenario %s, a lock of protocol %s\nrun     %s run %s\n"
-			_, err := fmt.Fprintf(c.OutOrStdout(), wrote, out, scenario, d.Name, program(), word)
+			_, err := fmt.Fprintf(c.OutOrStdout(), wrote, out, scenario, d.Name, output.Program(), word)
 			return err
 		},
 		ValidArgsFunction: firstOf(protocolNames),

@@ -20,6 +20,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
@@ -213,7 +214,7 @@ func allSeeds(d map[string]any) bool { return number(d["runs"]) == number(d["see
 
 // reportsWhatTheRecordHolds compares the report of an exploration with the record, from which it goes on.
 func reportsWhatTheRecordHolds(t *testing.T, r *outcome) {
-	e, err := readRecord(filepath.Join(r.dir, "out"))
+	e, err := task.ReadExploration(filepath.Join(r.dir, "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,7 +435,7 @@ func TestSignalsReachTheProgram(t *testing.T) {
 				t.Fatal(err)
 			}
 			for {
-				if e, err := readRecord(filepath.Join(here, "out")); err == nil && len(e.Findings) > 0 {
+				if e, err := task.ReadExploration(filepath.Join(here, "out")); err == nil && len(e.Findings) > 0 {
 					break
 				}
 			}

@@ -3,11 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
@@ -19,8 +18,8 @@ import (
 type job struct {
 	output.Frame
 	scenario *scenarios.Scenario
-	guest    *goTest // the package whose lock it is; nil: the scenario's own
-	first    uint64  // seed
+	guest    *task.GoTest // the package whose lock it is; nil: the scenario's own
+	first    uint64       // seed
 	seeds    int
 	shard    search.Shard
 	workers  int
@@ -84,46 +83,22 @@ func (j *job) describe(r scenarios.Result, judged format.Judgement) (*single.Run
 // repeat is a command that shows the run again, called as this one was.
 func (j *job) repeat(seed uint64) string {
 	if j.replayed {
-		return fmt.Sprintf("%s replay %s", program(), shellWord(j.planPath(seed)))
+		return fmt.Sprintf("%s replay %s", output.Program(), output.Word(j.planPath(seed)))
 	}
-	return fmt.Sprintf("%s run %s --seed %d", program(), j.guest.argument(j.scenario), seed)
+	return fmt.Sprintf("%s run %s --seed %d", output.Program(), j.guest.Argument(j.scenario), seed)
 }
 
 // repeatAll is a command that repeats all runs.
 func (j *job) repeatAll() string {
-	call := fmt.Sprintf("%s run %s --seed %d --seeds %d", program(), j.guest.argument(j.scenario), j.first, j.seeds)
+	call := fmt.Sprintf("%s run %s --seed %d --seeds %d", output.Program(), j.guest.Argument(j.scenario), j.first,
+		j.seeds)
 	if j.replayed {
-		call += " --plan " + shellWord(filepath.Join(j.Out, search.PlanFile))
+		call += " --plan " + output.Word(filepath.Join(j.Out, search.PlanFile))
 	}
 	if j.shard != search.Whole {
 		call += " --shard " + j.shard.String()
 	}
 	return call
-}
-
-// program is the name by which this program was called. go run starts it from the build cache.
-func program() string {
-	cache := os.Getenv("GOCACHE")
-	if strings.Contains(os.Args[0], "go-build") || cache != "" && strings.HasPrefix(os.Args[0], cache) {
-		return "go run ./cmd/fencepost"
-	}
-	return "fencepost"
-}
-
-// nameOf is the word by which a command finds the scenario.
-func nameOf(s *scenarios.Scenario) string {
-	if s.Path != "" {
-		return s.Path
-	}
-	return s.Name
-}
-
-// shellWord quotes a word for a shell if it needs to be.
-func shellWord(s string) string {
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == "" && s != "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // runMany runs all seeds and shows the most instructive runs.

@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
@@ -145,7 +146,7 @@ func TestEveryCommandKeepsToTheSchema(t *testing.T) {
 	}
 	left := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != verdictFile && d.Name() != sweepFile {
+		if err != nil || d.Name() != task.VerdictFile && d.Name() != sweepFile {
 			return err
 		}
 		text, err := os.ReadFile(path)

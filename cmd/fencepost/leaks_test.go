@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/spf13/pflag"
 )
 
@@ -61,7 +62,7 @@ func TestWrongFilesAreToldInPlainWords(t *testing.T) {
 		"scenario x\nseed 99999999999999999999999\n",
 		"scenario ../x\nseed 1\npause x for 1s\n", "\x00", "name: [", "\t",
 		"name: x\nservers: {redis: 99999999999999999999}\nlock: {protocol: redlock, ttl: 1e5}\n"} {
-		for _, name := range []string{recordFile, runsFile, "plan.txt", "scenario"} {
+		for _, name := range []string{task.ExplorationFile, task.RunsFile, "plan.txt", "scenario"} {
 			if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -96,7 +97,7 @@ func (j *liveJob) start(c *cobra.Command, args []string) (err error) {
 	case c.Flags().Changed("workers"):
 		return errors.New("--workers goes with --agree: one scenario is one run")
 	}
-	if j.scenario, err = open(args[0]); err != nil {
+	if j.scenario, err = task.Open(args[0]); err != nil {
 		return err
 	}
 	if err = j.planOf(c.Flags().Changed("seed")); err != nil {
@@ -149,7 +150,7 @@ func (j *liveJob) run() error {
 	if j.Out == "" {
 		j.Out = fmt.Sprintf("_runs/live-%s-%d", j.scenario.Name, j.plan.Seed)
 		if j.planned || j.client != "" || choice.Real() {
-			j.Out = folderFor("live-"+j.scenario.Name, j.scenario, j.plan.String(), j.client+j.servers)
+			j.Out = task.FolderFor("live-"+j.scenario.Name, j.scenario, j.plan.String(), j.client+j.servers)
 		}
 	}
 	debug.SetGCPercent(100) // a run may last for hours, and its history is all that grows
@@ -157,7 +158,7 @@ func (j *liveJob) run() error {
 	if err := j.Open("run"); err != nil {
 		return err
 	}
-	if err := j.Files.Spare(search.PlanFile, search.ScenarioFile, historyFile, verdictFile); err != nil {
+	if err := j.Files.Spare(search.PlanFile, search.ScenarioFile, task.HistoryFile, task.VerdictFile); err != nil {
 		return err
 	}
 	ctx, stop := output.Interruptible()
@@ -182,16 +183,16 @@ func (j *liveJob) run() error {
 	run.Digest, run.Notes = "", result.Notes
 	run.Files, run.Repeat = j.Out, j.repeat()
 	report := run.Document()
-	j.Keep(verdictFile, "run", report)
+	j.Keep(task.VerdictFile, "run", report)
 	return j.Emit(report, judgement.Standing())
 }
 
 // keep writes what a run was made from, what happened, and what the clients have printed.
 func (j *liveJob) keep(r *live.Result) {
-	for _, file := range inputs(j.scenario, j.plan, repetition{options: j.with()}) {
+	for _, file := range task.Inputs(j.scenario, j.plan, task.Repetition{Options: j.with()}) {
 		j.Files.Keep(output.File{Name: file.Name, Content: file.Text})
 	}
-	j.Draw(historyFile, func(w io.Writer) error { return history.Encode(w, r.History) })
+	j.Draw(task.HistoryFile, func(w io.Writer) error { return history.Encode(w, r.History) })
 	for _, p := range r.Printed {
 		j.Files.Keep(output.File{Name: string(p.Client) + ".txt", Content: []byte(p.Text)})
 	}
@@ -225,7 +226,7 @@ func (j *liveJob) options() (live.Options, error) {
 // agree runs scenarios on both sides: those that are named, or all that the servers support. Those are real ones of
 // each scenario's kind, unless the call names some.
 func (j *liveJob) agree(given []string) error {
-	agreement := &agree.Agreement{Servers: "real servers", Repeat: program() + " live --agree"}
+	agreement := &agree.Agreement{Servers: "real servers", Repeat: output.Program() + " live --agree"}
 	choose := servers.Started
 	if j.chosen {
 		choice, err := servers.Parse(j.servers)
@@ -233,7 +234,7 @@ func (j *liveJob) agree(given []string) error {
 			return err
 		}
 		choose, agreement.Servers = choice.For, j.servers
-		agreement.Repeat += " --servers " + shellWord(j.servers)
+		agreement.Repeat += " --servers " + output.Word(j.servers)
 	}
 	o, failed := j.options()
 	names, err := agree.Names(given, choose)
@@ -269,17 +270,17 @@ func (j *liveJob) agree(given []string) error {
 
 // repeat is a command that runs the same plan again.
 func (j *liveJob) repeat() string {
-	return fmt.Sprintf("%s live %s --plan %s%s", program(), shellWord(nameOf(j.scenario)),
-		shellWord(j.Out+"/"+search.PlanFile), j.with())
+	return fmt.Sprintf("%s live %s --plan %s%s", output.Program(), output.Word(task.NameOf(j.scenario)),
+		output.Word(j.Out+"/"+search.PlanFile), j.with())
 }
 
 // with returns the options of the call that say what it runs with.
 func (j *liveJob) with() (options string) {
 	if j.servers != servers.Simulated {
-		options += " --servers " + shellWord(j.servers)
+		options += " --servers " + output.Word(j.servers)
 	}
 	if j.client != "" {
-		options += " --client " + shellWord(live.WithoutPasswords(j.client))
+		options += " --client " + output.Word(live.WithoutPasswords(j.client))
 	}
 	return options
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -93,4 +94,15 @@ ZooKeeper.`,
 		newLiveClient())
 	root.SetFlagErrorFunc(output.FlagProblem)
 	return root
+}
+
+// withLongRun allows -run, as go test writes it.
+func withLongRun(args []string) []string {
+	args = slices.Clone(args)
+	for i, a := range args {
+		if a == "-run" || strings.HasPrefix(a, "-run=") {
+			args[i] = "-" + a
+		}
+	}
+	return args
 }

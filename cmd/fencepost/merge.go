@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
@@ -18,9 +19,10 @@ func newMerge() *cobra.Command {
 	c := &cobra.Command{
 		Use:               "merge DIR...",
 		ValidArgsFunction: foldersOnly,
-		Short:             "Put the shards of an exploration or of many runs together",
-		Long: `Reads what explore --shard or run --seeds --shard have left in their folders, and reports it as
-if it had never been divided.`,
+		Short:             "Put parts of an exploration or of many runs together",
+		Long: `Reads what explore or run --seeds have left in their folders, for shards or for any other seeds
+of one scenario, and reports it as if it had never been divided. Seeds between them that no part has
+run are missing: the report names them, and explore --resume runs them. No seed may be in two parts.`,
 		Example: `  fencepost explore my-lock.yaml --seeds 100000 --shard 1/2 --out one
   fencepost explore my-lock.yaml --seeds 100000 --shard 2/2 --out two
   fencepost merge one two`,
@@ -29,7 +31,7 @@ if it had never been divided.`,
 				return fmt.Errorf("merge needs the folders of the shards\nsee: %s -h", c.CommandPath())
 			}
 			m.dirs = args
-			if _, err := os.Stat(filepath.Join(args[0], runsFile)); err == nil {
+			if _, err := os.Stat(filepath.Join(args[0], task.RunsFile)); err == nil {
 				return m.runs()
 			}
 			return m.explorations()
@@ -48,7 +50,7 @@ type merge struct {
 }
 
 func (m *merge) explorations() error {
-	parts, err := readAll(m.dirs, readRecord)
+	parts, err := readAll(m.dirs, task.ReadExploration)
 	if err != nil {
 		return err
 	}
@@ -56,35 +58,35 @@ func (m *merge) explorations() error {
 	if err != nil {
 		return err
 	}
-	s, err := scenarioOf(m.dirs[0], whole.Scenario, whole.Matches)
+	s, err := task.ScenarioIn(m.dirs[0], whole.Scenario, whole.Matches)
 	if err != nil {
 		return err
 	}
-	x := conclusion{Frame: m.Frame, scenario: s, found: whole}
+	x := task.Exploration{Frame: m.Frame, Scenario: s, Found: whole}
 	if x.Out == "" {
-		x.Out = defaultFolder(whole)
+		x.Out = task.FolderOf(whole)
 	}
 	if err := m.spare(x.Out); err != nil {
 		return err
 	}
 	defer x.Close()
-	if err := x.prepare(); err != nil {
+	if err := x.Prepare(); err != nil {
 		return err
 	}
-	if err := x.spare(); err != nil {
+	if err := x.Spare(); err != nil {
 		return err
 	}
-	x.save()
+	x.Save()
 	ctx, stop := output.Interruptible()
 	defer stop()
-	return x.conclude(ctx)
+	return x.Conclude(ctx)
 }
 
 func (m *merge) runs() error {
 	if m.All {
 		return fmt.Errorf("--all goes with the shards of an exploration; %s holds the runs of many seeds", m.dirs[0])
 	}
-	parts, err := readAll(m.dirs, readRuns)
+	parts, err := readAll(m.dirs, task.ReadRuns)
 	if err != nil {
 		return err
 	}
@@ -92,7 +94,7 @@ func (m *merge) runs() error {
 	if err != nil {
 		return err
 	}
-	s, err := scenarioOf(m.dirs[0], whole.Scenario, whole.Matches)
+	s, err := task.ScenarioIn(m.dirs[0], whole.Scenario, whole.Matches)
 	if err != nil {
 		return err
 	}

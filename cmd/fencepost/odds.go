@@ -47,7 +47,8 @@ interval.`,
 			if err != nil {
 				return err
 			}
-			odds.Repeat = fmt.Sprintf("%s odds --servers %d --quorum %d --by %s --chance %s --runs %d", program(),
+			odds.Repeat = fmt.Sprintf("%s odds --servers %d --quorum %d --by %s --chance %s --runs %d",
+				output.Program(),
 				asked.Servers, asked.Quorum, asked.By, chance, measure.Runs)
 			return f.Emit(odds.Document(), odds.Standing())
 		},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/task"
 )
 
 // hostile are texts that a terminal would obey, or show in another order.
@@ -113,11 +114,11 @@ func TestNoEscapeOfARecordIsPrinted(t *testing.T) {
 		file        string
 		make, again []string
 	}{
-		{runsFile, []string{"run", "lost.yaml", "--seeds", "8", "--out", "out1"},
+		{task.RunsFile, []string{"run", "lost.yaml", "--seeds", "8", "--out", "out1"},
 			[]string{"merge", "out1", "--out", "out"}},
-		{recordFile, []string{"explore", "promised.yaml", "--seeds", "40", "--out", "out2"},
+		{task.ExplorationFile, []string{"explore", "promised.yaml", "--seeds", "40", "--out", "out2"},
 			[]string{"explore", "--resume", "out2"}},
-		{recordFile, []string{"explore", "promised.yaml", "--seeds", "40", "--out", "out3"},
+		{task.ExplorationFile, []string{"explore", "promised.yaml", "--seeds", "40", "--out", "out3"},
 			[]string{"merge", "out3", "--out", "out"}},
 	} {
 		var out, problems bytes.Buffer

@@ -1,16 +1,15 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -41,8 +40,8 @@ func newRun() *cobra.Command {
 		Args: oneArgument("a scenario's name or file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
-			j.scenario, j.guest, err = openTest(args[0], test)
-			defer j.guest.end()
+			j.scenario, j.guest, err = task.OpenTest(args[0], test)
+			defer j.guest.Close()
 			if err != nil {
 				return err
 			}
@@ -64,7 +63,7 @@ func newRun() *cobra.Command {
 			return j.run()
 		},
 	}
-	c.Flags().StringVar(&test, "run", "", runUsage)
+	c.Flags().StringVar(&test, "run", "", task.TestUsage)
 	c.Flags().Uint64Var(&j.first, "seed", 1, "seed of the first run")
 	output.Count(c, &j.seeds, "seeds", 1, 1, 0, "how many runs to make, with one seed after the other")
 	output.Workers(c, &j.workers, "how many runs to make at once")
@@ -86,7 +85,7 @@ func newReplay() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := openFrom(filepath.Dir(args[0]), plan.Scenario)
+			s, err := task.OpenFrom(filepath.Dir(args[0]), plan.Scenario)
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
@@ -112,26 +111,6 @@ func oneArgument(what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-// open finds a scenario by its name in the catalogue or by its file.
-func open(name string) (*scenarios.Scenario, error) { return openFrom("", name) }
-
-// openFrom is open with files looked up from a folder.
-func openFrom(dir, name string) (*scenarios.Scenario, error) {
-	if s, err := scenarios.Named(name); !errors.Is(err, fs.ErrNotExist) {
-		return s, err
-	}
-	path := name
-	if dir != "" && !filepath.IsAbs(name) {
-		path = filepath.Join(dir, name)
-	}
-	s, err := scenarios.Load(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is neither a scenario of the catalogue nor a file%s", name,
-			output.DidYouMean(output.Meant(name, scenarios.Names())...))
-	}
-	return s, err
 }
 
 func readPlan(path string, s *scenarios.Scenario) (nemesis.Plan, error) {

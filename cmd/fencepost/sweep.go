@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
@@ -112,7 +113,7 @@ func (j *sweepJob) run() error {
 
 // options reads the flags.
 func (j *sweepJob) options() (o sweep.Options, err error) {
-	if j.scenario, err = open(j.target); err != nil {
+	if j.scenario, err = task.Open(j.target); err != nil {
 		return o, err
 	}
 	if j.subject, err = sweep.NewSubject(j.scenario); err != nil {
@@ -157,7 +158,7 @@ func (j *sweepJob) options() (o sweep.Options, err error) {
 // prepare checks, before anything runs, that the results of the sweep can be written.
 func (j *sweepJob) prepare() error {
 	if j.Out == "" {
-		j.Out = folderFor("sweep-"+j.scenario.Name, j.scenario, j.given()...)
+		j.Out = task.FolderFor("sweep-"+j.scenario.Name, j.scenario, j.given()...)
 	}
 	if err := j.Open("sweep"); err != nil {
 		return err
@@ -167,7 +168,7 @@ func (j *sweepJob) prepare() error {
 
 // repeat is the command that sweeps again.
 func (j *sweepJob) repeat() string {
-	return strings.Join(append([]string{program(), "sweep", shellWord(j.target)}, j.given()...), " ")
+	return strings.Join(append([]string{output.Program(), "sweep", output.Word(j.target)}, j.given()...), " ")
 }
 
 // given are the flags that say what is swept, as typed.
@@ -177,7 +178,7 @@ func (j *sweepJob) given() (call []string) {
 		values []string
 	}{{"set", j.set}, {"vary", j.vary}, {"assert", j.assertions}, {"law", j.laws}, {"resolution", j.resolution}} {
 		for _, v := range of.values {
-			call = append(call, "--"+of.flag, shellWord(v))
+			call = append(call, "--"+of.flag, output.Word(v))
 		}
 	}
 	if j.seed != 1 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -65,7 +66,7 @@ func (j *sweepJob) sides(s *sweep.Sweep, e *sweep.Edge, n int) (again string, er
 		name := fmt.Sprintf("%s-edge-%d-%s.yaml", e.Law, n, strings.ReplaceAll(side.state.String(), " ", "_"))
 		j.Files.Keep(output.File{Name: name, Content: []byte(text)})
 		if len(causes) > 0 {
-			again = fmt.Sprintf("%s run %s --seed %d", program(), shellWord(filepath.Join(j.Out, name)), seed)
+			again = fmt.Sprintf("%s run %s --seed %d", output.Program(), output.Word(filepath.Join(j.Out, name)), seed)
 		}
 	}
 	return again, nil
@@ -89,6 +90,6 @@ func (j *sweepJob) counterexample(s *sweep.Sweep, a *sweep.Asserted, n int) (*si
 	if err != nil {
 		return nil, err
 	}
-	writeRun(&j.Frame, place, inputs(scenario, one.plan(a.Seed), repetition{digest: run.Digest}), run)
+	task.WriteRun(&j.Frame, place, task.Inputs(scenario, one.plan(a.Seed), task.Repetition{Digest: run.Digest}), run)
 	return run, nil
 }

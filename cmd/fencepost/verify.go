@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,16 +12,15 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
 // verifyJob is one call of verify.
 type verifyJob struct {
-	output.Frame
+	task.Verification
 	options  verify.Options
 	kinds    []string
 	time     time.Duration
@@ -91,14 +89,7 @@ func (j *verifyJob) run() error {
 	if err != nil {
 		return err
 	}
-	r, err := j.report(v)
-	if err != nil {
-		return err
-	}
-	report := r.Document()
-	j.Keep(verdictFile, "verify", report)
-	standing, _ := v.Standing()
-	return j.Emit(report, standing)
+	return j.Conclude(v)
 }
 
 // prepare reads the flags and checks, before anything runs, that the findings can be written.
@@ -108,7 +99,7 @@ func (j *verifyJob) prepare() error {
 		return fmt.Errorf("--time must be above zero, not %s", j.time)
 	}
 	var err error
-	if j.scenario, err = open(j.target); err != nil {
+	if j.scenario, err = task.Open(j.target); err != nil {
 		return err
 	}
 	if o.Kinds, err = chosenKinds(j.scenario, j.kinds); err != nil {
@@ -121,12 +112,10 @@ func (j *verifyJob) prepare() error {
 		}
 	}
 	if j.Out == "" {
-		j.Out = folderFor("verify-"+j.scenario.Name, j.scenario, j.given()...)
+		j.Out = task.FolderFor("verify-"+j.scenario.Name, j.scenario, j.given()...)
 	}
-	if err := j.Open("verify"); err != nil {
-		return err
-	}
-	return j.Files.Spare(verdictFile)
+	j.Repeat = j.repeat()
+	return j.Prepare()
 }
 
 // chosenKinds parses the kinds that are to be tried; none for all. A space in the name of one may be written as "-".
@@ -166,43 +155,9 @@ func nearestWord(wrong string, words []string) string {
 	return "; there are: " + strings.Join(words, ", ")
 }
 
-// report is that of a verification. It leaves the files of the counterexample.
-func (j *verifyJob) report(v *verify.Verification) (*verify.Report, error) {
-	r := &verify.Report{Verification: v, Files: j.Out, Repeat: j.repeat()}
-	if v.Found == nil {
-		return r, nil
-	}
-	var err error
-	r.Run, err = j.counterexample(v)
-	return r, err
-}
-
-// counterexample runs the placement again and writes its files. Its scenario is included, since it holds the delays.
-func (j *verifyJob) counterexample(v *verify.Verification) (*single.Run, error) {
-	s := v.Assignments[v.Found.Assignment].Scenario
-	result, err := scenarios.NewRunner(s).Run(v.Found.Plan)
-	if err != nil {
-		return nil, err
-	}
-	run, err := single.Explain(s, result, s.Judge(result))
-	if err != nil {
-		return nil, err
-	}
-	run.HoldTo(s.Promise)
-	const place = "counterexample"
-	run.Files = filepath.Join(j.Out, place)
-	run.Repeat = fmt.Sprintf("%s replay %s", program(), shellWord(filepath.Join(run.Files, search.PlanFile)))
-	plan := v.Found.Plan
-	plan.Scenario = "./" + search.ScenarioFile
-	files := []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, repetition{digest: run.Digest}))},
-		{Name: search.ScenarioFile, Text: s.Text()}}
-	writeRun(&j.Frame, place, files, run)
-	return run, nil
-}
-
 // repeat is the command that verifies again.
 func (j *verifyJob) repeat() string {
-	return strings.Join(append([]string{program(), "verify", shellWord(j.target)}, j.given()...), " ")
+	return strings.Join(append([]string{output.Program(), "verify", output.Word(j.target)}, j.given()...), " ")
 }
 
 // given are the flags that say what is tried, as typed.
@@ -215,9 +170,9 @@ func (j *verifyJob) given() (call []string) {
 		case f.Value.Type() == "bool":
 			call = append(call, "--"+name)
 		case name == "kinds":
-			call = append(call, "--kinds", shellWord(strings.Join(j.kinds, ",")))
+			call = append(call, "--kinds", output.Word(strings.Join(j.kinds, ",")))
 		default:
-			call = append(call, "--"+name, shellWord(f.Value.String()))
+			call = append(call, "--"+name, output.Word(f.Value.String()))
 		}
 	}
 	return call

@@ -3,7 +3,8 @@ package campaign
 import "context"
 
 // Stage is work that can be divided: positions 0 to Size-1, any of which any process of the same program can make from
-// Spec and their numbers alone, in any portions and any order. Positions may be made twice; what comes of them is equal.
+// Spec and their numbers alone, in any portions and any order. Positions may be made twice; what comes of them is
+// equal.
 type Stage struct {
 	Name string `json:"name"` // of the stage in its search, such as "seeds"; no two of one search have the same
 	Spec []byte `json:"spec"` // what the positions mean, besides what the search is about

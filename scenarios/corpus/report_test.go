@@ -26,7 +26,7 @@ func searched(name string, runs int, caught bool) MutantResult {
 // soundLock has had so many runs, each with a fault that met it.
 func soundLock(runs int, broken ...campaign.Finding) LockResult {
 	e := &search.Exploration{Span: search.Span{Scenario: "lock", From: 1, Seeds: runs, Shard: search.Whole,
-		Ran: search.Ranges{search.RangeOf(1, uint64(runs))}},
+		Ran: search.Ranges{{First: 1, Last: uint64(runs)}}},
 		Faults: []campaign.Fault{{Kind: nemesis.Pause, Drawn: runs, Struck: runs, Met: runs}}, Findings: broken}
 	return LockResult{Exploration: e, Lock: &scenarios.Scenario{Name: "lock",
 		Promise: checker.Promise{Laws: []checker.Law{checker.Ownership}}}}

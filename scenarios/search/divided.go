@@ -16,18 +16,18 @@ import (
 
 // Names of the stages of an exploration.
 const (
-	SeedsStage = "seeds" // its positions are seeds
-	CutStage   = "cut"   // its positions are findings
+	seedsStage = "seeds" // its positions are seeds
+	cutStage   = "cut"   // its positions are findings
 )
 
 // handedOut is how many seeds make a portion: some seconds of work.
 const handedOut = 4096
 
-// Stage is the runs of the exploration, as work for other processes.
-func (e *Exploration) Stage() (campaign.Stage, error) {
+// stage is the runs of the exploration, as work for other processes.
+func (e *Exploration) stage() (campaign.Stage, error) {
 	spec, err := json.Marshal(e.Span.begun())
 	own := e.Own()
-	return campaign.Stage{Name: SeedsStage, Spec: spec, Size: own.Last - own.First + 1, Portion: handedOut}, err
+	return campaign.Stage{Name: seedsStage, Spec: spec, Size: own.Last - own.First + 1, Portion: handedOut}, err
 }
 
 // begun is the span before anything was run.
@@ -39,7 +39,7 @@ func (s Span) begun() Span {
 // RunBy has other processes make all runs. After each part it calls counted, if not nil, with all that has been found
 // up to there counted in. What was lost is missing in the end.
 func (e *Exploration) RunBy(ctx context.Context, hands campaign.Hands, counted func()) error {
-	stage, err := e.Stage()
+	stage, err := e.stage()
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (e *Exploration) Add(part *Exploration) error {
 	if part.Scenario != e.Scenario || part.Identity != e.Identity {
 		return fmt.Errorf("a part is of another scenario, other faults or another version of this program")
 	}
-	if twice := part.Ran.In(e.Ran); len(twice) > 0 {
+	if twice := part.Ran.in(e.Ran); len(twice) > 0 {
 		return fmt.Errorf("seeds %s were run twice", twice)
 	}
 	e.add(part)
@@ -83,7 +83,7 @@ func (e *Exploration) CutBy(ctx context.Context, s *scenarios.Scenario, hands ca
 		return nil, err
 	}
 	all := make([]*Shrunk, len(e.Findings))
-	stage := campaign.Stage{Name: CutStage, Spec: spec, Size: uint64(len(all)), Portion: 1}
+	stage := campaign.Stage{Name: cutStage, Spec: spec, Size: uint64(len(all)), Portion: 1}
 	return all, hands.Do(ctx, stage, func(p campaign.Part) error {
 		if p.Lost != "" {
 			return nil
@@ -91,7 +91,7 @@ func (e *Exploration) CutBy(ctx context.Context, s *scenarios.Scenario, hands ca
 		if p.Size != 1 || p.First >= uint64(len(all)) {
 			return fmt.Errorf("a part has cut down %d findings from the %dth of %d on", p.Size, p.First, len(all))
 		}
-		small, err := DecodeShrunk(s, p.Value)
+		small, err := decodeShrunk(s, p.Value)
 		all[p.First] = small
 		return err
 	})
@@ -112,9 +112,9 @@ func (w *Worker) Make(ctx context.Context, stage campaign.Stage, first, size uin
 		return nil, fmt.Errorf("stage %s has %d positions, not %d from %d on", stage.Name, stage.Size, size, first)
 	}
 	switch stage.Name {
-	case SeedsStage:
+	case seedsStage:
 		return w.run(ctx, stage.Spec, first, size)
-	case CutStage:
+	case cutStage:
 		return w.cut(ctx, stage.Spec, first)
 	}
 	return nil, fmt.Errorf("an exploration has no stage %q", stage.Name)
@@ -123,13 +123,13 @@ func (w *Worker) Make(ctx context.Context, stage campaign.Stage, first, size uin
 func (w *Worker) run(ctx context.Context, spec []byte, first, size uint64) ([]byte, error) {
 	var span Span
 	if err := json.Unmarshal(spec, &span); err != nil || !span.consistent() {
-		return nil, fmt.Errorf("stage %s does not say which seeds it has", SeedsStage)
+		return nil, fmt.Errorf("stage %s does not say which seeds it has", seedsStage)
 	}
 	if err := span.differs(w.explorer.scenario, w.explorer.plans.Plan(calm)); err != nil {
-		return nil, fmt.Errorf("stage %s %w", SeedsStage, err)
+		return nil, fmt.Errorf("stage %s %w", seedsStage, err)
 	}
 	sum := newExploration(span)
-	seeds := Ranges{RangeOf(span.Own().First+first, size)}
+	seeds := Ranges{rangeOf(span.Own().First+first, size)}
 	for i := range seeds.portions(portion) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -146,7 +146,7 @@ func (w *Worker) run(ctx context.Context, spec []byte, first, size uint64) ([]by
 func (w *Worker) cut(ctx context.Context, spec []byte, at uint64) ([]byte, error) {
 	var findings campaign.Findings
 	if err := json.Unmarshal(spec, &findings); err != nil || at >= uint64(len(findings)) {
-		return nil, fmt.Errorf("stage %s does not say what to cut down", CutStage)
+		return nil, fmt.Errorf("stage %s does not say what to cut down", cutStage)
 	}
 	f := findings[at]
 	small, err := Shrink(ctx, w.explorer.scenario, w.explorer.plans.Plan(f.First), f.Law, f.Cause, 0)
@@ -156,7 +156,7 @@ func (w *Worker) cut(ctx context.Context, spec []byte, at uint64) ([]byte, error
 	if err := ctx.Err(); err != nil { // what was interrupted is cut down by another worker
 		return nil, err
 	}
-	return small.Encode()
+	return small.encode()
 }
 
 // shrunk is a violation that was cut down, as JSON. The rest of a Shrunk, the run of its plan tells.
@@ -175,14 +175,15 @@ func (r *shrunk) consistent() bool {
 	return slices.Contains(checker.Laws, r.Law) && r.Often >= 0 && r.Runs >= 0 && r.Ending <= campaign.Interrupted
 }
 
-// Encode gives the violation as one line of JSON, for DecodeShrunk.
-func (r *Shrunk) Encode() ([]byte, error) {
-	return encode(&shrunk{r.Law, r.Cause, []byte(r.First.String()), []byte(r.Plan.String()), r.Scenario.Text(), r.Often, r.Runs,
+// encode gives the violation as one line of JSON, for decodeShrunk.
+func (r *Shrunk) encode() ([]byte, error) {
+	return encode(&shrunk{r.Law, r.Cause, []byte(r.First.String()), []byte(r.Plan.String()), r.Scenario.Text(),
+		r.Often, r.Runs,
 		r.Ending})
 }
 
-// DecodeShrunk reads what Encode wrote of a violation of s, and makes sure that it fails again.
-func DecodeShrunk(s *scenarios.Scenario, b []byte) (*Shrunk, error) {
+// decodeShrunk reads what encode wrote of a violation of s, and makes sure that it fails again.
+func decodeShrunk(s *scenarios.Scenario, b []byte) (*Shrunk, error) {
 	var held shrunk
 	if err := decode(b, &held); err != nil {
 		return nil, fmt.Errorf("what was cut down %w", err)

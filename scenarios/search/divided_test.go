@@ -24,7 +24,7 @@ func (h shuffled) Do(ctx context.Context, stage campaign.Stage, take func(campai
 	var parts []campaign.Part
 	for at := uint64(0); at < stage.Size; {
 		n := min(1+h.random.Uint64N(stage.Size/8+1), stage.Size-at)
-		if stage.Name == CutStage {
+		if stage.Name == cutStage {
 			n = 1
 		}
 		parts = append(parts, campaign.Part{First: at, Size: n})
@@ -33,7 +33,7 @@ func (h shuffled) Do(ctx context.Context, stage campaign.Stage, take func(campai
 	h.random.Shuffle(len(parts), func(i, k int) { parts[i], parts[k] = parts[k], parts[i] })
 	for _, p := range parts {
 		for i := range p.Size {
-			if stage.Name == SeedsStage && h.lost[p.First+i] {
+			if stage.Name == seedsStage && h.lost[p.First+i] {
 				p.Lost = "it brought its workers down"
 			}
 		}
@@ -98,7 +98,8 @@ func TestWhatOthersLoseIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.RunBy(t.Context(), shuffled{s, rand.New(rand.NewPCG(1, 0)), map[uint64]bool{17: true}}, nil); err != nil {
+	if err := e.RunBy(t.Context(), shuffled{s, rand.New(rand.NewPCG(1, 0)), map[uint64]bool{17: true}},
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	missing := e.Missing()
@@ -114,7 +115,7 @@ func TestAWorkerRefusesWhatItDoesNotKnow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stage, err := e.Stage()
+	stage, err := e.stage()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,7 @@ func (e *Exploration) count(seed uint64, v checker.Verdict, p checker.Promise) {
 
 // add counts in what another part of the same exploration has found.
 func (e *Exploration) add(part *Exploration) {
-	e.Ran = e.Ran.With(part.Ran)
+	e.Ran = e.Ran.with(part.Ran)
 	e.Undecided += part.Undecided
 	e.Empty += part.Empty
 	e.Laws.Add(part.Laws)

@@ -16,7 +16,7 @@ import (
 
 // spanned are so many runs of a scenario, all made.
 func spanned(scenario string, n int) Span {
-	return Span{Scenario: scenario, From: 1, Seeds: n, Shard: Whole, Ran: Ranges{RangeOf(1, uint64(n))}}
+	return Span{Scenario: scenario, From: 1, Seeds: n, Shard: Whole, Ran: Ranges{rangeOf(1, uint64(n))}}
 }
 
 // foundBy is a finding with a smallest plan.

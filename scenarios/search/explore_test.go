@@ -152,7 +152,8 @@ func TestShardsShareAllPositions(t *testing.T) {
 				s := Shard{index, of}
 				from, to := s.bounds(n)
 				if size := s.Size(n); from != next || to <= from || size != to-from || size < n/of || size-1 > n/of {
-					t.Errorf("shard %s of %d begins at %d and has %d, after one that ends at %d", s, n, from, size, next)
+					t.Errorf("shard %s of %d begins at %d and has %d, after one that ends at %d", s, n, from, size,
+						next)
 				}
 				next = to
 			}

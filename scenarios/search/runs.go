@@ -85,7 +85,7 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 }
 
 func (r *Runs) add(part *Runs) {
-	r.Ran = r.Ran.With(part.Ran)
+	r.Ran = r.Ran.with(part.Ran)
 	r.Failed.add(part.Failed)
 	r.Campaign.Merge(&part.Campaign)
 	r.Laws.Add(part.Laws)

@@ -14,8 +14,8 @@ import (
 // Range is the seeds First to Last, both included.
 type Range struct{ First, Last uint64 } // First <= Last
 
-// RangeOf is n seeds from the first on; n is at least 1.
-func RangeOf(first, n uint64) Range { return Range{first, first + (n - 1)} }
+// rangeOf is n seeds from the first on; n is at least 1.
+func rangeOf(first, n uint64) Range { return Range{first, first + (n - 1)} }
 
 // count is how many seeds the range has, or the most that an int counts.
 func (r Range) count() int { return int(min(r.Last-r.First, math.MaxInt-1) + 1) }
@@ -43,8 +43,8 @@ func (r *Range) UnmarshalJSON(b []byte) error {
 // sets are equal values.
 type Ranges []Range
 
-// Count is how many seeds there are, or the most that an int counts.
-func (r Ranges) Count() int {
+// count is how many seeds there are, or the most that an int counts.
+func (r Ranges) count() int {
 	n := 0
 	for _, one := range r {
 		n += min(one.count(), math.MaxInt-n)
@@ -52,8 +52,8 @@ func (r Ranges) Count() int {
 	return n
 }
 
-// With is the set with more seeds. It may change r.
-func (r Ranges) With(more Ranges) Ranges {
+// with is the set with more seeds. It may change r.
+func (r Ranges) with(more Ranges) Ranges {
 	for _, add := range more {
 		if last := len(r) - 1; last >= 0 && r[last].Last+1 == add.First && add.First > 0 { // the usual case
 			r[last].Last = add.Last
@@ -73,8 +73,8 @@ func (r Ranges) With(more Ranges) Ranges {
 	return kept
 }
 
-// Without is the set without some seeds.
-func (r Ranges) Without(some Ranges) (left Ranges) {
+// without is the set without some seeds.
+func (r Ranges) without(some Ranges) (left Ranges) {
 	for _, one := range r {
 		whole := true // nothing of one, up to its last, has been decided on
 		for _, gone := range some {
@@ -96,8 +96,8 @@ func (r Ranges) Without(some Ranges) (left Ranges) {
 	return left
 }
 
-// In is the part of the set that lies in other, too.
-func (r Ranges) In(other Ranges) Ranges { return r.Without(r.Without(other)) }
+// in is the part of the set that lies in other, too.
+func (r Ranges) in(other Ranges) Ranges { return r.without(r.without(other)) }
 
 // portions is how many portions of at most size the ranges have.
 func (r Ranges) portions(size uint64) (n int) {

@@ -35,13 +35,13 @@ func TestSetsOfSeedsAreSets(t *testing.T) {
 		}
 		for b := range 1 << len(few) {
 			x, y := rangesOf(a), rangesOf(b)
-			if got := x.Without(y); !slices.Equal(got, rangesOf(a&^b)) {
+			if got := x.without(y); !slices.Equal(got, rangesOf(a&^b)) {
 				t.Fatalf("%v without %v is %v", x, y, got)
 			}
-			if got := x.In(y); !slices.Equal(got, rangesOf(a&b)) {
+			if got := x.in(y); !slices.Equal(got, rangesOf(a&b)) {
 				t.Fatalf("%v in %v is %v", x, y, got)
 			}
-			if got := slices.Clone(x).With(y); !slices.Equal(got, rangesOf(a|b)) {
+			if got := slices.Clone(x).with(y); !slices.Equal(got, rangesOf(a|b)) {
 				t.Fatalf("%v with %v is %v", x, y, got)
 			}
 		}
@@ -59,7 +59,7 @@ func TestPortionsAreTheSet(t *testing.T) {
 				if p.First > p.Last || p.Last-p.First >= size || len(got) > 0 && got[len(got)-1].Last >= p.First {
 					t.Fatalf("portion %d of %v is %v, after %v", i, r, p, got)
 				}
-				got = got.With(Ranges{p})
+				got = got.with(Ranges{p})
 			}
 			if !slices.Equal(got, r) {
 				t.Fatalf("portions of %v are %v", r, got)
@@ -130,7 +130,8 @@ func TestSpansMergeInAnyOrderAndGrouping(t *testing.T) {
 func TestAGapIsAGap(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	name := func(int) string { return "a part" }
-	got, err := MergeExplorations([]*Exploration{explored(t, s, 71, 30, Whole, 1), explored(t, s, 1, 50, Whole, 1)}, name)
+	got, err := MergeExplorations([]*Exploration{explored(t, s, 71, 30, Whole, 1), explored(t, s, 1, 50, Whole, 1)},
+		name)
 	if err != nil {
 		t.Fatal(err)
 	}

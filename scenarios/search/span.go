@@ -56,22 +56,22 @@ func identityOf(s *scenarios.Scenario, p nemesis.Plan) (Identity, error) {
 }
 
 // all are the seeds of all shards.
-func (s Span) all() Range { return RangeOf(s.From, uint64(s.Seeds)) }
+func (s Span) all() Range { return rangeOf(s.From, uint64(s.Seeds)) }
 
 // Own are the seeds of the span's shard.
 func (s Span) Own() Range {
 	from, to := s.Shard.bounds(s.Seeds)
-	return RangeOf(s.From+uint64(from), uint64(to-from))
+	return rangeOf(s.From+uint64(from), uint64(to-from))
 }
 
 // Size is how many seeds the span's shard has.
 func (s Span) Size() int { return s.Own().count() }
 
 // Done is how many seeds have been run.
-func (s Span) Done() int { return s.Ran.Count() }
+func (s Span) Done() int { return s.Ran.count() }
 
 // Missing are the seeds of the span's shard that have not been run.
-func (s Span) Missing() Ranges { return Ranges{s.Own()}.Without(s.Ran) }
+func (s Span) Missing() Ranges { return Ranges{s.Own()}.without(s.Ran) }
 
 // Finished reports whether all seeds of the shard have been run.
 func (s Span) Finished() bool { return len(s.Missing()) == 0 }
@@ -142,12 +142,12 @@ func joined(parts []Span, name func(int) string) (Span, error) {
 			return Span{}, fmt.Errorf("%s and %s are of different scenarios, faults or versions of this program",
 				name(0), name(i))
 		}
-		if len(p.Ran.In(whole.Ran)) > 0 {
-			k := slices.IndexFunc(parts, func(q Span) bool { return len(p.Ran.In(q.Ran)) > 0 })
-			return Span{}, fmt.Errorf("%s and %s overlap: both have run %s", name(k), name(i), p.Ran.In(parts[k].Ran))
+		if len(p.Ran.in(whole.Ran)) > 0 {
+			k := slices.IndexFunc(parts, func(q Span) bool { return len(p.Ran.in(q.Ran)) > 0 })
+			return Span{}, fmt.Errorf("%s and %s overlap: both have run %s", name(k), name(i), p.Ran.in(parts[k].Ran))
 		}
 		bounds = Range{min(bounds.First, p.all().First), max(bounds.Last, p.all().Last)}
-		whole.Ran = whole.Ran.With(p.Ran)
+		whole.Ran = whole.Ran.with(p.Ran)
 	}
 	if bounds.Last-bounds.First >= math.MaxInt {
 		return Span{}, fmt.Errorf("the seeds %s are too many for one search", bounds)

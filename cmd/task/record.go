@@ -1,4 +1,4 @@
-package main
+package task
 
 import (
 	"errors"
@@ -14,15 +14,16 @@ import (
 
 // What explorations and runs of many seeds keep in their folder, so that they can be continued and merged.
 const (
-	recordFile = "exploration.json"
-	runsFile   = "runs.json"
+	ExplorationFile = "exploration.json"
+	RunsFile        = "runs.json"
 )
 
 // savedEvery is the most work that is lost when the program is killed.
 const savedEvery = time.Second
 
-// defaultFolder has the hash of the scenario in its name, so that a changed one starts again.
-func defaultFolder(e *search.Exploration) string {
+// FolderOf names the default folder of an exploration. It has the hash of the scenario in its name, so that a changed
+// one starts again.
+func FolderOf(e *search.Exploration) string {
 	dir := fmt.Sprintf("_runs/explore-%s-%s-%d-%d", e.Scenario, e.Identity.Text[:8], e.From, e.Seeds)
 	if e.Shard != search.Whole {
 		dir += fmt.Sprintf("-shard-%d-of-%d", e.Shard.Index, e.Shard.Of)
@@ -30,14 +31,14 @@ func defaultFolder(e *search.Exploration) string {
 	return dir
 }
 
-// readRecord reads the exploration in a folder; the error matches os.ErrNotExist if there is none.
-func readRecord(dir string) (*search.Exploration, error) {
-	return readKept(dir, recordFile, "exploration", search.DecodeExploration)
+// ReadExploration reads the exploration in a folder; the error matches os.ErrNotExist if there is none.
+func ReadExploration(dir string) (*search.Exploration, error) {
+	return readKept(dir, ExplorationFile, "exploration", search.DecodeExploration)
 }
 
-// readRuns reads the runs in a folder, as readRecord does.
-func readRuns(dir string) (*search.Runs, error) {
-	return readKept(dir, runsFile, "runs of many seeds", search.DecodeRuns)
+// ReadRuns reads the runs in a folder, as ReadExploration does.
+func ReadRuns(dir string) (*search.Runs, error) {
+	return readKept(dir, RunsFile, "runs of many seeds", search.DecodeRuns)
 }
 
 // readKept decodes a file that an earlier call has left in a folder; what names its content in errors.
@@ -57,9 +58,9 @@ func readKept[R any](dir, file, what string, decode func([]byte) (*R, error)) (*
 	return r, nil
 }
 
-// scenarioOf opens the scenario that was run: from the catalogue if it is unchanged there, otherwise the copy in the
+// ScenarioIn opens the scenario that was run: from the catalogue if it is unchanged there, otherwise the copy in the
 // folder. matches says why it is another.
-func scenarioOf(dir, name string, matches func(*scenarios.Scenario) error) (*scenarios.Scenario, error) {
+func ScenarioIn(dir, name string, matches func(*scenarios.Scenario) error) (*scenarios.Scenario, error) {
 	if s, err := scenarios.Named(name); err == nil && matches(s) == nil {
 		return s, nil
 	}
@@ -73,18 +74,19 @@ func scenarioOf(dir, name string, matches func(*scenarios.Scenario) error) (*sce
 	return s, nil
 }
 
-// save writes the record so that a kill at any moment leaves either the old one or the new one complete.
-func (x *conclusion) save() {
-	text, err := x.found.Encode()
+// Save writes the record so that a kill at any moment leaves either the old one or the new one complete.
+func (x *Exploration) Save() {
+	text, err := x.Found.Encode()
 	x.saved = time.Now()
 	if x.Files.Fail(err); err == nil {
-		x.Files.Keep(output.File{Name: search.ScenarioFile, Content: x.scenario.Text()},
-			output.File{Name: recordFile, Content: text})
+		x.Files.Keep(output.File{Name: search.ScenarioFile, Content: x.Scenario.Text()},
+			output.File{Name: ExplorationFile, Content: text})
 	}
 }
 
-func (x *conclusion) saveNowAndThen() {
+// SaveNowAndThen writes it if the last time is a while ago.
+func (x *Exploration) SaveNowAndThen() {
 	if time.Since(x.saved) >= savedEvery {
-		x.save()
+		x.Save()
 	}
 }

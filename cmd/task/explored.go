@@ -1,0 +1,126 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
+)
+
+// Exploration is a call that explores, be it that the runs are made here, elsewhere or were merged: each finding is cut
+// down, written and reported.
+type Exploration struct {
+	output.Frame
+	Scenario *scenarios.Scenario
+	Test     *GoTest // the package whose lock it is; nil: the scenario's own
+	Found    *search.Exploration
+	// Cut are the findings as others have cut them down, in the order of Found. Those that are not there are cut down
+	// here.
+	Cut   []*search.Shrunk
+	saved time.Time
+}
+
+// Register gives a command the flags of what it reports and leaves.
+func (x *Exploration) Register(c *cobra.Command) {
+	x.Frame.Register(c, ", and one for each finding beside it")
+	c.Flags().BoolVar(&x.All, "all", false, "report each finding in full, not only what fits a screen")
+	c.Flags().StringVar(&x.Out, "out", "", "keep what is found in `DIR` (default _runs/explore-SCENARIO-…)")
+}
+
+// Prepare checks that everything can be written.
+func (x *Exploration) Prepare() error { return x.Open("explore") }
+
+// Spare checks that nothing else lies in the folder of the results. The record there, if there is one, has been read.
+func (x *Exploration) Spare() error {
+	if text, err := os.ReadFile(filepath.Join(x.Out, ExplorationFile)); err == nil {
+		x.Files.Adopt(ExplorationFile, text)
+	}
+	return x.Files.Spare(ExplorationFile, search.ScenarioFile, VerdictFile)
+}
+
+// Conclude cuts down, writes and reports what was found. Once ctx is done it cuts no further.
+func (x *Exploration) Conclude(ctx context.Context) error {
+	plans, err := search.NewPlans(x.Scenario)
+	if err != nil {
+		return err
+	}
+	report := &search.Report{Exploration: x.Found, Subject: x.Scenario, Within: plans.Within,
+		Interrupted: ctx.Err() != nil, Files: x.Out, Repeat: x.repeat()}
+	for _, promised := range []bool{true, false} {
+		for i, f := range x.Found.Findings {
+			if x.Scenario.Promise.Covers(f.Law, f.Cause) != promised {
+				continue
+			}
+			reduced, err := x.finding(ctx, plans, i)
+			if err != nil {
+				return err
+			}
+			report.Findings = append(report.Findings, *reduced)
+			report.Interrupted = report.Interrupted || reduced.Small.Ending == campaign.Interrupted
+		}
+	}
+	d := report.Document()
+	x.Keep(VerdictFile, "explore", d) // merged or not, the folder holds an exploration
+	standing, _ := x.Found.Standing(x.Scenario)
+	return x.Emit(d, standing)
+}
+
+// repeat is the command that does the same again, or goes on.
+func (x *Exploration) repeat() string {
+	e := x.Found
+	if !e.Finished() {
+		return fmt.Sprintf("%s explore --resume %s", output.Program(), output.Word(x.Out))
+	}
+	call := fmt.Sprintf("%s explore %s --seed %d --seeds %d", output.Program(), x.Test.Argument(x.Scenario), e.From,
+		e.Seeds)
+	if e.Shard != search.Whole {
+		call += " --shard " + e.Shard.String()
+	}
+	return call
+}
+
+// finding cuts the ith finding down, unless that was done, and writes what is left of it.
+func (x *Exploration) finding(ctx context.Context, plans *search.Plans, i int) (*search.ReducedFinding, error) {
+	f := x.Found.Findings[i]
+	var small *search.Shrunk
+	if i < len(x.Cut) {
+		small = x.Cut[i]
+	}
+	if small == nil {
+		var err error
+		if small, err = search.Shrink(ctx, x.Scenario, plans.Plan(f.First), f.Law, f.Cause, 0); err != nil {
+			return nil, fmt.Errorf("%s by %s, seed %d: %w", f.Law, f.Cause, f.First, err)
+		}
+	}
+	result, err := scenarios.NewRunner(small.Scenario).Run(small.Plan)
+	if err != nil {
+		return nil, err
+	}
+	run, err := single.Explain(small.Scenario, result, small.Scenario.Judge(result))
+	if err != nil {
+		return nil, err
+	}
+	reduced := &search.ReducedFinding{Finding: f, Promised: x.Scenario.Promise.Covers(f.Law, f.Cause),
+		Small: small, Run: run}
+	place := search.Slug(f)
+	run.Files = filepath.Join(x.Out, place)
+	run.Repeat = x.Test.replay(filepath.Join(run.Files, search.PlanFile))
+	files := small.Files(testPackage)
+	for _, file := range files {
+		reduced.Files = append(reduced.Files, file.Name)
+	}
+	WriteRun(&x.Frame, place, files, run)
+	return reduced, nil
+}
+
+// testPackage is the package of the tests that are written; whoever takes one over renames it.
+const testPackage = "locks"

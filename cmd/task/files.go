@@ -1,0 +1,64 @@
+package task
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
+)
+
+// FolderFor names the default folder of a command's results, with a hash of what was asked: another call writes its
+// results beside them, and the same call replaces them.
+func FolderFor(name string, s *scenarios.Scenario, asked ...string) string {
+	sum := sha256.New()
+	for _, text := range append(asked, string(s.Text())) {
+		fmt.Fprintf(sum, "%d %s\n", len(text), text)
+	}
+	return fmt.Sprintf("_runs/%s-%x", name, sum.Sum(nil)[:4])
+}
+
+// Inputs are the files that a run was made from. A scenario that is not in the catalogue is included, so that the
+// folder can be moved.
+func Inputs(s *scenarios.Scenario, plan nemesis.Plan, how Repetition) []search.File {
+	if s.Path == "" {
+		return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, how))}}
+	}
+	plan.Scenario = "./" + search.ScenarioFile
+	return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, how))},
+		{Name: search.ScenarioFile, Text: s.Text()}}
+}
+
+// The files of a folder that hold what happened and the results.
+const (
+	HistoryFile = "history.jsonl"
+	VerdictFile = "verdict.json"
+)
+
+// WriteRun writes the files of one run to a place in the command's folder: its inputs, what happened, and the results.
+func WriteRun(f *output.Frame, place string, from []search.File, run *single.Run) {
+	for _, file := range from {
+		f.Files.Keep(output.File{Name: path.Join(place, file.Name), Content: file.Text})
+	}
+	f.Draw(path.Join(place, HistoryFile), func(w io.Writer) error { return history.Encode(w, run.History) })
+	f.Keep(path.Join(place, VerdictFile), "run", run.Document())
+}
+
+// Repetition says how a run is repeated: to the digest, or in real time, with options.
+type Repetition struct{ Digest, Options string }
+
+// planText is the plan with the way to repeat its run.
+func planText(p nemesis.Plan, how Repetition) string {
+	if how.Digest == "" {
+		call := fmt.Sprintf("# repeat with: fencepost live %s --plan plan.txt%s", output.Word(p.Scenario), how.Options)
+		return strings.ReplaceAll(call, "\n", "\n# ") + "\n" + p.String()
+	}
+	return fmt.Sprintf("# repeat with: fencepost replay plan.txt; the run's digest is %s\n%s", how.Digest, p)
+}

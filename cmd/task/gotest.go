@@ -1,0 +1,81 @@
+package task
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/remote"
+)
+
+// GoTest is the test of a Go package in place of a scenario. A nil one is none.
+type GoTest struct {
+	*remote.Test
+	folder, name string
+}
+
+// TestUsage describes the flag that names the test.
+const TestUsage = "take the `TEST` of the Go package in FOLDER, which calls locktest.Run"
+
+// OpenTest builds a package's test and makes a scenario of its Config, whose runs the test's processes make until it is
+// closed. A name that is not a folder is opened as usual.
+func OpenTest(name, test string) (*scenarios.Scenario, *GoTest, error) {
+	info, err := os.Stat(name)
+	switch folder := err == nil && info.IsDir(); {
+	case !folder && test != "":
+		return nil, nil, fmt.Errorf("--run %s: %s is no folder with a Go package", test, name)
+	case !folder, test == "" && !hasGo(name):
+		s, err := Open(name)
+		return s, nil, err
+	}
+	built, err := remote.Build(name, test)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := &GoTest{built, name, test}
+	text, err := t.Scenario()
+	if err != nil {
+		return nil, t, err
+	}
+	s, err := scenarios.ParseWith(name, text, &scenarios.Code{Elsewhere: t.Run})
+	if err == nil {
+		s.Path = name
+	}
+	return s, t, err
+}
+
+// hasGo reports whether a folder holds Go code.
+func hasGo(folder string) bool {
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	return err == nil && len(files) > 0
+}
+
+// Close ends the processes of the test.
+func (t *GoTest) Close() {
+	if t != nil {
+		t.Test.Close()
+	}
+}
+
+// Argument is the command-line argument that names a scenario, or the test in its place.
+func (t *GoTest) Argument(s *scenarios.Scenario) string {
+	word := output.Word(NameOf(s))
+	if t != nil {
+		word += " --run " + output.Word(t.name)
+	}
+	return word
+}
+
+// replay is the command that repeats the run of a plan file.
+func (t *GoTest) replay(plan string) string {
+	if t == nil {
+		return fmt.Sprintf("%s replay %s", output.Program(), output.Word(plan))
+	}
+	if rel, err := filepath.Rel(t.folder, plan); err == nil {
+		plan = rel
+	}
+	return fmt.Sprintf("go test -C %s -run %s -locktest.plan %s", output.Word(t.folder), output.Word(t.Pattern()),
+		output.Word(plan))
+}

@@ -1,0 +1,39 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// Open finds a scenario by its name in the catalogue or by its file.
+func Open(name string) (*scenarios.Scenario, error) { return OpenFrom("", name) }
+
+// OpenFrom is Open with files looked up from a folder.
+func OpenFrom(dir, name string) (*scenarios.Scenario, error) {
+	if s, err := scenarios.Named(name); !errors.Is(err, fs.ErrNotExist) {
+		return s, err
+	}
+	path := name
+	if dir != "" && !filepath.IsAbs(name) {
+		path = filepath.Join(dir, name)
+	}
+	s, err := scenarios.Load(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is neither a scenario of the catalogue nor a file%s", name,
+			output.DidYouMean(output.Meant(name, scenarios.Names())...))
+	}
+	return s, err
+}
+
+// NameOf is the word by which a command finds the scenario.
+func NameOf(s *scenarios.Scenario) string {
+	if s.Path != "" {
+		return s.Path
+	}
+	return s.Name
+}

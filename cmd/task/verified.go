@@ -1,0 +1,64 @@
+package task
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
+	"github.com/fencepost-sim/fencepost/scenarios/verify"
+)
+
+// Verification is a call that verifies.
+type Verification struct {
+	output.Frame
+	Repeat string // command to paste that verifies again
+}
+
+// Prepare checks, before anything runs, that the findings can be written.
+func (j *Verification) Prepare() error {
+	if err := j.Open("verify"); err != nil {
+		return err
+	}
+	return j.Files.Spare(VerdictFile)
+}
+
+// Conclude writes and reports what came of it, with the files of the counterexample.
+func (j *Verification) Conclude(v *verify.Verification) error {
+	r := &verify.Report{Verification: v, Files: j.Out, Repeat: j.Repeat}
+	if v.Found != nil {
+		var err error
+		if r.Run, err = j.counterexample(v); err != nil {
+			return err
+		}
+	}
+	report := r.Document()
+	j.Keep(VerdictFile, "verify", report)
+	standing, _ := v.Standing()
+	return j.Emit(report, standing)
+}
+
+// counterexample runs the placement again and writes its files. Its scenario is included, since it holds the delays.
+func (j *Verification) counterexample(v *verify.Verification) (*single.Run, error) {
+	s := v.Assignments[v.Found.Assignment].Scenario
+	result, err := scenarios.NewRunner(s).Run(v.Found.Plan)
+	if err != nil {
+		return nil, err
+	}
+	run, err := single.Explain(s, result, s.Judge(result))
+	if err != nil {
+		return nil, err
+	}
+	run.HoldTo(s.Promise)
+	const place = "counterexample"
+	run.Files = filepath.Join(j.Out, place)
+	run.Repeat = fmt.Sprintf("%s replay %s", output.Program(), output.Word(filepath.Join(run.Files, search.PlanFile)))
+	plan := v.Found.Plan
+	plan.Scenario = "./" + search.ScenarioFile
+	files := []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, Repetition{Digest: run.Digest}))},
+		{Name: search.ScenarioFile, Text: s.Text()}}
+	WriteRun(&j.Frame, place, files, run)
+	return run, nil
+}
