@@ -38,6 +38,15 @@ func Parse(line string) (Fault, error) {
 	return f, nil
 }
 
+// MarshalText returns the fault's line.
+func (f Fault) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+
+// UnmarshalText parses the fault's line.
+func (f *Fault) UnmarshalText(text []byte) (err error) {
+	*f, err = Parse(string(text))
+	return err
+}
+
 // parseLine also returns the parser, which knows the positions of the words. Known are the processes of the run, nil if
 // the run is not known; headers are words that might have been meant in place of a fault.
 func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *ParseError) {

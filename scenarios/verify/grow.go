@@ -26,7 +26,8 @@ type growth struct {
 	Tally
 	next  []branch
 	found *Counterexample
-	cut   bool // ctx ended it before all was tried
+	cut   bool   // ctx ended it before all was tried
+	lost  string // why nothing was tried; empty if something was
 }
 
 // grower makes branches grow. It belongs to one worker.

@@ -3,7 +3,6 @@ package verify
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -21,17 +20,17 @@ type Sample struct {
 const (
 	// samples is how many random placements with each number of faults are tried of a kind.
 	samples = 2000
-	batch   = 100 // of them in one job
+	batch   = 100 // of them in one position of a stage
+	batches = samples / batch
 	// draws is how many plans are drawn at most for one that has a fault of the kind and strikes something.
 	draws = 40
 )
 
 // sample tries random placements of n faults of each kind of which not every placement is tried.
 func (v *Verification) sample(ctx context.Context, n int) error {
-	const batches = samples / batch
-	try := func(g *grower, job int) (*growth, error) { return g.draw(v.Random[job/batches].Kind, n, job%batches) }
-	_, err := v.do(ctx, fmt.Sprintf("random parts with %d faults", n), len(v.Random)*batches, try,
-		func(job int, g *growth) { v.Random[job/batches].add(&g.Tally) })
+	_, err := v.do(ctx, &stage{Faults: n, Random: true}, func(position int, g *growth) {
+		v.Random[position/batches].add(&g.Tally)
+	})
 	return err
 }
 

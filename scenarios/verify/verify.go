@@ -23,17 +23,20 @@ import (
 // MaxFaults is the most faults that one placement of a verification may have. What four would take nobody waits for.
 const MaxFaults = 3
 
-// Options bound a verification.
+// Options bound a verification. As JSON they are what a worker needs of them.
 type Options struct {
-	Faults        int            // the most in one placement, 0 to MaxFaults
-	Kinds         []nemesis.Kind // of faults that ScopeOf has tried; none: all of these
-	Delays        int            // assignments of delays, from 1; a scenario may allow fewer
-	Orders        bool           // each also with two other orders of what arrives at once
-	AllEnds       bool           // also with more than one fault: each end of the earlier ones, not one for each story
-	KeepFaults    bool           // the scenario's own faults strike in every run; they do not count
-	Seed          uint64         // of back-offs and owner values
-	Budget        int            // runs after which it ends; 0: none. What is under way then is finished
-	campaign.Crew                // notified how many parts of the placements with so many faults are tried
+	Faults     int            // the most in one placement, 0 to MaxFaults
+	Kinds      []nemesis.Kind // of faults that ScopeOf has tried; none: all of these
+	Delays     int            // assignments of delays, from 1; a scenario may allow fewer
+	Orders     bool           // each also with two other orders of what arrives at once
+	AllEnds    bool           // also with more than one fault: each end of the earlier ones, not one for each story
+	KeepFaults bool           // the scenario's own faults strike in every run; they do not count
+	Seed       uint64         // of back-offs and owner values
+	Budget     int            // runs after which it ends; 0: none. What is under way then is finished
+	// Crew is notified how many parts of the placements with so many faults are tried.
+	campaign.Crew `json:"-"`
+	// Hands have workers of NewWorker try the placements; nil: the crew does.
+	Hands campaign.Hands `json:"-"`
 }
 
 // Scenario tries every placement of up to o.Faults faults, the fewest first, and stops at the first that breaks a
@@ -73,17 +76,8 @@ type Options struct {
 // An error says that no fault can be tried, or not those of o.Kinds, or is a failure of Fencepost's or a lock's own
 // code.
 func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verification, error) {
-	all := ScopeOf(s)
-	v := &Verification{Scenario: s, Options: o, Scope: all.only(o.Kinds)}
-	impossible := slices.ContainsFunc(o.Kinds, func(k nemesis.Kind) bool { return !all.Tries(k) })
-	if impossible || o.Faults > 0 && len(v.Scope.Every)+len(v.Scope.Random) == 0 {
-		return nil, errNoKind
-	}
-	for _, r := range v.Scope.Random {
-		v.Random = append(v.Random, Sample{r, newTally(s.Promise.Laws)})
-	}
-	var err error
-	if v.Assignments, err = assign(s, &o); err != nil {
+	v, err := begun(s, o)
+	if err != nil {
 		return nil, err
 	}
 	level := make([]branch, len(v.Assignments))
@@ -104,6 +98,22 @@ func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verificat
 	return v, nil
 }
 
+// begun is a verification that knows what is to be tried.
+func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
+	all := ScopeOf(s)
+	v := &Verification{Scenario: s, Options: o, Scope: all.only(o.Kinds)}
+	impossible := slices.ContainsFunc(o.Kinds, func(k nemesis.Kind) bool { return !all.Tries(k) })
+	if impossible || o.Faults > 0 && len(v.Scope.Every)+len(v.Scope.Random) == 0 {
+		return nil, errNoKind
+	}
+	for _, r := range v.Scope.Random {
+		v.Random = append(v.Random, Sample{r, newTally(s.Promise.Laws)})
+	}
+	var err error
+	v.Assignments, err = assign(s, &o)
+	return v, err
+}
+
 // errNoKind reports a verification that could try no fault, or not those that it was asked for.
 var errNoKind = errors.New("no kind of faults can be tried: the scenario's mix draws none that it promises to " +
 	"survive and that makes a difference")
@@ -114,36 +124,19 @@ var (
 	errBudget = errors.New("the budget is used up")
 )
 
-// fewestJobs is into how many jobs at least the placements with one number of faults are divided: enough for all
-// workers to be busy to the end, and for little to be lost when they are stopped.
-const fewestJobs = 256
-
 // over reports whether nothing more is to be tried.
 func (v *Verification) over() bool { return v.Found != nil || v.Ending != campaign.Complete }
 
 // tryAll tries all placements of n faults: those of a level, which have one fault fewer, and one more. It returns those
 // from which the next level goes on.
 func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next []branch, err error) {
-	kinds := v.Scope.Every
-	v.Lengths = append(v.Lengths,
-		LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise.Laws), Kinds: make([]KindTally, len(kinds))})
-	length := &v.Lengths[n]
-	jobs, parts := len(level), 1
-	if n > 0 {
-		jobs *= len(kinds)
-		parts = (fewestJobs + jobs - 1) / max(jobs, 1)
-		jobs *= parts
-	}
-	try := func(g *grower, job int) (*growth, error) {
-		if n == 0 {
-			return g.bare(&level[job])
-		}
-		of, part := job/parts, job%parts
-		return g.grow(&level[of/len(kinds)], kinds[of%len(kinds)], share{part, parts}, n < v.Options.Faults)
-	}
-	length.Whole, err = v.do(ctx, fmt.Sprintf("parts with %d faults", n), jobs, try, func(job int, g *growth) {
+	v.Lengths = append(v.Lengths, LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise.Laws),
+		Kinds: make([]KindTally, len(v.Scope.Every))})
+	length, st := &v.Lengths[n], &stage{Faults: n, Level: level}
+	length.Whole, err = v.do(ctx, st, func(position int, g *growth) {
 		next = append(next, g.next...)
-		length.add(job/parts%max(len(kinds), 1), &g.Tally)
+		_, kind, _ := v.split(st, position)
+		length.add(kind, &g.Tally)
 	})
 	if n == 0 {
 		next = level
@@ -151,38 +144,40 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 	return next, err
 }
 
-// do has the workers do jobs, and counts what each has brought, in their order, up to a counterexample or the end of
-// the budget. It reports whether all was done.
-func (v *Verification) do(ctx context.Context, what string, jobs int, try func(g *grower, job int) (*growth, error),
-	count func(job int, g *growth)) (whole bool, err error) {
-	start := func() func(int) (*growth, error) {
-		g := newGrower(ctx, v)
-		return func(job int) (*growth, error) { return g.cutShort(try(g, job)) }
+// do has a stage made, by the crew or by other hands, and counts what each position has brought, in their order, up to
+// a counterexample or the end of the budget. It reports whether all was done.
+func (v *Verification) do(ctx context.Context, st *stage, count func(position int, g *growth)) (whole bool, err error) {
+	cut, size := false, v.size(st)
+	make := v.byCrew
+	if v.Options.Hands != nil {
+		make = v.byHands
 	}
-	cut := false
-	done, err := campaign.Do(ctx, v.Options.Crew, what, jobs, start, func(job int, g *growth) error {
+	done, err := make(ctx, st, func(position int, g *growth) error {
 		cut = cut || g.cut
-		count(job, g)
+		if g.lost != "" {
+			v.lose(st, position, g.lost)
+		}
+		count(position, g)
 		switch {
 		case g.found != nil:
 			v.Found = g.found
 			return errFound
-		case v.Options.Budget > 0 && v.runs() >= v.Options.Budget && job+1 < jobs:
+		case v.Options.Budget > 0 && v.runs() >= v.Options.Budget && position+1 < size:
 			return errBudget
 		}
 		return nil
 	})
-	whole = done == jobs && !cut
+	finished := done == size && !cut
 	switch {
 	case errors.Is(err, errFound):
 	case errors.Is(err, errBudget):
 		v.Ending = campaign.OutOfRuns
-	case ctx.Err() != nil && !whole:
+	case ctx.Err() != nil && !finished:
 		v.Ending = campaign.EndingBy(ctx)
 	default:
-		return whole, err
+		return finished && !v.lost(st), err
 	}
-	return whole, nil
+	return false, nil
 }
 
 // Verification is what came of trying placements.
@@ -194,6 +189,7 @@ type Verification struct {
 	Lengths     []LengthTally // of all placements, by the number of faults, from none
 	Random      []Sample      // of kinds in the order of Scope.Random
 	Found       *Counterexample
+	Lost        []Loss          // of what had to be tried before the end
 	Ending      campaign.Ending // of what was to be tried, up to the first counterexample
 }
 
@@ -244,9 +240,9 @@ func (v *Verification) sum() *Tally {
 	return &sum
 }
 
-// Standing sums the verification up: Otherwise if there is a counterexample; NotDecidable if it ended early, if a
-// promised law was undecided in some schedule, or if nothing exercised a law that must be. open says why it is not
-// decidable, in a sentence each.
+// Standing sums the verification up: Otherwise if there is a counterexample; NotDecidable if it ended early, if
+// something was lost, if a promised law was undecided in some schedule, or if nothing exercised a law that must be.
+// open says why it is not decidable, in a sentence each.
 func (v *Verification) Standing() (standing document.Result, open []string) {
 	if v.Found != nil {
 		return document.Failed, nil
@@ -258,6 +254,9 @@ func (v *Verification) Standing() (standing document.Result, open []string) {
 		open = append(open, "its time was over")
 	case campaign.Interrupted:
 		open = append(open, "it was interrupted")
+	}
+	for i := range v.Lost {
+		open = append(open, v.Lost[i].String())
 	}
 	exercised := false
 	for _, t := range v.laws() {

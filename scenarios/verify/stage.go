@@ -1,0 +1,150 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+)
+
+// stage is a step of a verification: all enumerated placements of so many faults, or random ones.
+type stage struct {
+	Faults int
+	Level  []branch // the placements to which a last fault is added, or, without faults, the bare runs; of Random none
+	Random bool
+}
+
+// fewestPositions is into how many positions at least the placements with one number of faults are divided: enough for
+// all workers to be busy to the end, and for little to be lost when they are stopped.
+const fewestPositions = 256
+
+// mostPortions limits how many portions a stage is handed out in.
+const mostPortions = 4096
+
+func (st *stage) name() string {
+	words := "parts with " + text.Count(st.Faults, "fault")
+	if st.Random {
+		return "random " + words
+	}
+	return words
+}
+
+// size is how many positions a stage has.
+func (v *Verification) size(st *stage) int {
+	switch {
+	case st.Random:
+		return len(v.Random) * batches
+	case st.Faults == 0:
+		return len(st.Level)
+	}
+	return len(st.Level) * len(v.Scope.Every) * v.shares(st)
+}
+
+// shares is into how many positions the starts of one kind of fault after one branch are divided.
+func (v *Verification) shares(st *stage) int {
+	n := len(st.Level) * len(v.Scope.Every)
+	return (fewestPositions + n - 1) / max(n, 1)
+}
+
+// split says which branch of the level a position of enumerated placements adds to, faults of which kind of
+// Scope.Every, and from which share of their starts.
+func (v *Verification) split(st *stage, position int) (branch, kind int, of share) {
+	if st.Faults == 0 {
+		return position, 0, share{0, 1}
+	}
+	shares, kinds := v.shares(st), len(v.Scope.Every)
+	return position / shares / kinds, position / shares % kinds, share{position % shares, shares}
+}
+
+// position makes one position of a stage.
+func (g *grower) position(st *stage, position int) (*growth, error) {
+	if st.Random {
+		return g.draw(g.v.Random[position/batches].Kind, st.Faults, position%batches)
+	}
+	branch, kind, of := g.v.split(st, position)
+	if st.Faults == 0 {
+		return g.bare(&st.Level[branch])
+	}
+	return g.grow(&st.Level[branch], g.v.Scope.Every[kind], of, st.Faults < g.v.Options.Faults)
+}
+
+// byCrew has the crew make a stage, and takes what comes of each position, in their order. done is how many it took.
+func (v *Verification) byCrew(ctx context.Context, st *stage, take func(int, *growth) error) (done int, err error) {
+	start := func() func(int) (*growth, error) {
+		g := newGrower(ctx, v)
+		return func(position int) (*growth, error) { return g.cutShort(g.position(st, position)) }
+	}
+	return campaign.Do(ctx, v.Options.Crew, st.name(), v.size(st), start, take)
+}
+
+// byHands is byCrew by the hands of the options.
+func (v *Verification) byHands(ctx context.Context, st *stage, take func(int, *growth) error) (done int, err error) {
+	size := v.size(st)
+	if size == 0 {
+		return 0, nil
+	}
+	order, err := v.order(st)
+	if err != nil {
+		return 0, err
+	}
+	early := map[int]*growth{} // whose turn has not come
+	err = v.Options.Hands.Do(ctx, order, func(p campaign.Part) error {
+		list, err := v.growths(order, p)
+		if err != nil {
+			return err
+		}
+		for i, g := range list {
+			early[int(p.First)+i] = g
+		}
+		for g := early[done]; g != nil; g = early[done] {
+			delete(early, done)
+			if err := take(done, g); err != nil {
+				return err
+			}
+			done++
+			v.Options.Crew.Report(order.Name, done, size)
+		}
+		return nil
+	})
+	if err == nil && done < size && ctx.Err() == nil {
+		err = fmt.Errorf("only %d of the %d %s were made", done, size, order.Name)
+	}
+	return done, err
+}
+
+// Loss is a run of positions of a stage of which nothing came.
+type Loss struct {
+	Stage string // such as "parts with 1 fault"
+	First int    // position, from 0
+	Size  int    // at least 1
+	Of    int    // all of the stage
+	Why   string
+}
+
+// String says what is missing, and why.
+func (l *Loss) String() string {
+	numbers := fmt.Sprintf("number %d", l.First+1)
+	if l.Size > 1 {
+		numbers = fmt.Sprintf("numbers %d to %d", l.First+1, l.First+l.Size)
+	}
+	return fmt.Sprintf("nothing came of %d of the %d %s (%s): %s", l.Size, l.Of, l.Stage, numbers, l.Why)
+}
+
+// lose notes that nothing came of a position. Those before it in the stage were taken.
+func (v *Verification) lose(st *stage, position int, why string) {
+	name := st.name()
+	if n := len(v.Lost); n > 0 {
+		if l := &v.Lost[n-1]; l.Stage == name && l.First+l.Size == position && l.Why == why {
+			l.Size++
+			return
+		}
+	}
+	v.Lost = append(v.Lost, Loss{name, position, 1, v.size(st), why})
+}
+
+// lost reports whether some position of a stage was.
+func (v *Verification) lost(st *stage) bool {
+	return slices.ContainsFunc(v.Lost, func(l Loss) bool { return l.Stage == st.name() })
+}

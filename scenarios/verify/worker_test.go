@@ -1,0 +1,274 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
+)
+
+// strangers are hands that share nothing with the verification but its text and its options: each portion, of 1 to 5
+// positions, is made by a worker of its own, in no order, and some are made twice.
+type strangers struct {
+	t     *testing.T
+	text  []byte
+	o     []byte
+	draws *rand.Rand
+	// change, if not nil, is what becomes of a part on its way.
+	change func(s campaign.Stage, p campaign.Part) campaign.Part
+	stages map[string]bool
+}
+
+func newStrangers(t *testing.T, s *scenarios.Scenario, o Options) *strangers {
+	t.Helper()
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &strangers{t: t, text: s.Text(), o: text, draws: rand.New(rand.NewPCG(1, 2)), stages: map[string]bool{}}
+}
+
+func (h *strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
+	if h.stages[s.Name] || s.Size < 1 || s.Portion < 1 {
+		h.t.Errorf("stage %s: a second one, or of size %d in portions of %d", s.Name, s.Size, s.Portion)
+	}
+	h.stages[s.Name] = true
+	var parts []campaign.Part
+	for first := uint64(0); first < s.Size; {
+		size := min(1+h.draws.Uint64N(5), s.Size-first)
+		parts = append(parts, campaign.Part{First: first, Size: size})
+		first += size
+	}
+	h.draws.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+	for _, p := range parts {
+		p.Value = h.made(ctx, s, p)
+		if h.draws.IntN(10) == 0 && !bytes.Equal(h.made(ctx, s, p), p.Value) {
+			h.t.Errorf("%s: positions %d to %d came out otherwise the second time", s.Name, p.First, p.First+p.Size-1)
+		}
+		if h.change != nil {
+			p = h.change(s, p)
+		}
+		if err := take(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// made is a part as a worker of its own makes it.
+func (h *strangers) made(ctx context.Context, s campaign.Stage, p campaign.Part) []byte {
+	var o Options
+	if err := json.Unmarshal(h.o, &o); err != nil {
+		h.t.Fatal(err)
+	}
+	scenario, err := scenarios.Parse("verified.yaml", h.text)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	w, err := NewWorker(scenario, o)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	value, err := w.Make(ctx, s, p.First, p.Size)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return value
+}
+
+// document is the report with its JSON object, as the command makes it.
+func documentOf(t *testing.T, v *Verification) (all []byte) {
+	t.Helper()
+	r := &Report{Verification: v, Files: "_runs/v", Repeat: "fencepost verify v"}
+	if v.Found != nil {
+		s := v.Assignments[v.Found.Assignment].Scenario
+		result, err := scenarios.NewRunner(s).Run(v.Found.Plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Run, err = single.Explain(s, result, s.Judge(result)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := r.Document()
+	all, err := json.Marshal(d.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(all, verifyText(t, r, 100)...)
+}
+
+// TestAVerificationThatWasDividedEqualsTheWhole: in what it holds, and in what is said of it.
+func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
+	type divided struct {
+		name, text string
+		o          Options
+	}
+	small := strings.Replace(soundRedlock, "redis: 3", "redis: 1", 1)
+	broken := strings.Replace(small, "protocol: redlock", "protocol: set-nx-px, release: del", 1)
+	list := []divided{
+		{"sound, no fault", soundRedlock, Options{}},
+		{"sound", soundRedlock, Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Break, nemesis.Crash, nemesis.Drift}}},
+		{"sound, two faults", small, Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Break}}},
+		{"other orders", small, Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Pause}, Orders: true}},
+		{"broken", broken, Options{Faults: 2}},
+		{"out of budget", small, Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Pause}, Budget: 700}},
+	}
+	nth := 10
+	if testkit.Full() {
+		nth = 1
+	}
+	everyNth(t, nth, func(s *scenarios.Scenario) {
+		list = append(list, divided{s.Name, string(s.Text()),
+			Options{Faults: 1 + len(list)%2, Budget: 2000, KeepFaults: len(list)%3 == 0}})
+	})
+	for _, x := range list {
+		t.Run(x.name, func(t *testing.T) {
+			s, err := scenarios.Parse("verified.yaml", []byte(x.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			x.o.Seed, x.o.Delays = 1, 2
+			whole, err := Scenario(t.Context(), s, x.o)
+			if errors.Is(err, errNoKind) {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			x.o.Hands = newStrangers(t, s, x.o)
+			parts, err := Scenario(t.Context(), s, x.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, b := documentOf(t, parts), documentOf(t, whole); !bytes.Equal(a, b) {
+				t.Errorf("divided:\n%s\nwhole:\n%s", a, b)
+			}
+			parts.Options, parts.Scenario, parts.Assignments = whole.Options, whole.Scenario, whole.Assignments
+			if !reflect.DeepEqual(parts, whole) {
+				t.Errorf("divided: %+v\nwhole: %+v", parts, whole)
+			}
+		})
+	}
+}
+
+// TestWhatIsLostIsSaid, and leaves open what it could have shown, but not what was found elsewhere.
+func TestWhatIsLostIsSaid(t *testing.T) {
+	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Faults: 1, Delays: 1, Seed: 1, Kinds: []nemesis.Kind{nemesis.Break, nemesis.Drift}}
+	hands := newStrangers(t, s, o)
+	const why = "they brought their workers down"
+	hands.change = func(s campaign.Stage, p campaign.Part) campaign.Part {
+		if s.Name == "parts with 1 fault" && p.First <= 30 && p.First+p.Size > 20 ||
+			s.Name == "random parts with 1 fault" && p.First == 0 {
+			p.Value, p.Lost = nil, why
+		}
+		return p
+	}
+	o.Hands = hands
+	v, err := Scenario(t.Context(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Lost) != 2 || v.Lost[0].First > 20 || v.Lost[0].First+v.Lost[0].Size <= 30 || v.Lost[0].Of < 256 {
+		t.Fatalf("%+v", v.Lost)
+	}
+	standing, open := v.Standing()
+	if standing != document.Undecided || len(open) != 2 || open[0] != v.Lost[0].String() || v.Lengths[1].Whole ||
+		!v.Lengths[0].Whole || v.Ending != campaign.Complete {
+		t.Errorf("standing %v, open %q, whole %v", standing, open, v.Lengths[1].Whole)
+	}
+	loss := Loss{"parts with 1 fault", 4, 1, 256, why}
+	if got := loss.String(); got != "nothing came of 1 of the 256 parts with 1 fault (number 5): "+why {
+		t.Error(got)
+	}
+	loss.Size = 3
+	if got := loss.String(); got != "nothing came of 3 of the 256 parts with 1 fault (numbers 5 to 7): "+why {
+		t.Error(got)
+	}
+}
+
+// TestWhatCannotBeAPartIsAnError and never a panic, nor a verification that lacks something.
+func TestWhatCannotBeAPartIsAnError(t *testing.T) {
+	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Faults: 1, Delays: 1, Seed: 1, Kinds: []nemesis.Kind{nemesis.Break}}
+	replace := func(old, by string) func(campaign.Stage, campaign.Part) campaign.Part {
+		return func(_ campaign.Stage, p campaign.Part) campaign.Part {
+			p.Value = bytes.Replace(p.Value, []byte(old), []byte(by), 1)
+			return p
+		}
+	}
+	for name, change := range map[string]func(campaign.Stage, campaign.Part) campaign.Part{
+		"empty":         func(_ campaign.Stage, p campaign.Part) campaign.Part { p.Value = nil; return p },
+		"beyond":        func(s campaign.Stage, p campaign.Part) campaign.Part { p.First += s.Size; return p },
+		"too few":       func(_ campaign.Stage, p campaign.Part) campaign.Part { p.Size++; return p },
+		"other laws":    replace("lease-exclusion", "mutual-exclusion"),
+		"other fields":  replace("Runs", "Walks"),
+		"no growth":     func(_ campaign.Stage, p campaign.Part) campaign.Part { p.Value = []byte("[null]"); return p },
+		"other delays":  replace(`}}`, `},"found":{"Assignment":7}}`),
+		"cut in middle": func(_ campaign.Stage, p campaign.Part) campaign.Part { p.Value = p.Value[:40]; return p },
+	} {
+		hands := newStrangers(t, s, o)
+		hands.change = change
+		o.Hands = hands
+		if v, err := Scenario(t.Context(), s, o); err == nil {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+	o.Hands = nothing{}
+	if v, err := Scenario(t.Context(), s, o); err == nil || !strings.Contains(err.Error(), "only 0 of the 1 parts") {
+		t.Errorf("hands that make nothing: %+v, %v", v, err)
+	}
+	w, err := NewWorker(s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const spec = `{"Faults":0,"Level":[{"stands":1}],"Random":false}`
+	known := campaign.Stage{Name: "parts with 0 faults", Spec: []byte(spec), Size: 1}
+	if _, err := w.Make(t.Context(), known, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		change      func(*campaign.Stage)
+		first, size uint64
+	}{
+		{nil, 0, 0}, {nil, 0, 2}, {nil, 1, 1}, {nil, 1<<64 - 1, 1}, {nil, 1<<64 - 1, 2},
+		{func(s *campaign.Stage) { s.Name = "seeds" }, 0, 1},
+		{func(s *campaign.Stage) { s.Size = 2 }, 0, 1},
+		{func(s *campaign.Stage) { s.Spec = nil }, 0, 1},
+		{func(s *campaign.Stage) { s.Spec = []byte(strings.Replace(spec, "0", "9", 1)) }, 0, 1},
+		{func(s *campaign.Stage) { s.Spec = []byte(strings.Replace(spec, "0", "-1", 1)) }, 0, 1},
+		{func(s *campaign.Stage) { s.Spec = []byte(strings.Replace(spec, "Random", "Else", 1)) }, 0, 1},
+		{func(s *campaign.Stage) { s.Spec = []byte(strings.Replace(spec, "{", `{"assignment":1,`, 2)) }, 0, 1},
+	} {
+		s := known
+		if x.change != nil {
+			x.change(&s)
+		}
+		if value, err := w.Make(t.Context(), s, x.first, x.size); err == nil {
+			t.Errorf("%+v from %d, %d: %s", s, x.first, x.size, value)
+		}
+	}
+}
+
+// nothing are hands that make nothing and say nothing.
+type nothing struct{}
+
+func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }
