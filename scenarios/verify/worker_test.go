@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,7 +20,7 @@ import (
 )
 
 // strangers are hands that share nothing with the verification but its text and its options: each portion, of 1 to 5
-// positions, is made by a worker of its own, in no order, and some are made twice.
+// positions, is made by a worker of its own, in another order, and some are made twice.
 type strangers struct {
 	t     *testing.T
 	text  []byte
@@ -50,7 +51,9 @@ func (h *strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign
 		parts = append(parts, campaign.Part{First: first, Size: size})
 		first += size
 	}
-	h.draws.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+	for window := range slices.Chunk(parts, 4) { // so that little is made in vain if the stage ends early
+		h.draws.Shuffle(len(window), func(i, j int) { window[i], window[j] = window[j], window[i] })
+	}
 	for _, p := range parts {
 		p.Value = h.made(ctx, s, p)
 		if h.draws.IntN(10) == 0 && !bytes.Equal(h.made(ctx, s, p), p.Value) {
@@ -87,7 +90,7 @@ func (h *strangers) made(ctx context.Context, s campaign.Stage, p campaign.Part)
 	return value
 }
 
-// document is the report with its JSON object, as the command makes it.
+// documentOf is the report with its JSON object, as the command makes it.
 func documentOf(t *testing.T, v *Verification) (all []byte) {
 	t.Helper()
 	r := &Report{Verification: v, Files: "_runs/v", Repeat: "fencepost verify v"}
@@ -125,13 +128,13 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 		{"broken", broken, Options{Faults: 2}},
 		{"out of budget", small, Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Pause}, Budget: 700}},
 	}
-	nth := 10
+	nth := 20
 	if testkit.Full() {
 		nth = 1
 	}
 	everyNth(t, nth, func(s *scenarios.Scenario) {
 		list = append(list, divided{s.Name, string(s.Text()),
-			Options{Faults: 1 + len(list)%2, Budget: 2000, KeepFaults: len(list)%3 == 0}})
+			Options{Faults: 1, Budget: 300, KeepFaults: len(list)%3 == 0}})
 	})
 	for _, x := range list {
 		t.Run(x.name, func(t *testing.T) {
