@@ -3,8 +3,10 @@
 // finds nothing.
 //
 // Goals: every lock says what it promises and which faults it excludes, and why; a mutant is its lock with an edit or
-// two, run under the same faults and held to the same promises; every known defect of a real library has its mutant.
-// Non-goals: running anything (scenarios/search), showing known failures (the catalogue of package scenarios).
+// two, run under the same faults and held to the same promises; every known defect of a real library has its mutant;
+// what comes of all of them is the same whoever runs them.
+// Non-goals: how runs are made and searched (scenarios/search), showing known failures (the catalogue of package
+// scenarios).
 package corpus
 
 import (
@@ -86,6 +88,15 @@ func (m *Mutant) Text() ([]byte, error) {
 		}
 	}
 	return []byte(d.String()), nil
+}
+
+// Scenario is the mutant as a scenario: under the faults of its lock, with its lock's promises.
+func (m *Mutant) Scenario() (*scenarios.Scenario, error) {
+	text, err := m.Text()
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.Parse(m.Name+".yaml", text)
 }
 
 const exclusions = "mix.without"

@@ -32,15 +32,6 @@ func TestEveryKnownDefectHasItsMutant(t *testing.T) {
 	}
 }
 
-// scenarioOf is the mutant's scenario: under the faults of its lock, with its lock's promises.
-func scenarioOf(m corpus.Mutant) (*scenarios.Scenario, error) {
-	text, err := m.Text()
-	if err != nil {
-		return nil, err
-	}
-	return scenarios.Parse(m.Name+".yaml", text)
-}
-
 // wrongSettings are the settings of the format that make a sound lock unsound, each of them alone; but another protocol
 // may have to do without what it does not take.
 var wrongSettings = []string{
@@ -76,7 +67,7 @@ func TestEveryWrongSettingHasItsMutant(t *testing.T) {
 func TestAMutantKeepsTheMixAndThePromisesOfItsLock(t *testing.T) {
 	names := map[string]bool{}
 	for _, m := range corpus.Mutants() {
-		s, err := scenarioOf(m)
+		s, err := m.Scenario()
 		if err != nil {
 			t.Error(err)
 			continue
@@ -152,29 +143,20 @@ func TestMutantsAreCaughtByTheLawsThatTheyBreak(t *testing.T) {
 	if !testkit.Full() {
 		most = 100 // and only those that this is enough for
 	}
-	var list []*scenarios.Scenario
-	var mutants []corpus.Mutant
-	for _, m := range corpus.Mutants() {
+	c, err := corpus.Run(context.Background(), corpus.Options{Seeds: most})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Mutants {
+		m := &c.Mutants[i]
 		if m.Within > most {
 			continue
 		}
-		s, err := scenarioOf(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, mutants = append(list, s), append(mutants, m)
-	}
-	err := search.FirstViolations(context.Background(), list, 0, most, 0, nil, func(i int,
-		p search.FirstViolation) error {
-		m := &mutants[i]
+		p := m.Search
 		t.Logf("%s of %s: %+v", m.Name, m.Of, p)
 		if !p.Found || p.Runs > m.Within || !slices.Contains(m.Breaks, p.Law) {
 			t.Errorf("%s (%s): %+v; want %v within %d seeds", m.Name, m.Defect, p, m.Breaks, m.Within)
 		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
 	}
 }
 
@@ -215,11 +197,12 @@ func TestEditsThatChangeNothingAreErrors(t *testing.T) {
 		`unknown key "relese" in lock`: {Path: "lock.relese", Value: "del"},
 	} {
 		m := corpus.Mutant{Name: "x", Of: "set-nx-px", Edits: []corpus.Edit{e}}
-		if _, err := scenarioOf(m); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := m.Scenario(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", e, err, want)
 		}
 	}
-	if _, err := scenarioOf(corpus.Mutant{Name: "x", Of: "nothing"}); err == nil {
+	nothing := corpus.Mutant{Name: "x", Of: "nothing"}
+	if _, err := nothing.Scenario(); err == nil {
 		t.Error("a mutant of nothing")
 	}
 }

@@ -34,6 +34,7 @@ type mutantJSON struct {
 	Defect   string   `json:"defect"`
 	Source   string   `json:"source"` // of the defect; empty: a wrong setting
 	Scenario string   `json:"scenario"`
+	Lost     string   `json:"lost,omitempty" doc:"why nobody searched it, if that was not for an interruption"`
 	*searchJSON
 	*breakJSON
 }
@@ -95,7 +96,7 @@ func (c *Corpus) data() *corpusJSON {
 
 func mutantOf(m *MutantResult) mutantJSON {
 	d := mutantJSON{Name: m.Name, Of: m.Of, Edits: document.Texts(m.Edits), Defect: m.Defect, Source: m.Source,
-		Scenario: m.File}
+		Scenario: m.File, Lost: m.Lost}
 	if m.searched() {
 		d.searchJSON = &searchJSON{m.caught(), m.runs()}
 	}

@@ -33,6 +33,7 @@ type Corpus struct {
 type MutantResult struct {
 	Mutant
 	Search *search.FirstViolation // nil if the work was stopped before
+	Lost   string                 // why nobody searched; empty if somebody did, or the work was stopped before
 	Took   time.Duration          // by the host's clock; not in JSON
 	File   string                 // its scenario
 }
@@ -169,6 +170,8 @@ func (c *Corpus) mutantTable() document.Table {
 			result, how = document.Passed, m.how()
 		case m.searched():
 			result, how = document.Failed, "escaped"
+		case m.Lost != "":
+			how += ": " + m.Lost
 		}
 		defect := m.Defect
 		if m.Source != "" {

@@ -17,8 +17,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/nearest"
@@ -70,12 +73,13 @@ const Environment, Served = "FENCEPOST_LOCKTEST_SERVE", "1"
 // Test is a test of a package that calls locktest.Run, in a binary of its own.
 type Test struct {
 	folder, binary, name string
+	built                string // folder of a binary that is removed in the end; empty: it belongs to somebody else
 
 	mu   sync.Mutex
 	idle []*Process
 }
 
-// Build builds the test binary of the package in a folder, for its test of the given name.
+// Build builds the test binary of the package in a folder, for its test of the given name. Close removes the binary.
 func Build(folder, name string) (*Test, error) {
 	if name == "" {
 		return nil, fmt.Errorf("%s is a Go package: say which of its tests with --run", folder)
@@ -84,38 +88,69 @@ func Build(folder, name string) (*Test, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Test{folder: folder, binary: filepath.Join(dir, "lock.test"), name: name}
+	t := &Test{folder: folder, binary: filepath.Join(dir, "lock.test"), name: name, built: dir}
 	build := exec.Command("go", "test", "-c", "-o", t.binary, ".")
 	build.Dir = folder
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Close()
-		return nil, fmt.Errorf("go test -c in %s: %w\n%s", folder, err, text)
+	text, err := build.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("go test -c in %s: %w\n%s", folder, err, text)
+	} else if _, missing := os.Stat(t.binary); missing != nil {
+		err = fmt.Errorf("%s has no tests", folder)
+	} else {
+		err = t.known(folder)
 	}
-	if _, err := os.Stat(t.binary); err != nil {
+	if err != nil {
 		t.Close()
-		return nil, fmt.Errorf("%s has no tests", folder)
+		return nil, err
 	}
-	return t, t.known()
+	return t, nil
 }
 
-// known checks that there is such a test.
-func (t *Test) known() error {
+// Open uses a test binary that was built before, on this platform, for its test of the given name. It runs in a folder,
+// which need not be that of the package: an empty one is enough for a lock that reads no files.
+func Open(binary, folder, name string) (*Test, error) {
+	if name == "" {
+		return nil, fmt.Errorf("%s is a test binary: say which of its tests", binary)
+	}
+	binary, err := filepath.Abs(binary) // it is executed in the folder
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(folder); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is no folder", folder)
+	}
+	t := &Test{folder: folder, binary: binary, name: name}
+	if err := t.known(binary); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Binary is the path of the test binary. It is absolute.
+func (t *Test) Binary() string { return t.binary }
+
+// known checks that the binary, of the given name in errors, can be executed and has such a test.
+func (t *Test) known(what string) error {
 	list := exec.Command(t.binary, "-test.list", ".*")
 	list.Dir = t.folder
 	text, err := list.Output()
-	if err != nil {
-		t.Close()
-		return fmt.Errorf("%s: %w", t.folder, err)
+	var ended *exec.ExitError
+	switch {
+	case errors.Is(err, syscall.ENOEXEC):
+		return fmt.Errorf("%s is no program for %s/%s: %w", what, runtime.GOOS, runtime.GOARCH, err)
+	case errors.As(err, &ended):
+		return fmt.Errorf("%s does not list its tests: %w\n%s", what, err, ended.Stderr)
+	case err != nil:
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	names := strings.Fields(string(text))
 	top, _, _ := strings.Cut(t.name, "/")
-	for _, n := range names {
-		if n == top {
-			return nil
-		}
+	if slices.Contains(names, top) {
+		return nil
 	}
-	t.Close()
-	problem := fmt.Sprintf("%s has no test %s", t.folder, top)
+	problem := fmt.Sprintf("%s has no test %s", what, top)
 	if near := nearest.Word(top, names); near != "" {
 		problem += fmt.Sprintf(" (did you mean %q?)", near)
 	}
@@ -181,7 +216,7 @@ func (t *Test) process() (*Process, error) {
 		"-test.timeout=0")
 }
 
-// Close ends the processes and removes the binary.
+// Close ends the processes, and removes the binary if Build made it.
 func (t *Test) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -189,5 +224,7 @@ func (t *Test) Close() {
 		p.Close()
 	}
 	t.idle = nil
-	os.RemoveAll(filepath.Dir(t.binary))
+	if t.built != "" {
+		os.RemoveAll(t.built)
+	}
 }

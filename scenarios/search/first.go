@@ -7,7 +7,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // FirstViolation is the result of a search for the first seed that breaks a promise.
@@ -19,9 +18,9 @@ type FirstViolation struct {
 	Cause       checker.Cause
 }
 
-// findFirst runs random plans on a scenario, the first seed from on, until a run breaks a law that the scenario
-// promises, and at most so many. It ends early when ctx is done.
-func findFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (FirstViolation, error) {
+// FindFirst runs random plans on a scenario, the first seed from on, until a run breaks a law that the scenario
+// promises, and at most so many. It ends early when ctx is done. An error names the seed whose run failed.
+func FindFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (FirstViolation, error) {
 	plans, err := NewPlans(s)
 	if err != nil {
 		return FirstViolation{}, err
@@ -47,26 +46,4 @@ func findFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds in
 		}
 	}
 	return FirstViolation{Runs: seeds}, nil
-}
-
-// FirstViolations searches each scenario on the given number of workers (0: one a core) and passes the results to take
-// in the order of the scenarios. around, if not nil, is called on the worker in place of each search, and calls it: it
-// can measure the time that takes. It stops early when ctx is done, which interrupts the searches under way, or at the
-// first error.
-func FirstViolations(ctx context.Context, list []*scenarios.Scenario, from uint64, seeds, workers int,
-	around func(i int, search func()), take func(i int, v FirstViolation) error) error {
-	if around == nil {
-		around = func(_ int, search func()) { search() }
-	}
-	start := func() func(int) (FirstViolation, error) {
-		return func(i int) (v FirstViolation, err error) {
-			around(i, func() { v, err = findFirst(ctx, list[i], from, seeds) })
-			if err != nil {
-				err = fmt.Errorf("%s: %w", list[i].Name, err)
-			}
-			return v, err
-		}
-	}
-	_, err := campaign.InOrder(ctx, workers, len(list), start, take)
-	return err
 }

@@ -3,15 +3,12 @@ package search
 import (
 	"context"
 	"errors"
-	"fmt"
-	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
-	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
@@ -26,7 +23,7 @@ mix: {without: [jump of servers, drift, crash losing everything]}
 
 func TestTheFirstSeedThatBreaksAPromiseIsFound(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
-	got, err := findFirst(context.Background(), s, 0, 1000)
+	got, err := FindFirst(context.Background(), s, 0, 1000)
 	if err != nil || !got.Found || got.Law != checker.Ownership || got.Cause.Kind != checker.RemovedByNonOwner {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -35,7 +32,7 @@ func TestTheFirstSeedThatBreaksAPromiseIsFound(t *testing.T) {
 	if i < 0 || e.Findings[i].First != uint64(got.Runs-1) || e.Findings[i].Runs != 1 {
 		t.Errorf("found after %d runs, but these show %+v", got.Runs, e.Findings)
 	}
-	if before, err := findFirst(context.Background(), s, 0, got.Runs-1); err != nil ||
+	if before, err := FindFirst(context.Background(), s, 0, got.Runs-1); err != nil ||
 		before != (FirstViolation{Runs: got.Runs - 1}) {
 		t.Errorf("one seed less: %+v, %v", before, err)
 	}
@@ -45,7 +42,7 @@ func TestTheFirstSeedThatBreaksAPromiseIsFound(t *testing.T) {
 func TestASearchBeginsAtItsFirstSeed(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
 	for from := uint64(0); from < 300; {
-		got, err := findFirst(context.Background(), s, from, 1000)
+		got, err := FindFirst(context.Background(), s, from, 1000)
 		if err != nil || !got.Found {
 			t.Fatalf("from seed %d: %+v, %v", from, got, err)
 		}
@@ -62,44 +59,17 @@ func TestASearchBeginsAtItsFirstSeed(t *testing.T) {
 
 // A law that the lock does not promise may be broken.
 func TestAViolationOfWhatIsNotPromisedIsPassedOver(t *testing.T) {
-	got, err := findFirst(context.Background(), parsed(t, careless+"promise: [token-order]\n"), 0, 100)
+	got, err := FindFirst(context.Background(), parsed(t, careless+"promise: [token-order]\n"), 0, 100)
 	if err != nil || got.Found || got.Runs != 100 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
-func TestResultsComeInOrderWhateverTheWorkers(t *testing.T) {
-	var list []*scenarios.Scenario
-	for _, law := range []checker.Law{checker.TokenOrder, checker.Ownership, checker.LeaseExclusion,
-		checker.MutualExclusion} {
-		list = append(list, parsed(t, fmt.Sprintf("%spromise: [%s]\n", careless, law)))
-	}
-	var want []FirstViolation
-	for workers := 1; workers <= 3; workers++ {
-		var got []FirstViolation
-		timed := make([]int, len(list))
-		around := func(i int, search func()) { search(); timed[i]++ }
-		err := FirstViolations(context.Background(), list, 0, 60, workers, around, func(i int, v FirstViolation) error {
-			if i != len(got) || timed[i] != 1 {
-				t.Errorf("%d workers: %d came as number %d, after %d calls", workers, i, len(got), timed[i])
-			}
-			got = append(got, v)
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want == nil {
-			want = got
-		}
-		if !reflect.DeepEqual(got, want) || len(got) != len(list) {
-			t.Errorf("%d workers: %+v, want %+v", workers, got, want)
-		}
-	}
-	list[2].Mix.Weights = draw.Weights{}
-	list[2].Mix.Weights[nemesis.FailOver] = 1
-	err := FirstViolations(context.Background(), list, 0, 60, 2, nil, func(int, FirstViolation) error { return nil })
-	if !errors.Is(err, draw.ErrNothing) {
-		t.Errorf("a mix of nothing: %v", err)
+func TestAMixThatDrawsNothingFindsNothing(t *testing.T) {
+	s := parsed(t, careless+"promise: [ownership]\n")
+	s.Mix.Weights = draw.Weights{}
+	s.Mix.Weights[nemesis.FailOver] = 1
+	if got, err := FindFirst(context.Background(), s, 0, 60); !errors.Is(err, draw.ErrNothing) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math/rand/v2"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,78 +14,29 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// strangers are hands that share nothing with the verification but its text and its options: each portion, of 1 to 5
-// positions, is made by a worker of its own, in another order, and some are made twice.
-type strangers struct {
-	t     *testing.T
-	text  []byte
-	o     []byte
-	draws *rand.Rand
-	// change, if not nil, is what becomes of a part on its way.
-	change func(s campaign.Stage, p campaign.Part) campaign.Part
-	stages map[string]bool
-}
-
-func newStrangers(t *testing.T, s *scenarios.Scenario, o Options) *strangers {
+// strangers share nothing with the verification but the text of its scenario and its options.
+func strangers(t *testing.T, s *scenarios.Scenario, o Options) *campaigntest.Strangers {
 	t.Helper()
-	text, err := json.Marshal(o)
+	sent, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &strangers{t: t, text: s.Text(), o: text, draws: rand.New(rand.NewPCG(1, 2)), stages: map[string]bool{}}
-}
-
-func (h *strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
-	if h.stages[s.Name] || s.Size < 1 || s.Portion < 1 {
-		h.t.Errorf("stage %s: a second one, or of size %d in portions of %d", s.Name, s.Size, s.Portion)
-	}
-	h.stages[s.Name] = true
-	var parts []campaign.Part
-	for first := uint64(0); first < s.Size; {
-		size := min(1+h.draws.Uint64N(5), s.Size-first)
-		parts = append(parts, campaign.Part{First: first, Size: size})
-		first += size
-	}
-	for window := range slices.Chunk(parts, 4) { // so that little is made in vain if the stage ends early
-		h.draws.Shuffle(len(window), func(i, j int) { window[i], window[j] = window[j], window[i] })
-	}
-	for _, p := range parts {
-		p.Value = h.made(ctx, s, p)
-		if h.draws.IntN(10) == 0 && !bytes.Equal(h.made(ctx, s, p), p.Value) {
-			h.t.Errorf("%s: positions %d to %d came out otherwise the second time", s.Name, p.First, p.First+p.Size-1)
+	text := s.Text()
+	return &campaigntest.Strangers{T: t, Worker: func() (campaign.Worker, error) {
+		var o Options
+		if err := json.Unmarshal(sent, &o); err != nil {
+			return nil, err
 		}
-		if h.change != nil {
-			p = h.change(s, p)
+		s, err := scenarios.Parse("verified.yaml", text)
+		if err != nil {
+			return nil, err
 		}
-		if err := take(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// made is a part as a worker of its own makes it.
-func (h *strangers) made(ctx context.Context, s campaign.Stage, p campaign.Part) []byte {
-	var o Options
-	if err := json.Unmarshal(h.o, &o); err != nil {
-		h.t.Fatal(err)
-	}
-	scenario, err := scenarios.Parse("verified.yaml", h.text)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	w, err := NewWorker(scenario, o)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	value, err := w.Make(ctx, s, p.First, p.Size)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return value
+		return NewWorker(s, o)
+	}}
 }
 
 // documentOf is the report with its JSON object, as the command makes it.
@@ -128,13 +77,13 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 		{"broken", broken, Options{Faults: 2}},
 		{"out of budget", small, Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Pause}, Budget: 700}},
 	}
-	nth := 20
+	nth := 60
 	if testkit.Full() {
-		nth = 1
+		nth = 6
 	}
 	everyNth(t, nth, func(s *scenarios.Scenario) {
 		list = append(list, divided{s.Name, string(s.Text()),
-			Options{Faults: 1, Budget: 300, KeepFaults: len(list)%3 == 0}})
+			Options{Faults: 1, Budget: 100, KeepFaults: len(list)%3 == 0}})
 	})
 	for _, x := range list {
 		t.Run(x.name, func(t *testing.T) {
@@ -150,7 +99,7 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x.o.Hands = newStrangers(t, s, x.o)
+			x.o.Hands = strangers(t, s, x.o)
 			parts, err := Scenario(t.Context(), s, x.o)
 			if err != nil {
 				t.Fatal(err)
@@ -173,9 +122,9 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{Faults: 1, Delays: 1, Seed: 1, Kinds: []nemesis.Kind{nemesis.Break, nemesis.Drift}}
-	hands := newStrangers(t, s, o)
+	hands := strangers(t, s, o)
 	const why = "they brought their workers down"
-	hands.change = func(s campaign.Stage, p campaign.Part) campaign.Part {
+	hands.Change = func(s campaign.Stage, p campaign.Part) campaign.Part {
 		if s.Name == "parts with 1 fault" && p.First <= 30 && p.First+p.Size > 20 ||
 			s.Name == "random parts with 1 fault" && p.First == 0 {
 			p.Value, p.Lost = nil, why
@@ -228,8 +177,8 @@ func TestWhatCannotBeAPartIsAnError(t *testing.T) {
 		"other delays":  replace(`}}`, `},"found":{"Assignment":7}}`),
 		"cut in middle": func(_ campaign.Stage, p campaign.Part) campaign.Part { p.Value = p.Value[:40]; return p },
 	} {
-		hands := newStrangers(t, s, o)
-		hands.change = change
+		hands := strangers(t, s, o)
+		hands.Change = change
 		o.Hands = hands
 		if v, err := Scenario(t.Context(), s, o); err == nil {
 			t.Errorf("%s: %+v", name, v)

@@ -1,0 +1,77 @@
+package task
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+)
+
+// Corpus is a call that runs the corpus.
+type Corpus struct {
+	output.Frame
+	Options corpus.Options
+}
+
+// Prepare makes sure, before anything runs, that the scenario of each mutant and each lock can be written. Without a
+// folder it takes that of the options.
+func (j *Corpus) Prepare() error {
+	o := &j.Options
+	if j.Out == "" {
+		j.Out = fmt.Sprintf("_runs/corpus-%d-%d-%d", o.First, o.Seeds, o.Sound)
+	}
+	if err := j.Open("corpus"); err != nil {
+		return err
+	}
+	for _, m := range corpus.Mutants() {
+		if err := j.Files.Spare(corpusFile(m.Name)); err != nil {
+			return err
+		}
+	}
+	for _, name := range corpus.Names() {
+		if err := j.Files.Spare(corpusFile(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Conclude writes the scenarios that were run, and reports what came of them.
+func (j *Corpus) Conclude(c *corpus.Corpus) error {
+	c.Files, c.Repeat = j.Out, j.repeat()
+	for i := range c.Mutants {
+		m := &c.Mutants[i]
+		text, err := m.Text()
+		if err != nil {
+			return err
+		}
+		m.File = j.keep(m.Name, text)
+	}
+	for i := range c.Sound {
+		l := &c.Sound[i]
+		l.Repeat = fmt.Sprintf("%s explore %s", output.Program(), output.Word(j.keep(l.Lock.Name, l.Lock.Text())))
+	}
+	return j.Emit(c.Document(), c.Standing())
+}
+
+// keep writes the scenario of a mutant or a lock, and returns where.
+func (j *Corpus) keep(name string, text []byte) string {
+	j.Files.Keep(output.File{Name: corpusFile(name), Content: text})
+	return filepath.Join(j.Out, corpusFile(name))
+}
+
+func corpusFile(name string) string { return name + ".yaml" }
+
+// repeat is the command that does the same again.
+func (j *Corpus) repeat() string {
+	o := &j.Options
+	call := fmt.Sprintf("%s corpus --seeds %d", output.Program(), o.Seeds)
+	if o.First > 0 {
+		call += fmt.Sprintf(" --seed %d", o.First)
+	}
+	if o.Sound > 0 {
+		call += fmt.Sprintf(" --sound %d", o.Sound)
+	}
+	return call
+}

@@ -1,0 +1,185 @@
+package corpus
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
+)
+
+// few make a corpus of few runs.
+var few = Options{First: 5, Seeds: 3, Sound: 110}
+
+func strangers(t *testing.T, o Options) *campaigntest.Strangers {
+	t.Helper()
+	sent, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker := func() (campaign.Worker, error) {
+		var o Options
+		err := json.Unmarshal(sent, &o)
+		return NewWorker(o), err
+	}
+	same := func(a, b []byte) bool {
+		var x, y []outcome
+		if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil { // of an exploration
+			return string(a) == string(b)
+		}
+		for i := range x {
+			x[i].Took, y[i].Took = 0, 0
+		}
+		return reflect.DeepEqual(x, y)
+	}
+	return &campaigntest.Strangers{T: t, Worker: worker, Same: same}
+}
+
+func ran(t *testing.T, o Options) *Corpus {
+	t.Helper()
+	c, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// equal compares all but the time that it took.
+func equal(t *testing.T, what string, got, want *Corpus) {
+	t.Helper()
+	for _, c := range []*Corpus{got, want} {
+		for i := range c.Mutants {
+			c.Mutants[i].Took = 0
+		}
+	}
+	if !reflect.DeepEqual(got.Mutants, want.Mutants) {
+		t.Errorf("%s: mutants %+v, want %+v", what, got.Mutants, want.Mutants)
+	}
+	for i := range want.Sound {
+		if g, w := got.Sound[i].Exploration, want.Sound[i].Exploration; !reflect.DeepEqual(g, w) {
+			t.Errorf("%s: %s: %+v, want %+v", what, want.Sound[i].Lock.Name, g, w)
+		}
+	}
+	a, errA := got.Document().JSON("corpus")
+	b, errB := want.Document().JSON("corpus")
+	if errA != nil || errB != nil || string(a) != string(b) {
+		t.Errorf("%s: %s\n%v, want\n%s\n%v", what, a, errA, b, errB)
+	}
+}
+
+// TestTheCorpusIsTheSameWhoeverRunsIt: any number of workers here, or others elsewhere.
+func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
+	o := few
+	o.Workers = 1
+	want := ran(t, o)
+	if n := len(want.caught()); n == 0 || n == len(mutants) || len(want.Sound) != len(names) ||
+		want.soundRuns() != few.Sound {
+		t.Fatalf("%d of %d mutants were caught, and %d locks had %d runs", n, len(mutants), len(want.Sound),
+			want.soundRuns())
+	}
+	o.Workers = 3
+	equal(t, "3 workers", ran(t, o), want)
+	o.Hands = strangers(t, o)
+	last := map[string]int{}
+	o.Progress = func(what string, done, of int) {
+		if done <= last[what] || done > of {
+			t.Errorf("%d of %d %s after %d", done, of, what, last[what])
+		}
+		last[what] = done
+	}
+	equal(t, "others", ran(t, o), want)
+	if last["mutants"] != len(mutants) || last["runs"] != few.Sound {
+		t.Errorf("progress ended at %v", last)
+	}
+}
+
+// TestWhatIsLostOfTheCorpusIsSaid: a mutant that nobody searched neither escaped nor was it caught.
+func TestWhatIsLostOfTheCorpusIsSaid(t *testing.T) {
+	o := few
+	o.Sound = len(names)
+	hands := strangers(t, o)
+	const why = "it brought its workers down"
+	hands.Change = func(s campaign.Stage, p campaign.Part) campaign.Part {
+		if p.First == 0 {
+			p.Value, p.Lost = nil, why
+		}
+		return p
+	}
+	o.Hands = hands
+	c := ran(t, o)
+	m := &c.Mutants[0]
+	if m.Lost != why || m.searched() || c.Interrupted || c.Sound[0].Done() != 0 || len(c.Sound[0].open()) == 0 {
+		t.Errorf("%+v; interrupted %v; of the first lock %d runs, open %q", m, c.Interrupted, c.Sound[0].Done(),
+			c.Sound[0].open())
+	}
+	text, err := c.Document().JSON("corpus")
+	if err != nil || strings.Count(string(text), why) < 1 {
+		t.Errorf("%s\n%v", text, err)
+	}
+	for i := range c.Mutants {
+		if m := &c.Mutants[i]; !m.searched() && m.Lost == "" {
+			t.Errorf("%s is missing", m.Name)
+		}
+	}
+}
+
+// TestAnInterruptionOfOthersLeavesWhatTheyMade, and is no error.
+func TestAnInterruptionOfOthersLeavesWhatTheyMade(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	o := few
+	hands := strangers(t, o)
+	hands.Change = func(_ campaign.Stage, p campaign.Part) campaign.Part { cancel(); return p }
+	o.Hands = hands
+	c, err := Run(ctx, o)
+	if err != nil || !c.Interrupted || c.Standing() == document.Passed || c.soundRuns() != 0 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	made := 0
+	for i := range c.Mutants {
+		if c.Mutants[i].searched() {
+			made++
+		}
+	}
+	if made == 0 || made > 5 {
+		t.Errorf("%d mutants were searched", made)
+	}
+}
+
+func TestWhatCannotBeAPartOfTheCorpusIsAnError(t *testing.T) {
+	for name, change := range map[string]func(campaign.Stage, campaign.Part) campaign.Part{
+		"empty":   func(_ campaign.Stage, p campaign.Part) campaign.Part { p.Value = nil; return p },
+		"beyond":  func(s campaign.Stage, p campaign.Part) campaign.Part { p.First += s.Size; return p },
+		"too few": func(_ campaign.Stage, p campaign.Part) campaign.Part { p.Size++; return p },
+	} {
+		o := few
+		hands := strangers(t, o)
+		hands.Change, o.Hands = change, hands
+		if c, err := Run(t.Context(), o); err == nil {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	o := few
+	o.Hands = nothing{}
+	if c, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "only 0 of the") {
+		t.Errorf("hands that make nothing: %+v, %v", c, err)
+	}
+	w := NewWorker(few)
+	for _, x := range []struct {
+		name        string
+		first, size uint64
+	}{{"mutants", 0, 0}, {"mutants", 1 << 40, 1}, {"mutants", 1<<64 - 1, 2}, {"seeds", 0, 1}, {"seeds of nothing", 0, 1},
+		{"seeds of cad", 0, 1}, {"", 0, 1}} {
+		if value, err := w.Make(t.Context(), campaign.Stage{Name: x.name, Size: 1}, x.first, x.size); err == nil {
+			t.Errorf("%+v: %s", x, value)
+		}
+	}
+}
+
+// nothing are hands that make nothing and say nothing.
+type nothing struct{}
+
+func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }
