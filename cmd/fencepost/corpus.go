@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +59,7 @@ func (j *corpusJob) run() error {
 	}
 	ctx, stop := output.Interruptible()
 	defer stop()
-	o.Progress = j.Progress()
+	o.Progress, o.Now = j.Progress(), time.Now
 	c, err := corpus.Run(ctx, *o)
 	if err != nil {
 		return err

@@ -62,7 +62,8 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 }
 
 // testsOnly are the rooms of this module that nothing but tests imports.
-var testsOnly = []string{"checker/slow", "checker/testkit", "reports/reporttest", "scenarios/claims",
+var testsOnly = []string{"checker/slow", "checker/testkit", "reports/reporttest", "scenarios/campaign/campaigntest",
+	"scenarios/claims",
 	"scenarios/single/singletest"}
 
 // TestRoomsImportOnlyWhatStandsBelow: no arrow leads up. The slow twins are slow, and what the test kit does at its

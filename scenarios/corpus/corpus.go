@@ -90,8 +90,8 @@ func (m *Mutant) Text() ([]byte, error) {
 	return []byte(d.String()), nil
 }
 
-// Scenario is the mutant as a scenario: under the faults of its lock, with its lock's promises.
-func (m *Mutant) Scenario() (*scenarios.Scenario, error) {
+// scenario is the mutant as a scenario: under the faults of its lock, with its lock's promises.
+func (m *Mutant) scenario() (*scenarios.Scenario, error) {
 	text, err := m.Text()
 	if err != nil {
 		return nil, err

@@ -22,6 +22,8 @@ type Options struct {
 	campaign.Crew `json:"-"`
 	// Hands have workers of NewWorker make the runs; nil: the crew does.
 	Hands campaign.Hands `json:"-"`
+	// Now is the host's clock, which says how long the search of a mutant took; nil: nothing does.
+	Now func() time.Time `json:"-"`
 }
 
 // Run searches each mutant and explores the sound locks, each of which has its share of the runs. The result states no
@@ -55,16 +57,23 @@ type outcome struct {
 
 // search searches a mutant, by its place in the list.
 func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
-	start := time.Now()
-	scenario, err := mutants[i].Scenario()
+	start := o.now()
+	scenario, err := mutants[i].scenario()
 	if err != nil {
 		return s, err
 	}
 	if s.Search, err = search.FindFirst(ctx, scenario, o.First, o.Seeds); err != nil {
 		return s, fmt.Errorf("%s: %w", mutants[i].Name, err)
 	}
-	s.Took = time.Since(start)
+	s.Took = o.now().Sub(start)
 	return s, nil
+}
+
+func (o *Options) now() (t time.Time) {
+	if o.Now != nil {
+		t = o.Now()
+	}
+	return t
 }
 
 // mutantsStage is the stage whose positions are mutants. Those of a sound lock follow it: the stages of an exploration.
@@ -164,7 +173,7 @@ func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(c
 	return err
 }
 
-// NewWorker makes a worker that runs the corpus with these options.
+// NewWorker makes a worker that runs the corpus with these options, and times by their clock.
 func NewWorker(o Options) campaign.Worker { return &worker{o: o, locks: map[string]*search.Worker{}} }
 
 type worker struct {

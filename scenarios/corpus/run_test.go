@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -24,6 +25,7 @@ func strangers(t *testing.T, o Options) *campaigntest.Strangers {
 	worker := func() (campaign.Worker, error) {
 		var o Options
 		err := json.Unmarshal(sent, &o)
+		o.Now = ticking()
 		return NewWorker(o), err
 	}
 	same := func(a, b []byte) bool {
@@ -37,6 +39,12 @@ func strangers(t *testing.T, o Options) *campaigntest.Strangers {
 		return reflect.DeepEqual(x, y)
 	}
 	return &campaigntest.Strangers{T: t, Worker: worker, Same: same}
+}
+
+// ticking is a clock that is a second later each time.
+func ticking() func() time.Time {
+	var t time.Time
+	return func() time.Time { t = t.Add(time.Second); return t }
 }
 
 func ran(t *testing.T, o Options) *Corpus {
@@ -91,7 +99,13 @@ func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 		}
 		last[what] = done
 	}
-	equal(t, "others", ran(t, o), want)
+	got := ran(t, o)
+	for i := range got.Mutants {
+		if m := &got.Mutants[i]; m.Took != time.Second {
+			t.Errorf("%s took %v", m.Name, m.Took)
+		}
+	}
+	equal(t, "others", got, want)
 	if last["mutants"] != len(mutants) || last["runs"] != few.Sound {
 		t.Errorf("progress ended at %v", last)
 	}
@@ -171,8 +185,8 @@ func TestWhatCannotBeAPartOfTheCorpusIsAnError(t *testing.T) {
 	for _, x := range []struct {
 		name        string
 		first, size uint64
-	}{{"mutants", 0, 0}, {"mutants", 1 << 40, 1}, {"mutants", 1<<64 - 1, 2}, {"seeds", 0, 1}, {"seeds of nothing", 0, 1},
-		{"seeds of cad", 0, 1}, {"", 0, 1}} {
+	}{{"mutants", 0, 0}, {"mutants", 1 << 40, 1}, {"mutants", 1<<64 - 1, 2}, {"seeds", 0, 1},
+		{"seeds of nothing", 0, 1}, {"seeds of cad", 0, 1}, {"", 0, 1}} {
 		if value, err := w.Make(t.Context(), campaign.Stage{Name: x.name, Size: 1}, x.first, x.size); err == nil {
 			t.Errorf("%+v: %s", x, value)
 		}

@@ -36,7 +36,7 @@ func (g *grower) jumps(o *opening) []time.Duration {
 	}
 	slices.Sort(list)
 	list = slices.Compact(list)
-	return slices.DeleteFunc(list, func(d time.Duration) bool { return d > beyond || d < -beyond })
+	return slices.DeleteFunc(list, func(d time.Duration) bool { return d == 0 || d > beyond || d < -beyond })
 }
 
 // deadlines lists what hangs on the clock of the target of an opening.

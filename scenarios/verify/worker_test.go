@@ -115,6 +115,59 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 	}
 }
 
+// TestWhatIsTriedCanBeWrittenDown: the line of each fault parses back to it, to the bit.
+func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
+	nth, shares := 60, 256
+	if testkit.Full() {
+		nth, shares = 2, 16
+	}
+	tried := map[nemesis.Kind]bool{}
+	everyNth(t, nth, func(s *scenarios.Scenario) { writtenDown(t, s, shares, tried) })
+	for _, text := range clocked {
+		s, err := scenarios.Parse("clocked.yaml", []byte("name: clocked\n"+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		writtenDown(t, s, shares, tried)
+	}
+	if len(tried) < 5 {
+		t.Errorf("only %v were tried", tried)
+	}
+}
+
+// writtenDown tries one of so many shares of the starts of each kind in a scenario; of jumps all.
+func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[nemesis.Kind]bool) {
+	v, err := begun(s, Options{Faults: 2, Delays: 1, Seed: 1, AllEnds: true})
+	if errors.Is(err, errNoKind) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGrower(t.Context(), v)
+	for _, k := range v.Scope.Every {
+		of := share{shares / 2, shares}
+		if k == nemesis.Jump {
+			of = share{0, 1}
+		}
+		grown, err := g.grow(&branch{stands: 1}, k, of, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range grown.next {
+			text, err := json.Marshal(b)
+			var again branch
+			if err == nil {
+				err = json.Unmarshal(text, &again)
+			}
+			if err != nil || !reflect.DeepEqual(again, b) {
+				t.Fatalf("%s: %+v as %s: %+v, %v", s.Name, b, text, again, err)
+			}
+			tried[k] = true
+		}
+	}
+}
+
 // TestWhatIsLostIsSaid, and leaves open what it could have shown, but not what was found elsewhere.
 func TestWhatIsLostIsSaid(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
@@ -151,6 +204,32 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 	loss.Size = 3
 	if got := loss.String(); got != "nothing came of 3 of the 256 parts with 1 fault (numbers 5 to 7): "+why {
 		t.Error(got)
+	}
+}
+
+// TestAnInterruptionOfOthersLeavesItUndecided, with all that had come in turn counted.
+func TestAnInterruptionOfOthersLeavesItUndecided(t *testing.T) {
+	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Faults: 1, Delays: 1, Seed: 1, Kinds: []nemesis.Kind{nemesis.Break}}
+	ctx, cancel := context.WithCancel(t.Context())
+	hands := strangers(t, s, o)
+	hands.Change = func(s campaign.Stage, p campaign.Part) campaign.Part {
+		if s.Name == "parts with 1 fault" && p.First > 100 {
+			cancel()
+		}
+		return p
+	}
+	o.Hands = hands
+	v, err := Scenario(ctx, s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if standing, open := v.Standing(); standing != document.Undecided || len(open) != 1 || len(v.Lost) > 0 ||
+		v.Ending != campaign.Interrupted || !v.Lengths[0].Whole || v.Lengths[1].Whole || v.Lengths[1].Schedules == 0 {
+		t.Errorf("standing %v, open %q, ending %v, %+v", standing, open, v.Ending, v.Lengths)
 	}
 }
 
