@@ -79,7 +79,7 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 	}
 	nth := 60
 	if testkit.Full() {
-		nth = 6
+		nth = 20
 	}
 	everyNth(t, nth, func(s *scenarios.Scenario) {
 		list = append(list, divided{s.Name, string(s.Text()),
@@ -119,7 +119,7 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
 	nth, shares := 60, 256
 	if testkit.Full() {
-		nth, shares = 2, 16
+		nth, shares = 15, 64
 	}
 	tried := map[nemesis.Kind]bool{}
 	everyNth(t, nth, func(s *scenarios.Scenario) { writtenDown(t, s, shares, tried) })
