@@ -100,7 +100,7 @@ func (c *chart) pins() {
 			continue
 		}
 		y := axisHeight + levels[pos]*pinHeight + pinHeight/2
-		y2, ok := c.middles[c.lanes.lane(e)]
+		y2, ok := c.middles[c.lanes.lane(pos)]
 		if ok {
 			y2 += max(0, slices.Index(c.tracks(), e.Lock)) * trackHeight
 		} else if y2, ok = c.middle[e.Process]; !ok {

@@ -165,7 +165,7 @@ func (l *Lanes) fewer(numbers map[int]int) *Lanes {
 	for pos := range numbers {
 		e := &l.history.Events[pos]
 		servers[e.Process] = true
-		for _, i := range []int{l.lane(e), l.number(e.Of)} {
+		for _, i := range []int{l.lane(pos), l.number(e.Of)} {
 			if i >= 0 {
 				clients[l.clients[i].Name] = true
 			}
@@ -178,7 +178,7 @@ func (l *Lanes) fewer(numbers map[int]int) *Lanes {
 	for i := len(few.clients) - 1; i >= 0; i-- {
 		few.clientOf[few.clients[i].Process] = i
 	}
-	few.numberAttempts()
+	few.numberLanes()
 	for i := range few.servers {
 		few.serverOf[few.servers[i].Process] = i
 	}

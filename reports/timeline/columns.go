@@ -150,7 +150,7 @@ func involved(l *Lanes, shown []row) (all, part []int) {
 	for _, r := range shown {
 		for _, pos := range r.events() {
 			e := &l.history.Events[pos]
-			c := l.lane(e)
+			c := l.lane(pos)
 			if e.F == history.Apply {
 				c = l.number(e.Of)
 			}

@@ -41,7 +41,7 @@ func ordinary(e *history.Event) bool {
 
 // sectionWords say what came of the section that was entered at a position.
 func (s *storyline) sectionWords(e *history.Event, pos int) string {
-	lane := &s.lanes.clients[s.lanes.lane(e)]
+	lane := &s.lanes.clients[s.lanes.lane(pos)]
 	at := sort.Search(len(lane.Sections), func(i int) bool { return lane.Sections[i].First >= pos })
 	sec := &lane.Sections[at]
 	words := s.t.who(e)

@@ -38,8 +38,11 @@ type Lanes struct {
 	clientOf  map[history.Process]int
 	serverOf  map[history.Process]int
 	madeBy    map[history.Attempt]history.Process
-	laneOf    map[history.Attempt]int // of the clients whose attempts overlap, which have several lanes
-	fine      bool                    // times are shown to the microsecond
+	// laneOf and laneAt are the lanes of attempts and of events, by position, of the clients that do several things at
+	// once and so have several lanes. An event need not name its attempt: who asks for a lock has none yet.
+	laneOf map[history.Attempt]int
+	laneAt map[int]int
+	fine   bool // times are shown to the microsecond
 }
 
 // open is the position "after everything": of what had not ended when the recording stopped.
@@ -174,8 +177,12 @@ func (l *Lanes) number(a history.Attempt) int {
 	return -1
 }
 
-// lane returns the place of the lane of a client's event, or -1.
-func (l *Lanes) lane(e *history.Event) int {
+// lane returns the place of the lane of the client's event at a position, or -1.
+func (l *Lanes) lane(pos int) int {
+	if i, ok := l.laneAt[pos]; ok {
+		return i
+	}
+	e := &l.history.Events[pos]
 	if i, ok := l.laneOf[e.Attempt]; ok {
 		return i
 	}

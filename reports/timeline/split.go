@@ -28,26 +28,29 @@ func (a *arranger) split() {
 		return
 	}
 	a.l.clients = lanes
-	a.l.numberAttempts()
+	a.l.numberLanes()
 }
 
-// numberAttempts notes in which lane each attempt is of the clients that have several.
-func (l *Lanes) numberAttempts() {
-	l.laneOf = map[history.Attempt]int{}
+// numberLanes notes, of the clients that have several lanes, in which of them each attempt is and each event that begins
+// or ends something.
+func (l *Lanes) numberLanes() {
+	l.laneOf, l.laneAt = map[history.Attempt]int{}, map[int]int{}
 	for i := range l.clients {
 		lane := &l.clients[i]
 		if lane.Name == string(lane.Process) {
 			continue
 		}
-		for k := range lane.Waits {
-			if w := &lane.Waits[k]; w.Attempt != "" {
-				l.laneOf[w.Attempt] = i
+		note := func(s span, a history.Attempt) {
+			l.laneAt[s.First], l.laneAt[s.Last] = i, i
+			if a != "" {
+				l.laneOf[a] = i
 			}
 		}
+		for k := range lane.Waits {
+			note(lane.Waits[k].span, lane.Waits[k].Attempt)
+		}
 		for k := range lane.Sections {
-			if s := &lane.Sections[k]; s.Attempt != "" {
-				l.laneOf[s.Attempt] = i
-			}
+			note(lane.Sections[k].span, lane.Sections[k].Attempt)
 		}
 	}
 }

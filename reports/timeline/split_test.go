@@ -3,6 +3,8 @@ package timeline
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,4 +97,79 @@ func TestManyLanesAreCutToThoseOfTheWitness(t *testing.T) {
 	if y2 := c.Pins[0].Y2; y2 < c.Rows[mostLanes-1].Y {
 		t.Errorf("the witness's number leads to %d, above its lane", y2)
 	}
+}
+
+// TestTheLanesOfTheWitnessAreShownFirst: also where an event does not name its attempt, as none does that asks for a
+// lock, and whichever of its client's lanes it is in.
+func TestTheLanesOfTheWitnessAreShownFirst(t *testing.T) {
+	tried := map[string]int{} // by what the event is and whether it names its attempt
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		h := manyAtOnce(r)
+		l := Arrange(h, nil)
+		for pos := range h.Events {
+			var rows []row
+			for other := range h.Events {
+				if other == pos || r.IntN(3) == 0 {
+					rows = append(rows, row{pos: other, proof: other == pos})
+				}
+			}
+			want := laneShowing(l, pos)
+			if want < 0 {
+				continue
+			}
+			e := &h.Events[pos]
+			tried[fmt.Sprint(e.F, e.Type, e.Attempt != "", want > l.clientOf[e.Process])]++
+			if all, part := involved(l, rows); all[0] != want || part[0] != want {
+				t.Fatalf("seed %d: %s of %s at %d is shown in lane %d, and first come %v and %v", seed, e.F, e.Process,
+					pos, want, all, part)
+			}
+		}
+	}
+	for _, f := range []history.F{history.Acquire, history.Release} {
+		for _, of := range []history.Type{history.Invoke, history.OK} {
+			for _, named := range []bool{false, true} {
+				kind := fmt.Sprint(f, of, named, true)
+				if ends := f == history.Release && of == history.OK; tried[kind] == 0 && !ends {
+					t.Errorf("no %s was the witness: %v", kind, tried)
+				}
+			}
+		}
+	}
+}
+
+// manyAtOnce is a history of two clients each of which does several things at once. Some events name their attempt.
+func manyAtOnce(r *rand.Rand) *history.History {
+	h := &history.History{}
+	add := func(of history.Type, f history.F, p, a string) {
+		if r.IntN(2) == 0 {
+			a = ""
+		}
+		h.Events = append(h.Events, history.Event{Index: len(h.Events), Time: history.Time(len(h.Events)) * 1000,
+			Process: history.Process(p), Type: of, F: f, Lock: "l", Attempt: history.Attempt(a)})
+	}
+	steps := map[string]int{}
+	for range 60 {
+		p := fmt.Sprint("client-", r.IntN(2)+1)
+		a := fmt.Sprint(p, "/", r.IntN(3))
+		switch steps[a]++; steps[a] {
+		case 1:
+			add(history.Invoke, history.Acquire, p, a)
+		case 2:
+			add(history.OK, history.Acquire, p, a)
+		case 3:
+			add(history.Invoke, history.Release, p, a)
+			delete(steps, a)
+		}
+	}
+	return h
+}
+
+// laneShowing is the lane in which something begins or ends at a position, -1 if it does in none.
+func laneShowing(l *Lanes, pos int) int {
+	at := func(s span) bool { return s.First == pos || s.Last == pos }
+	return slices.IndexFunc(l.clients, func(c clientLane) bool {
+		return slices.ContainsFunc(c.Waits, func(w wait) bool { return at(w.span) }) ||
+			slices.ContainsFunc(c.Sections, func(s section) bool { return at(s.span) })
+	})
 }
