@@ -46,12 +46,16 @@ func (t *table) legend(p *text.Writer, hidden int) {
 	t.omissions(p, hidden)
 }
 
-// numbered names the lanes of clients that have several, where only their numbers had room.
+// numbered names the lanes for which only their numbers had room, where a client has several: no number is that of its
+// client then.
 func (t *table) numbered(p *text.Writer) {
+	if !t.any(func(c *clientLane) bool { return c.Name != string(c.Process) }) {
+		return
+	}
 	var names []string
 	for _, c := range t.clients {
-		if lane := &t.lanes.clients[c]; lane.Name != string(lane.Process) && text.Cells(lane.Name) >= t.lane {
-			names = append(names, fmt.Sprintf("%c %s", t.digit(c), lane.Name))
+		if name := t.lanes.clients[c].Name; text.Cells(name) >= t.lane {
+			names = append(names, fmt.Sprintf("%c %s", t.digit(c), name))
 		}
 	}
 	if len(names) > 0 {
