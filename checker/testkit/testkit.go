@@ -19,8 +19,8 @@ import (
 // Update is set to rewrite the files that tests compare with; then read the diff.
 var Update = flag.Bool("update", false, "rewrite what the tests expect")
 
-// A test leaves much garbage and keeps little: collecting it less often saves a third of its time.
-func init() { debug.SetGCPercent(400) }
+// A test leaves much garbage and keeps little: collecting it seldom saves a third of its time and more.
+func init() { debug.SetGCPercent(1600) }
 
 // Full reports whether campaigns are to have their full size: with FENCEPOST_FULL=1, as .ci/full sets it, and without
 // -short.
