@@ -201,10 +201,7 @@ func format(events []history.Event) (text string) {
 // TestEverySmallHistoryIsJudgedAsDefined tries all histories of three processes and five events, and at full size of
 // six.
 func TestEverySmallHistoryIsJudgedAsDefined(t *testing.T) {
-	length := 5
-	if testkit.Full() {
-		length = 6
-	}
+	length := testkit.Size(5, 6)
 	seen := map[checker.Outcome]int{}
 	var grow func(events []history.Event)
 	grow = func(events []history.Event) {
@@ -224,10 +221,7 @@ func TestEverySmallHistoryIsJudgedAsDefined(t *testing.T) {
 
 // TestRandomHistoriesAreJudgedAsDefined tries histories of three processes and fourteen events.
 func TestRandomHistoriesAreJudgedAsDefined(t *testing.T) {
-	rounds := 4000
-	if testkit.Full() {
-		rounds = 200_000
-	}
+	rounds := testkit.Size(2000, 200_000)
 	seen := map[checker.Outcome]int{}
 	for round := range rounds {
 		r := rand.New(rand.NewPCG(uint64(round), 14))

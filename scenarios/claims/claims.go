@@ -57,7 +57,7 @@ var everySubject = sync.OnceValues(func() (list []*scenarios.Scenario, err error
 // Run is a run with what was said of it.
 type Run struct {
 	Scenario         *scenarios.Scenario
-	scenarios.Result // valid until the next run
+	scenarios.Result // of a round after keptRounds valid until the next run
 	Verdict          checker.Verdict
 }
 
@@ -66,35 +66,61 @@ type Run struct {
 // It must not be called by two goroutines at a time.
 func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	t.Helper()
-	all, walks := Subjects(t), walksOfSubjects()
+	all, walks, kept := Subjects(t), walksOfSubjects(), keptRuns()
 	for round := range rounds {
 		for _, s := range all {
-			if round == 0 {
-				if !visit(runOf(t, s, scenarios.NewRunner(s), s.Plan(1))) {
-					return
-				}
-				continue
+			of := roundOf{s, round}
+			r := kept[of]
+			if r == nil {
+				r = newRun(t, s, round, walks)
 			}
-			if walks[s] == nil {
-				walks[s] = NewWalk(t, s)
+			if round < keptRounds {
+				kept[of] = r
 			}
-			w, seed := walks[s], seedOf(s.Name, round)
-			if round%2 == 0 {
-				varied, err := Variation(s, seed)
-				if err != nil {
-					t.Fatal(err)
-				}
-				w = NewWalk(t, varied)
-			}
-			if !visit(runOf(t, w.scenario, w.runner, w.Plan(seed))) {
+			if !visit(r) {
 				return
 			}
 		}
 	}
 }
 
-// walksOfSubjects holds those that a call of Runs has needed.
-var walksOfSubjects = sync.OnceValue(func() map[*scenarios.Scenario]*Walk { return map[*scenarios.Scenario]*Walk{} })
+// newRun makes the run of a subject in a round.
+func newRun(t testing.TB, s *scenarios.Scenario, round int, walks map[*scenarios.Scenario]*Walk) *Run {
+	t.Helper()
+	if round == 0 {
+		return runOf(t, s, scenarios.NewRunner(s), s.Plan(1))
+	}
+	if walks[s] == nil {
+		walks[s] = NewWalk(t, s)
+	}
+	w, seed := walks[s], seedOf(s.Name, round)
+	if round%2 == 0 {
+		varied, err := Variation(s, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w = NewWalk(t, varied)
+	}
+	runner := w.runner
+	if round < keptRounds {
+		runner = scenarios.NewRunner(w.scenario)
+	}
+	return runOf(t, w.scenario, runner, w.Plan(seed))
+}
+
+// walksOfSubjects and keptRuns hold those that a call of Runs has needed, for the next: no test changes a run.
+var (
+	walksOfSubjects = sync.OnceValue(func() map[*scenarios.Scenario]*Walk { return map[*scenarios.Scenario]*Walk{} })
+	keptRuns        = sync.OnceValue(func() map[roundOf]*Run { return map[roundOf]*Run{} })
+)
+
+type roundOf struct {
+	of    *scenarios.Scenario
+	round int
+}
+
+// keptRounds are those that tests make every day.
+const keptRounds = 2
 
 func runOf(t testing.TB, s *scenarios.Scenario, r *scenarios.Runner, plan nemesis.Plan) *Run {
 	t.Helper()

@@ -71,20 +71,18 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 	broken := strings.Replace(small, "protocol: redlock", "protocol: set-nx-px, release: del", 1)
 	list := []divided{
 		{"sound, no fault", soundRedlock, Options{}},
-		{"sound", soundRedlock, Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Break, nemesis.Crash, nemesis.Drift}}},
+		{"sound", small, Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Break, nemesis.Crash, nemesis.Drift}}},
 		{"sound, two faults", small, Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Break}}},
 		{"other orders", small, Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Pause}, Orders: true}},
 		{"broken", broken, Options{Faults: 2}},
 		{"out of budget", small, Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Pause}, Budget: 700}},
 	}
-	nth := 60
 	if testkit.Full() {
-		nth = 20
+		everyNth(t, 20, func(s *scenarios.Scenario) {
+			list = append(list, divided{s.Name, string(s.Text()),
+				Options{Faults: 1, Budget: 100, KeepFaults: len(list)%3 == 0}})
+		})
 	}
-	everyNth(t, nth, func(s *scenarios.Scenario) {
-		list = append(list, divided{s.Name, string(s.Text()),
-			Options{Faults: 1, Budget: 100, KeepFaults: len(list)%3 == 0}})
-	})
 	for _, x := range list {
 		t.Run(x.name, func(t *testing.T) {
 			s, err := scenarios.Parse("verified.yaml", []byte(x.text))
@@ -117,16 +115,19 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 
 // TestWhatIsTriedCanBeWrittenDown: the line of each fault parses back to it, to the bit.
 func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
-	nth, shares := 60, 256
-	if testkit.Full() {
-		nth, shares = 15, 64
-	}
+	shares := testkit.Size(256, 64)
 	tried := map[nemesis.Kind]bool{}
-	everyNth(t, nth, func(s *scenarios.Scenario) { writtenDown(t, s, shares, tried) })
-	for _, text := range clocked {
+	if testkit.Full() {
+		everyNth(t, 15, func(s *scenarios.Scenario) { writtenDown(t, s, shares, tried) })
+	}
+	small := "servers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
+	for _, text := range append(clocked[:len(clocked):len(clocked)], small) {
 		s, err := scenarios.Parse("clocked.yaml", []byte("name: clocked\n"+text))
 		if err != nil {
 			t.Fatal(err)
+		}
+		if text == small {
+			shares = 16
 		}
 		writtenDown(t, s, shares, tried)
 	}
