@@ -57,7 +57,12 @@ func TestFlags(t *testing.T) {
 		return
 	}
 	folder := t.TempDir()
-	first, _ := goTest(t, folder, "-test.run=^TestOfFlags$")
+	first, failed := goTest(t, folder, "-test.run=^TestOfFlags$")
+	for _, want := range []string{"22 runs", "ownership is violated", "--- FAIL: TestOfFlags/seed="} {
+		if !failed || !strings.Contains(first, want) {
+			t.Errorf("it failed: %v; %q is not in\n%s", failed, want, first)
+		}
+	}
 	seed := regexp.MustCompile(`again   go test -run '(\^TestOfFlags\$/\^seed=\d+\$)' \.`).FindStringSubmatch(first)
 	plan := regexp.MustCompile(`go test -run '(\^TestOfFlags\$)' -locktest.plan (\S+) \.`).FindStringSubmatch(first)
 	if seed == nil || plan == nil {
@@ -68,8 +73,6 @@ func TestFlags(t *testing.T) {
 		want   []string
 		passes bool
 	}{
-		"none": {[]string{"-test.run=^TestOfFlags$"}, []string{"22 runs", "ownership is violated",
-			"--- FAIL: TestOfFlags/seed="}, false},
 		"-v": {[]string{"-test.v", "-test.run=^TestOfFlags$"},
 			[]string{"=== RUN   TestOfFlags/seed=", "22 runs"}, false},
 		"-short": {[]string{"-test.short", "-test.run=^TestOfFlags$"}, []string{"20 runs"}, false},

@@ -24,7 +24,7 @@ func spinElsewhere() {
 func TestASpinIsReportedOnWhicheverThreadItRuns(t *testing.T) {
 	p := examine(t, Config{New: func(c *Client) Lock {
 		return &wrong{plain{c: c, ttl: 8 * time.Second}, func(context.Context) error { spinElsewhere(); return nil }}
-	}, Seeds: 1, Plan: []string{"pause client-1 for 1ms at 1s"}, hung: 500 * time.Millisecond})
+	}, Seeds: 1, Plan: []string{"pause client-1 for 1ms at 1s"}, hung: 300 * time.Millisecond})
 	if p == nil {
 		return
 	}

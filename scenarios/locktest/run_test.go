@@ -188,7 +188,7 @@ func TestWhatIsWrongWithALockIsReported(t *testing.T) {
 			//lint:ignore SA5002 that is what is wrong
 			for {
 			}
-		}, []string{"the run did not end within 500ms of ", "run_test.go"}},
+		}, []string{"the run did not end within 300ms of ", "run_test.go"}},
 		"sleeps with a mutex held": {func(context.Context) error {
 			var mu sync.Mutex
 			mu.Lock()
@@ -208,7 +208,7 @@ func TestWhatIsWrongWithALockIsReported(t *testing.T) {
 			p := examine(t, Config{New: func(c *Client) Lock {
 				return &wrong{plain{c: c, ttl: 8 * time.Second}, test.do}
 			}, Seeds: 2,
-				Plan: []string{"pause client-1 for 1ms at 1s"}, hung: 500 * time.Millisecond})
+				Plan: []string{"pause client-1 for 1ms at 1s"}, hung: 300 * time.Millisecond})
 			if p == nil {
 				return
 			}
