@@ -324,6 +324,7 @@ func allocated() uint64 {
 // TestPagesOfManyStaySmall: a thousand holders at once, five hundred locks, or ten thousand sections make pages that a
 // browser shows, and both the text and the page say what they leave out.
 func TestPagesOfManyStaySmall(t *testing.T) {
+	t.Parallel()
 	const mostFiles, mostBytes = 13, 8 << 20
 	for name, c := range map[string]struct {
 		sections int

@@ -68,6 +68,7 @@ var neededAlone = map[string][]string{
 // room mentions it, if it is part of what has one (a type in a signature or an exported field, a value of a type), if
 // an interface asks for the method, or if a template mentions it.
 func TestExportedNamesHaveUsers(t *testing.T) {
+	t.Parallel()
 	h := readHouse(t)
 	alone := slices.Concat(slices.Collect(maps.Values(neededAlone))...)
 	for _, name := range slices.Sorted(maps.Keys(h.exported)) {

@@ -516,6 +516,7 @@ func TestTopLevelHoldsOnlyWhatItMay(t *testing.T) {
 
 // TestOnlyWideIntegers builds the lowest room for a platform whose int has 32 bits: the compiler says what is wrong.
 func TestOnlyWideIntegers(t *testing.T) {
+	t.Parallel()
 	c := exec.Command("go", "build", "../../checker/history")
 	c.Env = append(os.Environ(), "GOARCH=386")
 	if text, err := c.CombinedOutput(); err == nil ||

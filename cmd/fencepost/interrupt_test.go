@@ -376,6 +376,7 @@ func TestTextSaysThatItWasInterrupted(t *testing.T) {
 // TestInterruptedExplorationGoesOn resumes an exploration after an interruption at each instant: what comes of it is
 // what comes of one that was never interrupted.
 func TestInterruptedExplorationGoesOn(t *testing.T) {
+	t.Parallel()
 	args := []string{"explore", "promised.yaml", "--seeds", "60", "--out", "out", "--json", "--workers", "1"}
 	whole := interruptAt(t, 0, interruptedFiles, args...)
 	for _, instant := range someInstants(whole.instants) {
@@ -456,6 +457,7 @@ func TestSignalsReachTheProgram(t *testing.T) {
 // TestAReaderThatHasLeft, as head does, changes nothing but what is read: the command ends without a word, with the
 // code of its result and with all that it does in the end.
 func TestAReaderThatHasLeft(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -146,6 +147,7 @@ func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 // TestAKilledRunLeavesNothingForEver: a lock without a TTL has one on servers of the user's, longer than the run, so
 // that after a kill -9 all that is left ends by itself. What is not the run's stays.
 func TestAKilledRunLeavesNothingForEver(t *testing.T) {
+	t.Parallel()
 	kills := 3
 	if testkit.Full() {
 		kills = 60
@@ -153,8 +155,9 @@ func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 	here := usersRedis(t)
 	ask := asker(t, here)
 	ask("SET mine 1")
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("on-users.yaml", fmt.Appendf(nil, onUsers, "setnx", "50s"), 0o600); err != nil {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "on-users.yaml"), fmt.Appendf(nil, onUsers, "setnx", "50s"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	self, err := os.Executable()
@@ -165,6 +168,7 @@ func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 	taken := map[string]bool{} // keys, of the runs before too, of which requests may still be shown
 	for kill := range kills {
 		run := exec.Command(self)
+		run.Dir = dir
 		run.Args = []string{"fencepost", "live", "on-users.yaml", "--servers", here, "--out", fmt.Sprint("out", kill)}
 		if err := run.Start(); err != nil {
 			t.Fatal(err)

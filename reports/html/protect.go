@@ -6,15 +6,33 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"regexp"
+	"iter"
 	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// inline are a page's scripts and styles.
-var inline = regexp.MustCompile(`(?s)<(script|style)>(.*?)</(?:script|style)>`)
+// inline gives a page's scripts and styles, each with the name of its element.
+func inline(page string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for {
+			script, style := strings.Index(page, "<script>"), strings.Index(page, "<style>")
+			name, at := "script", script
+			if script < 0 || style >= 0 && style < script {
+				name, at = "style", style
+			}
+			if at < 0 {
+				return
+			}
+			text, rest, whole := strings.Cut(page[at+len("<>")+len(name):], "</"+name+">")
+			if !whole || !yield(name, text) {
+				return
+			}
+			page = rest
+		}
+	}
+}
 
 // Protect writes what write does, a page, such that a browser runs and obeys nothing in it but the scripts and styles
 // that the page was made with, and loads nothing at all: its content security policy names them by their sums
@@ -27,11 +45,11 @@ func Protect(w io.Writer, write func(io.Writer) error) error {
 	}
 	text := history.Printable(b.String())
 	sums := map[string][]string{}
-	for _, part := range inline.FindAllStringSubmatch(text, -1) {
-		sum := sha256.Sum256([]byte(part[2]))
+	for element, part := range inline(text) {
+		sum := sha256.Sum256([]byte(part))
 		name := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-		if !slices.Contains(sums[part[1]], name) {
-			sums[part[1]] = append(sums[part[1]], name)
+		if !slices.Contains(sums[element], name) {
+			sums[element] = append(sums[element], name)
 		}
 	}
 	policy := fmt.Sprintf(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src %s; `+

@@ -31,8 +31,8 @@ func (a *arranger) split() {
 	a.l.numberLanes()
 }
 
-// numberLanes notes, of the clients that have several lanes, in which of them each attempt is and each event that begins
-// or ends something.
+// numberLanes notes, of the clients that have several lanes, in which of them each attempt is, and each event that
+// begins or ends something.
 func (l *Lanes) numberLanes() {
 	l.laneOf, l.laneAt = map[history.Attempt]int{}, map[int]int{}
 	for i := range l.clients {
