@@ -131,7 +131,7 @@ func TestTextRefusesWhatItCannotKeep(t *testing.T) {
 // with what a Document makes of the same edits, and says so if it differs.
 func TestTextDoesWhatADocumentDoes(t *testing.T) {
 	for i, name := range scenarios.Names() {
-		if i%8 > 0 && !testkit.Full() {
+		if i%20 > 0 && !testkit.Full() {
 			continue
 		}
 		s, err := scenarios.Named(name)

@@ -218,10 +218,7 @@ func (b *bookkeeper) act(v vocabulary) {
 // kind, starts, promotions and full resyncs. After each step, whoever has read the records of a master knows what
 // it holds.
 func TestRecordsShowWhatIsThere(t *testing.T) {
-	groups := 4000
-	if !testkit.Full() {
-		groups = 800
-	}
+	groups := testkit.Size(400, 4000)
 	seen := map[string]int{}
 	written := []string{"strings", "generic", "hashes", "lists", "sets", "zsets", "times", "transactions"}
 	for seed := range uint64(groups) {
