@@ -75,21 +75,26 @@ type Fault struct {
 	// Number counts, from 1, since the start of the run: the message that Target sends to Peer (DelayMessage), or the
 	// reply that Peer sends to Target (Break).
 	Number int
-	// Trigger is when it strikes. DelayMessage and Break have none: they strike with the message.
+	// Trigger is when it strikes. DelayMessage and Break strike with the message that it names, if they state no
+	// Number; Target and Peer are the ends of that, so that its own are empty.
 	Trigger Trigger
 }
 
-// Trigger is the moment at which a fault strikes: a true time, or the passing of a named point. The zero Trigger is the
-// start of the run.
+// Trigger is the moment at which a fault strikes: a true time, the passing of a named point, or of a message. The zero
+// Trigger is the start of the run.
 type Trigger struct {
-	Time time.Duration // since the start of the run, in true time; zero with a Point
+	Time time.Duration // since the start of the run, in true time; zero with a Point or a Message
 	// Point is a moment in the life of a lock; empty: strike at Time.
 	Point sim.Point
 	// Pass is which passing of the Point is meant, from 1; zero without a Point.
 	Pass int
 	// By is the client that passes the point, if it is not the one that the fault itself names.
 	By sim.ProcessID
-	// SaidAt records that a Point was written "at POINT" and not "after POINT". Both are the same moment.
+	// Message is one that leaves ("at") or arrives ("after") at that moment: the fault strikes once its sender or its
+	// receiver has ended that act, at the same instant. The zero Message is none.
+	Message Message
+	// SaidAt records that a Point was written "at POINT" and not "after POINT": both are the same moment. Of a Message
+	// it is the moment at which it leaves, not that at which it arrives.
 	SaidAt bool
 }
 
@@ -149,14 +154,16 @@ func (f *Fault) duration() (d time.Duration, ends bool) {
 	}
 }
 
-// PassedBy is the client whose passing of Trigger.Point makes the fault strike: the one that the trigger names, or else
-// the first client that the fault names. It is empty if there is none, or no point.
+// PassedBy is the client whose passing of Trigger.Point, or whose Trigger.Message, makes the fault strike: the one that
+// the trigger names, or else the first client that the fault names. It is empty if there is none.
 func (f Fault) PassedBy() sim.ProcessID {
-	if f.Trigger.Point == "" {
+	switch t := &f.Trigger; {
+	case t.Point == "" && !t.Message.Named():
 		return ""
-	}
-	if f.Trigger.By != "" {
-		return f.Trigger.By
+	case t.By != "":
+		return t.By
+	case t.Message.Of != "":
+		return t.Message.Of
 	}
 	for _, p := range f.On() {
 		if IsClient(p) {
@@ -182,6 +189,7 @@ func (f Fault) Renamed(name func(sim.ProcessID) sim.ProcessID) Fault {
 		return name(p)
 	}
 	f.Target, f.Peer, f.Trigger.By = one(f.Target), one(f.Peer), one(f.Trigger.By)
+	f.Trigger.Message.Of, f.Trigger.Message.To = one(f.Trigger.Message.Of), one(f.Trigger.Message.To)
 	f.Left, f.Right = all(f.Left), all(f.Right)
 	return f
 }

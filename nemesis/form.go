@@ -28,10 +28,11 @@ func (f Fault) Plainer(try func(change func(*Fault))) {
 	}
 }
 
-// Usage shows the grammar to people: for every kind of fault, in the order of Kinds, how its line is written, and a
-// last line for WHEN. Words in capitals stand for values; parts in brackets are optional.
+// Usage shows the grammar to people: for every kind of fault, in the order of Kinds, how its line is written; then the
+// other forms of some, and WHEN and MESSAGE. Words in capitals stand for values; parts in brackets are optional.
 func Usage() []string {
-	lines := make([]string, 0, len(Kinds)+1)
+	lines := make([]string, 0, len(Kinds)+4)
+	var named []string
 	for _, k := range Kinds {
 		d := k.definition()
 		line := string(d.words)
@@ -39,9 +40,16 @@ func Usage() []string {
 			line += p.usage
 		}
 		lines = append(lines, line)
+		if d.also != "" {
+			named = append(named, d.also)
+		}
 	}
-	return append(lines, "WHEN: at DURATION (drift: from DURATION), or at POINT, after POINT, after the 2nd POINT, "+
-		"after POINT by PROCESS")
+	return append(append(lines, named...),
+		"WHEN: at DURATION (drift: from DURATION), or at POINT, after POINT, after the 2nd POINT, "+
+			"after POINT by PROCESS, or at MESSAGE (as it leaves), after MESSAGE (as it arrives)",
+		"MESSAGE: [the answer to] the [2nd] COMMAND of PROCESS [to PROCESS] [in attempt NUMBER]; where the fault "+
+			"names the "+
+			"client also its COMMAND")
 }
 
 // String prints the fault as the one line that Parse reads.
@@ -50,7 +58,7 @@ func (f Fault) String() string {
 	if d == nil {
 		return f.Kind.String()
 	}
-	b := append(make([]byte, 0, 96), d.words...)
+	b := append(make([]byte, 0, 96), d.begins(&f)...)
 	for i := range d.parts {
 		b = d.parts[i].print(b, &f)
 	}
@@ -104,21 +112,19 @@ var (
 		func(p *parser, f *Fault) { f.PPM = p.rate() },
 		printRate, nil,
 	}
-	number = part{" NUMBER", FieldNumber,
-		func(p *parser, f *Fault) { f.Number = p.number() },
-		func(b []byte, f *Fault) []byte { return strconv.AppendInt(append(b, ' '), int64(f.Number), 10) }, nil,
-	}
 	loss    = part{" [losing unsynced writes | losing everything]", FieldLoss, parseLoss, printLoss, lessLost}
 	restart = part{" [, restart after DURATION]", FieldRestart, parseRestart, printRestart,
 		func(_ *Fault, try func(func(*Fault))) { try(func(f *Fault) { f.Restart = 0 }) },
 	}
 	trigger = part{" WHEN", FieldTrigger,
 		func(p *parser, f *Fault) { f.Trigger = p.trigger() },
-		func(b []byte, f *Fault) []byte { return f.Trigger.appendTo(append(b, ' '), "at") }, nil,
+		func(b []byte, f *Fault) []byte { return f.Trigger.appendTo(append(b, ' '), "at") },
+		plainerMessage,
 	}
 	driftTrigger = part{" WHEN", FieldTrigger,
 		func(p *parser, f *Fault) { f.Trigger = p.driftTrigger() },
-		func(b []byte, f *Fault) []byte { return f.Trigger.appendTo(append(b, ' '), "from") }, nil,
+		func(b []byte, f *Fault) []byte { return f.Trigger.appendTo(append(b, ' '), "from") },
+		plainerMessage,
 	}
 )
 
@@ -226,20 +232,27 @@ func printRestart(b []byte, f *Fault) []byte {
 	return appendDuration(append(b, ", restart after "...), f.Restart)
 }
 
+// Timed reports whether the trigger is a time.
+func (t *Trigger) Timed() bool { return t.Point == "" && !t.Message.Named() }
+
 // String prints the trigger as it is written in lines of most kinds: "at 1.2s", "after the 3rd acquired". (A drift has
 // "from" before a time.)
 func (t Trigger) String() string { return string(t.appendTo(nil, "at")) }
 
 // appendTo prints the trigger; beforeTime is the word that precedes a time.
 func (t Trigger) appendTo(b []byte, beforeTime string) []byte {
-	if t.Point == "" {
+	if t.Timed() {
 		return appendDuration(append(append(b, beforeTime...), ' '), t.Time)
 	}
 	if t.SaidAt {
-		b = append(b, "at "...)
+		b = append(b, "at"...)
 	} else {
-		b = append(b, "after "...)
+		b = append(b, "after"...)
 	}
+	if t.Message.Named() {
+		return t.Message.appendTo(b)
+	}
+	b = append(b, ' ')
 	if t.Pass > 1 {
 		b = append(append(append(b, "the "...), ordinal(t.Pass)...), ' ')
 	}

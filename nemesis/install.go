@@ -12,6 +12,7 @@ type Installed struct {
 	w       *sim.World
 	names   Names
 	pending int // faults whose start or end is still to come
+	passages
 }
 
 // Over reports whether every fault that strikes at a time has struck, and every one that ends has ended. A fault that
@@ -50,15 +51,22 @@ type striker struct {
 	ending bool
 }
 
-// timed reports whether the fault strikes at a time, not at a point or with a message.
+// timed reports whether the fault strikes at a time.
 func (s *striker) timed() bool {
-	return s.Kind.Has(FieldTrigger) && s.Trigger.Point == ""
+	return s.Kind.Has(FieldTrigger) && s.Trigger.Timed()
 }
 
 func (s *striker) arrange() {
 	switch t := s.Trigger; {
 	case s.how.arrange != nil:
 		s.how.arrange(s)
+	case t.Message.Named():
+		s.await(t.Message, s.PassedBy(), func(arrives bool) (none sim.Interference) {
+			if arrives != t.SaidAt { // whoever sends or takes the message ends that act first
+				s.after(0, s.strike)
+			}
+			return none
+		})
 	case t.Point != "":
 		s.w.AtPoint(s.PassedBy(), t.Point, t.Pass, s.strike)
 	case t.Time > 0:

@@ -26,6 +26,8 @@ var definitions [MaxKinds + 1]*definition
 // does to its targets, which every reader of a history must know, is in its row of history.FaultKinds.
 type definition struct {
 	words   history.F // the words with which its lines begin, and by which a history names it
+	named   history.F // the words in their place where Trigger.Message names a message; empty: the same
+	also    string    // the usage of that form; empty: there is none
 	parts   []part    // what follows them in a line
 	meaning string    // what happens, as FORMAT.md states it
 
@@ -101,6 +103,14 @@ func (d *definition) lacks(row int) string {
 		return "does not state what a verification is to set"
 	}
 	return ""
+}
+
+// begins are the words with which the line of f begins.
+func (d *definition) begins(f *Fault) history.F {
+	if d.named != "" && f.Trigger.Message.Named() {
+		return d.named
+	}
+	return d.words
 }
 
 // definition returns the definition of a kind; nil if k is no kind.
@@ -185,6 +195,7 @@ const (
 	FieldRestart
 	FieldNumber
 	FieldTrigger
+	FieldMessage
 )
 
 // Dice are what a fault is drawn with. The mix behind them determines the results: it states the lengths and sizes.

@@ -1,16 +1,33 @@
 package nemesis
 
-import "github.com/fencepost-sim/fencepost/checker/history"
+import (
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
 
-// Break: a connection is reset after a request was executed, before its reply arrives.
+// Break: a connection is reset before a request or its reply arrives.
 var Break = register(definition{
-	words:   history.Break,
-	parts:   []part{target, words("|"), peer, words("before reply"), number},
-	meaning: "the connection is reset after the request was carried out: the client never sees the reply",
-	target:  roles{isRole(client), "a client, named first"},
-	peer:    roles{func(r role) bool { return r.isServer() || r == theResource }, "a lock server or the resource"},
+	words: history.Break,
+	also:  "break PROCESS | PROCESS before [the answer to] the [2nd] COMMAND [in attempt NUMBER]",
+	parts: []part{target, words("|"), peer, words("before"), lostMessage},
+	meaning: "the connection is reset: the client never sees the reply, though the request was carried out; or the " +
+		"server " +
+		"never sees the request",
+	target: roles{isRole(client), "a client, named first"},
+	peer:   answers,
 
-	arrange: func(s *striker) { s.w.BreakBefore(s.Target, s.Peer, s.Number, s.instant) },
+	check: (*validator).asks,
+
+	arrange: func(s *striker) {
+		if !s.Trigger.Message.Named() {
+			s.w.BreakBefore(s.Target, s.Peer, s.Number, s.instant)
+			return
+		}
+		s.awaitOwn(func() sim.Interference {
+			s.instant()
+			return sim.Interference{Lost: true}
+		})
+	},
 
 	weight:   3,
 	possible: func(t *Targets) bool { return len(t.Clients) > 0 && len(t.Answering) > 0 },

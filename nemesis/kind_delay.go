@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // DelayLink: messages on a link are held up; without a length only the first one sent.
@@ -43,13 +44,27 @@ var DelayLink = register(definition{
 // DelayMessage: one message, by its number, is held up.
 var DelayMessage = register(definition{
 	words:   history.DelayMessage,
-	parts:   []part{number, words("of"), target, words("->"), peer, words("by"), by},
-	meaning: "one message on the link arrives later, by its number since the start",
+	named:   history.Delay,
+	also:    "delay MESSAGE by DURATION",
+	parts:   []part{oneMessage, words("by"), by},
+	meaning: "one message on the link arrives later, by its number since the start, or by what it says",
 	target:  anyProcess,
 	peer:    anyProcess,
-	check:   (*validator).linked,
+	check: func(v *validator, f *Fault) {
+		v.linked(f)
+		v.asks(f)
+	},
 
-	arrange: func(s *striker) { s.w.DelayNth(s.Target, s.Peer, s.Number, s.By, s.late) },
+	arrange: func(s *striker) {
+		if !s.Trigger.Message.Named() {
+			s.w.DelayNth(s.Target, s.Peer, s.Number, s.By, s.late)
+			return
+		}
+		s.awaitOwn(func() sim.Interference {
+			s.late()
+			return sim.Interference{Later: history.Of(s.By)}
+		})
+	},
 
 	weight:   4,
 	possible: func(t *Targets) bool { return len(t.linked) > 0 },

@@ -183,6 +183,13 @@ func (p *parser) failAt(column int, msg, nearest string) {
 
 // kind finds the kind with whose words the line begins and skips them; 0 if there is none.
 func (p *parser) kind(headers []string) Kind {
+	for _, k := range Kinds { // "delay the 2nd DEL …" is of the kind of "delay message 5 …"
+		if d := k.definition(); d.named != "" && len(p.tokens) > 1 && p.peek() == string(d.named) &&
+			p.tokens[1].text == "the" {
+			p.advance()
+			return k
+		}
+	}
 	best, bestWords, bestComplete := Kind(0), 0, false
 	for _, k := range Kinds {
 		n := p.opening(k)
@@ -280,7 +287,7 @@ func quoteFound(s string) string {
 // maxLine bounds the length of a fault line, in bytes. A cut of every link between a hundred processes fits.
 const maxLine = 4096
 
-// token is a word of a line, or one of the signs "->", "|" and ",".
+// token is a word of a line, words in quotes, or one of the signs "->", "|" and ",".
 type token struct {
 	text   string
 	column int // of its first rune, from 1
@@ -315,6 +322,8 @@ func tokenLength(s string) int {
 		return 2
 	case s[0] == '|' || s[0] == ',':
 		return 1
+	case s[0] == '"': // a command in quotes
+		return strings.IndexByte(s[1:], '"') + 2 // 1 if the quotes are not closed
 	}
 	n := strings.IndexAny(s, " \t|,")
 	if n < 0 {

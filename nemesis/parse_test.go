@@ -65,7 +65,7 @@ var badGrammar = []badLine{
 	{"pause client-1 fro 15s at 1s", 16, `expected "for", found "fro"`, "for"},
 	{"jump redis-3 by 30s at 4s", 14, `expected "clock", found "by"`, ""},
 	{"fail over redis-1 too redis-1-replica-1 at 1s", 19, `expected "to", found "too"`, "to"},
-	{"break client-1 | redis-1 before replies 1", 33, `expected "reply", found "replies"`, "reply"},
+	{"break client-1 | redis-1 before replies 1", 33, `expected "reply" or "the", found "replies"`, "reply"},
 	{"break client-1 | redis-1 after reply 1", 26, `expected "before", found "after"`, ""},
 	{"slow fsync redis-1 by 3s at 1s for 10s", 12, `expected "of", found "redis-1"`, ""},
 	{"slow fsync of redis-1 by 3s at 1s", 34, `expected "for", found the end of the line`, ""},

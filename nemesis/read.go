@@ -123,12 +123,12 @@ func (p *parser) trigger() Trigger {
 			return Trigger{Time: p.time("")}
 		}
 		p.expect("a time such as 1.2s")
-		t := p.point()
+		t := p.moment()
 		t.SaidAt = true
 		return t
 	case p.accept("after"):
 		p.refuseTime("at")
-		return p.point()
+		return p.moment()
 	}
 	p.unexpected()
 	return Trigger{}
@@ -145,7 +145,7 @@ func (p *parser) driftTrigger() Trigger {
 		return Trigger{}
 	}
 	p.refuseTime("from")
-	t := p.point()
+	t := p.moment()
 	t.SaidAt = saidAt
 	return t
 }
@@ -156,6 +156,14 @@ func (p *parser) refuseTime(right string) {
 		wrong := p.tokens[p.next-1]
 		p.failAt(wrong.column, quote(right)+" stands before a time here, found "+quoteFound(wrong.text), right)
 	}
+}
+
+// moment reads a point, or a message.
+func (p *parser) moment() Trigger {
+	if p.isMessage() {
+		return Trigger{Message: p.message()}
+	}
+	return p.point()
 }
 
 // point reads "acquired", "the 3rd acquired", "acquired by client-2".
@@ -205,6 +213,8 @@ var pointWords = func() []string {
 	}
 	return words
 }()
+
+func isPoint(text string) bool { return slices.Contains(pointWords, text) }
 
 func looksLikeNumber(text string) bool {
 	return text != "" && strings.ContainsRune("0123456789+-.", rune(text[0]))

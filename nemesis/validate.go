@@ -83,6 +83,13 @@ func (v *validator) fault(f *Fault) {
 
 // trigger checks that a named point has a client that can pass it.
 func (v *validator) trigger(f Fault) {
+	switch m := &f.Trigger.Message; {
+	case !f.Kind.Has(FieldTrigger):
+		return
+	case m.Named():
+		v.message(f, m)
+		return
+	}
 	if f.Trigger.Point == "" {
 		return
 	}
@@ -99,6 +106,22 @@ func (v *validator) trigger(f Fault) {
 	}
 }
 
+// message checks that a named message has a client that can send it, and a server that can answer.
+func (v *validator) message(f Fault, m *Message) {
+	if m.Of != "" {
+		v.is(m.Of, aClient)
+	} else if f.PassedBy() == "" {
+		nearest := ""
+		if len(v.known.Clients) > 0 {
+			nearest = "the"
+		}
+		v.failNear("its", "only clients ask: say whose message it is, as in the DEL of client-1", nearest)
+	}
+	if m.To != "" {
+		v.is(m.To, answers)
+	}
+}
+
 func anyRole(r role) bool { return true }
 
 func isRole(right role) func(role) bool { return func(r role) bool { return r == right } }
@@ -110,8 +133,10 @@ type roles struct {
 }
 
 var (
-	anyProcess     = roles{anyRole, "a process of this run"}
-	aClient        = roles{isRole(client), "a client"}
+	anyProcess = roles{anyRole, "a process of this run"}
+	aClient    = roles{isRole(client), "a client"}
+	answers    = roles{func(r role) bool { return r.isServer() || r == theResource },
+		"a lock server or the resource"}
 	lockServer     = roles{role.isServer, "a lock server"}
 	aRedisNode     = roles{isRole(redisNode), "a Redis node"}
 	clientOrServer = roles{func(r role) bool { return r == client || r.isServer() }, "a client or a lock server"}

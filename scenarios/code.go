@@ -11,9 +11,9 @@ import (
 type Code struct {
 	Host Host          // drives the runs of this process, in which the library's code makes the clients' locks
 	Lock locks.Foreign // makes the lock of a client, in a run of the Host
-	// Elsewhere, if set, makes the runs in another process, which has the library's code. Several goroutines may call
-	// it at a time.
-	Elsewhere func(*Scenario, nemesis.Plan) (Result, error)
+	// Elsewhere, if set, makes the runs in another process, which has the library's code; sent asks for Result.Sent.
+	// Several goroutines may call it at a time.
+	Elsewhere func(s *Scenario, p nemesis.Plan, sent bool) (Result, error)
 }
 
 // CodeError reports that the code of the lock under test failed in a run, so that there is nothing to judge.

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
 // Plan is every fault of the run with the given seed, fixed before the run.
@@ -22,6 +24,10 @@ type Result struct {
 	Digest  sim.Digest
 	Events  int
 	Limited bool // the limit ended the run before its work was over
+	// Missed are the messages that faults name and that never came.
+	Missed []nemesis.Missed
+	// Sent is what the clients sent, if the runner reports it.
+	Sent []nemesis.Sent
 	// Stalled, for a run in real time, says how the host may have held up a process. It is then unknown why a lock made
 	// no progress.
 	Stalled string
@@ -40,7 +46,8 @@ type Runner struct {
 	clients  []*client // of the run, without the probe
 	host     Host      // nil: all clients are modelled
 	// elsewhere, if set, makes the runs in another process.
-	elsewhere func(*Scenario, nemesis.Plan) (Result, error)
+	elsewhere func(*Scenario, nemesis.Plan, bool) (Result, error)
+	sent      bool // runs report what their clients send
 	cast      Cast // nil: clients and servers are the scenario's own
 	foreign   bool // the code of the clients' lock is unknown
 }
@@ -155,6 +162,9 @@ func (c *Client) slack() time.Duration {
 	return time.Second + 2*(c.Lock.Retry.Hi+2*time.Duration(len(c.Lock.Servers))*c.Lock.Timeout)
 }
 
+// ReportSent makes the results of all runs from now on say what the clients sent, or not. The runs stay the same.
+func (r *Runner) ReportSent(on bool) { r.sent = on }
+
 // Watch calls f, in every run from now on, at each moment at which a fault can make a difference: all until the last,
 // when the probe starts. nil ends that. The runs themselves stay the same.
 func (r *Runner) Watch(f func(sim.Moment)) { r.watch = f }
@@ -176,12 +186,15 @@ func (r *Runner) beginWatch() {
 // Run carries out the plan. An error is a failure of Fencepost's or a lock's own code, never a verdict.
 func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	if r.elsewhere != nil {
-		return r.elsewhere(r.scenario, p)
+		return r.elsewhere(r.scenario, p, r.sent)
 	}
 	s, w := r.scenario, r.world
 	options := sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links, Onlooker: r.onlooker}
 	if r.host != nil {
 		r.host.Prepare(&options)
+	}
+	if r.sent || nemesis.NameMessages(p.Faults) {
+		options.Command = new(redis.Namer).Name
 	}
 	seen := r.readRequests(&options)
 	w.Reset(p.Seed, options)
@@ -195,6 +208,10 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 		r.host.Begin(w, s.Servers.dialled())
 	}
 	r.beginWatch()
+	var sent *[]nemesis.Sent
+	if r.sent {
+		sent = nemesis.Record(w)
+	}
 	plan := nemesis.Install(w, r.targets, p.Faults)
 	over := func() bool { return plan.Over() && !w.Busy() }
 	limited := r.drive(w.Now()+history.Of(s.Limit), over)
@@ -217,7 +234,12 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 		h.Header.Measures, h.Header.Unknown = s.foreignMeasures(seen, h.Events)
 		h.Header.Lapses = seen.lapses
 	}
-	return Result{Plan: p, History: h, Digest: w.Digest(), Events: w.Events(), Limited: limited}, w.Err()
+	missed, err := plan.Missed()
+	result := Result{Plan: p, History: h, Digest: w.Digest(), Events: w.Events(), Limited: limited, Missed: missed}
+	if sent != nil {
+		result.Sent = *sent
+	}
+	return result, cmp.Or(w.Err(), err)
 }
 
 // readRequests reads the requests of a lock whose code is unknown; nil if it is known.

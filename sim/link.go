@@ -121,9 +121,9 @@ func (l *link) next() int {
 }
 
 // carry takes a parcel, which leaves at once or when the cut heals. n is its number among the messages of the link;
-// other parcels (a push, the end of a connection) have 0.
-func (l *link) carry(p parcel, n int) {
-	extra := l.faultDelay(n)
+// other parcels (a push, the end of a connection) have 0. later is by how much it is held up besides.
+func (l *link) carry(p parcel, n int, later Time) {
+	extra := l.faultDelay(n) + later
 	if l.cuts > 0 {
 		l.held = append(l.held, heldParcel{p, extra})
 		return

@@ -17,6 +17,7 @@ type network struct {
 	free     []*message
 	underWay int    // messages that have left and not yet arrived
 	asked    counts // requests so far, by link, attempt and phase
+	requests uint64 // so far
 }
 
 // slab provides values that live until the end of a run, and the same ones again in the next.
@@ -49,7 +50,7 @@ func (n *network) reset() {
 	n.opened = 0
 	n.asked.reset()
 	n.free = append(n.free[:0], n.messages...)
-	n.underWay = 0
+	n.underWay, n.requests = 0, 0
 }
 
 // conn is one connection of a client to a server. Bytes arrive in the order in which they were sent, each way.
@@ -172,8 +173,11 @@ type message struct {
 	phase string
 	which uint64 // of this phase within the attempt
 	in    Incoming
-	state messageState
-	reply Reply
+	// request numbers the requests of a run, from 1.
+	request uint64
+	command string // of a run that is inspected
+	state   messageState
+	reply   Reply
 	// answered is the method value answer, made once.
 	answered func([]byte)
 }
@@ -201,6 +205,12 @@ func (w *World) newMessage() *message {
 	return m
 }
 
+// request numbers one more.
+func (n *network) request() uint64 {
+	n.requests++
+	return n.requests
+}
+
 func (m *message) release() { m.w.net.free = append(m.w.net.free, m) }
 
 // send puts the message on its link.
@@ -212,11 +222,17 @@ func (m *message) send() {
 	} else if m.w.watch != nil {
 		m.w.watchSend(m.c.server.id, m.c.client.id, n)
 	}
-	if m.state == toClient && l.breaksAt(n) {
+	act := m.inspected(n)
+	switch {
+	case act.Lost && m.state == toServer:
+		m.c.life = broken
+		m.bounce(Reset)
+		return
+	case act.Lost, m.state == toClient && l.breaksAt(n):
 		m.reply.Status = Reset
 		m.c.life = broken
 	}
-	l.carry(m, n)
+	l.carry(m, n, act.Later)
 }
 
 // broken is the life of no server: nothing is answered any more on a connection with it.
@@ -279,6 +295,7 @@ func (m *message) act(uint64) {
 // arrive passes the request to the server, or to the machine it no longer runs on.
 func (m *message) arrive() {
 	p := m.c.server
+	m.inspected(0)
 	d := &m.w.digest
 	d.word(uint64(m.w.now) ^ m.c.up.name)
 	for _, a := range m.in.Args {
@@ -330,6 +347,7 @@ func (m *message) comeBack() {
 		m.release()
 		return
 	}
+	m.inspected(0)
 	m.w.digest.word(uint64(m.w.now) ^ m.c.down.name)
 	m.c.pipe.digest(&m.w.digest, m.reply.raw)
 	if t == nil {
@@ -420,6 +438,7 @@ func (t *task) request(i int, r *Request) {
 		m.c = t.p.conn(r.Conn)
 	}
 	m.t, m.call, m.index, m.phase, m.state = t, t.call.number, i, r.Phase, toServer
+	m.request = w.net.request()
 	if r.Attempt != "" {
 		m.which = m.c.up.number(string(r.Attempt), r.Phase)
 	} else { // a session's own, such as its pings: how many there were before depends on faults

@@ -27,7 +27,7 @@ func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	if p.w.watch != nil {
 		p.w.watchSend(p.id, to, n)
 	}
-	m.link.carry(m, n)
+	m.link.carry(m, n, 0)
 }
 
 // Sent is a message that a server sends unasked, to another server or to a client, as an onlooker sees it leave.
@@ -85,7 +85,7 @@ func (p *Process) Push(connID uint64, key Key, b []byte) {
 		if p.w.opts.Onlooker != nil {
 			p.sent(c.client.id, "push", string(b), m.travel)
 		}
-		c.down.carry(m, 0)
+		c.down.carry(m, 0, 0)
 	}
 }
 
@@ -172,7 +172,7 @@ func (m *farewell) act(uint64) {
 func (p *Process) hangUpAll() {
 	for _, c := range p.w.net.all() {
 		if c.server == p && c.life == p.life && !c.closed {
-			c.down.carry(p.hangUp(c), 0)
+			c.down.carry(p.hangUp(c), 0, 0)
 		}
 	}
 }

@@ -127,6 +127,7 @@ func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
 	w := p.c.client.w
 	m := w.newMessage()
 	m.c, m.t, m.phase, m.state = p.c, nil, phase, toServer
+	m.request = w.net.request()
 	m.which = p.c.up.number(string(of), phase)
 	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0]
 	m.in = Incoming{Client: p.c.client.id, ConnID: p.c.id, Attempt: of, Phase: phase, Args: args,

@@ -19,6 +19,9 @@ type Options struct {
 	// Asked, if set, is called with each request that a server is about to serve. It must not touch the world, nor keep
 	// the request.
 	Asked func(server ProcessID, r *Incoming)
+	// Command, if set, names what a request asks for, by its arguments: a Passage has that name. It is called with each
+	// request, in the order in which they leave, of a run that is inspected. Without it the name is the first argument.
+	Command func(args []string) string
 	// Stacks, if set, are those on which the tasks run.
 	Stacks *Stacks
 	// Canonical, if set, returns the form of a recorded value that enters the digest: the same in equal runs, even if
@@ -86,6 +89,7 @@ type World struct {
 	stacks   *Stacks
 	running  *task // the coroutine that is running, if any
 	watch    func(Moment)
+	inspect  []func(Passage) Interference
 	inTail   func(from, to ProcessID) // called with the slow share of messages
 	acting   uint64                   // number of the current event
 	early    uint64                   // number of the last event that was scheduled before the watch began
@@ -111,7 +115,7 @@ func (w *World) Reset(seed uint64, opts Options) {
 	w.kill()
 	w.seed, w.opts = seed, opts
 	w.now, w.seq, w.events, w.before, w.err = 0, 0, 0, 0, nil
-	w.watch, w.inTail = nil, nil
+	w.watch, w.inspect, w.inTail = nil, w.inspect[:0], nil
 	w.stacks = cmp.Or(opts.Stacks, &shared)
 	clear(w.queue)
 	w.queue = w.queue[:0]

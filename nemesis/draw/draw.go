@@ -106,6 +106,11 @@ func (g *Generator) possible(k nemesis.Kind) bool {
 		func(x nemesis.Exclusion) bool { return x == nemesis.Exclusion{Kind: k} })
 }
 
+// Allows reports whether the mix does not exclude a fault, which need not be drawn, and whether the run can suffer it.
+func (g *Generator) Allows(f nemesis.Fault) bool {
+	return !g.excluded(f) && nemesis.Validate(f, g.names) == nil
+}
+
 func (g *Generator) excluded(f nemesis.Fault) bool {
 	return slices.ContainsFunc(g.mix.Without, func(x nemesis.Exclusion) bool { return x.Covers(f, &g.names) })
 }

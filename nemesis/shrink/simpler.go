@@ -21,15 +21,15 @@ func measureOf(f *nemesis.Fault) measure {
 		flag(f.OneWay), // that a link is down in one direction only takes more words
 		flag(f.For > 0) + flag(f.Restart > 0),
 		class(t),
-		flag(t.By != ""),
-		int64(t.Pass),
+		flag(t.By != "") + flag(t.Message.Of != "") + flag(t.Message.To != "") + flag(t.Message.Attempt > 0),
+		int64(t.Pass + t.Message.Nth),
 		int64(slices.Index(familiarPoints[:], t.Point) + 1),
 		durationRoughness(t.Time),
 		durationRoughness(f.By),
 		durationRoughness(f.For) + durationRoughness(f.Restart), // no kind has both
 		roughness(int64(max(f.PPM, -f.PPM)), 0),
 		int64(f.Number),
-		numbers(t.By) + numbers(f.On()...),
+		numbers(named(f)...),
 		flag(t.SaidAt),
 		flag(turned(f)),
 	}
@@ -44,15 +44,18 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// class: a fault that holds from the start needs no moment, and a point gives a reason for it, which a time does not.
+// class: a fault that holds from the start needs no moment; a point gives a reason for it, and so does a message by
+// what it says, which a time does not.
 func class(t *nemesis.Trigger) int64 {
 	switch {
 	case t.Point != "":
 		return 1
+	case t.Message.Named():
+		return 2
 	case t.Time == 0:
 		return 0
 	}
-	return 2
+	return 3
 }
 
 // familiarPoints lists the points, best known first.
@@ -90,7 +93,7 @@ func numbers(processes ...sim.ProcessID) int64 {
 //   - less is lost: everything, unsynced writes, nothing (the server is shut down);
 //   - fewer processes are cut off, and in both directions; it has no end and no restart;
 //   - it strikes at the start of the run; at a point, by the client that the fault itself names, the first time, the
-//     points that people know first; else at a time;
+//     points that people know first; with a message by what it says; else at a time;
 //   - times and durations are rounder, by roughness: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are rounder and
 //     weaker; messages and replies are earlier;
 //   - processes have lower numbers.
@@ -174,6 +177,10 @@ func (v *variants) moments() {
 		v.add(func(f *nemesis.Fault) { f.Trigger.SaidAt = false })
 		v.add(func(f *nemesis.Fault) { f.Trigger.By = "" })
 	}
+	if t.Message.Named() {
+		v.add(func(f *nemesis.Fault) { f.Trigger.SaidAt = false })
+		v.add(func(f *nemesis.Fault) { f.Trigger.Message.Of = "" })
+	}
 	for _, d := range rounderDurations(t.Time) {
 		v.add(func(f *nemesis.Fault) { f.Trigger.Time = d })
 	}
@@ -197,6 +204,9 @@ func (v *variants) quantities() {
 	for _, n := range smaller(f.Number) {
 		v.add(func(f *nemesis.Fault) { f.Number = n })
 	}
+	for _, n := range smaller(f.Trigger.Message.Nth) {
+		v.add(func(f *nemesis.Fault) { f.Trigger.Message.Nth = n })
+	}
 }
 
 // processes replaces processes by others of the same kind.
@@ -216,7 +226,7 @@ func (v *variants) processes() {
 // named lists the processes that the fault names, each once.
 func named(f *nemesis.Fault) []sim.ProcessID {
 	var list []sim.ProcessID
-	for _, p := range append(f.On(), f.Trigger.By) {
+	for _, p := range append(f.On(), f.Trigger.By, f.Trigger.Message.Of, f.Trigger.Message.To) {
 		if p != "" && !slices.Contains(list, p) {
 			list = append(list, p)
 		}

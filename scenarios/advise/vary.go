@@ -36,6 +36,8 @@ func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 		f.For, f.By, f.Restart = longer(f.For, grow), longer(f.By, grow), longer(f.Restart, grow)
 		switch t := &f.Trigger; {
 		case !moved:
+		case t.Message.Named():
+			t.Message.Nth += i
 		case !f.Kind.Has(nemesis.FieldTrigger):
 			f.Number += i
 		case t.Point != "":
@@ -82,6 +84,8 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 		switch t := &g.Trigger; {
 		case g.Number > 0:
 			g.Number = 1 + below(2*g.Number+2)
+		case t.Message.Named():
+			t.Message.Nth = 1 + below(2*t.Message.Nth+2)
 		case t.Point != "" && below(2) == 0:
 			t.Point = sim.Points[below(len(sim.Points))]
 		case t.Point == "":

@@ -61,6 +61,9 @@ func (o *Options) cannot(f *nemesis.Fault) string {
 	if f.Kind.Does().IsClock() && nemesis.IsClient(f.Target) {
 		return "the clocks of " + string(f.Target) + " are the host's: let the servers' jump or drift, the other way"
 	}
+	if f.Trigger.Message.Attempt > 0 {
+		return "which attempt a request belongs to only the client's library knows: name it without"
+	}
 	if p := f.Trigger.Point; p != "" && !slices.Contains(passed, p) {
 		names := make([]string, len(passed))
 		for i, p := range passed {

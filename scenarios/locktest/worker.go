@@ -126,11 +126,17 @@ func (w *worker) answer(r remote.Request) (a remote.Answer) {
 	if err != nil {
 		return remote.Answer{Failure: err.Error()}
 	}
+	w.runner.ReportSent(r.Sent)
 	run, err := w.runner.Run(plan)
+	var ambiguous *nemesis.AmbiguousError
+	if errors.As(err, &ambiguous) {
+		return remote.Answer{Refused: err.Error()}
+	}
 	if err != nil {
 		return remote.Answer{Failure: err.Error()}
 	}
-	return remote.Answer{History: run.History, Digest: run.Digest, Events: run.Events, Limited: run.Limited}
+	return remote.Answer{History: run.History, Digest: run.Digest, Events: run.Events, Limited: run.Limited,
+		Missed: run.Missed, Sent: run.Sent}
 }
 
 // turnTo makes the next runs use the scenario with the given text.

@@ -33,16 +33,20 @@ import (
 // Request asks for a run of a scenario; without a scenario, for that of the test.
 type Request struct {
 	Scenario, Plan string // the texts of files
+	Sent           bool   // what the clients send is asked for, too
 }
 
 // Answer is the reply to a request.
 type Answer struct {
 	Scenario string // of the test, if it was asked for
 	Failure  string // of the lock's own code; there is no run then
+	Refused  string // why the plan cannot be carried out; there is no run then
 	History  *history.History
 	Digest   sim.Digest
 	Events   int
 	Limited  bool
+	Missed   []nemesis.Missed
+	Sent     []nemesis.Sent
 }
 
 // Serve answers requests, a line each, until there are no more.
@@ -170,12 +174,16 @@ func (t *Test) Scenario() ([]byte, error) {
 }
 
 // Run makes a run. The error is a *scenarios.CodeError if the lock's own code failed in it.
-func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan) (scenarios.Result, error) {
-	a, err := t.ask(Request{string(s.Text()), p.String()})
+func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan, sent bool) (scenarios.Result, error) {
+	a, err := t.ask(Request{string(s.Text()), p.String(), sent})
 	if err == nil && a.Failure != "" {
 		err = &scenarios.CodeError{Text: a.Failure}
 	}
-	return scenarios.Result{Plan: p, History: a.History, Digest: a.Digest, Events: a.Events, Limited: a.Limited}, err
+	if err == nil && a.Refused != "" {
+		err = errors.New(a.Refused)
+	}
+	return scenarios.Result{Plan: p, History: a.History, Digest: a.Digest, Events: a.Events, Limited: a.Limited,
+		Missed: a.Missed, Sent: a.Sent}, err
 }
 
 // ask sends a request to a process. A process that does not answer is of no more use.

@@ -9,12 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // Plans draws random plans for a scenario from its mix. It must not be used by two goroutines at a time.
 type Plans struct {
 	scenario  *scenarios.Scenario
 	generator *draw.Generator
+	aim       aim
 	// Within is the time in which faults strike, from the start of a run.
 	Within time.Duration
 }
@@ -54,7 +56,23 @@ func undisturbed(s *scenarios.Scenario) (time.Duration, error) {
 }
 
 // Plan is what the given seed strikes with: the faults and the run's own draws.
-func (p *Plans) Plan(seed uint64) nemesis.Plan { return p.of(seed, p.generator.Draw(seed)) }
+func (p *Plans) Plan(seed uint64) nemesis.Plan {
+	plan := p.of(seed, p.generator.Draw(seed))
+	if p.scenario.Mix.Aimed == 0 || !p.aim.look(p.scenario, baseOf(seed)) {
+		return plan
+	}
+	plan.Seed = baseOf(seed)
+	a := archer{&p.aim, sim.NewStream(seed, "aim")}
+	for i, f := range plan.Faults {
+		if a.below(100) >= p.scenario.Mix.Aimed {
+			continue
+		}
+		if f = a.turn(f); p.generator.Allows(f) {
+			plan.Faults[i] = f
+		}
+	}
+	return plan
+}
 
 // PlanOf is the plan that the bytes of a fuzzing engine describe, with the given seed for the run's own draws.
 func (p *Plans) PlanOf(seed uint64, data []byte) nemesis.Plan {

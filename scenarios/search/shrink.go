@@ -81,7 +81,7 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 func (sh *shrinker) shrink(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) {
 	for {
 		before, faults := s, p
-		p = shrink.Reduce(p, s.fails)
+		p = s.name(shrink.Reduce(p, s.fails))
 		s, p = sh.reduce(s, p)
 		p = shrink.Shrink(p, s.scenario.Targets(), s.fails)
 		if s == before && reflect.DeepEqual(p, faults) {

@@ -97,3 +97,28 @@ func (sh *shrinker) over() bool {
 	}
 	return sh.ending != 0 || sh.err != nil
 }
+
+// name names the messages that faults state by their numbers by what they say, where the plan fails all the same.
+func (s *subject) name(p nemesis.Plan) nemesis.Plan {
+	if !slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool { return f.Number > 0 }) || s.over() {
+		return p
+	}
+	runner := scenarios.NewRunner(s.scenario)
+	runner.ReportSent(true)
+	s.runs++
+	result, err := runner.Run(p)
+	if err != nil {
+		s.err = err
+		return p
+	}
+	for i := range p.Faults {
+		if f, ok := nemesis.Named(p.Faults[i], result.Sent); ok {
+			q := p
+			q.Faults = slices.Clone(p.Faults)
+			if q.Faults[i] = f; s.fails(q) {
+				p = q
+			}
+		}
+	}
+	return p
+}

@@ -1,6 +1,8 @@
 package single
 
 import (
+	"fmt"
+
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -38,8 +40,35 @@ func (r *Run) plan() document.Plan {
 	lines := document.PlanOf(r.Plan)
 	for i := range min(len(lines), len(r.Idle)) {
 		lines[i].Idle = r.Idle[i].String()
+		if r.Idle[i] == NeverStruck {
+			lines[i].Idle += r.asked(lines[i].Line)
+		}
 	}
 	return lines
+}
+
+// mostAsked is how many requests are named at most beside one that never came.
+const mostAsked = 8
+
+// asked says what the client asked for whose message a fault names that never struck; nothing if the fault names none.
+func (r *Run) asked(line string) string {
+	for _, m := range r.Missed {
+		if m.Line != line {
+			continue
+		}
+		if len(m.Asked) == 0 {
+			return ": its client asked for nothing"
+		}
+		var words []string
+		for _, a := range m.Asked[:min(len(m.Asked), mostAsked)] {
+			words = append(words, a.String())
+		}
+		if n := len(m.Asked) - mostAsked; n > 0 {
+			words = append(words, text.Count(n, "more kind")+" of request")
+		}
+		return fmt.Sprintf(": %s asked for %s", m.Asked[0].Client, text.Join(words, " and "))
+	}
+	return ""
 }
 
 // idle says how many faults of the plan can have had no effect; nothing if all can.

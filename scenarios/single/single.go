@@ -14,6 +14,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/headline"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
@@ -32,6 +33,7 @@ type Run struct {
 	Digest    string
 	Plan      []string // one fault a line
 	Idle      []Idle   // of each fault in Plan; nil: not known
+	Missed    []nemesis.Missed
 	Expected  []ExpectLine
 	OK        bool // every law and metric came out as expected
 	Promise   bool // it is held to what the scenario promises, in place of what it expects
@@ -75,6 +77,7 @@ func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) 
 	for _, f := range campaign.PlannedIn(r.Plan.Faults, r.History) {
 		run.Plan, run.Idle = append(run.Plan, f.Line), append(run.Idle, idleness(f))
 	}
+	run.Missed = r.Missed
 	return run
 }
 

@@ -52,17 +52,32 @@ var faultFields = []faultField{
 	{name: "pass", unit: Counts, of: nemesis.FieldTrigger, title: "passing that brings",
 		value: func(f *nemesis.Fault) int64 { return int64(f.Trigger.Pass) },
 		set:   func(f *nemesis.Fault, n int64) { f.Trigger.Pass = int(n) }},
+	{name: "nth", unit: Counts, of: nemesis.FieldTrigger | nemesis.FieldMessage, title: "rank of the message of",
+		value: func(f *nemesis.Fault) int64 { return int64(f.Trigger.Message.Nth) },
+		set:   func(f *nemesis.Fault, n int64) { f.Trigger.Message.Nth = int(n) }},
 	{name: "number", unit: Counts, of: nemesis.FieldNumber, title: "message of",
 		value: func(f *nemesis.Fault) int64 { return int64(f.Number) },
 		set:   func(f *nemesis.Fault, n int64) { f.Number = int(n) }},
 }
 
-// faultKeys are the keys of the ith fault, from 0. A fault strikes either at a time or at the passing of a point.
+// faultKeys are the keys of the ith fault, from 0. A fault strikes either at a time or at the passing of a point, or
+// with a message that it states by its number or by what it says.
 func faultKeys(i int, f *nemesis.Fault) []*Key {
 	var keys []*Key
 	for n := range faultFields {
-		field, atPoint := &faultFields[n], f.Trigger.Point != ""
-		if !f.Kind.Has(field.of) || field.name == "at" && atPoint || field.name == "pass" && !atPoint {
+		field := &faultFields[n]
+		applies := f.Kind.Has(field.of)
+		switch field.name {
+		case "at":
+			applies = applies && f.Trigger.Timed()
+		case "pass":
+			applies = applies && f.Trigger.Point != ""
+		case "nth":
+			applies = f.Trigger.Message.Named()
+		case "number":
+			applies = f.Number > 0
+		}
+		if !applies {
 			continue
 		}
 		keys = append(keys, &Key{Path: fmt.Sprintf("faults.%d.%s", i+1, field.name), Unit: field.unit, fault: i + 1,

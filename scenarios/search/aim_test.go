@@ -1,0 +1,109 @@
+package search
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// aimedAt is a lock whose lost try is released by a request that is one of many: what a client sends to back out.
+const aimedAt = `name: aimed
+servers: {redis: 3}
+lock: {protocol: redlock, ttl: 1s}
+work: {cycles: 20, hold: 20ms}
+mix: {aimed: 100%, faults: 4, without: [jump of servers]}
+`
+
+// Aimed plans are plans: they are allowed, print and parse back, are a function of their seed alone, and strike.
+func TestAimedPlansArePlans(t *testing.T) {
+	s := parsed(t, aimedAt)
+	plans, err := NewPlans(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, struck, of := 0, 0, 0
+	commands := map[string]int{}
+	for seed := range uint64(200) {
+		p := plans.Plan(seed)
+		if p.Seed != baseOf(seed) {
+			t.Fatalf("the plan of seed %d has the run's seed %d", seed, p.Seed)
+		}
+		if err := p.Validate(s.Targets()); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if again, err := nemesis.ParsePlan("p", []byte(p.String())); err != nil || !reflect.DeepEqual(again, p) {
+			t.Fatalf("seed %d: %s parsed back as %v, %v", seed, p, again, err)
+		}
+		if seed%37 == 0 {
+			other, err := NewPlans(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if q := other.Plan(seed); !reflect.DeepEqual(p, q) {
+				t.Errorf("seed %d: %s, and by another worker %s", seed, p, q)
+			}
+		}
+		for _, f := range p.Faults {
+			if of++; f.Trigger.Message.Named() {
+				named++
+				commands[f.Trigger.Message.Command]++
+			}
+			if strings.HasPrefix(f.String(), "jump redis") {
+				t.Errorf("seed %d: %s, which the mix excludes", seed, f)
+			}
+		}
+		if seed%8 == 0 {
+			r, err := plans.aim.runner.Run(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Missed) == 0 {
+				struck++
+			}
+		}
+	}
+	if named < of/3 || struck < 10 {
+		t.Errorf("%d of %d faults name a message; in %d of 25 runs all of these came", named, of, struck)
+	}
+	if len(commands) < 2 || commands["SET"] == 0 || commands["release"] == 0 {
+		t.Errorf("aimed at %v", commands)
+	}
+}
+
+// Without the key nothing is aimed, and no run is made for it.
+func TestNothingIsAimedUnlessTheMixSaysSo(t *testing.T) {
+	s := parsed(t, strings.Replace(aimedAt, "aimed: 100%, ", "", 1))
+	plans, err := NewPlans(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(50) {
+		if p := plans.Plan(seed); p.Seed != seed || nemesis.NameMessages(p.Faults) || plans.aim.runner != nil {
+			t.Fatalf("seed %d: %s", seed, p)
+		}
+	}
+}
+
+// One delayed message that a random plan seldom meets: the release of a lost try that arrives when the next try has got
+// the lock.
+func TestWhatOneMessageBreaksIsFoundByAim(t *testing.T) {
+	first := func(aimed string) int {
+		s := parsed(t, `name: late
+servers: {redis: 1}
+lock: {protocol: set-nx-px, release: del, ttl: 2s}
+work: {cycles: 12, hold: 50ms, think: 50ms}
+mix: {aimed: `+aimed+`, faults: 1, weights: {delay message: 1}}
+promise: [lease-exclusion]
+`)
+		v, err := FindFirst(t.Context(), s, 0, 3000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Runs
+	}
+	if aimed, random := first("100%"), first("0%"); aimed > random/2 {
+		t.Errorf("found after %d aimed plans, and after %d random ones", aimed, random)
+	}
+}

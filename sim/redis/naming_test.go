@@ -1,0 +1,35 @@
+package redis
+
+import (
+	"crypto/sha1"
+	"fmt"
+	"testing"
+)
+
+// A request is named by its command, and a script by its name or its first line, however it is sent.
+func TestRequestsAreNamed(t *testing.T) {
+	const own = "\n-- takes it #1\n  local v = redis.call(\"get\", KEYS[1])\nreturn v"
+	release := `if redis.call('GET',KEYS[1]) == ARGV[1] then return redis.call('DEL',KEYS[1]) else return 0 end`
+	hash := func(text string) string { return fmt.Sprintf("%x", sha1.Sum([]byte(text))) }
+	var n Namer
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"SET", []string{"set", "lock", "v", "NX"}},
+		{"PING", []string{"ping"}},
+		{"EVALSHA", []string{"evalsha", hash(own), "1", "lock"}},
+		{"-- takes it 1", []string{"EVAL", own, "1", "lock"}},
+		{"-- takes it 1", []string{"evalsha", hash(own), "1", "lock"}},
+		{"release", []string{"eval", release, "1", "lock", "v"}},
+		{"SCRIPT", []string{"script", "load", "return 1 -- twice"}},
+		{"return 1 -- twice", []string{"EVALSHA_RO", hash("return 1 -- twice"), "0"}},
+		{"local v = redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', AR", []string{"EVAL",
+			`local v = redis.call("set", KEYS[1], ARGV[1], "NX", "PX", ARGV[2], "more and more")`, "1"}},
+		{"EVAL", []string{"EVAL", " \n ", "0"}},
+	} {
+		if got := n.Name(c.args); got != c.want {
+			t.Errorf("%q is named %q, want %q", c.args, got, c.want)
+		}
+	}
+}
