@@ -459,8 +459,8 @@ func (t *task) Close(name Conn) {
 
 // resize returns n empty replies, keeping the memory of their buffers.
 func resize(r []Reply, n int) []Reply {
-	for len(r) < n {
-		r = append(r[:cap(r)], Reply{})
+	if more := n - cap(r); more > 0 {
+		r = append(r[:cap(r)], make([]Reply, more)...)
 	}
 	r = r[:n]
 	for i := range r {

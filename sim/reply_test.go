@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 func TestReplySaysWhatTheServerSaid(t *testing.T) {
@@ -70,4 +71,21 @@ func TestOnlyAnAnswerSaysAnything(t *testing.T) {
 			t.Errorf("status %d is a number", s)
 		}
 	}
+}
+
+// TestRepliesKeepTheirMemory: a client that asks now one server and now several needs no more memory the longer it runs.
+func TestRepliesKeepTheirMemory(t *testing.T) {
+	l := newLab(t)
+	requests := []Request{to("s-1", "A"), to("s-2", "B"), to("s-1", "C"), to("s-2", "D")}
+	l.client("c", func(env Env) {
+		for n := range 40 {
+			env.Call(20*ms, nil, requests[:1+n*3%4]...)
+			env.CallInTurn(20*ms, func(int, *Reply) bool { return true }, requests[:1+n%3]...)
+		}
+		if n := cap(env.(*task).call.replies); n > 2*len(requests) {
+			t.Errorf("there is memory for %d replies, and at most %d come at once", n, len(requests))
+		}
+	})
+	l.Run(Time(time.Hour), nil)
+	l.Finish()
 }
