@@ -115,7 +115,7 @@ func markdownFiles(t *testing.T) (paths []string) {
 		if err == nil && d.Name() == "node_modules" {
 			return fs.SkipDir
 		}
-		if d.IsDir() && (strings.HasPrefix(d.Name(), "_") || strings.HasPrefix(d.Name(), ".git") ||
+		if d.IsDir() && (strings.HasPrefix(d.Name(), "_") || d.Name() == ".git" ||
 			d.Name() == "testdata") {
 			return filepath.SkipDir
 		}

@@ -116,7 +116,7 @@ func (d *Diagram) area(b box) box {
 	b.bottom -= labelSize + 5 + tickSize + tickLabel
 	right := b.right
 	for _, tick := range d.X.ticks(right-b.left, tickWidth) { // the last has room for its label
-		beyond := t.width(tick.Label)/2 - float64((1-d.X.share(tick.Value))*(right-b.left))
+		beyond := float64(t.width(tick.Label)/2) - float64((1-d.X.share(tick.Value))*(right-b.left))
 		b.right = min(b.right, right-beyond)
 	}
 	return b
@@ -192,7 +192,7 @@ func (p *plane) areas() {
 			lo, hi = Point{min(lo.X, at.X), min(lo.Y, at.Y)}, Point{max(hi.X, at.X), max(hi.Y, at.Y)}
 		}
 		if a.Name != "" && t.width(a.Name)+12 < hi.X-lo.X {
-			p.write(t, Point{(lo.X + hi.X) / 2, (lo.Y+hi.Y)/2 + capital*t.size/2}, a.Name)
+			p.write(t, Point{(lo.X + hi.X) / 2, float64((lo.Y+hi.Y)/2) + float64(capital*t.size/2)}, a.Name)
 		}
 	}
 }

@@ -71,11 +71,12 @@ func (to raster) line(s Style, points ...Point) {
 // circle draws a ring in one way around outside, and the other way inside.
 func (to raster) circle(s Style, at Point, r float64) {
 	var outer, inner []Point
+	half := float64(s.Width / 2)
 	const corners = 48 // so many that none shows
 	for i := range corners + 1 {
 		sin, cos := math.Sincos(2 * math.Pi * float64(i) / corners)
 		on := func(r float64) Point { return Point{at.X + float64(r*cos), at.Y + float64(r*sin)} }
-		outer, inner = append(outer, on(r+s.Width/2)), append(inner, on(r-s.Width/2))
+		outer, inner = append(outer, on(r+half)), append(inner, on(r-half))
 	}
 	if s.Width > 0 {
 		slices.Reverse(inner)
@@ -85,9 +86,9 @@ func (to raster) circle(s Style, at Point, r float64) {
 }
 
 func (to raster) write(t text, at Point, words string) {
-	size := t.size * to.scale
-	width := t.width(words) * to.scale
-	x, y := at.X*to.scale-float64(t.anchor*width), at.Y*to.scale
+	size, width := float64(t.size*to.scale), float64(t.width(words)*to.scale)
+	left, y := float64(at.X*to.scale), float64(at.Y*to.scale)
+	x := left - float64(t.anchor*width)
 	pen := font.Drawer{Dst: to, Src: image.NewUniform(t.RGB), Face: t.face(size),
 		Dot: fixed.Point26_6{X: fixed.Int26_6(64 * x), Y: fixed.Int26_6(64 * y)}}
 	if !t.turned {
@@ -103,6 +104,6 @@ func (to raster) write(t text, at Point, words string) {
 			turned.SetAlpha(y, flat.Rect.Dx()-1-x, flat.AlphaAt(x, y))
 		}
 	}
-	corner := image.Pt(int(at.X*to.scale)-int(size), int(at.Y*to.scale-(1-t.anchor)*width))
+	corner := image.Pt(int(left)-int(size), int(y-float64((1-t.anchor)*width)))
 	draw.DrawMask(to, turned.Rect.Add(corner), image.NewUniform(t.RGB), image.Point{}, turned, image.Point{}, draw.Over)
 }

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"go/ast"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// An invocation is a call of go test that a document, a script or a comment shows.
+type invocation struct {
+	text     string
+	packages []string // from the top of the repository: checker/linear, or sim/... with those inside; none: any
+	patterns []string // of the tests, benchmarks and fuzz tests that it selects or leaves out
+}
+
+var (
+	goTest       = regexp.MustCompile("\\bgo test((?:[ \t]+(?:'[^'\n]*'|[^\\s'\"`()&;<>]+))+)")
+	goTestInCode = regexp.MustCompile(`(?m)^//\t(?:[A-Z_]+=\S+ )*go test .*$`)
+	ownVariable  = regexp.MustCompile(`\bFENCEPOST_[A-Z]+`)
+	nameOfTest   = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w*`)
+	testShown    = regexp.MustCompile(`(?m)^ *func (Test\w+)\(`)
+)
+
+// invocations are the calls in the text of a file, which is named from the top of the repository. A call that selects
+// tests and names no package is for those below the file.
+func invocations(file, text string) (all []invocation) {
+	text = strings.NewReplacer("\\\n", " ", `\|`, "|").Replace(text)
+	for _, call := range goTest.FindAllStringSubmatch(text, -1) {
+		i := invocation{text: file + ": " + call[0]}
+		words := strings.Fields(call[1])
+		for n, w := range words {
+			if folder, ok := strings.CutPrefix(w, "./"); ok {
+				i.packages = append(i.packages, folder)
+			}
+			if n == 0 || !slices.Contains([]string{"-run", "-skip", "-bench", "-fuzz"}, words[n-1]) {
+				continue
+			}
+			if names, _, _ := strings.Cut(strings.Trim(w, "'"), "/"); names != "^$" && names != "xxx" {
+				i.patterns = append(i.patterns, names)
+			}
+		}
+		if len(i.packages) == 0 && len(i.patterns) > 0 {
+			i.packages = []string{path.Join(path.Dir(file), "...")}
+		}
+		all = append(all, i)
+	}
+	return all
+}
+
+// testsIn are the tests of the packages that one argument of go test names, given those of each package.
+func testsIn(argument string, tests map[string][]string) (names []string) {
+	below, all := strings.CutSuffix(argument, "...")
+	for room, of := range tests {
+		if room == argument || all && strings.HasPrefix(room+"/", strings.TrimPrefix(below, "./")) {
+			names = append(names, of...)
+		}
+	}
+	return names
+}
+
+// TestCommandsNameWhatThereIs reads documents, scripts, workflows and the commands in comments: there are the packages,
+// tests and variables that they name. Otherwise a command runs nothing, and passes.
+func TestCommandsNameWhatThereIs(t *testing.T) {
+	tests, literals := map[string][]string{}, map[string]bool{}
+	called, words := []invocation{}, map[string]string{} // words of documents and scripts, by the file
+	for _, s := range sources(t) {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if s.test && nameOfTest.MatchString(n.Name.Name) {
+					tests[s.room] = append(tests[s.room], n.Name.Name)
+				}
+			case *ast.BasicLit:
+				if ownVariable.MatchString(n.Value) {
+					literals[ownVariable.FindString(n.Value)] = true
+				}
+			}
+			return true
+		})
+		for _, line := range goTestInCode.FindAllString(readFrom(t, s.path), -1) {
+			called = append(called, invocations(s.path, line)...)
+		}
+	}
+	every := testsIn("...", tests)
+	for _, file := range commandFiles(t) {
+		text := readFrom(t, file)
+		called = append(called, invocations(file, text)...)
+		for _, test := range testShown.FindAllStringSubmatch(text, -1) { // of a user
+			every = append(every, test[1])
+			for room := range tests {
+				tests[room] = append(tests[room], test[1])
+			}
+		}
+		for _, w := range slices.Concat(nameOfTest.FindAllString(text, -1), ownVariable.FindAllString(text, -1)) {
+			words[w] = file
+		}
+	}
+	for word, file := range words {
+		begins := func(test string) bool { return strings.HasPrefix(test, word) }
+		if !literals[word] && !slices.ContainsFunc(every, begins) {
+			t.Errorf("%s names %s, which there is not", file, word)
+		}
+	}
+	checked := 0
+	for _, i := range called {
+		checked += len(i.patterns)
+		for _, problem := range i.problems(t, tests) {
+			t.Errorf("%s: %s", i.text, problem)
+		}
+	}
+	if checked < 100 || len(words) < 20 {
+		t.Errorf("%d patterns and %d words were checked", checked, len(words))
+	}
+}
+
+// problems are the packages without tests, and what selects none.
+func (i *invocation) problems(t *testing.T, tests map[string][]string) (list []string) {
+	var all []string
+	for _, argument := range i.packages {
+		if argument == "PACKAGE" { // any
+			continue
+		}
+		of := testsIn(argument, tests)
+		if all = append(all, of...); len(of) == 0 {
+			list = append(list, argument+" has no tests")
+		}
+		for _, pattern := range i.patterns {
+			if !slices.ContainsFunc(of, regexp.MustCompile(pattern).MatchString) {
+				list = append(list, pattern+" selects nothing in "+argument)
+			}
+		}
+	}
+	for _, pattern := range i.patterns {
+		for one := range strings.SplitSeq(pattern, "|") {
+			if !slices.ContainsFunc(all, regexp.MustCompile(one).MatchString) {
+				list = append(list, one+" selects nothing")
+			}
+		}
+	}
+	return list
+}
+
+// commandFiles are the documents, scripts and workflows, from the top of the repository.
+func commandFiles(t *testing.T) (files []string) {
+	t.Helper()
+	for _, pattern := range []string{".ci/*", ".github/workflows/*"} {
+		found, err := filepath.Glob(filepath.Join("../..", pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		files = append(files, found...)
+	}
+	files = append(files, markdownFiles(t)...)
+	for i, file := range files {
+		files[i] = filepath.ToSlash(strings.TrimPrefix(file, filepath.FromSlash("../../")))
+	}
+	return files
+}
+
+// readFrom reads a file that is named from the top of the repository.
+func readFrom(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../..", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
