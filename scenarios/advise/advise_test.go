@@ -105,8 +105,10 @@ func TestSavingChanges(t *testing.T) {
 		also     []string // that keep every promise
 		not      []string // that do not
 	}{
-		{"setnx-holder-crash", "lock.protocol: set-nx-px", []string{"lock.protocol: etcd"},
-			[]string{"lock.protocol: setnx-expire"}},
+		// A client that states no validity counts its TTL from the reply, while the key expires sooner: once in a thousand
+		// runs another is granted the lock in between. To check the validity is to count it from before the request.
+		{"setnx-holder-crash", "lock.protocol: set-nx-px, work.check-validity: on", []string{"lock.protocol: etcd"},
+			[]string{"lock.protocol: setnx-expire", "lock.protocol: set-nx-px"}},
 		{"restart-forgets", "restart delay: 12s",
 			[]string{"servers.persistence.append-fsync: always", "lock.protocol: etcd"},
 			[]string{"lock.quorum: 4", "lock.quorum: 5", "servers.redis: 4", "lock.release-on-failure: off"}},
@@ -121,7 +123,7 @@ func TestSavingChanges(t *testing.T) {
 	} {
 		seeds := 40
 		if !testkit.Full() {
-			if seeds = someSeeds; c.scenario != "setnx-holder-crash" {
+			if seeds = someSeeds; c.scenario != "no-elapsed-check" {
 				continue
 			}
 		}
