@@ -61,21 +61,25 @@ func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 		e.members = append(e.members, m)
 		e.Add(name, m)
 	}
-	if err = e.elect(); err == nil {
-		err = e.closeRoot(e.members[0].address())
-	}
-	return e.Fleet, err
+	return e.Fleet, e.elect()
 }
 
-// tries limits how often the members are started, since another than the first may be elected.
+// tries limits how often the members are started, since another than the first may be elected, and on a busy host the
+// leader may lose the others at once.
 const tries = 5
 
-// elect starts the members until the first is the leader: it has the highest number, and the others are started once it
-// runs.
+// elect starts the members until the first is the leader and has closed the root of the znodes to others. It has the
+// highest number, and the others are started once it runs.
 func (e *ensemble) elect() error {
+	err := errors.New("another member than the first was elected, repeatedly")
 	for range tries {
-		if err := e.start(); err != nil || e.members[0].mode() != "follower" {
+		if err := e.start(); err != nil {
 			return err
+		}
+		if e.members[0].mode() != "follower" {
+			if err = e.closeRoot(e.members[0].address()); err == nil {
+				return nil
+			}
 		}
 		for _, m := range e.members {
 			m.Daemon.Kill()
@@ -84,7 +88,7 @@ func (e *ensemble) elect() error {
 			}
 		}
 	}
-	return errors.New("another member than the first was elected, repeatedly")
+	return err
 }
 
 // start starts all members, on ports of their own, and waits until they serve.
