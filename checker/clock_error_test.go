@@ -100,6 +100,7 @@ func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 			}
 		}
 	}
+	t.Logf("verdicts that stay: %v", kept)
 	for _, law := range Laws {
 		for _, o := range []Outcome{Holds, Violated, Undecided} {
 			never := o == Holds && (law == DeadlockFreedom || law == FaultTolerance) ||
@@ -213,6 +214,7 @@ func TestRecordsThatEndEarly(t *testing.T) {
 			}
 		}
 	}
+	t.Logf("%d rounds: %v", rounds, seen)
 	for _, law := range []Law{LeaseExclusion, MutualExclusion, ResourceSafety, Ownership, TokenOrder, DeadlockFreedom} {
 		for _, o := range []Outcome{Violated, Undecided} {
 			if n := seen[fmt.Sprint(law, " ", o)]; n < int(rounds)/1000 {

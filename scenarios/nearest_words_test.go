@@ -85,6 +85,7 @@ func TestTheNearestWordIsAccepted(t *testing.T) {
 			}
 		}
 	}
+	t.Logf("%d words were offered for slips in %d files", offered, len(texts))
 	if offered < 500 {
 		t.Errorf("only %d words were offered", offered)
 	}

@@ -76,27 +76,11 @@ func TestStatementsNameWhatThereIs(t *testing.T) {
 			t.Errorf("%s: %s, shown by %q", row["it says"], kind, row["shown by"])
 		}
 		for _, by := range shown {
-			if _, err := scenarios.Named(by[1]); err != nil && !commands.MatchString(by[1]) && !isTest(t, by[1]) {
+			if _, err := scenarios.Named(by[1]); err != nil && !commands.MatchString(by[1]) && !tests.MatchString(by[1]) {
 				t.Errorf("%s: %v", row["it says"], err)
 			}
 		}
 	}
-}
-
-// isTest reports whether a command runs a test that there is.
-func isTest(t *testing.T, command string) bool {
-	named := tests.FindStringSubmatch(command)
-	if named == nil {
-		return false
-	}
-	files, err := filepath.Glob(filepath.Join("..", named[1], "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.ContainsFunc(files, func(f string) bool {
-		text, err := os.ReadFile(f)
-		return err == nil && strings.Contains(string(text), "func "+named[2]+"(t *testing.T)")
-	})
 }
 
 func TestStatementsAreCounted(t *testing.T) {

@@ -30,6 +30,7 @@ func TestAMisspelledPatternGetsOneThatFinds(t *testing.T) {
 			wrong++
 		}
 	}
+	t.Logf("%d slips of %d words", wrong, len(words))
 	if wrong*step < len(words) {
 		t.Errorf("only %d slips of %d words", wrong, len(words))
 	}

@@ -109,6 +109,9 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 			if !reflect.DeepEqual(parts, whole) {
 				t.Errorf("divided: %+v\nwhole: %+v", parts, whole)
 			}
+			for _, l := range whole.Lengths {
+				t.Logf("%d faults: %d schedules", l.Faults, l.Schedules)
+			}
 		})
 	}
 }
@@ -131,6 +134,7 @@ func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
 		}
 		writtenDown(t, s, shares, tried)
 	}
+	t.Logf("kinds that were tried: %v", tried)
 	if len(tried) < 5 {
 		t.Errorf("only %v were tried", tried)
 	}

@@ -61,6 +61,7 @@ func TestFramesChangeNoVerdict(t *testing.T) {
 	}
 	// most of the time they wait
 	err = Run(context.Background(), campaign.Crew{Workers: 4}, names, simulated, func(r Row) {
+		t.Logf("%s divided by %d", r.Name, r.Scaled)
 		if !r.Agrees() {
 			t.Errorf("%s divided by %d: %v %s", r.Name, r.Scaled, r.Differences(), r.Refused)
 		}

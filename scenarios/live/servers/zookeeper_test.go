@@ -37,6 +37,7 @@ func TestARealEnsembleGivesTheSimulatedVerdicts(t *testing.T) {
 	rows := 0
 	err = agree.Run(context.Background(), campaign.Crew{Workers: 2}, names, real, func(r agree.Row) {
 		rows++
+		t.Log(r.Name)
 		if !r.Agrees() {
 			t.Errorf("%s: %v %s", r.Name, r.Differences(), r.Refused)
 		}
