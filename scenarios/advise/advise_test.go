@@ -105,8 +105,9 @@ func TestSavingChanges(t *testing.T) {
 		also     []string // that keep every promise
 		not      []string // that do not
 	}{
-		// A client that states no validity counts its TTL from the reply, while the key expires sooner: once in a thousand
-		// runs another is granted the lock in between. To check the validity is to count it from before the request.
+		// A client that states no validity counts its TTL from the reply, while the key expires sooner: once in a
+		// thousand runs another is granted the lock in between. Who checks the validity counts it from before the
+		// request.
 		{"setnx-holder-crash", "lock.protocol: set-nx-px, work.check-validity: on", []string{"lock.protocol: etcd"},
 			[]string{"lock.protocol: setnx-expire", "lock.protocol: set-nx-px"}},
 		{"restart-forgets", "restart delay: 12s",
