@@ -63,7 +63,7 @@ func TestFramesChangeNoVerdict(t *testing.T) {
 	err = Run(context.Background(), campaign.Crew{Workers: 4}, names, simulated, func(r Row) {
 		t.Logf("%s divided by %d", r.Name, r.Scaled)
 		if !r.Agrees() {
-			t.Errorf("%s divided by %d: %v %s", r.Name, r.Scaled, r.Differences(), r.Refused)
+			t.Errorf("%s divided by %d: %v %s%s", r.Name, r.Scaled, r.Differences(), r.Refused, r.Failed)
 		}
 	})
 	if err != nil {

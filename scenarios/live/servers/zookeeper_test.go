@@ -39,7 +39,7 @@ func TestARealEnsembleGivesTheSimulatedVerdicts(t *testing.T) {
 		rows++
 		t.Log(r.Name)
 		if !r.Agrees() {
-			t.Errorf("%s: %v %s", r.Name, r.Differences(), r.Refused)
+			t.Errorf("%s: %v %s%s", r.Name, r.Differences(), r.Refused, r.Failed)
 		}
 	})
 	switch {
