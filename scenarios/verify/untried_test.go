@@ -177,6 +177,7 @@ func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 			x := newTrial(t, s, r.Kind)
 			tried, _, bad := x.breaking(t, each, func(nemesis.Fault) bool { return true })
 			total, broken = total+tried, broken+len(bad)
+			t.Logf("%s, %s: %d of %d fresh placements broke a promise", s.Name, r.Kind, len(bad), tried)
 			for _, f := range bad {
 				t.Logf("%s: %s", s.Name, f)
 			}
