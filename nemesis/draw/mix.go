@@ -103,7 +103,8 @@ func (m *Mix) check() error {
 		value, low, high int
 	}{
 		{"Fewest", m.Fewest, 0, MaxFaults}, {"Most", m.Most, m.Fewest, MaxFaults},
-		{"PPM", m.PPM, 1, nemesis.MaxPPM}, {"Forever", m.Forever, 0, 100}, {"AtPoint", m.AtPoint, 0, 100}, {"Aimed", m.Aimed, 0, 100},
+		{"PPM", m.PPM, 1, nemesis.MaxPPM}, {"Forever", m.Forever, 0, 100}, {"AtPoint", m.AtPoint, 0, 100}, {"Aimed",
+			m.Aimed, 0, 100},
 		{"Messages", m.Messages, 1, nemesis.MaxNumber}, {"Passes", m.Passes, 1, nemesis.MaxNumber},
 	}
 	for _, n := range numbers {

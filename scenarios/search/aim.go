@@ -93,7 +93,8 @@ func (a *archer) request() *nemesis.Sent {
 	return &of[a.below(len(of))]
 }
 
-// near is at an instant after the given one, or as little before it as a message may take; ok is false if there is none.
+// near is at an instant after the given one, or as little before it as a message may take; ok is false if there is
+// none.
 func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	first, _ := slices.BinarySearch(a.instants, after+1)
 	if first == len(a.instants) {
