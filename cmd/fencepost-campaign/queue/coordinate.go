@@ -1,0 +1,193 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// sign is what a coordinator writes again and again.
+type sign struct {
+	By   string `json:"by"`
+	Beat uint64 `json:"beat"` // differs each time
+}
+
+// renewal is how often a coordinator gives a sign of life. One that gives none for the campaign's patience is replaced:
+// whoever waits measures that by its own clock, from when it last saw the sign change.
+func (c *Campaign) renewal() time.Duration { return c.Patience / 3 }
+
+// Coordinate waits until nobody coordinates, and then runs the search. It returns when the search has come to its end,
+// here or elsewhere: nil; when it has failed, here or elsewhere; or when ctx is done. By names this process.
+func (c *Campaign) Coordinate(ctx context.Context, by string, search func(context.Context, *Director) error) error {
+	for {
+		if over, err := c.Over(ctx); over || err != nil {
+			return err
+		}
+		revision, err := c.vacant(ctx)
+		if err != nil {
+			return err
+		}
+		if revision == 0 {
+			continue // over
+		}
+		switch err := c.preside(ctx, by, revision, search); {
+		case errors.Is(err, errReplaced):
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// Over reports whether the search has come to its end. The error says why it has failed.
+func (c *Campaign) Over(ctx context.Context) (bool, error) {
+	if why, err := c.get(ctx, keyFailed); err != nil || why != nil {
+		return false, errors.Join(err, failure(why))
+	}
+	text, err := c.get(ctx, keyFinished)
+	return text != nil, err
+}
+
+// failure is why a search failed; nil without a reason.
+func failure(why []byte) error {
+	if why == nil {
+		return nil
+	}
+	return fmt.Errorf("the search has failed: %s", why)
+}
+
+// errReplaced ends the search of a coordinator whose place another has taken.
+var errReplaced = errors.New("another process coordinates")
+
+// vacant waits until nobody coordinates, and returns the revision of the key under which that was seen, after taking it.
+// It is 0 if the search came to its end meanwhile.
+func (c *Campaign) vacant(ctx context.Context) (uint64, error) {
+	var last uint64
+	seen := time.Now()
+	for {
+		var revision uint64
+		var value []byte
+		err := c.persist(ctx, func(ctx context.Context) error {
+			entry, err := c.keys.Get(ctx, keyCoordinator)
+			switch {
+			case errors.Is(err, jetstream.ErrKeyNotFound):
+				revision, value = 0, nil
+				return nil
+			case err != nil:
+				return err
+			}
+			revision, value = entry.Revision(), entry.Value()
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		var s sign
+		if revision != last {
+			last, seen = revision, time.Now()
+		}
+		if value == nil || json.Unmarshal(value, &s) != nil || s.By == "" || time.Since(seen) > c.Patience {
+			if taken, err := c.sign(ctx, sign{By: "a candidate"}, revision); taken != 0 || err != nil {
+				return taken, err
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(c.renewal()):
+		}
+		if over, err := c.Over(ctx); over || err != nil {
+			return 0, err
+		}
+	}
+}
+
+// sign writes a sign over one of the given revision, and returns its own; 0 if another was written meanwhile.
+func (c *Campaign) sign(ctx context.Context, s sign, over uint64) (revision uint64, err error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return 0, err
+	}
+	err = c.persist(ctx, func(ctx context.Context) error {
+		var err error
+		if over == 0 {
+			revision, err = c.keys.Create(ctx, keyCoordinator, text)
+		} else {
+			revision, err = c.keys.Update(ctx, keyCoordinator, text, over)
+		}
+		if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+			revision = 0
+			return nil
+		}
+		return err
+	})
+	return revision, err
+}
+
+// preside runs the search and gives signs of life meanwhile.
+func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
+	search func(context.Context, *Director) error) error {
+	searching, cancel := context.WithCancelCause(ctx)
+	renewed := make(chan uint64)
+	go func() {
+		defer close(renewed)
+		for beat := uint64(1); ; beat++ {
+			next, err := c.sign(searching, sign{by, beat}, revision)
+			if err != nil || next == 0 {
+				cancel(errReplaced)
+				return
+			}
+			revision = next
+			select {
+			case <-searching.Done():
+				return
+			case <-time.After(c.renewal()):
+			}
+		}
+	}()
+	d, err := c.direct(searching)
+	if err == nil {
+		err = search(searching, d)
+	}
+	replaced := errors.Is(context.Cause(searching), errReplaced) && ctx.Err() == nil
+	cancel(nil)
+	<-renewed
+	switch {
+	case replaced:
+		return errReplaced
+	case errors.Is(err, errAgain): // what was counted here is not what was decided elsewhere
+		return errReplaced
+	case ctx.Err() != nil:
+		c.resign(revision)
+		return ctx.Err()
+	case err != nil:
+		_, failed := c.once(ctx, keyFailed, []byte(err.Error()))
+		return errors.Join(err, failed)
+	}
+	if err := d.report(ctx); err != nil {
+		return err
+	}
+	_, err = c.once(ctx, keyFinished, []byte("{}"))
+	return err
+}
+
+// resign lets another process take over at once.
+func (c *Campaign) resign(revision uint64) {
+	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
+	defer cancel()
+	c.keys.Delete(ctx, keyCoordinator, jetstream.LastRevision(revision)) // if it fails, they wait for the campaign's patience
+}
+
+// Stop asks that the search be ended early. The reason of the first who asked stays.
+func (c *Campaign) Stop(ctx context.Context, reason string) error {
+	has, err := c.once(ctx, keyStop, []byte(reason))
+	if err == nil && !bytes.Equal(has, []byte(reason)) {
+		return fmt.Errorf("campaign %s was stopped before: %s", c.Name, has)
+	}
+	return err
+}

@@ -1,0 +1,159 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+)
+
+// Headers of messages. The body of a part is its value as the worker encoded it; a portion has none.
+const (
+	headerCampaign = "Fencepost-Campaign" // the ID of the campaign
+	headerLost     = "Fencepost-Lost"     // of a part: why there is no value
+	headerTook     = "Fencepost-Took"     // of a part: how long its worker has worked, in nanoseconds
+)
+
+// enqueue puts a portion on the queue, unless it is there.
+func (c *Campaign) enqueue(ctx context.Context, stage string, p portion) error {
+	_, err := c.publish(ctx, nats.NewMsg(c.subjectOf(work, stage, p)))
+	return err
+}
+
+// store stores a part, unless there is one of the same portion: then that one stays.
+func (c *Campaign) store(ctx context.Context, stage string, p campaign.Part, took time.Duration) error {
+	m := nats.NewMsg(c.subjectOf(parts, stage, portion{p.First, p.Size}))
+	m.Data = p.Value
+	m.Header.Set(headerTook, fmt.Sprint(int64(took)))
+	if p.Lost != "" {
+		m.Header.Set(headerLost, p.Lost)
+	}
+	_, err := c.publish(ctx, m)
+	return err
+}
+
+// stored reports whether there is a part of a portion.
+func (c *Campaign) stored(ctx context.Context, stage string, p portion) (yes bool, err error) {
+	err = c.persist(ctx, func(ctx context.Context) error {
+		_, err := c.parts.GetLastMsgForSubject(ctx, c.subjectOf(parts, stage, p))
+		yes = err == nil
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil
+		}
+		return err
+	})
+	return yes, err
+}
+
+// setAside keeps a message that nobody understands, for status to show, so that it may be removed from where it was.
+func (c *Campaign) setAside(ctx context.Context, subject string, sequence uint64, why error) error {
+	text := fmt.Sprintf("%s: %s", subject, why)
+	return c.put(ctx, fmt.Sprintf("%s%s", keyAside, token(fmt.Sprintf("%s-%d", subject, sequence))), []byte(text))
+}
+
+// ours says why a message's headers are not of this campaign; nil if they are.
+func (c *Campaign) ours(h nats.Header) error {
+	switch id := h.Get(headerCampaign); id {
+	case c.ID:
+		return nil
+	case "":
+		return errors.New("it is no message of a campaign")
+	default:
+		return fmt.Errorf("it is a message of another campaign, %.12s", id)
+	}
+}
+
+// get reads a key; nil if there is none.
+func (c *Campaign) get(ctx context.Context, key string) (value []byte, err error) {
+	err = c.persist(ctx, func(ctx context.Context) error {
+		entry, err := c.keys.Get(ctx, key)
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			value = nil
+			return nil
+		}
+		if err == nil {
+			value = entry.Value()
+		}
+		return err
+	})
+	return value, err
+}
+
+func (c *Campaign) put(ctx context.Context, key string, value []byte) error {
+	return c.persist(ctx, func(ctx context.Context) error {
+		_, err := c.keys.Put(ctx, key, value)
+		return err
+	})
+}
+
+// once writes a key unless it has a value, and returns the value that it has.
+func (c *Campaign) once(ctx context.Context, key string, value []byte) (has []byte, err error) {
+	err = c.persist(ctx, func(ctx context.Context) error {
+		_, err := c.keys.Create(ctx, key, value)
+		if errors.Is(err, jetstream.ErrKeyExists) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.get(ctx, key)
+}
+
+// under reads all keys that begin so, by what follows.
+func (c *Campaign) under(ctx context.Context, bucket jetstream.KeyValue, begin string) (all map[string][]byte,
+	err error) {
+	err = c.persist(ctx, func(ctx context.Context) error {
+		all = map[string][]byte{}
+		list, err := bucket.ListKeysFiltered(ctx, begin+">")
+		if err != nil {
+			return err
+		}
+		defer list.Stop()
+		for key := range list.Keys() {
+			switch entry, err := bucket.Get(ctx, key); {
+			case errors.Is(err, jetstream.ErrKeyNotFound): // gone since
+			case err != nil:
+				return err
+			default:
+				all[key[len(begin):]] = entry.Value()
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// ending is how a stage was ended before all of it was made.
+type ending struct {
+	Reason string `json:"reason"`
+	// Last is the sequence of the last part that counts.
+	Last uint64 `json:"last"`
+}
+
+// stage reads a stage that a coordinator has declared; nil if none has.
+func (c *Campaign) stage(ctx context.Context, key string) (*campaign.Stage, error) {
+	text, err := c.get(ctx, keyStage+key)
+	if err != nil || text == nil {
+		return nil, err
+	}
+	s := new(campaign.Stage)
+	return s, json.Unmarshal(text, s)
+}
+
+// ended reads how a stage was ended; nil if it was not.
+func (c *Campaign) ended(ctx context.Context, key string) (*ending, error) {
+	text, err := c.get(ctx, keyEnded+key)
+	if err != nil || text == nil {
+		return nil, err
+	}
+	e := new(ending)
+	return e, json.Unmarshal(text, e)
+}

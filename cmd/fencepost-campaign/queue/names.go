@@ -1,0 +1,75 @@
+package queue
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Names in the server. Streams of a bucket and of an object store are named by NATS.
+const (
+	prefix  = "fencepost_"
+	subject = "fencepost."
+)
+
+func bucketOf(name string) string  { return prefix + name }
+func presentOf(name string) string { return prefix + name + "_present" }
+func workOf(name string) string    { return prefix + name + "_work" }
+func partsOf(name string) string   { return prefix + name + "_parts" }
+
+var goodName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+
+// CheckName says why a campaign cannot have a name; nil if it can.
+func CheckName(name string) error {
+	if goodName.MatchString(name) {
+		return nil
+	}
+	return fmt.Errorf("a campaign's name has lower-case letters, digits and hyphens, at most 63: not %q", name)
+}
+
+// The two kinds of subjects.
+const (
+	work  = "work"
+	parts = "parts"
+)
+
+// subjectOf is that of a portion's message of a kind.
+func (c *Campaign) subjectOf(kind, stage string, p portion) string {
+	return fmt.Sprintf("%s.%d.%d", c.stageSubject(kind, stage), p.first, p.size)
+}
+
+// stageSubject begins the subjects of a stage.
+func (c *Campaign) stageSubject(kind, stage string) string {
+	return subject + c.Name + "." + kind + "." + token(stage)
+}
+
+// parse reads a subject of a kind. An error says that it is not one of this campaign.
+func (c *Campaign) parse(kind, text string) (stage string, p portion, err error) {
+	rest, ours := strings.CutPrefix(text, subject+c.Name+"."+kind+".")
+	words := strings.Split(rest, ".")
+	if !ours || len(words) != 3 {
+		return "", p, fmt.Errorf("the subject %q is not of a portion", text)
+	}
+	var errs [2]error
+	p.first, errs[0] = strconv.ParseUint(words[1], 10, 64)
+	p.size, errs[1] = strconv.ParseUint(words[2], 10, 64)
+	if errs[0] != nil || errs[1] != nil || p.size == 0 || p.end() < p.first {
+		return "", p, fmt.Errorf("the subject %q is not of a portion", text)
+	}
+	return words[0], p, nil
+}
+
+// token spells a name with characters that subjects and keys may have: others, and '=' itself, are written in hex.
+func token(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "=%02x", c)
+		}
+	}
+	return b.String()
+}

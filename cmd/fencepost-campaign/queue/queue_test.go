@@ -1,0 +1,367 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/embedded"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+)
+
+// serve starts a server for a test.
+func serve(t *testing.T, o embedded.Options) *embedded.Server {
+	t.Helper()
+	if o.Folder == "" {
+		o.Folder = t.TempDir()
+	}
+	s, err := embedded.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func connect(t *testing.T, url string) *nats.Conn {
+	t.Helper()
+	nc, err := Access{URL: url}.Connect(t.Name(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+// impatient is the patience of tests: whoever is killed is replaced at once.
+const impatient = 500 * time.Millisecond
+
+func create(t *testing.T, nc *nats.Conn, name, what string) *Campaign {
+	t.Helper()
+	c, err := Create(t.Context(), nc, name, json.RawMessage(what), map[string][]byte{"a": []byte("content")}, impatient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// count is a search that counts: it sums numbers up, and then the products of as many numbers with the sum. Any
+// position that is made twice or not at all shows.
+func count(size uint64) func(context.Context, campaign.Hands) (string, error) {
+	return func(ctx context.Context, hands campaign.Hands) (string, error) {
+		sum := tally{}
+		if err := hands.Do(ctx, campaign.Stage{Name: "numbers", Spec: []byte("1"), Size: size, Portion: 7},
+			sum.take); err != nil {
+			return "", err
+		}
+		products := tally{}
+		err := hands.Do(ctx, campaign.Stage{Name: "products of numbers", Spec: fmt.Append(nil, sum.Sum), Size: size,
+			Portion: 5}, products.take)
+		return fmt.Sprintf("%+v %+v", sum, products), err
+	}
+}
+
+// tally is a part, and what parts add up to.
+type tally struct {
+	Sum, Positions, Lost uint64
+	reasons              string
+}
+
+func (t *tally) take(p campaign.Part) error {
+	if p.Lost != "" {
+		t.Lost += p.Size
+		t.reasons += p.Lost
+		return nil
+	}
+	var part tally
+	if err := json.Unmarshal(p.Value, &part); err != nil {
+		return err
+	}
+	if part.Positions != p.Size {
+		return fmt.Errorf("%d positions in a part of %d", part.Positions, p.Size)
+	}
+	t.Sum += part.Sum
+	t.Positions += part.Positions
+	return nil
+}
+
+// counter makes parts of count. Before each position it calls before, if that is set.
+type counter struct {
+	before func(ctx context.Context, s campaign.Stage, at uint64) error
+}
+
+func (w counter) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
+	var factor uint64
+	if _, err := fmt.Sscan(string(s.Spec), &factor); err != nil {
+		return nil, err
+	}
+	part := tally{}
+	for at := first; at < first+size; at++ {
+		if w.before != nil {
+			if err := w.before(ctx, s, at); err != nil {
+				return nil, err
+			}
+		}
+		part.Sum += factor * at
+		part.Positions++
+	}
+	return json.Marshal(part)
+}
+
+// alone is a search in which one process makes all.
+type alone struct{ w campaign.Worker }
+
+func (h alone) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
+	value, err := h.w.Make(ctx, s, 0, s.Size)
+	if err != nil {
+		return err
+	}
+	return take(campaign.Part{Size: s.Size, Value: value})
+}
+
+func expected(t *testing.T, size uint64) string {
+	t.Helper()
+	want, err := count(size)(t.Context(), alone{counter{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return want
+}
+
+// crew is processes of a test, each with a connection of its own.
+type crew struct {
+	t   *testing.T
+	url string
+	all sync.WaitGroup
+	ids atomic.Int64
+}
+
+func newCrew(t *testing.T, url string) *crew {
+	k := &crew{t: t, url: url}
+	t.Cleanup(k.all.Wait)
+	return k
+}
+
+// work starts a worker. It goes on until the campaign is over or ctx is done. The worker that make makes can kill it.
+func (k *crew) work(ctx context.Context, name string, worker func(kill func()) campaign.Worker) {
+	id := fmt.Sprintf("worker-%d", k.ids.Add(1))
+	k.all.Go(func() {
+		nc, err := Access{URL: k.url}.Connect(id, nil)
+		if err != nil {
+			k.t.Error(err)
+			return
+		}
+		defer nc.Close()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		c, err := Open(ctx, nc, name)
+		if err != nil {
+			k.t.Error(err)
+			return
+		}
+		h, err := c.Join(ctx, id, Present{Host: "here"})
+		if err != nil {
+			k.t.Error(err)
+			return
+		}
+		var killed atomic.Bool
+		kill := func() { // what a kill leaves: nothing more is sent
+			killed.Store(true)
+			nc.Close()
+			cancel()
+		}
+		if err := h.Work(ctx, worker(kill)); err != nil && !killed.Load() && !errors.Is(err, context.Canceled) {
+			k.t.Error(err)
+		}
+	})
+}
+
+func honest(func()) campaign.Worker { return counter{} }
+
+// result coordinates a campaign and gives what came of it.
+func result(ctx context.Context, c *Campaign, by string, size uint64) (text string, err error) {
+	err = c.Coordinate(ctx, by, func(ctx context.Context, d *Director) error {
+		text, err = count(size)(ctx, d)
+		return err
+	})
+	return text, err
+}
+
+func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
+	s := serve(t, embedded.Options{})
+	const size = 1000
+	c := create(t, connect(t, s.URL), "counted", "{}")
+	k := newCrew(t, s.URL)
+	for range 4 {
+		k.work(t.Context(), "counted", honest)
+	}
+	got, err := result(t.Context(), c, "first", size)
+	if want := expected(t, size); err != nil || got != want {
+		t.Fatalf("%s, %v; want %s", got, err, want)
+	}
+	// from what is stored, any process comes to the same, and nothing is made again
+	again, err := count(size)(t.Context(), c.Stored())
+	if err != nil || again != got {
+		t.Errorf("stored: %s, %v; want %s", again, err, got)
+	}
+	p, err := c.Progress(t.Context())
+	if err != nil || len(p.Stages) != 2 || !p.Stages[0].Complete() || !p.Stages[1].Complete() {
+		t.Errorf("progress %+v, %v", p, err)
+	}
+}
+
+// Workers are killed at any position, and leave at any; what they had under way is made by others. Coordinators are
+// killed as well.
+func TestWhoeverDiesIsReplaced(t *testing.T) {
+	s := serve(t, embedded.Options{})
+	const size = 600
+	create(t, connect(t, s.URL), "mortal", "{}")
+	k := newCrew(t, s.URL)
+	random := rand.New(rand.NewPCG(1, 2))
+	killAt := map[uint64]bool{} // positions at which one worker is killed, the first that comes there
+	for range 20 {
+		killAt[random.Uint64N(size)] = true
+	}
+	var mu sync.Mutex
+	var mortal func(kill func()) campaign.Worker
+	mortal = func(kill func()) campaign.Worker {
+		return counter{before: func(ctx context.Context, s campaign.Stage, at uint64) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if s.Name != "numbers" || !killAt[at] {
+				return nil
+			}
+			delete(killAt, at)
+			kill()
+			k.work(t.Context(), "mortal", mortal)
+			return errors.New("killed")
+		}}
+	}
+	for range 2 {
+		k.work(t.Context(), "mortal", mortal)
+	}
+	var got string
+	for died := 0; got == ""; died++ {
+		nc, err := Access{URL: s.URL}.Connect("coordinator", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Open(t.Context(), nc, "mortal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		err = c.Coordinate(ctx, fmt.Sprint("coordinator ", died), func(ctx context.Context, d *Director) error {
+			parts := 0
+			d.Rule = func(Progress) string {
+				if parts++; parts == 40 && died < 3 {
+					nc.Close()
+					cancel()
+				}
+				return ""
+			}
+			got, err = count(size)(ctx, d)
+			return err
+		})
+		cancel()
+		nc.Close()
+		if err != nil {
+			got = ""
+		}
+	}
+	if want := expected(t, size); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if mu.Lock(); len(killAt) > 0 {
+		t.Errorf("nobody was killed at %v", killAt)
+	}
+	mu.Unlock()
+}
+
+// Two coordinate at once, since each takes the other's signs for old ones: both come to the same.
+func TestTwoCoordinatorsDoNoHarm(t *testing.T) {
+	s := serve(t, embedded.Options{})
+	const size = 500
+	c := create(t, connect(t, s.URL), "twice", "{}")
+	k := newCrew(t, s.URL)
+	for range 2 {
+		k.work(t.Context(), "twice", honest)
+	}
+	var all sync.WaitGroup
+	var got [2]string
+	for i := range got {
+		all.Go(func() {
+			d, err := c.direct(t.Context())
+			if err == nil {
+				got[i], err = count(size)(t.Context(), d)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if want := expected(t, size); got[0] != want || got[1] != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if _, err := result(t.Context(), c, "last", size); err != nil {
+		t.Error(err)
+	}
+}
+
+// Position 123 kills whoever makes it: it is set aside after the third, and all others are made. Position 321 fails
+// with an error, which is what is said of it.
+func TestAPositionThatKillsIsSetAside(t *testing.T) {
+	s := serve(t, embedded.Options{})
+	const size, kills, fails = 500, 123, 321
+	c := create(t, connect(t, s.URL), "poisoned", "{}")
+	k := newCrew(t, s.URL)
+	var deadly func(kill func()) campaign.Worker
+	alone := atomic.Int64{}
+	deadly = func(kill func()) campaign.Worker {
+		return counter{before: func(ctx context.Context, s campaign.Stage, at uint64) error {
+			if s.Name == "numbers" && at == kills {
+				alone.Add(1)
+				kill()
+				k.work(t.Context(), "poisoned", deadly)
+				return errors.New("killed")
+			}
+			if s.Name == "numbers" && at == fails {
+				return errors.New("it cannot be made")
+			}
+			return nil
+		}}
+	}
+	for range 2 {
+		k.work(t.Context(), "poisoned", deadly)
+	}
+	sum := tally{}
+	err := c.Coordinate(t.Context(), "first", func(ctx context.Context, d *Director) error {
+		sum = tally{}
+		return d.Do(ctx, campaign.Stage{Name: "numbers", Spec: []byte("1"), Size: size, Portion: 8}, sum.take)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum.Lost != 2 || sum.Positions != size-2 || sum.Sum != size*(size-1)/2-kills-fails {
+		t.Errorf("%+v", sum)
+	}
+	for _, why := range []string{"3 workers ended while they made it", "it cannot be made"} {
+		if !strings.Contains(sum.reasons, why) {
+			t.Errorf("%q does not say: %s", sum.reasons, why)
+		}
+	}
+	// three for each portion on the way from eight positions to one
+	if n := alone.Load(); n != 3*4 {
+		t.Errorf("%d workers were killed, want 12", n)
+	}
+}

@@ -1,0 +1,289 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+)
+
+// deaths is how many workers a portion may bring down before it is divided, or, if it is a single position, set aside.
+const deaths = 3
+
+// Present is a worker as others see it.
+type Present struct {
+	Host    string `json:"host"`
+	Process int    `json:"process"`
+	Build   string `json:"build"` // the program, its version and platform
+	Refused string `json:"refused,omitempty"`
+	Doing   string `json:"doing,omitempty"` // what it makes, while it is present
+	Made    uint64 `json:"made"`            // positions, while it is present
+}
+
+// Hand is one worker process of a campaign.
+type Hand struct {
+	c  *Campaign
+	ID string
+	Present
+	stages map[string]*campaign.Stage
+	doing  string
+	shown  time.Time
+}
+
+// Join makes a worker known. ID is unlike that of any other.
+func (c *Campaign) Join(ctx context.Context, id string, p Present) (*Hand, error) {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	h := &Hand{c: c, ID: id, Present: p, stages: map[string]*campaign.Stage{}}
+	return h, c.put(ctx, keyWorker+token(id), text)
+}
+
+// Refuse records why a worker may not take part.
+func (h *Hand) Refuse(ctx context.Context, why error) error {
+	h.Refused = why.Error()
+	text, err := json.Marshal(h.Present)
+	if err != nil {
+		return err
+	}
+	return h.c.put(ctx, keyWorker+token(h.ID), text)
+}
+
+// fetchFor is how long a worker waits for a portion before it looks whether the campaign is over.
+const fetchFor = 2 * time.Second
+
+// Work makes portions until the campaign is over (nil), has failed, or ctx is done.
+func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
+	for {
+		if err := h.show(ctx); err != nil {
+			return err
+		}
+		m, err := h.fetch(ctx)
+		if err != nil {
+			return err
+		}
+		if m == nil {
+			if over, err := h.over(ctx); over || err != nil {
+				return err
+			}
+			continue
+		}
+		if err := h.portion(ctx, w, m); err != nil {
+			return err
+		}
+	}
+}
+
+// over reports whether the campaign is over. An error says that it has failed, or is no longer there.
+func (h *Hand) over(ctx context.Context) (bool, error) {
+	text, err := h.c.get(ctx, keySpec)
+	if errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) ||
+		err == nil && (text == nil || sumOf(text) != h.c.ID) {
+		return false, fmt.Errorf("campaign %s was removed meanwhile", h.c.Name)
+	}
+	if err != nil {
+		return false, err
+	}
+	return h.c.Over(ctx)
+}
+
+// fetch takes a message from the queue; nil if there was none for a while.
+func (h *Hand) fetch(ctx context.Context) (m jetstream.Msg, err error) {
+	err = h.c.persist(ctx, func(ctx context.Context) error {
+		batch, err := h.c.workers.Fetch(1, jetstream.FetchMaxWait(fetchFor))
+		if err != nil {
+			return err
+		}
+		select {
+		case m = <-batch.Messages():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := batch.Error(); m == nil && err != nil && !errors.Is(err, jetstream.ErrNoMessages) &&
+			!errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		return nil
+	})
+	return m, err
+}
+
+// portion makes what a message asks for.
+func (h *Hand) portion(ctx context.Context, w campaign.Worker, m jetstream.Msg) error {
+	s, p, err := h.read(ctx, m)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return nil // put aside
+	}
+	if done, err := h.c.stored(ctx, s.Name, p); err != nil || done {
+		return errors.Join(err, h.ack(ctx, m))
+	}
+	meta, err := m.Metadata()
+	if err != nil {
+		return err
+	}
+	if meta.NumDelivered > deaths {
+		return h.divide(ctx, m, s, p, fmt.Sprintf("%d workers ended while they made it", deaths))
+	}
+	began := time.Now()
+	value, err := h.make(ctx, w, m, s, p)
+	switch {
+	case ctx.Err() != nil:
+		return errors.Join(ctx.Err(), h.giveBack(m, s, p))
+	case errors.Is(err, errEnded):
+		return h.ack(ctx, m)
+	case err != nil:
+		return h.divide(ctx, m, s, p, err.Error())
+	}
+	took := time.Since(began)
+	if err := h.keeping(ctx, m, func(ctx context.Context) error {
+		return h.c.store(ctx, s.Name, campaign.Part{First: p.first, Size: p.size, Value: value}, took)
+	}); err != nil {
+		return err
+	}
+	h.Made += p.size
+	return h.ack(ctx, m)
+}
+
+// read understands a message. One that it does not understand is put aside; then there is no stage.
+func (h *Hand) read(ctx context.Context, m jetstream.Msg) (*campaign.Stage, portion, error) {
+	key, p, err := h.c.parse(work, m.Subject())
+	if err == nil {
+		err = h.c.ours(m.Headers())
+	}
+	var s *campaign.Stage
+	if err == nil {
+		if s = h.stages[key]; s == nil {
+			var failed error
+			if s, failed = h.c.stage(ctx, key); failed != nil {
+				return nil, p, failed
+			}
+			h.stages[key] = s
+		}
+		if s == nil || p.end() > s.Size {
+			err = errors.New("no stage of the campaign has such positions")
+		}
+	}
+	if err == nil {
+		return s, p, nil
+	}
+	if over, failed := h.over(ctx); over || failed != nil { // it may be that of a campaign that has come in its place
+		return nil, p, failed
+	}
+	meta, failed := m.Metadata()
+	if failed != nil {
+		return nil, p, failed
+	}
+	if failed := h.c.setAside(ctx, m.Subject(), meta.Sequence.Stream, err); failed != nil {
+		return nil, p, failed
+	}
+	return nil, p, m.TermWithReason(err.Error())
+}
+
+// errEnded ends the making of a portion whose stage was ended.
+var errEnded = errors.New("the stage was ended")
+
+// make makes a portion, and lets the server know meanwhile that it is under way.
+func (h *Hand) make(ctx context.Context, w campaign.Worker, m jetstream.Msg, s *campaign.Stage,
+	p portion) (value []byte, err error) {
+	h.Doing = fmt.Sprintf("%s %d to %d", s.Name, p.first, p.end()-1)
+	defer func() { h.Doing = "" }()
+	err = h.keeping(ctx, m, func(ctx context.Context) error {
+		value, err = w.Make(ctx, *s, p.first, p.size)
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		return err
+	})
+	return value, err
+}
+
+// keeping does something that may take long, and keeps the message meanwhile. The context of what it does is done when
+// the stage was ended.
+func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	kept := make(chan struct{})
+	key, _, _ := h.c.parse(work, m.Subject())
+	go func() {
+		defer close(kept)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(h.c.Patience / 3):
+			}
+			m.InProgress() // without it the portion is made again, which does no harm
+			if err := h.show(ctx); err != nil {
+				continue
+			}
+			if end, err := h.c.ended(ctx, key); err == nil && end != nil {
+				cancel(errEnded)
+			}
+		}
+	}()
+	err := do(ctx)
+	cancel(nil)
+	<-kept
+	return err
+}
+
+// divide gives up on a portion as it is: its halves are put on the queue. A single position is set aside.
+func (h *Hand) divide(ctx context.Context, m jetstream.Msg, s *campaign.Stage, p portion, why string) error {
+	if p.size == 1 {
+		err := h.c.store(ctx, s.Name, campaign.Part{First: p.first, Size: 1, Lost: why}, 0)
+		if err != nil {
+			return err
+		}
+		return h.ack(ctx, m)
+	}
+	for _, half := range p.halves() {
+		if err := h.c.enqueue(ctx, s.Name, half); err != nil {
+			return err
+		}
+	}
+	return h.ack(ctx, m)
+}
+
+// giveBack puts a portion on the queue as if it had never been delivered: whoever leaves was not brought down by it.
+func (h *Hand) giveBack(m jetstream.Msg, s *campaign.Stage, p portion) error {
+	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
+	defer cancel()
+	if err := m.DoubleAck(ctx); err != nil {
+		return err
+	}
+	return h.c.enqueue(ctx, s.Name, p) // a coordinator misses it if this fails
+}
+
+// ack takes a message off the queue.
+func (h *Hand) ack(ctx context.Context, m jetstream.Msg) error {
+	err := m.Ack()
+	if err != nil && ctx.Err() == nil && passing(err) {
+		return nil // it is delivered again, and its part is there
+	}
+	return err
+}
+
+// show gives a sign of life, if the last one was a while ago.
+func (h *Hand) show(ctx context.Context) error {
+	if time.Since(h.shown) < h.c.Patience/3 {
+		return nil
+	}
+	h.shown = time.Now()
+	text, err := json.Marshal(h.Present)
+	if err != nil {
+		return err
+	}
+	return h.c.persist(ctx, func(ctx context.Context) error {
+		_, err := h.c.present.Put(ctx, token(h.ID), text)
+		return err
+	})
+}
