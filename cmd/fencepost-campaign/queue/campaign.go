@@ -26,6 +26,7 @@ type Campaign struct {
 	// It may be called by several goroutines.
 	Notice func(string)
 
+	opened  bool
 	nc      *nats.Conn
 	js      jetstream.JetStream
 	keys    jetstream.KeyValue
@@ -96,6 +97,7 @@ func Create(ctx context.Context, nc *nats.Conn, name string, what json.RawMessag
 	if err != nil {
 		return nil, fmt.Errorf("campaign %s: %w", name, err)
 	}
+	c.opened = true
 	return c, nil
 }
 
@@ -194,6 +196,7 @@ func Open(ctx context.Context, nc *nats.Conn, name string) (*Campaign, error) {
 	if err := c.persist(ctx, c.open); err != nil {
 		return nil, fmt.Errorf("campaign %s: %w", name, err)
 	}
+	c.opened = true
 	return c, nil
 }
 
@@ -280,12 +283,16 @@ func (c *Campaign) Remove(ctx context.Context) error {
 		}
 		return err
 	}
-	return c.persist(ctx, func(ctx context.Context) error {
+	err := c.persist(ctx, func(ctx context.Context) error {
 		return errors.Join( // the bucket last: while it is there, so is the campaign
 			gone(c.js.DeleteStream(ctx, workOf(c.Name))), gone(c.js.DeleteStream(ctx, partsOf(c.Name))),
 			gone(c.js.DeleteKeyValue(ctx, presentOf(c.Name))), gone(c.js.DeleteObjectStore(ctx, bucketOf(c.Name))),
 			gone(c.js.DeleteKeyValue(ctx, bucketOf(c.Name))))
 	})
+	if errors.Is(err, ErrRemoved) {
+		return nil
+	}
+	return err
 }
 
 // sumOf names a content.

@@ -23,7 +23,13 @@ func (c *Campaign) persist(ctx context.Context, request func(context.Context) er
 		within, cancel := context.WithTimeout(ctx, tryFor)
 		err := request(within)
 		cancel()
-		if err == nil || !passing(err) {
+		if err == nil {
+			return nil
+		}
+		if c.opened && c.removed(ctx) {
+			return fmt.Errorf("campaign %s %w", c.Name, ErrRemoved)
+		}
+		if !passing(err) {
 			return err
 		}
 		if full(err) && c.Notice != nil {
@@ -35,6 +41,17 @@ func (c *Campaign) persist(ctx context.Context, request func(context.Context) er
 		case <-time.After(tryAgain):
 		}
 	}
+}
+
+// ErrRemoved reports that a campaign is no longer there.
+var ErrRemoved = errors.New("was removed meanwhile")
+
+// removed reports whether the server has the campaign no longer. A server that does not answer may have it.
+func (c *Campaign) removed(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, tryFor)
+	defer cancel()
+	_, err := c.js.KeyValue(ctx, bucketOf(c.Name))
+	return errors.Is(err, jetstream.ErrBucketNotFound)
 }
 
 // passing reports whether a request may succeed later: nobody answered, or the server cannot do it now.

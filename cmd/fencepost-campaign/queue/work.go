@@ -83,9 +83,8 @@ func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 // over reports whether the campaign is over. An error says that it has failed, or is no longer there.
 func (h *Hand) over(ctx context.Context) (bool, error) {
 	text, err := h.c.get(ctx, keySpec)
-	if errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) ||
-		err == nil && (text == nil || sumOf(text) != h.c.ID) {
-		return false, fmt.Errorf("campaign %s was removed meanwhile", h.c.Name)
+	if err == nil && (text == nil || sumOf(text) != h.c.ID) {
+		err = fmt.Errorf("campaign %s %w", h.c.Name, ErrRemoved)
 	}
 	if err != nil {
 		return false, err

@@ -1,0 +1,328 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/embedded"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+)
+
+func TestConnectionsThatCannotBe(t *testing.T) {
+	s := serve(t, embedded.Options{})
+	_, address, _ := strings.Cut(s.URL, "@")
+	for url, want := range map[string]string{
+		"nats://127.0.0.1:1":          "no NATS server answers at nats://127.0.0.1:1",
+		"nats://" + address:           "refuses these credentials",
+		"nats://wrong@" + address:     "refuses these credentials",
+		"nats://wrong:who@" + address: "refuses these credentials",
+	} {
+		_, err := Access{URL: url}.Connect("test", nil)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "wrong") {
+			t.Errorf("%s: %v, want: %s", url, err, want)
+		}
+	}
+	if _, err := (Access{URL: s.URL, Creds: "/nowhere"}).Connect("test", nil); err == nil ||
+		!strings.Contains(err.Error(), "--creds") {
+		t.Error(err)
+	}
+}
+
+// A name means one campaign, and what is on the server under it must be that.
+func TestACampaignIsNotMixedWithAnother(t *testing.T) {
+	s := serve(t, embedded.Options{})
+	nc := connect(t, s.URL)
+	create(t, nc, "one", `{"a":1}`)
+	create(t, nc, "one", `{"a":1}`) // the same
+	for name, what := range map[string]string{"what": `{"a":2}`, "patience": `{"a":1}`} {
+		patience := impatient
+		if name == "patience" {
+			patience *= 2
+		}
+		_, err := Create(t.Context(), nc, "one", json.RawMessage(what), map[string][]byte{"a": []byte("content")}, patience)
+		if !errors.Is(err, ErrOther) {
+			t.Errorf("another %s: %v", name, err)
+		}
+	}
+	if _, err := Create(t.Context(), nc, "one", json.RawMessage(`{"a":1}`), map[string][]byte{"a": []byte("other")},
+		impatient); !errors.Is(err, ErrOther) {
+		t.Errorf("another content: %v", err)
+	}
+	if _, err := Open(t.Context(), nc, "two"); !errors.Is(err, ErrNone) {
+		t.Errorf("a campaign that is not there: %v", err)
+	}
+	if _, err := Open(t.Context(), nc, "No Name"); err == nil || !strings.Contains(err.Error(), "lower-case") {
+		t.Errorf("no name: %v", err)
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: workOf("two"), Subjects: []string{"x"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(t.Context(), nc, "two", json.RawMessage("{}"), nil, impatient); err == nil ||
+		!strings.Contains(err.Error(), "has a stream fencepost_two_work that is not of a campaign") {
+		t.Errorf("a stream of somebody else: %v", err)
+	}
+	names, err := List(t.Context(), nc)
+	if err != nil || fmt.Sprint(names) != "[one two]" {
+		t.Errorf("%v, %v", names, err)
+	}
+}
+
+// What is removed is gone, its workers end, and its name is free.
+func TestARemovedCampaignIsGone(t *testing.T) {
+	s := serve(t, embedded.Options{})
+	nc := connect(t, s.URL)
+	c := create(t, nc, "gone", `{"a":1}`)
+	h, err := c.Join(t.Context(), "worker", Present{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Work(t.Context(), counter{}); err == nil || !strings.Contains(err.Error(), "removed") {
+		t.Errorf("a worker of a campaign that was removed: %v", err)
+	}
+	if names, err := List(t.Context(), nc); err != nil || len(names) > 0 {
+		t.Errorf("%v, %v", names, err)
+	}
+	create(t, nc, "gone", `{"a":2}`)
+	if over, err := h.over(t.Context()); over || err == nil {
+		t.Errorf("a worker of the campaign before: %v, %v", over, err)
+	}
+}
+
+// Messages of others among those of a campaign are put aside, also where a part would have its place.
+func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
+	s := serve(t, embedded.Options{})
+	nc := connect(t, s.URL)
+	c := create(t, nc, "strange", "{}")
+	const size = 300
+	for _, m := range []struct{ subject, id string }{
+		{"fencepost.strange.work.hello", ""},
+		{"fencepost.strange.work.numbers.0.18446744073709551615", c.ID},
+		{"fencepost.strange.work.numbers.1.18446744073709551615", c.ID},
+		{"fencepost.strange.work.numbers.299.2", c.ID},
+		{"fencepost.strange.work.numbers.4.2", "another"},
+		{"fencepost.strange.work.letters.4.2", c.ID},
+		{"fencepost.strange.work.numbers.4.0", c.ID},
+		{"fencepost.strange.parts.numbers.0.7", ""}, // in the place of the first part
+		{"fencepost.strange.parts.numbers.7.7", "another"},
+		{"fencepost.strange.parts.numbers.299.7", c.ID},
+		{"fencepost.strange.parts.numbers.x.7", c.ID},
+	} {
+		message := nats.NewMsg(m.subject)
+		message.Data = []byte("what is this?")
+		if m.id != "" {
+			message.Header.Set(headerCampaign, m.id)
+		}
+		if _, err := c.js.PublishMsg(t.Context(), message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newCrew(t, s.URL).work(t.Context(), "strange", honest)
+	got, err := result(t.Context(), c, "first", size)
+	if want := expected(t, size); err != nil || got != want {
+		t.Fatalf("%s, %v; want %s", got, err, want)
+	}
+	state, err := c.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(state.Aside) != 11 {
+		t.Errorf("put aside: %q, want 11", state.Aside)
+	}
+}
+
+// A campaign goes on where it was when its server comes back, with what was stored.
+func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
+	folder := t.TempDir()
+	s, err := embedded.Start(embedded.Options{Folder: folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := create(t, connect(t, s.URL), "patient", "{}")
+	const size = 400
+	again := make(chan *embedded.Server, 1)
+	restart := func() {
+		s.Close()
+		next, err := embedded.Start(embedded.Options{Folder: folder})
+		if err != nil {
+			t.Error(err)
+		}
+		again <- next
+	}
+	k := newCrew(t, s.URL)
+	gone := make(chan struct{})
+	k.work(t.Context(), "patient", func(func()) campaign.Worker {
+		return counter{before: func(_ context.Context, _ campaign.Stage, at uint64) error {
+			if at == 100 {
+				select {
+				case <-gone:
+				default:
+					close(gone)
+					restart()
+				}
+			}
+			return nil
+		}}
+	})
+	got, err := result(t.Context(), c, "first", size)
+	k.all.Wait()
+	(<-again).Close()
+	if want := expected(t, size); err != nil || got != want {
+		t.Fatalf("%s, %v; want %s", got, err, want)
+	}
+}
+
+// Where the server has no room, what was made waits and a person is told; when there is room, nothing is missing.
+func TestAFullServerIsWaitedFor(t *testing.T) {
+	s := serve(t, embedded.Options{MaxStore: 1 << 20})
+	nc := connect(t, s.URL)
+	c := create(t, nc, "full", "{}")
+	told := make(chan string, 1)
+	c.Notice = func(text string) {
+		select {
+		case told <- text:
+		default:
+		}
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "ballast", Subjects: []string{"ballast"}}); err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = js.Publish(t.Context(), "ballast", make([]byte, 16<<10))
+	}
+	if !full(err) {
+		t.Fatal(err)
+	}
+	const size = 200
+	newCrew(t, s.URL).work(t.Context(), "full", honest)
+	over := make(chan error, 1)
+	var got string
+	go func() {
+		var err error
+		got, err = result(t.Context(), c, "first", size)
+		over <- err
+	}()
+	select {
+	case text := <-told:
+		if !strings.Contains(text, "no room") {
+			t.Error(text)
+		}
+	case err := <-over:
+		t.Fatal("it was over though nothing could be stored", err)
+	}
+	if err := js.DeleteStream(t.Context(), "ballast"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-over; err != nil {
+		t.Fatal(err)
+	}
+	if want := expected(t, size); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A stage that is ended early counts the same parts for everybody, whoever reads them, and the search goes on with
+// them. Somebody asks for the end, or a rule does.
+func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
+	s := serve(t, embedded.Options{})
+	nc := connect(t, s.URL)
+	const size = 1000
+	for _, by := range []string{"rule", "request"} {
+		c := create(t, nc, by, "{}")
+		newCrew(t, s.URL).work(t.Context(), by, func(func()) campaign.Worker {
+			return counter{before: func(ctx context.Context, s campaign.Stage, at uint64) error {
+				if s.Name == "numbers" && at > size/2 {
+					<-ctx.Done() // the portion is given up when the stage is ended
+				}
+				return nil
+			}}
+		})
+		var got string
+		err := c.Coordinate(t.Context(), "first", func(ctx context.Context, d *Director) error {
+			d.Rule = func(p Progress) string {
+				switch s := p.Stage(); {
+				case s.Name != "numbers" || s.Done < 50:
+				case by == "rule":
+					return "fifty are enough"
+				case p.Stop == "":
+					c.Stop(ctx, "somebody asked for it")
+				}
+				if p.Stage().Name == "numbers" {
+					return p.Stop
+				}
+				return ""
+			}
+			var err error
+			got, err = count(size)(ctx, d)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := c.Stored()
+		again, err := count(size)(t.Context(), d)
+		if err != nil || again != got {
+			t.Errorf("%s: %s, %v; want %s", by, again, err, got)
+		}
+		p := d.Progress()
+		want := map[string]string{"rule": "fifty are enough", "request": "somebody asked for it"}[by]
+		if p.Stages[0].Ended != want || p.Stages[0].Complete() || p.Stages[0].Done < 50 || !p.Stages[1].Complete() {
+			t.Errorf("%s: %+v", by, p)
+		}
+	}
+}
+
+// What has no end yet is not taken for complete, and reading it waits for nothing.
+func TestAnIncompleteCampaignIsNotComplete(t *testing.T) {
+	s := serve(t, embedded.Options{})
+	c := create(t, connect(t, s.URL), "partial", "{}")
+	ctx, cancel := context.WithCancel(t.Context())
+	k := newCrew(t, s.URL)
+	k.work(ctx, "partial", func(func()) campaign.Worker {
+		return counter{before: func(_ context.Context, s campaign.Stage, at uint64) error {
+			if at == 70 {
+				cancel()
+			}
+			return nil
+		}}
+	})
+	if _, err := result(ctx, c, "first", 500); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	k.all.Wait()
+	began := time.Now()
+	sum := tally{}
+	d := c.Stored()
+	if err := d.Do(t.Context(), campaign.Stage{Name: "numbers", Spec: []byte("1"), Size: 500, Portion: 7},
+		sum.take); err != nil {
+		t.Fatal(err)
+	}
+	if p := d.Progress().Stage(); p.Complete() || p.Done != sum.Positions || p.Done == 0 || p.Done > 77 {
+		t.Errorf("%+v in %s, %+v", p, time.Since(began), sum)
+	}
+	if err := d.Do(t.Context(), campaign.Stage{Name: "numbers", Spec: []byte("2"), Size: 500, Portion: 7},
+		sum.take); err != nil {
+		t.Fatal(err)
+	}
+	if p := d.Progress().Stage(); p.Done != 0 {
+		t.Errorf("parts of another stage of the same name were taken: %+v", p)
+	}
+}

@@ -1,0 +1,101 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// State is what there is to know of a campaign besides what was found.
+type State struct {
+	Progress
+	Finished bool
+	Failed   string   // why the search cannot go on; empty if it can
+	Stopped  string   // why somebody has asked that it be stopped; empty if nobody has
+	Workers  []Worker // all that have come, by their IDs
+	Aside    []string // messages that nobody understood, and why
+	Stored   Stored
+}
+
+// Worker is a worker that has come.
+type Worker struct {
+	ID string
+	Present
+	Here bool // it has given a sign of life a short while ago
+}
+
+// Stored is what the server keeps of a campaign.
+type Stored struct {
+	Waiting uint64 // portions on the queue or under way
+	Parts   uint64
+	Bytes   uint64 // of the parts, on the server's disk
+}
+
+// State reads all of it.
+func (c *Campaign) State(ctx context.Context) (*State, error) {
+	s := &State{}
+	var err error
+	if s.Progress, err = c.Progress(ctx); err != nil {
+		return nil, err
+	}
+	over, err := c.get(ctx, keyFinished)
+	if err != nil {
+		return nil, err
+	}
+	failed, err := c.get(ctx, keyFailed)
+	if err != nil {
+		return nil, err
+	}
+	stop, err := c.get(ctx, keyStop)
+	if err != nil {
+		return nil, err
+	}
+	s.Finished, s.Failed, s.Stopped = over != nil, string(failed), string(stop)
+	if err := c.workersOf(ctx, s); err != nil {
+		return nil, err
+	}
+	aside, err := c.under(ctx, c.keys, keyAside)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(aside)) {
+		s.Aside = append(s.Aside, string(aside[key]))
+	}
+	err = c.persist(ctx, func(ctx context.Context) error {
+		queue, err := c.work.Info(ctx)
+		if err != nil {
+			return err
+		}
+		made, err := c.parts.Info(ctx)
+		if err != nil {
+			return err
+		}
+		s.Stored = Stored{queue.State.Msgs, made.State.Msgs, made.State.Bytes}
+		return nil
+	})
+	return s, err
+}
+
+func (c *Campaign) workersOf(ctx context.Context, s *State) error {
+	all, err := c.under(ctx, c.keys, keyWorker)
+	if err != nil {
+		return err
+	}
+	here, err := c.under(ctx, c.present, "")
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		w := Worker{ID: id}
+		text := all[id]
+		if now, ok := here[id]; ok {
+			text, w.Here = now, true
+		}
+		if err := json.Unmarshal(text, &w.Present); err != nil {
+			return err
+		}
+		s.Workers = append(s.Workers, w)
+	}
+	return nil
+}
