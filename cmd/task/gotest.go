@@ -34,14 +34,27 @@ func OpenTest(name, test string) (*scenarios.Scenario, *GoTest, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	t := &GoTest{built, name, test}
+	return opened(&GoTest{built, name, test})
+}
+
+// OpenBuilt is OpenTest for a test binary that was built from the package in a folder, which need not be here: the test
+// runs where the binary lies.
+func OpenBuilt(binary, folder, test string) (*scenarios.Scenario, *GoTest, error) {
+	built, err := remote.Open(binary, filepath.Dir(binary), test)
+	if err != nil {
+		return nil, nil, err
+	}
+	return opened(&GoTest{built, folder, test})
+}
+
+func opened(t *GoTest) (*scenarios.Scenario, *GoTest, error) {
 	text, err := t.Scenario()
 	if err != nil {
 		return nil, t, err
 	}
-	s, err := scenarios.ParseWith(name, text, &scenarios.Code{Elsewhere: t.Run})
+	s, err := scenarios.ParseWith(t.folder, text, &scenarios.Code{Elsewhere: t.Run})
 	if err == nil {
-		s.Path = name
+		s.Path = t.folder
 	}
 	return s, t, err
 }

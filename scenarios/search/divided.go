@@ -16,7 +16,7 @@ import (
 
 // Names of the stages of an exploration.
 const (
-	seedsStage = "seeds" // its positions are seeds
+	SeedsStage = "seeds" // its positions are seeds
 	cutStage   = "cut"   // its positions are findings
 )
 
@@ -27,7 +27,7 @@ const handedOut = 4096
 func (e *Exploration) stage() (campaign.Stage, error) {
 	spec, err := json.Marshal(e.Span.begun())
 	own := e.Own()
-	return campaign.Stage{Name: seedsStage, Spec: spec, Size: own.Last - own.First + 1, Portion: handedOut}, err
+	return campaign.Stage{Name: SeedsStage, Spec: spec, Size: own.Last - own.First + 1, Portion: handedOut}, err
 }
 
 // begun is the span before anything was run.
@@ -112,7 +112,7 @@ func (w *Worker) Make(ctx context.Context, stage campaign.Stage, first, size uin
 		return nil, fmt.Errorf("stage %s has %d positions, not %d from %d on", stage.Name, stage.Size, size, first)
 	}
 	switch stage.Name {
-	case seedsStage:
+	case SeedsStage:
 		return w.run(ctx, stage.Spec, first, size)
 	case cutStage:
 		return w.cut(ctx, stage.Spec, first)
@@ -123,10 +123,10 @@ func (w *Worker) Make(ctx context.Context, stage campaign.Stage, first, size uin
 func (w *Worker) run(ctx context.Context, spec []byte, first, size uint64) ([]byte, error) {
 	var span Span
 	if err := json.Unmarshal(spec, &span); err != nil || !span.consistent() {
-		return nil, fmt.Errorf("stage %s does not say which seeds it has", seedsStage)
+		return nil, fmt.Errorf("stage %s does not say which seeds it has", SeedsStage)
 	}
 	if err := span.differs(w.explorer.scenario, w.explorer.plans.Plan(calm)); err != nil {
-		return nil, fmt.Errorf("stage %s %w", seedsStage, err)
+		return nil, fmt.Errorf("stage %s %w", SeedsStage, err)
 	}
 	sum := newExploration(span)
 	seeds := Ranges{rangeOf(span.Own().First+first, size)}

@@ -33,7 +33,7 @@ func (h shuffled) Do(ctx context.Context, stage campaign.Stage, take func(campai
 	h.random.Shuffle(len(parts), func(i, k int) { parts[i], parts[k] = parts[k], parts[i] })
 	for _, p := range parts {
 		for i := range p.Size {
-			if stage.Name == seedsStage && h.lost[p.First+i] {
+			if stage.Name == SeedsStage && h.lost[p.First+i] {
 				p.Lost = "it brought its workers down"
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -33,6 +34,8 @@ type Director struct {
 	// Rule, if set, says after each part, and once a tick, why the stage is to be ended early; empty if it is not.
 	// Without Rule, a stage is ended when somebody has asked that the campaign be stopped.
 	Rule func(Progress) string
+	// Seen, if set, is called with how far the search is, once a tick.
+	Seen func(Progress)
 	// Summary, if set, gives what the search has found so far, for whoever follows it.
 	Summary func() json.RawMessage
 
@@ -51,6 +54,7 @@ type Progress struct {
 	// Took is how long workers have worked, all together.
 	Took   time.Duration   `json:"took"`
 	Stages []StageProgress `json:"stages"` // in the order in which they were begun
+	Lost   []Loss          `json:"lost,omitempty"`
 	// Stop is why somebody has asked that the campaign be stopped; empty if nobody has.
 	Stop    string          `json:"stop,omitempty"`
 	Summary json.RawMessage `json:"summary,omitempty"` // what the search has found
@@ -73,6 +77,17 @@ type StageProgress struct {
 	// Ended is why the stage was ended before all of it was made; empty if it was not.
 	Ended string `json:"ended,omitempty"`
 }
+
+// Loss is positions of which nothing came.
+type Loss struct {
+	Stage string `json:"stage"`
+	First uint64 `json:"first"`
+	Size  uint64 `json:"size"`
+	Why   string `json:"why"`
+}
+
+// mostLost is how many losses progress lists.
+const mostLost = 100
 
 // Complete reports whether all of a stage was made.
 func (s StageProgress) Complete() bool { return s.Done == s.Size && s.Lost == 0 }
@@ -102,7 +117,7 @@ func (d *Director) Progress() Progress {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := d.progress
-	p.Stages = append([]StageProgress(nil), p.Stages...)
+	p.Stages, p.Lost = slices.Clone(p.Stages), slices.Clone(p.Lost)
 	return p
 }
 
@@ -269,7 +284,9 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 	s := &f.progress.Stages[f.at]
 	s.Done += p.size
 	if lost != "" {
-		s.Lost += p.size
+		if s.Lost += p.size; len(f.progress.Lost) < mostLost {
+			f.progress.Lost = append(f.progress.Lost, Loss{f.Name, p.first, p.size, lost})
+		}
 	}
 	f.progress.Took += time.Duration(took)
 	f.mu.Unlock()
@@ -347,6 +364,9 @@ func (f *fold) look(ctx context.Context) error {
 		}
 	}
 	f.told = time.Now()
+	if f.Seen != nil {
+		f.Seen(f.Progress())
+	}
 	return f.report(ctx)
 }
 

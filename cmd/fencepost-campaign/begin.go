@@ -1,0 +1,265 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/task"
+	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/verify"
+)
+
+// request is what a command line asks to be run.
+type request struct {
+	rules    rules
+	patience time.Duration
+	test     string
+	from     uint64
+	seeds    int
+	verify   bool
+	corpus   bool
+	sound    int
+	options  verify.Options
+}
+
+// patience is the usual one. Workers tell the server three times within it that they live.
+const patience = 15 * time.Second
+
+func (r *request) register(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&r.test, "run", "", task.TestUsage)
+	f.Uint64Var(&r.from, "seed", 1, "the first seed")
+	f.IntVar(&r.seeds, "seeds", 0, "how many runs to make of each (default 1000; with a rule to stop, 10^9 or what it takes)")
+	f.DurationVar(&r.rules.Time, "until-time", 0, "stop after this time, such as 8h")
+	f.IntVar(&r.rules.Findings, "until-findings", 0, "stop at so many distinct violations of what is promised")
+	f.Float64Var(&r.rules.Rate, "until-rate", 0, "stop when a promise is broken in less than this share of runs, 95 % sure, such as 1e-8")
+	f.BoolVar(&r.verify, "verify", false, "verify instead: try every placement of few faults")
+	f.IntVar(&r.options.Faults, "faults", 1, "with --verify: the most faults in one placement")
+	f.IntVar(&r.options.Delays, "delays", 0, "with --verify: how many assignments of delays (default 2; 1 with several faults)")
+	f.BoolVar(&r.options.Orders, "orders", false, "with --verify: also with two other orders of what arrives at once")
+	f.BoolVar(&r.options.AllEnds, "all-ends", false, "with --verify: with several faults, go on from each end of the earlier ones")
+	f.BoolVar(&r.options.KeepFaults, "keep-faults", false, "with --verify: let the scenario's own faults strike in every run")
+	f.IntVar(&r.options.Budget, "budget", 0, "with --verify: end undecided after so many runs")
+	f.BoolVar(&r.corpus, "corpus", false, "run the corpus instead of files")
+	f.IntVar(&r.sound, "sound", 0, "with --corpus: how many runs to make of all sound locks together (default none)")
+	f.DurationVar(&r.patience, "patience", patience, "how long a process may be silent before another takes its place")
+}
+
+// given are what flags of a request go with.
+var given = map[string][]string{
+	"explore": {"run", "seed", "seeds", "until-time", "until-findings", "until-rate"},
+	"verify":  {"seed", "until-time", "faults", "delays", "orders", "all-ends", "keep-faults", "budget"},
+	"corpus":  {"seed", "seeds", "until-time", "sound"},
+}
+
+// kind is what the request asks for.
+func (r *request) kind() string {
+	switch {
+	case r.corpus:
+		return "corpus"
+	case r.verify:
+		return "verify"
+	}
+	return "explore"
+}
+
+// check refuses what makes no sense.
+func (r *request) check(c *cobra.Command, files []string) error {
+	kind := r.kind()
+	goes := map[string]bool{}
+	for _, flag := range given[kind] {
+		goes[flag] = true
+	}
+	for _, list := range given {
+		for _, flag := range list {
+			if !goes[flag] && c.Flags().Changed(flag) {
+				return fmt.Errorf("--%s does not go with %s", flag, map[string]string{"explore": "an exploration",
+					"verify": "--verify", "corpus": "--corpus"}[kind])
+			}
+		}
+	}
+	o := &r.options
+	switch {
+	case r.corpus && r.verify:
+		return errors.New("--corpus does not go with --verify")
+	case r.corpus && len(files) > 0:
+		return errors.New("--corpus runs scenarios of its own, and takes no files")
+	case !r.corpus && len(files) == 0:
+		return fmt.Errorf("it needs scenarios, by name or file, or --corpus\nsee: fencepost %s -h", c.CommandPath())
+	case c.Flags().Changed("seeds") && r.seeds < 1:
+		return fmt.Errorf("--seeds must be at least 1, not %d", r.seeds)
+	case r.rules.Time < 0:
+		return fmt.Errorf("--until-time must be above zero, not %s", r.rules.Time)
+	case r.rules.Findings < 0:
+		return fmt.Errorf("--until-findings must be at least 1, not %d", r.rules.Findings)
+	case r.rules.Rate != 0 && !(r.rules.Rate >= smallestRate && r.rules.Rate < 1):
+		return fmt.Errorf("--until-rate must be %g to 1, not %g", smallestRate, r.rules.Rate)
+	case r.patience < time.Second:
+		return fmt.Errorf("--patience must be at least 1s, not %s", r.patience)
+	case o.Faults < 0 || o.Faults > verify.MaxFaults:
+		return fmt.Errorf("--faults must be 0 to %d, not %d", verify.MaxFaults, o.Faults)
+	case c.Flags().Changed("delays") && o.Delays < 1:
+		return fmt.Errorf("--delays must be at least 1, not %d", o.Delays)
+	case o.Budget < 0:
+		return fmt.Errorf("--budget must be at least 1, not %d", o.Budget)
+	case r.sound < 0 || r.sound > 0 && r.sound < len(corpus.Names()):
+		return fmt.Errorf("--sound must be at least %d, a run for each lock, not %d", len(corpus.Names()), r.sound)
+	}
+	r.settle(c)
+	return nil
+}
+
+// smallestRate needs 3·10^15 runs.
+const smallestRate = 1e-15
+
+// enough is how many seeds an exploration has that a rule stops.
+const enough = 1_000_000_000
+
+// settle chooses what was left open.
+func (r *request) settle(c *cobra.Command) {
+	switch {
+	case r.seeds > 0:
+	case r.corpus:
+		r.seeds = 20_000
+	case r.rules.Rate > 0: // runs that do not exercise a law do not count
+		r.seeds = int(30 / r.rules.Rate)
+	case r.rules.Time > 0 || r.rules.Findings > 0:
+		r.seeds = enough
+	default:
+		r.seeds = 1000
+	}
+	if r.corpus && !c.Flags().Changed("seed") {
+		r.from = 0
+	}
+	if r.options.Seed = r.from; r.options.Delays == 0 {
+		r.options.Delays = 2
+		if r.options.Faults > 1 {
+			r.options.Delays = 1
+		}
+	}
+}
+
+// entries makes the entries of an order, with their files.
+func (r *request) entries(c *cobra.Command, names []string) (all []entry, files map[string][]byte, err error) {
+	files = map[string][]byte{}
+	if r.corpus {
+		e, err := r.corpusEntry()
+		return []entry{e}, files, err
+	}
+	for i, name := range names {
+		e, content, err := r.entry(c, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, before := range all {
+			if before.Name == e.Name {
+				return nil, nil, fmt.Errorf("%s and %s are both named %s", cmp.Or(before.Path, before.Name), name, e.Name)
+			}
+		}
+		e.File = fmt.Sprintf("%d-%s", i+1, e.Name)
+		files[e.File] = content
+		all = append(all, e)
+	}
+	return all, files, nil
+}
+
+// entry makes that of a scenario or package.
+func (r *request) entry(c *cobra.Command, name string) (e entry, content []byte, err error) {
+	s, test, err := task.OpenTest(name, r.test)
+	if err != nil {
+		return e, nil, err
+	}
+	defer test.Close()
+	e = entry{Kind: r.kind(), Name: s.Name, Path: s.Path}
+	content = s.Text()
+	var options any = seeds{r.from, r.seeds, r.test}
+	switch {
+	case r.verify:
+		if test != nil {
+			return e, nil, errors.New("--verify does not go with a Go package")
+		}
+		options = verified{r.options, r.repeat(c, name)}
+		if _, err := verify.NewWorker(s, r.options); err != nil {
+			return e, nil, fmt.Errorf("%s: %w", name, err)
+		}
+	case test != nil:
+		e.Kind, e.System = "package", system
+		if content, err = os.ReadFile(test.Binary()); err != nil {
+			return e, nil, err
+		}
+	}
+	if !r.verify {
+		if _, err := search.NewExploration(s, r.from, r.seeds, search.Whole); err != nil {
+			return e, nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if e.Options, err = json.Marshal(options); err != nil {
+		return e, nil, err
+	}
+	e.Probes, err = probes(s, r.probed()...)
+	return e, content, err
+}
+
+// probed are the seeds of probes: the first ones and the last.
+func (r *request) probed() []uint64 {
+	if r.seeds < 3 || uint64(r.seeds) > math.MaxUint64-r.from {
+		return []uint64{r.from}
+	}
+	return []uint64{r.from, r.from + 1, r.from + uint64(r.seeds) - 1}
+}
+
+func (r *request) corpusEntry() (e entry, err error) {
+	e = entry{Kind: "corpus", Name: "corpus"}
+	o := corpus.Options{First: r.from, Seeds: r.seeds, Sound: r.sound}
+	if e.Options, err = json.Marshal(o); err != nil {
+		return e, err
+	}
+	e.Probes, err = (&corpusRun{options: o}).probes(r.probed()...)
+	return e, err
+}
+
+// repeat is the command that verifies in one process.
+func (r *request) repeat(c *cobra.Command, name string) string {
+	call := []string{output.Program(), "verify", output.Word(name)}
+	for _, name := range given["verify"] {
+		switch f := c.Flags().Lookup(name); {
+		case !f.Changed || name == "until-time" || name == "seed":
+		case f.Value.Type() == "bool":
+			call = append(call, "--"+name)
+		default:
+			call = append(call, "--"+name, output.Word(f.Value.String()))
+		}
+	}
+	return strings.Join(call, " ")
+}
+
+// nameFor is the name of a campaign that was given none.
+func nameFor(all []entry) string {
+	name := "campaign"
+	if len(all) == 1 {
+		name = all[0].Name
+	}
+	name = strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-':
+			return c
+		}
+		return '-'
+	}, strings.ToLower(name))
+	return strings.Trim(name[:min(len(name), 60)], "-")
+}
+
+// folderFor is the default folder of a campaign.
+func folderFor(name string) string { return filepath.Join("_runs", "campaign-"+name) }
+

@@ -1,0 +1,325 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/task"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
+	"github.com/fencepost-sim/fencepost/scenarios/verify"
+)
+
+// subject is something that a campaign runs, opened in this process.
+type subject interface {
+	// probes makes the runs of some seeds.
+	probes(seeds ...uint64) ([]probe, error)
+	worker() (campaign.Worker, error)
+	// search has hands make all of it, from the beginning.
+	search(ctx context.Context, hands *staged) error
+	// endable reports whether a stage may be ended before all of it is made.
+	endable(stage string) bool
+	// state is what the search has found so far, on the goroutine of the search.
+	state() state
+	// conclude reports what the search has found, as the command does that searches in one process.
+	conclude(ctx context.Context, f output.Frame) error
+	// story is the run that shows a finding.
+	story(f finding) (*document.Document, error)
+	close()
+}
+
+// kind is a kind of work. An entry of kinds is all that there is of it here.
+type kind struct {
+	name string
+	// open opens an entry with the content of its file.
+	open func(e entry, content []byte) (subject, error)
+}
+
+// kinds are all.
+var kinds = []kind{
+	{"explore", openScenario},
+	{"package", openPackage},
+	{"verify", openVerification},
+	{"corpus", openCorpus},
+}
+
+// kindOf finds a kind; nil if there is none of that name.
+func kindOf(name string) *kind {
+	for i := range kinds {
+		if kinds[i].name == name {
+			return &kinds[i]
+		}
+	}
+	return nil
+}
+
+// seeds are the options of an exploration.
+type seeds struct {
+	From  uint64 `json:"from"`
+	Seeds int    `json:"seeds"`
+	Test  string `json:"test,omitempty"` // of a package
+}
+
+// scenarioOf parses the scenario of an entry.
+func scenarioOf(e entry, content []byte) (*scenarios.Scenario, error) {
+	path := e.Path
+	if path == "" {
+		path = e.Name
+	}
+	s, err := scenarios.Parse(path, content)
+	if err == nil {
+		s.Path = e.Path
+	}
+	return s, err
+}
+
+// exploration is the subject of explorations, also of a package's lock.
+type exploration struct {
+	task.Exploration
+	options seeds
+	folder  string // of the test binary; empty if there is none
+}
+
+func openScenario(e entry, content []byte) (subject, error) {
+	s, err := scenarioOf(e, content)
+	if err != nil {
+		return nil, err
+	}
+	x := &exploration{}
+	x.Scenario = s
+	return x, json.Unmarshal(e.Options, &x.options)
+}
+
+// openPackage keeps the test binary in a folder of its own, in which it runs.
+func openPackage(e entry, content []byte) (subject, error) {
+	x := &exploration{}
+	if err := json.Unmarshal(e.Options, &x.options); err != nil {
+		return nil, err
+	}
+	var err error
+	if x.folder, err = os.MkdirTemp("", "fencepost-campaign-"); err != nil {
+		return nil, err
+	}
+	binary := filepath.Join(x.folder, "lock.test")
+	if err = os.WriteFile(binary, content, 0o700); err == nil {
+		x.Scenario, x.Test, err = task.OpenBuilt(binary, e.Path, x.options.Test)
+	}
+	if err != nil {
+		x.close()
+		return nil, err
+	}
+	return x, nil
+}
+
+func (x *exploration) probes(seeds ...uint64) ([]probe, error) { return probes(x.Scenario, seeds...) }
+
+func (x *exploration) worker() (campaign.Worker, error) { return search.NewWorker(x.Scenario) }
+
+func (x *exploration) endable(stage string) bool { return stage == search.SeedsStage }
+
+func (x *exploration) search(ctx context.Context, hands *staged) (err error) {
+	x.Cut = nil
+	if x.Found, err = search.NewExploration(x.Scenario, x.options.From, x.options.Seeds, search.Whole); err != nil {
+		return err
+	}
+	if err := x.Found.RunBy(ctx, hands, nil); err != nil {
+		return err
+	}
+	x.Cut, err = x.Found.CutBy(ctx, x.Scenario, hands)
+	return err
+}
+
+func (x *exploration) state() (s state) {
+	if x.Found == nil {
+		return s
+	}
+	s.Runs, s.Sure = x.Found.Done(), math.MaxInt
+	for _, law := range x.Found.Laws {
+		if slices.Contains(x.Scenario.Promise.Laws, law.Law) {
+			s.Sure = min(s.Sure, law.Exercised())
+		}
+	}
+	if s.Sure == math.MaxInt {
+		s.Sure = 0
+	}
+	for _, f := range x.Found.Findings {
+		promised := x.Scenario.Promise.Covers(f.Law, f.Cause)
+		s.Findings = append(s.Findings, finding{Finding: f, Promised: promised})
+		if promised {
+			s.Sure = 0
+		}
+	}
+	return s
+}
+
+func (x *exploration) conclude(ctx context.Context, f output.Frame) error {
+	x.Frame = f
+	if err := x.Prepare(); err != nil {
+		return err
+	}
+	defer x.Close()
+	before, err := task.ReadExploration(x.Out)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("%w; name another folder with --out", err)
+	default:
+		if err := before.Matches(x.Scenario); err != nil {
+			return fmt.Errorf("%s %w; name another folder with --out", x.Out, err)
+		}
+	}
+	if err := x.Spare(); err != nil {
+		return err
+	}
+	x.Save()
+	return x.Conclude(ctx)
+}
+
+func (x *exploration) story(f finding) (*document.Document, error) {
+	plans, err := search.NewPlans(x.Scenario)
+	if err != nil {
+		return nil, err
+	}
+	result, err := scenarios.NewRunner(x.Scenario).Run(plans.Plan(f.First))
+	if err != nil {
+		return nil, err
+	}
+	run, err := single.Explain(x.Scenario, result, x.Scenario.Judge(result))
+	if err != nil {
+		return nil, err
+	}
+	return run.Document(), nil
+}
+
+func (x *exploration) close() {
+	x.Test.Close()
+	if x.folder != "" {
+		os.RemoveAll(x.folder)
+	}
+}
+
+// verification is the subject of verifications.
+type verification struct {
+	scenario *scenarios.Scenario
+	options  verify.Options
+	repeat   string
+	found    *verify.Verification
+}
+
+// verified are the options of a verification, and the command that makes it in one process.
+type verified struct {
+	verify.Options
+	Repeat string `json:"repeat"`
+}
+
+func openVerification(e entry, content []byte) (subject, error) {
+	s, err := scenarioOf(e, content)
+	if err != nil {
+		return nil, err
+	}
+	var o verified
+	err = json.Unmarshal(e.Options, &o)
+	return &verification{scenario: s, options: o.Options, repeat: o.Repeat}, err
+}
+
+func (v *verification) probes(seeds ...uint64) ([]probe, error) { return probes(v.scenario, seeds...) }
+
+func (v *verification) worker() (campaign.Worker, error) {
+	return verify.NewWorker(v.scenario, v.options)
+}
+
+func (v *verification) endable(string) bool { return true }
+
+func (v *verification) search(ctx context.Context, hands *staged) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	o := v.options
+	o.Hands = whole{hands, cancel}
+	v.found, err = verify.Scenario(ctx, v.scenario, o)
+	return err
+}
+
+func (v *verification) state() state { return state{} }
+
+func (v *verification) conclude(_ context.Context, f output.Frame) error {
+	j := task.Verification{Frame: f, Repeat: v.repeat}
+	if err := j.Prepare(); err != nil {
+		return err
+	}
+	defer j.Close()
+	return j.Conclude(v.found)
+}
+
+func (v *verification) story(finding) (*document.Document, error) { return nil, errNoStory }
+
+// errNoStory says that a run cannot be shown before the search is over.
+var errNoStory = errors.New("there is nothing to show before the report")
+
+func (v *verification) close() {}
+
+// corpusRun is the subject of the corpus.
+type corpusRun struct {
+	options corpus.Options
+	found   *corpus.Corpus
+}
+
+func openCorpus(e entry, _ []byte) (subject, error) {
+	c := &corpusRun{}
+	return c, json.Unmarshal(e.Options, &c.options)
+}
+
+func (c *corpusRun) probes(seeds ...uint64) (all []probe, err error) {
+	for _, name := range corpus.Names() {
+		s, err := corpus.Lock(name)
+		if err != nil {
+			return nil, err
+		}
+		some, err := probes(s, seeds[len(all)%len(seeds)])
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, some...); len(all) == len(seeds) {
+			return all, nil
+		}
+	}
+	return nil, fmt.Errorf("%d probes are too many", len(seeds))
+}
+
+func (c *corpusRun) worker() (campaign.Worker, error) { return corpus.NewWorker(c.options), nil }
+
+func (c *corpusRun) endable(string) bool { return true }
+
+func (c *corpusRun) search(ctx context.Context, hands *staged) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	o := c.options
+	o.Hands = whole{hands, cancel}
+	c.found, err = corpus.Run(ctx, o)
+	return err
+}
+
+func (c *corpusRun) state() state { return state{} }
+
+func (c *corpusRun) conclude(_ context.Context, f output.Frame) error {
+	j := task.Corpus{Frame: f, Options: c.options}
+	if err := j.Prepare(); err != nil {
+		return err
+	}
+	defer j.Close()
+	return j.Conclude(c.found)
+}
+
+func (c *corpusRun) story(finding) (*document.Document, error) { return nil, errNoStory }
+
+func (c *corpusRun) close() {}

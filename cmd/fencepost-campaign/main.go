@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+)
+
+// Exit codes, those of fencepost.
+const (
+	exitExpected  = 0 // every law came out as the scenario expects
+	exitOtherwise = 1 // some law came out otherwise
+	exitBadInput  = 2 // bad input or usage, or a server or worker that cannot be used
+	exitUndecided = 3 // not all is done, and nothing came out otherwise so far
+)
+
+func main() {
+	debug.SetGCPercent(400) // a run leaves next to nothing, as in fencepost
+	output.OutliveReaders()
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// errUnfinished ends a command whose campaign is not at its end.
+var errUnfinished = errors.New("the campaign is not finished")
+
+// run is main without the process around it. Errors are printed on stderr, results on stdout.
+func run(args []string, stdout, stderr io.Writer) int {
+	problems := output.ForPeople(stderr)
+	root := newRoot(console{output.ForPeople(stdout), problems})
+	root.SetArgs(args)
+	root.SetOut(output.ForPeople(stdout))
+	root.SetErr(problems)
+	err := output.CheckArguments(args)
+	if err == nil {
+		err = root.Execute()
+	}
+	var ended output.Ended
+	var badFile *format.Error
+	var badPlan *nemesis.PlanError
+	switch {
+	case err == nil:
+		return exitExpected
+	case errors.As(err, &ended) && document.Result(ended) == document.Failed:
+		return exitOtherwise
+	case errors.As(err, &ended):
+		return exitUndecided
+	case errors.Is(err, errUnfinished), errors.Is(err, context.Canceled):
+		fmt.Fprintf(problems, "fencepost campaign: %s\n", err)
+		return exitUndecided
+	case errors.As(err, &badFile), errors.As(err, &badPlan): // starts with its place, as editors expect
+		fmt.Fprintln(problems, err)
+	default:
+		fmt.Fprintf(problems, "fencepost campaign: %s\n", strings.TrimSpace(err.Error()))
+	}
+	return exitBadInput
+}
+
+// console is where commands write: results, and what a person should know meanwhile.
+type console struct{ out, problems io.Writer }
+
+// notice tells a person something.
+func (c console) notice(text string) { fmt.Fprintf(c.problems, "fencepost campaign: %s\n", text) }
+
+func newRoot(c console) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "campaign",
+		Short: "Search with as many machines as there are, and report as one",
+		Long: `Divides explorations, verifications and the corpus among any number of processes on any machines,
+which take their work from a NATS server. Workers join and leave at will, and may be killed; the
+report is that of one machine that did it all.`,
+		Example: `  fencepost campaign run our-lock.yaml --seeds 1000000
+  fencepost campaign start our-lock.yaml --seeds 1000000000 --nats nats://queue:4222
+  fencepost campaign work --nats nats://queue:4222`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SuggestionsMinimumDistance = 2
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "{{.CommandPath}}", "fencepost {{.CommandPath}}"))
+	root.AddCommand(newRun(c), newStart(c), newWork(c), newStatus(c), newReport(c), newStop(c))
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%s\nsee: fencepost %s -h", output.FlagProblem(c, err), c.CommandPath())
+	})
+	return root
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// order is what a campaign runs, as the server has it.
+type order struct {
+	Version string  `json:"version"` // of the program that began it
+	Rules   rules   `json:"rules"`
+	Entries []entry `json:"entries"` // run one after the other; at least one
+}
+
+// entry is one thing that is run.
+type entry struct {
+	Kind    string          `json:"kind"`             // of kinds
+	Name    string          `json:"name"`             // no two of an order have the same
+	Path    string          `json:"path"`             // as it was named; empty for what is in the catalogue
+	File    string          `json:"file,omitempty"`   // the campaign's file with its content
+	System  string          `json:"system,omitempty"` // what the file runs on, such as linux/amd64; empty: on all
+	Options json.RawMessage `json:"options"`          // of its kind
+	Probes  []probe         `json:"probes"`
+}
+
+// probe is a run by which two programs see whether they run alike.
+type probe struct {
+	Seed   uint64 `json:"seed"`
+	Digest string `json:"digest"`
+}
+
+// system is that of this program.
+const system = runtime.GOOS + "/" + runtime.GOARCH
+
+// version is that of this program. A build of changed or unversioned files has the sum of the program in it.
+func version() (string, error) {
+	info, ok := debug.ReadBuildInfo()
+	if ok && info.Main.Version != "" && info.Main.Version != "(devel)" && !strings.Contains(info.Main.Version, "+dirty") {
+		return info.Main.Version, nil
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("(devel) %x", sum.Sum(nil)[:6]), nil
+}
+
+// probes runs some seeds of a scenario: faults that were drawn, if its mix can draw any, or its own.
+func probes(s *scenarios.Scenario, seeds ...uint64) (all []probe, err error) {
+	draw := s.Plan
+	if plans, err := search.NewPlans(s); err == nil {
+		draw = plans.Plan
+	}
+	runner := scenarios.NewRunner(s)
+	for _, seed := range seeds {
+		result, err := runner.Run(draw(seed))
+		var failed *scenarios.CodeError
+		if err != nil && !errors.As(err, &failed) { // one that fails does so everywhere
+			return nil, fmt.Errorf("seed %d: %w", seed, err)
+		}
+		all = append(all, probe{seed, fmt.Sprintf("%016x", uint64(result.Digest))})
+	}
+	return all, nil
+}
+
+// job is a campaign whose subjects are opened.
+type job struct {
+	*queue.Campaign
+	order    order
+	subjects []subject // of the entries
+}
+
+// join opens a campaign, and makes sure that this program is the one that began it. If it is not, the campaign and why
+// are returned both.
+func join(ctx context.Context, nc *nats.Conn, name string, notice func(string)) (*job, error) {
+	c, err := queue.Open(ctx, nc, name)
+	if err != nil {
+		return nil, err
+	}
+	c.Notice = notice
+	j := &job{Campaign: c}
+	if err := json.Unmarshal(c.What, &j.order); err != nil || len(j.order.Entries) == 0 {
+		return j, fmt.Errorf("campaign %s is of another version of this program: %w", name, errors.Join(err))
+	}
+	own, err := version()
+	if err != nil {
+		return j, err
+	}
+	if own != j.order.Version {
+		return j, fmt.Errorf("campaign %s was begun by fencepost-campaign %s, and this is %s: use that version", name,
+			j.order.Version, own)
+	}
+	for _, e := range j.order.Entries {
+		s, err := j.open(ctx, e)
+		if err != nil {
+			return j, fmt.Errorf("%s: %w", e.Name, err)
+		}
+		j.subjects = append(j.subjects, s)
+	}
+	return j, nil
+}
+
+// open opens an entry.
+func (j *job) open(ctx context.Context, e entry) (subject, error) {
+	k := kindOf(e.Kind)
+	if k == nil {
+		return nil, fmt.Errorf("there is no kind of work %q", e.Kind)
+	}
+	if e.System != "" && e.System != system {
+		return nil, fmt.Errorf("it is a program for %s, and this machine is %s", e.System, system)
+	}
+	var content []byte
+	if e.File != "" {
+		var err error
+		if content, err = j.File(ctx, e.File); err != nil {
+			return nil, err
+		}
+	}
+	return k.open(e, content)
+}
+
+// prove runs the probes of all entries, and says which comes out otherwise here.
+func (j *job) prove() error {
+	for i, e := range j.order.Entries {
+		var seeds []uint64
+		for _, p := range e.Probes {
+			seeds = append(seeds, p.Seed)
+		}
+		own, err := j.subjects[i].probes(seeds...)
+		if err != nil {
+			return fmt.Errorf("%s: %w", e.Name, err)
+		}
+		for k, p := range e.Probes {
+			if own[k] != p {
+				return fmt.Errorf("%s runs otherwise here: seed %d has the digest %s, and %s where the campaign was "+
+					"begun", e.Name, p.Seed, own[k].Digest, p.Digest)
+			}
+		}
+	}
+	return nil
+}
+
+// Close gives back what the subjects hold.
+func (j *job) close() {
+	for _, s := range j.subjects {
+		s.close()
+	}
+}
+
+// between stands between the name of an entry and that of a stage of it.
+const between = ": "
+
+// search is the search of all entries.
+func (j *job) search(ctx context.Context, d *queue.Director) error {
+	d.Rule = func(p queue.Progress) string { return j.over(p) }
+	d.Summary = j.summary
+	for i, s := range j.subjects {
+		if err := s.search(ctx, &staged{d, j.order.Entries[i].Name}); err != nil {
+			return fmt.Errorf("%s: %w", j.order.Entries[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// staged are the hands of one entry: its stages are those of the campaign with its name before theirs.
+type staged struct {
+	*queue.Director
+	entry string
+}
+
+// Do makes a stage.
+func (h *staged) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
+	s.Name = h.entry + between + s.Name
+	return h.Director.Do(ctx, s, take)
+}
+
+// whole are hands whose search ends, as if it was interrupted, with the first stage of which something is missing.
+type whole struct {
+	*staged
+	end context.CancelFunc
+}
+
+// Do makes a stage.
+func (h whole) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
+	err := h.staged.Do(ctx, s, take)
+	if p := h.Progress().Stage(); err == nil && p.Done < p.Size {
+		h.end()
+	}
+	return err
+}
+
+// worker makes parts of all entries.
+type worker struct {
+	j   *job
+	all []campaign.Worker // of the entries; nil if not made yet
+}
+
+// Make makes positions of a stage.
+func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
+	name, stage, _ := strings.Cut(s.Name, between)
+	for i, e := range w.j.order.Entries {
+		if e.Name != name {
+			continue
+		}
+		if w.all[i] == nil {
+			var err error
+			if w.all[i], err = w.j.subjects[i].worker(); err != nil {
+				return nil, err
+			}
+		}
+		s.Name = stage
+		return w.all[i].Make(ctx, s, first, size)
+	}
+	return nil, fmt.Errorf("the campaign has no entry %q", name)
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// registerPage gives a command the flag --serve.
+func registerPage(c *cobra.Command, page *string) {
+	c.Flags().StringVar(page, "serve", "", "serve a page that follows the campaign, at `HOST:PORT` of this machine")
+	c.Flags().Lookup("serve").NoOptDefVal = "127.0.0.1:0"
+}
+
+// show serves the page of a campaign, if that is asked for.
+func (b *begun) show(ctx context.Context, j *job) (end func(), err error) {
+	if b.page == "" {
+		return func() {}, nil
+	}
+	return serve(ctx, b.page, j, b.console)
+}
+
+// every is how often a page is loaded again, in seconds.
+const every = "2"
+
+// site is the pages of a campaign.
+type site struct {
+	*job
+	ctx   context.Context
+	hosts []string // by which the site may be asked for
+
+	mu      sync.Mutex
+	stories map[string][]byte // pages of findings, by slug and seed
+}
+
+// mainPage is the path of the page that follows the campaign. Those of findings lie beside it.
+const mainPage = "/campaign.html"
+
+// serve serves pages at an address of this machine, which may be reached from no other, until end is called.
+func serve(ctx context.Context, at string, j *job, to console) (end func(), err error) {
+	l, err := net.Listen("tcp", at)
+	if err != nil {
+		return nil, fmt.Errorf("--serve: %w", err)
+	}
+	address := l.Addr().(*net.TCPAddr)
+	if !address.IP.IsLoopback() {
+		l.Close()
+		return nil, fmt.Errorf("--serve %s: the page is for this machine alone, such as 127.0.0.1:8080", at)
+	}
+	s := &site{job: j, ctx: ctx, stories: map[string][]byte{},
+		hosts: []string{address.String(), fmt.Sprintf("localhost:%d", address.Port)}}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second}
+	go server.Serve(l)
+	to.notice(fmt.Sprintf("the page of campaign %s is http://%s%s", j.Name, address, mainPage))
+	return func() { server.Close() }, nil
+}
+
+// ServeHTTP serves the main page, or that of a finding.
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	known := false
+	for _, host := range s.hosts {
+		known = known || r.Host == host
+	}
+	if !known || r.Method != http.MethodGet { // a page of somebody else that has this machine's address for its own
+		http.Error(w, "this is not served here", http.StatusForbidden)
+		return
+	}
+	var text []byte
+	var err error
+	switch r.URL.Path {
+	case "/":
+		http.Redirect(w, r, mainPage, http.StatusFound)
+		return
+	case mainPage:
+		text, err = s.main(w)
+	default:
+		slug, ours := strings.CutPrefix(r.URL.Path, strings.TrimSuffix(mainPage, ".html")+"-")
+		slug, html := strings.CutSuffix(slug, ".html")
+		if !ours || !html {
+			http.NotFound(w, r)
+			return
+		}
+		text, err = s.finding(slug)
+	}
+	switch {
+	case errors.Is(err, errNoPage):
+		http.NotFound(w, r)
+	case err != nil:
+		w.Header().Set("Refresh", every)
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	default:
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		w.Write(text)
+	}
+}
+
+// answer is how long the server may take to say how far the campaign is.
+const answer = 10 * time.Second
+
+func (s *site) status() (*status, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, answer)
+	defer cancel()
+	return statusOf(ctx, s.Campaign)
+}
+
+// main is the page of the campaign as it is now. While the campaign runs, it is loaded again and again.
+func (s *site) main(w http.ResponseWriter) ([]byte, error) {
+	now, err := s.status()
+	if err != nil {
+		return nil, err
+	}
+	if now.Verdict == "running" {
+		w.Header().Set("Refresh", every)
+	}
+	d := now.document()
+	var links document.Links
+	for _, f := range now.Findings {
+		links = append(links, document.LinkTo{Words: fmt.Sprintf("%s by %s: seed %d", f.Law, f.Cause, f.First),
+			Slug: slugOf(f)})
+	}
+	if len(links) > 0 {
+		d.Body = append(d.Body, document.Section{Heading: "What happened", Body: []document.Block{links}})
+	}
+	return render(d, mainPage)
+}
+
+func render(d *document.Document, at string) ([]byte, error) {
+	var b bytes.Buffer
+	err := d.HTML(&b, path.Base(at))
+	return b.Bytes(), err
+}
+
+// slugOf names the page of a finding. A lower seed that shows it has a page of its own.
+func slugOf(f finding) string { return fmt.Sprintf("%s-%s-%d", f.Entry, search.Slug(f.Finding), f.First) }
+
+// errNoPage says that there is no such page.
+var errNoPage = errors.New("there is no such page")
+
+// finding is the page of a finding: the run of its first seed, with its timeline.
+func (s *site) finding(slug string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text := s.stories[slug]; text != nil {
+		return text, nil
+	}
+	now, err := s.status()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range now.Findings {
+		if slugOf(f) != slug {
+			continue
+		}
+		for i, e := range s.order.Entries {
+			if e.Name != f.Entry {
+				continue
+			}
+			d, err := s.subjects[i].story(f)
+			if err != nil {
+				return nil, err
+			}
+			text, err := render(d, mainPage)
+			if err == nil {
+				s.stories[slug] = text
+			}
+			return text, err
+		}
+	}
+	return nil, errNoPage
+}

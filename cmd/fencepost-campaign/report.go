@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/reports/document"
+)
+
+// report is the output of what a campaign has found: that of the commands that search in one process.
+type report struct{ output.Frame }
+
+func (r *report) register(c *cobra.Command) {
+	r.Register(c)
+	c.Flags().StringVar(&r.HTML, "html", "", "write a page to `FILE`, and others beside it")
+	c.Flags().BoolVar(&r.All, "all", false, "report each finding in full, not only what fits a screen")
+	c.Flags().StringVar(&r.Out, "out", "", "keep the campaign and its report in `DIR` (default _runs/campaign-NAME)")
+}
+
+// check refuses flags that go with a single report.
+func (r *report) check(entries int) error {
+	if entries > 1 && (r.JSON || r.JUnit != "" || r.HTML != "") {
+		return errors.New("--json, --junit and --html go with a campaign of one scenario")
+	}
+	return nil
+}
+
+// frame is that of one entry: as the command of its kind has it.
+func (r *report) frame(to console, command, out string) output.Frame {
+	c := &cobra.Command{Use: command}
+	c.SetOut(to.out)
+	c.SetErr(to.problems)
+	var f output.Frame
+	f.RegisterJSON(c)
+	f.JSON, f.JUnit, f.HTML, f.All, f.Out = r.JSON, r.JUnit, r.HTML, r.All, out
+	return f
+}
+
+// conclude reads what is stored, and reports each entry.
+func (r *report) conclude(ctx context.Context, to console, j *job) error {
+	if err := r.check(len(j.subjects)); err != nil {
+		return err
+	}
+	if r.Out == "" {
+		r.Out = folderFor(j.Name)
+	}
+	d := j.Stored()
+	if err := j.search(ctx, d); err != nil {
+		return err
+	}
+	for _, l := range d.Progress().Lost {
+		to.notice(fmt.Sprintf("nothing came of %s, which was set aside: %s", j.positions(l), l.Why))
+	}
+	for _, s := range d.Progress().Stages {
+		if s.Ended != "" {
+			to.notice(fmt.Sprintf("%s was ended early: %s", s.Name, s.Ended))
+		}
+	}
+	over, err := j.Over(ctx)
+	if err != nil {
+		return err
+	}
+	if !over {
+		to.notice("the campaign is not finished, and this is what there is so far")
+	}
+	var worst error
+	for i, s := range j.subjects {
+		e := j.order.Entries[i]
+		out := r.Out
+		if len(j.subjects) > 1 {
+			out = filepath.Join(out, e.Name)
+		}
+		err := s.conclude(ctx, r.frame(to, commandOf(e.Kind), out))
+		var ended output.Ended
+		if err != nil && !errors.As(err, &ended) {
+			return err
+		}
+		if worst == nil || errors.As(err, &ended) && document.Result(ended) == document.Failed {
+			worst = err
+		}
+	}
+	if worst == nil && !over {
+		return errUnfinished
+	}
+	return worst
+}
+
+// commandOf is the command that does in one process what a kind of work does.
+func commandOf(kind string) string {
+	if kind == "package" {
+		return "explore"
+	}
+	return kind
+}
+
+// positions names positions that were lost: those of explorations are seeds.
+func (j *job) positions(l queue.Loss) string {
+	for i, e := range j.order.Entries {
+		x, ok := j.subjects[i].(*exploration)
+		if ok && l.Stage == e.Name+between+"seeds" {
+			first := x.options.From + l.First
+			if l.Size == 1 {
+				return fmt.Sprintf("%s: seed %d", e.Name, first)
+			}
+			return fmt.Sprintf("%s: seeds %d to %d", e.Name, first, first+l.Size-1)
+		}
+	}
+	return fmt.Sprintf("%s: number %d of %s", l.Stage, l.First+1, l.Stage)
+}
+
+func newReport(to console) *cobra.Command {
+	p, r := place{console: to}, report{}
+	c := &cobra.Command{
+		Use:   "report",
+		Short: "Report what a campaign has found",
+		Long: `Reports what a campaign has found, as explore, verify and corpus report it. A campaign that is not
+finished is reported as far as it is; the exit code is then 3, or 1 if a promise is broken.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			ctx, stop := output.Interruptible()
+			defer stop()
+			p.folder = r.Out
+			defer p.close()
+			j, err := p.open(ctx)
+			if j != nil {
+				defer j.close()
+			}
+			if err != nil {
+				return err
+			}
+			return r.conclude(ctx, to, j)
+		},
+	}
+	p.register(c)
+	r.register(c)
+	return c
+}
+
+// open finds the campaign and opens it.
+func (p *place) open(ctx context.Context) (*job, error) {
+	if err := p.find(); err != nil {
+		return nil, err
+	}
+	if err := p.choose(ctx); err != nil {
+		return nil, err
+	}
+	return join(ctx, p.nc, p.name, p.notice)
+}
+
+func newStop(to console) *cobra.Command {
+	p, remove := place{console: to}, false
+	c := &cobra.Command{
+		Use:   "stop",
+		Short: "End a campaign early",
+		Long: `Ends the exploration as it is: what is found is still cut down, by the workers that are there, and
+reported. --remove removes the campaign from the server, with all that was found.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			ctx, stop := output.Interruptible()
+			defer stop()
+			defer p.close()
+			err := p.find()
+			if err == nil {
+				err = p.choose(ctx)
+			}
+			if err != nil {
+				return err
+			}
+			c, err := queue.Open(ctx, p.nc, p.name)
+			if err != nil {
+				return err
+			}
+			if remove {
+				return c.Remove(ctx)
+			}
+			return c.Stop(ctx, "somebody has stopped it")
+		},
+	}
+	p.register(c)
+	c.Flags().StringVar(&p.folder, "out", "", "the `DIR` of a campaign that was begun on this machine")
+	c.Flags().BoolVar(&remove, "remove", false, "remove the campaign from the server")
+	return c
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
+	"github.com/fencepost-sim/fencepost/cmd/output"
+)
+
+func newRun(to console) *cobra.Command {
+	b := begun{place: place{console: to}}
+	c := &cobra.Command{
+		Use:   "run FILE...",
+		Short: "Run a campaign on this machine, with all its cores",
+		Long: `Starts a server and workers on this machine, waits for the end, and reports. Ctrl-C stops; the
+same command goes on. Workers of other machines may join a campaign that was begun with start.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error { return b.run(c, args, true) },
+	}
+	b.request.register(c)
+	b.report.register(c)
+	c.Flags().StringVar(&b.name, "name", "", "the campaign's `NAME`")
+	c.Flags().IntVar(&b.workers, "workers", 0, "how many worker processes to start (default: one a core)")
+	registerPage(c, &b.page)
+	return c
+}
+
+func newStart(to console) *cobra.Command {
+	b := begun{place: place{console: to}}
+	c := &cobra.Command{
+		Use:   "start FILE...",
+		Short: "Begin a campaign for workers anywhere, and follow it",
+		Long: `Puts a campaign on a NATS server and follows it to its end. Without --nats it is a server itself,
+names its URL, and stays until Ctrl-C. Ctrl-C leaves the campaign as it is: workers go on with it as
+long as there is a server, and the same command follows it again.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error { return b.run(c, args, false) },
+	}
+	b.request.register(c)
+	b.report.register(c)
+	b.place.register(c)
+	c.Flags().StringVar(&b.listen, "listen", "", "where the server of this process listens, `HOST:PORT` (default: a free port of this machine alone)")
+	registerPage(c, &b.page)
+	return c
+}
+
+// begun is a call that begins a campaign, or goes on with it.
+type begun struct {
+	place
+	request request
+	report  report
+	workers int
+	page    string
+}
+
+func (b *begun) run(c *cobra.Command, args []string, here bool) error {
+	err := b.request.check(c, args)
+	if err == nil {
+		err = output.CheckWorkers(b.workers)
+	}
+	if err == nil && b.listen != "" && b.access.URL != "" {
+		err = errors.New("--listen does not go with --nats")
+	}
+	if err != nil {
+		return err
+	}
+	ctx, stop := output.Interruptible()
+	defer stop()
+	entries, files, err := b.request.entries(c, args)
+	if err != nil {
+		return err
+	}
+	if err := b.report.check(len(entries)); err != nil {
+		return err
+	}
+	if b.name == "" {
+		b.name = nameFor(entries)
+	}
+	if b.report.Out == "" {
+		b.report.Out = folderFor(b.name)
+	}
+	own, err := version()
+	if err != nil {
+		return err
+	}
+	what, err := json.Marshal(order{own, b.request.rules, entries})
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	embedded := here || b.access.URL == ""
+	if embedded {
+		err = b.serve(b.report.Out)
+	} else {
+		err = b.connect()
+	}
+	if err != nil {
+		return err
+	}
+	if _, err = queue.Create(ctx, b.nc, b.name, what, files, b.request.patience); errors.Is(err, queue.ErrOther) {
+		return fmt.Errorf("%w (this is fencepost-campaign %s): give this one another --name, or remove that one with: "+
+			"fencepost campaign stop --remove --name %s", err, own, b.name)
+	}
+	if err != nil {
+		return err
+	}
+	return b.follow(ctx, c, here, embedded)
+}
+
+// follow coordinates the campaign until its end, and reports.
+func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded bool) error {
+	j, err := join(ctx, b.nc, b.name, b.notice)
+	if j != nil {
+		defer j.close()
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case here:
+	case embedded:
+		b.notice("the server of campaign " + b.name + " is here; workers join by: fencepost campaign work --nats " + b.access.URL)
+	default:
+		b.notice(fmt.Sprintf("campaign %s is at %s; workers join by: fencepost campaign work --name %s", b.name,
+			b.access.Shown(), b.name))
+	}
+	close, err := b.show(ctx, j)
+	if err != nil {
+		return err
+	}
+	defer close()
+	if here {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		crew := &crew{place: b.place, workers: b.workers}
+		ended := make(chan struct{})
+		go func() {
+			defer func() { ended <- struct{}{} }()
+			cancel(crew.run(ctx))
+		}()
+		err = b.coordinate(ctx, c, j)
+		cancel(nil)
+		<-ended
+	} else {
+		err = b.coordinate(ctx, c, j)
+	}
+	if err != nil {
+		return b.left(ctx, err, embedded && !here)
+	}
+	err = b.report.conclude(ctx, b.console, j)
+	if embedded && !here {
+		b.notice("the campaign is over; the server stays for status and report until Ctrl-C")
+		<-ctx.Done()
+	}
+	return err
+}
+
+// coordinate takes part in coordinating, and shows progress.
+func (b *begun) coordinate(ctx context.Context, c *cobra.Command, j *job) error {
+	shown := output.ProgressOn(c.ErrOrStderr())
+	host, _ := os.Hostname()
+	err := j.Coordinate(ctx, fmt.Sprintf("%s of %s, process %d", c.Name(), host, os.Getpid()),
+		func(ctx context.Context, d *queue.Director) error {
+			d.Seen = func(p queue.Progress) {
+				s := p.Stage()
+				shown(s.Name, int(s.Done), int(s.Size))
+			}
+			return j.search(ctx, d)
+		})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	return err
+}
+
+// left says how to go on with a campaign that is not at its end.
+func (b *begun) left(ctx context.Context, err error, serving bool) error {
+	if !errors.Is(err, context.Canceled) {
+		return err
+	}
+	text := fmt.Sprintf("campaign %s is left as it is; the same command goes on with it", b.name)
+	if serving {
+		text += ", and its workers wait for that"
+	}
+	return fmt.Errorf("%w: %s; what there is so far: fencepost campaign report --out %s", errUnfinished, text,
+		output.Word(filepath.Clean(b.report.Out)))
+}

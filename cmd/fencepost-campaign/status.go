@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+)
+
+func newStatus(to console) *cobra.Command {
+	p, f, page := place{console: to}, output.Frame{}, ""
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Say how far a campaign is, and what it has found",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			ctx, stop := output.Interruptible()
+			defer stop()
+			defer p.close()
+			err := p.find()
+			if err == nil {
+				err = p.choose(ctx)
+			}
+			if err != nil {
+				return err
+			}
+			q, err := queue.Open(ctx, p.nc, p.name)
+			if err != nil {
+				return err
+			}
+			s, err := statusOf(ctx, q)
+			if err != nil {
+				return err
+			}
+			if page == "" {
+				return f.Show(s.document())
+			}
+			j, err := join(ctx, p.nc, p.name, p.notice)
+			if j != nil {
+				defer j.close()
+			}
+			if err != nil {
+				return err
+			}
+			end, err := serve(ctx, page, j, to)
+			if err != nil {
+				return err
+			}
+			defer end()
+			<-ctx.Done()
+			return nil
+		},
+	}
+	p.register(c)
+	c.Flags().StringVar(&p.folder, "out", "", "the `DIR` of a campaign that was begun on this machine")
+	f.RegisterJSON(c)
+	registerPage(c, &page)
+	return c
+}
+
+// status is how far a campaign is, and what it has found, as one sees it who follows it.
+type status struct {
+	document.Head
+	Name     string        `json:"campaign"`
+	Verdict  string        `json:"state"` // running, finished, failed
+	Reason   string        `json:"reason,omitempty" doc:"why it failed or is being stopped"`
+	Version  string        `json:"version"`
+	Elapsed  time.Duration `json:"elapsed_ns"`
+	Worked   time.Duration `json:"worked_ns"`
+	Runs     int           `json:"runs"`
+	Stages   []queue.StageProgress
+	Findings []finding      `json:"findings"`
+	Lost     []queue.Loss   `json:"lost"`
+	Workers  []queue.Worker `json:"workers"`
+	Aside    []string       `json:"put_aside"`
+	Stored   queue.Stored   `json:"stored"`
+}
+
+func statusOf(ctx context.Context, c *queue.Campaign) (*status, error) {
+	var o order
+	if err := json.Unmarshal(c.What, &o); err != nil {
+		return nil, fmt.Errorf("campaign %s is of another version of this program: %w", c.Name, err)
+	}
+	s, err := c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found state
+	if s.Summary != nil {
+		if err := json.Unmarshal(s.Summary, &found); err != nil {
+			return nil, fmt.Errorf("campaign %s: %w", c.Name, err)
+		}
+	}
+	d := &status{Name: c.Name, Verdict: "running", Version: o.Version, Elapsed: s.Elapsed, Worked: s.Took,
+		Runs: found.Runs, Stages: s.Stages, Findings: found.Findings, Lost: s.Lost, Workers: s.Workers, Aside: s.Aside,
+		Stored: s.Stored}
+	switch {
+	case s.Failed != "":
+		d.Verdict, d.Reason = "failed", s.Failed
+	case s.Finished:
+		d.Verdict = "finished"
+	case s.Stopped != "":
+		d.Reason = s.Stopped
+	}
+	return d, nil
+}
+
+// stage is the one under way, or the last.
+func (s *status) stage() (p queue.StageProgress) {
+	if n := len(s.Stages); n > 0 {
+		p = s.Stages[n-1]
+	}
+	return p
+}
+
+// document describes it.
+func (s *status) document() *document.Document {
+	d := &document.Document{Data: s}
+	d.Name, d.Verdict = "campaign "+s.Name, s.Verdict
+	if s.Verdict == "failed" {
+		d.Tone = document.Bad
+	}
+	broken := 0
+	for _, f := range s.Findings {
+		if f.Promised {
+			broken++
+		}
+	}
+	p := s.stage()
+	switch {
+	case broken > 0:
+		d.Headline = fmt.Sprintf("%s of what is promised so far.", text.Count(broken, "distinct violation"))
+	case s.Runs > 0:
+		d.Headline = fmt.Sprintf("No promise is broken in %s so far.", text.CountGrouped(s.Runs, "run"))
+	}
+	d.Body = append(d.Body, s.facts(p), s.stages())
+	if len(s.Findings) > 0 {
+		d.Body = append(d.Body, s.findings())
+	}
+	if len(s.Lost) > 0 {
+		d.Body = append(d.Body, document.Notes("set aside", lines(s.Lost, func(l queue.Loss) string {
+			return fmt.Sprintf("%s, positions %d to %d: %s", l.Stage, l.First, l.First+l.Size-1, l.Why)
+		})))
+	}
+	if len(s.Aside) > 0 {
+		d.Body = append(d.Body, document.Notes("not understood", s.Aside))
+	}
+	if len(s.Workers) > 0 {
+		d.Body = append(d.Body, s.workers())
+	}
+	return d
+}
+
+func lines[T any](list []T, line func(T) string) (all []string) {
+	for _, one := range list {
+		all = append(all, line(one))
+	}
+	return all
+}
+
+// facts are numbers of the whole.
+func (s *status) facts(p queue.StageProgress) document.Facts {
+	facts := document.Facts{}
+	add := func(name, value string) {
+		if value != "" {
+			facts = append(facts, document.Fact{Name: name, Value: value})
+		}
+	}
+	add("reason", s.Reason)
+	add("time", s.Elapsed.Round(time.Second).String())
+	add("cost", fmt.Sprintf("%s of core time", s.Worked.Round(time.Second)))
+	if s.Runs > 0 && s.Worked > 0 {
+		perCore := float64(s.Runs) / s.Worked.Seconds()
+		add("rate", fmt.Sprintf("%s runs a second, %s on a core",
+			text.Grouped(int(float64(s.Runs)/max(s.Elapsed.Seconds(), 1))), text.Grouped(int(perCore))))
+	}
+	if s.Verdict == "running" && p.Done > 0 && p.Done < p.Size && len(s.Stages) == 1 {
+		left := time.Duration(float64(s.Elapsed) * float64(p.Size-p.Done) / float64(p.Done))
+		add("left", "about "+left.Round(time.Second).String())
+	}
+	add("queue", fmt.Sprintf("%d portions wait or are under way; %s of parts, %s", s.Stored.Waiting,
+		text.Count(int(s.Stored.Parts), "message"), size(s.Stored.Bytes)))
+	add("program", "fencepost-campaign "+s.Version)
+	return facts
+}
+
+// size is a number of bytes in words.
+func size(bytes uint64) string {
+	if bytes < 1<<20 {
+		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+}
+
+// stages say how far each is.
+func (s *status) stages() document.Table {
+	t := document.Table{Heading: "stage", Columns: []document.Column{{Title: "done"}, {Title: "of"}, {Title: "set aside"},
+		{Title: "ended early", Words: true}}}
+	for _, p := range s.Stages {
+		sign, tone := "", document.Plain
+		if p.Complete() {
+			sign, tone = "✓", document.Good
+		}
+		t.Rows = append(t.Rows, document.Row{Sign: sign, Tone: tone, Name: p.Name, Cells: []document.Cell{
+			{Words: text.Grouped(int(p.Done))}, {Words: text.Grouped(int(p.Size))}, {Words: text.Grouped(int(p.Lost))},
+			{Words: p.Ended}}})
+	}
+	return t
+}
+
+// findings are grouped by law and cause.
+func (s *status) findings() document.Table {
+	t := document.Table{Heading: "violation", Columns: []document.Column{{Title: "runs"}, {Title: "first seed"},
+		{Title: "cause", Words: true}}}
+	for _, f := range s.Findings {
+		row := document.Row{Sign: "·", Name: string(f.Law), Group: f.Entry, Cells: []document.Cell{
+			{Words: text.Grouped(f.Runs)}, {Words: fmt.Sprint(f.First)}, {Words: f.Cause.String()}}}
+		if f.Promised {
+			row.Sign, row.Tone = document.Failed.Sign(), document.Failed.Tone()
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// workers are those that have come.
+func (s *status) workers() document.Table {
+	t := document.Table{Heading: "worker", Columns: []document.Column{{Title: "process"}, {Title: "made"},
+		{Title: "state", Words: true}}}
+	for _, w := range s.Workers {
+		row := document.Row{Name: w.Host, Sign: "·"}
+		state := "gone"
+		switch {
+		case w.Refused != "":
+			state = "refused: " + w.Refused
+			row.Sign, row.Tone = document.Failed.Sign(), document.Failed.Tone()
+		case w.Here:
+			state = "here"
+			if w.Doing != "" {
+				state += ": " + w.Doing
+			}
+			row.Sign, row.Tone = document.Passed.Sign(), document.Passed.Tone()
+		}
+		row.Cells = []document.Cell{{Words: fmt.Sprint(w.Process)}, {Words: text.Grouped(int(w.Made))}, {Words: state}}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+)
+
+func newWork(to console) *cobra.Command {
+	k, child := crew{place: place{console: to}}, false
+	c := &cobra.Command{
+		Use:   "work",
+		Short: "Work on a campaign, until it is over",
+		Long: `Takes work of a campaign from its server until the campaign is over, with a process for each core. May
+be killed at any moment: what it was doing is done by others.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := output.CheckWorkers(k.workers); err != nil {
+				return err
+			}
+			ctx, stop := output.Interruptible()
+			defer stop()
+			defer k.close()
+			if child {
+				return k.work(outlivedBy(ctx, os.Stdin))
+			}
+			err := k.find()
+			if err == nil && !k.stay {
+				err = k.choose(ctx)
+			}
+			if err != nil {
+				return err
+			}
+			return k.serveAll(ctx)
+		},
+	}
+	k.register(c)
+	c.Flags().StringVar(&k.folder, "out", "", "the `DIR` of a campaign that was begun on this machine")
+	c.Flags().IntVar(&k.workers, "workers", 0, "how many worker processes to start (default: one a core)")
+	c.Flags().BoolVar(&k.stay, "stay", false, "work on whatever campaign is there, and wait for the next one")
+	c.Flags().BoolVar(&child, childFlag, false, "")
+	c.Flags().MarkHidden(childFlag)
+	return c
+}
+
+// childFlag makes a process a worker of the one that has started it, with which it ends.
+const childFlag = "one"
+
+// outlivedBy is done when the process that holds the other end of a pipe has ended.
+func outlivedBy(ctx context.Context, pipe io.Reader) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		io.Copy(io.Discard, pipe)
+		cancel()
+	}()
+	return ctx
+}
+
+// crew is worker processes of one machine.
+type crew struct {
+	place
+	workers int  // 0: one for each core
+	stay    bool // for campaigns to come
+}
+
+// between campaigns a crew that stays looks for the next one so often.
+const lookEvery = 2 * time.Second
+
+// serveAll works on a campaign, or, if the crew stays, on one after the other.
+func (k *crew) serveAll(ctx context.Context) error {
+	if !k.stay {
+		return k.run(ctx)
+	}
+	given := k.name
+	for {
+		name, err := k.next(ctx, given)
+		if err != nil {
+			return err
+		}
+		if name == "" {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(lookEvery):
+			}
+			continue
+		}
+		k.name = name
+		if err := k.run(ctx); ctx.Err() != nil {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// next names a campaign that is not over; empty if there is none.
+func (k *crew) next(ctx context.Context, given string) (string, error) {
+	names, err := queue.List(ctx, k.nc)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		if given != "" && name != given {
+			continue
+		}
+		c, err := queue.Open(ctx, k.nc, name)
+		if errors.Is(err, queue.ErrNone) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if over, err := c.Over(ctx); err == nil && !over {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+// run starts the workers, each a process of its own, so that a position that brings its process down brings no other
+// down, and starts another one for each that dies. It returns when the campaign is over, ctx is done, or the workers
+// cannot work.
+func (k *crew) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	for range cmp.Or(k.workers, runtime.GOMAXPROCS(0)) {
+		all.Go(func() {
+			if err := k.keepOne(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+// tooSoon is how soon a process dies that has done nothing, and mostDeaths how many of these in a row mean that no
+// process can work here.
+const (
+	tooSoon    = time.Second
+	mostDeaths = 20
+)
+
+// keepOne keeps one worker process running.
+func (k *crew) keepOne(ctx context.Context) error {
+	for soon := 0; ctx.Err() == nil; {
+		began := time.Now()
+		err := k.one(ctx)
+		var exit *exec.ExitError
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return nil
+		case !errors.As(err, &exit) || exit.Exited() && exit.ExitCode() == exitBadInput:
+			return err
+		}
+		k.notice(fmt.Sprintf("a worker process has died (%s), and another takes its place", err))
+		if soon++; time.Since(began) > tooSoon {
+			soon = 0
+		}
+		if soon == mostDeaths {
+			return fmt.Errorf("%d worker processes have died as soon as they were started: %w", soon, err)
+		}
+	}
+	return nil
+}
+
+// one runs one worker process to its end. Its errors are what it says.
+func (k *crew) one(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	args := []string{"work", "--" + childFlag, "--name", k.name}
+	for flag, value := range map[string]string{"creds": k.access.Creds, "tls-ca": k.access.CA,
+		"tls-cert": k.access.Cert, "tls-key": k.access.Key} {
+		if value != "" {
+			args = append(args, "--"+flag, value)
+		}
+	}
+	c := exec.Command(self, args...)
+	c.Env = append(os.Environ(), natsURL+"="+k.access.URL)
+	life, err := c.StdinPipe() // its end ends the process
+	if err != nil {
+		return err
+	}
+	said, err := c.StderrPipe()
+	if err != nil {
+		return err
+	}
+	if err := c.Start(); err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { life.Close() })()
+	last := ""
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		if last != "" {
+			k.once(last)
+		}
+		last = strings.TrimPrefix(lines.Text(), "fencepost campaign: ")
+	}
+	err = c.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Exited() && exit.ExitCode() == exitBadInput {
+		return errors.New(last)
+	}
+	if last != "" && ctx.Err() == nil {
+		k.once(last)
+	}
+	return err
+}
+
+// once tells a person what several workers say at the same time.
+func (k *crew) once(text string) { k.notice(text) }
+
+// work is what a worker process does.
+func (k *crew) work(ctx context.Context) error {
+	if err := k.connect(); err != nil {
+		return err
+	}
+	j, err := join(ctx, k.nc, k.name, k.notice)
+	if j == nil {
+		return err
+	}
+	defer j.close()
+	if err == nil {
+		err = j.prove()
+	}
+	own, failed := version()
+	if failed != nil {
+		return failed
+	}
+	host, _ := os.Hostname()
+	id := rand.Text()
+	h, failed := j.Join(ctx, id, queue.Present{Host: host, Process: os.Getpid(), Build: own + " " + system})
+	if failed != nil {
+		return failed
+	}
+	if err != nil {
+		return errors.Join(err, h.Refuse(ctx, err))
+	}
+	w := &worker{j, make([]campaign.Worker, len(j.order.Entries))}
+	return k.both(ctx, h, w, id)
+}
+
+// both works, and coordinates if nobody else does: the search has a campaign of its own, since it keeps what it finds
+// in it.
+func (k *crew) both(ctx context.Context, h *queue.Hand, w *worker, id string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	all.Go(func() {
+		j, err := join(ctx, k.nc, k.name, k.notice)
+		if j != nil {
+			defer j.close()
+		}
+		if err == nil {
+			err = j.Coordinate(ctx, h.Host+" "+id, j.search)
+		}
+		if err != nil && ctx.Err() == nil {
+			cancel(err)
+		}
+	})
+	err := h.Work(ctx, w)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	if err == nil { // the end was written by whoever coordinates
+		all.Wait()
+		return nil
+	}
+	cancel(err)
+	all.Wait()
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
