@@ -240,13 +240,7 @@ func (c *Campaign) File(ctx context.Context, name string) (content []byte, err e
 	if !known {
 		return nil, fmt.Errorf("campaign %s has no file %s", c.Name, name)
 	}
-	err = c.persist(ctx, func(ctx context.Context) error {
-		content, err = c.objects.GetBytes(ctx, sum)
-		return err
-	})
-	if err == nil && sumOf(content) != sum {
-		err = errors.New("its content was changed on the server")
-	}
+	content, err = c.value(ctx, sum)
 	if err != nil {
 		return nil, fmt.Errorf("file %s of campaign %s: %w", name, c.Name, err)
 	}

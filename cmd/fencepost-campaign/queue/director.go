@@ -23,6 +23,20 @@ const ahead = 4096
 // burst is how many portions are put on the queue before parts are looked for again.
 const burst = 64
 
+// A stage is divided into so many portions: enough for every worker to have one, few enough for the server to hold them
+// in its memory. No portion is larger than that.
+const (
+	fewest  = 64
+	most    = 200_000
+	largest = 1 << 20
+)
+
+// portioned is how many positions make a portion of a stage: as many as it says, within these limits.
+func portioned(s campaign.Stage) uint64 {
+	size := max(1, min(s.Portion, (s.Size+fewest-1)/fewest))
+	return max(size, min(s.Size/most, largest))
+}
+
 // tick is how often a coordinator looks at the time, at requests to stop, and for parts that it was not told of.
 const tick = time.Second
 
@@ -182,11 +196,8 @@ func (f *fold) declare(ctx context.Context) error {
 		return err
 	}
 	if before == nil && !f.stored {
-		text, err := json.Marshal(f.Stage)
-		if err != nil {
-			return err
-		}
-		if _, err := f.c.once(ctx, keyStage+f.key, text); err != nil {
+		f.Portion = portioned(f.Stage)
+		if err := f.c.declare(ctx, f.key, f.Stage); err != nil {
 			return err
 		}
 		if before, err = f.c.stage(ctx, f.key); err != nil {
@@ -280,6 +291,12 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 	f.taken = m.Sequence
 	took, _ := strconv.ParseInt(m.Header.Get(headerTook), 10, 64)
 	lost := m.Header.Get(headerLost)
+	value := m.Data
+	if name := m.Header.Get(headerObject); name != "" {
+		if value, err = f.c.value(ctx, name); err != nil {
+			return true, err
+		}
+	}
 	f.mu.Lock()
 	s := &f.progress.Stages[f.at]
 	s.Done += p.size
@@ -290,7 +307,11 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 	}
 	f.progress.Took += time.Duration(took)
 	f.mu.Unlock()
-	return true, f.take(campaign.Part{First: p.first, Size: p.size, Value: m.Data, Lost: lost})
+	err = f.take(campaign.Part{First: p.first, Size: p.size, Value: value, Lost: lost})
+	if err != nil && !f.stored && f.end == nil {
+		err = errors.Join(err, f.finish(ctx, "the search needs no more of it"))
+	}
+	return true, err
 }
 
 // over decides whether the stage is over: all of it is made, or it was or is now ended.
@@ -313,23 +334,28 @@ func (f *fold) over(ctx context.Context) (bool, error) {
 	if reason == "" {
 		return false, nil
 	}
-	text, err := json.Marshal(ending{reason, f.taken})
-	if err != nil {
-		return false, err
-	}
-	if text, err = f.c.once(ctx, keyEnded+f.key, text); err != nil {
-		return false, err
-	}
-	f.end = new(ending)
-	if err := json.Unmarshal(text, f.end); err != nil {
-		return false, err
-	}
-	if err := f.c.persist(ctx, func(ctx context.Context) error {
-		return f.c.work.Purge(ctx, jetstream.WithPurgeSubject(f.c.stageSubject(work, f.Name)+".>"))
-	}); err != nil {
+	if err := f.finish(ctx, reason); err != nil {
 		return false, err
 	}
 	return f.over(ctx)
+}
+
+// finish ends the stage, unless another coordinator has, with the parts that were taken, and empties its queue.
+func (f *fold) finish(ctx context.Context, reason string) error {
+	text, err := json.Marshal(ending{reason, f.taken})
+	if err != nil {
+		return err
+	}
+	if text, err = f.c.once(ctx, keyEnded+f.key, text); err != nil {
+		return err
+	}
+	f.end = new(ending)
+	if err := json.Unmarshal(text, f.end); err != nil {
+		return err
+	}
+	return f.c.persist(ctx, func(ctx context.Context) error {
+		return f.c.work.Purge(ctx, jetstream.WithPurgeSubject(f.c.stageSubject(work, f.Name)+".>"))
+	})
 }
 
 // clock counts the time since it last did.

@@ -18,7 +18,35 @@ const (
 	headerCampaign = "Fencepost-Campaign" // the ID of the campaign
 	headerLost     = "Fencepost-Lost"     // of a part: why there is no value
 	headerTook     = "Fencepost-Took"     // of a part: how long its worker has worked, in nanoseconds
+	headerObject   = "Fencepost-Object"   // of a part: the object that holds the value, if it is large
 )
+
+// large is from which size on, in bytes, a value is an object: servers refuse large messages, by default those of 1 MiB.
+const large = 256 << 10
+
+// object stores a large value, and returns its name.
+func (c *Campaign) object(ctx context.Context, value []byte) (name string, err error) {
+	name = sumOf(value)
+	return name, c.persist(ctx, func(ctx context.Context) error {
+		if _, err := c.objects.GetInfo(ctx, name); err == nil {
+			return nil
+		}
+		_, err := c.objects.PutBytes(ctx, name, value)
+		return err
+	})
+}
+
+// value reads an object.
+func (c *Campaign) value(ctx context.Context, name string) (value []byte, err error) {
+	err = c.persist(ctx, func(ctx context.Context) error {
+		value, err = c.objects.GetBytes(ctx, name)
+		return err
+	})
+	if err == nil && sumOf(value) != name {
+		err = errors.New("an object was changed on the server")
+	}
+	return value, err
+}
 
 // enqueue puts a portion on the queue, unless it is there.
 func (c *Campaign) enqueue(ctx context.Context, stage string, p portion) error {
@@ -29,7 +57,15 @@ func (c *Campaign) enqueue(ctx context.Context, stage string, p portion) error {
 // store stores a part, unless there is one of the same portion: then that one stays.
 func (c *Campaign) store(ctx context.Context, stage string, p campaign.Part, took time.Duration) error {
 	m := nats.NewMsg(c.subjectOf(parts, stage, portion{p.First, p.Size}))
-	m.Data = p.Value
+	if len(p.Value) < large {
+		m.Data = p.Value
+	} else {
+		name, err := c.object(ctx, p.Value)
+		if err != nil {
+			return err
+		}
+		m.Header.Set(headerObject, name)
+	}
 	m.Header.Set(headerTook, fmt.Sprint(int64(took)))
 	if p.Lost != "" {
 		m.Header.Set(headerLost, p.Lost)
@@ -138,14 +174,43 @@ type ending struct {
 	Last uint64 `json:"last"`
 }
 
+// declared is a stage as its key has it.
+type declared struct {
+	campaign.Stage
+	Object string `json:"object,omitempty"` // holds the specification, if it is large
+}
+
+// declare writes a stage, unless a coordinator before has.
+func (c *Campaign) declare(ctx context.Context, key string, s campaign.Stage) error {
+	d := declared{Stage: s}
+	if len(s.Spec) >= large {
+		var err error
+		if d.Object, err = c.object(ctx, s.Spec); err != nil {
+			return err
+		}
+		d.Spec = nil
+	}
+	text, err := json.Marshal(d)
+	if err == nil {
+		_, err = c.once(ctx, keyStage+key, text)
+	}
+	return err
+}
+
 // stage reads a stage that a coordinator has declared; nil if none has.
 func (c *Campaign) stage(ctx context.Context, key string) (*campaign.Stage, error) {
 	text, err := c.get(ctx, keyStage+key)
 	if err != nil || text == nil {
 		return nil, err
 	}
-	s := new(campaign.Stage)
-	return s, json.Unmarshal(text, s)
+	var d declared
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	if d.Object != "" {
+		d.Spec, err = c.value(ctx, d.Object)
+	}
+	return &d.Stage, err
 }
 
 // ended reads how a stage was ended; nil if it was not.
