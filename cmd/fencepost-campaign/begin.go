@@ -262,4 +262,3 @@ func nameFor(all []entry) string {
 
 // folderFor is the default folder of a campaign.
 func folderFor(name string) string { return filepath.Join("_runs", "campaign-"+name) }
-

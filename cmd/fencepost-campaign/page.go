@@ -144,7 +144,9 @@ func render(d *document.Document, at string) ([]byte, error) {
 }
 
 // slugOf names the page of a finding. A lower seed that shows it has a page of its own.
-func slugOf(f finding) string { return fmt.Sprintf("%s-%s-%d", f.Entry, search.Slug(f.Finding), f.First) }
+func slugOf(f finding) string {
+	return fmt.Sprintf("%s-%s-%d", f.Entry, search.Slug(f.Finding), f.First)
+}
 
 // errNoPage says that there is no such page.
 var errNoPage = errors.New("there is no such page")

@@ -253,4 +253,3 @@ func (s *status) workers() document.Table {
 	}
 	return t
 }
-

@@ -52,7 +52,6 @@ var neededAlone = map[string][]string{
 	"tests of other packages name or show it": {"checker.ServerClock", "checker.Unsynced", "nemesis.Kind.Meaning",
 		"scenarios/single.Run.Findings", "scenarios/single.Unbroken",
 		"scenarios/sweep.Point.State"},
-	"a test of interruptions puts its own there": {"cmd/output.ProgressOn"},
 	"tests of sim/etcd look at the members": {"sim/raft.Cluster.Members",
 		"sim/raft.Member.Applied"},
 	"tests of sim/zookeeper read and write by it": {"sim/zookeeper.Client.SetData",
@@ -105,7 +104,8 @@ func readHouse(t *testing.T) *house {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if built && s.test == isNested(s.room) && s.room != worker {
+		tests := isNested(s.room) && !within(campaigns, s.room)
+		if built && s.test == tests && s.room != worker {
 			files[s.room] = append(files[s.room], s.file)
 		}
 	}

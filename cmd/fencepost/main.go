@@ -90,7 +90,7 @@ ZooKeeper.`,
 	root.Version = strings.Join(ownBuild().lines(), "\n") + "\n"
 	root.SetVersionTemplate("{{.Version}}")
 	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newAdvise(), newMerge(),
-		newOdds(), newCorpus(), newCompare(), newCheck(), newShow(), newInit(), newVersion(), newLive(),
+		newOdds(), newCorpus(), newCampaign(), newCompare(), newCheck(), newShow(), newInit(), newVersion(), newLive(),
 		newLiveClient())
 	root.SetFlagErrorFunc(output.FlagProblem)
 	return root

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/embedded"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
+)
+
+// killed is processes of a campaign, any of which may be killed and started again.
+type killed struct {
+	t       *testing.T
+	dir     string
+	start   []string // arguments of the server
+	server  *exec.Cmd
+	says    *os.File // what the server says
+	workers []*exec.Cmd
+}
+
+// serve starts the process that has the server and coordinates.
+func (k *killed) serve() {
+	k.t.Helper()
+	says, end, err := os.Pipe()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.server = campaignOf(k.t, k.dir, k.start...)
+	k.server.Stderr = end
+	if err := k.server.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	end.Close()
+	if k.says != nil {
+		k.says.Close()
+	}
+	k.says = says
+	waitFor(k.t, says, "the server of campaign")
+}
+
+// work starts a worker in the place of the ith.
+func (k *killed) work(i int) {
+	k.t.Helper()
+	c := campaignOf(k.t, k.dir, "work", "--"+childFlag, "--name", "killed")
+	c.Env = append(c.Env, natsURL+"="+embedded.URL(storeIn(filepath.Join(k.dir, "x"))))
+	c.Stderr = os.Stderr
+	if _, err := c.StdinPipe(); err != nil {
+		k.t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	k.workers[i] = c
+}
+
+// kill kills a process as kill -9 does.
+func kill(c *exec.Cmd) {
+	c.Process.Kill()
+	c.Wait()
+}
+
+// TestKillsChangeNothing kills workers and the server, whenever one of them has just taken or stored a portion: the
+// others are anywhere in theirs. The report is that of one process, to the byte. At full size there are 100 kills of
+// workers and 10 of the server.
+func TestKillsChangeNothing(t *testing.T) {
+	seeds, ofWorkers, ofServer := fmt.Sprint(sized(6000, 100_000)), sized(8, 100), sized(1, 10)
+	want, files := inOneProcess(t, "explore", "kleppmann-gc-pause", "--seeds", seeds)
+	k := &killed{t: t, dir: t.TempDir(), workers: make([]*exec.Cmd, 2), start: []string{"start", "kleppmann-gc-pause",
+		"--seeds", seeds, "--out", "x", "--patience", "1s", "--name", "killed"}}
+	k.serve()
+	url := embedded.URL(storeIn(filepath.Join(k.dir, "x")))
+	nc, err := queue.Access{URL: url}.Connect("killer", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	happened := make(chan string, 10_000)
+	for _, subject := range []string{"fencepost.killed.parts.>", "$JS.API.CONSUMER.MSG.NEXT.fencepost_killed_work.>"} {
+		if _, err := nc.Subscribe(subject, func(m *nats.Msg) {
+			select {
+			case happened <- m.Subject:
+			default:
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range k.workers {
+		k.work(i)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	kills := make([]bool, ofWorkers+ofServer) // of the server?
+	for i := range ofServer {
+		kills[i] = true
+	}
+	random.Shuffle(len(kills), func(i, k int) { kills[i], kills[k] = kills[k], kills[i] })
+	for _, server := range kills {
+		for range 1 + random.IntN(3) {
+			if s := <-happened; strings.Contains(s, "=20cut.") {
+				t.Fatal("the campaign was too short for all kills")
+			}
+		}
+		if server {
+			kill(k.server)
+			k.serve()
+		} else {
+			i := random.IntN(len(k.workers))
+			kill(k.workers[i])
+			k.work(i)
+		}
+	}
+	waitFor(t, k.says, "the campaign is over")
+	got := call(t, campaignOf(t, k.dir, "report", "--out", "x"))
+	if got.out != want.out || got.code != want.code {
+		t.Errorf("exit %d\n%s%s\nwant %d\n%s%s", got.code, got.out, got.problems, want.code, want.out, want.problems)
+	}
+	same(t, filesIn(t, filepath.Join(k.dir, "x")), files)
+	for _, w := range k.workers {
+		if err := w.Wait(); err != nil {
+			t.Errorf("a worker ended with %s", err)
+		}
+	}
+	k.server.Process.Signal(os.Interrupt)
+	if err := k.server.Wait(); k.server.ProcessState.ExitCode() != want.code {
+		t.Errorf("start ended with %v", err)
+	}
+}

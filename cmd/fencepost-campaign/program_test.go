@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+)
+
+// programs is the folder with the programs, once they are built.
+var programs string
+
+func TestMain(m *testing.M) {
+	var err error
+	if programs, err = os.MkdirTemp("", "fencepost-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(programs)
+	os.Exit(code)
+}
+
+// build builds fencepost and, beside it, the program of this module.
+var build = sync.OnceValue(func() error {
+	for folder, name := range map[string]string{".": "fencepost-campaign", filepath.Join("..", ".."): "fencepost"} {
+		c := exec.Command("go", "build", "-o", filepath.Join(programs, name), "./cmd/fencepost")
+		if c.Dir = folder; folder == "." {
+			c.Args[len(c.Args)-1] = "."
+		}
+		if text, err := c.CombinedOutput(); err != nil {
+			return errors.New(string(text))
+		}
+	}
+	return nil
+})
+
+// program is a call of a program in a folder.
+func program(t *testing.T, dir, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	if err := build(); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(filepath.Join(programs, name), args...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), natsURL+"=", "COLUMNS=", "NO_COLOR=1")
+	return c
+}
+
+// campaignOf is a call of fencepost campaign, which starts the program of this module.
+func campaignOf(t *testing.T, dir string, args ...string) *exec.Cmd {
+	return program(t, dir, "fencepost", append([]string{"campaign"}, args...)...)
+}
+
+// outcome is what came of a call.
+type outcome struct {
+	out, problems string
+	code          int
+}
+
+func call(t *testing.T, c *exec.Cmd) (o outcome) {
+	t.Helper()
+	var out, problems bytes.Buffer
+	c.Stdout, c.Stderr = &out, &problems
+	err := c.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return outcome{out.String(), problems.String(), c.ProcessState.ExitCode()}
+}
+
+// inOneProcess is what a command of fencepost prints and leaves in the folder x.
+func inOneProcess(t *testing.T, args ...string) (o outcome, files map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	o = call(t, program(t, dir, "fencepost", append(args, "--out", "x")...))
+	return o, filesIn(t, filepath.Join(dir, "x"))
+}
+
+// filesIn reads a folder without the store of a server.
+func filesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path == storeIn(dir):
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(dir, path)
+		all[rel] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// same compares folders.
+func same(t *testing.T, got, want map[string]string) {
+	t.Helper()
+	for name, text := range want {
+		if got[name] != text {
+			t.Errorf("%s differs:\n%.2000s\nwant\n%.2000s", name, got[name], text)
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s is not left by one process", name)
+		}
+	}
+}
+
+// sized is one for every day, and one at full size.
+func sized(everyDay, full int) int {
+	if testkit.Full() {
+		return full
+	}
+	return everyDay
+}
+
+// What run reports and leaves is what the command does that searches in one process, to the byte.
+func TestRunReportsWhatOneProcessDoes(t *testing.T) {
+	for _, c := range []struct{ of, call []string }{
+		{[]string{"explore", "kleppmann-gc-pause", "--seed", "5", "--seeds", "300"},
+			[]string{"kleppmann-gc-pause", "--seed", "5", "--seeds", "300"}},
+		{[]string{"explore", "set-nx-px-holder-crash", "--seeds", "100", "--all"},
+			[]string{"set-nx-px-holder-crash", "--seeds", "100", "--all"}},
+		{[]string{"explore", "fenced-gc-pause", "--seeds", "100", "--json"},
+			[]string{"fenced-gc-pause", "--seeds", "100", "--json"}},
+		{[]string{"verify", "delayed-restart", "--faults", "1", "--delays", "1"},
+			[]string{"delayed-restart", "--verify", "--faults", "1", "--delays", "1"}},
+		{[]string{"verify", "kleppmann-gc-pause", "--faults", "1", "--delays", "1", "--budget", "300"},
+			[]string{"kleppmann-gc-pause", "--verify", "--faults", "1", "--delays", "1", "--budget", "300"}},
+	} {
+		want, files := inOneProcess(t, c.of...)
+		dir := t.TempDir()
+		got := call(t, campaignOf(t, dir, append([]string{"run", "--out", "x", "--patience", "1s"}, c.call...)...))
+		if got.out != want.out || got.code != want.code {
+			t.Errorf("%v: exit %d\n%s%s\nwant %d\n%s%s", c.call, got.code, got.out, got.problems, want.code, want.out, want.problems)
+		}
+		same(t, filesIn(t, filepath.Join(dir, "x")), files)
+	}
+}
+
+// lines reads what a process says, and waits for a line with some words.
+func waitFor(t *testing.T, from io.Reader, words string) string {
+	t.Helper()
+	var all strings.Builder
+	for b := make([]byte, 1); ; {
+		n, err := from.Read(b)
+		all.Write(b[:n])
+		if n > 0 && b[0] == '\n' {
+			if lines := strings.Split(all.String(), "\n"); strings.Contains(lines[len(lines)-2], words) {
+				return lines[len(lines)-2]
+			}
+		}
+		if err != nil {
+			t.Fatalf("no line with %q in:\n%s", words, &all)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// campaignProgram is the program of a module of its own that runs campaigns, so that nobody else compiles what it needs.
+const campaignProgram = "fencepost-campaign"
+
+func newCampaign() *cobra.Command {
+	return &cobra.Command{
+		Use:   "campaign COMMAND",
+		Short: "Search with as many machines as there are, and report as one",
+		Long: `Runs fencepost-campaign, a program of its own: it divides explorations, verifications and the
+corpus among any number of processes on any machines, and reports as one. It is installed from a
+clone of the repository:
+
+  go build -C cmd/fencepost-campaign -o "$(go env GOPATH)/bin/" .`,
+		Example: `  fencepost campaign run my-lock.yaml --seeds 1000000
+  fencepost campaign work --nats nats://queue:4222`,
+		DisableFlagParsing: true,
+		ValidArgsFunction:  cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			path, err := findCampaign()
+			if err != nil {
+				if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
+					return c.Help()
+				}
+				return err
+			}
+			return become(path, args)
+		},
+	}
+}
+
+// findCampaign finds the program beside this one, or in PATH.
+func findCampaign() (string, error) {
+	if self, err := os.Executable(); err == nil {
+		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), campaignProgram)); err == nil {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath(campaignProgram)
+	if err != nil {
+		return "", fmt.Errorf("%s is not installed; in a clone of the repository: "+
+			`go build -C cmd/%[1]s -o "$(go env GOPATH)/bin/" .`, campaignProgram)
+	}
+	return path, nil
+}
+
+// become has the program take this one's place, or, where a process cannot be replaced, runs it and ends as it does.
+func become(path string, args []string) error {
+	if runtime.GOOS != "windows" {
+		return fmt.Errorf("%s: %w", path, syscall.Exec(path, append([]string{path}, args...), os.Environ()))
+	}
+	c := exec.Command(path, args...)
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err := c.Run()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		os.Exit(ended.ExitCode())
+	}
+	return err
+}
