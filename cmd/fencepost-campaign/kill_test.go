@@ -45,19 +45,25 @@ func (k *killed) serve() {
 	waitFor(k.t, says, "the server of campaign")
 }
 
+// worker1 starts a single worker process of a campaign. It ends with this one.
+func worker1(t *testing.T, dir, url, name string) *exec.Cmd {
+	t.Helper()
+	c := program(t, dir, "fencepost-campaign", "work", "--"+childFlag, "--name", name)
+	c.Env = append(c.Env, natsURL+"="+url)
+	c.Stderr = os.Stderr
+	if _, err := c.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // work starts a worker in the place of the ith.
 func (k *killed) work(i int) {
 	k.t.Helper()
-	c := campaignOf(k.t, k.dir, "work", "--"+childFlag, "--name", "killed")
-	c.Env = append(c.Env, natsURL+"="+embedded.URL(storeIn(filepath.Join(k.dir, "x"))))
-	c.Stderr = os.Stderr
-	if _, err := c.StdinPipe(); err != nil {
-		k.t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		k.t.Fatal(err)
-	}
-	k.workers[i] = c
+	k.workers[i] = worker1(k.t, k.dir, embedded.URL(storeIn(filepath.Join(k.dir, "x"))), "killed")
 }
 
 // kill kills a process as kill -9 does.

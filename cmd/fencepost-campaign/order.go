@@ -216,24 +216,29 @@ func (h whole) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part
 // worker makes parts of all entries.
 type worker struct {
 	j   *job
-	all []campaign.Worker // of the entries; nil if not made yet
+	all []campaign.Worker // of the entries
+}
+
+// workers makes those of all entries.
+func workers(j *job) (all []campaign.Worker, err error) {
+	for i, s := range j.subjects {
+		w, err := s.worker()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", j.order.Entries[i].Name, err)
+		}
+		all = append(all, w)
+	}
+	return all, nil
 }
 
 // Make makes positions of a stage.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	name, stage, _ := strings.Cut(s.Name, between)
 	for i, e := range w.j.order.Entries {
-		if e.Name != name {
-			continue
+		if e.Name == name {
+			s.Name = stage
+			return w.all[i].Make(ctx, s, first, size)
 		}
-		if w.all[i] == nil {
-			var err error
-			if w.all[i], err = w.j.subjects[i].worker(); err != nil {
-				return nil, err
-			}
-		}
-		s.Name = stage
-		return w.all[i].Make(ctx, s, first, size)
 	}
 	return nil, fmt.Errorf("the campaign has no entry %q", name)
 }

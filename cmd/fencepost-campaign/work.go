@@ -19,7 +19,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 	"github.com/fencepost-sim/fencepost/cmd/output"
-	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 func newWork(to console) *cobra.Command {
@@ -259,8 +258,11 @@ func (k *crew) work(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, h.Refuse(ctx, err))
 	}
-	w := &worker{j, make([]campaign.Worker, len(j.order.Entries))}
-	return k.both(ctx, h, w, id)
+	all, err := workers(j)
+	if err != nil {
+		return err
+	}
+	return k.both(ctx, h, &worker{j, all}, id)
 }
 
 // both works, and coordinates if nobody else does: the search has a campaign of its own, since it keeps what it finds

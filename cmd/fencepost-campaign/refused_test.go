@@ -1,0 +1,194 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/embedded"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
+)
+
+// served is a server for a test, and a connection to it.
+func served(t *testing.T) (url string, nc *nats.Conn) {
+	t.Helper()
+	s, err := embedded.Start(embedded.Options{Folder: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	nc, err = queue.Access{URL: s.URL}.Connect("test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return s.URL, nc
+}
+
+func TestCallsThatCannotBe(t *testing.T) {
+	url, nc := served(t)
+	_, address, _ := strings.Cut(url, "@")
+	dir := t.TempDir()
+	if _, err := queue.Create(t.Context(), nc, "there", json.RawMessage(`{"of":"another program"}`), nil,
+		time.Second); err != nil {
+		t.Fatal(err)
+	}
+	const lock = "kleppmann-gc-pause"
+	for want, args := range map[string][]string{
+		"needs scenarios, by name or file, or --corpus":        {"run"},
+		"neither a scenario of the catalogue nor a file":       {"run", "kleppmann-gc-paus"},
+		"--corpus runs scenarios of its own":                   {"run", "--corpus", lock},
+		"--seeds must be at least 1":                           {"run", lock, "--seeds", "0"},
+		"--faults does not go with an exploration":             {"run", lock, "--faults", "2"},
+		"--seeds does not go with --verify":                    {"run", lock, "--verify", "--seeds", "9"},
+		"--faults must be 0 to 3, not 4":                       {"run", lock, "--verify", "--faults", "4"},
+		"--sound must be at least":                             {"run", "--corpus", "--sound", "3"},
+		"--until-rate must be 1e-15 to 1, not 2":               {"run", lock, "--until-rate", "2"},
+		"--patience must be at least 1s":                       {"run", lock, "--patience", "1ms"},
+		"both named " + lock:                                   {"run", lock, lock},
+		"--json, --junit and --html go with a campaign of":     {"run", lock, "fenced-gc-pause", "--json"},
+		"--listen does not go with --nats":                     {"start", lock, "--nats", url, "--listen", "127.0.0.1:0"},
+		"a campaign's name has lower-case letters":             {"run", lock, "--name", "Mine"},
+		"the page is for this machine alone":                   {"run", lock, "--serve=0.0.0.0:0"},
+		"--workers must be 1 to 4096, not -1":                  {"work", "--nats", url, "--workers", "-1"},
+		"(did you mean \"--seed\"?)":                           {"run", lock, "--sead", "1"},
+		"say where the campaign is: --nats URL, or --out DIR":  {"work"},
+		"holds no campaign":                                    {"report", "--out", "nowhere"},
+		"no NATS server answers at nats://127.0.0.1:1":         {"work", "--nats", "nats://127.0.0.1:1"},
+		"no NATS server answers at nats://127.0.0.1:2":         {"start", lock, "--nats", "nats://127.0.0.1:2"},
+		"refuses these credentials":                            {"status", "--nats", "nats://me:wrong@" + address},
+		"campaign elsewhere: there is no such campaign":        {"status", "--nats", url, "--name", "elsewhere"},
+		"is there already and runs something else":             {"start", lock, "--nats", url, "--name", "there"},
+		"campaign there is of another version of this program": {"report", "--nats", url, "--name", "there"},
+	} {
+		got := call(t, campaignOf(t, dir, args...))
+		if got.code != exitBadInput || !strings.Contains(got.problems, want) || strings.Contains(got.problems, "wrong") {
+			t.Errorf("%v: exit %d: %s\nwant: %s", args, got.code, got.problems, want)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Join(dir, "nowhere")); err == nil {
+		t.Errorf("a folder was made: %v", entries)
+	}
+}
+
+// A worker that is not the program with which the campaign was begun is refused, and everybody sees which and why.
+func TestWorkersThatRunOtherwiseAreRefused(t *testing.T) {
+	url, nc := served(t)
+	begin := campaignOf(t, t.TempDir(), "start", "kleppmann-gc-pause", "--nats", url, "--name", "begun")
+	if err := begin.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer kill(begin)
+	var o order
+	for o.Version == "" { // until it is there
+		c, err := queue.Open(t.Context(), nc, "begun")
+		if err == nil {
+			err = json.Unmarshal(c.What, &o)
+		}
+		if err != nil && !strings.Contains(err.Error(), queue.ErrNone.Error()) {
+			t.Fatal(err)
+		}
+	}
+	text := []byte("name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
+	for name, change := range map[string]struct {
+		of   func(*order)
+		want string
+	}{
+		"version": {func(o *order) { o.Version = "v9.9.9" }, "was begun by fencepost-campaign v9.9.9, and this is "},
+		"digest": {func(o *order) { o.Entries[0].Probes[1].Digest = "0123456789abcdef" },
+			"kleppmann-gc-pause runs otherwise here: seed 2 has the digest "},
+		"system": {func(o *order) { o.Entries[0].Kind, o.Entries[0].System = "package", "plan9/mips" },
+			"it is a program for plan9/mips, and this machine is " + system},
+		"kind": {func(o *order) { o.Entries[0].Kind = "divination" }, `there is no kind of work "divination"`},
+		"file": {func(o *order) { o.Entries[0].File = "elsewhere" }, "has no file elsewhere"},
+		"text": {func(o *order) { o.Entries[0].File = "text" }, "runs otherwise here: seed 1 has the digest "},
+	} {
+		other := o
+		other.Entries = append([]entry(nil), o.Entries...)
+		other.Entries[0].Probes = append([]probe(nil), o.Entries[0].Probes...)
+		change.of(&other)
+		what, err := json.Marshal(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := queue.Open(t.Context(), nc, "begun")
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := c.File(t.Context(), o.Entries[0].File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err = queue.Create(t.Context(), nc, name, what, map[string][]byte{o.Entries[0].File: content, "text": text},
+			time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := call(t, campaignOf(t, t.TempDir(), "work", "--nats", url, "--name", name, "--workers", "1"))
+		if got.code != exitBadInput || !strings.Contains(got.problems, change.want) {
+			t.Errorf("%s: exit %d: %s\nwant: %s", name, got.code, got.problems, change.want)
+		}
+		seen := call(t, campaignOf(t, t.TempDir(), "status", "--nats", url, "--name", name))
+		if text := strings.Join(strings.Fields(seen.out), " "); !strings.Contains(text, "refused: ") ||
+			!strings.Contains(text, strings.Fields(change.want)[0]) {
+			t.Errorf("%s: status says\n%s%s", name, seen.out, seen.problems)
+		}
+		if state, err := c.State(t.Context()); err != nil || len(state.Workers) != 1 || state.Stored.Parts > 0 {
+			t.Errorf("%s: %+v, %v", name, state, err)
+		}
+	}
+}
+
+// While nobody works, a campaign is not complete: report says so, and so does its exit code. When somebody does, it is.
+func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
+	url, nc := served(t)
+	dir := t.TempDir()
+	begin := campaignOf(t, dir, "start", "fenced-gc-pause", "--seeds", "64", "--nats", url, "--name", "half", "--out", "x")
+	if err := begin.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var c *queue.Campaign
+	for c == nil {
+		if names, err := queue.List(t.Context(), nc); err != nil {
+			t.Fatal(err)
+		} else if len(names) == 0 {
+			continue
+		}
+		c, _ = queue.Open(t.Context(), nc, "half")
+	}
+	// a worker dies as soon as something is stored
+	stored := make(chan *nats.Msg, 1000)
+	sub, err := nc.ChanSubscribe("fencepost.half.parts.>", stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := worker1(t, dir, url, "half")
+	<-stored
+	kill(w)
+	sub.Unsubscribe()
+	got := call(t, campaignOf(t, dir, "report", "--nats", url, "--out", "y"))
+	for _, want := range []string{"not finished", " of 64 seeds were run", "undecided"} {
+		if !strings.Contains(got.out+got.problems, want) || got.code != exitUndecided {
+			t.Errorf("exit %d, and not %q:\n%s%s", got.code, want, got.out, got.problems)
+		}
+	}
+	if state, err := c.State(t.Context()); err != nil || state.Finished {
+		t.Errorf("%+v, %v", state, err)
+	}
+	if w := call(t, campaignOf(t, dir, "work", "--nats", url)); w.code != 0 {
+		t.Error(w.problems)
+	}
+	want, files := inOneProcess(t, "explore", "fenced-gc-pause", "--seeds", "64")
+	if begin.Wait(); begin.ProcessState.ExitCode() != want.code {
+		t.Errorf("start has ended with %s, and not %d", begin.ProcessState, want.code)
+	}
+	if got := call(t, campaignOf(t, dir, "report", "--nats", url, "--out", "x")); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	same(t, filesIn(t, filepath.Join(dir, "x")), files)
+}
