@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -140,20 +141,26 @@ func (s *status) document() *document.Document {
 	case s.Runs > 0:
 		d.Headline = fmt.Sprintf("No promise is broken in %s so far.", text.CountGrouped(s.Runs, "run"))
 	}
-	d.Body = append(d.Body, s.facts(p), s.stages())
+	section := func(heading string, blocks ...document.Block) {
+		d.Body = append(d.Body, document.Section{Heading: heading, Body: blocks})
+	}
+	section("Progress", s.facts(p))
+	if len(s.Stages) > 0 {
+		section("Stages", s.stages())
+	}
 	if len(s.Findings) > 0 {
-		d.Body = append(d.Body, s.findings())
+		section("Violations", s.findings())
 	}
 	if len(s.Lost) > 0 {
-		d.Body = append(d.Body, document.Notes("set aside", lines(s.Lost, func(l queue.Loss) string {
+		section("Set aside", document.Notes("set aside", lines(s.Lost, func(l queue.Loss) string {
 			return fmt.Sprintf("%s, positions %d to %d: %s", l.Stage, l.First, l.First+l.Size-1, l.Why)
 		})))
 	}
 	if len(s.Aside) > 0 {
-		d.Body = append(d.Body, document.Notes("not understood", s.Aside))
+		section("Messages that nobody understands", document.Notes("not understood", s.Aside))
 	}
 	if len(s.Workers) > 0 {
-		d.Body = append(d.Body, s.workers())
+		section("Workers", s.workers())
 	}
 	return d
 }
@@ -220,7 +227,7 @@ func (s *status) findings() document.Table {
 	t := document.Table{Heading: "violation", Columns: []document.Column{{Title: "runs"}, {Title: "first seed"},
 		{Title: "cause", Words: true}}}
 	for _, f := range s.Findings {
-		row := document.Row{Sign: "·", Name: string(f.Law), Group: f.Entry, Cells: []document.Cell{
+		row := document.Row{Sign: "·", Name: string(f.Law), Group: s.group(f), Cells: []document.Cell{
 			{Words: text.Grouped(f.Runs)}, {Words: fmt.Sprint(f.First)}, {Words: f.Cause.String()}}}
 		if f.Promised {
 			row.Sign, row.Tone = document.Failed.Sign(), document.Failed.Tone()
@@ -228,6 +235,14 @@ func (s *status) findings() document.Table {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// group is the title of a finding's group, where there are several.
+func (s *status) group(f finding) string {
+	if slices.ContainsFunc(s.Findings, func(g finding) bool { return g.Entry != f.Entry }) {
+		return f.Entry
+	}
+	return ""
 }
 
 // workers are those that have come.

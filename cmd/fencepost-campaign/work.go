@@ -19,6 +19,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 func newWork(to console) *cobra.Command {
@@ -140,7 +141,9 @@ func (k *crew) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
-	for range cmp.Or(k.workers, runtime.GOMAXPROCS(0)) {
+	n := cmp.Or(k.workers, runtime.GOMAXPROCS(0))
+	k.notice(fmt.Sprintf("%s on campaign %s", text.Count(n, "worker"), k.name))
+	for range n {
 		all.Go(func() {
 			if err := k.keepOne(ctx); err != nil {
 				cancel(err)
@@ -214,7 +217,7 @@ func (k *crew) one(ctx context.Context) error {
 	last := ""
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		if last != "" {
-			k.once(last)
+			k.notice(last)
 		}
 		last = strings.TrimPrefix(lines.Text(), "fencepost campaign: ")
 	}
@@ -224,13 +227,10 @@ func (k *crew) one(ctx context.Context) error {
 		return errors.New(last)
 	}
 	if last != "" && ctx.Err() == nil {
-		k.once(last)
+		k.notice(last)
 	}
 	return err
 }
-
-// once tells a person what several workers say at the same time.
-func (k *crew) once(text string) { k.notice(text) }
 
 // work is what a worker process does.
 func (k *crew) work(ctx context.Context) error {

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	strict "sigs.k8s.io/yaml"
+)
+
+// published makes an empty object of each kind that manifests may have, as Kubernetes publishes its types.
+var published = map[metav1.TypeMeta]func() any{
+	{APIVersion: "apps/v1", Kind: "Deployment"}:       func() any { return &appsv1.Deployment{} },
+	{APIVersion: "apps/v1", Kind: "StatefulSet"}:      func() any { return &appsv1.StatefulSet{} },
+	{APIVersion: "batch/v1", Kind: "Job"}:             func() any { return &batchv1.Job{} },
+	{APIVersion: "v1", Kind: "ConfigMap"}:             func() any { return &corev1.ConfigMap{} },
+	{APIVersion: "v1", Kind: "PersistentVolumeClaim"}: func() any { return &corev1.PersistentVolumeClaim{} },
+	{APIVersion: "v1", Kind: "Service"}:               func() any { return &corev1.Service{} },
+}
+
+// manifests are the objects of the files in the folder kubernetes. What their types do not have is an error.
+func manifests(t *testing.T) (all []any) {
+	t.Helper()
+	files, err := filepath.Glob("kubernetes/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, document := range documents(t, text) {
+			var kind metav1.TypeMeta
+			if err := strict.Unmarshal(document, &kind); err != nil {
+				t.Fatalf("%s: %v\n%s", file, err, document)
+			}
+			make := published[kind]
+			if make == nil {
+				t.Fatalf("%s: %v is no known kind", file, kind)
+			}
+			object := make()
+			if err := strict.UnmarshalStrict(document, object); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+			all = append(all, object)
+		}
+	}
+	return all
+}
+
+func documents(t *testing.T, text []byte) (all [][]byte) {
+	t.Helper()
+	r := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	for {
+		document, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, document)
+	}
+}
+
+// pods are the pods of the objects, with how they are selected, if they are.
+func pods(all []any) (templates []corev1.PodTemplateSpec, selectors []map[string]string) {
+	for _, object := range all {
+		switch o := object.(type) {
+		case *appsv1.Deployment:
+			templates, selectors = append(templates, o.Spec.Template), append(selectors, o.Spec.Selector.MatchLabels)
+		case *appsv1.StatefulSet:
+			templates, selectors = append(templates, o.Spec.Template), append(selectors, o.Spec.Selector.MatchLabels)
+		case *batchv1.Job:
+			templates, selectors = append(templates, o.Spec.Template), append(selectors, nil)
+		}
+	}
+	return templates, selectors
+}
+
+// The manifests have only fields that Kubernetes has, of the right types, and fit together: what is selected, mounted
+// and read from a config map is there.
+func TestManifestsAreWhatKubernetesTakes(t *testing.T) {
+	all := manifests(t)
+	configs := []string{"fencepost-scenarios"} // made of the user's files
+	for _, object := range all {
+		if c, ok := object.(*corev1.ConfigMap); ok {
+			configs = append(configs, c.Name)
+		}
+	}
+	templates, selectors := pods(all)
+	if len(templates) != 4 {
+		t.Fatalf("%d kinds of pods", len(templates))
+	}
+	for i, pod := range templates {
+		for label, value := range selectors[i] {
+			if pod.Labels[label] != value {
+				t.Errorf("%s is selected by %s, and is %s", value, label, pod.Labels[label])
+			}
+		}
+		volumes := []string{"data"} // of a claim template
+		for _, v := range pod.Spec.Volumes {
+			volumes = append(volumes, v.Name)
+			if v.ConfigMap != nil && !slices.Contains(configs, v.ConfigMap.Name) {
+				t.Errorf("there is no config map %s", v.ConfigMap.Name)
+			}
+		}
+		for _, c := range pod.Spec.Containers {
+			for _, m := range c.VolumeMounts {
+				if !slices.Contains(volumes, m.Name) {
+					t.Errorf("%s mounts %s, which is not there", c.Name, m.Name)
+				}
+			}
+			if c.Resources.Limits.Memory().IsZero() || c.Resources.Requests.Cpu().IsZero() {
+				t.Errorf("%s may take all of its node", c.Name)
+			}
+		}
+	}
+}
+
+// A field that Kubernetes does not have is found, whatever is wrong with it.
+func TestAManifestWithAMistakeIsRefused(t *testing.T) {
+	text, err := os.ReadFile("kubernetes/campaign.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := string(documents(t, text)[0])
+	for was, is := range map[string]string{"replicas: 10": "replica: 10", "replicas: 10 ": `replicas: "10"`,
+		"matchLabels:": "matchLabel:", "args: [": "arg: [", "{cpu: \"2\", memory: 256Mi}": "{cpu: [2]}"} {
+		wrong := strings.Replace(document, strings.TrimSpace(was), is, 1)
+		if wrong == document {
+			t.Fatalf("nothing was changed by %s", was)
+		}
+		if strict.UnmarshalStrict([]byte(wrong), &appsv1.Deployment{}) == nil {
+			t.Errorf("%s in place of %s is accepted", is, was)
+		}
+	}
+}
+
+// What the pods are told to do, the programs of the image know; the shards of the Indexed Job are as many as it has
+// completions.
+func TestManifestsCallCommandsThatThereAre(t *testing.T) {
+	seen := map[string]bool{}
+	for _, object := range manifests(t) {
+		templates, _ := pods([]any{object})
+		for _, pod := range templates {
+			c := pod.Spec.Containers[0]
+			if !strings.Contains(c.Image, "/fencepost:") {
+				continue
+			}
+			if job, ok := object.(*batchv1.Job); ok && len(c.Command) > 0 {
+				seen["explore"] = true
+				exploresShares(t, job.Spec, c)
+				continue
+			}
+			seen[c.Args[0]] = true
+			root := newRoot(console{io.Discard, io.Discard})
+			command, rest, err := root.Find(c.Args[1:])
+			if err == nil {
+				err = command.ParseFlags(rest)
+			}
+			if err != nil || command == root || c.Args[0] != "campaign" {
+				t.Errorf("%v: %v", c.Args, err)
+			}
+		}
+	}
+	if !seen["campaign"] || !seen["explore"] {
+		t.Errorf("%v", seen)
+	}
+}
+
+// exploresShares runs what a pod of an Indexed Job runs, twice: the second goes on where the first was.
+func exploresShares(t *testing.T, job batchv1.JobSpec, c corev1.Container) {
+	t.Helper()
+	if *job.CompletionMode != batchv1.IndexedCompletion {
+		t.Errorf("completions are %s", *job.CompletionMode)
+	}
+	dir, script := t.TempDir(), c.Args[0]
+	for was, is := range map[string]string{"/results": dir, "/scenarios/our-lock.yaml": "kleppmann-gc-pause", "100000000": "200",
+		fmt.Sprintf("/%d ", *job.Completions): "/100 "} {
+		if !strings.Contains(script, was) {
+			t.Fatalf("%s is not in the script:\n%s", was, script)
+		}
+		script = strings.ReplaceAll(script, was, is)
+	}
+	if err := build(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		sh := exec.Command("/bin/sh", "-c", script)
+		sh.Env = append(os.Environ(), "JOB_COMPLETION_INDEX=7", "PATH="+programs+":"+os.Getenv("PATH"))
+		if got := call(t, sh); got.code != 0 || !strings.Contains(got.out, "2 random plans from 15") {
+			t.Errorf("exit %d: %s%s", got.code, got.out, got.problems)
+		}
+	}
+}
