@@ -40,16 +40,21 @@ func (r *request) register(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&r.test, "run", "", task.TestUsage)
 	f.Uint64Var(&r.from, "seed", 1, "the first seed")
-	f.IntVar(&r.seeds, "seeds", 0, "how many runs to make of each (default 1000; with a rule to stop, 10^9 or what it takes)")
+	f.IntVar(&r.seeds, "seeds", 0,
+		"how many runs to make of each (default 1000; with a rule to stop, 10^9 or what it takes)")
 	f.DurationVar(&r.rules.Time, "until-time", 0, "stop after this time, such as 8h")
 	f.IntVar(&r.rules.Findings, "until-findings", 0, "stop at so many distinct violations of what is promised")
-	f.Float64Var(&r.rules.Rate, "until-rate", 0, "stop when a promise is broken in less than this share of runs, 95 % sure, such as 1e-8")
+	f.Float64Var(&r.rules.Rate, "until-rate", 0,
+		"stop when a promise is broken in less than this share of runs, 95 % sure, such as 1e-8")
 	f.BoolVar(&r.verify, "verify", false, "verify instead: try every placement of few faults")
 	f.IntVar(&r.options.Faults, "faults", 1, "with --verify: the most faults in one placement")
-	f.IntVar(&r.options.Delays, "delays", 0, "with --verify: how many assignments of delays (default 2; 1 with several faults)")
+	f.IntVar(&r.options.Delays, "delays", 0,
+		"with --verify: how many assignments of delays (default 2; 1 with several faults)")
 	f.BoolVar(&r.options.Orders, "orders", false, "with --verify: also with two other orders of what arrives at once")
-	f.BoolVar(&r.options.AllEnds, "all-ends", false, "with --verify: with several faults, go on from each end of the earlier ones")
-	f.BoolVar(&r.options.KeepFaults, "keep-faults", false, "with --verify: let the scenario's own faults strike in every run")
+	f.BoolVar(&r.options.AllEnds, "all-ends", false,
+		"with --verify: with several faults, go on from each end of the earlier ones")
+	f.BoolVar(&r.options.KeepFaults, "keep-faults", false,
+		"with --verify: let the scenario's own faults strike in every run")
 	f.IntVar(&r.options.Budget, "budget", 0, "with --verify: end undecided after so many runs")
 	f.BoolVar(&r.corpus, "corpus", false, "run the corpus instead of files")
 	f.IntVar(&r.sound, "sound", 0, "with --corpus: how many runs to make of all sound locks together (default none)")
@@ -164,7 +169,8 @@ func (r *request) entries(c *cobra.Command, names []string) (all []entry, files 
 		}
 		for _, before := range all {
 			if before.Name == e.Name {
-				return nil, nil, fmt.Errorf("%s and %s are both named %s", cmp.Or(before.Path, before.Name), name, e.Name)
+				return nil, nil, fmt.Errorf("%s and %s are both named %s", cmp.Or(before.Path, before.Name), name,
+					e.Name)
 			}
 		}
 		e.File = fmt.Sprintf("%d-%s", i+1, e.Name)

@@ -17,7 +17,7 @@ import (
 
 // killed is processes of a campaign, any of which may be killed and started again.
 type killed struct {
-	t       *testing.T
+	t       testing.TB
 	dir     string
 	start   []string // arguments of the server
 	server  *exec.Cmd
@@ -46,7 +46,7 @@ func (k *killed) serve() {
 }
 
 // worker1 starts a single worker process of a campaign. It ends with this one.
-func worker1(t *testing.T, dir, url, name string) *exec.Cmd {
+func worker1(t testing.TB, dir, url, name string) *exec.Cmd {
 	t.Helper()
 	c := program(t, dir, "fencepost-campaign", "work", "--"+childFlag, "--name", name)
 	c.Env = append(c.Env, natsURL+"="+url)

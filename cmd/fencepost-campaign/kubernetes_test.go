@@ -190,7 +190,8 @@ func exploresShares(t *testing.T, job batchv1.JobSpec, c corev1.Container) {
 		t.Errorf("completions are %s", *job.CompletionMode)
 	}
 	dir, script := t.TempDir(), c.Args[0]
-	for was, is := range map[string]string{"/results": dir, "/scenarios/our-lock.yaml": "kleppmann-gc-pause", "100000000": "200",
+	for was, is := range map[string]string{"/results": dir, "/scenarios/our-lock.yaml": "kleppmann-gc-pause",
+		"100000000":                           "200",
 		fmt.Sprintf("/%d ", *job.Completions): "/100 "} {
 		if !strings.Contains(script, was) {
 			t.Fatalf("%s is not in the script:\n%s", was, script)

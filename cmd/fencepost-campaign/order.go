@@ -50,7 +50,8 @@ const system = runtime.GOOS + "/" + runtime.GOARCH
 // version is that of this program. A build of changed or unversioned files has the sum of the program in it.
 func version() (string, error) {
 	info, ok := debug.ReadBuildInfo()
-	if ok && info.Main.Version != "" && info.Main.Version != "(devel)" && !strings.Contains(info.Main.Version, "+dirty") {
+	if ok && info.Main.Version != "" && info.Main.Version != "(devel)" && !strings.Contains(info.Main.Version,
+		"+dirty") {
 		return info.Main.Version, nil
 	}
 	path, err := os.Executable()

@@ -41,7 +41,8 @@ func TestThePageFollowsTheCampaign(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer says.Close()
-	begin := campaignOf(t, dir, "start", "kleppmann-gc-pause", "--seeds", "2000000", "--out", "x", "--serve", "--patience", "1s")
+	begin := campaignOf(t, dir, "start", "kleppmann-gc-pause", "--seeds", "2000000", "--out", "x", "--serve",
+		"--patience", "1s")
 	begin.Stderr = end
 	if err := begin.Start(); err != nil {
 		t.Fatal(err)
@@ -79,7 +80,8 @@ func TestThePageFollowsTheCampaign(t *testing.T) {
 		}
 	}
 	var now map[string]any
-	if got := call(t, campaignOf(t, dir, "status", "--out", "x", "--json")); json.Unmarshal([]byte(got.out), &now) != nil ||
+	if got := call(t, campaignOf(t, dir, "status", "--out", "x", "--json")); json.Unmarshal([]byte(got.out),
+		&now) != nil ||
 		now["state"] != "running" || now["campaign"] != "kleppmann-gc-pause" || now["command"] != "status" {
 		t.Errorf("%s%s", got.out, got.problems)
 	}

@@ -33,7 +33,8 @@ const natsURL = "NATS_URL"
 
 func (p *place) register(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&p.access.URL, "nats", os.Getenv(natsURL), "the `URL` of a NATS server with JetStream (default $"+natsURL+")")
+	f.StringVar(&p.access.URL, "nats", os.Getenv(natsURL),
+		"the `URL` of a NATS server with JetStream (default $"+natsURL+")")
 	f.StringVar(&p.access.Creds, "creds", "", "a `FILE` with NATS credentials")
 	f.StringVar(&p.access.CA, "tls-ca", "", "a `FILE` with certificates of authorities to trust")
 	f.StringVar(&p.access.Cert, "tls-cert", "", "a `FILE` with a certificate of this client")

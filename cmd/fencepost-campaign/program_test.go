@@ -43,7 +43,7 @@ var build = sync.OnceValue(func() error {
 })
 
 // program is a call of a program in a folder.
-func program(t *testing.T, dir, name string, args ...string) *exec.Cmd {
+func program(t testing.TB, dir, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	if err := build(); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func program(t *testing.T, dir, name string, args ...string) *exec.Cmd {
 }
 
 // campaignOf is a call of fencepost campaign, which starts the program of this module.
-func campaignOf(t *testing.T, dir string, args ...string) *exec.Cmd {
+func campaignOf(t testing.TB, dir string, args ...string) *exec.Cmd {
 	return program(t, dir, "fencepost", append([]string{"campaign"}, args...)...)
 }
 
@@ -65,7 +65,7 @@ type outcome struct {
 	code          int
 }
 
-func call(t *testing.T, c *exec.Cmd) (o outcome) {
+func call(t testing.TB, c *exec.Cmd) (o outcome) {
 	t.Helper()
 	var out, problems bytes.Buffer
 	c.Stdout, c.Stderr = &out, &problems
@@ -150,14 +150,15 @@ func TestRunReportsWhatOneProcessDoes(t *testing.T) {
 		dir := t.TempDir()
 		got := call(t, campaignOf(t, dir, append([]string{"run", "--out", "x", "--patience", "1s"}, c.call...)...))
 		if got.out != want.out || got.code != want.code {
-			t.Errorf("%v: exit %d\n%s%s\nwant %d\n%s%s", c.call, got.code, got.out, got.problems, want.code, want.out, want.problems)
+			t.Errorf("%v: exit %d\n%s%s\nwant %d\n%s%s", c.call, got.code, got.out, got.problems, want.code, want.out,
+				want.problems)
 		}
 		same(t, filesIn(t, filepath.Join(dir, "x")), files)
 	}
 }
 
 // lines reads what a process says, and waits for a line with some words.
-func waitFor(t *testing.T, from io.Reader, words string) string {
+func waitFor(t testing.TB, from io.Reader, words string) string {
 	t.Helper()
 	var all strings.Builder
 	for b := make([]byte, 1); ; {

@@ -40,19 +40,20 @@ func TestCallsThatCannotBe(t *testing.T) {
 	}
 	const lock = "kleppmann-gc-pause"
 	for want, args := range map[string][]string{
-		"needs scenarios, by name or file, or --corpus":        {"run"},
-		"neither a scenario of the catalogue nor a file":       {"run", "kleppmann-gc-paus"},
-		"--corpus runs scenarios of its own":                   {"run", "--corpus", lock},
-		"--seeds must be at least 1":                           {"run", lock, "--seeds", "0"},
-		"--faults does not go with an exploration":             {"run", lock, "--faults", "2"},
-		"--seeds does not go with --verify":                    {"run", lock, "--verify", "--seeds", "9"},
-		"--faults must be 0 to 3, not 4":                       {"run", lock, "--verify", "--faults", "4"},
-		"--sound must be at least":                             {"run", "--corpus", "--sound", "3"},
-		"--until-rate must be 1e-15 to 1, not 2":               {"run", lock, "--until-rate", "2"},
-		"--patience must be at least 1s":                       {"run", lock, "--patience", "1ms"},
-		"both named " + lock:                                   {"run", lock, lock},
-		"--json, --junit and --html go with a campaign of":     {"run", lock, "fenced-gc-pause", "--json"},
-		"--listen does not go with --nats":                     {"start", lock, "--nats", url, "--listen", "127.0.0.1:0"},
+		"needs scenarios, by name or file, or --corpus":    {"run"},
+		"neither a scenario of the catalogue nor a file":   {"run", "kleppmann-gc-paus"},
+		"--corpus runs scenarios of its own":               {"run", "--corpus", lock},
+		"--seeds must be at least 1":                       {"run", lock, "--seeds", "0"},
+		"--faults does not go with an exploration":         {"run", lock, "--faults", "2"},
+		"--seeds does not go with --verify":                {"run", lock, "--verify", "--seeds", "9"},
+		"--faults must be 0 to 3, not 4":                   {"run", lock, "--verify", "--faults", "4"},
+		"--sound must be at least":                         {"run", "--corpus", "--sound", "3"},
+		"--until-rate must be 1e-15 to 1, not 2":           {"run", lock, "--until-rate", "2"},
+		"--patience must be at least 1s":                   {"run", lock, "--patience", "1ms"},
+		"both named " + lock:                               {"run", lock, lock},
+		"--json, --junit and --html go with a campaign of": {"run", lock, "fenced-gc-pause", "--json"},
+		"--listen does not go with --nats": {"start", lock, "--nats", url, "--listen",
+			"127.0.0.1:0"},
 		"a campaign's name has lower-case letters":             {"run", lock, "--name", "Mine"},
 		"the page is for this machine alone":                   {"run", lock, "--serve=0.0.0.0:0"},
 		"--workers must be 1 to 4096, not -1":                  {"work", "--nats", url, "--workers", "-1"},
@@ -67,7 +68,8 @@ func TestCallsThatCannotBe(t *testing.T) {
 		"campaign there is of another version of this program": {"report", "--nats", url, "--name", "there"},
 	} {
 		got := call(t, campaignOf(t, dir, args...))
-		if got.code != exitBadInput || !strings.Contains(got.problems, want) || strings.Contains(got.problems, "wrong") {
+		if got.code != exitBadInput || !strings.Contains(got.problems, want) || strings.Contains(got.problems,
+			"wrong") {
 			t.Errorf("%v: exit %d: %s\nwant: %s", args, got.code, got.problems, want)
 		}
 	}
@@ -148,7 +150,8 @@ func TestWorkersThatRunOtherwiseAreRefused(t *testing.T) {
 func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 	url, nc := served(t)
 	dir := t.TempDir()
-	begin := campaignOf(t, dir, "start", "fenced-gc-pause", "--seeds", "64", "--nats", url, "--name", "half", "--out", "x")
+	begin := campaignOf(t, dir, "start", "fenced-gc-pause", "--seeds", "64", "--nats", url, "--name", "half", "--out",
+		"x")
 	if err := begin.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,8 @@ long as there is a server, and the same command follows it again.`,
 	b.request.register(c)
 	b.report.register(c)
 	b.place.register(c)
-	c.Flags().StringVar(&b.listen, "listen", "", "where the server of this process listens, `HOST:PORT` (default: a free port of this machine alone)")
+	c.Flags().StringVar(&b.listen, "listen", "",
+		"where the server of this process listens, `HOST:PORT` (default: a free port of this machine alone)")
 	registerPage(c, &b.page)
 	return c
 }
@@ -126,7 +127,8 @@ func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded boo
 	switch {
 	case here:
 	case embedded:
-		b.notice("the server of campaign " + b.name + " is here; workers join by: fencepost campaign work --nats " + b.access.URL)
+		b.notice(fmt.Sprintf("the server of campaign %s is here; workers join by: fencepost campaign work --nats %s",
+			b.name, b.access.URL))
 	default:
 		b.notice(fmt.Sprintf("campaign %s is at %s; workers join by: fencepost campaign work --name %s", b.name,
 			b.access.Shown(), b.name))

@@ -208,7 +208,8 @@ func size(bytes uint64) string {
 
 // stages say how far each is.
 func (s *status) stages() document.Table {
-	t := document.Table{Heading: "stage", Columns: []document.Column{{Title: "done"}, {Title: "of"}, {Title: "set aside"},
+	t := document.Table{Heading: "stage", Columns: []document.Column{{Title: "done"}, {Title: "of"},
+		{Title: "set aside"},
 		{Title: "ended early", Words: true}}}
 	for _, p := range s.Stages {
 		sign, tone := "", document.Plain

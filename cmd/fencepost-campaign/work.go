@@ -38,6 +38,7 @@ be killed at any moment: what it was doing is done by others.`,
 			defer stop()
 			defer k.close()
 			if child {
+				runtime.GOMAXPROCS(1) // it makes one run after the other; the other cores have workers of their own
 				return k.work(outlivedBy(ctx, os.Stdin))
 			}
 			err := k.find()

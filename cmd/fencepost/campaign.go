@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// campaignProgram is the program of a module of its own that runs campaigns, so that nobody else compiles what it needs.
+// campaignProgram is the program of a module of its own that runs campaigns, so that nobody else compiles what it
+// needs.
 const campaignProgram = "fencepost-campaign"
 
 func newCampaign() *cobra.Command {

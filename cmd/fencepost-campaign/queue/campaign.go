@@ -71,8 +71,8 @@ var ErrNone = errors.New("there is no such campaign")
 // answerWithin is how long the server may take to answer before a command gives up.
 const answerWithin = 10 * time.Second
 
-// Create makes a campaign, or opens the one of that name if it runs the same. The error is ErrOther if it runs something
-// else. A process that ends within leaves nothing that the next call does not complete.
+// Create makes a campaign, or opens the one of that name if it runs the same. The error is ErrOther if that runs
+// something else. A process that ends within leaves nothing that the next call does not complete.
 func Create(ctx context.Context, nc *nats.Conn, name string, what json.RawMessage, files map[string][]byte,
 	patience time.Duration) (*Campaign, error) {
 	if err := CheckName(name); err != nil {

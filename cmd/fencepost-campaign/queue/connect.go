@@ -52,7 +52,8 @@ func (a Access) Connect(name string, notice func(string)) (*nats.Conn, error) {
 	switch {
 	case err == nil:
 		return nc, nil
-	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err,
+		nats.ErrAuthRevoked):
 		return nil, fmt.Errorf("the NATS server at %s refuses these credentials: %w", at, err)
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout):
 		return nil, fmt.Errorf("no NATS server answers at %s: %w", at, err)

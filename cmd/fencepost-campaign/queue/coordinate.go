@@ -63,8 +63,7 @@ func failure(why []byte) error {
 // errReplaced ends the search of a coordinator whose place another has taken.
 var errReplaced = errors.New("another process coordinates")
 
-// vacant waits until nobody coordinates, and returns the revision of the key under which that was seen, after taking it.
-// It is 0 if the search came to its end meanwhile.
+// vacant waits until nobody coordinates, and returns the revision of the key by which it took the place. It is 0 if the search came to its end meanwhile.
 func (c *Campaign) vacant(ctx context.Context) (uint64, error) {
 	var last uint64
 	seen := time.Now()
@@ -180,7 +179,7 @@ func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 func (c *Campaign) resign(revision uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
 	defer cancel()
-	c.keys.Delete(ctx, keyCoordinator, jetstream.LastRevision(revision)) // if it fails, they wait for the campaign's patience
+	c.keys.Delete(ctx, keyCoordinator, jetstream.LastRevision(revision)) // if it fails, it waits for the patience
 }
 
 // Stop asks that the search be ended early. The reason of the first who asked stays.

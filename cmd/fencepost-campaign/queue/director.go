@@ -40,8 +40,8 @@ func portioned(s campaign.Stage) uint64 {
 // tick is how often a coordinator looks at the time, at requests to stop, and for parts that it was not told of.
 const tick = time.Second
 
-// Director runs the stages of one search for whoever coordinates, or reads what there is of them: it is the Hands of the
-// search.
+// Director runs the stages of one search for whoever coordinates, or reads what there is of them: it is the Hands of
+// the search.
 type Director struct {
 	c *Campaign
 

@@ -21,7 +21,8 @@ const (
 	headerObject   = "Fencepost-Object"   // of a part: the object that holds the value, if it is large
 )
 
-// large is from which size on, in bytes, a value is an object: servers refuse large messages, by default those of 1 MiB.
+// large is from which size on, in bytes, a value is an object: servers refuse large messages, by default
+// those of 1 MiB.
 const large = 256 << 10
 
 // object stores a large value, and returns its name.

@@ -47,7 +47,8 @@ func TestACampaignIsNotMixedWithAnother(t *testing.T) {
 		if name == "patience" {
 			patience *= 2
 		}
-		_, err := Create(t.Context(), nc, "one", json.RawMessage(what), map[string][]byte{"a": []byte("content")}, patience)
+		_, err := Create(t.Context(), nc, "one", json.RawMessage(what), map[string][]byte{"a": []byte("content")},
+			patience)
 		if !errors.Is(err, ErrOther) {
 			t.Errorf("another %s: %v", name, err)
 		}
@@ -66,7 +67,8 @@ func TestACampaignIsNotMixedWithAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: workOf("two"), Subjects: []string{"x"}}); err != nil {
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: workOf("two"),
+		Subjects: []string{"x"}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Create(t.Context(), nc, "two", json.RawMessage("{}"), nil, impatient); err == nil ||
@@ -202,7 +204,8 @@ func TestAFullServerIsWaitedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "ballast", Subjects: []string{"ballast"}}); err != nil {
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "ballast",
+		Subjects: []string{"ballast"}}); err != nil {
 		t.Fatal(err)
 	}
 	for err == nil {
