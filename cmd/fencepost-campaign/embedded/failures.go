@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 )
@@ -25,7 +24,7 @@ func (f *failures) keep(format string, v ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.all) < most {
-		f.all = append(f.all, errors.New(fmt.Sprintf(format, v...)))
+		f.all = append(f.all, fmt.Errorf(format, v...))
 	}
 }
 

@@ -63,7 +63,8 @@ func failure(why []byte) error {
 // errReplaced ends the search of a coordinator whose place another has taken.
 var errReplaced = errors.New("another process coordinates")
 
-// vacant waits until nobody coordinates, and returns the revision of the key by which it took the place. It is 0 if the search came to its end meanwhile.
+// vacant waits until nobody coordinates, and returns the revision of the key by which it took the place. It is 0 if the
+// search came to its end meanwhile.
 func (c *Campaign) vacant(ctx context.Context) (uint64, error) {
 	var last uint64
 	seen := time.Now()

@@ -31,7 +31,6 @@ type Hand struct {
 	ID string
 	Present
 	stages map[string]*campaign.Stage
-	doing  string
 	shown  time.Time
 }
 
