@@ -34,7 +34,7 @@ type request struct {
 }
 
 // patience is the usual one. Workers tell the server three times within it that they live.
-const patience = 15 * time.Second
+const patience = 10 * time.Second
 
 func (r *request) register(c *cobra.Command) {
 	f := c.Flags()

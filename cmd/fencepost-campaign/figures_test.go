@@ -13,15 +13,6 @@ import (
 	"time"
 )
 
-// quick is a scenario of which a core makes some ten thousand runs a second.
-const quick = `name: quick
-summary: One client takes the lock once.
-servers: {redis: 1}
-clients: 1
-lock: {protocol: set-nx-px, ttl: 1s}
-work: {cycles: 1, hold: 1ms, writes: 0}
-`
-
 // withQuick makes a folder with the scenario.
 func withQuick(b *testing.B) string {
 	dir := b.TempDir()

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+)
+
+// outside of this module lies a package whose lock is Go code.
+const lockPackage = "../../scenarios/locktest"
+
+// A package's test binary travels to the workers, and is explored there.
+func TestAPackageTravelsAsItsTestBinary(t *testing.T) {
+	testkit.FullOnly(t) // it builds test binaries
+	here, err := filepath.Abs(lockPackage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []string{"TestALockThatHoldsItsLease", "TestALockThatDeletesWhoeverHoldsIt",
+		"TestALockThatPanicsUnderSomeFaults"} {
+		want, files := inOneProcess(t, "explore", here, "--run", test, "--seeds", "40")
+		dir := t.TempDir()
+		got := call(t, campaignOf(t, dir, "run", here, "--run", test, "--seeds", "40", "--out", "x", "--patience", "2s"))
+		if got.out != want.out || got.code != want.code {
+			t.Errorf("%s: exit %d\n%s%s\nwant %d\n%s", test, got.code, got.out, got.problems, want.code, want.out)
+		}
+		same(t, filesIn(t, filepath.Join(dir, "x")), files)
+	}
+}
+
+// The corpus is the same but for the time that each mutant took.
+func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
+	args := []string{"--seeds", "2", "--json"}
+	if testkit.Full() {
+		args = []string{"--seeds", "2000", "--sound", "2000", "--json"}
+	}
+	want, files := inOneProcess(t, append([]string{"corpus"}, args...)...)
+	dir := t.TempDir()
+	got := call(t, campaignOf(t, dir, append([]string{"run", "--corpus", "--out", "x", "--patience", "2s"}, args...)...))
+	timeless := func(text string) string {
+		var d map[string]any
+		if err := json.Unmarshal([]byte(text), &d); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		for _, m := range d["mutants"].([]any) {
+			delete(m.(map[string]any), "took_ns")
+			delete(m.(map[string]any), "elapsed_ns")
+		}
+		b, err := json.MarshalIndent(d, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	if a, b := timeless(got.out), timeless(want.out); a != b || got.code != want.code {
+		t.Errorf("exit %d\n%.3000s%s\nwant %d\n%.3000s", got.code, a, got.problems, want.code, b)
+	}
+	same(t, filesIn(t, filepath.Join(dir, "x")), files)
+}
+
+// A campaign of several scenarios reports each as if it had been alone, in a folder of its own.
+func TestSeveralScenariosAreReportedEach(t *testing.T) {
+	dir, one := t.TempDir(), t.TempDir()
+	names := []string{"fenced-gc-pause", "kleppmann-gc-pause", "delayed-restart"}
+	got := call(t, campaignOf(t, dir, append([]string{"run", "--seeds", "70", "--out", "x", "--patience", "2s"},
+		names...)...))
+	want := outcome{}
+	for _, name := range names {
+		alone := call(t, program(t, one, "fencepost", "explore", name, "--seeds", "70", "--out", filepath.Join("x", name)))
+		want.out += alone.out
+		want.code = max(want.code, alone.code)
+	}
+	if got.out != want.out || got.code != want.code {
+		t.Errorf("exit %d\n%s%s\nwant %d\n%s", got.code, got.out, got.problems, want.code, want.out)
+	}
+	same(t, filesIn(t, filepath.Join(dir, "x")), filesIn(t, filepath.Join(one, "x")))
+}
+
+// A rule ends an exploration; what was found until then is reported, and why it ended.
+func TestRulesEndACampaign(t *testing.T) {
+	dir := t.TempDir()
+	keeps := strings.Replace(quick, "name: quick", "name: keeps\npromise: [ownership]", 1)
+	if err := os.WriteFile(filepath.Join(dir, "keeps.yaml"), []byte(keeps), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"1 distinct violation found":                                   {"kleppmann-gc-pause", "--until-findings", "1", "--seeds", "3000"},
+		"a promise is broken in less than ":                            {"keeps.yaml", "--until-rate", "0.05"},
+		"kleppmann-gc-pause: seeds was ended early: 1s":                {"kleppmann-gc-pause", "--until-time", "1s"},
+		"kleppmann-gc-pause: parts with 0 faults was ended early: 1ns": {"kleppmann-gc-pause", "--verify", "--until-time", "1ns"},
+	} {
+		got := call(t, campaignOf(t, dir, append([]string{"run", "--out", strings.Trim(args[1], "-"), "--patience", "2s"},
+			args...)...))
+		if !strings.Contains(got.problems, want) || got.code != exitOtherwise && got.code != exitUndecided {
+			t.Errorf("%v: exit %d\n%s\n%s", args, got.code, got.problems, got.out)
+		}
+	}
+}
+
+// quick is a scenario of which a core makes some ten thousand runs a second.
+const quick = `name: quick
+summary: One client takes the lock once.
+servers: {redis: 1}
+clients: 1
+lock: {protocol: set-nx-px, ttl: 1s}
+work: {cycles: 1, hold: 1ms, writes: 0}
+`
