@@ -40,22 +40,24 @@ func (r *request) register(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&r.test, "run", "", task.TestUsage)
 	f.Uint64Var(&r.from, "seed", 1, "the first seed")
-	f.IntVar(&r.seeds, "seeds", 0,
+	output.Count(c, &r.seeds, "seeds", 0, 1, 0,
 		"how many runs to make of each (default 1000; with a rule to stop, 10^9 or what it takes)")
 	f.DurationVar(&r.rules.Time, "until-time", 0, "stop after this time, such as 8h")
-	f.IntVar(&r.rules.Findings, "until-findings", 0, "stop at so many distinct violations of what is promised")
+	output.Count(c, &r.rules.Findings, "until-findings", 0, 1, 0,
+		"stop at so many distinct violations of what is promised")
 	f.Float64Var(&r.rules.Rate, "until-rate", 0,
 		"stop when a promise is broken in less than this share of runs, 95 % sure, such as 1e-8")
 	f.BoolVar(&r.verify, "verify", false, "verify instead: try every placement of few faults")
-	f.IntVar(&r.options.Faults, "faults", 1, "with --verify: the most faults in one placement")
-	f.IntVar(&r.options.Delays, "delays", 0,
+	output.Count(c, &r.options.Faults, "faults", 1, 0, verify.MaxFaults,
+		"with --verify: the most faults in one placement")
+	output.Count(c, &r.options.Delays, "delays", 0, 1, 0,
 		"with --verify: how many assignments of delays (default 2; 1 with several faults)")
 	f.BoolVar(&r.options.Orders, "orders", false, "with --verify: also with two other orders of what arrives at once")
 	f.BoolVar(&r.options.AllEnds, "all-ends", false,
 		"with --verify: with several faults, go on from each end of the earlier ones")
 	f.BoolVar(&r.options.KeepFaults, "keep-faults", false,
 		"with --verify: let the scenario's own faults strike in every run")
-	f.IntVar(&r.options.Budget, "budget", 0, "with --verify: end undecided after so many runs")
+	output.Count(c, &r.options.Budget, "budget", 0, 1, 0, "with --verify: end undecided after so many runs")
 	f.BoolVar(&r.corpus, "corpus", false, "run the corpus instead of files")
 	f.IntVar(&r.sound, "sound", 0, "with --corpus: how many runs to make of all sound locks together (default none)")
 	f.DurationVar(&r.patience, "patience", patience, "how long a process may be silent before another takes its place")
@@ -94,7 +96,6 @@ func (r *request) check(c *cobra.Command, files []string) error {
 			}
 		}
 	}
-	o := &r.options
 	switch {
 	case r.corpus && r.verify:
 		return errors.New("--corpus does not go with --verify")
@@ -102,22 +103,12 @@ func (r *request) check(c *cobra.Command, files []string) error {
 		return errors.New("--corpus runs scenarios of its own, and takes no files")
 	case !r.corpus && len(files) == 0:
 		return fmt.Errorf("it needs scenarios, by name or file, or --corpus\nsee: fencepost %s -h", c.CommandPath())
-	case c.Flags().Changed("seeds") && r.seeds < 1:
-		return fmt.Errorf("--seeds must be at least 1, not %d", r.seeds)
 	case r.rules.Time < 0:
 		return fmt.Errorf("--until-time must be above zero, not %s", r.rules.Time)
-	case r.rules.Findings < 0:
-		return fmt.Errorf("--until-findings must be at least 1, not %d", r.rules.Findings)
 	case r.rules.Rate != 0 && !(r.rules.Rate >= smallestRate && r.rules.Rate < 1):
 		return fmt.Errorf("--until-rate must be %g to 1, not %g", smallestRate, r.rules.Rate)
 	case r.patience < time.Second:
 		return fmt.Errorf("--patience must be at least 1s, not %s", r.patience)
-	case o.Faults < 0 || o.Faults > verify.MaxFaults:
-		return fmt.Errorf("--faults must be 0 to %d, not %d", verify.MaxFaults, o.Faults)
-	case c.Flags().Changed("delays") && o.Delays < 1:
-		return fmt.Errorf("--delays must be at least 1, not %d", o.Delays)
-	case o.Budget < 0:
-		return fmt.Errorf("--budget must be at least 1, not %d", o.Budget)
 	case r.sound < 0 || r.sound > 0 && r.sound < len(corpus.Names()):
 		return fmt.Errorf("--sound must be at least %d, a run for each lock, not %d", len(corpus.Names()), r.sound)
 	}

@@ -17,8 +17,7 @@ import (
 type report struct{ output.Frame }
 
 func (r *report) register(c *cobra.Command) {
-	r.Register(c)
-	c.Flags().StringVar(&r.HTML, "html", "", "write a page to `FILE`, and others beside it")
+	r.Register(c, ", and others beside it")
 	c.Flags().BoolVar(&r.All, "all", false, "report each finding in full, not only what fits a screen")
 	c.Flags().StringVar(&r.Out, "out", "", "keep the campaign and its report in `DIR` (default _runs/campaign-NAME)")
 }

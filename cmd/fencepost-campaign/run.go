@@ -27,7 +27,7 @@ same command goes on. Workers of other machines may join a campaign that was beg
 	b.request.register(c)
 	b.report.register(c)
 	c.Flags().StringVar(&b.name, "name", "", "the campaign's `NAME`")
-	c.Flags().IntVar(&b.workers, "workers", 0, "how many worker processes to start (default: one a core)")
+	output.Workers(c, &b.workers, "how many worker processes to start")
 	registerPage(c, &b.page)
 	return c
 }
@@ -63,9 +63,6 @@ type begun struct {
 
 func (b *begun) run(c *cobra.Command, args []string, here bool) error {
 	err := b.request.check(c, args)
-	if err == nil {
-		err = output.CheckWorkers(b.workers)
-	}
 	if err == nil && b.listen != "" && b.access.URL != "" {
 		err = errors.New("--listen does not go with --nats")
 	}

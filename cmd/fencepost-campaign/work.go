@@ -31,9 +31,6 @@ func newWork(to console) *cobra.Command {
 be killed at any moment: what it was doing is done by others.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := output.CheckWorkers(k.workers); err != nil {
-				return err
-			}
 			ctx, stop := output.Interruptible()
 			defer stop()
 			defer k.close()
@@ -53,7 +50,7 @@ be killed at any moment: what it was doing is done by others.`,
 	}
 	k.register(c)
 	c.Flags().StringVar(&k.folder, "out", "", "the `DIR` of a campaign that was begun on this machine")
-	c.Flags().IntVar(&k.workers, "workers", 0, "how many worker processes to start (default: one a core)")
+	output.Workers(c, &k.workers, "how many worker processes to start")
 	c.Flags().BoolVar(&k.stay, "stay", false, "work on whatever campaign is there, and wait for the next one")
 	c.Flags().BoolVar(&child, childFlag, false, "")
 	c.Flags().MarkHidden(childFlag)
