@@ -24,7 +24,8 @@ func TestAPackageTravelsAsItsTestBinary(t *testing.T) {
 		"TestALockThatPanicsUnderSomeFaults"} {
 		want, files := inOneProcess(t, "explore", here, "--run", test, "--seeds", "40")
 		dir := t.TempDir()
-		got := call(t, campaignOf(t, dir, "run", here, "--run", test, "--seeds", "40", "--out", "x", "--patience", "2s"))
+		got := call(t, campaignOf(t, dir, "run", here, "--run", test, "--seeds", "40", "--out", "x", "--patience",
+			"2s"))
 		if got.out != want.out || got.code != want.code {
 			t.Errorf("%s: exit %d\n%s%s\nwant %d\n%s", test, got.code, got.out, got.problems, want.code, want.out)
 		}
@@ -40,7 +41,8 @@ func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
 	}
 	want, files := inOneProcess(t, append([]string{"corpus"}, args...)...)
 	dir := t.TempDir()
-	got := call(t, campaignOf(t, dir, append([]string{"run", "--corpus", "--out", "x", "--patience", "2s"}, args...)...))
+	got := call(t, campaignOf(t, dir, append([]string{"run", "--corpus", "--out", "x", "--patience", "2s"},
+		args...)...))
 	timeless := func(text string) string {
 		var d map[string]any
 		if err := json.Unmarshal([]byte(text), &d); err != nil {
@@ -70,7 +72,8 @@ func TestSeveralScenariosAreReportedEach(t *testing.T) {
 		names...)...))
 	want := outcome{}
 	for _, name := range names {
-		alone := call(t, program(t, one, "fencepost", "explore", name, "--seeds", "70", "--out", filepath.Join("x", name)))
+		alone := call(t, program(t, one, "fencepost", "explore", name, "--seeds", "70", "--out", filepath.Join("x",
+			name)))
 		want.out += alone.out
 		want.code = max(want.code, alone.code)
 	}
@@ -88,12 +91,15 @@ func TestRulesEndACampaign(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"1 distinct violation found":                                   {"kleppmann-gc-pause", "--until-findings", "1", "--seeds", "3000"},
-		"a promise is broken in less than ":                            {"keeps.yaml", "--until-rate", "0.05"},
-		"kleppmann-gc-pause: seeds was ended early: 1s":                {"kleppmann-gc-pause", "--until-time", "1s"},
-		"kleppmann-gc-pause: parts with 0 faults was ended early: 1ns": {"kleppmann-gc-pause", "--verify", "--until-time", "1ns"},
+		"1 distinct violation found": {"kleppmann-gc-pause", "--until-findings", "1", "--seeds",
+			"3000"},
+		"a promise is broken in less than ":             {"keeps.yaml", "--until-rate", "0.05"},
+		"kleppmann-gc-pause: seeds was ended early: 1s": {"kleppmann-gc-pause", "--until-time", "1s"},
+		"kleppmann-gc-pause: parts with 0 faults was ended early: 1ns": {"kleppmann-gc-pause", "--verify",
+			"--until-time", "1ns"},
 	} {
-		got := call(t, campaignOf(t, dir, append([]string{"run", "--out", strings.Trim(args[1], "-"), "--patience", "2s"},
+		got := call(t, campaignOf(t, dir, append([]string{"run", "--out", strings.Trim(args[1], "-"), "--patience",
+			"2s"},
 			args...)...))
 		if !strings.Contains(got.problems, want) || got.code != exitOtherwise && got.code != exitUndecided {
 			t.Errorf("%v: exit %d\n%s\n%s", args, got.code, got.problems, got.out)

@@ -49,6 +49,11 @@
 //     scenarios/compare/survival.go, a law. scenarios/COMPARISON.md, by -update.
 //   - Example: scenarios/compare/figure_test.go adds the longest acquire.
 //
+// A search that campaigns divide among machines:
+//   - its package, the stages that it has made by campaign.Hands, and a campaign.Worker that makes them.
+//   - cmd/task, what concludes it, for the command and for campaigns.
+//   - cmd/fencepost-campaign/kinds.go, its entry.
+//
 // A backend, a kind of lock server:
 //   - sim, a room with the servers, each a sim.Server; how the real ones were read stands in sim/README.md.
 //   - scenarios/locks/protocols.go, its name; and a protocol on it, as above.

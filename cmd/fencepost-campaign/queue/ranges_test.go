@@ -82,14 +82,16 @@ func TestPortionsAreEnoughAndFew(t *testing.T) {
 // A token stands in subjects and keys of the server, and says which name it is of.
 func TestTokensAreOfOneNameEach(t *testing.T) {
 	seen := map[string]string{}
-	for _, name := range []string{"seeds", "a: seeds", "a=3a=20seeds", "a.b", "a>b", "a*b", "ä", "parts with 1 fault", "a b"} {
+	for _, name := range []string{"seeds", "a: seeds", "a=3a=20seeds", "a.b", "a>b", "a*b", "ä", "parts with 1 fault",
+		"a b"} {
 		k := token(name)
 		if before, twice := seen[k]; twice {
 			t.Errorf("%q and %q are both %s", before, name, k)
 		}
 		seen[k] = name
 		for _, c := range k {
-			if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '=' && c != '-' && c != '_' {
+			if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '=' && c != '-' &&
+				c != '_' {
 				t.Errorf("%q has %q", k, c)
 			}
 		}
