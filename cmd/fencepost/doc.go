@@ -6,7 +6,7 @@
 // that all packages support it. What a list leaves out finds the new thing by itself. Goldens are renewed by go test
 // -update.
 //
-// A kind of fault: see the package comment of nemesis.
+// A kind of fault: see the package comment of nemesis. A kind of work of campaigns: see that of cmd/fencepost-campaign.
 //
 // A lock protocol:
 //   - scenarios/locks, a file that registers its name, place in the reference, backend, settings, and
@@ -48,11 +48,6 @@
 //   - scenarios/compare/timing.go, a figure: how it is measured, and how each form of the report shows it; or
 //     scenarios/compare/survival.go, a law. scenarios/COMPARISON.md, by -update.
 //   - Example: scenarios/compare/figure_test.go adds the longest acquire.
-//
-// A search that campaigns divide among machines:
-//   - its package, the stages that it has made by campaign.Hands, and a campaign.Worker that makes them.
-//   - cmd/task, what concludes it, for the command and for campaigns.
-//   - cmd/fencepost-campaign/kinds.go, its entry.
 //
 // A backend, a kind of lock server:
 //   - sim, a room with the servers, each a sim.Server; how the real ones were read stands in sim/README.md.
