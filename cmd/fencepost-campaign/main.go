@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +25,6 @@ const (
 )
 
 func main() {
-	debug.SetGCPercent(400) // a run leaves next to nothing, as in fencepost
 	output.OutliveReaders()
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
