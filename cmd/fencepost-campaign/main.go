@@ -53,6 +53,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitOtherwise
 	case errors.As(err, &ended):
 		return exitUndecided
+	case errors.Is(err, errSaid):
 	case errors.Is(err, errUnfinished), errors.Is(err, context.Canceled):
 		fmt.Fprintf(problems, "fencepost campaign: %s\n", err)
 		return exitUndecided

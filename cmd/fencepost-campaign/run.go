@@ -142,7 +142,9 @@ func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded boo
 		ended := make(chan struct{})
 		go func() {
 			defer func() { ended <- struct{}{} }()
-			cancel(crew.run(ctx))
+			if err := crew.run(ctx); err != nil {
+				cancel(err)
+			}
 		}()
 		err = b.coordinate(ctx, c, j)
 		cancel(nil)

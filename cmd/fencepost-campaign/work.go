@@ -77,10 +77,13 @@ type crew struct {
 	place
 	workers int  // 0: one for each core
 	stay    bool // for campaigns to come
+
+	mu   sync.Mutex
+	last string // what a worker process has said
 }
 
-// between campaigns a crew that stays looks for the next one so often.
-const lookEvery = 2 * time.Second
+// lookEvery is how often a crew that stays looks for the next campaign, and a worker for a server that is away.
+const lookEvery = time.Second
 
 // serveAll works on a campaign, or, if the crew stays, on one after the other.
 func (k *crew) serveAll(ctx context.Context) error {
@@ -102,9 +105,11 @@ func (k *crew) serveAll(ctx context.Context) error {
 			continue
 		}
 		k.name = name
-		if err := k.run(ctx); ctx.Err() != nil {
+		err = k.run(ctx)
+		if ctx.Err() != nil {
 			return nil
-		} else if err != nil {
+		}
+		if _, gone := queue.Open(ctx, k.nc, name); err != nil && !errors.Is(gone, queue.ErrNone) {
 			return err
 		}
 	}
@@ -173,10 +178,10 @@ func (k *crew) keepOne(ctx context.Context) error {
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return nil
-		case !errors.As(err, &exit) || exit.Exited() && exit.ExitCode() == exitBadInput:
+		case !errors.As(err, &exit):
 			return err
 		}
-		k.notice(fmt.Sprintf("a worker process has died (%s), and another takes its place", err))
+		k.pass(fmt.Sprintf("a worker process has died (%s), and another takes its place", err))
 		if soon++; time.Since(began) > tooSoon {
 			soon = 0
 		}
@@ -214,28 +219,45 @@ func (k *crew) one(ctx context.Context) error {
 		return err
 	}
 	defer context.AfterFunc(ctx, func() { life.Close() })()
-	last := ""
 	for lines := bufio.NewScanner(said); lines.Scan(); {
-		if last != "" {
-			k.notice(last)
-		}
-		last = strings.TrimPrefix(lines.Text(), "fencepost campaign: ")
+		k.pass(strings.TrimPrefix(lines.Text(), "fencepost campaign: "))
 	}
 	err = c.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Exited() && exit.ExitCode() == exitBadInput {
-		return errors.New(last)
-	}
-	if last != "" && ctx.Err() == nil {
-		k.notice(last)
+		return errSaid
 	}
 	return err
 }
 
+// errSaid ends a command whose worker processes have said why.
+var errSaid = errors.New("the workers cannot work")
+
+// pass passes on what a worker process says. What several say in a row is said once.
+func (k *crew) pass(text string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if text != k.last {
+		k.notice(text)
+	}
+	k.last = text
+}
+
 // work is what a worker process does.
 func (k *crew) work(ctx context.Context) error {
-	if err := k.connect(); err != nil {
-		return err
+	for { // whoever has started this process has been there
+		err := k.connect()
+		if err == nil {
+			break
+		}
+		if errors.Is(err, queue.ErrRefused) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(lookEvery):
+		}
 	}
 	j, err := join(ctx, k.nc, k.name, k.notice)
 	if j == nil {

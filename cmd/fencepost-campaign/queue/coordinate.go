@@ -165,6 +165,8 @@ func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 	case ctx.Err() != nil:
 		c.resign(revision)
 		return ctx.Err()
+	case errors.As(err, new(*serverError)): // another coordinator may do better
+		return err
 	case err != nil:
 		_, failed := c.once(ctx, keyFailed, []byte(err.Error()))
 		return errors.Join(err, failed)

@@ -27,21 +27,27 @@ func (c *Campaign) persist(ctx context.Context, request func(context.Context) er
 			return nil
 		}
 		if c.opened && c.removed(ctx) {
-			return fmt.Errorf("campaign %s %w", c.Name, ErrRemoved)
+			return &serverError{fmt.Errorf("campaign %s %w", c.Name, ErrRemoved)}
 		}
 		if !passing(err) {
-			return err
+			return &serverError{err}
 		}
 		if full(err) && c.Notice != nil {
 			c.Notice(fmt.Sprintf("the server has no room left, and what is done waits for it: %s", err))
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(ctx.Err(), err)
+			return &serverError{errors.Join(ctx.Err(), err)}
 		case <-time.After(tryAgain):
 		}
 	}
 }
+
+// serverError is what a server has answered. It says nothing of the search.
+type serverError struct{ error }
+
+// Unwrap is the server's.
+func (e *serverError) Unwrap() error { return e.error }
 
 // ErrRemoved reports that a campaign is no longer there.
 var ErrRemoved = errors.New("was removed meanwhile")

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -29,6 +30,20 @@ func TestConnectionsThatCannotBe(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "wrong") {
 			t.Errorf("%s: %v, want: %s", url, err, want)
 		}
+	}
+	plain, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain.Start()
+	defer plain.Shutdown()
+	if _, err := (Access{URL: plain.ClientURL()}).Connect("test", nil); err == nil ||
+		!strings.Contains(err.Error(), "has no JetStream") {
+		t.Error(err)
+	}
+	many := Access{URL: "nats://me:secret@one:4222,tls://secret@two, three:4222"}
+	if got := many.Shown(); got != "nats://one:4222,nats://two,three:4222" {
+		t.Error(got)
 	}
 	if _, err := (Access{URL: s.URL, Creds: "/nowhere"}).Connect("test", nil); err == nil ||
 		!strings.Contains(err.Error(), "--creds") {
