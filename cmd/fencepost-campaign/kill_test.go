@@ -76,6 +76,7 @@ func kill(c *exec.Cmd) {
 // others are anywhere in theirs. The report is that of one process, to the byte. At full size there are 100 kills of
 // workers and 10 of the server.
 func TestKillsChangeNothing(t *testing.T) {
+	t.Parallel()
 	seeds, ofWorkers, ofServer := fmt.Sprint(sized(6000, 100_000)), sized(8, 100), sized(1, 10)
 	want, files := inOneProcess(t, "explore", "kleppmann-gc-pause", "--seeds", seeds)
 	k := &killed{t: t, dir: t.TempDir(), workers: make([]*exec.Cmd, 2), start: []string{"start", "kleppmann-gc-pause",

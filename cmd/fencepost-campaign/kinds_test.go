@@ -15,6 +15,7 @@ const lockPackage = "../../scenarios/locktest"
 
 // A package's test binary travels to the workers, and is explored there.
 func TestAPackageTravelsAsItsTestBinary(t *testing.T) {
+	t.Parallel()
 	testkit.FullOnly(t) // it builds test binaries
 	here, err := filepath.Abs(lockPackage)
 	if err != nil {
@@ -35,6 +36,7 @@ func TestAPackageTravelsAsItsTestBinary(t *testing.T) {
 
 // The corpus is the same but for the time that each mutant took.
 func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
+	t.Parallel()
 	args := []string{"--seeds", "2", "--json"}
 	if testkit.Full() {
 		args = []string{"--seeds", "2000", "--sound", "2000", "--json"}
@@ -66,6 +68,7 @@ func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
 
 // A campaign of several scenarios reports each as if it had been alone, in a folder of its own.
 func TestSeveralScenariosAreReportedEach(t *testing.T) {
+	t.Parallel()
 	dir, one := t.TempDir(), t.TempDir()
 	names := []string{"fenced-gc-pause", "kleppmann-gc-pause", "delayed-restart"}
 	got := call(t, campaignOf(t, dir, append([]string{"run", "--seeds", "70", "--out", "x", "--patience", "2s"},
@@ -85,6 +88,7 @@ func TestSeveralScenariosAreReportedEach(t *testing.T) {
 
 // A rule ends an exploration; what was found until then is reported, and why it ended.
 func TestRulesEndACampaign(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	keeps := strings.Replace(quick, "name: quick", "name: keeps\npromise: [ownership]", 1)
 	if err := os.WriteFile(filepath.Join(dir, "keeps.yaml"), []byte(keeps), 0o600); err != nil {

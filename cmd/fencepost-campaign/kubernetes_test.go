@@ -95,6 +95,7 @@ func pods(all []any) (templates []corev1.PodTemplateSpec, selectors []map[string
 // The manifests have only fields that Kubernetes has, of the right types, and fit together: what is selected, mounted
 // and read from a config map is there.
 func TestManifestsAreWhatKubernetesTakes(t *testing.T) {
+	t.Parallel()
 	all := manifests(t)
 	configs := []string{"fencepost-scenarios"} // made of the user's files
 	for _, object := range all {
@@ -134,6 +135,7 @@ func TestManifestsAreWhatKubernetesTakes(t *testing.T) {
 
 // A field that Kubernetes does not have is found, whatever is wrong with it.
 func TestAManifestWithAMistakeIsRefused(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("kubernetes/campaign.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -154,6 +156,7 @@ func TestAManifestWithAMistakeIsRefused(t *testing.T) {
 // What the pods are told to do, the programs of the image know; the shards of the Indexed Job are as many as it has
 // completions.
 func TestManifestsCallCommandsThatThereAre(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for _, object := range manifests(t) {
 		templates, _ := pods([]any{object})

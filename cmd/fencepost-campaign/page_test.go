@@ -35,6 +35,7 @@ var aPage = regexp.MustCompile(`http://127\.0\.0\.1:\d+/campaign\.html`)
 // The page follows the campaign: what was found so far stands there by law and cause, and leads to the run that shows
 // it, with its timeline. When the campaign is over, the page is loaded no more. It is served to nobody else.
 func TestThePageFollowsTheCampaign(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	says, end, err := os.Pipe()
 	if err != nil {

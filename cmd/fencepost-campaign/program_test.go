@@ -134,6 +134,7 @@ func sized(everyDay, full int) int {
 
 // What run reports and leaves is what the command does that searches in one process, to the byte.
 func TestRunReportsWhatOneProcessDoes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ of, call []string }{
 		{[]string{"explore", "kleppmann-gc-pause", "--seed", "5", "--seeds", "300"},
 			[]string{"kleppmann-gc-pause", "--seed", "5", "--seeds", "300"}},

@@ -11,6 +11,7 @@ import (
 // TestThreeTerminals does what the README says: start, work, work; one of the workers is killed; the report is that of
 // one machine that was never divided.
 func TestThreeTerminals(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)

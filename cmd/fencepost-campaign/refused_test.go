@@ -31,6 +31,7 @@ func served(t *testing.T) (url string, nc *nats.Conn) {
 }
 
 func TestCallsThatCannotBe(t *testing.T) {
+	t.Parallel()
 	url, nc := served(t)
 	_, address, _ := strings.Cut(url, "@")
 	dir := t.TempDir()
@@ -80,6 +81,7 @@ func TestCallsThatCannotBe(t *testing.T) {
 
 // A worker that is not the program with which the campaign was begun is refused, and everybody sees which and why.
 func TestWorkersThatRunOtherwiseAreRefused(t *testing.T) {
+	t.Parallel()
 	url, nc := served(t)
 	begin := campaignOf(t, t.TempDir(), "start", "kleppmann-gc-pause", "--nats", url, "--name", "begun")
 	if err := begin.Start(); err != nil {
@@ -148,6 +150,7 @@ func TestWorkersThatRunOtherwiseAreRefused(t *testing.T) {
 
 // While nobody works, a campaign is not complete: report says so, and so does its exit code. When somebody does, it is.
 func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
+	t.Parallel()
 	url, nc := served(t)
 	dir := t.TempDir()
 	begin := campaignOf(t, dir, "start", "fenced-gc-pause", "--seeds", "64", "--nats", url, "--name", "half", "--out",

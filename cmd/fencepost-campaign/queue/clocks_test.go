@@ -17,6 +17,7 @@ import (
 // TestNoTimeOfAClockIsStored: what processes leave for others has durations, and no time of any clock, so that clocks
 // may differ by hours. Nor are the times read that the server has noted.
 func TestNoTimeOfAClockIsStored(t *testing.T) {
+	t.Parallel()
 	for _, stored := range []any{Spec{}, Progress{}, Present{}, sign{}, ending{}, declared{}, campaign.Part{}} {
 		if at := timeIn(reflect.TypeOf(stored)); at != "" {
 			t.Errorf("%T has the time of a clock: %s", stored, at)

@@ -197,6 +197,7 @@ func result(ctx context.Context, c *Campaign, by string, size uint64) (text stri
 }
 
 func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Options{})
 	const size = 1000
 	c := create(t, connect(t, s.URL), "counted", "{}")
@@ -222,6 +223,7 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 // Workers are killed at any position, and leave at any; what they had under way is made by others. Coordinators are
 // killed as well.
 func TestWhoeverDiesIsReplaced(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Options{})
 	const size = 600
 	create(t, connect(t, s.URL), "mortal", "{}")
@@ -289,6 +291,7 @@ func TestWhoeverDiesIsReplaced(t *testing.T) {
 
 // Two coordinate at once, since each takes the other's signs for old ones: both come to the same.
 func TestTwoCoordinatorsDoNoHarm(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Options{})
 	const size = 500
 	c := create(t, connect(t, s.URL), "twice", "{}")
@@ -321,6 +324,7 @@ func TestTwoCoordinatorsDoNoHarm(t *testing.T) {
 // Position 123 kills whoever makes it: it is set aside after the third, and all others are made. Position 321 fails
 // with an error, which is what is said of it.
 func TestAPositionThatKillsIsSetAside(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Options{})
 	const size, kills, fails = 500, 123, 321
 	c := create(t, connect(t, s.URL), "poisoned", "{}")

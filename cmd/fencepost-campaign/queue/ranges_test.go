@@ -9,6 +9,7 @@ import (
 
 // TestCoveredIsASet holds covered to a list of all positions.
 func TestCoveredIsASet(t *testing.T) {
+	t.Parallel()
 	const size = 40
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -53,6 +54,7 @@ func TestCoveredIsASet(t *testing.T) {
 }
 
 func TestHalvesAreThePortion(t *testing.T) {
+	t.Parallel()
 	for size := uint64(2); size < 50; size++ {
 		h := portion{7, size}.halves()
 		if h[0].first != 7 || h[0].end() != h[1].first || h[1].end() != 7+size || h[0].size == 0 || h[1].size == 0 {
@@ -63,6 +65,7 @@ func TestHalvesAreThePortion(t *testing.T) {
 
 // The README reckons with these numbers.
 func TestPortionsAreEnoughAndFew(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ size, asked, want uint64 }{
 		{1, 4096, 1},
 		{3, 1, 1},
@@ -81,6 +84,7 @@ func TestPortionsAreEnoughAndFew(t *testing.T) {
 
 // A token stands in subjects and keys of the server, and says which name it is of.
 func TestTokensAreOfOneNameEach(t *testing.T) {
+	t.Parallel()
 	seen := map[string]string{}
 	for _, name := range []string{"seeds", "a: seeds", "a=3a=20seeds", "a.b", "a>b", "a*b", "ä", "parts with 1 fault",
 		"a b"} {

@@ -18,6 +18,7 @@ import (
 )
 
 func TestConnectionsThatCannotBe(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Options{})
 	_, address, _ := strings.Cut(s.URL, "@")
 	for url, want := range map[string]string{
@@ -53,6 +54,7 @@ func TestConnectionsThatCannotBe(t *testing.T) {
 
 // A name means one campaign, and what is on the server under it must be that.
 func TestACampaignIsNotMixedWithAnother(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Options{})
 	nc := connect(t, s.URL)
 	create(t, nc, "one", `{"a":1}`)
@@ -98,6 +100,7 @@ func TestACampaignIsNotMixedWithAnother(t *testing.T) {
 
 // What is removed is gone, its workers end, and its name is free.
 func TestARemovedCampaignIsGone(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Options{})
 	nc := connect(t, s.URL)
 	c := create(t, nc, "gone", `{"a":1}`)
@@ -122,6 +125,7 @@ func TestARemovedCampaignIsGone(t *testing.T) {
 
 // Messages of others among those of a campaign are put aside, also where a part would have its place.
 func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Options{})
 	nc := connect(t, s.URL)
 	c := create(t, nc, "strange", "{}")
@@ -164,6 +168,7 @@ func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 
 // A campaign goes on where it was when its server comes back, with what was stored.
 func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	s, err := embedded.Start(embedded.Options{Folder: folder})
 	if err != nil {
@@ -205,6 +210,7 @@ func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 
 // Where the server has no room, what was made waits and a person is told; when there is room, nothing is missing.
 func TestAFullServerIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Options{MaxStore: 1 << 20})
 	nc := connect(t, s.URL)
 	c := create(t, nc, "full", "{}")
@@ -260,6 +266,7 @@ func TestAFullServerIsWaitedFor(t *testing.T) {
 // A stage that is ended early counts the same parts for everybody, whoever reads them, and the search goes on with
 // them. Somebody asks for the end, or a rule does.
 func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Options{})
 	nc := connect(t, s.URL)
 	const size = 1000
@@ -310,6 +317,7 @@ func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
 
 // What has no end yet is not taken for complete, and reading it waits for nothing.
 func TestAnIncompleteCampaignIsNotComplete(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Options{})
 	c := create(t, connect(t, s.URL), "partial", "{}")
 	ctx, cancel := context.WithCancel(t.Context())
