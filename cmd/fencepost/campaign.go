@@ -24,7 +24,7 @@ func newCampaign() *cobra.Command {
 corpus among any number of processes on any machines, and reports as one. It is installed from a
 clone of the repository:
 
-  go build -C cmd/fencepost-campaign -o "$(go env GOPATH)/bin/"`,
+  go install -C cmd/fencepost-campaign`,
 		Example: `  fencepost campaign run my-lock.yaml --seeds 1000000
   fencepost campaign work --nats nats://queue:4222`,
 		DisableFlagParsing: true,
@@ -52,7 +52,7 @@ func findCampaign() (string, error) {
 	path, err := exec.LookPath(campaignProgram)
 	if err != nil {
 		return "", fmt.Errorf("%s is not installed; in a clone of the repository: "+
-			`go build -C cmd/%[1]s -o "$(go env GOPATH)/bin/"`, campaignProgram)
+			`go install -C cmd/%[1]s`, campaignProgram)
 	}
 	return path, nil
 }
