@@ -1,0 +1,49 @@
+package queue
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/embedded"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+)
+
+// BenchmarkParts measures how many parts a server stores in a second, each of which is on its disk before it is
+// acknowledged, for eight workers that do nothing else.
+func BenchmarkParts(b *testing.B) {
+	s, err := embedded.Start(embedded.Options{Folder: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	nc, err := Access{URL: s.URL}.Connect("bench", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer nc.Close()
+	c, err := Create(context.Background(), nc, "bench", []byte("{}"), nil, impatient)
+	if err != nil {
+		b.Fatal(err)
+	}
+	next := make(chan uint64)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for at := range next {
+				if err := c.store(context.Background(), "seeds", campaign.Part{First: at, Size: 1,
+					Value: make([]byte, 2048)}, 0); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	at := uint64(0)
+	for b.Loop() {
+		next <- at
+		at++
+	}
+	close(next)
+	all.Wait()
+	b.ReportMetric(float64(at)/b.Elapsed().Seconds(), "parts/s")
+}
