@@ -27,7 +27,7 @@ const burst = 64
 // in its memory. No portion is larger than that.
 const (
 	fewest  = 64
-	most    = 200_000
+	most    = 20_000
 	largest = 1 << 20
 )
 
