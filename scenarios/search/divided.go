@@ -26,7 +26,7 @@ const handedOut = 4096
 // stage is the runs of the exploration, as work for other processes.
 func (e *Exploration) stage() (campaign.Stage, error) {
 	spec, err := json.Marshal(e.Span.begun())
-	own := e.Own()
+	own := e.own()
 	return campaign.Stage{Name: SeedsStage, Spec: spec, Size: own.Last - own.First + 1, Portion: handedOut}, err
 }
 
@@ -51,7 +51,7 @@ func (e *Exploration) RunBy(ctx context.Context, hands campaign.Hands, counted f
 		if err != nil {
 			return fmt.Errorf("what came of %d positions from %d on %w", p.Size, p.First, err)
 		}
-		if err := e.Add(part); err != nil {
+		if err := e.join(part); err != nil {
 			return err
 		}
 		if counted != nil {
@@ -61,8 +61,8 @@ func (e *Exploration) RunBy(ctx context.Context, hands campaign.Hands, counted f
 	})
 }
 
-// Add counts another exploration of the same scenario in, which has run none of the same seeds.
-func (e *Exploration) Add(part *Exploration) error {
+// join counts another exploration of the same scenario in, which has run none of the same seeds.
+func (e *Exploration) join(part *Exploration) error {
 	if part.Scenario != e.Scenario || part.Identity != e.Identity {
 		return fmt.Errorf("a part is of another scenario, other faults or another version of this program")
 	}
@@ -129,7 +129,7 @@ func (w *Worker) run(ctx context.Context, spec []byte, first, size uint64) ([]by
 		return nil, fmt.Errorf("stage %s %w", SeedsStage, err)
 	}
 	sum := newExploration(span)
-	seeds := Ranges{rangeOf(span.Own().First+first, size)}
+	seeds := Ranges{rangeOf(span.own().First+first, size)}
 	for i := range seeds.portions(portion) {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -105,7 +105,7 @@ func TestWhatOthersLoseIsMissing(t *testing.T) {
 		nil); err != nil {
 		t.Fatal(err)
 	}
-	missing := e.Missing()
+	missing := e.missing()
 	if len(missing) != 1 || missing[0].First > 20 || missing[0].Last < 20 {
 		t.Errorf("missing: %v, want a range with 20", missing)
 	}

@@ -85,7 +85,7 @@ func (r *Report) pages() (all []document.Attached) {
 
 // size is how many of something were run.
 func (s *Span) size(of string) string {
-	size := fmt.Sprintf("%s from %d", text.CountGrouped(s.Done(), of), s.Own().First)
+	size := fmt.Sprintf("%s from %d", text.CountGrouped(s.Done(), of), s.own().First)
 	if s.Shard != Whole {
 		size += ", shard " + s.Shard.String()
 	}

@@ -58,37 +58,37 @@ func identityOf(s *scenarios.Scenario, p nemesis.Plan) (Identity, error) {
 // all are the seeds of all shards.
 func (s Span) all() Range { return rangeOf(s.From, uint64(s.Seeds)) }
 
-// Own are the seeds of the span's shard.
-func (s Span) Own() Range {
+// own are the seeds of the span's shard.
+func (s Span) own() Range {
 	from, to := s.Shard.bounds(s.Seeds)
 	return rangeOf(s.From+uint64(from), uint64(to-from))
 }
 
 // Size is how many seeds the span's shard has.
-func (s Span) Size() int { return s.Own().count() }
+func (s Span) Size() int { return s.own().count() }
 
 // Done is how many seeds have been run.
 func (s Span) Done() int { return s.Ran.count() }
 
-// Missing are the seeds of the span's shard that have not been run.
-func (s Span) Missing() Ranges { return Ranges{s.Own()}.without(s.Ran) }
+// missing are the seeds of the span's shard that have not been run.
+func (s Span) missing() Ranges { return Ranges{s.own()}.without(s.Ran) }
 
 // Finished reports whether all seeds of the shard have been run.
-func (s Span) Finished() bool { return len(s.Missing()) == 0 }
+func (s Span) Finished() bool { return len(s.missing()) == 0 }
 
 func (s Span) consistent() bool {
 	return s.Seeds >= 1 && uint64(s.Seeds-1) <= math.MaxUint64-s.From && s.Shard.Of >= 1 && s.Shard.Of <= s.Seeds &&
-		s.Ran.consistent(s.Own())
+		s.Ran.consistent(s.own())
 }
 
 // unfinished says which seeds are missing; nothing if none are.
 func (s Span) unfinished() []string {
-	missing := s.Missing()
+	missing := s.missing()
 	if len(missing) == 0 {
 		return nil
 	}
 	said := fmt.Sprintf("%d of %d seeds were run", s.Done(), s.Size())
-	if last := missing[len(missing)-1]; len(missing) > 1 || last.Last != s.Own().Last {
+	if last := missing[len(missing)-1]; len(missing) > 1 || last.Last != s.own().Last {
 		said += fmt.Sprintf("; missing: %s", missing)
 	}
 	return []string{said}
@@ -118,7 +118,7 @@ const portion = 8
 // It stops early when ctx is done, or at the first error. start makes one worker's own function.
 func runPortions[R any](ctx context.Context, s Span, workers int, start func() func(Range) (R, error),
 	take func(R)) error {
-	missing := s.Missing()
+	missing := s.missing()
 	worker := func() func(int) (R, error) {
 		run := start()
 		return func(job int) (R, error) { return run(missing.portion(job, portion)) }

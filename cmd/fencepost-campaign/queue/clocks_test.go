@@ -23,7 +23,8 @@ func TestNoTimeOfAClockIsStored(t *testing.T) {
 			t.Errorf("%T has the time of a clock: %s", stored, at)
 		}
 	}
-	of := []string{"Unix", "UnixNano", "UnixMicro", "UnixMilli", "Timestamp", "Created", "Before", "After", "Equal", "Format"}
+	of := []string{"Unix", "UnixNano", "UnixMicro", "UnixMilli", "Timestamp", "Created", "Before", "After", "Equal",
+		"Format"}
 	now := 0
 	for _, name := range append(globbed(t, "*.go"), globbed(t, "../*.go")...) {
 		if strings.HasSuffix(name, "_test.go") {

@@ -32,7 +32,8 @@ func TestConnectionsThatCannotBe(t *testing.T) {
 			t.Errorf("%s: %v, want: %s", url, err, want)
 		}
 	}
-	plain, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true})
+	plain, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true,
+		NoSigs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
