@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 )
 
 // outside of this module lies a package whose lock is Go code.
@@ -84,6 +85,24 @@ func TestSeveralScenariosAreReportedEach(t *testing.T) {
 		t.Errorf("exit %d\n%s%s\nwant %d\n%s", got.code, got.out, got.problems, want.code, want.out)
 	}
 	same(t, filesIn(t, filepath.Join(dir, "x")), filesIn(t, filepath.Join(one, "x")))
+}
+
+// What was set aside is named by its seeds.
+func TestWhatWasSetAsideIsNamedByItsSeeds(t *testing.T) {
+	t.Parallel()
+	x := &exploration{options: seeds{From: 100, Seeds: 50}}
+	j := &job{order: order{Entries: []entry{{Name: "a-lock"}, {Name: "another"}}},
+		subjects: []subject{x, &verification{}}}
+	for want, l := range map[string]queue.Loss{
+		"a-lock: seed 107":                        {Stage: "a-lock: seeds", First: 7, Size: 1},
+		"a-lock: seeds 107 to 109":                {Stage: "a-lock: seeds", First: 7, Size: 3},
+		"number 8 of a-lock: cut":                 {Stage: "a-lock: cut", First: 7, Size: 1},
+		"number 8 of another: parts with 1 fault": {Stage: "another: parts with 1 fault", First: 7, Size: 1},
+	} {
+		if got := j.positions(l); got != want {
+			t.Errorf("%+v is %q, want %q", l, got, want)
+		}
+	}
 }
 
 // A rule ends an exploration; what was found until then is reported, and why it ended.

@@ -61,9 +61,18 @@ func (p *place) connect() (err error) {
 	return err
 }
 
-// find connects to the server of the URL, or to the one that serves the campaign's folder, which is started if it does
-// not run.
+// find is reach, and starts the server of a folder if it does not run.
 func (p *place) find() error {
+	away := p.access.URL == "" && p.folder != ""
+	err := p.reach()
+	if err != nil && away && p.access.URL != "" {
+		return p.serve(p.folder)
+	}
+	return err
+}
+
+// reach connects to the server of the URL, or to the one that serves the campaign's folder.
+func (p *place) reach() error {
 	if p.access.URL != "" {
 		return p.connect()
 	}
@@ -75,10 +84,7 @@ func (p *place) find() error {
 		return fmt.Errorf("%s holds no campaign", p.folder)
 	}
 	p.access.URL = url
-	if p.connect() == nil {
-		return nil
-	}
-	return p.serve(p.folder)
+	return p.connect()
 }
 
 // choose settles the name of the campaign: the one that was given, or the only one on the server.

@@ -11,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 // report is the output of what a campaign has found: that of the commands that search in one process.
@@ -102,7 +103,7 @@ func commandOf(kind string) string {
 func (j *job) positions(l queue.Loss) string {
 	for i, e := range j.order.Entries {
 		x, ok := j.subjects[i].(*exploration)
-		if ok && l.Stage == e.Name+between+"seeds" {
+		if ok && l.Stage == e.Name+between+search.SeedsStage {
 			first := x.options.From + l.First
 			if l.Size == 1 {
 				return fmt.Sprintf("%s: seed %d", e.Name, first)
@@ -110,7 +111,7 @@ func (j *job) positions(l queue.Loss) string {
 			return fmt.Sprintf("%s: seeds %d to %d", e.Name, first, first+l.Size-1)
 		}
 	}
-	return fmt.Sprintf("%s: number %d of %s", l.Stage, l.First+1, l.Stage)
+	return fmt.Sprintf("number %d of %s", l.First+1, l.Stage)
 }
 
 func newReport(to console) *cobra.Command {

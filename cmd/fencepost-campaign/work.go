@@ -40,7 +40,7 @@ be killed at any moment: what it was doing is done by others.`,
 				debug.SetGCPercent(400) // a run leaves next to nothing, as in fencepost
 				return k.work(outlivedBy(ctx, os.Stdin))
 			}
-			err := k.find()
+			err := k.reach()
 			if err == nil && !k.stay {
 				err = k.choose(ctx)
 			}
