@@ -41,7 +41,7 @@ func (r *request) register(c *cobra.Command) {
 	f.StringVar(&r.test, "run", "", task.TestUsage)
 	f.Uint64Var(&r.from, "seed", 1, "the first seed")
 	output.Count(c, &r.seeds, "seeds", 0, 1, 0,
-		"how many runs to make of each (default 1000; with a rule to stop, 10^9 or what it takes)")
+		"how many runs to make of each (default 1000; with a rule to stop, 80 million or what the rate takes)")
 	f.DurationVar(&r.rules.Time, "until-time", 0, "stop after this time, such as 8h")
 	output.Count(c, &r.rules.Findings, "until-findings", 0, 1, 0,
 		"stop at so many distinct violations of what is promised")
@@ -119,8 +119,9 @@ func (r *request) check(c *cobra.Command, files []string) error {
 // smallestRate needs 3·10^15 runs.
 const smallestRate = 1e-15
 
-// enough is how many seeds an exploration has that a rule stops.
-const enough = 1_000_000_000
+// enough is how many seeds an exploration has that a rule stops: with more, portions would be larger, and what is not
+// made of a portion does not count.
+const enough = 80_000_000
 
 // settle chooses what was left open.
 func (r *request) settle(c *cobra.Command) {

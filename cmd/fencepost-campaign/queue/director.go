@@ -46,7 +46,7 @@ type Director struct {
 	c *Campaign
 
 	// Rule, if set, says after each part, and once a tick, why the stage is to be ended early; empty if it is not.
-	// Without Rule, a stage is ended when somebody has asked that the campaign be stopped.
+	// It decides, too, which stages are ended when somebody has asked that the campaign be stopped.
 	Rule func(Progress) string
 	// Seen, if set, is called with how far the search is, once a tick.
 	Seen func(Progress)
