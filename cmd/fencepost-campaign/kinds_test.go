@@ -40,7 +40,7 @@ func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
 	t.Parallel()
 	args := []string{"--seeds", "2", "--json"}
 	if testkit.Full() {
-		args = []string{"--seeds", "2000", "--sound", "2000", "--json"}
+		args = []string{"--seeds", "500", "--sound", "400", "--json"}
 	}
 	want, files := inOneProcess(t, append([]string{"corpus"}, args...)...)
 	dir := t.TempDir()
