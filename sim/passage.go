@@ -13,8 +13,8 @@ type Passage struct {
 	Answer         bool            // it is the answer
 	Number         int             // of one that leaves: among the messages of its link, from 1
 	At             Time
-	Arrives        bool            // it arrives; false: it leaves
-	Connection     uint64          // never used again
+	Arrives        bool   // it arrives; false: it leaves
+	Connection     uint64 // never used again
 }
 
 // Interference is what becomes of a message that leaves.

@@ -19,23 +19,24 @@ type invocation struct {
 }
 
 var (
-	goTest       = regexp.MustCompile("\\bgo test((?:[ \t]+(?:'[^'\n]*'|[^\\s'\"`()&;<>]+))+)")
-	goTestInCode = regexp.MustCompile(`(?m)^//\t(?:[A-Z_]+=\S+ )*go test .*$`)
-	ownVariable  = regexp.MustCompile(`\bFENCEPOST_[A-Z]+`)
-	nameOfTest   = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w*`)
-	testShown    = regexp.MustCompile(`(?m)^ *func (Test\w+)\(`)
+	goTest        = regexp.MustCompile("\\bgo test((?:[ \t]+(?:'[^'\n]*'|[^\\s'\"`()&;<>]+))+)")
+	goTestInCode  = regexp.MustCompile(`(?m)^//\t(?:[A-Z_]+=\S+ )*go test .*$`)
+	changesFolder = regexp.MustCompile(`\bcd ([\w./-]+) &&`)
+	ownVariable   = regexp.MustCompile(`\bFENCEPOST_[A-Z]+`)
+	nameOfTest    = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w*`)
+	testShown     = regexp.MustCompile(`(?m)^ *func (Test\w+)\(`)
 )
 
 // invocations are the calls in the text of a file, which is named from the top of the repository. A call that selects
 // tests and names no package is for those below the file.
 func invocations(file, text string) (all []invocation) {
 	text = strings.NewReplacer("\\\n", " ", `\|`, "|").Replace(text)
-	for _, call := range goTest.FindAllStringSubmatch(text, -1) {
-		i := invocation{text: file + ": " + call[0]}
-		words := strings.Fields(call[1])
+	for _, at := range goTest.FindAllStringSubmatchIndex(text, -1) {
+		i := invocation{text: file + ": " + text[at[0]:at[1]]}
+		words, in := strings.Fields(text[at[2]:at[3]]), folderOf(file, text[:at[0]])
 		for n, w := range words {
 			if folder, ok := strings.CutPrefix(w, "./"); ok {
-				i.packages = append(i.packages, folder)
+				i.packages = append(i.packages, path.Join(in, folder))
 			}
 			if n == 0 || !slices.Contains([]string{"-run", "-skip", "-bench", "-fuzz"}, words[n-1]) {
 				continue
@@ -50,6 +51,21 @@ func invocations(file, text string) (all []invocation) {
 		all = append(all, i)
 	}
 	return all
+}
+
+// folderOf is the folder in which a call runs that follows a text of a file: the one to which its line goes, or that of
+// the nested module in which the file is.
+func folderOf(file, before string) string {
+	line := before[strings.LastIndex(before, "\n")+1:]
+	if gone := changesFolder.FindAllStringSubmatch(line, -1); gone != nil {
+		return gone[len(gone)-1][1]
+	}
+	for _, module := range nested {
+		if strings.HasPrefix(file, module+"/") {
+			return module
+		}
+	}
+	return ""
 }
 
 // testsIn are the tests of the packages that one argument of go test names, given those of each package.
