@@ -244,9 +244,9 @@ func (r *request) repeat(c *cobra.Command, name string) string {
 
 // nameFor is the name of a campaign that was given none.
 func nameFor(all []entry) string {
-	name := "campaign"
-	if len(all) == 1 {
-		name = all[0].Name
+	name := all[0].Name
+	if n := len(all) - 1; n > 0 {
+		name = fmt.Sprintf("%s-and-%d-more", name[:min(len(name), 40)], n)
 	}
 	name = strings.Map(func(c rune) rune {
 		switch {
