@@ -33,7 +33,7 @@ type request struct {
 	options  verify.Options
 }
 
-// patience is the usual one. Workers tell the server three times within it that they live.
+// patience is the usual one. Workers give the server three signs of life within it.
 const patience = 10 * time.Second
 
 func (r *request) register(c *cobra.Command) {

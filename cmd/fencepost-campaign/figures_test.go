@@ -62,8 +62,8 @@ func BenchmarkTwoWorkers(b *testing.B) {
 		for i := range took {
 			dir := withQuick(b)
 			began := time.Now()
-			done(b, campaignOf(b, dir, "run", "quick.yaml", "--seeds", "200000", "--out", "x", "--workers",
-				fmt.Sprint(i+1)))
+			done(b, campaignOf(b, dir, "run", "kleppmann-gc-pause", "--seeds", "400000", "--out", "x",
+				"--workers", fmt.Sprint(i+1)))
 			took[i] += time.Since(began)
 			began = time.Now()
 			counting(b, i+1)

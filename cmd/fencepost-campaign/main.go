@@ -68,7 +68,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 // console is where commands write: results, and what a person should know meanwhile.
 type console struct{ out, problems io.Writer }
 
-// notice tells a person something.
+// notice writes a line for people.
 func (c console) notice(text string) { fmt.Fprintf(c.problems, "fencepost campaign: %s\n", text) }
 
 func newRoot(c console) *cobra.Command {

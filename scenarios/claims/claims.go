@@ -169,7 +169,7 @@ func (r *Run) file() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, key := range told {
+	for _, key := range describing {
 		d.Remove(key)
 	}
 	var lines []string

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// told are the keys that say what a file is about, and nothing of the run that its plan and its settings make.
-var told = []string{"faults", "mix", "expect", "promise"}
+// describing are the keys that say what a file is about, and nothing of the run that its plan and its settings make.
+var describing = []string{"faults", "mix", "expect", "promise"}
 
 // fixed are the keys that a variation leaves alone: how long one looks, and what is asked of the lock.
 var fixed = []string{"limit", "bound"}
@@ -28,7 +28,7 @@ func Variation(s *scenarios.Scenario, seed uint64) (*scenarios.Scenario, error) 
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range told {
+	for _, key := range describing {
 		doc.Remove(key)
 	}
 	doc.Set("name", fmt.Sprintf("%s-varied-%d", s.Name, seed))

@@ -159,7 +159,7 @@ func (w *Worker) cut(ctx context.Context, spec []byte, at uint64) ([]byte, error
 	return small.encode()
 }
 
-// shrunk is a violation that was cut down, as JSON. The rest of a Shrunk, the run of its plan tells.
+// shrunk is a violation that was cut down, as JSON. The run of its plan gives the rest of a Shrunk.
 type shrunk struct {
 	Law      checker.Law     `json:"law"`
 	Cause    checker.Cause   `json:"cause"`

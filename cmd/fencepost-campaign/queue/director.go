@@ -37,7 +37,7 @@ func portioned(s campaign.Stage) uint64 {
 	return max(size, min(s.Size/most, largest))
 }
 
-// tick is how often a coordinator looks at the time, at requests to stop, and for parts that it was not told of.
+// tick is how often a coordinator looks at the time, at requests to stop, and for parts of which no message came.
 const tick = time.Second
 
 // Director runs the stages of one search for whoever coordinates, or reads what there is of them: it is the Hands of
@@ -58,7 +58,7 @@ type Director struct {
 	mu       sync.Mutex
 	progress Progress
 	since    time.Time // progress.Elapsed was counted up to then
-	told     time.Time // progress was written
+	written  time.Time // progress was written
 }
 
 // Progress is how far a campaign is.
@@ -189,7 +189,7 @@ func (d *Director) Do(ctx context.Context, s campaign.Stage, take func(campaign.
 	}
 }
 
-// declare tells workers what the stage is, unless a coordinator before has.
+// declare lets workers know what the stage is, unless a coordinator before has.
 func (f *fold) declare(ctx context.Context) error {
 	before, err := f.c.stage(ctx, f.key)
 	if err != nil {
@@ -369,7 +369,7 @@ func (f *fold) clock() {
 
 // look sees what was asked for meanwhile, and lets those who follow the campaign see how far it is.
 func (f *fold) look(ctx context.Context) error {
-	if time.Since(f.told) < tick {
+	if time.Since(f.written) < tick {
 		return nil
 	}
 	why, err := f.c.get(ctx, keyStop)
@@ -389,7 +389,7 @@ func (f *fold) look(ctx context.Context) error {
 			return err
 		}
 	}
-	f.told = time.Now()
+	f.written = time.Now()
 	if f.Seen != nil {
 		f.Seen(f.Progress())
 	}
