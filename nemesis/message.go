@@ -286,7 +286,7 @@ type watched struct {
 	attempt string   // of the client, if one is named
 	seen    int      // requests that fit, so far
 	request uint64   // the one that is meant, once it has left
-	passed  bool     // it has left or arrived, as the fault waits for
+	passed  bool     // it has left
 	fits    []string // commands that the name fits, none twice
 	strikes func(arrives bool) sim.Interference
 }

@@ -1,9 +1,6 @@
 package nemesis
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -12,17 +9,11 @@ import (
 type Sent struct {
 	Client, Server sim.ProcessID
 	Command        string
-	Nth            int // of the client's requests with this command to this server, from 1
-	Attempt        int // of the client, on whose behalf it is, from 1; 0: none
+	Nth            int             // of the client's requests with this command to this server, from 1
+	Attempt        history.Attempt // on whose behalf it is; empty: on no lock's
 	// Number is its own among the messages of its link, from 1; AnswerNumber that of its answer, 0 if none left.
 	Number, AnswerNumber int
-	// When it and its answer left and arrived; never if it did not.
-	Left, Arrived, Answered, Returned sim.Time
-}
-
-// On is the attempt on whose behalf it is.
-func (s *Sent) On() history.Attempt {
-	return history.Attempt(string(s.Client) + "/" + strconv.Itoa(s.Attempt))
+	Left                 sim.Time
 }
 
 // Strike is a fault of one message (DelayMessage, Break) that strikes the request, or the answer to it.
@@ -62,9 +53,6 @@ func Named(f Fault, sent []Sent) (named Fault, ok bool) {
 	return f, false
 }
 
-// never is when what does not happen happens.
-const never sim.Time = -1
-
 // Record keeps what the clients of a world send from now on, until the world is reset: the requests in the order in
 // which they left.
 func Record(w *sim.World) *[]Sent {
@@ -79,21 +67,12 @@ func Record(w *sim.World) *[]Sent {
 		switch {
 		case !known && !p.Answer && !p.Arrives:
 			at[p.Request] = len(*list)
-			s := Sent{Client: p.Client, Server: p.Server, Command: p.Command, Number: p.Number, Left: p.At,
-				Arrived: never, Answered: never, Returned: never}
-			_, attempt, _ := strings.Cut(string(p.Attempt), "/")
-			s.Attempt, _ = strconv.Atoi(attempt)
-			same := Asked{Client: s.Client, Server: s.Server, Command: s.Command}
+			same := Asked{Client: p.Client, Server: p.Server, Command: p.Command}
 			sent[same]++
-			s.Nth = sent[same]
-			*list = append(*list, s)
-		case !known:
-		case p.Answer && p.Arrives:
-			(*list)[i].Returned = p.At
-		case p.Answer:
-			(*list)[i].Answered, (*list)[i].AnswerNumber = p.At, p.Number
-		case p.Arrives:
-			(*list)[i].Arrived = p.At
+			*list = append(*list, Sent{Client: p.Client, Server: p.Server, Command: p.Command, Nth: sent[same],
+				Attempt: p.Attempt, Number: p.Number, Left: p.At})
+		case known && p.Answer && !p.Arrives:
+			(*list)[i].AnswerNumber = p.Number
 		}
 		return none
 	})

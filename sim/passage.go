@@ -13,8 +13,7 @@ type Passage struct {
 	Answer         bool            // it is the answer
 	Number         int             // of one that leaves: among the messages of its link, from 1
 	At             Time
-	Arrives        bool   // it arrives; false: it leaves
-	Connection     uint64 // never used again
+	Arrives        bool // it arrives; false: it leaves
 }
 
 // Interference is what becomes of a message that leaves.
@@ -30,16 +29,22 @@ type Interference struct {
 func (w *World) Inspect(f func(Passage) Interference) { w.inspect = append(w.inspect, f) }
 
 // inspected asks what becomes of the message, which leaves with a number, or arrives: it has none then.
-func (m *message) inspected(number int) (sum Interference) {
-	if len(m.w.inspect) == 0 || m.request == 0 || m.state == toClient && m.reply.Status != Answered {
+func (m *message) inspected(number int) (none Interference) {
+	if len(m.w.inspect) == 0 {
+		return none
+	}
+	return m.askInspectors(number)
+}
+
+func (m *message) askInspectors(number int) (sum Interference) {
+	if m.request == 0 || m.state == toClient && m.reply.Status != Answered {
 		return sum
 	}
 	if m.state == toServer && number > 0 {
 		m.command = m.w.commandOf(m.in.Args)
 	}
 	p := Passage{Request: m.request, Client: m.c.client.id, Server: m.c.server.id, Attempt: m.in.Attempt,
-		Command: m.command, Answer: m.state == toClient, Arrives: number == 0, Connection: m.c.id, Number: number,
-		At: m.w.now}
+		Command: m.command, Answer: m.state == toClient, Arrives: number == 0, Number: number, At: m.w.now}
 	for _, f := range m.w.inspect {
 		act := f(p)
 		sum.Later, sum.Lost = sum.Later+act.Later, sum.Lost || act.Lost

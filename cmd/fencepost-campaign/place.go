@@ -106,6 +106,17 @@ func (p *place) choose(ctx context.Context) error {
 	return nil
 }
 
+// opened finds the campaign, and opens what is stored of it.
+func (p *place) opened(ctx context.Context) (*queue.Campaign, error) {
+	if err := p.find(); err != nil {
+		return nil, err
+	}
+	if err := p.choose(ctx); err != nil {
+		return nil, err
+	}
+	return queue.Open(ctx, p.nc, p.name)
+}
+
 // close ends the connection, and the server if it is embedded.
 func (p *place) close() {
 	if p.nc != nil {

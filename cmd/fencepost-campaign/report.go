@@ -165,14 +165,7 @@ reported. --remove removes the campaign from the server, with all that was found
 			ctx, stop := output.Interruptible()
 			defer stop()
 			defer p.close()
-			err := p.find()
-			if err == nil {
-				err = p.choose(ctx)
-			}
-			if err != nil {
-				return err
-			}
-			c, err := queue.Open(ctx, p.nc, p.name)
+			c, err := p.opened(ctx)
 			if err != nil {
 				return err
 			}

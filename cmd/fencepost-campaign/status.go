@@ -25,14 +25,7 @@ func newStatus(to console) *cobra.Command {
 			ctx, stop := output.Interruptible()
 			defer stop()
 			defer p.close()
-			err := p.find()
-			if err == nil {
-				err = p.choose(ctx)
-			}
-			if err != nil {
-				return err
-			}
-			q, err := queue.Open(ctx, p.nc, p.name)
+			q, err := p.opened(ctx)
 			if err != nil {
 				return err
 			}

@@ -68,7 +68,7 @@ func (a *aim) sort(r *scenarios.Result) {
 	}
 	places := map[kind]int{}
 	for _, s := range r.Sent {
-		k := kind{s.Command, got[s.On()]}
+		k := kind{s.Command, got[s.Attempt]}
 		at, known := places[k]
 		if !known {
 			at = len(a.kinds)
@@ -93,7 +93,7 @@ func (a *archer) request() *nemesis.Sent {
 	return &of[a.below(len(of))]
 }
 
-// near is at an instant after the given one, or as little before it as a message may take; ok is false if there is
+// near is at one of the instants after the given time, just before it, or up to 3 ms before; ok is false if there is
 // none.
 func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	first, _ := slices.BinarySearch(a.instants, after+1)

@@ -88,12 +88,20 @@ func (e *Exploration) CutBy(ctx context.Context, s *scenarios.Scenario, hands ca
 		if p.Lost != "" {
 			return nil
 		}
-		if p.Size != 1 || p.First >= uint64(len(all)) {
-			return fmt.Errorf("a part has cut down %d findings from the %dth of %d on", p.Size, p.First, len(all))
+		var parts []json.RawMessage
+		if err := json.Unmarshal(p.Value, &parts); err != nil || uint64(len(parts)) != p.Size ||
+			p.First >= stage.Size || p.Size > stage.Size-p.First {
+			return fmt.Errorf("what came of %d findings from position %d on is not that many that were cut down",
+				p.Size, p.First)
 		}
-		small, err := decodeShrunk(s, p.Value)
-		all[p.First] = small
-		return err
+		for i, part := range parts {
+			small, err := decodeShrunk(s, part)
+			if err != nil {
+				return err
+			}
+			all[p.First+uint64(i)] = small
+		}
+		return nil
 	})
 }
 
@@ -115,7 +123,7 @@ func (w *Worker) Make(ctx context.Context, stage campaign.Stage, first, size uin
 	case SeedsStage:
 		return w.run(ctx, stage.Spec, first, size)
 	case cutStage:
-		return w.cut(ctx, stage.Spec, first)
+		return w.cut(ctx, stage.Spec, first, size)
 	}
 	return nil, fmt.Errorf("an exploration has no stage %q", stage.Name)
 }
@@ -143,20 +151,27 @@ func (w *Worker) run(ctx context.Context, spec []byte, first, size uint64) ([]by
 	return sum.Encode()
 }
 
-func (w *Worker) cut(ctx context.Context, spec []byte, at uint64) ([]byte, error) {
+func (w *Worker) cut(ctx context.Context, spec []byte, first, size uint64) ([]byte, error) {
 	var findings campaign.Findings
-	if err := json.Unmarshal(spec, &findings); err != nil || at >= uint64(len(findings)) {
+	if err := json.Unmarshal(spec, &findings); err != nil || first+size > uint64(len(findings)) {
 		return nil, fmt.Errorf("stage %s does not say what to cut down", cutStage)
 	}
-	f := findings[at]
-	small, err := Shrink(ctx, w.explorer.scenario, w.explorer.plans.Plan(f.First), f.Law, f.Cause, 0)
-	if err != nil {
-		return nil, err
+	var parts []json.RawMessage
+	for _, f := range findings[first : first+size] {
+		small, err := Shrink(ctx, w.explorer.scenario, w.explorer.plans.Plan(f.First), f.Law, f.Cause, 0)
+		if err != nil {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil { // what was interrupted is cut down by another worker
+			return nil, err
+		}
+		part, err := small.encode()
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
 	}
-	if err := ctx.Err(); err != nil { // what was interrupted is cut down by another worker
-		return nil, err
-	}
-	return small.encode()
+	return json.Marshal(parts)
 }
 
 // shrunk is a violation that was cut down, as JSON. The run of its plan gives the rest of a Shrunk.

@@ -3,54 +3,27 @@ package search
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// shuffled makes the positions of each stage in small portions of different sizes, in a random order, each by a worker
-// of its own. It loses the portions that have a lost position.
-type shuffled struct {
-	scenario *scenarios.Scenario
-	random   *rand.Rand
-	lost     map[uint64]bool // positions of the stage of seeds
-}
-
-func (h shuffled) Do(ctx context.Context, stage campaign.Stage, take func(campaign.Part) error) error {
-	var parts []campaign.Part
-	for at := uint64(0); at < stage.Size; {
-		n := min(1+h.random.Uint64N(stage.Size/8+1), stage.Size-at)
-		if stage.Name == cutStage {
-			n = 1
-		}
-		parts = append(parts, campaign.Part{First: at, Size: n})
-		at += n
-	}
-	h.random.Shuffle(len(parts), func(i, k int) { parts[i], parts[k] = parts[k], parts[i] })
-	for _, p := range parts {
-		for i := range p.Size {
-			if stage.Name == SeedsStage && h.lost[p.First+i] {
-				p.Lost = "it brought its workers down"
+// strangers make the stages of a scenario. They lose the portions that have a lost seed.
+func strangers(t *testing.T, s *scenarios.Scenario, lost ...uint64) *campaigntest.Strangers {
+	return &campaigntest.Strangers{T: t,
+		Worker: func() (campaign.Worker, error) { return NewWorker(s) },
+		Change: func(stage campaign.Stage, p campaign.Part) campaign.Part {
+			for _, position := range lost {
+				if stage.Name == SeedsStage && p.First <= position && position < p.First+p.Size {
+					return campaign.Part{First: p.First, Size: p.Size, Lost: "it brought its workers down"}
+				}
 			}
-		}
-		if p.Lost == "" {
-			w, err := NewWorker(h.scenario)
-			if err != nil {
-				return err
-			}
-			if p.Value, err = w.Make(ctx, stage, p.First, p.Size); err != nil {
-				return err
-			}
-		}
-		if err := take(p); err != nil {
-			return err
-		}
-	}
-	return nil
+			return p
+		}}
 }
 
 // An exploration that others made is that which was made here, and so is what its findings are cut down to.
@@ -64,7 +37,7 @@ func TestOthersMakeTheSameExploration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hands := shuffled{s, rand.New(rand.NewPCG(1, 0)), nil}
+	hands := strangers(t, s)
 	if err := got.RunBy(t.Context(), hands, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +74,7 @@ func TestWhatOthersLoseIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.RunBy(t.Context(), shuffled{s, rand.New(rand.NewPCG(1, 0)), map[uint64]bool{17: true}},
+	if err := e.RunBy(t.Context(), strangers(t, s, 17),
 		nil); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// longestName bounds the name of a script, in runes.
+// longestName bounds a name, in bytes.
 const longestName = 60
 
 // Namer names what the requests of one run ask for: by the command, in capitals, and a script by its name, if it is
@@ -33,7 +33,10 @@ func (n *Namer) Name(args []string) string {
 	case command == "SCRIPT" && len(args) > 2 && strings.EqualFold(args[1], "load"):
 		n.script(args[2])
 	}
-	return command
+	if name := printable(command); name != "" {
+		return name
+	}
+	return "?"
 }
 
 // script names a script by its text, and remembers its hash.
@@ -59,25 +62,28 @@ func (n *Namer) script(text string) string {
 	return name
 }
 
-// firstLine is the first line of a script that has something on it, without what a fault's line cannot hold.
+// firstLine is the first line of a script that has something to print.
 func firstLine(script string) string {
 	for line := range strings.Lines(script) {
-		words := strings.Fields(strings.Map(func(r rune) rune {
-			switch {
-			case r == '"':
-				return '\''
-			case r < ' ' || r == '#' || r > '~':
-				return ' '
-			}
-			return r
-		}, line))
-		name := strings.Join(words, " ")
-		if len(name) > longestName {
-			name = strings.TrimSpace(name[:longestName])
-		}
-		if name != "" {
+		if name := printable(line); name != "" {
 			return name
 		}
 	}
 	return "EVAL"
+}
+
+// printable is the beginning of a text, without what neither a terminal nor a fault's line may hold: a client sends
+// what it likes.
+func printable(text string) string {
+	words := strings.Fields(strings.Map(func(r rune) rune {
+		switch {
+		case r == '"':
+			return '\''
+		case r < ' ' || r == '#' || r > '~':
+			return ' '
+		}
+		return r
+	}, text))
+	name := strings.Join(words, " ")
+	return strings.TrimSpace(name[:min(len(name), longestName)])
 }

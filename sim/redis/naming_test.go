@@ -3,6 +3,7 @@ package redis
 import (
 	"crypto/sha1"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -27,6 +28,10 @@ func TestRequestsAreNamed(t *testing.T) {
 		{"local v = redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', AR", []string{"EVAL",
 			`local v = redis.call("set", KEYS[1], ARGV[1], "NX", "PX", ARGV[2], "more and more")`, "1"}},
 		{"EVAL", []string{"EVAL", " \n ", "0"}},
+		{"[31M 'RED'", []string{"\x1b[31m #\"red\"\n", "lock"}},
+		{"?", []string{"\x00"}},
+		{"?", []string{""}},
+		{strings.Repeat("LONG", 15), []string{strings.Repeat("long", 1000)}},
 	} {
 		if got := n.Name(c.args); got != c.want {
 			t.Errorf("%q is named %q, want %q", c.args, got, c.want)
