@@ -40,10 +40,10 @@ func (f *file) mixFields(m *draw.Mix) []field {
 			doc: doc{values: "1ppm to 500000ppm", standard: "`100000ppm`", meaning: "the strongest drift, either way"}},
 		{name: "forever", read: into(&m.Forever, f.Percent), doc: doc{values: "percentage", standard: "`10%`",
 			meaning: "of cuts and drifts that never end, and of servers that do not restart"}},
-		{name: "aimed", read: into(&m.Aimed, f.Percent), doc: doc{values: "percentage", standard: "`0%`",
-			meaning: "of faults that are aimed at what happens in a run without faults: at a request or an answer, " +
-				"each kind of request as likely as the others, or at the instant of an event, an expiry or the end " +
-				"of a validity"}},
+		{name: "aimed", read: into(&m.Aimed, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
+			meaning: "of faults without a point that are aimed at what happens in a run without faults: at a request " +
+				"or an answer, each kind of request as likely as the others, or at the instant of an event, an " +
+				"expiry or the end of a validity"}},
 		{name: "at-points", read: into(&m.AtPoint, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
 			meaning: "of faults that strike at a point; the others strike at a time"}},
 		{name: "points", read: func(n ast.Node) { f.readPoints(n, m) },

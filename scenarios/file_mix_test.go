@@ -64,7 +64,7 @@ promise: [token-order]
 		Jump:  draw.Span{Min: 3 * sec, Max: 3 * sec},
 		Delay: draw.Span{Min: 5 * ms, Max: 6 * ms}, Fsync: draw.Span{Min: 7 * ms, Max: 7 * ms},
 		Outage: draw.Span{Min: 8 * ms, Max: 60 * sec}, Downtime: draw.Span{Min: 9 * sec, Max: 10 * sec}, PPM: 1000,
-		Forever: 0, AtPoint: 100, Points: []sim.Point{sim.Acquired, sim.BeforeWrite}, Passes: 1, Messages: 4,
+		Forever: 0, AtPoint: 100, Aimed: 50, Points: []sim.Point{sim.Acquired, sim.BeforeWrite}, Passes: 1, Messages: 4,
 		Without: []nemesis.Exclusion{{Kind: nemesis.Jump, Of: nemesis.AnyServer},
 			{Kind: nemesis.Crash, Loss: nemesis.LosesEverything, Within: 10 * sec}}}
 	want.Weights[nemesis.Pause], want.Weights[nemesis.DelayMessage], want.Weights[nemesis.ShutDown] = 1, 7, 2

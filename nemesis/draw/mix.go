@@ -33,7 +33,7 @@ type Mix struct {
 	Forever int
 	// AtPoint is the percentage of triggers that are points; the others are times.
 	AtPoint int
-	// Aimed is the percentage of faults that are turned to what happens in a run without faults. Whoever has such runs
+	// Aimed is the percentage of faults without a point that are turned to what happens in a run without faults. Whoever has such runs
 	// does that: a Generator knows of none.
 	Aimed int
 	// Points are the points drawn; pass those that the protocol passes.
@@ -82,6 +82,7 @@ func For(ttl time.Duration) Mix {
 		PPM:      100_000,
 		Forever:  10,
 		AtPoint:  50,
+		Aimed:    50,
 		Points:   sim.Points,
 		Swarm:    true,
 		Messages: 12, Passes: 3,
@@ -103,8 +104,8 @@ func (m *Mix) check() error {
 		value, low, high int
 	}{
 		{"Fewest", m.Fewest, 0, MaxFaults}, {"Most", m.Most, m.Fewest, MaxFaults},
-		{"PPM", m.PPM, 1, nemesis.MaxPPM}, {"Forever", m.Forever, 0, 100}, {"AtPoint", m.AtPoint, 0, 100}, {"Aimed",
-			m.Aimed, 0, 100},
+		{"PPM", m.PPM, 1, nemesis.MaxPPM},
+		{"Forever", m.Forever, 0, 100}, {"AtPoint", m.AtPoint, 0, 100}, {"Aimed", m.Aimed, 0, 100},
 		{"Messages", m.Messages, 1, nemesis.MaxNumber}, {"Passes", m.Passes, 1, nemesis.MaxNumber},
 	}
 	for _, n := range numbers {

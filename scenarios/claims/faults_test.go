@@ -39,8 +39,8 @@ func asTheSame(t *testing.T, relation string, few, many int,
 // splittable reports whether the fault has a length that can be had in two parts, one after the other. A drift is not:
 // a clock is read in whole nanoseconds, and rounds once more where its rate is set anew.
 func splittable(f *nemesis.Fault) bool {
-	return f.Trigger.Point == "" && f.For > 1 && (f.Kind == nemesis.Cut || f.Kind == nemesis.Pause ||
-		f.Kind == nemesis.DelayLink || f.Kind == nemesis.SlowFsync)
+	return f.Trigger.Point == "" && !f.Trigger.Message.Named() && f.For > 1 && (f.Kind == nemesis.Cut ||
+		f.Kind == nemesis.Pause || f.Kind == nemesis.DelayLink || f.Kind == nemesis.SlowFsync)
 }
 
 // A fault split in time, the second to strike as the first ends, is the whole.

@@ -24,24 +24,11 @@ func (n naming) of(p sim.ProcessID) sim.ProcessID {
 	return p
 }
 
-func (n naming) all(list []sim.ProcessID) []sim.ProcessID {
-	if list == nil {
-		return nil
-	}
-	list = slices.Clone(list)
-	for i := range list {
-		list[i] = n.of(list[i])
-	}
-	return list
-}
-
 // plan is the plan for the same run under other names.
 func (n naming) plan(p nemesis.Plan) nemesis.Plan {
 	q := with(p)
 	for _, f := range p.Faults {
-		f.Target, f.Peer, f.Trigger.By = n.of(f.Target), n.of(f.Peer), n.of(f.Trigger.By)
-		f.Left, f.Right = n.all(f.Left), n.all(f.Right)
-		q.Faults = append(q.Faults, f)
+		q.Faults = append(q.Faults, f.Renamed(n.of))
 	}
 	return q
 }
@@ -161,7 +148,11 @@ func TestPermutedServersGiveThePermutedRun(t *testing.T) {
 		other := *s
 		other.Clients = slices.Clone(s.Clients)
 		for i := range other.Clients {
-			other.Clients[i].Lock.Servers = names.all(other.Clients[i].Lock.Servers)
+			servers := &other.Clients[i].Lock.Servers
+			*servers = slices.Clone(*servers)
+			for j, id := range *servers {
+				(*servers)[j] = names.of(id)
+			}
 		}
 		return &other, names
 	})

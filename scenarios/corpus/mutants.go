@@ -134,7 +134,7 @@ var mutants = []Mutant{
 	{"wall-clock", "redlock", "measures elapsed time on the wall clock", "",
 		edits(set("lock.clock", "wall")), late, breaks(leases)},
 	{"value-per-acquire", "redlock", "one owner value for all attempts of an acquire", "",
-		edits(set("lock.value", "per-acquire")), soon, breaks(owners, leases)},
+		edits(set("lock.value", "per-acquire")), later, breaks(owners, leases)},
 	{"value-per-client", "redlock", "one owner value for all attempts", "",
 		edits(set("lock.value", "per-client")), soon, breaks(owners, leases)},
 	{"redlock-everysec", "redlock", "a crash forgets a lock", "",
@@ -172,7 +172,7 @@ var mutants = []Mutant{
 		edits(admit("shut down, restart within 2100ms")), late, breaks(leases)},
 
 	{"no-wait", "waited", "does not wait for replicas", "",
-		edits(set("lock.wait", "none")), soon, breaks(tokens, leases)},
+		edits(set("lock.wait", "none")), later, breaks(tokens, leases)},
 	{"wait-ignored", "waited", "goes on whatever WAIT says", "",
 		edits(set("lock.wait.obey", "off")), later, breaks(leases, tokens)},
 	{"one-acknowledgement", "waited", "one of two replicas is enough", "redisson 2669",

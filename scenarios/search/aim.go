@@ -110,7 +110,7 @@ func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	return t, t > after
 }
 
-// turn aims a fault.
+// turn aims a fault that strikes at a time or with a message; what strikes at a point is aimed as it is.
 func (a *archer) turn(f nemesis.Fault) nemesis.Fault {
 	switch {
 	case f.Number > 0:
@@ -120,7 +120,7 @@ func (a *archer) turn(f nemesis.Fault) nemesis.Fault {
 			f.By = t - r.Left.Duration()
 		}
 		return f
-	case !f.Kind.Has(nemesis.FieldTrigger):
+	case !f.Kind.Has(nemesis.FieldTrigger) || f.Trigger.Point != "":
 		return f
 	}
 	at := f.Trigger.Time

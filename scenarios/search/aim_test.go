@@ -72,9 +72,9 @@ func TestAimedPlansArePlans(t *testing.T) {
 	}
 }
 
-// Without the key nothing is aimed, and no run is made for it.
-func TestNothingIsAimedUnlessTheMixSaysSo(t *testing.T) {
-	s := parsed(t, strings.Replace(aimedAt, "aimed: 100%, ", "", 1))
+// At 0 % nothing is aimed, and no run is made for it.
+func TestNothingIsAimedIfTheMixSaysSo(t *testing.T) {
+	s := parsed(t, strings.Replace(aimedAt, "aimed: 100%", "aimed: 0%", 1))
 	plans, err := NewPlans(s)
 	if err != nil {
 		t.Fatal(err)
