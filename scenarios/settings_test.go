@@ -98,10 +98,11 @@ var sampled = map[string][]string{
 	"lock.wait.replicas":             {"1", "2"}, "servers.min-replicas-to-write": {"0", "1", "2"},
 	"work.locks": {"[a, b]"}, "work.writes": {"2"}, "work.cycles": {"2", "4"}, "limit": {"700ms"}, "bound": {"1ms"},
 	"promise": {"[token-order]"}, "mix.faults": {"7", "2..3"}, "mix.weights": {"{pause: 1}"}, "mix.drift": {"7ppm"},
-	"mix.forever": {"0%", "100%"}, "mix.aimed": {"0%", "100%"}, "mix.at-points": {"0%", "100%"},
-	"mix.points":   {"[acquired]"},
-	"mix.passes":   {"1", "9"},
-	"mix.messages": {"1", "99"}, "mix.swarm": {"off"}, "mix.within": {"2s"}, "mix.without": {"[pause]"},
+	"mix.forever": {"0%", "100%"}, "mix.aimed": {"0%", "100%"}, "mix.pursued": {"0%", "100%"},
+	"mix.at-points": {"0%", "100%"},
+	"mix.points":    {"[acquired]"},
+	"mix.passes":    {"1", "9"},
+	"mix.messages":  {"1", "99"}, "mix.swarm": {"off"}, "mix.within": {"2s"}, "mix.without": {"[pause]"},
 }
 
 // valuesFor are the words of a key, and some numbers.

@@ -33,9 +33,12 @@ type Mix struct {
 	Forever int
 	// AtPoint is the percentage of triggers that are points; the others are times.
 	AtPoint int
-	// Aimed is the percentage of faults without a point that are turned to what happens in a run without faults. Whoever has such runs
-	// does that: a Generator knows of none.
+	// Aimed is the percentage of faults without a point that are turned to what happens in a run without faults.
+	// Whoever has such runs does that: a Generator knows of none.
 	Aimed int
+	// Pursued is the percentage of draws in whose place another plan is varied, whose run showed something new. Whoever
+	// knows what runs show does that.
+	Pursued int
 	// Points are the points drawn; pass those that the protocol passes.
 	Points []sim.Point
 	// Swarm lets each draw choose from a random half of the kinds, so that some runs meet only crashes, others only
@@ -106,6 +109,7 @@ func (m *Mix) check() error {
 		{"Fewest", m.Fewest, 0, MaxFaults}, {"Most", m.Most, m.Fewest, MaxFaults},
 		{"PPM", m.PPM, 1, nemesis.MaxPPM},
 		{"Forever", m.Forever, 0, 100}, {"AtPoint", m.AtPoint, 0, 100}, {"Aimed", m.Aimed, 0, 100},
+		{"Pursued", m.Pursued, 0, 100},
 		{"Messages", m.Messages, 1, nemesis.MaxNumber}, {"Passes", m.Passes, 1, nemesis.MaxNumber},
 	}
 	for _, n := range numbers {

@@ -242,7 +242,7 @@ const othersShare = 4
 // plans has not used. It is nil if there is none that can strike anything.
 func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan, error) {
 	s := *w.tried.scenario
-	s.Mix = from
+	s.Mix, s.Mix.Pursued = from, 0 // its plans are drawn in no order
 	plans, err := search.NewPlans(&s)
 	nothing := errors.Is(err, draw.ErrNothing)
 	switch {

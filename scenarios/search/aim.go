@@ -13,7 +13,6 @@ import (
 // aim turns drawn faults to what happens in a run without faults: to its requests and answers, and to its instants. A
 // window of one message among thousands is seldom met by a fault that strikes at any time.
 type aim struct {
-	runner   *scenarios.Runner
 	seed     uint64 // of the run that is known
 	known    bool
 	kinds    [][]nemesis.Sent // the requests, by what they ask for and whether their attempt got the lock
@@ -26,22 +25,12 @@ const aimedTogether = 16
 // baseOf is the seed of the run at which the plan of a seed is aimed.
 func baseOf(seed uint64) uint64 { return seed - seed%aimedTogether }
 
-// look makes the run with a seed known. It reports whether there is anything in it to aim at.
-func (a *aim) look(s *scenarios.Scenario, seed uint64) bool {
-	if a.known && a.seed == seed {
-		return len(a.kinds) > 0
+// at turns to what happens in a run: to nothing if it failed.
+func (a *aim) at(r scenarios.Result, err error) {
+	a.kinds, a.instants = nil, a.instants[:0]
+	if err == nil { // else the plans' own runs will fail in the same way
+		a.sort(&r)
 	}
-	if a.runner == nil {
-		a.runner = scenarios.NewRunner(s)
-		a.runner.ReportSent(true)
-	}
-	a.known, a.seed, a.kinds, a.instants = true, seed, nil, a.instants[:0]
-	r, err := a.runner.Run(nemesis.Plan{Scenario: s.Name, Seed: seed})
-	if err != nil {
-		return false // the plans' own runs will fail in the same way
-	}
-	a.sort(&r)
-	return len(a.kinds) > 0
 }
 
 // sort sorts what happens in a run.
@@ -110,9 +99,12 @@ func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	return t, t > after
 }
 
-// turn aims a fault that strikes at a time or with a message; what strikes at a point is aimed as it is.
+// turn aims a fault that strikes at a time or with a message, if there is anything to aim at; what strikes at a point
+// is aimed as it is.
 func (a *archer) turn(f nemesis.Fault) nemesis.Fault {
 	switch {
+	case len(a.kinds) == 0:
+		return f
 	case f.Number > 0:
 		r, answer := a.request(), a.below(2) == 0
 		f = r.Strike(f, answer)

@@ -55,7 +55,7 @@ func TestAimedPlansArePlans(t *testing.T) {
 			}
 		}
 		if seed%8 == 0 {
-			r, err := plans.aim.runner.Run(p)
+			r, err := plans.looker.Run(p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func TestNothingIsAimedIfTheMixSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seed := range uint64(50) {
-		if p := plans.Plan(seed); p.Seed != seed || nemesis.NameMessages(p.Faults) || plans.aim.runner != nil {
+		if p := plans.Plan(seed); p.Seed != seed || nemesis.NameMessages(p.Faults) || plans.looker != nil {
 			t.Fatalf("seed %d: %s", seed, p)
 		}
 	}

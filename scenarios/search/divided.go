@@ -133,16 +133,17 @@ func (w *Worker) run(ctx context.Context, spec []byte, first, size uint64) ([]by
 	if err := json.Unmarshal(spec, &span); err != nil || !span.consistent() {
 		return nil, fmt.Errorf("stage %s does not say which seeds it has", SeedsStage)
 	}
-	if err := span.differs(w.explorer.scenario, w.explorer.plans.Plan(calm)); err != nil {
+	if err := span.differs(w.explorer.scenario, w.explorer.plans.sample()); err != nil {
 		return nil, fmt.Errorf("stage %s %w", SeedsStage, err)
 	}
 	sum := newExploration(span)
 	seeds := Ranges{rangeOf(span.own().First+first, size)}
-	for i := range seeds.portions(portion) {
+	each := portionOf(w.explorer.scenario)
+	for i := range seeds.portions(each) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		part, err := w.explorer.explore(seeds.portion(i, portion))
+		part, err := w.explorer.explore(seeds.portion(i, each))
 		if err != nil {
 			return nil, err
 		}

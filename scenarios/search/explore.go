@@ -19,6 +19,20 @@ type Exploration struct {
 	Faults    []campaign.Fault  `json:"faults"`    // in the order of nemesis.Kinds
 	Findings  campaign.Findings `json:"findings"`  // the lowest first seed first
 	Failed    Failed            `json:"failed"`    // are counted nowhere else but in Ran and Empty
+	Differing Differing         `json:"differing"` // what was not pursued
+}
+
+// Differing are the blocks of seeds in which a run was made again, to pursue what it showed, and was different.
+type Differing struct {
+	Blocks int    `json:"blocks"`
+	First  uint64 `json:"first"` // the lowest seed of such runs
+}
+
+func (d *Differing) add(more Differing) {
+	if more.Blocks > 0 && (d.Blocks == 0 || more.First < d.First) {
+		d.First = more.First
+	}
+	d.Blocks += more.Blocks
 }
 
 // NewExploration prepares to run all seeds from the first on; seeds must be at least 1. An error says that the mix can
@@ -28,7 +42,7 @@ func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) 
 	if err != nil {
 		return nil, err
 	}
-	span, err := newSpan(s, plans.Plan(calm), from, seeds, shard)
+	span, err := newSpan(s, plans.sample(), from, seeds, shard)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +58,7 @@ func newExploration(span Span) *Exploration {
 // done or ctx is. After each portion it calls counted, if not nil, with all that has been found up to there counted in.
 // What comes of it does not depend on workers, portions and interruptions.
 func (e *Exploration) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
-	return runPortions(ctx, e.Span, workers, func() func(Range) (*Exploration, error) {
+	return runPortions(ctx, e.Span, workers, portionOf(s), func() func(Range) (*Exploration, error) {
 		w, err := newExplorer(s)
 		return func(r Range) (*Exploration, error) {
 			if err != nil {
@@ -83,16 +97,21 @@ func (w *explorer) explore(r Range) (*Exploration, error) {
 	for i := range r.count() {
 		seed := r.First + uint64(i)
 		plan := w.plans.Plan(seed)
+		if q := &w.plans.pursuit; q.noticed != nil && *q.noticed == seed {
+			part.Differing.add(Differing{1, *q.differ})
+		}
 		if len(plan.Faults) == 0 {
 			part.Empty++
 		}
 		result, err := w.runner.Run(plan)
 		if part.Failed.note(seed, err) {
+			w.plans.learn(seed, nil)
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("seed %d: %w\n%s", seed, err, plan)
 		}
+		w.plans.learn(seed, &result)
 		part.count(seed, w.checker.Check(result.History), w.scenario.Promise)
 		w.strikes.Count(part.Faults, plan.Faults, result.History)
 	}
@@ -122,6 +141,7 @@ func (e *Exploration) add(part *Exploration) {
 	}
 	e.Findings.Add(part.Findings)
 	e.Failed.add(part.Failed)
+	e.Differing.add(part.Differing)
 }
 
 // drawn, struck and met sum the faults of all kinds up.

@@ -105,25 +105,35 @@ func TestAnExplorationCountsWhatItsRunsShow(t *testing.T) {
 	}
 }
 
-// Workers, shards, interruptions and resumptions change nothing in what is found.
+// Workers, shards, interruptions and resumptions change nothing in what is found, even where plans pursue what others
+// have shown.
 func TestAnExplorationIsTheSameHoweverItIsDivided(t *testing.T) {
-	s := named(t, "kleppmann-gc-pause")
+	for _, pursued := range []int{0, 50} {
+		s := named(t, "kleppmann-gc-pause")
+		s.Mix.Pursued = pursued
+		theSameHoweverDivided(t, s, together-150)
+	}
+}
+
+func theSameHoweverDivided(t *testing.T, s *scenarios.Scenario, from uint64) {
 	const seeds = 333
-	want := explored(t, s, 5, seeds, Whole, 1)
-	if got := explored(t, s, 5, seeds, Whole, 3); !reflect.DeepEqual(got, want) {
-		t.Errorf("three workers: %+v\nwant %+v", got, want)
+	want := explored(t, s, from, seeds, Whole, 1)
+	for _, workers := range []int{2, 8} {
+		if got := explored(t, s, from, seeds, Whole, workers); !reflect.DeepEqual(got, want) {
+			t.Errorf("%d workers: %+v\nwant %+v", workers, got, want)
+		}
 	}
 	for _, of := range []int{1, 2, 5} {
 		var parts []*Exploration
 		for i := of; i >= 1; i-- { // the order of the parts is no matter
-			parts = append(parts, explored(t, s, 5, seeds, Shard{i, of}, 2))
+			parts = append(parts, explored(t, s, from, seeds, Shard{i, of}, 2))
 		}
 		got, err := MergeExplorations(parts, func(i int) string { return fmt.Sprint(i) })
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%d shards: %v, %+v\nwant %+v", of, err, got, want)
 		}
 	}
-	stopped, err := NewExploration(s, 5, seeds, Whole)
+	stopped, err := NewExploration(s, from, seeds, Whole)
 	if err != nil {
 		t.Fatal(err)
 	}

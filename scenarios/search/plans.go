@@ -17,6 +17,9 @@ type Plans struct {
 	scenario  *scenarios.Scenario
 	generator *draw.Generator
 	aim       aim
+	pursuit   pursuit
+	sampled   *nemesis.Plan     // what sample returns; nil: it was not called
+	looker    *scenarios.Runner // makes the runs at which plans are aimed; nil: none so far
 	// Within is the time in which faults strike, from the start of a run.
 	Within time.Duration
 }
@@ -57,21 +60,48 @@ func undisturbed(s *scenarios.Scenario) (time.Duration, error) {
 
 // Plan is what the given seed strikes with: the faults and the run's own draws.
 func (p *Plans) Plan(seed uint64) nemesis.Plan {
+	if p.scenario.Mix.Pursued > 0 {
+		return p.pursuing(seed)
+	}
+	return p.drawn(seed)
+}
+
+// drawn is the plan that is drawn for a seed, whatever other runs have shown.
+func (p *Plans) drawn(seed uint64) nemesis.Plan {
 	plan := p.of(seed, p.generator.Draw(seed))
-	if p.scenario.Mix.Aimed == 0 || !p.aim.look(p.scenario, baseOf(seed)) {
+	if p.scenario.Mix.Aimed == 0 {
 		return plan
 	}
-	plan.Seed = baseOf(seed)
-	a := archer{&p.aim, sim.NewStream(seed, "aim")}
-	for i, f := range plan.Faults {
+	if base := baseOf(seed); !p.aim.known || p.aim.seed != base {
+		p.aim.known, p.aim.seed = true, base
+		p.aim.at(p.look(p.of(base, nil)))
+	}
+	if len(p.aim.kinds) > 0 {
+		plan.Seed = p.aim.seed
+		p.turn(plan.Faults, archer{&p.aim, sim.NewStream(seed, "aim")})
+	}
+	return plan
+}
+
+// turn aims as many of the faults as the mix says.
+func (p *Plans) turn(faults []nemesis.Fault, a archer) {
+	for i, f := range faults {
 		if a.below(100) >= p.scenario.Mix.Aimed {
 			continue
 		}
 		if f = a.turn(f); p.generator.Allows(f) {
-			plan.Faults[i] = f
+			faults[i] = f
 		}
 	}
-	return plan
+}
+
+// look makes the run of a plan to see what happens in it.
+func (p *Plans) look(plan nemesis.Plan) (scenarios.Result, error) {
+	if p.looker == nil {
+		p.looker = scenarios.NewRunner(p.scenario)
+		p.looker.ReportSent(true)
+	}
+	return p.looker.Run(plan)
 }
 
 // PlanOf is the plan that the bytes of a fuzzing engine describe, with the given seed for the run's own draws.

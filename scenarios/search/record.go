@@ -95,7 +95,8 @@ func (e *Exploration) consistent() bool {
 	faults := func(t campaign.Fault, k nemesis.Kind) bool {
 		return t.Kind == k && t.Met <= t.Struck && t.Struck <= t.Drawn
 	}
-	return e.Span.consistent() && e.Failed.consistent(e.Done()) && consistentLaws(e.Laws, e.Done()-e.Failed.Runs) &&
+	return e.Span.consistent() && e.Differing.Blocks >= 0 && e.Failed.consistent(e.Done()) &&
+		consistentLaws(e.Laws, e.Done()-e.Failed.Runs) &&
 		slices.EqualFunc(e.Faults, nemesis.Kinds, faults)
 }
 
@@ -112,7 +113,7 @@ func (e *Exploration) Matches(s *scenarios.Scenario) error {
 	if err != nil {
 		return err
 	}
-	return e.differs(s, plans.Plan(calm))
+	return e.differs(s, plans.sample())
 }
 
 // MergeExplorations puts the shards of one exploration together: the result equals the exploration that was never

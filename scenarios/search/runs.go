@@ -54,7 +54,7 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 	if err != nil {
 		return err
 	}
-	return runPortions(ctx, r.Span, workers, func() func(Range) (*Runs, error) {
+	return runPortions(ctx, r.Span, workers, portion, func() func(Range) (*Runs, error) {
 		runner, strikes := scenarios.NewRunner(s), campaign.Strikes{}
 		return func(seeds Range) (*Runs, error) {
 			part := newRuns(Span{Ran: Ranges{seeds}}, faults)

@@ -99,10 +99,10 @@ func (r Ranges) without(some Ranges) (left Ranges) {
 // in is the part of the set that lies in other, too.
 func (r Ranges) in(other Ranges) Ranges { return r.without(r.without(other)) }
 
-// portions is how many portions of at most size the ranges have.
+// portions is how many portions the ranges have: each ends at a multiple of size, or where its range does.
 func (r Ranges) portions(size uint64) (n int) {
 	for _, one := range r {
-		n += int((one.Last-one.First)/size) + 1
+		n += int(one.Last/size-one.First/size) + 1
 	}
 	return n
 }
@@ -110,12 +110,13 @@ func (r Ranges) portions(size uint64) (n int) {
 // portion is the ith of them, from 0.
 func (r Ranges) portion(i int, size uint64) Range {
 	for _, one := range r {
-		if n := (one.Last - one.First) / size; uint64(i) <= n {
-			first := one.First + uint64(i)*size
-			return Range{first, first + min(size-1, one.Last-first)}
-		} else {
+		n := one.Last/size - one.First/size
+		if uint64(i) > n {
 			i -= int(n) + 1
+			continue
 		}
+		start := (one.First/size + uint64(i)) * size
+		return Range{max(one.First, start), start + min(size-1, one.Last-start)}
 	}
 	panic("search: there is no such portion")
 }

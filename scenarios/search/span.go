@@ -114,16 +114,16 @@ func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 // that was begun is finished.
 const portion = 8
 
-// runPortions runs the seeds of a span that are left, a portion a job, and hands out what comes of them in their order.
-// It stops early when ctx is done, or at the first error. start makes one worker's own function.
-func runPortions[R any](ctx context.Context, s Span, workers int, start func() func(Range) (R, error),
+// runPortions runs the seeds of a span that are left, at most size a job, and hands out what comes of them in their
+// order. It stops early when ctx is done, or at the first error. start makes one worker's own function.
+func runPortions[R any](ctx context.Context, s Span, workers int, size uint64, start func() func(Range) (R, error),
 	take func(R)) error {
 	missing := s.missing()
 	worker := func() func(int) (R, error) {
 		run := start()
-		return func(job int) (R, error) { return run(missing.portion(job, portion)) }
+		return func(job int) (R, error) { return run(missing.portion(job, size)) }
 	}
-	_, err := campaign.InOrder(ctx, workers, missing.portions(portion), worker,
+	_, err := campaign.InOrder(ctx, workers, missing.portions(size), worker,
 		func(_ int, r R) error { take(r); return nil })
 	return err
 }

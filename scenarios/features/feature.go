@@ -1,0 +1,224 @@
+// Package features summarises a run by what happened to its locks, as a small set: a try lost and its key removed, a
+// request that took effect after its try was given up, a key gone while its holder counts on it, and which of these
+// followed which. Two runs with the same features are alike for who looks for what breaks locks.
+//
+// Goals: features come from the history alone, so that they are the same for Redis, etcd, ZooKeeper and libraries of
+// unknown code; each can be printed in plain English; reading them costs little beside the run.
+// Non-goals: judging. That a law is broken is no feature.
+package features
+
+// Feature is something that happened in a run, how often, or after what else.
+type Feature uint16
+
+// Count is how many features there are: they are numbered from 0.
+const Count = Pairs + counted*counted
+
+// event is something that happens to a lock.
+type event uint8
+
+// often is how many counts of an event differ: once, twice, three times, more often.
+const often = 4
+
+// What happens to a try, from its first request to its grant.
+const (
+	tryLost event = iota
+	keyTakenBack
+	keyLeftBehind
+	setTooLate
+	setAfterRelease
+	setAgain
+	keyOverwritten
+	setBesideAnother
+	keyGoneBeforeGrant
+	acquireFailed
+	acquireUnanswered
+	grantedBesideKey
+	grantedDuringValidity
+	grantedDuringSection
+	grantedSecondAfterSection
+	grantedTenthAfterSection
+	grantedHundredthAfterSection
+	grantedMillisecondAfterSection
+	grantedSecondAfterValidity
+	grantedTenthAfterValidity
+	grantedHundredthAfterValidity
+	grantedMillisecondAfterValidity
+	expiredSecondAfterValidity
+	expiredTenthAfterValidity
+	expiredHundredthAfterValidity
+	expiredMillisecondAfterValidity
+	grantedWithoutKey
+	grantedTooLate
+	grantedSlowly
+	expiredWithinValidity
+	tokenRepeated
+	tokenLower
+	freeThoughAsked
+	wokenInVain
+	wokenToFree
+
+	// What happens while a lock is held.
+	heldKeyExpired
+	heldKeyRemoved
+	heldKeyRemovedByItself
+	heldKeyLost
+	heldKeyFailedOver
+	secondKeyGone
+	thirdKeyGone
+	extended
+	extendedWithoutKey
+	extendedTooLate
+	extendedDuringSection
+	extendFailed
+	extendUnanswered
+	keyShortened
+	keyProlongedByAnother
+	keyProlongedAfterRelease
+	keyOfLostTryProlonged
+	lossNoticed
+	lossNoticedWrongly
+	accessRefused
+	accessAfterSection
+	accessDuringSection
+
+	// How a hold ends, and what is left of it.
+	releasedAfterValidity
+	releasedWithoutKey
+	releasedDuringSection
+	releaseFailed
+	releaseUnanswered
+	removedAfterReturn
+	removedByOlder
+	removedByAnother
+	removedDuringSection
+	releasedKeyExpired
+	crashedInside
+	crashedAsking
+	crashedReleasing
+
+	// What happens to servers.
+	takenOverHeld
+	takenOverAsked
+	copiedTooLate
+
+	counted = iota
+)
+
+var words = [counted]string{
+	tryLost:               "a try that had set a key was given up",
+	keyTakenBack:          "a try that was given up removed its key",
+	keyLeftBehind:         "the key of a try that was given up expired",
+	setTooLate:            "a key was set for a try that had been given up",
+	setAfterRelease:       "a key was set after its release was called",
+	setAgain:              "a try set its key twice",
+	keyOverwritten:        "a key was overwritten by another's",
+	setBesideAnother:      "a key was set while another's stood on another server",
+	keyGoneBeforeGrant:    "a key was gone before its try was granted",
+	acquireFailed:         "an acquire failed",
+	acquireUnanswered:     "an acquire had no answer",
+	grantedBesideKey:      "a lock was granted while another's key stood on a server",
+	grantedDuringValidity: "a lock was granted within another's validity",
+	grantedDuringSection:  "a lock was granted while another was inside",
+
+	grantedSecondAfterSection:       "a lock was granted within a second of another's section",
+	grantedTenthAfterSection:        "a lock was granted within 100 ms of another's section",
+	grantedHundredthAfterSection:    "a lock was granted within 10 ms of another's section",
+	grantedMillisecondAfterSection:  "a lock was granted within a millisecond of another's section",
+	grantedSecondAfterValidity:      "a lock was granted within a second of another's validity",
+	grantedTenthAfterValidity:       "a lock was granted within 100 ms of another's validity",
+	grantedHundredthAfterValidity:   "a lock was granted within 10 ms of another's validity",
+	grantedMillisecondAfterValidity: "a lock was granted within a millisecond of another's validity",
+	expiredSecondAfterValidity:      "a key expired within a second after its validity",
+	expiredTenthAfterValidity:       "a key expired within 100 ms after its validity",
+	expiredHundredthAfterValidity:   "a key expired within 10 ms after its validity",
+	expiredMillisecondAfterValidity: "a key expired within a millisecond after its validity",
+
+	grantedWithoutKey:     "a lock was granted whose key was gone from a server",
+	grantedTooLate:        "a lock was granted whose validity was over",
+	grantedSlowly:         "a grant took longer than a quarter of the TTL",
+	expiredWithinValidity: "a key expired before the end of its validity",
+	tokenRepeated:         "a token was given twice",
+	tokenLower:            "a token was lower than one before",
+	freeThoughAsked:       "a lock lay free for a quarter of the TTL while somebody asked for it",
+	wokenInVain:           "a waiter was woken while another's key stood",
+	wokenToFree:           "a waiter was woken while no key stood",
+
+	heldKeyExpired:           "a key expired while its holder was inside",
+	heldKeyRemoved:           "a key was removed by another while its holder was inside",
+	heldKeyRemovedByItself:   "a key was removed by its own request while its holder was inside",
+	heldKeyLost:              "a server lost a key while its holder was inside",
+	heldKeyFailedOver:        "a failover lost a key while its holder was inside",
+	secondKeyGone:            "a second key of one holder was gone",
+	thirdKeyGone:             "a third key of one holder was gone",
+	extended:                 "a lease was extended",
+	extendedWithoutKey:       "a lease was extended whose key was gone from a server",
+	extendedTooLate:          "a lease was extended after its end",
+	extendedDuringSection:    "a lease was extended while another was inside",
+	extendFailed:             "an extension failed",
+	extendUnanswered:         "an extension had no answer",
+	keyShortened:             "a key's life was shortened",
+	keyProlongedByAnother:    "a key was prolonged by another",
+	keyProlongedAfterRelease: "a key was prolonged after its release was called",
+	keyOfLostTryProlonged:    "a key was prolonged for a try that was not granted",
+	lossNoticed:              "a holder noticed that its lock was gone",
+	lossNoticedWrongly:       "a holder took its lock for gone although its key stood",
+	accessRefused:            "the resource refused an access",
+	accessAfterSection:       "an access took effect after its section",
+	accessDuringSection:      "an access took effect while another was inside",
+
+	releasedAfterValidity: "a release was called after the validity was over",
+	releasedWithoutKey:    "a release was called after the key was gone",
+	releasedDuringSection: "a release was called while another was inside",
+	releaseFailed:         "a release failed",
+	releaseUnanswered:     "a release had no answer",
+	removedAfterReturn:    "a release took effect after it had returned",
+	removedByOlder:        "a key was removed by an older try of its client",
+	removedByAnother:      "a key was removed by another when nobody was inside by it",
+	removedDuringSection:  "a release took effect while another was inside",
+	releasedKeyExpired:    "a released key stood until it expired",
+	crashedInside:         "a holder crashed",
+	crashedAsking:         "a client crashed that had set a key",
+	crashedReleasing:      "a client crashed while it released",
+
+	takenOverHeld:  "another server took over while a lock was held",
+	takenOverAsked: "another server took over while a lock was asked for",
+	copiedTooLate:  "a key was copied after it was gone",
+}
+
+// times is the feature that an event happened so many times, at least once.
+func times(e event, n int32) Feature { return Feature(int(e)*often + int(min(n, often)) - 1) }
+
+// following is the feature that an event was the next of its lock after another.
+func following(before, e event) Feature {
+	return Feature(Pairs + int(before)*counted + int(e))
+}
+
+const Pairs = counted * often
+
+// String says what happened: "a lease was extended, twice", "a holder crashed; then an acquire failed".
+func (f Feature) String() string {
+	if f < Pairs {
+		return words[f/often] + [often]string{"", ", twice", ", three times", ", more than three times"}[f%often]
+	}
+	f -= Pairs
+	return words[f/counted] + "; then " + words[f%counted]
+}
+
+// set collects features. The zero set is empty.
+type set struct {
+	bits [(Count + 63) / 64]uint64
+	list []Feature
+}
+
+// reset empties the set.
+func (s *set) reset() {
+	clear(s.bits[:])
+	s.list = s.list[:0]
+}
+
+func (s *set) add(f Feature) {
+	if word, bit := &s.bits[f/64], uint64(1)<<(f%64); *word&bit == 0 {
+		*word |= bit
+		s.list = append(s.list, f)
+	}
+}

@@ -1,0 +1,512 @@
+package features
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Reader reads the features of one run after another. The zero Reader is ready.
+type Reader struct {
+	met    set
+	counts [counted]int32
+	header *history.Header
+	locks  []lock
+}
+
+// lock is what is known of a lock up to some event of the history.
+type lock struct {
+	name   history.Lock
+	tries  []try
+	keys   []key
+	askers []history.Process
+	inside int             // tries whose holders are
+	left   history.Time    // when the latest section ended
+	free   history.Time    // since when no key has stood
+	token  history.Token   // the highest
+	latest event           // that has happened, if any has
+	began  bool            // one has
+	leader history.Process // of a service that acts as one, as far as its records show
+}
+
+// phase is how far a try has come.
+type phase uint8
+
+const (
+	asked phase = iota
+	givenUp
+	holding
+	releasing // its release was called
+	returned  // its release, or its holder noticed its loss
+	crashed
+)
+
+// try is one attempt at a lock.
+type try struct {
+	name    history.Attempt
+	process history.Process
+	phase   phase
+	set     int          // how many keys it has set
+	stand   int          // how many keys of its own stand
+	gone    int          // how many keys were gone while it was held
+	until   history.Time // the end of its validity
+}
+
+// key is a place where a key may stand.
+type key struct {
+	server history.Process
+	member string
+	of     int // in tries
+	stands bool
+	until  history.Time
+}
+
+// closely are the times within which one thing follows another closely, each an event of its own.
+var closely = [...]history.Time{1e9, 1e8, 1e7, 1e6}
+
+// follows adds how closely something follows: e and the events after it say within which time.
+func (r *Reader) follows(l *lock, after history.Time, e event) {
+	if after < 0 || after > closely[0] {
+		return
+	}
+	for i := range closely {
+		if i == len(closely)-1 || after > closely[i+1] {
+			r.happens(l, e+event(i))
+			return
+		}
+	}
+}
+
+// Read returns the features of a run in their order, valid until the next call. What the probe does is none: nobody
+// else is there.
+func (r *Reader) Read(h *history.History) []Feature {
+	r.met.reset()
+	clear(r.counts[:])
+	r.header = &h.Header
+	r.locks = slices.Grow(r.locks[:0], len(h.Header.Locks))[:len(h.Header.Locks)]
+	for i, name := range h.Header.Locks {
+		l := &r.locks[i]
+		*l = lock{name: name, tries: l.tries[:0], keys: l.keys[:0], askers: l.askers[:0]}
+	}
+	for i := range h.Events {
+		e := &h.Events[i]
+		if e.Process == history.Probe {
+			break
+		}
+		r.read(e)
+	}
+	slices.Sort(r.met.list)
+	return r.met.list
+}
+
+func (r *Reader) read(e *history.Event) {
+	switch {
+	case e.Process == history.Nemesis:
+		if e.F.Does() == history.Promotes && e.Type == history.Invoke {
+			r.promoted(e)
+		}
+		return
+	case e.F == history.Crashed:
+		for i := range r.locks {
+			r.crashed(&r.locks[i], e.Process)
+		}
+		return
+	}
+	at := slices.IndexFunc(r.locks, func(l lock) bool { return l.name == e.Lock })
+	if at < 0 {
+		return // a key that is no lock
+	}
+	l := &r.locks[at]
+	if r.header.OneService() && e.F.IsKey() && !e.F.IsCopy() && e.Process != l.leader {
+		if l.leader != "" {
+			r.takenOver(l)
+		}
+		l.leader = e.Process
+	}
+	switch e.F {
+	case history.Acquire:
+		r.acquire(l, e)
+	case history.Extend:
+		r.extend(l, e)
+	case history.Release:
+		r.release(l, e)
+	case history.Lost:
+		r.noticed(l, e)
+	case history.Apply:
+		r.accessed(l, e)
+	case history.Woken:
+		if slices.ContainsFunc(l.keys, func(k key) bool { return k.stands }) {
+			r.happens(l, wokenInVain)
+		} else {
+			r.happens(l, wokenToFree)
+		}
+	case history.KeySet:
+		r.set(l, e)
+	case history.KeyProlonged:
+		r.prolonged(l, e)
+	case history.KeyGone:
+		r.gone(l, e)
+	case history.KeyCopied:
+		if k := r.key(l, e); !k.stands {
+			r.happens(l, copiedTooLate)
+		}
+	}
+}
+
+// happens adds an event of a lock.
+func (r *Reader) happens(l *lock, e event) {
+	r.counts[e]++
+	r.met.add(times(e, r.counts[e]))
+	if l.began {
+		r.met.add(following(l.latest, e))
+	}
+	l.latest, l.began = e, true
+}
+
+// happensIf adds an event of a lock if something is so.
+func (r *Reader) happensIf(so bool, l *lock, e event) {
+	if so {
+		r.happens(l, e)
+	}
+}
+
+// try is the place of the try with a name, or of the process if it has none.
+func (r *Reader) try(l *lock, name history.Attempt, by history.Process) int {
+	if name == "" {
+		name = history.Attempt(by)
+	}
+	for i := len(l.tries) - 1; i >= 0; i-- {
+		if l.tries[i].name == name {
+			return i
+		}
+	}
+	process, _, _ := strings.Cut(string(name), "/")
+	r.giveUp(l, history.Process(process))
+	l.tries = append(l.tries, try{name: name, process: history.Process(process)})
+	return len(l.tries) - 1
+}
+
+// giveUp ends the tries of a process that have not been granted.
+func (r *Reader) giveUp(l *lock, p history.Process) {
+	for i := range l.tries {
+		if t := &l.tries[i]; t.phase == asked && t.process == p {
+			t.phase = givenUp
+			r.happensIf(t.set > 0, l, tryLost)
+		}
+	}
+}
+
+// key is where a record's key may stand.
+func (r *Reader) key(l *lock, e *history.Event) *key {
+	server := e.Process
+	if r.header.OneService() {
+		for _, group := range r.header.Groups {
+			if slices.Contains(group, server) {
+				server = group[0]
+			}
+		}
+	}
+	for i := range l.keys {
+		if k := &l.keys[i]; k.server == server && k.member == e.Member {
+			return k
+		}
+	}
+	l.keys = append(l.keys, key{server: server, member: e.Member})
+	return &l.keys[len(l.keys)-1]
+}
+
+// another reports whether a key of another try stands on another server than k, or on any if k is nil. Where each has a
+// key of its own, beside those of others, none does.
+func (l *lock) another(of int, k *key) bool {
+	for i := range l.keys {
+		if o := &l.keys[i]; o != k && o.stands && o.of != of && o.member == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// validity is the latest end of the validity of a try that has not been released; 0 if none has one.
+func (l *lock) validity() (latest history.Time) {
+	for i := range l.tries {
+		if t := &l.tries[i]; t.until != history.Never {
+			latest = max(latest, t.until)
+		}
+	}
+	return latest
+}
+
+// leave ends the section of a try.
+func (l *lock) leave(t *try, at history.Time, to phase) {
+	if t.phase == holding {
+		l.inside, l.left = l.inside-1, at
+	}
+	t.phase = to
+}
+
+func (r *Reader) acquire(l *lock, e *history.Event) {
+	if e.Type == history.Invoke {
+		l.askers = append(l.askers, e.Process)
+		return
+	}
+	if i := slices.Index(l.askers, e.Process); i >= 0 {
+		l.askers = slices.Delete(l.askers, i, i+1)
+	}
+	switch e.Type {
+	case history.OK:
+		r.granted(l, e)
+		return
+	case history.Fail:
+		r.happens(l, acquireFailed)
+	case history.Info:
+		r.happens(l, acquireUnanswered)
+	}
+	r.giveUp(l, e.Process)
+}
+
+func (r *Reader) granted(l *lock, e *history.Event) {
+	n := r.try(l, e.Attempt, e.Process)
+	t := &l.tries[n]
+	r.happensIf(l.another(n, nil), l, grantedBesideKey)
+	r.happensIf(l.inside > 0, l, grantedDuringSection)
+	if l.inside == 0 && l.left > 0 {
+		r.follows(l, e.Time-l.left, grantedSecondAfterSection)
+	}
+	r.happensIf(t.stand < t.set, l, grantedWithoutKey)
+	if g := e.Grant; g != nil {
+		r.happensIf(slices.ContainsFunc(l.tries, func(o try) bool {
+			return o.phase == holding && o.until > g.Granted
+		}), l, grantedDuringValidity)
+		if valid := l.validity(); valid > 0 {
+			r.follows(l, g.Granted-valid, grantedSecondAfterValidity)
+		}
+		r.happensIf(g.Until <= e.Time, l, grantedTooLate)
+		r.happensIf(g.Granted-g.Since > r.header.TTL/4, l, grantedSlowly)
+		t.until = g.Until
+	}
+	if e.Token != 0 {
+		r.happensIf(e.Token == l.token, l, tokenRepeated)
+		r.happensIf(e.Token < l.token, l, tokenLower)
+		l.token = max(l.token, e.Token)
+	}
+	if t.phase != holding {
+		t.phase = holding
+		l.inside++
+	}
+}
+
+func (r *Reader) extend(l *lock, e *history.Event) {
+	switch e.Type {
+	case history.Fail:
+		r.happens(l, extendFailed)
+	case history.Info:
+		r.happens(l, extendUnanswered)
+	case history.OK:
+		t := &l.tries[r.try(l, e.Attempt, e.Process)]
+		r.happens(l, extended)
+		r.happensIf(t.stand < t.set, l, extendedWithoutKey)
+		r.happensIf(t.until > 0 && t.until < e.Time, l, extendedTooLate)
+		r.happensIf(l.inside > 1, l, extendedDuringSection)
+		if e.Grant != nil {
+			t.until = e.Grant.Until
+		}
+	}
+}
+
+func (r *Reader) release(l *lock, e *history.Event) {
+	t := &l.tries[r.try(l, e.Attempt, e.Process)]
+	switch e.Type {
+	case history.Invoke:
+		if t.phase == holding {
+			l.leave(t, e.Time, releasing)
+			r.happensIf(t.until > 0 && t.until < e.Time, l, releasedAfterValidity)
+			r.happensIf(t.stand < t.set, l, releasedWithoutKey)
+			r.happensIf(l.inside > 0, l, releasedDuringSection)
+		}
+		return
+	case history.Fail:
+		r.happens(l, releaseFailed)
+	case history.Info:
+		r.happens(l, releaseUnanswered)
+	}
+	if t.phase == holding {
+		l.leave(t, e.Time, returned)
+	}
+	t.phase = returned
+}
+
+func (r *Reader) noticed(l *lock, e *history.Event) {
+	t := &l.tries[r.try(l, e.Attempt, e.Process)]
+	if t.phase != holding {
+		return
+	}
+	if t.stand == t.set {
+		r.happens(l, lossNoticedWrongly)
+	} else {
+		r.happens(l, lossNoticed)
+	}
+	l.leave(t, e.Time, returned)
+}
+
+func (r *Reader) accessed(l *lock, e *history.Event) {
+	if e.Type == history.Fail {
+		r.happens(l, accessRefused)
+		return
+	}
+	others := l.inside
+	if l.tries[r.try(l, e.Of, e.Process)].phase == holding {
+		others--
+	} else {
+		r.happens(l, accessAfterSection)
+	}
+	r.happensIf(others > 0, l, accessDuringSection)
+}
+
+func (r *Reader) crashed(l *lock, p history.Process) {
+	l.askers = slices.DeleteFunc(l.askers, func(q history.Process) bool { return q == p })
+	for i := range l.tries {
+		t := &l.tries[i]
+		if t.process != p {
+			continue
+		}
+		switch {
+		case t.phase == asked && t.set > 0:
+			r.happens(l, crashedAsking)
+		case t.phase == holding:
+			r.happens(l, crashedInside)
+		case t.phase == releasing:
+			r.happens(l, crashedReleasing)
+		}
+		l.leave(t, 0, crashed)
+	}
+}
+
+func (r *Reader) takenOver(l *lock) {
+	r.happensIf(l.inside > 0, l, takenOverHeld)
+	r.happensIf(len(l.askers) > 0, l, takenOverAsked)
+}
+
+func (r *Reader) promoted(e *history.Event) {
+	for i := range r.locks {
+		l := &r.locks[i]
+		r.takenOver(l)
+		if f := e.Fault; f != nil && len(f.On) > 0 && len(f.To) > 0 {
+			for j := range l.keys {
+				if l.keys[j].server == f.On[0] {
+					l.keys[j].server = f.To[0]
+				}
+			}
+		}
+	}
+}
+
+func (r *Reader) set(l *lock, e *history.Event) {
+	by := e.By
+	if by == "" {
+		by = e.Of
+	}
+	n := r.try(l, by, e.Process)
+	k, t := r.key(l, e), &l.tries[n]
+	switch {
+	case k.stands && k.of == n:
+		r.happens(l, setAgain)
+		t.set, t.stand = t.set-1, t.stand-1
+	case k.stands:
+		r.happens(l, keyOverwritten)
+		l.tries[k.of].stand--
+	}
+	switch t.phase {
+	case givenUp, crashed:
+		r.happens(l, setTooLate)
+	case releasing, returned:
+		r.happens(l, setAfterRelease)
+	}
+	r.happensIf(e.Member == "" && l.another(n, k), l, setBesideAnother)
+	r.happensIf(len(l.askers) > 0 && l.free > 0 && e.Time-l.free > r.header.TTL/4, l, freeThoughAsked)
+	k.of, k.stands, k.until, l.free = n, true, e.Until, 0
+	t.set, t.stand = t.set+1, t.stand+1
+}
+
+func (r *Reader) prolonged(l *lock, e *history.Event) {
+	k := r.key(l, e)
+	if !k.stands || l.tries[k.of].name != e.Of {
+		return
+	}
+	switch t := &l.tries[k.of]; {
+	case e.By != "" && e.By != e.Of:
+		r.happens(l, keyProlongedByAnother)
+	case t.phase == releasing || t.phase == returned:
+		r.happens(l, keyProlongedAfterRelease)
+	case t.phase == givenUp:
+		r.happens(l, keyOfLostTryProlonged)
+	}
+	r.happensIf(e.Until < k.until, l, keyShortened)
+	k.until = e.Until
+}
+
+func (r *Reader) gone(l *lock, e *history.Event) {
+	k := r.key(l, e)
+	if !k.stands || l.tries[k.of].name != e.Of {
+		return
+	}
+	t := &l.tries[k.of]
+	own := e.Why == history.Deleted && (e.By == "" || e.By == e.Of)
+	if own && t.phase == asked {
+		t.phase = givenUp
+		r.happens(l, tryLost)
+	}
+	k.stands, t.stand = false, t.stand-1
+	if e.Why == history.Expired && t.until > 0 && t.until != history.Never {
+		r.happensIf(e.Time < t.until, l, expiredWithinValidity)
+		r.follows(l, e.Time-t.until, expiredSecondAfterValidity)
+	}
+	if t.phase == holding {
+		r.heldGone(l, t, e, own)
+	} else {
+		r.leftGone(l, t, e, own)
+	}
+	if !slices.ContainsFunc(l.keys, func(k key) bool { return k.stands }) {
+		l.free = e.Time
+	}
+}
+
+// heldGone adds that a key is gone whose holder is inside.
+func (r *Reader) heldGone(l *lock, t *try, e *history.Event, own bool) {
+	switch {
+	case own:
+		r.happens(l, heldKeyRemovedByItself)
+	case e.Why == history.Deleted:
+		r.happens(l, heldKeyRemoved)
+	case e.Why == history.Expired, e.Why == history.NotRecorded:
+		r.happens(l, heldKeyExpired)
+	case e.Why == history.LostInFailover:
+		r.happens(l, heldKeyFailedOver)
+	default:
+		r.happens(l, heldKeyLost)
+	}
+	t.gone++
+	r.happensIf(t.gone == 2, l, secondKeyGone)
+	r.happensIf(t.gone == 3, l, thirdKeyGone)
+}
+
+// leftGone adds that a key is gone that nobody inside counts on.
+func (r *Reader) leftGone(l *lock, t *try, e *history.Event, own bool) {
+	switch {
+	case own && t.phase == givenUp:
+		r.happens(l, keyTakenBack)
+	case own:
+		r.happensIf(t.phase == returned, l, removedAfterReturn)
+		r.happensIf(l.inside > 0, l, removedDuringSection)
+	case e.Why == history.Deleted && strings.HasPrefix(string(e.By), string(t.process)+"/"):
+		r.happens(l, removedByOlder)
+	case e.Why == history.Deleted:
+		r.happens(l, removedByAnother)
+	case t.phase == asked:
+		r.happens(l, keyGoneBeforeGrant)
+	case t.phase == givenUp:
+		r.happens(l, keyLeftBehind)
+	case e.Why == history.Expired && t.phase != crashed:
+		r.happens(l, releasedKeyExpired)
+	}
+}

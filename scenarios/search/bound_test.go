@@ -1,0 +1,136 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// leastProbability is the least probability that a plan has one fault, which holds up a given request of the run
+// without faults, or the answer to it: one of requests in one of classes. It is a formula of the mix's numbers, which
+// the README states, and the first three factors are those of any one fault that names a request.
+func leastProbability(s *Plans, requests, classes int) float64 {
+	m := s.scenario.Mix
+	weights := 0
+	for _, w := range m.Weights {
+		weights += w
+	}
+	numbers := float64(m.Most - m.Fewest + 1)
+	kind := float64(m.Weights[nemesis.DelayMessage]) / float64(2*weights)
+	return (1 - float64(m.Pursued)/100) / numbers * kind * float64(m.Aimed) / 100 / float64(classes*requests) / 2
+}
+
+// leastUntil is the least probability that the message is held up until a given one of the instants after it left.
+func leastUntil(instants int) float64 { return 1 / float64(6*instants) }
+
+// strike is a message of the undisturbed run, and until when it is held up.
+type strike struct {
+	message string
+	until   time.Duration
+}
+
+// TestTheBoundIsKept draws plans at one undisturbed run, and counts for each of its requests and answers how many of
+// them hold up that alone; and with the mix that has no other fault, for each instant until which they do.
+func TestTheBoundIsKept(t *testing.T) {
+	for _, test := range []struct {
+		mix      string
+		plans    int
+		instants bool
+	}{
+		{"faults: 1..5, aimed: 50%", 130_000, false},
+		{"faults: 1..3, aimed: 100%, swarm: off, weights: {delay message: 1, pause: 3, break: 1}", 30_000, false},
+		{"faults: 1, aimed: 100%, weights: {delay message: 1}", 100_000, true},
+	} {
+		p, err := NewPlans(parsed(t, `name: bound
+servers: {redis: 1}
+clients: 2
+lock: {protocol: set-nx-px, ttl: 1s, retry: {delay: 20ms}}
+work: {cycles: 1, hold: 20ms}
+mix: {`+test.mix+"}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.look(p.of(calm, nil))
+		var a aim
+		if a.at(r, err); len(a.kinds) < 3 || err != nil {
+			t.Fatal(a.kinds, err)
+		}
+		counts := map[strike]int{}
+		for seed := range uint64(test.plans) {
+			faults := p.generator.Draw(seed)
+			p.turn(faults, archer{&a, sim.NewStream(seed, "aim")})
+			if len(faults) != 1 || faults[0].Kind != nemesis.DelayMessage || !faults[0].Trigger.Message.Named() {
+				continue
+			}
+			counts[strike{message: heldUp(&faults[0])}]++
+			if test.instants {
+				counts[strike{heldUp(&faults[0]), faults[0].By}]++
+			}
+		}
+		a.holdTo(t, p, counts, test.plans, test.instants)
+	}
+}
+
+// heldUp is the message that a fault holds up.
+func heldUp(f *nemesis.Fault) string {
+	return fmt.Sprint(f.Target, " ", f.Peer, " ", f.Trigger.Message.Nth, f.Trigger.Message.Command)
+}
+
+// holdTo compares what was drawn with the least that the formula promises, give or take four standard deviations.
+func (a *aim) holdTo(t *testing.T, p *Plans, counts map[strike]int, plans int, instants bool) {
+	hold := func(what strike, least float64) {
+		want := least * float64(plans)
+		if got := float64(counts[what]); got < want-4*math.Sqrt(want) || want < 10 {
+			t.Errorf("%v: %.0f times in %d plans, not %.1f", what, got, plans, want)
+		}
+	}
+	for _, class := range a.kinds {
+		for i := range class {
+			for _, answer := range []bool{false, true} {
+				f := class[i].Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: 1}, answer)
+				least := leastProbability(p, len(class), len(a.kinds))
+				hold(strike{message: heldUp(&f)}, least)
+				if !instants {
+					continue
+				}
+				var after []time.Duration
+				for _, instant := range a.instants {
+					if d := instant - class[i].Left.Duration(); d > 0 {
+						after = append(after, d)
+					}
+				}
+				for _, d := range after {
+					hold(strike{heldUp(&f), d}, least*leastUntil(len(after)))
+				}
+			}
+		}
+	}
+}
+
+// The share of plans that are drawn whatever other runs have shown is at least that of the mix.
+func TestMostPlansPursueNothing(t *testing.T) {
+	s := parsed(t, aimedAt)
+	s.Mix.Pursued = 30
+	p, err := NewPlans(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := NewPlans(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := 0
+	const n = together
+	for seed := range uint64(n) {
+		if p.Plan(seed).String() == q.drawn(seed).String() {
+			own++
+		}
+	}
+	if least := 0.7 * n; float64(own) < least-4*math.Sqrt(least) || own > n-10 {
+		t.Errorf("%d of %d plans were drawn", own, n)
+	}
+}
