@@ -23,6 +23,7 @@ type verifyJSON struct {
 	Kinds    map[string]kindJSON             `json:"kinds"`
 	Delays   []string                        `json:"delays"`
 	AllEnds  bool                            `json:"all_ends"`
+	Requests bool                            `json:"requests" doc:"each single fault of one run was tried, that of the seed, with the delays that it draws"`
 	// sorts of faults that the scenario does not promise to survive
 	Excluded  []string `json:"excluded"`
 	OwnFaults []string `json:"own_faults"`
@@ -72,7 +73,7 @@ func (r *Report) data() *verifyJSON {
 	d := &verifyJSON{Scenario: v.Scenario.Name, Faults: o.Faults, Seed: o.Seed,
 		Outcome: v.outcome(),
 		Laws:    v.laws().ByLaw(), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{},
-		AllEnds:  o.AllEnds,
+		AllEnds: o.AllEnds, Requests: o.Requests,
 		Excluded: document.Texts(v.Scenario.Mix.Without), OwnFaults: document.Texts(v.own()),
 		Random: map[string]randomJSON{}, LeftOut: map[string]string{},
 		Interrupted: v.interrupted(), Open: document.Some(v.open())}
