@@ -310,14 +310,30 @@ func roundest(lo, hi, soon time.Duration) time.Duration {
 	return 0
 }
 
+// Claim is what was enumerated over one run.
+type Claim struct {
+	Kinds   []nemesis.Kind
+	Tallies []KindTally // of each of the kinds
+	Untried []Reason
+}
+
 // single says what was enumerated over one run.
-func (v *Verification) single() (all document.Facts) {
-	for i, k := range v.byKind() {
-		kind := v.Scope.Every[i]
-		all = append(all, document.Fact{Name: kind.String(), Value: enumerated(kind, k.Starts, k.Schedules)})
+func (v *Verification) single() document.Facts {
+	c := Claim{Kinds: v.Scope.Every, Tallies: v.byKind()}
+	return c.Facts()
+}
+
+// Facts says what was enumerated, and what was not.
+func (c *Claim) Facts() (all document.Facts) {
+	for i, t := range c.Tallies {
+		all = append(all, document.Fact{Name: c.Kinds[i].String(), Value: enumerated(c.Kinds[i], t.Starts, t.Schedules)})
 	}
-	return append(all, document.Fact{Name: "ends", Value: classes}, document.Fact{Name: "not tried",
+	all = append(all, document.Fact{Name: "ends", Value: classes}, document.Fact{Name: "not tried",
 		Value: "two faults at once, and other seeds"})
+	for _, r := range c.Untried {
+		all = append(all, document.Fact{Name: "untried", Value: r.Kind.String() + ": " + r.Why})
+	}
+	return all
 }
 
 // classes describes which ends stand for all others.
@@ -343,14 +359,14 @@ func enumerated(k nemesis.Kind, starts, schedules int) string {
 		"passes, %s in all, with each class of ends: %s", text.Grouped(starts), runs)
 }
 
-// Singles are the single faults of one run of a scenario, that of a seed without faults. Their starts are numbered; the
-// versions of a fault that strikes at a start, which differ in when it ends, follow from the run of the longest. It
-// must not be used by two goroutines at a time.
+// Singles are the single faults of one run of a scenario, that of a seed without faults. Those that strike at one start
+// and differ only in when they end are together: all but the longest follow from its run. It must not be used by two
+// goroutines at a time.
 type Singles struct {
-	v      *Verification
+	Claim  Claim
+	Digest sim.Digest // of the run without faults
 	grower *grower
 	starts []start
-	kinds  []int // of Scope.Every: how many starts
 }
 
 // NewSingles makes the run without faults and finds where faults can strike. The scenario's own faults are left out.
@@ -359,22 +375,33 @@ func NewSingles(s *scenarios.Scenario, seed uint64) (*Singles, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &Singles{v: v, grower: newGrower(context.Background(), v)}
+	all := &Singles{Claim: Claim{Kinds: v.Scope.Every, Untried: v.Scope.None}, grower: newGrower(context.Background(), v)}
 	if err := all.grower.climb(&branch{}, false); err != nil {
 		return nil, err
 	}
+	all.Digest = all.grower.parent.digest
 	for _, k := range v.Scope.Every {
-		list := all.grower.starts(k)
-		all.starts, all.kinds = append(all.starts, list...), append(all.kinds, len(list))
+		list := slices.DeleteFunc(all.grower.starts(k), func(s start) bool {
+			return len(all.grower.placing(s.fault, &s.opening).faults) == 0
+		})
+		all.starts = append(all.starts, list...)
+		all.Claim.Tallies = append(all.Claim.Tallies, KindTally{Starts: len(list)})
 	}
 	return all, nil
 }
 
-// Len is how many starts there are.
-func (s *Singles) Len() int { return len(s.starts) }
+// Longest lists for each start the fault that lasts longest there.
+func (s *Singles) Longest() []nemesis.Fault {
+	list := make([]nemesis.Fault, len(s.starts))
+	for i := range list {
+		at := &s.starts[i]
+		list[i] = s.grower.placing(at.fault, &at.opening).faults[0]
+	}
+	return list
+}
 
-// Try calls each with the plans of a start, by its number from 0, and with what makes its run. It ends with the first
-// error of each.
+// Try calls each with the plans of a start, by its number from 0, the longest fault first, and with what makes its run.
+// It ends with the first error of each.
 func (s *Singles) Try(number int, each func(p nemesis.Plan, run func() (scenarios.Result, error)) error) error {
 	g, at := s.grower, &s.starts[number]
 	p := g.placing(at.fault, &at.opening)

@@ -87,7 +87,7 @@ func waysOf(t *testing.T, s *scenarios.Scenario, seed uint64, each func(nemesis.
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range singles.Len() {
+	for i := range singles.Longest() {
 		err := singles.Try(i, func(p nemesis.Plan, run func() (scenarios.Result, error)) error {
 			r, err := run()
 			if err != nil {
@@ -206,7 +206,7 @@ func TestEachSingleFaultIsOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range singles.Len() {
+	for i := range singles.Longest() {
 		err := singles.Try(i, func(p nemesis.Plan, run func() (scenarios.Result, error)) error {
 			f := p.Faults[0]
 			if again, err := nemesis.Parse(f.String()); err != nil || !reflect.DeepEqual(again, f) {

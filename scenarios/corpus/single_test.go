@@ -1,0 +1,45 @@
+package corpus
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/verify"
+)
+
+// TestEverySingleFaultFindsMutants: single faults over one run find mutants, some of which random faults find in one run
+// of thousands, and none in their lock. The numbers of single faults until the first that finds it are logged.
+func TestEverySingleFaultFindsMutants(t *testing.T) {
+	names := map[string]bool{"plain-del": true, "renewed-no-fence": true, "no-persistence": true}
+	caught := 0
+	for _, m := range mutants {
+		if !testkit.Full() && !names[m.Name] {
+			continue
+		}
+		s, err := m.scenario()
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := verify.Scenario(t.Context(), s, verify.Options{Faults: 1, Requests: true, Seed: 1, Budget: 20_000,
+			Crew: campaign.Crew{Workers: 1}})
+		if err != nil {
+			t.Errorf("%s: %v", m.Name, err)
+			continue
+		}
+		runs := 0
+		for _, l := range v.Lengths {
+			runs += l.Runs
+		}
+		how := fmt.Sprint("not found, ", v.Ending)
+		if v.Found != nil {
+			caught++
+			how = fmt.Sprintf("%s: %v", v.Found.Law, v.Found.Plan.Faults)
+		}
+		t.Logf("%-28s %6d %s", m.Name, runs, how)
+	}
+	if want := testkit.Size(len(names), len(mutants)*3/4); caught < want {
+		t.Errorf("%d mutants were found, not %d", caught, want)
+	}
+}
