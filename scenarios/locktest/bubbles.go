@@ -150,7 +150,12 @@ func (b *bubbles) runSeed(w *worker, seed uint64) (ok bool) {
 	}
 	say(report{Began: seed, Later: b.later})
 	r := w.run(seed)
-	if r.Failure != "" && b.later {
+	switch {
+	case r.Refused != "":
+		say(report{Problem: r.Refused})
+		b.seeds = b.seeds[:1]
+		return true
+	case r.Failure != "" && b.later:
 		return false
 	}
 	if len(r.Broken) > 0 || r.Failure != "" {

@@ -120,7 +120,7 @@ func (p *parent) claim() document.Facts {
 	runs := map[nemesis.Kind]int{}
 	for _, r := range p.runs {
 		runs[r.Kind]++
-		if r.Missed {
+		if len(r.Missed) > 0 {
 			missed++
 		}
 	}
@@ -211,7 +211,8 @@ var errNoCourse = errors.New("it failed")
 func (w *worker) tryPlace(number uint64, later bool) (ok bool) {
 	at, known := w.singles.numbers[w.singles.places[number-1]]
 	if !known { // of a library whose runs differ
-		say(report{Ran: &ran{Seed: number, Missed: true}})
+		missed := nemesis.Missed{Line: w.singles.places[number-1]}
+		say(report{Ran: &ran{Seed: number, Missed: []nemesis.Missed{missed}}})
 		return true
 	}
 	err := w.singles.Try(at, func(p nemesis.Plan, run func() (scenarios.Result, error)) error {
@@ -221,7 +222,7 @@ func (w *worker) tryPlace(number uint64, later bool) (ok bool) {
 		if r.Failure != "" && later {
 			return errUnsure
 		}
-		r.Kind, r.Missed = p.Faults[0].Kind, len(result.Missed) > 0
+		r.Kind = p.Faults[0].Kind
 		if len(r.Broken) > 0 || r.Failure != "" {
 			r.Plan = p.String()
 			r.Differs = w.differs(&r, p)

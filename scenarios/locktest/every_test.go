@@ -148,3 +148,24 @@ func TestWhatDoesNotGoWithEvery(t *testing.T) {
 		}
 	}
 }
+
+// TestAFaultThatNeverStrikesIsReported: in no run did its message come; a name that fits two is refused with the
+// choices.
+func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
+	for line, want := range map[string]string{
+		"delay the 40th DEL of client-2 to redis-1 by 7s": "never struck: client-2 asked for",
+		`delay the 2nd "…" of client-2 to redis-1 by 7s`:  `"…" fits "SET" and "`,
+		"delay the 2nd SET of client-2 to redis-1 by 7s":  "",
+	} {
+		t.Run(strings.Fields(line)[3], func(t *testing.T) {
+			p := examine(t, Config{New: newPlain, Seeds: 3, Untried: true, Plan: []string{line}})
+			if p == nil {
+				return
+			}
+			problems := strings.Join(p.problems, "\n")
+			if (problems == "") != (want == "") || !strings.Contains(problems, want) || len(p.failures()) > 0 {
+				t.Errorf("%s: %q, want %q; %v", line, problems, want, p.failures())
+			}
+		})
+	}
+}

@@ -154,7 +154,9 @@ func (p *parent) try() {
 func (p *parent) problem(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.problems = append(p.problems, text)
+	if !slices.Contains(p.problems, text) {
+		p.problems = append(p.problems, text)
+	}
 }
 
 func (p *parent) take(r ran) {

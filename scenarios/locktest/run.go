@@ -23,6 +23,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // Run makes the trial run (Try), then runs the lock under faults, seed after seed, and fails the test for each way in
@@ -78,7 +79,26 @@ func examine(t *testing.T, c Config) *parent {
 	}
 	p.explore(seeds)
 	slices.SortStableFunc(p.runs, func(a, b ran) int { return cmp.Compare(a.Seed, b.Seed) })
+	p.reportMissed()
 	return p
+}
+
+// reportMissed fails the test for a fault of every run that names a message which came in none.
+func (p *parent) reportMissed() {
+	missed := map[string]int{}
+	for _, r := range p.runs {
+		for _, m := range r.Missed {
+			missed[m.Line]++
+		}
+	}
+	for _, r := range p.runs {
+		for i := range r.Missed {
+			if m := &r.Missed[i]; p.config.Every == 0 && missed[m.Line] == len(p.runs) {
+				p.problem(fmt.Sprintf("%s: never struck: %s", m.Line, single.Asked(m)))
+				missed[m.Line] = 0
+			}
+		}
+	}
 }
 
 // begin reads a Config, and does the task of a process that is a worker; p is nil then. seeds is that of a plan that is

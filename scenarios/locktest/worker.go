@@ -79,9 +79,12 @@ type ran struct {
 	// Tolerated says that Failure is one that Config.Tolerated names.
 	Tolerated bool `json:",omitempty"`
 	// Kind is that of the single fault, with Config.Every, and Plan that of a run which broke a law or failed.
-	Kind   nemesis.Kind `json:",omitempty"`
-	Plan   string       `json:",omitempty"`
-	Missed bool         `json:",omitempty"` // the message that the fault names never came
+	Kind nemesis.Kind `json:",omitempty"`
+	Plan string       `json:",omitempty"`
+	// Missed are the messages that faults name and that never came, if the faults were not drawn.
+	Missed []nemesis.Missed `json:",omitempty"`
+	// Refused says why the plan cannot be carried out: a name fits several requests.
+	Refused string `json:",omitempty"`
 }
 
 type broken struct {
@@ -294,11 +297,18 @@ func (w *worker) run(seed uint64) ran {
 // judge is what came of a run.
 func (w *worker) judge(seed uint64, result scenarios.Result, err error) ran {
 	out := ran{Seed: seed}
+	if ambiguous := (*nemesis.AmbiguousError)(nil); errors.As(err, &ambiguous) {
+		out.Refused = err.Error()
+		return out
+	}
 	if err != nil {
 		out.Failure = w.failure(err)
 		return out
 	}
 	out.Digest = result.Digest
+	if w.plans == nil {
+		out.Missed = result.Missed
+	}
 	v := w.checker.Check(result.History)
 	for _, f := range v.Findings {
 		out.Outcomes = append(out.Outcomes, f.Outcome)

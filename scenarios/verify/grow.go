@@ -26,8 +26,10 @@ type growth struct {
 	Tally
 	next  []branch
 	found *Counterexample
-	cut   bool   // ctx ended it before all was tried
-	lost  string // why nothing was tried; empty if something was
+	// missed are the messages that the scenario's own faults name and that never came in a run without others.
+	missed []nemesis.Missed
+	cut    bool   // ctx ended it before all was tried
+	lost   string // why nothing was tried; empty if something was
 }
 
 // grower makes branches grow. It belongs to one worker.
@@ -95,6 +97,7 @@ func (g *grower) bare(b *branch) (*growth, error) {
 	result, _, err := g.run(nil, false)
 	if err == nil {
 		g.judge(result, b.stands)
+		g.missed = result.Missed
 	}
 	return g.growth, err
 }

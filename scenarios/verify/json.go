@@ -28,6 +28,8 @@ type verifyJSON struct {
 	Excluded  []string `json:"excluded"`
 	OwnFaults []string `json:"own_faults"`
 
+	NeverStruck []string `json:"never_struck,omitempty" doc:"own faults that name a message that never came without another fault, with the requests that came"`
+
 	Random         map[string]randomJSON `json:"random" doc:"kinds of which random placements were tried, since not every one can be"`
 	LeftOut        map[string]string     `json:"left_out"` // kinds that were not tried, and why
 	Interrupted    bool                  `json:"interrupted" doc:"a signal came before everything was done"`
@@ -75,7 +77,8 @@ func (r *Report) data() *verifyJSON {
 		Laws:    v.laws().ByLaw(), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{},
 		AllEnds: o.AllEnds, Requests: o.Requests,
 		Excluded: document.Texts(v.Scenario.Mix.Without), OwnFaults: document.Texts(v.own()),
-		Random: map[string]randomJSON{}, LeftOut: map[string]string{},
+		NeverStruck: v.neverStruck(),
+		Random:      map[string]randomJSON{}, LeftOut: map[string]string{},
 		Interrupted: v.interrupted(), Open: document.Some(v.open())}
 	for _, l := range v.Lengths {
 		d.Lengths = append(d.Lengths, lengthJSON{l.Faults, l.Starts, l.Schedules, l.Idle, l.Stands, l.Whole})

@@ -254,10 +254,19 @@ func (v *Verification) bounds() (all document.Facts) {
 	each("delays", delays)
 	each("seed", []string{fmt.Sprintf("%d, for back-offs and owner values", v.Options.Seed)})
 	each("always", document.Texts(v.own()))
+	each("never struck", v.neverStruck())
 	each("without", document.Texts(v.Scenario.Mix.Without))
 	each("random", random)
 	each("untried", untried)
 	return all
+}
+
+// neverStruck lists the scenario's own faults that name a message that never came, with the requests that did.
+func (v *Verification) neverStruck() (list []string) {
+	for i := range v.Missed {
+		list = append(list, v.Missed[i].Line+" without another fault: "+single.Asked(&v.Missed[i]))
+	}
+	return list
 }
 
 // suite has a case for each promised law, and one for each reason why nothing can be said.

@@ -297,6 +297,34 @@ func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 	}
 }
 
+// TestAnOwnFaultThatNeverStrikesIsReported, with the requests that came; a name that fits two is refused.
+func TestAnOwnFaultThatNeverStrikesIsReported(t *testing.T) {
+	text := lateReleaseBy("script") + "faults:\n  - delay the 40th DEL of client-2 to redis-1 by 7s\n"
+	for _, o := range []Options{{Faults: 0, Delays: 1}, {Faults: 1, Requests: true, Kinds: []nemesis.Kind{nemesis.Break}}} {
+		o.Seed, o.KeepFaults = 1, true
+		s, err := scenarios.Parse("verified.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := Scenario(context.Background(), s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "never struck delay the 40th DEL of client-2 to redis-1 by 7s without another fault: client-2 asked for"
+		if text := squeezed(verifyText(t, &Report{Verification: v}, 80)); !strings.Contains(text, want) {
+			t.Errorf("%+v: %q is missing in\n%s", o, want, text)
+		}
+		s, err = scenarios.Parse("verified.yaml", []byte(strings.Replace(text, "40th DEL", "2nd \"…\"", 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Scenario(context.Background(), s, o); err == nil || !strings.Contains(err.Error(),
+			`"…" fits "SET" and "release"`) {
+			t.Errorf("an ambiguous name: %v", err)
+		}
+	}
+}
+
 func TestTheRoundestDurationBetweenTwo(t *testing.T) {
 	for _, c := range []struct{ lo, hi, soon, want time.Duration }{
 		{0, time.Second, 200 * time.Millisecond, 100 * time.Millisecond},

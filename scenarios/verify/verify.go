@@ -154,6 +154,9 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 	length, st := &v.Lengths[n], &stage{Faults: n, Level: level}
 	length.Whole, err = v.do(ctx, st, func(position int, g *growth) {
 		next = append(next, g.next...)
+		if v.Missed == nil {
+			v.Missed = g.missed
+		}
 		_, kind, _ := v.split(st, position)
 		length.add(kind, &g.Tally)
 	})
@@ -208,8 +211,11 @@ type Verification struct {
 	Lengths     []LengthTally // of all placements, by the number of faults, from none
 	Random      []Sample      // of kinds in the order of Scope.Random
 	Found       *Counterexample
-	Lost        []Loss          // of what had to be tried before the end
-	Ending      campaign.Ending // of what was to be tried, up to the first counterexample
+	// Missed are the messages that the scenario's own faults name and that never came in a run without others, with the
+	// first of the assignments where some did not.
+	Missed []nemesis.Missed
+	Lost   []Loss          // of what had to be tried before the end
+	Ending campaign.Ending // of what was to be tried, up to the first counterexample
 }
 
 // Counterexample is a placement that breaks a promised law. No shorter one of the kinds that are enumerated does, for
