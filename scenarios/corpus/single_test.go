@@ -22,7 +22,7 @@ func TestEverySingleFaultFindsMutants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := verify.Scenario(t.Context(), s, verify.Options{Faults: 1, Requests: true, Seed: 1, Budget: 20_000,
+		v, err := verify.Scenario(t.Context(), s, verify.Options{Faults: 1, Requests: true, Seed: 1, Budget: 6000,
 			Crew: campaign.Crew{Workers: 1}})
 		if err != nil {
 			t.Errorf("%s: %v", m.Name, err)
