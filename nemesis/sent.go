@@ -14,6 +14,9 @@ type Sent struct {
 	// Number is its own among the messages of its link, from 1; AnswerNumber that of its answer, 0 if none left.
 	Number, AnswerNumber int
 	Left                 sim.Time
+	// Arrived is when it reached the server, Answered when the answer left, and Taken when that reached the client;
+	// zero if it never did.
+	Arrived, Answered, Taken sim.Time
 }
 
 // Strike is a fault of one message (DelayMessage, Break) that strikes the request, or the answer to it.
@@ -71,8 +74,12 @@ func Record(w *sim.World) *[]Sent {
 			sent[same]++
 			*list = append(*list, Sent{Client: p.Client, Server: p.Server, Command: p.Command, Nth: sent[same],
 				Attempt: p.Attempt, Number: p.Number, Left: p.At})
+		case known && !p.Answer && p.Arrives:
+			(*list)[i].Arrived = p.At
 		case known && p.Answer && !p.Arrives:
-			(*list)[i].AnswerNumber = p.Number
+			(*list)[i].AnswerNumber, (*list)[i].Answered = p.Number, p.At
+		case known && p.Answer:
+			(*list)[i].Taken = p.At
 		}
 		return none
 	})

@@ -55,6 +55,8 @@ func (r *request) register(c *cobra.Command) {
 	f.BoolVar(&r.options.Orders, "orders", false, "with --verify: also with two other orders of what arrives at once")
 	f.BoolVar(&r.options.AllEnds, "all-ends", false,
 		"with --verify: with several faults, go on from each end of the earlier ones")
+	f.BoolVar(&r.options.Requests, "requests", false,
+		"with --verify: try each single fault of one run, that of --seed, with its own delays")
 	f.BoolVar(&r.options.KeepFaults, "keep-faults", false,
 		"with --verify: let the scenario's own faults strike in every run")
 	output.Count(c, &r.options.Budget, "budget", 0, 1, 0, "with --verify: end undecided after so many runs")
@@ -66,8 +68,9 @@ func (r *request) register(c *cobra.Command) {
 // given are what flags of a request go with.
 var given = map[string][]string{
 	"explore": {"run", "seed", "seeds", "until-time", "until-findings", "until-rate"},
-	"verify":  {"seed", "until-time", "faults", "delays", "orders", "all-ends", "keep-faults", "budget"},
-	"corpus":  {"seed", "seeds", "until-time", "sound"},
+	"verify": {"seed", "until-time", "faults", "delays", "orders", "all-ends", "requests",
+		"keep-faults", "budget"},
+	"corpus": {"seed", "seeds", "until-time", "sound"},
 }
 
 // kind is what the request asks for.
@@ -112,6 +115,9 @@ func (r *request) check(c *cobra.Command, files []string) error {
 	case r.sound < 0 || r.sound > 0 && r.sound < len(corpus.Names()):
 		return fmt.Errorf("--sound must be at least %d, a run for each lock, not %d", len(corpus.Names()), r.sound)
 	}
+	if err := task.OneRun(&r.options, c.Flags().Changed); err != nil {
+		return err
+	}
 	r.settle(c)
 	return nil
 }
@@ -139,7 +145,7 @@ func (r *request) settle(c *cobra.Command) {
 	if r.corpus && !c.Flags().Changed("seed") {
 		r.from = 0
 	}
-	if r.options.Seed = r.from; r.options.Delays == 0 {
+	if r.options.Seed = r.from; r.options.Delays == 0 && !r.options.Requests {
 		r.options.Delays = 2
 		if r.options.Faults > 1 {
 			r.options.Delays = 1

@@ -41,10 +41,16 @@ at which something changes; of kinds of faults with too many placements, such as
 are tried. The output says what exactly was tried, and for how much it stands. A small scenario is one
 whose clients seldom try again: let the back-off be a third of the TTL or more.
 
+With --requests it tries each single fault of one run, the one that --seed makes without faults: each
+request and each answer lost, and delayed past each threshold; each process paused, each server crashed
+and each connection cut at each of its events. These are some thousand runs, and nothing is claimed of
+other seeds.
+
 Exit 0 if no placement breaks a promise; 1 if one does; 2 for bad input; 3 if the budget, the time or
 Ctrl-C ended it first, or if a promise is undecided.`,
 		Example: `  fencepost verify my-lock.yaml
   fencepost verify my-lock.yaml --faults 2
+  fencepost verify my-lock.yaml --requests
   fencepost verify my-lock.yaml --kinds pause,crash --delays 6 --orders`,
 		Args: oneArgument("a scenario's name or file"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -61,6 +67,7 @@ Ctrl-C ended it first, or if a promise is undecided.`,
 		"how many assignments of delays to try (default: 2; with several faults 1)")
 	f.BoolVar(&o.Orders, "orders", false, "try each also with two other orders of what arrives at once")
 	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, go on from each end of the earlier ones")
+	f.BoolVar(&o.Requests, "requests", false, "try each single fault of one run, that of --seed, with its own delays")
 	f.BoolVar(&o.KeepFaults, "keep-faults", false, "let the scenario's own faults strike in every run")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of back-offs and owner values")
 	output.Count(c, &o.Budget, "budget", 0, 1, 0, "end undecided after so many runs (default: no limit)")
@@ -102,10 +109,17 @@ func (j *verifyJob) prepare() error {
 	if j.scenario, err = task.Open(j.target); err != nil {
 		return err
 	}
-	if o.Kinds, err = chosenKinds(j.scenario, j.kinds); err != nil {
+	if err := task.OneRun(o, j.flags.Changed); err != nil {
+		return err
+	}
+	scope := verify.ScopeOf(j.scenario)
+	if o.Requests {
+		scope = scope.Enumerated()
+	}
+	if o.Kinds, err = chosenKinds(scope, j.kinds); err != nil {
 		return fmt.Errorf("--kinds: %w", err)
 	}
-	if o.Delays == 0 {
+	if o.Delays == 0 && !o.Requests {
 		o.Delays = 2
 		if o.Faults > 1 {
 			o.Delays = 1
@@ -119,8 +133,7 @@ func (j *verifyJob) prepare() error {
 }
 
 // chosenKinds parses the kinds that are to be tried; none for all. A space in the name of one may be written as "-".
-func chosenKinds(s *scenarios.Scenario, names []string) (chosen []nemesis.Kind, err error) {
-	scope := verify.ScopeOf(s)
+func chosenKinds(scope verify.Scope, names []string) (chosen []nemesis.Kind, err error) {
 	var words []string
 	for _, k := range nemesis.Kinds {
 		words = append(words, k.String())
@@ -132,13 +145,14 @@ func chosenKinds(s *scenarios.Scenario, names []string) (chosen []nemesis.Kind, 
 			return nil, fmt.Errorf("there is no kind of faults %q%s", name, nearestWord(name, words))
 		}
 		k := nemesis.Kinds[i]
-		for _, r := range scope.None {
-			if r.Kind == k {
-				return nil, fmt.Errorf("%s is not tried: %s", k, r.Why)
-			}
-		}
 		if !scope.Tries(k) {
-			return nil, fmt.Errorf("%s is not tried: nothing in this scenario can suffer it", k)
+			why := "nothing in this scenario can suffer it"
+			for _, r := range scope.None {
+				if r.Kind == k {
+					why = r.Why
+				}
+			}
+			return nil, fmt.Errorf("%s is not tried: %s", k, why)
 		}
 		if !slices.Contains(chosen, k) {
 			chosen = append(chosen, k)
@@ -162,7 +176,8 @@ func (j *verifyJob) repeat() string {
 
 // given are the flags that say what is tried, as typed.
 func (j *verifyJob) given() (call []string) {
-	for _, name := range []string{"faults", "kinds", "delays", "orders", "all-ends", "keep-faults", "seed", "budget",
+	for _, name := range []string{"faults", "kinds", "delays", "orders", "all-ends", "requests",
+		"keep-faults", "seed", "budget",
 		"time"} {
 		f := j.flags.Lookup(name)
 		switch {

@@ -17,6 +17,17 @@ type Verification struct {
 	Repeat string // command to paste that verifies again
 }
 
+// OneRun refuses flags that do not go with --requests.
+func OneRun(o *verify.Options, changed func(flag string) bool) error {
+	for _, flag := range []string{"faults", "delays", "orders", "all-ends"} {
+		if o.Requests && changed(flag) {
+			return fmt.Errorf("--%s does not go with --requests: one fault strikes a run with the delays that its seed "+
+				"draws", flag)
+		}
+	}
+	return nil
+}
+
 // Prepare checks, before anything runs, that the findings can be written.
 func (j *Verification) Prepare() error {
 	if err := j.Open("verify"); err != nil {

@@ -289,14 +289,18 @@ func (t *tree) flow() string {
 	}
 }
 
-// Quoted writes a scalar with quotes if YAML would otherwise read something else, inside of { } and [ ] or outside.
+// Quoted writes a scalar with quotes if YAML would otherwise read something else, inside of { } and [ ] or outside, and
+// if it can without escapes: a fault must be read as it is written.
 func Quoted(s string, inside bool) string {
 	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`") &&
 		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") &&
-		!strings.ContainsAny(s, "\\\"") &&
+		(!inside || !strings.ContainsAny(s, "\\\"")) &&
 		!strings.ContainsFunc(s, history.Unprintable)
-	if inside && strings.ContainsAny(s, ",[]{}") || s == "null" || s == "~" || !plain {
-		return strconv.Quote(s)
+	switch {
+	case plain && s != "null" && s != "~" && !(inside && strings.ContainsAny(s, ",[]{}")):
+		return s
+	case strings.ContainsAny(s, "\\\"") && !strings.Contains(s, "'") && !strings.ContainsFunc(s, history.Unprintable):
+		return "'" + s + "'"
 	}
-	return s
+	return strconv.Quote(s)
 }

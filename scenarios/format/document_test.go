@@ -87,6 +87,7 @@ mix:
 
 func TestScalarsAreQuotedWhereTheyMust(t *testing.T) {
 	for _, s := range []string{"", " a", "a: b", "a #b", "{a", "a, b", "null", "~", ">= 9s", "- a", "a:", `a"b`, `a\b`,
+		`delay the "return redis.call('get', …" of client-1 to redis-1 by 1s`, `a "b\" 'c'`, `"a: b" \c`, `delay the "a: b" of c`,
 		"a\nb", "1", "on", "über"} {
 		d := parsed(t, "name: x\nlock: {a: b}\n")
 		d.Set("name", s)

@@ -336,6 +336,7 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 		{user("drift client-1 clock by +100ppm from 0s"), "the clocks of client-1 are the host's"},
 		{user("pause client-1 for 1s after clock-read"), "clock-read is inside of the client's library"},
 		{user("cut client-1 | redis-1 after quorum-reached for 1s"), "quorum-reached is inside of"},
+		{user("delay the SET of client-1 to redis-1 in attempt 1 by 1s"), "only the client's library knows"},
 		{partial, "these servers have no clocks of their own"},
 		{catalogued("etcd-lease-pause", "x"), "has etcd servers, and the ports that a client of yours would find " +
 			"speak Redis' protocol"},
@@ -347,6 +348,35 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v, want %s", err, test.want)
 		}
+	}
+}
+
+// TestAFaultThatNamesAMessageStrikesIt, a user's or our own: the request or the answer, or what happens at its time; one
+// that never comes is named with those that did.
+func TestAFaultThatNamesAMessageStrikesIt(t *testing.T) {
+	t.Parallel()
+	s := scenario(t, "set-nx-px", "work: {cycles: 2, think: 50ms}", `faults: [delay the SET of client-1 to redis-1 by 200ms,
+  pause client-2 for 100ms after the answer to its SET to redis-1, break client-1 | redis-1 before the answer to the 2nd SET,
+  delay the 99th SET of client-1 to redis-1 by 1s]`)
+	for _, client := range []string{"works", ""} {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			testkit.Undisturbed(t, func(t testing.TB) {
+				r, err := run(t, s, client)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(r.Missed) != 1 || r.Missed[0].Line != s.Faults[3].String() || len(r.Missed[0].Asked) == 0 {
+					t.Errorf("missed: %+v", r.Missed)
+				}
+				for _, f := range s.Faults[:3] {
+					struck := func(e history.Event) bool { return e.Type == history.OK && e.Value == f.String() }
+					if !slices.ContainsFunc(r.History.Events, struck) {
+						t.Errorf("%s did not strike", f)
+					}
+				}
+			})
+		})
 	}
 }
 

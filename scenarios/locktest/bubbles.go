@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"errors"
 	"io"
 	"os"
 	"runtime"
@@ -77,7 +78,9 @@ func (b *bubbles) work(w *worker) (another bool) {
 	w.given, w.plans, w.later = b.task.Plans, b.plans, b.later || b.task.Plans != nil
 	if b.task.Trial {
 		w.try()
-	} else if err := w.drawPlans(); err != nil {
+	} else if b.task.List {
+		w.list()
+	} else if err := errors.Join(w.drawPlans(), w.enumerate(b.task.Places)); err != nil {
 		say(report{Problem: err.Error()})
 	} else if b.task.Shrink != nil {
 		w.shrink(b.task.Seeds[0], *b.task.Shrink)
@@ -127,22 +130,40 @@ func (b *bubbles) runAll(w *worker) (alike bool) {
 			return false
 		}
 		seed := b.seeds[0]
-		say(report{Began: seed, Later: b.later})
-		r := w.run(seed)
-		if r.Failure != "" && b.later {
+		if !b.runSeed(w, seed) {
 			return false // perhaps because of what has stayed behind
 		}
-		if len(r.Broken) > 0 || r.Failure != "" {
-			again := w.run(seed)
-			r.Differs = again.Digest != r.Digest
-		}
-		say(report{Ran: &r})
+		say(report{Finished: seed})
 		b.seeds = b.seeds[1:]
 		if i == 0 && !b.later {
 			first, runs = kinds(), w.runs
 		}
 	}
 	return false
+}
+
+// runSeed makes the run of a seed, or those of the single faults with that number, and reports it; ok is false if it
+// failed in a bubble that is not the first.
+func (b *bubbles) runSeed(w *worker, seed uint64) (ok bool) {
+	if w.config.Every == 1 {
+		return w.tryPlace(seed, b.later)
+	}
+	say(report{Began: seed, Later: b.later})
+	r := w.run(seed)
+	switch {
+	case r.Refused != "":
+		say(report{Problem: r.Refused})
+		b.seeds = b.seeds[:1]
+		return true
+	case r.Failure != "" && b.later:
+		return false
+	}
+	if len(r.Broken) > 0 || r.Failure != "" {
+		again := w.run(seed)
+		r.Differs = again.Digest != r.Digest
+	}
+	say(report{Ran: &r})
+	return true
 }
 
 // learn reports whether all kinds of which there are more goroutines than before the first run were there after the

@@ -28,6 +28,19 @@
 // the folder that it names, and two commands repeat it. A table of the laws and an index come before the stories: what
 // is wrong with the lock's code first, and last what no lock with a lease survives.
 //
+// # Every single fault
+//
+// With Config.Every: 1 no fault is drawn. The run of seed 1 without faults is taken apart, and each single fault of it
+// tried, as fencepost verify --requests does: each request and each answer lost, and late; each client and each server
+// paused, crashed and cut off after each of its events, as far as Config.Faults and Without admit it; each with ends that
+// come soon after what they can outlast. The log says what was enumerated, in how many runs, and what was not: other
+// seeds, two faults at once, kinds that cannot be enumerated. Two clients that take the lock twice make some thousand
+// runs; clients that try again often while they wait make many more. A subtest is named by the number of a fault,
+// fault=168, which stands for all its lengths. With -short the first 20 are tried.
+//
+// If two runs without faults differ, the log says so; only faults that name a message are tried then, and the others are
+// counted.
+//
 // # Flags
 //
 // go test's own flags do what they say. -run 'TestMyLock/seed=168' makes one run, without the trial. -short makes 20

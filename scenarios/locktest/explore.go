@@ -13,7 +13,7 @@ import (
 
 // Report is the result of the runs of an Explore.
 type Report struct {
-	// Runs is how many runs were made, one for each seed; none if the trial run (Try) failed, which fails the test.
+	// Runs is how many runs were made, one for each seed, or for each single fault (Config.Every); none if the trial run (Try) failed, which fails the test.
 	Runs int
 	// Breaches are the distinct violations of promised laws: what the lock does to keys that are not its own, then the
 	// others in the order of the laws, and last what no lock with a lease survives.
@@ -36,7 +36,8 @@ type Report struct {
 type Breach struct {
 	Law   checker.Law
 	Cause checker.Cause
-	// Runs is the number of runs in which it occurs, and Seed the first of them.
+	// Runs is the number of runs in which it occurs, and Seed the first of them; with Config.Every it is the number of a
+	// start and a target of faults, of which there are several that differ in when they end.
 	Runs int
 	Seed uint64
 	// Story is how it happened in the run of Seed.
@@ -84,9 +85,20 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 		}
 	}
 	for _, g := range p.groups() {
-		r.Breaches = append(r.Breaches, Breach{Law: g.Law, Cause: g.Cause, Runs: g.runs, Seed: g.first, Story: g.Story})
+		r.Breaches = append(r.Breaches, Breach{Law: g.Law, Cause: g.Cause, Runs: g.runs, Seed: g.first.Seed,
+			Story: g.Story})
 	}
 	return r, true
+}
+
+// groupOf is the group of runs that a breach describes.
+func (p *parent) groupOf(b Breach) group {
+	all := p.groups()
+	is := func(g group) bool { return g.Law == b.Law && g.Cause == b.Cause }
+	if at := slices.IndexFunc(all, is); at >= 0 && all[at].first.Seed == b.Seed {
+		return all[at]
+	}
+	return group{broken: broken{finding: finding{b.Law, b.Cause}}, first: ran{Seed: b.Seed}}
 }
 
 // Violated is the number of runs in which a law was broken, in any way.
@@ -119,7 +131,7 @@ func (r *Report) Digests() map[uint64]sim.Digest {
 
 // Shrink cuts the run of a breach down to the smallest that it finds. It must be called before the test returns.
 func (r *Report) Shrink(b Breach) (*Smallest, error) {
-	small, why := r.parent.shrink(group{broken: broken{finding: finding{b.Law, b.Cause}}, first: b.Seed})
+	small, why := r.parent.shrink(r.parent.groupOf(b))
 	if small == nil {
 		return nil, &ShrinkError{Law: b.Law, Cause: b.Cause, Seed: b.Seed, Why: why}
 	}

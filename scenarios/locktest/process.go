@@ -41,8 +41,12 @@ func (p *parent) explore(seeds []uint64) {
 		})
 	}
 	all.Wait()
-	if made := len(p.runs); ctx.Err() != nil && made < len(seeds) {
-		p.problem(fmt.Sprintf("the time that -timeout gives was up: %d of %d runs were made", made, len(seeds)))
+	if ctx.Err() != nil && p.finished < len(seeds) {
+		what := "runs were made"
+		if p.config.Every == 1 {
+			what = "places of faults were tried"
+		}
+		p.problem(fmt.Sprintf("the time that -timeout gives was up: %d of %d %s", p.finished, len(seeds), what))
 	}
 }
 
@@ -71,7 +75,11 @@ func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 	alone := false
 	for len(share) > 0 && ctx.Err() == nil {
 		began, later, done, failed := uint64(0), false, false, false
+		plan := "" // of the run that is under way
 		k := task{Test: p.t.Name(), Call: p.call, Seeds: slices.Clone(share), Alone: alone}
+		if p.listed != nil {
+			k.Places = p.listed.file
+		}
 		if plans[share[0]] != "" {
 			k.Plans = plans
 			k.Seeds = slices.DeleteFunc(k.Seeds, func(s uint64) bool { return plans[s] == "" })
@@ -81,11 +89,13 @@ func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 			case r.Plans != nil:
 				plans = r.Plans
 			case r.Began != 0:
-				began, later = r.Began, r.Later
+				began, later, plan = r.Began, r.Later, r.Plan
 			case r.Ran != nil:
 				p.take(*r.Ran)
-				share = slices.DeleteFunc(share, func(s uint64) bool { return s == r.Ran.Seed })
-				delete(plans, r.Ran.Seed)
+			case r.Finished != 0:
+				p.finish()
+				share = slices.DeleteFunc(share, func(s uint64) bool { return s == r.Finished })
+				delete(plans, r.Finished)
 				began = 0
 			case r.Problem != "":
 				p.problem(r.Problem)
@@ -94,6 +104,9 @@ func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 				done = true
 			}
 		})
+		if began != 0 && (done || later) {
+			p.forget(began) // it is tried again
+		}
 		switch {
 		case failed || ctx.Err() != nil:
 			return
@@ -106,7 +119,8 @@ func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 			p.problem(fmt.Sprintf("a worker ended before its first run: %v", end))
 			return
 		}
-		p.take(ran{Seed: began, Failure: end.Error()})
+		p.take(ran{Seed: began, Failure: end.Error(), Plan: plan})
+		p.finish()
 		share = slices.DeleteFunc(share, func(s uint64) bool { return s == began })
 	}
 }
@@ -140,7 +154,9 @@ func (p *parent) try() {
 func (p *parent) problem(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.problems = append(p.problems, text)
+	if !slices.Contains(p.problems, text) {
+		p.problems = append(p.problems, text)
+	}
 }
 
 func (p *parent) take(r ran) {
@@ -150,6 +166,20 @@ func (p *parent) take(r ran) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.runs = append(p.runs, r)
+}
+
+// finish counts a seed of which all was run.
+func (p *parent) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finished++
+}
+
+// forget drops the runs of a seed that is tried again.
+func (p *parent) forget(seed uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.runs = slices.DeleteFunc(p.runs, func(r ran) bool { return r.Seed == seed })
 }
 
 // spent adds up what an ended process used.
@@ -203,15 +233,15 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	}
 }
 
-// seedAsked is the seed in the pattern of -run, if it asks for one subtest of the test.
-func seedAsked(test string) (seed uint64, one bool) {
+// seedAsked is the seed in the pattern of -run, if it asks for one subtest of the test, whose name begins with a word.
+func seedAsked(test, word string) (seed uint64, one bool) {
 	f := flag.Lookup("test.run")
 	if f == nil {
 		return 0, false
 	}
 	parts := strings.Split(f.Value.String(), "/")
 	if at := strings.Count(test, "/") + 1; at < len(parts) {
-		text, is := strings.CutPrefix(strings.Trim(parts[at], "^$"), "seed=")
+		text, is := strings.CutPrefix(strings.Trim(parts[at], "^$"), word+"=")
 		n, err := strconv.ParseUint(text, 10, 64)
 		return n, is && err == nil
 	}

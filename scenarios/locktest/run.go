@@ -23,6 +23,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // Run makes the trial run (Try), then runs the lock under faults, seed after seed, and fails the test for each way in
@@ -42,7 +43,7 @@ func Run(t *testing.T, c Config) {
 	}
 	t.Log(p.summary())
 	for _, f := range p.failures() {
-		t.Run(fmt.Sprintf("seed=%d", f.seed), func(t *testing.T) { t.Error(f.text()) })
+		t.Run(p.name(f.seed), func(t *testing.T) { t.Error(f.text()) })
 	}
 }
 
@@ -71,9 +72,33 @@ func examine(t *testing.T, c Config) *parent {
 	if p.refused = len(p.problems) > 0; p.refused {
 		return p
 	}
+	if p.config.Every == 1 {
+		if seeds = p.enumerate(seeds); seeds == nil {
+			return p
+		}
+	}
 	p.explore(seeds)
-	slices.SortFunc(p.runs, func(a, b ran) int { return cmp.Compare(a.Seed, b.Seed) })
+	slices.SortStableFunc(p.runs, func(a, b ran) int { return cmp.Compare(a.Seed, b.Seed) })
+	p.reportMissed()
 	return p
+}
+
+// reportMissed fails the test for a fault of every run that names a message which came in none.
+func (p *parent) reportMissed() {
+	missed := map[string]int{}
+	for _, r := range p.runs {
+		for _, m := range r.Missed {
+			missed[m.Line]++
+		}
+	}
+	for _, r := range p.runs {
+		for i := range r.Missed {
+			if m := &r.Missed[i]; p.config.Every == 0 && missed[m.Line] == len(p.runs) {
+				p.problem(fmt.Sprintf("%s: never struck: %s", m.Line, single.Asked(m)))
+				missed[m.Line] = 0
+			}
+		}
+	}
 }
 
 // begin reads a Config, and does the task of a process that is a worker; p is nil then. seeds is that of a plan that is
@@ -95,6 +120,9 @@ func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 	seeds, err := c.planned()
 	if err != nil {
 		t.Fatalf("locktest: the plan to run: %v", err)
+	}
+	if problem := c.everyRefused(); problem != "" {
+		t.Fatal("locktest: " + problem)
 	}
 	s, err := c.scenario(scenarioName(t.Name()))
 	if err != nil {
@@ -218,8 +246,11 @@ func (c *Config) planned() (seeds []uint64, err error) {
 
 // seeds are those to run: of the one subtest that -run asks for, or all.
 func (c *Config) seeds(t *testing.T) (all []uint64, one bool) {
-	if seed, one := seedAsked(t.Name()); one {
+	if seed, one := seedAsked(t.Name(), c.word()); one {
 		return []uint64{seed}, true
+	}
+	if c.Every == 1 {
+		return nil, false // how many there are, a run says
 	}
 	n := cmp.Or(c.Seeds, standardSeeds)
 	if testing.Short() {
@@ -241,6 +272,8 @@ type parent struct {
 
 	mu       sync.Mutex
 	runs     []ran
+	finished int           // seeds of which all was run
+	listed   *listed       // the single faults, with Config.Every
 	problems []string      // what is wrong apart from single runs
 	refused  bool          // the trial run failed: no other was made
 	cpu      time.Duration // of all processes so far
@@ -250,7 +283,7 @@ type parent struct {
 // group holds the runs that break a law in one way.
 type group struct {
 	broken
-	first uint64
+	first ran
 	runs  int
 }
 
@@ -261,7 +294,7 @@ func (p *parent) groups() (all []group) {
 			i := slices.IndexFunc(all, func(g group) bool { return g.finding == b.finding })
 			if i < 0 {
 				i = len(all)
-				all = append(all, group{broken: b, first: r.Seed})
+				all = append(all, group{broken: b, first: r})
 			}
 			all[i].runs++
 			if all[i].Limit != b.Limit {
@@ -288,13 +321,13 @@ func (p *parent) story(g group) string {
 		b.WriteString(waysOn[g.Limit] + "\n\n")
 	}
 	fmt.Fprintf(&b, "%s is violated: %s, in %d of %d runs\n\n", g.Law, g.Cause, g.runs, len(p.runs))
-	r := p.runs[slices.IndexFunc(p.runs, func(r ran) bool { return r.Seed == g.first })]
+	r := g.first
 	small, why := p.shrink(g)
 	if small == nil {
 		fmt.Fprintf(&b, "%s\n\nIt was not cut down: %s\n%s", g.Story, why, p.again(r))
 		return b.String()
 	}
-	folder := filepath.Join("_runs", fmt.Sprintf("%s-seed%d-%s", scenarioName(p.t.Name()), g.first, g.Law))
+	folder := filepath.Join("_runs", fmt.Sprintf("%s-%s%d-%s", scenarioName(p.t.Name()), p.config.word(), r.Seed, g.Law))
 	err := save(folder, map[string]string{search.PlanFile: small.Plan, search.ScenarioFile: small.Scenario,
 		"page.html": small.Page})
 	b.WriteString(small.Text + "\n")
@@ -316,7 +349,7 @@ func (p *parent) story(g group) string {
 func (p *parent) again(r ran, facts ...document.Fact) string {
 	return written(func(to *text.Writer) {
 		document.Facts(facts).Text(to)
-		document.Again(to, fmt.Sprintf("go test -run '%s/^seed=%d$' .", remote.Pattern(p.t.Name()), r.Seed))
+		document.Again(to, fmt.Sprintf("go test -run '%s/^%s$' .", remote.Pattern(p.t.Name()), p.name(r.Seed)))
 		if r.Differs {
 			to.Text(text.Plain, 0, "The same seed gave two different runs: the library draws random numbers that "+
 				"cannot be seeded, or depends on how goroutines are scheduled. This seed may not show it again.")
@@ -337,7 +370,10 @@ func save(folder string, files map[string]string) error {
 
 // shrink makes a worker cut down the first run of a group. It says why if that failed.
 func (p *parent) shrink(g group) (small *shrunk, why string) {
-	k := task{Test: p.t.Name(), Call: p.call, Seeds: []uint64{g.first}, Shrink: &g.finding}
+	k := task{Test: p.t.Name(), Call: p.call, Seeds: []uint64{g.first.Seed}, Shrink: &g.finding}
+	if g.first.Plan != "" {
+		k.Plans = map[uint64]string{g.first.Seed: g.first.Plan}
+	}
 	ctx, done := p.within(allShare)
 	defer done()
 	end := p.start(ctx, k, func(r report) {

@@ -14,11 +14,12 @@ import (
 
 // failure is one way in which the lock failed.
 type failure struct {
-	seed uint64
-	what string // in a line
-	runs int
-	rank rank
-	text func() string // made when it is reported: cutting down takes a while
+	seed  uint64
+	fault string // with Config.Every: that of the first run
+	what  string // in a line
+	runs  int
+	rank  rank
+	text  func() string // made when it is reported: cutting down takes a while
 }
 
 // failures are the ways in which the lock failed, by rank.
@@ -31,13 +32,13 @@ func (p *parent) failures() (all []failure) {
 		i := slices.IndexFunc(all, func(f failure) bool { return alike(f.what, what) })
 		if i < 0 {
 			i = len(all)
-			all = append(all, failure{seed: r.Seed, what: what,
+			all = append(all, failure{seed: r.Seed, fault: r.fault(), what: what,
 				text: func() string { return r.Failure + "\n" + p.again(r) }})
 		}
 		all[i].runs++
 	}
 	for _, g := range p.groups() {
-		all = append(all, failure{g.first, fmt.Sprintf("%s: %s", g.Law, g.Cause), g.runs, g.rank(),
+		all = append(all, failure{g.first.Seed, g.first.fault(), fmt.Sprintf("%s: %s", g.Law, g.Cause), g.runs, g.rank(),
 			func() string { return p.story(g) }})
 	}
 	return all
@@ -113,7 +114,7 @@ func (p *parent) summary() string {
 	}
 	d := document.Document{Title: document.Title{Name: scenarioName(p.t.Name()), Size: size, Verdict: standing.Words(),
 		Tone: standing.Tone()}, Body: []document.Block{p.laws().RateTable(p.config.promise()),
-		index(failures)}}
+		index(failures), p.claim()}}
 	var b strings.Builder
 	_ = d.Text(&b, document.TextOptions{Width: width}) // a Builder takes all
 	return strings.TrimRight(b.String(), "\n")
@@ -127,8 +128,12 @@ func index(failures []failure) document.Table {
 		if f.rank == ofLeases {
 			group = "what no lock with a lease survives"
 		}
+		first := fmt.Sprintf(" from seed %d", f.seed)
+		if f.fault != "" {
+			first = fmt.Sprintf(" from fault %d: %s", f.seed, f.fault)
+		}
 		t.Rows = append(t.Rows, document.Row{Group: group, Name: strconv.Itoa(i + 1),
-			Cells: document.Cells(fmt.Sprintf("%s, %s from seed %d", f.what, text.Count(f.runs, "run"), f.seed))})
+			Cells: document.Cells(fmt.Sprintf("%s, %s%s", f.what, text.Count(f.runs, "run"), first))})
 	}
 	return t
 }

@@ -37,9 +37,12 @@ type task struct {
 	// Shrink, if set, asks to cut down the violation that the one seed shows.
 	Shrink *finding
 	Trial  bool // only the trial run is wanted
+	List   bool `json:",omitempty"` // only the list of single faults is wanted
 	Alone  bool `json:",omitempty"` // no second bubble may be used
 	// Plans, if set, has the plan of each of the seeds, as an earlier worker has drawn it.
 	Plans map[uint64]string `json:",omitempty"`
+	// Places is the file of the single faults, with Config.Every: those of a seed have the longest of that number.
+	Places string `json:",omitempty"`
 }
 
 type finding struct {
@@ -49,13 +52,17 @@ type finding struct {
 
 // report is a line of a worker.
 type report struct {
-	Began   uint64  `json:",omitempty"` // a seed: whatever happens next happens to it
-	Ran     *ran    `json:",omitempty"`
-	Shrunk  *shrunk `json:",omitempty"`
-	Done    bool    `json:",omitempty"` // though perhaps not with all seeds: the others are another process's
-	Left    bool    `json:",omitempty"` // Done, but goroutines are left that will not end: the process is to be ended
-	Later   bool    `json:",omitempty"` // Began, in a bubble that is not the first of its process
-	Problem string  `json:",omitempty"` // of the whole task
+	Began uint64 `json:",omitempty"` // a seed: whatever happens next happens to it
+	Plan  string `json:",omitempty"` // of the run that has Began, with Config.Every
+	Ran   *ran   `json:",omitempty"`
+	// Finished is a seed of which all was run.
+	Finished uint64  `json:",omitempty"`
+	Listed   *listed `json:",omitempty"`
+	Shrunk   *shrunk `json:",omitempty"`
+	Done     bool    `json:",omitempty"` // though perhaps not with all seeds: the others are another process's
+	Left     bool    `json:",omitempty"` // Done, but goroutines are left that will not end: the process is to be ended
+	Later    bool    `json:",omitempty"` // Began, in a bubble that is not the first of its process
+	Problem  string  `json:",omitempty"` // of the whole task
 	// Plans are those of the next seeds, for the worker that follows.
 	Plans map[uint64]string `json:",omitempty"`
 }
@@ -71,6 +78,13 @@ type ran struct {
 	Differs  bool          // a second run of the seed was different
 	// Tolerated says that Failure is one that Config.Tolerated names.
 	Tolerated bool `json:",omitempty"`
+	// Kind is that of the single fault, with Config.Every, and Plan that of a run which broke a law or failed.
+	Kind nemesis.Kind `json:",omitempty"`
+	Plan string       `json:",omitempty"`
+	// Missed are the messages that faults name and that never came, if the faults were not drawn.
+	Missed []nemesis.Missed `json:",omitempty"`
+	// Refused says why the plan cannot be carried out: a name fits several requests.
+	Refused string `json:",omitempty"`
 }
 
 type broken struct {
@@ -173,11 +187,12 @@ type worker struct {
 	checker  checker.Checker
 	promise  checker.Promise
 	runs     int
-	crowded  func() // ends the cutting down: too many goroutines are left for more runs
-	serves   bool   // another process's searches: its output is answers
-	failed   bool   // some run did, because of the lock's own code: what it leaves open says nothing
-	own      int    // goroutines before the first run, without those of the driver and of tasks
-	later    bool   // others have made runs of the task before: they have checked what is left running
+	crowded  func()   // ends the cutting down: too many goroutines are left for more runs
+	serves   bool     // another process's searches: its output is answers
+	failed   bool     // some run did, because of the lock's own code: what it leaves open says nothing
+	singles  *singles // with Config.Every
+	own      int      // goroutines before the first run, without those of the driver and of tasks
+	later    bool     // others have made runs of the task before: they have checked what is left running
 }
 
 func newWorker(s *scenarios.Scenario, c *Config) *worker {
@@ -193,7 +208,7 @@ func newWorker(s *scenarios.Scenario, c *Config) *worker {
 
 // drawPlans prepares to draw the plans, if the runs have no faults of their own.
 func (w *worker) drawPlans() (err error) {
-	if len(w.scenario.Faults) == 0 && w.config.plan == nil && w.config.Plan == nil && w.given == nil && w.plans == nil {
+	if w.config.Every == 0 && len(w.scenario.Faults) == 0 && w.config.plan == nil && w.config.Plan == nil && w.given == nil && w.plans == nil {
 		w.plans, err = search.NewPlans(w.scenario)
 	}
 	return err
@@ -275,13 +290,25 @@ func (w *worker) passOn(seeds []uint64) {
 
 // run makes one run.
 func (w *worker) run(seed uint64) ran {
-	out := ran{Seed: seed}
 	result, err := w.runner.Run(w.plan(seed))
+	return w.judge(seed, result, err)
+}
+
+// judge is what came of a run.
+func (w *worker) judge(seed uint64, result scenarios.Result, err error) ran {
+	out := ran{Seed: seed}
+	if ambiguous := (*nemesis.AmbiguousError)(nil); errors.As(err, &ambiguous) {
+		out.Refused = err.Error()
+		return out
+	}
 	if err != nil {
 		out.Failure = w.failure(err)
 		return out
 	}
 	out.Digest = result.Digest
+	if w.plans == nil {
+		out.Missed = result.Missed
+	}
 	v := w.checker.Check(result.History)
 	for _, f := range v.Findings {
 		out.Outcomes = append(out.Outcomes, f.Outcome)

@@ -3,6 +3,7 @@ package single
 import (
 	"fmt"
 
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -52,23 +53,27 @@ const mostAsked = 8
 
 // asked says what the client asked for whose message a fault names that never struck; nothing if the fault names none.
 func (r *Run) asked(line string) string {
-	for _, m := range r.Missed {
-		if m.Line != line {
-			continue
+	for i := range r.Missed {
+		if m := &r.Missed[i]; m.Line == line {
+			return ": " + Asked(m)
 		}
-		if len(m.Asked) == 0 {
-			return ": its client asked for nothing"
-		}
-		var words []string
-		for _, a := range m.Asked[:min(len(m.Asked), mostAsked)] {
-			words = append(words, a.String())
-		}
-		if n := len(m.Asked) - mostAsked; n > 0 {
-			words = append(words, text.Count(n, "more kind")+" of request")
-		}
-		return fmt.Sprintf(": %s asked for %s", m.Asked[0].Client, text.Join(words, " and "))
 	}
 	return ""
+}
+
+// Asked says what the client asked for whose message a fault names that never came.
+func Asked(m *nemesis.Missed) string {
+	if len(m.Asked) == 0 {
+		return "its client asked for nothing"
+	}
+	var words []string
+	for _, a := range m.Asked[:min(len(m.Asked), mostAsked)] {
+		words = append(words, a.String())
+	}
+	if n := len(m.Asked) - mostAsked; n > 0 {
+		words = append(words, text.Count(n, "more kind")+" of request")
+	}
+	return fmt.Sprintf("%s asked for %s", m.Asked[0].Client, text.Join(words, " and "))
 }
 
 // idle says how many faults of the plan can have had no effect; nothing if all can.

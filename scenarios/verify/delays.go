@@ -21,6 +21,13 @@ type Assignment struct {
 // assign lists the assignments of delays within the ranges of s, the plainest first. Of a scenario whose delays are
 // fixed there is one.
 func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
+	if o.Requests {
+		own := *s
+		if !o.KeepFaults {
+			own.Faults = nil
+		}
+		return []Assignment{{fmt.Sprintf("the delays are those that seed %d draws", o.Seed), &own}}, nil
+	}
 	lo, hi := s.Network.Delay.Lo, s.Network.Delay.Hi
 	all := []linkDelays{{name: "every message takes " + nemesis.FormatDuration((lo+hi)/2), usual: (lo + hi) / 2}}
 	if lo < hi {

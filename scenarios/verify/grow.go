@@ -26,8 +26,10 @@ type growth struct {
 	Tally
 	next  []branch
 	found *Counterexample
-	cut   bool   // ctx ended it before all was tried
-	lost  string // why nothing was tried; empty if something was
+	// missed are the messages that the scenario's own faults name and that never came in a run without others.
+	missed []nemesis.Missed
+	cut    bool   // ctx ended it before all was tried
+	lost   string // why nothing was tried; empty if something was
 }
 
 // grower makes branches grow. It belongs to one worker.
@@ -39,6 +41,7 @@ type grower struct {
 	travels  []travelTimes
 	checker  checker.Checker
 	beyond   sim.Time                   // after so long a fault has outlasted all that it can
+	slowest  sim.Time                   // delay of a message, but for the long tail of delays
 	fsync    sim.Time                   // for which a server stands still after a write
 	patience map[sim.ProcessID]sim.Time // of clients that give up
 	moments  []sim.Moment               // of the latest run that was watched
@@ -56,8 +59,14 @@ func newGrower(ctx context.Context, v *Verification) *grower {
 	g := &grower{ctx: ctx, v: v, subjects: subjectsOf(v.Scenario), seen: map[string]bool{},
 		patience: map[sim.ProcessID]sim.Time{}}
 	for _, a := range v.Assignments {
-		g.runners = append(g.runners, scenarios.NewRunner(a.Scenario))
+		r := scenarios.NewRunner(a.Scenario)
+		r.ReportSent(v.Options.Requests)
+		g.runners = append(g.runners, r)
 		g.travels = append(g.travels, travelOf(a.Scenario))
+	}
+	g.slowest = history.Of(v.Scenario.Network.Delay.Hi)
+	for _, l := range v.Scenario.Network.Links {
+		g.slowest = max(g.slowest, history.Of(l.Delay.Hi))
 	}
 	g.fsync = history.Of(v.Scenario.Servers.StandsStill())
 	for i := range v.Scenario.Clients {
@@ -88,6 +97,7 @@ func (g *grower) bare(b *branch) (*growth, error) {
 	result, _, err := g.run(nil, false)
 	if err == nil {
 		g.judge(result, b.stands)
+		g.missed = result.Missed
 	}
 	return g.growth, err
 }
@@ -96,7 +106,7 @@ func (g *grower) bare(b *branch) (*growth, error) {
 func (g *grower) climb(b *branch, deeper bool) error {
 	g.branch, g.growth, g.deeper = b, &growth{Tally: newTally(g.v.Scenario.Promise.Laws)}, deeper
 	_, c, err := g.run(nil, true)
-	g.parent = course{slices.Clone(c.moments), slices.Clone(c.settles), slices.Clone(c.events), c.digest}
+	g.parent = course{slices.Clone(c.moments), slices.Clone(c.settles), slices.Clone(c.events), c.digest, c.sent}
 	return err
 }
 
@@ -117,14 +127,7 @@ func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth
 	if err := g.climb(b, deeper); err != nil {
 		return nil, err
 	}
-	var starts []start
-	for _, f := range templates(g.v.Scenario, g.subjects, k) {
-		for _, o := range g.openings(&f) {
-			if !g.repeats(k, &o) {
-				starts = append(starts, start{f, o})
-			}
-		}
-	}
+	starts := g.starts(k)
 	from, to := of.bounds(len(starts))
 	for i := range starts[from:to] {
 		s := &starts[from+i]
@@ -136,6 +139,18 @@ func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth
 	return g.growth, nil
 }
 
+// starts lists the faults of kind k that may follow those of the branch.
+func (g *grower) starts(k nemesis.Kind) (list []start) {
+	for _, f := range templates(g.v.Scenario, g.subjects, k) {
+		for _, o := range g.openings(&f) {
+			if !g.repeats(k, &o) {
+				list = append(list, start{f, o})
+			}
+		}
+	}
+	return list
+}
+
 // openings lists where a fault may start.
 func (g *grower) openings(f *nemesis.Fault) []opening {
 	c, how := &g.parent, f.Kind.Placement()
@@ -143,6 +158,9 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	case nemesis.AtMessages:
 		return c.ofMessages(g.from)
 	case nemesis.AtReplies:
+		if g.v.Options.Requests {
+			return g.named(c.ofMessages(g.from))
+		}
 		return c.ofMessages(g.from, g.subjects.Clients...)
 	case nemesis.AtLinks:
 		return c.ofLinks(g.from)
@@ -190,6 +208,9 @@ func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 
 // place tries a fault at an opening, with each of its ends or sizes.
 func (g *grower) place(f nemesis.Fault, o *opening) error {
+	if g.v.Options.Requests {
+		return g.placeOnce(f, o)
+	}
 	clear(g.seen)
 	how := f.Kind.Placement()
 	switch how.At {

@@ -23,9 +23,12 @@ type verifyJSON struct {
 	Kinds    map[string]kindJSON             `json:"kinds"`
 	Delays   []string                        `json:"delays"`
 	AllEnds  bool                            `json:"all_ends"`
+	Requests bool                            `json:"requests" doc:"each single fault of one run was tried, that of the seed, with the delays that it draws"`
 	// sorts of faults that the scenario does not promise to survive
 	Excluded  []string `json:"excluded"`
 	OwnFaults []string `json:"own_faults"`
+
+	NeverStruck []string `json:"never_struck,omitempty" doc:"own faults that name a message that never came without another fault, with the requests that came"`
 
 	Random         map[string]randomJSON `json:"random" doc:"kinds of which random placements were tried, since not every one can be"`
 	LeftOut        map[string]string     `json:"left_out"` // kinds that were not tried, and why
@@ -72,9 +75,10 @@ func (r *Report) data() *verifyJSON {
 	d := &verifyJSON{Scenario: v.Scenario.Name, Faults: o.Faults, Seed: o.Seed,
 		Outcome: v.outcome(),
 		Laws:    v.laws().ByLaw(), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{},
-		AllEnds:  o.AllEnds,
+		AllEnds: o.AllEnds, Requests: o.Requests,
 		Excluded: document.Texts(v.Scenario.Mix.Without), OwnFaults: document.Texts(v.own()),
-		Random: map[string]randomJSON{}, LeftOut: map[string]string{},
+		NeverStruck: v.neverStruck(),
+		Random:      map[string]randomJSON{}, LeftOut: map[string]string{},
 		Interrupted: v.interrupted(), Open: document.Some(v.open())}
 	for _, l := range v.Lengths {
 		d.Lengths = append(d.Lengths, lengthJSON{l.Faults, l.Starts, l.Schedules, l.Idle, l.Stands, l.Whole})

@@ -70,6 +70,11 @@ func (s *Scope) try(k nemesis.Kind, subjects *nemesis.Subjects) {
 	}
 }
 
+// Enumerated is the scope of what tries nothing at random.
+func (s Scope) Enumerated() Scope {
+	return Scope{Every: s.Every, None: slices.Concat(s.None, s.Random)}
+}
+
 // only is the part of the scope that tries some kinds; all of it if none are named.
 func (s *Scope) only(kinds []nemesis.Kind) Scope {
 	if len(kinds) == 0 {

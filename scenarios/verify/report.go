@@ -52,7 +52,7 @@ func (r *Report) Document() *document.Document {
 	result, open := v.Standing()
 	reasons := document.Notes("reason", open)
 	d := &document.Document{
-		Title: document.Title{Name: v.Scenario.Name, Size: "up to " + text.Count(v.Options.Faults, "fault"),
+		Title: document.Title{Name: v.Scenario.Name, Size: v.scale(),
 			Verdict: v.outcome(), Tone: result.Tone(), Summary: v.Scenario.Summary},
 		Body: []document.Block{document.Section{Body: []document.Block{document.Paragraph{Words: v.conclusion()},
 			v.laws().PromiseTable(v.Scenario.Promise), document.OnPage{Block: reasons}}}},
@@ -68,6 +68,14 @@ func (r *Report) Document() *document.Document {
 	}
 	d.Body = append(d.Body, document.InText{Block: reasons})
 	return d
+}
+
+// scale is how much is to be tried.
+func (v *Verification) scale() string {
+	if v.Options.Requests {
+		return fmt.Sprintf("single faults of the run of seed %d", v.Options.Seed)
+	}
+	return "up to " + text.Count(v.Options.Faults, "fault")
 }
 
 // conclusion is the result in a sentence or two, and what is broken that is not promised.
@@ -133,6 +141,10 @@ func (v *Verification) none(faults int, what string) string {
 		return "Without a fault nothing breaks " + what + "."
 	case enumerated == 0:
 		return fmt.Sprintf("None of %s%s breaks %s.", text.CountGrouped(drawn, "random placement"), kinds, what)
+	}
+	if v.Options.Requests {
+		return fmt.Sprintf("None of %s of the run of seed %d breaks %s.",
+			text.CountGrouped(v.Lengths[1].Schedules, "single fault"), v.Options.Seed, what)
 	}
 	words := fmt.Sprintf("No placement of up to %s of %s breaks %s", text.Count(faults, "fault"),
 		text.Count(enumerated, "kind"), what)
@@ -200,6 +212,9 @@ func (v *Verification) kindTable() document.Table {
 
 // claims are what the result is about, and what it is not about.
 func (v *Verification) claims() document.Facts {
+	if v.Options.Requests {
+		return append(v.single(), v.bounds()...)
+	}
 	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and for a client " +
 		"every named point that it passes. All starts between two acts of its target give the same run, so that one " +
 		"of them is tried: nothing reads or changes the target in between."
@@ -209,7 +224,11 @@ func (v *Verification) claims() document.Facts {
 	if v.Options.Faults > 1 && !v.Options.AllEnds {
 		ends += " Of the ends of an earlier fault that lead to the same story one is taken further."
 	}
-	all := document.Facts{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}
+	return append(document.Facts{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}, v.bounds()...)
+}
+
+// bounds are for what the result stands, and what was not tried.
+func (v *Verification) bounds() (all document.Facts) {
 	each := func(name string, things []string) {
 		for _, t := range things {
 			all = append(all, document.Fact{Name: name, Value: t})
@@ -235,10 +254,19 @@ func (v *Verification) claims() document.Facts {
 	each("delays", delays)
 	each("seed", []string{fmt.Sprintf("%d, for back-offs and owner values", v.Options.Seed)})
 	each("always", document.Texts(v.own()))
+	each("never struck", v.neverStruck())
 	each("without", document.Texts(v.Scenario.Mix.Without))
 	each("random", random)
 	each("untried", untried)
 	return all
+}
+
+// neverStruck lists the scenario's own faults that name a message that never came, with the requests that did.
+func (v *Verification) neverStruck() (list []string) {
+	for i := range v.Missed {
+		list = append(list, v.Missed[i].Line+" without another fault: "+single.Asked(&v.Missed[i]))
+	}
+	return list
 }
 
 // suite has a case for each promised law, and one for each reason why nothing can be said.

@@ -55,6 +55,9 @@ func (v *Verification) split(st *stage, position int) (branch, kind int, of shar
 		return position, 0, share{0, 1}
 	}
 	shares, kinds := v.shares(st), len(v.Scope.Every)
+	if v.Options.Requests { // some of each kind, again and again: a budget is no kind's alone
+		return 0, position % kinds, share{position / kinds, shares}
+	}
 	return position / shares / kinds, position / shares % kinds, share{position % shares, shares}
 }
 

@@ -14,6 +14,7 @@ type course struct {
 	settles []sim.Moment    // kept apart since they are known late
 	events  []history.Event // of the history
 	digest  sim.Digest
+	sent    []nemesis.Sent // if faults are named by requests
 }
 
 // opening is where a fault can start: at the passing of a point, with a message, or anywhere in an interval of true

@@ -36,22 +36,28 @@ func (g *grower) run(f *nemesis.Fault, watch bool) (scenarios.Result, course, er
 	if err := g.ctx.Err(); err != nil {
 		return scenarios.Result{}, course{}, err
 	}
-	s, r := g.v.Assignments[g.assignment].Scenario, g.runners[g.assignment]
-	plan := nemesis.Plan{Scenario: s.Name, Seed: g.v.Options.Seed, Faults: slices.Concat(s.Faults, g.faults)}
-	if f != nil {
-		plan.Faults = append(plan.Faults, *f)
-	}
+	r := g.runners[g.assignment]
 	g.moments, g.settles = g.moments[:0], g.settles[:0]
 	r.Watch(nil)
 	if watch {
 		r.Watch(g.see)
 	}
 	g.Runs++
-	result, err := r.Run(plan)
+	result, err := r.Run(g.plan(f))
 	if err != nil {
 		return result, course{}, err
 	}
-	return result, course{g.moments, g.settles, result.History.Events, result.Digest}, nil
+	return result, course{g.moments, g.settles, result.History.Events, result.Digest, result.Sent}, nil
+}
+
+// plan is that of the branch's faults and one more, if it is not nil.
+func (g *grower) plan(f *nemesis.Fault) nemesis.Plan {
+	s := g.v.Assignments[g.assignment].Scenario
+	plan := nemesis.Plan{Scenario: s.Name, Seed: g.v.Options.Seed, Faults: slices.Concat(s.Faults, g.faults)}
+	if f != nil {
+		plan.Faults = append(plan.Faults, *f)
+	}
+	return plan
 }
 
 func (g *grower) see(m sim.Moment) {

@@ -33,6 +33,9 @@ type Options struct {
 	KeepFaults bool           // the scenario's own faults strike in every run; they do not count
 	Seed       uint64         // of back-offs and owner values
 	Budget     int            // runs after which it ends; 0: none. What is under way then is finished
+	// Requests tries each single fault of one run, that of Seed without faults, with the delays that it draws. Faults is
+	// 1 then, and Delays, Orders and AllEnds are not set.
+	Requests bool
 	// Crew is notified how many parts of the placements with so many faults are tried.
 	campaign.Crew `json:"-"`
 	// Hands have workers of NewWorker try the placements; nil: the crew does.
@@ -73,6 +76,12 @@ type Options struct {
 // the earlier ones. Of the ends of the earlier one that lead to the same story (each process records the same in the
 // same order, and so do those who enter and leave sections) one is taken further, or all with o.AllEnds.
 //
+// With o.Requests it tries each single fault of one run of s: that of o.Seed without faults (or with those of s, if
+// they are kept). Delays are those that the seed draws. Starts are those above, but a fault is named by the message
+// that its target has sent or taken last, where there is one, and of a point in time there is no first instant. Each
+// request and each answer is lost once. Ends are one for each class of them: see thresholds. Nothing is tried at
+// random: what is not enumerated is not tried. Two faults at once, and other seeds, are not either.
+//
 // An error says that no fault can be tried, or not those of o.Kinds, or is a failure of Fencepost's or a lock's own
 // code.
 func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verification, error) {
@@ -100,7 +109,13 @@ func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verificat
 
 // begun is a verification that knows what is to be tried.
 func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
+	if o.Requests && (o.Faults != 1 || o.Delays > 1 || o.Orders || o.AllEnds) {
+		return nil, errOneRun
+	}
 	all := ScopeOf(s)
+	if o.Requests {
+		all = all.Enumerated()
+	}
 	v := &Verification{Scenario: s, Options: o, Scope: all.only(o.Kinds)}
 	impossible := slices.ContainsFunc(o.Kinds, func(k nemesis.Kind) bool { return !all.Tries(k) })
 	if impossible || o.Faults > 0 && len(v.Scope.Every)+len(v.Scope.Random) == 0 {
@@ -117,6 +132,10 @@ func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 // errNoKind reports a verification that could try no fault, or not those that it was asked for.
 var errNoKind = errors.New("no kind of faults can be tried: the scenario's mix draws none that it promises to " +
 	"survive and that makes a difference")
+
+// errOneRun reports a verification of one run with more than that.
+var errOneRun = errors.New("each single fault of one run is tried with one fault, with the delays and the order of " +
+	"that run: leave faults, delays, orders and all-ends out")
 
 // Reasons to stop that are no failures.
 var (
@@ -135,6 +154,9 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 	length, st := &v.Lengths[n], &stage{Faults: n, Level: level}
 	length.Whole, err = v.do(ctx, st, func(position int, g *growth) {
 		next = append(next, g.next...)
+		if v.Missed == nil {
+			v.Missed = g.missed
+		}
 		_, kind, _ := v.split(st, position)
 		length.add(kind, &g.Tally)
 	})
@@ -189,8 +211,11 @@ type Verification struct {
 	Lengths     []LengthTally // of all placements, by the number of faults, from none
 	Random      []Sample      // of kinds in the order of Scope.Random
 	Found       *Counterexample
-	Lost        []Loss          // of what had to be tried before the end
-	Ending      campaign.Ending // of what was to be tried, up to the first counterexample
+	// Missed are the messages that the scenario's own faults name and that never came in a run without others, with the
+	// first of the assignments where some did not.
+	Missed []nemesis.Missed
+	Lost   []Loss          // of what had to be tried before the end
+	Ending campaign.Ending // of what was to be tried, up to the first counterexample
 }
 
 // Counterexample is a placement that breaks a promised law. No shorter one of the kinds that are enumerated does, for

@@ -128,16 +128,18 @@ type growthJSON struct {
 	Tally Tally           `json:"tally"`
 	Next  []branch        `json:"next,omitempty"`
 	Found *Counterexample `json:"found,omitempty"`
+
+	Missed []nemesis.Missed `json:"missed,omitempty"`
 }
 
 func (g *growth) MarshalJSON() ([]byte, error) {
-	return json.Marshal(growthJSON{g.Tally, g.next, g.found})
+	return json.Marshal(growthJSON{g.Tally, g.next, g.found, g.missed})
 }
 
 func (g *growth) UnmarshalJSON(text []byte) error {
 	var j growthJSON
 	err := decode(text, &j)
-	g.Tally, g.next, g.found = j.Tally, j.Next, j.Found
+	g.Tally, g.next, g.found, g.missed = j.Tally, j.Next, j.Found, j.Missed
 	return err
 }
 

@@ -75,6 +75,8 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 		{"sound, two faults", small, Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Break}}},
 		{"other orders", small, Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Pause}, Orders: true}},
 		{"broken", broken, Options{Faults: 2}},
+		{"each single fault of a run", small, Options{Faults: 1, Requests: true}},
+		{"some single fault of a run breaks it", lateReleaseBy("del"), Options{Faults: 1, Requests: true}},
 		{"out of budget", small, Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Pause}, Budget: 700}},
 	}
 	if testkit.Full() {
@@ -89,7 +91,9 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x.o.Seed, x.o.Delays = 1, 2
+			if x.o.Seed = 1; !x.o.Requests {
+				x.o.Delays = 2
+			}
 			whole, err := Scenario(t.Context(), s, x.o)
 			if errors.Is(err, errNoKind) {
 				return

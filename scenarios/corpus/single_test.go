@@ -1,0 +1,50 @@
+package corpus
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/verify"
+)
+
+// TestEverySingleFaultFindsMutants: single faults over one run find mutants, some of which random faults find in one run
+// of thousands. How many runs it took is logged; a thousand of each mutant are tried, with FENCEPOST_MUTANTS=1 six
+// thousand, which takes five minutes of processor time.
+func TestEverySingleFaultFindsMutants(t *testing.T) {
+	names := map[string]bool{"plain-del": true, "renewed-no-fence": true, "no-persistence": true}
+	caught, budget := 0, 1000
+	if os.Getenv("FENCEPOST_MUTANTS") != "" {
+		budget = 6000
+	}
+	for _, m := range mutants {
+		if !testkit.Full() && !names[m.Name] {
+			continue
+		}
+		s, err := m.scenario()
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := verify.Scenario(t.Context(), s, verify.Options{Faults: 1, Requests: true, Seed: 1, Budget: budget,
+			Crew: campaign.Crew{Workers: 1}})
+		if err != nil {
+			t.Errorf("%s: %v", m.Name, err)
+			continue
+		}
+		runs := 0
+		for _, l := range v.Lengths {
+			runs += l.Runs
+		}
+		how := fmt.Sprint("not found, ", v.Ending)
+		if v.Found != nil {
+			caught++
+			how = fmt.Sprintf("%s: %v", v.Found.Law, v.Found.Plan.Faults)
+		}
+		t.Logf("%-28s %6d %s", m.Name, runs, how)
+	}
+	if want := testkit.Size(len(names), 30); caught < want {
+		t.Errorf("%d mutants were found, not %d", caught, want)
+	}
+}

@@ -1,0 +1,252 @@
+package locktest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/verify"
+)
+
+// undisturbed is the seed of the run whose single faults Config.Every tries.
+const undisturbed = 1
+
+// everyRefused says what of a Config does not go with its Every; empty if all does.
+func (c *Config) everyRefused() string {
+	switch {
+	case c.Every < 0 || c.Every > 1:
+		return fmt.Sprintf("Config.Every is %d: it is 1, for each single fault of one run, or 0, for faults at random",
+			c.Every)
+	case c.Every == 1 && c.Plan != nil:
+		return "Config.Plan does not go with Every: a single fault strikes in each run"
+	case c.Every == 1 && c.Seeds != 0:
+		return "Config.Seeds does not go with Every: the run that is disturbed has one seed"
+	}
+	return ""
+}
+
+// word is what subtests are called by: "seed" or "fault".
+func (c *Config) word() string {
+	if c.Every == 1 {
+		return "fault"
+	}
+	return "seed"
+}
+
+// name is that of a subtest.
+func (p *parent) name(seed uint64) string { return fmt.Sprintf("%s=%d", p.config.word(), seed) }
+
+// listed are the single faults of the undisturbed run, as one worker has found them.
+type listed struct {
+	Longest []string // for each place, by its number from 1
+	Claim   verify.Claim
+	Differs bool // a second run without faults differed
+	Unnamed int  // places without a message's name, left out of a library whose runs differ
+	file    string
+}
+
+// enumerate asks a worker for the single faults, and returns the numbers of their places: all, or those that are asked
+// for. It returns none if that failed.
+func (p *parent) enumerate(asked []uint64) []uint64 {
+	ctx, cancel := p.within(runsShare)
+	defer cancel()
+	failed := false
+	end := p.start(ctx, task{Test: p.t.Name(), Call: p.call, List: true}, func(r report) {
+		if r.Problem != "" {
+			p.problem(r.Problem)
+			failed = true
+		}
+		if r.Listed != nil {
+			p.listed = r.Listed
+		}
+	})
+	switch {
+	case failed:
+		return nil
+	case p.listed == nil && ctx.Err() != nil:
+		p.problem("the time that -timeout gives was up before the run without faults had ended")
+		return nil
+	case p.listed == nil:
+		p.problem("the run without faults failed: " + end.Error())
+		return nil
+	}
+	text, err := json.Marshal(p.listed.Longest)
+	if err == nil {
+		p.listed.file = filepath.Join(p.t.TempDir(), "places.json")
+		err = os.WriteFile(p.listed.file, text, 0o600)
+	}
+	if err != nil {
+		p.problem(err.Error())
+		return nil
+	}
+	n := len(p.listed.Longest)
+	if asked != nil {
+		if asked[0] < 1 || asked[0] > uint64(n) {
+			p.problem(fmt.Sprintf("there is no fault %d: they are numbered from 1 to %d", asked[0], n))
+			return nil
+		}
+		return asked
+	}
+	if testing.Short() {
+		n = min(n, shortSeeds)
+	}
+	for i := range n {
+		asked = append(asked, uint64(i)+1)
+	}
+	return asked
+}
+
+// claim says what was enumerated, and what of it was tried; nothing if faults were drawn at random.
+func (p *parent) claim() document.Facts {
+	if p.listed == nil {
+		return nil
+	}
+	l := p.listed
+	facts := document.Facts{{Name: "tried", Value: fmt.Sprintf("each single fault of the run of seed %d without faults: "+
+		"%d places, %d runs", undisturbed, len(l.Longest), len(p.runs))}}
+	if p.finished < len(l.Longest) {
+		facts[0].Value = fmt.Sprintf("single faults of the run of seed %d without faults, at %d of %d places: %d runs",
+			undisturbed, p.finished, len(l.Longest), len(p.runs))
+	}
+	missed := 0
+	runs := map[nemesis.Kind]int{}
+	for _, r := range p.runs {
+		runs[r.Kind]++
+		if len(r.Missed) > 0 {
+			missed++
+		}
+	}
+	if l.Differs {
+		facts = append(facts, document.Fact{Name: "differs", Value: fmt.Sprintf("two runs without faults of seed %d "+
+			"differ: the library draws random numbers that cannot be seeded, or depends on how goroutines are scheduled. "+
+			"Only faults that name a message are tried; %d places without one are left out", undisturbed, l.Unnamed)})
+	}
+	if missed > 0 {
+		facts = append(facts, document.Fact{Name: "never struck", Value: fmt.Sprintf("in %d runs the message that the "+
+			"fault names never came", missed)})
+	}
+	for i, k := range l.Claim.Kinds {
+		l.Claim.Tallies[i].Schedules = runs[k]
+	}
+	return append(facts, l.Claim.Facts()...)
+}
+
+// fault is the single fault of a run that broke a law or failed; empty if it had none.
+func (r *ran) fault() string {
+	plan, err := nemesis.ParsePlan("plan", []byte(r.Plan))
+	if err != nil || len(plan.Faults) == 0 {
+		return ""
+	}
+	return plan.Faults[0].String()
+}
+
+// singles are those of a worker.
+type singles struct {
+	*verify.Singles
+	numbers map[string]int // of places, by the longest fault there
+	places  []string       // as the list has them
+	seen    map[finding]bool
+}
+
+// enumerate makes the run without faults, if a task has places of its faults.
+func (w *worker) enumerate(places string) error {
+	if places == "" {
+		return nil
+	}
+	all, err := verify.NewSingles(w.scenario, undisturbed)
+	if err != nil {
+		return err
+	}
+	w.singles = &singles{Singles: all, numbers: map[string]int{}, seen: map[finding]bool{}}
+	for i, f := range all.Longest() {
+		w.singles.numbers[f.String()] = i
+	}
+	text, err := os.ReadFile(places)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, &w.singles.places)
+}
+
+// list reports the single faults of the undisturbed run.
+func (w *worker) list() {
+	first, err := verify.NewSingles(w.scenario, undisturbed)
+	if err != nil {
+		say(report{Problem: "the run without faults failed: " + w.failure(err)})
+		return
+	}
+	again, err := verify.NewSingles(w.scenario, undisturbed)
+	if err != nil {
+		say(report{Problem: "the run without faults failed: " + w.failure(err)})
+		return
+	}
+	l := &listed{Claim: first.Claim, Differs: first.Digest != again.Digest}
+	for _, f := range first.Longest() {
+		if l.Differs && !f.Trigger.Message.Named() {
+			l.Unnamed++
+			l.Claim.Tallies[slices.Index(l.Claim.Kinds, f.Kind)].Starts--
+			continue
+		}
+		l.Longest = append(l.Longest, f.String())
+	}
+	say(report{Listed: l})
+}
+
+// errUnsure ends the runs of a place: one failed in a bubble that is not the first.
+var errUnsure = errors.New("it failed, perhaps because of what has stayed behind")
+
+// errNoCourse ends the runs of a place: it has none on which the others could build.
+var errNoCourse = errors.New("it failed")
+
+// tryPlace makes the runs of the single faults of a place and reports them; ok is false if one failed in a bubble that
+// is not the first.
+func (w *worker) tryPlace(number uint64, later bool) (ok bool) {
+	at, known := w.singles.numbers[w.singles.places[number-1]]
+	if !known { // of a library whose runs differ
+		missed := nemesis.Missed{Line: w.singles.places[number-1]}
+		say(report{Ran: &ran{Seed: number, Missed: []nemesis.Missed{missed}}})
+		return true
+	}
+	err := w.singles.Try(at, func(p nemesis.Plan, run func() (scenarios.Result, error)) error {
+		say(report{Began: number, Plan: p.String(), Later: later})
+		result, err := run()
+		r := w.judge(number, result, err)
+		if r.Failure != "" && later {
+			return errUnsure
+		}
+		r.Kind = p.Faults[0].Kind
+		if len(r.Broken) > 0 || r.Failure != "" {
+			r.Plan = p.String()
+			r.Differs = w.differs(&r, p)
+		}
+		say(report{Ran: &r})
+		if r.Failure != "" {
+			return errNoCourse
+		}
+		return nil
+	})
+	return !errors.Is(err, errUnsure)
+}
+
+// differs reports whether another run of a plan is another, if it is the first with a finding.
+func (w *worker) differs(r *ran, p nemesis.Plan) bool {
+	found := map[finding]bool{}
+	for _, b := range r.Broken {
+		found[b.finding] = true
+	}
+	isNew := func(f finding) bool { return !w.singles.seen[f] }
+	if r.Failure == "" && !slices.ContainsFunc(slices.Collect(maps.Keys(found)), isNew) {
+		return false
+	}
+	maps.Copy(w.singles.seen, found)
+	result, err := w.runner.Run(p)
+	return w.judge(r.Seed, result, err).Digest != r.Digest
+}

@@ -1,0 +1,171 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// everyFault is a test of each single fault of a short run.
+func everyFault(lock func(*Client) Lock) Config {
+	return Config{New: lock, Every: 1, Clients: 2, Cycles: 2, Hold: 300 * time.Millisecond, Untried: true,
+		Faults: append(Faults{"delay message", "break"}, Pauses...), Laws: []checker.Law{checker.Ownership}}
+}
+
+// TestEachSingleFaultOfARun: it finds the message whose delay makes a careless lock delete the key of another, says what
+// was enumerated, and passes a lock that compares.
+func TestEachSingleFaultOfARun(t *testing.T) {
+	t.Run("sound", func(t *testing.T) {
+		p := examine(t, everyFault(newPlain))
+		if p == nil {
+			return
+		}
+		if f := p.failures(); len(f) > 0 || len(p.problems) > 0 {
+			t.Fatalf("%v %q\n%s", found(p), p.problems, p.summary())
+		}
+		lost, late, paused := 0, 0, 0
+		for _, r := range p.runs {
+			switch r.Kind {
+			case nemesis.Break:
+				lost++
+			case nemesis.DelayMessage:
+				late++
+			case nemesis.Pause:
+				paused++
+			}
+		}
+		if lost < 20 || late < 3*lost || paused < lost {
+			t.Errorf("%d lost, %d late, %d paused", lost, late, paused)
+		}
+		summary := strings.Join(strings.Fields(p.summary()), " ")
+		for _, want := range []string{fmt.Sprintf("break each of %d requests and answers lost once: %[1]d runs", lost),
+			fmt.Sprintf("%d places, %d runs", len(p.listed.Longest), len(p.runs)), "two faults at once, and other seeds",
+			"crash: the scenario's mix does not draw it"} {
+			if !strings.Contains(summary, want) {
+				t.Errorf("%q is missing in\n%s", want, p.summary())
+			}
+		}
+	})
+	t.Run("careless", func(t *testing.T) {
+		r, ok := Explore(t, everyFault(newCareless))
+		if !ok {
+			return
+		}
+		if len(r.Breaches) == 0 || r.Breaches[0].Law != checker.Ownership {
+			t.Fatalf("%+v", r)
+		}
+		small, err := r.Shrink(r.Breaches[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := nemesis.ParsePlan("plan", []byte(small.Plan))
+		if err != nil || len(plan.Faults) != 1 || !small.Minimal {
+			t.Errorf("%v, minimal %t\n%s", err, small.Minimal, small.Plan)
+		}
+	})
+}
+
+// TestASingleFaultIsRepeatedByItsNumber, and what is left of it by its file.
+func TestASingleFaultIsRepeatedByItsNumber(t *testing.T) {
+	p := examine(t, everyFault(newCareless))
+	if p == nil {
+		return
+	}
+	g := p.groups()[0]
+	story := p.story(g)
+	if want := fmt.Sprintf("/^fault=%d$'", g.first.Seed); !strings.Contains(story, want) {
+		t.Errorf("%q is missing in\n%s", want, story)
+	}
+	if !strings.Contains(p.summary(), g.first.fault()) {
+		t.Errorf("%q is missing in\n%s", g.first.fault(), p.summary())
+	}
+	folder := filepath.Join("_runs", fmt.Sprintf("a-single-fault-is-repeated-by-its-number-fault%d-ownership",
+		g.first.Seed))
+	if _, err := os.Stat(filepath.Join(folder, search.PlanFile)); err != nil {
+		t.Error(err)
+	}
+	_ = os.RemoveAll("_runs")
+}
+
+// fickle takes its lock once more in every other run.
+type fickle struct{ plain }
+
+var fickleClients int
+
+func (l *fickle) Lock(ctx context.Context) error {
+	if l.n == 0 {
+		if fickleClients++; fickleClients%4 < 2 {
+			if err := errors.Join(l.plain.Lock(ctx), l.plain.Unlock(ctx)); err != nil {
+				return err
+			}
+		}
+	}
+	return l.plain.Lock(ctx)
+}
+
+// TestALibraryWhoseRunsDifferIsReported: the faults that name a message are tried all the same, the others are counted.
+func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
+	p := examine(t, everyFault(func(c *Client) Lock { return &fickle{plain{c: c, ttl: 8 * time.Second}} }))
+	if p == nil {
+		return
+	}
+	if !p.listed.Differs || p.listed.Unnamed == 0 || len(p.listed.Longest) < 40 || len(p.problems) > 0 {
+		t.Fatalf("differs %t, %d unnamed of %d, %q", p.listed.Differs, p.listed.Unnamed, len(p.listed.Longest), p.problems)
+	}
+	for _, line := range p.listed.Longest {
+		if f, err := nemesis.Parse(line); err != nil || !f.Trigger.Message.Named() {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	summary := strings.Join(strings.Fields(p.summary()), " ")
+	for _, want := range []string{"two runs without faults of seed 1 differ",
+		fmt.Sprintf("%d places without one are left out", p.listed.Unnamed), "never came"} {
+		if !strings.Contains(summary, want) {
+			t.Errorf("%q is missing in\n%s", want, p.summary())
+		}
+	}
+}
+
+func TestWhatDoesNotGoWithEvery(t *testing.T) {
+	for want, c := range map[string]Config{
+		"Config.Every is 2: it is 1, for each single fault of one run, or 0, for faults at random":  {Every: 2},
+		"Config.Every is -1: it is 1, for each single fault of one run, or 0, for faults at random": {Every: -1},
+		"Config.Plan does not go with Every: a single fault strikes in each run":                    {Every: 1, Plan: []string{}},
+		"Config.Seeds does not go with Every: the run that is disturbed has one seed":               {Every: 1, Seeds: 5},
+		"": {Every: 1},
+	} {
+		if got := c.everyRefused(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestAFaultThatNeverStrikesIsReported: in no run did its message come; a name that fits two is refused with the
+// choices.
+func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
+	for line, want := range map[string]string{
+		"delay the 40th DEL of client-2 to redis-1 by 7s": "never struck: client-2 asked for",
+		`delay the 2nd "…" of client-2 to redis-1 by 7s`:  `"…" fits "SET" and "`,
+		"delay the 2nd SET of client-2 to redis-1 by 7s":  "",
+	} {
+		t.Run(strings.Fields(line)[3], func(t *testing.T) {
+			p := examine(t, Config{New: newPlain, Seeds: 3, Untried: true, Plan: []string{line}})
+			if p == nil {
+				return
+			}
+			problems := strings.Join(p.problems, "\n")
+			if (problems == "") != (want == "") || !strings.Contains(problems, want) || len(p.failures()) > 0 {
+				t.Errorf("%s: %q, want %q; %v", line, problems, want, p.failures())
+			}
+		})
+	}
+}

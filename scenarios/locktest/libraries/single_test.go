@@ -1,0 +1,61 @@
+package libraries
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// TestEverySingleFault tries each single fault of a run of two clients who take a lock twice: of the libraries on go-redis
+// without a failover at full size, of one otherwise, and with the messages alone. The log has the runs, the processor
+// time and what was found. An extension or an expiry is in none of these runs.
+func TestEverySingleFault(t *testing.T) {
+	names, faults, fewest := []string{"setnx"}, locktest.Faults{"delay message", "break"}, 200
+	if os.Getenv("FENCEPOST_FULL") != "" {
+		names, faults, fewest = []string{"redsync", "redislock", "setnx"}, nil, 2000
+	}
+	for _, l := range All {
+		if !slices.Contains(names, l.Name) {
+			continue
+		}
+		t.Run(l.Name, func(t *testing.T) {
+			c := l.config(false)
+			c.Every, c.Seeds, c.Clients, c.Cycles, c.Hold = 1, 0, 2, 2, 300*time.Millisecond
+			c.Laws = []checker.Law{checker.Ownership, checker.MutualExclusion}
+			c.Care, c.Faults = locktest.Care{}, faults
+			if l.Name == "redsync" {
+				c.Servers = locktest.Redis(3)
+			}
+			r, ok := locktest.Explore(t, c)
+			if !ok {
+				return
+			}
+			judgeable(t, r)
+			t.Logf("%d runs, %.0f s of processor time", r.Runs, r.CPU.Seconds())
+			if r.Runs < fewest {
+				t.Errorf("only %d runs", r.Runs)
+			}
+			for _, b := range r.Breaches {
+				small, err := r.Shrink(b)
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				plan, err := nemesis.ParsePlan("plan", []byte(small.Plan))
+				if err != nil {
+					t.Error(err)
+				}
+				t.Logf("%s: %s, in %d runs: %v", b.Law, b.Cause, b.Runs, plan.Faults)
+				if b.Law == checker.Ownership && !strings.Contains(b.Cause.String(), "non-owner") {
+					t.Errorf("%s: %s", b.Law, b.Cause)
+				}
+			}
+		})
+	}
+}

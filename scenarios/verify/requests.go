@@ -1,0 +1,430 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// messageOf is the request whose message an opening is, or the answer to which; ok is false if it is neither.
+func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
+	for i := range c.sent {
+		switch r := &c.sent[i]; {
+		case r.Client == o.target && r.Server == o.peer && r.Number == o.number:
+			return r, false, true
+		case r.Client == o.peer && r.Server == o.target && r.AnswerNumber == o.number:
+			return r, true, true
+		}
+	}
+	return nil, false, false
+}
+
+// named are those of the openings that are requests, or answers.
+func (g *grower) named(all []opening) []opening {
+	return slices.DeleteFunc(all, func(o opening) bool {
+		_, _, ok := g.parent.messageOf(&o)
+		return !ok
+	})
+}
+
+// messageAt names a message that p sends or takes at an instant; with a peer, one that it sends to the peer or the peer
+// to it. Of several it is the last.
+func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigger, ok bool) {
+	for i := range c.sent {
+		r := &c.sent[i]
+		other := r.Server
+		if r.Server == p {
+			other = r.Client
+		}
+		if r.Client != p && r.Server != p || peer != "" && other != peer {
+			continue
+		}
+		both := peer != ""
+		for _, end := range []struct {
+			is             bool // p is there, or either of both
+			at             sim.Time
+			answer, leaves bool
+		}{
+			{both || r.Client == p, r.Left, false, true}, {!both && r.Server == p, r.Arrived, false, false},
+			{both || r.Server == p, r.Answered, true, true}, {!both && r.Client == p, r.Taken, true, false},
+		} {
+			if end.is && end.at == at && (end.at > 0 || end.leaves && !end.answer) {
+				t, ok = nemesis.Trigger{Message: r.Message(end.answer), SaidAt: end.leaves}, true
+			}
+		}
+	}
+	return t, ok
+}
+
+// placeOnce tries a fault at an opening, with one end or size of each class of them.
+func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
+	p := g.placing(f, o)
+	for _, f := range p.faults {
+		c, err := g.try(f, o, p.at, 1, false)
+		if err != nil || g.found != nil {
+			return err
+		}
+		if !p.lasts || c == nil {
+			continue
+		}
+		for _, f := range g.shorter(c, p) {
+			if _, err := g.try(f, o, p.at, 1, false); err != nil || g.found != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// placing is what is tried at an opening.
+type placing struct {
+	*opening
+	faults []nemesis.Fault // known from the run without them
+	at     sim.Time        // when they strike; of a delayed message, when it arrives otherwise
+	last   sim.Time        // the latest end
+	lasts  bool            // faults is one, whose shorter versions follow from its run
+}
+
+// placing lists the faults that strike at an opening, as far as the run without them shows.
+func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
+	how := f.Kind.Placement()
+	p = &placing{opening: o, at: o.at}
+	switch how.At {
+	case nemesis.AtReplies, nemesis.AtMessages:
+		if r, answer, ok := g.parent.messageOf(o); ok {
+			f = r.Strike(f, answer)
+			if p.at = r.Arrived; answer {
+				p.at = r.Taken
+			}
+			p.at = max(p.at, o.at)
+		} else {
+			f.Target, f.Peer, f.Number = o.target, o.peer, o.number
+		}
+	case nemesis.AtLinks:
+		f.Left, f.Right, f.OneWay = []sim.ProcessID{o.target}, []sim.ProcessID{o.peer}, true
+		p.trigger(g, &f)
+	default:
+		p.trigger(g, &f)
+	}
+	p.last = p.at + g.beyond
+	names := g.subjects.Names
+	switch {
+	case ruledOut(g.v.Scenario, names, f):
+		return p
+	case how.Sized:
+		for _, f.By = range g.sizes(p) {
+			p.faults = append(p.faults, f)
+		}
+		return p
+	case !hasEnd(&f):
+		p.faults = append(p.faults, f)
+		return p
+	}
+	p.lasts = true
+	if canLast(&f) && !excluded(g.v.Scenario, names, f) {
+		p.faults = append(p.faults, f)
+	} else {
+		p.faults = append(p.faults, lasting(f, g.beyond.Duration()))
+	}
+	return p
+}
+
+// trigger makes f strike at the opening: after the message that the target sent or took last, if that has a name.
+func (p *placing) trigger(g *grower, f *nemesis.Fault) {
+	f.Trigger = p.opening.trigger(p.opening.at)
+	if !p.isInterval() {
+		return
+	}
+	if t, ok := g.parent.messageAt(p.target, p.peer, p.since); ok {
+		if slices.Contains(f.On(), t.Message.Of) {
+			t.Message.Of = ""
+		}
+		f.Trigger, p.at = t, p.since
+	}
+}
+
+// lasting is f with a length, a restart or a delay.
+func lasting(f nemesis.Fault, d time.Duration) nemesis.Fault {
+	switch {
+	case f.Kind.Has(nemesis.FieldFor):
+		f.For = d
+	case f.Kind.Has(nemesis.FieldRestart):
+		f.Restart = d
+	default:
+		f.By = d
+	}
+	return f
+}
+
+// shorter lists the shorter versions of a fault, whose run is c.
+func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
+	f := p.faults[0]
+	points := g.thresholds(c, p)
+	for _, x := range g.v.Scenario.Mix.Without {
+		if x.Kind == f.Kind && x.Within > 0 {
+			points = append(points, p.at+history.Of(x.Within))
+		}
+	}
+	if f.For == 0 && f.Restart == 0 && f.By == 0 {
+		points = append(points, p.last)
+	}
+	for _, d := range between(points, p.at, g.slowest.Duration()/4) {
+		if f := lasting(f, d); !excluded(g.v.Scenario, g.subjects.Names, f) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// thresholds lists the instants, in the run in which a fault goes on, that its end may come before or after: what is
+// due to end by then, the time-outs that the fault may outlast, and the next section of each client. Those that follow
+// each other within the time of a message are one, with its beginning and its end.
+func (g *grower) thresholds(c *course, p *placing) []sim.Time {
+	list := g.lapses(c, p.at)
+	for i := range list {
+		list = append(list, list[i]-g.slowest) // what is done just before it arrives after it
+	}
+	list = append(list, c.nextSections(p.at)...)
+	list = append(list, p.opening.at) // the target's next act
+	for i := range g.v.Scenario.Clients {
+		list = append(list, p.opening.at+history.Of(g.v.Scenario.Clients[i].Lock.Timeout))
+	}
+	list = slices.DeleteFunc(list, func(t sim.Time) bool { return t <= p.at || t >= p.last })
+	slices.Sort(list)
+	var ends []sim.Time
+	for i, t := range list {
+		if i == 0 || i == len(list)-1 || t-list[i-1] > g.slowest || list[i+1]-t > g.slowest {
+			ends = append(ends, t)
+		}
+	}
+	return ends
+}
+
+// lapses lists when, after an instant, keys expire and validities end that nobody has given back before.
+func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
+	type place struct {
+		server sim.ProcessID
+		key    history.Lock
+	}
+	until := map[place]sim.Time{}
+	granted := map[history.Attempt]sim.Time{}
+	var attempts []history.Attempt
+	for i := range c.events {
+		e := &c.events[i]
+		key := place{e.Process, e.Lock}
+		switch {
+		case e.F == history.KeySet, e.F == history.KeyProlonged:
+			until[key] = e.Until
+		case e.F == history.KeyGone && until[key] <= e.Time:
+			list = append(list, until[key])
+		case e.Grant != nil:
+			if _, known := granted[e.Attempt]; !known {
+				attempts = append(attempts, e.Attempt)
+			}
+			granted[e.Attempt] = e.Grant.Until
+		case e.F == history.Release && e.Type == history.Invoke && e.Time < granted[e.Attempt]:
+			granted[e.Attempt] = 0
+		}
+	}
+	for _, a := range attempts {
+		list = append(list, granted[a])
+	}
+	return slices.DeleteFunc(list, func(t sim.Time) bool { return t <= at || t == history.Never })
+}
+
+// nextSections lists when each client, after an instant, has the lock for the first time, from the keys that it has set
+// to its release.
+func (c *course) nextSections(at sim.Time) (list []sim.Time) {
+	next := map[sim.ProcessID]history.Attempt{}
+	for i := range c.events {
+		e := &c.events[i]
+		if _, known := next[e.Process]; !known && e.Time > at && e.F == history.Acquire && e.Type == history.OK &&
+			e.Process != history.Probe {
+			next[e.Process] = e.Attempt
+			list = append(list, e.Time)
+		}
+	}
+	for i := range c.events {
+		e := &c.events[i]
+		switch e.F {
+		case history.KeySet:
+			client, _, _ := strings.Cut(string(e.By), "/")
+			if e.By != "" && e.By == next[sim.ProcessID(client)] {
+				list = append(list, e.Time)
+			}
+		case history.Release:
+			if e.Type == history.Invoke && e.Attempt == next[e.Process] {
+				list = append(list, e.Time)
+			}
+		}
+	}
+	return list
+}
+
+// sizes lists how far a clock may jump: past each deadline that hangs on it, and back.
+func (g *grower) sizes(p *placing) []time.Duration {
+	var points []sim.Time
+	for _, d := range g.deadlines(p.opening) {
+		if d.at > p.at && d.at < p.last {
+			points = append(points, d.at)
+		}
+	}
+	beyond := g.beyond.Duration()
+	list := append(between(points, p.at, g.slowest.Duration()/4), beyond)
+	for _, d := range list {
+		list = append(list, -d)
+	}
+	return list
+}
+
+// between lists durations from an instant, one that ends before the first of the points, and one soon after each of
+// them but the last, before the next.
+func between(points []sim.Time, from sim.Time, soon time.Duration) (list []time.Duration) {
+	slices.Sort(points)
+	lo := from
+	for _, hi := range slices.Compact(points) {
+		if d := roundest((lo - from).Duration(), (hi - from).Duration(), soon); d > 0 {
+			list = append(list, d)
+		}
+		lo = hi
+	}
+	return list
+}
+
+// roundest is the roundest duration above lo and below hi, if there is one up to soon after lo; zero if there is none.
+func roundest(lo, hi, soon time.Duration) time.Duration {
+	for step := 10 * time.Second; step > 0; step /= 10 {
+		if d := (lo/step + 1) * step; d < hi && (d <= lo+soon || step == 1) {
+			return d
+		}
+	}
+	return 0
+}
+
+// Claim is what was enumerated over one run.
+type Claim struct {
+	Kinds   []nemesis.Kind
+	Tallies []KindTally // of each of the kinds
+	Untried []Reason
+}
+
+// single says what was enumerated over one run.
+func (v *Verification) single() document.Facts {
+	c := Claim{Kinds: v.Scope.Every, Tallies: v.byKind()}
+	return c.Facts()
+}
+
+// Facts says what was enumerated, and what was not.
+func (c *Claim) Facts() (all document.Facts) {
+	for i, t := range c.Tallies {
+		all = append(all, document.Fact{Name: c.Kinds[i].String(), Value: enumerated(c.Kinds[i], t.Starts, t.Schedules)})
+	}
+	all = append(all, document.Fact{Name: "ends", Value: classes}, document.Fact{Name: "not tried",
+		Value: "two faults at once, and other seeds"})
+	for _, r := range c.Untried {
+		all = append(all, document.Fact{Name: "untried", Value: r.Kind.String() + ": " + r.Why})
+	}
+	return all
+}
+
+// classes describes which ends stand for all others.
+const classes = "One for each class: soon after one, and before the next, of the instants that matter in the run in " +
+	"which the fault goes on. These are the expiries and ends of validity that nobody has forestalled, and the time of a " +
+	"message before; the time-out of a client; the next act of the target; the next section of each client, from the " +
+	"keys that it sets to its release; the shortest restart that is not excluded. What lies within the time of a message " +
+	"is one. The last class is beyond them all."
+
+// enumerated says what so many starts and schedules of faults of a kind are.
+func enumerated(k nemesis.Kind, starts, schedules int) string {
+	runs := text.CountGrouped(schedules, "run")
+	switch k.Placement().At {
+	case nemesis.AtReplies:
+		return fmt.Sprintf("each of %s requests and answers lost once: %s", text.Grouped(starts), runs)
+	case nemesis.AtMessages:
+		return fmt.Sprintf("each of %s messages late, past each threshold once: %s", text.Grouped(starts), runs)
+	case nemesis.AtLinks:
+		return fmt.Sprintf("each direction of a connection, after each of its messages, %s in all, for each class of "+
+			"lengths: %s", text.Grouped(starts), runs)
+	}
+	return fmt.Sprintf("each process that can suffer it, after each of its events and at each named point that it "+
+		"passes, %s in all, with each class of ends: %s", text.Grouped(starts), runs)
+}
+
+// Singles are the single faults of one run of a scenario, that of a seed without faults. Those that strike at one start
+// and differ only in when they end are together: all but the longest follow from its run. It must not be used by two
+// goroutines at a time.
+type Singles struct {
+	Claim  Claim
+	Digest sim.Digest // of the run without faults
+	grower *grower
+	starts []start
+}
+
+// NewSingles makes the run without faults and finds where faults can strike. The scenario's own faults are left out.
+func NewSingles(s *scenarios.Scenario, seed uint64) (*Singles, error) {
+	v, err := begun(s, Options{Faults: 1, Requests: true, Seed: seed})
+	if err != nil {
+		return nil, err
+	}
+	all := &Singles{Claim: Claim{Kinds: v.Scope.Every, Untried: v.Scope.None}, grower: newGrower(context.Background(), v)}
+	if err := all.grower.climb(&branch{}, false); err != nil {
+		return nil, err
+	}
+	all.Digest = all.grower.parent.digest
+	for _, k := range v.Scope.Every {
+		list := slices.DeleteFunc(all.grower.starts(k), func(s start) bool {
+			return len(all.grower.placing(s.fault, &s.opening).faults) == 0
+		})
+		all.starts = append(all.starts, list...)
+		all.Claim.Tallies = append(all.Claim.Tallies, KindTally{Starts: len(list)})
+	}
+	return all, nil
+}
+
+// Longest lists for each start the fault that lasts longest there.
+func (s *Singles) Longest() []nemesis.Fault {
+	list := make([]nemesis.Fault, len(s.starts))
+	for i := range list {
+		at := &s.starts[i]
+		list[i] = s.grower.placing(at.fault, &at.opening).faults[0]
+	}
+	return list
+}
+
+// Try calls each with the plans of a start, by its number from 0, the longest fault first, and with what makes its run.
+// It ends with the first error of each.
+func (s *Singles) Try(number int, each func(p nemesis.Plan, run func() (scenarios.Result, error)) error) error {
+	g, at := s.grower, &s.starts[number]
+	p := g.placing(at.fault, &at.opening)
+	try := func(f nemesis.Fault) (c course, err error) {
+		err = each(g.plan(&f), func() (result scenarios.Result, err error) {
+			result, c, err = g.run(&f, false)
+			return result, err
+		})
+		return c, err
+	}
+	for _, f := range p.faults {
+		c, err := try(f)
+		if err != nil {
+			return err
+		}
+		if !p.lasts {
+			continue
+		}
+		for _, f := range g.shorter(&c, p) {
+			if _, err := try(f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

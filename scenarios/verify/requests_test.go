@@ -1,0 +1,343 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// lateRelease is a lock that one late message breaks, and no message that is lost.
+const lateRelease = `name: late
+servers: {redis: 1, persistence: {append-fsync: always}}
+clients: 2
+lock: {protocol: set-nx-px, release: RELEASE, ttl: 2s, retry: {delay: 300ms..900ms}}
+work: {cycles: 2, hold: 50ms, think: 50ms..200ms, check-validity: on}
+mix: {weights: {delay message: 1, break: 1}}
+promise: [ownership, lease-exclusion, mutual-exclusion]
+limit: 20s
+`
+
+func lateReleaseBy(release string) string { return strings.Replace(lateRelease, "RELEASE", release, 1) }
+
+// oneRun verifies the run of a seed.
+func oneRun(t *testing.T, text string, o Options) *Verification {
+	t.Helper()
+	s, err := scenarios.Parse("verified.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Faults, o.Requests = 1, true
+	v, err := Scenario(context.Background(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestOneLateMessageBreaksALock: each law that one message can break is broken by some single fault over one run, which
+// is named by the message, and the lock without the defect passes.
+func TestOneLateMessageBreaksALock(t *testing.T) {
+	v := oneRun(t, lateReleaseBy("del"), Options{Seed: 1})
+	if v.Found == nil || v.Found.Law != checker.Ownership {
+		t.Fatalf("found %+v", v.Found)
+	}
+	f := v.Found.Plan.Faults[0]
+	if f.Kind != nemesis.DelayMessage || f.Trigger.Message.Command != "DEL" {
+		t.Errorf("found %s", f)
+	}
+	repeats(t, v)
+	sound := oneRun(t, lateReleaseBy("script"), Options{Seed: 1})
+	if standing, open := sound.Standing(); standing != document.Passed {
+		t.Errorf("standing %v, open %v, found %+v", standing, open, sound.Found)
+	}
+}
+
+// ways are how runs came out, law by law.
+type ways map[string]nemesis.Fault
+
+func (w ways) add(s *scenarios.Scenario, h *history.History, f nemesis.Fault) {
+	var c checker.Checker
+	for _, finding := range c.Check(h).Findings {
+		if finding.Outcome == checker.Violated {
+			w[fmt.Sprintf("%s %s", finding.Law, finding.Cause.Kind)] = f
+		}
+	}
+}
+
+// waysOf makes each single fault over the run of a seed and returns how they came out, and how many they are.
+func waysOf(t *testing.T, s *scenarios.Scenario, seed uint64, each func(nemesis.Fault)) (ways, int) {
+	t.Helper()
+	all, n := ways{}, 0
+	singles, err := NewSingles(s, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range singles.Longest() {
+		err := singles.Try(i, func(p nemesis.Plan, run func() (scenarios.Result, error)) error {
+			r, err := run()
+			if err != nil {
+				return err
+			}
+			n++
+			all.add(s, r.History, p.Faults[0])
+			each(p.Faults[0])
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all, n
+}
+
+// locksOfOneRun are broken by some single fault over a run, and sound ones.
+func locksOfOneRun(t *testing.T) (all []*scenarios.Scenario) {
+	t.Helper()
+	sound := lateReleaseBy("script")
+	for _, text := range []string{lateReleaseBy("del"), lateReleaseBy("get-then-del"), sound,
+		strings.Replace(sound, "check-validity: on", "check-validity: off", 1),
+		strings.Replace(sound, "ttl:", "value: fixed, ttl:", 1)} {
+		s, err := scenarios.Parse("late.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// TestClassesOfDelaysLoseNothing: whatever some delay of some message does, on a grid of all delays, some class does
+// too.
+func TestClassesOfDelaysLoseNothing(t *testing.T) {
+	step := time.Duration(testkit.Size(20, 4)) * time.Millisecond
+	for _, s := range locksOfOneRun(t) {
+		messages := map[string]nemesis.Fault{}
+		got, few := waysOf(t, s, 1, func(f nemesis.Fault) {
+			if f.Kind == nemesis.DelayMessage {
+				f.By = 0
+				messages[f.String()] = f
+			}
+		})
+		if len(messages) < 15 {
+			t.Errorf("only %d messages", len(messages))
+		}
+		compareWays(t, s, got, few, func(try func(nemesis.Fault)) {
+			for _, name := range slices.Sorted(maps.Keys(messages)) {
+				f := messages[name]
+				for f.By = step; f.By < 5*time.Second; f.By += step {
+					try(f)
+				}
+			}
+		})
+	}
+}
+
+// TestClassesOfPausesLoseNothing: nor whatever a pause does, on a grid of starts and lengths.
+func TestClassesOfPausesLoseNothing(t *testing.T) {
+	step := time.Duration(testkit.Size(150, 40)) * time.Millisecond
+	for _, s := range locksOfOneRun(t) {
+		s.Mix.Weights = draw.Weights{}
+		s.Mix.Weights[nemesis.Pause] = 1
+		got, few := waysOf(t, s, 1, func(nemesis.Fault) {})
+		compareWays(t, s, got, few, func(try func(nemesis.Fault)) {
+			names := s.Targets()
+			for _, p := range nemesis.TargetsOf(&names).Processes {
+				for at := time.Duration(0); at < 2500*time.Millisecond; at += step / 2 {
+					for length := step; length < 5*time.Second; length += step {
+						try(nemesis.Fault{Kind: nemesis.Pause, Target: p, For: length, Trigger: nemesis.Trigger{Time: at}})
+					}
+				}
+			}
+		})
+	}
+}
+
+// compareWays checks that all ways in which the faults of a slow enumeration come out are among some.
+func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow func(try func(nemesis.Fault))) {
+	t.Helper()
+	all, many := ways{}, 0
+	runner := scenarios.NewRunner(s)
+	slow(func(f nemesis.Fault) {
+		r, err := runner.Run(nemesis.Plan{Scenario: s.Name, Seed: 1, Faults: []nemesis.Fault{f}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		many++
+		all.add(s, r.History, f)
+	})
+	if few*5 > many {
+		t.Errorf("%d runs in place of %d", few, many)
+	}
+	for way, f := range all {
+		if _, shown := got[way]; !shown {
+			t.Errorf("release by %s: no class shows %s, as %s does", s.Clients[0].Lock.Release, way, f)
+		}
+	}
+	t.Logf("%d runs in place of %d: %v", few, many, slices.Sorted(maps.Keys(got)))
+}
+
+// TestEachSingleFaultIsOne: it is valid, prints and parses back, strikes a message that comes, and is none that the
+// scenario excludes.
+func TestEachSingleFaultIsOne(t *testing.T) {
+	s, err := scenarios.Parse("redlock.yaml", []byte(soundRedlock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := s.Targets()
+	kinds := map[nemesis.Kind]int{}
+	lost := map[string]bool{}
+	named, all := 0, 0
+	singles, err := NewSingles(s, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range singles.Longest() {
+		err := singles.Try(i, func(p nemesis.Plan, run func() (scenarios.Result, error)) error {
+			f := p.Faults[0]
+			if again, err := nemesis.Parse(f.String()); err != nil || !reflect.DeepEqual(again, f) {
+				t.Errorf("%s parses back as %s: %v", f, again, err)
+			}
+			if err := nemesis.Validate(f, names); err != nil || excluded(s, &names, f) {
+				t.Errorf("%s: %v, or excluded", f, err)
+			}
+			r, err := run()
+			if len(r.Missed) > 0 {
+				t.Errorf("%s: never struck", f)
+			}
+			if all++; f.Trigger.Message.Named() {
+				named++
+			}
+			kinds[f.Kind]++
+			if f.Kind == nemesis.Break {
+				lost[f.String()] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(kinds) != 6 || named < all*2/3 {
+		t.Errorf("%v, of which %d have a message's name", kinds, named)
+	}
+	runner := scenarios.NewRunner(s)
+	runner.ReportSent(true)
+	r, err := runner.Run(s.Plan(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range r.Sent {
+		for _, answer := range []bool{false, true} {
+			f := r.Sent[i].Strike(nemesis.Fault{Kind: nemesis.Break}, answer)
+			if !lost[f.String()] {
+				t.Errorf("not lost: %s", f)
+			}
+			delete(lost, f.String())
+		}
+	}
+	if len(lost) > 0 {
+		t.Errorf("lost, but not sent: %v", lost)
+	}
+}
+
+func TestWhatOneRunCannotHaveIsRefused(t *testing.T) {
+	s, err := scenarios.Parse("redlock.yaml", []byte(soundRedlock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Options{{}, {Faults: 2}, {Faults: 1, Delays: 2}, {Faults: 1, Orders: true},
+		{Faults: 1, AllEnds: true}} {
+		o.Requests = true
+		if _, err := Scenario(context.Background(), s, o); !errors.Is(err, errOneRun) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	o := Options{Faults: 1, Requests: true, Kinds: []nemesis.Kind{nemesis.Drift}}
+	if _, err := Scenario(context.Background(), s, o); !errors.Is(err, errNoKind) {
+		t.Errorf("drift, of which not every one can be tried: %v", err)
+	}
+}
+
+// TestTheClaimSaysWhatWasEnumerated: the numbers of the run, what was left out, and no more.
+func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
+	v := oneRun(t, lateReleaseBy("script"), Options{Seed: 7})
+	runner := scenarios.NewRunner(v.Scenario)
+	runner.ReportSent(true)
+	r, err := runner.Run(v.Scenario.Plan(7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := squeezed(verifyText(t, &Report{Verification: v}, 80))
+	for _, want := range []string{"late single faults of the run of seed 7 holds",
+		fmt.Sprintf("None of %d single faults of the run of seed 7 breaks", v.Lengths[1].Schedules),
+		fmt.Sprintf("break each of %d requests and answers lost once: %[1]d runs", 2*len(r.Sent)),
+		fmt.Sprintf("each of %d messages late, past each threshold once", 2*len(r.Sent)),
+		"two faults at once, and other seeds", "pause: the scenario's mix does not draw it"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "No placement") || strings.Contains(text, "every nanosecond") {
+		t.Errorf("it claims more than was tried:\n%s", text)
+	}
+}
+
+// TestAnOwnFaultThatNeverStrikesIsReported, with the requests that came; a name that fits two is refused.
+func TestAnOwnFaultThatNeverStrikesIsReported(t *testing.T) {
+	text := lateReleaseBy("script") + "faults:\n  - delay the 40th DEL of client-2 to redis-1 by 7s\n"
+	for _, o := range []Options{{Faults: 0, Delays: 1}, {Faults: 1, Requests: true, Kinds: []nemesis.Kind{nemesis.Break}}} {
+		o.Seed, o.KeepFaults = 1, true
+		s, err := scenarios.Parse("verified.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := Scenario(context.Background(), s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "never struck delay the 40th DEL of client-2 to redis-1 by 7s without another fault: client-2 asked for"
+		if text := squeezed(verifyText(t, &Report{Verification: v}, 80)); !strings.Contains(text, want) {
+			t.Errorf("%+v: %q is missing in\n%s", o, want, text)
+		}
+		s, err = scenarios.Parse("verified.yaml", []byte(strings.Replace(text, "40th DEL", "2nd \"…\"", 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Scenario(context.Background(), s, o); err == nil || !strings.Contains(err.Error(),
+			`"…" fits "SET" and "release"`) {
+			t.Errorf("an ambiguous name: %v", err)
+		}
+	}
+}
+
+func TestTheRoundestDurationBetweenTwo(t *testing.T) {
+	for _, c := range []struct{ lo, hi, soon, want time.Duration }{
+		{0, time.Second, 200 * time.Millisecond, 100 * time.Millisecond},
+		{1200 * time.Millisecond, 9 * time.Second, time.Second, 2 * time.Second},
+		{1200 * time.Millisecond, 9 * time.Second, 100 * time.Millisecond, 1300 * time.Millisecond},
+		{3, 4, 1, 0}, {3, 5, 0, 4}, {time.Second, time.Second + 2, 0, time.Second + 1},
+		{0, time.Minute, time.Minute, 10 * time.Second},
+	} {
+		if got := roundest(c.lo, c.hi, c.soon); got != c.want {
+			t.Errorf("between %v and %v: %v, want %v", c.lo, c.hi, got, c.want)
+		}
+	}
+	if got := between([]sim.Time{30, 10, 10, 11}, 5, 4); !slices.Equal(got, []time.Duration{1, 10}) {
+		t.Errorf("got %v", got)
+	}
+}
