@@ -289,14 +289,18 @@ func (t *tree) flow() string {
 	}
 }
 
-// Quoted writes a scalar with quotes if YAML would otherwise read something else, inside of { } and [ ] or outside.
+// Quoted writes a scalar with quotes if YAML would otherwise read something else, inside of { } and [ ] or outside: with
+// single ones, between which nothing has to be escaped, where that can be.
 func Quoted(s string, inside bool) string {
-	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`") &&
+	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`\\") &&
 		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") &&
-		!strings.ContainsAny(s, "\\\"") &&
 		!strings.ContainsFunc(s, history.Unprintable)
-	if inside && strings.ContainsAny(s, ",[]{}") || s == "null" || s == "~" || !plain {
-		return strconv.Quote(s)
+	escaped := strings.ContainsAny(s, `\"`)
+	if plain && s != "null" && s != "~" && !(inside && (escaped || strings.ContainsAny(s, ",[]{}"))) {
+		return s
 	}
-	return s
+	if escaped && !strings.Contains(s, "'") && !strings.ContainsFunc(s, history.Unprintable) {
+		return "'" + s + "'"
+	}
+	return strconv.Quote(s)
 }
