@@ -101,6 +101,16 @@ func (r *Report) Violated(l checker.Law) int { return r.outcome(l, checker.Viola
 // nor as Violated.
 func (r *Report) Held(l checker.Law) int { return r.outcome(l, checker.Holds) }
 
+// Seeds are those of all runs that show a breach, in order. The first is its Seed.
+func (r *Report) Seeds(b Breach) (all []uint64) {
+	for _, run := range r.parent.runs {
+		if slices.ContainsFunc(run.Broken, func(x broken) bool { return x.Law == b.Law && x.Cause == b.Cause }) {
+			all = append(all, run.Seed)
+		}
+	}
+	return all
+}
+
 func (r *Report) outcome(l checker.Law, o checker.Outcome) (n int) {
 	at := slices.Index(checker.Laws, l)
 	for _, run := range r.parent.runs {
