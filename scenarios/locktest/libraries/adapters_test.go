@@ -56,6 +56,8 @@ var heldMutex = []string{"go-redis/v9.(*baseClient).disableMaintNotificationsUpg
 var All = []Library{
 	{"redsync", redsyncVersion + " on " + goRedisVersion, locktest.Redis(5), ByUser, newRedsync(onGoRedis, plain),
 		nil, heldMutex},
+	{"redsync-1", redsyncVersion + " on " + goRedisVersion + ", on one server, as its README shows it", locktest.Redis(1),
+		ByUser, newRedsync(onGoRedis, plain), nil, heldMutex},
 	{"redsync-3", redsyncVersion + " on " + goRedisVersion + " in ModeDisabled, on three servers", locktest.Redis(3),
 		ByUser, newRedsync(onQuietGoRedis, plain), nil, nil},
 	{"redsync-fail-fast", "as redsync-3, WithFailFast", locktest.Redis(3), ByUser,

@@ -170,11 +170,13 @@ func (v *view) sum(r result, family string) (broken, judged int) {
 	return broken, judged
 }
 
-// most is how many schedules a cell of a library's row has, those aside in which the library stopped the clock.
+// most is how many schedules a cell of a library's row has, those aside in which the library stopped the clock, and that
+// of a longer search.
 func (v *view) most(r result) (n int) {
 	for _, f := range families {
-		_, judged := v.sum(r, f.name)
-		n = max(n, judged)
+		if _, judged := v.sum(r, f.name); f.name != anything.name {
+			n = max(n, judged)
+		}
 	}
 	return n
 }
@@ -188,7 +190,7 @@ func (v *view) cell(r result, family string) string {
 	case broken == 0:
 		words = fmt.Sprintf("<1/%d", campaign.OneIn(judged))
 	}
-	if judged < v.most(r) {
+	if judged != v.most(r) {
 		words += fmt.Sprintf(" of %d", judged)
 	}
 	return words
