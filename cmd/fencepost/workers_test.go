@@ -131,7 +131,8 @@ func (c *underASentinel) holds(t testing.TB, servers string) {
 // TestFindingsInForeignLibrariesRepeat: each plan breaks its library's lock in nine of ten runs, at least.
 func TestFindingsInForeignLibrariesRepeat(t *testing.T) {
 	testkit.FullOnly(t)
-	for worker, scenario := range map[string]string{"redis-py": "late-answer.yaml", "redlock-js": "late-answers.yaml"} {
+	for worker, scenario := range map[string]string{"redis-py": "late-answer.yaml", "redlock-js": "late-answers.yaml",
+		"redsync": "late-release.yaml"} {
 		t.Run(worker, func(t *testing.T) {
 			command := workerCommand(t, worker)
 			broken, last := 0, ""

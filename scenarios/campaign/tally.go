@@ -176,11 +176,19 @@ func (t *Findings) add(f Finding) {
 // confidence is the probability with which a rate lies below its upper bound.
 const confidence = 0.95
 
-// UpperBound is the highest rate per run at which n runs all pass with a probability of 5 %: 1 - 0.05^(1/n), about 3/n.
-// It is 1 for no runs, since nothing is known then.
+// UpperBound is the highest rate per run at which n runs all pass with a probability of 5 %: 1 - 0.05^(1/n), about 3/n
+// (the rule of three). It is 1 for no runs, since nothing is known then.
+//
+// It takes the runs for independent draws from one mix of faults. Runs of a world of their own are. Plans that are aimed
+// at one undisturbed run share its world, 16 of them at most: they differ in their faults, but in what only a rare world
+// shows they count as one, so that the true bound may be up to 16 times as high. And it is of this mix: about faults that
+// are not in it, it says nothing.
 func UpperBound(n int) float64 {
 	if n == 0 {
 		return 1
 	}
 	return -math.Expm1(math.Log(1-confidence) / float64(n))
 }
+
+// OneIn is UpperBound as a share: the rate is lower than one run in that many.
+func OneIn(n int) int { return int(1 / UpperBound(n)) }

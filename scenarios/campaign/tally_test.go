@@ -18,6 +18,11 @@ func TestUpperBound(t *testing.T) {
 	if got := UpperBound(1000) * 1000; math.Abs(got-3) > 0.01 {
 		t.Errorf("the rule of three gives %g", got)
 	}
+	for n, want := range map[int]int{0: 1, 1: 1, 40: 13, 200: 67, 2000: 668} {
+		if got := OneIn(n); got != want {
+			t.Errorf("%d runs: one in %d, want %d", n, got, want)
+		}
+	}
 }
 
 func TestALawIsMarkedKeptOnlyIfItHeldInEveryRun(t *testing.T) {

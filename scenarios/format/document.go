@@ -289,17 +289,17 @@ func (t *tree) flow() string {
 	}
 }
 
-// Quoted writes a scalar with quotes if YAML would otherwise read something else, inside of { } and [ ] or outside, and
-// if it can without escapes: a fault must be read as it is written.
+// Quoted writes a scalar with quotes if YAML would otherwise read something else, inside of { } and [ ] or outside: with
+// single ones, between which nothing has to be escaped, where that can be.
 func Quoted(s string, inside bool) string {
-	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`") &&
+	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`\\") &&
 		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") &&
-		(!inside || !strings.ContainsAny(s, "\\\"")) &&
 		!strings.ContainsFunc(s, history.Unprintable)
-	switch {
-	case plain && s != "null" && s != "~" && !(inside && strings.ContainsAny(s, ",[]{}")):
+	escaped := strings.ContainsAny(s, `\"`)
+	if plain && s != "null" && s != "~" && !(inside && (escaped || strings.ContainsAny(s, ",[]{}"))) {
 		return s
-	case strings.ContainsAny(s, "\\\"") && !strings.Contains(s, "'") && !strings.ContainsFunc(s, history.Unprintable):
+	}
+	if escaped && !strings.Contains(s, "'") && !strings.ContainsFunc(s, history.Unprintable) {
 		return "'" + s + "'"
 	}
 	return strconv.Quote(s)

@@ -87,8 +87,8 @@ mix:
 
 func TestScalarsAreQuotedWhereTheyMust(t *testing.T) {
 	for _, s := range []string{"", " a", "a: b", "a #b", "{a", "a, b", "null", "~", ">= 9s", "- a", "a:", `a"b`, `a\b`,
-		`delay the "return redis.call('get', …" of client-1 to redis-1 by 1s`, `a "b\" 'c'`, `"a: b" \c`, `delay the "a: b" of c`,
-		"a\nb", "1", "on", "über"} {
+		`delay the "return redis.call('get', …" of client-1 to redis-1 by 1s`, `a "b\" 'c'`, `"a: b" \c`,
+		`delay the "a: b" of c`, `\a`, `a: "b"`, `it's "b"`, `it's: "b"`, `"`, "a\nb", "1", "on", "über"} {
 		d := parsed(t, "name: x\nlock: {a: b}\n")
 		d.Set("name", s)
 		d.Set("lock.a", s)
@@ -97,6 +97,16 @@ func TestScalarsAreQuotedWhereTheyMust(t *testing.T) {
 			if got, ok := back.Get(path); !ok || got != s {
 				t.Errorf("%s: %q was read back as %q from\n%s", path, s, got, d)
 			}
+		}
+	}
+}
+
+// A fault is read only if it stands in its line as it is.
+func TestACommandWithQuotesIsWrittenWithoutEscapes(t *testing.T) {
+	for _, s := range []string{`delay its "EVAL redis.call("GET", KEYS[1]) == 'x'" to redis-1 by 7s`,
+		`delay its "EVAL return {err = "ERR: no"}" to redis-1 by 7s`, `delay its "EVAL return "#"" to redis-1 by 7s`} {
+		if got := Quoted(s, false); !strings.Contains(got, s) {
+			t.Errorf("%s is written %s", s, got)
 		}
 	}
 }

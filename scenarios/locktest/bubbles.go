@@ -76,6 +76,9 @@ func (b *bubbles) work(w *worker) (another bool) {
 	time.Sleep(time.Until(b.clock))
 	b.before = kinds()
 	w.given, w.plans, w.later = b.task.Plans, b.plans, b.later || b.task.Plans != nil
+	if w.plans != nil {
+		w.plans.Move(w.scenario)
+	}
 	if b.task.Trial {
 		w.try()
 	} else if b.task.List {

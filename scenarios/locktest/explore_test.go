@@ -49,6 +49,9 @@ func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 					b.Story == "" {
 					t.Errorf("violated in %d, held in %d: %+v", r.Violated(b.Law), r.Held(b.Law), b)
 				}
+				if seeds := r.Seeds(b); len(seeds) != b.Runs || seeds[0] != b.Seed || !slices.IsSorted(seeds) {
+					t.Errorf("seeds %d of %+v", seeds, b)
+				}
 				small, err := r.Shrink(b)
 				if err != nil {
 					t.Fatal(err)

@@ -2,11 +2,13 @@ package locktest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // plain is a lock of SET NX PX and DEL, in the fewest lines of Go that make one.
@@ -116,6 +119,44 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 	}
 	if len(p.runs) == 0 || len(p.failures()) > 0 {
 		t.Errorf("%d runs, %v\n%s", len(p.runs), found(p), p.summary())
+	}
+	want := fmt.Sprintf("no violation in %d schedules: with 95 %% confidence fewer than 1 in %d schedules of this mix breaks "+
+		"a promise", len(p.runs), campaign.OneIn(len(p.runs)))
+	if got := p.silence(); got != want || !strings.Contains(strings.Join(strings.Fields(p.summary()), " "), want) {
+		t.Errorf("%q, want %q in\n%s", got, want, p.summary())
+	}
+}
+
+// What a run could not decide does not count for the bound, and neither does a law that nothing exercised.
+func TestSilenceIsOfWhatWasJudged(t *testing.T) {
+	outcomes := func(of map[checker.Law]checker.Outcome) (all []checker.Outcome) {
+		for _, l := range checker.Laws {
+			all = append(all, cmp.Or(of[l], checker.Unchecked))
+		}
+		return all
+	}
+	held := ran{Outcomes: outcomes(map[checker.Law]checker.Outcome{checker.MutualExclusion: checker.Holds,
+		checker.Ownership: checker.Holds})}
+	violated := ran{Outcomes: outcomes(map[checker.Law]checker.Outcome{checker.MutualExclusion: checker.Violated,
+		checker.Ownership: checker.Holds})}
+	undecided := ran{Outcomes: outcomes(map[checker.Law]checker.Outcome{checker.Ownership: checker.Undecided})}
+	unexercised, failed := ran{Outcomes: outcomes(nil)}, ran{Failure: "it panicked"}
+	for _, test := range []struct {
+		runs []ran
+		want string
+	}{
+		{nil, ""},
+		{[]ran{held}, ""},
+		{slices.Repeat([]ran{failed, unexercised}, 100), ""},
+		{slices.Repeat([]ran{held, unexercised, failed, undecided}, 100),
+			"no violation in 200 schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a promise"},
+		{append(slices.Repeat([]ran{held}, 19), violated), "no violation of ownership in 20 schedules: with 95 % confidence " +
+			"fewer than 1 in 7 schedules of this mix shows one"},
+	} {
+		p := &parent{config: &Config{}, runs: test.runs}
+		if got := p.silence(); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
 	}
 }
 

@@ -113,11 +113,50 @@ func (p *parent) summary() string {
 		standing.Result = document.Failed
 	}
 	d := document.Document{Title: document.Title{Name: scenarioName(p.t.Name()), Size: size, Verdict: standing.Words(),
-		Tone: standing.Tone()}, Body: []document.Block{p.laws().RateTable(p.config.promise()),
-		index(failures), p.claim()}}
+		Tone: standing.Tone()}, Body: []document.Block{p.laws().RateTable(p.config.promise()), index(failures), p.claim()}}
+	if words := p.silence(); words != "" {
+		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}))
+	}
 	var b strings.Builder
 	_ = d.Text(&b, document.TextOptions{Width: width}) // a Builder takes all
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// silence says how rare the violations are that these runs have not met: of the promised laws that were exercised and never
+// violated. It is empty if there are none, or too few runs to say anything, and where faults were not drawn.
+func (p *parent) silence() string {
+	promise := p.config.promise()
+	var silent []string
+	all := true
+	for _, l := range p.laws() {
+		switch {
+		case !slices.Contains(promise.Laws, l.Law):
+		case l.Breaks() > 0:
+			all = false
+		case l.Exercised() > 0:
+			silent = append(silent, string(l.Law))
+		}
+	}
+	n := p.decided()
+	if len(silent) == 0 || campaign.OneIn(n) == 1 || p.listed != nil {
+		return ""
+	}
+	of, breaks := "", "breaks a promise"
+	if !all {
+		of, breaks = " of "+text.Join(silent, " or "), "shows one"
+	}
+	return fmt.Sprintf("no violation%s in %s: with 95 %% confidence fewer than 1 in %s schedules of this mix %s", of,
+		text.CountGrouped(n, "schedule"), text.Grouped(campaign.OneIn(n)), breaks)
+}
+
+// decided is how many runs could be judged by every law.
+func (p *parent) decided() (n int) {
+	for _, r := range p.runs {
+		if r.Failure == "" && !slices.Contains(r.Outcomes, checker.Undecided) {
+			n++
+		}
+	}
+	return n
 }
 
 // index is a table of the ways in which the lock failed.

@@ -34,6 +34,7 @@ func failover(c *locktest.Client) *redis.Client {
 type redislockLock struct {
 	client *redis.Client
 	c      *locktest.Client
+	token  string // of every attempt; empty: each has a random one
 	held   *redislock.Lock
 	fence
 }
@@ -44,11 +45,16 @@ func newRedislock(client func(*locktest.Client) *redis.Client) func(*locktest.Cl
 	}
 }
 
+// newRedislockOwnToken has the name of its client for a token, with an end, for a token must not begin another.
+func newRedislockOwnToken(c *locktest.Client, fenced bool) locktest.Lock {
+	return &redislockLock{client: single(c), c: c, token: c.Name + ".", fence: fence{on: fenced}}
+}
+
 func single(c *locktest.Client) *redis.Client { return goRedis(c, 0) }
 
 func (l *redislockLock) Lock(ctx context.Context) (err error) {
 	l.held, err = redislock.New(l.client).Obtain(ctx, l.c.Key, TTL,
-		&redislock.Options{RetryStrategy: redislock.LinearBackoff(retryEvery)})
+		&redislock.Options{Token: l.token, RetryStrategy: redislock.LinearBackoff(retryEvery)})
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func each(t *testing.T, fenced bool) {
 				locktest.Run(t, c)
 				return
 			}
-			c.Seeds = 20
+			c.Seeds = 10
 			if r, ok := locktest.Explore(t, c); ok {
 				judgeable(t, r)
 			}

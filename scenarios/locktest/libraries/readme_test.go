@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
@@ -88,18 +89,11 @@ func readme(t *testing.T, all []result) string {
 	for _, l := range All {
 		fmt.Fprintf(&b, "- **%s**: %s\n", l.Name, l.Version)
 	}
-	fmt.Fprintf(&b, legend, matrixSeeds)
-	b.WriteString("| library | work |")
-	for _, f := range families {
-		fmt.Fprintf(&b, " %s |", f.name)
+	b.WriteString(legend)
+	for _, v := range views {
+		v.table(&b, all)
 	}
-	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(families)) + "\n")
-	for _, r := range all {
-		for _, w := range works {
-			row(&b, r, w.name)
-		}
-	}
-	b.WriteString(afterTable)
+	b.WriteString(differing(all) + afterTable)
 	for i, r := range all {
 		fmt.Fprintf(&b, "\n### %s\n", r.Library)
 		for _, f := range r.Findings {
@@ -110,46 +104,123 @@ func readme(t *testing.T, all []result) string {
 	return b.String()
 }
 
-// row is a row of the table; none if the library does not do such work.
-func row(b *strings.Builder, r result, work string) {
-	var line strings.Builder
-	some := false
+// view is a table of the README: one law, in the hands of some clients.
+type view struct {
+	title string
+	care  string // of the clients; empty: of all
+	of    func(counts) int
+}
+
+var views = []view{
+	{"Two leases ran at once (lease-exclusion)", "", func(c counts) int { return c.Leases }},
+	{"A key was removed or prolonged that was another's (ownership)", "", func(c counts) int { return c.Owners }},
+	{"The data took a superseded holder's write, without care (resource-safety)", "none",
+		func(c counts) int { return c.Data }},
+	{"… with careful clients", "careful", func(c counts) int { return c.Data }},
+	{"… with fenced clients", "fenced", func(c counts) int { return c.Data }},
+	{"The tokens' counter went back or repeated itself (token-order)", "fenced",
+		func(c counts) int { return c.Tokens }},
+	{"Somebody waited far too long (deadlock-freedom, fault-tolerance)", "",
+		func(c counts) int { return c.Waits }},
+}
+
+// table has a row for each library. A cell says in how many schedules the law was broken, or below what the rate lies if
+// in none.
+func (v *view) table(b *strings.Builder, all []result) {
+	fmt.Fprintf(b, "\n**%s**\n\n| library | of |", v.title)
 	for _, f := range families {
-		var data, marks []string
-		var sum counts
-		for _, c := range r.Cells {
-			if c.Family == f.name && c.Work == work {
-				data = append(data, fmt.Sprint(c.Data))
-				sum.Leases, sum.Waits, sum.Tokens = sum.Leases+c.Leases, sum.Waits+c.Waits, sum.Tokens+c.Tokens
-				sum.Stopped += c.Stopped
-			}
-		}
-		for n, mark := range map[*int]string{&sum.Leases: "L", &sum.Waits: "W", &sum.Tokens: "T", &sum.Stopped: "S"} {
-			if *n > 0 {
-				marks = append(marks, mark)
-			}
-		}
-		if data == nil {
-			line.WriteString(" |")
-			continue
-		}
-		some = true
-		fmt.Fprintf(&line, " %s |", strings.TrimSpace(strings.Join(data, " · ")+" "+strings.Join(sorted(marks), "")))
+		fmt.Fprintf(b, " %s |", f.name)
 	}
-	if some {
-		fmt.Fprintf(b, "| %s | %s |%s\n", r.Library, work, line.String())
+	b.WriteString("\n|---|--:|" + strings.Repeat("---|", len(families)) + "\n")
+	for _, r := range all {
+		fmt.Fprintf(b, "| %s | %d |", r.Library, v.most(r))
+		for _, f := range families {
+			b.WriteString(strings.TrimRight(" "+v.cell(r, f.name), " ") + " |")
+		}
+		b.WriteByte('\n')
 	}
 }
 
-func sorted(marks []string) (all []string) {
-	for _, m := range []string{"L", "S", "T", "W"} {
-		for _, has := range marks {
-			if has == m {
-				all = append(all, m)
+// differing says of which libraries a seed that broke a law gave another run the second time.
+func differing(all []result) string {
+	var list []string
+	for _, r := range all {
+		n, of := 0, 0
+		for _, c := range r.Cells {
+			n, of = n+c.Differing, of+c.Runs
+		}
+		if n > 0 {
+			list = append(list, fmt.Sprintf("%s in %d of %d", r.Library, n, of))
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	return "\n" + wrapped("Schedules that broke a law, and gave another run when they were repeated: "+
+		strings.Join(list, ", ")+". What is counted of them is their first run.")
+}
+
+// sum adds the schedules under a family that could be judged, and those that broke the law.
+func (v *view) sum(r result, family string) (broken, judged int) {
+	for _, c := range r.Cells {
+		if c.Family == family && (v.care == "" || c.Care == v.care) {
+			broken, judged = broken+v.of(c), judged+c.Runs-c.Stopped
+		}
+	}
+	return broken, judged
+}
+
+// most is how many schedules a cell of a library's row has, those aside in which the library stopped the clock, and that
+// of a longer search.
+func (v *view) most(r result) (n int) {
+	for _, f := range families {
+		if _, judged := v.sum(r, f.name); f.name != anything.name {
+			n = max(n, judged)
+		}
+	}
+	return n
+}
+
+func (v *view) cell(r result, family string) string {
+	broken, judged := v.sum(r, family)
+	words := fmt.Sprint(broken)
+	switch {
+	case judged == 0:
+		return ""
+	case broken == 0:
+		words = fmt.Sprintf("<1/%d", campaign.OneIn(judged))
+	}
+	if judged != v.most(r) {
+		words += fmt.Sprintf(" of %d", judged)
+	}
+	return words
+}
+
+// A cell is never a bare 0: it says how many schedules there were, and what may have been missed.
+func TestNoCellIsABareZero(t *testing.T) {
+	of := func(family, care string, runs, stopped, leases int) counts {
+		return counts{Family: family, Work: "short", Care: care, Runs: runs, Stopped: stopped, Leases: leases}
+	}
+	r := result{Library: "x", Cells: []counts{of("pauses", "none", 40, 0, 0), of("pauses", "careful", 40, 0, 0),
+		of("network", "none", 40, 0, 3), of("network", "careful", 40, 0, 0), of("clocks", "none", 40, 3, 0),
+		of("clocks", "careful", 40, 0, 0), of("restarts", "none", 40, 40, 0)}}
+	v := view{title: "T", of: func(c counts) int { return c.Leases }}
+	var b strings.Builder
+	v.table(&b, []result{r})
+	const want = "\n**T**\n\n| library | of | pauses | network | restarts | failovers | clocks | all |\n" +
+		"|---|--:|---|---|---|---|---|---|\n| x | 80 | <1/27 | 3 | | | <1/26 of 77 | |\n"
+	if b.String() != want {
+		t.Errorf("%s\nwant\n%s", b.String(), want)
+	}
+	for _, r := range results(t) {
+		for _, v := range views {
+			for _, f := range families {
+				if cell := v.cell(r, f.name); strings.HasPrefix(cell, "0") {
+					t.Errorf("%s, %s, %s: %s", r.Library, v.title, f.name, cell)
+				}
 			}
 		}
 	}
-	return all
 }
 
 // write describes a finding: what it is, what it shows, and how it is repeated.

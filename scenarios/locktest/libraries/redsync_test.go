@@ -6,12 +6,21 @@ import (
 	"net"
 	"time"
 
+	redis7 "github.com/go-redis/redis/v7"
+	redis8 "github.com/go-redis/redis/v8"
 	redsyncv1 "github.com/go-redsync/redsync"
 	"github.com/go-redsync/redsync/v4"
 	rsredis "github.com/go-redsync/redsync/v4/redis"
+	goredis7 "github.com/go-redsync/redsync/v4/redis/goredis/v7"
+	goredis8 "github.com/go-redsync/redsync/v4/redis/goredis/v8"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/go-redsync/redsync/v4/redis/redigo"
+	rsrueidis "github.com/go-redsync/redsync/v4/redis/rueidis"
 	redigolib "github.com/gomodule/redigo/redis"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidiscompat"
 
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
@@ -20,38 +29,100 @@ import (
 type redsyncLock struct {
 	*redsync.Mutex
 	fence
-	clients []interface{ Close() error }
-	incr    func(context.Context) (int64, error)
+	close []func() error
+	incr  func(context.Context) (int64, error)
 }
 
-func redsyncOnGoRedis(c *locktest.Client, fenced bool) locktest.Lock {
-	l := &redsyncLock{fence: fence{on: fenced}}
-	var pools []rsredis.Pool
-	for i := range c.Addrs {
-		client := goRedis(c, i)
-		l.clients = append(l.clients, client)
-		pools = append(pools, goredis.NewPool(client))
-		if i == 0 {
-			l.incr = func(ctx context.Context) (int64, error) { return client.Incr(ctx, counter(c)).Result() }
-		}
-	}
-	l.Mutex = redsync.New(pools...).NewMutex(c.Key, redsync.WithExpiry(TTL))
-	return l
+// redsyncPool is a pool of redsync for one server, by one of its adapters, with what it takes beside.
+type redsyncPool struct {
+	rsredis.Pool
+	close func() error
+	incr  func(ctx context.Context, key string) (int64, error)
+	err   error // it could not be opened
 }
 
-func redsyncOnRedigo(c *locktest.Client, fenced bool) locktest.Lock {
-	l := &redsyncLock{fence: fence{on: fenced}}
-	var pools []rsredis.Pool
-	for i, addr := range c.Addrs {
-		pool := redigoPool(c, addr)
-		l.clients = append(l.clients, pool)
-		pools = append(pools, redigo.NewPool(pool))
-		if i == 0 {
-			l.incr = func(context.Context) (int64, error) { return redigoIncr(pool, c) }
+// newRedsync makes the lock of redsync on one pool for each server, with options.
+func newRedsync(open func(c *locktest.Client, i int) redsyncPool, options func(*locktest.Client) []redsync.Option) func(
+	*locktest.Client, bool) locktest.Lock {
+	return func(c *locktest.Client, fenced bool) locktest.Lock {
+		l := &redsyncLock{fence: fence{on: fenced}}
+		var pools []rsredis.Pool
+		for i := range c.Addrs {
+			pool := open(c, i)
+			if pool.err != nil {
+				return locktest.Refused(pool.err)
+			}
+			l.close = append(l.close, pool.close)
+			pools = append(pools, pool)
+			if i == 0 {
+				l.incr = func(ctx context.Context) (int64, error) { return pool.incr(ctx, counter(c)) }
+			}
 		}
+		l.Mutex = redsync.New(pools...).NewMutex(c.Key, append(options(c), redsync.WithExpiry(TTL))...)
+		return l
 	}
-	l.Mutex = redsync.New(pools...).NewMutex(c.Key, redsync.WithExpiry(TTL))
-	return l
+}
+
+// plain is a mutex without options.
+func plain(*locktest.Client) []redsync.Option { return nil }
+
+// with is a mutex with the same options for every client.
+func with(o ...redsync.Option) func(*locktest.Client) []redsync.Option {
+	return func(*locktest.Client) []redsync.Option { return o }
+}
+
+// ownValue is a mutex whose value is the name of its client, where that is unique.
+func ownValue(c *locktest.Client) []redsync.Option {
+	return []redsync.Option{redsync.WithGenValueFunc(func() (string, error) { return c.Name, nil })}
+}
+
+func onGoRedis(c *locktest.Client, i int) redsyncPool { return poolOf(goRedis(c, i)) }
+
+// onQuietGoRedis is go-redis with the setting without which it may hold a mutex while it opens a connection.
+func onQuietGoRedis(c *locktest.Client, i int) redsyncPool {
+	return poolOf(redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: c.DialContext,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}))
+}
+
+func poolOf(client *redis.Client) redsyncPool {
+	return redsyncPool{Pool: goredis.NewPool(client), close: client.Close,
+		incr: func(ctx context.Context, key string) (int64, error) { return client.Incr(ctx, key).Result() }}
+}
+
+// onGoRedis8 waits evenly before a retry: its own jitter is from a source that is seeded once in a process
+// (internal/rand/rand.go), so that equal seeds would give different runs.
+func onGoRedis8(c *locktest.Client, i int) redsyncPool {
+	client := redis8.NewClient(&redis8.Options{Addr: c.Addr(i), Dialer: c.DialContext,
+		MinRetryBackoff: retryBackoff, MaxRetryBackoff: retryBackoff})
+	return redsyncPool{Pool: goredis8.NewPool(client), close: client.Close,
+		incr: func(ctx context.Context, key string) (int64, error) { return client.Incr(ctx, key).Result() }}
+}
+
+// retryBackoff is within go-redis' own limits, 8 ms and 512 ms.
+const retryBackoff = 16 * time.Millisecond
+
+func onGoRedis7(c *locktest.Client, i int) redsyncPool {
+	client := redis7.NewClient(&redis7.Options{Addr: c.Addr(i), Dialer: c.DialContext})
+	return redsyncPool{Pool: goredis7.NewPool(client), close: client.Close,
+		incr: func(_ context.Context, key string) (int64, error) { return client.Incr(key).Result() }}
+}
+
+func onRueidis(c *locktest.Client, i int) redsyncPool {
+	client, err := rueidis.NewClient(rueidisOption(c.Addr(i), c.DialContext))
+	if err != nil {
+		return redsyncPool{err: err}
+	}
+	return redsyncPool{Pool: rsrueidis.NewPool(rueidiscompat.NewAdapter(client)),
+		close: func() error { client.Close(); return nil },
+		incr: func(ctx context.Context, key string) (int64, error) {
+			return client.Do(ctx, client.B().Incr().Key(key).Build()).AsInt64()
+		}}
+}
+
+func onRedigo(c *locktest.Client, i int) redsyncPool {
+	pool := redigoPool(c, c.Addr(i))
+	return redsyncPool{Pool: redigo.NewPool(pool), close: pool.Close,
+		incr: func(context.Context, string) (int64, error) { return redigoIncr(pool, c) }}
 }
 
 // redigoDialTimeout is that of redigo's own dialer (conn.go, line 227).
@@ -98,8 +169,8 @@ func (l *redsyncLock) Extend(ctx context.Context) error {
 
 func (l *redsyncLock) Close() error {
 	var all error
-	for _, c := range l.clients {
-		all = errors.Join(all, c.Close())
+	for _, c := range l.close {
+		all = errors.Join(all, c())
 	}
 	return all
 }

@@ -65,12 +65,15 @@ func newRueidislock(c *locktest.Client, fenced bool) locktest.Lock {
 var documented = rueidislock.LockerOption{KeyMajority: 1, NoLoopTracking: true}
 
 func openRueidislock(addr string, dial dialFunc, o rueidislock.LockerOption) (rueidislock.Locker, error) {
-	o.KeyValidity = TTL
-	o.ClientOption = rueidis.ClientOption{InitAddress: []string{addr}, RetryDelay: evenly,
+	o.KeyValidity, o.ClientOption = TTL, rueidisOption(addr, dial)
+	return rueidislock.NewLocker(o)
+}
+
+func rueidisOption(addr string, dial dialFunc) rueidis.ClientOption {
+	return rueidis.ClientOption{InitAddress: []string{addr}, RetryDelay: evenly,
 		DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			return within(ctx, d.Timeout, dial, addr)
 		}}
-	return rueidislock.NewLocker(o)
 }
 
 // rueidisKeys is the one key of a lock (lock.go, keyname).

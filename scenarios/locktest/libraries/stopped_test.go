@@ -6,10 +6,6 @@ import (
 	"testing"
 
 	"github.com/go-redsync/redsync/v4"
-	rsredis "github.com/go-redsync/redsync/v4/redis"
-	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
@@ -17,33 +13,23 @@ import (
 
 // failFast is redsync with WithFailFast, as its documents show it: a round ends with the first majority, and what it
 // has asked of the other servers goes on. Their connections are opened with a lock of go-redis held.
-func failFast(mode maintnotifications.Mode) locktest.Config {
+func failFast(open func(*locktest.Client, int) redsyncPool) locktest.Config {
+	lock := newRedsync(open, with(redsync.WithFailFast(true)))
 	return locktest.Config{Servers: locktest.Redis(3), TTL: TTL, Seeds: 10, Compute: TTL * 5 / 2, Cycles: 2,
 		Faults: locktest.Network, Laws: []checker.Law{checker.Ownership},
 		Care: locktest.Care{ChecksValidity: true, StopsWhenTold: true, Extends: TTL / 3},
-		New: func(c *locktest.Client) locktest.Lock {
-			l := &redsyncLock{}
-			var pools []rsredis.Pool
-			for i := range c.Addrs {
-				client := redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: c.DialContext,
-					MaintNotificationsConfig: &maintnotifications.Config{Mode: mode}})
-				l.clients = append(l.clients, client)
-				pools = append(pools, goredis.NewPool(client))
-			}
-			l.Mutex = redsync.New(pools...).NewMutex(c.Key, redsync.WithFailFast(true), redsync.WithExpiry(TTL))
-			return l
-		}}
+		New:  func(c *locktest.Client) locktest.Lock { return lock(c, false) }}
 }
 
 // TestAMutexThatIsHeldOverADialIsNamed: who waits for it, who holds it, what that one waits for, and the setting that
 // avoids it. With that setting every run is judged; what is tolerated is counted apart.
 func TestAMutexThatIsHeldOverADialIsNamed(t *testing.T) {
 	const waiter = "go-redis/v9.(*baseClient).disableMaintNotificationsUpgrades("
-	c := failFast(maintnotifications.ModeAuto)
+	c := failFast(onGoRedis)
 	named, ok := locktest.Explore(t, c)
 	c.Tolerated = []string{waiter}
 	tolerated, _ := locktest.Explore(t, c)
-	c = failFast(maintnotifications.ModeDisabled)
+	c = failFast(onQuietGoRedis)
 	if os.Getenv("FENCEPOST_FULL") != "" {
 		c.Seeds = 300
 	}
