@@ -185,6 +185,19 @@ var words = [counted]string{
 	copiedTooLate:  "a key was copied after it was gone",
 }
 
+// Things is how many different things can happen to locks, however often and after what else.
+const Things = int(counted)
+
+// Happened are those of the features that say that something happened at all: one for each thing.
+func Happened(all []Feature) (things []Feature) {
+	for _, f := range all {
+		if f < Pairs && f%often == 0 {
+			things = append(things, f)
+		}
+	}
+	return things
+}
+
 // times is the feature that an event happened so many times, at least once.
 func times(e event, n int32) Feature { return Feature(int(e)*often + int(min(n, often)) - 1) }
 

@@ -136,7 +136,7 @@ func (b *bubbles) runAll(w *worker) (alike bool) {
 		if !b.runSeed(w, seed) {
 			return false // perhaps because of what has stayed behind
 		}
-		say(report{Finished: seed})
+		say(report{Finished: &seed})
 		b.seeds = b.seeds[1:]
 		if i == 0 && !b.later {
 			first, runs = kinds(), w.runs
@@ -151,7 +151,7 @@ func (b *bubbles) runSeed(w *worker, seed uint64) (ok bool) {
 	if w.config.Every == 1 {
 		return w.tryPlace(seed, b.later)
 	}
-	say(report{Began: seed, Later: b.later})
+	say(report{Began: &seed, Later: b.later})
 	r := w.run(seed)
 	switch {
 	case r.Refused != "":

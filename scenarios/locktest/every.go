@@ -216,7 +216,7 @@ func (w *worker) tryPlace(number uint64, later bool) (ok bool) {
 		return true
 	}
 	err := w.singles.Try(at, func(p nemesis.Plan, run func() (scenarios.Result, error)) error {
-		say(report{Began: number, Plan: p.String(), Later: later})
+		say(report{Began: &number, Plan: p.String(), Later: later})
 		result, err := run()
 		r := w.judge(number, result, err)
 		if r.Failure != "" && later {

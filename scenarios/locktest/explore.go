@@ -29,6 +29,9 @@ type Report struct {
 	// confidence fewer than 1 in 67 schedules of this mix breaks a promise". It is empty if each law was violated, if none was
 	// exercised, and after so few runs that it would say nothing.
 	Silence string
+	// Met are the things that happened to locks ("a key expired while its holder was inside"), each with the number of
+	// runs in which it did. What has happened in none, or in one run alone, is hardly tried.
+	Met map[string]int
 	// CPU is the processor time of the processes of the runs, including their start, according to the host.
 	CPU time.Duration
 	// Memory is the most memory that one of these processes had, in bytes, according to the host; 0 if it does not say.
@@ -78,7 +81,7 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 		return nil, false
 	}
 	p.reportProblems()
-	r = &Report{Runs: len(p.runs), Silence: p.silence(), CPU: p.cpu, Memory: p.memory, parent: p}
+	r = &Report{Runs: len(p.runs), Silence: p.silence(), Met: p.met(), CPU: p.cpu, Memory: p.memory, parent: p}
 	for _, run := range p.runs {
 		if run.Tolerated {
 			r.Tolerated++

@@ -74,7 +74,8 @@ func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 	var plans map[uint64]string // drawn by an earlier worker
 	alone := false
 	for len(share) > 0 && ctx.Err() == nil {
-		began, later, done, failed := uint64(0), false, false, false
+		var began *uint64
+		later, done, failed := false, false, false
 		plan := "" // of the run that is under way
 		k := task{Test: p.t.Name(), Call: p.call, Seeds: slices.Clone(share), Alone: alone}
 		if p.listed != nil {
@@ -88,15 +89,15 @@ func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 			switch {
 			case r.Plans != nil:
 				plans = r.Plans
-			case r.Began != 0:
+			case r.Began != nil:
 				began, later, plan = r.Began, r.Later, r.Plan
 			case r.Ran != nil:
 				p.take(*r.Ran)
-			case r.Finished != 0:
+			case r.Finished != nil:
 				p.finish()
-				share = slices.DeleteFunc(share, func(s uint64) bool { return s == r.Finished })
-				delete(plans, r.Finished)
-				began = 0
+				share = slices.DeleteFunc(share, func(s uint64) bool { return s == *r.Finished })
+				delete(plans, *r.Finished)
+				began = nil
 			case r.Problem != "":
 				p.problem(r.Problem)
 				failed = true
@@ -104,24 +105,24 @@ func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 				done = true
 			}
 		})
-		if began != 0 && (done || later) {
-			p.forget(began) // it is tried again
+		if began != nil && (done || later) {
+			p.forget(*began) // it is tried again
 		}
 		switch {
 		case failed || ctx.Err() != nil:
 			return
 		case done:
 			continue
-		case began != 0 && later:
+		case began != nil && later:
 			alone = true
 			continue
-		case began == 0:
+		case began == nil:
 			p.problem(fmt.Sprintf("a worker ended before its first run: %v", end))
 			return
 		}
-		p.take(ran{Seed: began, Failure: end.Error(), Plan: plan})
+		p.take(ran{Seed: *began, Failure: end.Error(), Plan: plan})
 		p.finish()
-		share = slices.DeleteFunc(share, func(s uint64) bool { return s == began })
+		share = slices.DeleteFunc(share, func(s uint64) bool { return s == *began })
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/features"
 )
 
 // plain is a lock of SET NX PX and DEL, in the fewest lines of Go that make one.
@@ -124,6 +125,10 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 		"a promise", len(p.runs), campaign.OneIn(len(p.runs)))
 	if got := p.silence(); got != want || !strings.Contains(strings.Join(strings.Fields(p.summary()), " "), want) {
 		t.Errorf("%q, want %q in\n%s", got, want, p.summary())
+	}
+	if met := p.met(); met["a key expired while its holder was inside"] == 0 || met["a key was overwritten by another's"] > 0 ||
+		!strings.Contains(p.summary(), fmt.Sprintf("of %d things that can happen to a lock %d did", features.Things, len(met))) {
+		t.Errorf("met %v in\n%s", met, p.summary())
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/features"
 )
 
 // failure is one way in which the lock failed.
@@ -115,7 +116,8 @@ func (p *parent) summary() string {
 	d := document.Document{Title: document.Title{Name: scenarioName(p.t.Name()), Size: size, Verdict: standing.Words(),
 		Tone: standing.Tone()}, Body: []document.Block{p.laws().RateTable(p.config.promise()), index(failures), p.claim()}}
 	if words := p.silence(); words != "" {
-		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}))
+		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}),
+			document.Block(document.Paragraph{Words: p.tried()}))
 	}
 	var b strings.Builder
 	_ = d.Text(&b, document.TextOptions{Width: width}) // a Builder takes all
@@ -147,6 +149,29 @@ func (p *parent) silence() string {
 	}
 	return fmt.Sprintf("no violation%s in %s: with 95 %% confidence fewer than 1 in %s schedules of this mix %s", of,
 		text.CountGrouped(n, "schedule"), text.Grouped(campaign.OneIn(n)), breaks)
+}
+
+// met counts in how many runs each thing happened to locks.
+func (p *parent) met() map[string]int {
+	all := map[string]int{}
+	for _, r := range p.runs {
+		for _, f := range r.Met {
+			all[f.String()]++
+		}
+	}
+	return all
+}
+
+// tried says how much of what can happen to locks did happen in the runs.
+func (p *parent) tried() string {
+	all, once := p.met(), 0
+	for _, n := range all {
+		if n == 1 {
+			once++
+		}
+	}
+	return fmt.Sprintf("of %d things that can happen to a lock %d did, %d of them in one run alone", features.Things,
+		len(all), once)
 }
 
 // decided is how many runs could be judged by every law.

@@ -22,6 +22,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/features"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
@@ -52,11 +53,11 @@ type finding struct {
 
 // report is a line of a worker.
 type report struct {
-	Began uint64 `json:",omitempty"` // a seed: whatever happens next happens to it
-	Plan  string `json:",omitempty"` // of the run that has Began, with Config.Every
-	Ran   *ran   `json:",omitempty"`
+	Began *uint64 `json:",omitempty"` // a seed: whatever happens next happens to it
+	Plan  string  `json:",omitempty"` // of the run that has Began, with Config.Every
+	Ran   *ran    `json:",omitempty"`
 	// Finished is a seed of which all was run.
-	Finished uint64  `json:",omitempty"`
+	Finished *uint64 `json:",omitempty"`
 	Listed   *listed `json:",omitempty"`
 	Shrunk   *shrunk `json:",omitempty"`
 	Done     bool    `json:",omitempty"` // though perhaps not with all seeds: the others are another process's
@@ -73,9 +74,10 @@ type ran struct {
 	Digest   sim.Digest
 	Outcomes []checker.Outcome // by law, in the order of checker.Laws
 	Broken   []broken
-	Excused  []checker.Law `json:",omitempty"` // violated by causes that break no promise
-	Failure  string        // of the lock's own code: it panicked, or did not return
-	Differs  bool          // a second run of the seed was different
+	Excused  []checker.Law      `json:",omitempty"` // violated by causes that break no promise
+	Met      []features.Feature `json:",omitempty"` // what happened to locks
+	Failure  string             // of the lock's own code: it panicked, or did not return
+	Differs  bool               // a second run of the seed was different
 	// Tolerated says that Failure is one that Config.Tolerated names.
 	Tolerated bool `json:",omitempty"`
 	// Kind is that of the single fault, with Config.Every, and Plan that of a run which broke a law or failed.
@@ -185,6 +187,7 @@ type worker struct {
 	given    map[uint64]string
 	runner   *scenarios.Runner
 	checker  checker.Checker
+	features features.Reader
 	promise  checker.Promise
 	runs     int
 	crowded  func()   // ends the cutting down: too many goroutines are left for more runs
@@ -305,7 +308,7 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) ran {
 		out.Failure = w.failure(err)
 		return out
 	}
-	out.Digest = result.Digest
+	out.Digest, out.Met = result.Digest, features.Happened(w.features.Read(result.History))
 	if w.plans == nil {
 		out.Missed = result.Missed
 	}
