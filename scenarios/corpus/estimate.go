@@ -8,15 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Estimate is how many runs it takes on average to catch a mutant, from several searches of it.
-type Estimate struct {
+// estimate is how many runs it takes on average to catch a mutant, from several searches of it.
+type estimate struct {
 	Searches int
 	Caught   int // of the searches; the others ended at their limit
 	Runs     int // of all searches together
 }
 
-// estimate counts searches; one that was not made or not ended does not count.
-func estimate(list []*search.FirstViolation) (e Estimate) {
+// estimated counts searches; one that was not made or not ended does not count.
+func estimated(list []*search.FirstViolation) (e estimate) {
 	for _, s := range list {
 		if s == nil || s.Interrupted {
 			continue
@@ -30,13 +30,13 @@ func estimate(list []*search.FirstViolation) (e Estimate) {
 	return e
 }
 
-// Mean is the most likely mean number of runs until the mutant is caught; infinite if it never was.
-func (e Estimate) Mean() float64 { return float64(e.Runs) / float64(e.Caught) }
+// average is the most likely mean number of runs until the mutant is caught; infinite if it never was.
+func (e estimate) average() float64 { return float64(e.Runs) / float64(e.Caught) }
 
 // tail is the probability with which the mean lies below its interval, and that with which it lies above it.
 const tail = 0.05
 
-// Interval is the 90 % confidence interval of the mean number of runs, in whole runs, rounded outwards. high is
+// bounds are the 90 % confidence interval of the mean number of runs, in whole runs, rounded outwards. high is
 // infinite if no search caught the mutant.
 //
 // If a run catches it with probability p, the mean is 1/p, and the runs of d searches that each end with a catch have
@@ -47,7 +47,7 @@ const tail = 0.05
 // the higher end of p is that of Clopper and Pearson (Biometrika 26, 1934), where n runs have no more than d.
 //
 // Plans that are aimed at one run without faults share its seed, so that runs are not quite independent.
-func (e Estimate) Interval() (low, high float64) {
+func (e estimate) bounds() (low, high float64) {
 	if e.Runs == 0 {
 		return 1, math.Inf(1)
 	}
@@ -96,15 +96,15 @@ func atMost(runs, catches int, p float64) float64 {
 }
 
 // mean and interval are those of the estimate in words.
-func (e Estimate) mean() string {
+func (e estimate) mean() string {
 	if e.Caught == 0 {
 		return "–"
 	}
-	return text.Grouped(int(math.Round(e.Mean())))
+	return text.Grouped(int(math.Round(e.average())))
 }
 
-func (e Estimate) interval() string {
-	low, high := e.Interval()
+func (e estimate) interval() string {
+	low, high := e.bounds()
 	if math.IsInf(high, 1) {
 		return "> " + text.Grouped(int(low))
 	}

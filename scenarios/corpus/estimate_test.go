@@ -25,7 +25,7 @@ func TestTheIntervalCoversTheMean(t *testing.T) {
 		random := sim.NewStream(1, "estimates")
 		covered, wide := 0, 0.0
 		for range cases {
-			var e Estimate
+			var e estimate
 			for range starts {
 				waited := 1.0
 				if c.chance < 1 {
@@ -37,7 +37,7 @@ func TestTheIntervalCoversTheMean(t *testing.T) {
 				}
 				e.Runs += int(min(waited, float64(c.limit)))
 			}
-			low, high := e.Interval()
+			low, high := e.bounds()
 			if low*c.chance <= 1 && 1 <= high*c.chance {
 				covered++
 			}
@@ -58,23 +58,23 @@ func uniform(s *sim.Stream) float64 { return float64(s.Uint64()>>11) / (1 << 53)
 // the runs over the 95th and the 5th percentile of chi-square with 16 degrees of freedom.
 func TestTheIntervalOfKnownEstimates(t *testing.T) {
 	for _, c := range []struct {
-		e         Estimate
+		e         estimate
 		low, high float64
 	}{
-		{Estimate{Searches: 8, Caught: 8, Runs: 8}, 1, 2},
-		{Estimate{Searches: 1, Caught: 1, Runs: 1}, 1, 20},
-		{Estimate{Searches: 1, Caught: 0, Runs: 1000}, 334, math.Inf(1)},
-		{Estimate{}, 1, math.Inf(1)},
-		{Estimate{Searches: 8, Caught: 8, Runs: 8_000_000}, 608_000, 2_009_700},
+		{estimate{Searches: 8, Caught: 8, Runs: 8}, 1, 2},
+		{estimate{Searches: 1, Caught: 1, Runs: 1}, 1, 20},
+		{estimate{Searches: 1, Caught: 0, Runs: 1000}, 334, math.Inf(1)},
+		{estimate{}, 1, math.Inf(1)},
+		{estimate{Searches: 8, Caught: 8, Runs: 8_000_000}, 608_000, 2_009_700},
 	} {
-		low, high := c.e.Interval()
+		low, high := c.e.bounds()
 		if math.Abs(low/c.low-1) > 1e-3 || high != c.high && math.Abs(high/c.high-1) > 1e-3 {
 			t.Errorf("%+v: %v to %v, want %v to %v", c.e, low, high, c.low, c.high)
 		}
 	}
-	lists := [2]Estimate{estimate(nil), estimate([]*search.FirstViolation{{Found: true, Runs: 3}, nil, {Runs: 7},
+	lists := [2]estimate{estimated(nil), estimated([]*search.FirstViolation{{Found: true, Runs: 3}, nil, {Runs: 7},
 		{Interrupted: true, Runs: 2}})}
-	if want := [2]Estimate{{}, {Searches: 2, Caught: 1, Runs: 10}}; lists != want {
+	if want := [2]estimate{{}, {Searches: 2, Caught: 1, Runs: 10}}; lists != want {
 		t.Errorf("%+v, want %+v", lists, want)
 	}
 }

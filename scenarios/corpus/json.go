@@ -54,12 +54,12 @@ type estimateJSON struct {
 	High     *float64 `json:"high,omitempty" doc:"likewise; none if no search caught it"`
 }
 
-func estimateOf(list []*search.FirstViolation) *estimateJSON {
-	e := estimate(list)
-	low, high := e.Interval()
+func estimateData(list []*search.FirstViolation) *estimateJSON {
+	e := estimated(list)
+	low, high := e.bounds()
 	d := &estimateJSON{Searches: e.Searches, Caught: e.Caught, Runs: e.Runs, Low: low}
 	if e.Caught > 0 {
-		mean := e.Mean()
+		mean := e.average()
 		d.Mean, d.High = &mean, &high
 	}
 	return d
@@ -163,10 +163,10 @@ func (c *Corpus) mutantJSON(m *MutantResult) mutantJSON {
 		d.breakJSON = &breakJSON{first.Law, first.Cause.String()}
 	}
 	if c.Starts > 1 && m.searched() {
-		d.Estimate = estimateOf(m.Searches)
+		d.Estimate = estimateData(m.Searches)
 	}
 	if c.Unaimed && m.searched() {
-		d.Unaimed = estimateOf(m.Unaimed)
+		d.Unaimed = estimateData(m.Unaimed)
 	}
 	return d
 }

@@ -49,7 +49,7 @@ const (
 func (c *Corpus) explain(ctx context.Context, o *Options) error {
 	list := c.caught()
 	slices.SortStableFunc(list, func(a, b MutantResult) int {
-		return cmp.Compare(estimate(b.Searches).Mean(), estimate(a.Searches).Mean())
+		return cmp.Compare(estimated(b.Searches).average(), estimated(a.Searches).average())
 	})
 	for _, m := range list[:min(len(list), slowest)] {
 		if ctx.Err() != nil {

@@ -45,14 +45,14 @@ type MutantResult struct {
 
 // searched reports whether all searches went to their end.
 func (m MutantResult) searched() bool {
-	return len(m.Searches) > 0 && estimate(m.Searches).Searches == len(m.Searches) &&
-		estimate(m.Unaimed).Searches == len(m.Unaimed)
+	return len(m.Searches) > 0 && estimated(m.Searches).Searches == len(m.Searches) &&
+		estimated(m.Unaimed).Searches == len(m.Unaimed)
 }
 
 // runs is how many runs all its searches made, but for those in which no fault is aimed, on average of those that
 // caught it.
 func (m MutantResult) runs() int {
-	e := estimate(m.Searches)
+	e := estimated(m.Searches)
 	return int(math.Round(float64(e.Runs) / float64(max(e.Caught, 1))))
 }
 
@@ -236,12 +236,12 @@ func (c *Corpus) columns() []document.Column {
 // numbers are the cells of a mutant that say how soon it is caught.
 func (c *Corpus) numbers(m *MutantResult) []string {
 	all := []string{text.Grouped(m.runs())}
-	e, u := estimate(m.Searches), estimate(m.Unaimed)
+	e, u := estimated(m.Searches), estimated(m.Unaimed)
 	if c.Starts > 1 {
 		all = []string{e.mean(), e.interval()}
 	}
 	if c.Unaimed {
-		all = append(all, u.mean(), u.interval(), ratio(e.Mean(), u.Mean()))
+		all = append(all, u.mean(), u.interval(), ratio(e.average(), u.average()))
 	}
 	return all
 }
@@ -256,14 +256,14 @@ func ratio(a, b float64) string {
 
 // totals compare all searches with those in which no fault is aimed.
 func (c *Corpus) totals() document.Facts {
-	var e, u Estimate
+	var e, u estimate
 	worst, name := 0.0, ""
 	for i := range c.Mutants {
 		m := &c.Mutants[i]
-		a, b := estimate(m.Searches), estimate(m.Unaimed)
+		a, b := estimated(m.Searches), estimated(m.Unaimed)
 		e.Runs += a.Runs
 		u.Runs += b.Runs
-		if r := a.Mean() / b.Mean(); r > worst && !math.IsInf(r, 0) {
+		if r := a.average() / b.average(); r > worst && !math.IsInf(r, 0) {
 			worst, name = r, m.Name
 		}
 	}

@@ -126,13 +126,15 @@ func TestEstimatesAreReported(t *testing.T) {
 		return list
 	}
 	mutant := func(name string, aimed, unaimed []*search.FirstViolation) MutantResult {
-		return MutantResult{Mutant: Mutant{Name: name, Of: "lock", Defect: "wrong"}, Searches: aimed, Unaimed: unaimed}
+		return MutantResult{Mutant: Mutant{Name: name, Of: "lock", Defect: "wrong"}, Searches: aimed,
+			Unaimed: unaimed}
 	}
 	c := &Corpus{Seeds: 5000, Starts: 2, Unaimed: true, Mutants: []MutantResult{
 		mutant("both", after(100, 300), after(700, 100)), mutant("slower", after(5000, 40), after(20, 22)),
 		mutant("gone", after(5000, 5000), after(5000, 4000))},
-		Slowest: []Rare{{Mutant: "slower", Law: checker.Ownership, Plan: nemesis.Plan{Seed: 4}, Often: 3, Struck: []Struck{
-			{nemesis.Fault{Kind: nemesis.Pause, Target: "client-1", For: time.Second}, Tries{200, 12}, Tries{190, 1}}}}}}
+		Slowest: []Rare{{Mutant: "slower", Law: checker.Ownership, Plan: nemesis.Plan{Seed: 4}, Often: 3,
+			Struck: []Struck{{Fault: nemesis.Fault{Kind: nemesis.Pause, Target: "client-1", For: time.Second},
+				Places: Tries{200, 12}, Drawn: Tries{190, 1}}}}}}
 	for width, lines := range map[int][]string{
 		80: {"both", "slower"},
 		160: {
@@ -140,8 +142,8 @@ func TestEstimatesAreReported(t *testing.T) {
 			" ✓ both      200      84–1,125    400      168–2,251    0.50     0.00  ownership: removed by non-owner",
 			" ✓ slower  5,040  1,062–98,259     21          9–118  240.00     0.00  ownership: removed by non-owner",
 			"runs    15,440 from 2 start seeds; with no fault aimed 9,842 (ratio 1.57, highest 240.00 of slower)",
-			"Needs 1 fault: pause client-1 for 1s at 0s. At 200 instants of the run it breaks the promise 12 times, and " +
-				"of 190 random faults",
+			"Needs 1 fault: pause client-1 for 1s at 0s. At 200 instants of the run it breaks the promise 12 " +
+				"times, and of 190 random faults",
 		},
 	} {
 		var b strings.Builder

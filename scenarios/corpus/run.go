@@ -140,7 +140,8 @@ func (o *Options) now() (t time.Time) {
 	return t
 }
 
-// mutantsStage is the stage whose positions are searches of mutants. Those of a sound lock follow it: the stages of an exploration.
+// mutantsStage is the stage whose positions are searches of mutants. Those of a sound lock follow it: the stages of an
+// exploration.
 const mutantsStage = "mutants"
 
 // byCrew has the crew search the mutants.
