@@ -203,15 +203,17 @@ func (r *Rare) why() string {
 	if len(r.Struck) == 0 {
 		return "Needs no fault."
 	}
-	words := "Needs " + text.Count(len(r.Struck), "fault") + ":"
+	var faults []string
 	for i := range r.Struck {
 		s := &r.Struck[i]
-		places := "instants of the run"
+		places := "instants"
 		if ofMessage(s.Fault) {
-			places = "messages of the run"
+			places = "messages"
 		}
-		words += fmt.Sprintf(" %s. At %d %s it breaks the promise %d times, and of %d random faults of its kind %d "+
-			"break it.", s.Fault, s.Places.Tried, places, s.Places.Broke, s.Drawn.Tried, s.Drawn.Broke)
+		faults = append(faults, fmt.Sprintf("%s (at %d of %d %s of the run it breaks the promise, of %d random "+
+			"faults of its kind %d do)", s.Fault, s.Places.Broke, s.Places.Tried, places, s.Drawn.Tried,
+			s.Drawn.Broke))
 	}
-	return words + fmt.Sprintf(" The same plan breaks it under %d of %d other seeds.", r.Often, shrink.OtherSeeds)
+	return fmt.Sprintf("Needs %s: %s. Under %d of %d other seeds the same plan breaks the promise.",
+		text.Count(len(faults), "fault"), text.Join(faults, " and "), r.Often, shrink.OtherSeeds)
 }

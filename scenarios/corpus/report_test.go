@@ -142,8 +142,8 @@ func TestEstimatesAreReported(t *testing.T) {
 			" ✓ both      200      84–1,125    400      168–2,251    0.50     0.00  ownership: removed by non-owner",
 			" ✓ slower  5,040  1,062–98,259     21          9–118  240.00     0.00  ownership: removed by non-owner",
 			"runs    15,440 from 2 start seeds; with no fault aimed 9,842 (ratio 1.57, highest 240.00 of slower)",
-			"Needs 1 fault: pause client-1 for 1s at 0s. At 200 instants of the run it breaks the promise 12 " +
-				"times, and of 190 random faults",
+			"Needs 1 fault: pause client-1 for 1s at 0s (at 12 of 200 instants of the run it breaks the promise, " +
+				"of 190 random",
 		},
 	} {
 		var b strings.Builder
