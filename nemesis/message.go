@@ -362,6 +362,9 @@ func (v *validator) asks(f *Fault) {
 
 // see finds the messages that are waited for among those that pass.
 func (p *passages) see(m sim.Passage) (sum sim.Interference) {
+	if !p.concerns(m.Client) {
+		return sum
+	}
 	if !m.Answer && !m.Arrives {
 		p.count(&m)
 	}
@@ -381,6 +384,11 @@ func (p *passages) see(m sim.Passage) (sum sim.Interference) {
 		}
 	}
 	return sum
+}
+
+// concerns reports whether some fault names a message of the client.
+func (p *passages) concerns(client sim.ProcessID) bool {
+	return slices.ContainsFunc(p.watched, func(w *watched) bool { return w.client == client })
 }
 
 // fit reports whether the request is one of those that the name means.

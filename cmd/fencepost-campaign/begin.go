@@ -225,7 +225,7 @@ func (r *request) probed() []uint64 {
 
 func (r *request) corpusEntry() (e entry, err error) {
 	e = entry{Kind: "corpus", Name: "corpus"}
-	o := corpus.Options{First: r.from, Seeds: r.seeds, Sound: r.sound}
+	o := corpus.Options{First: r.from, Seeds: r.seeds, Starts: 1, Sound: r.sound}
 	if e.Options, err = json.Marshal(o); err != nil {
 		return e, err
 	}

@@ -67,6 +67,12 @@ func corpusFile(name string) string { return name + ".yaml" }
 func (j *Corpus) repeat() string {
 	o := &j.Options
 	call := fmt.Sprintf("%s corpus --seeds %d", output.Program(), o.Seeds)
+	if o.Starts > 1 {
+		call += fmt.Sprintf(" --starts %d", o.Starts)
+	}
+	if o.Unaimed {
+		call += " --unaimed"
+	}
 	if o.First > 0 {
 		call += fmt.Sprintf(" --seed %d", o.First)
 	}

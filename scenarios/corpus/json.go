@@ -4,6 +4,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 // Described says what the commands print with --json.
@@ -16,10 +17,12 @@ type corpusJSON struct {
 	document.Head
 	First       uint64          `json:"first_seed"`
 	Seeds       int             `json:"seeds"`
+	Starts      int             `json:"starts" doc:"searches of each mutant, from seeds that are far apart"`
 	Mutants     []mutantJSON    `json:"mutants"`
 	Caught      int             `json:"caught"`
 	MedianRuns  *int            `json:"median_runs,omitempty"` // of the mutants that were caught
 	MostRuns    *int            `json:"most_runs,omitempty"`
+	Slowest     []rareJSON      `json:"slowest,omitempty" doc:"why these are seldom caught; with several searches"`
 	Sound       []soundLockJSON `json:"sound"`
 	SoundRuns   *int            `json:"sound_runs,omitempty"`
 	RateBelow   *float64        `json:"rate_below,omitempty"` // of broken promises per run of a sound lock; if none was
@@ -37,12 +40,64 @@ type mutantJSON struct {
 	Lost     string   `json:"lost,omitempty" doc:"why nobody searched it, if that was not for an interruption"`
 	*searchJSON
 	*breakJSON
+	Estimate *estimateJSON `json:"estimate,omitempty" doc:"from all searches, if there are several"`
+	Unaimed  *estimateJSON `json:"unaimed,omitempty" doc:"from as many searches in which no fault is aimed"`
+}
+
+// estimateJSON is of the mean number of runs until a mutant is caught.
+type estimateJSON struct {
+	Searches int      `json:"searches"`
+	Caught   int      `json:"caught" doc:"of the searches; the others ended at their limit"`
+	Runs     int      `json:"runs" doc:"of all these searches"`
+	Mean     *float64 `json:"mean,omitempty" doc:"runs until it is caught; none if no search caught it"`
+	Low      float64  `json:"low" doc:"of the mean's 90 % interval"`
+	High     *float64 `json:"high,omitempty" doc:"likewise; none if no search caught it"`
+}
+
+func estimateData(list []*search.FirstViolation) *estimateJSON {
+	e := estimated(list)
+	low, high := e.bounds()
+	d := &estimateJSON{Searches: e.Searches, Caught: e.Caught, Runs: e.Runs, Low: low}
+	if e.Caught > 0 {
+		mean := e.average()
+		d.Mean, d.High = &mean, &high
+	}
+	return d
+}
+
+type rareJSON struct {
+	Mutant string       `json:"mutant"`
+	Law    checker.Law  `json:"law"`
+	Cause  string       `json:"cause"`
+	Seed   uint64       `json:"seed" doc:"of the run that the smallest plan is for"`
+	Often  int          `json:"often" doc:"of 16 other seeds, how many break the promise under the same faults"`
+	Faults []struckJSON `json:"faults" doc:"of the smallest plan"`
+}
+
+type struckJSON struct {
+	Fault  string    `json:"fault"`
+	Places triesJSON `json:"places" doc:"it strikes at other instants or, a fault of one message, at other messages"`
+	Drawn  triesJSON `json:"drawn" doc:"random faults of its kind strike in its place"`
+}
+
+type triesJSON struct {
+	Tried int `json:"tried"`
+	Broke int `json:"broke" doc:"the same promise"`
+}
+
+func rareOf(r *Rare) rareJSON {
+	d := rareJSON{Mutant: r.Mutant, Law: r.Law, Cause: r.Cause.String(), Seed: r.Plan.Seed, Often: r.Often,
+		Faults: []struckJSON{}}
+	for _, s := range r.Struck {
+		d.Faults = append(d.Faults, struckJSON{s.Fault.String(), triesJSON(s.Places), triesJSON(s.Drawn)})
+	}
+	return d
 }
 
 // searchJSON is of a mutant whose search went to its end.
 type searchJSON struct {
 	Caught bool `json:"caught"`
-	Runs   int  `json:"runs"`
+	Runs   int  `json:"runs" doc:"until it was caught, on average of all searches"`
 }
 
 // breakJSON is of a mutant that was caught.
@@ -70,15 +125,18 @@ type promiseJSON struct {
 // data is the JSON object.
 func (c *Corpus) data() *corpusJSON {
 	list := c.caught()
-	d := &corpusJSON{First: c.First, Seeds: c.Seeds, Mutants: []mutantJSON{},
+	d := &corpusJSON{First: c.First, Seeds: c.Seeds, Starts: c.Starts, Mutants: []mutantJSON{},
 		Caught: len(list),
 		Sound:  []soundLockJSON{}, Interrupted: c.Interrupted, Expected: c.Standing() == document.Passed}
 	for i := range c.Mutants {
-		d.Mutants = append(d.Mutants, mutantOf(&c.Mutants[i]))
+		d.Mutants = append(d.Mutants, c.mutantJSON(&c.Mutants[i]))
 	}
 	if len(list) > 0 {
-		middle, last := median(list, MutantResult.runs), list[len(list)-1]
-		d.MedianRuns, d.MostRuns = &middle, &last.Search.Runs
+		middle, most := median(list, MutantResult.runs), list[len(list)-1].runs()
+		d.MedianRuns, d.MostRuns = &middle, &most
+	}
+	for i := range c.Slowest {
+		d.Slowest = append(d.Slowest, rareOf(&c.Slowest[i]))
 	}
 	for i := range c.Sound {
 		d.Sound = append(d.Sound, soundLockOf(&c.Sound[i]))
@@ -94,14 +152,21 @@ func (c *Corpus) data() *corpusJSON {
 	return d
 }
 
-func mutantOf(m *MutantResult) mutantJSON {
+func (c *Corpus) mutantJSON(m *MutantResult) mutantJSON {
 	d := mutantJSON{Name: m.Name, Of: m.Of, Edits: document.Texts(m.Edits), Defect: m.Defect, Source: m.Source,
 		Scenario: m.File, Lost: m.Lost}
 	if m.searched() {
 		d.searchJSON = &searchJSON{m.caught(), m.runs()}
 	}
 	if m.caught() {
-		d.breakJSON = &breakJSON{m.Search.Law, m.Search.Cause.String()}
+		first, _ := m.first()
+		d.breakJSON = &breakJSON{first.Law, first.Cause.String()}
+	}
+	if c.Starts > 1 && m.searched() {
+		d.Estimate = estimateData(m.Searches)
+	}
+	if c.Unaimed && m.searched() {
+		d.Unaimed = estimateData(m.Unaimed)
 	}
 	return d
 }

@@ -6,6 +6,7 @@ package corpus
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -21,8 +22,11 @@ import (
 // Corpus says which mutants of sound locks were caught, and how the sound locks fared.
 type Corpus struct {
 	First       uint64 // the first seed of each mutant and of each lock
-	Seeds       int    // at most so many runs of each mutant
+	Seeds       int    // at most so many runs of one search
+	Starts      int    // searches of each mutant
+	Unaimed     bool   // as many again were made in which no fault is aimed
 	Mutants     []MutantResult
+	Slowest     []Rare       // of those that were caught, if they were searched more than once
 	Sound       []LockResult // empty if they were not run
 	Interrupted bool         // a signal came before everything was run
 	Files       string       // folder with the scenario of each
@@ -32,28 +36,48 @@ type Corpus struct {
 // MutantResult is one mutant and what became of it.
 type MutantResult struct {
 	Mutant
-	Search *search.FirstViolation // nil if the work was stopped before
-	Lost   string                 // why nobody searched; empty if somebody did, or the work was stopped before
-	Took   time.Duration          // by the host's clock; not in JSON
-	File   string                 // its scenario
+	Searches []*search.FirstViolation // from each start seed; nil if the work was stopped before
+	Unaimed  []*search.FirstViolation // the same with no fault aimed; empty if that was not asked for
+	Lost     string                   // why nobody made some search; empty if the work was stopped before
+	Took     time.Duration            // by all searches, by the host's clock; not in JSON
+	File     string                   // its scenario
 }
 
-// searched reports whether the search went to its end, runs how many runs that took.
-func (m MutantResult) searched() bool { return m.Search != nil && !m.Search.Interrupted }
+// searched reports whether all searches went to their end.
+func (m MutantResult) searched() bool {
+	return len(m.Searches) > 0 && estimated(m.Searches).Searches == len(m.Searches) &&
+		estimated(m.Unaimed).Searches == len(m.Unaimed)
+}
 
+// runs is how many runs all its searches made, but for those in which no fault is aimed, on average of those that
+// caught it.
 func (m MutantResult) runs() int {
-	if m.Search == nil {
-		return 0
-	}
-	return m.Search.Runs
+	e := estimated(m.Searches)
+	return int(math.Round(float64(e.Runs) / float64(max(e.Caught, 1))))
 }
 
 func (m MutantResult) seconds() float64 { return m.Took.Seconds() }
 
-func (m MutantResult) caught() bool { return m.Search != nil && m.Search.Found }
+// first is the first search that caught it, and its number; nil if none did.
+func (m MutantResult) first() (*search.FirstViolation, int) {
+	for i, s := range m.Searches {
+		if s != nil && s.Found {
+			return s, i
+		}
+	}
+	return nil, 0
+}
+
+func (m MutantResult) caught() bool {
+	s, _ := m.first()
+	return s != nil
+}
 
 // how is what it broke, and by what.
-func (m MutantResult) how() string { return fmt.Sprintf("%s: %s", m.Search.Law, m.Search.Cause) }
+func (m MutantResult) how() string {
+	s, _ := m.first()
+	return fmt.Sprintf("%s: %s", s.Law, s.Cause)
+}
 
 // LockResult is a sound lock under random faults.
 type LockResult struct {
@@ -143,6 +167,10 @@ func (c *Corpus) Document() *document.Document {
 			c.caughtFacts()}}},
 		Interrupted: c.Interrupted, Files: c.Files, Repeat: c.Repeat, Data: c.data(), Suite: c.suite(),
 	}
+	if len(c.Slowest) > 0 {
+		d.Body = append(d.Body, document.Section{Heading: "Why the slowest are rare",
+			Body: []document.Block{c.rarest()}})
+	}
 	if len(c.Sound) > 0 {
 		d.Body = append(d.Body, document.Section{Heading: "Sound locks", Body: c.sound()})
 	}
@@ -153,6 +181,10 @@ func (c *Corpus) Document() *document.Document {
 func (c *Corpus) size() string {
 	size := fmt.Sprintf("%s, at most %s each", text.Count(len(c.Mutants), "mutant"),
 		text.CountGrouped(c.Seeds, "seed"))
+	if c.Starts > 1 {
+		size = fmt.Sprintf("%s, each from %s, at most %s", text.Count(len(c.Mutants), "mutant"),
+			text.Count(c.Starts, "start"), text.CountGrouped(c.Seeds, "seed"))
+	}
 	if c.First > 0 {
 		size += fmt.Sprintf(" from %d", c.First)
 	}
@@ -160,8 +192,7 @@ func (c *Corpus) size() string {
 }
 
 func (c *Corpus) mutantTable() document.Table {
-	t := document.Table{Columns: []document.Column{{Title: "seeds"}, {Title: "seconds"},
-		{Title: "found", Words: true}}}
+	t := document.Table{Columns: c.columns()}
 	for i := range c.Mutants {
 		m := &c.Mutants[i]
 		result, how := document.NotJudged, "not run"
@@ -178,8 +209,81 @@ func (c *Corpus) mutantTable() document.Table {
 			defect += " (" + m.Source + ")"
 		}
 		t.Rows = append(t.Rows, document.Row{Group: m.Of, Sign: result.Sign(), Tone: result.Tone(), Name: m.Name,
-			Cells: document.Cells(text.Grouped(m.runs()), fmt.Sprintf("%.2f", m.seconds()), how),
+			Cells: document.Cells(append(c.numbers(m), fmt.Sprintf("%.2f", m.seconds()), how)...),
 			Notes: []document.Paragraph{{Words: defect}}})
+	}
+	return t
+}
+
+const (
+	meanTip = "the mean number of runs until it is caught, and where it lies with a probability of 90 %"
+	unaimed = "no fault aimed"
+)
+
+func (c *Corpus) columns() []document.Column {
+	all := []document.Column{{Title: "seeds"}}
+	if c.Starts > 1 {
+		all = []document.Column{{Title: "seeds", Tip: meanTip}, {Title: "90 %"}}
+	}
+	if c.Unaimed {
+		group := document.Group{Title: unaimed, Tip: "the same searches with mix.aimed: 0%"}
+		all = append(all, document.Column{Title: "seeds", Group: group}, document.Column{Title: "90 %", Group: group},
+			document.Column{Title: "ratio", Tip: "of the means: below 1 where aimed faults catch it sooner"})
+	}
+	return append(all, document.Column{Title: "seconds"}, document.Column{Title: "found", Words: true})
+}
+
+// numbers are the cells of a mutant that say how soon it is caught.
+func (c *Corpus) numbers(m *MutantResult) []string {
+	all := []string{text.Grouped(m.runs())}
+	e, u := estimated(m.Searches), estimated(m.Unaimed)
+	if c.Starts > 1 {
+		all = []string{e.mean(), e.interval()}
+	}
+	if c.Unaimed {
+		all = append(all, u.mean(), u.interval(), ratio(e.average(), u.average()))
+	}
+	return all
+}
+
+// ratio is of two means in words.
+func ratio(a, b float64) string {
+	if r := a / b; !math.IsNaN(r) && !math.IsInf(r, 0) && r > 0 {
+		return fmt.Sprintf("%.2f", r)
+	}
+	return "–"
+}
+
+// totals compare all searches with those in which no fault is aimed.
+func (c *Corpus) totals() document.Facts {
+	var e, u estimate
+	worst, name := 0.0, ""
+	for i := range c.Mutants {
+		m := &c.Mutants[i]
+		a, b := estimated(m.Searches), estimated(m.Unaimed)
+		e.Runs += a.Runs
+		u.Runs += b.Runs
+		if r := a.average() / b.average(); r > worst && !math.IsInf(r, 0) {
+			worst, name = r, m.Name
+		}
+	}
+	f := document.Facts{{Name: "runs", Value: fmt.Sprintf("%s from %s", text.Grouped(e.Runs),
+		text.Count(c.Starts, "start seed"))}}
+	if c.Unaimed && u.Runs > 0 && name != "" {
+		f[0].Value += fmt.Sprintf("; with %s %s (ratio %s, highest %.2f of %s)", unaimed, text.Grouped(u.Runs),
+			ratio(float64(e.Runs), float64(u.Runs)), worst, name)
+	}
+	return f
+}
+
+// rarest says why the slowest mutants are seldom caught.
+func (c *Corpus) rarest() document.Table {
+	t := document.Table{Heading: "slowest", Columns: []document.Column{{Title: "found", Words: true}}}
+	for i := range c.Slowest {
+		r := &c.Slowest[i]
+		t.Rows = append(t.Rows, document.Row{Name: r.Mutant,
+			Cells: document.Cells(fmt.Sprintf("%s: %s", r.Law, r.Cause)),
+			Notes: []document.Paragraph{{Words: r.why()}}})
 	}
 	return t
 }
@@ -190,15 +294,19 @@ func (c *Corpus) caughtFacts() document.Facts {
 	if len(list) == 0 {
 		return document.Facts{{Name: "caught", Value: "none of " + of}}
 	}
-	slowest := slices.MaxFunc(list, func(a, b MutantResult) int { return int(a.Took - b.Took) })
+	longest := slices.MaxFunc(list, func(a, b MutantResult) int { return int(a.Took - b.Took) })
 	last := list[len(list)-1]
-	return document.Facts{
+	f := document.Facts{
 		{Name: "caught", Value: fmt.Sprintf("%d of %s; median %s, most %s (%s)", len(list), of,
 			text.CountGrouped(median(list, MutantResult.runs), "seed"), text.CountGrouped(last.runs(), "seed"),
 			last.Name)},
 		{Name: "seconds", Value: fmt.Sprintf("median %.2f, most %.2f (%s)", median(list, MutantResult.seconds),
-			slowest.seconds(), slowest.Name)},
+			longest.seconds(), longest.Name)},
 	}
+	if c.Starts > 1 {
+		f = append(f, c.totals()...)
+	}
+	return f
 }
 
 // sound is the table of the sound locks, the commands that show how a promise was broken, and how sure it is that none

@@ -19,8 +19,8 @@ import (
 func searched(name string, runs int, caught bool) MutantResult {
 	return MutantResult{Mutant: Mutant{Name: name, Of: "lock", Defect: "wrong", Source: "issue 1"},
 		Took: time.Duration(runs) * time.Second,
-		Search: &search.FirstViolation{Found: caught, Runs: runs, Law: checker.Ownership,
-			Cause: checker.Cause{Kind: checker.RemovedByNonOwner}}}
+		Searches: []*search.FirstViolation{{Found: caught, Runs: runs, Law: checker.Ownership,
+			Cause: checker.Cause{Kind: checker.RemovedByNonOwner}}}}
 }
 
 // soundLock has had so many runs, each with a fault that met it.
@@ -112,6 +112,63 @@ func TestTheCommandsOfTheCorpusCanBePasted(t *testing.T) {
 		if n := reporttest.Pasted(b.String(), call); n != 2 || reporttest.Pasted(b.String(),
 			call+" --seed 3 --seeds 1\n") != 1 {
 			t.Errorf("at %d it stands %d times:\n%s", width, n, b.String())
+		}
+	}
+}
+
+// Estimates are compared in the table, summed up, and explained.
+func TestEstimatesAreReported(t *testing.T) {
+	after := func(runs ...int) (list []*search.FirstViolation) {
+		for _, n := range runs {
+			list = append(list, &search.FirstViolation{Found: n < 5000, Runs: n, Law: checker.Ownership,
+				Cause: checker.Cause{Kind: checker.RemovedByNonOwner}})
+		}
+		return list
+	}
+	mutant := func(name string, aimed, unaimed []*search.FirstViolation) MutantResult {
+		return MutantResult{Mutant: Mutant{Name: name, Of: "lock", Defect: "wrong"}, Searches: aimed,
+			Unaimed: unaimed}
+	}
+	c := &Corpus{Seeds: 5000, Starts: 2, Unaimed: true, Mutants: []MutantResult{
+		mutant("both", after(100, 300), after(700, 100)), mutant("slower", after(5000, 40), after(20, 22)),
+		mutant("gone", after(5000, 5000), after(5000, 4000))},
+		Slowest: []Rare{{Mutant: "slower", Law: checker.Ownership, Plan: nemesis.Plan{Seed: 4}, Often: 3,
+			Struck: []Struck{{Fault: nemesis.Fault{Kind: nemesis.Pause, Target: "client-1", For: time.Second},
+				Places: Tries{200, 12}, Drawn: Tries{190, 1}}}}}}
+	for width, lines := range map[int][]string{
+		80: {"both", "slower"},
+		160: {
+			"corpus  3 mutants, each from 2 starts, at most 5,000 seeds",
+			" ✓ both      200      84–1,125    400      168–2,251    0.50     0.00  ownership: removed by non-owner",
+			" ✓ slower  5,040  1,062–98,259     21          9–118  240.00     0.00  ownership: removed by non-owner",
+			"runs    15,440 from 2 start seeds; with no fault aimed 9,842 (ratio 1.57, highest 240.00 of slower)",
+			"Needs 1 fault: pause client-1 for 1s at 0s (at 12 of 200 instants of the run it breaks the promise, " +
+				"of 190 random",
+		},
+	} {
+		var b strings.Builder
+		if err := c.Document().Text(&b, document.TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range lines {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("at %d no %q in\n%s", width, want, b.String())
+			}
+		}
+	}
+	raw, err := c.Document().JSON("corpus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"estimate":{"searches":2,"caught":2,"runs":400,"mean":200,"low":84,"high":1125}`,
+		`"unaimed":{"searches":2,"caught":1,"runs":9000,"mean":9000,`,
+		`"estimate":{"searches":2,"caught":0,"runs":10000,"low":3338}`,
+		`"slowest":[{"mutant":"slower","law":"ownership","cause":"","seed":4,"often":3,"faults":[{"fault":"pause client-1 ` +
+			`for 1s at 0s","places":{"tried":200,"broke":12},"drawn":{"tried":190,"broke":1}}]}]`,
+	} {
+		if !strings.Contains(string(raw), want) {
+			t.Errorf("no %s in\n%s", want, raw)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 	"time"
 
@@ -15,10 +16,12 @@ import (
 
 // Options say what is run of the corpus. As JSON they are what a worker needs of them.
 type Options struct {
-	First uint64 // seed of each mutant and each sound lock
-	Seeds int    // at most so many runs of each mutant; at least 1
-	Sound int    // runs of all sound locks together: 0, or one for each lock at least
-	// Crew is notified how many mutants were searched, and how many runs the sound locks had.
+	First   uint64 // seed of each mutant and each sound lock
+	Seeds   int    // at most so many runs of one search; at least 1
+	Starts  int    // searches of each mutant, from seeds that are far apart; at least 1
+	Unaimed bool   // as many again, in which no fault is aimed
+	Sound   int    // runs of all sound locks together: 0, or one for each lock at least
+	// Crew is notified how many searches ended, and how many runs the sound locks had.
 	campaign.Crew `json:"-"`
 	// Hands have workers of NewWorker make the runs; nil: the crew does.
 	Hands campaign.Hands `json:"-"`
@@ -26,12 +29,53 @@ type Options struct {
 	Now func() time.Time `json:"-"`
 }
 
+// apart is the least that lies between two seeds from which a mutant is searched.
+const apart = 1_000_000
+
+// start is the seed from which the search with the given number, from 0, begins: all their seeds differ.
+func (o *Options) start(number int) uint64 {
+	return o.First + uint64(number)*uint64(apart*((o.Seeds-1)/apart+1))
+}
+
+// Last is the last seed that may be run; ok is false if there is no such seed.
+func (o *Options) Last() (seed uint64, ok bool) {
+	of := new(big.Int).SetUint64(apart * uint64((o.Seeds-1)/apart+1))
+	of.Mul(of, big.NewInt(int64(o.Starts-1))).Add(of, big.NewInt(int64(max(o.Seeds, o.Sound)-1)))
+	of.Add(of, new(big.Int).SetUint64(o.First))
+	return of.Uint64(), of.IsUint64()
+}
+
+// place is one search, of those that are a stage.
+type place struct {
+	mutant, number int
+	unaimed        bool
+}
+
+// searches is how many there are; those of all mutants from the first seed come first, and those in which no fault is
+// aimed come last.
+func (o *Options) searches() int {
+	n := len(mutants) * o.Starts
+	if o.Unaimed {
+		n *= 2
+	}
+	return n
+}
+
+func (o *Options) place(i int) place {
+	n := i / len(mutants)
+	return place{i % len(mutants), n % o.Starts, n >= o.Starts}
+}
+
 // Run searches each mutant and explores the sound locks, each of which has its share of the runs. The result states no
 // files and no commands. It is the same whoever makes the runs, but for the time that they took.
 func Run(ctx context.Context, o Options) (*Corpus, error) {
-	c := &Corpus{First: o.First, Seeds: o.Seeds}
+	c := &Corpus{First: o.First, Seeds: o.Seeds, Starts: o.Starts, Unaimed: o.Unaimed}
 	for _, m := range mutants {
-		c.Mutants = append(c.Mutants, MutantResult{Mutant: m})
+		r := MutantResult{Mutant: m, Searches: make([]*search.FirstViolation, o.Starts)}
+		if o.Unaimed {
+			r.Unaimed = make([]*search.FirstViolation, o.Starts)
+		}
+		c.Mutants = append(c.Mutants, r)
 	}
 	by := c.byCrew
 	if o.Hands != nil {
@@ -39,6 +83,11 @@ func Run(ctx context.Context, o Options) (*Corpus, error) {
 	}
 	if err := by(ctx, &o); err != nil {
 		return nil, err
+	}
+	if o.Starts > 1 {
+		if err := c.explain(ctx, &o); err != nil {
+			return nil, err
+		}
 	}
 	if o.Sound > 0 {
 		if err := c.explore(ctx, &o); err != nil {
@@ -49,24 +98,39 @@ func Run(ctx context.Context, o Options) (*Corpus, error) {
 	return c, nil
 }
 
-// outcome is what came of a mutant.
+// outcome is what came of a search.
 type outcome struct {
 	Search search.FirstViolation `json:"search"`
 	Took   time.Duration         `json:"took"`
 }
 
-// search searches a mutant, by its place in the list.
+// search makes a search, by its place.
 func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
-	start := o.now()
-	scenario, err := mutants[i].scenario()
+	start, at := o.now(), o.place(i)
+	m := &mutants[at.mutant]
+	scenario, err := m.scenario()
 	if err != nil {
 		return s, err
 	}
-	if s.Search, err = search.FindFirst(ctx, scenario, o.First, o.Seeds); err != nil {
-		return s, fmt.Errorf("%s: %w", mutants[i].Name, err)
+	if at.unaimed {
+		scenario.Mix.Aimed = 0
+	}
+	if s.Search, err = search.FindFirst(ctx, scenario, o.start(at.number), o.Seeds); err != nil {
+		return s, fmt.Errorf("%s: %w", m.Name, err)
 	}
 	s.Took = o.now().Sub(start)
 	return s, nil
+}
+
+// take takes what came of the search with the given place.
+func (c *Corpus) take(at place, s *outcome) {
+	m := &c.Mutants[at.mutant]
+	list := m.Searches
+	if at.unaimed {
+		list = m.Unaimed
+	}
+	list[at.number] = &s.Search
+	m.Took += s.Took
 }
 
 func (o *Options) now() (t time.Time) {
@@ -76,7 +140,8 @@ func (o *Options) now() (t time.Time) {
 	return t
 }
 
-// mutantsStage is the stage whose positions are mutants. Those of a sound lock follow it: the stages of an exploration.
+// mutantsStage is the stage whose positions are searches of mutants. Those of a sound lock follow it: the stages of an
+// exploration.
 const mutantsStage = "mutants"
 
 // byCrew has the crew search the mutants.
@@ -84,8 +149,8 @@ func (c *Corpus) byCrew(ctx context.Context, o *Options) error {
 	start := func() func(int) (outcome, error) {
 		return func(i int) (outcome, error) { return o.search(ctx, i) }
 	}
-	_, err := campaign.Do(ctx, o.Crew, mutantsStage, len(mutants), start, func(i int, s outcome) error {
-		c.Mutants[i].Search, c.Mutants[i].Took = &s.Search, s.Took
+	_, err := campaign.Do(ctx, o.Crew, mutantsStage, o.searches(), start, func(i int, s outcome) error {
+		c.take(o.place(i), &s)
 		return nil
 	})
 	return err
@@ -94,30 +159,32 @@ func (c *Corpus) byCrew(ctx context.Context, o *Options) error {
 // byHands has other processes search the mutants.
 func (c *Corpus) byHands(ctx context.Context, o *Options) error {
 	done := 0
-	stage := campaign.Stage{Name: mutantsStage, Size: uint64(len(mutants)), Portion: 1}
+	stage := campaign.Stage{Name: mutantsStage, Size: uint64(o.searches()), Portion: 1}
 	err := do(ctx, o.Hands, stage, func(p campaign.Part) error {
 		if p.Size > stage.Size || p.First > stage.Size-p.Size {
-			return fmt.Errorf("there are no %d mutants from %d on", p.Size, p.First)
+			return fmt.Errorf("there are no %d searches from %d on", p.Size, p.First)
 		}
 		list := make([]outcome, p.Size)
 		if p.Lost == "" {
 			list = nil
 			if err := json.Unmarshal(p.Value, &list); err != nil || uint64(len(list)) != p.Size {
-				return fmt.Errorf("what came of %d mutants from %d on cannot be read", p.Size, p.First)
+				return fmt.Errorf("what came of %d searches from %d on cannot be read", p.Size, p.First)
 			}
 		}
 		for i := range list {
-			m := &c.Mutants[int(p.First)+i]
-			if m.Lost = p.Lost; p.Lost == "" {
-				m.Search, m.Took = &list[i].Search, list[i].Took
+			at := o.place(int(p.First) + i)
+			if p.Lost != "" {
+				c.Mutants[at.mutant].Lost = p.Lost
+				continue
 			}
+			c.take(at, &list[i])
 		}
 		done += len(list)
-		o.Report(mutantsStage, done, len(mutants))
+		o.Report(mutantsStage, done, o.searches())
 		return nil
 	})
-	if err == nil && done < len(mutants) && ctx.Err() == nil {
-		err = fmt.Errorf("only %d of the %d mutants were searched", done, len(mutants))
+	if err == nil && done < o.searches() && ctx.Err() == nil {
+		err = fmt.Errorf("only %d of the %d searches were made", done, o.searches())
 	}
 	return err
 }
@@ -195,11 +262,11 @@ func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64)
 	return explorer.Make(ctx, s, first, size)
 }
 
-// mutants searches mutants, all to the end.
+// mutants makes searches, all to the end.
 func (w *worker) mutants(ctx context.Context, first, size uint64) ([]byte, error) {
-	of := uint64(len(mutants))
+	of := uint64(w.o.searches())
 	if size < 1 || size > of || first > of-size {
-		return nil, fmt.Errorf("there are no %d mutants from %d on", size, first)
+		return nil, fmt.Errorf("there are no %d searches from %d on", size, first)
 	}
 	list := make([]outcome, size)
 	for i := range list {

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
 // few make a corpus of few runs.
-var few = Options{First: 5, Seeds: 2, Sound: 44}
+var few = Options{First: 5, Seeds: 2, Starts: 1, Sound: 44}
 
 func strangers(t *testing.T, o Options) *campaigntest.Strangers {
 	t.Helper()
@@ -64,6 +65,9 @@ func equal(t *testing.T, what string, got, want *Corpus) {
 			c.Mutants[i].Took = 0
 		}
 	}
+	if !reflect.DeepEqual(got.Slowest, want.Slowest) {
+		t.Errorf("%s: slowest %+v, want %+v", what, got.Slowest, want.Slowest)
+	}
 	if !reflect.DeepEqual(got.Mutants, want.Mutants) {
 		t.Errorf("%s: mutants %+v, want %+v", what, got.Mutants, want.Mutants)
 	}
@@ -82,6 +86,9 @@ func equal(t *testing.T, what string, got, want *Corpus) {
 // TestTheCorpusIsTheSameWhoeverRunsIt: any number of workers here, or others elsewhere.
 func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 	o := few
+	if testkit.Full() {
+		o.Starts, o.Unaimed = 2, true
+	}
 	o.Workers = 1
 	want := ran(t, o)
 	if n := len(want.caught()); n == 0 || n == len(mutants) || len(want.Sound) != len(names) ||
@@ -101,12 +108,12 @@ func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 	}
 	got := ran(t, o)
 	for i := range got.Mutants {
-		if m := &got.Mutants[i]; m.Took != time.Second {
+		if m := &got.Mutants[i]; m.Took != time.Duration(o.searches()/len(mutants))*time.Second {
 			t.Errorf("%s took %v", m.Name, m.Took)
 		}
 	}
 	equal(t, "others", got, want)
-	if last["mutants"] != len(mutants) || last["runs"] != few.Sound {
+	if last["mutants"] != o.searches() || last["runs"] != few.Sound {
 		t.Errorf("progress ended at %v", last)
 	}
 }
@@ -197,3 +204,32 @@ func TestWhatCannotBeAPartOfTheCorpusIsAnError(t *testing.T) {
 type nothing struct{}
 
 func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }
+
+// Each mutant has each of its searches once, and no two of these share a seed.
+func TestSearchesOfAMutantShareNoSeed(t *testing.T) {
+	for _, o := range []Options{{Seeds: 20_000, Starts: 8, Unaimed: true}, {First: 7, Seeds: 1, Starts: 1},
+		{Seeds: apart, Starts: 3}, {Seeds: apart + 1, Starts: 3}} {
+		made := map[place]bool{}
+		for i := range o.searches() {
+			at := o.place(i)
+			if made[at] || at.mutant >= len(mutants) || at.number >= o.Starts || at.unaimed && !o.Unaimed {
+				t.Errorf("%+v: the %dth is %+v", o, i, at)
+			}
+			made[at] = true
+		}
+		for n := range o.Starts - 1 {
+			if o.start(n)+uint64(o.Seeds) > o.start(n+1) {
+				t.Errorf("%+v: from %d, then from %d", o, o.start(n), o.start(n+1))
+			}
+		}
+		if last, ok := o.Last(); !ok || last != o.start(o.Starts-1)+uint64(o.Seeds)-1 {
+			t.Errorf("%+v: the last is %d, %v", o, last, ok)
+		}
+	}
+	for _, o := range []Options{{First: 1<<64 - 1, Seeds: 2, Starts: 1}, {Seeds: 1, Starts: 1 << 50},
+		{First: 1<<64 - apart, Seeds: 1, Starts: 2}, {First: 1<<64 - 9, Seeds: 1, Starts: 1, Sound: 10}} {
+		if last, ok := o.Last(); ok {
+			t.Errorf("%+v: the last is %d", o, last)
+		}
+	}
+}

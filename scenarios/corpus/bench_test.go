@@ -1,0 +1,79 @@
+package corpus_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// BenchmarkAimedRun is what aimed faults cost: the processor time of a run, drawn, made and judged, with the default
+// mix and with one in which no fault is aimed, in turns of 64 seeds, over all sound locks and some of the catalogue.
+func BenchmarkAimedRun(b *testing.B) {
+	var pairs [][2]*searched
+	add := func(open func(string) (*scenarios.Scenario, error), names ...string) {
+		for _, name := range names {
+			var pair [2]*searched
+			for i := range pair {
+				s, err := open(name)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if i == 0 {
+					s.Mix.Aimed = 0
+				}
+				pair[i] = newSearched(b, s)
+			}
+			pairs = append(pairs, pair)
+		}
+	}
+	add(corpus.Lock, corpus.Names()...)
+	add(scenarios.Named, "kleppmann-gc-pause", "restart-forgets", "failover-wait", "consensus-under-faults",
+		"zookeeper-under-faults")
+	const turn = 64
+	runs, took := 0, [2]time.Duration{}
+	for seed := uint64(0); b.Loop(); seed += turn {
+		for i, pair := range pairs {
+			for n := range pair {
+				which := (n + i) % len(pair)
+				took[which] += pair[which].run(b, seed, turn)
+			}
+			runs += turn
+		}
+	}
+	b.ReportMetric(float64(took[0].Microseconds())/float64(runs), "unaimed-µs/run")
+	b.ReportMetric(float64(took[1].Microseconds())/float64(runs), "aimed-µs/run")
+	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "aimed/unaimed")
+}
+
+// searched is a scenario of which random plans are run.
+type searched struct {
+	plans  *search.Plans
+	runner *scenarios.Runner
+	judge  checker.Checker
+}
+
+func newSearched(b *testing.B, s *scenarios.Scenario) *searched {
+	plans, err := search.NewPlans(s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return &searched{plans: plans, runner: scenarios.NewRunner(s)}
+}
+
+// run makes runs, and returns the processor time that they took.
+func (s *searched) run(b *testing.B, first uint64, seeds int) time.Duration {
+	start := testkit.ProcessorTime()
+	for n := range seeds {
+		result, err := s.runner.Run(s.plans.Plan(first + uint64(n)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.judge.Check(result.History)
+	}
+	return testkit.ProcessorTime() - start
+}

@@ -1,0 +1,219 @@
+package corpus
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
+	"github.com/fencepost-sim/fencepost/nemesis/shrink"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// Rare says why a mutant is seldom caught: what the plan that caught it first needs, in the mutant's own scenario.
+type Rare struct {
+	Mutant string
+	Law    checker.Law
+	Cause  checker.Cause
+	Plan   nemesis.Plan // the smallest
+	Often  int          // of the seeds 1 to shrink.OtherSeeds, how many show the same under these faults
+	Struck []Struck     // one for each fault
+}
+
+// Struck is a fault of a plan and what else, in its place, breaks the same promise.
+type Struck struct {
+	Fault nemesis.Fault
+	// Places are where it strikes instead: instants spread evenly over the run or, for a fault of one message, messages
+	// spread evenly over those of the run without faults.
+	Places Tries
+	Drawn  Tries // faults of its kind, as the mix draws them
+}
+
+// Tries are replacements of a fault, and how many of them break the promise.
+type Tries struct{ Tried, Broke int }
+
+const (
+	slowest    = 5
+	shrinkRuns = 4000 // to make a plan small, at most
+	tries      = 200  // of each replacement, at most
+)
+
+// explain looks at the mutants that are caught last.
+func (c *Corpus) explain(ctx context.Context, o *Options) error {
+	list := c.caught()
+	slices.SortStableFunc(list, func(a, b MutantResult) int {
+		return cmp.Compare(estimated(b.Searches).average(), estimated(a.Searches).average())
+	})
+	for _, m := range list[:min(len(list), slowest)] {
+		if ctx.Err() != nil {
+			return nil
+		}
+		found, number := m.first()
+		r, err := rarity(ctx, &m.Mutant, found, o.start(number)+uint64(found.Runs-1))
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
+		}
+		c.Slowest = append(c.Slowest, r)
+	}
+	return nil
+}
+
+// rarity looks at what a mutant broke under the plan of a seed.
+func rarity(ctx context.Context, m *Mutant, found *search.FirstViolation, seed uint64) (r Rare, err error) {
+	s, err := m.scenario()
+	if err != nil {
+		return r, err
+	}
+	plans, err := search.NewPlans(s)
+	if err != nil {
+		return r, err
+	}
+	t := &striker{ctx: ctx, scenario: s, runner: scenarios.NewRunner(s), law: found.Law, cause: found.Cause,
+		left: shrinkRuns}
+	r = Rare{Mutant: m.Name, Law: found.Law, Cause: found.Cause,
+		Plan: shrink.Shrink(plans.Plan(seed), s.Targets(), t.breaks)}
+	t.left = math.MaxInt
+	r.Often = shrink.Often(r.Plan, t.breaks)
+	for i := range r.Plan.Faults {
+		struck, err := t.replace(r.Plan, i, plans.Within)
+		if err != nil {
+			return r, err
+		}
+		r.Struck = append(r.Struck, struck)
+	}
+	return r, t.err
+}
+
+// striker runs plans that may break a promise in a certain way.
+type striker struct {
+	ctx      context.Context
+	scenario *scenarios.Scenario
+	runner   *scenarios.Runner
+	judge    checker.Checker
+	law      checker.Law
+	cause    checker.Cause
+	left     int // runs that may still be made
+	err      error
+}
+
+// breaks reports whether a plan that the mix could draw breaks the law by the cause.
+func (t *striker) breaks(p nemesis.Plan) bool {
+	names := t.scenario.Targets()
+	excluded := func(f nemesis.Fault) bool {
+		return slices.ContainsFunc(t.scenario.Mix.Without,
+			func(x nemesis.Exclusion) bool { return x.Covers(f, &names) })
+	}
+	if t.err != nil || t.left == 0 || t.ctx.Err() != nil || slices.ContainsFunc(p.Faults, excluded) {
+		return false
+	}
+	t.left--
+	result, err := t.runner.Run(p)
+	if err != nil {
+		t.err = err
+		return false
+	}
+	f := t.judge.CheckOnly(result.History, []checker.Law{t.law}).Findings[0]
+	return f.Outcome == checker.Violated && f.Cause == t.cause
+}
+
+// replace tries what else could stand for a fault of a plan.
+func (t *striker) replace(p nemesis.Plan, i int, within time.Duration) (s Struck, err error) {
+	s.Fault = p.Faults[i]
+	places := instants(s.Fault, within)
+	if ofMessage(s.Fault) {
+		if places, err = t.messages(s.Fault, p.Seed); err != nil {
+			return s, err
+		}
+	}
+	s.Places = t.try(p, i, places)
+	drawn, err := t.drawn(s.Fault.Kind, within)
+	if err != nil {
+		return s, err
+	}
+	s.Drawn = t.try(p, i, drawn)
+	return s, nil
+}
+
+// ofMessage reports whether a fault strikes one message.
+func ofMessage(f nemesis.Fault) bool { return !f.Kind.Has(nemesis.FieldTrigger) }
+
+// try runs the plan with each of the faults in place of its own.
+func (t *striker) try(p nemesis.Plan, i int, faults []nemesis.Fault) (tried Tries) {
+	for _, f := range faults {
+		p.Faults = slices.Clone(p.Faults)
+		if p.Faults[i] = f; p.Validate(t.scenario.Targets()) != nil {
+			continue
+		}
+		if tried.Tried++; t.breaks(p) {
+			tried.Broke++
+		}
+	}
+	return tried
+}
+
+func instants(f nemesis.Fault, within time.Duration) (all []nemesis.Fault) {
+	for n := range tries {
+		f.Trigger = nemesis.Trigger{Time: within * time.Duration(2*n+1) / (2 * tries)}
+		all = append(all, f)
+	}
+	return all
+}
+
+// drawn are random faults of a kind.
+func (t *striker) drawn(k nemesis.Kind, within time.Duration) (all []nemesis.Fault, err error) {
+	mix := t.scenario.Mix
+	mix.Fewest, mix.Most, mix.Swarm = 1, 1, false
+	mix.Weights = draw.Weights{}
+	mix.Weights[k] = 1
+	g, err := draw.NewGenerator(mix, t.scenario.Targets(), within)
+	if err != nil {
+		return nil, err
+	}
+	for seed := range uint64(tries) {
+		all = append(all, g.Draw(seed)...) // less what the mix excludes
+	}
+	return all, nil
+}
+
+// messages are the requests of the run without faults and their answers, or as many of them, evenly spread.
+func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, err error) {
+	runner := scenarios.NewRunner(t.scenario)
+	runner.ReportSent(true)
+	r, err := runner.Run(nemesis.Plan{Scenario: t.scenario.Name, Seed: seed})
+	if err != nil {
+		return nil, err
+	}
+	of := 2 * len(r.Sent)
+	for n := range min(tries, of) {
+		at := n * of / min(tries, of)
+		all = append(all, r.Sent[at/2].Strike(f, at%2 == 1))
+	}
+	return all, nil
+}
+
+// why says it in words.
+func (r *Rare) why() string {
+	if len(r.Struck) == 0 {
+		return "Needs no fault."
+	}
+	var faults []string
+	for i := range r.Struck {
+		s := &r.Struck[i]
+		places := "instants"
+		if ofMessage(s.Fault) {
+			places = "messages"
+		}
+		faults = append(faults, fmt.Sprintf("%s (at %d of %d %s of the run it breaks the promise, of %d random "+
+			"faults of its kind %d do)", s.Fault, s.Places.Broke, s.Places.Tried, places, s.Drawn.Tried,
+			s.Drawn.Broke))
+	}
+	return fmt.Sprintf("Needs %s: %s. Under %d of %d other seeds the same plan breaks the promise.",
+		text.Count(len(faults), "fault"), text.Join(faults, " and "), r.Often, shrink.OtherSeeds)
+}

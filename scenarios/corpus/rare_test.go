@@ -1,0 +1,64 @@
+package corpus
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/shrink"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// What is said of a rare mutant is so: its smallest plan breaks the promise and no fault of it can be spared, it keeps
+// to the mix, and striking elsewhere breaks the promise as often as is said.
+func TestWhyAMutantIsRare(t *testing.T) {
+	names := []string{"zookeeper-session-expired", "token-read-later"}
+	if testkit.Full() {
+		names = append(names, "bare-quorum", "works-on", "value-per-acquire")
+	}
+	for _, name := range names {
+		m := mutants[slices.IndexFunc(mutants, func(m Mutant) bool { return m.Name == name })]
+		s, err := m.scenario()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := search.FindFirst(t.Context(), s, 0, m.Within)
+		if err != nil || !found.Found {
+			t.Fatalf("%s: %+v, %v", name, found, err)
+		}
+		r, err := rarity(t.Context(), &m, &found, uint64(found.Runs-1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := striker{ctx: t.Context(), scenario: s, runner: scenarios.NewRunner(s), law: found.Law,
+			cause: found.Cause, left: shrinkRuns}
+		if !again.breaks(r.Plan) || len(r.Struck) != len(r.Plan.Faults) || len(r.Struck) == 0 ||
+			r.Often > shrink.OtherSeeds {
+			t.Errorf("%s: %+v", name, r)
+		}
+		for i, f := range r.Plan.Faults {
+			less := r.Plan
+			less.Faults = slices.Delete(slices.Clone(less.Faults), i, i+1)
+			if again.breaks(less) {
+				t.Errorf("%s: %s can be spared", name, f)
+			}
+			struck := &r.Struck[i]
+			if struck.Fault.String() != f.String() || struck.Places.Tried == 0 || struck.Drawn.Tried == 0 ||
+				struck.Places.Broke > struck.Places.Tried || struck.Drawn.Broke > struck.Drawn.Tried/2 {
+				t.Errorf("%s: %+v", name, struck)
+			}
+		}
+		t.Log(r.why())
+	}
+}
+
+func TestInstantsAreSpreadEvenly(t *testing.T) {
+	f := nemesis.Fault{Kind: nemesis.Pause, Target: "client-1", For: 5}
+	for i, g := range instants(f, 2*tries) {
+		if at := g.Trigger.Time; int(at) != 2*i+1 || g.Target != f.Target || g.For != f.For {
+			t.Fatalf("the %dth is %v", i, g)
+		}
+	}
+}
