@@ -179,10 +179,10 @@ const confidence = 0.95
 // UpperBound is the highest rate per run at which n runs all pass with a probability of 5 %: 1 - 0.05^(1/n), about 3/n
 // (the rule of three). It is 1 for no runs, since nothing is known then.
 //
-// It takes the runs for independent draws from one mix of faults. Runs of a world of their own are. Plans that are aimed
-// at one undisturbed run share its world, 16 of them at most: they differ in their faults, but in what only a rare world
-// shows they count as one, so that the true bound may be up to 16 times as high. And it is of this mix: about faults that
-// are not in it, it says nothing.
+// It takes the runs for independent draws from one mix of faults. Runs of a world of their own are. Plans that are
+// aimed at one undisturbed run share its world, 16 of them at most: they differ in their faults, but in what only a
+// rare world shows they count as one, so that the true bound may be up to 16 times as high. And it is of this mix:
+// about faults that are not in it, it says nothing.
 func UpperBound(n int) float64 {
 	if n == 0 {
 		return 1

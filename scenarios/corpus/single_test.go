@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// TestEverySingleFaultFindsMutants: single faults over one run find mutants, some of which random faults find in one run
-// of thousands. How many runs it took is logged; a thousand of each mutant are tried, with FENCEPOST_MUTANTS=1 six
+// TestEverySingleFaultFindsMutants: single faults over one run find mutants, some of which random faults find in one
+// run of thousands. How many runs it took is logged; a thousand of each mutant are tried, with FENCEPOST_MUTANTS=1 six
 // thousand, which takes five minutes of processor time.
 func TestEverySingleFaultFindsMutants(t *testing.T) {
 	names := map[string]bool{"plain-del": true, "renewed-no-fence": true, "no-persistence": true}

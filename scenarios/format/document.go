@@ -289,8 +289,8 @@ func (t *tree) flow() string {
 	}
 }
 
-// Quoted writes a scalar with quotes if YAML would otherwise read something else, inside of { } and [ ] or outside: with
-// single ones, between which nothing has to be escaped, where that can be.
+// Quoted writes a scalar with quotes if YAML would otherwise read something else, inside of { } and [ ] or outside:
+// with single ones, between which nothing has to be escaped, where that can be.
 func Quoted(s string, inside bool) string {
 	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`\\") &&
 		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") &&

@@ -351,12 +351,13 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNamesAMessageStrikesIt, a user's or our own: the request or the answer, or what happens at its time; one
-// that never comes is named with those that did.
+// TestAFaultThatNamesAMessageStrikesIt, a user's or our own: the request or the answer, or what happens at its time;
+// one that never comes is named with those that did.
 func TestAFaultThatNamesAMessageStrikesIt(t *testing.T) {
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "work: {cycles: 2, think: 50ms}", `faults: [delay the SET of client-1 to redis-1 by 200ms,
-  pause client-2 for 100ms after the answer to its SET to redis-1, break client-1 | redis-1 before the answer to the 2nd SET,
+  pause client-2 for 100ms after the answer to its SET to redis-1,
+	break client-1 | redis-1 before the answer to the 2nd SET,
   delay the 99th SET of client-1 to redis-1 by 1s]`)
 	for _, client := range []string{"works", ""} {
 		t.Run(client, func(t *testing.T) {

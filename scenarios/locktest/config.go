@@ -65,8 +65,8 @@ type Config struct {
 	Seeds int
 	// Every, if it is 1, tries each single fault of one run in place of faults drawn at random: that of seed 1 without
 	// faults. Each request and each answer is lost, and is late; each client and server is paused, and crashes, after
-	// each of its events, and so on: what the log says. These are some thousand runs, if clients seldom try again; Seeds
-	// and Plan do not go with it. 0 draws faults at random.
+	// each of its events, and so on: what the log says. These are some thousand runs, if clients seldom try again;
+	// Seeds and Plan do not go with it. 0 draws faults at random.
 	Every int
 	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can show. LeaseLaws,
 	// FencedLaws and EfficiencyLaws are what sound locks of three kinds can keep.

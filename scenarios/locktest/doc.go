@@ -32,14 +32,14 @@
 //
 // With Config.Every: 1 no fault is drawn. The run of seed 1 without faults is taken apart, and each single fault of it
 // tried, as fencepost verify --requests does: each request and each answer lost, and late; each client and each server
-// paused, crashed and cut off after each of its events, as far as Config.Faults and Without admit it; each with ends that
-// come soon after what they can outlast. The log says what was enumerated, in how many runs, and what was not: other
-// seeds, two faults at once, kinds that cannot be enumerated. Two clients that take the lock twice make some thousand
-// runs; clients that try again often while they wait make many more. A subtest is named by the number of a fault,
-// fault=168, which stands for all its lengths. With -short the first 20 are tried.
+// paused, crashed and cut off after each of its events, as far as Config.Faults and Without admit it; each with ends
+// that come soon after what they can outlast. The log says what was enumerated, in how many runs, and what was not:
+// other seeds, two faults at once, kinds that cannot be enumerated. Two clients that take the lock twice make some
+// thousand runs; clients that try again often while they wait make many more. A subtest is named by the number of a
+// fault, fault=168, which stands for all its lengths. With -short the first 20 are tried.
 //
-// If two runs without faults differ, the log says so; only faults that name a message are tried then, and the others are
-// counted.
+// If two runs without faults differ, the log says so; only faults that name a message are tried then, and the others
+// are counted.
 //
 // # Flags
 //

@@ -110,8 +110,9 @@ func (p *parent) claim() document.Facts {
 		return nil
 	}
 	l := p.listed
-	facts := document.Facts{{Name: "tried", Value: fmt.Sprintf("each single fault of the run of seed %d without faults: "+
-		"%d places, %d runs", undisturbed, len(l.Longest), len(p.runs))}}
+	facts := document.Facts{{Name: "tried",
+		Value: fmt.Sprintf("each single fault of the run of seed %d without faults: "+
+			"%d places, %d runs", undisturbed, len(l.Longest), len(p.runs))}}
 	if p.finished < len(l.Longest) {
 		facts[0].Value = fmt.Sprintf("single faults of the run of seed %d without faults, at %d of %d places: %d runs",
 			undisturbed, p.finished, len(l.Longest), len(p.runs))
@@ -126,7 +127,8 @@ func (p *parent) claim() document.Facts {
 	}
 	if l.Differs {
 		facts = append(facts, document.Fact{Name: "differs", Value: fmt.Sprintf("two runs without faults of seed %d "+
-			"differ: the library draws random numbers that cannot be seeded, or depends on how goroutines are scheduled. "+
+			"differ: the library draws random numbers that cannot be seeded, or depends on how goroutines are "+
+			"scheduled. "+
 			"Only faults that name a message are tried; %d places without one are left out", undisturbed, l.Unnamed)})
 	}
 	if missed > 0 {

@@ -21,8 +21,8 @@ func everyFault(lock func(*Client) Lock) Config {
 		Faults: append(Faults{"delay message", "break"}, Pauses...), Laws: []checker.Law{checker.Ownership}}
 }
 
-// TestEachSingleFaultOfARun: it finds the message whose delay makes a careless lock delete the key of another, says what
-// was enumerated, and passes a lock that compares.
+// TestEachSingleFaultOfARun: it finds the message whose delay makes a careless lock delete the key of another, says
+// what was enumerated, and passes a lock that compares.
 func TestEachSingleFaultOfARun(t *testing.T) {
 	t.Run("sound", func(t *testing.T) {
 		p := examine(t, everyFault(newPlain))
@@ -48,7 +48,8 @@ func TestEachSingleFaultOfARun(t *testing.T) {
 		}
 		summary := strings.Join(strings.Fields(p.summary()), " ")
 		for _, want := range []string{fmt.Sprintf("break each of %d requests and answers lost once: %[1]d runs", lost),
-			fmt.Sprintf("%d places, %d runs", len(p.listed.Longest), len(p.runs)), "two faults at once, and other seeds",
+			fmt.Sprintf("%d places, %d runs", len(p.listed.Longest), len(p.runs)),
+			"two faults at once, and other seeds",
 			"crash: the scenario's mix does not draw it"} {
 			if !strings.Contains(summary, want) {
 				t.Errorf("%q is missing in\n%s", want, p.summary())
@@ -119,7 +120,8 @@ func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
 		return
 	}
 	if !p.listed.Differs || p.listed.Unnamed == 0 || len(p.listed.Longest) < 40 || len(p.problems) > 0 {
-		t.Fatalf("differs %t, %d unnamed of %d, %q", p.listed.Differs, p.listed.Unnamed, len(p.listed.Longest), p.problems)
+		t.Fatalf("differs %t, %d unnamed of %d, %q", p.listed.Differs, p.listed.Unnamed, len(p.listed.Longest),
+			p.problems)
 	}
 	for _, line := range p.listed.Longest {
 		if f, err := nemesis.Parse(line); err != nil || !f.Trigger.Message.Named() {
@@ -139,8 +141,10 @@ func TestWhatDoesNotGoWithEvery(t *testing.T) {
 	for want, c := range map[string]Config{
 		"Config.Every is 2: it is 1, for each single fault of one run, or 0, for faults at random":  {Every: 2},
 		"Config.Every is -1: it is 1, for each single fault of one run, or 0, for faults at random": {Every: -1},
-		"Config.Plan does not go with Every: a single fault strikes in each run":                    {Every: 1, Plan: []string{}},
-		"Config.Seeds does not go with Every: the run that is disturbed has one seed":               {Every: 1, Seeds: 5},
+		"Config.Plan does not go with Every: a single fault strikes in each run": {Every: 1,
+			Plan: []string{}},
+		"Config.Seeds does not go with Every: the run that is disturbed has one seed": {Every: 1,
+			Seeds: 5},
 		"": {Every: 1},
 	} {
 		if got := c.everyRefused(); got != want {

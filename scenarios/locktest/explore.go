@@ -13,7 +13,8 @@ import (
 
 // Report is the result of the runs of an Explore.
 type Report struct {
-	// Runs is how many runs were made, one for each seed, or for each single fault (Config.Every); none if the trial run (Try) failed, which fails the test.
+	// Runs is how many runs were made, one for each seed, or for each single fault (Config.Every); none if the trial
+	// run (Try) failed, which fails the test.
 	Runs int
 	// Breaches are the distinct violations of promised laws: what the lock does to keys that are not its own, then the
 	// others in the order of the laws, and last what no lock with a lease survives.
@@ -26,8 +27,8 @@ type Report struct {
 	Differing []uint64
 	// Silence says how rare the violations of Config.Laws are that the runs have not met, by the bound of
 	// campaign.UpperBound, whose comment says what it takes for granted: "no violation in 200 schedules: with 95 %
-	// confidence fewer than 1 in 67 schedules of this mix breaks a promise". It is empty if each law was violated, if none was
-	// exercised, and after so few runs that it would say nothing.
+	// confidence fewer than 1 in 67 schedules of this mix breaks a promise". It is empty if each law was violated, if
+	// none was exercised, and after so few runs that it would say nothing.
 	Silence string
 	// Met are the things that happened to locks ("a key expired while its holder was inside"), each with the number of
 	// runs in which it did. What has happened in none, or in one run alone, is hardly tried.
@@ -44,8 +45,8 @@ type Report struct {
 type Breach struct {
 	Law   checker.Law
 	Cause checker.Cause
-	// Runs is the number of runs in which it occurs, and Seed the first of them; with Config.Every it is the number of a
-	// start and a target of faults, of which there are several that differ in when they end.
+	// Runs is the number of runs in which it occurs, and Seed the first of them; with Config.Every it is the number of
+	// a start and a target of faults, of which there are several that differ in when they end.
 	Runs int
 	Seed uint64
 	// Story is how it happened in the run of Seed.

@@ -120,7 +120,8 @@ func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
 	if len(p.runs) != 0 || len(p.problems) != 1 || p.problems[0] != want {
 		t.Errorf("%d runs, %q", len(p.runs), p.problems)
 	}
-	if small, why := p.shrink(group{first: ran{Seed: 1}}); small != nil || why != "the time that -timeout gives was up" {
+	if small, why := p.shrink(group{first: ran{Seed: 1}}); small != nil ||
+		why != "the time that -timeout gives was up" {
 		t.Errorf("%v, %q", small, why)
 	}
 }

@@ -327,7 +327,8 @@ func (p *parent) story(g group) string {
 		fmt.Fprintf(&b, "%s\n\nIt was not cut down: %s\n%s", g.Story, why, p.again(r))
 		return b.String()
 	}
-	folder := filepath.Join("_runs", fmt.Sprintf("%s-%s%d-%s", scenarioName(p.t.Name()), p.config.word(), r.Seed, g.Law))
+	folder := filepath.Join("_runs", fmt.Sprintf("%s-%s%d-%s", scenarioName(p.t.Name()), p.config.word(), r.Seed,
+		g.Law))
 	err := save(folder, map[string]string{search.PlanFile: small.Plan, search.ScenarioFile: small.Scenario,
 		"page.html": small.Page})
 	b.WriteString(small.Text + "\n")

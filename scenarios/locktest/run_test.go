@@ -121,13 +121,16 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 	if len(p.runs) == 0 || len(p.failures()) > 0 {
 		t.Errorf("%d runs, %v\n%s", len(p.runs), found(p), p.summary())
 	}
-	want := fmt.Sprintf("no violation in %d schedules: with 95 %% confidence fewer than 1 in %d schedules of this mix breaks "+
+	want := fmt.Sprintf("no violation in %d schedules: with 95 %% confidence fewer than 1 in %d schedules of this "+
+		"mix breaks "+
 		"a promise", len(p.runs), campaign.OneIn(len(p.runs)))
 	if got := p.silence(); got != want || !strings.Contains(strings.Join(strings.Fields(p.summary()), " "), want) {
 		t.Errorf("%q, want %q in\n%s", got, want, p.summary())
 	}
-	if met := p.met(); met["a key expired while its holder was inside"] == 0 || met["a key was overwritten by another's"] > 0 ||
-		!strings.Contains(p.summary(), fmt.Sprintf("of %d things that can happen to a lock %d did", features.Things, len(met))) {
+	if met := p.met(); met["a key expired while its holder was inside"] == 0 ||
+		met["a key was overwritten by another's"] > 0 ||
+		!strings.Contains(p.summary(), fmt.Sprintf("of %d things that can happen to a lock %d did", features.Things,
+			len(met))) {
 		t.Errorf("met %v in\n%s", met, p.summary())
 	}
 }
@@ -154,9 +157,11 @@ func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 		{[]ran{held}, ""},
 		{slices.Repeat([]ran{failed, unexercised}, 100), ""},
 		{slices.Repeat([]ran{held, unexercised, failed, undecided}, 100),
-			"no violation in 200 schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a promise"},
-		{append(slices.Repeat([]ran{held}, 19), violated), "no violation of ownership in 20 schedules: with 95 % confidence " +
-			"fewer than 1 in 7 schedules of this mix shows one"},
+			"no violation in 200 schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a " +
+				"promise"},
+		{append(slices.Repeat([]ran{held}, 19), violated),
+			"no violation of ownership in 20 schedules: with 95 % confidence " +
+				"fewer than 1 in 7 schedules of this mix shows one"},
 	} {
 		p := &parent{config: &Config{}, runs: test.runs}
 		if got := p.silence(); got != test.want {

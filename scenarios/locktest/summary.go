@@ -39,7 +39,8 @@ func (p *parent) failures() (all []failure) {
 		all[i].runs++
 	}
 	for _, g := range p.groups() {
-		all = append(all, failure{g.first.Seed, g.first.fault(), fmt.Sprintf("%s: %s", g.Law, g.Cause), g.runs, g.rank(),
+		all = append(all, failure{g.first.Seed, g.first.fault(), fmt.Sprintf("%s: %s", g.Law, g.Cause), g.runs,
+			g.rank(),
 			func() string { return p.story(g) }})
 	}
 	return all
@@ -114,7 +115,8 @@ func (p *parent) summary() string {
 		standing.Result = document.Failed
 	}
 	d := document.Document{Title: document.Title{Name: scenarioName(p.t.Name()), Size: size, Verdict: standing.Words(),
-		Tone: standing.Tone()}, Body: []document.Block{p.laws().RateTable(p.config.promise()), index(failures), p.claim()}}
+		Tone: standing.Tone()}, Body: []document.Block{p.laws().RateTable(p.config.promise()), index(failures),
+		p.claim()}}
 	if words := p.silence(); words != "" {
 		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}),
 			document.Block(document.Paragraph{Words: p.tried()}))
@@ -124,8 +126,8 @@ func (p *parent) summary() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// silence says how rare the violations are that these runs have not met: of the promised laws that were exercised and never
-// violated. It is empty if there are none, or too few runs to say anything, and where faults were not drawn.
+// silence says how rare the violations are that these runs have not met: of the promised laws that were exercised and
+// never violated. It is empty if there are none, or too few runs to say anything, and where faults were not drawn.
 func (p *parent) silence() string {
 	promise := p.config.promise()
 	var silent []string

@@ -211,7 +211,8 @@ func newWorker(s *scenarios.Scenario, c *Config) *worker {
 
 // drawPlans prepares to draw the plans, if the runs have no faults of their own.
 func (w *worker) drawPlans() (err error) {
-	if w.config.Every == 0 && len(w.scenario.Faults) == 0 && w.config.plan == nil && w.config.Plan == nil && w.given == nil && w.plans == nil {
+	if w.config.Every == 0 && len(w.scenario.Faults) == 0 && w.config.plan == nil && w.config.Plan == nil &&
+		w.given == nil && w.plans == nil {
 		w.plans, err = search.NewPlans(w.scenario)
 	}
 	return err

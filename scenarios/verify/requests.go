@@ -326,7 +326,8 @@ func (v *Verification) single() document.Facts {
 // Facts says what was enumerated, and what was not.
 func (c *Claim) Facts() (all document.Facts) {
 	for i, t := range c.Tallies {
-		all = append(all, document.Fact{Name: c.Kinds[i].String(), Value: enumerated(c.Kinds[i], t.Starts, t.Schedules)})
+		all = append(all, document.Fact{Name: c.Kinds[i].String(), Value: enumerated(c.Kinds[i], t.Starts,
+			t.Schedules)})
 	}
 	all = append(all, document.Fact{Name: "ends", Value: classes}, document.Fact{Name: "not tried",
 		Value: "two faults at once, and other seeds"})
@@ -338,9 +339,11 @@ func (c *Claim) Facts() (all document.Facts) {
 
 // classes describes which ends stand for all others.
 const classes = "One for each class: soon after one, and before the next, of the instants that matter in the run in " +
-	"which the fault goes on. These are the expiries and ends of validity that nobody has forestalled, and the time of a " +
+	"which the fault goes on. These are the expiries and ends of validity that nobody has forestalled, and the " +
+	"time of a " +
 	"message before; the time-out of a client; the next act of the target; the next section of each client, from the " +
-	"keys that it sets to its release; the shortest restart that is not excluded. What lies within the time of a message " +
+	"keys that it sets to its release; the shortest restart that is not excluded. What lies within the time of a " +
+	"message " +
 	"is one. The last class is beyond them all."
 
 // enumerated says what so many starts and schedules of faults of a kind are.
@@ -375,7 +378,8 @@ func NewSingles(s *scenarios.Scenario, seed uint64) (*Singles, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &Singles{Claim: Claim{Kinds: v.Scope.Every, Untried: v.Scope.None}, grower: newGrower(context.Background(), v)}
+	all := &Singles{Claim: Claim{Kinds: v.Scope.Every, Untried: v.Scope.None}, grower: newGrower(context.Background(),
+		v)}
 	if err := all.grower.climb(&branch{}, false); err != nil {
 		return nil, err
 	}

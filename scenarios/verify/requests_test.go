@@ -159,7 +159,8 @@ func TestClassesOfPausesLoseNothing(t *testing.T) {
 			for _, p := range nemesis.TargetsOf(&names).Processes {
 				for at := time.Duration(0); at < 2500*time.Millisecond; at += step / 2 {
 					for length := step; length < 5*time.Second; length += step {
-						try(nemesis.Fault{Kind: nemesis.Pause, Target: p, For: length, Trigger: nemesis.Trigger{Time: at}})
+						try(nemesis.Fault{Kind: nemesis.Pause, Target: p, For: length,
+							Trigger: nemesis.Trigger{Time: at}})
 					}
 				}
 			}
@@ -300,7 +301,8 @@ func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 // TestAnOwnFaultThatNeverStrikesIsReported, with the requests that came; a name that fits two is refused.
 func TestAnOwnFaultThatNeverStrikesIsReported(t *testing.T) {
 	text := lateReleaseBy("script") + "faults:\n  - delay the 40th DEL of client-2 to redis-1 by 7s\n"
-	for _, o := range []Options{{Faults: 0, Delays: 1}, {Faults: 1, Requests: true, Kinds: []nemesis.Kind{nemesis.Break}}} {
+	for _, o := range []Options{{Faults: 0, Delays: 1}, {Faults: 1, Requests: true,
+		Kinds: []nemesis.Kind{nemesis.Break}}} {
 		o.Seed, o.KeepFaults = 1, true
 		s, err := scenarios.Parse("verified.yaml", []byte(text))
 		if err != nil {

@@ -33,8 +33,8 @@ type Options struct {
 	KeepFaults bool           // the scenario's own faults strike in every run; they do not count
 	Seed       uint64         // of back-offs and owner values
 	Budget     int            // runs after which it ends; 0: none. What is under way then is finished
-	// Requests tries each single fault of one run, that of Seed without faults, with the delays that it draws. Faults is
-	// 1 then, and Delays, Orders and AllEnds are not set.
+	// Requests tries each single fault of one run, that of Seed without faults, with the delays that it draws. Faults
+	// is 1 then, and Delays, Orders and AllEnds are not set.
 	Requests bool
 	// Crew is notified how many parts of the placements with so many faults are tried.
 	campaign.Crew `json:"-"`

@@ -34,8 +34,8 @@ var rare = map[string]struct {
 	"redsync-1": {1, checker.LeaseExclusion, checker.RemovedByOwner},
 }
 
-// TestAimedFaultsFindWhatRandomOnesSeldomMeet: from each of five seeds the default mix finds it, and oftener than random
-// faults do. What else is found is logged. FENCEPOST_FULL=1 asks for it.
+// TestAimedFaultsFindWhatRandomOnesSeldomMeet: from each of five seeds the default mix finds it, and oftener than
+// random faults do. What else is found is logged. FENCEPOST_FULL=1 asks for it.
 func TestAimedFaultsFindWhatRandomOnesSeldomMeet(t *testing.T) {
 	if os.Getenv("FENCEPOST_FULL") == "" {
 		t.Skip("FENCEPOST_FULL=1 asks for it")
@@ -66,7 +66,8 @@ func TestAimedFaultsFindWhatRandomOnesSeldomMeet(t *testing.T) {
 				}
 			}
 			if here && runs[""] <= runs[unaimed] {
-				t.Errorf("%s: %s: found in %d schedules, and in %d without aim", x.law, x.cause, runs[""], runs[unaimed])
+				t.Errorf("%s: %s: found in %d schedules, and in %d without aim", x.law, x.cause, runs[""],
+					runs[unaimed])
 			}
 		})
 	}

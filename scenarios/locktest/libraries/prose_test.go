@@ -20,28 +20,28 @@ under it. No finding says more than its replay shows.
 `
 
 const legend = `
-Each lock has a TTL of 8 s, on one Redis that syncs every write, on three or five of them (redsync), or on one with a replica and a
-Sentinel (-failover, -sentinel). Three clients take it twice each. They read the data at the beginning of their work and
-write it at the end: after 4 s (short), or after 20 s while the lock is renewed (renewed), every 2.7 s by its holder, whose
-keepalive gives up at the first error, or by the library (rueidislock, valkeylock). "Careful" clients check the validity
-before they write, and stop when an extension fails or the library says that the lock is lost; without care they do neither.
-"Fenced" clients do neither, but send a token that they take, by INCR on the first server, after they have the lock and
-before it ends; the resource refuses lower ones than it has seen.
+Each lock has a TTL of 8 s, on one Redis that syncs every write, on three or five of them (redsync), or on one with a
+replica and a Sentinel (-failover, -sentinel). Three clients take it twice each. They read the data at the beginning
+of their work and write it at the end: after 4 s (short), or after 20 s while the lock is renewed (renewed), every 2.7
+s by its holder, whose keepalive gives up at the first error, or by the library (rueidislock, valkeylock). "Careful"
+clients check the validity before they write, and stop when an extension fails or the library says that the lock is
+lost; without care they do neither. "Fenced" clients do neither, but send a token that they take, by INCR on the first
+server, after they have the lock and before it ends; the resource refuses lower ones than it has seen.
 
 ## What it survives
 
 Each table is about one law, and each cell about one library under one family of faults. The column "of" says how many
-schedules each cell of its row has. A number says in how many of them the law was broken. <1/80 says that it was broken in
-none: with 95 % confidence, fewer than one in 80 schedules of this mix breaks it, 1 - 0.05^(1/n) of them, about 3/n (the
-comment of campaign.UpperBound says what that takes for granted). "<1/79 of 237" has
-another number of schedules than its row: fewer, since the library stopped the clock in the others (below), or more of all
-kinds, since that long a search is what a rare violation takes. Empty: not run (no replica).
+schedules each cell of its row has. A number says in how many of them the law was broken. <1/80 says that it was
+broken in none: with 95 % confidence, fewer than one in 80 schedules of this mix breaks it, 1 - 0.05^(1/n) of them,
+about 3/n (the comment of campaign.UpperBound says what that takes for granted). "<1/79 of 237" has another number of
+schedules than its row: fewer, since the library stopped the clock in the others (below), or more of all kinds, since
+that long a search is what a rare violation takes. Empty: not run (no replica).
 
 `
 
 const afterTable = `
-Two clients inside at once, because one of them was paused and cannot know, are not listed: that no lease prevents. What it
-does to the data is.
+Two clients inside at once, because one of them was paused and cannot know, are not listed: that no lease prevents.
+What it does to the data is.
 
 ## What breaks it
 `
@@ -69,8 +69,8 @@ const closing = `
   the bubble, of which google.golang.org/grpc has some at the level of its packages. Of the lock itself, the modelled
   client has been run: the scenarios etcd-*.
 - **Locks that dial by themselves**, which take an address and no dialer: nothing can stand between them and the host's
-  network. That of go-zero is not among them, for a hook can dial; but it keeps one client for each address in the process,
-  for ever, which three simulated clients would share.
+  network. That of go-zero is not among them, for a hook can dial; but it keeps one client for each address in the
+  process, for ever, which three simulated clients would share.
 `
 
 // whose says whose a finding is, and which lines do it. Empty: nobody has understood it yet.
@@ -135,8 +135,9 @@ half a TTL after its key has expired. Fencing keeps the data.`
 // nothingWakes is how their waiters come to wait for ever.
 const nothingWakes = `The library's: a try that is not answered within TryNextAfter (20 ms), or for which there is no
 connection, has failed, and the next begins only when the server tells that the key has changed (lock.go, acquire and
-WithContext). On a new connection, or after its own DEL with NOLOOP, the server has nothing to tell: the client waits for
-ever although the lock is free. Redis 7.0.15, restarted while a client waits, shows the same, with the library's defaults
+WithContext). On a new connection, or after its own DEL with NOLOOP, the server has nothing to tell: the client waits
+for ever although the lock is free. Redis 7.0.15, restarted while a client waits, shows the same, with the library's
+defaults
 as well. Give WithContext a context with a deadline, and call it again.`
 
 // slowRound is how one silent server uses up the validity with go-redis v9.
@@ -162,8 +163,9 @@ although the others have answered at once. Give Unlock a context with a deadline
 
 // lateTry is what the tries of one Lock do to each other.
 const lateTry = `The library's: Lock draws one value for all of its tries (mutex.go, line 80). Each try that gets too few servers
-is taken back by a script that deletes the key if it has this value (line 125). If that script is late, it finds the key that
-a later try of the same Lock has set on this server, deletes it, and another client gets the lock. The README (Usage) says
+is taken back by a script that deletes the key if it has this value (line 125). If that script is late, it finds the
+key that a later try of the same Lock has set on this server, deletes it, and another client gets the lock. The README
+(Usage) says
 that nobody else gets the lock until Unlock. Draw a value for each try.`
 
 // jumpedClocks is what redsync's counting of a majority cannot help.
@@ -176,15 +178,17 @@ be had, of however many servers the lock is.`
 
 // sameValue is what a value that is used again makes of late requests.
 const sameValue = `The user's, and the library's comment: WithGenValueFunc says that it sets the generator of values (redsync.go,
-line 126), not that each value must be new. A value is all by which a server tells one lock of a client from its next: an
-extension or a release that is late, or of a key that a server kept while it was down, meets the next lock's key and
+line 126), not that each value must be new. A value is all by which a server tells one lock of a client from its next:
+an extension or a release that is late, or of a key that a server kept while it was down, meets the next lock's key
+and
 prolongs or deletes it. Draw a random value for each lock.`
 
 // lateExtension is what becomes of one that sets the key if there is none.
 const lateExtension = `The library's: with WithSetNXOnExtend an extension sets the key anew if there is none (scripts.go,
-touchWithSetNXScript). One that is late therefore sets the key that Unlock has deleted: a lock that nobody has, for a whole
-TTL. Here redis-1 did not answer for 10 s; it then carried out the extension after the key had expired, and go-redis'
-repetition of it prolonged the key while the same client was asking for its next lock. The option's comment speaks of
+touchWithSetNXScript). One that is late therefore sets the key that Unlock has deleted: a lock that nobody has, for a
+whole TTL. Here redis-1 did not answer for 10 s; it then carried out the extension after the key had expired, and
+go-redis' repetition of it prolonged the key while the same client was asking for its next lock. The option's comment
+speaks of
 servers that restart (redsync.go, lines 93 to 96), not of extensions that are late.`
 
 // sameToken is the like of sameValue with redislock.
@@ -199,24 +203,30 @@ var ofLibrary = map[string]map[checker.CauseKind]string{
 	"redsync-1": {checker.TooSlow: slowUnlock, checker.RemovedByOwner: lateTry},
 	"redsync-3": {checker.HolderOutlivedLease: slowRound, checker.TooSlow: slowUnlock, checker.RemovedByOwner: lateTry,
 		checker.ExpiredEarly: jumpedClocks},
-	"redsync-fail-fast": {checker.TooSlow: downCounter, checker.RemovedByOwner: lateTry, checker.ExpiredEarly: jumpedClocks},
-	"redsync-set-nx": {checker.HolderOutlivedLease: slowRound, checker.TooSlow: slowUnlock, checker.RemovedByOwner: lateTry,
+	"redsync-fail-fast": {checker.TooSlow: downCounter, checker.RemovedByOwner: lateTry,
+		checker.ExpiredEarly: jumpedClocks},
+	"redsync-set-nx": {checker.HolderOutlivedLease: slowRound, checker.TooSlow: slowUnlock,
+		checker.RemovedByOwner:      lateTry,
 		checker.ExpiredEarly:        jumpedClocks,
 		checker.ProlongedByNonOwner: lateExtension},
-	"redsync-own-value": {checker.HolderOutlivedLease: slowRound, checker.TooSlow: slowUnlock, checker.RemovedByOwner: lateTry,
-		checker.ExpiredEarly: jumpedClocks, checker.RemovedByNonOwner: sameValue, checker.ProlongedByNonOwner: sameValue},
+	"redsync-own-value": {checker.HolderOutlivedLease: slowRound, checker.TooSlow: slowUnlock,
+		checker.RemovedByOwner: lateTry,
+		checker.ExpiredEarly:   jumpedClocks, checker.RemovedByNonOwner: sameValue,
+		checker.ProlongedByNonOwner: sameValue},
 	"redsync-v8": {checker.TooSlow: slowOlderUnlock, checker.RemovedByOwner: lateTry, checker.ExpiredEarly: jumpedClocks,
-		checker.HolderOutlivedLease: `The library's, and the user's care: Extend passes on the context of its caller (mutex.go, line 158) and
-waits for every server. One that is silent kept it for 7 s here; what was left of the validity when it returned was less
-than the time to the next extension. Give Extend a context with a deadline.`},
+		checker.HolderOutlivedLease: `The library's, and the user's care: Extend passes on the context of its caller (mutex.go, line 158)
+and waits for every server. One that is silent kept it for 7 s here; what was left of the validity when it returned was
+less than the time to the next extension. Give Extend a context with a deadline.`},
 	"redsync-v7": {checker.TooSlow: slowOlderUnlock, checker.RemovedByOwner: lateTry, checker.ExpiredEarly: jumpedClocks},
 	"redsync-rueidis": {checker.RemovedByOwner: lateTry, checker.ExpiredEarly: jumpedClocks,
 		checker.HolderOutlivedLease: `The library's adapter, and the user's care: redsync waits for every server. One of five that went silent as
-soon as its connection was open kept Lock for 5 s, although a round has 400 ms; which of rueidis' own time limits that is
-was not traced. A client whose work takes half the TTL then outlives the lease, unless it looks at Until for the whole of
+soon as its connection was open kept Lock for 5 s, although a round has 400 ms; which of rueidis' own time limits that
+is was not traced. A client whose work takes half the TTL then outlives the lease, unless it looks at Until for the
+whole of
 its work and not only before it writes.`,
 		checker.TooSlow: `The user's: rueidis.NewClient connects at once, for up to 5 s (rueidis.go, line 55), and returns an error if
-its server does not answer. Who opens a client for each of five servers, and gives up at an error, needs all five. Open it
+its server does not answer. Who opens a client for each of five servers, and gives up at an error, needs all five.
+Open it
 again later.`},
 	"redislock-own-token": {checker.RemovedByNonOwner: sameToken},
 	"redsync-redigo": {

@@ -124,8 +124,8 @@ var views = []view{
 		func(c counts) int { return c.Waits }},
 }
 
-// table has a row for each library. A cell says in how many schedules the law was broken, or below what the rate lies if
-// in none.
+// table has a row for each library. A cell says in how many schedules the law was broken, or below what the rate lies
+// if in none.
 func (v *view) table(b *strings.Builder, all []result) {
 	fmt.Fprintf(b, "\n**%s**\n\n| library | of |", v.title)
 	for _, f := range families {
@@ -170,8 +170,8 @@ func (v *view) sum(r result, family string) (broken, judged int) {
 	return broken, judged
 }
 
-// most is how many schedules a cell of a library's row has, those aside in which the library stopped the clock, and that
-// of a longer search.
+// most is how many schedules a cell of a library's row has, those aside in which the library stopped the clock, and
+// that of a longer search.
 func (v *view) most(r result) (n int) {
 	for _, f := range families {
 		if _, judged := v.sum(r, f.name); f.name != anything.name {

@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TestEverySingleFault tries each single fault of a run of two clients who take a lock twice: of the libraries on go-redis
-// without a failover at full size, of one otherwise, and with the messages alone. The log has the runs, the processor
-// time and what was found. An extension or an expiry is in none of these runs.
+// TestEverySingleFault tries each single fault of a run of two clients who take a lock twice: of the libraries on
+// go-redis without a failover at full size, of one otherwise, and with the messages alone. The log has the runs, the
+// processor time and what was found. An extension or an expiry is in none of these runs.
 func TestEverySingleFault(t *testing.T) {
 	names, faults, fewest := []string{"setnx"}, locktest.Faults{"delay message", "break"}, 200
 	if os.Getenv("FENCEPOST_FULL") != "" {
