@@ -213,11 +213,13 @@ var ofLibrary = map[string]map[checker.CauseKind]string{
 		checker.RemovedByOwner: lateTry,
 		checker.ExpiredEarly:   jumpedClocks, checker.RemovedByNonOwner: sameValue,
 		checker.ProlongedByNonOwner: sameValue},
-	"redsync-v8": {checker.TooSlow: slowOlderUnlock, checker.RemovedByOwner: lateTry, checker.ExpiredEarly: jumpedClocks,
+	"redsync-v8": {checker.TooSlow: slowOlderUnlock, checker.RemovedByOwner: lateTry,
+		checker.ExpiredEarly: jumpedClocks,
 		checker.HolderOutlivedLease: `The library's, and the user's care: Extend passes on the context of its caller (mutex.go, line 158)
 and waits for every server. One that is silent kept it for 7 s here; what was left of the validity when it returned was
 less than the time to the next extension. Give Extend a context with a deadline.`},
-	"redsync-v7": {checker.TooSlow: slowOlderUnlock, checker.RemovedByOwner: lateTry, checker.ExpiredEarly: jumpedClocks},
+	"redsync-v7": {checker.TooSlow: slowOlderUnlock, checker.RemovedByOwner: lateTry,
+		checker.ExpiredEarly: jumpedClocks},
 	"redsync-rueidis": {checker.RemovedByOwner: lateTry, checker.ExpiredEarly: jumpedClocks,
 		checker.HolderOutlivedLease: `The library's adapter, and the user's care: redsync waits for every server. One of five that went silent as
 soon as its connection was open kept Lock for 5 s, although a round has 400 ms; which of rueidis' own time limits that
