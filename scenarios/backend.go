@@ -3,8 +3,10 @@ package scenarios
 import (
 	"slices"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // backend is a kind of lock server: how many a scenario may have and how they are made. Its file registers it; no other
@@ -17,6 +19,10 @@ type backend struct {
 	log     bool          // they agree on one log; otherwise each is a master of its own
 	steady  bool          // they never read their wall clock
 	cluster func(*Servers) cluster
+	// What libraries need that are run as they are (protocol library); without a front none can ask these servers.
+	front   sim.Front
+	called  string          // as people call them: "Redis"
+	service history.Service // of a lock on them whose code is unknown
 }
 
 // backends lists all kinds in the order of the reference.
@@ -37,6 +43,12 @@ func (s *Servers) backend() *backend {
 	}
 	return nil
 }
+
+// Front is what stands before the servers, for clients that are no tasks; nil if there is nothing.
+func (s *Servers) Front() sim.Front { return s.backend().front }
+
+// Called is how people call the servers: "Redis".
+func (s *Servers) Called() string { return s.backend().called }
 
 // backendNames lists the keys that choose the kind of servers; a file gives one of them.
 func backendNames() (names []string) {

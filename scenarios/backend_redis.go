@@ -8,10 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
 func init() {
 	registerBackend(&backend{kind: locks.OnRedis, place: 1, most: maxServers, log: false,
+		front: front.Redis{}, called: "Redis", service: history.Redis,
 		meaning: "how many independent Redis masters: redis-1, redis-2 …; all protocols on Redis but redlock need " +
 			"exactly 1. A file gives one of `redis`, `etcd` and `zookeeper`",
 		cluster: func(s *Servers) cluster { return newRedisCluster(s) }})

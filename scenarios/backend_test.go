@@ -49,6 +49,11 @@ func TestABackendIsOneFile(t *testing.T) {
 			t.Errorf("%s\nis answered with\n%v\nnot with %q", text, err, want)
 		}
 	}
+	library := strings.Replace(onValkey, "setnx", "library", 1)
+	const want = "no library can be put before valkey servers"
+	if _, err := ParseWith("f.yaml", []byte(library), &Code{}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a library before servers without a front: %v", err)
+	}
 	if all, _ := Variables(); !slices.ContainsFunc(all, func(v Variable) bool { return v.Path == "servers.valkey" }) {
 		t.Error("a sweep does not know servers.valkey")
 	}

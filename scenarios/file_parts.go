@@ -153,6 +153,9 @@ func (f *file) checkProtocol() {
 	d, s := locks.Define(f.lock.config.Protocol), &f.scenario.Servers
 	switch {
 	case d == nil || len(s.asked()) == 0: // missing or wrong, and reported already
+	case d.Name == locks.FromLibrary && s.Front() == nil:
+		f.Problem(f.inServers[string(s.Backend)], "", "no library can be put before %s servers", s.Backend)
+	case d.Name == locks.FromLibrary:
 	case d.Backend != s.Backend:
 		f.Problem(f.inServers[string(s.Backend)], "", "%s locks on %s servers, not on %s", d.Name, d.Backend, s.Backend)
 	case !d.Several && s.N > 1:

@@ -14,8 +14,10 @@ func (s *Scenario) service() history.Service {
 	switch d := s.definition(); {
 	case d == nil:
 		return ""
-	case s.FromLibrary() && s.Servers.N > 1:
+	case s.FromLibrary() && s.Servers.masters() > 1:
 		return history.Redlock
+	case s.FromLibrary():
+		return s.Servers.backend().service
 	default:
 		return d.Service
 	}

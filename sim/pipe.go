@@ -8,13 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Pipe is a connection that carries the bytes of code that is not a task: of an unmodified client library. What is
-// written is cut into requests, each a message like those of Env.Call, so that every fault means the same for it. Pipes
-// belong to a client process and share its pauses and its crash.
+// Pipe is a connection of code that is not a task: of an unmodified client library. Its requests, which a [Wire] makes
+// of bytes, are messages like those of Env.Call, so that every fault means the same for them. Pipes belong to a client
+// process and share its pauses and its crash.
 type Pipe struct {
+	// Concurrent lets the server take requests although earlier ones of this pipe are unanswered.
+	Concurrent bool
+
 	c       *conn
 	end     Endpoint
-	half    []byte     // of a request that is not complete yet
 	busy    bool       // the server has a request of this pipe that it has not answered
 	waiting []*message // have arrived and are executed one after the other
 }
@@ -29,8 +31,6 @@ type Endpoint interface {
 	Received(b []byte, to *Incoming)
 	// Ended reports that nothing more will arrive: Reset if the connection broke, NoReply if the server closed it.
 	Ended(Status)
-	// Tag returns on whose behalf a request is made, and what it is for; both key the draw of its delay.
-	Tag(args []string) (of history.Attempt, phase string)
 	// Canonical returns the form of a part of a request, or of a reply, that enters digests: the same in equal runs,
 	// even if the part is random or contains absolute times.
 	Canonical(part string) string
@@ -95,28 +95,6 @@ func (m *handshake) act(uint64) {
 		c.close()
 	}
 	c.pipe.end.Opened(m.status)
-}
-
-// Write sends the complete requests in b, and keeps the rest for the next Write.
-func (p *Pipe) Write(b []byte) error {
-	if p.c.closed {
-		return nil // the refusal is on its way
-	}
-	p.half = append(p.half, b...)
-	for len(p.half) > 0 {
-		args, rest, err := CutRequest(p.half)
-		if err != nil {
-			return err
-		}
-		if args == nil {
-			return nil
-		}
-		p.half = rest
-		of, phase := p.end.Tag(args)
-		p.Ask(args, of, phase)
-	}
-	p.half = nil
-	return nil
 }
 
 // Ask sends one request, on behalf of an attempt; phase is what it is for.
@@ -192,7 +170,7 @@ func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
 // defers keeps a request for later if the server has not answered the previous one. A connection's requests are
 // executed one after the other.
 func (p *Pipe) defers(m *message) bool {
-	if p == nil {
+	if p == nil || p.Concurrent {
 		return false
 	}
 	if p.busy {

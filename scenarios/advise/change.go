@@ -253,7 +253,7 @@ func (b *subject) protocol(d *locks.Definition) Change {
 			case takes == nil:
 				remove(path)
 			// what is short for one is too short for another
-			case s.Path == "timeout" && d.Backend != b.definition.Backend:
+			case s.Path == "timeout" && d.Backend != b.scenario.Servers.Backend:
 				remove(path)
 			case stated && takes.Form.Kind == format.Word && !slices.Contains(takes.Form.Words, text):
 				remove(path)
@@ -288,9 +288,9 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 		c.edits = append(c.edits, edit{Path: "servers." + path, Value: strconv.Itoa(n)})
 	}
 	asked := b.asked()
-	if d.Backend != b.definition.Backend {
+	if d.Backend != b.scenario.Servers.Backend {
 		for _, key := range b.doc.Keys("servers") {
-			if key != "fsync" && (d.Backend != locks.OnRedis || key == string(b.definition.Backend)) {
+			if key != "fsync" && (d.Backend != locks.OnRedis || key == string(b.scenario.Servers.Backend)) {
 				c.edits = append(c.edits, edit{Path: "servers." + key, Remove: true})
 			}
 		}
@@ -302,7 +302,7 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 	case d.Several:
 		n = max(redlockServers, asked)
 	}
-	if d.Backend != b.definition.Backend || n != asked {
+	if d.Backend != b.scenario.Servers.Backend || n != asked {
 		set(string(d.Backend), n)
 	}
 	for _, link := range b.doc.Keys("network.links") {

@@ -41,9 +41,9 @@ func Said(err error) string {
 
 // library is none of the protocols in the reference: a scenario has it only with the library's code.
 var library = &Definition{
-	Name: FromLibrary, Service: history.Redis,
+	Name:    FromLibrary, // on any servers, which say what service it is
 	Text:    "a Go library as it is shipped, under scenarios/locktest",
-	Backend: OnRedis, Several: true, Expires: true, Renews: true, Tokens: true,
+	Several: true, Expires: true, Renews: true, Tokens: true,
 	Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience,
 		// how is up to the library
 		format.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...),

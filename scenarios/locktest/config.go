@@ -14,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
 // Config says what is tested, on what, and against what. The zero value of a field asks for its default.
@@ -83,20 +84,43 @@ type Config struct {
 
 // Servers are the lock servers of a run.
 type Servers struct {
-	masters, replicas    int
+	kind                 locks.Backend // default Redis
+	n, replicas          int
 	persistence, version string
 }
 
 // Redis is n servers that know nothing of each other.
-func Redis(n int) Servers { return Servers{masters: n} }
+func Redis(n int) Servers { return Servers{kind: locks.OnRedis, n: n} }
 
-// Replicated gives each of the servers n replicas, and a Sentinel that replaces it.
+// Etcd is a cluster of n members.
+func Etcd(n int) Servers { return Servers{kind: locks.OnEtcd, n: n} }
+
+// text is the value of the key servers of a scenario file.
+func (s Servers) text() string {
+	kind := cmp.Or(s.kind, locks.OnRedis)
+	text := fmt.Sprintf("%s: %d", kind, cmp.Or(s.n, 1))
+	if s.replicas > 0 {
+		text += fmt.Sprintf(", replicas: %d", s.replicas)
+	}
+	if s.version != "" {
+		text += ", version: " + s.version
+	}
+	switch {
+	case s.persistence == "none":
+		text += ", persistence: none"
+	case s.persistence != "" || kind == locks.OnRedis:
+		text += fmt.Sprintf(", persistence: {append-fsync: %s}", cmp.Or(s.persistence, "always"))
+	}
+	return "{" + text + "}"
+}
+
+// Replicated gives each Redis n replicas, and a Sentinel that replaces it.
 func (s Servers) Replicated(n int) Servers {
 	s.replicas = n
 	return s
 }
 
-// Persisting says when the servers sync what they write: always, everysec, no, or none for servers without a file.
+// Persisting says when each Redis syncs what it writes: always, everysec, no, or none for servers without a file.
 func (s Servers) Persisting(when string) Servers {
 	s.persistence = when
 	return s
@@ -182,20 +206,7 @@ func (c *Config) text(name string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("name: %s", name)
-	servers := fmt.Sprintf("redis: %d", cmp.Or(c.Servers.masters, 1))
-	if c.Servers.replicas > 0 {
-		servers += fmt.Sprintf(", replicas: %d", c.Servers.replicas)
-	}
-	if c.Servers.version != "" {
-		servers += ", version: " + c.Servers.version
-	}
-	switch p := c.Servers.persistence; p {
-	case "none":
-		servers += ", persistence: none"
-	default:
-		servers += fmt.Sprintf(", persistence: {append-fsync: %s}", cmp.Or(p, "always"))
-	}
-	line("servers: {%s}", servers)
+	line("servers: %s", c.Servers.text())
 	line("clients: %d", cmp.Or(c.Clients, 3))
 	ttl := cmp.Or(c.TTL, 8*time.Second)
 	lock := fmt.Sprintf("protocol: library, ttl: %v, timeout: %v", ttl, cmp.Or(c.Timeout, 500*time.Millisecond))

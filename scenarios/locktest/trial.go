@@ -304,7 +304,8 @@ func (t *trial) missing() string {
 	_, extends := first.lock.(Extender)
 	switch {
 	case first.Dialled() == 0:
-		text := "the lock opened no connection: pass c.DialContext to its client of Redis, and an address of c.Addrs"
+		text := fmt.Sprintf("the lock opened no connection: pass c.DialContext to its client of %s, and an address of "+
+			"c.Addrs", t.scenario.Servers.Called())
 		if len(t.wrong) > 0 {
 			text += ". " + t.wrong[0]
 		}

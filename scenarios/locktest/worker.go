@@ -232,7 +232,7 @@ func (w *worker) Begin(world *sim.World, servers []sim.ProcessID) {
 	w.random.seed(world.Seed())
 	//lint:ignore SA1019 what a library draws without a source of its own has no other seed
 	rand.Seed(int64(world.Seed())) // works with GODEBUG=randseednop=0, as workers have it
-	w.host.Begin(world, servers)
+	w.host.Begin(world, servers, w.scenario.Servers.Front())
 }
 
 // source is crypto/rand's in a worker: it can be seeded while code that a run has left behind draws from it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
 // newWorld has one Redis and links of a millisecond.
@@ -32,7 +33,7 @@ func TestAGuestAsksAServer(t *testing.T) {
 		d, stacks := NewDriver(), new(sim.Stacks)
 		for seed := range uint64(3) {
 			w := newWorld(d, stacks, seed)
-			d.Begin(w, []sim.ProcessID{"redis-1"})
+			d.Begin(w, []sim.ProcessID{"redis-1"}, front.Redis{})
 			g := d.Guest("client-1")
 			var said []string
 			w.AddClient("client-1", 0, func(env sim.Env) {
@@ -73,7 +74,7 @@ func TestAGuestsClockIsTheServers(t *testing.T) {
 		var digests []sim.Digest
 		for range 3 {
 			w := newWorld(d, stacks, 1)
-			d.Begin(w, []sim.ProcessID{"redis-1"})
+			d.Begin(w, []sim.ProcessID{"redis-1"}, front.Redis{})
 			g := d.Guest("client-1")
 			var left string
 			w.AddClient("client-1", 0, func(env sim.Env) {

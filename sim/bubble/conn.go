@@ -24,6 +24,7 @@ type Conn struct {
 	guest  *Guest
 	server sim.ProcessID
 	pipe   *sim.Pipe // set once the driver has seen the dial
+	wire   sim.Wire
 	wake   chan struct{}
 
 	// The rest is guarded by the run's mu.
@@ -38,7 +39,7 @@ type Conn struct {
 	armed    bool // the world will check the deadline
 }
 
-// Addr is the address of a server, at Redis' port.
+// Addr is the address of a server.
 func (r *run) Addr(server sim.ProcessID) string { return r.addr(server).String() }
 
 // Addrs are the addresses of all servers.
@@ -50,7 +51,7 @@ func (r *run) Addrs() (all []string) {
 }
 
 func (r *run) addr(server sim.ProcessID) *net.TCPAddr {
-	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(1+slices.Index(r.servers, server))).To4(), Port: 6379}
+	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(1+slices.Index(r.servers, server))).To4(), Port: r.front.Port()}
 }
 
 // AddressError reports a dial to an address that is not a server of the world.
@@ -84,7 +85,7 @@ func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, e
 }
 
 func (g *Guest) dial(ctx context.Context, server sim.ProcessID) (net.Conn, error) {
-	c := &Conn{guest: g, server: server, wake: make(chan struct{}, 1)}
+	c := &Conn{guest: g, server: server, wire: g.caller.Wire(server), wake: make(chan struct{}, 1)}
 	g.mu.Lock()
 	if g.over {
 		g.mu.Unlock()
@@ -135,7 +136,7 @@ func (c *Conn) collect() {
 		return
 	}
 	if len(c.out) > 0 {
-		if err := c.pipe.Write(c.out); err != nil {
+		if err := c.wire.Written(line{c}, c.out); err != nil {
 			c.guest.fail(fmt.Errorf("%s to %s: %w", c.guest.name, c.server, err))
 		}
 		c.out = c.out[:0]
@@ -209,13 +210,7 @@ func (c *Conn) Opened(s sim.Status) {
 func (c *Conn) Received(b []byte, to *sim.Incoming) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
-	if to != nil {
-		c.guest.owners.answered(c.server, to, b)
-	}
-	c.in = append(c.in, b...)
-	if c.blocked {
-		c.rouse()
-	}
+	c.wire.Arrived(line{c}, b, to)
 }
 
 // Ended records that nothing more will arrive.
@@ -229,13 +224,28 @@ func (c *Conn) Ended(s sim.Status) {
 	c.end(io.EOF)
 }
 
-// Tag says on whose behalf a request is made.
-func (c *Conn) Tag(args []string) (history.Attempt, string) {
-	return c.guest.owners.tag(c.guest.world, c.server, args)
+// Canonical returns the form of a part of a request or a reply that enters digests.
+func (c *Conn) Canonical(part string) string { return c.guest.caller.Canonical(part) }
+
+// line is a connection as its wire acts on it, with the run's mu held.
+type line struct{ *Conn }
+
+func (l line) Now() sim.Time { return l.guest.world.Now() }
+
+func (l line) Ask(args []string, of history.Attempt, phase string) { l.pipe.Ask(args, of, phase) }
+
+func (l line) Deliver(b []byte) {
+	l.in = append(l.in, b...)
+	if l.blocked {
+		l.rouse()
+	}
 }
 
-// Canonical returns the form of a part of a request or a reply that enters digests.
-func (c *Conn) Canonical(part string) string { return c.guest.owners.canonical(part) }
+func (l line) HangUp() {
+	l.pipe.Close()
+	l.guest.forget(l.Conn)
+	l.end(io.EOF)
+}
 
 // The methods below are the net.Conn.
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
 // trial is one guest and one Redis, a millisecond away.
@@ -67,7 +68,7 @@ func attempt(t *testing.T, plan func(w *sim.World), guest func(ctx context.Conte
 	synctest.Test(t, func(t *testing.T) {
 		d, stacks := NewDriver(), new(sim.Stacks)
 		w := newWorld(d, stacks, 1)
-		d.Begin(w, []sim.ProcessID{"redis-1"})
+		d.Begin(w, []sim.ProcessID{"redis-1"}, front.Redis{})
 		r := &trial{Driver: d, g: d.Guest("client-1"), world: w}
 		w.AddClient("client-1", 0, func(env sim.Env) {
 			r.g.Call(env, "Lock", func(ctx context.Context) { guest(ctx, r) })
@@ -226,7 +227,7 @@ func TestBytesThatAreNoRequestAreReported(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d, stacks := NewDriver(), new(sim.Stacks)
 			w := newWorld(d, stacks, 1)
-			d.Begin(w, []sim.ProcessID{"redis-1"})
+			d.Begin(w, []sim.ProcessID{"redis-1"}, front.Redis{})
 			g := d.Guest("client-1")
 			w.AddClient("client-1", 0, func(env sim.Env) {
 				g.Call(env, "Lock", func(ctx context.Context) {

@@ -33,8 +33,8 @@ type run struct {
 	world   *sim.World
 	begin   time.Time
 	servers []sim.ProcessID
-	values  values
-	scripts scripts
+	front   sim.Front
+	callers sim.Callers
 	touched bool          // the world has affected a guest since all were last known to be blocked
 	wake    chan struct{} // has one element if a guest has done something
 
@@ -62,25 +62,17 @@ func (d *Driver) Wall() int64 {
 }
 
 // Begin starts a run of a world in which no event has happened and whose wall clocks show Wall, with the servers that
-// guests can dial.
-func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
+// guests can dial, and what stands before them.
+func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID, front sim.Front) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.run = &run{d: d, world: w, begin: time.Now(), servers: slices.Clone(servers), values: values{},
-		scripts: scripts{}, wake: make(chan struct{}, 1)}
+	now := time.Now()
+	d.run = &run{d: d, world: w, begin: now, servers: slices.Clone(servers), front: front,
+		callers: front.Begin(now.Sub(time.Unix(0, sim.Epoch))), wake: make(chan struct{}, 1)}
 }
 
-// shift is how far the clocks are ahead, at the start of the run, of those of a first run: the time that earlier runs
-// took.
-func (r *run) shift() time.Duration { return r.begin.Sub(time.Unix(0, sim.Epoch)) }
-
-// Canonical returns the form of a recorded value that enters digests: the attempt whose owner value it is.
-func (d *Driver) Canonical(value string) string {
-	if a, ok := d.values[value]; ok {
-		return string(a)
-	}
-	return value
-}
+// Canonical returns the form of a recorded value that enters digests.
+func (d *Driver) Canonical(value string) string { return d.callers.Canonical(value) }
 
 // now is the world's time by the bubble's clock.
 func (r *run) now() sim.Time { return history.Of(time.Since(r.begin)) }
@@ -280,7 +272,7 @@ type Guest struct {
 	name   sim.ProcessID
 	ctx    context.Context
 	cancel context.CancelFunc
-	owners owners
+	caller sim.Caller
 
 	// The rest is guarded by the run's mu.
 	dirty   bool // something below is to be collected
@@ -303,8 +295,7 @@ func (r *run) Guest(client sim.ProcessID) *Guest {
 			return g
 		}
 	}
-	g := &Guest{run: r, name: client}
-	g.owners.shift, g.owners.of, g.owners.scripts = r.shift(), r.values, r.scripts
+	g := &Guest{run: r, name: client, caller: r.callers.Caller(client)}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	r.guests = append(r.guests, g)
 	return g
@@ -329,6 +320,7 @@ func (g *Guest) collect() {
 	slices.SortStableFunc(g.dials, func(a, b *Conn) int { return cmp.Compare(a.server, b.server) })
 	for _, c := range g.dials {
 		c.pipe = g.world.Dial(g.name, c.server, c)
+		c.pipe.Concurrent = !g.front.Serial()
 		g.conns = append(g.conns, c)
 	}
 	g.dials = g.dials[:0]
@@ -349,13 +341,12 @@ func (g *Guest) breakAll() {
 
 // Begin begins an attempt of the client: what it requests from the servers from now on is on its behalf, if no owner
 // value shows otherwise.
-func (g *Guest) Begin(a history.Attempt) { g.owners.begin(a, g.world.Now()) }
+func (g *Guest) Begin(a history.Attempt) { g.caller.Begin(a, g.world.Now()) }
 
 // Try is the latest round of requests for the lock in the current attempt: when the first left, and who granted it. If
 // none was recognised, since is when the attempt began.
 func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
-	t := &g.owners.try
-	return t.since, slices.Clone(t.granted)
+	return g.caller.Try()
 }
 
 // Mark remembers an instant for the history.

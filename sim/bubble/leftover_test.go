@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
 // leftover is what a guest leaves running when its run is over: goroutines that keep using everything that the run has
@@ -67,7 +68,7 @@ func TestWhatARunLeavesBehindReachesNoOther(t *testing.T) {
 					for _, s := range servers {
 						w.AddServer(s, &silent{})
 					}
-					d.Begin(w, servers)
+					d.Begin(w, servers, front.Redis{})
 					l := &leftover{g: d.Guest("client-1"), stop: make(chan struct{})}
 					w.AddClient("client-1", 0, func(env sim.Env) {
 						l.g.Call(env, "Lock", func(ctx context.Context) { l.lock(t, ctx, servers, haunted) })

@@ -2,7 +2,6 @@ package realtime
 
 import (
 	"net"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -189,9 +188,6 @@ func (c *Conn) Ended(s sim.Status) {
 		c.front.handler.Ended(c, s)
 	}
 }
-
-// Tag is for requests that a pipe cuts by itself.
-func (c *Conn) Tag(args []string) (history.Attempt, string) { return "", strings.ToLower(args[0]) }
 
 // Canonical is empty: a run in real time has no digest that could be compared.
 func (c *Conn) Canonical(string) string { return "" }

@@ -23,6 +23,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 	node "github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
 // The workload whose cost is measured: redsync on go-redis and five servers, by three clients, five times each.
@@ -87,7 +88,7 @@ func simulate(t *testing.T, runs int) time.Duration {
 		for _, n := range names {
 			w.AddServer(n, node.New(node.Config{}))
 		}
-		d.Begin(w, names)
+		d.Begin(w, names, front.Redis{})
 		for n := range clients {
 			g := d.Guest(name("client", n))
 			w.AddClient(name("client", n), 0, func(env sim.Env) {

@@ -17,6 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 	node "github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
 // watched is a lock of rueidislock or of valkeylock, which keeps itself alive and cancels its context when it is lost.
@@ -136,7 +137,7 @@ func requestsOf(t *testing.T, o rueidislock.LockerOption) (sent int) {
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: 500 * time.Microsecond, Hi: 2 * time.Millisecond},
 		Stacks: stacks, Wall: d.Wall()})
 	w.AddServer("redis-1", node.New(node.Config{}))
-	d.Begin(w, []sim.ProcessID{"redis-1"})
+	d.Begin(w, []sim.ProcessID{"redis-1"}, front.Redis{})
 	g := d.Guest("client-1")
 	w.AddClient("client-1", 0, func(env sim.Env) {
 		var locker rueidislock.Locker

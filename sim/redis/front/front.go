@@ -1,4 +1,6 @@
-package bubble
+// Package front lets clients that are no tasks of a world ask its Redis servers and Sentinels: it cuts what they write
+// into requests, and knows on behalf of which attempt each is.
+package front
 
 import (
 	"crypto/sha1"
@@ -13,20 +15,90 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// owners determines on behalf of which attempt a guest makes a request: by the owner value, which a SET or a script
-// contains. It is used by the driver alone, or with its mu held.
-type owners struct {
-	attempt history.Attempt // the latest that the client has begun
-	of      values          // those of all guests of the run: what one has set, others may read
-	try     try
-	scripts scripts // those of all guests of the run: one may send only the hash of what another has sent
+// Redis is the [sim.Front] of Redis servers and Sentinels.
+type Redis struct{}
+
+// Port is Redis' port.
+func (Redis) Port() int { return 6379 }
+
+// Serial is true: Redis executes the commands of a connection in turn.
+func (Redis) Serial() bool { return true }
+
+// Begin starts a run.
+func (Redis) Begin(shift time.Duration) sim.Callers { return &callers{values{}, scripts{}, shift} }
+
+// callers are the clients of one run: what one has set, others may read, and one may send only the hash of what another
+// has sent.
+type callers struct {
+	values  values
+	scripts scripts
 	shift   time.Duration
 }
+
+// Caller returns a client that has requested nothing yet.
+func (c *callers) Caller(sim.ProcessID) sim.Caller {
+	return &owners{of: c.values, scripts: c.scripts, shift: c.shift}
+}
+
+// Canonical is the attempt whose owner value a recorded value is.
+func (c *callers) Canonical(value string) string {
+	if a, ok := c.values[value]; ok {
+		return string(a)
+	}
+	return value
+}
+
+// wire is RESP. What is not yet a complete request is kept.
+type wire struct {
+	owners *owners
+	server sim.ProcessID
+	half   []byte
+}
+
+// Written asks for each complete request. The error is [sim.ErrProtocol].
+func (w *wire) Written(l sim.Line, b []byte) error {
+	w.half = append(w.half, b...)
+	for len(w.half) > 0 {
+		args, rest, err := sim.CutRequest(w.half)
+		if err != nil {
+			return err
+		}
+		if args == nil {
+			return nil
+		}
+		w.half = rest
+		of, phase := w.owners.tag(l.Now(), w.server, args)
+		l.Ask(args, of, phase)
+	}
+	w.half = nil
+	return nil
+}
+
+// Arrived delivers everything as it is.
+func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
+	if to != nil {
+		w.owners.answered(w.server, to, b)
+	}
+	l.Deliver(b)
+}
+
+// owners determines on behalf of which attempt a client makes a request: by the owner value, which a SET or a script
+// contains.
+type owners struct {
+	attempt history.Attempt // the latest that the client has begun
+	of      values          // those of all clients of the run
+	try     try
+	scripts scripts // those of all clients of the run
+	shift   time.Duration
+}
+
+// Wire makes the client's end of a new connection to a server.
+func (o *owners) Wire(server sim.ProcessID) sim.Wire { return &wire{owners: o, server: server} }
 
 // values maps owner values to attempts.
 type values map[string]history.Attempt
 
-// scripts records, by the hash of each script whose text a guest has sent, whether it can set a key.
+// scripts records, by the hash of each script whose text a client has sent, whether it can set a key.
 type scripts map[string]bool
 
 // try is one round of requests for the lock, each for another key or to another server. A library may make several
@@ -43,17 +115,22 @@ type place struct {
 	key    string
 }
 
-// begin begins an attempt. Until a request for the lock is seen it counts from now.
-func (o *owners) begin(a history.Attempt, now sim.Time) { o.attempt, o.try = a, try{since: now} }
+// Begin begins an attempt. Until a request for the lock is seen it counts from now.
+func (o *owners) Begin(a history.Attempt, now sim.Time) { o.attempt, o.try = a, try{since: now} }
+
+// Try is the latest round of requests for the lock.
+func (o *owners) Try() (since sim.Time, granted []sim.ProcessID) {
+	return o.try.since, slices.Clone(o.try.granted)
+}
 
 // tag returns on whose behalf a request is made and what it is for.
-func (o *owners) tag(w *sim.World, server sim.ProcessID, args []string) (history.Attempt, string) {
+func (o *owners) tag(now sim.Time, server sim.ProcessID, args []string) (history.Attempt, string) {
 	command := strings.ToLower(args[0])
 	value, key := o.ownerValue(command, args)
 	sets := key != ""
 	if at := (place{server, key}); sets {
 		if slices.Contains(o.try.asked, at) || len(o.try.asked) == 0 {
-			o.try = try{since: w.Now()}
+			o.try = try{since: now}
 		}
 		o.try.asked = append(o.try.asked, at)
 	}
@@ -123,7 +200,7 @@ func (o *owners) ownerValue(command string, args []string) (value, asks string) 
 }
 
 // setsKey reports whether a script, or the one with the given hash, calls SET, SETNX or PSETEX. It is false for a hash
-// whose text no guest has sent.
+// whose text no client has sent.
 func (known scripts) setsKey(command, script string) bool {
 	if command == "evalsha" {
 		return known[strings.ToLower(script)]
@@ -139,9 +216,9 @@ func (known scripts) setsKey(command, script string) bool {
 
 var setting = regexp.MustCompile(`(?i)call\(\s*['"](set|setnx|psetex)['"]`)
 
-// canonical is the form of a part of a request, or of a reply, that enters digests: the attempt in place of its owner
+// Canonical is the form of a part of a request, or of a reply, that enters digests: the attempt in place of its owner
 // value, and times as if the run were the first in its bubble.
-func (o *owners) canonical(part string) string {
+func (o *owners) Canonical(part string) string {
 	if a, ok := o.of[part]; ok {
 		return string(a)
 	}

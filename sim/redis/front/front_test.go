@@ -1,4 +1,4 @@
-package bubble
+package front
 
 import (
 	"crypto/sha1"
@@ -42,9 +42,9 @@ func TestWhoseRequestItIs(t *testing.T) {
 		{"", "redis-1", []string{"EVAL", "x", "9", "lock", "b2"}, "c/3"},
 	} {
 		if step.begin != "" {
-			o.begin(step.begin, 0)
+			o.Begin(step.begin, 0)
 		}
-		if of, _ := o.tag(w, step.server, step.request); of != step.of {
+		if of, _ := o.tag(w.Now(), step.server, step.request); of != step.of {
 			t.Errorf("%v: of %s, want %s", step.request, of, step.of)
 		}
 	}
@@ -54,7 +54,7 @@ func TestWhoseRequestItIs(t *testing.T) {
 func TestTheRoundThatAcquires(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	o := owners{of: values{}, scripts: scripts{}}
-	o.begin("c/1", 0)
+	o.Begin("c/1", 0)
 	for _, step := range []struct {
 		at     time.Duration
 		server sim.ProcessID
@@ -70,7 +70,7 @@ func TestTheRoundThatAcquires(t *testing.T) {
 	} {
 		w.Advance(sim.Time(step.at))
 		args := []string{"SET", "lock", "v", "NX"}
-		of, _ := o.tag(w, step.server, args)
+		of, _ := o.tag(w.Now(), step.server, args)
 		o.answered(step.server, &sim.Incoming{Attempt: of, Args: args}, []byte(step.reply))
 		if got := fmt.Sprint(int64(o.try.since), o.try.granted); got != step.want {
 			t.Errorf("after %d: %s, want %s", step.at, got, step.want)
@@ -83,7 +83,7 @@ func TestTheRoundThatAcquires(t *testing.T) {
 func TestARoundOfSeveralKeys(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	o := owners{of: values{}, scripts: scripts{}}
-	o.begin("c/1", 0)
+	o.Begin("c/1", 0)
 	for n, step := range []struct {
 		key, reply string
 		want       string
@@ -97,7 +97,7 @@ func TestARoundOfSeveralKeys(t *testing.T) {
 	} {
 		w.Advance(sim.Time(n + 1))
 		args := []string{"EVAL", acquireScript, "1", step.key, "v", "8000"}
-		of, _ := o.tag(w, "redis-1", args)
+		of, _ := o.tag(w.Now(), "redis-1", args)
 		o.answered("redis-1", &sim.Incoming{Attempt: of, Args: args}, []byte(step.reply))
 		if got := fmt.Sprint(int64(o.try.since), o.try.granted); got != step.want {
 			t.Errorf("after %s: %s, want %s", step.key, got, step.want)
@@ -107,23 +107,23 @@ func TestARoundOfSeveralKeys(t *testing.T) {
 
 func TestDigestsHoldNoRandomBytesAndNoAbsoluteTimes(t *testing.T) {
 	o := owners{of: values{}, shift: 90 * time.Second, scripts: scripts{}}
-	o.begin("c/1", 0)
-	o.tag(sim.New(1, sim.Options{}), "redis-1", []string{"SET", "lock", "random", "NX", "PXAT", "1767225691000"})
+	o.Begin("c/1", 0)
+	o.tag(0, "redis-1", []string{"SET", "lock", "random", "NX", "PXAT", "1767225691000"})
 	for part, want := range map[string]string{"random": "c/1", "$6\r\nrandom\r\n": "$6\r\nc/1\r\n",
 		"1767225691000": "1767225601000", "lock": "lock", "8000": "8000"} {
-		if got := o.canonical(part); got != want {
+		if got := o.Canonical(part); got != want {
 			t.Errorf("the canonical form of %s is %s, want %s", part, got, want)
 		}
 	}
 }
 
-// TestAScriptThatAnotherGuestHasSent: its hash is as good as its text, even from a guest that never sends the text.
-func TestAScriptThatAnotherGuestHasSent(t *testing.T) {
+// TestAScriptThatAnotherClientHasSent: its hash is as good as its text, even from a client that never sends the text.
+func TestAScriptThatAnotherClientHasSent(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	known := scripts{}
 	first, second := owners{of: values{}, scripts: known}, owners{of: values{}, scripts: known}
-	first.begin("a/1", 0)
-	first.tag(w, "redis-1", []string{"EVAL", acquireScript, "1", "lock", "a1", "8000"})
+	first.Begin("a/1", 0)
+	first.tag(w.Now(), "redis-1", []string{"EVAL", acquireScript, "1", "lock", "a1", "8000"})
 	hash := fmt.Sprintf("%X", sha1.Sum([]byte(acquireScript)))
 	for n, step := range []struct {
 		request []string
@@ -136,10 +136,10 @@ func TestAScriptThatAnotherGuestHasSent(t *testing.T) {
 		{[]string{"EVALSHA", hash, "1", "lock", "b1", "8000"}, sim.Time(13)}, // and the next
 	} {
 		if n == 0 {
-			second.begin("b/1", 5)
+			second.Begin("b/1", 5)
 		}
 		w.Advance(sim.Time(10 + n))
-		second.tag(w, "redis-1", step.request)
+		second.tag(w.Now(), "redis-1", step.request)
 		if got := second.try.since; got != step.since {
 			t.Errorf("after %v: since %d, want %d", step.request, got, step.since)
 		}

@@ -1,0 +1,66 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Front is how clients that are no tasks reach the servers of one kind: the port, the protocol on the wire, and on whose
+// behalf each request is. A kind of servers that has one can be put before unmodified client libraries.
+type Front interface {
+	// Port is where every server listens.
+	Port() int
+	// Serial reports whether a server takes the requests of a connection one after the other, each when the one before
+	// has been answered.
+	Serial() bool
+	// Begin starts a run. shift is how far its wall clocks are ahead of those of the first run of a process: what
+	// enters digests is as if there were none.
+	Begin(shift time.Duration) Callers
+}
+
+// Callers are the clients of one run, as a Front knows them.
+type Callers interface {
+	// Caller returns a client that has requested nothing yet.
+	Caller(client ProcessID) Caller
+	// Canonical returns the form of a recorded value that enters digests.
+	Canonical(value string) string
+}
+
+// Caller is one client of a run.
+type Caller interface {
+	// Wire makes the client's end of a new connection to a server.
+	Wire(server ProcessID) Wire
+	// Begin begins an attempt: what is requested from now on is on its behalf, unless the request shows otherwise.
+	Begin(a history.Attempt, now Time)
+	// Try is the latest round of requests for the lock in the current attempt: when it began, and which servers have
+	// granted it. If none was recognised, since is when the attempt began.
+	Try() (since Time, granted []ProcessID)
+	// Canonical returns the form of a part of a request, or of a reply, that enters digests: the same in equal runs,
+	// even if the part is random or contains absolute times.
+	Canonical(part string) string
+}
+
+// Wire is the protocol of one connection, at its client's end. It makes requests of what the client writes, and bytes of
+// what the server answers. What belongs to the connection alone, such as windows and the compression of headers, it
+// keeps to itself: that costs no message of the network.
+type Wire interface {
+	// Written takes bytes that the client has written: any piece of the stream. An error says that they are of no
+	// client of this protocol, and how; it fails the run. A Wire that can answer as the real server does, answers.
+	Written(l Line, b []byte) error
+	// Arrived takes what the server has sent, valid until it returns: the reply to a request, or a push if to is nil.
+	Arrived(l Line, b []byte, to *Incoming)
+}
+
+// Line is the connection that a Wire acts on.
+type Line interface {
+	// Now is the time.
+	Now() Time
+	// Ask sends a request to the server on behalf of an attempt, a message of the network; phase is what it is for.
+	// Both key the draw of its delay.
+	Ask(args []string, of history.Attempt, phase string)
+	// Deliver gives the client bytes to read, at once.
+	Deliver(b []byte)
+	// HangUp ends the connection, after what was delivered.
+	HangUp()
+}
