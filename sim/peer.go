@@ -141,9 +141,13 @@ type farewell struct {
 	travel Time
 }
 
-// bid sends the server a farewell, if it implements Closer.
+// bid sends the server a farewell, if it implements Closer, or PipeCloser and the connection is a pipe.
 func (c *conn) bid() {
-	if _, notified := c.server.server.(Closer); notified && !c.closed && !c.hungUp {
+	_, notified := c.server.server.(Closer)
+	if _, ofPipes := c.server.server.(PipeCloser); ofPipes && c.pipe != nil {
+		notified = true
+	}
+	if notified && !c.closed && !c.hungUp {
 		c.up.trail(&farewell{c, c.up.draw("", "close", uint64(c.client.Monotonic()))})
 	}
 }
@@ -164,7 +168,16 @@ func (m *farewell) act(uint64) {
 	case p.paused > 0:
 		p.held = append(p.held, event{who: m})
 	default:
-		p.server.(Closer).Closed(m.c.id)
+		m.arrive(p.server)
+	}
+}
+
+func (m *farewell) arrive(s Server) {
+	switch s := s.(type) {
+	case Closer:
+		s.Closed(m.c.id)
+	case PipeCloser:
+		s.PipeClosed(m.c.id)
 	}
 }
 

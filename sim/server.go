@@ -38,6 +38,12 @@ type Closer interface {
 	Closed(connID uint64)
 }
 
+// PipeCloser is a server that is notified, as a [Closer], of pipes alone. Tasks of the world ask such a server for nothing
+// that ends with their connection, and pay no event for the end of one.
+type PipeCloser interface {
+	PipeClosed(connID uint64)
+}
+
 // Pauser is a program of the host, for a server or for a client's Outside, that is to be stopped and continued when its
 // process is. Both methods are called in turn, Pause first, also while the process is down.
 type Pauser interface {

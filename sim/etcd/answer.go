@@ -5,17 +5,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Answers are RESP: integers, bulk strings and arrays of them. An error is etcd's own text, or reports that the request
-// is invalid.
+// Answers to requests in words are RESP: integers, bulk strings and arrays of them. An error is etcd's own text, or
+// reports that the request is invalid.
 const (
-	leaseNotFound = "etcdserver: requested lease not found"
-	leaseExists   = "etcdserver: lease already exists"
-	ttlTooLarge   = "etcdserver: too large lease TTL"
-	duplicateKey  = "etcdserver: duplicate key given in txn request"
-	emptyKey      = "etcdserver: key is not provided"
-	timedOut      = "etcdserver: request timed out"
-	Unknown       = "fencepost: unknown request"
-	Empty         = "fencepost: empty request"
+	Unknown = "fencepost: unknown request"
+	Empty   = "fencepost: empty request"
 )
 
 // AppendError writes an error.

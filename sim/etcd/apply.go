@@ -16,6 +16,15 @@ type write struct {
 	lease    *lease      // the lease that ends, if one does
 }
 
+// result is what an operation came to.
+type result struct {
+	kind     Kind
+	revision int64       // of the store after it
+	count    int         // range: keys there are; delete: keys deleted
+	more     bool        // range: a limit left some out
+	keys     []*keyValue // range: those asked for; put and delete: those of before, if asked for
+}
+
 // Apply carries out a command of the log.
 func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	switch e.Args[0] {
@@ -25,6 +34,12 @@ func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 		return s.applyRevoke(m, e)
 	}
 	w := write{entry: e, revision: s.store.revision + 1, by: e.Attempt, why: history.Deleted}
+	if e.Args[0] == logEnter {
+		return s.applyEnter(m, e, &w)
+	}
+	if isRPC(e.Args) {
+		return s.applyRPC(m, e, &w)
+	}
 	if e.Args[0] == "TXN" {
 		t, err := ReadTxn(e.Args)
 		if err != nil {
@@ -36,67 +51,119 @@ func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	if err != nil {
 		return AppendError(s.out, err.Error())
 	}
-	if !s.possible(&o) {
-		return AppendError(s.out, leaseNotFound)
+	if err := s.possible(&o); err != nil {
+		return AppendError(s.out, err.Error())
 	}
-	reply := s.operate(m, &o, &w, s.out)
+	r := s.operate(m, &o, &w)
 	s.commit(m, &w)
-	return reply
+	return r.append(s.out)
 }
 
-// possible reports whether an operation finds the lease it names.
-func (s *server) possible(o *Op) bool {
-	return o.Kind != Put || o.Lease == 0 || s.lessor.find(o.Lease) != nil
+// possible reports why an operation cannot be carried out; nil if it can.
+func (s *server) possible(o *Op) error {
+	switch {
+	case o.Kind == Put && (o.KeepValue || o.KeepLease) && s.store.get(o.Key) == nil:
+		return errKeyNotFound
+	case o.Kind == Put && o.Lease != 0 && s.lessor.find(o.Lease) == nil:
+		return errLeaseNotFound
+	case o.Kind == Range && o.Revision > s.store.revision:
+		return errFuture
+	case o.Kind == Range && o.Revision > 0 && o.Revision < s.store.compacted:
+		return errCompacted
+	}
+	return nil
+}
+
+// branch chooses what a txn does.
+func (s *server) branch(t *Txn) (ops []Op, held bool) {
+	for i := range t.Conditions {
+		if !s.store.holds(&t.Conditions[i]) {
+			return t.Else, false
+		}
+	}
+	return t.Then, true
 }
 
 // carryOut does what a txn specifies: all of one branch, or nothing.
 func (s *server) carryOut(m *raft.Member, t *Txn, w *write) []byte {
-	ops, held := t.Then, int64(1)
-	for i := range t.Conditions {
-		if !s.store.holds(&t.Conditions[i]) {
-			ops, held = t.Else, 0
-			break
-		}
-	}
+	ops, held := s.branch(t)
 	revision := s.store.revision
 	for i := range ops {
-		if !s.possible(&ops[i]) {
-			return AppendError(s.out, leaseNotFound)
+		if err := s.possible(&ops[i]); err != nil {
+			return AppendError(s.out, err.Error())
 		}
 		if s.changes(&ops[i]) {
 			revision = w.revision
 		}
 	}
 	b := sim.AppendArray(s.out, 3)
-	b = sim.AppendInt(sim.AppendInt(b, revision), held)
+	b = sim.AppendInt(sim.AppendInt(b, revision), asNumber(held))
 	b = sim.AppendArray(b, len(ops))
 	for i := range ops {
-		b = s.operate(m, &ops[i], w, b)
+		r := s.operate(m, &ops[i], w)
+		b = r.append(b)
 	}
 	s.commit(m, w)
 	return b
 }
 
+func asNumber(yes bool) int64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
 // changes reports whether an operation makes a new revision: a put always, a deletion if there is something to delete.
 func (s *server) changes(o *Op) bool {
 	if o.Kind == Delete {
-		from, to := s.store.span(o.Key, o.Prefix)
+		from, to := s.store.span(o.Key, o.End)
 		return from < to
 	}
 	return o.Kind == Put
 }
 
-// operate carries out one operation and appends its answer.
-func (s *server) operate(m *raft.Member, o *Op, w *write, b []byte) []byte {
+// operate carries out one operation, which is no txn.
+func (s *server) operate(m *raft.Member, o *Op, w *write) result {
+	r := result{kind: o.Kind}
+	if o.Previous {
+		from, to := s.store.span(o.Key, o.End)
+		for _, k := range s.store.keys[from:to] {
+			r.keys = append(r.keys, &k)
+		}
+	}
 	switch o.Kind {
 	case Put:
 		s.put(m, o, w)
-		return sim.AppendInt(sim.AppendArray(b, 1), w.revision)
 	case Delete:
-		n := s.remove(m, w, o.Key, o.Prefix)
-		return sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 2), s.at(w)), int64(n))
+		r.count = s.remove(m, w, o.Key, o.End)
+	default:
+		return s.look(o, s.at(w))
 	}
-	return s.appendRangeAt(b, o, s.at(w))
+	r.revision = s.at(w)
+	return r
+}
+
+// look answers a range, at the given revision of the store.
+func (s *server) look(o *Op, revision int64) result {
+	count, keys, more := s.store.query(o)
+	return result{o.Kind, revision, count, more, keys}
+}
+
+// append writes what an operation came to.
+func (r *result) append(b []byte) []byte {
+	switch r.kind {
+	case Put:
+		return sim.AppendInt(sim.AppendArray(b, 1), r.revision)
+	case Delete:
+		return sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 2), r.revision), int64(r.count))
+	}
+	b = sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 3), r.revision), int64(r.count))
+	b = sim.AppendArray(b, len(r.keys))
+	for _, k := range r.keys {
+		b = AppendKey(b, &k.KeyValue)
+	}
+	return b
 }
 
 // at is the revision that a write has reached.
@@ -107,31 +174,20 @@ func (s *server) at(w *write) int64 {
 	return s.store.revision
 }
 
-func (s *server) appendRange(b []byte, o *Op) []byte {
-	return s.appendRangeAt(b, o, s.store.revision)
-}
-
-func (s *server) appendRangeAt(b []byte, o *Op, revision int64) []byte {
-	count, found := s.store.query(o)
-	b = sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 3), revision), int64(count))
-	b = sim.AppendArray(b, len(found))
-	for _, k := range found {
-		b = AppendKey(b, &k.KeyValue)
-	}
-	return b
-}
-
 func (s *server) put(m *raft.Member, o *Op, w *write) {
-	if old := s.store.get(o.Key); old != nil && old.Lease != 0 && old.Lease != o.Lease {
-		if x := s.lessor.find(old.Lease); x != nil {
-			x.detach(o.Key)
-		}
+	old := int64(0)
+	if k := s.store.get(o.Key); k != nil {
+		old = k.Lease
 	}
 	k := s.store.put(w.revision, o, w.by)
 	w.changed = true
-	var x *lease
-	if o.Lease != 0 {
-		x = s.lessor.find(o.Lease)
+	if old != k.Lease {
+		if x := s.lessor.find(old); x != nil {
+			x.detach(o.Key)
+		}
+	}
+	x := s.lessor.find(k.Lease)
+	if x != nil {
 		x.attach(k.Key)
 	}
 	switch {
@@ -143,8 +199,8 @@ func (s *server) put(m *raft.Member, o *Op, w *write) {
 }
 
 // remove deletes keys and takes them off their leases.
-func (s *server) remove(m *raft.Member, w *write, key string, prefix bool) (n int) {
-	from, to := s.store.span(key, prefix)
+func (s *server) remove(m *raft.Member, w *write, key, end string) (n int) {
+	from, to := s.store.span(key, end)
 	for i := from; i < to; i++ {
 		k := &s.store.keys[i]
 		if x := s.lessor.find(k.Lease); x != nil {
@@ -169,5 +225,6 @@ func (s *server) commit(m *raft.Member, w *write) {
 	if w.changed {
 		s.store.revision = w.revision
 		s.notify(m)
+		s.checkWaits(m)
 	}
 }

@@ -30,24 +30,39 @@ type leaderAnswer struct {
 type pendingAsk struct {
 	ask
 	deadline time.Duration
-	request  *sim.Incoming
+	done     func(leaderAnswer, error)
 }
 
-// askLeader begins a question of a client of this member.
-func (s *server) askLeader(m *raft.Member, r *sim.Incoming, lease int64, renew bool) {
+// askLeader begins a question of a client of this member. done gets the answer, or errTimeout.
+func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, renew bool, done func(leaderAnswer, error)) {
 	s.lastAsk++
-	a := ask{lease: lease, renew: renew, attempt: r.Attempt, from: m.Name(), number: s.lastAsk,
-		key: m.Second().Text(string(r.Attempt))}
+	a := ask{lease: lease, renew: renew, attempt: of, from: m.Name(), number: s.lastAsk,
+		key: m.Second().Text(string(of))}
 	s.dropLateAsks(m)
-	s.asks = append(s.asks, pendingAsk{a, m.Monotonic() + m.Config().RequestTimeout, r})
+	s.asks = append(s.asks, pendingAsk{a, m.Monotonic() + m.Config().RequestTimeout, done})
 	s.passOn(m, a)
+}
+
+// answerInWords answers a request in words.
+func (s *server) answerInWords(r *sim.Incoming, lease int64, renew bool) func(leaderAnswer, error) {
+	return func(t leaderAnswer, err error) {
+		switch {
+		case err != nil:
+			r.Reply(AppendError(nil, err.Error()))
+		case renew:
+			r.Reply(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 2), lease), t.left))
+		default:
+			r.Reply(sim.AppendInt(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 3), lease), t.left), t.ttl))
+		}
+	}
 }
 
 // dropLateAsks drops the questions that have timed out. Their clients have given up long before.
 func (s *server) dropLateAsks(m *raft.Member) {
 	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {
-		s.asks[0].request.Reply(AppendError(nil, timedOut))
+		late := s.asks[0]
 		s.asks = slices.Delete(s.asks, 0, 1)
+		late.done(leaderAnswer{}, errTimeout)
 	}
 }
 
@@ -125,11 +140,7 @@ func (s *server) deliver(t leaderAnswer) {
 	}
 	p := s.asks[i]
 	s.asks = slices.Delete(s.asks, i, i+1)
-	if p.renew {
-		p.request.Reply(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 2), p.lease), t.left))
-		return
-	}
-	p.request.Reply(sim.AppendInt(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 3), p.lease), t.left), t.ttl))
+	p.done(t, nil)
 }
 
 // askAgain sends the questions that are still open to a new leader.

@@ -108,9 +108,23 @@ func (s *server) demote() {
 	}
 }
 
+// Tags of timers; those below are reigns.
+const (
+	tagLeaderless uint64 = 1 << 48
+	tagWait       uint64 = 1 << 49
+)
+
 // Wake checks for leases that have ended and proposes their revocation. A leader that has been deposed without knowing
 // it proposes in vain.
 func (s *server) Wake(m *raft.Member, reign uint64) {
+	switch {
+	case reign >= tagWait:
+		s.wakeWait(m, reign-tagWait)
+		return
+	case reign >= tagLeaderless:
+		s.endWithoutLeader(m, reign-tagLeaderless)
+		return
+	}
 	if !s.lessor.primary || reign != s.lessor.reign {
 		return
 	}
@@ -123,11 +137,18 @@ func (s *server) Wake(m *raft.Member, reign uint64) {
 	}
 }
 
+// inCall is the last word of a command about a lease that came in a call: its reply is an outcome.
+const inCall = "/"
+
 // applyGrant grants a lease, unless it exists.
 func (s *server) applyGrant(m *raft.Member, e *raft.Entry) []byte {
 	id, ttl := parse(e.Args[1]), parse(e.Args[2])
-	if s.lessor.find(id) != nil {
-		return AppendError(s.out, leaseExists)
+	called := e.Args[len(e.Args)-1] == inCall
+	switch exists := s.lessor.find(id) != nil; {
+	case exists && called:
+		return outcome(nil, errLeaseExists)
+	case exists:
+		return AppendError(s.out, errLeaseExists.Text)
 	}
 	election := m.Config().ElectionTimeout()
 	shortest := (3*election/2 + time.Second - 1) / time.Second
@@ -135,21 +156,28 @@ func (s *server) applyGrant(m *raft.Member, e *raft.Entry) []byte {
 	if s.lessor.primary {
 		x.refresh(m.Monotonic(), 0)
 	}
+	if called {
+		return outcome(appendNumber(appendNumber(s.header(m).append(nil, 1), 2, x.id), 3, x.ttl), nil)
+	}
 	return sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 2), x.id), x.ttl)
 }
 
 // applyRevoke ends a lease and deletes its keys, in one revision.
 func (s *server) applyRevoke(m *raft.Member, e *raft.Entry) []byte {
 	x := s.lessor.find(parse(e.Args[1]))
-	if x == nil {
-		return AppendError(s.out, leaseNotFound)
+	called := e.Args[len(e.Args)-1] == inCall
+	switch {
+	case x == nil && called:
+		return outcome(nil, errLeaseNotFound)
+	case x == nil:
+		return AppendError(s.out, errLeaseNotFound.Text)
 	}
 	w := write{entry: e, revision: s.store.revision + 1, why: history.Deleted, by: e.Attempt, lease: x}
 	if e.Args[0] == logExpire {
 		w.why = history.Expired
 	}
 	for len(x.keys) > 0 {
-		s.remove(m, &w, x.keys[0], false)
+		s.remove(m, &w, x.keys[0], "")
 	}
 	s.commit(m, &w)
 	s.lessor.remove(x)
@@ -157,5 +185,8 @@ func (s *server) applyRevoke(m *raft.Member, e *raft.Entry) []byte {
 		s.answer(m, a, 0, x.ttl)
 	}
 	x.waiting = x.waiting[:0]
+	if called {
+		return outcome(s.header(m).append(nil, 1), nil)
+	}
 	return sim.AppendInt(sim.AppendArray(s.out, 1), s.store.revision)
 }

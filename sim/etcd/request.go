@@ -5,18 +5,24 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 )
 
-// Op is a range, put or delete, alone or within a txn.
+// Op is a range, put or delete, alone or within a txn, or a txn within a txn.
 type Op struct {
-	Kind   Kind
-	Key    string
-	Prefix bool
-	Value  string // put
-	Lease  int64  // put; 0 without
+	Kind     Kind
+	Key      string
+	End      string // of the keys, which it is not among; empty: there is one key, "\x00": all from Key on
+	Value    string // put
+	Lease    int64  // put; 0 without
+	Previous bool   // put and delete: the answer has what was there before
+	Txn      *Txn   // Nested
+	// Of a put: the value or the lease stays as it is.
+	KeepValue, KeepLease bool
 
 	// Of a range.
+	Revision     int64 // as of which; 0: the latest
+	KeysOnly     bool
+	CountOnly    bool
 	Order        Order
 	Descending   bool
 	Limit        int // 0 without
@@ -34,6 +40,7 @@ const (
 	Range Kind = iota + 1
 	Put
 	Delete
+	Nested
 )
 
 // Order is the attribute by which the keys of a range are sorted.
@@ -43,13 +50,16 @@ const (
 	ByKey Order = iota
 	ByCreate
 	ByMod
+	ByVersion
+	ByValue
 )
 
 // Compare is one condition of a txn.
 type Compare struct {
 	Target string // CREATE, MOD, VERSION, LEASE: numbers; VALUE: text
 	Key    string
-	Rel    byte // '=', '!', '<' or '>'
+	End    string // as that of an Op: all these keys must fulfil it
+	Rel    byte   // '=', '!', '<' or '>'
 	Number int64
 	Text   string
 }
@@ -62,7 +72,7 @@ type Txn struct {
 
 // readOnly reports whether neither branch changes anything.
 func (t *Txn) readOnly() bool {
-	changes := func(o Op) bool { return o.Kind != Range }
+	changes := func(o Op) bool { return o.Kind != Range && (o.Kind != Nested || !o.Txn.readOnly()) }
 	return !slices.ContainsFunc(t.Then, changes) && !slices.ContainsFunc(t.Else, changes)
 }
 
@@ -94,7 +104,7 @@ func ReadOp(args []string) (o Op, err error) {
 	w := words(args)
 	command := w.next()
 	if len(w) == 0 || w[0] == "" {
-		return o, errors.New(emptyKey)
+		return o, errEmptyKey
 	}
 	o.Key = w.next()
 	switch command {
@@ -120,7 +130,7 @@ func (o *Op) option(w *words) (err error) {
 	name := w.next()
 	switch {
 	case name == "PREFIX" && o.Kind != Put:
-		o.Prefix = true
+		o.End = After(o.Key)
 	case name == "LEASE" && o.Kind == Put:
 		o.Lease, err = w.number(name)
 	case o.Kind != Range:
@@ -184,7 +194,7 @@ func ReadTxn(args []string) (t Txn, err error) {
 		}
 	}
 	if err == nil && (putsTwice(t.Then) || putsTwice(t.Else)) {
-		err = errors.New(duplicateKey)
+		err = errDuplicateKey
 	}
 	return t, err
 }
@@ -224,41 +234,88 @@ func readCompare(w *words) (c Compare, err error) {
 	return c, err
 }
 
-// putsTwice reports whether a branch puts a key that it also puts or deletes elsewhere, whichever is first
-// (checkIntervals in server/etcdserver/api/v3rpc/key.go).
-func putsTwice(ops []Op) bool {
-	for i := range ops {
-		for j := range ops {
-			if ops[i].Kind == Put && i != j && ops[j].Kind != Range && ops[j].covers(ops[i].Key) {
-				return true
-			}
+// After is the end of the range of keys with a prefix.
+func After(prefix string) string {
+	end := []byte(prefix)
+	for i := len(end) - 1; i >= 0; i-- {
+		if end[i] < 0xff {
+			end[i]++
+			return string(end[:i+1])
 		}
 	}
-	return false
+	return "\x00"
 }
 
-// covers reports whether an operation is about a key.
-func (o *Op) covers(key string) bool {
-	return o.Key == key || o.Prefix && strings.HasPrefix(key, o.Key)
+// among reports whether a key is in a range.
+func among(key, from, end string) bool {
+	switch end {
+	case "":
+		return key == from
+	case "\x00":
+		return key >= from
+	}
+	return from <= key && key < end
+}
+
+// putsTwice reports whether a branch puts a key that it also puts or deletes elsewhere, whichever is first.
+func putsTwice(ops []Op) bool {
+	_, _, twice := writes(ops)
+	return twice
+}
+
+// writes lists the keys that a branch puts, and what it deletes, with what the txns in it do, of whose branches only one
+// happens (checkIntervals in etcdserver/api/v3rpc/key.go).
+func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
+	for i := range ops {
+		if ops[i].Kind == Delete {
+			deletes = append(deletes, &ops[i])
+		}
+	}
+	put := func(key string, other []string) {
+		twice = twice || slices.Contains(puts, key) && !slices.Contains(other, key) ||
+			slices.ContainsFunc(deletes, func(d *Op) bool { return among(key, d.Key, d.End) })
+		puts = append(puts, key)
+	}
+	for i := range ops {
+		if ops[i].Kind != Nested {
+			continue
+		}
+		then, thenDeletes, wrong := writes(ops[i].Txn.Then)
+		otherwise, otherDeletes, wrongToo := writes(ops[i].Txn.Else)
+		twice = twice || wrong || wrongToo
+		for _, key := range then {
+			put(key, nil)
+		}
+		for _, key := range otherwise {
+			put(key, then)
+		}
+		deletes = append(append(deletes, thenDeletes...), otherDeletes...)
+	}
+	for i := range ops {
+		if ops[i].Kind == Put {
+			put(ops[i].Key, nil)
+		}
+	}
+	return puts, deletes, twice
 }
 
 // Watch states what a watch is to show.
 type Watch struct {
-	Key    string
-	Prefix bool
-	From   int64 // the first revision; 0: future ones
+	Key  string
+	End  string // as that of an Op
+	From int64  // the first revision; 0: future ones
 }
 
 // ReadWatch reads "WATCH key [PREFIX] [REV n]".
 func ReadWatch(args []string) (w Watch, err error) {
 	in := words(args[1:])
 	if w.Key = in.next(); w.Key == "" {
-		return w, errors.New(emptyKey)
+		return w, errEmptyKey
 	}
 	for len(in) > 0 && err == nil {
 		switch name := in.next(); name {
 		case "PREFIX":
-			w.Prefix = true
+			w.End = After(w.Key)
 		case "REV":
 			w.From, err = in.number(name)
 		default:

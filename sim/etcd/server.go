@@ -19,14 +19,18 @@ type server struct {
 	lessor lessor
 
 	// State of this member and life.
-	watchers  []watcher
-	lastWatch int64
-	lastLease int64
-	lastAsk   uint64
-	asks      []pendingAsk // in the order of their deadlines
-	out       []byte       // buffer for replies; always empty
-	head      []byte       // buffer for pushes: a reply may be under way in out
-	pushed    []byte
+	watchers   []watcher
+	lastWatch  int64
+	lastLease  int64
+	lastAsk    uint64
+	asks       []pendingAsk // in the order of their deadlines
+	streams    streams
+	waits      []*wait // of the lock and election services
+	lastWait   uint64
+	leaderless uint64 // counts how often no leader was known; timers of an earlier time are void
+	out        []byte // buffer for replies; always empty
+	head       []byte // buffer for pushes: a reply may be under way in out
+	pushed     []byte
 }
 
 // Reset begins a life with empty state.
@@ -37,6 +41,7 @@ func (s *server) Reset(*raft.Member) {
 	clear(s.asks)
 	s.watchers, s.asks = s.watchers[:0], s.asks[:0]
 	s.lastWatch, s.lastLease, s.lastAsk = 0, 0, 0
+	s.streams, s.waits, s.lastWait, s.leaderless = nil, nil, 0, 0
 	if s.out == nil {
 		s.out = make([]byte, 0, 512)
 	}
@@ -65,6 +70,7 @@ func (s *server) LeaderChanged(m *raft.Member) {
 	if m.Leader() != "" {
 		s.askAgain(m)
 	}
+	s.awaitLeader(m)
 }
 
 // Names of commands in the log, where they differ from the request's.
@@ -78,6 +84,10 @@ const (
 func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	if len(r.Args) == 0 {
 		r.Reply(AppendError(s.out, Empty))
+		return
+	}
+	if isRPC(r.Args) {
+		s.serveRPC(m, r)
 		return
 	}
 	switch r.Args[0] {
@@ -111,7 +121,7 @@ func (s *server) refuse(r *sim.Incoming, err error) { r.Reply(AppendError(s.out,
 func (s *server) propose(m *raft.Member, r *sim.Incoming, args []string) {
 	m.Propose(raft.Command{Attempt: r.Attempt, Args: args}, func(reply []byte, err error) {
 		if err != nil {
-			reply = AppendError(s.out, timedOut)
+			reply = AppendError(s.out, errTimeout.Text)
 		}
 		r.Reply(reply)
 	})
@@ -121,7 +131,7 @@ func (s *server) propose(m *raft.Member, r *sim.Incoming, args []string) {
 func (s *server) read(m *raft.Member, r *sim.Incoming, answer func() []byte) {
 	m.ReadIndex(func(err error) {
 		if err != nil {
-			r.Reply(AppendError(s.out, timedOut))
+			r.Reply(AppendError(s.out, errTimeout.Text))
 			return
 		}
 		r.Reply(answer())
@@ -134,10 +144,15 @@ func (s *server) serveRange(m *raft.Member, r *sim.Incoming) {
 	case err != nil:
 		s.refuse(r, err)
 	case o.Serializable:
-		r.Reply(s.appendRange(s.out, &o))
+		r.Reply(s.ranged(&o))
 	default:
-		s.read(m, r, func() []byte { return s.appendRange(s.out, &o) })
+		s.read(m, r, func() []byte { return s.ranged(&o) })
 	}
+}
+
+func (s *server) ranged(o *Op) []byte {
+	r := s.look(o, s.store.revision)
+	return r.append(s.out)
 }
 
 func (s *server) serveTxn(m *raft.Member, r *sim.Incoming) {
@@ -164,22 +179,28 @@ func (s *server) serveLease(m *raft.Member, r *sim.Incoming) {
 	case "REVOKE":
 		s.propose(m, r, []string{logRevoke, format(l.ID)})
 	case "KEEPALIVE":
-		s.askLeader(m, r, l.ID, true)
+		s.askLeader(m, r.Attempt, l.ID, true, s.answerInWords(r, l.ID, true))
 	case "TIMETOLIVE":
-		s.askLeader(m, r, l.ID, false)
+		s.askLeader(m, r.Attempt, l.ID, false, s.answerInWords(r, l.ID, false))
 	}
 }
 
 func (s *server) grant(m *raft.Member, r *sim.Incoming, id, ttl int64) {
 	if ttl > maxTTL {
-		r.Reply(AppendError(s.out, ttlTooLarge))
+		r.Reply(AppendError(s.out, errTTLTooLarge.Text))
 		return
 	}
-	if id == 0 { // etcd's are equally unique: member, time, count
-		s.lastLease++
-		id = int64(m.Number())<<48 | int64(m.Life())<<32 | s.lastLease
+	s.propose(m, r, []string{logGrant, format(s.leaseID(m, id)), format(ttl)})
+}
+
+// leaseID is the identity of a new lease, if its client leaves the choice to the member. etcd's are equally unique:
+// member, time, count.
+func (s *server) leaseID(m *raft.Member, id int64) int64 {
+	if id != 0 {
+		return id
 	}
-	s.propose(m, r, []string{logGrant, format(id), format(ttl)})
+	s.lastLease++
+	return int64(m.Number())<<48 | int64(m.Life())<<32 | s.lastLease
 }
 
 func format(n int64) string { return strconv.FormatInt(n, 10) }

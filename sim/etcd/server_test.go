@@ -152,9 +152,9 @@ func TestReadsAreLinearizableUnlessAskedOtherwise(t *testing.T) {
 	}
 	d.ask(1, "PUT a 2")
 	d.want(3, "RANGE a SERIALIZABLE", "[2 1 [[a 1 2 2 1 0]]]")
-	d.want(3, "RANGE a", timedOut)
-	d.want(3, "TXN THEN 2 RANGE a", timedOut)
-	d.want(3, "PUT a 3", timedOut)
+	d.want(3, "RANGE a", errTimeout.Text)
+	d.want(3, "TXN THEN 2 RANGE a", errTimeout.Text)
+	d.want(3, "PUT a 3", errTimeout.Text)
 	for _, other := range []sim.ProcessID{"etcd-1", "etcd-2"} {
 		d.Heal("etcd-3", other)
 		d.Heal(other, "etcd-3")
@@ -172,7 +172,7 @@ func TestTransactions(t *testing.T) {
 		"[3 1 [[3 1]]]")
 	d.want(1, "TXN IF VALUE l/1 = one ELSE 3 PUT a 1 ELSE 3 PUT b 2", "[4 0 [[4] [4]]]")
 	d.want(1, "RANGE b", "[4 1 [[b 2 4 4 1 0]]]")
-	d.want(1, "TXN THEN 5 PUT a 1 LEASE 77", leaseNotFound)
+	d.want(1, "TXN THEN 5 PUT a 1 LEASE 77", errLeaseNotFound.Text)
 	const twice = "etcdserver: duplicate key given in txn request"
 	d.want(1, "TXN THEN 3 PUT a 1 THEN 3 PUT a 2", twice)
 	d.want(1, "TXN THEN 3 PUT ab 1 ELSE 3 DELETE a PREFIX THEN 3 DELETE a PREFIX", twice)
@@ -213,7 +213,7 @@ func TestALeaseEndsByTheLeadersClockAndTakesItsKeysAlong(t *testing.T) {
 	d.want(1, "RANGE l/ PREFIX SERIALIZABLE", "[4 2 [[l/1 - 2 4 2 0] [l/2 - 3 3 1 9]]]")
 	d.Run(granted+sim.Time(5*time.Second+510*ms), nil)
 	d.want(1, "RANGE l/ PREFIX", "[5 1 [[l/1 - 2 4 2 0]]]")
-	d.want(1, "LEASE REVOKE 9", leaseNotFound)
+	d.want(1, "LEASE REVOKE 9", errLeaseNotFound.Text)
 	d.wantRecords("key-set l of:c/1 by:c/1", "key-set l of:c/1 by:c/1", "key-set l of:c/1 by:c/1",
 		"key-gone l of:c/1 by: expired")
 }
@@ -253,7 +253,7 @@ func TestShortLeasesAreGrantedForLonger(t *testing.T) {
 	d := newDesk(t)
 	d.want(1, "LEASE GRANT 1 7", "[7 2]") // one and a half election time-outs, rounded up
 	d.want(1, "LEASE GRANT 3 8", "[8 3]")
-	d.want(2, "LEASE GRANT 3 8", leaseExists)
+	d.want(2, "LEASE GRANT 3 8", errLeaseExists.Text)
 	a, b := d.ask(1, "LEASE GRANT 5"), d.ask(2, "LEASE GRANT 5")
 	if a == b {
 		t.Errorf("two leases of one name: %s", a)
@@ -337,7 +337,7 @@ func TestAKeepaliveIsPutToTheNextLeader(t *testing.T) {
 	d.pass(10 * time.Second)
 	d.Restart("etcd-1")
 	d.pass(5 * time.Second)
-	if answer != timedOut {
+	if answer != errTimeout.Text {
 		t.Errorf("without a leader for ten seconds: %q", answer)
 	}
 }

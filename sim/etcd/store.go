@@ -25,8 +25,10 @@ type change struct {
 // store holds all keys that ever existed, by revision. Every txn that changes something is one revision.
 type store struct {
 	revision int64
-	keys     []keyValue // by name
-	changes  []change   // all, in order; watches resume from any revision
+	// compacted is the revision before which nobody may read any more; -1: none was.
+	compacted int64
+	keys      []keyValue // by name
+	changes   []change   // all, in order; watches resume from any revision
 }
 
 // firstRevision is that of an empty store.
@@ -35,12 +37,14 @@ const firstRevision = 1
 func (s *store) reset() {
 	clear(s.keys)
 	clear(s.changes)
-	*s = store{revision: firstRevision, keys: s.keys[:0], changes: s.changes[:0]}
+	*s = store{revision: firstRevision, compacted: -1, keys: s.keys[:0], changes: s.changes[:0]}
 }
 
 // find returns the position of key, or where it would be inserted.
-func (s *store) find(key string) (i int, found bool) {
-	return slices.BinarySearchFunc(s.keys, key, func(k keyValue, key string) int { return strings.Compare(k.Key, key) })
+func (s *store) find(key string) (i int, found bool) { return find(s.keys, key) }
+
+func find(keys []keyValue, key string) (i int, found bool) {
+	return slices.BinarySearchFunc(keys, key, func(k keyValue, key string) int { return strings.Compare(k.Key, key) })
 }
 
 func (s *store) get(key string) *keyValue {
@@ -50,18 +54,41 @@ func (s *store) get(key string) *keyValue {
 	return nil
 }
 
-// span returns the keys with that name or prefix: positions [from, to).
-func (s *store) span(key string, prefix bool) (from, to int) {
-	from, found := s.find(key)
-	if !prefix {
-		if found {
-			return from, from + 1
+// span returns the keys of a range: positions [from, to).
+func (s *store) span(key, end string) (from, to int) { return span(s.keys, key, end) }
+
+func span(keys []keyValue, key, end string) (from, to int) {
+	from, found := find(keys, key)
+	switch {
+	case end == "\x00":
+		return from, len(keys)
+	case end != "":
+		to, _ = find(keys, end)
+		return from, max(from, to)
+	case found:
+		return from, from + 1
+	}
+	return from, from
+}
+
+// asOf returns the keys that there were at a revision.
+func (s *store) asOf(revision int64) (keys []keyValue) {
+	for i := range s.changes {
+		c := &s.changes[i]
+		if c.revision > revision {
+			break
 		}
-		return from, from
+		switch at, found := find(keys, c.Key); {
+		case c.deleted && found:
+			keys = slices.Delete(keys, at, at+1)
+		case c.deleted:
+		case found:
+			keys[at] = c.keyValue
+		default:
+			keys = slices.Insert(keys, at, c.keyValue)
+		}
 	}
-	for to = from; to < len(s.keys) && strings.HasPrefix(s.keys[to].Key, key); to++ {
-	}
-	return from, to
+	return keys
 }
 
 // put writes a key at the given revision.
@@ -71,7 +98,13 @@ func (s *store) put(revision int64, o *Op, owner history.Attempt) *keyValue {
 		s.keys = slices.Insert(s.keys, i, keyValue{KeyValue: KeyValue{Key: o.Key, Create: revision}})
 	}
 	k := &s.keys[i]
-	k.Value, k.Mod, k.Lease, k.owner = o.Value, revision, o.Lease, owner
+	if !o.KeepValue {
+		k.Value = o.Value
+	}
+	if !o.KeepLease {
+		k.Lease = o.Lease
+	}
+	k.Mod, k.owner = revision, owner
 	k.Version++
 	s.changes = append(s.changes, change{revision, false, *k})
 	return k
@@ -86,12 +119,19 @@ func (s *store) remove(revision int64, from, to int) {
 	s.keys = slices.Delete(s.keys, from, to)
 }
 
-// query answers a range: how many keys have that name or prefix, and those requested, in order.
-func (s *store) query(o *Op) (count int, found []*keyValue) {
-	from, to := s.span(o.Key, o.Prefix)
+// query answers a range: how many keys it has, and those requested, in order. more says that Limit left some out.
+func (s *store) query(o *Op) (count int, found []*keyValue, more bool) {
+	keys := s.keys
+	if o.Revision > 0 {
+		keys = s.asOf(o.Revision)
+	}
+	from, to := span(keys, o.Key, o.End)
 	count = to - from
+	if o.CountOnly {
+		return count, nil, false
+	}
 	for i := from; i < to; i++ {
-		if k := &s.keys[i]; within(k.Create, o.MinCreate, o.MaxCreate) && within(k.Mod, o.MinMod, o.MaxMod) {
+		if k := &keys[i]; within(k.Create, o.MinCreate, o.MaxCreate) && within(k.Mod, o.MinMod, o.MaxMod) {
 			found = append(found, k)
 		}
 	}
@@ -99,9 +139,9 @@ func (s *store) query(o *Op) (count int, found []*keyValue) {
 		slices.SortStableFunc(found, func(a, b *keyValue) int { return compare(o, a, b) })
 	}
 	if o.Limit > 0 && o.Limit < len(found) {
-		found = found[:o.Limit]
+		found, more = found[:o.Limit], true
 	}
-	return count, found
+	return count, found, more
 }
 
 // within reports whether lo <= n <= hi, where hi = 0 means no bound.
@@ -114,6 +154,10 @@ func compare(o *Op, a, b *keyValue) int {
 		c = cmp.Compare(a.Create, b.Create)
 	case ByMod:
 		c = cmp.Compare(a.Mod, b.Mod)
+	case ByVersion:
+		c = cmp.Compare(a.Version, b.Version)
+	case ByValue:
+		c = strings.Compare(a.Value, b.Value)
 	default:
 		c = strings.Compare(a.Key, b.Key)
 	}
@@ -126,7 +170,19 @@ func compare(o *Op, a, b *keyValue) int {
 // holds evaluates a condition. A key that does not exist has create revision, mod revision, version and lease 0, and no
 // value.
 func (s *store) holds(c *Compare) bool {
-	k := s.get(c.Key)
+	from, to := s.span(c.Key, c.End)
+	if from == to {
+		return c.holdsOf(nil)
+	}
+	for i := from; i < to; i++ {
+		if !c.holdsOf(&s.keys[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Compare) holdsOf(k *keyValue) bool {
 	if c.Target == "VALUE" {
 		return k != nil && related(strings.Compare(k.Value, c.Text), c.Rel)
 	}

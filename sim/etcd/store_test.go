@@ -53,7 +53,11 @@ func TestTheStoreAgreesWithAPlainOne(t *testing.T) {
 				p = append(p, change{revision, false,
 					keyValue{KeyValue: KeyValue{Key: key, Value: value, Mod: revision}}})
 			} else {
-				from, to := s.span(key, prefix)
+				end := ""
+				if prefix {
+					end = After(key)
+				}
+				from, to := s.span(key, end)
 				for _, k := range s.keys[from:to] {
 					p = append(p, change{revision, true, keyValue{KeyValue: KeyValue{Key: k.Key, Mod: revision}}})
 				}

@@ -3,7 +3,6 @@ package etcd
 import (
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/raft"
@@ -11,15 +10,17 @@ import (
 
 // watcher is a watch of a client of this member.
 type watcher struct {
-	id     int64
-	conn   uint64
-	key    string
-	prefix bool
-	next   int64 // the first revision that it has not been sent
+	id   int64
+	conn uint64
+	key  string
+	end  string // as that of an Op
+	next int64  // the first revision that it has not been sent
+	// of a call; nil: the watch was asked for in words
+	call *watchCall
 }
 
 func (w *watcher) sees(c *change) bool {
-	return c.revision >= w.next && (c.Key == w.key || w.prefix && strings.HasPrefix(c.Key, w.key))
+	return c.revision >= w.next && among(c.Key, w.key, w.end)
 }
 
 func (s *server) serveWatch(m *raft.Member, r *sim.Incoming) {
@@ -29,7 +30,7 @@ func (s *server) serveWatch(m *raft.Member, r *sim.Incoming) {
 		return
 	}
 	s.lastWatch++
-	w := watcher{s.lastWatch, r.ConnID, asked.Key, asked.Prefix, asked.From}
+	w := watcher{id: s.lastWatch, conn: r.ConnID, key: asked.Key, end: asked.End, next: asked.From}
 	if w.next == 0 {
 		w.next = s.store.revision + 1
 	}
@@ -44,7 +45,7 @@ func (s *server) serveUnwatch(r *sim.Incoming) {
 		s.refuse(r, err)
 		return
 	}
-	s.watchers = slices.DeleteFunc(s.watchers, func(w watcher) bool { return w.id == id && w.conn == r.ConnID })
+	s.watchers = slices.DeleteFunc(s.watchers, func(w watcher) bool { return w.id == id && w.conn == r.ConnID && w.call == nil })
 	r.Reply(sim.AppendInt(sim.AppendArray(s.out, 1), s.store.revision))
 }
 
@@ -57,6 +58,10 @@ func (s *server) notify(m *raft.Member) {
 
 // push sends a watcher the changes since its last one, a message for each revision.
 func (s *server) push(m *raft.Member, w *watcher) {
+	if w.call != nil {
+		s.pushCall(m, w)
+		return
+	}
 	all := s.store.changes
 	i := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
 	for i < len(all) {

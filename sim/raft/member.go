@@ -83,6 +83,17 @@ func (m *Member) Serve(r *sim.Incoming) {
 	m.drain()
 }
 
+// PipeClosed passes the end of a client's connection to the machine, if that wants to know.
+func (m *Member) PipeClosed(connID uint64) {
+	if c, wants := m.machine.(interface{ Closed(*Member, uint64) }); wants && !m.excluded {
+		c.Closed(m, connID)
+		m.drain()
+	}
+}
+
+// HangUp closes a client's connection.
+func (m *Member) HangUp(connID uint64) { m.host.HangUp(connID) }
+
 // Receive takes a message of another member.
 func (m *Member) Receive(from sim.ProcessID, body any) {
 	if m.excluded {
@@ -174,6 +185,14 @@ func (m *Member) SendToPeer(to sim.ProcessID, phase string, key sim.Key, body an
 
 // Name is the member's process.
 func (m *Member) Name() sim.ProcessID { return m.name }
+
+// Peers are the members of the cluster, in the order of their numbers; this one among them.
+func (m *Member) Peers() (names []sim.ProcessID) {
+	for _, o := range m.cluster.members {
+		names = append(names, o.name)
+	}
+	return names
+}
 
 // Number is the member's place in the cluster, from 1.
 func (m *Member) Number() int { return int(m.id) }

@@ -98,31 +98,19 @@ func (k *keyValue) words() *etcd.KeyValue {
 type fields map[string]any
 
 // interval is the range of keys of an operation or a watch.
-func interval(key string, prefix bool) fields {
+func interval(key, end string) fields {
 	f := fields{"key": []byte(key)}
-	if prefix {
-		f["range_end"] = after(key)
+	if end != "" {
+		f["range_end"] = []byte(end)
 	}
 	return f
-}
-
-// after is the end of the range of keys with a prefix: etcd takes "\0" for the end of all.
-func after(prefix string) []byte {
-	end := []byte(prefix)
-	for i := len(end) - 1; i >= 0; i-- {
-		if end[i] < 0xff {
-			end[i]++
-			return end[:i+1]
-		}
-	}
-	return []byte{0}
 }
 
 var sortTargets = map[etcd.Order]string{etcd.ByKey: "KEY", etcd.ByCreate: "CREATE", etcd.ByMod: "MOD"}
 
 // operation is a range, put or deletion as the gateway reads it, with its name in a txn.
 func operation(o *etcd.Op) (name string, f fields) {
-	switch f = interval(o.Key, o.Prefix); o.Kind {
+	switch f = interval(o.Key, o.End); o.Kind {
 	case etcd.Put:
 		f["value"] = []byte(o.Value)
 		f["lease"] = o.Lease

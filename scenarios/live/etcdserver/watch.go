@@ -89,7 +89,7 @@ func (c *connection) watch(q *request) {
 	ctx, stop := context.WithCancel(x.Context)
 	w := &watch{x.lastWatch, stop}
 	c.watches[w.id] = w
-	of := interval(q.watch.Key, q.watch.Prefix)
+	of := interval(q.watch.Key, q.watch.End)
 	of["start_revision"] = q.watch.From
 	go func() {
 		select {

@@ -1,0 +1,58 @@
+package etcd
+
+import "errors"
+
+// Code is how a gRPC call ended.
+type Code uint8
+
+// Those that etcd and gRPC's server use.
+const (
+	OK                 Code = 0
+	Canceled           Code = 1
+	UnknownCode        Code = 2
+	InvalidArgument    Code = 3
+	DeadlineExceeded   Code = 4
+	NotFound           Code = 5
+	ResourceExhausted  Code = 8
+	FailedPrecondition Code = 9
+	OutOfRange         Code = 11
+	Unimplemented      Code = 12
+	Internal           Code = 13
+	Unavailable        Code = 14
+)
+
+// Error is an error of etcd: gRPC's code, and etcd's own text.
+type Error struct {
+	Code Code
+	Text string
+}
+
+// Error is the text.
+func (e *Error) Error() string { return e.Text }
+
+// Errors of etcd 3.4 (etcdserver/api/v3rpc/rpctypes/error.go).
+var (
+	errEmptyKey      = &Error{InvalidArgument, "etcdserver: key is not provided"}
+	errKeyNotFound   = &Error{InvalidArgument, "etcdserver: key not found"}
+	errValueProvided = &Error{InvalidArgument, "etcdserver: value is provided"}
+	errLeaseProvided = &Error{InvalidArgument, "etcdserver: lease is provided"}
+	errTooManyOps    = &Error{InvalidArgument, "etcdserver: too many operations in txn request"}
+	errDuplicateKey  = &Error{InvalidArgument, "etcdserver: duplicate key given in txn request"}
+	errTooLarge      = &Error{InvalidArgument, "etcdserver: request is too large"}
+	errCompacted     = &Error{OutOfRange, "etcdserver: mvcc: required revision has been compacted"}
+	errFuture        = &Error{OutOfRange, "etcdserver: mvcc: required revision is a future revision"}
+	errLeaseNotFound = &Error{NotFound, "etcdserver: requested lease not found"}
+	errLeaseExists   = &Error{FailedPrecondition, "etcdserver: lease already exists"}
+	errTTLTooLarge   = &Error{OutOfRange, "etcdserver: too large lease TTL"}
+	errTimeout       = &Error{Unavailable, "etcdserver: request timed out"}
+	errNoLeader      = &Error{Unavailable, "etcdserver: no leader"}
+)
+
+// asError is an error with a code.
+func asError(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &Error{UnknownCode, err.Error()}
+}

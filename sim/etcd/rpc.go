@@ -1,0 +1,537 @@
+package etcd
+
+import (
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/raft"
+)
+
+// Call is a message of a client to one of the gRPC services, or the end of a stream.
+type Call struct {
+	Path       string // "/etcdserverpb.KV/Put"
+	Stream     uint64 // on its connection
+	Message    string
+	What       What
+	NeedLeader bool // the call fails if the member knows no leader ("hasleader" in its metadata)
+}
+
+// What a Call is.
+type What uint8
+
+const (
+	Sends    What = iota // a message
+	Finishes             // the client sends no more
+	Resets               // the client wants no more
+	Refuses              // the message cannot be read: it is gRPC's code and text
+)
+
+// Args are the words of a request with this call. CallOf undoes it.
+func (c Call) Args() []string {
+	what := strconv.Itoa(int(c.What))
+	if c.NeedLeader {
+		what += " leader"
+	}
+	return []string{c.Path, "#" + strconv.FormatUint(c.Stream, 10), c.Message, what}
+}
+
+// CallOf is the call that a request is; ok is false if it is none.
+func CallOf(args []string) (c Call, ok bool) {
+	if len(args) != 4 || !isRPC(args) {
+		return c, false
+	}
+	stream, err := strconv.ParseUint(strings.TrimPrefix(args[1], "#"), 10, 64)
+	what, leader, _ := strings.Cut(args[3], " ")
+	n, wrong := strconv.Atoi(what)
+	return Call{args[0], stream, args[2], What(n), leader != ""}, err == nil && wrong == nil
+}
+
+// Paths of requests about the connection itself: the client's preface, and a ping.
+const (
+	Preface = "/http2/preface"
+	Ping    = "/http2/ping"
+)
+
+func isRPC(args []string) bool { return strings.HasPrefix(args[0], "/") }
+
+// Services of etcd, by their paths.
+const (
+	kv       = "/etcdserverpb.KV/"
+	leases   = "/etcdserverpb.Lease/"
+	watches  = "/etcdserverpb.Watch/"
+	clusters = "/etcdserverpb.Cluster/"
+	upkeep   = "/etcdserverpb.Maintenance/"
+
+	putPath     = kv + "Put"
+	deletePath  = kv + "DeleteRange"
+	txnPath     = kv + "Txn"
+	compactPath = kv + "Compact"
+
+	keepAlivePath = leases + "LeaseKeepAlive"
+	watchPath     = watches + "Watch"
+)
+
+// methods are what is simulated.
+var methods map[string]func(*rpc) error
+
+func init() {
+	methods = map[string]func(*rpc) error{
+		kv + "Range":               (*rpc).serveRange,
+		putPath:                    (*rpc).serveOp,
+		deletePath:                 (*rpc).serveOp,
+		txnPath:                    (*rpc).serveTxn,
+		compactPath:                (*rpc).serveCompact,
+		leases + "LeaseGrant":      (*rpc).serveGrant,
+		leases + "LeaseRevoke":     (*rpc).serveRevoke,
+		leases + "LeaseTimeToLive": (*rpc).serveTimeToLive,
+		leases + "LeaseLeases":     (*rpc).serveLeases,
+		keepAlivePath:              (*rpc).serveKeepAlive,
+		watchPath:                  (*rpc).serveWatch,
+		clusters + "MemberList":    (*rpc).serveMembers,
+		upkeep + "Status":          (*rpc).serveStatus,
+		"/v3lockpb.Lock/Lock":      (*rpc).serveLock,
+		"/v3lockpb.Lock/Unlock":    (*rpc).serveUnlock,
+		elections + "Campaign":     (*rpc).serveCampaign,
+		elections + "Proclaim":     (*rpc).serveProclaim,
+		elections + "Leader":       (*rpc).serveLeader,
+		elections + "Resign":       (*rpc).serveResign,
+		observePath:                (*rpc).serveObserve,
+	}
+}
+
+// Streaming reports whether the messages of a method are not one for one.
+func Streaming(path string) bool {
+	return path == keepAlivePath || path == watchPath || path == observePath
+}
+
+// notSimulated are the methods of etcd 3.4 that it has and this has not.
+var notSimulated = map[string][]string{
+	clusters: {"MemberAdd", "MemberRemove", "MemberUpdate", "MemberPromote"},
+	upkeep:   {"Alarm", "Defragment", "Hash", "HashKV", "Snapshot", "MoveLeader"},
+	"/etcdserverpb.Auth/": {"AuthEnable", "AuthDisable", "Authenticate", "UserAdd", "UserGet", "UserList", "UserDelete",
+		"UserChangePassword", "UserGrantRole", "UserRevokeRole", "RoleAdd", "RoleGet", "RoleList", "RoleDelete",
+		"RoleGrantPermission", "RoleRevokePermission"},
+}
+
+// NotSimulated reports that a method exists in etcd 3.4 and not here.
+func NotSimulated(path string) bool {
+	at := strings.LastIndexByte(path, '/') + 1
+	for _, name := range notSimulated[path[:at]] {
+		if name == path[at:] {
+			return true
+		}
+	}
+	return false
+}
+
+// unknown is the answer to a method that does not exist: gRPC's own, unless the method is etcd's.
+func unknown(path string) error {
+	service, method, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	switch {
+	case NotSimulated(path):
+		return &Error{Unimplemented, "fencepost: " + strings.TrimPrefix(path, "/") + " is not simulated"}
+	case !found:
+		return &Error{Unimplemented, "malformed method name: \"" + path + "\""}
+	}
+	for known := range methods {
+		if strings.HasPrefix(known, "/"+service+"/") {
+			return &Error{Unimplemented, "unknown method " + method + " for service " + service}
+		}
+	}
+	return &Error{Unimplemented, "unknown service " + service}
+}
+
+// rpc is a call that a member has received.
+type rpc struct {
+	Call
+	*server
+	m *raft.Member
+	r *sim.Incoming
+}
+
+// serveRPC takes a client's call.
+func (s *server) serveRPC(m *raft.Member, r *sim.Incoming) {
+	c, ok := CallOf(r.Args)
+	q := &rpc{Call: c, server: s, m: m, r: r}
+	switch {
+	case !ok:
+		q.refuse(&Error{Internal, "fencepost: a malformed call"})
+		return
+	case c.Path == Preface:
+		r.Reply(Record{Kind: Settings}.Append(nil))
+		return
+	case c.Path == Ping:
+		r.Reply(Record{Kind: Pong, Body: c.Message}.Append(nil))
+		return
+	case c.What == Resets:
+		s.drop(m, r.ConnID, c.Stream)
+		return
+	case c.What == Refuses:
+		code, text, _ := strings.Cut(c.Message, " ")
+		n, _ := strconv.Atoi(code)
+		s.drop(m, r.ConnID, c.Stream)
+		q.refuse(&Error{Code(n), text})
+		return
+	}
+	serve, known := methods[c.Path]
+	switch {
+	case !known:
+		q.refuse(unknown(c.Path))
+		return
+	case c.What == Finishes:
+		if c.Path == keepAlivePath { // etcd's others go on until they are reset
+			s.drop(m, r.ConnID, c.Stream)
+			q.end(OK, "")
+		}
+		return
+	case c.NeedLeader && m.Leader() == "":
+		q.refuse(errNoLeader)
+		return
+	}
+	if err := serve(q); err != nil {
+		q.refuse(err)
+	}
+}
+
+// errUnreadable is gRPC's answer to a message that is none.
+func errUnreadable(err error) error {
+	return &Error{Internal, "grpc: error unmarshalling request: " + err.Error()}
+}
+
+// reply answers a call of one message.
+func (q *rpc) reply(message []byte) {
+	b := Record{Kind: Message, Stream: q.Stream, Body: string(message)}.Append(nil)
+	q.r.Reply(Record{Kind: End, Stream: q.Stream}.Append(b))
+}
+
+// say answers a message of a stream that goes on.
+func (q *rpc) say(message []byte) {
+	q.r.Reply(Record{Kind: Message, Stream: q.Stream, Body: string(message)}.Append(nil))
+}
+
+func (q *rpc) end(code Code, text string) {
+	q.r.Reply(Record{Kind: End, Stream: q.Stream, Code: code, Body: text}.Append(nil))
+}
+
+// refuse ends the stream with an error.
+func (q *rpc) refuse(err error) {
+	e := asError(err)
+	q.end(e.Code, e.Text)
+}
+
+// clusterID is the cluster's; a member's identity is its number and this.
+const clusterID = 0x14f9a3c2d8e51b70
+
+func memberID(n int) int64 { return clamp(0x0bf4c10ddf0a5e31 * uint64(n)) }
+
+// header is that of an answer of this member.
+func (s *server) header(m *raft.Member) header {
+	return header{clusterID, memberID(m.Number()), s.store.revision, int64(m.Term())}
+}
+
+// outcome is what the log's machine replies to a command of a call: a message, or an error.
+func outcome(message []byte, err error) []byte {
+	if err != nil {
+		e := asError(err)
+		return append([]byte{byte(e.Code)}, e.Text...)
+	}
+	return append([]byte{byte(OK)}, message...)
+}
+
+// commit puts a command into the log, and answers once this member has applied it.
+func (q *rpc) commit(args ...string) {
+	q.commitThen(func(message []byte, err error) {
+		if err != nil {
+			q.refuse(err)
+			return
+		}
+		q.reply(message)
+	}, args...)
+}
+
+// commitThen puts a command into the log and passes on what it came to.
+func (q *rpc) commitThen(done func(message []byte, err error), args ...string) {
+	q.m.Propose(raft.Command{Attempt: q.r.Attempt, Args: args}, func(reply []byte, err error) {
+		switch {
+		case err != nil:
+			done(nil, errTimeout)
+		case Code(reply[0]) != OK:
+			done(nil, &Error{Code(reply[0]), string(reply[1:])})
+		default:
+			done(reply[1:], nil)
+		}
+	})
+}
+
+// linearizable calls f once this member has caught up with the cluster.
+func (q *rpc) linearizable(f func() error) {
+	q.m.ReadIndex(func(err error) {
+		if err != nil {
+			err = errTimeout
+		} else {
+			err = f()
+		}
+		if err != nil {
+			q.refuse(err)
+		}
+	})
+}
+
+func (q *rpc) serveRange() error {
+	o, err := readRange([]byte(q.Message))
+	if err != nil {
+		return errUnreadable(err)
+	}
+	if err := o.check(maxTxnOps); err != nil {
+		return err
+	}
+	answer := func() error {
+		if o.Revision < 0 {
+			o.Revision = 0
+		}
+		if err := q.possible(&o); err != nil {
+			return err
+		}
+		r := q.look(&o, q.store.revision)
+		q.reply(r.message(q.header(q.m), o.KeysOnly))
+		return nil
+	}
+	if o.Serializable {
+		return answer()
+	}
+	q.linearizable(answer)
+	return nil
+}
+
+// readOp reads the request of a put or a delete.
+func readOp(path, message string) (Op, error) {
+	if path == putPath {
+		return readPut([]byte(message))
+	}
+	return readDelete([]byte(message))
+}
+
+// maxRequest is how large a request may be, in bytes: etcd's --max-request-bytes.
+const maxRequest = 1536 << 10
+
+func (q *rpc) serveOp() error {
+	o, err := readOp(q.Path, q.Message)
+	switch {
+	case err != nil:
+		return errUnreadable(err)
+	case o.check(maxTxnOps) != nil:
+		return o.check(maxTxnOps)
+	case len(q.Message) > maxRequest:
+		return errTooLarge
+	}
+	q.commit(q.Path, q.Message)
+	return nil
+}
+
+func (q *rpc) serveTxn() error {
+	t, err := readTxn([]byte(q.Message))
+	if err != nil {
+		return errUnreadable(err)
+	}
+	if err := t.check(maxTxnOps); err != nil {
+		return err
+	}
+	switch {
+	case !t.readOnly() && len(q.Message) > maxRequest:
+		return errTooLarge
+	case !t.readOnly():
+		q.commit(q.Path, q.Message)
+		return nil
+	}
+	answer := func() error {
+		w := write{revision: q.store.revision + 1}
+		message, err := q.transact(q.m, &t, &w)
+		if err == nil {
+			q.reply(message)
+		}
+		return err
+	}
+	if t.serializable() {
+		return answer()
+	}
+	q.linearizable(answer)
+	return nil
+}
+
+// serializable reports whether a txn that only reads may be answered from what the member has applied.
+func (t *Txn) serializable() bool {
+	for _, branch := range [][]Op{t.Then, t.Else} {
+		for i := range branch {
+			if o := &branch[i]; o.Kind == Nested && !o.Txn.serializable() || o.Kind == Range && !o.Serializable {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (q *rpc) serveCompact() error {
+	if err := readNumbers([]byte(q.Message), new(int64)); err != nil {
+		return errUnreadable(err)
+	}
+	q.commit(q.Path, q.Message)
+	return nil
+}
+
+// applyRPC carries out the command of a call.
+func (s *server) applyRPC(m *raft.Member, e *raft.Entry, w *write) []byte {
+	path, message := e.Args[0], e.Args[1]
+	switch path {
+	case txnPath:
+		t, err := readTxn([]byte(message))
+		if err != nil {
+			return outcome(nil, err)
+		}
+		return outcome(s.transact(m, &t, w))
+	case compactPath:
+		return outcome(s.compact(m, message))
+	}
+	o, err := readOp(path, message)
+	if err == nil {
+		err = s.possible(&o)
+	}
+	if err != nil {
+		return outcome(nil, err)
+	}
+	r := s.operate(m, &o, w)
+	s.commit(m, w)
+	return outcome(r.message(s.header(m), false), nil)
+}
+
+// transact carries out a txn: all of it, or nothing.
+func (s *server) transact(m *raft.Member, t *Txn, w *write) ([]byte, error) {
+	way := s.way(t, nil)
+	if err := s.feasible(t, &way); err != nil {
+		return nil, err
+	}
+	h := s.header(m)
+	b := s.carry(m, t, w, &way)
+	h.revision = s.at(w)
+	s.commit(m, w)
+	return append(h.append(nil, 1), b...), nil
+}
+
+// way is which branch each txn within a txn takes, in the order in which they are met: all conditions are evaluated
+// before anything is done.
+func (s *server) way(t *Txn, way []bool) []bool {
+	ops, held := s.branch(t)
+	way = append(way, held)
+	for i := range ops {
+		if ops[i].Kind == Nested {
+			way = s.way(ops[i].Txn, way)
+		}
+	}
+	return way
+}
+
+// follow is the branch of a txn that the way takes, which it shortens.
+func (t *Txn) follow(way *[]bool) []Op {
+	held := (*way)[0]
+	*way = (*way)[1:]
+	if held {
+		return t.Then
+	}
+	return t.Else
+}
+
+// feasible reports why the chosen branches cannot be carried out. A txn that only reads may look at the past.
+func (s *server) feasible(t *Txn, way *[]bool) error {
+	rest := *way
+	var look func(t *Txn) error
+	look = func(t *Txn) error {
+		ops := t.follow(&rest)
+		for i := range ops {
+			o := &ops[i]
+			err := error(nil)
+			if o.Kind == Nested {
+				err = look(o.Txn)
+			} else if err = s.possible(o); o.Kind == Range && o.Revision < 0 && o.Revision < s.store.compacted {
+				err = errCompacted
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return look(t)
+}
+
+// carry does what the chosen branches specify, and returns the rest of the response after its header.
+func (s *server) carry(m *raft.Member, t *Txn, w *write, way *[]bool) (b []byte) {
+	b = appendNumber(b, 2, asNumber((*way)[0]))
+	ops := t.follow(way)
+	for i := range ops {
+		var part []byte
+		switch o := &ops[i]; o.Kind {
+		case Nested:
+			part = appendPart(nil, 4, append(header{}.append(nil, 1), s.carry(m, o.Txn, w, way)...))
+		case Range, Put, Delete:
+			o.Revision = max(o.Revision, 0)
+			r := s.operate(m, o, w)
+			field := map[Kind]int32{Range: 1, Put: 2, Delete: 3}[o.Kind]
+			part = appendPart(nil, protowire.Number(field), r.message(header{}, o.KeysOnly))
+		}
+		b = appendPart(b, 3, part)
+	}
+	return b
+}
+
+// compact forgets what was before a revision.
+func (s *server) compact(m *raft.Member, message string) ([]byte, error) {
+	var revision int64
+	if err := readNumbers([]byte(message), &revision); err != nil {
+		return nil, err
+	}
+	switch {
+	case revision <= s.store.compacted:
+		return nil, errCompacted
+	case revision > s.store.revision:
+		return nil, errFuture
+	}
+	s.store.compacted = revision
+	return s.header(m).append(nil, 1), nil
+}
+
+func (q *rpc) serveMembers() error {
+	b := q.header(q.m).append(nil, 1)
+	for i, name := range q.m.Peers() {
+		p := appendNumber(nil, 1, memberID(i+1))
+		p = appendText(p, 2, string(name))
+		p = appendText(p, 3, "http://"+string(name)+":2380")
+		b = appendPart(b, 2, appendText(p, 4, "http://"+string(name)+":2379"))
+	}
+	q.reply(b)
+	return nil
+}
+
+// version is that of the etcd that the services are those of.
+const version = "3.4.23"
+
+func (q *rpc) serveStatus() error {
+	b := appendText(q.header(q.m).append(nil, 1), 2, version)
+	b = appendNumber(b, 3, 20480) // of its file, which there is not: as large as an empty one
+	leader := int64(0)
+	for i, name := range q.m.Peers() {
+		if name == q.m.Leader() {
+			leader = memberID(i + 1)
+		}
+	}
+	b = appendNumber(b, 4, leader)
+	b = appendNumber(b, 5, int64(q.m.Applied()))
+	b = appendNumber(b, 6, int64(q.m.Term()))
+	b = appendNumber(b, 7, int64(q.m.Applied()))
+	if leader == 0 {
+		b = appendText(b, 8, errNoLeader.Text)
+	}
+	q.reply(appendNumber(b, 9, 16384))
+	return nil
+}

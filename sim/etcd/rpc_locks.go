@@ -1,0 +1,385 @@
+package etcd
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/raft"
+)
+
+// The lock and election services are clients of etcd that run on the member: the recipes of package concurrency of etcd
+// 3.4, for callers that have none. A call that waits keeps its lease alive, and does not look whether its own key is
+// still there once it is its turn.
+const (
+	elections   = "/v3electionpb.Election/"
+	observePath = elections + "Observe"
+)
+
+// Errors of package concurrency and of the services. They have no code.
+var (
+	errNotLeader     = &Error{UnknownCode, "election: not leader"}
+	errNobodyElected = &Error{UnknownCode, "election: no leader"}
+	errNoLeaderKey   = &Error{UnknownCode, `"leader" field must be provided`}
+)
+
+// sessionTTL is that of the lease that the services grant to a caller without one, in seconds.
+const sessionTTL = 60
+
+// logEnter is a command of the log: key, value, lease. It puts the key unless it exists; an election's key that exists
+// gets the value.
+const logEnter = "ENTER"
+
+// wait is a call that waits until no key under its prefix is older than its own; or an Observe, which has none.
+type wait struct {
+	number       uint64
+	conn, stream uint64
+	prefix       string
+	attempt      history.Attempt
+	lease, ttl   int64
+	key          string
+	created      int64 // the create revision of its key; 0: it is not in line yet
+	entered      int64 // the store's revision then
+	checking     bool
+	won          func(w *wait, h header)
+	observe      func() // of an Observe: called after every change
+}
+
+// lockRequest is a LockRequest or a CampaignRequest.
+type lockRequest struct {
+	name, value string
+	lease       int64
+}
+
+func readLockRequest(message string) (l lockRequest, err error) {
+	s := scanOf(message)
+	for s.next() {
+		switch s.number {
+		case 1:
+			l.name = s.text()
+		case 2:
+			l.lease = s.int()
+		case 3:
+			l.value = s.text()
+		}
+	}
+	return l, s.err
+}
+
+func (q *rpc) serveLock() error {
+	l, err := readLockRequest(q.Message)
+	l.value = ""
+	return q.enter(l, err, func(w *wait, h header) {
+		q.reply(appendText(h.append(nil, 1), 2, w.key))
+	})
+}
+
+func (q *rpc) serveCampaign() error {
+	l, err := readLockRequest(q.Message)
+	return q.enter(l, err, func(w *wait, h header) {
+		h.revision = w.entered
+		leader := appendText(appendText(nil, 1, l.name), 2, w.key)
+		leader = appendNumber(appendNumber(leader, 3, w.created), 4, w.lease)
+		q.reply(appendPart(h.append(nil, 1), 2, leader))
+	})
+}
+
+// enter puts the caller's key into the line, and calls won once it is the oldest.
+func (q *rpc) enter(l lockRequest, unreadable error, won func(*wait, header)) error {
+	if unreadable != nil {
+		return errUnreadable(unreadable)
+	}
+	w := q.begin(l.name)
+	w.lease, w.ttl, w.won = l.lease, sessionTTL, won
+	if w.lease != 0 {
+		q.standInLine(w, l.value)
+		return nil
+	}
+	w.lease = q.leaseID(q.m, 0)
+	q.commitThen(func(_ []byte, err error) {
+		if err != nil {
+			q.fail(w, err)
+			return
+		}
+		q.standInLine(w, l.value)
+	}, logGrant, format(w.lease), format(sessionTTL), inCall)
+	return nil
+}
+
+// begin makes a wait for a line.
+func (q *rpc) begin(name string) *wait {
+	q.server.lastWait++
+	w := &wait{number: q.lastWait, conn: q.r.ConnID, stream: q.Stream, prefix: name + "/", attempt: q.r.Attempt}
+	q.server.waits = append(q.waits, w)
+	return w
+}
+
+// standInLine puts the key of a caller that has a lease.
+func (q *rpc) standInLine(w *wait, value string) {
+	w.key = w.prefix + strconv.FormatInt(w.lease, 16)
+	q.keepAlive(q.m, w)
+	q.commitThen(func(reply []byte, err error) {
+		if err != nil {
+			q.fail(w, err)
+			return
+		}
+		_ = readNumbers(reply, &w.created, &w.entered)
+		if q.oldest(w) && q.finish(w) {
+			h := q.header(q.m)
+			h.revision = w.entered
+			w.won(w, h)
+		}
+	}, logEnter, w.key, value, format(w.lease))
+}
+
+// applyEnter carries out logEnter. Its message has the key's create revision and the revision reached.
+func (s *server) applyEnter(m *raft.Member, e *raft.Entry, w *write) []byte {
+	o := Op{Kind: Put, Key: e.Args[1], Value: e.Args[2], Lease: parse(e.Args[3])}
+	k := s.store.get(o.Key)
+	if k == nil || k.Value != o.Value {
+		if err := s.possible(&o); err != nil {
+			return outcome(nil, err)
+		}
+		s.operate(m, &o, w)
+		s.commit(m, w)
+		k = s.store.get(o.Key)
+	}
+	return outcome(appendNumber(appendNumber(nil, 1, k.Create), 2, s.store.revision), nil)
+}
+
+// fail ends a call that could not get into the line.
+func (q *rpc) fail(w *wait, err error) {
+	if q.finish(w) {
+		q.refuse(err)
+	}
+}
+
+// finish ends a wait. It reports whether it was under way.
+func (s *server) finish(w *wait) bool {
+	i := slices.Index(s.waits, w)
+	if i >= 0 {
+		s.waits = slices.Delete(s.waits, i, i+1)
+	}
+	return i >= 0
+}
+
+// abandon ends the waits of callers that have gone: those in line leave it.
+func (s *server) abandon(m *raft.Member, gone func(*wait) bool) {
+	for _, w := range slices.Clone(s.waits) {
+		if gone(w) && s.finish(w) && w.created != 0 {
+			m.Propose(raft.Command{Attempt: w.attempt, Args: []string{deletePath, string(appendText(nil, 1, w.key))}},
+				func([]byte, error) {})
+		}
+	}
+}
+
+// oldest reports whether no key of a line is older.
+func (s *server) oldest(w *wait) bool {
+	from, to := s.store.span(w.prefix, After(w.prefix))
+	return !slices.ContainsFunc(s.store.keys[from:to], func(k keyValue) bool { return k.Create < w.created })
+}
+
+// checkWaits looks, after a change, for calls whose turn it is, as a linearizable read confirms.
+func (s *server) checkWaits(m *raft.Member) {
+	for _, w := range slices.Clone(s.waits) {
+		switch {
+		case w.observe != nil:
+			w.observe()
+		case w.created == 0 || w.checking || !s.oldest(w):
+		default:
+			w.checking = true
+			m.ReadIndex(func(err error) {
+				w.checking = false
+				if err == nil && s.oldest(w) && s.finish(w) {
+					w.won(w, s.header(m))
+				}
+			})
+		}
+	}
+}
+
+// keepAlive renews the lease of a call that waits, three times in its TTL.
+func (s *server) keepAlive(m *raft.Member, w *wait) {
+	s.askLeader(m, w.attempt, w.lease, true, func(t leaderAnswer, err error) {
+		if err == nil && t.left > 0 && slices.Contains(s.waits, w) {
+			w.ttl = t.left
+			m.After(time.Duration(w.ttl)*time.Second/3, tagWait+w.number)
+		}
+	})
+}
+
+func (s *server) wakeWait(m *raft.Member, number uint64) {
+	if i := slices.IndexFunc(s.waits, func(w *wait) bool { return w.number == number }); i >= 0 {
+		s.keepAlive(m, s.waits[i])
+	}
+}
+
+func (q *rpc) serveUnlock() error {
+	key, err := readText(q.Message)
+	switch {
+	case err != nil:
+		return errUnreadable(err)
+	case key == "":
+		return errEmptyKey
+	}
+	q.change(deletePath, appendText(nil, 1, key), func([]byte) error { return nil })
+	return nil
+}
+
+// readText reads the first field of a message, which is a text.
+func readText(message string) (text string, err error) {
+	s := scanOf(message)
+	for s.next() {
+		if s.number == 1 {
+			text = s.text()
+		}
+	}
+	return text, s.err
+}
+
+// change commits a request of the KV service, and answers with the header of its response unless judge objects to it.
+func (q *rpc) change(path string, message []byte, judge func(response []byte) error) {
+	q.commitThen(func(response []byte, err error) {
+		if err == nil {
+			err = judge(response)
+		}
+		if err != nil {
+			q.refuse(err)
+			return
+		}
+		s := scanOf(response)
+		s.next() // the header
+		q.reply(appendPart(nil, 1, s.bytes()))
+	}, path, string(message))
+}
+
+// leaderKey is a v3electionpb.LeaderKey.
+type leaderKey struct {
+	name, key       string
+	revision, lease int64
+}
+
+// readLeaderKey reads a ProclaimRequest or a ResignRequest.
+func readLeaderKey(message string) (l *leaderKey, value string, err error) {
+	s := scanOf(message)
+	for s.next() {
+		switch s.number {
+		case 1:
+			s.take(func(b []byte) error {
+				l = &leaderKey{}
+				in := scanOf(b)
+				for in.next() {
+					switch in.number {
+					case 1:
+						l.name = in.text()
+					case 2:
+						l.key = in.text()
+					case 3:
+						l.revision = in.int()
+					case 4:
+						l.lease = in.int()
+					}
+				}
+				return in.err
+			})
+		case 2:
+			value = s.text()
+		}
+	}
+	return l, value, s.err
+}
+
+// onlyIfLeader is a txn with one operation, on the condition that the leader's key is the one that it put.
+func (l *leaderKey) onlyIfLeader(kind protowire.Number, operation []byte) []byte {
+	condition := appendText(appendNumber(nil, 2, 1), 3, l.key)
+	condition = appendNumber(condition, 5, l.revision)
+	b := appendPart(nil, 1, condition)
+	return appendPart(b, 2, appendPart(nil, kind, operation))
+}
+
+// stillLeader is the error of a txn whose condition did not hold.
+func stillLeader(response []byte) error {
+	var succeeded int64
+	s := scanOf(response)
+	for s.next() {
+		if s.number == 2 {
+			succeeded = s.int()
+		}
+	}
+	if succeeded == 0 {
+		return errNotLeader
+	}
+	return nil
+}
+
+func (q *rpc) serveProclaim() error {
+	l, value, err := readLeaderKey(q.Message)
+	switch {
+	case err != nil:
+		return errUnreadable(err)
+	case l == nil:
+		return errNoLeaderKey
+	}
+	put := appendNumber(appendText(appendText(nil, 1, l.key), 2, value), 3, l.lease)
+	q.change(txnPath, l.onlyIfLeader(2, put), stillLeader)
+	return nil
+}
+
+func (q *rpc) serveResign() error {
+	l, _, err := readLeaderKey(q.Message)
+	switch {
+	case err != nil:
+		return errUnreadable(err)
+	case l == nil:
+		return errNoLeaderKey
+	}
+	q.change(txnPath, l.onlyIfLeader(3, appendText(nil, 1, l.key)), func([]byte) error { return nil })
+	return nil
+}
+
+// elected is the oldest key of a line; nil if there is none.
+func (s *server) elected(prefix string) *KeyValue {
+	_, found, _ := s.store.query(&Op{Kind: Range, Key: prefix, End: After(prefix), Order: ByCreate, Limit: 1})
+	if len(found) == 0 {
+		return nil
+	}
+	return &found[0].KeyValue
+}
+
+func (q *rpc) serveLeader() error {
+	name, err := readText(q.Message)
+	if err != nil {
+		return errUnreadable(err)
+	}
+	q.linearizable(func() error {
+		k := q.elected(name + "/")
+		if k == nil {
+			return errNobodyElected
+		}
+		q.reply(appendKeyValue(q.header(q.m).append(nil, 1), 2, k, false))
+		return nil
+	})
+	return nil
+}
+
+// serveObserve sends the leader's key now, and whenever it, or its value, is another.
+func (q *rpc) serveObserve() error {
+	name, err := readText(q.Message)
+	if err != nil {
+		return errUnreadable(err)
+	}
+	q.open()
+	w, sent := q.begin(name), int64(0)
+	w.observe = func() {
+		if k := q.elected(w.prefix); k != nil && k.Mod != sent {
+			sent = k.Mod
+			b := appendKeyValue(q.header(q.m).append(nil, 1), 2, k, false)
+			q.m.Push(w.conn, q.m.Second().Text(k.Key), Record{Kind: Message, Stream: w.stream, Body: string(b)}.Append(nil))
+		}
+	}
+	w.observe()
+	return nil
+}

@@ -1,0 +1,301 @@
+package etcd
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/raft"
+)
+
+// stream is a call whose messages are not one for one. It stays known, as over, until its connection ends.
+type stream struct {
+	conn, id   uint64
+	needLeader bool
+	over       bool
+	nextWatch  int64 // the identity of the next watch
+}
+
+type streams []*stream
+
+func (all streams) find(conn, id uint64) *stream {
+	if i := slices.IndexFunc(all, func(s *stream) bool { return s.conn == conn && s.id == id }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// open is the stream of a call, which its first message opens.
+func (q *rpc) open() *stream {
+	if x := q.streams.find(q.r.ConnID, q.Stream); x != nil {
+		return x
+	}
+	x := &stream{conn: q.r.ConnID, id: q.Stream, needLeader: q.NeedLeader}
+	q.server.streams = append(q.streams, x)
+	return x
+}
+
+// drop ends what a client has under way on a stream that it, or the member, has ended.
+func (s *server) drop(m *raft.Member, conn, id uint64) {
+	if x := s.streams.find(conn, id); x != nil {
+		x.over = true
+	}
+	s.watchers = slices.DeleteFunc(s.watchers, func(w watcher) bool {
+		return w.call != nil && w.conn == conn && w.call.stream == id
+	})
+	s.abandon(m, func(w *wait) bool { return w.conn == conn && w.stream == id })
+}
+
+// Closed ends everything that a client has under way on its connection.
+func (s *server) Closed(m *raft.Member, conn uint64) {
+	s.streams = slices.DeleteFunc(s.streams, func(x *stream) bool { return x.conn == conn })
+	s.watchers = slices.DeleteFunc(s.watchers, func(w watcher) bool { return w.call != nil && w.conn == conn })
+	s.abandon(m, func(w *wait) bool { return w.conn == conn })
+}
+
+// electionsLost is after how many election time-outs without a leader etcd ends the streams that need one.
+const electionsLost = 3
+
+// awaitLeader begins to wait for a leader, if none is known.
+func (s *server) awaitLeader(m *raft.Member) {
+	s.leaderless++
+	if m.Leader() == "" && slices.ContainsFunc(s.streams, func(x *stream) bool { return x.needLeader }) {
+		m.After(electionsLost*m.Config().ElectionTimeout(), tagLeaderless+s.leaderless)
+	}
+}
+
+// endWithoutLeader ends the streams that need a leader, if none has been known since.
+func (s *server) endWithoutLeader(m *raft.Member, since uint64) {
+	if since != s.leaderless || m.Leader() != "" {
+		return
+	}
+	for _, x := range s.streams {
+		if x.needLeader && !x.over {
+			s.drop(m, x.conn, x.id)
+			b := Record{Kind: End, Stream: x.id, Code: errNoLeader.Code, Body: errNoLeader.Text}.Append(nil)
+			m.Push(x.conn, m.Second(), b)
+		}
+	}
+}
+
+func (q *rpc) serveGrant() error {
+	var ttl, id int64
+	if err := readNumbers([]byte(q.Message), &ttl, &id); err != nil {
+		return errUnreadable(err)
+	}
+	if ttl > maxTTL {
+		return errTTLTooLarge
+	}
+	q.commit(logGrant, format(q.leaseID(q.m, id)), format(ttl), inCall)
+	return nil
+}
+
+func (q *rpc) serveRevoke() error {
+	var id int64
+	if err := readNumbers([]byte(q.Message), &id); err != nil {
+		return errUnreadable(err)
+	}
+	q.commit(logRevoke, format(id), inCall)
+	return nil
+}
+
+func (q *rpc) serveTimeToLive() error {
+	var id, keys int64
+	if err := readNumbers([]byte(q.Message), &id, &keys); err != nil {
+		return errUnreadable(err)
+	}
+	q.askLeader(q.m, q.r.Attempt, id, false, func(t leaderAnswer, err error) {
+		if err != nil {
+			q.refuse(err)
+			return
+		}
+		b := appendNumber(q.header(q.m).append(nil, 1), 2, id)
+		b = appendNumber(appendNumber(b, 3, t.left), 4, t.ttl)
+		if x := q.lessor.find(id); x != nil && keys != 0 && t.left >= 0 {
+			for _, key := range x.keys {
+				b = appendPart(b, 5, []byte(key))
+			}
+		}
+		q.reply(b)
+	})
+	return nil
+}
+
+func (q *rpc) serveLeases() error {
+	b := q.header(q.m).append(nil, 1)
+	for _, x := range q.lessor.leases {
+		b = appendPart(b, 2, appendNumber(nil, 1, x.id))
+	}
+	q.reply(b)
+	return nil
+}
+
+func (q *rpc) serveKeepAlive() error {
+	x := q.open()
+	var id int64
+	if err := readNumbers([]byte(q.Message), &id); err != nil {
+		x.over = true
+		return errUnreadable(err)
+	}
+	if x.over {
+		return nil
+	}
+	h := q.header(q.m)
+	q.askLeader(q.m, q.r.Attempt, id, true, func(t leaderAnswer, err error) {
+		switch {
+		case x.over:
+		case err != nil:
+			x.over = true
+			q.refuse(err)
+		default:
+			q.say(appendNumber(appendNumber(h.append(nil, 1), 2, id), 3, t.left))
+		}
+	})
+	return nil
+}
+
+// watchCall is what a watch of a call shows, and on which stream.
+type watchCall struct {
+	stream            uint64
+	previous          bool
+	noPuts, noDeletes bool
+}
+
+func (q *rpc) serveWatch() (err error) {
+	x := q.open()
+	if x.over {
+		return nil
+	}
+	s := scanOf(q.Message)
+	for s.next() {
+		switch s.number {
+		case 1:
+			s.take(func(b []byte) error {
+				c, err := readWatchCreation(b)
+				if err == nil {
+					q.watch(x, &c)
+				}
+				return err
+			})
+		case 2:
+			s.take(func(b []byte) error {
+				var id int64
+				err := readNumbers(b, &id)
+				if err == nil {
+					q.unwatch(id)
+				}
+				return err
+			})
+		case 3:
+			q.say(appendNumber(q.header(q.m).append(nil, 1), 2, noWatch))
+		}
+	}
+	if s.err != nil {
+		q.drop(q.m, q.r.ConnID, q.Stream)
+		return errUnreadable(s.err)
+	}
+	return nil
+}
+
+// noWatch is the identity of no watch.
+const noWatch = -1
+
+// at returns the position of a watch on the stream of a call, -1 if there is none.
+func (q *rpc) at(id int64) int {
+	return slices.IndexFunc(q.watchers, func(w watcher) bool {
+		return w.call != nil && w.conn == q.r.ConnID && w.call.stream == q.Stream && w.id == id
+	})
+}
+
+// watch begins a watch.
+func (q *rpc) watch(x *stream, c *watchCreation) {
+	if c.Key == "" {
+		c.Key = "\x00"
+	}
+	id, problem := c.id, ""
+	switch {
+	case c.End != "" && c.End != "\x00" && c.Key >= c.End:
+		id, problem = noWatch, "mvcc: watcher range is empty"
+	case id == 0:
+		for q.at(x.nextWatch) >= 0 {
+			x.nextWatch++
+		}
+		id = x.nextWatch
+		x.nextWatch++
+	case q.at(id) >= 0:
+		id, problem = noWatch, "mvcc: duplicate watch ID provided on the WatchStream"
+	}
+	b := appendNumber(appendNumber(q.header(q.m).append(nil, 1), 2, id), 3, 1)
+	if problem != "" {
+		q.say(appendText(appendNumber(b, 4, 1), 6, problem))
+		return
+	}
+	q.say(b)
+	w := watcher{id: id, conn: q.r.ConnID, key: c.Key, end: c.End, next: c.From,
+		call: &watchCall{q.Stream, c.previous, c.noPuts, c.noDeletes}}
+	if w.next <= 0 {
+		w.next = q.store.revision + 1
+	}
+	if w.next < q.store.compacted {
+		h := q.header(q.m)
+		h.revision = 0
+		b := appendNumber(appendNumber(h.append(nil, 1), 2, id), 4, 1)
+		q.pushTo(q.m, &w, q.m.Second(), appendNumber(b, 5, q.store.compacted))
+		return
+	}
+	q.server.watchers = append(q.watchers, w)
+	q.push(q.m, &q.watchers[len(q.watchers)-1])
+}
+
+// unwatch ends a watch, if there is one.
+func (q *rpc) unwatch(id int64) {
+	if i := q.at(id); i >= 0 {
+		q.server.watchers = slices.Delete(q.watchers, i, i+1)
+		q.say(appendNumber(appendNumber(q.header(q.m).append(nil, 1), 2, id), 4, 1))
+	}
+}
+
+func (s *server) pushTo(m *raft.Member, w *watcher, key sim.Key, message []byte) {
+	m.Push(w.conn, key, Record{Kind: Message, Stream: w.call.stream, Body: string(message)}.Append(nil))
+}
+
+// pushCall sends a watcher the changes since its last one, in one message.
+func (s *server) pushCall(m *raft.Member, w *watcher) {
+	all := s.store.changes
+	first := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
+	key, b, any := m.Second(), appendNumber(s.header(m).append(nil, 1), 2, w.id), false
+	for i := first; i < len(all); i++ {
+		c := &all[i]
+		if !w.sees(c) || c.deleted && w.call.noDeletes || !c.deleted && w.call.noPuts {
+			continue
+		}
+		any = true
+		key = key.Text(c.Key)
+		e := appendKeyValue(appendNumber(nil, 1, asNumber(c.deleted)), 2, &c.KeyValue, false)
+		if before := s.store.before(i); w.call.previous && before != nil {
+			e = appendKeyValue(e, 3, before, false)
+		}
+		b = appendPart(b, 11, e)
+	}
+	if any {
+		s.pushTo(m, w, key, b)
+	}
+	w.next = max(w.next, s.store.revision+1)
+}
+
+// before is the key before a change; nil if it did not exist, or is forgotten.
+func (s *store) before(change int) *KeyValue {
+	of := &s.changes[change]
+	if of.revision-1 < s.compacted {
+		return nil
+	}
+	for i := change - 1; i >= 0; i-- {
+		if c := &s.changes[i]; c.Key == of.Key && c.revision < of.revision {
+			if c.deleted {
+				return nil
+			}
+			return &c.KeyValue
+		}
+	}
+	return nil
+}
