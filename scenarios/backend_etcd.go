@@ -1,15 +1,18 @@
 package scenarios
 
 import (
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
+	"github.com/fencepost-sim/fencepost/sim/etcd/front"
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 func init() {
 	registerBackend(&backend{kind: locks.OnEtcd, place: 2, most: maxMembers, log: true, steady: true,
+		front: front.Etcd{}, called: "etcd", service: history.Etcd,
 		meaning: "how many members of an etcd cluster: etcd-1 …",
 		cluster: func(s *Servers) cluster {
 			c := raft.Config{Fsync: s.Fsync}

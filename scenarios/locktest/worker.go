@@ -201,6 +201,7 @@ type worker struct {
 func newWorker(s *scenarios.Scenario, c *Config) *worker {
 	w := &worker{host: &host{Driver: bubble.NewDriver(), new: c.New, keys: c.keys}, config: c,
 		promise: c.promise(), random: new(source)}
+	w.random.seed(0) // servers that are made before the first run draw from it, to no effect
 	w.own = runtime.NumGoroutine()
 	cryptorand.Reader = w.random
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}

@@ -535,3 +535,20 @@ func (q *rpc) serveStatus() error {
 	q.reply(appendNumber(b, 9, 16384))
 	return nil
 }
+
+// Lease is the lease that a call is about, if it is about one alone; 0 if not.
+func (c Call) Lease() (lease int64) {
+	switch c.Path {
+	case keepAlivePath, leases + "LeaseRevoke", leases + "LeaseTimeToLive":
+		_ = readNumbers([]byte(c.Message), &lease) // a member will refuse what cannot be read
+	}
+	return lease
+}
+
+// Granted is the lease that a response to a call grants; 0 if none.
+func (c Call) Granted(response string) (lease int64) {
+	if c.Path == leases+"LeaseGrant" {
+		_ = readNumbers([]byte(response), nil, &lease)
+	}
+	return lease
+}

@@ -1,0 +1,542 @@
+package front
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/etcd"
+)
+
+// wire is a connection of gRPC.
+type wire struct {
+	caller  *caller
+	half    []byte // of a frame
+	begun   bool   // the preface has been read
+	settled bool   // the member has accepted it: its settings are the first that the client gets
+	over    bool
+	streams []*stream
+	latest  uint32 // number of the latest stream
+
+	// What the client sends.
+	decoder *hpack.Decoder
+	fields  []hpack.HeaderField
+	block   []byte // of headers that a CONTINUATION continues
+	opening *frame // what began them; nil between headers
+	taken   int    // bytes of messages since the connection's window was last opened
+
+	// What it gets.
+	encoder *hpack.Encoder
+	encoded bytes.Buffer
+	window  int // bytes that the connection takes
+	initial int // bytes that a new stream takes
+	out     []byte
+	pings   [][]byte // to be answered with what arrives next
+	arrival sim.Time // of what arrived last
+}
+
+// stream is a call.
+type stream struct {
+	id         uint32
+	path       string
+	encoding   string // of messages that are compressed
+	needLeader bool
+	half       []byte // of a message
+	asked      bool   // a message, or why there is none, has been passed on
+	finished   bool   // the client sends no more
+	headed     bool   // the client has got the response's headers
+	window     int
+	data       []byte       // to be sent
+	end        *etcd.Record // to be sent after it
+}
+
+func newWire(c *caller) *wire {
+	w := &wire{caller: c, window: initialWindow, initial: initialWindow, arrival: -1}
+	w.decoder = hpack.NewDecoder(4096, func(f hpack.HeaderField) { w.fields = append(w.fields, f) })
+	w.encoder = hpack.NewEncoder(&w.encoded)
+	return w
+}
+
+// Written takes bytes of the client. Those of another protocol end the connection, as they do at etcd.
+func (w *wire) Written(l sim.Line, b []byte) error {
+	if w.over {
+		return nil
+	}
+	w.half = append(w.half, b...)
+	if !w.begun && !w.begin(l) {
+		return nil
+	}
+	for !w.over {
+		f, rest, ok, err := cutFrame(w.half)
+		if err == nil && !ok {
+			break
+		}
+		if err == nil {
+			err = w.take(l, &f)
+		}
+		if err != nil {
+			w.hangUp(l)
+			return nil
+		}
+		w.half = rest
+	}
+	w.half = slices.Clone(w.half)
+	w.flush(l)
+	return nil
+}
+
+func (w *wire) hangUp(l sim.Line) {
+	w.flush(l)
+	w.over = true
+	l.HangUp()
+}
+
+// begin reads the preface.
+func (w *wire) begin(l sim.Line) bool {
+	n := min(len(w.half), len(preface))
+	if string(w.half[:n]) != preface[:n] {
+		w.stranger(l)
+		return false
+	}
+	if n < len(preface) {
+		return false
+	}
+	w.begun, w.half = true, w.half[n:]
+	l.Ask(etcd.Call{Path: etcd.Preface}.Args(), w.caller.attempt, "preface")
+	return true
+}
+
+// notFound is the answer to HTTP/1: the gateway to gRPC is not simulated.
+const notFound = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\n" +
+	"Content-Length: 19\r\nConnection: close\r\n\r\n404 page not found\n"
+
+// mostHTTP1 is how long, in bytes, the head of a request in HTTP/1 may be.
+const mostHTTP1 = 1 << 20
+
+// stranger answers a client of another protocol.
+func (w *wire) stranger(l sim.Line) {
+	line, _, whole := bytes.Cut(w.half, []byte("\n"))
+	upper := func(r rune) bool { return r < 'A' || r > 'Z' }
+	method, _, _ := bytes.Cut(line, []byte(" "))
+	http1 := bytes.IndexFunc(method, upper) < 0 && len(method) <= len("CONNECT") &&
+		(!whole || bytes.HasSuffix(bytes.TrimSpace(line), []byte(" HTTP/1.1")))
+	switch {
+	case !http1:
+	case bytes.Contains(w.half, []byte("\r\n\r\n")):
+		w.out = append(w.out, notFound...)
+	case len(w.half) < mostHTTP1:
+		return // it goes on
+	}
+	w.hangUp(l)
+}
+
+// take takes a frame.
+func (w *wire) take(l sim.Line, f *frame) error {
+	if w.opening != nil && (f.kind != frameContinuation || f.stream != w.opening.stream) {
+		return errProtocol
+	}
+	switch f.kind {
+	case frameData:
+		return w.takeData(l, f)
+	case frameHeaders, frameContinuation:
+		return w.takeHeaders(l, f)
+	case frameReset:
+		return w.takeReset(l, f)
+	case frameSettings:
+		return w.takeSettings(f)
+	case framePing:
+		return w.takePing(l, f)
+	case frameWindow:
+		return w.takeWindow(f)
+	case framePush:
+		return errProtocol
+	}
+	return nil // PRIORITY, GOAWAY, and what nobody knows
+}
+
+func (w *wire) takeSettings(f *frame) error {
+	if f.stream != 0 || len(f.body)%6 != 0 {
+		return errProtocol
+	}
+	if f.flags&flagAck != 0 {
+		return nil
+	}
+	for b := f.body; len(b) > 0; b = b[6:] {
+		value := binary.BigEndian.Uint32(b[2:])
+		switch binary.BigEndian.Uint16(b) {
+		case settingTableSize:
+			w.encoder.SetMaxDynamicTableSizeLimit(value)
+		case settingInitialWindow:
+			if value > mostWindow {
+				return errProtocol
+			}
+			for _, s := range w.streams {
+				s.window += int(value) - w.initial
+			}
+			w.initial = int(value)
+		}
+	}
+	w.out = appendFrame(w.out, frameSettings, flagAck, 0, nil)
+	return nil
+}
+
+// takePing answers a ping. One that follows an arrival measures the bandwidth, and is answered with what arrives next;
+// any other asks whether the member is there.
+func (w *wire) takePing(l sim.Line, f *frame) error {
+	switch {
+	case f.stream != 0 || len(f.body) != 8:
+		return errProtocol
+	case f.flags&flagAck != 0:
+	case w.arrival == l.Now():
+		w.pings = append(w.pings, slices.Clone(f.body))
+	default:
+		l.Ask(etcd.Call{Path: etcd.Ping, Message: string(f.body)}.Args(), w.caller.attempt, "ping")
+	}
+	return nil
+}
+
+func (w *wire) takeWindow(f *frame) error {
+	if len(f.body) != 4 {
+		return errProtocol
+	}
+	by := int(binary.BigEndian.Uint32(f.body) & mostWindow)
+	to := &w.window
+	if f.stream != 0 {
+		s := w.find(f.stream)
+		if s == nil {
+			return nil
+		}
+		to = &s.window
+	}
+	if *to += by; by == 0 || *to > mostWindow {
+		return errProtocol
+	}
+	return nil
+}
+
+func (w *wire) find(id uint32) *stream {
+	if i := slices.IndexFunc(w.streams, func(s *stream) bool { return s.id == id }); i >= 0 {
+		return w.streams[i]
+	}
+	return nil
+}
+
+func (w *wire) forget(s *stream) {
+	w.streams = slices.DeleteFunc(w.streams, func(o *stream) bool { return o == s })
+}
+
+func (w *wire) takeReset(l sim.Line, f *frame) error {
+	if f.stream == 0 || len(f.body) != 4 {
+		return errProtocol
+	}
+	if s := w.find(f.stream); s != nil {
+		w.forget(s)
+		if s.asked {
+			w.ask(l, s, "", etcd.Resets)
+		}
+	}
+	return nil
+}
+
+// mostHeaders is how large, in bytes, the headers of a call may be.
+const mostHeaders = 1 << 20
+
+func (w *wire) takeHeaders(l sim.Line, f *frame) error {
+	switch {
+	case f.kind == frameContinuation && w.opening == nil, f.stream == 0, len(w.block)+len(f.body) > mostHeaders:
+		return errProtocol
+	case f.kind == frameContinuation:
+		w.block = append(w.block, f.body...)
+	default:
+		b, err := f.content()
+		if err != nil {
+			return err
+		}
+		w.block = append(w.block[:0], b...)
+		w.opening = &frame{stream: f.stream, flags: f.flags}
+	}
+	if f.flags&flagEndHeaders == 0 {
+		return nil
+	}
+	opening := w.opening
+	w.opening, w.fields = nil, w.fields[:0]
+	if _, err := w.decoder.Write(w.block); err != nil {
+		return errProtocol
+	}
+	if w.decoder.Close() != nil {
+		return errProtocol
+	}
+	ends := opening.flags&flagEndStream != 0
+	if s := w.find(opening.stream); s != nil { // trailers
+		if ends {
+			w.finish(l, s)
+		}
+		return nil
+	}
+	if opening.stream%2 == 0 || opening.stream <= w.latest {
+		return errProtocol
+	}
+	w.latest = opening.stream
+	w.open(l, opening.stream, ends)
+	return nil
+}
+
+// open begins a call with the headers that were read.
+func (w *wire) open(l sim.Line, id uint32, ends bool) {
+	s := &stream{id: id, window: w.initial}
+	kind := ""
+	for _, f := range w.fields {
+		switch f.Name {
+		case ":path":
+			s.path = f.Value
+		case "content-type":
+			kind = f.Value
+		case "grpc-encoding":
+			s.encoding = f.Value
+		case "hasleader":
+			s.needLeader = f.Value == "true"
+		}
+	}
+	if kind != "application/grpc" && !strings.HasPrefix(kind, "application/grpc+") &&
+		!strings.HasPrefix(kind, "application/grpc;") {
+		w.reset(s, errorProtocol)
+		return
+	}
+	w.streams = append(w.streams, s)
+	if ends {
+		w.finish(l, s)
+	}
+}
+
+// errorProtocol is an error code of HTTP/2.
+const errorProtocol = 1
+
+func (w *wire) reset(s *stream, code uint32) {
+	w.out = appendFrame(w.out, frameReset, 0, s.id, binary.BigEndian.AppendUint32(nil, code))
+}
+
+// mostMessage is how large, in bytes, a message may be that etcd reads: a request of the largest size, and what gRPC
+// adds.
+const mostMessage = 2 << 20
+
+// reopen is after how many bytes of messages the windows of the client are opened again.
+const reopen = 1 << 14
+
+func (w *wire) takeData(l sim.Line, f *frame) error {
+	if f.stream == 0 || f.stream > w.latest {
+		return errProtocol
+	}
+	b, err := f.content()
+	if err != nil {
+		return err
+	}
+	if w.taken += len(f.body); w.taken >= reopen {
+		w.out = appendWindow(w.out, 0, uint32(w.taken))
+		w.taken = 0
+	}
+	s := w.find(f.stream)
+	if s == nil || s.finished {
+		return nil
+	}
+	if len(f.body) > 0 {
+		w.out = appendWindow(w.out, s.id, uint32(len(f.body)))
+	}
+	s.half = append(s.half, b...)
+	w.takeMessages(l, s)
+	if f.flags&flagEndStream != 0 {
+		w.finish(l, s)
+	}
+	return nil
+}
+
+// messageHead is how many bytes come before a message: whether it is compressed, and its length.
+const messageHead = 5
+
+// takeMessages passes on the complete messages of a call.
+func (w *wire) takeMessages(l sim.Line, s *stream) {
+	for len(s.half) >= messageHead && (!s.asked || etcd.Streaming(s.path)) {
+		size := int(binary.BigEndian.Uint32(s.half[1:]))
+		switch {
+		case s.half[0] > 1:
+			w.refuse(l, s, etcd.Internal, fmt.Sprintf("grpc: received unexpected payload format %d", s.half[0]))
+			return
+		case size > mostMessage:
+			w.refuse(l, s, etcd.ResourceExhausted,
+				fmt.Sprintf("grpc: received message larger than max (%d vs. %d)", size, mostMessage))
+			return
+		case len(s.half) < messageHead+size:
+			return
+		case s.half[0] == 1 && (s.encoding == "" || s.encoding == "identity"):
+			w.refuse(l, s, etcd.Internal, "grpc: compressed flag set with identity or empty encoding")
+			return
+		case s.half[0] == 1:
+			w.refuse(l, s, etcd.Unimplemented,
+				fmt.Sprintf("grpc: Decompressor is not installed for grpc-encoding %q", s.encoding))
+			return
+		}
+		message := string(s.half[messageHead : messageHead+size])
+		s.half = s.half[messageHead+size:]
+		w.ask(l, s, message, etcd.Sends)
+	}
+	if s.asked && !etcd.Streaming(s.path) {
+		s.half = nil // a unary call has one message
+	}
+}
+
+// refuse has the member answer what cannot be read.
+func (w *wire) refuse(l sim.Line, s *stream, code etcd.Code, text string) {
+	s.half, s.finished = nil, true
+	w.ask(l, s, strconv.Itoa(int(code))+" "+text, etcd.Refuses)
+}
+
+// finish notes that the client sends no more.
+func (w *wire) finish(l sim.Line, s *stream) {
+	switch {
+	case s.finished:
+	case len(s.half) > 0:
+		w.refuse(l, s, etcd.UnknownCode, "unexpected EOF")
+	case !s.asked && !etcd.Streaming(s.path):
+		w.refuse(l, s, etcd.UnknownCode, "EOF")
+	case etcd.Streaming(s.path):
+		w.ask(l, s, "", etcd.Finishes)
+	}
+	s.finished = true
+}
+
+// ask sends the member a message of a call, or what became of it.
+func (w *wire) ask(l sim.Line, s *stream, message string, what etcd.What) {
+	s.asked = true
+	c := etcd.Call{Path: s.path, Stream: uint64(s.id), Message: message, What: what, NeedLeader: s.needLeader}
+	l.Ask(c.Args(), w.caller.behalf(c.Lease()), s.path[strings.LastIndexByte(s.path, '/')+1:])
+}
+
+// Arrived takes what the member has sent.
+func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
+	w.arrival = l.Now()
+	for _, p := range w.pings {
+		w.out = appendFrame(w.out, framePing, flagAck, 0, p)
+	}
+	w.pings = w.pings[:0]
+	for {
+		r, rest, ok := etcd.CutRecord(b)
+		if !ok {
+			break
+		}
+		w.arrived(&r, to)
+		b = rest
+	}
+	w.flush(l)
+}
+
+// ample is by how much the windows of the client are larger than they were.
+const ample = 1 << 20
+
+func (w *wire) arrived(r *etcd.Record, to *sim.Incoming) {
+	switch r.Kind {
+	case etcd.Settings:
+		setting := binary.BigEndian.AppendUint16(nil, settingInitialWindow)
+		first := appendFrame(nil, frameSettings, 0, 0, binary.BigEndian.AppendUint32(setting, ample))
+		w.out = append(appendWindow(first, 0, ample), w.out...)
+		w.settled = true
+		return
+	case etcd.Pong:
+		w.out = appendFrame(w.out, framePing, flagAck, 0, []byte(r.Body))
+		return
+	}
+	if to != nil && r.Kind == etcd.Message {
+		w.learn(to, r.Body)
+	}
+	s := w.find(uint32(r.Stream))
+	switch {
+	case s == nil || s.end != nil:
+	case r.Kind == etcd.Message:
+		head := append(make([]byte, 0, messageHead+len(r.Body)), 0)
+		s.data = append(append(s.data, binary.BigEndian.AppendUint32(head, uint32(len(r.Body)))...), r.Body...)
+	case r.Kind == etcd.End:
+		s.end = r
+	}
+}
+
+// learn remembers to whom a lease was granted.
+func (w *wire) learn(to *sim.Incoming, response string) {
+	if c, ok := etcd.CallOf(to.Args); ok {
+		if lease := c.Granted(response); lease != 0 {
+			w.caller.leases[lease] = to.Attempt
+		}
+	}
+}
+
+// flush delivers what there is, as far as the client's windows let it.
+func (w *wire) flush(l sim.Line) {
+	for _, s := range slices.Clone(w.streams) {
+		w.send(s)
+	}
+	if len(w.out) > 0 && (w.settled || !w.begun) {
+		l.Deliver(w.out)
+		w.out = w.out[:0]
+	}
+}
+
+func (w *wire) send(s *stream) {
+	if len(s.data) > 0 && !s.headed {
+		s.headed = true
+		w.head(s, 0, hpack.HeaderField{Name: ":status", Value: "200"},
+			hpack.HeaderField{Name: "content-type", Value: "application/grpc"})
+	}
+	for len(s.data) > 0 {
+		n := min(len(s.data), s.window, w.window, mostFrame)
+		if n <= 0 {
+			return
+		}
+		w.out = appendFrame(w.out, frameData, 0, s.id, s.data[:n])
+		s.data, s.window, w.window = s.data[n:], s.window-n, w.window-n
+	}
+	s.data = nil
+	if s.end == nil {
+		return
+	}
+	fields := []hpack.HeaderField{{Name: ":status", Value: "200"}, {Name: "content-type", Value: "application/grpc"},
+		{Name: "grpc-status", Value: strconv.Itoa(int(s.end.Code))}, {Name: "grpc-message", Value: encoded(s.end.Body)}}
+	if s.headed {
+		fields = fields[2:]
+	}
+	w.head(s, flagEndStream, fields...)
+	if !s.finished {
+		w.reset(s, 0)
+	}
+	w.forget(s)
+}
+
+// head sends headers.
+func (w *wire) head(s *stream, flags byte, fields ...hpack.HeaderField) {
+	w.encoded.Reset()
+	for _, f := range fields {
+		_ = w.encoder.WriteField(f) // a buffer takes everything
+	}
+	b := w.encoded.Bytes()
+	kind := byte(frameHeaders)
+	for len(b) > mostFrame {
+		w.out = appendFrame(w.out, kind, flags, s.id, b[:mostFrame])
+		b, kind, flags = b[mostFrame:], frameContinuation, 0
+	}
+	w.out = appendFrame(w.out, kind, flags|flagEndHeaders, s.id, b)
+}
+
+// encoded is a text as grpc-message has it.
+func encoded(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '%' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
