@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
@@ -27,9 +28,13 @@ type mutex struct {
 	mutex   *concurrency.Mutex
 }
 
+// steadyBackoff is gRPC's own without its jitter, whose randomness cannot be seeded.
+var steadyBackoff = grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 20 * time.Second,
+	Backoff: backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, MaxDelay: 2 * time.Minute}})
+
 func newClient(c *locktest.Client) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: c.Addrs, Context: c.Context(), Logger: zap.NewNop(),
-		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, addr string) (conn, error) {
+		DialOptions: []grpc.DialOption{steadyBackoff, grpc.WithContextDialer(func(ctx context.Context, addr string) (conn, error) {
 			return c.DialContext(ctx, "tcp", addr)
 		})}})
 }
@@ -43,13 +48,22 @@ func newMutex(c *locktest.Client) locktest.Lock {
 }
 
 func (m *mutex) Lock(ctx context.Context) (err error) {
-	if m.session == nil {
+	if m.session == nil || over(m.session.Done()) {
 		if m.session, err = concurrency.NewSession(m.client, concurrency.WithTTL(8)); err != nil {
 			return err
 		}
 	}
 	m.mutex = concurrency.NewMutex(m.session, m.key)
 	return m.mutex.Lock(ctx)
+}
+
+func over(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
 }
 
 func (m *mutex) Unlock(ctx context.Context) error { return m.mutex.Unlock(ctx) }
@@ -61,4 +75,9 @@ func (m *mutex) Close() error {
 		m.session.Close()
 	}
 	return m.client.Close()
+}
+
+// clients are what is tested.
+var clients = map[string]locktest.Config{
+	"etcd-mutex": {Servers: locktest.Etcd(3), TTL: 8 * time.Second, New: newMutex},
 }
