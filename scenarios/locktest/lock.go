@@ -71,6 +71,7 @@ type host struct {
 	new       func(*Client) Lock
 	keys      *keys       // nil: each lock has one of its name
 	closeless atomic.Bool // a Lock without Close was seen
+	together  bool        // the servers grant a lock as one
 }
 
 // open makes the lock of a client.
@@ -92,7 +93,7 @@ func (h *host) Prepare(o *sim.Options) {
 
 // foreign is the lock of one client.
 func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library) locks.ForeignLock {
-	return &foreign{open: h.open, guest: h.Guest(client), config: c, library: of}
+	return &foreign{open: h.open, guest: h.Guest(client), config: c, library: of, together: h.together}
 }
 
 // foreign is a lock whose methods a goroutine calls while the task of its client waits.
@@ -103,6 +104,8 @@ type foreign struct {
 	library *locks.Library
 	lock    Lock
 	closed  bool
+	// together says that the servers grant a lock as one.
+	together bool
 }
 
 // Acquire calls Lock.
@@ -130,6 +133,9 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 		return nil, &locks.RefusedError{Said: said(err), Err: locks.ErrPatience}
 	}
 	since, granted := l.guest.Try()
+	if l.together {
+		granted = l.config.Servers
+	}
 	h.Token = stated.token
 	h.Grant = sim.Grant{Since: l.guest.Mark(since), Granted: l.guest.Mark(at), Until: l.until(stated, since),
 		Counted: granted}

@@ -199,8 +199,8 @@ type worker struct {
 }
 
 func newWorker(s *scenarios.Scenario, c *Config) *worker {
-	w := &worker{host: &host{Driver: bubble.NewDriver(), new: c.New, keys: c.keys}, config: c,
-		promise: c.promise(), random: new(source)}
+	w := &worker{host: &host{Driver: bubble.NewDriver(), new: c.New, keys: c.keys,
+		together: len(s.Targets().Consensus) > 0}, config: c, promise: c.promise(), random: new(source)}
 	w.random.seed(0) // servers that are made before the first run draw from it, to no effect
 	w.own = runtime.NumGoroutine()
 	cryptorand.Reader = w.random

@@ -552,3 +552,30 @@ func (c Call) Granted(response string) (lease int64) {
 	}
 	return lease
 }
+
+// Owned is the one key that a call puts or deletes, the first if it is a txn that has several in its first branch;
+// empty if there is none.
+func (c Call) Owned() (key string, deletes bool) {
+	var ops []Op
+	switch c.Path {
+	case putPath, deletePath:
+		if o, err := readOp(c.Path, c.Message); err == nil {
+			ops = []Op{o}
+		}
+	case txnPath:
+		if t, err := readTxn([]byte(c.Message)); err == nil {
+			ops = t.Then
+		}
+	}
+	for i := range ops {
+		if o := &ops[i]; (o.Kind == Put || o.Kind == Delete) && o.End == "" {
+			return o.Key, o.Kind == Delete
+		}
+	}
+	return "", false
+}
+
+// Succeeded reports whether a response to a call says that it was carried out: of a txn, that its conditions held.
+func (c Call) Succeeded(response string) bool {
+	return c.Path != txnPath || stillLeader([]byte(response)) == nil
+}

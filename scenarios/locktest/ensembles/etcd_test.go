@@ -66,9 +66,18 @@ func over(done <-chan struct{}) bool {
 	}
 }
 
-func (m *mutex) Unlock(ctx context.Context) error { return m.mutex.Unlock(ctx) }
-func (m *mutex) Lost() <-chan struct{}            { return m.session.Done() }
-func (m *mutex) Token() int64                     { return m.mutex.Header().Revision }
+// Unlock ends the session if the lock could not be given back: the key would still be there, and the next Lock of this
+// session would take it for its own.
+func (m *mutex) Unlock(ctx context.Context) error {
+	err := m.mutex.Unlock(ctx)
+	if err != nil {
+		m.session.Close()
+		m.session = nil
+	}
+	return err
+}
+
+func (m *mutex) Lost() <-chan struct{} { return m.session.Done() }
 
 func (m *mutex) Close() error {
 	if m.session != nil {

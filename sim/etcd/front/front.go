@@ -15,6 +15,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
 // Etcd is the [sim.Front] of etcd members.
@@ -32,18 +33,22 @@ func (Etcd) Begin(time.Duration) sim.Callers { return callers{} }
 type callers struct{}
 
 // Caller returns a client that has called nothing yet.
-func (callers) Caller(sim.ProcessID) sim.Caller { return &caller{leases: map[int64]history.Attempt{}} }
+func (callers) Caller(sim.ProcessID) sim.Caller {
+	return &caller{leases: map[int64]history.Attempt{}, keys: map[string]history.Attempt{}}
+}
 
 // Canonical is the value: nothing that servers record is random.
 func (callers) Canonical(value string) string { return value }
 
-// caller is a client. What it does about a lease is on behalf of the attempt that was granted it; everything else on
-// behalf of the latest.
+// caller is a client. What it does about a lease is on behalf of the attempt that was granted it, and a deletion of its
+// own key on behalf of the attempt that put it: a session that finds the key of an earlier attempt in its place takes
+// it for its own. Everything else is on behalf of the latest attempt.
 type caller struct {
 	callers
 	attempt history.Attempt
 	since   sim.Time
 	leases  map[int64]history.Attempt
+	keys    map[string]history.Attempt // that it may have put, and has not asked to be deleted since
 }
 
 // Wire makes the client's end of a new connection.
@@ -55,10 +60,32 @@ func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a
 // Try is the current attempt: a cluster grants a lock as one.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, nil }
 
-// behalf returns on whose behalf a call is that is about a lease, or about none if that is 0.
-func (c *caller) behalf(lease int64) history.Attempt {
-	if of, known := c.leases[lease]; known {
+// behalf returns on whose behalf a call is.
+func (c *caller) behalf(call *etcd.Call) history.Attempt {
+	if of, known := c.leases[call.Lease()]; known {
 		return of
 	}
+	key, deletes := call.Owned()
+	of, known := c.keys[key]
+	switch {
+	case key == "":
+	case deletes:
+		delete(c.keys, key)
+		if known {
+			return of
+		}
+	case !known:
+		c.keys[key] = c.attempt
+	}
 	return c.attempt
+}
+
+// learn remembers what a response grants.
+func (c *caller) learn(of history.Attempt, call *etcd.Call, response string) {
+	if lease := call.Granted(response); lease != 0 {
+		c.leases[lease] = of
+	}
+	if key, deletes := call.Owned(); key != "" && !deletes && call.Succeeded(response) {
+		c.keys[key] = of
+	}
 }

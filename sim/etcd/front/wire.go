@@ -413,7 +413,7 @@ func (w *wire) finish(l sim.Line, s *stream) {
 func (w *wire) ask(l sim.Line, s *stream, message string, what etcd.What) {
 	s.asked = true
 	c := etcd.Call{Path: s.path, Stream: uint64(s.id), Message: message, What: what, NeedLeader: s.needLeader}
-	l.Ask(c.Args(), w.caller.behalf(c.Lease()), s.path[strings.LastIndexByte(s.path, '/')+1:])
+	l.Ask(c.Args(), w.caller.behalf(&c), s.path[strings.LastIndexByte(s.path, '/')+1:])
 }
 
 // Arrived takes what the member has sent.
@@ -450,7 +450,9 @@ func (w *wire) arrived(r *etcd.Record, to *sim.Incoming) {
 		return
 	}
 	if to != nil && r.Kind == etcd.Message {
-		w.learn(to, r.Body)
+		if c, ok := etcd.CallOf(to.Args); ok {
+			w.caller.learn(to.Attempt, &c, r.Body)
+		}
 	}
 	s := w.find(uint32(r.Stream))
 	switch {
@@ -460,15 +462,6 @@ func (w *wire) arrived(r *etcd.Record, to *sim.Incoming) {
 		s.data = append(append(s.data, binary.BigEndian.AppendUint32(head, uint32(len(r.Body)))...), r.Body...)
 	case r.Kind == etcd.End:
 		s.end = r
-	}
-}
-
-// learn remembers to whom a lease was granted.
-func (w *wire) learn(to *sim.Incoming, response string) {
-	if c, ok := etcd.CallOf(to.Args); ok {
-		if lease := c.Granted(response); lease != 0 {
-			w.caller.leases[lease] = to.Attempt
-		}
 	}
 }
 
