@@ -3,7 +3,7 @@ package ensembles
 import (
 	"cmp"
 	"math/rand"
-	"net"
+
 	"slices"
 	"sync/atomic"
 	_ "unsafe" // for go:linkname
@@ -13,8 +13,6 @@ import (
 	"google.golang.org/grpc/balancer/pickfirst"
 	"google.golang.org/grpc/balancer/roundrobin"
 )
-
-type conn = net.Conn
 
 // valCtxCh is what the Done of a watch's context returns in etcd's client: a channel that is never closed, made when the
 // program starts. It belongs to no bubble, and a goroutine that waits for it keeps the clock from moving. Nil means

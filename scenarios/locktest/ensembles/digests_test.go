@@ -15,8 +15,9 @@ func TestEqualSeedsGiveEqualDigests(t *testing.T) {
 	if os.Getenv("FENCEPOST_FULL") != "" {
 		seeds, times = 200, 10
 	}
-	for name, c := range clients {
-		t.Run(name, func(t *testing.T) {
+	for _, client := range clients {
+		t.Run(client.Name, func(t *testing.T) {
+			c := client.Config
 			c.Seeds = seeds
 			first, unequal := map[uint64]sim.Digest{}, map[uint64]bool{}
 			for range times {

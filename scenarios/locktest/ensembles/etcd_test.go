@@ -2,13 +2,16 @@ package ensembles
 
 import (
 	"context"
+	"errors"
+	"net"
+	"strconv"
 	"testing"
 	"time"
-	_ "unsafe" // for go:linkname
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
@@ -16,77 +19,220 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-func TestMutex(t *testing.T) {
-	locktest.Run(t, locktest.Config{Servers: locktest.Etcd(3), TTL: 8 * time.Second, New: newMutex})
+// clients are what is tested.
+var clients = []struct {
+	Name string
+	locktest.Config
+}{
+	{"etcd-mutex", locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newMutex}},
+	{"etcd-election", locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newElection}},
+	{"etcd-lock-service", locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newService}},
 }
 
-// mutex is package concurrency's: its lease lasts as long as its session, and each Lock has a session if there is none.
-type mutex struct {
-	client  *clientv3.Client
-	key     string
-	session *concurrency.Session
-	mutex   *concurrency.Mutex
-}
+const ttl = 8 * time.Second
 
 // steadyBackoff is gRPC's own without its jitter, whose randomness cannot be seeded.
 var steadyBackoff = grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 20 * time.Second,
 	Backoff: backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, MaxDelay: 2 * time.Minute}})
 
-func newClient(c *locktest.Client) (*clientv3.Client, error) {
+// open opens etcd's client. It asks a silent member whether it is there: without that a call to one whose host is down
+// waits until the system gives the connection up.
+func open(c *locktest.Client) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: c.Addrs, Context: c.Context(), Logger: zap.NewNop(),
-		DialOptions: []grpc.DialOption{steadyBackoff, grpc.WithContextDialer(func(ctx context.Context, addr string) (conn, error) {
-			return c.DialContext(ctx, "tcp", addr)
-		})}})
+		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 2 * time.Second,
+		DialOptions: []grpc.DialOption{steadyBackoff,
+			grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+				return c.DialContext(ctx, "tcp", addr)
+			})}})
 }
 
-func newMutex(c *locktest.Client) locktest.Lock {
-	client, err := newClient(c)
-	if err != nil {
-		return locktest.Refused(err)
-	}
-	return &mutex{client: client, key: c.Key}
+// session is a client with the session in which it has its locks, if there is one.
+type session struct {
+	client  *clientv3.Client
+	session *concurrency.Session
 }
 
-func (m *mutex) Lock(ctx context.Context) (err error) {
-	if m.session == nil || over(m.session.Done()) {
-		if m.session, err = concurrency.NewSession(m.client, concurrency.WithTTL(8)); err != nil {
-			return err
+// begin begins a session, unless there is one that is not over.
+func (s *session) begin() (err error) {
+	if s.session != nil {
+		select {
+		case <-s.session.Done():
+		default:
+			return nil
 		}
 	}
-	m.mutex = concurrency.NewMutex(m.session, m.key)
-	return m.mutex.Lock(ctx)
+	s.session, err = concurrency.NewSession(s.client, concurrency.WithTTL(int(ttl/time.Second)))
+	return err
 }
 
-func over(done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	default:
-		return false
-	}
-}
+// Lost is closed when the session is over.
+func (s *session) Lost() <-chan struct{} { return s.session.Done() }
 
-// Unlock ends the session if the lock could not be given back: the key would still be there, and the next Lock of this
+// given ends the session if the lock could not be given back: its key would still be there, and the next Lock in this
 // session would take it for its own.
-func (m *mutex) Unlock(ctx context.Context) error {
-	err := m.mutex.Unlock(ctx)
-	if err != nil {
-		m.session.Close()
-		m.session = nil
+func (s *session) given(err error) error {
+	if err != nil && s.session != nil {
+		s.session.Close()
+		s.session = nil
 	}
 	return err
 }
 
-func (m *mutex) Lost() <-chan struct{} { return m.session.Done() }
-
-func (m *mutex) Close() error {
-	if m.session != nil {
-		m.session.Close()
+// Close ends the session and the client.
+func (s *session) Close() error {
+	if s.session != nil {
+		s.session.Close()
 	}
-	return m.client.Close()
+	return s.client.Close()
 }
 
-// clients are what is tested.
-var clients = map[string]locktest.Config{
-	"etcd-mutex": {Servers: locktest.Etcd(3), TTL: 8 * time.Second, New: newMutex},
+func TestMutex(t *testing.T) { locktest.Run(t, clients[0].Config) }
+
+// mutex is concurrency.Mutex.
+type mutex struct {
+	session
+	key   string
+	mutex *concurrency.Mutex
+}
+
+func newMutex(c *locktest.Client) locktest.Lock {
+	client, err := open(c)
+	if err != nil {
+		return locktest.Refused(err)
+	}
+	return &mutex{session: session{client: client}, key: c.Key}
+}
+
+func (m *mutex) Lock(ctx context.Context) error {
+	if err := m.begin(); err != nil {
+		return err
+	}
+	m.mutex = concurrency.NewMutex(m.session.session, m.key)
+	return m.mutex.Lock(ctx)
+}
+
+func (m *mutex) Unlock(ctx context.Context) error { return m.given(m.mutex.Unlock(ctx)) }
+
+// Token is the revision at which the lock was acquired.
+func (m *mutex) Token() int64 { return m.mutex.Header().Revision }
+
+func TestElection(t *testing.T) { locktest.Run(t, clients[1].Config) }
+
+// election is concurrency.Election: the leader is in its section from winning until it resigns.
+type election struct {
+	session
+	name, key string
+	election  *concurrency.Election
+}
+
+func newElection(c *locktest.Client) locktest.Lock {
+	client, err := open(c)
+	if err != nil {
+		return locktest.Refused(err)
+	}
+	return &election{session: session{client: client}, name: c.Name, key: c.Key}
+}
+
+func (e *election) Lock(ctx context.Context) error {
+	if err := e.begin(); err != nil {
+		return err
+	}
+	e.election = concurrency.NewElection(e.session.session, e.key)
+	return e.election.Campaign(ctx, e.name)
+}
+
+func (e *election) Unlock(ctx context.Context) error { return e.given(e.election.Resign(ctx)) }
+
+// Token is the revision of the leader's key.
+func (e *election) Token() int64 { return e.election.Rev() }
+
+func TestLockService(t *testing.T) { locktest.Run(t, clients[2].Config) }
+
+// service is etcd's lock service, which any client of gRPC can call: the lease is the caller's business.
+type service struct {
+	client *clientv3.Client
+	name   string
+	lease  clientv3.LeaseID
+	alive  <-chan *clientv3.LeaseKeepAliveResponse
+	lost   chan struct{}
+	stop   context.CancelFunc
+	key    string
+}
+
+func newService(c *locktest.Client) locktest.Lock {
+	client, err := open(c)
+	if err != nil {
+		return locktest.Refused(err)
+	}
+	return &service{client: client, name: c.Key}
+}
+
+func (s *service) Lock(ctx context.Context) error {
+	granted, err := s.client.Grant(ctx, int64(ttl/time.Second))
+	if err != nil {
+		return err
+	}
+	s.lease = granted.ID
+	var alive context.Context
+	alive, s.stop = context.WithCancel(s.client.Ctx())
+	if s.alive, err = s.client.KeepAlive(alive, s.lease); err != nil {
+		return err
+	}
+	s.lost = make(chan struct{})
+	go func(alive <-chan *clientv3.LeaseKeepAliveResponse, lost chan struct{}) {
+		for range alive {
+		}
+		close(lost)
+	}(s.alive, s.lost)
+	request := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), s.name)
+	request = protowire.AppendVarint(protowire.AppendTag(request, 2, protowire.VarintType), uint64(s.lease))
+	response, err := call(ctx, s.client, "/v3lockpb.Lock/Lock", request)
+	if err != nil {
+		s.end()
+		return err
+	}
+	s.key = s.name + "/" + strconv.FormatInt(int64(s.lease), 16)
+	if len(response) == 0 {
+		return errors.New("the lock service answered nothing")
+	}
+	return nil
+}
+
+// call calls a method of which the client has no code: the bytes of messages go to and fro.
+func call(ctx context.Context, c *clientv3.Client, method string, request []byte) (response []byte, err error) {
+	err = c.ActiveConnection().Invoke(ctx, method, &request, &response, grpc.ForceCodec(asBytes{}))
+	return response, err
+}
+
+// asBytes passes messages on as they are.
+type asBytes struct{}
+
+func (asBytes) Name() string                       { return "proto" }
+func (asBytes) Marshal(v any) ([]byte, error)      { return *v.(*[]byte), nil }
+func (asBytes) Unmarshal(data []byte, v any) error { *v.(*[]byte) = data; return nil }
+
+// Unlock gives the lock back, and the lease with it.
+func (s *service) Unlock(ctx context.Context) error {
+	_, err := call(ctx, s.client, "/v3lockpb.Lock/Unlock",
+		protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), s.key))
+	s.end()
+	return err
+}
+
+// end gives the lease up.
+func (s *service) end() {
+	s.stop()
+	ctx, cancel := context.WithTimeout(s.client.Ctx(), 2*time.Second)
+	defer cancel()
+	s.client.Revoke(ctx, s.lease)
+}
+
+// Lost is closed when the lease is over.
+func (s *service) Lost() <-chan struct{} { return s.lost }
+
+func (s *service) Close() error {
+	if s.stop != nil {
+		s.stop()
+	}
+	return s.client.Close()
 }
