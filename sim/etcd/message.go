@@ -424,7 +424,7 @@ const maxTxnOps = 128
 func (o *Op) check(most int) error {
 	switch {
 	case o.Kind == Nested:
-		return o.Txn.check(most)
+		return o.Txn.checkParts(most)
 	case o.Kind == 0:
 		return errKeyNotFound // etcd has no other for an operation of no kind
 	case o.Key == "":

@@ -272,9 +272,14 @@ func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
 		}
 	}
 	put := func(key string, other []string) {
-		twice = twice || slices.Contains(puts, key) && !slices.Contains(other, key) ||
-			slices.ContainsFunc(deletes, func(d *Op) bool { return among(key, d.Key, d.End) })
-		puts = append(puts, key)
+		known := slices.Contains(puts, key)
+		twice = twice || known && !slices.Contains(other, key) ||
+			slices.ContainsFunc(deletes, func(d *Op) bool { // to etcd "\x00" is here the end of an empty range
+				return d.End != "\x00" && among(key, d.Key, d.End)
+			})
+		if !known {
+			puts = append(puts, key)
+		}
 	}
 	for i := range ops {
 		if ops[i].Kind != Nested {

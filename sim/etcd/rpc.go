@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -395,7 +396,11 @@ func (s *server) applyRPC(m *raft.Member, e *raft.Entry, w *write) []byte {
 		return outcome(s.compact(m, message))
 	}
 	o, err := readOp(path, message)
-	if err == nil {
+	switch {
+	case err != nil:
+	case o.Kind == Put && o.Lease != 0 && s.lessor.find(o.Lease) == nil: // in a txn etcd looks for the key first
+		err = errLeaseNotFound
+	default:
 		err = s.possible(&o)
 	}
 	if err != nil {
@@ -409,7 +414,7 @@ func (s *server) applyRPC(m *raft.Member, e *raft.Entry, w *write) []byte {
 // transact carries out a txn: all of it, or nothing.
 func (s *server) transact(m *raft.Member, t *Txn, w *write) ([]byte, error) {
 	way := s.way(t, nil)
-	if err := s.feasible(t, &way); err != nil {
+	if err := s.feasible(t, way); err != nil {
 		return nil, err
 	}
 	h := s.header(m)
@@ -442,27 +447,34 @@ func (t *Txn) follow(way *[]bool) []Op {
 	return t.Else
 }
 
-// feasible reports why the chosen branches cannot be carried out. A txn that only reads may look at the past.
-func (s *server) feasible(t *Txn, way *[]bool) error {
-	rest := *way
-	var look func(t *Txn) error
-	look = func(t *Txn) error {
-		ops := t.follow(&rest)
-		for i := range ops {
-			o := &ops[i]
-			err := error(nil)
-			if o.Kind == Nested {
-				err = look(o.Txn)
-			} else if err = s.possible(o); o.Kind == Range && o.Revision < 0 && o.Revision < s.store.compacted {
-				err = errCompacted
-			}
-			if err != nil {
-				return err
-			}
+// feasible reports why the chosen branches cannot be carried out: by a put, or if there is none by a range.
+func (s *server) feasible(t *Txn, way []bool) error {
+	for _, kind := range []Kind{Put, Range} {
+		rest := way
+		if err := s.feasibleOf(kind, t, &rest); err != nil {
+			return err
 		}
-		return nil
 	}
-	return look(t)
+	return nil
+}
+
+func (s *server) feasibleOf(kind Kind, t *Txn, way *[]bool) (err error) {
+	ops := t.follow(way)
+	for i := range ops {
+		o := &ops[i]
+		var wrong error
+		switch {
+		case o.Kind == Nested:
+			wrong = s.feasibleOf(kind, o.Txn, way)
+		case o.Kind != kind:
+		case o.Kind == Range && o.Revision < 0 && o.Revision < s.store.compacted: // outside of a txn it is the latest
+			wrong = errCompacted
+		default:
+			wrong = s.possible(o)
+		}
+		err = cmp.Or(err, wrong)
+	}
+	return err
 }
 
 // carry does what the chosen branches specify, and returns the rest of the response after its header.
