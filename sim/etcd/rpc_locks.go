@@ -29,8 +29,8 @@ var (
 // sessionTTL is that of the lease that the services grant to a caller without one, in seconds.
 const sessionTTL = 60
 
-// logEnter is a command of the log: key, value, lease. It puts the key unless it exists; an election's key that exists
-// gets the value.
+// logEnter is a command of the log: key, lease, and for an election a value. It puts the key unless it exists; an
+// election's key that exists gets the value.
 const logEnter = "ENTER"
 
 // wait is a call that waits until no key under its prefix is older than its own; or an Observe, which has none.
@@ -52,6 +52,7 @@ type wait struct {
 type lockRequest struct {
 	name, value string
 	lease       int64
+	election    bool
 }
 
 func readLockRequest(message string) (l lockRequest, err error) {
@@ -71,7 +72,6 @@ func readLockRequest(message string) (l lockRequest, err error) {
 
 func (q *rpc) serveLock() error {
 	l, err := readLockRequest(q.Message)
-	l.value = ""
 	return q.enter(l, err, func(w *wait, h header) {
 		q.reply(appendText(h.append(nil, 1), 2, w.key))
 	})
@@ -79,6 +79,7 @@ func (q *rpc) serveLock() error {
 
 func (q *rpc) serveCampaign() error {
 	l, err := readLockRequest(q.Message)
+	l.election = true
 	return q.enter(l, err, func(w *wait, h header) {
 		h.revision = w.entered
 		leader := appendText(appendText(nil, 1, l.name), 2, w.key)
@@ -95,7 +96,7 @@ func (q *rpc) enter(l lockRequest, unreadable error, won func(*wait, header)) er
 	w := q.begin(l.name)
 	w.lease, w.ttl, w.won = l.lease, sessionTTL, won
 	if w.lease != 0 {
-		q.standInLine(w, l.value)
+		q.standInLine(w, &l)
 		return nil
 	}
 	w.lease = q.leaseID(q.m, 0)
@@ -104,7 +105,7 @@ func (q *rpc) enter(l lockRequest, unreadable error, won func(*wait, header)) er
 			q.fail(w, err)
 			return
 		}
-		q.standInLine(w, l.value)
+		q.standInLine(w, &l)
 	}, logGrant, format(w.lease), format(sessionTTL), inCall)
 	return nil
 }
@@ -118,9 +119,13 @@ func (q *rpc) begin(name string) *wait {
 }
 
 // standInLine puts the key of a caller that has a lease.
-func (q *rpc) standInLine(w *wait, value string) {
+func (q *rpc) standInLine(w *wait, l *lockRequest) {
 	w.key = w.prefix + strconv.FormatInt(w.lease, 16)
 	q.keepAlive(q.m, w)
+	command := []string{logEnter, w.key, format(w.lease)}
+	if l.election {
+		command = append(command, l.value)
+	}
 	q.commitThen(func(reply []byte, err error) {
 		if err != nil {
 			q.fail(w, err)
@@ -132,14 +137,21 @@ func (q *rpc) standInLine(w *wait, value string) {
 			h.revision = w.entered
 			w.won(w, h)
 		}
-	}, logEnter, w.key, value, format(w.lease))
+	}, command...)
 }
 
 // applyEnter carries out logEnter. Its message has the key's create revision and the revision reached.
 func (s *server) applyEnter(m *raft.Member, e *raft.Entry, w *write) []byte {
-	o := Op{Kind: Put, Key: e.Args[1], Value: e.Args[2], Lease: parse(e.Args[3])}
-	k := s.store.get(o.Key)
-	if k == nil || k.Value != o.Value {
+	o := Op{Kind: Put, Key: e.Args[1], Lease: parse(e.Args[2])}
+	election := len(e.Args) > 3
+	if election {
+		o.Value = e.Args[3]
+	}
+	k, at := s.store.get(o.Key), s.store.revision // of a key that exists
+	if k == nil {
+		at = w.revision
+	}
+	if k == nil || election && k.Value != o.Value {
 		if err := s.possible(&o); err != nil {
 			return outcome(nil, err)
 		}
@@ -147,15 +159,18 @@ func (s *server) applyEnter(m *raft.Member, e *raft.Entry, w *write) []byte {
 		s.commit(m, w)
 		k = s.store.get(o.Key)
 	}
-	return outcome(appendNumber(appendNumber(nil, 1, k.Create), 2, s.store.revision), nil)
+	return outcome(appendNumber(appendNumber(nil, 1, k.Create), 2, at), nil)
 }
 
 // fail ends a call that could not get into the line.
 func (q *rpc) fail(w *wait, err error) {
 	if q.finish(w) {
-		q.refuse(err)
+		q.refuse(unknownCode(err))
 	}
 }
+
+// unknownCode is an error as the services pass it on from their client: its text alone.
+func unknownCode(err error) error { return &Error{UnknownCode, err.Error()} }
 
 // finish ends a wait. It reports whether it was under way.
 func (s *server) finish(w *wait) bool {
@@ -223,7 +238,7 @@ func (q *rpc) serveUnlock() error {
 	case err != nil:
 		return errUnreadable(err)
 	case key == "":
-		return errEmptyKey
+		return unknownCode(errEmptyKey)
 	}
 	q.change(deletePath, appendText(nil, 1, key), func([]byte) error { return nil })
 	return nil
@@ -247,7 +262,7 @@ func (q *rpc) change(path string, message []byte, judge func(response []byte) er
 			err = judge(response)
 		}
 		if err != nil {
-			q.refuse(err)
+			q.refuse(unknownCode(err))
 			return
 		}
 		s := scanOf(response)

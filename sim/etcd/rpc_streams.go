@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"math"
 	"slices"
 	"sort"
 
@@ -241,7 +242,7 @@ func (q *rpc) watch(x *stream, c *watchCreation) {
 		h.revision = 0
 		b := appendNumber(appendNumber(h.append(nil, 1), 2, id), 4, 1)
 		q.pushTo(q.m, &w, q.m.Second(), appendNumber(b, 5, q.store.compacted))
-		return
+		w.next = math.MaxInt64 // its identity stays taken until its client cancels it, too
 	}
 	q.server.watchers = append(q.watchers, w)
 	q.push(q.m, &q.watchers[len(q.watchers)-1])
@@ -286,7 +287,8 @@ func (s *server) pushCall(m *raft.Member, w *watcher) {
 // before is the key before a change; nil if it did not exist, or is forgotten.
 func (s *store) before(change int) *KeyValue {
 	of := &s.changes[change]
-	if of.revision-1 < s.compacted {
+	created := !of.deleted && of.Create == of.Mod // perhaps anew, by the txn that has deleted it
+	if created || of.revision-1 < s.compacted {
 		return nil
 	}
 	for i := change - 1; i >= 0; i-- {

@@ -26,7 +26,7 @@ type script struct {
 	revision int64 // of the latest answer
 	// Within a txn: a branch that deletes a key and then puts it with the value that it has brings etcd 3.4 down.
 	deletes, keeps bool
-	leases   int64 // that may have been granted: 1 to this
+	leases         int64 // that may have been granted: 1 to this
 }
 
 var (

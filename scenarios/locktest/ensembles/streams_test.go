@@ -1,0 +1,275 @@
+//go:build linux
+
+package ensembles
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+)
+
+// watching is a stream of watches, and what it has shown so far.
+type watching struct {
+	etcdserverpb.Watch_WatchClient
+	came  chan *etcdserverpb.WatchResponse
+	shown map[int64][]string // by watch
+}
+
+func watchOn(t *testing.T, ctx context.Context, c *grpc.ClientConn) *watching {
+	w, err := etcdserverpb.NewWatchClient(c).Watch(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := &watching{w, make(chan *etcdserverpb.WatchResponse, 10_000), map[int64][]string{}}
+	go func() {
+		defer close(all.came)
+		for {
+			r, err := w.Recv()
+			if err != nil {
+				return
+			}
+			all.came <- r
+		}
+	}()
+	return all
+}
+
+// take waits for a response.
+func (w *watching) take(patience time.Duration) bool {
+	select {
+	case r, open := <-w.came:
+		if open {
+			w.show(r)
+		}
+		return open
+	case <-time.After(patience):
+		return false
+	}
+}
+
+// show keeps what a response says: events one by one, since etcd sends as many at once as it has.
+func (w *watching) show(r *etcdserverpb.WatchResponse) {
+	say := func(text string) {
+		w.shown[r.WatchId] = append(w.shown[r.WatchId], strings.ReplaceAll(text, "  ", " "))
+	}
+	for _, e := range r.Events {
+		say(prototext.MarshalOptions{}.Format(e))
+	}
+	if len(r.Events) == 0 {
+		say(plain(r))
+	}
+}
+
+// settle waits until both have shown the same, or it is clear that they will not: etcd looks every 100 ms for watches of
+// the past.
+func settle(both []*watching) {
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+		more := both[0].take(2 * time.Millisecond)
+		if more = both[1].take(2*time.Millisecond) || more; !more && fmt.Sprint(both[0].shown) == fmt.Sprint(both[1].shown) {
+			return
+		}
+	}
+}
+
+// TestWatchesShowWhatEtcdsShow: random watches, some of the past, some of what is compacted, with filters, cancelled
+// again or of a number that is taken, while random requests change the keys. FENCEPOST_FULL=1 asks for 150 streams.
+func TestWatchesShowWhatEtcdsShow(t *testing.T) {
+	n := 15
+	if full() {
+		n = 150
+	}
+	real, simulated := connect(t, realEtcd(t)), connect(t, simulatedEtcd(t))
+	s := &script{Rand: rand.New(rand.NewPCG(3, 4)), revision: 1}
+	events := 0
+	for range n {
+		ctx, cancel := context.WithCancel(t.Context())
+		both := []*watching{watchOn(t, ctx, real), watchOn(t, ctx, simulated)}
+		for range 40 {
+			if !s.rarely(3) {
+				method, request, response := s.request()
+				if s.rarely(2) {
+					method, request, response = "/etcdserverpb.KV/Txn", s.txnRequest(1), &etcdserverpb.TxnResponse{}
+				}
+				want, comparable := answer(t.Context(), real, method, request, response)
+				other := response.ProtoReflect().New().Interface()
+				if got, _ := answer(t.Context(), simulated, method, request, other); got != want && comparable {
+					t.Fatalf("%s %v\nsimulated  %s\netcd       %s", method, request, got, want)
+				}
+				if h, has := response.(interface {
+					GetHeader() *etcdserverpb.ResponseHeader
+				}); has {
+					s.revision = max(s.revision, h.GetHeader().GetRevision())
+				}
+				continue
+			}
+			r := s.watchRequest()
+			for _, w := range both {
+				if err := w.Send(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			settle(both)
+		}
+		settle(both)
+		same := func() bool { return fmt.Sprint(both[0].shown) == fmt.Sprint(both[1].shown) }
+		if !same() {
+			for id := int64(-1); id < 20; id++ {
+				if real, simulated := both[0].shown[id], both[1].shown[id]; !slices.Equal(real, simulated) {
+					t.Fatalf("watch %d\nsimulated\n  %s\netcd\n  %s", id, strings.Join(simulated, "\n  "),
+						strings.Join(real, "\n  "))
+				}
+			}
+		}
+		for _, shown := range both[0].shown {
+			events += len(shown)
+		}
+		cancel()
+	}
+	t.Logf("%d streams, %d events and answers", n, events)
+}
+
+func (s *script) watchRequest() *etcdserverpb.WatchRequest {
+	r := &etcdserverpb.WatchRequest{}
+	switch s.IntN(8) {
+	case 0:
+		r.RequestUnion = &etcdserverpb.WatchRequest_CancelRequest{
+			CancelRequest: &etcdserverpb.WatchCancelRequest{WatchId: s.Int64N(6)}}
+	case 1:
+		r.RequestUnion = &etcdserverpb.WatchRequest_ProgressRequest{ProgressRequest: &etcdserverpb.WatchProgressRequest{}}
+	default:
+		c := &etcdserverpb.WatchCreateRequest{Key: s.key(), RangeEnd: s.end(), PrevKv: s.rarely(2)}
+		if s.rarely(2) {
+			c.StartRevision = s.near()
+		}
+		if s.rarely(4) {
+			c.WatchId = 3 + s.Int64N(4)
+		}
+		if s.rarely(4) {
+			c.Filters = append(c.Filters, etcdserverpb.WatchCreateRequest_FilterType(s.IntN(2)))
+		}
+		r.RequestUnion = &etcdserverpb.WatchRequest_CreateRequest{CreateRequest: c}
+	}
+	return r
+}
+
+// TestKeepAlivesAreAnsweredAsByEtcd: those of leases that there are, that there are not, and the end of the stream.
+func TestKeepAlivesAreAnsweredAsByEtcd(t *testing.T) {
+	var said [2][]string
+	for i, c := range []*grpc.ClientConn{connect(t, realEtcd(t)), connect(t, simulatedEtcd(t))} {
+		leases := etcdserverpb.NewLeaseClient(c)
+		if _, err := leases.LeaseGrant(t.Context(), &etcdserverpb.LeaseGrantRequest{ID: 7, TTL: 30}); err != nil {
+			t.Fatal(err)
+		}
+		short, err := leases.LeaseGrant(t.Context(), &etcdserverpb.LeaseGrantRequest{ID: 8, TTL: -1})
+		said[i] = append(said[i], fmt.Sprint(short.GetTTL(), err))
+		stream, err := leases.LeaseKeepAlive(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []int64{7, 9, 8, 0} {
+			if err := stream.Send(&etcdserverpb.LeaseKeepAliveRequest{ID: id}); err != nil {
+				t.Fatal(err)
+			}
+			r, err := stream.Recv()
+			said[i] = append(said[i], plain(r)+fmt.Sprint(err))
+		}
+		stream.CloseSend()
+		_, err = stream.Recv()
+		said[i] = append(said[i], fmt.Sprint(err))
+	}
+	if !slices.Equal(said[0], said[1]) {
+		t.Errorf("simulated  %q\netcd       %q", said[1], said[0])
+	}
+}
+
+// TestTheLockServicesAnswerAsEtcds: random calls of the lock and election services that need not wait.
+func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
+	n := 300
+	if full() {
+		n = 10_000
+	}
+	clients := []*grpc.ClientConn{connect(t, realEtcd(t)), connect(t, simulatedEtcd(t))}
+	s := &script{Rand: rand.New(rand.NewPCG(5, 6)), revision: 1}
+	text := func(number protowire.Number, text string) []byte {
+		return protowire.AppendString(protowire.AppendTag(nil, number, protowire.BytesType), text)
+	}
+	integer := func(number protowire.Number, n int64) []byte {
+		return protowire.AppendVarint(protowire.AppendTag(nil, number, protowire.VarintType), uint64(n))
+	}
+	for _, c := range clients {
+		for id := range int64(3) {
+			err := c.Invoke(t.Context(), "/etcdserverpb.Lease/LeaseGrant",
+				&etcdserverpb.LeaseGrantRequest{ID: id + 1, TTL: 1000}, &etcdserverpb.LeaseGrantResponse{})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	codes := map[string]int{}
+	for i := range n {
+		lease := 1 + s.Int64N(4) // 4 is none
+		name := fmt.Sprint("line-", lease)
+		key := fmt.Sprintf("%s/%x", name, lease)
+		leader := func() []byte {
+			if s.rarely(8) {
+				return nil
+			}
+			return slices.Concat(text(1, name), text(2, key), integer(3, s.near()), integer(4, lease))
+		}
+		lead := func() (b []byte) {
+			if l := leader(); l != nil {
+				b = protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), l)
+			}
+			return b
+		}
+		const locks, elections = "/v3lockpb.Lock/", "/v3electionpb.Election/"
+		method, request := "", []byte(nil)
+		switch s.IntN(6) {
+		case 0:
+			method, request = locks+"Lock", append(text(1, name), integer(2, lease)...)
+		case 1:
+			method, request = locks+"Unlock", text(1, pick(s, []string{"", key, key}))
+		case 2:
+			method, request = elections+"Campaign", slices.Concat(text(1, name), integer(2, lease), text(3, pick(s, values)))
+		case 3:
+			method, request = elections+"Proclaim", append(lead(), text(2, pick(s, values))...)
+		case 4:
+			method, request = elections+"Resign", lead()
+		default:
+			method, request = elections+"Leader", text(1, name)
+		}
+		var said [2]string
+		for j, c := range clients {
+			var response []byte
+			if err := c.Invoke(t.Context(), method, &request, &response, grpc.ForceCodec(asBytes{})); err != nil {
+				said[j] = fmt.Sprint(status.Code(err), status.Convert(err).Message())
+				continue
+			}
+			// the header is field 1 of all: the rest must be the same byte for byte
+			h := &etcdserverpb.RangeResponse{}
+			_, _, size := protowire.ConsumeField(response)
+			if err := proto.Unmarshal(response[:size], h); err != nil {
+				t.Fatal(err)
+			}
+			s.revision = max(s.revision, h.Header.Revision)
+			said[j] = fmt.Sprintf("%s %q", plain(h), response[size:])
+		}
+		codes[said[0][:min(len(said[0]), 20)]]++
+		if said[0] != said[1] {
+			t.Fatalf("call %d: %s %q\nsimulated  %s\netcd       %s", i, method, request, said[1], said[0])
+		}
+	}
+	t.Logf("%d calls", n)
+}
