@@ -50,7 +50,7 @@ func CallOf(args []string) (c Call, ok bool) {
 	return Call{args[0], stream, args[2], What(n), leader != ""}, err == nil && wrong == nil
 }
 
-// Paths of requests about the connection itself: the client's preface, and a ping.
+// Paths of requests about the connection itself, which are of stream 0: the client's preface, and a ping.
 const (
 	Preface = "/http2/preface"
 	Ping    = "/http2/ping"
@@ -161,10 +161,10 @@ func (s *server) serveRPC(m *raft.Member, r *sim.Incoming) {
 	case !ok:
 		q.refuse(&Error{Internal, "fencepost: a malformed call"})
 		return
-	case c.Path == Preface:
+	case c.Stream == 0 && c.Path == Preface:
 		r.Reply(Record{Kind: Settings}.Append(nil))
 		return
-	case c.Path == Ping:
+	case c.Stream == 0 && c.Path == Ping:
 		r.Reply(Record{Kind: Pong, Body: c.Message}.Append(nil))
 		return
 	case c.What == Resets:

@@ -234,7 +234,7 @@ func (q *rpc) watch(x *stream, c *watchCreation) {
 	q.say(b)
 	w := watcher{id: id, conn: q.r.ConnID, key: c.Key, end: c.End, next: c.From,
 		call: &watchCall{q.Stream, c.previous, c.noPuts, c.noDeletes}}
-	if w.next <= 0 {
+	if w.next == 0 {
 		w.next = q.store.revision + 1
 	}
 	if w.next < q.store.compacted {

@@ -1,7 +1,6 @@
 package ensembles
 
 import (
-	"os"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
@@ -12,7 +11,7 @@ import (
 // asks for 200 seeds, ten times each.
 func TestEqualSeedsGiveEqualDigests(t *testing.T) {
 	seeds, times := 10, 2
-	if os.Getenv("FENCEPOST_FULL") != "" {
+	if full() {
 		seeds, times = 200, 10
 	}
 	for _, client := range clients {
@@ -37,6 +36,35 @@ func TestEqualSeedsGiveEqualDigests(t *testing.T) {
 			}
 			if len(unequal) > 0 {
 				t.Errorf("%d seeds of %d gave different runs: %v", len(unequal), seeds, unequal)
+			}
+		})
+	}
+}
+
+// TestTenThousandSchedules of each client can be judged, in the memory that a thousand take. FENCEPOST_FULL=1 asks for
+// it.
+func TestTenThousandSchedules(t *testing.T) {
+	if !full() {
+		t.Skip("FENCEPOST_FULL=1 asks for it")
+	}
+	for _, client := range clients {
+		t.Run(client.Name, func(t *testing.T) {
+			c := client.Config
+			var memory int64
+			for _, schedules := range []int{1000, 10_000} {
+				c.Seeds = schedules
+				r, ok := locktest.Explore(t, c)
+				if !ok {
+					continue
+				}
+				if r.Runs != schedules || len(r.Failures) > 0 {
+					t.Errorf("%d runs, %d failures: %v", r.Runs, len(r.Failures), r.Failures[:min(len(r.Failures), 1)])
+				}
+				if memory > 0 && r.Memory > 2*memory {
+					t.Errorf("%d MB, and %d MB for a tenth of the runs", r.Memory>>20, memory>>20)
+				}
+				memory = r.Memory
+				t.Logf("%d runs: %.1f s of CPU, at most %d MB a process", r.Runs, r.CPU.Seconds(), r.Memory>>20)
 			}
 		})
 	}

@@ -24,9 +24,6 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// full reports whether the tests are to run at their full size, in which nothing that they need may be missing.
-func full() bool { return os.Getenv("FENCEPOST_FULL") != "" }
-
 // realEtcd starts Debian's etcd, 3.4, with no data, and returns its address. What it writes is kept in memory.
 func realEtcd(t *testing.T) string {
 	t.Helper()

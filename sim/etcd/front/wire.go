@@ -289,12 +289,12 @@ func (w *wire) takeHeaders(l sim.Line, f *frame) error {
 
 // open begins a call with the headers that were read.
 func (w *wire) open(l sim.Line, id uint32, ends bool) {
-	s := &stream{id: id, window: w.initial}
+	s := &stream{id: id, path: "/", window: w.initial}
 	kind := ""
 	for _, f := range w.fields {
 		switch f.Name {
 		case ":path":
-			s.path = f.Value
+			s.path = "/" + strings.TrimPrefix(f.Value, "/")
 		case "content-type":
 			kind = f.Value
 		case "grpc-encoding":
