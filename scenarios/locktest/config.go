@@ -143,6 +143,7 @@ var (
 	Restarts  = Faults{"crash", "shut down"}
 	Failovers = Faults{"fail over", "crash", "cut"}
 	Clocks    = Faults{"jump", "drift"}
+	Sessions  = Faults{"expire session"} // of clients of etcd and ZooKeeper
 )
 
 // What locks can keep, for Config.Laws. No lease keeps mutual-exclusion under Pauses: its holder cannot know.

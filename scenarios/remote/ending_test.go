@@ -37,6 +37,29 @@ func TestWhyAProcessEnded(t *testing.T) {
 	}
 }
 
+// TestAChannelOfAPackageVariableIsNamed by its package, also where only the goroutine that created the waiting one shows it:
+// context waits for the Done of a context of another package.
+func TestAChannelOfAPackageVariableIsNamed(t *testing.T) {
+	const dump = `goroutine 41 [select (durable), synctest bubble 1]:
+go.etcd.io/etcd/client/v3.(*watchGrpcStream).run(0xc000123456)
+	/mod/client/v3/watch.go:500 +0x1
+created by go.etcd.io/etcd/client/v3.(*watcher).newWatcherGrpcStream in goroutine 40
+
+goroutine 42 [select, synctest bubble 1]:
+context.(*cancelCtx).propagateCancel.func2()
+	/go/src/context/context.go:510 +0x2
+created by context.(*cancelCtx).propagateCancel in goroutine 41
+	/go/src/context/context.go:509 +0x3
+`
+	if got := culprits(dump); !strings.Contains(got, "in go.etcd.io/etcd/client/v3, which is where "+
+		"v3.(*watchGrpcStream).run (watch.go:500) comes from") {
+		t.Error(got)
+	}
+	if got := culprits(strings.ReplaceAll(dump, "[select, ", "[sync.Mutex.Lock, ")); strings.Contains(got, "package variable") {
+		t.Error(got)
+	}
+}
+
 // TestGoroutinesAreThoseOfTheLatestBubble: the clock of an earlier one stands still, whatever waits in it.
 func TestGoroutinesAreThoseOfTheLatestBubble(t *testing.T) {
 	dump := ""

@@ -13,6 +13,8 @@ type Goroutine struct {
 	State string // that Go gives it: "running", "sync.Mutex.Lock", "chan receive"
 	// durable says that Go counts it as durably blocked, so that virtual time may pass.
 	durable bool
+	number  int     // that Go gives it
+	creator int     // the number of the goroutine that created it; 0 if it is not known
 	frames  []frame // innermost first, without those of the runtime; last the call that created it
 }
 
@@ -24,7 +26,8 @@ type frame struct {
 }
 
 var (
-	goroutine = regexp.MustCompile(`(?m)^goroutine \d+ .*\[([^\]]*)\]:$`)
+	goroutine = regexp.MustCompile(`(?m)^goroutine (\d+) .*\[([^\]]*)\]:$`)
+	creator   = regexp.MustCompile(`(?m)^created by .* in goroutine (\d+)$`)
 	pointer   = regexp.MustCompile(`\b0x[0-9a-f]{6,}\b`)
 )
 
@@ -36,16 +39,21 @@ func Goroutines(dump string) (all []*Goroutine) {
 		if head == nil {
 			continue
 		}
-		n := bubbleOf(head[1])
+		n := bubbleOf(head[2])
 		if n > latest {
 			latest, all = n, nil
 		}
 		if n == 0 || n < latest || strings.Contains(text, "testing/synctest.") {
 			continue
 		}
-		state, _, _ := strings.Cut(head[1], ",")
+		state, _, _ := strings.Cut(head[2], ",")
 		state, _, _ = strings.Cut(state, " (durable)")
-		all = append(all, &Goroutine{state, strings.Contains(head[1], "(durable)"), framesOf(text)})
+		g := &Goroutine{State: state, durable: strings.Contains(head[2], "(durable)"), frames: framesOf(text)}
+		g.number, _ = strconv.Atoi(head[1])
+		if by := creator.FindStringSubmatch(text); by != nil {
+			g.creator, _ = strconv.Atoi(by[1])
+		}
+		all = append(all, g)
 	}
 	return all
 }
@@ -195,6 +203,34 @@ func holder(g *Goroutine, all []*Goroutine) *Goroutine {
 	return nil
 }
 
+// stranger describes the channel for which a goroutine waits without letting virtual time pass: it was made outside of
+// the run. Its package is probably that of the innermost call that is not in Go's library, of the goroutine or of the one
+// that created it. It is empty if the goroutine waits for something else.
+func stranger(g *Goroutine, all []*Goroutine) string {
+	if !strings.HasPrefix(g.State, "chan ") && g.State != "select" {
+		return ""
+	}
+	at := g.own()
+	if i := slices.IndexFunc(all, func(o *Goroutine) bool { return o.number == g.creator }); at == nil && i >= 0 {
+		at = all[i].own()
+	}
+	text := "It waits for a channel that was made before the run, as one in a package variable is"
+	if at != nil {
+		text += fmt.Sprintf(": look for one in %s, which is where %s (%s) comes from", packageOf(at.function),
+			short(at.function), base(at.place))
+	}
+	return text + ". Make it anew for each run, in New; or set it to nil in the test's file, if it is never closed: " +
+		"nobody waits for nil where \"never\" is meant. The variable of another package is reached by go:linkname, " +
+		"beside an empty .s file (scenarios/locktest/ensembles/clock_test.go does it for etcd's client).\n"
+}
+
+// packageOf is the path of a function's package.
+func packageOf(function string) string {
+	at := strings.LastIndexByte(function, '/') + 1
+	name, _, _ := strings.Cut(function[at:], ".")
+	return function[:at] + name
+}
+
 // advice says how to keep a goroutine of a known driver from holding up the clock.
 var advice = []struct{ function, text string }{
 	{"go-redis/v9.(*baseClient).disableMaintNotificationsUpgrades(", "redis.Options.MaintNotificationsConfig = " +
@@ -223,7 +259,7 @@ func culprits(dump string) string {
 		}
 		if first {
 			b.WriteString(". Virtual time stands still while a goroutine runs, or is blocked by something other than " +
-				"a channel, a timer or a connection of the client.\n")
+				"a channel, a timer or a connection of the client.\n" + stranger(g, all))
 			for _, a := range advice {
 				if g.In(a.function) {
 					b.WriteString(a.text + ".\n")

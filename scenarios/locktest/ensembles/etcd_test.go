@@ -20,13 +20,11 @@ import (
 )
 
 // clients are what is tested.
-var clients = []struct {
-	Name string
-	locktest.Config
-}{
-	{"etcd-mutex", locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newMutex}},
-	{"etcd-election", locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newElection}},
-	{"etcd-lock-service", locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newService}},
+var clients = []client{
+	{Name: "etcd-mutex", Config: locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newMutex}},
+	{Name: "etcd-election", Config: locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newElection}},
+	{Name: "etcd-lock-service", Config: locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newService},
+		Tokenless: true},
 }
 
 const ttl = 8 * time.Second
