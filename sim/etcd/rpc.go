@@ -135,7 +135,7 @@ func unknown(path string) error {
 	case NotSimulated(path):
 		return &Error{Unimplemented, "fencepost: " + strings.TrimPrefix(path, "/") + " is not simulated"}
 	case !found:
-		return &Error{Unimplemented, "malformed method name: \"" + path + "\""}
+		return &Error{ResourceExhausted, "malformed method name: \"" + path + "\""}
 	}
 	for known := range methods {
 		if strings.HasPrefix(known, "/"+service+"/") {
@@ -315,8 +315,8 @@ func readOp(path, message string) (Op, error) {
 	return readDelete([]byte(message))
 }
 
-// maxRequest is how large a request may be, in bytes: etcd's --max-request-bytes.
-const maxRequest = 1536 << 10
+// maxRequest is how large a request may be, in bytes: etcd's --max-request-bytes, without what its log adds.
+const maxRequest = 1536<<10 - 18
 
 func (q *rpc) serveOp() error {
 	o, err := readOp(q.Path, q.Message)

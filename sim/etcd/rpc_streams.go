@@ -234,15 +234,14 @@ func (q *rpc) watch(x *stream, c *watchCreation) {
 	q.say(b)
 	w := watcher{id: id, conn: q.r.ConnID, key: c.Key, end: c.End, next: c.From,
 		call: &watchCall{q.Stream, c.previous, c.noPuts, c.noDeletes}}
-	if w.next == 0 {
-		w.next = q.store.revision + 1
-	}
-	if w.next < q.store.compacted {
+	if w.next != 0 && w.next < q.store.compacted {
 		h := q.header(q.m)
 		h.revision = 0
 		b := appendNumber(appendNumber(h.append(nil, 1), 2, id), 4, 1)
 		q.pushTo(q.m, &w, q.m.Second(), appendNumber(b, 5, q.store.compacted))
 		w.next = math.MaxInt64 // its identity stays taken until its client cancels it, too
+	} else if w.next <= 0 {
+		w.next = q.store.revision + 1
 	}
 	q.server.watchers = append(q.watchers, w)
 	q.push(q.m, &q.watchers[len(q.watchers)-1])

@@ -14,7 +14,6 @@ const (
 	frameHeaders      = 1
 	frameReset        = 3
 	frameSettings     = 4
-	framePush         = 5
 	framePing         = 6
 	frameWindow       = 8
 	frameContinuation = 9

@@ -116,22 +116,21 @@ func (w *wire) begin(l sim.Line) bool {
 const notFound = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\n" +
 	"Content-Length: 19\r\nConnection: close\r\n\r\n404 page not found\n"
 
-// mostHTTP1 is how long, in bytes, the head of a request in HTTP/1 may be.
-const mostHTTP1 = 1 << 20
+// mostLine and mostHTTP1 are how long, in bytes, the first line of a request in HTTP/1 may be, and its head.
+const mostLine, mostHTTP1 = 4096, 1 << 20
 
-// stranger answers a client of another protocol.
+// stranger answers a client of another protocol, once it has sent a line: until then it may be one of HTTP/1.
 func (w *wire) stranger(l sim.Line) {
 	line, _, whole := bytes.Cut(w.half, []byte("\n"))
-	upper := func(r rune) bool { return r < 'A' || r > 'Z' }
-	method, _, _ := bytes.Cut(line, []byte(" "))
-	http1 := bytes.IndexFunc(method, upper) < 0 && len(method) <= len("CONNECT") &&
-		(!whole || bytes.HasSuffix(bytes.TrimSpace(line), []byte(" HTTP/1.1")))
+	http1 := len(bytes.Fields(line)) == 3 && bytes.Contains(line, []byte(" HTTP/1."))
 	switch {
+	case !whole && len(w.half) < mostLine:
+		return // it goes on
 	case !http1:
 	case bytes.Contains(w.half, []byte("\r\n\r\n")):
 		w.out = append(w.out, notFound...)
 	case len(w.half) < mostHTTP1:
-		return // it goes on
+		return
 	}
 	w.hangUp(l)
 }
@@ -154,10 +153,8 @@ func (w *wire) take(l sim.Line, f *frame) error {
 		return w.takePing(l, f)
 	case frameWindow:
 		return w.takeWindow(f)
-	case framePush:
-		return errProtocol
 	}
-	return nil // PRIORITY, GOAWAY, and what nobody knows
+	return nil // PRIORITY, GOAWAY, and what no client sends
 }
 
 func (w *wire) takeSettings(f *frame) error {

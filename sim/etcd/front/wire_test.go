@@ -130,7 +130,8 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 		says  string // in what is delivered
 		stays bool
 	}{
-		"TLS":                           {bytes: hello, first: true},
+		"TLS, of which no line comes":   {bytes: hello, first: true, stays: true},
+		"TLS, and more than a line":     {bytes: bytes.Repeat(hello, 50), first: true},
 		"HTTP/1":                        {bytes: []byte("GET /v3/kv/put HTTP/1.1\r\nHost: x\r\n\r\n"), first: true, says: "HTTP/1.1 404 Not Found\r\n"},
 		"HTTP/1, not all of it":         {bytes: []byte("POST /v3/kv"), first: true, stays: true},
 		"Redis":                         {bytes: []byte("*1\r\n$4\r\nPING\r\n"), first: true},
@@ -144,7 +145,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 		"headers that never end": {bytes: append(appendFrame(nil, frameHeaders, 0, 1, nil),
 			call(3, putPath, "m")...)},
 		"more padding than frame":     {bytes: appendFrame(nil, frameData, flagPadded, 0, []byte{9})},
-		"a push":                      {bytes: appendFrame(nil, framePush, 0, 1, nil)},
+		"a push":                      {bytes: appendFrame(nil, 5, 0, 1, nil), stays: true},
 		"settings of a broken length": {bytes: appendFrame(nil, frameSettings, 0, 0, []byte{1, 2})},
 		"a window beyond all bounds":  {bytes: bytes.Repeat(appendWindow(nil, 0, mostWindow), 2)},
 		"a window of nothing":         {bytes: appendWindow(nil, 0, 0)},
