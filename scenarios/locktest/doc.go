@@ -1,5 +1,5 @@
-// Package locktest tests a lock library written in Go, unchanged, on simulated Redis servers and reports whether it
-// excludes. A test of ten lines says how the library is opened and which laws it must keep:
+// Package locktest tests a lock library written in Go, unchanged, on simulated servers, Redis or etcd, and reports
+// whether it excludes. A test of ten lines says how the library is opened and which laws it must keep:
 //
 //	func TestMyLock(t *testing.T) {
 //		locktest.Run(t, locktest.Config{

@@ -4,10 +4,24 @@
 // Goals: what a client can see of a lock on etcd 3.5 under crashes, pauses, cuts, slow disks and clocks that drift:
 // which requests succeed, when a lease ends, what a watch says. Jumps of the wall clock change nothing, as in etcd.
 //
-// Non-goals: compaction and old revisions of values, authentication, quotas, progress notifications, changes of
-// membership, checkpoints of leases (etcd writes one every five minutes; leases of locks are shorter).
+// Non-goals: authentication, quotas, the progress that etcd notifies watches of every ten minutes, changes of
+// membership, snapshots, checkpoints of leases (etcd writes one every five minutes; leases of locks are shorter).
 //
-// # Requests
+// Clients ask in two ways: modelled clients in words, and those that are no tasks by gRPC, which package front takes
+// off the wire.
+//
+// # Calls
+//
+// The services of etcd 3.4 are KV, Lease, Watch, the lock and the election service, Status of Maintenance and MemberList
+// of Cluster; [NotSimulated] names the rest of its methods, which are refused by their names. Requests, responses,
+// codes and texts are 3.4's, whose panics are not (it falls over a txn that deletes a key and then puts it with
+// ignore_value). Fields of a newer API are skipped, as an old server does. A txn is one entry of the log, as etcd's; an
+// answer comes once the member that was asked has applied it.
+//
+// Known differences: etcd looks every 100 ms for watches of past revisions, which are shown here at once; Leader of the
+// election service grants a lease that nobody uses; a deadline is the client's business, which resets the call.
+//
+// # Requests in words
 //
 // A request is a list of words; the answer is RESP. A KEY stands for the array key, value, create revision, mod
 // revision, version, lease. REV is the store's revision when the request was carried out.

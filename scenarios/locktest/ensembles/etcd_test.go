@@ -29,6 +29,9 @@ var clients = []client{
 
 const ttl = 8 * time.Second
 
+// tries is how many runs a test makes.
+const tries = 60
+
 // steadyBackoff is gRPC's own without its jitter, whose randomness cannot be seeded.
 var steadyBackoff = grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 20 * time.Second,
 	Backoff: backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, MaxDelay: 2 * time.Minute}})
@@ -84,7 +87,10 @@ func (s *session) Close() error {
 	return s.client.Close()
 }
 
-func TestMutex(t *testing.T) { locktest.Run(t, clients[0].Config) }
+func TestMutex(t *testing.T) {
+	locktest.Run(t, locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newMutex,
+		Care: locktest.Care{StopsWhenTold: true, Fences: true}, Laws: locktest.FencedLaws, Seeds: tries})
+}
 
 // mutex is concurrency.Mutex.
 type mutex struct {
@@ -114,7 +120,10 @@ func (m *mutex) Unlock(ctx context.Context) error { return m.given(m.mutex.Unloc
 // Token is the revision at which the lock was acquired.
 func (m *mutex) Token() int64 { return m.mutex.Header().Revision }
 
-func TestElection(t *testing.T) { locktest.Run(t, clients[1].Config) }
+func TestElection(t *testing.T) {
+	locktest.Run(t, locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newElection,
+		Care: locktest.Care{StopsWhenTold: true, Fences: true}, Laws: locktest.FencedLaws, Seeds: tries})
+}
 
 // election is concurrency.Election: the leader is in its section from winning until it resigns.
 type election struct {
@@ -144,7 +153,10 @@ func (e *election) Unlock(ctx context.Context) error { return e.given(e.election
 // Token is the revision of the leader's key.
 func (e *election) Token() int64 { return e.election.Rev() }
 
-func TestLockService(t *testing.T) { locktest.Run(t, clients[2].Config) }
+func TestLockService(t *testing.T) {
+	locktest.Run(t, locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newService,
+		Care: locktest.Care{StopsWhenTold: true}, Laws: locktest.EfficiencyLaws, Seeds: tries})
+}
 
 // service is etcd's lock service, which any client of gRPC can call: the lease is the caller's business.
 type service struct {

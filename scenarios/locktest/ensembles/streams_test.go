@@ -153,7 +153,7 @@ func (s *script) watchRequest() *etcdserverpb.WatchRequest {
 	default:
 		c := &etcdserverpb.WatchCreateRequest{Key: s.key(), RangeEnd: s.end(), PrevKv: s.rarely(2)}
 		if s.rarely(2) {
-			c.StartRevision = s.near()
+			c.StartRevision = max(1, s.near())
 		}
 		if s.rarely(4) {
 			c.WatchId = 3 + s.Int64N(4)
