@@ -7,6 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
 // backend is a kind of lock server: how many a scenario may have and how they are made. Its file registers it; no other
@@ -19,6 +20,7 @@ type backend struct {
 	log     bool          // they agree on one log; otherwise each is a master of its own
 	steady  bool          // they never read their wall clock
 	cluster func(*Servers) cluster
+	name    func(args []string) string // names a request; nil: by its first word, as Redis' commands
 	// What libraries need that are run as they are (protocol library); without a front none can ask these servers.
 	front   sim.Front
 	called  string          // as people call them: "Redis"
@@ -42,6 +44,14 @@ func (s *Servers) backend() *backend {
 		}
 	}
 	return nil
+}
+
+// naming is what names the requests of one run.
+func (b *backend) naming() func(args []string) string {
+	if b.name != nil {
+		return b.name
+	}
+	return new(redis.Namer).Name
 }
 
 // Front is what stands before the servers, for clients that are no tasks; nil if there is nothing.

@@ -12,6 +12,7 @@ import (
 
 func init() {
 	registerBackend(&backend{kind: locks.OnEtcd, place: 2, most: maxMembers, log: true, steady: true,
+		name:  etcd.Name,
 		front: front.Etcd{}, called: "etcd", service: history.Etcd,
 		meaning: "how many members of an etcd cluster: etcd-1 …",
 		cluster: func(s *Servers) cluster {

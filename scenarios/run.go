@@ -9,7 +9,6 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
 // Plan is every fault of the run with the given seed, fixed before the run.
@@ -194,7 +193,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 		r.host.Prepare(&options)
 	}
 	if r.sent || nemesis.NameMessages(p.Faults) {
-		options.Command = new(redis.Namer).Name
+		options.Command = s.Servers.backend().naming()
 	}
 	seen := r.readRequests(&options)
 	w.Reset(p.Seed, options)

@@ -50,6 +50,20 @@ func CallOf(args []string) (c Call, ok bool) {
 	return Call{args[0], stream, args[2], What(n), leader != ""}, err == nil && wrong == nil
 }
 
+// Name names a request: a call by its method, one in words by the first.
+func Name(args []string) string {
+	if !isRPC(args) {
+		return strings.ToUpper(args[0])
+	}
+	name := strings.Map(func(r rune) rune {
+		if r <= ' ' || r > '~' || r == '"' {
+			return -1
+		}
+		return r
+	}, args[0])
+	return cmp.Or(name[strings.LastIndexByte(name, '/')+1:], "?")
+}
+
 // Paths of requests about the connection itself, which are of stream 0: the client's preface, and a ping.
 const (
 	Preface = "/http2/preface"

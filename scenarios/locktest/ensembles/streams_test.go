@@ -115,6 +115,7 @@ func TestWatchesShowWhatEtcdsShow(t *testing.T) {
 				}
 				continue
 			}
+			settle(both)
 			r := s.watchRequest()
 			past = past || r.GetCreateRequest().GetStartRevision() != 0
 			for _, w := range both {
