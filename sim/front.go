@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Front is how clients that are no tasks reach the servers of one kind: the port, the protocol on the wire, and on whose
-// behalf each request is. A kind of servers that has one can be put before unmodified client libraries.
+// Front is how clients that are no tasks reach the servers of one kind: the port, the protocol on the wire, and on
+// whose behalf each request is. A kind of servers that has one can be put before unmodified client libraries.
 type Front interface {
 	// Port is where every server listens.
 	Port() int
@@ -41,8 +41,8 @@ type Caller interface {
 	Canonical(part string) string
 }
 
-// Wire is the protocol of one connection, at its client's end. It makes requests of what the client writes, and bytes of
-// what the server answers. What belongs to the connection alone, such as windows and the compression of headers, it
+// Wire is the protocol of one connection, at its client's end. It makes requests of what the client writes, and bytes
+// of what the server answers. What belongs to the connection alone, such as windows and the compression of headers, it
 // keeps to itself: that costs no message of the network.
 type Wire interface {
 	// Written takes bytes that the client has written: any piece of the stream. An error says that they are of no

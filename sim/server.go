@@ -38,8 +38,8 @@ type Closer interface {
 	Closed(connID uint64)
 }
 
-// PipeCloser is a server that is notified, as a [Closer], of pipes alone. Tasks of the world ask such a server for nothing
-// that ends with their connection, and pay no event for the end of one.
+// PipeCloser is a server that is notified, as a [Closer], of pipes alone. Tasks of the world ask such a server for
+// nothing that ends with their connection, and pay no event for the end of one.
 type PipeCloser interface {
 	PipeClosed(connID uint64)
 }

@@ -37,8 +37,8 @@ func TestWhyAProcessEnded(t *testing.T) {
 	}
 }
 
-// TestAChannelOfAPackageVariableIsNamed by its package, also where only the goroutine that created the waiting one shows it:
-// context waits for the Done of a context of another package.
+// TestAChannelOfAPackageVariableIsNamed by its package, also where only the goroutine that created the waiting one
+// shows it: context waits for the Done of a context of another package.
 func TestAChannelOfAPackageVariableIsNamed(t *testing.T) {
 	const dump = `goroutine 41 [select (durable), synctest bubble 1]:
 go.etcd.io/etcd/client/v3.(*watchGrpcStream).run(0xc000123456)
@@ -55,8 +55,9 @@ created by context.(*cancelCtx).propagateCancel in goroutine 41
 		"v3.(*watchGrpcStream).run (watch.go:500) comes from") {
 		t.Error(got)
 	}
-	if got := culprits(strings.ReplaceAll(dump, "[select, ", "[sync.Mutex.Lock, ")); strings.Contains(got, "package variable") {
-		t.Error(got)
+	other := culprits(strings.ReplaceAll(dump, "[select, ", "[sync.Mutex.Lock, "))
+	if strings.Contains(other, "package variable") {
+		t.Error(other)
 	}
 }
 

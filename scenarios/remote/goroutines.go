@@ -204,8 +204,8 @@ func holder(g *Goroutine, all []*Goroutine) *Goroutine {
 }
 
 // stranger describes the channel for which a goroutine waits without letting virtual time pass: it was made outside of
-// the run. Its package is probably that of the innermost call that is not in Go's library, of the goroutine or of the one
-// that created it. It is empty if the goroutine waits for something else.
+// the run. Its package is probably that of the innermost call that is not in Go's library, of the goroutine or of the
+// one that created it. It is empty if the goroutine waits for something else.
 func stranger(g *Goroutine, all []*Goroutine) string {
 	if !strings.HasPrefix(g.State, "chan ") && g.State != "select" {
 		return ""

@@ -12,11 +12,11 @@
 //
 // # Calls
 //
-// The services of etcd 3.4 are KV, Lease, Watch, the lock and the election service, Status of Maintenance and MemberList
-// of Cluster; [NotSimulated] names the rest of its methods, which are refused by their names. Requests, responses,
-// codes and texts are 3.4's, whose panics are not (it falls over a txn that deletes a key and then puts it with
-// ignore_value). Fields of a newer API are skipped, as an old server does. A txn is one entry of the log, as etcd's; an
-// answer comes once the member that was asked has applied it.
+// The services of etcd 3.4 are KV, Lease, Watch, the lock and the election service, Status of Maintenance and
+// MemberList of Cluster; the rest of its methods are refused by their names. Requests, responses, codes and texts are
+// 3.4's, whose panics are not (it falls over a txn that deletes a key and then puts it with ignore_value). Fields of a
+// newer API are skipped, as an old server does. A txn is one entry of the log, as etcd's; an answer comes once the
+// member that was asked has applied it.
 //
 // Known differences: etcd looks every 100 ms for watches of past revisions, which are shown here at once; Leader of the
 // election service grants a lease that nobody uses; a deadline is the client's business, which resets the call.

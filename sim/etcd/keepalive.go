@@ -34,7 +34,8 @@ type pendingAsk struct {
 }
 
 // askLeader begins a question of a client of this member. done gets the answer, or errTimeout.
-func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, renew bool, done func(leaderAnswer, error)) {
+func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, renew bool,
+	done func(leaderAnswer, error)) {
 	s.lastAsk++
 	a := ask{lease: lease, renew: renew, attempt: of, from: m.Name(), number: s.lastAsk,
 		key: m.Second().Text(string(of))}

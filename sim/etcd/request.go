@@ -130,7 +130,7 @@ func (o *Op) option(w *words) (err error) {
 	name := w.next()
 	switch {
 	case name == "PREFIX" && o.Kind != Put:
-		o.End = After(o.Key)
+		o.End = after(o.Key)
 	case name == "LEASE" && o.Kind == Put:
 		o.Lease, err = w.number(name)
 	case o.Kind != Range:
@@ -234,8 +234,8 @@ func readCompare(w *words) (c Compare, err error) {
 	return c, err
 }
 
-// After is the end of the range of keys with a prefix.
-func After(prefix string) string {
+// after is the end of the range of keys with a prefix.
+func after(prefix string) string {
 	end := []byte(prefix)
 	for i := len(end) - 1; i >= 0; i-- {
 		if end[i] < 0xff {
@@ -263,8 +263,8 @@ func putsTwice(ops []Op) bool {
 	return twice
 }
 
-// writes lists the keys that a branch puts, and what it deletes, with what the txns in it do, of whose branches only one
-// happens (checkIntervals in etcdserver/api/v3rpc/key.go).
+// writes lists the keys that a branch puts, and what it deletes, with what the txns in it do, of whose branches only
+// one happens (checkIntervals in etcdserver/api/v3rpc/key.go).
 func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	for i := range ops {
 		if ops[i].Kind == Delete {
@@ -320,7 +320,7 @@ func ReadWatch(args []string) (w Watch, err error) {
 	for len(in) > 0 && err == nil {
 		switch name := in.next(); name {
 		case "PREFIX":
-			w.End = After(w.Key)
+			w.End = after(w.Key)
 		case "REV":
 			w.From, err = in.number(name)
 		default:

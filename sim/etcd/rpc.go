@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
@@ -131,8 +129,8 @@ var notSimulated = map[string][]string{
 		"RoleGrantPermission", "RoleRevokePermission"},
 }
 
-// NotSimulated reports that a method exists in etcd 3.4 and not here.
-func NotSimulated(path string) bool {
+// isNotSimulated reports that a method exists in etcd 3.4 and not here.
+func isNotSimulated(path string) bool {
 	at := strings.LastIndexByte(path, '/') + 1
 	for _, name := range notSimulated[path[:at]] {
 		if name == path[at:] {
@@ -146,17 +144,17 @@ func NotSimulated(path string) bool {
 func unknown(path string) error {
 	service, method, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch {
-	case NotSimulated(path):
-		return &Error{Unimplemented, "fencepost: " + strings.TrimPrefix(path, "/") + " is not simulated"}
+	case isNotSimulated(path):
+		return &failure{Unimplemented, "fencepost: " + strings.TrimPrefix(path, "/") + " is not simulated"}
 	case !found:
-		return &Error{ResourceExhausted, "malformed method name: \"" + path + "\""}
+		return &failure{ResourceExhausted, "malformed method name: \"" + path + "\""}
 	}
 	for known := range methods {
 		if strings.HasPrefix(known, "/"+service+"/") {
-			return &Error{Unimplemented, "unknown method " + method + " for service " + service}
+			return &failure{Unimplemented, "unknown method " + method + " for service " + service}
 		}
 	}
-	return &Error{Unimplemented, "unknown service " + service}
+	return &failure{Unimplemented, "unknown service " + service}
 }
 
 // rpc is a call that a member has received.
@@ -173,7 +171,7 @@ func (s *server) serveRPC(m *raft.Member, r *sim.Incoming) {
 	q := &rpc{Call: c, server: s, m: m, r: r}
 	switch {
 	case !ok:
-		q.refuse(&Error{Internal, "fencepost: a malformed call"})
+		q.refuse(&failure{Internal, "fencepost: a malformed call"})
 		return
 	case c.Stream == 0 && c.Path == Preface:
 		r.Reply(Record{Kind: Settings}.Append(nil))
@@ -188,7 +186,7 @@ func (s *server) serveRPC(m *raft.Member, r *sim.Incoming) {
 		code, text, _ := strings.Cut(c.Message, " ")
 		n, _ := strconv.Atoi(code)
 		s.drop(m, r.ConnID, c.Stream)
-		q.refuse(&Error{Code(n), text})
+		q.refuse(&failure{Code(n), text})
 		return
 	}
 	serve, known := methods[c.Path]
@@ -213,7 +211,7 @@ func (s *server) serveRPC(m *raft.Member, r *sim.Incoming) {
 
 // errUnreadable is gRPC's answer to a message that is none.
 func errUnreadable(err error) error {
-	return &Error{Internal, "grpc: error unmarshalling request: " + err.Error()}
+	return &failure{Internal, "grpc: error unmarshalling request: " + err.Error()}
 }
 
 // reply answers a call of one message.
@@ -274,7 +272,7 @@ func (q *rpc) commitThen(done func(message []byte, err error), args ...string) {
 		case err != nil:
 			done(nil, errTimeout)
 		case Code(reply[0]) != OK:
-			done(nil, &Error{Code(reply[0]), string(reply[1:])})
+			done(nil, &failure{Code(reply[0]), string(reply[1:])})
 		default:
 			done(reply[1:], nil)
 		}
@@ -394,137 +392,6 @@ func (q *rpc) serveCompact() error {
 	}
 	q.commit(q.Path, q.Message)
 	return nil
-}
-
-// applyRPC carries out the command of a call.
-func (s *server) applyRPC(m *raft.Member, e *raft.Entry, w *write) []byte {
-	path, message := e.Args[0], e.Args[1]
-	switch path {
-	case txnPath:
-		t, err := readTxn([]byte(message))
-		if err != nil {
-			return outcome(nil, err)
-		}
-		return outcome(s.transact(m, &t, w))
-	case compactPath:
-		return outcome(s.compact(m, message))
-	}
-	o, err := readOp(path, message)
-	switch {
-	case err != nil:
-	case o.Kind == Put && o.Lease != 0 && s.lessor.find(o.Lease) == nil: // in a txn etcd looks for the key first
-		err = errLeaseNotFound
-	default:
-		err = s.possible(&o)
-	}
-	if err != nil {
-		return outcome(nil, err)
-	}
-	r := s.operate(m, &o, w)
-	s.commit(m, w)
-	return outcome(r.message(s.header(m), false), nil)
-}
-
-// transact carries out a txn: all of it, or nothing.
-func (s *server) transact(m *raft.Member, t *Txn, w *write) ([]byte, error) {
-	way := s.way(t, nil)
-	if err := s.feasible(t, way); err != nil {
-		return nil, err
-	}
-	h := s.header(m)
-	b := s.carry(m, t, w, &way)
-	h.revision = s.at(w)
-	s.commit(m, w)
-	return append(h.append(nil, 1), b...), nil
-}
-
-// way is which branch each txn within a txn takes, in the order in which they are met: all conditions are evaluated
-// before anything is done.
-func (s *server) way(t *Txn, way []bool) []bool {
-	ops, held := s.branch(t)
-	way = append(way, held)
-	for i := range ops {
-		if ops[i].Kind == Nested {
-			way = s.way(ops[i].Txn, way)
-		}
-	}
-	return way
-}
-
-// follow is the branch of a txn that the way takes, which it shortens.
-func (t *Txn) follow(way *[]bool) []Op {
-	held := (*way)[0]
-	*way = (*way)[1:]
-	if held {
-		return t.Then
-	}
-	return t.Else
-}
-
-// feasible reports why the chosen branches cannot be carried out: by a put, or if there is none by a range.
-func (s *server) feasible(t *Txn, way []bool) error {
-	for _, kind := range []Kind{Put, Range} {
-		rest := way
-		if err := s.feasibleOf(kind, t, &rest); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *server) feasibleOf(kind Kind, t *Txn, way *[]bool) (err error) {
-	ops := t.follow(way)
-	for i := range ops {
-		o := &ops[i]
-		var wrong error
-		switch {
-		case o.Kind == Nested:
-			wrong = s.feasibleOf(kind, o.Txn, way)
-		case o.Kind != kind:
-		case o.Kind == Range && o.Revision < 0 && o.Revision < s.store.compacted: // outside of a txn it is the latest
-			wrong = errCompacted
-		default:
-			wrong = s.possible(o)
-		}
-		err = cmp.Or(err, wrong)
-	}
-	return err
-}
-
-// carry does what the chosen branches specify, and returns the rest of the response after its header.
-func (s *server) carry(m *raft.Member, t *Txn, w *write, way *[]bool) (b []byte) {
-	b = appendNumber(b, 2, asNumber((*way)[0]))
-	ops := t.follow(way)
-	for i := range ops {
-		var part []byte
-		switch o := &ops[i]; o.Kind {
-		case Nested:
-			part = appendPart(nil, 4, append(header{}.append(nil, 1), s.carry(m, o.Txn, w, way)...))
-		case Range, Put, Delete:
-			o.Revision = max(o.Revision, 0)
-			r := s.operate(m, o, w)
-			field := map[Kind]int32{Range: 1, Put: 2, Delete: 3}[o.Kind]
-			part = appendPart(nil, protowire.Number(field), r.message(header{}, o.KeysOnly))
-		}
-		b = appendPart(b, 3, part)
-	}
-	return b
-}
-
-// compact forgets what was before a revision.
-func (s *server) compact(m *raft.Member, message string) ([]byte, error) {
-	var revision int64
-	if err := readNumbers([]byte(message), &revision); err != nil {
-		return nil, err
-	}
-	switch {
-	case revision <= s.store.compacted:
-		return nil, errCompacted
-	case revision > s.store.revision:
-		return nil, errFuture
-	}
-	s.store.compacted = revision
-	return s.header(m).append(nil, 1), nil
 }
 
 func (q *rpc) serveMembers() error {

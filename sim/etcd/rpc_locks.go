@@ -21,9 +21,9 @@ const (
 
 // Errors of package concurrency and of the services. They have no code.
 var (
-	errNotLeader     = &Error{UnknownCode, "election: not leader"}
-	errNobodyElected = &Error{UnknownCode, "election: no leader"}
-	errNoLeaderKey   = &Error{UnknownCode, `"leader" field must be provided`}
+	errNotLeader     = &failure{UnknownCode, "election: not leader"}
+	errNobodyElected = &failure{UnknownCode, "election: no leader"}
+	errNoLeaderKey   = &failure{UnknownCode, `"leader" field must be provided`}
 )
 
 // sessionTTL is that of the lease that the services grant to a caller without one, in seconds.
@@ -170,7 +170,7 @@ func (q *rpc) fail(w *wait, err error) {
 }
 
 // unknownCode is an error as the services pass it on from their client: its text alone.
-func unknownCode(err error) error { return &Error{UnknownCode, err.Error()} }
+func unknownCode(err error) error { return &failure{UnknownCode, err.Error()} }
 
 // finish ends a wait. It reports whether it was under way.
 func (s *server) finish(w *wait) bool {
@@ -193,7 +193,7 @@ func (s *server) abandon(m *raft.Member, gone func(*wait) bool) {
 
 // oldest reports whether no key of a line is older.
 func (s *server) oldest(w *wait) bool {
-	from, to := s.store.span(w.prefix, After(w.prefix))
+	from, to := s.store.span(w.prefix, after(w.prefix))
 	return !slices.ContainsFunc(s.store.keys[from:to], func(k keyValue) bool { return k.Create < w.created })
 }
 
@@ -357,7 +357,7 @@ func (q *rpc) serveResign() error {
 
 // elected is the oldest key of a line; nil if there is none.
 func (s *server) elected(prefix string) *KeyValue {
-	_, found, _ := s.store.query(&Op{Kind: Range, Key: prefix, End: After(prefix), Order: ByCreate, Limit: 1})
+	_, found, _ := s.store.query(&Op{Kind: Range, Key: prefix, End: after(prefix), Order: ByCreate, Limit: 1})
 	if len(found) == 0 {
 		return nil
 	}
@@ -392,7 +392,8 @@ func (q *rpc) serveObserve() error {
 		if k := q.elected(w.prefix); k != nil && k.Mod != sent {
 			sent = k.Mod
 			b := appendKeyValue(q.header(q.m).append(nil, 1), 2, k, false)
-			q.m.Push(w.conn, q.m.Second().Text(k.Key), Record{Kind: Message, Stream: w.stream, Body: string(b)}.Append(nil))
+			r := Record{Kind: Message, Stream: w.stream, Body: string(b)}
+			q.m.Push(w.conn, q.m.Second().Text(k.Key), r.Append(nil))
 		}
 	}
 	w.observe()

@@ -47,6 +47,8 @@ func (s *server) drop(m *raft.Member, conn, id uint64) {
 	s.abandon(m, func(w *wait) bool { return w.conn == conn && w.stream == id })
 }
 
+var _ raft.Closer = (*server)(nil)
+
 // Closed ends everything that a client has under way on its connection.
 func (s *server) Closed(m *raft.Member, conn uint64) {
 	s.streams = slices.DeleteFunc(s.streams, func(x *stream) bool { return x.conn == conn })

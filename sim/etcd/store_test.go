@@ -55,7 +55,7 @@ func TestTheStoreAgreesWithAPlainOne(t *testing.T) {
 			} else {
 				end := ""
 				if prefix {
-					end = After(key)
+					end = after(key)
 				}
 				from, to := s.span(key, end)
 				for _, k := range s.keys[from:to] {

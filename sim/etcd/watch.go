@@ -45,7 +45,9 @@ func (s *server) serveUnwatch(r *sim.Incoming) {
 		s.refuse(r, err)
 		return
 	}
-	s.watchers = slices.DeleteFunc(s.watchers, func(w watcher) bool { return w.id == id && w.conn == r.ConnID && w.call == nil })
+	s.watchers = slices.DeleteFunc(s.watchers, func(w watcher) bool {
+		return w.id == id && w.conn == r.ConnID && w.call == nil
+	})
 	r.Reply(sim.AppendInt(sim.AppendArray(s.out, 1), s.store.revision))
 }
 

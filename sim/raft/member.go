@@ -83,16 +83,20 @@ func (m *Member) Serve(r *sim.Incoming) {
 	m.drain()
 }
 
+// Closer is a machine that keeps something for a connection of a client that is no task, and is notified of its end.
+type Closer interface {
+	Closed(m *Member, connID uint64)
+}
+
+var _ sim.PipeCloser = (*Member)(nil)
+
 // PipeClosed passes the end of a client's connection to the machine, if that wants to know.
 func (m *Member) PipeClosed(connID uint64) {
-	if c, wants := m.machine.(interface{ Closed(*Member, uint64) }); wants && !m.excluded {
+	if c, wants := m.machine.(Closer); wants && !m.excluded {
 		c.Closed(m, connID)
 		m.drain()
 	}
 }
-
-// HangUp closes a client's connection.
-func (m *Member) HangUp(connID uint64) { m.host.HangUp(connID) }
 
 // Receive takes a message of another member.
 func (m *Member) Receive(from sim.ProcessID, body any) {

@@ -9,9 +9,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Gate listens for programs of the host, in any language, that speak the protocol of simulated servers: behind each port
-// is a server of the world, as a [sim.Front] shows it. All programs are one client of the world. A Gate asks for no
-// password: let it listen where only this host can reach it.
+// Gate listens for programs of the host, in any language, that speak the protocol of simulated servers: behind each
+// port is a server of the world, as a [sim.Front] shows it. All programs are one client of the world. A Gate asks for
+// no password: let it listen where only this host can reach it.
 type Gate struct {
 	loop      *Loop
 	front     sim.Front

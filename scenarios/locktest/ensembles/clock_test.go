@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/balancer/roundrobin"
 )
 
-// valCtxCh is what the Done of a watch's context returns in etcd's client: a channel that is never closed, made when the
-// program starts. It belongs to no bubble, and a goroutine that waits for it keeps the clock from moving. Nil means
+// valCtxCh is what the Done of a watch's context returns in etcd's client: a channel that is never closed, made when
+// the program starts. It belongs to no bubble, and a goroutine that waits for it keeps the clock from moving. Nil means
 // the same, "never done", and nobody waits for it. Beside a file with go:linkname must be one in assembler (clock.s).
 //
 //go:linkname valCtxCh go.etcd.io/etcd/client/v3.valCtxCh

@@ -32,8 +32,8 @@ func cpu() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// TestCost puts and gets keys before three simulated members, and before a connection that answers each call at once, and
-// logs the processor time of a call in both: what the simulation adds to the client's own and that of HTTP/2.
+// TestCost puts and gets keys before three simulated members, and before a connection that answers each call at once,
+// and logs the processor time of a call in both: what the simulation adds to the client's own and that of HTTP/2.
 func TestCost(t *testing.T) {
 	const calls = 1000
 	work := func(dial func(context.Context, string) (net.Conn, error), addresses []string) time.Duration {
@@ -83,7 +83,8 @@ func TestCost(t *testing.T) {
 		stacks.Close()
 		d.Close()
 		echoed = work(func(context.Context, string) (net.Conn, error) {
-			return &echo{wire: front.Etcd{}.Begin(0).Caller("client-1").Wire("etcd-1"), wake: make(chan struct{}, 1)}, nil
+			wire := front.Etcd{}.Begin(0).Caller("client-1").Wire("etcd-1")
+			return &echo{wire: wire, wake: make(chan struct{}, 1)}, nil
 		}, d.Addrs())
 	})
 	t.Logf("%v a call, %v before an echo: %.1f x-echo", simulated, echoed, float64(simulated)/float64(echoed))

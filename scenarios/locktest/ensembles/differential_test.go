@@ -203,7 +203,8 @@ func (s *script) request() (method string, request, response proto.Message) {
 		s.leases = max(s.leases, min(r.ID, 30))
 		return lease + "LeaseGrant", r, &etcdserverpb.LeaseGrantResponse{}
 	case n < 92:
-		return lease + "LeaseRevoke", &etcdserverpb.LeaseRevokeRequest{ID: s.lease()}, &etcdserverpb.LeaseRevokeResponse{}
+		return lease + "LeaseRevoke", &etcdserverpb.LeaseRevokeRequest{ID: s.lease()},
+			&etcdserverpb.LeaseRevokeResponse{}
 	case n < 96:
 		return lease + "LeaseTimeToLive", &etcdserverpb.LeaseTimeToLiveRequest{ID: s.lease(), Keys: s.rarely(2)},
 			&etcdserverpb.LeaseTimeToLiveResponse{}
@@ -251,8 +252,8 @@ func plain(m proto.Message) string {
 	return string(bytes.ReplaceAll(b, []byte("  "), []byte(" ")))
 }
 
-// settled puts the keys of ranges that are sorted by what several of them have in common into one order, in which etcd's
-// sorting leaves them by chance. If a limit cut them, it is not known which are there.
+// settled puts the keys of ranges that are sorted by what several of them have in common into one order, in which
+// etcd's sorting leaves them by chance. If a limit cut them, it is not known which are there.
 func settled(request, response proto.Message) (comparable bool) {
 	switch r := request.(type) {
 	case *etcdserverpb.RangeRequest:

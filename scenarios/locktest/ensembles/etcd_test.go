@@ -36,12 +36,20 @@ const tries = 60
 var steadyBackoff = grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 20 * time.Second,
 	Backoff: backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, MaxDelay: 2 * time.Minute}})
 
+// staggered makes each new stream take a microsecond. Otherwise the loop that renews leases and the one that drops
+// those that are over would wake at the same instants, in an order that differs from run to run.
+var staggered = grpc.WithChainStreamInterceptor(func(ctx context.Context, d *grpc.StreamDesc, c *grpc.ClientConn,
+	method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+	time.Sleep(time.Microsecond)
+	return open(ctx, d, c, method, options...)
+})
+
 // open opens etcd's client. It asks a silent member whether it is there: without that a call to one whose host is down
 // waits until the system gives the connection up.
 func open(c *locktest.Client) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: c.Addrs, Context: c.Context(), Logger: zap.NewNop(),
 		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 2 * time.Second,
-		DialOptions: []grpc.DialOption{steadyBackoff,
+		DialOptions: []grpc.DialOption{steadyBackoff, staggered,
 			grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 				return c.DialContext(ctx, "tcp", addr)
 			})}})

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-var update = flag.Bool("update", false, "run the matrix, and cut down what it finds, in place of replaying what it has found")
+var update = flag.Bool("update", false, "run the matrix, and cut down what it finds")
 
 // families are families of faults, from the default mix.
 var families = []struct {

@@ -77,7 +77,8 @@ func simulatedEtcd(t *testing.T) string {
 		t.Fatal(err)
 	}
 	w := sim.New(1, sim.Options{Endless: true, Wall: clock.Begin().UnixNano()})
-	etcd.New(raft.Config{}, []sim.ProcessID{"etcd-1"}).AddTo(func(id sim.ProcessID, s sim.Server) { w.AddServer(id, s) })
+	members := etcd.New(raft.Config{}, []sim.ProcessID{"etcd-1"})
+	members.AddTo(func(id sim.ProcessID, s sim.Server) { w.AddServer(id, s) })
 	w.AddClient("programs", 0, func(env sim.Env) { env.Sleep(sim.Forever) })
 	loop := realtime.NewLoop(w, clock)
 	gate := realtime.NewGate(loop, front.Etcd{}, "programs")

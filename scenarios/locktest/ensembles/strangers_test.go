@@ -56,9 +56,10 @@ func TestStrangersAreAnsweredAsByEtcd(t *testing.T) {
 		want, over := speak(t, real, []byte(text))
 		got, ended := speak(t, simulated, []byte(text))
 		line := func(b []byte) []byte { first, _, _ := bytes.Cut(b, []byte("\n")); return first }
-		if http := bytes.HasPrefix(want, []byte("HTTP/1")); over != ended || http && !bytes.Equal(line(got), line(want)) {
-			t.Errorf("%s: the simulated member ends the connection: %v, etcd: %v; they say %q and %q", name, ended, over,
-				got, want)
+		http := bytes.HasPrefix(want, []byte("HTTP/1"))
+		if over != ended || http && !bytes.Equal(line(got), line(want)) {
+			t.Errorf("%s: the simulated member ends the connection: %v, etcd: %v; they say %q and %q", name, ended,
+				over, got, want)
 		}
 	}
 	for name, address := range map[string]string{"etcd": real, "the simulated member": simulated} {
@@ -68,8 +69,8 @@ func TestStrangersAreAnsweredAsByEtcd(t *testing.T) {
 	}
 }
 
-// TestCallsThatCannotBeServed: messages that are too large, compressed, or none, as etcd answers them; and what etcd has
-// and the simulated member has not, by its name.
+// TestCallsThatCannotBeServed: messages that are too large, compressed, or none, as etcd answers them; and what etcd
+// has and the simulated member has not, by its name.
 func TestCallsThatCannotBeServed(t *testing.T) {
 	real, simulated := connect(t, realEtcd(t)), connect(t, simulatedEtcd(t))
 	const put = "/etcdserverpb.KV/Put"
@@ -108,7 +109,7 @@ func TestCallsThatCannotBeServed(t *testing.T) {
 			t.Errorf("%s\nsimulated  %s\netcd       %s", name, said[1], said[0])
 		}
 	}
-	_, err := etcdserverpb.NewAuthClient(simulated).Authenticate(t.Context(), &etcdserverpb.AuthenticateRequest{Name: "x"})
+	_, err := etcdserverpb.NewAuthClient(simulated).Authenticate(t.Context(), &etcdserverpb.AuthenticateRequest{})
 	if got := fmt.Sprint(err); !strings.Contains(got, "fencepost: etcdserverpb.Auth/Authenticate is not simulated") {
 		t.Error(got)
 	}

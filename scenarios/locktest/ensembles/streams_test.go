@@ -72,12 +72,13 @@ func (w *watching) show(r *etcdserverpb.WatchResponse) {
 	}
 }
 
-// settle waits until both have shown the same, or it is clear that they will not: etcd looks every 100 ms for watches of
-// the past.
+// settle waits until both have shown the same, or it is clear that they will not: etcd looks every 100 ms for watches
+// of the past.
 func settle(both []*watching) {
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
 		more := both[0].take(2 * time.Millisecond)
-		if more = both[1].take(2*time.Millisecond) || more; !more && fmt.Sprint(both[0].shown) == fmt.Sprint(both[1].shown) {
+		more = both[1].take(2*time.Millisecond) || more
+		if !more && fmt.Sprint(both[0].shown) == fmt.Sprint(both[1].shown) {
 			return
 		}
 	}
@@ -150,7 +151,8 @@ func (s *script) watchRequest() *etcdserverpb.WatchRequest {
 		r.RequestUnion = &etcdserverpb.WatchRequest_CancelRequest{
 			CancelRequest: &etcdserverpb.WatchCancelRequest{WatchId: s.Int64N(6)}}
 	case 1:
-		r.RequestUnion = &etcdserverpb.WatchRequest_ProgressRequest{ProgressRequest: &etcdserverpb.WatchProgressRequest{}}
+		r.RequestUnion = &etcdserverpb.WatchRequest_ProgressRequest{
+			ProgressRequest: &etcdserverpb.WatchProgressRequest{}}
 	default:
 		c := &etcdserverpb.WatchCreateRequest{Key: s.key(), RangeEnd: s.end(), PrevKv: s.rarely(2)}
 		if s.rarely(2) {
@@ -245,7 +247,8 @@ func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
 		case 1:
 			method, request = locks+"Unlock", text(1, pick(s, []string{"", key, key}))
 		case 2:
-			method, request = elections+"Campaign", slices.Concat(text(1, name), integer(2, lease), text(3, pick(s, values)))
+			method = elections + "Campaign"
+			request = slices.Concat(text(1, name), integer(2, lease), text(3, pick(s, values)))
 		case 3:
 			method, request = elections+"Proclaim", append(lead(), text(2, pick(s, values))...)
 		case 4:

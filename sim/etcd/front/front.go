@@ -7,7 +7,8 @@
 //
 // Errors are those of gRPC's server in etcd 3.4: an unknown service or method is Unimplemented, and what is no HTTP/2
 // ends the connection. HTTP/1, which etcd serves on the same port, is answered with 404: its gateway is not simulated.
-// Deadlines are the client's business: it resets the call.
+// Deadlines are the client's business: it resets the call. Pings are never too many, where etcd ends the connection of
+// a client that sends one more often than every five seconds.
 package front
 
 import (

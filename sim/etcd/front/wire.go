@@ -113,8 +113,8 @@ func (w *wire) begin(l sim.Line) bool {
 }
 
 // notFound is the answer to HTTP/1: the gateway to gRPC is not simulated.
-const notFound = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\n" +
-	"Content-Length: 19\r\nConnection: close\r\n\r\n404 page not found\n"
+const notFound = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\n" +
+	"X-Content-Type-Options: nosniff\r\nContent-Length: 19\r\nConnection: close\r\n\r\n404 page not found\n"
 
 // mostLine and mostHTTP1 are how long, in bytes, the first line of a request in HTTP/1 may be, and its head.
 const mostLine, mostHTTP1 = 4096, 1 << 20

@@ -130,9 +130,10 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 		says  string // in what is delivered
 		stays bool
 	}{
-		"TLS, of which no line comes":   {bytes: hello, first: true, stays: true},
-		"TLS, and more than a line":     {bytes: bytes.Repeat(hello, 50), first: true},
-		"HTTP/1":                        {bytes: []byte("GET /v3/kv/put HTTP/1.1\r\nHost: x\r\n\r\n"), first: true, says: "HTTP/1.1 404 Not Found\r\n"},
+		"TLS, of which no line comes": {bytes: hello, first: true, stays: true},
+		"TLS, and more than a line":   {bytes: bytes.Repeat(hello, 50), first: true},
+		"HTTP/1": {bytes: []byte("GET /v3/kv/put HTTP/1.1\r\nHost: x\r\n\r\n"), first: true,
+			says: "HTTP/1.1 404 Not Found\r\n"},
 		"HTTP/1, not all of it":         {bytes: []byte("POST /v3/kv"), first: true, stays: true},
 		"Redis":                         {bytes: []byte("*1\r\n$4\r\nPING\r\n"), first: true},
 		"a preface that goes wrong":     {bytes: []byte("PRI * HTTP/2.0\r\n\r\nXX"), first: true},
@@ -141,7 +142,8 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 		"data of stream 0":              {bytes: data(0, 0, "x")},
 		"data of a stream never opened": {bytes: data(9, 0, "x")},
 		"a stream of an even number":    {bytes: call(2, putPath, "m")},
-		"headers that are none":         {bytes: appendFrame(nil, frameHeaders, flagEndHeaders, 1, []byte{0xff, 0xff, 0xff, 0xff})},
+		"headers that are none": {bytes: appendFrame(nil, frameHeaders, flagEndHeaders, 1,
+			[]byte{0xff, 0xff, 0xff, 0xff})},
 		"headers that never end": {bytes: append(appendFrame(nil, frameHeaders, 0, 1, nil),
 			call(3, putPath, "m")...)},
 		"more padding than frame":     {bytes: appendFrame(nil, frameData, flagPadded, 0, []byte{9})},
@@ -278,7 +280,8 @@ func FuzzWire(f *testing.F) {
 		}
 		for _, a := range c.asked {
 			w.Arrived(c, etcd.Record{Kind: etcd.Message, Stream: a.Stream, Body: "m"}.Append(nil), nil)
-			w.Arrived(c, etcd.Record{Kind: etcd.End, Stream: a.Stream, Code: etcd.NotFound, Body: "ü%"}.Append(nil), nil)
+			end := etcd.Record{Kind: etcd.End, Stream: a.Stream, Code: etcd.NotFound, Body: "ü%"}
+			w.Arrived(c, end.Append(nil), nil)
 		}
 		w.Arrived(c, b, nil)
 	})

@@ -1,0 +1,140 @@
+package etcd
+
+import (
+	"cmp"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/fencepost-sim/fencepost/sim/raft"
+)
+
+// applyRPC carries out the command of a call.
+func (s *server) applyRPC(m *raft.Member, e *raft.Entry, w *write) []byte {
+	path, message := e.Args[0], e.Args[1]
+	switch path {
+	case txnPath:
+		t, err := readTxn([]byte(message))
+		if err != nil {
+			return outcome(nil, err)
+		}
+		return outcome(s.transact(m, &t, w))
+	case compactPath:
+		return outcome(s.compact(m, message))
+	}
+	o, err := readOp(path, message)
+	switch {
+	case err != nil:
+	case o.Kind == Put && o.Lease != 0 && s.lessor.find(o.Lease) == nil: // in a txn etcd looks for the key first
+		err = errLeaseNotFound
+	default:
+		err = s.possible(&o)
+	}
+	if err != nil {
+		return outcome(nil, err)
+	}
+	r := s.operate(m, &o, w)
+	s.commit(m, w)
+	return outcome(r.message(s.header(m), false), nil)
+}
+
+// transact carries out a txn: all of it, or nothing.
+func (s *server) transact(m *raft.Member, t *Txn, w *write) ([]byte, error) {
+	way := s.way(t, nil)
+	if err := s.feasible(t, way); err != nil {
+		return nil, err
+	}
+	h := s.header(m)
+	b := s.carry(m, t, w, &way)
+	h.revision = s.at(w)
+	s.commit(m, w)
+	return append(h.append(nil, 1), b...), nil
+}
+
+// way is which branch each txn within a txn takes, in the order in which they are met: all conditions are evaluated
+// before anything is done.
+func (s *server) way(t *Txn, way []bool) []bool {
+	ops, held := s.branch(t)
+	way = append(way, held)
+	for i := range ops {
+		if ops[i].Kind == Nested {
+			way = s.way(ops[i].Txn, way)
+		}
+	}
+	return way
+}
+
+// follow is the branch of a txn that the way takes, which it shortens.
+func (t *Txn) follow(way *[]bool) []Op {
+	held := (*way)[0]
+	*way = (*way)[1:]
+	if held {
+		return t.Then
+	}
+	return t.Else
+}
+
+// feasible reports why the chosen branches cannot be carried out: by a put, or if there is none by a range.
+func (s *server) feasible(t *Txn, way []bool) error {
+	for _, kind := range []Kind{Put, Range} {
+		rest := way
+		if err := s.feasibleOf(kind, t, &rest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *server) feasibleOf(kind Kind, t *Txn, way *[]bool) (err error) {
+	ops := t.follow(way)
+	for i := range ops {
+		o := &ops[i]
+		var wrong error
+		switch {
+		case o.Kind == Nested:
+			wrong = s.feasibleOf(kind, o.Txn, way)
+		case o.Kind != kind:
+		case o.Kind == Range && o.Revision < 0 && o.Revision < s.store.compacted: // outside of a txn it is the latest
+			wrong = errCompacted
+		default:
+			wrong = s.possible(o)
+		}
+		err = cmp.Or(err, wrong)
+	}
+	return err
+}
+
+// carry does what the chosen branches specify, and returns the rest of the response after its header.
+func (s *server) carry(m *raft.Member, t *Txn, w *write, way *[]bool) (b []byte) {
+	b = appendNumber(b, 2, asNumber((*way)[0]))
+	ops := t.follow(way)
+	for i := range ops {
+		var part []byte
+		switch o := &ops[i]; o.Kind {
+		case Nested:
+			part = appendPart(nil, 4, append(header{}.append(nil, 1), s.carry(m, o.Txn, w, way)...))
+		case Range, Put, Delete:
+			o.Revision = max(o.Revision, 0)
+			r := s.operate(m, o, w)
+			field := map[Kind]int32{Range: 1, Put: 2, Delete: 3}[o.Kind]
+			part = appendPart(nil, protowire.Number(field), r.message(header{}, o.KeysOnly))
+		}
+		b = appendPart(b, 3, part)
+	}
+	return b
+}
+
+// compact forgets what was before a revision.
+func (s *server) compact(m *raft.Member, message string) ([]byte, error) {
+	var revision int64
+	if err := readNumbers([]byte(message), &revision); err != nil {
+		return nil, err
+	}
+	switch {
+	case revision <= s.store.compacted:
+		return nil, errCompacted
+	case revision > s.store.revision:
+		return nil, errFuture
+	}
+	s.store.compacted = revision
+	return s.header(m).append(nil, 1), nil
+}
