@@ -228,6 +228,10 @@ func (m *Member) After(d time.Duration, tag uint64) { m.host.WakeAfter(d, tag&^t
 // Monotonic reads the monotonic clock.
 func (m *Member) Monotonic() time.Duration { return m.host.Monotonic() }
 
+// Wall reads the wall clock, in ns since the Unix epoch. What a machine agrees on must not depend on it otherwise than
+// as a command carries it.
+func (m *Member) Wall() int64 { return m.host.Wall() }
+
 // Due is the true time at which d will have passed if the clock runs true. It is for records only.
 func (m *Member) Due(d time.Duration) history.Time { return m.host.Due(d) }
 

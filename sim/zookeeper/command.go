@@ -1,12 +1,14 @@
 package zookeeper
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/raft"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 // kind is what a transaction does.
@@ -20,20 +22,31 @@ const (
 	createNode    kind = "create"
 	deleteNode    kind = "delete"
 	setData       kind = "setData"
+	setAccess     kind = "setACL"
+	checkVersion  kind = "check"
+	multi         kind = "multi"
+	reapContainer kind = "reapContainer" // deleteNode by the leader
 )
 
 // command is a transaction as it travels through the log.
 type command struct {
 	kind    kind
+	op      jute.Op // of a part of a multi: as it was asked for
 	attempt history.Attempt
 	session SessionID
 	conn    uint64 // on which it arrived; 0 if no client asked
+	at      int64  // ms since the Unix epoch, by the wall clock of the member that was asked; 0: not stated
 	path    string
 	data    string
+	null    bool // there is no data
 	mode    Mode
 	version int64
-	timeout time.Duration // createSession: as negotiated
+	acl     []permission  // nil: everybody may do everything
+	parts   []command     // of a multi: their kinds, paths, data, modes, versions and access lists
+	timeout time.Duration // createSession, moveSession: as negotiated
 	client  sim.ProcessID // createSession: the client that asks
+	// identities are those that the client has proved.
+	identities []string
 	// due is, for expireSession, the true time at which the session was due to expire when the leader last received a
 	// sign of it. It is for records only.
 	due history.Time
@@ -46,16 +59,56 @@ func (c *command) replicated() raft.Command {
 	switch c.kind {
 	case createSession:
 		args = append(args, n(int64(c.timeout)), string(c.client))
+	case moveSession:
+		args = append(args, n(int64(c.timeout)))
 	case expireSession:
 		args = append(args, n(int64(c.due)))
-	case createNode:
-		args = append(args, c.path, c.data, n(int64(c.mode)))
-	case deleteNode:
-		args = append(args, c.path, n(c.version))
-	case setData:
-		args = append(args, c.path, c.data, n(c.version))
+	case reapContainer:
+		args = append(args, c.path)
+	case closeSession:
+	case multi:
+		args = append(args, n(c.at), c.proved())
+		for i := range c.parts {
+			args = c.parts[i].appendTo(append(args, string(c.parts[i].kind)))
+		}
+	default:
+		args = c.appendTo(append(args, n(c.at), c.proved()))
 	}
 	return raft.Command{Attempt: c.attempt, Args: args}
+}
+
+// proved is the client's identities as one argument.
+func (c *command) proved() string {
+	if len(c.identities) == 0 {
+		return ""
+	}
+	return string(jute.Record(nil).Texts(c.identities))
+}
+
+// fieldsOfNode is how many arguments appendTo appends.
+const fieldsOfNode = 7
+
+// appendTo appends what concerns a znode.
+func (c *command) appendTo(args []string) []string {
+	null, acl := "", ""
+	if c.null {
+		null = "null"
+	}
+	if c.acl != nil {
+		acl = string(appendACL(nil, c.acl))
+	}
+	return append(args, strconv.Itoa(int(c.op)), c.path, c.data, null, strconv.Itoa(int(c.mode)), strconv.FormatInt(c.version, 10), acl)
+}
+
+// readFrom undoes appendTo.
+func (c *command) readFrom(args []string) {
+	op, _ := strconv.Atoi(args[0])
+	mode, _ := strconv.Atoi(args[4])
+	c.op, c.path, c.data, c.null, c.mode = jute.Op(op), args[1], args[2], args[3] != "", Mode(mode)
+	c.version, _ = strconv.ParseInt(args[5], 10, 64)
+	if args[6] != "" {
+		c.acl = append([]permission{}, readACL(&jute.Fields{Rest: []byte(args[6])})...)
+	}
 }
 
 // readCommand undoes replicated.
@@ -68,14 +121,27 @@ func readCommand(r *raft.Command) command {
 	switch c.kind {
 	case createSession:
 		c.timeout, c.client = time.Duration(n(3)), sim.ProcessID(r.Args[4])
+	case moveSession:
+		c.timeout = time.Duration(n(3))
 	case expireSession:
 		c.due = history.Time(n(3))
-	case createNode:
-		c.path, c.data, c.mode = r.Args[3], r.Args[4], Mode(n(5))
-	case deleteNode:
-		c.path, c.version = r.Args[3], n(4)
-	case setData:
-		c.path, c.data, c.version = r.Args[3], r.Args[4], n(5)
+	case reapContainer:
+		c.path = r.Args[3]
+	case closeSession:
+	default:
+		c.at = n(3)
+		if r.Args[4] != "" {
+			c.identities = (&jute.Fields{Rest: []byte(r.Args[4])}).Texts()
+		}
+		if c.kind != multi {
+			c.readFrom(r.Args[5:])
+			break
+		}
+		for args := range slices.Chunk(r.Args[5:], 1+fieldsOfNode) {
+			part := command{kind: kind(args[0]), attempt: c.attempt, at: c.at, identities: c.identities}
+			part.readFrom(args[1:])
+			c.parts = append(c.parts, part)
+		}
 	}
 	return c
 }

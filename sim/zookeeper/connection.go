@@ -17,7 +17,8 @@ type connection struct {
 	busy    bool            // the first waits for the log
 	ending  bool            // the session has ended: the answer that reports it is the last
 	gone    bool
-	events  int64 // pushed so far
+	events  int64   // pushed so far
+	frames  *frames // nil: the client is a task, whose requests are words
 }
 
 func (s *server) connection(id uint64) *connection {
@@ -36,12 +37,19 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 		return
 	}
 	c := s.connection(r.ConnID)
-	if m.Leader() == "" || len(r.Args) == 0 || c == nil && r.Args[0] != ReqConnect {
+	framed := isFrame(r.Args)
+	switch {
+	case len(r.Args) > 0 && r.Args[0] == ReqFourLetters:
+		s.answerWord(m, r)
+		return
+	case m.Leader() == "" || len(r.Args) == 0 || c == nil && r.Args[0] != ReqConnect && !framed:
 		r.Reply([]byte(ClosedReply))
 		return
-	}
-	if c == nil {
+	case c == nil:
 		c = &connection{id: r.ConnID}
+		if framed {
+			c.frames = &frames{}
+		}
 		s.conns = append(s.conns, c)
 	}
 	if c.session != 0 {
@@ -55,7 +63,9 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 func (s *server) serve(m *raft.Member, c *connection) {
 	for !c.busy && !c.gone && len(c.queue) > 0 {
 		r := c.queue[0]
-		if !m.Leading() && s.behind(r.Args) {
+		if c.frames != nil {
+			s.serveFrame(m, c)
+		} else if !m.Leading() && s.behind(r.Args) {
 			s.drop(c)
 		} else if cmd, write := s.command(c, r); write {
 			s.propose(m, c, &cmd)
@@ -79,6 +89,11 @@ func (s *server) behind(args []string) bool {
 
 // answer gives the first request its answer.
 func (s *server) answer(c *connection, body []byte) {
+	if c.frames != nil {
+		c.queue[0].Reply(c.frames.answer(s.zxid, body))
+		c.queue = slices.Delete(c.queue, 0, 1)
+		return
+	}
 	var room [256]byte
 	c.queue[0].Reply(append(AppendHead(room[:0], s.zxid, c.events), body...))
 	c.queue = slices.Delete(c.queue, 0, 1)
@@ -97,8 +112,14 @@ func (s *server) propose(m *raft.Member, c *connection, cmd *command) {
 			s.hangUp(m, c)
 			return
 		}
+		if c.frames != nil && c.frames.moved(reply) {
+			s.hangUp(m, c)
+			return
+		}
 		s.answer(c, reply)
 		switch {
+		case c.frames != nil && (c.ending || c.session == 0):
+			s.hangUp(m, c)
 		case c.ending:
 			s.drop(c)
 		case cmd.kind == moveSession && c.session == 0:
@@ -121,7 +142,11 @@ func (s *server) sync(m *raft.Member, c *connection) {
 			s.hangUp(m, c)
 			return
 		}
-		s.answer(c, AppendOK(s.out[:0]))
+		if c.frames != nil {
+			s.answer(c, c.frames.synced())
+		} else {
+			s.answer(c, AppendOK(s.out[:0]))
+		}
 		s.serve(m, c)
 	})
 }
@@ -130,7 +155,11 @@ func (s *server) sync(m *raft.Member, c *connection) {
 func (s *server) notify(m *raft.Member, conn uint64, e Event) {
 	if c := s.connection(conn); c != nil {
 		c.events++
-		s.out = AppendEvent(s.out[:0], c.events, e)
+		if c.frames != nil {
+			s.out = eventFrame(e)
+		} else {
+			s.out = AppendEvent(s.out[:0], c.events, e)
+		}
 		m.Push(conn, m.Second().Text(e.Path).Text(string(e.Type)), s.out)
 	}
 }
@@ -147,6 +176,10 @@ func (s *server) drop(c *connection) {
 		r.Reply([]byte(ClosedReply))
 	}
 	c.gone, c.queue = true, nil
+	if c.frames != nil {
+		s.watches.data.forget(c.id)
+		s.watches.child.forget(c.id)
+	}
 	if i := slices.Index(s.conns, c); i >= 0 {
 		s.conns = slices.Delete(s.conns, i, i+1)
 	}

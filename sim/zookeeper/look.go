@@ -27,12 +27,12 @@ func (s *server) look(m *raft.Member, c *connection, args []string) []byte {
 // lookAt reads one znode, and sets a watch if one is requested and there is something to wait for.
 func (s *server) lookAt(c *connection, args []string) []byte {
 	path, watch := args[1], args[2] == "1"
-	n := s.nodes[path]
+	n := s.node(path)
 	if watch && (n != nil || args[0] == ReqExists) {
 		if args[0] == ReqChildren {
-			add(s.watches.child, path, c.id)
+			s.watches.child.add(path, c.id, oneEvent)
 		} else {
-			add(s.watches.data, path, c.id)
+			s.watches.data.add(path, c.id, oneEvent)
 		}
 	}
 	if n == nil {
@@ -71,21 +71,21 @@ func (s *server) setWatches(m *raft.Member, c *connection, args []string) []byte
 }
 
 func (s *server) setWatch(m *raft.Member, c *connection, kind, path string, seen Zxid) {
-	n := s.nodes[path]
+	n := s.node(path)
 	switch {
 	case kind == WatchExists && n != nil:
 		s.notify(m, c.id, Event{NodeCreated, path})
 	case kind == WatchExists:
-		add(s.watches.data, path, c.id)
+		s.watches.data.add(path, c.id, oneEvent)
 	case n == nil:
 		s.notify(m, c.id, Event{NodeDeleted, path})
 	case kind == WatchData && n.mzxid > seen:
 		s.notify(m, c.id, Event{NodeDataChanged, path})
 	case kind == WatchData:
-		add(s.watches.data, path, c.id)
+		s.watches.data.add(path, c.id, oneEvent)
 	case n.pzxid > seen:
 		s.notify(m, c.id, Event{NodeChildrenChanged, path})
 	default:
-		add(s.watches.child, path, c.id)
+		s.watches.child.add(path, c.id, oneEvent)
 	}
 }

@@ -31,6 +31,8 @@ type server struct {
 
 	alive    []SessionID // since the last report to the leader
 	relaying bool        // a timer for the next report is set
+
+	nextReap time.Duration // when the leader next looks for containers without children, on its monotonic clock
 }
 
 var _ raft.Machine = (*server)(nil)
@@ -99,14 +101,18 @@ func (s *server) follow(m *raft.Member, c *command, r *result) {
 
 // outcome is the body of the answer to a transaction.
 func (s *server) outcome(c *command, r *result) []byte {
+	if x := s.connection(c.conn); x != nil && x.frames != nil {
+		s.out = x.frames.outcome(s.out[:0], c, r)
+		return s.out
+	}
 	b := s.out[:0]
 	switch {
 	case r.code != "":
 		b = AppendCode(b, r.code)
 	case c.kind == createSession || c.kind == moveSession:
 		b = sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 2), int64(r.session.id)), r.session.timeout.Milliseconds())
-	case r.node != nil:
-		b = AppendStat(sim.AppendBulk(sim.AppendArray(b, 1+StatLength), r.node.path), r.node.stat())
+	case r.path != "":
+		b = AppendStat(sim.AppendBulk(sim.AppendArray(b, 1+StatLength), r.path), r.stat)
 	default:
 		b = AppendOK(b)
 	}
@@ -130,6 +136,7 @@ func (s *server) LeaderChanged(m *raft.Member) {
 	if m.Leading() {
 		now := m.Monotonic()
 		s.tracker.begin(s.config.Tick, now)
+		s.nextReap = now + reapEvery
 		for _, x := range s.sessions {
 			s.tracker.touch(x, now, m.Due(x.timeout))
 		}
@@ -157,7 +164,22 @@ func (s *server) Wake(m *raft.Member, tag uint64) {
 			c := command{kind: expireSession, session: x.id, due: x.due}
 			m.ProposeAsLeader(c.replicated())
 		}
+		s.reap(m)
 		m.After(max(0, s.tracker.next-m.Monotonic()), s.reign)
+	}
+}
+
+// reapEvery is how often the leader looks for containers without children (znode.container.checkIntervalMs).
+const reapEvery = time.Minute
+
+// reap removes the containers that have had children and have none any more.
+func (s *server) reap(m *raft.Member) {
+	if m.Monotonic() < s.nextReap {
+		return
+	}
+	s.nextReap = m.Monotonic() + reapEvery
+	for _, path := range s.containers() {
+		m.ProposeAsLeader((&command{kind: reapContainer, path: path}).replicated())
 	}
 }
 
@@ -218,6 +240,8 @@ func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 
 // millis reads a number of milliseconds; 0 if it is none.
 func millis(text string) time.Duration {
-	n, _ := strconv.ParseInt(text, 10, 64)
-	return time.Duration(n) * time.Millisecond
+	n, _ := strconv.ParseInt(text, 10, 32)
+	return msOf(int32(n))
 }
+
+func msOf(n int32) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -28,8 +28,10 @@ type session struct {
 // result is the outcome of a transaction.
 type result struct {
 	code    Code
-	node    *znode   // created or set
+	path    string   // created or set
+	stat    Stat     // of the znode created or set
 	session *session // created, moved, closed or expired
+	each    []result // of a multi: until the first that failed
 }
 
 func (s *state) reset() {
@@ -61,12 +63,15 @@ func (s *state) apply(term uint64, c *command) result {
 		s.sessions = append(s.sessions, n)
 		return result{session: n}
 	}
+	if c.kind == reapContainer {
+		return s.reap(c.path)
+	}
 	of := s.session(c.session)
 	switch {
 	case of == nil:
 		return result{code: SessionExpired}
 	case c.kind == moveSession:
-		of.conn = c.conn
+		of.conn, of.timeout = c.conn, c.timeout
 		return result{session: of}
 	case c.kind == expireSession:
 		return s.end(of)
@@ -86,24 +91,76 @@ func (s *state) advance(term uint64) {
 	s.zxid++
 }
 
+// write carries out a transaction on znodes. A multi is carried out as a whole or not at all.
 func (s *state) write(of *session, c *command) result {
+	var r result
+	if c.kind != multi {
+		r = s.one(of, c)
+	} else if r = s.all(of, c); r.code != "" {
+		return r
+	}
+	for i := range s.changes {
+		n := s.changes[i].node
+		switch {
+		case n == nil || n.owner == 0:
+		case s.changes[i].Type == NodeCreated:
+			of.ephemerals = append(of.ephemerals, n)
+		default:
+			s.disown(n)
+		}
+	}
+	return r
+}
+
+// all carries out the parts of a multi, up to the first that fails.
+func (s *state) all(of *session, c *command) (r result) {
+	s.undo, s.undoing = s.undo[:0], true
+	defer func() { s.undoing = false }()
+	for i := range c.parts {
+		one := s.one(of, &c.parts[i])
+		r.each = append(r.each, one)
+		if r.code = one.code; r.code != "" {
+			s.rollBack()
+			break
+		}
+	}
+	return r
+}
+
+// one carries out a transaction on one znode.
+func (s *state) one(of *session, c *command) (r result) {
+	var n *znode
 	switch c.kind {
 	case createNode:
-		n, code := s.create(s.zxid, c.path, c.data, c.mode, of.id, c.attempt)
-		if n != nil && n.owner != 0 {
-			of.ephemerals = append(of.ephemerals, n)
-		}
-		return result{code: code, node: n}
+		n, r.code = s.create(s.zxid, c, of.id)
 	case deleteNode:
-		if n := s.nodes[c.path]; n != nil && n.owner != 0 {
-			defer s.disown(n)
-		}
-		return result{code: s.delete(s.zxid, c.path, c.version)}
+		r.code = s.delete(s.zxid, c)
 	case setData:
-		n, code := s.setData(s.zxid, c.path, c.data, c.version)
-		return result{code: code, node: n}
+		n, r.code = s.setData(s.zxid, c)
+	case setAccess:
+		n, r.code = s.setACL(c)
+	case checkVersion:
+		r.code = s.check(c)
+	default:
+		r.code = BadArguments
 	}
-	return result{code: BadArguments}
+	if n != nil {
+		r.path, r.stat = n.path, n.stat()
+	}
+	return r
+}
+
+// reap removes a container if it has no children.
+func (s *state) reap(path string) result {
+	n := s.nodes[path]
+	switch {
+	case n == nil:
+		return result{code: NoNode}
+	case len(n.children) > 0:
+		return result{code: NotEmpty}
+	}
+	s.remove(s.zxid, n)
+	return result{}
 }
 
 // disown forgets an ephemeral znode that has been deleted.
@@ -117,7 +174,7 @@ func (s *state) disown(n *znode) {
 // end removes a session and its ephemeral znodes.
 func (s *state) end(of *session) result {
 	for _, n := range of.ephemerals {
-		s.delete(s.zxid, n.path, AnyVersion)
+		s.remove(s.zxid, n)
 	}
 	i, _ := s.place(of.id)
 	s.sessions = slices.Delete(s.sessions, i, i+1)

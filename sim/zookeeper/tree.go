@@ -2,8 +2,9 @@ package zookeeper
 
 import (
 	"slices"
+	"strings"
 
-	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 // EventType is what a watch observed.
@@ -30,6 +31,8 @@ type Event struct {
 type tree struct {
 	nodes   map[string]*znode
 	changes []change // of the current transaction, in the order in which watches fire
+	undo    []undo   // of the current multi, if undoing
+	undoing bool
 }
 
 // change is one effect of a transaction.
@@ -38,6 +41,21 @@ type change struct {
 	node *znode // created or deleted; nil otherwise
 }
 
+// undo is how one znode was before a change; node is nil if there was none.
+type undo struct {
+	path string
+	node *znode
+	was  znode
+}
+
+// The znodes that every ensemble has.
+const (
+	rootNode   = "/"
+	systemNode = "/zookeeper"
+	configNode = systemNode + "/config"
+	quotaNode  = systemNode + "/quota"
+)
+
 func (t *tree) reset() {
 	if t.nodes == nil {
 		t.nodes = map[string]*znode{}
@@ -45,25 +63,76 @@ func (t *tree) reset() {
 	clear(t.nodes)
 	clear(t.changes)
 	t.changes = t.changes[:0]
-	t.nodes["/"] = &znode{path: "/"}
+	t.nodes[rootNode] = &znode{path: rootNode, children: []string{"zookeeper"}}
+	t.nodes[systemNode] = &znode{path: systemNode, children: []string{"config", "quota"}}
+	t.nodes[quotaNode] = &znode{path: quotaNode}
+	t.nodes[configNode] = &znode{path: configNode, acl: []permission{{jute.Read, "world", "anyone"}}}
+}
+
+// node finds a znode; nil if there is none. The empty path is another name of the root.
+func (t *tree) node(path string) *znode {
+	if path == "" {
+		path = rootNode
+	}
+	return t.nodes[path]
 }
 
 func (t *tree) note(kind EventType, path string, n *znode) {
 	t.changes = append(t.changes, change{Event{kind, path}, n})
 }
 
-// create adds a znode; path is returned with the number if the mode is sequential. Errors are found in the order of
+// keep remembers a znode that is about to change.
+func (t *tree) keep(path string) {
+	if !t.undoing {
+		return
+	}
+	u := undo{path: path, node: t.nodes[path]}
+	if u.node != nil {
+		u.was = *u.node
+		u.was.children = slices.Clone(u.node.children)
+	}
+	t.undo = append(t.undo, u)
+}
+
+// rollBack undoes what has changed since undoing began.
+func (t *tree) rollBack() {
+	for _, u := range slices.Backward(t.undo) {
+		if u.node == nil {
+			delete(t.nodes, u.path)
+			continue
+		}
+		*u.node = u.was
+		t.nodes[u.path] = u.node
+	}
+	t.changes = t.changes[:0]
+}
+
+// create adds a znode; its path has the number if the mode is sequential. Errors are found in the order of
 // PrepRequestProcessor.pRequest2TxnCreate: the number may turn an invalid path into a valid one, such as "/locks/".
-func (t *tree) create(at Zxid, path, data string, mode Mode, owner SessionID, by history.Attempt) (*znode, Code) {
+func (t *tree) create(at Zxid, c *command, owner SessionID) (*znode, Code) {
+	path := c.path
 	parentPath, name, ok := split(path)
-	if !ok || mode > EphemeralSequential {
+	switch {
+	case c.mode == withTTL:
+		return nil, Unimplemented
+	case !ok || c.mode > ContainerSequential || strings.Contains(path, "\x00"):
 		return nil, BadArguments
 	}
-	parent := t.nodes[parentPath]
-	if parent == nil {
-		return nil, NoNode
+	var acl []permission
+	if c.acl != nil {
+		var code Code
+		if acl, code = grants(c.acl, c.identities); code != "" {
+			return nil, code
+		}
 	}
-	if mode.sequential() {
+	parent := t.nodes[parentPath]
+	switch {
+	case parent == nil:
+		return nil, NoNode
+	case !parent.permits(jute.Make, c.identities):
+		return nil, NoAuth
+	}
+	if c.mode.sequential() {
 		path = numbered(path, parent.creates)
 		name = numbered(name, parent.creates)
 	}
@@ -75,8 +144,11 @@ func (t *tree) create(at Zxid, path, data string, mode Mode, owner SessionID, by
 	case parent.owner != 0:
 		return nil, NoChildrenForEphemerals
 	}
-	n := &znode{path: path, data: data, czxid: at, mzxid: at, pzxid: at, by: by, sequential: mode.sequential()}
-	if mode.ephemeral() {
+	t.keep(path)
+	t.keep(parentPath)
+	n := &znode{path: path, data: c.data, null: c.null, czxid: at, mzxid: at, pzxid: at, by: c.attempt,
+		sequential: c.mode.sequential(), container: c.mode.container(), ctime: c.at, mtime: c.at, acl: acl}
+	if c.mode.ephemeral() {
 		n.owner = owner
 	}
 	t.nodes[path] = n
@@ -92,51 +164,120 @@ func (t *tree) create(at Zxid, path, data string, mode Mode, owner SessionID, by
 // AnyVersion as the version of a request makes it unconditional.
 const AnyVersion int64 = -1
 
-// find returns the znode if it exists and has the version.
-func (t *tree) find(path string, version int64) (*znode, Code) {
-	n := t.nodes[path]
+// versioned is the code of a request that wants a version.
+func versioned(version, is int64) Code {
+	if version != AnyVersion && version != is {
+		return BadVersion
+	}
+	return ""
+}
+
+// find returns the znode that a request names, if it exists and the client may do that to it.
+func (t *tree) find(c *command, perm int32) (*znode, Code) {
+	if !validPath(c.path) {
+		return nil, BadArguments
+	}
+	n := t.nodes[c.path]
 	switch {
 	case n == nil:
 		return nil, NoNode
-	case version != AnyVersion && version != n.version:
-		return nil, BadVersion
+	case !n.permits(perm, c.identities):
+		return nil, NoAuth
 	}
 	return n, ""
 }
 
-func (t *tree) delete(at Zxid, path string, version int64) Code {
-	parentPath, name, ok := split(path)
-	if !ok || path == "/" {
+func (t *tree) delete(at Zxid, c *command) Code {
+	parentPath, _, ok := split(c.path)
+	if !ok || strings.Contains(c.path, "\x00") || c.path == rootNode || c.path == systemNode || c.path == quotaNode || c.path == configNode {
 		return BadArguments
 	}
-	n, code := t.find(path, version)
+	parent, n := t.nodes[parentPath], t.nodes[c.path]
 	switch {
-	case code != "":
+	case parent == nil:
+		return NoNode
+	case !parent.permits(jute.Remove, c.identities):
+		return NoAuth
+	case n == nil:
+		return NoNode
+	}
+	if code := versioned(c.version, n.version); code != "" {
 		return code
-	case len(n.children) > 0:
+	}
+	if len(n.children) > 0 {
 		return NotEmpty
 	}
-	delete(t.nodes, path)
+	t.remove(at, n)
+	return ""
+}
+
+// remove takes a znode without children away.
+func (t *tree) remove(at Zxid, n *znode) {
+	parentPath, name, _ := split(n.path)
+	t.keep(n.path)
+	t.keep(parentPath)
+	delete(t.nodes, n.path)
 	parent := t.nodes[parentPath]
 	if i, found := slices.BinarySearch(parent.children, name); found {
 		parent.children = slices.Delete(parent.children, i, i+1)
 	}
 	parent.pzxid = at
-	t.note(NodeDeleted, path, n)
+	t.note(NodeDeleted, n.path, n)
 	t.note(NodeChildrenChanged, parentPath, nil)
-	return ""
 }
 
-func (t *tree) setData(at Zxid, path, data string, version int64) (*znode, Code) {
-	if !validPath(path) {
-		return nil, BadArguments
+func (t *tree) setData(at Zxid, c *command) (*znode, Code) {
+	n, code := t.find(c, jute.Write)
+	if code == "" {
+		code = versioned(c.version, n.version)
 	}
-	n, code := t.find(path, version)
 	if code != "" {
 		return nil, code
 	}
-	n.data, n.mzxid = data, at
+	t.keep(n.path)
+	n.data, n.null, n.mzxid, n.mtime = c.data, c.null, at, c.at
 	n.version++
-	t.note(NodeDataChanged, path, nil)
+	t.note(NodeDataChanged, n.path, nil)
 	return n, ""
+}
+
+func (t *tree) setACL(c *command) (*znode, Code) {
+	if !validPath(c.path) {
+		return nil, BadArguments
+	}
+	acl, code := grants(c.acl, c.identities)
+	if code != "" {
+		return nil, code
+	}
+	n, code := t.find(c, jute.Admin)
+	if code == "" {
+		code = versioned(c.version, n.aversion)
+	}
+	if code != "" {
+		return nil, code
+	}
+	t.keep(n.path)
+	n.acl = acl
+	n.aversion++
+	return n, ""
+}
+
+// check reports whether a znode has a version.
+func (t *tree) check(c *command) Code {
+	n, code := t.find(c, jute.Read)
+	if code == "" {
+		code = versioned(c.version, n.version)
+	}
+	return code
+}
+
+// containers lists those that have had children and have none any more, sorted.
+func (t *tree) containers() (paths []string) {
+	for path, n := range t.nodes {
+		if n.container && n.creates > 0 && len(n.children) == 0 {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 // ensemble is a state with two sessions, and the language of the tests below.
@@ -40,7 +43,7 @@ func (e *ensemble) create(id SessionID, path string, mode Mode) string {
 	if r.code != "" {
 		return string(r.code)
 	}
-	return r.node.path
+	return r.path
 }
 
 func (e *ensemble) delete(id SessionID, path string, version int64) Code {
@@ -130,7 +133,7 @@ func TestTransactionsThatAreRefused(t *testing.T) {
 		{"delete of what is no path", e.delete(e.a, "q", AnyVersion), BadArguments},
 		{"delete of what ends in a slash", e.delete(e.a, "/q/", AnyVersion), NoNode},
 		{"set of what is no path", e.set("/q/.", AnyVersion), BadArguments},
-		{"no such mode", Code(e.create(e.a, "/r", 4)), BadArguments},
+		{"no such mode", Code(e.create(e.a, "/r", noMode)), BadArguments},
 		{"delete of nothing", e.delete(e.a, "/none", AnyVersion), NoNode},
 		{"delete of the root", e.delete(e.a, "/", AnyVersion), BadArguments},
 		{"delete with children", e.delete(e.a, "/q", AnyVersion), NotEmpty},
@@ -142,7 +145,7 @@ func TestTransactionsThatAreRefused(t *testing.T) {
 		{"without a session", e.apply(1, &command{kind: setData, session: 99, path: "/q"}).code, SessionExpired},
 		{"on another connection", e.apply(1, &command{kind: setData, session: e.a, conn: 2, path: "/q"}).code,
 			SessionMoved},
-		{"of no kind", e.apply(1, &command{kind: "multi", session: e.a, conn: 1}).code, BadArguments},
+		{"of no kind", e.apply(1, &command{kind: "unheard-of", session: e.a, conn: 1}).code, BadArguments},
 	} {
 		same(t, c.what, c.got, c.want)
 	}
@@ -180,16 +183,23 @@ func TestSessionSpeaksThroughItsLatestConnection(t *testing.T) {
 func TestCommandsComeBackFromTheLog(t *testing.T) {
 	for _, c := range []command{
 		{kind: createSession, conn: 3, timeout: 6 * time.Second},
-		{kind: moveSession, session: 1 << 33, conn: 1 << 40},
+		{kind: moveSession, session: 1 << 33, conn: 1 << 40, timeout: 4 * time.Second},
 		{kind: closeSession, session: 5, conn: 1, attempt: "client-1/2"},
 		{kind: expireSession, session: 5, due: 1 << 50},
 		{kind: createNode, session: 5, conn: 1, path: "/a", data: "b c", mode: EphemeralSequential,
 			attempt: "client-1/2"},
 		{kind: deleteNode, session: 5, conn: 1, path: "/a", version: -1},
 		{kind: setData, session: 5, conn: 1, path: "/a", data: "", version: 7},
+		{kind: createNode, path: "/a", null: true, acl: []permission{}, identities: []string{"a:\n", ""}, at: 1 << 40},
+		{kind: setAccess, path: "/a", acl: []permission{{1, "world", "anyone"}, {31, "digest", "a:b"}}},
+		{kind: reapContainer, path: "/a"},
+		{kind: multi, session: 5, conn: 1, at: 7, attempt: "client-1/2"},
+		{kind: multi, session: 5, conn: 1, parts: []command{
+			{kind: checkVersion, op: jute.Check, path: "/a", version: 2},
+			{kind: createNode, op: jute.Create2, path: "/b", mode: ContainerSequential, acl: everybody}}},
 	} {
 		r := c.replicated()
-		if got := readCommand(&r); got != c {
+		if got := readCommand(&r); !reflect.DeepEqual(got, c) {
 			t.Errorf("%+v came back as %+v", c, got)
 		}
 	}
@@ -239,7 +249,7 @@ func TestTreeIsWhatItsPathsSay(t *testing.T) {
 	paths := []string{"/a", "/b", "/a/a", "/a/b", "/b/a", "/a/a/a"}
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		e, plain := newEnsemble(t), plainTree{"/": 0}
+		e, plain := newEnsemble(t), plainTree{"/": 0, systemNode: 0, configNode: 0, quotaNode: 0}
 		for range 200 {
 			path := paths[r.IntN(len(paths))]
 			mode := []Mode{Persistent, Persistent, PersistentSequential}[r.IntN(3)]

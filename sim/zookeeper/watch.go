@@ -1,48 +1,143 @@
 package zookeeper
 
-import "slices"
+import (
+	"slices"
 
-// watchTable holds the watches that a member keeps for the clients connected to it: by path, the connections that wait.
-// They are removed after one event. Those of closed connections stay until then and notify nobody.
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
+)
+
+// watchMode says how long a watch lasts, and how far it reaches.
+type watchMode uint8
+
+const (
+	oneEvent   watchMode = iota // it is removed after one event
+	persistent                  // it stays
+	recursive                   // it stays, and observes all znodes below too, but not lists of children
+)
+
+// watching is a connection that waits for events of a path.
+type watching struct {
+	conn uint64
+	mode watchMode
+}
+
+// watchTable holds the watches that a member keeps for the clients connected to it, by path. Those of closed
+// connections notify nobody.
 type watchTable struct {
-	data  map[string][]uint64 // of exists and getData
-	child map[string][]uint64 // of getChildren
+	data, child watches
+}
+
+// watches are those of exists and getData, or those of getChildren.
+type watches struct {
+	of  map[string][]watching
+	far int // how many are recursive, or were when they were last counted: none if 0
 }
 
 func (w *watchTable) reset() {
-	if w.data == nil {
-		w.data, w.child = map[string][]uint64{}, map[string][]uint64{}
-	}
-	clear(w.data)
-	clear(w.child)
+	w.data.reset()
+	w.child.reset()
 }
 
-func add(table map[string][]uint64, path string, conn uint64) {
-	if list := table[path]; !slices.Contains(list, conn) {
-		table[path] = append(list, conn)
+func (w *watches) reset() {
+	if w.of == nil {
+		w.of = map[string][]watching{}
+	}
+	clear(w.of)
+	w.far = 0
+}
+
+// add adds a watch. A connection has one for each path: the latest mode counts (ZOOKEEPER-4466).
+func (w *watches) add(path string, conn uint64, mode watchMode) {
+	if mode == recursive {
+		w.far++
+	}
+	list := w.of[path]
+	if i := slices.IndexFunc(list, func(x watching) bool { return x.conn == conn }); i >= 0 {
+		list[i].mode = mode
+		return
+	}
+	w.of[path] = append(list, watching{conn, mode})
+}
+
+// remove drops a connection's watch, and reports whether there was one.
+func (w *watches) remove(path string, conn uint64) bool {
+	list := w.of[path]
+	i := slices.IndexFunc(list, func(x watching) bool { return x.conn == conn })
+	if i < 0 {
+		return false
+	}
+	if list = slices.Delete(list, i, i+1); len(list) == 0 {
+		delete(w.of, path)
+	} else {
+		w.of[path] = list
+	}
+	return true
+}
+
+// forget drops all watches of a connection.
+func (w *watches) forget(conn uint64) {
+	for path := range w.of {
+		w.remove(path, conn)
 	}
 }
 
-// fire calls notify for each connection that a change concerns, once per path, and drops the watches.
-func (w *watchTable) fire(e Event, notify func(conn uint64, e Event)) {
-	var notified []uint64
-	trigger := func(table map[string][]uint64) {
-		list, found := table[e.Path]
-		if !found {
-			return
-		}
-		delete(table, e.Path)
-		for _, conn := range list {
-			if !slices.Contains(notified, conn) {
-				notify(conn, e)
+// trigger returns the connections that are to be notified of an event, and drops the watches that last for one.
+func (w *watches) trigger(e Event) (conns []uint64) {
+	if list, found := w.of[e.Path]; found {
+		kept := list[:0]
+		for _, x := range list {
+			if x.mode != recursive || e.Type != NodeChildrenChanged {
+				conns = append(conns, x.conn)
+			}
+			if x.mode != oneEvent {
+				kept = append(kept, x)
 			}
 		}
-		notified = list
+		if w.of[e.Path] = kept; len(kept) == 0 {
+			delete(w.of, e.Path)
+		}
 	}
+	if w.far == 0 || e.Type == NodeChildrenChanged {
+		return conns
+	}
+	for path := e.Path; path != rootNode; {
+		path, _, _ = split(path)
+		for _, x := range w.of[path] {
+			if x.mode == recursive && !slices.Contains(conns, x.conn) {
+				conns = append(conns, x.conn)
+			}
+		}
+	}
+	return conns
+}
+
+// fire calls notify for each connection that a change concerns, once per path.
+func (w *watchTable) fire(e Event, notify func(conn uint64, e Event)) {
+	var notified []uint64
 	if e.Type != NodeChildrenChanged {
-		trigger(w.data)
+		notified = w.data.trigger(e)
 	}
 	if e.Type == NodeChildrenChanged || e.Type == NodeDeleted {
-		trigger(w.child)
+		for _, conn := range w.child.trigger(e) {
+			if !slices.Contains(notified, conn) {
+				notified = append(notified, conn)
+			}
+		}
 	}
+	for _, conn := range notified {
+		notify(conn, e)
+	}
+}
+
+// kinds are the tables in which watches of a kind stand (Watcher.WatcherType).
+func (w *watchTable) kinds(kind int32) []*watches {
+	switch kind {
+	case jute.Children:
+		return []*watches{&w.child}
+	case jute.Data:
+		return []*watches{&w.data}
+	case jute.Any:
+		return []*watches{&w.child, &w.data}
+	}
+	return nil
 }

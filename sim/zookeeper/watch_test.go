@@ -24,12 +24,12 @@ func TestWatchesFireOnceForWhatTheyWatch(t *testing.T) {
 	} {
 		var w watchTable
 		w.reset()
-		add(w.data, "/q/c", 1)
-		add(w.data, "/q/c", 1) // requested twice, notified once
-		add(w.child, "/q/c", 1)
-		add(w.child, "/q/c", 2)
-		add(w.data, "/q", 3)
-		add(w.child, "/q", 4)
+		w.data.add("/q/c", 1, oneEvent)
+		w.data.add("/q/c", 1, oneEvent) // requested twice, notified once
+		w.child.add("/q/c", 1, oneEvent)
+		w.child.add("/q/c", 2, oneEvent)
+		w.data.add("/q", 3, oneEvent)
+		w.child.add("/q", 4, oneEvent)
 		c.do()
 		fire := func() string {
 			var report []string

@@ -143,6 +143,9 @@ const (
 	BadArguments            Code = "BADARGUMENTS"
 	SessionExpired          Code = "SESSIONEXPIRED"
 	SessionMoved            Code = "SESSIONMOVED" // the session has since been taken to another connection
+	NoAuth                  Code = "NOAUTH"
+	InvalidACL              Code = "INVALIDACL"
+	Unimplemented           Code = "UNIMPLEMENTED"
 )
 
 // Error is the code in words.

@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -23,12 +24,22 @@ const (
 	PersistentSequential
 	Ephemeral
 	EphemeralSequential
+	// ContainerMode is of a znode that the leader deletes some time after its last child.
+	ContainerMode
+	ContainerSequential
+
+	withTTL Mode = 254 // refused: the ensemble has no extended types
+	noMode  Mode = 255 // a number that is none
 )
 
 func (m Mode) ephemeral() bool { return m == Ephemeral || m == EphemeralSequential }
 
 // sequential reports whether the ensemble ends the name with a number.
-func (m Mode) sequential() bool { return m == PersistentSequential || m == EphemeralSequential }
+func (m Mode) sequential() bool {
+	return m == PersistentSequential || m == EphemeralSequential || m == ContainerSequential
+}
+
+func (m Mode) container() bool { return m == ContainerMode || m == ContainerSequential }
 
 // Stat is what ZooKeeper reports about a znode apart from its data.
 type Stat struct {
@@ -37,14 +48,23 @@ type Stat struct {
 	Pzxid          Zxid      // of the last one that created or deleted a child
 	Version        int64     // how often the data has been set since
 	Cversion       int64     // how often a child has been created or deleted
-	EphemeralOwner SessionID // 0 if it is persistent
+	EphemeralOwner SessionID // 0 if it is persistent, containerOwner for a container
 	NumChildren    int64
+
+	// The rest only ZooKeeper's own protocol carries.
+	Ctime, Mtime int64 // ms since the Unix epoch, by the clock of the member that was asked
+	Aversion     int64 // how often the access list has been set
+	DataLength   int64 // bytes
 }
+
+// containerOwner stands for the owner of a container (EphemeralType.CONTAINER_EPHEMERAL_OWNER).
+const containerOwner SessionID = math.MinInt64
 
 // znode is one node of the tree.
 type znode struct {
 	path                string
 	data                string
+	null                bool // it has no data, which is not the same as empty data
 	czxid, mzxid, pzxid Zxid
 	version             int64
 	creates             int64 // children ever created; the next sequential child gets this number
@@ -52,14 +72,23 @@ type znode struct {
 	by                  history.Attempt // on whose behalf it was created
 	sequential          bool
 	children            []string // names, sorted
+	container           bool
+	ctime, mtime        int64
+	acl                 []permission // nil: everybody may do everything
+	aversion            int64
 }
 
 // stat converts the count of creates into one of changes: every create has had its delete, except for the children that
 // still exist (DataNode.copyStat).
 func (n *znode) stat() Stat {
 	c := int64(len(n.children))
+	owner := n.owner
+	if n.container {
+		owner = containerOwner
+	}
 	return Stat{Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Version: n.version, Cversion: 2*n.creates - c,
-		EphemeralOwner: n.owner, NumChildren: c}
+		EphemeralOwner: owner, NumChildren: c, Ctime: n.ctime, Mtime: n.mtime, Aversion: n.aversion,
+		DataLength: int64(len(n.data))}
 }
 
 // split divides a path into its parent's and its own name, which may be empty; ok is false without a slash.
@@ -71,10 +100,14 @@ func split(path string) (parent, name string, ok bool) {
 	return path[:max(i, 1)], path[i+1:], true
 }
 
-// validPath reports whether path is absolute, without empty or relative parts.
+// validPath reports whether path is absolute, without empty or relative parts, and of characters that may stand in
+// one (PathUtils.validatePath).
 func validPath(path string) bool {
 	if path == "/" {
 		return true
+	}
+	if strings.ContainsFunc(path, forbidden) {
+		return false
 	}
 	rest, ok := strings.CutPrefix(path, "/")
 	for ok && rest != "" {
@@ -88,6 +121,11 @@ func validPath(path string) bool {
 		rest = more
 	}
 	return false
+}
+
+// forbidden is true of what Java takes for control characters and the like; beyond 16 bits, of everything.
+func forbidden(r rune) bool {
+	return r < 0x1f || r > 0x7f && r < 0x9f || r > 0xd800 && r < 0xf8ff || r > 0xfff0 && r != 0xffff
 }
 
 // sequenceDigits is the width of the number of a sequential znode.
