@@ -1,15 +1,18 @@
 package scenarios
 
 import (
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/raft"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/front"
 )
 
 func init() {
 	registerBackend(&backend{kind: locks.OnZooKeeper, place: 3, most: maxMembers, log: true, steady: true,
+		front: front.ZooKeeper{}, called: "ZooKeeper", service: history.ZooKeeper,
 		meaning: "how many members of a ZooKeeper ensemble: zookeeper-1 …",
 		cluster: func(s *Servers) cluster {
 			c := zookeeper.Config{Log: raft.Config{Fsync: s.Fsync}}

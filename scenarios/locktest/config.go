@@ -95,6 +95,9 @@ func Redis(n int) Servers { return Servers{kind: locks.OnRedis, n: n} }
 // Etcd is a cluster of n members.
 func Etcd(n int) Servers { return Servers{kind: locks.OnEtcd, n: n} }
 
+// ZooKeeper is an ensemble of n members.
+func ZooKeeper(n int) Servers { return Servers{kind: locks.OnZooKeeper, n: n} }
+
 // text is the value of the key servers of a scenario file.
 func (s Servers) text() string {
 	kind := cmp.Or(s.kind, locks.OnRedis)

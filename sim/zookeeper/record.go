@@ -7,7 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// LocksFolder is where locks are kept: the children of LocksFolder + NAME are the requests for lock NAME.
+// LocksFolder is where locks are kept: the children of LocksFolder + NAME are the requests for lock NAME. A lock that is
+// kept elsewhere has the path of its folder for a name.
 const LocksFolder = "/locks/"
 
 // LockOf is the lock that a znode requests. Folders are persistent and not sequential, and request none.
@@ -16,8 +17,7 @@ func LockOf(path string, ephemeral, sequential bool) (lock history.Lock, name st
 		return "", "", false
 	}
 	parent, name, ok := split(path)
-	under, below := strings.CutPrefix(parent, LocksFolder)
-	return history.Lock(under), name, ok && below
+	return history.Lock(strings.TrimPrefix(parent, LocksFolder)), name, ok
 }
 
 func lockOf(n *znode) (lock history.Lock, name string, ok bool) {

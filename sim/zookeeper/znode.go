@@ -128,21 +128,21 @@ func forbidden(r rune) bool {
 	return r < 0x1f || r > 0x7f && r < 0x9f || r > 0xd800 && r < 0xf8ff || r > 0xfff0 && r != 0xffff
 }
 
-// sequenceDigits is the width of the number of a sequential znode.
-const sequenceDigits = 10
+// SequenceDigits is the width of the number of a sequential znode.
+const SequenceDigits = 10
 
 // numbered appends the count of ten digits.
 func numbered(path string, n int64) string {
 	var room [20]byte
 	digits := strconv.AppendInt(room[:0], n, 10)
-	return path + strings.Repeat("0", max(0, sequenceDigits-len(digits))) + string(digits)
+	return path + strings.Repeat("0", max(0, SequenceDigits-len(digits))) + string(digits)
 }
 
 // Sequence is the number at the end of the name of a sequential znode; ok is false if there is none.
 func Sequence(name string) (n int64, ok bool) {
-	if len(name) < sequenceDigits {
+	if len(name) < SequenceDigits {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(name[len(name)-sequenceDigits:], 10, 64)
+	n, err := strconv.ParseInt(name[len(name)-SequenceDigits:], 10, 64)
 	return n, err == nil && n >= 0
 }
