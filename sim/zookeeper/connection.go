@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/raft"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 // connection is a client's connection to this member. Its requests are served one after another, each answered before
@@ -39,7 +40,7 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	c := s.connection(r.ConnID)
 	framed := isFrame(r.Args)
 	switch {
-	case len(r.Args) > 0 && r.Args[0] == ReqFourLetters:
+	case framed && jute.Word([]byte(r.Args[0])) == r.Args[0]:
 		s.answerWord(m, r)
 		return
 	case m.Leader() == "" || len(r.Args) == 0 || c == nil && r.Args[0] != ReqConnect && !framed:

@@ -10,16 +10,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Requests in ZooKeeper's own protocol, which a [Front] makes. Their replies and pushes are frames, or ClosedReply.
+// Requests in ZooKeeper's own protocol, which package front makes, are called as their operations are (create2), and
+// their second argument is the frame without its length. Replies and pushes are frames, or ClosedReply. A command of four
+// letters has no second argument; its reply is text.
 const (
-	// ReqFrame begins the name of a request that carries a frame: "frame create2". Its second argument is the frame
-	// without its length; it is missing if the length makes no sense. The first on a connection asks for a session.
-	ReqFrame = "frame "
-	// ReqFourLetters is a command of four letters, the second argument. Its reply is text.
-	ReqFourLetters = "four letters"
+	ReqEnter = "connect"  // the first frame of a connection: it asks for a session
+	ReqTorn  = "no-frame" // in place of a frame whose length makes no sense; without an argument
 )
 
-func isFrame(args []string) bool { return len(args) > 0 && strings.HasPrefix(args[0], ReqFrame) }
+// isFrame reports whether a request is in ZooKeeper's own protocol: names of words are in upper case.
+func isFrame(args []string) bool { return len(args) > 0 && strings.ToUpper(args[0]) != args[0] }
 
 // frames is what a member keeps of a connection whose client speaks ZooKeeper's own protocol.
 type frames struct {
@@ -409,7 +409,7 @@ func modeOf(op jute.Op, flags int32) Mode {
 // answerWord answers a command of four letters and closes the connection. Of all of them only srvr is allowed, as by
 // default. Servers take no time, so they state no latency; and they do not count packets.
 func (s *server) answerWord(m *raft.Member, r *sim.Incoming) {
-	word, text := r.Args[1], ""
+	word, text := r.Args[0], ""
 	switch {
 	case word != "srvr":
 		text = word + " is not executed because it is not in the whitelist.\n"

@@ -99,14 +99,14 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 	for {
 		if word := jute.Word(w.half); word != "" && !w.met {
 			w.dead, w.half = true, nil
-			l.Ask([]string{zookeeper.ReqFourLetters, word}, "", word)
+			l.Ask([]string{word}, "", word)
 			return nil
 		}
 		record, rest, whole, sound := jute.Cut(w.half)
 		switch {
 		case !sound:
 			w.dead, w.half = true, nil
-			l.Ask([]string{zookeeper.ReqFrame + "too long"}, "", "no frame")
+			l.Ask([]string{zookeeper.ReqTorn}, "", zookeeper.ReqTorn)
 			return nil
 		case !whole:
 			return nil
@@ -118,7 +118,7 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 
 // ask passes a frame on.
 func (w *wire) ask(l sim.Line, record string) {
-	name, of := "connect", w.attempt
+	name, of := zookeeper.ReqEnter, w.attempt
 	if w.met {
 		f := jute.Fields{Rest: []byte(record)}
 		f.Int()
@@ -126,7 +126,7 @@ func (w *wire) ask(l sim.Line, record string) {
 		name, of = op.String(), w.behalf(l.Now(), op, f)
 	}
 	w.met = true
-	l.Ask([]string{zookeeper.ReqFrame + name, record}, of, name)
+	l.Ask([]string{name, record}, of, name)
 }
 
 // behalf is the attempt on whose behalf an operation is: whoever deletes a znode of an attempt does it for that one, if
