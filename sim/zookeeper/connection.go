@@ -208,7 +208,10 @@ func (s *server) command(c *connection, r *sim.Incoming) (cmd command, ok bool) 
 	case ReqClose:
 		cmd.kind = closeSession
 	case ReqCreate:
-		cmd.kind, cmd.path, cmd.data, cmd.mode = createNode, arg(1), arg(2), Mode(number(3))
+		cmd.kind, cmd.path, cmd.data, cmd.mode = createNode, arg(1), arg(2), noMode
+		if n := number(3); n >= 0 && n <= int64(EphemeralSequential) {
+			cmd.mode = Mode(n)
+		}
 	case ReqDelete:
 		cmd.kind, cmd.path, cmd.version = deleteNode, arg(1), number(2)
 	case ReqSetData:

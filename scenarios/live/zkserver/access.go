@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 // Everybody on the machine can connect to a member, so only the superuser can read and change znodes. The run's
@@ -13,7 +15,7 @@ import (
 const superuser = "super"
 
 // nobody is the access list of a znode: nobody may do anything.
-func (r record) nobody() record { return r.int(1).int(31).text("digest").text("nobody:x") }
+func nobody(r jute.Record) jute.Record { return r.Int(1).Int(31).Text("digest").Text("nobody:x") }
 
 // digest is the hash of the superuser's password that a member knows.
 func (e *ensemble) digest() string {
@@ -23,7 +25,7 @@ func (e *ensemble) digest() string {
 
 // authenticate makes a connection that has a session the superuser's.
 func (e *ensemble) authenticate(conn net.Conn) error {
-	return ask(conn, record(nil).int(xidAuth).int(opAuth).int(0).text("digest").text(superuser+":"+e.secret))
+	return ask(conn, jute.Head(jute.XidAuth, jute.Auth).Int(0).Text("digest").Text(superuser+":"+e.secret))
 }
 
 // closeRoot leaves the root to the superuser: others can neither create nor delete a znode below it.
@@ -35,10 +37,10 @@ func (e *ensemble) closeRoot(address string) error {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	if _, err = e.enter(conn, 0, maxTimeout, 0, ""); err == nil {
-		err = ask(conn, record(nil).int(1).int(opSetACL).text("/").nobody().int(-1))
+		err = ask(conn, nobody(jute.Head(1, jute.SetACL).Text("/")).Int(-1))
 	}
 	if err == nil {
-		err = ask(conn, record(nil).int(2).int(opCloseSession))
+		err = ask(conn, jute.Head(2, jute.CloseSession))
 	}
 	if err != nil {
 		return fmt.Errorf("closing the root of the znodes to others: %w", err)
@@ -47,17 +49,17 @@ func (e *ensemble) closeRoot(address string) error {
 }
 
 // ask sends a request when no other is under way.
-func ask(conn net.Conn, r record) error {
-	if _, err := conn.Write(r.framed()); err != nil {
+func ask(conn net.Conn, r jute.Record) error {
+	if _, err := conn.Write(r.Framed()); err != nil {
 		return err
 	}
-	f, err := readFrame(conn)
+	f, err := jute.ReadFrame(conn)
 	if err != nil {
 		return err
 	}
-	f.int() // the number of the request
-	f.long()
-	if code := f.int(); code != 0 {
+	f.Int() // the number of the request
+	f.Long()
+	if code := f.Int(); code != 0 {
 		return fmt.Errorf("ZooKeeper says error %d", code)
 	}
 	return nil

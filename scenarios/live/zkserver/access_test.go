@@ -17,6 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 // launched is an ensemble of n members, without a world.
@@ -135,13 +136,13 @@ func TestStrangersChangeNothing(t *testing.T) {
 		if _, err := conn.Write(request(number, args)); err != nil {
 			t.Fatal(err)
 		}
-		f, err := readFrame(conn)
+		f, err := jute.ReadFrame(conn)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.int()
-		f.long()
-		return f.int()
+		f.Int()
+		f.Long()
+		return f.Int()
 	}
 	own, stranger := enter(e), enter(&ensemble{secret: "guess"})
 	create := func(path string) []string {

@@ -15,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/raft"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 // watched makes a client wait until it is notified of the end of a znode, and returns what was recorded by then.
@@ -198,18 +199,18 @@ func (r *rig) made(path string) time.Time {
 	defer conn.Close()
 	_, err = r.ensemble.enter(conn, 0, maxTimeout, 0, "")
 	if err == nil {
-		_, err = conn.Write(record(nil).int(1).int(opExists).text(path).flag(false).framed())
+		_, err = conn.Write(jute.Head(1, jute.Exists).Text(path).Flag(false).Framed())
 	}
-	f, failed := readFrame(conn)
+	f, failed := jute.ReadFrame(conn)
 	if err := errors.Join(err, failed); err != nil {
 		r.t.Fatal(err)
 	}
-	f.int()
-	f.long()
-	f.int()
-	f.long() // czxid
-	f.long() // mzxid
-	return time.UnixMilli(f.long())
+	f.Int()
+	f.Long()
+	f.Int()
+	f.Long() // czxid
+	f.Long() // mzxid
+	return time.UnixMilli(f.Long())
 }
 
 // TestAMemberThatDiesByItself fails the run, with its last words.

@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 // call is a request on its way. The kernel's part is touched on the world's goroutine only.
@@ -182,12 +183,12 @@ func (l *link) write() {
 
 // read receives the next message of the process. It reports false at the end.
 func (l *link) read() bool {
-	f, err := readFrame(l.conn)
+	f, err := jute.ReadFrame(l.conn)
 	if err != nil {
 		return false
 	}
-	xid, at, code := f.int(), f.long(), f.int()
-	if xid == xidEvent {
+	xid, at, code := f.Int(), f.Long(), f.Int()
+	if xid == jute.XidEvent {
 		return l.event(&f)
 	}
 	l.mu.Lock()
@@ -197,14 +198,14 @@ func (l *link) read() bool {
 	}
 	l.mu.Unlock()
 	if c == nil {
-		l.x.m.Fail(errNoFrame)
+		l.x.m.Fail(jute.ErrNoFrame)
 		return false
 	}
 	if !l.x.eye.upTo(at) {
 		return false
 	}
 	l.answer(c, at, answer(c.args, code, &f), func() { l.quiet = l.quiet || c.args[0] == zookeeper.ReqClose })
-	return !f.torn
+	return !f.Torn
 }
 
 // answer answers the first of the requests.
@@ -221,10 +222,10 @@ func (l *link) answer(c *call, at int64, body []byte, also func()) {
 }
 
 // event passes on an event of a watch.
-func (l *link) event(f *fields) bool {
-	kind := f.int()
-	f.int() // the connection's state
-	e := zookeeper.Event{Type: eventTypes[kind], Path: f.text()}
+func (l *link) event(f *jute.Fields) bool {
+	kind := f.Int()
+	f.Int() // the connection's state
+	e := zookeeper.Event{Type: eventTypes[kind], Path: f.Text()}
 	if e.Type == "" {
 		return true
 	}
@@ -253,16 +254,17 @@ func (e *ensemble) enter(conn net.Conn, seen, timeout, id int64, password string
 	if password == "" {
 		password = noPassword
 	}
-	if _, err := conn.Write(connectRequest(seen, timeout, id, password)); err != nil {
+	ask := jute.ConnectRequest{Seen: seen, Timeout: int32(timeout), Session: id, Password: password}
+	if _, err := conn.Write(ask.Record().Framed()); err != nil {
 		return s, err
 	}
-	f, err := readFrame(conn)
+	f, err := jute.ReadFrame(conn)
 	if err != nil {
 		return s, err
 	}
-	f.int() // the version of the protocol
-	s.timeout = time.Duration(f.int()) * time.Millisecond
-	if s.id, s.password = f.long(), f.text(); s.id == 0 {
+	f.Int() // the version of the protocol
+	s.timeout = time.Duration(f.Int()) * time.Millisecond
+	if s.id, s.password = f.Long(), f.Text(); s.id == 0 {
 		return s, nil
 	}
 	return s, e.authenticate(conn)
@@ -270,10 +272,10 @@ func (e *ensemble) enter(conn net.Conn, seen, timeout, id int64, password string
 
 // whereIs returns the last zxid of the member, on a connection where nothing else has been asked yet.
 func whereIs(conn net.Conn) (zxid int64, err error) {
-	if _, err := conn.Write(record(nil).int(xidLook).int(opExists).text("/").flag(false).framed()); err != nil {
+	if _, err := conn.Write(jute.Head(xidLook, jute.Exists).Text("/").Flag(false).Framed()); err != nil {
 		return 0, err
 	}
-	f, err := readFrame(conn)
-	f.int()
-	return f.long(), err
+	f, err := jute.ReadFrame(conn)
+	f.Int()
+	return f.Long(), err
 }

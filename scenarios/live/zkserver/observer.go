@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 // observer is our own connection to a process, with one watch on all znodes: whenever one appears or vanishes, the
@@ -99,7 +100,7 @@ func (o *observer) observe() error {
 		err = errNoSession
 	}
 	if err == nil {
-		err = ask(conn, record(nil).int(1).int(opAddWatch).text("/").int(recursive))
+		err = ask(conn, jute.Head(1, jute.AddWatch).Text("/").Int(recursive))
 	}
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (o *observer) observe() error {
 	o.up(conn)
 	defer o.down()
 	for {
-		f, err := readFrame(conn)
+		f, err := jute.ReadFrame(conn)
 		if err != nil {
 			return err
 		}
@@ -139,41 +140,41 @@ func (o *observer) down() {
 
 // ask asks a question. The observer is locked.
 func (o *observer) ask(q question) {
-	op := opExists
+	op := jute.Exists
 	if q.below {
-		op = opChildren
+		op = jute.GetChildren2
 	}
 	o.asked = append(o.asked, q)
-	o.say(record(nil).int(xidLook).int(op).text(q.path).flag(false))
+	o.say(jute.Head(xidLook, op).Text(q.path).Flag(false))
 }
 
 // ping sends a ping. The observer is locked.
 func (o *observer) ping() {
 	if o.conn != nil {
 		o.pings++
-		o.say(record(nil).int(xidPing).int(opPing))
+		o.say(jute.Head(jute.XidPing, jute.Ping))
 	}
 }
 
-func (o *observer) say(r record) {
-	if _, err := o.conn.Write(r.framed()); err != nil {
+func (o *observer) say(r jute.Record) {
+	if _, err := o.conn.Write(r.Framed()); err != nil {
 		o.conn.Close()
 	}
 }
 
 // take processes a message of the process.
-func (o *observer) take(f *fields) {
-	xid, zxid, code := f.int(), f.long(), f.int()
+func (o *observer) take(f *jute.Fields) {
+	xid, zxid, code := f.Int(), f.Long(), f.Int()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case xid == xidEvent:
-		kind := eventTypes[f.int()]
-		f.int() // the connection's state
-		if path := f.text(); kind == zookeeper.NodeCreated || kind == zookeeper.NodeDeleted {
+	case xid == jute.XidEvent:
+		kind := eventTypes[f.Int()]
+		f.Int() // the connection's state
+		if path := f.Text(); kind == zookeeper.NodeCreated || kind == zookeeper.NodeDeleted {
 			o.ask(question{path, false})
 		}
-	case xid == xidPing:
+	case xid == jute.XidPing:
 		if o.heard++; len(o.asked) == 0 {
 			o.settled, o.zxid = o.heard, zxid
 		}
@@ -186,18 +187,18 @@ func (o *observer) take(f *fields) {
 }
 
 // answered records the reply to a question. The observer is locked.
-func (o *observer) answered(q question, zxid int64, code int32, f *fields) {
+func (o *observer) answered(q question, zxid int64, code int32, f *jute.Fields) {
 	m := o.x.m
 	switch {
 	case codes[code] == zookeeper.NoNode:
 		m.ensemble.records.gone(m, q.path, zxid)
 	case code != 0:
 	case q.below:
-		for _, name := range f.texts() {
+		for _, name := range f.Texts() {
 			o.ask(question{q.path + "/" + name, false})
 		}
 	default:
-		s := f.stat()
+		s := readStat(f)
 		m.ensemble.records.stands(m, q.path, zxid, &s)
 		if s.NumChildren > 0 {
 			o.ask(question{q.path, true})
@@ -254,5 +255,5 @@ func (m *member) endSession(id int64) error {
 	if err != nil || s.id == 0 {
 		return err
 	}
-	return ask(conn, record(nil).int(1).int(opCloseSession))
+	return ask(conn, jute.Head(1, jute.CloseSession))
 }

@@ -7,33 +7,11 @@ import (
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Operations, by their numbers in requests and logs (ZooDefs.OpCode).
-const (
-	opDelete       int32 = 2
-	opExists       int32 = 3
-	opGetData      int32 = 4
-	opSetData      int32 = 5
-	opSetACL       int32 = 7
-	opSync         int32 = 9
-	opPing         int32 = 11
-	opChildren     int32 = 12 // getChildren2
-	opCreate2      int32 = 15
-	opAuth         int32 = 100
-	opSetWatches   int32 = 101
-	opAddWatch     int32 = 106
-	opCloseSession int32 = -11
-)
-
-// Numbers of requests and replies that count nothing.
-const (
-	xidEvent   int32 = -1
-	xidPing    int32 = -2
-	xidAuth    int32 = -4
-	xidWatches int32 = -8
-	xidLook    int32 = 0 // of our own: where the member stands
-)
+// xidLook is the number of requests of our own: where the member stands.
+const xidLook int32 = 0
 
 // modes are the flags of znodes in ZooKeeper's order (CreateMode).
 var modes = map[zookeeper.Mode]int32{zookeeper.Persistent: 0, zookeeper.Ephemeral: 1,
@@ -64,65 +42,74 @@ func request(xid int32, args []string) []byte {
 		n, _ := strconv.ParseInt(arg(i), 10, 64)
 		return n
 	}
-	head := func(op int32) record { return record(nil).int(xid).int(op) }
-	look := map[string]int32{zookeeper.ReqExists: opExists, zookeeper.ReqGetData: opGetData,
-		zookeeper.ReqChildren: opChildren}
+	head := func(op jute.Op) jute.Record { return jute.Head(xid, op) }
+	look := map[string]jute.Op{zookeeper.ReqExists: jute.Exists, zookeeper.ReqGetData: jute.GetData,
+		zookeeper.ReqChildren: jute.GetChildren2}
 	switch args[0] {
 	case zookeeper.ReqPing:
-		return head(opPing).framed()
+		return head(jute.Ping).Framed()
 	case zookeeper.ReqClose:
-		return head(opCloseSession).framed()
+		return head(jute.CloseSession).Framed()
 	case zookeeper.ReqSync:
-		return head(opSync).text("/").framed()
+		return head(jute.Sync).Text("/").Framed()
 	case zookeeper.ReqDelete:
-		return head(opDelete).text(arg(1)).int(int32(number(2))).framed()
+		return head(jute.Delete).Text(arg(1)).Int(int32(number(2))).Framed()
 	case zookeeper.ReqSetData:
-		return head(opSetData).text(arg(1)).text(arg(2)).int(int32(number(3))).framed()
+		return head(jute.SetData).Text(arg(1)).Text(arg(2)).Int(int32(number(3))).Framed()
 	case zookeeper.ReqExists, zookeeper.ReqGetData, zookeeper.ReqChildren:
 		if len(args) == 3 {
-			return head(look[args[0]]).text(args[1]).flag(args[2] == "1").framed()
+			return head(look[args[0]]).Text(args[1]).Flag(args[2] == "1").Framed()
 		}
 	case zookeeper.ReqWatches:
 		if len(args)%2 == 0 {
-			return setWatches(head(opSetWatches), number(1), args[2:])
+			return setWatches(head(jute.SetWatches), number(1), args[2:])
 		}
 	case zookeeper.ReqCreate:
 		flags, known := modes[zookeeper.Mode(number(3))]
 		if !known {
 			flags = noMode
 		}
-		return head(opCreate2).text(arg(1)).text(arg(2)).nobody().int(flags).framed()
+		return nobody(head(jute.Create2).Text(arg(1)).Text(arg(2))).Int(flags).Framed()
 	}
-	return head(opCreate2).text("").text("").nobody().int(0).framed()
+	return nobody(head(jute.Create2).Text("").Text("")).Int(0).Framed()
 }
 
-func setWatches(r record, seen int64, pairs []string) []byte {
+func setWatches(r jute.Record, seen int64, pairs []string) []byte {
 	lists := map[string][]string{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		lists[pairs[i]] = append(lists[pairs[i]], pairs[i+1])
 	}
-	return r.long(seen).texts(lists[zookeeper.WatchData]).texts(lists[zookeeper.WatchExists]).
-		texts(lists[zookeeper.WatchChild]).framed()
+	return r.Long(seen).Texts(lists[zookeeper.WatchData]).Texts(lists[zookeeper.WatchExists]).
+		Texts(lists[zookeeper.WatchChild]).Framed()
 }
 
 // xidOf is the number of a request.
 func xidOf(args []string, count int32) int32 {
 	switch args[0] {
 	case zookeeper.ReqPing:
-		return xidPing
+		return jute.XidPing
 	case zookeeper.ReqWatches:
-		return xidWatches
+		return jute.XidWatches
 	}
 	return count
 }
 
-// connectRequest asks for a session, or to resume one.
-func connectRequest(seen, timeout, session int64, password string) []byte {
-	return record(nil).int(0).long(seen).int(int32(timeout)).long(session).text(password).flag(false).framed()
+// readStat reads a Stat, without the fields that the protocol of package zookeeper lacks.
+func readStat(f *jute.Fields) (s zookeeper.Stat) {
+	s.Czxid, s.Mzxid = zookeeper.Zxid(f.Long()), zookeeper.Zxid(f.Long())
+	f.Long() // ctime
+	f.Long() // mtime
+	s.Version, s.Cversion = int64(f.Int()), int64(f.Int())
+	f.Int() // aversion
+	s.EphemeralOwner = zookeeper.SessionID(f.Long())
+	f.Int() // dataLength
+	s.NumChildren = int64(f.Int())
+	s.Pzxid = zookeeper.Zxid(f.Long())
+	return s
 }
 
 // answer is the body of a reply, as the simulated member sends it.
-func answer(args []string, code int32, f *fields) []byte {
+func answer(args []string, code int32, f *jute.Fields) []byte {
 	if code != 0 {
 		known, is := codes[code]
 		if !is {
@@ -133,19 +120,19 @@ func answer(args []string, code int32, f *fields) []byte {
 	list := func(n int) []byte { return sim.AppendArray(nil, zookeeper.StatLength+n) }
 	switch args[0] {
 	case zookeeper.ReqCreate:
-		path := f.text()
-		return zookeeper.AppendStat(sim.AppendBulk(list(1), path), f.stat())
+		path := f.Text()
+		return zookeeper.AppendStat(sim.AppendBulk(list(1), path), readStat(f))
 	case zookeeper.ReqSetData:
-		return zookeeper.AppendStat(sim.AppendBulk(list(1), args[1]), f.stat())
+		return zookeeper.AppendStat(sim.AppendBulk(list(1), args[1]), readStat(f))
 	case zookeeper.ReqExists:
-		return zookeeper.AppendStat(list(0), f.stat())
+		return zookeeper.AppendStat(list(0), readStat(f))
 	case zookeeper.ReqGetData:
-		data := f.text()
-		return zookeeper.AppendStat(sim.AppendBulk(list(1), data), f.stat())
+		data := f.Text()
+		return zookeeper.AppendStat(sim.AppendBulk(list(1), data), readStat(f))
 	case zookeeper.ReqChildren:
-		names := f.texts()
+		names := f.Texts()
 		slices.Sort(names)
-		b := zookeeper.AppendStat(list(len(names)), f.stat())
+		b := zookeeper.AppendStat(list(len(names)), readStat(f))
 		for _, name := range names {
 			b = sim.AppendBulk(b, name)
 		}
