@@ -25,6 +25,7 @@ const (
 	setAccess     kind = "setACL"
 	checkVersion  kind = "check"
 	multi         kind = "multi"
+	tornRequest   kind = "torn"          // it ends too early to be read
 	reapContainer kind = "reapContainer" // deleteNode by the leader
 )
 

@@ -36,20 +36,27 @@ type frames struct {
 var numbers = map[Code]int32{"": 0, NoNode: jute.NoNode, NodeExists: jute.NodeExists, NotEmpty: jute.NotEmpty,
 	BadVersion: jute.BadVersion, NoChildrenForEphemerals: jute.NoChildrenForEphemerals,
 	BadArguments: jute.BadArguments, SessionExpired: jute.SessionExpired, SessionMoved: jute.SessionMoved,
-	NoAuth: jute.NoAuth, InvalidACL: jute.InvalidACL, Unimplemented: jute.Unimplemented}
+	NoAuth: jute.NoAuth, InvalidACL: jute.InvalidACL, Unimplemented: jute.Unimplemented, MarshallingError: jute.MarshallingError}
 
 // A body is what follows the zxid in a reply: the error, and what the operation returns unless there is one.
 func body(code int32) jute.Record { return jute.Record(nil).Int(code) }
 
 // answer is the reply to the request that is being served.
 func (f *frames) answer(at Zxid, body []byte) []byte {
-	switch f.op {
-	case jute.CreateSession:
+	switch code := (&jute.Fields{Rest: body}).Int(); {
+	case f.op == jute.CreateSession:
 		return jute.Record(body).Framed()
-	case jute.Auth:
+	case f.op == jute.Auth:
 		at = 0
+	case code == jute.Unimplemented && !creates(f.op):
+		at = -1
 	}
 	return append(jute.Record(nil).Int(f.xid).Long(int64(at)), body...).Framed()
+}
+
+// creates reports whether an operation makes a znode: of a kind that is refused, perhaps.
+func creates(op jute.Op) bool {
+	return op == jute.Create || op == jute.Create2 || op == jute.CreateContainer || op == jute.CreateTTL
 }
 
 // moved reports whether the body of a reply says that the session belongs to another connection, which ZooKeeper never
@@ -82,7 +89,7 @@ func (f *frames) outcome(b jute.Record, c *command, r *result) []byte {
 	case f.op == jute.CreateSession:
 		id := int64(r.session.id)
 		return append(b, jute.ConnectReply(id, int32(r.session.timeout.Milliseconds()), password(id), f.old)...)
-	case c.kind == multi:
+	case c.kind == multi && r.code != MarshallingError:
 		return outcomes(b.Int(0), c, r)
 	}
 	return appendOutcome(b.Int(numbers[r.code]), f.op, r)
@@ -176,24 +183,25 @@ func (s *server) serveFrame(m *raft.Member, c *connection) {
 		s.answer(c, s.watchFrame(c, op, &f))
 	default:
 		cmd, known := readWrite(op, &f)
-		switch {
-		case !known: // ZooKeeper answers so what it does not know, and closes the connection
+		if !known { // ZooKeeper answers so what it does not know, and closes the connection
 			s.answer(c, body(jute.Unimplemented))
 			s.hangUp(m, c)
-		case f.Torn:
-			s.answer(c, body(jute.MarshallingError))
-		default:
-			cmd.attempt, cmd.session, cmd.conn, cmd.identities = r.Attempt, c.session, c.id, c.frames.identities
-			cmd.at = m.Wall() / 1e6
-			s.propose(m, c, &cmd)
+			return
 		}
+		if f.Torn { // it takes a zxid all the same
+			cmd = command{kind: tornRequest}
+		}
+		cmd.attempt, cmd.session, cmd.conn, cmd.identities = r.Attempt, c.session, c.id, c.frames.identities
+		cmd.at = m.Wall() / 1e6
+		s.propose(m, c, &cmd)
 	}
 }
 
 // enter begins a session, or takes one to this connection (ZooKeeperServer.processConnectRequest).
 func (s *server) enter(m *raft.Member, c *connection, r *sim.Incoming) {
 	q, ok := jute.ReadConnect([]byte(r.Args[1]))
-	if !ok || Zxid(q.Seen) > s.zxid && !m.Leading() { // see behind
+	future := Zxid(q.Seen) >= Zxid(m.Term())<<32 // a leader may not have applied all of earlier epochs yet: see behind
+	if !ok || Zxid(q.Seen) > s.zxid && (future || !m.Leading()) {
 		s.hangUp(m, c)
 		return
 	}
@@ -340,10 +348,12 @@ func readWrite(op jute.Op, f *jute.Fields) (c command, known bool) {
 	case jute.Multi:
 		return readMulti(f), true
 	}
-	return readPart(op, f)
+	c, _, known = readPart(op, f)
+	return c, known
 }
 
-// readMulti reads the parts of a multi; anything else in it is torn.
+// readMulti reads the parts of a multi; anything else in it is torn. Of a create there the flags decide what it is; those
+// of a kind that needs extended types end it as if it were torn, once their turn comes (MultiOperationRecord).
 func readMulti(f *jute.Fields) command {
 	c := command{kind: multi}
 	for {
@@ -352,23 +362,33 @@ func readMulti(f *jute.Fields) command {
 		if f.Torn || over {
 			return c
 		}
-		part, known := readPart(op, f)
+		part, flags, known := readPart(op, f)
 		if f.Torn = f.Torn || !known; f.Torn {
 			return c
+		}
+		if creates(op) {
+			part.op = jute.Create
+			if flags == jute.Container {
+				part.op = jute.CreateContainer
+			}
+			if part.mode = modeOf(part.op, flags); part.mode == withTTL {
+				part.kind = tornRequest
+			}
 		}
 		c.parts = append(c.parts, part)
 	}
 }
 
-// readPart reads a transaction on one znode.
-func readPart(op jute.Op, f *jute.Fields) (c command, known bool) {
+// readPart reads a transaction on one znode, with the flags of one that creates it.
+func readPart(op jute.Op, f *jute.Fields) (c command, flags int32, known bool) {
 	c = command{op: op, path: f.Path()}
 	switch op {
 	case jute.Create, jute.Create2, jute.CreateContainer, jute.CreateTTL:
 		c.kind = createNode
 		c.data, c.null = f.Buffer()
 		c.acl = append([]permission{}, readACL(f)...)
-		c.mode = modeOf(op, f.Int())
+		flags = f.Int()
+		c.mode = modeOf(op, flags)
 	case jute.Delete, jute.Check:
 		c.kind, c.version = deleteNode, int64(f.Int())
 		if op == jute.Check {
@@ -383,9 +403,9 @@ func readPart(op jute.Op, f *jute.Fields) (c command, known bool) {
 		c.acl = append([]permission{}, readACL(f)...)
 		c.version = int64(f.Int())
 	default:
-		return c, false
+		return c, 0, false
 	}
-	return c, true
+	return c, flags, true
 }
 
 // modeOf is the mode that a create asks for. The operation alone makes a container.

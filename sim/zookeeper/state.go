@@ -141,6 +141,8 @@ func (s *state) one(of *session, c *command) (r result) {
 		n, r.code = s.setACL(c)
 	case checkVersion:
 		r.code = s.check(c)
+	case tornRequest:
+		r.code = MarshallingError
 	default:
 		r.code = BadArguments
 	}

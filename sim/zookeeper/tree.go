@@ -66,7 +66,7 @@ func (t *tree) reset() {
 	t.nodes[rootNode] = &znode{path: rootNode, children: []string{"zookeeper"}}
 	t.nodes[systemNode] = &znode{path: systemNode, children: []string{"config", "quota"}}
 	t.nodes[quotaNode] = &znode{path: quotaNode}
-	t.nodes[configNode] = &znode{path: configNode, acl: []permission{{jute.Read, "world", "anyone"}}}
+	t.nodes[configNode] = &znode{path: configNode, acl: []permission{{jute.Read, "world", "anyone"}}, aversion: -1}
 }
 
 // node finds a znode; nil if there is none. The empty path is another name of the root.

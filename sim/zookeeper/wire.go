@@ -146,6 +146,7 @@ const (
 	NoAuth                  Code = "NOAUTH"
 	InvalidACL              Code = "INVALIDACL"
 	Unimplemented           Code = "UNIMPLEMENTED"
+	MarshallingError        Code = "MARSHALLINGERROR" // the request ends too early
 )
 
 // Error is the code in words.

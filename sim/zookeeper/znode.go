@@ -1,7 +1,6 @@
 package zookeeper
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
@@ -48,7 +47,7 @@ type Stat struct {
 	Pzxid          Zxid      // of the last one that created or deleted a child
 	Version        int64     // how often the data has been set since
 	Cversion       int64     // how often a child has been created or deleted
-	EphemeralOwner SessionID // 0 if it is persistent, containerOwner for a container
+	EphemeralOwner SessionID // 0 if it is persistent, or a container
 	NumChildren    int64
 
 	// The rest only ZooKeeper's own protocol carries.
@@ -56,9 +55,6 @@ type Stat struct {
 	Aversion     int64 // how often the access list has been set
 	DataLength   int64 // bytes
 }
-
-// containerOwner stands for the owner of a container (EphemeralType.CONTAINER_EPHEMERAL_OWNER).
-const containerOwner SessionID = math.MinInt64
 
 // znode is one node of the tree.
 type znode struct {
@@ -82,12 +78,8 @@ type znode struct {
 // still exist (DataNode.copyStat).
 func (n *znode) stat() Stat {
 	c := int64(len(n.children))
-	owner := n.owner
-	if n.container {
-		owner = containerOwner
-	}
 	return Stat{Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Version: n.version, Cversion: 2*n.creates - c,
-		EphemeralOwner: owner, NumChildren: c, Ctime: n.ctime, Mtime: n.mtime, Aversion: n.aversion,
+		EphemeralOwner: n.owner, NumChildren: c, Ctime: n.ctime, Mtime: n.mtime, Aversion: n.aversion,
 		DataLength: int64(len(n.data))}
 }
 
