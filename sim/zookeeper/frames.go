@@ -244,6 +244,12 @@ func (s *server) authenticate(m *raft.Member, c *connection, f *jute.Fields) {
 	}
 }
 
+// mayRead reports whether the client of a connection may read what has an access list.
+func (s *server) mayRead(conn uint64, acl []permission) bool {
+	c := s.connection(conn)
+	return c == nil || c.frames == nil || permits(acl, jute.Read, c.frames.identities)
+}
+
 // lookAtFrame reads one znode, and sets a watch if one is requested and there is something to wait for.
 func (s *server) lookAtFrame(c *connection, op jute.Op, f *jute.Fields) []byte {
 	path := f.Path()

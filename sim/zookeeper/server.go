@@ -65,7 +65,12 @@ func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 		s.record(m, &c, &r)
 	}
 	for i := range s.changes {
-		s.watches.fire(s.changes[i].Event, func(conn uint64, e Event) { s.notify(m, conn, e) })
+		x := &s.changes[i]
+		s.watches.fire(x.Event, func(conn uint64, e Event) {
+			if s.mayRead(conn, x.acl) {
+				s.notify(m, conn, e)
+			}
+		})
 	}
 	s.follow(m, &c, &r)
 	if !e.Own {

@@ -38,7 +38,8 @@ type tree struct {
 // change is one effect of a transaction.
 type change struct {
 	Event
-	node *znode // created or deleted; nil otherwise
+	node *znode       // created or deleted; nil otherwise
+	acl  []permission // of the znode at the path: a watch observes nothing that its client may not read
 }
 
 // undo is how one znode was before a change; node is nil if there was none.
@@ -77,8 +78,8 @@ func (t *tree) node(path string) *znode {
 	return t.nodes[path]
 }
 
-func (t *tree) note(kind EventType, path string, n *znode) {
-	t.changes = append(t.changes, change{Event{kind, path}, n})
+func (t *tree) note(kind EventType, path string, n *znode, acl []permission) {
+	t.changes = append(t.changes, change{Event{kind, path}, n, acl})
 }
 
 // keep remembers a znode that is about to change.
@@ -156,8 +157,8 @@ func (t *tree) create(at Zxid, c *command, owner SessionID) (*znode, Code) {
 	parent.children = slices.Insert(parent.children, i, name)
 	parent.creates++
 	parent.pzxid = at
-	t.note(NodeCreated, path, n)
-	t.note(NodeChildrenChanged, parentPath, nil)
+	t.note(NodeCreated, path, n, acl)
+	t.note(NodeChildrenChanged, parentPath, nil, parent.acl)
 	return n, ""
 }
 
@@ -222,8 +223,8 @@ func (t *tree) remove(at Zxid, n *znode) {
 		parent.children = slices.Delete(parent.children, i, i+1)
 	}
 	parent.pzxid = at
-	t.note(NodeDeleted, n.path, n)
-	t.note(NodeChildrenChanged, parentPath, nil)
+	t.note(NodeDeleted, n.path, n, n.acl)
+	t.note(NodeChildrenChanged, parentPath, nil, parent.acl)
 }
 
 func (t *tree) setData(at Zxid, c *command) (*znode, Code) {
@@ -237,7 +238,7 @@ func (t *tree) setData(at Zxid, c *command) (*znode, Code) {
 	t.keep(n.path)
 	n.data, n.null, n.mzxid, n.mtime = c.data, c.null, at, c.at
 	n.version++
-	t.note(NodeDataChanged, n.path, nil)
+	t.note(NodeDataChanged, n.path, nil, n.acl)
 	return n, ""
 }
 

@@ -186,6 +186,9 @@ type conversation struct {
 // take takes a step on both sides and compares.
 func (c *conversation) take(st *step, what string) (reply string) {
 	c.requests++
+	if st.op == jute.CreateSession || st.raw { // what was owed on the connection before was not read
+		c.due[st.line] = nil
+	}
 	c.log = append(c.log, fmt.Sprint("connection ", st.line, ": ", what))
 	events, reply := c.simulated.play(st)
 	c.owe(st.line, events)
@@ -326,7 +329,7 @@ func (c *conversation) path() string {
 
 // odd are paths that no znode can have, or that mean something special.
 var odd = []string{"", "t", "//", "/a//b", "/a/", "/a/.", "/a/../b", "/a\x00b", "/a\x01b", "/\x7f\xc2\x80", "/\xef\xbf\xbe",
-	"/zookeeper", "/zookeeper/quota", "/zookeeper/config", "/ä", "/\U0001F600", "/."}
+	"/zookeeper", "/zookeeper/quota", "/zookeeper/config", "/ä", "/."}
 
 func (c *conversation) access() (r jute.Record) {
 	open := jute.Record(nil).Int(1).Int(31).Text("world").Text("anyone")

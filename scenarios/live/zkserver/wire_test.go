@@ -128,7 +128,8 @@ type simulated struct {
 const only sim.ProcessID = "zookeeper-1"
 
 func newSimulated(t testing.TB, times zookeeper.Config) *simulated {
-	s := &simulated{t: t, world: sim.New(1, sim.Options{Endless: true})}
+	s := &simulated{t: t, world: sim.New(1, sim.Options{Endless: true,
+		Delay: sim.Delay{Lo: time.Microsecond, Hi: time.Microsecond}})}
 	zookeeper.NewEnsemble(times, []sim.ProcessID{only}).AddTo(s.world.AddServer)
 	s.world.AddClient("client-1", 0, func(env sim.Env) { env.Sleep(sim.Forever) })
 	s.calls = front.ZooKeeper{}.Begin(0).Caller("client-1")
@@ -141,6 +142,9 @@ func (s *simulated) wait(d time.Duration, is func() bool) bool {
 		return true
 	}
 	s.world.Run(s.world.Now()+history.Of(d), is)
+	if err := s.world.Err(); err != nil {
+		s.t.Fatal(err)
+	}
 	return is()
 }
 

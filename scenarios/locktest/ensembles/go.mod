@@ -7,6 +7,7 @@ replace github.com/fencepost-sim/fencepost => ../../..
 require (
 	github.com/fencepost-sim/fencepost v0.0.0-00010101000000-000000000000
 	go.etcd.io/etcd/api/v3 v3.7.3
+	github.com/go-zookeeper/zk v1.0.4
 	go.etcd.io/etcd/client/v3 v3.7.3
 	go.uber.org/zap v1.27.1
 	google.golang.org/grpc v1.83.2
@@ -20,7 +21,6 @@ require (
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
-	github.com/go-zookeeper/zk v1.0.4 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/gofuzz v1.2.0 // indirect

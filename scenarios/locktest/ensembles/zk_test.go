@@ -1,6 +1,7 @@
 package ensembles
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"sync"
@@ -12,32 +13,48 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// timeout is the session timeout that each client asks for.
-const timeout = 8 * time.Second
+func init() {
+	add := func(name string, open func(*locktest.Client) locktest.Lock) {
+		clients = append(clients, struct {
+			Name string
+			locktest.Config
+		}{name, locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: open}})
+	}
+	add("zk-lock", newZKLock)
+	add("zk-lock-closing", newClosingZKLock)
+}
 
 // zkLock is zk.Lock of go-zookeeper. A client has one session after the other, and one Lock, which it uses again.
 type zkLock struct {
-	lock *zk.Lock
+	c    *locktest.Client
 	conn *zk.Conn
+	lock *zk.Lock
 
 	mu   sync.Mutex
 	lost chan struct{} // closed when the connection breaks
 }
 
 func newZKLock(c *locktest.Client) locktest.Lock {
-	l := &zkLock{lost: make(chan struct{})}
-	dial := func(network, address string, patience time.Duration) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(c.Context(), patience)
-		defer cancel()
-		return c.DialContext(ctx, network, address)
-	}
-	conn, _, err := zk.Connect(c.Addrs, timeout, zk.WithDialer(dial), zk.WithEventCallback(l.observe),
-		zk.WithHostProvider(new(inTurn)), zk.WithLogger(silent{}))
-	if err != nil {
+	l := &zkLock{c: c, lost: make(chan struct{})}
+	if err := l.open(); err != nil {
 		return locktest.Refused(err)
 	}
-	l.conn, l.lock = conn, zk.NewLock(conn, "/locks/"+c.Key, zk.WorldACL(zk.PermAll))
 	return l
+}
+
+// open begins a session. Servers are tried in turn: zk shuffles them by the time of day.
+func (l *zkLock) open() (err error) {
+	dial := func(network, address string, patience time.Duration) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(l.c.Context(), patience)
+		defer cancel()
+		return l.c.DialContext(ctx, network, address)
+	}
+	l.conn, _, err = zk.Connect(l.c.Addrs, ttl, zk.WithDialer(dial), zk.WithEventCallback(l.observe),
+		zk.WithHostProvider(new(listed)), zk.WithLogger(silent{}))
+	if err == nil {
+		l.lock = zk.NewLock(l.conn, "/locks/"+l.c.Key, zk.WorldACL(zk.PermAll))
+	}
+	return err
 }
 
 // observe sees each event of the session.
@@ -70,34 +87,60 @@ func (l *zkLock) Close() error {
 	return nil
 }
 
-// inTurn is zk's own order of servers without its shuffle, which is seeded by the clock.
-type inTurn struct {
+// closingZKLock begins anew, with another session and another Lock, after each error: the znodes of the session before
+// go with it.
+type closingZKLock struct{ *zkLock }
+
+func newClosingZKLock(c *locktest.Client) locktest.Lock {
+	l := newZKLock(c)
+	if open, is := l.(*zkLock); is {
+		return closingZKLock{open}
+	}
+	return l
+}
+
+func (l closingZKLock) Lock(ctx context.Context) error { return l.anew(l.zkLock.Lock(ctx)) }
+
+func (l closingZKLock) Unlock(ctx context.Context) error { return l.anew(l.zkLock.Unlock(ctx)) }
+
+func (l closingZKLock) anew(err error) error {
+	if err == nil {
+		return nil
+	}
+	l.conn.Close()
+	return cmp.Or(err, l.open())
+}
+
+// listed is the order of servers as they are listed, in a circle.
+type listed struct {
 	servers  []string
 	at, last int
 }
 
-func (p *inTurn) Init(servers []string) error {
+// Init takes the servers.
+func (p *listed) Init(servers []string) error {
 	p.servers, p.at, p.last = servers, -1, -1
 	return nil
 }
 
-func (p *inTurn) Len() int { return len(p.servers) }
+// Len is how many there are.
+func (p *listed) Len() int { return len(p.servers) }
 
-func (p *inTurn) Next() (server string, retry bool) {
+// Next is the next; retry says that all have been tried.
+func (p *listed) Next() (server string, retry bool) {
 	p.at = (p.at + 1) % len(p.servers)
 	retry = p.at == p.last
-	if p.last == -1 {
-		p.last = 0
-	}
+	p.last = max(p.last, 0)
 	return p.servers[p.at], retry
 }
 
-func (p *inTurn) Connected() { p.last = p.at }
+// Connected ends a circle.
+func (p *listed) Connected() { p.last = p.at }
 
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
 func TestZKLock(t *testing.T) {
-	locktest.Run(t, locktest.Config{Servers: locktest.ZooKeeper(3), TTL: timeout, New: newZKLock})
+	locktest.Run(t, locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: newZKLock})
 }
