@@ -36,7 +36,7 @@ type Conn struct {
 	listed   bool  // in the list of changed connections
 	blocked  bool  // a read is blocked
 	deadline time.Time
-	armed    bool // the world will check the deadline
+	armed    time.Time // when the world will check the deadline; zero: it will not
 }
 
 // Addr is the address of a server.
@@ -146,9 +146,14 @@ func (c *Conn) collect() {
 		c.guest.forget(c)
 		return
 	}
-	if c.blocked && !c.deadline.IsZero() && !c.armed {
+	if c.blocked && c.unarmed() {
 		c.arm()
 	}
+}
+
+// unarmed reports whether there is a deadline that the world will not check in time.
+func (c *Conn) unarmed() bool {
+	return !c.deadline.IsZero() && (c.armed.IsZero() || c.deadline.Before(c.armed))
 }
 
 func (g *Guest) forget(c *Conn) {
@@ -157,12 +162,15 @@ func (g *Guest) forget(c *Conn) {
 
 // arm makes the world check the deadline of a blocked read when it is due.
 func (c *Conn) arm() {
-	c.armed = true
-	r := c.guest.run
+	at, r := c.deadline, c.guest.run
+	c.armed = at
 	r.world.At(max(history.Of(c.deadline.Sub(r.begin)), 0), func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		c.armed = false
+		if !c.armed.Equal(at) { // it is checked earlier
+			return
+		}
+		c.armed = time.Time{}
 		switch {
 		case !c.blocked || c.deadline.IsZero():
 		case time.Now().Before(c.deadline):
@@ -273,7 +281,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 			return 0, c.failure("read", os.ErrDeadlineExceeded)
 		}
 		c.blocked = true
-		if !c.deadline.IsZero() && !c.armed {
+		if c.unarmed() {
 			c.list()
 		}
 		c.guest.mu.Unlock()

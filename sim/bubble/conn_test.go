@@ -184,6 +184,15 @@ func TestConnections(t *testing.T) {
 			})
 			line(r, c, bufio.NewReader(c))
 		}, `42 "" timeout`},
+		"a deadline earlier than one that a read before it had": {nil, func(ctx context.Context, r *trial) {
+			c := r.dial(ctx)
+			in := bufio.NewReader(c)
+			io.WriteString(c, incr)
+			c.SetReadDeadline(time.Now().Add(time.Hour))
+			line(r, c, in)
+			c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+			line(r, c, in)
+		}, `4 ":1\r\n" nil; 24 "" timeout`},
 		"Close ends a read that waits": {nil, func(ctx context.Context, r *trial) {
 			c := r.dial(ctx)
 			r.g.Go(func(context.Context) {
