@@ -124,6 +124,9 @@ func outcomes(b jute.Record, c *command, r *result) jute.Record {
 		switch {
 		case r.code == "":
 			op := c.parts[i].op
+			if op == jute.CreateContainer {
+				op = jute.Create2 // as which it is answered (OpResult.CreateResult)
+			}
 			b = appendOutcome(b.Int(int32(op)).Flag(more).Int(0), op, &r.each[i])
 			continue
 		case i < len(r.each):

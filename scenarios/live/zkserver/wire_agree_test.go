@@ -213,7 +213,7 @@ func (c *conversation) take(st *step, what string) (reply string) {
 // closed reports whether the servers have closed a connection after their reply.
 func (c *conversation) closed(line int) bool {
 	x := c.simulated.lines[line].(*simSocket)
-	if !x.of.wait(time.Millisecond, func() bool { return x.over }) {
+	if !x.of.wait(10*time.Microsecond, func() bool { return x.over }) {
 		return false
 	}
 	if b, ok := c.real.lines[line].read(false); ok {
@@ -470,7 +470,7 @@ func (c *conversation) bytes(line int, b string) {
 
 // words are what a server may be told in place of a first frame. TLS is refused by its length, as is HTTP.
 var firstWords = []string{"ruok", "stat", "mntr", "isro", "conf", "\x16\x03\x01\x02\x00\x01\x00", "GET / HTTP/1.1\r\n", "\x00\x00\x00\x04abcd",
-	"\x00\x00\x00\x00", "\x00\x00\x00\x2c" + strings.Repeat("\x00", 40) + "\x7f\xff\xff\xff", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"}
+	"\x00\x00\x00\x00", "\x00\x00\x00\x1c" + strings.Repeat("\x00", 24) + "\x7f\xff\xff\xff", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"}
 
 // converse makes a number of requests.
 func (c *conversation) converse(requests int) {

@@ -3,8 +3,10 @@ package ensembles
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,15 +22,26 @@ func init() {
 			locktest.Config
 		}{name, locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: open}})
 	}
-	add("zk-lock", newZKLock)
-	add("zk-lock-closing", newClosingZKLock)
+	for _, client := range zkClients {
+		add(client.name, client.open)
+	}
 }
+
+// zkClients are what is made of zk.Lock.
+var zkClients = []struct {
+	name string
+	open func(*locktest.Client) locktest.Lock
+}{{"zk-lock", newZKLock}, {"zk-lock-closing", newClosingZKLock}}
 
 // zkLock is zk.Lock of go-zookeeper. A client has one session after the other, and one Lock, which it uses again.
 type zkLock struct {
 	c    *locktest.Client
 	conn *zk.Conn
 	lock *zk.Lock
+
+	fenced  bool
+	token   int64
+	closing atomic.Bool
 
 	mu   sync.Mutex
 	lost chan struct{} // closed when the connection breaks
@@ -51,6 +64,7 @@ func (l *zkLock) open() (err error) {
 	}
 	l.conn, _, err = zk.Connect(l.c.Addrs, ttl, zk.WithDialer(dial), zk.WithEventCallback(l.observe),
 		zk.WithHostProvider(new(listed)), zk.WithLogger(silent{}))
+	l.closing.Store(false)
 	if err == nil {
 		l.lock = zk.NewLock(l.conn, "/locks/"+l.c.Key, zk.WorldACL(zk.PermAll))
 	}
@@ -69,11 +83,40 @@ func (l *zkLock) observe(e zk.Event) {
 
 // Lock ends with its context by closing the connection: nothing else ends zk.Lock.Lock.
 func (l *zkLock) Lock(ctx context.Context) error {
-	defer context.AfterFunc(ctx, l.conn.Close)()
-	return l.lock.Lock()
+	defer context.AfterFunc(ctx, l.close)()
+	if err := l.lock.Lock(); err != nil || !l.fenced {
+		return err
+	}
+	err := l.count()
+	if err != nil {
+		err = errors.Join(err, l.lock.Unlock())
+	}
+	return err
 }
 
 func (l *zkLock) Unlock(context.Context) error { return l.lock.Unlock() }
+
+// Token is how often a znode beside the lock has been set, in the session that has the lock, while it had it.
+func (l *zkLock) Token() int64 { return l.token }
+
+// count sets that znode. If the session is another then, the lock is lost.
+func (l *zkLock) count() error {
+	path, session := "/token-"+l.c.Key, l.conn.SessionID()
+	stat, err := l.conn.Set(path, nil, -1)
+	if errors.Is(err, zk.ErrNoNode) {
+		if _, err = l.conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err == nil || errors.Is(err, zk.ErrNodeExists) {
+			stat, err = l.conn.Set(path, nil, -1)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case l.conn.SessionID() != session:
+		return zk.ErrSessionExpired
+	}
+	l.token = int64(stat.Version)
+	return nil
+}
 
 // Lost is the end of the connection: the session may be over from then on.
 func (l *zkLock) Lost() <-chan struct{} {
@@ -83,8 +126,16 @@ func (l *zkLock) Lost() <-chan struct{} {
 }
 
 func (l *zkLock) Close() error {
-	l.conn.Close()
+	l.close()
 	return nil
+}
+
+// close closes the connection, if nobody else does: zk.Conn.Close holds a mutex while it waits, which would stop the
+// clock.
+func (l *zkLock) close() {
+	if l.closing.CompareAndSwap(false, true) {
+		l.conn.Close()
+	}
 }
 
 // closingZKLock begins anew, with another session and another Lock, after each error: the znodes of the session before
@@ -107,7 +158,7 @@ func (l closingZKLock) anew(err error) error {
 	if err == nil {
 		return nil
 	}
-	l.conn.Close()
+	l.close()
 	return cmp.Or(err, l.open())
 }
 
