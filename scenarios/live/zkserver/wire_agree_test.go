@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
@@ -516,4 +517,36 @@ func TestTheWireIsThatOfARealServer(t *testing.T) {
 		total += c.requests
 	}
 	t.Log(total, "requests")
+}
+
+// TestSessionsEndAsOnARealServer: a session that nobody keeps alive ends, and its ephemeral znode with it, of which a
+// watch is notified; its client, which comes late, is told that there is none.
+func TestSessionsEndAsOnARealServer(t *testing.T) {
+	short := zookeeper.Config{Tick: 200 * time.Millisecond, MinTimeout: 400 * time.Millisecond, MaxTimeout: time.Minute}
+	c := &conversation{t: t, root: "/", zxids: map[int64]int64{}}
+	c.real.open, c.simulated.open = startReal(t, short).open, newSimulated(t, short).open
+	connect := func(line int, timeout int32) {
+		c.live[line] = true
+		c.take(&step{line: line, op: jute.CreateSession, request: func(*side) []byte {
+			return (&jute.ConnectRequest{Timeout: timeout, Password: strings.Repeat("\x00", 16)}).Record().Framed()
+		}}, "connect")
+	}
+	connect(0, 1)
+	connect(1, 30_000)
+	open := jute.Record(nil).Int(1).Int(jute.All).Text("world").Text("anyone")
+	c.say(0, jute.Create, 1, append(jute.Record(nil).Text("/e").Text(""), open...).Int(jute.Ephemeral))
+	c.say(1, jute.Exists, 1, jute.Record(nil).Text("/e").Flag(true))
+	for _, s := range []*side{&c.real, &c.simulated} {
+		b, ok := s.lines[1].read(false) // nothing else comes there
+		if text, is := event(b); !ok || !is || text != "event -1 0 2 3/e[] false" {
+			t.Fatalf("%q, want that /e is gone", text)
+		}
+		if _, ok := s.lines[0].read(false); ok {
+			t.Error("the connection of the session stays open")
+		}
+	}
+	if c.resume(0, 0); c.live[0] {
+		t.Error("the session is there again")
+	}
+	c.say(1, jute.Exists, 2, jute.Record(nil).Text("/e").Flag(false))
 }
