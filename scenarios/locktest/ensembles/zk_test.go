@@ -7,7 +7,6 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -16,22 +15,12 @@ import (
 )
 
 func init() {
-	add := func(name string, open func(*locktest.Client) locktest.Lock) {
-		clients = append(clients, struct {
-			Name string
-			locktest.Config
-		}{name, locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: open}})
-	}
-	for _, client := range zkClients {
-		add(client.name, client.open)
-	}
+	clients = append(clients,
+		client{Name: "zk-lock", Tokenless: true,
+			Config: locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: newZKLock}},
+		client{Name: "zk-lock-closing",
+			Config: locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: newClosingZKLock}})
 }
-
-// zkClients are what is made of zk.Lock.
-var zkClients = []struct {
-	name string
-	open func(*locktest.Client) locktest.Lock
-}{{"zk-lock", newZKLock}, {"zk-lock-closing", newClosingZKLock}}
 
 // zkLock is zk.Lock of go-zookeeper. A client has one session after the other, and one Lock, which it uses again.
 type zkLock struct {
@@ -55,7 +44,7 @@ func newZKLock(c *locktest.Client) locktest.Lock {
 	return l
 }
 
-// open begins a session. Servers are tried in turn: zk shuffles them by the time of day.
+// open begins a session.
 func (l *zkLock) open() (err error) {
 	dial := func(network, address string, patience time.Duration) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(l.c.Context(), patience)
@@ -63,7 +52,7 @@ func (l *zkLock) open() (err error) {
 		return l.c.DialContext(ctx, network, address)
 	}
 	l.conn, _, err = zk.Connect(l.c.Addrs, ttl, zk.WithDialer(dial), zk.WithEventCallback(l.observe),
-		zk.WithHostProvider(new(listed)), zk.WithLogger(silent{}))
+		zk.WithLogger(silent{}))
 	l.closing.Store(false)
 	if err == nil {
 		l.lock = zk.NewLock(l.conn, "/locks/"+l.c.Key, zk.WorldACL(zk.PermAll))
@@ -139,12 +128,13 @@ func (l *zkLock) close() {
 }
 
 // closingZKLock begins anew, with another session and another Lock, after each error: the znodes of the session before
-// go with it.
+// go with it. It has a token.
 type closingZKLock struct{ *zkLock }
 
 func newClosingZKLock(c *locktest.Client) locktest.Lock {
 	l := newZKLock(c)
 	if open, is := l.(*zkLock); is {
+		open.fenced = true
 		return closingZKLock{open}
 	}
 	return l
@@ -162,36 +152,6 @@ func (l closingZKLock) anew(err error) error {
 	return cmp.Or(err, l.open())
 }
 
-// listed is the order of servers as they are listed, in a circle.
-type listed struct {
-	servers  []string
-	at, last int
-}
-
-// Init takes the servers.
-func (p *listed) Init(servers []string) error {
-	p.servers, p.at, p.last = servers, -1, -1
-	return nil
-}
-
-// Len is how many there are.
-func (p *listed) Len() int { return len(p.servers) }
-
-// Next is the next; retry says that all have been tried.
-func (p *listed) Next() (server string, retry bool) {
-	p.at = (p.at + 1) % len(p.servers)
-	retry = p.at == p.last
-	p.last = max(p.last, 0)
-	return p.servers[p.at], retry
-}
-
-// Connected ends a circle.
-func (p *listed) Connected() { p.last = p.at }
-
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}
-
-func TestZKLock(t *testing.T) {
-	locktest.Run(t, locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: newZKLock})
-}

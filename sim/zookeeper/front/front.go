@@ -89,8 +89,20 @@ type wire struct {
 	dead bool // nothing that follows makes sense
 }
 
+// NotSimulatedError reports an operation that ZooKeeper 3.8 has and the simulated ensemble has not.
+type NotSimulatedError struct{ Op jute.Op }
+
+// Error names the operation.
+func (e *NotSimulatedError) Error() string {
+	return "fencepost: " + e.Op.String() + " is not simulated"
+}
+
+// notSimulated are the operations that it has not.
+var notSimulated = []jute.Op{jute.Reconfig, jute.DeleteContainer, jute.MultiRead, jute.SASL, jute.GetEphemerals,
+	jute.GetAllChildrenNumber, jute.WhoAmI, jute.CreateSession}
+
 // Written asks for each complete frame. Bytes that are none are passed on by their length alone: the member closes the
-// connection.
+// connection. The error is a *NotSimulatedError.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	if w.dead {
 		return nil
@@ -111,22 +123,28 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 		case !whole:
 			return nil
 		}
-		w.ask(l, string(record))
+		if err := w.ask(l, string(record)); err != nil {
+			return err
+		}
 		w.half = rest
 	}
 }
 
 // ask passes a frame on.
-func (w *wire) ask(l sim.Line, record string) {
+func (w *wire) ask(l sim.Line, record string) error {
 	name, of := zookeeper.ReqEnter, w.attempt
 	if w.met {
 		f := jute.Fields{Rest: []byte(record)}
 		f.Int()
 		op := jute.Op(f.Int())
+		if slices.Contains(notSimulated, op) {
+			return &NotSimulatedError{op}
+		}
 		name, of = op.String(), w.behalf(l.Now(), op, f)
 	}
 	w.met = true
 	l.Ask([]string{name, record}, of, name)
+	return nil
 }
 
 // behalf is the attempt on whose behalf an operation is: whoever deletes a znode of an attempt does it for that one, if

@@ -1,0 +1,148 @@
+package front
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/raft"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
+)
+
+// line notes what a wire does.
+type line struct {
+	at    sim.Time
+	notes []string
+}
+
+func (l *line) Now() sim.Time { return l.at }
+
+func (l *line) Ask(args []string, of history.Attempt, phase string) {
+	l.notes = append(l.notes, fmt.Sprintf("%s of %s", phase, of))
+}
+
+func (l *line) Deliver(b []byte) { l.notes = append(l.notes, fmt.Sprintf("%d bytes", len(b))) }
+
+func (l *line) HangUp() { l.notes = append(l.notes, "hung up") }
+
+func (l *line) took() string {
+	text := strings.Join(l.notes, "; ")
+	l.notes = nil
+	return text
+}
+
+func same(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+var enter = (&jute.ConnectRequest{Timeout: 8000}).Record().Framed()
+
+func create(path string, flags int32) []byte {
+	r := jute.Head(1, jute.Create).Text(path).Text("").Int(1).Int(jute.All).Text("world").Text("anyone")
+	return r.Int(flags).Framed()
+}
+
+// TestFramesAreCutWherever: the requests are the same, in whatever pieces they are written.
+func TestFramesAreCutWherever(t *testing.T) {
+	stream := slices.Concat(enter, create("/locks/l/lock-", jute.EphemeralSequential), jute.Head(-2, jute.Ping).Framed())
+	const want = "connect of client-1/1; create of client-1/1; ping of client-1/1"
+	for size := 1; size <= len(stream); size++ {
+		c := ZooKeeper{}.Begin(0).Caller("client-1")
+		c.Begin("client-1/1", 0)
+		w, l := c.Wire("zookeeper-1"), &line{}
+		for piece := range slices.Chunk(stream, size) {
+			if err := w.Written(l, piece); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same(t, fmt.Sprint("pieces of ", size), l.took(), want)
+	}
+}
+
+// TestWhatIsNoFrame is answered as a server does: by what arrives in its place.
+func TestWhatIsNoFrame(t *testing.T) {
+	for _, c := range []struct{ what, bytes, want string }{
+		{"a word", "ruok", "ruok of "},
+		{"a word, and more", "srvrsrvr", "srvr of "},
+		{"TLS", "\x16\x03\x01\x00\xa5\x01\x00", "no-frame of "},
+		{"HTTP", "GET / HTTP/1.1\r\n\r\n", "no-frame of "},
+		{"a length below zero", "\xff\xff\xff\xff", "no-frame of "},
+		{"more than jute.maxbuffer", "\x00\x10\x00\x00", "no-frame of "},
+		{"half a length", "\x00\x00", ""},
+		{"half a frame", "\x00\x00\x00\x05abcd", ""},
+		{"a frame without a header", string(enter) + "\x00\x00\x00\x02ab", "connect of ; unknown of "},
+		{"a word in the middle", string(enter) + "ruok", "connect of ; no-frame of "},
+		{"what follows what is none", "\xff\xff\xff\xff" + string(enter), "no-frame of "},
+	} {
+		w, l := ZooKeeper{}.Begin(0).Caller("client-1").Wire("zookeeper-1"), &line{}
+		if err := w.Written(l, []byte(c.bytes)); err != nil {
+			t.Error(c.what, err)
+		}
+		same(t, c.what, l.took(), c.want)
+	}
+}
+
+func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
+	for _, op := range notSimulated {
+		w, l := ZooKeeper{}.Begin(0).Caller("client-1").Wire("zookeeper-1"), &line{}
+		err := w.Written(l, append(slices.Clone(enter), jute.Head(1, op).Framed()...))
+		if wrong := (*NotSimulatedError)(nil); !errors.As(err, &wrong) || op.String() == "unknown" ||
+			!strings.Contains(err.Error(), op.String()) {
+			t.Errorf("%d: %v", op, err)
+		}
+	}
+}
+
+// TestWhoseRequestsAre: a client that deletes its own znode does so for the attempt that made it, one that deletes
+// another's for its own.
+func TestWhoseRequestsAre(t *testing.T) {
+	all := ZooKeeper{}.Begin(0)
+	one, two := all.Caller("client-1"), all.Caller("client-2")
+	one.Begin("client-1/1", 3)
+	w, l := one.Wire("zookeeper-1"), &line{at: 5}
+	w.Written(l, slices.Concat(enter, create("/locks/l/lock-", jute.EphemeralSequential)))
+	reply := jute.Record(nil).Int(1).Long(7).Int(0).Text("/locks/l/lock-0000000004").Framed()
+	w.Arrived(l, reply, &sim.Incoming{Phase: "create", Attempt: "client-1/1"})
+	if since, _ := one.Try(); since != 5 {
+		t.Errorf("the try began at %d", since)
+	}
+	one.Begin("client-1/2", 9)
+	two.Begin("client-2/1", 9)
+	l.took()
+	deletion := jute.Head(2, jute.Delete).Text("/locks/l/lock-0000000004").Int(-1).Framed()
+	w.Written(l, deletion)
+	same(t, "by itself", l.took(), "delete of client-1/1")
+	w = two.Wire("zookeeper-1")
+	w.Written(l, append(slices.Clone(enter), deletion...))
+	same(t, "by another", l.took(), "connect of client-2/1; delete of client-2/1")
+}
+
+func TestClosingsHangUp(t *testing.T) {
+	w, l := ZooKeeper{}.Begin(0).Caller("client-1").Wire("zookeeper-1"), &line{}
+	w.Arrived(l, []byte(zookeeper.ClosedReply), nil)
+	w.Arrived(l, []byte(raft.Unavailable), &sim.Incoming{})
+	w.Arrived(l, []byte("text"), &sim.Incoming{})
+	same(t, "closings", l.took(), "hung up; hung up; 4 bytes")
+}
+
+// TestLaterRunsHaveEqualDigests: times are as in the first run; everything else stays.
+func TestLaterRunsHaveEqualDigests(t *testing.T) {
+	const shift = 5 * time.Hour
+	stat := func(at int64) string {
+		return string(jute.Record(nil).Int(1).Long(77).Int(0).Text("x").Long(1 << 32).Long(at).Long(at + 3).Framed())
+	}
+	begin := int64(sim.Epoch/1e6) + 60_000
+	later := ZooKeeper{}.Begin(shift).Caller("client-1")
+	same(t, "a stat", later.Canonical(stat(begin+shift.Milliseconds())), stat(begin))
+	same(t, "no time", later.Canonical(stat(5)), stat(5))
+	same(t, "the first run", ZooKeeper{}.Begin(0).Caller("client-1").Canonical(stat(begin)), stat(begin))
+}
