@@ -1,0 +1,59 @@
+package ensembles
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// TestWhatZKLockKeeps: what one fault at a certain place does to clients of zk.Lock. ZOOKEEPER.md says which lines of
+// the library do it.
+func TestWhatZKLockKeeps(t *testing.T) {
+	const stuck = checker.DeadlockFreedom
+	for _, c := range []struct {
+		what     string
+		lost     string      // the operation whose answer is lost, with the connection; empty: the session ends
+		lock     checker.Law // that a client breaks which goes on after an error; empty: none
+		closing  checker.Law // that one breaks which begins anew
+		clients  int
+		careless bool
+	}{
+		{"the answer to create is lost: the znode is found again by its mark", "CREATE", "", "", 2, false},
+		{"the answer to the list of children is lost", "GETCHILDREN2", stuck, "", 1, false},
+		{"the answer to the deletion is lost", "DELETE", stuck, "", 1, false},
+		{"the session of a holder ends", "", stuck, "", 1, false},
+		{"the session of a holder ends that works on", "", checker.MutualExclusion, checker.MutualExclusion, 2, true},
+	} {
+		for i, want := range []checker.Law{c.lock, c.closing} {
+			t.Run(clients[len(clients)-2+i].Name+"/"+c.what, func(t *testing.T) {
+				config := clients[len(clients)-2+i].Config
+				config.Plan = []string{"expire session of client-1 after acquired"}
+				if c.lost != "" {
+					config.Plan = nil
+					for n := range 3 {
+						config.Plan = append(config.Plan, fmt.Sprintf("break client-1 | zookeeper-%d before the answer to the %s",
+							n+1, c.lost))
+					}
+				}
+				config.Clients, config.Cycles, config.Hold, config.Seeds = c.clients, 100, 200*time.Millisecond, 5
+				config.Laws = []checker.Law{stuck, checker.MutualExclusion}
+				config.Care = locktest.Care{StopsWhenTold: !c.careless}
+				r, ok := locktest.Explore(t, config)
+				if !ok {
+					return
+				}
+				for _, b := range r.Breaches {
+					if b.Law != want {
+						t.Errorf("it breaks %s: %s", b.Law, b.Story)
+					}
+				}
+				if want != "" && r.Violated(want) == 0 || len(r.Failures) > 0 {
+					t.Errorf("it breaks %+v, want %s; failures %+v", r.Breaches, want, r.Failures)
+				}
+			})
+		}
+	}
+}
