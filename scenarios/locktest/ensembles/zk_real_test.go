@@ -1,0 +1,88 @@
+//go:build linux
+
+package ensembles
+
+import (
+	"encoding/binary"
+	"errors"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
+)
+
+// cutting is a connection that ends when the client asks for a list of children, once it is armed.
+type cutting struct {
+	net.Conn
+	armed *atomic.Bool
+}
+
+func (c cutting) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if len(b) > 12 && jute.Op(binary.BigEndian.Uint32(b[8:])) == jute.GetChildren2 && c.armed.CompareAndSwap(true, false) {
+		c.Conn.Close()
+	}
+	return n, err
+}
+
+// TestAZnodeIsLeftInLine: on a real server as on a simulated one a Lock that loses the answer to its list of children
+// fails, its znode stays in line, and the next Lock of the same session waits behind that.
+func TestAZnodeIsLeftInLine(t *testing.T) {
+	for name, serve := range map[string]func(*testing.T) string{"simulated": simulatedZooKeeper, "real": realZooKeeper} {
+		t.Run(name, func(t *testing.T) {
+			address := strings.Split(serve(t), ",")
+			armed := new(atomic.Bool)
+			dial := func(network, address string, patience time.Duration) (net.Conn, error) {
+				c, err := net.DialTimeout(network, address, patience)
+				return cutting{c, armed}, err
+			}
+			conn, _, err := zk.Connect(address, ttl, zk.WithDialer(dial), zk.WithLogger(silent{}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			lock := zk.NewLock(conn, "/locks/lock", zk.WorldACL(zk.PermAll))
+			for { // a real server takes a while to start
+				if err = lock.Lock(); err == nil {
+					break
+				}
+			}
+			session := conn.SessionID()
+			if err := lock.Unlock(); err != nil {
+				t.Fatal(err)
+			}
+			armed.Store(true)
+			if err := lock.Lock(); !errors.Is(err, zk.ErrConnectionClosed) {
+				t.Fatal(err)
+			}
+			if _, _, err := conn.Exists("/locks"); err != nil { // it is connected again
+				t.Fatal(err)
+			}
+			again := make(chan error, 1)
+			go func() { again <- lock.Lock() }()
+			for { // until there are two znodes of one session
+				list, _, more, err := conn.ChildrenW("/locks/lock")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(list) == 2 {
+					break
+				}
+				<-more
+			}
+			select {
+			case err := <-again:
+				t.Errorf("Lock returned %v", err)
+			case <-time.After(time.Second):
+			}
+			if conn.SessionID() != session {
+				t.Error("the session is another")
+			}
+		})
+	}
+}
