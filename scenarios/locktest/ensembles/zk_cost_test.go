@@ -77,7 +77,7 @@ func TestZKCost(t *testing.T) {
 			client, server := net.Pipe()
 			go answerAtOnce(server)
 			return client, nil
-		}, []string{"echo:1"})
+		}, []string{"127.0.0.1:1"})
 	})
 	t.Logf("a request takes %v before simulated members, %v before an echo: %.1f times", simulated, echoed,
 		float64(simulated)/float64(echoed))
