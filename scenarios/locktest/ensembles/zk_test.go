@@ -18,8 +18,8 @@ func init() {
 	clients = append(clients,
 		client{Name: "zk-lock", Tokenless: true,
 			Config: locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: newZKLock}},
-		client{Name: "zk-lock-closing",
-			Config: locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: newClosingZKLock}})
+		client{Name: "zk-anew",
+			Config: locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: newZKLockAnew}})
 }
 
 // zkLock is zk.Lock of go-zookeeper. A client has one session after the other, and one Lock, which it uses again.
@@ -127,24 +127,24 @@ func (l *zkLock) close() {
 	}
 }
 
-// closingZKLock begins anew, with another session and another Lock, after each error: the znodes of the session before
+// anewZKLock begins anew, with another session and another Lock, after each error: the znodes of the session before
 // go with it. It has a token.
-type closingZKLock struct{ *zkLock }
+type anewZKLock struct{ *zkLock }
 
-func newClosingZKLock(c *locktest.Client) locktest.Lock {
+func newZKLockAnew(c *locktest.Client) locktest.Lock {
 	l := newZKLock(c)
 	if open, is := l.(*zkLock); is {
 		open.fenced = true
-		return closingZKLock{open}
+		return anewZKLock{open}
 	}
 	return l
 }
 
-func (l closingZKLock) Lock(ctx context.Context) error { return l.anew(l.zkLock.Lock(ctx)) }
+func (l anewZKLock) Lock(ctx context.Context) error { return l.anew(l.zkLock.Lock(ctx)) }
 
-func (l closingZKLock) Unlock(ctx context.Context) error { return l.anew(l.zkLock.Unlock(ctx)) }
+func (l anewZKLock) Unlock(ctx context.Context) error { return l.anew(l.zkLock.Unlock(ctx)) }
 
-func (l closingZKLock) anew(err error) error {
+func (l anewZKLock) anew(err error) error {
 	if err == nil {
 		return nil
 	}
