@@ -2,12 +2,25 @@ package ensembles
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
+
+// TestASilentMemberHoldsUpZK: a client that connects to a member which does not answer waits for ten times two thirds of
+// the session's timeout, although the others are there.
+func TestASilentMemberHoldsUpZK(t *testing.T) {
+	config := clients[len(clients)-2].Config
+	config.Plan, config.Clients, config.Cycles = []string{"pause zookeeper-3 for 70s at 1ms"}, 1, 1
+	config.Seeds, config.Laws = 6, []checker.Law{checker.FaultTolerance}
+	r, ok := locktest.Explore(t, config)
+	if ok && (len(r.Breaches) != 1 || !strings.Contains(r.Breaches[0].Story, "took 53.3")) {
+		t.Errorf("%+v", r.Breaches)
+	}
+}
 
 // TestWhatZKLockKeeps: what one fault at a certain place does to clients of zk.Lock. ZOOKEEPER.md says which lines of
 // the library do it.
