@@ -432,7 +432,8 @@ func modeOf(op jute.Op, flags int32) Mode {
 	case op == jute.CreateContainer:
 		return ContainerMode
 	}
-	return [...]Mode{Persistent, Ephemeral, PersistentSequential, EphemeralSequential, Persistent}[flags]
+	return map[int32]Mode{jute.Ephemeral: Ephemeral, jute.PersistentSequential: PersistentSequential,
+		jute.EphemeralSequential: EphemeralSequential}[flags]
 }
 
 // answerWord answers a command of four letters and closes the connection. Of all of them only srvr is allowed, as by

@@ -89,11 +89,11 @@ type wire struct {
 	dead bool // nothing that follows makes sense
 }
 
-// NotSimulatedError reports an operation that ZooKeeper 3.8 has and the simulated ensemble has not.
-type NotSimulatedError struct{ Op jute.Op }
+// notSimulatedError reports an operation that ZooKeeper 3.8 has and the simulated ensemble has not.
+type notSimulatedError struct{ Op jute.Op }
 
 // Error names the operation.
-func (e *NotSimulatedError) Error() string {
+func (e *notSimulatedError) Error() string {
 	return "fencepost: " + e.Op.String() + " is not simulated"
 }
 
@@ -102,7 +102,7 @@ var notSimulated = []jute.Op{jute.Reconfig, jute.DeleteContainer, jute.MultiRead
 	jute.GetAllChildrenNumber, jute.WhoAmI, jute.CreateSession}
 
 // Written asks for each complete frame. Bytes that are none are passed on by their length alone: the member closes the
-// connection. The error is a *NotSimulatedError.
+// connection. The error is a *notSimulatedError.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	if w.dead {
 		return nil
@@ -138,7 +138,7 @@ func (w *wire) ask(l sim.Line, record string) error {
 		f.Int()
 		op := jute.Op(f.Int())
 		if slices.Contains(notSimulated, op) {
-			return &NotSimulatedError{op}
+			return &notSimulatedError{op}
 		}
 		name, of = op.String(), w.behalf(l.Now(), op, f)
 	}

@@ -49,7 +49,7 @@ func Cut(b []byte) (record, rest []byte, whole, sound bool) {
 	}
 	n := binary.BigEndian.Uint32(b)
 	switch {
-	case n > MaxBuffer:
+	case n > maxBuffer:
 		return nil, nil, true, false
 	case len(b)-4 < int(n):
 		return nil, b, false, true

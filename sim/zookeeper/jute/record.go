@@ -115,8 +115,8 @@ func (f *Fields) Texts() (list []string) {
 	return list
 }
 
-// MaxBuffer is the longest record, in bytes, that a server takes (jute.maxbuffer).
-const MaxBuffer = 1<<20 - 1
+// maxBuffer is the longest record, in bytes, that a server takes (jute.maxbuffer).
+const maxBuffer = 1<<20 - 1
 
 // longest is the longest record that a client takes from a server.
 const longest = 16 << 20
