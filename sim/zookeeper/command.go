@@ -98,7 +98,8 @@ func (c *command) appendTo(args []string) []string {
 	if c.acl != nil {
 		acl = string(appendACL(nil, c.acl))
 	}
-	return append(args, strconv.Itoa(int(c.op)), c.path, c.data, null, strconv.Itoa(int(c.mode)), strconv.FormatInt(c.version, 10), acl)
+	return append(args, strconv.Itoa(int(c.op)), c.path, c.data, null, strconv.Itoa(int(c.mode)),
+		strconv.FormatInt(c.version, 10), acl)
 }
 
 // readFrom undoes appendTo.

@@ -1,10 +1,10 @@
 // Package zookeeper is a ZooKeeper ensemble, as far as locks need it: znodes (ephemeral, sequential, containers) with
-// access lists, sessions with timeouts, multi and watches; and its client library: a session that is kept alive and moved
-// from member to member, the states CONNECTED, SUSPENDED and LOST, and calls that may end without a reply.
+// access lists, sessions with timeouts, multi and watches; and its client library: a session that is kept alive and
+// moved from member to member, the states CONNECTED, SUSPENDED and LOST, and calls that may end without a reply.
 //
-// Members speak to the modelled client in lists of words, and RESP, and to clients of others in ZooKeeper's own protocol,
-// which package front takes in. Both mean the same; the words lack what the modelled client does not need: passwords,
-// access lists, multi, containers, persistent watches, times.
+// Members speak to the modelled client in lists of words, and RESP, and to clients of others in ZooKeeper's own
+// protocol, which package front takes in. Both mean the same; the words lack what the modelled client does not need:
+// passwords, access lists, multi, containers, persistent watches, times.
 //
 // Goals: what decides whether a lock still excludes is decided as in ZooKeeper 3.4 to 3.9. Sessions expire by the
 // leader's monotonic clock, rounded up to a tick, and through the log; another leader gives each its whole timeout
@@ -13,8 +13,8 @@
 // to and may be stale; a watch event arrives before any answer that shows newer data. Requests for locks (see
 // [LocksFolder]) are recorded in the history, once for the ensemble.
 //
-// Non-goals: recipes (the lock is in scenarios/locks), TTL nodes, which a server without extended types refuses, SASL and
-// the superuser, observers, reconfiguration, quotas, snapshots.
+// Non-goals: recipes (the lock is in scenarios/locks), TTL nodes, which a server without extended types refuses, SASL
+// and the superuser, observers, reconfiguration, quotas, snapshots.
 //
 // # Where it differs
 //

@@ -11,8 +11,8 @@ import (
 )
 
 // Requests in ZooKeeper's own protocol, which package front makes, are called as their operations are (create2), and
-// their second argument is the frame without its length. Replies and pushes are frames, or ClosedReply. A command of four
-// letters has no second argument; its reply is text.
+// their second argument is the frame without its length. Replies and pushes are frames, or ClosedReply. A command of
+// four letters has no second argument; its reply is text.
 const (
 	ReqEnter = "connect"  // the first frame of a connection: it asks for a session
 	ReqTorn  = "no-frame" // in place of a frame whose length makes no sense; without an argument
@@ -36,7 +36,8 @@ type frames struct {
 var numbers = map[Code]int32{"": 0, NoNode: jute.NoNode, NodeExists: jute.NodeExists, NotEmpty: jute.NotEmpty,
 	BadVersion: jute.BadVersion, NoChildrenForEphemerals: jute.NoChildrenForEphemerals,
 	BadArguments: jute.BadArguments, SessionExpired: jute.SessionExpired, SessionMoved: jute.SessionMoved,
-	NoAuth: jute.NoAuth, InvalidACL: jute.InvalidACL, Unimplemented: jute.Unimplemented, MarshallingError: jute.MarshallingError}
+	NoAuth: jute.NoAuth, InvalidACL: jute.InvalidACL, Unimplemented: jute.Unimplemented,
+	MarshallingError: jute.MarshallingError}
 
 // A body is what follows the zxid in a reply: the error, and what the operation returns unless there is one.
 func body(code int32) jute.Record { return jute.Record(nil).Int(code) }
@@ -361,8 +362,8 @@ func readWrite(op jute.Op, f *jute.Fields) (c command, known bool) {
 	return c, known
 }
 
-// readMulti reads the parts of a multi; anything else in it is torn. Of a create there the flags decide what it is; those
-// of a kind that needs extended types end it as if it were torn, once their turn comes (MultiOperationRecord).
+// readMulti reads the parts of a multi; anything else in it is torn. Of a create there the flags decide what it is;
+// those of a kind that needs extended types end it as if it were torn, once their turn comes (MultiOperationRecord).
 func readMulti(f *jute.Fields) command {
 	c := command{kind: multi}
 	for {

@@ -16,8 +16,8 @@ func TestPasswordsAreZooKeepers(t *testing.T) {
 	}
 }
 
-// TestAMultiIsCarriedOutAsAWholeOrNotAtAll: what it did before the part that failed is undone, down to the numbers of the
-// next sequential znodes and the ephemeral znodes of other sessions.
+// TestAMultiIsCarriedOutAsAWholeOrNotAtAll: what it did before the part that failed is undone, down to the numbers of
+// the next sequential znodes and the ephemeral znodes of other sessions.
 func TestAMultiIsCarriedOutAsAWholeOrNotAtAll(t *testing.T) {
 	e := newEnsemble(t)
 	e.create(e.a, "/q", Persistent)

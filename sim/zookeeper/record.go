@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// LocksFolder is where locks are kept: the children of LocksFolder + NAME are the requests for lock NAME. A lock that is
-// kept elsewhere has the path of its folder for a name.
+// LocksFolder is where locks are kept: the children of LocksFolder + NAME are the requests for lock NAME. A lock that
+// is kept elsewhere has the path of its folder for a name.
 const LocksFolder = "/locks/"
 
 // LockOf is the lock that a znode requests. Folders are persistent and not sequential, and request none.

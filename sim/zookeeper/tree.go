@@ -190,7 +190,8 @@ func (t *tree) find(c *command, perm int32) (*znode, Code) {
 
 func (t *tree) delete(at Zxid, c *command) Code {
 	parentPath, _, ok := split(c.path)
-	if !ok || strings.Contains(c.path, "\x00") || c.path == rootNode || c.path == systemNode || c.path == quotaNode || c.path == configNode {
+	special := []string{rootNode, systemNode, quotaNode, configNode}
+	if !ok || strings.Contains(c.path, "\x00") || slices.Contains(special, c.path) {
 		return BadArguments
 	}
 	parent, n := t.nodes[parentPath], t.nodes[c.path]

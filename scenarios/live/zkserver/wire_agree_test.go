@@ -59,8 +59,8 @@ func (s *side) zxid(z int64) string {
 func (s *side) stat(f *jute.Fields) string {
 	c, m := s.zxid(f.Long()), s.zxid(f.Long())
 	ctime, mtime := f.Long(), f.Long()
-	return fmt.Sprintf("c%s m%s %v %v v%d cv%d av%d %s len%d n%d p%s", c, m, ctime > 0, mtime >= ctime, f.Int(), f.Int(),
-		f.Int(), s.session(f.Long()), f.Int(), f.Int(), s.zxid(f.Long()))
+	return fmt.Sprintf("c%s m%s %v %v v%d cv%d av%d %s len%d n%d p%s", c, m, ctime > 0, mtime >= ctime, f.Int(),
+		f.Int(), f.Int(), s.session(f.Long()), f.Int(), f.Int(), s.zxid(f.Long()))
 }
 
 func acls(f *jute.Fields) string {
@@ -329,7 +329,8 @@ func (c *conversation) path() string {
 }
 
 // odd are paths that no znode can have, or that mean something special.
-var odd = []string{"", "t", "//", "/a//b", "/a/", "/a/.", "/a/../b", "/a\x00b", "/a\x01b", "/\x7f\xc2\x80", "/\xef\xbf\xbe",
+var odd = []string{"", "t", "//", "/a//b", "/a/", "/a/.", "/a/../b", "/a\x00b", "/a\x01b",
+	"/\x7f\xc2\x80", "/\xef\xbf\xbe",
 	"/zookeeper", "/zookeeper/quota", "/zookeeper/config", "/ä", "/."}
 
 func (c *conversation) access() (r jute.Record) {
@@ -341,7 +342,8 @@ func (c *conversation) access() (r jute.Record) {
 		return jute.Record(nil).Int(1).Int(perms).Text(scheme).Text(id)
 	}
 	return []jute.Record{open, one(1, "world", "anyone"), one(15, "world", "anyone"), one(31, "auth", ""),
-		one(31, "digest", "ann:cGFzc3dvcmQ="), one(31, "digest", "ann"), one(31, "nonsense", "x"), one(31, "world", "me"),
+		one(31, "digest", "ann:cGFzc3dvcmQ="), one(31, "digest", "ann"), one(31, "nonsense", "x"),
+		one(31, "world", "me"),
 		jute.Record(nil).Int(0), jute.Record(nil).Null(), append(one(31, "world", "anyone")[:3], append([]byte{2},
 			append(one(1, "world", "anyone")[4:], one(1, "world", "anyone")[4:]...)...)...)}[c.d.IntN(11)]
 }
@@ -444,7 +446,8 @@ func (c *conversation) act(line int) {
 	case n < 95:
 		c.say(line, jute.Op(200+c.d.IntN(5)), xid, r)
 	case n < 96 && c.d.IntN(4) == 0:
-		c.bytes(line, []string{"\xff\xff\xff\xff", "\x7f\xff\xff\xff", "\x00\x10\x00\x00", "\x00\x00\x00\x00", "\x00\x00\x00\x02ab"}[c.d.IntN(5)])
+		c.bytes(line, []string{"\xff\xff\xff\xff", "\x7f\xff\xff\xff", "\x00\x10\x00\x00",
+			"\x00\x00\x00\x00", "\x00\x00\x00\x02ab"}[c.d.IntN(5)])
 	default:
 		c.say(line, jute.Exists, xid, r.Flag(watch))
 	}
@@ -470,8 +473,10 @@ func (c *conversation) bytes(line int, b string) {
 }
 
 // words are what a server may be told in place of a first frame. TLS is refused by its length, as is HTTP.
-var firstWords = []string{"ruok", "stat", "mntr", "isro", "conf", "\x16\x03\x01\x02\x00\x01\x00", "GET / HTTP/1.1\r\n", "\x00\x00\x00\x04abcd",
-	"\x00\x00\x00\x00", "\x00\x00\x00\x1c" + strings.Repeat("\x00", 24) + "\x7f\xff\xff\xff", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"}
+var firstWords = []string{"ruok", "stat", "mntr", "isro", "conf",
+	"\x16\x03\x01\x02\x00\x01\x00", "GET / HTTP/1.1\r\n", "\x00\x00\x00\x04abcd",
+	"\x00\x00\x00\x00", "\x00\x00\x00\x1c" + strings.Repeat("\x00", 24) + "\x7f\xff\xff\xff",
+	"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"}
 
 // converse makes a number of requests.
 func (c *conversation) converse(requests int) {
@@ -482,7 +487,8 @@ func (c *conversation) converse(requests int) {
 			c.act(line)
 		case c.d.IntN(12) == 0:
 			word := firstWords[c.d.IntN(len(firstWords))]
-			c.take(&step{line: line, raw: true, request: func(*side) []byte { return []byte(word) }}, fmt.Sprintf("first %q", word))
+			c.take(&step{line: line, raw: true, request: func(*side) []byte { return []byte(word) }},
+				fmt.Sprintf("first %q", word))
 		default:
 			c.begin(line)
 		}
@@ -503,8 +509,8 @@ func (c *conversation) resume(line, session int) {
 	}}, fmt.Sprint("connect to session ", session))
 }
 
-// TestTheWireIsThatOfARealServer: random requests in ZooKeeper's protocol, on several connections and sessions, have the
-// same answers, events and closed connections from a real server and a simulated one, byte for byte but for zxids,
+// TestTheWireIsThatOfARealServer: random requests in ZooKeeper's protocol, on several connections and sessions, have
+// the same answers, events and closed connections from a real server and a simulated one, byte for byte but for zxids,
 // session ids, passwords, times and the order of children.
 func TestTheWireIsThatOfARealServer(t *testing.T) {
 	const each = 2000

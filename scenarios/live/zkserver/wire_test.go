@@ -53,13 +53,16 @@ func startReal(t testing.TB, times zookeeper.Config) *realServer {
 	}
 	folder := t.TempDir()
 	config := filepath.Join(folder, "zoo.cfg")
-	lines := []string{fmt.Sprint("tickTime=", times.Tick.Milliseconds()), "dataDir=" + folder, fmt.Sprint("clientPort=", port),
-		"clientPortAddress=" + loopback, "maxClientCnxns=0", "preAllocSize=64", "admin.enableServer=false", fmt.Sprint("minSessionTimeout=", times.MinTimeout.Milliseconds()),
+	lines := []string{fmt.Sprint("tickTime=", times.Tick.Milliseconds()), "dataDir=" + folder,
+		fmt.Sprint("clientPort=", port),
+		"clientPortAddress=" + loopback, "maxClientCnxns=0", "preAllocSize=64", "admin.enableServer=false",
+		fmt.Sprint("minSessionTimeout=", times.MinTimeout.Milliseconds()),
 		fmt.Sprint("maxSessionTimeout=", times.MaxTimeout.Milliseconds())}
 	if err := os.WriteFile(config, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := append(slices.Clone(flags), "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-Dzookeeper.jmx.log4j.disable=true",
+	args := append(slices.Clone(flags), "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
+		"-Dzookeeper.jmx.log4j.disable=true",
 		"-Dzookeeper.forceSync=no", "-Dznode.container.checkIntervalMs=100000000",
 		"-cp", classpath(), "org.apache.zookeeper.server.ZooKeeperServerMain", config)
 	c := exec.Command(java, args...)

@@ -60,6 +60,9 @@ func simulatedZooKeeper(t *testing.T) string {
 	return strings.Join(addresses, ",")
 }
 
+// zooKeepers are the servers that programs are put before.
+var zooKeepers = map[string]func(*testing.T) string{"simulated": simulatedZooKeeper, "real": realZooKeeper}
+
 // realZooKeeper starts Debian's ZooKeeper, alone, and returns its address.
 func realZooKeeper(t *testing.T) string {
 	t.Helper()
@@ -143,7 +146,7 @@ type section struct {
 func TestOtherLanguages(t *testing.T) {
 	const each = 3
 	for _, p := range programs {
-		for name, serve := range map[string]func(*testing.T) string{"simulated": simulatedZooKeeper, "real": realZooKeeper} {
+		for name, serve := range zooKeepers {
 			t.Run(p.name+"/"+name, func(t *testing.T) {
 				command := p.command(t)
 				servers := serve(t)
@@ -151,7 +154,8 @@ func TestOtherLanguages(t *testing.T) {
 				var outs [2]bytes.Buffer
 				var running [2]*exec.Cmd
 				for i := range running {
-					c := exec.CommandContext(t.Context(), command[0], append(command[1:], servers, fmt.Sprint(p.name, i), strconv.Itoa(each))...)
+					args := append(command[1:], servers, fmt.Sprint(p.name, i), strconv.Itoa(each))
+					c := exec.CommandContext(t.Context(), command[0], args...)
 					c.Stdout, c.Stderr = &outs[i], &outs[i]
 					c.WaitDelay = time.Second
 					if err := c.Start(); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TestASilentMemberHoldsUpZK: a client that connects to a member which does not answer waits for ten times two thirds of
-// the session's timeout, although the others are there.
+// TestASilentMemberHoldsUpZK: a client that connects to a member which does not answer waits for ten times two thirds
+// of the session's timeout, although the others are there.
 func TestASilentMemberHoldsUpZK(t *testing.T) {
 	config := clients[len(clients)-2].Config
 	config.Plan, config.Clients, config.Cycles = []string{"pause zookeeper-3 for 70s at 1ms"}, 1, 1

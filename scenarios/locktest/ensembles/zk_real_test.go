@@ -24,7 +24,8 @@ type cutting struct {
 
 func (c cutting) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
-	if len(b) > 12 && jute.Op(binary.BigEndian.Uint32(b[8:])) == jute.GetChildren2 && c.armed.CompareAndSwap(true, false) {
+	lists := len(b) > 12 && jute.Op(binary.BigEndian.Uint32(b[8:])) == jute.GetChildren2
+	if lists && c.armed.CompareAndSwap(true, false) {
 		c.Conn.Close()
 	}
 	return n, err
@@ -33,7 +34,7 @@ func (c cutting) Write(b []byte) (int, error) {
 // TestAZnodeIsLeftInLine: on a real server as on a simulated one a Lock that loses the answer to its list of children
 // fails, its znode stays in line, and the next Lock of the same session waits behind that.
 func TestAZnodeIsLeftInLine(t *testing.T) {
-	for name, serve := range map[string]func(*testing.T) string{"simulated": simulatedZooKeeper, "real": realZooKeeper} {
+	for name, serve := range zooKeepers {
 		t.Run(name, func(t *testing.T) {
 			address := strings.Split(serve(t), ",")
 			armed := new(atomic.Bool)

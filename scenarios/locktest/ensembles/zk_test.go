@@ -93,7 +93,8 @@ func (l *zkLock) count() error {
 	path, session := "/token-"+l.c.Key, l.conn.SessionID()
 	stat, err := l.conn.Set(path, nil, -1)
 	if errors.Is(err, zk.ErrNoNode) {
-		if _, err = l.conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err == nil || errors.Is(err, zk.ErrNodeExists) {
+		_, err = l.conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll))
+		if err == nil || errors.Is(err, zk.ErrNodeExists) {
 			stat, err = l.conn.Set(path, nil, -1)
 		}
 	}

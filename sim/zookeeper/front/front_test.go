@@ -53,7 +53,8 @@ func create(path string, flags int32) []byte {
 
 // TestFramesAreCutWherever: the requests are the same, in whatever pieces they are written.
 func TestFramesAreCutWherever(t *testing.T) {
-	stream := slices.Concat(enter, create("/locks/l/lock-", jute.EphemeralSequential), jute.Head(-2, jute.Ping).Framed())
+	stream := slices.Concat(enter, create("/locks/l/lock-", jute.EphemeralSequential),
+		jute.Head(-2, jute.Ping).Framed())
 	const want = "connect of client-1/1; create of client-1/1; ping of client-1/1"
 	for size := 1; size <= len(stream); size++ {
 		c := ZooKeeper{}.Begin(0).Caller("client-1")
