@@ -24,6 +24,7 @@ func (k *client) work() []string {
 	w := &k.config.Work
 	env := []string{"FENCEPOST_LOCK=" + string(k.locks[0]), "FENCEPOST_TAKE=all",
 		fmt.Sprintf("FENCEPOST_TTL_MS=%d", k.config.Lock.TTL.Milliseconds()),
+		fmt.Sprintf("FENCEPOST_COMPUTE_MS=%d", w.Compute.Milliseconds()),
 		fmt.Sprintf("FENCEPOST_HOLD_MS=%d", w.Hold.Milliseconds()),
 		fmt.Sprintf("FENCEPOST_CYCLES=%d", w.Cycles)}
 	if w.Take == scenarios.TakeOne {

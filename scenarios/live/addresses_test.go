@@ -122,12 +122,13 @@ func TestAClientReachesTheServersThatAreNamedToIt(t *testing.T) {
 // TestTheEnvironmentDescribesAClientsWork: each its own.
 func TestTheEnvironmentDescribesAClientsWork(t *testing.T) {
 	s := scenario(t, "set-nx-px", "servers: {redis: 2, replicas: 1}", "lock: {protocol: redlock, ttl: 1500ms}",
-		"work: {hold: 70ms, cycles: 3, locks: [a, b]}",
+		"work: {compute: 300ms, hold: 70ms, cycles: 3, locks: [a, b]}",
 		"overrides: {client-2: {work: {locks: [b], take: one, cycles: 4}}}")
 	st := &stage{Options: Options{Scenario: s}, groups: s.Targets().Groups}
 	for i, want := range []string{
-		"LOCK=a TAKE=all TTL_MS=1500 HOLD_MS=70 CYCLES=3 LOCK_1=a LOCK_2=b MASTER_1=redis-1 MASTER_2=redis-2",
-		"LOCK=b TAKE=one TTL_MS=1500 HOLD_MS=70 CYCLES=4 LOCK_1=b MASTER_1=redis-1 MASTER_2=redis-2",
+		"LOCK=a TAKE=all TTL_MS=1500 COMPUTE_MS=300 HOLD_MS=70 CYCLES=3 LOCK_1=a LOCK_2=b " +
+			"MASTER_1=redis-1 MASTER_2=redis-2",
+		"LOCK=b TAKE=one TTL_MS=1500 COMPUTE_MS=300 HOLD_MS=70 CYCLES=4 LOCK_1=b MASTER_1=redis-1 MASTER_2=redis-2",
 	} {
 		got := strings.Join(newClient(st, &s.Clients[i], 0).work(), " ")
 		if got = strings.ReplaceAll(got, "FENCEPOST_", ""); got != want {

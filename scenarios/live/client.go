@@ -3,6 +3,7 @@ package live
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -29,6 +30,9 @@ type client struct {
 	ports   map[sim.ProcessID]redisserver.Address
 	book    *redisserver.Book // the ports for the names of servers
 	process *process.Process
+	started chan struct{} // closed when there is a process, or will be none
+	caller  sim.Caller    // as servers know it that do not speak Redis' protocol; else nil
+	heard   sim.Time      // when the latest request left that such a server has answered
 	*realtime.Guest
 	said tail
 	done sim.Signal
@@ -56,7 +60,9 @@ type hold struct {
 	granted history.Attempt
 	read    string // the latest value that it has read
 
-	extending bool // an extension is under way
+	extending bool      // an extension is under way
+	asked     sim.Time  // when the latest extension began
+	ends      *sim.Time // when the session with ZooKeeper ends, as long as the client has the lock; else nil
 }
 
 // owned is an owner value of an attempt.
@@ -71,11 +77,15 @@ func newClient(st *stage, c *scenarios.Client, start time.Duration) *client {
 		names = []history.Lock{c.Lock.Key}
 	}
 	return &client{stage: st, id: c.ID, config: c, locks: names, starts: start,
-		ports: map[sim.ProcessID]redisserver.Address{}, holds: map[history.Lock]*hold{}}
+		started: make(chan struct{}), ports: map[sim.ProcessID]redisserver.Address{}, holds: map[history.Lock]*hold{}}
 }
 
 // start starts the process.
 func (k *client) start() error {
+	defer close(k.started)
+	if of := k.stage.callers; of != nil {
+		k.caller = of.Caller(k.id)
+	}
 	env, err := k.stage.listen(k)
 	if err != nil {
 		return err
@@ -105,6 +115,19 @@ func (k *client) start() error {
 	return nil
 }
 
+// wiring is what stands at a client's ports, if they are of another protocol than Redis': nobody but a process of its
+// own can use them.
+func (k *client) wiring(wired bool) *realtime.Wiring {
+	if !wired {
+		return nil
+	}
+	return &realtime.Wiring{Caller: k.caller, Serial: k.stage.serial,
+		Admits: func(from, to netip.AddrPort) bool {
+			<-k.started
+			return k.process != nil && k.process.GroupHolds(process.SocketOf(from, to))
+		}}
+}
+
 // inherited is the environment of this process, as its clients get it.
 func (st *stage) inherited() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
@@ -126,14 +149,24 @@ func (k *client) begin(i int) {
 	k.stage.world.At(k.stage.zero+history.Of(k.starts)+1, func() { k.inTurn(k.first) })
 }
 
-// patient is how much later than planned a client begins, at most, so that those before it are served first, as they
-// are in virtual time.
-const patient = 100 * time.Millisecond
+// How much later than planned a client begins, at most, so that those before it are served first, as they are in
+// virtual time: on Redis, and where being served takes several requests.
+const (
+	patient     = 100 * time.Millisecond
+	morePatient = 2 * time.Second
+)
+
+func (k *client) patience() time.Duration {
+	if k.caller != nil {
+		return morePatient
+	}
+	return patient
+}
 
 // inTurn starts the first section of the client when those before it are served, are paused, or take too long.
 func (k *client) inTurn(f func()) {
 	w := k.stage.world
-	waits := w.Now() < k.stage.zero+history.Of(k.starts+patient) &&
+	waits := w.Now() < k.stage.zero+history.Of(k.starts+k.patience()) &&
 		slices.ContainsFunc(k.stage.clients, func(o *client) bool {
 			return o.starts < k.starts && !o.served && !w.Paused(o.id) && !w.Down(o.id)
 		})
@@ -190,6 +223,10 @@ func (k *client) strangers() string {
 	n := k.stage.front.Refused(k.id)
 	if n == 0 {
 		return ""
+	}
+	if k.caller != nil {
+		return fmt.Sprintf(" (connections to its ports that were opened by a process outside of its process group, or "+
+			"did not give the password of FENCEPOST_RESOURCE, and were refused: %d)", n)
 	}
 	return fmt.Sprintf(" (connections to its ports that did not give the password of the URLs in its environment, and "+
 		"were refused: %d; it must give its library the whole URL)", n)

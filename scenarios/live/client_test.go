@@ -95,6 +95,14 @@ const thinks = 200 * time.Millisecond
 
 // beClient is a client as a user writes one: SET NX PX on one Redis. How says what it does wrong.
 func beClient(how string) {
+	switch how {
+	case "queues":
+		queues(dialTo("FENCEPOST_RESOURCE"))
+		return
+	case "puts one key":
+		putsOneKey(dialTo("FENCEPOST_RESOURCE"))
+		return
+	}
 	redis, resource := dialTo("FENCEPOST_REDIS_1"), dialTo("FENCEPOST_RESOURCE")
 	lock, ttl := os.Getenv("FENCEPOST_LOCK"), os.Getenv("FENCEPOST_TTL_MS")
 	cycles, _ := strconv.Atoi(os.Getenv("FENCEPOST_CYCLES"))

@@ -6,7 +6,12 @@
 // ACQUIRING of each client is answered when all have sent theirs. A client that ends with work left has crashed: the
 // run goes on.
 //
-// Each client has a password for the run, which its URLs contain and without which nobody can use its ports.
+// Each client has a password for the run, which its URLs contain and without which nobody can use its ports. Where a
+// library has none to give, as one of etcd or ZooKeeper, the process that opens a connection must be in the client's
+// process group.
+//
+// Servers of etcd and ZooKeeper are reached in their own protocols, by what stands before simulated ones ([sim.Front]),
+// in a bubble as well as here. What real members of etcd are sent is bytes, as they are.
 //
 // ACQUIRED is answered before the section begins, and RELEASING before the release is sent: a section as recorded lies
 // within the time in which the client had the lock. So an overlap in the record is a real overlap.
@@ -41,16 +46,21 @@ const Reporting = `A client finds in its environment:
   FENCEPOST_REDIS_1 …   the lock servers, as redis:// URLs; masters first, replicas after them
   FENCEPOST_SENTINEL    the Sentinel, if there are replicas; it names addresses that the client reaches
   FENCEPOST_MASTER_1 …  the names by which the Sentinel knows the masters
+  FENCEPOST_ETCD        the members of etcd in their place: http://HOST:PORT,http://HOST:PORT …
+  FENCEPOST_ZOOKEEPER   or those of ZooKeeper: HOST:PORT,HOST:PORT …
   FENCEPOST_RESOURCE    the protected resource, which also takes the reports, as a redis:// URL
-  FENCEPOST_LOCK        the key of the lock
+  FENCEPOST_LOCK        the key of the lock; in etcd any key that is NAME, NAME/… or …/NAME is
+                        recorded as its own, in ZooKeeper the znodes in the folder /locks/NAME
   FENCEPOST_LOCK_1 …    the keys, if it has several, in the order in which it is to take them
   FENCEPOST_TAKE        all: each section takes all of them; or one, at random
   FENCEPOST_TTL_MS      how long the lock is to last, in ms
+  FENCEPOST_COMPUTE_MS  how long the client is to compute between its read and its write, in ms
   FENCEPOST_HOLD_MS     how long the client is to stay in its section, in ms
   FENCEPOST_CYCLES      how many sections it is to have
 
 Each URL has the client's password, redis://:PASSWORD@HOST:PORT: hand it to your library as it is. A
 library that is given a host and a port must send AUTH PASSWORD itself; without, it is refused.
+The members of etcd and ZooKeeper ask for no password: they serve the client's process group.
 
 It reports by commands to the resource and waits for each answer, +OK, before it goes on, which may
 take as long as a pause: without time-out and without retries.

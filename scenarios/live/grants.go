@@ -2,8 +2,10 @@ package live
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -31,6 +33,9 @@ func (st *stage) keep(e *history.Event) bool {
 		e.Value = recordable(e.Value)
 		return true
 	}
+	if st.callers != nil && st.Scenario.Servers.Backend == locks.OnEtcd {
+		e.Lock = st.lockOf(e.Member)
+	}
 	if !slices.Contains(st.locks, e.Lock) {
 		return false
 	}
@@ -46,6 +51,20 @@ func (st *stage) keep(e *history.Event) bool {
 	}
 	e.Value, e.Member = recordable(e.Value), recordable(e.Member)
 	return true
+}
+
+// lockOf is the lock that a key of etcd belongs to, as libraries name them: its name is the key, or the part before the
+// key's last slash, each with or without a path before it. It is empty if there is none.
+func (st *stage) lockOf(key string) history.Lock {
+	folder := key[:max(strings.LastIndexByte(key, '/'), 0)]
+	for _, lock := range st.locks {
+		for _, path := range []string{key, folder} {
+			if strings.HasSuffix("/"+path, "/"+string(lock)) {
+				return lock
+			}
+		}
+	}
+	return ""
 }
 
 // place is the place of a key.
@@ -124,6 +143,55 @@ func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 			}
 		}
 	}
+}
+
+// agreed is a lease of servers that agree on one log, which grant a lock as one: the client asked for it, had it by the
+// time of the report, and has it for the stated validity. Otherwise it lasts as long as the session, or as the key's
+// lease; ok is false if that is not known.
+func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
+	w := k.stage.world
+	var until sim.Time
+	var announced *sim.Time
+	for _, y := range h.yes {
+		until = max(until, y.until)
+	}
+	switch {
+	case r.stated:
+		until = w.Now() + history.Of(r.validity)
+	case k.stage.Scenario.Servers.Backend == locks.OnZooKeeper:
+		ends := k.heard + history.Of(k.config.Lock.TTL)
+		h.ends, announced, until = &ends, &ends, history.Never
+	case until == 0:
+		return g, false
+	case r.word == extended: // real members do not record it
+		until = max(until, h.asked+history.Of(k.config.Lock.TTL))
+	}
+	since, _ := k.caller.Try()
+	return sim.Grant{Since: w.Mark(since), Granted: w.Mark(w.Now()), Counted: k.config.Lock.Servers,
+		Until: sim.Deadline{Clock: sim.Monotonic, At: until.Duration(), Announced: announced}}, true
+}
+
+// follow notes when requests leave that are answered: each makes a session of ZooKeeper last the TTL from then on,
+// unless it is over.
+func (st *stage) follow() {
+	left := map[uint64]sim.Time{}
+	st.world.Inspect(func(p sim.Passage) (none sim.Interference) {
+		k := st.client(p.Client)
+		switch {
+		case k == nil || p.Server == history.Resource:
+		case !p.Answer && !p.Arrives:
+			left[p.Request] = p.At
+		case p.Answer && p.Arrives:
+			k.heard = max(k.heard, left[p.Request])
+			delete(left, p.Request)
+			for _, h := range k.holds {
+				if h.ends != nil && p.At <= *h.ends {
+					*h.ends = k.heard + history.Of(k.config.Lock.TTL)
+				}
+			}
+		}
+		return none
+	})
 }
 
 // grant is what the servers have granted by now; ok is false if none has. The client may have decided as soon as a

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -33,9 +32,9 @@ var passed = []sim.Point{sim.AcquireStart, sim.Acquired, sim.AfterRead, sim.Befo
 func refuse(o *Options, faults []nemesis.Fault) error {
 	s := o.Scenario
 	switch {
-	case o.Command != "" && s.Servers.Backend != locks.OnRedis:
-		return &RefusedError{Reason: fmt.Sprintf("%s has %s servers, and the ports that a client of yours would find "+
-			"speak Redis' protocol: leave --client out, or take a scenario on Redis", s.Name, s.Servers.Backend)}
+	case o.Command != "" && o.Fleet.Front(s.Servers.Front()) == nil:
+		return &RefusedError{Reason: fmt.Sprintf("%s has %s servers, and clients of yours have no way to reach "+
+			"them: leave --client out", s.Name, s.Servers.Backend)}
 	case s.FromLibrary():
 		return &RefusedError{Reason: s.Name + " has a Go library under test in its own process: give its client as a " +
 			"program, with --client"}
@@ -60,6 +59,10 @@ func (o *Options) cannot(f *nemesis.Fault) string {
 	}
 	if f.Kind.Does().IsClock() && nemesis.IsClient(f.Target) {
 		return "the clocks of " + string(f.Target) + " are the host's: let the servers' jump or drift, the other way"
+	}
+	own := o.Scenario.Servers.Front()
+	if f.Trigger.Message.Named() && o.Fleet.Front(own) != own {
+		return "requests of clients of yours to these servers are passed on as bytes: no request can be named"
 	}
 	if f.Trigger.Message.Attempt > 0 {
 		return "which attempt a request belongs to only the client's library knows: name it without"

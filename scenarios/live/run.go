@@ -20,6 +20,9 @@ type Fleet interface {
 	// Can says why a fault that strikes them cannot be carried out, or nil. It is asked before anything starts, also
 	// about faults that strike others.
 	Can(f *nemesis.Fault) error
+	// Front is what stands before the servers for clients of the user's, in place of the simulated ones' own, which may
+	// be nil.
+	Front(own sim.Front) sim.Front
 	// Server is the replacement for a simulated lock server or the Sentinel; own itself if that is to serve.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
 	// Begin starts the servers. What concerns the world is done by the loop.
@@ -33,6 +36,9 @@ type Simulated struct{}
 
 // Can accepts any fault.
 func (Simulated) Can(*nemesis.Fault) error { return nil }
+
+// Front returns their own.
+func (Simulated) Front(own sim.Front) sim.Front { return own }
 
 // Server returns the simulated one.
 func (Simulated) Server(_ sim.ProcessID, own sim.Server) sim.Server { return own }
@@ -161,8 +167,8 @@ func (st *stage) notes(stall string) []string {
 	notes = append(notes, st.incidents.list()...)
 	for _, k := range st.clients {
 		if n := st.front.Refused(k.id); n > 0 {
-			notes = append(notes, fmt.Sprintf("connections to the ports of %s that did not give its password, were "+
-				"refused and changed nothing: %d", k.id, n))
+			notes = append(notes, fmt.Sprintf("connections to the ports of %s that did not give its "+
+				"password, or were opened by another process, were refused and changed nothing: %d", k.id, n))
 		}
 		if text := shown(k.said.last(mostQuoted), mostQuoted); text != "" {
 			notes = append(notes, fmt.Sprintf("%s printed last: %s", k.id, text))

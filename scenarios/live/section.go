@@ -53,11 +53,11 @@ func (k *client) report(r *report, ok func()) error {
 		}
 		ok()
 	case lost:
-		h.step = lost
+		h.step, h.ends = lost, nil
 		k.record(h.event(history.Info, history.Lost, r.lock))
 		ok()
 	case releasing:
-		h.step = releasing
+		h.step, h.ends = releasing, nil
 		k.pass(sim.BeforeRelease, func() {
 			k.record(h.event(history.Invoke, history.Release, r.lock))
 			ok()
@@ -114,6 +114,9 @@ func (k *client) asks(h *hold, r *report, ok func()) {
 		k.latest = r.lock
 		h.attempt = history.Attempt(string(k.id) + "/" + strconv.Itoa(k.attempts))
 		h.yes = nil
+		if k.caller != nil {
+			k.caller.Begin(h.attempt, k.stage.world.Now())
+		}
 		k.record(history.Event{Type: history.Invoke, F: history.Acquire, Lock: r.lock})
 		k.pass(sim.AcquireStart, ok)
 	}
@@ -144,7 +147,14 @@ func (k *client) enters(h *hold, r *report, ok func()) {
 
 // grants records what the servers have granted; if that was not seen, that the client says so.
 func (k *client) grants(h *hold, r *report, e history.Event) {
-	if g, ok := h.grant(k.stage.world, locks.Define(k.config.Lock.Protocol).Quorum(&k.config.Lock), r); ok {
+	var g sim.Grant
+	var ok bool
+	if k.caller != nil {
+		g, ok = k.agreed(h, r)
+	} else {
+		g, ok = h.grant(k.stage.world, locks.Define(k.config.Lock.Protocol).Quorum(&k.config.Lock), r)
+	}
+	if ok {
 		k.recordGrant(e, g)
 		return
 	}
@@ -155,7 +165,7 @@ func (k *client) grants(h *hold, r *report, e history.Event) {
 // extends begins an extension, unless one is under way.
 func (k *client) extends(h *hold, lock history.Lock) {
 	if !h.extending {
-		h.extending = true
+		h.extending, h.asked = true, k.stage.world.Now()
 		k.record(h.event(history.Invoke, history.Extend, lock))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -15,6 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/redisserver"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
 // stage puts processes of the host in the places of a scenario's clients. It is a [scenarios.Cast] and the handler of
@@ -31,6 +33,8 @@ type stage struct {
 	servers []sim.ProcessID
 	over    bool              // from now on processes end because we end them
 	masters []sim.Server      // of Redis
+	callers sim.Callers       // the user's clients, as servers know them that do not speak Redis' protocol; else nil
+	serial  bool              // those servers answer the requests of a connection in turn
 	groups  [][]sim.ProcessID // that hold the same data
 
 	locks     []history.Lock
@@ -63,11 +67,13 @@ func (st *stage) Client(c *scenarios.Client, start time.Duration) func(sim.Env) 
 // Server returns the fleet's.
 func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	s := st.Fleet.Server(id, own)
-	if o := st.Scenario; o.Servers.Backend == locks.OnRedis && slices.Contains(o.Clients[0].Lock.Servers, id) {
+	if o := st.Scenario; st.onRedis() && slices.Contains(o.Clients[0].Lock.Servers, id) {
 		st.masters = append(st.masters, s)
 	}
 	return s
 }
+
+func (st *stage) onRedis() bool { return st.Scenario.Servers.Backend == locks.OnRedis }
 
 // Foreign reports whether the clients are the user's.
 func (st *stage) Foreign() bool { return st.Command != "" }
@@ -89,6 +95,11 @@ func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 	st.world, st.servers = w, servers
 	st.loop = realtime.NewLoop(w, st.clock)
 	st.front = realtime.NewFront(st.loop, st)
+	if st.Foreign() && !st.onRedis() {
+		front := st.Fleet.Front(st.Scenario.Servers.Front())
+		st.callers, st.serial = front.Begin(0), front.Serial()
+		st.follow()
+	}
 	err := st.Fleet.Begin(st.loop)
 	for _, k := range st.clients {
 		if err == nil {
@@ -199,13 +210,26 @@ func (st *stage) listen(k *client) ([]string, error) {
 	env := []string{"FENCEPOST_CLIENT=" + string(k.id)}
 	secret := st.front.Secret(k.id)
 	masters := 0
+	var endpoints []string
 	for _, server := range append(slices.Clone(st.servers), history.Resource) {
-		at, err := st.front.Listen(st.Host, k.id, server)
+		wired := st.callers != nil && server != history.Resource
+		at, err := st.front.Listen(st.Host, k.id, server, k.wiring(wired))
 		if err != nil {
 			return nil, err
 		}
+		if wired {
+			endpoints = append(endpoints, at.String())
+			continue
+		}
 		k.ports[server] = redisserver.Address{Host: at.IP.String(), Port: strconv.Itoa(at.Port)}
 		env = append(env, variableOf(server, &masters)+"=redis://:"+secret+"@"+at.String())
+	}
+	switch {
+	case st.callers == nil:
+	case st.Scenario.Servers.Backend == locks.OnEtcd:
+		env = append(env, "FENCEPOST_ETCD=http://"+strings.Join(endpoints, ",http://"))
+	default:
+		env = append(env, "FENCEPOST_ZOOKEEPER="+strings.Join(endpoints, ","))
 	}
 	return env, nil
 }
@@ -253,6 +277,20 @@ func (st *stage) Asked(c *realtime.Conn, args []string) {
 func (st *stage) Malformed(c *realtime.Conn, b []byte) {
 	st.incidents.add(string(c.Client)+" malformed", fmt.Sprintf("%s sent %s bytes that are no command: %q; that "+
 		"connection was closed", c.Client, c.Server, b))
+}
+
+// Forwarded names what simulated etcd does not offer.
+func (st *stage) Forwarded(c *realtime.Conn, args []string) {
+	if etcd.NotSimulated(args[0]) {
+		st.incidents.add(string(c.Client)+args[0], fmt.Sprintf("%s asked for %s, which is not simulated, and was "+
+			"refused", c.Client, args[0]))
+	}
+}
+
+// Declined records why a connection was closed.
+func (st *stage) Declined(c *realtime.Conn, why error) {
+	st.incidents.add(string(c.Client)+why.Error(), fmt.Sprintf("%s asked %s for what was refused: %v; that connection "+
+		"was closed", c.Client, c.Server, why))
 }
 
 // Received passes bytes to the client.

@@ -7,6 +7,8 @@
 // are SIGSTOP, crashes kill -9: what etcd has answered is fsynced. What members send each other travels the simulated
 // links too (package fleet).
 //
+// A library of the user's speaks gRPC: what it and a process send each other is passed on as it is ([Bytes]).
+//
 // This package runs in real time, with goroutines, processes, sockets and files. It touches the world on the world's
 // goroutine only: in the calls of the kernel, and in functions that it passes to the loop.
 //
@@ -15,8 +17,8 @@
 // Keys that appear and vanish are recorded as the members report them. Each member is watched for all keys, and the
 // first report of a revision is recorded, once: revisions arrive in order. A reply is sent when all revisions up to
 // that of its header are recorded. The owner of a key is known from the requests under way: an attempt, if it alone
-// puts this value under this lease. Why a key vanishes, and that a lease is extended, no watch reports: it is not
-// recorded, and laws and causes that need it are open.
+// puts this value under this lease, or has sent the bytes that say so. Why a key vanishes, and that a lease is
+// extended, no watch reports: it is not recorded, and laws and causes that need it are open.
 //
 // # Who can be a member
 //

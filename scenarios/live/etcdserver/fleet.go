@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
@@ -23,7 +24,8 @@ type cluster struct {
 	identity process.Identity
 	http     *http.Client
 	members  []*member
-	records  records // the world's goroutine's
+	records  records     // the world's goroutine's
+	passes   atomic.Bool // bytes of a user's library are passed on, so that leases are not known from requests
 }
 
 // Launch starts the members and waits until the first is the leader. They end with the keeper.

@@ -16,6 +16,7 @@ type life struct {
 
 	// The fields below are the world's goroutine's.
 	conns     map[uint64]*connection
+	streams   map[uint64]*stream
 	lastWatch int64
 }
 
@@ -71,6 +72,11 @@ func (x *life) connection(id uint64) *connection {
 
 // close ends the watches of a connection.
 func (x *life) close(id uint64) {
+	if s := x.streams[id]; s != nil {
+		s.over = true
+		delete(x.streams, id)
+		s.close()
+	}
 	c := x.conns[id]
 	if c == nil {
 		return

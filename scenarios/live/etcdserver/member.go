@@ -27,12 +27,17 @@ var _ interface {
 // Start starts a life: the first with the process that has been launched, each later one with a new process. Requests
 // that arrive before it is ready wait.
 func (m *member) Start(h sim.Host) {
-	m.life = &life{Life: m.Begin(h), m: m, ready: make(chan struct{}), conns: map[uint64]*connection{}}
+	m.life = &life{Life: m.Begin(h), m: m, ready: make(chan struct{}), conns: map[uint64]*connection{},
+		streams: map[uint64]*stream{}}
 	go m.life.run(m.cluster.records.upTo + 1)
 }
 
 // Serve sends a request to the process, after the earlier ones of the same connection.
 func (m *member) Serve(r *sim.Incoming) {
+	if len(r.Args) == 2 && r.Args[0] == bytesPassed {
+		m.life.pass(r)
+		return
+	}
 	m.life.connection(r.ConnID).add(&request{Incoming: r, member: m, conn: r.ConnID, attempt: r.Attempt,
 		args: slices.Clone(r.Args)})
 }

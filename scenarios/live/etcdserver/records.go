@@ -1,6 +1,7 @@
 package etcdserver
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -15,6 +16,7 @@ type records struct {
 	puts    []*request                 // under way, or without a reply, that put keys
 	owners  map[string]history.Attempt // of the existing keys
 	ttls    map[int64]time.Duration    // of leases
+	passed  []piece                    // the latest, the oldest first
 }
 
 func newRecords() records {
@@ -25,6 +27,7 @@ func newRecords() records {
 type change struct {
 	etcd.KeyValue // of a deletion the key and the revision only
 	deleted       bool
+	ttl           time.Duration // of its lease, if that was asked for in bytes that were passed on
 }
 
 // wait is a function to be called once all revisions up to one are recorded.
@@ -69,7 +72,7 @@ func (r *records) set(m *member, c *change) {
 	r.owners[c.Key] = of
 	until := history.Never
 	if c.Lease != 0 {
-		until = m.Host.Due(r.ttls[c.Lease])
+		until = m.Host.Due(cmp.Or(r.ttls[c.Lease], c.ttl))
 	}
 	m.Host.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: etcd.LockOf(c.Key), Member: c.Key,
 		Value: c.Key, Of: of, By: of, Until: until})
@@ -84,6 +87,9 @@ func (r *records) gone(m *member, c *change) {
 // putter is the attempt whose request put a key: one that puts that value under that lease. It is empty if requests of
 // several attempts do.
 func (r *records) putter(c *change) (of history.Attempt) {
+	if len(r.passed) > 0 {
+		return r.passer(c)
+	}
 	for _, q := range r.puts {
 		if !q.puts(c) || q.attempt == of {
 			continue

@@ -67,6 +67,9 @@ func (x *life) look(from int64) error {
 	all := fields{"key": []byte{0}, "range_end": []byte{0}, "start_revision": from}
 	return x.m.gateway.follow(x.Context, all, func(t *notice) {
 		revisions := t.revisions()
+		if x.m.cluster.passes.Load() {
+			x.m.gateway.learn(x.Context, revisions)
+		}
 		x.Do(func() {
 			for _, n := range slices.Sorted(maps.Keys(revisions)) {
 				x.m.cluster.records.take(x.m, n, revisions[n])

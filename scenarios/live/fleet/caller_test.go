@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -44,11 +45,11 @@ func TestWhoHoldsASocket(t *testing.T) {
 		is   bool
 		want bool
 	}{
-		{"the connection", holds(os.Getpid(), socketOf(from, to)), true},
-		{"it is not the other's", holds(other.Process.Pid, socketOf(from, to)), false},
-		{"nor one to another port", holds(os.Getpid(), socketOf(from, elsewhere)), false},
-		{"nor of a process that is gone", holds(1<<30, socketOf(from, to)), false},
-		{"nor of none", holds(0, socketOf(from, to)), false},
+		{"the connection", process.Holds(os.Getpid(), process.SocketOf(from, to)), true},
+		{"it is not the other's", process.Holds(other.Process.Pid, process.SocketOf(from, to)), false},
+		{"nor one to another port", process.Holds(os.Getpid(), process.SocketOf(from, elsewhere)), false},
+		{"nor of a process that is gone", process.Holds(1<<30, process.SocketOf(from, to)), false},
+		{"nor of none", process.Holds(0, process.SocketOf(from, to)), false},
 		{"the port", Listens(os.Getpid(), to), true},
 		{"it is not the other's", Listens(other.Process.Pid, to), false},
 		{"nor another port", Listens(os.Getpid(), elsewhere), false},
@@ -58,7 +59,7 @@ func TestWhoHoldsASocket(t *testing.T) {
 		}
 	}
 	conn.Close()
-	if holds(os.Getpid(), socketOf(from, to)) {
+	if process.Holds(os.Getpid(), process.SocketOf(from, to)) {
 		t.Error("a connection that was closed is held")
 	}
 }

@@ -18,8 +18,10 @@ type Conn struct {
 	in     *In
 	out    *Out
 	secret string // the password of the client's ports
+	wiring *Wiring
+	wire   sim.Wire // once the connection is known, if there is a wiring
 
-	known      bool      // the password was given: the connection is the client's
+	known      bool      // the password was given, or none is needed: the connection is the client's
 	refusals   int       // before that
 	pipe       *sim.Pipe // once it is known
 	open       bool
@@ -35,8 +37,8 @@ type request struct {
 	phase string
 }
 
-func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn) *Conn {
-	c := &Conn{Client: client, Server: server, front: f, out: NewOut(tcp), secret: f.Secret(client)}
+func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn, w *Wiring) *Conn {
+	c := &Conn{Client: client, Server: server, front: f, out: NewOut(tcp), secret: f.Secret(client), wiring: w}
 	c.in = NewIn(tcp, func() { f.loop.Do(c.collect) })
 	return c
 }
@@ -53,12 +55,19 @@ func (c *Conn) begin() {
 	}
 	c.front.conns[c.Client] = append(c.front.conns[c.Client], c)
 	c.pipe = w.Dial(c.Client, c.Server, c)
+	if x := c.wiring; x != nil {
+		c.wire, c.pipe.Concurrent = x.Caller.Wire(c.Server), !x.Serial
+	}
 }
 
 // collect passes what was read to the handler, request by request.
 func (c *Conn) collect() {
 	b, ended := c.in.Collected()
 	if c.over {
+		return
+	}
+	if c.wiring != nil {
+		c.write(b, ended)
 		return
 	}
 	if len(c.half) > 0 {
@@ -94,6 +103,36 @@ func (c *Conn) collect() {
 	}
 }
 
+// write passes what was read to the wire.
+func (c *Conn) write(b []byte, ended bool) {
+	if !c.known {
+		c.begin()
+	}
+	if len(b) > 0 && !c.over {
+		if err := c.wire.Written(line{c}, b); err != nil {
+			c.front.handler.Declined(c, err)
+			c.Close()
+		}
+	}
+	if ended && !c.over {
+		c.Close()
+	}
+}
+
+// line is a connection as its wire acts on it.
+type line struct{ *Conn }
+
+func (l line) Now() sim.Time    { return l.front.loop.world.Now() }
+func (l line) Deliver(b []byte) { l.Send(b) }
+func (l line) HangUp()          { l.Close() }
+
+func (l line) Ask(args []string, of history.Attempt, phase string) {
+	if !l.over {
+		l.front.handler.Forwarded(l.Conn, args)
+		l.ask(request{args, of, phase})
+	}
+}
+
 // mostShown is how many bytes of what is no command are shown.
 const mostShown = 60
 
@@ -111,11 +150,16 @@ func (c *Conn) Forward(args []string, of history.Attempt, phase string) {
 		c.fail(&FloodError{c.Client, c.Server})
 		return
 	}
+	c.ask(request{args, of, phase})
+}
+
+// ask sends a request once the connection is open.
+func (c *Conn) ask(r request) {
 	if !c.open {
-		c.early = append(c.early, request{args, of, phase})
+		c.early = append(c.early, r)
 		return
 	}
-	c.pipe.Ask(args, of, phase)
+	c.pipe.Ask(r.args, r.of, r.phase)
 }
 
 // Number distinguishes the connections of a run, as [sim.Incoming] does.
@@ -169,13 +213,17 @@ func (c *Conn) Opened(s sim.Status) {
 	}
 	c.open = true
 	for _, r := range c.early {
-		c.pipe.Ask(r.args, r.of, r.phase)
+		c.ask(r)
 	}
 	c.early = nil
 }
 
-// Received calls the handler.
+// Received calls the handler, or the wire.
 func (c *Conn) Received(b []byte, to *sim.Incoming) {
+	if c.wire != nil {
+		c.wire.Arrived(line{c}, b, to)
+		return
+	}
 	if to != nil {
 		c.unanswered--
 	}

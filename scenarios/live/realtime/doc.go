@@ -1,6 +1,6 @@
 // Package realtime runs a world in real time: its events happen by the host's monotonic clock, its clients are
-// processes of the host that speak Redis's protocol over TCP, and what they send travels on the simulated links. It
-// uses goroutines, sockets, processes and the host's clock.
+// processes of the host that speak Redis's protocol over TCP, or another that a [sim.Wire] knows, and what they send
+// travels on the simulated links. It uses goroutines, sockets, processes and the host's clock.
 //
 // One loop stamps everything. Whatever comes from outside is an operation of the [Loop]: the events that are due are
 // run, the world's time is advanced to the host's, and then the operation is done. So the order of a history is total,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"sync"
 
@@ -18,6 +19,10 @@ type Handler interface {
 	// Malformed is called for bytes that start no command. They are answered with an error, and the connection is
 	// closed, as Redis does.
 	Malformed(c *Conn, b []byte)
+	// Forwarded is called for each request that a wire has made of what a client wrote, before it is passed on.
+	Forwarded(c *Conn, args []string)
+	// Declined is called for what a wire does not take. The connection is closed.
+	Declined(c *Conn, why error)
 	// Received is called for bytes that have arrived for the client, which are valid until it returns; to is the
 	// request that they answer, nil if they are pushed. Calling Send passes them on to the client.
 	Received(c *Conn, b []byte, to *sim.Incoming)
@@ -27,13 +32,14 @@ type Handler interface {
 }
 
 // Front listens for the clients of a world, on a port for each client and server. A caller must first give the password
-// of that client, as Redis asks for one: others who can reach the port change nothing.
+// of that client, as Redis asks for one, or at a port of another protocol be a process of that client: others who can
+// reach the port change nothing.
 type Front struct {
 	loop      *Loop
 	handler   Handler
 	listeners []net.Listener
 	conns     map[sim.ProcessID][]*Conn // of each client, in the order in which they were opened; for the loop
-	refused   map[sim.ProcessID]int     // connections without the password that were refused something; for the loop
+	refused   map[sim.ProcessID]int     // connections that are not its own and were refused something; for the loop
 
 	mu      sync.Mutex
 	secrets map[sim.ProcessID]string // the password of each client's ports
@@ -46,18 +52,28 @@ func NewFront(l *Loop, h Handler) *Front {
 		secrets: map[sim.ProcessID]string{}}
 }
 
-// Listen opens a port on a host for the connections of a client to a server. It returns its address.
-func (f *Front) Listen(host string, client, server sim.ProcessID) (*net.TCPAddr, error) {
+// Wiring is what stands at ports whose protocol is not Redis', and which has no password of the run's.
+type Wiring struct {
+	Caller sim.Caller
+	Serial bool // as the sim.Front says
+	// Admits reports whether a connection, between an address of the host and one of this front's, is the client's own.
+	// It is called on any goroutine, before a byte is read.
+	Admits func(from, to netip.AddrPort) bool
+}
+
+// Listen opens a port on a host for the connections of a client to a server. It returns its address. With a wiring it
+// is a port of another protocol than Redis', where a connection that is not the client's own is closed.
+func (f *Front) Listen(host string, client, server sim.ProcessID, w *Wiring) (*net.TCPAddr, error) {
 	ln, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return nil, err
 	}
 	f.listeners = append(f.listeners, ln)
-	go f.accept(ln, client, server)
+	go f.accept(ln, client, server, w)
 	return ln.Addr().(*net.TCPAddr), nil
 }
 
-func (f *Front) accept(ln net.Listener, client, server sim.ProcessID) {
+func (f *Front) accept(ln net.Listener, client, server sim.ProcessID, w *Wiring) {
 	for {
 		socket, err := ln.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -67,12 +83,22 @@ func (f *Front) accept(ln net.Listener, client, server sim.ProcessID) {
 			f.loop.Fail(fmt.Errorf("connections of %s to %s: %w", client, server, err))
 			return
 		}
-		c := newConn(f, client, server, socket.(*net.TCPConn))
+		if w != nil && !w.Admits(addressOf(socket.RemoteAddr()), addressOf(socket.LocalAddr())) {
+			socket.Close()
+			f.loop.Do(func() { f.refused[client]++ })
+			continue
+		}
+		c := newConn(f, client, server, socket.(*net.TCPConn), w)
 		f.receive(c)
+		if w != nil {
+			f.loop.Do(c.collect)
+		}
 		go c.in.Run()
 		go c.out.Run()
 	}
 }
+
+func addressOf(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
 
 // Settled reports whether every connection is open: the handshakes have travelled. It is for the loop.
 func (f *Front) Settled() bool {

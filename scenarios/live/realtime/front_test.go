@@ -21,6 +21,8 @@ import (
 type plain struct{}
 
 func (plain) Asked(c *Conn, args []string)                { c.Forward(args, "", strings.ToLower(args[0])) }
+func (plain) Forwarded(*Conn, []string)                   {}
+func (plain) Declined(*Conn, error)                       {}
 func (plain) Malformed(*Conn, []byte)                     {}
 func (plain) Received(c *Conn, b []byte, _ *sim.Incoming) { c.Send(b) }
 func (plain) Ended(c *Conn, s sim.Status) {
@@ -51,7 +53,7 @@ func newRig(t *testing.T, h Handler, delay time.Duration) *rig {
 	w.AddClient("client-1", 0, func(env sim.Env) { env.Sleep(sim.Forever) })
 	r := &rig{T: t, world: w, loop: NewLoop(w, hostClock(t)), ended: make(chan struct{})}
 	r.front = NewFront(r.loop, h)
-	addr, err := r.front.Listen("127.0.0.1", "client-1", "redis-1")
+	addr, err := r.front.Listen("127.0.0.1", "client-1", "redis-1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

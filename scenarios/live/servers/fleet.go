@@ -19,6 +19,7 @@ type lockServers struct {
 	can    func(nemesis.Fault) error
 	launch func() (*fleet.Fleet, error)
 	end    func() error // nil: nothing is left over
+	front  sim.Front    // nil: that of simulated ones
 
 	launched bool
 	real     *fleet.Fleet
@@ -31,6 +32,14 @@ type lockServers struct {
 
 // Can is that of the servers.
 func (f *lockServers) Can(fault *nemesis.Fault) error { return f.can(*fault) }
+
+// Front is the servers' own, if they have one.
+func (f *lockServers) Front(own sim.Front) sim.Front {
+	if f.front != nil {
+		return f.front
+	}
+	return own
+}
 
 // Server returns a real one.
 func (f *lockServers) Server(id sim.ProcessID, own sim.Server) sim.Server {

@@ -267,6 +267,7 @@ func redisFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (li
 func etcdFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
 	f := &lockServers{plan: plan.Faults}
 	names := s.Targets()
+	f.front = etcdserver.Bytes{}
 	of := &etcdserver.Config{Keeper: k, Members: names.Servers(), Failed: f.failed}
 	f.can = of.Can
 	f.launch = func() (*fleet.Fleet, error) { return etcdserver.Launch(*of) }

@@ -3,6 +3,7 @@ package zkserver
 import (
 	"context"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ type link struct {
 	x      *life
 	id     uint64
 	client history.Process
+	raw    bool // frames of ZooKeeper's protocol are passed on
 
 	mu     sync.Mutex
 	news   *sync.Cond // something is to be sent, or nothing more
@@ -46,7 +48,7 @@ type link struct {
 }
 
 func newLink(x *life, id uint64, client history.Process, first *call) *link {
-	l := &link{x: x, id: id, client: client, calls: []*call{first}, said: 1}
+	l := &link{x: x, id: id, client: client, raw: first.args[0] == zookeeper.ReqEnter, calls: []*call{first}, said: 1}
 	l.news = sync.NewCond(&l.mu)
 	context.AfterFunc(x.Context, l.close)
 	return l
@@ -126,6 +128,9 @@ func (l *link) open() bool {
 // connect asks for a session, as the first request does, and answers the client when there is one. It reports whether
 // there is.
 func (l *link) connect(first *call) bool {
+	if l.raw {
+		return l.enter(first)
+	}
 	m := l.x.m
 	number := func(i int) int64 {
 		if i >= len(first.args) {
@@ -168,17 +173,29 @@ func (l *link) write() {
 		}
 		c := l.calls[l.said]
 		l.number++
-		c.xid = xidOf(c.args, l.number)
+		b, path := l.sent(c)
 		l.said++
 		l.mu.Unlock()
-		if c.args[0] == zookeeper.ReqCreate && len(c.args) > 1 {
-			l.x.m.ensemble.records.ask(l.session, c.args[1], c.attempt)
+		if path != "" {
+			l.x.m.ensemble.records.ask(l.session, path, c.attempt)
 		}
-		if _, err := l.conn.Write(request(c.xid, c.args)); err != nil {
+		if _, err := l.conn.Write(b); err != nil {
 			l.close()
 			return
 		}
 	}
+}
+
+// sent is a request as it is sent to the process, and the path of the znode that it asks for. The link is locked.
+func (l *link) sent(c *call) (b []byte, path string) {
+	if l.raw {
+		return l.passed(c)
+	}
+	c.xid = xidOf(c.args, l.number)
+	if c.args[0] == zookeeper.ReqCreate && len(c.args) > 1 {
+		path = c.args[1]
+	}
+	return request(c.xid, c.args), path
 }
 
 // read receives the next message of the process. It reports false at the end.
@@ -187,16 +204,12 @@ func (l *link) read() bool {
 	if err != nil {
 		return false
 	}
+	whole := jute.Record(f.Rest)
 	xid, at, code := f.Int(), f.Long(), f.Int()
 	if xid == jute.XidEvent {
-		return l.event(&f)
+		return l.event(&f, whole)
 	}
-	l.mu.Lock()
-	var c *call
-	if len(l.calls) > 0 && l.said > 0 && l.calls[0].xid == xid {
-		c = l.calls[0]
-	}
-	l.mu.Unlock()
+	c := l.asked(xid)
 	if c == nil {
 		l.x.m.Fail(jute.ErrNoFrame)
 		return false
@@ -204,17 +217,38 @@ func (l *link) read() bool {
 	if !l.x.eye.upTo(at) {
 		return false
 	}
+	if l.raw {
+		l.reply(c, whole.Framed(), func() {})
+		return true
+	}
 	l.answer(c, at, answer(c.args, code, &f), func() { l.quiet = l.quiet || c.args[0] == zookeeper.ReqClose })
 	return !f.Torn
 }
 
-// answer answers the first of the requests.
-func (l *link) answer(c *call, at int64, body []byte, also func()) {
+// asked is the first request that was sent with a number; nil if there is none. Only what is passed on has replies that
+// overtake others: those to a password.
+func (l *link) asked(xid int32) *call {
 	l.mu.Lock()
-	l.calls = l.calls[1:]
+	defer l.mu.Unlock()
+	for _, c := range l.calls[:l.said] {
+		if c.xid == xid {
+			return c
+		}
+	}
+	return nil
+}
+
+// answer answers a request in the form of package zookeeper.
+func (l *link) answer(c *call, at int64, body []byte, also func()) {
+	l.reply(c, append(zookeeper.AppendHead(nil, zookeeper.Zxid(at), l.events), body...), also)
+}
+
+// reply answers a request that was sent.
+func (l *link) reply(c *call, b []byte, also func()) {
+	l.mu.Lock()
+	l.calls = slices.DeleteFunc(l.calls, func(o *call) bool { return o == c })
 	l.said--
 	l.mu.Unlock()
-	b := append(zookeeper.AppendHead(nil, zookeeper.Zxid(at), l.events), body...)
 	l.deliver(func() {
 		also()
 		c.Reply(b)
@@ -222,11 +256,11 @@ func (l *link) answer(c *call, at int64, body []byte, also func()) {
 }
 
 // event passes on an event of a watch.
-func (l *link) event(f *jute.Fields) bool {
+func (l *link) event(f *jute.Fields, whole jute.Record) bool {
 	kind := f.Int()
 	f.Int() // the connection's state
 	e := zookeeper.Event{Type: eventTypes[kind], Path: f.Text()}
-	if e.Type == "" {
+	if e.Type == "" && !l.raw {
 		return true
 	}
 	if !l.x.eye.upTo(now) { // a member that serves nobody any more has ended this connection too
@@ -234,6 +268,9 @@ func (l *link) event(f *jute.Fields) bool {
 	}
 	l.events++
 	b := zookeeper.AppendEvent(nil, l.events, e)
+	if l.raw {
+		b = whole.Framed()
+	}
 	key := sim.Key(l.events).Text(e.Path).Text(string(e.Type))
 	l.deliver(func() { l.x.m.Host.Push(l.id, key, b) })
 	return true

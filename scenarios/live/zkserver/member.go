@@ -75,7 +75,7 @@ func (m *member) Serve(r *sim.Incoming) {
 	case m.excluded:
 		r.Reply([]byte(raft.Unavailable))
 		return
-	case len(args) == 0, (l == nil) != (args[0] == zookeeper.ReqConnect):
+	case len(args) == 0, (l == nil) != enters(args), args[0] == zookeeper.ReqTorn:
 		r.Reply([]byte(zookeeper.ClosedReply))
 		return
 	}

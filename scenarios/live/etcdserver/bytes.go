@@ -1,0 +1,223 @@
+package etcdserver
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Bytes is the [sim.Front] of real members for clients with a library of their own: what both sides send each other is
+// passed on as it is, in pieces as they arrive. Who puts a key is found in them.
+type Bytes struct{}
+
+// bytesPassed is the request that passes bytes on.
+const bytesPassed = "BYTES"
+
+// Port is etcd's for clients.
+func (Bytes) Port() int { return 2379 }
+
+// Serial is false: no piece waits for the answer to the one before.
+func (Bytes) Serial() bool { return false }
+
+// Begin starts a run.
+func (Bytes) Begin(time.Duration) sim.Callers { return passing{} }
+
+type passing struct{}
+
+// Caller returns a client.
+func (passing) Caller(sim.ProcessID) sim.Caller { return &passer{} }
+
+// Canonical is the value: a run in real time has no digest.
+func (passing) Canonical(value string) string { return value }
+
+// passer is a client, and the end of each of its connections.
+type passer struct {
+	passing
+	attempt history.Attempt
+	since   sim.Time
+}
+
+func (p *passer) Wire(sim.ProcessID) sim.Wire                   { return p }
+func (p *passer) Begin(a history.Attempt, now sim.Time)         { p.attempt, p.since = a, now }
+func (p *passer) Try() (since sim.Time, _ []sim.ProcessID)      { return p.since, nil }
+func (p *passer) Arrived(l sim.Line, b []byte, _ *sim.Incoming) { l.Deliver(b) }
+
+func (p *passer) Written(l sim.Line, b []byte) error {
+	l.Ask([]string{bytesPassed, string(b)}, p.attempt, "bytes")
+	return nil
+}
+
+// stream is the connection to the process that stands for one of a client whose bytes are passed on.
+type stream struct {
+	life *life
+	id   uint64
+
+	mu     sync.Mutex
+	news   *sync.Cond // something is to be sent, or nothing more
+	queue  []byte
+	closed bool
+
+	pieces int  // pushed; the world's goroutine's, as is the next
+	over   bool // the client knows of the end
+}
+
+// pass passes bytes of a client on.
+func (x *life) pass(r *sim.Incoming) {
+	s := x.streams[r.ConnID]
+	if s == nil {
+		s = &stream{life: x, id: r.ConnID}
+		s.news = sync.NewCond(&s.mu)
+		x.streams[r.ConnID] = s
+		go s.run()
+	}
+	x.m.cluster.passes.Store(true)
+	x.m.cluster.records.pass(r)
+	s.mu.Lock()
+	s.queue = append(s.queue, r.Args[1]...)
+	s.news.Signal()
+	s.mu.Unlock()
+	r.Reply([]byte{})
+}
+
+// close ends the connection to the process.
+func (s *stream) close() {
+	s.mu.Lock()
+	s.closed = true
+	s.news.Signal()
+	s.mu.Unlock()
+}
+
+// run talks to the process until the connection ends.
+func (s *stream) run() {
+	x := s.life
+	defer context.AfterFunc(x.Context, s.close)()
+	conn, err := new(net.Dialer).DialContext(x.Context, "unix", filepath.Join(x.m.Daemon.Folder, clients))
+	if err == nil {
+		go s.write(conn)
+		s.read(conn)
+		conn.Close()
+	}
+	s.close()
+	x.Do(func() {
+		if !s.over {
+			s.over = true
+			delete(x.streams, s.id)
+			x.m.Host.HangUp(s.id)
+		}
+	})
+}
+
+func (s *stream) write(conn net.Conn) {
+	defer conn.Close()
+	for {
+		s.mu.Lock()
+		for len(s.queue) == 0 && !s.closed {
+			s.news.Wait()
+		}
+		b, closed := s.queue, s.closed
+		s.queue = nil
+		s.mu.Unlock()
+		if _, err := conn.Write(b); err != nil || closed {
+			return
+		}
+	}
+}
+
+// read passes on what the process sends, once everything is recorded that it had done by then.
+func (s *stream) read(conn net.Conn) {
+	x, latest := s.life, int64(0)
+	buffer := make([]byte, 16<<10)
+	for {
+		n, err := conn.Read(buffer)
+		if err != nil {
+			return
+		}
+		b := append([]byte(nil), buffer[:n]...)
+		if status, err := x.m.gateway.status(x.Context); err == nil {
+			latest = status.Header.Revision
+		}
+		revision := latest
+		x.Do(func() {
+			x.m.cluster.records.after(revision, func() {
+				if !s.over && !x.IsOver() {
+					s.pieces++
+					x.m.Host.Push(s.id, sim.Key(s.pieces), b)
+				}
+			})
+		})
+	}
+}
+
+// piece is what a client has sent to a member at once, on behalf of an attempt.
+type piece struct {
+	conn    uint64
+	attempt history.Attempt
+	text    string
+}
+
+// Limits of what is searched for who has put a key: pieces, and bytes of the piece before on the same connection.
+const (
+	mostPieces = 256
+	overlap    = 4 << 10
+)
+
+// pass remembers a piece.
+func (r *records) pass(in *sim.Incoming) {
+	text := in.Args[1]
+	for _, p := range slices.Backward(r.passed) {
+		if p.conn == in.ConnID {
+			text = p.text[max(len(p.text)-overlap, 0):] + text
+			break
+		}
+	}
+	r.passed = append(r.passed, piece{in.ConnID, in.Attempt, text})
+	r.passed = r.passed[max(len(r.passed)-mostPieces, 0):]
+}
+
+// passer is the attempt that has first sent a request that puts this value under this lease (rpc.proto, PutRequest);
+// empty if none has, as in a request that is compressed, or if another has sent the same.
+func (r *records) passer(c *change) (of history.Attempt) {
+	request := string(protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), c.Key))
+	if c.Value != "" {
+		request += string(protowire.AppendString(protowire.AppendTag(nil, 2, protowire.BytesType), c.Value))
+	}
+	if c.Lease != 0 {
+		request += string(protowire.AppendVarint(protowire.AppendTag(nil, 3, protowire.VarintType), uint64(c.Lease)))
+	}
+	var conn uint64
+	for i := range r.passed {
+		p := &r.passed[i]
+		switch {
+		case !strings.Contains(p.text, request):
+		case of == "":
+			of, conn = p.attempt, p.conn
+		case p.conn != conn && p.attempt != of:
+			return ""
+		}
+	}
+	return of
+}
+
+// learn asks for how long the leases of new keys were granted.
+func (g *gateway) learn(ctx context.Context, revisions map[int64][]change) {
+	for _, changes := range revisions {
+		for i := range changes {
+			c := &changes[i]
+			var granted struct {
+				TTL int64 `json:"grantedTTL,string"`
+			}
+			if c.Lease != 0 && g.ask(ctx, "/v3/lease/timetolive", fields{"ID": c.Lease}, &granted) == nil {
+				c.ttl = time.Duration(granted.TTL) * time.Second
+			}
+		}
+	}
+}

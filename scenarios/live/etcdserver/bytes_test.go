@@ -1,0 +1,122 @@
+//go:build linux
+
+package etcdserver
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/etcd"
+)
+
+// ends ends connections as they end in the world.
+type ends struct{}
+
+func (ends) Asked(*realtime.Conn, []string)                 {}
+func (ends) Forwarded(*realtime.Conn, []string)             {}
+func (ends) Declined(*realtime.Conn, error)                 {}
+func (ends) Malformed(*realtime.Conn, []byte)               {}
+func (ends) Received(*realtime.Conn, []byte, *sim.Incoming) {}
+func (ends) Ended(c *realtime.Conn, _ sim.Status)           { c.Reset() }
+
+// TestWhoPutsAKeyIsFoundInBytes, however they are cut: the attempt that has sent the request, and nobody if two have.
+func TestWhoPutsAKeyIsFoundInBytes(t *testing.T) {
+	const lease = 0x1234567890
+	put := "\x0a\x06orders\x12\x01v\x18\x90\xf1\xd9\xa2\xa3\x02"
+	r := newRecords()
+	pass := func(conn uint64, of history.Attempt, text string) {
+		r.pass(sim.NewIncoming("", conn, of, []string{bytesPassed, text}, nil))
+	}
+	who := func(key, value string, lease int64) history.Attempt {
+		return r.putter(&change{KeyValue: etcd.KeyValue{Key: key, Value: value, Lease: lease}})
+	}
+	pass(1, "A", "before"+put[:7])
+	pass(2, "B", "\x0a\x05other\x12\x01v\x18\x90\xf1\xd9\xa2\xa3\x02 and \x0a\x04bare")
+	pass(1, "A", put[7:]+"after")
+	pass(1, "C", "the next attempt on the same connection")
+	for _, c := range []struct {
+		key, value string
+		lease      int64
+		want       history.Attempt
+	}{
+		{"orders", "v", lease, "A"}, {"other", "v", lease, "B"}, {"bare", "", 0, "B"},
+		{"orders", "v", lease + 1, ""}, {"orders", "w", lease, ""}, {"order", "v", lease, ""},
+	} {
+		if got := who(c.key, c.value, c.lease); got != c.want {
+			t.Errorf("%v is %s's", c, got)
+		}
+	}
+	if pass(3, "D", put); who("orders", "v", lease) != "" {
+		t.Error("two have sent it")
+	}
+}
+
+func admitted(from, to netip.AddrPort) bool { return from != to }
+func (r *rig) opens(client sim.ProcessID) (at string, _ func()) {
+	r.t.Helper()
+	r.world.AddClient(client, 0, func(env sim.Env) { env.Sleep(sim.Forever) })
+	front := realtime.NewFront(r.loop, ends{})
+	address, err := front.Listen("127.0.0.1", client, "etcd-1",
+		&realtime.Wiring{Caller: Bytes{}.Begin(0).Caller(client), Admits: admitted})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return "http://" + address.String(), front.Close
+}
+
+// TestBytesAreThoseOfTheMember: a client speaks to it as if nothing were in between, here in HTTP/1, however large what
+// they say is; its keys are recorded by the time that it learns of them; a restart ends the connection, and the next
+// one is served.
+func TestBytesAreThoseOfTheMember(t *testing.T) {
+	r := start(t, 1)
+	at, closes := r.opens("client-1")
+	defer closes()
+	large := strings.Repeat("0123456789abcdef", 16<<10)
+	over, recorded := false, 0
+	go func() {
+		defer r.loop.Do(func() { over = true })
+		g := gateway{at, &http.Client{Transport: &http.Transport{}}}
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		var put, found result
+		key := []byte("locks/order")
+		if err := g.ask(ctx, "/v3/kv/put", fields{"key": key, "value": []byte(large)}, &put); err != nil {
+			t.Error(err)
+			return
+		}
+		done := make(chan struct{})
+		r.loop.Do(func() {
+			recorded = len(r.fleet.records.owners)
+			close(done)
+		})
+		<-done
+		if err := g.ask(ctx, "/v3/kv/range", fields{"key": key}, &found); err != nil || recorded != 1 ||
+			len(found.Kvs) != 1 || string(found.Kvs[0].Value) != large {
+			t.Errorf("%d keys, %v; %d were recorded when the put was answered", len(found.Kvs), err, recorded)
+		}
+		r.loop.Do(func() {
+			r.world.Stop("etcd-1", sim.PowerLoss)
+			r.world.Restart("etcd-1")
+		})
+		err, lost := error(nil), 0
+		for found = (result{}); len(found.Kvs) == 0 && ctx.Err() == nil; {
+			if err = g.ask(ctx, "/v3/kv/range", fields{"key": key}, &found); err != nil {
+				lost++
+			}
+		}
+		if err != nil || lost == 0 {
+			t.Errorf("after a restart: %v, having lost %d requests", err, lost)
+		}
+	}()
+	r.fleet.Begin(r.loop)
+	if r.loop.Run(history.Of(2*time.Minute), func() bool { return over || r.error() != nil }) {
+		t.Error("the run is not over after two minutes")
+	}
+}

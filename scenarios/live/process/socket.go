@@ -1,0 +1,83 @@
+package process
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Holds reports whether a process of this machine has a socket; nobody has an empty one.
+func Holds(process int, socket string) bool {
+	if socket == "" {
+		return false
+	}
+	files := fmt.Sprintf("/proc/%d/fd", process)
+	list, err := os.ReadDir(files)
+	if err != nil {
+		return false // it has ended
+	}
+	return slices.ContainsFunc(list, func(f os.DirEntry) bool {
+		to, err := os.Readlink(filepath.Join(files, f.Name()))
+		return err == nil && to == socket
+	})
+}
+
+// GroupHolds reports whether a process of the process group has a socket. It may be called by any goroutine.
+func (p *Process) GroupHolds(socket string) bool {
+	list, err := os.ReadDir("/proc")
+	if err != nil || socket == "" {
+		return false
+	}
+	return slices.ContainsFunc(list, func(f os.DirEntry) bool {
+		pid, err := strconv.Atoi(f.Name())
+		return err == nil && groupOf(pid) == p.pid && Holds(pid, socket)
+	})
+}
+
+// groupOf is the process group of a process of this machine; 0 if it has ended (proc(5), /proc/PID/stat).
+func groupOf(pid int) int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	name := strings.LastIndexByte(string(text), ')') // it may contain anything
+	after := strings.Fields(string(text)[name+1:])   // state, parent, group
+	if len(after) < 3 {
+		return 0
+	}
+	group, _ := strconv.Atoi(after[2])
+	return group
+}
+
+// SocketOf is the name by which the files of a process refer to the socket of a connection, seen from its local address
+// (proc(5), net/tcp); empty if there is none.
+func SocketOf(local, remote netip.AddrPort) string {
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		text, err := os.ReadFile(table)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			// number, local address, remote address, state, queues, timer, retransmits, user, time-out, inode
+			f := strings.Fields(line)
+			if len(f) > 9 && strings.HasSuffix(f[1], written(local)) && strings.HasSuffix(f[2], written(remote)) {
+				return "socket:[" + f[9] + "]"
+			}
+		}
+	}
+	return ""
+}
+
+// written is an address as the kernel writes it: words of four bytes, each with its bytes reversed. An IPv4 address is
+// the end of an IPv6 one.
+func written(at netip.AddrPort) string {
+	var text string
+	for word := range slices.Chunk(at.Addr().Unmap().AsSlice(), 4) {
+		text += fmt.Sprintf("%02X%02X%02X%02X", word[3], word[2], word[1], word[0])
+	}
+	return fmt.Sprintf("%s:%04X", text, at.Port())
+}

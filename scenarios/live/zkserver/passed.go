@@ -1,0 +1,77 @@
+package zkserver
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
+)
+
+// What a library of the user's sends arrives as frames of ZooKeeper's protocol (package sim/zookeeper/front), which are
+// passed on as they are, but for the access lists of new znodes: they belong to the superuser, as whom the connection
+// authenticates. A create within a multi keeps its list.
+
+// enters reports whether a request is the first of a connection.
+func enters(args []string) bool {
+	return args[0] == zookeeper.ReqConnect || args[0] == zookeeper.ReqEnter && len(args) == 2
+}
+
+// enter passes on the request for a session and its reply.
+func (l *link) enter(first *call) bool {
+	e := l.x.m.ensemble
+	if _, err := l.conn.Write(jute.Record(first.args[1]).Framed()); err != nil {
+		return false
+	}
+	f, err := jute.ReadFrame(l.conn)
+	if err != nil {
+		return false
+	}
+	b := jute.Record(f.Rest).Framed()
+	f.Int() // the version of the protocol
+	s := session{client: l.client, timeout: time.Duration(f.Int()) * time.Millisecond}
+	id := f.Long()
+	s.password = f.Text()
+	if id != 0 {
+		if err := e.authenticate(l.conn); err != nil {
+			return false
+		}
+		l.session = id
+		e.sessions.set(id, s)
+	}
+	if !l.x.eye.upTo(now) {
+		return false
+	}
+	l.reply(first, b, func() { l.entered = true })
+	return true
+}
+
+// passed is a frame as it is passed on, and the path of the znode that it asks for. The link is locked.
+func (l *link) passed(c *call) (b []byte, path string) {
+	if len(c.args) != 2 {
+		return nil, ""
+	}
+	record := jute.Record(c.args[1])
+	f := jute.Fields{Rest: record}
+	c.xid = f.Int()
+	switch op := jute.Op(f.Int()); op {
+	case jute.Create, jute.Create2, jute.CreateContainer, jute.CreateTTL:
+		path = f.Text()
+		data, null := f.Buffer()
+		for n := f.Int(); n > 0 && !f.Torn; n-- {
+			f.Int()
+			f.Text()
+			f.Text()
+		}
+		if f.Torn {
+			return record.Framed(), ""
+		}
+		r := jute.Head(c.xid, op).Text(path)
+		if null {
+			r = r.Null()
+		} else {
+			r = r.Text(data)
+		}
+		return append(nobody(r), f.Rest...).Framed(), path
+	}
+	return record.Framed(), ""
+}
