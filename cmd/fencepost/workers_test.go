@@ -35,6 +35,26 @@ func workerCommand(t testing.TB, name string) string {
 		out, err := exec.Command(python, "-c", "import redis.lock, redis.sentinel").CombinedOutput()
 		need("python3-redis is not installed: "+string(out), err)
 		return python + " " + filepath.Join(at, "worker.py")
+	case "kazoo", "python-etcd3":
+		const python = "/usr/bin/python3"
+		library := map[string]string{"kazoo": "kazoo.recipe.lock", "python-etcd3": "etcd3"}[name]
+		out, err := exec.Command(python, "-c", "import redis, "+library).CombinedOutput()
+		need("python3-redis and "+map[string]string{"kazoo": "python3-kazoo", "python-etcd3": "python3-etcd3"}[name]+
+			" are not installed: "+string(out), err)
+		return python + " " + filepath.Join(at, "worker.py")
+	case "curator":
+		var path []string
+		for _, jar := range []string{"curator-recipes", "curator-framework", "curator-client", "zookeeper", "guava",
+			"slf4j-nop"} {
+			path = append(path, "/usr/share/java/"+jar+".jar")
+			_, err := os.Stat(path[len(path)-1])
+			need("libcurator-recipes-java is not installed", err)
+		}
+		classes := t.TempDir()
+		build := exec.Command("javac", "-cp", strings.Join(path, ":"), "-d", classes, filepath.Join(at, "Worker.java"))
+		out, err := build.CombinedOutput()
+		need("Worker.java does not compile: "+string(out), err)
+		return "exec java -Xmx64m -XX:TieredStopAtLevel=1 -cp " + strings.Join(append(path, classes), ":") + " Worker"
 	case "redlock-js":
 		_, err := os.Stat(filepath.Join(at, "node_modules", "redlock"))
 		need("npm ci has not been run in "+at, err)

@@ -1,0 +1,112 @@
+//go:build linux
+
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+)
+
+// foreign is a run with clients of etcd or ZooKeeper, and what comes of it.
+type foreign struct {
+	worker, argument, scenario, servers string
+	want                                int
+	says, not                           string // in its report; empty: nothing in particular
+}
+
+// check runs it and compares.
+func (c *foreign) check(t testing.TB, command string) {
+	t.Helper()
+	code, text := lives(t, c.scenario, command+c.argument, "--servers", c.servers)
+	text = strings.Join(strings.Fields(text), " ") // its lines are folded
+	if code != c.want || !strings.Contains(text, c.says) || c.not != "" && strings.Contains(text, c.not) {
+		t.Errorf("exit %d, want %d, with %q and without %q:\n%s", code, c.want, c.says, c.not, text)
+	}
+}
+
+// TestClientsOfEtcdAndZooKeeper: locks in two languages on simulated servers and on real ones, under a pause and a cut.
+// A listener helps against the cut.
+func TestClientsOfEtcdAndZooKeeper(t *testing.T) {
+	testkit.FullOnly(t) // each takes half a minute of real time
+	const outlived = "mutual-exclusion violated: holder outlived its lease (pause)"
+	for _, c := range []foreign{
+		{"kazoo", "", "zookeeper-pause", "simulated", exitExpected, outlived, ""},
+		{"kazoo", "", "zookeeper-pause", "zookeeper", exitExpected, outlived, ""},
+		{"kazoo", " fenced", "zookeeper-pause-fenced", "simulated", exitExpected, "", ""},
+		{"kazoo", " listens", "zookeeper-listener", "simulated", exitExpected, "", ""},
+		{"kazoo", " listens", "zookeeper-listener", "zookeeper", exitExpected, "", ""},
+		{"kazoo", "", "zookeeper-session-expiry", "simulated", exitExpected, "holder outlived its lease", ""},
+		{"curator", "", "zookeeper-pause", "simulated", exitExpected, outlived, ""},
+		{"curator", "", "zookeeper-session-expiry", "zookeeper", exitExpected, "mutual-exclusion violated", ""},
+		{"curator", " listens", "zookeeper-listener", "simulated", exitExpected, "", ""},
+		{"curator", " latch listens", "zookeeper-listener", "simulated", exitExpected, "", ""},
+		{"curator", " latch listens", "zookeeper-pause", "zookeeper", exitExpected, outlived, ""},
+		{"python-etcd3", "", "etcd-lease-pause", "simulated", exitExpected, outlived, ""},
+		{"python-etcd3", " fenced", "etcd-lease-pause-fenced", "simulated", exitExpected, "", ""},
+		{"python-etcd3", "", "etcd-lease-pause", "etcd", exitExpected, outlived, ""},
+	} {
+		t.Run(c.worker+c.argument+" "+c.scenario+" "+c.servers, func(t *testing.T) {
+			t.Parallel()
+			command := workerCommand(t, c.worker)
+			testkit.Undisturbed(t, func(t testing.TB) { c.check(t, command) })
+		})
+	}
+}
+
+// TestFindingsInClientsOfEtcdAndZooKeeper: what breaks a lock that its library could have kept, or that it does not
+// report.
+func TestFindingsInClientsOfEtcdAndZooKeeper(t *testing.T) {
+	testkit.FullOnly(t)
+	file := func(worker, name string) string { return filepath.Join(workers, worker, name) }
+	for _, servers := range []string{"simulated", "zookeeper"} {
+		for _, c := range []foreign{
+			{"kazoo", " impatient", file("kazoo", "given-up.yaml"), servers, exitExpected,
+				"stuck although nobody holds", ""},
+			{"python-etcd3", "", file("python-etcd3", "late-answer.yaml"), "simulated", exitExpected,
+				"mutual-exclusion violated: lease not rechecked", ""},
+			{"python-etcd3", " refreshes", "etcd-keepalive-lost", "simulated", exitOtherwise,
+				"mutual-exclusion violated", ""},
+			{"python-etcd3", " waits", "etcd-lease-pause", "simulated", exitUndecided,
+				"missing 1 required positional argument: 'delay_since_first_attempt'", "mutual-exclusion violated"},
+		} {
+			if c.servers != servers {
+				continue
+			}
+			t.Run(c.worker+c.argument+" "+filepath.Base(c.scenario)+" "+servers, func(t *testing.T) {
+				t.Parallel()
+				command := workerCommand(t, c.worker)
+				testkit.Undisturbed(t, func(t testing.TB) { c.check(t, command) })
+			})
+		}
+	}
+}
+
+// TestThePrintedSamples: what really comes of the documents' classes, with the libraries that they import.
+func TestThePrintedSamples(t *testing.T) {
+	printed := filepath.Join(workers, "python-etcd3", "printed.yaml")
+	for _, c := range []foreign{
+		// the key is there, and nobody gets the lock
+		{"python-etcd3", "", printed, "simulated", exitUndecided, "AttributeError: header", "client-1 acquires"},
+		{"python-etcd3", "", printed, "etcd", exitUndecided, "AttributeError: header", "client-1 acquires"},
+		// the folder's czxid is the token of all holders
+		{"kazoo", " default", "printed-zookeeper-lock", "simulated", exitExpected, "token repeated", ""},
+		// 10 s are less than a session that has been stopped lasts
+		{"kazoo", "", "printed-zookeeper-lock", "simulated", exitOtherwise, "lease-exclusion holds",
+			"client-2 acquires"},
+		// the listener's functions do not exist, which kazoo prints, and goes on
+		{"kazoo", " default listener", "printed-zookeeper-lock", "simulated", exitExpected,
+			"NameError: name 'abort_current_operations' is not defined", ""},
+	} {
+		t.Run(c.worker+c.argument+" "+c.servers, func(t *testing.T) {
+			if c.scenario != printed || c.servers != "simulated" {
+				testkit.FullOnly(t)
+			}
+			t.Parallel()
+			command := strings.Replace(workerCommand(t, c.worker), "worker.py", "printed.py", 1)
+			testkit.Undisturbed(t, func(t testing.TB) { c.check(t, command) })
+		})
+	}
+}
