@@ -129,8 +129,8 @@ var notSimulated = map[string][]string{
 		"RoleGrantPermission", "RoleRevokePermission"},
 }
 
-// isNotSimulated reports that a method exists in etcd 3.4 and not here.
-func isNotSimulated(path string) bool {
+// NotSimulated reports that a method exists in etcd 3.4 and not here.
+func NotSimulated(path string) bool {
 	at := strings.LastIndexByte(path, '/') + 1
 	for _, name := range notSimulated[path[:at]] {
 		if name == path[at:] {
@@ -144,7 +144,7 @@ func isNotSimulated(path string) bool {
 func unknown(path string) error {
 	service, method, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch {
-	case isNotSimulated(path):
+	case NotSimulated(path):
 		return &failure{Unimplemented, "fencepost: " + strings.TrimPrefix(path, "/") + " is not simulated"}
 	case !found:
 		return &failure{ResourceExhausted, "malformed method name: \"" + path + "\""}
