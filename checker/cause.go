@@ -42,6 +42,7 @@ const (
 const (
 	GoneKey       = "gone key extended" // ValidityMiscounted: an extension counted though the key had expired before it
 	ServerClock   = "server clock"      // ExpiredEarly
+	ClientClock   = "client clock"      // ExpiredEarly, where the next holder judges whether a lease is over
 	Unsynced      = "unsynced"          // LostInCrash
 	NoPersistence = "no persistence"    // LostInCrash: the server keeps nothing on disk
 	DiskLost      = "disk lost"         // LostInCrash: the server came back with an empty disk
@@ -61,7 +62,7 @@ var Causes = []struct {
 	{CountedWithoutQuorum, nil},
 	{DeposedMaster, nil},
 	{ValidityMiscounted, []string{GoneKey}},
-	{ExpiredEarly, []string{ServerClock}},
+	{ExpiredEarly, []string{ServerClock, ClientClock}},
 	{LeaseNotRechecked, nil},
 	{RemovedByNonOwner, []string{ByFlush, Overwritten}},
 	{ProlongedByNonOwner, nil},

@@ -231,6 +231,9 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 		case t.expiredSession(c, r) != nil:
 			return r.gone, Cause{Kind: SessionExpired}
 		case gone.Time < r.due-rounding && r.due > t.History.Events[r.set[1-r.victim]].Time:
+			if t.History.Header.Service == history.Kubernetes {
+				return r.gone, Cause{ExpiredEarly, ClientClock}
+			}
 			return r.gone, Cause{ExpiredEarly, ServerClock}
 		case r.undone >= 0:
 			return r.undone, lossCause(t.History.Events[r.undone].Why)

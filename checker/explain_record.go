@@ -31,8 +31,12 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		return sentence("%s was deleted at %v by a request of its own holder, which went on as if it still had the "+
 			"lock", key, e.Time)
 	case ExpiredEarly:
+		if r.cause.Detail == ClientClock {
+			return sentence("%s took %s for over at %v, %v before its time (%v)%s", t.taker(r), key, e.Time,
+				r.due-e.Time, r.due, t.clockStory(r, t.taker(r)))
+		}
 		return sentence("%s expired at %v, %v before its time (%v)%s", key, e.Time, r.due-e.Time, r.due,
-			t.clockStory(r))
+			t.clockStory(r, e.Process))
 	case SessionExpired:
 		return sentence("%s was gone at %v: its session had been ended before its time%s", key, e.Time,
 			t.faultText(t.expiredSession(c, r)...))
@@ -141,10 +145,9 @@ func (t *judge) undoneStory(r *record) string {
 }
 
 // clockStory names the fault that set a server's clock wrong while it held the key.
-func (t *judge) clockStory(r *record) string {
-	server := t.History.Events[r.at].Process
+func (t *judge) clockStory(r *record, whose history.Process) string {
 	return t.faultText(t.lastSuspect(r.at+1, func(f *trace.Fault) bool {
-		return f.Does.IsClock() && f.Strikes(server) && f.Over() >= r.set[r.victim]
+		return f.Does.IsClock() && f.Strikes(whose) && f.Over() >= r.set[r.victim]
 	}))
 }
 
@@ -160,4 +163,9 @@ func (t *judge) faultText(faults ...*trace.Fault) string {
 		return ""
 	}
 	return " (" + strings.Join(lines, "; ") + ")"
+}
+
+// taker is the process that took the victim's place.
+func (t *judge) taker(r *record) history.Process {
+	return t.ProcessOf(t.History.Events[r.set[1-r.victim]].Of)
 }

@@ -90,6 +90,18 @@ func isSlow(s *situation) bool { return !s.refused }
 // anyRedis lists the services with a server whose clock and disk need care.
 var anyRedis = []history.Service{history.Redis, history.Redlock}
 
+// leaseOfKubernetes is the rule that a lease duration must obey for two leaders never to meet.
+const leaseOfKubernetes = "Let the lease duration be longer than the renew deadline, the retry period and the " +
+	"time-out of a " +
+	"request together, by as much as the fastest clock gains on the slowest."
+
+// termsOfKubernetes is what leaseTransitions needs to be a fencing token.
+const termsOfKubernetes = "Give each process an identity of its own, and end it when it stops leading: " +
+	"leaseTransitions " +
+	"counts changes of the holder, not terms."
+
+func unlessOnKubernetes(s *situation) bool { return s.Service != history.Kubernetes }
+
 // guard closes every list whose violation can reach the data.
 var guard = advice{text: "Guard the data by a fencing token.", unless: history.Fencing}
 
@@ -117,6 +129,7 @@ var remedies = map[CauseKind][]advice{
 			when: both(ofDetail(""), against(history.SetsClock))},
 		{text: "Count the lease from when the request left that prolonged it, not from its answer.",
 			unless: history.ElapsedCheck, only: []history.Service{history.Etcd}},
+		{text: leaseOfKubernetes, only: []history.Service{history.Kubernetes}},
 		{text: "Subtract an allowance for as much as clocks may drift.", unless: history.DriftAllowance, only: anyRedis,
 			when: both(ofDetail(""), against(history.PacesClock))},
 		{text: "Allow for clocks that drift more than is allowed for now.", given: history.DriftAllowance,
@@ -124,10 +137,14 @@ var remedies = map[CauseKind][]advice{
 		guard,
 	},
 	ExpiredEarly: {
+		{text: "Count a lease from when one saw the record change, on one's monotonic clock, and not from the time in " +
+			"" +
+			"the record.", when: both(ofDetail(ClientClock), unlessAgainst(history.PacesClock))},
+		{text: leaseOfKubernetes, when: both(ofDetail(ClientClock), against(history.PacesClock))},
 		{text: "Keep the servers' wall clocks from jumping (slew, never step).", only: anyRedis,
 			when: unlessAgainst(history.PacesClock)},
 		{text: "Subtract an allowance for as much as clocks may drift.", unless: history.DriftAllowance,
-			when: against(history.PacesClock)},
+			when: both(ofDetail(ServerClock), against(history.PacesClock))},
 		{text: "Allow for clocks that drift more than is allowed for now.", given: history.DriftAllowance,
 			when: against(history.PacesClock)},
 		{text: "Or use a service whose leases run on a monotonic clock.", only: anyRedis},
@@ -149,8 +166,16 @@ var remedies = map[CauseKind][]advice{
 			"CAD, or DELEX IFEQ.", unless: history.OwnValue, when: func(s *situation) bool {
 			return s.cause.Detail == "" && !partly(s) && !s.MayApply(history.OwnerCheck)
 		}},
+		{text: "Stop the work, and end the process, before the lock is given up that could not be renewed: " +
+			"client-go's " +
+			"ReleaseOnCancel clears the record of whoever leads by then.", unless: history.StopFirst,
+			only: []history.Service{history.Kubernetes}, when: ofDetail("")},
+		{text: "Give each process an identity of its own.", unless: history.OwnValue,
+			only: []history.Service{history.Kubernetes}, when: ofDetail(Overwritten)},
+		{text: "Name in each update the resource version that it replaces.", unless: history.OwnerCheck,
+			only: []history.Service{history.Kubernetes}, when: ofDetail(Overwritten)},
 		{text: "Set the key only where there is none (NX), or after comparing the owner, in one step.",
-			when: ofDetail(Overwritten)},
+			when: both(ofDetail(Overwritten), unlessOnKubernetes)},
 		{text: "Delete the lock's own key and no other.", when: ofDetail(ByFlush)},
 		guard,
 	},
@@ -182,6 +207,10 @@ var remedies = map[CauseKind][]advice{
 		guard,
 	},
 	HolderOutlivedLease: {
+		{text: "Stop the work before the lock is given up that could not be renewed: with ReleaseOnCancel client-go's " +
+			"" +
+			"leader leads on while its release is tried.", unless: history.StopFirst,
+			only: []history.Service{history.Kubernetes}},
 		{text: "Send a fencing token with every read and write, and let the resource refuse tokens lower than it has " +
 			"seen; checking the remaining validity before a write only narrows the gap.",
 			unless: history.Fencing},
@@ -193,7 +222,7 @@ var remedies = map[CauseKind][]advice{
 		{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
 			only: append([]history.Service{""}, anyRedis...)},
 		{text: "Run the same plan simulated, where the cause is shown: real members do not report why a key goes.",
-			only: []history.Service{history.Etcd, history.ZooKeeper}},
+			only: []history.Service{history.Etcd, history.ZooKeeper, history.Kubernetes}},
 	},
 	SessionExpired: {
 		{text: "Stop working as soon as the client learns that the session is lost: that narrows the gap, since the " +
@@ -210,10 +239,12 @@ var remedies = map[CauseKind][]advice{
 		unless: history.Fencing},
 		{text: "The resource compares tokens already: draw them from a counter that survives what the lock survives " +
 			"(fsync always, or a consensus service's revision).",
-			given: history.Fencing}},
+			given: history.Fencing, when: unlessOnKubernetes},
+		{text: termsOfKubernetes, given: history.Fencing, only: []history.Service{history.Kubernetes}}},
 	LostUpdate: {{text: "Let the resource compare before it sets (a fencing token, or compare-and-set on the value " +
 		"read)."}},
-	TokenRepeated: tokenRemedies("Draw one token for each grant."),
+	TokenRepeated: append([]advice{{text: termsOfKubernetes, only: []history.Service{history.Kubernetes}}},
+		tokenRemedies("Draw one token for each grant.")...),
 	TokenWentBack: tokenRemedies("Draw the token in the same atomic step as the lock."),
 	StuckBehindCrashed: {
 		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).", unless: history.Expiry},
@@ -261,7 +292,7 @@ var remedies = map[CauseKind][]advice{
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
 			unless: history.ShortTimeout, only: []history.Service{history.Redlock}, when: isSlow},
 		{text: "Give each request a timeout far below the TTL, and try again.", unless: history.ShortTimeout,
-			only: []history.Service{history.Redis, history.Etcd, history.ZooKeeper}, when: isSlow},
+			only: []history.Service{history.Redis, history.Etcd, history.ZooKeeper, history.Kubernetes}, when: isSlow},
 		{text: "Keep the servers' wall clocks from jumping (slew, never step).", only: anyRedis,
 			when: both(isRefused, against(history.SetsClock))},
 		{text: "See what became of the key: it was gone before its lease had ended.", when: isRefused},
@@ -273,7 +304,7 @@ var remedies = map[CauseKind][]advice{
 func tokenRemedies(plain string) []advice {
 	lost := against(history.Kills, history.ShutsDown, history.Promotes)
 	return []advice{
-		{text: plain, when: func(s *situation) bool { return !lost(s) }},
+		{text: plain, when: func(s *situation) bool { return !lost(s) && unlessOnKubernetes(s) }},
 		{text: "Keep the counter where a crash cannot take it back: appendfsync always.", unless: history.FsyncAlways,
 			only: anyRedis, when: both(keepsDisk, against(history.Kills, history.ShutsDown))},
 		{text: "Take the revision of a consensus service for a token: it survives the loss of a server.",

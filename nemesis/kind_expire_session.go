@@ -12,8 +12,11 @@ var ExpireSession = register(definition{
 	meaning: "a session at etcd or ZooKeeper ends; Redis has none",
 	target:  aClient,
 	check: func(v *validator, _ *Fault) {
-		if len(v.known.Consensus) == 0 {
+		switch {
+		case len(v.known.Consensus) == 0:
 			v.failWord("session", "Redis keeps no sessions: only etcd and ZooKeeper do")
+		case v.known.Sessionless:
+			v.failWord("session", "a Lease object of Kubernetes has no session: etcd never ends it")
 		}
 	},
 

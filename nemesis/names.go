@@ -15,6 +15,8 @@ type Names struct {
 	Groups    [][]sim.ProcessID // Redis nodes that replicate, master first; a node in no group stands alone
 	Sentinel  sim.ProcessID     // the observer of the groups; empty if there is none
 	Resource  sim.ProcessID     // the protected resource; empty if there is none
+	// Sessionless means that no client has a lease or session at the cluster.
+	Sessionless bool
 	// Guests means that the clients' code is not a task of the world: it reads clocks that no fault reaches.
 	Guests bool
 }
@@ -158,7 +160,7 @@ func TargetsOf(n *Names) Targets {
 			t.Groups = append(t.Groups, group)
 		}
 	}
-	if len(n.Consensus) > 0 {
+	if len(n.Consensus) > 0 && !n.Sessionless {
 		t.Sessions = n.Clients
 	}
 	for _, a := range t.Processes {

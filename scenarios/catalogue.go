@@ -55,6 +55,13 @@ var Sections = []Section{
 		"zookeeper-session-expiry", "zookeeper-listener", "zookeeper-reconnect", "zookeeper-pause",
 		"zookeeper-pause-fenced", "zookeeper-fence-parent-czxid", "zookeeper-herd", "zookeeper-predecessor",
 		"zookeeper-read-write-lock", "zookeeper-readers-together", "zookeeper-under-faults"}},
+	{"Kubernetes", []string{
+		"kubernetes-leader-crash", "kubernetes-handover", "kubernetes-handover-released", "kubernetes-cut-off",
+		"kubernetes-cut-off-ignored", "kubernetes-leader-pause", "kubernetes-leader-pause-fenced",
+		"kubernetes-answer-held-up", "kubernetes-answer-held-up-longer-lease", "kubernetes-release-held-up",
+		"kubernetes-release-clears-another", "kubernetes-clocks-set", "kubernetes-clocks-set-renew-time",
+		"kubernetes-clock-rate", "kubernetes-clock-rate-documented", "kubernetes-clock-rate-allowed",
+		"kubernetes-member-lost", "kubernetes-one-identity", "kubernetes-transitions-repeated"}},
 	{"Several locks", []string{
 		"two-locks-opposite-order", "two-locks-same-order", "two-locks-hierarchy", "two-locks-with-timeout",
 		"lock-granularity"}},

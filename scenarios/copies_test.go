@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
-
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
@@ -76,8 +74,5 @@ func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 
 // serviceOf is the first part of the names of a scenario's servers.
 func serviceOf(s *Scenario) string {
-	if s.Servers.Backend == locks.OnZooKeeper {
-		return "zookeeper"
-	}
-	return "etcd"
+	return string(s.Servers.Backend)
 }

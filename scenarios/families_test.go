@@ -16,6 +16,8 @@ func family(s *Scenario) string {
 		return "etcd"
 	case s.Servers.Backend == locks.OnZooKeeper:
 		return "ZooKeeper"
+	case s.Servers.Backend == locks.OnKubernetes:
+		return "Kubernetes"
 	case s.Servers.Replicas > 0:
 		return "replicated Redis"
 	}

@@ -9,9 +9,11 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -157,6 +159,9 @@ func (f *file) processes() *nemesis.Names {
 		return nil
 	}
 	names := f.scenario.Servers.targets()
+	if d := locks.Define(f.lock.config.Protocol); d != nil {
+		names.Sessionless = d.Service == history.Kubernetes
+	}
 	names.Clients = clientNames(f.clients)
 	return &names
 }

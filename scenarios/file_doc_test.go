@@ -112,13 +112,15 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 // minimal are the least files, by their protocols.
 var minimal = map[locks.Protocol]string{locks.SetNX: "name: x\nservers: {redis: 1}\nlock: {protocol: setnx}\n",
 	locks.SetNXExpire: "name: x\nservers: {redis: 1}\nlock: {protocol: setnx-expire}\n", locks.SetNXPX: oneRedis,
-	locks.Fenced: onFenced, locks.Redlock: fiveRedis, locks.Etcd: onEtcd, locks.ZooKeeper: onZooKeeper}
+	locks.Fenced: onFenced, locks.Redlock: fiveRedis, locks.Etcd: onEtcd, locks.ZooKeeper: onZooKeeper,
+	locks.LeaseObject: onKubernetes}
 
 // Minimal files of other protocols.
 const (
-	onFenced    = "name: x\nservers: {redis: 1}\nlock: {protocol: fenced}\n"
-	onEtcd      = "name: x\nservers: {etcd: 3}\nlock: {protocol: etcd}\n"
-	onZooKeeper = "name: x\nservers: {zookeeper: 3}\nlock: {protocol: zookeeper}\n"
+	onFenced     = "name: x\nservers: {redis: 1}\nlock: {protocol: fenced}\n"
+	onEtcd       = "name: x\nservers: {etcd: 3}\nlock: {protocol: etcd}\n"
+	onZooKeeper  = "name: x\nservers: {zookeeper: 3}\nlock: {protocol: zookeeper}\n"
+	onKubernetes = "name: x\nservers: {kubernetes: 3}\nlock: {protocol: lease-object}\n"
 )
 
 // aboutReplicas are keys that need replicas.
@@ -150,7 +152,7 @@ func TestDefaultsInWords(t *testing.T) {
 		"summary": "none", "source": "none", "network.links": "none", "overrides": "none", "faults": "none",
 		"expect": "none", "expect.metrics": "none", "servers.notify-keyspace-events": "none", "work.locks": "none",
 		// empty: see TestExample and TestMinimalFile
-		"servers.redis": "none", "servers.etcd": "none", "servers.zookeeper": "none",
+		"servers.redis": "none", "servers.etcd": "none", "servers.zookeeper": "none", "servers.kubernetes": "none",
 		// TestEveryValue
 		"servers.persistence": "see below", "lock.retry": "the keys below",
 		"lock.extension.limit": "`none` in the background, 3 in steps",

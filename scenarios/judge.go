@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
@@ -34,6 +35,7 @@ func (s *Scenario) FromLibrary() bool {
 // Targets are the processes that faults can strike in runs of s.
 func (s *Scenario) Targets() nemesis.Names {
 	names := s.Servers.targets()
+	names.Sessionless = s.service() == history.Kubernetes
 	names.Guests = s.FromLibrary()
 	for i := range s.Clients {
 		names.Clients = append(names.Clients, s.Clients[i].ID)

@@ -120,10 +120,13 @@ func (s *Scenario) settings() []applied {
 			everybody(func(c *Client) bool { return c.Lock.Wait != nil && c.Lock.Wait.Obey })},
 		{history.MinReplicas, s.Servers.MinReplicasToWrite > 0},
 		{history.Expiry, d.Expires && !d.Later},
-		{history.OwnerCheck, session || everybody(func(c *Client) bool {
-			return c.Lock.Release != locks.ReleaseDel && c.Lock.Release != locks.ReleaseGetThenDel
+		{history.OwnerCheck, session && d.Service != history.Kubernetes || everybody(func(c *Client) bool {
+			return d.Applies(&c.Lock,
+				history.OwnerCheck) || !session && c.Lock.Release != locks.ReleaseDel && c.Lock.Release != locks.ReleaseGetThenDel
 		})},
-		{history.OwnValue, everybody(func(c *Client) bool { return c.Lock.TokenScope == locks.PerRequest })},
+		{history.OwnValue, everybody(func(c *Client) bool {
+			return c.Lock.TokenScope == locks.PerRequest || d.Applies(&c.Lock, history.OwnValue)
+		})},
 		{history.ElapsedCheck, everybody(func(c *Client) bool {
 			return c.Lock.ElapsedCheck || session && d.Applies(&c.Lock, history.ElapsedCheck)
 		})},
@@ -148,6 +151,7 @@ func (s *Scenario) settings() []applied {
 		})},
 		{history.LooksAgain, everybody(func(c *Client) bool { return c.Lock.Wake != locks.WakeOnMessage })},
 		{history.Parallel, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Parallel) })},
+		{history.StopFirst, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.StopFirst) })},
 		{history.Recheck, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Recheck) })},
 	}
 }

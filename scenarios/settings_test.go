@@ -91,7 +91,8 @@ func settingsOfTheFormat() (all []settingUnderTest) {
 var sampled = map[string][]string{
 	"servers": nil, "network": nil, "lock": nil, "work": nil, "resource": nil, "mix": nil, "lock.retry": nil,
 	"expect": nil, "expect.metrics": {},
-	"servers.redis": {"2", "7"}, "servers.etcd": {"1", "5"}, "servers.zookeeper": {"1", "5"}, "clients": {"1", "4"},
+	"servers.redis": {"2", "7"}, "servers.etcd": {"1", "5"}, "servers.zookeeper": {"1", "5"},
+	"servers.kubernetes": {"1", "3"}, "clients": {"1", "4"},
 	"servers.persistence": {"none"},
 	"lock.extension":      {"none", "{}"}, "lock.wait": {"none", "{}"}, "lock.quorum": {"1", "2"},
 	"servers.notify-keyspace-events": {"KEA"},
@@ -459,6 +460,10 @@ lock: {ttl: 10s}
 work: {hold: 1s, writes: 2, compute: 1s}
 overrides: {client-1: {work: {start: 2s}}}
 faults: [pause client-2 for 15s after acquired]
+`, `
+servers: SERVERS
+work: {hold: 1s, writes: 2, compute: 1s}
+faults: [pause client-1 for 60s after after-read]
 `, `
 servers: SERVERS
 clients: 1

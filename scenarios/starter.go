@@ -222,6 +222,9 @@ func (f *starterFile) faults() {
 }
 
 func (f *starterFile) expect() {
+	if f.def.Leaves {
+		f.line("limit: 10m                     # each holder leaves the lock to expire")
+	}
 	f.line("expect:                        # what must come out: holds, violated, any")
 	f.line("  lease-exclusion: holds")
 	if f.def.Expires {

@@ -149,7 +149,7 @@ func TestWhatPeopleWriteGetsTheRightKey(t *testing.T) {
 	for _, c := range []struct{ in, key, want string }{
 		{"servers", "sentinel", "did you mean replicas, down-after or reconfigure-after?"},
 		{"lock", "key", `did you mean name`},
-		{"lock", "renew", `did you mean "extension"`},
+		{"lock", "renew", `did you mean "renew-deadline"`},
 		{"lock", "extend", `did you mean "extension"`},
 		{"lock", "hold", "it belongs under work"},
 		{"", "ttl", "it belongs under lock"},

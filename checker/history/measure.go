@@ -11,7 +11,12 @@ const (
 	Redlock   Service = "redlock" // a majority of Redis masters
 	Etcd      Service = "etcd"
 	ZooKeeper Service = "zookeeper"
+	// the leader election of Kubernetes: an API server before etcd
+	Kubernetes Service = "kubernetes"
 )
+
+// OneLog reports whether the service is a cluster whose members keep one log.
+func (s Service) OneLog() bool { return s == Etcd || s == ZooKeeper || s == Kubernetes }
 
 // Measure is something that the users of a lock can do for its safety. A header lists those that all of them apply, so
 // that nobody is advised to do what is already done.
@@ -39,6 +44,7 @@ const (
 	Parallel        Measure = "parallel"      // all servers are asked at once
 	ShortTimeout    Measure = "short-timeout" // for a request: a tenth of the TTL at most
 	Recheck         Measure = "recheck"       // of the own lease, after waiting
+	StopFirst       Measure = "stop-first"    // the work ends before the lock is given up that could not be renewed
 	// by itself, or because the service reports every end of a lock, expiry included
 	LooksAgain Measure = "looks-again"
 )

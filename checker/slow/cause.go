@@ -228,6 +228,9 @@ func (r *reading) due(victim *window, on servers, set, at int) history.Time {
 func (r *reading) expiry(victim *window, on servers, set, other, gone int) (int, string) {
 	due := func(at int) history.Time { return r.due(victim, on, set, at) }
 	if r.Events[gone].Time < due(gone)-2_000_000 && due(gone) > r.Events[other].Time {
+		if r.Header.Service == history.Kubernetes {
+			return gone, "expired early (client clock)"
+		}
 		return gone, "expired early (server clock)"
 	}
 	lost := r.keyEvent(history.KeyGone, victim, on, set, r.keyEvent(history.KeySet, victim, on, set, gone))

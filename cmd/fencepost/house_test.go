@@ -33,6 +33,7 @@ const campaigns = "cmd/fencepost-campaign"
 // nested are the modules inside this one. They hold what needs modules that users are not to compile: tests, the
 // worker, and the program for campaigns. Nothing of the house imports them.
 var nested = []string{campaigns, "reports/browser", worker, "scenarios/locktest/ensembles",
+	"scenarios/locktest/kubernetes",
 	"scenarios/locktest/libraries"}
 
 func isNested(room string) bool {

@@ -37,7 +37,7 @@ var given = map[checker.Law][]checker.CauseKind{
 // details are the variants of causes.
 var details = map[checker.CauseKind][]string{
 	checker.ValidityMiscounted:  {"", checker.GoneKey},
-	checker.ExpiredEarly:        {checker.ServerClock},
+	checker.ExpiredEarly:        {checker.ServerClock, checker.ClientClock},
 	checker.RemovedByNonOwner:   {"", checker.ByFlush, checker.Overwritten},
 	checker.RemovedByOwner:      {"", checker.LateTry},
 	checker.LostInCrash:         {checker.Unsynced, checker.NoPersistence, checker.DiskLost},

@@ -148,6 +148,9 @@ func (s *story) why() string {
 		}
 		return who + " counted on its lease for longer than its key lived"
 	case checker.ExpiredEarly:
+		if s.f.Cause.Detail == checker.ClientClock {
+			return "by another's clock the lease of " + who + " was over too early"
+		}
 		return "by a server's wrong clock the key of " + who + " expired early"
 	case checker.LeaseNotRechecked:
 		return who + " took it although its own lease had ended"

@@ -382,7 +382,7 @@ func (a *arranger) key(pos int, e *history.Event) {
 // forget ends the copies of keys on members of a service that lose their disk: nobody records one by one what such a
 // member no longer knows.
 func (a *arranger) forget(pos int, e *history.Event) {
-	if s := a.l.history.Header.Service; s != history.Etcd && s != history.ZooKeeper {
+	if s := a.l.history.Header.Service; !s.OneLog() {
 		return
 	}
 	for key, r := range a.keys {

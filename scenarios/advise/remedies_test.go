@@ -149,6 +149,20 @@ var confirmations = []confirmation{
 	{text: "See what became of the key: it was gone before its lease had ended.", reason: "it asks for no change"},
 	{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
 		reason: "it is about what others recorded"},
+	{text: "Let the lease duration be longer than the renew deadline, the retry period and the time-out of a request " +
+		"together, by as much as the fastest clock gains on the slowest.", changes: []string{"lock.ttl: 66s"}},
+	{text: "Count a lease from when one saw the record change, on one's monotonic clock, and not from the time in the " +
+		"" +
+		"record.", changes: []string{"lock.count-lease-from: change"}},
+	{text: "Stop the work, and end the process, before the lock is given up that could not be renewed: client-go's " +
+		"ReleaseOnCancel clears the record of whoever leads by then.",
+		changes: []string{"lock.release-on-cancel: off"}},
+	{text: "Stop the work before the lock is given up that could not be renewed: with ReleaseOnCancel client-go's " +
+		"leader " +
+		"leads on while its release is tried.", changes: []string{"lock.release-on-cancel: off"}},
+	{text: "Give each process an identity of its own.", changes: []string{"lock.value: per-acquire"}},
+	{text: "Give each process an identity of its own, and end it when it stops leading: leaseTransitions counts " +
+		"changes of the holder, not terms.", changes: []string{"lock.value: per-acquire"}},
 	{text: "All that the documents give against it is in place. What is left is the limit of a lock with a lease: it " +
 		"cannot stop a holder that does not know.",
 		reason: "it asks for no change"},

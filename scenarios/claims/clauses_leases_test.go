@@ -144,7 +144,7 @@ func (p *proof) keyWent(m []string) string {
 // may have taken its place, and the members of one service.
 func (p *proof) together(a, b string) bool {
 	h := &p.History.Header
-	return a == b || h.Service == history.Etcd || h.Service == history.ZooKeeper ||
+	return a == b || h.Service.OneLog() ||
 		slices.ContainsFunc(h.Groups, func(g []history.Process) bool {
 			return slices.Contains(g, history.Process(a)) && slices.Contains(g, history.Process(b))
 		})
@@ -182,6 +182,14 @@ func (p *proof) due(i int) (due history.Time) {
 }
 
 func expired(e *history.Event) bool { return e.F == history.KeyGone && e.Why == history.Expired }
+
+// takenForOver: NAMED WHO NAMED TIME.
+func (p *proof) takenForOver(m []string) string {
+	return p.shown("key that another took for over", func(i int, e *history.Event) bool {
+		return expired(e) && p.together(string(e.Process), m[4]) && of(e.Of, m[2], m[3]) && at(e.Time, m[5]) &&
+			i+1 < len(p.History.Events) && of(p.History.Events[i+1].Of, m[1], "")
+	})
+}
 
 // early: TIME TIME.
 func (p *proof) early(m []string) string {

@@ -21,6 +21,7 @@ var clauses = []clause{
 		`was gone|was lost|was lost in a failover) at TIME(?:: that server (had crashed|had been shut down) and came `+
 		`back without it, for (it keeps nothing on disk|it had not reached the disk|its disk was lost)| by a request `+
 		`of (its own holder|WHO, which did not own it))?`, (*proof).keyWent),
+	says(`NAMED took the key of WHO on NAMED for over at TIME`, (*proof).takenForOver),
 	says(`, TIME before its time \(TIME\)`, (*proof).early),
 	says(`but NAMED counted its lease until TIME`, (*proof).counted),
 	says(`when NAMED got the lock at TIME its own lease had ended at TIME`, (*proof).stated),

@@ -118,7 +118,7 @@ func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 // timeless reports whether nothing in the scenario and the plan has a time that no key sets: there are no replicas, no
 // agreement, and no fsync of every second that could matter.
 func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
-	if s.Servers.Replicas > 0 || s.Servers.Backend == locks.OnEtcd || s.Servers.Backend == locks.OnZooKeeper {
+	if s.Servers.Replicas > 0 || locks.Define(s.Clients[0].Lock.Protocol).Service.OneLog() {
 		return false
 	}
 	return !slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {

@@ -97,7 +97,7 @@ var words = strings.NewReplacer(
 	"COUNT", `(\d+)`)
 
 // processes are the names of processes; one begins with a capital where it begins a sentence.
-const processes = `(?i:client-\d+|probe|resource|(?:redis|etcd|zookeeper|sentinel)-\d+(?:-replica-\d+)?)`
+const processes = `(?i:client-\d+|probe|resource|(?:redis|etcd|zookeeper|kubernetes|sentinel)-\d+(?:-replica-\d+)?)`
 
 func pattern(text string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(words.Replace(text), "NAME", processes))

@@ -70,7 +70,7 @@ func symmetric(t *testing.T, relation string, few, many int,
 	t.Helper()
 	tried := newTally(t, relation)
 	for _, s := range subjects(t) {
-		if s.Servers.Backend == locks.OnZooKeeper ||
+		if s.Servers.Backend == locks.OnZooKeeper || s.Servers.Backend == locks.OnKubernetes ||
 			slices.ContainsFunc(s.Clients, func(c scenarios.Client) bool { return c.Work.Take == scenarios.TakeOne }) {
 			continue // whose clients wait at random before they connect anew, or choose at random
 		}

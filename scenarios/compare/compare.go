@@ -51,7 +51,8 @@ var model = []string{
 		"milliseconds. One lock is taken and given back only as fast as its round trips allow; the article's ops/s, " +
 		"for which it states no conditions, need many locks at once, and what limits servers then is not modelled.",
 	"All clients are careful. They renew their lock every third of its TTL of 10 s, look at the validity before each " +
-		"read and write, and stop when it is over or lost. A polled lock is tried again after " + retry + ".",
+		"read and write, and stop when it is over or lost. A polled lock is tried again after " + retry + "; " +
+		"Kubernetes' leader renews each second, and who waits looks again after one to 2.2 s.",
 }
 
 // Comparison is the same work and the same faults, over all ways to lock.

@@ -24,7 +24,8 @@ import (
 //go:embed locks/*.yaml
 var files embed.FS
 
-// Names lists the sound locks: those on one Redis first, then Redlock, replicated Redis, etcd and ZooKeeper.
+// Names lists the sound locks: those on one Redis first, then Redlock, replicated Redis, etcd, ZooKeeper and
+// Kubernetes.
 func Names() []string { return slices.Clone(names) }
 
 var names = []string{
@@ -33,6 +34,7 @@ var names = []string{
 	"waited", "semi-sync",
 	"etcd", "etcd-fenced",
 	"zookeeper", "zookeeper-read-write", "zookeeper-fenced",
+	"lease-object", "lease-object-fenced",
 }
 
 // Lock is the sound lock of the given name, one of Names.

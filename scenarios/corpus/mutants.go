@@ -219,4 +219,23 @@ var mutants = []Mutant{
 		edits(set("lock.token", "parent-node")), soon, breaks(tokens)},
 	{"zookeeper-no-fence", "zookeeper-fenced", "the resource ignores tokens", "",
 		edits(set("resource.fencing", "off")), later, breaks(data)},
+
+	{"renew-time", "lease-object", "takes the renew time in the record for true", "",
+		edits(set("lock.count-lease-from", "renew-time")), later, breaks(leases, sections)},
+	{"no-renew-deadline", "lease-object", "a leader never gives up", "",
+		edits(set("lock.renew-deadline", "none"), set("work.hold", "20s")), later, breaks(leases, sections)},
+	{"any-version", "lease-object", "updates whatever version is there", "",
+		edits(set("lock.resource-version", "any")), later, breaks(leases, sections, owners)},
+	{"one-identity", "lease-object", "all replicas have one identity", "",
+		edits(set("lock.value", "fixed")), soon, breaks(leases, sections, owners)},
+	{"leader-works-on", "lease-object", "works on when it no longer leads", "",
+		edits(set("work.stop-when-lost", "off"), set("work.hold", "20s"), set("work.check-validity", "off")), later,
+		breaks(sections)},
+	{"leader-pauses", "lease-object", "clients may pause", "",
+		edits(admit("pause of clients")), later, breaks(leases, sections)},
+
+	{"transitions-repeated", "lease-object-fenced", "a process leads twice under one identity", "",
+		edits(set("lock.value", "per-client")), soon, breaks(tokens, data)},
+	{"lease-object-no-fence", "lease-object-fenced", "the resource ignores tokens", "",
+		edits(set("resource.fencing", "off")), late, breaks(data)},
 }

@@ -321,8 +321,8 @@ func (l *etcd) Close(env sim.Env) {
 
 // etcdKey is a key in the reply to RANGE.
 type etcdKey struct {
-	key, value string
-	create     int64
+	key, value  string
+	create, mod int64
 }
 
 // keysOf reads the keys in a reply to RANGE: [REV, count, [KEY ...]] or the list alone.
@@ -336,7 +336,7 @@ func keysOf(r *sim.Reply) []etcdKey {
 		if k := list[i].Array(); len(k) == 6 {
 			name, _ := k[0].Bulk()
 			value, _ := k[1].Bulk()
-			keys = append(keys, etcdKey{name, value, integer(&k[2])})
+			keys = append(keys, etcdKey{name, value, integer(&k[2]), integer(&k[3])})
 		}
 	}
 	return keys

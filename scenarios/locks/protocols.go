@@ -20,6 +20,8 @@ const (
 	OnRedis     Backend = "redis"
 	OnEtcd      Backend = "etcd"
 	OnZooKeeper Backend = "zookeeper"
+	// nodes of a control plane, each with an API server and a member of etcd
+	OnKubernetes Backend = "kubernetes"
 )
 
 // Definition is the description of a protocol: what it is, its settings in a scenario, and how its locks are made. A
@@ -35,6 +37,7 @@ type Definition struct {
 	Later   bool            // its end is set in a second step, and until then it has none
 	Renews  bool            // the library keeps the lock alive by itself, so that it may notify its client of a loss
 	Tokens  bool            // a lock comes with a fencing token
+	Leaves  bool            // by default a lock that is given up is left to expire
 	// Settings are the keys that it takes, each with its words and its default for this protocol.
 	Settings []Setting
 	// Without explains, for keys that only others take, why this one does not and what to write instead.

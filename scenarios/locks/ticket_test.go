@@ -94,7 +94,7 @@ func (l *ticketLock) ask(env sim.Env, h *Hold, phase string, args ...string) *si
 func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
 	all, keys := definitions, settings
 	defer func() { definitions, settings = all, keys }()
-	want := []Protocol{SetNX, SetNXExpire, SetNXPX, Fenced, Redlock, ticket, Etcd, ZooKeeper}
+	want := []Protocol{SetNX, SetNXExpire, SetNXPX, Fenced, Redlock, ticket, Etcd, ZooKeeper, LeaseObject}
 	byName := slices.SortedFunc(slices.Values(all),
 		func(a, b *Definition) int { return int(a.Name[0]) - int(b.Name[0]) })
 	backwards := slices.Clone(all)

@@ -98,6 +98,9 @@ func Etcd(n int) Servers { return Servers{kind: locks.OnEtcd, n: n} }
 // ZooKeeper is an ensemble of n members.
 func ZooKeeper(n int) Servers { return Servers{kind: locks.OnZooKeeper, n: n} }
 
+// Kubernetes is a control plane of n nodes, each with an API server and a member of etcd.
+func Kubernetes(n int) Servers { return Servers{kind: locks.OnKubernetes, n: n} }
+
 // text is the value of the key servers of a scenario file.
 func (s Servers) text() string {
 	kind := cmp.Or(s.kind, locks.OnRedis)

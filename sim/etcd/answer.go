@@ -1,6 +1,8 @@
 package etcd
 
 import (
+	"strings"
+
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -41,8 +43,12 @@ func AppendKey(b []byte, k *KeyValue) []byte {
 }
 
 // LockOf is the lock that a key represents in records: the part before its last slash, as the recipe's keys are
-// LOCK/LEASE; a key without slash is a lock by itself.
+// LOCK/LEASE; a key without slash is a lock by itself. A Lease object is a lock by its name, with its namespace unless
+// that is the default one.
 func LockOf(key string) history.Lock {
+	if name, is := strings.CutPrefix(key, LeaseObjects); is {
+		return history.Lock(strings.TrimPrefix(name, DefaultNamespace))
+	}
 	for i := len(key) - 1; i > 0; i-- {
 		if key[i] == '/' {
 			return history.Lock(key[:i])

@@ -9,6 +9,7 @@ import (
 // write is a change under way: what one entry of the log does to the keys, all at one revision.
 type write struct {
 	entry    *raft.Entry // nil for reads
+	txn      *Txn        // of which it is a part; nil: of none
 	revision int64       // that its changes get
 	changed  bool
 	by       history.Attempt
@@ -86,6 +87,7 @@ func (s *server) branch(t *Txn) (ops []Op, held bool) {
 
 // carryOut does what a txn specifies: all of one branch, or nothing.
 func (s *server) carryOut(m *raft.Member, t *Txn, w *write) []byte {
+	w.txn = t
 	ops, held := s.branch(t)
 	revision := s.store.revision
 	for i := range ops {
@@ -179,6 +181,7 @@ func (s *server) put(m *raft.Member, o *Op, w *write) {
 	if k := s.store.get(o.Key); k != nil {
 		old = k.Lease
 	}
+	before := s.term(o.Key)
 	k := s.store.put(w.revision, o, w.by)
 	w.changed = true
 	if old != k.Lease {
@@ -191,6 +194,8 @@ func (s *server) put(m *raft.Member, o *Op, w *write) {
 		x.attach(k.Key)
 	}
 	switch {
+	case isLeaseObject(k.Key):
+		s.recordTerm(m, k, before, w)
 	case w.entry.First:
 		s.recordSet(m, k, x)
 	case w.entry.Copied:
@@ -206,11 +211,8 @@ func (s *server) remove(m *raft.Member, w *write, key, end string) (n int) {
 		if x := s.lessor.find(k.Lease); x != nil {
 			x.detach(k.Key)
 		}
-		switch {
-		case w.entry.First:
-			s.recordGone(m, k, w)
-		case w.entry.Copied:
-			recordCopy(m, history.CopyGone, k)
+		if k.owner != "" || !isLeaseObject(k.Key) {
+			s.recordEnd(m, k, w)
 		}
 	}
 	if from < to {
@@ -218,6 +220,16 @@ func (s *server) remove(m *raft.Member, w *write, key, end string) (n int) {
 		w.changed = true
 	}
 	return to - from
+}
+
+// recordEnd records that a key is gone, if this member is to.
+func (s *server) recordEnd(m *raft.Member, k *keyValue, w *write) {
+	switch {
+	case w.entry.First:
+		s.recordGone(m, k, w)
+	case w.entry.Copied:
+		recordCopy(m, history.CopyGone, k)
+	}
 }
 
 // commit makes the revision that w began the store's, and notifies the watchers.

@@ -52,7 +52,8 @@ var _ raft.Closer = (*server)(nil)
 // Closed ends everything that a client has under way on its connection.
 func (s *server) Closed(m *raft.Member, conn uint64) {
 	s.streams = slices.DeleteFunc(s.streams, func(x *stream) bool { return x.conn == conn })
-	s.watchers = slices.DeleteFunc(s.watchers, func(w watcher) bool { return w.call != nil && w.conn == conn })
+	s.watchers = slices.DeleteFunc(s.watchers,
+		func(w watcher) bool { return (w.call != nil || w.objects) && w.conn == conn })
 	s.abandon(m, func(w *wait) bool { return w.conn == conn })
 }
 

@@ -27,6 +27,7 @@ type server struct {
 	streams    streams
 	waits      []*wait // of the lock and election services
 	lastWait   uint64
+	lastUID    uint64 // of an object that the API server has created
 	leaderless uint64 // counts how often no leader was known; timers of an earlier time are void
 	out        []byte // buffer for replies; always empty
 	head       []byte // buffer for pushes: a reply may be under way in out
@@ -41,7 +42,7 @@ func (s *server) Reset(*raft.Member) {
 	clear(s.asks)
 	s.watchers, s.asks = s.watchers[:0], s.asks[:0]
 	s.lastWatch, s.lastLease, s.lastAsk = 0, 0, 0
-	s.streams, s.waits, s.lastWait, s.leaderless = nil, nil, 0, 0
+	s.streams, s.waits, s.lastWait, s.leaderless, s.lastUID = nil, nil, 0, 0, 0
 	if s.out == nil {
 		s.out = make([]byte, 0, 512)
 	}
@@ -91,6 +92,8 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 		return
 	}
 	switch r.Args[0] {
+	case api:
+		s.serveAPI(m, r)
 	case "RANGE":
 		s.serveRange(m, r)
 	case "PUT", "DELETE":

@@ -17,6 +17,8 @@ type watcher struct {
 	next int64  // the first revision that it has not been sent
 	// of a call; nil: the watch was asked for in words
 	call *watchCall
+	// of the API server: it sees objects
+	objects bool
 }
 
 func (w *watcher) sees(c *change) bool {
@@ -60,8 +62,12 @@ func (s *server) notify(m *raft.Member) {
 
 // push sends a watcher the changes since its last one, a message for each revision.
 func (s *server) push(m *raft.Member, w *watcher) {
-	if w.call != nil {
+	switch {
+	case w.call != nil:
 		s.pushCall(m, w)
+		return
+	case w.objects:
+		s.pushObjects(m, w)
 		return
 	}
 	all := s.store.changes

@@ -1,0 +1,440 @@
+package locks
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/sim"
+	registry "github.com/fencepost-sim/fencepost/sim/etcd"
+)
+
+// LeaseObject is the leader election of Kubernetes: a record of who leads, renewed by compare-and-swap (client-go
+// v0.37.2, tools/leaderelection/leaderelection.go).
+const LeaseObject Protocol = "lease-object"
+
+func init() {
+	register(&Definition{
+		Name: LeaseObject, Place: 8, Service: history.Kubernetes,
+		Text: "Kubernetes' leader election: a record of who leads, renewed by compare-and-swap; others count from " +
+			"when " +
+			"they saw it change; `leaseTransitions` is the fencing token",
+		Backend: OnKubernetes, Several: true, Expires: true, Renews: true, Tokens: true, Leaves: true,
+		Settings: slices.Concat([]Setting{
+			ttlKey.With(func(f *format.Form) { f.Least, f.Step = int64(time.Second), int64(time.Second) }).
+				Standing(format.Value{N: int64(15 * time.Second)}),
+			retryKey, retryPatience, timeoutKey.Standing(format.Value{N: int64(5 * time.Second)}),
+			format.Only(reentrantKey, CountedReentry, UncountedReentry),
+			format.Only(valueKey, PerAcquire, PerClient, Fixed).Standing(format.Value{Word: string(PerAcquire)}),
+		}, own(leaseObjectKeys...)),
+		Without: withoutLeaseObject(),
+		make: func(r requester) protocol {
+			return &leaseObject{requester: r, own: ownOf[leaseObjectConfig](r.config)}
+		},
+		Measures: func(c *Config) []history.Measure {
+			list := []history.Measure{history.StopWhenLost}
+			if c.TokenScope == PerAcquire {
+				list = append(list, history.OwnValue)
+			}
+			own := ownOf[leaseObjectConfig](c)
+			if own.release == leavesRecord {
+				list = append(list, history.StopFirst)
+			}
+			if own.version == comparedVersion {
+				list = append(list, history.OwnerCheck)
+			}
+			return list
+		},
+		Refused: refusedOfLeaseObject,
+		complete: func(c *Config, _ int) {
+			period := ownOf[leaseObjectConfig](c).period
+			c.Retry = sim.Delay{Lo: period, Hi: period + jittered(period)}
+		},
+		badName: badObjectName,
+	})
+}
+
+// leaseObjectConfig are the settings of this protocol alone, with the names and defaults of Kubernetes.
+type leaseObjectConfig struct {
+	renewDeadline time.Duration  // after which a leader that could not renew gives up; 0: never
+	period        time.Duration  // between two tries
+	release       electionEnd    // default off
+	observe       observation    // default change
+	version       versionInWrite // default compared
+}
+
+// electionEnd says what a leader does when it stops (LeaderElectionConfig.ReleaseOnCancel).
+type electionEnd string
+
+const (
+	leavesRecord electionEnd = "off"
+	// It reads the record, and writes it without a holder, whoever leads by then: what it compares with itself is the
+	// holder that it saw last (client-go from v0.34 on).
+	clearsRecord electionEnd = "on"
+	// It writes only over the version that it knows (client-go v0.32).
+	clearsOwn electionEnd = "unless-changed"
+)
+
+// observation says from when a candidate counts the lease of another.
+type observation string
+
+const (
+	sightOfChange observation = "change"     // from when it saw the record change: client-go
+	renewTime     observation = "renew-time" // from the time in the record, which is of the leader's wall clock
+)
+
+// versionInWrite says whether an update names the version of the record that it replaces.
+type versionInWrite string
+
+const (
+	comparedVersion versionInWrite = "compared"
+	anyVersion      versionInWrite = "any" // which the API server refuses for Lease objects, and takes for ConfigMaps
+)
+
+var leaseObjectKeys = []format.Key[leaseObjectConfig]{
+	format.Positive("renew-deadline", func(c *leaseObjectConfig) *time.Duration { return &c.renewDeadline },
+		10*time.Second,
+		"for how long a leader tries to renew before it gives up: client-go demands less than the TTL, "+
+			"which is its lease duration", "none"),
+	format.Positive("retry-period", func(c *leaseObjectConfig) *time.Duration { return &c.period }, 2*time.Second,
+		"between two tries to renew; a candidate waits up to 1.2 times as long in addition, at random").Recurring(),
+	format.Choice("release-on-cancel", func(c *leaseObjectConfig) *electionEnd { return &c.release },
+		"what a leader does when it stops, of its own accord or because it could not renew. `off`: nothing, and "+
+			"others "+
+			"wait for the lease to end; `on`: it writes the record without a holder, whoever leads by then (client-go "+
+			"from v0.34 on); `unless-changed`: only if nobody has written since (v0.32)",
+		format.Options(leavesRecord, clearsRecord, clearsOwn)...),
+	format.Choice("count-lease-from", func(c *leaseObjectConfig) *observation { return &c.observe },
+		"a candidate counts another's lease from when it saw the record `change`, on its monotonic clock, as "+
+			"client-go "+
+			"does, or from the record's `renew-time`, on its wall clock",
+		format.Options(sightOfChange, renewTime)...).OnWall(string(renewTime)),
+	format.Choice("resource-version", func(c *leaseObjectConfig) *versionInWrite { return &c.version },
+		"an update replaces the version that its client knows, and fails if there is another; `any`: it replaces "+
+			"whatever is there, as the API server permits for a ConfigMap and not for a Lease object",
+		format.Options(comparedVersion, anyVersion)...),
+}
+
+// jitterFactor is how much longer than its period the wait of a candidate may be (leaderelection.JitterFactor).
+const jitterFactor = 1.2
+
+func jittered(period time.Duration) time.Duration {
+	return time.Duration(jitterFactor * float64(period))
+}
+
+// withoutLeaseObject explains why there are no settings of other locks.
+func withoutLeaseObject() map[string]string {
+	all := withoutRedis(LeaseObject, "record")
+	all["release"] = "a leader of lease-object clears the record or leaves it: set release-on-cancel"
+	all["retry.delay"] = "a client of lease-object tries again after its period: set retry-period"
+	all["retry.count"] = "a client of lease-object tries until it leads: leave count out, or give patience"
+	all["value.per-request"] = "a client of lease-object has one identity for all tries of an election: take " +
+		"per-acquire"
+	return all
+}
+
+// refusedOfLeaseObject lists the settings that client-go refuses (NewLeaderElector).
+func refusedOfLeaseObject(c *Config, _ int) (list []Refusal) {
+	if c.Protocol != LeaseObject {
+		return nil
+	}
+	o := ownOf[leaseObjectConfig](c)
+	if o.renewDeadline == 0 {
+		return nil
+	}
+	if c.TTL <= o.renewDeadline {
+		why := fmt.Sprintf("the TTL of %v must be greater than the renew deadline of %v, as client-go demands", c.TTL,
+			o.renewDeadline)
+		list = append(list, Refusal{"ttl", why}, Refusal{"renew-deadline", why})
+	}
+	if o.renewDeadline <= jittered(o.period) {
+		why := fmt.Sprintf("the renew deadline of %v must be greater than 1.2 times the retry period of %v, as "+
+			"client-go demands", o.renewDeadline, o.period)
+		list = append(list, Refusal{"renew-deadline", why}, Refusal{"retry-period", why})
+	}
+	return list
+}
+
+var objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+
+// badObjectName explains why no object of Kubernetes can have the name of a lock (RFC 1123 subdomain).
+func badObjectName(name history.Lock) (problem, right string) {
+	if objectName.MatchString(string(name)) {
+		return "", ""
+	}
+	problem = fmt.Sprintf("no object of Kubernetes can be called %q: it takes lower-case letters, digits, - and ., "+
+		"and begins and ends with a letter or digit", name)
+	right = strings.Map(func(r rune) rune {
+		if r == '_' || r == ':' || r == '/' {
+			return '-'
+		}
+		return r
+	}, strings.ToLower(string(name)))
+	if right = strings.Trim(right, "-."); !objectName.MatchString(right) {
+		return problem + ": write a name such as lock", ""
+	}
+	return problem, right
+}
+
+// leaseObject elects a leader as client-go does. It asks the member of etcd on a node for what the API server there
+// would
+// ask: an update is a transaction on the revision of the key.
+type leaseObject struct {
+	requester
+	own leaseObjectConfig
+	now *election
+}
+
+// election is what one LeaderElector knows and does. Its client makes one for each acquire.
+type election struct {
+	own      leaseObjectConfig
+	config   *Config
+	attempt  history.Attempt
+	identity string
+	observed registry.LeaseSpec
+	version  int64         // the revision of the record that it read or wrote last; 0: none
+	seen     time.Duration // when it saw the record change, on its monotonic clock
+	requests etcdCaller    // of the candidate, and of a release
+	renewals etcdCaller    // of the leader
+	stopped  sim.Signal    // its client no longer leads, or it could not renew
+	lost     sim.Signal    // its client is notified
+}
+
+// Acquire tries until the client leads.
+func (l *leaseObject) Acquire(env sim.Env) (*Hold, error) {
+	l.now = &election{own: l.own, config: l.config, requests: etcdCaller{config: l.config},
+		renewals: etcdCaller{config: l.config, conn: etcdKeepalives}}
+	return l.retry(env, l.try, sleep)
+}
+
+// try makes one attempt; nil if the client does not lead.
+func (l *leaseObject) try(env sim.Env) *Hold {
+	h, e := &Hold{own: l.now}, l.now
+	e.attempt, e.identity = l.next(env)
+	if l.config.TokenScope != Fixed {
+		e.identity = string(env.Name()) + "_" + e.identity
+	}
+	h.Attempt = e.attempt
+	env.Point(sim.AcquireStart)
+	h.Grant.Since = env.Mark()
+	led := e.tryAcquireOrRenew(env, &e.requests, sim.Forever)
+	l.library.counted(!led && e.isTaken(env))
+	if !led {
+		return nil
+	}
+	env.Point(sim.QuorumReached)
+	h.Token = history.Token(e.observed.LeaseTransitions + 1) // the first leader's is 0
+	h.Grant.Granted, h.Grant.Counted = env.Mark(), l.config.Servers
+	h.Grant.Until = sim.Deadline{Clock: sim.Monotonic, At: l.own.givesUpAt(env)}
+	h.Ends = []*sim.Signal{&e.lost}
+	l.library.keep(h)
+	env.Go("renewal", func(env sim.Env) { e.renew(env, func() { l.renewed(env, h) }) })
+	env.Point(sim.ValidityChecked)
+	return h
+}
+
+// renewed updates a hold whose lease was renewed: its client will begin to renew again after a period.
+func (l *leaseObject) renewed(env sim.Env, h *Hold) {
+	until := l.own.givesUpAt(env)
+	if until != sim.Forever {
+		until += l.own.period
+	}
+	l.library.prolonged(env, sim.Deadline{Clock: sim.Monotonic, At: until}, func(x *Hold) bool { return x == h })
+}
+
+// Extend has nothing to do: the leader renews by itself.
+func (l *leaseObject) Extend(sim.Env, *Hold) error { return nil }
+
+// Release ends the leader's term. It leaves the record as it is, unless the client is set to clear it.
+func (l *leaseObject) Release(env sim.Env, h *Hold) Answer {
+	e := h.own.(*election)
+	l.library.drop(h)
+	if e.stopped.Raised() {
+		return Denied
+	}
+	e.stopped.Raise()
+	return e.release(env, &e.requests)
+}
+
+// Close has nothing to end.
+func (l *leaseObject) Close(sim.Env) {}
+
+// isTaken reports whether another client leads, by what this one saw last. A record that it left itself is no other's.
+func (e *election) isTaken(env sim.Env) bool {
+	holder := e.observed.HolderIdentity
+	return holder != "" && !strings.HasPrefix(holder, string(env.Name())+"_")
+}
+
+// leads reports whether the client was the leader when it last saw the record.
+func (e *election) leads() bool { return e.observed.HolderIdentity == e.identity }
+
+// tryAcquireOrRenew is client-go's function of that name: a leader updates the record that it wrote last; otherwise, or
+// if that fails, the client reads the record, and writes it if nobody leads, or the lease of another is over.
+func (e *election) tryAcquireOrRenew(env sim.Env, via *etcdCaller, deadline time.Duration) bool {
+	start := env.Monotonic()
+	if e.leads() && e.valid(env, start) &&
+		e.write(env, via, deadline, e.term(env, e.observed.LeaseTransitions)) == Confirmed {
+		return true
+	}
+	key, answered := e.get(env, via, deadline)
+	switch {
+	case !answered:
+		return false
+	case key == nil:
+		e.version = 0
+		return e.write(env, via, deadline, e.term(env, 0)) == Confirmed
+	case key.mod != e.version:
+		e.version, e.seen = key.mod, env.Monotonic()
+		e.observed = registry.ReadLeaseObject(key.value).Spec
+	}
+	transitions := e.observed.LeaseTransitions
+	if !e.leads() {
+		if e.observed.HolderIdentity != "" && e.valid(env, start) {
+			return false
+		}
+		transitions++
+	}
+	return e.write(env, via, deadline, e.term(env, transitions)) == Confirmed
+}
+
+// term is the record of a leader.
+func (e *election) term(env sim.Env, transitions int64) registry.LeaseSpec {
+	return registry.LeaseSpec{HolderIdentity: e.identity, LeaseDurationSeconds: int64(e.config.TTL / time.Second),
+		RenewTime: e.time(env), LeaseTransitions: transitions}
+}
+
+// time is what the client writes into the record as the present, if anybody reads it.
+func (e *election) time(env sim.Env) string {
+	if e.own.observe != renewTime {
+		return ""
+	}
+	return env.Wall().Format(time.RFC3339Nano)
+}
+
+// valid reports whether the lease that the client saw last is not over, at a time on its monotonic clock.
+func (e *election) valid(env sim.Env, now time.Duration) bool {
+	lasts := time.Duration(e.observed.LeaseDurationSeconds) * time.Second
+	if e.own.observe == renewTime {
+		renewed, err := time.Parse(time.RFC3339Nano, e.observed.RenewTime)
+		return err == nil && renewed.Add(lasts).After(env.Wall())
+	}
+	return e.seen+lasts > now
+}
+
+// write replaces the version that the client knows; Denied if there is another. What it wrote is what it saw last.
+func (e *election) write(env sim.Env, via *etcdCaller, deadline time.Duration, spec registry.LeaseSpec) Answer {
+	put := []string{"PUT", e.key(), registry.LeaseObject{Spec: spec}.String()}
+	args := append([]string{"TXN", "IF", "MOD", e.key(), "=", strconv.FormatInt(e.version, 10), "THEN", "3"}, put...)
+	if e.own.version == anyVersion && e.version > 0 {
+		args = put
+	}
+	switch r := e.ask(env, via, deadline, args...); {
+	case r == nil:
+		return Unanswered
+	case len(r) == 3 && integer(&r[1]) == 0:
+		return Denied
+	default:
+		e.version, e.observed, e.seen = integer(&r[0]), spec, env.Monotonic()
+		return Confirmed
+	}
+}
+
+// get reads the record; nil if there is none. It reports whether there was an answer.
+func (e *election) get(env sim.Env, via *etcdCaller, deadline time.Duration) (key *etcdKey, answered bool) {
+	r := e.ask(env, via, deadline, "RANGE", e.key())
+	if len(r) != 3 {
+		return nil, false
+	}
+	if keys := keysOf(&r[2]); len(keys) > 0 {
+		return &keys[0], true
+	}
+	return nil, true
+}
+
+// ask asks one API server, and the next one after one that did not answer; nil if there is no answer within the
+// time-out and the deadline.
+func (e *election) ask(env sim.Env, via *etcdCaller, deadline time.Duration, args ...string) []sim.Reply {
+	left := deadline - env.Monotonic()
+	if left <= 0 {
+		return nil
+	}
+	r := via.ask(env, e.attempt, min(e.config.Timeout, left), args...).Array()
+	if r == nil {
+		env.Close(via.member())
+		via.at = (via.at + 1) % len(e.config.Servers)
+	}
+	return r
+}
+
+func (e *election) key() string {
+	return registry.LeaseObjects + registry.DefaultNamespace + string(e.config.Key)
+}
+
+// givesUpAt is when a leader gives up that begins to renew now.
+func (c *leaseObjectConfig) givesUpAt(env sim.Env) time.Duration {
+	if c.renewDeadline == 0 {
+		return sim.Forever
+	}
+	return env.Monotonic() + c.renewDeadline
+}
+
+// renew prolongs the lease once a period, until its client stops or the renew deadline passes.
+func (e *election) renew(env sim.Env, renewed func()) {
+	for e.keepTrying(env) {
+		renewed()
+		if env.Sleep(e.own.period, &e.stopped) {
+			return
+		}
+	}
+	if e.stopped.Raised() {
+		return
+	}
+	e.stopped.Raise()
+	e.release(env, &e.renewals)
+	e.lost.Raise()
+}
+
+// keepTrying tries to renew once a period until it succeeds, the renew deadline passes, or the client stops. It goes on
+// if it finds that another leads.
+func (e *election) keepTrying(env sim.Env) bool {
+	deadline := e.own.givesUpAt(env)
+	for next := env.Monotonic(); !e.stopped.Raised() && env.Monotonic() < deadline; {
+		if e.tryAcquireOrRenew(env, &e.renewals, deadline) {
+			return !e.stopped.Raised()
+		}
+		next += e.own.period
+		env.Sleep(min(next, deadline)-env.Monotonic(), &e.stopped)
+	}
+	return false
+}
+
+// release writes the record without a holder, if the client is set to do so. With clearsRecord it first reads it, and
+// again after a conflict, without a look at who holds it.
+func (e *election) release(env sim.Env, via *etcdCaller) Answer {
+	if e.own.release == leavesRecord {
+		return Confirmed
+	}
+	for deadline := e.own.givesUpAt(env); ; {
+		transitions := e.observed.LeaseTransitions
+		if e.own.release == clearsRecord {
+			key, answered := e.get(env, via, deadline)
+			switch {
+			case !answered:
+				return Unanswered
+			case key == nil || !e.leads():
+				return Denied
+			}
+			e.version, transitions = key.mod, registry.ReadLeaseObject(key.value).Spec.LeaseTransitions
+		}
+		a := e.write(env, via, deadline, registry.LeaseSpec{LeaseDurationSeconds: 1, RenewTime: e.time(env),
+			LeaseTransitions: transitions})
+		if a != Denied || e.own.release != clearsRecord {
+			return a
+		}
+	}
+}

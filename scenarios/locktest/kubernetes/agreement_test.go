@@ -1,0 +1,104 @@
+package kubernetes
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// unlike are scenarios in which client-go cannot take part, each with the reason.
+var unlike = map[string]string{
+	"kubernetes-clocks-set":            byClock,
+	"kubernetes-clocks-set-renew-time": byClock,
+	"kubernetes-clock-rate":            byClock,
+	"kubernetes-clock-rate-documented": byClock,
+	"kubernetes-clock-rate-allowed":    byClock,
+}
+
+const byClock = "no fault reaches the clock that a goroutine reads"
+
+// differs are laws by which client-go comes out otherwise, each with the reason.
+var differs = map[string]checker.Law{
+	// A library that says when its lock is lost counts as valid until then, and client-go says so after its release;
+	// the
+	// model states the renew deadline.
+	"kubernetes-release-held-up": checker.LeaseExclusion,
+}
+
+var lockLine = regexp.MustCompile(`(?m)^lock: \{protocol: lease-object(.*)\}$`)
+
+// TestModelAndClientAgree puts client-go, with the settings of each scenario of the catalogue, in the place of the
+// modelled
+// election, under the same faults: law by law it comes out as the scenario expects.
+func TestModelAndClientAgree(t *testing.T) {
+	for _, name := range scenarios.Names() {
+		if !strings.HasPrefix(name, "kubernetes-") || unlike[name] != "" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			s, err := scenarios.Named(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(s.Text())
+			own := settingsOf(t, lockLine.FindStringSubmatch(text)[1])
+			text = lockLine.ReplaceAllString(text, "lock: {protocol: library, ttl: "+own.leaseDuration.String()+"}")
+			text, _, _ = strings.Cut(text, "\nexpect:")
+			file := filepath.Join(t.TempDir(), name+".yaml")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r, ok := locktest.Explore(t, locktest.Config{Scenario: file, New: own.join, Seeds: 4, Untried: true})
+			if !ok {
+				return
+			}
+			for law, want := range s.Expect.Laws {
+				broken := r.Violated(law)
+				if differs[name] == law {
+					if broken == 0 {
+						t.Errorf("%s does not differ", law)
+					}
+					continue
+				}
+				if want.Outcome == checker.Violated && broken < r.Runs || want.Outcome == checker.Holds && broken > 0 {
+					t.Errorf("%s is violated in %d of %d runs of client-go, and of the model: %v", law, broken, r.Runs,
+						want.Outcome)
+				}
+			}
+		})
+	}
+}
+
+// settingsOf reads the settings of a modelled election.
+func settingsOf(t *testing.T, text string) settings {
+	t.Helper()
+	s := defaults
+	for _, setting := range strings.Split(text, ", ")[1:] {
+		key, value, _ := strings.Cut(setting, ": ")
+		d, _ := time.ParseDuration(value)
+		switch key {
+		case "ttl":
+			s.leaseDuration = d
+		case "renew-deadline":
+			s.renewDeadline = d
+		case "retry-period":
+			s.retryPeriod = d
+		case "timeout":
+			s.timeout = d
+		case "release-on-cancel":
+			s.release = value == "on"
+		case "value":
+			s.identity = value
+		default:
+			t.Fatalf("no setting of client-go: %s", key)
+		}
+	}
+	return s
+}

@@ -1,0 +1,147 @@
+package kubernetes
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// TestElection is green for the laws that the election keeps by default: see agreement_test.go for what breaks the
+// others.
+func TestElection(t *testing.T) {
+	c := clients[0].Config
+	c.Seeds, c.Laws, c.Without = 50, []checker.Law{checker.Ownership, checker.TokenOrder}, locktest.ServerLosses
+	locktest.Run(t, c)
+}
+
+// clients are what is tested: as kube-controller-manager and controller-runtime are by default, and with
+// ReleaseOnCancel
+// (controller-runtime's LeaderElectionReleaseOnCancel).
+var clients = []struct {
+	Name string
+	locktest.Config
+}{
+	{"election", locktest.Config{Servers: locktest.Kubernetes(3), TTL: 15 * time.Second, New: defaults.join}},
+	{"release-on-cancel", locktest.Config{Servers: locktest.Kubernetes(3), TTL: 15 * time.Second, New: releasing.join}},
+}
+
+// settings are those of an election.
+type settings struct {
+	leaseDuration, renewDeadline, retryPeriod time.Duration
+	// of a request: half the renew deadline (resourcelock.NewFromKubeconfig)
+	timeout time.Duration
+	release bool
+	// how long a process keeps its name: per-acquire, per-client, or fixed for all
+	identity string
+}
+
+var (
+	defaults  = settings{15 * time.Second, 10 * time.Second, 2 * time.Second, 5 * time.Second, false, "per-acquire"}
+	releasing = settings{15 * time.Second, 10 * time.Second, 2 * time.Second, 5 * time.Second, true, "per-acquire"}
+)
+
+// elector takes part in an election, from Lock to Unlock.
+type elector struct {
+	settings
+	client  *locktest.Client
+	leases  coordination.LeasesGetter
+	terms   int
+	record  *recorder
+	stop    context.CancelFunc
+	stopped chan struct{}
+}
+
+// join makes a client of the API servers, which it reaches through what does for a load balancer: each connection is to
+// the next.
+func (s settings) join(c *locktest.Client) locktest.Lock {
+	dials := 0
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		dials++
+		return c.DialContext(ctx, network, c.Addr((dials-1)%len(c.Addrs)))
+	}
+	leases, err := coordination.NewForConfig(&rest.Config{Host: "http://" + c.Addr(0), Dial: dial, Timeout: s.timeout,
+		ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
+	if err != nil {
+		return locktest.Refused(err)
+	}
+	return &elector{settings: s, client: c, leases: leases}
+}
+
+// name is what the process calls itself in the record.
+func (e *elector) name() string {
+	switch e.identity {
+	case "fixed":
+		return "controller"
+	case "per-client":
+		return e.client.Name
+	}
+	return e.client.Name + "_" + strconv.Itoa(e.terms)
+}
+
+// Lock returns once OnStartedLeading is called.
+func (e *elector) Lock(ctx context.Context) error {
+	e.terms++
+	e.record = &recorder{Interface: &resourcelock.LeaseLock{Client: e.leases,
+		LeaseMeta:  metav1.ObjectMeta{Namespace: "default", Name: e.client.Key},
+		LockConfig: resourcelock.ResourceLockConfig{Identity: e.name()}}}
+	started, stopped := make(chan struct{}), make(chan struct{})
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{Lock: e.record,
+		LeaseDuration: e.leaseDuration, RenewDeadline: e.renewDeadline, RetryPeriod: e.retryPeriod,
+		ReleaseOnCancel: e.release, Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) { close(started) },
+			OnStoppedLeading: func() { close(stopped) }}})
+	if err != nil {
+		return err
+	}
+	run, stop := context.WithCancel(e.client.Context())
+	e.stop, e.stopped = stop, stopped
+	go elector.Run(run)
+	select {
+	case <-started:
+		return nil
+	case <-ctx.Done():
+		stop()
+		<-stopped
+		return ctx.Err()
+	}
+}
+
+// Unlock ends the term.
+func (e *elector) Unlock(context.Context) error {
+	e.stop()
+	<-e.stopped
+	return nil
+}
+
+// Lost is closed by OnStoppedLeading.
+func (e *elector) Lost() <-chan struct{} { return e.stopped }
+
+// Token is leaseTransitions, from one.
+func (e *elector) Token() int64 { return int64(e.record.transitions) + 1 }
+
+// recorder remembers leaseTransitions of the record that was written last.
+type recorder struct {
+	resourcelock.Interface
+	transitions int
+}
+
+func (r *recorder) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	r.transitions = record.LeaderTransitions
+	return r.Interface.Create(ctx, record)
+}
+
+func (r *recorder) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	r.transitions = record.LeaderTransitions
+	return r.Interface.Update(ctx, record)
+}

@@ -1,0 +1,529 @@
+package etcd
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/raft"
+)
+
+// APIRequest is a request to the API server of Kubernetes that each member has beside it: an HTTP request of which only
+// the parts are kept that the answer depends on.
+type APIRequest struct {
+	Method      string
+	URI         string // path and query
+	ContentType string
+	Accept      string
+	Body        string
+}
+
+// api is the first word of a request that is an APIRequest.
+const api = "HTTP"
+
+// Args are the words of a request with this one.
+func (r *APIRequest) Args() []string {
+	return []string{api, r.Method, r.URI, r.ContentType, r.Accept, r.Body}
+}
+
+// The group of Lease objects, and what answers call it.
+const (
+	leasesRoot     = "/apis/coordination.k8s.io/v1/"
+	leasesResource = "leases.coordination.k8s.io"
+	leasesVersion  = "coordination.k8s.io/v1"
+)
+
+// object is a Lease object as clients of the API server see it: what it does not know of its fields it keeps.
+type object struct {
+	Kind       string         `json:"kind"`
+	APIVersion string         `json:"apiVersion"`
+	Metadata   map[string]any `json:"metadata"`
+	Spec       map[string]any `json:"spec"`
+}
+
+func (l *object) text(field string) string {
+	text, _ := l.Metadata[field].(string)
+	return text
+}
+
+// Status is the answer to what failed, and to a deletion (k8s.io/apimachinery, pkg/apis/meta/v1).
+type Status struct {
+	Kind       string         `json:"kind"`
+	APIVersion string         `json:"apiVersion"`
+	Metadata   struct{}       `json:"metadata"`
+	Status     string         `json:"status"`
+	Message    string         `json:"message,omitempty"`
+	Reason     string         `json:"reason,omitempty"`
+	Details    *StatusDetails `json:"details,omitempty"`
+	Code       int            `json:"code,omitempty"`
+}
+
+// StatusDetails names the object that a Status is about.
+type StatusDetails struct {
+	Name  string `json:"name,omitempty"`
+	Group string `json:"group,omitempty"`
+	Kind  string `json:"kind,omitempty"`
+	UID   string `json:"uid,omitempty"`
+}
+
+// Failure is the Status of a request that failed.
+func Failure(code int, reason, format string, args ...any) *Status {
+	return &Status{Kind: "Status", APIVersion: "v1", Status: "Failure", Message: fmt.Sprintf(format, args...),
+		Reason: reason, Code: code}
+}
+
+// about is a failure that concerns a Lease object.
+func (s *Status) about(name string) *Status {
+	s.Details = &StatusDetails{Name: name, Group: "coordination.k8s.io", Kind: "leases"}
+	return s
+}
+
+func notFound(name string) *Status {
+	return Failure(404, "NotFound", "%s %q not found", leasesResource, name).about(name)
+}
+
+func exists(name string) *Status {
+	return Failure(409, "AlreadyExists", "%s %q already exists", leasesResource, name).about(name)
+}
+
+func conflict(name string) *Status {
+	return Failure(409, "Conflict",
+		"Operation cannot be fulfilled on %s %q: the object has been modified; please apply "+
+			"your changes to the latest version and try again", leasesResource, name).about(name)
+}
+
+func invalid(name, format string, args ...any) *Status {
+	s := Failure(422, "Invalid", "Lease.coordination.k8s.io %q is invalid: "+format, append([]any{name}, args...)...)
+	s.Details = &StatusDetails{Name: name, Group: "coordination.k8s.io", Kind: "Lease"}
+	return s
+}
+
+func badRequest(format string, args ...any) *Status {
+	return Failure(400, "BadRequest", format, args...)
+}
+
+// Answer writes an answer of the API server with a body in JSON.
+func Answer(code int, body any) []byte {
+	b, err := json.Marshal(body)
+	if err != nil {
+		panic(err) // objects come from JSON, and statuses have texts and numbers
+	}
+	b = append(b, '\n')
+	return append(fmt.Appendf(nil, "%sContent-Length: %d\r\n\r\n", head(code), len(b)), b...)
+}
+
+// phrases are those of net/http, which this package does without.
+var phrases = map[int]string{200: "OK", 201: "Created", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed",
+	406: "Not Acceptable", 409: "Conflict", 410: "Gone", 413: "Request Entity Too Large",
+	415: "Unsupported Media Type", 422: "Unprocessable Entity", 500: "Internal Server Error", 501: "Not Implemented"}
+
+func head(code int) string {
+	return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n", code, phrases[code])
+}
+
+// apiCall is a request that an API server has received.
+type apiCall struct {
+	APIRequest
+	*server
+	m               *raft.Member
+	r               *sim.Incoming
+	query           url.Values
+	namespace, name string
+}
+
+// serveAPI takes a request to the API server.
+func (s *server) serveAPI(m *raft.Member, r *sim.Incoming) {
+	if len(r.Args) != 6 {
+		s.refuse(r, &Error{Internal, Unknown})
+		return
+	}
+	q := &apiCall{APIRequest: APIRequest{r.Args[1], r.Args[2], r.Args[3], r.Args[4], r.Args[5]}, server: s, m: m, r: r}
+	if failed := q.serve(); failed != nil {
+		q.fail(failed)
+	}
+}
+
+func (q *apiCall) fail(s *Status) { q.r.Reply(Answer(s.Code, s)) }
+
+// serve answers, or returns why it does not.
+func (q *apiCall) serve() *Status {
+	if failed := q.route(); failed != nil {
+		return failed
+	}
+	watches := q.query.Get("watch")
+	switch {
+	case q.Accept != "" && !strings.Contains(q.Accept, "application/json") && !strings.Contains(q.Accept, "*/*"):
+		return Failure(406, "NotAcceptable", "only the following media types are accepted: application/json")
+	case q.Method == "GET" && q.name != "":
+		return q.get()
+	case q.Method == "GET" && (watches == "true" || watches == "1"):
+		return q.watch()
+	case q.Method == "GET":
+		return q.list()
+	case q.Method == "POST" && q.name == "":
+		return q.create()
+	case q.Method == "PUT" && q.name != "":
+		return q.update()
+	case q.Method == "DELETE" && q.name != "":
+		return q.delete()
+	case q.Method == "PATCH" && q.name != "", q.Method == "DELETE":
+		return Failure(501, "NotImplemented", "fencepost: %s of %s is not simulated", q.Method, leasesResource)
+	}
+	return Failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+}
+
+// options are those of a request that make a difference; the others are hints to a server.
+var options = []string{"watch", "resourceVersion", "timeout", "timeoutSeconds", "allowWatchBookmarks", "fieldManager",
+	"resourceVersionMatch", "fieldValidation", "limit"}
+
+// route finds the object or the collection that the request is about.
+func (q *apiCall) route() *Status {
+	u, err := url.ParseRequestURI(q.URI)
+	if err != nil {
+		return badRequest("%v", err)
+	}
+	q.query = u.Query()
+	path, ours := strings.CutPrefix(u.Path, leasesRoot)
+	parts := strings.Split(path, "/")
+	switch {
+	case !ours && (strings.HasPrefix(u.Path, "/api/") || strings.HasPrefix(u.Path, "/apis/")),
+		ours && !slices.Contains(parts, "leases"):
+		return Failure(404, "NotFound", "the server could not find the requested resource (fencepost: %s is not "+
+			"simulated; %s is)", u.Path, leasesResource)
+	case !ours:
+		return Failure(404, "NotFound", "the server could not find the requested resource")
+	case len(parts) == 1:
+	case parts[0] == "namespaces" && len(parts) == 3 && parts[2] == "leases":
+		q.namespace = parts[1]
+	case parts[0] == "namespaces" && len(parts) == 4 && parts[2] == "leases":
+		q.namespace, q.name = parts[1], parts[3]
+	default:
+		return Failure(404, "NotFound", "the server could not find the requested resource")
+	}
+	for name := range q.query {
+		if !slices.Contains(options, name) {
+			return Failure(501, "NotImplemented", "fencepost: the option %s is not simulated", name)
+		}
+	}
+	return nil
+}
+
+func (q *apiCall) key() string { return LeaseObjects + q.namespace + "/" + q.name }
+
+// shown is the object that a key holds, as clients see it.
+func shown(k *KeyValue) *object {
+	var l object
+	if json.Unmarshal([]byte(k.Value), &l) != nil {
+		l.Spec = map[string]any{}
+	}
+	l.Kind, l.APIVersion = "Lease", leasesVersion
+	if l.Metadata == nil { // written without the API server
+		namespace, name, _ := strings.Cut(strings.TrimPrefix(k.Key, LeaseObjects), "/")
+		l.Metadata = map[string]any{"namespace": namespace, "name": name}
+	}
+	l.Metadata["resourceVersion"] = format(k.Mod)
+	return &l
+}
+
+// read calls f once this member has caught up with the cluster: reads are quorum reads.
+func (q *apiCall) read(f func() *Status) *Status {
+	q.m.ReadIndex(func(err error) {
+		failed := Failure(500, "InternalError", "%s", errTimeout.Text)
+		if err == nil {
+			failed = f()
+		}
+		if failed != nil {
+			q.fail(failed)
+		}
+	})
+	return nil
+}
+
+func (q *apiCall) get() *Status {
+	return q.read(func() *Status {
+		k := q.store.get(q.key())
+		if k == nil {
+			return notFound(q.name)
+		}
+		q.r.Reply(Answer(200, shown(&k.KeyValue)))
+		return nil
+	})
+}
+
+// within returns the keys of the objects that a request is about: those of a namespace, or all.
+func (q *apiCall) within() (key, end string) {
+	key = LeaseObjects
+	if q.namespace != "" {
+		key += q.namespace + "/"
+	}
+	return key, After(key)
+}
+
+func (q *apiCall) list() *Status {
+	return q.read(func() *Status {
+		items := []*object{}
+		from, to := q.store.span(q.within())
+		for i := from; i < to; i++ {
+			items = append(items, shown(&q.store.keys[i].KeyValue))
+		}
+		q.r.Reply(Answer(200, map[string]any{"kind": "LeaseList", "apiVersion": leasesVersion, "items": items,
+			"metadata": map[string]string{"resourceVersion": format(q.store.revision)}}))
+		return nil
+	})
+}
+
+// sent reads the object in the body.
+func (q *apiCall) sent() (l *object, failed *Status) {
+	media, _, _ := strings.Cut(q.ContentType, ";")
+	if media != "" && strings.TrimSpace(media) != "application/json" {
+		return nil, Failure(415, "UnsupportedMediaType", "the body of the request was in an unknown format - accepted "+
+			"media types include: application/json")
+	}
+	l = &object{}
+	if err := json.Unmarshal([]byte(q.Body), l); err != nil {
+		return nil, badRequest("unable to decode request body: %v", err)
+	}
+	if l.Kind != "" && l.Kind != "Lease" || l.APIVersion != "" && l.APIVersion != leasesVersion {
+		return nil, badRequest("%s, Kind=%s in the body cannot be handled as a Lease of %s", l.APIVersion, l.Kind,
+			leasesVersion)
+	}
+	if l.Metadata == nil {
+		l.Metadata = map[string]any{}
+	}
+	name := l.text("name")
+	switch namespace := l.text("namespace"); {
+	case name == "":
+		return nil, invalid("", "metadata.name: Required value: name or generateName is required")
+	case q.name != "" && name != q.name:
+		return nil, badRequest("the name of the object (%s) does not match the name on the URL (%s)", name, q.name)
+	case namespace != "" && namespace != q.namespace:
+		return nil, badRequest("the namespace of the provided object does not match the namespace sent on the request")
+	}
+	q.name = name
+	l.Metadata["namespace"] = q.namespace
+	return l, q.check(l)
+}
+
+// check refuses what a Lease object cannot have (pkg/apis/coordination/validation).
+func (q *apiCall) check(l *object) *Status {
+	if l.Spec == nil {
+		l.Spec = map[string]any{}
+	}
+	if n, is := l.Spec["leaseDurationSeconds"].(float64); is && n <= 0 {
+		return invalid(q.name, "spec.leaseDurationSeconds: Invalid value: %d: must be greater than 0", int64(n))
+	}
+	if n, is := l.Spec["leaseTransitions"].(float64); is && n < 0 {
+		return invalid(q.name, "spec.leaseTransitions: Invalid value: %d: must be greater than or equal to 0", int64(n))
+	}
+	return nil
+}
+
+// stored is the value that a key gets.
+func (l *object) stored() string {
+	delete(l.Metadata, "resourceVersion")
+	b, err := json.Marshal(l)
+	if err != nil {
+		panic(err) // it comes from JSON
+	}
+	return string(b)
+}
+
+func (q *apiCall) create() *Status {
+	l, failed := q.sent()
+	switch {
+	case failed != nil:
+		return failed
+	case l.text("resourceVersion") != "":
+		return badRequest("resourceVersion should not be set on objects to be created")
+	}
+	q.put(l, 0, func() *Status { return exists(q.name) })
+	return nil
+}
+
+// put writes the object in place of the given version, 0 if there must be none; other answers if there is another.
+func (q *apiCall) put(l *object, version int64, other func() *Status) {
+	code := 200
+	if version == 0 {
+		code = 201
+		q.lastUID++
+		l.Metadata["uid"] = fmt.Sprintf("00000000-0000-4000-%04x-%012x", 0x8000|q.m.Number(), q.m.Life()<<32|q.lastUID)
+		l.Metadata["creationTimestamp"] = nil // of a wall clock, which members do not read
+	}
+	l.Kind, l.APIVersion = "Lease", leasesVersion
+	value := l.stored()
+	q.commit(func(revision int64, held bool) *Status {
+		if !held {
+			return other()
+		}
+		q.r.Reply(Answer(code, shown(&KeyValue{Key: q.key(), Value: value, Mod: revision})))
+		return nil
+	}, "TXN", "IF", "MOD", q.key(), "=", format(version), "THEN", "3", "PUT", q.key(), value)
+}
+
+// commit puts a transaction into the log, and passes on whether its conditions held.
+func (q *apiCall) commit(done func(revision int64, held bool) *Status, args ...string) {
+	q.m.Propose(raft.Command{Attempt: q.r.Attempt, Args: args}, func(reply []byte, err error) {
+		failed := Failure(500, "InternalError", "%s", errTimeout.Text)
+		answer := sim.NewReply(reply)
+		if parts := answer.Array(); err == nil && len(parts) == 3 {
+			revision, _ := parts[0].Int()
+			held, _ := parts[1].Int()
+			failed = done(revision, held == 1)
+		}
+		if failed != nil {
+			q.fail(failed)
+		}
+	})
+}
+
+// update replaces the version that the object names. An object that does not exist is created, as the API server
+// permits for Lease objects; one that names no version is refused.
+func (q *apiCall) update() *Status {
+	l, failed := q.sent()
+	if failed != nil {
+		return failed
+	}
+	version, err := strconv.ParseInt("0"+l.text("resourceVersion"), 10, 64)
+	if err != nil {
+		return invalid(q.name,
+			"metadata.resourceVersion: Invalid value: %q: strconv.ParseUint: parsing: invalid syntax",
+			l.text("resourceVersion"))
+	}
+	q.read(func() *Status {
+		k := q.store.get(q.key())
+		switch {
+		case k == nil:
+			q.put(l, 0, func() *Status { return conflict(q.name) })
+			return nil
+		case version == 0:
+			return invalid(q.name, "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update")
+		case version != k.Mod:
+			return conflict(q.name)
+		}
+		old := shown(&k.KeyValue)
+		for _, field := range []string{"uid", "creationTimestamp"} {
+			l.Metadata[field] = old.Metadata[field]
+		}
+		q.put(l, version, func() *Status { return conflict(q.name) })
+		return nil
+	})
+	return nil
+}
+
+func (q *apiCall) delete() *Status {
+	var o struct {
+		Preconditions *struct{ ResourceVersion *string }
+	}
+	if q.Body != "" && json.Unmarshal([]byte(q.Body), &o) != nil {
+		return badRequest("unable to decode request body")
+	}
+	return q.read(func() *Status {
+		k := q.store.get(q.key())
+		switch {
+		case k == nil:
+			return notFound(q.name)
+		case o.Preconditions != nil && o.Preconditions.ResourceVersion != nil &&
+			*o.Preconditions.ResourceVersion != format(k.Mod):
+			return conflict(q.name)
+		}
+		done := &Status{Kind: "Status", APIVersion: "v1", Status: "Success"}
+		done.about(q.name).Details.UID = shown(&k.KeyValue).text("uid")
+		q.commit(func(_ int64, held bool) *Status {
+			if !held {
+				return conflict(q.name)
+			}
+			q.r.Reply(Answer(200, done))
+			return nil
+		}, "TXN", "IF", "MOD", q.key(), "=", format(k.Mod), "THEN", "2", "DELETE", q.key())
+		return nil
+	})
+}
+
+// watch sends what happens to objects from the version that is given on, or what there is and what happens then.
+func (q *apiCall) watch() *Status {
+	text := q.query.Get("resourceVersion")
+	version, err := strconv.ParseInt("0"+text, 10, 64)
+	if err != nil {
+		return badRequest("Invalid value: %q: the resource version is no number", text)
+	}
+	return q.read(func() *Status {
+		begin := head(200) + "Transfer-Encoding: chunked\r\n\r\n"
+		if version > 0 && version < q.store.compacted {
+			expired := Failure(410, "Expired", "too old resource version: %d (%d)", version, q.store.compacted)
+			b := append([]byte(begin), event("ERROR", expired)...)
+			q.r.Reply(append(b, lastChunk...))
+			return nil
+		}
+		b := []byte(begin)
+		from, to := q.within()
+		if version == 0 {
+			first, last := q.store.span(from, to)
+			for _, k := range q.store.keys[first:last] {
+				b = append(b, event("ADDED", shown(&k.KeyValue))...)
+			}
+			version = q.store.revision
+		}
+		q.r.Reply(b)
+		q.lastWatch++
+		q.watchers = append(q.watchers, watcher{id: q.lastWatch, conn: q.r.ConnID, key: from, end: to,
+			next:    version + 1,
+			objects: true})
+		q.push(q.m, &q.watchers[len(q.watchers)-1])
+		return nil
+	})
+}
+
+// lastChunk ends a body that came in chunks.
+const lastChunk = "0\r\n\r\n"
+
+// event is a chunk with what happened to an object.
+func event(kind string, object any) []byte {
+	b, err := json.Marshal(map[string]any{"type": kind, "object": object})
+	if err != nil {
+		panic(err) // objects come from JSON
+	}
+	return fmt.Appendf(nil, "%x\r\n%s\n\r\n", len(b)+1, b)
+}
+
+// pushObjects sends a watcher of the API server the changes since its last one, a message for each revision.
+func (s *server) pushObjects(m *raft.Member, w *watcher) {
+	all := s.store.changes
+	i := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
+	for i < len(all) {
+		var b []byte
+		key := m.Second()
+		for revision := all[i].revision; i < len(all) && all[i].revision == revision; i++ {
+			c := &all[i]
+			if !w.sees(c) {
+				continue
+			}
+			kind, k := "MODIFIED", c.KeyValue
+			switch {
+			case c.deleted:
+				kind = "DELETED"
+				k = all[s.latest(c.Key, i)].KeyValue
+				k.Mod = c.Mod
+			case c.Version == 1:
+				kind = "ADDED"
+			}
+			b = append(b, event(kind, shown(&k))...)
+			key = key.Text(c.Key)
+		}
+		if b != nil {
+			m.Push(w.conn, key, b)
+		}
+	}
+	w.next = max(w.next, s.store.revision+1)
+}
+
+// latest is the last change of a key before the given one.
+func (s *server) latest(key string, before int) int {
+	for before--; s.store.changes[before].Key != key; before-- {
+	}
+	return before
+}

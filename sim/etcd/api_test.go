@@ -1,0 +1,73 @@
+package etcd
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// TestTheAPIServerAnswersAsKubernetesDoes: each answer has its code, and the reason and text by which client-go tells
+// failures apart.
+func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
+	const in, json = "/apis/coordination.k8s.io/v1/namespaces/default/leases", "application/json"
+	object := func(version string) string {
+		return `{"metadata":{"name":"a"` + version + `},"spec":{"holderIdentity":"me","leaseDurationSeconds":15}}`
+	}
+	steps := []struct {
+		request APIRequest
+		want    []string
+	}{
+		{APIRequest{"GET", in + "/a", "", "", ""}, []string{"404 Not Found", `"reason":"NotFound"`, `\"a\" not found`}},
+		{APIRequest{"POST", in, json, "", object("")}, []string{"201 Created", `"resourceVersion":"2"`,
+			`"holderIdentity":"me"`}},
+		{APIRequest{"POST", in, json, "", object("")}, []string{"409 Conflict", `"reason":"AlreadyExists"`,
+			"already exists"}},
+		{APIRequest{"PUT", in + "/a", json, "", object(`,"resourceVersion":"2"`)}, []string{"200 OK",
+			`"resourceVersion":"3"`}},
+		{APIRequest{"PUT", in + "/a", json, "", object(`,"resourceVersion":"2"`)},
+			[]string{"409 Conflict", `"reason":"Conflict"`,
+				"please apply your changes to the latest version and try again"}},
+		{APIRequest{"PUT", in + "/a", json, "", object("")}, []string{"422 ", "must be specified for an update"}},
+		{APIRequest{"PUT", in + "/b", json, "", object("")}, []string{"400 ", "does not match the name on the URL"}},
+		{APIRequest{"POST", in, "application/vnd.kubernetes.protobuf", "", "k8s"}, []string{"415 ",
+			`"reason":"UnsupportedMediaType"`}},
+		{APIRequest{"POST", in, json, "", "{"}, []string{"400 ", `"reason":"BadRequest"`}},
+		{APIRequest{"PATCH", in + "/a", json, "", "{}"}, []string{"501 ",
+			"PATCH of leases.coordination.k8s.io is not simulated"}},
+		{APIRequest{"GET", in + "?labelSelector=a", "", "", ""}, []string{"501 ", "labelSelector is not simulated"}},
+		{APIRequest{"GET", "/api/v1/namespaces/default/pods", "", "", ""}, []string{"404 ",
+			"/api/v1/namespaces/default/pods is not simulated"}},
+		{APIRequest{"GET", in, "", "", ""}, []string{"200 OK", `"kind":"LeaseList"`,
+			`"metadata":{"resourceVersion":"3"}`}},
+		{APIRequest{"GET", in + "?watch=true&resourceVersion=1", "", "", ""}, []string{"Transfer-Encoding: chunked"}},
+		{APIRequest{"DELETE", in + "/a", "", "", ""}, []string{"200 OK", `"status":"Success"`}},
+	}
+	d, pushed := newDesk(t), ""
+	d.AddClient("client-1", 0, func(env sim.Env) {
+		c := sim.Conn{Server: "etcd-1"}
+		for _, s := range steps {
+			raw := string(env.Call(time.Minute, nil, sim.Request{Conn: c, Args: s.request.Args(),
+				Phase: "api"})[0].Raw())
+			for _, want := range s.want {
+				if !strings.Contains(raw, want) {
+					t.Errorf("%s %s: %s, which lacks %q", s.request.Method, s.request.URI, raw, want)
+				}
+			}
+		}
+		for {
+			b, status := env.Receive(c, time.Second)
+			if status != sim.Answered {
+				return
+			}
+			pushed += string(b)
+		}
+	})
+	d.Run(sim.Time(time.Minute), nil)
+	for _, want := range []string{`"type":"ADDED"`, `"type":"MODIFIED"`, `"type":"DELETED"`} {
+		if !strings.Contains(pushed, want) {
+			t.Errorf("the watch lacks %s: %s", want, pushed)
+		}
+	}
+}

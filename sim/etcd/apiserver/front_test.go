@@ -1,0 +1,69 @@
+package apiserver
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// line is a connection that remembers.
+type line struct {
+	asked     [][]string
+	delivered string
+	over      bool
+}
+
+func (l *line) Now() sim.Time                                  { return 0 }
+func (l *line) Ask(args []string, _ history.Attempt, _ string) { l.asked = append(l.asked, args) }
+func (l *line) Deliver(b []byte)                               { l.delivered += string(b) }
+func (l *line) HangUp()                                        { l.over = true }
+
+// TestRequestsAreCutFromAnyPieces: a body by its length or in chunks, and one request after another.
+func TestRequestsAreCutFromAnyPieces(t *testing.T) {
+	const two = "PUT /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAccept: */*\r\nContent-Length: " +
+		"4\r\n\r\n{12}" +
+		"POST /d HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n"
+	for piece := 1; piece <= len(two); piece++ {
+		l, w := &line{}, API{}.Begin(0).Caller("client-1").Wire("kubernetes-1")
+		for rest := two; rest != ""; {
+			n := min(piece, len(rest))
+			if err := w.Written(l, []byte(rest[:n])); err != nil {
+				t.Fatal(err)
+			}
+			rest = rest[n:]
+		}
+		if l.over || len(l.asked) != 2 || strings.Join(l.asked[0],
+			"|") != "HTTP|PUT|/a?b=c|application/json|*/*|{12}" ||
+			strings.Join(l.asked[1], "|") != "HTTP|POST|/d|||[]" {
+			t.Fatalf("pieces of %d: %q, over: %t", piece, l.asked, l.over)
+		}
+	}
+}
+
+// TestStrangersGetAClearAnswer: what is no HTTP/1.1 is answered, and its connection ends.
+func TestStrangersGetAClearAnswer(t *testing.T) {
+	for sent, want := range map[string]string{
+		"\x16\x03\x01\x02\x00\x01\x00":                     "Client sent an HTTPS request to an HTTP server",
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n":                 "400 Bad Request",
+		"*1\r\n$4\r\nPING\r\n":                             "400 Bad Request",
+		"GET nowhere HTTP/1.1\r\n\r\n":                     "400 Bad Request",
+		"GET /" + strings.Repeat("a", mostRequest) + " HT": "Request entity too large",
+	} {
+		l, w := &line{}, API{}.Begin(0).Caller("client-1").Wire("kubernetes-1")
+		if err := w.Written(l, []byte(sent)); err != nil || !l.over || !strings.Contains(l.delivered, want) {
+			t.Errorf("%.20q: %q, over: %t, %v", sent, l.delivered, l.over, err)
+		}
+	}
+}
+
+// TestTimesAreThoseOfAFirstRun in what enters digests.
+func TestTimesAreThoseOfAFirstRun(t *testing.T) {
+	c := API{}.Begin(time.Hour).Caller("client-1")
+	got := c.Canonical(`{"renewTime":"2026-01-01T01:00:02.500000Z","name":"2026"}`)
+	if want := `{"renewTime":"2026-01-01T00:00:02.5Z","name":"2026"}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
