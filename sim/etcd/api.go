@@ -139,7 +139,7 @@ type apiCall struct {
 // serveAPI takes a request to the API server.
 func (s *server) serveAPI(m *raft.Member, r *sim.Incoming) {
 	if len(r.Args) != 6 {
-		s.refuse(r, &Error{Internal, Unknown})
+		s.refuse(r, &failure{Internal, Unknown})
 		return
 	}
 	q := &apiCall{APIRequest: APIRequest{r.Args[1], r.Args[2], r.Args[3], r.Args[4], r.Args[5]}, server: s, m: m, r: r}
@@ -261,7 +261,7 @@ func (q *apiCall) within() (key, end string) {
 	if q.namespace != "" {
 		key += q.namespace + "/"
 	}
-	return key, After(key)
+	return key, after(key)
 }
 
 func (q *apiCall) list() *Status {

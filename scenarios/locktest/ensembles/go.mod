@@ -6,8 +6,8 @@ replace github.com/fencepost-sim/fencepost => ../../..
 
 require (
 	github.com/fencepost-sim/fencepost v0.0.0-00010101000000-000000000000
-	go.etcd.io/etcd/api/v3 v3.7.3
 	github.com/go-zookeeper/zk v1.0.4
+	go.etcd.io/etcd/api/v3 v3.7.3
 	go.etcd.io/etcd/client/v3 v3.7.3
 	go.uber.org/zap v1.27.1
 	google.golang.org/grpc v1.83.2
