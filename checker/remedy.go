@@ -137,7 +137,8 @@ var remedies = map[CauseKind][]advice{
 		guard,
 	},
 	ExpiredEarly: {
-		{text: "Count a lease from when one saw the record change, on one's monotonic clock, and not from the time in " +
+		{text: "Count a lease from when one saw the record change, on one's monotonic clock, and not from the time " +
+			"in " +
 			"" +
 			"the record.", when: both(ofDetail(ClientClock), unlessAgainst(history.PacesClock))},
 		{text: leaseOfKubernetes, when: both(ofDetail(ClientClock), against(history.PacesClock))},
@@ -207,7 +208,8 @@ var remedies = map[CauseKind][]advice{
 		guard,
 	},
 	HolderOutlivedLease: {
-		{text: "Stop the work before the lock is given up that could not be renewed: with ReleaseOnCancel client-go's " +
+		{text: "Stop the work before the lock is given up that could not be renewed: with ReleaseOnCancel " +
+			"client-go's " +
 			"" +
 			"leader leads on while its release is tried.", unless: history.StopFirst,
 			only: []history.Service{history.Kubernetes}},

@@ -122,7 +122,8 @@ func (s *Scenario) settings() []applied {
 		{history.Expiry, d.Expires && !d.Later},
 		{history.OwnerCheck, session && d.Service != history.Kubernetes || everybody(func(c *Client) bool {
 			return d.Applies(&c.Lock,
-				history.OwnerCheck) || !session && c.Lock.Release != locks.ReleaseDel && c.Lock.Release != locks.ReleaseGetThenDel
+				history.OwnerCheck) || !session && c.Lock.Release != locks.ReleaseDel &&
+				c.Lock.Release != locks.ReleaseGetThenDel
 		})},
 		{history.OwnValue, everybody(func(c *Client) bool {
 			return c.Lock.TokenScope == locks.PerRequest || d.Applies(&c.Lock, history.OwnValue)

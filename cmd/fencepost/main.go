@@ -78,8 +78,8 @@ func newRoot() *cobra.Command {
 pause, clocks jump, servers crash and packets arrive late, and judges the recorded history.
 Same seed, same run.
 
-Locks on: Redis (one, with replicas and Sentinel, and Redlock on several), Tair, etcd and
-ZooKeeper.`,
+Locks on: Redis (one, with replicas and Sentinel, and Redlock on several), Tair, etcd,
+ZooKeeper and Kubernetes.`,
 		Example: `  fencepost run kleppmann-gc-pause
   fencepost init redlock --out my-lock.yaml
   fencepost run my-lock.yaml --seeds 1000`,

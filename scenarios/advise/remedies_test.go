@@ -151,7 +151,8 @@ var confirmations = []confirmation{
 		reason: "it is about what others recorded"},
 	{text: "Let the lease duration be longer than the renew deadline, the retry period and the time-out of a request " +
 		"together, by as much as the fastest clock gains on the slowest.", changes: []string{"lock.ttl: 66s"}},
-	{text: "Count a lease from when one saw the record change, on one's monotonic clock, and not from the time in the " +
+	{text: "Count a lease from when one saw the record change, on one's monotonic clock, and not from the time in " +
+		"the " +
 		"" +
 		"record.", changes: []string{"lock.count-lease-from: change"}},
 	{text: "Stop the work, and end the process, before the lock is given up that could not be renewed: client-go's " +

@@ -79,9 +79,10 @@ var contenders = []contender{
 		struck: "zookeeper-1", spare: []string{"zookeeper-3"}, most: []string{"zookeeper-2", "zookeeper-3"},
 		lagging: []string{"zookeeper-3"},
 		tokens:  true, agreed: true},
-	{name: "kubernetes", title: "Kubernetes", text: "The leader election of Kubernetes: a record on three nodes, each " +
-		"with " +
-		"an API server and a member of etcd, likewise.", servers: "kubernetes: 3",
+	{name: "kubernetes", title: "Kubernetes",
+		text: "The leader election of Kubernetes: a record on three nodes, each " +
+			"with " +
+			"an API server and a member of etcd, likewise.", servers: "kubernetes: 3",
 		lock:  "protocol: lease-object, renew-deadline: 6s, retry-period: 1s, timeout: 3s, release-on-cancel: on",
 		nodes: numbered("kubernetes", 3), struck: "kubernetes-1", spare: []string{"kubernetes-3"},
 		most: []string{"kubernetes-2", "kubernetes-3"}, lagging: []string{"kubernetes-3"}, tokens: true, agreed: true,

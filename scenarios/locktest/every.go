@@ -80,8 +80,10 @@ func (p *parent) enumerate(asked []uint64) []uint64 {
 	}
 	text, err := json.Marshal(p.listed.Longest)
 	if err == nil {
-		p.listed.file = filepath.Join(p.t.TempDir(), "places.json")
-		err = os.WriteFile(p.listed.file, text, 0o600)
+		const name = "places.json"
+		folder := p.t.TempDir()
+		p.listed.file = filepath.Join(folder, name)
+		err = save(folder, map[string]string{name: string(text)})
 	}
 	if err != nil {
 		p.problem(err.Error())

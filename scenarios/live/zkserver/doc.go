@@ -8,7 +8,8 @@
 // the process. Pauses are SIGSTOP, crashes kill -9; a wall clock jumps by a small library that is loaded into the
 // process (package process).
 //
-// A library of the user's sends frames of ZooKeeper's protocol, which are passed on, and so are their replies and events.
+// A library of the user's sends frames of ZooKeeper's protocol, which are passed on, and so are their replies and
+// events.
 //
 // What members send each other, for an election and after it, travels the simulated links too: a Java program calls
 // through a SOCKS proxy if it is told to, and each member's is one of package fleet.
