@@ -152,15 +152,14 @@ var confirmations = []confirmation{
 	{text: "Let the lease duration be longer than the renew deadline, the retry period and the time-out of a request " +
 		"together, by as much as the fastest clock gains on the slowest.", changes: []string{"lock.ttl: 66s"}},
 	{text: "Count a lease from when one saw the record change, on one's monotonic clock, and not from the time in " +
-		"the " +
-		"" +
-		"record.", changes: []string{"lock.count-lease-from: change"}},
+		"the record.", changes: []string{"lock.count-lease-from: change"}},
 	{text: "Stop the work, and end the process, before the lock is given up that could not be renewed: client-go's " +
 		"ReleaseOnCancel clears the record of whoever leads by then.",
 		changes: []string{"lock.release-on-cancel: off"}},
 	{text: "Stop the work before the lock is given up that could not be renewed: with ReleaseOnCancel client-go's " +
-		"leader " +
-		"leads on while its release is tried.", changes: []string{"lock.release-on-cancel: off"}},
+		"leader leads on while its release is tried.", changes: []string{"lock.release-on-cancel: off"}},
+	{text: "Name in each update the resource version that it replaces.",
+		changes: []string{"lock.resource-version: compared"}},
 	{text: "Give each process an identity of its own.", changes: []string{"lock.value: per-acquire"}},
 	{text: "Give each process an identity of its own, and end it when it stops leading: leaseTransitions counts " +
 		"changes of the holder, not terms.", changes: []string{"lock.value: per-acquire"}},

@@ -107,7 +107,8 @@ func (k Key[T]) Depending(words string) Key[T] {
 	return k
 }
 
-// Number is the one number of a value of this form; false if it is a word, or two numbers.
+// Number is the one number of a value of this form; false if it is a word, or two numbers, or less than may be written:
+// that of a key which is not in use.
 func (f *Form) Number(v Value) (int64, bool) {
 	switch {
 	case v.Word != "":
@@ -117,7 +118,7 @@ func (f *Form) Number(v Value) (int64, bool) {
 	case f.Kind == Allowance:
 		return v.N, v.From == 0
 	case f.Kind == Duration || f.Kind == Count:
-		return v.N, true
+		return v.N, v.N >= f.Least
 	}
 	return 0, false
 }

@@ -104,15 +104,13 @@ var leaseObjectKeys = []format.Key[leaseObjectConfig]{
 	format.Positive("retry-period", func(c *leaseObjectConfig) *time.Duration { return &c.period }, 2*time.Second,
 		"between two tries to renew; a candidate waits up to 1.2 times as long in addition, at random").Recurring(),
 	format.Choice("release-on-cancel", func(c *leaseObjectConfig) *electionEnd { return &c.release },
-		"what a leader does when it stops, of its own accord or because it could not renew. `off`: nothing, and "+
-			"others "+
+		"what a leader does when it stops, of its own accord or because it could not renew. `off`: nothing, and others "+
 			"wait for the lease to end; `on`: it writes the record without a holder, whoever leads by then (client-go "+
 			"from v0.34 on); `unless-changed`: only if nobody has written since (v0.32)",
 		format.Options(leavesRecord, clearsRecord, clearsOwn)...),
 	format.Choice("count-lease-from", func(c *leaseObjectConfig) *observation { return &c.observe },
 		"a candidate counts another's lease from when it saw the record `change`, on its monotonic clock, as "+
-			"client-go "+
-			"does, or from the record's `renew-time`, on its wall clock",
+			"client-go does, or from the record's `renew-time`, on its wall clock",
 		format.Options(sightOfChange, renewTime)...).OnWall(string(renewTime)),
 	format.Choice("resource-version", func(c *leaseObjectConfig) *versionInWrite { return &c.version },
 		"an update replaces the version that its client knows, and fails if there is another; `any`: it replaces "+

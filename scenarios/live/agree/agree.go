@@ -128,7 +128,7 @@ const seeds = 20
 // scaled returns s with its longer times divided as far as its simulated verdict stays the same for all seeds; by is
 // the divisor. A scenario with replicas is not scaled, since a Sentinel takes its own time to fail over; nor is one
 // that strikes members of a cluster, which take their time to elect a leader, nor one on ZooKeeper, which keeps
-// sessions by ticks of 2 s.
+// sessions by ticks of 2 s, or on Kubernetes, whose deadlines must stay in proportion.
 func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, by int, err error) {
 	whole, err := simulate(s, 1)
 	if err != nil {
@@ -136,7 +136,7 @@ func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, by int, err error
 	}
 	for _, c := range scales {
 		if s.Servers.Replicas > 0 || strikesMembers(s) || s.Servers.Backend == locks.OnZooKeeper ||
-			slices.Contains(narrow, s.Name) {
+			s.Servers.Backend == locks.OnKubernetes || slices.Contains(narrow, s.Name) {
 			break
 		}
 		if short, err = c.changed(s); err != nil {
