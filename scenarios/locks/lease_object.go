@@ -104,9 +104,9 @@ var leaseObjectKeys = []format.Key[leaseObjectConfig]{
 	format.Positive("retry-period", func(c *leaseObjectConfig) *time.Duration { return &c.period }, 2*time.Second,
 		"between two tries to renew; a candidate waits up to 1.2 times as long in addition, at random").Recurring(),
 	format.Choice("release-on-cancel", func(c *leaseObjectConfig) *electionEnd { return &c.release },
-		"what a leader does when it stops, of its own accord or because it could not renew. `off`: nothing, and others "+
-			"wait for the lease to end; `on`: it writes the record without a holder, whoever leads by then (client-go "+
-			"from v0.34 on); `unless-changed`: only if nobody has written since (v0.32)",
+		"what a leader does when it stops, of its own accord or because it could not renew. `off`: nothing, and "+
+			"others wait for the lease to end; `on`: it writes the record without a holder, whoever leads by then "+
+			"(client-go from v0.34 on); `unless-changed`: only if nobody has written since (v0.32)",
 		format.Options(leavesRecord, clearsRecord, clearsOwn)...),
 	format.Choice("count-lease-from", func(c *leaseObjectConfig) *observation { return &c.observe },
 		"a candidate counts another's lease from when it saw the record `change`, on its monotonic clock, as "+
