@@ -148,6 +148,11 @@ ContextTimeoutEnabled is set (redis.go, line 1892; default off) and reads for 5 
 takes half the TTL outlives it, unless it looks at Until for the whole of its work and not only
 before it writes.`
 
+// slowExtend is how one silent server keeps Extend, whatever client asks it.
+const slowExtend = `The library's, and the user's care: Extend passes on the context of its caller (mutex.go, line 158)
+and waits for every server. One that is silent kept it for 7 s here; what was left of the validity when it returned was
+less than the time to the next extension. Give Extend a context with a deadline.`
+
 // slowUnlock is how one server that is gone keeps Unlock with go-redis v9, and slowOlderUnlock with older ones.
 const (
 	slowUnlock = `The library's: a round of Lock has a time limit, but Unlock and Extend pass on the context of their
@@ -214,22 +219,15 @@ var ofLibrary = map[string]map[checker.CauseKind]string{
 		checker.ExpiredEarly:   jumpedClocks, checker.RemovedByNonOwner: sameValue,
 		checker.ProlongedByNonOwner: sameValue},
 	"redsync-v8": {checker.TooSlow: slowOlderUnlock, checker.RemovedByOwner: lateTry,
-		checker.ExpiredEarly: jumpedClocks,
-		checker.HolderOutlivedLease: `The library's, and the user's care: Extend passes on the context of its caller (mutex.go, line 158)
-and waits for every server. One that is silent kept it for 7 s here; what was left of the validity when it returned was
-less than the time to the next extension. Give Extend a context with a deadline.`},
+		checker.ExpiredEarly:        jumpedClocks,
+		checker.HolderOutlivedLease: slowExtend},
 	"redsync-v7": {checker.TooSlow: slowOlderUnlock, checker.RemovedByOwner: lateTry,
 		checker.ExpiredEarly: jumpedClocks},
 	"redsync-rueidis": {checker.RemovedByOwner: lateTry, checker.ExpiredEarly: jumpedClocks,
-		checker.HolderOutlivedLease: `The library's adapter, and the user's care: redsync waits for every server. One of five that went silent as
-soon as its connection was open kept Lock for 5 s, although a round has 400 ms; which of rueidis' own time limits that
-is was not traced. A client whose work takes half the TTL then outlives the lease, unless it looks at Until for the
-whole of
-its work and not only before it writes.`,
+		checker.HolderOutlivedLease: slowExtend,
 		checker.TooSlow: `The user's: rueidis.NewClient connects at once, for up to 5 s (rueidis.go, line 55), and returns an error if
 its server does not answer. Who opens a client for each of five servers, and gives up at an error, needs all five.
-Open it
-again later.`},
+Open it again later.`},
 	"redislock-own-token": {checker.RemovedByNonOwner: sameToken},
 	"redsync-redigo": {
 		checker.HolderOutlivedLease: silentServer,
