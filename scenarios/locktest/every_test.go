@@ -24,6 +24,9 @@ func everyFault(lock func(*Client) Lock) Config {
 // TestEachSingleFaultOfARun: it finds the message whose delay makes a careless lock delete the key of another, says
 // what was enumerated, and passes a lock that compares.
 func TestEachSingleFaultOfARun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short tries the first places alone")
+	}
 	t.Run("sound", func(t *testing.T) {
 		p := examine(t, everyFault(newPlain))
 		if p == nil {
