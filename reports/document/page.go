@@ -2,6 +2,7 @@ package document
 
 import (
 	"cmp"
+	"html/template"
 	"io"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -35,7 +36,22 @@ func (d *Document) HTML(w io.Writer, path string) error {
 		title += ": " + says
 	}
 	p := html.NewWriter(title, path)
-	p.Show("title", d.Title)
+	d.body(p)
+	return p.WriteDocument(w)
+}
+
+// Fragment is what the page shows between its frame, for a page that shows it as a part. The error is that data lacks
+// what is shown.
+func (d *Document) Fragment() (template.HTML, error) {
+	p := html.NewWriter(d.Name, "")
+	d.body(p)
+	return p.Body()
+}
+
+func (d *Document) body(p *html.Writer) {
+	if d.Name != "" {
+		p.Show("title", d.Title)
+	}
 	for _, b := range d.Body {
 		b.HTML(p)
 	}
@@ -48,5 +64,4 @@ func (d *Document) HTML(w io.Writer, path string) error {
 	if d.Repeat != "" {
 		Section{"Again", []Block{Command(d.Repeat)}}.HTML(p)
 	}
-	return p.WriteDocument(w)
 }

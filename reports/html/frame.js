@@ -28,14 +28,18 @@
   }
   const explained = e => e instanceof Element ? e.closest("[data-tip]") : null;
 
-  for (const t of document.querySelectorAll("svg title")) {
-    t.parentElement.dataset.tip = t.textContent;
-    t.remove();
+  function take() {
+    for (const t of document.querySelectorAll("svg title")) {
+      t.parentElement.dataset.tip = t.textContent;
+      t.remove();
+    }
+    for (const e of document.querySelectorAll("[title]")) {
+      e.dataset.tip = e.title;
+      e.removeAttribute("title");
+    }
   }
-  for (const e of document.querySelectorAll("[title]")) {
-    e.dataset.tip = e.title;
-    e.removeAttribute("title");
-  }
+  take();
+  addEventListener("shown", take); // a page that shows one thing after another says so
   addEventListener("pointermove", ev => {
     if (ev.pointerType === "touch") return;
     const e = explained(ev.target);
@@ -58,14 +62,15 @@
   addEventListener("keydown", ev => { if (ev.key === "Escape") hide(); });
 
   // Where the clipboard is out of reach, the command is selected for the reader to copy.
-  for (const b of document.querySelectorAll("button[data-do=copy]")) {
+  addEventListener("click", ev => {
+    const b = ev.target instanceof Element && ev.target.closest("button[data-do=copy]");
+    if (!b) return;
     const code = b.parentElement.querySelector("code");
     const select = () => {
       getSelection().selectAllChildren(code);
       b.textContent = "selected";
     };
-    b.addEventListener("click", () => navigator.clipboard
-      ? navigator.clipboard.writeText(code.textContent).then(() => { b.textContent = "copied"; }, select)
-      : select());
-  }
+    if (navigator.clipboard) navigator.clipboard.writeText(code.textContent).then(() => { b.textContent = "copied"; }, select);
+    else select();
+  });
 })();

@@ -80,6 +80,9 @@ func (p *Writer) Fail(err error) {
 	}
 }
 
+// Body is what was shown, without the frame around it. The error is that data lacked what a template shows.
+func (p *Writer) Body() (template.HTML, error) { return template.HTML(p.body.String()), p.err }
+
 // WriteDocument writes the page. The error is w's, or that data lacked what a template shows.
 func (p *Writer) WriteDocument(w io.Writer) error {
 	if p.err != nil {

@@ -50,9 +50,10 @@ type laneTitle struct {
 	Odd       bool
 }
 
-// shape is one thing in the plot. A box spans A to B, a mark stands at A, a ray goes from A at Y to B at Y2.
+// shape is one thing in the plot. A box spans A to B, a mark stands at A, a ray goes from A at Y to B at Y2, and so does
+// a message.
 type shape struct {
-	Kind      string // box, mark, ray
+	Kind      string // box, mark, ray, message
 	Class     string
 	A, B      int64 // true time, ns
 	X, Width  string
@@ -64,6 +65,7 @@ type shape struct {
 	Shift     string // of a mark's label, so that it stays inside the plot
 	Tip       string
 	Events    string // positions, for the connection with the list of the witness
+	Number    int    // of a message
 }
 
 // pin is a number that ties an event of the witness to the list below the picture.
@@ -134,6 +136,7 @@ func (l *Lanes) chart() *chart {
 	y = c.clientLanes(y)
 	y = c.resourceLane(y)
 	y = c.serverLanes(y)
+	c.messages()
 	c.Height = y + 8
 	c.pins()
 	c.omissions(l)
@@ -289,8 +292,11 @@ var chartPicture = sync.OnceValue(func() *template.Template {
 //go:embed chart.js
 var scriptText string
 
+// Script is the function by which a page's script brings the picture to life, for a page that shows one after another.
+var Script = template.JS(scriptText)
+
 // script is what a page needs beside the picture: by it the reader zooms and moves.
-var script = template.JS(scriptText)
+var script = Script + "timeline();\n"
 
 // html is the picture with its buttons and its legend, for a page whose script has Script. The error is of the
 // template.
@@ -350,6 +356,33 @@ func (c *chart) ray(class string, from, to history.Time, y, y2 int) {
 	}
 	c.Shapes = append(c.Shapes, shape{Kind: "ray", Class: class, A: int64(from), B: int64(to), X: px(c.x(from)),
 		Width: px(c.x(to)), Y: y, Y2: y2})
+}
+
+// messages draws those that the lanes carry, from the lane of who sent one to that of who received it.
+func (c *chart) messages() {
+	for _, m := range c.lanes.messages {
+		y, sent := c.laneOf(m.From)
+		y2, received := c.laneOf(m.To)
+		if !sent || !received || m.Left < c.from || m.Arrived > c.to || !c.hasRoom() {
+			continue
+		}
+		client, asks := c.lanes.clientOf[m.From]
+		if !asks {
+			client = c.lanes.clientOf[m.To]
+		}
+		c.Shapes = append(c.Shapes, shape{Kind: "message", Class: colorOf(client), A: int64(m.Left), B: int64(m.Arrived), X: px(c.x(m.Left)), Width: px(c.x(m.Arrived)), Y: y, Y2: y2,
+			Number: m.Number, Tip: m.Words + "\n" + c.lanes.instant(m.Left) + " to " + c.lanes.instant(m.Arrived)})
+	}
+}
+
+// laneOf is the middle of a process's lane, if it has one.
+func (c *chart) laneOf(p history.Process) (y int, ok bool) {
+	if i, is := c.lanes.clientOf[p]; is {
+		y, ok = c.middles[i]
+		return y, ok
+	}
+	y, ok = c.middle[p]
+	return y, ok
 }
 
 func positions(events []int) string {

@@ -1,10 +1,12 @@
 "use strict";
-// The timeline: it fills the page's width, zooms and moves, and ties the events of the witness to their lines below.
-(() => {
-  const svg = document.getElementById("chart"), plot = svg.parentElement, knots = JSON.parse(svg.dataset.knots);
+// timeline brings the picture of a page to life: it fills the page's width, zooms and moves, and ties the events of the
+// witness to their lines below. A page that shows one run after another begins with the view of an earlier picture, may
+// keep its knots for as long as something is dragged, and ends each picture by its signal.
+function timeline({view, knots: kept, signal} = {}) {
+  const svg = document.getElementById("chart"), plot = svg.parentElement, knots = kept || JSON.parse(svg.dataset.knots);
   const left = +svg.dataset.left, margin = 16, narrowest = 560, tickRoom = 64;
   const first = knots[0][0], last = knots[knots.length - 1][0];
-  let right = +svg.dataset.right, zoom = 1, offset = 0, linear = svg.dataset.linear === "true";
+  let right = +svg.dataset.right, {zoom, offset, linear} = view || {zoom: 1, offset: 0, linear: svg.dataset.linear === "true"};
 
   // place maps true time to 0..1 over the whole run, x to the page as it is zoomed now.
   function place(t) {
@@ -22,11 +24,20 @@
   // What is in view, where the page is narrower than the plot and scrolls it: the names at the left stay.
   const viewLeft = () => left + plot.scrollLeft, viewRight = () => Math.min(right, plot.scrollLeft + plot.clientWidth);
   const x = t => left + (place(t) - offset) * zoom * (right - left);
+  // time is the true time that stands at a place of the page; beyond an end of the run it goes on at the scale there.
+  function time(px) {
+    const at = (px - left) / (right - left) / zoom + offset;
+    if (linear) return first + at * (last - first);
+    let i = 1;
+    while (i < knots.length - 1 && knots[i][1] < at) i++;
+    const a = knots[i - 1], b = knots[i];
+    return a[0] + (at - a[1]) / Math.max(b[1] - a[1], 1e-9) * (b[0] - a[0]);
+  }
 
   const all = selector => [...svg.querySelectorAll(selector)].map(e => ({
     e, a: +e.dataset.a, b: +e.dataset.b, y: e.dataset.y, rect: e.querySelector(":scope > rect"), text: e.querySelector(":scope > text"),
   }));
-  const boxes = all(".box"), marks = all(".mark"), rays = all(".ray"), floats = all(".float"), pins = all(".pin"),
+  const boxes = all(".box"), marks = all(".mark"), rays = [...all(".ray"), ...all(".message > line")], floats = all(".float"), pins = all(".pin"),
     ticks = all(".tick"), breaks = all(".break");
   for (const f of [...boxes, ...floats]) f.wide = 0;
   function measure(o, e) { return o.wide || (o.wide = e.getComputedTextLength()); }
@@ -147,8 +158,8 @@
     if (Math.abs(ev.clientX - grip.from) > 3) svg.classList.add("moving");
     move(grip.px - ev.clientX);
     grip.px = ev.clientX;
-  });
-  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { grip = null; svg.classList.remove("moving"); });
+  }, {signal});
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { grip = null; svg.classList.remove("moving"); }, {signal});
 
   const middle = () => (viewLeft() + viewRight()) / 2;
   const acts = {
@@ -161,7 +172,7 @@
       keep();
     },
   };
-  for (const b of document.querySelectorAll("button[data-do]")) {
+  for (const b of svg.closest(".card").querySelectorAll("button[data-do]")) {
     const act = acts[b.dataset.do];
     if (act) b.addEventListener("click", () => act(b));
   }
@@ -210,7 +221,9 @@
     if (li) li.focus(); // brings it into view
   });
 
-  addEventListener("resize", fitWidth);
+  addEventListener("resize", fitWidth, {signal});
   fitWidth();
-  if (pins.length > 0 && knots.length > 250) show(pins.map(p => p.a), 40); // a long run opens at its witness
-})();
+  if (!view && pins.length > 0 && knots.length > 250) show(pins.map(p => p.a), 40); // a long run opens at its witness
+  return {time, x, knots, view: () => ({zoom, offset, linear})};
+}
+

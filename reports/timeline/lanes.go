@@ -42,7 +42,8 @@ type Lanes struct {
 	// once and so have several lanes. An event need not name its attempt: who asks for a lock has none yet.
 	laneOf map[history.Attempt]int
 	laneAt map[int]int
-	fine   bool // times are shown to the microsecond
+	fine     bool // times are shown to the microsecond
+	messages []Message
 }
 
 // open is the position "after everything": of what had not ended when the recording stopped.
@@ -202,6 +203,17 @@ func (l *Lanes) apart(a history.Attempt) bool {
 func (l *Lanes) ToTheMicrosecond() {
 	l.fine = slices.ContainsFunc(l.history.Events, func(e history.Event) bool { return e.Time%1e6 != 0 })
 }
+
+// Message is a request of a client or the answer to it, on its way.
+type Message struct {
+	From, To      history.Process
+	Left, Arrived history.Time
+	Words         string // which it is: "the 2nd DEL of client-1 to redis-1"
+	Number        int    // by which the page's script knows it
+}
+
+// Carry draws messages, too: on a page only, where each is a line from lane to lane.
+func (l *Lanes) Carry(messages []Message) { l.messages = messages }
 
 // clock is an instant without its unit.
 func (l *Lanes) clock(at history.Time) string {

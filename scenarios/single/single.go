@@ -41,12 +41,13 @@ type Run struct {
 	Verdict   checker.Verdict
 	History   *history.History // nil is an empty one
 	Metrics   checker.Metrics
-	Events    int           // of the simulation, messages and timers included; not only those of the history
-	Simulated time.Duration // true time at the end of the run
-	Files     string        // folder with plan, history and verdict; empty if they were not written
-	Repeat    string        // command to paste that shows this run again
-	Notes     []string      // what a reader must know of it beside; of a run in real time, which has no digest
-	Recording *Recording    // of a history that was recorded elsewhere; nil for a run
+	Events    int                // of the simulation, messages and timers included; not only those of the history
+	Simulated time.Duration      // true time at the end of the run
+	Files     string             // folder with plan, history and verdict; empty if they were not written
+	Repeat    string             // command to paste that shows this run again
+	Notes     []string           // what a reader must know of it beside; of a run in real time, which has no digest
+	Messages  []timeline.Message // drawn beside what they did; none unless a reader asks for them
+	Recording *Recording         // of a history that was recorded elsewhere; nil for a run
 }
 
 // Explain reports a run and explains its verdict: each violation says which faults it needs, which is found by running
@@ -117,6 +118,7 @@ func (r *Run) Lanes() *timeline.Lanes {
 	if r.Recording != nil {
 		lanes.ToTheMicrosecond()
 	}
+	lanes.Carry(r.Messages)
 	return lanes
 }
 

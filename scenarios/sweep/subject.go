@@ -258,6 +258,15 @@ func (b *Subject) faultLines() []string {
 	return lines
 }
 
+// Faults are the lines of the faults as Set has left them. The error says which one no line can state.
+func (b *Subject) Faults() ([]string, error) {
+	lines, problem := faultLines(b.faults)
+	if problem != "" {
+		return nil, errors.New(problem)
+	}
+	return lines, nil
+}
+
 // Judged are the laws with the given names, and those that assertions are about. Without names they are those that the
 // scenario promises or names under expect; all laws if it does neither.
 func (b *Subject) Judged(names []string, assertions []*Assertion) ([]checker.Law, error) {

@@ -1,0 +1,223 @@
+package play
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Edit is one gesture: what it is, and to what.
+type Edit struct {
+	Do    string   `json:"do"`    // as in edits
+	Fault int      `json:"fault"` // its number, from 1
+	From  int64    `json:"from"`  // new true times of its strike and its end, or of a message's arrival, in ns
+	To    int64    `json:"to"`
+	Sent  int      `json:"sent"` // the message, by its number in the picture
+	Kind  string   `json:"kind"` // of a fault to add
+	On    string   `json:"on"`   // the process on whose lane it was put
+	Key   string   `json:"key"`
+	Value string   `json:"value"` // empty: as if the key were not there
+	Lines []string `json:"lines"` // of all faults
+	Text  string   `json:"text"`
+}
+
+// edits are what can be done to a state. An error is a Problem, or what is wrong with the value of a setting.
+var edits = map[string]func(*opened, *Edit) error{
+	"move":     func(o *opened, e *Edit) error { return o.change(e.Fault, func(f *nemesis.Fault) { move(f, e.From) }) },
+	"end":      (*opened).end,
+	"remove":   (*opened).remove,
+	"add":      (*opened).add,
+	"late":     (*opened).late,
+	"faults":   func(o *opened, e *Edit) error { return o.setFaults(e.Lines) },
+	"set":      (*opened).set,
+	"text":     func(o *opened, e *Edit) error { o.Text = e.Text; return nil },
+	"scenario": (*opened).replace,
+}
+
+// replaces reports whether nothing stays of the text as it was, which need not be one that can be read.
+func (e *Edit) replaces() bool { return e.Do == "text" || e.Do == "scenario" }
+
+// apply makes the state that an edit leads to. The state as it was stays as it is.
+func (o *opened) apply(e *Edit) (*opened, *Problem) {
+	do := edits[e.Do]
+	if do == nil {
+		return nil, &Problem{In: "text", Says: fmt.Sprintf("there is no gesture %q", e.Do)}
+	}
+	next := &opened{State: o.State, doc: o.doc.Clone(), scenario: o.scenario, result: o.result, ran: o.ran}
+	if err := do(next, e); err != nil {
+		return nil, problem(where(e), err)
+	}
+	again, err := open(next.State)
+	if err != nil {
+		return nil, problem(where(e), err)
+	}
+	return again, nil
+}
+
+// where is the part of the page that an edit is about.
+func where(e *Edit) string {
+	switch {
+	case e.Do == "set":
+		return e.Key
+	case e.replaces():
+		return "text"
+	}
+	return "faults"
+}
+
+// replace takes a scenario of the catalogue.
+func (o *opened) replace(e *Edit) error {
+	s, err := scenarios.Named(e.Value)
+	if err != nil {
+		return err
+	}
+	o.State, err = Of(s)
+	return err
+}
+
+// set gives a key a value.
+func (o *opened) set(e *Edit) error {
+	value := strings.TrimSpace(e.Value)
+	switch {
+	case e.Key == "seed":
+		seed, err := seedOf(value)
+		o.Seed = seed
+		return err
+	case value == "":
+		o.doc.Remove(e.Key)
+	case strings.HasPrefix(e.Key, "faults."):
+		return o.setInFault(e.Key, value)
+	default:
+		o.doc.Set(e.Key, value)
+	}
+	o.Text = o.doc.String()
+	return nil
+}
+
+// setFaults puts lines in the place of all faults. Empty ones are left out.
+func (o *opened) setFaults(lines []string) error {
+	known := o.scenario.Targets()
+	var kept []string
+	for i, line := range lines {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		f, err := nemesis.ParseFor(line, known)
+		if err != nil {
+			return &Problem{In: "faults", Line: i + 1, Says: fmt.Sprintf("line %d: %s", i+1, err)}
+		}
+		kept = append(kept, f.String())
+	}
+	o.doc.Remove("faults")
+	if len(kept) > 0 {
+		o.doc.SetList("faults", kept)
+	}
+	o.Text = o.doc.String()
+	return nil
+}
+
+// change rewrites one fault.
+func (o *opened) change(number int, how func(*nemesis.Fault)) error {
+	if number < 1 || number > len(o.scenario.Faults) {
+		return fmt.Errorf("there is no fault %d", number)
+	}
+	lines := o.lines()
+	f := o.scenario.Faults[number-1]
+	how(&f)
+	lines[number-1] = f.String()
+	return o.setFaults(lines)
+}
+
+// lines are those of all faults.
+func (o *opened) lines() []string {
+	lines := make([]string, len(o.scenario.Faults))
+	for i, f := range o.scenario.Faults {
+		lines[i] = f.String()
+	}
+	return lines
+}
+
+// move lets a fault strike at a true time, whatever it waited for.
+func move(f *nemesis.Fault, at int64) {
+	f.Trigger = nemesis.Trigger{Time: max(0, time.Duration(at))}
+}
+
+// end pulls the end of a fault: of one that delays a message its arrival.
+func (o *opened) end(e *Edit) error {
+	length := max(time.Millisecond, time.Duration(e.To-e.From))
+	return o.change(e.Fault, func(f *nemesis.Fault) {
+		switch {
+		case byMessage(*f) && f.Kind.Has(nemesis.FieldBy):
+			f.By = max(time.Millisecond, f.By+time.Duration(e.To-e.From))
+		case f.Kind.Has(nemesis.FieldRestart):
+			f.Restart = length
+		case f.Kind.Has(nemesis.FieldFor):
+			f.For = length
+		}
+	})
+}
+
+func (o *opened) remove(e *Edit) error {
+	if e.Fault < 1 || e.Fault > len(o.scenario.Faults) {
+		return fmt.Errorf("there is no fault %d", e.Fault)
+	}
+	return o.setFaults(slices.Delete(o.lines(), e.Fault-1, e.Fault))
+}
+
+// add puts a new fault of a kind on a lane.
+func (o *opened) add(e *Edit) error {
+	i := slices.IndexFunc(nemesis.Kinds, func(k nemesis.Kind) bool { return k.String() == e.Kind })
+	if i < 0 {
+		return fmt.Errorf("there is no fault %q", e.Kind)
+	}
+	f, err := o.propose(nemesis.Kinds[i], sim.ProcessID(e.On))
+	if err != nil {
+		return err
+	}
+	if f.Kind.Has(nemesis.FieldTrigger) {
+		move(&f, e.From)
+	}
+	return o.setFaults(append(o.lines(), f.String()))
+}
+
+// late lets a message arrive later. One that a fault delays already is delayed otherwise, and if nothing is left of the
+// delay, not at all.
+func (o *opened) late(e *Edit) error {
+	if err := o.run(); err != nil {
+		return err
+	}
+	i, answer := e.Sent/2, e.Sent%2 == 1
+	if i < 0 || i >= len(o.result.Sent) {
+		return errors.New("this message is not sent any more")
+	}
+	sent := &o.result.Sent[i]
+	arrived := sent.Arrived
+	if answer {
+		arrived = sent.Taken
+	}
+	by := time.Duration(e.To - int64(arrived))
+	f := sent.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: max(by, time.Millisecond)}, answer)
+	lines := o.lines()
+	for n, old := range o.scenario.Faults {
+		undelayed := old
+		undelayed.By = f.By
+		if undelayed.String() != f.String() {
+			continue
+		}
+		if old.By += by; old.By <= 0 {
+			return o.setFaults(slices.Delete(lines, n, n+1))
+		}
+		lines[n] = old.String()
+		return o.setFaults(lines)
+	}
+	if by <= 0 {
+		return &Problem{In: "faults", Says: "a message can be made to arrive later than it does, not earlier"}
+	}
+	return o.setFaults(append(lines, f.String()))
+}

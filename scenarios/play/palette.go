@@ -1,0 +1,98 @@
+package play
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Offer is a kind of fault on the palette.
+type Offer struct {
+	Kind string   `json:"kind"`
+	Is   string   `json:"is"`  // what happens
+	On   []string `json:"on"`  // the lanes that it can be put on; none if the scenario does not accept it
+	Why  string   `json:"why"` // there is none
+}
+
+// palette lists all kinds, also those that the scenario does not accept, with the reason.
+func (o *opened) palette() (all []Offer) {
+	names := o.scenario.Targets()
+	targets := nemesis.TargetsOf(&names)
+	for _, k := range nemesis.Kinds {
+		offer := Offer{Kind: k.String(), Is: k.Meaning()}
+		for _, p := range targets.Processes {
+			if f, ok := o.on(k, p, &targets); ok && nemesis.Validate(f, names) == nil {
+				offer.On = append(offer.On, string(p))
+			}
+		}
+		if len(offer.On) == 0 {
+			offer.Why = fmt.Sprintf("%s: nothing in this scenario can suffer it", k)
+		}
+		all = append(all, offer)
+	}
+	return all
+}
+
+// propose makes a fault of a kind on a process, of a size that shows, at the start of the run.
+func (o *opened) propose(k nemesis.Kind, on sim.ProcessID) (nemesis.Fault, error) {
+	names := o.scenario.Targets()
+	targets := nemesis.TargetsOf(&names)
+	f, ok := o.on(k, on, &targets)
+	if !ok {
+		return f, fmt.Errorf("%s cannot suffer this: %s", on, k.Meaning())
+	}
+	return f, nemesis.Validate(f, names)
+}
+
+// on makes a fault of a kind that strikes a process, or a link of it; false if there is none.
+func (o *opened) on(k nemesis.Kind, on sim.ProcessID, targets *nemesis.Targets) (f nemesis.Fault, ok bool) {
+	if !targets.Has(k) {
+		return f, false
+	}
+	for first := range len(targets.Processes) {
+		k.Draw(&hand{targets: targets, on: on, ttl: o.scenario.Clients[0].Lock.TTL, first: first}, &f)
+		if slices.Contains(f.On(), on) {
+			return f, true
+		}
+	}
+	return f, false
+}
+
+// hand draws a fault as a person puts it down: on a chosen process, of a size that shows beside the lock's TTL.
+type hand struct {
+	targets *nemesis.Targets
+	on      sim.ProcessID
+	ttl     time.Duration
+	first   int // what Below gives the first time
+}
+
+func (h *hand) Targets() *nemesis.Targets { return h.targets }
+
+// Among is the chosen process, if it is one of them.
+func (h *hand) Among(list []sim.ProcessID) sim.ProcessID {
+	if slices.Contains(list, h.on) {
+		return h.on
+	}
+	return list[0]
+}
+
+// Below counts from first down to 0.
+func (h *hand) Below(n int) int {
+	i := h.first % n
+	h.first = 0
+	return i
+}
+
+func (h *hand) Coin() bool                    { return false }
+func (h *hand) Pause() time.Duration          { return h.ttl + h.ttl/2 }
+func (h *hand) Jump() time.Duration           { return h.ttl }
+func (h *hand) Delay() time.Duration          { return h.ttl / 2 }
+func (h *hand) Fsync() time.Duration          { return h.ttl / 10 }
+func (h *hand) Outage() time.Duration         { return h.ttl / 2 }
+func (h *hand) OutageOrEver() time.Duration   { return h.ttl / 2 }
+func (h *hand) DowntimeOrEver() time.Duration { return h.ttl / 10 }
+func (h *hand) PPM() int                      { return 100_000 }
+func (h *hand) Message() int                  { return 1 }

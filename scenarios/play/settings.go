@@ -1,0 +1,163 @@
+package play
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+)
+
+// Setting is a key of the scenario and the value that is in force.
+type Setting struct {
+	Key   string   `json:"key"` // as in FORMAT.md, or of a value in the line of a fault: faults.1.for
+	Value string   `json:"value"`
+	Given bool     `json:"given"` // it stands in the text; else it is the default
+	Main  bool     `json:"main"`  // one of those that a reader changes first
+	Words []string `json:"words"` // that the key takes; all that it takes, unless it counts
+	// Unit is ns or 1 for a value that is one number, which is N; empty for others. Least is the smallest.
+	Unit  string `json:"unit"`
+	N     int64  `json:"n"`
+	Least int64  `json:"least"`
+	Most  int64  `json:"most"` // 0: there is no largest
+}
+
+// mainKeys are those that a reader changes first, in this order.
+var mainKeys = []string{"lock.protocol", "clients", "servers.redis", "servers.etcd", "servers.zookeeper",
+	"servers.kubernetes", "servers.replicas", "lock.ttl", "lock.drift-allowance", "work.hold", "resource.fencing",
+	"servers.persistence.append-fsync", "network.delay"}
+
+// settings lists the keys that the scenario's lock takes: those that a reader changes first, the values in the lines of
+// faults, and all others.
+func (o *opened) settings() []Setting {
+	var first, rest []Setting
+	for _, v := range o.variables() {
+		s := o.setting(v)
+		if s.Main = slices.Contains(mainKeys, v.Path); s.Main {
+			first = append(first, s)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	slices.SortStableFunc(first, func(a, b Setting) int {
+		return slices.Index(mainKeys, a.Key) - slices.Index(mainKeys, b.Key)
+	})
+	return slices.Concat(first, o.faultSettings(), rest)
+}
+
+func (o *opened) setting(v *scenarios.Variable) Setting {
+	s := Setting{Key: v.Path, Words: v.Form.Words, Least: v.Form.Least, Most: v.Form.Most}
+	s.Value, s.Given = o.doc.Get(v.Path)
+	client := &o.scenario.Clients[0]
+	if s.Value == "" && v.Value != nil {
+		s.Value = v.Form.Text(v.Value(o.scenario, client))
+	}
+	switch v.Path { // the format reads these by itself
+	case "lock.protocol":
+		s.Words = protocolsLike(o.doc)
+	case "clients":
+		s.Value, s.Least = fmt.Sprint(len(o.scenario.Clients)), 1
+	}
+	n, single := v.Number(o.scenario, client)
+	switch {
+	case !single:
+	case v.Kind == format.Duration, v.Kind == format.Delay:
+		s.Unit, s.N = "ns", n
+	case v.Kind == format.Count:
+		s.Unit, s.N = "1", n
+	}
+	return s
+}
+
+// faultSettings are the lengths and sizes in the lines of faults.
+func (o *opened) faultSettings() (all []Setting) {
+	for i, f := range o.scenario.Faults {
+		for _, of := range []struct {
+			name  string
+			field nemesis.Field
+			n     int64
+		}{{"for", nemesis.FieldFor, int64(f.For)}, {"restart", nemesis.FieldRestart, int64(f.Restart)},
+			{"by", nemesis.FieldBy, int64(f.By)}} {
+			if f.Kind.Has(of.field) && of.n > 0 {
+				all = append(all, Setting{Key: fmt.Sprintf("faults.%d.%s", i+1, of.name), Given: true, Main: true,
+					Value: format.DurationText(of.n), Unit: "ns", N: of.n})
+			}
+		}
+	}
+	return all
+}
+
+// setInFault changes a value in the line of a fault.
+func (o *opened) setInFault(key, value string) error {
+	subject, err := sweep.NewSubject(o.scenario)
+	if err != nil {
+		return err
+	}
+	if err := subject.Set(key + "=" + value); err != nil {
+		return err
+	}
+	lines, err := subject.Faults()
+	if err != nil {
+		return err
+	}
+	return o.setFaults(lines)
+}
+
+// protocolsLike are the locks on the kind of servers that a scenario has.
+func protocolsLike(doc *format.Document) (all []string) {
+	servers := doc.Keys("servers")
+	for _, d := range locks.Definitions() {
+		if slices.Contains(servers, string(d.Backend)) {
+			all = append(all, string(d.Name))
+		}
+	}
+	return all
+}
+
+// taken remembers which keys a lock takes, by its protocol and its servers.
+var taken struct {
+	sync.Mutex
+	by map[string][]*scenarios.Variable
+}
+
+// variables are the keys that the scenario's lock takes. Whether it takes one is tried, once for each kind of lock: the
+// key is set to the value that it has.
+func (o *opened) variables() []*scenarios.Variable {
+	protocol, _ := o.doc.Get("lock.protocol")
+	name := protocol + " " + strings.Join(o.doc.Keys("servers"), " ")
+	taken.Lock()
+	defer taken.Unlock()
+	if known, ok := taken.by[name]; ok {
+		return known
+	}
+	all, _ := scenarios.Variables()
+	var mine []*scenarios.Variable
+	for i := range all {
+		if o.takes(&all[i]) {
+			mine = append(mine, &all[i])
+		}
+	}
+	if taken.by == nil {
+		taken.by = map[string][]*scenarios.Variable{}
+	}
+	taken.by[name] = mine
+	return mine
+}
+
+func (o *opened) takes(v *scenarios.Variable) bool {
+	if _, given := o.doc.Get(v.Path); given || v.Path == "clients" {
+		return true
+	}
+	if v.Value == nil {
+		return false
+	}
+	doc := o.doc.Clone()
+	doc.Set(v.Path, v.Form.Text(v.Value(o.scenario, &o.scenario.Clients[0])))
+	_, err := scenarios.Parse(fileName, []byte(doc.String()))
+	return err == nil
+}

@@ -1,0 +1,81 @@
+package play
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
+)
+
+// File is something to take along.
+type File struct {
+	Name string `json:"name"`
+	Is   string `json:"is"`
+	Text string `json:"text"`
+}
+
+// files are what keeps the state: its scenario with what comes out of it as its expectation, its plan, a line for CI, a
+// still page, and if a law is broken a Go test that fails until it holds.
+func (o *opened) files() (all []File, err error) {
+	if err := o.run(); err != nil {
+		return nil, err
+	}
+	judged := o.scenario.Judge(o.result)
+	run, err := single.Explain(o.scenario, o.result, judged)
+	if err != nil {
+		return nil, err
+	}
+	expecting, err := o.expecting(run)
+	if err != nil {
+		return nil, err
+	}
+	name := o.scenario.Name
+	kept := name + ".yaml"
+	plan := nemesis.Plan{Scenario: "./" + kept, Seed: o.Seed, Faults: o.scenario.Faults}
+	all = []File{
+		{Name: kept, Is: "the scenario, which expects what comes out now", Text: string(expecting.Text())},
+		{Name: search.PlanFile, Is: "the faults and the seed, for fencepost replay", Text: plan.String()},
+		{Name: "ci.txt", Is: "the line for CI", Text: fmt.Sprintf("go run github.com/fencepost-sim/fencepost/cmd/"+
+			"fencepost@latest run %s --seed %d --junit report.xml\n", kept, o.Seed)},
+	}
+	if law := run.Gravest(); law != "" {
+		test := o.test(run, expecting, law)
+		all = append(all, File{Name: test.Name, Is: "a Go test that fails until " + string(law) + " holds",
+			Text: string(test.Text)})
+	}
+	var page bytes.Buffer
+	run.Repeat = fmt.Sprintf("fencepost run %s --seed %d", kept, o.Seed)
+	if err := run.Document().HTML(&page, name+".html"); err != nil {
+		return nil, err
+	}
+	return append(all, File{Name: name + ".html", Is: "this run as a page that stays", Text: page.String()}), nil
+}
+
+// expecting is the scenario with the expectation that its laws come out as they do.
+func (o *opened) expecting(run *single.Run) (*scenarios.Scenario, error) {
+	doc := o.doc.Clone()
+	doc.Remove("expect")
+	doc.Remove("promise")
+	for _, f := range run.Findings() {
+		switch f.Outcome {
+		case checker.Holds:
+			doc.Set("expect."+string(f.Law), "holds")
+		case checker.Violated:
+			doc.Set("expect."+string(f.Law), "violated")
+		}
+	}
+	return scenarios.Parse(fileName, []byte(doc.String()))
+}
+
+// test is the Go test of a law.
+func (o *opened) test(run *single.Run, s *scenarios.Scenario, law checker.Law) search.File {
+	f := run.Verdict.Of(law)
+	small := search.Shrunk{Law: law, Cause: f.Cause, First: o.result.Plan, Plan: o.result.Plan, Scenario: s, Finding: f,
+		Digest: o.result.Digest}
+	files := small.Files("locks")
+	return files[len(files)-1]
+}

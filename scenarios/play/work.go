@@ -1,0 +1,257 @@
+package play
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/advise"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+)
+
+// Request is what the page asks: one of "show", "take", or of the works "explore", "cut", "advise" and "edge", which
+// take longer.
+type Request struct {
+	Do string `json:"do"`
+	State
+	Edit     *Edit  `json:"edit"`     // done before what is asked
+	Rough    bool   `json:"rough"`    // show without trying which faults a violation needs, as while a fault is dragged
+	Messages bool   `json:"messages"` // show the messages, too
+	Vary     string `json:"vary"`     // of edge: KEY=FROM..TO/STEP
+}
+
+// Answer is what comes of a request: a Problem, or what was asked.
+type Answer struct {
+	Problem *Problem `json:"problem"`
+	Shown   *Shown   `json:"shown"`
+	Done    *Done    `json:"done"`
+	Files   []File   `json:"files"`
+}
+
+// Done is what a work has found.
+type Done struct {
+	Report string  `json:"report"` // HTML
+	States []Found `json:"states"` // that can be opened
+}
+
+// Found is a state that a work proposes.
+type Found struct {
+	Words string `json:"words"`
+	State
+}
+
+// Progress says how much of a work is done.
+type Progress struct {
+	What string `json:"what"`
+	Done int    `json:"done"`
+	Of   int    `json:"of"`
+}
+
+// Ask answers a request, as JSON. A work reports its progress and ends early once ctx is done.
+func Ask(ctx context.Context, request []byte, progress func(Progress)) []byte {
+	var r Request
+	answer := &Answer{}
+	if err := json.Unmarshal(request, &r); err != nil {
+		answer.Problem = &Problem{In: "text", Says: "the request cannot be read: " + err.Error()}
+	} else {
+		answer = r.answer(ctx, progress)
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		panic(err) // an Answer has nothing that JSON lacks
+	}
+	return text
+}
+
+func (r *Request) answer(ctx context.Context, progress func(Progress)) *Answer {
+	o, err := open(r.State)
+	if r.Edit != nil && r.Edit.replaces() {
+		o, err = &opened{State: r.State, doc: &format.Document{}}, nil
+	}
+	if err != nil {
+		return &Answer{Problem: problem("text", err)}
+	}
+	if r.Edit != nil {
+		var p *Problem
+		if o, p = o.apply(r.Edit); p != nil {
+			return &Answer{Problem: p}
+		}
+	}
+	answer := &Answer{}
+	crew := campaign.Crew{Progress: func(what string, done, of int) { progress(Progress{what, done, of}) }}
+	switch r.Do {
+	case "show":
+		answer.Shown, err = o.show(r.Rough, r.Messages)
+	case "take":
+		answer.Files, err = o.files()
+	case "explore":
+		answer.Done, err = o.explore(ctx, crew)
+	case "cut":
+		answer.Done, err = o.cut(ctx)
+	case "advise":
+		answer.Done, err = o.advise(ctx, crew)
+	case "edge":
+		answer.Done, err = o.edge(ctx, crew, r.Vary)
+	default:
+		err = fmt.Errorf("there is no request %q", r.Do)
+	}
+	answer.Problem = problem("work", err)
+	return answer
+}
+
+// exploredSeeds is how many random plans an exploration runs, from the seed of the state on.
+const exploredSeeds = 1000
+
+// mostCut bounds how many findings of an exploration are cut down.
+const mostCut = 5
+
+// explore runs the scenario under random faults, and cuts down what it finds.
+func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*Done, error) {
+	found, err := search.NewExploration(o.scenario, o.Seed, exploredSeeds, search.Whole)
+	if err != nil {
+		return nil, err
+	}
+	if err := found.Run(ctx, o.scenario, crew.Workers, func() { crew.Report("runs", found.Done(), found.Size()) }); err != nil {
+		return nil, err
+	}
+	plans, err := search.NewPlans(o.scenario)
+	if err != nil {
+		return nil, err
+	}
+	report := &search.Report{Exploration: found, Subject: o.scenario, Within: plans.Within,
+		Interrupted: ctx.Err() != nil}
+	done := &Done{}
+	for i, f := range found.Findings[:min(mostCut, len(found.Findings))] {
+		crew.Report("findings cut down", i, min(mostCut, len(found.Findings)))
+		small, err := search.Shrink(ctx, o.scenario, plans.Plan(f.First), f.Law, f.Cause, 0)
+		if err != nil {
+			return nil, err
+		}
+		run, err := explained(small)
+		if err != nil {
+			return nil, err
+		}
+		report.Findings = append(report.Findings, search.ReducedFinding{Finding: f,
+			Promised: o.scenario.Promise.Covers(f.Law, f.Cause), Small: small, Run: run})
+		if err := done.offer(fmt.Sprintf("%s: %s", f.Law, f.Cause), small.Scenario, small.Plan.Seed); err != nil {
+			return nil, err
+		}
+	}
+	return done.reported(report.Document())
+}
+
+func explained(small *search.Shrunk) (*single.Run, error) {
+	result, err := scenarios.NewRunner(small.Scenario).Run(small.Plan)
+	if err != nil {
+		return nil, err
+	}
+	return single.Explain(small.Scenario, result, small.Scenario.Judge(result))
+}
+
+// cut cuts the plan down to the smallest story that still shows its gravest violation.
+func (o *opened) cut(ctx context.Context) (*Done, error) {
+	small, err := o.smallest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	run, err := explained(small)
+	if err != nil {
+		return nil, err
+	}
+	done := &Done{}
+	if err := done.offer(fmt.Sprintf("%s: %s", small.Law, small.Cause), small.Scenario, small.Plan.Seed); err != nil {
+		return nil, err
+	}
+	return done.reported(&document.Document{Body: run.OnPage("The smallest plan")})
+}
+
+// smallest is the plan cut down.
+func (o *opened) smallest(ctx context.Context) (*search.Shrunk, error) {
+	run, err := o.single()
+	if err != nil {
+		return nil, err
+	}
+	law := run.Gravest()
+	if law == "" {
+		return nil, errors.New("nothing is broken that could be cut down")
+	}
+	return search.Shrink(ctx, o.scenario, o.result.Plan, law, run.Verdict.Of(law).Cause, 0)
+}
+
+// single is the run with its verdict.
+func (o *opened) single() (*single.Run, error) {
+	if err := o.run(); err != nil {
+		return nil, err
+	}
+	return single.NewRun(o.scenario, o.result, o.scenario.Judge(o.result)), nil
+}
+
+// adviceSeeds is how many fresh plans each change is tried under before it is confirmed.
+const adviceSeeds = 20
+
+// advise tries which change would save the lock.
+func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*Done, error) {
+	advice, err := advise.Try(ctx, o.scenario, advise.Options{From: o.Seed, Seeds: adviceSeeds, Crew: crew})
+	if err != nil {
+		return nil, err
+	}
+	done := &Done{}
+	for _, tried := range advice.Mending[:min(advise.Confirmed, len(advice.Mending))] {
+		text, err := advice.File(tried)
+		if err != nil {
+			continue // its changes are in the report, to be made by hand
+		}
+		s, err := scenarios.Parse(fileName, text)
+		if err != nil {
+			return nil, err
+		}
+		if err := done.offer(tried.String(), s, o.Seed); err != nil {
+			return nil, err
+		}
+	}
+	return done.reported((&advise.Report{Advice: advice, Scenario: o.scenario}).Document())
+}
+
+// edgeSeeds and sureSeeds are how many runs are made of each value, and beside an edge.
+const edgeSeeds, sureSeeds = 5, 50
+
+// edge varies one key, and finds where mutual exclusion begins to hold or to break.
+func (o *opened) edge(ctx context.Context, crew campaign.Crew, vary string) (*Done, error) {
+	subject, err := sweep.NewSubject(o.scenario)
+	if err != nil {
+		return nil, err
+	}
+	axis, err := subject.Axis(vary)
+	if err != nil {
+		return nil, err
+	}
+	swept, err := subject.Sweep(ctx, sweep.Options{Axes: []sweep.Axis{axis},
+		Laws: []checker.Law{checker.MutualExclusion}, From: o.Seed, Seeds: edgeSeeds, Sure: sureSeeds, Crew: crew})
+	if err != nil {
+		return nil, err
+	}
+	return (&Done{}).reported((&sweep.Report{Sweep: swept, Scenario: o.scenario}).Document())
+}
+
+// offer adds a state that can be opened.
+func (d *Done) offer(words string, s *scenarios.Scenario, seed uint64) error {
+	state, err := Of(s)
+	state.Seed = seed
+	d.States = append(d.States, Found{words, state})
+	return err
+}
+
+// reported adds the report.
+func (d *Done) reported(report *document.Document) (*Done, error) {
+	body, err := report.Fragment()
+	d.Report = string(body)
+	return d, err
+}
