@@ -91,7 +91,7 @@ ZooKeeper and Kubernetes.`,
 	root.SetVersionTemplate("{{.Version}}")
 	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newAdvise(), newMerge(),
 		newOdds(), newCorpus(), newCampaign(), newCompare(), newCheck(), newShow(), newInit(), newVersion(), newLive(),
-		newLiveClient())
+		newLiveClient(), newPlay())
 	root.SetFlagErrorFunc(output.FlagProblem)
 	return root
 }

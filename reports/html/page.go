@@ -33,6 +33,32 @@ func write(w io.Writer, name string, data any) error {
 	return Protect(w, func(w io.Writer) error { return templates().ExecuteTemplate(w, name, data) })
 }
 
+// Application is a page that lives: its script asks a server or a worker for what it shows.
+type Application struct {
+	Title  string
+	Style  template.CSS // beside that of all pages
+	Script template.JS
+	Body   template.HTML
+	// Policy are the directives by which the page may do more than show itself: "connect-src 'self'".
+	Policy string
+}
+
+// Write writes the page. The error is w's.
+func (a *Application) Write(w io.Writer) error {
+	common, err := newFrame(a.Title)
+	if err != nil {
+		return err
+	}
+	common.Style += a.Style
+	common.Script += a.Script
+	return protect(w, "; "+a.Policy, func(w io.Writer) error {
+		return templates().ExecuteTemplate(w, "application.html", struct {
+			frame
+			Body template.HTML
+		}{common, a.Body})
+	})
+}
+
 // frame is what all pages have in common: the title, how they look, and the script that explains words and copies
 // commands. What a template shows has it as a part.
 type frame struct {

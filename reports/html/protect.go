@@ -38,7 +38,10 @@ func inline(page string) iter.Seq2[string, string] {
 // that the page was made with, and loads nothing at all: its content security policy names them by their sums
 // (Content Security Policy Level 3, 2.3.1). Characters that are not to be shown are written as escapes. The error is
 // that of either writing.
-func Protect(w io.Writer, write func(io.Writer) error) error {
+func Protect(w io.Writer, write func(io.Writer) error) error { return protect(w, "", write) }
+
+// protect is Protect for a page that may do more, as directives of the policy say.
+func protect(w io.Writer, more string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
 		return err
@@ -53,7 +56,7 @@ func Protect(w io.Writer, write func(io.Writer) error) error {
 		}
 	}
 	policy := fmt.Sprintf(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src %s; `+
-		`style-src %s; base-uri 'none'; form-action 'none'"/>`, allowed(sums["script"]), allowed(sums["style"]))
+		`style-src %s; base-uri 'none'; form-action 'none'%s"/>`, allowed(sums["script"]), allowed(sums["style"]), more)
 	text = strings.Replace(text, "<head>", "<head>\n"+policy, 1)
 	_, err := io.WriteString(w, text)
 	return err

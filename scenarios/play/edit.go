@@ -31,6 +31,7 @@ type Edit struct {
 var edits = map[string]func(*opened, *Edit) error{
 	"move":     func(o *opened, e *Edit) error { return o.change(e.Fault, func(f *nemesis.Fault) { move(f, e.From) }) },
 	"end":      (*opened).end,
+	"begin":    (*opened).begin,
 	"remove":   (*opened).remove,
 	"add":      (*opened).add,
 	"late":     (*opened).late,
@@ -161,6 +162,19 @@ func (o *opened) end(e *Edit) error {
 			f.For = length
 		}
 	})
+}
+
+// begin pulls the beginning of a fault, whose end stays.
+func (o *opened) begin(e *Edit) error {
+	if err := o.change(e.Fault, func(f *nemesis.Fault) { move(f, e.From) }); err != nil {
+		return err
+	}
+	next, err := open(o.State)
+	if err != nil {
+		return err
+	}
+	*o = *next
+	return o.end(e)
 }
 
 func (o *opened) remove(e *Edit) error {

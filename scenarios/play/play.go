@@ -84,9 +84,10 @@ type Fault struct {
 
 // Message is a request of a client or the answer to it, which can be made to arrive later.
 type Message struct {
-	Words string `json:"words"`
-	From  int64  `json:"from"` // true time at which it left, and at which it arrived, in ns
-	To    int64  `json:"to"`
+	Words  string `json:"words"`
+	Number int    `json:"number"` // in the picture
+	From   int64  `json:"from"`   // true time at which it left, and at which it arrived, in ns
+	To     int64  `json:"to"`
 }
 
 // opened is a state that can be run.
@@ -138,6 +139,25 @@ func Of(s *scenarios.Scenario) (State, error) {
 	return State{Text: doc.String(), Seed: 1}, nil
 }
 
+// With is the state of a plan for a scenario.
+func With(s *scenarios.Scenario, plan nemesis.Plan) (State, error) {
+	state, err := Of(s)
+	if err != nil {
+		return state, err
+	}
+	o, err := open(state)
+	if err != nil {
+		return state, err
+	}
+	lines := make([]string, len(plan.Faults))
+	for i, f := range plan.Faults {
+		lines[i] = f.String()
+	}
+	err = o.setFaults(lines)
+	o.Seed = plan.Seed
+	return o.State, err
+}
+
 // run makes the run, once.
 func (o *opened) run() (err error) {
 	if o.ran {
@@ -180,7 +200,7 @@ func (o *opened) show(rough, messages bool) (*Shown, error) {
 	}
 	if messages {
 		for _, m := range sent {
-			shown.Messages = append(shown.Messages, Message{m.Words, int64(m.Left), int64(m.Arrived)})
+			shown.Messages = append(shown.Messages, Message{m.Words, m.Number, int64(m.Left), int64(m.Arrived)})
 		}
 	}
 	return shown, nil

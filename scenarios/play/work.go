@@ -38,6 +38,7 @@ type Answer struct {
 
 // Done is what a work has found.
 type Done struct {
+	Words  string  `json:"words"`  // of an edge
 	Report string  `json:"report"` // HTML
 	States []Found `json:"states"` // that can be opened
 }
@@ -238,7 +239,11 @@ func (o *opened) edge(ctx context.Context, crew campaign.Crew, vary string) (*Do
 	if err != nil {
 		return nil, err
 	}
-	return (&Done{}).reported((&sweep.Report{Sweep: swept, Scenario: o.scenario}).Document())
+	done := &Done{}
+	for _, line := range sweep.LawOf(swept, checker.MutualExclusion).Lines {
+		done.Words = line.Words("")
+	}
+	return done, nil
 }
 
 // offer adds a state that can be opened.

@@ -60,10 +60,10 @@ func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 							sharp++
 						}
 						if st.Runs < s.Sure {
-							t.Errorf("%s: %s, of %d runs only at %s", law, l.words(""), st.Runs, st.At.Text)
+							t.Errorf("%s: %s, of %d runs only at %s", law, l.Words(""), st.Runs, st.At.Text)
 						}
 						if odd := confirm(t, s, st, law, fresh); odd != "" {
-							t.Errorf("%s: %s, but %s", law, l.words(s.Axes[l.Axis].Name), odd)
+							t.Errorf("%s: %s, but %s", law, l.Words(s.Axes[l.Axis].Name), odd)
 						}
 					}
 				}

@@ -170,7 +170,7 @@ func (s *Report) lawJSON(l *Law) sweptLawJSON {
 	for i := range l.Lines {
 		along := &l.Lines[i]
 		name := s.Axes[along.Axis].Name
-		one := lineJSON{Along: name, Monotone: along.monotone(), Words: along.words(name), Stretches: []stretchJSON{}}
+		one := lineJSON{Along: name, Monotone: along.monotone(), Words: along.Words(name), Stretches: []stretchJSON{}}
 		if along.Other != nil {
 			one.At = along.Other.Text
 		}

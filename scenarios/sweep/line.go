@@ -28,9 +28,9 @@ type Line struct {
 	Stretches []Stretch
 }
 
-// words say where the law is safe; key, if not empty, stands before the first value. It is said to be safe from
+// Words say where the law is safe; key, if not empty, stands before the first value. It is said to be safe from
 // somewhere on only if it is not broken behind it. Where seeds differ, the words say in how many runs it is broken.
-func (l *Line) words(key string) string {
+func (l *Line) Words(key string) string {
 	n := len(l.Stretches)
 	if n == 0 {
 		return ""

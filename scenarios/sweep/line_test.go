@@ -42,7 +42,7 @@ func TestLinesSayWhereALawIsSafe(t *testing.T) {
 			l.Stretches = append(l.Stretches, st)
 			told += map[State]string{Safe: "a", Chance: "b", Broken: "c"}[state]
 		}
-		if got := l.words("k"); !strings.HasPrefix(got, want) {
+		if got := l.Words("k"); !strings.HasPrefix(got, want) {
 			t.Errorf("%v: %q, want %q", states, got, want)
 		}
 		up, down := strings.Split(told, ""), strings.Split(told, "")
@@ -54,7 +54,7 @@ func TestLinesSayWhereALawIsSafe(t *testing.T) {
 	}
 	long := Line{Stretches: []Stretch{{State: Broken, From: second(1), To: second(4)},
 		{State: Safe, From: second(5), To: second(6)}, {State: Broken, From: second(7), To: second(9)}}}
-	if got, want := long.words(""), "broken from 1s to 4s; safe from 5s to 6s; broken from 7s to 9s"; got != want {
+	if got, want := long.Words(""), "broken from 1s to 4s; safe from 5s to 6s; broken from 7s to 9s"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -78,9 +78,9 @@ func (m *Map) titled() *plot.Diagram {
 	d.Subtitle = strings.Join(append([]string{text.Count(m.Seeds, "run") + " at each point"}, fixed...), "; ")
 	switch alone := len(m.Axes) == 1 && len(m.Law.Lines) == 1; {
 	case alone && at != "":
-		d.Subtitle = m.Law.Lines[0].words(m.Axes[0].Name) + ", at " + at + " – " + d.Subtitle
+		d.Subtitle = m.Law.Lines[0].Words(m.Axes[0].Name) + ", at " + at + " – " + d.Subtitle
 	case alone:
-		d.Subtitle = m.Law.Lines[0].words(m.Axes[0].Name) + " – " + d.Subtitle
+		d.Subtitle = m.Law.Lines[0].Words(m.Axes[0].Name) + " – " + d.Subtitle
 	case at != "":
 		d.Subtitle = at + "; " + d.Subtitle
 	}

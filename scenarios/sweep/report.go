@@ -181,12 +181,12 @@ func (s *Report) lines(l *Law) []document.Block {
 		if s.at() != "" {
 			at = ", at " + s.at()
 		}
-		return []document.Block{document.Paragraph{Words: one.words(key) + at}, document.Notes("note", one.warnings())}
+		return []document.Block{document.Paragraph{Words: one.Words(key) + at}, document.Notes("note", one.warnings())}
 	}
 	t := document.Table{Heading: s.Axes[1-l.Lines[0].Axis].Name, Columns: []document.Column{{Title: key, Words: true}}}
 	for i := range l.Lines {
 		one := &l.Lines[len(l.Lines)-1-i]
-		row := document.Row{Name: one.Other.Text, Cells: document.Cells(one.words(""))}
+		row := document.Row{Name: one.Other.Text, Cells: document.Cells(one.Words(""))}
 		for _, words := range one.warnings() {
 			row.Notes = append(row.Notes, document.Paragraph{Words: words, Tone: document.Open})
 		}
@@ -366,7 +366,7 @@ func (s *Report) lawCase(l *Law) document.Case {
 		if one.Other != nil {
 			place = "at " + s.Axes[1-one.Axis].Name + " " + one.Other.Text + ", "
 		}
-		lines = append(lines, place+one.words(s.Axes[one.Axis].Name))
+		lines = append(lines, place+one.Words(s.Axes[one.Axis].Name))
 	}
 	if len(lines) == 0 {
 		for i := range l.Cells {

@@ -102,7 +102,7 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 		}
 		// The server crashes some 2 ms after the first request, and the next client needs its round trips.
 		if safe.From.N > validity || always.To.N > safe.From.N || always.To.N < validity-int64(20*time.Millisecond) {
-			t.Errorf("TTL %s: %s; the validity is %s", line.Other.Text, line.words(""), time.Duration(validity))
+			t.Errorf("TTL %s: %s; the validity is %s", line.Other.Text, line.Words(""), time.Duration(validity))
 		}
 	}
 	for _, a := range s.Asserted {

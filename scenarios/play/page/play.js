@@ -1,0 +1,567 @@
+// The page on which a reader plays. Its state is what is sent and what a link holds; each gesture asks for the state that
+// it leads to, and what comes back is shown. Nothing is computed here but places on the page.
+{
+  const byId = id => document.getElementById(id);
+  const data = JSON.parse(byId("data").textContent);
+  const {above, below} = {above: byId("above"), below: byId("below")};
+  let state = data.start, shown = null, picture = null, life = null, messages = false;
+  const past = [], future = [];
+
+  // ---- asking ----
+  // A line asks one thing at a time, so that answers come in order; what is asked further goes on another line.
+  function serverLine() {
+    return {
+      async ask(request, progress, signal) {
+        const answer = await fetch("ask", {method: "POST", body: JSON.stringify(request), signal, headers: {"Content-Type": "application/json"}});
+        if (!answer.ok) throw new Error(await answer.text());
+        const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+        for (let text = ""; ;) {
+          const {value, done} = await reader.read();
+          if (done) throw new Error("the server ended");
+          text += value;
+          for (let end; (end = text.indexOf("\n")) >= 0; text = text.slice(end + 1)) {
+            const line = JSON.parse(text.slice(0, end));
+            if (line.answer) return line.answer;
+            progress(line.progress);
+          }
+        }
+      },
+    };
+  }
+  function workerLine() {
+    let worker = null, waiting = null;
+    function start() {
+      worker = new Worker("worker.js");
+      worker.onmessage = ({data: line}) => {
+        if (!waiting) return;
+        if (line.answer) waiting.resolve(line.answer);
+        else if (line.failed) waiting.reject(new Error(line.failed));
+        else waiting.progress(line.progress);
+      };
+      worker.onerror = ev => waiting && waiting.reject(new Error(ev.message || "the simulator cannot be loaded"));
+    }
+    return {
+      ask(request, progress, signal) {
+        if (!worker) start();
+        return new Promise((resolve, reject) => {
+          waiting = {resolve, reject, progress};
+          if (signal) signal.addEventListener("abort", () => { worker.terminate(); worker = null; reject(new DOMException("stopped", "AbortError")); });
+          worker.postMessage(JSON.stringify(request));
+        });
+      },
+    };
+  }
+  const newLine = data.served ? serverLine : workerLine;
+  const shows = newLine(), works = newLine();
+
+  // show asks for what an edit makes of a state, and shows it. While one answer is on its way only the last wish waits.
+  let busy = false, wish = null;
+  function show(from, edit, {rough = false, keep = true, done} = {}) {
+    wish = {from, edit, rough, keep, done};
+    if (!busy) next();
+  }
+  async function next() {
+    busy = true;
+    while (wish) {
+      const {from, edit, rough, keep, done} = wish;
+      wish = null;
+      try {
+        const began = performance.now();
+        const answer = await shows.ask({do: "show", ...from, edit, rough, messages}, () => {});
+        take(answer, edit, rough, keep);
+        if (done) done(answer);
+        if (!rough) dispatchEvent(new CustomEvent("answered", {detail: performance.now() - began}));
+      } catch (err) {
+        byId("problem").textContent = data.served ? "The server cannot be reached (" + err.message + "): start fencepost play again. This page keeps its state; its link works there, too." : err.message;
+      }
+    }
+    busy = false;
+  }
+  // take shows an answer: a problem stands where it belongs, and everything else stays as it was.
+  function take(answer, edit, rough, keep) {
+    for (const p of document.querySelectorAll("p.bad")) p.textContent = "";
+    byId("plan").ariaInvalid = byId("text").ariaInvalid = "false";
+    if (answer.problem) return complain(answer.problem);
+    const next = {text: answer.shown.text, seed: answer.shown.seed};
+    if (!rough) {
+      if (keep && shown && (next.text !== state.text || next.seed !== state.seed)) {
+        past.push(state);
+        future.length = 0;
+      }
+      state = next;
+      saveLink();
+    }
+    shown = answer.shown;
+    draw(rough);
+  }
+  function complain(problem) {
+    let place = byId("problem");
+    if (problem.in === "faults") { place = byId("plan-problem"); byId("plan").ariaInvalid = "true"; }
+    if (problem.in === "text") { place = byId("text-problem"); byId("text").ariaInvalid = "true"; place.closest("details").open = true; }
+    const row = rows.get(problem.in);
+    if (row) place = row.problem;
+    place.textContent = problem.says;
+  }
+
+  // ---- showing ----
+  function draw(rough) {
+    const parts = document.createElement("template");
+    parts.innerHTML = shown.report;
+    const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.fault : null;
+    const view = picture ? picture.view() : undefined;
+    const [header, chart, ...rest] = parts.content.children;
+    above.replaceChildren(header, chart);
+    below.replaceChildren(...rest);
+    dispatchEvent(new Event("shown"));
+    if (life) life.abort();
+    life = new AbortController();
+    const same = picture && shown.name === picture.name;
+    picture = timeline({view: same ? view : undefined, knots: grip ? grip.knots : undefined, signal: life.signal});
+    picture.name = shown.name;
+    hold();
+    if (focused && above.contains(document.activeElement) === false) {
+      const again = above.querySelector(`.fault[data-fault="${focused}"]`);
+      if (again && document.activeElement === document.body) again.focus({preventScroll: true});
+    }
+    const verdict = byId("verdict"), words = shown.verdict + ": " + shown.headline;
+    verdict.className = shown.tone;
+    if (verdict.textContent !== words) verdict.textContent = words;
+    document.title = shown.name + ": " + shown.verdict;
+    drawPlan();
+    drawPalette();
+    drawSettings();
+    if (rough) return;
+    byId("undo").disabled = past.length === 0;
+    byId("redo").disabled = future.length === 0;
+    if (document.activeElement !== byId("seed")) byId("seed").value = shown.seed;
+    if (document.activeElement !== byId("text")) byId("text").value = shown.text;
+    const pick = byId("scenario");
+    if (pick.value !== shown.name) pick.value = [...pick.options].some(o => o.value === shown.name) ? shown.name : "";
+    judgeTour();
+  }
+  function drawPlan() {
+    const plan = byId("plan"), lines = shown.faults.map(f => f.line);
+    if (document.activeElement !== plan) {
+      plan.value = lines.join("\n");
+      plan.rows = Math.max(2, lines.length + 1);
+    }
+    byId("idle").replaceChildren(...shown.faults.filter(f => f.idle).map(f => Object.assign(document.createElement("li"), {textContent: f.line + ": " + f.idle})));
+    byId("late").hidden = !messages;
+    if (messages) {
+      const at = byId("message").value;
+      byId("message").replaceChildren(...shown.messages.map((m, i) => new Option(seconds(m.from) + "  " + m.words, i)));
+      if (at && +at < shown.messages.length) byId("message").value = at;
+    }
+  }
+  const seconds = ns => (ns / 1e9).toFixed(3) + " s";
+
+  // ---- faults by hand ----
+  // hold ties the boxes of the picture to the faults of the plan.
+  function hold() {
+    const svg = byId("chart");
+    shown.faults.forEach((f, i) => {
+      if (f.event < 0) return;
+      for (const box of svg.querySelectorAll(".box.fault, .box.pause, .box.down, .box.drift")) {
+        if (box.dataset.ev.split(" ")[0] === String(f.event)) tie(box, f, i + 1);
+      }
+      for (const label of svg.querySelectorAll(".fault-label")) {
+        if (label.textContent === f.line && !label.dataset.fault && +label.dataset.a === f.from) tie(label, f, i + 1);
+      }
+    });
+  }
+  function tie(e, f, number) {
+    e.dataset.fault = number;
+    if (!e.classList.contains("fault")) return;
+    e.setAttribute("tabindex", "0");
+    e.setAttribute("role", "slider");
+    e.setAttribute("aria-label", f.line);
+    e.setAttribute("aria-valuenow", Math.round(f.from / 1e6));
+    e.setAttribute("aria-valuetext", seconds(f.from) + " to " + seconds(f.to) + (f.ends ? "; arrows move it, brackets pull its end, Delete takes it away" : "; arrows move it, Delete takes it away"));
+  }
+  // fine is a time rounded to what a pixel can mean, in ns.
+  function fine(t, px) {
+    const pixel = Math.abs(picture.time(px + 1) - picture.time(px)), ten = 10 ** Math.floor(Math.log10(Math.max(pixel, 1000)));
+    const step = [1, 2, 5, 10].map(n => n * ten).find(n => n >= pixel);
+    return Math.max(0, Math.round(Math.round(t / step) * step));
+  }
+  let grip = null;
+  const xOn = ev => ev.clientX - byId("chart").getBoundingClientRect().left;
+  const edgeRoom = ev => ev.pointerType === "mouse" ? 8 : 18;
+  function gripAt(ev) {
+    const e = ev.target instanceof Element ? ev.target.closest("[data-fault], [data-message]") : null;
+    if (!e || !picture) return null;
+    if (e.dataset.message) return {does: "late", sent: +e.dataset.message, from: 0};
+    const f = shown.faults[e.dataset.fault - 1], px = xOn(ev), left = picture.x(f.from), right = picture.x(f.to);
+    const near = Math.min(edgeRoom(ev), Math.max(2, (right - left) / 3));
+    let does = f.moves ? "move" : "";
+    if (f.ends && Math.abs(px - right) <= near) does = "end";
+    else if (f.ends && f.moves && f.to > f.from && Math.abs(px - left) <= near) does = "begin";
+    else if (!f.moves && f.size) does = "end";
+    return does ? {does, fault: +e.dataset.fault, f} : null;
+  }
+  above.addEventListener("pointermove", ev => {
+    if (grip) return;
+    const found = gripAt(ev), e = ev.target instanceof Element && ev.target.closest("[data-fault]");
+    if (e) e.classList.toggle("pulls", found !== null && found.does !== "move");
+  });
+  above.addEventListener("pointerdown", ev => {
+    if (!ev.isPrimary || ev.button !== 0) return;
+    if (armed && ev.target instanceof Element && ev.target.closest("#chart")) {
+      ev.stopPropagation();
+      return drop(armed, ev);
+    }
+    const found = gripAt(ev);
+    if (!found) return;
+    ev.stopPropagation();
+    above.setPointerCapture(ev.pointerId);
+    grip = {...found, at: picture.time(xOn(ev)), knots: picture.knots, base: state, moved: false, px: ev.clientX};
+  }, true);
+  above.addEventListener("pointermove", ev => {
+    if (!grip || !ev.isPrimary) return;
+    if (!grip.moved && Math.abs(ev.clientX - grip.px) < 3) return;
+    grip.moved = true;
+    document.body.classList.add("dragging");
+    grip.edit = editOf(grip, xOn(ev));
+    show(grip.base, grip.edit, {rough: true});
+  });
+  // editOf is what a pull to a place means.
+  function editOf(g, px) {
+    const t = picture.time(px), by = t - g.at;
+    if (g.does === "late") return {do: "late", sent: g.sent, to: fine(t, px)};
+    const {from, to} = g.f;
+    if (g.does === "move") return {do: "move", fault: g.fault, from: fine(from + by, px)};
+    if (g.does === "begin") return {do: "begin", fault: g.fault, from: Math.min(fine(from + by, px), to - 1e6), to};
+    return {do: "end", fault: g.fault, from, to: Math.max(from + (g.f.size ? -1e15 : 1e6), from + fine(to - from + by, px))};
+  }
+  for (const end of ["pointerup", "pointercancel"]) above.addEventListener(end, ev => {
+    if (!grip || !ev.isPrimary) return;
+    const g = grip;
+    grip = null;
+    document.body.classList.remove("dragging");
+    if (g.moved) show(g.base, end === "pointerup" ? g.edit : null);
+  });
+  above.addEventListener("keydown", ev => {
+    const e = ev.target instanceof Element && ev.target.closest(".fault[data-fault]");
+    if (!e || ev.ctrlKey || ev.metaKey || ev.altKey) return;
+    const number = +e.dataset.fault, f = shown.faults[number - 1];
+    const px = picture.x(f.from), step = fine(picture.time(px + 8) - picture.time(px), px) * (ev.shiftKey ? 10 : 1) || 1e6;
+    const edits = {
+      ArrowLeft: f.moves && {do: "move", fault: number, from: Math.max(0, f.from - step)},
+      ArrowRight: f.moves && {do: "move", fault: number, from: f.from + step},
+      "[": f.ends && {do: "end", fault: number, from: f.from, to: Math.max(f.from + 1e6, f.to - step)},
+      "]": f.ends && {do: "end", fault: number, from: f.from, to: f.to + step},
+      Delete: {do: "remove", fault: number}, Backspace: {do: "remove", fault: number},
+    };
+    edits["{"] = edits["["];
+    edits["}"] = edits["]"];
+    if (ev.key === "Enter") byId("plan").focus();
+    else if (edits[ev.key]) show(state, edits[ev.key]);
+    else return;
+    ev.preventDefault();
+    ev.stopPropagation();
+  }, true);
+
+  // ---- the palette ----
+  // A kind is put on a lane by dragging it there, by choosing it and then a place in the picture, or by naming the lane.
+  let armed = null, carried = null;
+  function drawPalette() {
+    const bar = byId("palette"), old = new Map([...bar.children].map(b => [b.textContent, b]));
+    for (const offer of shown.palette) {
+      let b = old.get(offer.kind);
+      if (!b) {
+        b = document.createElement("button");
+        b.type = "button";
+        b.textContent = offer.kind;
+        b.addEventListener("click", () => arm(b.offer));
+        b.addEventListener("pointerdown", ev => { if (b.offer.on) carried = {offer: b.offer, x: ev.clientX, y: ev.clientY}; });
+        bar.append(b);
+      }
+      b.offer = offer;
+      b.dataset.tip = offer.on ? offer.is.replaceAll("`", "") : offer.why;
+      b.setAttribute("aria-disabled", !offer.on);
+      b.setAttribute("aria-pressed", armed === offer.kind);
+    }
+  }
+  function arm(offer) {
+    armed = offer && offer.on && armed !== offer.kind ? offer.kind : null;
+    const lanes = byId("lanes");
+    lanes.hidden = false;
+    if (armed) {
+      lanes.replaceChildren("Tap a lane in the picture, or put it on ", ...offer.on.map(p => {
+        const b = Object.assign(document.createElement("button"), {type: "button", textContent: p});
+        b.addEventListener("click", () => add(armed, p, middle()));
+        return b;
+      }));
+    } else if (offer && !offer.on) lanes.textContent = offer.why;
+    else lanes.hidden = true;
+    drawPalette();
+  }
+  const middle = () => { const px = byId("chart").clientWidth / 2; return fine(picture.time(px), px); };
+  function add(kind, on, from) {
+    arm(null);
+    show(state, {do: "add", kind, on, from});
+  }
+  // drop puts a kind where the pointer is.
+  function drop(kind, ev) {
+    const y = ev.clientY - byId("chart").getBoundingClientRect().top, px = xOn(ev);
+    const row = [...byId("chart").querySelectorAll(".row")].find(r => {
+      const g = r.querySelector(".ground"), top = +g.getAttribute("y");
+      return y >= top && y < top + +g.getAttribute("height");
+    });
+    const name = row && row.querySelector(".name").textContent.split(" ")[0];
+    if (!row || name === "faults") {
+      arm(null);
+      byId("plan-problem").textContent = "Put it on the lane of a client, a server or the resource.";
+      return;
+    }
+    add(kind, name, fine(picture.time(px), px));
+  }
+  addEventListener("pointerup", ev => {
+    if (!carried) return;
+    const {offer, x, y} = carried;
+    carried = null;
+    if (Math.hypot(ev.clientX - x, ev.clientY - y) < 8) return;
+    const at = document.elementFromPoint(ev.clientX, ev.clientY);
+    if (at && at.closest("#chart")) drop(offer.kind, ev);
+  });
+
+  // ---- messages ----
+  byId("messages").addEventListener("click", () => {
+    messages = !messages;
+    byId("messages").ariaPressed = String(messages);
+    show(state, null);
+  });
+  byId("delay").addEventListener("click", () => {
+    const i = +byId("message").value, m = shown.messages[i], by = nanoseconds(byId("later").value);
+    if (by === null) byId("plan-problem").textContent = "expected a duration such as 1s or 250ms, found " + JSON.stringify(byId("later").value);
+    else if (m) show(state, {do: "late", sent: m.number, to: m.to + by});
+  });
+
+  // ---- the lines ----
+  let typing = 0;
+  function later(then) {
+    clearTimeout(typing);
+    typing = setTimeout(then, 250);
+  }
+  byId("plan").addEventListener("input", () => later(() => show(state, {do: "faults", lines: byId("plan").value.split("\n")})));
+  byId("plan").addEventListener("blur", () => { if (shown && byId("plan").ariaInvalid !== "true") drawPlan(); });
+  byId("apply").addEventListener("click", () => show(state, {do: "text", text: byId("text").value}));
+  byId("seed").addEventListener("change", () => show(state, {do: "set", key: "seed", value: byId("seed").value}));
+
+  // ---- settings ----
+  const rows = new Map();
+  const units = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];
+  function duration(ns) {
+    const [unit, size] = units.find(([, n]) => ns >= n) || units[3];
+    return +(ns / size).toPrecision(6) + unit;
+  }
+  function nanoseconds(text) {
+    const m = /^(\d+(?:\.\d+)?)(h|m|s|ms|us|ns)$/.exec(text.trim());
+    return m ? m[1] * {h: 3.6e12, m: 6e10, s: 1e9, ms: 1e6, us: 1e3, ns: 1}[m[2]] : null;
+  }
+  const write = (s, n) => s.unit === "ns" ? duration(n) : String(Math.round(n));
+  function drawSettings() {
+    const seen = new Set();
+    for (const s of shown.settings) {
+      seen.add(s.key);
+      let row = rows.get(s.key);
+      if (!row) rows.set(s.key, row = newRow(s));
+      row.update(s);
+    }
+    for (const [key, row] of rows) if (!seen.has(key)) { row.e.remove(); rows.delete(key); }
+  }
+  function newRow(s) {
+    const e = document.createElement("div"), id = "set-" + s.key;
+    e.className = "setting";
+    const label = Object.assign(document.createElement("label"), {textContent: s.key, htmlFor: id});
+    const choice = s.words && !s.unit && s.words.length > 1;
+    const field = choice ? document.createElement("select") : document.createElement("input");
+    field.id = id;
+    if (choice) field.append(...s.words.map(w => new Option(w)));
+    else field.autocomplete = "off";
+    field.addEventListener("change", () => show(state, {do: "set", key: s.key, value: field.value}));
+    e.append(label, field);
+    let slider = null, edge = null;
+    if (s.unit) {
+      const line = document.createElement("div");
+      line.className = "slide";
+      slider = Object.assign(document.createElement("input"), {type: "range", min: 0, max: 200, step: 1});
+      slider.setAttribute("aria-label", s.key + ", slider");
+      const sweep = Object.assign(document.createElement("button"), {type: "button", textContent: "edge"});
+      sweep.dataset.tip = "sweep this setting: where does mutual exclusion begin to hold or to break?";
+      edge = Object.assign(document.createElement("div"), {className: "edge"});
+      edge.setAttribute("role", "status");
+      line.append(slider, sweep);
+      e.append(line, edge);
+      const value = () => { const n = row.low + (row.high - row.low) * slider.value / 200; return write(row.s, row.s.unit === "ns" ? +n.toPrecision(3) : n); };
+      slider.addEventListener("input", () => { field.value = value(); slider.ariaValueText = field.value; show(state, {do: "set", key: s.key, value: field.value}, {rough: true}); });
+      slider.addEventListener("change", () => show(state, {do: "set", key: s.key, value: value()}));
+      slider.addEventListener("blur", () => { row.span = 0; row.update(row.s); });
+      sweep.addEventListener("click", () => {
+        const step = Math.max(1, (row.high - row.low) / 20), low = Math.max(row.low, row.s.unit === "ns" ? step : 1);
+        work("edge", {vary: `${s.key}=${write(row.s, low)}..${write(row.s, row.high)}/${write(row.s, Math.ceil(step))}`}, edge);
+      });
+    }
+    const problem = Object.assign(document.createElement("p"), {className: "bad"});
+    problem.setAttribute("role", "alert");
+    e.append(problem);
+    const row = {e, problem, s, span: 0, update(now) {
+      row.s = now;
+      e.classList.toggle("given", now.given);
+      const place = now.main ? byId("settings") : byId("more");
+      if (e.parentElement !== place) place.append(e);
+      if (document.activeElement !== field || choice) field.value = now.value;
+      if (!slider || document.activeElement === slider) return;
+      row.low = now.least;
+      row.high = now.unit === "1" ? Math.max(2 * now.n, now.least + 8) : Math.max(2.5 * now.n, 1e6);
+      if (now.most > 0) row.high = Math.min(row.high, now.most);
+      slider.value = Math.round((now.n - row.low) / (row.high - row.low) * 200);
+      slider.ariaValueText = now.value;
+    }};
+    return row;
+  }
+
+  // ---- asking further ----
+  let working = null;
+  async function work(what, more, into) {
+    if (working) working.abort();
+    const mine = working = new AbortController();
+    byId("states").replaceChildren();
+    if (!into) byId("result").replaceChildren();
+    byId("stop").hidden = false;
+    byId("progress").textContent = "begun";
+    const began = performance.now();
+    try {
+      const {problem, done} = await works.ask({do: what, ...state, ...more}, p => { byId("progress").textContent = `${p.what}: ${p.done} of ${p.of}`; }, mine.signal);
+      byId("progress").textContent = problem ? "" : `done in ${((performance.now() - began) / 1000).toFixed(1)} s`;
+      if (problem) return void ((into || byId("progress")).textContent = problem.says);
+      if (into) return void (into.textContent = done.words);
+      finished(done);
+    } catch (err) {
+      byId("progress").textContent = err.name === "AbortError" ? "stopped" : err.message;
+    } finally {
+      if (working === mine) { working = null; byId("stop").hidden = true; }
+    }
+  }
+  function finished(done) {
+    const parts = document.createElement("template");
+    parts.innerHTML = done.report;
+    for (const svg of parts.content.querySelectorAll("#chart")) svg.closest(".card").remove(); // there is one picture: that of the state
+    byId("result").replaceChildren(parts.content);
+    byId("states").replaceChildren(...(done.states || []).map(found => {
+      const b = Object.assign(document.createElement("button"), {type: "button", textContent: "open: " + found.words});
+      b.addEventListener("click", () => open(found));
+      return b;
+    }));
+    dispatchEvent(new Event("shown"));
+  }
+  const open = (to, how) => show({text: to.text, seed: to.seed}, null, how);
+  for (const b of document.querySelectorAll("[data-work]")) b.addEventListener("click", () => work(b.dataset.work));
+  byId("stop").addEventListener("click", () => working && working.abort());
+
+  // ---- undo ----
+  function step(from, to) {
+    if (from.length === 0) return;
+    const old = from.pop();
+    to.push(state);
+    open(old, {keep: false});
+  }
+  byId("undo").addEventListener("click", () => step(past, future));
+  byId("redo").addEventListener("click", () => step(future, past));
+  addEventListener("keydown", ev => {
+    if (!(ev.ctrlKey || ev.metaKey) || ev.key.toLowerCase() !== "z" || ev.target.matches("input, textarea")) return;
+    if (ev.shiftKey) step(future, past); else step(past, future);
+    ev.preventDefault();
+  });
+
+  // ---- links ----
+  const bytes = async stream => new Uint8Array(await new Response(stream).arrayBuffer());
+  async function linkOf(s) {
+    const packed = await bytes(new Blob([JSON.stringify(s)]).stream().pipeThrough(new CompressionStream("deflate-raw")));
+    return "#" + btoa(String.fromCharCode(...packed)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  }
+  async function linked(hash) {
+    const packed = Uint8Array.from(atob(hash.slice(1).replaceAll("-", "+").replaceAll("_", "/")), c => c.charCodeAt(0));
+    const {text, seed} = JSON.parse(new TextDecoder().decode(await bytes(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw")))));
+    return {text: String(text), seed: String(seed)};
+  }
+  let saved = "";
+  async function saveLink() {
+    const link = await linkOf(state);
+    saved = link;
+    history.replaceState(null, "", link);
+  }
+  async function openLink() {
+    if (location.hash.length < 2 || location.hash === saved) return false;
+    try {
+      open(await linked(location.hash));
+      return true;
+    } catch {
+      byId("problem").textContent = "This link is damaged: part of it is missing. What is shown is the page's own beginning.";
+      return false;
+    }
+  }
+  addEventListener("hashchange", openLink);
+  byId("link").addEventListener("click", async () => {
+    const link = location.href.split("#")[0] + await linkOf(state);
+    try {
+      await navigator.clipboard.writeText(link);
+      byId("taken").textContent = "copied: " + link.length + " characters that hold all of it";
+    } catch {
+      byId("taken").textContent = link;
+    }
+  });
+  byId("take").addEventListener("click", async () => {
+    byId("taken").textContent = "";
+    const {problem, files} = await works.ask({do: "take", ...state}, () => {});
+    if (problem) return void (byId("taken").textContent = problem.says);
+    byId("files").replaceChildren(...files.map(f => {
+      const li = document.createElement("li"), a = document.createElement("a");
+      a.href = URL.createObjectURL(new Blob([f.text], {type: "text/plain"}));
+      a.download = f.name;
+      a.textContent = f.name;
+      li.append(a, " " + f.is);
+      return li;
+    }));
+  });
+
+  // ---- the tour ----
+  let stop = -1, begun = null;
+  function visit(i) {
+    stop = i;
+    begun = null;
+    const s = data.tour[i];
+    byId("tour").hidden = false;
+    byId("tour-open").ariaPressed = "true";
+    byId("tour-count").textContent = `${i + 1} of ${data.tour.length}`;
+    for (const [id, text] of [["title", s.title], ["words", s.words], ["source", s.source], ["question", s.question], ["answer", ""]]) byId("tour-" + id).textContent = text;
+    byId("tour-back").disabled = i === 0;
+    byId("tour-next").disabled = i === data.tour.length - 1;
+    show(state, {do: "scenario", value: s.scenario}, {done: () => { begun = shown; judgeTour(); }});
+  }
+  // judgeTour says whether the question is answered: by the law, with as many faults as at the beginning.
+  function judgeTour() {
+    if (stop < 0 || !begun || shown === begun) return;
+    const {goal, answer} = data.tour[stop];
+    const reached = shown.laws.some(l => l.name === goal.law && l.outcome === goal.outcome) && (!goal.faults || shown.faults.length >= begun.faults.length);
+    byId("tour-answer").textContent = reached ? "✓ " + answer : "";
+  }
+  byId("tour-open").addEventListener("click", () => {
+    if (stop < 0) return visit(0);
+    stop = -1;
+    byId("tour").hidden = true;
+    byId("tour-open").ariaPressed = "false";
+  });
+  byId("tour-back").addEventListener("click", () => visit(stop - 1));
+  byId("tour-next").addEventListener("click", () => visit(stop + 1));
+
+  // ---- the beginning ----
+  const pick = byId("scenario");
+  pick.append(new Option("one of your own", ""), ...data.catalogue.map(section => {
+    const group = Object.assign(document.createElement("optgroup"), {label: section.title});
+    group.append(...section.scenarios.map(s => Object.assign(new Option(s.name, s.name), {title: s.summary})));
+    return group;
+  }));
+  pick.addEventListener("change", () => { if (pick.value) show(state, {do: "scenario", value: pick.value}); });
+  openLink().then(found => { if (!found) open(state); });
+}
