@@ -60,6 +60,7 @@ var kinds = []struct{ name, call string }{
 // machine has the program, its pages and a browser.
 type machine struct {
 	dir     string
+	program string
 	pages   map[string]string // the file of each kind
 	browser context.Context
 }
@@ -77,8 +78,8 @@ var start = sync.OnceValues(func() (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{dir: dir, pages: map[string]string{}}
 	program := filepath.Join(dir, "fencepost")
+	m := &machine{dir: dir, program: program, pages: map[string]string{}}
 	build := exec.Command("go", "build", "-o", program, "./cmd/fencepost")
 	build.Dir = "../.."
 	if text, err := build.CombinedOutput(); err != nil {
@@ -165,15 +166,21 @@ type tab struct {
 	complaints []string // errors on the console, and requests for anything but the page
 }
 
-// open opens a page.
+// open opens a page of a kind, which asks for nothing but itself.
 func (m *machine) open(t *testing.T, kind string, s screen) *tab {
+	t.Helper()
+	url := "file://" + m.pages[kind]
+	return m.visit(t, url, s, func(asked string) bool { return asked == url })
+}
+
+// visit opens a page that asks for nothing but what it may.
+func (m *machine) visit(t *testing.T, url string, s screen, may func(asked string) bool) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(m.browser)
 	t.Cleanup(cancel)
 	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
 	t.Cleanup(stop)
 	opened := &tab{T: t, Context: ctx}
-	url := "file://" + m.pages[kind]
 	chromedp.ListenTarget(ctx, func(ev any) {
 		said := ""
 		switch ev := ev.(type) {
@@ -184,7 +191,7 @@ func (m *machine) open(t *testing.T, kind string, s screen) *tab {
 		case *log.EventEntryAdded:
 			said = ev.Entry.Text
 		case *network.EventRequestWillBeSent:
-			if ev.Request.URL != url {
+			if !may(ev.Request.URL) {
 				said = "asks for " + ev.Request.URL
 			}
 		}

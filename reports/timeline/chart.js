@@ -223,7 +223,8 @@ function timeline({view, knots: kept, signal} = {}) {
 
   addEventListener("resize", fitWidth, {signal});
   fitWidth();
+  if (view) plot.scrollLeft = view.scroll;
   if (!view && pins.length > 0 && knots.length > 250) show(pins.map(p => p.a), 40); // a long run opens at its witness
-  return {time, x, knots, view: () => ({zoom, offset, linear})};
+  return {time, x, knots, view: () => ({zoom, offset, linear, scroll: plot.scrollLeft})};
 }
 

@@ -54,23 +54,25 @@
   const newLine = data.served ? serverLine : workerLine;
   const shows = newLine(), works = newLine();
 
-  // show asks for what an edit makes of a state, and shows it. While one answer is on its way only the last wish waits.
-  let busy = false, wish = null;
+  // show asks for what an edit makes of the state, and shows it. Edits are made one after the other, each of what the one
+  // before has left; of the rough ones, which follow a pointer, only the last waits. From is a state that is not the one
+  // that is shown, edit may be a function that makes it when its turn comes.
+  let busy = false;
+  const wishes = [];
   function show(from, edit, {rough = false, keep = true, done} = {}) {
-    wish = {from, edit, rough, keep, done};
+    if (wishes.length > 0 && wishes[wishes.length - 1].rough) wishes.pop();
+    wishes.push({from, edit, rough, keep, done});
     if (!busy) next();
   }
   async function next() {
     busy = true;
-    while (wish) {
-      const {from, edit, rough, keep, done} = wish;
-      wish = null;
+    for (let wish; (wish = wishes.shift());) {
+      const {from, rough, keep, done} = wish, edit = typeof wish.edit === "function" ? wish.edit() : wish.edit;
       try {
         const began = performance.now();
-        const answer = await shows.ask({do: "show", ...from, edit, rough, messages}, () => {});
-        take(answer, edit, rough, keep);
-        if (done) done(answer);
-        if (!rough) dispatchEvent(new CustomEvent("answered", {detail: performance.now() - began}));
+        take(await shows.ask({do: "show", ...(from || state), edit, rough, messages}, () => {}), rough, keep);
+        dispatchEvent(new CustomEvent("answered", {detail: performance.now() - began}));
+        if (done) done();
       } catch (err) {
         byId("problem").textContent = data.served ? "The server cannot be reached (" + err.message + "): start fencepost play again. This page keeps its state; its link works there, too." : err.message;
       }
@@ -78,7 +80,7 @@
     busy = false;
   }
   // take shows an answer: a problem stands where it belongs, and everything else stays as it was.
-  function take(answer, edit, rough, keep) {
+  function take(answer, rough, keep) {
     for (const p of document.querySelectorAll("p.bad")) p.textContent = "";
     byId("plan").ariaInvalid = byId("text").ariaInvalid = "false";
     if (answer.problem) return complain(answer.problem);
@@ -125,6 +127,7 @@
     }
     const verdict = byId("verdict"), words = shown.verdict + ": " + shown.headline;
     verdict.className = shown.tone;
+    verdict.dataset.is = shown.verdict;
     if (verdict.textContent !== words) verdict.textContent = words;
     document.title = shown.name + ": " + shown.verdict;
     drawPlan();
@@ -141,7 +144,7 @@
   }
   function drawPlan() {
     const plan = byId("plan"), lines = shown.faults.map(f => f.line);
-    if (document.activeElement !== plan) {
+    if (document.activeElement !== plan && !typing) {
       plan.value = lines.join("\n");
       plan.rows = Math.max(2, lines.length + 1);
     }
@@ -243,23 +246,22 @@
   above.addEventListener("keydown", ev => {
     const e = ev.target instanceof Element && ev.target.closest(".fault[data-fault]");
     if (!e || ev.ctrlKey || ev.metaKey || ev.altKey) return;
-    const number = +e.dataset.fault, f = shown.faults[number - 1];
-    const px = picture.x(f.from), step = fine(picture.time(px + 8) - picture.time(px), px) * (ev.shiftKey ? 10 : 1) || 1e6;
-    const edits = {
-      ArrowLeft: f.moves && {do: "move", fault: number, from: Math.max(0, f.from - step)},
-      ArrowRight: f.moves && {do: "move", fault: number, from: f.from + step},
-      "[": f.ends && {do: "end", fault: number, from: f.from, to: Math.max(f.from + 1e6, f.to - step)},
-      "]": f.ends && {do: "end", fault: number, from: f.from, to: f.to + step},
-      Delete: {do: "remove", fault: number}, Backspace: {do: "remove", fault: number},
-    };
-    edits["{"] = edits["["];
-    edits["}"] = edits["]"];
+    const number = +e.dataset.fault;
     if (ev.key === "Enter") byId("plan").focus();
-    else if (edits[ev.key]) show(state, edits[ev.key]);
+    else if (keys[ev.key]) show(null, () => keys[ev.key](number, shown.faults[number - 1], ev.shiftKey ? 10 : 1));
     else return;
     ev.preventDefault();
     ev.stopPropagation();
   }, true);
+  // stride is how far a key moves a fault: eight pixels.
+  function stride(f, times) {
+    const px = picture.x(f.from);
+    return (fine(picture.time(px + 8) - picture.time(px), px) || 1e6) * times;
+  }
+  const moved = way => (fault, f, times) => f.moves ? {do: "move", fault, from: Math.max(0, f.from + way * stride(f, times))} : null;
+  const pulled = way => (fault, f, times) => f.ends ? {do: "end", fault, from: f.from, to: Math.max(f.from + 1e6, f.to + way * stride(f, times))} : null;
+  const removed = fault => ({do: "remove", fault});
+  const keys = {ArrowLeft: moved(-1), ArrowRight: moved(1), "[": pulled(-1), "{": pulled(-1), "]": pulled(1), "}": pulled(1), Delete: removed, Backspace: removed};
 
   // ---- the palette ----
   // A kind is put on a lane by dragging it there, by choosing it and then a place in the picture, or by naming the lane.
@@ -299,7 +301,7 @@
   const middle = () => { const px = byId("chart").clientWidth / 2; return fine(picture.time(px), px); };
   function add(kind, on, from) {
     arm(null);
-    show(state, {do: "add", kind, on, from});
+    show(null, {do: "add", kind, on, from});
   }
   // drop puts a kind where the pointer is.
   function drop(kind, ev) {
@@ -329,24 +331,24 @@
   byId("messages").addEventListener("click", () => {
     messages = !messages;
     byId("messages").ariaPressed = String(messages);
-    show(state, null);
+    show(null, null);
   });
   byId("delay").addEventListener("click", () => {
     const i = +byId("message").value, m = shown.messages[i], by = nanoseconds(byId("later").value);
     if (by === null) byId("plan-problem").textContent = "expected a duration such as 1s or 250ms, found " + JSON.stringify(byId("later").value);
-    else if (m) show(state, {do: "late", sent: m.number, to: m.to + by});
+    else if (m) show(null, {do: "late", sent: m.number, to: m.to + by});
   });
 
   // ---- the lines ----
   let typing = 0;
-  function later(then) {
+  byId("plan").addEventListener("input", () => {
+    const lines = byId("plan").value.split("\n");
     clearTimeout(typing);
-    typing = setTimeout(then, 250);
-  }
-  byId("plan").addEventListener("input", () => later(() => show(state, {do: "faults", lines: byId("plan").value.split("\n")})));
+    typing = setTimeout(() => { typing = 0; show(null, {do: "faults", lines}); }, 250);
+  });
   byId("plan").addEventListener("blur", () => { if (shown && byId("plan").ariaInvalid !== "true") drawPlan(); });
-  byId("apply").addEventListener("click", () => show(state, {do: "text", text: byId("text").value}));
-  byId("seed").addEventListener("change", () => show(state, {do: "set", key: "seed", value: byId("seed").value}));
+  byId("apply").addEventListener("click", () => show(null, {do: "text", text: byId("text").value}));
+  byId("seed").addEventListener("change", () => show(null, {do: "set", key: "seed", value: byId("seed").value}));
 
   // ---- settings ----
   const rows = new Map();
@@ -379,7 +381,7 @@
     field.id = id;
     if (choice) field.append(...s.words.map(w => new Option(w)));
     else field.autocomplete = "off";
-    field.addEventListener("change", () => show(state, {do: "set", key: s.key, value: field.value}));
+    field.addEventListener("change", () => show(null, {do: "set", key: s.key, value: field.value}));
     e.append(label, field);
     let slider = null, edge = null;
     if (s.unit) {
@@ -394,8 +396,8 @@
       line.append(slider, sweep);
       e.append(line, edge);
       const value = () => { const n = row.low + (row.high - row.low) * slider.value / 200; return write(row.s, row.s.unit === "ns" ? +n.toPrecision(3) : n); };
-      slider.addEventListener("input", () => { field.value = value(); slider.ariaValueText = field.value; show(state, {do: "set", key: s.key, value: field.value}, {rough: true}); });
-      slider.addEventListener("change", () => show(state, {do: "set", key: s.key, value: value()}));
+      slider.addEventListener("input", () => { field.value = value(); slider.ariaValueText = field.value; show(null, {do: "set", key: s.key, value: field.value}, {rough: true}); });
+      slider.addEventListener("change", () => show(null, {do: "set", key: s.key, value: value()}));
       slider.addEventListener("blur", () => { row.span = 0; row.update(row.s); });
       sweep.addEventListener("click", () => {
         const step = Math.max(1, (row.high - row.low) / 20), low = Math.max(row.low, row.s.unit === "ns" ? step : 1);
@@ -487,21 +489,21 @@
   }
   let saved = "";
   async function saveLink() {
-    const link = await linkOf(state);
-    saved = link;
-    history.replaceState(null, "", link);
+    history.replaceState(null, "", saved = await linkOf(state));
   }
-  async function openLink() {
-    if (location.hash.length < 2 || location.hash === saved) return false;
+  // openLink opens what the address holds, or else what the page began with.
+  async function openLink(otherwise) {
+    let to = otherwise, damaged = false;
     try {
-      open(await linked(location.hash));
-      return true;
+      if (location.hash.length > 1) to = await linked(location.hash);
     } catch {
-      byId("problem").textContent = "This link is damaged: part of it is missing. What is shown is the page's own beginning.";
-      return false;
+      damaged = true;
     }
+    if (to) open(to, {done: () => { if (damaged) byId("problem").textContent = broken; }});
+    else if (damaged) byId("problem").textContent = broken;
   }
-  addEventListener("hashchange", openLink);
+  const broken = "This link is damaged: part of it is missing. What is shown is not what it held.";
+  addEventListener("hashchange", () => { if (location.hash !== saved) openLink(null); });
   byId("link").addEventListener("click", async () => {
     const link = location.href.split("#")[0] + await linkOf(state);
     try {
@@ -537,7 +539,7 @@
     for (const [id, text] of [["title", s.title], ["words", s.words], ["source", s.source], ["question", s.question], ["answer", ""]]) byId("tour-" + id).textContent = text;
     byId("tour-back").disabled = i === 0;
     byId("tour-next").disabled = i === data.tour.length - 1;
-    show(state, {do: "scenario", value: s.scenario}, {done: () => { begun = shown; judgeTour(); }});
+    show(null, {do: "scenario", value: s.scenario}, {done: () => { begun = shown; judgeTour(); }});
   }
   // judgeTour says whether the question is answered: by the law, with as many faults as at the beginning.
   function judgeTour() {
@@ -555,6 +557,8 @@
   byId("tour-back").addEventListener("click", () => visit(stop - 1));
   byId("tour-next").addEventListener("click", () => visit(stop + 1));
 
+  globalThis.fencepostPicture = () => picture; // for who looks at the page from outside
+
   // ---- the beginning ----
   const pick = byId("scenario");
   pick.append(new Option("one of your own", ""), ...data.catalogue.map(section => {
@@ -562,6 +566,6 @@
     group.append(...section.scenarios.map(s => Object.assign(new Option(s.name, s.name), {title: s.summary})));
     return group;
   }));
-  pick.addEventListener("change", () => { if (pick.value) show(state, {do: "scenario", value: pick.value}); });
-  openLink().then(found => { if (!found) open(state); });
+  pick.addEventListener("change", () => { if (pick.value) show(null, {do: "scenario", value: pick.value}); });
+  openLink(state);
 }
