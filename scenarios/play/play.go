@@ -259,7 +259,9 @@ func (o *opened) faults(run *single.Run) []Fault {
 }
 
 // byMessage reports whether a fault strikes one message, with it.
-func byMessage(f nemesis.Fault) bool { return f.Kind == nemesis.DelayMessage || f.Kind == nemesis.Break }
+func byMessage(f nemesis.Fault) bool {
+	return f.Kind == nemesis.DelayMessage || f.Kind == nemesis.Break
+}
 
 // ends reports whether a fault may have a length: a client that crashes stays away.
 func ends(f nemesis.Fault) bool { return f.Kind != nemesis.Crash || !nemesis.IsClient(f.Target) }

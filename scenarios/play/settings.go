@@ -125,11 +125,12 @@ var taken struct {
 	by map[string][]*scenarios.Variable
 }
 
-// variables are the keys that the scenario's lock takes. Whether it takes one is tried, once for each kind of lock: the
-// key is set to the value that it has.
+// variables are the keys that the scenario's lock takes, but for those in a mapping that is not there, which would
+// bring more than themselves. Whether it takes one is tried, once for each kind of lock: the key is set to the value
+// that it has.
 func (o *opened) variables() []*scenarios.Variable {
 	protocol, _ := o.doc.Get("lock.protocol")
-	name := protocol + " " + strings.Join(o.doc.Keys("servers"), " ")
+	name := fmt.Sprint(protocol, o.doc.Keys("servers"), o.doc.Keys("lock"))
 	taken.Lock()
 	defer taken.Unlock()
 	if known, ok := taken.by[name]; ok {
@@ -137,8 +138,15 @@ func (o *opened) variables() []*scenarios.Variable {
 	}
 	all, _ := scenarios.Variables()
 	var mine []*scenarios.Variable
+	absent := "\x00"
 	for i := range all {
-		if o.takes(&all[i]) {
+		if v := &all[i]; v.Kind == format.Mapping {
+			if absent = "\x00"; len(o.doc.Keys(v.Path)) > 0 {
+				continue
+			}
+			absent = v.Path + "."
+		}
+		if o.takes(&all[i]) && !strings.HasPrefix(all[i].Path, absent) {
 			mine = append(mine, &all[i])
 		}
 	}

@@ -1,0 +1,347 @@
+package play
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// begin is the state of a scenario of the catalogue.
+func begin(t testing.TB, name string) State {
+	t.Helper()
+	s, err := scenarios.Named(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := Of(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// ask asks as the page does.
+func ask(t testing.TB, r Request) *Answer {
+	t.Helper()
+	request, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a Answer
+	if err := json.Unmarshal(Ask(context.Background(), request, func(Progress) {}), &a); err != nil {
+		t.Fatal(err)
+	}
+	return &a
+}
+
+// shown is what an edit of a state shows.
+func shown(t testing.TB, s State, e *Edit) *Shown {
+	t.Helper()
+	a := ask(t, Request{Do: "show", State: s, Edit: e, Messages: true})
+	if a.Problem != nil {
+		t.Fatalf("%+v: %s", e, a.Problem.Says)
+	}
+	return a.Shown
+}
+
+// each visits the catalogue.
+func each(t *testing.T, visit func(t *testing.T, s *scenarios.Scenario, state State)) {
+	for _, name := range scenarios.Names() {
+		t.Run(name, func(t *testing.T) {
+			s, err := scenarios.Named(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			visit(t, s, begin(t, name))
+		})
+	}
+}
+
+// TestThePageShowsTheRunOfTheCommand compares the digest of every scenario with that of its run.
+func TestThePageShowsTheRunOfTheCommand(t *testing.T) {
+	each(t, func(t *testing.T, s *scenarios.Scenario, state State) {
+		r, err := scenarios.NewRunner(s).Run(s.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := shown(t, state, nil)
+		if want := fmt.Sprintf("%016x", uint64(r.Digest)); now.Digest != want {
+			t.Errorf("digest %s, and of the command's run %s", now.Digest, want)
+		}
+		for i, f := range now.Faults {
+			struck := f.Idle != "never struck"
+			if f.Line != s.Faults[i].String() || struck != (f.Event >= 0) || f.To < f.From {
+				t.Errorf("fault %d is %+v", i+1, f)
+			}
+		}
+	})
+}
+
+// TestEveryKindOnEveryLane puts each kind on each lane that the palette names and takes it away again: what was there
+// stays, and in the end nothing has changed.
+func TestEveryKindOnEveryLane(t *testing.T) {
+	each(t, func(t *testing.T, s *scenarios.Scenario, state State) {
+		o, err := open(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, offer := range o.palette() {
+			if (len(offer.On) == 0) != (offer.Why != "") {
+				t.Errorf("%s can be put on %q, because %q", offer.Kind, offer.On, offer.Why)
+			}
+			for _, lane := range offer.On {
+				next, p := o.apply(&Edit{Do: "add", Kind: offer.Kind, On: lane, From: 1_500_000})
+				if p != nil {
+					t.Errorf("%s on %s: %s", offer.Kind, lane, p.Says)
+					continue
+				}
+				n := len(s.Faults)
+				added := next.scenario.Faults[n]
+				if !slices.Equal(next.lines()[:n], o.lines()) || added.Kind.String() != offer.Kind ||
+					!slices.ContainsFunc(added.On(), func(on sim.ProcessID) bool { return string(on) == lane }) {
+					t.Errorf("%s on %s made %q of %q", offer.Kind, lane, next.lines(), o.lines())
+				}
+				back, p := next.apply(&Edit{Do: "remove", Fault: n + 1})
+				if p != nil {
+					t.Fatal(p.Says)
+				}
+				if !slices.Equal(back.lines(), o.lines()) {
+					t.Errorf("%s on %s leaves %q behind", offer.Kind, lane, back.lines())
+				}
+			}
+		}
+	})
+}
+
+// TestEverySettingAsItIs gives each key the value that the page shows for it: the run stays what it was, so what is
+// shown is what is in force.
+func TestEverySettingAsItIs(t *testing.T) {
+	for _, name := range []string{"kleppmann-gc-pause", "etcd-lease-pause", "zookeeper-pause", "kubernetes-cut-off",
+		"failover-wait"} {
+		state := begin(t, name)
+		before := shown(t, state, nil)
+		if len(before.Settings) < 15 {
+			t.Errorf("%s has only %d settings", name, len(before.Settings))
+		}
+		for _, s := range before.Settings {
+			if s.Value == "" {
+				t.Errorf("%s: %s shows no value", name, s.Key)
+				continue
+			}
+			if now := shown(t, state, &Edit{Do: "set", Key: s.Key, Value: s.Value}); now.Digest != before.Digest {
+				t.Errorf("%s: %s: %s is not what is in force", name, s.Key, s.Value)
+			}
+		}
+	}
+}
+
+// TestTheTourIsAnswered does what each step asks for: before it, the question is open.
+func TestTheTourIsAnswered(t *testing.T) {
+	second := int64(1_000_000_000)
+	pull := func(fault int, to int64) func(*Shown) *Edit {
+		return func(s *Shown) *Edit {
+			f := s.Faults[fault-1]
+			return &Edit{Do: "end", Fault: fault, From: f.From, To: f.From + to}
+		}
+	}
+	put := func(fault int, at int64) func(*Shown) *Edit {
+		return func(*Shown) *Edit { return &Edit{Do: "move", Fault: fault, From: at} }
+	}
+	set := func(key, value string) func(*Shown) *Edit {
+		return func(*Shown) *Edit { return &Edit{Do: "set", Key: key, Value: value} }
+	}
+	answers := []func(*Shown) *Edit{pull(1, 9*second), put(1, second/5), put(2, 20*second), pull(2, 12*second),
+		pull(2, 5*second), set("faults.1.by", "1s"), set("resource.fencing", "on"), set("resource.fencing", "off")}
+	if len(answers) != len(Tour) {
+		t.Fatalf("the tour has %d steps", len(Tour))
+	}
+	for i := range Tour {
+		step := &Tour[i]
+		before := shown(t, begin(t, step.Scenario), nil)
+		if step.Goal.Reached(before, before) {
+			t.Errorf("%s: answered from the beginning", step.Title)
+		}
+		edit := answers[i](before)
+		after := shown(t, before.State, edit)
+		if !step.Goal.Reached(before, after) {
+			t.Errorf("%s: %+v does not answer it: %v", step.Title, edit, after.Laws)
+		}
+		none := shown(t, before.State, &Edit{Do: "faults"})
+		if step.Goal.Reached(before, none) {
+			t.Errorf("%s: answered by taking the faults away", step.Title)
+		}
+	}
+}
+
+// TestAMessageIsPulled lets a message arrive later, less late, and in time again, which leaves no fault behind.
+func TestAMessageIsPulled(t *testing.T) {
+	before := shown(t, begin(t, "kleppmann-gc-pause"), nil)
+	for _, m := range before.Messages[:4] {
+		late := shown(t, before.State, &Edit{Do: "late", Sent: m.Number, To: m.To + 5e8})
+		if n := len(late.Faults); n != 2 || !late.Faults[1].Size || late.Faults[1].Event < 0 {
+			t.Fatalf("%s: the faults are %+v", m.Words, late.Faults)
+		}
+		at := slices.IndexFunc(late.Messages, func(l Message) bool { return l.Words == m.Words })
+		if late.Messages[at].To != m.To+5e8 {
+			t.Errorf("%s arrives at %d, not at %d", m.Words, late.Messages[at].To, m.To+5e8)
+		}
+		less := shown(t, late.State, &Edit{Do: "late", Sent: late.Messages[at].Number, To: m.To + 2e8})
+		if len(less.Faults) != 2 || !strings.HasSuffix(less.Faults[1].Line, " by 200ms") {
+			t.Errorf("%s: less late, the faults are %+v", m.Words, less.Faults)
+		}
+		at = slices.IndexFunc(less.Messages, func(l Message) bool { return l.Words == m.Words })
+		in := shown(t, less.State, &Edit{Do: "late", Sent: less.Messages[at].Number, To: m.To - 1e6})
+		if len(in.Faults) != 1 || in.Digest != before.Digest {
+			t.Errorf("%s: in time again, the faults are %+v", m.Words, in.Faults)
+		}
+	}
+	a := ask(t, Request{Do: "show", State: before.State, Edit: &Edit{Do: "late", Sent: 0, To: 1}})
+	if a.Problem == nil || !strings.Contains(a.Problem.Says, "later") {
+		t.Errorf("a message that is to arrive before it does: %+v", a.Problem)
+	}
+}
+
+// TestMistakes gives requests that cannot be done: each says why, where it belongs, and nothing is shown.
+func TestMistakes(t *testing.T) {
+	state := begin(t, "kleppmann-gc-pause")
+	for _, c := range []struct {
+		edit     Edit
+		in, says string
+	}{
+		{Edit{Do: "fly"}, "text", `"fly"`},
+		{Edit{Do: "move", Fault: 2}, "faults", "no fault 2"},
+		{Edit{Do: "remove", Fault: -1}, "faults", "no fault -1"},
+		{Edit{Do: "add", Kind: "fail over", On: "redis-1"}, "faults", "cannot suffer"},
+		{Edit{Do: "add", Kind: "slow fsync", On: "client-1"}, "faults", "client-1 cannot suffer"},
+		{Edit{Do: "add", Kind: "paus"}, "faults", `"paus"`},
+		{Edit{Do: "late", Sent: 1 << 30}, "faults", "not sent"},
+		{Edit{Do: "faults", Lines: []string{"", "paus client-1 for 1s at 1s"}}, "faults", `line 2: column 1: expected`},
+		{Edit{Do: "set", Key: "lock.ttl", Value: "soon"}, "lock.ttl", `"soon"`},
+		{Edit{Do: "set", Key: "lock.tll", Value: "1s"}, "lock.tll", `unknown key "tll"`},
+		{Edit{Do: "set", Key: "seed", Value: "-1"}, "seed", "a seed is a number"},
+		{Edit{Do: "set", Key: "servers.redis", Value: "4000"}, "servers.redis", "99"},
+		{Edit{Do: "set", Key: "faults.1.for", Value: "long"}, "faults.1.for", "long"},
+		{Edit{Do: "scenario", Value: "nowhere"}, "text", "nowhere"},
+		{Edit{Do: "text", Text: "name: x"}, "text", `"servers" is missing`},
+	} {
+		a := ask(t, Request{Do: "show", State: state, Edit: &c.edit})
+		if a.Shown != nil || a.Problem == nil {
+			t.Errorf("%+v is done", c.edit)
+			continue
+		}
+		if a.Problem.In != c.in || !strings.Contains(a.Problem.Says, c.says) {
+			t.Errorf("%+v: in %s: %s", c.edit, a.Problem.In, a.Problem.Says)
+		}
+	}
+	for _, text := range []string{"", "[]", `{"seed": 1}`, `{"do": "show", "text": "", "seed": "1"}`,
+		`{"do": "dance", "seed": "1", "text": "", "edit": {"do": "scenario", "value": "kleppmann-gc-pause"}}`} {
+		var a Answer
+		if err := json.Unmarshal(Ask(context.Background(), []byte(text), nil), &a); err != nil || a.Problem == nil {
+			t.Errorf("%s: %+v, %v", text, a, err)
+		}
+	}
+}
+
+// TestAnOwnTextIsMended shows that a text with a mistake can be replaced, and that a scenario's expectations do not
+// count on the page, nor get lost from a text of one's own.
+func TestAnOwnTextIsMended(t *testing.T) {
+	own := begin(t, "kleppmann-gc-pause").Text + "expect: {mutual-exclusion: holds}\n# mine\n"
+	now := shown(t, State{Text: "name: x", Seed: 3}, &Edit{Do: "text", Text: own})
+	if now.Text != own || now.Seed != 3 || now.Verdict != "broken" {
+		t.Errorf("seed %d, %s:\n%s", now.Seed, now.Verdict, now.Text)
+	}
+	if pulled := shown(t, now.State, &Edit{Do: "remove", Fault: 1}); !strings.Contains(pulled.Text, "expect:") ||
+		pulled.Verdict != "held" {
+		t.Errorf("%s:\n%s", pulled.Verdict, pulled.Text)
+	}
+}
+
+// TestWhatIsTakenAlong checks that the scenario that is taken along expects what comes out, that the plan is its own,
+// and that the test fails as it says.
+func TestWhatIsTakenAlong(t *testing.T) {
+	each(t, func(t *testing.T, _ *scenarios.Scenario, state State) {
+		a := ask(t, Request{Do: "take", State: state})
+		if a.Problem != nil {
+			t.Fatal(a.Problem.Says)
+		}
+		s, err := scenarios.Parse("kept.yaml", []byte(a.Files[0].Text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := nemesis.ParsePlan("plan.txt", []byte(a.Files[1].Text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan.Scenario = s.Name
+		r, err := scenarios.NewRunner(s).Run(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		judged := s.Judge(r)
+		if result := judged.Standing(); result.String() != "as expected" && result.String() != "passed" {
+			t.Errorf("the scenario that is kept comes out %s", result)
+		}
+		broken := judged.Verdict.Violated()
+		if test := len(a.Files) == 5; test != broken {
+			t.Fatalf("there are %d files, and broken is %t", len(a.Files), broken)
+		}
+		if !broken {
+			return
+		}
+		for _, f := range judged.Verdict.Findings {
+			failed := scenarios.CheckLaw(a.Files[0].Text, plan.Seed, f.Law) != nil
+			named := strings.Contains(a.Files[3].Is, " "+string(f.Law)+" ")
+			if named && (!failed || f.Outcome != checker.Violated) {
+				t.Errorf("the test of %s does not fail", f.Law)
+			}
+		}
+	})
+}
+
+// TestWorks asks for each work.
+func TestWorks(t *testing.T) {
+	state := begin(t, "resource-compare-and-set")
+	for _, r := range []Request{{Do: "cut"}, {Do: "explore"}, {Do: "advise"}} {
+		r.State = state
+		a := ask(t, r)
+		if a.Problem != nil || len(a.Done.States) == 0 || a.Done.Report == "" {
+			t.Errorf("%s: %+v", r.Do, a)
+			continue
+		}
+		for _, found := range a.Done.States {
+			now := shown(t, found.State, nil)
+			if r.Do != "advise" && !strings.HasPrefix(now.Verdict, "broken") {
+				t.Errorf("%s proposes %s, which %s", r.Do, found.Words, now.Verdict)
+			}
+		}
+	}
+	edge := ask(t, Request{Do: "edge", State: begin(t, "kleppmann-gc-pause"), Vary: "faults.1.for=1s..20s/1s"})
+	if edge.Problem != nil || !strings.Contains(edge.Done.Words, "9.89") {
+		t.Errorf("the edge: %+v", edge)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	request, _ := json.Marshal(Request{Do: "explore", State: state}) // cannot fail: it has been done above
+	var a Answer
+	if err := json.Unmarshal(Ask(ctx, request, func(Progress) {}), &a); err != nil || a.Problem != nil {
+		t.Errorf("an exploration that is stopped: %+v, %v", a, err)
+	}
+}
+
+func BenchmarkShow(b *testing.B) {
+	request, err := json.Marshal(Request{Do: "show", State: begin(b, "kleppmann-gc-pause")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		Ask(context.Background(), request, nil)
+	}
+}
