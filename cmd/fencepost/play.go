@@ -92,10 +92,7 @@ func (j *playJob) run(out io.Writer) error {
 		}
 	}
 	server := &http.Server{Handler: s, BaseContext: func(net.Listener) context.Context { return ctx }}
-	go func() {
-		<-ctx.Done()
-		server.Close()
-	}()
+	defer context.AfterFunc(ctx, func() { server.Close() })()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Edit is one gesture: what it is, and to what.
-type Edit struct {
+// gesture is one gesture: what it is, and to what.
+type gesture struct {
 	Do    string   `json:"do"`    // as in edits
 	Fault int      `json:"fault"` // its number, from 1
 	From  int64    `json:"from"`  // new true times of its strike and its end, or of a message's arrival, in ns
@@ -27,28 +27,30 @@ type Edit struct {
 	Text  string   `json:"text"`
 }
 
-// edits are what can be done to a state. An error is a Problem, or what is wrong with the value of a setting.
-var edits = map[string]func(*opened, *Edit) error{
-	"move":     func(o *opened, e *Edit) error { return o.change(e.Fault, func(f *nemesis.Fault) { move(f, e.From) }) },
+// edits are what can be done to a state. An error is a mistake, or what is wrong with the value of a setting.
+var edits = map[string]func(*opened, *gesture) error{
+	"move": func(o *opened, e *gesture) error {
+		return o.change(e.Fault, func(f *nemesis.Fault) { move(f, e.From) })
+	},
 	"end":      (*opened).end,
 	"begin":    (*opened).begin,
 	"remove":   (*opened).remove,
 	"add":      (*opened).add,
 	"late":     (*opened).late,
-	"faults":   func(o *opened, e *Edit) error { return o.setFaults(e.Lines) },
+	"faults":   func(o *opened, e *gesture) error { return o.setFaults(e.Lines) },
 	"set":      (*opened).set,
-	"text":     func(o *opened, e *Edit) error { o.Text = e.Text; return nil },
+	"text":     func(o *opened, e *gesture) error { o.Text = e.Text; return nil },
 	"scenario": (*opened).replace,
 }
 
 // replaces reports whether nothing stays of the text as it was, which need not be one that can be read.
-func (e *Edit) replaces() bool { return e.Do == "text" || e.Do == "scenario" }
+func (e *gesture) replaces() bool { return e.Do == "text" || e.Do == "scenario" }
 
 // apply makes the state that an edit leads to. The state as it was stays as it is.
-func (o *opened) apply(e *Edit) (*opened, *Problem) {
+func (o *opened) apply(e *gesture) (*opened, *mistake) {
 	do := edits[e.Do]
 	if do == nil {
-		return nil, &Problem{In: "text", Says: fmt.Sprintf("there is no gesture %q", e.Do)}
+		return nil, &mistake{In: "text", Says: fmt.Sprintf("there is no gesture %q", e.Do)}
 	}
 	next := &opened{State: o.State, doc: o.doc.Clone(), scenario: o.scenario, result: o.result, ran: o.ran}
 	if err := do(next, e); err != nil {
@@ -62,7 +64,7 @@ func (o *opened) apply(e *Edit) (*opened, *Problem) {
 }
 
 // where is the part of the page that an edit is about.
-func where(e *Edit) string {
+func where(e *gesture) string {
 	switch {
 	case e.Do == "set":
 		return e.Key
@@ -73,7 +75,7 @@ func where(e *Edit) string {
 }
 
 // replace takes a scenario of the catalogue.
-func (o *opened) replace(e *Edit) error {
+func (o *opened) replace(e *gesture) error {
 	s, err := scenarios.Named(e.Value)
 	if err != nil {
 		return err
@@ -83,7 +85,7 @@ func (o *opened) replace(e *Edit) error {
 }
 
 // set gives a key a value.
-func (o *opened) set(e *Edit) error {
+func (o *opened) set(e *gesture) error {
 	value := strings.TrimSpace(e.Value)
 	switch {
 	case e.Key == "seed":
@@ -111,7 +113,7 @@ func (o *opened) setFaults(lines []string) error {
 		}
 		f, err := nemesis.ParseFor(line, known)
 		if err != nil {
-			return &Problem{In: "faults", Line: i + 1, Says: fmt.Sprintf("line %d: %s", i+1, err)}
+			return &mistake{In: "faults", Line: i + 1, Says: fmt.Sprintf("line %d: %s", i+1, err)}
 		}
 		kept = append(kept, f.String())
 	}
@@ -150,7 +152,7 @@ func move(f *nemesis.Fault, at int64) {
 }
 
 // end pulls the end of a fault: of one that delays a message its arrival.
-func (o *opened) end(e *Edit) error {
+func (o *opened) end(e *gesture) error {
 	length := max(time.Millisecond, time.Duration(e.To-e.From))
 	return o.change(e.Fault, func(f *nemesis.Fault) {
 		switch {
@@ -165,7 +167,7 @@ func (o *opened) end(e *Edit) error {
 }
 
 // begin pulls the beginning of a fault, whose end stays.
-func (o *opened) begin(e *Edit) error {
+func (o *opened) begin(e *gesture) error {
 	if err := o.change(e.Fault, func(f *nemesis.Fault) { move(f, e.From) }); err != nil {
 		return err
 	}
@@ -177,7 +179,7 @@ func (o *opened) begin(e *Edit) error {
 	return o.end(e)
 }
 
-func (o *opened) remove(e *Edit) error {
+func (o *opened) remove(e *gesture) error {
 	if e.Fault < 1 || e.Fault > len(o.scenario.Faults) {
 		return fmt.Errorf("there is no fault %d", e.Fault)
 	}
@@ -185,7 +187,7 @@ func (o *opened) remove(e *Edit) error {
 }
 
 // add puts a new fault of a kind on a lane.
-func (o *opened) add(e *Edit) error {
+func (o *opened) add(e *gesture) error {
 	i := slices.IndexFunc(nemesis.Kinds, func(k nemesis.Kind) bool { return k.String() == e.Kind })
 	if i < 0 {
 		return fmt.Errorf("there is no fault %q", e.Kind)
@@ -202,7 +204,7 @@ func (o *opened) add(e *Edit) error {
 
 // late lets a message arrive later. One that a fault delays already is delayed otherwise, and if nothing is left of the
 // delay, not at all.
-func (o *opened) late(e *Edit) error {
+func (o *opened) late(e *gesture) error {
 	if err := o.run(); err != nil {
 		return err
 	}
@@ -231,7 +233,7 @@ func (o *opened) late(e *Edit) error {
 		return o.setFaults(lines)
 	}
 	if by <= 0 {
-		return &Problem{In: "faults", Says: "a message can be made to arrive later than it does, not earlier"}
+		return &mistake{In: "faults", Says: "a message can be made to arrive later than it does, not earlier"}
 	}
 	return o.setFaults(append(lines, f.String()))
 }

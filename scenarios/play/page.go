@@ -25,10 +25,10 @@ type Page struct {
 
 // pageData is what the page's script knows from the start.
 type pageData struct {
-	Start     State     `json:"start"`
-	Served    bool      `json:"served"`
-	Catalogue []section `json:"catalogue"`
-	Tour      []Step    `json:"tour"`
+	Start     State      `json:"start"`
+	Served    bool       `json:"served"`
+	Catalogue []section  `json:"catalogue"`
+	Tour      []tourStop `json:"tour"`
 }
 
 // section is one of the catalogue's.
@@ -44,7 +44,7 @@ type entry struct {
 
 // Write writes the page. The error is w's, or one of the program's own files.
 func (p *Page) Write(w io.Writer) error {
-	data := pageData{Start: p.Start, Served: p.Served, Tour: Tour}
+	data := pageData{Start: p.Start, Served: p.Served, Tour: tour}
 	for _, s := range scenarios.Sections {
 		in := section{Title: s.Title}
 		for _, name := range s.Names {

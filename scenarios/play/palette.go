@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Offer is a kind of fault on the palette.
-type Offer struct {
+// kindOffer is a kind of fault on the palette.
+type kindOffer struct {
 	Kind string   `json:"kind"`
 	Is   string   `json:"is"`  // what happens
 	On   []string `json:"on"`  // the lanes that it can be put on; none if the scenario does not accept it
@@ -18,11 +18,11 @@ type Offer struct {
 }
 
 // palette lists all kinds, also those that the scenario does not accept, with the reason.
-func (o *opened) palette() (all []Offer) {
+func (o *opened) palette() (all []kindOffer) {
 	names := o.scenario.Targets()
 	targets := nemesis.TargetsOf(&names)
 	for _, k := range nemesis.Kinds {
-		offer := Offer{Kind: k.String(), Is: k.Meaning()}
+		offer := kindOffer{Kind: k.String(), Is: k.Meaning()}
 		for _, p := range targets.Processes {
 			if f, ok := o.on(k, p, &targets); ok && nemesis.Validate(f, names) == nil {
 				offer.On = append(offer.On, string(p))

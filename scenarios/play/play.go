@@ -29,49 +29,49 @@ type State struct {
 	Seed uint64 `json:"seed,string"` // of the run; a JavaScript number has no room for all
 }
 
-// Problem says why an edit changed nothing, in the words of a terminal.
-type Problem struct {
+// mistake says why an edit changed nothing, in the words of a terminal.
+type mistake struct {
 	In   string `json:"in"`   // faults, text, or the key of a setting
 	Line int    `json:"line"` // of the faults, from 1; 0: none in particular
 	Says string `json:"says"`
 }
 
 // Error returns what it says.
-func (p *Problem) Error() string { return p.Says }
+func (p *mistake) Error() string { return p.Says }
 
-// problem is an error as a Problem; it is nil if err is.
-func problem(in string, err error) *Problem {
-	var known *Problem
+// problem is an error as a mistake; it is nil if err is.
+func problem(in string, err error) *mistake {
+	var known *mistake
 	if err == nil || errors.As(err, &known) {
 		return known
 	}
-	return &Problem{In: in, Says: err.Error()}
+	return &mistake{In: in, Says: err.Error()}
 }
 
-// Shown is what the page shows of a state.
-type Shown struct {
+// view is what the page shows of a state.
+type view struct {
 	State
-	Name     string    `json:"name"`
-	Verdict  string    `json:"verdict"` // "broken", "held", "nothing judged" or "undecided"
-	Tone     string    `json:"tone"`    // good, bad or open
-	Headline string    `json:"headline"`
-	Laws     []Law     `json:"laws"`
-	Report   string    `json:"report"` // HTML: the body of the report of this run
-	Faults   []Fault   `json:"faults"` // one for each line
-	Settings []Setting `json:"settings"`
-	Palette  []Offer   `json:"palette"`
-	Messages []Message `json:"messages"` // if they were asked for
-	Digest   string    `json:"digest"`
+	Name     string      `json:"name"`
+	Verdict  string      `json:"verdict"` // "broken", "held", "nothing judged" or "undecided"
+	Tone     string      `json:"tone"`    // good, bad or open
+	Headline string      `json:"headline"`
+	Laws     []judgedLaw `json:"laws"`
+	Report   string      `json:"report"` // HTML: the body of the report of this run
+	Faults   []planned   `json:"faults"` // one for each line
+	Settings []setting   `json:"settings"`
+	Palette  []kindOffer `json:"palette"`
+	Messages []carried   `json:"messages"` // if they were asked for
+	Digest   string      `json:"digest"`
 }
 
-// Law is how a law came out.
-type Law struct {
+// judgedLaw is how a law came out.
+type judgedLaw struct {
 	Name    string `json:"name"`
 	Outcome string `json:"outcome"`
 }
 
-// Fault is a line of the plan, and where in the run it struck.
-type Fault struct {
+// planned is a line of the plan, and where in the run it struck.
+type planned struct {
 	Line  string `json:"line"`
 	Event int    `json:"event"` // position in the history; -1: it never struck
 	From  int64  `json:"from"`  // true time of the strike and of its end, in ns
@@ -82,8 +82,8 @@ type Fault struct {
 	Idle  string `json:"idle"`  // why it can have had no effect; empty if it may have
 }
 
-// Message is a request of a client or the answer to it, which can be made to arrive later.
-type Message struct {
+// carried is a request of a client or the answer to it, which can be made to arrive later.
+type carried struct {
 	Words  string `json:"words"`
 	Number int    `json:"number"` // in the picture
 	From   int64  `json:"from"`   // true time at which it left, and at which it arrived, in ns
@@ -171,7 +171,7 @@ func (o *opened) run() (err error) {
 }
 
 // show makes the run and reports it. Rough leaves out what takes further runs: which faults a violation needs.
-func (o *opened) show(rough, messages bool) (*Shown, error) {
+func (o *opened) show(rough, messages bool) (*view, error) {
 	if err := o.run(); err != nil {
 		return nil, err
 	}
@@ -192,15 +192,15 @@ func (o *opened) show(rough, messages bool) (*Shown, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := &Shown{State: o.State, Name: o.scenario.Name, Verdict: d.Verdict, Tone: d.Tone.Class(),
+	shown := &view{State: o.State, Name: o.scenario.Name, Verdict: d.Verdict, Tone: d.Tone.Class(),
 		Headline: d.Headline, Report: string(body), Faults: o.faults(run), Settings: o.settings(),
 		Palette: o.palette(), Digest: run.Digest}
 	for _, f := range run.Findings() {
-		shown.Laws = append(shown.Laws, Law{string(f.Law), f.Outcome.String()})
+		shown.Laws = append(shown.Laws, judgedLaw{string(f.Law), f.Outcome.String()})
 	}
 	if messages {
 		for _, m := range sent {
-			shown.Messages = append(shown.Messages, Message{m.Words, m.Number, int64(m.Left), int64(m.Arrived)})
+			shown.Messages = append(shown.Messages, carried{m.Words, m.Number, int64(m.Left), int64(m.Arrived)})
 		}
 	}
 	return shown, nil
@@ -233,11 +233,11 @@ func numberOf(sent int, answer bool) int {
 }
 
 // faults says of each line where it struck.
-func (o *opened) faults(run *single.Run) []Fault {
+func (o *opened) faults(run *single.Run) []planned {
 	strikes := trace.Faults(run.History)
-	all := make([]Fault, len(o.scenario.Faults))
+	all := make([]planned, len(o.scenario.Faults))
 	for i, f := range o.scenario.Faults {
-		shown := Fault{Line: f.String(), Event: -1, Moves: f.Kind.Has(nemesis.FieldTrigger) && !byMessage(f),
+		shown := planned{Line: f.String(), Event: -1, Moves: f.Kind.Has(nemesis.FieldTrigger) && !byMessage(f),
 			Ends: f.Kind.Has(nemesis.FieldFor|nemesis.FieldRestart) && ends(f), Size: byMessage(f) &&
 				f.Kind.Has(nemesis.FieldBy)}
 		shown.Idle = run.Idle[i].String()

@@ -29,23 +29,23 @@ func begin(t testing.TB, name string) State {
 }
 
 // ask asks as the page does.
-func ask(t testing.TB, r Request) *Answer {
+func ask(t testing.TB, r request) *reply {
 	t.Helper()
-	request, err := json.Marshal(r)
+	text, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var a Answer
-	if err := json.Unmarshal(Ask(context.Background(), request, func(Progress) {}), &a); err != nil {
+	var a reply
+	if err := json.Unmarshal(Ask(context.Background(), text, func(Progress) {}), &a); err != nil {
 		t.Fatal(err)
 	}
 	return &a
 }
 
 // shown is what an edit of a state shows.
-func shown(t testing.TB, s State, e *Edit) *Shown {
+func shown(t testing.TB, s State, e *gesture) *view {
 	t.Helper()
-	a := ask(t, Request{Do: "show", State: s, Edit: e, Messages: true})
+	a := ask(t, request{Do: "show", State: s, Edit: e, Messages: true})
 	if a.Problem != nil {
 		t.Fatalf("%+v: %s", e, a.Problem.Says)
 	}
@@ -98,7 +98,7 @@ func TestEveryKindOnEveryLane(t *testing.T) {
 				t.Errorf("%s can be put on %q, because %q", offer.Kind, offer.On, offer.Why)
 			}
 			for _, lane := range offer.On {
-				next, p := o.apply(&Edit{Do: "add", Kind: offer.Kind, On: lane, From: 1_500_000})
+				next, p := o.apply(&gesture{Do: "add", Kind: offer.Kind, On: lane, From: 1_500_000})
 				if p != nil {
 					t.Errorf("%s on %s: %s", offer.Kind, lane, p.Says)
 					continue
@@ -109,7 +109,7 @@ func TestEveryKindOnEveryLane(t *testing.T) {
 					!slices.ContainsFunc(added.On(), func(on sim.ProcessID) bool { return string(on) == lane }) {
 					t.Errorf("%s on %s made %q of %q", offer.Kind, lane, next.lines(), o.lines())
 				}
-				back, p := next.apply(&Edit{Do: "remove", Fault: n + 1})
+				back, p := next.apply(&gesture{Do: "remove", Fault: n + 1})
 				if p != nil {
 					t.Fatal(p.Says)
 				}
@@ -136,7 +136,7 @@ func TestEverySettingAsItIs(t *testing.T) {
 				t.Errorf("%s: %s shows no value", name, s.Key)
 				continue
 			}
-			if now := shown(t, state, &Edit{Do: "set", Key: s.Key, Value: s.Value}); now.Digest != before.Digest {
+			if now := shown(t, state, &gesture{Do: "set", Key: s.Key, Value: s.Value}); now.Digest != before.Digest {
 				t.Errorf("%s: %s: %s is not what is in force", name, s.Key, s.Value)
 			}
 		}
@@ -146,36 +146,36 @@ func TestEverySettingAsItIs(t *testing.T) {
 // TestTheTourIsAnswered does what each step asks for: before it, the question is open.
 func TestTheTourIsAnswered(t *testing.T) {
 	second := int64(1_000_000_000)
-	pull := func(fault int, to int64) func(*Shown) *Edit {
-		return func(s *Shown) *Edit {
+	pull := func(fault int, to int64) func(*view) *gesture {
+		return func(s *view) *gesture {
 			f := s.Faults[fault-1]
-			return &Edit{Do: "end", Fault: fault, From: f.From, To: f.From + to}
+			return &gesture{Do: "end", Fault: fault, From: f.From, To: f.From + to}
 		}
 	}
-	put := func(fault int, at int64) func(*Shown) *Edit {
-		return func(*Shown) *Edit { return &Edit{Do: "move", Fault: fault, From: at} }
+	put := func(fault int, at int64) func(*view) *gesture {
+		return func(*view) *gesture { return &gesture{Do: "move", Fault: fault, From: at} }
 	}
-	set := func(key, value string) func(*Shown) *Edit {
-		return func(*Shown) *Edit { return &Edit{Do: "set", Key: key, Value: value} }
+	set := func(key, value string) func(*view) *gesture {
+		return func(*view) *gesture { return &gesture{Do: "set", Key: key, Value: value} }
 	}
-	answers := []func(*Shown) *Edit{pull(1, 9*second), put(1, second/5), put(2, 20*second), pull(2, 12*second),
+	answers := []func(*view) *gesture{pull(1, 9*second), put(1, second/5), put(2, 20*second), pull(2, 12*second),
 		pull(2, 5*second), set("faults.1.by", "1s"), set("resource.fencing", "on"), set("resource.fencing", "off")}
-	if len(answers) != len(Tour) {
-		t.Fatalf("the tour has %d steps", len(Tour))
+	if len(answers) != len(tour) {
+		t.Fatalf("the tour has %d steps", len(tour))
 	}
-	for i := range Tour {
-		step := &Tour[i]
+	for i := range tour {
+		step := &tour[i]
 		before := shown(t, begin(t, step.Scenario), nil)
-		if step.Goal.Reached(before, before) {
+		if step.Goal.reached(before, before) {
 			t.Errorf("%s: answered from the beginning", step.Title)
 		}
 		edit := answers[i](before)
 		after := shown(t, before.State, edit)
-		if !step.Goal.Reached(before, after) {
+		if !step.Goal.reached(before, after) {
 			t.Errorf("%s: %+v does not answer it: %v", step.Title, edit, after.Laws)
 		}
-		none := shown(t, before.State, &Edit{Do: "faults"})
-		if step.Goal.Reached(before, none) {
+		none := shown(t, before.State, &gesture{Do: "faults"})
+		if step.Goal.reached(before, none) {
 			t.Errorf("%s: answered by taking the faults away", step.Title)
 		}
 	}
@@ -185,25 +185,25 @@ func TestTheTourIsAnswered(t *testing.T) {
 func TestAMessageIsPulled(t *testing.T) {
 	before := shown(t, begin(t, "kleppmann-gc-pause"), nil)
 	for _, m := range before.Messages[:4] {
-		late := shown(t, before.State, &Edit{Do: "late", Sent: m.Number, To: m.To + 5e8})
+		late := shown(t, before.State, &gesture{Do: "late", Sent: m.Number, To: m.To + 5e8})
 		if n := len(late.Faults); n != 2 || !late.Faults[1].Size || late.Faults[1].Event < 0 {
 			t.Fatalf("%s: the faults are %+v", m.Words, late.Faults)
 		}
-		at := slices.IndexFunc(late.Messages, func(l Message) bool { return l.Words == m.Words })
+		at := slices.IndexFunc(late.Messages, func(l carried) bool { return l.Words == m.Words })
 		if late.Messages[at].To != m.To+5e8 {
 			t.Errorf("%s arrives at %d, not at %d", m.Words, late.Messages[at].To, m.To+5e8)
 		}
-		less := shown(t, late.State, &Edit{Do: "late", Sent: late.Messages[at].Number, To: m.To + 2e8})
+		less := shown(t, late.State, &gesture{Do: "late", Sent: late.Messages[at].Number, To: m.To + 2e8})
 		if len(less.Faults) != 2 || !strings.HasSuffix(less.Faults[1].Line, " by 200ms") {
 			t.Errorf("%s: less late, the faults are %+v", m.Words, less.Faults)
 		}
-		at = slices.IndexFunc(less.Messages, func(l Message) bool { return l.Words == m.Words })
-		in := shown(t, less.State, &Edit{Do: "late", Sent: less.Messages[at].Number, To: m.To - 1e6})
+		at = slices.IndexFunc(less.Messages, func(l carried) bool { return l.Words == m.Words })
+		in := shown(t, less.State, &gesture{Do: "late", Sent: less.Messages[at].Number, To: m.To - 1e6})
 		if len(in.Faults) != 1 || in.Digest != before.Digest {
 			t.Errorf("%s: in time again, the faults are %+v", m.Words, in.Faults)
 		}
 	}
-	a := ask(t, Request{Do: "show", State: before.State, Edit: &Edit{Do: "late", Sent: 0, To: 1}})
+	a := ask(t, request{Do: "show", State: before.State, Edit: &gesture{Do: "late", Sent: 0, To: 1}})
 	if a.Problem == nil || !strings.Contains(a.Problem.Says, "later") {
 		t.Errorf("a message that is to arrive before it does: %+v", a.Problem)
 	}
@@ -213,26 +213,26 @@ func TestAMessageIsPulled(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	state := begin(t, "kleppmann-gc-pause")
 	for _, c := range []struct {
-		edit     Edit
+		edit     gesture
 		in, says string
 	}{
-		{Edit{Do: "fly"}, "text", `"fly"`},
-		{Edit{Do: "move", Fault: 2}, "faults", "no fault 2"},
-		{Edit{Do: "remove", Fault: -1}, "faults", "no fault -1"},
-		{Edit{Do: "add", Kind: "fail over", On: "redis-1"}, "faults", "cannot suffer"},
-		{Edit{Do: "add", Kind: "slow fsync", On: "client-1"}, "faults", "client-1 cannot suffer"},
-		{Edit{Do: "add", Kind: "paus"}, "faults", `"paus"`},
-		{Edit{Do: "late", Sent: 1 << 30}, "faults", "not sent"},
-		{Edit{Do: "faults", Lines: []string{"", "paus client-1 for 1s at 1s"}}, "faults", `line 2: column 1: expected`},
-		{Edit{Do: "set", Key: "lock.ttl", Value: "soon"}, "lock.ttl", `"soon"`},
-		{Edit{Do: "set", Key: "lock.tll", Value: "1s"}, "lock.tll", `unknown key "tll"`},
-		{Edit{Do: "set", Key: "seed", Value: "-1"}, "seed", "a seed is a number"},
-		{Edit{Do: "set", Key: "servers.redis", Value: "4000"}, "servers.redis", "99"},
-		{Edit{Do: "set", Key: "faults.1.for", Value: "long"}, "faults.1.for", "long"},
-		{Edit{Do: "scenario", Value: "nowhere"}, "text", "nowhere"},
-		{Edit{Do: "text", Text: "name: x"}, "text", `"servers" is missing`},
+		{gesture{Do: "fly"}, "text", `"fly"`},
+		{gesture{Do: "move", Fault: 2}, "faults", "no fault 2"},
+		{gesture{Do: "remove", Fault: -1}, "faults", "no fault -1"},
+		{gesture{Do: "add", Kind: "fail over", On: "redis-1"}, "faults", "cannot suffer"},
+		{gesture{Do: "add", Kind: "slow fsync", On: "client-1"}, "faults", "client-1 cannot suffer"},
+		{gesture{Do: "add", Kind: "paus"}, "faults", `"paus"`},
+		{gesture{Do: "late", Sent: 1 << 30}, "faults", "not sent"},
+		{gesture{Do: "faults", Lines: []string{"", "paus client-1 for 1s at 1s"}}, "faults", `line 2: column 1: expected`},
+		{gesture{Do: "set", Key: "lock.ttl", Value: "soon"}, "lock.ttl", `"soon"`},
+		{gesture{Do: "set", Key: "lock.tll", Value: "1s"}, "lock.tll", `unknown key "tll"`},
+		{gesture{Do: "set", Key: "seed", Value: "-1"}, "seed", "a seed is a number"},
+		{gesture{Do: "set", Key: "servers.redis", Value: "4000"}, "servers.redis", "99"},
+		{gesture{Do: "set", Key: "faults.1.for", Value: "long"}, "faults.1.for", "long"},
+		{gesture{Do: "scenario", Value: "nowhere"}, "text", "nowhere"},
+		{gesture{Do: "text", Text: "name: x"}, "text", `"servers" is missing`},
 	} {
-		a := ask(t, Request{Do: "show", State: state, Edit: &c.edit})
+		a := ask(t, request{Do: "show", State: state, Edit: &c.edit})
 		if a.Shown != nil || a.Problem == nil {
 			t.Errorf("%+v is done", c.edit)
 			continue
@@ -243,7 +243,7 @@ func TestMistakes(t *testing.T) {
 	}
 	for _, text := range []string{"", "[]", `{"seed": 1}`, `{"do": "show", "text": "", "seed": "1"}`,
 		`{"do": "dance", "seed": "1", "text": "", "edit": {"do": "scenario", "value": "kleppmann-gc-pause"}}`} {
-		var a Answer
+		var a reply
 		if err := json.Unmarshal(Ask(context.Background(), []byte(text), nil), &a); err != nil || a.Problem == nil {
 			t.Errorf("%s: %+v, %v", text, a, err)
 		}
@@ -254,11 +254,11 @@ func TestMistakes(t *testing.T) {
 // count on the page, nor get lost from a text of one's own.
 func TestAnOwnTextIsMended(t *testing.T) {
 	own := begin(t, "kleppmann-gc-pause").Text + "expect: {mutual-exclusion: holds}\n# mine\n"
-	now := shown(t, State{Text: "name: x", Seed: 3}, &Edit{Do: "text", Text: own})
+	now := shown(t, State{Text: "name: x", Seed: 3}, &gesture{Do: "text", Text: own})
 	if now.Text != own || now.Seed != 3 || now.Verdict != "broken" {
 		t.Errorf("seed %d, %s:\n%s", now.Seed, now.Verdict, now.Text)
 	}
-	if pulled := shown(t, now.State, &Edit{Do: "remove", Fault: 1}); !strings.Contains(pulled.Text, "expect:") ||
+	if pulled := shown(t, now.State, &gesture{Do: "remove", Fault: 1}); !strings.Contains(pulled.Text, "expect:") ||
 		pulled.Verdict != "held" {
 		t.Errorf("%s:\n%s", pulled.Verdict, pulled.Text)
 	}
@@ -268,7 +268,7 @@ func TestAnOwnTextIsMended(t *testing.T) {
 // and that the test fails as it says.
 func TestWhatIsTakenAlong(t *testing.T) {
 	each(t, func(t *testing.T, _ *scenarios.Scenario, state State) {
-		a := ask(t, Request{Do: "take", State: state})
+		a := ask(t, request{Do: "take", State: state})
 		if a.Problem != nil {
 			t.Fatal(a.Problem.Says)
 		}
@@ -309,7 +309,7 @@ func TestWhatIsTakenAlong(t *testing.T) {
 // TestWorks asks for each work.
 func TestWorks(t *testing.T) {
 	state := begin(t, "resource-compare-and-set")
-	for _, r := range []Request{{Do: "cut"}, {Do: "explore"}, {Do: "advise"}} {
+	for _, r := range []request{{Do: "cut"}, {Do: "explore"}, {Do: "advise"}} {
 		r.State = state
 		a := ask(t, r)
 		if a.Problem != nil || len(a.Done.States) == 0 || a.Done.Report == "" {
@@ -323,25 +323,25 @@ func TestWorks(t *testing.T) {
 			}
 		}
 	}
-	edge := ask(t, Request{Do: "edge", State: begin(t, "kleppmann-gc-pause"), Vary: "faults.1.for=1s..20s/1s"})
+	edge := ask(t, request{Do: "edge", State: begin(t, "kleppmann-gc-pause"), Vary: "faults.1.for=1s..20s/1s"})
 	if edge.Problem != nil || !strings.Contains(edge.Done.Words, "9.89") {
 		t.Errorf("the edge: %+v", edge)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	request, _ := json.Marshal(Request{Do: "explore", State: state}) // cannot fail: it has been done above
-	var a Answer
-	if err := json.Unmarshal(Ask(ctx, request, func(Progress) {}), &a); err != nil || a.Problem != nil {
+	text, _ := json.Marshal(request{Do: "explore", State: state}) // cannot fail: it has been done above
+	var a reply
+	if err := json.Unmarshal(Ask(ctx, text, func(Progress) {}), &a); err != nil || a.Problem != nil {
 		t.Errorf("an exploration that is stopped: %+v, %v", a, err)
 	}
 }
 
 func BenchmarkShow(b *testing.B) {
-	request, err := json.Marshal(Request{Do: "show", State: begin(b, "kleppmann-gc-pause")})
+	text, err := json.Marshal(request{Do: "show", State: begin(b, "kleppmann-gc-pause")})
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		Ask(context.Background(), request, nil)
+		Ask(context.Background(), text, nil)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// Setting is a key of the scenario and the value that is in force.
-type Setting struct {
+// setting is a key of the scenario and the value that is in force.
+type setting struct {
 	Key   string   `json:"key"` // as in FORMAT.md, or of a value in the line of a fault: faults.1.for
 	Value string   `json:"value"`
 	Given bool     `json:"given"` // it stands in the text; else it is the default
@@ -34,8 +34,8 @@ var mainKeys = []string{"lock.protocol", "clients", "servers.redis", "servers.et
 
 // settings lists the keys that the scenario's lock takes: those that a reader changes first, the values in the lines of
 // faults, and all others.
-func (o *opened) settings() []Setting {
-	var first, rest []Setting
+func (o *opened) settings() []setting {
+	var first, rest []setting
 	for _, v := range o.variables() {
 		s := o.setting(v)
 		if s.Main = slices.Contains(mainKeys, v.Path); s.Main {
@@ -44,14 +44,14 @@ func (o *opened) settings() []Setting {
 			rest = append(rest, s)
 		}
 	}
-	slices.SortStableFunc(first, func(a, b Setting) int {
+	slices.SortStableFunc(first, func(a, b setting) int {
 		return slices.Index(mainKeys, a.Key) - slices.Index(mainKeys, b.Key)
 	})
 	return slices.Concat(first, o.faultSettings(), rest)
 }
 
-func (o *opened) setting(v *scenarios.Variable) Setting {
-	s := Setting{Key: v.Path, Words: v.Form.Words, Least: v.Form.Least, Most: v.Form.Most}
+func (o *opened) setting(v *scenarios.Variable) setting {
+	s := setting{Key: v.Path, Words: v.Form.Words, Least: v.Form.Least, Most: v.Form.Most}
 	s.Value, s.Given = o.doc.Get(v.Path)
 	client := &o.scenario.Clients[0]
 	if s.Value == "" && v.Value != nil {
@@ -75,7 +75,7 @@ func (o *opened) setting(v *scenarios.Variable) Setting {
 }
 
 // faultSettings are the lengths and sizes in the lines of faults.
-func (o *opened) faultSettings() (all []Setting) {
+func (o *opened) faultSettings() (all []setting) {
 	for i, f := range o.scenario.Faults {
 		for _, of := range []struct {
 			name  string
@@ -84,7 +84,7 @@ func (o *opened) faultSettings() (all []Setting) {
 		}{{"for", nemesis.FieldFor, int64(f.For)}, {"restart", nemesis.FieldRestart, int64(f.Restart)},
 			{"by", nemesis.FieldBy, int64(f.By)}} {
 			if f.Kind.Has(of.field) && of.n > 0 {
-				all = append(all, Setting{Key: fmt.Sprintf("faults.%d.%s", i+1, of.name), Given: true, Main: true,
+				all = append(all, setting{Key: fmt.Sprintf("faults.%d.%s", i+1, of.name), Given: true, Main: true,
 					Value: format.DurationText(of.n), Unit: "ns", N: of.n})
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// File is something to take along.
-type File struct {
+// file is something to take along.
+type file struct {
 	Name string `json:"name"`
 	Is   string `json:"is"`
 	Text string `json:"text"`
@@ -20,7 +20,7 @@ type File struct {
 
 // files are what keeps the state: its scenario with what comes out of it as its expectation, its plan, a line for CI, a
 // still page, and if a law is broken a Go test that fails until it holds.
-func (o *opened) files() (all []File, err error) {
+func (o *opened) files() (all []file, err error) {
 	if err := o.run(); err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (o *opened) files() (all []File, err error) {
 	name := o.scenario.Name
 	kept := name + ".yaml"
 	plan := nemesis.Plan{Scenario: "./" + kept, Seed: o.Seed, Faults: o.scenario.Faults}
-	all = []File{
+	all = []file{
 		{Name: kept, Is: "the scenario, which expects what comes out now", Text: string(expecting.Text())},
 		{Name: search.PlanFile, Is: "the faults and the seed, for fencepost replay", Text: plan.String()},
 		{Name: "ci.txt", Is: "the line for CI", Text: fmt.Sprintf("go run github.com/fencepost-sim/fencepost/cmd/"+
@@ -44,7 +44,7 @@ func (o *opened) files() (all []File, err error) {
 	}
 	if law := run.Gravest(); law != "" {
 		test := o.test(run, expecting, law)
-		all = append(all, File{Name: test.Name, Is: "a Go test that fails until " + string(law) + " holds",
+		all = append(all, file{Name: test.Name, Is: "a Go test that fails until " + string(law) + " holds",
 			Text: string(test.Text)})
 	}
 	var page bytes.Buffer
@@ -52,7 +52,7 @@ func (o *opened) files() (all []File, err error) {
 	if err := run.Document().HTML(&page, name+".html"); err != nil {
 		return nil, err
 	}
-	return append(all, File{Name: name + ".html", Is: "this run as a page that stays", Text: page.String()}), nil
+	return append(all, file{Name: name + ".html", Is: "this run as a page that stays", Text: page.String()}), nil
 }
 
 // expecting is the scenario with the expectation that its laws come out as they do.

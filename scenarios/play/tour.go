@@ -6,28 +6,28 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Step is one of the guided tour: a scenario, what the debate says of it, and a question that the reader answers by
+// tourStop is one of the guided tour: a scenario, what the debate says of it, and a question that the reader answers by
 // hand.
-type Step struct {
+type tourStop struct {
 	Title    string `json:"title"`
 	Scenario string `json:"scenario"` // of the catalogue
 	Words    string `json:"words"`    // what the document says, paraphrased
 	Source   string `json:"source"`   // the document, and the place in it
 	Question string `json:"question"`
-	Goal     Goal   `json:"goal"`
+	Goal     goal   `json:"goal"`
 	Answer   string `json:"answer"` // shown once the goal is reached
 }
 
-// Goal is what the reader is to bring about.
-type Goal struct {
+// goal is what the reader is to bring about.
+type goal struct {
 	Law     checker.Law `json:"law"`
 	Outcome string      `json:"outcome"`
 	Faults  bool        `json:"faults"` // as many faults as at the beginning stay: to take them away is no answer
 }
 
-// Reached reports whether the question is answered, by a state that was made of the one at the beginning.
-func (g *Goal) Reached(begin, now *Shown) bool {
-	return slices.Contains(now.Laws, Law{string(g.Law), g.Outcome}) && (!g.Faults || len(now.Faults) >= len(begin.Faults))
+// reached reports whether the question is answered, by a state that was made of the one at the beginning.
+func (g *goal) reached(begin, now *view) bool {
+	return slices.Contains(now.Laws, judgedLaw{string(g.Law), g.Outcome}) && (!g.Faults || len(now.Faults) >= len(begin.Faults))
 }
 
 const (
@@ -36,15 +36,15 @@ const (
 	redisDocs = "redis.io, Distributed Locks with Redis, "
 )
 
-// Tour is the debate of 2016 in eight steps.
-var Tour = []Step{
+// tour is the debate of 2016 in eight steps.
+var tour = []tourStop{
 	{
 		Title: "A pause", Scenario: "kleppmann-gc-pause",
 		Words: "A client takes the lock and then stops for longer than its lease, as a garbage collector can make it. " +
 			"The lock goes to another client. The first wakes up, knows nothing of it, and writes.",
 		Source:   kleppmann + `"Protecting a resource with a lock"`,
 		Question: "Pull the right end of the pause to the left until no two clients are inside at once. How short must it be?",
-		Goal:     Goal{Law: checker.MutualExclusion, Outcome: "holds", Faults: true},
+		Goal:     goal{Law: checker.MutualExclusion, Outcome: "holds", Faults: true},
 		Answer: "Just shorter than the lease. The lock itself never broke its promise: lease-exclusion held all the " +
 			"time. But no client can promise not to pause.",
 	}, {
@@ -53,7 +53,7 @@ var Tour = []Step{
 			"before it believes to have the lock.",
 		Source:   antirez + `"GC pauses and other delays"`,
 		Question: "The promise holds here. Drag the pause to the right, to where the client has the lock, until it breaks.",
-		Goal:     Goal{Law: checker.MutualExclusion, Outcome: "violated", Faults: true},
+		Goal:     goal{Law: checker.MutualExclusion, Outcome: "violated", Faults: true},
 		Answer: "A second look helps before the lock is believed to be held, not after: no check comes after the last " +
 			"check.",
 	}, {
@@ -62,7 +62,7 @@ var Tour = []Step{
 			"lease that is in use, and another majority forms.",
 		Source:   kleppmann + `"Breaking Redlock with bad timings"`,
 		Question: "Drag the jump to a moment at which it does no harm.",
-		Goal:     Goal{Law: checker.LeaseExclusion, Outcome: "holds", Faults: true},
+		Goal:     goal{Law: checker.LeaseExclusion, Outcome: "holds", Faults: true},
 		Answer: "Before the key is set, or after it is gone, a jump changes nothing. In between it takes a vote away: " +
 			"both authors ask that clocks never jump.",
 	}, {
@@ -71,7 +71,7 @@ var Tour = []Step{
 			"in use.",
 		Source:   redisDocs + `"Performance, crash recovery and fsync"`,
 		Question: "Pull the end of the outage to the right until the promise holds. When may the server come back?",
-		Goal:     Goal{Law: checker.LeaseExclusion, Outcome: "holds", Faults: true},
+		Goal:     goal{Law: checker.LeaseExclusion, Outcome: "holds", Faults: true},
 		Answer: "Once every lease that it might have known is over: the rule of the delayed restart. Until then " +
 			"it must stay away.",
 	}, {
@@ -80,7 +80,7 @@ var Tour = []Step{
 		Source: redisDocs + `"Performance, crash recovery and fsync"`,
 		Question: "The rule is kept here. Pull the end of the outage to the left: how little too early is enough to " +
 			"break it?",
-		Goal:   Goal{Law: checker.LeaseExclusion, Outcome: "violated", Faults: true},
+		Goal:   goal{Law: checker.LeaseExclusion, Outcome: "violated", Faults: true},
 		Answer: "The rule holds to the length of the lease and not a moment less, and nothing in Redis keeps it for you.",
 	}, {
 		Title: "A packet that is late", Scenario: "kleppmann-late-write",
@@ -88,7 +88,7 @@ var Tour = []Step{
 			"holder's.",
 		Source:   kleppmann + `"Protecting a resource with a lock"`,
 		Question: "Among the settings is how late the message is, faults.1.by. Make it less, until the data are safe.",
-		Goal:     Goal{Law: checker.ResourceSafety, Outcome: "holds", Faults: true},
+		Goal:     goal{Law: checker.ResourceSafety, Outcome: "holds", Faults: true},
 		Answer:   "The client had given the lock back in good order. What was late was the network, and no lock sees that.",
 	}, {
 		Title: "Consensus is not enough", Scenario: "etcd-lease-pause",
@@ -96,7 +96,7 @@ var Tour = []Step{
 			"its lease is inside all the same.",
 		Source:   antirez + `"GC pauses and other delays": every lock with a lease has this`,
 		Question: "Find the setting resource.fencing, and turn it on. What becomes of the data?",
-		Goal:     Goal{Law: checker.ResourceSafety, Outcome: "holds", Faults: true},
+		Goal:     goal{Law: checker.ResourceSafety, Outcome: "holds", Faults: true},
 		Answer: "Two clients are still inside at once, and the data are safe: the resource refuses the token of the " +
 			"one that was superseded.",
 	}, {
@@ -104,7 +104,7 @@ var Tour = []Step{
 		Words:    "With each lock comes a number that only grows, and the resource refuses a lower one than it has seen.",
 		Source:   kleppmann + `"Making the lock safe with fencing"`,
 		Question: "The data are safe here, in spite of the pause. Turn resource.fencing off.",
-		Goal:     Goal{Law: checker.ResourceSafety, Outcome: "violated", Faults: true},
+		Goal:     goal{Law: checker.ResourceSafety, Outcome: "violated", Faults: true},
 		Answer: "The number alone does nothing: whoever keeps the data must compare it. Then the lock may break now " +
 			"and then, and the data stay whole.",
 	},

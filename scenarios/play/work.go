@@ -17,34 +17,34 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// Request is what the page asks: one of "show", "take", or of the works "explore", "cut", "advise" and "edge", which
+// request is what the page asks: one of "show", "take", or of the works "explore", "cut", "advise" and "edge", which
 // take longer.
-type Request struct {
+type request struct {
 	Do string `json:"do"`
 	State
-	Edit     *Edit  `json:"edit"`     // done before what is asked
-	Rough    bool   `json:"rough"`    // show without trying which faults a violation needs, as while a fault is dragged
-	Messages bool   `json:"messages"` // show the messages, too
-	Vary     string `json:"vary"`     // of edge: KEY=FROM..TO/STEP
+	Edit     *gesture `json:"edit"`     // done before what is asked
+	Rough    bool     `json:"rough"`    // show without trying which faults a violation needs, as while a fault is dragged
+	Messages bool     `json:"messages"` // show the messages, too
+	Vary     string   `json:"vary"`     // of edge: KEY=FROM..TO/STEP
 }
 
-// Answer is what comes of a request: a Problem, or what was asked.
-type Answer struct {
-	Problem *Problem `json:"problem"`
-	Shown   *Shown   `json:"shown"`
-	Done    *Done    `json:"done"`
-	Files   []File   `json:"files"`
+// reply is what comes of a request: a mistake, or what was asked.
+type reply struct {
+	Problem *mistake `json:"problem"`
+	Shown   *view    `json:"shown"`
+	Done    *outcome `json:"done"`
+	Files   []file   `json:"files"`
 }
 
-// Done is what a work has found.
-type Done struct {
-	Words  string  `json:"words"`  // of an edge
-	Report string  `json:"report"` // HTML
-	States []Found `json:"states"` // that can be opened
+// outcome is what a work has found.
+type outcome struct {
+	Words  string     `json:"words"`  // of an edge
+	Report string     `json:"report"` // HTML
+	States []proposal `json:"states"` // that can be opened
 }
 
-// Found is a state that a work proposes.
-type Found struct {
+// proposal is a state that a work proposes.
+type proposal struct {
 	Words string `json:"words"`
 	State
 }
@@ -57,36 +57,36 @@ type Progress struct {
 }
 
 // Ask answers a request, as JSON. A work reports its progress and ends early once ctx is done.
-func Ask(ctx context.Context, request []byte, progress func(Progress)) []byte {
-	var r Request
-	answer := &Answer{}
-	if err := json.Unmarshal(request, &r); err != nil {
-		answer.Problem = &Problem{In: "text", Says: "the request cannot be read: " + err.Error()}
+func Ask(ctx context.Context, text []byte, progress func(Progress)) []byte {
+	var r request
+	answer := &reply{}
+	if err := json.Unmarshal(text, &r); err != nil {
+		answer.Problem = &mistake{In: "text", Says: "the request cannot be read: " + err.Error()}
 	} else {
 		answer = r.answer(ctx, progress)
 	}
-	text, err := json.Marshal(answer)
+	said, err := json.Marshal(answer)
 	if err != nil {
-		panic(err) // an Answer has nothing that JSON lacks
+		panic(err) // an reply has nothing that JSON lacks
 	}
-	return text
+	return said
 }
 
-func (r *Request) answer(ctx context.Context, progress func(Progress)) *Answer {
+func (r *request) answer(ctx context.Context, progress func(Progress)) *reply {
 	o, err := open(r.State)
 	if r.Edit != nil && r.Edit.replaces() {
 		o, err = &opened{State: r.State, doc: &format.Document{}}, nil
 	}
 	if err != nil {
-		return &Answer{Problem: problem("text", err)}
+		return &reply{Problem: problem("text", err)}
 	}
 	if r.Edit != nil {
-		var p *Problem
+		var p *mistake
 		if o, p = o.apply(r.Edit); p != nil {
-			return &Answer{Problem: p}
+			return &reply{Problem: p}
 		}
 	}
-	answer := &Answer{}
+	answer := &reply{}
 	crew := campaign.Crew{Progress: func(what string, done, of int) { progress(Progress{what, done, of}) }}
 	switch r.Do {
 	case "show":
@@ -115,7 +115,7 @@ const exploredSeeds = 1000
 const mostCut = 5
 
 // explore runs the scenario under random faults, and cuts down what it finds.
-func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*Done, error) {
+func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, error) {
 	found, err := search.NewExploration(o.scenario, o.Seed, exploredSeeds, search.Whole)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*Done, error)
 	}
 	report := &search.Report{Exploration: found, Subject: o.scenario, Within: plans.Within,
 		Interrupted: ctx.Err() != nil}
-	done := &Done{}
+	done := &outcome{}
 	for i, f := range found.Findings[:min(mostCut, len(found.Findings))] {
 		crew.Report("findings cut down", i, min(mostCut, len(found.Findings)))
 		small, err := search.Shrink(ctx, o.scenario, plans.Plan(f.First), f.Law, f.Cause, 0)
@@ -158,7 +158,7 @@ func explained(small *search.Shrunk) (*single.Run, error) {
 }
 
 // cut cuts the plan down to the smallest story that still shows its gravest violation.
-func (o *opened) cut(ctx context.Context) (*Done, error) {
+func (o *opened) cut(ctx context.Context) (*outcome, error) {
 	small, err := o.smallest(ctx)
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (o *opened) cut(ctx context.Context) (*Done, error) {
 	if err != nil {
 		return nil, err
 	}
-	done := &Done{}
+	done := &outcome{}
 	if err := done.offer(fmt.Sprintf("%s: %s", small.Law, small.Cause), small.Scenario, small.Plan.Seed); err != nil {
 		return nil, err
 	}
@@ -199,12 +199,12 @@ func (o *opened) single() (*single.Run, error) {
 const adviceSeeds = 20
 
 // advise tries which change would save the lock.
-func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*Done, error) {
+func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, error) {
 	advice, err := advise.Try(ctx, o.scenario, advise.Options{From: o.Seed, Seeds: adviceSeeds, Crew: crew})
 	if err != nil {
 		return nil, err
 	}
-	done := &Done{}
+	done := &outcome{}
 	for _, tried := range advice.Mending[:min(advise.Confirmed, len(advice.Mending))] {
 		text, err := advice.File(tried)
 		if err != nil {
@@ -225,7 +225,7 @@ func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*Done, error) 
 const edgeSeeds, sureSeeds = 5, 50
 
 // edge varies one key, and finds where mutual exclusion begins to hold or to break.
-func (o *opened) edge(ctx context.Context, crew campaign.Crew, vary string) (*Done, error) {
+func (o *opened) edge(ctx context.Context, crew campaign.Crew, vary string) (*outcome, error) {
 	subject, err := sweep.NewSubject(o.scenario)
 	if err != nil {
 		return nil, err
@@ -239,7 +239,7 @@ func (o *opened) edge(ctx context.Context, crew campaign.Crew, vary string) (*Do
 	if err != nil {
 		return nil, err
 	}
-	done := &Done{}
+	done := &outcome{}
 	for _, line := range sweep.LawOf(swept, checker.MutualExclusion).Lines {
 		done.Words = line.Words("")
 	}
@@ -247,15 +247,15 @@ func (o *opened) edge(ctx context.Context, crew campaign.Crew, vary string) (*Do
 }
 
 // offer adds a state that can be opened.
-func (d *Done) offer(words string, s *scenarios.Scenario, seed uint64) error {
+func (d *outcome) offer(words string, s *scenarios.Scenario, seed uint64) error {
 	state, err := Of(s)
 	state.Seed = seed
-	d.States = append(d.States, Found{words, state})
+	d.States = append(d.States, proposal{words, state})
 	return err
 }
 
 // reported adds the report.
-func (d *Done) reported(report *document.Document) (*Done, error) {
+func (d *outcome) reported(report *document.Document) (*outcome, error) {
 	body, err := report.Fragment()
 	d.Report = string(body)
 	return d, err

@@ -135,7 +135,7 @@ func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 		stretches := lines[i+1].Stretches
 		always, safe := stretches[0].To.N, stretches[len(stretches)-1].From.N
 		if theory := int64(988e6) * 1_000_000 / (1_000_000 + ppm); safe > theory || always < theory-20e6 {
-			t.Errorf("%d ppm: %s; the lease lasts %s", ppm, lines[i+1].words(""), time.Duration(theory))
+			t.Errorf("%d ppm: %s; the lease lasts %s", ppm, lines[i+1].Words(""), time.Duration(theory))
 		}
 	}
 }

@@ -11,7 +11,7 @@ const ready = (async () => {
 onmessage = async ({data}) => {
   try {
     await ready;
-    postMessage({answer: JSON.parse(await fencepost(data, progress => postMessage({progress: JSON.parse(progress)})))});
+    postMessage({answer: JSON.parse(fencepost(data, progress => postMessage({progress: JSON.parse(progress)})))});
   } catch (err) {
     postMessage({failed: err.message});
   }
