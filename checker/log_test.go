@@ -190,6 +190,8 @@ func (p *parser) header(word string) {
 		h.Quorum = p.number(value)
 	case "uncapped":
 		h.Uncapped = true
+	case "service":
+		h.Service = history.Service(value)
 	case "ttl":
 		h.TTL = p.time(value)
 	case "hold":
