@@ -1,11 +1,9 @@
 package main
 
-import "github.com/fencepost-sim/fencepost/cmd/output"
-
-// Exit codes, for short.
+// Exit codes, as the README documents them.
 const (
-	exitExpected  = output.ExitExpected
-	exitOtherwise = output.ExitOtherwise
-	exitBadInput  = output.ExitBadInput
-	exitUndecided = output.ExitUndecided
+	exitExpected  = 0
+	exitOtherwise = 1
+	exitBadInput  = 2
+	exitUndecided = 3
 )

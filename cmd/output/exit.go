@@ -13,10 +13,10 @@ import (
 
 // Exit codes of every command, as the README documents them.
 const (
-	ExitExpected  = 0 // every law came out as the scenario expects
-	ExitOtherwise = 1 // some law came out otherwise
+	exitExpected  = 0 // every law came out as the scenario expects
+	exitOtherwise = 1 // some law came out otherwise
 	ExitBadInput  = 2 // bad input or usage, or a server or worker that cannot be used; nothing ran
-	ExitUndecided = 3 // it ended before all was decided, and nothing came out otherwise so far
+	exitUndecided = 3 // it ended before all was decided, and nothing came out otherwise so far
 )
 
 // ErrReported ends a command for a reason that a process of its own has reported already.
@@ -30,14 +30,14 @@ func ExitCode(err error, program string, problems io.Writer, undecided func(erro
 	var badPlan *nemesis.PlanError
 	switch {
 	case err == nil:
-		return ExitExpected
+		return exitExpected
 	case errors.As(err, &ended) && document.Result(ended) == document.Failed:
-		return ExitOtherwise
+		return exitOtherwise
 	case errors.As(err, &ended):
-		return ExitUndecided
+		return exitUndecided
 	case undecided(err):
 		fmt.Fprintf(problems, "%s: %s\n", program, err)
-		return ExitUndecided
+		return exitUndecided
 	case errors.Is(err, ErrReported):
 	case errors.As(err, &badFile), errors.As(err, &badPlan): // starts with its place, as editors expect
 		fmt.Fprintln(problems, err)
