@@ -30,7 +30,7 @@ const (
 	TokenWentBack        CauseKind = "token went back"
 	StuckBehindCrashed   CauseKind = "stuck behind a crashed holder"
 	StuckBehindUncapped  CauseKind = "stuck behind an uncapped hold"
-	StuckBehindAbandoned CauseKind = "stuck behind an abandoned key" // without expiry, of an attempt that was given up
+	StuckBehindAbandoned CauseKind = "stuck behind an abandoned key" // of an attempt that was given up
 	StuckBehindItself    CauseKind = "stuck behind its own hold"     // it asked again for a lock that it held
 	StuckInCycle         CauseKind = "stuck in a cycle of waiters"
 	StuckWithoutHolder   CauseKind = "stuck although nobody holds"
@@ -52,6 +52,8 @@ const (
 	ByPause       = "pause"             // HolderOutlivedLease
 	ByLatePacket  = "late packet"       // HolderOutlivedLease
 	BySlowWork    = "slow work"         // HolderOutlivedLease
+	// StuckBehindAbandoned: the key would expire if its client's session, or lease, did
+	SessionLives = "session lives on"
 )
 
 // Causes are all kinds of causes, each with the details that distinguish its variants.
@@ -77,7 +79,7 @@ var Causes = []struct {
 	{StuckBehindCrashed, nil},
 	{StuckBehindUncapped, nil},
 	{NoQuorumLeft, nil},
-	{StuckBehindAbandoned, nil},
+	{StuckBehindAbandoned, []string{SessionLives}},
 	{StuckBehindItself, nil},
 	{StuckInCycle, nil},
 	{SessionExpired, nil},

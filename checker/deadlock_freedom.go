@@ -169,6 +169,13 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 			"set at %v%s, is still there and never expires; %s has given that attempt up.",
 			e.Of, e.Process, e.Time, t.faultText(why), t.ProcessOf(e.Of)), []int{set}
 	}
+	if set, left := t.leftInSession(a.Lock, keys, s.At); set >= 0 {
+		e := &t.History.Events[set]
+		client := t.ProcessOf(e.Of)
+		return Cause{Kind: StuckBehindAbandoned, Detail: SessionLives}, client,
+			sentence("%s gave attempt %s up at %v; its key on %s, set at %v, is still there, and stays as long as the "+
+				"session does.", capital(string(client)), e.Of, t.Time(left), e.Process, e.Time), []int{set, left}
+	}
 	if g != nil {
 		return Cause{Kind: StuckWithoutHolder}, g.Process,
 			sentence("No living process held it: %s, the last to hold it, crashed at %v%s, and its key is gone.",
@@ -300,6 +307,40 @@ func (t *judge) abandoned(keys []int, calm int) (set int, why *trace.Fault) {
 		})
 	}
 	return -1, nil
+}
+
+// leftInSession finds the first of the keys set at the given positions that its session has kept there for longer than
+// a TTL, and for nobody: its client was told that the attempt failed, or has left the section, before position at. Left
+// is when that was.
+func (t *judge) leftInSession(lock int32, keys []int, at int) (set, left int) {
+	h := &t.History.Header
+	if h.Service != history.Etcd && h.Service != history.ZooKeeper || h.TTL == 0 {
+		return -1, -1
+	}
+	for _, set := range keys {
+		e := &t.History.Events[set]
+		if left := t.givenUp(lock, e.Of, set); left < at && t.Time(at)-e.Time > h.TTL {
+			return set, left
+		}
+	}
+	return -1, -1
+}
+
+// givenUp is when the client that set a key for an attempt at a position was done with the attempt: when its acquire
+// returned without the lock, or its section ended. It is open if the client still waits, or is inside.
+func (t *judge) givenUp(lock int32, of history.Attempt, set int) int {
+	asks := t.Locks[lock].Asks
+	for i := len(asks) - 1; i >= 0; i-- {
+		a := &t.Asks[asks[i]]
+		switch {
+		case a.Process != t.ProcessOf(of) || a.Call > set:
+		case a.Grant >= 0:
+			return t.Grants[a.Grant].End
+		default:
+			return a.Ret
+		}
+	}
+	return trace.Open
 }
 
 // isDown reports whether a server had crashed or been shut down before position at and not come back by then.

@@ -108,7 +108,7 @@ func (p *parser) event(at history.Time, process, f string, rest []string) {
 		e.Until = history.Never
 	case history.Crashed:
 		e.Type, e.Lock = history.Info, ""
-	case history.Apply, history.KeyGone, history.KeyProlonged:
+	case history.Apply, history.KeyGone, history.KeyProlonged, history.Woken:
 	default:
 		p.t.Fatalf("no %q", f)
 	}
@@ -190,6 +190,8 @@ func (p *parser) header(word string) {
 		h.Quorum = p.number(value)
 	case "uncapped":
 		h.Uncapped = true
+	case "service":
+		h.Service = history.Service(value)
 	case "ttl":
 		h.TTL = p.time(value)
 	case "hold":

@@ -43,7 +43,8 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 //   - lock_hold_duration_p99: length of critical sections, in s; alarm above 80 % of the TTL;
 //   - lock_timeout_rate: acquires that ended because the client's patience did, among those that returned; above 5 %;
 //   - fencing_token_reject_rate: reads and writes refused for a stale token, among all; alarm above 0;
-//   - wake_ups_per_release: how many waiting clients were notified, for each release that took effect;
+//   - wake_ups_per_release: how many waiting clients were notified, for each release that took effect; not known where
+//     the history counts no attempts and records no notice: only the lock's own code knows of both;
 //   - messages_per_acquire: how many requests clients sent to lock servers, for each acquire that succeeded;
 //   - unavailability: the longest time in which somebody waited for a lock, nobody alive held it, and nobody
 //     acquired it, in s.
@@ -94,7 +95,7 @@ func (t *judge) measure() Metrics {
 		rate("lock_timeout_rate", m.timedOut, m.returned, 0.05),
 		rate("fencing_token_reject_rate", m.stale, m.applied, 0),
 		t.unavailability(),
-		per("wake_ups_per_release", m.woken, m.released),
+		per("wake_ups_per_release", m.woken, m.notifying(h)),
 		per("messages_per_acquire", h.Header.Messages, m.counted(h)),
 	}
 	return append(out, m.byProcess(h)...)
@@ -233,6 +234,14 @@ func (m *measures) counted(h *history.History) int {
 		return 0
 	}
 	return m.served
+}
+
+// notifying is the number of releases whose notices were recorded: none if only the lock's own code knows of them.
+func (m *measures) notifying(h *history.History) int {
+	if h.Header.Attempts == 0 && m.woken == 0 {
+		return 0
+	}
+	return m.released
 }
 
 // per is an average count.

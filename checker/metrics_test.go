@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
 const measured = `
@@ -39,7 +41,7 @@ func TestMetricsAreTheOnesTheDocumentsWatch(t *testing.T) {
 		{"lock_timeout_rate", 0.25, "ratio", 4, 0.05},
 		{"fencing_token_reject_rate", 0.5, "ratio", 2, 0},
 		{"unavailability", 7, "s", 5, -1}, // from client-1's release at 10 s to 17 s
-		{"wake_ups_per_release", 0, "", 1, -1},
+		{"wake_ups_per_release", 0, "", 0, -1}, // the history does not say
 		{"messages_per_acquire", 0, "", 0, -1}, // the history does not say
 		{`lock_acquisition_time_p50{process="client-1"}`, 1, "s", 3, -1},
 		{`lock_acquisition_time_p99{process="client-1"}`, 10, "s", 3, 5},
@@ -75,6 +77,22 @@ func TestContentionCountsAttemptsWhereTheHistoryDoes(t *testing.T) {
 	}
 	if timeouts, _ := m.Of("lock_timeout_rate"); timeouts.Value != 0.25 {
 		t.Errorf("the rate of acquires that gave up: %+v", timeouts)
+	}
+}
+
+// Where attempts are counted, or some client was notified, nobody else was.
+func TestWakeUpsAreKnownWhereTheHistoryRecordsThem(t *testing.T) {
+	polls := fromLog(t, measured)
+	polls.Header.Attempts = 10
+	notified := fromLog(t, strings.Replace(measured, "12s client-1 acquire invoke",
+		"11s client-2 woken\n11s client-2 woken\n12s client-1 acquire invoke", 1))
+	for h, want := range map[*history.History]Metric{
+		polls:    {"wake_ups_per_release", 0, "", 1, -1},
+		notified: {"wake_ups_per_release", 2, "", 1, -1},
+	} {
+		if got, _ := Measure(h).Of(want.Name); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
 	}
 }
 

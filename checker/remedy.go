@@ -92,13 +92,11 @@ var anyRedis = []history.Service{history.Redis, history.Redlock}
 
 // leaseOfKubernetes is the rule that a lease duration must obey for two leaders never to meet.
 const leaseOfKubernetes = "Let the lease duration be longer than the renew deadline, the retry period and the " +
-	"time-out of a " +
-	"request together, by as much as the fastest clock gains on the slowest."
+	"time-out of a request together, by as much as the fastest clock gains on the slowest."
 
 // termsOfKubernetes is what leaseTransitions needs to be a fencing token.
 const termsOfKubernetes = "Give each process an identity of its own, and end it when it stops leading: " +
-	"leaseTransitions " +
-	"counts changes of the holder, not terms."
+	"leaseTransitions counts changes of the holder, not terms."
 
 func unlessOnKubernetes(s *situation) bool { return s.Service != history.Kubernetes }
 
@@ -138,9 +136,7 @@ var remedies = map[CauseKind][]advice{
 	},
 	ExpiredEarly: {
 		{text: "Count a lease from when one saw the record change, on one's monotonic clock, and not from the time " +
-			"in " +
-			"" +
-			"the record.", when: both(ofDetail(ClientClock), unlessAgainst(history.PacesClock))},
+			"in the record.", when: both(ofDetail(ClientClock), unlessAgainst(history.PacesClock))},
 		{text: leaseOfKubernetes, when: both(ofDetail(ClientClock), against(history.PacesClock))},
 		{text: "Keep the servers' wall clocks from jumping (slew, never step).", only: anyRedis,
 			when: unlessAgainst(history.PacesClock)},
@@ -168,8 +164,7 @@ var remedies = map[CauseKind][]advice{
 			return s.cause.Detail == "" && !partly(s) && !s.MayApply(history.OwnerCheck)
 		}},
 		{text: "Stop the work, and end the process, before the lock is given up that could not be renewed: " +
-			"client-go's " +
-			"ReleaseOnCancel clears the record of whoever leads by then.", unless: history.StopFirst,
+			"client-go's ReleaseOnCancel clears the record of whoever leads by then.", unless: history.StopFirst,
 			only: []history.Service{history.Kubernetes}, when: ofDetail("")},
 		{text: "Give each process an identity of its own.", unless: history.OwnValue,
 			only: []history.Service{history.Kubernetes}, when: ofDetail(Overwritten)},
@@ -209,9 +204,7 @@ var remedies = map[CauseKind][]advice{
 	},
 	HolderOutlivedLease: {
 		{text: "Stop the work before the lock is given up that could not be renewed: with ReleaseOnCancel " +
-			"client-go's " +
-			"" +
-			"leader leads on while its release is tried.", unless: history.StopFirst,
+			"client-go's leader leads on while its release is tried.", unless: history.StopFirst,
 			only: []history.Service{history.Kubernetes}},
 		{text: "Send a fencing token with every read and write, and let the resource refuse tokens lower than it has " +
 			"seen; checking the remaining validity before a write only narrows the gap.",
@@ -254,7 +247,9 @@ var remedies = map[CauseKind][]advice{
 	},
 	StuckBehindAbandoned: {
 		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then what a lost request " +
-			"leaves behind goes by itself.", unless: history.Expiry},
+			"leaves behind goes by itself.", unless: history.Expiry, when: ofDetail("")},
+		{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that the " +
+			"key of the attempt is deleted: until then everybody waits behind it.", when: ofDetail(SessionLives)},
 		{text: "Release on every server also after an attempt that was given up.",
 			only: []history.Service{history.Redlock}},
 	},

@@ -34,7 +34,7 @@ func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 		for range 300 {
 			s := &situation{Header: &history.Header{Service: history.Redis}, cause: Cause{Kind: kind},
 				silent: r.IntN(2) == 0, refused: r.IntN(2) == 0}
-			details := []string{"", Overwritten, LateTry, GoneKey, DiskLost}
+			details := []string{"", Overwritten, LateTry, GoneKey, DiskLost, SessionLives}
 			s.cause.Detail = details[r.IntN(len(details))]
 			for _, m := range all {
 				switch r.IntN(3) {

@@ -40,7 +40,7 @@ var Jump = register(definition{
 			if len(n.Consensus) > 0 || len(n.Groups) == 0 {
 				return ""
 			}
-			return "replicas are told at once of the keys that it ends, at a time that depends on its start"
+			return "replicas are notified at once of the keys that it ends, at a time that depends on its start"
 		},
 	},
 })

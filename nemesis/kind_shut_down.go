@@ -26,7 +26,7 @@ var ShutDown = register(definition{
 			if len(n.Consensus) == 0 && len(n.Groups) == 0 {
 				return ""
 			}
-			return "others are told of it at once, and act at a time that depends on its start"
+			return "others are notified of it at once, and act at a time that depends on its start"
 		},
 	},
 })

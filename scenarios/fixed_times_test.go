@@ -25,7 +25,7 @@ var explained = map[fixed]string{
 	{"1s", "sim/raft/key.go"}:                  "tells random draws apart",
 	{"1s", "sim/etcd/lease.go"}:                "rounds up to whole seconds",
 	{"1s", "sim/zookeeper/client.go"}:          "the recipe sets its own",
-	{"10m", "sim/bubble/driver.go"}:            "how long a library may take to come to an end after its run",
+	{"10m", "sim/bubble/driver.go"}:            "how long a library may take to end after its run",
 	{"1s", "sim/bubble/driver.go"}:             "runs begin at a whole second",
 	{"1000h", "scenarios/client.go"}:           "longer than any run",
 	{"1s", "scenarios/locks/etcd.go"}:          "the step of lock.ttl, and the default of lock.timeout",

@@ -23,7 +23,7 @@ func replicated(losing int, lock string) string {
 	return text
 }
 
-// TestARedlockLosesItsLockWithAMajorityOfFailovers: one that too few replicas have been told of is granted again by
+// TestARedlockLosesItsLockWithAMajorityOfFailovers: one that too few replicas have received is granted again by
 // those that take over, and by no fewer than a majority.
 func TestARedlockLosesItsLockWithAMajorityOfFailovers(t *testing.T) {
 	for _, contact := range []string{"sequential", "parallel"} {

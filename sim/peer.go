@@ -144,8 +144,8 @@ type farewell struct {
 // bid sends the server a farewell, if it implements Closer, or PipeCloser and the connection is a pipe.
 func (c *conn) bid() {
 	_, notified := c.server.server.(Closer)
-	if _, ofPipes := c.server.server.(PipeCloser); ofPipes && c.pipe != nil {
-		notified = true
+	if c.pipe != nil && !notified {
+		_, notified = c.server.server.(PipeCloser)
 	}
 	if notified && !c.closed && !c.hungUp {
 		c.up.trail(&farewell{c, c.up.draw("", "close", uint64(c.client.Monotonic()))})

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,8 +69,8 @@ func (r *request) register(c *cobra.Command) {
 // given are what flags of a request go with.
 var given = map[string][]string{
 	"explore": {"run", "seed", "seeds", "until-time", "until-findings", "until-rate"},
-	"verify": {"seed", "until-time", "faults", "delays", "orders", "all-ends", "requests",
-		"keep-faults", "budget"},
+	"verify": {"faults", "delays", "orders", "all-ends", "requests", "keep-faults", "seed", "budget",
+		"until-time"},
 	"corpus": {"seed", "seeds", "until-time", "sound"},
 }
 
@@ -233,19 +234,11 @@ func (r *request) corpusEntry() (e entry, err error) {
 	return e, err
 }
 
-// repeat is the command that verifies in one process.
+// repeat is the command that verifies in one process, without a limit to its time: it takes longer.
 func (r *request) repeat(c *cobra.Command, name string) string {
+	flags := slices.DeleteFunc(slices.Clone(given["verify"]), func(flag string) bool { return flag == "until-time" })
 	call := []string{output.Program(), "verify", output.Word(name)}
-	for _, name := range given["verify"] {
-		switch f := c.Flags().Lookup(name); {
-		case !f.Changed || name == "until-time" || name == "seed":
-		case f.Value.Type() == "bool":
-			call = append(call, "--"+name)
-		default:
-			call = append(call, "--"+name, output.Word(f.Value.String()))
-		}
-	}
-	return strings.Join(call, " ")
+	return strings.Join(append(call, output.Given(c.Flags(), flags...)...), " ")
 }
 
 // nameFor is the name of a campaign that was given none.

@@ -25,7 +25,7 @@ func withQuick(b *testing.B) string {
 // spent is the processor time of a process that has ended, and of those that it has started.
 func spent(c *exec.Cmd) time.Duration { return c.ProcessState.UserTime() + c.ProcessState.SystemTime() }
 
-// done fails a benchmark whose call has not come to its report.
+// done fails a benchmark whose call has not reported.
 func done(b *testing.B, c *exec.Cmd) {
 	b.Helper()
 	if got := call(b, c); got.code != exitExpected && got.code != exitOtherwise {

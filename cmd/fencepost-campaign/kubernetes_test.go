@@ -153,7 +153,7 @@ func TestAManifestWithAMistakeIsRefused(t *testing.T) {
 	}
 }
 
-// What the pods are told to do, the programs of the image know; the shards of the Indexed Job are as many as it has
+// What the pods are given to do, the programs of the image know; the shards of the Indexed Job are as many as it has
 // completions.
 func TestManifestsCallCommandsThatThereAre(t *testing.T) {
 	t.Parallel()

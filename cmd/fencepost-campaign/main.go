@@ -11,17 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
-	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
-)
-
-// Exit codes, those of fencepost.
-const (
-	exitExpected  = 0 // every law came out as the scenario expects
-	exitOtherwise = 1 // some law came out otherwise
-	exitBadInput  = 2 // bad input or usage, or a server or worker that cannot be used
-	exitUndecided = 3 // not all is done, and nothing came out otherwise so far
 )
 
 func main() {
@@ -43,26 +32,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		err = root.Execute()
 	}
-	var ended output.Ended
-	var badFile *format.Error
-	var badPlan *nemesis.PlanError
-	switch {
-	case err == nil:
-		return exitExpected
-	case errors.As(err, &ended) && document.Result(ended) == document.Failed:
-		return exitOtherwise
-	case errors.As(err, &ended):
-		return exitUndecided
-	case errors.Is(err, errSaid):
-	case errors.Is(err, errUnfinished), errors.Is(err, context.Canceled):
-		fmt.Fprintf(problems, "fencepost campaign: %s\n", err)
-		return exitUndecided
-	case errors.As(err, &badFile), errors.As(err, &badPlan): // starts with its place, as editors expect
-		fmt.Fprintln(problems, err)
-	default:
-		fmt.Fprintf(problems, "fencepost campaign: %s\n", strings.TrimSpace(err.Error()))
-	}
-	return exitBadInput
+	return output.ExitCode(err, "fencepost campaign", problems, func(err error) bool {
+		return errors.Is(err, errUnfinished) || errors.Is(err, context.Canceled)
+	})
 }
 
 // console is where commands write: results, and what a person should know meanwhile.

@@ -224,14 +224,11 @@ func (k *crew) one(ctx context.Context) error {
 	}
 	err = c.Wait()
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.Exited() && exit.ExitCode() == exitBadInput {
-		return errSaid
+	if errors.As(err, &exit) && exit.Exited() && exit.ExitCode() == output.ExitBadInput {
+		return output.ErrReported
 	}
 	return err
 }
-
-// errSaid ends a command whose worker processes have said why.
-var errSaid = errors.New("the workers cannot work")
 
 // pass passes on what a worker process says. What several say in a row is said once.
 func (k *crew) pass(text string) {

@@ -30,7 +30,7 @@ var neededAlone = map[string][]string{
 		"scenarios/live/redisserver.ErrAddress",
 		"scenarios/live/redisserver.ErrNeedsPassword", "scenarios/live/redisserver.ErrWrongPassword",
 		"scenarios/live/zkserver.ErrNoServer"},
-	"package errors asks by it what an error comes to": {"scenarios/locks.RefusedError.Unwrap"},
+	"package errors asks by it what an error is": {"scenarios/locks.RefusedError.Unwrap"},
 	"its methods are what an interface promises, and are read here": {"sim.Process", "sim/bubble.Conn",
 		"scenarios/live/redisserver.Server"},
 	"real servers of each kind embed it": {"scenarios/live/fleet.Lives.Fault", "scenarios/live/fleet.Lives.Receive",

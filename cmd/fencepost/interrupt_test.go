@@ -385,7 +385,7 @@ func TestInterruptedExplorationGoesOn(t *testing.T) {
 		again.Dir = r.dir
 		text, _ := again.Output()
 		if again.ProcessState.ExitCode() != whole.code || !bytes.Equal(text, whole.text) {
-			t.Fatalf("instant %d of %d: resumed, it comes to exit %d\n%s\nnot to\n%s", instant, whole.instants,
+			t.Fatalf("instant %d of %d: resumed, it ends with exit %d\n%s\nnot to\n%s", instant, whole.instants,
 				again.ProcessState.ExitCode(), text, whole.text)
 		}
 		if of, want := folder(t, filepath.Join(r.dir, "out")),

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
@@ -12,19 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
-	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
-)
-
-// Exit codes, as the README documents them.
-const (
-	exitExpected  = 0 // every law came out as the scenario expects
-	exitOtherwise = 1 // some law came out otherwise
-	exitBadInput  = 2 // bad input or usage; nothing ran
-	exitUndecided = 3 // the limit or the checker's budget ended first
 )
 
 func main() {
@@ -47,27 +35,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		err = root.Execute()
 	}
-	var ended output.Ended
-	var badFile *format.Error
-	var badPlan *nemesis.PlanError
-	var undecided *live.UndecidedError
-	switch {
-	case err == nil:
-		return exitExpected
-	case errors.As(err, &ended) && document.Result(ended) == document.Failed:
-		return exitOtherwise
-	case errors.As(err, &ended):
-		return exitUndecided
-	case errors.Is(err, live.ErrInterrupted), errors.As(err, &undecided):
-		fmt.Fprintf(problems, "fencepost: %s\n", err)
-		return exitUndecided
-	case errors.As(err, &badFile), errors.As(err, &badPlan): // starts with its place, as editors expect
-		fmt.Fprintln(problems, err)
-		return exitBadInput
-	default:
-		fmt.Fprintf(problems, "fencepost: %s\n", strings.TrimSpace(err.Error()))
-		return exitBadInput
-	}
+	return output.ExitCode(err, "fencepost", problems, func(err error) bool {
+		var undecided *live.UndecidedError
+		return errors.Is(err, live.ErrInterrupted) || errors.As(err, &undecided)
+	})
 }
 
 func newRoot() *cobra.Command {

@@ -19,7 +19,7 @@ lock: {protocol: set-nx-px, ttl: 500ms}
 work: {hold: 5ms}
 `
 
-// TestPasswordsAreShownNowhere: wherever a password of the user's servers may have come to stand, also where it must
+// TestPasswordsAreShownNowhere: wherever a password of the user's servers may stand, also where it must
 // not, no part of it is in what a call prints, in a file that it leaves, in its own page, or in what a client finds and
 // prints of the processes of the machine and its own environment.
 func TestPasswordsAreShownNowhere(t *testing.T) {

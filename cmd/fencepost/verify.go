@@ -175,20 +175,7 @@ func (j *verifyJob) repeat() string {
 }
 
 // given are the flags that say what is tried, as typed.
-func (j *verifyJob) given() (call []string) {
-	for _, name := range []string{"faults", "kinds", "delays", "orders", "all-ends", "requests",
-		"keep-faults", "seed", "budget",
-		"time"} {
-		f := j.flags.Lookup(name)
-		switch {
-		case !f.Changed:
-		case f.Value.Type() == "bool":
-			call = append(call, "--"+name)
-		case name == "kinds":
-			call = append(call, "--kinds", output.Word(strings.Join(j.kinds, ",")))
-		default:
-			call = append(call, "--"+name, output.Word(f.Value.String()))
-		}
-	}
-	return call
+func (j *verifyJob) given() []string {
+	return output.Given(j.flags, "faults", "kinds", "delays", "orders", "all-ends", "requests", "keep-faults", "seed",
+		"budget", "time")
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,6 +20,27 @@ func OnlyBeside(c *cobra.Command, mode string, beside ...string) error {
 		}
 	})
 	return err
+}
+
+// Given returns those of the named flags that the call has, as words of a command line that means the same.
+func Given(flags *pflag.FlagSet, names ...string) (words []string) {
+	for _, name := range names {
+		f := flags.Lookup(name)
+		value := f.Value.String()
+		if list, is := f.Value.(pflag.SliceValue); is {
+			value = strings.Join(list.GetSlice(), ",")
+		}
+		switch {
+		case !f.Changed:
+		case f.Value.Type() == "bool" && value == "true":
+			words = append(words, "--"+name)
+		case f.Value.Type() == "bool": // a word of its own would be an argument
+			words = append(words, "--"+name+"="+value)
+		default:
+			words = append(words, "--"+name, Word(value))
+		}
+	}
+	return words
 }
 
 // count is the value of a flag that takes a whole number in a range.

@@ -36,12 +36,13 @@ var given = map[checker.Law][]checker.CauseKind{
 
 // details are the variants of causes.
 var details = map[checker.CauseKind][]string{
-	checker.ValidityMiscounted:  {"", checker.GoneKey},
-	checker.ExpiredEarly:        {checker.ServerClock, checker.ClientClock},
-	checker.RemovedByNonOwner:   {"", checker.ByFlush, checker.Overwritten},
-	checker.RemovedByOwner:      {"", checker.LateTry},
-	checker.LostInCrash:         {checker.Unsynced, checker.NoPersistence, checker.DiskLost},
-	checker.HolderOutlivedLease: {checker.ByPause, checker.ByLatePacket, checker.BySlowWork},
+	checker.ValidityMiscounted:   {"", checker.GoneKey},
+	checker.ExpiredEarly:         {checker.ServerClock, checker.ClientClock},
+	checker.RemovedByNonOwner:    {"", checker.ByFlush, checker.Overwritten},
+	checker.RemovedByOwner:       {"", checker.LateTry},
+	checker.LostInCrash:          {checker.Unsynced, checker.NoPersistence, checker.DiskLost},
+	checker.HolderOutlivedLease:  {checker.ByPause, checker.ByLatePacket, checker.BySlowWork},
+	checker.StuckBehindAbandoned: {"", checker.SessionLives},
 }
 
 // declared reads the constants of the checker's causes: the kinds, and the variants.

@@ -285,6 +285,9 @@ func (s *story) blocked() string {
 	case checker.StuckBehindUncapped:
 		return who + " kept it, and nothing makes that end"
 	case checker.StuckBehindAbandoned:
+		if s.f.Cause.Detail == checker.SessionLives {
+			return "a key that " + who + " had given up stays as long as its session does"
+		}
 		return "a key that " + who + " had given up never expires"
 	case checker.StuckBehindItself:
 		return who + " asked again for a lock that it still held"

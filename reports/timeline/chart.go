@@ -15,7 +15,7 @@ import (
 )
 
 // chart is the picture of an HTML report: time flows to the right, one lane under the other. Everything in it stands at
-// instants of true time; where these come to lie is computed here for a page that does not move, and again by the
+// instants of true time; where these lie is computed here for a page that does not move, and again by the
 // page's script when the reader zooms.
 type chart struct {
 	Width, Height int

@@ -294,7 +294,7 @@ func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
 	return list
 }
 
-// better reports whether a pair comes to more than one of its parts alone.
+// better reports whether a pair achieves more than one of its parts alone.
 func (t *Tried) better(part *Tried) bool {
 	return part == nil || part.unfit || t.open() < part.open()
 }

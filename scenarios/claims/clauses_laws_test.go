@@ -175,6 +175,27 @@ func (p *proof) abandoned(m []string) string {
 	})
 }
 
+// leftInLine: NAMED attempt TIME NAMED TIME.
+func (p *proof) leftInLine(m []string) string {
+	events := p.History.Events
+	set := p.event(func(_ int, e *history.Event) bool {
+		return e.F == history.KeySet && string(e.Of) == m[2] && string(e.Process) == m[4] && at(e.Time, m[5])
+	})
+	if set == Open {
+		return "the history shows no such key"
+	}
+	gone := p.event(func(i int, e *history.Event) bool {
+		return i > set && e.F == history.KeyGone && e.Of == events[set].Of && e.Member == events[set].Member &&
+			e.Time <= p.read.Broken
+	})
+	done := p.event(func(i int, e *history.Event) bool {
+		return i > set && is(e.Process, "", m[1], "") && at(e.Time, m[3]) &&
+			(e.F == history.Acquire && e.Type != history.Invoke && e.Type != history.OK ||
+				e.F == history.Release && e.Type == history.Invoke || e.F == history.Lost)
+	})
+	return cmp.Or(unless(gone == Open, "it was gone by then"), unless(done != Open, "it did nothing then"))
+}
+
 // slow: what LOCK NAMED TIME TIME who TIME.
 func (p *proof) slow(m []string) string {
 	bound, call := p.History.Header.Bound, p.read.Events[0]

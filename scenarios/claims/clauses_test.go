@@ -65,6 +65,7 @@ var clauses = []clause{
 		`expire at TIME)`, (*proof).leftKey),
 	says(`NAMED, the last to hold it, crashed at TIME`, (*proof).diedLast),
 	says(`The key of attempt ([^ ]+) on NAMED, set at TIME`, (*proof).abandoned),
+	says(`NAMED gave attempt ([^ ]+) up at TIME; its key on NAMED, set at TIME, is still there`, (*proof).leftInLine),
 
 	// what took too long
 	says(`The (acquire|release) of LOCK by NAMED, called at TIME, (?:[^,(]+?)(?:TIME)?(?: later)?(?: \([^)]*\))?, `+

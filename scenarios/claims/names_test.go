@@ -103,7 +103,7 @@ func holdsUnder(t *testing.T, d *locks.Definition, names ...string) bool {
 	return true
 }
 
-// The names that are refused are those that the real service refuses or cannot keep apart, each told at its place.
+// The names that are refused are those that the real service refuses or cannot keep apart, each reported at its place.
 func TestLockNamesThatAServiceCannotKeepApartAreRefused(t *testing.T) {
 	for _, x := range []struct{ protocol, servers, work, want string }{
 		{"zookeeper", "zookeeper", "[/a]",

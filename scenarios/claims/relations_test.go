@@ -77,7 +77,7 @@ func plansOf(t *testing.T, s *scenarios.Scenario, n int) []nemesis.Plan {
 	return list
 }
 
-// outcome is what a run comes to, kept beyond the runner's next run.
+// outcome is that of a run, kept beyond the runner's next run.
 type outcome struct {
 	events  []string // of all but the nemesis, in their order
 	plain   []history.Event

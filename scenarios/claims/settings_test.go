@@ -39,7 +39,7 @@ func TestAFaultOnAnUnusedResourceChangesNoVerdict(t *testing.T) {
 	}
 }
 
-// asSeenBy is the later verdict without the laws that hold in it and could not be told before.
+// asSeenBy is the later verdict without the laws that hold in it and could not be known before.
 func asSeenBy(before, later checker.Verdict) checker.Verdict {
 	later.Findings = slices.Clone(later.Findings)
 	for i := range later.Findings {

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// knownDefects are the defects of real lock libraries, by the issue that tells of each.
+// knownDefects are the defects of real lock libraries, by the issue that reports each.
 var knownDefects = []string{
 	"go-redsync 38", "go-redsync 71, 72", "go-redsync 186", "redis-semaphore 175", "go-zero 1338", "node-redlock 296",
 	"redlock-rb 36",

@@ -80,5 +80,5 @@ take as long as a pause: without time-out and without retries.
 and works on the resource by
   READ lock [TOKEN n]                        the value
   WRITE lock value [TOKEN n]                 1 if it was written, 0 if refused, 2 if done before
-The attempt is any word that tells this holding of the lock from others: best the owner value that
+The attempt is any word that distinguishes this holding of the lock from others: best the owner value that
 the library wrote to the servers. An argument has 65536 bytes at most.`

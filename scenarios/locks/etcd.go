@@ -173,7 +173,7 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	l.library.counted(entered && !first)
 	if !entered || !first && (l.own.line == oneKey || !l.waitInLine(env, h, key, patience)) {
 		if h.Token == 0 || l.leave(env, h) != Confirmed {
-			l.Close(env) // the key may exist, or come to exist later: it goes with the lease
+			l.Close(env) // the key may exist, or be created later: it goes with the lease
 		}
 		return nil
 	}

@@ -3,6 +3,7 @@ package locks
 import (
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -38,8 +39,11 @@ func (l *single) rest(env sim.Env, delay, left time.Duration) {
 	if l.config.Wake == WakeOnMessageTTL {
 		left = min(left, l.config.TTL)
 	}
-	if _, status := env.Receive(conn, left); status == sim.Reset {
+	switch _, status := env.Receive(conn, left); status {
+	case sim.Reset:
 		env.Close(conn)
 		l.listens = ""
+	case sim.Answered:
+		env.Record(history.Event{Type: history.Info, F: history.Woken, Lock: l.config.Key})
 	}
 }

@@ -126,7 +126,7 @@ func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
 	}
 }
 
-// TestTestsAtTheSameTime: -parallel lets several run, each of which comes to the runs that it makes alone.
+// TestTestsAtTheSameTime: -parallel lets several run, each of which makes the runs that it makes alone.
 func TestTestsAtTheSameTime(t *testing.T) {
 	for _, name := range []string{"one", "two", "three"} {
 		t.Run(name, func(t *testing.T) {

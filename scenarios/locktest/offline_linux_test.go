@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// listens is the variable that tells the processes of the runs where a server of this host listens.
+// listens is the variable from which the processes of the runs know where a server of this host listens.
 const listens = "FENCEPOST_LOCKTEST_LISTENS"
 
 // TestALockThatDialsByItselfReachesNobody: a server of this host sees nothing of it.

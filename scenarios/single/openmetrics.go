@@ -18,7 +18,7 @@ var metricHelp = map[string]string{
 	"lock_timeout_rate":         "Acquires that ended with their client's patience, of all. Alarm above 0.05.",
 	"fencing_token_reject_rate": "Reads and writes refused for a stale token, of all. Alarm above 0.",
 	"unavailability":            "Longest time in which somebody waited for a lock that nobody alive held, in seconds.",
-	"wake_ups_per_release":      "Waiting clients told to look again, for each release.",
+	"wake_ups_per_release":      "Waiting clients that were notified, for each release.",
 	"messages_per_acquire":      "Requests sent to lock servers, for each lock acquired.",
 }
 

@@ -87,7 +87,7 @@ func TestConditionsCompute(t *testing.T) {
 	}
 }
 
-// Whoever writes a wrong assertion is told where, what, and the nearest right word.
+// A wrong assertion is reported with its place, what is wrong, and the nearest right word.
 func TestWrongAssertions(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	axes := []Axis{axisOf(t, b, "contact=parallel,sequential")}

@@ -41,7 +41,7 @@ func TestAxesAreRead(t *testing.T) {
 	}
 }
 
-// Whoever writes a wrong axis is told what is wrong, and the nearest right word. Nothing is run.
+// A wrong axis is reported with what is wrong, and the nearest right word. Nothing is run.
 func TestWrongAxes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "expected KEY=FROM..TO/STEP such as restart=0s..12s/500ms, or KEY=A,B,C",

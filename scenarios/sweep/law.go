@@ -13,7 +13,7 @@ type Law struct {
 	Edges []*Edge
 }
 
-// Cell is what a law came to at a point of the grid.
+// Cell is the outcome of a law at a point of the grid.
 type Cell struct {
 	*Point
 	State State

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// State is what a law comes to at a point.
+// State is the outcome of a law at a point.
 type State uint8
 
 // The zero State is no pass.
@@ -30,7 +30,7 @@ func (s State) String() string {
 	return [...]string{"not judged", "safe", "broken in some", "broken", "no valid scenario"}[s]
 }
 
-// Point is a combination of values, and what its runs came to.
+// Point is a combination of values, and the outcomes of its runs.
 type Point struct {
 	Levels  []Level       // one for each axis
 	Problem string        // why this is no valid scenario; then nothing was run
@@ -50,7 +50,7 @@ type Point struct {
 	others []int
 }
 
-// State is what a law comes to at the point.
+// State is the outcome of a law at the point.
 func (p *Point) State(law checker.Law) State {
 	if p.Problem != "" {
 		return Invalid

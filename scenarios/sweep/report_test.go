@@ -312,7 +312,7 @@ func TestSweepAsJSON(t *testing.T) {
 	}
 }
 
-// A law of which nothing is told is no passed case.
+// A law of which nothing is reported is no passed case.
 func TestSweepAsCases(t *testing.T) {
 	s := stripSweep()
 	cases := s.Document().Suite.Cases

@@ -76,7 +76,7 @@ func (c sweeping) run(t testing.TB) *Sweep {
 	return s
 }
 
-// outcomes are what a law comes to at the points of the grid.
+// outcomes are those of a law at the points of the grid.
 func outcomes(s *Sweep, law checker.Law) (states []State) {
 	for _, p := range s.Points {
 		states = append(states, p.State(law))
@@ -283,7 +283,7 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	}
 }
 
-// What a point does not judge is not safe there, and a fault that strikes nowhere is told.
+// What a point does not judge is not safe there, and a fault that strikes nowhere is reported.
 func TestWhatIsNotExercisedIsNotSafe(t *testing.T) {
 	s := sweeping{scenario: "fenced-gc-pause", vary: []string{"work.writes=0..1/1"},
 		set: []string{"faults.2=pause client-1 for 1s after before-extend"}}.run(t)
@@ -328,8 +328,8 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 	}
 }
 
-// A sweep that is interrupted after any number of runs tells what those came to: no point comes out otherwise than in
-// the whole sweep, what was not run is not judged, and an edge lies where the whole sweep has one, if further apart.
+// A sweep that is interrupted after any number of runs reports the outcomes of those: no point comes out otherwise than
+// in the whole sweep, what was not run is not judged, and an edge lies where the whole sweep has one, if further apart.
 func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 	c := sweeping{scenario: "delayed-restart", vary: []string{"restart=1s..13s/4s"},
 		asserts: []string{"lease-exclusion holds when restart >= 20s"}}

@@ -1,7 +1,6 @@
 package bubble
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -266,182 +265,6 @@ func (d *Driver) Dismiss() {
 	d.timer.Stop()
 }
 
-// Guest is the code of one client process that is not a task.
-type Guest struct {
-	*run
-	name   sim.ProcessID
-	ctx    context.Context
-	cancel context.CancelFunc
-	caller sim.Caller
-
-	// The rest is guarded by the run's mu.
-	dirty   bool // something below is to be collected
-	calls   []*call
-	dials   []*Conn
-	dialled int
-	conns   []*Conn
-	changed []*Conn // have been written to or closed
-	raised  []*sim.Signal
-	atEnd   []ending
-	serial  int
-}
-
-// Guest returns the guest of a client process of the world.
-func (r *run) Guest(client sim.ProcessID) *Guest {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, g := range r.guests {
-		if g.name == client {
-			return g
-		}
-	}
-	g := &Guest{run: r, name: client, caller: r.callers.Caller(client)}
-	g.ctx, g.cancel = context.WithCancel(context.Background())
-	r.guests = append(r.guests, g)
-	return g
-}
-
-// Context is cancelled when the run is over.
-func (g *Guest) Context() context.Context { return g.ctx }
-
-// collect passes what the guest has done to the world.
-func (g *Guest) collect() {
-	slices.SortFunc(g.calls, func(a, b *call) int { return a.serial - b.serial })
-	g.calls = slices.DeleteFunc(g.calls, func(k *call) bool {
-		if k.returned {
-			k.done.Raise()
-		}
-		return k.returned
-	})
-	for _, s := range g.raised {
-		s.Raise()
-	}
-	g.raised = g.raised[:0]
-	slices.SortStableFunc(g.dials, func(a, b *Conn) int { return cmp.Compare(a.server, b.server) })
-	for _, c := range g.dials {
-		c.pipe = g.world.Dial(g.name, c.server, c)
-		c.pipe.Concurrent = !g.front.Serial()
-		g.conns = append(g.conns, c)
-	}
-	g.dials = g.dials[:0]
-	slices.SortFunc(g.changed, func(a, b *Conn) int { return cmp.Compare(a.number(), b.number()) })
-	for _, c := range g.changed {
-		c.collect()
-	}
-	g.changed = g.changed[:0]
-}
-
-// breakAll breaks every connection of a guest whose run is over.
-func (g *Guest) breakAll() {
-	for _, c := range slices.Concat(g.dials, g.conns) {
-		c.end(errOver)
-	}
-	g.dials, g.conns, g.changed = nil, nil, nil
-}
-
-// Begin begins an attempt of the client: what it requests from the servers from now on is on its behalf, if no owner
-// value shows otherwise.
-func (g *Guest) Begin(a history.Attempt) { g.caller.Begin(a, g.world.Now()) }
-
-// Try is the latest round of requests for the lock in the current attempt: when the first left, and who granted it. If
-// none was recognised, since is when the attempt began.
-func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
-	return g.caller.Try()
-}
-
-// Mark remembers an instant for the history.
-func (g *Guest) Mark(at sim.Time) sim.Mark { return g.world.Mark(at) }
-
-// Raise raises a signal of the world for code that is not a task, and returns when that code did so: in a pause,
-// earlier than the signal is seen; history.Never if the run is over.
-func (g *Guest) Raise(s *sim.Signal) sim.Time {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.over {
-		return history.Never
-	}
-	g.raised = append(g.raised, s)
-	g.note()
-	return g.now()
-}
-
-// call is a function on a goroutine that a task waits for.
-type call struct {
-	serial   int
-	what     string
-	done     sim.Signal
-	returned bool
-	at       sim.Time // when it returned
-}
-
-// ending is what a guest does when its run is over.
-type ending struct {
-	what string
-	f    func()
-}
-
-// AtEnd runs f on a goroutine when the run is over and all calls have returned, even if the client has crashed.
-func (g *Guest) AtEnd(what string, f func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.atEnd = append(g.atEnd, ending{what, f})
-}
-
-// Call runs f on a goroutine and parks the task of env until it has returned; it returns the time at which it did,
-// which in a pause is earlier than the time at which the task continues. what describes it, in case it never returns.
-func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
-	g.mu.Lock()
-	k := g.start(what, f)
-	g.mu.Unlock()
-	g.touched = true
-	env.Sleep(sim.Forever, &k.done)
-	return k.at
-}
-
-// Start is Call for code that is not a task: done is closed when f has returned, or was left by a panic, which fails
-// the run.
-func (g *Guest) Start(what string, f func(context.Context)) (done <-chan struct{}) {
-	over := make(chan struct{})
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.start(what, func(ctx context.Context) {
-		defer close(over)
-		f(ctx)
-	})
-	return over
-}
-
-// Dialled is how many connections the guest has dialled.
-func (g *Guest) Dialled() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.dialled
-}
-
-// start begins a call. It is called with mu held.
-func (g *Guest) start(what string, f func(context.Context)) *call {
-	g.serial++
-	k := &call{serial: g.serial, what: what}
-	g.calls = append(g.calls, k)
-	g.d.work(func() {
-		defer g.returned(k)
-		f(g.ctx)
-	})
-	return k
-}
-
-// returned records the end of a call, even of one that panicked or left by runtime.Goexit.
-func (g *Guest) returned(k *call) {
-	r := recover()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	k.returned, k.at = true, g.now()
-	if r != nil {
-		g.fail(panicked(g.name, k.what, r))
-	}
-	g.note()
-}
-
 // worker is a goroutine that runs one function after another, so that its grown stack is reused.
 type worker struct{ jobs chan func() }
 
@@ -484,13 +307,6 @@ func (d *Driver) employ(w *worker, f func()) {
 	}()
 	f()
 	whole = true
-}
-
-// Go runs f on a goroutine in parallel with the client's work.
-func (g *Guest) Go(f func(context.Context)) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.d.work(func() { f(g.ctx) })
 }
 
 // StuckError reports calls of a guest that did not return although the run was over.

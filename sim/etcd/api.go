@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -49,81 +48,6 @@ type object struct {
 func (l *object) text(field string) string {
 	text, _ := l.Metadata[field].(string)
 	return text
-}
-
-// Status is the answer to what failed, and to a deletion (k8s.io/apimachinery, pkg/apis/meta/v1).
-type Status struct {
-	Kind       string         `json:"kind"`
-	APIVersion string         `json:"apiVersion"`
-	Metadata   struct{}       `json:"metadata"`
-	Status     string         `json:"status"`
-	Message    string         `json:"message,omitempty"`
-	Reason     string         `json:"reason,omitempty"`
-	Details    *StatusDetails `json:"details,omitempty"`
-	Code       int            `json:"code,omitempty"`
-}
-
-// StatusDetails names the object that a Status is about.
-type StatusDetails struct {
-	Name  string `json:"name,omitempty"`
-	Group string `json:"group,omitempty"`
-	Kind  string `json:"kind,omitempty"`
-	UID   string `json:"uid,omitempty"`
-}
-
-// Failure is the Status of a request that failed.
-func Failure(code int, reason, format string, args ...any) *Status {
-	return &Status{Kind: "Status", APIVersion: "v1", Status: "Failure", Message: fmt.Sprintf(format, args...),
-		Reason: reason, Code: code}
-}
-
-// about is a failure that concerns a Lease object.
-func (s *Status) about(name string) *Status {
-	s.Details = &StatusDetails{Name: name, Group: "coordination.k8s.io", Kind: "leases"}
-	return s
-}
-
-func notFound(name string) *Status {
-	return Failure(404, "NotFound", "%s %q not found", leasesResource, name).about(name)
-}
-
-func exists(name string) *Status {
-	return Failure(409, "AlreadyExists", "%s %q already exists", leasesResource, name).about(name)
-}
-
-func conflict(name string) *Status {
-	return Failure(409, "Conflict",
-		"Operation cannot be fulfilled on %s %q: the object has been modified; please apply "+
-			"your changes to the latest version and try again", leasesResource, name).about(name)
-}
-
-func invalid(name, format string, args ...any) *Status {
-	s := Failure(422, "Invalid", "Lease.coordination.k8s.io %q is invalid: "+format, append([]any{name}, args...)...)
-	s.Details = &StatusDetails{Name: name, Group: "coordination.k8s.io", Kind: "Lease"}
-	return s
-}
-
-func badRequest(format string, args ...any) *Status {
-	return Failure(400, "BadRequest", format, args...)
-}
-
-// Answer writes an answer of the API server with a body in JSON.
-func Answer(code int, body any) []byte {
-	b, err := json.Marshal(body)
-	if err != nil {
-		panic(err) // objects come from JSON, and statuses have texts and numbers
-	}
-	b = append(b, '\n')
-	return append(fmt.Appendf(nil, "%sContent-Length: %d\r\n\r\n", head(code), len(b)), b...)
-}
-
-// phrases are those of net/http, which this package does without.
-var phrases = map[int]string{200: "OK", 201: "Created", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed",
-	406: "Not Acceptable", 409: "Conflict", 410: "Gone", 413: "Request Entity Too Large",
-	415: "Unsupported Media Type", 422: "Unprocessable Entity", 500: "Internal Server Error", 501: "Not Implemented"}
-
-func head(code int) string {
-	return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n", code, phrases[code])
 }
 
 // apiCall is a request that an API server has received.
@@ -442,88 +366,4 @@ func (q *apiCall) delete() *Status {
 		}, "TXN", "IF", "MOD", q.key(), "=", format(k.Mod), "THEN", "2", "DELETE", q.key())
 		return nil
 	})
-}
-
-// watch sends what happens to objects from the version that is given on, or what there is and what happens then.
-func (q *apiCall) watch() *Status {
-	text := q.query.Get("resourceVersion")
-	version, err := strconv.ParseInt("0"+text, 10, 64)
-	if err != nil {
-		return badRequest("Invalid value: %q: the resource version is no number", text)
-	}
-	return q.read(func() *Status {
-		begin := head(200) + "Transfer-Encoding: chunked\r\n\r\n"
-		if version > 0 && version < q.store.compacted {
-			expired := Failure(410, "Expired", "too old resource version: %d (%d)", version, q.store.compacted)
-			b := append([]byte(begin), event("ERROR", expired)...)
-			q.r.Reply(append(b, lastChunk...))
-			return nil
-		}
-		b := []byte(begin)
-		from, to := q.within()
-		if version == 0 {
-			first, last := q.store.span(from, to)
-			for _, k := range q.store.keys[first:last] {
-				b = append(b, event("ADDED", shown(&k.KeyValue))...)
-			}
-			version = q.store.revision
-		}
-		q.r.Reply(b)
-		q.lastWatch++
-		q.watchers = append(q.watchers, watcher{id: q.lastWatch, conn: q.r.ConnID, key: from, end: to,
-			next:    version + 1,
-			objects: true})
-		q.push(q.m, &q.watchers[len(q.watchers)-1])
-		return nil
-	})
-}
-
-// lastChunk ends a body that came in chunks.
-const lastChunk = "0\r\n\r\n"
-
-// event is a chunk with what happened to an object.
-func event(kind string, object any) []byte {
-	b, err := json.Marshal(map[string]any{"type": kind, "object": object})
-	if err != nil {
-		panic(err) // objects come from JSON
-	}
-	return fmt.Appendf(nil, "%x\r\n%s\n\r\n", len(b)+1, b)
-}
-
-// pushObjects sends a watcher of the API server the changes since its last one, a message for each revision.
-func (s *server) pushObjects(m *raft.Member, w *watcher) {
-	all := s.store.changes
-	i := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
-	for i < len(all) {
-		var b []byte
-		key := m.Second()
-		for revision := all[i].revision; i < len(all) && all[i].revision == revision; i++ {
-			c := &all[i]
-			if !w.sees(c) {
-				continue
-			}
-			kind, k := "MODIFIED", c.KeyValue
-			switch {
-			case c.deleted:
-				kind = "DELETED"
-				k = all[s.latest(c.Key, i)].KeyValue
-				k.Mod = c.Mod
-			case c.Version == 1:
-				kind = "ADDED"
-			}
-			b = append(b, event(kind, shown(&k))...)
-			key = key.Text(c.Key)
-		}
-		if b != nil {
-			m.Push(w.conn, key, b)
-		}
-	}
-	w.next = max(w.next, s.store.revision+1)
-}
-
-// latest is the last change of a key before the given one.
-func (s *server) latest(key string, before int) int {
-	for before--; s.store.changes[before].Key != key; before-- {
-	}
-	return before
 }

@@ -17,7 +17,7 @@ type write struct {
 	lease    *lease      // the lease that ends, if one does
 }
 
-// result is what an operation came to.
+// result is the result of an operation.
 type result struct {
 	kind     Kind
 	revision int64       // of the store after it
@@ -152,7 +152,7 @@ func (s *server) look(o *Op, revision int64) result {
 	return result{o.Kind, revision, count, more, keys}
 }
 
-// append writes what an operation came to.
+// append writes the result of an operation.
 func (r *result) append(b []byte) []byte {
 	switch r.kind {
 	case Put:

@@ -1,209 +1,63 @@
 package etcd
 
-import (
-	"errors"
-	"math"
+import "google.golang.org/protobuf/encoding/protowire"
 
-	"google.golang.org/protobuf/encoding/protowire"
-)
-
-// scan reads the fields of a protobuf message one by one. Fields that nobody asks for are skipped, as those of a newer
-// API are by an older server.
-type scan struct {
-	rest   []byte
-	number protowire.Number
-	kind   protowire.Type
-	n      uint64
-	b      []byte
-	err    error
-}
-
-func scanOf[T string | []byte](message T) *scan { return &scan{rest: []byte(message)} }
-
-// errMalformed reports bytes that are no such message.
-var errMalformed = errors.New("proto: malformed message")
-
-// next reads a field; false after the last, and if the message is malformed.
-func (s *scan) next() bool {
-	if len(s.rest) == 0 || s.err != nil {
-		return false
-	}
-	number, kind, size := protowire.ConsumeTag(s.rest)
-	if size < 0 {
-		s.err = errMalformed
-		return false
-	}
-	s.number, s.kind, s.rest = number, kind, s.rest[size:]
-	switch kind {
-	case protowire.VarintType:
-		s.n, size = protowire.ConsumeVarint(s.rest)
-	case protowire.BytesType:
-		s.b, size = protowire.ConsumeBytes(s.rest)
-	default:
-		size = protowire.ConsumeFieldValue(number, kind, s.rest)
-	}
-	if size < 0 {
-		s.err = errMalformed
-		return false
-	}
-	s.rest = s.rest[size:]
-	return true
-}
-
-// int is a field that is a number.
-func (s *scan) int() int64 {
-	if s.kind != protowire.VarintType {
-		s.err = errMalformed
-		return 0
-	}
-	return int64(s.n)
-}
-
-func (s *scan) flag() bool { return s.int() != 0 }
-
-// bytes is a field that is a text or a message, valid as long as the message.
-func (s *scan) bytes() []byte {
-	if s.kind != protowire.BytesType {
-		s.err = errMalformed
-		return nil
-	}
-	return s.b
-}
-
-func (s *scan) text() string { return string(s.bytes()) }
-
-// take reads a message within a message.
-func (s *scan) take(read func([]byte) error) {
-	if b := s.bytes(); s.err == nil {
-		s.err = read(b)
-	}
-}
-
-// ReadRange reads an etcdserverpb.RangeRequest.
+// readRange reads an etcdserverpb.RangeRequest.
 func readRange(b []byte) (o Op, err error) {
 	o.Kind = Range
-	order, target := int64(0), int64(0)
-	s := scanOf(b)
-	for s.next() {
-		switch s.number {
-		case 1:
-			o.Key = s.text()
-		case 2:
-			o.End = s.text()
-		case 3:
-			o.Limit = int(s.int())
-		case 4:
-			o.Revision = s.int()
-		case 5:
-			order = s.int()
-		case 6:
-			target = s.int()
-		case 7:
-			o.Serializable = s.flag()
-		case 8:
-			o.KeysOnly = s.flag()
-		case 9:
-			o.CountOnly = s.flag()
-		case 10:
-			o.MinMod = s.int()
-		case 11:
-			o.MaxMod = s.int()
-		case 12:
-			o.MinCreate = s.int()
-		case 13:
-			o.MaxCreate = s.int()
-		}
-	}
-	o.Descending = order == 2
+	var limit, order, target int64
+	err = readFields(b, &o.Key, &o.End, &limit, &o.Revision, &order, &target, &o.Serializable, &o.KeysOnly, &o.CountOnly,
+		&o.MinMod, &o.MaxMod, &o.MinCreate, &o.MaxCreate)
+	o.Limit, o.Descending = int(limit), order == 2
 	if orders := []Order{ByKey, ByVersion, ByCreate, ByMod, ByValue}; target > 0 && target < int64(len(orders)) {
 		o.Order = orders[target]
 	}
-	return o, s.err
+	return o, err
 }
 
 // readPut reads an etcdserverpb.PutRequest.
 func readPut(b []byte) (o Op, err error) {
 	o.Kind = Put
-	s := scanOf(b)
-	for s.next() {
-		switch s.number {
-		case 1:
-			o.Key = s.text()
-		case 2:
-			o.Value = s.text()
-		case 3:
-			o.Lease = s.int()
-		case 4:
-			o.Previous = s.flag()
-		case 5:
-			o.KeepValue = s.flag()
-		case 6:
-			o.KeepLease = s.flag()
-		}
-	}
-	return o, s.err
+	err = readFields(b, &o.Key, &o.Value, &o.Lease, &o.Previous, &o.KeepValue, &o.KeepLease)
+	return o, err
 }
 
 // readDelete reads an etcdserverpb.DeleteRangeRequest.
 func readDelete(b []byte) (o Op, err error) {
 	o.Kind = Delete
-	s := scanOf(b)
-	for s.next() {
-		switch s.number {
-		case 1:
-			o.Key = s.text()
-		case 2:
-			o.End = s.text()
-		case 3:
-			o.Previous = s.flag()
-		}
-	}
-	return o, s.err
+	err = readFields(b, &o.Key, &o.End, &o.Previous)
+	return o, err
 }
 
 // readTxn reads an etcdserverpb.TxnRequest.
 func readTxn(b []byte) (t Txn, err error) {
-	s := scanOf(b)
-	for s.next() {
-		switch s.number {
-		case 1:
-			s.take(func(b []byte) error {
-				c, err := readComparison(b)
-				t.Conditions = append(t.Conditions, c)
-				return err
-			})
-		case 2:
-			s.take(func(b []byte) error { return readRequestOp(b, &t.Then) })
-		case 3:
-			s.take(func(b []byte) error { return readRequestOp(b, &t.Else) })
-		}
-	}
-	return t, s.err
+	err = readFields(b, func(b []byte) error {
+		c, err := readComparison(b)
+		t.Conditions = append(t.Conditions, c)
+		return err
+	}, func(b []byte) error {
+		return readRequestOp(b, &t.Then)
+	}, func(b []byte) error {
+		return readRequestOp(b, &t.Else)
+	})
+	return t, err
 }
 
 // readRequestOp reads an etcdserverpb.RequestOp and appends it. One of an unknown kind, or of none, does nothing.
 func readRequestOp(b []byte, to *[]Op) error {
-	s := scanOf(b)
 	var o Op
-	for s.next() {
-		s.take(func(b []byte) (err error) {
-			switch s.number {
-			case 1:
-				o, err = readRange(b)
-			case 2:
-				o, err = readPut(b)
-			case 3:
-				o, err = readDelete(b)
-			case 4:
-				var t Txn
-				t, err = readTxn(b)
-				o = Op{Kind: Nested, Txn: &t}
-			}
+	kind := func(read func([]byte) (Op, error)) func([]byte) error {
+		return func(b []byte) (err error) {
+			o, err = read(b)
 			return err
-		})
+		}
 	}
+	err := readFields(b, kind(readRange), kind(readPut), kind(readDelete), kind(func(b []byte) (Op, error) {
+		t, err := readTxn(b)
+		return Op{Kind: Nested, Txn: &t}, err
+	}))
 	*to = append(*to, o)
-	return s.err
+	return err
 }
 
 // targets and relations are the words of an etcdserverpb.Compare.
@@ -246,17 +100,6 @@ func readComparison(b []byte) (c Compare, err error) {
 	return c, s.err
 }
 
-// readNumbers reads a message of numbers, by field; others are skipped.
-func readNumbers(b []byte, to ...*int64) error {
-	s := scanOf(b)
-	for s.next() {
-		if i := int(s.number) - 1; i < len(to) && to[i] != nil {
-			*to[i] = s.int()
-		}
-	}
-	return s.err
-}
-
 // watchCreation is an etcdserverpb.WatchCreateRequest.
 type watchCreation struct {
 	Watch
@@ -266,60 +109,27 @@ type watchCreation struct {
 }
 
 func readWatchCreation(b []byte) (w watchCreation, err error) {
-	s := scanOf(b)
 	filter := func(n uint64) {
 		w.noPuts = w.noPuts || n == 0
 		w.noDeletes = w.noDeletes || n == 1
 	}
-	for s.next() {
-		switch s.number {
-		case 1:
-			w.Key = s.text()
-		case 2:
-			w.End = s.text()
-		case 3:
-			w.From = s.int()
-		case 5:
-			if s.kind == protowire.VarintType {
-				filter(s.n)
-				break
+	filters := func(s *scan) {
+		if s.kind == protowire.VarintType {
+			filter(s.n)
+			return
+		}
+		for rest := s.bytes(); len(rest) > 0; {
+			n, size := protowire.ConsumeVarint(rest)
+			if size < 0 {
+				s.err = errMalformed
+				return
 			}
-			for rest := s.bytes(); len(rest) > 0; {
-				n, size := protowire.ConsumeVarint(rest)
-				if size < 0 {
-					return w, errMalformed
-				}
-				filter(n)
-				rest = rest[size:]
-			}
-		case 6:
-			w.previous = s.flag()
-		case 7:
-			w.id = s.int()
+			filter(n)
+			rest = rest[size:]
 		}
 	}
-	return w, s.err
-}
-
-// appendNumber appends a field that is a number; zero is left out.
-func appendNumber(b []byte, number protowire.Number, n int64) []byte {
-	if n == 0 {
-		return b
-	}
-	return protowire.AppendVarint(protowire.AppendTag(b, number, protowire.VarintType), uint64(n))
-}
-
-// appendText appends a field that is a text; an empty one is left out.
-func appendText(b []byte, number protowire.Number, text string) []byte {
-	if text == "" {
-		return b
-	}
-	return protowire.AppendString(protowire.AppendTag(b, number, protowire.BytesType), text)
-}
-
-// appendPart appends a message within a message, also an empty one.
-func appendPart(b []byte, number protowire.Number, part []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(b, number, protowire.BytesType), part)
+	err = readFields(b, &w.Key, &w.End, &w.From, nil, filters, &w.previous, &w.id)
+	return w, err
 }
 
 // header is an etcdserverpb.ResponseHeader; inside a txn it has only the revision.
@@ -349,7 +159,7 @@ func appendKeyValue(b []byte, number protowire.Number, k *KeyValue, keysOnly boo
 	return appendPart(b, number, appendNumber(p, 6, k.Lease))
 }
 
-// message is what an operation came to, as the response of its own service.
+// message is the result of an operation, as the response of its own service.
 func (r *result) message(h header, keysOnly bool) []byte {
 	h.revision = r.revision
 	b := h.append(nil, 1)
@@ -372,101 +182,3 @@ func (r *result) message(h header, keysOnly bool) []byte {
 	}
 	return b
 }
-
-// Record is a part of what a member sends a client of its gRPC services. One answer may hold several.
-type Record struct {
-	Kind   RecordKind
-	Stream uint64
-	Code   Code   // End
-	Body   string // Message: the message; End: the text of an error; Pong: what the ping had
-}
-
-// RecordKind is what a Record is.
-type RecordKind uint8
-
-// A stream has its messages and one end.
-const (
-	Message RecordKind = iota + 1
-	End
-	Settings // the server has accepted the connection
-	Pong
-)
-
-// Append encodes a record.
-func (r Record) Append(b []byte) []byte {
-	b = append(b, byte(r.Kind), byte(r.Code))
-	b = protowire.AppendVarint(b, r.Stream)
-	return protowire.AppendString(b, r.Body)
-}
-
-// CutRecord decodes the first record in b; ok is false if there is none.
-func CutRecord(b []byte) (r Record, rest []byte, ok bool) {
-	if len(b) < 2 {
-		return r, nil, false
-	}
-	r.Kind, r.Code = RecordKind(b[0]), Code(b[1])
-	stream, n := protowire.ConsumeVarint(b[2:])
-	if n < 0 {
-		return r, nil, false
-	}
-	body, size := protowire.ConsumeString(b[2+n:])
-	if size < 0 {
-		return r, nil, false
-	}
-	r.Stream, r.Body = stream, body
-	return r, b[2+n+size:], true
-}
-
-// tooMany is what etcd allows in each part of a txn.
-const maxTxnOps = 128
-
-// check reports what is wrong with an operation, whatever the store holds (etcdserver/api/v3rpc/key.go).
-func (o *Op) check(most int) error {
-	switch {
-	case o.Kind == Nested:
-		return o.Txn.checkParts(most)
-	case o.Kind == 0:
-		return errKeyNotFound // etcd has no other for an operation of no kind
-	case o.Key == "":
-		return errEmptyKey
-	case o.KeepValue && o.Value != "":
-		return errValueProvided
-	case o.KeepLease && o.Lease != 0:
-		return errLeaseProvided
-	}
-	return nil
-}
-
-// check reports what is wrong with a txn. most is how many operations each of its parts may have.
-func (t *Txn) check(most int) error {
-	if err := t.checkParts(most); err != nil {
-		return err
-	}
-	if putsTwice(t.Then) || putsTwice(t.Else) {
-		return errDuplicateKey
-	}
-	return nil
-}
-
-func (t *Txn) checkParts(most int) error {
-	count := max(len(t.Conditions), len(t.Then), len(t.Else))
-	if count > most {
-		return errTooManyOps
-	}
-	for i := range t.Conditions {
-		if t.Conditions[i].Key == "" {
-			return errEmptyKey
-		}
-	}
-	for _, branch := range [][]Op{t.Then, t.Else} {
-		for i := range branch {
-			if err := branch[i].check(most - count); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// clamp keeps an identity positive, as etcd's own are written.
-func clamp(n uint64) int64 { return int64(n & math.MaxInt64) }

@@ -1,74 +1,13 @@
 package etcd
 
 import (
-	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
-
-// Call is a message of a client to one of the gRPC services, or the end of a stream.
-type Call struct {
-	Path       string // "/etcdserverpb.KV/Put"
-	Stream     uint64 // on its connection
-	Message    string
-	What       What
-	NeedLeader bool // the call fails if the member knows no leader ("hasleader" in its metadata)
-}
-
-// What a Call is.
-type What uint8
-
-const (
-	Sends    What = iota // a message
-	Finishes             // the client sends no more
-	Resets               // the client wants no more
-	Refuses              // the message cannot be read: it is gRPC's code and text
-)
-
-// Args are the words of a request with this call. CallOf undoes it.
-func (c Call) Args() []string {
-	what := strconv.Itoa(int(c.What))
-	if c.NeedLeader {
-		what += " leader"
-	}
-	return []string{c.Path, "#" + strconv.FormatUint(c.Stream, 10), c.Message, what}
-}
-
-// CallOf is the call that a request is; ok is false if it is none.
-func CallOf(args []string) (c Call, ok bool) {
-	if len(args) != 4 || !isRPC(args) {
-		return c, false
-	}
-	stream, err := strconv.ParseUint(strings.TrimPrefix(args[1], "#"), 10, 64)
-	what, leader, _ := strings.Cut(args[3], " ")
-	n, wrong := strconv.Atoi(what)
-	return Call{args[0], stream, args[2], What(n), leader != ""}, err == nil && wrong == nil
-}
-
-// Name names a request: a call by its method, one in words by the first.
-func Name(args []string) string {
-	if !isRPC(args) {
-		return strings.ToUpper(args[0])
-	}
-	name := strings.Map(func(r rune) rune {
-		if r <= ' ' || r > '~' || r == '"' {
-			return -1
-		}
-		return r
-	}, args[0])
-	return cmp.Or(name[strings.LastIndexByte(name, '/')+1:], "?")
-}
-
-// Paths of requests about the connection itself, which are of stream 0: the client's preface, and a ping.
-const (
-	Preface = "/http2/preface"
-	Ping    = "/http2/ping"
-)
-
-func isRPC(args []string) bool { return strings.HasPrefix(args[0], "/") }
 
 // Services of etcd, by their paths.
 const (
@@ -115,11 +54,6 @@ func init() {
 	}
 }
 
-// Streaming reports whether the messages of a method are not one for one.
-func Streaming(path string) bool {
-	return path == keepAlivePath || path == watchPath || path == observePath
-}
-
 // notSimulated are the methods of etcd 3.4 that it has and this has not.
 var notSimulated = map[string][]string{
 	clusters: {"MemberAdd", "MemberRemove", "MemberUpdate", "MemberPromote"},
@@ -132,12 +66,7 @@ var notSimulated = map[string][]string{
 // NotSimulated reports that a method exists in etcd 3.4 and not here.
 func NotSimulated(path string) bool {
 	at := strings.LastIndexByte(path, '/') + 1
-	for _, name := range notSimulated[path[:at]] {
-		if name == path[at:] {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(notSimulated[path[:at]], path[at:])
 }
 
 // unknown is the answer to a method that does not exist: gRPC's own, unless the method is etcd's.
@@ -265,7 +194,7 @@ func (q *rpc) commit(args ...string) {
 	}, args...)
 }
 
-// commitThen puts a command into the log and passes on what it came to.
+// commitThen puts a command into the log and passes on its outcome.
 func (q *rpc) commitThen(done func(message []byte, err error), args ...string) {
 	q.m.Propose(raft.Command{Attempt: q.r.Attempt, Args: args}, func(reply []byte, err error) {
 		switch {
@@ -332,12 +261,13 @@ const maxRequest = 1536<<10 - 18
 
 func (q *rpc) serveOp() error {
 	o, err := readOp(q.Path, q.Message)
-	switch {
-	case err != nil:
+	if err != nil {
 		return errUnreadable(err)
-	case o.check(maxTxnOps) != nil:
-		return o.check(maxTxnOps)
-	case len(q.Message) > maxRequest:
+	}
+	if err := o.check(maxTxnOps); err != nil {
+		return err
+	}
+	if len(q.Message) > maxRequest {
 		return errTooLarge
 	}
 	q.commit(q.Path, q.Message)
@@ -387,7 +317,7 @@ func (t *Txn) serializable() bool {
 }
 
 func (q *rpc) serveCompact() error {
-	if err := readNumbers([]byte(q.Message), new(int64)); err != nil {
+	if err := readFields(q.Message, new(int64)); err != nil {
 		return errUnreadable(err)
 	}
 	q.commit(q.Path, q.Message)
@@ -427,48 +357,4 @@ func (q *rpc) serveStatus() error {
 	}
 	q.reply(appendNumber(b, 9, 16384))
 	return nil
-}
-
-// Lease is the lease that a call is about, if it is about one alone; 0 if not.
-func (c Call) Lease() (lease int64) {
-	switch c.Path {
-	case keepAlivePath, leases + "LeaseRevoke", leases + "LeaseTimeToLive":
-		_ = readNumbers([]byte(c.Message), &lease) // a member will refuse what cannot be read
-	}
-	return lease
-}
-
-// Granted is the lease that a response to a call grants; 0 if none.
-func (c Call) Granted(response string) (lease int64) {
-	if c.Path == leases+"LeaseGrant" {
-		_ = readNumbers([]byte(response), nil, &lease)
-	}
-	return lease
-}
-
-// Owned is the one key that a call puts or deletes, the first if it is a txn that has several in its first branch;
-// empty if there is none.
-func (c Call) Owned() (key string, deletes bool) {
-	var ops []Op
-	switch c.Path {
-	case putPath, deletePath:
-		if o, err := readOp(c.Path, c.Message); err == nil {
-			ops = []Op{o}
-		}
-	case txnPath:
-		if t, err := readTxn([]byte(c.Message)); err == nil {
-			ops = t.Then
-		}
-	}
-	for i := range ops {
-		if o := &ops[i]; (o.Kind == Put || o.Kind == Delete) && o.End == "" {
-			return o.Key, o.Kind == Delete
-		}
-	}
-	return "", false
-}
-
-// Succeeded reports whether a response to a call says that it was carried out: of a txn, that its conditions held.
-func (c Call) Succeeded(response string) bool {
-	return c.Path != txnPath || stillLeader([]byte(response)) == nil
 }

@@ -126,7 +126,7 @@ func (s *server) carry(m *raft.Member, t *Txn, w *write, way *[]bool) (b []byte)
 // compact forgets what was before a revision.
 func (s *server) compact(m *raft.Member, message string) ([]byte, error) {
 	var revision int64
-	if err := readNumbers([]byte(message), &revision); err != nil {
+	if err := readFields(message, &revision); err != nil {
 		return nil, err
 	}
 	switch {

@@ -56,18 +56,8 @@ type lockRequest struct {
 }
 
 func readLockRequest(message string) (l lockRequest, err error) {
-	s := scanOf(message)
-	for s.next() {
-		switch s.number {
-		case 1:
-			l.name = s.text()
-		case 2:
-			l.lease = s.int()
-		case 3:
-			l.value = s.text()
-		}
-	}
-	return l, s.err
+	err = readFields(message, &l.name, &l.lease, &l.value)
+	return l, err
 }
 
 func (q *rpc) serveLock() error {
@@ -131,7 +121,7 @@ func (q *rpc) standInLine(w *wait, l *lockRequest) {
 			q.fail(w, err)
 			return
 		}
-		_ = readNumbers(reply, &w.created, &w.entered)
+		_ = readFields(reply, &w.created, &w.entered)
 		if q.oldest(w) && q.finish(w) {
 			h := q.header(q.m)
 			h.revision = w.entered
@@ -246,13 +236,8 @@ func (q *rpc) serveUnlock() error {
 
 // readText reads the first field of a message, which is a text.
 func readText(message string) (text string, err error) {
-	s := scanOf(message)
-	for s.next() {
-		if s.number == 1 {
-			text = s.text()
-		}
-	}
-	return text, s.err
+	err = readFields(message, &text)
+	return text, err
 }
 
 // change commits a request of the KV service, and answers with the header of its response unless judge objects to it.
@@ -279,32 +264,11 @@ type leaderKey struct {
 
 // readLeaderKey reads a ProclaimRequest or a ResignRequest.
 func readLeaderKey(message string) (l *leaderKey, value string, err error) {
-	s := scanOf(message)
-	for s.next() {
-		switch s.number {
-		case 1:
-			s.take(func(b []byte) error {
-				l = &leaderKey{}
-				in := scanOf(b)
-				for in.next() {
-					switch in.number {
-					case 1:
-						l.name = in.text()
-					case 2:
-						l.key = in.text()
-					case 3:
-						l.revision = in.int()
-					case 4:
-						l.lease = in.int()
-					}
-				}
-				return in.err
-			})
-		case 2:
-			value = s.text()
-		}
-	}
-	return l, value, s.err
+	err = readFields(message, func(b []byte) error {
+		l = &leaderKey{}
+		return readFields(b, &l.name, &l.key, &l.revision, &l.lease)
+	}, &value)
+	return l, value, err
 }
 
 // onlyIfLeader is a txn with one operation, on the condition that the leader's key is the one that it put.
@@ -317,14 +281,9 @@ func (l *leaderKey) onlyIfLeader(kind protowire.Number, operation []byte) []byte
 
 // stillLeader is the error of a txn whose condition did not hold.
 func stillLeader(response []byte) error {
-	var succeeded int64
-	s := scanOf(response)
-	for s.next() {
-		if s.number == 2 {
-			succeeded = s.int()
-		}
-	}
-	if succeeded == 0 {
+	var succeeded bool
+	_ = readFields(response, nil, &succeeded) // a member's own
+	if !succeeded {
 		return errNotLeader
 	}
 	return nil

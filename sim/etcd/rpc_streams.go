@@ -84,7 +84,7 @@ func (s *server) endWithoutLeader(m *raft.Member, since uint64) {
 
 func (q *rpc) serveGrant() error {
 	var ttl, id int64
-	if err := readNumbers([]byte(q.Message), &ttl, &id); err != nil {
+	if err := readFields(q.Message, &ttl, &id); err != nil {
 		return errUnreadable(err)
 	}
 	if ttl > maxTTL {
@@ -96,7 +96,7 @@ func (q *rpc) serveGrant() error {
 
 func (q *rpc) serveRevoke() error {
 	var id int64
-	if err := readNumbers([]byte(q.Message), &id); err != nil {
+	if err := readFields(q.Message, &id); err != nil {
 		return errUnreadable(err)
 	}
 	q.commit(logRevoke, format(id), inCall)
@@ -105,7 +105,7 @@ func (q *rpc) serveRevoke() error {
 
 func (q *rpc) serveTimeToLive() error {
 	var id, keys int64
-	if err := readNumbers([]byte(q.Message), &id, &keys); err != nil {
+	if err := readFields(q.Message, &id, &keys); err != nil {
 		return errUnreadable(err)
 	}
 	q.askLeader(q.m, q.r.Attempt, id, false, func(t leaderAnswer, err error) {
@@ -137,7 +137,7 @@ func (q *rpc) serveLeases() error {
 func (q *rpc) serveKeepAlive() error {
 	x := q.open()
 	var id int64
-	if err := readNumbers([]byte(q.Message), &id); err != nil {
+	if err := readFields(q.Message, &id); err != nil {
 		x.over = true
 		return errUnreadable(err)
 	}
@@ -170,33 +170,25 @@ func (q *rpc) serveWatch() (err error) {
 	if x.over {
 		return nil
 	}
-	s := scanOf(q.Message)
-	for s.next() {
-		switch s.number {
-		case 1:
-			s.take(func(b []byte) error {
-				c, err := readWatchCreation(b)
-				if err == nil {
-					q.watch(x, &c)
-				}
-				return err
-			})
-		case 2:
-			s.take(func(b []byte) error {
-				var id int64
-				err := readNumbers(b, &id)
-				if err == nil {
-					q.unwatch(id)
-				}
-				return err
-			})
-		case 3:
-			q.say(appendNumber(q.header(q.m).append(nil, 1), 2, noWatch))
+	err = readFields(q.Message, func(b []byte) error {
+		c, err := readWatchCreation(b)
+		if err == nil {
+			q.watch(x, &c)
 		}
-	}
-	if s.err != nil {
+		return err
+	}, func(b []byte) error {
+		var id int64
+		err := readFields(b, &id)
+		if err == nil {
+			q.unwatch(id)
+		}
+		return err
+	}, func(*scan) {
+		q.say(appendNumber(q.header(q.m).append(nil, 1), 2, noWatch))
+	})
+	if err != nil {
 		q.drop(q.m, q.r.ConnID, q.Stream)
-		return errUnreadable(s.err)
+		return errUnreadable(err)
 	}
 	return nil
 }

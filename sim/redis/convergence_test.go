@@ -153,7 +153,7 @@ func accounted(t *testing.T, c *cluster, seed uint64) {
 	}
 	for k := range there {
 		if !set[k] {
-			t.Errorf("seed %d: nothing records how %v came to be", seed, k)
+			t.Errorf("seed %d: nothing records why there is %v", seed, k)
 		}
 	}
 }

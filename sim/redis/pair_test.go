@@ -96,6 +96,6 @@ func TestReplicationAnswersAsRedis(t *testing.T) {
 	})
 	w.Run(sim.Time(time.Hour), func() bool { return done })
 	if w.Finish(); w.Err() != nil || !done {
-		t.Fatal("the run did not come to its end: ", w.Err())
+		t.Fatal("the run did not end: ", w.Err())
 	}
 }

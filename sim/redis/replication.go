@@ -26,7 +26,7 @@ type replication struct {
 	master sim.ProcessID
 	// restricted is true for those that may refuse a write.
 	restricted bool
-	// The data is what the first offset effects of stream id come to, of a replica once it is linked.
+	// The data is the result of the first offset effects of stream id, of a replica once it is linked.
 	id     streamID
 	offset int64
 	begun  int // streams that this node began

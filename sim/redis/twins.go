@@ -66,7 +66,7 @@ var twins = func() map[string]twin {
 // FindTwin is the twin of a script, or nil.
 func FindTwin(text string) twin { return twins[lua.Tokens(text)] }
 
-// compared is what GET and a comparison with a value come to.
+// compared is the outcome of GET and of a comparison with a value.
 type compared uint8
 
 const (

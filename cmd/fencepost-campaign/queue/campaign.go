@@ -51,7 +51,7 @@ const (
 	keyCoordinator = "coordinator"
 	keyProgress    = "progress"
 	keyStop        = "stop"     // why somebody asked it to stop
-	keyFinished    = "finished" // the search has come to its end
+	keyFinished    = "finished" // the search has ended
 	keyFailed      = "failed"   // why the search cannot go on
 	keyStage       = "stage."
 	keyEnded       = "ended." // a stage that was ended before all of it was made

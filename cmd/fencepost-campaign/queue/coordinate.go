@@ -21,7 +21,7 @@ type sign struct {
 // whoever waits measures that by its own clock, from when it last saw the sign change.
 func (c *Campaign) renewal() time.Duration { return c.Patience / 3 }
 
-// Coordinate waits until nobody coordinates, and then runs the search. It returns when the search has come to its end,
+// Coordinate waits until nobody coordinates, and then runs the search. It returns when the search has ended,
 // here or elsewhere: nil; when it has failed, here or elsewhere; or when ctx is done. By names this process.
 func (c *Campaign) Coordinate(ctx context.Context, by string, search func(context.Context, *Director) error) error {
 	for {
@@ -43,7 +43,7 @@ func (c *Campaign) Coordinate(ctx context.Context, by string, search func(contex
 	}
 }
 
-// Over reports whether the search has come to its end. The error says why it has failed.
+// Over reports whether the search has ended. The error says why it has failed.
 func (c *Campaign) Over(ctx context.Context) (bool, error) {
 	if why, err := c.get(ctx, keyFailed); err != nil || why != nil {
 		return false, errors.Join(err, failure(why))
@@ -64,7 +64,7 @@ func failure(why []byte) error {
 var errReplaced = errors.New("another process coordinates")
 
 // vacant waits until nobody coordinates, and returns the revision of the key by which it took the place. It is 0 if the
-// search came to its end meanwhile.
+// search ended meanwhile.
 func (c *Campaign) vacant(ctx context.Context) (uint64, error) {
 	var last uint64
 	seen := time.Now()

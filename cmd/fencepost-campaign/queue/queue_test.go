@@ -209,7 +209,7 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	if want := expected(t, size); err != nil || got != want {
 		t.Fatalf("%s, %v; want %s", got, err, want)
 	}
-	// from what is stored, any process comes to the same, and nothing is made again
+	// from what is stored, any process finds the same, and nothing is made again
 	again, err := count(size)(t.Context(), c.Stored())
 	if err != nil || again != got {
 		t.Errorf("stored: %s, %v; want %s", again, err, got)
@@ -289,7 +289,7 @@ func TestWhoeverDiesIsReplaced(t *testing.T) {
 	mu.Unlock()
 }
 
-// Two coordinate at once, since each takes the other's signs for old ones: both come to the same.
+// Two coordinate at once, since each takes the other's signs for old ones: both find the same.
 func TestTwoCoordinatorsDoNoHarm(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})

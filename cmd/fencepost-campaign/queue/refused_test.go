@@ -209,7 +209,7 @@ func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Where the server has no room, what was made waits and a person is told; when there is room, nothing is missing.
+// Where the server has no room, what was made waits and a person is notified; when there is room, nothing is missing.
 func TestAFullServerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{MaxStore: 1 << 20})

@@ -33,12 +33,12 @@ func lineOf(e *history.Event) string {
 }
 
 // linesOf formats records, those of one request in the order of their keys: in which order one request changes several
-// is no matter, and of several changes of one key only what they come to. What has expired comes last, sorted: in a
+// is no matter, and of several changes of one key only their result. What has expired comes last, sorted: in a
 // transaction it may stand anywhere.
 func linesOf(list []history.Event) (lines []string) {
 	var expired []string
 	stands := map[[2]string]*history.Event{} // before the request
-	net := map[[2]string][]history.Event{}   // what the request has come to so far
+	net := map[[2]string][]history.Event{}   // the result of the request so far
 	var by history.Attempt
 	close := func() {
 		var one []string
@@ -66,7 +66,7 @@ func linesOf(list []history.Event) (lines []string) {
 		k := [2]string{string(e.Lock), e.Member}
 		if e.Why == history.Expired {
 			if n := net[k]; len(n) == 1 && n[0].F == history.KeySet && n[0].Time == e.Time && stands[k] == nil {
-				delete(net, k) // it came to be and ceased in one request
+				delete(net, k) // it was made and removed in one request
 				continue
 			}
 			if len(net[k]) > 0 {

@@ -23,7 +23,7 @@
 //
 // About some things Redis does not report enough:
 //
-//   - Of a key that one request changes several times, the records say what that came to.
+//   - Of a key that one request changes several times, the records state the result.
 //   - A field that a script sets to the value that it has keeps its owner, and so does a member that a script removes
 //     and puts back with the same score.
 //   - All members that a script removes from a sorted set have expired if it removes any by score.

@@ -212,7 +212,7 @@ func (l *link) answers(name string, args []string) int {
 	return max(count, 1)
 }
 
-// setListens tells the reader whether there are subscriptions.
+// setListens lets the reader know whether there are subscriptions.
 func (l *link) setListens() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

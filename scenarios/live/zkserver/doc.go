@@ -12,7 +12,7 @@
 // events.
 //
 // What members send each other, for an election and after it, travels the simulated links too: a Java program calls
-// through a SOCKS proxy if it is told to, and each member's is one of package fleet.
+// through a SOCKS proxy if its options say so, and each member's is one of package fleet.
 //
 // Everybody on the machine can connect to a member: all znodes belong to a superuser, whose password the run has, and
 // members identify each other by a certificate of the run (quorum TLS).

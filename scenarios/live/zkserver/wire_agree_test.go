@@ -472,7 +472,7 @@ func (c *conversation) bytes(line int, b string) {
 	c.take(&step{line: line, request: func(*side) []byte { return []byte(b) }}, fmt.Sprintf("bytes %q", b))
 }
 
-// words are what a server may be told in place of a first frame. TLS is refused by its length, as is HTTP.
+// words are what a server may receive in place of a first frame. TLS is refused by its length, as is HTTP.
 var firstWords = []string{"ruok", "stat", "mntr", "isro", "conf",
 	"\x16\x03\x01\x02\x00\x01\x00", "GET / HTTP/1.1\r\n", "\x00\x00\x00\x04abcd",
 	"\x00\x00\x00\x00", "\x00\x00\x00\x1c" + strings.Repeat("\x00", 24) + "\x7f\xff\xff\xff",
@@ -526,7 +526,7 @@ func TestTheWireIsThatOfARealServer(t *testing.T) {
 }
 
 // TestSessionsEndAsOnARealServer: a session that nobody keeps alive ends, and its ephemeral znode with it, of which a
-// watch is notified; its client, which comes late, is told that there is none.
+// watch is notified; its client, which comes late, learns that there is none.
 func TestSessionsEndAsOnARealServer(t *testing.T) {
 	short := zookeeper.Config{Tick: 200 * time.Millisecond, MinTimeout: 400 * time.Millisecond, MaxTimeout: time.Minute}
 	c := &conversation{t: t, root: "/", zxids: map[int64]int64{}}

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
+	"github.com/go-zookeeper/zk"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -23,6 +24,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 	"github.com/fencepost-sim/fencepost/sim/etcd/front"
 	"github.com/fencepost-sim/fencepost/sim/raft"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+	zkfront "github.com/fencepost-sim/fencepost/sim/zookeeper/front"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 // cpu is the processor time of this process.
@@ -36,7 +40,7 @@ func cpu() time.Duration {
 // and logs the processor time of a call in both: what the simulation adds to the client's own and that of HTTP/2.
 func TestCost(t *testing.T) {
 	const calls = 1000
-	work := func(dial func(context.Context, string) (net.Conn, error), addresses []string) time.Duration {
+	work := func(dial dialer, addresses []string) time.Duration {
 		c, err := clientv3.New(clientv3.Config{Endpoints: addresses, Logger: zap.NewNop(),
 			DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)}})
 		if err != nil {
@@ -57,19 +61,70 @@ func TestCost(t *testing.T) {
 		}
 		return (cpu() - begin) / calls
 	}
+	names := []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"}
+	compare(t, names, func(w *sim.World) {
+		etcd.New(raft.Config{}, names).AddTo(func(id sim.ProcessID, s sim.Server) { w.AddServer(id, s) })
+	}, front.Etcd{}, work, func() net.Conn {
+		return &echo{wire: front.Etcd{}.Begin(0).Caller("client-1").Wire("etcd-1"), wake: make(chan struct{}, 1)}
+	})
+}
+
+// TestZKCost sets and gets a znode before three simulated members, and before a connection that answers each request at
+// once, and logs the processor time of a request in both: what the simulation adds to the client's own.
+func TestZKCost(t *testing.T) {
+	const requests = 2000
+	work := func(dial dialer, addresses []string) time.Duration {
+		c, _, err := zk.Connect(addresses, ttl, zk.WithDialer(func(_, address string, _ time.Duration) (net.Conn, error) {
+			return dial(context.Background(), address)
+		}), zk.WithLogger(silent{}))
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		defer c.Close()
+		if _, err := c.Create("/a", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Error(err)
+		}
+		begin := cpu()
+		for i := range requests {
+			if i%2 == 0 {
+				_, err = c.Set("/a", []byte("b"), -1)
+			} else {
+				_, _, err = c.Get("/a")
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		return (cpu() - begin) / requests
+	}
+	names := []sim.ProcessID{"zookeeper-1", "zookeeper-2", "zookeeper-3"}
+	compare(t, names, func(w *sim.World) { zookeeper.NewEnsemble(zookeeper.Config{}, names).AddTo(w.AddServer) },
+		zkfront.ZooKeeper{}, work, func() net.Conn {
+			client, server := net.Pipe()
+			go answerAtOnce(server)
+			return client
+		})
+}
+
+type dialer = func(ctx context.Context, address string) (net.Conn, error)
+
+// compare logs what a piece of work takes before simulated members, and before connections that answer at once.
+func compare(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.Front,
+	work func(dialer, []string) time.Duration, echo func() net.Conn) {
+	t.Helper()
 	var simulated, echoed time.Duration
 	synctest.Test(t, func(t *testing.T) {
 		d, stacks := bubble.NewDriver(), new(sim.Stacks)
-		names := []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"}
 		w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: 500 * time.Microsecond, Hi: 2 * time.Millisecond},
 			Stacks: stacks, Wall: d.Wall()})
-		etcd.New(raft.Config{}, names).AddTo(func(id sim.ProcessID, s sim.Server) { w.AddServer(id, s) })
-		d.Begin(w, names, front.Etcd{})
+		add(w)
+		d.Begin(w, members, f)
 		g := d.Guest("client-1")
 		w.AddClient("client-1", 0, func(env sim.Env) {
 			g.Call(env, "work", func(context.Context) {
-				simulated = work(func(ctx context.Context, addr string) (net.Conn, error) {
-					return g.DialContext(ctx, "tcp", addr)
+				simulated = work(func(ctx context.Context, address string) (net.Conn, error) {
+					return g.DialContext(ctx, "tcp", address)
 				}, d.Addrs())
 			})
 		})
@@ -82,12 +137,12 @@ func TestCost(t *testing.T) {
 		w.Finish()
 		stacks.Close()
 		d.Close()
-		echoed = work(func(context.Context, string) (net.Conn, error) {
-			wire := front.Etcd{}.Begin(0).Caller("client-1").Wire("etcd-1")
-			return &echo{wire: wire, wake: make(chan struct{}, 1)}, nil
-		}, d.Addrs())
 	})
-	t.Logf("%v a call, %v before an echo: %.1f x-echo", simulated, echoed, float64(simulated)/float64(echoed))
+	synctest.Test(t, func(t *testing.T) {
+		echoed = work(func(context.Context, string) (net.Conn, error) { return echo(), nil }, []string{"127.0.0.1:1"})
+	})
+	t.Logf("%v before simulated members, %v before an echo: %.1f times", simulated, echoed,
+		float64(simulated)/float64(echoed))
 }
 
 // echo is a connection that answers each call at once, with an empty message.
@@ -159,3 +214,32 @@ func (e *echo) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
 func (e *echo) SetDeadline(time.Time) error      { return nil }
 func (e *echo) SetReadDeadline(time.Time) error  { return nil }
 func (e *echo) SetWriteDeadline(time.Time) error { return nil }
+
+// answerAtOnce answers each request at once.
+func answerAtOnce(c net.Conn) {
+	defer c.Close()
+	stat := make([]byte, 68)
+	if _, err := jute.ReadFrame(c); err != nil {
+		return
+	}
+	c.Write(jute.ConnectReply(1, int32(ttl.Milliseconds()), string(make([]byte, jute.PasswordLength)), true).Framed())
+	for {
+		f, err := jute.ReadFrame(c)
+		if err != nil {
+			return
+		}
+		xid, op := f.Int(), jute.Op(f.Int())
+		r := jute.Record(nil).Int(xid).Long(1).Int(0)
+		switch op {
+		case jute.Create:
+			r = r.Text("/a")
+		case jute.GetData:
+			r = append(r.Text("b"), stat...)
+		case jute.SetData:
+			r = append(r, stat...)
+		}
+		if _, err := io.WriteString(c, string(r.Framed())); err != nil || op == jute.CloseSession {
+			return
+		}
+	}
+}

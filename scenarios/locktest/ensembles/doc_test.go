@@ -13,6 +13,8 @@ type client struct {
 	Name string
 	locktest.Config
 	Tokenless bool // it has no fencing token
+	// Unsteady is how many of a hundred seeds may give different runs.
+	Unsteady int
 }
 
 // full reports whether the tests are to run at their full size, in which nothing that they need may be missing.

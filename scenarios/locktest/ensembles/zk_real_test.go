@@ -16,17 +16,26 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// cutting is a connection that ends when the client asks for a list of children, once it is armed.
+// cutting is a connection that ends when the client asks for a list of children, once it is armed: the request is sent,
+// and its answer lost.
 type cutting struct {
 	net.Conn
-	armed *atomic.Bool
+	armed, over *atomic.Bool
 }
 
 func (c cutting) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
 	lists := len(b) > 12 && jute.Op(binary.BigEndian.Uint32(b[8:])) == jute.GetChildren2
 	if lists && c.armed.CompareAndSwap(true, false) {
-		c.Conn.Close()
+		c.over.Store(true)
+		defer c.Close()
+	}
+	return c.Conn.Write(b)
+}
+
+func (c cutting) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if c.over.Load() {
+		return 0, net.ErrClosed
 	}
 	return n, err
 }
@@ -40,7 +49,7 @@ func TestAZnodeIsLeftInLine(t *testing.T) {
 			armed := new(atomic.Bool)
 			dial := func(network, address string, patience time.Duration) (net.Conn, error) {
 				c, err := net.DialTimeout(network, address, patience)
-				return cutting{c, armed}, err
+				return cutting{c, armed, new(atomic.Bool)}, err
 			}
 			conn, _, err := zk.Connect(address, ttl, zk.WithDialer(dial), zk.WithLogger(silent{}))
 			if err != nil {

@@ -4,10 +4,10 @@ package ensembles
 
 import (
 	"context"
-
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,23 +17,19 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 	"github.com/fencepost-sim/fencepost/sim/etcd/front"
 	"github.com/fencepost-sim/fencepost/sim/raft"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+	zkfront "github.com/fencepost-sim/fencepost/sim/zookeeper/front"
 )
 
 // realEtcd starts Debian's etcd, 3.4, with no data, and returns its address. What it writes is kept in memory.
 func realEtcd(t *testing.T) string {
 	t.Helper()
 	program, err := exec.LookPath("etcd")
-	if err != nil {
-		if full() {
-			t.Fatal(err)
-		}
-		t.Skip("there is no etcd here: apt install etcd-server")
-	}
+	lacks(t, err, "apt install etcd-server")
 	folder, err := os.MkdirTemp("/dev/shm", "fencepost-etcd-")
 	if err != nil {
 		t.Fatal(err)
@@ -69,39 +65,59 @@ func freeAddress(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-// simulatedEtcd serves a simulated member on a port of this machine, and returns its address.
+// simulatedEtcd serves a simulated member, and returns its address.
 func simulatedEtcd(t *testing.T) string {
 	t.Helper()
-	clock, err := realtime.NewHostClock()
-	if err != nil {
+	members := []sim.ProcessID{"etcd-1"}
+	return served(t, members, func(w *sim.World) {
+		etcd.New(raft.Config{}, members).AddTo(func(id sim.ProcessID, s sim.Server) { w.AddServer(id, s) })
+	}, front.Etcd{})[0]
+}
+
+// zooKeepers are the servers that programs are put before.
+var zooKeepers = map[string]func(*testing.T) string{"simulated": simulatedZooKeeper, "real": realZooKeeper}
+
+// realZooKeeper starts Debian's ZooKeeper, alone, and returns its address.
+func realZooKeeper(t *testing.T) string {
+	t.Helper()
+	const classes = "/usr/share/java/zookeeper.jar"
+	_, err := os.Stat(classes)
+	if err == nil {
+		_, err = exec.LookPath("java")
+	}
+	lacks(t, err, "apt install libzookeeper-java default-jdk-headless")
+	address := freeAddress(t)
+	_, port, _ := strings.Cut(address, ":")
+	cmd := exec.Command("java", "-Xmx64m", "-Dzookeeper.admin.enableServer=false", "-Dzookeeper.jmx.log4j.disable=true",
+		"-cp", classes, "org.apache.zookeeper.server.ZooKeeperServerMain", port, t.TempDir())
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	w := sim.New(1, sim.Options{Endless: true, Wall: clock.Begin().UnixNano()})
-	members := etcd.New(raft.Config{}, []sim.ProcessID{"etcd-1"})
-	members.AddTo(func(id sim.ProcessID, s sim.Server) { w.AddServer(id, s) })
-	w.AddClient("programs", 0, func(env sim.Env) { env.Sleep(sim.Forever) })
-	loop := realtime.NewLoop(w, clock)
-	gate := realtime.NewGate(loop, front.Etcd{}, "programs")
-	at, err := gate.Listen("127.0.0.1", "etcd-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	over := make(chan struct{})
-	stop := false
-	go func() {
-		defer close(over)
-		loop.Run(sim.Time(sim.Forever), func() bool { return stop })
-	}()
 	t.Cleanup(func() {
-		loop.Do(func() { stop = true })
-		<-over
-		gate.Close()
-		clock.Close()
-		if err := loop.Err(); err != nil {
-			t.Error(err)
-		}
+		cmd.Process.Kill()
+		cmd.Wait()
 	})
-	return at.String()
+	return address
+}
+
+// simulatedZooKeeper serves a simulated ensemble of three, and returns their addresses.
+func simulatedZooKeeper(t *testing.T) string {
+	t.Helper()
+	members := []sim.ProcessID{"zookeeper-1", "zookeeper-2", "zookeeper-3"}
+	return strings.Join(served(t, members, func(w *sim.World) {
+		zookeeper.NewEnsemble(zookeeper.Config{}, members).AddTo(w.AddServer)
+	}, zkfront.ZooKeeper{}), ",")
+}
+
+// lacks ends a test for which this machine lacks something.
+func lacks(t *testing.T, err error, advice string) {
+	t.Helper()
+	switch {
+	case err != nil && full():
+		t.Fatal(err)
+	case err != nil:
+		t.Skipf("%v: %s", err, advice)
+	}
 }
 
 // dial opens etcd's client to one address.

@@ -1,0 +1,9 @@
+package main
+
+// Exit codes, as the README documents them.
+const (
+	exitExpected  = 0
+	exitOtherwise = 1
+	exitBadInput  = 2
+	exitUndecided = 3
+)

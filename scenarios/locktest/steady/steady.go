@@ -1,0 +1,80 @@
+// Package steady is what tests of client libraries share that hold many runs of a lock together: equal seeds give equal
+// runs, and ten thousand runs can be judged in the memory that a thousand take.
+package steady
+
+import (
+	"os"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// full reports whether tests are to run at their full size.
+func full() bool { return os.Getenv("FENCEPOST_FULL") != "" }
+
+// EqualSeeds explores seeds 1 to everyDay twice, in processes of their own, and fails if more of them gave different
+// runs than unsteady in a hundred; with FENCEPOST_FULL=1 200 seeds, ten times.
+func EqualSeeds(t *testing.T, c locktest.Config, everyDay, unsteady int) {
+	t.Helper()
+	times := 2
+	if c.Seeds = everyDay; full() {
+		c.Seeds, times = 200, 10
+	}
+	first, unequal := map[uint64]sim.Digest{}, map[uint64]bool{}
+	for range times {
+		r, ok := explored(t, c)
+		if !ok {
+			continue
+		}
+		if len(r.Digests()) != c.Seeds-r.Tolerated {
+			t.Fatalf("%d runs of %d seeds could be judged", len(r.Digests()), c.Seeds)
+		}
+		for seed, digest := range r.Digests() {
+			if was, known := first[seed]; known && was != digest {
+				unequal[seed] = true
+			}
+			first[seed] = digest
+		}
+	}
+	if len(unequal) > c.Seeds*unsteady/100 {
+		t.Errorf("%d seeds of %d gave different runs: %v", len(unequal), c.Seeds, unequal)
+	}
+	t.Logf("%d seeds of %d gave different runs: %v", len(unequal), c.Seeds, unequal)
+}
+
+// TenThousand explores a thousand seeds and then ten thousand, each of which can be judged, in no more than twice the
+// memory. It runs only at full size, with FENCEPOST_FULL=1.
+func TenThousand(t *testing.T, c locktest.Config) {
+	t.Helper()
+	if !full() {
+		t.Skip("only at full size: FENCEPOST_FULL=1")
+	}
+	var memory int64
+	for _, c.Seeds = range []int{1000, 10_000} {
+		r, ok := explored(t, c)
+		if !ok {
+			continue
+		}
+		if r.Runs != c.Seeds {
+			t.Errorf("%d runs of %d", r.Runs, c.Seeds)
+		}
+		if memory > 0 && r.Memory > 2*memory {
+			t.Errorf("%d MB, and %d MB for a tenth of the runs", r.Memory>>20, memory>>20)
+		}
+		memory = r.Memory
+		t.Logf("%d runs: %.1f s of CPU, at most %d MB a process, %d stopped", r.Runs, r.CPU.Seconds(), r.Memory>>20,
+			r.Tolerated)
+	}
+}
+
+// explored explores a lock, each of whose runs can be judged but for those that its Config tolerates.
+func explored(t *testing.T, c locktest.Config) (r *locktest.Report, ok bool) {
+	t.Helper()
+	if r, ok = locktest.Explore(t, c); ok {
+		for _, f := range r.Failures {
+			t.Errorf("seed %d: %s", f.Seed, f.Text)
+		}
+	}
+	return r, ok
+}

@@ -1,0 +1,309 @@
+package sim
+
+import "time"
+
+// message is a request on its way to a server and then its reply on the way back.
+type message struct {
+	w     *World
+	c     *conn
+	t     *task  // nil: the pipe's
+	call  uint64 // of the task
+	index int    // within the call
+	phase string
+	which uint64 // of this phase within the attempt
+	in    Incoming
+	// request numbers the requests of a run, from 1.
+	request uint64
+	command string // of a run that is inspected
+	state   messageState
+	reply   Reply
+	// answered is the method value answer, made once.
+	answered func([]byte)
+}
+
+type messageState uint8
+
+const (
+	toServer messageState = iota
+	atServer
+	toClient
+)
+
+func (w *World) newMessage() *message {
+	n := &w.net
+	if len(n.free) == 0 {
+		m := &message{w: w}
+		m.answered = m.answer
+		if !w.opts.Endless { // otherwise one that is lost is not kept
+			n.messages = append(n.messages, m)
+		}
+		return m
+	}
+	m := n.free[len(n.free)-1]
+	n.free = n.free[:len(n.free)-1]
+	return m
+}
+
+// request numbers one more.
+func (n *network) request() uint64 {
+	n.requests++
+	return n.requests
+}
+
+func (m *message) release() { m.w.net.free = append(m.w.net.free, m) }
+
+// send puts the message on its link.
+func (m *message) send() {
+	l := m.link()
+	n := l.next()
+	if m.w.watch != nil && m.state == toServer {
+		m.w.watchSend(m.c.client.id, m.c.server.id, n)
+	} else if m.w.watch != nil {
+		m.w.watchSend(m.c.server.id, m.c.client.id, n)
+	}
+	act := m.inspected(n)
+	switch {
+	case act.Lost && m.state == toServer:
+		m.c.life = broken
+		m.bounce(Reset)
+		return
+	case act.Lost, m.state == toClient && l.breaksAt(n):
+		m.reply.Status = Reset
+		m.c.life = broken
+	}
+	l.carry(m, n, act.Later)
+}
+
+// broken is the life of no server: nothing is answered any more on a connection with it.
+const broken = ^uint64(0)
+
+func (m *message) link() *link {
+	if m.state == toServer {
+		return m.c.up
+	}
+	return m.c.down
+}
+
+// depart sends the message on its way.
+func (m *message) depart(extra Time) {
+	c, last := m.c, &m.c.lastUp
+	if m.state == toClient {
+		last = &c.lastDown
+	}
+	if c.fresh && m.state == toServer && c.down.cuts > 0 {
+		c.down.held = append(c.down.held, heldParcel{m, extra}) // the handshake needs both directions
+		return
+	}
+	attempt := string(m.in.Attempt)
+	at := m.w.now + m.link().draw(attempt, m.phase, m.which) + extra
+	if c.fresh && m.state == toServer {
+		c.fresh = false
+		at += c.up.draw(attempt, "connect "+m.phase, m.which) + c.down.draw(attempt, "connect "+m.phase, m.which)
+	}
+	*last = max(*last, at)
+	m.w.net.underWay++
+	m.w.schedule(*last, m, 0)
+}
+
+// clientHolds keeps what arrives for the client until after its pause. For a stopped process of the host it arrives all
+// the same: the host's kernel takes it, and the process finds it when it continues.
+func (c *conn) clientHolds(who actor) bool {
+	return (c.pipe == nil || c.client.outside == nil) && c.client.holds(who, 0)
+}
+
+// abandoned reports that the client has closed the connection: its held bytes are gone.
+func (m *message) abandoned() bool {
+	if m.c.closed {
+		m.release()
+	}
+	return m.c.closed
+}
+
+func (m *message) act(uint64) {
+	if m.state == toClient && m.c.clientHolds(m) || m.state != toClient && m.c.server.holds(m, 0) {
+		return
+	}
+	m.w.net.underWay--
+	if m.state == toServer {
+		m.arrive()
+	} else {
+		m.comeBack()
+	}
+}
+
+// arrive passes the request to the server, or to the machine it no longer runs on.
+func (m *message) arrive() {
+	p := m.c.server
+	m.inspected(0)
+	d := &m.w.digest
+	d.word(uint64(m.w.now) ^ m.c.up.name)
+	for _, a := range m.in.Args {
+		d.text(m.c.pipe.canonical(a))
+	}
+	if m.c.life == 0 && !p.down {
+		m.c.life = p.life
+	}
+	switch {
+	case p.down && p.off == ShutDown:
+		m.bounce(Refused)
+	case p.down:
+		m.state = atServer // the host is down: silence
+	case m.c.life != p.life:
+		m.bounce(Reset)
+	case m.c.pipe.defers(m):
+	default:
+		m.state = atServer
+		p.serve(&m.in)
+	}
+}
+
+func (m *message) bounce(s Status) {
+	m.state = toClient
+	m.reply.Status = s
+	m.send()
+}
+
+// answer is Incoming.Reply.
+func (m *message) answer(b []byte) {
+	m.c.pipe.answered()
+	if m.c.closed { // nobody will read it: it neither travels nor counts as a reply
+		m.release()
+		return
+	}
+	m.reply.Status = Answered
+	if b == nil {
+		m.reply.Status = Reset
+	}
+	m.reply.raw = append(m.reply.raw[:0], b...)
+	m.state = toClient
+	m.send()
+}
+
+// comeBack delivers the reply to the pipe, or to the task, if it still waits for it.
+func (m *message) comeBack() {
+	t := m.t
+	if m.c.closed || m.c.client.down || t != nil && t.done {
+		m.release()
+		return
+	}
+	m.inspected(0)
+	m.w.digest.word(uint64(m.w.now) ^ m.c.down.name)
+	m.c.pipe.digest(&m.w.digest, m.reply.raw)
+	if t == nil {
+		m.c.pipe.deliver(m)
+		m.release()
+		return
+	}
+	p := &t.call
+	if !p.open || m.call != p.number {
+		m.release()
+		return
+	}
+	p.replies[m.index].take(&m.reply)
+	p.left--
+	m.release()
+	if p.left == 0 || p.enough != nil && p.enough(p.replies) {
+		t.resume()
+	}
+}
+
+// Call is Env.Call.
+func (t *task) Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Request) []Reply {
+	t.alive()
+	p := &t.call
+	p.number++
+	p.open, p.left, p.enough = true, len(reqs), enough
+	p.replies = resize(p.replies, len(reqs))
+	if len(reqs) == 0 {
+		return p.replies
+	}
+	for i := range reqs {
+		t.request(i, &reqs[i])
+	}
+	t.sleepFor(timeout)
+	t.yield()
+	return p.replies
+}
+
+// CallInTurn is Env.CallInTurn. The task itself continues only at the end: to switch to it costs as much as a request.
+func (t *task) CallInTurn(timeout time.Duration, each func(int, *Reply) bool, reqs ...Request) {
+	t.alive()
+	if len(reqs) == 0 {
+		return
+	}
+	t.turns = turns{each: each, timeout: timeout, requests: reqs}
+	t.takeTurn()
+	t.yield()
+}
+
+// turns are the requests of a CallInTurn; each is nil if there is none.
+type turns struct {
+	each     func(int, *Reply) bool
+	timeout  time.Duration
+	requests []Request
+	at       int // the one under way
+}
+
+// takeTurn sends the request whose turn it is.
+func (t *task) takeTurn() {
+	p := &t.call
+	p.number++
+	p.open, p.left, p.enough = true, 1, nil
+	p.replies = resize(p.replies, 1)
+	t.request(0, &t.turns.requests[t.turns.at])
+	t.sleepFor(t.turns.timeout)
+}
+
+// nextTurn ends a turn, and reports whether it has begun another.
+func (t *task) nextTurn() bool {
+	s := &t.turns
+	if s.each == nil {
+		return false
+	}
+	if s.each(s.at, &t.call.replies[0]) && s.at+1 < len(s.requests) {
+		s.at++
+		t.takeTurn()
+		return true
+	}
+	*s = turns{}
+	return false
+}
+
+func (t *task) request(i int, r *Request) {
+	w := t.p.w
+	m := w.newMessage()
+	if m.c = t.p.conn(r.Conn); m.c.hungUp { // the client has seen the end of the stream
+		m.c.close()
+		m.c = t.p.conn(r.Conn)
+	}
+	m.t, m.call, m.index, m.phase, m.state = t, t.call.number, i, r.Phase, toServer
+	m.request = w.net.request()
+	if r.Attempt != "" {
+		m.which = m.c.up.number(string(r.Attempt), r.Phase)
+	} else { // a session's own, such as its pings: how many there were before depends on faults
+		m.which = uint64(t.p.Monotonic())
+	}
+	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0] // no byte of the message's previous use may enter the digest
+	// Field by field: a literal would be built elsewhere and copied.
+	in := &m.in
+	in.Client, in.ConnID, in.Attempt, in.Phase, in.Args = t.p.id, m.c.id, r.Attempt, r.Phase, r.Args
+	in.answer = m.answered
+	m.send()
+}
+
+func (t *task) Close(name Conn) {
+	t.alive()
+	t.p.closeConn(name)
+}
+
+// resize returns n empty replies, keeping the memory of their buffers.
+func resize(r []Reply, n int) []Reply {
+	if more := n - cap(r); more > 0 {
+		r = append(r[:cap(r)], make([]Reply, more)...)
+	}
+	r = r[:n]
+	for i := range r {
+		r[i].Status = NoReply
+	}
+	return r
+}

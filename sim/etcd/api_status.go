@@ -1,0 +1,81 @@
+package etcd
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Status is the answer to what failed, and to a deletion (k8s.io/apimachinery, pkg/apis/meta/v1).
+type Status struct {
+	Kind       string         `json:"kind"`
+	APIVersion string         `json:"apiVersion"`
+	Metadata   struct{}       `json:"metadata"`
+	Status     string         `json:"status"`
+	Message    string         `json:"message,omitempty"`
+	Reason     string         `json:"reason,omitempty"`
+	Details    *StatusDetails `json:"details,omitempty"`
+	Code       int            `json:"code,omitempty"`
+}
+
+// StatusDetails names the object that a Status is about.
+type StatusDetails struct {
+	Name  string `json:"name,omitempty"`
+	Group string `json:"group,omitempty"`
+	Kind  string `json:"kind,omitempty"`
+	UID   string `json:"uid,omitempty"`
+}
+
+// Failure is the Status of a request that failed.
+func Failure(code int, reason, format string, args ...any) *Status {
+	return &Status{Kind: "Status", APIVersion: "v1", Status: "Failure", Message: fmt.Sprintf(format, args...),
+		Reason: reason, Code: code}
+}
+
+// about is a failure that concerns a Lease object.
+func (s *Status) about(name string) *Status {
+	s.Details = &StatusDetails{Name: name, Group: "coordination.k8s.io", Kind: "leases"}
+	return s
+}
+
+func notFound(name string) *Status {
+	return Failure(404, "NotFound", "%s %q not found", leasesResource, name).about(name)
+}
+
+func exists(name string) *Status {
+	return Failure(409, "AlreadyExists", "%s %q already exists", leasesResource, name).about(name)
+}
+
+func conflict(name string) *Status {
+	return Failure(409, "Conflict",
+		"Operation cannot be fulfilled on %s %q: the object has been modified; please apply "+
+			"your changes to the latest version and try again", leasesResource, name).about(name)
+}
+
+func invalid(name, format string, args ...any) *Status {
+	s := Failure(422, "Invalid", "Lease.coordination.k8s.io %q is invalid: "+format, append([]any{name}, args...)...)
+	s.Details = &StatusDetails{Name: name, Group: "coordination.k8s.io", Kind: "Lease"}
+	return s
+}
+
+func badRequest(format string, args ...any) *Status {
+	return Failure(400, "BadRequest", format, args...)
+}
+
+// Answer writes an answer of the API server with a body in JSON.
+func Answer(code int, body any) []byte {
+	b, err := json.Marshal(body)
+	if err != nil {
+		panic(err) // objects come from JSON, and statuses have texts and numbers
+	}
+	b = append(b, '\n')
+	return append(fmt.Appendf(nil, "%sContent-Length: %d\r\n\r\n", head(code), len(b)), b...)
+}
+
+// phrases are those of net/http, which this package does without.
+var phrases = map[int]string{200: "OK", 201: "Created", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed",
+	406: "Not Acceptable", 409: "Conflict", 410: "Gone", 413: "Request Entity Too Large",
+	415: "Unsupported Media Type", 422: "Unprocessable Entity", 500: "Internal Server Error", 501: "Not Implemented"}
+
+func head(code int) string {
+	return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n", code, phrases[code])
+}

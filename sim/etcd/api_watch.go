@@ -1,0 +1,94 @@
+package etcd
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/sim/raft"
+)
+
+// watch sends what happens to objects from the version that is given on, or what there is and what happens then.
+func (q *apiCall) watch() *Status {
+	text := q.query.Get("resourceVersion")
+	version, err := strconv.ParseInt("0"+text, 10, 64)
+	if err != nil {
+		return badRequest("Invalid value: %q: the resource version is no number", text)
+	}
+	return q.read(func() *Status {
+		begin := head(200) + "Transfer-Encoding: chunked\r\n\r\n"
+		if version > 0 && version < q.store.compacted {
+			expired := Failure(410, "Expired", "too old resource version: %d (%d)", version, q.store.compacted)
+			b := append([]byte(begin), event("ERROR", expired)...)
+			q.r.Reply(append(b, lastChunk...))
+			return nil
+		}
+		b := []byte(begin)
+		from, to := q.within()
+		if version == 0 {
+			first, last := q.store.span(from, to)
+			for _, k := range q.store.keys[first:last] {
+				b = append(b, event("ADDED", shown(&k.KeyValue))...)
+			}
+			version = q.store.revision
+		}
+		q.r.Reply(b)
+		q.lastWatch++
+		q.watchers = append(q.watchers, watcher{id: q.lastWatch, conn: q.r.ConnID, key: from, end: to,
+			next:    version + 1,
+			objects: true})
+		q.push(q.m, &q.watchers[len(q.watchers)-1])
+		return nil
+	})
+}
+
+// lastChunk ends a body that came in chunks.
+const lastChunk = "0\r\n\r\n"
+
+// event is a chunk with what happened to an object.
+func event(kind string, object any) []byte {
+	b, err := json.Marshal(map[string]any{"type": kind, "object": object})
+	if err != nil {
+		panic(err) // objects come from JSON
+	}
+	return fmt.Appendf(nil, "%x\r\n%s\n\r\n", len(b)+1, b)
+}
+
+// pushObjects sends a watcher of the API server the changes since its last one, a message for each revision.
+func (s *server) pushObjects(m *raft.Member, w *watcher) {
+	all := s.store.changes
+	i := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
+	for i < len(all) {
+		var b []byte
+		key := m.Second()
+		for revision := all[i].revision; i < len(all) && all[i].revision == revision; i++ {
+			c := &all[i]
+			if !w.sees(c) {
+				continue
+			}
+			kind, k := "MODIFIED", c.KeyValue
+			switch {
+			case c.deleted:
+				kind = "DELETED"
+				k = all[s.latest(c.Key, i)].KeyValue
+				k.Mod = c.Mod
+			case c.Version == 1:
+				kind = "ADDED"
+			}
+			b = append(b, event(kind, shown(&k))...)
+			key = key.Text(c.Key)
+		}
+		if b != nil {
+			m.Push(w.conn, key, b)
+		}
+	}
+	w.next = max(w.next, s.store.revision+1)
+}
+
+// latest is the last change of a key before the given one.
+func (s *server) latest(key string, before int) int {
+	for before--; s.store.changes[before].Key != key; before-- {
+	}
+	return before
+}

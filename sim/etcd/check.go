@@ -1,0 +1,52 @@
+package etcd
+
+// maxTxnOps is how many operations etcd allows in each part of a txn, by default.
+const maxTxnOps = 128
+
+// check reports what is wrong with an operation, whatever the store holds (etcdserver/api/v3rpc/key.go).
+func (o *Op) check(most int) error {
+	switch {
+	case o.Kind == Nested:
+		return o.Txn.checkParts(most)
+	case o.Kind == 0:
+		return errKeyNotFound // etcd has no other for an operation of no kind
+	case o.Key == "":
+		return errEmptyKey
+	case o.KeepValue && o.Value != "":
+		return errValueProvided
+	case o.KeepLease && o.Lease != 0:
+		return errLeaseProvided
+	}
+	return nil
+}
+
+// check reports what is wrong with a txn. most is how many operations each of its parts may have.
+func (t *Txn) check(most int) error {
+	if err := t.checkParts(most); err != nil {
+		return err
+	}
+	if putsTwice(t.Then) || putsTwice(t.Else) {
+		return errDuplicateKey
+	}
+	return nil
+}
+
+func (t *Txn) checkParts(most int) error {
+	count := max(len(t.Conditions), len(t.Then), len(t.Else))
+	if count > most {
+		return errTooManyOps
+	}
+	for i := range t.Conditions {
+		if t.Conditions[i].Key == "" {
+			return errEmptyKey
+		}
+	}
+	for _, branch := range [][]Op{t.Then, t.Else} {
+		for i := range branch {
+			if err := branch[i].check(most - count); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package etcd
+
+import (
+	"errors"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// scan reads the fields of a protobuf message one by one. Fields that nobody asks for are skipped, as those of a newer
+// API are by an older server.
+type scan struct {
+	rest   []byte
+	number protowire.Number
+	kind   protowire.Type
+	n      uint64
+	b      []byte
+	err    error
+}
+
+func scanOf[T string | []byte](message T) *scan { return &scan{rest: []byte(message)} }
+
+// errMalformed reports bytes that are no such message.
+var errMalformed = errors.New("proto: malformed message")
+
+// next reads a field; false after the last, and if the message is malformed.
+func (s *scan) next() bool {
+	if len(s.rest) == 0 || s.err != nil {
+		return false
+	}
+	number, kind, size := protowire.ConsumeTag(s.rest)
+	if size < 0 {
+		s.err = errMalformed
+		return false
+	}
+	s.number, s.kind, s.rest = number, kind, s.rest[size:]
+	switch kind {
+	case protowire.VarintType:
+		s.n, size = protowire.ConsumeVarint(s.rest)
+	case protowire.BytesType:
+		s.b, size = protowire.ConsumeBytes(s.rest)
+	default:
+		size = protowire.ConsumeFieldValue(number, kind, s.rest)
+	}
+	if size < 0 {
+		s.err = errMalformed
+		return false
+	}
+	s.rest = s.rest[size:]
+	return true
+}
+
+// int is a field that is a number.
+func (s *scan) int() int64 {
+	if s.kind != protowire.VarintType {
+		s.err = errMalformed
+		return 0
+	}
+	return int64(s.n)
+}
+
+// bytes is a field that is a text or a message, valid as long as the message.
+func (s *scan) bytes() []byte {
+	if s.kind != protowire.BytesType {
+		s.err = errMalformed
+		return nil
+	}
+	return s.b
+}
+
+func (s *scan) text() string { return string(s.bytes()) }
+
+// take reads a message within a message.
+func (s *scan) take(read func([]byte) error) {
+	if b := s.bytes(); s.err == nil {
+		s.err = read(b)
+	}
+}
+
+// readFields reads a protobuf message, its field 1 to the first of to, field 2 to the second, and so on. Each is a
+// *string, *int64 or *bool, takes a message within the message (func([]byte) error) or the field as it stands
+// (func(*scan)); nil skips the field.
+func readFields[T string | []byte](message T, to ...any) error {
+	s := scanOf(message)
+	for s.next() {
+		if int(s.number) > len(to) {
+			continue
+		}
+		switch to := to[s.number-1].(type) {
+		case *string:
+			*to = s.text()
+		case *int64:
+			*to = s.int()
+		case *bool:
+			*to = s.int() != 0
+		case func([]byte) error:
+			s.take(to)
+		case func(*scan):
+			to(s)
+		}
+	}
+	return s.err
+}
+
+// appendNumber appends a field that is a number; zero is left out.
+func appendNumber(b []byte, number protowire.Number, n int64) []byte {
+	if n == 0 {
+		return b
+	}
+	return protowire.AppendVarint(protowire.AppendTag(b, number, protowire.VarintType), uint64(n))
+}
+
+// appendText appends a field that is a text; an empty one is left out.
+func appendText(b []byte, number protowire.Number, text string) []byte {
+	if text == "" {
+		return b
+	}
+	return protowire.AppendString(protowire.AppendTag(b, number, protowire.BytesType), text)
+}
+
+// appendPart appends a message within a message, also an empty one.
+func appendPart(b []byte, number protowire.Number, part []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, number, protowire.BytesType), part)
+}
+
+// clamp keeps an identity positive, as etcd's own are written.
+func clamp(n uint64) int64 { return int64(n & math.MaxInt64) }
