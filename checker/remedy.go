@@ -248,8 +248,8 @@ var remedies = map[CauseKind][]advice{
 	StuckBehindAbandoned: {
 		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then what a lost request " +
 			"leaves behind goes by itself.", unless: history.Expiry, when: ofDetail("")},
-		{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that the " +
-			"key of the attempt is deleted: until then everybody waits behind it.", when: ofDetail(SessionLives)},
+		{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that " +
+			"the key of the attempt is deleted: until then everybody waits behind it.", when: ofDetail(SessionLives)},
 		{text: "Release on every server also after an attempt that was given up.",
 			only: []history.Service{history.Redlock}},
 	},

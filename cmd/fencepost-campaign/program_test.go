@@ -145,7 +145,8 @@ func TestRunReportsWhatOneProcessDoes(t *testing.T) {
 		{[]string{"verify", "delayed-restart", "--faults", "1", "--delays", "1"},
 			[]string{"delayed-restart", "--verify", "--faults", "1", "--delays", "1"}},
 		{[]string{"verify", "kleppmann-gc-pause", "--seed", "3", "--faults", "1", "--delays", "1", "--budget", "300"},
-			[]string{"kleppmann-gc-pause", "--verify", "--seed", "3", "--faults", "1", "--delays", "1", "--budget", "300"}},
+			[]string{"kleppmann-gc-pause", "--verify", "--seed", "3", "--faults", "1", "--delays", "1",
+				"--budget", "300"}},
 	} {
 		want, files := inOneProcess(t, c.of...)
 		dir := t.TempDir()

@@ -263,13 +263,13 @@ func TestSimulatedCodeTakesNothingFromTheHost(t *testing.T) {
 // writesFiles is the one room that changes what is on the user's disk.
 const writesFiles = "checker/safefile"
 
-// writesPrivately are the files that write for the servers and clients of live runs, and only below a folder that the
-// keeper has made for the run and that no other user can enter.
+// writesPrivately are the files that write for the servers and clients of live runs and for the go command, and only
+// below a folder that was made for that and that no other user can enter.
 var writesPrivately = []string{"scenarios/live/etcdserver/fleet.go", "scenarios/live/fleet/fleet.go",
 	"scenarios/live/process/appendonly.go", "scenarios/live/process/identity.go",
 	"scenarios/live/process/main_linux.go", "scenarios/live/process/shim.go",
 	"scenarios/live/redisserver/program.go", "scenarios/live/zkserver/ensemble.go",
-	"scenarios/live/zkserver/program.go"}
+	"scenarios/live/zkserver/program.go", "cmd/site/browser.go", "cmd/site/wasm.go"}
 
 // becomesCampaign is the file in which the command has another program take its place.
 const becomesCampaign = "cmd/fencepost/campaign.go"
@@ -341,7 +341,7 @@ func ofPackage(n ast.Node) (pkg, name string) {
 // prints are the files that write to standard output: the frame, by which all results go, and what hands out a file as
 // it is.
 var prints = []string{"cmd/fencepost/check.go", "cmd/output/frame.go", "cmd/fencepost/init.go",
-	"cmd/fencepost/show.go"}
+	"cmd/fencepost/play.go", "cmd/fencepost/show.go"}
 
 // TestResultsAreEmittedInOnePlace: a command that prints its own result forgets one of the forms in which it is asked
 // for.

@@ -2,39 +2,30 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"net"
-	"net/http"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/site"
 	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/scenarios/play"
-	"github.com/fencepost-sim/fencepost/scenarios/play/site"
 )
 
 // playJob is one call of play.
 type playJob struct {
-	target string // the scenario's name or file, or a plan; empty: that of the page's own beginning
+	output.Frame
+	target string // the scenario's name or file, or a plan
 	open   bool
-	static string
 }
 
 // firstPlayed is the scenario that the page begins with, unless another is named.
 const firstPlayed = "kleppmann-gc-pause"
 
 func newPlay() *cobra.Command {
-	j := &playJob{}
+	j := &playJob{target: firstPlayed}
 	c := &cobra.Command{
 		Use:               "play [SCENARIO|FILE|PLAN]",
 		ValidArgsFunction: scenarioOrFile,
@@ -58,7 +49,7 @@ files. It is compiled then, so that the go command is needed.`,
 		},
 	}
 	c.Flags().BoolVar(&j.open, "open", false, "open the page in a browser")
-	c.Flags().StringVar(&j.static, "static", "", "write the page to `DIR`, for a host of files, and end")
+	c.Flags().StringVar(&j.Out, "static", "", "write the page to `DIR`, for a host of files, and end")
 	return c
 }
 
@@ -69,41 +60,44 @@ func (j *playJob) run(out io.Writer) error {
 	}
 	ctx, stop := output.Interruptible()
 	defer stop()
-	if j.static != "" {
-		sizes, err := site.Write(ctx, j.static, start)
-		if err != nil {
-			return err
-		}
-		for _, s := range sizes {
-			fmt.Fprintf(out, "%-24s %9d bytes\n", filepath.Join(j.static, s.Name), s.Bytes)
-		}
-		return nil
+	if j.Out != "" {
+		return j.write(ctx, start, out)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	s, err := site.Listen(start, j.start)
 	if err != nil {
 		return err
 	}
-	s := &playServer{secret: rand.Text(), host: listener.Addr().String(), job: j, start: start}
-	address := "http://" + s.host + "/" + s.secret + "/"
-	fmt.Fprintf(out, "%s\nCtrl-C ends it.\n", address)
+	fmt.Fprintf(out, "%s\nCtrl-C ends it.\n", s.Address())
 	if j.open {
-		if err := openInBrowser(address); err != nil {
+		if err := site.OpenInBrowser(s.Address()); err != nil {
 			fmt.Fprintf(out, "no browser can be opened (%s): open the address yourself\n", err)
 		}
 	}
-	server := &http.Server{Handler: s, BaseContext: func(net.Listener) context.Context { return ctx }}
-	defer context.AfterFunc(ctx, func() { server.Close() })()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	return s.Serve(ctx)
+}
+
+// write writes the page as files.
+func (j *playJob) write(ctx context.Context, start play.State, out io.Writer) error {
+	defer j.Close()
+	if err := j.Open("play"); err != nil {
 		return err
 	}
-	return nil
+	if err := j.Files.Spare(site.FileNames...); err != nil {
+		return err
+	}
+	files, err := site.Files(ctx, start)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		j.Files.Keep(f)
+		fmt.Fprintf(out, "%9d bytes  %s\n", len(f.Content), filepath.Join(j.Out, f.Name))
+	}
+	return j.Files.Finish()
 }
 
 // start is the state that the page begins with.
 func (j *playJob) start() (play.State, error) {
-	if j.target == "" {
-		j.target = firstPlayed
-	}
 	s, err := task.Open(j.target)
 	if err == nil {
 		return play.Of(s)
@@ -120,77 +114,3 @@ func (j *playJob) start() (play.State, error) {
 	}
 	return play.With(s, plan)
 }
-
-// playServer answers the page that knows its secret, and no other.
-type playServer struct {
-	secret string
-	host   string
-	job    *playJob
-
-	sync.Mutex
-	start play.State
-}
-
-// mostAsked bounds the size of a request, in bytes: twice that of the largest scenario, whose text is escaped in it.
-const mostAsked = 4 << 20
-
-// ServeHTTP serves the page, and what it asks. A host that is not the server's own is that of a page elsewhere, whose
-// name leads here.
-func (s *playServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case r.Host != s.host:
-		http.Error(w, "this server answers to "+s.host, http.StatusMisdirectedRequest)
-	case r.Method == http.MethodGet && r.URL.Path == "/"+s.secret+"/":
-		s.page(w)
-	case r.Method == http.MethodPost && r.URL.Path == "/"+s.secret+"/ask":
-		s.ask(w, r)
-	default:
-		http.NotFound(w, r)
-	}
-}
-
-// page serves the page. A file is read anew, so that the page shows it as it is when it is loaded again; one that is
-// gone, or cannot be read now, is shown as it last was.
-func (s *playServer) page(w http.ResponseWriter) {
-	s.Lock()
-	defer s.Unlock()
-	if now, err := s.job.start(); err == nil {
-		s.start = now
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		w.Header().Set("Warning", `199 - "the file cannot be read now: what is shown is how it was"`)
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Referrer-Policy", "no-referrer")
-	w.Header().Set("X-Frame-Options", "DENY")
-	if err := (&play.Page{Start: s.start, Served: true}).Write(w); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-	}
-}
-
-// ask answers a request in lines of JSON: what is done so far, then the answer.
-func (s *playServer) ask(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostAsked))
-	if err != nil {
-		http.Error(w, "the request cannot be read: "+err.Error(), http.StatusBadRequest)
-		return
-	}
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	lines := json.NewEncoder(w)
-	flush := http.NewResponseController(w)
-	answer := play.Ask(r.Context(), body, func(p play.Progress) {
-		lines.Encode(map[string]play.Progress{"progress": p})
-		flush.Flush()
-	})
-	lines.Encode(map[string]json.RawMessage{"answer": answer})
-}
-
-// openInBrowser opens an address by the system's own command.
-func openInBrowser(address string) error {
-	command := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
-	if command == nil {
-		command = []string{"xdg-open"}
-	}
-	return exec.Command(command[0], append(command[1:], address)...).Start()
-}
-

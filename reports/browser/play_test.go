@@ -53,7 +53,9 @@ func (m *machine) play(t *testing.T, s screen, args ...string) *playing {
 // again opens the same page once more, with a fragment.
 func (p *playing) again(t *testing.T, s screen, fragment string) *tab {
 	t.Helper()
-	opened := p.machine.visit(t, p.url+fragment, s, func(asked string) bool { return strings.HasPrefix(asked, p.url) || strings.HasPrefix(asked, "blob:") })
+	opened := p.machine.visit(t, p.url+fragment, s, func(asked string) bool {
+		return strings.HasPrefix(asked, p.url) || strings.HasPrefix(asked, "blob:")
+	})
 	opened.until("no verdict is shown", `document.getElementById("verdict").dataset.is`)
 	return opened
 }
@@ -137,7 +139,8 @@ func TestADraggedEndMendsTheLock(t *testing.T) {
 func (p *playing) hasShrunk() {
 	p.Helper()
 	line := p.lines()[0]
-	if !strings.HasPrefix(line, "pause client-1 for ") || !strings.HasSuffix(line, " after acquired") || strings.Contains(line, "15s") {
+	if !strings.HasPrefix(line, "pause client-1 for ") || !strings.HasSuffix(line, " after acquired") ||
+		strings.Contains(line, "15s") {
 		p.Errorf("the pause became %q", line)
 	}
 }
@@ -327,8 +330,10 @@ func TestThePageOnEachScreen(t *testing.T) {
 		t.Run(s.String(), func(t *testing.T) {
 			p := m.play(t, s)
 			p.becomes("broken")
-			if width := value[int64](p.tab, "Math.max(document.documentElement.scrollWidth, innerWidth)"); width != s.width {
-				t.Errorf("the page is %d px wide: %q", width, value[[]string](p.tab, strings.ReplaceAll(outside, "WIDTH", fmt.Sprint(s.width))))
+			width := value[int64](p.tab, "Math.max(document.documentElement.scrollWidth, innerWidth)")
+			if width != s.width {
+				t.Errorf("the page is %d px wide: %q", width,
+					value[[]string](p.tab, strings.ReplaceAll(outside, "WIDTH", fmt.Sprint(s.width))))
 			}
 			if name := os.Getenv("FENCEPOST_PICTURES"); name != "" {
 				var shot []byte

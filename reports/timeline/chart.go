@@ -50,8 +50,8 @@ type laneTitle struct {
 	Odd       bool
 }
 
-// shape is one thing in the plot. A box spans A to B, a mark stands at A, a ray goes from A at Y to B at Y2, and so does
-// a message.
+// shape is one thing in the plot. A box spans A to B, a mark stands at A, a ray goes from A at Y to B at Y2, and so
+// does a message.
 type shape struct {
 	Kind      string // box, mark, ray, message
 	Class     string
@@ -370,7 +370,8 @@ func (c *chart) messages() {
 		if !asks {
 			client = c.lanes.clientOf[m.To]
 		}
-		c.Shapes = append(c.Shapes, shape{Kind: "message", Class: colorOf(client), A: int64(m.Left), B: int64(m.Arrived), X: px(c.x(m.Left)), Width: px(c.x(m.Arrived)), Y: y, Y2: y2,
+		c.Shapes = append(c.Shapes, shape{Kind: "message", Class: colorOf(client), A: int64(m.Left),
+			B: int64(m.Arrived), X: px(c.x(m.Left)), Width: px(c.x(m.Arrived)), Y: y, Y2: y2,
 			Number: m.Number, Tip: m.Words + "\n" + c.lanes.instant(m.Left) + " to " + c.lanes.instant(m.Arrived)})
 	}
 }

@@ -40,8 +40,8 @@ type Lanes struct {
 	madeBy    map[history.Attempt]history.Process
 	// laneOf and laneAt are the lanes of attempts and of events, by position, of the clients that do several things at
 	// once and so have several lanes. An event need not name its attempt: who asks for a lock has none yet.
-	laneOf map[history.Attempt]int
-	laneAt map[int]int
+	laneOf   map[history.Attempt]int
+	laneAt   map[int]int
 	fine     bool // times are shown to the microsecond
 	messages []Message
 }

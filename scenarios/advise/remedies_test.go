@@ -117,8 +117,8 @@ var confirmations = []confirmation{
 	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then what a lost request leaves " +
 		"behind goes by itself.",
 		changes: []string{"lock.protocol: set-nx-px"}},
-	{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that the key " +
-		"of the attempt is deleted: until then everybody waits behind it.",
+	{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that the " +
+		"key of the attempt is deleted: until then everybody waits behind it.",
 		reason: "each lock of the format does; libraries that do not are held to it in scenarios/locktest/ensembles"},
 	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).",
 		changes: []string{"lock.protocol: set-nx-px"}},

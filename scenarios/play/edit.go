@@ -52,11 +52,12 @@ func (o *opened) apply(e *gesture) (*opened, *mistake) {
 	if do == nil {
 		return nil, &mistake{In: "text", Says: fmt.Sprintf("there is no gesture %q", e.Do)}
 	}
-	next := &opened{State: o.State, doc: o.doc.Clone(), scenario: o.scenario, result: o.result, ran: o.ran}
-	if err := do(next, e); err != nil {
+	next := *o
+	next.doc = o.doc.Clone()
+	if err := do(&next, e); err != nil {
 		return nil, problem(where(e), err)
 	}
-	again, err := open(next.State)
+	again, err := o.player.open(next.State)
 	if err != nil {
 		return nil, problem(where(e), err)
 	}
@@ -171,7 +172,7 @@ func (o *opened) begin(e *gesture) error {
 	if err := o.change(e.Fault, func(f *nemesis.Fault) { move(f, e.From) }); err != nil {
 		return err
 	}
-	next, err := open(o.State)
+	next, err := o.player.open(o.State)
 	if err != nil {
 		return err
 	}

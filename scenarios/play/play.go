@@ -1,6 +1,6 @@
-// Package play is what a reader does to a run by hand: a state (the text of a scenario and a seed) is shown as a report,
-// edited by gestures on its timeline, and taken along as a link or as files. One request has one answer, whether the
-// page is served by a command or has the simulator with it as WebAssembly.
+// Package play is what a reader does to a run by hand: a state (the text of a scenario and a seed) is shown as a
+// report, edited by gestures on its timeline, and taken along as a link or as files. One request has one answer,
+// whether the page is served by a command or has the simulator with it as WebAssembly.
 //
 // Goals: every gesture is an edit of the scenario's text, so that what is on the page can be read, kept and run by the
 // other commands; equal states give equal answers everywhere; a mistake changes nothing and says where it is.
@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/fencepost-sim/fencepost/checker/trace"
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -90,9 +91,15 @@ type carried struct {
 	To     int64  `json:"to"`
 }
 
+// Player answers requests. The zero value is ready; it may be asked by several at once.
+type Player struct {
+	taken sync.Map // the keys that a lock takes, a []*scenarios.Variable, by what its scenario says of it
+}
+
 // opened is a state that can be run.
 type opened struct {
 	State
+	player   *Player
 	doc      *format.Document
 	scenario *scenarios.Scenario
 	result   scenarios.Result
@@ -103,7 +110,7 @@ type opened struct {
 const fileName = "scenario"
 
 // open reads a state. The error says what is wrong with its text, and where.
-func open(s State) (*opened, error) {
+func (p *Player) open(s State) (*opened, error) {
 	scenario, err := scenarios.Parse(fileName, []byte(s.Text))
 	if err != nil {
 		return nil, err
@@ -112,7 +119,7 @@ func open(s State) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{State: s, doc: doc, scenario: scenario}
+	o := &opened{State: s, player: p, doc: doc, scenario: scenario}
 	bare := doc.Clone()
 	for _, key := range []string{"expect", "promise"} {
 		bare.Remove(key)
@@ -145,7 +152,7 @@ func With(s *scenarios.Scenario, plan nemesis.Plan) (State, error) {
 	if err != nil {
 		return state, err
 	}
-	o, err := open(state)
+	o, err := new(Player).open(state)
 	if err != nil {
 		return state, err
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
+var player Player
+
 // begin is the state of a scenario of the catalogue.
 func begin(t testing.TB, name string) State {
 	t.Helper()
@@ -36,7 +38,7 @@ func ask(t testing.TB, r request) *reply {
 		t.Fatal(err)
 	}
 	var a reply
-	if err := json.Unmarshal(Ask(context.Background(), text, func(Progress) {}), &a); err != nil {
+	if err := json.Unmarshal(player.Ask(context.Background(), text, func(Progress) {}), &a); err != nil {
 		t.Fatal(err)
 	}
 	return &a
@@ -89,7 +91,7 @@ func TestThePageShowsTheRunOfTheCommand(t *testing.T) {
 // stays, and in the end nothing has changed.
 func TestEveryKindOnEveryLane(t *testing.T) {
 	each(t, func(t *testing.T, s *scenarios.Scenario, state State) {
-		o, err := open(state)
+		o, err := player.open(state)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +246,8 @@ func TestMistakes(t *testing.T) {
 	for _, text := range []string{"", "[]", `{"seed": 1}`, `{"do": "show", "text": "", "seed": "1"}`,
 		`{"do": "dance", "seed": "1", "text": "", "edit": {"do": "scenario", "value": "kleppmann-gc-pause"}}`} {
 		var a reply
-		if err := json.Unmarshal(Ask(context.Background(), []byte(text), nil), &a); err != nil || a.Problem == nil {
+		err := json.Unmarshal(player.Ask(context.Background(), []byte(text), nil), &a)
+		if err != nil || a.Problem == nil {
 			t.Errorf("%s: %+v, %v", text, a, err)
 		}
 	}
@@ -331,7 +334,7 @@ func TestWorks(t *testing.T) {
 	stop()
 	text, _ := json.Marshal(request{Do: "explore", State: state}) // cannot fail: it has been done above
 	var a reply
-	if err := json.Unmarshal(Ask(ctx, text, func(Progress) {}), &a); err != nil || a.Problem != nil {
+	if err := json.Unmarshal(player.Ask(ctx, text, func(Progress) {}), &a); err != nil || a.Problem != nil {
 		t.Errorf("an exploration that is stopped: %+v, %v", a, err)
 	}
 }
@@ -342,6 +345,6 @@ func BenchmarkShow(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		Ask(context.Background(), text, nil)
+		player.Ask(context.Background(), text, nil)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -119,22 +118,14 @@ func protocolsLike(doc *format.Document) (all []string) {
 	return all
 }
 
-// taken remembers which keys a lock takes, by its protocol and its servers.
-var taken struct {
-	sync.Mutex
-	by map[string][]*scenarios.Variable
-}
-
 // variables are the keys that the scenario's lock takes, but for those in a mapping that is not there, which would
 // bring more than themselves. Whether it takes one is tried, once for each kind of lock: the key is set to the value
 // that it has.
 func (o *opened) variables() []*scenarios.Variable {
 	protocol, _ := o.doc.Get("lock.protocol")
 	name := fmt.Sprint(protocol, o.doc.Keys("servers"), o.doc.Keys("lock"))
-	taken.Lock()
-	defer taken.Unlock()
-	if known, ok := taken.by[name]; ok {
-		return known
+	if known, ok := o.player.taken.Load(name); ok {
+		return known.([]*scenarios.Variable)
 	}
 	all, _ := scenarios.Variables()
 	var mine []*scenarios.Variable
@@ -150,10 +141,7 @@ func (o *opened) variables() []*scenarios.Variable {
 			mine = append(mine, &all[i])
 		}
 	}
-	if taken.by == nil {
-		taken.by = map[string][]*scenarios.Variable{}
-	}
-	taken.by[name] = mine
+	o.player.taken.Store(name, mine)
 	return mine
 }
 

@@ -27,7 +27,8 @@ type goal struct {
 
 // reached reports whether the question is answered, by a state that was made of the one at the beginning.
 func (g *goal) reached(begin, now *view) bool {
-	return slices.Contains(now.Laws, judgedLaw{string(g.Law), g.Outcome}) && (!g.Faults || len(now.Faults) >= len(begin.Faults))
+	return slices.Contains(now.Laws, judgedLaw{string(g.Law), g.Outcome}) && (!g.Faults ||
+		len(now.Faults) >= len(begin.Faults))
 }
 
 const (
@@ -40,30 +41,36 @@ const (
 var tour = []tourStop{
 	{
 		Title: "A pause", Scenario: "kleppmann-gc-pause",
-		Words: "A client takes the lock and then stops for longer than its lease, as a garbage collector can make it. " +
+		Words: "A client takes the lock and then stops for longer than its lease, as a garbage collector can make " +
+			"it. " +
 			"The lock goes to another client. The first wakes up, knows nothing of it, and writes.",
-		Source:   kleppmann + `"Protecting a resource with a lock"`,
-		Question: "Pull the right end of the pause to the left until no two clients are inside at once. How short must it be?",
-		Goal:     goal{Law: checker.MutualExclusion, Outcome: "holds", Faults: true},
+		Source: kleppmann + `"Protecting a resource with a lock"`,
+		Question: "Pull the right end of the pause to the left until no two clients are inside at once. How short " +
+			"must it be?",
+		Goal: goal{Law: checker.MutualExclusion, Outcome: "holds", Faults: true},
 		Answer: "Just shorter than the lease. The lock itself never broke its promise: lease-exclusion held all the " +
 			"time. But no client can promise not to pause.",
 	}, {
 		Title: "A pause that is noticed", Scenario: "pause-while-acquiring",
 		Words: "A pause between asking and counting the votes does no harm, for Redlock looks at the clock again " +
 			"before it believes to have the lock.",
-		Source:   antirez + `"GC pauses and other delays"`,
-		Question: "The promise holds here. Drag the pause to the right, to where the client has the lock, until it breaks.",
-		Goal:     goal{Law: checker.MutualExclusion, Outcome: "violated", Faults: true},
-		Answer: "A second look helps before the lock is believed to be held, not after: no check comes after the last " +
+		Source: antirez + `"GC pauses and other delays"`,
+		Question: "The promise holds here. Drag the pause to the right, to where the client has the lock, until it " +
+			"breaks.",
+		Goal: goal{Law: checker.MutualExclusion, Outcome: "violated", Faults: true},
+		Answer: "A second look helps before the lock is believed to be held, not after: no check comes after the " +
+			"last " +
 			"check.",
 	}, {
 		Title: "A clock that jumps", Scenario: "kleppmann-clock-jump",
-		Words: "Redlock counts on clocks that run at about the same rate. A server whose clock is set forward drops a " +
+		Words: "Redlock counts on clocks that run at about the same rate. A server whose clock is set forward " +
+			"drops a " +
 			"lease that is in use, and another majority forms.",
 		Source:   kleppmann + `"Breaking Redlock with bad timings"`,
 		Question: "Drag the jump to a moment at which it does no harm.",
 		Goal:     goal{Law: checker.LeaseExclusion, Outcome: "holds", Faults: true},
-		Answer: "Before the key is set, or after it is gone, a jump changes nothing. In between it takes a vote away: " +
+		Answer: "Before the key is set, or after it is gone, a jump changes nothing. In between it takes a vote " +
+			"away: " +
 			"both authors ask that clocks never jump.",
 	}, {
 		Title: "A restart that forgets", Scenario: "restart-forgets",
@@ -80,8 +87,9 @@ var tour = []tourStop{
 		Source: redisDocs + `"Performance, crash recovery and fsync"`,
 		Question: "The rule is kept here. Pull the end of the outage to the left: how little too early is enough to " +
 			"break it?",
-		Goal:   goal{Law: checker.LeaseExclusion, Outcome: "violated", Faults: true},
-		Answer: "The rule holds to the length of the lease and not a moment less, and nothing in Redis keeps it for you.",
+		Goal: goal{Law: checker.LeaseExclusion, Outcome: "violated", Faults: true},
+		Answer: "The rule holds to the length of the lease and not a moment less, and nothing in Redis keeps it " +
+			"for you.",
 	}, {
 		Title: "A packet that is late", Scenario: "kleppmann-late-write",
 		Words: "It takes no pause: a write that is under way for longer than the lease arrives after the next " +
@@ -89,10 +97,12 @@ var tour = []tourStop{
 		Source:   kleppmann + `"Protecting a resource with a lock"`,
 		Question: "Among the settings is how late the message is, faults.1.by. Make it less, until the data are safe.",
 		Goal:     goal{Law: checker.ResourceSafety, Outcome: "holds", Faults: true},
-		Answer:   "The client had given the lock back in good order. What was late was the network, and no lock sees that.",
+		Answer: "The client had given the lock back in good order. What was late was the network, and no lock " +
+			"sees that.",
 	}, {
 		Title: "Consensus is not enough", Scenario: "etcd-lease-pause",
-		Words: "A lock on a service that reaches consensus is safe from clocks and crashes. A client that pauses past " +
+		Words: "A lock on a service that reaches consensus is safe from clocks and crashes. A client that pauses " +
+			"past " +
 			"its lease is inside all the same.",
 		Source:   antirez + `"GC pauses and other delays": every lock with a lease has this`,
 		Question: "Find the setting resource.fencing, and turn it on. What becomes of the data?",
@@ -101,7 +111,8 @@ var tour = []tourStop{
 			"one that was superseded.",
 	}, {
 		Title: "Fencing", Scenario: "fenced-gc-pause",
-		Words:    "With each lock comes a number that only grows, and the resource refuses a lower one than it has seen.",
+		Words: "With each lock comes a number that only grows, and the resource refuses a lower one than it has " +
+			"seen.",
 		Source:   kleppmann + `"Making the lock safe with fencing"`,
 		Question: "The data are safe here, in spite of the pause. Turn resource.fencing off.",
 		Goal:     goal{Law: checker.ResourceSafety, Outcome: "violated", Faults: true},

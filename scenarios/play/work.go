@@ -57,13 +57,13 @@ type Progress struct {
 }
 
 // Ask answers a request, as JSON. A work reports its progress and ends early once ctx is done.
-func Ask(ctx context.Context, text []byte, progress func(Progress)) []byte {
+func (p *Player) Ask(ctx context.Context, text []byte, progress func(Progress)) []byte {
 	var r request
 	answer := &reply{}
 	if err := json.Unmarshal(text, &r); err != nil {
 		answer.Problem = &mistake{In: "text", Says: "the request cannot be read: " + err.Error()}
 	} else {
-		answer = r.answer(ctx, progress)
+		answer = p.answer(ctx, &r, progress)
 	}
 	said, err := json.Marshal(answer)
 	if err != nil {
@@ -72,18 +72,18 @@ func Ask(ctx context.Context, text []byte, progress func(Progress)) []byte {
 	return said
 }
 
-func (r *request) answer(ctx context.Context, progress func(Progress)) *reply {
-	o, err := open(r.State)
+func (p *Player) answer(ctx context.Context, r *request, progress func(Progress)) *reply {
+	o, err := p.open(r.State)
 	if r.Edit != nil && r.Edit.replaces() {
-		o, err = &opened{State: r.State, doc: &format.Document{}}, nil
+		o, err = &opened{State: r.State, player: p, doc: &format.Document{}}, nil
 	}
 	if err != nil {
 		return &reply{Problem: problem("text", err)}
 	}
 	if r.Edit != nil {
-		var p *mistake
-		if o, p = o.apply(r.Edit); p != nil {
-			return &reply{Problem: p}
+		var wrong *mistake
+		if o, wrong = o.apply(r.Edit); wrong != nil {
+			return &reply{Problem: wrong}
 		}
 	}
 	answer := &reply{}
@@ -120,7 +120,10 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	if err != nil {
 		return nil, err
 	}
-	if err := found.Run(ctx, o.scenario, crew.Workers, func() { crew.Report("runs", found.Done(), found.Size()) }); err != nil {
+	if err := found.Run(ctx, o.scenario, crew.Workers, func() {
+		crew.Report("runs", found.Done(),
+			found.Size())
+	}); err != nil {
 		return nil, err
 	}
 	plans, err := search.NewPlans(o.scenario)

@@ -84,8 +84,8 @@ limit: 10s
 }
 
 // shown is the outcome of a run whatever the fault was called and whenever exactly it struck: what each process
-// records, with times. What the strike itself records is left out: the end of a client, when a key ends by a jump or comes
-// back by one. So is the probe, which begins some time after the last fault.
+// records, with times. What the strike itself records is left out: the end of a client, when a key ends by a jump or
+// comes back by one. So is the probe, which begins some time after the last fault.
 func shown(events []history.Event, kind nemesis.Kind) string {
 	lines := map[history.Process]*strings.Builder{}
 	for i := range events {

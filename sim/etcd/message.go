@@ -6,8 +6,8 @@ import "google.golang.org/protobuf/encoding/protowire"
 func readRange(b []byte) (o Op, err error) {
 	o.Kind = Range
 	var limit, order, target int64
-	err = readFields(b, &o.Key, &o.End, &limit, &o.Revision, &order, &target, &o.Serializable, &o.KeysOnly, &o.CountOnly,
-		&o.MinMod, &o.MaxMod, &o.MinCreate, &o.MaxCreate)
+	err = readFields(b, &o.Key, &o.End, &limit, &o.Revision, &order, &target, &o.Serializable, &o.KeysOnly,
+		&o.CountOnly, &o.MinMod, &o.MaxMod, &o.MinCreate, &o.MaxCreate)
 	o.Limit, o.Descending = int(limit), order == 2
 	if orders := []Order{ByKey, ByVersion, ByCreate, ByMod, ByValue}; target > 0 && target < int64(len(orders)) {
 		o.Order = orders[target]

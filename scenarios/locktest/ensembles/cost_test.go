@@ -74,9 +74,10 @@ func TestCost(t *testing.T) {
 func TestZKCost(t *testing.T) {
 	const requests = 2000
 	work := func(dial dialer, addresses []string) time.Duration {
-		c, _, err := zk.Connect(addresses, ttl, zk.WithDialer(func(_, address string, _ time.Duration) (net.Conn, error) {
+		connect := func(_, address string, _ time.Duration) (net.Conn, error) {
 			return dial(context.Background(), address)
-		}), zk.WithLogger(silent{}))
+		}
+		c, _, err := zk.Connect(addresses, ttl, zk.WithDialer(connect), zk.WithLogger(silent{}))
 		if err != nil {
 			t.Error(err)
 			return 0

@@ -16,8 +16,9 @@ import (
 
 func main() {
 	debug.SetGCPercent(200)
+	var player play.Player
 	js.Global().Set("fencepost", js.FuncOf(func(_ js.Value, args []js.Value) any {
-		return string(play.Ask(context.Background(), []byte(args[0].String()), func(p play.Progress) {
+		return string(player.Ask(context.Background(), []byte(args[0].String()), func(p play.Progress) {
 			text, _ := json.Marshal(p) // three plain fields
 			args[1].Invoke(string(text))
 		}))

@@ -1,8 +1,3 @@
-// Package site writes the page on which a reader plays for a host of files: the page, and the simulator as WebAssembly
-// that answers it in a worker.
-//
-// Goals: nothing is sent anywhere; what is compiled is the source of the program that writes it. Non-goals: what the page
-// does (play).
 package site
 
 import (
@@ -18,14 +13,9 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/scenarios/play"
 )
-
-// Size is how large a file of the site is, as it is sent.
-type Size struct {
-	Name  string
-	Bytes int
-}
 
 //go:embed worker.js
 var workerScript []byte
@@ -35,14 +25,22 @@ const (
 	worker     = modulePath + "/scenarios/play/worker"
 )
 
-// Write writes the site to a folder, which is made if it is not there. The error is that of the go command, in its own
-// words, or of writing; nothing is left half-written.
-func Write(ctx context.Context, dir string, start play.State) ([]Size, error) {
+// FileNames are those of the site.
+var FileNames = []string{"index.html", "worker.js", "fencepost.wasm.gz"}
+
+// Files are the page, which begins with a state, the worker that answers it, and the simulator as the worker loads it.
+// The error is that of the go command, in its own words.
+func Files(ctx context.Context, start play.State) ([]output.File, error) {
 	program, err := compiled(ctx)
 	if err != nil {
 		return nil, err
 	}
-	goScript, err := wasmExec(ctx)
+	root, err := run(ctx, "", "env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	// the script by which Go's own runtime is at home in a browser comes with the go command that compiled
+	script, err := os.ReadFile(filepath.Join(strings.TrimSpace(root), "lib", "wasm", "wasm_exec.js"))
 	if err != nil {
 		return nil, err
 	}
@@ -60,29 +58,11 @@ func Write(ctx context.Context, dir string, start play.State) ([]Size, error) {
 	if err := (&play.Page{Start: start}).Write(&page); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
+	var files []output.File
+	for i, content := range [][]byte{page.Bytes(), append(script, workerScript...), packed.Bytes()} {
+		files = append(files, output.File{Name: FileNames[i], Content: content})
 	}
-	var sizes []Size
-	for _, f := range []struct {
-		name string
-		text []byte
-	}{{"fencepost.wasm.gz", packed.Bytes()}, {"worker.js", append(goScript, workerScript...)},
-		{"index.html", page.Bytes()}} {
-		if err := replace(filepath.Join(dir, f.name), f.text); err != nil {
-			return nil, err
-		}
-		sizes = append(sizes, Size{f.name, len(f.text)})
-	}
-	return sizes, nil
-}
-
-// replace writes a file beside its place and moves it there.
-func replace(path string, text []byte) error {
-	if err := os.WriteFile(path+".new", text, 0o666); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return files, nil
 }
 
 // compiled is the simulator as WebAssembly, of the version of this program; of one that was built in its own folder,
@@ -119,15 +99,6 @@ func released() string {
 		return ""
 	}
 	return info.Main.Version
-}
-
-// wasmExec is the script by which Go's own runtime is at home in a browser. It comes with the go command that compiled.
-func wasmExec(ctx context.Context) ([]byte, error) {
-	root, err := run(ctx, "", "env", "GOROOT")
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(filepath.Join(strings.TrimSpace(root), "lib", "wasm", "wasm_exec.js"))
 }
 
 // run runs the go command for a browser.
