@@ -128,6 +128,7 @@
     const verdict = byId("verdict"), words = shown.verdict + ": " + shown.headline;
     verdict.className = shown.tone;
     verdict.dataset.is = shown.verdict;
+    verdict.dataset.at ||= performance.now();
     if (verdict.textContent !== words) verdict.textContent = words;
     document.title = shown.name + ": " + shown.verdict;
     drawPlan();

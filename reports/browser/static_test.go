@@ -1,0 +1,138 @@
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// asks asks for each scenario of the catalogue with each seed from 1 on, on a line of its own: what it gives are the
+// digests and how many milliseconds each answer took.
+const asks = `(async seeds => {
+	const data = JSON.parse(document.getElementById("data").textContent);
+	let line;
+	if (data.served) line = async text => {
+		const lines = (await (await fetch("ask", {method: "POST", body: text})).text()).trim().split("\n");
+		return JSON.parse(lines[lines.length - 1]).answer;
+	};
+	else {
+		const worker = new Worker("worker.js");
+		line = text => new Promise((done, failed) => {
+			worker.onmessage = ev => ev.data.answer ? done(ev.data.answer) : failed(new Error(ev.data.failed));
+			worker.postMessage(text);
+		});
+	}
+	const digests = {}, took = [];
+	for (const section of data.catalogue) for (const {name} of section.scenarios) for (let seed = 1; seed <= seeds; seed++) {
+		const base = (await line(JSON.stringify({do: "show", text: "", seed: String(seed), edit: {do: "scenario", value: name}}))).shown;
+		const began = performance.now();
+		const answer = await line(JSON.stringify({do: "show", text: base.text, seed: String(seed)}));
+		took.push(performance.now() - began);
+		digests[name + " " + seed] = answer.shown.digest;
+	}
+	return {digests, took};
+})`
+
+type asked struct {
+	Digests map[string]string
+	Took    []float64
+}
+
+// askAll asks for everything on an open page.
+func (p *tab) askAll(seeds int) (all asked) {
+	p.Helper()
+	p.do(chromedp.Evaluate(fmt.Sprintf("%s(%d)", asks, seeds), &all, func(e *runtime.EvaluateParams) *runtime.EvaluateParams {
+		return e.WithAwaitPromise(true)
+	}))
+	slices.Sort(all.Took)
+	return all
+}
+
+// TestThePageAsFiles writes the page for a host of files: it shows the same runs as the served one, to the digest, and
+// asks for nothing but its own files.
+func TestThePageAsFiles(t *testing.T) {
+	m := theMachine(t)
+	dir := filepath.Join(m.dir, "site")
+	write := exec.Command(m.program, "play", "--static", dir)
+	write.Dir = "../.."
+	text, err := write.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	t.Logf("%s", text)
+	host := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer host.Close()
+	still := m.visit(t, host.URL+"/", screens[0], func(asked string) bool { return strings.HasPrefix(asked, host.URL+"/") })
+	still.becomes("broken")
+	t.Logf("first verdict after %.0f ms", value[float64](still, `+document.getElementById("verdict").dataset.at`))
+	seeds := 1
+	if os.Getenv("FENCEPOST_FULL") != "" {
+		seeds = 20
+	}
+	served := m.play(t, screens[0])
+	for _, at := range []struct {
+		where string
+		*tab
+	}{{"served", served.tab}, {"as files", still}} {
+		all := at.askAll(seeds)
+		n := len(all.Took)
+		t.Logf("%s: %d answers, median %.1f ms, p99 %.1f ms", at.where, n, all.Took[n/2], all.Took[n*99/100])
+		if n < 100 {
+			t.Errorf("%s: only %d answers", at.where, n)
+		}
+		for name, digest := range all.Digests {
+			if want := served.digest(name); digest != want {
+				t.Errorf("%s: %s: %s, not %s", at.where, name, digest, want)
+			}
+		}
+	}
+}
+
+// digest is that of a scenario and a seed as the command reports it.
+func (p *playing) digest(name string) string {
+	p.Helper()
+	scenario, seed, _ := strings.Cut(name, " ")
+	out, err := exec.Command(p.machine.program, "run", scenario, "--seed", seed, "--json", "--out",
+		filepath.Join(p.machine.dir, "digests", scenario+"-"+seed)).Output()
+	var run struct{ Digest string }
+	if bad := json.Unmarshal(out, &run); bad != nil {
+		p.Fatalf("%s: %v, %v", name, err, bad)
+	}
+	return run.Digest
+}
+
+// TestAThousandGestures pulls a fault a thousand times: what the page keeps does not grow with each.
+func TestAThousandGestures(t *testing.T) {
+	if os.Getenv("FENCEPOST_FULL") == "" {
+		t.Skip("a thousand gestures take a minute; FENCEPOST_FULL=1 makes them")
+	}
+	p := theMachine(t).play(t, screens[0])
+	p.becomes("broken")
+	size := func() float64 {
+		return value[float64](p.tab, `(globalThis.gc && gc(), performance.memory.usedJSHeapSize / 1e6)`)
+	}
+	pull := func(n int) {
+		p.do(chromedp.Evaluate(fmt.Sprintf(`new Promise(done => {
+			let left = %d;
+			addEventListener("answered", function again() {
+				if (left-- <= 0) { removeEventListener("answered", again); return done(); }
+				document.querySelector(".fault[data-fault]").dispatchEvent(new KeyboardEvent("keydown", {key: left %% 2 ? "[" : "]", bubbles: true}));
+			});
+			document.querySelector(".fault[data-fault]").dispatchEvent(new KeyboardEvent("keydown", {key: "[", bubbles: true}));
+		})`, n), nil, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+	}
+	pull(100)
+	before := size()
+	pull(1000)
+	t.Logf("the page holds %.1f MB after 100 gestures, %.1f MB after 1,100", before, size())
+}
