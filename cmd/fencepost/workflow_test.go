@@ -12,9 +12,21 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestTheExampleWorkflowCallsWhatThereIs reads the workflow as GitHub does and holds each call against the commands.
-func TestTheExampleWorkflowCallsWhatThereIs(t *testing.T) {
-	text, err := os.ReadFile("../../.github/workflows/locks.yml")
+// TestTheExampleWorkflowsCallWhatThereIs reads the workflows as GitHub does and holds each call against the commands.
+func TestTheExampleWorkflowsCallWhatThereIs(t *testing.T) {
+	called := append(calledBy(t, "../../.github/workflows/locks.yml"),
+		calledBy(t, "../../.github/workflows/play.yml")...)
+	for _, flag := range []string{"run --junit", "explore --shard", "merge --junit", "play --static"} {
+		if !slices.Contains(called, flag) {
+			t.Errorf("the workflows do not show %s", flag)
+		}
+	}
+}
+
+// calledBy lists the flags with which a workflow calls the commands.
+func calledBy(t *testing.T, path string) (called []string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +38,6 @@ func TestTheExampleWorkflowCallsWhatThereIs(t *testing.T) {
 	if err := yaml.Unmarshal(text, &workflow); err != nil {
 		t.Fatal(err)
 	}
-	var called []string
 	for name, job := range workflow.Jobs {
 		for _, step := range job.Steps {
 			_, call, ok := strings.Cut(step.Run, "go run ./cmd/fencepost ")
@@ -46,11 +57,7 @@ func TestTheExampleWorkflowCallsWhatThereIs(t *testing.T) {
 			command.Flags().Visit(func(f *pflag.Flag) { called = append(called, command.Name()+" --"+f.Name) })
 		}
 	}
-	for _, flag := range []string{"run --junit", "explore --shard", "merge --junit"} {
-		if !slices.Contains(called, flag) {
-			t.Errorf("the workflow does not show %s", flag)
-		}
-	}
+	return called
 }
 
 // TestTheFullSizeRunsBySchedule reads the workflow that runs campaigns at their full size, each alone if asked for.

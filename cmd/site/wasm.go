@@ -65,40 +65,41 @@ func Files(ctx context.Context, start play.State) ([]output.File, error) {
 	return files, nil
 }
 
-// compiled is the simulator as WebAssembly, of the version of this program; of one that was built in its own folder,
-// what stands there now.
+// compiled is the simulator as WebAssembly: of the source in which the command is called, or else of the version that
+// this program is.
 func compiled(ctx context.Context) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "fencepost-play-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "fencepost.wasm")
-	args := []string{"build", "-trimpath", "-ldflags=-s -w", "-o", out, worker}
-	if version := released(); version != "" {
-		if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module site\n"), 0o666); err != nil {
+	source := ""
+	if module, err := run(ctx, "", "list", "-m"); err != nil || strings.TrimSpace(module) != modulePath {
+		source = dir
+		if err := fetch(ctx, dir); err != nil {
 			return nil, err
 		}
-		if _, err := run(ctx, dir, "get", worker+"@"+version); err != nil {
-			return nil, err
-		}
-	} else {
-		dir = ""
 	}
-	if _, err := run(ctx, dir, args...); err != nil {
+	out := filepath.Join(dir, "fencepost.wasm")
+	if _, err := run(ctx, source, "build", "-trimpath", "-ldflags=-s -w", "-o", out, worker); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(out)
 }
 
-// released is the version of this program; empty if it was built from a folder.
-func released() string {
+// fetch makes a module of a folder that has the source of this program's version.
+func fetch(ctx context.Context, dir string) error {
 	info, known := debug.ReadBuildInfo()
-	if !known || info.Main.Path != modulePath || info.Main.Version == "(devel)" ||
-		strings.Contains(info.Main.Version, "+dirty") {
-		return ""
+	if !known || info.Main.Path != modulePath || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return errors.New("this fencepost was built of a folder with its source: call it there, for --static " +
+			"compiles " +
+			"the simulator")
 	}
-	return info.Main.Version
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module site\n"), 0o666); err != nil {
+		return err
+	}
+	_, err := run(ctx, dir, "get", worker+"@"+info.Main.Version)
+	return err
 }
 
 // run runs the go command for a browser.

@@ -429,8 +429,7 @@
   async function work(what, more, into) {
     if (working) working.abort();
     const mine = working = new AbortController();
-    byId("states").replaceChildren();
-    if (!into) byId("result").replaceChildren();
+    if (!into) byId("found").hidden = true;
     byId("stop").hidden = false;
     byId("progress").textContent = "begun";
     const began = performance.now();
@@ -456,8 +455,11 @@
       b.addEventListener("click", () => open(found));
       return b;
     }));
+    byId("found").hidden = false;
+    byId("found").scrollIntoView({block: "nearest"});
     dispatchEvent(new Event("shown"));
   }
+  byId("close").addEventListener("click", () => { byId("found").hidden = true; });
   const open = (to, how) => show({text: to.text, seed: to.seed}, null, how);
   for (const b of document.querySelectorAll("[data-work]")) b.addEventListener("click", () => work(b.dataset.work));
   byId("stop").addEventListener("click", () => working && working.abort());
