@@ -90,32 +90,33 @@ const texts = `(() => {
 	return all;
 })()`
 
-// TestTextStandsOut measures, for each glyph that is drawn, the contrast with the ground on which it stands. WCAG 2.2,
-// 1.4.3, asks for 4.5 to 1. Where a line crosses a text, a tenth of its pixels may fall short.
-func TestTextStandsOut(t *testing.T) {
-	eachPage(t, func(p *tab, s screen) {
-		p.allInView(s)
-		all := value[[]text](p, texts)
-		glyphs, ground := p.pictureWith("#ff00ff"), p.pictureWith("transparent")
-		seen := 0
-		for _, x := range all {
-			ink, ok := parseColor(x.Color)
-			if !ok {
-				p.Errorf("%q has the colour %s", x.Words, x.Color)
-				continue
-			}
-			if all := contrasts(glyphs, ground, x, ink); len(all) > 0 {
-				seen++
-				slices.Sort(all)
-				if worst := all[len(all)/10]; worst < 4.5 {
-					p.Errorf("%q, %s: contrast %.2f", x.Words, x.Color, worst)
-				}
+func TestTextStandsOut(t *testing.T) { eachPage(t, (*tab).standsOut) }
+
+// standsOut measures, for each glyph that is drawn, the contrast with the ground on which it stands. WCAG 2.2, 1.4.3,
+// asks for 4.5 to 1. Where a line crosses a text, a tenth of its pixels may fall short.
+func (p *tab) standsOut(s screen) {
+	p.Helper()
+	p.allInView(s)
+	all := value[[]text](p, texts)
+	glyphs, ground := p.pictureWith("#ff00ff"), p.pictureWith("transparent")
+	seen := 0
+	for _, x := range all {
+		ink, ok := parseColor(x.Color)
+		if !ok {
+			p.Errorf("%q has the colour %s", x.Words, x.Color)
+			continue
+		}
+		if all := contrasts(glyphs, ground, x, ink); len(all) > 0 {
+			seen++
+			slices.Sort(all)
+			if worst := all[len(all)/10]; worst < 4.5 {
+				p.Errorf("%q, %s: contrast %.2f", x.Words, x.Color, worst)
 			}
 		}
-		if seen < 20 || seen < len(all)/3 { // wide tables scroll in frames of their own
-			p.Errorf("%d of %d texts were seen", seen, len(all))
-		}
-	})
+	}
+	if seen < 20 || seen < len(all)/3 { // wide tables scroll in frames of their own
+		p.Errorf("%d of %d texts were seen", seen, len(all))
+	}
 }
 
 // pictureWith takes a picture of the whole page with all text in one colour.

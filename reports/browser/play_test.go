@@ -343,6 +343,7 @@ func TestThePageOnEachScreen(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			p.standsOut(s)
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			for _, c := range p.complaints {

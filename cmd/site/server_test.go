@@ -1,0 +1,81 @@
+package site
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios/play"
+)
+
+const lock = "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 2s}\n"
+
+// served makes a server whose file is as now says.
+func served(t *testing.T, now func() (play.State, error)) *Server {
+	t.Helper()
+	s, err := Listen(play.State{Text: lock, Seed: 1}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.listener.Close() })
+	return s
+}
+
+// answered is what a request comes back with.
+func (s *Server) answered(method, url, host, body string) *http.Response {
+	r := httptest.NewRequest(method, url, strings.NewReader(body))
+	if host != "" {
+		r.Host = host
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w.Result()
+}
+
+// TestOnlyWhoKnowsTheAddressIsAnswered tries what a page elsewhere, or another user of the machine, can try.
+func TestOnlyWhoKnowsTheAddressIsAnswered(t *testing.T) {
+	s := served(t, func() (play.State, error) { return play.State{Text: lock, Seed: 1}, nil })
+	root := "http://" + s.host()
+	const show = `{"do": "show", "seed": "1", "text": "name: x"}`
+	for _, c := range []struct {
+		method, url, host, body string
+		want                    int
+	}{
+		{"GET", s.Address(), "", "", http.StatusOK},
+		{"POST", s.Address() + "ask", "", show, http.StatusOK},
+		{"GET", root + "/", "", "", http.StatusNotFound},
+		{"GET", root + "/" + strings.ToLower(s.secret) + "/", "", "", http.StatusNotFound},
+		{"POST", root + "/ask", "", show, http.StatusNotFound},
+		{"GET", s.Address() + "ask", "", "", http.StatusNotFound},
+		{"GET", s.Address(), "evil.example", "", http.StatusMisdirectedRequest},
+		{"POST", s.Address() + "ask", "evil.example:80", show, http.StatusMisdirectedRequest},
+		{"POST", s.Address() + "ask", "", strings.Repeat(" ", mostAsked+1), http.StatusBadRequest},
+	} {
+		if got := s.answered(c.method, c.url, c.host, c.body); got.StatusCode != c.want {
+			t.Errorf("%s %s of %q: %d, not %d", c.method, c.url, c.host, got.StatusCode, c.want)
+		}
+	}
+}
+
+// TestTheFileIsReadAgain loads the page of a file that changes, and then cannot be read.
+func TestTheFileIsReadAgain(t *testing.T) {
+	name, gone := "mine", error(nil)
+	s := served(t, func() (play.State, error) {
+		return play.State{Text: strings.Replace(lock, "mine", name, 1), Seed: 1}, gone
+	})
+	shows := func(want string) {
+		t.Helper()
+		page, err := io.ReadAll(s.answered("GET", s.Address(), "", "").Body)
+		if err != nil || !strings.Contains(string(page), "name: "+want+`\n`) {
+			t.Errorf("the page does not begin with %s: %v", want, err)
+		}
+	}
+	shows("mine")
+	name = "changed"
+	shows("changed")
+	name, gone = "lost", errors.New("it is gone")
+	shows("changed")
+}
