@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // playing is a page of fencepost play, and the command that serves it.
@@ -212,6 +213,19 @@ func TestAMessageIsHeldUp(t *testing.T) {
 	p.becomes("broken")
 	p.do(chromedp.Evaluate(`document.getElementById("messages").click()`, nil))
 	p.until("no messages are drawn", `document.querySelectorAll("#chart .message").length > 10`)
+	p.do(chromedp.Evaluate(`document.querySelectorAll("button[data-do=in]").forEach(b => { for (let i = 0; i < 14; i++) b.click(); b.closest(".card").querySelector(".plot").focus(); })`, nil),
+		chromedp.KeyEvent(kb.Home))
+	at := value[[2]float64](p.tab, `(() => {
+		document.querySelector("#chart").scrollIntoView({block: "center"});
+		const inView = [...document.querySelectorAll("#chart .message[data-message] .target")].map(e => e.getBoundingClientRect()).filter(r => r.left > 150 && r.left < 900);
+		return [inView[0].left + inView[0].width / 2, inView[0].top + inView[0].height / 2];
+	})()`)
+	p.do(input.DispatchMouseEvent(input.MousePressed, at[0], at[1]).WithButton(input.Left).WithClickCount(1),
+		input.DispatchMouseEvent(input.MouseMoved, at[0]+120, at[1]).WithButton(input.Left),
+		input.DispatchMouseEvent(input.MouseReleased, at[0]+120, at[1]).WithButton(input.Left).WithClickCount(1))
+	p.until("no message follows the pointer", `document.getElementById("plan").value.includes("delay the ") && !document.getElementById("undo").disabled`)
+	p.do(chromedp.Evaluate(`document.getElementById("undo").click()`, nil))
+	p.until("undo does not take it back", `!document.getElementById("plan").value.includes("delay the ")`)
 	p.do(chromedp.Evaluate(`document.getElementById("message").selectedIndex = 0; document.getElementById("delay").click()`, nil))
 	p.until("no message is held up", `document.getElementById("plan").value.includes("delay the ") && document.getElementById("plan").value.includes(" by 1s")`)
 	p.do(chromedp.Evaluate(`document.getElementById("later").value = "soon"; document.getElementById("delay").click()`, nil))

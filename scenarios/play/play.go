@@ -79,7 +79,7 @@ type planned struct {
 	To    int64  `json:"to"`
 	Moves bool   `json:"moves"` // it strikes at a moment of its own, and not with a message
 	Ends  bool   `json:"ends"`  // its end can be pulled
-	Size  bool   `json:"size"`  // what can be pulled is by how much it delays a message
+	Size  bool   `json:"size"`  // what can be pulled is how late a message is
 	Idle  string `json:"idle"`  // why it can have had no effect; empty if it may have
 }
 
@@ -245,8 +245,7 @@ func (o *opened) faults(run *single.Run) []planned {
 	all := make([]planned, len(o.scenario.Faults))
 	for i, f := range o.scenario.Faults {
 		shown := planned{Line: f.String(), Event: -1, Moves: f.Kind.Has(nemesis.FieldTrigger) && !byMessage(f),
-			Ends: f.Kind.Has(nemesis.FieldFor|nemesis.FieldRestart) && ends(f), Size: byMessage(f) &&
-				f.Kind.Has(nemesis.FieldBy)}
+			Ends: ends(f), Size: delaysOne(f)}
 		shown.Idle = run.Idle[i].String()
 		at := slices.IndexFunc(strikes, func(s trace.Fault) bool { return s.Line == f.Recorded() })
 		if at >= 0 {
@@ -270,8 +269,16 @@ func byMessage(f nemesis.Fault) bool {
 	return f.Kind == nemesis.DelayMessage || f.Kind == nemesis.Break
 }
 
+// delaysOne reports whether a fault lets one message arrive later.
+func delaysOne(f nemesis.Fault) bool {
+	return f.Kind == nemesis.DelayMessage || f.Kind == nemesis.DelayLink && f.For == 0
+}
+
 // ends reports whether a fault may have a length: a client that crashes stays away.
-func ends(f nemesis.Fault) bool { return f.Kind != nemesis.Crash || !nemesis.IsClient(f.Target) }
+func ends(f nemesis.Fault) bool {
+	return f.Kind.Has(nemesis.FieldFor|nemesis.FieldRestart) && !delaysOne(f) &&
+		(f.Kind != nemesis.Crash || !nemesis.IsClient(f.Target))
+}
 
 // seedOf reads a seed as a person types it.
 func seedOf(text string) (uint64, error) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -194,6 +195,13 @@ func TestAMessageIsPulled(t *testing.T) {
 		at := slices.IndexFunc(late.Messages, func(l carried) bool { return l.Words == m.Words })
 		if late.Messages[at].To != m.To+5e8 {
 			t.Errorf("%s arrives at %d, not at %d", m.Words, late.Messages[at].To, m.To+5e8)
+		}
+		for _, by := range []int64{3e8, -2e8} {
+			pulled := shown(t, late.State, &gesture{Do: "end", Fault: 2, To: by})
+			if want := fmt.Sprintf(" by %s", nemesis.FormatDuration(time.Duration(5e8+by))); !strings.HasSuffix(
+				pulled.Faults[1].Line, want) {
+				t.Errorf("%s: pulled by %d ns, the fault is %q", m.Words, by, pulled.Faults[1].Line)
+			}
 		}
 		less := shown(t, late.State, &gesture{Do: "late", Sent: late.Messages[at].Number, To: m.To + 2e8})
 		if len(less.Faults) != 2 || !strings.HasSuffix(less.Faults[1].Line, " by 200ms") {

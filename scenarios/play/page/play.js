@@ -180,7 +180,7 @@
     e.setAttribute("role", "slider");
     e.setAttribute("aria-label", f.line);
     e.setAttribute("aria-valuenow", Math.round(f.from / 1e6));
-    e.setAttribute("aria-valuetext", seconds(f.from) + " to " + seconds(f.to) + (f.ends ? "; arrows move it, brackets pull its end, Delete takes it away" : "; arrows move it, Delete takes it away"));
+    e.setAttribute("aria-valuetext", seconds(f.from) + " to " + seconds(f.to) + (f.ends || f.size ? "; arrows move it, brackets pull its end, Delete takes it away" : "; arrows move it, Delete takes it away"));
   }
   // fine is a time rounded to what a pixel can mean, in ns.
   function fine(t, px) {
@@ -198,7 +198,7 @@
     const f = shown.faults[e.dataset.fault - 1], px = xOn(ev), left = picture.x(f.from), right = picture.x(f.to);
     const near = Math.min(edgeRoom(ev), Math.max(2, (right - left) / 3));
     let does = f.moves ? "move" : "";
-    if (f.ends && Math.abs(px - right) <= near) does = "end";
+    if ((f.ends || f.size) && Math.abs(px - right) <= near) does = "end";
     else if (f.ends && f.moves && f.to > f.from && Math.abs(px - left) <= near) does = "begin";
     else if (!f.moves && f.size) does = "end";
     return does ? {does, fault: +e.dataset.fault, f} : null;
@@ -235,7 +235,7 @@
     const {from, to} = g.f;
     if (g.does === "move") return {do: "move", fault: g.fault, from: fine(from + by, px)};
     if (g.does === "begin") return {do: "begin", fault: g.fault, from: Math.min(fine(from + by, px), to - 1e6), to};
-    return {do: "end", fault: g.fault, from, to: Math.max(from + (g.f.size ? -1e15 : 1e6), from + fine(to - from + by, px))};
+    return g.f.size ? {do: "end", fault: g.fault, from: 0, to: Math.sign(by) * fine(Math.abs(by), px)} : {do: "end", fault: g.fault, from, to: from + Math.max(1e6, fine(to - from + by, px))};
   }
   for (const end of ["pointerup", "pointercancel"]) above.addEventListener(end, ev => {
     if (!grip || !ev.isPrimary) return;
@@ -260,7 +260,11 @@
     return (fine(picture.time(px + 8) - picture.time(px), px) || 1e6) * times;
   }
   const moved = way => (fault, f, times) => f.moves ? {do: "move", fault, from: Math.max(0, f.from + way * stride(f, times))} : null;
-  const pulled = way => (fault, f, times) => f.ends ? {do: "end", fault, from: f.from, to: Math.max(f.from + 1e6, f.to + way * stride(f, times))} : null;
+  const pulled = way => (fault, f, times) => {
+    const by = way * stride(f, times);
+    if (f.size) return {do: "end", fault, from: 0, to: by};
+    return f.ends ? {do: "end", fault, from: f.from, to: Math.max(f.from + 1e6, f.to + by)} : null;
+  };
   const removed = fault => ({do: "remove", fault});
   const keys = {ArrowLeft: moved(-1), ArrowRight: moved(1), "[": pulled(-1), "{": pulled(-1), "]": pulled(1), "}": pulled(1), Delete: removed, Backspace: removed};
 
