@@ -57,8 +57,9 @@
   // show asks for what an edit makes of the state, and shows it. Edits are made one after the other, each of what the one
   // before has left; of the rough ones, which follow a pointer, only the last waits. From is a state that is not the one
   // that is shown, edit may be a function that makes it when its turn comes.
-  let busy = false;
-  const wishes = [];
+  // Where reports take long, the verdict comes first, and then why.
+  let busy = false, took = 0;
+  const wishes = [], patience = 50; // ms
   function show(from, edit, {rough = false, keep = true, done} = {}) {
     if (wishes.length > 0 && wishes[wishes.length - 1].rough) wishes.pop();
     wishes.push({from, edit, rough, keep, done});
@@ -67,10 +68,14 @@
   async function next() {
     busy = true;
     for (let wish; (wish = wishes.shift());) {
-      const {from, rough, keep, done} = wish, edit = typeof wish.edit === "function" ? wish.edit() : wish.edit;
+      const {from, rough, keep, done} = wish, before = from || state, edit = typeof wish.edit === "function" ? wish.edit() : wish.edit;
       try {
         const began = performance.now();
-        take(await shows.ask({do: "show", ...(from || state), edit, rough, messages}, () => {}), rough, keep);
+        const draws = messages && (!rough || grip !== null && grip.does === "late"); // a thousand lines would lag behind a pointer
+        const ask = rough => shows.ask({do: "show", ...before, edit, rough, messages: draws}, () => {});
+        if (!rough && took > patience) take(await ask(true), true, keep);
+        take(await ask(rough), rough, keep);
+        if (!rough) took = performance.now() - began;
         dispatchEvent(new CustomEvent("answered", {detail: performance.now() - began}));
         if (done) done();
       } catch (err) {
@@ -151,7 +156,7 @@
     }
     byId("idle").replaceChildren(...shown.faults.filter(f => f.idle).map(f => Object.assign(document.createElement("li"), {textContent: f.line + ": " + f.idle})));
     byId("late").hidden = !messages;
-    if (messages) {
+    if (shown.messages) {
       const at = byId("message").value;
       byId("message").replaceChildren(...shown.messages.map((m, i) => new Option(seconds(m.from) + "  " + m.words, i)));
       if (at && +at < shown.messages.length) byId("message").value = at;
