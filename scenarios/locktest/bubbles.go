@@ -75,7 +75,7 @@ func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 func (b *bubbles) work(w *worker) (another bool) {
 	time.Sleep(time.Until(b.clock))
 	b.before = kinds()
-	w.given, w.plans, w.later = b.task.Plans, b.plans, b.later || b.task.Plans != nil
+	w.given, w.plans, w.later = b.task.Plans, b.plans, b.later || b.task.Plans != nil || b.task.Shown != ""
 	if w.plans != nil {
 		w.plans.Move(w.scenario)
 	}
@@ -83,7 +83,7 @@ func (b *bubbles) work(w *worker) (another bool) {
 		w.try()
 	} else if b.task.List {
 		w.list()
-	} else if err := errors.Join(w.drawPlans(), w.enumerate(b.task.Places)); err != nil {
+	} else if err := b.prepare(w); err != nil {
 		say(report{Problem: err.Error()})
 	} else if b.task.Shrink != nil {
 		w.shrink(b.task.Seeds[0], *b.task.Shrink)
@@ -102,6 +102,15 @@ func (b *bubbles) work(w *worker) (another bool) {
 	w.Close()
 	w.stacks.Close()
 	return false
+}
+
+// prepare makes what the runs of the task need.
+func (b *bubbles) prepare(w *worker) error {
+	fresh := w.plans == nil
+	if err := errors.Join(w.drawPlans(), w.enumerate(b.task.Places)); err != nil || !fresh {
+		return err
+	}
+	return w.goOn(b.task.Seeds[0], b.task.Shown)
 }
 
 // explore runs seeds, until all have been run or the runs have left behind a crowd. It reports whether another bubble
@@ -152,7 +161,11 @@ func (b *bubbles) runSeed(w *worker, seed uint64) (ok bool) {
 		return w.tryPlace(seed, b.later)
 	}
 	say(report{Began: &seed, Later: b.later})
-	r := w.run(seed)
+	plan := w.plan(seed)
+	if w.pursues() { // to draw it, runs may have been made
+		say(report{Began: &seed, Later: b.later, Plan: plan.String()})
+	}
+	r := w.run(seed, plan)
 	switch {
 	case r.Refused != "":
 		say(report{Problem: r.Refused})
@@ -161,8 +174,8 @@ func (b *bubbles) runSeed(w *worker, seed uint64) (ok bool) {
 	case r.Failure != "" && b.later:
 		return false
 	}
-	if len(r.Broken) > 0 || r.Failure != "" {
-		again := w.run(seed)
+	if r.bad() {
+		again := w.run(seed, plan)
 		r.Differs = again.Digest != r.Digest
 	}
 	say(report{Ran: &r})

@@ -181,6 +181,11 @@ type Care struct {
 	Extends time.Duration
 }
 
+// draws reports whether the faults of the runs of s are drawn at random.
+func (c *Config) draws(s *scenarios.Scenario) bool {
+	return c.Every == 0 && len(s.Faults) == 0 && c.plan == nil && c.Plan == nil
+}
+
 // scenario is the run that a Config describes, without its code.
 func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 	if c.Scenario != "" {

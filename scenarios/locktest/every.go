@@ -143,10 +143,10 @@ func (p *parent) claim() document.Facts {
 	return append(facts, l.Claim.Facts()...)
 }
 
-// fault is the single fault of a run that broke a law or failed; empty if it had none.
-func (r *ran) fault() string {
+// fault is the single fault of a run that broke a law or failed, with Config.Every; empty if it had none.
+func (p *parent) fault(r *ran) string {
 	plan, err := nemesis.ParsePlan("plan", []byte(r.Plan))
-	if err != nil || len(plan.Faults) == 0 {
+	if p.listed == nil || err != nil || len(plan.Faults) == 0 {
 		return ""
 	}
 	return plan.Faults[0].String()
@@ -227,7 +227,7 @@ func (w *worker) tryPlace(number uint64, later bool) (ok bool) {
 			return errUnsure
 		}
 		r.Kind = p.Faults[0].Kind
-		if len(r.Broken) > 0 || r.Failure != "" {
+		if r.bad() {
 			r.Plan = p.String()
 			r.Differs = w.differs(&r, p)
 		}

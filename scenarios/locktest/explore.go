@@ -23,7 +23,8 @@ type Report struct {
 	Failures []Failure
 	// Tolerated is how many runs could not be judged for a reason that Config.Tolerated names.
 	Tolerated int
-	// Differing are the failing seeds whose two runs differed.
+	// Differing are the seeds whose two runs differed: of those that fail, and of those whose run was made again to pursue
+	// what it had shown (mix.pursued); the rest of a block of seeds that has one of the latter pursues nothing.
 	Differing []uint64
 	// Silence says how rare the violations of Config.Laws are that the runs have not met, by the bound of
 	// campaign.UpperBound, whose comment says what it takes for granted: "no violation in 200 schedules: with 95 %
@@ -93,6 +94,9 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 			r.Differing = append(r.Differing, run.Seed)
 		}
 	}
+	r.Differing = append(r.Differing, p.differ...)
+	slices.Sort(r.Differing)
+	r.Differing = slices.Compact(r.Differing)
 	for _, g := range p.groups() {
 		r.Breaches = append(r.Breaches, Breach{Law: g.Law, Cause: g.Cause, Runs: g.runs, Seed: g.first.Seed,
 			Story: g.Story})

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 // slots limits the workers of all tests that run at once.
@@ -22,18 +24,10 @@ var slots = make(chan struct{}, runtime.NumCPU())
 
 // explore divides the seeds among workers. A seed in which a worker hangs or dies fails; the others go on.
 func (p *parent) explore(seeds []uint64) {
-	workers := min(cap(slots), len(seeds))
 	ctx, done := p.within(runsShare)
 	defer done()
 	var all sync.WaitGroup
-	for n := range workers {
-		share := slices.Collect(func(yield func(uint64) bool) {
-			for i := n; i < len(seeds); i += workers {
-				if !yield(seeds[i]) {
-					return
-				}
-			}
-		})
+	for _, share := range p.shares(seeds, cap(slots)) {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
@@ -48,6 +42,33 @@ func (p *parent) explore(seeds []uint64) {
 		}
 		p.problem(fmt.Sprintf("the time that -timeout gives was up: %d of %d %s", p.finished, len(seeds), what))
 	}
+}
+
+// shares divides seeds, in ascending order, among at most so many workers, in turns. If plans pursue runs, a block is
+// one worker's, from its first seed on, whether or not that is asked for.
+func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
+	var units [][]uint64
+	p.unasked = map[uint64]bool{}
+	for i, seed := range seeds {
+		if !p.pursues {
+			units = append(units, seeds[i:i+1])
+			continue
+		}
+		block := search.BlockOf(seed)
+		if i == 0 || search.BlockOf(seeds[i-1]) != block {
+			units = append(units, nil)
+			for earlier := block; earlier < seed; earlier++ {
+				units[len(units)-1] = append(units[len(units)-1], earlier)
+				p.unasked[earlier] = true
+			}
+		}
+		units[len(units)-1] = append(units[len(units)-1], seed)
+	}
+	shares := make([][]uint64, min(workers, len(units)))
+	for i, unit := range units {
+		shares[i%len(shares)] = append(shares[i%len(shares)], unit...)
+	}
+	return shares
 }
 
 // runsShare and allShare are the parts of the time until the test's deadline that the runs, and all the work, may take:
@@ -72,6 +93,7 @@ func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 // leave none: the code may keep for the whole program what belongs to one bubble alone.
 func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 	var plans map[uint64]string // drawn by an earlier worker
+	var block block
 	alone := false
 	for len(share) > 0 && ctx.Err() == nil {
 		var began *uint64
@@ -80,6 +102,13 @@ func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 		k := task{Test: p.t.Name(), Call: p.call, Seeds: slices.Clone(share), Alone: alone}
 		if p.listed != nil {
 			k.Places = p.listed.file
+		}
+		if p.pursues {
+			var err error
+			if k.Shown, err = block.save(p.t.TempDir(), share[0]); err != nil {
+				p.problem(err.Error())
+				return
+			}
 		}
 		if plans[share[0]] != "" {
 			k.Plans = plans
@@ -92,9 +121,12 @@ func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 			case r.Began != nil:
 				began, later, plan = r.Began, r.Later, r.Plan
 			case r.Ran != nil:
+				if s := r.Ran.Shown; s != nil {
+					block.add(r.Ran.Seed, *s)
+				}
 				p.take(*r.Ran)
 			case r.Finished != nil:
-				p.finish()
+				p.finish(*r.Finished)
 				share = slices.DeleteFunc(share, func(s uint64) bool { return s == *r.Finished })
 				delete(plans, *r.Finished)
 				began = nil
@@ -120,10 +152,34 @@ func (p *parent) exploreShare(ctx context.Context, share []uint64) {
 			p.problem(fmt.Sprintf("a worker ended before its first run: %v", end))
 			return
 		}
+		if p.pursues {
+			block.add(*began, search.Shown{Plan: plan})
+		}
 		p.take(ran{Seed: *began, Failure: end.Error(), Plan: plan})
-		p.finish()
+		p.finish(*began)
 		share = slices.DeleteFunc(share, func(s uint64) bool { return s == *began })
 	}
+}
+
+// block is what is known of the runs of the block that a worker is in, from its first seed on.
+type block []search.Shown
+
+// add adds the run of the next seed.
+func (b *block) add(seed uint64, s search.Shown) { *b = append((*b)[:seed-search.BlockOf(seed)], s) }
+
+// save writes what the worker that goes on with a seed must know to a folder, and returns the file; none if that is
+// nothing.
+func (b *block) save(folder string, seed uint64) (file string, err error) {
+	known := (*b)[:min(seed-search.BlockOf(seed), uint64(len(*b)))]
+	if len(known) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(known)
+	if err != nil {
+		return "", err
+	}
+	const name = "shown.json"
+	return filepath.Join(folder, name), save(folder, map[string]string{name: string(text)})
 }
 
 // trialHung is how much processor time the trial run may take; it takes some milliseconds, including a race detector.
@@ -166,14 +222,21 @@ func (p *parent) take(r ran) {
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.runs = append(p.runs, r)
+	if s := r.Shown; s != nil && s.Differing != nil {
+		p.differ = append(p.differ, *s.Differing)
+	}
+	if r.Shown = nil; !p.unasked[r.Seed] {
+		p.runs = append(p.runs, r)
+	}
 }
 
 // finish counts a seed of which all was run.
-func (p *parent) finish() {
+func (p *parent) finish(seed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.finished++
+	if !p.unasked[seed] {
+		p.finished++
+	}
 }
 
 // forget drops the runs of a seed that is tried again.

@@ -141,7 +141,7 @@ func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 		work(t, s, &c, k)
 		return nil, nil
 	}
-	return &parent{t: t, config: &c, call: call, begun: time.Now()}, seeds
+	return &parent{t: t, config: &c, call: call, begun: time.Now(), pursues: c.draws(s) && s.Mix.Pursued > 0}, seeds
 }
 
 // fuzzed reports whether a test is a fuzz target that gets its inputs from the fuzzer.
@@ -269,15 +269,19 @@ type parent struct {
 	config *Config
 	call   int
 	begun  time.Time
+	// pursues says that plans depend on the runs of the earlier seeds of their block.
+	pursues bool
 
 	mu       sync.Mutex
 	runs     []ran
-	finished int           // seeds of which all was run
-	listed   *listed       // the single faults, with Config.Every
-	problems []string      // what is wrong apart from single runs
-	refused  bool          // the trial run failed: no other was made
-	cpu      time.Duration // of all processes so far
-	memory   int64         // bytes: the most that one of them had
+	unasked  map[uint64]bool // seeds that are run for what they show, and are not reported
+	differ   []uint64        // seeds whose run was different when it was made again to be pursued
+	finished int             // seeds of which all was run
+	listed   *listed         // the single faults, with Config.Every
+	problems []string        // what is wrong apart from single runs
+	refused  bool            // the trial run failed: no other was made
+	cpu      time.Duration   // of all processes so far
+	memory   int64           // bytes: the most that one of them had
 }
 
 // group holds the runs that break a law in one way.

@@ -11,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/features"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 // failure is one way in which the lock failed.
@@ -33,13 +34,13 @@ func (p *parent) failures() (all []failure) {
 		i := slices.IndexFunc(all, func(f failure) bool { return alike(f.what, what) })
 		if i < 0 {
 			i = len(all)
-			all = append(all, failure{seed: r.Seed, fault: r.fault(), what: what,
+			all = append(all, failure{seed: r.Seed, fault: p.fault(&r), what: what,
 				text: func() string { return r.Failure + "\n" + p.again(r) }})
 		}
 		all[i].runs++
 	}
 	for _, g := range p.groups() {
-		all = append(all, failure{g.first.Seed, g.first.fault(), fmt.Sprintf("%s: %s", g.Law, g.Cause), g.runs,
+		all = append(all, failure{g.first.Seed, p.fault(&g.first), fmt.Sprintf("%s: %s", g.Law, g.Cause), g.runs,
 			g.rank(),
 			func() string { return p.story(g) }})
 	}
@@ -120,6 +121,10 @@ func (p *parent) summary() string {
 	if words := p.silence(); words != "" {
 		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}),
 			document.Block(document.Paragraph{Words: p.tried()}))
+	}
+	if n := len(p.differ); n > 0 {
+		d.Body = append(d.Body, document.Paragraph{Tone: document.Open,
+			Words: search.Differing{Blocks: n, First: slices.Min(p.differ)}.String()})
 	}
 	var b strings.Builder
 	_ = d.Text(&b, document.TextOptions{Width: width}) // a Builder takes all

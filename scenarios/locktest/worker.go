@@ -44,6 +44,8 @@ type task struct {
 	Plans map[uint64]string `json:",omitempty"`
 	// Places is the file of the single faults, with Config.Every: those of a seed have the longest of that number.
 	Places string `json:",omitempty"`
+	// Shown is the file of what earlier workers know of the runs of the first seed's block, if plans pursue runs.
+	Shown string `json:",omitempty"`
 }
 
 type finding struct {
@@ -54,7 +56,7 @@ type finding struct {
 // report is a line of a worker.
 type report struct {
 	Began *uint64 `json:",omitempty"` // a seed: whatever happens next happens to it
-	Plan  string  `json:",omitempty"` // of the run that has Began, with Config.Every
+	Plan  string  `json:",omitempty"` // of the run that has Began, with Config.Every or if plans pursue runs
 	Ran   *ran    `json:",omitempty"`
 	// Finished is a seed of which all was run.
 	Finished *uint64 `json:",omitempty"`
@@ -80,9 +82,12 @@ type ran struct {
 	Differs  bool               // a second run of the seed was different
 	// Tolerated says that Failure is one that Config.Tolerated names.
 	Tolerated bool `json:",omitempty"`
-	// Kind is that of the single fault, with Config.Every, and Plan that of a run which broke a law or failed.
+	// Kind is that of the single fault, with Config.Every.
 	Kind nemesis.Kind `json:",omitempty"`
-	Plan string       `json:",omitempty"`
+	// Plan is that of a run which broke a law or failed, with Config.Every or if plans pursue runs.
+	Plan string `json:",omitempty"`
+	// Shown is what the plans that follow must know of the run, if they pursue any.
+	Shown *search.Shown `json:",omitempty"`
 	// Missed are the messages that faults name and that never came, if the faults were not drawn.
 	Missed []nemesis.Missed `json:",omitempty"`
 	// Refused says why the plan cannot be carried out: a name fits several requests.
@@ -212,11 +217,26 @@ func newWorker(s *scenarios.Scenario, c *Config) *worker {
 
 // drawPlans prepares to draw the plans, if the runs have no faults of their own.
 func (w *worker) drawPlans() (err error) {
-	if w.config.Every == 0 && len(w.scenario.Faults) == 0 && w.config.plan == nil && w.config.Plan == nil &&
-		w.given == nil && w.plans == nil {
+	if w.config.draws(w.scenario) && w.given == nil && w.plans == nil {
 		w.plans, err = search.NewPlans(w.scenario)
 	}
 	return err
+}
+
+// goOn reads what earlier workers know of the runs of the block of a seed.
+func (w *worker) goOn(seed uint64, file string) error {
+	if file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var shown []search.Shown
+	if err := json.Unmarshal(text, &shown); err != nil {
+		return err
+	}
+	return w.plans.Resume(seed, shown)
 }
 
 // Begin starts a run: with its own randomness, and without the garbage of the last one.
@@ -281,9 +301,9 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 // starts.
 const ahead = 100
 
-// passOn reports the plans that have been drawn for the next seeds.
+// passOn reports the plans that have been drawn for the next seeds; those that pursue runs are drawn after these.
 func (w *worker) passOn(seeds []uint64) {
-	if w.plans == nil {
+	if w.plans == nil || w.pursues() {
 		return
 	}
 	plans := map[uint64]string{}
@@ -293,11 +313,30 @@ func (w *worker) passOn(seeds []uint64) {
 	say(report{Plans: plans})
 }
 
+// pursues reports whether what runs show decides on the plans of others.
+func (w *worker) pursues() bool { return w.plans != nil && w.scenario.Mix.Pursued > 0 }
+
 // run makes one run.
-func (w *worker) run(seed uint64) ran {
-	result, err := w.runner.Run(w.plan(seed))
-	return w.judge(seed, result, err)
+func (w *worker) run(seed uint64, p nemesis.Plan) ran {
+	result, err := w.runner.Run(p)
+	out := w.judge(seed, result, err)
+	if !w.pursues() {
+		return out
+	}
+	if err != nil {
+		w.plans.Learn(seed, nil)
+	} else {
+		w.plans.Learn(seed, &result)
+	}
+	shown := w.plans.Shown()
+	if out.Shown = &shown; out.bad() {
+		out.Plan = shown.Plan
+	}
+	return out
 }
+
+// bad reports whether a run broke a law or failed.
+func (r *ran) bad() bool { return len(r.Broken) > 0 || r.Failure != "" }
 
 // judge is what came of a run.
 func (w *worker) judge(seed uint64, result scenarios.Result, err error) ran {

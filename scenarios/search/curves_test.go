@@ -39,7 +39,7 @@ func featuresMet(t *testing.T, s *scenarios.Scenario, schedules int) []int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plans.learn(seed, &r)
+		plans.Learn(seed, &r)
 		for _, f := range reader.Read(r.History) {
 			met[f] = true
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
@@ -26,6 +27,12 @@ type Exploration struct {
 type Differing struct {
 	Blocks int    `json:"blocks"`
 	First  uint64 `json:"first"` // the lowest seed of such runs
+}
+
+// String says so, in a sentence without a full stop.
+func (d Differing) String() string {
+	return fmt.Sprintf("the run of seed %d was different when it was made again: in %s of %d seeds the search went on "+
+		"without what runs show", d.First, text.Count(d.Blocks, "block"), together)
 }
 
 func (d *Differing) add(more Differing) {
@@ -97,21 +104,21 @@ func (w *explorer) explore(r Range) (*Exploration, error) {
 	for i := range r.count() {
 		seed := r.First + uint64(i)
 		plan := w.plans.Plan(seed)
-		if q := &w.plans.pursuit; q.noticed != nil && *q.noticed == seed {
-			part.Differing.add(Differing{1, *q.differ})
+		if of := w.plans.differing(seed); of != nil {
+			part.Differing.add(Differing{1, *of})
 		}
 		if len(plan.Faults) == 0 {
 			part.Empty++
 		}
 		result, err := w.runner.Run(plan)
 		if part.Failed.note(seed, err) {
-			w.plans.learn(seed, nil)
+			w.plans.Learn(seed, nil)
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("seed %d: %w\n%s", seed, err, plan)
 		}
-		w.plans.learn(seed, &result)
+		w.plans.Learn(seed, &result)
 		part.count(seed, w.checker.Check(result.History), w.scenario.Promise)
 		w.strikes.Count(part.Faults, plan.Faults, result.History)
 	}

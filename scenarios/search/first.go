@@ -39,7 +39,7 @@ func FindFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds in
 		if err != nil {
 			return FirstViolation{}, fmt.Errorf("seed %d: %w\n%s", seed, err, plan)
 		}
-		plans.learn(seed, &result)
+		plans.Learn(seed, &result)
 		for _, f := range judge.CheckOnly(result.History, promised).Findings {
 			if f.Outcome == checker.Violated && !s.Promise.Excuses(f.Cause) {
 				return FirstViolation{Found: true, Runs: n + 1, Law: f.Law, Cause: f.Cause}, nil

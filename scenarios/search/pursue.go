@@ -1,6 +1,7 @@
 package search
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -14,8 +15,9 @@ import (
 // the fewer blocks there are to be made at once. It is a multiple of aimedTogether.
 const together = 512
 
-// blockOf is the first seed of the block of a seed.
-func blockOf(seed uint64) uint64 { return seed - seed%together }
+// BlockOf is the first seed of the block of a seed: a plan that pursues anything depends on the runs of the seeds from
+// there on.
+func BlockOf(seed uint64) uint64 { return seed - seed%together }
 
 // portionOf is how many seeds of a scenario one job has.
 func portionOf(s *scenarios.Scenario) uint64 {
@@ -31,7 +33,9 @@ type pursuit struct {
 	plans []nemesis.Plan // of its seeds from the first on
 	runs  int            // how many of these were made: all, or all but the last
 	met   [features.Count]int32
-	kept  []kept
+	// latest is what the latest of these runs has shown.
+	latest Shown
+	kept   []kept
 	// differ is the seed of a plan whose run was different when it was made again, noticed that for whose plan it was
 	// made; nil if there is none. From then on the block pursues nothing.
 	differ, noticed *uint64
@@ -49,43 +53,102 @@ type kept struct {
 	aim    *aim // what happens in its run; nil: that is not known
 }
 
-// learn spares the plans a run that their user has made with Plan(seed): nil if it failed. It must be called before
+// Shown is what is known of the run of one seed, for the plans of its block that follow. The zero value is that of a run
+// which ended its process before its plan was drawn.
+type Shown struct {
+	Plan   string `json:",omitempty"`
+	Digest sim.Digest
+	Met    []features.Feature `json:",omitempty"` // none if the run failed
+	// Differing, if set, is the seed of a run that was different when it was made again for this plan: the block
+	// pursues nothing from here on.
+	Differing *uint64 `json:",omitempty"`
+}
+
+// Learn spares the plans a run that their user has made with Plan(seed): r is nil if it failed. It must be called before
 // the next Plan to be of use.
-func (p *Plans) learn(seed uint64, r *scenarios.Result) {
+func (p *Plans) Learn(seed uint64, r *scenarios.Result) {
 	q := &p.pursuit
 	if n := len(q.plans); n > q.runs && q.first+uint64(n-1) == seed {
-		q.learn(r)
+		q.learn(q.shown(r))
 	}
 }
 
-// learn adds the run of the latest plan.
-func (q *pursuit) learn(r *scenarios.Result) {
-	q.runs++
+// Shown is what Resume needs to know of the run that was learned last; one must have been.
+func (p *Plans) Shown() Shown {
+	q := &p.pursuit
+	s, at := q.latest, q.runs-1
+	s.Plan, s.Differing = q.plans[at].String(), p.differing(q.first+uint64(at))
+	return s
+}
+
+// differing is the seed of the run that was different when it was made again for the plan of a seed; nil if none was.
+func (p *Plans) differing(seed uint64) *uint64 {
+	if q := &p.pursuit; q.noticed != nil && *q.noticed == seed {
+		return q.differ
+	}
+	return nil
+}
+
+// Resume makes the plans those of a process that goes on in the block of a seed: what the runs of the seeds before it
+// have shown, from the block's first on, is given. The error is of a plan that cannot be parsed.
+func (p *Plans) Resume(seed uint64, shown []Shown) error {
+	q := &p.pursuit
+	q.begin(BlockOf(seed))
+	for i, s := range shown {
+		plan := nemesis.Plan{}
+		if s.Plan != "" {
+			var err error
+			if plan, err = nemesis.ParsePlan("plan", []byte(s.Plan)); err != nil {
+				return fmt.Errorf("the plan of seed %d: %w", q.first+uint64(i), err)
+			}
+		}
+		at := q.first + uint64(i)
+		p.chosen(at)
+		if s.Differing != nil {
+			q.differ, q.noticed = s.Differing, &at
+		}
+		q.plans = append(q.plans, plan)
+		q.learn(s)
+	}
+	return nil
+}
+
+// shown reads what a run has shown; r is nil if it failed.
+func (q *pursuit) shown(r *scenarios.Result) (s Shown) {
 	if r == nil {
-		return
+		return s
 	}
 	all := q.reader.Read(r.History)
-	n, _ := slices.BinarySearch(all, features.Pairs)
-	all = all[:n] // every few runs something has followed another for the first time
+	n, _ := slices.BinarySearch(all, features.Pairs) // every few runs something has followed another for the first time
+	return Shown{Digest: r.Digest, Met: slices.Clone(all[:n])}
+}
+
+// learn adds the run of the latest plan.
+func (q *pursuit) learn(s Shown) {
+	q.runs, q.latest = q.runs+1, s
 	isNew := false
-	for _, f := range all {
+	for _, f := range s.Met {
 		isNew = isNew || q.met[f] == 0
 		q.met[f]++
 	}
 	if isNew {
 		at := q.runs - 1
-		q.kept = append(q.kept, kept{plan: q.plans[at], seed: q.first + uint64(at), met: slices.Clone(all),
-			digest: r.Digest})
+		q.kept = append(q.kept, kept{plan: q.plans[at], seed: q.first + uint64(at), met: s.Met, digest: s.Digest})
 	}
+}
+
+// begin turns to a block.
+func (q *pursuit) begin(block uint64) {
+	q.first, q.plans, q.runs, q.kept = block, q.plans[:0], 0, nil
+	q.differ, q.noticed = nil, nil
+	clear(q.met[:])
 }
 
 // pursuing is the plan of a seed after all that the earlier runs of its block have shown.
 func (p *Plans) pursuing(seed uint64) nemesis.Plan {
 	q := &p.pursuit
-	if block := blockOf(seed); q.first != block {
-		q.first, q.plans, q.runs, q.kept = block, q.plans[:0], 0, nil
-		q.differ, q.noticed = nil, nil
-		clear(q.met[:])
+	if block := BlockOf(seed); q.first != block {
+		q.begin(block)
 	}
 	for at := int(seed - q.first); len(q.plans) <= at; {
 		if len(q.plans) > q.runs {
@@ -104,26 +167,23 @@ func (p *Plans) catchUp() {
 	}
 	r, err := q.runner.Run(q.plans[q.runs])
 	if err != nil {
-		q.learn(nil)
+		q.learn(Shown{})
 		return
 	}
-	q.learn(&r)
+	q.learn(q.shown(&r))
 }
 
 // next draws the plan of the next seed of the block, or varies a kept one.
 func (p *Plans) next(seed uint64) nemesis.Plan {
 	drawn := p.drawn(seed)
-	random, varies := p.varies(seed)
-	q := &p.pursuit
-	if !varies || len(q.kept) == 0 || q.differ != nil {
+	k, random := p.chosen(seed)
+	if k == nil {
 		return drawn
 	}
-	k := q.choose(random)
-	k.varied++
 	if k.aim == nil {
 		r, err := p.look(k.plan)
 		if err != nil || r.Digest != k.digest {
-			q.differ, q.noticed = &k.seed, &seed
+			p.pursuit.differ, p.pursuit.noticed = &k.seed, &seed
 			return drawn
 		}
 		k.aim = new(aim)
@@ -132,6 +192,19 @@ func (p *Plans) next(seed uint64) nemesis.Plan {
 	v := variation{archer{k.aim, random}, p, slices.Clone(k.plan.Faults)}
 	v.vary(drawn.Faults)
 	return p.of(k.plan.Seed, v.faults)
+}
+
+// chosen chooses the kept plan that the next seed of the block varies, and what its variation draws from; nil if the
+// seed pursues nothing.
+func (p *Plans) chosen(seed uint64) (*kept, *sim.Stream) {
+	random, varies := p.varies(seed)
+	q := &p.pursuit
+	if !varies || len(q.kept) == 0 || q.differ != nil {
+		return nil, nil
+	}
+	k := q.choose(random)
+	k.varied++
+	return k, random
 }
 
 // alone is how many plans of a block, its first, pursue nothing: what they break is found as soon as without a

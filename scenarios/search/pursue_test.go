@@ -1,6 +1,7 @@
 package search
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -33,7 +34,7 @@ func TestAPursuingPlanIsAFunctionOfItsSeed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inOrder.learn(seed, &result)
+		inOrder.Learn(seed, &result)
 		all = append(all, p)
 		if err := p.Validate(inOrder.scenario.Targets()); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -45,7 +46,7 @@ func TestAPursuingPlanIsAFunctionOfItsSeed(t *testing.T) {
 		if n := len(p.Faults); n > m.Most {
 			t.Errorf("seed %d has %d faults", seed, n)
 		}
-		if blockOf(p.Seed) != blockOf(seed) || p.Seed > seed || p.Seed%aimedTogether != 0 {
+		if BlockOf(p.Seed) != BlockOf(seed) || p.Seed > seed || p.Seed%aimedTogether != 0 {
 			t.Errorf("seed %d varies a plan with the run's seed %d", seed, p.Seed)
 		}
 		if p.Seed != baseOf(seed) {
@@ -62,7 +63,7 @@ func TestAPursuingPlanIsAFunctionOfItsSeed(t *testing.T) {
 		t.Errorf("%d of %d plans vary one with another run's seed", varied, len(all))
 	}
 	anyhow := pursuingPlans(t)
-	anyhow.learn(3, nil) // of a plan that nobody has asked for
+	anyhow.Learn(3, nil) // of a plan that nobody has asked for
 	for _, seed := range []uint64{together + 7, 40, 41, 7, together - 1, 40} {
 		if got := anyhow.Plan(seed); !reflect.DeepEqual(got, all[seed]) {
 			t.Errorf("seed %d: %s, not %s", seed, got, all[seed])
@@ -70,6 +71,60 @@ func TestAPursuingPlanIsAFunctionOfItsSeed(t *testing.T) {
 	}
 	if anyhow.Plan(math.MaxUint64); anyhow.pursuit.first != math.MaxUint64-together+1 {
 		t.Errorf("the last block begins at %d", anyhow.pursuit.first)
+	}
+}
+
+// Whoever goes on in the middle of a block, as often as one likes, draws the plans of one who has made it all: where
+// runs failed, too, and where one was different when it was made again.
+func TestPlansGoOnInAnotherProcess(t *testing.T) {
+	whole, parts := pursuingPlans(t), pursuingPlans(t)
+	r := scenarios.NewRunner(whole.scenario)
+	var shown []Shown
+	for seed := range uint64(together + 40) {
+		if BlockOf(seed) == seed {
+			shown = nil
+		}
+		want := whole.Plan(seed)
+		if seed%50 == 49 {
+			parts = pursuingPlans(t)
+			var read []Shown
+			line, err := json.Marshal(shown)
+			if err == nil {
+				err = json.Unmarshal(line, &read)
+			}
+			if err == nil {
+				err = parts.Resume(seed, read)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := parts.Plan(seed); !reflect.DeepEqual(got, want) {
+			t.Fatalf("seed %d: %s, not %s", seed, got, want)
+		}
+		result, err := r.Run(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := &result
+		if seed%30 == 7 {
+			known = nil
+		}
+		if seed == 480 {
+			other := uint64(140)
+			for _, p := range []*Plans{whole, parts} {
+				p.pursuit.differ, p.pursuit.noticed = &other, &seed
+			}
+		}
+		whole.Learn(seed, known)
+		parts.Learn(seed, known)
+		shown = append(shown, whole.Shown())
+	}
+	if parts.pursuit.runner != nil {
+		t.Error("runs were made again although what they have shown was known")
+	}
+	if err := parts.Resume(1, []Shown{{Plan: "no plan"}}); err == nil {
+		t.Error("something that is no plan was taken for one")
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
@@ -43,9 +42,8 @@ func (e *Exploration) caveats() []string {
 	if e.Empty > 0 {
 		caveats = append(caveats, fmt.Sprintf("%d of %d plans had no fault", e.Empty, e.Done()))
 	}
-	if d := e.Differing; d.Blocks > 0 {
-		caveats = append(caveats, fmt.Sprintf("the run of seed %d was different when it was made again: in %s of %d "+
-			"seeds the search went on without what runs show", d.First, text.Count(d.Blocks, "block"), together))
+	if e.Differing.Blocks > 0 {
+		caveats = append(caveats, e.Differing.String())
 	}
 	for _, t := range e.Faults {
 		if t.Drawn > 0 && t.Met == 0 {

@@ -1,0 +1,189 @@
+package locktest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// pursuing is a test of a lock with a scenario's mix.
+func pursuing(t *testing.T, mix string, lock func(*Client) Lock) Config {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pursued.yaml")
+	text := "name: pursued\nservers: {redis: 1}\nclients: 2\nlock: {protocol: library, ttl: 8s}\n" +
+		"work: {cycles: 2, hold: 3s}\nmix: {" + mix + "}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Config{New: lock, Scenario: file, Seeds: testkit.Size(220, 1100), Untried: true,
+		Laws: []checker.Law{checker.Ownership}, Tolerated: []string{"metrics"}}
+}
+
+// unlucky is a lock that fails in some runs: by their seed, so that what varies a run fails if it does.
+type unlucky struct {
+	careless
+	fail func()
+}
+
+func (l *unlucky) Lock(ctx context.Context) error {
+	var drawn [1]byte
+	if l.n == 1 && l.c.Name == "client-1" {
+		if _, err := rand.Read(drawn[:]); err == nil && drawn[0] < 10 {
+			l.fail()
+		}
+	}
+	return l.careless.Lock(ctx)
+}
+
+// outcomes are the digests of runs, by seed; "failed" of those that could not be judged.
+func outcomes(p *parent) map[uint64]string {
+	all := map[uint64]string{}
+	for _, r := range p.runs {
+		all[r.Seed] = fmt.Sprintf("%x", r.Digest)
+		if r.Failure != "" {
+			all[r.Seed] = "failed"
+		}
+	}
+	return all
+}
+
+// TestWhatIsPursuedIsAFunctionOfTheSeed: the run of a seed is the same by any number of workers, whether or not they are
+// replaced in the middle of a block, since the lock leaves goroutines behind or ends its process, and if it is the only
+// one that is asked for.
+func TestWhatIsPursuedIsAFunctionOfTheSeed(t *testing.T) {
+	const mix = "pursued: 80%, aimed: 0%"
+	examined := func(name, mix string, lock func(*Client) Lock) (p *parent) {
+		t.Run(name, func(t *testing.T) { p = examine(t, pursuing(t, mix, lock)) })
+		return p
+	}
+	failing := func(fail func()) func(*Client) Lock {
+		return func(c *Client) Lock { return &unlucky{careless{plain{c: c, ttl: 8 * time.Second}}, fail} }
+	}
+	whole := examined("panics", mix, failing(func() { panic("unlucky") }))
+	replaced := examined("ends its process", mix, failing(func() { os.Exit(3) }))
+	crowded := examined("leaves goroutines behind", mix, failing(func() {
+		for range crowd + 1 {
+			go metrics()
+		}
+		panic("unlucky")
+	}))
+	drawn := examined("pursues nothing", "aimed: 0%", failing(func() { panic("unlucky") }))
+	if whole == nil || replaced == nil || crowded == nil || drawn == nil {
+		return
+	}
+	want := outcomes(whole)
+	failed, other := 0, 0
+	for seed, outcome := range want {
+		if outcome == "failed" {
+			failed++
+		}
+		if outcome != outcomes(drawn)[seed] {
+			other++
+		}
+	}
+	if failed < 3 || len(want) != whole.config.Seeds || other < len(want)/8 {
+		t.Fatalf("of %d runs %d failed, and %d are not those that pursue nothing", len(want), failed, other)
+	}
+	for name, p := range map[string]*parent{"ends its process": replaced, "leaves goroutines behind": crowded} {
+		if got := outcomes(p); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, not %v", name, got, want)
+		}
+	}
+	for _, workers := range []int{1, 2, 3} {
+		again := &parent{t: whole.t, config: whole.config, call: whole.call, begun: whole.begun, pursues: true}
+		asked := []uint64{200, 201}
+		if testkit.Full() {
+			asked = []uint64{200, 201, 700, 1030}
+		}
+		for _, share := range again.shares(asked, workers) {
+			again.exploreShare(t.Context(), share)
+		}
+		got := outcomes(again)
+		if len(got) != len(asked) || again.finished != len(asked) {
+			t.Errorf("%d workers made %d runs, and finished %d", workers, len(got), again.finished)
+		}
+		for seed, outcome := range got {
+			if outcome != want[seed] {
+				t.Errorf("%d workers: seed %d is %s, not %s", workers, seed, outcome, want[seed])
+			}
+		}
+	}
+}
+
+// TestAPursuingRunIsCutDown: by its own plan, without the runs that it pursues.
+func TestAPursuingRunIsCutDown(t *testing.T) {
+	p := examine(t, pursuing(t, "pursued: 80%", newCareless))
+	if p == nil {
+		return
+	}
+	for _, r := range slices.Backward(p.runs) {
+		if len(r.Broken) == 0 {
+			continue
+		}
+		small, why := p.shrink(group{broken: r.Broken[0], first: r})
+		if small == nil || r.Seed < 150 {
+			t.Fatalf("seed %d: %s", r.Seed, why)
+		}
+		if plan, err := nemesis.ParsePlan("plan", []byte(small.Plan)); err != nil || len(plan.Faults) == 0 ||
+			small.finding != r.Broken[0].finding {
+			t.Errorf("seed %d: %+v, %v", r.Seed, small, err)
+		}
+		return
+	}
+	t.Error("nothing was broken")
+}
+
+// TestABlockIsOneWorkers: from its first seed on, and no other's.
+func TestABlockIsOneWorkers(t *testing.T) {
+	p := &parent{pursues: true}
+	shares := p.shares([]uint64{510, 511, 512, 513, 1540}, 2)
+	if len(shares) != 2 || len(shares[0]) != 512+5 || len(shares[1]) != 2 || len(p.unasked) != 510+4 ||
+		shares[0][512] != 1536 || shares[1][0] != 512 {
+		t.Errorf("%d, %d unasked", shares, len(p.unasked))
+	}
+	p.pursues = false
+	if shares := p.shares([]uint64{5, 6, 7}, 2); !reflect.DeepEqual(shares, [][]uint64{{5, 7}, {6}}) {
+		t.Errorf("%d", shares)
+	}
+}
+
+var opens int
+
+// moody is a lock each of which waits longer than the one before.
+type moody struct{ plain }
+
+func (l *moody) Lock(ctx context.Context) error {
+	opens++
+	time.Sleep(time.Duration(opens) * time.Microsecond)
+	return l.plain.Lock(ctx)
+}
+
+// TestALibraryWhoseRunsDifferIsNotPursued: that is reported, and all its seeds are run.
+func TestALibraryWhoseRunsDifferIsNotPursued(t *testing.T) {
+	c := pursuing(t, "pursued: 90%", func(c *Client) Lock { return &moody{plain{c: c, ttl: 8 * time.Second}} })
+	c.Seeds = 180
+	p := examine(t, c)
+	r, ok := Explore(t, c)
+	if p == nil || !ok {
+		return
+	}
+	if len(p.runs) != 180 || len(p.differ) != 1 || !slices.Contains(r.Differing, p.differ[0]) {
+		t.Errorf("%d runs, differing: %d and %d", len(p.runs), p.differ, r.Differing)
+	}
+	want := fmt.Sprintf("the run of seed %d was different when it was made again: in 1 block of 512 seeds the search "+
+		"went on without what runs show", p.differ[0])
+	if text := strings.Join(strings.Fields(p.summary()), " "); !strings.Contains(text, want) {
+		t.Errorf("%q is missing in\n%s", want, p.summary())
+	}
+}
