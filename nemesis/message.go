@@ -244,7 +244,7 @@ var lostMessage = part{" reply NUMBER", FieldNumber | FieldMessage,
 // passages follows the messages that the faults of a run name.
 type passages struct {
 	watched []*watched
-	asked   []Asked // by the clients of these, in the order in which they first came
+	asked   counts // by the clients of these
 }
 
 // Asked counts the requests with one command of one client to one server.
@@ -252,6 +252,21 @@ type Asked struct {
 	Client, Server sim.ProcessID
 	Command        string
 	Times          int
+}
+
+// counts are in the order in which their requests first came.
+type counts []Asked
+
+// add counts a request, and returns how many of its kind there are now.
+func (c *counts) add(m *sim.Passage) int {
+	for i := range *c {
+		if a := &(*c)[i]; a.Command == m.Command && a.Server == m.Server && a.Client == m.Client {
+			a.Times++
+			return a.Times
+		}
+	}
+	*c = append(*c, Asked{m.Client, m.Server, m.Command, 1})
+	return 1
 }
 
 // String gives "2 DEL to redis-1".
@@ -366,7 +381,7 @@ func (p *passages) see(m sim.Passage) (sum sim.Interference) {
 		return sum
 	}
 	if !m.Answer && !m.Arrives {
-		p.count(&m)
+		p.asked.add(&m)
 	}
 	for _, w := range p.watched {
 		if m.Client != w.client {
@@ -411,15 +426,4 @@ func named(name, command string) bool {
 		return len(command) >= len(beginning) && strings.EqualFold(command[:len(beginning)], beginning)
 	}
 	return strings.EqualFold(command, name)
-}
-
-// count counts a request of a client.
-func (p *passages) count(m *sim.Passage) {
-	for i := range p.asked {
-		if a := &p.asked[i]; a.Client == m.Client && a.Server == m.Server && a.Command == m.Command {
-			a.Times++
-			return
-		}
-	}
-	p.asked = append(p.asked, Asked{m.Client, m.Server, m.Command, 1})
 }

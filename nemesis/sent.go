@@ -60,26 +60,31 @@ func Named(f Fault, sent []Sent) (named Fault, ok bool) {
 // which they left.
 func Record(w *sim.World) *[]Sent {
 	list := new([]Sent)
-	at := map[uint64]int{} // places in the list, by requests
-	sent := map[Asked]int{}
+	var places []int // in the list, from 1, by requests; 0 of one that left before, or that is no client's
+	var sent counts
 	w.Inspect(func(p sim.Passage) (none sim.Interference) {
 		if !IsClient(p.Client) {
 			return none
 		}
-		i, known := at[p.Request]
-		switch {
-		case !known && !p.Answer && !p.Arrives:
-			at[p.Request] = len(*list)
-			same := Asked{Client: p.Client, Server: p.Server, Command: p.Command}
-			sent[same]++
-			*list = append(*list, Sent{Client: p.Client, Server: p.Server, Command: p.Command, Nth: sent[same],
-				Attempt: p.Attempt, Number: p.Number, Left: p.At})
-		case known && !p.Answer && p.Arrives:
-			(*list)[i].Arrived = p.At
-		case known && p.Answer && !p.Arrives:
-			(*list)[i].AnswerNumber, (*list)[i].Answered = p.Number, p.At
-		case known && p.Answer:
-			(*list)[i].Taken = p.At
+		for uint64(len(places)) <= p.Request {
+			places = append(places, 0)
+		}
+		place := &places[p.Request]
+		if *place == 0 {
+			if !p.Answer && !p.Arrives {
+				*list = append(*list, Sent{Client: p.Client, Server: p.Server, Command: p.Command, Nth: sent.add(&p),
+					Attempt: p.Attempt, Number: p.Number, Left: p.At})
+				*place = len(*list)
+			}
+			return none
+		}
+		switch s := &(*list)[*place-1]; {
+		case !p.Answer && p.Arrives:
+			s.Arrived = p.At
+		case p.Answer && !p.Arrives:
+			s.AnswerNumber, s.Answered = p.Number, p.At
+		case p.Answer:
+			s.Taken = p.At
 		}
 		return none
 	})

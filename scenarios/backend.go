@@ -46,12 +46,13 @@ func (s *Servers) backend() *backend {
 	return nil
 }
 
-// naming is what names the requests of one run.
-func (b *backend) naming() func(args []string) string {
+// naming is what names the requests of the run that begins; n serves one run after another.
+func (b *backend) naming(n *redis.Namer) func(args []string) string {
 	if b.name != nil {
 		return b.name
 	}
-	return new(redis.Namer).Name
+	n.Begin()
+	return n.Name
 }
 
 // Front is what stands before the servers, for clients that are no tasks; nil if there is nothing.

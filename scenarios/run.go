@@ -9,6 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
 // Plan is every fault of the run with the given seed, fixed before the run.
@@ -47,6 +48,7 @@ type Runner struct {
 	// elsewhere, if set, makes the runs in another process.
 	elsewhere func(*Scenario, nemesis.Plan, bool) (Result, error)
 	sent      bool // runs report what their clients send
+	namer     redis.Namer
 	cast      Cast // nil: clients and servers are the scenario's own
 	foreign   bool // the code of the clients' lock is unknown
 }
@@ -193,7 +195,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 		r.host.Prepare(&options)
 	}
 	if r.sent || nemesis.NameMessages(p.Faults) {
-		options.Command = s.Servers.backend().naming()
+		options.Command = s.Servers.backend().naming(&r.namer)
 	}
 	seen := r.readRequests(&options)
 	w.Reset(p.Seed, options)

@@ -11,12 +11,29 @@ import (
 // longestName bounds a name, in bytes.
 const longestName = 60
 
-// Namer names what the requests of one run ask for: by the command, in capitals, and a script by its name, if it is
-// well known, or else by its first line. It knows a script by its hash once some client has sent its text; the zero
-// value knows none.
+// Namer names what the requests of a run ask for: by the command, in capitals, and a script by its name, if it is well
+// known, or else by its first line. It knows a script by its hash once some client has sent its text in the run; the
+// zero value knows none.
 type Namer struct {
-	names map[string]string // of scripts, by their texts
-	texts map[string]string // by their hashes
+	run    int
+	texts  map[string]*sentScript
+	hashes map[string]*sentScript
+}
+
+// sentScript is one that was sent.
+type sentScript struct {
+	name string
+	sent int // the last run in which it was
+}
+
+// mostScripts is how many scripts are kept from one run for the next.
+const mostScripts = 1000
+
+// Begin turns to another run. What was found out about texts is kept, since it takes longer than the rest of a name.
+func (n *Namer) Begin() {
+	if n.run++; len(n.texts) > mostScripts {
+		n.texts, n.hashes = nil, nil
+	}
 }
 
 // Name names the request with these arguments.
@@ -27,8 +44,8 @@ func (n *Namer) Name(args []string) string {
 	case command == "EVAL", command == "EVAL_RO":
 		return n.script(args[1])
 	case command == "EVALSHA", command == "EVALSHA_RO":
-		if text, known := n.texts[strings.ToLower(args[1])]; known {
-			return n.script(text)
+		if s := n.hashes[strings.ToLower(args[1])]; s != nil && s.sent == n.run {
+			return s.name
 		}
 	case command == "SCRIPT" && len(args) > 2 && strings.EqualFold(args[1], "load"):
 		n.script(args[2])
@@ -41,14 +58,13 @@ func (n *Namer) Name(args []string) string {
 
 // script names a script by its text, and remembers its hash.
 func (n *Namer) script(text string) string {
-	if name, known := n.names[text]; known {
-		return name
+	if s := n.texts[text]; s != nil {
+		s.sent = n.run
+		return s.name
 	}
-	if n.names == nil {
-		n.names, n.texts = map[string]string{}, map[string]string{}
+	if n.texts == nil {
+		n.texts, n.hashes = map[string]*sentScript{}, map[string]*sentScript{}
 	}
-	sum := sha1.Sum([]byte(text))
-	n.texts[hex.EncodeToString(sum[:])] = text
 	name, tokens := "", lua.Tokens(text)
 	for _, w := range WellKnown {
 		if lua.Tokens(w.Text) == tokens {
@@ -58,7 +74,8 @@ func (n *Namer) script(text string) string {
 	if name == "" {
 		name = firstLine(text)
 	}
-	n.names[text] = name
+	sum, s := sha1.Sum([]byte(text)), &sentScript{name, n.run}
+	n.texts[text], n.hashes[hex.EncodeToString(sum[:])] = s, s
 	return name
 }
 
@@ -75,6 +92,9 @@ func firstLine(script string) string {
 // printable is the beginning of a text, without what neither a terminal nor a fault's line may hold: a client sends
 // what it likes.
 func printable(text string) string {
+	if len(text) <= longestName && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+		return text
+	}
 	words := strings.Fields(strings.Map(func(r rune) rune {
 		switch {
 		case r == '"':

@@ -37,4 +37,27 @@ func TestRequestsAreNamed(t *testing.T) {
 			t.Errorf("%q is named %q, want %q", c.args, got, c.want)
 		}
 	}
+	for range 2 { // a run knows nothing of what was sent in another
+		n.Begin()
+		for _, want := range []string{"EVALSHA", "-- takes it 1"} {
+			if got := n.Name([]string{"EVALSHA", hash(own), "1", "lock"}); got != want {
+				t.Errorf("it is named %q, want %q", got, want)
+			}
+			n.Name([]string{"EVAL", own, "1", "lock"})
+		}
+	}
+}
+
+// What is kept of scripts does not grow without bound, although each request may have one of its own.
+func TestFewScriptsAreKept(t *testing.T) {
+	var n Namer
+	for i := range 10 * mostScripts {
+		if i%10 == 0 {
+			n.Begin()
+		}
+		n.Name([]string{"EVAL", fmt.Sprint("return ", i), "0"})
+	}
+	if len(n.texts) > mostScripts+10 || len(n.hashes) != len(n.texts) {
+		t.Errorf("%d scripts are kept, and %d hashes", len(n.texts), len(n.hashes))
+	}
 }
