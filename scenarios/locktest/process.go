@@ -91,74 +91,101 @@ func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 // exploreShare runs the seeds with one worker after another: one that dies is replaced by another, and so is one in
 // which too much is left behind. A run in which a worker dies after it has left a bubble is made again, by workers that
 // leave none: the code may keep for the whole program what belongs to one bubble alone.
-func (p *parent) exploreShare(ctx context.Context, share []uint64) {
-	var plans map[uint64]string // drawn by an earlier worker
-	var block block
-	alone := false
-	for len(share) > 0 && ctx.Err() == nil {
-		var began *uint64
-		later, done, failed := false, false, false
-		plan := "" // of the run that is under way
-		k := task{Test: p.t.Name(), Call: p.call, Seeds: slices.Clone(share), Alone: alone}
-		if p.listed != nil {
-			k.Places = p.listed.file
+func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
+	s := share{parent: p, seeds: seeds}
+	for len(s.seeds) > 0 && ctx.Err() == nil {
+		k, err := s.task()
+		if err != nil {
+			p.problem(err.Error())
+			return
 		}
-		if p.pursues {
-			var err error
-			if k.Shown, err = block.save(p.t.TempDir(), share[0]); err != nil {
-				p.problem(err.Error())
-				return
-			}
-		}
-		if plans[share[0]] != "" {
-			k.Plans = plans
-			k.Seeds = slices.DeleteFunc(k.Seeds, func(s uint64) bool { return plans[s] == "" })
-		}
-		end := p.start(ctx, k, func(r report) {
-			switch {
-			case r.Plans != nil:
-				plans = r.Plans
-			case r.Began != nil:
-				began, later, plan = r.Began, r.Later, r.Plan
-			case r.Ran != nil:
-				if s := r.Ran.Shown; s != nil {
-					block.add(r.Ran.Seed, *s)
-				}
-				p.take(*r.Ran)
-			case r.Finished != nil:
-				p.finish(*r.Finished)
-				share = slices.DeleteFunc(share, func(s uint64) bool { return s == *r.Finished })
-				delete(plans, *r.Finished)
-				began = nil
-			case r.Problem != "":
-				p.problem(r.Problem)
-				failed = true
-			case r.Done:
-				done = true
-			}
-		})
-		if began != nil && (done || later) {
-			p.forget(*began) // it is tried again
+		var w working
+		end := p.start(ctx, k, func(r report) { s.follow(&w, r) })
+		if w.began != nil && (w.done || w.later) {
+			p.forget(*w.began) // it is tried again
 		}
 		switch {
-		case failed || ctx.Err() != nil:
+		case w.failed || ctx.Err() != nil:
 			return
-		case done:
-			continue
-		case began != nil && later:
-			alone = true
-			continue
-		case began == nil:
+		case w.done:
+		case w.began != nil && w.later:
+			s.alone = true
+		case w.began == nil:
 			p.problem(fmt.Sprintf("a worker ended before its first run: %v", end))
 			return
+		default:
+			s.take(ran{Seed: *w.began, Failure: end.Error(), Plan: w.plan, Shown: &search.Shown{Plan: w.plan}})
+			s.finish(*w.began)
 		}
-		if p.pursues {
-			block.add(*began, search.Shown{Plan: plan})
-		}
-		p.take(ran{Seed: *began, Failure: end.Error(), Plan: plan})
-		p.finish(*began)
-		share = slices.DeleteFunc(share, func(s uint64) bool { return s == *began })
 	}
+}
+
+// share is what is left of the seeds that one worker after another runs.
+type share struct {
+	*parent
+	seeds []uint64
+	plans map[uint64]string // drawn by an earlier worker
+	block block
+	alone bool // no second bubble may be used
+}
+
+// working is how far a worker is.
+type working struct {
+	began        *uint64 // a run that is under way
+	plan         string  // of it
+	later        bool    // it is made in a bubble that is not the first
+	done, failed bool
+}
+
+// task is what the next worker is to do.
+func (s *share) task() (k task, err error) {
+	k = task{Test: s.t.Name(), Call: s.call, Seeds: slices.Clone(s.seeds), Alone: s.alone}
+	if s.listed != nil {
+		k.Places = s.listed.file
+	}
+	if s.pursues {
+		k.Shown, err = s.block.save(s.t.TempDir(), s.seeds[0])
+	}
+	if s.plans[s.seeds[0]] != "" {
+		k.Plans = s.plans
+		k.Seeds = slices.DeleteFunc(k.Seeds, func(seed uint64) bool { return s.plans[seed] == "" })
+	}
+	return k, err
+}
+
+// follow takes what a worker reports.
+func (s *share) follow(w *working, r report) {
+	switch {
+	case r.Plans != nil:
+		s.plans = r.Plans
+	case r.Began != nil:
+		w.began, w.later, w.plan = r.Began, r.Later, r.Plan
+	case r.Ran != nil:
+		s.take(*r.Ran)
+	case r.Finished != nil:
+		s.finish(*r.Finished)
+		w.began = nil
+	case r.Problem != "":
+		s.problem(r.Problem)
+		w.failed = true
+	case r.Done:
+		w.done = true
+	}
+}
+
+// take takes a run.
+func (s *share) take(r ran) {
+	if s.pursues {
+		s.block.add(r.Seed, *r.Shown)
+	}
+	s.parent.take(r)
+}
+
+// finish takes a seed off of which all was run.
+func (s *share) finish(seed uint64) {
+	s.parent.finish(seed)
+	s.seeds = slices.DeleteFunc(s.seeds, func(other uint64) bool { return other == seed })
+	delete(s.plans, seed)
 }
 
 // block is what is known of the runs of the block that a worker is in, from its first seed on.

@@ -58,9 +58,9 @@ func outcomes(p *parent) map[uint64]string {
 	return all
 }
 
-// TestWhatIsPursuedIsAFunctionOfTheSeed: the run of a seed is the same by any number of workers, whether or not they are
-// replaced in the middle of a block, since the lock leaves goroutines behind or ends its process, and if it is the only
-// one that is asked for.
+// TestWhatIsPursuedIsAFunctionOfTheSeed: the run of a seed is the same by any number of workers, whether or not they
+// are replaced in the middle of a block, since the lock leaves goroutines behind or ends its process, and if it is the
+// only one that is asked for.
 func TestWhatIsPursuedIsAFunctionOfTheSeed(t *testing.T) {
 	const mix = "pursued: 80%, aimed: 0%"
 	examined := func(name, mix string, lock func(*Client) Lock) (p *parent) {

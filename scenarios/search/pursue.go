@@ -53,8 +53,8 @@ type kept struct {
 	aim    *aim // what happens in its run; nil: that is not known
 }
 
-// Shown is what is known of the run of one seed, for the plans of its block that follow. The zero value is that of a run
-// which ended its process before its plan was drawn.
+// Shown is what is known of the run of one seed, for the plans of its block that follow. The zero value is that of a
+// run which ended its process before its plan was drawn.
 type Shown struct {
 	Plan   string `json:",omitempty"`
 	Digest sim.Digest
@@ -64,8 +64,8 @@ type Shown struct {
 	Differing *uint64 `json:",omitempty"`
 }
 
-// Learn spares the plans a run that their user has made with Plan(seed): r is nil if it failed. It must be called before
-// the next Plan to be of use.
+// Learn spares the plans a run that their user has made with Plan(seed): r is nil if it failed. It must be called
+// before the next Plan to be of use.
 func (p *Plans) Learn(seed uint64, r *scenarios.Result) {
 	q := &p.pursuit
 	if n := len(q.plans); n > q.runs && q.first+uint64(n-1) == seed {
