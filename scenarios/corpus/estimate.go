@@ -90,7 +90,9 @@ func atMost(runs, catches int, p float64) float64 {
 	for i := range catches + 1 {
 		these, _ := math.Lgamma(float64(i + 1))
 		others, _ := math.Lgamma(float64(runs - i + 1))
-		sum += math.Exp(all - these - others + float64(i)*math.Log(p) + float64(runs-i)*math.Log1p(-p))
+		// The conversions keep a product and a sum from becoming one step, which is more exact on some platforms.
+		caught, missed := float64(float64(i)*math.Log(p)), float64(float64(runs-i)*math.Log1p(-p))
+		sum += math.Exp(all - these - others + caught + missed)
 	}
 	return sum
 }
