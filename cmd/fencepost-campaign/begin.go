@@ -30,6 +30,8 @@ type request struct {
 	seeds    int
 	verify   bool
 	corpus   bool
+	starts   int
+	unaimed  bool
 	sound    int
 	options  verify.Options
 }
@@ -62,6 +64,9 @@ func (r *request) register(c *cobra.Command) {
 		"with --verify: let the scenario's own faults strike in every run")
 	output.Count(c, &r.options.Budget, "budget", 0, 1, 0, "with --verify: end undecided after so many runs")
 	f.BoolVar(&r.corpus, "corpus", false, "run the corpus instead of files")
+	output.Count(c, &r.starts, "starts", 1, 1, 0,
+		"with --corpus: from how many start seeds each mutant is searched")
+	f.BoolVar(&r.unaimed, "unaimed", false, "with --corpus: search each mutant also with faults of which none is aimed")
 	f.IntVar(&r.sound, "sound", 0, "with --corpus: how many runs to make of all sound locks together (default none)")
 	f.DurationVar(&r.patience, "patience", patience, "how long a process may be silent before another takes its place")
 }
@@ -71,7 +76,7 @@ var given = map[string][]string{
 	"explore": {"run", "seed", "seeds", "until-time", "until-findings", "until-rate"},
 	"verify": {"faults", "delays", "orders", "all-ends", "requests", "keep-faults", "seed", "budget",
 		"until-time"},
-	"corpus": {"seed", "seeds", "until-time", "sound"},
+	"corpus": {"seed", "seeds", "until-time", "starts", "unaimed", "sound"},
 }
 
 // kind is what the request asks for.
@@ -113,13 +118,13 @@ func (r *request) check(c *cobra.Command, files []string) error {
 		return fmt.Errorf("--until-rate must be %g to 1, not %g", smallestRate, r.rules.Rate)
 	case r.patience < time.Second:
 		return fmt.Errorf("--patience must be at least 1s, not %s", r.patience)
-	case r.sound < 0 || r.sound > 0 && r.sound < len(corpus.Names()):
-		return fmt.Errorf("--sound must be at least %d, a run for each lock, not %d", len(corpus.Names()), r.sound)
 	}
 	if err := task.OneRun(&r.options, c.Flags().Changed); err != nil {
 		return err
 	}
-	r.settle(c)
+	if r.settle(c); r.corpus {
+		return task.CheckCorpus(r.corpusOptions())
+	}
 	return nil
 }
 
@@ -226,12 +231,16 @@ func (r *request) probed() []uint64 {
 
 func (r *request) corpusEntry() (e entry, err error) {
 	e = entry{Kind: "corpus", Name: "corpus"}
-	o := corpus.Options{First: r.from, Seeds: r.seeds, Starts: 1, Sound: r.sound}
+	o := r.corpusOptions()
 	if e.Options, err = json.Marshal(o); err != nil {
 		return e, err
 	}
-	e.Probes, err = (&corpusRun{options: o}).probes(r.probed()...)
+	e.Probes, err = (&corpusRun{options: *o}).probes(r.probed()...)
 	return e, err
+}
+
+func (r *request) corpusOptions() *corpus.Options {
+	return &corpus.Options{First: r.from, Seeds: r.seeds, Starts: r.starts, Unaimed: r.unaimed, Sound: r.sound}
 }
 
 // repeat is the command that verifies in one process, without a limit to its time: it takes longer.

@@ -38,9 +38,9 @@ func TestAPackageTravelsAsItsTestBinary(t *testing.T) {
 // The corpus is the same but for the time that each mutant took.
 func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
 	t.Parallel()
-	args := []string{"--seeds", "2", "--json"}
+	args := []string{"--seeds", "2", "--starts", "2", "--unaimed", "--json"}
 	if testkit.Full() {
-		args = []string{"--seeds", "500", "--sound", "400", "--json"}
+		args = []string{"--seeds", "500", "--starts", "3", "--sound", "400", "--json"}
 	}
 	want, files := inOneProcess(t, append([]string{"corpus"}, args...)...)
 	dir := t.TempDir()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,12 +50,8 @@ type corpusJob struct{ task.Corpus }
 
 func (j *corpusJob) run() error {
 	o := &j.Options
-	_, enough := o.Last()
-	switch {
-	case !enough:
-		return fmt.Errorf("there are no %d seeds from --seed %d on", max(o.Seeds, o.Sound), o.First)
-	case o.Sound < 0 || o.Sound > 0 && o.Sound < len(corpus.Names()):
-		return fmt.Errorf("--sound must be at least %d, a run for each lock, not %d", len(corpus.Names()), o.Sound)
+	if err := task.CheckCorpus(o); err != nil {
+		return err
 	}
 	defer j.Close()
 	if err := j.Prepare(); err != nil {

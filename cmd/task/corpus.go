@@ -14,6 +14,21 @@ type Corpus struct {
 	Options corpus.Options
 }
 
+// CheckCorpus refuses seeds that there are not, and too few runs of sound locks.
+func CheckCorpus(o *corpus.Options) error {
+	_, enough := o.Last()
+	switch {
+	case !enough && o.Starts > 1:
+		return fmt.Errorf("there are no %d times %d seeds, each a million or more apart, from --seed %d on", o.Starts,
+			o.Seeds, o.First)
+	case !enough:
+		return fmt.Errorf("there are no %d seeds from --seed %d on", max(o.Seeds, o.Sound), o.First)
+	case o.Sound < 0 || o.Sound > 0 && o.Sound < len(corpus.Names()):
+		return fmt.Errorf("--sound must be at least %d, a run for each lock, not %d", len(corpus.Names()), o.Sound)
+	}
+	return nil
+}
+
 // Prepare makes sure, before anything runs, that the scenario of each mutant and each lock can be written. Without a
 // folder it takes that of the options.
 func (j *Corpus) Prepare() error {
