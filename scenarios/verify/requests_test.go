@@ -168,6 +168,122 @@ func TestClassesOfPausesLoseNothing(t *testing.T) {
 	}
 }
 
+// startsOf are instants at which a slow enumeration strikes: just before, at and just after each event of the run
+// without faults, and every step of its length.
+func startsOf(t *testing.T, s *scenarios.Scenario, step time.Duration) (all []time.Duration) {
+	t.Helper()
+	r, err := scenarios.NewRunner(s).Run(nemesis.Plan{Scenario: s.Name, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := time.Duration(0)
+	for i := range r.History.Events {
+		at := r.History.Events[i].Time.Duration()
+		end = max(end, at)
+		all = append(all, max(at-time.Microsecond, 0), at, at+time.Microsecond)
+	}
+	for at := time.Duration(0); at < end; at += step {
+		all = append(all, at)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// losingLocks are locks of one run whose servers lose in a crash what locks rest on, or do not.
+func losingLocks(t *testing.T) (all []*scenarios.Scenario) {
+	t.Helper()
+	for _, release := range []string{"script", "del"} {
+		for _, persistence := range []string{"{append-fsync: always}", "{append-fsync: everysec}", "none"} {
+			text := strings.Replace(lateReleaseBy(release), "{append-fsync: always}", persistence, 1)
+			s, err := scenarios.Parse("losing.yaml", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// TestClassesOfServerCrashesLoseNothing: nor whatever a crash or a shutdown of a server does, at any of its events and
+// on a grid of downtimes.
+func TestClassesOfServerCrashesLoseNothing(t *testing.T) {
+	step := time.Duration(testkit.Size(300, 60)) * time.Millisecond
+	for _, s := range losingLocks(t) {
+		for _, kind := range []nemesis.Kind{nemesis.Crash, nemesis.ShutDown} {
+			s.Mix.Weights = draw.Weights{}
+			s.Mix.Weights[kind] = 1
+			losses := []nemesis.Loss{nemesis.LosesMemory}
+			if kind == nemesis.Crash {
+				losses = []nemesis.Loss{nemesis.LosesUnsynced, nemesis.LosesEverything}
+			}
+			got, few := waysOf(t, s, 1, func(nemesis.Fault) {})
+			compareWays(t, s, got, few, func(try func(nemesis.Fault)) {
+				for _, at := range startsOf(t, s, step) {
+					for _, loss := range losses {
+						for downtime := time.Duration(0); downtime < 5*time.Second; downtime += step { // 0: for ever
+							try(nemesis.Fault{Kind: kind, Target: "redis-1", Loss: loss, Restart: downtime,
+								Trigger: nemesis.Trigger{Time: at}})
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// renewedLock is kept alive while its holder works.
+const renewedLock = `name: renewed
+servers: {redis: 1, persistence: {append-fsync: always}}
+clients: 2
+lock: {protocol: set-nx-px, ttl: 600ms, timeout: 50ms, retry: {delay: 100ms..300ms},
+  extension: {every: 200ms, limit: none}}
+work: {cycles: 2, hold: 900ms, think: 50ms..200ms, check-validity: on, stop-when-lost: STOPS}
+promise: [ownership, lease-exclusion, mutual-exclusion]
+limit: 20s
+`
+
+// cutLocks are locks of one run that a cut keeps from being renewed, which their holder notices or not, and others.
+func cutLocks(t *testing.T) []*scenarios.Scenario {
+	t.Helper()
+	all := locksOfOneRun(t)
+	for _, stops := range []string{"on", "off"} {
+		s, err := scenarios.Parse("renewed.yaml", []byte(strings.Replace(renewedLock, "STOPS", stops, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// TestClassesOfCutsLoseNothing: nor whatever a cut of one direction of a connection does, at any event and on a grid
+// of lengths.
+func TestClassesOfCutsLoseNothing(t *testing.T) {
+	step := time.Duration(testkit.Size(800, 150)) * time.Millisecond
+	for _, s := range cutLocks(t) {
+		s.Mix.Weights = draw.Weights{}
+		s.Mix.Weights[nemesis.Cut] = 1
+		got, few := waysOf(t, s, 1, func(nemesis.Fault) {})
+		names := s.Targets()
+		compareWays(t, s, got, few, func(try func(nemesis.Fault)) {
+			for _, client := range names.Clients {
+				for _, server := range []sim.ProcessID{"redis-1", names.Resource} {
+					for _, at := range startsOf(t, s, step) {
+						for length := time.Duration(0); length < 5*time.Second; length += step { // 0: for ever
+							ends := [2][]sim.ProcessID{{client}, {server}}
+							for from := range ends {
+								try(nemesis.Fault{Kind: nemesis.Cut, Left: ends[from], Right: ends[1-from],
+									OneWay: true, For: length, Trigger: nemesis.Trigger{Time: at}})
+							}
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
 // compareWays checks that all ways in which the faults of a slow enumeration come out are among some.
 func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow func(try func(nemesis.Fault))) {
 	t.Helper()
