@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -48,6 +49,61 @@ func BenchmarkAimedRun(b *testing.B) {
 	b.ReportMetric(float64(took[0].Microseconds())/float64(runs), "unaimed-µs/run")
 	b.ReportMetric(float64(took[1].Microseconds())/float64(runs), "aimed-µs/run")
 	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "aimed/unaimed")
+}
+
+// BenchmarkPursued is what pursuing is worth: the runs until each mutant is caught that is not on Kubernetes, from
+// eight start seeds, at each of which a block begins, with mix.pursued: 30% and without; and what a run costs where a
+// block or more is made each time. Run it with -benchtime 1x: it takes seven minutes of processor time.
+func BenchmarkPursued(b *testing.B) {
+	runs, long, took := [2]int{}, [2]int{}, [2]time.Duration{}
+	slower, faster, highest := 0, 0, 0.0
+	for b.Loop() {
+		for _, m := range corpus.Mutants() {
+			text, err := m.Text()
+			if err != nil {
+				b.Fatal(err)
+			}
+			s, err := scenarios.Parse(m.Name+".yaml", text)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if s.Servers.Backend == locks.OnKubernetes {
+				continue
+			}
+			own, lasted := [2]int{}, [2]time.Duration{}
+			for i, pursued := range []int{0, 30} {
+				s.Mix.Pursued = pursued
+				begun := testkit.ProcessorTime()
+				for n := range uint64(8) {
+					v, err := search.FindFirst(b.Context(), s, search.BlockOf(n*1_000_000), 20_000)
+					if err != nil {
+						b.Fatal(err)
+					}
+					own[i] += v.Runs
+				}
+				runs[i] += own[i]
+				lasted[i] = testkit.ProcessorTime() - begun
+			}
+			if min(own[0], own[1]) > 8*512 {
+				for i := range own {
+					long[i] += own[i]
+					took[i] += lasted[i]
+				}
+			}
+			if own[1] > own[0] {
+				slower++
+			} else if own[1] < own[0] {
+				faster++
+			}
+			highest = max(highest, float64(own[1])/float64(own[0]))
+		}
+	}
+	b.ReportMetric(float64(runs[0]), "unpursued-runs")
+	b.ReportMetric(float64(runs[1]), "pursued-runs")
+	b.ReportMetric(took[1].Seconds()/took[0].Seconds()*float64(long[0])/float64(long[1]), "pursued/unpursued-cpu")
+	b.ReportMetric(float64(slower), "slower")
+	b.ReportMetric(float64(faster), "faster")
+	b.ReportMetric(highest, "highest-ratio")
 }
 
 // searched is a scenario of which random plans are run.
