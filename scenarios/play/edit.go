@@ -152,8 +152,8 @@ func move(f *nemesis.Fault, at int64) {
 	f.Trigger = nemesis.Trigger{Time: max(0, time.Duration(at))}
 }
 
-// end pulls the end of a fault, which lasts from From to To then. One that delays a message delays it by as much more as
-// To is after From.
+// end pulls the end of a fault, which lasts from From to To then. One that delays a message delays it by as much more
+// as To is after From.
 func (o *opened) end(e *gesture) error {
 	length := max(time.Millisecond, time.Duration(e.To-e.From))
 	return o.change(e.Fault, func(f *nemesis.Fault) {
