@@ -2,6 +2,7 @@ package front
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
@@ -30,6 +32,7 @@ type wire struct {
 	block   []byte // of headers that a CONTINUATION continues
 	opening *frame // what began them; nil between headers
 	taken   int    // bytes of messages since the connection's window was last opened
+	asked   []request
 
 	// What it gets.
 	encoder *hpack.Encoder
@@ -54,6 +57,13 @@ type stream struct {
 	window     int
 	data       []byte       // to be sent
 	end        *etcd.Record // to be sent after it
+}
+
+// request is what the client asks of the member.
+type request struct {
+	call  etcd.Call
+	of    history.Attempt
+	phase string
 }
 
 func newWire(c *caller) *wire {
@@ -87,11 +97,13 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 		w.half = rest
 	}
 	w.half = slices.Clone(w.half)
+	w.pass(l)
 	w.flush(l)
 	return nil
 }
 
 func (w *wire) hangUp(l sim.Line) {
+	w.pass(l)
 	w.flush(l)
 	w.over = true
 	l.HangUp()
@@ -110,6 +122,16 @@ func (w *wire) begin(l sim.Line) bool {
 	w.begun, w.half = true, w.half[n:]
 	l.Ask(etcd.Call{Path: etcd.Preface}.Args(), w.caller.attempt, "preface")
 	return true
+}
+
+// pass passes on what has been written at once: by stream, and pings, whose stream is 0, last. Which of the client's
+// goroutines wrote first is left to chance.
+func (w *wire) pass(l sim.Line) {
+	slices.SortStableFunc(w.asked, func(a, b request) int { return cmp.Compare(a.call.Stream-1, b.call.Stream-1) })
+	for _, r := range w.asked {
+		l.Ask(r.call.Args(), r.of, r.phase)
+	}
+	w.asked = w.asked[:0]
 }
 
 // notFound is the answer to HTTP/1: the gateway to gRPC is not simulated.
@@ -142,11 +164,11 @@ func (w *wire) take(l sim.Line, f *frame) error {
 	}
 	switch f.kind {
 	case frameData:
-		return w.takeData(l, f)
+		return w.takeData(f)
 	case frameHeaders, frameContinuation:
-		return w.takeHeaders(l, f)
+		return w.takeHeaders(f)
 	case frameReset:
-		return w.takeReset(l, f)
+		return w.takeReset(f)
 	case frameSettings:
 		return w.takeSettings(f)
 	case framePing:
@@ -193,7 +215,7 @@ func (w *wire) takePing(l sim.Line, f *frame) error {
 	case w.arrival == l.Now():
 		w.pings = append(w.pings, slices.Clone(f.body))
 	default:
-		l.Ask(etcd.Call{Path: etcd.Ping, Message: string(f.body)}.Args(), w.caller.attempt, "ping")
+		w.asked = append(w.asked, request{etcd.Call{Path: etcd.Ping, Message: string(f.body)}, w.caller.attempt, "ping"})
 	}
 	return nil
 }
@@ -228,14 +250,14 @@ func (w *wire) forget(s *stream) {
 	w.streams = slices.DeleteFunc(w.streams, func(o *stream) bool { return o == s })
 }
 
-func (w *wire) takeReset(l sim.Line, f *frame) error {
+func (w *wire) takeReset(f *frame) error {
 	if f.stream == 0 || len(f.body) != 4 {
 		return errProtocol
 	}
 	if s := w.find(f.stream); s != nil {
 		w.forget(s)
 		if s.asked {
-			w.ask(l, s, "", etcd.Resets)
+			w.ask(s, "", etcd.Resets)
 		}
 	}
 	return nil
@@ -244,7 +266,7 @@ func (w *wire) takeReset(l sim.Line, f *frame) error {
 // mostHeaders is how large, in bytes, the headers of a call may be.
 const mostHeaders = 1 << 20
 
-func (w *wire) takeHeaders(l sim.Line, f *frame) error {
+func (w *wire) takeHeaders(f *frame) error {
 	switch {
 	case f.kind == frameContinuation && w.opening == nil, f.stream == 0, len(w.block)+len(f.body) > mostHeaders:
 		return errProtocol
@@ -272,7 +294,7 @@ func (w *wire) takeHeaders(l sim.Line, f *frame) error {
 	ends := opening.flags&flagEndStream != 0
 	if s := w.find(opening.stream); s != nil { // trailers
 		if ends {
-			w.finish(l, s)
+			w.finish(s)
 		}
 		return nil
 	}
@@ -280,12 +302,12 @@ func (w *wire) takeHeaders(l sim.Line, f *frame) error {
 		return errProtocol
 	}
 	w.latest = opening.stream
-	w.open(l, opening.stream, ends)
+	w.open(opening.stream, ends)
 	return nil
 }
 
 // open begins a call with the headers that were read.
-func (w *wire) open(l sim.Line, id uint32, ends bool) {
+func (w *wire) open(id uint32, ends bool) {
 	s := &stream{id: id, path: "/", window: w.initial}
 	kind := ""
 	for _, f := range w.fields {
@@ -307,7 +329,7 @@ func (w *wire) open(l sim.Line, id uint32, ends bool) {
 	}
 	w.streams = append(w.streams, s)
 	if ends {
-		w.finish(l, s)
+		w.finish(s)
 	}
 }
 
@@ -325,7 +347,7 @@ const mostMessage = 2 << 20
 // reopen is after how many bytes of messages the windows of the client are opened again.
 const reopen = 1 << 14
 
-func (w *wire) takeData(l sim.Line, f *frame) error {
+func (w *wire) takeData(f *frame) error {
 	if f.stream == 0 || f.stream > w.latest {
 		return errProtocol
 	}
@@ -345,9 +367,9 @@ func (w *wire) takeData(l sim.Line, f *frame) error {
 		w.out = appendWindow(w.out, s.id, uint32(len(f.body)))
 	}
 	s.half = append(s.half, b...)
-	w.takeMessages(l, s)
+	w.takeMessages(s)
 	if f.flags&flagEndStream != 0 {
-		w.finish(l, s)
+		w.finish(s)
 	}
 	return nil
 }
@@ -356,30 +378,30 @@ func (w *wire) takeData(l sim.Line, f *frame) error {
 const messageHead = 5
 
 // takeMessages passes on the complete messages of a call.
-func (w *wire) takeMessages(l sim.Line, s *stream) {
+func (w *wire) takeMessages(s *stream) {
 	for len(s.half) >= messageHead && (!s.asked || etcd.Streaming(s.path)) {
 		size := int(binary.BigEndian.Uint32(s.half[1:]))
 		switch {
 		case s.half[0] > 1:
-			w.refuse(l, s, etcd.Internal, fmt.Sprintf("grpc: received unexpected payload format %d", s.half[0]))
+			w.refuse(s, etcd.Internal, fmt.Sprintf("grpc: received unexpected payload format %d", s.half[0]))
 			return
 		case size > mostMessage:
-			w.refuse(l, s, etcd.ResourceExhausted,
+			w.refuse(s, etcd.ResourceExhausted,
 				fmt.Sprintf("grpc: received message larger than max (%d vs. %d)", size, mostMessage))
 			return
 		case len(s.half) < messageHead+size:
 			return
 		case s.half[0] == 1 && (s.encoding == "" || s.encoding == "identity"):
-			w.refuse(l, s, etcd.Internal, "grpc: compressed flag set with identity or empty encoding")
+			w.refuse(s, etcd.Internal, "grpc: compressed flag set with identity or empty encoding")
 			return
 		case s.half[0] == 1:
-			w.refuse(l, s, etcd.Unimplemented,
+			w.refuse(s, etcd.Unimplemented,
 				fmt.Sprintf("grpc: Decompressor is not installed for grpc-encoding %q", s.encoding))
 			return
 		}
 		message := string(s.half[messageHead : messageHead+size])
 		s.half = s.half[messageHead+size:]
-		w.ask(l, s, message, etcd.Sends)
+		w.ask(s, message, etcd.Sends)
 	}
 	if s.asked && !etcd.Streaming(s.path) {
 		s.half = nil // a unary call has one message
@@ -387,28 +409,28 @@ func (w *wire) takeMessages(l sim.Line, s *stream) {
 }
 
 // refuse has the member answer what cannot be read.
-func (w *wire) refuse(l sim.Line, s *stream, code etcd.Code, text string) {
+func (w *wire) refuse(s *stream, code etcd.Code, text string) {
 	s.half, s.finished = nil, true
-	w.ask(l, s, strconv.Itoa(int(code))+" "+text, etcd.Refuses)
+	w.ask(s, strconv.Itoa(int(code))+" "+text, etcd.Refuses)
 }
 
 // finish notes that the client sends no more.
-func (w *wire) finish(l sim.Line, s *stream) {
+func (w *wire) finish(s *stream) {
 	switch {
 	case s.finished:
 	case len(s.half) > 0:
-		w.refuse(l, s, etcd.UnknownCode, "unexpected EOF")
+		w.refuse(s, etcd.UnknownCode, "unexpected EOF")
 	case !s.asked && !etcd.Streaming(s.path):
-		w.refuse(l, s, etcd.UnknownCode, "EOF")
+		w.refuse(s, etcd.UnknownCode, "EOF")
 	case etcd.Streaming(s.path):
-		w.ask(l, s, "", etcd.Finishes)
+		w.ask(s, "", etcd.Finishes)
 	}
 	s.finished = true
 }
 
-// ask sends the member a message of a call, or what became of it.
-func (w *wire) ask(l sim.Line, s *stream, message string, what etcd.What) {
+// ask asks the member to take a message of a call, or what became of it.
+func (w *wire) ask(s *stream, message string, what etcd.What) {
 	s.asked = true
 	c := etcd.Call{Path: s.path, Stream: uint64(s.id), Message: message, What: what, NeedLeader: s.needLeader}
-	l.Ask(c.Args(), w.caller.behalf(&c), s.path[strings.LastIndexByte(s.path, '/')+1:])
+	w.asked = append(w.asked, request{c, w.caller.behalf(&c), s.path[strings.LastIndexByte(s.path, '/')+1:]})
 }

@@ -120,6 +120,25 @@ func TestACallIsTheSameInAnyPieces(t *testing.T) {
 	}
 }
 
+// TestWhatIsWrittenAtOnceGoesByStream: whichever of a client's goroutines wrote first, and pings come last.
+func TestWhatIsWrittenAtOnceGoesByStream(t *testing.T) {
+	const keepAlive = "/etcdserverpb.Lease/LeaseKeepAlive"
+	open := slices.Concat(headers(1, 0, ":path", keepAlive, "content-type", "application/grpc"),
+		headers(3, 0, ":path", keepAlive, "content-type", "application/grpc"))
+	first, second := data(1, 0, framed("first")), data(3, 0, framed("second"))
+	ping := appendFrame(nil, framePing, 0, 0, make([]byte, 8))
+	for _, order := range [][][]byte{{first, second, ping}, {ping, second, first}, {second, ping, first}} {
+		c, w := opened(t)
+		if err := w.Written(c, append(slices.Clone(open), slices.Concat(order...)...)); err != nil {
+			t.Fatal(err)
+		}
+		if len(c.asked) != 3 || c.asked[0].Message != "first" || c.asked[1].Message != "second" ||
+			c.asked[2].Path != etcd.Ping {
+			t.Errorf("%q are asked as %+v", order, c.asked)
+		}
+	}
+}
+
 // TestStrangersAreTurnedAway: clients of other protocols, and frames that no client of gRPC sends. Each is answered as
 // gRPC's server and etcd do, and what came before was answered too.
 func TestStrangersAreTurnedAway(t *testing.T) {
