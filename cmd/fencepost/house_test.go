@@ -76,7 +76,7 @@ func TestModulesInsideHoldOnlyTestsAndPrograms(t *testing.T) {
 // testsOnly are the rooms of this module that nothing but tests imports.
 var testsOnly = []string{"checker/slow", "checker/testkit", "reports/reporttest", "scenarios/campaign/campaigntest",
 	"scenarios/claims",
-	"scenarios/single/singletest"}
+	"scenarios/locktest/matrixtest", "scenarios/single/singletest"}
 
 // TestRoomsImportOnlyWhatStandsBelow: no arrow leads up. The slow twins are slow, and what the test kit does at its
 // start is for tests, as is its flag: only tests import them.

@@ -2,20 +2,7 @@
 // module of its own so that nobody else needs those clients.
 package ensembles
 
-import (
-	"os"
-
-	"github.com/fencepost-sim/fencepost/scenarios/locktest"
-)
-
-// client is a lock of a client library.
-type client struct {
-	Name string
-	locktest.Config
-	Tokenless bool // it has no fencing token
-	// Unsteady is how many of a hundred seeds may give different runs.
-	Unsteady int
-}
+import "os"
 
 // full reports whether the tests are to run at their full size, in which nothing that they need may be missing.
 func full() bool { return os.Getenv("FENCEPOST_FULL") != "" }

@@ -17,21 +17,16 @@ import (
 	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
 // clients are what is tested.
-var clients = []client{
-	{Name: "etcd-mutex", Config: locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newMutex},
-		Unsteady: etcdUnsteady},
-	{Name: "etcd-election", Config: locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newElection},
-		Unsteady: etcdUnsteady},
+var clients = []matrixtest.Client{
+	{Name: "etcd-mutex", Config: locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newMutex}},
+	{Name: "etcd-election", Config: locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newElection}},
 	{Name: "etcd-lock-service", Config: locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newService},
-		Tokenless: true, Unsteady: etcdUnsteady},
+		Tokenless: true},
 }
-
-// etcdUnsteady is how many of a hundred seeds may give different runs of etcd's client: a bubble wakes the timers of
-// one instant in random order, and loops of that client wake at the same instants.
-const etcdUnsteady = 10
 
 const ttl = 8 * time.Second
 
@@ -42,20 +37,12 @@ const tries = 60
 var steadyBackoff = grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 20 * time.Second,
 	Backoff: backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, MaxDelay: 2 * time.Minute}})
 
-// staggered makes each new stream take a microsecond. Otherwise the loop that renews leases and the one that drops
-// those that are over would wake at the same instants, in an order that differs from run to run.
-var staggered = grpc.WithChainStreamInterceptor(func(ctx context.Context, d *grpc.StreamDesc, c *grpc.ClientConn,
-	method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
-	time.Sleep(time.Microsecond)
-	return open(ctx, d, c, method, options...)
-})
-
 // open opens etcd's client. It asks a silent member whether it is there: without that a call to one whose host is down
 // waits until the system gives the connection up.
 func open(c *locktest.Client) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: c.Addrs, Context: c.Context(), Logger: zap.NewNop(),
 		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 2 * time.Second,
-		DialOptions: []grpc.DialOption{steadyBackoff, staggered,
+		DialOptions: []grpc.DialOption{steadyBackoff,
 			grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 				return c.DialContext(ctx, "tcp", addr)
 			})}})
@@ -64,6 +51,7 @@ func open(c *locktest.Client) (*clientv3.Client, error) {
 // session is a client with the session in which it has its locks, if there is one.
 type session struct {
 	client  *clientv3.Client
+	ttl     time.Duration
 	session *concurrency.Session
 }
 
@@ -76,7 +64,7 @@ func (s *session) begin() (err error) {
 			return nil
 		}
 	}
-	s.session, err = concurrency.NewSession(s.client, concurrency.WithTTL(int(ttl/time.Second)))
+	s.session, err = concurrency.NewSession(s.client, concurrency.WithTTL(int(s.ttl/time.Second)))
 	return err
 }
 
@@ -118,7 +106,7 @@ func newMutex(c *locktest.Client) locktest.Lock {
 	if err != nil {
 		return locktest.Refused(err)
 	}
-	return &mutex{session: session{client: client}, key: c.Key}
+	return &mutex{session: session{client: client, ttl: ttl}, key: c.Key}
 }
 
 func (m *mutex) Lock(ctx context.Context) error {
@@ -151,7 +139,7 @@ func newElection(c *locktest.Client) locktest.Lock {
 	if err != nil {
 		return locktest.Refused(err)
 	}
-	return &election{session: session{client: client}, name: c.Name, key: c.Key}
+	return &election{session: session{client: client, ttl: ttl}, name: c.Name, key: c.Key}
 }
 
 func (e *election) Lock(ctx context.Context) error {

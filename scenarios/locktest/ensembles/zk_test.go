@@ -12,23 +12,25 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
 func init() {
 	clients = append(clients,
-		client{Name: "zk-lock", Tokenless: true,
+		matrixtest.Client{Name: "zk-lock", Tokenless: true,
 			Config: locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: newZKLock}},
-		client{Name: "zk-anew",
+		matrixtest.Client{Name: "zk-anew",
 			Config: locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: newZKLockAnew}})
 }
 
 // zkLock is zk.Lock of go-zookeeper. A client has one session after the other, and one Lock, which it uses again.
 type zkLock struct {
-	c    *locktest.Client
-	conn *zk.Conn
-	lock *zk.Lock
+	c       *locktest.Client
+	timeout time.Duration // of the session
+	conn    *zk.Conn
+	lock    *zk.Lock
 
-	fenced  bool
+	drawn   tokens
 	token   int64
 	closing atomic.Bool
 
@@ -36,8 +38,19 @@ type zkLock struct {
 	lost chan struct{} // closed when the connection breaks
 }
 
-func newZKLock(c *locktest.Client) locktest.Lock {
-	l := &zkLock{c: c, lost: make(chan struct{})}
+// tokens are where a client has its fencing tokens from.
+type tokens int
+
+const (
+	none       tokens = iota
+	byCounting        // how often a znode beside the lock has been set
+	byFolder          // the czxid of the lock's folder, which all holders share
+)
+
+func newZKLock(c *locktest.Client) locktest.Lock { return openZKLock(c, ttl, none) }
+
+func openZKLock(c *locktest.Client, timeout time.Duration, drawn tokens) locktest.Lock {
+	l := &zkLock{c: c, timeout: timeout, drawn: drawn, lost: make(chan struct{})}
 	if err := l.open(); err != nil {
 		return locktest.Refused(err)
 	}
@@ -51,7 +64,7 @@ func (l *zkLock) open() (err error) {
 		defer cancel()
 		return l.c.DialContext(ctx, network, address)
 	}
-	l.conn, _, err = zk.Connect(l.c.Addrs, ttl, zk.WithDialer(dial), zk.WithEventCallback(l.observe),
+	l.conn, _, err = zk.Connect(l.c.Addrs, l.timeout, zk.WithDialer(dial), zk.WithEventCallback(l.observe),
 		zk.WithLogger(silent{}))
 	l.closing.Store(false)
 	if err == nil {
@@ -73,10 +86,10 @@ func (l *zkLock) observe(e zk.Event) {
 // Lock ends with its context by closing the connection: nothing else ends zk.Lock.Lock.
 func (l *zkLock) Lock(ctx context.Context) error {
 	defer context.AfterFunc(ctx, l.close)()
-	if err := l.lock.Lock(); err != nil || !l.fenced {
+	if err := l.lock.Lock(); err != nil || l.drawn == none {
 		return err
 	}
-	err := l.count()
+	err := l.draw()
 	if err != nil {
 		err = errors.Join(err, l.lock.Unlock())
 	}
@@ -85,11 +98,18 @@ func (l *zkLock) Lock(ctx context.Context) error {
 
 func (l *zkLock) Unlock(context.Context) error { return l.lock.Unlock() }
 
-// Token is how often a znode beside the lock has been set, in the session that has the lock, while it had it.
+// Token is the one drawn by the latest Lock.
 func (l *zkLock) Token() int64 { return l.token }
 
-// count sets that znode. If the session is another then, the lock is lost.
-func (l *zkLock) count() error {
+// draw draws a token. If the session is another after the znode was set, the lock is lost.
+func (l *zkLock) draw() error {
+	if l.drawn == byFolder {
+		_, stat, err := l.conn.Exists("/locks/" + l.c.Key)
+		if err == nil {
+			l.token = stat.Czxid
+		}
+		return err
+	}
 	path, session := "/token-"+l.c.Key, l.conn.SessionID()
 	stat, err := l.conn.Set(path, nil, -1)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -133,9 +153,8 @@ func (l *zkLock) close() {
 type anewZKLock struct{ *zkLock }
 
 func newZKLockAnew(c *locktest.Client) locktest.Lock {
-	l := newZKLock(c)
+	l := openZKLock(c, ttl, byCounting)
 	if open, is := l.(*zkLock); is {
-		open.fenced = true
 		return anewZKLock{open}
 	}
 	return l

@@ -1,0 +1,207 @@
+// Package matrixtest tries clients of lock services under families of faults, keeps the smallest run of each way in
+// which a law breaks, replays these, and writes tables of them.
+//
+// Goals: a finding that a table states can be replayed, and has a reason. Non-goals: what a client is and why it
+// behaves so, which the tests that use this package say.
+package matrixtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// Client is a lock of a client library.
+type Client struct {
+	Name string
+	locktest.Config
+	Tokenless bool // it has no fencing token
+}
+
+// Family is a family of faults, from the default mix.
+type Family struct {
+	Name   string
+	Faults locktest.Faults // nil: all
+}
+
+// Families are those that strike every lock service, and all faults together.
+var Families = []Family{{"pauses", locktest.Pauses}, {"network", locktest.Network}, {"restarts", locktest.Restarts},
+	{"clocks", locktest.Clocks}, {"all", nil}}
+
+// Cares are what a client does about its lock, in the order of tables.
+var Cares = []struct {
+	Name string
+	Care locktest.Care
+}{
+	{"none", locktest.Care{}},
+	{"stops", locktest.Care{StopsWhenTold: true}},
+	{"fenced", locktest.Care{StopsWhenTold: true, Fences: true}},
+}
+
+// Seeds is how many runs each cell of the matrix is made of.
+const Seeds = 40
+
+// Result is what is known of one client; testdata/CLIENT.json keeps it.
+type Result struct {
+	Cells    []Cell
+	Findings []Finding
+}
+
+// Cell says in how many runs a law was broken by a cause, under one family of faults and with one care.
+type Cell struct {
+	Family, Care string
+	Law          checker.Law
+	Cause        checker.Cause
+	Runs         int
+}
+
+// Finding is one way in which a law was broken under a family of faults; its smallest run is in testdata/Name.
+type Finding struct {
+	Name, Family string
+	Law          checker.Law
+	Cause        checker.Cause
+	Faults       []string // the lines of the plan
+}
+
+// Way is the law that was broken, and by what.
+func (f *Finding) Way() string { return fmt.Sprintf("%s: %s", f.Law, f.Cause) }
+
+// underway reports whether the process makes runs for another one, in which nothing is to be written.
+func underway() bool { return os.Getenv("FENCEPOST_LOCKTEST") != "" }
+
+// Run, with -update, tries each client under each family, and writes its result and the smallest runs to testdata.
+// Without -update it skips the test: Replay replays what was found.
+func Run(t *testing.T, clients []Client, families []Family) {
+	t.Helper()
+	if !*testkit.Update && !underway() {
+		t.Skip("it is run with -update; what it has found is replayed")
+	}
+	for _, client := range clients {
+		t.Run(client.Name, func(t *testing.T) {
+			m := matrix{client: client.Name, smallest: map[string]*locktest.Smallest{}}
+			for _, care := range Cares {
+				if care.Care.Fences && client.Tokenless {
+					continue
+				}
+				for _, family := range families {
+					c := client.Config
+					c.Faults, c.Care, c.Seeds, c.Cycles, c.Laws = family.Faults, care.Care, Seeds, 2, checker.Laws
+					if r, ok := locktest.Explore(t, c); ok {
+						m.add(t, family.Name, care.Name, r)
+					}
+				}
+			}
+			if !underway() {
+				m.write(t)
+			}
+		})
+	}
+}
+
+// matrix gathers what is found of one client.
+type matrix struct {
+	client string
+	Result
+	smallest map[string]*locktest.Smallest // by the finding's name
+}
+
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// add takes what a cell of the matrix shows. A finding is cut down where it is first seen: in the hands of the least
+// careful client.
+func (m *matrix) add(t *testing.T, family, care string, r *locktest.Report) {
+	t.Helper()
+	for _, f := range r.Failures {
+		t.Errorf("%s, %s: seed %d: %s", family, care, f.Seed, f.Text)
+	}
+	for _, b := range r.Breaches {
+		m.Cells = append(m.Cells, Cell{family, care, b.Law, b.Cause, b.Runs})
+		name := fmt.Sprintf("%s %s %s %s", m.client, family, b.Law, b.Cause)
+		if name = strings.Trim(notInNames.ReplaceAllString(name, "-"), "-"); m.smallest[name] != nil {
+			continue
+		}
+		small, err := r.Shrink(b)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		m.smallest[name] = small
+		m.Findings = append(m.Findings, Finding{name, family, b.Law, b.Cause, faultsOf(small.Plan)})
+	}
+}
+
+// faultsOf are the lines of a plan that are faults.
+func faultsOf(plan string) (faults []string) {
+	for _, line := range strings.Split(strings.TrimSpace(plan), "\n") {
+		if word, _, _ := strings.Cut(line, " "); !slices.Contains([]string{"#", "scenario", "seed"}, word) {
+			faults = append(faults, line)
+		}
+	}
+	return faults
+}
+
+// write replaces what was found of the client before.
+func (m *matrix) write(t *testing.T) {
+	t.Helper()
+	was, err := read(m.client)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = os.MkdirAll("testdata", 0o777)
+	}
+	for _, f := range was.Findings {
+		err = errors.Join(err, os.RemoveAll(filepath.Join("testdata", f.Name)))
+	}
+	for name, small := range m.smallest {
+		err = errors.Join(err, small.Save(filepath.Join("testdata", name)))
+	}
+	text, wrong := json.MarshalIndent(m.Result, "", " ")
+	err = errors.Join(err, wrong, os.WriteFile(file(m.client), append(text, '\n'), 0o666))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func file(client string) string { return filepath.Join("testdata", client+".json") }
+
+func read(client string) (r Result, err error) {
+	text, err := os.ReadFile(file(client))
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	return r, err
+}
+
+// Replay replays each finding: it breaks the law that it is said to break, by the cause. -v says how.
+func Replay(t *testing.T, clients []Client) {
+	t.Helper()
+	for _, client := range clients {
+		result, err := read(client.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range result.Findings {
+			t.Run(f.Name, func(t *testing.T) {
+				c := client.Config
+				c.Replay, c.Laws = filepath.Join("testdata", f.Name, "plan.txt"), []checker.Law{f.Law}
+				r, ok := locktest.Explore(t, c)
+				if !ok {
+					return
+				}
+				if len(r.Breaches) != 1 || r.Breaches[0].Law != f.Law || r.Breaches[0].Cause != f.Cause {
+					t.Fatalf("it broke %+v", r.Breaches)
+				}
+				t.Log(r.Breaches[0].Story)
+			})
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package matrixtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+)
+
+// Reasons name the reason of each way in which laws were broken, by client and Way; those of single findings, by their
+// names, come first. A reason is the bold beginning of an entry, "- **Reason.**", in the file of the table, which says
+// which lines of the library do it, and after "Promised:" what its documentation says of that.
+type Reasons map[string]string
+
+// of is the reason of a finding.
+func (r Reasons) of(client string, f *Finding) (key string) {
+	if r[f.Name] != "" {
+		return f.Name
+	}
+	return client + " " + f.Way()
+}
+
+// Table holds a table in a file to the results of clients in testdata; with -update it writes it there. It has a row
+// for each way in which a law of a client was broken, and a cell for each family of faults: in how many of the runs,
+// by care, with a link to the smallest. A finding without a plan or a reason fails the test, as does a reason without
+// a finding, or a plan without one.
+func Table(t *testing.T, path, name string, clients []Client, families []Family, reasons Reasons) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("| client | law | broken by |")
+	for _, f := range families {
+		fmt.Fprintf(&b, " %s |", f.Name)
+	}
+	b.WriteString(" why |\n|---|---|---|" + strings.Repeat("---|", len(families)) + "---|\n")
+	used := map[string]bool{}
+	for _, client := range clients {
+		result, err := read(client.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result.hasPlans(t, client.Name)
+		rows(&b, client, &result, families, func(f *Finding) string {
+			key := reasons.of(client.Name, f)
+			if used[key] = true; reasons[key] == "" {
+				t.Errorf("%s (%s) has no reason: %s", f.Name, key, f.Faults)
+			}
+			return reasons[key]
+		})
+	}
+	for key := range reasons {
+		if !used[key] {
+			t.Errorf("nothing was found that is explained as %s", key)
+		}
+	}
+	explained(t, path, reasons)
+	InFile(t, path, name, b.String())
+}
+
+// rows writes those of one client.
+func rows(b *strings.Builder, client Client, result *Result, families []Family, why func(*Finding) string) {
+	var ways []string
+	for i := range result.Findings {
+		if way := result.Findings[i].Way(); !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	slices.Sort(ways)
+	for _, way := range ways {
+		cells, whys := make([]string, len(families)), []string{}
+		for i := range result.Findings {
+			f := &result.Findings[i]
+			at := slices.IndexFunc(families, func(x Family) bool { return x.Name == f.Family })
+			if f.Way() != way || at < 0 {
+				continue
+			}
+			cells[at] = fmt.Sprintf("[%s](testdata/%s/plan.txt)", result.counts(client, f), f.Name)
+			if reason := why(f); !slices.Contains(whys, reason) {
+				whys = append(whys, reason)
+			}
+		}
+		law, cause, _ := strings.Cut(way, ": ")
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", client.Name, law, cause, strings.Join(cells, " | "),
+			strings.ToLower(strings.Join(whys, "; ")))
+	}
+}
+
+// counts says in how many runs a finding was made, by care.
+func (r *Result) counts(client Client, f *Finding) string {
+	var all []string
+	for _, care := range Cares {
+		if care.Care.Fences && client.Tokenless {
+			continue
+		}
+		n := 0
+		for _, c := range r.Cells {
+			if c.Care == care.Name && c.Family == f.Family && c.Law == f.Law && c.Cause == f.Cause {
+				n = c.Runs
+			}
+		}
+		all = append(all, fmt.Sprint(n))
+	}
+	return strings.Join(all, ", ")
+}
+
+// hasPlans demands a finding of each cell, and that testdata holds the runs of these and no others.
+func (r *Result) hasPlans(t *testing.T, client string) {
+	t.Helper()
+	for _, c := range r.Cells {
+		if !slices.ContainsFunc(r.Findings, func(f Finding) bool {
+			return f.Family == c.Family && f.Law == c.Law && f.Cause == c.Cause
+		}) {
+			t.Errorf("%+v of %s has no plan", c, client)
+		}
+	}
+	folders, err := filepath.Glob(filepath.Join("testdata", client+"-*", "plan.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, plan := range folders {
+		name := filepath.Base(filepath.Dir(plan))
+		if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Name == name }) {
+			t.Errorf("%s is of no finding", plan)
+		}
+	}
+}
+
+// explained demands an entry for each reason.
+func explained(t *testing.T, path string, reasons Reasons) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, reason := range reasons {
+		_, entry, found := strings.Cut(string(text), "\n- **"+reason+".**")
+		entry, _, _ = strings.Cut(entry, "**")
+		if !found || !strings.Contains(entry, "Promised:") || !strings.Contains(entry, "line") {
+			t.Errorf("%s does not say why, by which lines and what is promised: - **%s.**", path, reason)
+		}
+	}
+}
+
+// InFile holds the text between two marks with a name in a file to what a test has made; with -update it writes it
+// there.
+func InFile(t *testing.T, path, name, made string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := "<!-- "+name+": begin -->\n", "<!-- "+name+": end -->"
+	before, rest, begins := strings.Cut(string(text), begin)
+	was, after, ends := strings.Cut(rest, end)
+	switch {
+	case !begins || !ends:
+		t.Fatalf("%s has no marks of %s", path, name)
+	case *testkit.Update:
+		if err := os.WriteFile(path, []byte(before+begin+made+end+after), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	case was != made:
+		t.Errorf("%s is not what this test has made between the marks of %s: run it with -update", path, name)
+	}
+}
