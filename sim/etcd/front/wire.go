@@ -215,7 +215,8 @@ func (w *wire) takePing(l sim.Line, f *frame) error {
 	case w.arrival == l.Now():
 		w.pings = append(w.pings, slices.Clone(f.body))
 	default:
-		w.asked = append(w.asked, request{etcd.Call{Path: etcd.Ping, Message: string(f.body)}, w.caller.attempt, "ping"})
+		ping := etcd.Call{Path: etcd.Ping, Message: string(f.body)}
+		w.asked = append(w.asked, request{ping, w.caller.attempt, "ping"})
 	}
 	return nil
 }

@@ -1,0 +1,232 @@
+package ensembles
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
+)
+
+// agreementSeeds is how many runs of each scenario model and client are compared by.
+const agreementSeeds = 12
+
+// actor is a shipped client that acts out scenarios of the catalogue.
+type actor struct {
+	name string
+	// open makes its lock, with a lease or session of that length
+	open func(*locktest.Client, time.Duration) locktest.Lock
+	// lockLine matches the line of a scenario's lock that the client acts out.
+	lockLine *regexp.Regexp
+	// deaf says that it goes on when its session is lost.
+	deaf bool
+}
+
+// actors are the clients; the first whose line matches acts a scenario out.
+var actors = []actor{
+	{name: "etcd-mutex", open: openMutex, lockLine: regexp.MustCompile(
+		`(?m)^lock: \{protocol: etcd, ttl: (\w+)(?:, recheck: on|, count-from: receipt)?\}$`)},
+	{name: "etcd-election", open: openElection,
+		lockLine: regexp.MustCompile(`(?m)^lock: \{protocol: etcd, ttl: (\w+), recheck: off\}$`)},
+	{name: "zk-lock, stops when disconnected", open: openZK(byCounting),
+		lockLine: regexp.MustCompile(`(?m)^lock: \{protocol: zookeeper, ttl: (\w+), listener: on\}$`)},
+	{name: "zk-lock, stops when disconnected", open: openZK(byFolder), lockLine: regexp.MustCompile(
+		`(?m)^lock: \{protocol: zookeeper, ttl: (\w+), listener: on, token: parent-node\}$`)},
+	{name: "zk-lock", open: openZK(byFolder), deaf: true, lockLine: regexp.MustCompile(
+		`(?m)^lock: \{protocol: zookeeper, ttl: (\w+), token: parent-node, retry: \{patience: 30s\}\}$`)},
+	{name: "zk-lock", open: openZK(byCounting), deaf: true,
+		lockLine: regexp.MustCompile(`(?m)^lock: \{protocol: zookeeper, ttl: (\w+)(?:, watch: predecessor)?\}$`)},
+}
+
+// modelled matches a scenario of etcd or ZooKeeper.
+var modelled = regexp.MustCompile(`(?m)^lock: \{protocol: (etcd|zookeeper),`)
+
+// unacted are scenarios that no shipped client can act out, each with the reason.
+var unacted = map[string]string{
+	"zookeeper-herd":                  "`zk.Lock` watches the znode before its own",
+	"zookeeper-read-write-lock":       "go-zookeeper has no read-write lock",
+	"zookeeper-readers-together":      "go-zookeeper has no read-write lock",
+	"printed-etcd-lock":               printedEtcd,
+	"printed-etcd-lock-mended":        printedEtcd,
+	"printed-etcd-keepalive-stops":    printedEtcd,
+	"printed-etcd-keepalive-heedless": printedEtcd,
+	"printed-zookeeper-listener":      printedZooKeeper,
+	"printed-zookeeper-listener-lost": printedZooKeeper,
+}
+
+const (
+	printedEtcd      = "a printed program on python-etcd3, not a library's lock"
+	printedZooKeeper = "a printed listener that takes the lock once more, not a library's"
+)
+
+func openMutex(c *locktest.Client, ttl time.Duration) locktest.Lock {
+	l := newMutex(c)
+	if m, is := l.(*mutex); is {
+		m.ttl = ttl
+	}
+	return l
+}
+
+func openElection(c *locktest.Client, ttl time.Duration) locktest.Lock {
+	l := newElection(c)
+	if e, is := l.(*election); is {
+		e.ttl = ttl
+	}
+	return l
+}
+
+func openZK(drawn tokens) func(*locktest.Client, time.Duration) locktest.Lock {
+	return func(c *locktest.Client, ttl time.Duration) locktest.Lock { return openZKLock(c, ttl, drawn) }
+}
+
+// differences are the laws by which the client comes out otherwise than the model, by scenario, each with the reason.
+var differences = map[string]map[checker.Law]string{
+	"etcd-lease-pause":        {checker.LeaseExclusion: fromReceipt},
+	"etcd-lease-pause-fenced": {checker.LeaseExclusion: fromReceipt},
+	"etcd-keepalive-lost": {checker.LeaseExclusion: fromReceipt, checker.MutualExclusion: "It stops half a " +
+		"second after the lease has ended: what the client ships is `count-from: receipt`, not the model's default."},
+	"etcd-keepalive-lost-ignored": {checker.LeaseExclusion: fromReceipt},
+	"etcd-leader-change": {checker.DeadlockFreedom: "The client's watch may be at the member that dies, and it sees " +
+		"that by its next ping alone, up to 12 s later; the model asks another member after its time-out."},
+	"etcd-leader-change-late-renewal": {checker.LeaseExclusion: byTurns, checker.MutualExclusion: byTurns,
+		checker.ResourceSafety: byTurns},
+	"etcd-leader-change-late-renewal-fenced": {checker.LeaseExclusion: byTurns, checker.MutualExclusion: byTurns},
+}
+
+const (
+	fromReceipt = "The client counts from when an answer came and looks once a second; the model, by default, counts " +
+		"from when it asked."
+	byTurns = "The model keeps to the leader; the client renews at any member, and only at the leader does this happen."
+)
+
+// TestModelsAndClientsAgree puts shipped clients in the place of the modelled protocols, in each scenario of etcd and
+// ZooKeeper that they can act out: under the same faults each law comes out alike, but for the differences that are
+// explained. With -update it writes the table of README.md.
+func TestModelsAndClientsAgree(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| scenario | client |")
+	for _, law := range checker.Laws {
+		fmt.Fprintf(&table, " %s |", law)
+	}
+	table.WriteString(" |\n|---|---|" + strings.Repeat("---|", len(checker.Laws)) + "---|\n")
+	for _, name := range scenarios.Names() {
+		s, err := scenarios.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(s.Text())
+		if !modelled.MatchString(text) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			if why := unacted[name]; why != "" {
+				fmt.Fprintf(&table, "| %s | none |%s %s |\n", name, strings.Repeat(" |", len(checker.Laws)), why)
+				return
+			}
+			a, ttl := actorOf(t, text)
+			r, ok := actOut(t, name, text, a, ttl)
+			if !ok {
+				return
+			}
+			fmt.Fprintf(&table, "| %s | %s |%s\n", name, a.name, compare(t, s, r))
+		})
+	}
+	if os.Getenv("FENCEPOST_LOCKTEST") == "" {
+		matrixtest.InFile(t, "README.md", "agreement", table.String())
+	}
+}
+
+// actorOf is the client that acts a scenario out, and the length of its lease.
+func actorOf(t *testing.T, text string) (a *actor, ttl time.Duration) {
+	t.Helper()
+	for i := range actors {
+		if found := actors[i].lockLine.FindStringSubmatch(text); found != nil {
+			ttl, err := time.ParseDuration(found[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return &actors[i], ttl
+		}
+	}
+	t.Fatal("no client acts it out: name one in actors, or say why in unacted")
+	return nil, 0
+}
+
+// actOut runs a scenario with a client in the place of the model.
+func actOut(t *testing.T, name, text string, a *actor, ttl time.Duration) (*locktest.Report, bool) {
+	t.Helper()
+	text, _, _ = strings.Cut(a.lockLine.ReplaceAllString(text, fmt.Sprintf("lock: {protocol: library, ttl: %v}", ttl)),
+		"\nexpect:")
+	if a.deaf && !strings.Contains(text, "stop-when-lost: off") {
+		text = strings.Replace(text, "\nwork: {", "\nwork: {stop-when-lost: off, ", 1)
+	}
+	file := filepath.Join(t.TempDir(), name+".yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return locktest.Explore(t, locktest.Config{Scenario: file, Plan: []string{}, Seeds: agreementSeeds, Untried: true,
+		New: func(c *locktest.Client) locktest.Lock { return a.open(c, ttl) }})
+}
+
+// compare holds the runs of a client to those of the model, and is a row of the table: how each law comes out, or how
+// in the model and how for the client, and the reasons.
+func compare(t *testing.T, s *scenarios.Scenario, r *locktest.Report) (row string) {
+	t.Helper()
+	if len(r.Failures) > 0 {
+		t.Fatal(r.Failures[0].Text)
+	}
+	runner := scenarios.NewRunner(s)
+	violated, held := map[checker.Law]int{}, map[checker.Law]int{}
+	for seed := range uint64(agreementSeeds) {
+		run, err := runner.Run(s.Plan(seed + 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range s.Judge(run).Verdict.Findings {
+			switch f.Outcome {
+			case checker.Violated:
+				violated[f.Law]++
+			case checker.Holds:
+				held[f.Law]++
+			}
+		}
+	}
+	var whys []string
+	for _, law := range checker.Laws {
+		model, client := outcome(violated[law], held[law]), outcome(r.Violated(law), r.Held(law))
+		why := differences[s.Name][law]
+		if (model == client) != (why == "") {
+			t.Errorf("%s: the model %s, the client %s, explained by %q: %+v", law, model, client, why, r.Breaches)
+		}
+		if model == client {
+			row += " " + model + " |"
+			continue
+		}
+		row += fmt.Sprintf(" %s / %s |", model, client)
+		if !slices.Contains(whys, why) {
+			whys = append(whys, why)
+		}
+	}
+	return row + strings.TrimRight(" "+strings.Join(whys, " "), " ") + " |"
+}
+
+// outcome says in one sign how a law came out: ✓ holds, ✗ violated, ✗✓ either, – never judged.
+func outcome(violated, held int) string {
+	switch {
+	case violated > 0 && held > 0:
+		return "✗✓"
+	case violated > 0:
+		return "✗"
+	case held > 0:
+		return "✓"
+	}
+	return "–"
+}
