@@ -136,7 +136,7 @@ func TestModelsAndClientsAgree(t *testing.T) {
 			if !ok {
 				return
 			}
-			fmt.Fprintf(&table, "| %s | %s |%s\n", name, a.name, compare(t, s, r))
+			fmt.Fprintf(&table, "| %s | %s |%s\n", name, a.name, row(t, s, r))
 		})
 	}
 	if os.Getenv("FENCEPOST_LOCKTEST") == "" {
@@ -176,15 +176,15 @@ func actOut(t *testing.T, name, text string, a *actor, ttl time.Duration) (*lock
 		New: func(c *locktest.Client) locktest.Lock { return a.open(c, ttl) }})
 }
 
-// compare holds the runs of a client to those of the model, and is a row of the table: how each law comes out, or how
+// row holds the runs of a client to those of the model, and is a row of the table: how each law comes out, or how
 // in the model and how for the client, and the reasons.
-func compare(t *testing.T, s *scenarios.Scenario, r *locktest.Report) (row string) {
+func row(t *testing.T, s *scenarios.Scenario, r *locktest.Report) (cells string) {
 	t.Helper()
 	if len(r.Failures) > 0 {
 		t.Fatal(r.Failures[0].Text)
 	}
 	runner := scenarios.NewRunner(s)
-	violated, held := map[checker.Law]int{}, map[checker.Law]int{}
+	violated, holds := map[checker.Law]int{}, map[checker.Law]int{}
 	for seed := range uint64(agreementSeeds) {
 		run, err := runner.Run(s.Plan(seed + 1))
 		if err != nil {
@@ -195,27 +195,27 @@ func compare(t *testing.T, s *scenarios.Scenario, r *locktest.Report) (row strin
 			case checker.Violated:
 				violated[f.Law]++
 			case checker.Holds:
-				held[f.Law]++
+				holds[f.Law]++
 			}
 		}
 	}
 	var whys []string
 	for _, law := range checker.Laws {
-		model, client := outcome(violated[law], held[law]), outcome(r.Violated(law), r.Held(law))
+		model, client := outcome(violated[law], holds[law]), outcome(r.Violated(law), r.Held(law))
 		why := differences[s.Name][law]
 		if (model == client) != (why == "") {
 			t.Errorf("%s: the model %s, the client %s, explained by %q: %+v", law, model, client, why, r.Breaches)
 		}
 		if model == client {
-			row += " " + model + " |"
+			cells += " " + model + " |"
 			continue
 		}
-		row += fmt.Sprintf(" %s / %s |", model, client)
+		cells += fmt.Sprintf(" %s / %s |", model, client)
 		if !slices.Contains(whys, why) {
 			whys = append(whys, why)
 		}
 	}
-	return row + strings.TrimRight(" "+strings.Join(whys, " "), " ") + " |"
+	return cells + strings.TrimRight(" "+strings.Join(whys, " "), " ") + " |"
 }
 
 // outcome says in one sign how a law came out: ✓ holds, ✗ violated, ✗✓ either, – never judged.

@@ -65,15 +65,15 @@ const (
 )
 
 var zkReasons = matrixtest.Reasons{
-	"zk-lock deadlock-freedom: stuck although nobody holds":           inItsOwnWay,
-	"zk-lock lease-exclusion: session expired":                        news,
-	"zk-lock mutual-exclusion: session expired":                       news,
-	"zk-lock mutual-exclusion: holder outlived its lease (pause)":     pausedBeyond,
-	"zk-lock mutual-exclusion: holder outlived its lease (slow work)": worksOn,
-	"zk-lock resource-safety: update lost":                            lateWrite,
-	"zk-anew mutual-exclusion: holder outlived its lease (pause)":     pausedBeyond,
-	"zk-anew mutual-exclusion: holder outlived its lease (slow work)": worksOn,
-	"zk-anew resource-safety: superseded holder took effect":          lateWrite,
+	"zk-lock deadlock-freedom: stuck behind an abandoned key (session lives on)": inItsOwnWay,
+	"zk-lock lease-exclusion: session expired":                                   news,
+	"zk-lock mutual-exclusion: session expired":                                  news,
+	"zk-lock mutual-exclusion: holder outlived its lease (pause)":                pausedBeyond,
+	"zk-lock mutual-exclusion: holder outlived its lease (slow work)":            worksOn,
+	"zk-lock resource-safety: update lost":                                       lateWrite,
+	"zk-anew mutual-exclusion: holder outlived its lease (pause)":                pausedBeyond,
+	"zk-anew mutual-exclusion: holder outlived its lease (slow work)":            worksOn,
+	"zk-anew resource-safety: superseded holder took effect":                     lateWrite,
 }
 
 // TestTables: README.md and ZOOKEEPER.md say what testdata holds, and why.
