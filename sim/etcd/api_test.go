@@ -71,3 +71,30 @@ func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
 		}
 	}
 }
+
+// TestAWatchOfACompactedVersionIsExpired: it begins, and its one event is the failure.
+func TestAWatchOfACompactedVersionIsExpired(t *testing.T) {
+	const in = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+	create := func(name string) []string {
+		r := APIRequest{"POST", in, "application/json", "", `{"metadata":{"name":"` + name + `"},"spec":{}}`}
+		return r.Args()
+	}
+	d := newDesk(t)
+	d.AddClient("client-1", 0, func(env sim.Env) {
+		c, got := sim.Conn{Server: "etcd-1"}, ""
+		watch := APIRequest{"GET", in + "?watch=true&resourceVersion=2", "", "", ""}
+		for _, args := range [][]string{create("a"), create("b"), create("c"),
+			Call{Path: Preface}.Args(),
+			Call{Path: "/etcdserverpb.KV/Compact", Stream: 1, Message: "\x08\x03"}.Args(),
+			watch.Args()} {
+			got = string(env.Call(time.Minute, nil, sim.Request{Conn: c, Args: args, Phase: "api"})[0].Raw())
+		}
+		for _, want := range []string{"200 OK", `"type":"ERROR"`, `"code":410`, `"reason":"Expired"`,
+			"too old resource version: 2 (3)"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s lacks %q", got, want)
+			}
+		}
+	})
+	d.Run(sim.Time(time.Minute), nil)
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
 // TestElection is green for the laws that the election keeps by default: see agreement_test.go for what breaks the
@@ -28,12 +29,11 @@ func TestElection(t *testing.T) {
 // clients are what is tested: as kube-controller-manager and controller-runtime are by default, and with
 // ReleaseOnCancel
 // (controller-runtime's LeaderElectionReleaseOnCancel).
-var clients = []struct {
-	Name string
-	locktest.Config
-}{
-	{"election", locktest.Config{Servers: locktest.Kubernetes(3), TTL: 15 * time.Second, New: defaults.join}},
-	{"release-on-cancel", locktest.Config{Servers: locktest.Kubernetes(3), TTL: 15 * time.Second, New: releasing.join}},
+var clients = []matrixtest.Client{
+	{Name: "election", Config: locktest.Config{Servers: locktest.Kubernetes(3), TTL: 15 * time.Second,
+		New: defaults.join}},
+	{Name: "release-on-cancel", Config: locktest.Config{Servers: locktest.Kubernetes(3), TTL: 15 * time.Second,
+		New: releasing.join}},
 }
 
 // settings are those of an election.

@@ -1,0 +1,32 @@
+package kubernetes
+
+import (
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
+)
+
+// TestMatrix, with -update, tries each client under each family of faults.
+func TestMatrix(t *testing.T) { matrixtest.Run(t, clients, matrixtest.Families) }
+
+// TestFindings replays what the matrix has found.
+func TestFindings(t *testing.T) { matrixtest.Replay(t, clients) }
+
+// Reasons that README.md explains.
+const (
+	paused    = "A leader that stands still past its lease"
+	lateWrite = "A write that comes late"
+)
+
+var reasons = matrixtest.Reasons{
+	"election mutual-exclusion: holder outlived its lease (pause)":           paused,
+	"election resource-safety: superseded holder took effect":                lateWrite,
+	"release-on-cancel mutual-exclusion: holder outlived its lease (pause)":  paused,
+	"release-on-cancel resource-safety: superseded holder took effect":       lateWrite,
+	"release-on-cancel-pauses-resource-safety-superseded-holder-took-effect": paused,
+}
+
+// TestTable: README.md says what testdata holds, and why.
+func TestTable(t *testing.T) {
+	matrixtest.Table(t, "README.md", "matrix", clients, matrixtest.Families, reasons)
+}
