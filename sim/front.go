@@ -45,12 +45,19 @@ type Caller interface {
 // of what the server answers. What belongs to the connection alone, such as windows and the compression of headers, it
 // keeps to itself: that costs no message of the network.
 type Wire interface {
-	// Written takes bytes that the client has written: any piece of the stream. An error says that they are of no
-	// client of this protocol, and how; it fails the run. A Wire that can answer as the real server does, answers.
+	// Written takes bytes that the client has written: any piece of the stream. A *NotSimulatedError closes the
+	// connection, and is reported. Another error says that they are of no client of this protocol, and how; it fails
+	// the run. A Wire that can answer as the real server does, answers.
 	Written(l Line, b []byte) error
 	// Arrived takes what the server has sent, valid until it returns: the reply to a request, or a push if to is nil.
 	Arrived(l Line, b []byte, to *Incoming)
 }
+
+// NotSimulatedError reports a request that real servers serve, and simulated ones do not.
+type NotSimulatedError struct{ Request string }
+
+// Error names the request.
+func (e *NotSimulatedError) Error() string { return "fencepost: " + e.Request + " is not simulated" }
 
 // Line is the connection that a Wire acts on.
 type Line interface {

@@ -34,6 +34,9 @@ type Report struct {
 	// Met are the things that happened to locks ("a key expired while its holder was inside"), each with the number of
 	// runs in which it did. What has happened in none, or in one run alone, is hardly tried.
 	Met map[string]int
+	// Unsimulated are requests that were refused since they are not simulated, by name, each with the number of runs in
+	// which it was: the connection was closed, and what the library does then is no finding about real servers.
+	Unsimulated map[string]int
 	// CPU is the processor time of the processes of the runs, including their start, according to the host.
 	CPU time.Duration
 	// Memory is the most memory that one of these processes had, in bytes, according to the host; 0 if it does not say.
@@ -83,7 +86,7 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 		return nil, false
 	}
 	p.reportProblems()
-	r = &Report{Runs: len(p.runs), Silence: p.silence(), Met: p.met(), CPU: p.cpu, Memory: p.memory, parent: p}
+	r = &Report{Runs: len(p.runs), Silence: p.silence(), Met: p.met(), Unsimulated: p.unsimulated(), CPU: p.cpu, Memory: p.memory, parent: p}
 	for _, run := range p.runs {
 		if run.Tolerated {
 			r.Tolerated++

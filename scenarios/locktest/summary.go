@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,6 +119,12 @@ func (p *parent) summary() string {
 	d := document.Document{Title: document.Title{Name: scenarioName(p.t.Name()), Size: size, Verdict: standing.Words(),
 		Tone: standing.Tone()}, Body: []document.Block{p.laws().RateTable(p.config.promise()), index(failures),
 		p.claim()}}
+	refused := p.unsimulated()
+	for _, name := range slices.Sorted(maps.Keys(refused)) {
+		words := fmt.Sprintf("%s is not simulated: it was refused, and its connection closed, in %s", name,
+			text.Count(refused[name], "run"))
+		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}))
+	}
 	if words := p.silence(); words != "" {
 		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}),
 			document.Block(document.Paragraph{Words: p.tried()}))
@@ -156,6 +163,17 @@ func (p *parent) silence() string {
 	}
 	return fmt.Sprintf("no violation%s in %s: with 95 %% confidence fewer than 1 in %s schedules of this mix %s", of,
 		text.CountGrouped(n, "schedule"), text.Grouped(campaign.OneIn(n)), breaks)
+}
+
+// unsimulated counts in how many runs each request was refused since it is not simulated.
+func (p *parent) unsimulated() map[string]int {
+	all := map[string]int{}
+	for _, r := range p.runs {
+		for _, name := range r.Unsimulated {
+			all[name]++
+		}
+	}
+	return all
 }
 
 // met counts in how many runs each thing happened to locks.

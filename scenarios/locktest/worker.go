@@ -13,6 +13,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -78,8 +79,10 @@ type ran struct {
 	Broken   []broken
 	Excused  []checker.Law      `json:",omitempty"` // violated by causes that break no promise
 	Met      []features.Feature `json:",omitempty"` // what happened to locks
-	Failure  string             // of the lock's own code: it panicked, or did not return
-	Differs  bool               // a second run of the seed was different
+	// Unsimulated are the requests that were refused since they are not simulated.
+	Unsimulated []string `json:",omitempty"`
+	Failure     string   // of the lock's own code: it panicked, or did not return
+	Differs     bool     // a second run of the seed was different
 	// Tolerated says that Failure is one that Config.Tolerated names.
 	Tolerated bool `json:",omitempty"`
 	// Kind is that of the single fault, with Config.Every.
@@ -341,6 +344,11 @@ func (r *ran) bad() bool { return len(r.Broken) > 0 || r.Failure != "" }
 // judge is what came of a run.
 func (w *worker) judge(seed uint64, result scenarios.Result, err error) ran {
 	out := ran{Seed: seed}
+	for _, r := range w.Refused() {
+		if !slices.Contains(out.Unsimulated, r.Request) {
+			out.Unsimulated = append(out.Unsimulated, r.Request)
+		}
+	}
 	if ambiguous := (*nemesis.AmbiguousError)(nil); errors.As(err, &ambiguous) {
 		out.Refused = err.Error()
 		return out

@@ -136,10 +136,17 @@ func (c *Conn) collect() {
 		return
 	}
 	if len(c.out) > 0 {
-		if err := c.wire.Written(line{c}, c.out); err != nil {
+		err := c.wire.Written(line{c}, c.out)
+		c.out = c.out[:0]
+		var unknown *sim.NotSimulatedError
+		switch {
+		case errors.As(err, &unknown):
+			c.guest.refused = append(c.guest.refused, Refused{c.guest.name, c.server, unknown.Request})
+			line{c}.HangUp()
+			return
+		case err != nil:
 			c.guest.fail(fmt.Errorf("%s to %s: %w", c.guest.name, c.server, err))
 		}
-		c.out = c.out[:0]
 	}
 	if c.closed {
 		c.pipe.Close()

@@ -37,10 +37,11 @@ type run struct {
 	touched bool          // the world has affected a guest since all were last known to be blocked
 	wake    chan struct{} // has one element if a guest has done something
 
-	mu     sync.Mutex
-	guests []*Guest
-	over   bool  // whatever a guest does fails
-	err    error // the first failure of a guest's own code
+	mu      sync.Mutex
+	guests  []*Guest
+	refused []Refused
+	over    bool  // whatever a guest does fails
+	err     error // the first failure of a guest's own code
 }
 
 // NewDriver makes a driver. It advances the bubble's clock, which starts in the year 2000, to where the worlds' clocks
@@ -111,6 +112,19 @@ func (r *run) failed() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
+}
+
+// Refused is a request that is not simulated. The connection that it came by was closed.
+type Refused struct {
+	Client, Server sim.ProcessID
+	Request        string
+}
+
+// Refused are the requests of the current run that were refused since they are not simulated.
+func (r *run) Refused() []Refused {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.refused)
 }
 
 // Fail records a failure of code that cannot be attributed to a guest: it ends the current run.

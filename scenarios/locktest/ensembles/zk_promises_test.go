@@ -1,6 +1,8 @@
 package ensembles
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -64,5 +66,32 @@ func TestWhatZKLockKeeps(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// curious is a lock whose client first asks for what is not simulated.
+type curious struct{ *zkLock }
+
+func (l curious) Lock(ctx context.Context) error {
+	if _, err := l.conn.IncrementalReconfig(nil, nil, -1); err == nil {
+		return errors.New("reconfig was answered")
+	}
+	return l.zkLock.Lock(ctx)
+}
+
+// TestWhatIsNotSimulatedIsReported: by its name, and no run is lost.
+func TestWhatIsNotSimulatedIsReported(t *testing.T) {
+	config := clients[len(clients)-2].Config
+	config.New = func(c *locktest.Client) locktest.Lock {
+		l := newZKLock(c)
+		if open, is := l.(*zkLock); is {
+			return curious{open}
+		}
+		return l
+	}
+	config.Plan, config.Seeds, config.Laws = []string{}, 4, []checker.Law{checker.MutualExclusion}
+	r, ok := locktest.Explore(t, config)
+	if ok && (r.Unsimulated["reconfig"] != r.Runs || r.Runs != 4 || len(r.Failures)+len(r.Breaches) > 0) {
+		t.Errorf("%d runs, refused %v, failures %+v, breaches %+v", r.Runs, r.Unsimulated, r.Failures, r.Breaches)
 	}
 }

@@ -89,20 +89,12 @@ type wire struct {
 	dead bool // nothing that follows makes sense
 }
 
-// notSimulatedError reports an operation that ZooKeeper 3.8 has and the simulated ensemble has not.
-type notSimulatedError struct{ Op jute.Op }
-
-// Error names the operation.
-func (e *notSimulatedError) Error() string {
-	return "fencepost: " + e.Op.String() + " is not simulated"
-}
-
-// notSimulated are the operations that it has not.
+// notSimulated are the operations that ZooKeeper 3.8 has and the simulated ensemble has not.
 var notSimulated = []jute.Op{jute.Reconfig, jute.DeleteContainer, jute.MultiRead, jute.SASL, jute.GetEphemerals,
 	jute.GetAllChildrenNumber, jute.WhoAmI, jute.CreateSession}
 
 // Written asks for each complete frame. Bytes that are none are passed on by their length alone: the member closes the
-// connection. The error is a *notSimulatedError.
+// connection. The error is a *sim.NotSimulatedError.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	if w.dead {
 		return nil
@@ -138,7 +130,7 @@ func (w *wire) ask(l sim.Line, record string) error {
 		f.Int()
 		op := jute.Op(f.Int())
 		if slices.Contains(notSimulated, op) {
-			return &notSimulatedError{op}
+			return &sim.NotSimulatedError{Request: op.String()}
 		}
 		name, of = op.String(), w.behalf(l.Now(), op, f)
 	}

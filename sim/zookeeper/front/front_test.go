@@ -96,7 +96,7 @@ func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 	for _, op := range notSimulated {
 		w, l := ZooKeeper{}.Begin(0).Caller("client-1").Wire("zookeeper-1"), &line{}
 		err := w.Written(l, append(slices.Clone(enter), jute.Head(1, op).Framed()...))
-		if wrong := (*notSimulatedError)(nil); !errors.As(err, &wrong) || op.String() == "unknown" ||
+		if wrong := (*sim.NotSimulatedError)(nil); !errors.As(err, &wrong) || op.String() == "unknown" ||
 			!strings.Contains(err.Error(), op.String()) {
 			t.Errorf("%d: %v", op, err)
 		}
