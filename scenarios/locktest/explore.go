@@ -86,7 +86,8 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 		return nil, false
 	}
 	p.reportProblems()
-	r = &Report{Runs: len(p.runs), Silence: p.silence(), Met: p.met(), Unsimulated: p.unsimulated(), CPU: p.cpu, Memory: p.memory, parent: p}
+	r = &Report{Runs: len(p.runs), Silence: p.silence(), Met: p.met(),
+		Unsimulated: p.unsimulated(), CPU: p.cpu, Memory: p.memory, parent: p}
 	for _, run := range p.runs {
 		if run.Tolerated {
 			r.Tolerated++

@@ -26,7 +26,8 @@ func TestRemediesHelp(t *testing.T) {
 			"Let the resource compare fencing tokens", "zk-anew", locktest.Care{Fences: true}},
 	} {
 		explored := func(t *testing.T, name string, care locktest.Care) *locktest.Report {
-			config := clients[slices.IndexFunc(clients, func(c matrixtest.Client) bool { return c.Name == name })].Config
+			at := slices.IndexFunc(clients, func(c matrixtest.Client) bool { return c.Name == name })
+			config := clients[at].Config
 			config.Plan, config.Care, config.Laws = []string{c.fault}, care, []checker.Law{c.law}
 			config.Cycles, config.Seeds = 2, 10
 			r, ok := locktest.Explore(t, config)
