@@ -178,7 +178,7 @@ func (m *machine) visit(t *testing.T, url string, s screen, may func(asked strin
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(m.browser)
 	t.Cleanup(cancel)
-	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, stop := context.WithTimeout(ctx, 15*time.Minute)
 	t.Cleanup(stop)
 	opened := &tab{T: t, Context: ctx}
 	chromedp.ListenTarget(ctx, func(ev any) {
