@@ -40,7 +40,7 @@ func TestMetricsAreTheOnesTheDocumentsWatch(t *testing.T) {
 		{"lock_hold_duration_p99", 9, "s", 2, 8},
 		{"lock_timeout_rate", 0.25, "ratio", 4, 0.05},
 		{"fencing_token_reject_rate", 0.5, "ratio", 2, 0},
-		{"unavailability", 7, "s", 5, -1}, // from client-1's release at 10 s to 17 s
+		{"unavailability", 7, "s", 5, -1},      // from client-1's release at 10 s to 17 s
 		{"wake_ups_per_release", 0, "", 0, -1}, // the history does not say
 		{"messages_per_acquire", 0, "", 0, -1}, // the history does not say
 		{`lock_acquisition_time_p50{process="client-1"}`, 1, "s", 3, -1},
