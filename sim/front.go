@@ -45,8 +45,8 @@ type Caller interface {
 // of what the server answers. What belongs to the connection alone, such as windows and the compression of headers, it
 // keeps to itself: that costs no message of the network.
 type Wire interface {
-	// Written takes bytes that the client has written: any piece of the stream. A *NotSimulatedError closes the
-	// connection, and is reported. Another error says that they are of no client of this protocol, and how; it fails
+	// Written takes bytes that the client has written: any piece of the stream. A *NotSimulatedError is reported, and
+	// closes the connection unless it is answered. Another error says that they are of no client of this protocol, and how; it fails
 	// the run. A Wire that can answer as the real server does, answers.
 	Written(l Line, b []byte) error
 	// Arrived takes what the server has sent, valid until it returns: the reply to a request, or a push if to is nil.
@@ -54,7 +54,10 @@ type Wire interface {
 }
 
 // NotSimulatedError reports a request that real servers serve, and simulated ones do not.
-type NotSimulatedError struct{ Request string }
+type NotSimulatedError struct {
+	Request  string
+	Answered bool // by an error of the protocol, and the connection goes on
+}
 
 // Error names the request.
 func (e *NotSimulatedError) Error() string { return "fencepost: " + e.Request + " is not simulated" }

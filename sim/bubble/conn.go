@@ -142,8 +142,10 @@ func (c *Conn) collect() {
 		switch {
 		case errors.As(err, &unknown):
 			c.guest.refused = append(c.guest.refused, Refused{c.guest.name, c.server, unknown.Request})
-			line{c}.HangUp()
-			return
+			if !unknown.Answered {
+				line{c}.HangUp()
+				return
+			}
 		case err != nil:
 			c.guest.fail(fmt.Errorf("%s to %s: %w", c.guest.name, c.server, err))
 		}

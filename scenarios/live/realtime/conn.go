@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"errors"
 	"net"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -109,7 +110,8 @@ func (c *Conn) write(b []byte, ended bool) {
 		c.begin()
 	}
 	if len(b) > 0 && !c.over {
-		if err := c.wire.Written(line{c}, b); err != nil {
+		err := c.wire.Written(line{c}, b)
+		if unknown := (*sim.NotSimulatedError)(nil); err != nil && !(errors.As(err, &unknown) && unknown.Answered) {
 			c.front.handler.Declined(c, err)
 			c.Close()
 		}

@@ -3,6 +3,7 @@ package ensembles
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -79,19 +80,43 @@ func (l curious) Lock(ctx context.Context) error {
 	return l.zkLock.Lock(ctx)
 }
 
+// curiousMutex does the same on etcd, whose members answer.
+type curiousMutex struct{ *mutex }
+
+func (l curiousMutex) Lock(ctx context.Context) error {
+	if _, err := l.client.MemberRemove(ctx, 1); err == nil || !strings.Contains(err.Error(), "MemberRemove") {
+		return fmt.Errorf("the removal of a member was answered: %w", err)
+	}
+	return l.mutex.Lock(ctx)
+}
+
 // TestWhatIsNotSimulatedIsReported: by its name, and no run is lost.
 func TestWhatIsNotSimulatedIsReported(t *testing.T) {
-	config := clients[len(clients)-2].Config
-	config.New = func(c *locktest.Client) locktest.Lock {
-		l := newZKLock(c)
-		if open, is := l.(*zkLock); is {
-			return curious{open}
-		}
-		return l
-	}
-	config.Plan, config.Seeds, config.Laws = []string{}, 4, []checker.Law{checker.MutualExclusion}
-	r, ok := locktest.Explore(t, config)
-	if ok && (r.Unsimulated["reconfig"] != r.Runs || r.Runs != 4 || len(r.Failures)+len(r.Breaches) > 0) {
-		t.Errorf("%d runs, refused %v, failures %+v, breaches %+v", r.Runs, r.Unsimulated, r.Failures, r.Breaches)
+	for _, c := range []struct {
+		request string
+		config  locktest.Config
+		open    func(*locktest.Client) locktest.Lock
+	}{
+		{"reconfig", clients[len(clients)-2].Config, func(c *locktest.Client) locktest.Lock {
+			if open, is := newZKLock(c).(*zkLock); is {
+				return curious{open}
+			}
+			return locktest.Refused(errors.New("no connection"))
+		}},
+		{"etcdserverpb.Cluster/MemberRemove", clients[0].Config, func(c *locktest.Client) locktest.Lock {
+			if open, is := newMutex(c).(*mutex); is {
+				return curiousMutex{open}
+			}
+			return locktest.Refused(errors.New("no client"))
+		}},
+	} {
+		t.Run(c.request, func(t *testing.T) {
+			c.config.New, c.config.Plan, c.config.Seeds = c.open, []string{}, 4
+			c.config.Laws = []checker.Law{checker.MutualExclusion}
+			r, ok := locktest.Explore(t, c.config)
+			if ok && (r.Unsimulated[c.request] != r.Runs || r.Runs != 4 || len(r.Failures)+len(r.Breaches) > 0) {
+				t.Errorf("%d runs, refused %v, failures %+v, breaches %+v", r.Runs, r.Unsimulated, r.Failures, r.Breaches)
+			}
+		})
 	}
 }

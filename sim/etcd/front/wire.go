@@ -33,6 +33,8 @@ type wire struct {
 	opening *frame // what began them; nil between headers
 	taken   int    // bytes of messages since the connection's window was last opened
 	asked   []request
+	// unsimulated is a method that the client has called since that was last reported, and that real members have.
+	unsimulated string
 
 	// What it gets.
 	encoder *hpack.Encoder
@@ -99,6 +101,10 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 	w.half = slices.Clone(w.half)
 	w.pass(l)
 	w.flush(l)
+	if name := w.unsimulated; name != "" {
+		w.unsimulated = ""
+		return &sim.NotSimulatedError{Request: name, Answered: true}
+	}
 	return nil
 }
 
@@ -431,6 +437,9 @@ func (w *wire) finish(s *stream) {
 
 // ask asks the member to take a message of a call, or what became of it.
 func (w *wire) ask(s *stream, message string, what etcd.What) {
+	if !s.asked && etcd.NotSimulated(s.path) {
+		w.unsimulated = strings.TrimPrefix(s.path, "/")
+	}
 	s.asked = true
 	c := etcd.Call{Path: s.path, Stream: uint64(s.id), Message: message, What: what, NeedLeader: s.needLeader}
 	w.asked = append(w.asked, request{c, w.caller.behalf(&c), s.path[strings.LastIndexByte(s.path, '/')+1:]})
