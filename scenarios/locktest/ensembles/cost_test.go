@@ -7,9 +7,7 @@ import (
 	"io"
 	"net"
 	"sync"
-	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -19,8 +17,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest/steady"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/bubble"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 	"github.com/fencepost-sim/fencepost/sim/etcd/front"
 	"github.com/fencepost-sim/fencepost/sim/raft"
@@ -29,18 +27,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// cpu is the processor time of this process.
-func cpu() time.Duration {
-	var r syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &r)
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
-}
-
 // TestCost puts and gets keys before three simulated members, and before a connection that answers each call at once,
 // and logs the processor time of a call in both: what the simulation adds to the client's own and that of HTTP/2.
 func TestCost(t *testing.T) {
 	const calls = 1000
-	work := func(dial dialer, addresses []string) time.Duration {
+	work := func(dial steady.Dial, addresses []string) time.Duration {
 		c, err := clientv3.New(clientv3.Config{Endpoints: addresses, Logger: zap.NewNop(),
 			DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)}})
 		if err != nil {
@@ -48,7 +39,7 @@ func TestCost(t *testing.T) {
 			return 0
 		}
 		defer c.Close()
-		begin := cpu()
+		begin := steady.CPU()
 		for i := range calls {
 			if i%2 == 0 {
 				_, err = c.Put(context.Background(), "a", "b")
@@ -59,10 +50,10 @@ func TestCost(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		return (cpu() - begin) / calls
+		return (steady.CPU() - begin) / calls
 	}
 	names := []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"}
-	compare(t, names, func(w *sim.World) {
+	steady.Cost(t, names, func(w *sim.World) {
 		etcd.New(raft.Config{}, names).AddTo(func(id sim.ProcessID, s sim.Server) { w.AddServer(id, s) })
 	}, front.Etcd{}, work, func() net.Conn {
 		return &echo{wire: front.Etcd{}.Begin(0).Caller("client-1").Wire("etcd-1"), wake: make(chan struct{}, 1)}
@@ -73,7 +64,7 @@ func TestCost(t *testing.T) {
 // once, and logs the processor time of a request in both: what the simulation adds to the client's own.
 func TestZKCost(t *testing.T) {
 	const requests = 2000
-	work := func(dial dialer, addresses []string) time.Duration {
+	work := func(dial steady.Dial, addresses []string) time.Duration {
 		connect := func(_, address string, _ time.Duration) (net.Conn, error) {
 			return dial(context.Background(), address)
 		}
@@ -86,7 +77,7 @@ func TestZKCost(t *testing.T) {
 		if _, err := c.Create("/a", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 			t.Error(err)
 		}
-		begin := cpu()
+		begin := steady.CPU()
 		for i := range requests {
 			if i%2 == 0 {
 				_, err = c.Set("/a", []byte("b"), -1)
@@ -97,53 +88,15 @@ func TestZKCost(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		return (cpu() - begin) / requests
+		return (steady.CPU() - begin) / requests
 	}
 	names := []sim.ProcessID{"zookeeper-1", "zookeeper-2", "zookeeper-3"}
-	compare(t, names, func(w *sim.World) { zookeeper.NewEnsemble(zookeeper.Config{}, names).AddTo(w.AddServer) },
+	steady.Cost(t, names, func(w *sim.World) { zookeeper.NewEnsemble(zookeeper.Config{}, names).AddTo(w.AddServer) },
 		zkfront.ZooKeeper{}, work, func() net.Conn {
 			client, server := net.Pipe()
 			go answerAtOnce(server)
 			return client
 		})
-}
-
-type dialer = func(ctx context.Context, address string) (net.Conn, error)
-
-// compare logs what a piece of work takes before simulated members, and before connections that answer at once.
-func compare(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.Front,
-	work func(dialer, []string) time.Duration, echo func() net.Conn) {
-	t.Helper()
-	var simulated, echoed time.Duration
-	synctest.Test(t, func(t *testing.T) {
-		d, stacks := bubble.NewDriver(), new(sim.Stacks)
-		w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: 500 * time.Microsecond, Hi: 2 * time.Millisecond},
-			Stacks: stacks, Wall: d.Wall()})
-		add(w)
-		d.Begin(w, members, f)
-		g := d.Guest("client-1")
-		w.AddClient("client-1", 0, func(env sim.Env) {
-			g.Call(env, "work", func(context.Context) {
-				simulated = work(func(ctx context.Context, address string) (net.Conn, error) {
-					return g.DialContext(ctx, "tcp", address)
-				}, d.Addrs())
-			})
-		})
-		if limited := d.Run(sim.Time(time.Hour), func() bool { return !w.Busy() }); limited || w.Err() != nil {
-			t.Error(limited, w.Err())
-		}
-		if err := d.End(); err != nil {
-			t.Error(err)
-		}
-		w.Finish()
-		stacks.Close()
-		d.Close()
-	})
-	synctest.Test(t, func(t *testing.T) {
-		echoed = work(func(context.Context, string) (net.Conn, error) { return echo(), nil }, []string{"127.0.0.1:1"})
-	})
-	t.Logf("%v before simulated members, %v before an echo: %.1f times", simulated, echoed,
-		float64(simulated)/float64(echoed))
 }
 
 // echo is a connection that answers each call at once, with an empty message.

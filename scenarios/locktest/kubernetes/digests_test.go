@@ -15,3 +15,10 @@ func TestEqualSeedsGiveEqualDigests(t *testing.T) {
 		t.Run(client.Name, func(t *testing.T) { steady.EqualSeeds(t, client.Config, 10, unsteady) })
 	}
 }
+
+// TestTenThousandSchedules of each client can be judged.
+func TestTenThousandSchedules(t *testing.T) {
+	for _, client := range clients {
+		t.Run(client.Name, func(t *testing.T) { steady.TenThousand(t, client.Config) })
+	}
+}

@@ -1,0 +1,62 @@
+//go:build linux
+
+package steady
+
+import (
+	"context"
+	"net"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/bubble"
+)
+
+// Dial opens a connection to an address.
+type Dial = func(ctx context.Context, address string) (net.Conn, error)
+
+// CPU is the processor time of this process.
+func CPU() time.Duration {
+	var r syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &r)
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+// Cost logs what a piece of a client's work takes, in processor time as work measures it, before simulated members and
+// before connections that answer at once: what the simulation adds to the client's own.
+func Cost(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.Front,
+	work func(Dial, []string) time.Duration, echo func() net.Conn) {
+	t.Helper()
+	var simulated, echoed time.Duration
+	synctest.Test(t, func(t *testing.T) {
+		d, stacks := bubble.NewDriver(), new(sim.Stacks)
+		w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: 500 * time.Microsecond, Hi: 2 * time.Millisecond},
+			Stacks: stacks, Wall: d.Wall()})
+		add(w)
+		d.Begin(w, members, f)
+		g := d.Guest("client-1")
+		w.AddClient("client-1", 0, func(env sim.Env) {
+			g.Call(env, "work", func(context.Context) {
+				simulated = work(func(ctx context.Context, address string) (net.Conn, error) {
+					return g.DialContext(ctx, "tcp", address)
+				}, d.Addrs())
+			})
+		})
+		if limited := d.Run(sim.Time(time.Hour), func() bool { return !w.Busy() }); limited || w.Err() != nil {
+			t.Error(limited, w.Err())
+		}
+		if err := d.End(); err != nil {
+			t.Error(err)
+		}
+		w.Finish()
+		stacks.Close()
+		d.Close()
+	})
+	synctest.Test(t, func(t *testing.T) {
+		echoed = work(func(context.Context, string) (net.Conn, error) { return echo(), nil }, []string{"127.0.0.1:1"})
+	})
+	t.Logf("%v before simulated members, %v before an echo: %.1f times", simulated, echoed,
+		float64(simulated)/float64(echoed))
+}
