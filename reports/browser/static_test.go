@@ -85,7 +85,7 @@ func TestThePageAsFiles(t *testing.T) {
 	still.becomes("broken")
 	t.Logf("first verdict after %.0f ms", value[float64](still, `+document.getElementById("verdict").dataset.at`))
 	seeds := 1
-	if os.Getenv("FENCEPOST_FULL") != "" {
+	if full() {
 		seeds = 20
 	}
 	want := m.play(t, screens[0]).askAll(seeds)
@@ -105,9 +105,13 @@ func TestThePageAsFiles(t *testing.T) {
 	}
 }
 
+// full reports whether tests are to run at their full size. In short, as .ci/run calls them, a browser may not be
+// missing, and that is all.
+func full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
+
 // TestAThousandGestures pulls a fault a thousand times: what the page keeps does not grow with each.
 func TestAThousandGestures(t *testing.T) {
-	if os.Getenv("FENCEPOST_FULL") == "" {
+	if !full() {
 		t.Skip("a thousand gestures take a minute; FENCEPOST_FULL=1 makes them")
 	}
 	p := theMachine(t).play(t, screens[0])
