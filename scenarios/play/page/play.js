@@ -65,9 +65,18 @@
     wishes.push({from, edit, rough, keep, done});
     if (!busy) next();
   }
+  // say reports what cannot even be asked, after what was asked before.
+  function say(where, says) {
+    wishes.push({problem: {in: where, says}});
+    if (!busy) next();
+  }
   async function next() {
     busy = true;
     for (let wish; (wish = wishes.shift());) {
+      if (wish.problem) {
+        complain(wish.problem);
+        continue;
+      }
       const {from, rough, keep, done} = wish, before = from || state, edit = typeof wish.edit === "function" ? wish.edit() : wish.edit;
       try {
         const began = performance.now();
@@ -103,7 +112,7 @@
   }
   function complain(problem) {
     let place = byId("problem");
-    if (problem.in === "faults") { place = byId("plan-problem"); byId("plan").ariaInvalid = "true"; }
+    if (problem.in === "faults") { place = byId("plan-problem"); byId("plan").ariaInvalid = String(problem.line > 0); }
     if (problem.in === "text") { place = byId("text-problem"); byId("text").ariaInvalid = "true"; place.closest("details").open = true; }
     const row = rows.get(problem.in);
     if (row) place = row.problem;
@@ -323,7 +332,7 @@
     const name = row && row.querySelector(".name").textContent.split(" ")[0];
     if (!row || name === "faults") {
       arm(null);
-      byId("plan-problem").textContent = "Put it on the lane of a client, a server or the resource.";
+      say("faults", "Put it on the lane of a client, a server or the resource.");
       return;
     }
     add(kind, name, fine(picture.time(px), px));
@@ -345,7 +354,7 @@
   });
   byId("delay").addEventListener("click", () => {
     const i = +byId("message").value, m = shown.messages[i], by = nanoseconds(byId("later").value);
-    if (by === null) byId("plan-problem").textContent = "expected a duration such as 1s or 250ms, found " + JSON.stringify(byId("later").value);
+    if (by === null) say("faults", "expected a duration such as 1s or 250ms, found " + JSON.stringify(byId("later").value));
     else if (m) show(null, {do: "late", sent: m.number, to: m.to + by});
   });
 
