@@ -65,16 +65,17 @@
     wishes.push({from, edit, rough, keep, done});
     if (!busy) next();
   }
-  // say reports what cannot even be asked, after what was asked before.
-  function say(where, says) {
-    wishes.push({problem: {in: where, says}});
+  // then does something once all that was asked before is answered.
+  function then(act) {
+    wishes.push({act});
     if (!busy) next();
   }
+  const say = (where, says) => then(() => complain({in: where, says}));
   async function next() {
     busy = true;
     for (let wish; (wish = wishes.shift());) {
-      if (wish.problem) {
-        complain(wish.problem);
+      if (wish.act) {
+        wish.act();
         continue;
       }
       const {from, rough, keep, done} = wish, before = from || state, edit = typeof wish.edit === "function" ? wish.edit() : wish.edit;
@@ -489,11 +490,12 @@
     to.push(state);
     open(old, {keep: false});
   }
-  byId("undo").addEventListener("click", () => step(past, future));
-  byId("redo").addEventListener("click", () => step(future, past));
+  const undo = () => then(() => step(past, future)), redo = () => then(() => step(future, past));
+  byId("undo").addEventListener("click", undo);
+  byId("redo").addEventListener("click", redo);
   addEventListener("keydown", ev => {
     if (!(ev.ctrlKey || ev.metaKey) || ev.key.toLowerCase() !== "z" || ev.target.matches("input, textarea")) return;
-    if (ev.shiftKey) step(future, past); else step(past, future);
+    if (ev.shiftKey) redo(); else undo();
     ev.preventDefault();
   });
 
