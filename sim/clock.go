@@ -22,7 +22,10 @@ const million = 1_000_000
 // segment is a stretch of true time in which a clock neither jumps nor changes its rate.
 type segment struct {
 	start Time
-	mono  int64 // monotonic reading at start, ns
+	// since is when the clock came to its rate, and mono the monotonic reading then, ns: a jump, which leaves that rate,
+	// must not move the readings by the rounding of another one.
+	since Time
+	mono  int64
 	wall  int64 // wall minus monotonic, ns
 	// rate error: +20000 runs two percent fast. At least -900000, so that time goes forward and stays within 64 bits.
 	ppm int64
@@ -44,18 +47,18 @@ func (c *clock) monotonic(now Time) int64 { return c.last().monotonic(now) }
 
 func (c *clock) wall(now Time) int64 { return c.last().monotonic(now) + c.last().wall }
 
-func (s *segment) monotonic(now Time) int64 { return s.mono + elapse(int64(now-s.start), s.ppm) }
+func (s *segment) monotonic(now Time) int64 { return s.mono + elapse(int64(now-s.since), s.ppm) }
 
 // jump moves the wall clock by d from now on.
 func (c *clock) jump(now Time, d time.Duration) {
 	s := *c.last()
-	c.segments = append(c.segments, segment{now, s.monotonic(now), s.wall + int64(d), s.ppm})
+	c.segments = append(c.segments, segment{now, s.since, s.mono, s.wall + int64(d), s.ppm})
 }
 
 // drift changes the rate by ppm from now on; faults that overlap add up.
 func (c *clock) drift(now Time, ppm int64) {
 	s := *c.last()
-	c.segments = append(c.segments, segment{now, s.monotonic(now), s.wall, s.ppm + ppm})
+	c.segments = append(c.segments, segment{now, now, s.monotonic(now), s.wall, s.ppm + ppm})
 }
 
 // until is the true time from now until the monotonic clock has advanced by d.
@@ -83,7 +86,7 @@ func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 		}
 		t := max(s.start, from)
 		if at > local {
-			t = max(t, s.start+Time(unelapse(at-local, s.ppm)))
+			t = max(t, s.since+Time(unelapse(at-local, s.ppm)))
 		}
 		if end < 0 || t < end {
 			return t
