@@ -22,8 +22,8 @@ const million = 1_000_000
 // segment is a stretch of true time in which a clock neither jumps nor changes its rate.
 type segment struct {
 	start Time
-	// since is when the clock came to its rate, and mono the monotonic reading then, ns: a jump, which leaves that rate,
-	// must not move the readings by the rounding of another one.
+	// since is when the clock came to its rate, and mono the monotonic reading then, ns: a jump, which leaves that
+	// rate, must not move the readings by the rounding of another one.
 	since Time
 	mono  int64
 	wall  int64 // wall minus monotonic, ns

@@ -21,7 +21,8 @@ func TestAJumpLeavesTheMonotonicClockAlone(t *testing.T) {
 					t.Fatalf("%d ppm, %d ns: %d, and without jumps %d", ppm, now, got, want)
 				}
 			}
-			if got, want := jumps.trueTime(Monotonic, int64(at), 0), steady.trueTime(Monotonic, int64(at), 0); got != want {
+			got, want := jumps.trueTime(Monotonic, int64(at), 0), steady.trueTime(Monotonic, int64(at), 0)
+			if got != want {
 				t.Fatalf("%d ppm: the clock shows %d at %d, and without jumps at %d", ppm, at, got, want)
 			}
 		}
