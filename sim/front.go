@@ -46,8 +46,8 @@ type Caller interface {
 // keeps to itself: that costs no message of the network.
 type Wire interface {
 	// Written takes bytes that the client has written: any piece of the stream. A *NotSimulatedError is reported, and
-	// closes the connection unless it is answered. Another error says that they are of no client of this protocol, and how; it fails
-	// the run. A Wire that can answer as the real server does, answers.
+	// closes the connection unless it is answered. Another error says that they are of no client of this protocol, and
+	// how; it fails the run. A Wire that can answer as the real server does, answers.
 	Written(l Line, b []byte) error
 	// Arrived takes what the server has sent, valid until it returns: the reply to a request, or a push if to is nil.
 	Arrived(l Line, b []byte, to *Incoming)

@@ -275,7 +275,7 @@ var writesPrivately = []string{"scenarios/live/etcdserver/fleet.go", "scenarios/
 const becomesCampaign = "cmd/fencepost/campaign.go"
 
 // underTests are the rooms that have to do with users' tests: they start processes.
-var underTests = []string{"scenarios/locktest", "scenarios/remote"}
+var underTests = []string{"scenarios/locktest", "scenarios/locktest/steady", "scenarios/remote"}
 
 // inRealTime reports whether a room starts programs, listens for them and keeps files for them: live runs.
 func inRealTime(room string) bool {

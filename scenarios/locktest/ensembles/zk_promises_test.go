@@ -115,7 +115,8 @@ func TestWhatIsNotSimulatedIsReported(t *testing.T) {
 			c.config.Laws = []checker.Law{checker.MutualExclusion}
 			r, ok := locktest.Explore(t, c.config)
 			if ok && (r.Unsimulated[c.request] != r.Runs || r.Runs != 4 || len(r.Failures)+len(r.Breaches) > 0) {
-				t.Errorf("%d runs, refused %v, failures %+v, breaches %+v", r.Runs, r.Unsimulated, r.Failures, r.Breaches)
+				t.Errorf("%d runs, refused %v, failures %+v, breaches %+v", r.Runs, r.Unsimulated, r.Failures,
+					r.Breaches)
 			}
 		})
 	}
