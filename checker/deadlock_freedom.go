@@ -310,7 +310,7 @@ func (t *judge) abandoned(keys []int, calm int) (set int, why *trace.Fault) {
 }
 
 // leftInSession finds the first of the keys set at the given positions that its session has kept there for longer than
-// a TTL, and for nobody: its client was told that the attempt failed, or has left the section, before position at. Left
+// a TTL, and for nobody: its client learned that the attempt failed, or has left the section, before position at. Left
 // is when that was.
 func (t *judge) leftInSession(lock int32, keys []int, at int) (set, left int) {
 	h := &t.History.Header

@@ -19,17 +19,7 @@ import (
 func TestReferenceIsMadeFromTheTables(t *testing.T) {
 	for part, made := range map[string]string{"keys": reference(), "faults": faultReference(),
 		"laws": lawReference(), "causes": causeReference()} {
-		begin, end := "<!-- "+part+": begin -->\n", "<!-- "+part+": end -->"
-		before, rest, begun := strings.Cut(formatDoc(t), begin)
-		stands, after, ended := strings.Cut(rest, end)
-		switch {
-		case !begun || !ended:
-			t.Errorf("FORMAT.md has no place for the %s", part)
-		case *testkit.Update:
-			testkit.Write(t, "FORMAT.md", before+begin+made+end+after)
-		case made != stands:
-			t.Errorf("the %s in FORMAT.md differ from the tables; rewrite with -update. They say now:\n%s", part, made)
-		}
+		testkit.GoldenPart(t, "FORMAT.md", part, made)
 	}
 }
 

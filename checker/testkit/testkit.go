@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"testing"
 )
 
@@ -98,6 +99,28 @@ func Golden(t testing.TB, path, got string) {
 	}
 	if got != string(want) {
 		t.Errorf("%s differs (go test -update rewrites it; read the diff). Got:\n%s", path, got)
+	}
+}
+
+// GoldenPart is Golden for the part of a file between the marks of that name, "<!-- name: begin -->" and
+// "<!-- name: end -->".
+func GoldenPart(t testing.TB, path, name, got string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := "<!-- "+name+": begin -->\n", "<!-- "+name+": end -->"
+	before, rest, begins := strings.Cut(string(text), begin)
+	want, after, ends := strings.Cut(rest, end)
+	switch {
+	case !begins || !ends:
+		t.Fatalf("%s has no marks of %s", path, name)
+	case *Update:
+		Write(t, path, before+begin+got+end+after)
+	case got != want:
+		t.Errorf("%s differs between the marks of %s (go test -update rewrites it; read the diff). Got:\n%s",
+			path, name, got)
 	}
 }
 

@@ -50,6 +50,7 @@ files. It is compiled then, so that the go command is needed.`,
 	}
 	c.Flags().BoolVar(&j.open, "open", false, "open the page in a browser")
 	c.Flags().StringVar(&j.Out, "static", "", "write the page to `DIR`, for a host of files, and end")
+	c.MarkFlagsMutuallyExclusive("open", "static")
 	return c
 }
 

@@ -76,15 +76,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // gone, or cannot be read now, is shown as it last was.
 func (s *Server) page(w http.ResponseWriter) {
 	s.Lock()
-	defer s.Unlock()
 	if now, err := s.again(); err == nil {
 		s.start = now
 	}
+	start := s.start
+	s.Unlock()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("X-Frame-Options", "DENY")
-	if err := (&play.Page{Start: s.start, Served: true}).Write(w); err != nil {
+	if err := (&play.Page{Start: start, Served: true}).Write(w); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
 }

@@ -94,8 +94,7 @@ func fetch(ctx context.Context, dir string) error {
 	info, known := debug.ReadBuildInfo()
 	if !known || info.Main.Path != modulePath || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return errors.New("this fencepost was built of a folder with its source: call it there, for --static " +
-			"compiles " +
-			"the simulator")
+			"compiles the simulator")
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module site\n"), 0o666); err != nil {
 		return err

@@ -8,11 +8,11 @@ const ready = (async () => {
   const {instance} = await WebAssembly.instantiateStreaming(plain, go.importObject);
   go.run(instance);
 })();
-onmessage = async ({data}) => {
+onmessage = async ({data: {number, request}}) => {
   try {
     await ready;
-    postMessage({answer: JSON.parse(fencepost(data, progress => postMessage({progress: JSON.parse(progress)})))});
+    postMessage({number, answer: JSON.parse(fencepost(request, progress => postMessage({number, progress: JSON.parse(progress)})))});
   } catch (err) {
-    postMessage({failed: err.message});
+    postMessage({number, failed: err.message});
   }
 };

@@ -13,7 +13,6 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // Exploration is a call that explores, be it that the runs are made here, elsewhere or were merged: each finding is cut
@@ -101,11 +100,7 @@ func (x *Exploration) finding(ctx context.Context, plans *search.Plans, i int) (
 			return nil, fmt.Errorf("%s by %s, seed %d: %w", f.Law, f.Cause, f.First, err)
 		}
 	}
-	result, err := scenarios.NewRunner(small.Scenario).Run(small.Plan)
-	if err != nil {
-		return nil, err
-	}
-	run, err := single.Explain(small.Scenario, result, small.Scenario.Judge(result))
+	run, err := small.Explained()
 	if err != nil {
 		return nil, err
 	}

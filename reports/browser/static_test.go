@@ -28,7 +28,7 @@ const asks = `(async seeds => {
 		const worker = new Worker("worker.js");
 		line = text => new Promise((done, failed) => {
 			worker.onmessage = ev => ev.data.answer ? done(ev.data.answer) : failed(new Error(ev.data.failed));
-			worker.postMessage(text);
+			worker.postMessage({number: 1, request: text});
 		});
 	}
 	const digests = {}, verdicts = [], took = [];

@@ -20,6 +20,9 @@ import (
 // pursuing is a test of a lock with a scenario's mix.
 func pursuing(t *testing.T, mix string, lock func(*Client) Lock) Config {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short makes too few runs for any to be pursued")
+	}
 	file := filepath.Join(t.TempDir(), "pursued.yaml")
 	text := "name: pursued\nservers: {redis: 1}\nclients: 2\nlock: {protocol: library, ttl: 8s}\n" +
 		"work: {cycles: 2, hold: 3s}\nmix: {" + mix + "}\n"

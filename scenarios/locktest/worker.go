@@ -26,7 +26,6 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/features"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/single"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
@@ -402,11 +401,7 @@ func (w *worker) shrink(seed uint64, f finding) {
 func describe(small *search.Shrunk) (shrunk, error) {
 	out := shrunk{Plan: string(small.PlanText()), Scenario: string(small.Scenario.Text()),
 		Ending: small.Ending}
-	result, err := scenarios.NewRunner(small.Scenario).Run(small.Plan)
-	if err != nil {
-		return out, err
-	}
-	run, err := single.Explain(small.Scenario, result, small.Scenario.Judge(result))
+	run, err := small.Explained()
 	if err != nil {
 		return out, err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// gesture is one gesture: what it is, and to what.
+// gesture is what a reader did, and to what.
 type gesture struct {
 	Do    string   `json:"do"`    // as in edits
 	Fault int      `json:"fault"` // its number, from 1
@@ -126,22 +126,30 @@ func (o *opened) setFaults(lines []string) error {
 	return nil
 }
 
-// change rewrites one fault.
-func (o *opened) change(number int, how func(*nemesis.Fault)) error {
+// has gives an error if there is no fault of that number.
+func (o *opened) has(number int) error {
 	if number < 1 || number > len(o.scenario.Faults) {
 		return fmt.Errorf("there is no fault %d", number)
 	}
-	lines := o.lines()
+	return nil
+}
+
+// change rewrites one fault.
+func (o *opened) change(number int, how func(*nemesis.Fault)) error {
+	if err := o.has(number); err != nil {
+		return err
+	}
+	lines := linesOf(o.scenario.Faults)
 	f := o.scenario.Faults[number-1]
 	how(&f)
 	lines[number-1] = f.String()
 	return o.setFaults(lines)
 }
 
-// lines are those of all faults.
-func (o *opened) lines() []string {
-	lines := make([]string, len(o.scenario.Faults))
-	for i, f := range o.scenario.Faults {
+// linesOf are the lines of faults.
+func linesOf(faults []nemesis.Fault) []string {
+	lines := make([]string, len(faults))
+	for i, f := range faults {
 		lines[i] = f.String()
 	}
 	return lines
@@ -182,10 +190,10 @@ func (o *opened) begin(e *gesture) error {
 }
 
 func (o *opened) remove(e *gesture) error {
-	if e.Fault < 1 || e.Fault > len(o.scenario.Faults) {
-		return fmt.Errorf("there is no fault %d", e.Fault)
+	if err := o.has(e.Fault); err != nil {
+		return err
 	}
-	return o.setFaults(slices.Delete(o.lines(), e.Fault-1, e.Fault))
+	return o.setFaults(slices.Delete(linesOf(o.scenario.Faults), e.Fault-1, e.Fault))
 }
 
 // add puts a new fault of a kind on a lane.
@@ -201,7 +209,7 @@ func (o *opened) add(e *gesture) error {
 	if f.Kind.Has(nemesis.FieldTrigger) {
 		move(&f, e.From)
 	}
-	return o.setFaults(append(o.lines(), f.String()))
+	return o.setFaults(append(linesOf(o.scenario.Faults), f.String()))
 }
 
 // late lets a message arrive later. One that a fault delays already is delayed otherwise, and if nothing is left of the
@@ -221,7 +229,7 @@ func (o *opened) late(e *gesture) error {
 	}
 	by := time.Duration(e.To - int64(arrived))
 	f := sent.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: max(by, time.Millisecond)}, answer)
-	lines := o.lines()
+	lines := linesOf(o.scenario.Faults)
 	for n, old := range o.scenario.Faults {
 		undelayed := old
 		undelayed.By = f.By

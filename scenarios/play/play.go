@@ -4,7 +4,7 @@
 //
 // Goals: every gesture is an edit of the scenario's text, so that what is on the page can be read, kept and run by the
 // other commands; equal states give equal answers everywhere; a mistake changes nothing and says where it is.
-// Non-goals: drawing (reports/timeline), judging (checker), how requests travel (cmd/fencepost, play/worker), what a
+// Non-goals: drawing (reports/timeline), judging (checker), how requests travel (cmd/site, play/worker), what a
 // scenario expects: on the page nothing is expected, laws hold or they do not.
 package play
 
@@ -102,8 +102,7 @@ type opened struct {
 	player   *Player
 	doc      *format.Document
 	scenario *scenarios.Scenario
-	result   scenarios.Result
-	ran      bool
+	result   scenarios.Result // once it has run
 }
 
 // fileName is how problems name the text.
@@ -120,30 +119,31 @@ func (p *Player) open(s State) (*opened, error) {
 		return nil, err
 	}
 	o := &opened{State: s, player: p, doc: doc, scenario: scenario}
-	bare := doc.Clone()
-	for _, key := range []string{"expect", "promise"} {
-		bare.Remove(key)
+	if bare, less := unexpecting(doc); less {
+		o.scenario, err = scenarios.Parse(fileName, []byte(bare.String()))
 	}
-	if len(doc.Keys("")) != len(bare.Keys("")) {
-		if o.scenario, err = scenarios.Parse(fileName, []byte(bare.String())); err != nil {
-			return nil, err
-		}
-	}
-	return o, nil
+	return o, err
 }
 
-// Of is the state that a scenario begins with.
+// unexpecting is a scenario without what it expects and promises; less is false if it does neither.
+func unexpecting(doc *format.Document) (bare *format.Document, less bool) {
+	bare = doc.Clone()
+	bare.Remove("expect")
+	bare.Remove("promise")
+	return bare, len(bare.Keys("")) < len(doc.Keys(""))
+}
+
+// Of is the state that a scenario begins with. One that expects nothing stands as its author wrote it.
 func Of(s *scenarios.Scenario) (State, error) {
 	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {
 		return State{}, err
 	}
-	if len(doc.Keys("expect"))+len(doc.List("promise")) == 0 {
-		return State{Text: string(s.Text()), Seed: 1}, nil // as its author wrote it
+	state := State{Text: string(s.Text()), Seed: 1}
+	if bare, less := unexpecting(doc); less {
+		state.Text = bare.String()
 	}
-	doc.Remove("expect")
-	doc.Remove("promise")
-	return State{Text: doc.String(), Seed: 1}, nil
+	return state, nil
 }
 
 // With is the state of a plan for a scenario.
@@ -156,24 +156,19 @@ func With(s *scenarios.Scenario, plan nemesis.Plan) (State, error) {
 	if err != nil {
 		return state, err
 	}
-	lines := make([]string, len(plan.Faults))
-	for i, f := range plan.Faults {
-		lines[i] = f.String()
-	}
-	err = o.setFaults(lines)
+	err = o.setFaults(linesOf(plan.Faults))
 	o.Seed = plan.Seed
 	return o.State, err
 }
 
 // run makes the run, once.
 func (o *opened) run() (err error) {
-	if o.ran {
+	if o.result.History != nil {
 		return nil
 	}
 	runner := scenarios.NewRunner(o.scenario)
 	runner.ReportSent(true)
 	o.result, err = runner.Run(nemesis.Plan{Scenario: o.scenario.Name, Seed: o.Seed, Faults: o.scenario.Faults})
-	o.ran = err == nil
 	return err
 }
 
@@ -190,9 +185,8 @@ func (o *opened) show(rough, messages bool) (*view, error) {
 			return nil, err
 		}
 	}
-	sent := o.messages()
 	if messages {
-		run.Messages = sent
+		run.Messages = o.messages()
 	}
 	d := run.Document()
 	body, err := d.Fragment()
@@ -205,10 +199,8 @@ func (o *opened) show(rough, messages bool) (*view, error) {
 	for _, f := range run.Findings() {
 		shown.Laws = append(shown.Laws, judgedLaw{string(f.Law), f.Outcome.String()})
 	}
-	if messages {
-		for _, m := range sent {
-			shown.Messages = append(shown.Messages, carried{m.Words, m.Number, int64(m.Left), int64(m.Arrived)})
-		}
+	for _, m := range run.Messages {
+		shown.Messages = append(shown.Messages, carried{m.Words, m.Number, int64(m.Left), int64(m.Arrived)})
 	}
 	return shown, nil
 }
@@ -265,19 +257,17 @@ func (o *opened) faults(run *single.Run) []planned {
 }
 
 // byMessage reports whether a fault strikes one message, with it.
-func byMessage(f nemesis.Fault) bool {
-	return f.Kind == nemesis.DelayMessage || f.Kind == nemesis.Break
-}
+func byMessage(f nemesis.Fault) bool { return f.Kind.Has(nemesis.FieldNumber) }
 
-// delaysOne reports whether a fault lets one message arrive later.
+// delaysOne reports whether a fault lets one message of a link arrive later.
 func delaysOne(f nemesis.Fault) bool {
-	return f.Kind == nemesis.DelayMessage || f.Kind == nemesis.DelayLink && f.For == 0
+	return f.Kind.Has(nemesis.FieldPeer) && f.Kind.Has(nemesis.FieldBy) && f.For == 0
 }
 
-// ends reports whether a fault may have a length: a client that crashes stays away.
+// ends reports whether a fault may have a length: a client that is gone stays away.
 func ends(f nemesis.Fault) bool {
-	return f.Kind.Has(nemesis.FieldFor|nemesis.FieldRestart) && !delaysOne(f) &&
-		(f.Kind != nemesis.Crash || !nemesis.IsClient(f.Target))
+	return !delaysOne(f) && (f.Kind.Has(nemesis.FieldFor) || f.Kind.Has(nemesis.FieldRestart) &&
+		!nemesis.IsClient(f.Target))
 }
 
 // seedOf reads a seed as a person types it.

@@ -129,16 +129,20 @@ func (o *opened) variables() []*scenarios.Variable {
 	}
 	all, _ := scenarios.Variables()
 	var mine []*scenarios.Variable
-	absent := "\x00"
+	absent := "" // the latest mapping that is not there
 	for i := range all {
-		if v := &all[i]; v.Kind == format.Mapping {
-			if absent = "\x00"; len(o.doc.Keys(v.Path)) > 0 {
+		v := &all[i]
+		if absent != "" && strings.HasPrefix(v.Path, absent+".") {
+			continue
+		}
+		if v.Kind == format.Mapping {
+			if len(o.doc.Keys(v.Path)) > 0 {
 				continue
 			}
-			absent = v.Path + "."
+			absent = v.Path
 		}
-		if o.takes(&all[i]) && !strings.HasPrefix(all[i].Path, absent) {
-			mine = append(mine, &all[i])
+		if o.takes(v) {
+			mine = append(mine, v)
 		}
 	}
 	o.player.taken.Store(name, mine)

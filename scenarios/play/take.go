@@ -57,9 +57,7 @@ func (o *opened) files() (all []file, err error) {
 
 // expecting is the scenario with the expectation that its laws come out as they do.
 func (o *opened) expecting(run *single.Run) (*scenarios.Scenario, error) {
-	doc := o.doc.Clone()
-	doc.Remove("expect")
-	doc.Remove("promise")
+	doc, _ := unexpecting(o.doc)
 	for _, f := range run.Findings() {
 		switch f.Outcome {
 		case checker.Holds:

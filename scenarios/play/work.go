@@ -67,7 +67,7 @@ func (p *Player) Ask(ctx context.Context, text []byte, progress func(Progress)) 
 	}
 	said, err := json.Marshal(answer)
 	if err != nil {
-		panic(err) // an reply has nothing that JSON lacks
+		panic(err) // a reply has nothing that JSON lacks
 	}
 	return said
 }
@@ -120,10 +120,8 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	if err != nil {
 		return nil, err
 	}
-	if err := found.Run(ctx, o.scenario, crew.Workers, func() {
-		crew.Report("runs", found.Done(),
-			found.Size())
-	}); err != nil {
+	counted := func() { crew.Report("runs", found.Done(), found.Size()) }
+	if err := found.Run(ctx, o.scenario, crew.Workers, counted); err != nil {
 		return nil, err
 	}
 	plans, err := search.NewPlans(o.scenario)
@@ -133,13 +131,14 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	report := &search.Report{Exploration: found, Subject: o.scenario, Within: plans.Within,
 		Interrupted: ctx.Err() != nil}
 	done := &outcome{}
-	for i, f := range found.Findings[:min(mostCut, len(found.Findings))] {
-		crew.Report("findings cut down", i, min(mostCut, len(found.Findings)))
+	few := found.Findings[:min(mostCut, len(found.Findings))]
+	for i, f := range few {
+		crew.Report("findings cut down", i, len(few))
 		small, err := search.Shrink(ctx, o.scenario, plans.Plan(f.First), f.Law, f.Cause, 0)
 		if err != nil {
 			return nil, err
 		}
-		run, err := explained(small)
+		run, err := small.Explained()
 		if err != nil {
 			return nil, err
 		}
@@ -152,21 +151,17 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	return done.reported(report.Document())
 }
 
-func explained(small *search.Shrunk) (*single.Run, error) {
-	result, err := scenarios.NewRunner(small.Scenario).Run(small.Plan)
-	if err != nil {
-		return nil, err
-	}
-	return single.Explain(small.Scenario, result, small.Scenario.Judge(result))
-}
-
 // cut cuts the plan down to the smallest story that still shows its gravest violation.
 func (o *opened) cut(ctx context.Context) (*outcome, error) {
-	small, err := o.smallest(ctx)
-	if err != nil {
+	if err := o.run(); err != nil {
 		return nil, err
 	}
-	run, err := explained(small)
+	run := single.NewRun(o.scenario, o.result, o.scenario.Judge(o.result))
+	law := run.Gravest()
+	if law == "" {
+		return nil, errors.New("nothing is broken that could be cut down")
+	}
+	small, err := search.Shrink(ctx, o.scenario, o.result.Plan, law, run.Verdict.Of(law).Cause, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -174,28 +169,8 @@ func (o *opened) cut(ctx context.Context) (*outcome, error) {
 	if err := done.offer(fmt.Sprintf("%s: %s", small.Law, small.Cause), small.Scenario, small.Plan.Seed); err != nil {
 		return nil, err
 	}
-	return done.reported(&document.Document{Body: run.OnPage("The smallest plan")})
-}
-
-// smallest is the plan cut down.
-func (o *opened) smallest(ctx context.Context) (*search.Shrunk, error) {
-	run, err := o.single()
-	if err != nil {
-		return nil, err
-	}
-	law := run.Gravest()
-	if law == "" {
-		return nil, errors.New("nothing is broken that could be cut down")
-	}
-	return search.Shrink(ctx, o.scenario, o.result.Plan, law, run.Verdict.Of(law).Cause, 0)
-}
-
-// single is the run with its verdict.
-func (o *opened) single() (*single.Run, error) {
-	if err := o.run(); err != nil {
-		return nil, err
-	}
-	return single.NewRun(o.scenario, o.result, o.scenario.Judge(o.result)), nil
+	plan := document.PlanOf(linesOf(small.Plan.Faults))
+	return done.reported(&document.Document{Body: []document.Block{plan}})
 }
 
 // adviceSeeds is how many fresh plans each change is tried under before it is confirmed.

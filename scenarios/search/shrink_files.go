@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // The names of files that hold a shrunk violation. The plan names the scenario as a file beside it.
@@ -32,6 +35,15 @@ func (r *Shrunk) Files(pkg string) []File {
 		{ScenarioFile, r.Scenario.Text()},
 		{test + "_test.go", r.goTest(pkg)},
 	}
+}
+
+// Explained is the run of the plan, with the reasons of its violations.
+func (r *Shrunk) Explained() (*single.Run, error) {
+	result, err := scenarios.NewRunner(r.Scenario).Run(r.Plan)
+	if err != nil {
+		return nil, err
+	}
+	return single.Explain(r.Scenario, result, r.Scenario.Judge(result))
 }
 
 // PlanText is the plan as the text of a file beside that of the scenario.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
-	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
 // agreementSeeds is how many runs of each scenario model and client are compared by.
@@ -140,7 +140,7 @@ func TestModelsAndClientsAgree(t *testing.T) {
 		})
 	}
 	if os.Getenv("FENCEPOST_LOCKTEST") == "" {
-		matrixtest.InFile(t, "README.md", "agreement", table.String())
+		testkit.GoldenPart(t, "README.md", "agreement", table.String())
 	}
 }
 

@@ -57,7 +57,7 @@ func Table(t *testing.T, path, name string, clients []Client, families []Family,
 		}
 	}
 	explained(t, path, reasons)
-	InFile(t, path, name, b.String())
+	testkit.GoldenPart(t, path, name, b.String())
 }
 
 // rows writes those of one client.
@@ -141,28 +141,5 @@ func explained(t *testing.T, path string, reasons Reasons) {
 		if !found || !strings.Contains(entry, "Promised:") || !strings.Contains(entry, "line") {
 			t.Errorf("%s does not say why, by which lines and what is promised: - **%s.**", path, reason)
 		}
-	}
-}
-
-// InFile holds the text between two marks with a name in a file to what a test has made; with -update it writes it
-// there.
-func InFile(t *testing.T, path, name, made string) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	begin, end := "<!-- "+name+": begin -->\n", "<!-- "+name+": end -->"
-	before, rest, begins := strings.Cut(string(text), begin)
-	was, after, ends := strings.Cut(rest, end)
-	switch {
-	case !begins || !ends:
-		t.Fatalf("%s has no marks of %s", path, name)
-	case *testkit.Update:
-		if err := os.WriteFile(path, []byte(before+begin+made+end+after), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	case was != made:
-		t.Errorf("%s is not what this test has made between the marks of %s: run it with -update", path, name)
 	}
 }

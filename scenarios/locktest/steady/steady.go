@@ -3,22 +3,19 @@
 package steady
 
 import (
-	"os"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 	"github.com/fencepost-sim/fencepost/sim"
 )
-
-// full reports whether tests are to run at their full size.
-func full() bool { return os.Getenv("FENCEPOST_FULL") != "" }
 
 // EqualSeeds explores seeds 1 to everyDay twice, in processes of their own, and fails if more of them gave different
 // runs than unsteady in a hundred; with FENCEPOST_FULL=1 200 seeds, ten times.
 func EqualSeeds(t *testing.T, c locktest.Config, everyDay, unsteady int) {
 	t.Helper()
 	times := 2
-	if c.Seeds = everyDay; full() {
+	if c.Seeds = everyDay; testkit.Full() {
 		c.Seeds, times = 200, 10
 	}
 	first, unequal := map[uint64]sim.Digest{}, map[uint64]bool{}
@@ -47,9 +44,7 @@ func EqualSeeds(t *testing.T, c locktest.Config, everyDay, unsteady int) {
 // memory. It runs only at full size, with FENCEPOST_FULL=1.
 func TenThousand(t *testing.T, c locktest.Config) {
 	t.Helper()
-	if !full() {
-		t.Skip("only at full size: FENCEPOST_FULL=1")
-	}
+	testkit.FullOnly(t)
 	var memory int64
 	for _, c.Seeds = range []int{1000, 10_000} {
 		r, ok := explored(t, c)

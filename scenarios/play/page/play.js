@@ -29,24 +29,33 @@
     };
   }
   function workerLine() {
-    let worker = null, waiting = null;
+    let worker = null, asked = 0;
+    const waiting = new Map(); // what was asked, by its number
+    function end(err) {
+      worker.terminate();
+      worker = null;
+      for (const w of waiting.values()) w.reject(err);
+      waiting.clear();
+    }
     function start() {
       worker = new Worker("worker.js");
       worker.onmessage = ({data: line}) => {
-        if (!waiting) return;
-        if (line.answer) waiting.resolve(line.answer);
-        else if (line.failed) waiting.reject(new Error(line.failed));
-        else waiting.progress(line.progress);
+        const w = waiting.get(line.number);
+        if (line.progress) return w.progress(line.progress);
+        waiting.delete(line.number);
+        if (line.answer) w.resolve(line.answer);
+        else w.reject(new Error(line.failed));
       };
-      worker.onerror = ev => waiting && waiting.reject(new Error(ev.message || "the simulator cannot be loaded"));
+      worker.onerror = ev => end(new Error(ev.message || "the simulator cannot be loaded"));
     }
     return {
       ask(request, progress, signal) {
         if (!worker) start();
+        const number = ++asked;
         return new Promise((resolve, reject) => {
-          waiting = {resolve, reject, progress};
-          if (signal) signal.addEventListener("abort", () => { worker.terminate(); worker = null; reject(new DOMException("stopped", "AbortError")); });
-          worker.postMessage(JSON.stringify(request));
+          waiting.set(number, {resolve, reject, progress});
+          if (signal) signal.addEventListener("abort", () => { if (waiting.has(number)) end(new DOMException("stopped", "AbortError")); });
+          worker.postMessage({number, request: JSON.stringify(request)});
         });
       },
     };
@@ -538,7 +547,12 @@
   });
   byId("take").addEventListener("click", async () => {
     byId("taken").textContent = "";
-    const {problem, files} = await works.ask({do: "take", ...state}, () => {});
+    let problem, files;
+    try {
+      ({problem, files} = await works.ask({do: "take", ...state}, () => {}));
+    } catch (err) {
+      problem = {says: err.message};
+    }
     if (problem) return void (byId("taken").textContent = problem.says);
     byId("files").replaceChildren(...files.map(f => {
       const li = document.createElement("li"), a = document.createElement("a");
