@@ -224,9 +224,11 @@ func value[T any](p *tab, expression string) (v T) {
 	return v
 }
 
-// until waits for an expression to be true, and says what was waited for if it never is.
+// until waits for an expression to be true while no part of the page is busy, and says what was waited for if it never
+// is.
 func (p *tab) until(what, expression string) {
 	p.Helper()
+	expression = `!document.querySelector("[aria-busy=true]") && (` + expression + ")"
 	err := chromedp.Run(p.Context, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(20*time.Second)))
 	if err != nil {
 		p.Fatalf("%s: %v", what, err)

@@ -81,7 +81,7 @@
   }
   const say = (where, says) => then(() => complain({in: where, says}));
   async function next() {
-    busy = true;
+    above.ariaBusy = busy = true;
     for (let wish; (wish = wishes.shift());) {
       if (wish.act) {
         wish.act();
@@ -101,7 +101,7 @@
         byId("problem").textContent = data.served ? "The server cannot be reached (" + err.message + "): start fencepost play again. This page keeps its state; its link works there, too." : err.message;
       }
     }
-    busy = false;
+    above.ariaBusy = busy = false;
   }
   // take shows an answer: a problem stands where it belongs, and everything else stays as it was.
   function take(answer, rough, keep) {
