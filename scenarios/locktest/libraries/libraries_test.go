@@ -8,11 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-var update = flag.Bool("update", false, "run the matrix, and write testdata and the README anew")
-
 // TestLibraries makes runs of each library and demands that they can be judged, and that equal seeds give equal runs.
-// With
-// -locktest.plan FILE it runs that plan and demands every law, and so reports what breaks the library.
+// With -locktest.plan FILE it runs that plan and demands every law, and so reports what breaks the library.
 func TestLibraries(t *testing.T) { each(t, false) }
 
 // TestFenced is TestLibraries with a token for every lock.

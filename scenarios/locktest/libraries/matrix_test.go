@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
@@ -138,7 +139,7 @@ type finding struct {
 
 // TestMatrix, with -update, runs the matrix: -run 'TestMatrix/^redsync$' that of one library.
 func TestMatrix(t *testing.T) {
-	if !*update && os.Getenv("FENCEPOST_LOCKTEST") == "" {
+	if !*testkit.Update && os.Getenv("FENCEPOST_LOCKTEST") == "" {
 		t.Skip("it is run with -update; TestFindings replays what it has found")
 	}
 	for _, l := range All {

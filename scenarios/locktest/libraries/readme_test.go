@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
@@ -56,14 +57,7 @@ func TestFindings(t *testing.T) {
 // TestReadme demands that the README says what testdata holds, and that testdata holds nothing else.
 func TestReadme(t *testing.T) {
 	all := results(t)
-	want := readme(t, all)
-	if *update {
-		save(t, ".", "README.md", want)
-		return
-	}
-	if got, err := os.ReadFile("README.md"); err != nil || string(got) != want {
-		t.Errorf("README.md is not what testdata holds (%v): run go test -run TestReadme -update .", err)
-	}
+	testkit.Golden(t, "README.md", readme(t, all))
 	known := map[string]bool{}
 	for _, r := range all {
 		known[r.Library+".json"] = true
