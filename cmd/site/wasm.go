@@ -2,9 +2,8 @@ package site
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
-	_ "embed" // the worker's script
+	_ "embed" // the worker's scripts
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +12,8 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/andybalholm/brotli"
+
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/scenarios/play"
 )
@@ -20,13 +21,19 @@ import (
 //go:embed worker.js
 var workerScript []byte
 
+// unpackScript unpacks the simulator: what browsers unpack by themselves is gzip, which is a third larger.
+//
+//go:embed brotli.js
+var unpackScript []byte
+
 const (
 	modulePath = "github.com/fencepost-sim/fencepost"
 	worker     = modulePath + "/scenarios/play/worker"
+	protobuf   = "google.golang.org/protobuf"
 )
 
 // FileNames are those of the site.
-var FileNames = []string{"index.html", "worker.js", "fencepost.wasm.gz"}
+var FileNames = []string{"index.html", "worker.js", "brotli.js", "fencepost.wasm.br"}
 
 // Files are the page, which begins with a state, the worker that answers it, and the simulator as the worker loads it.
 // The error is that of the go command, in its own words.
@@ -40,29 +47,34 @@ func Files(ctx context.Context, start play.State) ([]output.File, error) {
 		return nil, err
 	}
 	// the script by which Go's own runtime is at home in a browser comes with the go command that compiled
-	script, err := os.ReadFile(filepath.Join(strings.TrimSpace(root), "lib", "wasm", "wasm_exec.js"))
+	script, err := os.ReadFile(filepath.Join(root, "lib", "wasm", "wasm_exec.js"))
 	if err != nil {
 		return nil, err
 	}
-	var packed, page bytes.Buffer
-	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err = z.Write(program); err == nil {
-		err = z.Close()
-	}
-	if err != nil {
-		return nil, err
-	}
+	var page bytes.Buffer
 	if err := (&play.Page{Start: start}).Write(&page); err != nil {
 		return nil, err
 	}
+	packed, err := pack(program)
+	if err != nil {
+		return nil, err
+	}
 	var files []output.File
-	for i, content := range [][]byte{page.Bytes(), append(script, workerScript...), packed.Bytes()} {
+	for i, content := range [][]byte{page.Bytes(), append(script, workerScript...), unpackScript, packed} {
 		files = append(files, output.File{Name: FileNames[i], Content: content})
 	}
 	return files, nil
+}
+
+// pack makes the program as small as half a minute allows.
+func pack(program []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	w := brotli.NewWriterOptions(&packed, brotli.WriterOptions{Quality: 10, LGWin: 24})
+	if _, err := w.Write(program); err != nil {
+		return nil, err
+	}
+	err := w.Close()
+	return packed.Bytes(), err
 }
 
 // compiled is the simulator as WebAssembly: of the source in which the command is called, or else of the version that
@@ -74,19 +86,68 @@ func compiled(ctx context.Context) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	source := ""
-	if module, err := run(ctx, "", "list", "-m"); err != nil || strings.TrimSpace(module) != modulePath {
-		source = dir
-		if err := fetch(ctx, dir); err != nil {
+	if module, err := run(ctx, "", "list", "-m"); err != nil || module != modulePath {
+		source = filepath.Join(dir, "site")
+		if err := fetch(ctx, source); err != nil {
 			return nil, err
 		}
 	}
+	mod, err := slim(ctx, source, dir)
+	if err != nil {
+		return nil, err
+	}
 	out := filepath.Join(dir, "fencepost.wasm")
 	// without inlining a sixth less is sent
-	if _, err := run(ctx, source, "build", "-trimpath", "-gcflags=all=-l", "-ldflags=-s -w", "-o", out,
+	if _, err := run(ctx, source, "build", "-modfile", mod, "-trimpath", "-gcflags=all=-l", "-ldflags=-s -w", "-o", out,
 		worker); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(out)
+}
+
+// slim makes in dir a go.mod like that of the source, but with a protobuf whose descriptors have no text. They find
+// their methods by name to make it, for which the linker keeps every method of every type; the simulator asks no
+// descriptor for its text.
+func slim(ctx context.Context, source, dir string) (mod string, err error) {
+	sourceMod, err := run(ctx, source, "env", "GOMOD")
+	if err != nil {
+		return "", err
+	}
+	whole, err := run(ctx, source, "list", "-f", "{{.Module.Dir}}", protobuf+"/proto")
+	if err != nil {
+		return "", err
+	}
+	lean := filepath.Join(dir, "protobuf")
+	if err := os.CopyFS(lean, os.DirFS(whole)); err != nil {
+		return "", err
+	}
+	const textless = `package descfmt
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+func FormatList(fmt.State, rune, interface{ Len() int })        {}
+func FormatDesc(fmt.State, rune, protoreflect.Descriptor) {}
+`
+	text := filepath.Join(lean, "internal", "descfmt", "stringer.go")
+	if err := errors.Join(os.Remove(text), os.WriteFile(text, []byte(textless), 0o666)); err != nil {
+		return "", err
+	}
+	for _, ending := range []string{".mod", ".sum"} {
+		content, err := os.ReadFile(strings.TrimSuffix(sourceMod, ".mod") + ending)
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "slim"+ending), content, 0o666); err != nil {
+			return "", err
+		}
+	}
+	mod = filepath.Join(dir, "slim.mod")
+	_, err = run(ctx, source, "mod", "edit", "-replace", protobuf+"="+lean, mod)
+	return mod, err
 }
 
 // fetch makes a module of a folder that has the source of this program's version.
@@ -96,6 +157,9 @@ func fetch(ctx context.Context, dir string) error {
 		return errors.New("this fencepost was built of a folder with its source: call it there, for --static " +
 			"compiles the simulator")
 	}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return err
+	}
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module site\n"), 0o666); err != nil {
 		return err
 	}
@@ -103,11 +167,11 @@ func fetch(ctx context.Context, dir string) error {
 	return err
 }
 
-// run runs the go command for a browser.
+// run runs the go command for a browser, and gives the line that it prints.
 func run(ctx context.Context, dir string, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, "go", args...)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
+	c.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOWORK=off")
 	var out, problems bytes.Buffer
 	c.Stdout, c.Stderr = &out, &problems
 	switch err := c.Run(); {
@@ -116,5 +180,5 @@ func run(ctx context.Context, dir string, args ...string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("go %s: %w\n%s", args[0], err, strings.TrimSpace(problems.String()))
 	}
-	return out.String(), nil
+	return strings.TrimSpace(out.String()), nil
 }

@@ -1,11 +1,9 @@
-
-// The worker that answers the page: the simulator, unpacked as it arrives. What is asked before it runs waits.
+// The worker that answers the page: it unpacks the simulator. What is asked before it runs waits.
 const ready = (async () => {
-  const packed = await fetch("fencepost.wasm.gz");
+  const [{BrotliDecode}, packed] = await Promise.all([import("./brotli.js"), fetch("fencepost.wasm.br")]);
   if (!packed.ok) throw new Error("the simulator cannot be loaded: " + packed.status);
-  const go = new Go();
-  const plain = new Response(packed.body.pipeThrough(new DecompressionStream("gzip")), {headers: {"Content-Type": "application/wasm"}});
-  const {instance} = await WebAssembly.instantiateStreaming(plain, go.importObject);
+  const go = new Go(), program = BrotliDecode(new Int8Array(await packed.arrayBuffer()));
+  const {instance} = await WebAssembly.instantiate(program, go.importObject);
   go.run(instance);
 })();
 onmessage = async ({data: {number, request}}) => {
