@@ -3,6 +3,8 @@ package kubernetes
 import (
 	"context"
 	"net"
+	"net/http"
+	"net/url"
 	"strconv"
 	"testing"
 	"time"
@@ -70,8 +72,10 @@ func (s settings) join(c *locktest.Client) locktest.Lock {
 		dials++
 		return c.DialContext(ctx, network, c.Addr((dials-1)%len(c.Addrs)))
 	}
-	leases, err := coordination.NewForConfig(&rest.Config{Host: "http://" + c.Addr(0), Dial: dial, Timeout: s.timeout,
-		ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
+	// client-go keeps the transport of each Dial for ever, unless there is a Proxy, which it cannot compare
+	direct := func(*http.Request) (*url.URL, error) { return nil, nil }
+	leases, err := coordination.NewForConfig(&rest.Config{Host: "http://" + c.Addr(0), Dial: dial, Proxy: direct,
+		Timeout: s.timeout, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
 	if err != nil {
 		return locktest.Refused(err)
 	}
