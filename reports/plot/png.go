@@ -8,7 +8,10 @@ import (
 	"math"
 	"slices"
 
+	"codeberg.org/go-fonts/liberation/liberationsansbold"
+	"codeberg.org/go-fonts/liberation/liberationsansregular"
 	"golang.org/x/image/font"
+	"golang.org/x/image/font/opentype"
 	"golang.org/x/image/math/fixed"
 	"golang.org/x/image/vector"
 )
@@ -83,6 +86,24 @@ func (to raster) circle(s Style, at Point, r float64) {
 		outer = append(outer, inner...)
 	}
 	to.polygon(s.Ink, outer...)
+}
+
+// face is the font at a size in pixels. No variable holds the fonts, so that a program that draws no PNG is linked
+// without them.
+func (t *text) face(size float64) font.Face {
+	ttf := liberationsansregular.TTF
+	if t.bold {
+		ttf = liberationsansbold.TTF
+	}
+	parsed, err := opentype.Parse(ttf)
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	face, err := opentype.NewFace(parsed, &opentype.FaceOptions{Size: size, DPI: 72})
+	if err != nil {
+		panic(err) // never returned
+	}
+	return face
 }
 
 func (to raster) write(t text, at Point, words string) {

@@ -1,14 +1,5 @@
 package plot
 
-import (
-	"sync"
-
-	"codeberg.org/go-fonts/liberation/liberationsansbold"
-	"codeberg.org/go-fonts/liberation/liberationsansregular"
-	"golang.org/x/image/font"
-	"golang.org/x/image/font/opentype"
-)
-
 // text is how words are written, in Liberation Sans.
 type text struct {
 	Ink
@@ -21,33 +12,26 @@ type text struct {
 // capital is how high capitals are, as a share of the font's size.
 const capital = 0.72
 
-var regular, bold = parsed(liberationsansregular.TTF), parsed(liberationsansbold.TTF)
+// em is the font's size in the units of its advances.
+const em = 2048
 
-func parsed(ttf []byte) func() *opentype.Font {
-	return sync.OnceValue(func() *opentype.Font {
-		f, err := opentype.Parse(ttf)
-		if err != nil {
-			panic(err) // it is part of the program
-		}
-		return f
-	})
-}
+// advance is how far a rune moves the pen, in units of the font.
+type advance struct{ regular, bold int }
 
-// face is the font at a size in pixels.
-func (t *text) face(size float64) font.Face {
-	f := regular
-	if t.bold {
-		f = bold
-	}
-	face, err := opentype.NewFace(f(), &opentype.FaceOptions{Size: size, DPI: 72})
-	if err != nil {
-		panic(err) // never returned
-	}
-	return face
-}
-
-// width is how wide the words are, in points.
+// width is how wide the words are, in points, without kerning. A rune that is not among the advances is as wide as the
+// font's size, which few of any font exceed.
 func (t *text) width(words string) float64 {
-	const em = 2048 // so large that no rounding shows
-	return float64(font.MeasureString(t.face(em), words)) / 64 * t.size / em
+	units := 0
+	for _, r := range words {
+		a, ok := advances[r]
+		switch {
+		case !ok:
+			units += em
+		case t.bold:
+			units += a.bold
+		default:
+			units += a.regular
+		}
+	}
+	return float64(units) * t.size / em
 }
