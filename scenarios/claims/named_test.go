@@ -173,11 +173,11 @@ func (n *necessity) unnamed(s *Story, later []int) {
 func (n *necessity) without(s *Story, seed uint64, drop ...int) checker.Finding {
 	p := s.Plan
 	p.Seed = seed
-	f, err := n.again.Without(p, s.Law, drop...)
+	v, err := n.again.Without(p, []checker.Law{s.Law}, drop...)
 	if err != nil {
 		n.t.Fatalf("%v\n%s", err, p)
 	}
-	return f
+	return v.Of(s.Law)
 }
 
 // together reports whether fault i belongs to some of those named without all of which, but not without fewer, the

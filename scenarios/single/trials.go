@@ -1,6 +1,7 @@
 package single
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -12,8 +13,10 @@ import (
 // Trials takes faults away from plans and runs them again, to learn which of them a violation needs. It is not safe for
 // concurrent use.
 type Trials struct {
-	runner  *scenarios.Runner
-	checker checker.Checker
+	runner   *scenarios.Runner
+	checker  checker.Checker
+	violated []checker.Law              // by the run that is tried
+	tried    map[string]checker.Verdict // on them, by the places of the faults taken away: one run does for all laws
 }
 
 // NewTrials prepares to run s again.
@@ -27,6 +30,12 @@ const mostTried = 64
 // fault that is necessary; where none is, the fewest that are so together; and each that the explanation names although
 // it is not. Where the violation needs no fault at all, it says that.
 func (r *Trials) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
+	r.violated, r.tried = nil, map[string]checker.Verdict{}
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Outcome == checker.Violated {
+			r.violated = append(r.violated, f.Law)
+		}
+	}
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Outcome == checker.Violated && len(p.Faults) > 0 {
 			if err := r.try(p, h, f); err != nil {
@@ -169,22 +178,29 @@ func (r *Trials) together(p nemesis.Plan, f *checker.Finding, named, rest []int)
 
 // trial runs p without the faults at the given places.
 func (r *Trials) trial(p nemesis.Plan, f *checker.Finding, drop ...int) (checker.Trial, error) {
-	g, err := r.Without(p, f.Law, drop...)
-	if err != nil {
-		return checker.Trial{}, err
+	drop = slices.Sorted(slices.Values(drop))
+	dropped := fmt.Sprint(drop)
+	v, known := r.tried[dropped]
+	if !known {
+		var err error
+		if v, err = r.Without(p, r.violated, drop...); err != nil {
+			return checker.Trial{}, err
+		}
+		r.tried[dropped] = v
 	}
+	g := v.Of(f.Law)
 	t := checker.Trial{Needed: g.Outcome != checker.Violated || g.Cause != f.Cause, Outcome: g.Outcome, Cause: g.Cause}
 	if !t.Needed && !checker.SameViolation(*f, g) {
 		t.Others = g.Holders
 	}
-	for _, i := range slices.Sorted(slices.Values(drop)) {
+	for _, i := range drop {
 		t.Faults = append(t.Faults, p.Faults[i].String())
 	}
 	return t, nil
 }
 
-// Without judges one law on the run of p without some of its faults, given by their places in the plan.
-func (r *Trials) Without(p nemesis.Plan, law checker.Law, drop ...int) (checker.Finding, error) {
+// Without judges some laws on the run of p without some of its faults, given by their places in the plan.
+func (r *Trials) Without(p nemesis.Plan, laws []checker.Law, drop ...int) (checker.Verdict, error) {
 	var left []nemesis.Fault
 	for i := range p.Faults {
 		if !slices.Contains(drop, i) {
@@ -194,9 +210,9 @@ func (r *Trials) Without(p nemesis.Plan, law checker.Law, drop ...int) (checker.
 	p.Faults = left
 	result, err := r.runner.Run(p)
 	if err != nil {
-		return checker.Finding{}, err
+		return checker.Verdict{}, err
 	}
-	return r.checker.CheckOnly(result.History, []checker.Law{law}).Findings[0], nil
+	return r.checker.CheckOnly(result.History, laws), nil
 }
 
 // NamedIn gives the places in a plan of the faults that a finding names, for each the one that struck, or all that may
