@@ -99,6 +99,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	lines := json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
 	flush := http.NewResponseController(w)
 	answer := s.player.Ask(r.Context(), body, func(p play.Progress) {
 		lines.Encode(map[string]play.Progress{"progress": p})

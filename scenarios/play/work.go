@@ -1,6 +1,7 @@
 package play
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,11 +66,13 @@ func (p *Player) Ask(ctx context.Context, text []byte, progress func(Progress)) 
 	} else {
 		answer = p.answer(ctx, &r, progress)
 	}
-	said, err := json.Marshal(answer)
-	if err != nil {
+	var said bytes.Buffer
+	e := json.NewEncoder(&said)
+	e.SetEscapeHTML(false) // it stands in no page
+	if err := e.Encode(answer); err != nil {
 		panic(err) // a reply has nothing that JSON lacks
 	}
-	return said
+	return said.Bytes()
 }
 
 func (p *Player) answer(ctx context.Context, r *request, progress func(Progress)) *reply {
