@@ -98,6 +98,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)
 	flush := http.NewResponseController(w)
