@@ -40,7 +40,17 @@ type Paragraph struct {
 func (b Paragraph) Text(p *text.Writer) { p.Text(b.Tone.Style(), 0, b.Words) }
 
 // HTML writes the paragraph.
-func (b Paragraph) HTML(p *html.Writer) { p.Show("paragraph", b) }
+func (b Paragraph) HTML(p *html.Writer) { p.Put(b.part("words "), html.Newline) }
+
+// part is the paragraph on a page, of a class beside that of its tone.
+func (b Paragraph) part(class string) html.Part {
+	return html.El("p", html.Class(class+b.Tone.Class()), html.Text(b.Words))
+}
+
+// paragraphs are several, of no class but their tones.
+func paragraphs(all []Paragraph) html.Part {
+	return html.Each(all, func(b Paragraph) html.Part { return b.part("") })
+}
 
 // Facts are things with their names, one below the other. A name that stands more than once is shown once.
 type Facts []Fact
@@ -100,7 +110,11 @@ func (b Facts) HTML(p *html.Writer) {
 			rows[i].Name = ""
 		}
 	}
-	p.Show("facts", rows)
+	p.Put(html.El("table", html.Class("facts"), html.El("tbody", html.Newline,
+		html.Each(rows, func(f Fact) html.Part {
+			return html.All(html.El("tr", html.El("th", html.Text(f.Name)),
+				html.El("td", html.Class(f.Tone.Class()), html.Text(f.Value))), html.Newline)
+		}))), html.Newline)
 }
 
 // Lines are short lines of text, one below the other.
@@ -147,13 +161,12 @@ func (b Totals) Text(p *text.Writer) {
 }
 
 // HTML writes large numbers.
-func (b Totals) HTML(p *html.Writer) { p.Show("totals", b) }
-
-// Class is the colour of the number on a page.
-func (t Total) Class() string { return t.tone().Class() }
-
-// Number is the number on a page.
-func (t Total) Number() string { return text.Grouped(t.Count) }
+func (b Totals) HTML(p *html.Writer) {
+	p.Put(html.El("ul", html.Class("totals"), html.Newline, html.Each(b, func(t Total) html.Part {
+		return html.All(html.El("li", html.Class(t.tone().Class()),
+			html.El("b", html.Text(text.Grouped(t.Count))), html.Text(" "+t.Words)), html.Newline)
+	})), html.Newline)
+}
 
 // Section is blocks that belong together. Its heading stands on the page only: the blocks of a text have labels.
 type Section struct {
@@ -200,11 +213,11 @@ func (b Columns) Text(p *text.Writer) { Section{Body: b.blocks()}.Text(p) }
 
 // HTML writes the sections, each on a card of its own.
 func (b Columns) HTML(p *html.Writer) {
-	p.Put(`<div class="columns">`)
-	for _, s := range b {
-		s.HTML(p)
-	}
-	p.Put("</div>\n")
+	p.Inside("div", "columns", func() {
+		for _, s := range b {
+			s.HTML(p)
+		}
+	})
 }
 
 // Whole is a document within the text of another one, below its ending and behind a rule. Its page is Attached, or
@@ -260,7 +273,16 @@ func (b Plan) Text(p *text.Writer) {
 }
 
 // HTML writes the faults as a list.
-func (b Plan) HTML(p *html.Writer) { p.Show("plan", b) }
+func (b Plan) HTML(p *html.Writer) {
+	if len(b) == 0 {
+		p.Put(html.El("p", html.Text("no faults")))
+		return
+	}
+	p.Put(html.El("ol", html.Class("plan"), html.Each(b, func(l PlanLine) html.Part {
+		return html.El("li", html.El("code", html.Text(l.Line)),
+			html.If(l.Idle != "", html.Text(" "), html.El("span", html.Class("idle"), html.Text("("+l.Idle+")"))))
+	})))
+}
 
 // Command is a command to paste.
 type Command string
@@ -269,7 +291,10 @@ type Command string
 func (b Command) Text(p *text.Writer) { Again(p, string(b)) }
 
 // HTML writes the command with a button that copies it.
-func (b Command) HTML(p *html.Writer) { p.Show("repeat", string(b)) }
+func (b Command) HTML(p *html.Writer) {
+	p.Put(html.El("p", html.Class("repeat"), html.El("code", html.Text(string(b))),
+		html.El("button", html.Attr("type", "button", "data-do", "copy"), html.Text("copy"))))
+}
 
 // Diff is what changes in a file, in the unified format.
 type Diff string
@@ -283,8 +308,11 @@ func (b Diff) Text(p *text.Writer) {
 
 // HTML writes the diff.
 func (b Diff) HTML(p *html.Writer) {
-	p.Style("grid.css")
-	p.Show("diff", b.lines())
+	p.Style(html.GridStyle)
+	p.Put(html.El("pre", html.Attr("class", "diff scroll", "tabindex", 0),
+		html.Each(b.lines(), func(l Paragraph) html.Part {
+			return html.All(html.El("span", html.Class(l.Tone.Class()), html.Text(l.Words)), html.Newline)
+		})), html.Newline)
 }
 
 // lines are those of the diff, in the colours of what is added and taken away.
@@ -316,9 +344,7 @@ func (b Links) HTML(p *html.Writer) {
 	if len(b) == 0 {
 		return
 	}
-	links := make([]link, len(b))
-	for i, l := range b {
-		links[i] = link{Text: l.Words, Href: p.Beside(l.Slug)}
-	}
-	p.Show("links", links)
+	p.Put(html.El("ul", html.Class("links"), html.Each(b, func(l LinkTo) html.Part {
+		return html.El("li", html.El("a", html.Attr("href", p.Beside(l.Slug)), html.Text(l.Words)))
+	})), html.Newline)
 }

@@ -205,6 +205,20 @@ func (t *Title) Text(p *text.Writer) {
 	}
 }
 
+// HTML writes the title.
+func (t *Title) HTML(p *html.Writer) {
+	paragraph := func(class string, of html.Part) html.Part { return html.El("p", html.Class(class), of) }
+	p.Put(html.El("header", html.Newline,
+		html.El("div", html.El("h1", html.Text(t.Name)),
+			html.If(t.Headline != "", paragraph("headline", html.El("b", html.Text(t.Headline)))),
+			html.If(t.Summary != "", paragraph("summary", html.Text(t.Summary))),
+			html.Each(t.Notes, func(n Paragraph) html.Part {
+				return paragraph("summary "+n.Tone.Class(), html.Text(n.Words))
+			})), html.Newline,
+		html.El("div", html.Class("standing "+t.Tone.Class()), html.Text(t.Verdict),
+			html.El("small", html.Text(t.Size))), html.Newline), html.Newline)
+}
+
 // JSON gives the document as one JSON object, ended by a newline.
 func (d *Document) JSON(command string) ([]byte, error) {
 	if h, ok := d.Data.(headed); ok {

@@ -42,9 +42,3 @@ func (n FileNames) Of(s string) string {
 	n[strings.ToLower(free)] = true
 	return free
 }
-
-// link leads from a report to another file, such as porcupine's own view of a law.
-type link struct {
-	Text string
-	Href string // relative to the report
-}

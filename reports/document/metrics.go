@@ -31,12 +31,12 @@ func (b Metrics) Text(p *text.Writer) {
 
 // HTML writes a table.
 func (b Metrics) HTML(p *html.Writer) {
-	type row struct{ Name, Value, Alarm string }
-	var rows []row
-	for _, m := range b {
-		rows = append(rows, row{m.Name, MetricValue(m), alarm(m)})
-	}
-	p.Show("metrics", rows)
+	p.Put(html.El("table", html.Class("metrics"), html.El("tbody", html.Newline,
+		html.Each(b, func(m checker.Metric) html.Part {
+			return html.All(html.El("tr",
+				html.If(m.Alarming(), html.Attr("class", "alarm", "title", alarm(m))),
+				html.El("th", html.Text(m.Name)), html.El("td", html.Text(MetricValue(m)))), html.Newline)
+		}))), html.Newline)
 }
 
 // JSON gives the values by name; null where there was nothing to measure, or no number came out.
@@ -79,11 +79,8 @@ func fourDigits(x float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// alarm says which level an alarming value exceeds; empty for one that does not.
+// alarm says which level an alarming value exceeds.
 func alarm(m checker.Metric) string {
-	if !m.Alarming() {
-		return ""
-	}
 	m.Value = m.Alarm
 	return "above " + MetricValue(m) + ", from where the documents advise to look into it"
 }

@@ -2,7 +2,6 @@ package document
 
 import (
 	"cmp"
-	"html/template"
 	"io"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -40,9 +39,8 @@ func (d *Document) HTML(w io.Writer, path string) error {
 	return p.WriteDocument(w)
 }
 
-// Fragment is what the page shows between its frame, for a page that shows it as a part. The error is that data lacks
-// what is shown.
-func (d *Document) Fragment() (template.HTML, error) {
+// Fragment is what the page shows between its frame, for a page that shows it as a part.
+func (d *Document) Fragment() string {
 	p := html.NewWriter(d.Name, "")
 	d.body(p)
 	return p.Body()
@@ -50,13 +48,13 @@ func (d *Document) Fragment() (template.HTML, error) {
 
 func (d *Document) body(p *html.Writer) {
 	if d.Name != "" {
-		p.Show("title", d.Title)
+		d.Title.HTML(p)
 	}
 	for _, b := range d.Body {
 		b.HTML(p)
 	}
 	if p.Mentions(string(history.Probe)) {
-		p.Show("note", Fact{Name: "The probe", Value: "is " + ProbeIs + "."})
+		p.Put(html.Note("The probe", "is "+ProbeIs+"."))
 	}
 	if d.Interrupted {
 		Section{Body: []Block{Notes("stopped", []string{Interruption})}}.HTML(p)

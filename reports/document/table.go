@@ -86,14 +86,19 @@ type span struct{ from, to int }
 
 // groups are the columns that stay together.
 func (t *Table) groups() (all []span) {
-	for i, c := range t.Columns {
-		if i > 0 && c.Group != (Group{}) && c.Group == t.Columns[i-1].Group {
-			all[len(all)-1].to = i + 1
-		} else {
-			all = append(all, span{i, i + 1})
+	for i := range t.Columns {
+		if t.begins(i) {
+			all = append(all, span{from: i})
 		}
+		all[len(all)-1].to = i + 1
 	}
 	return all
+}
+
+// begins reports whether the ith column is the first of its group, or has none.
+func (t *Table) begins(i int) bool {
+	group := t.Columns[i].Group
+	return i == 0 || group == (Group{}) || group != t.Columns[i-1].Group
 }
 
 // grouped reports whether any column has a group.
@@ -107,5 +112,60 @@ func (t Table) HTML(p *html.Writer) {
 		t.grid(p)
 		return
 	}
-	p.Show("table", t)
+	p.Put(html.El("div", html.Attr("class", "scroll", "tabindex", 0, "role", "group"),
+		html.If(t.Heading != "", html.Attr("aria-label", t.Heading)),
+		html.El("table", html.Class("laws counts"), html.Newline,
+			html.El("thead", html.El("tr", html.El("th"), html.El("th", html.Text(t.Heading)),
+				html.Each(t.Columns, Column.heading))), html.Newline,
+			html.El("tbody", html.Newline, t.pageRows()), html.Newline)), html.Newline)
+}
+
+// heading is what stands over the column on a page.
+func (c Column) heading() html.Part {
+	return html.El("th", html.If(c.Words, html.Class("words")), html.Explained(c.Title, c.Tip))
+}
+
+// pageRows are the rows on a page, each group under its title.
+func (t *Table) pageRows() html.Part {
+	var all []html.Part
+	group := ""
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if r.Group != group {
+			group = r.Group
+			all = append(all, html.El("tr", html.Class("group"), html.El("td"),
+				html.El("th", html.Attr("scope", "rowgroup", "colspan", len(t.Columns)+1), html.Text(group))),
+				html.Newline)
+		}
+		all = append(all, t.pageRow(r))
+	}
+	return html.All(all...)
+}
+
+// pageRow is a row on a page, with its notes below.
+func (t *Table) pageRow(r *Row) html.Part {
+	var cells []html.Part
+	for i, c := range r.Cells {
+		class, title := c.Tone.Class(), t.Columns[i].Title
+		if t.Columns[i].Words {
+			class += " words"
+		}
+		cells = append(cells, html.El("td", html.Attr("class", class, "data-th", title), html.Text(c.Words)))
+	}
+	return html.All(
+		html.El("tr", html.El("td", html.Class("sign "+r.Tone.Class()), html.Text(r.Sign)),
+			html.El("td", html.Class("law"), r.name()), html.All(cells...)), html.Newline,
+		html.If(len(r.Notes) > 0, html.El("tr", html.Class("notes"), html.El("td"),
+			html.El("td", html.Attr("colspan", len(t.Columns)+1), paragraphs(r.Notes))), html.Newline))
+}
+
+// name is that of the row on a page.
+func (r *Row) name() html.Part {
+	switch {
+	case r.Tip != "":
+		return html.Explained(r.Name, r.Tip)
+	case r.Code:
+		return html.El("code", html.Text(r.Name))
+	}
+	return html.Law(r.Name)
 }

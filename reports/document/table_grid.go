@@ -1,61 +1,93 @@
 package document
 
-import "github.com/fencepost-sim/fencepost/reports/html"
+import (
+	"cmp"
+	"fmt"
 
-// gridHead is what stands over columns on a page.
-type gridHead struct {
-	Group
-	Span    int
-	Upright bool
-	First   bool // of a group
-}
-
-// gridCell is a cell of a page with where it stands.
-type gridCell struct {
-	Cell
-	Kind  string // mark, words or figure
-	First bool
-}
-
-// gridRow is a row of a page.
-type gridRow struct {
-	Row
-	Cells []gridCell
-}
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/html"
+)
 
 // grid writes a table whose columns have groups: all of it, whatever the width, for the reader to scroll.
 func (t *Table) grid(p *html.Writer) {
-	var page struct {
-		Heading       string
-		Groups, Heads []gridHead // a column without a group is one of the groups
-		Rows          []gridRow
-		Width         int // in columns, with the names
-	}
-	page.Heading, page.Width = t.Heading, len(t.Columns)+1
-	first := map[int]bool{}
+	p.Style(html.GridStyle)
+	groups, heads := t.gridHeads()
+	p.Put(html.El("div", html.Attr("class", "scroll", "tabindex", 0, "role", "group", "aria-label", t.Heading),
+		html.El("table", html.Class("grid"), html.Newline,
+			html.El("thead",
+				html.El("tr", html.El("th", html.Attr("rowspan", 2, "scope", "col"), html.Text(t.Heading)), groups),
+				html.Newline, html.El("tr", heads)), html.Newline,
+			html.El("tbody", html.Newline, html.Each(t.Rows, t.gridRow)), html.Newline)), html.Newline)
+}
+
+// gridHeads are the titles of the groups, among which a column without a group is one, and below them those of the
+// columns.
+func (t *Table) gridHeads() (groups, heads html.Part) {
+	var above, below []html.Part
 	for _, g := range t.groups() {
-		first[g.from] = true
-		if of := t.Columns[g.from]; of.Group == (Group{}) {
-			page.Groups = append(page.Groups, gridHead{Group: Group{of.Title, of.Tip}, First: true})
+		group, spans := t.Columns[g.from].Group, html.Attr("colspan", g.to-g.from, "scope", "colgroup")
+		if group == (Group{}) {
+			group, spans = t.Columns[g.from].titled(), html.Attr("rowspan", 2, "scope", "col")
+		}
+		above = append(above, html.El("th", html.Class("group first"), spans, group.explained()))
+		if t.Columns[g.from].Group == (Group{}) {
 			continue
 		}
-		page.Groups = append(page.Groups, gridHead{Group: t.Columns[g.from].Group, Span: g.to - g.from, First: true})
 		for i := g.from; i < g.to; i++ {
-			c := t.Columns[i]
-			page.Heads = append(page.Heads, gridHead{Group: Group{c.Title, c.Tip}, Upright: c.Short != "",
-				First: i == g.from})
+			c := &t.Columns[i]
+			class := ""
+			if c.Short != "" {
+				class = "upright"
+			}
+			below = append(below, html.El("th", html.Attr("scope", "col", "class", class+first(i == g.from)),
+				c.titled().explained()))
 		}
 	}
-	for _, r := range t.Rows {
-		row, at := gridRow{Row: r}, 0
-		for _, c := range r.Cells {
-			row.Cells = append(row.Cells, gridCell{c, t.Columns[at].kind(), first[at]})
-			at += max(c.Span, 1)
-		}
-		page.Rows = append(page.Rows, row)
+	return html.All(above...), html.All(below...)
+}
+
+// titled is the column's title with its tip.
+func (c *Column) titled() Group { return Group{c.Title, c.Tip} }
+
+// explained is the title with what explains it.
+func (g Group) explained() html.Part {
+	return html.Explained(g.Title, cmp.Or(g.Tip, checker.Law(g.Title).Says()))
+}
+
+// first is a class of the first column of a group.
+func first(is bool) string {
+	if is {
+		return " first"
 	}
-	p.Style("grid.css")
-	p.Show("grid", page)
+	return ""
+}
+
+// gridRow is a row, with its notes below.
+func (t *Table) gridRow(r Row) html.Part {
+	var cells []html.Part
+	at := 0
+	for _, c := range r.Cells {
+		cells = append(cells, c.part(t.Columns[at].kind()+first(t.begins(at))))
+		at += max(c.Span, 1)
+	}
+	return html.All(
+		html.El("tr", html.If(r.Under, html.Class("under")),
+			html.El("th", html.Attr("scope", "row"), html.Explained(r.Name, r.Tip)), html.All(cells...)), html.Newline,
+		html.If(len(r.Notes) > 0, html.El("tr", html.Class("under notes"),
+			html.El("td", html.Attr("colspan", len(t.Columns)+1), paragraphs(r.Notes))), html.Newline))
+}
+
+// part is the cell in a grid, of a class beside that of its tone.
+func (c Cell) part(class string) html.Part {
+	if tone := c.Tone.Class(); tone != "" {
+		class += " " + tone
+	}
+	return html.El("td", html.Class(class),
+		html.If(c.Span > 0, html.Attr("colspan", c.Span)), html.If(c.Tip != "", html.Attr("title", c.Tip)),
+		html.Text(c.Words),
+		html.If(c.Bar > 0,
+			html.El("svg", html.Attr("class", "length", "width", fmt.Sprintf("%d%%", c.Bar), "height", 3),
+				html.El("rect", html.Attr("width", "100%", "height", 3)))))
 }
 
 // kind is how cells of a column look on a page.

@@ -1,85 +1,63 @@
-// Package html holds how the HTML pages look: the frame that all share, the theme, the script that explains words and
-// copies commands, and the template of each command's page.
+// Package html holds how the HTML pages look: the words of which their markup is made, the frame that all share, the
+// theme, and the script that explains words and copies commands.
 //
-// Goals: a page is one file that loads nothing and can be read without its script.
+// Goals: a page is one file that loads nothing and can be read without its script; text never becomes markup.
 // Non-goals: what a page says, which its report fills in, and pictures: timeline and sweep draw them.
 package html
 
 import (
-	"embed"
-	"fmt"
-	"html/template"
+	_ "embed" // the parts of the pages
 	"io"
-	"strings"
-	"sync"
-
-	"github.com/fencepost-sim/fencepost/checker"
 )
 
-//go:embed *.html *.css *.js
-var files embed.FS
+var (
+	//go:embed page.css
+	pageStyle string
+	//go:embed frame.js
+	frameScript string
 
-// templates are those of all pages. In them "says" is the sentence of a law, by which its name is explained.
-// Most commands write no page, and do not wait for them to be parsed.
-var templates = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{
-		"says": func(law any) string { return checker.Law(fmt.Sprint(law)).Says() },
-		"inc":  func(n int) int { return n + 1 },
-	}).ParseFS(files, "*.html"))
-})
-
-// write writes a page by the template of that name. The error is w's, or that data lacks what the template shows.
-func write(w io.Writer, name string, data any) error {
-	return Protect(w, func(w io.Writer) error { return templates().ExecuteTemplate(w, name, data) })
-}
+	// GridStyle is the style sheet of grids and of diffs.
+	//go:embed grid.css
+	GridStyle string
+	// PlotStyle is the style sheet of plots.
+	//go:embed plot.css
+	PlotStyle string
+)
 
 // Application is a page that lives: its script asks a server or a worker for what it shows.
 type Application struct {
 	Title  string
-	Style  template.CSS // beside that of all pages
-	Script template.JS
-	Body   template.HTML
+	Style  string // beside that of all pages
+	Script string
+	Body   string // markup
 	// Policy are the directives by which the page may do more than show itself: "connect-src 'self'".
 	Policy string
 }
 
 // Write writes the page. The error is w's.
 func (a *Application) Write(w io.Writer) error {
-	common, err := newFrame(a.Title)
-	if err != nil {
-		return err
-	}
-	common.Style += a.Style
-	common.Script += a.Script
-	return protect(w, "; "+a.Policy, func(w io.Writer) error {
-		return templates().ExecuteTemplate(w, "application.html", struct {
-			frame
-			Body template.HTML
-		}{common, a.Body})
-	})
+	frame := newFrame(a.Title)
+	frame.style += a.Style
+	frame.script += a.Script
+	return protect(w, frame.around(Raw(a.Body)), "; "+a.Policy)
 }
 
 // frame is what all pages have in common: the title, how they look, and the script that explains words and copies
-// commands. What a template shows has it as a part.
-type frame struct {
-	Title  string
-	Style  template.CSS
-	Script template.JS
-}
+// commands.
+type frame struct{ title, style, script string }
 
-// newFrame makes a frame with further style sheets and scripts, which are files of this folder.
-func newFrame(title string, parts ...string) (frame, error) {
-	f := frame{Title: title}
-	for _, name := range append([]string{"page.css", "frame.js"}, parts...) {
-		text, err := files.ReadFile(name)
-		if err != nil {
-			return f, fmt.Errorf("a part of the page is missing: %w", err)
-		}
-		if strings.HasSuffix(name, ".css") {
-			f.Style += template.CSS(text)
-		} else {
-			f.Script += template.JS(text)
-		}
-	}
-	return f, nil
+func newFrame(title string) frame { return frame{title, pageStyle, frameScript} }
+
+// around is the page with that body.
+func (f *frame) around(body Part) string {
+	return render(Raw("<!DOCTYPE html>\n"), El("html", Attr("lang", "en"), Newline,
+		El("head", Newline,
+			El("meta", Attr("charset", "utf-8")), Newline,
+			El("meta", Attr("name", "viewport", "content", "width=device-width, initial-scale=1")), Newline,
+			El("title", Text(f.title)), Newline,
+			El("style", Raw(f.style)), Newline), Newline,
+		El("body", Newline,
+			body,
+			El("div", Attr("id", "tip", "role", "tooltip", "hidden", "hidden")), Newline,
+			El("script", Raw(f.script)), Newline), Newline), Newline)
 }

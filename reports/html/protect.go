@@ -1,7 +1,6 @@
 package html
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -38,15 +37,17 @@ func inline(page string) iter.Seq2[string, string] {
 // that the page was made with, and loads nothing at all: its content security policy names them by their sums
 // (Content Security Policy Level 3, 2.3.1). Characters that are not to be shown are written as escapes. The error is
 // that of either writing.
-func Protect(w io.Writer, write func(io.Writer) error) error { return protect(w, "", write) }
-
-// protect is Protect for a page that may do more, as directives of the policy say.
-func protect(w io.Writer, more string, write func(io.Writer) error) error {
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
+func Protect(w io.Writer, write func(io.Writer) error) error {
+	var page strings.Builder
+	if err := write(&page); err != nil {
 		return err
 	}
-	text := history.Printable(b.String())
+	return protect(w, page.String(), "")
+}
+
+// protect is Protect for a page that may do more, as directives of the policy say. The error is w's.
+func protect(w io.Writer, page, more string) error {
+	text := history.Printable(page)
 	sums := map[string][]string{}
 	for element, part := range inline(text) {
 		sum := sha256.Sum256([]byte(part))

@@ -1,95 +1,73 @@
 package html
 
 import (
-	"bytes"
-	"html/template"
 	"io"
+	"net/url"
 	"path/filepath"
 	"strings"
 )
 
-// Writer makes a page of what is shown one after the other. It keeps the first error.
+// Writer makes a page of what is shown one after the other.
 type Writer struct {
 	frame frame
 	path  string
-	body  bytes.Buffer
-	err   error
+	body  strings.Builder
 }
 
 // NewWriter begins a page, which will be a file with the given path.
-func NewWriter(title, path string) *Writer {
-	frame, err := newFrame(title)
-	return &Writer{frame: frame, path: path, err: err}
-}
+func NewWriter(title, path string) *Writer { return &Writer{frame: newFrame(title), path: path} }
 
 // Beside is the path of a page beside another one. The slug ends its name, before the extension.
 func Beside(path, slug string) string {
 	return strings.TrimSuffix(path, filepath.Ext(path)) + "-" + slug + ".html"
 }
 
-// Beside is what leads from this page to one beside it.
-func (p *Writer) Beside(slug string) string { return filepath.Base(Beside(p.path, slug)) }
+// Beside is the address that leads from this page to one beside it.
+func (p *Writer) Beside(slug string) string {
+	return (&url.URL{Path: filepath.Base(Beside(p.path, slug))}).String()
+}
 
 // Mentions reports whether what is shown so far has a word in it, in small or capital letters.
 func (p *Writer) Mentions(word string) bool {
-	return bytes.Contains(bytes.ToLower(p.body.Bytes()), []byte(strings.ToLower(word)))
+	return strings.Contains(strings.ToLower(p.body.String()), strings.ToLower(word))
 }
 
-// Show shows data by the template of that name.
-func (p *Writer) Show(name string, data any) {
-	if p.err == nil {
-		p.err = templates().ExecuteTemplate(&p.body, name, data)
-	}
-}
-
-// Put shows markup as it is.
-func (p *Writer) Put(markup template.HTML) { p.body.WriteString(string(markup)) }
+// Put shows parts.
+func (p *Writer) Put(parts ...Part) { p.body.WriteString(render(parts...)) }
 
 // Card shows on a card of its own, under a heading that may be empty, what show shows.
 func (p *Writer) Card(heading string, show func()) {
-	p.Put(`<section class="card">`)
-	if heading != "" {
-		p.Show("heading", heading)
-	}
-	show()
-	p.Put("</section>\n")
+	p.Inside("section", "card", func() {
+		p.Put(If(heading != "", Heading(heading)))
+		show()
+	})
 }
 
-// Style adds a style sheet, which is a file of this folder, unless the page has it.
-func (p *Writer) Style(name string) {
-	sheet, err := files.ReadFile(name)
-	if p.err == nil {
-		p.err = err
-	}
-	if !strings.Contains(string(p.frame.Style), string(sheet)) {
-		p.frame.Style += template.CSS(sheet)
+// Inside shows in an element of that class what show shows.
+func (p *Writer) Inside(name, class string, show func()) {
+	p.Put(Raw("<" + name + ` class="` + class + `">`))
+	show()
+	p.Put(Raw("</"+name+">"), Newline)
+}
+
+// Style adds a style sheet, unless the page has it.
+func (p *Writer) Style(sheet string) {
+	if !strings.Contains(p.frame.style, sheet) {
+		p.frame.style += sheet
 	}
 }
 
 // Script adds a script, unless the page has it.
-func (p *Writer) Script(script template.JS) {
-	if !strings.Contains(string(p.frame.Script), string(script)) {
-		p.frame.Script += script
+func (p *Writer) Script(script string) {
+	if !strings.Contains(p.frame.script, script) {
+		p.frame.script += script
 	}
 }
 
-// Fail ends the page with an error, unless it has one.
-func (p *Writer) Fail(err error) {
-	if p.err == nil {
-		p.err = err
-	}
-}
+// Body is what was shown, without the frame around it.
+func (p *Writer) Body() string { return p.body.String() }
 
-// Body is what was shown, without the frame around it. The error is that data lacked what a template shows.
-func (p *Writer) Body() (template.HTML, error) { return template.HTML(p.body.String()), p.err }
-
-// WriteDocument writes the page. The error is w's, or that data lacked what a template shows.
+// WriteDocument writes the page. The error is w's.
 func (p *Writer) WriteDocument(w io.Writer) error {
-	if p.err != nil {
-		return p.err
-	}
-	return write(w, "document.html", struct {
-		frame
-		Body template.HTML
-	}{p.frame, template.HTML(p.body.String())})
+	return protect(w, p.frame.around(All(El("main", Newline, Raw(p.Body())), Newline)), "")
 }

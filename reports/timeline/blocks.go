@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -27,11 +28,7 @@ func (t *Timeline) Text(p *text.Writer) { t.lanes().draw(p) }
 func (t *Timeline) HTML(p *html.Writer) {
 	chart := t.lanes().chart()
 	t.leftOut = chart.Notes
-	picture, err := chart.html()
-	if err != nil {
-		p.Fail(err)
-	}
-	p.Put(picture)
+	p.Put(chart.card())
 	p.Script(script)
 }
 
@@ -50,7 +47,7 @@ type Story struct {
 
 // Text writes the explanation, what became of the law without single faults, the remedy, and the witness.
 func (s Story) Text(p *text.Writer) {
-	alone := s.Finding.Judges.Alone()
+	alone := s.Judges.Alone()
 	if alone != "" {
 		alone = " (" + alone + ")"
 	}
@@ -64,36 +61,33 @@ func (s Story) Text(p *text.Writer) {
 	if s.Remedy != "" {
 		p.Hang(2, "Remedy: ", text.Green, s.Remedy)
 	}
-	if len(s.Finding.Witness) == 0 {
+	if len(s.Witness) == 0 {
 		return
 	}
 	p.Put(new(text.Line).Add(text.Plain, "  Witness:"))
 	l := s.timeline.lanes()
-	for _, event := range l.describe(s.Finding.Witness) {
+	for _, event := range l.describe(s.Witness) {
 		p.Hang(4, fmt.Sprintf("%9s s  ", l.clock(event.At)), text.Plain, event.Words)
 	}
 }
 
 // HTML writes the same on a card of its own.
-func (s Story) HTML(p *html.Writer) { p.Show("story", s) }
-
-// WitnessLine is an event of a witness: its number in the picture, its position in the history, when, and in words.
-type WitnessLine struct {
-	Number, Pos int
-	Time, Words string
+func (s Story) HTML(p *html.Writer) {
+	p.Put(html.El("section", html.Class("card story"), html.Newline, html.Finding(&s.Finding),
+		html.If(len(s.Witness) > 0, s.witness()), html.Newline), html.Newline)
 }
 
-// Judges says who judged, and how, where there are several.
-func (s Story) Judges() string { return s.Finding.Judges.String() }
-
-// Witness are the events that show the violation.
-func (s Story) Witness() (lines []WitnessLine) {
+// witness are the events that show the violation: the number of each in the picture, when, and in words.
+func (s Story) witness() html.Part {
 	l := s.timeline.lanes()
 	numbers := l.numbers()
-	for _, event := range l.describe(s.Finding.Witness) {
-		lines = append(lines, WitnessLine{numbers[event.Pos], event.Pos, l.instant(event.At), event.Words})
-	}
-	return lines
+	return html.El("ol", html.Class("witness"), html.Newline,
+		html.Each(l.describe(s.Witness), func(e described) html.Part {
+			return html.All(html.El("li", html.Attr("data-ev", e.Pos, "tabindex", 0),
+				html.El("i", html.Class("number"), html.Text(strconv.Itoa(numbers[e.Pos]))),
+				html.El("span", html.Class("time"), html.Text(l.instant(e.At))),
+				html.El("span", html.Text(e.Words))), html.Newline)
+		}))
 }
 
 // numbers are those of the events of all witnesses, by position.

@@ -1,14 +1,9 @@
 package timeline
 
 import (
-	_ "embed" // the parts of the page
-	"encoding/json"
 	"fmt"
-	"html/template"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/text"
@@ -282,43 +277,6 @@ func (c *chart) x(at history.Time) float64 {
 // "Floating-point operators").
 func px(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
-//go:embed chart.html
-var chartText string
-
-var chartPicture = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("chart").Parse(chartText))
-})
-
-//go:embed chart.js
-var scriptText string
-
-// Script is the function by which a page's script brings the picture to life, for a page that shows one after another.
-var Script = template.JS(scriptText)
-
-// script is what a page needs beside the picture: by it the reader zooms and moves.
-var script = Script + "timeline();\n"
-
-// html is the picture with its buttons and its legend, for a page whose script has Script. The error is of the
-// template.
-func (c *chart) html() (template.HTML, error) {
-	var b strings.Builder
-	err := chartPicture().Execute(&b, c)
-	return template.HTML(b.String()), err
-}
-
-// Number is the number under which the witness's event at a position stands in the picture; 0 if it has none.
-func (c *chart) Number(pos int) int { return c.numbers[pos] }
-
-// Knots are true times in ns and their places from 0 to 1, as JSON, between which the page's script interpolates.
-func (c *chart) Knots() (string, error) {
-	var knots [][2]float64
-	for _, k := range c.folded.knots {
-		knots = append(knots, [2]float64{float64(k.at), k.place})
-	}
-	text, err := json.Marshal(knots)
-	return string(text), err
-}
-
 // box adds a stretch; what lies outside the frame is cut off.
 func (c *chart) box(class string, from, to history.Time, y, height int, label, tip string, events ...int) {
 	if to < c.from || from > c.to || !c.hasRoom() {
@@ -404,24 +362,10 @@ func (c *chart) title(y, height int, name, class string) {
 		laneTitle{Y: y, Height: height, Middle: y + height/2, Name: name, Class: class, Odd: len(c.Rows)%2 == 1})
 }
 
-// ClipX is where what is drawn of the plot begins, with room for marks on its edges.
-func (c *chart) ClipX() int { return c.Left - clipMargin }
-
-// ClipWidth is how wide it is.
-func (c *chart) ClipWidth() int { return c.Right - c.Left + 2*clipMargin }
-
-// MiddleY is where the label of a box stands.
-func (s shape) MiddleY() string { return px(float64(s.Y) + float64(float64(s.Height)/2)) }
-
 // tracks are the locks that have a row of their own in each lane. One empty lock stands for all.
 func (c *chart) tracks() []history.Lock {
 	if n := len(c.lanes.locks); n == 0 || n > mostLocks {
 		return []history.Lock{""}
 	}
 	return c.lanes.locks
-}
-
-// Has reports whether something of the class is drawn, so that the legend explains what is there and no more.
-func (c *chart) Has(class string) bool {
-	return slices.ContainsFunc(c.Shapes, func(s shape) bool { return slices.Contains(strings.Fields(s.Class), class) })
 }

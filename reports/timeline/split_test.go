@@ -90,7 +90,7 @@ func TestManyLanesAreCutToThoseOfTheWitness(t *testing.T) {
 	last := len(l.history.Events) - 1
 	l.witness[last] = true
 	c := l.chart()
-	if n := len(c.Rows); n != mostLanes || c.Rows[n-1].Name != "orders@vm-7 (900)" || c.Number(last) != 1 ||
+	if n := len(c.Rows); n != mostLanes || c.Rows[n-1].Name != "orders@vm-7 (900)" || c.numbers[last] != 1 ||
 		!strings.Contains(strings.Join(c.Notes, "\n"), "48 of 900 lanes of clients drawn.") {
 		t.Errorf("%d lanes, the last %+v; %v", n, c.Rows[n-1], c.Notes)
 	}

@@ -78,7 +78,7 @@ func TestTrueScaleKeepsItsRule(t *testing.T) {
 	linear := 0
 	for _, r := range reporttest.Stories {
 		c := drawn(r.Make())
-		page := picture(t, r.Make())
+		page := picture(r.Make())
 		if want := `data-linear="` + strconv.FormatBool(c.Linear) + `"`; !strings.Contains(page, want) {
 			t.Errorf("%s: the page does not say %s", r.Name, want)
 		}

@@ -1,10 +1,8 @@
 package play
 
 import (
-	"embed"
+	_ "embed" // the parts of the page
 	"encoding/json"
-	"fmt"
-	"html/template"
 	"io"
 	"strings"
 
@@ -13,8 +11,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-//go:embed page
-var pageFiles embed.FS
+var (
+	//go:embed page/play.html
+	pageBody string
+	//go:embed page/play.css
+	pageStyle string
+	//go:embed page/play.js
+	pageScript string
+)
 
 // Page is the page on which a reader plays.
 type Page struct {
@@ -42,7 +46,7 @@ type entry struct {
 	Summary string `json:"summary"`
 }
 
-// Write writes the page. The error is w's, or one of the program's own files.
+// Write writes the page. The error is w's, or that of a scenario of the catalogue.
 func (p *Page) Write(w io.Writer) error {
 	data := pageData{Start: p.Start, Served: p.Served, Tour: tour}
 	for _, s := range scenarios.Sections {
@@ -60,22 +64,11 @@ func (p *Page) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	read := func(name string) string {
-		part, problem := pageFiles.ReadFile("page/" + name)
-		if problem != nil {
-			err = problem
-		}
-		return string(part)
-	}
 	policy := "worker-src 'self'"
 	if p.Served {
 		policy = "connect-src 'self'"
 	}
-	body := strings.Replace(read("play.html"), "DATA", string(text), 1)
-	page := html.Application{Title: "fencepost play", Style: template.CSS(read("play.css")),
-		Script: timeline.Script + template.JS(read("play.js")), Body: template.HTML(body), Policy: policy}
-	if err != nil {
-		return fmt.Errorf("a part of the page is missing: %w", err)
-	}
+	page := html.Application{Title: "fencepost play", Style: pageStyle, Script: timeline.Script + pageScript,
+		Body: strings.Replace(pageBody, "DATA", string(text), 1), Policy: policy}
 	return page.Write(w)
 }

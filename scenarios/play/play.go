@@ -189,12 +189,8 @@ func (o *opened) show(rough, messages bool) (*view, error) {
 		run.Messages = o.messages()
 	}
 	d := run.Document()
-	body, err := d.Fragment()
-	if err != nil {
-		return nil, err
-	}
 	shown := &view{State: o.State, Name: o.scenario.Name, Verdict: d.Verdict, Tone: d.Tone.Class(),
-		Headline: d.Headline, Report: string(body), Faults: o.faults(run), Settings: o.settings(),
+		Headline: d.Headline, Report: d.Fragment(), Faults: o.faults(run), Settings: o.settings(),
 		Palette: o.palette(), Digest: run.Digest}
 	for _, f := range run.Findings() {
 		shown.Laws = append(shown.Laws, judgedLaw{string(f.Law), f.Outcome.String()})

@@ -151,7 +151,8 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 			return nil, err
 		}
 	}
-	return done.reported(report.Document())
+	done.Report = report.Document().Fragment()
+	return done, nil
 }
 
 // cut cuts the plan down to the smallest story that still shows its gravest violation.
@@ -173,7 +174,8 @@ func (o *opened) cut(ctx context.Context) (*outcome, error) {
 		return nil, err
 	}
 	plan := document.PlanOf(linesOf(small.Plan.Faults))
-	return done.reported(&document.Document{Body: []document.Block{plan}})
+	done.Report = (&document.Document{Body: []document.Block{plan}}).Fragment()
+	return done, nil
 }
 
 // adviceSeeds is how many fresh plans each change is tried under before it is confirmed.
@@ -199,7 +201,8 @@ func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, erro
 			return nil, err
 		}
 	}
-	return done.reported((&advise.Report{Advice: advice, Scenario: o.scenario}).Document())
+	done.Report = (&advise.Report{Advice: advice, Scenario: o.scenario}).Document().Fragment()
+	return done, nil
 }
 
 // edgeSeeds and sureSeeds are how many runs are made of each value, and beside an edge.
@@ -233,11 +236,4 @@ func (d *outcome) offer(words string, s *scenarios.Scenario, seed uint64) error 
 	state.Seed = seed
 	d.States = append(d.States, proposal{words, state})
 	return err
-}
-
-// reported adds the report.
-func (d *outcome) reported(report *document.Document) (*outcome, error) {
-	body, err := report.Fragment()
-	d.Report = string(body)
-	return d, err
 }

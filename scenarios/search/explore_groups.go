@@ -159,23 +159,26 @@ func (b planGroups) short(p *text.Writer, room int) {
 // HTML writes a card for each group: what happens, the plan, and each finding with a link to its own page.
 func (b planGroups) HTML(p *html.Writer) {
 	for _, g := range b {
-		if g[0].Promised {
-			p.Put(`<section class="card story">`)
-		} else {
-			p.Put(`<section class="card story aside">`)
+		class := "card story"
+		if !g[0].Promised {
+			class += " aside"
 		}
-		p.Show("heading", g.headline())
-		document.PlanOf(g[0].Run.Plan).HTML(p)
-		for _, f := range g {
-			verdict := f.verdict()
-			if verdict == nil {
-				verdict = &checker.Finding{Law: f.Law, Cause: f.Cause}
-			}
-			p.Show("finding", verdict)
-			document.Paragraph{Words: f.size()}.HTML(p)
-			document.Command(f.Run.Repeat).HTML(p)
-			document.Links{{Words: "Timeline and witness", Slug: Slug(f.Finding)}}.HTML(p)
+		p.Inside("section", class, func() { g.html(p) })
+	}
+}
+
+// html writes what stands on the card of a group.
+func (g planGroup) html(p *html.Writer) {
+	p.Put(html.Heading(g.headline()))
+	document.PlanOf(g[0].Run.Plan).HTML(p)
+	for _, f := range g {
+		verdict := f.verdict()
+		if verdict == nil {
+			verdict = &checker.Finding{Law: f.Law, Cause: f.Cause}
 		}
-		p.Put("</section>\n")
+		p.Put(html.Finding(verdict))
+		document.Paragraph{Words: f.size()}.HTML(p)
+		document.Command(f.Run.Repeat).HTML(p)
+		document.Links{{Words: "Timeline and witness", Slug: Slug(f.Finding)}}.HTML(p)
 	}
 }

@@ -122,35 +122,59 @@ func expected(p *text.Writer, ln *text.Line, e *ExpectLine, from int) {
 	p.Text(tone.Style(), from, words)
 }
 
-// verdictRow is a line on a page.
-type verdictRow struct {
-	Name, Sign, Class, Outcome, Value, Explanation, Judges string
-
-	View   string // where what a judge saw is drawn; may be empty
-	Expect *ExpectLine
-}
-
 // HTML writes a table.
 func (b verdicts) HTML(p *html.Writer) {
-	var rows []verdictRow
-	for _, f := range b.run.Findings() {
-		mark, _ := sign(f.Outcome)
-		row := verdictRow{Name: string(f.Law), Sign: mark, Class: f.Outcome.String(), Outcome: f.Outcome.String(),
-			Judges: f.Judges.String(), Expect: b.run.expectation(string(f.Law)), View: b.views.of(p, &f)}
-		if f.Outcome == checker.Violated {
-			row.Value = ": " + f.Cause.String()
-		} else {
-			row.Explanation = f.Explanation
-		}
-		rows = append(rows, row)
+	expectation := "expectation"
+	if b.run.Recording != nil {
+		expectation = ""
 	}
-	for _, e := range b.metrics() {
-		mark, _ := sign(outcomeOf(e))
-		rows = append(rows, verdictRow{Name: e.Name, Sign: mark, Class: outcomeOf(e).String(),
-			Value: b.run.measured(e.Name), Expect: e})
+	p.Put(html.El("table", html.Class("laws"), html.Newline,
+		html.El("thead", html.El("tr", html.Each([]string{"", "law", "came out", expectation}, heading))), html.Newline,
+		html.El("tbody", html.Newline,
+			html.Each(b.run.Findings(), func(f checker.Finding) html.Part { return b.finding(p, &f) }),
+			html.Each(b.metrics(), func(e *ExpectLine) html.Part {
+				return row(e.Name, outcomeOf(e), e, html.Text(b.run.measured(e.Name)))
+			})), html.Newline), html.Newline)
+}
+
+func heading(title string) html.Part { return html.El("th", html.Text(title)) }
+
+// finding is the row of a law on a page.
+func (b verdicts) finding(p *html.Writer, f *checker.Finding) html.Part {
+	came := []html.Part{html.El("b", html.Text(f.Outcome.String()))}
+	if f.Outcome == checker.Violated {
+		came = append(came, html.Text(": "+f.Cause.String()))
+	} else if f.Explanation != "" {
+		came = append(came, html.Text(" "), html.El("span", html.Class("why"), html.Text(f.Explanation)))
 	}
-	p.Show("verdicts", struct {
-		Rows     []verdictRow
-		Expected bool
-	}{rows, b.run.Recording == nil})
+	if who := f.Judges.String(); who != "" {
+		view := b.views.of(p, f)
+		came = append(came, html.El("span", html.Class("judges"), html.Text(who), html.If(view != "", html.Text(" ("),
+			html.El("a", html.Attr("href", view), html.Text("porcupine's view")), html.Text(")"))))
+	}
+	return row(string(f.Law), f.Outcome, b.run.expectation(string(f.Law)), came...)
+}
+
+// row is one on a page: what came out, and how that compares with what is expected.
+func row(name string, o checker.Outcome, e *ExpectLine, came ...html.Part) html.Part {
+	mark, _ := sign(o)
+	class := o.String()
+	if e != nil && !e.OK() {
+		class += " unexpected"
+	}
+	return html.All(html.El("tr", html.Class(class), html.El("td", html.Class("sign"), html.Text(mark)),
+		html.El("td", html.Class("law"), html.Law(name)), html.El("td", came...), html.El("td", compared(e))),
+		html.Newline)
+}
+
+// compared is how a law or metric compares with what is expected of it, on a page.
+func compared(e *ExpectLine) html.Part {
+	if !e.Compared() {
+		return html.All()
+	}
+	words := html.El("span", html.If(!e.OK(), html.Class("cross")), html.Text(e.Stands()))
+	if e.Standing.Promise || e.Standing.Excused {
+		return words
+	}
+	return html.All(words, html.Text(fmt.Sprintf(": %s", e.Expected)))
 }

@@ -90,11 +90,11 @@ func (v *views) HTML(p *html.Writer) {
 		for i, w := range v.all {
 			links[i].Words, links[i].Slug = w.words, w.slug
 		}
-		p.Show("heading", "More")
+		p.Put(html.Heading("More"))
 		links.HTML(p)
 	}
 	for _, words := range v.leftOut() {
-		p.Show("note", document.Fact{Value: words})
+		p.Put(html.Note("", words))
 	}
 }
 

@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"html/template"
 	"image/color"
 	"io"
 	"slices"
@@ -62,9 +61,9 @@ func (m *Map) PNG(w io.Writer) error { return m.titled().PNG(w, 720, 405, 192) }
 
 // HTML draws the map twice: for a desktop, and with fewer words for a phone. The style sheet shows one.
 func (m *Map) HTML(p *html.Writer) {
-	p.Style("plot.css")
-	p.Put(template.HTML(`<div class="diagram wide">` + m.diagram(false).OnPage(720, 353) +
-		`</div><div class="diagram narrow">` + m.diagram(true).OnPage(317, 317) + "</div>\n"))
+	p.Style(html.PlotStyle)
+	p.Put(html.El("div", html.Class("diagram wide"), html.Raw(m.diagram(false).OnPage(720, 353))),
+		html.El("div", html.Class("diagram narrow"), html.Raw(m.diagram(true).OnPage(317, 317))), html.Newline)
 }
 
 // titled is the map with a heading that says what the page would.
