@@ -12,6 +12,9 @@ import (
 // breaks and tabs among them, Unicode's separators of lines and paragraphs, marks of direction, and characters without
 // width (Unicode Standard, ch. 23.1 and 23.2, and UAX #9).
 func Unprintable(c rune) bool {
+	if c < utf8.RuneSelf { // as most are: whole pages are searched
+		return unicode.IsControl(c)
+	}
 	return unicode.IsControl(c) || unicode.In(c, unicode.Zl, unicode.Zp, unicode.Bidi_Control) ||
 		c >= '\u200b' && c <= '\u200d' || c >= '\u2060' && c <= '\u2064' || c == '\ufeff'
 }

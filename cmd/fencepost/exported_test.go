@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -63,8 +62,8 @@ var neededAlone = map[string][]string{
 }
 
 // TestExportedNamesHaveUsers: what only its own room uses is not exported. A name has a user if the code of another
-// room mentions it, if it is part of what has one (a type in a signature or an exported field, a value of a type), if
-// an interface asks for the method, or if a template mentions it.
+// room mentions it, if it is part of what has one (a type in a signature or an exported field, a value of a type), or
+// if an interface asks for the method.
 func TestExportedNamesHaveUsers(t *testing.T) {
 	t.Parallel()
 	h := readHouse(t)
@@ -88,13 +87,12 @@ type house struct {
 	used     map[string]bool // by another room
 	live     map[string]bool // used, or part of what is
 	asks     map[string][]*types.Interface
-	shown    map[string]bool // by templates
 }
 
 func readHouse(t *testing.T) *house {
 	t.Helper()
 	h := &house{exported: map[string]types.Object{}, used: map[string]bool{}, live: map[string]bool{},
-		asks: map[string][]*types.Interface{}, shown: mentioned(t)}
+		asks: map[string][]*types.Interface{}}
 	h.ask(types.Universe.Lookup("error").Type())
 	files := map[string][]*ast.File{}
 	all := sources(t)
@@ -223,7 +221,7 @@ func (h *house) enliven() {
 		m, _ := o.(*types.Func)
 		switch method := m != nil && m.Signature().Recv() != nil; {
 		case h.used[name], slices.Contains(forUsers, roomOf(o)), slices.Contains(testsOnly, roomOf(o)),
-			method && (h.asked(m) || h.shown[o.Name()] && strings.HasPrefix(name, "reports")):
+			method && h.asked(m):
 			h.liven(name)
 		}
 	}
@@ -292,26 +290,6 @@ func (h *house) parts(of types.Type) {
 			h.parts(term.Type())
 		}
 	}
-}
-
-// mentioned are the names that the templates of pages mention.
-func mentioned(t *testing.T) map[string]bool {
-	t.Helper()
-	names := map[string]bool{}
-	paths, err := filepath.Glob("../../reports/*/*.html")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("%d templates: %v", len(paths), err)
-	}
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range regexp.MustCompile(`\W\.([A-Z]\w*)`).FindAllSubmatch(text, -1) {
-			names[string(m[1])] = true
-		}
-	}
-	return names
 }
 
 // exportData finds what the compiler has written down of a package.

@@ -95,6 +95,3 @@ func (s Standing) Mark() Result {
 	}
 	return s.Result
 }
-
-// Sign is the mark.
-func (s Standing) Sign() string { return s.Mark().Sign() }

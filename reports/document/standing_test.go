@@ -17,8 +17,8 @@ func TestOnlyAPassLooksLikeOne(t *testing.T) {
 		words := s.Words()
 		said[words] = true
 		pass := s.Result == Passed && !s.Broken && (s.Held || s.Named || s.Promise)
-		if green := s.Tone() == Good; green != pass || s.Sign() == "✓" != pass {
-			t.Errorf("%+v is marked %s, green: %t", s, s.Sign(), green)
+		if green := s.Tone() == Good; green != pass || s.Mark().Sign() == "✓" != pass {
+			t.Errorf("%+v is marked %s, green: %t", s, s.Mark().Sign(), green)
 		}
 		otherwise := s.Result == Failed
 		judged := (s.Result == Passed || otherwise) && !s.Promise

@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -51,6 +52,7 @@ func If(condition bool, parts ...Part) Part {
 // shown are written as escapes, there and in Text.
 func Attr(pairs ...any) Part {
 	return func(in *html.Node) {
+		in.Attr = slices.Grow(in.Attr, len(pairs)/2)
 		for i := 0; i < len(pairs); i += 2 {
 			value := history.Printable(fmt.Sprint(pairs[i+1]))
 			in.Attr = append(in.Attr, html.Attribute{Key: pairs[i].(string), Val: value})

@@ -199,7 +199,8 @@ var legends = []struct{ class, swatch, sign, words string }{
 // legend explains what is drawn, and no more.
 func (c *chart) legend() html.Part {
 	item := func(swatch, sign, words string) html.Part {
-		return html.All(html.El("li", html.El("i", html.Class(swatch), html.Text(sign)), html.Text(words)), html.Newline)
+		i := html.El("i", html.Class(swatch), html.Text(sign))
+		return html.All(html.El("li", i, html.Text(words)), html.Newline)
 	}
 	var all []html.Part
 	for i, name := range c.Clients[:min(len(c.Clients), colors)] {

@@ -50,7 +50,7 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 				{slug: "own", law: checker.MutualExclusion, lock: "b"}}}
 			page := shown(t, func(w io.Writer) error { return run.document(seen).HTML(w, "page.html") })
 			href := map[bool]string{true: "page-other.html", false: "page-own.html"}[f.Lock == ""]
-			if want := says + ` (<a href="` + href + `">porcupine's view</a>)`; !strings.Contains(page, want) {
+			if want := says + ` (<a href="` + href + `">porcupine&#39;s view</a>)`; !strings.Contains(page, want) {
 				t.Errorf("the page does not say %s", want)
 			}
 			raw, err := run.Document().JSON("run")
