@@ -27,9 +27,10 @@ func (p *Writer) Beside(slug string) string {
 	return (&url.URL{Path: filepath.Base(Beside(p.path, slug))}).String()
 }
 
-// Mentions reports whether what is shown so far has a word in it, in small or capital letters.
+// Mentions reports whether what is shown so far has a word in it, be it the first of its sentence.
 func (p *Writer) Mentions(word string) bool {
-	return strings.Contains(strings.ToLower(p.body.String()), strings.ToLower(word))
+	shown := p.body.String()
+	return strings.Contains(shown, word) || strings.Contains(shown, strings.ToUpper(word[:1])+word[1:])
 }
 
 // Put shows parts.
