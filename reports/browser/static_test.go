@@ -65,6 +65,9 @@ func (p *tab) askAll(seeds int) (all asked) {
 	return all
 }
 
+// mostSent is what a reader on the road waits for, in bytes.
+const mostSent = 4_000_000
+
 // TestThePageAsFiles writes the page for a host of files: it shows the same runs as the served one, to the digest, and
 // asks for nothing but its own files.
 func TestThePageAsFiles(t *testing.T) {
@@ -77,6 +80,18 @@ func TestThePageAsFiles(t *testing.T) {
 		t.Fatalf("%v: %s", err, text)
 	}
 	t.Logf("%s", text)
+	sent := int64(0)
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	for _, name := range files {
+		file, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent += file.Size()
+	}
+	if err != nil || len(files) < 4 || sent > mostSent {
+		t.Errorf("%d bytes are sent, %v: %v", sent, files, err)
+	}
 	host := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer host.Close()
 	still := m.visit(t, host.URL+"/", screens[0], func(asked string) bool {
