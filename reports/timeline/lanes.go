@@ -7,8 +7,8 @@
 //
 // A history is arranged in lanes (lanes, arrange): who was in which section and under which lease, what the servers
 // held, which faults struck. The text is rows (rows, fold) beside columns (columns, text, text_legend). The picture is
-// shapes on a scale (scale, true_scale, axis, chart, chart_lanes, tips) for a template and a script (chart.html,
-// chart.js); its colours are those of reports/html.
+// shapes on a scale (scale, true_scale, axis, chart, chart_lanes, tips), written as SVG (chart_svg) for a script
+// (chart.js); its colours are those of reports/html.
 package timeline
 
 import (
