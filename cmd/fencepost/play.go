@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -36,7 +37,7 @@ What is on the page can be taken along: as a link that holds all of it, as a sce
 a Go test. The address has a secret in it, and is printed. Ctrl-C ends it.
 
 With --static the same page is written to a folder, with the simulator as WebAssembly, for any host of
-files. It is compiled then, so that the go command is needed.`,
+files. It is compiled and packed then, which takes the go command and a minute or two.`,
 		Example: `  fencepost play
   fencepost play my-lock.yaml --open
   fencepost play --static site`,
@@ -87,6 +88,9 @@ func (j *playJob) write(ctx context.Context, start play.State, out io.Writer) er
 		return err
 	}
 	files, err := site.Files(ctx, start)
+	if ctx.Err() != nil {
+		return errors.New("interrupted: nothing is written")
+	}
 	if err != nil {
 		return err
 	}

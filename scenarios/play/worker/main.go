@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(200)
+	debug.SetGCPercent(800)
 	var player play.Player
 	js.Global().Set("fencepost", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		return string(player.Ask(context.Background(), []byte(args[0].String()), func(p play.Progress) {
