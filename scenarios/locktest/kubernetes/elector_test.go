@@ -72,7 +72,8 @@ func (s settings) join(c *locktest.Client) locktest.Lock {
 		dials++
 		return c.DialContext(ctx, network, c.Addr((dials-1)%len(c.Addrs)))
 	}
-	// client-go keeps the transport of each Dial for ever, unless there is a Proxy, which it cannot compare
+	// client-go keeps the transport of each Dial for ever, with its connections and their timers, for the runs that
+	// follow; not if there is a Proxy, which it cannot compare
 	direct := func(*http.Request) (*url.URL, error) { return nil, nil }
 	leases, err := coordination.NewForConfig(&rest.Config{Host: "http://" + c.Addr(0), Dial: dial, Proxy: direct,
 		Timeout: s.timeout, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
