@@ -60,13 +60,15 @@ func TestMixIsRead(t *testing.T) {
 promise: [token-order]
 `)
 	const ms, sec = time.Millisecond, time.Second
-	want := draw.Mix{Fewest: 2, Most: 3, Pause: draw.Span{Min: ms, Max: 2 * sec},
-		Jump:  draw.Span{Min: 3 * sec, Max: 3 * sec},
-		Delay: draw.Span{Min: 5 * ms, Max: 6 * ms}, Fsync: draw.Span{Min: 7 * ms, Max: 7 * ms},
-		Outage: draw.Span{Min: 8 * ms, Max: 60 * sec}, Downtime: draw.Span{Min: 9 * sec, Max: 10 * sec}, PPM: 1000,
-		Forever: 0, AtPoint: 100, Aimed: 50, Points: []sim.Point{sim.Acquired, sim.BeforeWrite}, Passes: 1, Messages: 4,
-		Without: []nemesis.Exclusion{{Kind: nemesis.Jump, Of: nemesis.AnyServer},
-			{Kind: nemesis.Crash, Loss: nemesis.LosesEverything, Within: 10 * sec}}}
+	want := draw.For(10 * sec)
+	want.Fewest, want.Most, want.Weights, want.Swarm = 2, 3, draw.Weights{}, false
+	want.Pause, want.Jump = draw.Span{Min: ms, Max: 2 * sec}, draw.Span{Min: 3 * sec, Max: 3 * sec}
+	want.Delay, want.Fsync = draw.Span{Min: 5 * ms, Max: 6 * ms}, draw.Span{Min: 7 * ms, Max: 7 * ms}
+	want.Outage, want.Downtime = draw.Span{Min: 8 * ms, Max: 60 * sec}, draw.Span{Min: 9 * sec, Max: 10 * sec}
+	want.PPM, want.Forever, want.AtPoint, want.Passes, want.Messages = 1000, 0, 100, 1, 4
+	want.Points = []sim.Point{sim.Acquired, sim.BeforeWrite}
+	want.Without = []nemesis.Exclusion{{Kind: nemesis.Jump, Of: nemesis.AnyServer},
+		{Kind: nemesis.Crash, Loss: nemesis.LosesEverything, Within: 10 * sec}}
 	want.Weights[nemesis.Pause], want.Weights[nemesis.DelayMessage], want.Weights[nemesis.ShutDown] = 1, 7, 2
 	if !reflect.DeepEqual(s.Mix, want) || s.Within != 20*sec ||
 		!reflect.DeepEqual(s.Promise.Laws, []checker.Law{checker.TokenOrder}) {

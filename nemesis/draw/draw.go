@@ -106,9 +106,10 @@ func (g *Generator) possible(k nemesis.Kind) bool {
 		func(x nemesis.Exclusion) bool { return x == nemesis.Exclusion{Kind: k} })
 }
 
-// Allows reports whether the mix does not exclude a fault, which need not be drawn, and whether the run can suffer it.
+// Allows reports whether the mix does not exclude a fault, which need not be drawn, whether that is as long as the mix
+// says, and whether the run can suffer it.
 func (g *Generator) Allows(f nemesis.Fault) bool {
-	return !g.excluded(f) && nemesis.Validate(f, g.names) == nil
+	return !g.excluded(f) && g.mix.allows(f) && nemesis.Validate(f, g.names) == nil
 }
 
 func (g *Generator) excluded(f nemesis.Fault) bool {

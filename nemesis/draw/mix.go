@@ -48,6 +48,8 @@ type Mix struct {
 	Without []nemesis.Exclusion
 	// Messages is the largest number drawn for a message or a reply, from 1; Passes is that for the passing of a point.
 	Messages, Passes int
+
+	ttl time.Duration // of which For made it
 }
 
 // Weights holds one weight per kind, from 0 to MaxWeight, at the index of the kind.
@@ -74,6 +76,7 @@ func Default() Mix { return For(10 * time.Second) }
 func For(ttl time.Duration) Mix {
 	ttl = min(max(ttl, 100*time.Millisecond), time.Hour)
 	return Mix{
+		ttl:    ttl,
 		Fewest: 1, Most: 5,
 		Weights:  defaultWeights(),
 		Pause:    Span{ttl / 100, 3 * ttl},
@@ -90,6 +93,21 @@ func For(ttl time.Duration) Mix {
 		Swarm:    true,
 		Messages: 12, Passes: 3,
 	}
+}
+
+// allows reports whether a fault that need not be drawn is as long as the mix says. Spans as For makes them bound
+// nothing: what is aimed may be shorter or longer.
+func (m *Mix) allows(f nemesis.Fault) bool {
+	usual := For(m.ttl)
+	within := func(length time.Duration, s, usual Span) bool {
+		return length == 0 || s == usual || length >= s.Min && length <= s.Max
+	}
+	lasts := within(f.For, m.Outage, usual.Outage)
+	if f.Kind == nemesis.Pause {
+		lasts = within(f.For, m.Pause, usual.Pause)
+	}
+	return lasts && within(f.Restart, m.Downtime, usual.Downtime) &&
+		(f.Kind != nemesis.DelayMessage || within(f.By, m.Delay, usual.Delay))
 }
 
 // check reports what is wrong with the mix; nil if nothing is.

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
@@ -69,6 +70,39 @@ func TestAimedPlansArePlans(t *testing.T) {
 	}
 	if len(commands) < 2 || commands["SET"] == 0 || commands["release"] == 0 {
 		t.Errorf("aimed at %v", commands)
+	}
+}
+
+// What is aimed is as long as the mix says, if it says so.
+func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
+	plans, err := NewPlans(parsed(t, strings.Replace(aimedAt, "aimed: 100%",
+		"aimed: 100%, downtime: 12s..24s, pause: 2s..3s, outage: 4s..5s", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	down, paused, out, aimed := 0, 0, 0, 0
+	for seed := range uint64(400) {
+		for _, f := range plans.Plan(seed).Faults {
+			low, high, n := 4*time.Second, 5*time.Second, &out
+			length := f.For
+			switch {
+			case f.Restart > 0:
+				low, high, n, length = 12*time.Second, 24*time.Second, &down, f.Restart
+			case f.Kind == nemesis.Pause:
+				low, high, n = 2*time.Second, 3*time.Second, &paused
+			case length == 0:
+				continue
+			}
+			if *n++; length < low || length > high {
+				t.Errorf("seed %d: %s", seed, f)
+			}
+			if f.Trigger.Message.Named() {
+				aimed++
+			}
+		}
+	}
+	if min(down, paused, out, aimed) < 20 {
+		t.Errorf("only %d restarts, %d pauses, %d outages; %d aimed", down, paused, out, aimed)
 	}
 }
 
