@@ -76,11 +76,11 @@ func TestAimedPlansArePlans(t *testing.T) {
 // What is aimed is as long as the mix says, if it says so.
 func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
 	plans, err := NewPlans(parsed(t, strings.Replace(aimedAt, "aimed: 100%",
-		"aimed: 100%, downtime: 12s..24s, pause: 2s..3s, outage: 4s..5s", 1)))
+		"aimed: 100%, downtime: 12s..24s, pause: 2s..3s, outage: 4s..5s, delay: 6s..7s", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	down, paused, out, aimed := 0, 0, 0, 0
+	down, paused, out, late, aimed := 0, 0, 0, 0, 0
 	for seed := range uint64(400) {
 		for _, f := range plans.Plan(seed).Faults {
 			low, high, n := 4*time.Second, 5*time.Second, &out
@@ -90,6 +90,8 @@ func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
 				low, high, n, length = 12*time.Second, 24*time.Second, &down, f.Restart
 			case f.Kind == nemesis.Pause:
 				low, high, n = 2*time.Second, 3*time.Second, &paused
+			case f.Kind == nemesis.DelayMessage:
+				low, high, n, length = 6*time.Second, 7*time.Second, &late, f.By
 			case length == 0:
 				continue
 			}
@@ -101,8 +103,8 @@ func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
 			}
 		}
 	}
-	if min(down, paused, out, aimed) < 20 {
-		t.Errorf("only %d restarts, %d pauses, %d outages; %d aimed", down, paused, out, aimed)
+	if min(down, paused, out, late, aimed) < 20 {
+		t.Errorf("only %d restarts, %d pauses, %d outages, %d delays; %d aimed", down, paused, out, late, aimed)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 	node "github.com/fencepost-sim/fencepost/sim/redis"
@@ -43,13 +43,6 @@ func open(dial dialer) (*redsync.Mutex, []*redis.Client) {
 		pools = append(pools, goredis.NewPool(c))
 	}
 	return redsync.New(pools...).NewMutex("lock", redsync.WithExpiry(TTL)), all
-}
-
-// cpu is the processor time of this process.
-func cpu() time.Duration {
-	var r syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &r)
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
 // TestCost runs the workload before simulated servers, and before servers in the same bubble that answer at once, and
@@ -81,7 +74,7 @@ func simulate(t *testing.T, runs int) time.Duration {
 		names = append(names, name("redis", i))
 	}
 	w := sim.New(0, sim.Options{})
-	requests, granted, start := 0, 0, cpu()
+	requests, granted, start := 0, 0, testkit.ProcessorTime()
 	for seed := range uint64(runs) {
 		w.Reset(seed, sim.Options{Delay: sim.Delay{Lo: 500 * time.Microsecond, Hi: 2 * time.Millisecond},
 			Stacks: stacks, Wall: d.Wall()})
@@ -125,7 +118,7 @@ func simulate(t *testing.T, runs int) time.Duration {
 		}
 		w.Finish()
 	}
-	spent := cpu() - start
+	spent := testkit.ProcessorTime() - start
 	if granted == 0 {
 		t.Fatal("nobody got the lock")
 	}
@@ -143,7 +136,7 @@ func closeAll(all []*redis.Client) {
 }
 
 func echo(t *testing.T, runs int) time.Duration {
-	requests, granted, start := 0, 0, cpu()
+	requests, granted, start := 0, 0, testkit.ProcessorTime()
 	for range runs {
 		servers := make([]holder, nodes)
 		var wg sync.WaitGroup
@@ -165,7 +158,7 @@ func echo(t *testing.T, runs int) time.Duration {
 		}
 		wg.Wait()
 	}
-	spent := cpu() - start
+	spent := testkit.ProcessorTime() - start
 	if granted == 0 {
 		t.Fatal("nobody got the lock")
 	}

@@ -1,11 +1,8 @@
-//go:build linux
-
 package steady
 
 import (
 	"context"
 	"net"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,13 +13,6 @@ import (
 
 // Dial opens a connection to an address.
 type Dial = func(ctx context.Context, address string) (net.Conn, error)
-
-// CPU is the processor time of this process.
-func CPU() time.Duration {
-	var r syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &r)
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
-}
 
 // Cost logs what a piece of a client's work takes, in processor time as work measures it, before simulated members and
 // before connections that answer at once: what the simulation adds to the client's own.
