@@ -52,6 +52,22 @@ func TestAnEndlessRunKeepsNothingOfWhatIsOver(t *testing.T) {
 	}
 }
 
+// TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun: all of its connections are closed.
+func TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun(t *testing.T) {
+	w := New(1, Options{Endless: true})
+	w.AddServer("redis-1", answerer{})
+	w.AddClient("client-1", 0, func(env Env) { env.Sleep(Forever) })
+	for range 3 {
+		a := &asker{}
+		a.pipe = w.Dial("client-1", "redis-1", a)
+	}
+	w.BeginAgain("client-1", 0, func(Env) {})
+	w.Run(Time(time.Second), nil)
+	if n := len(w.net.open) + len(w.process("client-1").conns); n > 0 {
+		t.Errorf("%d connections are left", n)
+	}
+}
+
 // TestAnEndlessRunHasNoLimitOfEvents, but one at an instant.
 func TestAnEndlessRunHasNoLimitOfEvents(t *testing.T) {
 	for _, endless := range []bool{false, true} {

@@ -154,10 +154,9 @@ func (c *conn) close() {
 }
 
 func (p *Process) closeConn(name Conn) {
-	for _, c := range p.conns {
-		if c.name == name {
-			c.bid()
-			c.close()
-		}
+	if i := slices.IndexFunc(p.conns, func(c *conn) bool { return c.name == name }); i >= 0 {
+		c := p.conns[i]
+		c.bid()
+		c.close()
 	}
 }

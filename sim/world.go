@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -164,8 +165,9 @@ func (w *World) BeginAgain(id ProcessID, at Time, main func(Env)) {
 	p := w.process(id)
 	p.stopTasks()
 	p.down = false
-	for _, c := range p.conns {
-		p.closeConn(c.name)
+	for _, c := range slices.Clone(p.conns) {
+		c.bid()
+		c.close()
 	}
 	p.main = p.newTask("main", main)
 	w.schedule(at, p.main, p.main.wait)

@@ -69,6 +69,16 @@ func (l *lessor) remove(x *lease) {
 	l.free = append(l.free, x)
 }
 
+// ended lists the leases that have ended by now and whose end has not been proposed.
+func (l *lessor) ended(now time.Duration) (list []*lease) {
+	for _, x := range l.leases {
+		if x.expiry <= now && !x.ending {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
 func (x *lease) attach(key string) {
 	if i, found := slices.BinarySearch(x.keys, key); !found {
 		x.keys = slices.Insert(x.keys, i, key)
@@ -129,11 +139,9 @@ func (s *server) Wake(m *raft.Member, reign uint64) {
 		return
 	}
 	m.After(lessorInterval, reign)
-	for _, x := range s.lessor.leases {
-		if x.expiry <= m.Monotonic() && !x.ending {
-			x.ending = true
-			m.ProposeAsLeader(raft.Command{Args: []string{logExpire, format(x.id)}})
-		}
+	for _, x := range s.lessor.ended(m.Monotonic()) { // a single member applies each proposal at once
+		x.ending = true
+		m.ProposeAsLeader(raft.Command{Args: []string{logExpire, format(x.id)}})
 	}
 }
 

@@ -235,7 +235,7 @@ func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() || !m.Leading() {
 		return
 	}
-	for _, x := range s.sessions {
+	for _, x := range slices.Clone(s.sessions) { // a single member applies each proposal at once
 		if x.client == f.To {
 			c := command{kind: expireSession, session: x.id, due: s.tracker.due(x.id)}
 			m.ProposeAsLeader(c.replicated())

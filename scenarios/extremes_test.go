@@ -1,0 +1,162 @@
+package scenarios
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+)
+
+// TestEveryExtremeOfASettingRuns gives every key of the format with a number the least and the greatest value that it
+// takes: alone, together with a single server that needs no time for an fsync, and the least values all together. Each
+// protocol runs with them, without faults and with faults of all kinds, and its history is judged.
+func TestEveryExtremeOfASettingRuns(t *testing.T) {
+	if raceEnabled {
+		t.Skip("thousands of runs, each on one goroutine")
+	}
+	for _, d := range locks.Definitions() {
+		t.Run(string(d.Name), func(t *testing.T) {
+			t.Parallel()
+			usual := documentOf(t, minimal[d.Name]+"clients: 3\nwork: {cycles: 2, writes: 1}\nlimit: 60s\n")
+			one := usual.Clone()
+			one.Set("servers."+string(d.Backend), "1")
+			one.Set("servers.fsync", "0s")
+			least, tried := one.Clone(), 0
+			for _, base := range []*format.Document{usual, one} {
+				if runsAnyway(t, base) {
+					tried++
+				}
+				for i, v := range extremeVariables() {
+					withFirst(least, v.Path, leastOf[v.Kind], func(doc *format.Document) { least = doc })
+					if !testkit.Full() && i%4 != int(d.Name[0])%4 { // a sample each day
+						continue
+					}
+					for _, values := range [][]string{leastOf[v.Kind], greatestOf[v.Kind]} {
+						if withFirst(base.Clone(), v.Path, values, func(doc *format.Document) {
+							runsAnyway(t, doc)
+						}) {
+							tried++
+						}
+					}
+				}
+			}
+			runsAnyway(t, least)
+			if tried < 10 {
+				t.Errorf("only %d extremes could be tried", tried)
+			}
+		})
+	}
+}
+
+// leastOf and greatestOf are values to try: the first that a key takes is its extreme. Counts are so small that runs
+// remain short.
+var (
+	leastOf = map[format.Kind][]string{
+		format.Duration: {"0s", "1ns", "1ms", "1s", "2s", "4s"}, format.Delay: {"0s", "0s..1ms"},
+		format.Count: {"0", "1", "2"}, format.Allowance: {"0%"}, format.Share: {"100% 0s"},
+	}
+	greatestOf = map[format.Kind][]string{
+		format.Duration: {"24h", "40s", "9s"}, format.Delay: {"24h", "0s..24h"}, format.Count: {"9", "3"},
+		format.Allowance: {"99%"}, format.Share: {"100% 24h"},
+	}
+)
+
+// extremeVariables are the keys with numbers that say how a run goes.
+func extremeVariables() (list []Variable) {
+	all, _ := Variables()
+	for _, v := range all {
+		judged := kindOfOutcome(v.Path) != "run" && v.Path != "bound"
+		servers := slices.ContainsFunc(backends, func(b *backend) bool { return v.Path == "servers."+string(b.kind) })
+		if len(leastOf[v.Kind]) > 0 && !judged && !servers && v.Path != "limit" {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// withFirst calls f with the document and the first of the values that it takes for a key. It reports whether there was
+// one.
+func withFirst(doc *format.Document, path string, values []string, f func(*format.Document)) bool {
+	for _, value := range values {
+		with := doc.Clone()
+		with.Set(path, value)
+		if _, err := Parse("x.yaml", []byte(with.String())); err == nil {
+			f(with)
+			return true
+		}
+	}
+	return false
+}
+
+// runsAnyway runs a scenario without faults, with random ones, and with some that strike all clients or servers. It
+// reports whether the file is accepted.
+func runsAnyway(t *testing.T, doc *format.Document) (accepted bool) {
+	s, err := Parse("x.yaml", []byte(doc.String()))
+	if err != nil {
+		return false
+	}
+	plans := []nemesis.Plan{{Seed: 1}}
+	random, err := draw.NewGenerator(s.Mix, s.Targets(), 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(2) {
+		plans = append(plans, nemesis.Plan{Seed: seed, Faults: random.Draw(seed)})
+	}
+	for _, lines := range faultsOfAll(s) {
+		p := nemesis.Plan{Seed: 1}
+		for _, line := range lines {
+			if f, err := nemesis.ParseFor(line, s.Targets()); err == nil {
+				p.Faults = append(p.Faults, f)
+			}
+		}
+		plans = append(plans, p)
+	}
+	for _, p := range plans {
+		runJudged(t, s, p)
+	}
+	return true
+}
+
+// faultsOfAll are plans that strike all clients, or all servers, in the same way.
+func faultsOfAll(s *Scenario) (plans [][]string) {
+	var ended, paused []string
+	for i, at := range []string{"after acquired", "at 10ms", "at 1s"} {
+		ended = append(ended, fmt.Sprintf("expire session of client-%d %s", i+1, at))
+		paused = append(paused, fmt.Sprintf("pause client-%d for 30s %s", i+1, at))
+	}
+	plans = append(plans, ended, paused)
+	for _, stop := range []string{"crash %s losing unsynced writes", "crash %s losing everything", "shut down %s"} {
+		var lines []string
+		for _, server := range s.Servers.names() {
+			lines = append(lines, fmt.Sprintf(stop+" at 300ms, restart after 100ms", server))
+		}
+		plans = append(plans, lines)
+	}
+	return plans
+}
+
+// runJudged runs a plan and judges what it leaves.
+func runJudged(t *testing.T, s *Scenario, p nemesis.Plan) {
+	t.Helper()
+	defer func() {
+		if r := recover(); r != nil {
+			stack, _, _ := strings.Cut(string(debug.Stack()), "testing.tRunner")
+			t.Errorf("%s\n%s\npanic: %v\n%s", s.Text(), p, r, stack)
+		}
+	}()
+	r, err := NewRunner(s).Run(p)
+	if err != nil {
+		t.Errorf("%s\n%s\n%v", s.Text(), p, err)
+		return
+	}
+	s.Judge(r)
+}
