@@ -171,7 +171,8 @@ func (t *judge) calls(l lateness) []pending {
 			delete(under, e.F)
 		}
 	}
-	if last := t.LastWindow(g.Lock, l.grant); last != nil && t.History.Header.OneService() {
+	h := &t.History.Header
+	if last := t.LastWindow(g.Lock, l.grant); last != nil && (h.OneService() || h.OnlyMember()) {
 		since := last.At
 		if since == g.OK { // what it waited with
 			since = t.Asks[g.Ask].Call

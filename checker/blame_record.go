@@ -114,7 +114,7 @@ func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 
 // forgetting lists what may have lost the counter behind a grant's token before position to: crashes in which a server
 // counted by the grant lost data, and failovers; where there was neither, shut-downs of a server that keeps nothing on
-// disk. What one member of a service loses the others still have.
+// disk. What one member of a service loses the others still have, and what was fsynced only goes with the disk.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	if t.History.Header.OneService() {
 		return nil
@@ -134,7 +134,7 @@ func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 				slices.ContainsFunc(f.On, counted)
 		})
 	}
-	if all := lossy(history.LosesEverything); len(all) > 0 {
+	if all := lossy(history.LosesEverything); len(all) > 0 || t.History.Header.Applies(history.FsyncAlways) {
 		return all
 	}
 	if all := lossy(history.LosesUnsynced); len(all) > 0 {

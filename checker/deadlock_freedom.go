@@ -314,7 +314,7 @@ func (t *judge) abandoned(keys []int, calm int) (set int, why *trace.Fault) {
 // is when that was.
 func (t *judge) leftInSession(lock int32, keys []int, at int) (set, left int) {
 	h := &t.History.Header
-	if h.Service != history.Etcd && h.Service != history.ZooKeeper || h.TTL == 0 {
+	if !h.Service.KeepsSessions() || h.TTL == 0 {
 		return -1, -1
 	}
 	for _, set := range keys {

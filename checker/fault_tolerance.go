@@ -26,7 +26,8 @@ func init() {
 //     with the client, which was itself up and unpaused and kept its session;
 //   - no key of another attempt stood in its way on so many servers that no quorum was left;
 //   - from one TTL before its call nobody else asked for or held the lock. The client's own holds count too, unless its
-//     releases returned ok and no fault was on since: they leave nothing behind.
+//     releases returned ok and no fault was on since: they leave nothing behind;
+//   - in that time no service of a single member had come back without its disk, and so without the client's session.
 //
 // A release is judged if its acquire was, all this held from the acquire's call on, and the lease was valid when it was
 // called. One that fails in time is excused if by then the lease had ended.

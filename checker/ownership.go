@@ -128,6 +128,9 @@ func (t *judge) comparison(c Cause) string {
 		return " The server did not compare the owner before it acted."
 	case h.Shows(history.PartOfOwner):
 		return " The server compared no more than a part of the owner value before it acted."
+	case h.Service == history.Etcd && h.OnlyMember() && h.Applies(history.OwnerCheck):
+		return " The server compared the revision at which the key was put, but revisions had begun anew with an " +
+			"empty disk."
 	case h.Applies(history.OwnerCheck) && !h.MayApply(history.OwnValue):
 		return " The server compared the owner before it acted, but owners share a value."
 	case h.MayApply(history.OwnerCheck):

@@ -296,6 +296,13 @@ var remedies = map[CauseKind][]advice{
 	},
 }
 
+// onlyMember helps if the only member of a cluster has lost its disk. Its tokens begin anew: they guard nothing.
+var onlyMember = []advice{
+	{text: "Run three members: what one of them loses, the others still have."},
+	{text: "Restart a crashed server only after the longest TTL has passed.",
+		when: func(s *situation) bool { return s.cause.Kind == LostInCrash }},
+}
+
 // tokenRemedies help if fencing tokens do not grow: if a counter was lost, keep it where it cannot be lost; otherwise,
 // draw tokens as plain says.
 func tokenRemedies(plain string) []advice {
@@ -323,9 +330,13 @@ func remedy(s *situation) string {
 	if service == "" {
 		service = history.Redlock
 	}
+	list := remedies[s.cause.Kind]
+	if s.OnlyMember() && losesDisk(s) && s.cause.Kind != NoQuorumLeft {
+		list = onlyMember
+	}
 	var fit, unsure []string
 	hidden := false
-	for _, a := range remedies[s.cause.Kind] {
+	for _, a := range list {
 		switch {
 		case s.Applies(a.unless), len(a.only) > 0 && !slices.Contains(a.only, service), a.when != nil && !a.when(s):
 		case a.given != "" && !s.Applies(a.given):

@@ -18,6 +18,9 @@ const (
 // OneLog reports whether the service is a cluster whose members keep one log.
 func (s Service) OneLog() bool { return s == Etcd || s == ZooKeeper || s == Kubernetes }
 
+// KeepsSessions reports whether a lock lives as long as its client's session or lease does.
+func (s Service) KeepsSessions() bool { return s == Etcd || s == ZooKeeper }
+
 // Measure is something that the users of a lock can do for its safety. A header lists those that all of them apply, so
 // that nobody is advised to do what is already done.
 type Measure string

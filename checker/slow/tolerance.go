@@ -117,9 +117,17 @@ func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 }
 
 // alone: nobody held or tried the lock from one TTL before the call until end. What the client itself released (with
-// outcome ok, and no fault since it asked) left nothing behind.
+// outcome ok, and no fault since it asked) left nothing behind. Nor did a service of one member with sessions come back
+// within that TTL without any.
 func (r *reading) alone(a *ask, end int) bool {
 	since := r.time(a.call) - r.Header.TTL
+	sessions := r.Header.Service == history.Etcd || r.Header.Service == history.ZooKeeper
+	for _, f := range r.faults {
+		if sessions && len(r.Header.Servers) == 1 && f.Loses == history.LosesEverything && f.to < a.call &&
+			r.time(f.to) > since {
+			return false
+		}
+	}
 	for _, b := range r.asks {
 		if b == a || b.lock != a.lock {
 			continue

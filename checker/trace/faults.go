@@ -115,8 +115,8 @@ func (t *Trace) Counted(f *Fault) int {
 }
 
 // Mended is the position at which what f took away is back: for a crash the restart, open if there is none; for others
-// their end. A member of one service that has lost everything is not a member any more: a stranger of its name may not
-// vote.
+// their end. One of several members that has lost everything is not a member any more: a stranger of its name may not
+// vote. The only member comes back empty.
 func (t *Trace) Mended(f *Fault) int {
 	switch {
 	case f.Loses == history.LosesEverything && t.History.Header.OneService():

@@ -114,9 +114,19 @@ func (t *Trace) gaveBack(a *Ask) bool {
 	return done != Open && t.History.Events[done].Type == history.OK
 }
 
-// Undisturbed reports whether ask n found its lock without residue and nobody else requested it up to position end.
+// Undisturbed reports whether ask n found its lock without residue, its client's session was not one that a fault had
+// ended within the last TTL, and nobody else requested the lock up to position end.
 func (t *Trace) Undisturbed(n int32, end int) bool {
 	u := &t.touched[n]
 	since := t.Time(t.Asks[n].Call) - t.History.Header.TTL
-	return u.before < since && u.own < since && u.after > end
+	return u.before < since && u.own < since && u.after > end && !t.sessionsLost(since, t.Asks[n].Call)
+}
+
+// sessionsLost reports whether, later than since, the only member of a service came back without its disk and with that
+// without all sessions. It may be that long until a client notices: ZooKeeper turns away who has seen more than it has.
+func (t *Trace) sessionsLost(since history.Time, call int) bool {
+	h := &t.History.Header
+	return h.OnlyMember() && h.Service.KeepsSessions() && slices.ContainsFunc(t.Faults, func(f Fault) bool {
+		return f.Loses == history.LosesEverything && f.Stop < call && t.Time(f.Stop) > since
+	})
 }

@@ -29,8 +29,9 @@ var circumstances = map[string]string{
 	"servers.fsync":              "what the lock runs on",
 	"servers.persistence":        "changed by append-fsync in it",
 	"servers.version":            "what the lock runs on",
-	"servers.etcd":               "changed with the protocol",
-	"servers.zookeeper":          "changed with the protocol",
+	"servers.etcd":               "changed with the protocol, or from one member to three",
+	"servers.zookeeper":          "changed with the protocol, or from one member to three",
+	"servers.kubernetes":         "changed with the protocol, or from one member to three",
 	"lock.protocol":              "changed with all that hangs on it",
 	"lock.reentrant":             "tried where work.nested takes the lock once more",
 	"lock.shared":                "what the clients ask for: readers do not exclude each other",
@@ -88,6 +89,9 @@ func (b *subject) changes() (list []Change) {
 				list = append(list, b.set(v.Path, text))
 			}
 		}
+	}
+	if targets := b.scenario.Targets(); len(targets.Consensus) == 1 {
+		list = append(list, b.set("servers."+string(b.scenario.Servers.Backend), strconv.Itoa(members)))
 	}
 	if d := b.restartDelay(); d > 0 {
 		list = append(list, Change{Key: "restart delay", Value: format.DurationText(int64(d)), restart: d})

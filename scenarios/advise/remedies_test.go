@@ -141,6 +141,8 @@ var confirmations = []confirmation{
 	{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so that no one " +
 		"failure takes a majority.",
 		reason: "how long servers are away is what strikes"},
+	{text: "Run three members: what one of them loses, the others still have.",
+		changes: []string{"servers.etcd: 3", "servers.zookeeper: 3", "servers.kubernetes: 3"}},
 	{text: "Let each server take longer to answer than a round trip takes, and let the TTL be far longer than that.",
 		reason: "how long a round trip takes is the network's"},
 	{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",

@@ -211,7 +211,7 @@ func (s *server) remove(m *raft.Member, w *write, key, end string) (n int) {
 		if x := s.lessor.find(k.Lease); x != nil {
 			x.detach(k.Key)
 		}
-		if k.owner != "" || !isLeaseObject(k.Key) {
+		if k.isHeld() {
 			s.recordEnd(m, k, w)
 		}
 	}

@@ -54,6 +54,8 @@
 // its leadership before it prolongs leases (etcd since 3.5.13, issue 15247). One that has been stopped and is then cut
 // off from the others may prolong leases in vain for two election time-outs, as etcd's may.
 //
+// A cluster of one member that has lost its disk comes back empty: it knows no lease, and its revisions begin anew.
+//
 // Known differences: keepalives that were forwarded to a leader that died are sent again as soon as another is known
 // (etcd looks once an election time-out); etcd makes sure of its leadership and then revokes, which is one moment here;
 // revocations are proposed once a reign, since the log loses none; when many leases are due, etcd revokes at most a

@@ -37,6 +37,18 @@ func (s *server) recordProlonged(m *raft.Member, x *lease, by history.Attempt) {
 	}
 }
 
+// Lost records that all keys are gone.
+func (s *server) Lost(m *raft.Member, why history.Why) {
+	for i := range s.store.keys {
+		if k := &s.store.keys[i]; k.isHeld() {
+			s.recordGone(m, k, &write{why: why})
+		}
+	}
+}
+
+// isHeld reports whether a key is somebody's: a Lease object without a holder is nobody's.
+func (k *keyValue) isHeld() bool { return k.owner != "" || !isLeaseObject(k.Key) }
+
 func (s *server) recordGone(m *raft.Member, k *keyValue, w *write) {
 	e := history.Event{Type: history.OK, F: history.KeyGone, Lock: LockOf(k.Key), Member: k.Key, Of: k.owner,
 		Why: w.why}

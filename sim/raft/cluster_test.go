@@ -69,6 +69,11 @@ func (g *register) Wake(m *Member, tag uint64) {
 func (g *register) ReceiveFromPeer(m *Member, from sim.ProcessID, body any) {
 	g.report = append(g.report, fmt.Sprintf("%v: %v", from, body))
 }
+func (g *register) Lost(m *Member, why history.Why) {
+	for _, e := range g.applied {
+		m.Record(history.Event{Type: history.OK, F: history.KeyGone, Lock: "log", Value: e, Why: why})
+	}
+}
 func (g *register) Fault(m *Member, f sim.ServerFault) { g.report = append(g.report, f.Kind) }
 
 // lab is a world with a cluster and delays of 1 ms.

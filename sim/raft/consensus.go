@@ -23,7 +23,8 @@
 // gone ([sim.LoseAllState]) must not come back under its old name: it may have promised what it no longer knows, a vote
 // above all, and a majority of forgetful members could elect a leader that lacks committed commands. It stays out of
 // the cluster for the rest of the run and refuses clients with [Unavailable], as etcd does ("has already been
-// bootstrapped").
+// bootstrapped"). The only member of a cluster has nobody who could object: it begins anew with an empty log, as etcd
+// and ZooKeeper do.
 package raft
 
 import (
@@ -114,6 +115,9 @@ type Machine interface {
 	LeaderChanged(m *Member)
 	// Wake is a timer that After set in this life.
 	Wake(m *Member, tag uint64)
+	// Lost is called when the only member of a cluster is about to begin anew since its disk is gone. The state is what
+	// entries with First have made of it; the machine records that it is gone for the given reason. Reset follows.
+	Lost(m *Member, why history.Why)
 	// ReceiveFromPeer takes what another member's machine sent with SendToPeer.
 	ReceiveFromPeer(m *Member, from sim.ProcessID, body any)
 	// Fault is called for a fault that is not the disk's. It may happen while the member is down (Up).

@@ -58,7 +58,7 @@ func (m *Member) apply(raw *raftpb.Entry) {
 	if first {
 		m.cluster.first = index
 	}
-	m.applied = index
+	m.applied, m.reigned = index, raw.GetTerm()
 	copied := !first && index > m.reached
 	m.reached = max(m.reached, index)
 	if len(raw.GetData()) == 0 {

@@ -1,6 +1,7 @@
 package raft
 
 import (
+	"math"
 	"time"
 
 	"go.etcd.io/raft/v3"
@@ -20,7 +21,8 @@ type Member struct {
 	// State that outlives the process.
 	disk     *raft.MemoryStorage
 	lives    uint64
-	excluded bool          // its disk is gone
+	excluded bool          // its disk is gone, and other members have theirs
+	emptied  bool          // its disk is gone, and it is the only member: its next life begins anew
 	slow     time.Duration // added to each fsync by a fault
 	reached  uint64        // the highest index that it has applied in any life
 
@@ -31,7 +33,8 @@ type Member struct {
 	lead    uint64 // in raft; 0 if unknown
 	leading bool
 	applied uint64
-	entry   Entry // passed to the machine; its memory is reused
+	reigned uint64 // the term of the last entry applied
+	entry   Entry  // passed to the machine; its memory is reused
 	loop    readyLoop
 	beat    heartbeat
 	lines   []line // to the members, in the order of their numbers; while leading
@@ -42,14 +45,14 @@ type Member struct {
 func (m *Member) reset(c Config) {
 	m.config = c
 	m.disk = m.cluster.newDisk(m.id, c)
-	m.lives, m.excluded, m.slow, m.reached = 0, false, 0, 0
+	m.lives, m.excluded, m.emptied, m.slow, m.reached = 0, false, false, 0, 0
 	m.endLife()
 }
 
 // endLife drops what a process has in memory.
 func (m *Member) endLife() {
 	m.host, m.node = nil, nil
-	m.term, m.lead, m.leading, m.applied = 0, 0, false, 0
+	m.term, m.lead, m.leading, m.applied, m.reigned = 0, 0, false, 0, 0
 	m.loop, m.beat, m.lines, m.watch = readyLoop{}, heartbeat{}, m.lines[:0], watch{}
 	m.waiting.clear()
 }
@@ -58,6 +61,9 @@ func (m *Member) endLife() {
 func (m *Member) Start(h sim.Host) {
 	m.host = h
 	m.lives++
+	if m.emptied {
+		m.beginAnew()
+	}
 	m.machine.Reset(m)
 	if m.excluded {
 		return
@@ -71,6 +77,23 @@ func (m *Member) Start(h sim.Host) {
 		return
 	}
 	m.drain()
+}
+
+// beginAnew gives the only member an empty disk in place of the one that it has lost. What it had applied in any life
+// is applied once more, so that its machine can say what is gone.
+func (m *Member) beginAnew() {
+	m.machine.Reset(m)
+	if m.reached > before {
+		entries, err := m.disk.Entries(before+1, m.reached+1, math.MaxUint64)
+		must(err)
+		for _, e := range entries {
+			m.apply(e)
+		}
+	}
+	m.machine.Lost(m, sim.LoseAllState.Loss(true))
+	m.disk = m.cluster.newDisk(m.id, m.config)
+	m.emptied, m.reached, m.cluster.first = false, 0, 0
+	m.applied, m.reigned = 0, 0
 }
 
 // Serve takes a client's request.
@@ -165,10 +188,12 @@ func (m *Member) Fault(f sim.ServerFault) {
 	}
 }
 
-// Stop ends the life. Only what was being written is lost, and with sim.LoseAllState the membership.
+// Stop ends the life. Only what was being written is lost, and with sim.LoseAllState the membership, or everything if
+// there is no other member.
 func (m *Member) Stop(how sim.Stop) {
 	if how == sim.LoseAllState {
-		m.excluded = true
+		m.emptied = m.Alone()
+		m.excluded = !m.emptied
 	}
 	m.endLife()
 }
@@ -198,6 +223,9 @@ func (m *Member) Peers() (names []sim.ProcessID) {
 	return names
 }
 
+// Alone reports whether it is the only member of its cluster.
+func (m *Member) Alone() bool { return len(m.cluster.members) == 1 }
+
 // Number is the member's place in the cluster, from 1.
 func (m *Member) Number() int { return int(m.id) }
 
@@ -215,6 +243,9 @@ func (m *Member) Leading() bool { return m.leading }
 
 // Leader is the leader known to this member; empty if none is.
 func (m *Member) Leader() sim.ProcessID { return m.cluster.name(m.lead) }
+
+// CaughtUp reports whether this member leads and has applied everything that had been committed before its reign.
+func (m *Member) CaughtUp() bool { return m.leading && m.reigned == m.term }
 
 // Term is raft's term known to this member.
 func (m *Member) Term() uint64 { return m.term }

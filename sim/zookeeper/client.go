@@ -64,7 +64,7 @@ type Client struct {
 	changed *sim.Signal // raised at the next change of state
 
 	session *Session // nil before the first one and while a new one is being requested
-	zxid    Zxid     // highest seen; of the ensemble, not of the session
+	zxid    Zxid     // highest seen since the session was requested
 
 	// One connection.
 	conn   sim.Conn
@@ -160,10 +160,11 @@ func (c *Client) breakOff(env sim.Env, epoch uint64) {
 	c.enter(env, Suspended)
 }
 
-// lose gives up a session; its watches end with it.
+// lose gives up a session; its watches end with it. Curator then makes a new ZooKeeper handle, and Kazoo resets its
+// own: both forget what they have seen.
 func (c *Client) lose(env sim.Env) {
 	s := c.session
-	c.session = nil
+	c.session, c.zxid = nil, 0
 	s.lost.Raise()
 	watchers := c.watchers
 	c.watchers = nil

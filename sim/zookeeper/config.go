@@ -64,7 +64,7 @@ func NewEnsemble(c Config, names []sim.ProcessID) *Ensemble {
 func (e *Ensemble) Reset(c Config) {
 	c = c.withDefaults()
 	for _, s := range e.servers {
-		s.config = c
+		s.config, s.losses = c, 0
 	}
 	e.cluster.Reset(c.Log)
 }

@@ -66,7 +66,7 @@ func (s *server) serve(m *raft.Member, c *connection) {
 		r := c.queue[0]
 		if c.frames != nil {
 			s.serveFrame(m, c)
-		} else if !m.Leading() && s.behind(r.Args) {
+		} else if r.Args[0] == ReqConnect && s.behind(m, seenBy(r.Args)) {
 			s.drop(c)
 		} else if cmd, write := s.command(c, r); write {
 			s.propose(m, c, &cmd)
@@ -78,14 +78,20 @@ func (s *server) serve(m *raft.Member, c *connection) {
 	}
 }
 
-// behind reports whether a client wants to connect that has seen more than this member has: it must try another
-// (ZooKeeperServer.processConnectRequest). A leader has everything, even if the log has not confirmed that yet.
-func (s *server) behind(args []string) bool {
-	if args[0] != ReqConnect || len(args) < 4 {
-		return false
+// behind reports whether a client wants to connect that has seen more than this member has: it must try another, and
+// finds none if a single server has lost its data (ZooKeeperServer.processConnectRequest). A new leader has everything,
+// even if it has not applied it yet.
+func (s *server) behind(m *raft.Member, seen Zxid) bool {
+	return seen > s.zxid && (!m.Leading() || m.CaughtUp())
+}
+
+// seenBy is the highest zxid that a client has seen that wants to connect.
+func seenBy(args []string) Zxid {
+	if len(args) < 4 {
+		return 0
 	}
 	seen, _ := strconv.ParseInt(args[3], 10, 64)
-	return Zxid(seen) > s.zxid
+	return Zxid(seen)
 }
 
 // answer gives the first request its answer.

@@ -20,9 +20,10 @@
 //
 // The raft of package raft stands in for Zab. Both commit in one order by majorities and lose no committed transaction;
 // they differ in how a leader is elected and in that Zab's leader checks a request before it is proposed, where here
-// each member checks it, with the same result, when it is applied. A zxid is raft's term and a count within it. An
-// election takes one to two election time-outs, also where ZooKeeper's would be over sooner. The ensemble has been up
-// before the run begins, with its first member as leader.
+// each member checks it, with the same result, when it is applied. A zxid is raft's term and a count within it; a
+// single server, which is no ensemble to ZooKeeper, only counts. An election takes one to two election time-outs, also
+// where ZooKeeper's would be over sooner. The ensemble has been up before the run begins, with its first member as
+// leader.
 //
 // Which connection speaks for a session is agreed on through the log, where ZooKeeper's leader only remembers it: a
 // late request of an earlier connection is refused with SESSIONMOVED also after a change of leader, and an earlier
@@ -32,6 +33,10 @@
 //
 // A container goes within a minute after its last child, by the leader's clock. The times of a znode are those of the
 // member that was asked, where ZooKeeper's are the leader's; nothing depends on them.
+//
+// A single server that has lost its disk comes back empty, and its zxids begin anew. It knows no session of before, and
+// refuses clients that have seen a later zxid (CLIENT_ZXID_AHEAD): they stay without it until they give their session
+// up. A member of several that has lost its disk stays out, where ZooKeeper's would fetch the data from the leader.
 //
 // A member serves one request of a connection at a time. If it leaves its leader, or its leader hangs up on it since it
 // receives nothing from it (LearnerHandler), it closes all connections, as ZooKeeper does; how long either takes to

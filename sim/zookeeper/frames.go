@@ -204,8 +204,7 @@ func (s *server) serveFrame(m *raft.Member, c *connection) {
 // enter begins a session, or takes one to this connection (ZooKeeperServer.processConnectRequest).
 func (s *server) enter(m *raft.Member, c *connection, r *sim.Incoming) {
 	q, ok := jute.ReadConnect([]byte(r.Args[1]))
-	future := Zxid(q.Seen) >= Zxid(m.Term())<<32 // a leader may not have applied all of earlier epochs yet: see behind
-	if !ok || Zxid(q.Seen) > s.zxid && (future || !m.Leading()) {
+	if !ok || s.behind(m, Zxid(q.Seen)) {
 		s.hangUp(m, c)
 		return
 	}

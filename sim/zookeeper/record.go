@@ -1,6 +1,9 @@
 package zookeeper
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -69,5 +72,18 @@ func (s *server) record(m *raft.Member, c *command, r *result) {
 			e.F, e.By, e.Why = history.KeyGone, c.attempt, history.Deleted
 		}
 		m.Record(e)
+	}
+}
+
+// Lost records that all requests for locks are gone, in the order of their creation.
+func (s *server) Lost(m *raft.Member, why history.Why) {
+	s.losses++
+	nodes := slices.SortedFunc(maps.Values(s.nodes), func(a, b *znode) int {
+		return cmp.Or(cmp.Compare(a.czxid, b.czxid), strings.Compare(a.path, b.path))
+	})
+	for _, n := range nodes {
+		if lock, name, ok := lockOf(n); ok {
+			m.Record(history.Event{Type: history.OK, F: history.KeyGone, Lock: lock, Member: name, Of: n.by, Why: why})
+		}
 	}
 }

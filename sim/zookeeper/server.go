@@ -57,7 +57,11 @@ func (s *server) Reset(*raft.Member) {
 // notified of the change before.
 func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	c := readCommand(&e.Command)
-	r := s.state.apply(e.Term, &c)
+	epoch := e.Term
+	if m.Alone() {
+		epoch = 0
+	}
+	r := s.state.apply(epoch, &c)
 	switch {
 	case e.Copied:
 		s.recordCopies(m)

@@ -13,6 +13,7 @@ type state struct {
 	tree
 	zxid     Zxid
 	sessions []*session // in the order of their ids
+	losses   SessionID  // how often everything was lost: ids of sessions do not begin anew with the zxids
 }
 
 // session is a client's session, as all members know it.
@@ -53,13 +54,13 @@ func (s *state) place(id SessionID) (int, bool) {
 	return slices.BinarySearchFunc(s.sessions, id, func(s *session, id SessionID) int { return cmp.Compare(s.id, id) })
 }
 
-// apply carries out a transaction. Failed ones take a zxid too.
-func (s *state) apply(term uint64, c *command) result {
+// apply carries out a transaction of an epoch. Failed ones take a zxid too.
+func (s *state) apply(epoch uint64, c *command) result {
 	clear(s.changes)
 	s.changes = s.changes[:0]
-	s.advance(term)
+	s.advance(epoch)
 	if c.kind == createSession {
-		n := &session{id: SessionID(s.zxid), timeout: c.timeout, client: c.client, conn: c.conn}
+		n := &session{id: s.losses<<32 + SessionID(s.zxid), timeout: c.timeout, client: c.client, conn: c.conn}
 		s.sessions = append(s.sessions, n)
 		return result{session: n}
 	}
@@ -84,11 +85,8 @@ func (s *state) apply(term uint64, c *command) result {
 }
 
 // advance takes the next zxid: the count begins anew with each epoch.
-func (s *state) advance(term uint64) {
-	if epoch := Zxid(term) << 32; s.zxid < epoch {
-		s.zxid = epoch
-	}
-	s.zxid++
+func (s *state) advance(epoch uint64) {
+	s.zxid = max(s.zxid, Zxid(epoch)<<32) + 1
 }
 
 // write carries out a transaction on znodes. A multi is carried out as a whole or not at all.

@@ -8,10 +8,11 @@ import (
 )
 
 // Zxid numbers the transactions of an ensemble: the leader's epoch in the upper 32 bits, a count within it below. It
-// only ever grows; a znode's Czxid is therefore a fencing token.
+// grows as long as the ensemble keeps its data; a znode's Czxid is therefore a fencing token. A single server has no
+// epochs.
 type Zxid int64
 
-// SessionID names a session; it is the zxid of the transaction that created it. Zero is no session.
+// SessionID names a session. It derives from the zxid of the transaction that created it. Zero is no session.
 type SessionID int64
 
 // Mode is the kind of znode to create.
