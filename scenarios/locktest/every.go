@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
@@ -78,12 +79,12 @@ func (p *parent) enumerate(asked []uint64) []uint64 {
 		p.problem("the run without faults failed: " + end.Error())
 		return nil
 	}
-	text, err := json.Marshal(p.listed.Longest)
+	longest, err := json.Marshal(p.listed.Longest)
 	if err == nil {
 		const name = "places.json"
 		folder := p.t.TempDir()
 		p.listed.file = filepath.Join(folder, name)
-		err = save(folder, map[string]string{name: string(text)})
+		err = save(folder, map[string]string{name: string(longest)})
 	}
 	if err != nil {
 		p.problem(err.Error())
@@ -114,10 +115,10 @@ func (p *parent) claim() document.Facts {
 	l := p.listed
 	facts := document.Facts{{Name: "tried",
 		Value: fmt.Sprintf("each single fault of the run of seed %d without faults: "+
-			"%d places, %d runs", undisturbed, len(l.Longest), len(p.runs))}}
+			"%s, %s", undisturbed, text.Count(len(l.Longest), "place"), text.Count(len(p.runs), "run"))}}
 	if p.finished < len(l.Longest) {
-		facts[0].Value = fmt.Sprintf("single faults of the run of seed %d without faults, at %d of %d places: %d runs",
-			undisturbed, p.finished, len(l.Longest), len(p.runs))
+		facts[0].Value = fmt.Sprintf("single faults of the run of seed %d without faults, at %d of %s: %s",
+			undisturbed, p.finished, text.Count(len(l.Longest), "place"), text.Count(len(p.runs), "run"))
 	}
 	missed := 0
 	runs := map[nemesis.Kind]int{}
@@ -130,12 +131,12 @@ func (p *parent) claim() document.Facts {
 	if l.Differs {
 		facts = append(facts, document.Fact{Name: "differs", Value: fmt.Sprintf("two runs without faults of seed %d "+
 			"differ: the library draws random numbers that cannot be seeded, or depends on how goroutines are "+
-			"scheduled. "+
-			"Only faults that name a message are tried; %d places without one are left out", undisturbed, l.Unnamed)})
+			"scheduled. Only faults that name a message are tried, which leaves out %s", undisturbed,
+			text.Count(l.Unnamed, "place"))})
 	}
 	if missed > 0 {
-		facts = append(facts, document.Fact{Name: "never struck", Value: fmt.Sprintf("in %d runs the message that the "+
-			"fault names never came", missed)})
+		facts = append(facts, document.Fact{Name: "never struck", Value: fmt.Sprintf("in %s the message that the "+
+			"fault names never came", text.Count(missed, "run"))})
 	}
 	for i, k := range l.Claim.Kinds {
 		l.Claim.Tallies[i].Schedules = runs[k]
@@ -173,11 +174,11 @@ func (w *worker) enumerate(places string) error {
 	for i, f := range all.Longest() {
 		w.singles.numbers[f.String()] = i
 	}
-	text, err := os.ReadFile(places)
+	longest, err := os.ReadFile(places)
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(text, &w.singles.places)
+	return json.Unmarshal(longest, &w.singles.places)
 }
 
 // list reports the single faults of the undisturbed run.

@@ -133,7 +133,7 @@ func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
 	}
 	summary := strings.Join(strings.Fields(p.summary()), " ")
 	for _, want := range []string{"two runs without faults of seed 1 differ",
-		fmt.Sprintf("%d places without one are left out", p.listed.Unnamed), "never came"} {
+		fmt.Sprintf("which leaves out %d places", p.listed.Unnamed), "never came"} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("%q is missing in\n%s", want, p.summary())
 		}

@@ -77,11 +77,11 @@ func TestFlags(t *testing.T) {
 			[]string{"=== RUN   TestOfFlags/seed=", "22 runs"}, false},
 		"-short": {[]string{"-test.short", "-test.run=^TestOfFlags$"}, []string{"20 runs"}, false},
 		"-run with a seed": {[]string{"-test.run=" + seed[1]},
-			[]string{"1 runs", "ownership is violated", "in 1 of 1 runs"}, false},
+			[]string{"1 run ", "ownership is violated", "in 1 of 1 run"}, false},
 		"-run with a seed that holds": {[]string{"-test.v", "-test.run=^TestOfFlags$/^seed=1$"},
-			[]string{"1 runs"}, true},
+			[]string{"1 run "}, true},
 		"-locktest.plan": {[]string{"-test.run=" + plan[1], "-locktest.plan=" + plan[2]},
-			[]string{"1 runs", "ownership is violated"}, false},
+			[]string{"1 run ", "ownership is violated"}, false},
 		"-locktest.plan without a file": {[]string{"-test.run=^TestOfFlags$", "-locktest.plan=none.txt"},
 			[]string{"locktest: the plan to run: open none.txt"}, false},
 		"-timeout": {[]string{"-test.run=^TestOfFlags$", "-test.timeout=1ns"},
@@ -104,7 +104,7 @@ func TestFlags(t *testing.T) {
 		})
 	}
 	twice, _ := goTest(t, folder, "-test.count=2", "-test.run="+seed[1])
-	if n := strings.Count(twice, "of-flags  1 runs"); n != 2 {
+	if n := strings.Count(twice, "of-flags  1 run "); n != 2 {
 		t.Errorf("-count=2 made %d calls\n%s", n, twice)
 	}
 }

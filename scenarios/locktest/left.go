@@ -7,18 +7,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
 // goroutines are those of the bubble that are not ours.
 func goroutines() []*remote.Goroutine {
-	text := make([]byte, 64<<10)
-	n := runtime.Stack(text, true)
-	for ; n == len(text); n = runtime.Stack(text, true) {
-		text = make([]byte, 2*n)
+	stacks := make([]byte, 64<<10)
+	n := runtime.Stack(stacks, true)
+	for ; n == len(stacks); n = runtime.Stack(stacks, true) {
+		stacks = make([]byte, 2*n)
 	}
-	return slices.DeleteFunc(remote.Goroutines(string(text[:n])), func(g *remote.Goroutine) bool { return g.Idle() })
+	return slices.DeleteFunc(remote.Goroutines(string(stacks[:n])), func(g *remote.Goroutine) bool { return g.Idle() })
 }
 
 // tolerates reports whether a goroutine is in a function that Config.Tolerated names.
@@ -39,16 +40,13 @@ func (w *worker) leaked() string {
 	if len(all) < w.runs {
 		return ""
 	}
-	many := "1 goroutine is"
-	if len(all) > 1 {
-		many = fmt.Sprintf("%d goroutines are", len(all))
+	are := "are"
+	if len(all) == 1 {
+		are = "is"
 	}
-	runs := "1 run"
-	if w.runs > 1 {
-		runs = fmt.Sprintf("%d runs", w.runs)
-	}
-	return fmt.Sprintf("%s still there ten minutes after %s: %s. End it in %s, or name its function in "+
-		"Config.Tolerated\n\n%s", many, runs, strings.TrimSuffix(all[0].String(), "."), w.closing(), remote.Same(all))
+	return fmt.Sprintf("%s %s still there ten minutes after %s: %s. End it in %s, or name its function in "+
+		"Config.Tolerated\n\n%s", text.Count(len(all), "goroutine"), are, text.Count(w.runs, "run"),
+		strings.TrimSuffix(all[0].String(), "."), w.closing(), remote.Same(all))
 }
 
 // closing says where a goroutine is to be ended.

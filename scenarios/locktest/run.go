@@ -324,7 +324,8 @@ func (p *parent) story(g group) string {
 	if g.Limit != "" {
 		b.WriteString(waysOn[g.Limit] + "\n\n")
 	}
-	fmt.Fprintf(&b, "%s is violated: %s, in %d of %d runs\n\n", g.Law, g.Cause, g.runs, len(p.runs))
+	fmt.Fprintf(&b, "%s is violated: %s, in %d of %s\n\n", g.Law, g.Cause, g.runs,
+		text.Count(len(p.runs), "run"))
 	r := g.first
 	small, why := p.shrink(g)
 	if small == nil {

@@ -108,7 +108,7 @@ func (p *parent) tolerated() (n int) {
 // summary lists the outcomes of each law, in the words of explore, and what failed.
 func (p *parent) summary() string {
 	failures := p.failures()
-	size := fmt.Sprintf("%d runs", len(p.runs))
+	size := text.Count(len(p.runs), "run")
 	if n := p.tolerated(); n > 0 {
 		size += fmt.Sprintf(", %d not judged (Config.Tolerated)", n)
 	}
@@ -222,7 +222,8 @@ func index(failures []failure) document.Table {
 			first = fmt.Sprintf(" from fault %d: %s", f.seed, f.fault)
 		}
 		t.Rows = append(t.Rows, document.Row{Group: group, Name: strconv.Itoa(i + 1),
-			Cells: document.Cells(fmt.Sprintf("%s, %s%s", f.what, text.Count(f.runs, "run"), first))})
+			Cells: document.Cells(fmt.Sprintf("%s, %s%s", strings.TrimSuffix(f.what, "."), text.Count(f.runs, "run"),
+				first))})
 	}
 	return t
 }

@@ -180,3 +180,14 @@ func TestNamesOfShrunkScenarios(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestHowManyOtherSeedsShowIt is a sentence, whatever the number.
+func TestHowManyOtherSeedsShowIt(t *testing.T) {
+	for often, want := range map[int]string{0: "so does none of the seeds", 1: "so does one of the seeds",
+		16: "so do 16 of the seeds"} {
+		r := &Shrunk{Often: often}
+		if got := r.summary("lock"); !strings.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

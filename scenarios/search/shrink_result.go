@@ -90,10 +90,21 @@ func (r *Shrunk) failsAgain() error {
 
 // summary says in plain words what the scenario shows.
 func (r *Shrunk) summary(found string) string {
-	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; seed %d shows it, and so do %d of the seeds 1 "+
-		"to %d.",
+	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; seed %d shows it, and so %s of the seeds 1 to "+
+		"%d.",
 		withFaults(len(r.Plan.Faults)), r.story(), r.Cause, counted(len(r.First.Faults), "fault"), found, r.Plan.Seed,
-		r.Often, shrink.OtherSeeds)
+		r.others(), shrink.OtherSeeds)
+}
+
+// others says, after "so", how many other seeds show the violation.
+func (r *Shrunk) others() string {
+	switch r.Often {
+	case 0:
+		return "does none"
+	case 1:
+		return "does one"
+	}
+	return fmt.Sprintf("do %d", r.Often)
 }
 
 // story says what happens when the law is broken.
