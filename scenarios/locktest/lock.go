@@ -2,7 +2,9 @@ package locktest
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -15,7 +17,9 @@ import (
 // Lock is the lock of one client, as the library under test offers it. What a library can do beyond, a Lock says by the
 // interfaces below.
 type Lock interface {
-	// Lock acquires the lock, or returns an error if it has not. ctx ends when the run does.
+	// Lock acquires the lock, or returns an error if it has not. While another has the lock it waits: for a second at
+	// least, or an eighth of the TTL if that is shorter; after that it may give up. When ctx is done, which happens when
+	// the run ends at the latest, it returns an error. A client whose Lock returns an error leaves that cycle out.
 	Lock(ctx context.Context) error
 	// Unlock gives the lock back.
 	Unlock(ctx context.Context) error
@@ -74,9 +78,15 @@ type host struct {
 	together  bool        // the servers grant a lock as one
 }
 
-// open makes the lock of a client.
+// open makes the lock of a client. If New returns none, the run fails.
 func (h *host) open(c *Client) Lock {
 	l := h.new(c)
+	if v := reflect.ValueOf(l); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		err := fmt.Errorf("Config.New returned nil for %s: return a Lock, or locktest.Refused(err) if none can be made",
+			c.Name)
+		h.Fail(err)
+		return Refused(err)
+	}
 	if _, closes := l.(Closer); !closes {
 		h.closeless.Store(true)
 	}

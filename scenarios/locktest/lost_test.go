@@ -53,7 +53,7 @@ func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 		"never, and its client works on":    {0, 20 * time.Second, nothing, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, ok := Explore(t, Config{Seeds: 3, Hold: test.hold, Cycles: 1, Plan: []string{test.plan},
+			r, ok := Explore(t, Config{Seeds: 3, Hold: test.hold, Cycles: 1, Plan: []string{test.plan}, Untried: true,
 				New: func(c *Client) Lock {
 					return withoutUntil{&telling{plain: &plain{c: c, ttl: ttl}, after: test.after}}
 				}})
@@ -95,7 +95,7 @@ func (l ending) Lost() <-chan struct{} { return l.l.c.Context().Done() }
 
 // TestALossReportedAfterTheRunIsNotRecorded: whoever learns of it first, the run is the same.
 func TestALossReportedAfterTheRunIsNotRecorded(t *testing.T) {
-	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{nothing}, New: func(c *Client) Lock {
+	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{nothing}, Untried: true, New: func(c *Client) Lock {
 		return ending{withoutUntil{&telling{plain: &plain{c: c, ttl: 8 * time.Second}}}}
 	}}
 	first, ok := Explore(t, c)

@@ -1,15 +1,14 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -18,14 +17,24 @@ import (
 )
 
 // Try makes the trial run alone, and fails the test for what it shows. No fault strikes in it. Three clients,
-// worker-10, worker-1 and worker-100, have the lock in turn:
+// worker-10, worker-1 and worker-100, have the lock in turn. It judges by what the servers have recorded and by what
+// calls have returned, and by nothing else:
 //
-//   - each can have it and give it back, and the next has it then;
-//   - nobody enters while another holds it; Lock waits meanwhile, for a second at least;
-//   - the keys are those that Config names, with the TTL that it names;
-//   - a release that comes when the lease has ended and another has the lock leaves that one's key alone, if
-//     Config.Laws have ownership (a lock that renews itself is held until it is given back);
-//   - nothing runs on when all is closed.
+//   - Lock returns nil when the lock is free: within 20 s, or if it had to wait, within the TTL and a minute. However
+//     seldom it asks meanwhile, that is no mistake.
+//   - Lock waits while another has the lock, for a second at least, or an eighth of the TTL if that is shorter. After
+//     that it may give up with an error, and is called again.
+//   - A Lock whose context is cancelled while another has the lock does not return nil.
+//   - Unlock returns nil, and on each server that has a key of the lock from its holder, something happens to the lock's
+//     keys before this one expires: it is deleted or overwritten, whatever the lock writes for "free". That is not asked
+//     of Kubernetes' elections, whose default is to let the lease run out. If the next client comes in before the key
+//     expires, the lock was given back in some other way.
+//   - The second client does not call Unlock within its lease, as if it had crashed. If its key expires, a [Loser] has
+//     said so half a TTL later (unless Config.Care.Extends), and the third client has the lock. What the second client's
+//     late Unlock returns is of no account, but it leaves the key of the third alone, if Config.Laws have ownership. A
+//     lock whose key is prolonged is held until it is given back.
+//   - The keys are those that Config names, with the TTL that it names; no client sets one while it waits.
+//   - Nothing runs on when all is closed.
 //
 // Run and Explore make it before their first seed, and go no further if it fails.
 func Try(t *testing.T, c Config) {
@@ -48,27 +57,57 @@ var workers = [...]sim.ProcessID{"worker-10", "worker-1", "worker-100"}
 // trial is a run without faults, by clients of its own.
 type trial struct {
 	*worker
-	ttl  time.Duration
-	key  history.Lock
-	done sim.Signal
-	hand [len(workers)]*hand
+	ttl   time.Duration
+	key   history.Lock
+	keys  []string // of the lock, on the servers
+	done  sim.Signal
+	began time.Time // of the world
+	hand  [len(workers)]*hand
+	freed freed
 
 	mu    sync.Mutex
-	wrong []string // what went wrong
+	wrong []string        // what went wrong
+	seen  []history.Event // what the servers have recorded of keys
+}
+
+// freed says how the lock came to be free; it is zero before anybody has had the lock.
+type freed struct {
+	at  sim.Time
+	how string // "Unlock of worker-10 has returned"
+	by  *held
 }
 
 // hand is a client of the trial.
 type hand struct {
 	*bubble.Guest
 	name    sim.ProcessID
+	attempt history.Attempt
 	lock    Lock
-	granted time.Time
+	lost    <-chan struct{} // of a Loser, since it was granted
+	held    []*held
+}
+
+// held is a time for which a client had the lock: from the return of Lock to the call of Unlock.
+type held struct {
+	from, to sim.Time // to is Never until Unlock is called
+	until    sim.Time // the end that an Untiler stated at from; 0: none
+	released bool     // Unlock has returned nil
+	next     sim.Time // when a client that waited had the lock; Never: it waited in vain; 0: none waited
+}
+
+// had reports whether the client had the lock at some time.
+func (h *hand) had(at sim.Time) bool {
+	return slices.ContainsFunc(h.held, func(x *held) bool { return x.from <= at && at < x.to })
 }
 
 // try makes the trial run and reports what went wrong in it, what explains the rest first.
 func (w *worker) try() {
 	s := *w.scenario
 	t := &trial{worker: w, ttl: s.Clients[0].Lock.TTL, key: s.Clients[0].Lock.Key}
+	t.keys = []string{string(t.key)}
+	if w.config.Keys != nil {
+		t.keys = w.config.Keys(string(t.key))
+	}
 	one := s.Clients[0]
 	s.Clients, s.Faults, s.Network.Links, s.Limit = nil, nil, nil, 24*time.Hour
 	for _, name := range workers {
@@ -76,8 +115,7 @@ func (w *worker) try() {
 		s.Clients = append(s.Clients, one)
 	}
 	w.keys = nil // the trial wants the names of keys in the records
-	result, err := scenarios.NewRunnerWith(&s, t).Run(nemesis.Plan{Scenario: s.Name, Seed: 1})
-	if err != nil {
+	if _, err := scenarios.NewRunnerWith(&s, t).Run(nemesis.Plan{Scenario: s.Name, Seed: 1}); err != nil {
 		say(report{Problem: w.failure(err)})
 		return
 	}
@@ -86,7 +124,7 @@ func (w *worker) try() {
 	case missing != "":
 		problems = []string{missing}
 	default:
-		problems = append(t.records(result.History), problems...)
+		problems = append(t.records(), problems...)
 	}
 	if len(problems) == 0 {
 		if left := w.leaked(); left != "" {
@@ -98,13 +136,35 @@ func (w *worker) try() {
 	}
 }
 
+// Prepare makes the servers' records of keys known while the run goes on.
+func (t *trial) Prepare(o *sim.Options) {
+	t.host.Prepare(o)
+	o.Keep = func(e *history.Event) bool {
+		if e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.seen = append(t.seen, *e)
+		}
+		return true
+	}
+}
+
+// Begin starts the run.
+func (t *trial) Begin(world *sim.World, servers []sim.ProcessID) {
+	t.worker.Begin(world, servers)
+	t.began = time.Now()
+}
+
+// now is the world's time.
+func (t *trial) now() sim.Time { return history.Of(time.Since(t.began)) }
+
 // Client makes the first client's task follow the script; those of the others wait until it is through.
 func (t *trial) Client(c *scenarios.Client, _ time.Duration) func(sim.Env) {
 	return func(env sim.Env) {
 		i := slices.Index(workers[:], c.ID)
 		g := t.Guest(c.ID)
-		g.Begin(attempt(i))
-		t.hand[i] = &hand{Guest: g, name: c.ID}
+		t.hand[i] = &hand{Guest: g, name: c.ID, attempt: history.Attempt(c.ID) + "/1"}
+		g.Begin(t.hand[i].attempt)
 		if i < len(workers)-1 {
 			env.Sleep(sim.Forever, &t.done)
 			return
@@ -113,9 +173,6 @@ func (t *trial) Client(c *scenarios.Client, _ time.Duration) func(sim.Env) {
 		t.done.Raise()
 	}
 }
-
-// attempt is that of the i-th client.
-func attempt(i int) history.Attempt { return history.Attempt(workers[i]) + "/1" }
 
 // Server is the scenario's own.
 func (t *trial) Server(_ sim.ProcessID, own sim.Server) sim.Server { return own }
@@ -130,33 +187,50 @@ func (t *trial) script(ctx context.Context) {
 	if !t.have(first, t.locks(first), trialPatience) {
 		return
 	}
-	waits := t.locks(second)
-	if !t.excludes(second, first, waits, atLeast) {
+	waits, ok := t.excludes(second, first)
+	if !ok || !t.gives(first) || !t.have(second, waits, t.patience()) {
 		return
 	}
-	if !t.gives(first) || !t.have(second, waits, t.ttl+trialPatience) {
+	waits, ok = t.excludes(third, second)
+	if !ok {
 		return
 	}
-	waits = t.locks(third)
-	if !t.excludes(third, second, waits, atLeast) {
+	// By then the lease of the second has been prolonged, or has ended.
+	waits, came := t.await(third, waits, t.ttl+t.ttl/2)
+	switch {
+	case came == gaveUp:
+		t.impatient(waits, second)
 		return
-	}
-	if waits = t.asks(third, waits, t.ttl+t.ttl/2); waits.returned() { // nobody has renewed the lease of the second
+	case came == waitsStill && t.stands(second):
+		ok = t.gives(second)
+	default:
+		t.tells(second)
 		t.late(second)
-	} else if !t.gives(second) {
+	}
+	if !ok || !t.have(third, waits, t.patience()) {
 		return
 	}
-	if t.have(third, waits, t.ttl+trialPatience) {
-		t.gives(third)
+	if t.robbed(third) { // by the late Unlock, which a lock that promises no ownership need not prevent
+		t.unlocks(third)
+		return
+	}
+	waits, ok = t.excludes(first, third)
+	if !ok || !t.obeys(first, third, waits) || !t.gives(third) {
+		return
+	}
+	if !waits.returned() && t.have(first, waits, t.patience()) { // a Lock that does not look at its context
+		t.gives(first)
 	}
 }
 
-// trialPatience is how long a call may take that has nothing to wait for, and atLeast how long Lock must wait for a
-// lock that is taken.
-const (
-	trialPatience = 20 * time.Second
-	atLeast       = time.Second
-)
+// trialPatience is how long a call may take that has nothing to wait for.
+const trialPatience = 20 * time.Second
+
+// patience is how long a Lock may take that has to wait, once the lock is free.
+func (t *trial) patience() time.Duration { return t.ttl + time.Minute }
+
+// least is how long Lock must wait for a lock that is taken.
+func (t *trial) least() time.Duration { return min(time.Second, t.ttl/8) }
 
 // calling is a call of a Lock's method that is under way.
 type calling struct {
@@ -164,7 +238,9 @@ type calling struct {
 	asked  time.Time
 	cancel context.CancelFunc
 	done   <-chan struct{}
-	err    error // once done
+	// Once done:
+	err  error
+	took time.Duration
 }
 
 // within waits for the return of a call.
@@ -190,7 +266,10 @@ func (t *trial) call(h *hand, what string, f func(ctx context.Context) error) *c
 	c := &calling{what: what + " of " + string(h.name), asked: time.Now()}
 	ctx, cancel := context.WithCancel(h.Context())
 	c.cancel = cancel
-	c.done = h.Start(what, func(context.Context) { c.err = f(ctx) })
+	c.done = h.Start(what, func(context.Context) {
+		c.err = f(ctx)
+		c.took = time.Since(c.asked)
+	})
 	return c
 }
 
@@ -201,66 +280,127 @@ func (t *trial) locks(h *hand) *calling {
 			h.lock = t.open(&Client{Name: string(h.name), Key: string(t.key), Addrs: h.Addrs(), guest: h.Guest})
 		}
 		err := h.lock.Lock(ctx)
-		h.granted = time.Now()
+		if err == nil {
+			x := &held{from: t.now(), to: history.Never}
+			h.held = append(h.held, x)
+			if u, is := h.lock.(Untiler); is && !u.Until().IsZero() {
+				x.until = history.Of(u.Until().Sub(t.began))
+			}
+			if o, is := h.lock.(Loser); is {
+				h.lost = o.Lost()
+			}
+		}
 		return err
 	})
 }
 
-// asks waits until Lock has succeeded, which may give up and be called again, or until the time for that is over; it
-// returns the latest call.
-func (t *trial) asks(h *hand, c *calling, patience time.Duration) *calling {
-	for end := time.Now().Add(patience); c.within(time.Until(end)) && c.err != nil; c = t.locks(h) {
-		if time.Since(c.asked) < atLeast {
-			return c
-		}
+// unlocks calls Unlock, and waits until it has returned.
+func (t *trial) unlocks(h *hand) *calling {
+	x := h.held[len(h.held)-1]
+	x.to = t.now()
+	c := t.call(h, "Unlock", h.lock.Unlock)
+	if c.within(trialPatience) && c.err == nil {
+		x.released = true
 	}
+	t.freed = freed{t.now(), c.what + " has returned", x}
 	return c
 }
 
-// have waits until Lock has succeeded, which may give up and be called again.
-func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
+// waiting is what has come of a Lock.
+type waiting uint8
+
+const (
+	waitsStill waiting = iota // it has not returned
+	granted                   // it has returned nil
+	gaveUp                    // it has returned an error, earlier than it may
+)
+
+// await waits until Lock has returned nil, or an error too early, or until patience ends. A Lock that gives up after it
+// has waited long enough is called again. await returns the latest call.
+func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, waiting) {
 	for end := time.Now().Add(patience); ; c = t.locks(h) {
-		left := time.Until(end)
-		switch returned := c.within(left); {
-		case !returned:
-			c.cancel()
-			words := "nor when its context was cancelled"
-			if c.within(trialPatience) {
-				words = "and when its context was cancelled, " + outcome(c.err)
-			}
-			t.fail("%s did not return within %v although nobody has the lock, %s", c.what, patience, words)
-			return false
+		switch {
+		case !c.within(time.Until(end)):
+			return c, waitsStill
 		case c.err == nil:
-			return true
-		case left < time.Second || time.Since(c.asked) < atLeast:
-			t.fail("%s returned %q although nobody has the lock", c.what, said(c.err))
-			return false
+			return c, granted
+		case c.took < t.least():
+			return c, gaveUp
 		}
 	}
 }
 
-// excludes checks that a Lock waits while another has the lock.
-func (t *trial) excludes(h, holder *hand, c *calling, d time.Duration) bool {
+// have waits until Lock has returned nil, for a lock that is free.
+func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
+	c, came := t.await(h, c, patience)
+	next := sim.Time(history.Never)
+	free := cmp.Or(t.freed.how, "nobody has the lock")
 	switch {
-	case !c.within(d):
-		return true
-	case c.err == nil:
-		t.fail("%s returned nil after %v, while %s had the lock: two have it at once, without any fault", c.what,
-			rounded(h.granted.Sub(c.asked)), holder.name)
+	case came == granted:
+		next = h.held[len(h.held)-1].from
+	case came == gaveUp:
+		t.fail("%s returned %q after %v although %s", c.what, said(c.err), rounded(c.took), free)
 	default:
-		t.fail("%s returned %q after %v, while %s had the lock: it must wait until the lock is free, or ctx is done",
-			c.what, said(c.err), rounded(time.Since(c.asked)), holder.name)
+		what := fmt.Sprintf("%s did not return within %v although %s", c.what, patience, free)
+		if t.freed.by != nil {
+			what = fmt.Sprintf("%s still waits %v after %s", c.what, (t.now() - t.freed.at).Duration().Round(time.Second),
+				free)
+		}
+		c.cancel()
+		t.fail("%s; when its context was cancelled, it %s", what, outcome(c, trialPatience))
 	}
+	if t.freed.by != nil {
+		t.freed.by.next = next
+	}
+	return came == granted
+}
+
+// excludes calls Lock while another has the lock, and checks that it waits.
+func (t *trial) excludes(h, holder *hand) (*calling, bool) {
+	c, came := t.await(h, t.locks(h), t.least())
+	switch {
+	case came == waitsStill:
+		return c, true
+	case came == gaveUp:
+		t.impatient(c, holder)
+	case t.over(holder):
+		t.fail("the lease of %s ended within %v after its Lock had returned nil", holder.name,
+			(t.now() - holder.held[len(holder.held)-1].from).Duration().Round(10*time.Millisecond))
+	default:
+		t.fail("%s returned nil after %v, while %s had the lock: two have it at once, without any fault", c.what,
+			rounded(c.took), holder.name)
+	}
+	return c, false
+}
+
+// impatient reports a Lock that gave up too early.
+func (t *trial) impatient(c *calling, holder *hand) {
+	had := "had the lock"
+	if t.over(holder) {
+		had = "had had the lock"
+	}
+	t.fail("%s returned %q after %v, while %s %s: it must wait until it has the lock, for %v at least, unless ctx is done",
+		c.what, said(c.err), rounded(c.took), holder.name, had, t.least())
+}
+
+// obeys cancels a Lock while another has the lock, and checks that it does not return nil. It may go on waiting.
+func (t *trial) obeys(h, holder *hand, c *calling) bool {
+	c.cancel()
+	if !c.within(t.least()) || c.err != nil || t.over(holder) {
+		return true
+	}
+	t.fail("%s returned nil after its context was cancelled, while %s had the lock: return an error then, as ctx.Err() "+
+		"does", c.what, holder.name)
 	return false
 }
 
-// gives calls Unlock before the lease has ended.
+// gives calls Unlock of a client that has the lock.
 func (t *trial) gives(h *hand) bool {
-	c := t.call(h, "Unlock", h.lock.Unlock)
-	switch {
-	case !c.within(trialPatience):
+	over := t.over(h)
+	switch c := t.unlocks(h); {
+	case !c.returned():
 		t.fail("%s did not return within %v", c.what, trialPatience)
-	case c.err != nil:
+	case c.err != nil && !over:
 		t.fail("%s returned %q although the lock was its own", c.what, said(c.err))
 	default:
 		return true
@@ -268,8 +408,31 @@ func (t *trial) gives(h *hand) bool {
 	return false
 }
 
-// late calls Unlock after the lease has ended: whatever it returns, the records show what it did.
-func (t *trial) late(h *hand) { t.call(h, "Unlock", h.lock.Unlock).within(trialPatience) }
+// late calls Unlock of a client whose lease has ended. Whatever it returns, the records show what it did.
+func (t *trial) late(h *hand) {
+	t.unlocks(h)
+	if keys, ended := t.expired(h); len(keys) > 0 {
+		t.freed.at, t.freed.how = ended, fmt.Sprintf("the lease of %s has ended", h.name)
+	}
+}
+
+// tells checks that a Lock which says when it is lost has said so when its key has expired for half a TTL.
+func (t *trial) tells(h *hand) {
+	_, loses := h.lock.(Loser)
+	keys, ended := t.expired(h)
+	if !loses || len(keys) == 0 || t.config.Care.Extends > 0 {
+		return
+	}
+	grace := t.ttl / 2
+	time.Sleep((ended - t.now()).Duration() + grace)
+	select {
+	case <-h.lost:
+	default:
+		t.fail("the key %s of %s expired %v after Lock had returned nil, %s, and %v later Lost is not closed: renew the "+
+			"lease until Unlock is called, or close Lost before it ends", quoted(keys), h.name,
+			(ended - h.held[len(h.held)-1].from).Duration().Round(10*time.Millisecond), t.renewals(h), grace)
+	}
+}
 
 // close closes all locks.
 func (t *trial) close() {
@@ -286,12 +449,15 @@ func (t *trial) fail(format string, args ...any) {
 	t.wrong = append(t.wrong, fmt.Sprintf(format, args...))
 }
 
-// outcome describes the result of a call.
-func outcome(err error) string {
-	if err == nil {
-		return "it returned nil"
+// outcome describes what a call returns within a time.
+func outcome(c *calling, patience time.Duration) string {
+	switch {
+	case !c.within(patience):
+		return fmt.Sprintf("did not return either, within %v", patience)
+	case c.err == nil:
+		return "returned nil"
 	}
-	return fmt.Sprintf("it returned %q", said(err))
+	return fmt.Sprintf("returned %q", said(c.err))
 }
 
 func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
@@ -314,99 +480,6 @@ func (t *trial) missing() string {
 		return "Config.Care.Fences asks for a Lock with a method Token() int64"
 	case care.Extends > 0 && !extends:
 		return "Config.Care.Extends asks for a Lock with a method Extend(context.Context) error"
-	}
-	return ""
-}
-
-// records describes what is wrong with what the servers recorded.
-func (t *trial) records(h *history.History) (problems []string) {
-	keys := []string{string(t.key)}
-	if t.config.Keys != nil {
-		keys = t.config.Keys(string(t.key))
-	}
-	var seen []string
-	var set *history.Event // when the first client's lock was given a TTL
-	for i := range h.Events {
-		e := &h.Events[i]
-		if e.F != history.KeySet && e.F != history.KeyProlonged && e.F != history.KeyGone {
-			continue
-		}
-		name := string(e.Lock)
-		if !slices.Contains(seen, name) {
-			seen = append(seen, name)
-		}
-		if !slices.Contains(keys, name) {
-			continue
-		}
-		if e.F != history.KeyGone && e.By == attempt(0) && e.Until != history.Never && set == nil {
-			set = e
-		}
-		if problem := t.misused(h, e); problem != "" && len(problems) == 0 {
-			problems = append(problems, problem)
-		}
-	}
-	if !slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(seen, k) }) {
-		if len(seen) == 0 && len(t.wrong) > 0 {
-			return nil // which explains it better
-		}
-		return []string{strange(keys, seen)}
-	}
-	if set != nil {
-		got := (set.Until - set.Time).Duration()
-		if off := got - t.ttl; off > t.ttl/20 || off < -t.ttl/20 {
-			problems = append(problems, fmt.Sprintf("the key %q ends %v after Lock has set it, and Config.TTL says "+
-				"%v: make them equal", string(set.Lock), got.Round(10*time.Millisecond), t.ttl))
-		}
-	}
-	return problems
-}
-
-// strange reports that none of the lock's keys were seen.
-func strange(keys, seen []string) string {
-	text := fmt.Sprintf("servers saw no key %s; they saw none at all: does Lock ask them?", quoted(keys))
-	if len(seen) > 0 {
-		text = fmt.Sprintf("servers saw no key %s; they saw %s: set Config.Keys, or have the lock use c.Key",
-			quoted(keys), quoted(seen))
-	}
-	return text
-}
-
-func quoted(names []string) string {
-	var all []string
-	for _, n := range names {
-		all = append(all, fmt.Sprintf("%q", n))
-	}
-	return strings.Join(all, ", ")
-}
-
-// misused reports that somebody has deleted or extended the key of another; empty if not, or if the lock need not
-// prevent it.
-func (t *trial) misused(h *history.History, e *history.Event) string {
-	if !slices.Contains(t.promise.Laws, checker.Ownership) || e.By == "" || e.By == e.Of || e.F == history.KeySet ||
-		e.F == history.KeyGone && e.Why != history.Deleted {
-		return ""
-	}
-	did, advice := "deleted", "Compare the owner value and delete in one step"
-	if e.F == history.KeyProlonged {
-		did, advice = "prolonged", "Compare the owner value and prolong in one step"
-	}
-	text := fmt.Sprintf("%s %s the key %q of %s, which had the lock by then. %s", owner(e.By), did, string(e.Lock),
-		owner(e.Of), advice)
-	if by, of := value(h, e.Lock, e.By), value(h, e.Lock, e.Of); by != of && by != "" && strings.HasPrefix(of, by) {
-		text += fmt.Sprintf(", and compare all of it: %q begins with %q", of, by)
-	}
-	return text
-}
-
-// owner is the client of an attempt.
-func owner(a history.Attempt) string { name, _, _ := strings.Cut(string(a), "/"); return name }
-
-// value is what an attempt has set a key to.
-func value(h *history.History, key history.Lock, of history.Attempt) string {
-	for i := range h.Events {
-		if e := &h.Events[i]; e.F == history.KeySet && e.Lock == key && e.Of == of {
-			return e.Value
-		}
 	}
 	return ""
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
 // trying is a lock with one thing wrong, or in need of something.
@@ -105,39 +107,51 @@ func TestTheTrialRun(t *testing.T) {
 		Config
 		want string // the beginning; empty: nothing is wrong
 	}{
-		"sound":         {Config{New: newPlain}, ""},
-		"renews itself": {Config{New: renewing}, ""},
-		"five servers":  {Config{New: newPlain, Servers: Redis(5)}, ""},
-		"a replica":     {Config{New: newPlain, Servers: Redis(1).Replicated(1)}, ""},
-		"keys":          {Config{New: newSeveral(""), Keys: threeKeys}, ""},
+		"sound":            {Config{New: newPlain}, ""},
+		"renews itself":    {Config{New: renewing}, ""},
+		"five servers":     {Config{New: newPlain, Servers: Redis(5)}, ""},
+		"a replica":        {Config{New: newPlain, Servers: Redis(1).Replicated(1)}, ""},
+		"keys":             {Config{New: newSeveral(""), Keys: threeKeys}, ""},
+		"a short TTL":      {Config{New: lasting(400 * time.Millisecond), TTL: 400 * time.Millisecond}, ""},
+		"asks seldom":      {Config{New: polling(7 * time.Second)}, ""},
+		"asks very rarely": {Config{New: polling(40 * time.Second)}, ""},
+
 		"no connection": {Config{New: func(*Client) Lock { return open{} }},
 			"the lock opened no connection: pass c.DialContext"},
 		"another's server": {Config{New: made(dialling("127.0.0.1:6379"), nil)},
 			"worker-10 dialled 127.0.0.1:6379, which is no server"},
-		"other keys": {Config{New: newSeveral("")},
-			`servers saw no key "lock"; they saw "my:0:lock", "my:1:lock", "my:2:lock": set Config.Keys`},
-		"no key": {Config{New: made(pinging, nop)}, `Lock of worker-1 returned nil after `},
+		"New returns nil":           {Config{New: func(*Client) Lock { return nil }}, nilLock},
+		"New returns a nil pointer": {Config{New: func(*Client) Lock { return (*plain)(nil) }}, nilLock},
+
 		"a TTL of its own": {Config{New: newPlain, TTL: 30 * time.Second},
 			`the key "lock" ends 8s after Lock has set it, and Config.TTL says 30s`},
+		"a TTL that is shorter": {Config{New: lasting(500 * time.Millisecond)},
+			`the key "lock" ends 500ms after Lock has set it, and Config.TTL says 8s`},
+		"a key that outlives the lease": {Config{New: outliving}, ""},
+
 		"cannot be had": {Config{New: made(failing, nil)},
-			`Lock of worker-10 returned "lock is not to be had" although nobody has the lock`},
+			`Lock of worker-10 returned "lock is not to be had" after 6ms although nobody has the lock`},
 		"never returns": {Config{New: made(hanging, nil)},
-			`Lock of worker-10 did not return within 20s although nobody has the lock, and when its context was ` +
+			`Lock of worker-10 did not return within 20s although nobody has the lock; when its context was ` +
 				`cancelled, it returned "context canceled"`},
 		"cannot be released": {Config{New: made(nil, failing)},
 			`Unlock of worker-10 returned "lock is not to be had" although the lock was its own`},
-		"does not wait":     {Config{New: made(once, nil)}, `Lock of worker-1 returned "lock is taken" after `},
-		"enters":            {Config{New: made(entering, nop)}, `Lock of worker-1 returned nil after `},
-		"is not given back": {Config{New: made(nil, nop)}, ""}, // the key ends by itself, as it must
-		"deletes another's": {Config{New: newCareless},
-			deleted + "delete in one step"},
-		"but need not care": {Config{New: newCareless, Laws: []checker.Law{checker.LeaseExclusion}}, ""},
-		"compares a beginning": {Config{New: own(beginning)}, deleted +
-			`delete in one step, and compare all of it: "worker-100" begins with "worker-1"`},
-		"compares all": {Config{New: own(compareAndDelete)}, ""},
-		"panics":       {Config{New: made(panicking, nil)}, "Lock of worker-10: panic: no such pool"},
+		"does not wait":         {Config{New: made(once, nil)}, `Lock of worker-1 returned "lock is taken" after `},
+		"enters":                {Config{New: made(entering, nop)}, `Lock of worker-1 returned nil after `},
+		"waits a second":        {Config{New: givingUp(time.Second)}, ""},
+		"waits a little longer": {Config{New: givingUp(1001 * time.Millisecond)}, ""},
+		"waits three seconds":   {Config{New: givingUp(3 * time.Second)}, ""},
+		"waits less than a second": {Config{New: givingUp(999 * time.Millisecond)},
+			`Lock of worker-1 returned "context deadline exceeded" after 999ms, while worker-10 had the lock: it must ` +
+				"wait until it has the lock, for 1s at least, unless ctx is done"},
+
+		"says nil when it is cancelled": {Config{New: made(sayingNil, nil)},
+			"Lock of worker-10 returned nil after its context was cancelled, while worker-100 had the lock: return an error"},
+		"does not look at its context": {Config{New: made(deaf, nil)}, ""},
+
+		"panics": {Config{New: made(panicking, nil)}, "Lock of worker-10: panic: no such pool"},
 		"leaves something": {Config{New: newLeaking},
-			"4 goroutines are still there"},
+			"4 goroutines are still there ten minutes after 1 run: "},
 		"tolerated": {Config{New: newLeaking, Tolerated: []string{"leaking"}},
 			""},
 		"spins": {Config{New: made(spinning, nil), hung: 300 * time.Millisecond},
@@ -147,21 +161,30 @@ func TestTheTrialRun(t *testing.T) {
 		"cannot be renewed": {Config{New: newPlain, Care: Care{Extends: time.Second}},
 			"Config.Care.Extends asks for a Lock with a method Extend("},
 	} {
-		t.Run(name, func(t *testing.T) {
-			p, _ := begin(t, test.Config)
-			if p == nil {
-				return
-			}
-			p.try()
-			switch {
-			case test.want == "" && len(p.problems) > 0:
-				t.Errorf("%q", p.problems)
-			case test.want != "" && (len(p.problems) == 0 || !strings.HasPrefix(p.problems[0], test.want)):
-				t.Errorf("%q\nwant %q", p.problems, test.want)
-			}
-		})
+		t.Run(name, func(t *testing.T) { checkTrial(t, test.Config, test.want) })
 	}
 }
+
+// checkTrial makes the trial run, which must report what begins with want, or nothing if that is empty.
+func checkTrial(t *testing.T, c Config, want string) {
+	t.Helper()
+	p, _ := begin(t, c)
+	if p == nil {
+		return
+	}
+	p.try()
+	switch {
+	case want == "" && len(p.problems) > 0:
+		t.Errorf("%q", p.problems)
+	case want != "" && (len(p.problems) == 0 || !strings.HasPrefix(p.problems[0], want)):
+		t.Errorf("%q\nwant %q", p.problems, want)
+	}
+	if want == nilLock && (len(p.problems) != 1 || p.problems[0] != want) {
+		t.Errorf("%q, want one sentence", p.problems)
+	}
+}
+
+const nilLock = "Config.New returned nil for worker-10: return a Lock, or locktest.Refused(err) if none can be made"
 
 func failing(ctx context.Context, l *trying) error {
 	l.do(ctx, "PING")
@@ -204,6 +227,58 @@ func spinning(context.Context, *trying) error {
 	for began := time.Now(); time.Since(began) < time.Second; {
 	}
 	return nil
+}
+
+// givingUp is a lock that gives up by itself, after a while.
+func givingUp(after time.Duration) func(*Client) Lock {
+	return made(func(ctx context.Context, l *trying) error {
+		ctx, cancel := context.WithTimeout(ctx, after)
+		defer cancel()
+		return acquire(ctx, l, 100*time.Millisecond)
+	}, nil)
+}
+
+// polling is a lock that asks so often.
+func polling(every time.Duration) func(*Client) Lock {
+	return made(func(ctx context.Context, l *trying) error { return acquire(ctx, l, every) }, nil)
+}
+
+// acquire asks for the lock until it has it, or ctx is done.
+func acquire(ctx context.Context, l *trying, every time.Duration) error {
+	for {
+		err := once(ctx, l)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(every):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func sayingNil(ctx context.Context, l *trying) error {
+	_ = acquire(ctx, l, 100*time.Millisecond)
+	return nil
+}
+
+// deaf has a context that is never done.
+func deaf(_ context.Context, l *trying) error { return acquire(l.c.Context(), l, 100*time.Millisecond) }
+
+// lasting is a lock whose key lives for so long.
+func lasting(ttl time.Duration) func(*Client) Lock {
+	return func(c *Client) Lock { return &plain{c: c, ttl: ttl} }
+}
+
+// outliving is a lock whose holder counts on eight seconds, and whose key goes much later if nobody deletes it: as does
+// a sorted set of which the scores are the ends of leases.
+func outliving(c *Client) Lock {
+	return &trying{plain: plain{c: c, ttl: time.Minute}, lock: func(ctx context.Context, l *trying) error {
+		err := l.plain.Lock(ctx)
+		l.until = l.until.Add(8*time.Second - time.Minute)
+		return err
+	}}
 }
 
 // TestTryIsATestOfItsOwn: with nothing wrong it passes.
@@ -276,6 +351,25 @@ what no lock with a lease survives
 4  mutual-exclusion: holder outlived its lease, 7 runs from seed 4`
 	if index != want || !strings.Contains(p.summary(), "10 runs, 1 not judged (Config.Tolerated)") {
 		t.Errorf("%s", p.summary())
+	}
+}
+
+// TestOneIsSingular: of each thing that is counted there is one, and no full stop stands before a comma.
+func TestOneIsSingular(t *testing.T) {
+	outcomes := make([]checker.Outcome, len(checker.Laws))
+	wrong := regexp.MustCompile(`\b1 (runs|places|schedules|faults|goroutines|seeds)\b|\.,`)
+	for name, p := range map[string]*parent{
+		"a run":             {runs: []ran{{Seed: 1, Outcomes: outcomes}}},
+		"a run that failed": {runs: []ran{{Seed: 1, Failure: "Lock of client-1 returned without a key of the client."}}},
+		"a fault": {finished: 1, runs: []ran{{Seed: 1, Outcomes: outcomes, Missed: make([]nemesis.Missed, 1)}},
+			listed: &listed{Longest: []string{"pause client-1 for 1s at 1s"}, Differs: true, Unnamed: 1}},
+		"a fault of two": {finished: 1, runs: []ran{{Seed: 1, Outcomes: outcomes}},
+			listed: &listed{Longest: []string{"pause client-1 for 1s at 1s", "pause client-1 for 2s at 1s"}}},
+	} {
+		p.t, p.config = t, &Config{}
+		if text := p.summary(); wrong.MatchString(text) {
+			t.Errorf("%s: %q in\n%s", name, wrong.FindString(text), text)
+		}
 	}
 }
 

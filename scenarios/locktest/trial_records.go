@@ -1,0 +1,333 @@
+package locktest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// recorded lists what the servers have recorded of the lock's keys until now.
+func (t *trial) recorded() []history.Event {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(t.seen), func(e history.Event) bool {
+		return !slices.Contains(t.keys, string(e.Lock))
+	})
+}
+
+// place is where a key is: the members of a cluster have it together.
+func (t *trial) place(e *history.Event) string {
+	if t.together {
+		return strings.Join([]string{"", string(e.Lock), e.Member}, "\x00")
+	}
+	return strings.Join([]string{string(e.Process), string(e.Lock), e.Member}, "\x00")
+}
+
+// standing lists the keys of an attempt that events leave behind, each by its last record.
+func (t *trial) standing(a history.Attempt, events []history.Event) (keys []history.Event) {
+	for i := range events {
+		e := &events[i]
+		at := slices.IndexFunc(keys, func(k history.Event) bool { return t.place(&k) == t.place(e) })
+		switch {
+		case e.F == history.KeySet && e.Of == a && at < 0:
+			keys = append(keys, *e)
+		case e.F == history.KeyProlonged && at >= 0, e.F == history.KeySet && e.Of == a:
+			keys[at] = *e
+		case at >= 0:
+			keys = slices.Delete(keys, at, at+1)
+		}
+	}
+	return keys
+}
+
+// stands reports whether a client still has a key.
+func (t *trial) stands(h *hand) bool { return len(t.standing(h.attempt, t.recorded())) > 0 }
+
+// expired names the keys with which the lease of a client ended, and when; none, if it has not ended like that.
+func (t *trial) expired(h *hand) (keys []string, ended sim.Time) {
+	if t.stands(h) {
+		return nil, 0
+	}
+	for _, e := range t.recorded() {
+		switch {
+		case e.Of != h.attempt || e.Time < h.held[len(h.held)-1].from:
+		case e.F == history.KeyGone && e.Why == history.Expired:
+			if ended = e.Time; !slices.Contains(keys, string(e.Lock)) {
+				keys = append(keys, string(e.Lock))
+			}
+		default:
+			keys = nil
+		}
+	}
+	return keys, ended
+}
+
+// over reports whether the lease of a client is known to have ended by itself.
+func (t *trial) over(h *hand) bool {
+	keys, _ := t.expired(h)
+	return len(keys) > 0
+}
+
+// robbed reports whether the last key of a client was deleted by another.
+func (t *trial) robbed(h *hand) (robbed bool) {
+	for _, e := range t.recorded() {
+		if e.Of == h.attempt {
+			robbed = e.F == history.KeyGone && e.Why == history.Deleted && e.By != e.Of
+		}
+	}
+	return robbed
+}
+
+// renewals says whether a request has renewed the lease of a client since it had the lock.
+func (t *trial) renewals(h *hand) string {
+	n := 0
+	for _, e := range t.recorded() {
+		if e.Of == h.attempt && e.By == h.attempt && e.F != history.KeyGone && e.Time > h.held[len(h.held)-1].from {
+			n++
+		}
+	}
+	if n == 0 {
+		return "which no request had renewed"
+	}
+	return "though it had been renewed before"
+}
+
+// records describes what is wrong with what the servers recorded, what explains the rest first.
+func (t *trial) records() (problems []string) {
+	events := t.recorded()
+	if len(events) == 0 {
+		if len(t.seen) == 0 && len(t.wrong) > 0 {
+			return nil // which explains it better
+		}
+		return []string{t.unseen()}
+	}
+	for _, problem := range []string{t.waitersKey(events), t.otherTTL(events), t.misused(events), t.unreleased(events)} {
+		if problem != "" {
+			problems = append(problems, problem)
+		}
+	}
+	return problems
+}
+
+// unseen reports that no key of the lock was seen.
+func (t *trial) unseen() string {
+	var others []string
+	for i := range t.seen {
+		if name := string(t.seen[i].Lock); !slices.Contains(others, name) {
+			others = append(others, name)
+		}
+	}
+	if len(others) > 0 {
+		return fmt.Sprintf("servers saw no key %s; they saw %s: set Config.Keys, or have the lock use c.Key",
+			quoted(t.keys), quoted(others))
+	}
+	return fmt.Sprintf("servers saw no key %s, nor any other: who owns a lock, and why a lease ended, is judged by its "+
+		"keys. If this lock needs none, set Config.Untried, and that is left unchecked", quoted(t.keys))
+}
+
+func quoted(names []string) string {
+	var all []string
+	for _, n := range names {
+		all = append(all, fmt.Sprintf("%q", n))
+	}
+	return strings.Join(all, ", ")
+}
+
+// waitersKey reports a key that clients set while they wait, and that none of them has when it has the lock: a queue,
+// or a set of those who wait. Empty if there is none.
+func (t *trial) waitersKey(events []history.Event) string {
+	var held []history.Lock
+	for _, h := range t.hand {
+		for _, x := range h.held {
+			for _, k := range t.standing(h.attempt, events[:countUntil(events, x.from)]) {
+				held = append(held, k.Lock)
+			}
+		}
+	}
+	for _, e := range events {
+		by := t.handOf(e.By)
+		if e.F != history.KeySet || by == nil || by.had(e.Time) || slices.Contains(held, e.Lock) {
+			continue
+		}
+		for _, h := range t.hand {
+			if h != by && h.had(e.Time) {
+				return fmt.Sprintf("Config.Keys names %q, which %s set while it waited for the lock that %s had: name only "+
+					"keys that whoever has the lock has set", string(e.Lock), by.name, h.name)
+			}
+		}
+	}
+	return ""
+}
+
+// handOf is the client of an attempt, nil if it is none of the trial's.
+func (t *trial) handOf(a history.Attempt) *hand {
+	for _, h := range t.hand {
+		if h.attempt == a {
+			return h
+		}
+	}
+	return nil
+}
+
+// otherTTL reports that the first client's keys were given another TTL than the Config says; empty if one was given
+// that, or if the lock states an end that fits.
+func (t *trial) otherTTL(events []history.Event) string {
+	first := t.hand[0]
+	if len(first.held) == 0 {
+		return ""
+	}
+	x := first.held[0]
+	if states := (x.until - x.from).Duration(); states > t.ttl/2 && states < t.ttl+t.ttl/20 {
+		return ""
+	}
+	other := ""
+	for _, e := range events {
+		if e.F == history.KeyGone || e.By != first.attempt || e.Until == history.Never || e.Time > x.to {
+			continue
+		}
+		lasts := (e.Until - e.Time).Duration()
+		if off := lasts - t.ttl; off <= t.ttl/20 && off >= -t.ttl/20 {
+			return ""
+		}
+		if other == "" {
+			other = fmt.Sprintf("the key %q ends %v after Lock has set it, and Config.TTL says %v: make them equal",
+				string(e.Lock), lasts.Round(10*time.Millisecond), t.ttl)
+		}
+	}
+	return other
+}
+
+// misused reports that a client has deleted or prolonged the key of another that had the lock; empty if none has, or if
+// the lock need not prevent it.
+func (t *trial) misused(events []history.Event) string {
+	if !slices.Contains(t.promise.Laws, checker.Ownership) {
+		return ""
+	}
+	for i := range events {
+		e := &events[i]
+		of := t.handOf(e.Of)
+		if e.By == "" || e.By == e.Of || of == nil || !of.had(e.Time) {
+			continue
+		}
+		did, advice := "", ""
+		switch {
+		case e.F == history.KeyGone && e.Why == history.Deleted:
+			did, advice = "deleted", "Compare the owner value and delete in one step"
+		case e.F == history.KeyProlonged && e.Member == "": // members share the deadline of their key
+			did, advice = "prolonged", "Compare the owner value and prolong in one step"
+		default:
+			continue
+		}
+		problem := fmt.Sprintf("%s %s the key %q of %s, which had the lock by then. %s", owner(e.By), did, string(e.Lock),
+			of.name, advice)
+		if by, of := value(events, e.Lock, e.By), value(events, e.Lock, e.Of); by != of && by != "" &&
+			strings.HasPrefix(of, by) {
+			problem += fmt.Sprintf(", and compare all of it: %q begins with %q", of, by)
+		}
+		return problem
+	}
+	return ""
+}
+
+// owner is the client of an attempt.
+func owner(a history.Attempt) string { name, _, _ := strings.Cut(string(a), "/"); return name }
+
+// value is what an attempt has set a key to.
+func value(events []history.Event, key history.Lock, of history.Attempt) string {
+	for i := range events {
+		if e := &events[i]; e.F == history.KeySet && e.Lock == key && e.Of == of {
+			return e.Value
+		}
+	}
+	return ""
+}
+
+// unreleased reports keys that an Unlock which returned nil has left as they were, so that the next client had to wait
+// until they had expired, or waited in vain; empty if there are none. Try says what counts.
+func (t *trial) unreleased(events []history.Event) string {
+	if t.scenario.Servers.Backend == locks.OnKubernetes {
+		return ""
+	}
+	for _, h := range t.hand {
+		for _, x := range h.held {
+			if !x.released || x.next == 0 {
+				continue
+			}
+			if left := t.leftBy(h, x, events); left != "" {
+				return left
+			}
+		}
+	}
+	return ""
+}
+
+// leftBy reports the keys that a client's Unlock has left as they were.
+func (t *trial) leftBy(h *hand, x *held, events []history.Event) string {
+	called := countUntil(events, x.to)
+	var keys, servers []string
+	became := ""
+	for _, k := range t.standing(h.attempt, events[:called]) {
+		how := t.leftAlone(&k, x, events[called:])
+		if how == "" {
+			continue
+		}
+		became = how
+		if name := fmt.Sprintf("%q", string(k.Lock)); !slices.Contains(keys, name) {
+			keys = append(keys, name)
+		}
+		if !slices.Contains(servers, string(k.Process)) {
+			servers = append(servers, string(k.Process))
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	where := ""
+	if t.scenario.Servers.N > 1 && !t.together {
+		where = " on " + text.Join(servers, " and ")
+	}
+	return fmt.Sprintf("the key %s was still there%s after Unlock of %s had returned nil, %s: Unlock must delete it, or "+
+		"write there that the lock is free", text.Join(keys, " and "), where, h.name, became)
+}
+
+// leftAlone says what became of a key of the client that has called Unlock, if its server has recorded nothing else of
+// the lock's keys until the next client had the lock; empty if it has.
+func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) string {
+	after := func(at sim.Time) time.Duration { return (at - x.to).Duration().Round(10 * time.Millisecond) }
+	prolonged := ""
+	for i := range since {
+		e := &since[i]
+		switch {
+		case e.Time >= x.next:
+			return ""
+		case e.Process != k.Process && !t.together:
+		case e.F == history.KeyProlonged && e.By == k.Of && e.Until >= k.Until: // perhaps it was under way
+			prolonged = fmt.Sprintf("and was prolonged %v later", after(e.Time))
+		case e.F == history.KeyGone && e.Why == history.Expired && e.Of == k.Of:
+			return fmt.Sprintf("until it expired %v later", after(e.Time))
+		default:
+			return ""
+		}
+	}
+	if x.next != history.Never {
+		return ""
+	}
+	return cmp.Or(prolonged, "and nothing has changed it since")
+}
+
+// countUntil is how many of the events, which are in order of time, happened by then.
+func countUntil(events []history.Event, at sim.Time) int {
+	n := slices.IndexFunc(events, func(e history.Event) bool { return e.Time > at })
+	if n < 0 {
+		return len(events)
+	}
+	return n
+}

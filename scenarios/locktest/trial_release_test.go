@@ -1,0 +1,392 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// TestTheTrialRunSeesWhatUnlockDoes: an Unlock that returns nil and changes nothing is reported, and none of those that
+// give the lock back in a way of their own; nor is any that does not get the lock for a reason of its own.
+func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
+	const still = `the key "lock" was still there after Unlock of worker-10 had returned nil, `
+	for name, test := range map[string]struct {
+		Config
+		want string // the beginning; empty: nothing is wrong
+	}{
+		"does nothing":              {Config{New: made(nil, nop)}, still + "until it expired 7s later: Unlock must delete it"},
+		"does nothing, asks seldom": {Config{New: both(polling(7*time.Second), nop)}, still + "until it expired 7s later"},
+		"deletes another key":       {Config{New: made(nil, evaluating(compareAndDelete, "lock:lock"))}, still + "until it expired"},
+		"compares with something else": {Config{New: made(nil, func(ctx context.Context, l *trying) error {
+			_, err := l.do(ctx, "EVAL", compareAndDelete, "1", l.c.Key, "not "+l.value())
+			return err
+		})}, still + "until it expired"},
+		"does not stop renewing": {Config{New: never(renewing)}, still + "and was prolonged "},
+		"has no expiry, and does nothing": {Config{New: made(setnx, nop)},
+			still + "and nothing has changed it since: Unlock must delete it"},
+		"of five servers, tells two": {Config{New: fifth, Servers: Redis(5)},
+			`the key "lock" was still there on redis-3, redis-4 and redis-5 after Unlock of worker-10 had returned nil, ` +
+				"until it expired 7s later"},
+
+		"writes that the lock is free": {Config{New: made(takeFree, evaluating(setFree, "lock"))}, ""},
+		"writes so, and asks seldom":   {Config{New: made(seldom(takeFree), evaluating(setFree, "lock"))}, ""},
+		"deletes a while later": {Config{New: made(nil, func(ctx context.Context, l *trying) error {
+			value := l.value()
+			time.AfterFunc(300*time.Millisecond, func() { l.do(l.c.Context(), "EVAL", compareAndDelete, "1", "lock", value) })
+			return nil
+		})}, ""},
+		"shortens the TTL": {Config{New: made(nil, func(ctx context.Context, l *trying) error {
+			_, err := l.do(ctx, "EVAL", `if redis.call("get",KEYS[1]) == ARGV[1] then
+				return redis.call("pexpire",KEYS[1],2000) else return 0 end`, "1", l.c.Key, l.value())
+			return err
+		})}, ""},
+		"puts back a token":         {Config{New: made(popToken, pushToken)}, ""},
+		"a hash with a mode":        {Config{New: made(takeHash, evaluating(giveHash, "lock"))}, ""},
+		"hands over in the process": {Config{New: handing()}, ""},
+		"waits in the process":      {Config{New: sharing(newPlain)}, ""},
+		"leaves a key of its own beside the lock's": {Config{New: made(numbered, nil), Keys: func(lock string) []string {
+			return []string{lock, lock + ":token"}
+		}}, ""},
+
+		"deletes another's": {Config{New: newCareless},
+			deleted + "delete in one step"},
+		"but need not care": {Config{New: newCareless, Laws: []checker.Law{checker.LeaseExclusion}}, ""},
+		"compares a beginning": {Config{New: own(beginning)}, deleted +
+			`delete in one step, and compare all of it: "worker-100" begins with "worker-1"`},
+		"compares all": {Config{New: own(compareAndDelete)}, ""},
+
+		"never looks again": {Config{New: deafWaiter()},
+			"Lock of worker-100 still waits 1m13s after the lease of worker-1 has ended; when its context was cancelled, it " +
+				`returned "context canceled"`},
+	} {
+		t.Run(name, func(t *testing.T) { checkTrial(t, test.Config, test.want) })
+	}
+}
+
+// TestTheTrialRunSeesWhichKeysAreTheLocks: a key that Config names must be one that whoever has the lock has set.
+func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
+	and := func(other string) func(string) []string {
+		return func(lock string) []string { return []string{lock, lock + other} }
+	}
+	for name, test := range map[string]struct {
+		Config
+		want string // the beginning; empty: nothing is wrong
+	}{
+		"other keys": {Config{New: newSeveral("")},
+			`servers saw no key "lock"; they saw "my:0:lock", "my:1:lock", "my:2:lock": set Config.Keys`},
+		"no key": {Config{New: sharing(made(pinging, nop))}, `servers saw no key "lock", nor any other: who owns a lock, and ` +
+			"why a lease ended, is judged by its keys. If this lock needs none, set Config.Untried"},
+		"no key, and two have it at once": {Config{New: made(pinging, nop)}, `Lock of worker-1 returned nil after `},
+		"a queue, not named":              {Config{New: queueing("RPUSH", ":queue")}, ""},
+		"a queue": {Config{New: queueing("RPUSH", ":queue"), Keys: and(":queue")},
+			`Config.Keys names "lock:queue", which worker-1 set while it waited for the lock that worker-10 had: name only ` +
+				"keys that whoever has the lock has set"},
+		"a set of those who wait": {Config{New: queueing("SADD", ":waiting"), Keys: and(":waiting")},
+			`Config.Keys names "lock:waiting", which worker-1 set while it waited for the lock that worker-10 had: `},
+		"only the queue": {Config{New: queueing("RPUSH", ":queue"), Keys: func(lock string) []string {
+			return []string{lock + ":queue"}
+		}}, `Config.Keys names "lock:queue", which worker-1 set while it waited for the lock that worker-10 had: `},
+	} {
+		t.Run(name, func(t *testing.T) { checkTrial(t, test.Config, test.want) })
+	}
+}
+
+// TestTheTrialRunSeesALossThatNobodyIsToldOf: a Lock that says when it is lost must say so when its key has expired.
+func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
+	const ttl = 8 * time.Second
+	told := func(after time.Duration) func(*Client) Lock {
+		return func(c *Client) Lock {
+			return withoutUntil{&telling{plain: &plain{c: c, ttl: ttl}, after: after}}
+		}
+	}
+	const silent = `the key "lock" of worker-1 expired 8s after Lock had returned nil, which no request had renewed, and ` +
+		"4s later Lost is not closed: renew the lease until Unlock is called, or close Lost before it ends"
+	for name, test := range map[string]struct {
+		Config
+		want string // the beginning; empty: nothing is wrong
+	}{
+		"in time":              {Config{New: told(ttl - time.Second)}, ""},
+		"when the key expires": {Config{New: told(ttl)}, ""},
+		"soon after":           {Config{New: told(ttl + time.Second)}, ""},
+		"long after":           {Config{New: told(ttl + 6*time.Second)}, silent},
+		"never":                {Config{New: told(0)}, silent},
+		"never, and says until when": {Config{New: func(c *Client) Lock {
+			return saying{told(0)(c).(withoutUntil)}
+		}}, silent},
+		"never, but it is renewed": {Config{New: func(c *Client) Lock { return losable{renewing(c).(*trying)} }}, ""},
+	} {
+		t.Run(name, func(t *testing.T) { checkTrial(t, test.Config, test.want) })
+	}
+}
+
+// saying is withoutUntil with it.
+type saying struct{ withoutUntil }
+
+func (l saying) Until() time.Time { return l.l.until }
+
+// losable never says that it is lost.
+type losable struct{ *trying }
+
+func (l losable) Lost() <-chan struct{} { return nil }
+
+// both is a lock with another Unlock.
+func both(lock func(*Client) Lock, unlock func(ctx context.Context, l *trying) error) func(*Client) Lock {
+	return func(c *Client) Lock {
+		l := lock(c).(*trying)
+		l.unlock = unlock
+		return l
+	}
+}
+
+// never is a lock that is not given back, without a word.
+func never(lock func(*Client) Lock) func(*Client) Lock { return both(lock, nop) }
+
+// evaluating runs a script with a key and the owner value.
+func evaluating(script, key string) func(context.Context, *trying) error {
+	return func(ctx context.Context, l *trying) error {
+		_, err := l.do(ctx, "EVAL", script, "1", key, l.value(), "8000")
+		return err
+	}
+}
+
+// granting asks by a script until that returns one.
+func granting(script string) func(context.Context, *trying) error {
+	return func(ctx context.Context, l *trying) error {
+		for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+			l.n++
+			if said, err := l.do(ctx, "EVAL", script, "1", l.c.Key, l.value(), "8000"); err == nil && said == ":1" {
+				l.until = time.Now().Add(l.ttl)
+				return nil
+			}
+		}
+		return ctx.Err()
+	}
+}
+
+// takeFree takes a record that says that the lock is free, and setFree writes that into it.
+var takeFree = granting(`local v = redis.call("get",KEYS[1]) if v == false or v == "free" then
+	redis.call("set",KEYS[1],ARGV[1],"PX",ARGV[2]) return 1 end return 0`)
+
+const setFree = `if redis.call("get",KEYS[1]) == ARGV[1] then redis.call("set",KEYS[1],"free") return 1 end return 0`
+
+// takeHash sets a field of the owner's and one that both a reader and a writer could have set; giveHash removes the
+// former, and then what is left.
+var takeHash = granting(`if redis.call("hlen",KEYS[1]) > 0 then return 0 end redis.call("hset",KEYS[1],"mode","w")
+	redis.call("hset",KEYS[1],ARGV[1],"1") redis.call("pexpire",KEYS[1],ARGV[2]) return 1`)
+
+const giveHash = `local n = redis.call("hdel",KEYS[1],ARGV[1])
+	if redis.call("hlen",KEYS[1]) == 1 then redis.call("del",KEYS[1]) end return n`
+
+// seldom lets an acquire that gives up after a moment be tried every seven seconds.
+func seldom(lock func(context.Context, *trying) error) func(context.Context, *trying) error {
+	return func(ctx context.Context, l *trying) error {
+		for ctx.Err() == nil {
+			moment, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+			err := lock(moment, l)
+			cancel()
+			if err == nil {
+				return nil
+			}
+			time.Sleep(7 * time.Second)
+		}
+		return ctx.Err()
+	}
+}
+
+// setnx has a key without an expiry.
+func setnx(ctx context.Context, l *trying) error {
+	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		if said, err := l.do(ctx, "SETNX", l.c.Key, l.c.Name); err == nil && said == ":1" {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// numbered draws a number once it has the lock.
+func numbered(ctx context.Context, l *trying) error {
+	err := l.plain.Lock(ctx)
+	if err == nil {
+		_, err = l.do(ctx, "INCR", l.c.Key+":token")
+	}
+	if err == nil {
+		_, err = l.do(ctx, "PEXPIRE", l.c.Key+":token", "8000")
+	}
+	return err
+}
+
+// popToken takes the token out of a list, into which the first client has put it; pushToken puts it back.
+func popToken(ctx context.Context, l *trying) error {
+	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		l.do(ctx, "EVAL", `if redis.call("setnx",KEYS[1]..":made","1") == 1 then redis.call("rpush",KEYS[1],"token") end
+			return 1`, "1", l.c.Key)
+		if said, err := l.do(ctx, "EVAL", `if redis.call("lpop",KEYS[1]) then return 1 end return 0`, "1", l.c.Key); err ==
+			nil && said == ":1" {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+func pushToken(ctx context.Context, l *trying) error {
+	_, err := l.do(ctx, "RPUSH", l.c.Key, "token")
+	return err
+}
+
+// sharing has the clients of a run wait for each other in the process before they ask a server.
+func sharing(lock func(*Client) Lock) func(*Client) Lock {
+	var inside chan struct{}
+	return func(c *Client) Lock {
+		if inside == nil {
+			inside = make(chan struct{}, 1)
+		}
+		return &inProcess{of: lock(c), inside: inside}
+	}
+}
+
+type inProcess struct {
+	of     Lock
+	inside chan struct{}
+}
+
+func (l *inProcess) Lock(ctx context.Context) error {
+	select {
+	case l.inside <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	err := l.of.Lock(ctx)
+	if err != nil {
+		<-l.inside
+	}
+	return err
+}
+
+func (l *inProcess) Unlock(ctx context.Context) error {
+	defer func() { <-l.inside }()
+	return l.of.Unlock(ctx)
+}
+
+func (l *inProcess) Close() error { return l.of.(Closer).Close() }
+
+// handing is a lock of the process: while one of its clients waits, the key on the server stays for that.
+func handing() func(*Client) Lock {
+	var waiting atomic.Int32
+	kept := false
+	inner := func(c *Client) Lock {
+		return made(func(ctx context.Context, l *trying) error {
+			if kept {
+				return nil
+			}
+			kept = true
+			_, err := l.do(ctx, "SET", c.Key, "the process", "PX", "8000")
+			return err
+		}, func(ctx context.Context, l *trying) error {
+			if waiting.Load() > 0 {
+				return nil
+			}
+			kept = false
+			_, err := l.do(ctx, "DEL", c.Key)
+			return err
+		})(c)
+	}
+	outer := sharing(inner)
+	return func(c *Client) Lock { return &handed{outer(c).(*inProcess), &waiting} }
+}
+
+type handed struct {
+	*inProcess
+	waiting *atomic.Int32
+}
+
+func (l *handed) Lock(ctx context.Context) error {
+	l.waiting.Add(1)
+	defer l.waiting.Add(-1)
+	return l.inProcess.Lock(ctx)
+}
+
+// deafWaiter is a lock of which a client that waits asks again only when an Unlock that took effect wakes it.
+func deafWaiter() func(*Client) Lock {
+	var free chan struct{}
+	return func(c *Client) Lock {
+		if free == nil {
+			free = make(chan struct{}, 1)
+		}
+		return made(func(ctx context.Context, l *trying) error {
+			for once(ctx, l) != nil {
+				select {
+				case <-free:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			return nil
+		}, func(ctx context.Context, l *trying) error {
+			said, err := l.do(ctx, "EVAL", compareAndDelete, "1", c.Key, l.value())
+			if err == nil && said != ":1" {
+				return errors.New("lock is not held")
+			}
+			free <- struct{}{}
+			return err
+		})(c)
+	}
+}
+
+// queueing is a lock of which those that wait stand in a key beside the lock's.
+func queueing(join, suffix string) func(*Client) Lock {
+	return made(func(ctx context.Context, l *trying) error {
+		l.do(ctx, join, l.c.Key+suffix, l.c.Name)
+		err := l.plain.Lock(ctx)
+		if join == "RPUSH" {
+			l.do(l.c.Context(), "LREM", l.c.Key+suffix, "0", l.c.Name)
+		} else {
+			l.do(l.c.Context(), "SREM", l.c.Key+suffix, l.c.Name)
+		}
+		return err
+	}, nil)
+}
+
+// fifth asks five servers, and gives the lock back on the first two.
+func fifth(c *Client) Lock {
+	l := &partial{}
+	for i := range 5 {
+		l.all = append(l.all, &plain{c: c, ttl: 8 * time.Second, at: i})
+	}
+	return l
+}
+
+type partial struct{ all []*plain }
+
+func (l *partial) Lock(ctx context.Context) error {
+	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		granted := 0
+		for _, one := range l.all {
+			one.n++
+			if said, err := one.do(ctx, "SET", one.c.Key, one.value(), "NX", "PX", "8000"); err == nil && said == "+OK" {
+				granted++
+			}
+		}
+		if granted >= 3 {
+			return nil
+		}
+		for _, one := range l.all {
+			one.Unlock(ctx)
+		}
+	}
+	return ctx.Err()
+}
+
+func (l *partial) Unlock(ctx context.Context) error {
+	return errors.Join(l.all[0].Unlock(ctx), l.all[1].Unlock(ctx))
+}
+
+func (l *partial) Close() (err error) {
+	for _, one := range l.all {
+		err = errors.Join(err, one.Close())
+	}
+	return err
+}
