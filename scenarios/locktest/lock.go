@@ -18,8 +18,8 @@ import (
 // interfaces below.
 type Lock interface {
 	// Lock acquires the lock, or returns an error if it has not. While another has the lock it waits: for a second at
-	// least, or an eighth of the TTL if that is shorter; after that it may give up. When ctx is done, which happens when
-	// the run ends at the latest, it returns an error. A client whose Lock returns an error leaves that cycle out.
+	// least, or an eighth of the TTL if that is shorter; then it may give up. When ctx is done, which is when the run
+	// ends at the latest, it returns an error. A client whose Lock returns an error leaves that cycle out.
 	Lock(ctx context.Context) error
 	// Unlock gives the lock back.
 	Unlock(ctx context.Context) error

@@ -95,9 +95,10 @@ func (l ending) Lost() <-chan struct{} { return l.l.c.Context().Done() }
 
 // TestALossReportedAfterTheRunIsNotRecorded: whoever learns of it first, the run is the same.
 func TestALossReportedAfterTheRunIsNotRecorded(t *testing.T) {
-	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{nothing}, Untried: true, New: func(c *Client) Lock {
-		return ending{withoutUntil{&telling{plain: &plain{c: c, ttl: 8 * time.Second}}}}
-	}}
+	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{nothing}, Untried: true,
+		New: func(c *Client) Lock {
+			return ending{withoutUntil{&telling{plain: &plain{c: c, ttl: 8 * time.Second}}}}
+		}}
 	first, ok := Explore(t, c)
 	again, _ := Explore(t, c)
 	if !ok {

@@ -25,13 +25,13 @@ import (
 //   - Lock waits while another has the lock, for a second at least, or an eighth of the TTL if that is shorter. After
 //     that it may give up with an error, and is called again.
 //   - A Lock whose context is cancelled while another has the lock does not return nil.
-//   - Unlock returns nil, and on each server that has a key of the lock from its holder, something happens to the lock's
-//     keys before this one expires: it is deleted or overwritten, whatever the lock writes for "free". That is not asked
-//     of Kubernetes' elections, whose default is to let the lease run out. If the next client comes in before the key
-//     expires, the lock was given back in some other way.
+//   - Unlock returns nil, and on each server that has a key of the lock from its holder, something happens to the
+//     lock's keys before this one expires: it is deleted, or overwritten by whatever the lock writes for "free". If the
+//     next client comes in before the key expires, the lock was given back in some other way. Elections of Kubernetes
+//     are not asked for it: by default they let the lease run out.
 //   - The second client does not call Unlock within its lease, as if it had crashed. If its key expires, a [Loser] has
-//     said so half a TTL later (unless Config.Care.Extends), and the third client has the lock. What the second client's
-//     late Unlock returns is of no account, but it leaves the key of the third alone, if Config.Laws have ownership. A
+//     closed Lost half a TTL later (unless Config.Care.Extends is set), and the third client gets the lock. Whatever
+//     the late Unlock of the second returns, it leaves the key of the third alone, if Config.Laws have ownership. A
 //     lock whose key is prolonged is held until it is given back.
 //   - The keys are those that Config names, with the TTL that it names; no client sets one while it waits.
 //   - Nothing runs on when all is closed.
@@ -343,8 +343,8 @@ func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	default:
 		what := fmt.Sprintf("%s did not return within %v although %s", c.what, patience, free)
 		if t.freed.by != nil {
-			what = fmt.Sprintf("%s still waits %v after %s", c.what, (t.now() - t.freed.at).Duration().Round(time.Second),
-				free)
+			since := (t.now() - t.freed.at).Duration()
+			what = fmt.Sprintf("%s still waits %v after %s", c.what, since.Round(time.Second), free)
 		}
 		c.cancel()
 		t.fail("%s; when its context was cancelled, it %s", what, outcome(c, trialPatience))
@@ -379,8 +379,8 @@ func (t *trial) impatient(c *calling, holder *hand) {
 	if t.over(holder) {
 		had = "had had the lock"
 	}
-	t.fail("%s returned %q after %v, while %s %s: it must wait until it has the lock, for %v at least, unless ctx is done",
-		c.what, said(c.err), rounded(c.took), holder.name, had, t.least())
+	t.fail("%s returned %q after %v, while %s %s: it must wait until it has the lock, for %v at least, unless ctx is "+
+		"done", c.what, said(c.err), rounded(c.took), holder.name, had, t.least())
 }
 
 // obeys cancels a Lock while another has the lock, and checks that it does not return nil. It may go on waiting.
@@ -389,8 +389,8 @@ func (t *trial) obeys(h, holder *hand, c *calling) bool {
 	if !c.within(t.least()) || c.err != nil || t.over(holder) {
 		return true
 	}
-	t.fail("%s returned nil after its context was cancelled, while %s had the lock: return an error then, as ctx.Err() "+
-		"does", c.what, holder.name)
+	t.fail("%s returned nil after its context was cancelled, while %s had the lock: return an error then, such as "+
+		"ctx.Err()", c.what, holder.name)
 	return false
 }
 
@@ -428,9 +428,10 @@ func (t *trial) tells(h *hand) {
 	select {
 	case <-h.lost:
 	default:
-		t.fail("the key %s of %s expired %v after Lock had returned nil, %s, and %v later Lost is not closed: renew the "+
-			"lease until Unlock is called, or close Lost before it ends", quoted(keys), h.name,
-			(ended - h.held[len(h.held)-1].from).Duration().Round(10*time.Millisecond), t.renewals(h), grace)
+		lasted := (ended - h.held[len(h.held)-1].from).Duration()
+		t.fail("the key %s of %s expired %v after Lock had returned nil, %s, and %v later Lost is not closed: renew "+
+			"the lease until Unlock is called, or close Lost before it ends", quoted(keys), h.name,
+			lasted.Round(10*time.Millisecond), t.renewals(h), grace)
 	}
 }
 

@@ -109,8 +109,8 @@ func (t *trial) records() (problems []string) {
 		}
 		return []string{t.unseen()}
 	}
-	for _, problem := range []string{t.waitersKey(events), t.otherTTL(events), t.misused(events), t.unreleased(events)} {
-		if problem != "" {
+	for _, look := range []func([]history.Event) string{t.waitersKey, t.otherTTL, t.misused, t.unreleased} {
+		if problem := look(events); problem != "" {
 			problems = append(problems, problem)
 		}
 	}
@@ -129,7 +129,7 @@ func (t *trial) unseen() string {
 		return fmt.Sprintf("servers saw no key %s; they saw %s: set Config.Keys, or have the lock use c.Key",
 			quoted(t.keys), quoted(others))
 	}
-	return fmt.Sprintf("servers saw no key %s, nor any other: who owns a lock, and why a lease ended, is judged by its "+
+	return fmt.Sprintf("servers saw no key %s, nor any other: who owns a lock, and why its lease ended, is judged by "+
 		"keys. If this lock needs none, set Config.Untried, and that is left unchecked", quoted(t.keys))
 }
 
@@ -159,8 +159,8 @@ func (t *trial) waitersKey(events []history.Event) string {
 		}
 		for _, h := range t.hand {
 			if h != by && h.had(e.Time) {
-				return fmt.Sprintf("Config.Keys names %q, which %s set while it waited for the lock that %s had: name only "+
-					"keys that whoever has the lock has set", string(e.Lock), by.name, h.name)
+				return fmt.Sprintf("Config.Keys names %q, which %s set while it waited for the lock that %s had: name "+
+					"only keys that whoever has the lock has set", string(e.Lock), by.name, h.name)
 			}
 		}
 	}
@@ -226,8 +226,8 @@ func (t *trial) misused(events []history.Event) string {
 		default:
 			continue
 		}
-		problem := fmt.Sprintf("%s %s the key %q of %s, which had the lock by then. %s", owner(e.By), did, string(e.Lock),
-			of.name, advice)
+		problem := fmt.Sprintf("%s %s the key %q of %s, which had the lock by then. %s", owner(e.By), did,
+			string(e.Lock), of.name, advice)
 		if by, of := value(events, e.Lock, e.By), value(events, e.Lock, e.Of); by != of && by != "" &&
 			strings.HasPrefix(of, by) {
 			problem += fmt.Sprintf(", and compare all of it: %q begins with %q", of, by)
@@ -294,8 +294,8 @@ func (t *trial) leftBy(h *hand, x *held, events []history.Event) string {
 	if t.scenario.Servers.N > 1 && !t.together {
 		where = " on " + text.Join(servers, " and ")
 	}
-	return fmt.Sprintf("the key %s was still there%s after Unlock of %s had returned nil, %s: Unlock must delete it, or "+
-		"write there that the lock is free", text.Join(keys, " and "), where, h.name, became)
+	return fmt.Sprintf("the key %s was still there%s after Unlock of %s had returned nil, %s: Unlock must delete it, "+
+		"or write there that the lock is free", text.Join(keys, " and "), where, h.name, became)
 }
 
 // leftAlone says what became of a key of the client that has called Unlock, if its server has recorded nothing else of

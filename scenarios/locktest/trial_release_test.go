@@ -18,9 +18,11 @@ func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 		Config
 		want string // the beginning; empty: nothing is wrong
 	}{
-		"does nothing":              {Config{New: made(nil, nop)}, still + "until it expired 7s later: Unlock must delete it"},
-		"does nothing, asks seldom": {Config{New: both(polling(7*time.Second), nop)}, still + "until it expired 7s later"},
-		"deletes another key":       {Config{New: made(nil, evaluating(compareAndDelete, "lock:lock"))}, still + "until it expired"},
+		"does nothing": {Config{New: made(nil, nop)},
+			still + "until it expired 7s later: Unlock must delete it"},
+		"does nothing, asks seldom": {Config{New: both(polling(7*time.Second), nop)}, still + "until it expired 7s"},
+		"deletes another key": {Config{New: made(nil, evaluating(compareAndDelete, "lock:lock"))},
+			still + "until it expired"},
 		"compares with something else": {Config{New: made(nil, func(ctx context.Context, l *trying) error {
 			_, err := l.do(ctx, "EVAL", compareAndDelete, "1", l.c.Key, "not "+l.value())
 			return err
@@ -29,14 +31,16 @@ func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 		"has no expiry, and does nothing": {Config{New: made(setnx, nop)},
 			still + "and nothing has changed it since: Unlock must delete it"},
 		"of five servers, tells two": {Config{New: fifth, Servers: Redis(5)},
-			`the key "lock" was still there on redis-3, redis-4 and redis-5 after Unlock of worker-10 had returned nil, ` +
-				"until it expired 7s later"},
+			`the key "lock" was still there on redis-3, redis-4 and redis-5 after Unlock of worker-10 had returned ` +
+				"nil, until it expired 7s later"},
 
 		"writes that the lock is free": {Config{New: made(takeFree, evaluating(setFree, "lock"))}, ""},
 		"writes so, and asks seldom":   {Config{New: made(seldom(takeFree), evaluating(setFree, "lock"))}, ""},
 		"deletes a while later": {Config{New: made(nil, func(ctx context.Context, l *trying) error {
 			value := l.value()
-			time.AfterFunc(300*time.Millisecond, func() { l.do(l.c.Context(), "EVAL", compareAndDelete, "1", "lock", value) })
+			time.AfterFunc(300*time.Millisecond, func() {
+				l.do(l.c.Context(), "EVAL", compareAndDelete, "1", "lock", value)
+			})
 			return nil
 		})}, ""},
 		"shortens the TTL": {Config{New: made(nil, func(ctx context.Context, l *trying) error {
@@ -48,9 +52,8 @@ func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 		"a hash with a mode":        {Config{New: made(takeHash, evaluating(giveHash, "lock"))}, ""},
 		"hands over in the process": {Config{New: handing()}, ""},
 		"waits in the process":      {Config{New: sharing(newPlain)}, ""},
-		"leaves a key of its own beside the lock's": {Config{New: made(numbered, nil), Keys: func(lock string) []string {
-			return []string{lock, lock + ":token"}
-		}}, ""},
+		"leaves a key of its own beside the lock's": {Config{New: made(numbered, nil),
+			Keys: func(lock string) []string { return []string{lock, lock + ":token"} }}, ""},
 
 		"deletes another's": {Config{New: newCareless},
 			deleted + "delete in one step"},
@@ -60,8 +63,8 @@ func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 		"compares all": {Config{New: own(compareAndDelete)}, ""},
 
 		"never looks again": {Config{New: deafWaiter()},
-			"Lock of worker-100 still waits 1m13s after the lease of worker-1 has ended; when its context was cancelled, it " +
-				`returned "context canceled"`},
+			"Lock of worker-100 still waits 1m13s after the lease of worker-1 has ended; when its context was " +
+				`cancelled, it returned "context canceled"`},
 	} {
 		t.Run(name, func(t *testing.T) { checkTrial(t, test.Config, test.want) })
 	}
@@ -78,13 +81,13 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 	}{
 		"other keys": {Config{New: newSeveral("")},
 			`servers saw no key "lock"; they saw "my:0:lock", "my:1:lock", "my:2:lock": set Config.Keys`},
-		"no key": {Config{New: sharing(made(pinging, nop))}, `servers saw no key "lock", nor any other: who owns a lock, and ` +
-			"why a lease ended, is judged by its keys. If this lock needs none, set Config.Untried"},
+		"no key": {Config{New: sharing(made(pinging, nop))}, `servers saw no key "lock", nor any other: who owns a ` +
+			"lock, and why its lease ended, is judged by keys. If this lock needs none, set Config.Untried"},
 		"no key, and two have it at once": {Config{New: made(pinging, nop)}, `Lock of worker-1 returned nil after `},
 		"a queue, not named":              {Config{New: queueing("RPUSH", ":queue")}, ""},
 		"a queue": {Config{New: queueing("RPUSH", ":queue"), Keys: and(":queue")},
-			`Config.Keys names "lock:queue", which worker-1 set while it waited for the lock that worker-10 had: name only ` +
-				"keys that whoever has the lock has set"},
+			`Config.Keys names "lock:queue", which worker-1 set while it waited for the lock that worker-10 had: ` +
+				"name only keys that whoever has the lock has set"},
 		"a set of those who wait": {Config{New: queueing("SADD", ":waiting"), Keys: and(":waiting")},
 			`Config.Keys names "lock:waiting", which worker-1 set while it waited for the lock that worker-10 had: `},
 		"only the queue": {Config{New: queueing("RPUSH", ":queue"), Keys: func(lock string) []string {
@@ -103,8 +106,8 @@ func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 			return withoutUntil{&telling{plain: &plain{c: c, ttl: ttl}, after: after}}
 		}
 	}
-	const silent = `the key "lock" of worker-1 expired 8s after Lock had returned nil, which no request had renewed, and ` +
-		"4s later Lost is not closed: renew the lease until Unlock is called, or close Lost before it ends"
+	const silent = `the key "lock" of worker-1 expired 8s after Lock had returned nil, which no request had renewed, ` +
+		"and 4s later Lost is not closed: renew the lease until Unlock is called, or close Lost before it ends"
 	for name, test := range map[string]struct {
 		Config
 		want string // the beginning; empty: nothing is wrong
@@ -224,8 +227,8 @@ func popToken(ctx context.Context, l *trying) error {
 	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
 		l.do(ctx, "EVAL", `if redis.call("setnx",KEYS[1]..":made","1") == 1 then redis.call("rpush",KEYS[1],"token") end
 			return 1`, "1", l.c.Key)
-		if said, err := l.do(ctx, "EVAL", `if redis.call("lpop",KEYS[1]) then return 1 end return 0`, "1", l.c.Key); err ==
-			nil && said == ":1" {
+		const pop = `if redis.call("lpop",KEYS[1]) then return 1 end return 0`
+		if said, err := l.do(ctx, "EVAL", pop, "1", l.c.Key); err == nil && said == ":1" {
 			return nil
 		}
 	}
@@ -366,7 +369,8 @@ func (l *partial) Lock(ctx context.Context) error {
 		granted := 0
 		for _, one := range l.all {
 			one.n++
-			if said, err := one.do(ctx, "SET", one.c.Key, one.value(), "NX", "PX", "8000"); err == nil && said == "+OK" {
+			said, err := one.do(ctx, "SET", one.c.Key, one.value(), "NX", "PX", "8000")
+			if err == nil && said == "+OK" {
 				granted++
 			}
 		}

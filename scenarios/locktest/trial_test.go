@@ -142,11 +142,12 @@ func TestTheTrialRun(t *testing.T) {
 		"waits a little longer": {Config{New: givingUp(1001 * time.Millisecond)}, ""},
 		"waits three seconds":   {Config{New: givingUp(3 * time.Second)}, ""},
 		"waits less than a second": {Config{New: givingUp(999 * time.Millisecond)},
-			`Lock of worker-1 returned "context deadline exceeded" after 999ms, while worker-10 had the lock: it must ` +
-				"wait until it has the lock, for 1s at least, unless ctx is done"},
+			`Lock of worker-1 returned "context deadline exceeded" after 999ms, while worker-10 had the lock: it ` +
+				"must wait until it has the lock, for 1s at least, unless ctx is done"},
 
 		"says nil when it is cancelled": {Config{New: made(sayingNil, nil)},
-			"Lock of worker-10 returned nil after its context was cancelled, while worker-100 had the lock: return an error"},
+			"Lock of worker-10 returned nil after its context was cancelled, while worker-100 had the lock: return " +
+				"an error"},
 		"does not look at its context": {Config{New: made(deaf, nil)}, ""},
 
 		"panics": {Config{New: made(panicking, nil)}, "Lock of worker-10: panic: no such pool"},
@@ -360,7 +361,7 @@ func TestOneIsSingular(t *testing.T) {
 	wrong := regexp.MustCompile(`\b1 (runs|places|schedules|faults|goroutines|seeds)\b|\.,`)
 	for name, p := range map[string]*parent{
 		"a run":             {runs: []ran{{Seed: 1, Outcomes: outcomes}}},
-		"a run that failed": {runs: []ran{{Seed: 1, Failure: "Lock of client-1 returned without a key of the client."}}},
+		"a run that failed": {runs: []ran{{Seed: 1, Failure: "Lock returned without a key of the client."}}},
 		"a fault": {finished: 1, runs: []ran{{Seed: 1, Outcomes: outcomes, Missed: make([]nemesis.Missed, 1)}},
 			listed: &listed{Longest: []string{"pause client-1 for 1s at 1s"}, Differs: true, Unnamed: 1}},
 		"a fault of two": {finished: 1, runs: []ran{{Seed: 1, Outcomes: outcomes}},
