@@ -124,10 +124,14 @@ func withoutRedis(p Protocol, lease string) map[string]string {
 
 // etcd is the mutex of clientv3/concurrency: each client puts a key of its own under the lock's name, with its lease,
 // and the key with the lowest create revision holds the lock. The create revision is the fencing token.
+//
+// Each lock has a session of its own, which ends if an attempt may have left a key behind. The recipe also takes one
+// session for several locks, but never ends it: what a failed attempt leaves is then its caller's to delete.
 type etcd struct {
 	requester
-	own    etcdConfig
-	caller etcdCaller
+	own     etcdConfig
+	caller  etcdCaller
+	session *etcdSession // nil: none is open
 }
 
 // Acquire waits in line until its key is the oldest.
@@ -154,15 +158,16 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	h := &Hold{Attempt: attempt}
 	env.Point(sim.AcquireStart)
 	h.Grant.Since = env.Mark()
-	if s := l.library.etcd; s != nil && !s.alive(env) {
+	if l.session != nil && !l.session.alive(env) {
 		l.Close(env)
 	}
-	if l.library.etcd == nil {
-		if l.library.etcd = openEtcdSession(env, l, attempt, patience); l.library.etcd == nil {
+	if l.session == nil {
+		if l.session = openEtcdSession(env, l, attempt, patience); l.session == nil {
 			return nil
 		}
 	}
-	s := l.library.etcd
+	s := l.session
+	h.own = s
 	key := string(l.config.Key) + "/" + s.lease
 	enter := l.enter
 	if l.own.line == oneKey {
@@ -170,11 +175,15 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	}
 	h.value = key
 	first, entered := enter(env, h, key)
-	l.library.counted(entered && !first)
-	if !entered || !first && (l.own.line == oneKey || !l.waitInLine(env, h, key, patience)) {
-		if h.Token == 0 || l.leave(env, h) != Confirmed {
-			l.Close(env) // the key may exist, or be created later: it goes with the lease
-		}
+	s.stray = s.stray || l.caller.repeated
+	taken := entered && !first
+	l.library.counted(taken)
+	switch {
+	case !entered, taken && l.own.line == oneKey:
+		l.Close(env) // the key may exist, or be created later: it goes with the lease
+		return nil
+	case taken && !l.waitInLine(env, h, key, patience):
+		l.giveUp(env, h)
 		return nil
 	}
 	env.Point(sim.QuorumReached)
@@ -195,9 +204,9 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 	oldest := []string{"RANGE", string(l.config.Key) + "/", "PREFIX", "SORT", "CREATE", "ASC", "LIMIT", "1"}
 	args := append([]string{"TXN", "IF", "CREATE", key, "=", "0", "THEN", "5", "PUT", key, string(h.Attempt), "LEASE",
-		l.library.etcd.lease, "THEN", "2", "RANGE", key, "THEN", "8"}, oldest...)
+		l.session.lease, "THEN", "2", "RANGE", key, "THEN", "8"}, oldest...)
 	args = append(append(args, "ELSE", "2", "RANGE", key, "ELSE", "8"), oldest...)
-	r := l.caller.call(env, h.Attempt, l.library.etcd.until-env.Monotonic(), args...)
+	r := l.caller.call(env, h.Attempt, l.session.until-env.Monotonic(), args...)
 	if len(r) < 3 {
 		return false, false
 	}
@@ -212,13 +221,18 @@ func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 
 // put sets the one key of all clients, unless it exists. It reports false twice if there is no reply.
 func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
-	r := l.caller.call(env, h.Attempt, l.library.etcd.until-env.Monotonic(), "TXN", "IF", "CREATE", key, "=", "0",
-		"THEN", "5", "PUT", key, string(h.Attempt), "LEASE", l.library.etcd.lease, "ELSE", "2", "RANGE", key)
+	r := l.caller.call(env, h.Attempt, l.session.until-env.Monotonic(), "TXN", "IF", "CREATE", key, "=", "0",
+		"THEN", "5", "PUT", key, string(h.Attempt), "LEASE", l.session.lease, "ELSE", "2", "RANGE", key)
 	if len(r) < 3 {
 		return false, false
 	}
 	if integer(&r[1]) == 1 {
 		h.Token = history.Token(integer(&r[0]))
+		return true, true
+	}
+	answers := r[2].Array()
+	if k := keysOf(&answers[0]); len(k) > 0 && k[0].value == string(h.Attempt) { // by a try that was not answered
+		h.Token = history.Token(k[0].create)
 		return true, true
 	}
 	return false, true
@@ -245,7 +259,7 @@ func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Durati
 // stands reports whether the client's own key still exists: its lease may have ended while it waited.
 func (l *etcd) stands(env sim.Env, h *Hold, key string) bool {
 	r := l.caller.call(env, h.Attempt, l.config.TTL, "RANGE", key)
-	return len(r) == 3 && len(keysOf(&r[2])) == 1 && l.library.etcd.alive(env)
+	return len(r) == 3 && len(keysOf(&r[2])) == 1 && l.session.alive(env)
 }
 
 // watch waits until the key is deleted after the given revision, or until the member asked stops responding.
@@ -278,12 +292,17 @@ func (l *etcd) watch(env sim.Env, h *Hold, key string, revision int64, patience 
 // Extend has nothing to do: the session keeps the lease alive.
 func (l *etcd) Extend(sim.Env, *Hold) error { return nil }
 
-// Release deletes the client's key. If nobody confirms that, the session ends with it, so that a late request of this
-// attempt finds nothing of the next one's.
+// Release deletes the client's key.
 func (l *etcd) Release(env sim.Env, h *Hold) Answer {
 	l.library.drop(h)
+	return l.giveUp(env, h)
+}
+
+// giveUp deletes the client's key. The session ends with it if nobody confirms that, so that a late request of this
+// attempt finds nothing of the next one's; or if a late request may put the key once more.
+func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 	left := l.leave(env, h)
-	if left != Confirmed {
+	if s := h.own.(*etcdSession); left != Confirmed || s.stray {
 		l.Close(env)
 	}
 	return left
@@ -304,7 +323,7 @@ func (l *etcd) leave(env sim.Env, h *Hold) Answer {
 	if len(r) != 3 {
 		return Unanswered
 	}
-	if s := l.library.etcd; integer(&r[1]) == 1 || l.caller.repeated && s != nil && s.alive(env) {
+	if integer(&r[1]) == 1 || l.caller.repeated && l.session != nil && l.session.alive(env) {
 		return Confirmed
 	}
 	return Denied
@@ -312,9 +331,9 @@ func (l *etcd) leave(env sim.Env, h *Hold) Answer {
 
 // Close ends the session and revokes its lease.
 func (l *etcd) Close(env sim.Env) {
-	if s := l.library.etcd; s != nil {
+	if s := l.session; s != nil {
 		s.over.Raise()
-		l.library.etcd, l.library.holds = nil, nil
+		l.session = nil
 		l.caller.call(env, s.attempt, l.config.Timeout, "LEASE", "REVOKE", s.lease)
 	}
 }

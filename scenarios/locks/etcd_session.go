@@ -15,6 +15,7 @@ type etcdSession struct {
 	own     etcdConfig
 	attempt history.Attempt // that asked for the lease
 	lease   string
+	stray   bool          // a request to put a key was repeated: an earlier try may be carried out at any time
 	until   time.Duration // end of the lease as the client counts it, on its monotonic clock
 	lost    sim.Signal
 	over    sim.Signal
@@ -114,7 +115,7 @@ func (s *etcdSession) keepalive(env sim.Env) {
 			s.giveUp(env)
 			return
 		}
-		s.library.prolonged(env, s.deadline(), func(*Hold) bool { return true })
+		s.library.prolonged(env, s.deadline(), func(h *Hold) bool { return h.own == s })
 	}
 }
 
@@ -127,7 +128,7 @@ func (s *etcdSession) refresh(env sim.Env) bool {
 		return false
 	}
 	if s.counted(env, sent, &r[1]); s.alive(env) {
-		s.library.prolonged(env, s.deadline(), func(*Hold) bool { return true })
+		s.library.prolonged(env, s.deadline(), func(h *Hold) bool { return h.own == s })
 	}
 	return true
 }

@@ -141,16 +141,15 @@ func (l *reentrant) Release(env sim.Env, h *Hold) Answer {
 // millis is d in whole milliseconds, as PX takes it.
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// Library is what the locks of one client share: the count of its attempts, and its session with a coordination
-// service. The zero Library is ready.
+// Library is what the locks of one client share: the count of its attempts, its session with ZooKeeper, and its holds.
+// The zero Library is ready.
 type Library struct {
 	Foreign Foreign // makes the client's locks if they are FromLibrary
 
 	attempts  int
 	taken     int // the attempts that found the lock taken
-	etcd      *etcdSession
 	zooKeeper *zookeeper.Client
-	holds     []*Hold // what the session keeps alive
+	holds     []*Hold // what sessions and leaders keep alive
 }
 
 // Anew returns the library of a client that restarts. The numbering of its attempts goes on.

@@ -369,11 +369,20 @@ func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, ther
 	return before, there
 }
 
-// withdraw removes the client's znode from the line.
+// withdraw removes the client's znode from the line. If there is no answer it goes on trying in the background for as
+// long as the session lives, since everybody would wait behind the znode (Curator's guaranteed deletion).
 func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
-	if h.node.path != "" && h.node.session == l.client.Session() {
-		l.client.Delete(env, h.Attempt, h.node.path, zookeeper.AnyVersion)
+	c, node := l.client, h.node
+	remove := func(env sim.Env) (done bool) {
+		return node.session != c.Session() || !unanswered(c.Delete(env, h.Attempt, node.path, zookeeper.AnyVersion))
 	}
+	if node.path == "" || remove(env) {
+		return
+	}
+	env.Go("withdrawal", func(env sim.Env) {
+		for c.Await(env, sim.Forever) && !remove(env) {
+		}
+	})
 }
 
 // Extend has nothing to do: the session keeps the znode.

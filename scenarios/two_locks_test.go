@@ -1,0 +1,142 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+)
+
+// twoLocks is the work of three clients that each take two locks, one of them in the opposite order. Whoever waits for
+// too long gives up, gives back what it has, and begins again.
+const twoLocks = `
+clients: 3
+work: {cycles: 3, writes: 1, hold: 500ms, locks: [alpha, beta]}
+overrides: {client-2: {work: {locks: [beta, alpha]}}}
+`
+
+func withTwoLocks(t *testing.T, d *locks.Definition) *format.Document {
+	doc := documentOf(t, minimal[d.Name]+twoLocks)
+	doc.Set("lock.retry.patience", "2s")
+	if d.Name == locks.LeaseObject { // whose leader gives nothing back: one must wait until its lease is over
+		doc.Set("lock.retry.patience", "20s")
+	}
+	return doc
+}
+
+// TestGivingUpALockDoesNotEndAnother has clients that hold one lock fail to get another, with every word that a setting
+// of the lock has. No fault strikes: what a client holds stays its own until it gives it back.
+func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
+	for _, d := range locks.Definitions() {
+		t.Run(string(d.Name), func(t *testing.T) {
+			t.Parallel()
+			docs := []*format.Document{withTwoLocks(t, d)}
+			for _, s := range d.Settings {
+				if s.Path == "retry.patience" {
+					continue // then nobody gives up
+				}
+				for _, word := range s.Form.Words {
+					if word == string(locks.Fixed) {
+						continue // clients that share an identity take each other's locks
+					}
+					doc := withTwoLocks(t, d)
+					doc.Set("lock."+s.Path, word)
+					docs = append(docs, doc)
+				}
+			}
+			failed := 0
+			for _, doc := range docs {
+				s, err := Parse("x.yaml", []byte(doc.String()))
+				if err != nil {
+					continue // the word needs other settings
+				}
+				r := NewRunner(s)
+				for seed := range uint64(8) {
+					result, err := r.Run(nemesis.Plan{Seed: seed})
+					if err != nil {
+						t.Fatal(err)
+					}
+					failed += failedAcquires(result.History)
+					mustKeep(t, s, nemesis.Plan{Seed: seed}, checker.Check(result.History), checker.LeaseExclusion,
+						checker.MutualExclusion, checker.Ownership)
+				}
+			}
+			if failed == 0 {
+				t.Error("nobody gave up a lock")
+			}
+		})
+	}
+}
+
+// TestWhoGivesUpALockLeavesNothingBehind does the same for the locks that a session keeps alive, under random faults of
+// processes and links: nobody waits behind what an attempt has left that its client gave up, and no lock is taken from
+// its holder.
+func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
+	for _, lock := range []string{"etcd", "etcd line one-key", "zookeeper", "zookeeper watch lowest", "lease-object"} {
+		t.Run(lock, func(t *testing.T) {
+			t.Parallel()
+			words := strings.Fields(lock)
+			doc := withTwoLocks(t, locks.Define(locks.Protocol(words[0])))
+			if len(words) > 1 {
+				doc.Set("lock."+words[1], words[2])
+			}
+			s, err := Parse("x.yaml", []byte(doc.String()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			mix := draw.For(5 * time.Second)
+			for _, line := range []string{"jump", "drift", "expire session", "slow fsync", "crash of clients",
+				"cut, no end", "crash, no restart", "shut down, no restart", "crash losing everything of servers"} {
+				x, err := nemesis.ParseExclusion(line)
+				if err != nil {
+					t.Fatal(err)
+				}
+				mix.Without = append(mix.Without, x)
+			}
+			random, err := draw.NewGenerator(mix, s.Targets(), 10*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, seeds := NewRunner(s), uint64(60)
+			if testkit.Full() {
+				seeds = 1000
+			}
+			for seed := range seeds {
+				p := nemesis.Plan{Seed: seed, Faults: random.Draw(seed)}
+				result, err := r.Run(p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				mustKeep(t, s, p, checker.Check(result.History), checker.LeaseExclusion, checker.Ownership,
+					checker.DeadlockFreedom)
+			}
+		})
+	}
+}
+
+// failedAcquires counts the acquires that ended without a lock.
+func failedAcquires(h *history.History) (n int) {
+	for _, e := range h.Events {
+		if e.F == history.Acquire && e.Type == history.Fail {
+			n++
+		}
+	}
+	return n
+}
+
+// mustKeep complains of the laws that a run violates.
+func mustKeep(t *testing.T, s *Scenario, p nemesis.Plan, v checker.Verdict, laws ...checker.Law) {
+	t.Helper()
+	for _, law := range laws {
+		if f := v.Of(law); f.Outcome == checker.Violated {
+			t.Errorf("%s%s\n%s is violated by %s: %s", s.Text(), p, law, f.Cause, f.Explanation)
+		}
+	}
+}
