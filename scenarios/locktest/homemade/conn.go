@@ -25,6 +25,7 @@ type Conn interface {
 // ReplyError is a server's refusal.
 type ReplyError string
 
+// Error is what the server said.
 func (e ReplyError) Error() string { return string(e) }
 
 // Dial makes a connection to a server by its address. It need not dial before the first command.

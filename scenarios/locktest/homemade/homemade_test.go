@@ -2,7 +2,6 @@ package homemade
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -16,14 +15,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// seedsAsked is how many seeds FENCEPOST_HOMEMADE asks for: each lock is tried in each dress and under each family then,
-// as at full size. It is a variable, not a flag, since the processes of the runs have the same variables.
+// seedsAsked is how many seeds FENCEPOST_HOMEMADE asks for: each lock is tried in each dress and under each family
+// then, as at full size. The processes of the runs have the same variables, but not the same flags.
 var seedsAsked, _ = strconv.Atoi(os.Getenv("FENCEPOST_HOMEMADE"))
 
-// thorough reports whether each lock is tried in each dress under each family by itself.
+// thorough reports whether each lock is tried in each dress and under each family.
 func thorough() bool { return testkit.Full() || seedsAsked > 0 }
 
-// seeds is how many seeds each lock is tried with under random faults.
+// seeds is how many seeds a lock is tried with under random faults.
 func seeds() int { return cmp.Or(seedsAsked, testkit.Size(8, 200)) }
 
 // dressesOf are those that the i-th lock is tried in: every day one of them.
@@ -34,8 +33,7 @@ func dressesOf(i int) []Dress {
 	return Dresses[i%len(Dresses):][:1]
 }
 
-// promisesOf are the promises of a lock, each of its own, or every day that of all faults at once under which it keeps
-// the same laws.
+// promisesOf are the promises of a lock. Every day they are one: of all the faults under which it keeps the same laws.
 func promisesOf(l *SoundLock) []Promise {
 	if thorough() || len(l.Promises) < 2 {
 		return l.Promises
@@ -51,143 +49,46 @@ func promisesOf(l *SoundLock) []Promise {
 	return []Promise{all}
 }
 
-// TestSoundLocksKeepTheirPromises under each family of faults, however they are written down.
+// open skips a test of a lock that is not yet reported as it should be, unless all are to be tried.
+func open(t *testing.T, what, lock string) {
+	t.Helper()
+	if !thorough() && NotYet(what, lock) {
+		t.Skip("not yet reported as it should be")
+	}
+}
+
+// TestSoundLocksKeepTheirPromises under each family of faults, in each dress.
 func TestSoundLocksKeepTheirPromises(t *testing.T) {
 	for i, l := range SoundLocks() {
 		for _, d := range dressesOf(i) {
 			for _, p := range promisesOf(&l) {
 				t.Run(l.Name+"/"+d.Name+"/"+p.Name, func(t *testing.T) {
 					if slices.Contains(p.Faults, locktest.Clocks[0]) && d.Name == "absolute" {
-						t.Skip("the expiry is the client's time of day, and the server's is another")
+						t.Skip("the key ends by the client's time of day, and the server's is another")
 					}
-					c := l.Config(d, Plain)
-					c.Faults, c.Without, c.Laws, c.Seeds, c.Untried = p.Faults, p.Without, p.Laws, seeds(), true
-					c.Care.ChecksValidity, c.Care.StopsWhenTold = true, true
-					if p.Faults == nil {
-						c.Plan = []string{}
-					}
-					r, ok := locktest.Explore(t, c)
-					if !ok {
-						return
-					}
-					for _, b := range r.Breaches {
-						t.Errorf("%s is broken: %s, in %d of %d runs\nseed %d: %s", b.Law, b.Cause, b.Runs, r.Runs,
-							b.Seed, b.Story)
-					}
-					judgeable(t, r)
+					open(t, "sound", l.Name)
+					l.Keeps(t, p, d, Plain, seeds())
 				})
 			}
 		}
 	}
 }
 
-// judgeable fails the test for runs that could not be judged, or that differed from themselves.
-func judgeable(t *testing.T, r *locktest.Report) {
-	t.Helper()
-	for _, f := range r.Failures {
-		t.Errorf("seed %d: %s", f.Seed, f.Text)
-	}
-	if len(r.Differing) > 0 {
-		t.Errorf("the runs of these seeds differ from each other: %v", r.Differing)
-	}
-	for name := range r.Unsimulated {
-		t.Errorf("%s is not simulated", name)
-	}
-}
-
-// TestMistakesAreShown by the faults that it takes, with the law, the cause and the client that follow from them.
-func TestMistakesAreShown(t *testing.T) {
+// TestMistakesAreReported as follows from them: the law, the cause, and the clients that are named.
+func TestMistakesAreReported(t *testing.T) {
 	for i, l := range BrokenLocks() {
 		for _, d := range dressesOf(i) {
 			for _, s := range l.Shows {
 				t.Run(l.Name+"/"+d.Name+"/"+string(s.Law), func(t *testing.T) {
-					c := l.Config(d, Plain)
-					c.Plan, c.Clients, c.Cycles, c.Hold = s.plan(d), s.Clients, s.Cycles, s.Hold
-					c.Laws, c.Seeds, c.Untried = checker.Laws, max(s.Seeds, 3), true
-					c.Care.Fences = l.Fences
-					r, ok := locktest.Explore(t, c)
-					if !ok {
-						return
-					}
-					judgeable(t, r)
-					shown := 0
-					for _, b := range r.Breaches {
-						switch {
-						case b.Law == s.Law && s.Way.is(b):
-							shown += b.Runs
-							for _, wrong := range s.untrue(b.Story) {
-								t.Errorf("%s in: %s", wrong, b.Story)
-							}
-						case b.Cause.Kind == checker.CauseNotRecorded || !l.explains(b):
-							t.Errorf("%s is broken: %s, in %d of %d runs, which does not follow from the mistake\nseed %d: %s",
-								b.Law, b.Cause, b.Runs, r.Runs, b.Seed, b.Story)
-						}
-					}
-					if shown == 0 || s.Seeds == 0 && shown < r.Runs {
-						t.Errorf("%s: %s, in %d of %d runs: %s", s.Law, s.Cause, shown, r.Runs, s.Why)
-					}
+					open(t, "shown", l.Name)
+					l.Reports(t, s, d, Plain)
 				})
 			}
 		}
 	}
 }
 
-// plan is what strikes in a showing.
-func (s *Showing) plan(d Dress) []string {
-	number := "2"
-	if d.Hashed {
-		number = "3" // the first EVALSHA is refused
-	}
-	plan := []string{}
-	for _, f := range s.Plan {
-		plan = append(plan, strings.ReplaceAll(f, "{give}", number))
-	}
-	return plan
-}
-
-func (w Way) is(b locktest.Breach) bool {
-	return b.Law == w.Law && (b.Cause == w.Cause || w.Cause == anyCause && b.Cause.Kind != checker.CauseNotRecorded)
-}
-
-// explains reports whether a violation follows from the mistake. That of a law which no lease keeps may follow from the
-// faults alone.
-func (l *BrokenLock) explains(b locktest.Breach) bool {
-	if b.Law == checker.MutualExclusion || b.Law == checker.ResourceSafety {
-		return true
-	}
-	return slices.ContainsFunc(l.Shows, func(s Showing) bool { return s.Way.is(b) }) ||
-		slices.ContainsFunc(l.Also, func(w Way) bool { return w.is(b) })
-}
-
-// acted finds who did something to a key, and owned whose that was.
-var (
-	acted = regexp.MustCompile(`(?:a request of|overwritten at \S+ s by) (client-\d)`)
-	owned = regexp.MustCompile(`(?:it belonged to|the key of) (client-\d)`)
-)
-
-// untrue lists what a story says wrongly.
-func (s *Showing) untrue(story string) (wrong []string) {
-	check := func(what string, at *regexp.Regexp, want string) {
-		m := at.FindStringSubmatch(story)
-		switch {
-		case want == "":
-		case m == nil && !strings.Contains(strings.ToLower(story), want):
-			wrong = append(wrong, want+" is not named")
-		case m != nil && !regexp.MustCompile("^"+want+"$").MatchString(m[1]):
-			wrong = append(wrong, m[1]+" is named as "+what+" in place of "+want)
-		}
-	}
-	check("the one that did it", acted, s.By)
-	check("the owner", owned, s.Of)
-	for _, words := range s.Never {
-		if strings.Contains(story, words) {
-			wrong = append(wrong, fmt.Sprintf("%q is untrue", words))
-		}
-	}
-	return wrong
-}
-
-// TestMistakesAreFound by random faults, with no cause that does not follow from them.
+// TestMistakesAreFound by random faults, and nothing that does not follow from them.
 func TestMistakesAreFound(t *testing.T) {
 	if !thorough() {
 		testkit.FullOnly(t)
@@ -196,43 +97,23 @@ func TestMistakesAreFound(t *testing.T) {
 		for _, d := range Dresses {
 			for _, f := range l.Found {
 				t.Run(l.Name+"/"+d.Name+"/"+f.Name, func(t *testing.T) {
-					c := l.Config(d, Plain)
-					c.Faults, c.Without, c.Laws, c.Seeds, c.Untried = f.Faults, f.Without, locktest.LeaseLaws, seeds(), true
-					c.Care.ChecksValidity, c.Care.StopsWhenTold = true, true
-					if c.Care.Fences = l.Fences; l.Fences {
-						c.Laws = locktest.FencedLaws
-					}
-					if f.Faults == nil {
-						c.Plan = []string{}
-					}
-					r, ok := locktest.Explore(t, c)
-					if !ok {
-						return
-					}
-					judgeable(t, r)
-					if len(r.Breaches) == 0 {
-						t.Errorf("nothing is broken in %d runs: %s", r.Runs, l.Mistake)
-					}
-					for _, b := range r.Breaches {
-						if !l.explains(b) {
-							t.Errorf("%s is broken: %s, in %d of %d runs, which does not follow from the mistake\nseed %d: %s",
-								b.Law, b.Cause, b.Runs, r.Runs, b.Seed, b.Story)
-						}
-					}
+					open(t, "shown", l.Name)
+					l.Finds(t, f, d, Plain, seeds())
 				})
 			}
 		}
 	}
 }
 
-// TestTrialPassesSoundLocks, however they are written down.
+// TestTrialPassesSoundLocks in each dress.
 func TestTrialPassesSoundLocks(t *testing.T) {
 	for _, l := range SoundLocks() {
 		for _, d := range Dresses {
 			t.Run(l.Name+"/"+d.Name, func(t *testing.T) {
 				if l.Late {
-					t.Skip("the trial run has a release come late")
+					t.Skip("in the trial run a release comes late")
 				}
+				open(t, "trial", l.Name)
 				c := l.Config(d, Plain)
 				c.Laws = l.Promises[0].Laws
 				locktest.Try(t, c)
@@ -247,7 +128,7 @@ const inside = "FENCEPOST_HOMEMADE_TRIAL"
 // TestTrialOfABrokenLock fails: TestTrialReportsMistakes reads what it prints.
 func TestTrialOfABrokenLock(t *testing.T) {
 	if os.Getenv(inside) == "" {
-		t.Skip("it is run by TestTrialReportsMistakes")
+		t.Skip("TestTrialReportsMistakes runs it")
 	}
 	for _, l := range BrokenLocks() {
 		for _, d := range Dresses {
@@ -260,45 +141,52 @@ func TestTrialOfABrokenLock(t *testing.T) {
 	}
 }
 
-// TestTrialReportsMistakes that show without a fault, and no others.
+// TestTrialReportsMistakes that show without a fault, in its first line, and passes the others.
 func TestTrialReportsMistakes(t *testing.T) {
 	command := exec.Command(os.Args[0], "-test.run", "^TestTrialOfABrokenLock$", "-test.v")
 	command.Env = append(os.Environ(), inside+"=1")
-	out, _ := command.CombinedOutput() // it fails
-	said := map[string]string{}
+	out, _ := command.CombinedOutput() // the test fails
+	first := map[string]string{}
 	name := ""
 	for _, line := range strings.Split(string(out), "\n") {
 		if after, ok := strings.CutPrefix(line, "=== RUN   TestTrialOfABrokenLock/"); ok {
-			name = after
-		} else if text := strings.TrimSpace(line); name != "" && said[name] == "" && !strings.HasPrefix(text, "---") &&
-			!strings.HasPrefix(text, "===") {
-			_, said[name], _ = strings.Cut(text, ": ")
+			name, first[after] = after, ""
+		} else if _, text, ok := strings.Cut(line, ".go:"); ok && first[name] == "" {
+			_, first[name], _ = strings.Cut(text, ": ")
 		}
 	}
 	for _, l := range BrokenLocks() {
 		for _, d := range Dresses {
 			t.Run(l.Name+"/"+d.Name, func(t *testing.T) {
-				first := said[l.Name+"/"+d.Name]
-				if l.Trial == "" && first != "" || l.Trial != "" && !regexp.MustCompile("^"+l.Trial).MatchString(first) {
-					t.Errorf("%q, want %q: %s", first, l.Trial, l.Mistake)
+				open(t, "trial", l.Name)
+				said, ran := first[l.Name+"/"+d.Name]
+				if !ran || l.Trial == "" && said != "" ||
+					l.Trial != "" && !regexp.MustCompile("^"+l.Trial).MatchString(said) {
+					t.Errorf("%q, want %q: %s", said, l.Trial, l.Mistake)
 				}
 			})
 		}
 	}
 }
 
-// TestEachMistakeIsOneOfASoundLock by its name.
-func TestEachMistakeIsOneOfASoundLock(t *testing.T) {
-	names := map[string]bool{}
+// TestEachLockIsStated with what a reader needs, under a name of its own.
+func TestEachLockIsStated(t *testing.T) {
+	sound, broken := map[string]bool{}, map[string]bool{}
 	for _, l := range SoundLocks() {
-		if names[l.Name] || l.Why == "" || len(l.Promises) == 0 {
-			t.Errorf("%+v", l)
+		if sound[l.Name] || l.Why == "" || len(l.Promises) == 0 {
+			t.Errorf("%s: %s", l.Name, l.Why)
 		}
-		names[l.Name] = true
+		sound[l.Name] = true
 	}
 	for _, l := range BrokenLocks() {
-		if !names[l.Of] || names[l.Name] || l.Mistake == "" || len(l.Shows) == 0 {
-			t.Errorf("%s: %s", l.Name, l.Mistake)
+		if sound[l.Name] || broken[l.Name] || !sound[l.Of] || l.Mistake == "" || len(l.Shows) == 0 {
+			t.Errorf("%s, of %s: %s", l.Name, l.Of, l.Mistake)
 		}
+		for _, s := range l.Shows {
+			if s.Why == "" {
+				t.Errorf("%s: %s without a reason", l.Name, s.Law)
+			}
+		}
+		broken[l.Name] = true
 	}
 }

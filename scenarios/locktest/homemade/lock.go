@@ -27,8 +27,8 @@ type Recipe struct {
 	Version         string   // of the servers, as Servers.OfVersion has it
 	Owner           Owner    // how often the owner's value changes
 	Also            []string // names of keys that are the lock's, beside @lock
-	// Take asks a server for the lock once. Give gives the lock back: false if it was not there any more. Undo, if there
-	// is one, takes back a try that did not end well. Renew prolongs the lock, if it is renewed.
+	// Take asks a server for the lock once. Give gives the lock back: false if it was not there any more. Undo, if
+	// there is one, takes back a try that did not end well. Renew prolongs the lock, if it is renewed.
 	Take, Give, Undo, Renew Step
 	// Renewal says who calls Renew.
 	Renewal Renewal
@@ -101,7 +101,8 @@ var Dresses = []Dress{
 		Value: func(name string, n int) string { return fmt.Sprintf("%d%03d", number(name), n) }},
 	{Name: "absolute", Hashed: true,
 		Set: func(key, value, condition string) []string {
-			return []string{"SET", key, value, condition, "PXAT", strconv.FormatInt(time.Now().Add(TTL).UnixMilli(), 10)}
+			end := time.Now().Add(TTL).UnixMilli()
+			return []string{"SET", key, value, condition, "PXAT", strconv.FormatInt(end, 10)}
 		},
 		Value: func(name string, n int) string { return fmt.Sprintf(`{"owner":"%s","n":%d}`, name, n) }},
 }
@@ -122,7 +123,11 @@ var errLost = errors.New("the lock was lost")
 
 // Config is a test of the lock: New, Keys and what else the recipe asks for.
 func (r *Recipe) Config(d Dress, dial Dial) locktest.Config {
-	c := locktest.Config{TTL: TTL, Servers: locktest.Redis(max(r.Servers, 1))}
+	c := locktest.Config{TTL: TTL, Servers: locktest.Redis(max(r.Servers, 1)),
+		Care: locktest.Care{ChecksValidity: true, StopsWhenTold: true}}
+	if r.Fences {
+		c.Care = locktest.Care{Fences: true}
+	}
 	if r.Version != "" {
 		c.Servers = c.Servers.OfVersion(r.Version)
 	}
@@ -200,14 +205,15 @@ type holder struct {
 	dress  Dress
 	client *locktest.Client
 	conns  []Conn
-	// renewing are the watchdog's.
+	// renewing are those by which the lock is renewed, while it may be given back by the others.
 	renewing []Conn
 	n        int    // owner values so far
-	owner    string // the latest
+	owner    string // of the latest try
 	token    int64
 	seen     map[string]string // what a recipe has noted of earlier tries of this Lock
 
 	mu    sync.Mutex
+	held  string // the owner's value while the lock is held
 	until time.Time
 	lost  chan struct{}
 	stop  context.CancelFunc
@@ -220,10 +226,21 @@ func (h *holder) end() time.Time {
 	return h.until
 }
 
-func (h *holder) renew(until time.Time) {
+// renew asks for the lock to be prolonged. It may be given back meanwhile, and be taken anew.
+func (h *holder) renew(ctx context.Context) (kept, unclear bool, err error) {
+	h.mu.Lock()
+	owner := h.held
+	h.mu.Unlock()
+	if owner == "" {
+		return false, false, nil
+	}
+	kept, unclear, c := h.ask(ctx, h.recipe.Renew, owner, h.renewing)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.until = until
+	if kept = kept && h.held == owner && time.Now().Before(h.until); kept {
+		h.until = c.Until
+	}
+	return kept, unclear, c.err
 }
 
 // draw makes the owner's value for the next try.
@@ -248,15 +265,16 @@ func (h *holder) Lock(ctx context.Context) error {
 	clear(h.seen)
 	for first := true; ctx.Err() == nil; first = false {
 		h.draw(first)
-		taken, unclear, c := h.ask(ctx, h.recipe.Take, h.conns)
+		taken, unclear, c := h.ask(ctx, h.recipe.Take, h.owner, h.conns)
 		if taken && time.Now().Before(c.Until) {
-			h.renew(c.Until)
-			h.token = c.Token
+			h.mu.Lock()
+			h.held, h.until, h.token = h.owner, c.Until, c.Token
+			h.mu.Unlock()
 			h.watch()
 			return nil
 		}
 		if (taken || unclear || len(h.conns) > 1) && h.recipe.Undo != nil {
-			h.ask(context.WithoutCancel(ctx), h.recipe.Undo, h.conns)
+			h.ask(context.WithoutCancel(ctx), h.recipe.Undo, h.owner, h.conns)
 		}
 		sleep(ctx, pollEvery)
 	}
@@ -268,7 +286,10 @@ func (h *holder) Unlock(ctx context.Context) error {
 		h.stop()
 		<-h.ended
 	}
-	given, unclear, c := h.ask(ctx, h.recipe.Give, h.conns)
+	given, unclear, c := h.ask(ctx, h.recipe.Give, h.owner, h.conns)
+	h.mu.Lock()
+	h.held = ""
+	h.mu.Unlock()
 	switch {
 	case unclear:
 		return c.err
@@ -286,14 +307,14 @@ func (h *holder) Close() error {
 	return all
 }
 
-// ask takes a step on all servers at once: whether a quorum of them has granted it, and whether too few have answered to
-// know.
-func (h *holder) ask(ctx context.Context, s Step, conns []Conn) (granted, unclear bool, c *Call) {
+// ask takes a step on all servers at once: whether a quorum of them has granted it, and whether too few have answered
+// to know.
+func (h *holder) ask(ctx context.Context, s Step, owner string, conns []Conn) (granted, unclear bool, c *Call) {
 	calls := make([]*Call, len(conns))
 	var over sync.WaitGroup
 	for i, conn := range conns {
 		asked := time.Now()
-		calls[i] = &Call{holder: h, ctx: ctx, conn: conn, owner: h.owner, Until: asked.Add(TTL - h.drift())}
+		calls[i] = &Call{holder: h, ctx: ctx, conn: conn, owner: owner, Until: asked.Add(TTL - h.drift())}
 		if len(conns) == 1 {
 			calls[i].take(s)
 		} else {
@@ -348,13 +369,12 @@ func (h *holder) watch() {
 		for next := TTL / 3; sleep(ctx, next) == nil; {
 			end := h.end()
 			bounded, cancel := context.WithDeadline(ctx, end)
-			kept, unclear, c := h.ask(bounded, h.recipe.Renew, h.renewing)
+			kept, unclear, _ := h.renew(bounded)
 			cancel()
 			switch in := time.Until(end); {
 			case ctx.Err() != nil:
 				return
-			case kept && in > 0:
-				h.renew(c.Until)
+			case kept:
 				next = TTL / 3
 			case !unclear || in <= 0:
 				close(lost)
@@ -368,15 +388,13 @@ func (h *holder) watch() {
 
 // extend prolongs the lock for its user.
 func (h *holder) extend(ctx context.Context) error {
-	end := h.end()
-	kept, unclear, c := h.ask(ctx, h.recipe.Renew, h.conns)
+	kept, unclear, err := h.renew(ctx)
 	switch {
 	case unclear:
-		return c.err
-	case !kept || !time.Now().Before(end):
+		return err
+	case !kept:
 		return errLost
 	}
-	h.renew(c.Until)
 	return nil
 }
 

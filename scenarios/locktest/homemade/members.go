@@ -32,11 +32,12 @@ if redis.call('hsetnx', @lock, 'owner', $owner) == 0 then return 0 end
 redis.call('hset', @lock, 'since', redis.call('time')[1])
 redis.call('pexpire', @lock, $ttl)
 return 1`)
-	giveField = script(`if redis.call('hget', @lock, 'owner') == $owner then return redis.call('del', @lock) end return 0`)
+	giveField = script(
+		`if redis.call('hget', @lock, 'owner') == $owner then return redis.call('del', @lock) end return 0`)
 )
 
-// takeMode and giveMode are the write lock of a hash that also counts readers: field "mode", and one for each holder with
-// the end of its lease.
+// takeMode and giveMode are the write lock of a hash that also counts readers: field "mode", and one for each holder
+// with the end of its lease.
 var (
 	takeMode = script(`
 local t = redis.call('time')
@@ -59,8 +60,8 @@ if redis.call('hlen', @lock) == 1 then redis.call('del', @lock) end
 return mine`)
 )
 
-// takeDeadline is a hash without an expiry: field "until" is the end of the lease, by the server's clock. unit is of what
-// the script takes for now.
+// takeDeadline is a hash without an expiry: field "until" is the end of the lease, by the server's clock. now is what
+// the script compares it with.
 func takeDeadline(now string) Step {
 	return script(`
 local t = redis.call('time')
@@ -114,15 +115,19 @@ func memberLocks() []SoundLock {
 		{Recipe: Recipe{Name: "hash-field", Take: takeField, Give: giveField}, Promises: Leased,
 			Why: "HSETNX sets no field over another, and the release compares the field."},
 		{Recipe: Recipe{Name: "hash-mode", Take: takeMode, Give: giveMode}, Promises: Leased,
-			Why: "A release deletes its own field, and the hash only if nobody else has one in it. Fields whose time is over " +
-				"are cleared away by whoever comes next."},
-		{Recipe: Recipe{Name: "hash-deadline", Take: takeDeadline(`t[1] * 1000 + math.floor(t[2] / 1000)`), Give: giveField},
+			Why: "A release deletes its own field, and the hash only if nobody else has one in it. Fields whose time " +
+				"is over are cleared away by whoever comes next."},
+		{Recipe: Recipe{Name: "hash-deadline", Give: giveField,
+			Take: takeDeadline(`t[1] * 1000 + math.floor(t[2] / 1000)`)},
 			Promises: Leased,
-			Why:      "The key never expires, but its lease does: who takes the lock finds in the same step that it is over."},
-		{Recipe: Recipe{Name: "hash-watchdog", Take: takeCount, Give: giveCount, Renew: prolongField, Renewal: ByWatchdog},
+			Why: "The key never expires, but its lease does: who takes the lock finds in the same step that it " +
+				"is over."},
+		{Recipe: Recipe{Name: "hash-watchdog", Take: takeCount, Give: giveCount, Renew: prolongField,
+			Renewal: ByWatchdog},
 			Promises: Leased, Why: "The watchdog prolongs the hash only if it has the owner's field."},
 		{Recipe: Recipe{Name: "zset", Take: takeScore, Give: giveMember("ZREM")}, Promises: Leased,
-			Why: "Whoever takes the lock clears away members whose time is over, and finds no other. A release removes its own."},
+			Why: "Whoever takes the lock clears away members whose time is over, and finds no other. A release " +
+				"removes its own."},
 		{Recipe: Recipe{Name: "set", Take: takeMember, Give: giveMember("SREM")}, Promises: Leased,
 			Why: "A member is added to an empty set alone, and a release removes its own."},
 	}
@@ -153,8 +158,8 @@ return made`)}, Of: "hash-field",
 			Mistake: "HSETNX, and PEXPIRE in another request.",
 			Shows: []Showing{{Plan: []string{"delay the answer to the HSETNX of client-1 to redis-1 by 1s"},
 				Way: Way{deadlock, abandoned}, By: "client-1",
-				Why: "client-1 waits 500 ms for the answer, and asks anew with another value. Its first hash has no expiry, and " +
-					"nobody deletes it."}},
+				Why: "client-1 waits 500 ms for the answer, and asks anew with another value. Its first hash has no " +
+					"expiry, and nobody deletes it."}},
 			Found: []Family{Network}},
 		{Recipe: Recipe{Name: "hash-mode-deletes-all", Take: takeMode, Give: del}, Of: "hash-mode",
 			Mistake: "The release deletes the hash, whoever has a field in it.",
@@ -163,7 +168,8 @@ return made`)}, Of: "hash-field",
 		{Recipe: Recipe{Name: "hash-deadline-in-seconds", Take: takeDeadline(`tonumber(t[1])`), Give: giveField},
 			Of:      "hash-deadline",
 			Mistake: "The end of the lease is in milliseconds and is compared with seconds, so that it never comes.",
-			Shows: []Showing{{Plan: []string{"crash client-1 after acquired"}, Way: Way{deadlock, crashed}, By: "client-1",
+			Shows: []Showing{{Plan: []string{"crash client-1 after acquired"}, Way: Way{deadlock, crashed},
+				By:  "client-1",
 				Why: "client-1 is gone, and nobody ever finds its lease over."}},
 			Found: []Family{Restarts}},
 		{Recipe: Recipe{Name: "zset-removes-the-first", Take: takeScore, Give: func(c *Call) (bool, error) {
@@ -176,8 +182,8 @@ return made`)}, Of: "hash-field",
 			Mistake: "ZCARD and ZADD in place of one script.",
 			Shows: []Showing{{Plan: []string{"delay the ZADD of client-1 to redis-1 by 300ms"},
 				Way: Way{leaseExclusion, anyCause},
-				Why: "client-1 counts no member, and so does client-2, 10 ms later, which adds its own. client-1's is added " +
-					"after that. No member has gone: the server granted the lock to both."}},
+				Why: "client-1 counts no member, and so does client-2, 10 ms later, which adds its own. client-1's " +
+					"is added after that. No member has gone: the server granted the lock to both."}},
 			// What client-1 prolongs then is the set with client-2's member.
 			Also: []Way{{ownership, prolongedBy}}, Found: []Family{Network}},
 		{Recipe: Recipe{Name: "set-deletes-all", Take: takeMember, Give: del}, Of: "set",

@@ -147,7 +147,8 @@ func severalLocks() []SoundLock {
 		{Recipe: Recipe{Name: "signal", Take: waitsForSignal(setNX), Give: giveSignal}, Promises: Leased,
 			Why: "The signal only ends the waiting, and SET NX decides."},
 		{Recipe: Recipe{Name: "counter", Take: takeCounter, Give: giveCounter}, Promises: Leased,
-			Why: "Who makes the counter 1 has the lock. What others make of it changes neither whose it is nor when it ends."},
+			Why: "Who makes the counter 1 has the lock. What others make of it changes neither whose it is nor when " +
+				"it ends."},
 		{Recipe: Recipe{Name: "counter-alone", Take: script(`
 if redis.call('incr', @lock) > 1 then return 0 end
 redis.call('pexpire', @lock, $ttl)
@@ -161,10 +162,12 @@ return 1`), Give: del}, Promises: Faultless, Late: true,
 			Why: "The line says whose turn it is, and SET NX whether the lock is free."},
 		{Recipe: Recipe{Name: "hand-over", Owner: PerAcquire, Says: true, Take: takeHanded,
 			Give: handsOver(`redis.call('get', @lock) ~= $owner`)}, Promises: Leased,
-			Why: "The owner itself writes the next one's value into its own key, and the next one counts what is left of that."},
+			Why: "The owner itself writes the next one's value into its own key, and the next one counts what is " +
+				"left of that."},
 		{Recipe: Recipe{Name: "watchdog", Take: setNX, Give: deleteOwn, Renew: prolongOwn, Renewal: ByWatchdog},
 			Promises: Leased,
-			Why:      "The watchdog compares before it prolongs, and announces the loss of the lock when its lease ends."},
+			Why: "The watchdog compares before it prolongs, and announces the loss of the lock when its lease " +
+				"ends."},
 		{Recipe: Recipe{Name: "extended", Take: setNX, Give: deleteOwn, Renew: prolongOwn, Renewal: ByUser},
 			Promises: Leased, Why: "Extend compares before it prolongs."},
 		{Recipe: Recipe{Name: "extended-by-set", Version: "8", Take: setNX, Give: deleteOwn, Renewal: ByUser,
@@ -185,7 +188,8 @@ func brokenSeveral() []BrokenLock {
 		}}, Of: "list",
 			Mistake: "The release pops the element, whoever's that is.",
 			Trial:   `worker-1 deleted the key "lock" of worker-100`,
-			Shows:   atAnothers(removed, "LPOP takes that one's element, and with it the list ends."), Found: []Family{Pauses}},
+			Shows: atAnothers(removed, "LPOP takes that one's element, and with it the list "+
+				"ends."), Found: []Family{Pauses}},
 		{Recipe: Recipe{Name: "list-token-lost", Take: popToken, Give: pushToken}, Of: "list-token",
 			Mistake: "It is used where an answer can get lost.",
 			Shows: []Showing{{Plan: []string{"break client-1 | redis-1 before the answer to the BLPOP"},
@@ -196,9 +200,9 @@ func brokenSeveral() []BrokenLock {
 			Mistake: "Who has received the signal sets the key without NX.",
 			Shows: []Showing{
 				{Hold: 50 * time.Millisecond, Cycles: 6, Seeds: 10, Way: Way{ownership, overwritten},
-					Why: "Holds are short against the times between them, so that a release often finds nobody waiting, and its " +
-						"signal stays in the list. The next client takes the lock by SET NX. The one after that receives the signal " +
-						"at once, and sets its key over the holder's."},
+					Why: "Holds are short against the times between them, so that a release often finds nobody " +
+						"waiting, and its signal stays in the list. The next client takes the lock by SET NX. The " +
+						"one after that receives the signal at once, and sets its key over the holder's."},
 				{Hold: 50 * time.Millisecond, Cycles: 6, Seeds: 10, Way: Way{leaseExclusion, overwritten},
 					Why: "Both have the lock then."}},
 			Found: []Family{Network}},
@@ -226,14 +230,16 @@ return redis.call('del', @lock)`)}, Of: "pair",
 			Mistake: "The token is counted before the key is set, in another request.",
 			Shows: []Showing{{Plan: []string{"delay the answer to the INCR of client-1 to redis-1 by 400ms"},
 				Hold: 100 * time.Millisecond, Seeds: 10, Way: Way{tokenOrder, wentBack}, By: "client-1",
-				Why: "client-1 counts 1 and learns it 400 ms later. Meanwhile client-2 counts 2 and has the lock for 100 ms. If " +
-					"client-1 finds the lock free then, it takes it with 1."}},
+				Why: "client-1 counts 1 and learns it 400 ms later. Meanwhile client-2 counts 2 and has the lock for " +
+					"100 ms. If client-1 finds the lock free then, it takes it with 1."}},
 			Found: []Family{Network}},
 		{Recipe: Recipe{Name: "line-sets-in-turn", Owner: PerAcquire, Take: takeTurn(""), Give: deleteOwn}, Of: "line",
 			Mistake: "The first in the line sets the key without NX.", Trial: "Lock of worker-1 returned nil after ",
-			Shows: atFirst(overwritten, "client-1 has left the line when it took the lock, and client-2 is the first in it."),
+			Shows: atFirst(overwritten, "client-1 has left the line when it took the lock, and client-2 is the first "+
+				"in it."),
 			Found: []Family{Quiet}},
-		{Recipe: Recipe{Name: "hand-over-blindly", Owner: PerAcquire, Says: true, Take: takeHanded, Give: handsOver(`false`)},
+		{Recipe: Recipe{Name: "hand-over-blindly", Owner: PerAcquire, Says: true, Take: takeHanded,
+			Give: handsOver(`false`)},
 			Of:      "hand-over",
 			Mistake: "The release hands the lock over without comparing.",
 			Trial:   `worker-1 .* the key "lock" of worker-100`,
@@ -243,10 +249,11 @@ return redis.call('del', @lock)`)}, Of: "pair",
 			Renew: func(c *Call) (bool, error) { return granted(c.Do("PEXPIRE", c.key("lock"), millis(TTL))) }},
 			Of:      "watchdog",
 			Mistake: "The watchdog prolongs the key, whoever has it.",
-			Shows: []Showing{{Plan: []string{"delay the PEXPIRE of client-1 to redis-1 by 7s"}, Way: Way{ownership, prolongedBy},
+			Shows: []Showing{{Plan: []string{"delay the PEXPIRE of client-1 to redis-1 by " +
+				"7s"}, Way: Way{ownership, prolongedBy},
 				By: "client-1",
-				Why: "The watchdog asks at 2.7 s. client-1 gives the lock back at 4 s. The request arrives at 9.7 s, when another " +
-					"lock is held."}},
+				Why: "The watchdog asks at 2.7 s. client-1 gives the lock back at 4 s. The request arrives at 9.7 s, " +
+					"when another lock is held."}},
 			Also: []Way{{leaseExclusion, prolongedBy}, {leaseExclusion, goneKey}}, Found: []Family{Network}},
 		{Recipe: Recipe{Name: "watchdog-never-renews", Take: setNX, Give: deleteOwn, Renewal: Asleep}, Of: "watchdog",
 			Mistake: "The watchdog is never started.",
@@ -265,16 +272,20 @@ return redis.call('del', @lock)`)}, Of: "pair",
 			Renew: ifRead(func(c *Call) (bool, error) { return granted(c.Do("PEXPIRE", c.key("lock"), millis(TTL))) })},
 			Of:      "extended",
 			Mistake: "GET and PEXPIRE in place of one script.",
-			Shows: []Showing{{Plan: []string{"delay the PEXPIRE of client-1 to redis-1 by 7s"}, Way: Way{ownership, prolongedBy},
+			Shows: []Showing{{Plan: []string{"delay the PEXPIRE of client-1 to redis-1 by " +
+				"7s"}, Way: Way{ownership, prolongedBy},
 				By: "client-1",
-				Why: "GET finds the own value at 2.7 s. The lock is given back at 4 s, and PEXPIRE arrives at 9.7 s, when another " +
-					"lock is held."}},
+				Why: "GET finds the own value at 2.7 s. The lock is given back at 4 s, and PEXPIRE arrives at 9.7 s, " +
+					"when another lock is held."}},
 			Found: []Family{Network}},
-		{Recipe: Recipe{Name: "string-counts-from-the-reply", Take: setNX, Give: deleteOwn, CountsFromReply: true}, Of: "string",
+		{Recipe: Recipe{Name: "string-counts-from-the-reply", Take: setNX, Give: deleteOwn, CountsFromReply: true},
+			Of:      "string",
 			Mistake: "The validity counts from the reply, and so ends after the key.",
-			Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by 400ms"}, Hold: 9 * time.Second,
+			Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
+				"400ms"}, Hold: 9 * time.Second,
 				Way: Way{leaseExclusion, miscounted}, By: "client-1",
-				Why: "The key is set at 0 s and ends at 8 s. client-1 counts to 8.4 s, and another asks every 100 ms."}},
+				Why: "The key is set at 0 s and ends at 8 s. client-1 counts to 8.4 s, and another asks every 100 " +
+					"ms."}},
 			Found: []Family{Network}},
 		{Recipe: Recipe{Name: "quorum-of-one", Servers: 3, Quorum: 1, Take: setNX, Give: deleteOwn, Undo: deleteOwn},
 			Of:      "quorum",
@@ -286,9 +297,11 @@ return redis.call('del', @lock)`)}, Of: "pair",
 		{Recipe: Recipe{Name: "quorum-counts-from-the-reply", Servers: 3, Take: setNX, Give: deleteOwn, Undo: deleteOwn,
 			CountsFromReply: true}, Of: "quorum",
 			Mistake: "The validity counts from the last reply, and so ends after the keys.",
-			Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by 450ms"}, Hold: 9 * time.Second,
+			Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
+				"450ms"}, Hold: 9 * time.Second,
 				Way: Way{leaseExclusion, miscounted}, By: "client-1",
-				Why: "The keys are set at 0 s and end at 8 s. client-1 counts, with 82 ms off for the clocks, to 8.37 s."}},
+				Why: "The keys are set at 0 s and end at 8 s. client-1 counts, with 82 ms off for the clocks, to " +
+					"8.37 s."}},
 			Found: []Family{Network}},
 		{Recipe: Recipe{Name: "string-not-given-back", Take: setNX, Unchecked: true,
 			Give: func(c *Call) (bool, error) { return true, nil }}, Of: "string",

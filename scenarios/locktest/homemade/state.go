@@ -76,16 +76,15 @@ type Way struct {
 
 // Showing is a run that shows a mistake.
 type Showing struct {
-	// Plan, Clients, Cycles and Hold are those of locktest.Config. Without a plan no fault strikes. {give} in a fault is
-	// the number of client-1's first request to give the lock back or to undo a try, after one request to take it.
+	// Plan, Clients, Cycles and Hold are those of locktest.Config. Without a plan no fault strikes.
 	Plan            []string
 	Clients, Cycles int
 	Hold            time.Duration
 	// Seeds is how many seeds it takes until chance has shown the mistake once; 0: each seed shows it.
 	Seeds int
 	Way
-	// By is the client whose request or whose hold it was, and Of the one whose key it was: regular expressions; empty if
-	// that is left to chance.
+	// By is the client whose request or whose hold it was, and Of the one whose key it was: regular expressions; empty
+	// if that is left to chance.
 	By, Of string
 	Why    string // this must be reported
 	// Never are words that would be untrue.

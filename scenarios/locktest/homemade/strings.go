@@ -23,6 +23,9 @@ var (
 		`if redis.call('get', @lock) == $owner then return redis.call('pexpire', @lock, $ttl) end return 0`)
 )
 
+// ownDeletion is deleteOwn's script in a fault.
+const ownDeletion = `"if redis.call('get', KEYS[1]) == ARGV[1] then return redis.c…"`
+
 // del deletes the key.
 func del(c *Call) (bool, error) { return granted(c.Do("DEL", c.key("lock"))) }
 
@@ -213,13 +216,13 @@ func setThenExpire(c *Call) (bool, error) {
 func stringLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "string", Take: setNX, Give: deleteOwn}, Promises: Leased,
-			Why: "SET NX sets no key over another, and each try has its own value, which the release compares in the step in " +
-				"which it deletes."},
+			Why: "SET NX sets no key over another, and each try has its own value, which the release compares in the " +
+				"step in which it deletes."},
 		{Recipe: Recipe{Name: "string-watch", Take: setNX, Give: watching(deleteRead)}, Promises: Leased,
 			Why: "EXEC deletes only if the key is unchanged since GET found the own value in it."},
 		{Recipe: Recipe{Name: "string-per-acquire", Owner: PerAcquire, Take: setNX, Give: deleteOwn}, Promises: Leased,
-			Why: "All tries of a Lock have one value, but until the lock is taken nothing is asked for with it save SET NX, " +
-				"which does nothing while there is a key."},
+			Why: "All tries of a Lock have one value, but until the lock is taken nothing is asked for with it save " +
+				"SET NX, which does nothing while there is a key."},
 		{Recipe: Recipe{Name: "string-undo", Take: setNX, Give: deleteOwn, Undo: deleteOwn}, Promises: Leased,
 			Why: "A try without an answer is taken back with its own value, which no other try has."},
 		{Recipe: Recipe{Name: "string-nx-get", Give: deleteOwn, Take: func(c *Call) (bool, error) {
@@ -237,8 +240,8 @@ return 1`)}, Promises: Leased,
 		{Recipe: Recipe{Name: "string-watched-take", Take: watching(setMissing), Give: deleteOwn}, Promises: Leased,
 			Why: "EXEC sets the key only if there is still none."},
 		{Recipe: Recipe{Name: "string-rename", Take: renames("RENAMENX"), Give: deleteOwn}, Promises: Leased,
-			Why: "RENAMENX does nothing where there is a key. The expiry moves with the key; it counts from the SET before, as " +
-				"the validity does."},
+			Why: "RENAMENX does nothing where there is a key. The expiry moves with the key; it counts from the SET " +
+				"before, as the validity does."},
 		{Recipe: Recipe{Name: "string-json", Take: takeJSON, Give: giveJSON}, Promises: Leased,
 			Why: "The release compares the owner that is in the value."},
 		{Recipe: Recipe{Name: "string-delex", Version: "8", Take: setNX, Give: func(c *Call) (bool, error) {
@@ -250,12 +253,13 @@ return 1`)}, Promises: Leased,
 		}}, Promises: Leased,
 			Why: "CAD compares and deletes in one step."},
 		{Recipe: Recipe{Name: "tombstone", Take: takeFree, Give: giveFree}, Promises: Leased,
-			Why: "Who takes the lock finds in the same step that its key has expired, or that its owner has written \"free\"."},
+			Why: "Who takes the lock finds in the same step that its key has expired, or that its owner has written " +
+				"\"free\"."},
 		{Recipe: Recipe{Name: "record", Take: replaceStale(true), Give: deleteOwn},
 			Promises: []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 				{Restarts, locktest.LeaseLaws}, {Clocks, locktest.LeaseLaws}},
-			Why: "No key expires. Who takes the lock over has seen the version that it replaces for a TTL, and the holder's TTL " +
-				"counts from before it wrote that version."},
+			Why: "No key expires. Who takes the lock over has seen the version that it replaces for a TTL, and the " +
+				"holder's TTL counts from before it wrote that version."},
 	}
 }
 
@@ -267,26 +271,31 @@ func brokenStrings() []BrokenLock {
 			Shows:   atAnothers(removed, "DEL deletes that one's key."), Found: []Family{Pauses}},
 		{Recipe: Recipe{Name: "string-two-steps", Take: setNX, Give: ifRead(del)}, Of: "string",
 			Mistake: "GET and DEL in place of one script.",
-			Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by 6s"}, Way: Way{ownership, removed},
+			Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by " +
+				"6s"}, Way: Way{ownership, removed},
 				By: "client-1",
-				Why: "GET finds the own value at 4 s. The key expires at 8 s, and DEL arrives at 10 s, when whoever took the " +
-					"lock at 8 s has it."}},
+				Why: "GET finds the own value at 4 s. The key expires at 8 s, and DEL arrives at 10 s, when whoever " +
+					"took the lock at 8 s has it."}},
 			Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
-		{Recipe: Recipe{Name: "string-one-value-a-client", Owner: PerClient, Take: setNX, Give: deleteOwn}, Of: "string",
+		{Recipe: Recipe{Name: "string-one-value-a-client", Owner: PerClient, Take: setNX, Give: deleteOwn},
+			Of:      "string",
 			Mistake: "A client uses one value for all its locks.",
-			Shows: []Showing{{Plan: []string{"delay message {give} of client-1 -> redis-1 by 6s"}, Clients: 1,
+			Shows: []Showing{{Plan: []string{"delay the " + ownDeletion + " of client-1 to redis-1 by 6s"}, Clients: 1,
 				Way: Way{ownership, removed}, By: "client-1", Of: "client-1", Never: []string{"did not compare"},
-				Why: "The release of client-1's first lock arrives at 10 s. Its second lock, since 8 s, has the same value."}},
+				Why: "The release of client-1's first lock arrives at 10 s. Its second lock, since 8 s, has the same " +
+					"value."}},
 			Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
-		{Recipe: Recipe{Name: "string-undo-of-all-tries", Owner: PerAcquire, Take: setNX, Give: deleteOwn, Undo: deleteOwn},
-			Of:      "string-undo",
-			Mistake: "All tries of a Lock have one value, so that what takes one of them back may take back a later one.",
+		{Recipe: Recipe{Name: "string-undo-of-all-tries", Owner: PerAcquire, Take: setNX, Give: deleteOwn,
+			Undo: deleteOwn}, Of: "string-undo",
+			Mistake: "All tries of a Lock have one value, so that what takes one of them back may take back a later " +
+				"one.",
 			Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by 1s",
-				"delay message {give} of client-1 -> redis-1 by 8500ms"}, Clients: 2, Seeds: 10,
+				"delay the " + ownDeletion + " of client-1 to redis-1 by 8500ms"}, Clients: 2, Seeds: 10,
 				Way: Way{leaseExclusion, lateTry}, By: "client-1", Never: []string{"did not compare"},
-				Why: "client-1 does not learn in time that its first SET has set the key, and takes that back by a script that " +
-					"arrives at 9 s. At 8 s the key expires. If client-1 is the first to ask after that, it sets the key anew with " +
-					"the same value, and the script deletes it: client-2 gets in while the lease lasts."}},
+				Why: "client-1 does not learn in time that its first SET has set the key, and takes that back by a " +
+					"script that arrives at 9 s. At 8 s the key expires. If client-1 is the first to ask after that, " +
+					"it sets the key anew with the same value, and the script deletes it: client-2 gets in while the " +
+					"lease lasts."}},
 			Also: []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Network}},
 		{Recipe: Recipe{Name: "string-one-value-for-all", Owner: Nobody, Take: setNX, Give: deleteOwn}, Of: "string",
 			Mistake: "All clients use the same value.",
@@ -296,7 +305,8 @@ func brokenStrings() []BrokenLock {
 		{Recipe: Recipe{Name: "string-read-back", Take: setNX, Give: giveReadBack}, Of: "string",
 			Mistake: "The release compares with what it has just read, whoever's that is.",
 			Trial:   `worker-1 deleted the key "lock" of worker-100`,
-			Shows: atAnothers(removed, "GET reads that one's value, and the script finds it and deletes that one's key.",
+			Shows: atAnothers(removed, "GET reads that one's value, and the script finds it and deletes that one's "+
+				"key.",
 				"did not compare"), Found: []Family{Pauses}},
 		{Recipe: Recipe{Name: "string-overwrites", Take: setAlways, Give: deleteOwn}, Of: "string",
 			Mistake: "SET without NX.", Trial: "Lock of worker-1 returned nil after ",
@@ -305,23 +315,27 @@ func brokenStrings() []BrokenLock {
 			Mistake: "SETNX, and PEXPIRE in another request.",
 			Shows: []Showing{{Plan: []string{"delay the answer to the SETNX of client-1 to redis-1 by 1s"},
 				Way: Way{deadlock, abandoned}, By: "client-1",
-				Why: "client-1 waits 500 ms for the answer, and asks anew with another value. Its first key has no expiry, and " +
-					"nobody deletes it."}},
+				Why: "client-1 waits 500 ms for the answer, and asks anew with another value. Its first key has no " +
+					"expiry, and nobody deletes it."}},
 			Found: []Family{Network}},
 		{Recipe: Recipe{Name: "string-multi-prolongs", Take: setAndExpire(), Give: deleteOwn}, Of: "string-multi",
-			Mistake: "PEXPIRE without NX: whoever asks prolongs the holder's key.", Trial: `worker-1 prolonged the key "lock"`,
-			Shows: waitersProlong(), Found: []Family{Quiet}},
+			Mistake: "PEXPIRE without NX: whoever asks prolongs the holder's key.",
+			Trial:   `worker-1 prolonged the key "lock"`,
+			Shows:   waitersProlong(), Found: []Family{Quiet}},
 		{Recipe: Recipe{Name: "string-unwatched-take", Take: setMissing, Give: deleteOwn}, Of: "string-watched-take",
 			Mistake: "No WATCH before GET.",
-			Shows: lateSet("EXEC", "client-1 finds no key, and so does client-2, 10 ms later, which sets its own. client-1's "+
-				"transaction arrives after that."), Found: []Family{Network}},
-		{Recipe: Recipe{Name: "string-watch-without-multi", Take: setNX, Give: watching(ifRead(del))}, Of: "string-watch",
+			Shows: lateSet("EXEC", "client-1 finds no key, and so does client-2, 10 ms later, which sets its own. "+
+				"client-1's transaction arrives after that."), Found: []Family{Network}},
+		{Recipe: Recipe{Name: "string-watch-without-multi", Take: setNX, Give: watching(ifRead(del))},
+			Of:      "string-watch",
 			Mistake: "DEL is sent outside of MULTI and EXEC, where WATCH means nothing.",
-			Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by 6s"}, Way: Way{ownership, removed},
+			Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by " +
+				"6s"}, Way: Way{ownership, removed},
 				By:  "client-1",
 				Why: "GET finds the own value at 4 s, and DEL arrives at 10 s."}},
 			Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
-		{Recipe: Recipe{Name: "string-rename-overwrites", Take: renames("RENAME"), Give: deleteOwn}, Of: "string-rename",
+		{Recipe: Recipe{Name: "string-rename-overwrites", Take: renames("RENAME"), Give: deleteOwn},
+			Of:      "string-rename",
 			Mistake: "RENAME in place of RENAMENX.", Trial: "Lock of worker-1 returned nil after ",
 			Shows: atFirst(overwritten, "client-2 renames its key to the lock's."), Found: []Family{Quiet}},
 		{Recipe: Recipe{Name: "tombstone-blind", Take: takeFree, Give: func(c *Call) (bool, error) {
@@ -338,14 +352,15 @@ func brokenStrings() []BrokenLock {
 			return setAlways(c)
 		}}, Of: "tombstone",
 			Mistake: "GET and SET in place of one script.",
-			Shows: lateSet("SET", "client-1 finds no key, and so does client-2, 10 ms later, which sets its own. client-1's "+
-				"SET arrives after that."), Found: []Family{Network}},
+			Shows: lateSet("SET", "client-1 finds no key, and so does client-2, 10 ms later, which sets its own. "+
+				"client-1's SET arrives after that."), Found: []Family{Network}},
 		{Recipe: Recipe{Name: "record-impatient", Take: replaceStale(false), Give: deleteOwn}, Of: "record",
 			Mistake: "The TTL counts from when the client first found the lock taken, whichever version it saw then.",
 			Shows: []Showing{{Hold: 6 * time.Second, Way: Way{ownership, overwritten},
 				Never: []string{"whether or not there was one", "did not compare"},
-				Why: "client-1 has the lock to 6 s, and one of the others from then on. The third, which waits since 0 s, replaces " +
-					"the second one's record at 8 s. It compares the version, but has not watched that one for a TTL."}},
+				Why: "client-1 has the lock to 6 s, and one of the others from then on. The third, which waits since " +
+					"0 s, replaces the second one's record at 8 s. It compares the version, but has not watched that " +
+					"one for a TTL."}},
 			Also: []Way{{leaseExclusion, overwritten}}, Found: []Family{Quiet}},
 		{Recipe: Recipe{Name: "deadline-getset", Take: replaceEnded, Give: func(c *Call) (bool, error) {
 			if !time.Now().Before(c.end()) {
@@ -354,10 +369,11 @@ func brokenStrings() []BrokenLock {
 			return del(c)
 		}}, Of: "record",
 			Mistake: "GETSET writes before it is known that the holder's lease is over, and nothing is compared.",
-			Shows: []Showing{{Plan: []string{"crash client-1 after acquired", "delay the GETSET of client-2 to redis-1 by 300ms"},
+			Shows: []Showing{{Plan: []string{"crash client-1 after acquired", "delay the GETSET of client-2 to " +
+				"redis-1 by 300ms"},
 				Seeds: 10, Way: Way{ownership, overwritten}, By: "client-2", Of: "client-3",
-				Why: "client-1's lease ends at 8 s. If client-2 is the first to read that, its GETSET comes after that of client-3, " +
-					"and writes over the key of client-3, which has the lock."}},
+				Why: "client-1's lease ends at 8 s. If client-2 is the first to read that, its GETSET comes after " +
+					"that of client-3, and writes over the key of client-3, which has the lock."}},
 			Also: []Way{{ownership, removed}, {leaseExclusion, removed}, {leaseExclusion, overwritten}}, Found: nil},
 	}
 }
