@@ -54,6 +54,10 @@ const (
 	BySlowWork    = "slow work"         // HolderOutlivedLease
 	// StuckBehindAbandoned: the key would expire if its client's session, or lease, did
 	SessionLives = "session lives on"
+	// StuckBehindAbandoned: the key is prolonged although nobody uses it
+	KeptProlonged = "prolonged"
+	// StuckBehindAbandoned: the key is the first in line, and its client, which waits, does not notice
+	TurnNotTaken = "turn not taken"
 )
 
 // Causes are all kinds of causes, each with the details that distinguish its variants.
@@ -79,7 +83,7 @@ var Causes = []struct {
 	{StuckBehindCrashed, nil},
 	{StuckBehindUncapped, nil},
 	{NoQuorumLeft, nil},
-	{StuckBehindAbandoned, []string{SessionLives}},
+	{StuckBehindAbandoned, []string{SessionLives, KeptProlonged, TurnNotTaken}},
 	{StuckBehindItself, nil},
 	{StuckInCycle, nil},
 	{SessionExpired, nil},

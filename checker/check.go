@@ -69,6 +69,6 @@ type judge struct {
 	parts    linear.Parts                         // the parts in which porcupine is asked
 	instead  func([]linear.MutexOp) linear.Answer // in tests, called in place of porcupine
 	known    Known                                // facts about faults, established by trials
-	silent   bool                                 // no key of the lock was set while somebody was stuck
+	waiting  waiting                              // what is known of the requests of a waiter that a story is about
 	refused  bool                                 // the operation that a story is about was not slow, but refused
 }

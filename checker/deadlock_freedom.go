@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 
@@ -101,32 +100,51 @@ func (t *judge) missing() string {
 func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	a := &t.Asks[s.Ask]
 	lock := t.Locks[a.Lock].Name
-	cause, about, why, w := t.stuckCause(s)
-	calm := " no fault was under way, yet"
+	broken := t.lastBy(s.Since + limit)
+	cause, about, why, w := t.stuckCause(s, moment{broken + 1, s.Since + limit})
+	calm := " " + t.calm(s) + ", yet"
 	if cause.Kind == NoQuorumLeft {
 		calm = ""
 	}
 	story := sentence("%s asked for %s at %v. From %v on%s for %v nobody acquired the lock; at most %v (longest TTL + "+
 		"hold + slack) would be sound. %s", capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm,
 		s.Until-s.Since, limit, why)
-	t.silent = t.silentWhile(s)
 	f.violated(t, cause, story, append(w, a.Call), lock, a.Process)
-	t.silent = false
-	f.About, f.At = about, t.History.Events[t.lastBy(s.Since+limit)].Index
+	t.waiting = waiting{}
+	f.About, f.At = about, t.History.Events[broken].Index
 }
 
-// silentWhile reports whether no server recorded that a key of the lock was set or prolonged while somebody was stuck,
-// though servers record such changes. If no key was there either, no request for the lock can have been carried out.
-func (t *judge) silentWhile(s *trace.Stuck) bool {
-	lock := t.Locks[t.Asks[s.Root].Lock].Name
-	return len(t.Keys) > 0 && !slices.ContainsFunc(t.Keys, func(at int32) bool {
-		e := &t.History.Events[at]
-		return e.F != history.KeyGone && e.Lock == lock && s.Since <= e.Time && e.Time <= s.Until
-	})
+// calm says that no fault was under way while somebody was stuck, except for those that last for good.
+func (t *judge) calm(s *trace.Stuck) string {
+	var kinds []string
+	for i := range t.Faults {
+		kind := t.lasting(&t.Faults[i])
+		if kind != "" && t.Faults[i].Start < s.At && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) == 0 {
+		return "no fault was under way"
+	}
+	return "no fault was under way but " + list(kinds)
 }
 
-// stuckCause finds what, and whom, the waiter was stuck behind.
-func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, why string, witness []int) {
+// lasting says what a fault is that has no end although waiters are judged while it goes on; empty if it is none.
+func (t *judge) lasting(f *trace.Fault) string {
+	switch {
+	case f.Stop != trace.Open || f.Ends:
+	case f.Does == history.Parts:
+		return "a cut without end"
+	case f.Does == history.PacesClock:
+		return "a drift without end"
+	case f.Does.IsDown() && slices.ContainsFunc(f.On, t.IsServer):
+		return "a server that stayed down"
+	}
+	return ""
+}
+
+// stuckCause finds what, and whom, the waiter was stuck behind, as things were when it had waited for too long.
+func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about history.Process, why string, witness []int) {
 	a := &t.Asks[s.Root]
 	if len(s.Gone) > 0 {
 		return Cause{Kind: NoQuorumLeft}, "", t.quorumStory(s.Gone), starts(s.Gone)
@@ -144,44 +162,75 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 			sentence("%s held the lock since %v, longer than the declared hold of %v, and %s.",
 				capital(string(g.Process)), t.Time(g.OK), t.History.Header.Hold, how), []int{g.OK}
 	}
-	keys := t.standing(a.Lock, s.At)
-	if set, crash := t.crashedOwner(keys, s.At); crash >= 0 {
-		e := &t.History.Events[set]
+	keys := t.standing(a.Lock, now.at)
+	if key, crash := t.crashedOwner(t.blocking(keys), now.at); key != nil {
 		until := "never expires"
-		if e.Until != history.Never {
-			until = sentence("is due to expire at %v", e.Until)
+		if key.until != history.Never {
+			until = sentence("is due to expire at %v", key.until)
 		}
-		return Cause{Kind: StuckBehindCrashed}, t.ProcessOf(e.Of),
-			sentence("%s crashed at %v%s; its key on %s, set at %v, is still there and %s.",
-				capital(string(t.ProcessOf(e.Of))), t.Time(crash), t.crashText(t.ProcessOf(e.Of), crash), e.Process,
-				e.Time, until), []int{set, crash}
+		owner := t.ProcessOf(key.of)
+		return Cause{Kind: StuckBehindCrashed}, owner, sentence("%s crashed at %v%s; its key on %s, set at %v, is still "+
+			"there and %s.", capital(string(owner)), t.Time(crash), t.crashText(owner, crash),
+			t.History.Events[key.set].Process, t.Time(key.set), until), []int{key.set, crash}
 	}
-	g := t.crashedHolder(a.Lock, s.At)
+	g := t.crashedHolder(a.Lock, now.at)
 	if g != nil && !t.recorded(g) {
 		return Cause{Kind: StuckBehindCrashed}, g.Process,
 			sentence("%s held the lock since %v and crashed at %v%s without releasing it.",
 				capital(string(g.Process)), t.Time(g.OK), t.Time(g.End), t.crashText(g.Process, g.End)),
 			[]int{g.OK, g.End}
 	}
-	if set, why := t.abandoned(keys, t.lastBy(s.Since)+1); set >= 0 {
-		e := &t.History.Events[set]
-		return Cause{Kind: StuckBehindAbandoned}, t.ProcessOf(e.Of), sentence("The key of attempt %s on %s, "+
-			"set at %v%s, is still there and never expires; %s has given that attempt up.",
-			e.Of, e.Process, e.Time, t.faultText(why), t.ProcessOf(e.Of)), []int{set}
+	if x := t.abandoned(a.Lock, keys, now); x != nil {
+		t.waiting.earlierTry = x.left == trace.Open && x.detail != TurnNotTaken
+		t.waiting.everlasting = x.until == history.Never
+		return Cause{StuckBehindAbandoned, x.detail}, x.client, t.abandonedStory(a.Lock, x, now.at),
+			[]int{x.set, x.prolonged, x.left}
 	}
-	if set, left := t.leftInSession(a.Lock, keys, s.At); set >= 0 {
-		e := &t.History.Events[set]
-		client := t.ProcessOf(e.Of)
-		return Cause{Kind: StuckBehindAbandoned, Detail: SessionLives}, client,
-			sentence("%s gave attempt %s up at %v; its key on %s, set at %v, is still there, and stays as long as the "+
-				"session does.", capital(string(client)), e.Of, t.Time(left), e.Process, e.Time), []int{set, left}
-	}
+	story := "No living process held it."
 	if g != nil {
-		return Cause{Kind: StuckWithoutHolder}, g.Process,
-			sentence("No living process held it: %s, the last to hold it, crashed at %v%s, and its key is gone.",
-				g.Process, t.Time(g.End), t.crashText(g.Process, g.End)), []int{g.OK, g.End}
+		story, witness = sentence("No living process held it: %s, the last to hold it, crashed at %v%s, and its key is "+
+			"gone.", g.Process, t.Time(g.End), t.crashText(g.Process, g.End)), []int{g.OK, g.End}
+		about = g.Process
 	}
-	return Cause{Kind: StuckWithoutHolder}, "", "No living process held it.", nil
+	return Cause{Kind: StuckWithoutHolder}, about, story + t.waitingStory(a, s.Since, now), witness
+}
+
+// waiting is what is known of the requests of somebody who waited although nobody held the lock.
+type waiting struct {
+	silent     bool // they had ended long before
+	turnedAway bool // they went on, although no server had a key of the lock
+	// of a key in the way:
+	earlierTry  bool // it is of an earlier try of somebody who still waits
+	everlasting bool // it never expires
+}
+
+// waitingStory says what became of the requests of a waiter from a time on, if that is known.
+func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) string {
+	asked, known := t.History.Header.Asked[a.Process]
+	silent := t.isSilent(a.Process, now.time)
+	t.waiting = waiting{silent: silent, turnedAway: known && !silent && t.isFree(a.Lock, since, now.at)}
+	switch {
+	case t.waiting.silent && asked == 0:
+		return sentence(" No request of %s for it reached a server.", a.Process)
+	case t.waiting.silent:
+		return sentence(" The last request of %s for it reached a server at %v.", a.Process, asked)
+	case t.waiting.turnedAway:
+		return t.turnedAwayStory(a.Process)
+	}
+	return ""
+}
+
+func (t *judge) turnedAwayStory(client history.Process) string {
+	return sentence(" Requests of %s for it reached the servers, the last at %v, and no server had a key of it.",
+		client, t.History.Header.Asked[client])
+}
+
+// isFree reports whether no server had a key of a lock from a time on until position at.
+func (t *judge) isFree(lock int32, since history.Time, at int) bool {
+	return len(t.standing(lock, at)) == 0 && !slices.ContainsFunc(t.Keys, func(i int32) bool {
+		e := &t.History.Events[i]
+		return e.Lock == t.Locks[lock].Name && since <= e.Time && int(i) < at
+	})
 }
 
 // circle describes who waits for whom in a circle.
@@ -246,101 +295,6 @@ func (t *judge) recorded(g *trace.Grant) bool {
 func (t *judge) crashText(p history.Process, crash int) string {
 	return t.faultText(t.lastSuspect(crash+1,
 		func(f *trace.Fault) bool { return f.Does == history.Kills && f.Strikes(p) }))
-}
-
-// standing lists, in ascending order, where the keys of the lock were set that are present at position at. Keys on a
-// server that is down cannot block anybody: it does not even refuse requests. Keys of a service are present as long as
-// they are on any of its members.
-func (t *judge) standing(lock int32, at int) []int {
-	type place struct {
-		server history.Process
-		of     history.Attempt
-	}
-	there := make(map[place]int)
-	for i := range t.History.Events[:min(at, len(t.History.Events))] {
-		e := &t.History.Events[i]
-		switch {
-		case e.Lock != t.Locks[lock].Name:
-		case e.F == history.KeySet:
-			there[place{t.Keeper(e.Process), e.Of}] = i
-		case e.F == history.KeyGone:
-			delete(there, place{t.Keeper(e.Process), e.Of})
-		}
-	}
-	return slices.DeleteFunc(slices.Sorted(maps.Values(there)), func(i int) bool {
-		return !t.History.Header.OneService() && t.isDown(t.History.Events[i].Process, at)
-	})
-}
-
-// crashedOwner finds the first of the keys set at the given positions whose process has crashed since, before position
-// at.
-func (t *judge) crashedOwner(keys []int, at int) (set, crash int) {
-	for _, set := range keys {
-		owner := t.ProcessOf(t.History.Events[set].Of)
-		for i := set; i < min(at, len(t.History.Events)); i++ {
-			if e := &t.History.Events[i]; e.F == history.Crashed && e.Process == owner {
-				return set, i
-			}
-		}
-	}
-	return -1, -1
-}
-
-// abandoned finds the first of the keys set at the given positions that never expires although nobody is going to
-// release it: its attempt was given up, or its release was lost. With it comes the fault that was active between its
-// client and the server when it was set, or struck there before the client did something else, and before position
-// calm.
-func (t *judge) abandoned(keys []int, calm int) (set int, why *trace.Fault) {
-	for _, set := range keys {
-		e := &t.History.Events[set]
-		if e.Until != history.Never {
-			continue
-		}
-		client, next := t.ProcessOf(e.Of), set+1
-		for next < calm && t.History.Events[next].Process != client {
-			next++
-		}
-		server := func(p history.Process) bool { return p == e.Process }
-		return set, t.lastSuspect(next, func(f *trace.Fault) bool {
-			return !f.Does.IsClock() && f.Does != history.EndsSession && t.onTheWay(f, client, server) &&
-				(f.Start > set || t.Time(t.Mended(f)) >= e.Time)
-		})
-	}
-	return -1, nil
-}
-
-// leftInSession finds the first of the keys set at the given positions that its session has kept there for longer than
-// a TTL, and for nobody: its client learned that the attempt failed, or has left the section, before position at. Left
-// is when that was.
-func (t *judge) leftInSession(lock int32, keys []int, at int) (set, left int) {
-	h := &t.History.Header
-	if !h.Service.KeepsSessions() || h.TTL == 0 {
-		return -1, -1
-	}
-	for _, set := range keys {
-		e := &t.History.Events[set]
-		if left := t.givenUp(lock, e.Of, set); left < at && t.Time(at)-e.Time > h.TTL {
-			return set, left
-		}
-	}
-	return -1, -1
-}
-
-// givenUp is when the client that set a key for an attempt at a position was done with the attempt: when its acquire
-// returned without the lock, or its section ended. It is open if the client still waits, or is inside.
-func (t *judge) givenUp(lock int32, of history.Attempt, set int) int {
-	asks := t.Locks[lock].Asks
-	for i := len(asks) - 1; i >= 0; i-- {
-		a := &t.Asks[asks[i]]
-		switch {
-		case a.Process != t.ProcessOf(of) || a.Call > set:
-		case a.Grant >= 0:
-			return t.Grants[a.Grant].End
-		default:
-			return a.Ret
-		}
-	}
-	return trace.Open
 }
 
 // isDown reports whether a server had crashed or been shut down before position at and not come back by then.

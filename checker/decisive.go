@@ -201,21 +201,14 @@ func (t *judge) deposed(i int) bool {
 	return f != nil && f.On[0] == p
 }
 
-// lateTry returns LateTry for a key that its own attempt deleted at position gone if the deletion was requested by an
-// earlier try: the attempt sends one value for all its tries and had neither given the lock up nor prolonged it by
-// then, so nothing else can have requested it.
+// lateTry returns LateTry for a key that its own attempt deleted at position gone if an earlier try requested the
+// deletion: the request left before the first one of the try that got the lock.
 func (t *judge) lateTry(grant int32, gone int) string {
-	g := &t.Grants[grant]
-	if !t.History.Header.Shows(history.ValueForTries) || g.End < gone {
-		return ""
+	g, sent := &t.Grants[grant], t.History.Events[gone].Sent
+	if g.Lease != nil && 0 < sent && sent < g.Lease.Since {
+		return LateTry
 	}
-	for i := g.OK; i < gone; i++ {
-		e := &t.History.Events[i]
-		if e.F == history.Extend && e.Attempt == g.Attempt && e.Lock == t.Locks[g.Lock].Name {
-			return ""
-		}
-	}
-	return LateTry
+	return ""
 }
 
 // causeOfLoss finds out why the victim's key went, and by which record: its key-gone, or the loss that undid its

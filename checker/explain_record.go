@@ -25,8 +25,8 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		return t.removedStory(key, r.at, r.set[r.victim])
 	case RemovedByOwner:
 		if r.cause.Detail == LateTry {
-			return sentence("%s was deleted at %v by what its holder had asked for in an earlier try, with the same "+
-				"value", key, e.Time)
+			return sentence("%s was deleted at %v by a request that its holder had sent at %v, in an earlier try with "+
+				"the same value", key, e.Time, e.Sent)
 		}
 		return sentence("%s was deleted at %v by a request of its own holder, which went on as if it still had the "+
 			"lock", key, e.Time)

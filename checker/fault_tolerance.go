@@ -171,10 +171,19 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 			w = append(w, x.Start)
 		}
 	}
+	if t.waiting.turnedAway = op == history.Acquire && t.asksOn(a, end); t.waiting.turnedAway {
+		story += t.turnedAwayStory(a.Process)
+	}
 	t.refused = outcome == history.Fail && !t.late(call, ret, history.OK)
 	f.violated(t, Cause{Kind: TooSlow}, story, w, t.Locks[a.Lock].Name, a.Process)
 	f.At = t.History.Events[min(end, len(t.History.Events)-1)].Index
-	t.refused = false
+	t.refused, t.waiting = false, waiting{}
+}
+
+// asksOn reports whether the client of an acquire is known to ask on after the bound was over, at position end, although
+// no server had a key of the lock until then.
+func (t *judge) asksOn(a *trace.Ask, end int) bool {
+	return t.History.Header.Asked[a.Process] > t.Time(a.Call)+t.History.Header.Bound && t.isFree(a.Lock, t.Time(a.Call), end+1)
 }
 
 // quorumText names a smallest set of servers that were available.

@@ -149,6 +149,8 @@ func (p *parser) field(e *history.Event, g *history.Grant, key, value string) {
 		e.Member = value
 	case "by":
 		e.By = history.Attempt(value)
+	case "sent":
+		e.Sent = p.time(value)
 	case "op":
 		e.Op = history.F(value)
 	case "why":
@@ -200,6 +202,14 @@ func (p *parser) header(word string) {
 		h.Slack = p.time(value)
 	case "bound":
 		h.Bound = p.time(value)
+	case "measures":
+		for _, m := range names(value) {
+			h.Measures = append(h.Measures, history.Measure(m))
+		}
+	case "unknown":
+		for _, m := range names(value) {
+			h.Unknown = append(h.Unknown, history.Measure(m))
+		}
 	case "end":
 		h.End = p.time(value)
 	default:

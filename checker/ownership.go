@@ -107,7 +107,11 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 		e.Process, t.name(e.By), did, quoted(e.Lock), e.Time, t.name(owner))
 	if g, ok := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]; ok && t.Grants[g].OK < at {
 		w = append(w, t.Grants[g].OK)
-		if last := t.LastWindow(t.Grants[g].Lock, g); last != nil && history.Time(last.To) <= e.Time {
+		last := t.LastWindow(t.Grants[g].Lock, g)
+		switch {
+		case last != nil && t.Grants[g].GaveBack(&t.Trace, e.Time):
+			story += sentence(" %s had called release at %v.", capital(t.name(e.By)), t.Time(t.Grants[g].Release))
+		case last != nil && history.Time(last.To) <= e.Time:
 			story += sentence(" The lease of %s had ended at %v.", t.name(e.By), history.Time(last.To))
 		}
 	}

@@ -25,12 +25,12 @@ type situation struct {
 	faults  []*trace.Fault
 	extends bool // somebody prolonged a lock
 	refused bool // the operation was not slow: it was answered in time, and refused
-	silent  bool // while somebody was stuck no server recorded a key of the lock
+	waiting
 }
 
 // situation is that of the violation whose story has been written.
 func (t *judge) situation(cause Cause) *situation {
-	s := &situation{Header: &t.History.Header, cause: cause, refused: t.refused, silent: t.silent,
+	s := &situation{Header: &t.History.Header, cause: cause, refused: t.refused, waiting: t.waiting,
 		extends: t.Extended()}
 	for i := range t.Faults {
 		if f := &t.Faults[i]; slices.Contains(t.Cited, f.Start) {
@@ -80,12 +80,16 @@ func extends(s *situation) bool { return s.extends }
 
 func partly(s *situation) bool { return s.Shows(history.PartOfOwner) }
 
-// silent reports whether no server recorded a key of the lock while nobody held it and somebody waited for it.
-func silent(s *situation) bool { return s.silent }
+// notTurnedAway excludes a waiter whose requests were refused although no server had a key of the lock.
+func notTurnedAway(s *situation) bool { return !s.turnedAway }
 
 func isRefused(s *situation) bool { return s.refused }
 
 func isSlow(s *situation) bool { return !s.refused }
+
+func leftByEarlierTry(s *situation) bool { return s.earlierTry }
+
+func isEverlasting(s *situation) bool { return s.everlasting }
 
 // anyRedis lists the services with a server whose clock and disk need care.
 var anyRedis = []history.Service{history.Redis, history.Redlock}
@@ -99,6 +103,11 @@ const termsOfKubernetes = "Give each process an identity of its own, and end it 
 	"leaseTransitions counts changes of the holder, not terms."
 
 func unlessOnKubernetes(s *situation) bool { return s.Service != history.Kubernetes }
+
+// takenByWhat is for locks that a server refuses although it has no key of them.
+var takenByWhat = advice{text: "Look for what keeps the lock taken besides its key, which no server had: another key, " +
+	"or a subscription. It must end with the lease of its holder, too.",
+	when: func(s *situation) bool { return s.turnedAway }}
 
 // guard closes every list whose violation can reach the data.
 var guard = advice{text: "Guard the data by a fencing token.", unless: history.Fencing}
@@ -181,6 +190,10 @@ var remedies = map[CauseKind][]advice{
 			"it owns.", when: ofDetail(LateTry)},
 		{text: "Prolong a held lock by a compare-and-expire script, never by acquiring it again, and stop working " +
 			"once the key is given up.", when: both(ofDetail(""), extends)},
+		{text: "Delete the key only when the work that it guards has ended: no timer and no other task may give it up " +
+			"sooner.", given: history.CountedEntries, when: func(s *situation) bool {
+			return s.cause.Detail == "" && !extends(s)
+		}},
 		{text: "Count how often its holder has taken the lock, and delete the key only with the last release.",
 			unless: history.CountedEntries, when: func(s *situation) bool {
 				return s.cause.Detail == "" && !extends(s)
@@ -247,9 +260,18 @@ var remedies = map[CauseKind][]advice{
 	},
 	StuckBehindAbandoned: {
 		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then what a lost request " +
-			"leaves behind goes by itself.", unless: history.Expiry, when: ofDetail("")},
+			"leaves behind goes by itself.", unless: history.Expiry, when: both(ofDetail(""), isEverlasting)},
 		{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that " +
 			"the key of the attempt is deleted: until then everybody waits behind it.", when: ofDetail(SessionLives)},
+		{text: "After a connection broke, look for a node of one's own before making another: the request that was " +
+			"not answered may have been carried out.", only: []history.Service{history.ZooKeeper},
+			when: both(ofDetail(SessionLives), leftByEarlierTry)},
+		{text: "Delete the key of a try that was given up, and do not prolong it: its answer may come later.",
+			when: ofDetail(KeptProlonged)},
+		{text: "Let a key expire after the TTL that its users count on, and no later.",
+			when: func(s *situation) bool { return s.cause.Detail == "" && !s.everlasting }},
+		{text: "When what is watched is gone already, and when a watch may be lost with its connection, list the keys " +
+			"again: nothing else says that one's turn has come.", when: ofDetail(TurnNotTaken)},
 		{text: "Release on every server also after an attempt that was given up.",
 			only: []history.Service{history.Redlock}},
 	},
@@ -262,16 +284,14 @@ var remedies = map[CauseKind][]advice{
 	StuckInCycle: {{text: "Take locks in one fixed order, parents before children, or give up after a timeout, " +
 		"release, and retry after a random delay."}},
 	StuckWithoutHolder: {
-		{text: "Bound each dial, each request and each wait for a message by a time far below the TTL, and ask " +
-			"again: no request for the lock reached a server meanwhile.", when: func(s *situation) bool {
-			return silent(s) && s.Unsure(history.ShortTimeout)
-		}},
-		{text: "Retry after a random delay.", unless: history.RandomRetry, when: func(s *situation) bool {
-			return !silent(s) || !s.Unsure(history.RandomRetry)
-		}},
+		{text: "Bound each dial, each request and each wait for a message by a time far below the TTL, and ask again.",
+			when: func(s *situation) bool { return s.silent && s.Unsure(history.ShortTimeout) }},
+		takenByWhat,
+		{text: "Retry after a random delay.", unless: history.RandomRetry, when: both(notTurnedAway,
+			func(s *situation) bool { return !s.silent || !s.Unsure(history.RandomRetry) })},
 		{text: "Look again when the other's lease must be over: a message that is never sent, or that gets lost, " +
 			"wakes nobody.",
-			unless: history.LooksAgain, only: []history.Service{history.Redis}},
+			unless: history.LooksAgain, only: []history.Service{history.Redis}, when: notTurnedAway},
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
 			unless: history.ShortTimeout, only: []history.Service{history.Redlock},
 			when: against(history.Kills, history.ShutsDown, history.Parts, history.Stops)},
@@ -289,7 +309,9 @@ var remedies = map[CauseKind][]advice{
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
 			unless: history.ShortTimeout, only: []history.Service{history.Redlock}, when: isSlow},
 		{text: "Give each request a timeout far below the TTL, and try again.", unless: history.ShortTimeout,
-			only: []history.Service{history.Redis, history.Etcd, history.ZooKeeper, history.Kubernetes}, when: isSlow},
+			only: []history.Service{history.Redis, history.Etcd, history.ZooKeeper, history.Kubernetes},
+			when: both(isSlow, notTurnedAway)},
+		takenByWhat,
 		{text: "Keep the servers' wall clocks from jumping (slew, never step).", only: anyRedis,
 			when: both(isRefused, against(history.SetsClock))},
 		{text: "See what became of the key: it was gone before its lease had ended.", when: isRefused},

@@ -97,7 +97,10 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 		why := t.blameFor(lateness{grant: n, met: by.At, left: at, deadline: effect.Time, ended: end})
 		story += t.blameStory(a.Process, why)
 		w = append(w, why.witness()...)
-		if end <= e.Time {
+		switch {
+		case a.GaveBack(&t.Trace, e.Time):
+			story += sentence(" It had called release at %v.", t.Time(a.Release))
+		case end <= e.Time:
 			story += sentence(" Its lease had ended at %v.", end)
 		}
 	}

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
@@ -21,6 +22,7 @@ type backend struct {
 	steady  bool          // they never read their wall clock
 	cluster func(*Servers) cluster
 	name    func(args []string) string // names a request; nil: by its first word, as Redis' commands
+	upkeep  []string                   // names, in lower case, of requests that only keep a connection or a session up
 	// What libraries need that are run as they are (protocol library); without a front none can ask these servers.
 	front   sim.Front
 	called  string          // as people call them: "Redis"
@@ -53,6 +55,15 @@ func (b *backend) naming(n *redis.Namer) func(args []string) string {
 	}
 	n.Begin()
 	return n.Name
+}
+
+// isUpkeep reports whether a request is for no lock, but only keeps a connection or a session up.
+func (b *backend) isUpkeep(args []string) bool {
+	name := args[0]
+	if b.name != nil {
+		name = b.name(args)
+	}
+	return slices.Contains(b.upkeep, strings.ToLower(name))
 }
 
 // Front is what stands before the servers, for clients that are no tasks; nil if there is nothing.

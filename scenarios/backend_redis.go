@@ -14,6 +14,8 @@ import (
 func init() {
 	registerBackend(&backend{kind: locks.OnRedis, place: 1, most: maxServers, log: false,
 		front: front.Redis{}, called: "Redis", service: history.Redis,
+		upkeep: []string{"auth", "client", "cluster", "command", "config", "echo", "hello", "info", "ping", "quit",
+			"readonly", "readwrite", "reset", "role", "select"},
 		meaning: "how many independent Redis masters: redis-1, redis-2 …; all protocols on Redis but redlock need " +
 			"exactly 1. A file gives one of `redis`, `etcd`, `zookeeper` and `kubernetes`",
 		cluster: func(s *Servers) cluster { return newRedisCluster(s) }})

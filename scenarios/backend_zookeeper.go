@@ -13,6 +13,7 @@ import (
 func init() {
 	registerBackend(&backend{kind: locks.OnZooKeeper, place: 3, most: maxMembers, log: true, steady: true,
 		front: front.ZooKeeper{}, called: "ZooKeeper", service: history.ZooKeeper,
+		upkeep:  []string{"connect", "ping", "auth", "setwatches", "setwatches2", "closesession"},
 		meaning: "how many members of a ZooKeeper ensemble: zookeeper-1 …",
 		cluster: func(s *Servers) cluster {
 			c := zookeeper.Config{Log: raft.Config{Fsync: s.Fsync}}

@@ -72,7 +72,7 @@ func (s *Scenario) settles(m history.Measure) bool {
 		return true
 	case history.Fencing:
 		return s.FromLibrary() || s.Resource.Writes != BlindWrites || s.Resource.Fencing == FencingOff
-	case history.ValidityCheck, history.StopWhenLost:
+	case history.ValidityCheck, history.StopWhenLost, history.CountedEntries:
 		return s.FromLibrary()
 	case history.Renewal, history.CappedExtension:
 		return s.FromLibrary() && slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Extension != nil })

@@ -22,8 +22,7 @@ const (
 type request struct {
 	Conn    uint64          // of its connection; never used again
 	Attempt history.Attempt // on whose behalf it is
-	Server  history.Process
-	Args    []string // Args[0] is the command
+	Args    []string        // Args[0] is the command
 }
 
 // requestReader reads the requests of one run, in the order in which they arrive.
@@ -32,16 +31,9 @@ type requestReader struct {
 	shown   map[history.Measure]showing
 	lapses  []history.Lapse
 	values  map[string]history.Attempt // owner values, and who sent them first
-	asked   map[askedAt]string         // the latest value that an attempt asked with
 	scripts map[string]*script         // by the hash of their texts
 	conns   map[uint64]*connection
-}
-
-// askedAt is where an attempt asks for a lock.
-type askedAt struct {
-	attempt history.Attempt
-	server  history.Process
-	key     string
+	asked   map[history.Process]history.Time // see history.Header
 }
 
 // connection is what a connection is in the middle of.
@@ -53,7 +45,7 @@ type connection struct {
 // newRequestReader makes a Reader for a run whose locks have the keys of which isLock is true.
 func newRequestReader(isLock func(key string) bool) *requestReader {
 	return &requestReader{isLock: isLock, shown: map[history.Measure]showing{}, values: map[string]history.Attempt{},
-		asked: map[askedAt]string{}, scripts: map[string]*script{}, conns: map[uint64]*connection{}}
+		scripts: map[string]*script{}, conns: map[uint64]*connection{}, asked: map[history.Process]history.Time{}}
 }
 
 // note takes note of what a request shows. What is absent once is absent; what one request hides, no other shows.
@@ -119,7 +111,7 @@ func (r *requestReader) seeKey(q request, c *connection, command string, args []
 	case "GET", "HGET", "HEXISTS", "ZSCORE":
 		c.read = append(c.read, args[0])
 	case "SETNX":
-		r.ask(q, args[0], args[1:])
+		r.ask(q, args[1:])
 		r.note(history.Expiry, shownAbsent)
 	case "SET":
 		relative, absolute := has("PX") || has("EX"), has("PXAT") || has("EXAT")
@@ -127,7 +119,7 @@ func (r *requestReader) seeKey(q request, c *connection, command string, args []
 			r.note(history.RelativeExpiry, shownIf(relative))
 		}
 		if !has("XX") && !has("IFEQ") && !has("KEEPTTL") {
-			r.ask(q, args[0], args[1:])
+			r.ask(q, args[1:])
 			r.note(history.Expiry, shownIf(relative || absolute))
 		} else if relative || absolute {
 			r.note(history.Renewal, shownApplied)
@@ -148,7 +140,7 @@ func (r *requestReader) seeKey(q request, c *connection, command string, args []
 }
 
 // ask reads a request for a lock with an owner value: values begins with it, or is empty if it is not known.
-func (r *requestReader) ask(q request, key string, values []string) {
+func (r *requestReader) ask(q request, values []string) {
 	if _, seen := r.shown[history.WaitForReplicas]; !seen {
 		r.shown[history.WaitForReplicas] = shownAbsent
 	}
@@ -156,11 +148,7 @@ func (r *requestReader) ask(q request, key string, values []string) {
 		r.note(history.OwnValue, notShown)
 		return
 	}
-	value, at := values[0], askedAt{q.Attempt, q.Server, key}
-	if r.asked[at] == value {
-		r.lapse(history.ValueForTries)
-	}
-	r.asked[at] = value
+	value := values[0]
 	first, known := r.values[value]
 	switch {
 	case !known:

@@ -93,7 +93,7 @@ func (r *requestReader) seeScript(q request, command string, args []string) {
 		if s.value < 1 || s.value > len(rest) {
 			rest, s.value = nil, 1
 		}
-		r.ask(q, args[2], rest[min(s.value-1, len(rest)):])
+		r.ask(q, rest[min(s.value-1, len(rest)):])
 		if s.relative || s.absolute {
 			r.note(history.Expiry, shownApplied)
 		} else {

@@ -45,7 +45,7 @@ func TestWhatRequestsShow(t *testing.T) {
 			absent:  []history.Measure{history.OwnValue, history.WaitForReplicas}},
 		{name: "the same value for two tries", requests: []string{taken, taken},
 			applied: []history.Measure{history.Expiry, history.RelativeExpiry},
-			absent:  []history.Measure{history.WaitForReplicas}, lapses: []history.Lapse{history.ValueForTries}},
+			absent:  []history.Measure{history.WaitForReplicas}},
 		{name: "an expiry by the client's clock", requests: []string{"a/1 SET lock v1 NX PXAT 1767225600000"},
 			applied: []history.Measure{history.Expiry},
 			absent:  []history.Measure{history.RelativeExpiry, history.WaitForReplicas}},
@@ -53,8 +53,7 @@ func TestWhatRequestsShow(t *testing.T) {
 			applied: []history.Measure{history.Renewal},
 			absent:  []history.Measure{history.Expiry, history.WaitForReplicas}},
 		{name: "WAIT, obeyed or not", requests: []string{taken, "a/1 WAIT 1 100", taken},
-			applied: []history.Measure{history.Expiry, history.RelativeExpiry},
-			lapses:  []history.Lapse{history.ValueForTries}},
+			applied: []history.Measure{history.Expiry, history.RelativeExpiry}},
 		{name: "GET, then DEL", requests: []string{"a/1 GET lock", "a/1 DEL lock"},
 			absent: []history.Measure{history.OwnerCheck}},
 		{name: "WATCH, GET, MULTI, DEL, EXEC", requests: []string{"a/1 WATCH lock", "a/1 GET lock", "a/1 MULTI",
@@ -110,7 +109,7 @@ func TestWhatRequestsShow(t *testing.T) {
 // requestOf reads a line of the table.
 func requestOf(line string) request {
 	who, rest, _ := strings.Cut(line, " ")
-	q := request{Conn: 1, Server: "redis-1"}
+	q := request{Conn: 1}
 	attempt, conn, _ := strings.Cut(who, ":")
 	if conn != "" {
 		q.Conn = 2

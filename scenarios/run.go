@@ -233,7 +233,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	h.Header.Attempts, h.Header.Taken = attempts, taken
 	if seen != nil {
 		h.Header.Measures, h.Header.Unknown = s.foreignMeasures(seen, h.Events)
-		h.Header.Lapses = seen.lapses
+		h.Header.Lapses, h.Header.Asked = seen.lapses, seen.asked
 	}
 	missed, err := plan.Missed()
 	result := Result{Plan: p, History: h, Digest: w.Digest(), Events: w.Events(), Limited: limited, Missed: missed}
@@ -253,10 +253,18 @@ func (r *Runner) readRequests(o *sim.Options) *requestReader {
 		lockOf = k.LockOf
 	}
 	seen := newRequestReader(func(key string) bool { return slices.Contains(r.header.Locks, lockOf(key)) })
+	for _, p := range r.header.Clients {
+		seen.asked[p] = 0
+	}
+	upkeep := r.scenario.Servers.backend().isUpkeep
 	o.Asked = func(server sim.ProcessID, q *sim.Incoming) {
-		if slices.Contains(r.header.Servers, server) && len(q.Args) > 0 {
-			seen.read(request{Conn: q.ConnID, Attempt: q.Attempt, Server: server, Args: q.Args})
+		if !slices.Contains(r.header.Servers, server) || len(q.Args) == 0 {
+			return
 		}
+		if !upkeep(q.Args) {
+			seen.asked[q.Client] = r.world.Now()
+		}
+		seen.read(request{Conn: q.ConnID, Attempt: q.Attempt, Args: q.Args})
 	}
 	return seen
 }

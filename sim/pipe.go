@@ -108,7 +108,7 @@ func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
 	m.request = w.net.request()
 	m.which = p.c.up.number(string(of), phase)
 	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0]
-	m.in = Incoming{Client: p.c.client.id, ConnID: p.c.id, Attempt: of, Phase: phase, Args: args,
+	m.in = Incoming{Client: p.c.client.id, ConnID: p.c.id, Attempt: of, Phase: phase, Args: args, left: w.now,
 		answer: m.answered}
 	m.send()
 }

@@ -136,8 +136,12 @@ type Incoming struct {
 	Attempt history.Attempt
 	Phase   string   // what it is for, as stated by its client
 	Args    []string // Args[0] is the command; valid until the reply
+	left    history.Time
 	answer  func(reply []byte)
 }
+
+// Left is the true time at which a request of a [Pipe] left its client; 0 for others. It is for records only.
+func (r *Incoming) Left() history.Time { return r.left }
 
 // NewIncoming makes a request whose answer goes to reply; nil means that there will be none, since the connection was
 // closed.

@@ -149,6 +149,11 @@ func (h *Header) wrong() error {
 			return fmt.Errorf("%q is %d: it cannot be negative", n.key, n.value)
 		}
 	}
+	for _, p := range slices.Sorted(maps.Keys(h.Asked)) {
+		if at := h.Asked[p]; at < 0 {
+			return fmt.Errorf("\"asked\" of %q is %d: it cannot be negative", p, at)
+		}
+	}
 	for _, p := range slices.Sorted(maps.Keys(h.ClockErrors)) {
 		if e := h.ClockErrors[p]; e < 0 || e > h.ClockError {
 			return fmt.Errorf("\"clock_errors\" of %q is %d: it lies between 0 and \"clock_error\", %d", p, e,
@@ -163,7 +168,7 @@ func (h *Header) wrong() error {
 
 var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum", "ttl",
 	"hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service", "measures", "unknown_measures",
-	"lapses", "end", "start", "clock_error", "clock_errors", "seen", "reading", "reentrant", "initial"}
+	"lapses", "asked", "end", "start", "clock_error", "clock_errors", "seen", "reading", "reentrant", "initial"}
 
 func headerError(err error) error {
 	if key, found := strings.CutPrefix(err.Error(), `json: unknown field "`); found {
@@ -183,7 +188,8 @@ func unknown(what, word string, choices []string) error {
 }
 
 var eventKeys = []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "attempt", "token", "value",
-	"of", "member", "by", "why", "until", "since", "granted", "counted", "on", "to", "ends", "loses", "shift", "ppm"}
+	"of", "member", "by", "sent", "why", "until", "since", "granted", "counted", "on", "to", "ends", "loses", "shift",
+	"ppm"}
 
 // keys are some of eventKeys, a bit for each.
 type keys uint32
@@ -200,6 +206,7 @@ var (
 	faultKeys    = keysOf("on", "to", "ends", "loses", "shift", "ppm")
 	leaseKeys    = keysOf("since", "granted", "counted")
 	untilKey     = keysOf("until")
+	sentKey      = keysOf("sent")
 )
 
 // lacks is the first of the names that is not in k; empty if all are.
@@ -290,6 +297,11 @@ func settle(e *Event, g *Grant, has keys) error {
 	case e.Member != "" && !e.F.IsKey():
 		return fmt.Errorf("%s carries a member of a key", e.F)
 	}
+	if has&sentKey != 0 {
+		if err := e.wrongSent(); err != nil {
+			return err
+		}
+	}
 	lease := has&leaseKeys != 0
 	if isKeyDeadline(e.F) {
 		if lease {
@@ -349,6 +361,8 @@ func readField(s *scanner, key string, e *Event, p *parts) (err error) {
 		e.Member, err = text[string](s)
 	case "by":
 		e.By, err = text[Attempt](s)
+	case "sent":
+		e.Sent, err = number[Time](s)
 	case "why":
 		e.Why, err = text[Why](s)
 	case "until":

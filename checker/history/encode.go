@@ -85,6 +85,9 @@ func AppendEvent(b []byte, e *Event) ([]byte, error) {
 	w.strIf("of", string(e.Of))
 	w.strIf("member", e.Member)
 	w.strIf("by", string(e.By))
+	if e.Sent != 0 {
+		w.int("sent", int64(e.Sent))
+	}
 	w.strIf("why", string(e.Why))
 	if isKeyDeadline(e.F) && e.Until != Never || e.F == Crashed && e.Until != 0 {
 		w.int("until", int64(e.Until))
@@ -121,6 +124,8 @@ func encodable(e *Event) error {
 		return fmt.Errorf("%s carries a grant", e.F)
 	case e.F == Crashed && e.Until != 0:
 		return e.wrongCrash()
+	case e.Sent != 0 && e.wrongSent() != nil:
+		return e.wrongSent()
 	case !isKeyDeadline(e.F) && e.Until != 0:
 		return fmt.Errorf("%s carries the deadline of a key", e.F)
 	case e.Member != "" && !e.F.IsKey():

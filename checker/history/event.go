@@ -127,8 +127,10 @@ type Event struct {
 	// lock. Each has its own owner.
 	Member string
 	// By is the attempt whose request set, prolonged or deleted the key. Empty if no request did (expiry, crash).
-	By  Attempt
-	Why Why
+	By Attempt
+	// Sent, on a key-gone by deletion, is when the request that deleted the key left its client; 0 if that is not known.
+	Sent Time
+	Why  Why
 	// Op distinguishes an apply's two kinds: Read or Write. Empty elsewhere.
 	Op F
 	// Until, on key-set and key-prolonged, is the true time at which the key is due to expire if the node's clock runs
@@ -176,7 +178,10 @@ type Header struct {
 	// it to do against its safety.
 	Unknown []Measure `json:"unknown_measures,omitempty"`
 	Lapses  []Lapse   `json:"lapses,omitempty"`
-	End     Time      `json:"end"` // true time at which recording stopped
+	// Asked is, for each client, when its latest request for a lock reached a lock server; 0 if none did. What only keeps
+	// a connection or a session up does not count. It is nil where the requests of a run are not read.
+	Asked map[Process]Time `json:"asked,omitempty"`
+	End   Time             `json:"end"` // true time at which recording stopped
 	Recording
 }
 

@@ -42,6 +42,17 @@ func (h *Header) wrongCount(e *Event) error {
 	return nil
 }
 
+// wrongSent says what is wrong with the time at which the request that deleted a key left.
+func (e *Event) wrongSent() error {
+	switch {
+	case e.F != KeyGone:
+		return fmt.Errorf("%s carries the time at which a deletion was sent", e.F)
+	case e.Sent < 1 || e.Sent > e.Time:
+		return fmt.Errorf("\"sent\" is %d: it lies between 1 and \"time\", %d", e.Sent, e.Time)
+	}
+	return nil
+}
+
 // wrongCrash says what is wrong with the time until which a process that crashed is known to have lived.
 func (e *Event) wrongCrash() error {
 	if e.Until < 1 || e.Until > e.Time {

@@ -57,8 +57,7 @@ type Lapse string
 
 // The lapses.
 const (
-	PartOfOwner   Lapse = "part-of-owner"       // its release compares a part of the owner value
-	ValueForTries Lapse = "value-for-all-tries" // it sends one owner value for all tries of an attempt
+	PartOfOwner Lapse = "part-of-owner" // its release compares a part of the owner value
 )
 
 // Applies reports whether a measure is known to be applied.

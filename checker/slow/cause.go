@@ -122,7 +122,7 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 		return r.loss(victim, on, first, then, gone)
 	case !apart:
 		if over := r.overwritten(victim, on, first, again, bound); over >= 0 {
-			return over, "removed by non-owner"
+			return over, "removed by non-owner (overwritten)"
 		}
 	}
 	return -1, ""
@@ -186,6 +186,8 @@ func (r *reading) loss(victim *window, on servers, set, other, gone int) (int, s
 		return gone, "session expired"
 	case e.Why == history.Expired:
 		return r.expiry(victim, on, set, other, gone)
+	case e.Why == history.Deleted && e.By == e.Of && r.sentBefore(victim, e):
+		return gone, "removed by its own holder (late try)"
 	case (e.Why == history.Deleted || e.Why == history.Flushed) && e.By == e.Of:
 		return gone, "removed by its own holder"
 	case e.Why == history.Deleted && e.By == "", e.Why == history.NotRecorded:
@@ -196,6 +198,11 @@ func (r *reading) loss(victim *window, on servers, set, other, gone int) (int, s
 		return gone, "removed by non-owner (flushed)"
 	}
 	return gone, string(e.Why) // lost in crash (…), lost in failover
+}
+
+// sentBefore: the request that deleted the key left before the first of those by which the victim got the lock.
+func (r *reading) sentBefore(victim *window, gone *history.Event) bool {
+	return gone.Sent != 0 && gone.Sent < r.Events[victim.ok].Grant.Since
 }
 
 // sessionEnded: a fault ended the process's session, and no other key of it has expired since.

@@ -15,8 +15,8 @@ func (r *reading) deadlockFreedom() Finding {
 	if limit <= 0 || len(r.asks) == 0 && !r.probed() {
 		return Finding{Outcome: Unchecked}
 	}
-	if a, since := r.stuckTooLong(limit); a != nil {
-		return Finding{Outcome: Violated, Events: []int{a.call}, Broken: since + limit}
+	if s := r.stuckTooLong(limit); s != nil {
+		return Finding{Outcome: Violated, Events: []int{s.first.call}, Cause: s.cause(r, limit), Broken: s.since + limit}
 	}
 	if r.done() {
 		return Finding{Outcome: Holds, Judged: len(r.locks)}
@@ -58,16 +58,35 @@ func (r *reading) first(a *ask) *ask {
 	return first
 }
 
+// stuck is a waiter that was stuck for too long.
+type stuck struct {
+	first *ask // with which its waiting began
+	since history.Time
+	root  *ask // that waits for the lock that finally blocks it; nil in a circle
+	holds bool // somebody holds that lock
+	gone  bool // the waiter of root has no quorum left for good
+}
+
+// cause names what it was stuck behind; empty if this reading does not determine it.
+func (s *stuck) cause(r *reading, limit history.Time) string {
+	switch {
+	case s.gone:
+		return "no quorum left"
+	case s.root == nil || s.holds:
+		return ""
+	}
+	return r.blockedBy(s.root, s.since+limit)
+}
+
 // stuckTooLong examines stretch after stretch: the one after place i lasts from its event's time to the next one's. A
 // hold that nothing ends begins to count as stuck in the middle of one, which is then examined in two parts.
-func (r *reading) stuckTooLong(limit history.Time) (a *ask, stuck history.Time) {
+func (r *reading) stuckTooLong(limit history.Time) *stuck {
 	begun := map[*ask]*ask{}
 	for _, a := range r.asks {
 		begun[a] = r.first(a)
 	}
 	since := map[*ask]history.Time{}
-	var cutOff *ask
-	var cutOffSince history.Time
+	var cutOff *stuck
 	for i := 0; i < r.none; i++ {
 		cuts := []history.Time{r.time(i), r.time(i + 1)}
 		for _, s := range r.sections {
@@ -99,24 +118,33 @@ func (r *reading) stuckTooLong(limit history.Time) (a *ask, stuck history.Time) 
 				if before(first) {
 					first = a
 				}
-				if before(reaching) && r.quorumLeft(r.root(a, i, begun), i) {
+				if last, _ := r.root(a, i, begun); before(reaching) && r.quorumLeft(last.process, i) {
 					reaching = a
 				}
 			}
 			switch {
 			case reaching != nil:
-				return begun[reaching], since[reaching]
+				s := &stuck{first: begun[reaching], since: since[reaching]}
+				if last, circle := r.root(reaching, i, begun); !circle {
+					s.root, s.holds = last, r.held(last.lock, i)
+				}
+				return s
 			case first != nil && cutOff == nil:
-				cutOff, cutOffSince = begun[first], since[first]
+				cutOff = &stuck{first: begun[first], since: since[first], gone: true}
 			}
 		}
 	}
-	return cutOff, cutOffSince
+	return cutOff
 }
 
-// root is the process that waits for the lock that finally blocks a: a, or the holder of its lock if that waits for
-// another, and so on, until a process repeats.
-func (r *reading) root(a *ask, i int, begun map[*ask]*ask) history.Process {
+// held reports whether somebody holds a lock just after place i.
+func (r *reading) held(lock history.Lock, i int) bool {
+	return slices.ContainsFunc(r.sections, func(s *section) bool { return s.lock == lock && is(s.ok, i, s.end) })
+}
+
+// root is the wait for the lock that finally blocks a: a, or that of the holder of its lock if that waits for another,
+// and so on, until one repeats.
+func (r *reading) root(a *ask, i int, begun map[*ask]*ask) (last *ask, circle bool) {
 	seen := map[*ask]bool{}
 	for !seen[a] {
 		seen[a] = true
@@ -130,11 +158,11 @@ func (r *reading) root(a *ask, i int, begun map[*ask]*ask) history.Process {
 			}
 		}
 		if next == nil {
-			break
+			return a, false
 		}
 		a = next
 	}
-	return a.process
+	return a, true
 }
 
 // quorumLeft: whatever is gone for good at place i leaves a process a quorum of servers.

@@ -20,10 +20,12 @@ func (r *reading) ownership() Finding {
 		owner, cause := e.Of, "removed by non-owner"
 		switch {
 		case e.F == history.KeySet:
-			owner = r.liveOwner(i)
+			owner, cause = r.liveOwner(i), "removed by non-owner (overwritten)"
 		case e.F == history.KeyProlonged:
 			cause = "prolonged by non-owner"
-		case e.F == history.KeyGone && (e.Why == history.Deleted || e.Why == history.Flushed):
+		case e.F == history.KeyGone && e.Why == history.Flushed:
+			cause = "removed by non-owner (flushed)"
+		case e.F == history.KeyGone && e.Why == history.Deleted:
 		default:
 			continue
 		}

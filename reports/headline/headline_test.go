@@ -42,7 +42,7 @@ var details = map[checker.CauseKind][]string{
 	checker.RemovedByOwner:       {"", checker.LateTry},
 	checker.LostInCrash:          {checker.Unsynced, checker.NoPersistence, checker.DiskLost},
 	checker.HolderOutlivedLease:  {checker.ByPause, checker.ByLatePacket, checker.BySlowWork},
-	checker.StuckBehindAbandoned: {"", checker.SessionLives},
+	checker.StuckBehindAbandoned: {"", checker.SessionLives, checker.KeptProlonged, checker.TurnNotTaken},
 }
 
 // declared reads the constants of the checker's causes: the kinds, and the variants.

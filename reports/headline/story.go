@@ -285,10 +285,15 @@ func (s *story) blocked() string {
 	case checker.StuckBehindUncapped:
 		return who + " kept it, and nothing makes that end"
 	case checker.StuckBehindAbandoned:
-		if s.f.Cause.Detail == checker.SessionLives {
-			return "a key that " + who + " had given up stays as long as its session does"
+		switch s.f.Cause.Detail {
+		case checker.SessionLives:
+			return "a key that " + who + " left behind stays as long as its session does"
+		case checker.KeptProlonged:
+			return "a key that " + who + " left behind was prolonged again and again"
+		case checker.TurnNotTaken:
+			return who + " did not take its turn"
 		}
-		return "a key that " + who + " had given up never expires"
+		return "a key that " + who + " left behind stood in the way"
 	case checker.StuckBehindItself:
 		return who + " asked again for a lock that it still held"
 	case checker.StuckInCycle:

@@ -72,14 +72,14 @@ func (p *proof) builtOn(m []string) string {
 // overwritten: value WHO TIME.
 func (p *proof) overwritten(m []string) string { return p.effect("write", m[2], m[3], m[4]) }
 
-// stuck: NAMED LOCK TIME TIME TIME TIME.
+// stuck: NAMED LOCK TIME TIME calm TIME TIME.
 func (p *proof) stuck(m []string) string {
 	h := &p.History.Header
 	limit := h.TTL + h.Hold + h.Slack
 	since := p.read.Broken - limit
 	over := h.End // or some event
 	for i := range p.History.Events {
-		if end := p.History.Events[i].Time; at(end-since, m[5]) {
+		if end := p.History.Events[i].Time; at(end-since, m[6]) {
 			over = end
 		}
 	}
@@ -92,16 +92,48 @@ func (p *proof) stuck(m []string) string {
 		return "it did not ask for it then"
 	case !at(since, m[4]):
 		return fmt.Sprintf("the lock stood still from %v on", since)
-	case !at(limit, m[6]):
+	case !at(limit, m[7]):
 		return fmt.Sprintf("%v would be sound", limit)
-	case !at(over-since, m[5]):
+	case !at(over-since, m[6]):
 		return "nothing happened when that was over"
 	case over-since <= limit:
 		return "that is not too long"
 	case acquired != Open:
 		return "somebody acquired it meanwhile"
 	}
+	return p.calm(m[5], since, over)
+}
+
+// calm says what is true if faults were under way between two times that the story does not mention.
+func (p *proof) calm(said string, since, over history.Time) string {
+	if p.Cause.Kind == checker.NoQuorumLeft {
+		return unless(said == "", "it says nothing of faults")
+	}
+	for i := range p.History.Events {
+		e := &p.History.Events[i]
+		if e.Process != history.Nemesis || e.Type != history.Invoke || e.Time >= over {
+			continue
+		}
+		from, to := p.spell(strconv.Itoa(i))
+		lasting := map[history.Effect]string{history.Parts: "a cut", history.PacesClock: "a drift",
+			history.Kills: "a server", history.ShutsDown: "a server"}[e.F.Does()]
+		ofServer := !e.F.IsDown() || slices.ContainsFunc(e.Fault.On,
+			func(s history.Process) bool { return p.isServer(s) })
+		switch {
+		case from < over && since < to && to < history.Never:
+			return "meanwhile: " + e.Value
+		case to == history.Never && !e.Fault.Ends && lasting != "" && ofServer && !strings.Contains(said, lasting):
+			return "all the time: " + e.Value
+		}
+	}
 	return ""
+}
+
+// isServer reports whether a process is a lock server.
+func (p *proof) isServer(s history.Process) bool {
+	h := &p.History.Header
+	return slices.Contains(h.Servers, s) ||
+		slices.ContainsFunc(h.Groups, func(g []history.Process) bool { return slices.Contains(g, s) })
 }
 
 // quorum: COUNT.
@@ -156,9 +188,16 @@ func (p *proof) diedHolding(m []string) string {
 func (p *proof) leftKey(m []string) string {
 	due := cmp.Or(m[6], "never")
 	return cmp.Or(unless(p.crashed(m[1], m[2]), "it did not crash then"),
-		p.shown("key", func(_ int, e *history.Event) bool {
+		p.shown("key", func(i int, e *history.Event) bool {
+			last := e.Until
+			for _, o := range p.History.Events[i+1:] {
+				if o.F == history.KeyProlonged && o.Of == e.Of && o.Lock == e.Lock && o.Member == e.Member &&
+					o.Process == e.Process && o.Time <= p.read.Broken {
+					last = o.Until
+				}
+			}
 			return e.F == history.KeySet && string(e.Process) == m[4] && at(e.Time, m[5]) && of(e.Of, m[1], "") &&
-				at(e.Until, due)
+				at(last, due)
 		}))
 }
 
@@ -167,33 +206,81 @@ func (p *proof) diedLast(m []string) string {
 	return unless(p.crashed(m[1], m[2]), "it did not crash then")
 }
 
-// abandoned: attempt NAMED TIME.
-func (p *proof) abandoned(m []string) string {
-	return p.shown("key", func(_ int, e *history.Event) bool {
-		return e.F == history.KeySet && string(e.Of) == m[1] && string(e.Process) == m[2] && at(e.Time, m[3]) &&
-			e.Until == history.Never
-	})
-}
-
-// leftInLine: NAMED attempt TIME NAMED TIME.
-func (p *proof) leftInLine(m []string) string {
-	events := p.History.Events
+// keyStays says what is true if a key that a server set then, on behalf of an attempt or of a process, was gone when the
+// law was broken, or stays for another reason than the one said.
+func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	set := p.event(func(_ int, e *history.Event) bool {
-		return e.F == history.KeySet && string(e.Of) == m[2] && string(e.Process) == m[4] && at(e.Time, m[5])
+		return e.F == history.KeySet && of(e.Of, owner, attempt) && string(e.Process) == server && at(e.Time, when)
 	})
 	if set == Open {
 		return "the history shows no such key"
 	}
-	gone := p.event(func(i int, e *history.Event) bool {
-		return i > set && e.F == history.KeyGone && e.Of == events[set].Of && e.Member == events[set].Member &&
-			e.Time <= p.read.Broken
+	k := &p.History.Events[set]
+	due, prolonged := k.Until, history.Time(0)
+	for i := set + 1; i < len(p.History.Events) && p.History.Events[i].Time <= p.read.Broken; i++ {
+		switch e := &p.History.Events[i]; {
+		case e.Lock != k.Lock || e.Member != k.Member || e.Of != k.Of || !p.together(string(e.Process), server):
+		case e.F == history.KeyGone:
+			return "it was gone by then"
+		case e.F == history.KeyProlonged:
+			due, prolonged = e.Until, e.Time
+		}
+	}
+	session := p.History.Header.Service == history.Etcd || p.History.Header.Service == history.ZooKeeper
+	truth := "is due to expire at " + due.String()
+	switch {
+	case session && why != "never expires":
+		truth = "stays as long as the session does"
+	case due == history.Never:
+		truth = "never expires"
+	case prolonged > 0:
+		truth = "was prolonged again, last at " + prolonged.String()
+	}
+	return unless(why == truth, truth)
+}
+
+// leftBehind: NAMED how attempt TIME NAMED TIME FAULTS why.
+func (p *proof) leftBehind(m []string) string {
+	done := p.event(func(_ int, e *history.Event) bool {
+		if !is(e.Process, "", m[1], "") || !at(e.Time, m[4]) {
+			return false
+		}
+		if m[2] == "gave up" {
+			return e.F == history.Acquire && e.Type != history.Invoke && e.Type != history.OK
+		}
+		return string(e.Attempt) == m[3] &&
+			(e.F == history.Release && e.Type == history.Invoke || e.F == history.Lost)
 	})
-	done := p.event(func(i int, e *history.Event) bool {
-		return i > set && is(e.Process, "", m[1], "") && at(e.Time, m[3]) &&
-			(e.F == history.Acquire && e.Type != history.Invoke && e.Type != history.OK ||
-				e.F == history.Release && e.Type == history.Invoke || e.F == history.Lost)
-	})
-	return cmp.Or(unless(gone == Open, "it was gone by then"), unless(done != Open, "it did nothing then"))
+	return cmp.Or(p.keyStays(m[1], m[3], m[5], m[6], m[8]), unless(done != Open, "it did nothing then"))
+}
+
+// leftByItself: NAMED NAMED TIME FAULTS why NAMED.
+func (p *proof) leftByItself(m []string) string {
+	return cmp.Or(p.keyStays(m[1], "", m[2], m[3], m[5]), unless(p.waitsThen(m[8]), "it does not wait"))
+}
+
+// waitsThen reports whether a process waited for a lock when the law was broken.
+func (p *proof) waitsThen(name string) bool {
+	return p.event(func(i int, e *history.Event) bool {
+		if e.F != history.Acquire || e.Type != history.Invoke || !is(e.Process, "", name, "") ||
+			e.Time > p.read.Broken {
+			return false
+		}
+		back := p.returned(i)
+		return back == Open || p.History.Events[back].Time >= p.read.Broken
+	}) != Open
+}
+
+// missedTurn: NAMED NAMED TIME TIME NAMED.
+func (p *proof) missedTurn(m []string) string {
+	begun := ""
+	if m[3] != m[4] {
+		begun = p.shown("end of another's key", func(_ int, e *history.Event) bool {
+			return e.F == history.KeyGone && at(e.Time, m[4]) && e.Lock == p.Lock
+		})
+	}
+	return cmp.Or(p.keyStays(m[1], "", m[2], m[3], "stays as long as the session does"), begun,
+		unless(p.waitsThen(m[5]), "it does not wait"))
 }
 
 // slow: what LOCK NAMED TIME TIME who TIME.

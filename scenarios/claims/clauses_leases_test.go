@@ -86,6 +86,9 @@ func (p *proof) leaseEnded(m []string) string {
 		}
 		for _, l := range p.leases(s) {
 			switch {
+			case at(l.to, m[3]) && s.Release >= 0 && at(p.History.Events[s.Release].Time, m[3]) &&
+				p.History.Events[s.Release].Time < p.History.Events[l.at].Grant.Until:
+				truth = "that is when it called release"
 			case at(l.to, m[3]) && l.from < l.to:
 				return ""
 			case at(l.to, m[3]):
@@ -99,6 +102,23 @@ func (p *proof) leaseEnded(m []string) string {
 // writersLease: TIME.
 func (p *proof) writersLease(m []string) string {
 	return p.leaseEnded([]string{"", string(p.Holders[0]), "", m[1]})
+}
+
+// writerReleased: TIME.
+func (p *proof) writerReleased(m []string) string {
+	return p.releaseCalled([]string{"", string(p.Holders[0]), "", m[1]})
+}
+
+// releaseCalled: WHO TIME. Its lease would have lasted longer.
+func (p *proof) releaseCalled(m []string) string {
+	for _, s := range p.sections {
+		if s.Release < 0 || !is(s.Process, s.Attempt, m[1], m[2]) || !at(p.History.Events[s.Release].Time, m[3]) {
+			continue
+		}
+		last := p.History.Events[s.Grants[len(s.Grants)-1]].Grant
+		return unless(last.Until > p.History.Events[s.Release].Time, "its lease had ended before")
+	}
+	return "it called no release then"
 }
 
 // ends are the words for how a key went, and losses those for why one was lost.

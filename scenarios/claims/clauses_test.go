@@ -15,6 +15,8 @@ var clauses = []clause{
 	says(`They counted no server in common \((NAME) ([^;]+); (NAME) ([^)]+)\)`, (*proof).apart),
 	says(`The lease of WHO had ended at TIME`, (*proof).leaseEnded),
 	says(`Its lease had ended at TIME`, (*proof).writersLease),
+	says(`It had called release at TIME`, (*proof).writerReleased),
+	says(`WHO had called release at TIME`, (*proof).releaseCalled),
 
 	// how a key went
 	says(`(the prolongation of )?the key of WHO on NAMED (expired|had expired|was deleted|was overwritten|was flushed|`+
@@ -54,7 +56,7 @@ var clauses = []clause{
 	says(`had been overwritten by LOCK of WHO at TIME`, (*proof).overwritten),
 
 	// who was stuck, and behind whom
-	says(`NAMED asked for LOCK at TIME. From TIME on[a-z, ]* for TIME nobody acquired the lock; at most TIME`,
+	says(`NAMED asked for LOCK at TIME. From TIME on([a-z, ]*) for TIME nobody acquired the lock; at most TIME`,
 		(*proof).stuck),
 	says(`the quorum of COUNT was not left`, (*proof).quorum),
 	says(`NAMED asked for LOCK again at TIME while it still held it`, (*proof).askedAgain),
@@ -64,8 +66,12 @@ var clauses = []clause{
 	says(`NAMED crashed at TIMEFAULTS; its key on NAMED, set at TIME, is still there and (?:never expires|is due to `+
 		`expire at TIME)`, (*proof).leftKey),
 	says(`NAMED, the last to hold it, crashed at TIME`, (*proof).diedLast),
-	says(`The key of attempt ([^ ]+) on NAMED, set at TIME`, (*proof).abandoned),
-	says(`NAMED gave attempt ([^ ]+) up at TIME; its key on NAMED, set at TIME, is still there`, (*proof).leftInLine),
+	says(`NAMED (gave up|left the section of) attempt ([^ ]+) at TIME; its key on NAMED, set at TIMEFAULTS, is still `+
+		`there and `+stays, (*proof).leftBehind),
+	says(`The key that an earlier try of NAMED set on NAMED at TIMEFAULTS is still there and `+stays+`; NAMED still waits`,
+		(*proof).leftByItself),
+	says(`The key of NAMED on NAMED, set at TIME, is the first in line since TIME, and NAMED, which still waits, has not `+
+		`taken its turn`, (*proof).missedTurn),
 
 	// what took too long
 	says(`The (acquire|release) of LOCK by NAMED, called at TIME, (?:[^,(]+?)(?:TIME)?(?: later)?(?: \([^)]*\))?, `+
@@ -79,6 +85,9 @@ var clauses = []clause{
 	says(`NAMED was waiting for LOCK since TIME`, (*proof).stillWaits),
 	says(`The grant of LOCK to NAMED at TIME`, (*proof).grant),
 }
+
+// stays is why a key does not go.
+const stays = `(never expires|stays as long as the session does|was prolonged again, last at TIME|is due to expire at TIME)`
 
 // is reports whether a name in a story, which may begin a sentence, is the process; and the attempt, if it names one.
 func is(p history.Process, a history.Attempt, name, attempt string) bool {

@@ -101,18 +101,33 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	r.Differing = append(r.Differing, p.differ...)
 	slices.Sort(r.Differing)
 	r.Differing = slices.Compact(r.Differing)
-	for _, g := range p.groups() {
-		r.Breaches = append(r.Breaches, Breach{Law: g.Law, Cause: g.Cause, Runs: g.runs, Seed: g.first.Seed,
-			Story: g.Story})
-	}
+	r.Breaches = p.breaches()
 	return r, true
+}
+
+// breaches are those of the groups, each law and cause once.
+func (p *parent) breaches() (all []Breach) {
+	for _, g := range p.groups() {
+		b := Breach{Law: g.Law, Cause: g.Cause, Runs: g.runs, Seed: g.first.Seed, Story: g.Story}
+		i := slices.IndexFunc(all, func(o Breach) bool { return o.Law == b.Law && o.Cause == b.Cause })
+		switch {
+		case i < 0:
+			all = append(all, b)
+		case all[i].Seed < b.Seed:
+			all[i].Runs += b.Runs
+		default:
+			b.Runs += all[i].Runs
+			all[i] = b
+		}
+	}
+	return all
 }
 
 // groupOf is the group of runs that a breach describes.
 func (p *parent) groupOf(b Breach) group {
 	all := p.groups()
-	is := func(g group) bool { return g.Law == b.Law && g.Cause == b.Cause }
-	if at := slices.IndexFunc(all, is); at >= 0 && all[at].first.Seed == b.Seed {
+	is := func(g group) bool { return g.Law == b.Law && g.Cause == b.Cause && g.first.Seed == b.Seed }
+	if at := slices.IndexFunc(all, is); at >= 0 {
 		return all[at]
 	}
 	return group{broken: broken{finding: finding{b.Law, b.Cause}}, first: ran{Seed: b.Seed}}

@@ -284,7 +284,8 @@ type parent struct {
 	memory   int64           // bytes: the most that one of them had
 }
 
-// group holds the runs that break a law in one way.
+// group holds the runs that break a law in one way: those in which a lock could have kept it, or those in which none
+// could.
 type group struct {
 	broken
 	first ran
@@ -295,15 +296,14 @@ type group struct {
 func (p *parent) groups() (all []group) {
 	for _, r := range p.runs {
 		for _, b := range r.Broken {
-			i := slices.IndexFunc(all, func(g group) bool { return g.finding == b.finding })
+			i := slices.IndexFunc(all, func(g group) bool {
+				return g.finding == b.finding && (g.Limit == "") == (b.Limit == "")
+			})
 			if i < 0 {
 				i = len(all)
 				all = append(all, group{broken: b, first: r})
 			}
 			all[i].runs++
-			if all[i].Limit != b.Limit {
-				all[i].Limit = ""
-			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b group) int {

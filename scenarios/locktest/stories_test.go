@@ -65,6 +65,26 @@ func (l *tidy) Lock(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// limited gives the lock up two seconds after it got it, whether or not its work has ended.
+type limited struct {
+	plain
+	limit plain // for the connection of the timer
+}
+
+func (l *limited) Lock(ctx context.Context) error {
+	if err := l.plain.Lock(ctx); err != nil {
+		return err
+	}
+	l.limit.c, l.limit.n = l.c, l.n
+	time.AfterFunc(2*time.Second, func() { _ = l.limit.Unlock(l.c.Context()) })
+	return nil
+}
+
+func (l *limited) Close() error {
+	_ = l.limit.Close()
+	return l.plain.Close()
+}
+
 // patient dials for as long as it takes.
 type patient struct{ plain }
 
@@ -123,9 +143,16 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 				Hold: 3 * time.Second, Plan: []string{"delay message 2 of client-2 -> redis-1 by 4s"}},
 			checker.LeaseExclusion, "removed by its own holder (late try)",
 			[]string{"a late request of an earlier try removed the key of client-2",
-				"by what its holder had asked for in an earlier try, with the same value",
+				"in an earlier try with the same value",
 				"Remedy: Give each try a random value of its own"},
 			[]string{"worked on", "compare-and-expire"}},
+		"a timer gives the lock up": {
+			Config{New: func(c *Client) Lock { return &limited{plain: plain{c: c, ttl: ttl}} }, Clients: 2,
+				Hold: 4 * time.Second, Plan: []string{"pause client-1 for 1ms at 100s"}},
+			checker.LeaseExclusion, "removed by its own holder",
+			[]string{"a request of its own holder, which went on as if it still had the lock",
+				"Remedy: Delete the key only when the work that it guards has ended"},
+			[]string{"earlier try", "random value", "how often its holder has taken"}},
 		"dials for as long as it takes": {
 			Config{New: func(c *Client) Lock { return &patient{plain{c: c, ttl: ttl}} }, Hold: time.Second,
 				Plan: []string{"crash redis-1 losing unsynced writes at 1s, restart after 3s"}},

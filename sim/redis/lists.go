@@ -108,7 +108,7 @@ func (n *Node) serveList(name string) {
 			continue
 		}
 		n.attend(b.r.ConnID)
-		n.data.Attempt, n.data.Out = b.r.Attempt, n.data.Out[:0]
+		n.data.Attempt, n.data.Sent, n.data.Out = b.r.Attempt, b.r.Left(), n.data.Out[:0]
 		if n.typeOf(name) != "list" {
 			return
 		}

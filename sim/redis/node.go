@@ -200,7 +200,7 @@ func (n *Node) Serve(r *sim.Incoming) {
 
 // execute carries out a request and leaves its reply in out.
 func (n *Node) execute(r *sim.Incoming) {
-	n.data.Attempt, n.data.Out = r.Attempt, n.data.Out[:0]
+	n.data.Attempt, n.data.Sent, n.data.Out = r.Attempt, r.Left(), n.data.Out[:0]
 	n.attend(r.ConnID)
 	n.dispatch(r.Args)
 	if n.tracking.active() {

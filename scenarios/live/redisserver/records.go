@@ -81,15 +81,16 @@ type story struct {
 }
 
 // note records what was done on behalf of an attempt: what the server has reported about keys, and their present state.
-// commands are those that a client has sent, one or a transaction. It reports whether anything was done.
-func (r *records) note(wall int64, attempt history.Attempt, commands [][]string, said []notice,
+// commands are those that a client has sent, one or a transaction, and sent is when. It reports whether anything was
+// done.
+func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, commands [][]string, said []notice,
 	keys []store.Key) bool {
 	if len(said) == 0 {
 		return false
 	}
 	d := r.data
 	d.Begin(wall)
-	d.Attempt = attempt
+	d.Attempt, d.Sent = attempt, sent
 	stories := map[string]*story{}
 	from := ""
 	for _, n := range said {

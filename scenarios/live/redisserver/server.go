@@ -77,6 +77,7 @@ type request struct {
 	*sim.Incoming
 	conn    uint64
 	attempt history.Attempt
+	sent    history.Time
 	args    []string
 	// commands are what is carried out: args, or the transaction that it ends.
 	commands [][]string
@@ -88,7 +89,7 @@ func (s *Server) Serve(r *sim.Incoming) {
 		return
 	}
 	x, args := s.life, slices.Clone(r.Args)
-	q := &request{r, r.ConnID, r.Attempt, args, [][]string{args}}
+	q := &request{r, r.ConnID, r.Attempt, r.Left(), args, [][]string{args}}
 	x.queue(func() error { return x.serve(q) })
 }
 
@@ -129,7 +130,7 @@ const retry = time.Millisecond
 
 // touchedDue records what reading the keys that are due has shown.
 func (s *Server) touchedDue(said []notice, keys []store.Key) {
-	s.records.note(s.Host.Wall(), "", nil, said, keys)
+	s.records.note(s.Host.Wall(), "", 0, nil, said, keys)
 	if len(s.records.due(s.Host.Wall())) > 0 {
 		s.Host.WakeAfter(retry, 0)
 		return
@@ -147,7 +148,7 @@ func (s *Server) observed(r *request, said []notice, keys []store.Key, err error
 		s.records.guess = r.attempt
 		return
 	}
-	if s.records.note(s.Host.Wall(), r.attempt, r.commands, said, keys) {
+	if s.records.note(s.Host.Wall(), r.attempt, r.sent, r.commands, said, keys) {
 		s.arm()
 	}
 }

@@ -49,6 +49,7 @@ type Data struct {
 	Now  int64 // wall clock, ms
 
 	Attempt     history.Attempt // of the current request
+	Sent        history.Time    // when the latest request left its client; 0 if that is not known
 	resp.Writer                 // the reply to it
 	Loading     bool            // replaying the file: no records, no effects, no expiry
 	Notifies    Events          // which keyspace events are published

@@ -1,0 +1,191 @@
+package slow
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// blockedBy names why a waited too long by a time, when nobody is inside the lock that it waits for. It is empty if this
+// reading does not determine it: after a failover.
+func (r *reading) blockedBy(a *ask, now history.Time) string {
+	if slices.ContainsFunc(r.faults, func(f fault) bool { return f.does() == history.Promotes }) {
+		return ""
+	}
+	by := 0 // the place before which everything had happened by then
+	for by < r.none && r.Events[by].Time <= now {
+		by++
+	}
+	keys := r.keysThere(a.lock, by)
+	inTheWay := keys
+	if r.oneService() && len(keys) > 0 {
+		inTheWay = keys[:1]
+	}
+	for _, set := range inTheWay {
+		if r.crashedBy(r.owner(set), set, by) {
+			return "stuck behind a crashed holder"
+		}
+	}
+	if s := r.lastSection(a.lock, by); s != nil && s.crashed && s.end < by && !r.everSet(s.attempt) {
+		return "stuck behind a crashed holder"
+	}
+	free, first := r.unitsUp(by), ""
+	for _, set := range inTheWay {
+		if why := r.abandoned(a.lock, keys, set, by, now); why != "" {
+			free = slices.DeleteFunc(free, func(u history.Process) bool { return u == r.group(r.Events[set].Process)[0] })
+			if first == "" {
+				first = why
+			}
+		}
+	}
+	asked := r.Header.Quorum > 0 && len(r.Header.Servers) > 0 && !r.oneService()
+	if first == "" || asked && r.isQuorum(free) {
+		return "stuck although nobody holds"
+	}
+	return first
+}
+
+// keysThere lists where the keys of a lock were set that are there just before a place.
+func (r *reading) keysThere(lock history.Lock, by int) (keys []int) {
+	for set := range by {
+		e := &r.Events[set]
+		if e.F != history.KeySet || e.Lock != lock || !r.oneService() && r.downAt(e.Process, by) {
+			continue
+		}
+		ended := slices.ContainsFunc(r.Events[set+1:by], func(o history.Event) bool {
+			same := o.Lock == lock && o.Member == e.Member && r.keepsFor(o.Process, e.Process)
+			return same && (o.F == history.KeySet || o.F == history.KeyGone && (o.Of == "" || o.Of == e.Of))
+		})
+		if !ended {
+			keys = append(keys, set)
+		}
+	}
+	return keys
+}
+
+// keepsFor reports whether a server's records are about what another has: they are one, or members of one service.
+func (r *reading) keepsFor(a, b history.Process) bool {
+	return a == b || r.oneService() && slices.Contains(r.group(a), b)
+}
+
+// downAt: the server had gone down before a place and not come back by then.
+func (r *reading) downAt(p history.Process, by int) bool {
+	return slices.ContainsFunc(r.faults, func(f fault) bool {
+		return f.does().IsDown() && f.strikes(p) && f.from < by && (f.to == r.none || f.to >= by)
+	})
+}
+
+// unitsUp lists the servers, one for each copy of a lock, that are not down.
+func (r *reading) unitsUp(by int) (up []history.Process) {
+	for _, s := range r.Header.Servers {
+		if u := r.group(s)[0]; !slices.Contains(up, u) && !r.downAt(u, by) {
+			up = append(up, u)
+		}
+	}
+	return up
+}
+
+// owner is the process of the attempt whose key was set at a place.
+func (r *reading) owner(set int) history.Process {
+	of := r.Events[set].Of
+	for _, s := range slices.Backward(r.sections) {
+		if s.attempt == of && of != "" {
+			return s.process
+		}
+	}
+	process, _, _ := strings.Cut(string(of), "/")
+	return history.Process(process)
+}
+
+// crashedBy: a process crashed between the place of its key and another, or had crashed before and done nothing since.
+func (r *reading) crashedBy(p history.Process, set, by int) bool {
+	if p == "" {
+		return false
+	}
+	last := history.F("")
+	for i := range by {
+		e := &r.Events[i]
+		if e.Process == p && i < set {
+			last = e.F
+		}
+		if e.Process == p && i > set && e.F == history.Crashed {
+			return true
+		}
+	}
+	return last == history.Crashed
+}
+
+// lastSection is the latest section of a lock that began before a place.
+func (r *reading) lastSection(lock history.Lock, by int) (last *section) {
+	for _, s := range r.sections {
+		if s.lock == lock && s.ok < by && (last == nil || s.ok > last.ok) {
+			last = s
+		}
+	}
+	return last
+}
+
+func (r *reading) everSet(of history.Attempt) bool {
+	return slices.ContainsFunc(r.Events, func(e history.Event) bool { return e.F == history.KeySet && e.Of == of })
+}
+
+// abandoned names why the key that was set at a place stays although nobody is going to release it; empty if that is
+// not so.
+func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now history.Time) string {
+	const kind = "stuck behind an abandoned key"
+	e, owner := &r.Events[set], r.owner(set)
+	due, prolonged := e.Until, false
+	for i := set + 1; i < by; i++ {
+		o := &r.Events[i]
+		if o.F == history.KeyProlonged && o.Lock == lock && o.Member == e.Member && r.keepsFor(o.Process, e.Process) &&
+			(o.Of == "" || o.Of == e.Of) {
+			due, prolonged = o.Until, true
+		}
+	}
+	waits := r.doneWith(lock, e.Of, owner, set) >= by
+	long := now-e.Time > r.Header.TTL
+	session := r.Header.Service == history.Etcd || r.Header.Service == history.ZooKeeper
+	switch {
+	case e.Of == "":
+		return ""
+	case due == history.Never && (!waits || long && !session):
+		return kind
+	case !long:
+		return ""
+	case session && waits && r.isOnly(keys, set, owner) && r.quiet(owner, now):
+		return kind + " (turn not taken)"
+	case session:
+		return kind + " (session lives on)"
+	case prolonged:
+		return kind + " (prolonged)"
+	}
+	return kind
+}
+
+// doneWith is where a client was done with the attempt whose key was set at a place.
+func (r *reading) doneWith(lock history.Lock, of history.Attempt, owner history.Process, set int) int {
+	for _, s := range slices.Backward(r.sections) {
+		if s.attempt == of && s.lock == lock {
+			return s.end
+		}
+	}
+	done := r.none
+	for _, a := range r.asks {
+		if a.process == owner && a.lock == lock && a.call <= set {
+			done = a.ret
+		}
+	}
+	return done
+}
+
+// isOnly: the process has no other of the keys that are there.
+func (r *reading) isOnly(keys []int, set int, owner history.Process) bool {
+	return !slices.ContainsFunc(keys, func(o int) bool { return o > set && r.owner(o) == owner })
+}
+
+// quiet: it is not known that a client has asked for anything within the last TTL.
+func (r *reading) quiet(p history.Process, now history.Time) bool {
+	asked, known := r.Header.Asked[p]
+	return !known || now-asked > r.Header.TTL
+}
