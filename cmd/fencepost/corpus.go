@@ -25,7 +25,7 @@ Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 		Example: `  fencepost corpus
   fencepost corpus --starts 8 --unaimed
   fencepost corpus --sound 1000000
-  fencepost corpus --sound 1000000 --seed 200000000`,
+  fencepost corpus --seeds 0 --sound 1000000 --seed 200000000`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return j.run()
@@ -34,7 +34,8 @@ Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 	j.Register(c, "")
 	o := &j.Options
 	c.Flags().Uint64Var(&o.First, "seed", 0, "the first seed of each mutant and of each sound lock")
-	output.Count(c, &o.Seeds, "seeds", 20_000, 1, 0, "how many runs a search of a mutant has at most")
+	output.Count(c, &o.Seeds, "seeds", 20_000, 0, 0,
+		"how many runs a search of a mutant has at most; with 0 only the sound locks run")
 	output.Count(c, &o.Starts, "starts", 1, 1, 0, "from how many start seeds each mutant is searched")
 	c.Flags().BoolVar(&o.Unaimed, "unaimed", false,
 		"search each mutant also with faults of which none is aimed (mix.aimed: 0%), and compare")

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -18,6 +19,8 @@ type Corpus struct {
 func CheckCorpus(o *corpus.Options) error {
 	_, enough := o.Last()
 	switch {
+	case o.Seeds == 0 && o.Sound == 0:
+		return errors.New("--seeds 0 searches no mutant: say with --sound how many runs the sound locks are to have")
 	case !enough && o.Starts > 1:
 		return fmt.Errorf("there are no %d times %d seeds, each a million or more apart, from --seed %d on", o.Starts,
 			o.Seeds, o.First)
@@ -25,6 +28,8 @@ func CheckCorpus(o *corpus.Options) error {
 		return fmt.Errorf("there are no %d seeds from --seed %d on", max(o.Seeds, o.Sound), o.First)
 	case o.Sound < 0 || o.Sound > 0 && o.Sound < len(corpus.Names()):
 		return fmt.Errorf("--sound must be at least %d, a run for each lock, not %d", len(corpus.Names()), o.Sound)
+	case o.Seeds == 0 && (o.Starts > 1 || o.Unaimed):
+		return errors.New("--starts and --unaimed are about mutants, and --seeds 0 searches none: leave them out")
 	}
 	return nil
 }

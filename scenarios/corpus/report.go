@@ -110,7 +110,7 @@ func (l *LockResult) repeat(f campaign.Finding) string {
 // Standing says how the corpus came out: Otherwise if a mutant escaped or a promise was broken, NotDecidable if not
 // everything was run or decided.
 func (c *Corpus) Standing() document.Result {
-	escaped, missing, open := false, len(c.Mutants) == 0, false
+	escaped, missing, open := false, len(c.Mutants)+len(c.Sound) == 0, false
 	for i := range c.Mutants {
 		m := &c.Mutants[i]
 		escaped = escaped || m.searched() && !m.caught()
@@ -162,10 +162,12 @@ func median[T cmp.Ordered](list []MutantResult, of func(MutantResult) T) T {
 func (c *Corpus) Document() *document.Document {
 	result := c.Standing()
 	d := &document.Document{
-		Title: document.Title{Name: "corpus", Size: c.size(), Verdict: document.Words(result), Tone: result.Tone()},
-		Body: []document.Block{document.Section{Heading: "Broken variants", Body: []document.Block{c.mutantTable(),
-			c.caughtFacts()}}},
+		Title:       document.Title{Name: "corpus", Size: c.size(), Verdict: document.Words(result), Tone: result.Tone()},
 		Interrupted: c.Interrupted, Files: c.Files, Repeat: c.Repeat, Data: c.data(), Suite: c.suite(),
+	}
+	if len(c.Mutants) > 0 {
+		d.Body = append(d.Body, document.Section{Heading: "Broken variants",
+			Body: []document.Block{c.mutantTable(), c.caughtFacts()}})
 	}
 	if len(c.Slowest) > 0 {
 		d.Body = append(d.Body, document.Section{Heading: "Why the slowest are rare",
@@ -181,7 +183,11 @@ func (c *Corpus) Document() *document.Document {
 func (c *Corpus) size() string {
 	size := fmt.Sprintf("%s, at most %s each", text.Count(len(c.Mutants), "mutant"),
 		text.CountGrouped(c.Seeds, "seed"))
-	if c.Starts > 1 {
+	switch {
+	case c.Seeds == 0:
+		size = fmt.Sprintf("%s, %s together", text.Count(len(c.Sound), "sound lock"),
+			text.CountGrouped(c.soundRuns(), "run"))
+	case c.Starts > 1:
 		size = fmt.Sprintf("%s, each from %s, at most %s", text.Count(len(c.Mutants), "mutant"),
 			text.Count(c.Starts, "start"), text.CountGrouped(c.Seeds, "seed"))
 	}

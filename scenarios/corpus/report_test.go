@@ -48,7 +48,9 @@ func TestOnlyACorpusThatWasCaughtAndKeptPasses(t *testing.T) {
 		{Corpus{Mutants: []MutantResult{searched("a", 1, false), {Mutant: Mutant{Name: "b"}}}}, document.Failed},
 		{Corpus{Mutants: []MutantResult{searched("a", 1, true)}, Sound: []LockResult{kept, broken}}, document.Failed},
 		{Corpus{Mutants: []MutantResult{searched("a", 1, true)}, Sound: []LockResult{kept, open}}, document.Undecided},
-		{Corpus{Sound: []LockResult{kept}}, document.Undecided},
+		{Corpus{Sound: []LockResult{kept}}, document.Passed},
+		{Corpus{Sound: []LockResult{kept, broken}}, document.Failed},
+		{Corpus{Sound: []LockResult{kept, open}}, document.Undecided},
 	} {
 		if got := c.corpus.Standing(); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.corpus, got, c.want)

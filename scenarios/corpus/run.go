@@ -17,7 +17,7 @@ import (
 // Options say what is run of the corpus. As JSON they are what a worker needs of them.
 type Options struct {
 	First   uint64 // seed of each mutant and each sound lock
-	Seeds   int    // at most so many runs of one search; at least 1
+	Seeds   int    // at most so many runs of one search; 0: no mutant is searched
 	Starts  int    // searches of each mutant, from seeds that are far apart; at least 1
 	Unaimed bool   // as many again, in which no fault is aimed
 	Sound   int    // runs of all sound locks together: 0, or one for each lock at least
@@ -54,6 +54,9 @@ type place struct {
 // searches is how many there are; those of all mutants from the first seed come first, and those in which no fault is
 // aimed come last.
 func (o *Options) searches() int {
+	if o.Seeds == 0 {
+		return 0
+	}
 	n := len(mutants) * o.Starts
 	if o.Unaimed {
 		n *= 2
@@ -71,6 +74,9 @@ func (o *Options) place(i int) place {
 func Run(ctx context.Context, o Options) (*Corpus, error) {
 	c := &Corpus{First: o.First, Seeds: o.Seeds, Starts: o.Starts, Unaimed: o.Unaimed}
 	for _, m := range mutants {
+		if o.Seeds == 0 {
+			break
+		}
 		r := MutantResult{Mutant: m, Searches: make([]*search.FirstViolation, o.Starts)}
 		if o.Unaimed {
 			r.Unaimed = make([]*search.FirstViolation, o.Starts)
