@@ -131,10 +131,51 @@ func readHeader(text []byte, to *Header) error {
 	if _, err := dec.Token(); err != io.EOF {
 		return errors.New("header: something follows it on its line")
 	}
+	if err := wrongKeys(json.NewDecoder(bytes.NewReader(text)), 0); err != nil {
+		return fmt.Errorf("header: %w", err)
+	}
 	if err := to.wrong(); err != nil {
 		return fmt.Errorf("header: %w", err)
 	}
 	return nil
+}
+
+// wrongKeys reports the first key of a JSON value that stands twice in its object, or that is in the wrong case for a
+// header: encoding/json takes both. depth is how many objects it is in.
+func wrongKeys(dec *json.Decoder, depth int) error {
+	const ofHeader = 2 // the keys of the header, which is in an object
+	open, err := dec.Token()
+	if err != nil {
+		return err
+	}
+	if open != json.Delim('{') && open != json.Delim('[') {
+		return nil
+	}
+	if open == json.Delim('{') {
+		depth++
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		if open == json.Delim('{') {
+			token, err := dec.Token()
+			if err != nil {
+				return err
+			}
+			key, _ := token.(string)
+			switch {
+			case seen[key]:
+				return fmt.Errorf("key %q stands twice", key)
+			case depth == ofHeader && !slices.Contains(headerKeys, key):
+				return unknown("unknown key", key, headerKeys)
+			}
+			seen[key] = true
+		}
+		if err := wrongKeys(dec, depth); err != nil {
+			return err
+		}
+	}
+	_, err = dec.Token()
+	return err
 }
 
 // wrong describes what is wrong with the numbers of a header.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -33,7 +32,11 @@ type EDN struct {
 //
 // and they follow one another, alone or in one vector or list. A lock without a name is called "lock"; one of many, as
 // jepsen.independent has them in :value [KEY …], or in :key, by its key. A client's number becomes the process
-// "process-NUMBER". The operations are put into the room behind those given, which are none of them, as far as it goes.
+// "process-NUMBER". Times, indexes, processes and fencing tokens are whole numbers of 64 bits, in any form that EDN
+// has: 1, 1N, 1M, 1.0, 1e3. Clojure's other numbers (1/2, 0x1F, ##NaN) are refused, as is a key that stands twice in
+// a map.
+//
+// The operations are put into the room behind those given, which are none of them, as far as it goes.
 func DecodeEDN(r io.Reader, room []Event) (*EDN, error) {
 	file := &EDN{History: &History{Events: room[len(room):]}}
 	in := newForms(r)
@@ -117,6 +120,9 @@ func (p *parser) event(text []byte, next int) (e Event, timed bool, err error) {
 		if err := p.unmarshal(text, &op); err != nil {
 			return e, false, err
 		}
+		if err := p.repeated(text); err != nil {
+			return e, false, err
+		}
 	}
 	if lacks := op.lacks(); lacks != "" {
 		return e, false, p.incomplete(text, lacks)
@@ -141,7 +147,9 @@ func (p *parser) event(text []byte, next int) (e Event, timed bool, err error) {
 			return e, false, err
 		}
 	}
-	op.about(&e)
+	if err := op.about(&e); err != nil {
+		return e, false, err
+	}
 	e.Process, e.Lock, e.F = share(p, e.Process), share(p, e.Lock), share(p, e.F)
 	return e, op.Time != nil, nil
 }
@@ -159,6 +167,9 @@ func (p *parser) unmarshal(text []byte, to any) (err error) {
 	}
 	p.in.Reset(&p.text)
 	if err := edn.NewDecoder(p.in).Decode(to); err != nil { // a reader with a buffer is read as it is
+		if why := badNumber(text); why != "" {
+			return errors.New(why)
+		}
 		return fmt.Errorf("no EDN: %s", strings.TrimPrefix(err.Error(), "edn: "))
 	}
 	return nil
@@ -193,9 +204,11 @@ func (p *parser) incomplete(text []byte, lacks string) error {
 
 // processOf names the process of an operation.
 func processOf(v any) (Process, error) {
+	if isNumber(v) {
+		n, err := wholeNumber[int64](":process", v)
+		return Process(fmt.Sprintf("process-%d", n)), err
+	}
 	switch v := v.(type) {
-	case int64:
-		return Process(fmt.Sprintf("process-%d", v)), nil
 	case edn.Keyword:
 		return Process(v), nil
 	case string:
@@ -238,12 +251,12 @@ func unknownKeyword(key, word, what string, choices []string) error {
 }
 
 // about sets what the operation was done to, and its result.
-func (op *operation) about(e *Event) {
+func (op *operation) about(e *Event) (err error) {
 	if e.Process == Nemesis {
 		if op.Value != nil {
 			e.Value = string(e.F) + " " + short(op.Value)
 		}
-		return
+		return nil
 	}
 	if e.Lock, e.Why = "lock", Why(short(op.Error)); op.Key != nil {
 		e.Lock = Lock(show(op.Key))
@@ -263,22 +276,14 @@ func (op *operation) about(e *Event) {
 		}
 	case map[any]any:
 		for _, key := range []edn.Keyword{"fence", "token"} {
-			if token, ok := v[key].(int64); ok && e.F == Acquire && e.Type == OK {
-				e.Token = Token(token)
+			if token := v[key]; isNumber(token) && e.F == Acquire && e.Type == OK {
+				if e.Token, err = wholeNumber[Token](":"+string(key), token); err != nil {
+					return err
+				}
 			}
 		}
 	}
-}
-
-// wholeNumber is a whole wholeNumber that fits 64 bits.
-func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
-	switch v := v.(type) {
-	case int64:
-		return T(v), nil
-	case *big.Int:
-		return 0, fmt.Errorf("%s %s does not fit 64 bits", key, v)
-	}
-	return 0, fmt.Errorf("%s %s is no whole number", key, show(v))
+	return nil
 }
 
 // word is a keyword, or the string or symbol that older tools write for one.
@@ -316,6 +321,9 @@ func show(v any) string {
 		return strings.ToValidUTF8(v, "?")
 	case edn.Keyword:
 		return string(v)
+	}
+	if text, ok := numberText(v); ok {
+		return text
 	}
 	text, err := edn.Marshal(v)
 	if err != nil {

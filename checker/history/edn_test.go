@@ -103,6 +103,10 @@ func TestBadEDNIsRefusedWithLineAndReason(t *testing.T) {
 		{"{:type :ok, :f :lost, :process 0, :time 99999999999999999999N}",
 			"line 1: :time 99999999999999999999 does not fit 64 bits"},
 		{goodEDN + goodEDN, "line 2: :index 4 is out of order: it follows 4"},
+		{"{:type :invoke, :type :ok, :f :lost, :process 0}", "line 1: key :type stands twice"},
+		{"{:type :ok, :f :lost, :process 0, :other {:a 1, \"}\" 2, :a 1}}", "line 1: key :a stands twice"},
+		{"{:type :ok, :f :lost, :process 0, :value #x{[1] 2 ; }\n, (1N) 3}}", "line 1: key [1] stands twice"},
+		{"{:type :ok, :f :lost, :process 0, :value [#{1 2 1}]}", "line 1: 1 stands twice in a set"},
 		{goodEDN + "{:type :ok, :f :lost, :process 0, :time 3}", "1 of 2 operations state no :time"},
 		{"{:type :ok, :f :lost, :process}", "line 1: no EDN: "},
 		{"{:type :ok, :type :ok, :process 1 2}", "line 1: no EDN: "},
@@ -127,6 +131,73 @@ func TestBadEDNIsRefusedWithLineAndReason(t *testing.T) {
 
 // TestACutHistoryIsReadUpToThere cuts a history at every byte: the operations that were complete are read, and the
 // result states that there may have been more.
+// TestWholeNumbersAreReadHoweverEDNWritesThem: of a time, a process, an index and a token. What EDN does not have is
+// refused by its name.
+func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
+	const ( // the ends of 64 bits
+		most  = 1<<63 - 1
+		least = -1 << 63
+	)
+	for _, c := range []struct {
+		text  string
+		value int64
+		wrong string // what is wrong with it, after its key; or, from its text on, instead of any key
+	}{
+		{"7", 7, ""}, {"+7", 7, ""}, {"7N", 7, ""}, {"+7N", 7, ""}, {"0", 0, ""}, {"-0", 0, ""}, {"0N", 0, ""},
+		{"7M", 7, ""}, {"7.0", 7, ""}, {"7.00M", 7, ""}, {"7e3", 7000, ""}, {"7E+3", 7000, ""}, {"70e-1M", 7, ""},
+		{"9223372036854775807", most, ""}, {"9223372036854775807N", most, ""}, {"-9223372036854775808", least, ""},
+		{"9007199254740992.0", 1 << 53, ""},
+		{"1.5", 0, "is no whole number"}, {"1.5M", 0, "is no whole number"}, {"15e-1", 0, "is no whole number"},
+		{"9223372036854775808N", 0, "does not fit 64 bits"}, {"1e30M", 0, "does not fit 64 bits"},
+		{"1e17", 0, "may have been rounded: write it as a whole number, without . and exponent"},
+		{"9223372036854775808", 0,
+			"9223372036854775808 does not fit 64 bits: EDN writes such a number with an N at its end"},
+		{"1e400", 0, "1e400 is too large for a floating-point number: EDN writes such a number with an M at its end"},
+		{"1/2", 0, "1/2 is a ratio, which EDN does not have: write a decimal number"},
+		{"4/2", 0, "4/2 is a ratio, which EDN does not have: write a decimal number"},
+		{"0x1F", 0, "0x1F is no number of EDN: write it with decimal digits, and without leading zeros"},
+		{"017", 0, "017 is no number of EDN: write it with decimal digits, and without leading zeros"},
+		{"-2r101", 0, "-2r101 is no number of EDN: write it with decimal digits, and without leading zeros"},
+		{"1_000", 0, "1_000 is no number of EDN: write it with decimal digits, and without leading zeros"},
+		{"1.", 0, "1. is no number of EDN: write it with decimal digits, and without leading zeros"},
+		{"##NaN", 0, "##NaN is no number of EDN"}, {"##-Inf", 0, "##-Inf is no number of EDN"},
+	} {
+		for key, line := range map[string]string{
+			":time":    "{:type :ok, :f :acquire, :process 0, :time %s}",
+			":process": "{:type :ok, :f :acquire, :process %s}",
+			":fence":   "{:type :ok, :f :acquire, :process 0, :value {:fence %s, :at \"1/2 ;\"}} ; 1/2",
+		} {
+			h, err := DecodeEDN(strings.NewReader(fmt.Sprintf(line, c.text)), nil)
+			if c.wrong == "" {
+				if err != nil {
+					t.Errorf("%s %s: %v", key, c.text, err)
+					continue
+				}
+				e := h.History.Events[0]
+				got := map[string]any{":time": int64(e.Time), ":process": e.Process, ":fence": int64(e.Token)}[key]
+				want := any(c.value)
+				if key == ":process" {
+					want = Process(fmt.Sprintf("process-%d", c.value))
+				}
+				if got != want {
+					t.Errorf("%s %s is read as %v", key, c.text, got)
+				}
+				continue
+			}
+			if key == ":fence" && c.text == "1e30M" {
+				c.wrong = "may have been rounded: write it as a whole number, without . and exponent"
+			}
+			says := "line 1: " + c.wrong
+			if !strings.HasPrefix(c.wrong, c.text) {
+				says = "line 1: " + key
+			}
+			if got := fmt.Sprint(err); !strings.HasPrefix(got, says) || !strings.HasSuffix(got, c.wrong) {
+				t.Errorf("%s %s: %s, want %q", key, c.text, got, c.wrong)
+			}
+		}
+	}
+}
+
 func TestACutHistoryIsReadUpToThere(t *testing.T) {
 	const op = `{:type :ok, :f :lost, :process "a\"}", :value ({} \} [])}`
 	vector := "[" + op + "\n" + op + " ; {\n]"

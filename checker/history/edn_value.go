@@ -3,7 +3,6 @@ package history
 import (
 	"fmt"
 	"io"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +39,9 @@ func value(text string) (v any, ok bool) {
 	if rest, err := io.ReadAll(p.in); err != nil || strings.TrimSpace(string(rest)) != "" {
 		return nil, false
 	}
+	if err := p.repeated([]byte(text)); err != nil {
+		return nil, false
+	}
 	return v, true
 }
 
@@ -51,10 +53,6 @@ func plain(v any) string {
 		return strconv.Quote(v)
 	case edn.Keyword:
 		return ":" + string(v)
-	case *big.Int: // Clojure's 1N is 1
-		return v.String()
-	case big.Int: // within others
-		return v.String()
 	case rune:
 		return `\` + string(v)
 	case []any:
@@ -73,6 +71,9 @@ func plain(v any) string {
 		return sorted("{", pairs)
 	case edn.Tag:
 		return "#" + v.Tagname + " " + plain(v.Value)
+	}
+	if text, ok := numberText(v); ok {
+		return text
 	}
 	text, err := edn.Marshal(v)
 	if err != nil {

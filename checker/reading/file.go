@@ -49,6 +49,10 @@ func ReadAll(names []string, from []io.Reader) (files []*File, err error) {
 func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	f := &File{Part: Part{Name: name}}
+	if isJSONArray(in) {
+		return nil, fmt.Errorf("%s: line 1: a JSON array, in place of JSON lines: write each event on a line of its "+
+			"own, without the brackets and commas around them (jq -c '.[]' FILE does)", name)
+	}
 	if !isJSON(in) {
 		recorded, err := history.DecodeEDN(in, room)
 		if err != nil {
@@ -102,8 +106,19 @@ func lines(r io.Reader) int {
 func withoutPackage(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "history: ")) }
 
 // isJSON reports whether a text begins as JSON lines do: with a brace and a quote. A map of EDN begins with a keyword.
-func isJSON(in *bufio.Reader) bool {
-	start, _ := in.Peek(4 << 10)
-	rest, braced := bytes.CutPrefix(bytes.TrimSpace(start), []byte("{"))
-	return braced && bytes.HasPrefix(bytes.TrimSpace(rest), []byte(`"`))
+func isJSON(in *bufio.Reader) bool { return begins(in, "{", `"`) }
+
+// isJSONArray reports whether a text begins as a list of objects does.
+func isJSONArray(in *bufio.Reader) bool { return begins(in, "[", "{", `"`) }
+
+// begins reports whether a text begins with some marks, with or without blanks between them.
+func begins(in *bufio.Reader, marks ...string) bool {
+	rest, _ := in.Peek(4 << 10)
+	for _, mark := range marks {
+		var found bool
+		if rest, found = bytes.CutPrefix(bytes.TrimSpace(rest), []byte(mark)); !found {
+			return false
+		}
+	}
+	return true
 }

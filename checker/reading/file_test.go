@@ -30,11 +30,15 @@ func TestBothFormsAreRead(t *testing.T) {
 	}
 }
 
+const arrayError = "line 1: a JSON array, in place of JSON lines: write each event on a line of its own, without the " +
+	"brackets and commas around them (jq -c '.[]' FILE does)"
+
 func TestFilesThatAreNoHistoriesAreRefused(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "h: line 1: the file holds no operation"},
 		{`{"header":{}}`, "h: the file holds no event"},
 		{`{"seed":1}`, `h: line 1: unknown key "seed"`},
+		{"[" + asJSON + ",\n" + asJSON + "]", "h: " + arrayError}, {" [\n {\n " + asJSON[1:] + "]", "h: " + arrayError},
 		{"<html>", "h: line 1: want an operation, a map in braces, found '<'"},
 		{"{}", "h: line 1: an operation without :type: it needs :type, :f and :process"},
 		{asJSON + "\n" + asEDN, `h: line 2: want text in double quotes, found ':' in column 2`},

@@ -162,7 +162,8 @@ func median[T cmp.Ordered](list []MutantResult, of func(MutantResult) T) T {
 func (c *Corpus) Document() *document.Document {
 	result := c.Standing()
 	d := &document.Document{
-		Title:       document.Title{Name: "corpus", Size: c.size(), Verdict: document.Words(result), Tone: result.Tone()},
+		Title: document.Title{Name: "corpus", Size: c.size(), Verdict: document.Words(result),
+			Tone: result.Tone()},
 		Interrupted: c.Interrupted, Files: c.Files, Repeat: c.Repeat, Data: c.data(), Suite: c.suite(),
 	}
 	if len(c.Mutants) > 0 {

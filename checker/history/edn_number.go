@@ -1,0 +1,153 @@
+package history
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"strconv"
+)
+
+// wholeNumber reads a value that must be a whole number of 64 bits, however EDN writes it: 1, +1, 1N, and also 1M, 1.0
+// and 1e3. A floating-point number counts as long as it cannot have been rounded.
+func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
+	const exact = 1 << 53 // up to here floating-point numbers have all whole numbers
+	n := new(big.Int)
+	whole := true
+	switch v := v.(type) {
+	case int64:
+		return T(v), nil
+	case *big.Int:
+		n = v
+	case big.Int: // within others
+		n = &v
+	case *big.Float: // within others it is a float64
+		_, rest := v.Int(n)
+		whole = rest == big.Exact
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) > exact {
+			return 0, fmt.Errorf("%s %s may have been rounded: write it as a whole number, without . and exponent", key,
+				show(v))
+		}
+		whole = v == math.Trunc(v)
+		n.SetInt64(int64(v))
+	default:
+		whole = false
+	}
+	switch {
+	case !whole:
+		return 0, fmt.Errorf("%s %s is no whole number", key, show(v))
+	case !n.IsInt64():
+		return 0, fmt.Errorf("%s %s does not fit 64 bits", key, n)
+	}
+	return T(n.Int64()), nil
+}
+
+// isNumber reports whether a value is a number of any kind.
+func isNumber(v any) bool {
+	switch v.(type) {
+	case int64, float64, *big.Int, big.Int, *big.Float:
+		return true
+	}
+	return false
+}
+
+// numberText is a number as text, the same for numbers that Clojure's = calls equal; ok is false if v is none. Numbers
+// of different kinds are not equal: 1, 1.0 and 1M.
+func numberText(v any) (text string, ok bool) {
+	switch v := v.(type) {
+	case int64:
+		return strconv.FormatInt(v, 10), true
+	case *big.Int: // Clojure's 1N is 1
+		return v.String(), true
+	case big.Int: // within others
+		return v.String(), true
+	case *big.Float:
+		return v.Text('g', -1) + "M", true
+	case float64:
+		if v == 0 {
+			return "0.0", true // -0.0 is equal
+		}
+	}
+	return "", false
+}
+
+// Numbers as EDN writes them, and as only Clojure's reader takes them.
+var (
+	ednInteger = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]*)N?$`)
+	ednFloat   = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?M?$`)
+	ratio      = regexp.MustCompile(`^[+-]?[0-9]+/[0-9]+$`)
+)
+
+// badNumber explains what is wrong with the first number of a text that EDN does not have or that cannot be read; it
+// is empty if there is none.
+func badNumber(text []byte) string {
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '"' || c == ';':
+			i = afterQuoted(text, i)
+		case c == '\\':
+			i += 2
+		case isDelimiter(c):
+			i++
+		default:
+			from := i
+			for i < len(text) && !isDelimiter(text[i]) && text[i] != '"' && text[i] != ';' {
+				i++
+			}
+			if why := wrongNumber(string(text[from:i])); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// afterQuoted is the place after a string or a comment.
+func afterQuoted(text []byte, i int) int {
+	end := byte('"')
+	if text[i] == ';' {
+		end = '\n'
+	}
+	for i++; i < len(text) && text[i] != end; i++ {
+		if text[i] == '\\' && end == '"' {
+			i++
+		}
+	}
+	return i + 1
+}
+
+func isDelimiter(c byte) bool {
+	switch c {
+	case '(', ')', '[', ']', '{', '}':
+		return true
+	}
+	return isBlank(c)
+}
+
+// wrongNumber explains what is wrong with a word that is meant to be a number.
+func wrongNumber(word string) string {
+	digits := word
+	if digits[0] == '+' || digits[0] == '-' {
+		digits = digits[1:]
+	}
+	symbolic := word == "##Inf" || word == "##-Inf" || word == "##NaN"
+	switch {
+	case symbolic:
+		return word + " is no number of EDN"
+	case digits == "" || digits[0] < '0' || digits[0] > '9':
+		return ""
+	case ratio.MatchString(word):
+		return word + " is a ratio, which EDN does not have: write a decimal number"
+	case !ednInteger.MatchString(word) && !ednFloat.MatchString(word):
+		return word + " is no number of EDN: write it with decimal digits, and without leading zeros"
+	}
+	last := word[len(word)-1]
+	if _, err := strconv.ParseInt(word, 10, 64); ednInteger.MatchString(word) && last != 'N' && err != nil {
+		return word + " does not fit 64 bits: EDN writes such a number with an N at its end"
+	}
+	if _, err := strconv.ParseFloat(word, 64); ednFloat.MatchString(word) && last != 'M' && err != nil {
+		return word + " is too large for a floating-point number: EDN writes such a number with an M at its end"
+	}
+	return ""
+}

@@ -1,0 +1,86 @@
+package history
+
+import (
+	"fmt"
+
+	"olympos.io/encoding/edn"
+)
+
+// Tags in place of the braces of maps and sets: what is in them is then read as a vector, which keeps all of it.
+const (
+	mapTag = "fencepost/map"
+	setTag = "fencepost/set"
+)
+
+// repeated reports the first key that stands twice in a map of a text that is EDN, or the first element in a set. The
+// library keeps one of the two, in silence.
+func (p *parser) repeated(text []byte) error {
+	var v any
+	if err := p.unmarshal(withoutBraces(text), &v); err != nil {
+		return err
+	}
+	return repeatedIn(v)
+}
+
+// withoutBraces writes maps and sets as vectors with tags.
+func withoutBraces(text []byte) []byte {
+	var to []byte
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '"' || c == ';':
+			end := min(afterQuoted(text, i), len(text))
+			to = append(to, text[i:end]...)
+			i = end
+		case c == '\\' && i+1 < len(text):
+			to = append(to, text[i:i+2]...)
+			i += 2
+		case c == '#' && i+1 < len(text) && text[i+1] == '{':
+			to = append(to, " #"+setTag+" ["...)
+			i += 2
+		case c == '{':
+			to = append(to, " #"+mapTag+" ["...)
+			i++
+		case c == '}':
+			to = append(to, ']')
+			i++
+		default:
+			to = append(to, c)
+			i++
+		}
+	}
+	return to
+}
+
+func repeatedIn(v any) error {
+	var list []any
+	step := 1
+	switch v := v.(type) {
+	case []any:
+		list, step = v, 0
+	case edn.Tag:
+		inside, vector := v.Value.([]any)
+		if !vector || v.Tagname != mapTag && v.Tagname != setTag {
+			return repeatedIn(v.Value)
+		}
+		if list = inside; v.Tagname == mapTag {
+			step = 2
+		}
+	}
+	seen := map[string]bool{}
+	for i, x := range list {
+		if err := repeatedIn(x); err != nil {
+			return err
+		}
+		if step == 0 || i%step > 0 {
+			continue
+		}
+		name := plain(x)
+		if seen[name] && step == 2 {
+			return fmt.Errorf("key %s stands twice", name)
+		} else if seen[name] {
+			return fmt.Errorf("%s stands twice in a set", name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
