@@ -75,7 +75,8 @@ func TestModulesInsideHoldOnlyTestsAndPrograms(t *testing.T) {
 
 // testsOnly are the rooms of this module that nothing but tests imports.
 var testsOnly = []string{"checker/slow", "checker/testkit", "reports/reporttest", "scenarios/campaign/campaigntest",
-	"scenarios/claims", "scenarios/locktest/matrixtest", "scenarios/locktest/steady", "scenarios/single/singletest"}
+	"scenarios/claims", "scenarios/locktest/homemade", "scenarios/locktest/matrixtest", "scenarios/locktest/steady",
+	"scenarios/single/singletest"}
 
 // TestRoomsImportOnlyWhatStandsBelow: no arrow leads up. The slow twins are slow, and what the test kit does at its
 // start is for tests, as is its flag: only tests import them.

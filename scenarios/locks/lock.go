@@ -74,6 +74,8 @@ type Hold struct {
 	Ends []*sim.Signal
 	// Prolonged, if set, is called when the library has extended the lock by itself and updated Grant.
 	Prolonged func(env sim.Env)
+	// Refresh, if set, asks the library until when the lock is held and updates Grant.
+	Refresh func(env sim.Env)
 	// Suspended, if set, is raised when the library no longer knows whether it holds the lock: a client that obeys
 	// pauses its work, and acquires the lock again when it is reconnected.
 	Suspended *sim.Signal
@@ -86,6 +88,9 @@ type Hold struct {
 
 // Remaining is the validity left by the clock that the protocol counts it on; negative once it has ended.
 func (h *Hold) Remaining(env sim.Env) time.Duration {
+	if h.Refresh != nil {
+		h.Refresh(env)
+	}
 	switch until := h.Grant.Until; {
 	case until.Announced != nil && *until.Announced != history.Never:
 		return 0

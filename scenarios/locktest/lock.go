@@ -25,8 +25,11 @@ type Lock interface {
 	Unlock(ctx context.Context) error
 }
 
-// Untiler is a Lock that says until when it is held, as of the last Lock or Extend. Without it, and without Loser, a
-// lock counts as valid for the TTL from the first request of the round that acquired it.
+// Untiler is a Lock that says until when it is held. It is asked when Lock and Extend have returned, when an answer of a
+// server has reached the client, when the end that it stated has come, and whenever the client checks its lock: so a
+// lock that renews itself is valid for as long as it says, and no longer. Until may be called at any time while the lock
+// is held, on another goroutine than Lock; it returns at once. Without it, and without Loser, a lock counts as valid for
+// the TTL from the first request of the round that acquired it.
 type Untiler interface{ Until() time.Time }
 
 // Loser is a Lock that says when it is lost: the channel is closed then. It is asked for after each Lock. Without
@@ -73,9 +76,11 @@ type host struct {
 	*bubble.Driver
 	stacks    sim.Stacks
 	new       func(*Client) Lock
-	keys      *keys       // nil: each lock has one of its name
-	closeless atomic.Bool // a Lock without Close was seen
-	together  bool        // the servers grant a lock as one
+	keys      *keys                         // nil: each lock has one of its name
+	world     *sim.World                    // of the run
+	waits     map[sim.ProcessID]*sim.Signal // for an answer, by client
+	closeless atomic.Bool                   // a Lock without Close was seen
+	together  bool                          // the servers grant a lock as one
 }
 
 // open makes the lock of a client. If New returns none, the run fails.
@@ -101,19 +106,46 @@ func (h *host) Prepare(o *sim.Options) {
 	}
 }
 
+// Begin starts a run.
+func (h *host) Begin(world *sim.World, servers []sim.ProcessID, front sim.Front) {
+	h.world, h.waits = world, nil
+	h.Driver.Begin(world, servers, front)
+}
+
+// answer returns a signal that is raised when the next answer of a server has reached a client.
+func (h *host) answer(client sim.ProcessID) *sim.Signal {
+	if h.waits == nil {
+		h.waits = map[sim.ProcessID]*sim.Signal{}
+		h.world.Inspect(func(p sim.Passage) (none sim.Interference) {
+			if waiting := h.waits[p.Client]; waiting != nil && p.Answer && p.Arrives {
+				delete(h.waits, p.Client)
+				waiting.Raise()
+			}
+			return none
+		})
+	}
+	if h.waits[client] == nil {
+		h.waits[client] = new(sim.Signal)
+	}
+	return h.waits[client]
+}
+
 // foreign is the lock of one client.
 func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library) locks.ForeignLock {
-	return &foreign{open: h.open, guest: h.Guest(client), config: c, library: of, together: h.together}
+	return &foreign{open: h.open, answers: h.answer, guest: h.Guest(client), config: c, library: of,
+		together: h.together}
 }
 
 // foreign is a lock whose methods a goroutine calls while the task of its client waits.
 type foreign struct {
 	open    func(*Client) Lock
+	answers func(sim.ProcessID) *sim.Signal
 	guest   *bubble.Guest
 	config  *locks.Config
 	library *locks.Library
 	lock    Lock
 	closed  bool
+	stating *stating // nil: it does not say until when it is held, or it is not held
 	// together says that the servers grant a lock as one.
 	together bool
 }
@@ -153,6 +185,9 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 		lost := sim.Time(history.Never)
 		h.Grant.Until.Announced = &lost
 		h.Ends = append(h.Ends, l.listen(stated.lost, &lost))
+	}
+	if !stated.until.IsZero() {
+		l.follow(env, h)
 	}
 	return h, nil
 }
@@ -215,6 +250,10 @@ func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 	asked := env.Monotonic()
 	var err error
 	var stated state
+	if s := l.stating; s != nil {
+		s.busy = true
+		defer func() { s.busy = false }()
+	}
 	at := l.guest.Call(env, "Extend", func(ctx context.Context) {
 		if err = x.Extend(ctx); err == nil {
 			stated = l.stated()
@@ -233,6 +272,10 @@ func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 // Release calls Unlock.
 func (l *foreign) Release(env sim.Env, h *locks.Hold) locks.Answer {
 	var err error
+	if l.stating != nil {
+		l.stating.over.Raise()
+		l.stating = nil
+	}
 	l.guest.Call(env, "Unlock", func(ctx context.Context) { err = l.lock.Unlock(ctx) })
 	if err == nil {
 		return locks.Confirmed

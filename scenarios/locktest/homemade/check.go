@@ -1,0 +1,145 @@
+package homemade
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// Keeps makes runs of a sound lock under a family of faults, and fails the test for each violation of what it promises.
+func (l *SoundLock) Keeps(t *testing.T, p Promise, d Dress, dial Dial, seeds int) {
+	t.Helper()
+	c := l.Config(d, dial)
+	p.strike(&c)
+	c.Laws, c.Seeds, c.Untried = p.Laws, seeds, true
+	r, ok := locktest.Explore(t, c)
+	if !ok {
+		return
+	}
+	for _, b := range r.Breaches {
+		t.Errorf("%s is broken: %s, in %d of %d runs\nseed %d: %s", b.Law, b.Cause, b.Runs, r.Runs, b.Seed, b.Story)
+	}
+	judgeable(t, r)
+}
+
+// strike has the faults of a family strike at random.
+func (f *Family) strike(c *locktest.Config) {
+	if c.Faults, c.Without = f.Faults, f.Without; f.Faults == nil {
+		c.Plan = []string{}
+	}
+}
+
+// Reports makes the runs of a showing of the lock's mistake, and fails the test unless the violation is reported, with
+// its cause and the clients that are to be named, and no other that does not follow from the mistake.
+func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial) {
+	t.Helper()
+	c := l.Config(d, dial)
+	c.Plan, c.Clients, c.Cycles, c.Hold = append([]string{}, s.Plan...), s.Clients, s.Cycles, s.Hold
+	c.Laws, c.Seeds, c.Untried = checker.Laws, max(s.Seeds, 3), true
+	r, ok := locktest.Explore(t, c)
+	if !ok {
+		return
+	}
+	judgeable(t, r)
+	shown := 0
+	for _, b := range r.Breaches {
+		if !s.is(b) {
+			l.follows(t, r, b)
+			continue
+		}
+		shown += b.Runs
+		for _, wrong := range s.untrue(b.Story) {
+			t.Errorf("%s in: %s", wrong, b.Story)
+		}
+	}
+	if shown == 0 || s.Seeds == 0 && shown < r.Runs {
+		t.Errorf("%s: %s, in %d of %d runs: %s", s.Law, s.Cause, shown, r.Runs, s.Why)
+	}
+}
+
+// Finds makes runs of a broken lock under a family of faults, and fails the test unless these show its mistake, and
+// nothing that does not follow from it.
+func (l *BrokenLock) Finds(t *testing.T, f Family, d Dress, dial Dial, seeds int) {
+	t.Helper()
+	c := l.Config(d, dial)
+	f.strike(&c)
+	c.Laws, c.Seeds, c.Untried = locktest.LeaseLaws, seeds, true
+	if l.Fences {
+		c.Laws = locktest.FencedLaws
+	}
+	r, ok := locktest.Explore(t, c)
+	if !ok {
+		return
+	}
+	judgeable(t, r)
+	if len(r.Breaches) == 0 {
+		t.Errorf("nothing is broken in %d runs: %s", r.Runs, l.Mistake)
+	}
+	for _, b := range r.Breaches {
+		l.follows(t, r, b)
+	}
+}
+
+// judgeable fails the test for runs that could not be judged, and for those whose seed gave two different runs.
+func judgeable(t *testing.T, r *locktest.Report) {
+	t.Helper()
+	for _, f := range r.Failures {
+		t.Errorf("seed %d: %s", f.Seed, f.Text)
+	}
+	if len(r.Differing) > 0 {
+		t.Errorf("each of these seeds gave two different runs: %v", r.Differing)
+	}
+	for name := range r.Unsimulated {
+		t.Errorf("%s is not simulated", name)
+	}
+}
+
+// follows fails the test for a violation that does not follow from the mistake. Of a law that no lease keeps it may
+// follow from the faults.
+func (l *BrokenLock) follows(t *testing.T, r *locktest.Report, b locktest.Breach) {
+	t.Helper()
+	follows := b.Law == checker.MutualExclusion || b.Law == checker.ResourceSafety ||
+		slices.ContainsFunc(l.Shows, func(s Showing) bool { return s.is(b) }) ||
+		slices.ContainsFunc(l.Also, func(w Way) bool { return w.is(b) })
+	if !follows || b.Cause.Kind == checker.CauseNotRecorded {
+		t.Errorf("%s is broken: %s, in %d of %d runs, which does not follow from the mistake\nseed %d: %s", b.Law,
+			b.Cause, b.Runs, r.Runs, b.Seed, b.Story)
+	}
+}
+
+func (w Way) is(b locktest.Breach) bool {
+	return b.Law == w.Law && (b.Cause == w.Cause || w.Cause == anyCause && b.Cause.Kind != checker.CauseNotRecorded)
+}
+
+// acted finds in a story who has changed a key, and owned whose that was.
+var (
+	acted = regexp.MustCompile(`(?:a request of|overwritten at \S+ s by) (client-\d)`)
+	owned = regexp.MustCompile(`(?:it belonged to|the key of) (client-\d)`)
+)
+
+// untrue lists what is wrong in a story of the violation.
+func (s *Showing) untrue(story string) (wrong []string) {
+	check := func(what string, at *regexp.Regexp, want string) {
+		m := at.FindStringSubmatch(story)
+		switch {
+		case want == "":
+		case m == nil && !strings.Contains(strings.ToLower(story), want):
+			wrong = append(wrong, want+" is not named")
+		case m != nil && !regexp.MustCompile("^"+want+"$").MatchString(m[1]):
+			wrong = append(wrong, m[1]+" is named as "+what+" in place of "+want)
+		}
+	}
+	check("who changed the key", acted, s.By)
+	check("its owner", owned, s.Of)
+	for _, words := range s.Never {
+		if strings.Contains(story, words) {
+			wrong = append(wrong, fmt.Sprintf("%q is untrue", words))
+		}
+	}
+	return wrong
+}

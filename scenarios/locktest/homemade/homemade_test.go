@@ -1,0 +1,192 @@
+package homemade
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// seedsAsked is how many seeds FENCEPOST_HOMEMADE asks for: each lock is tried in each dress and under each family
+// then, as at full size. The processes of the runs have the same variables, but not the same flags.
+var seedsAsked, _ = strconv.Atoi(os.Getenv("FENCEPOST_HOMEMADE"))
+
+// thorough reports whether each lock is tried in each dress and under each family.
+func thorough() bool { return testkit.Full() || seedsAsked > 0 }
+
+// seeds is how many seeds a lock is tried with under random faults.
+func seeds() int { return cmp.Or(seedsAsked, testkit.Size(8, 200)) }
+
+// dressesOf are those that the i-th lock is tried in: every day one of them.
+func dressesOf(i int) []Dress {
+	if thorough() {
+		return Dresses
+	}
+	return Dresses[i%len(Dresses):][:1]
+}
+
+// promisesOf are the promises of a lock. Every day they are one: of all the faults under which it keeps the same laws.
+func promisesOf(l *SoundLock) []Promise {
+	if thorough() || len(l.Promises) < 2 {
+		return l.Promises
+	}
+	all := l.Promises[1]
+	all.Name = "faults"
+	for _, p := range l.Promises[2:] {
+		if slices.Equal(p.Laws, all.Laws) {
+			all.Faults = slices.Concat(all.Faults, p.Faults)
+			all.Without = slices.Concat(all.Without, p.Without)
+		}
+	}
+	return []Promise{all}
+}
+
+// open skips a test of a lock that is not yet reported as it should be, unless all are to be tried.
+func open(t *testing.T, what, lock string) {
+	t.Helper()
+	if !thorough() && NotYet(what, lock) {
+		t.Skip("not yet reported as it should be")
+	}
+}
+
+// TestSoundLocksKeepTheirPromises under each family of faults, in each dress.
+func TestSoundLocksKeepTheirPromises(t *testing.T) {
+	for i, l := range SoundLocks() {
+		for _, d := range dressesOf(i) {
+			for _, p := range promisesOf(&l) {
+				t.Run(l.Name+"/"+d.Name+"/"+p.Name, func(t *testing.T) {
+					if slices.Contains(p.Faults, locktest.Clocks[0]) && d.Name == "absolute" {
+						t.Skip("the key ends by the client's time of day, and the server's is another")
+					}
+					open(t, "sound", l.Name)
+					l.Keeps(t, p, d, Plain, seeds())
+				})
+			}
+		}
+	}
+}
+
+// TestMistakesAreReported as follows from them: the law, the cause, and the clients that are named.
+func TestMistakesAreReported(t *testing.T) {
+	for i, l := range BrokenLocks() {
+		for _, d := range dressesOf(i) {
+			for _, s := range l.Shows {
+				t.Run(l.Name+"/"+d.Name+"/"+string(s.Law), func(t *testing.T) {
+					open(t, "shown", l.Name)
+					l.Reports(t, s, d, Plain)
+				})
+			}
+		}
+	}
+}
+
+// TestMistakesAreFound by random faults, and nothing that does not follow from them.
+func TestMistakesAreFound(t *testing.T) {
+	if !thorough() {
+		testkit.FullOnly(t)
+	}
+	for _, l := range BrokenLocks() {
+		for _, d := range Dresses {
+			for _, f := range l.Found {
+				t.Run(l.Name+"/"+d.Name+"/"+f.Name, func(t *testing.T) {
+					open(t, "shown", l.Name)
+					l.Finds(t, f, d, Plain, seeds())
+				})
+			}
+		}
+	}
+}
+
+// TestTrialPassesSoundLocks in each dress.
+func TestTrialPassesSoundLocks(t *testing.T) {
+	for _, l := range SoundLocks() {
+		for _, d := range Dresses {
+			t.Run(l.Name+"/"+d.Name, func(t *testing.T) {
+				if l.Late {
+					t.Skip("in the trial run a release comes late")
+				}
+				open(t, "trial", l.Name)
+				c := l.Config(d, Plain)
+				c.Laws = l.Promises[0].Laws
+				locktest.Try(t, c)
+			})
+		}
+	}
+}
+
+// inside is set in the process in which TestTrialOfABrokenLock runs.
+const inside = "FENCEPOST_HOMEMADE_TRIAL"
+
+// TestTrialOfABrokenLock fails: TestTrialReportsMistakes reads what it prints.
+func TestTrialOfABrokenLock(t *testing.T) {
+	if os.Getenv(inside) == "" {
+		t.Skip("TestTrialReportsMistakes runs it")
+	}
+	for _, l := range BrokenLocks() {
+		for _, d := range Dresses {
+			t.Run(l.Name+"/"+d.Name, func(t *testing.T) {
+				c := l.Config(d, Plain)
+				c.Laws = checker.Laws
+				locktest.Try(t, c)
+			})
+		}
+	}
+}
+
+// TestTrialReportsMistakes that show without a fault, in its first line, and passes the others.
+func TestTrialReportsMistakes(t *testing.T) {
+	command := exec.Command(os.Args[0], "-test.run", "^TestTrialOfABrokenLock$", "-test.v")
+	command.Env = append(os.Environ(), inside+"=1")
+	out, _ := command.CombinedOutput() // the test fails
+	first := map[string]string{}
+	name := ""
+	for _, line := range strings.Split(string(out), "\n") {
+		if after, ok := strings.CutPrefix(line, "=== RUN   TestTrialOfABrokenLock/"); ok {
+			name, first[after] = after, ""
+		} else if _, text, ok := strings.Cut(line, ".go:"); ok && first[name] == "" {
+			_, first[name], _ = strings.Cut(text, ": ")
+		}
+	}
+	for _, l := range BrokenLocks() {
+		for _, d := range Dresses {
+			t.Run(l.Name+"/"+d.Name, func(t *testing.T) {
+				open(t, "trial", l.Name)
+				said, ran := first[l.Name+"/"+d.Name]
+				if !ran || l.Trial == "" && said != "" ||
+					l.Trial != "" && !regexp.MustCompile("^"+l.Trial).MatchString(said) {
+					t.Errorf("%q, want %q: %s", said, l.Trial, l.Mistake)
+				}
+			})
+		}
+	}
+}
+
+// TestEachLockIsStated with what a reader needs, under a name of its own.
+func TestEachLockIsStated(t *testing.T) {
+	sound, broken := map[string]bool{}, map[string]bool{}
+	for _, l := range SoundLocks() {
+		if sound[l.Name] || l.Why == "" || len(l.Promises) == 0 {
+			t.Errorf("%s: %s", l.Name, l.Why)
+		}
+		sound[l.Name] = true
+	}
+	for _, l := range BrokenLocks() {
+		if sound[l.Name] || broken[l.Name] || !sound[l.Of] || l.Mistake == "" || len(l.Shows) == 0 {
+			t.Errorf("%s, of %s: %s", l.Name, l.Of, l.Mistake)
+		}
+		for _, s := range l.Shows {
+			if s.Why == "" {
+				t.Errorf("%s: %s without a reason", l.Name, s.Law)
+			}
+		}
+		broken[l.Name] = true
+	}
+}

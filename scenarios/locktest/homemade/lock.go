@@ -1,0 +1,487 @@
+package homemade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// TTL is the time to live of every lock here.
+const TTL = 8 * time.Second
+
+// pollEvery is how long a client waits before it asks again.
+const pollEvery = 100 * time.Millisecond
+
+// Recipe is how a lock is made.
+type Recipe struct {
+	Name string
+	// Servers is how many servers the lock asks; 0 is one. It is held once Quorum of them have granted it; 0 is a
+	// majority.
+	Servers, Quorum int
+	Version         string   // of the servers, as Servers.OfVersion has it
+	Owner           Owner    // how often the owner's value changes
+	Also            []string // names of keys that are the lock's, beside @lock
+	// Take asks a server for the lock once. Give gives the lock back: false if it was not there any more. Undo, if
+	// there is one, takes back a try that did not end well. Renew prolongs the lock, if it is renewed.
+	Take, Give, Undo, Renew Step
+	// Renewal says who calls Renew.
+	Renewal Renewal
+	// Unchecked has Unlock return nil whatever Give has found.
+	Unchecked bool
+	// CountsFromReply has the validity begin when the lock is granted, not when it is asked for.
+	CountsFromReply bool
+	// Says is set for a lock whose validity is not a TTL from when it asks: each dress has it say how long it is.
+	Says bool
+	// Fences says that Take draws a token.
+	Fences bool
+}
+
+// Step is what a lock asks of a server: it reports whether the server has granted it.
+type Step func(c *Call) (bool, error)
+
+// Owner says how often a client uses a new value for the owner.
+type Owner int
+
+const (
+	PerTry     Owner = iota // each request for the lock has its own
+	PerAcquire              // each Lock, however often it asks
+	PerClient               // a client has the same for ever
+	Nobody                  // all clients have the same
+)
+
+// Renewal says who renews a lock.
+type Renewal int
+
+const (
+	Unrenewed Renewal = iota
+	ByWatchdog
+	ByUser // calls Extend
+	Asleep // nobody does, though the lock says that it would announce its loss
+)
+
+// Dress is how a recipe is written down, which must not matter.
+type Dress struct {
+	Name string
+	// Reversed turns around the order of a script's keys, and that of its arguments.
+	Reversed bool
+	// Hashed asks by EVALSHA, and by EVAL where the server does not know the script yet.
+	Hashed bool
+	// Set spells SET with an expiry and a condition.
+	Set func(key, value, condition string) []string
+	// Value makes an owner's value from a client's name and a number.
+	Value func(name string, n int) string
+	// Silent locks do not say until when they are held.
+	Silent bool
+}
+
+// Dresses are those that each lock is tried in.
+var Dresses = []Dress{
+	{Name: "plain",
+		Set: func(key, value, condition string) []string {
+			return []string{"SET", key, value, condition, "PX", millis(TTL)}
+		},
+		Value: func(name string, n int) string { return fmt.Sprintf("%s.%d", name, n) }},
+	{Name: "reversed", Reversed: true, Hashed: true, Silent: true,
+		Set: func(key, value, condition string) []string {
+			return []string{"set", key, value, "px", millis(TTL), condition}
+		},
+		// As many digits as the milliseconds since 1970 have.
+		Value: func(name string, n int) string { return fmt.Sprintf("1767%06d%03d", number(name), n) }},
+	{Name: "seconds", Reversed: true, Silent: true,
+		Set: func(key, value, condition string) []string {
+			return []string{"Set", key, value, "Ex", strconv.Itoa(int(TTL.Seconds())), condition}
+		},
+		// As short as a TTL in milliseconds.
+		Value: func(name string, n int) string { return fmt.Sprintf("%d%03d", number(name), n) }},
+	{Name: "absolute", Hashed: true,
+		Set: func(key, value, condition string) []string {
+			end := time.Now().Add(TTL).UnixMilli()
+			return []string{"SET", key, value, condition, "PXAT", strconv.FormatInt(end, 10)}
+		},
+		Value: func(name string, n int) string { return fmt.Sprintf(`{"owner":"%s","n":%d}`, name, n) }},
+}
+
+// number is a number for a client's name.
+func number(name string) int {
+	n := 7
+	for _, b := range []byte(name) {
+		n = (n*31 + int(b)) % 1_000_000
+	}
+	return n
+}
+
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// errLost is Unlock's answer if the lock was not there any more.
+var errLost = errors.New("the lock was lost")
+
+// Config is a test of the lock: New, Keys and what else the recipe asks for.
+func (r *Recipe) Config(d Dress, dial Dial) locktest.Config {
+	c := locktest.Config{TTL: TTL, Servers: locktest.Redis(max(r.Servers, 1)),
+		Care: locktest.Care{ChecksValidity: true, StopsWhenTold: true}}
+	if r.Fences {
+		c.Care = locktest.Care{Fences: true}
+	}
+	if r.Version != "" {
+		c.Servers = c.Servers.OfVersion(r.Version)
+	}
+	if len(r.Also) > 0 {
+		c.Keys = func(lock string) []string {
+			keys := []string{lock}
+			for _, name := range r.Also {
+				keys = append(keys, keyOf(lock, name))
+			}
+			return keys
+		}
+	}
+	if r.Renewal == ByUser {
+		c.Care.Extends = TTL / 3
+	}
+	c.New = func(c *locktest.Client) locktest.Lock { return r.open(c, d, dial) }
+	return c
+}
+
+// keyOf is the key that a script calls @name.
+func keyOf(lock, name string) string {
+	if name == "lock" {
+		return lock
+	}
+	return lock + ":" + name
+}
+
+func (r *Recipe) open(c *locktest.Client, d Dress, dial Dial) locktest.Lock {
+	d.Silent = d.Silent && !r.Says && !r.CountsFromReply
+	h := &holder{recipe: r, dress: d, client: c, seen: map[string]string{}}
+	for i := range max(r.Servers, 1) {
+		h.conns = append(h.conns, dial(c, c.Addr(i)))
+		h.renewing = append(h.renewing, dial(c, c.Addr(i)))
+	}
+	switch {
+	case (r.Renewal == ByWatchdog || r.Renewal == Asleep) && d.Silent:
+		return announced{h}
+	case r.Renewal == ByWatchdog, r.Renewal == Asleep:
+		return watched{timed{h}}
+	case r.Renewal == ByUser && d.Silent:
+		return extended{h}
+	case r.Renewal == ByUser:
+		return prolonged{timed{h}}
+	case r.Fences && d.Silent:
+		return tokened{h}
+	case r.Fences:
+		return fenced{timed{h}}
+	case d.Silent:
+		return h
+	}
+	return timed{h}
+}
+
+type (
+	timed     struct{ *holder }
+	announced struct{ *holder }
+	watched   struct{ timed }
+	extended  struct{ *holder }
+	prolonged struct{ timed }
+	tokened   struct{ *holder }
+	fenced    struct{ timed }
+)
+
+func (t timed) Until() time.Time                     { return t.end() }
+func (w watched) Lost() <-chan struct{}              { return w.lost }
+func (a announced) Lost() <-chan struct{}            { return a.lost }
+func (e extended) Extend(ctx context.Context) error  { return e.extend(ctx) }
+func (p prolonged) Extend(ctx context.Context) error { return p.extend(ctx) }
+func (t tokened) Token() int64                       { return t.token }
+func (f fenced) Token() int64                        { return f.token }
+
+// holder is the lock of one client.
+type holder struct {
+	recipe *Recipe
+	dress  Dress
+	client *locktest.Client
+	conns  []Conn
+	// renewing are those by which the lock is renewed, while it may be given back by the others.
+	renewing []Conn
+	n        int    // owner values so far
+	owner    string // of the latest try
+	token    int64
+	seen     map[string]string // what a recipe has noted of earlier tries of this Lock
+
+	mu    sync.Mutex
+	held  string // the owner's value while the lock is held
+	until time.Time
+	lost  chan struct{}
+	stop  context.CancelFunc
+	ended chan struct{} // once the watchdog has
+}
+
+func (h *holder) end() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.until
+}
+
+// renew asks for the lock to be prolonged. It may be given back meanwhile, and be taken anew.
+func (h *holder) renew(ctx context.Context) (kept, unclear bool, err error) {
+	h.mu.Lock()
+	owner := h.held
+	h.mu.Unlock()
+	if owner == "" {
+		return false, false, nil
+	}
+	kept, unclear, c := h.ask(ctx, h.recipe.Renew, owner, h.renewing)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if kept = kept && h.held == owner && time.Now().Before(h.until); kept {
+		h.until = c.Until
+	}
+	return kept, unclear, c.err
+}
+
+// draw makes the owner's value for the next try.
+func (h *holder) draw(first bool) {
+	switch h.recipe.Owner {
+	case PerAcquire:
+		if !first {
+			return
+		}
+	case PerClient:
+		h.owner = h.dress.Value(h.client.Name, 1)
+		return
+	case Nobody:
+		h.owner = h.dress.Value("anybody", 1)
+		return
+	}
+	h.n++
+	h.owner = h.dress.Value(h.client.Name, h.n)
+}
+
+func (h *holder) Lock(ctx context.Context) error {
+	clear(h.seen)
+	for first := true; ctx.Err() == nil; first = false {
+		h.draw(first)
+		taken, unclear, c := h.ask(ctx, h.recipe.Take, h.owner, h.conns)
+		if taken && time.Now().Before(c.Until) {
+			h.mu.Lock()
+			h.held, h.until, h.token = h.owner, c.Until, c.Token
+			h.mu.Unlock()
+			h.watch()
+			return nil
+		}
+		if (taken || unclear || len(h.conns) > 1) && h.recipe.Undo != nil {
+			h.ask(context.WithoutCancel(ctx), h.recipe.Undo, h.owner, h.conns)
+		}
+		sleep(ctx, pollEvery)
+	}
+	return ctx.Err()
+}
+
+func (h *holder) Unlock(ctx context.Context) error {
+	if h.stop != nil {
+		h.stop()
+		<-h.ended
+	}
+	given, unclear, c := h.ask(ctx, h.recipe.Give, h.owner, h.conns)
+	h.mu.Lock()
+	h.held = ""
+	h.mu.Unlock()
+	switch {
+	case unclear:
+		return c.err
+	case !given && !h.recipe.Unchecked:
+		return errLost
+	}
+	return nil
+}
+
+func (h *holder) Close() error {
+	var all error
+	for _, c := range slices.Concat(h.conns, h.renewing) {
+		all = errors.Join(all, c.Close())
+	}
+	return all
+}
+
+// ask takes a step on all servers at once: whether a quorum of them has granted it, and whether too few have answered
+// to know.
+func (h *holder) ask(ctx context.Context, s Step, owner string, conns []Conn) (granted, unclear bool, c *Call) {
+	calls := make([]*Call, len(conns))
+	var over sync.WaitGroup
+	for i, conn := range conns {
+		asked := time.Now()
+		calls[i] = &Call{holder: h, ctx: ctx, conn: conn, owner: owner, Until: asked.Add(TTL - h.drift())}
+		if len(conns) == 1 {
+			calls[i].take(s)
+		} else {
+			over.Go(func() { calls[i].take(s) })
+		}
+	}
+	over.Wait()
+	votes, silent := 0, 0
+	c = calls[0]
+	for _, each := range calls {
+		if each.granted {
+			votes++
+		}
+		if each.err != nil {
+			silent++
+			c.err = each.err
+		}
+	}
+	need := h.recipe.Quorum
+	if need == 0 {
+		need = len(conns)/2 + 1
+	}
+	if h.recipe.CountsFromReply {
+		c.Until = time.Now().Add(TTL - h.drift())
+	}
+	return votes >= need, votes < need && votes+silent >= need, c
+}
+
+// drift is what is taken off the validity, since the clocks of several servers may differ.
+func (h *holder) drift() time.Duration {
+	if len(h.conns) == 1 {
+		return 0
+	}
+	return TTL/100 + 2*time.Millisecond
+}
+
+// watch renews the lock until Unlock is called or it is lost.
+func (h *holder) watch() {
+	switch h.recipe.Renewal {
+	case ByWatchdog:
+	case Asleep:
+		h.lost = make(chan struct{})
+		return
+	default:
+		return
+	}
+	var ctx context.Context
+	ctx, h.stop = context.WithCancel(h.client.Context())
+	h.lost, h.ended = make(chan struct{}), make(chan struct{})
+	go func(lost, ended chan struct{}) {
+		defer close(ended)
+		for next := TTL / 3; sleep(ctx, next) == nil; {
+			end := h.end()
+			bounded, cancel := context.WithDeadline(ctx, end)
+			kept, unclear, _ := h.renew(bounded)
+			cancel()
+			switch in := time.Until(end); {
+			case ctx.Err() != nil:
+				return
+			case kept:
+				next = TTL / 3
+			case !unclear || in <= 0:
+				close(lost)
+				return
+			default:
+				next = min(pollEvery, in)
+			}
+		}
+	}(h.lost, h.ended)
+}
+
+// extend prolongs the lock for its user.
+func (h *holder) extend(ctx context.Context) error {
+	kept, unclear, err := h.renew(ctx)
+	switch {
+	case unclear:
+		return err
+	case !kept:
+		return errLost
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Call is one step at one server.
+type Call struct {
+	// Until is when the validity ends that the step gives, and Token what it has drawn: a step may set them.
+	Until time.Time
+	Token int64
+
+	*holder
+	ctx     context.Context
+	conn    Conn
+	owner   string
+	granted bool
+	err     error
+}
+
+func (c *Call) take(s Step) {
+	yes, err := s(c)
+	c.granted, c.err = yes && err == nil, err
+}
+
+// Do sends a command, and waits for the reply as long as the lock is patient.
+func (c *Call) Do(args ...string) (any, error) { return c.wait(patience, args...) }
+
+// wait is Do with another patience, for commands that block.
+func (c *Call) wait(d time.Duration, args ...string) (any, error) {
+	ctx, cancel := context.WithTimeout(c.ctx, d)
+	defer cancel()
+	return c.conn.Do(ctx, args...)
+}
+
+// key is the key that a script calls @name.
+func (c *Call) key(name string) string { return keyOf(c.client.Key, name) }
+
+// set makes a SET with an expiry and a condition.
+func (c *Call) set(condition string) (any, error) {
+	return c.Do(c.dress.Set(c.key("lock"), c.owner, condition)...)
+}
+
+// eval runs a script with names for its keys and arguments: $owner, $ttl (milliseconds), and those of the pairs.
+func (c *Call) eval(script string, pairs ...string) (any, error) {
+	text, keys, args := numbered(script, c.dress.Reversed)
+	rest := []string{strconv.Itoa(len(keys))}
+	for _, name := range keys {
+		rest = append(rest, c.key(name))
+	}
+	for _, name := range args {
+		switch at := slices.Index(pairs, name); {
+		case at >= 0:
+			rest = append(rest, pairs[at+1])
+		case name == "owner":
+			rest = append(rest, c.owner)
+		case name == "ttl":
+			rest = append(rest, millis(TTL))
+		default:
+			return nil, fmt.Errorf("%s: no value for $%s", c.recipe.Name, name)
+		}
+	}
+	if c.dress.Hashed {
+		reply, err := c.Do(slices.Concat([]string{"EVALSHA", hashOf(text)}, rest)...)
+		if refused := ReplyError(""); !errors.As(err, &refused) || len(refused) < 8 || refused[:8] != "NOSCRIPT" {
+			return reply, err
+		}
+	}
+	return c.Do(slices.Concat([]string{"EVAL", text}, rest)...)
+}
+
+// granted reports whether a reply is OK or a number other than zero.
+func granted(reply any, err error) (bool, error) {
+	switch r := reply.(type) {
+	case string:
+		return r == "OK", err
+	case int64:
+		return r != 0, err
+	}
+	return false, err
+}
+
+// script is the step that runs one.
+func script(text string) Step { return func(c *Call) (bool, error) { return granted(c.eval(text)) } }

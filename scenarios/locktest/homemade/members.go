@@ -1,0 +1,194 @@
+package homemade
+
+import (
+	"strconv"
+	"time"
+)
+
+// Locks that are a hash, a sorted set or a set.
+
+// takeCount and giveCount are a hash with a field for the owner, which counts how often it has taken the lock.
+var (
+	takeCount = script(`
+if redis.call('exists', @lock) == 0 or redis.call('hexists', @lock, $owner) == 1 then
+  redis.call('hincrby', @lock, $owner, 1)
+  redis.call('pexpire', @lock, $ttl)
+  return 1
+end
+return 0`)
+	giveCount = script(`
+if redis.call('hexists', @lock, $owner) == 0 then return 0 end
+if redis.call('hincrby', @lock, $owner, -1) <= 0 then redis.call('del', @lock) end
+return 1`)
+	prolongField = script(`
+if redis.call('hexists', @lock, $owner) == 0 then return 0 end
+return redis.call('pexpire', @lock, $ttl)`)
+)
+
+// takeField and giveField are a hash whose field "owner" has the owner's value.
+var (
+	takeField = script(`
+if redis.call('hsetnx', @lock, 'owner', $owner) == 0 then return 0 end
+redis.call('hset', @lock, 'since', redis.call('time')[1])
+redis.call('pexpire', @lock, $ttl)
+return 1`)
+	giveField = script(
+		`if redis.call('hget', @lock, 'owner') == $owner then return redis.call('del', @lock) end return 0`)
+)
+
+// takeMode and giveMode are the write lock of a hash that also counts readers: field "mode", and one for each holder
+// with the end of its lease.
+var (
+	takeMode = script(`
+local t = redis.call('time')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local fields = redis.call('hgetall', @lock)
+local others = 0
+for i = 1, #fields, 2 do
+  if fields[i] ~= 'mode' then
+    if tonumber(fields[i + 1]) <= now then redis.call('hdel', @lock, fields[i]) else others = others + 1 end
+  end
+end
+if others > 0 then return 0 end
+redis.call('hset', @lock, 'mode', 'write')
+redis.call('hset', @lock, $owner, now + $ttl)
+redis.call('pexpire', @lock, $ttl)
+return 1`)
+	giveMode = script(`
+local mine = redis.call('hdel', @lock, $owner)
+if redis.call('hlen', @lock) == 1 then redis.call('del', @lock) end
+return mine`)
+)
+
+// takeDeadline is a hash without an expiry: field "until" is the end of the lease, by the server's clock. now is what
+// the script compares it with.
+func takeDeadline(now string) Step {
+	return script(`
+local t = redis.call('time')
+local now = ` + now + `
+local ends = redis.call('hget', @lock, 'until')
+if ends and tonumber(ends) > now then return 0 end
+redis.call('hset', @lock, 'owner', $owner)
+redis.call('hset', @lock, 'until', t[1] * 1000 + math.floor(t[2] / 1000) + $ttl)
+return 1`)
+}
+
+// takeScore and giveMember are a sorted set of owners, with the ends of their leases for scores.
+var (
+	takeScore = script(`
+local t = redis.call('time')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+redis.call('zremrangebyscore', @lock, '-inf', now)
+if redis.call('zcard', @lock) > 0 then return 0 end
+redis.call('zadd', @lock, now + $ttl, $owner)
+redis.call('pexpire', @lock, $ttl)
+return 1`)
+)
+
+func giveMember(command string) Step {
+	return func(c *Call) (bool, error) { return granted(c.Do(command, c.key("lock"), c.owner)) }
+}
+
+// addRead adds a member after it has found none, in two requests.
+func addRead(c *Call) (bool, error) {
+	n, err := c.Do("ZCARD", c.key("lock"))
+	if err != nil || n != int64(0) {
+		return false, err
+	}
+	added, err := granted(c.Do("ZADD", c.key("lock"), strconv.FormatInt(time.Now().Add(TTL).UnixMilli(), 10), c.owner))
+	if err == nil {
+		_, err = c.Do("PEXPIRE", c.key("lock"), millis(TTL))
+	}
+	return added, err
+}
+
+var takeMember = script(`
+if redis.call('scard', @lock) > 0 then return 0 end
+redis.call('sadd', @lock, $owner)
+redis.call('pexpire', @lock, $ttl)
+return 1`)
+
+func memberLocks() []SoundLock {
+	return []SoundLock{
+		{Recipe: Recipe{Name: "hash-count", Take: takeCount, Give: giveCount}, Promises: Leased,
+			Why: "The scripts look for the owner's field before they change anything."},
+		{Recipe: Recipe{Name: "hash-field", Take: takeField, Give: giveField}, Promises: Leased,
+			Why: "HSETNX sets no field over another, and the release compares the field."},
+		{Recipe: Recipe{Name: "hash-mode", Take: takeMode, Give: giveMode}, Promises: Leased,
+			Why: "A release deletes its own field, and the hash only if nobody else has one in it. Fields whose time " +
+				"is over are cleared away by whoever comes next."},
+		{Recipe: Recipe{Name: "hash-deadline", Give: giveField,
+			Take: takeDeadline(`t[1] * 1000 + math.floor(t[2] / 1000)`)},
+			Promises: Leased,
+			Why: "The key never expires, but its lease does: who takes the lock finds in the same step that it " +
+				"is over."},
+		{Recipe: Recipe{Name: "hash-watchdog", Take: takeCount, Give: giveCount, Renew: prolongField,
+			Renewal: ByWatchdog},
+			Promises: Leased, Why: "The watchdog prolongs the hash only if it has the owner's field."},
+		{Recipe: Recipe{Name: "zset", Take: takeScore, Give: giveMember("ZREM")}, Promises: Leased,
+			Why: "Whoever takes the lock clears away members whose time is over, and finds no other. A release " +
+				"removes its own."},
+		{Recipe: Recipe{Name: "set", Take: takeMember, Give: giveMember("SREM")}, Promises: Leased,
+			Why: "A member is added to an empty set alone, and a release removes its own."},
+	}
+}
+
+func brokenMembers() []BrokenLock {
+	return []BrokenLock{
+		{Recipe: Recipe{Name: "hash-count-deletes-blindly", Take: takeCount, Give: script(`
+if redis.call('hincrby', @lock, $owner, -1) <= 0 then redis.call('del', @lock) end
+return 1`)}, Of: "hash-count",
+			Mistake: "The release does not look whether the owner's field is there.",
+			Trial:   `worker-1 deleted the key "lock" of worker-100`,
+			Shows:   atAnothers(removed, "HINCRBY makes client-1's field anew, with -1, and DEL deletes the hash."),
+			Found:   []Family{Pauses}},
+		{Recipe: Recipe{Name: "hash-field-prolongs", Give: giveField, Take: script(`
+local made = redis.call('hsetnx', @lock, 'owner', $owner)
+redis.call('pexpire', @lock, $ttl)
+return made`)}, Of: "hash-field",
+			Mistake: "PEXPIRE stands outside of the condition: whoever asks prolongs the holder's key.",
+			Trial:   `worker-1 prolonged the key "lock"`, Shows: waitersProlong(), Found: []Family{Quiet}},
+		{Recipe: Recipe{Name: "hash-expires-later", Give: giveField, Take: func(c *Call) (bool, error) {
+			made, err := granted(c.Do("HSETNX", c.key("lock"), "owner", c.owner))
+			if err == nil && made {
+				_, err = c.Do("PEXPIRE", c.key("lock"), millis(TTL))
+			}
+			return made, err
+		}}, Of: "hash-field",
+			Mistake: "HSETNX, and PEXPIRE in another request.",
+			Shows: []Showing{{Plan: []string{"delay the answer to the HSETNX of client-1 to redis-1 by 1s"},
+				Way: Way{deadlock, abandoned}, By: "client-1",
+				Why: "client-1 waits 500 ms for the answer, and asks anew with another value. Its first hash has no " +
+					"expiry, and nobody deletes it."}},
+			Found: []Family{Network}},
+		{Recipe: Recipe{Name: "hash-mode-deletes-all", Take: takeMode, Give: del}, Of: "hash-mode",
+			Mistake: "The release deletes the hash, whoever has a field in it.",
+			Trial:   `worker-1 deleted the key "lock" of worker-100`,
+			Shows:   atAnothers(removed, "DEL deletes the hash with that one's field."), Found: []Family{Pauses}},
+		{Recipe: Recipe{Name: "hash-deadline-in-seconds", Take: takeDeadline(`tonumber(t[1])`), Give: giveField},
+			Of:      "hash-deadline",
+			Mistake: "The end of the lease is in milliseconds and is compared with seconds, so that it never comes.",
+			Shows: []Showing{{Plan: []string{"crash client-1 after acquired"}, Way: Way{deadlock, crashed},
+				By:  "client-1",
+				Why: "client-1 is gone, and nobody ever finds its lease over."}},
+			Found: []Family{Restarts}},
+		{Recipe: Recipe{Name: "zset-removes-the-first", Take: takeScore, Give: func(c *Call) (bool, error) {
+			return granted(c.Do("ZREMRANGEBYRANK", c.key("lock"), "0", "0"))
+		}}, Of: "zset",
+			Mistake: "The release removes the first member, whoever's that is.",
+			Trial:   `worker-1 deleted the key "lock" of worker-100`,
+			Shows:   atAnothers(removed, "The first member is that one's."), Found: []Family{Pauses}},
+		{Recipe: Recipe{Name: "zset-two-steps", Take: addRead, Give: giveMember("ZREM")}, Of: "zset",
+			Mistake: "ZCARD and ZADD in place of one script.",
+			Shows: []Showing{{Plan: []string{"delay the ZADD of client-1 to redis-1 by 300ms"},
+				Way: Way{leaseExclusion, anyCause},
+				Why: "client-1 counts no member, and so does client-2, 10 ms later, which adds its own. client-1's " +
+					"is added after that. No member has gone: the server granted the lock to both."}},
+			// What client-1 prolongs then is the set with client-2's member.
+			Also: []Way{{ownership, prolongedBy}}, Found: []Family{Network}},
+		{Recipe: Recipe{Name: "set-deletes-all", Take: takeMember, Give: del}, Of: "set",
+			Mistake: "The release deletes the set, whoever is in it.",
+			Trial:   `worker-1 deleted the key "lock" of worker-100`,
+			Shows:   atAnothers(removed, "DEL deletes the set with that one's member."), Found: []Family{Pauses}},
+	}
+}

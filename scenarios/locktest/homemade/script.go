@@ -1,0 +1,46 @@
+package homemade
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A script is written with names in place of numbers: @lock is the lock's key, @queue another key of the lock, $owner
+// and $ttl are values that are passed. numbered chooses their order.
+
+var names = regexp.MustCompile(`[@$][a-z]+`)
+
+// numbered returns a script with KEYS[n] and ARGV[n] in place of names, and the names in the order of these: that in
+// which they first occur, or the reverse.
+func numbered(script string, reversed bool) (text string, keys, args []string) {
+	for _, name := range names.FindAllString(script, -1) {
+		to := &args
+		if name[0] == '@' {
+			to = &keys
+		}
+		if !slices.Contains(*to, name[1:]) {
+			*to = append(*to, name[1:])
+		}
+	}
+	if reversed {
+		slices.Reverse(keys)
+		slices.Reverse(args)
+	}
+	text = names.ReplaceAllStringFunc(script, func(name string) string {
+		if name[0] == '@' {
+			return "KEYS[" + strconv.Itoa(slices.Index(keys, name[1:])+1) + "]"
+		}
+		return "ARGV[" + strconv.Itoa(slices.Index(args, name[1:])+1) + "]"
+	})
+	return strings.TrimSpace(text), keys, args
+}
+
+// hashOf is what EVALSHA calls a script.
+func hashOf(script string) string {
+	sum := sha1.Sum([]byte(script))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,317 @@
+package homemade
+
+import "time"
+
+// Locks that are a list or a counter, or have several keys, renew themselves, or ask several servers.
+
+var (
+	takeList = script(`
+if redis.call('llen', @lock) > 0 then return 0 end
+redis.call('lpush', @lock, $owner)
+redis.call('pexpire', @lock, $ttl)
+return 1`)
+	giveList = script(`if redis.call('lindex', @lock, 0) == $owner then return redis.call('del', @lock) end return 0`)
+)
+
+// popToken takes the token out of the list; whoever is the first to come has put it there.
+func popToken(c *Call) (bool, error) {
+	if _, err := c.eval(`
+if redis.call('set', @made, '1', 'nx') then redis.call('rpush', @lock, 'token') end
+return 1`); err != nil {
+		return false, err
+	}
+	reply, err := c.wait(time.Second+patience, "BLPOP", c.key("lock"), "1")
+	return reply != nil, err
+}
+
+func pushToken(c *Call) (bool, error) { return granted(c.Do("RPUSH", c.key("lock"), "token")) }
+
+// waitsForSignal takes the key where there is none, and then waits for the signal that whoever leaves puts into a list.
+// then is what it does once it has the signal.
+func waitsForSignal(then Step) Step {
+	return func(c *Call) (bool, error) {
+		if taken, err := setNX(c); taken || err != nil {
+			return taken, err
+		}
+		signal, err := c.wait(time.Second+patience, "BLPOP", c.key("signal"), "1")
+		if err != nil || signal == nil {
+			return false, err
+		}
+		c.Until = time.Now().Add(TTL)
+		return then(c)
+	}
+}
+
+var giveSignal = script(`
+if redis.call('get', @lock) ~= $owner then return 0 end
+redis.call('del', @lock)
+redis.call('lpush', @signal, '1')
+redis.call('ltrim', @signal, 0, 0)
+redis.call('pexpire', @signal, $ttl)
+return 1`)
+
+// takeCounter counts who asks: whoever makes it 1 has the lock, and writes down so.
+var (
+	takeCounter = script(`
+if redis.call('incr', @lock) > 1 then return 0 end
+redis.call('pexpire', @lock, $ttl)
+redis.call('psetex', @owner, $ttl, $owner)
+return 1`)
+	giveCounter = script(`
+if redis.call('get', @owner) ~= $owner then return 0 end
+redis.call('del', @owner)
+return redis.call('del', @lock)`)
+)
+
+var (
+	takePair = script(`
+if redis.call('exists', @lock) == 1 or redis.call('exists', @twin) == 1 then return 0 end
+redis.call('set', @lock, $owner, 'px', $ttl)
+redis.call('set', @twin, $owner, 'px', $ttl)
+return 1`)
+	givePair = script(`
+if redis.call('get', @lock) ~= $owner or redis.call('get', @twin) ~= $owner then return 0 end
+return redis.call('del', @twin, @lock)`)
+)
+
+// takeToken sets the key and counts the token in one step.
+func takeToken(c *Call) (taken bool, err error) {
+	reply, err := c.eval(`
+if not redis.call('set', @lock, $owner, 'px', $ttl, 'nx') then return 0 end
+return redis.call('incr', @fence)`)
+	c.Token, _ = reply.(int64)
+	return c.Token > 0, err
+}
+
+// takeTokenFirst counts the token in one request and sets the key in another.
+func takeTokenFirst(c *Call) (taken bool, err error) {
+	reply, err := c.Do("INCR", c.key("fence"))
+	if err != nil {
+		return false, err
+	}
+	c.Token, _ = reply.(int64)
+	return setNX(c)
+}
+
+// takeTurn lets waiters stand in a line. A waiter that has not asked for three seconds is taken out of it.
+func takeTurn(condition string) Step {
+	return script(`
+redis.call('set', @alive .. $owner, '1', 'px', 3000)
+if redis.call('lpos', @line, $owner) == false then redis.call('rpush', @line, $owner) end
+local head = redis.call('lindex', @line, 0)
+while head and redis.call('exists', @alive .. head) == 0 do
+  redis.call('lpop', @line)
+  head = redis.call('lindex', @line, 0)
+end
+if head ~= $owner then return 0 end
+if not redis.call('set', @lock, $owner, 'px', $ttl` + condition + `) then return 0 end
+redis.call('lpop', @line)
+return 1`)
+}
+
+// takeHanded takes the lock where there is none, or finds that it was handed over; who waits stands in a line. A lease
+// that was handed over began when it was.
+func takeHanded(c *Call) (bool, error) {
+	reply, err := c.eval(`
+local holder = redis.call('get', @lock)
+if not holder then
+  redis.call('lrem', @line, 0, $owner)
+  redis.call('set', @lock, $owner, 'px', $ttl)
+  return tonumber($ttl)
+end
+if holder == $owner then return redis.call('pttl', @lock) end
+if redis.call('lpos', @line, $owner) == false then redis.call('rpush', @line, $owner) end
+redis.call('pexpire', @line, $ttl)
+return 0`)
+	left, _ := reply.(int64)
+	c.Until = c.Until.Add(time.Duration(left)*time.Millisecond - TTL)
+	return left > 0, err
+}
+
+// handsOver gives the lock to the next in the line, if the condition is true.
+func handsOver(condition string) Step {
+	return script(`
+if ` + condition + ` then return 0 end
+local next = redis.call('lpop', @line)
+if next then redis.call('set', @lock, next, 'px', $ttl) else redis.call('del', @lock) end
+return 1`)
+}
+
+// severalLocks are lists, counters and several keys, locks that are renewed, and one on several servers.
+func severalLocks() []SoundLock {
+	return []SoundLock{
+		{Recipe: Recipe{Name: "list", Take: takeList, Give: giveList}, Promises: Leased,
+			Why: "A list is begun where there is none, and the release compares its element."},
+		{Recipe: Recipe{Name: "list-token", Take: popToken, Give: pushToken}, Promises: Faultless,
+			Why: "There is one token, and one client pops it. It has no expiry: a fault may lose it for good."},
+		{Recipe: Recipe{Name: "signal", Take: waitsForSignal(setNX), Give: giveSignal}, Promises: Leased,
+			Why: "The signal only ends the waiting, and SET NX decides."},
+		{Recipe: Recipe{Name: "counter", Take: takeCounter, Give: giveCounter}, Promises: Leased,
+			Why: "Who makes the counter 1 has the lock. What others make of it changes neither whose it is nor when " +
+				"it ends."},
+		{Recipe: Recipe{Name: "counter-alone", Take: script(`
+if redis.call('incr', @lock) > 1 then return 0 end
+redis.call('pexpire', @lock, $ttl)
+return 1`), Give: del}, Promises: Faultless, Late: true,
+			Why: "As long as nobody is late, the counter is that of the one that deletes it."},
+		{Recipe: Recipe{Name: "pair", Also: []string{"twin"}, Take: takePair, Give: givePair}, Promises: Leased,
+			Why: "Both keys are compared, set and deleted in one step."},
+		{Recipe: Recipe{Name: "token", Take: takeToken, Give: deleteOwn, Fences: true}, Promises: Tokened,
+			Why: "The token is counted in the step that sets the key."},
+		{Recipe: Recipe{Name: "line", Owner: PerAcquire, Take: takeTurn(", 'nx'"), Give: deleteOwn}, Promises: Leased,
+			Why: "The line says whose turn it is, and SET NX whether the lock is free."},
+		{Recipe: Recipe{Name: "hand-over", Owner: PerAcquire, Says: true, Take: takeHanded,
+			Give: handsOver(`redis.call('get', @lock) ~= $owner`)}, Promises: Leased,
+			Why: "The owner itself writes the next one's value into its own key, and the next one counts what is " +
+				"left of that."},
+		{Recipe: Recipe{Name: "watchdog", Take: setNX, Give: deleteOwn, Renew: prolongOwn, Renewal: ByWatchdog},
+			Promises: Leased,
+			Why: "The watchdog compares before it prolongs, and announces the loss of the lock when its lease " +
+				"ends."},
+		{Recipe: Recipe{Name: "extended", Take: setNX, Give: deleteOwn, Renew: prolongOwn, Renewal: ByUser},
+			Promises: Leased, Why: "Extend compares before it prolongs."},
+		{Recipe: Recipe{Name: "extended-by-set", Version: "8", Take: setNX, Give: deleteOwn, Renewal: ByUser,
+			Renew: func(c *Call) (bool, error) {
+				return granted(c.Do("SET", c.key("lock"), c.owner, "IFEQ", c.owner, "PX", millis(TTL)))
+			}}, Promises: Leased,
+			Why: "SET IFEQ sets the key over the own value alone."},
+		{Recipe: Recipe{Name: "quorum", Servers: 3, Take: setNX, Give: deleteOwn, Undo: deleteOwn}, Promises: Leased,
+			Why: "Two of three servers have the key, and the validity counts from before the first was asked."},
+	}
+}
+
+func brokenSeveral() []BrokenLock {
+	return []BrokenLock{
+		{Recipe: Recipe{Name: "list-pops", Take: takeList, Give: func(c *Call) (bool, error) {
+			reply, err := c.Do("LPOP", c.key("lock"))
+			return reply != nil, err
+		}}, Of: "list",
+			Mistake: "The release pops the element, whoever's that is.",
+			Trial:   `worker-1 deleted the key "lock" of worker-100`,
+			Shows: atAnothers(removed, "LPOP takes that one's element, and with it the list "+
+				"ends."), Found: []Family{Pauses}},
+		{Recipe: Recipe{Name: "list-token-lost", Take: popToken, Give: pushToken}, Of: "list-token",
+			Mistake: "It is used where an answer can get lost.",
+			Shows: []Showing{{Plan: []string{"break client-1 | redis-1 before the answer to the BLPOP"},
+				Way: Way{deadlock, nobodyHolds},
+				Why: "The server has taken the token out of the list, and nobody has received it."}},
+			Found: []Family{Network}},
+		{Recipe: Recipe{Name: "signal-takes-over", Give: giveSignal, Take: waitsForSignal(setAlways)}, Of: "signal",
+			Mistake: "Who has received the signal sets the key without NX.",
+			Shows: []Showing{
+				{Hold: 50 * time.Millisecond, Cycles: 6, Seeds: 10, Way: Way{ownership, overwritten},
+					Why: "Holds are short against the times between them, so that a release often finds nobody " +
+						"waiting, and its signal stays in the list. The next client takes the lock by SET NX. The " +
+						"one after that receives the signal at once, and sets its key over the holder's."},
+				{Hold: 50 * time.Millisecond, Cycles: 6, Seeds: 10, Way: Way{leaseExclusion, overwritten},
+					Why: "Both have the lock then."}},
+			Found: []Family{Network}},
+		{Recipe: Recipe{Name: "counter-deletes-blindly", Take: takeCounter, Give: del}, Of: "counter",
+			Mistake: "The release deletes the counter, whoever has made it 1.",
+			Trial:   `worker-1 deleted the key "lock" of worker-100`,
+			Shows:   atAnothers(removed, "DEL deletes that one's counter."), Found: []Family{Pauses}},
+		{Recipe: Recipe{Name: "counter-prolongs", Give: giveCounter, Take: script(`
+local n = redis.call('incr', @lock)
+redis.call('pexpire', @lock, $ttl)
+if n > 1 then return 0 end
+redis.call('psetex', @owner, $ttl, $owner)
+return 1`)}, Of: "counter",
+			Mistake: "PEXPIRE stands outside of the condition: whoever asks prolongs the holder's key.",
+			Trial:   `worker-1 prolonged the key "lock"`, Shows: waitersProlong(), Found: []Family{Quiet}},
+		{Recipe: Recipe{Name: "pair-compares-one", Also: []string{"twin"}, Take: takePair, Give: script(`
+redis.call('del', @twin)
+if redis.call('get', @lock) ~= $owner then return 0 end
+return redis.call('del', @lock)`)}, Of: "pair",
+			Mistake: "The release deletes the second key without comparing.",
+			Trial:   `worker-1 deleted the key "lock:twin" of worker-100`,
+			// The first key still keeps the others out.
+			Shows: atAnothers(removed, "DEL deletes that one's second key.")[:1], Found: []Family{Pauses}},
+		{Recipe: Recipe{Name: "token-drawn-first", Take: takeTokenFirst, Give: deleteOwn, Fences: true}, Of: "token",
+			Mistake: "The token is counted before the key is set, in another request.",
+			Shows: []Showing{{Plan: []string{"delay the answer to the INCR of client-1 to redis-1 by 400ms"},
+				Hold: 100 * time.Millisecond, Seeds: 10, Way: Way{tokenOrder, wentBack}, By: "client-1",
+				Why: "client-1 counts 1 and learns it 400 ms later. Meanwhile client-2 counts 2 and has the lock for " +
+					"100 ms. If client-1 finds the lock free then, it takes it with 1."}},
+			Found: []Family{Network}},
+		{Recipe: Recipe{Name: "line-sets-in-turn", Owner: PerAcquire, Take: takeTurn(""), Give: deleteOwn}, Of: "line",
+			Mistake: "The first in the line sets the key without NX.", Trial: "Lock of worker-1 returned nil after ",
+			Shows: atFirst(overwritten, "client-1 has left the line when it took the lock, and client-2 is the first "+
+				"in it."),
+			Found: []Family{Quiet}},
+		{Recipe: Recipe{Name: "hand-over-blindly", Owner: PerAcquire, Says: true, Take: takeHanded,
+			Give: handsOver(`false`)},
+			Of:      "hand-over",
+			Mistake: "The release hands the lock over without comparing.",
+			Trial:   `worker-1 .* the key "lock" of worker-100`,
+			Shows:   atAnothers(overwritten, "SET writes the value of the one that waits over that one's."),
+			Also:    []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Pauses}},
+		{Recipe: Recipe{Name: "watchdog-prolongs-blindly", Take: setNX, Give: deleteOwn, Renewal: ByWatchdog,
+			Renew: func(c *Call) (bool, error) { return granted(c.Do("PEXPIRE", c.key("lock"), millis(TTL))) }},
+			Of:      "watchdog",
+			Mistake: "The watchdog prolongs the key, whoever has it.",
+			Shows: []Showing{{Plan: []string{"delay the PEXPIRE of client-1 to redis-1 by " +
+				"7s"}, Way: Way{ownership, prolongedBy},
+				By: "client-1",
+				Why: "The watchdog asks at 2.7 s. client-1 gives the lock back at 4 s. The request arrives at 9.7 s, " +
+					"when another lock is held."}},
+			Also: []Way{{leaseExclusion, prolongedBy}, {leaseExclusion, goneKey}}, Found: []Family{Network}},
+		{Recipe: Recipe{Name: "watchdog-never-renews", Take: setNX, Give: deleteOwn, Renewal: Asleep}, Of: "watchdog",
+			Mistake: "The watchdog is never started.",
+			Shows: []Showing{{Hold: 20 * time.Second, Way: Way{mutual, neverRenewed}, By: "client-1",
+				Why: "client-1 works for 20 s. Its key expires at 8 s, and nobody has asked for more."}},
+			Also: []Way{{leaseExclusion, neverRenewed}}},
+		{Recipe: Recipe{Name: "extended-overwrites", Take: setNX, Give: deleteOwn, Renewal: ByUser,
+			Renew: func(c *Call) (bool, error) { return granted(c.set("XX")) }}, Of: "extended-by-set",
+			Mistake: "SET XX in place of SET IFEQ: there is a key, but it may be another's.",
+			Shows: []Showing{{Plan: []string{"pause client-1 for 10s after before-extend"}, Hold: 12 * time.Second,
+				Way: Way{ownership, overwritten}, By: "client-1", Of: "client-[23]",
+				Never: []string{"whether or not there was one"},
+				Why:   "client-1 extends its lock at 12.7 s. Another has it since 8 s."}},
+			Also: []Way{{leaseExclusion, overwritten}}, Found: []Family{Pauses}},
+		{Recipe: Recipe{Name: "extended-two-steps", Take: setNX, Give: deleteOwn, Renewal: ByUser,
+			Renew: ifRead(func(c *Call) (bool, error) { return granted(c.Do("PEXPIRE", c.key("lock"), millis(TTL))) })},
+			Of:      "extended",
+			Mistake: "GET and PEXPIRE in place of one script.",
+			Shows: []Showing{{Plan: []string{"delay the PEXPIRE of client-1 to redis-1 by " +
+				"7s"}, Way: Way{ownership, prolongedBy},
+				By: "client-1",
+				Why: "GET finds the own value at 2.7 s. The lock is given back at 4 s, and PEXPIRE arrives at 9.7 s, " +
+					"when another lock is held."}},
+			Found: []Family{Network}},
+		{Recipe: Recipe{Name: "string-counts-from-the-reply", Take: setNX, Give: deleteOwn, CountsFromReply: true},
+			Of:      "string",
+			Mistake: "The validity counts from the reply, and so ends after the key.",
+			Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
+				"400ms"}, Hold: 9 * time.Second,
+				Way: Way{leaseExclusion, miscounted}, By: "client-1",
+				Why: "The key is set at 0 s and ends at 8 s. client-1 counts to 8.4 s, and another asks every 100 " +
+					"ms."}},
+			Found: []Family{Network}},
+		{Recipe: Recipe{Name: "quorum-of-one", Servers: 3, Quorum: 1, Take: setNX, Give: deleteOwn, Undo: deleteOwn},
+			Of:      "quorum",
+			Mistake: "One server of three is enough.",
+			Shows: []Showing{{Plan: []string{"cut client-1 | redis-1 redis-2 at 0s for 3s"},
+				Way: Way{leaseExclusion, withoutQuorum},
+				Why: "client-1 has redis-3, and client-2 redis-1 and redis-2."}},
+			Found: []Family{Network}},
+		{Recipe: Recipe{Name: "quorum-counts-from-the-reply", Servers: 3, Take: setNX, Give: deleteOwn, Undo: deleteOwn,
+			CountsFromReply: true}, Of: "quorum",
+			Mistake: "The validity counts from the last reply, and so ends after the keys.",
+			Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
+				"450ms"}, Hold: 9 * time.Second,
+				Way: Way{leaseExclusion, miscounted}, By: "client-1",
+				Why: "The keys are set at 0 s and end at 8 s. client-1 counts, with 82 ms off for the clocks, to " +
+					"8.37 s."}},
+			Found: []Family{Network}},
+		{Recipe: Recipe{Name: "string-not-given-back", Take: setNX, Unchecked: true,
+			Give: func(c *Call) (bool, error) { return true, nil }}, Of: "string",
+			Mistake: "Unlock does nothing.", Trial: "the key was still there after Unlock of worker-10",
+			Shows: []Showing{{Way: Way{tolerance, withoutEffect}, By: "client-1",
+				Why: "Unlock returns nil at 4 s, and the key stays until 8 s."}}},
+		{Recipe: Recipe{Name: "string-wrong-key", Take: setNX, Unchecked: true, Give: script(
+			`if redis.call('get', @other) == $owner then return redis.call('del', @other) end return 0`)}, Of: "string",
+			Mistake: "The release asks for another key.", Trial: "the key was still there after Unlock of worker-10",
+			Shows: []Showing{{Way: Way{tolerance, withoutEffect}, By: "client-1",
+				Why: "Unlock returns nil at 4 s, and the key stays until 8 s."}}},
+	}
+}

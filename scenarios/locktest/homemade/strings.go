@@ -1,0 +1,421 @@
+package homemade
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// setNX sets the key where there is none.
+func setNX(c *Call) (bool, error) { return granted(c.set("NX")) }
+
+// setAlways sets the key, whoever has it.
+func setAlways(c *Call) (bool, error) {
+	return granted(c.Do("SET", c.key("lock"), c.owner, "PX", millis(TTL)))
+}
+
+// deleteOwn deletes the key if it has the owner's value, and prolongOwn prolongs it.
+var (
+	deleteOwn  = script(`if redis.call('get', @lock) == $owner then return redis.call('del', @lock) end return 0`)
+	prolongOwn = script(
+		`if redis.call('get', @lock) == $owner then return redis.call('pexpire', @lock, $ttl) end return 0`)
+)
+
+// ownDeletion is deleteOwn's script in a fault.
+const ownDeletion = `"if redis.call('get', KEYS[1]) == ARGV[1] then return redis.c…"`
+
+// del deletes the key.
+func del(c *Call) (bool, error) { return granted(c.Do("DEL", c.key("lock"))) }
+
+// get reads the key; empty if there is none.
+func (c *Call) get() (string, error) {
+	reply, err := c.Do("GET", c.key("lock"))
+	value, _ := reply.(string)
+	return value, err
+}
+
+// ifRead takes another step if the key, read before, has the owner's value.
+func ifRead(then Step) Step {
+	return func(c *Call) (bool, error) {
+		value, err := c.get()
+		if err != nil || value != c.owner {
+			return false, err
+		}
+		return then(c)
+	}
+}
+
+// watching takes a step after WATCH.
+func watching(then Step) Step {
+	return func(c *Call) (bool, error) {
+		if _, err := c.Do("WATCH", c.key("lock")); err != nil {
+			return false, err
+		}
+		return then(c)
+	}
+}
+
+// transaction sends commands between MULTI and EXEC and returns their replies; nil if a watched key has changed.
+func (c *Call) transaction(commands ...[]string) ([]any, error) {
+	for _, command := range append([][]string{{"MULTI"}}, commands...) {
+		if _, err := c.Do(command...); err != nil {
+			return nil, err
+		}
+	}
+	reply, err := c.Do("EXEC")
+	replies, _ := reply.([]any)
+	return replies, err
+}
+
+// deleteRead reads the key and deletes it in a transaction if it has the owner's value.
+func deleteRead(c *Call) (bool, error) {
+	value, err := c.get()
+	if err != nil {
+		return false, err
+	}
+	if value != c.owner {
+		_, err = c.Do("UNWATCH")
+		return false, err
+	}
+	replies, err := c.transaction([]string{"DEL", c.key("lock")})
+	return len(replies) == 1 && replies[0] == int64(1), err
+}
+
+// setMissing reads the key and sets it in a transaction if there is none.
+func setMissing(c *Call) (bool, error) {
+	value, err := c.get()
+	if err != nil {
+		return false, err
+	}
+	if value != "" {
+		_, err = c.Do("UNWATCH")
+		return false, err
+	}
+	replies, err := c.transaction([]string{"SET", c.key("lock"), c.owner, "PX", millis(TTL)})
+	return len(replies) == 1 && replies[0] == "OK", err
+}
+
+// setAndExpire sets the key and its expiry in a transaction; option is that of PEXPIRE.
+func setAndExpire(option ...string) Step {
+	return func(c *Call) (bool, error) {
+		replies, err := c.transaction([]string{"SETNX", c.key("lock"), c.owner},
+			append([]string{"PEXPIRE", c.key("lock"), millis(TTL)}, option...))
+		return len(replies) == 2 && replies[0] == int64(1), err
+	}
+}
+
+// renames sets a key of the try's own, with the expiry, and renames it.
+func renames(command string) Step {
+	return func(c *Call) (bool, error) {
+		own := c.key("try") + ":" + c.owner
+		if _, err := c.Do("SET", own, c.owner, "PX", millis(TTL)); err != nil {
+			return false, err
+		}
+		renamed, err := granted(c.Do(command, own, c.key("lock")))
+		if err == nil && !renamed {
+			_, err = c.Do("DEL", own)
+		}
+		return renamed, err
+	}
+}
+
+// takeFree takes the lock where there is no key, or one that says that it is free; giveFree makes the key say so.
+var (
+	takeFree = script(`
+local value = redis.call('get', @lock)
+if value and value ~= 'free' then return 0 end
+redis.call('set', @lock, $owner, 'px', $ttl)
+return 1`)
+	giveFree = script(
+		`if redis.call('get', @lock) == $owner then redis.call('set', @lock, 'free') return 1 end return 0`)
+)
+
+// replaceStale takes over a record that nobody has changed for a TTL, by the client's own clock: since it first saw the
+// version that it replaces, or since it first found the lock taken.
+func replaceStale(sinceVersion bool) Step {
+	return func(c *Call) (bool, error) {
+		made, err := granted(c.Do("SETNX", c.key("lock"), c.owner))
+		if made || err != nil {
+			return made, err
+		}
+		version, err := c.get()
+		if err != nil {
+			return false, err
+		}
+		if c.seen["since"] == "" || sinceVersion && c.seen["version"] != version {
+			c.seen["since"] = strconv.FormatInt(time.Now().UnixNano(), 10)
+		}
+		c.seen["version"] = version
+		since, _ := strconv.ParseInt(c.seen["since"], 10, 64)
+		if time.Since(time.Unix(0, since)) <= TTL {
+			return false, nil
+		}
+		c.Until = time.Now().Add(TTL)
+		return granted(c.eval(`
+if redis.call('get', @lock) ~= $version then return 0 end
+redis.call('set', @lock, $owner)
+return 1`, "version", version))
+	}
+}
+
+// replaceEnded takes over a value that is the end of the holder's lease, once that is past. GETSET returns what it has
+// replaced.
+func replaceEnded(c *Call) (bool, error) {
+	end := func(value string) time.Time {
+		ms, _ := strconv.ParseInt(value, 10, 64)
+		return time.UnixMilli(ms)
+	}
+	own := strconv.FormatInt(c.Until.UnixMilli(), 10)
+	c.Until = end(own)
+	made, err := granted(c.Do("SETNX", c.key("lock"), own))
+	if made || err != nil {
+		return made, err
+	}
+	value, err := c.get()
+	if err != nil || value == "" || time.Now().Before(end(value)) {
+		return false, err
+	}
+	reply, err := c.Do("GETSET", c.key("lock"), own)
+	was, _ := reply.(string)
+	return time.Now().After(end(was)), err
+}
+
+// takeJSON and giveJSON have the owner in a value with other things.
+var (
+	takeJSON = script(`
+if redis.call('exists', @lock) == 1 then return 0 end
+redis.call('set', @lock, cjson.encode({ttl = $ttl, by = $owner}), 'PX', $ttl)
+return 1`)
+	giveJSON = script(`
+local value = redis.call('get', @lock)
+if not value or cjson.decode(value).by ~= $owner then return 0 end
+return redis.call('del', @lock)`)
+)
+
+// giveReadBack compares with what it has just read.
+func giveReadBack(c *Call) (bool, error) {
+	value, err := c.get()
+	if err != nil || value == "" {
+		return false, err
+	}
+	return granted(c.eval(
+		`if redis.call('get', @lock) == $value then return redis.call('del', @lock) end return 0`, "value", value))
+}
+
+func setThenExpire(c *Call) (bool, error) {
+	made, err := granted(c.Do("SETNX", c.key("lock"), c.owner))
+	if err == nil && made {
+		_, err = c.Do("PEXPIRE", c.key("lock"), millis(TTL))
+	}
+	return made, err
+}
+
+// stringLocks are a string with the owner's value.
+func stringLocks() []SoundLock {
+	return []SoundLock{
+		{Recipe: Recipe{Name: "string", Take: setNX, Give: deleteOwn}, Promises: Leased,
+			Why: "SET NX sets no key over another, and each try has its own value, which the release compares in the " +
+				"step in which it deletes."},
+		{Recipe: Recipe{Name: "string-watch", Take: setNX, Give: watching(deleteRead)}, Promises: Leased,
+			Why: "EXEC deletes only if the key is unchanged since GET found the own value in it."},
+		{Recipe: Recipe{Name: "string-per-acquire", Owner: PerAcquire, Take: setNX, Give: deleteOwn}, Promises: Leased,
+			Why: "All tries of a Lock have one value, but until the lock is taken nothing is asked for with it save " +
+				"SET NX, which does nothing while there is a key."},
+		{Recipe: Recipe{Name: "string-undo", Take: setNX, Give: deleteOwn, Undo: deleteOwn}, Promises: Leased,
+			Why: "A try without an answer is taken back with its own value, which no other try has."},
+		{Recipe: Recipe{Name: "string-nx-get", Give: deleteOwn, Take: func(c *Call) (bool, error) {
+			reply, err := c.Do("SET", c.key("lock"), c.owner, "NX", "GET", "PX", millis(TTL))
+			return reply == nil, err
+		}}, Promises: Leased,
+			Why: "With GET the reply is the old value, and nil means that the key was set."},
+		{Recipe: Recipe{Name: "string-multi", Take: setAndExpire("NX"), Give: deleteOwn}, Promises: Leased,
+			Why: "PEXPIRE NX gives an expiry to a key without one alone, which is the key that SETNX has just made."},
+		{Recipe: Recipe{Name: "string-script", Give: deleteOwn, Take: script(`
+if redis.call('exists', @lock) == 1 then return 0 end
+redis.call('psetex', @lock, $ttl, $owner)
+return 1`)}, Promises: Leased,
+			Why: "The script is one step."},
+		{Recipe: Recipe{Name: "string-watched-take", Take: watching(setMissing), Give: deleteOwn}, Promises: Leased,
+			Why: "EXEC sets the key only if there is still none."},
+		{Recipe: Recipe{Name: "string-rename", Take: renames("RENAMENX"), Give: deleteOwn}, Promises: Leased,
+			Why: "RENAMENX does nothing where there is a key. The expiry moves with the key; it counts from the SET " +
+				"before, as the validity does."},
+		{Recipe: Recipe{Name: "string-json", Take: takeJSON, Give: giveJSON}, Promises: Leased,
+			Why: "The release compares the owner that is in the value."},
+		{Recipe: Recipe{Name: "string-delex", Version: "8", Take: setNX, Give: func(c *Call) (bool, error) {
+			return granted(c.Do("DELEX", c.key("lock"), "IFEQ", c.owner))
+		}}, Promises: Leased,
+			Why: "DELEX IFEQ compares and deletes in one step."},
+		{Recipe: Recipe{Name: "string-cad", Version: "tair", Take: setNX, Give: func(c *Call) (bool, error) {
+			return granted(c.Do("CAD", c.key("lock"), c.owner))
+		}}, Promises: Leased,
+			Why: "CAD compares and deletes in one step."},
+		{Recipe: Recipe{Name: "tombstone", Take: takeFree, Give: giveFree}, Promises: Leased,
+			Why: "Who takes the lock finds in the same step that its key has expired, or that its owner has written " +
+				"\"free\"."},
+		{Recipe: Recipe{Name: "record", Take: replaceStale(true), Give: deleteOwn},
+			Promises: []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
+				{Restarts, locktest.LeaseLaws}, {Clocks, locktest.LeaseLaws}},
+			Why: "No key expires. Who takes the lock over has seen the version that it replaces for a TTL, and the " +
+				"holder's TTL counts from before it wrote that version."},
+	}
+}
+
+func brokenStrings() []BrokenLock {
+	return []BrokenLock{
+		{Recipe: Recipe{Name: "string-deletes-blindly", Take: setNX, Give: del}, Of: "string",
+			Mistake: "DEL in place of the script that compares.",
+			Trial:   `worker-1 deleted the key "lock" of worker-100`,
+			Shows:   atAnothers(removed, "DEL deletes that one's key."), Found: []Family{Pauses}},
+		{Recipe: Recipe{Name: "string-two-steps", Take: setNX, Give: ifRead(del)}, Of: "string",
+			Mistake: "GET and DEL in place of one script.",
+			Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by " +
+				"6s"}, Way: Way{ownership, removed},
+				By: "client-1",
+				Why: "GET finds the own value at 4 s. The key expires at 8 s, and DEL arrives at 10 s, when whoever " +
+					"took the lock at 8 s has it."}},
+			Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
+		{Recipe: Recipe{Name: "string-one-value-a-client", Owner: PerClient, Take: setNX, Give: deleteOwn},
+			Of:      "string",
+			Mistake: "A client uses one value for all its locks.",
+			Shows: []Showing{{Plan: []string{"delay the " + ownDeletion + " of client-1 to redis-1 by 6s"}, Clients: 1,
+				Way: Way{ownership, removed}, By: "client-1", Of: "client-1", Never: []string{"did not compare"},
+				Why: "The release of client-1's first lock arrives at 10 s. Its second lock, since 8 s, has the same " +
+					"value."}},
+			Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
+		{Recipe: Recipe{Name: "string-undo-of-all-tries", Owner: PerAcquire, Take: setNX, Give: deleteOwn,
+			Undo: deleteOwn}, Of: "string-undo",
+			Mistake: "All tries of a Lock have one value, so that what takes one of them back may take back a later " +
+				"one.",
+			Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by 1s",
+				"delay the " + ownDeletion + " of client-1 to redis-1 by 8500ms"}, Clients: 2, Seeds: 10,
+				Way: Way{leaseExclusion, lateTry}, By: "client-1", Never: []string{"did not compare"},
+				Why: "client-1 does not learn in time that its first SET has set the key, and takes that back by a " +
+					"script that arrives at 9 s. At 8 s the key expires. If client-1 is the first to ask after that, " +
+					"it sets the key anew with the same value, and the script deletes it: client-2 gets in while the " +
+					"lease lasts."}},
+			Also: []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Network}},
+		{Recipe: Recipe{Name: "string-one-value-for-all", Owner: Nobody, Take: setNX, Give: deleteOwn}, Of: "string",
+			Mistake: "All clients use the same value.",
+			Trial:   `worker-1 deleted the key "lock" of worker-100`,
+			Shows: atAnothers(removed, "The script finds the value that all have, and deletes that one's key.",
+				"did not compare"), Found: []Family{Pauses}},
+		{Recipe: Recipe{Name: "string-read-back", Take: setNX, Give: giveReadBack}, Of: "string",
+			Mistake: "The release compares with what it has just read, whoever's that is.",
+			Trial:   `worker-1 deleted the key "lock" of worker-100`,
+			Shows: atAnothers(removed, "GET reads that one's value, and the script finds it and deletes that one's "+
+				"key.",
+				"did not compare"), Found: []Family{Pauses}},
+		{Recipe: Recipe{Name: "string-overwrites", Take: setAlways, Give: deleteOwn}, Of: "string",
+			Mistake: "SET without NX.", Trial: "Lock of worker-1 returned nil after ",
+			Shows: atFirst(overwritten, "client-2 sets the key 10 ms after client-1."), Found: []Family{Quiet}},
+		{Recipe: Recipe{Name: "string-expires-later", Take: setThenExpire, Give: deleteOwn}, Of: "string",
+			Mistake: "SETNX, and PEXPIRE in another request.",
+			Shows: []Showing{{Plan: []string{"delay the answer to the SETNX of client-1 to redis-1 by 1s"},
+				Way: Way{deadlock, abandoned}, By: "client-1",
+				Why: "client-1 waits 500 ms for the answer, and asks anew with another value. Its first key has no " +
+					"expiry, and nobody deletes it."}},
+			Found: []Family{Network}},
+		{Recipe: Recipe{Name: "string-multi-prolongs", Take: setAndExpire(), Give: deleteOwn}, Of: "string-multi",
+			Mistake: "PEXPIRE without NX: whoever asks prolongs the holder's key.",
+			Trial:   `worker-1 prolonged the key "lock"`,
+			Shows:   waitersProlong(), Found: []Family{Quiet}},
+		{Recipe: Recipe{Name: "string-unwatched-take", Take: setMissing, Give: deleteOwn}, Of: "string-watched-take",
+			Mistake: "No WATCH before GET.",
+			Shows: lateSet("EXEC", "client-1 finds no key, and so does client-2, 10 ms later, which sets its own. "+
+				"client-1's transaction arrives after that."), Found: []Family{Network}},
+		{Recipe: Recipe{Name: "string-watch-without-multi", Take: setNX, Give: watching(ifRead(del))},
+			Of:      "string-watch",
+			Mistake: "DEL is sent outside of MULTI and EXEC, where WATCH means nothing.",
+			Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by " +
+				"6s"}, Way: Way{ownership, removed},
+				By:  "client-1",
+				Why: "GET finds the own value at 4 s, and DEL arrives at 10 s."}},
+			Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
+		{Recipe: Recipe{Name: "string-rename-overwrites", Take: renames("RENAME"), Give: deleteOwn},
+			Of:      "string-rename",
+			Mistake: "RENAME in place of RENAMENX.", Trial: "Lock of worker-1 returned nil after ",
+			Shows: atFirst(overwritten, "client-2 renames its key to the lock's."), Found: []Family{Quiet}},
+		{Recipe: Recipe{Name: "tombstone-blind", Take: takeFree, Give: func(c *Call) (bool, error) {
+			return granted(c.Do("SET", c.key("lock"), "free"))
+		}}, Of: "tombstone",
+			Mistake: "The release writes \"free\" without comparing.",
+			Trial:   `worker-1 .* the key "lock" of worker-100`,
+			Shows:   atAnothers(overwritten, "SET writes \"free\" over that one's value."), Found: []Family{Pauses}},
+		{Recipe: Recipe{Name: "tombstone-two-steps", Give: giveFree, Take: func(c *Call) (bool, error) {
+			value, err := c.get()
+			if err != nil || value != "" && value != "free" {
+				return false, err
+			}
+			return setAlways(c)
+		}}, Of: "tombstone",
+			Mistake: "GET and SET in place of one script.",
+			Shows: lateSet("SET", "client-1 finds no key, and so does client-2, 10 ms later, which sets its own. "+
+				"client-1's SET arrives after that."), Found: []Family{Network}},
+		{Recipe: Recipe{Name: "record-impatient", Take: replaceStale(false), Give: deleteOwn}, Of: "record",
+			Mistake: "The TTL counts from when the client first found the lock taken, whichever version it saw then.",
+			Shows: []Showing{{Hold: 6 * time.Second, Way: Way{ownership, overwritten},
+				Never: []string{"whether or not there was one", "did not compare"},
+				Why: "client-1 has the lock to 6 s, and one of the others from then on. The third, which waits since " +
+					"0 s, replaces the second one's record at 8 s. It compares the version, but has not watched that " +
+					"one for a TTL."}},
+			Also: []Way{{leaseExclusion, overwritten}}, Found: []Family{Quiet}},
+		{Recipe: Recipe{Name: "deadline-getset", Take: replaceEnded, Give: func(c *Call) (bool, error) {
+			if !time.Now().Before(c.end()) {
+				return false, nil
+			}
+			return del(c)
+		}}, Of: "record",
+			Mistake: "GETSET writes before it is known that the holder's lease is over, and nothing is compared.",
+			Shows: []Showing{{Plan: []string{"crash client-1 after acquired", "delay the GETSET of client-2 to " +
+				"redis-1 by 300ms"},
+				Seeds: 10, Way: Way{ownership, overwritten}, By: "client-2", Of: "client-3",
+				Why: "client-1's lease ends at 8 s. If client-2 is the first to read that, its GETSET comes after " +
+					"that of client-3, and writes over the key of client-3, which has the lock."}},
+			Also: []Way{{ownership, removed}, {leaseExclusion, removed}, {leaseExclusion, overwritten}}, Found: nil},
+	}
+}
+
+// late is a pause that client-1 comes back from when its lease has ended and another has the lock: from 8 s, when
+// client-1's key expires, the two others have the lock for 4 s each.
+const late = "pause client-1 for 10s after acquired"
+
+// atAnothers are the showings of a release that does not care whose lock it gives back.
+func atAnothers(c checker.Cause, why string, never ...string) []Showing {
+	return []Showing{
+		{Plan: []string{late}, Way: Way{ownership, c}, By: "client-1", Of: "client-[23]", Never: never,
+			Why: "client-1 gives the lock back when another has it. " + why},
+		{Plan: []string{late}, Way: Way{leaseExclusion, c}, By: "client-1", Of: "client-[23]", Never: never,
+			Why: "The third client gets the lock then, while the second one's lease lasts."},
+	}
+}
+
+// atFirst are the showings of a lock that the second client gets while the first has it.
+func atFirst(c checker.Cause, why string) []Showing {
+	return []Showing{
+		{Way: Way{ownership, c}, By: "client-2", Of: "client-1", Why: why},
+		{Way: Way{leaseExclusion, c}, By: "client-2", Of: "client-1", Why: why + " Both have the lock then."},
+	}
+}
+
+// waitersProlong are the showings of a lock that is prolonged by whoever asks for it.
+func waitersProlong() []Showing {
+	return []Showing{
+		{Way: Way{ownership, prolongedBy}, By: "client-2", Of: "client-1",
+			Why: "client-2 asks 10 ms after client-1, which has the lock."},
+		{Plan: []string{"crash client-1 after acquired"}, Way: Way{deadlock, crashed}, By: "client-1",
+			Why: "The two that wait ask every 100 ms, so that the key of client-1, which is gone, never expires."},
+	}
+}
+
+// lateSet are the showings of a lock that is set after it was found free.
+func lateSet(command, why string) []Showing {
+	plan := []string{"delay the " + command + " of client-1 to redis-1 by 300ms"}
+	return []Showing{
+		{Plan: plan, Way: Way{ownership, overwritten}, By: "client-1", Of: "client-2", Why: why},
+		{Plan: plan, Way: Way{leaseExclusion, overwritten}, By: "client-1", Of: "client-2",
+			Why: why + " Both have the lock then."},
+	}
+}
