@@ -12,11 +12,8 @@ var notYet = map[string][]string{
 		"zset-two-steps", "set-deletes-all", "list-pops", "signal-takes-over", "pair-compares-one",
 		"line-sets-in-turn", "hand-over-blindly", "watchdog-never-renews", "extended-overwrites",
 		"string-not-given-back", "string-wrong-key"},
-	"trial": {"hash-count", "hash-field", "hash-mode", "hash-deadline", "hash-watchdog", "zset", "set", "list",
-		"list-token", "signal", "string-one-value-for-all", "string-read-back", "tombstone-blind",
-		"hash-count-deletes-blindly", "hash-field-prolongs", "hash-mode-deletes-all", "hash-deadline-in-seconds",
-		"zset-removes-the-first", "set-deletes-all", "list-pops", "list-token-lost", "signal-takes-over",
-		"string-not-given-back", "string-wrong-key"},
+	"trial": {"string-one-value-for-all", "string-read-back", "tombstone-blind", "hash-count-deletes-blindly",
+		"hash-field-prolongs", "hash-mode-deletes-all", "zset-removes-the-first", "set-deletes-all", "list-pops"},
 }
 
 // NotYet reports whether a lock is one of those: as a sound lock ("sound"), as a broken one ("shown"), or in the trial run
