@@ -16,6 +16,6 @@ var notYet = map[string][]string{
 		"hash-field-prolongs", "hash-mode-deletes-all", "zset-removes-the-first", "set-deletes-all", "list-pops"},
 }
 
-// NotYet reports whether a lock is one of those: as a sound lock ("sound"), as a broken one ("shown"), or in the trial run
-// ("trial").
+// NotYet reports whether a lock is one of those: as a sound lock ("sound"), as a broken one ("shown"), or in the trial
+// run ("trial").
 func NotYet(what, lock string) bool { return slices.Contains(notYet[what], lock) }

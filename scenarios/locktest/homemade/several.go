@@ -310,7 +310,8 @@ return redis.call('del', @lock)`)}, Of: "pair",
 				Why: "Unlock returns nil at 4 s, and the key stays until 8 s."}}},
 		{Recipe: Recipe{Name: "string-wrong-key", Take: setNX, Unchecked: true, Give: script(
 			`if redis.call('get', @other) == $owner then return redis.call('del', @other) end return 0`)}, Of: "string",
-			Mistake: "The release asks for another key.", Trial: `the key "lock" was still there after Unlock of worker-10`,
+			Mistake: "The release asks for another key.",
+			Trial:   `the key "lock" was still there after Unlock of worker-10`,
 			Shows: []Showing{{Way: Way{tolerance, withoutEffect}, By: "client-1",
 				Why: "Unlock returns nil at 4 s, and the key stays until 8 s."}}},
 	}

@@ -1,0 +1,67 @@
+package homemade
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+)
+
+const opening = `# Homemade locks
+
+Small locks on Redis of the kinds that people write for themselves: %d sound ones, and %d with one mistake each. The
+package says of each, with the reason, what a test of it must report; its tests compare that with what is reported.
+Each lock is written down in %d ways that must not matter: the order of a script's arguments, EVAL or EVALSHA, how the
+options of SET are spelled, what the owner's value looks like, and whether the lock says until when it is held. In
+[libraries](../libraries) the same locks run on go-redis, redigo and rueidis.
+
+    go test .                                              one way of each lock, few seeds
+    FENCEPOST_FULL=1 go test -timeout 2h -v .              all ways, each family of faults by itself, 200 seeds
+    FENCEPOST_HOMEMADE=5 go test -v -run '/^zset$' .       the same with 5 seeds, of one lock
+
+This page is made from the locks: ` + "`go test -run TestReadme -update .`" + `
+
+## Sound locks
+
+Without faults each keeps every law. Under pauses, network and restarts, which lose nothing that was synced, it keeps
+LeaseLaws, and under clocks EfficiencyLaws. token keeps FencedLaws under all of them, and record LeaseLaws.
+
+| lock | why it is sound | under |
+|---|---|---|
+`
+
+// TestReadme: the page lists the locks and what is stated of them.
+func TestReadme(t *testing.T) {
+	var b strings.Builder
+	fmt.Fprintf(&b, opening, len(SoundLocks()), len(BrokenLocks()), len(Dresses))
+	for _, l := range SoundLocks() {
+		var kept []string
+		for _, p := range l.Promises {
+			kept = append(kept, p.Name)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", l.Name, l.Why, strings.Join(kept, ", "))
+	}
+	b.WriteString("\n## Mistakes\n\n| lock | of | mistake | what must be reported |\n|---|---|---|---|\n")
+	for _, l := range BrokenLocks() {
+		var ways []string
+		if l.Trial != "" {
+			ways = append(ways, "the trial run reports it")
+		}
+		for _, s := range l.Shows {
+			way := fmt.Sprintf("%s: %s", s.Law, s.Cause)
+			if s.Cause == anyCause {
+				way = string(s.Law)
+			}
+			if s.By != "" {
+				way += " (by " + s.By + ")"
+			}
+			if len(s.Plan) > 0 {
+				way += ", under `" + strings.ReplaceAll(strings.Join(s.Plan, "; "), "|", `\|`) + "`"
+			}
+			ways = append(ways, way)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", l.Name, l.Of, l.Mistake, strings.Join(ways, "; "))
+	}
+	testkit.Golden(t, "README.md", b.String())
+}
