@@ -245,6 +245,12 @@ return redis.call('del', @lock)`)}, Of: "pair",
 			Trial:   `worker-1 .* the key "lock" of worker-100`,
 			Shows:   atAnothers(overwritten, "SET writes the value of the one that waits over that one's."),
 			Also:    []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Pauses}},
+	}
+}
+
+// brokenEnds are locks of which the end of the lease, or the release, is wrong, and those on several servers.
+func brokenEnds() []BrokenLock {
+	return []BrokenLock{
 		{Recipe: Recipe{Name: "watchdog-prolongs-blindly", Take: setNX, Give: deleteOwn, Renewal: ByWatchdog,
 			Renew: func(c *Call) (bool, error) { return granted(c.Do("PEXPIRE", c.key("lock"), millis(TTL))) }},
 			Of:      "watchdog",

@@ -338,6 +338,12 @@ func brokenStrings() []BrokenLock {
 			Of:      "string-rename",
 			Mistake: "RENAME in place of RENAMENX.", Trial: "Lock of worker-1 returned nil after ",
 			Shows: atFirst(overwritten, "client-2 renames its key to the lock's."), Found: []Family{Quiet}},
+	}
+}
+
+// brokenRecords are strings that say whether the lock is free, or since when it is held.
+func brokenRecords() []BrokenLock {
+	return []BrokenLock{
 		{Recipe: Recipe{Name: "tombstone-blind", Take: takeFree, Give: func(c *Call) (bool, error) {
 			return granted(c.Do("SET", c.key("lock"), "free"))
 		}}, Of: "tombstone",
