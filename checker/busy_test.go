@@ -94,7 +94,7 @@ func BenchmarkIntervalCheck(b *testing.B) {
 	for b.Loop() {
 		t.Read(h)
 		t.Sections()
-		if _, found := t.firstClash(MutualExclusion); found {
+		if found, _ := t.clashes(MutualExclusion); len(found) > 0 {
 			b.Fatal("found a clash")
 		}
 	}

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -35,14 +36,26 @@ func (c *Checker) judge(laws []Law) Verdict {
 		f.Law = law
 		if row := law.row(); row.judge != nil {
 			row.judge(t, f)
-			if judged := f.Outcome == Holds || f.Outcome == Violated; judged && t.History.Header.ClockError > 0 {
-				if why := row.leftOpen(&t.Trace, f); why != "" {
-					*f = Finding{Law: law, Outcome: Undecided, Judges: f.Judges.open(), Explanation: why}
-				}
+			if t.History.Header.ClockError > 0 {
+				t.leaveOpen(row, f)
 			}
 		}
 	}
 	return v
+}
+
+// leaveOpen makes a finding undecided if inexact clocks leave it open: a law that holds, or every breach of one that is
+// violated.
+func (t *judge) leaveOpen(row *lawRow, f *Finding) {
+	why := ""
+	certain := func(f *Finding) bool {
+		open := row.leftOpen(&t.Trace, f)
+		why = cmp.Or(why, open)
+		return open == ""
+	}
+	if f.Outcome == Violated && !f.Retain(certain) || f.Outcome == Holds && !certain(f) {
+		*f = Finding{Law: f.Law, Outcome: Undecided, Judges: f.Judges.open(), Explanation: why}
+	}
 }
 
 // CheckAndMeasure returns the results of Check and Measure for little more than the price of one of them on a long
@@ -67,8 +80,10 @@ type judge struct {
 	trace.Trace
 	mutexOps []linear.MutexOp                     // of the lock under way
 	parts    linear.Parts                         // the parts in which porcupine is asked
+	answers  []Judges                             // of both judges, by lock
 	instead  func([]linear.MutexOp) linear.Answer // in tests, called in place of porcupine
 	known    Known                                // facts about faults, established by trials
+	only     *Finding                             // the breach that is to be explained; nil: all
 	waiting  waiting                              // what is known of the requests of a waiter that a story is about
 	refused  bool                                 // the operation that a story is about was not slow, but refused
 }

@@ -44,8 +44,13 @@ func (t *judge) deadlockFreedom(f *Finding) {
 		f.unchecked("Nobody asked for a lock.")
 		return
 	}
-	if s, found := t.FirstStuck(limit); found {
-		t.stuckFinding(f, &s, limit)
+	if all := t.Stuck(limit, mostBreaches); len(all) > 0 {
+		if h.ClockError > 0 { // of the others, nobody can tell for how long they were stuck
+			all = all[:1]
+		}
+		for i := range all {
+			t.stuckFinding(f, &all[i], limit)
+		}
 		return
 	}
 	if missing := t.missing(); missing != "" {
@@ -97,11 +102,17 @@ func (t *judge) missing() string {
 	return ""
 }
 
+// stuckFinding reports a waiter that was stuck for longer than limit.
 func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	a := &t.Asks[s.Ask]
 	lock := t.Locks[a.Lock].Name
 	broken := t.lastBy(s.Since + limit)
 	cause, about, why, w := t.stuckCause(s, moment{broken + 1, s.Since + limit})
+	defer func() { t.Cited, t.waiting = t.Cited[:0], waiting{} }()
+	b := t.breach(f, cause, broken, lock, a.Process)
+	if b == nil {
+		return
+	}
 	calm := " " + t.calm(s) + ", yet"
 	if cause.Kind == NoQuorumLeft {
 		calm = ""
@@ -109,9 +120,8 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	story := sentence("%s asked for %s at %v. From %v on%s for %v nobody acquired the lock; at most %v (longest TTL + "+
 		"hold + slack) would be sound. %s", capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm,
 		s.Until-s.Since, limit, why)
-	f.violated(t, cause, story, append(w, a.Call), lock, a.Process)
-	t.waiting = waiting{}
-	f.About, f.At = about, t.History.Events[broken].Index
+	b.violated(t, cause, story, append(w, a.Call))
+	b.About = about
 }
 
 // calm says that no fault was under way while somebody was stuck, except for those that last for good.

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -182,9 +183,9 @@ func (e *enumeration) judge() {
 	e.seen++
 	e.trace.Read(&e.h)
 	e.trace.Sections()
-	c, byInterval := e.trace.firstClash(MutualExclusion)
-	a, b, byDefinition := overlapByDefinition(e.h.Events)
-	byPorcupine := false
+	overlaps, _ := e.trace.clashes(MutualExclusion)
+	pairs := overlapsByDefinition(e.h.Events)
+	byInterval, byDefinition, byPorcupine := len(overlaps) > 0, len(pairs) > 0, false
 	for i := range e.trace.Locks {
 		if len(e.trace.Locks[i].Sections) < 2 {
 			continue // nothing to ask, as in most histories
@@ -197,9 +198,11 @@ func (e *enumeration) judge() {
 	if byDefinition {
 		e.violated++
 	}
-	if byInterval != byDefinition || byPorcupine != byDefinition || byInterval && (c.first.At != a || c.then.At != b) {
-		e.t.Fatalf("interval check %v (%d, %d), porcupine %v, definition %v (%d, %d):\n%s", byInterval, c.first.At,
-			c.then.At, byPorcupine, byDefinition, a, b, list(lines(e.h.Events)))
+	same := slices.EqualFunc(overlaps, pairs,
+		func(c clash, pair [2]int) bool { return c.first.At == pair[0] && c.then.At == pair[1] })
+	if byPorcupine != byDefinition || !same {
+		e.t.Fatalf("interval check %v (%+v), porcupine %v, definition %v (%v):\n%s", byInterval, overlaps, byPorcupine,
+			byDefinition, pairs, list(lines(e.h.Events)))
 	}
 }
 
@@ -229,11 +232,11 @@ func (e *enumeration) askInParts(whole linear.Answer) {
 	}
 }
 
-// overlapByDefinition applies LAWS literally: a section runs from acquire ok to the first of: release called, lost,
-// crash. It finds the first two, by the later and then the earlier acquire, that share an instant and are not both
-// shared. A process that crashed unseen may have been inside for no more than an instant after its call, and from when
+// overlapsByDefinition applies LAWS literally: a section runs from acquire ok to the first of: release called, lost,
+// crash. It finds all pairs, by the later and then the earlier acquire, that share an instant and are not both shared.
+// A process that crashed unseen may have been inside for no more than an instant after its call, and from when
 // it is known to have lived: two sections count if they share an instant wherever these ended.
-func overlapByDefinition(events []history.Event) (a, b int, found bool) {
+func overlapsByDefinition(events []history.Event) (pairs [][2]int) {
 	is := func(e *history.Event, i int, f history.F) bool { return e.Process == events[i].Process && e.F == f }
 	// the times from which to which a section lasted, in every way that it may have; each event has its own
 	ways := func(i int) (all [][2]history.Time) {
@@ -269,11 +272,11 @@ func overlapByDefinition(events []history.Event) (a, b int, found bool) {
 				}
 			}
 			if always {
-				return a, b, true
+				pairs = append(pairs, [2]int{a, b})
 			}
 		}
 	}
-	return 0, 0, false
+	return pairs
 }
 
 func lines(events []history.Event) []string {

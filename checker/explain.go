@@ -28,14 +28,43 @@ func (f *Finding) unchecked(why string) { f.Outcome, f.Explanation = Unchecked, 
 func (f *Finding) undecided(why string) { f.Outcome, f.Explanation = Undecided, why }
 func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen }
 
-// violated fills in a violation of a lock between the given processes. The witness is given in positions, and may
-// repeat or be -1 or open.
-func (f *Finding) violated(t *judge, cause Cause, story string, witness []int, lock history.Lock,
-	holders ...history.Process) {
+// mostBreaches is how many overlaps of one lock, and how many waiters that were stuck, are examined for their causes:
+// each may take a walk through the history.
+const mostBreaches = 100
+
+// examined says that some breaches may have been left unexamined.
+func (f *Finding) examined(more bool) {
+	if more {
+		f.Explanation += sentence(" Only the first %d such overlaps were examined for their causes.", mostBreaches)
+	}
+}
+
+// breach begins to report that the event at a position broke the law of f, for a cause, of a lock and between some
+// processes. It returns the finding to fill in: f itself, or if that has a breach already, a further one; or nil if
+// this breach is not reported, since an earlier one has the same cause, or since another one is to be explained.
+func (t *judge) breach(f *Finding, cause Cause, at int, lock history.Lock, between ...history.Process) *Finding {
+	b := Finding{Law: f.Law, Lock: lock, Holders: between, At: t.History.Events[at].Index}
+	switch {
+	case t.only != nil && !b.isSame(t.only), f.By(cause) != nil:
+		return nil
+	case f.Outcome != Violated:
+		b.Judges = f.Judges
+		*f = b
+		return f
+	}
+	f.Further = append(f.Further, b)
+	return &f.Further[len(f.Further)-1]
+}
+
+// isSame reports whether two findings are about the same breach of the same law, perhaps for different causes.
+func (f *Finding) isSame(o *Finding) bool {
+	return f.At == o.At && f.Lock == o.Lock && slices.Equal(f.Holders, o.Holders)
+}
+
+// violated fills in why and how a law was broken. The witness is given in positions, and may repeat or be -1 or open.
+func (f *Finding) violated(t *judge, cause Cause, story string, witness []int) {
 	f.Outcome, f.Cause, f.Explanation = Violated, cause, story+t.neededStory()
 	f.Remedy = remedy(t.situation(cause))
-	f.Lock, f.Holders = lock, holders
-	f.At = t.History.Events[len(t.History.Events)-1].Index
 	slices.Sort(t.Cited)
 	for _, at := range slices.Compact(t.Cited) {
 		f.Faults = append(f.Faults, t.History.Events[at].Index)

@@ -56,18 +56,15 @@ func (t *judge) faultTolerance(f *Finding) {
 		}
 		if t.late(a.Call, a.Ret, a.Outcome) {
 			t.slowStory(f, history.Acquire, a, a.Call, a.Ret, a.Outcome)
-			return
+			continue
 		}
 		judged++
-		if a.Grant >= 0 {
-			ok, violated := t.judgeRelease(f, int32(n), end)
-			if violated {
-				return
-			}
-			if ok {
-				judged++
-			}
+		if a.Grant >= 0 && t.judgeRelease(f, int32(n), end) {
+			judged++
 		}
+	}
+	if f.Outcome == Violated {
+		return
 	}
 	if judged == 0 {
 		f.unchecked("No acquire or release was uncontended with a quorum of servers up and reachable all along.")
@@ -77,19 +74,20 @@ func (t *judge) faultTolerance(f *Finding) {
 		h.Bound.String() + ".")
 }
 
-// judgeRelease judges the release of an acquire that was judged itself and was over at position acquired.
-func (t *judge) judgeRelease(f *Finding, n int32, acquired int) (judged, violated bool) {
+// judgeRelease judges the release of an acquire that was judged itself and was over at position acquired, and reports
+// whether there was one to judge.
+func (t *judge) judgeRelease(f *Finding, n int32, acquired int) bool {
 	a := &t.Asks[n]
 	g := &t.Grants[a.Grant]
 	if g.Release == trace.Open || g.Until <= t.Time(g.Release) {
-		return false, false
+		return false
 	}
 	end := t.judgedUntil(g.Release, g.Done)
 	if end < 0 || t.MayBeGone(g, end) || !t.Undisturbed(n, end) || !t.QuorumReachable(a.Process, a.Call, end) {
-		return false, false
+		return false
 	}
 	if !t.FreeQuorum(a, acquired) || !t.countedReachable(g) {
-		return false, false
+		return false
 	}
 	outcome := history.Type(0)
 	if g.Done != trace.Open {
@@ -97,13 +95,12 @@ func (t *judge) judgeRelease(f *Finding, n int32, acquired int) (judged, violate
 	}
 	timely := g.Done != trace.Open && t.Time(g.Done)-t.Time(g.Release) <= t.History.Header.Bound
 	if outcome == history.Fail && timely && t.Time(g.Done) >= g.Until {
-		return false, false
+		return false
 	}
-	if !t.late(g.Release, g.Done, outcome) {
-		return true, false
+	if t.late(g.Release, g.Done, outcome) {
+		t.slowStory(f, history.Release, a, g.Release, g.Done, outcome)
 	}
-	t.slowStory(f, history.Release, a, g.Release, g.Done, outcome)
-	return true, true
+	return true
 }
 
 // countedReachable reports whether a quorum of the servers that granted the lock is within reach: only they can confirm
@@ -141,7 +138,13 @@ func (t *judge) late(call, ret int, outcome history.Type) bool {
 	return ret == trace.Open || outcome != history.OK || t.Time(ret)-t.Time(call) > t.History.Header.Bound
 }
 
+// slowStory reports an acquire or a release that did not succeed within the bound.
 func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int, outcome history.Type) {
+	end, cause := t.judgedUntil(call, ret), Cause{Kind: TooSlow}
+	b := t.breach(f, cause, min(end, len(t.History.Events)-1), t.Locks[a.Lock].Name, a.Process)
+	if b == nil {
+		return
+	}
 	how := "had not returned when the run ended"
 	switch {
 	case ret != trace.Open && outcome == history.OK:
@@ -160,7 +163,6 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 		"held or tried the lock; it should succeed within %v.", op,
 		quoted(t.Locks[a.Lock].Name), a.Process, t.Time(call), how, t.quorumText(), t.History.Header.Bound)
 	w := []int{call, ret}
-	end := t.judgedUntil(call, ret)
 	var listed []trace.Impact // one of each kind is enough
 	for fault := range t.suspects() {
 		x := trace.Impact{Fault: fault}
@@ -175,15 +177,15 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 		story += t.turnedAwayStory(a.Process)
 	}
 	t.refused = outcome == history.Fail && !t.late(call, ret, history.OK)
-	f.violated(t, Cause{Kind: TooSlow}, story, w, t.Locks[a.Lock].Name, a.Process)
-	f.At = t.History.Events[min(end, len(t.History.Events)-1)].Index
+	b.violated(t, cause, story, w)
 	t.refused, t.waiting = false, waiting{}
 }
 
 // asksOn reports whether the client of an acquire is known to ask on after the bound was over, at position end, although
 // no server had a key of the lock until then.
 func (t *judge) asksOn(a *trace.Ask, end int) bool {
-	return t.History.Header.Asked[a.Process] > t.Time(a.Call)+t.History.Header.Bound && t.isFree(a.Lock, t.Time(a.Call), end+1)
+	return t.History.Header.Asked[a.Process] > t.Time(a.Call)+t.History.Header.Bound &&
+		t.isFree(a.Lock, t.Time(a.Call), end+1)
 }
 
 // quorumText names a smallest set of servers that were available.

@@ -77,43 +77,45 @@ func (j Judges) String() string {
 	return "porcupine: " + j.Porcupine.String() + "; interval check: " + j.Interval.String()
 }
 
-// bothJudges has both judges examine every lock. If they differ about one, these are their answers; otherwise the clash
-// is the one that the history states first, and the answers are about its lock. Without a clash, porcupine's answer is
-// the first that is not Allowed.
-func (t *judge) bothJudges() (all Judges, first clash) {
+// bothJudges has both judges examine every lock, and keeps their answers in answers. If they differ about a lock, these
+// are their answers about all; otherwise they are those about the lock whose sections the history shows to overlap
+// first. Where none do, porcupine's answer is the first that is not Allowed.
+func (t *judge) bothJudges() (all Judges, overlaps []clash, more bool) {
 	t.parts.Renew()
+	t.answers = t.answers[:0]
 	sound := Judges{Allowed, Allowed}
 	all = sound
 	for n := range t.Locks {
-		if len(t.Locks[n].Sections) == 0 {
-			continue
+		j := sound
+		if len(t.Locks[n].Sections) > 0 {
+			clashes := t.clashesIn(MutualExclusion, n)
+			overlaps = append(overlaps, clashes...)
+			if j = t.judgesOf(n, len(clashes) > 0); j.differ() {
+				return j, nil, false
+			}
 		}
-		j, c := t.judgesOf(n)
-		switch {
-		case j.differ():
-			return j, c
-		case j.Interval == Refuted && (all.Interval != Refuted || c.then.At < first.then.At):
-			all, first = j, c
-		case all == sound:
+		if t.answers = append(t.answers, j); all == sound {
 			all = j
 		}
 	}
-	return all, first
+	if overlaps, more = inOrder(overlaps); len(overlaps) > 0 {
+		all = t.answers[overlaps[0].lock]
+	}
+	return all, overlaps, more
 }
 
-// judgesOf has both judges examine one lock. The clash is the first that the interval check finds in it.
-func (t *judge) judgesOf(n int) (j Judges, c clash) {
-	c, found := t.clashIn(MutualExclusion, n)
-	if j.Interval = Allowed; found {
+// judgesOf has porcupine examine a lock. overlap is whether the interval check found an overlap in it.
+func (t *judge) judgesOf(n int, overlap bool) (j Judges) {
+	if j.Interval = Allowed; overlap {
 		j.Interval = Refuted
 	}
 	if t.History.Header.ClockError > 0 {
 		j.Porcupine = NotAskedClocks
-		return j, c
+		return j
 	}
 	t.mutexOps = t.appendMutexOps(t.mutexOps[:0], &t.Locks[n])
 	j.Porcupine = answers[t.porcupine(t.mutexOps)]
-	return j, c
+	return j
 }
 
 // porcupine calls the linearizability checker, or the test's replacement for it.

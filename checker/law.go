@@ -116,5 +116,25 @@ const Excuse = "where no quorum of servers is left for good; no lock helps there
 // Covers reports whether a law broken by the given cause breaks the promise.
 func (p Promise) Covers(l Law, c Cause) bool { return slices.Contains(p.Laws, l) && !p.Excuses(c) }
 
+// BrokenBy returns the first breach in a finding that breaks the promise; nil if none does.
+func (p Promise) BrokenBy(f *Finding) *Finding {
+	for b := range f.Breaches() {
+		if p.Covers(b.Law, b.Cause) {
+			return b
+		}
+	}
+	return nil
+}
+
+// ExcusesAll reports whether a law is violated, and each breach of it is by a cause that breaks no promise.
+func (p Promise) ExcusesAll(f *Finding) bool {
+	for b := range f.Breaches() {
+		if !p.Excuses(b.Cause) {
+			return false
+		}
+	}
+	return f.Outcome == Violated
+}
+
 // Excuses reports whether a cause breaks no promise, whichever law it breaks.
 func (p Promise) Excuses(c Cause) bool { return c.Kind == NoQuorumLeft && !p.Availability }

@@ -107,6 +107,13 @@ func TestLaws(t *testing.T) {
 // consistent checks the invariants of every finding.
 func consistent(t *testing.T, name string, f Finding) {
 	t.Helper()
+	for i := range f.Further {
+		b := &f.Further[i]
+		if f.By(b.Cause) != b || b.Law != f.Law || b.Outcome != Violated || len(b.Further) > 0 {
+			t.Errorf("%s: %s has a further breach by %s: %+v", name, f.Came(), b.Cause, b)
+		}
+		consistent(t, name, *b)
+	}
 	violated := f.Outcome == Violated
 	if violated != (f.Cause.Kind != "") || violated != (f.Remedy != "") || violated != (len(f.Witness) > 0) ||
 		f.Explanation == "" {

@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/fencepost-sim/fencepost/checker/clockerror"
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
@@ -35,8 +37,8 @@ func (t *judge) leaseExclusion(f *Finding) {
 		f.unchecked("One lease was granted and nobody else asked for its lock.")
 		return
 	}
-	c, found := t.firstClash(LeaseExclusion)
-	if !found {
+	overlaps, more := t.clashes(LeaseExclusion)
+	if len(overlaps) == 0 {
 		if g := t.undecidedBy(); g != nil && t.History.Header.ClockError == 0 {
 			f.unchecked(sentence("The grant of %s to %s at %v does not state until when it was valid, and that would "+
 				"decide whether it overlapped another.",
@@ -46,11 +48,21 @@ func (t *judge) leaseExclusion(f *Finding) {
 		f.holds(count(windows, "window") + " of validity, no two of one lock overlapped.")
 		return
 	}
-	cause, records := t.decide(&c)
-	f.violated(t, cause, t.leaseStory(&c, cause, records), t.witness(&c, records), t.Locks[c.lock].Name,
-		t.holdersOf(&c)...)
-	f.About, f.Unrecorded = t.about(&c, records), unrecorded(cause, records)
-	f.At = t.History.Events[max(c.first.At, c.then.At)].Index
+	for i := range overlaps {
+		t.leasesOverlap(f, &overlaps[i])
+	}
+	f.examined(more)
+}
+
+// leasesOverlap reports two windows of one lock that overlap.
+func (t *judge) leasesOverlap(f *Finding, c *clash) {
+	cause, records := t.decide(c)
+	b := t.breach(f, cause, max(c.first.At, c.then.At), t.Locks[c.lock].Name, t.holdersOf(c)...)
+	if b == nil {
+		return
+	}
+	b.violated(t, cause, t.leaseStory(c, cause, records), t.witness(c, records))
+	b.About, b.Unrecorded = t.about(c, records), unrecorded(cause, records)
 }
 
 // undecidedBy finds a grant whose window is not stated and may have overlapped another, nil if there is none. No two
@@ -68,28 +80,34 @@ func (t *judge) undecidedBy() *trace.Grant {
 	return nil
 }
 
-// firstClash returns, over all locks, the clash whose second span the history states first.
-func (t *judge) firstClash(law Law) (best clash, found bool) {
+// clashes lists the pairs of spans that contradict a law, in the order of inOrder.
+func (t *judge) clashes(law Law) (all []clash, more bool) {
 	for n := range t.Locks {
-		if c, clashes := t.clashIn(law, n); clashes && (!found || c.then.At < best.then.At) {
-			best, found = c, true
-		}
+		all = append(all, t.clashesIn(law, n)...)
 	}
-	return best, found
+	return inOrder(all)
 }
 
-// clashIn returns the clash of a lock whose second span the history states first.
-func (t *judge) clashIn(law Law, n int) (clash, bool) {
+// inOrder sorts clashes of several locks by the events that state their second spans. It keeps mostBreaches of them,
+// and reports whether there may be more.
+func inOrder(all []clash) (first []clash, more bool) {
+	slices.SortStableFunc(all, func(a, b clash) int { return a.then.At - b.then.At })
+	return all[:min(len(all), mostBreaches)], len(all) >= mostBreaches
+}
+
+// clashesIn lists the clashes of a lock, in the order in which the history states their second spans and then their
+// first ones: no more than mostBreaches.
+func (t *judge) clashesIn(law Law, n int) (all []clash) {
 	spans := t.Locks[n].Windows
 	if law == MutualExclusion {
 		spans = t.Locks[n].Sections
 	}
-	i, j, clashes := t.Interval.First(spans)
-	if clashes && t.History.Header.ClockError > 0 {
-		i, j, clashes = clockerror.First(&t.Trace, spans, law == MutualExclusion)
+	pairs := t.Interval.Clashes(spans, mostBreaches)
+	if len(pairs) > 0 && t.History.Header.ClockError > 0 {
+		pairs = clockerror.Certain(&t.Trace, spans, pairs, law == MutualExclusion)
 	}
-	if !clashes {
-		return clash{}, false
+	for _, p := range pairs {
+		all = append(all, clash{law: law, lock: int32(n), first: spans[p[0]], then: spans[p[1]]})
 	}
-	return clash{law: law, lock: int32(n), first: spans[i], then: spans[j]}, true
+	return all
 }

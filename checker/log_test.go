@@ -252,6 +252,9 @@ func show(f Finding) string {
 	if f.Remedy != "" {
 		b.WriteString(wrapped("Remedy: " + f.Remedy))
 	}
+	for i := range f.Further {
+		b.WriteString("also " + show(f.Further[i]))
+	}
 	return b.String()
 }
 

@@ -40,7 +40,7 @@ func (t *judge) mutualExclusion(f *Finding) {
 		f.unchecked("One lock was acquired once and nobody else asked for it.")
 		return
 	}
-	judges, c := t.bothJudges()
+	judges, overlaps, more := t.bothJudges()
 	f.Judges = judges
 	switch {
 	case judges.differ():
@@ -48,7 +48,10 @@ func (t *judge) mutualExclusion(f *Finding) {
 			judges.Porcupine.String() + ", the interval check " + judges.Interval.String() +
 			". Please report it with this history.")
 	case judges.Interval == Refuted:
-		t.insideTogether(f, &c)
+		for i := range overlaps {
+			t.insideTogether(f, &overlaps[i])
+		}
+		f.examined(more)
 	default:
 		if why := t.unseenEnd(); why != "" {
 			f.undecided(why)
@@ -91,20 +94,29 @@ func (t *judge) unseenEnd() string {
 // insideTogether reports two sections that overlap. Their cause is that of the leases if they overlap too, else why a
 // holder was still inside after its own.
 func (t *judge) insideTogether(f *Finding, c *clash) {
-	story, w := t.sectionStory(c), t.witness(c, nil)
-	lock, holders := t.Locks[c.lock].Name, t.holdersOf(c)
-	defer func() { f.At = t.History.Events[c.then.At].Index }()
+	report := func(cause Cause) *Finding {
+		b := t.breach(f, cause, c.then.At, t.Locks[c.lock].Name, t.holdersOf(c)...)
+		if b != nil {
+			b.Judges = t.answers[c.lock]
+		}
+		return b
+	}
 	never := history.Never
 	stated := t.Grants[c.first.Grant].Stated < never && t.Grants[c.then.Grant].Stated < never
 	if !stated || clockerror.MayOverlap(&t.Trace, t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)) {
-		f.violated(t, Cause{Kind: CauseNotRecorded}, story, w, lock, holders...)
+		cause := Cause{Kind: CauseNotRecorded}
+		if b := report(cause); b != nil {
+			b.violated(t, cause, t.sectionStory(c), t.witness(c, nil))
+		}
 		return
 	}
 	if leases, found := t.leaseClash(c); found {
 		cause, records := t.decide(&leases)
-		f.violated(t, cause, story+" "+t.leaseStory(&leases, cause, records),
-			append(w, t.witness(&leases, records)...), lock, holders...)
-		f.About, f.Unrecorded = t.about(&leases, records), unrecorded(cause, records)
+		if b := report(cause); b != nil {
+			b.violated(t, cause, t.sectionStory(c)+" "+t.leaseStory(&leases, cause, records),
+				append(t.witness(c, nil), t.witness(&leases, records)...))
+			b.About, b.Unrecorded = t.about(&leases, records), unrecorded(cause, records)
+		}
 		return
 	}
 	holder, end := t.outlived(c)
@@ -115,9 +127,11 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 		late.left, late.deadline = c.then.At, late.ended
 	}
 	why := t.blameFor(late)
-	f.violated(t, why.cause, story+" "+t.overstayStory(late, why), append(w, append(why.witness(), left)...),
-		lock, holders...)
-	f.About = t.Grants[holder.Grant].Process
+	if b := report(why.cause); b != nil {
+		b.violated(t, why.cause, t.sectionStory(c)+" "+t.overstayStory(late, why),
+			append(t.witness(c, nil), append(why.witness(), left)...))
+		b.About = t.Grants[holder.Grant].Process
+	}
 }
 
 // holdersOf gives the processes of a clash, in the order of their grants.

@@ -44,8 +44,10 @@ func (t *judge) ownership(f *Finding) {
 		judged++
 		if by != owner {
 			t.trespass(f, int(at), owner)
-			return
 		}
+	}
+	if f.Outcome == Violated {
+		return
 	}
 	if silent >= 0 {
 		e := &t.History.Events[silent]
@@ -88,6 +90,7 @@ func (t *judge) contested(was *trace.LiveKey, e *history.Event) (owner, by histo
 	return "", ""
 }
 
+// trespass reports that the event at a position removed or prolonged a key that was not its own attempt's.
 func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	e := &t.History.Events[at]
 	cause, did := Cause{Kind: RemovedByNonOwner}, "deleted"
@@ -98,6 +101,10 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 		cause, did = Cause{RemovedByNonOwner, Overwritten}, "overwrote"
 	case e.Why == history.Flushed:
 		cause, did = Cause{RemovedByNonOwner, ByFlush}, "flushed"
+	}
+	b := t.breach(f, cause, at, e.Lock, t.ProcessOf(e.By), t.ProcessOf(owner))
+	if b == nil {
+		return
 	}
 	w := []int{at}
 	if set := t.ownerSince(at, owner); set >= 0 {
@@ -116,8 +123,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 		}
 	}
 	story += t.blameStory(t.ProcessOf(t.History.Events[at].By), t.strayBlame(at, t.ownerSince(at, owner)))
-	f.violated(t, cause, story+t.comparison(cause), w, e.Lock, t.ProcessOf(e.By), t.ProcessOf(owner))
-	f.At = e.Index
+	b.violated(t, cause, story+t.comparison(cause), w)
 }
 
 // comparison explains how the server came to change another's key wrongly, if that is known.

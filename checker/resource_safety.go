@@ -25,7 +25,8 @@ func init() {
 // writes, it is the read that the resource accepted last. A grant that wrote knows the value it wrote, so its next
 // write builds on that. A write without any read builds on nothing: (b) does not apply. Nor does it if nobody in the
 // history wrote the value to be lost, or the one read after it. An effect whose attempt was never granted has no place
-// in the order of grants: it changes the value, (b) applies, (a) does not.
+// in the order of grants: it changes the value, (b) applies, (a) does not. A write that breaks both is one breach, of
+// (a).
 //
 // It needs accepted writes, and grants that state when they were decided, or tokens. Porcupine also judges the clients'
 // read-modify-writes: what it refutes must break (a) or (b) too.
@@ -43,19 +44,19 @@ func (t *judge) resourceSafety(f *Finding) {
 			continue
 		}
 		n, granted := t.GrantAt(e.Of, lock)
+		broke := false
 		if e.Op == history.Write {
 			writes++
 			if granted {
 				if newer := t.Superseded(lock, n); newer >= 0 {
 					t.staleStory(f, int(at), newer)
-					return
+					broke = true
 				}
 				unranked = unranked || s.Data[lock].Incomparable(&t.Grants[n], s.Ranked[n])
 				ranked = ranked || t.Grants[n].Kind()&(trace.HasTimes|trace.HasToken) != 0
 			}
-			if own := s.Bases.Under(lock, e); t.Loses(lock, own) {
+			if own := s.Bases.Under(lock, e); !broke && t.Loses(lock, own) {
 				t.lostStory(f, int(at), lock, own)
-				return
 			}
 		}
 		s.Effect(int(at), lock, e)
@@ -64,6 +65,7 @@ func (t *judge) resourceSafety(f *Finding) {
 		}
 	}
 	switch {
+	case f.Outcome == Violated:
 	case writes == 0:
 		f.unchecked("The resource accepted no write.")
 	case unranked || !ranked:
@@ -78,12 +80,18 @@ func (t *judge) resourceSafety(f *Finding) {
 	}
 }
 
+// staleStory reports a write of a superseded holder; newer is the effect by which that was superseded.
 func (t *judge) staleStory(f *Finding, at, newer int) {
 	e := &t.History.Events[at]
 	lock := t.LockNumber[e.Lock]
 	by := t.Scan.Data[lock].Effects[newer]
 	n, _ := t.GrantAt(e.Of, lock)
 	a, b := &t.Grants[n], &t.Grants[by.Grant]
+	cause := Cause{Kind: StaleEffect}
+	found := t.breach(f, cause, at, e.Lock, a.Process, b.Process)
+	if found == nil {
+		return
+	}
 	effect := &t.History.Events[by.At]
 	story := sentence("The resource accepted a write of %s at %v although it had accepted a %s of %s at %v, whose "+
 		"grant of %s is the later one (%s).",
@@ -105,8 +113,7 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 		}
 	}
 	story += " The resource did not know that the writer was no longer the holder."
-	f.violated(t, Cause{Kind: StaleEffect}, story, w, e.Lock, a.Process, b.Process)
-	f.At = e.Index
+	found.violated(t, cause, story, w)
 }
 
 func (t *judge) orderText(a, b *trace.Grant) string {
@@ -116,8 +123,14 @@ func (t *judge) orderText(a, b *trace.Grant) string {
 	return sentence("token %d, against %d", b.Token, a.Token)
 }
 
+// lostStory reports a write that overwrote an update which its writer had not read: own is what it builds on.
 func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 	e, d := &t.History.Events[at], &t.Scan.Data[lock]
+	cause := Cause{Kind: LostUpdate}
+	b := t.breach(f, cause, at, e.Lock, t.ProcessOf(e.Of))
+	if b == nil {
+		return
+	}
 	now := "was not the resource's"
 	if d.At >= 0 {
 		other := &t.History.Events[d.At]
@@ -131,6 +144,5 @@ func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 	story := sentence("The resource accepted the write %q of %s at %v. It builds on the value %q, known from the "+
 		"writer's own %s at %v; but that value %s: that update is lost.",
 		e.Value, t.name(e.Of), e.Time, own.Value, did, known.Time, now)
-	f.violated(t, Cause{Kind: LostUpdate}, story, []int{own.At, d.At, at}, e.Lock, t.ProcessOf(e.Of))
-	f.At = e.Index
+	b.violated(t, cause, story, []int{own.At, d.At, at})
 }

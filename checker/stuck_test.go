@@ -75,11 +75,12 @@ func TestStandstillIsWhatTheLawSays(t *testing.T) {
 		got := c.CheckOnly(h, []Law{DeadlockFreedom}).Findings[0]
 		want := slow.Check(h).Of(string(DeadlockFreedom))
 		if difference := differs(got, want); difference != "" {
-			t.Fatalf("%s: got %v (%s), want %+v\n%+v\n%v", difference, got.Outcome, got.Explanation, want, h.Header,
-				list(timed(h.Events)))
+			t.Fatalf("%s: got\n%s\nwant %+v\n%+v\n%v", difference, show(got), want, h.Header, list(timed(h.Events)))
 		}
 		seen[got.Outcome.String()]++
-		seen[string(got.Cause.Kind)]++
+		for b := range got.Breaches() {
+			seen[string(b.Cause.Kind)]++
+		}
 	}
 	for _, what := range []string{"holds", "undecided", string(StuckBehindCrashed), string(StuckBehindUncapped),
 		string(StuckInCycle), string(StuckWithoutHolder), string(NoQuorumLeft)} {

@@ -16,11 +16,13 @@ type Known struct {
 	Either bool  // each of the needed ones alone suffices
 }
 
-// CheckKnowing judges one law on h, as Check does, and explains a violation with what is known.
-func (c *Checker) CheckKnowing(h *history.History, law Law, k Known) Finding {
-	c.t.known = k
-	defer func() { c.t.known = Known{} }()
-	return c.CheckOnly(h, []Law{law}).Findings[0]
+// CheckKnowing explains a breach that Check found in h again, with what is known. Its cause may differ then.
+func (c *Checker) CheckKnowing(h *history.History, breach *Finding, k Known) Finding {
+	c.t.known, c.t.only = k, breach
+	defer func() { c.t.known, c.t.only = Known{}, nil }()
+	f := c.CheckOnly(h, []Law{breach.Law}).Findings[0]
+	f.Further = nil
+	return f
 }
 
 // neededStory names the faults that are known to be needed if the story has named none.

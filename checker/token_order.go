@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -24,7 +25,7 @@ func init() {
 // It needs two grants with tokens of one lock.
 func (t *judge) tokenOrder(f *Finding) {
 	tokens, pairs := 0, false
-	var a, b *trace.Grant // of all locks, the pair that the history states first
+	var found []tokenClash
 	for i := range t.Locks {
 		l := &t.Locks[i]
 		seen, last, rising := 0, history.Token(0), true
@@ -36,44 +37,54 @@ func (t *judge) tokenOrder(f *Finding) {
 		}
 		tokens, pairs = tokens+seen, pairs || seen > 1
 		if !rising { // in the order of their returns, which may differ from the order that binds them
-			x, y := t.tokenClash(l)
-			open := y != nil && x.Token != y.Token && x.Process != y.Process && t.History.Header.ClockError > 0
-			if open {
-				x, y = clockerror.TokensWentBack(&t.Trace, l)
-			}
-			if y != nil && (b == nil || y.OK < b.OK) {
-				a, b = x, y
-			}
+			found = append(found, t.tokenClashes(l)...)
 		}
 	}
-	if b != nil {
-		t.tokenStory(f, a, b)
-		return
+	slices.SortStableFunc(found, func(a, b tokenClash) int { return cmp.Or(a.b.OK-b.b.OK, a.a.OK-b.a.OK) })
+	for _, c := range found {
+		t.tokenStory(f, c.a, c.b)
 	}
-	if !pairs {
+	switch {
+	case len(found) > 0:
+	case !pairs:
 		f.unchecked("No lock was granted twice with a fencing token.")
-		return
+	default:
+		f.holds(count(tokens, "fencing token") + ", each higher than those granted before it was asked for.")
 	}
-	f.holds(count(tokens, "fencing token") + ", each higher than those granted before it was asked for.")
 }
 
-// tokenClash finds the first grant b, and for it the first a, whose tokens break the law; nil if none do.
-func (t *judge) tokenClash(l *trace.LockTrace) (a, b *trace.Grant) {
+// tokenClash is a pair of grants of one lock whose tokens break the law; the history states a first.
+type tokenClash struct{ a, b *trace.Grant }
+
+// tokenClashes finds the first grant whose token repeats that of an earlier one, and the first whose token is lower
+// than that of a grant that had returned before: each with the first grant that it clashes with.
+func (t *judge) tokenClashes(l *trace.LockTrace) (clashes []tokenClash) {
 	var with []*trace.Grant
 	var highest []history.Token // highest[i] is the highest token of with[:i+1]
-	used := make(map[history.Token]bool)
+	first := make(map[history.Token]*trace.Grant)
+	repeated, lower := false, false
 	for _, n := range l.Grants {
 		g := &t.Grants[n]
 		if g.Token == 0 {
 			continue
 		}
-		before := sort.Search(len(with), func(i int) bool { return !t.returnedBefore(with[i], g) })
-		if used[g.Token] || before > 0 && highest[before-1] > g.Token {
-			i := slices.IndexFunc(with,
-				func(o *trace.Grant) bool { return o.Token == g.Token || o.Token > g.Token && t.returnedBefore(o, g) })
-			return with[i], g
+		if a := first[g.Token]; a != nil && !repeated {
+			clashes, repeated = append(clashes, tokenClash{a, g}), true
 		}
-		used[g.Token] = true
+		before := sort.Search(len(with), func(i int) bool { return !t.returnedBefore(with[i], g) })
+		if before > 0 && highest[before-1] > g.Token && !lower {
+			i := slices.IndexFunc(with[:before], func(o *trace.Grant) bool { return o.Token > g.Token })
+			if lower = true; t.mayHaveReturnedLater(with[i], g) {
+				if a, b := clockerror.TokensWentBack(&t.Trace, l); b != nil {
+					clashes = append(clashes, tokenClash{a, b})
+				}
+			} else {
+				clashes = append(clashes, tokenClash{with[i], g})
+			}
+		}
+		if first[g.Token] == nil {
+			first[g.Token] = g
+		}
 		with = append(with, g)
 		top := g.Token
 		if n := len(highest); n > 0 {
@@ -81,7 +92,13 @@ func (t *judge) tokenClash(l *trace.LockTrace) (a, b *trace.Grant) {
 		}
 		highest = append(highest, top)
 	}
-	return nil, nil
+	return clashes
+}
+
+// mayHaveReturnedLater reports whether the clocks of the processes of two grants leave it open that a returned before b
+// was requested.
+func (t *judge) mayHaveReturnedLater(a, b *trace.Grant) bool {
+	return a.Process != b.Process && t.History.Header.ClockError > 0
 }
 
 // returnedBefore reports whether a had been granted before b's winning request left. Returns ascend in position and
@@ -90,10 +107,15 @@ func (t *judge) returnedBefore(a, b *trace.Grant) bool {
 	return a.OK < t.Asks[b.Ask].Call || b.Lease != nil && t.Time(a.OK) < b.Lease.Since
 }
 
+// tokenStory reports two grants of a lock whose tokens break the law.
 func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 	cause, how := Cause{Kind: TokenWentBack}, sentence("lower than the %d that", a.Token)
 	if a.Token == b.Token {
 		cause, how = Cause{Kind: TokenRepeated}, "the very token that"
+	}
+	found := t.breach(f, cause, b.OK, t.Locks[b.Lock].Name, a.Process, b.Process)
+	if found == nil {
+		return
 	}
 	story := sentence("%s was granted the lock %s at %v with fencing token %d, %s %s had been granted at %v: a "+
 		"resource that compares tokens cannot tell which of the two is stale.", capital(t.who(b, a)),
@@ -101,6 +123,5 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 	if lost := t.forgetting(a, b.OK); len(lost) > 0 {
 		story += sentence(" Since then the counter had been lost%s.", t.faultText(lost...))
 	}
-	f.violated(t, cause, story, []int{a.OK, b.OK}, t.Locks[b.Lock].Name, a.Process, b.Process)
-	f.At = t.History.Events[b.OK].Index
+	found.violated(t, cause, story, []int{a.OK, b.OK})
 }

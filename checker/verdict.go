@@ -6,6 +6,7 @@
 package checker
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -74,18 +75,75 @@ type Finding struct {
 	// Explanation is one plain paragraph: the story of a violation, or what was missing for another outcome. For a law
 	// that holds it states what was examined ("15 sections, none overlapped").
 	Explanation string
+	// Further are the breaches of the law by other causes than Cause: for each cause the first, in the order of the
+	// history. Each is a whole finding on the same law, without Further of its own.
+	Further []Finding
 }
 
-// Came describes how the law came out: "violated by CAUSE", with a note if one judge of two judged alone.
+// Breaches yields the breaches of the law, one for each cause: the finding itself, then Further. It yields nothing if
+// the law is not violated.
+func (f *Finding) Breaches() iter.Seq[*Finding] {
+	return func(yield func(*Finding) bool) {
+		if f.Outcome != Violated || !yield(f) {
+			return
+		}
+		for i := range f.Further {
+			if !yield(&f.Further[i]) {
+				return
+			}
+		}
+	}
+}
+
+// By returns the breach of the law by a cause, nil if there is none.
+func (f *Finding) By(c Cause) *Finding {
+	for b := range f.Breaches() {
+		if b.Cause == c {
+			return b
+		}
+	}
+	return nil
+}
+
+// Retain removes the breaches that keep rejects, and reports whether any is left. If none is, the finding is unchanged.
+func (f *Finding) Retain(keep func(*Finding) bool) bool {
+	var left []Finding
+	for b := range f.Breaches() {
+		if keep(b) {
+			left = append(left, *b)
+		}
+	}
+	if len(left) == 0 {
+		return false
+	}
+	*f = left[0]
+	f.Further = left[1:]
+	return true
+}
+
+// Came describes how the law came out: "violated by CAUSE, also by CAUSE", with a note if one judge of two judged
+// alone.
 func (f *Finding) Came() string {
 	came := f.Outcome.String()
 	if f.Outcome == Violated {
-		came += " by " + f.Cause.String()
+		came += " by " + f.Cause.String() + f.Also()
 	}
 	if alone := f.Judges.Alone(); alone != "" && f.Outcome != Undecided {
 		came += " (" + alone + ")"
 	}
 	return came
+}
+
+// Also names the causes of the further breaches: ", also by CAUSE and by CAUSE". It is empty if there are none.
+func (f *Finding) Also() string {
+	var causes []string
+	for i := range f.Further {
+		causes = append(causes, "by "+f.Further[i].Cause.String())
+	}
+	if len(causes) == 0 {
+		return ""
+	}
+	return ", also " + list(causes)
 }
 
 // Verdict holds one finding per law, in the order of Laws.
@@ -101,6 +159,19 @@ func (v Verdict) Of(l Law) Finding {
 		}
 	}
 	return Finding{Law: l}
+}
+
+// Breaches yields the breaches of all laws, law by law.
+func (v Verdict) Breaches() iter.Seq[*Finding] {
+	return func(yield func(*Finding) bool) {
+		for i := range v.Findings {
+			for b := range v.Findings[i].Breaches() {
+				if !yield(b) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Violated reports whether any law is violated.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // CheckLaw runs the scenario in text with its own faults and the given seed. It returns nil if and only if the run
@@ -40,17 +39,22 @@ type NotHeld struct {
 	Finding checker.Finding // its Outcome is anything but Holds
 }
 
-// Error describes the finding: the law's outcome and its cause, the faults, what happened, and the remedy.
+// Error describes the finding: the law's outcome and its causes, the faults, and for each cause what happened, and the
+// remedy.
 func (e *NotHeld) Error() string {
 	f := &e.Finding
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s with seed %d: %s is %s\n", e.Plan.Scenario, e.Plan.Seed, f.Law, format.OutcomeOf(*f))
+	fmt.Fprintf(&b, "%s with seed %d: %s is %s\n", e.Plan.Scenario, e.Plan.Seed, f.Law, f.Came())
 	for _, fault := range e.Plan.Faults {
 		fmt.Fprintf(&b, "\t%s\n", fault)
 	}
 	b.WriteString(f.Explanation)
 	if f.Remedy != "" {
 		b.WriteString("\nRemedy: " + f.Remedy)
+	}
+	for i := range f.Further {
+		further := &f.Further[i]
+		fmt.Fprintf(&b, "\nAlso by %s: %s\nRemedy: %s", further.Cause, further.Explanation, further.Remedy)
 	}
 	return b.String()
 }

@@ -15,7 +15,8 @@ func (s *Scenario) Judge(r Result) format.Judgement {
 	j := format.Judgement{Verdict: checker.Check(r.History), Metrics: checker.Measure(r.History)}
 	for i := range j.Verdict.Findings {
 		f := &j.Verdict.Findings[i]
-		if r.Stalled != "" && f.Outcome == checker.Violated && slices.Contains(byDelay, f.Cause.Kind) {
+		certain := func(b *checker.Finding) bool { return !slices.Contains(byDelay, b.Cause.Kind) }
+		if r.Stalled != "" && f.Outcome == checker.Violated && !f.Retain(certain) {
 			*f = checker.Finding{Law: f.Law, Outcome: checker.Undecided, Explanation: r.Stalled}
 		}
 	}

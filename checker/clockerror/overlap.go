@@ -132,9 +132,9 @@ func exceeds(late, early int64, sure bool) bool {
 	return late > early || late == early && (!sure || late == math.MaxInt64)
 }
 
-// First is trace.Interval.First for inexact clocks: indexes i < j of spans that clash whatever the clocks' true error,
-// j as small as possible, and then i.
-func First(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found bool) {
+// firstOf is trace.Interval.First for inexact clocks: indexes i < j of spans that clash whatever the clocks' true
+// error, j as small as possible, and then i.
+func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found bool) {
 	all := intervalsOf(t, spans, sections, true)
 	within := func(places int) bool {
 		if _, _, clashes := clash(all, places, true); clashes {
@@ -154,12 +154,29 @@ func First(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found b
 	return 0, 0, false
 }
 
+// Certain returns, of the pairs of spans that clash by the times as recorded, those that do whatever the clocks' true
+// error. It finds the first such pair even if that is not among the given ones.
+func Certain(t *trace.Trace, spans []trace.Span, pairs [][2]int, sections bool) [][2]int {
+	i, j, found := firstOf(t, spans, sections)
+	if !found {
+		return nil
+	}
+	first := [2]int{i, j}
+	certain := [][2]int{first}
+	for _, p := range pairs {
+		if p != first && sure(t, []trace.Span{spans[p[0]], spans[p[1]]}, sections) {
+			certain = append(certain, p)
+		}
+	}
+	return certain
+}
+
 // MayOverlap reports whether the clocks leave it uncertain whether windows overlap.
 func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
 	if t.History.Header.ClockError == 0 {
 		return false
 	}
-	_, _, sure := First(t, windows, false)
+	_, _, sure := firstOf(t, windows, false)
 	_, _, may := clash(intervalsOf(t, windows, false, false), len(windows), false)
 	return may && !sure
 }
@@ -245,7 +262,7 @@ func because(t *trace.Trace, p, q history.Process) string {
 
 // Windows explains why it is uncertain whether the windows of any lock overlap, although none do for certain.
 func Windows(t *trace.Trace, violated bool, _ int) string {
-	if violated { // First has checked it
+	if violated { // Certain has checked it
 		return ""
 	}
 	for n := range t.Locks {

@@ -12,6 +12,7 @@ func init() { register("resource-safety", (*reading).resourceSafety) }
 // broken it asks whether everything could be ordered.
 func (r *reading) resourceSafety() Finding {
 	writes, ranked, ordered := 0, false, true
+	var broken []Breach
 	for i := range r.Events {
 		e := &r.Events[i]
 		if !r.accepted(i) || e.Op != history.Write {
@@ -19,11 +20,9 @@ func (r *reading) resourceSafety() Finding {
 		}
 		writes++
 		if j := r.supersededBefore(i); j >= 0 {
-			return Finding{Outcome: Violated, Events: []int{j, i}, Cause: "superseded holder took effect",
-				Broken: e.Time}
-		}
-		if j := r.lostBy(i); j >= 0 {
-			return Finding{Outcome: Violated, Events: []int{j, i}, Cause: "update lost", Broken: e.Time}
+			broken = append(broken, Breach{[]int{j, i}, "superseded holder took effect", e.Time})
+		} else if j := r.lostBy(i); j >= 0 {
+			broken = append(broken, Breach{[]int{j, i}, "update lost", e.Time})
 		}
 		if s := r.grantOf(e); s != nil {
 			ranked = ranked || s.lease != nil || s.token != 0
@@ -31,9 +30,9 @@ func (r *reading) resourceSafety() Finding {
 		}
 	}
 	if writes == 0 || !ranked || !ordered {
-		return Finding{Outcome: Unchecked}
+		return Finding{Outcome: Unchecked, Breaches: broken}
 	}
-	return Finding{Outcome: Holds, Judged: writes}
+	return Finding{Outcome: Holds, Judged: writes, Breaches: broken}
 }
 
 // comparableBefore reports whether s states what orders it with every grant that took effect before place i.

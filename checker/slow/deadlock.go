@@ -1,6 +1,7 @@
 package slow
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -15,8 +16,8 @@ func (r *reading) deadlockFreedom() Finding {
 	if limit <= 0 || len(r.asks) == 0 && !r.probed() {
 		return Finding{Outcome: Unchecked}
 	}
-	if s := r.stuckTooLong(limit); s != nil {
-		return Finding{Outcome: Violated, Events: []int{s.first.call}, Cause: s.cause(r, limit), Broken: s.since + limit}
+	if broken := r.stuckTooLong(limit); len(broken) > 0 {
+		return Finding{Outcome: Violated, Breaches: broken}
 	}
 	if r.done() {
 		return Finding{Outcome: Holds, Judged: len(r.locks)}
@@ -58,35 +59,20 @@ func (r *reading) first(a *ask) *ask {
 	return first
 }
 
-// stuck is a waiter that was stuck for too long.
-type stuck struct {
-	first *ask // with which its waiting began
-	since history.Time
-	root  *ask // that waits for the lock that finally blocks it; nil in a circle
-	holds bool // somebody holds that lock
-	gone  bool // the waiter of root has no quorum left for good
-}
-
-// cause names what it was stuck behind; empty if this reading does not determine it.
-func (s *stuck) cause(r *reading, limit history.Time) string {
-	switch {
-	case s.gone:
-		return "no quorum left"
-	case s.root == nil || s.holds:
-		return ""
-	}
-	return r.blockedBy(s.root, s.since+limit)
-}
-
 // stuckTooLong examines stretch after stretch: the one after place i lasts from its event's time to the next one's. A
-// hold that nothing ends begins to count as stuck in the middle of one, which is then examined in two parts.
-func (r *reading) stuckTooLong(limit history.Time) *stuck {
+// hold that nothing ends begins to count as stuck in the middle of one, which is then examined in two parts. A waiter
+// breaks the law once for each time since which it is stuck. The first is one that still had a quorum, if there is any.
+func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 	begun := map[*ask]*ask{}
 	for _, a := range r.asks {
 		begun[a] = r.first(a)
 	}
 	since := map[*ask]history.Time{}
-	var cutOff *stuck
+	type stretch struct {
+		call  int
+		since history.Time
+	}
+	seen := map[stretch]bool{}
 	for i := 0; i < r.none; i++ {
 		cuts := []history.Time{r.time(i), r.time(i + 1)}
 		for _, s := range r.sections {
@@ -101,40 +87,49 @@ func (r *reading) stuckTooLong(limit history.Time) *stuck {
 				clear(since)
 				continue
 			}
-			var first, reaching *ask // of all, and of those that still have a quorum
+			var late []*ask
 			for _, a := range r.asks {
 				if !is(begun[a].call, i, a.gone) || !still[a.lock] {
 					delete(since, a)
 				} else if _, was := since[a]; !was || n == 0 && (r.moves(i, a.lock) || r.faultAtOnce(i)) {
 					since[a] = cuts[n]
 				}
-				start, waits := since[a]
-				if !waits || cuts[n+1]-start <= limit {
-					continue
-				}
-				before := func(b *ask) bool {
-					return b == nil || start < since[b] || start == since[b] && begun[a].call < begun[b].call
-				}
-				if before(first) {
-					first = a
-				}
-				if last, _ := r.root(a, i, begun); before(reaching) && r.quorumLeft(last.process, i) {
-					reaching = a
+				if start, waits := since[a]; waits && cuts[n+1]-start > limit {
+					late = append(late, a)
 				}
 			}
-			switch {
-			case reaching != nil:
-				s := &stuck{first: begun[reaching], since: since[reaching]}
-				if last, circle := r.root(reaching, i, begun); !circle {
-					s.root, s.holds = last, r.held(last.lock, i)
+			slices.SortFunc(late, func(a, b *ask) int {
+				return cmp.Or(cmp.Compare(since[a], since[b]), begun[a].call-begun[b].call)
+			})
+			for _, a := range late {
+				if s := (stretch{begun[a].call, since[a]}); !seen[s] {
+					seen[s] = true
+					broken = append(broken,
+						Breach{[]int{s.call}, r.stuckBehind(a, i, begun, s.since+limit), s.since + limit})
 				}
-				return s
-			case first != nil && cutOff == nil:
-				cutOff = &stuck{first: begun[first], since: since[first], gone: true}
 			}
 		}
 	}
-	return cutOff
+	if i := slices.IndexFunc(broken, func(b Breach) bool { return b.Cause != noQuorumLeft }); i > 0 {
+		first := broken[i]
+		broken = slices.Insert(slices.Delete(broken, i, i+1), 0, first)
+	}
+	return broken
+}
+
+const noQuorumLeft = "no quorum left"
+
+// stuckBehind names what a was stuck behind after place i, when it had waited for too long by a time; no more than
+// "stuck" if this reading does not determine it.
+func (r *reading) stuckBehind(a *ask, i int, begun map[*ask]*ask, by history.Time) string {
+	root, circle := r.root(a, i, begun)
+	switch {
+	case !r.quorumLeft(root.process, i):
+		return noQuorumLeft
+	case circle || r.held(root.lock, i):
+		return "stuck"
+	}
+	return cmp.Or(r.blockedBy(root, by), "stuck")
 }
 
 // held reports whether somebody holds a lock just after place i.

@@ -78,18 +78,18 @@ func (r *reading) leaseExclusion() Finding {
 	if !r.exercised(func(s *section) bool { return s.lease != nil || len(s.extensions) > 0 }) {
 		return Finding{Outcome: Unchecked}
 	}
+	var broken []Breach
 	for j, b := range windows {
 		for _, a := range windows[:j] {
 			if r.overlap(&a, &b) {
-				return Finding{Outcome: Violated, Events: []int{a.at, b.at}, Cause: r.cause(&a, &b),
-					Broken: max(a.from, b.from)}
+				broken = append(broken, Breach{[]int{a.at, b.at}, r.cause(&a, &b), max(a.from, b.from)})
 			}
 		}
 	}
-	if r.unstatedDecides() {
+	if len(broken) == 0 && r.unstatedDecides() {
 		return Finding{Outcome: Unchecked}
 	}
-	return Finding{Outcome: Holds, Judged: r.stated()}
+	return Finding{Outcome: Holds, Judged: r.stated(), Breaches: broken}
 }
 
 // stated counts what the grants state: a window each, and one for each extension that was decided before the release
@@ -164,6 +164,7 @@ func (r *reading) mutualExclusion() Finding {
 		return Finding{Outcome: Unchecked}
 	}
 	may := false
+	var broken []Breach
 	for j, b := range r.sections {
 		for _, a := range r.sections[:j] {
 			if a.lock != b.lock || a.shared && b.shared {
@@ -171,15 +172,14 @@ func (r *reading) mutualExclusion() Finding {
 			}
 			may = may || b.ok < a.end
 			if b.ok < a.left && a.ok < b.left {
-				return Finding{Outcome: Violated, Events: []int{a.ok, b.ok}, Cause: r.sectionCause(a, b),
-					Broken: r.time(b.ok)}
+				broken = append(broken, Breach{[]int{a.ok, b.ok}, r.sectionCause(a, b), r.time(b.ok)})
 			}
 		}
 	}
 	if may {
-		return Finding{Outcome: Undecided}
+		return Finding{Outcome: Undecided, Breaches: broken}
 	}
-	return Finding{Outcome: Holds, Judged: len(r.sections)}
+	return Finding{Outcome: Holds, Judged: len(r.sections), Breaches: broken}
 }
 
 // sectionCause is the cause of the leases if those that had been stated by then overlap too. Otherwise a holder

@@ -14,6 +14,7 @@ func init() {
 // ownership looks for a deletion, an overwriting or a prolongation by an attempt other than the owner.
 func (r *reading) ownership() Finding {
 	outcome, requests, silent := Unchecked, 0, false
+	var broken []Breach
 	for i := range r.Events {
 		e := &r.Events[i]
 		silent = silent || e.Why == history.NotRecorded && slices.Contains(r.locks, e.Lock)
@@ -40,13 +41,13 @@ func (r *reading) ownership() Finding {
 			by = e.Of
 		}
 		if by != owner {
-			return Finding{Outcome: Violated, Events: []int{i}, Cause: cause, Broken: e.Time}
+			broken = append(broken, Breach{[]int{i}, cause, e.Time})
 		}
 	}
 	if silent { // who deletes and prolongs is not recorded
-		return Finding{Outcome: Unchecked}
+		outcome = Unchecked
 	}
-	return Finding{Outcome: outcome, Judged: requests}
+	return Finding{Outcome: outcome, Judged: requests, Breaches: broken}
 }
 
 // recordsExpiry reports whether the servers record the end of keys that expire.
@@ -101,6 +102,7 @@ func (r *reading) liveOwner(i int) history.Attempt {
 // tokenOrder compares every two grants of one lock that have tokens.
 func (r *reading) tokenOrder() Finding {
 	outcome, tokens := Unchecked, 0
+	var broken []Breach
 	for j, b := range r.sections {
 		if b.token != 0 {
 			tokens++
@@ -111,16 +113,14 @@ func (r *reading) tokenOrder() Finding {
 			}
 			outcome = Holds
 			if a.token == b.token {
-				return Finding{Outcome: Violated, Events: []int{a.ok, b.ok}, Cause: "token repeated",
-					Broken: r.time(b.ok)}
+				broken = append(broken, Breach{[]int{a.ok, b.ok}, "token repeated", r.time(b.ok)})
 			}
 			if a.token > b.token && r.before(a, b) {
-				return Finding{Outcome: Violated, Events: []int{a.ok, b.ok}, Cause: "token went back",
-					Broken: r.time(b.ok)}
+				broken = append(broken, Breach{[]int{a.ok, b.ok}, "token went back", r.time(b.ok)})
 			}
 		}
 	}
-	return Finding{Outcome: outcome, Judged: tokens}
+	return Finding{Outcome: outcome, Judged: tokens, Breaches: broken}
 }
 
 // before reports whether a was granted before b's winning request left: in time, or because b had not even been called.

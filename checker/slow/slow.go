@@ -5,7 +5,12 @@
 // stories, remedies; judging for users. It shares no code with package checker, not even its types.
 package slow
 
-import "github.com/fencepost-sim/fencepost/checker/history"
+import (
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
 
 // The outcomes, as checker.Outcome prints them.
 const (
@@ -19,15 +24,75 @@ const (
 type Finding struct {
 	Law     string
 	Outcome string
-	// Events are the indexes of the events that break the law together; nil unless it is violated.
-	Events []int
-	// Cause is why, as checker.Cause prints it; empty if the law is not violated or this reading does not determine
-	// one.
-	Cause string
-	// Broken is the instant at which the law was broken; zero unless it is violated.
-	Broken history.Time
+	// Breaches are all that break the law, in the order of the history; none unless it is violated.
+	Breaches []Breach
 	// Judged is how many windows, sections, writes, requests, tokens, locks or operations a law that holds has judged.
 	Judged int
+}
+
+// Breach is one way in which a law is broken.
+type Breach struct {
+	// Events are the indexes of the events that break the law together.
+	Events []int
+	// Cause is why, as checker.Cause prints it, or begins to: this reading does not tell all causes apart.
+	Cause string
+	// Broken is the instant at which the law was broken.
+	Broken history.Time
+}
+
+// Reported is a breach as another reading of the law reports it: its cause, and the indexes of the events that show it.
+type Reported struct {
+	Cause   string
+	Witness []int
+}
+
+// Shown returns the first breach that a report of another reading is about; the zero Breach if there is none.
+func (f Finding) Shown(r Reported) Breach {
+	for _, b := range f.Breaches {
+		if b.shownBy(r) && b.isBy(r.Cause) {
+			return b
+		}
+	}
+	return Breach{}
+}
+
+// undetermined are the beginnings of causes that this reading does not tell apart any further.
+var undetermined = []string{"", "stuck", "holder outlived its lease"}
+
+// isBy reports whether a cause is that of a breach, as far as this reading determines it.
+func (b Breach) isBy(cause string) bool {
+	return cause == b.Cause || slices.Contains(undetermined, b.Cause) && strings.HasPrefix(cause, b.Cause)
+}
+
+// shownBy reports whether the witness of a report contains all events of a breach.
+func (b Breach) shownBy(r Reported) bool {
+	return !slices.ContainsFunc(b.Events, func(at int) bool { return !slices.Contains(r.Witness, at) })
+}
+
+// Differs describes how another reading of the law differs, which reports one breach for each cause: the first. It is
+// empty if the two agree.
+func (f Finding) Differs(outcome string, reported []Reported) string {
+	if outcome != f.Outcome {
+		return "outcome"
+	}
+	matched := 0
+	for _, b := range f.Breaches {
+		isBy := func(r Reported) bool { return b.isBy(r.Cause) }
+		switch before := slices.ContainsFunc(reported[:matched], isBy); {
+		case matched < len(reported) && isBy(reported[matched]) && b.shownBy(reported[matched]) &&
+			!slices.ContainsFunc(reported[:matched], func(r Reported) bool { return r.Cause == b.Cause }):
+			matched++
+		case before:
+		case matched < len(reported) && isBy(reported[matched]):
+			return "witness"
+		default:
+			return "cause"
+		}
+	}
+	if matched < len(reported) {
+		return "causes"
+	}
+	return ""
 }
 
 // Verdict has a finding for each law, in no order.
@@ -62,11 +127,13 @@ func Check(h *history.History) Verdict {
 	for i := range laws {
 		f := laws[i].read(r)
 		f.Law = laws[i].name
-		if f.Outcome != Violated {
-			f.Events, f.Cause, f.Broken = nil, "", 0
+		if len(f.Breaches) > 0 {
+			f.Outcome, f.Judged = Violated, 0
 		}
-		for j, at := range f.Events {
-			f.Events[j] = h.Events[at].Index
+		for _, b := range f.Breaches {
+			for j, at := range b.Events {
+				b.Events[j] = h.Events[at].Index
+			}
 		}
 		all[i] = f
 	}

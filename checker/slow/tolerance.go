@@ -15,6 +15,7 @@ func (r *reading) faultTolerance() Finding {
 		return Finding{Outcome: Unchecked}
 	}
 	outcome, judged := Unchecked, 0
+	var broken []Breach
 	for _, a := range r.asks {
 		end, seen := r.judgedUntil(a.call, a.gone)
 		gone := a.outcome == 0 && a.gone <= end
@@ -22,8 +23,9 @@ func (r *reading) faultTolerance() Finding {
 			continue
 		}
 		if !a.granted() || r.time(a.ret)-r.time(a.call) > r.Header.Bound {
-			return Finding{Outcome: Violated, Events: []int{a.call}, Cause: "not within the bound",
-				Broken: min(r.time(a.ret), r.time(a.call)+r.Header.Bound)}
+			broken = append(broken, Breach{[]int{a.call}, "not within the bound",
+				min(r.time(a.ret), r.time(a.call)+r.Header.Bound)})
+			continue
 		}
 		outcome, judged = Holds, judged+1
 		switch s := a.section; {
@@ -31,11 +33,11 @@ func (r *reading) faultTolerance() Finding {
 		case r.releasedInTime(s):
 			judged++
 		case !r.excused(s):
-			return Finding{Outcome: Violated, Events: []int{s.release}, Cause: "not within the bound",
-				Broken: min(r.time(s.done), r.time(s.release)+r.Header.Bound)}
+			broken = append(broken, Breach{[]int{s.release}, "not within the bound",
+				min(r.time(s.done), r.time(s.release)+r.Header.Bound)})
 		}
 	}
-	return Finding{Outcome: outcome, Judged: judged}
+	return Finding{Outcome: outcome, Judged: judged, Breaches: broken}
 }
 
 // releaseJudged: everything was fine from the acquire on, which was over at place acquired, and the lease was valid

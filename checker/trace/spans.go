@@ -2,8 +2,8 @@ package trace
 
 import (
 	"cmp"
+	"math"
 	"slices"
-	"sort"
 )
 
 // Span is a half-open interval in which a lock is held: of positions for sections, of true time for leases. One that
@@ -30,33 +30,67 @@ func (a *Span) reaches(b *Span) bool {
 // isInstant reports whether a span begins and ends at once.
 func (a *Span) isInstant() bool { return a.From == a.To }
 
-// interval is the fast check: it finds the first two spans that clash.
-type interval struct{ sorted []Span }
-
-// First returns places i < j in spans such that they clash, j is as small as possible, and for that j so is i.
-func (v *interval) First(spans []Span) (i, j int, found bool) {
-	last, found := v.anyClash(spans)
-	if !found {
-		return 0, 0, false
-	}
-	j = sort.Search(len(spans), func(n int) bool { return spans[n].At >= last })
-	if !slices.IsSortedFunc(spans, byStart) {
-		// A longer prefix clashes whenever a shorter one does, from the later span of some clash on.
-		j = sort.Search(j, func(n int) bool { _, clashes := v.anyClash(spans[:n+1]); return clashes })
-	}
-	for i = range spans[:j] {
-		if spans[i].clash(&spans[j]) {
-			return i, j, true
-		}
-	}
-	return 0, 0, false
+// interval is the fast check: it finds the spans that clash.
+type interval struct {
+	sorted          []Span
+	soonest         []int64 // by place: where the first span begins that is stated there or later
+	alone, together []int   // places of earlier spans that later ones may reach: exclusive ones, and shared ones
 }
 
-// anyClash sweeps over the spans by their start, and returns the position at which the later of two that clash is
-// stated. Of the spans that began earlier it is enough to remember, for each kind, the one that ends last: if that
-// belongs to the same grant as the new one, and another that began earlier reaches into the new one too, then those two
-// share the instant at which the new one begins, and so clash themselves.
-func (v *interval) anyClash(spans []Span) (at int, found bool) {
+// First returns the first of Clashes.
+func (v *interval) First(spans []Span) (i, j int, found bool) {
+	pairs := v.Clashes(spans, 1)
+	if len(pairs) == 0 {
+		return 0, 0, false
+	}
+	return pairs[0][0], pairs[0][1], true
+}
+
+// Clashes returns the places i < j in spans that clash, in the order of j and then of i, and no more than most pairs.
+// It takes time in proportion to the number of spans, of clashes up to the last one returned, and of spans that began
+// before others that were stated earlier.
+func (v *interval) Clashes(spans []Span, most int) (pairs [][2]int) {
+	if !v.anyClash(spans) {
+		return nil
+	}
+	v.soonest = slices.Grow(v.soonest[:0], len(spans))[:len(spans)]
+	soonest := int64(math.MaxInt64)
+	for j := range slices.Backward(spans) {
+		soonest = min(soonest, spans[j].From)
+		v.soonest[j] = soonest
+	}
+	v.alone, v.together = v.alone[:0], v.together[:0]
+	for j := range spans {
+		s := &spans[j]
+		before := len(pairs)
+		meet := func(open []int) []int {
+			return slices.DeleteFunc(open, func(i int) bool {
+				if spans[i].clash(s) {
+					pairs = append(pairs, [2]int{i, j})
+				}
+				return spans[i].To < v.soonest[j]
+			})
+		}
+		v.alone = meet(v.alone)
+		if s.Shared {
+			v.together = append(v.together, j)
+		} else {
+			v.together = meet(v.together)
+			v.alone = append(v.alone, j)
+		}
+		slices.SortFunc(pairs[before:], func(a, b [2]int) int { return a[0] - b[0] })
+		if len(pairs) >= most {
+			return pairs[:most]
+		}
+	}
+	return pairs
+}
+
+// anyClash reports whether any two spans clash. It sweeps over them by their start. Of the spans that began earlier it
+// is enough to remember, for each kind, the one that ends last: if that belongs to the same grant as the new one, and
+// another that began earlier reaches into the new one too, then those two share the instant at which the new one
+// begins, and so clash themselves.
+func (v *interval) anyClash(spans []Span) bool {
 	if !slices.IsSortedFunc(spans, byStart) {
 		v.sorted = append(v.sorted[:0], spans...)
 		slices.SortFunc(v.sorted, byStart)
@@ -67,7 +101,7 @@ func (v *interval) anyClash(spans []Span) (at int, found bool) {
 		s := &spans[i]
 		for _, o := range [2]*Span{alone, together} {
 			if o != nil && o.clash(s) {
-				return max(o.At, s.At), true
+				return true
 			}
 		}
 		last := &alone
@@ -78,7 +112,7 @@ func (v *interval) anyClash(spans []Span) (at int, found bool) {
 			*last = s
 		}
 	}
-	return 0, false
+	return false
 }
 
 // byStart puts an instant before spans that begin there: they do not contain it.

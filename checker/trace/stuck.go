@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -36,41 +37,66 @@ type standstill struct {
 	endless map[Title]bool // attempts whose key never expires
 	faults  int            // that are under way
 	calm    history.Time   // when the last fault was over
+	// by wait: since when it was stuck, as found before
+	noted map[int32]history.Time
 }
 
-// FirstStuck finds the first waiter that was stuck for longer than limit while no fault was under way: one that still
-// had a quorum of servers, if there is any, since for the others only their servers can help. Until the first wait is
-// long enough, what stands still need not be known.
+// FirstStuck is the first of Stuck.
 func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
+	if all := t.Stuck(limit, 1); len(all) > 0 {
+		return all[0], true
+	}
+	return Stuck{}, false
+}
+
+// Stuck finds the waiters that were stuck for longer than limit while no fault was under way, each once for each
+// stretch of time between faults, in the order in which that became too long. The first of them is one that still had
+// a quorum of servers, if there is any, since for the others only their servers can help. It finds no more than most,
+// and that first one. Until the first wait is long enough, what stands still need not be known.
+func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	waits := t.waits()
 	first := slices.IndexFunc(waits, func(w wait) bool { return t.Time(w.to)-t.Time(w.from) > limit })
 	if first < 0 {
-		return Stuck{}, false
+		return nil
 	}
 	n := len(t.Locks)
 	s := standstill{t: t, endless: t.keysWithoutExpiry(), waits: waits, over: make([]bool, len(waits)),
 		waiting: make(map[history.Process][]int32), line: make([][]int32, n),
-		holders: make([][]int32, n), since: slices.Repeat([]history.Time{never}, n), before: make([]history.Time, n)}
-	var cutOff Stuck
-	ok := false
+		holders: make([][]int32, n), since: slices.Repeat([]history.Time{never}, n), before: make([]history.Time, n),
+		noted: make(map[int32]history.Time)}
+	var all []Stuck
+	reaching := -1 // the first that still had a quorum
+	look := func(at int) (enough bool) {
+		for _, x := range s.overdue(at, limit) {
+			switch {
+			case reaching < 0 && len(x.Gone) == 0:
+				reaching, all = len(all), append(all, x)
+			case len(all) < most:
+				all = append(all, x)
+			}
+		}
+		return reaching >= 0 && len(all) >= most
+	}
 	for turns := t.Turns(waits); len(turns) > 0; {
 		at := turns[0].At
-		if found, overdue := s.overdue(at, limit); overdue && len(found.Gone) == 0 {
-			return found, true
-		} else if overdue && !ok {
-			cutOff, ok = found, true
+		if look(at) {
+			break
 		}
 		n := 1
 		for n < len(turns) && turns[n].At == at { // a crash ends several holds and waits at once
 			n++
 		}
 		s.pass(t.Time(at), turns[:n], at >= waits[first].from)
-		turns = turns[n:]
+		if turns = turns[n:]; len(turns) == 0 {
+			look(Open)
+		}
 	}
-	if found, overdue := s.overdue(Open, limit); overdue && (!ok || len(found.Gone) == 0) {
-		return found, true
+	if reaching > 0 {
+		x := all[reaching]
+		copy(all[1:], all[:reaching])
+		all[0] = x
 	}
-	return cutOff, ok
+	return all
 }
 
 // pass carries out the turns of one moment. A lock that stood still before and after it has stood still throughout,
@@ -122,44 +148,35 @@ func (s *standstill) apply(now history.Time, u turn) {
 	}
 }
 
-// overdue looks at the moment before position at for the waiter that has been stuck longest, and for longer than limit:
-// among those that still have a quorum, if there are any.
-func (s *standstill) overdue(at int, limit history.Time) (Stuck, bool) {
+// overdue looks at the moment before position at for the waiters that have been stuck for longer than limit and were
+// not noted before: those that have been stuck longest come first.
+func (s *standstill) overdue(at int, limit history.Time) (all []Stuck) {
 	if s.faults > 0 {
-		return Stuck{}, false
+		return nil
 	}
-	now := s.t.Time(at)
-	longest, since := int32(-1), now-limit
+	type late struct {
+		wait  int32
+		since history.Time
+	}
+	var found []late
 	for l, line := range s.line {
-		if len(line) == 0 {
-			continue
-		}
-		n := line[0] // of those that wait for one lock, nobody is stuck for longer
-		from := max(s.t.Time(s.waits[n].from), s.since[l], s.calm)
-		if from < since || from == since && longest >= 0 && n < longest {
-			longest, since = n, from
-		}
-	}
-	if longest < 0 {
-		return Stuck{}, false
-	}
-	found := s.stuck(longest, at, since)
-	if len(found.Gone) == 0 {
-		return found, true
-	}
-	longest, since = -1, now-limit
-	for l, line := range s.line {
-		for _, n := range line {
-			from := max(s.t.Time(s.waits[n].from), s.since[l], s.calm)
-			if s.over[n] || from > since || from == since && (longest < 0 || n > longest) {
-				continue
+		for i, n := range line {
+			since := max(s.t.Time(s.waits[n].from), s.since[l], s.calm)
+			tooLong := since < s.t.Time(at)-limit
+			if noted, was := s.noted[n]; tooLong && !s.over[n] && !(was && noted == since) {
+				found = append(found, late{n, since})
+				s.noted[n] = since
 			}
-			if other := s.stuck(n, at, from); len(other.Gone) == 0 {
-				found, longest, since = other, n, from
+			if i == 0 && !tooLong { // of those that wait for one lock, nobody is stuck for longer than the first
+				break
 			}
 		}
 	}
-	return found, true
+	slices.SortFunc(found, func(a, b late) int { return cmp.Or(cmp.Compare(a.since, b.since), int(a.wait-b.wait)) })
+	for _, x := range found {
+		all = append(all, s.stuck(x.wait, at, x.since))
+	}
+	return all
 }
 
 // stuck describes waiter n, which has been stuck since a time.

@@ -9,19 +9,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// firstByPairs is the slow twin of interval.first: it examines every pair.
-func firstByPairs(spans []Span) (int, int, bool) {
+// clashesByPairs is the slow twin of interval.Clashes: it examines every pair.
+func clashesByPairs(spans []Span) (pairs [][2]int) {
 	for j := range spans {
 		for i := range spans[:j] {
 			if spans[i].clash(&spans[j]) {
-				return i, j, true
+				pairs = append(pairs, [2]int{i, j})
 			}
 		}
 	}
-	return 0, 0, false
+	return pairs
 }
 
-// TestTheSweepFindsThePairThatPairsFind tries random spans, several of one grant, in any order of their starts, as
+// TestTheSweepFindsThePairsThatClash tries random spans, several of one grant, in any order of their starts, as
 // leases with extensions are.
 func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -39,12 +39,16 @@ func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 			a.goesOn = !a.isInstant() && slices.ContainsFunc(spans,
 				func(b Span) bool { return b.Grant == a.Grant && b.From == a.To && !b.isInstant() })
 		}
-		i, j, found := v.First(spans)
-		wi, wj, want := firstByPairs(spans)
-		if i != wi || j != wj || found != want {
-			t.Fatalf("%+v: got %d, %d, %v, want %d, %d, %v", spans, i, j, found, wi, wj, want)
+		most := 1 + r.IntN(6)
+		got, want := v.Clashes(spans, most), clashesByPairs(spans)
+		want = want[:min(len(want), most)]
+		if !slices.Equal(got, want) {
+			t.Fatalf("%+v: got %v, want %v", spans, got, want)
 		}
-		if found {
+		if i, j, found := v.First(spans); found != (len(want) > 0) || found && [2]int{i, j} != want[0] {
+			t.Fatalf("%+v: got %d, %d, %v, want the first of %v", spans, i, j, found, want)
+		}
+		if len(got) > 0 {
 			clashes++
 		}
 	}

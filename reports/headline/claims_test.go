@@ -25,18 +25,21 @@ func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
 	}
 	w, headlines, numbers := claims.NewWrongs(t), 0, 0
 	claims.Runs(t, rounds, func(r *claims.Run) bool {
-		hold := func(f checker.Finding, text string) {
+		hold := func(f *checker.Finding, text string) {
 			headlines++
 			numbers += len(number.FindAllString(name.ReplaceAllString(text, ""), -1))
-			if truth := untrue(r, text); truth != "" {
-				w.Add(fmt.Sprintf("%s by %s", f.Law, f.Cause), &claims.Story{Run: r, Finding: f}, "%s\n%s", text, truth)
+			if truth := untrue(r, f, text); truth != "" {
+				w.Add(fmt.Sprintf("%s by %s", f.Law, f.Cause), &claims.Story{Run: r, Finding: *f}, "%s\n%s", text,
+					truth)
 			}
 		}
-		hold(checker.Finding{}, headline.Of(r.History, r.Verdict))
-		for _, f := range r.Verdict.Findings {
-			if f.Outcome == checker.Violated {
-				hold(f, headline.Broken(r.History, &f))
-			}
+		about := headline.Gravest(r.Verdict)
+		if about == nil {
+			about = &checker.Finding{}
+		}
+		hold(about, headline.Of(r.History, r.Verdict))
+		for b := range r.Verdict.Breaches() {
+			hold(b, headline.Broken(r.History, b))
 		}
 		return true
 	})
@@ -56,10 +59,17 @@ var (
 	number = regexp.MustCompile(`[\d.]*\d`)
 )
 
-// untrue says what is true in place of what a headline says; nothing if it is right.
-func untrue(r *claims.Run, text string) string {
+// untrue says what is true in place of what a headline says of a finding; nothing if it is right.
+func untrue(r *claims.Run, f *checker.Finding, text string) string {
 	rest := text
-	first, then := claims.Together(r.History)
+	var first, then *claims.Section
+	for _, pair := range claims.Overlaps(r.History) {
+		is := f.Law != checker.MutualExclusion ||
+			pair[0].Process == f.Holders[0] && r.History.Events[pair[1].Grants[0]].Index == f.At
+		if is && first == nil {
+			first, then = pair[0], pair[1]
+		}
+	}
 	if m := inside.FindStringSubmatch(text); m != nil {
 		rest = strings.Replace(rest, m[0], "", 1)
 		if first == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Arrange lays a history out in lanes. It takes any history, also one that is cut short or makes no sense: what does
-// not fit is left out of the lanes. The witnesses of the findings are marked. It keeps h and never changes it.
+// not fit is left out of the lanes. The witnesses of all breaches are marked. It keeps h and never changes it.
 func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 	a := &arranger{
 		l: &Lanes{
@@ -38,8 +38,8 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 	if len(a.l.locks) == 0 {
 		a.operations()
 	}
-	for i := range findings {
-		for _, pos := range findings[i].Witness {
+	for b := range (checker.Verdict{Findings: findings}).Breaches() {
+		for _, pos := range b.Witness {
 			if pos >= 0 && pos < len(h.Events) {
 				a.l.witness[pos] = true
 			}

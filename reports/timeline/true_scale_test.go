@@ -51,7 +51,7 @@ func TestTrueScaleIsChosenWhereItHidesNothing(t *testing.T) {
 		e.Time = reporttest.Seconds(14)
 		crowd.History.Events = append(crowd.History.Events, e)
 	}
-	var crowded checker.Finding
+	crowded := checker.Finding{Outcome: checker.Violated}
 	for pos := len(crowd.History.Events) - 8; pos < len(crowd.History.Events); pos++ {
 		crowded.Witness = append(crowded.Witness, pos)
 	}

@@ -103,7 +103,7 @@ func (b *subject) shrunk(p nemesis.Plan, f tallied) (nemesis.Plan, error) {
 			return false
 		}
 		got := judge.CheckOnly(r.History, []checker.Law{f.Law}).Findings[0]
-		return got.Outcome == checker.Violated && got.Cause == f.Cause
+		return got.By(f.Cause) != nil
 	}
 	small := shrink.Shrink(p, b.scenario.Targets(), fails)
 	return small, failed

@@ -21,7 +21,7 @@ type Counts struct {
 	Undecided int `json:"undecided"`
 	Unchecked int `json:"unchecked"`
 	NotRun    int `json:"not_run,omitempty" doc:"left out by an interruption, if that is known"`
-	// Excused are those of Violated whose cause breaks no promise, as checker.Promise says.
+	// Excused are those of Violated in which no cause breaks a promise, as checker.Promise says.
 	Excused int `json:"not_promised,omitempty" doc:"of violated: by causes that break no promise"`
 }
 
@@ -92,7 +92,7 @@ func (t Laws) Count(v checker.Verdict) (undecided bool) {
 // Excuse counts which violations of a verdict already counted break no promise because of their cause.
 func (t Laws) Excuse(v checker.Verdict, p checker.Promise) {
 	for i := range v.Findings {
-		if f := &v.Findings[i]; f.Outcome == checker.Violated && p.Excuses(f.Cause) {
+		if p.ExcusesAll(&v.Findings[i]) {
 			t[i].Excused++
 		}
 	}
@@ -138,26 +138,25 @@ type Finding struct {
 	First uint64        `json:"first"` // the lowest seed that shows it
 }
 
-// Findings are the distinct violations.
+// Findings are the distinct violations. A run counts once for each cause by which it breaks a law.
 type Findings []Finding
 
 // Count adds the violations in the run with a seed.
 func (t *Findings) Count(seed uint64, v checker.Verdict) {
-	for i := range v.Findings {
-		if f := &v.Findings[i]; f.Outcome == checker.Violated {
-			t.add(Finding{f.Law, f.Cause, 1, seed})
-		}
+	for b := range v.Breaches() {
+		t.add(Finding{b.Law, b.Cause, 1, seed})
 	}
 }
 
-// Add adds the findings of more runs and sorts: the lowest first seed first.
+// Add adds the findings of more runs and sorts: the lowest first seed first, then by law and by cause.
 func (t *Findings) Add(more Findings) {
 	for _, f := range more {
 		t.add(f)
 	}
 	slices.SortFunc(*t, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.First, b.First),
-			slices.Index(checker.Laws, a.Law)-slices.Index(checker.Laws, b.Law))
+			slices.Index(checker.Laws, a.Law)-slices.Index(checker.Laws, b.Law),
+			cmp.Compare(a.Cause.String(), b.Cause.String()))
 	})
 }
 

@@ -137,25 +137,27 @@ func seedOf(name string, round int) uint64 {
 	return uint64(crc32.ChecksumIEEE([]byte(name)))%10_000*rounds + uint64(round)%rounds
 }
 
-// Story is a violation with the run that showed it.
+// Story is a breach of a law with the run that showed it.
 type Story struct {
 	*Run
 	checker.Finding
 }
 
-// Stories gives the violations of the runs to visit until that returns false, of one scenario, law and cause at most
+// Stories gives the breaches of the runs to visit until that returns false, of one scenario, law and cause at most
 // each.
 func Stories(t testing.TB, rounds, each int, visit func(*Story) bool) {
 	t.Helper()
 	seen := map[string]int{}
 	Runs(t, rounds, func(r *Run) bool {
-		for _, f := range r.Verdict.Findings {
-			key := fmt.Sprint(r.Scenario.Name, f.Law, f.Cause)
-			if f.Outcome != checker.Violated || seen[key] == each {
+		for b := range r.Verdict.Breaches() {
+			key := fmt.Sprint(r.Scenario.Name, b.Law, b.Cause)
+			if seen[key] == each {
 				continue
 			}
 			seen[key]++
-			if !visit(&Story{r, f}) {
+			story := &Story{r, *b}
+			story.Further = nil
+			if !visit(story) {
 				return false
 			}
 		}

@@ -324,7 +324,7 @@ func (p *proof) there() string {
 
 // judged: COUNT.
 func (p *proof) judged(m []string) string {
-	n := strconv.Itoa(p.read.Judged)
+	n := strconv.Itoa(p.seen)
 	return unless(p.Outcome != checker.Holds || n == m[1], n)
 }
 

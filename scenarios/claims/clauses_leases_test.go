@@ -11,10 +11,14 @@ import (
 
 // entered: WHO LOCK TIME WHO TIME how the first one left.
 func (p *proof) entered(m []string) string {
-	a, b := Together(p.History)
-	if a == nil {
-		return "no two sections overlap"
+	pairs := Overlaps(p.History)
+	i := slices.IndexFunc(pairs, func(pair [2]*Section) bool {
+		return slices.Equal(p.read.Events, []int{pair[0].Grants[0], pair[1].Grants[0]})
+	})
+	if i < 0 {
+		return "no such sections overlap"
 	}
+	a, b := pairs[i][0], pairs[i][1]
 	left := "it never did"
 	if a.End != Open {
 		switch e := &p.History.Events[a.End]; e.F {

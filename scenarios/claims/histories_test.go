@@ -75,12 +75,14 @@ func onHistories(t *testing.T, relation string, few, many int, change func(*hist
 // same fails the test unless the verdicts are the same in all but words: outcome, cause, and where the law was broken.
 func same(t *testing.T, h *history.History, was, is checker.Verdict) {
 	t.Helper()
+	alike := func(f, g checker.Finding) bool {
+		return f.Outcome == g.Outcome && f.Cause == g.Cause && slices.Equal(f.Witness, g.Witness) && f.At == g.At &&
+			slices.Equal(f.Faults, g.Faults)
+	}
 	for i, f := range was.Findings {
-		g := is.Findings[i]
-		if f.Outcome != g.Outcome || f.Cause != g.Cause || !slices.Equal(f.Witness, g.Witness) || f.At != g.At ||
-			!slices.Equal(f.Faults, g.Faults) {
-			t.Errorf("%s seed %d: %s %v %v by %v at %d, then %v %v by %v at %d", h.Header.Scenario, h.Header.Seed,
-				f.Law, f.Outcome, f.Cause, f.Witness, f.At, g.Outcome, g.Cause, g.Witness, g.At)
+		if g := is.Findings[i]; !alike(f, g) || !slices.EqualFunc(f.Further, g.Further, alike) {
+			t.Errorf("%s seed %d: %s is %s, by %v at %d, then %s, by %v at %d", h.Header.Scenario, h.Header.Seed, f.Law,
+				f.Came(), f.Witness, f.At, g.Came(), g.Witness, g.At)
 		}
 	}
 }
@@ -179,9 +181,9 @@ func TestTwoCopiesOfAHistoryBreakWhatOneBreaks(t *testing.T) {
 			tried.done()
 			was, is := checker.Check(one), checker.Check(both)
 			for i, f := range was.Findings {
-				if g := is.Findings[i]; f.Outcome != g.Outcome || f.Cause != g.Cause {
-					t.Errorf("%s: %s %v %v, of two copies %v %v: %s\n%s", s.Name, f.Law, f.Outcome, f.Cause, g.Outcome,
-						g.Cause, g.Explanation, p)
+				if g := is.Findings[i]; f.Came() != g.Came() {
+					t.Errorf("%s: %s %s, of two copies %s: %s\n%s", s.Name, f.Law, f.Came(), g.Came(), g.Explanation,
+						p)
 				}
 			}
 		}

@@ -63,10 +63,11 @@ func (n *necessity) story(s *Story) {
 	stays := func(drop ...int) bool { // away
 		same := func(drop ...int) bool {
 			f := n.without(s, s.Plan.Seed, drop...)
-			if whose = "the same"; !slices.Equal(f.Holders, s.Holders) || f.Lock != s.Lock {
+			b := f.By(s.Cause)
+			if whose = "the same"; b != nil && !checker.SameViolation(*b, s.Finding) {
 				whose = "between others"
 			}
-			return f.Outcome == checker.Violated && f.Cause == s.Cause
+			return b != nil
 		}
 		return !same(drop...) || len(later) > 0 && !same(append(slices.Clone(drop), later...)...)
 	}

@@ -2,6 +2,7 @@ package claims
 
 import (
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,8 +27,8 @@ func TestEveryNumberOfAStoryIsRight(t *testing.T) {
 	Runs(t, rounds, func(r *Run) bool {
 		p := proof{Run: r, sections: Sections(r.History), said: said}
 		literal := slow.Check(r.History)
-		for _, f := range r.Verdict.Findings {
-			p.Finding, p.read = f, literal.Of(string(f.Law))
+		for f := range explained(r.Verdict) {
+			p.about(f, literal)
 			n, wrong := p.check()
 			numbers += n
 			for _, is := range wrong {
@@ -51,9 +52,30 @@ func TestEveryNumberOfAStoryIsRight(t *testing.T) {
 type proof struct {
 	*Run
 	checker.Finding
-	read     slow.Finding // of the law
+	seen     int         // what a law that holds has judged, by the literal reading
+	read     slow.Breach // the breach, by the literal reading
 	sections []*Section
 	said     map[string]int // how often each clause was
+}
+
+// explained yields all that a verdict explains: its findings, and the further breaches of each.
+func explained(v checker.Verdict) iter.Seq[checker.Finding] {
+	return func(yield func(checker.Finding) bool) {
+		for _, f := range v.Findings {
+			for _, f := range append([]checker.Finding{f}, f.Further...) {
+				if !yield(f) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// about makes it a proof of a finding, which the literal reading has judged too.
+func (p *proof) about(f checker.Finding, literal slow.Verdict) {
+	of := literal.Of(string(f.Law))
+	p.Finding, p.seen = f, of.Judged
+	p.read = of.Shown(slow.Reported{Cause: f.Cause.String(), Witness: f.Witness})
 }
 
 // wrong is a number that is not right.
@@ -177,8 +199,8 @@ func TestAWrongNumberIsNoticed(t *testing.T) {
 		}
 		p := proof{Run: r, sections: Sections(r.History), said: map[string]int{}}
 		literal := slow.Check(r.History)
-		for _, f := range r.Verdict.Findings {
-			p.Finding, p.read = f, literal.Of(string(f.Law))
+		for f := range explained(r.Verdict) {
+			p.about(f, literal)
 			if _, wrong := p.check(); len(wrong) > 0 || p.marked() != f.Explanation {
 				continue
 			}

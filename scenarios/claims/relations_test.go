@@ -117,7 +117,7 @@ func laws(v checker.Verdict, causes bool) string {
 	for _, f := range v.Findings {
 		fmt.Fprintf(&b, "%s %v", f.Law, f.Outcome)
 		if causes {
-			fmt.Fprintf(&b, " %v", f.Cause)
+			fmt.Fprintf(&b, " %v%s", f.Cause, f.Also())
 		}
 		b.WriteString("; ")
 	}

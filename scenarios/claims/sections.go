@@ -63,16 +63,16 @@ func Sections(h *history.History) (all []*Section) {
 	return all
 }
 
-// Together gives the first two sections of one lock that overlap, and are not both shared: of those that met another
-// the one that began first, and the first that it met. Both are nil if there are none.
-func Together(h *history.History) (first, then *Section) {
+// Overlaps lists the pairs of sections of one lock that overlap, and are not both shared: in the order in which the
+// second ones began, and then the first ones.
+func Overlaps(h *history.History) (pairs [][2]*Section) {
 	all := Sections(h)
 	for j, b := range all {
 		for _, a := range all[:j] {
 			if a.Lock == b.Lock && !(a.Shared && b.Shared) && (a.End == Open || a.End > b.Grants[0]) {
-				return a, b
+				pairs = append(pairs, [2]*Section{a, b})
 			}
 		}
 	}
-	return nil, nil
+	return pairs
 }

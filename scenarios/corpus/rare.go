@@ -120,7 +120,7 @@ func (t *striker) breaks(p nemesis.Plan) bool {
 		return false
 	}
 	f := t.judge.CheckOnly(result.History, []checker.Law{t.law}).Findings[0]
-	return f.Outcome == checker.Violated && f.Cause == t.cause
+	return f.By(t.cause) != nil
 }
 
 // replace tries what else could stand for a fault of a plan.

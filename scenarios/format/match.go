@@ -21,9 +21,10 @@ func (m Mismatch) String() string {
 }
 
 // Match compares the outcome of a run with what the scenario expects. A law that is not named must not be violated,
-// except by a cause that the promise excuses; one that is named must come out as named, or in any way if any outcome
-// will do. Undecided reports that a named law could not be judged to its end, which is no mismatch; nor is a cause that
-// servers did not record. Mismatches are in the order of checker.Laws, then of the file's metrics.
+// except by causes that the promise excuses; one that is named must come out as named, or in any way if any outcome
+// will do. A law that is to be violated by a cause may be violated by others as well. Undecided reports that a named
+// law could not be judged to its end, which is no mismatch; nor is a cause that servers did not record. Mismatches are
+// in the order of checker.Laws, then of the file's metrics.
 func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mismatches []Mismatch,
 	undecided bool) {
 	for _, law := range checker.Laws {
@@ -31,13 +32,13 @@ func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mis
 		want, named := e.Laws[law]
 		switch {
 		case !named && got.Outcome != checker.Violated:
-		case want.Any, !named && p.Excuses(got.Cause):
+		case want.Any, !named && p.ExcusesAll(&got):
 		case !named:
-			mismatches = append(mismatches, Mismatch{string(law), "not violated", OutcomeOf(got).String()})
+			mismatches = append(mismatches, Mismatch{string(law), "not violated", outcome(&got)})
 		case got.Outcome == checker.Undecided, got.Outcome == checker.Unchecked && got.Unrecorded:
 			undecided = true
 		case !want.matches(got):
-			mismatches = append(mismatches, Mismatch{string(law), want.String(), OutcomeOf(got).String()})
+			mismatches = append(mismatches, Mismatch{string(law), want.String(), outcome(&got)})
 		}
 	}
 	for _, b := range e.Metrics {
@@ -53,10 +54,15 @@ func (e Law) matches(got checker.Finding) bool {
 	if got.Outcome != e.Outcome {
 		return false
 	}
-	if e.Outcome != checker.Violated || e.Cause.Kind == "" || got.Unrecorded {
+	if e.Outcome != checker.Violated || e.Cause.Kind == "" {
 		return true
 	}
-	return got.Cause.Kind == e.Cause.Kind && (e.Cause.Detail == "" || got.Cause.Detail == e.Cause.Detail)
+	for b := range got.Breaches() {
+		if b.Unrecorded || b.Cause.Kind == e.Cause.Kind && (e.Cause.Detail == "" || b.Cause.Detail == e.Cause.Detail) {
+			return true
+		}
+	}
+	return false
 }
 
 // String gives the expectation as a scenario file writes it: "violated by lost in crash (unsynced)".
@@ -70,11 +76,13 @@ func (e Law) String() string {
 	return e.Outcome.String() + " by " + e.Cause.String()
 }
 
+// outcome gives an outcome as a scenario file would expect it, with the first cause.
+func outcome(got *checker.Finding) string {
+	return Law{Outcome: got.Outcome, Cause: got.Cause}.String()
+}
+
 // String gives the bound as the scenario file writes it.
 func (b Bound) String() string { return b.Text }
-
-// OutcomeOf returns an expectation that a finding meets.
-func OutcomeOf(f checker.Finding) Law { return Law{Outcome: f.Outcome, Cause: f.Cause} }
 
 // mismatch reports whether the metric lies outside its bound. A metric without observations meets no bound, lest a run
 // in which nothing happened should pass, unless it is truly zero then.

@@ -361,14 +361,16 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) ran {
 		out.Missed = result.Missed
 	}
 	v := w.checker.Check(result.History)
-	for _, f := range v.Findings {
-		out.Outcomes = append(out.Outcomes, f.Outcome)
-		if f.Outcome == checker.Violated && w.promise.Excuses(f.Cause) {
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		if out.Outcomes = append(out.Outcomes, f.Outcome); w.promise.ExcusesAll(f) {
 			out.Excused = append(out.Excused, f.Law)
 		}
-		if f.Outcome == checker.Violated && w.promise.Covers(f.Law, f.Cause) {
-			out.Broken = append(out.Broken, broken{finding{f.Law, f.Cause}, f.Explanation, limitOf(result.History, v,
-				f)})
+		for b := range f.Breaches() {
+			if w.promise.Covers(b.Law, b.Cause) {
+				out.Broken = append(out.Broken, broken{finding{b.Law, b.Cause}, b.Explanation,
+					limitOf(result.History, v, *b)})
+			}
 		}
 	}
 	return out

@@ -50,12 +50,10 @@ func (r *Report) byPlan() planGroups {
 	return groups
 }
 
-// verdict is that on the law in the smallest run; nil if it is not violated there.
+// verdict is the breach of the law by the cause in the smallest run; nil if there is none.
 func (f *ReducedFinding) verdict() *checker.Finding {
-	if found := f.Run.Verdict.Of(f.Law); found.Outcome == checker.Violated {
-		return &found
-	}
-	return nil
+	found := f.Run.Verdict.Of(f.Law)
+	return found.By(f.Cause)
 }
 
 // headline says in a sentence what the plan brings about.

@@ -75,8 +75,8 @@ func TestAnExplorationCountsWhatItsRunsShow(t *testing.T) {
 		}
 		for _, f := range checker.Check(r.History).Findings {
 			laws[fmt.Sprint(f.Law, f.Outcome)]++
-			if f.Outcome == checker.Violated {
-				key := fmt.Sprint(f.Law, f.Cause)
+			for b := range f.Breaches() {
+				key := fmt.Sprint(b.Law, b.Cause)
 				if findings[key]++; findings[key] == 1 {
 					first[key] = seed
 				}

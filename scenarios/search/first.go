@@ -40,9 +40,10 @@ func FindFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds in
 			return FirstViolation{}, fmt.Errorf("seed %d: %w\n%s", seed, err, plan)
 		}
 		plans.Learn(seed, &result)
-		for _, f := range judge.CheckOnly(result.History, promised).Findings {
-			if f.Outcome == checker.Violated && !s.Promise.Excuses(f.Cause) {
-				return FirstViolation{Found: true, Runs: n + 1, Law: f.Law, Cause: f.Cause}, nil
+		v := judge.CheckOnly(result.History, promised)
+		for i := range v.Findings {
+			if b := s.Promise.BrokenBy(&v.Findings[i]); b != nil {
+				return FirstViolation{Found: true, Runs: n + 1, Law: b.Law, Cause: b.Cause}, nil
 			}
 		}
 	}

@@ -43,7 +43,11 @@ func (r *Shrunk) Explained() (*single.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return single.Explain(r.Scenario, result, r.Scenario.Judge(result))
+	run, err := single.Explain(r.Scenario, result, r.Scenario.Judge(result))
+	if err == nil {
+		run.Focus = &single.Focus{Law: r.Law, Cause: r.Cause}
+	}
+	return run, err
 }
 
 // PlanText is the plan as the text of a file beside that of the scenario.

@@ -59,10 +59,12 @@ func (r *Shrunk) run(s *scenarios.Scenario, p nemesis.Plan) (checker.Verdict, er
 	}
 	r.Digest = result.Digest
 	v := checker.Check(result.History)
-	r.Finding = v.Of(r.Law)
-	if r.Finding.Outcome != checker.Violated || r.Finding.Cause != r.Cause {
+	f := v.Of(r.Law)
+	b := f.By(r.Cause)
+	if b == nil {
 		return v, errors.New("a failure that was cut down does not fail again")
 	}
+	r.Finding = *b
 	return v, nil
 }
 

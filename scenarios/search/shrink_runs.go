@@ -82,7 +82,7 @@ func (s *subject) violates(p nemesis.Plan) bool {
 		return false
 	}
 	f := s.checker.CheckOnly(result.History, []checker.Law{s.law}).Findings[0]
-	s.known[text] = f.Outcome == checker.Violated && f.Cause == s.cause
+	s.known[text] = f.By(s.cause) != nil
 	return s.known[text]
 }
 

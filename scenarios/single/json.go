@@ -40,9 +40,15 @@ type IdleFault struct {
 
 // findingJSON is how a law came out.
 type findingJSON struct {
-	Outcome     string        `json:"outcome" of:"outcome"`
-	NotPromised bool          `json:"not_promised,omitempty" doc:"it is violated by a cause that breaks no promise, such as the loss of the quorum for good"`
-	Judges      *judgesJSON   `json:"judges,omitempty" doc:"of mutual-exclusion: who judged it"`
+	Outcome     string      `json:"outcome" of:"outcome"`
+	NotPromised bool        `json:"not_promised,omitempty" doc:"it is violated by a cause that breaks no promise, such as the loss of the quorum for good"`
+	Judges      *judgesJSON `json:"judges,omitempty" doc:"of mutual-exclusion: who judged it"`
+	breachJSON
+	Further []breachJSON `json:"further,omitempty" doc:"breaches of the law by other causes, for each cause the first"`
+}
+
+// breachJSON is why and how a law was broken. A law that was not violated has no more than an explanation.
+type breachJSON struct {
 	Cause       string        `json:"cause" doc:"empty unless violated"`
 	Explanation string        `json:"explanation"`
 	Remedies    []string      `json:"remedies" doc:"what would keep the law; none unless violated"`
@@ -146,11 +152,18 @@ func (r *Run) laws() map[checker.Law]findingJSON {
 }
 
 func findingOf(h *history.History, f *checker.Finding) findingJSON {
-	d := findingJSON{Outcome: f.Outcome.String(), Cause: f.Cause.String(), Explanation: f.Explanation,
-		Remedies: []string{}, Witness: []witnessJSON{}}
+	d := findingJSON{Outcome: f.Outcome.String(), breachJSON: breachOf(h, f)}
 	if j := f.Judges; j != (checker.Judges{}) {
 		d.Judges = &judgesJSON{j.Porcupine.String(), j.Interval.String(), j.Porcupine.Why()}
 	}
+	for i := range f.Further {
+		d.Further = append(d.Further, breachOf(h, &f.Further[i]))
+	}
+	return d
+}
+
+func breachOf(h *history.History, f *checker.Finding) breachJSON {
+	d := breachJSON{Cause: f.Cause.String(), Explanation: f.Explanation, Remedies: []string{}, Witness: []witnessJSON{}}
 	if f.Remedy != "" {
 		d.Remedies = append(d.Remedies, f.Remedy)
 	}

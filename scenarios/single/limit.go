@@ -39,7 +39,7 @@ func raise(s *scenarios.Scenario, p nemesis.Plan, v *checker.Verdict) error {
 			}
 			outcome := "holds"
 			if now.Outcome == checker.Violated {
-				outcome = "is violated by " + now.Cause.String()
+				outcome = "is violated by " + now.Cause.String() + now.Also()
 			}
 			f.Explanation += fmt.Sprintf(" Raise limit from %s to %s: then it %s.", nemesis.FormatDuration(s.Limit),
 				nemesis.FormatDuration(raised.Limit), outcome)

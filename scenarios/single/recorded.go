@@ -132,7 +132,7 @@ func (r *Run) recordedSuite() document.Suite {
 		switch {
 		case f.Outcome == checker.Violated:
 			c.Result = document.Failed
-			c.Story = f.Explanation + "\nagain: " + r.Repeat
+			c.Story = explained(&f) + "again: " + r.Repeat
 		case f.Outcome == checker.Unchecked, slices.Contains(r.Recording.Unreached, f.Law):
 			c.Result, c.Message = document.NotJudged, f.Outcome.String()+": "+f.Explanation
 		case f.Outcome == checker.Undecided:

@@ -82,10 +82,8 @@ func OpeningNotes(intent string, ok bool, idle string) (notes []document.Paragra
 
 // stories explain each violation, by the numbers of a picture.
 func (r *Run) stories(picture *timeline.Timeline) (all []document.Block) {
-	for _, f := range r.Findings() {
-		if f.Outcome == checker.Violated {
-			all = append(all, picture.Story(f))
-		}
+	for b := range (checker.Verdict{Findings: r.Findings()}).Breaches() {
+		all = append(all, picture.Story(*b))
 	}
 	return all
 }
@@ -169,7 +167,7 @@ func (r *Run) cameOut(name string) (got, how string) {
 	}
 	switch f.Outcome {
 	case checker.Violated:
-		return f.Came(), ": " + f.Cause.String() + alone
+		return f.Came(), ": " + f.Cause.String() + f.Also() + alone
 	case checker.Holds:
 		return f.Came(), alone
 	}

@@ -48,6 +48,13 @@ type Run struct {
 	Notes     []string           // what a reader must know of it beside; of a run in real time, which has no digest
 	Messages  []timeline.Message // drawn beside what they did; none unless a reader asks for them
 	Recording *Recording         // of a history that was recorded elsewhere; nil for a run
+	Focus     *Focus             // the violation that the headline is about; nil: the gravest
+}
+
+// Focus names a violation that a run is to show: a law, and the cause by which it is broken.
+type Focus struct {
+	Law   checker.Law
+	Cause checker.Cause
 }
 
 // Explain reports a run and explains its verdict: each violation says which faults it needs, which is found by running
@@ -85,14 +92,15 @@ func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) 
 // HoldTo holds the run against promises, in place of what its scenario expects.
 func (r *Run) HoldTo(promise checker.Promise) {
 	r.Expected, r.OK, r.Undecided, r.Promise = nil, false, false, true
-	for _, f := range r.Verdict.Findings {
+	for i := range r.Verdict.Findings {
+		f := &r.Verdict.Findings[i]
 		if !slices.Contains(promise.Laws, f.Law) {
 			continue
 		}
 		line := ExpectLine{Name: string(f.Law), Expected: Promised, Outcome: f.Outcome,
 			Standing: document.Standing{Result: document.Passed, Named: true, Promise: true}}
 		switch {
-		case f.Outcome == checker.Violated && promise.Excuses(f.Cause):
+		case promise.ExcusesAll(f):
 			line.Standing.Broken, line.Standing.Excused = true, true
 		case f.Outcome == checker.Violated:
 			line.Standing.Result, line.Standing.Broken = document.Failed, true
@@ -147,8 +155,15 @@ func (r *Run) Gravest() checker.Law {
 	return ""
 }
 
-// newsworthy is what the headline is about: of a run that came out otherwise than expected, what nobody expected.
+// newsworthy is what the headline is about: the violation that the run is to show, if there is one; of a run that came
+// out otherwise than expected, what nobody expected.
 func (r *Run) newsworthy() checker.Verdict {
+	if r.Focus != nil {
+		f := r.Verdict.Of(r.Focus.Law)
+		if b := f.By(r.Focus.Cause); b != nil {
+			return checker.Verdict{Findings: []checker.Finding{*b}}
+		}
+	}
 	if r.OK || r.Recording != nil {
 		return r.Verdict
 	}
@@ -186,14 +201,23 @@ func (r *Run) standing() document.Standing {
 	return s
 }
 
+// explained is the explanation of a finding, and that of each further breach, a line each.
+func explained(f *checker.Finding) string {
+	lines := ""
+	if f.Explanation != "" {
+		lines = f.Explanation + "\n"
+	}
+	for i := range f.Further {
+		lines += fmt.Sprintf("Also by %s: %s\n", f.Further[i].Cause, f.Further[i].Explanation)
+	}
+	return lines
+}
+
 // Story says why a law came out as it did, and how to see it again.
 func (r *Run) Story(law string) string {
 	var b strings.Builder
-	for _, f := range r.Verdict.Findings {
-		if string(f.Law) == law && f.Explanation != "" {
-			b.WriteString(f.Explanation + "\n")
-		}
-	}
+	f := r.Verdict.Of(checker.Law(law))
+	b.WriteString(explained(&f))
 	fmt.Fprintf(&b, "seed %d\n%s\nagain: %s", r.Seed, strings.Join(r.Plan, "\n"), r.Repeat)
 	return b.String()
 }

@@ -26,7 +26,7 @@ func NewTrials(s *scenarios.Scenario) *Trials { return &Trials{runner: scenarios
 // explanation names are tried, one by one and together, and then all faults together.
 const mostTried = 64
 
-// Try adds to each violation of v, found in h, the run of p, what becomes of it without the faults of the plan: each
+// Try adds to each breach of v, found in h, the run of p, what becomes of it without the faults of the plan: each
 // fault that is necessary; where none is, the fewest that are so together; and each that the explanation names although
 // it is not. Where the violation needs no fault at all, it says that.
 func (r *Trials) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
@@ -36,11 +36,12 @@ func (r *Trials) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) err
 			r.violated = append(r.violated, f.Law)
 		}
 	}
-	for i := range v.Findings {
-		if f := &v.Findings[i]; f.Outcome == checker.Violated && len(p.Faults) > 0 {
-			if err := r.try(p, h, f); err != nil {
-				return err
-			}
+	if len(p.Faults) == 0 {
+		return nil
+	}
+	for b := range v.Breaches() {
+		if err := r.try(p, h, b); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -125,8 +126,8 @@ func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, 
 		return
 	}
 	known := checker.Known{Idle: strikesOf(idle), Needed: strikesOf(needed), Either: either}
-	if g := r.checker.CheckKnowing(h, f.Law, known); g.Cause.Kind == f.Cause.Kind {
-		g.Cause, g.Trials = f.Cause, f.Trials
+	if g := r.checker.CheckKnowing(h, f, known); g.Cause.Kind == f.Cause.Kind {
+		g.Cause, g.Judges, g.Trials, g.Further = f.Cause, f.Judges, f.Trials, f.Further
 		*f = g
 	}
 }
@@ -189,9 +190,12 @@ func (r *Trials) trial(p nemesis.Plan, f *checker.Finding, drop ...int) (checker
 		r.tried[dropped] = v
 	}
 	g := v.Of(f.Law)
-	t := checker.Trial{Needed: g.Outcome != checker.Violated || g.Cause != f.Cause, Outcome: g.Outcome, Cause: g.Cause}
-	if !t.Needed && !checker.SameViolation(*f, g) {
-		t.Others = g.Holders
+	t := checker.Trial{Needed: true, Outcome: g.Outcome, Cause: g.Cause}
+	if b := g.By(f.Cause); b != nil {
+		t.Needed, t.Cause = false, b.Cause
+		if !checker.SameViolation(*f, *b) {
+			t.Others = b.Holders
+		}
 	}
 	for _, i := range drop {
 		t.Faults = append(t.Faults, p.Faults[i].String())

@@ -85,6 +85,9 @@ func (b verdicts) law(p *text.Writer, f *checker.Finding, from int) {
 		below = append(below, f.Explanation)
 	}
 	expected(p, ln, e, from)
+	for i := range f.Further {
+		below = append(below, "also: "+f.Further[i].Cause.String())
+	}
 	if who := f.Judges.String(); who != "" {
 		below = append(below, who)
 	}
@@ -143,7 +146,9 @@ func heading(title string) html.Part { return html.El("th", html.Text(title)) }
 func (b verdicts) finding(p *html.Writer, f *checker.Finding) html.Part {
 	came := []html.Part{html.El("b", html.Text(f.Outcome.String()))}
 	if f.Outcome == checker.Violated {
-		came = append(came, html.Text(": "+f.Cause.String()))
+		came = append(came, html.Text(": "+f.Cause.String()), html.Each(f.Further, func(b checker.Finding) html.Part {
+			return html.El("span", html.Class("also"), html.Text("also: "+b.Cause.String()))
+		}))
 	} else if f.Explanation != "" {
 		came = append(came, html.Text(" "), html.El("span", html.Class("why"), html.Text(f.Explanation)))
 	}

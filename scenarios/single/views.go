@@ -33,8 +33,8 @@ type views struct {
 // some others.
 func (v *views) beside() (all []document.Attached) {
 	var about []history.Lock
-	for i := range v.run.Verdict.Findings {
-		about = append(about, v.run.Verdict.Findings[i].Lock)
+	for b := range v.run.Verdict.Breaches() {
+		about = append(about, b.Lock)
 	}
 	evidence, more := checker.Evidence(v.run.Recorded(), mostViews, about...)
 	v.all, v.locks, v.more = nil, len(evidence), more

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -77,9 +76,8 @@ func (g *grower) judge(r scenarios.Result, stands float64) {
 	g.Laws.Count(verdict)
 	g.Laws.Excuse(verdict, promise)
 	for i := range verdict.Findings {
-		f := &verdict.Findings[i]
-		if f.Outcome == checker.Violated && g.found == nil && !promise.Excuses(f.Cause) {
-			g.found = &Counterexample{Plan: r.Plan, Assignment: g.assignment, Law: f.Law, Cause: f.Cause}
+		if b := promise.BrokenBy(&verdict.Findings[i]); b != nil && g.found == nil {
+			g.found = &Counterexample{Plan: r.Plan, Assignment: g.assignment, Law: b.Law, Cause: b.Cause}
 		}
 	}
 }
