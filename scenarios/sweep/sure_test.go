@@ -1,0 +1,29 @@
+package sweep
+
+import (
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// TestAllPointsBesideEdgesAreSure sweeps across a zone in which chance decides, with a single run of each point at
+// first. More runs of the points beside an edge may move it: in the end those beside every edge have had enough.
+func TestAllPointsBesideEdgesAreSure(t *testing.T) {
+	s := sweeping{scenario: "testdata/chance.yaml", vary: []string{"work.hold=950ms..1.1s/5ms"}, seeds: 1, sure: 20}.run(t)
+	edges := 0
+	for _, e := range s.sides() {
+		a, b := s.Points[e.a], s.Points[e.b]
+		if !flips(a, b, checker.MutualExclusion) {
+			continue
+		}
+		edges++
+		for _, p := range []*Point{a, b} {
+			if !s.sure(p, checker.MutualExclusion) {
+				t.Errorf("%s is beside an edge, and had too few runs", p.Levels[0].Text)
+			}
+		}
+	}
+	if edges == 0 {
+		t.Error("there is no edge")
+	}
+}
