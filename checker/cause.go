@@ -6,6 +6,7 @@ type CauseKind string
 // Kinds of causes. Those about two grants of one lock come first, in the order of LAWS.
 const (
 	CountedWithoutQuorum CauseKind = "counted without quorum"      // the two grants share no server
+	GrantedByNone        CauseKind = "granted by no server"        // no server had a key of the grant's client
 	DeposedMaster        CauseKind = "granted by a deposed master" // two masters served one group
 	// the key expired on time but the stated validity lies after it
 	ValidityMiscounted CauseKind = "validity miscounted" // plainly, or (gone key extended)
@@ -66,6 +67,7 @@ var Causes = []struct {
 	Details []string
 }{
 	{CountedWithoutQuorum, nil},
+	{GrantedByNone, nil},
 	{DeposedMaster, nil},
 	{ValidityMiscounted, []string{GoneKey}},
 	{ExpiredEarly, []string{ServerClock, ClientClock}},

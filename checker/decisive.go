@@ -41,6 +41,9 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 	counted := [2][]history.Process{t.History.Events[c.first.At].Grant.Counted,
 		t.History.Events[c.then.At].Grant.Counted}
 	for i, s := range []trace.Span{c.first, c.then} {
+		if t.keyless(&s) {
+			return Cause{Kind: GrantedByNone}, nil
+		}
 		if len(counted[i]) == 0 && s.At == t.Grants[s.Grant].OK { // an extension may legitimately count no server
 			return Cause{Kind: CauseNotRecorded}, nil
 		}
@@ -62,6 +65,37 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 	}
 	slices.SortStableFunc(recorded, func(a, b record) int { return a.at - b.at })
 	return recorded[len(recorded)-1].cause, recorded
+}
+
+// keyless reports whether servers record keys of the lock, and none had a key of a grant's client when the client was
+// told that it has the lock; nor had one set a key of its attempt. The members of one service answer as one, so that
+// what a grant counted there is no evidence.
+func (t *judge) keyless(s *trace.Span) bool {
+	g, counted := &t.Grants[s.Grant], t.History.Events[s.At].Grant.Counted
+	if s.At != g.OK || g.Attempt == "" || len(counted) > 0 && !t.History.Header.OneService() {
+		return false
+	}
+	recorded := false
+	there := make(map[history.Attempt]bool) // of its client
+	for _, at := range t.Keys {
+		e := &t.History.Events[at]
+		switch {
+		case e.Lock != t.Locks[g.Lock].Name:
+		case e.F == history.KeySet && int(at) < s.At && e.Of == g.Attempt:
+			return false
+		case e.F == history.KeySet:
+			recorded = true
+			there[e.Of] = there[e.Of] || int(at) < s.At && t.ProcessOf(e.Of) == g.Process
+		case e.F == history.KeyGone && int(at) < s.At:
+			there[e.Of] = false
+		}
+	}
+	for _, is := range there {
+		if is {
+			return false
+		}
+	}
+	return recorded
 }
 
 // records collects what each unit recorded of the two keys until the later of the two grants.
@@ -336,6 +370,11 @@ func unrecorded(cause Cause, recorded []record) bool {
 // about is the process whose lease or key the decisive record concerns.
 func (t *judge) about(c *clash, recorded []record) history.Process {
 	if len(recorded) == 0 {
+		for _, s := range []trace.Span{c.first, c.then} {
+			if t.keyless(&s) {
+				return t.Grants[s.Grant].Process
+			}
+		}
 		return ""
 	}
 	return t.Grants[recorded[len(recorded)-1].victimSpan(c).Grant].Process

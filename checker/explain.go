@@ -211,8 +211,20 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	case CountedWithoutQuorum:
 		s.WriteString(sentence(" They counted no server in common (%s; %s), so none could refuse the second.",
 			t.countedText(&a), t.countedText(&b)))
+	case GrantedByNone:
+		g := ga
+		other := gb
+		if !t.keyless(&a) {
+			g, other = gb, ga
+		}
+		s.WriteString(sentence(" No server had a key of %s when it was told at %v that it has the lock.", t.who(g, other),
+			t.Time(g.OK)))
 	case CauseNotRecorded:
-		if len(records) == 0 {
+		switch {
+		case len(records) > 0:
+		case t.hasNoKeys(c.lock):
+			s.WriteString(" No server had a key of that lock at any time.")
+		default:
 			s.WriteString(" The history does not record what became of the first one's keys.")
 		}
 	}
@@ -220,6 +232,14 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 		t.serversStory(&s, c, records)
 	}
 	return s.String()
+}
+
+// hasNoKeys reports whether it is known that no server ever had a key of a lock: all requests were read.
+func (t *judge) hasNoKeys(lock int32) bool {
+	return t.History.Header.Asked != nil && !slices.ContainsFunc(t.Keys, func(at int32) bool {
+		e := &t.History.Events[at]
+		return e.F == history.KeySet && e.Lock == t.Locks[lock].Name
+	})
 }
 
 // serversStory describes the records of each server, the last one first. If a lease was miscounted, it had run out on

@@ -87,6 +87,9 @@ func isRefused(s *situation) bool { return s.refused }
 
 func isSlow(s *situation) bool { return !s.refused }
 
+// isRecorded reports whether the history was recorded elsewhere: of a simulated lock all requests are read.
+func isRecorded(s *situation) bool { return s.Asked == nil }
+
 func leftByEarlierTry(s *situation) bool { return s.earlierTry }
 
 func isEverlasting(s *situation) bool { return s.everlasting }
@@ -117,6 +120,8 @@ var guard = advice{text: "Guard the data by a fencing token.", unless: history.F
 var remedies = map[CauseKind][]advice{
 	CountedWithoutQuorum: {{text: "Count a lock, or its extension, only after a majority of all servers said yes: " +
 		"two majorities always share a server."}},
+	GrantedByNone: {{text: "Take the lock for acquired only when the servers have said so: an error, or no answer, " +
+		"is no."}},
 	DeposedMaster: {
 		{text: "Send WAIT after setting the lock and obey its count.", unless: history.WaitForReplicas, only: anyRedis},
 		{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the " +
@@ -228,9 +233,11 @@ var remedies = map[CauseKind][]advice{
 	},
 	CauseNotRecorded: {
 		{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
-			only: append([]history.Service{""}, anyRedis...)},
+			only: append([]history.Service{""}, anyRedis...), when: isRecorded},
 		{text: "Run the same plan simulated, where the cause is shown: real members do not report why a key goes.",
-			only: []history.Service{history.Etcd, history.ZooKeeper, history.Kubernetes}},
+			only: []history.Service{history.Etcd, history.ZooKeeper, history.Kubernetes}, when: isRecorded},
+		{text: "Say which keys are the lock's, or let it have one that is set only if there is none: no record shows who " +
+			"had the lock.", when: func(s *situation) bool { return !isRecorded(s) }},
 	},
 	SessionExpired: {
 		{text: "Stop working as soon as the client learns that the session is lost: that narrows the gap, since the " +

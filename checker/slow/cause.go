@@ -10,8 +10,13 @@ import (
 // cause finds why two windows overlap: the latest of the records of all servers that both counted.
 func (r *reading) cause(a, b *window) string {
 	counted := [2][]history.Process{r.Events[a.at].Grant.Counted, r.Events[b.at].Grant.Counted}
-	if len(counted[0]) == 0 && a.at == a.ok || len(counted[1]) == 0 && b.at == b.ok {
-		return "cause not recorded"
+	for i, w := range []*window{a, b} {
+		if w.at == w.ok && (len(counted[i]) == 0 || r.oneService()) && r.keyless(w) {
+			return "granted by no server"
+		}
+		if len(counted[i]) == 0 && w.at == w.ok {
+			return "cause not recorded"
+		}
 	}
 	common, latest, cause := false, -1, "cause not recorded"
 	for _, s := range counted[0] {
@@ -29,6 +34,32 @@ func (r *reading) cause(a, b *window) string {
 		return "counted without quorum"
 	}
 	return cause
+}
+
+// keyless: servers set keys of the lock, but none of this attempt before its acquire returned, and each that they had set
+// for its process by then was gone.
+func (r *reading) keyless(w *window) bool {
+	if w.attempt == "" {
+		return false
+	}
+	any := false
+	for i := range r.Events {
+		e := &r.Events[i]
+		if e.F != history.KeySet || e.Lock != w.lock {
+			continue
+		}
+		any = true
+		if i >= w.ok || e.Of != w.attempt && r.owner(i) != w.process {
+			continue
+		}
+		gone := slices.ContainsFunc(r.Events[i:w.ok], func(o history.Event) bool {
+			return o.F == history.KeyGone && o.Lock == w.lock && o.Of == e.Of
+		})
+		if e.Of == w.attempt || !gone {
+			return false
+		}
+	}
+	return any
 }
 
 // group lists the servers that share one copy of a lock.

@@ -16,8 +16,8 @@ import (
 )
 
 // clashes are the causes for which two grants of one lock meet.
-var clashes = []checker.CauseKind{checker.CountedWithoutQuorum, checker.DeposedMaster, checker.ValidityMiscounted,
-	checker.ExpiredEarly,
+var clashes = []checker.CauseKind{checker.CountedWithoutQuorum, checker.GrantedByNone, checker.DeposedMaster,
+	checker.ValidityMiscounted, checker.ExpiredEarly,
 	checker.LeaseNotRechecked, checker.RemovedByNonOwner, checker.RemovedByOwner, checker.LostInCrash,
 	checker.LostInFailover, checker.SessionExpired, checker.CauseNotRecorded}
 
