@@ -123,12 +123,13 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 		}
 	}
 	story += t.blameStory(t.ProcessOf(t.History.Events[at].By), t.strayBlame(at, t.ownerSince(at, owner)))
-	b.violated(t, cause, story+t.comparison(cause), w)
+	b.violated(t, cause, story+t.comparison(cause, at), w)
 }
 
-// comparison explains how the server came to change another's key wrongly, if that is known.
-func (t *judge) comparison(c Cause) string {
+// comparison explains how the server came to change another's key wrongly at a position, if that is known.
+func (t *judge) comparison(c Cause, at int) string {
 	h := &t.History.Header
+	emptied := t.lastSuspect(at, func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
 	switch {
 	case c.Detail == Overwritten:
 		return " The server was told to set the key whether or not there was one."
@@ -138,9 +139,9 @@ func (t *judge) comparison(c Cause) string {
 		return " The server did not compare the owner before it acted."
 	case h.Shows(history.PartOfOwner):
 		return " The server compared no more than a part of the owner value before it acted."
-	case h.Service == history.Etcd && h.OnlyMember() && h.Applies(history.OwnerCheck):
+	case h.Service == history.Etcd && h.OnlyMember() && h.Applies(history.OwnerCheck) && emptied != nil:
 		return " The server compared the revision at which the key was put, but revisions had begun anew with an " +
-			"empty disk."
+			"empty disk" + t.faultText(emptied) + "."
 	case h.Applies(history.OwnerCheck) && !h.MayApply(history.OwnValue):
 		return " The server compared the owner before it acted, but owners share a value."
 	case h.MayApply(history.OwnerCheck):

@@ -1,0 +1,68 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// TestWhatAServiceLosesDependsOnItsMembers stops the first member of each service, in each way, while client-1 holds
+// the lock and is paused. With three members nothing is lost; nor is it with one that has its disk. The only member
+// that has lost its disk comes back empty and grants the lock again, long before the lease of client-1 is over.
+func TestWhatAServiceLosesDependsOnItsMembers(t *testing.T) {
+	for _, service := range []struct {
+		servers, lock string
+		pause         string // of the holder: shorter than its lease, and longer than it takes to elect a leader
+		token         checker.CauseKind
+		ownership     checker.CauseKind
+	}{
+		// The release of client-1 compares the lease in the name of the key, or looks for its own znode; a leader of
+		// Kubernetes that could not renew leaves the record as it is.
+		{"etcd", "{protocol: etcd, ttl: 4s}", "3s", checker.TokenRepeated, ""},
+		// Two sessions had begun before the first znode, and one before the first znode that comes after the crash.
+		{"zookeeper", "{protocol: zookeeper, ttl: 4s}", "3s", checker.TokenWentBack, ""},
+		{"kubernetes", "{protocol: lease-object}", "12s", checker.TokenRepeated, ""},
+		// Here it compares the revision at which the key was put, and revisions have begun anew.
+		{"etcd", "{protocol: etcd, ttl: 4s, line: one-key}", "3s", checker.TokenRepeated,
+			checker.RemovedByNonOwner},
+	} {
+		for _, members := range []int{1, 3} {
+			for _, stop := range []string{"crash %s-1 losing unsynced writes", "crash %s-1 losing everything",
+				"shut down %s-1"} {
+				for seed := range uint64(5) {
+					text := fmt.Sprintf("name: x\nservers: {%s: %d}\nclients: 3\nlock: %s\n"+
+						"work: {writes: 1, hold: 5s}\noverrides: {client-3: {work: {start: 1s}}}\nfaults:\n"+
+						"  - pause client-1 for %s at 500ms\n  - "+stop+" at 600ms, restart after 100ms\n",
+						service.servers, members, service.lock, service.pause, service.servers)
+					want := map[checker.Law]checker.Cause{}
+					if members == 1 && strings.Contains(stop, "everything") {
+						lost := checker.Cause{Kind: checker.LostInCrash, Detail: checker.DiskLost}
+						want[checker.LeaseExclusion], want[checker.MutualExclusion] = lost, lost
+						want[checker.TokenOrder] = checker.Cause{Kind: service.token}
+						if service.ownership != "" {
+							want[checker.Ownership] = checker.Cause{Kind: service.ownership}
+						}
+					}
+					s := parseText(t, text)
+					r, err := NewRunner(s).Run(s.Plan(seed))
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, f := range checker.Check(r.History).Findings {
+						c, broken := want[f.Law]
+						if broken != (f.Outcome == checker.Violated) || broken && f.Cause != c {
+							t.Errorf("%sseed %d: %s: %v by %v, want %v: %s", text, seed, f.Law, f.Outcome, f.Cause, c,
+								f.Explanation)
+						}
+						const remedy = "Run three members: what one of them loses, the others still have."
+						if broken && !strings.Contains(f.Remedy, remedy) {
+							t.Errorf("%s%s: the remedy is %q", text, f.Law, f.Remedy)
+						}
+					}
+				}
+			}
+		}
+	}
+}
