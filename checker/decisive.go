@@ -40,10 +40,10 @@ type record struct {
 func (t *judge) decide(c *clash) (Cause, []record) {
 	counted := [2][]history.Process{t.History.Events[c.first.At].Grant.Counted,
 		t.History.Events[c.then.At].Grant.Counted}
+	if t.keyless(&c.first) || t.keyless(&c.then) {
+		return Cause{Kind: GrantedByNone}, nil
+	}
 	for i, s := range []trace.Span{c.first, c.then} {
-		if t.keyless(&s) {
-			return Cause{Kind: GrantedByNone}, nil
-		}
 		if len(counted[i]) == 0 && s.At == t.Grants[s.Grant].OK { // an extension may legitimately count no server
 			return Cause{Kind: CauseNotRecorded}, nil
 		}

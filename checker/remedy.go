@@ -236,8 +236,8 @@ var remedies = map[CauseKind][]advice{
 			only: append([]history.Service{""}, anyRedis...), when: isRecorded},
 		{text: "Run the same plan simulated, where the cause is shown: real members do not report why a key goes.",
 			only: []history.Service{history.Etcd, history.ZooKeeper, history.Kubernetes}, when: isRecorded},
-		{text: "Say which keys are the lock's, or let it have one that is set only if there is none: no record shows who " +
-			"had the lock.", when: func(s *situation) bool { return !isRecorded(s) }},
+		{text: "Let each acquire set a key of its own, and only if there is none: the servers have no key that this " +
+			"grant rests on.", when: func(s *situation) bool { return !isRecorded(s) }},
 	},
 	SessionExpired: {
 		{text: "Stop working as soon as the client learns that the session is lost: that narrows the gap, since the " +

@@ -14,6 +14,8 @@ func (r *reading) cause(a, b *window) string {
 		if w.at == w.ok && (len(counted[i]) == 0 || r.oneService()) && r.keyless(w) {
 			return "granted by no server"
 		}
+	}
+	for i, w := range []*window{a, b} {
 		if len(counted[i]) == 0 && w.at == w.ok {
 			return "cause not recorded"
 		}
