@@ -9,7 +9,8 @@ import (
 // TestAllPointsBesideEdgesAreSure sweeps across a zone in which chance decides, with a single run of each point at
 // first. More runs of the points beside an edge may move it: in the end those beside every edge have had enough.
 func TestAllPointsBesideEdgesAreSure(t *testing.T) {
-	s := sweeping{scenario: "testdata/chance.yaml", vary: []string{"work.hold=950ms..1.1s/5ms"}, seeds: 1, sure: 20}.run(t)
+	s := sweeping{scenario: "testdata/chance.yaml", vary: []string{"work.hold=950ms..1.1s/5ms"}, seeds: 1,
+		sure: 20}.run(t)
 	edges := 0
 	for _, e := range s.sides() {
 		a, b := s.Points[e.a], s.Points[e.b]
