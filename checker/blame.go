@@ -31,7 +31,7 @@ type blame struct {
 }
 
 // blameFor finds out why a client was late: it was paused, one of its calls was held up, it waited for another lock, or
-// none of these would have changed it.
+// none of these would have changed it: its work took longer than the lease, which it did or did not try to renew.
 func (t *judge) blameFor(l lateness) blame {
 	calls := t.calls(l)
 	before, after := t.pauses(l)
@@ -51,6 +51,9 @@ func (t *judge) blameFor(l lateness) blame {
 	}
 	if faults != nil {
 		return blame{cause: Cause{HolderOutlivedLease, ByLatePacket}, faults: faults, what: what, acted: acted}
+	}
+	if t.neverRenewed(l) {
+		return blame{cause: Cause{Kind: NeverRenewed}}
 	}
 	return blame{cause: Cause{HolderOutlivedLease, BySlowWork}}
 }

@@ -10,8 +10,10 @@ const (
 	DeposedMaster        CauseKind = "granted by a deposed master" // two masters served one group
 	// the key expired on time but the stated validity lies after it
 	ValidityMiscounted CauseKind = "validity miscounted" // plainly, or (gone key extended)
-	ExpiredEarly       CauseKind = "expired early"       // (server clock): the key expired before its time
-	LeaseNotRechecked  CauseKind = "lease not rechecked" // the stated validity had ended before the grant
+	// the work took longer than the lease, and nobody asked for an extension
+	NeverRenewed      CauseKind = "never renewed"
+	ExpiredEarly      CauseKind = "expired early"       // (server clock): the key expired before its time
+	LeaseNotRechecked CauseKind = "lease not rechecked" // the stated validity had ended before the grant
 	// another attempt deleted the key (overwritten: set its own over it; flushed: nobody checked whose it was)
 	RemovedByNonOwner   CauseKind = "removed by non-owner"
 	ProlongedByNonOwner CauseKind = "prolonged by non-owner" // another attempt prolonged the key
@@ -70,6 +72,7 @@ var Causes = []struct {
 	{GrantedByNone, nil},
 	{DeposedMaster, nil},
 	{ValidityMiscounted, []string{GoneKey}},
+	{NeverRenewed, nil},
 	{ExpiredEarly, []string{ServerClock, ClientClock}},
 	{LeaseNotRechecked, nil},
 	{RemovedByNonOwner, []string{ByFlush, Overwritten}},

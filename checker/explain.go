@@ -146,6 +146,8 @@ func (t *judge) blameStory(p history.Process, why blame) string {
 			s.WriteString(sentence(" to %v", t.Time(a.Ret)))
 		}
 		s.WriteString(t.faultText(why.faults...) + ", and stayed inside meanwhile.")
+	case why.cause.Kind == NeverRenewed:
+		s.WriteString(sentence(" No request had prolonged it, and the work of %s took longer than it lasts.", p))
 	case why.cause.Detail == ByPause:
 		then := " and could not notice it"
 		if why.inTime {

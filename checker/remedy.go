@@ -148,6 +148,12 @@ var remedies = map[CauseKind][]advice{
 			only: anyRedis, when: both(ofDetail(""), against(history.PacesClock))},
 		guard,
 	},
+	NeverRenewed: {
+		{text: "Renew the lock while the work goes on, several times within each lease, and stop the work when that " +
+			"fails."},
+		{text: "Or bound the work by what is left of the lease."},
+		guard,
+	},
 	ExpiredEarly: {
 		{text: "Count a lease from when one saw the record change, on one's monotonic clock, and not from the time " +
 			"in the record.", when: both(ofDetail(ClientClock), unlessAgainst(history.PacesClock))},

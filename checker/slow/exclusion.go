@@ -183,7 +183,8 @@ func (r *reading) mutualExclusion() Finding {
 }
 
 // sectionCause is the cause of the leases if those that had been stated by then overlap too. Otherwise a holder
-// outlived its lease; how is not examined here, and nothing is returned if it may have waited for another lock.
+// outlived its lease, or it was never renewed; how is not examined here, and nothing is returned if it may have waited
+// for another lock, or if a fault may be why it was not renewed.
 func (r *reading) sectionCause(a, b *section) string {
 	for _, s := range []*section{a, b} {
 		if s.lease == nil && len(s.extensions) == 0 {
@@ -207,5 +208,50 @@ func (r *reading) sectionCause(a, b *section) string {
 			return ""
 		}
 	}
-	return "holder outlived its lease"
+	switch {
+	case !r.neverRenewed(a, b):
+		return "holder outlived its lease"
+	case len(r.faults) > 0:
+		return ""
+	}
+	return "never renewed"
+}
+
+// neverRenewed reports whether the holder whose lease had ended when b entered worked for longer than that lasts, and
+// no request for an extension is recorded, though its key is.
+func (r *reading) neverRenewed(a, b *section) bool {
+	met := r.time(b.ok)
+	holder, ended := a, met
+	for _, s := range []*section{b, a} {
+		covered, last := false, history.Time(-1<<63)
+		for _, w := range r.windows() {
+			if w.section == s && w.from <= met {
+				covered, last = covered || met < w.to, max(last, w.to)
+			}
+		}
+		if !covered && last > -1<<63 {
+			holder, ended = s, last
+		}
+	}
+	left := holder.end
+	if holder == b {
+		left = b.ok
+	}
+	if holder.lease == nil || r.time(left)-r.time(holder.ok) <= ended-holder.lease.Since {
+		return false
+	}
+	recorded := false
+	for i, e := range r.Events[:min(left, r.none)] {
+		own := e.Lock == holder.lock && e.Of == holder.attempt
+		switch {
+		case own && e.F == history.KeySet && i < holder.ok:
+			recorded = true
+		case own && e.F == history.KeySet, own && e.F == history.KeyProlonged && e.By != "" && i > holder.ok:
+			return false
+		case e.F == history.Extend && e.Process == holder.process && e.Lock == holder.lock && i > holder.ok &&
+			(e.Attempt == "" || e.Attempt == holder.attempt):
+			return false
+		}
+	}
+	return recorded
 }

@@ -24,8 +24,8 @@ var clashes = []checker.CauseKind{checker.CountedWithoutQuorum, checker.GrantedB
 // given is which causes the checker gives for each law.
 var given = map[checker.Law][]checker.CauseKind{
 	checker.LeaseExclusion: clashes,
-	checker.MutualExclusion: append([]checker.CauseKind{checker.HolderOutlivedLease, checker.WaitedForOther},
-		clashes...),
+	checker.MutualExclusion: append([]checker.CauseKind{checker.HolderOutlivedLease, checker.NeverRenewed,
+		checker.WaitedForOther}, clashes...),
 	checker.ResourceSafety: {checker.StaleEffect, checker.LostUpdate},
 	checker.Ownership:      {checker.RemovedByNonOwner, checker.ProlongedByNonOwner},
 	checker.TokenOrder:     {checker.TokenRepeated, checker.TokenWentBack},

@@ -25,11 +25,11 @@ type Lock interface {
 	Unlock(ctx context.Context) error
 }
 
-// Untiler is a Lock that says until when it is held. It is asked when Lock and Extend have returned, when an answer of a
-// server has reached the client, when the end that it stated has come, and whenever the client checks its lock: so a
-// lock that renews itself is valid for as long as it says, and no longer. Until may be called at any time while the lock
-// is held, on another goroutine than Lock; it returns at once. Without it, and without Loser, a lock counts as valid for
-// the TTL from the first request of the round that acquired it.
+// Untiler is a Lock that says until when it is held. It is asked when Lock and Extend have returned, when an answer of
+// a server has reached the client, when the end that it stated has come, and whenever the client checks its lock: so a
+// lock that renews itself is valid for as long as it says, and no longer. Until may be called at any time while the
+// lock is held, on another goroutine than Lock; it returns at once. Without it, and without Loser, a lock counts as
+// valid for the TTL from the first request of the round that acquired it.
 type Untiler interface{ Until() time.Time }
 
 // Loser is a Lock that says when it is lost: the channel is closed then. It is asked for after each Lock. Without

@@ -92,8 +92,8 @@ func TestALockIsValidForAsLongAsItSays(t *testing.T) {
 			for law, want := range map[checker.Law]checker.Outcome{checker.LeaseExclusion: test.leases,
 				checker.MutualExclusion: test.sections} {
 				if r.outcome(law, want) != r.Runs {
-					t.Errorf("%s: held in %d runs, violated in %d, want %v in %d: %v", law, r.Held(law), r.Violated(law),
-						want, r.Runs, r.Breaches)
+					t.Errorf("%s: held in %d runs, violated in %d, want %v in %d: %v", law, r.Held(law),
+						r.Violated(law), want, r.Runs, r.Breaches)
 				}
 			}
 		})

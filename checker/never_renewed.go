@@ -1,0 +1,54 @@
+package checker
+
+import (
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// neverRenewed reports whether nobody asked for an extension of a lease that its holder outlived: its work took longer
+// than the lease lasts, and no request prolonged the key although nothing was in the way of one.
+func (t *judge) neverRenewed(l lateness) bool {
+	g := &t.Grants[l.grant]
+	if g.Lease == nil || t.Time(l.left)-t.Time(g.OK) <= l.ended-g.Lease.Since {
+		return false
+	}
+	return t.unasked(l.grant, l.left, l.ended)
+}
+
+// unasked reports whether no extension of a grant was asked for before a position, as far as that can be known: the
+// servers have recorded its key, and would have recorded a request that prolonged it, and no fault could hold one up
+// before the lease had ended.
+func (t *judge) unasked(n int32, before int, ended history.Time) bool {
+	g := &t.Grants[n]
+	before = min(before, len(t.History.Events))
+	for i := range t.Faults {
+		f := &t.Faults[i]
+		if t.Time(f.Start) < ended && f.Over() > g.OK && (f.Strikes(g.Process) || t.strikesServers(f)) {
+			return false
+		}
+	}
+	recorded := false
+	for i := range t.History.Events[:before] {
+		e := &t.History.Events[i]
+		switch {
+		case e.F == history.Extend && e.Process == g.Process && i > g.OK && t.isOf(e, n):
+			return false
+		case e.Lock != t.Locks[g.Lock].Name || e.Of != g.Attempt:
+		case e.F == history.KeySet && i < g.OK:
+			recorded = true
+		case e.F == history.KeySet, e.F == history.KeyProlonged && i > g.OK && e.By != "":
+			return false
+		}
+	}
+	return recorded
+}
+
+// strikesServers reports whether a fault strikes a lock server, or a link of one.
+func (t *judge) strikesServers(f *trace.Fault) bool {
+	for _, s := range t.History.Header.Servers {
+		if f.Strikes(s) {
+			return true
+		}
+	}
+	return false
+}
