@@ -56,6 +56,8 @@ type Deadline struct {
 	// Announced, if set, is the true time at which the process was notified that the time is up before it is;
 	// history.Never until it is notified.
 	Announced *Time
+	// Open says that the process was given no end: only Announced ends it.
+	Open bool
 }
 
 // Grant is a lease as the protocol reports it; the kernel turns it into a history.Grant.

@@ -308,7 +308,7 @@ func (w *World) Finish() *history.History {
 	w.kill()
 	for _, d := range w.pending {
 		g := w.hist.Events[d.event].Grant
-		g.Until = history.Never
+		g.Until, g.Open = history.Never, d.at.Open
 		if d.at.At != Forever {
 			g.Until = d.proc.clock.trueTime(d.at.Clock, int64(d.at.At), g.Granted)
 		}

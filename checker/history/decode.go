@@ -229,8 +229,8 @@ func unknown(what, word string, choices []string) error {
 }
 
 var eventKeys = []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "attempt", "token", "value",
-	"of", "member", "by", "sent", "why", "until", "since", "granted", "counted", "on", "to", "ends", "loses", "shift",
-	"ppm"}
+	"of", "member", "by", "sent", "why", "until", "since", "granted", "counted", "open", "on", "to", "ends", "loses",
+	"shift", "ppm"}
 
 // keys are some of eventKeys, a bit for each.
 type keys uint32
@@ -245,7 +245,7 @@ func keysOf(names ...string) (k keys) {
 var (
 	requiredKeys = keysOf("time", "process", "type", "f")
 	faultKeys    = keysOf("on", "to", "ends", "loses", "shift", "ppm")
-	leaseKeys    = keysOf("since", "granted", "counted")
+	leaseKeys    = keysOf("since", "granted", "counted", "open")
 	untilKey     = keysOf("until")
 	sentKey      = keysOf("sent")
 )
@@ -414,6 +414,8 @@ func readField(s *scanner, key string, e *Event, p *parts) (err error) {
 		g.Granted, err = number[Time](s)
 	case "counted":
 		g.Counted, err = s.processes()
+	case "open":
+		g.Open, err = s.boolean()
 	case "on":
 		f.On, err = s.processes()
 	case "to":

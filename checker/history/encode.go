@@ -97,6 +97,9 @@ func AppendEvent(b []byte, e *Event) ([]byte, error) {
 		w.int("granted", int64(g.Granted))
 		w.int("until", int64(g.Until))
 		w.list("counted", g.Counted)
+		if g.Open {
+			w.yes("open")
+		}
 	}
 	w.fault(e.Fault)
 	w.b = append(w.b, '}', '\n')

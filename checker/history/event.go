@@ -150,6 +150,8 @@ type Grant struct {
 	Granted Time      // not before Since: when the protocol decided, before any check of the remaining validity
 	Until   Time      // end of the validity stated to the caller, in true time; may lie before Granted
 	Counted []Process // the servers whose grant was counted
+	// Open says that the caller was given no end: Until is when it was told that the lock was lost, or crashed.
+	Open bool
 }
 
 // Header describes the system that the events are about. Without one, the laws that need it are unchecked.

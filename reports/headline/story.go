@@ -172,13 +172,7 @@ func (s *story) why() string {
 		}
 		return who + " had removed its own key and worked on"
 	case checker.LostInCrash:
-		switch s.f.Cause.Detail {
-		case checker.NoPersistence:
-			return "a server that keeps nothing on disk went down and forgot the key of " + who
-		case checker.DiskLost:
-			return "a server came back with an empty disk, without the key of " + who
-		}
-		return "a server went down before the key of " + who + " was safe on its disk"
+		return s.forgotten(who)
 	case checker.LostInFailover:
 		if s.h.Header.Service == history.ZooKeeper {
 			return "an election lost the key of " + who + ", which had been answered for"
@@ -194,6 +188,17 @@ func (s *story) why() string {
 		return "the history does not record the cause"
 	}
 	return ""
+}
+
+// forgotten is how a server lost a key.
+func (s *story) forgotten(who string) string {
+	switch s.f.Cause.Detail {
+	case checker.NoPersistence:
+		return "a server that keeps nothing on disk went down and forgot the key of " + who
+	case checker.DiskLost:
+		return "a server came back with an empty disk, without the key of " + who
+	}
+	return "a server went down before the key of " + who + " was safe on its disk"
 }
 
 func (s *story) outlived(who string) string {

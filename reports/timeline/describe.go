@@ -132,6 +132,8 @@ func (t *describer) lease(e *history.Event) string {
 	}
 	s := ": lease until " + text.Instant(g.Until)
 	switch {
+	case g.Open:
+		s = ": lease without a stated end"
 	case g.Until == history.Never:
 		s = ": lease without end"
 	case g.Until <= g.Granted:

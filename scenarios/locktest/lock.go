@@ -223,7 +223,7 @@ func (l *foreign) until(s state, asked sim.Time) sim.Deadline {
 	case !s.until.IsZero():
 		return sim.Deadline{Clock: sim.Wall, At: time.Duration(s.until.UnixNano())}
 	case s.lost != nil:
-		return sim.Deadline{Clock: sim.Monotonic, At: sim.Forever}
+		return sim.Deadline{Clock: sim.Monotonic, At: sim.Forever, Open: true}
 	}
 	return sim.Deadline{Clock: sim.Monotonic, At: asked.Duration() + l.config.TTL}
 }
