@@ -24,10 +24,10 @@ type lateness struct {
 type blame struct {
 	cause  Cause
 	faults []*trace.Fault
-	what   history.F // the call that was held up: read, write or extend
-	ask    int32     // the wait for another lock
-	inTime bool      // the pauses ended before the lease did
-	acted  bool      // the call is the one that took effect too late
+	held   pending // the call that was held up: read, write, extend or release
+	ask    int32   // the wait for another lock
+	inTime bool    // the pauses ended before the lease did
+	acted  bool    // the call is the one that took effect too late
 }
 
 // blameFor finds out why a client was late: it was paused, one of its calls was held up, it waited for another lock, or
@@ -42,7 +42,7 @@ func (t *judge) blameFor(l lateness) blame {
 	if f := t.missedBeat(l, calls); f != nil {
 		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: []*trace.Fault{f}}
 	}
-	what, acted, faults := t.heldUp(l, calls)
+	held, acted, faults := t.heldUp(l, calls)
 	if ask := t.otherWait(l); ask >= 0 {
 		if faults == nil {
 			faults = t.slowedAsk(ask, l)
@@ -50,7 +50,7 @@ func (t *judge) blameFor(l lateness) blame {
 		return blame{cause: Cause{Kind: WaitedForOther}, faults: faults, ask: ask}
 	}
 	if faults != nil {
-		return blame{cause: Cause{HolderOutlivedLease, ByLatePacket}, faults: faults, what: what, acted: acted}
+		return blame{cause: Cause{HolderOutlivedLease, ByLatePacket}, faults: faults, held: held, acted: acted}
 	}
 	if t.neverRenewed(l) {
 		return blame{cause: Cause{Kind: NeverRenewed}}
@@ -148,6 +148,7 @@ type pending struct {
 	call, ret int // ret is open if it never returned
 	ok        bool
 	value     string // of a write
+	implied   bool   // it is not recorded: a client that renews on its own is always at it
 }
 
 // calls lists what a holder asked of the resource and the servers. Clients of a service that has them renew on their
@@ -180,7 +181,7 @@ func (t *judge) calls(l lateness) []pending {
 		if since == g.OK { // what it waited with
 			since = t.Asks[g.Ask].Call
 		}
-		list = append(list, pending{f: history.Extend, call: since, ret: trace.Open})
+		list = append(list, pending{f: history.Extend, call: since, ret: trace.Open, implied: true})
 	}
 	for i := range list { // its client may have given it up long before it took effect
 		if c := &list[i]; c.made(&t.History.Events[min(l.left, len(t.History.Events)-1)]) {
@@ -212,7 +213,7 @@ func (t *judge) isOf(e *history.Event, n int32) bool {
 // heldUp finds what kept a holder inside too long: the request that took effect late; or the extension without which
 // its lease ended; or the reads and writes whose answers it waited for inside. With it come the faults that delayed the
 // requests or their answers. An extension that had failed by then counts: with it the lease would not have ended.
-func (t *judge) heldUp(l lateness, calls []pending) (what history.F, acted bool, faults []*trace.Fault) {
+func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, faults []*trace.Fault) {
 	var delays []delay
 	extended := false // the last extension arrived, so the lease was as long as it could be
 	for _, c := range slices.Backward(calls) {
@@ -224,7 +225,7 @@ func (t *judge) heldUp(l lateness, calls []pending) (what history.F, acted bool,
 				alone = append(alone, t.delayOf(f, &c))
 			}
 			if faults := enoughOf(t.excess(l), alone); faults != nil {
-				return c.f, true, faults
+				return c, true, faults
 			}
 		case c.call > l.met, c.f == history.Release, t.Time(c.call) > l.ended:
 		case c.f == history.Extend:
@@ -232,20 +233,20 @@ func (t *judge) heldUp(l lateness, calls []pending) (what history.F, acted bool,
 				continue
 			}
 			if faults := t.parting(l.grant, t.hanging(l, &c)); len(faults) > 0 {
-				return c.f, false, faults
+				return c, false, faults
 			}
 		default:
 			for _, f := range t.delaying(l.grant, &c, l.met) {
 				if d := t.delayOf(f, &c); d.length() > 0 {
-					what, delays = c.f, append(delays, d)
+					held, delays = c, append(delays, d)
 				}
 			}
 		}
 	}
 	if faults = enoughOf(t.excess(l), delays); faults == nil {
-		return "", false, nil
+		return pending{}, false, nil
 	}
-	return what, false, faults
+	return held, false, faults
 }
 
 // hanging lists the faults that delayed an extension until the lease ended: those active within the last third of the

@@ -154,15 +154,21 @@ func (t *judge) blameStory(p history.Process, why blame) string {
 			then = ", and its work came to last longer than the lease"
 		}
 		s.WriteString(sentence(" But %s was paused %s%s%s.", p, t.spells(why.faults), then, t.faultText(why.faults...)))
+	case why.acted && why.held.implied:
+		s.WriteString(sentence(" A renewal of %s was held up%s.", p, t.faultText(why.faults...)))
 	case why.acted:
-		s.WriteString(sentence(" The request of %s was held up %s%s.", p, t.spells(why.faults),
-			t.faultText(why.faults...)))
-	case why.what == history.Extend:
-		s.WriteString(sentence(" But an extension of %s did not get through %s%s.", p, t.spells(why.faults),
+		what := string(why.held.f)
+		if why.held.f == history.Extend {
+			what = "extension"
+		}
+		s.WriteString(sentence(" The %s of %s was held up: called at %v, it took effect at %v%s.", what, p,
+			t.Time(why.held.call), t.Time(why.held.ret), t.faultText(why.faults...)))
+	case why.held.f == history.Extend:
+		s.WriteString(sentence(" But an extension of %s did not get through in time%s.", p,
 			t.faultText(why.faults...)))
 	case why.cause.Detail == ByLatePacket:
-		s.WriteString(sentence(" But a %s of %s was held up %s%s, and it waited for the answer inside.", why.what, p,
-			t.spells(why.faults), t.faultText(why.faults...)))
+		s.WriteString(sentence(" But a %s of %s was held up%s, and it waited for the answer inside.", why.held.f, p,
+			t.faultText(why.faults...)))
 	}
 	return s.String()
 }
@@ -205,9 +211,12 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	}
 	ga, gb := &t.Grants[a.Grant], &t.Grants[b.Grant]
 	var s strings.Builder
-	s.WriteString(sentence("%s was granted the lock %s at %v although the lease of %s ran from %v to %v: two leases "+
-		"at once.",
-		capital(t.who(gb, ga)), quoted(t.Locks[c.lock].Name), history.Time(b.From), t.who(ga, gb), history.Time(a.From),
+	granted := sentence("was granted the lock %s", quoted(t.Locks[c.lock].Name))
+	if b.At != gb.OK {
+		granted = sentence("had its lease of %s extended", quoted(t.Locks[c.lock].Name))
+	}
+	s.WriteString(sentence("%s %s at %v although the lease of %s ran from %v to %v: two leases at once.",
+		capital(t.who(gb, ga)), granted, history.Time(b.From), t.who(ga, gb), history.Time(a.From),
 		history.Time(a.To)))
 	switch cause.Kind {
 	case CountedWithoutQuorum:
@@ -253,7 +262,7 @@ func (t *judge) serversStory(s *strings.Builder, c *clash, records []record) {
 	for i := range records[:len(records)-1] {
 		if r := &records[i]; last.cause.Kind == ValidityMiscounted && r.cause == last.cause && r.victim == last.victim {
 			likewise = append(likewise,
-				sentence("on %s at %v", t.History.Events[r.set[r.victim]].Process, t.History.Events[r.at].Time))
+				sentence("on %s at %v", t.History.Events[r.at].Process, t.History.Events[r.at].Time))
 		} else {
 			others = append(others, sentence(" Before that, %s.", t.recordStory(c, r)))
 		}

@@ -17,7 +17,11 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		other = &c.first
 	}
 	e := &t.History.Events[r.at]
-	key := sentence("the key of %s on %s", t.who(g, &t.Grants[other.Grant]), t.History.Events[r.set[r.victim]].Process)
+	server := e.Process // which may have taken over from the one that set the key
+	if r.cause.Kind == LostInFailover {
+		server = t.History.Events[r.set[r.victim]].Process
+	}
+	key := sentence("the key of %s on %s", t.who(g, &t.Grants[other.Grant]), server)
 	switch r.cause.Kind {
 	case DeposedMaster:
 		return t.deposedStory(r)

@@ -14,6 +14,7 @@ type Known struct {
 	Idle   []int // the violation occurs without them: its story names none of them
 	Needed []int // it does not occur without them: its story names them if it knows no other reason
 	Either bool  // each of the needed ones alone suffices
+	Later  bool  // without a needed one, it still occurs by what strikes after it had been broken
 }
 
 // CheckKnowing explains a breach that Check found in h again, with what is known. Its cause may differ then.
@@ -37,6 +38,12 @@ func (t *judge) neededStory() string {
 		}
 	}
 	switch {
+	case len(lines) == 0:
+		return ""
+	case t.known.Later && len(lines) == 1:
+		return sentence(" Without %s, and without what strikes later, it does not come about.", lines[0])
+	case t.known.Later:
+		return sentence(" Without any one of %s, and without what strikes later, it does not come about.", list(lines))
 	case len(lines) == 1:
 		return sentence(" It does not come about without %s.", lines[0])
 	case t.known.Either:

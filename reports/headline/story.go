@@ -322,13 +322,18 @@ func (s *story) slow() string {
 	if s.f.Cause.Kind != checker.TooSlow {
 		return ""
 	}
-	op := "request"
+	op, became := "request", "took too long"
+	var call *history.Event
 	for _, at := range s.f.Witness {
-		if at >= 0 && at < len(s.h.Events) && slices.Contains(s.f.Holders, s.h.Events[at].Process) &&
-			s.h.Events[at].Type == history.Invoke {
-			op = string(s.h.Events[at].F)
-			break
+		if at < 0 || at >= len(s.h.Events) || !slices.Contains(s.f.Holders, s.h.Events[at].Process) {
+			continue
+		}
+		e := &s.h.Events[at]
+		if call == nil && e.Type == history.Invoke {
+			call, op = e, string(e.F)
+		} else if call != nil && e.F == call.F && e.Type == history.Fail && e.Time-call.Time <= s.h.Header.Bound {
+			became = "failed"
 		}
 	}
-	return fmt.Sprintf("the %s of %s took too long although enough servers were up", op, s.process(0, "a client"))
+	return fmt.Sprintf("the %s of %s %s although enough servers were up", op, s.process(0, "a client"), became)
 }

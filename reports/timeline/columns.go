@@ -118,7 +118,11 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 			t.block--
 		}
 		for _, k := range keys {
-			t.block = max(t.block, min(text.Cells(t.keyTitle(k)), 8))
+			most := 8 // of a lock's name, which may be long; the name of a service stands in full
+			if len(t.lanes.locks) <= 1 {
+				most = len("kubernetes")
+			}
+			t.block = max(t.block, min(text.Cells(t.keyTitle(k)), most))
 		}
 		t.block += 2
 		t.words += len(keys) * t.block

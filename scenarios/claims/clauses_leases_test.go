@@ -37,20 +37,21 @@ func (p *proof) entered(m []string) string {
 		left))
 }
 
-// twoLeases: WHO LOCK TIME WHO TIME TIME.
+// twoLeases: WHO how LOCK TIME WHO TIME TIME. A lease that an extension states was not granted then.
 func (p *proof) twoLeases(m []string) string {
 	all := func(name, attempt string) (list []lease) {
 		for _, s := range p.sections {
-			if string(s.Lock) == m[3] && is(s.Process, s.Attempt, name, attempt) {
+			if string(s.Lock) == m[4] && is(s.Process, s.Attempt, name, attempt) {
 				list = append(list, p.leases(s)...)
 			}
 		}
 		return list
 	}
+	how := map[history.F]string{history.Acquire: "was granted the lock", history.Extend: "had its lease of"}
 	for _, x := range all(m[1], m[2]) {
-		for _, y := range all(m[5], m[6]) {
-			if x.of != y.of && at(x.from, m[4]) && at(y.from, m[7]) && at(y.to, m[8]) && y.from <= x.from &&
-				x.from <= y.to {
+		for _, y := range all(m[6], m[7]) {
+			if x.of != y.of && at(x.from, m[5]) && at(y.from, m[8]) && at(y.to, m[9]) && y.from <= x.from &&
+				x.from <= y.to && how[p.History.Events[x.at].F] == m[3] {
 				return ""
 			}
 		}
@@ -140,7 +141,8 @@ var (
 // keyWent: prolongation WHO NAMED how TIME, down because, by WHO.
 func (p *proof) keyWent(m []string) string {
 	gone := p.event(func(_ int, e *history.Event) bool {
-		if !p.together(string(e.Process), m[4]) || !at(e.Time, m[6]) {
+		there := string(e.Process) == m[4] || m[5] == "was lost in a failover" && p.together(string(e.Process), m[4])
+		if !there || !at(e.Time, m[6]) {
 			return false
 		}
 		if m[5] == "was overwritten" {
@@ -322,6 +324,22 @@ func (p *proof) spell(place string) (from, to history.Time) {
 		return struck.Time, history.Never
 	}
 	return struck.Time, p.History.Events[over].Time
+}
+
+// heldUp: what NAMED TIME TIME.
+func (p *proof) heldUp(m []string) string {
+	call := p.event(func(_ int, e *history.Event) bool {
+		return (string(e.F) == m[1] || e.F == history.Extend && m[1] == "extension") && e.Type == history.Invoke && is(e.Process, "", m[2], "") && at(e.Time, m[3])
+	})
+	if call == Open {
+		return "it called nothing such then"
+	}
+	value := p.History.Events[call].Value
+	return p.shown("effect", func(i int, e *history.Event) bool {
+		by := map[history.F]history.Attempt{history.Apply: e.Of, history.KeyGone: e.By, history.KeyProlonged: e.By}[e.F]
+		return i > call && at(e.Time, m[4]) && of(by, m[2], "") &&
+			(e.F != history.Apply || string(e.Op) == m[1] && e.Value == value)
+	})
 }
 
 // waited: NAMED LOCK TIME TIME.

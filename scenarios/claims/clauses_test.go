@@ -11,7 +11,8 @@ var clauses = []clause{
 	// two sections, two leases
 	says(`WHO entered the critical section of LOCK at TIME although WHO, inside since TIME, had not left it `+
 		`\(([^()]+)\)`, (*proof).entered),
-	says(`WHO was granted the lock LOCK at TIME although the lease of WHO ran from TIME to TIME`, (*proof).twoLeases),
+	says(`WHO (was granted the lock|had its lease of) LOCK (?:extended )?at TIME although the lease of WHO ran from `+
+		`TIME to TIME`, (*proof).twoLeases),
 	says(`They counted no server in common \((NAME) ([^;]+); (NAME) ([^)]+)\)`, (*proof).apart),
 	says(`The lease of WHO had ended at TIME`, (*proof).leaseEnded),
 	says(`Its lease had ended at TIME`, (*proof).writersLease),
@@ -39,8 +40,10 @@ var clauses = []clause{
 		`TIME, and ended that one at TIME`, (*proof).prolongedInVain),
 
 	// what held a client up
-	says(`(?:was paused|was held up|did not get through) ((?:(?:from TIME to (?:TIME|the end)|at TIME)(?:, | and )?)+)`+
-		`[a-z, ]*\(((?:«\d+»(?:; )?)+)\)`, (*proof).spells),
+	says(`was paused ((?:(?:from TIME to (?:TIME|the end)|at TIME)(?:, | and )?)+)[a-z, ]*\(((?:«\d+»(?:; )?)+)\)`,
+		(*proof).spells),
+	says(`The (read|write|extension|release) of NAMED was held up: called at TIME, it took effect at TIME`,
+		(*proof).heldUp),
 	says(`NAMED waited for another lock, LOCK, from TIME(?: to TIME)?`, (*proof).waited),
 
 	// tokens, owners and data

@@ -126,6 +126,9 @@ func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, 
 		return
 	}
 	known := checker.Known{Idle: strikesOf(idle), Needed: strikesOf(needed), Either: either}
+	known.Idle = slices.DeleteFunc(known.Idle, // a strike that may be of either is not idle
+		func(at int) bool { return slices.Contains(known.Needed, at) })
+	known.Later = slices.ContainsFunc(f.Trials, func(t checker.Trial) bool { return t.Needed && t.Later })
 	if g := r.checker.CheckKnowing(h, f, known); g.Cause.Kind == f.Cause.Kind {
 		g.Cause, g.Judges, g.Trials, g.Further = f.Cause, f.Judges, f.Trials, f.Further
 		*f = g
