@@ -2,8 +2,49 @@ package campaign
 
 import (
 	"math"
+	"slices"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
 )
+
+// broken is a verdict on deadlock-freedom, which is broken by these causes.
+func broken(causes ...checker.CauseKind) checker.Verdict {
+	f := checker.Finding{Law: checker.DeadlockFreedom, Outcome: checker.Violated,
+		Cause: checker.Cause{Kind: causes[0]}}
+	for _, c := range causes[1:] {
+		f.Further = append(f.Further, checker.Finding{Law: f.Law, Outcome: f.Outcome, Cause: checker.Cause{Kind: c}})
+	}
+	return checker.Verdict{Findings: []checker.Finding{f}}
+}
+
+// A run counts once for its law and once for each cause; parts that are counted apart add up to the same in any order.
+func TestARunCountsForEachCause(t *testing.T) {
+	runs := []checker.Verdict{broken(checker.NoQuorumLeft), broken(checker.StuckInCycle, checker.NoQuorumLeft),
+		broken(checker.NoQuorumLeft, checker.StuckInCycle, checker.StuckWithoutHolder)}
+	var all [2]Findings
+	laws := NewLaws([]checker.Law{checker.DeadlockFreedom})
+	for i, v := range runs {
+		laws.Count(v)
+		laws.Excuse(v, checker.Promise{})
+		for k, at := range []int{i, len(runs) - 1 - i} {
+			var part Findings
+			part.Count(uint64(at), runs[at])
+			all[k].Add(part)
+		}
+	}
+	if c := laws[0].Counts; c.Violated != 3 || c.Excused != 1 {
+		t.Errorf("counted %+v", c)
+	}
+	want := Findings{{checker.DeadlockFreedom, checker.Cause{Kind: checker.NoQuorumLeft}, 3, 0},
+		{checker.DeadlockFreedom, checker.Cause{Kind: checker.StuckInCycle}, 2, 1},
+		{checker.DeadlockFreedom, checker.Cause{Kind: checker.StuckWithoutHolder}, 1, 2}}
+	for _, got := range all {
+		if !slices.Equal(got, want) {
+			t.Errorf("found %v, want %v", got, want)
+		}
+	}
+}
 
 // The bound is the rate at which n runs pass with a chance of 5 %: (1 - rate)^n = 0.05.
 func TestUpperBound(t *testing.T) {

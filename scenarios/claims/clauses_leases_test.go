@@ -329,7 +329,8 @@ func (p *proof) spell(place string) (from, to history.Time) {
 // heldUp: what NAMED TIME TIME.
 func (p *proof) heldUp(m []string) string {
 	call := p.event(func(_ int, e *history.Event) bool {
-		return (string(e.F) == m[1] || e.F == history.Extend && m[1] == "extension") && e.Type == history.Invoke && is(e.Process, "", m[2], "") && at(e.Time, m[3])
+		called := string(e.F) == m[1] || e.F == history.Extend && m[1] == "extension"
+		return called && e.Type == history.Invoke && is(e.Process, "", m[2], "") && at(e.Time, m[3])
 	})
 	if call == Open {
 		return "it called nothing such then"

@@ -3,6 +3,7 @@ package claims
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -92,8 +93,18 @@ func (n *necessity) trials(s *Story, named []int) {
 	names := func(line string) bool {
 		return slices.ContainsFunc(named, func(i int) bool { return s.Plan.Faults[i].String() == line })
 	}
-	if strings.Contains(s.Explanation, "  ") || strings.Contains(s.Explanation, "()") {
-		n.wrongs.Add("something is left out", s, "")
+	for _, gap := range []string{"  ", "()", "with together", "without.", "of ,", "Without,"} {
+		if strings.Contains(s.Explanation, gap) {
+			n.wrongs.Add("something is left out", s, "%q", gap)
+		}
+	}
+	if m := alone.FindStringSubmatch(s.Explanation); m != nil {
+		for i := range s.Plan.Faults {
+			same := m[1] == s.Plan.Faults[i].Recorded()
+			if f := n.without(s, s.Plan.Seed, i); same && f.By(s.Cause) != nil && !n.repeated(s, i) {
+				n.wrongs.Add("it comes about without that fault alone", s, "%s", m[1])
+			}
+		}
 	}
 	for _, t := range s.Trials {
 		switch {
@@ -106,6 +117,15 @@ func (n *necessity) trials(s *Story, named []int) {
 			n.wrongs.Add(fmt.Sprintf("tried, not needed and named: %s by %s", s.Law, s.Cause), s, "%s", t)
 		}
 	}
+}
+
+// alone is what a story says of a fault that is needed by itself.
+var alone = regexp.MustCompile(`It does not come about without "([^"]*)"`)
+
+// repeated reports whether a plan has another fault that a history records in the same words.
+func (n *necessity) repeated(s *Story, i int) bool {
+	return slices.ContainsFunc(slices.Delete(slices.Clone(s.Plan.Faults), i, i+1),
+		func(f nemesis.Fault) bool { return f.Recorded() == s.Plan.Faults[i].Recorded() })
 }
 
 // names gives the places in the plan of the faults that a story names. What it says, its finding must list; and it

@@ -80,6 +80,35 @@ func TestExpectationsMeetOutcomes(t *testing.T) {
 	}
 }
 
+// A law that is to be violated by a cause may be violated by others as well, whichever comes first.
+func TestAnExpectedCauseMayBeOneOfSeveral(t *testing.T) {
+	v := came(checker.MutualExclusion, checker.Violated, checker.Cause{Kind: checker.LostInFailover})
+	v.Findings[0].Further = []checker.Finding{{Law: checker.MutualExclusion, Outcome: checker.Violated,
+		Cause: checker.Cause{Kind: checker.LostInCrash, Detail: checker.Unsynced}}}
+	for expect, met := range map[string]bool{"violated": true, "violated by lost in failover": true,
+		"violated by lost in crash": true, "violated by lost in crash (unsynced)": true,
+		"violated by lost in crash (disk lost)": false, "violated by removed by non-owner": false, "holds": false} {
+		e := parse(t, oneRedis+"expect: {mutual-exclusion: "+expect+"}\n").Expect
+		if mismatches, undecided := e.Match(v, nil, checker.Promise{}); met != (len(mismatches) == 0) || undecided {
+			t.Errorf("expect %q: %v", expect, mismatches)
+		}
+	}
+}
+
+// A law that is not named may be broken only by causes that break no promise.
+func TestEveryCauseOfAnUnnamedLawMustBeExcused(t *testing.T) {
+	lost := checker.Cause{Kind: checker.NoQuorumLeft}
+	v := came(checker.DeadlockFreedom, checker.Violated, lost)
+	if mismatches, _ := parse(t, oneRedis).Expect.Match(v, nil, checker.Promise{}); len(mismatches) > 0 {
+		t.Errorf("got %v", mismatches)
+	}
+	v.Findings[0].Further = []checker.Finding{{Law: checker.DeadlockFreedom, Outcome: checker.Violated,
+		Cause: checker.Cause{Kind: checker.StuckWithoutHolder}}}
+	if mismatches, _ := parse(t, oneRedis).Expect.Match(v, nil, checker.Promise{}); len(mismatches) != 1 {
+		t.Errorf("with a further cause: got %v", mismatches)
+	}
+}
+
 // TestWhatServersDoNotRecordIsNoMismatch: a violation is as expected whatever its cause, and a law that could not be
 // checked leaves the run undecided.
 func TestWhatServersDoNotRecordIsNoMismatch(t *testing.T) {

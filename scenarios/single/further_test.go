@@ -1,0 +1,128 @@
+package single_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/single"
+)
+
+// explained runs a scenario with its own faults.
+func explained(t *testing.T, s *scenarios.Scenario) *single.Run {
+	t.Helper()
+	result, err := scenarios.NewRunner(s).Run(s.Plan(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := single.Explain(s, result, s.Judge(result))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// In del-by-slow-client a pause breaks exclusion, and then the paused client's DEL breaks it once more: every form of
+// the report has both, and of both which fault they need.
+func TestEveryFormHasEachCause(t *testing.T) {
+	s, err := scenarios.Named("del-by-slow-client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := explained(t, s)
+	f := run.Verdict.Of(checker.MutualExclusion)
+	if len(f.Further) != 1 || len(f.Further[0].Trials) == 0 || !f.Further[0].Trials[0].Needed {
+		t.Fatalf("it is %s: %+v", f.Came(), f.Further)
+	}
+	d := run.Document()
+	var text, page strings.Builder
+	if err := d.Text(&text, document.TextOptions{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.HTML(&page, "page.html"); err != nil {
+		t.Fatal(err)
+	}
+	junit, err := document.JUnit(d.Suite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for form, want := range map[string][2]string{
+		text.String(): {"also: removed by non-owner", "mutual-exclusion violated: removed by non-owner"},
+		page.String(): {"also: removed by non-owner", "which did not own it"},
+		string(junit): {"also by removed by non-owner", ""},
+	} {
+		for _, words := range want {
+			if !strings.Contains(form, words) {
+				t.Errorf("%q is missing in\n%s", words, form)
+			}
+		}
+	}
+}
+
+// A run that is to show one of several violations has it in its headline.
+func TestTheHeadlineIsAboutWhatTheRunIsToShow(t *testing.T) {
+	s, err := scenarios.Named("del-by-slow-client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := explained(t, s)
+	first := run.Headline()
+	run.Focus = &single.Focus{Law: checker.MutualExclusion, Cause: checker.Cause{Kind: checker.RemovedByNonOwner}}
+	if focused := run.Headline(); focused == first || run.Gravest() != checker.MutualExclusion {
+		t.Errorf("with and without a focus the headline is %q", first)
+	}
+}
+
+// Two failovers of a plan are recorded in the same words, so that a strike may be of either: the story names what was
+// found to be needed, and never an empty list.
+func TestFaultsRecordedInTheSameWordsAreNamed(t *testing.T) {
+	s, err := scenarios.Parse("failovers.yaml", []byte(`name: failovers
+servers: {redis: 1, replicas: 1, down-after: 1000ms, reconfigure-after: 500ms}
+clients: 4
+lock: {retry: {delay: 20ms..60ms}, protocol: set-nx-px, value: per-acquire, ttl: 3000ms}
+work: {cycles: 2, writes: 2, hold: 500ms, compute: 50ms}
+limit: 60s
+faults:
+  - fail over redis-1 to redis-1-replica-1 after validity-checked by client-4
+  - fail over redis-1 to redis-1-replica-1 after acquire-start by client-1
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := explained(t, s)
+	f := run.Verdict.Of(checker.LeaseExclusion)
+	if line := s.Faults[1].Recorded(); f.Outcome != checker.Violated || !strings.Contains(f.Explanation, line) {
+		t.Errorf("%s: %q is not named: %s", f.Came(), line, f.Explanation)
+	}
+}
+
+// The shutdown alone is not needed: without it, a later fault brings the same about.
+func TestAFaultIsNeededAloneOnlyIfNothingLaterDoesTheSame(t *testing.T) {
+	s, err := scenarios.Parse("fixed.yaml", []byte(`name: fixed-value
+servers: {redis: 1, persistence: {append-fsync: always}}
+clients: 2
+lock: {retry: {delay: 100ms}, protocol: set-nx-px, value: fixed, ttl: 3000ms}
+work: {cycles: 2, writes: 1, hold: 3000ms, check-validity: on, locks: [alpha, beta]}
+resource: {fencing: off}
+limit: 60s
+faults:
+  - pause redis-1 for 590ms at 5475ms
+  - shut down redis-1 after quorum-reached by client-1, restart after 37ms
+  - drift client-1 clock by -50000ppm from 2210ms for 1793ms
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := explained(t, s)
+	f := run.Verdict.Of(checker.Ownership)
+	shutdown := `"` + s.Faults[1].String() + `"`
+	if len(f.Trials) == 0 || !f.Trials[0].Later {
+		t.Fatalf("it is %s: %v", f.Came(), f.Trials)
+	}
+	want := " Without " + shutdown + ", and without what strikes later, it does not come about."
+	if !strings.Contains(f.Explanation, want) || strings.Contains(f.Explanation, "come about without") {
+		t.Errorf("it says: %s", f.Explanation)
+	}
+}
