@@ -55,6 +55,9 @@ type Runner struct {
 
 // Host lets code that is no task be the clients' lock: that of a library, on goroutines.
 type Host interface {
+	// Within carries out a run: it calls the function once, and returns when that has. The other methods are called
+	// by it.
+	Within(run func())
 	// Prepare completes the options of a run's world. No event happens between it and Begin.
 	Prepare(*sim.Options)
 	// Begin starts a run of a world in which nothing has happened, with the servers that can be dialled.
@@ -185,10 +188,19 @@ func (r *Runner) beginWatch() {
 }
 
 // Run carries out the plan. An error is a failure of Fencepost's or a lock's own code, never a verdict.
-func (r *Runner) Run(p nemesis.Plan) (Result, error) {
-	if r.elsewhere != nil {
+func (r *Runner) Run(p nemesis.Plan) (result Result, err error) {
+	switch {
+	case r.elsewhere != nil:
 		return r.elsewhere(r.scenario, p, r.sent)
+	case r.host != nil:
+		r.host.Within(func() { result, err = r.run(p) })
+		return result, err
 	}
+	return r.run(p)
+}
+
+// run carries out the plan in this process.
+func (r *Runner) run(p nemesis.Plan) (Result, error) {
 	s, w := r.scenario, r.world
 	options := sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links, Onlooker: r.onlooker}
 	if r.host != nil {

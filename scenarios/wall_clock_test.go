@@ -22,6 +22,7 @@ type clockSpy struct {
 
 func (*clockSpy) Foreign() bool { return false }
 
+func (c *clockSpy) Within(run func())                                 { run() }
 func (c *clockSpy) Prepare(*sim.Options)                              {}
 func (c *clockSpy) Begin(w *sim.World, _ []sim.ProcessID)             { c.world = w }
 func (c *clockSpy) Run(limit sim.Time, done func() bool) bool         { return c.world.Run(limit, done) }

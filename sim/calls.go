@@ -135,10 +135,9 @@ func (m *message) act(uint64) {
 func (m *message) arrive() {
 	p := m.c.server
 	m.inspected(0)
-	d := &m.w.digest
-	d.word(uint64(m.w.now) ^ m.c.up.name)
+	m.w.digest.word(uint64(m.w.now) ^ m.c.up.name)
 	for _, a := range m.in.Args {
-		d.text(m.c.pipe.canonical(a))
+		m.w.digestText(a)
 	}
 	if m.c.life == 0 && !p.down {
 		m.c.life = p.life
@@ -188,7 +187,7 @@ func (m *message) comeBack() {
 	}
 	m.inspected(0)
 	m.w.digest.word(uint64(m.w.now) ^ m.c.down.name)
-	m.c.pipe.digest(&m.w.digest, m.reply.raw)
+	m.w.digestReply(m.reply.raw)
 	if t == nil {
 		m.c.pipe.deliver(m)
 		m.release()

@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/fencepost-sim/fencepost/checker/history"
+import (
+	"bytes"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
 
 // Digest is a running hash of everything that happened in a run. Equal seeds give equal digests across processes,
 // GOMAXPROCS values, race builds and machines.
@@ -10,25 +14,49 @@ func (d *Digest) word(w uint64) { *d = Digest(fold(uint64(*d), w)) }
 
 func (d *Digest) text(s string) { *d = Digest(hashString(uint64(*d), s)) }
 
-func (d *Digest) record(e *history.Event, canonical func(string) string) {
+// digestText adds a text that a client or a server has sent, or a value.
+func (w *World) digestText(s string) {
+	if w.texts == nil {
+		w.digest.text(s)
+		return
+	}
+	n, known := w.texts[s]
+	if !known {
+		n = uint64(len(w.texts))
+		w.texts[s] = n
+	}
+	w.digest.word(n)
+}
+
+// digestReply adds what a server has sent.
+func (w *World) digestReply(b []byte) {
+	if w.texts == nil {
+		w.digest.text(string(b))
+		return
+	}
+	for line := range bytes.SplitSeq(b, []byte("\r\n")) {
+		w.digestText(string(line))
+	}
+}
+
+// digestRecord adds an event of the history.
+func (w *World) digestRecord(e *history.Event) {
+	d := &w.digest
 	d.word(uint64(e.Time)<<8 | uint64(e.Type))
 	d.text(string(e.Process))
 	d.text(string(e.F))
 	d.text(string(e.Lock))
 	d.text(string(e.Attempt))
-	value := e.Value
-	switch {
-	case e.F == history.Acquire || e.F == history.Extend || e.F == history.Release:
-		value = "" // a library's text, which may name several errors in any order
-	case canonical != nil:
-		value = canonical(value)
+	if e.F == history.Acquire || e.F == history.Extend || e.F == history.Release {
+		d.text("") // a library's text, which may name several errors in any order
+	} else {
+		w.digestText(e.Value)
 	}
-	d.text(value)
 	d.text(string(e.Of))
 	d.text(string(e.By))
 	d.text(string(e.Why))
 	if e.Member != "" {
-		d.text(e.Member)
+		w.digestText(e.Member)
 	}
 	d.word(uint64(e.Token))
 	if g := e.Grant; g != nil {

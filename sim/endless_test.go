@@ -27,7 +27,6 @@ func (a *asker) Opened(Status)                          { a.pipe.Ask([]string{"P
 func (a *asker) Received([]byte, *Incoming)             { a.answered++; a.pipe.Close() }
 func (a *asker) Ended(Status)                           {}
 func (a *asker) Tag([]string) (history.Attempt, string) { return "", "" }
-func (a *asker) Canonical(string) string                { return "" }
 
 // TestAnEndlessRunKeepsNothingOfWhatIsOver: neither connections nor messages nor counts by attempt.
 func TestAnEndlessRunKeepsNothingOfWhatIsOver(t *testing.T) {

@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"time"
-
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
@@ -14,17 +12,14 @@ type Front interface {
 	// Serial reports whether a server takes the requests of a connection one after the other, each when the one before
 	// has been answered.
 	Serial() bool
-	// Begin starts a run. shift is how far its wall clocks are ahead of those of the first run of a process: what
-	// enters digests is as if there were none.
-	Begin(shift time.Duration) Callers
+	// Begin starts a run.
+	Begin() Callers
 }
 
 // Callers are the clients of one run, as a Front knows them.
 type Callers interface {
 	// Caller returns a client that has requested nothing yet.
 	Caller(client ProcessID) Caller
-	// Canonical returns the form of a recorded value that enters digests.
-	Canonical(value string) string
 }
 
 // Caller is one client of a run.
@@ -36,9 +31,6 @@ type Caller interface {
 	// Try is the latest round of requests for the lock in the current attempt: when it began, and which servers have
 	// granted it. If none was recognised, since is when the attempt began.
 	Try() (since Time, granted []ProcessID)
-	// Canonical returns the form of a part of a request, or of a reply, that enters digests: the same in equal runs,
-	// even if the part is random or contains absolute times.
-	Canonical(part string) string
 }
 
 // Wire is the protocol of one connection, at its client's end. It makes requests of what the client writes, and bytes

@@ -104,7 +104,7 @@ func (m *push) act(uint64) {
 	}
 	if !m.over {
 		m.w.digest.word(uint64(m.w.now) ^ c.down.name)
-		c.pipe.digest(&m.w.digest, m.data)
+		m.w.digestReply(m.data)
 	}
 	switch {
 	case m.over && c.pipe != nil:

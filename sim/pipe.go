@@ -31,9 +31,6 @@ type Endpoint interface {
 	Received(b []byte, to *Incoming)
 	// Ended reports that nothing more will arrive: Reset if the connection broke, NoReply if the server closed it.
 	Ended(Status)
-	// Canonical returns the form of a part of a request, or of a reply, that enters digests: the same in equal runs,
-	// even if the part is random or contains absolute times.
-	Canonical(part string) string
 }
 
 // ErrProtocol reports bytes that no client of Redis would send.
@@ -213,20 +210,4 @@ func (p *Pipe) deliver(m *message) {
 	}
 	p.c.close()
 	p.end.Ended(Reset)
-}
-
-func (p *Pipe) canonical(part string) string {
-	if p == nil {
-		return part
-	}
-	return p.end.Canonical(part)
-}
-
-// digest adds a server's reply to a digest. A reply that no pipe carries is not copied for that.
-func (p *Pipe) digest(d *Digest, reply []byte) {
-	if p == nil {
-		d.text(string(reply))
-		return
-	}
-	d.text(p.end.Canonical(string(reply)))
 }

@@ -25,9 +25,9 @@ type Options struct {
 	Command func(args []string) string
 	// Stacks, if set, are those on which the tasks run.
 	Stacks *Stacks
-	// Canonical, if set, returns the form of a recorded value that enters the digest: the same in equal runs, even if
-	// the value is random.
-	Canonical func(value string) string
+	// Nameless makes values, and what clients and servers send, enter the digest by which texts are equal, and not by
+	// what they are: clients may draw random values that no seed determines.
+	Nameless bool
 	// Wall is what every wall clock shows at the start, ns since the Unix epoch; 0: Epoch.
 	Wall int64
 	// Endless means that the run may last indefinitely: there is no limit of events, and nothing is kept of what is
@@ -83,6 +83,7 @@ type World struct {
 	procSlab slab[Process]
 	byName   map[ProcessID]*Process
 	digest   Digest
+	texts    map[string]uint64 // with Nameless, those that have entered the digest, numbered
 	err      error
 	hist     history.History
 	pending  []pendingDeadline
@@ -123,7 +124,10 @@ func (w *World) Reset(seed uint64, opts Options) {
 	w.procs = w.procs[:0]
 	w.procSlab.reset()
 	clear(w.byName)
-	w.digest = Digest(mix(seed))
+	w.digest, w.texts = Digest(mix(seed)), nil
+	if opts.Nameless {
+		w.texts = map[string]uint64{}
+	}
 	clear(w.hist.Events)
 	w.hist = history.History{Events: w.hist.Events[:0]}
 	w.pending = w.pending[:0]
@@ -349,7 +353,7 @@ func (w *World) record(p ProcessID, e *history.Event) {
 		w.hist.Events = w.hist.Events[:at]
 		return
 	}
-	w.digest.record(kept, w.opts.Canonical)
+	w.digestRecord(kept)
 }
 
 // RecordGrant adds an acquire ok or extend ok on behalf of a client; the validity ends on a clock of its process.

@@ -51,6 +51,9 @@ type stage struct {
 // apart is the time between the starts of the user's clients.
 const apart = 30 * time.Millisecond
 
+// Within carries out a run. It lasts as long in real time as in the world's.
+func (st *stage) Within(run func()) { run() }
+
 // Prepare gives the world the host's wall clock.
 func (st *stage) Prepare(o *sim.Options) {
 	o.Wall = st.clock.Begin().UnixNano()
@@ -97,7 +100,7 @@ func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 	st.front = realtime.NewFront(st.loop, st)
 	if st.Foreign() && !st.onRedis() {
 		front := st.Fleet.Front(st.Scenario.Servers.Front())
-		st.callers, st.serial = front.Begin(0), front.Serial()
+		st.callers, st.serial = front.Begin(), front.Serial()
 		st.follow()
 	}
 	err := st.Fleet.Begin(st.loop)

@@ -1,216 +1,126 @@
 package locktest
 
 import (
-	"errors"
-	"io"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// bubbles are the bubbles in which one process makes runs, one after another. The clock of a bubble stops once it has
-// been left: the goroutines that runs have left there never wake, and cost nothing but memory.
+// Each run has a bubble of its own (testing/synctest), so that all runs begin at the same time of day and nothing of
+// one takes part in another. If goroutines of a run do not end, their bubble is frozen: its first goroutine waits for
+// something from outside, so that its clock never moves again and the others cost nothing but memory.
 //
-// What a library keeps for the whole program would stay behind as well. A bubble is therefore left only if each kind of
-// goroutine in it was created again by every run; and what fails in a later bubble is tried again by another process.
-type bubbles struct {
-	task   task
-	seeds  []uint64 // not yet run
-	plans  *search.Plans
-	clock  time.Time // shown by the bubbles, one after another
-	frozen int       // goroutines in bubbles that have been left
-	later  bool      // the bubble is not the first
-	// everyRun are the kinds of goroutines of which every run leaves some, as the first bubble has shown.
-	everyRun map[string]bool
-	before   map[string]int // goroutines, by kind, before the first run of the bubble
-	next     chan struct{}  // closed when another bubble is to follow
-	// made outside of bubbles: a goroutine that waits for it keeps the clock of its bubble from moving
-	never chan struct{}
+// What a library keeps for the whole program breaks that rule: a goroutine, a channel or a timer that was made in one
+// run and is used in the next. A run that is not the first of its process, and fails or finds such a goroutine, is
+// therefore not trusted. It is made again, as are all that follow, each by a process of its own.
+
+// frozenCrowd is how many goroutines may be in frozen bubbles before another process makes the next runs.
+const frozenCrowd = 160
+
+// settling is how long the goroutines of a run that is over may take to end before their bubble is frozen, and patience
+// how long they may take before they are reported. Both are virtual time.
+const settling, patience = 10 * time.Second, 10 * time.Minute
+
+// left is what the runs of a process have left behind.
+type left struct {
+	frozen    int // goroutines in frozen bubbles
+	strangers int // those of them that are not tolerated
+	leak      string
+	counts    map[string]int  // goroutines of the program by kind, after the latest run
+	everyRun  map[string]bool // the kinds of which some run has left one
+	kept      bool            // a kind of them did not grow: it may be one that the library keeps
 }
 
-// Each goroutine that a run leaves takes part in the runs that follow, if only by the timers that wake it. few is how
-// many may do so if another bubble can make the next runs, and crowd if another process must. frozenCrowd is how many
-// may be in bubbles that have been left, where they keep the memory of their runs.
-const (
-	few         = 3
-	crowd       = 8
-	frozenCrowd = 160
-)
+// Within carries out a run in a bubble of its own.
+func (w *worker) Within(run func()) {
+	switch w.runs++; {
+	case w.serves:
+	case w.runs == 2:
+		say(report{Later: true})
+	case w.runs%16 == 0:
+		say(report{}) // it is alive
+	}
+	runtime.GC() // two collections empty every sync.Pool: timers and channels of a bubble are of no use in another
+	runtime.GC()
+	over, frozen := make(chan struct{}), make(chan struct{})
+	go w.inBubble(run, over, frozen)
+	select {
+	case <-over:
+	case <-frozen:
+	}
+	if w.crowded != nil && (w.left.frozen > frozenCrowd || w.left.kept) {
+		w.crowded()
+	}
+}
 
-// work does a task, in a bubble; explorations may need several.
-func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
-	collectBetweenRuns()
-	offline()
-	say(report{}) // it has started
-	b := &bubbles{task: k, seeds: k.Seeds, never: make(chan struct{})}
-	for another := true; another; {
-		b.next = make(chan struct{})
-		over := make(chan struct{})
-		go func() {
-			defer close(over)
-			synctest.Test(t, func(*testing.T) {
-				if b.work(newWorker(s, c)) {
-					close(b.next)
-					<-b.never
-				}
-			})
-		}()
-		select {
-		case <-over:
-			another = false
-		case <-b.next:
-			runtime.GC() // two collections empty every sync.Pool: timers and channels of a bubble are of no use in
-			runtime.GC() // another
+// inBubble carries out a run. It closes over when nothing is left of the run, and otherwise frozen, and never returns.
+func (w *worker) inBubble(run func(), over, frozen chan struct{}) {
+	defer close(over)
+	synctest.Test(w.t, func(*testing.T) {
+		before := runtime.NumGoroutine()
+		w.Driver, w.stacks = bubble.NewDriver(), new(sim.Stacks)
+		run()
+		if n := w.settle(before); n > 0 {
+			w.freeze(n)
+			close(frozen)
+			<-w.never
 		}
-	}
+	})
 }
 
-// work does the task, or the part of it that is done in one bubble. It reports whether another is to follow.
-func (b *bubbles) work(w *worker) (another bool) {
-	time.Sleep(time.Until(b.clock))
-	b.before = kinds()
-	w.given, w.plans, w.later = b.task.Plans, b.plans, b.later || b.task.Plans != nil || b.task.Shown != ""
-	if w.plans != nil {
-		w.plans.Move(w.scenario)
-	}
-	if b.task.Trial {
-		w.try()
-	} else if b.task.List {
-		w.list()
-	} else if err := b.prepare(w); err != nil {
-		say(report{Problem: err.Error()})
-	} else if b.task.Shrink != nil {
-		w.shrink(b.task.Seeds[0], *b.task.Shrink)
-	} else if b.explore(w) {
-		b.frozen, b.plans, b.clock, b.later = b.frozen+w.left(), w.plans, time.Now(), true
+// settle lets the goroutines of a run that is over end, and returns how many do not.
+func (w *worker) settle(before int) int {
+	end := func() int {
 		w.Dismiss()
 		w.stacks.Close()
 		synctest.Wait()
-		return true
+		return runtime.NumGoroutine() - before
 	}
-	left := b.frozen+w.left() > 0
-	say(report{Done: true, Left: left})
-	if left {
-		_, _ = io.Copy(io.Discard, os.Stdin) // until the process is ended; the clock stands still meanwhile
+	if end() == 0 {
+		w.left.grew(nil)
+		return 0
 	}
-	w.Close()
-	w.stacks.Close()
-	return false
+	time.Sleep(settling)
+	return end()
 }
 
-// prepare makes what the runs of the task need.
-func (b *bubbles) prepare(w *worker) error {
-	fresh := w.plans == nil
-	if err := errors.Join(w.drawPlans(), w.enumerate(b.task.Places)); err != nil || !fresh {
-		return err
-	}
-	return w.goOn(b.task.Seeds[0], b.task.Shown)
-}
-
-// explore runs seeds, until all have been run or the runs have left behind a crowd. It reports whether another bubble
-// is to make the next runs; if not, another process is.
-func (b *bubbles) explore(w *worker) (another bool) {
-	alike := b.runAll(w)
-	if problem := w.leaked(); problem != "" {
-		say(report{Problem: problem})
-		return false
-	}
-	another = alike && !b.task.Alone && b.frozen+w.left() <= frozenCrowd
-	if !another {
-		w.passOn(b.seeds)
-	}
-	return another
-}
-
-// runAll runs seeds and reports each. It ends early if too much is left behind, and then reports whether every run
-// leaves goroutines of all these kinds.
-func (b *bubbles) runAll(w *worker) (alike bool) {
-	var first map[string]int // when one seed had been run
-	runs := 0                // made by then
-	for i := 0; len(b.seeds) > 0; i++ {
-		switch left := w.left(); {
-		case left > few && (b.later && i > 0 && b.known(kinds()) ||
-			!b.later && i > 1 && b.learn(first, kinds(), w.runs-runs)):
-			return true
-		case left > crowd && i > 1:
-			return false
-		}
-		seed := b.seeds[0]
-		if !b.runSeed(w, seed) {
-			return false // perhaps because of what has stayed behind
-		}
-		say(report{Finished: &seed})
-		b.seeds = b.seeds[1:]
-		if i == 0 && !b.later {
-			first, runs = kinds(), w.runs
+// freeze takes note of n goroutines that a run leaves behind.
+func (w *worker) freeze(n int) {
+	w.left.frozen += n
+	w.left.grew(kinds())
+	if strangers := w.strangers(); len(strangers) > 0 {
+		w.left.strangers += len(strangers)
+		if w.left.leak == "" {
+			time.Sleep(patience - settling)
+			synctest.Wait()
+			w.left.leak = w.leakOf(w.strangers())
 		}
 	}
-	return false
 }
 
-// runSeed makes the run of a seed, or those of the single faults with that number, and reports it; ok is false if it
-// failed in a bubble that is not the first.
-func (b *bubbles) runSeed(w *worker, seed uint64) (ok bool) {
-	if w.config.Every == 1 {
-		return w.tryPlace(seed, b.later)
+// grew compares the goroutines of the program, by kind, with those before the latest run; nil if it has left none.
+func (l *left) grew(now map[string]int) {
+	for kind := range l.everyRun {
+		l.kept = l.kept || now[kind] <= l.counts[kind]
 	}
-	say(report{Began: &seed, Later: b.later})
-	plan := w.plan(seed)
-	if w.pursues() { // to draw it, runs may have been made
-		say(report{Began: &seed, Later: b.later, Plan: plan.String()})
+	if now == nil {
+		return
 	}
-	r := w.run(seed, plan)
-	switch {
-	case r.Refused != "":
-		say(report{Problem: r.Refused})
-		b.seeds = b.seeds[:1]
-		return true
-	case r.Failure != "" && b.later:
-		return false
-	}
-	if r.bad() {
-		again := w.run(seed, plan)
-		r.Differs = again.Digest != r.Digest
-	}
-	say(report{Ran: &r})
-	return true
-}
-
-// learn reports whether all kinds of which there are more goroutines than before the first run were there after the
-// first seed, and have grown by at least one in each of the runs since then. If so, it remembers them: every run leaves
-// some.
-func (b *bubbles) learn(first, now map[string]int, runs int) bool {
-	b.everyRun = map[string]bool{}
 	for kind, n := range now {
-		if n > b.before[kind] {
-			b.everyRun[kind] = true
-			if first[kind] <= b.before[kind] || n < first[kind]+runs {
-				return false
-			}
+		if n > l.counts[kind] {
+			l.everyRun[kind] = true
 		}
 	}
-	return true
+	l.counts = now
 }
 
-// known reports whether all kinds of which there are more goroutines than before the first run are among those that
-// learn remembers.
-func (b *bubbles) known(now map[string]int) bool {
-	for kind, n := range now {
-		if n > b.before[kind] && !b.everyRun[kind] {
-			return false
-		}
-	}
-	return true
-}
-
-// kinds counts the goroutines of the program by the function that they began with, without those of sim and sim/bubble.
-// A stack too deep for the runtime's profile counts by its outermost known function.
+// kinds counts the goroutines of the program by the function that they began with, without our own. A stack too deep
+// for the runtime's profile counts by its outermost known function.
 func kinds() map[string]int {
 	all := make([]runtime.StackRecord, runtime.NumGoroutine()+8)
 	n, ok := runtime.GoroutineProfile(all)
@@ -224,11 +134,17 @@ func kinds() map[string]int {
 		if kind == "runtime.goexit" && len(stack) > 1 {
 			kind = nameOf(stack[len(stack)-2])
 		}
-		if kind != "runtime.corostart" && !strings.HasSuffix(kind, "/bubble.(*Driver).work.func1") {
+		if !ours(kind) {
 			by[kind]++
 		}
 	}
 	return by
+}
+
+// ours reports whether goroutines that begin with a function are those of a run itself.
+func ours(kind string) bool {
+	return kind == "runtime.corostart" || strings.HasSuffix(kind, "/bubble.(*Driver).work.func1") ||
+		strings.HasSuffix(kind, "/locktest.(*worker).inBubble")
 }
 
 // nameOf is the function in which a stack of the profile has pc.

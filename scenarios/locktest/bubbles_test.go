@@ -96,29 +96,32 @@ func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatEveryRunLeavesIsLeftBehind: what has been made once may be used by later runs.
-func TestOnlyWhatEveryRunLeavesIsLeftBehind(t *testing.T) {
+// TestWhatARunDoesNotLeaveAgainMayBeKept: a library that leaves a goroutine in one run and not in the next may have
+// made it once, for the whole program.
+func TestWhatARunDoesNotLeaveAgainMayBeKept(t *testing.T) {
 	type counts = map[string]int
 	for name, test := range map[string]struct {
-		before, first, now counts
-		want               bool
+		runs []counts // after each run; nil: it has left nothing
+		want bool
 	}{
-		"the same of each run":         {counts{"m": 1}, counts{"m": 1, "a": 4}, counts{"m": 1, "a": 12}, true},
-		"beside those of a bubble":     {counts{"a": 8}, counts{"a": 12}, counts{"a": 20}, true},
-		"a pool, made once":            {counts{}, counts{"a": 4, "pool": 8}, counts{"a": 12, "pool": 8}, false},
-		"made once, later":             {counts{}, counts{"a": 4}, counts{"a": 12, "late": 1}, false},
-		"a pool, made later":           {counts{}, counts{"a": 4}, counts{"a": 12, "pool": 8}, false},
-		"of some runs":                 {counts{}, counts{"a": 4, "b": 1}, counts{"a": 12, "b": 2}, false},
-		"what was there before":        {counts{"idle": 3}, counts{"idle": 3, "a": 1}, counts{"idle": 3, "a": 3}, true},
-		"what was there and has ended": {counts{"idle": 3}, counts{"a": 1}, counts{"a": 3}, true},
+		"nothing is left":          {[]counts{nil, nil, nil}, false},
+		"the same of each run":     {[]counts{{"m": 1, "a": 4}, {"m": 1, "a": 8}, {"m": 1, "a": 12}}, false},
+		"more of the first":        {[]counts{{"m": 1, "a": 9}, {"m": 1, "a": 10}, {"m": 1, "a": 12}}, false},
+		"a pool, made once":        {[]counts{{"m": 1, "a": 4, "pool": 8}, {"m": 1, "a": 8, "pool": 8}}, true},
+		"a pool, and nothing else": {[]counts{{"m": 1, "pool": 8}, nil}, true},
+		"made once, later":         {[]counts{{"m": 1, "a": 4}, {"m": 1, "a": 8, "late": 1}}, false},
+		"made later, and used after": {[]counts{{"m": 1, "a": 4}, {"m": 1, "a": 8, "late": 1},
+			{"m": 1, "a": 12, "late": 1}}, true},
+		"of some runs":                 {[]counts{{"m": 1, "a": 4}, nil}, true},
+		"what was there and has ended": {[]counts{{"a": 4}, {"a": 8}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := &bubbles{before: test.before}
-			if got := b.learn(test.first, test.now, 2); got != test.want {
-				t.Fatalf("%v, want %v", got, test.want)
+			l := left{counts: counts{"m": 1}, everyRun: map[string]bool{}}
+			for _, now := range test.runs {
+				l.grew(now)
 			}
-			if test.want && (!b.known(test.now) || b.known(counts{"new": 1})) {
-				t.Error("a later bubble is judged otherwise")
+			if l.kept != test.want {
+				t.Errorf("kept: %t", l.kept)
 			}
 		})
 	}

@@ -60,7 +60,7 @@ func (p *parent) enumerate(asked []uint64) []uint64 {
 	ctx, cancel := p.within(runsShare)
 	defer cancel()
 	failed := false
-	end := p.start(ctx, task{Test: p.t.Name(), Call: p.call, List: true}, func(r report) {
+	end := p.do(ctx, task{Test: p.t.Name(), Call: p.call, List: true}, func(r report) {
 		if r.Problem != "" {
 			p.problem(r.Problem)
 			failed = true
@@ -205,15 +205,14 @@ func (w *worker) list() {
 	say(report{Listed: l})
 }
 
-// errUnsure ends the runs of a place: one failed in a bubble that is not the first.
-var errUnsure = errors.New("it failed, perhaps because of what has stayed behind")
+// errDoubt ends the runs of a place: one is not to be trusted.
+var errDoubt = errors.New("it failed, perhaps because of what has stayed behind")
 
 // errNoCourse ends the runs of a place: it has none on which the others could build.
 var errNoCourse = errors.New("it failed")
 
-// tryPlace makes the runs of the single faults of a place and reports them; ok is false if one failed in a bubble that
-// is not the first.
-func (w *worker) tryPlace(number uint64, later bool) (ok bool) {
+// tryPlace makes the runs of the single faults of a place and reports them; ok is false if one is not to be trusted.
+func (w *worker) tryPlace(number uint64) (ok bool) {
 	at, known := w.singles.numbers[w.singles.places[number-1]]
 	if !known { // of a library whose runs differ
 		missed := nemesis.Missed{Line: w.singles.places[number-1]}
@@ -221,11 +220,11 @@ func (w *worker) tryPlace(number uint64, later bool) (ok bool) {
 		return true
 	}
 	err := w.singles.Try(at, func(p nemesis.Plan, run func() (scenarios.Result, error)) error {
-		say(report{Began: &number, Plan: p.String(), Later: later})
+		say(report{Began: &number, Plan: p.String()})
 		result, err := run()
 		r := w.judge(number, result, err)
-		if r.Failure != "" && later {
-			return errUnsure
+		if w.doubts(&r) {
+			return errDoubt
 		}
 		r.Kind = p.Faults[0].Kind
 		if r.bad() {
@@ -238,7 +237,7 @@ func (w *worker) tryPlace(number uint64, later bool) (ok bool) {
 		}
 		return nil
 	})
-	return !errors.Is(err, errUnsure)
+	return !errors.Is(err, errDoubt)
 }
 
 // differs reports whether another run of a plan is another, if it is the first with a finding.

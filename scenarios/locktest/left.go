@@ -25,28 +25,31 @@ func goroutines() []*remote.Goroutine {
 // tolerates reports whether a goroutine is in a function that Config.Tolerated names.
 func (c *Config) tolerates(g *remote.Goroutine) bool { return slices.ContainsFunc(c.Tolerated, g.In) }
 
-// leaked reports the goroutines that runs have left behind, one a run or more, and that still run ten minutes later;
-// empty if there are none.
-func (w *worker) leaked() string {
-	if w.failed || w.later || w.left() < w.runs {
-		return ""
-	}
-	strangers := func() []*remote.Goroutine { return slices.DeleteFunc(goroutines(), w.config.tolerates) }
-	if len(strangers()) < w.runs {
-		return ""
-	}
-	w.Patience()
-	all := strangers()
-	if len(all) < w.runs {
+// strangers are the goroutines of the bubble that are neither ours nor tolerated.
+func (w *worker) strangers() []*remote.Goroutine {
+	return slices.DeleteFunc(goroutines(), w.config.tolerates)
+}
+
+// leakOf reports goroutines that still run ten minutes after their run; empty if there are none.
+func (w *worker) leakOf(all []*remote.Goroutine) string {
+	if len(all) == 0 {
 		return ""
 	}
 	are := "are"
 	if len(all) == 1 {
 		are = "is"
 	}
-	return fmt.Sprintf("%s %s still there ten minutes after %s: %s. End it in %s, or name its function in "+
-		"Config.Tolerated\n\n%s", text.Count(len(all), "goroutine"), are, text.Count(w.runs, "run"),
-		strings.TrimSuffix(all[0].String(), "."), w.closing(), remote.Same(all))
+	return fmt.Sprintf("%s %s still there ten minutes after 1 run: %s. End it in %s, or name its function in "+
+		"Config.Tolerated\n\n%s", text.Count(len(all), "goroutine"), are, strings.TrimSuffix(all[0].String(), "."),
+		w.closing(), remote.Same(all))
+}
+
+// leaked reports the goroutines that the runs have left behind, if that is one a run or more; empty if not.
+func (w *worker) leaked() string {
+	if w.failed || w.later || w.left.strangers < w.runs {
+		return ""
+	}
+	return w.left.leak
 }
 
 // closing says where a goroutine is to be ended.

@@ -73,14 +73,14 @@ func (c *Client) Context() context.Context { return c.guest.Context() }
 
 // host makes the locks of the library those of the modelled clients.
 type host struct {
-	*bubble.Driver
-	stacks    sim.Stacks
-	new       func(*Client) Lock
-	keys      *keys                         // nil: each lock has one of its name
-	world     *sim.World                    // of the run
-	waits     map[sim.ProcessID]*sim.Signal // for an answer, by client
-	closeless atomic.Bool                   // a Lock without Close was seen
-	together  bool                          // the servers grant a lock as one
+	*bubble.Driver // of the latest run
+	stacks         *sim.Stacks
+	new            func(*Client) Lock
+	keys           *keys                         // nil: each lock has one of its name
+	world          *sim.World                    // of the run
+	waits          map[sim.ProcessID]*sim.Signal // for an answer, by client
+	closeless      atomic.Bool                   // a Lock without Close was seen
+	together       bool                          // the servers grant a lock as one
 }
 
 // open makes the lock of a client. If New returns none, the run fails.
@@ -100,7 +100,7 @@ func (h *host) open(c *Client) Lock {
 
 // Prepare makes the world of a run use the stacks and the clock of the bubble.
 func (h *host) Prepare(o *sim.Options) {
-	o.Stacks, o.Wall, o.Canonical = &h.stacks, h.Wall(), h.Canonical
+	o.Stacks, o.Wall, o.Nameless = h.stacks, h.Wall(), true
 	if h.keys != nil {
 		o.Keep = h.keys.connect
 	}

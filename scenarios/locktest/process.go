@@ -89,8 +89,8 @@ func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 }
 
 // exploreShare runs the seeds with one worker after another: one that dies is replaced by another, and so is one in
-// which too much is left behind. A run in which a worker dies after it has left a bubble is made again, by workers that
-// leave none: the code may keep for the whole program what belongs to one bubble alone.
+// which too much is left behind. If a run that is not the first of its process fails, it is made again in a process of
+// its own; if it then succeeds, the code keeps something from one run for the next, and so are all that follow.
 func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
 	s := share{parent: p, seeds: seeds}
 	for len(s.seeds) > 0 && ctx.Err() == nil {
@@ -101,21 +101,25 @@ func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
 		}
 		var w working
 		end := p.start(ctx, k, func(r report) { s.follow(&w, r) })
-		if w.began != nil && (w.done || w.later) {
+		doubtful := w.began != nil && (w.done || w.later)
+		if doubtful {
 			p.forget(*w.began) // it is tried again
 		}
 		switch {
 		case w.failed || ctx.Err() != nil:
 			return
-		case w.done:
-		case w.began != nil && w.later:
+		case doubtful && w.unsure:
 			s.alone = true
-		case w.began == nil:
-			p.problem(fmt.Sprintf("a worker ended before its first run: %v", end))
-			return
-		default:
+		case doubtful:
+			s.suspect = true
+		case w.began != nil:
 			s.take(ran{Seed: *w.began, Failure: end.Error(), Plan: w.plan, Shown: &search.Shown{Plan: w.plan}})
 			s.finish(*w.began)
+		case !w.done:
+			p.problem(fmt.Sprintf("a worker ended before its first run: %v", end))
+			return
+		case s.suspect:
+			s.suspect, s.alone = false, !w.fails
 		}
 	}
 }
@@ -126,20 +130,26 @@ type share struct {
 	seeds []uint64
 	plans map[uint64]string // drawn by an earlier worker
 	block block
-	alone bool // no second bubble may be used
+	// alone says that each run is to be made by a process of its own, and suspect that of the next seed alone.
+	alone, suspect bool
 }
 
 // working is how far a worker is.
 type working struct {
 	began        *uint64 // a run that is under way
 	plan         string  // of it
-	later        bool    // it is made in a bubble that is not the first
+	later        bool    // it is not the first of its process
+	fails        bool    // the latest run that it has reported
 	done, failed bool
+	unsure       bool // the task must be done alone
 }
 
 // task is what the next worker is to do.
 func (s *share) task() (k task, err error) {
-	k = task{Test: s.t.Name(), Call: s.call, Seeds: slices.Clone(s.seeds), Alone: s.alone}
+	k = task{Test: s.t.Name(), Call: s.call, Seeds: slices.Clone(s.seeds), Alone: s.alone || s.suspect}
+	if s.suspect {
+		k.Seeds = k.Seeds[:1]
+	}
 	if s.listed != nil {
 		k.Places = s.listed.file
 	}
@@ -158,9 +168,12 @@ func (s *share) follow(w *working, r report) {
 	switch {
 	case r.Plans != nil:
 		s.plans = r.Plans
+	case r.Later:
+		w.later = true
 	case r.Began != nil:
-		w.began, w.later, w.plan = r.Began, r.Later, r.Plan
+		w.began, w.plan = r.Began, r.Plan
 	case r.Ran != nil:
+		w.fails = r.Ran.Failure != ""
 		s.take(*r.Ran)
 	case r.Finished != nil:
 		s.finish(*r.Finished)
@@ -169,7 +182,7 @@ func (s *share) follow(w *working, r report) {
 		s.problem(r.Problem)
 		w.failed = true
 	case r.Done:
-		w.done = true
+		w.done, w.unsure = true, r.Unsure
 	}
 }
 
@@ -279,6 +292,28 @@ func (p *parent) spent(worker *remote.Process) {
 	defer p.mu.Unlock()
 	p.cpu += worker.CPU()
 	p.memory = max(p.memory, worker.Memory())
+}
+
+// do is start for a task of which nothing may come of a run that is not to be trusted: another worker does it again
+// then, with a process for each run.
+func (p *parent) do(ctx context.Context, k task, take func(report)) error {
+	for {
+		var all []report
+		later, unsure, done := false, false, false
+		end := p.start(ctx, k, func(r report) {
+			later, done = later || r.Later, done || r.Done
+			unsure = unsure || r.Unsure || later && r.Problem != ""
+			all = append(all, r)
+		})
+		if !k.Alone && ctx.Err() == nil && (unsure || later && !done) {
+			k.Alone = true
+			continue
+		}
+		for _, r := range all {
+			take(r)
+		}
+		return end
+	}
 }
 
 // start makes a worker process do a task, until ctx is done, passes on its reports, and returns why it ended.

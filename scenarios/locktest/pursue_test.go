@@ -76,7 +76,7 @@ func TestWhatIsPursuedIsAFunctionOfTheSeed(t *testing.T) {
 	whole := examined("panics", mix, failing(func() { panic("unlucky") }))
 	replaced := examined("ends its process", mix, failing(func() { os.Exit(3) }))
 	crowded := examined("leaves goroutines behind", mix, failing(func() {
-		for range crowd + 1 {
+		for range frozenCrowd + 1 {
 			go metrics()
 		}
 		panic("unlucky")

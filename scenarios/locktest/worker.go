@@ -7,16 +7,16 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"io"
 	"math/rand"
 	mathrand "math/rand/v2"
 	"net"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -27,7 +27,6 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
 // task is what a worker process is to do, and report is a line of its output.
@@ -39,7 +38,7 @@ type task struct {
 	Shrink *finding
 	Trial  bool // only the trial run is wanted
 	List   bool `json:",omitempty"` // only the list of single faults is wanted
-	Alone  bool `json:",omitempty"` // no second bubble may be used
+	Alone  bool `json:",omitempty"` // each run is to be made by a process of its own
 	// Plans, if set, has the plan of each of the seeds, as an earlier worker has drawn it.
 	Plans map[uint64]string `json:",omitempty"`
 	// Places is the file of the single faults, with Config.Every: those of a seed have the longest of that number.
@@ -64,7 +63,8 @@ type report struct {
 	Shrunk   *shrunk `json:",omitempty"`
 	Done     bool    `json:",omitempty"` // though perhaps not with all seeds: the others are another process's
 	Left     bool    `json:",omitempty"` // Done, but goroutines are left that will not end: the process is to be ended
-	Later    bool    `json:",omitempty"` // Began, in a bubble that is not the first of its process
+	Later    bool    `json:",omitempty"` // what follows, to its end, comes of a run that is not the first of its process
+	Unsure   bool    `json:",omitempty"` // the task is to be done by a process that is Alone: see bubbles.go
 	Problem  string  `json:",omitempty"` // of the whole task
 	// Plans are those of the next seeds, for the worker that follows.
 	Plans map[uint64]string `json:",omitempty"`
@@ -117,19 +117,71 @@ func say(r report) {
 	_ = remote.Say(os.Stdout, os.Stderr, b) // if nobody reads any more, what follows is of no use either
 }
 
-// serve makes runs for another process, in a bubble, until there are no more to make.
+// serve makes runs for another process until there are no more to make.
 func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
 	collectBetweenRuns()
 	offline()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorker(s, c)
-		w.serves = true
-		if err := remote.Serve(os.Stdin, os.Stdout, os.Stderr, w.answer); err != nil {
-			t.Error(err)
+	w := newWorker(t, s, c)
+	w.serves = true
+	if err := remote.Serve(os.Stdin, os.Stdout, os.Stderr, w.answer); err != nil {
+		t.Error(err)
+	}
+}
+
+// work does a task.
+func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
+	collectBetweenRuns()
+	offline()
+	say(report{}) // it has started
+	w := newWorker(t, s, c)
+	if k.Alone {
+		end, err := w.goElsewhere(k.Test)
+		if err != nil {
+			say(report{Problem: err.Error()})
+			return
 		}
-		w.Close()
-		w.stacks.Close()
-	})
+		defer end()
+	}
+	w.given, w.later = k.Plans, k.Plans != nil || k.Shown != ""
+	switch err := errors.Join(w.drawPlans(k), w.enumerate(k.Places)); {
+	case err != nil:
+		say(report{Problem: err.Error()})
+	case k.Trial:
+		w.try()
+	case k.List:
+		w.list()
+	case k.Shrink != nil:
+		w.shrink(k.Seeds[0], *k.Shrink)
+	default:
+		w.explore(k.Seeds)
+	}
+	left := w.left.frozen > 0
+	say(report{Done: true, Left: left, Unsure: w.left.kept})
+	if left {
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the process is ended
+	}
+}
+
+// goElsewhere makes each run from now on take place in a process of its own.
+func (w *worker) goElsewhere(test string) (end func(), err error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	each, err := remote.Open(exe, ".", test)
+	if err != nil {
+		return nil, err
+	}
+	each.OneRunEach()
+	w.scenario = w.scenario.With(&scenarios.Code{Elsewhere: each.Run})
+	w.runner = scenarios.NewRunner(w.scenario)
+	alive := time.NewTicker(time.Second) // it is not this process that hangs if one of the others does
+	go func() {
+		for range alive.C {
+			say(report{})
+		}
+	}()
+	return each.Close, nil
 }
 
 // collectBetweenRuns makes the collector run only when it is called.
@@ -151,15 +203,18 @@ func (w *worker) answer(r remote.Request) (a remote.Answer) {
 	}
 	w.runner.ReportSent(r.Sent)
 	run, err := w.runner.Run(plan)
+	a.Last, a.Unsure = w.left.frozen > frozenCrowd, w.left.kept
 	var ambiguous *nemesis.AmbiguousError
-	if errors.As(err, &ambiguous) {
-		return remote.Answer{Refused: err.Error()}
+	switch {
+	case errors.As(err, &ambiguous):
+		a.Refused = err.Error()
+	case err != nil:
+		a.Failure = w.failure(err)
+	default:
+		a.History, a.Digest, a.Events, a.Limited = run.History, run.Digest, run.Events, run.Limited
+		a.Missed, a.Sent = run.Missed, run.Sent
 	}
-	if err != nil {
-		return remote.Answer{Failure: err.Error()}
-	}
-	return remote.Answer{History: run.History, Digest: run.Digest, Events: run.Events, Limited: run.Limited,
-		Missed: run.Missed, Sent: run.Sent}
+	return a
 }
 
 // turnTo makes the next runs use the scenario with the given text.
@@ -187,6 +242,9 @@ func (w *worker) lookup(context.Context, string, string) (net.Conn, error) {
 // worker makes runs one after another.
 type worker struct {
 	*host
+	t        *testing.T
+	never    chan struct{} // of no bubble: what waits for it keeps the clock of its bubble from moving
+	left     left
 	random   *source
 	config   *Config
 	scenario *scenarios.Scenario
@@ -197,19 +255,18 @@ type worker struct {
 	features features.Reader
 	promise  checker.Promise
 	runs     int
-	crowded  func()   // ends the cutting down: too many goroutines are left for more runs
+	crowded  func()   // ends the cutting down: nothing more can be run in this process
 	serves   bool     // another process's searches: its output is answers
 	failed   bool     // some run did, because of the lock's own code: what it leaves open says nothing
 	singles  *singles // with Config.Every
-	own      int      // goroutines before the first run, without those of the driver and of tasks
 	later    bool     // others have made runs of the task before: they have checked what is left running
 }
 
-func newWorker(s *scenarios.Scenario, c *Config) *worker {
-	w := &worker{host: &host{Driver: bubble.NewDriver(), new: c.New, keys: c.keys,
-		together: len(s.Targets().Consensus) > 0}, config: c, promise: c.promise(), random: new(source)}
+func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
+	w := &worker{host: &host{new: c.New, keys: c.keys, together: len(s.Targets().Consensus) > 0}, t: t, config: c,
+		promise: c.promise(), random: new(source), never: make(chan struct{})}
+	w.left = left{counts: kinds(), everyRun: map[string]bool{}}
 	w.random.seed(0) // servers that are made before the first run draw from it, to no effect
-	w.own = runtime.NumGoroutine()
 	cryptorand.Reader = w.random
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
 	w.scenario = s.With(&scenarios.Code{Host: w, Lock: w.foreign})
@@ -218,11 +275,14 @@ func newWorker(s *scenarios.Scenario, c *Config) *worker {
 }
 
 // drawPlans prepares to draw the plans, if the runs have no faults of their own.
-func (w *worker) drawPlans() (err error) {
-	if w.config.draws(w.scenario) && w.given == nil && w.plans == nil {
-		w.plans, err = search.NewPlans(w.scenario)
+func (w *worker) drawPlans(k task) (err error) {
+	if k.Trial || k.List || !w.config.draws(w.scenario) || w.given != nil {
+		return nil
 	}
-	return err
+	if w.plans, err = search.NewPlans(w.scenario); err != nil {
+		return err
+	}
+	return w.goOn(k.Seeds[0], k.Shown)
 }
 
 // goOn reads what earlier workers know of the runs of the block of a seed.
@@ -241,17 +301,8 @@ func (w *worker) goOn(seed uint64, file string) error {
 	return w.plans.Resume(seed, shown)
 }
 
-// Begin starts a run: with its own randomness, and without the garbage of the last one.
+// Begin starts a run, with its own randomness.
 func (w *worker) Begin(world *sim.World, servers []sim.ProcessID) {
-	if w.runs++; w.runs%16 == 0 {
-		runtime.GC()
-		if !w.serves {
-			say(report{}) // it is alive
-		}
-	}
-	if w.crowded != nil && w.left() > shrinkCrowd {
-		w.crowded()
-	}
 	w.random.seed(world.Seed())
 	//lint:ignore SA1019 what a library draws without a source of its own has no other seed
 	rand.Seed(int64(world.Seed())) // works with GODEBUG=randseednop=0, as workers have it
@@ -278,10 +329,50 @@ func (s *source) Read(b []byte) (int, error) {
 	return s.own.Read(b)
 }
 
-// left is how many goroutines the runs so far have left behind.
-func (w *worker) left() int {
-	return runtime.NumGoroutine() - w.own - w.Goroutines() - w.stacks.Idle()
+// explore runs seeds and reports each, until all have been run or another process must make the next run.
+func (w *worker) explore(seeds []uint64) {
+	for ; len(seeds) > 0 && w.left.frozen <= frozenCrowd && w.runSeed(seeds[0]); seeds = seeds[1:] {
+		say(report{Finished: &seeds[0]})
+	}
+	if problem := w.leaked(); problem != "" {
+		say(report{Problem: problem})
+		return
+	}
+	w.passOn(seeds)
 }
+
+// runSeed makes the run of a seed, or those of the single faults with that number, and reports it; ok is false if it
+// is not to be trusted.
+func (w *worker) runSeed(seed uint64) (ok bool) {
+	if w.config.Every == 1 {
+		return w.tryPlace(seed)
+	}
+	say(report{Began: &seed})
+	plan := w.plan(seed)
+	if w.pursues() { // to draw it, runs may have been made
+		say(report{Began: &seed, Plan: plan.String()})
+	}
+	r := w.run(seed, plan)
+	switch {
+	case r.Refused != "":
+		say(report{Problem: r.Refused})
+		return false
+	case w.doubts(&r):
+		return false
+	}
+	if r.bad() {
+		again := w.run(seed, plan)
+		if w.doubts(&again) {
+			return false
+		}
+		r.Differs = again.Digest != r.Digest
+	}
+	say(report{Ran: &r})
+	return true
+}
+
+// doubts reports whether a run is not to be trusted, since something may be left of an earlier one.
+func (w *worker) doubts(r *ran) bool { return w.left.kept || r.Failure != "" && w.runs > 1 }
 
 func (w *worker) plan(seed uint64) nemesis.Plan {
 	switch {
@@ -343,9 +434,11 @@ func (r *ran) bad() bool { return len(r.Broken) > 0 || r.Failure != "" }
 // judge is what came of a run.
 func (w *worker) judge(seed uint64, result scenarios.Result, err error) ran {
 	out := ran{Seed: seed}
-	for _, r := range w.Refused() {
-		if !slices.Contains(out.Unsimulated, r.Request) {
-			out.Unsimulated = append(out.Unsimulated, r.Request)
+	if w.Driver != nil { // the run was made in this process
+		for _, r := range w.Refused() {
+			if !slices.Contains(out.Unsimulated, r.Request) {
+				out.Unsimulated = append(out.Unsimulated, r.Request)
+			}
 		}
 	}
 	if ambiguous := (*nemesis.AmbiguousError)(nil); errors.As(err, &ambiguous) {
@@ -378,9 +471,6 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) ran {
 
 // shrinkRuns is how many runs are made, at most, to cut a violation down: some ten seconds.
 const shrinkRuns = 500
-
-// shrinkCrowd is how many goroutines the runs of a cutting down may leave behind.
-const shrinkCrowd = 20 * crowd
 
 // shrink cuts a violation down and reports what is left.
 func (w *worker) shrink(seed uint64, f finding) {

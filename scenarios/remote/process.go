@@ -44,6 +44,7 @@ type Process struct {
 	said     tail // on the other stream
 	patience time.Duration
 	started  bool // it has sent a message
+	asked    int  // how many requests it was sent
 	ended    sync.Once
 	why      error
 }
@@ -77,6 +78,7 @@ func environ(more string) []string {
 
 // send sends a line to the process.
 func (p *Process) send(line []byte) error {
+	p.asked++
 	_, err := p.in.Write(append(line, '\n'))
 	return err
 }

@@ -47,6 +47,8 @@ type Answer struct {
 	Limited  bool
 	Missed   []nemesis.Missed
 	Sent     []nemesis.Sent
+	Last     bool // the process can make no more runs
+	Unsure   bool // something of an earlier run of the process may have taken part in this one
 }
 
 // Serve answers requests, a line each, until there are no more.
@@ -79,8 +81,9 @@ type Test struct {
 	folder, binary, name string
 	built                string // folder of a binary that is removed in the end; empty: it belongs to somebody else
 
-	mu   sync.Mutex
-	idle []*Process
+	mu      sync.Mutex
+	idle    []*Process
+	oneEach bool // each process makes one run
 }
 
 // Build builds the test binary of the package in a folder, for its test of the given name. Close removes the binary.
@@ -186,20 +189,46 @@ func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan, sent bool) (scenarios.
 		Missed: a.Missed, Sent: a.Sent}, err
 }
 
-// ask sends a request to a process. A process that does not answer is of no more use.
-func (t *Test) ask(r Request) (a Answer, err error) {
+// OneRunEach makes each run from now on take place in a process of its own: the code may keep something from one run
+// for the next.
+func (t *Test) OneRunEach() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.oneEach = true
+	t.endIdle()
+}
+
+// ask sends a request to a process. If a run fails that is not the first of its process, it is made again in a process
+// of its own; if it then succeeds, the code keeps something from one run for the next, and so are all that follow.
+func (t *Test) ask(r Request) (Answer, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
+		return Answer{}, err
+	}
+	a, first, err := t.askOne(text, false)
+	failed := err != nil || a.Failure != ""
+	if first || !failed && !a.Unsure {
 		return a, err
 	}
-	p, err := t.process()
+	a, _, err = t.askOne(text, true)
+	if !failed || err == nil && a.Failure == "" {
+		t.OneRunEach()
+	}
+	return a, err
+}
+
+// askOne sends a request to an idle process, or to a new one. A process that does not answer is of no more use. first
+// reports whether the process had made no run before.
+func (t *Test) askOne(text []byte, anew bool) (a Answer, first bool, err error) {
+	p, err := t.process(anew)
 	if err != nil {
-		return a, err
+		return a, true, err
 	}
+	first = p.asked == 0
 	_ = p.send(text) // if this fails, the process has ended, and Next says why
 	line, err := p.Next()
 	if err != nil {
-		return a, &scenarios.CodeError{Text: err.Error()}
+		return a, first, &scenarios.CodeError{Text: err.Error()}
 	}
 	b, err := base64.StdEncoding.DecodeString(string(line))
 	if err == nil {
@@ -207,15 +236,19 @@ func (t *Test) ask(r Request) (a Answer, err error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.idle = append(t.idle, p)
-	return a, err
+	if a.Last || a.Unsure || t.oneEach {
+		p.Close()
+	} else {
+		t.idle = append(t.idle, p)
+	}
+	return a, first, err
 }
 
-// process returns an idle process.
-func (t *Test) process() (*Process, error) {
+// process returns an idle process, or a new one.
+func (t *Test) process(anew bool) (*Process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n := len(t.idle); n > 0 {
+	if n := len(t.idle); n > 0 && !anew {
 		p := t.idle[n-1]
 		t.idle = t.idle[:n-1]
 		return p, nil
@@ -228,11 +261,16 @@ func (t *Test) process() (*Process, error) {
 func (t *Test) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.endIdle()
+	if t.built != "" {
+		os.RemoveAll(t.built)
+	}
+}
+
+// endIdle ends the idle processes. It is called with mu held.
+func (t *Test) endIdle() {
 	for _, p := range t.idle {
 		p.Close()
 	}
 	t.idle = nil
-	if t.built != "" {
-		os.RemoveAll(t.built)
-	}
 }

@@ -39,10 +39,6 @@ func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 	return p, err
 }
 
-// Move makes the runs by which plans are drawn, from now on, by the code of the same scenario elsewhere. What is known
-// of earlier runs stays.
-func (p *Plans) Move(s *scenarios.Scenario) { p.scenario, p.looker, p.pursuit.runner = s, nil, nil }
-
 // calm is the seed of the run without faults. One will do: its length is a measure, not a bound.
 const calm = 1
 

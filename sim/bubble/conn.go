@@ -241,9 +241,6 @@ func (c *Conn) Ended(s sim.Status) {
 	c.end(io.EOF)
 }
 
-// Canonical returns the form of a part of a request or a reply that enters digests.
-func (c *Conn) Canonical(part string) string { return c.guest.caller.Canonical(part) }
-
 // line is a connection as its wire acts on it, with the run's mu held.
 type line struct{ *Conn }
 

@@ -66,13 +66,9 @@ func (d *Driver) Wall() int64 {
 func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID, front sim.Front) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now := time.Now()
-	d.run = &run{d: d, world: w, begin: now, servers: slices.Clone(servers), front: front,
-		callers: front.Begin(now.Sub(time.Unix(0, sim.Epoch))), wake: make(chan struct{}, 1)}
+	d.run = &run{d: d, world: w, begin: time.Now(), servers: slices.Clone(servers), front: front,
+		callers: front.Begin(), wake: make(chan struct{}, 1)}
 }
-
-// Canonical returns the form of a recorded value that enters digests.
-func (d *Driver) Canonical(value string) string { return d.callers.Canonical(value) }
 
 // now is the world's time by the bubble's clock.
 func (r *run) now() sim.Time { return history.Of(time.Since(r.begin)) }

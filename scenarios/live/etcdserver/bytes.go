@@ -29,15 +29,12 @@ func (Bytes) Port() int { return 2379 }
 func (Bytes) Serial() bool { return false }
 
 // Begin starts a run.
-func (Bytes) Begin(time.Duration) sim.Callers { return passing{} }
+func (Bytes) Begin() sim.Callers { return passing{} }
 
 type passing struct{}
 
 // Caller returns a client.
 func (passing) Caller(sim.ProcessID) sim.Caller { return &passer{} }
-
-// Canonical is the value: a run in real time has no digest.
-func (passing) Canonical(value string) string { return value }
 
 // passer is a client, and the end of each of its connections.
 type passer struct {

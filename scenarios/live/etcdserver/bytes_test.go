@@ -64,7 +64,7 @@ func (r *rig) opens(client sim.ProcessID) (at string, _ func()) {
 	r.world.AddClient(client, 0, func(env sim.Env) { env.Sleep(sim.Forever) })
 	front := realtime.NewFront(r.loop, ends{})
 	address, err := front.Listen("127.0.0.1", client, "etcd-1",
-		&realtime.Wiring{Caller: Bytes{}.Begin(0).Caller(client), Admits: admitted})
+		&realtime.Wiring{Caller: Bytes{}.Begin().Caller(client), Admits: admitted})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -238,6 +238,3 @@ func (c *Conn) Ended(s sim.Status) {
 		c.front.handler.Ended(c, s)
 	}
 }
-
-// Canonical is empty: a run in real time has no digest that could be compared.
-func (c *Conn) Canonical(string) string { return "" }

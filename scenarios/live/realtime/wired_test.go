@@ -14,7 +14,7 @@ import (
 
 // wired opens a port of the rig whose protocol a wire knows: that of Redis' own front.
 func (r *rig) wired(admits bool) *rig {
-	caller := front.Redis{}.Begin(0).Caller("client-1")
+	caller := front.Redis{}.Begin().Caller("client-1")
 	at, err := r.front.Listen("127.0.0.1", "client-1", "redis-1", &Wiring{Caller: caller, Serial: true,
 		Admits: func(from, to netip.AddrPort) bool { return admits && from != to }})
 	if err != nil {

@@ -135,7 +135,7 @@ func newSimulated(t testing.TB, times zookeeper.Config) *simulated {
 		Delay: sim.Delay{Lo: time.Microsecond, Hi: time.Microsecond}})}
 	zookeeper.NewEnsemble(times, []sim.ProcessID{only}).AddTo(s.world.AddServer)
 	s.world.AddClient("client-1", 0, func(env sim.Env) { env.Sleep(sim.Forever) })
-	s.calls = front.ZooKeeper{}.Begin(0).Caller("client-1")
+	s.calls = front.ZooKeeper{}.Begin().Caller("client-1")
 	return s
 }
 
@@ -172,7 +172,6 @@ type simSocket struct {
 func (s *simSocket) Opened(sim.Status)                                   { s.opened = true }
 func (s *simSocket) Received(b []byte, to *sim.Incoming)                 { s.wire.Arrived(s, b, to) }
 func (s *simSocket) Ended(sim.Status)                                    { s.over = true }
-func (s *simSocket) Canonical(part string) string                        { return part }
 func (s *simSocket) Now() sim.Time                                       { return s.of.world.Now() }
 func (s *simSocket) Deliver(b []byte)                                    { s.in = append(s.in, b...) }
 func (s *simSocket) HangUp()                                             { s.over = true }

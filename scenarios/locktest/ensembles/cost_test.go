@@ -57,7 +57,7 @@ func TestCost(t *testing.T) {
 	steady.Cost(t, names, func(w *sim.World) {
 		etcd.New(raft.Config{}, names).AddTo(func(id sim.ProcessID, s sim.Server) { w.AddServer(id, s) })
 	}, front.Etcd{}, work, func() net.Conn {
-		return &echo{wire: front.Etcd{}.Begin(0).Caller("client-1").Wire("etcd-1"), wake: make(chan struct{}, 1)}
+		return &echo{wire: front.Etcd{}.Begin().Caller("client-1").Wire("etcd-1"), wake: make(chan struct{}, 1)}
 	})
 }
 

@@ -25,7 +25,7 @@ func served(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.F
 	w.AddClient(programs, 0, func(env sim.Env) { env.Sleep(sim.Forever) })
 	loop := realtime.NewLoop(w, clock)
 	front := realtime.NewFront(loop, straight{})
-	wiring := &realtime.Wiring{Caller: f.Begin(0).Caller(programs), Serial: f.Serial(),
+	wiring := &realtime.Wiring{Caller: f.Begin().Caller(programs), Serial: f.Serial(),
 		Admits: func(_, _ netip.AddrPort) bool { return true }}
 	for _, m := range members {
 		at, err := front.Listen("127.0.0.1", programs, m, wiring)

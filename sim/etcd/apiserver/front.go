@@ -13,11 +13,9 @@ package apiserver
 import (
 	"cmp"
 	"errors"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -34,31 +32,16 @@ func (API) Port() int { return 6443 }
 func (API) Serial() bool { return true }
 
 // Begin starts a run.
-func (API) Begin(shift time.Duration) sim.Callers { return callers{shift} }
+func (API) Begin() sim.Callers { return callers{} }
 
-// callers are the clients of a run, whose clocks are ahead of those of the first by shift.
-type callers struct{ shift time.Duration }
+// callers are the clients of a run.
+type callers struct{}
 
 // Caller returns a client that has requested nothing yet.
-func (c callers) Caller(sim.ProcessID) sim.Caller { return &caller{callers: c} }
-
-// instant is a time in an object.
-var instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
-
-// Canonical is the value with its times as if the run were the first in its process.
-func (c callers) Canonical(value string) string {
-	return instant.ReplaceAllStringFunc(value, func(text string) string {
-		t, err := time.Parse(time.RFC3339Nano, text)
-		if err != nil {
-			return text
-		}
-		return t.Add(-c.shift).Format(time.RFC3339Nano)
-	})
-}
+func (callers) Caller(sim.ProcessID) sim.Caller { return &caller{} }
 
 // caller is a client. All that it requests is on behalf of its latest attempt.
 type caller struct {
-	callers
 	attempt history.Attempt
 	since   sim.Time
 }

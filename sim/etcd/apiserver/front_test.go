@@ -3,7 +3,6 @@ package apiserver
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -27,7 +26,7 @@ func TestRequestsAreCutFromAnyPieces(t *testing.T) {
 		"4\r\n\r\n{12}" +
 		"POST /d HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n"
 	for piece := 1; piece <= len(two); piece++ {
-		l, w := &line{}, API{}.Begin(0).Caller("client-1").Wire("kubernetes-1")
+		l, w := &line{}, API{}.Begin().Caller("client-1").Wire("kubernetes-1")
 		for rest := two; rest != ""; {
 			n := min(piece, len(rest))
 			if err := w.Written(l, []byte(rest[:n])); err != nil {
@@ -52,18 +51,9 @@ func TestStrangersGetAClearAnswer(t *testing.T) {
 		"GET nowhere HTTP/1.1\r\n\r\n":                     "400 Bad Request",
 		"GET /" + strings.Repeat("a", mostRequest) + " HT": "Request entity too large",
 	} {
-		l, w := &line{}, API{}.Begin(0).Caller("client-1").Wire("kubernetes-1")
+		l, w := &line{}, API{}.Begin().Caller("client-1").Wire("kubernetes-1")
 		if err := w.Written(l, []byte(sent)); err != nil || !l.over || !strings.Contains(l.delivered, want) {
 			t.Errorf("%.20q: %q, over: %t, %v", sent, l.delivered, l.over, err)
 		}
-	}
-}
-
-// TestTimesAreThoseOfAFirstRun in what enters digests.
-func TestTimesAreThoseOfAFirstRun(t *testing.T) {
-	c := API{}.Begin(time.Hour).Caller("client-1")
-	got := c.Canonical(`{"renewTime":"2026-01-01T01:00:02.500000Z","name":"2026"}`)
-	if want := `{"renewTime":"2026-01-01T00:00:02.5Z","name":"2026"}`; got != want {
-		t.Errorf("%s, want %s", got, want)
 	}
 }

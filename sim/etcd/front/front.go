@@ -12,8 +12,6 @@
 package front
 
 import (
-	"time"
-
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
@@ -28,8 +26,8 @@ func (Etcd) Port() int { return 2379 }
 // Serial is false: the calls of a connection are independent.
 func (Etcd) Serial() bool { return false }
 
-// Begin starts a run. Nothing that clients send has an absolute time.
-func (Etcd) Begin(time.Duration) sim.Callers { return callers{} }
+// Begin starts a run.
+func (Etcd) Begin() sim.Callers { return callers{} }
 
 type callers struct{}
 
@@ -37,9 +35,6 @@ type callers struct{}
 func (callers) Caller(sim.ProcessID) sim.Caller {
 	return &caller{leases: map[int64]history.Attempt{}, keys: map[string]history.Attempt{}}
 }
-
-// Canonical is the value: nothing that servers record is random.
-func (callers) Canonical(value string) string { return value }
 
 // caller is a client. What it does about a lease is on behalf of the attempt that was granted it, and a deletion of its
 // own key on behalf of the attempt that put it: a session that finds the key of an earlier attempt in its place takes

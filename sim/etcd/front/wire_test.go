@@ -69,7 +69,7 @@ func (c *cable) frames(t *testing.T) (all []string) {
 // opened is a connection that the member has accepted.
 func opened(t *testing.T) (*cable, sim.Wire) {
 	t.Helper()
-	c, w := &cable{}, (Etcd{}).Begin(0).Caller("client-1").Wire("etcd-1")
+	c, w := &cable{}, (Etcd{}).Begin().Caller("client-1").Wire("etcd-1")
 	w.Written(c, append([]byte(preface), appendFrame(nil, frameSettings, 0, 0, nil)...))
 	w.Arrived(c, etcd.Record{Kind: etcd.Settings}.Append(nil), nil)
 	if all := c.frames(t); len(all) != 3 || all[0] != "4/0 of 0" || all[2] != "4/1 of 0" {
@@ -179,7 +179,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 		var w sim.Wire
 		if test.first {
 			c = &cable{}
-			w = (Etcd{}).Begin(0).Caller("client-1").Wire("etcd-1")
+			w = (Etcd{}).Begin().Caller("client-1").Wire("etcd-1")
 		} else {
 			c, w = opened(t)
 		}
@@ -288,7 +288,7 @@ func FuzzWire(f *testing.F) {
 		f.Add(b, random.IntN(4) > 0)
 	}
 	f.Fuzz(func(t *testing.T, b []byte, accepted bool) {
-		c, w := &cable{}, (Etcd{}).Begin(0).Caller("client-1").Wire("etcd-1")
+		c, w := &cable{}, (Etcd{}).Begin().Caller("client-1").Wire("etcd-1")
 		if accepted {
 			c, w = opened(t)
 		}

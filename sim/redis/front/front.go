@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -25,27 +24,18 @@ func (Redis) Port() int { return 6379 }
 func (Redis) Serial() bool { return true }
 
 // Begin starts a run.
-func (Redis) Begin(shift time.Duration) sim.Callers { return &callers{values{}, scripts{}, shift} }
+func (Redis) Begin() sim.Callers { return &callers{values{}, scripts{}} }
 
 // callers are the clients of one run: what one has set, others may read, and one may send only the hash of what another
 // has sent.
 type callers struct {
 	values  values
 	scripts scripts
-	shift   time.Duration
 }
 
 // Caller returns a client that has requested nothing yet.
 func (c *callers) Caller(sim.ProcessID) sim.Caller {
-	return &owners{of: c.values, scripts: c.scripts, shift: c.shift}
-}
-
-// Canonical is the attempt whose owner value a recorded value is.
-func (c *callers) Canonical(value string) string {
-	if a, ok := c.values[value]; ok {
-		return string(a)
-	}
-	return value
+	return &owners{of: c.values, scripts: c.scripts}
 }
 
 // wire is RESP. What is not yet a complete request is kept.
@@ -89,7 +79,6 @@ type owners struct {
 	of      values          // those of all clients of the run
 	try     try
 	scripts scripts // those of all clients of the run
-	shift   time.Duration
 }
 
 // Wire makes the client's end of a new connection to a server.
@@ -215,38 +204,3 @@ func (known scripts) setsKey(command, script string) bool {
 }
 
 var setting = regexp.MustCompile(`(?i)call\(\s*['"](set|setnx|psetex)['"]`)
-
-// Canonical is the form of a part of a request, or of a reply, that enters digests: the attempt in place of its owner
-// value, and times as if the run were the first in its bubble.
-func (o *owners) Canonical(part string) string {
-	if a, ok := o.of[part]; ok {
-		return string(a)
-	}
-	if len(part) == len("1767225600000") && part[0] == '1' { // ms since the Unix epoch
-		if n, err := strconv.ParseInt(part, 10, 64); err == nil {
-			return strconv.FormatInt(n-o.shift.Milliseconds(), 10)
-		}
-	}
-	if len(part) > 0 && strings.IndexByte(replyWithText, part[0]) >= 0 {
-		return o.canonicalReply(part)
-	}
-	return part
-}
-
-// replyWithText lists the kinds of replies that can contain an owner value.
-const replyWithText = "$*>%~="
-
-// canonicalReply is a reply with the attempts in place of their owner values.
-func (o *owners) canonicalReply(reply string) string {
-	lines := strings.Split(reply, "\r\n")
-	changed := false
-	for i, l := range lines {
-		if a, ok := o.of[l]; ok {
-			lines[i], changed = string(a), true
-		}
-	}
-	if !changed {
-		return reply
-	}
-	return strings.Join(lines, "\r\n")
-}

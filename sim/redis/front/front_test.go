@@ -105,18 +105,6 @@ func TestARoundOfSeveralKeys(t *testing.T) {
 	}
 }
 
-func TestDigestsHoldNoRandomBytesAndNoAbsoluteTimes(t *testing.T) {
-	o := owners{of: values{}, shift: 90 * time.Second, scripts: scripts{}}
-	o.Begin("c/1", 0)
-	o.tag(0, "redis-1", []string{"SET", "lock", "random", "NX", "PXAT", "1767225691000"})
-	for part, want := range map[string]string{"random": "c/1", "$6\r\nrandom\r\n": "$6\r\nc/1\r\n",
-		"1767225691000": "1767225601000", "lock": "lock", "8000": "8000"} {
-		if got := o.Canonical(part); got != want {
-			t.Errorf("the canonical form of %s is %s, want %s", part, got, want)
-		}
-	}
-}
-
 // TestAScriptThatAnotherClientHasSent: its hash is as good as its text, even from a client that never sends the text.
 func TestAScriptThatAnotherClientHasSent(t *testing.T) {
 	w := sim.New(1, sim.Options{})

@@ -3,10 +3,8 @@
 package front
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -25,8 +23,8 @@ func (ZooKeeper) Port() int { return 2181 }
 func (ZooKeeper) Serial() bool { return false }
 
 // Begin starts a run.
-func (ZooKeeper) Begin(shift time.Duration) sim.Callers {
-	return &callers{znodes: map[string]history.Attempt{}, shift: shift}
+func (ZooKeeper) Begin() sim.Callers {
+	return &callers{znodes: map[string]history.Attempt{}}
 }
 
 // callers are the clients of one run: anyone may delete the znode of another.
@@ -34,14 +32,10 @@ type callers struct {
 	// znodes are those that clients have asked for, by their paths, and by their paths without the number that a
 	// sequential one gets.
 	znodes map[string]history.Attempt
-	shift  time.Duration
 }
 
 // Caller returns a client that has requested nothing yet.
 func (c *callers) Caller(sim.ProcessID) sim.Caller { return &caller{callers: c} }
-
-// Canonical is the value itself: the name of a znode, which is equal in equal runs.
-func (c *callers) Canonical(value string) string { return value }
 
 // caller is one client of a run.
 type caller struct {
@@ -59,27 +53,6 @@ func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.sinc
 
 // Wire makes the client's end of a new connection.
 func (c *caller) Wire(sim.ProcessID) sim.Wire { return &wire{caller: c} }
-
-// Canonical takes from the times in a frame, in ms since the Unix epoch, by how much the run is later than the first in
-// its bubble. Eight bytes that are no time, and could be one, are changed alike in equal runs.
-func (c *caller) Canonical(part string) string {
-	const begin, length = int64(sim.Epoch / 1e6), 8
-	by := c.shift.Milliseconds()
-	if by == 0 || !strings.Contains(part, "\x00\x00\x01") {
-		return part
-	}
-	b := []byte(part)
-	for i := 0; i+length <= len(b); i++ {
-		if t := int64(binary.BigEndian.Uint64(b[i:])) - by; t >= begin && t < begin+longestRun.Milliseconds() {
-			binary.BigEndian.PutUint64(b[i:], uint64(t))
-			i += length - 1
-		}
-	}
-	return string(b)
-}
-
-// longestRun limits what is taken for a time of the run.
-const longestRun = 48 * time.Hour
 
 // wire is ZooKeeper's protocol. What is not yet a complete frame is kept.
 type wire struct {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -57,7 +56,7 @@ func TestFramesAreCutWherever(t *testing.T) {
 		jute.Head(-2, jute.Ping).Framed())
 	const want = "connect of client-1/1; create of client-1/1; ping of client-1/1"
 	for size := 1; size <= len(stream); size++ {
-		c := ZooKeeper{}.Begin(0).Caller("client-1")
+		c := ZooKeeper{}.Begin().Caller("client-1")
 		c.Begin("client-1/1", 0)
 		w, l := c.Wire("zookeeper-1"), &line{}
 		for piece := range slices.Chunk(stream, size) {
@@ -84,7 +83,7 @@ func TestWhatIsNoFrame(t *testing.T) {
 		{"a word in the middle", string(enter) + "ruok", "connect of ; no-frame of "},
 		{"what follows what is none", "\xff\xff\xff\xff" + string(enter), "no-frame of "},
 	} {
-		w, l := ZooKeeper{}.Begin(0).Caller("client-1").Wire("zookeeper-1"), &line{}
+		w, l := ZooKeeper{}.Begin().Caller("client-1").Wire("zookeeper-1"), &line{}
 		if err := w.Written(l, []byte(c.bytes)); err != nil {
 			t.Error(c.what, err)
 		}
@@ -94,7 +93,7 @@ func TestWhatIsNoFrame(t *testing.T) {
 
 func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 	for _, op := range notSimulated {
-		w, l := ZooKeeper{}.Begin(0).Caller("client-1").Wire("zookeeper-1"), &line{}
+		w, l := ZooKeeper{}.Begin().Caller("client-1").Wire("zookeeper-1"), &line{}
 		err := w.Written(l, append(slices.Clone(enter), jute.Head(1, op).Framed()...))
 		if wrong := (*sim.NotSimulatedError)(nil); !errors.As(err, &wrong) || op.String() == "unknown" ||
 			!strings.Contains(err.Error(), op.String()) {
@@ -106,7 +105,7 @@ func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 // TestWhoseRequestsAre: a client that deletes its own znode does so for the attempt that made it, one that deletes
 // another's for its own.
 func TestWhoseRequestsAre(t *testing.T) {
-	all := ZooKeeper{}.Begin(0)
+	all := ZooKeeper{}.Begin()
 	one, two := all.Caller("client-1"), all.Caller("client-2")
 	one.Begin("client-1/1", 3)
 	w, l := one.Wire("zookeeper-1"), &line{at: 5}
@@ -128,22 +127,9 @@ func TestWhoseRequestsAre(t *testing.T) {
 }
 
 func TestClosingsHangUp(t *testing.T) {
-	w, l := ZooKeeper{}.Begin(0).Caller("client-1").Wire("zookeeper-1"), &line{}
+	w, l := ZooKeeper{}.Begin().Caller("client-1").Wire("zookeeper-1"), &line{}
 	w.Arrived(l, []byte(zookeeper.ClosedReply), nil)
 	w.Arrived(l, []byte(raft.Unavailable), &sim.Incoming{})
 	w.Arrived(l, []byte("text"), &sim.Incoming{})
 	same(t, "closings", l.took(), "hung up; hung up; 4 bytes")
-}
-
-// TestLaterRunsHaveEqualDigests: times are as in the first run; everything else stays.
-func TestLaterRunsHaveEqualDigests(t *testing.T) {
-	const shift = 5 * time.Hour
-	stat := func(at int64) string {
-		return string(jute.Record(nil).Int(1).Long(77).Int(0).Text("x").Long(1 << 32).Long(at).Long(at + 3).Framed())
-	}
-	begin := int64(sim.Epoch/1e6) + 60_000
-	later := ZooKeeper{}.Begin(shift).Caller("client-1")
-	same(t, "a stat", later.Canonical(stat(begin+shift.Milliseconds())), stat(begin))
-	same(t, "no time", later.Canonical(stat(5)), stat(5))
-	same(t, "the first run", ZooKeeper{}.Begin(0).Caller("client-1").Canonical(stat(begin)), stat(begin))
 }
