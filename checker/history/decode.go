@@ -229,8 +229,8 @@ func unknown(what, word string, choices []string) error {
 }
 
 var eventKeys = []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "attempt", "token", "value",
-	"of", "member", "by", "sent", "why", "until", "since", "granted", "counted", "open", "on", "to", "ends", "loses",
-	"shift", "ppm"}
+	"of", "member", "by", "sent", "checked", "why", "until", "since", "granted", "counted", "open", "on", "to", "ends",
+	"loses", "shift", "ppm"}
 
 // keys are some of eventKeys, a bit for each.
 type keys uint32
@@ -337,6 +337,8 @@ func settle(e *Event, g *Grant, has keys) error {
 		return errors.New("an event of nobody: \"process\" is empty")
 	case e.Member != "" && !e.F.IsKey():
 		return fmt.Errorf("%s carries a member of a key", e.F)
+	case e.Checked != CheckNotRecorded && e.wrongCheck() != nil:
+		return e.wrongCheck()
 	}
 	if has&sentKey != 0 {
 		if err := e.wrongSent(); err != nil {
@@ -404,6 +406,8 @@ func readField(s *scanner, key string, e *Event, p *parts) (err error) {
 		e.By, err = text[Attempt](s)
 	case "sent":
 		e.Sent, err = number[Time](s)
+	case "checked":
+		e.Checked, err = s.check()
 	case "why":
 		e.Why, err = text[Why](s)
 	case "until":
@@ -430,4 +434,17 @@ func readField(s *scanner, key string, e *Event, p *parts) (err error) {
 		f.PPM, err = number[int](s)
 	}
 	return err
+}
+
+// wrongCheck describes what is wrong with an event that says what a request checked.
+func (e *Event) wrongCheck() error {
+	switch {
+	case !e.F.IsKey() || e.F.IsCopy():
+		return fmt.Errorf("%s carries what a request checked: only a server's record of a key does", e.F)
+	case e.By == "":
+		return errors.New("\"checked\" says what a request looked at, but \"by\" does not say whose")
+	case e.Checked.String() == "":
+		return fmt.Errorf("checked %d is none of nothing, presence, value, lapse", e.Checked)
+	}
+	return nil
 }

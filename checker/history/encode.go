@@ -88,6 +88,7 @@ func AppendEvent(b []byte, e *Event) ([]byte, error) {
 	if e.Sent != 0 {
 		w.int("sent", int64(e.Sent))
 	}
+	w.strIf("checked", e.Checked.String())
 	w.strIf("why", string(e.Why))
 	if isKeyDeadline(e.F) && e.Until != Never || e.F == Crashed && e.Until != 0 {
 		w.int("until", int64(e.Until))
@@ -133,6 +134,8 @@ func encodable(e *Event) error {
 		return fmt.Errorf("%s carries the deadline of a key", e.F)
 	case e.Member != "" && !e.F.IsKey():
 		return fmt.Errorf("%s carries a member of a key", e.F)
+	case e.Checked != CheckNotRecorded && e.wrongCheck() != nil:
+		return e.wrongCheck()
 	case e.Grant != nil && e.wrongGrant() != nil:
 		return e.wrongGrant()
 	case e.Fault != nil && (e.Process != Nemesis || len(e.Fault.On) == 0):

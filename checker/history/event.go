@@ -101,6 +101,32 @@ const (
 	NoReply  Why = "no reply" // Info: the answer never came
 )
 
+// Check is what a request looked at before it changed a key, in one step with the change: by a condition of a command,
+// in a script, or by watching the key in a transaction. It says what the request could have refused to change, and not
+// whether it decided rightly.
+type Check uint8
+
+// What a request may have checked.
+const (
+	CheckNotRecorded Check = iota
+	CheckedNothing         // the key was changed whatever was there
+	CheckedPresence        // whether there was a key
+	CheckedValue           // what the key held: its value, or the field or member that was changed
+	// CheckedLapse: that another key of the owner, by which it shows that it lives, had expired.
+	CheckedLapse
+)
+
+var checkNames = [...]string{CheckedNothing: "nothing", CheckedPresence: "presence", CheckedValue: "value",
+	CheckedLapse: "lapse"}
+
+// String returns the word in a history; "" if it is not recorded.
+func (c Check) String() string {
+	if int(c) >= len(checkNames) {
+		return ""
+	}
+	return checkNames[c]
+}
+
 // Never is the deadline of a key without expiry.
 const Never Time = math.MaxInt64
 
@@ -115,6 +141,7 @@ type Event struct {
 	// locks the register, as does cas; key-*: the key
 	Lock    Lock
 	Shared  bool    // acquire: a shared (read) hold; sections that are both shared may overlap
+	Checked Check   // key-*: what the request of By looked at before
 	Attempt Attempt // acquire, extend, release, lost, read, write: the grant this belongs to, if known
 	Token   Token   // acquire ok, read, write, apply
 	// Value is what was read or written (read ok, write, cas, txn, apply), the value of a key (key-set), a library's

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -203,6 +204,18 @@ func (s *scanner) eventType() (Type, error) {
 		return 0, unknown("unknown type", name, typeNames[1:])
 	}
 	return t, nil
+}
+
+func (s *scanner) check() (Check, error) {
+	name, err := s.str()
+	if err != nil {
+		return 0, err
+	}
+	at := slices.Index(checkNames[1:], name)
+	if at < 0 {
+		return 0, unknown("unknown check", name, checkNames[1:])
+	}
+	return Check(at + 1), nil
 }
 
 func (s *scanner) loss() (Loss, error) {

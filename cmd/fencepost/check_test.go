@@ -99,9 +99,9 @@ func TestHistoriesKeepToTheirSchema(t *testing.T) {
 		return wrong == nil
 	}
 	keys := []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "attempt", "token", "value", "of",
-		"member", "by", "why", "until", "since", "granted", "counted", "on", "to", "ends", "loses", "shift", "ppm",
+		"member", "by", "checked", "why", "until", "since", "granted", "counted", "on", "to", "ends", "loses", "shift", "ppm",
 		"tiem"}
-	values := []any{0, -3, "x", "nemesis", "key-set", "invoke", "cas", "everything", true, false, []string{},
+	values := []any{0, -3, "x", "nemesis", "key-set", "invoke", "cas", "everything", "value", true, false, []string{},
 		[]string{"a"}, 1.5, nil}
 	seen := map[bool]int{}
 	for _, name := range []string{"kleppmann-gc-pause", "failover-loses-lock", "zookeeper-session-expiry",

@@ -6,8 +6,10 @@ package redis
 // Go as well (twins.go), since they do what commands do.
 
 import (
+	"cmp"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
@@ -22,6 +24,7 @@ const (
 	listener                   // allowed on a connection that has subscriptions
 	unlessNil                  // a reply of 0 or null means that nothing was changed
 	scored                     // its reply holds scores of a sorted set
+	naming                     // its arguments from the third on are the fields or members that it is about
 	unordered                  // its reply is an array whose order Redis leaves open; the node sorts it
 	asMap                      // its reply is a map in RESP3
 	asSet                      // its reply is a set in RESP3
@@ -37,9 +40,12 @@ type command struct {
 	// run carries the command out. Commands without it are passed on to miniredis, unless first has answered.
 	run   func(d *store.Data, args []string)
 	first func(d *store.Data, args []string) (answered bool)
-	keys  keyRange     // of a command that is passed on
-	Subs  arities      // of a command with subcommands
-	In    versionRange // that have it, as it stands here
+	keys  keyRange // of a command that is passed on
+	// checks is what a command that writes makes its change depend on, whatever its arguments are, or what one that
+	// reads shows of a key; by default nothing, and the value.
+	checks history.Check
+	Subs   arities      // of a command with subcommands
+	In     versionRange // that have it, as it stands here
 }
 
 // arities are the numbers of arguments of subcommands, counted as a command's.
@@ -75,6 +81,7 @@ func allCommands() (list []*command) {
 
 // carryOut carries the command out on the data.
 func (c *command) carryOut(d *store.Data, args []string) {
+	d.Command(max(c.checks, history.CheckedNothing))
 	switch {
 	case c.run != nil:
 		c.run(d, args)
@@ -92,6 +99,20 @@ func (c *command) onlyReads(args []string) []string {
 		return args[1:]
 	}
 	return args[1:2]
+}
+
+// look notes that what follows may depend on what the command has read.
+func (c *command) look(d *store.Data, args []string) {
+	check := cmp.Or(c.checks, history.CheckedValue)
+	for _, key := range c.onlyReads(args) {
+		if c.Flags&naming == 0 {
+			d.Look(key, "", check)
+			continue
+		}
+		for _, member := range args[2:] {
+			d.Look(key, member, check)
+		}
+	}
 }
 
 // refusalOf is the error with which a server of a version refuses a command before it looks at anything, or nothing.

@@ -3,6 +3,7 @@ package redis
 import (
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
@@ -76,6 +77,7 @@ func delex(d *store.Data, args []string) {
 		d.ReplyError("ERR Key should be of string type if conditions are specified")
 		return
 	}
+	d.Depends(history.CheckedValue)
 	equal := k.Value == args[3]
 	switch strings.ToUpper(args[2]) {
 	case "IFEQ":

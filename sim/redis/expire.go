@@ -48,6 +48,7 @@ func expire(command string, seconds, absolute bool) func(d *store.Data, args []s
 				d.ReplyError(trouble)
 				return
 			}
+			d.Depends(history.CheckedPresence)
 		}
 		when, ok := resp.ParseInt(args[2])
 		if !ok {

@@ -3,6 +3,7 @@ package redis
 import (
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
@@ -48,11 +49,15 @@ func eval(byHash, readOnly bool) func(n *Node, args []string) {
 // runScript executes a script by its twin if it has one that takes the case on, else in Lua.
 func (n *Node) runScript(t *compiledScript, keys, argv []string, readOnly bool) {
 	n.inScript, n.readOnly = true, readOnly
+	looks := n.data.Looks()
+	defer n.data.Forget(looks)
+	n.data.Command(history.CheckedNothing)
 	done := t.Twin != nil && !n.needsLua() && t.Twin(n.data, keys, argv)
 	n.inScript = false
 	if done {
 		return
 	}
+	n.data.Forget(looks)
 	if trouble := n.compile(t); trouble != "" {
 		n.data.ReplyError(trouble)
 		return
@@ -90,6 +95,9 @@ func (n *Node) callFromScript(args []string, resp3 bool) (reply []byte, trouble 
 	from := len(n.data.Out)
 	n.data.RESP3 = resp3
 	n.dispatch(args)
+	if c.run == nil { // it is about data
+		c.look(n.data, args)
+	}
 	reply, n.data.Out = n.data.Out[from:], n.data.Out[:from]
 	return reply, ""
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
@@ -122,7 +123,11 @@ func setWith(d *store.Data, args []string, compare bool) {
 	}
 	k := d.Find(name)
 	refused := o.nx && k != nil || o.xx && k == nil
+	if o.nx || o.xx {
+		d.Depends(history.CheckedPresence)
+	}
 	if o.compares() {
+		d.Depends(history.CheckedValue)
 		met, answered := met(d, o.only, k)
 		if answered {
 			return

@@ -3,6 +3,7 @@ package redis
 import (
 	"math"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
@@ -82,6 +83,7 @@ func compareValue(d *store.Data, keys, argv []string) (*store.Entry, compared) {
 		return nil, declined
 	}
 	k := d.Find(keys[0])
+	d.Look(keys[0], "", history.CheckedValue)
 	switch {
 	case k == nil:
 		return nil, absent
@@ -208,6 +210,7 @@ func twinAcquireAll(d *store.Data, keys, argv []string) bool {
 		return false
 	}
 	for _, name := range keys {
+		d.Look(name, "", history.CheckedPresence)
 		if d.Find(name) != nil {
 			d.ReplyInt(0)
 			return true
@@ -246,7 +249,8 @@ func twinFencedAcquire(d *store.Data, keys, argv []string) bool {
 		d.ReplyInt(0)
 		return true
 	}
-	if k := d.Peek(keys[1]); k != nil { // encountered after the first key is set
+	d.Look(keys[0], "", history.CheckedPresence) // NX
+	if k := d.Peek(keys[1]); k != nil {          // encountered after the first key is set
 		v, ok := resp.ParseInt(k.Value)
 		if !k.Text || !ok || v >= 1<<53 {
 			return false // an error in Lua, or a number that Lua would round

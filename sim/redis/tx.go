@@ -3,6 +3,7 @@ package redis
 import (
 	"slices"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -123,6 +124,10 @@ func execQueue(n *Node, _ []string) {
 	n.data.ExpireDue()
 	queue, refused, dirty := c.queue, c.refused, c.dirty || n.overtaken(c)
 	c.queue = nil
+	for _, w := range c.watched { // its client has seen what they hold, and they have not changed since
+		n.data.Look(w.name, "", history.CheckedValue)
+	}
+	defer n.data.Forget(0)
 	n.leave(c)
 	switch {
 	case refused:

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
@@ -62,6 +63,9 @@ func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pa
 	name := args[1]
 	added, updated, processed := int64(0), int64(0), false
 	var done store.Change
+	if o.nx || o.xx || o.gt || o.lt {
+		d.Depends(history.CheckedPresence)
+	}
 	members, _ := d.DB.SortedSet(name) // of another type it is not
 	if members == nil {
 		members = map[string]float64{}

@@ -50,6 +50,8 @@ type Data struct {
 
 	Attempt     history.Attempt // of the current request
 	Sent        history.Time    // when the latest request left its client; 0 if that is not known
+	check       history.Check   // of the current command
+	looks       []look          // of the current script or transaction
 	resp.Writer                 // the reply to it
 	Loading     bool            // replaying the file: no records, no effects, no expiry
 	Notifies    Events          // which keyspace events are published
@@ -61,6 +63,8 @@ type Data struct {
 	made      int // keys made since mini is new
 
 	hidden []hiddenKey // in the order in which they expired; none of them is in keys
+
+	lapsed map[string]history.Attempt // who owned the keys that have expired and were not set again
 }
 
 // Server is the node whose data it is.
@@ -169,6 +173,7 @@ func (d *Data) Reset() {
 func (d *Data) Clear() {
 	d.deadlines = d.deadlines[:0]
 	d.hidden = d.hidden[:0]
+	clear(d.lapsed)
 	if d.made > maxMade {
 		clear(d.keys)
 		d.renew()
@@ -226,6 +231,7 @@ func (d *Data) add(name string, of history.Attempt, text bool) *Entry {
 	}
 	*k = Entry{of: of, When: Never, Text: text}
 	d.keys[name] = k
+	delete(d.lapsed, name)
 	d.Notify(Made, "new", name)
 	return k
 }

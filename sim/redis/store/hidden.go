@@ -35,6 +35,7 @@ func (d *Data) hide(name string) {
 	h, k := hiddenKey{d.look(name)}, d.keys[name]
 	h.ended = !d.silent()
 	d.recordGone(name, k, history.Expired, "")
+	d.lapse(name, k)
 	d.drop(name, k)
 	d.forget(name, k)
 	d.hidden = append(d.hidden, h)
@@ -51,7 +52,7 @@ func (d *Data) Revive() {
 		if h.ended {
 			d.Attempt = ""
 			k := d.keys[h.Name]
-			d.recordSet(h.Name, k.Value, k)
+			d.recordSet(h.Name, k.Value, k, "")
 		}
 	}
 }

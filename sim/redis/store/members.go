@@ -78,6 +78,7 @@ func (d *Data) settleMembers(name string, k *Entry, c Change) {
 		gone := h.Gone(history.Expired)
 		if !c.Expired {
 			gone.By, gone.Why = d.Attempt, history.Deleted
+			gone.Checked = d.checked(gone.By, name, m, gone.Of)
 		}
 		gaveBack = gaveBack || gone.By != "" && gone.By == gone.Of && d.DB.Type(name) == "hash"
 		d.Record(gone)
@@ -87,13 +88,13 @@ func (d *Data) settleMembers(name string, k *Entry, c Change) {
 		if _, known := k.members[m.Name]; known && !c.Replaced && !slices.Contains(c.Set, m.Name) {
 			if gaveBack && m.Owner == d.Attempt {
 				k.members[m.Name], m.Owner = "", ""
-				d.recordMember(name, m, k)
+				d.recordMember(name, m, k, d.Attempt)
 			}
 			continue
 		}
-		k.members[m.Name] = d.Attempt
-		m.Owner = d.Attempt
-		d.recordMember(name, m, k)
+		was := m.Owner
+		k.members[m.Name], m.Owner = d.Attempt, d.Attempt
+		d.recordMember(name, m, k, was)
 	}
 }
 
@@ -106,13 +107,13 @@ func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	}
 }
 
-// recordMember records that a member was created or set anew.
-func (d *Data) recordMember(name string, m Member, k *Entry) {
+// recordMember records that a member was created, or set anew; was is who owned it before.
+func (d *Data) recordMember(name string, m Member, k *Entry, was history.Attempt) {
 	if d.silent() {
 		return
 	}
 	d.write(&history.Event{F: history.KeySet, Lock: history.Lock(name), Member: m.Name, Of: m.Owner, By: d.Attempt,
-		Value: m.Value, Until: d.Until(k.When)})
+		Checked: d.checked(d.Attempt, name, m.Name, was), Value: m.Value, Until: d.Until(k.When)})
 }
 
 // recordGone records that a key was removed, or that all its members were.
@@ -122,11 +123,13 @@ func (d *Data) recordGone(name string, k *Entry, why history.Why, by history.Att
 	}
 	gone := history.Event{F: history.KeyGone, Lock: history.Lock(name), Of: k.of, By: by, Why: why}
 	if k.members == nil {
+		gone.Checked = d.checked(by, name, "", k.of)
 		d.write(&gone)
 		return
 	}
 	for _, m := range slices.Sorted(maps.Keys(k.members)) {
 		gone.Member, gone.Of = m, k.members[m]
+		gone.Checked = d.checked(by, name, m, gone.Of)
 		d.write(&gone)
 	}
 }
@@ -139,6 +142,7 @@ func (d *Data) recordProlonged(name string, k *Entry, from, to int64) {
 	moved := history.Event{F: history.KeyProlonged, Lock: history.Lock(name), Of: k.of, By: d.Attempt,
 		Until: d.Until(to)}
 	if k.members == nil {
+		moved.Checked = d.checked(moved.By, name, "", k.of)
 		d.write(&moved)
 		return
 	}
@@ -151,6 +155,7 @@ func (d *Data) recordProlonged(name string, k *Entry, from, to int64) {
 		if holder && moved.Of != d.Attempt && to >= from {
 			moved.By = ""
 		}
+		moved.Checked = d.checked(moved.By, name, m, moved.Of)
 		d.write(&moved)
 	}
 }

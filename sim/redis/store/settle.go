@@ -16,7 +16,10 @@ func (d *Data) Settle(name string, c Change) {
 		d.gone(name, k, history.Deleted, d.Attempt)
 		return
 	}
-	made := k == nil
+	made, was := k == nil, history.Attempt("")
+	if k != nil {
+		was = k.of
+	}
 	if k == nil {
 		k = d.add(name, d.Attempt, kind == "string")
 	}
@@ -37,7 +40,7 @@ func (d *Data) Settle(name string, c Change) {
 	case hasMembers(kind):
 		d.settleMembers(name, k, c)
 	case made || c.Replaced:
-		d.recordSet(name, k.Value, k)
+		d.recordSet(name, k.Value, k, was)
 	}
 	if made && kind == "list" {
 		d.node.ListMade(name)

@@ -17,6 +17,7 @@ func timeUntil(at, now int64) time.Duration { return time.Duration(max(at-now, 0
 // SetString makes name a string, whatever it was.
 func (d *Data) SetString(name, value string, when int64) {
 	k := d.Find(name)
+	was := history.Attempt("")
 	switch {
 	case k == nil:
 		k = d.add(name, d.Attempt, true)
@@ -24,20 +25,24 @@ func (d *Data) SetString(name, value string, when int64) {
 		d.overwrite(name, k, false)
 		d.drop(name, k)
 		k.Text, k.lent = true, false
+	default:
+		was = k.of
 	}
 	k.of = d.Attempt
 	d.put(name, k, value)
 	d.expireAt(name, k, when)
 	d.node.Log(Effect{Op: OpSet, Key: name, Value: value, When: when})
 	d.node.Changed(name, false)
-	d.recordSet(name, value, k)
+	d.recordSet(name, value, k, was)
 	d.Notify(String, "set", name)
 }
 
 // Duplicate makes to what the key from is: value, owner and deadline.
 func (d *Data) Duplicate(to, from string, k *Entry) {
 	t := d.Find(to)
+	was := history.Attempt("")
 	if t != nil {
+		was = t.of
 		d.overwrite(to, t, k.members != nil)
 		d.drop(to, t)
 		d.Notify(Made, "new", to)
@@ -50,7 +55,7 @@ func (d *Data) Duplicate(to, from string, k *Entry) {
 	}
 	d.expireAt(to, t, k.When)
 	d.node.Changed(to, false)
-	d.recordSet(to, t.Value, t)
+	d.recordSet(to, t.Value, t, was)
 	if d.Type(to) == "list" {
 		d.node.ListMade(to)
 	}
@@ -73,7 +78,7 @@ func (d *Data) SetNumber(name, value string, k *Entry) {
 	d.put(name, k, value)
 	d.node.Changed(name, false)
 	if made {
-		d.recordSet(name, value, k)
+		d.recordSet(name, value, k, "")
 	}
 }
 
@@ -127,19 +132,19 @@ func (d *Data) MoveDeadline(name string, k *Entry, when int64) {
 	d.recordProlonged(name, k, from, when)
 }
 
-// recordSet records that k was created or overwritten, with all its members if it has any.
-func (d *Data) recordSet(name, value string, k *Entry) {
+// recordSet records that k was created or overwritten, with all its members if it has any; was is who owned it before.
+func (d *Data) recordSet(name, value string, k *Entry, was history.Attempt) {
 	if d.silent() {
 		return
 	}
 	if k.members != nil {
 		for _, m := range d.members(name, k) {
-			d.recordMember(name, m, k)
+			d.recordMember(name, m, k, "")
 		}
 		return
 	}
 	d.write(&history.Event{F: history.KeySet, Lock: history.Lock(name), Of: k.of, By: d.Attempt,
-		Value: value, Until: d.Until(k.When)})
+		Checked: d.checked(d.Attempt, name, "", was), Value: value, Until: d.Until(k.When)})
 }
 
 // silent reports whether nothing is recorded: what a file is replayed for has been recorded before, and what a replica
