@@ -223,6 +223,8 @@ func (t *judge) judge(c *clash, r *record) {
 		r.at, r.cause = max(r.set[0], r.set[1]), Cause{Kind: DeposedMaster}
 	case r.gone >= 0:
 		r.at, r.cause = t.causeOfLoss(c, r)
+	case r.overwrote >= 0 && t.History.Events[r.overwrote].Checked == history.CheckedLapse:
+		r.at, r.cause = r.overwrote, Cause{Kind: ValidityMiscounted}
 	case r.overwrote >= 0:
 		r.at, r.cause = r.overwrote, Cause{RemovedByNonOwner, Overwritten}
 	}
@@ -273,11 +275,13 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 		}
 		return r.gone, Cause{Kind: ValidityMiscounted}
 	case history.Deleted:
-		switch gone.By {
-		case "":
+		switch {
+		case gone.By == "":
 			return r.gone, Cause{Kind: CauseNotRecorded}
-		case gone.Of:
+		case gone.By == gone.Of:
 			return r.gone, Cause{RemovedByOwner, t.lateTry(r.victimSpan(c).Grant, r.gone)}
+		case gone.Checked == history.CheckedLapse:
+			return r.gone, Cause{Kind: ValidityMiscounted}
 		}
 		return r.gone, Cause{Kind: RemovedByNonOwner}
 	case history.Flushed:

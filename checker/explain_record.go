@@ -46,6 +46,11 @@ func (t *judge) recordStory(c *clash, r *record) string {
 			t.faultText(t.expiredSession(c, r)...))
 	case ValidityMiscounted:
 		lease := t.History.Events[span.At].Grant
+		if e.Checked == history.CheckedLapse {
+			return sentence("%s was removed at %v by %s, for the key by which %s showed that it lives had expired, but "+
+				"%[4]s counted its lease until %v%s", key, e.Time, t.ProcessOf(trace.Setter(e)), g.Process, lease.Until,
+				t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
+		}
 		if r.cause.Detail == GoneKey {
 			return sentence("%s had expired at %v as it should, and yet %s took its lease for extended at %v, until %v",
 				key, e.Time, g.Process, lease.Granted, lease.Until)

@@ -151,6 +151,8 @@ func (p *parser) field(e *history.Event, g *history.Grant, key, value string) {
 		e.By = history.Attempt(value)
 	case "sent":
 		e.Sent = p.time(value)
+	case "checked":
+		e.Checked = checkCalled(value)
 	case "op":
 		e.Op = history.F(value)
 	case "why":
@@ -170,6 +172,16 @@ func (p *parser) field(e *history.Event, g *history.Grant, key, value string) {
 	default:
 		p.t.Fatalf("no field %q", key)
 	}
+}
+
+// checkCalled is what a request has checked, by the word of a history.
+func checkCalled(word string) history.Check {
+	for c := history.CheckedNothing; c.String() != ""; c++ {
+		if c.String() == word {
+			return c
+		}
+	}
+	return history.CheckNotRecorded
 }
 
 func (p *parser) header(word string) {
@@ -234,6 +246,9 @@ func (p *parser) number(s string) int {
 }
 
 func (p *parser) time(s string) history.Time {
+	if s == "never" {
+		return history.Never
+	}
 	d, err := time.ParseDuration(s)
 	if err != nil {
 		p.t.Fatal(err)

@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/fencepost-sim/fencepost/checker/clockerror"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/trace"
@@ -19,38 +21,29 @@ func init() {
 // the late release of an old attempt is a stranger's. Setting a key over a live one removes that one; a flush does not
 // check whose the keys are.
 //
+// A key may outlast the hold that it stood for: a release may write into it that the lock is free, or hand its removal
+// to another process, and a record without expiry stays when its holder has crashed. Whoever finds it so, and checks
+// that in one step, may change it.
+//
 // It needs records of keys that were deleted, overwritten or prolonged. One that does not name both sides cannot be
 // judged; and where servers do not record why keys went, it cannot be known that it held.
 func (t *judge) ownership(f *Finding) {
-	judged, silent, faults := 0, -1, t.Faults
-	t.Live.Reset()
-	for _, at := range t.Keys {
-		e := &t.History.Events[at]
-		for ; len(faults) > 0 && faults[0].Start < int(at); faults = faults[1:] {
-			t.Live.Promote(&faults[0])
-		}
-		if _, isLock := t.LockNumber[e.Lock]; !isLock {
-			continue
-		}
-		if e.Why == history.NotRecorded && silent < 0 {
-			silent = int(at)
-		}
-		key := t.LiveAt(e)
-		owner, by := t.contested(key, e)
-		key.Note(e)
-		if owner == "" || by == "" && e.Why != history.Flushed {
-			continue
-		}
+	judged, after := 0, false
+	for c := range t.Changes {
 		judged++
-		if by != owner {
-			t.trespass(f, int(at), owner)
+		if c.By == c.Owner {
+			continue
+		}
+		if after = true; !t.mayChange(c) {
+			t.trespass(f, c.At, c.Owner)
 		}
 	}
 	if f.Outcome == Violated {
 		return
 	}
+	silent := slices.IndexFunc(t.Keys, func(at int32) bool { return t.unexplained(at) })
 	if silent >= 0 {
-		e := &t.History.Events[silent]
+		e := &t.History.Events[t.Keys[silent]]
 		f.unchecked(sentence("%s recorded that a key of %s was gone at %v, and not why or by whom: who deletes "+
 			"or prolongs locks there is not known.", e.Process, quoted(e.Lock), e.Time))
 		f.Unrecorded = true
@@ -60,7 +53,11 @@ func (t *judge) ownership(f *Finding) {
 		f.unchecked("No server recorded who deleted, overwrote or prolonged a lock.")
 		return
 	}
-	f.holds(count(judged, "request") + " deleted, overwrote or prolonged a lock on a server, none but of its owner.")
+	by := ", none but of its owner."
+	if after {
+		by = ": of its owner, or after the owner's hold had ended."
+	}
+	f.holds(count(judged, "request") + " deleted, overwrote or prolonged a lock on a server" + by)
 }
 
 // ownerSince is the position at which the owner set the key that the event at position at removes or prolongs, -1 if
@@ -76,18 +73,22 @@ func (t *judge) ownerSince(at int, owner history.Attempt) int {
 	return -1
 }
 
-// contested finds whose key a record changes, and who changed it; empty if it changes none. was is the key before.
-func (t *judge) contested(was *trace.LiveKey, e *history.Event) (owner, by history.Attempt) {
-	switch {
-	case e.F == history.KeySet:
-		if t.Overwritten(was, e) {
-			return was.Of, trace.Setter(e)
-		}
-		return "", ""
-	case e.F == history.KeyProlonged, e.Why == history.Deleted, e.Why == history.Flushed:
-		return e.Of, e.By
+// unexplained reports whether a record of a lock's key does not say why it went.
+func (t *judge) unexplained(at int32) bool {
+	e := &t.History.Events[at]
+	_, isLock := t.LockNumber[e.Lock]
+	return isLock && e.Why == history.NotRecorded
+}
+
+// mayChange reports whether a request of another may change the key of an owner whose hold is over.
+func (t *judge) mayChange(c trace.Change) bool {
+	switch t.History.Events[c.At].Checked {
+	case history.CheckedLapse:
+		return true
+	case history.CheckedPresence, history.CheckedValue:
+		return t.Over(c)
 	}
-	return "", ""
+	return false
 }
 
 // trespass reports that the event at a position removed or prolonged a key that was not its own attempt's.
@@ -128,15 +129,17 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 
 // comparison explains how the server came to change another's key wrongly at a position, if that is known.
 func (t *judge) comparison(c Cause, at int) string {
-	h := &t.History.Header
+	h, e := &t.History.Header, &t.History.Events[at]
 	emptied := t.lastSuspect(at, func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
 	switch {
-	case c.Detail == Overwritten:
-		return " The server was told to set the key whether or not there was one."
-	case c.Kind == ProlongedByNonOwner && len(h.Unknown) > 0:
-		return ""
-	case c.Kind == ProlongedByNonOwner, c.Detail == ByFlush:
+	case c.Detail == ByFlush:
 		return " The server did not compare the owner before it acted."
+	case e.Checked == history.CheckedNothing && c.Detail == Overwritten:
+		return " The server was told to set the key whether or not there was one."
+	case e.Checked == history.CheckedNothing:
+		return " The server did not compare the owner before it acted."
+	case e.Checked == history.CheckedPresence:
+		return " The server was told to look whether there was a key, and not whose it was."
 	case h.Shows(history.PartOfOwner):
 		return " The server compared no more than a part of the owner value before it acted."
 	case h.Service == history.Etcd && h.OnlyMember() && h.Applies(history.OwnerCheck) && emptied != nil:
@@ -144,7 +147,9 @@ func (t *judge) comparison(c Cause, at int) string {
 			"empty disk" + t.faultText(emptied) + "."
 	case h.Applies(history.OwnerCheck) && !h.MayApply(history.OwnValue):
 		return " The server compared the owner before it acted, but owners share a value."
-	case h.MayApply(history.OwnerCheck):
+	case e.Checked == history.CheckedValue:
+		return " The request looked at what the key held, and changed it all the same."
+	case h.MayApply(history.OwnerCheck), c.Detail == Overwritten, c.Kind == ProlongedByNonOwner:
 		return ""
 	}
 	return " The server did not compare the owner before it acted."

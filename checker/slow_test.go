@@ -401,6 +401,9 @@ func (g *gossip) serve() {
 	case e.Why == history.Deleted && r.IntN(2) == 0 && g.now > 1e6:
 		e.Sent = history.Time(1+r.Int64N(int64(g.now)/1e6)) * 1e6
 	}
+	if n := len(g.h.Events); e.By != "" && n%3 == 0 {
+		e.Checked = history.Check(n / 3 % (int(history.CheckedLapse) + 1))
+	}
 	for _, e.Process = range servers {
 		g.add(e)
 	}

@@ -11,9 +11,17 @@ import (
 )
 
 // Records explains why it is uncertain whose key a server's record changed: where several servers keep a key together,
-// or a replica takes over, whose key was there depends on the order of their records. At is the index of the record
-// that broke the law.
+// or a replica takes over, whose key was there depends on the order of their records; and a hold ends by the clock of
+// its holder. At is the index of the record that broke the law.
 func Records(t *trace.Trace, violated bool, at int) string {
+	for c := range t.Changes {
+		e := &t.History.Events[c.At]
+		checks := e.Checked == history.CheckedPresence || e.Checked == history.CheckedValue
+		if checks && c.By != c.Owner && (!violated || e.Index == at) {
+			return fmt.Sprintf("Another changed the key of %s at %v, and whether its hold had ended by then is not certain. ",
+				c.Owner, e.Time) + because(t, e.Process, t.ProcessOf(c.Owner))
+		}
+	}
 	if violated {
 		n, found := slices.BinarySearchFunc(t.History.Events, at,
 			func(e history.Event, at int) int { return cmp.Compare(e.Index, at) })

@@ -154,7 +154,10 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	case gone >= 0:
 		return r.loss(victim, on, first, then, gone)
 	case !apart:
-		if over := r.overwritten(victim, on, first, again, bound); over >= 0 {
+		switch over := r.overwritten(victim, on, first, again, bound); {
+		case over >= 0 && r.Events[over].Checked == history.CheckedLapse:
+			return over, "validity miscounted"
+		case over >= 0:
 			return over, "removed by non-owner (overwritten)"
 		}
 	}
@@ -225,6 +228,8 @@ func (r *reading) loss(victim *window, on servers, set, other, gone int) (int, s
 		return gone, "removed by its own holder"
 	case e.Why == history.Deleted && e.By == "", e.Why == history.NotRecorded:
 		return gone, "cause not recorded"
+	case e.Why == history.Deleted && e.Checked == history.CheckedLapse:
+		return gone, "validity miscounted"
 	case e.Why == history.Deleted:
 		return gone, "removed by non-owner"
 	case e.Why == history.Flushed:

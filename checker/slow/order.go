@@ -2,6 +2,7 @@ package slow
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -40,7 +41,7 @@ func (r *reading) ownership() Finding {
 		if e.F == history.KeySet && by == "" {
 			by = e.Of
 		}
-		if by != owner {
+		if by != owner && !r.mayChange(i, owner, by) {
 			broken = append(broken, Breach{[]int{i}, cause, e.Time})
 		}
 	}
@@ -48,6 +49,70 @@ func (r *reading) ownership() Finding {
 		outcome = Unchecked
 	}
 	return Finding{Outcome: outcome, Judged: requests, Breaches: broken}
+}
+
+// mayChange reports whether a request at place i that checks what it changes may change the key of another: the hold of
+// that one is over, or shown to have lapsed.
+func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
+	e := &r.Events[i]
+	switch e.Checked {
+	case history.CheckNotRecorded, history.CheckedNothing:
+		return false
+	case history.CheckedLapse:
+		return true
+	}
+	var s *section // the latest of that name
+	for _, o := range r.sections {
+		if o.attempt == owner && o.lock == e.Lock {
+			s = o
+		}
+	}
+	if s != nil {
+		if s.ok > i {
+			return false
+		}
+		until := history.Time(history.Never)
+		if s.lease != nil {
+			until = s.lease.Until
+		}
+		for _, x := range s.extensions {
+			if x < i {
+				until = r.Events[x].Grant.Until
+			}
+		}
+		return s.release < i || until <= e.Time || until == history.Never && s.end < i
+	}
+	firstSet := func(of history.Attempt) int {
+		return slices.IndexFunc(r.Events, func(o history.Event) bool {
+			return o.F == history.KeySet && o.Of == of && o.Lock == e.Lock
+		})
+	}
+	if r.maker(owner) == r.maker(by) {
+		set, before := firstSet(owner), firstSet(by)
+		return set >= 0 && (before < 0 || before > set)
+	}
+	gaveUp := false
+	for _, a := range r.asks {
+		if a.process != r.maker(owner) || a.lock != e.Lock || a.call > i {
+			continue
+		}
+		if set := firstSet(owner); a.ret > i && (set < 0 || set >= a.call) {
+			return false
+		}
+		gaveUp = true
+	}
+	return gaveUp
+}
+
+// maker is the process that made an attempt: the one that was granted it, else the one that its name begins with.
+func (r *reading) maker(a history.Attempt) history.Process {
+	for _, s := range slices.Backward(r.sections) {
+		if a != "" && s.attempt == a {
+			return s.process
+		}
+	}
+	process, _, _ := strings.Cut(string(a), "/")
+	return history.Process(process)
 }
 
 // recordsExpiry reports whether the servers record the end of keys that expire.

@@ -13,23 +13,23 @@ type place struct {
 	member string
 }
 
-// LiveKey is a key that is present on a server, or was.
-type LiveKey struct {
+// liveKey is a key that is present on a server, or was.
+type liveKey struct {
 	there bool
-	Of    history.Attempt
+	of    history.Attempt
 	until history.Time // when it is due to expire
 }
 
 // keys tracks which keys are present, according to the records read so far.
-type keys struct{ at table[place, LiveKey] }
+type keys struct{ at table[place, liveKey] }
 
-// Reset removes all keys.
-func (k *keys) Reset() { k.at.reset() }
+// reset removes all keys.
+func (k *keys) reset() { k.at.reset() }
 
-// LiveAt is what is present where a record's key is stored. What several members keep together has one place, whichever
+// liveAt is what is present where a record's key is stored. What several members keep together has one place, whichever
 // of them records it.
-func (t *Trace) LiveAt(e *history.Event) *LiveKey {
-	return t.Live.at.of(place{t.Keeper(e.Process), e.Lock, e.Member})
+func (t *Trace) liveAt(e *history.Event) *liveKey {
+	return t.live.at.of(place{t.Keeper(e.Process), e.Lock, e.Member})
 }
 
 // Keeper is who keeps what a server records: the service of which it is a member, else the server itself.
@@ -58,21 +58,15 @@ func Setter(e *history.Event) history.Attempt {
 	return e.Of
 }
 
-// Overwritten reports whether a key-set replaces the key: one that was still present. If expiry is not recorded, it
-// must not have been due to expire.
-func (t *Trace) Overwritten(was *LiveKey, e *history.Event) bool {
-	return was.there && (t.Expiries || e.Time < was.until)
-}
-
-// Promote gives a replica that takes its master's place the master's keys: what it lacks is recorded as lost
+// promote gives a replica that takes its master's place the master's keys: what it lacks is recorded as lost
 // afterwards. What it had itself, when it was the master before, was replaced long ago.
-func (k *keys) Promote(f *Fault) {
+func (k *keys) promote(f *Fault) {
 	if f.Does != history.Promotes || len(f.On) == 0 || len(f.To) == 0 {
 		return
 	}
 	for p := range k.at.number {
 		if p.server == f.To[0] {
-			*k.at.of(p) = LiveKey{}
+			*k.at.of(p) = liveKey{}
 		}
 	}
 	for p := range k.at.number {
@@ -84,15 +78,55 @@ func (k *keys) Promote(f *Fault) {
 	}
 }
 
-// Note applies a record of the key. A record of a key that is not there changes nothing.
-func (k *LiveKey) Note(e *history.Event) {
+// note applies a record of the key. A record of a key that is not there changes nothing.
+func (k *liveKey) note(e *history.Event) {
 	switch {
 	case e.F == history.KeySet:
-		*k = LiveKey{there: true, Of: e.Of, until: e.Until}
-	case e.Of != "" && e.Of != k.Of:
+		*k = liveKey{there: true, of: e.Of, until: e.Until}
+	case e.Of != "" && e.Of != k.of:
 	case e.F == history.KeyProlonged:
 		k.until = e.Until
 	case e.F == history.KeyGone:
 		k.there = false
 	}
+}
+
+// Change is a record that removes, overwrites or prolongs a key.
+type Change struct {
+	At        int             // its position
+	Owner, By history.Attempt // whose key it was, and who changed it; By is empty if a flush does not say so
+}
+
+// Changes yields the changes of keys of locks for which the history says whose the key was and who changed it.
+func (t *Trace) Changes(yield func(Change) bool) {
+	faults := t.Faults
+	t.live.reset()
+	for _, at := range t.Keys {
+		e := &t.History.Events[at]
+		for ; len(faults) > 0 && faults[0].Start < int(at); faults = faults[1:] {
+			t.live.promote(&faults[0])
+		}
+		if _, isLock := t.LockNumber[e.Lock]; !isLock {
+			continue
+		}
+		key := t.liveAt(e)
+		c := t.change(key, int(at))
+		key.note(e)
+		if c.Owner != "" && (c.By != "" || e.Why == history.Flushed) && !yield(c) {
+			return
+		}
+	}
+}
+
+// change is what the record at a position does to the key that was there before; it has no owner if it changes none. If
+// expiry is not recorded, a key that is overwritten must not have been due to expire.
+func (t *Trace) change(was *liveKey, at int) Change {
+	e := &t.History.Events[at]
+	switch {
+	case e.F == history.KeySet && was.there && (t.Expiries || e.Time < was.until):
+		return Change{at, was.of, Setter(e)}
+	case e.F == history.KeyProlonged, e.Why == history.Deleted, e.Why == history.Flushed:
+		return Change{at, e.Of, e.By}
+	}
+	return Change{At: at}
 }

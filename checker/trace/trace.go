@@ -113,7 +113,7 @@ type Trace struct {
 	Expiries   bool    // the servers record the end of keys that expire
 	Interval   interval
 	Scan       scan
-	Live       keys
+	live       keys
 	touched    []use    // by ask
 	calms      []calmAt // by fault
 	Reach      reach

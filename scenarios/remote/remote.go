@@ -51,8 +51,11 @@ type Answer struct {
 	Unsure   bool // something of an earlier run of the process may have taken part in this one
 }
 
-// Serve answers requests, a line each, until there are no more.
+// Serve says that it has started, and answers requests, a line each, until there are no more.
 func Serve(in io.Reader, out, problems io.Writer, answer func(Request) Answer) error {
+	if err := Say(out, problems, nil); err != nil {
+		return err
+	}
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -253,8 +256,14 @@ func (t *Test) process(anew bool) (*Process, error) {
 		t.idle = t.idle[:n-1]
 		return p, nil
 	}
-	return Start(t.binary, t.folder, Environment+"="+Served, 0, "-test.run="+t.Pattern(), "-test.count=1",
+	p, err := Start(t.binary, t.folder, Environment+"="+Served, 0, "-test.run="+t.Pattern(), "-test.count=1",
 		"-test.timeout=0")
+	if err == nil {
+		if _, err = p.Next(); err != nil { // it has started
+			err = &scenarios.CodeError{Text: err.Error()}
+		}
+	}
+	return p, err
 }
 
 // Close ends the processes, and removes the binary if Build made it.
