@@ -45,12 +45,10 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		return sentence("%s was gone at %v: its session had been ended before its time%s", key, e.Time,
 			t.faultText(t.expiredSession(c, r)...))
 	case ValidityMiscounted:
-		lease := t.History.Events[span.At].Grant
 		if e.Checked == history.CheckedLapse {
-			return sentence("%s was removed at %v by %s, for the key by which %s showed that it lives had expired, but "+
-				"%[4]s counted its lease until %v%s", key, e.Time, t.ProcessOf(trace.Setter(e)), g.Process, lease.Until,
-				t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
+			return t.lapseStory(c, r, key)
 		}
+		lease := t.History.Events[span.At].Grant
 		if r.cause.Detail == GoneKey {
 			return sentence("%s had expired at %v as it should, and yet %s took its lease for extended at %v, until %v",
 				key, e.Time, g.Process, lease.Granted, lease.Until)
@@ -73,6 +71,15 @@ func (t *judge) recordStory(c *clash, r *record) string {
 			t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at))) + t.undoneStory(r)
 	}
 	return sentence("%s was gone at %v, and why is not recorded", key, e.Time)
+}
+
+// lapseStory describes a key that was removed since another, by which its holder shows that it lives, had expired.
+func (t *judge) lapseStory(c *clash, r *record, key string) string {
+	span, e := r.victimSpan(c), &t.History.Events[r.at]
+	holder, until := t.Grants[span.Grant].Process, t.History.Events[span.At].Grant.Until
+	return sentence("%s was removed at %v by %s, for the key by which %s showed that it lives had expired, but %s "+
+		"counted its lease until %v%s", key, e.Time, t.ProcessOf(trace.Setter(e)), holder, holder, until,
+		t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
 }
 
 func (t *judge) deposedStory(r *record) string {

@@ -14,13 +14,8 @@ import (
 // or a replica takes over, whose key was there depends on the order of their records; and a hold ends by the clock of
 // its holder. At is the index of the record that broke the law.
 func Records(t *trace.Trace, violated bool, at int) string {
-	for c := range t.Changes {
-		e := &t.History.Events[c.At]
-		checks := e.Checked == history.CheckedPresence || e.Checked == history.CheckedValue
-		if checks && c.By != c.Owner && (!violated || e.Index == at) {
-			return fmt.Sprintf("Another changed the key of %s at %v, and whether its hold had ended by then is not certain. ",
-				c.Owner, e.Time) + because(t, e.Process, t.ProcessOf(c.Owner))
-		}
+	if text := holdsEnd(t, violated, at); text != "" {
+		return text
 	}
 	if violated {
 		n, found := slices.BinarySearchFunc(t.History.Events, at,
@@ -71,6 +66,20 @@ func Records(t *trace.Trace, violated bool, at int) string {
 		}
 		seen[unit].add(e.Process, late)
 		all.add(e.Process, late)
+	}
+	return ""
+}
+
+// holdsEnd explains why it is uncertain whether the hold of a key's owner had ended when another, which checked that,
+// changed the key.
+func holdsEnd(t *trace.Trace, violated bool, at int) string {
+	for c := range t.Changes {
+		e := &t.History.Events[c.At]
+		checks := e.Checked == history.CheckedPresence || e.Checked == history.CheckedValue
+		if checks && c.By != c.Owner && (!violated || e.Index == at) {
+			return fmt.Sprintf("Another changed the key of %s at %v, and whether its hold had ended by then is not "+
+				"certain. ", c.Owner, e.Time) + because(t, e.Process, t.ProcessOf(c.Owner))
+		}
 	}
 	return ""
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Over reports whether the hold of a key's owner had ended by the record that changes it, so that another may do so, if
-// it checks what it changes: the owner had called its release, or the lease that it was told had run out; if it was told
-// no end, it had learned of the loss, or crashed; or it had given up asking.
+// it checks what it changes: the owner had called its release, or the lease that it was told had run out; if it was
+// told no end, it had learned of the loss, or crashed; or it had given up asking.
 func (t *Trace) Over(c Change) bool {
 	e := &t.History.Events[c.At]
 	n, granted := t.Owner[Title{e.Lock, c.Owner}]

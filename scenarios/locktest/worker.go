@@ -63,7 +63,7 @@ type report struct {
 	Shrunk   *shrunk `json:",omitempty"`
 	Done     bool    `json:",omitempty"` // though perhaps not with all seeds: the others are another process's
 	Left     bool    `json:",omitempty"` // Done, but goroutines are left that will not end: the process is to be ended
-	Later    bool    `json:",omitempty"` // what follows, to its end, comes of a run that is not the first of its process
+	Later    bool    `json:",omitempty"` // what follows comes of runs that are not the first of their process
 	Unsure   bool    `json:",omitempty"` // the task is to be done by a process that is Alone: see bubbles.go
 	Problem  string  `json:",omitempty"` // of the whole task
 	// Plans are those of the next seeds, for the worker that follows.

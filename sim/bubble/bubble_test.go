@@ -71,7 +71,6 @@ func TestAGuestAsksAServer(t *testing.T) {
 func TestAGuestsClockIsTheServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, stacks := NewDriver(), new(sim.Stacks)
-		var digests []sim.Digest
 		for range 3 {
 			w := newWorld(d, stacks, 1)
 			d.Begin(w, []sim.ProcessID{"redis-1"}, front.Redis{})
@@ -100,13 +99,9 @@ func TestAGuestsClockIsTheServers(t *testing.T) {
 				t.Error(err)
 			}
 			w.Finish()
-			digests = append(digests, w.Digest())
 			if left != ":7998\r\n" {
 				t.Errorf("%q are left", left)
 			}
-		}
-		if digests[1] != digests[0] || digests[2] != digests[0] {
-			t.Errorf("equal runs have the digests %x", digests)
 		}
 		stacks.Close()
 		d.Close()

@@ -35,8 +35,8 @@ func TestRecordsSayWhatARequestHasChecked(t *testing.T) {
 		{"the well-known release", "SET k v", Redis7, []string{"EVAL `" + released + "` 1 k v"}, "key-gone value"},
 		{"a script like it", "SET k v", Redis7, []string{"EVAL `local v = redis.call('get', KEYS[1]) " +
 			"if v == ARGV[1] then return redis.call('del', KEYS[1]) end` 1 k v"}, "key-gone value"},
-		{"a script that looks for a key", "SET k v", Redis7, []string{"EVAL `if redis.call('exists', KEYS[1]) == 1 then " +
-			"return redis.call('set', KEYS[1], 'w') end` 1 k"}, "key-set presence"},
+		{"a script that looks for a key", "SET k v", Redis7, []string{"EVAL `if redis.call('exists', KEYS[1]) == 1 " +
+			"then return redis.call('set', KEYS[1], 'w') end` 1 k"}, "key-set presence"},
 		{"a script that looks at nothing", "SET k v", Redis7,
 			[]string{"EVAL `return redis.call('del', KEYS[1])` 1 k"}, "key-gone nothing"},
 		{"a script that looks at another key", "SET k v", Redis7, []string{"EVAL `redis.call('get', 'other') " +
@@ -57,8 +57,8 @@ func TestRecordsSayWhatARequestHasChecked(t *testing.T) {
 
 		{"a field that is named", "HSET k f v", Redis7, []string{"HDEL k f"}, "key-gone f value"},
 		{"a field that is set", "HSET k f v", Redis7, []string{"HSET k f w"}, "key-set f nothing"},
-		{"a script that looks at the field", "HSET k f v", Redis7, []string{"EVAL `if redis.call('hexists', 'k', 'f') " +
-			"== 1 then redis.call('del', 'k') end` 1 k"}, "key-gone f value"},
+		{"a script that looks at the field", "HSET k f v", Redis7, []string{"EVAL `if redis.call('hexists', 'k', " +
+			"'f') == 1 then redis.call('del', 'k') end` 1 k"}, "key-gone f value"},
 		{"a script that looks at another field", "HSET k f v", Redis7, []string{
 			"EVAL `if redis.call('hexists', 'k', 'mine') == 0 then redis.call('del', 'k') end` 1 k"},
 			"key-gone f nothing"},

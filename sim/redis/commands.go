@@ -96,7 +96,8 @@ var passedCommands = []command{
 	{Name: "linsert", Arity: 5, Flags: write | unlessNil, keys: oneKey, checks: history.CheckedPresence},
 	{Name: "lpos", Arity: -3, run: lpos},
 	{Name: "rpoplpush", Arity: 3, Flags: write | unlessNil, keys: twoKeys, checks: history.CheckedPresence},
-	{Name: "lmove", Arity: 5, Flags: write | unlessNil, keys: twoKeys, first: lmoveFirst, checks: history.CheckedPresence},
+	{Name: "lmove", Arity: 5, Flags: write | unlessNil, keys: twoKeys, first: lmoveFirst,
+		checks: history.CheckedPresence},
 
 	{Name: "sadd", Arity: -3, Flags: write | unlessNil, keys: oneKey},
 	{Name: "srem", Arity: -3, Flags: write | unlessNil, keys: oneKey, checks: history.CheckedValue},
@@ -126,9 +127,12 @@ var passedCommands = []command{
 	{Name: "zrangebyscore", Arity: -4, Flags: scored, keys: oneKey, first: byScore},
 	{Name: "zrevrangebyscore", Arity: -4, Flags: scored, keys: oneKey, first: byScore},
 	{Name: "zremrangebyrank", Arity: 4, Flags: write | unlessNil, keys: oneKey, checks: history.CheckedPresence},
-	{Name: "zremrangebyscore", Arity: 4, Flags: write | unlessNil, keys: oneKey, first: byScore, checks: history.CheckedValue},
-	{Name: "zpopmin", Arity: -2, Flags: write | unlessNil | scored, keys: oneKey, first: zpopFirst, checks: history.CheckedPresence},
-	{Name: "zpopmax", Arity: -2, Flags: write | unlessNil | scored, keys: oneKey, first: zpopFirst, checks: history.CheckedPresence},
+	{Name: "zremrangebyscore", Arity: 4, Flags: write | unlessNil, keys: oneKey, first: byScore,
+		checks: history.CheckedValue},
+	{Name: "zpopmin", Arity: -2, Flags: write | unlessNil | scored, keys: oneKey, first: zpopFirst,
+		checks: history.CheckedPresence},
+	{Name: "zpopmax", Arity: -2, Flags: write | unlessNil | scored, keys: oneKey, first: zpopFirst,
+		checks: history.CheckedPresence},
 }
 
 // Why commands that Redis has are not simulated.

@@ -21,8 +21,10 @@ func (d *Data) Look(name, member string, check history.Check) {
 	d.looks = append(d.looks, look{name, member, check, d.keys[name] == nil})
 }
 
-// Looks is how many there are. Forget drops those that came after so many.
-func (d *Data) Looks() int   { return len(d.looks) }
+// Looks is how many there are.
+func (d *Data) Looks() int { return len(d.looks) }
+
+// Forget drops all but the first n.
 func (d *Data) Forget(n int) { d.looks = d.looks[:n] }
 
 // checked is what a request of an attempt has looked at by the time at which it changes a key, or a member of it, that
