@@ -62,13 +62,6 @@ func (c *coroutine) resume() {
 	}
 }
 
-// Idle is how many coroutines are idle.
-func (s *Stacks) Idle() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.idle)
-}
-
 // Close ends the idle coroutines. It must be called in the bubble in which they were made.
 func (s *Stacks) Close() {
 	s.mu.Lock()

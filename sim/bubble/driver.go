@@ -22,7 +22,6 @@ type Driver struct {
 
 	mu      sync.Mutex
 	workers []*worker // idle
-	all     int       // workers, busy ones included
 }
 
 // run is what the guests of one run share. Code that continues after its run keeps it, so that nothing it does or reads
@@ -244,23 +243,11 @@ func (r *run) calls() (names []string) {
 	return names
 }
 
-// Goroutines is how many goroutines the driver has: those on which guests are called. They end with Close.
-func (d *Driver) Goroutines() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.all
-}
-
-// Patience advances the bubble's clock, for what guests have left running, by as long as libraries keep dialling after
-// their end.
-func (d *Driver) Patience() {
+// Close lets the bubble end: it waits, on the bubble's clock, for what guests have left running, as long as libraries
+// keep dialling after their end, and ends the goroutines of the driver.
+func (d *Driver) Close() {
 	time.Sleep(patience)
 	synctest.Wait()
-}
-
-// Close lets the bubble end: it waits for what guests have left running, and ends the goroutines of the driver.
-func (d *Driver) Close() {
-	d.Patience()
 	d.Dismiss()
 }
 
@@ -288,21 +275,13 @@ func (d *Driver) work(f func()) {
 		w.jobs <- f
 		return
 	}
-	d.all++
 	w := &worker{jobs: make(chan func(), 1)}
 	w.jobs <- f
 	go func() {
-		defer d.lose()
 		for f := range w.jobs {
 			d.employ(w, f)
 		}
 	}()
-}
-
-func (d *Driver) lose() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.all--
 }
 
 // employ runs f; a worker whose function leaves by runtime.Goexit is lost.
