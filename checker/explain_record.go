@@ -44,11 +44,22 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	case SessionExpired:
 		return sentence("%s was gone at %v: its session had been ended before its time%s", key, e.Time,
 			t.faultText(t.expiredSession(c, r)...))
+	case NeverRenewed:
+		return sentence("%s expired at %v as it should: no request had prolonged it, and %s had not been told that "+
+			"its lock was lost", key, e.Time, g.Process)
 	case ValidityMiscounted:
 		if e.Checked == history.CheckedLapse {
 			return t.lapseStory(c, r, key)
 		}
 		lease := t.History.Events[span.At].Grant
+		switch {
+		case t.neverTold(span):
+			return sentence("%s expired at %v as it should, but %s had not been told that its lock was lost%s", key,
+				e.Time, g.Process, t.faultText(t.unrenewed(span.Grant, r.gone)))
+		case lease.Open:
+			return sentence("%s expired at %v as it should, but %s was told only at %v that its lock was lost%s", key,
+				e.Time, g.Process, lease.Until, t.faultText(t.unrenewed(span.Grant, r.gone)))
+		}
 		if r.cause.Detail == GoneKey {
 			return sentence("%s had expired at %v as it should, and yet %s took its lease for extended at %v, until %v",
 				key, e.Time, g.Process, lease.Granted, lease.Until)

@@ -9,10 +9,11 @@ import (
 // than the lease lasts, and no request prolonged the key although nothing was in the way of one.
 func (t *judge) neverRenewed(l lateness) bool {
 	g := &t.Grants[l.grant]
-	if g.Lease == nil || t.Time(l.left)-t.Time(g.OK) <= l.ended-g.Lease.Since {
+	left := min(l.left, g.End) // what was late may be a request that it had made earlier
+	if g.Lease == nil || t.Time(left)-t.Time(g.OK) <= l.ended-g.Lease.Since {
 		return false
 	}
-	return t.unasked(l.grant, l.left, l.ended)
+	return t.unasked(l.grant, left, l.ended)
 }
 
 // unasked reports whether no extension of a grant was asked for before a position, as far as that can be known: the
