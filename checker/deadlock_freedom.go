@@ -179,8 +179,8 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 			until = sentence("is due to expire at %v", key.until)
 		}
 		owner := t.ProcessOf(key.of)
-		return Cause{Kind: StuckBehindCrashed}, owner, sentence("%s crashed at %v%s; its key on %s, set at %v, is still "+
-			"there and %s.", capital(string(owner)), t.Time(crash), t.crashText(owner, crash),
+		return Cause{Kind: StuckBehindCrashed}, owner, sentence("%s crashed at %v%s; its key on %s, set at %v, is "+
+			"still there and %s.", capital(string(owner)), t.Time(crash), t.crashText(owner, crash),
 			t.History.Events[key.set].Process, t.Time(key.set), until), []int{key.set, crash}
 	}
 	g := t.crashedHolder(a.Lock, now.at)
@@ -198,8 +198,8 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	}
 	story := "No living process held it."
 	if g != nil {
-		story, witness = sentence("No living process held it: %s, the last to hold it, crashed at %v%s, and its key is "+
-			"gone.", g.Process, t.Time(g.End), t.crashText(g.Process, g.End)), []int{g.OK, g.End}
+		story, witness = sentence("No living process held it: %s, the last to hold it, crashed at %v%s, and its key "+
+			"is gone.", g.Process, t.Time(g.End), t.crashText(g.Process, g.End)), []int{g.OK, g.End}
 		about = g.Process
 	}
 	return Cause{Kind: StuckWithoutHolder}, about, story + t.waitingStory(a, s.Since, now), witness

@@ -231,8 +231,8 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 		if !t.keyless(&a) {
 			g, other = gb, ga
 		}
-		s.WriteString(sentence(" No server had a key of %s when it was told at %v that it has the lock.", t.who(g, other),
-			t.Time(g.OK)))
+		s.WriteString(sentence(" No server had a key of %s when it was told at %v that it has the lock.",
+			t.who(g, other), t.Time(g.OK)))
 	case CauseNotRecorded:
 		switch {
 		case len(records) > 0:

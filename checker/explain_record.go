@@ -48,24 +48,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		return sentence("%s expired at %v as it should: no request had prolonged it, and %s had not been told that "+
 			"its lock was lost", key, e.Time, g.Process)
 	case ValidityMiscounted:
-		if e.Checked == history.CheckedLapse {
-			return t.lapseStory(c, r, key)
-		}
-		lease := t.History.Events[span.At].Grant
-		switch {
-		case t.neverTold(span):
-			return sentence("%s expired at %v as it should, but %s had not been told that its lock was lost%s", key,
-				e.Time, g.Process, t.faultText(t.unrenewed(span.Grant, r.gone)))
-		case lease.Open:
-			return sentence("%s expired at %v as it should, but %s was told only at %v that its lock was lost%s", key,
-				e.Time, g.Process, lease.Until, t.faultText(t.unrenewed(span.Grant, r.gone)))
-		}
-		if r.cause.Detail == GoneKey {
-			return sentence("%s had expired at %v as it should, and yet %s took its lease for extended at %v, until %v",
-				key, e.Time, g.Process, lease.Granted, lease.Until)
-		}
-		return sentence("%s expired at %v as it should, but %s counted its lease until %v%s", key, e.Time, g.Process,
-			lease.Until, t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
+		return t.miscountedStory(c, r, key)
 	case LeaseNotRechecked:
 		lease := t.History.Events[span.At].Grant
 		return sentence("%s expired at %v; when %s got the lock at %v its own lease had ended at %v, and it took the "+
@@ -82,6 +65,27 @@ func (t *judge) recordStory(c *clash, r *record) string {
 			t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at))) + t.undoneStory(r)
 	}
 	return sentence("%s was gone at %v, and why is not recorded", key, e.Time)
+}
+
+// miscountedStory describes a key that expired when it was due, although its holder counted on it for longer.
+func (t *judge) miscountedStory(c *clash, r *record, key string) string {
+	span, e := r.victimSpan(c), &t.History.Events[r.at]
+	g, lease := &t.Grants[span.Grant], t.History.Events[span.At].Grant
+	switch {
+	case e.Checked == history.CheckedLapse:
+		return t.lapseStory(c, r, key)
+	case t.neverTold(span):
+		return sentence("%s expired at %v as it should, but %s had not been told that its lock was lost%s", key,
+			e.Time, g.Process, t.faultText(t.unrenewed(span.Grant, r.gone)))
+	case lease.Open:
+		return sentence("%s expired at %v as it should, but %s was told only at %v that its lock was lost%s", key,
+			e.Time, g.Process, lease.Until, t.faultText(t.unrenewed(span.Grant, r.gone)))
+	case r.cause.Detail == GoneKey:
+		return sentence("%s had expired at %v as it should, and yet %s took its lease for extended at %v, until %v",
+			key, e.Time, g.Process, lease.Granted, lease.Until)
+	}
+	return sentence("%s expired at %v as it should, but %s counted its lease until %v%s", key, e.Time, g.Process,
+		lease.Until, t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
 }
 
 // lapseStory describes a key that was removed since another, by which its holder shows that it lives, had expired.

@@ -181,8 +181,8 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	t.refused, t.waiting = false, waiting{}
 }
 
-// asksOn reports whether the client of an acquire is known to ask on after the bound was over, at position end, although
-// no server had a key of the lock until then.
+// asksOn reports whether the client of an acquire is known to ask on after the bound was over, at position end,
+// although no server had a key of the lock until then.
 func (t *judge) asksOn(a *trace.Ask, end int) bool {
 	return t.History.Header.Asked[a.Process] > t.Time(a.Call)+t.History.Header.Bound &&
 		t.isFree(a.Lock, t.Time(a.Call), end+1)

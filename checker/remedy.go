@@ -114,8 +114,8 @@ const termsOfKubernetes = "Give each process an identity of its own, and end it 
 func unlessOnKubernetes(s *situation) bool { return s.Service != history.Kubernetes }
 
 // takenByWhat is for locks that a server refuses although it has no key of them.
-var takenByWhat = advice{text: "Look for what keeps the lock taken besides its key, which no server had: another key, " +
-	"or a subscription. It must end with the lease of its holder, too.",
+var takenByWhat = advice{text: "Look for what keeps the lock taken besides its key, which no server had: another " +
+	"key, or a subscription. It must end with the lease of its holder, too.",
 	when: func(s *situation) bool { return s.turnedAway }}
 
 // guard closes every list whose violation can reach the data.
@@ -209,8 +209,8 @@ var remedies = map[CauseKind][]advice{
 			"it owns.", when: ofDetail(LateTry)},
 		{text: "Prolong a held lock by a compare-and-expire script, never by acquiring it again, and stop working " +
 			"once the key is given up.", when: both(ofDetail(""), extends)},
-		{text: "Delete the key only when the work that it guards has ended: no timer and no other task may give it up " +
-			"sooner.", given: history.CountedEntries, when: func(s *situation) bool {
+		{text: "Delete the key only when the work that it guards has ended: no timer and no other task may give it " +
+			"up sooner.", given: history.CountedEntries, when: func(s *situation) bool {
 			return s.cause.Detail == "" && !extends(s)
 		}},
 		{text: "Count how often its holder has taken the lock, and delete the key only with the last release.",
@@ -291,8 +291,8 @@ var remedies = map[CauseKind][]advice{
 			when: ofDetail(KeptProlonged)},
 		{text: "Let a key expire after the TTL that its users count on, and no later.",
 			when: func(s *situation) bool { return s.cause.Detail == "" && !s.everlasting }},
-		{text: "When what is watched is gone already, and when a watch may be lost with its connection, list the keys " +
-			"again: nothing else says that one's turn has come.", when: ofDetail(TurnNotTaken)},
+		{text: "When what is watched is gone already, and when a watch may be lost with its connection, list the " +
+			"keys again: nothing else says that one's turn has come.", when: ofDetail(TurnNotTaken)},
 		{text: "Release on every server also after an attempt that was given up.",
 			only: []history.Service{history.Redlock}},
 	},

@@ -135,8 +135,8 @@ type abandonedKey struct {
 //
 //   - its client had given the attempt up, or had left the section, and the key never expires, or was prolonged all the
 //     same, or was kept there by its session;
-//   - or its client still waits for the lock, so that an earlier try must have set the key, or else, in a queue, it does
-//     not take its turn.
+//   - or its client still waits for the lock, so that an earlier try must have set the key, or else, in a queue, it
+//     does not take its turn.
 //
 // A key that can expire must have stood for longer than a TTL. Together such keys leave no quorum of servers.
 func (t *judge) abandoned(lock int32, keys standingKeys, now moment) (found *abandonedKey) {
@@ -260,8 +260,8 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, at int) string {
 		}
 		return story + "."
 	case x.left == trace.Open:
-		return sentence("The key that an earlier try of %s set on %s at %v%s is still there and %s; %s still waits for "+
-			"the lock.", x.client, server, set, why, x.stay(t), x.client)
+		return sentence("The key that an earlier try of %s set on %s at %v%s is still there and %s; %s still waits "+
+			"for the lock.", x.client, server, set, why, x.stay(t), x.client)
 	}
 	how := "gave up attempt %s at %v"
 	if _, granted := t.Owner[trace.Title{Lock: t.Locks[lock].Name, Attempt: x.of}]; granted {

@@ -158,7 +158,8 @@ func (k *leftKey) check(t *testing.T, h *history.History, f Finding) {
 	case k.expiry != "never" || k.renewed != "no" || want.Detail != "":
 		never = append(never, "Give every lock an expiry")
 	}
-	if _, why, _ := strings.Cut(f.Explanation, "would be sound."); !strings.Contains(strings.ToLower(why), string(owner)) {
+	_, why, _ := strings.Cut(f.Explanation, "would be sound.")
+	if !strings.Contains(strings.ToLower(why), string(owner)) {
 		t.Errorf("%+v: %s is not named: %s", k, owner, why)
 	}
 	for _, words := range never {

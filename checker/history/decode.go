@@ -374,7 +374,7 @@ func settle(e *Event, g *Grant, has keys) error {
 func known(p Process, f F) bool { return p == Nemesis || slices.Contains(functions, f) }
 
 func readField(s *scanner, key string, e *Event, p *parts) (err error) {
-	g, f := &p.grant, &p.fault
+	g := &p.grant
 	switch key {
 	case "index":
 		e.Index, err = number[int](s)
@@ -420,6 +420,15 @@ func readField(s *scanner, key string, e *Event, p *parts) (err error) {
 		g.Counted, err = s.processes()
 	case "open":
 		g.Open, err = s.boolean()
+	default:
+		err = readFaultField(s, key, &p.fault)
+	}
+	return err
+}
+
+// readFaultField reads a field that only faults have.
+func readFaultField(s *scanner, key string, f *Fault) (err error) {
+	switch key {
 	case "on":
 		f.On, err = s.processes()
 	case "to":

@@ -155,7 +155,7 @@ type Event struct {
 	Member string
 	// By is the attempt whose request set, prolonged or deleted the key. Empty if no request did (expiry, crash).
 	By Attempt
-	// Sent, on a key-gone by deletion, is when the request that deleted the key left its client; 0 if that is not known.
+	// Sent, on a key-gone by deletion, is when the request that deleted the key left its client; 0 if not known.
 	Sent Time
 	Why  Why
 	// Op distinguishes an apply's two kinds: Read or Write. Empty elsewhere.
@@ -207,8 +207,8 @@ type Header struct {
 	// it to do against its safety.
 	Unknown []Measure `json:"unknown_measures,omitempty"`
 	Lapses  []Lapse   `json:"lapses,omitempty"`
-	// Asked is, for each client, when its latest request for a lock reached a lock server; 0 if none did. What only keeps
-	// a connection or a session up does not count. It is nil where the requests of a run are not read.
+	// Asked is, for each client, when its latest request for a lock reached a lock server; 0 if none did. What only
+	// keeps a connection or a session up does not count. It is nil where the requests of a run are not read.
 	Asked map[Process]Time `json:"asked,omitempty"`
 	End   Time             `json:"end"` // true time at which recording stopped
 	Recording

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// blockedBy names why a waited too long by a time, when nobody is inside the lock that it waits for. It is empty if this
-// reading does not determine it: after a failover.
+// blockedBy names why a waited too long by a time, when nobody is inside the lock that it waits for. It is empty if
+// this reading does not determine it: after a failover.
 func (r *reading) blockedBy(a *ask, now history.Time) string {
 	if slices.ContainsFunc(r.faults, func(f fault) bool { return f.does() == history.Promotes }) {
 		return ""
@@ -33,7 +33,8 @@ func (r *reading) blockedBy(a *ask, now history.Time) string {
 	free, first := r.unitsUp(by), ""
 	for _, set := range inTheWay {
 		if why := r.abandoned(a.lock, keys, set, by, now); why != "" {
-			free = slices.DeleteFunc(free, func(u history.Process) bool { return u == r.group(r.Events[set].Process)[0] })
+			here := r.group(r.Events[set].Process)[0]
+			free = slices.DeleteFunc(free, func(u history.Process) bool { return u == here })
 			if first == "" {
 				first = why
 			}

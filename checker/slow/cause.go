@@ -38,8 +38,8 @@ func (r *reading) cause(a, b *window) string {
 	return cause
 }
 
-// keyless: servers set keys of the lock, but none of this attempt before its acquire returned, and each that they had set
-// for its process by then was gone.
+// keyless: servers set keys of the lock, but none of this attempt before its acquire returned, and each that they had
+// set for its process by then was gone.
 func (r *reading) keyless(w *window) bool {
 	if w.attempt == "" {
 		return false

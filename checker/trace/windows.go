@@ -132,8 +132,8 @@ func (t *Trace) Sections() {
 	}
 }
 
-// GaveBack reports whether release had been called by a time, while the lease was still valid: it ended by that, and not
-// by itself.
+// GaveBack reports whether release had been called by a time, while the lease was still valid: it ended by that, and
+// not by itself.
 func (g *Grant) GaveBack(t *Trace, by history.Time) bool {
 	return g.Release != Open && t.Time(g.Release) <= by && t.Time(g.Release) < g.Until
 }

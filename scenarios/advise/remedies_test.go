@@ -23,6 +23,9 @@ type confirmation struct {
 // seenOnly is why a remedy cannot be tried that only locks get whose code nobody has seen.
 const seenOnly = "the locks of the format are not read from their requests"
 
+// librariesOnly is why a remedy cannot be followed in a scenario: no lock of the format makes the mistake.
+const librariesOnly = "only the code of a foreign lock does this"
+
 var confirmations = []confirmation{
 	{text: "Count a lock, or its extension, only after a majority of all servers said yes: two majorities always " +
 		"share a server.",
@@ -62,8 +65,30 @@ var confirmations = []confirmation{
 		changes: []string{"lock.reentrant: counted"}},
 	{text: "Give each try a random value of its own: what an earlier one asks for late then finds nothing that it " +
 		"owns.", reason: seenOnly},
-	{text: "Bound each dial, each request and each wait for a message by a time far below the TTL, and ask again: no " +
-		"request for the lock reached a server meanwhile.", reason: seenOnly},
+	{text: "Bound each dial, each request and each wait for a message by a time far below the TTL, and ask again.",
+		reason: seenOnly},
+	{text: "Take the lock for acquired only when the servers have said so: an error, or no answer, is no.",
+		reason: librariesOnly},
+	{text: "Let each acquire set a key of its own, and only if there is none: the servers have no key that this grant " +
+		"rests on.", reason: librariesOnly},
+	{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when that has " +
+		"passed, whether or not the servers answer.", reason: librariesOnly},
+	{text: "Renew the lock while the work goes on, several times within each lease, and stop the work when that " +
+		"fails.",
+		changes: []string{"lock.extension.mode: checked"}},
+	{text: "Or bound the work by what is left of the lease.",
+		changes: []string{"work.check-validity: on", "work.hold: validity and work.check-validity: on"}},
+	{text: "After a connection broke, look for a node of one's own before making another: the request that was not " +
+		"answered may have been carried out.", reason: librariesOnly},
+	{text: "Delete the key of a try that was given up, and do not prolong it: its answer may come later.",
+		reason: librariesOnly},
+	{text: "Let a key expire after the TTL that its users count on, and no later.", reason: librariesOnly},
+	{text: "When what is watched is gone already, and when a watch may be lost with its connection, list the keys " +
+		"again: nothing else says that one's turn has come.", reason: librariesOnly},
+	{text: "Delete the key only when the work that it guards has ended: no timer and no other task may give it up " +
+		"sooner.", reason: librariesOnly},
+	{text: "Look for what keeps the lock taken besides its key, which no server had: another key, or a subscription. " +
+		"It must end with the lease of its holder, too.", reason: seenOnly},
 	{text: "What would help depends on what the requests of this lock do not show.", reason: seenOnly},
 	{text: "Run the same plan simulated, where the cause is shown: real members do not report why a key goes.",
 		reason: "simulated runs know the cause"},

@@ -206,8 +206,8 @@ func (p *proof) diedLast(m []string) string {
 	return unless(p.crashed(m[1], m[2]), "it did not crash then")
 }
 
-// keyStays says what is true if a key that a server set then, on behalf of an attempt or of a process, was gone when the
-// law was broken, or stays for another reason than the one said.
+// keyStays says what is true if a key that a server set then, on behalf of an attempt or of a process, was gone when
+// the law was broken, or stays for another reason than the one said.
 func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	set := p.event(func(_ int, e *history.Event) bool {
 		return e.F == history.KeySet && of(e.Of, owner, attempt) && string(e.Process) == server && at(e.Time, when)

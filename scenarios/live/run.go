@@ -145,6 +145,9 @@ func rebase(h *history.History, zero sim.Time) {
 		case e.F == history.Crashed && e.Until != 0:
 			e.Until = max(e.Until-zero, 1)
 		}
+		if e.Sent != 0 { // 0: not known
+			shift(&e.Sent)
+		}
 		if g := e.Grant; g != nil {
 			shift(&g.Since)
 			shift(&g.Granted)

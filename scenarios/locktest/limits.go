@@ -75,7 +75,7 @@ func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 type hold struct {
 	*history.Event              // its acquire ok
 	at             int          // position
-	end            int          // where release was called, the loss was noticed or its client crashed; len(Events) if never
+	end            int          // where it was released, lost or its client crashed; len(Events) if never
 	until          history.Time // the end of its validity, as last stated
 }
 
@@ -169,7 +169,8 @@ func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 		}
 		for i := range h.Events {
 			e := &h.Events[i]
-			if e.F == history.KeyGone && e.Why == history.Expired && e.Of == g.Attempt && slices.Contains(f.Witness, e.Index) {
+			if e.F == history.KeyGone && e.Why == history.Expired && e.Of == g.Attempt &&
+				slices.Contains(f.Witness, e.Index) {
 				gone = e.Time
 			}
 		}

@@ -180,145 +180,141 @@ return 1`), Give: del}, Promises: Faultless, Late: true,
 	}
 }
 
-func brokenSeveral() []BrokenLock {
-	return []BrokenLock{
-		{Recipe: Recipe{Name: "list-pops", Take: takeList, Give: func(c *Call) (bool, error) {
-			reply, err := c.Do("LPOP", c.key("lock"))
-			return reply != nil, err
-		}}, Of: "list",
-			Mistake: "The release pops the element, whoever's that is.",
-			Trial:   `worker-1 deleted the key "lock" of worker-100`,
-			Shows: atAnothers(removed, "LPOP takes that one's element, and with it the list "+
-				"ends."), Found: []Family{Pauses}},
-		{Recipe: Recipe{Name: "list-token-lost", Take: popToken, Give: pushToken}, Of: "list-token",
-			Mistake: "It is used where an answer can get lost.",
-			Shows: []Showing{{Plan: []string{"break client-1 | redis-1 before the answer to the BLPOP"},
-				Way: Way{deadlock, nobodyHolds},
-				Why: "The server has taken the token out of the list, and nobody has received it."}},
-			Found: []Family{Network}},
-		{Recipe: Recipe{Name: "signal-takes-over", Give: giveSignal, Take: waitsForSignal(setAlways)}, Of: "signal",
-			Mistake: "Who has received the signal sets the key without NX.",
-			Shows: []Showing{
-				{Hold: 50 * time.Millisecond, Cycles: 6, Seeds: 10, Way: Way{ownership, overwritten},
-					Why: "Holds are short against the times between them, so that a release often finds nobody " +
-						"waiting, and its signal stays in the list. The next client takes the lock by SET NX. The " +
-						"one after that receives the signal at once, and sets its key over the holder's."},
-				{Hold: 50 * time.Millisecond, Cycles: 6, Seeds: 10, Way: Way{leaseExclusion, overwritten},
-					Why: "Both have the lock then."}},
-			Found: []Family{Network}},
-		{Recipe: Recipe{Name: "counter-deletes-blindly", Take: takeCounter, Give: del}, Of: "counter",
-			Mistake: "The release deletes the counter, whoever has made it 1.",
-			Trial:   `worker-1 deleted the key "lock" of worker-100`,
-			Shows:   atAnothers(removed, "DEL deletes that one's counter."), Found: []Family{Pauses}},
-		{Recipe: Recipe{Name: "counter-prolongs", Give: giveCounter, Take: script(`
+var brokenSeveral = []BrokenLock{
+	{Recipe: Recipe{Name: "list-pops", Take: takeList, Give: func(c *Call) (bool, error) {
+		reply, err := c.Do("LPOP", c.key("lock"))
+		return reply != nil, err
+	}}, Of: "list",
+		Mistake: "The release pops the element, whoever's that is.",
+		Trial:   `worker-1 deleted the key "lock" of worker-100`,
+		Shows: atAnothers(removed, "LPOP takes that one's element, and with it the list "+
+			"ends."), Found: []Family{Pauses}},
+	{Recipe: Recipe{Name: "list-token-lost", Take: popToken, Give: pushToken}, Of: "list-token",
+		Mistake: "It is used where an answer can get lost.",
+		Shows: []Showing{{Plan: []string{"break client-1 | redis-1 before the answer to the BLPOP"},
+			Way: Way{deadlock, nobodyHolds},
+			Why: "The server has taken the token out of the list, and nobody has received it."}},
+		Found: []Family{Network}},
+	{Recipe: Recipe{Name: "signal-takes-over", Give: giveSignal, Take: waitsForSignal(setAlways)}, Of: "signal",
+		Mistake: "Who has received the signal sets the key without NX.",
+		Shows: []Showing{
+			{Hold: 50 * time.Millisecond, Cycles: 6, Seeds: 10, Way: Way{ownership, overwritten},
+				Why: "Holds are short against the times between them, so that a release often finds nobody " +
+					"waiting, and its signal stays in the list. The next client takes the lock by SET NX. The " +
+					"one after that receives the signal at once, and sets its key over the holder's."},
+			{Hold: 50 * time.Millisecond, Cycles: 6, Seeds: 10, Way: Way{leaseExclusion, overwritten},
+				Why: "Both have the lock then."}},
+		Found: []Family{Network}},
+	{Recipe: Recipe{Name: "counter-deletes-blindly", Take: takeCounter, Give: del}, Of: "counter",
+		Mistake: "The release deletes the counter, whoever has made it 1.",
+		Trial:   `worker-1 deleted the key "lock" of worker-100`,
+		Shows:   atAnothers(removed, "DEL deletes that one's counter."), Found: []Family{Pauses}},
+	{Recipe: Recipe{Name: "counter-prolongs", Give: giveCounter, Take: script(`
 local n = redis.call('incr', @lock)
 redis.call('pexpire', @lock, $ttl)
 if n > 1 then return 0 end
 redis.call('psetex', @owner, $ttl, $owner)
 return 1`)}, Of: "counter",
-			Mistake: "PEXPIRE stands outside of the condition: whoever asks prolongs the holder's key.",
-			Trial:   `worker-1 prolonged the key "lock"`, Shows: waitersProlong(), Found: []Family{Quiet}},
-		{Recipe: Recipe{Name: "pair-compares-one", Also: []string{"twin"}, Take: takePair, Give: script(`
+		Mistake: "PEXPIRE stands outside of the condition: whoever asks prolongs the holder's key.",
+		Trial:   `worker-1 prolonged the key "lock"`, Shows: waitersProlong(), Found: []Family{Quiet}},
+	{Recipe: Recipe{Name: "pair-compares-one", Also: []string{"twin"}, Take: takePair, Give: script(`
 redis.call('del', @twin)
 if redis.call('get', @lock) ~= $owner then return 0 end
 return redis.call('del', @lock)`)}, Of: "pair",
-			Mistake: "The release deletes the second key without comparing.",
-			Trial:   `worker-1 deleted the key "lock:twin" of worker-100`,
-			// The first key still keeps the others out.
-			Shows: atAnothers(removed, "DEL deletes that one's second key.")[:1], Found: []Family{Pauses}},
-		{Recipe: Recipe{Name: "token-drawn-first", Take: takeTokenFirst, Give: deleteOwn, Fences: true}, Of: "token",
-			Mistake: "The token is counted before the key is set, in another request.",
-			Shows: []Showing{{Plan: []string{"delay the answer to the INCR of client-1 to redis-1 by 400ms"},
-				Hold: 100 * time.Millisecond, Seeds: 10, Way: Way{tokenOrder, wentBack}, By: "client-1",
-				Why: "client-1 counts 1 and learns it 400 ms later. Meanwhile client-2 counts 2 and has the lock for " +
-					"100 ms. If client-1 finds the lock free then, it takes it with 1."}},
-			Found: []Family{Network}},
-		{Recipe: Recipe{Name: "line-sets-in-turn", Owner: PerAcquire, Take: takeTurn(""), Give: deleteOwn}, Of: "line",
-			Mistake: "The first in the line sets the key without NX.", Trial: "Lock of worker-1 returned nil after ",
-			Shows: atFirst(overwritten, "client-1 has left the line when it took the lock, and client-2 is the first "+
-				"in it."),
-			Found: []Family{Quiet}},
-		{Recipe: Recipe{Name: "hand-over-blindly", Owner: PerAcquire, Says: true, Take: takeHanded,
-			Give: handsOver(`false`)},
-			Of:      "hand-over",
-			Mistake: "The release hands the lock over without comparing.",
-			Trial:   `worker-1 .* the key "lock" of worker-100`,
-			Shows:   atAnothers(overwritten, "SET writes the value of the one that waits over that one's."),
-			Also:    []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Pauses}},
-	}
+		Mistake: "The release deletes the second key without comparing.",
+		Trial:   `worker-1 deleted the key "lock:twin" of worker-100`,
+		// The first key still keeps the others out.
+		Shows: atAnothers(removed, "DEL deletes that one's second key.")[:1], Found: []Family{Pauses}},
+	{Recipe: Recipe{Name: "token-drawn-first", Take: takeTokenFirst, Give: deleteOwn, Fences: true}, Of: "token",
+		Mistake: "The token is counted before the key is set, in another request.",
+		Shows: []Showing{{Plan: []string{"delay the answer to the INCR of client-1 to redis-1 by 400ms"},
+			Hold: 100 * time.Millisecond, Seeds: 10, Way: Way{tokenOrder, wentBack}, By: "client-1",
+			Why: "client-1 counts 1 and learns it 400 ms later. Meanwhile client-2 counts 2 and has the lock for " +
+				"100 ms. If client-1 finds the lock free then, it takes it with 1."}},
+		Found: []Family{Network}},
+	{Recipe: Recipe{Name: "line-sets-in-turn", Owner: PerAcquire, Take: takeTurn(""), Give: deleteOwn}, Of: "line",
+		Mistake: "The first in the line sets the key without NX.", Trial: "Lock of worker-1 returned nil after ",
+		Shows: atFirst(overwritten, "client-1 has left the line when it took the lock, and client-2 is the first "+
+			"in it."),
+		Found: []Family{Quiet}},
+	{Recipe: Recipe{Name: "hand-over-blindly", Owner: PerAcquire, Says: true, Take: takeHanded,
+		Give: handsOver(`false`)},
+		Of:      "hand-over",
+		Mistake: "The release hands the lock over without comparing.",
+		Trial:   `worker-1 .* the key "lock" of worker-100`,
+		Shows:   atAnothers(overwritten, "SET writes the value of the one that waits over that one's."),
+		Also:    []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Pauses}},
 }
 
 // brokenEnds are locks of which the end of the lease, or the release, is wrong, and those on several servers.
-func brokenEnds() []BrokenLock {
-	return []BrokenLock{
-		{Recipe: Recipe{Name: "watchdog-prolongs-blindly", Take: setNX, Give: deleteOwn, Renewal: ByWatchdog,
-			Renew: func(c *Call) (bool, error) { return granted(c.Do("PEXPIRE", c.key("lock"), millis(TTL))) }},
-			Of:      "watchdog",
-			Mistake: "The watchdog prolongs the key, whoever has it.",
-			Shows: []Showing{{Plan: []string{"delay the PEXPIRE of client-1 to redis-1 by " +
-				"7s"}, Way: Way{ownership, prolongedBy},
-				By: "client-1",
-				Why: "The watchdog asks at 2.7 s. client-1 gives the lock back at 4 s. The request arrives at 9.7 s, " +
-					"when another lock is held."}},
-			Also: []Way{{leaseExclusion, prolongedBy}, {leaseExclusion, goneKey}}, Found: []Family{Network}},
-		{Recipe: Recipe{Name: "watchdog-never-renews", Take: setNX, Give: deleteOwn, Renewal: Asleep}, Of: "watchdog",
-			Mistake: "The watchdog is never started.", Trial: `the key "lock" of worker-1 expired .* renewed`,
-			Shows: []Showing{{Hold: 20 * time.Second, Way: Way{mutual, neverRenewed}, By: "client-1",
-				Why: "client-1 works for 20 s. Its key expires at 8 s, and nobody has asked for more."}},
-			Also: []Way{{leaseExclusion, neverRenewed}}},
-		{Recipe: Recipe{Name: "extended-overwrites", Take: setNX, Give: deleteOwn, Renewal: ByUser,
-			Renew: func(c *Call) (bool, error) { return granted(c.set("XX")) }}, Of: "extended-by-set",
-			Mistake: "SET XX in place of SET IFEQ: there is a key, but it may be another's.",
-			Shows: []Showing{{Plan: []string{"pause client-1 for 10s after before-extend"}, Hold: 12 * time.Second,
-				Way: Way{ownership, overwritten}, By: "client-1", Of: "client-[23]",
-				Never: []string{"whether or not there was one"},
-				Why:   "client-1 extends its lock at 12.7 s. Another has it since 8 s."}},
-			Also: []Way{{leaseExclusion, overwritten}}, Found: []Family{Pauses}},
-		{Recipe: Recipe{Name: "extended-two-steps", Take: setNX, Give: deleteOwn, Renewal: ByUser,
-			Renew: ifRead(func(c *Call) (bool, error) { return granted(c.Do("PEXPIRE", c.key("lock"), millis(TTL))) })},
-			Of:      "extended",
-			Mistake: "GET and PEXPIRE in place of one script.",
-			Shows: []Showing{{Plan: []string{"delay the PEXPIRE of client-1 to redis-1 by " +
-				"7s"}, Way: Way{ownership, prolongedBy},
-				By: "client-1",
-				Why: "GET finds the own value at 2.7 s. The lock is given back at 4 s, and PEXPIRE arrives at 9.7 s, " +
-					"when another lock is held."}},
-			Found: []Family{Network}},
-		{Recipe: Recipe{Name: "string-counts-from-the-reply", Take: setNX, Give: deleteOwn, CountsFromReply: true},
-			Of:      "string",
-			Mistake: "The validity counts from the reply, and so ends after the key.",
-			Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
-				"400ms"}, Hold: 9 * time.Second,
-				Way: Way{leaseExclusion, miscounted}, By: "client-1",
-				Why: "The key is set at 0 s and ends at 8 s. client-1 counts to 8.4 s, and another asks every 100 " +
-					"ms."}},
-			Found: []Family{Network}},
-		{Recipe: Recipe{Name: "quorum-of-one", Servers: 3, Quorum: 1, Take: setNX, Give: deleteOwn, Undo: deleteOwn},
-			Of:      "quorum",
-			Mistake: "One server of three is enough.",
-			Shows: []Showing{{Plan: []string{"cut client-1 | redis-1 redis-2 at 0s for 3s"},
-				Way: Way{leaseExclusion, withoutQuorum},
-				Why: "client-1 has redis-3, and client-2 redis-1 and redis-2."}},
-			Found: []Family{Network}},
-		{Recipe: Recipe{Name: "quorum-counts-from-the-reply", Servers: 3, Take: setNX, Give: deleteOwn, Undo: deleteOwn,
-			CountsFromReply: true}, Of: "quorum",
-			Mistake: "The validity counts from the last reply, and so ends after the keys.",
-			Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
-				"450ms"}, Hold: 9 * time.Second,
-				Way: Way{leaseExclusion, miscounted}, By: "client-1",
-				Why: "The keys are set at 0 s and end at 8 s. client-1 counts, with 82 ms off for the clocks, to " +
-					"8.37 s."}},
-			Found: []Family{Network}},
-		{Recipe: Recipe{Name: "string-not-given-back", Take: setNX, Unchecked: true,
-			Give: func(c *Call) (bool, error) { return true, nil }}, Of: "string",
-			Mistake: "Unlock does nothing.", Trial: `the key "lock" was still there after Unlock of worker-10`,
-			Shows: []Showing{{Way: Way{tolerance, withoutEffect}, By: "client-1",
-				Why: "Unlock returns nil at 4 s, and the key stays until 8 s."}}},
-		{Recipe: Recipe{Name: "string-wrong-key", Take: setNX, Unchecked: true, Give: script(
-			`if redis.call('get', @other) == $owner then return redis.call('del', @other) end return 0`)}, Of: "string",
-			Mistake: "The release asks for another key.",
-			Trial:   `the key "lock" was still there after Unlock of worker-10`,
-			Shows: []Showing{{Way: Way{tolerance, withoutEffect}, By: "client-1",
-				Why: "Unlock returns nil at 4 s, and the key stays until 8 s."}}},
-	}
+var brokenEnds = []BrokenLock{
+	{Recipe: Recipe{Name: "watchdog-prolongs-blindly", Take: setNX, Give: deleteOwn, Renewal: ByWatchdog,
+		Renew: func(c *Call) (bool, error) { return granted(c.Do("PEXPIRE", c.key("lock"), millis(TTL))) }},
+		Of:      "watchdog",
+		Mistake: "The watchdog prolongs the key, whoever has it.",
+		Shows: []Showing{{Plan: []string{"delay the PEXPIRE of client-1 to redis-1 by " +
+			"7s"}, Way: Way{ownership, prolongedBy},
+			By: "client-1",
+			Why: "The watchdog asks at 2.7 s. client-1 gives the lock back at 4 s. The request arrives at 9.7 s, " +
+				"when another lock is held."}},
+		Also: []Way{{leaseExclusion, prolongedBy}, {leaseExclusion, goneKey}}, Found: []Family{Network}},
+	{Recipe: Recipe{Name: "watchdog-never-renews", Take: setNX, Give: deleteOwn, Renewal: Asleep}, Of: "watchdog",
+		Mistake: "The watchdog is never started.", Trial: `the key "lock" of worker-1 expired .* renewed`,
+		Shows: []Showing{{Hold: 20 * time.Second, Way: Way{mutual, neverRenewed}, By: "client-1",
+			Why: "client-1 works for 20 s. Its key expires at 8 s, and nobody has asked for more."}},
+		Also: []Way{{leaseExclusion, neverRenewed}}},
+	{Recipe: Recipe{Name: "extended-overwrites", Take: setNX, Give: deleteOwn, Renewal: ByUser,
+		Renew: func(c *Call) (bool, error) { return granted(c.set("XX")) }}, Of: "extended-by-set",
+		Mistake: "SET XX in place of SET IFEQ: there is a key, but it may be another's.",
+		Shows: []Showing{{Plan: []string{"pause client-1 for 10s after before-extend"}, Hold: 12 * time.Second,
+			Way: Way{ownership, overwritten}, By: "client-1", Of: "client-[23]",
+			Never: []string{"whether or not there was one"},
+			Why:   "client-1 extends its lock at 12.7 s. Another has it since 8 s."}},
+		Also: []Way{{leaseExclusion, overwritten}}, Found: []Family{Pauses}},
+	{Recipe: Recipe{Name: "extended-two-steps", Take: setNX, Give: deleteOwn, Renewal: ByUser,
+		Renew: ifRead(func(c *Call) (bool, error) { return granted(c.Do("PEXPIRE", c.key("lock"), millis(TTL))) })},
+		Of:      "extended",
+		Mistake: "GET and PEXPIRE in place of one script.",
+		Shows: []Showing{{Plan: []string{"delay the PEXPIRE of client-1 to redis-1 by " +
+			"7s"}, Way: Way{ownership, prolongedBy},
+			By: "client-1",
+			Why: "GET finds the own value at 2.7 s. The lock is given back at 4 s, and PEXPIRE arrives at 9.7 s, " +
+				"when another lock is held."}},
+		Found: []Family{Network}},
+	{Recipe: Recipe{Name: "string-counts-from-the-reply", Take: setNX, Give: deleteOwn, CountsFromReply: true},
+		Of:      "string",
+		Mistake: "The validity counts from the reply, and so ends after the key.",
+		Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
+			"400ms"}, Hold: 9 * time.Second,
+			Way: Way{leaseExclusion, miscounted}, By: "client-1",
+			Why: "The key is set at 0 s and ends at 8 s. client-1 counts to 8.4 s, and another asks every 100 " +
+				"ms."}},
+		Found: []Family{Network}},
+	{Recipe: Recipe{Name: "quorum-of-one", Servers: 3, Quorum: 1, Take: setNX, Give: deleteOwn, Undo: deleteOwn},
+		Of:      "quorum",
+		Mistake: "One server of three is enough.",
+		Shows: []Showing{{Plan: []string{"cut client-1 | redis-1 redis-2 at 0s for 3s"},
+			Way: Way{leaseExclusion, withoutQuorum},
+			Why: "client-1 has redis-3, and client-2 redis-1 and redis-2."}},
+		Found: []Family{Network}},
+	{Recipe: Recipe{Name: "quorum-counts-from-the-reply", Servers: 3, Take: setNX, Give: deleteOwn, Undo: deleteOwn,
+		CountsFromReply: true}, Of: "quorum",
+		Mistake: "The validity counts from the last reply, and so ends after the keys.",
+		Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
+			"450ms"}, Hold: 9 * time.Second,
+			Way: Way{leaseExclusion, miscounted}, By: "client-1",
+			Why: "The keys are set at 0 s and end at 8 s. client-1 counts, with 82 ms off for the clocks, to " +
+				"8.37 s."}},
+		Found: []Family{Network}},
+	{Recipe: Recipe{Name: "string-not-given-back", Take: setNX, Unchecked: true,
+		Give: func(c *Call) (bool, error) { return true, nil }}, Of: "string",
+		Mistake: "Unlock does nothing.", Trial: `the key "lock" was still there after Unlock of worker-10`,
+		Shows: []Showing{{Way: Way{tolerance, withoutEffect}, By: "client-1",
+			Why: "Unlock returns nil at 4 s, and the key stays until 8 s."}}},
+	{Recipe: Recipe{Name: "string-wrong-key", Take: setNX, Unchecked: true, Give: script(
+		`if redis.call('get', @other) == $owner then return redis.call('del', @other) end return 0`)}, Of: "string",
+		Mistake: "The release asks for another key.",
+		Trial:   `the key "lock" was still there after Unlock of worker-10`,
+		Shows: []Showing{{Way: Way{tolerance, withoutEffect}, By: "client-1",
+			Why: "Unlock returns nil at 4 s, and the key stays until 8 s."}}},
 }

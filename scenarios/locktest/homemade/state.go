@@ -123,5 +123,5 @@ func SoundLocks() []SoundLock { return slices.Concat(stringLocks(), memberLocks(
 
 // BrokenLocks are all broken ones.
 func BrokenLocks() []BrokenLock {
-	return slices.Concat(brokenStrings(), brokenRecords(), brokenMembers(), brokenSeveral(), brokenEnds())
+	return slices.Concat(brokenStrings, brokenRecords(), brokenMembers(), brokenSeveral, brokenEnds)
 }

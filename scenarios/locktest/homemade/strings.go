@@ -263,82 +263,80 @@ return 1`)}, Promises: Leased,
 	}
 }
 
-func brokenStrings() []BrokenLock {
-	return []BrokenLock{
-		{Recipe: Recipe{Name: "string-deletes-blindly", Take: setNX, Give: del}, Of: "string",
-			Mistake: "DEL in place of the script that compares.",
-			Trial:   `worker-1 deleted the key "lock" of worker-100`,
-			Shows:   atAnothers(removed, "DEL deletes that one's key."), Found: []Family{Pauses}},
-		{Recipe: Recipe{Name: "string-two-steps", Take: setNX, Give: ifRead(del)}, Of: "string",
-			Mistake: "GET and DEL in place of one script.",
-			Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by " +
-				"6s"}, Way: Way{ownership, removed},
-				By: "client-1",
-				Why: "GET finds the own value at 4 s. The key expires at 8 s, and DEL arrives at 10 s, when whoever " +
-					"took the lock at 8 s has it."}},
-			Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
-		{Recipe: Recipe{Name: "string-one-value-a-client", Owner: PerClient, Take: setNX, Give: deleteOwn},
-			Of:      "string",
-			Mistake: "A client uses one value for all its locks.",
-			Shows: []Showing{{Plan: []string{"delay the " + ownDeletion + " of client-1 to redis-1 by 6s"}, Clients: 1,
-				Way: Way{ownership, removed}, By: "client-1", Of: "client-1", Never: []string{"did not compare"},
-				Why: "The release of client-1's first lock arrives at 10 s. Its second lock, since 8 s, has the same " +
-					"value."}},
-			Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
-		{Recipe: Recipe{Name: "string-undo-of-all-tries", Owner: PerAcquire, Take: setNX, Give: deleteOwn,
-			Undo: deleteOwn}, Of: "string-undo",
-			Mistake: "All tries of a Lock have one value, so that what takes one of them back may take back a later " +
-				"one.",
-			Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by 1s",
-				"delay the " + ownDeletion + " of client-1 to redis-1 by 8500ms"}, Clients: 2, Seeds: 10,
-				Way: Way{leaseExclusion, lateTry}, By: "client-1", Never: []string{"did not compare"},
-				Why: "client-1 does not learn in time that its first SET has set the key, and takes that back by a " +
-					"script that arrives at 9 s. At 8 s the key expires. If client-1 is the first to ask after that, " +
-					"it sets the key anew with the same value, and the script deletes it: client-2 gets in while the " +
-					"lease lasts."}},
-			Also: []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Network}},
-		{Recipe: Recipe{Name: "string-one-value-for-all", Owner: Nobody, Take: setNX, Give: deleteOwn}, Of: "string",
-			Mistake: "All clients use the same value.",
-			Trial:   `worker-1 deleted the key "lock" of worker-100`,
-			Shows: atAnothers(removed, "The script finds the value that all have, and deletes that one's key.",
-				"did not compare"), Found: []Family{Pauses}},
-		{Recipe: Recipe{Name: "string-read-back", Take: setNX, Give: giveReadBack}, Of: "string",
-			Mistake: "The release compares with what it has just read, whoever's that is.",
-			Trial:   `worker-1 deleted the key "lock" of worker-100`,
-			Shows: atAnothers(removed, "GET reads that one's value, and the script finds it and deletes that one's "+
-				"key.",
-				"did not compare"), Found: []Family{Pauses}},
-		{Recipe: Recipe{Name: "string-overwrites", Take: setAlways, Give: deleteOwn}, Of: "string",
-			Mistake: "SET without NX.", Trial: "Lock of worker-1 returned nil after ",
-			Shows: atFirst(overwritten, "client-2 sets the key 10 ms after client-1."), Found: []Family{Quiet}},
-		{Recipe: Recipe{Name: "string-expires-later", Take: setThenExpire, Give: deleteOwn}, Of: "string",
-			Mistake: "SETNX, and PEXPIRE in another request.",
-			Shows: []Showing{{Plan: []string{"delay the answer to the SETNX of client-1 to redis-1 by 1s"},
-				Way: Way{deadlock, abandoned}, By: "client-1",
-				Why: "client-1 waits 500 ms for the answer, and asks anew with another value. Its first key has no " +
-					"expiry, and nobody deletes it."}},
-			Found: []Family{Network}},
-		{Recipe: Recipe{Name: "string-multi-prolongs", Take: setAndExpire(), Give: deleteOwn}, Of: "string-multi",
-			Mistake: "PEXPIRE without NX: whoever asks prolongs the holder's key.",
-			Trial:   `worker-1 prolonged the key "lock"`,
-			Shows:   waitersProlong(), Found: []Family{Quiet}},
-		{Recipe: Recipe{Name: "string-unwatched-take", Take: setMissing, Give: deleteOwn}, Of: "string-watched-take",
-			Mistake: "No WATCH before GET.",
-			Shows: lateSet("EXEC", "client-1 finds no key, and so does client-2, 10 ms later, which sets its own. "+
-				"client-1's transaction arrives after that."), Found: []Family{Network}},
-		{Recipe: Recipe{Name: "string-watch-without-multi", Take: setNX, Give: watching(ifRead(del))},
-			Of:      "string-watch",
-			Mistake: "DEL is sent outside of MULTI and EXEC, where WATCH means nothing.",
-			Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by " +
-				"6s"}, Way: Way{ownership, removed},
-				By:  "client-1",
-				Why: "GET finds the own value at 4 s, and DEL arrives at 10 s."}},
-			Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
-		{Recipe: Recipe{Name: "string-rename-overwrites", Take: renames("RENAME"), Give: deleteOwn},
-			Of:      "string-rename",
-			Mistake: "RENAME in place of RENAMENX.", Trial: "Lock of worker-1 returned nil after ",
-			Shows: atFirst(overwritten, "client-2 renames its key to the lock's."), Found: []Family{Quiet}},
-	}
+var brokenStrings = []BrokenLock{
+	{Recipe: Recipe{Name: "string-deletes-blindly", Take: setNX, Give: del}, Of: "string",
+		Mistake: "DEL in place of the script that compares.",
+		Trial:   `worker-1 deleted the key "lock" of worker-100`,
+		Shows:   atAnothers(removed, "DEL deletes that one's key."), Found: []Family{Pauses}},
+	{Recipe: Recipe{Name: "string-two-steps", Take: setNX, Give: ifRead(del)}, Of: "string",
+		Mistake: "GET and DEL in place of one script.",
+		Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by " +
+			"6s"}, Way: Way{ownership, removed},
+			By: "client-1",
+			Why: "GET finds the own value at 4 s. The key expires at 8 s, and DEL arrives at 10 s, when whoever " +
+				"took the lock at 8 s has it."}},
+		Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
+	{Recipe: Recipe{Name: "string-one-value-a-client", Owner: PerClient, Take: setNX, Give: deleteOwn},
+		Of:      "string",
+		Mistake: "A client uses one value for all its locks.",
+		Shows: []Showing{{Plan: []string{"delay the " + ownDeletion + " of client-1 to redis-1 by 6s"}, Clients: 1,
+			Way: Way{ownership, removed}, By: "client-1", Of: "client-1", Never: []string{"did not compare"},
+			Why: "The release of client-1's first lock arrives at 10 s. Its second lock, since 8 s, has the same " +
+				"value."}},
+		Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
+	{Recipe: Recipe{Name: "string-undo-of-all-tries", Owner: PerAcquire, Take: setNX, Give: deleteOwn,
+		Undo: deleteOwn}, Of: "string-undo",
+		Mistake: "All tries of a Lock have one value, so that what takes one of them back may take back a later " +
+			"one.",
+		Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by 1s",
+			"delay the " + ownDeletion + " of client-1 to redis-1 by 8500ms"}, Clients: 2, Seeds: 10,
+			Way: Way{leaseExclusion, lateTry}, By: "client-1", Never: []string{"did not compare"},
+			Why: "client-1 does not learn in time that its first SET has set the key, and takes that back by a " +
+				"script that arrives at 9 s. At 8 s the key expires. If client-1 is the first to ask after that, " +
+				"it sets the key anew with the same value, and the script deletes it: client-2 gets in while the " +
+				"lease lasts."}},
+		Also: []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Network}},
+	{Recipe: Recipe{Name: "string-one-value-for-all", Owner: Nobody, Take: setNX, Give: deleteOwn}, Of: "string",
+		Mistake: "All clients use the same value.",
+		Trial:   `worker-1 deleted the key "lock" of worker-100`,
+		Shows: atAnothers(removed, "The script finds the value that all have, and deletes that one's key.",
+			"did not compare"), Found: []Family{Pauses}},
+	{Recipe: Recipe{Name: "string-read-back", Take: setNX, Give: giveReadBack}, Of: "string",
+		Mistake: "The release compares with what it has just read, whoever's that is.",
+		Trial:   `worker-1 deleted the key "lock" of worker-100`,
+		Shows: atAnothers(removed, "GET reads that one's value, and the script finds it and deletes that one's "+
+			"key.",
+			"did not compare"), Found: []Family{Pauses}},
+	{Recipe: Recipe{Name: "string-overwrites", Take: setAlways, Give: deleteOwn}, Of: "string",
+		Mistake: "SET without NX.", Trial: "Lock of worker-1 returned nil after ",
+		Shows: atFirst(overwritten, "client-2 sets the key 10 ms after client-1."), Found: []Family{Quiet}},
+	{Recipe: Recipe{Name: "string-expires-later", Take: setThenExpire, Give: deleteOwn}, Of: "string",
+		Mistake: "SETNX, and PEXPIRE in another request.",
+		Shows: []Showing{{Plan: []string{"delay the answer to the SETNX of client-1 to redis-1 by 1s"},
+			Way: Way{deadlock, abandoned}, By: "client-1",
+			Why: "client-1 waits 500 ms for the answer, and asks anew with another value. Its first key has no " +
+				"expiry, and nobody deletes it."}},
+		Found: []Family{Network}},
+	{Recipe: Recipe{Name: "string-multi-prolongs", Take: setAndExpire(), Give: deleteOwn}, Of: "string-multi",
+		Mistake: "PEXPIRE without NX: whoever asks prolongs the holder's key.",
+		Trial:   `worker-1 prolonged the key "lock"`,
+		Shows:   waitersProlong(), Found: []Family{Quiet}},
+	{Recipe: Recipe{Name: "string-unwatched-take", Take: setMissing, Give: deleteOwn}, Of: "string-watched-take",
+		Mistake: "No WATCH before GET.",
+		Shows: lateSet("EXEC", "client-1 finds no key, and so does client-2, 10 ms later, which sets its own. "+
+			"client-1's transaction arrives after that."), Found: []Family{Network}},
+	{Recipe: Recipe{Name: "string-watch-without-multi", Take: setNX, Give: watching(ifRead(del))},
+		Of:      "string-watch",
+		Mistake: "DEL is sent outside of MULTI and EXEC, where WATCH means nothing.",
+		Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by " +
+			"6s"}, Way: Way{ownership, removed},
+			By:  "client-1",
+			Why: "GET finds the own value at 4 s, and DEL arrives at 10 s."}},
+		Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
+	{Recipe: Recipe{Name: "string-rename-overwrites", Take: renames("RENAME"), Give: deleteOwn},
+		Of:      "string-rename",
+		Mistake: "RENAME in place of RENAMENX.", Trial: "Lock of worker-1 returned nil after ",
+		Shows: atFirst(overwritten, "client-2 renames its key to the lock's."), Found: []Family{Quiet}},
 }
 
 // brokenRecords are strings that say whether the lock is free, or since when it is held.
