@@ -85,6 +85,5 @@ type judge struct {
 	known    Known                                // facts about faults, established by trials
 	only     *Finding                             // the breach that is to be explained; nil: all
 	waiting  waiting                              // what is known of the requests of a waiter that a story is about
-	untold   bool                                 // the lease of a story states no end, and outlived its key
 	refused  bool                                 // the operation that a story is about was not slow, but refused
 }

@@ -64,9 +64,7 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 		return Cause{Kind: CauseNotRecorded}, nil
 	}
 	slices.SortStableFunc(recorded, func(a, b record) int { return a.at - b.at })
-	last := &recorded[len(recorded)-1]
-	t.untold = t.History.Events[last.victimSpan(c).At].Grant.Open
-	return last.cause, recorded
+	return recorded[len(recorded)-1].cause, recorded
 }
 
 // keyless reports whether servers record keys of the lock, and none had a key of a grant's client when the client was
@@ -249,16 +247,6 @@ func (t *judge) lateTry(grant int32, gone int) string {
 	return ""
 }
 
-// neverTold reports whether no end of a lease was stated to its holder, and it was never told that the lock was lost.
-func (t *judge) neverTold(s *trace.Span) bool {
-	lease := t.History.Events[s.At].Grant
-	if !lease.Open || lease.Until == history.Never {
-		return lease.Open
-	}
-	crash := t.CrashAfter(t.Grants[s.Grant].Process, s.At)
-	return crash != trace.Open && t.Time(crash) == lease.Until
-}
-
 // causeOfLoss finds out why the victim's key went, and by which record: its key-gone, or the loss that undid its
 // prolongation, so that it expired when due and yet before the time that had been acknowledged.
 func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
@@ -284,9 +272,6 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 		}
 		if span := r.victimSpan(c); span.At != t.Grants[span.Grant].OK && gone.Time <= lease.Granted {
 			return r.gone, Cause{ValidityMiscounted, GoneKey}
-		}
-		if t.neverTold(r.victimSpan(c)) && t.unasked(r.victimSpan(c).Grant, max(c.first.At, c.then.At), gone.Time) {
-			return r.gone, Cause{Kind: NeverRenewed}
 		}
 		return r.gone, Cause{Kind: ValidityMiscounted}
 	case history.Deleted:

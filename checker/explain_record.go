@@ -44,9 +44,6 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	case SessionExpired:
 		return sentence("%s was gone at %v: its session had been ended before its time%s", key, e.Time,
 			t.faultText(t.expiredSession(c, r)...))
-	case NeverRenewed:
-		return sentence("%s expired at %v as it should: no request had prolonged it, and %s had not been told that "+
-			"its lock was lost", key, e.Time, g.Process)
 	case ValidityMiscounted:
 		return t.miscountedStory(c, r, key)
 	case LeaseNotRechecked:
@@ -70,21 +67,15 @@ func (t *judge) recordStory(c *clash, r *record) string {
 // miscountedStory describes a key that expired when it was due, although its holder counted on it for longer.
 func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
-	g, lease := &t.Grants[span.Grant], t.History.Events[span.At].Grant
+	holder, lease := t.Grants[span.Grant].Process, t.History.Events[span.At].Grant
 	switch {
 	case e.Checked == history.CheckedLapse:
 		return t.lapseStory(c, r, key)
-	case t.neverTold(span):
-		return sentence("%s expired at %v as it should, but %s had not been told that its lock was lost%s", key,
-			e.Time, g.Process, t.faultText(t.unrenewed(span.Grant, r.gone)))
-	case lease.Open:
-		return sentence("%s expired at %v as it should, but %s was told only at %v that its lock was lost%s", key,
-			e.Time, g.Process, lease.Until, t.faultText(t.unrenewed(span.Grant, r.gone)))
 	case r.cause.Detail == GoneKey:
 		return sentence("%s had expired at %v as it should, and yet %s took its lease for extended at %v, until %v",
-			key, e.Time, g.Process, lease.Granted, lease.Until)
+			key, e.Time, holder, lease.Granted, lease.Until)
 	}
-	return sentence("%s expired at %v as it should, but %s counted its lease until %v%s", key, e.Time, g.Process,
+	return sentence("%s expired at %v as it should, but %s counted its lease until %v%s", key, e.Time, holder,
 		lease.Until, t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
 }
 

@@ -6,11 +6,12 @@ import (
 )
 
 // neverRenewed reports whether nobody asked for an extension of a lease that its holder outlived: its work took longer
-// than the lease lasts, and no request prolonged the key although nothing was in the way of one.
+// than the lease lasts, and no request prolonged the key although nothing was in the way of one. A lease that was over
+// when it was granted left nothing to renew.
 func (t *judge) neverRenewed(l lateness) bool {
 	g := &t.Grants[l.grant]
 	left := min(l.left, g.End) // what was late may be a request that it had made earlier
-	if g.Lease == nil || t.Time(left)-t.Time(g.OK) <= l.ended-g.Lease.Since {
+	if g.Lease == nil || l.ended <= g.Lease.Granted || t.Time(left)-t.Time(g.OK) <= l.ended-g.Lease.Since {
 		return false
 	}
 	return t.unasked(l.grant, left, l.ended)

@@ -24,14 +24,13 @@ type situation struct {
 	cause   Cause
 	faults  []*trace.Fault
 	extends bool // somebody prolonged a lock
-	untold  bool // the lease states no end, and outlived its key: its holder was not told in time
 	refused bool // the operation was not slow: it was answered in time, and refused
 	waiting
 }
 
 // situation is that of the violation whose story has been written.
 func (t *judge) situation(cause Cause) *situation {
-	s := &situation{Header: &t.History.Header, cause: cause, untold: t.untold, refused: t.refused, waiting: t.waiting,
+	s := &situation{Header: &t.History.Header, cause: cause, refused: t.refused, waiting: t.waiting,
 		extends: t.Extended()}
 	for i := range t.Faults {
 		if f := &t.Faults[i]; slices.Contains(t.Cited, f.Start) {
@@ -65,11 +64,6 @@ func ofDetail(detail string) func(*situation) bool {
 func both(a, b func(*situation) bool) func(*situation) bool {
 	return func(s *situation) bool { return a(s) && b(s) }
 }
-
-// counted reports whether a stated end was counted wrongly, and not because of a key that was gone by then.
-func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
-
-func untold(s *situation) bool { return s.untold }
 
 // keepsDisk reports whether no fault named by the story took a disk away.
 func keepsDisk(s *situation) bool {
@@ -138,22 +132,20 @@ var remedies = map[CauseKind][]advice{
 	ValidityMiscounted: {
 		{text: "Take a lease for extended only if the server says that the key stands and is one's own.",
 			when: ofDetail(GoneKey)},
-		{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when that " +
-			"has passed, whether or not the servers answer.", when: both(untold, unlessOnKubernetes)},
 		{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.",
 			unless: history.ElapsedCheck, only: anyRedis,
-			when: both(counted, unlessAgainst(history.SetsClock, history.PacesClock))},
+			when: both(ofDetail(""), unlessAgainst(history.SetsClock, history.PacesClock))},
 		{text: "Let the server add the TTL to its own clock (PX), never the client to its (PXAT).",
-			unless: history.RelativeExpiry, when: both(counted, against(history.SetsClock, history.PacesClock))},
+			unless: history.RelativeExpiry, when: both(ofDetail(""), against(history.SetsClock, history.PacesClock))},
 		{text: "Measure it on a monotonic clock.", unless: history.MonotonicClock,
-			when: both(counted, against(history.SetsClock))},
+			when: both(ofDetail(""), against(history.SetsClock))},
 		{text: "Count the lease from when the request left that prolonged it, not from its answer.",
-			unless: history.ElapsedCheck, only: []history.Service{history.Etcd}, when: counted},
+			unless: history.ElapsedCheck, only: []history.Service{history.Etcd}},
 		{text: leaseOfKubernetes, only: []history.Service{history.Kubernetes}},
 		{text: "Subtract an allowance for as much as clocks may drift.", unless: history.DriftAllowance, only: anyRedis,
-			when: both(counted, against(history.PacesClock))},
+			when: both(ofDetail(""), against(history.PacesClock))},
 		{text: "Allow for clocks that drift more than is allowed for now.", given: history.DriftAllowance,
-			only: anyRedis, when: both(counted, against(history.PacesClock))},
+			only: anyRedis, when: both(ofDetail(""), against(history.PacesClock))},
 		guard,
 	},
 	NeverRenewed: {
