@@ -71,8 +71,6 @@ var confirmations = []confirmation{
 		reason: librariesOnly},
 	{text: "Let each acquire set a key of its own, and only if there is none: the servers have no key that this " +
 		"grant rests on.", reason: librariesOnly},
-	{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when that has " +
-		"passed, whether or not the servers answer.", reason: librariesOnly},
 	{text: "Renew the lock while the work goes on, several times within each lease, and stop the work when that " +
 		"fails.",
 		changes: []string{"lock.extension.mode: checked"}},
