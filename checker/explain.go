@@ -128,7 +128,7 @@ func (t *judge) overstayStory(l lateness, why blame) string {
 	if reason := t.blameStory(g.Process, why); reason != "" {
 		return s + reason
 	}
-	if l.met == g.OK {
+	if l.ended <= t.Time(g.OK) {
 		return s + sentence(" %s came in all the same.", capital(string(g.Process)))
 	}
 	return s + sentence(" %s was still inside when it ended.", capital(string(g.Process)))

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// moment is a time between two events: that before position at.
+// moment is the time just before the event at position at.
 type moment struct {
 	at   int
 	time history.Time
@@ -208,8 +208,7 @@ func (t *judge) missedTurn(keys standingKeys, n int, now history.Time) bool {
 		func(o standingKey) bool { return t.ProcessOf(o.of) == client })
 }
 
-// isSilent reports whether it is known that the last request of a client for a lock had reached a server, if any did,
-// more than a TTL ago.
+// isSilent reports whether it is known that no request of a client for a lock reached a server within the last TTL.
 func (t *judge) isSilent(client history.Process, now history.Time) bool {
 	asked, known := t.History.Header.Asked[client]
 	return known && now-asked > t.History.Header.TTL

@@ -108,7 +108,7 @@ func withoutPackage(err error) error { return errors.New(strings.TrimPrefix(err.
 // isJSON reports whether a text begins as JSON lines do: with a brace and a quote. A map of EDN begins with a keyword.
 func isJSON(in *bufio.Reader) bool { return begins(in, "{", `"`) }
 
-// isJSONArray reports whether a text begins as a list of objects does.
+// isJSONArray reports whether the input begins like a JSON array of objects.
 func isJSONArray(in *bufio.Reader) bool { return begins(in, "[", "{", `"`) }
 
 // begins reports whether a text begins with some marks, with or without blanks between them.

@@ -238,7 +238,8 @@ func (r *reading) loss(victim *window, on servers, set, other, gone int) (int, s
 	return gone, string(e.Why) // lost in crash (…), lost in failover
 }
 
-// sentBefore: the request that deleted the key left before the first of those by which the victim got the lock.
+// sentBefore reports whether the request that deleted the key left its client before the first request of the try that
+// got the victim the lock.
 func (r *reading) sentBefore(victim *window, gone *history.Event) bool {
 	return gone.Sent != 0 && gone.Sent < r.Events[victim.ok].Grant.Since
 }

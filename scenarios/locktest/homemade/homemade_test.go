@@ -25,7 +25,7 @@ func thorough() bool { return testkit.Full() || seedsAsked > 0 }
 // seeds is how many seeds a lock is tried with under random faults.
 func seeds() int { return cmp.Or(seedsAsked, testkit.Size(8, 200)) }
 
-// dressesOf are those that the i-th lock is tried in: every day one of them.
+// dressesOf returns the dresses in which the i-th lock is tried: one of them every day, all at full size.
 func dressesOf(i int) []Dress {
 	if thorough() {
 		return Dresses
@@ -88,7 +88,8 @@ func TestMistakesAreReported(t *testing.T) {
 	}
 }
 
-// TestMistakesAreFound by random faults, and nothing that does not follow from them.
+// TestMistakesAreFound demands that random faults reveal each mistake, and that nothing is reported that does not
+// follow from it.
 func TestMistakesAreFound(t *testing.T) {
 	if !thorough() {
 		testkit.FullOnly(t)

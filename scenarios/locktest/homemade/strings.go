@@ -212,7 +212,7 @@ func setThenExpire(c *Call) (bool, error) {
 	return made, err
 }
 
-// stringLocks are a string with the owner's value.
+// stringLocks are locks that keep the owner's value in a string.
 func stringLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "string", Take: setNX, Give: deleteOwn}, Promises: Leased,
