@@ -20,16 +20,18 @@ type Front interface {
 type Callers interface {
 	// Caller returns a client that has requested nothing yet.
 	Caller(client ProcessID) Caller
+	// Recorded takes each record of a key of a lock that a request has set, prolonged or deleted. It must not keep it.
+	Recorded(e *history.Event)
 }
 
 // Caller is one client of a run.
 type Caller interface {
 	// Wire makes the client's end of a new connection to a server.
 	Wire(server ProcessID) Wire
-	// Begin begins an attempt: what is requested from now on is on its behalf, unless the request shows otherwise.
+	// Begin begins an attempt, which asks for the lock from now on.
 	Begin(a history.Attempt, now Time)
-	// Try is the latest round of requests for the lock in the current attempt: when it began, and which servers have
-	// granted it. If none was recognised, since is when the attempt began.
+	// Try ends the asking. It returns when the latest round of requests for the lock began, and which servers granted
+	// the lock in it. If no request took the lock, since is when the attempt began.
 	Try() (since Time, granted []ProcessID)
 }
 

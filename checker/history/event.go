@@ -155,7 +155,7 @@ type Event struct {
 	Member string
 	// By is the attempt whose request set, prolonged or deleted the key. Empty if no request did (expiry, crash).
 	By Attempt
-	// Sent, on a key-gone by deletion, is when the request that deleted the key left its client; 0 if not known.
+	// Sent, on key-*, is when the request of By left its client; 0 if that is not known.
 	Sent Time
 	Why  Why
 	// Op distinguishes an apply's two kinds: Read or Write. Empty elsewhere.

@@ -42,11 +42,11 @@ func (h *Header) wrongCount(e *Event) error {
 	return nil
 }
 
-// wrongSent says what is wrong with the time at which the request that deleted a key left.
+// wrongSent says what is wrong with the time at which the request that changed a key left.
 func (e *Event) wrongSent() error {
 	switch {
-	case e.F != KeyGone:
-		return fmt.Errorf("%s carries the time at which a deletion was sent", e.F)
+	case !e.F.IsKey() || e.F.IsCopy():
+		return fmt.Errorf("%s carries the time at which a request was sent: only a server's record of a key does", e.F)
 	case e.Sent < 1 || e.Sent > e.Time:
 		return fmt.Errorf("\"sent\" is %d: it lies between 1 and \"time\", %d", e.Sent, e.Time)
 	}

@@ -46,12 +46,7 @@ func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 }
 
 // connect connects a server's record of a key with the lock of the key.
-func (k *keys) connect(e *history.Event) (kept bool) {
-	if e.F.IsKey() {
-		e.Lock, e.Member = k.lockOf(e.Lock, e.Member)
-	}
-	return true
-}
+func (k *keys) connect(e *history.Event) { e.Lock, e.Member = k.lockOf(e.Lock, e.Member) }
 
 // lockOf returns the lock of a record of a key: a lock that does not exist, if the key belongs to none.
 func (k *keys) lockOf(key history.Lock, member string) (history.Lock, string) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"reflect"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -77,6 +78,7 @@ type host struct {
 	stacks         *sim.Stacks
 	new            func(*Client) Lock
 	keys           *keys                         // nil: each lock has one of its name
+	locks          []history.Lock                // of the scenario
 	world          *sim.World                    // of the run
 	waits          map[sim.ProcessID]*sim.Signal // for an answer, by client
 	closeless      atomic.Bool                   // a Lock without Close was seen
@@ -101,9 +103,21 @@ func (h *host) open(c *Client) Lock {
 // Prepare makes the world of a run use the stacks and the clock of the bubble.
 func (h *host) Prepare(o *sim.Options) {
 	o.Stacks, o.Wall, o.Nameless = h.stacks, h.Wall(), true
-	if h.keys != nil {
-		o.Keep = h.keys.connect
+	o.Keep = h.keep
+}
+
+// keep connects a server's record of a key with the lock of the key, and passes on what a request did.
+func (h *host) keep(e *history.Event) (kept bool) {
+	if !e.F.IsKey() {
+		return true
 	}
+	if h.keys != nil {
+		h.keys.connect(e)
+	}
+	if e.By != "" && slices.Contains(h.locks, e.Lock) {
+		h.Recorded(e)
+	}
+	return true
 }
 
 // Begin starts a run.
@@ -171,10 +185,10 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 			stated = l.stated()
 		}
 	})
+	since, granted := l.guest.Try()
 	if err != nil {
 		return nil, &locks.RefusedError{Said: said(err), Err: locks.ErrPatience}
 	}
-	since, granted := l.guest.Try()
 	if l.together {
 		granted = l.config.Servers
 	}

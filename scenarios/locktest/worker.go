@@ -226,7 +226,7 @@ func (w *worker) turnTo(text string) error {
 	if err != nil {
 		return err
 	}
-	w.scenario, w.runner = s, scenarios.NewRunner(s)
+	w.scenario, w.runner, w.locks = s, scenarios.NewRunner(s), s.Locks()
 	w.keys, err = w.config.newKeys(s.Locks())
 	return err
 }
@@ -263,8 +263,8 @@ type worker struct {
 }
 
 func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
-	w := &worker{host: &host{new: c.New, keys: c.keys, together: len(s.Targets().Consensus) > 0}, t: t, config: c,
-		promise: c.promise(), random: new(source), never: make(chan struct{})}
+	h := &host{new: c.New, keys: c.keys, locks: s.Locks(), together: len(s.Targets().Consensus) > 0}
+	w := &worker{host: h, t: t, config: c, promise: c.promise(), random: new(source), never: make(chan struct{})}
 	w.left = left{counts: kinds(), everyRun: map[string]bool{}}
 	w.random.seed(0) // servers that are made before the first run draw from it, to no effect
 	cryptorand.Reader = w.random

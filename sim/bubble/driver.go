@@ -69,6 +69,9 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID, front sim.Front) {
 		callers: front.Begin(), wake: make(chan struct{}, 1)}
 }
 
+// Recorded passes on what a server has recorded of a lock's key that a request has changed.
+func (d *Driver) Recorded(e *history.Event) { d.callers.Recorded(e) }
+
 // now is the world's time by the bubble's clock.
 func (r *run) now() sim.Time { return history.Of(time.Since(r.begin)) }
 

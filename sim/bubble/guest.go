@@ -82,12 +82,11 @@ func (g *Guest) breakAll() {
 	g.dials, g.conns, g.changed = nil, nil, nil
 }
 
-// Begin begins an attempt of the client: what it requests from the servers from now on is on its behalf, if no owner
-// value shows otherwise.
+// Begin begins an attempt of the client, which asks for the lock from now on.
 func (g *Guest) Begin(a history.Attempt) { g.caller.Begin(a, g.world.Now()) }
 
-// Try is the latest round of requests for the lock in the current attempt: when the first left, and who granted it. If
-// none was recognised, since is when the attempt began.
+// Try ends the asking. It returns when the first request of the latest round left, and which servers granted the lock
+// in it. If no request took the lock, since is when the attempt began.
 func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 	return g.caller.Try()
 }

@@ -37,6 +37,9 @@ func (API) Begin() sim.Callers { return callers{} }
 // callers are the clients of a run.
 type callers struct{}
 
+// Recorded does nothing: a cluster grants a lock as one.
+func (callers) Recorded(*history.Event) {}
+
 // Caller returns a client that has requested nothing yet.
 func (callers) Caller(sim.ProcessID) sim.Caller { return &caller{} }
 

@@ -31,6 +31,9 @@ func (Etcd) Begin() sim.Callers { return callers{} }
 
 type callers struct{}
 
+// Recorded does nothing: a cluster grants a lock as one.
+func (callers) Recorded(*history.Event) {}
+
 // Caller returns a client that has called nothing yet.
 func (callers) Caller(sim.ProcessID) sim.Caller {
 	return &caller{leases: map[int64]history.Attempt{}, keys: map[string]history.Attempt{}}

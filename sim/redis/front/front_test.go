@@ -3,8 +3,8 @@ package front
 import (
 	"crypto/sha1"
 	"fmt"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -15,121 +15,201 @@ const (
 	releaseScript = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
 )
 
-// TestWhoseRequestItIs: an owner value belongs to the attempt that set it last, wherever it appears; everything else
-// belongs to the attempt that the client has begun.
-func TestWhoseRequestItIs(t *testing.T) {
-	w := sim.New(1, sim.Options{})
-	o := owners{of: values{}, scripts: scripts{}}
-	hash := "3fb7c0eae5c7dfb8cfc8ee3b0a4b4c6cd3ea2a14"
-	for _, step := range []struct {
-		begin   history.Attempt
-		server  sim.ProcessID
-		request []string
-		of      history.Attempt
-	}{
-		{"c/1", "redis-1", []string{"HELLO", "3"}, "c/1"},
-		{"", "redis-1", []string{"SET", "lock", "a1", "PX", "8000", "NX"}, "c/1"},
-		{"", "redis-1", []string{"EVALSHA", hash, "1", "lock", "a1"}, "c/1"},
-		{"c/2", "redis-1", []string{"set", "lock", "b2", "nx"}, "c/2"},
-		{"", "redis-1", []string{"EVAL", releaseScript, "1", "lock", "a1"}, "c/1"},
-		{"", "redis-1", []string{"EVAL", releaseScript, "1", "lock", "b2"}, "c/2"},
-		{"", "redis-1", []string{"DEL", "lock"}, "c/2"},
-		// one value for all attempts
-		{"c/3", "redis-1", []string{"EVAL", acquireScript, "1", "lock", "b2", "8000"}, "c/3"},
-		{"", "redis-1", []string{"EVAL", releaseScript, "1", "lock", "b2"}, "c/3"},
-		{"", "redis-1", []string{"GET"}, "c/3"},
-		{"", "redis-1", []string{"EVAL", "x"}, "c/3"},
-		{"", "redis-1", []string{"EVAL", "x", "9", "lock", "b2"}, "c/3"},
-	} {
-		if step.begin != "" {
-			o.Begin(step.begin, 0)
-		}
-		if of, _ := o.tag(w.Now(), step.server, step.request); of != step.of {
-			t.Errorf("%v: of %s, want %s", step.request, of, step.of)
-		}
-	}
+// line is a connection whose requests are kept.
+type line struct {
+	sim.Line
+	now   sim.Time
+	asked []*sim.Incoming
 }
 
-// TestTheRoundThatAcquires: since and granted are those of the latest round of requests.
-func TestTheRoundThatAcquires(t *testing.T) {
-	w := sim.New(1, sim.Options{})
-	o := owners{of: values{}, scripts: scripts{}}
-	o.Begin("c/1", 0)
-	for _, step := range []struct {
-		at     time.Duration
-		server sim.ProcessID
-		reply  string
-		want   string
-	}{
-		{1, "redis-1", "+OK\r\n", "1 [redis-1]"},
-		{2, "redis-2", "$-1\r\n", "1 [redis-1]"},
-		{3, "redis-1", "$-1\r\n", "3 []"}, // a new round
-		{4, "redis-2", "+OK\r\n", "3 [redis-2]"},
-		{5, "redis-3", ":1\r\n", "3 [redis-2 redis-3]"},
-		{6, "redis-4", "-ERR no\r\n", "3 [redis-2 redis-3]"},
-	} {
-		w.Advance(sim.Time(step.at))
-		args := []string{"SET", "lock", "v", "NX"}
-		of, _ := o.tag(w.Now(), step.server, args)
-		o.answered(step.server, &sim.Incoming{Attempt: of, Args: args}, []byte(step.reply))
-		if got := fmt.Sprint(int64(o.try.since), o.try.granted); got != step.want {
-			t.Errorf("after %d: %s, want %s", step.at, got, step.want)
+func (l *line) Now() sim.Time    { return l.now }
+func (l *line) Deliver(b []byte) {}
+func (l *line) Ask(args []string, of history.Attempt, _ string) {
+	l.asked = append(l.asked, &sim.Incoming{Attempt: of, Args: args})
+}
+
+// resp is a request as its client writes it.
+func resp(args ...string) []byte {
+	b := fmt.Appendf(nil, "*%d\r\n", len(args))
+	for _, a := range args {
+		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(a), a)
+	}
+	return b
+}
+
+// stage has clients, and servers that do as the test says.
+type stage struct {
+	*testing.T
+	all     sim.Callers
+	clients map[string]sim.Caller
+	lines   map[string]*line
+	wires   map[string]sim.Wire
+	now     sim.Time
+}
+
+func newStage(t *testing.T) *stage {
+	return &stage{t, Redis{}.Begin(), map[string]sim.Caller{}, map[string]*line{}, map[string]sim.Wire{}, 0}
+}
+
+func (s *stage) client(name string) sim.Caller {
+	if s.clients[name] == nil {
+		s.clients[name] = s.all.Caller(sim.ProcessID(name))
+	}
+	return s.clients[name]
+}
+
+// ask makes a client ask a server, and returns the request.
+func (s *stage) ask(client, server string, args ...string) *sim.Incoming {
+	s.Helper()
+	at := client + ">" + server
+	if s.lines[at] == nil {
+		s.lines[at], s.wires[at] = &line{}, s.client(client).Wire(sim.ProcessID(server))
+	}
+	l := s.lines[at]
+	s.now++
+	l.now = s.now
+	if err := s.wires[at].Written(l, resp(args...)); err != nil {
+		s.Fatal(err)
+	}
+	return l.asked[len(l.asked)-1]
+}
+
+// does records what a request has done, as the latest one of its client.
+func (s *stage) does(server string, e history.Event) {
+	e.Process, e.Lock, e.Sent, e.Type = history.Process(server), "lock", s.now, history.OK
+	s.all.Recorded(&e)
+}
+
+func (s *stage) answer(client, server string, to *sim.Incoming, reply string) {
+	at := client + ">" + server
+	s.wires[at].Arrived(s.lines[at], []byte(reply), to)
+}
+
+// TestAConnectionBelongsToAClient: what it requests is its own doing, whatever the request carries. What an earlier
+// attempt of the same client has written is that one's, but not while the client asks for the lock.
+func TestAConnectionBelongsToAClient(t *testing.T) {
+	s := newStage(t)
+	of := func(client string, want history.Attempt, args ...string) {
+		t.Helper()
+		if got := s.ask(client, "redis-1", args...).Attempt; got != want {
+			t.Errorf("%v of %s is of %s, want %s", args, client, got, want)
 		}
+	}
+	a, b := s.client("a"), s.client("b")
+	a.Begin("a/1", 0)
+	of("a", "a/1", "SET", "lock", "value-1", "NX")
+	s.does("redis-1", history.Event{F: history.KeySet, Of: "a/1", By: "a/1", Value: "value-1"})
+	a.Try()
+	of("a", "a/1", "EVAL", releaseScript, "1", "lock", "value-1")
+	b.Begin("b/1", 0)
+	b.Try()
+	for _, args := range [][]string{{"EVAL", releaseScript, "1", "lock", "value-1"}, {"DEL", "lock"},
+		{"HDEL", "lock", "value-1"}, {"EVAL", "x", "1", "lock", "8000", "value-1"}} {
+		of("b", "b/1", args...)
+	}
+	a.Begin("a/2", 0)
+	of("a", "a/2", "SET", "lock", "value-2", "NX")
+	s.does("redis-1", history.Event{F: history.KeySet, Of: "a/2", By: "a/2", Member: "value-2", Value: "8000"})
+	of("a", "a/2", "EVAL", releaseScript, "1", "lock", "value-1")
+	a.Try()
+	of("a", "a/1", "EVAL", releaseScript, "1", "lock", "value-1")
+	of("a", "a/1", "EVAL", releaseScript, "1", "lock", "8000", "value-1")
+	of("a", "a/2", "HDEL", "lock", "value-2")
+	of("a", "a/2", "DEL", "lock")
+	a.Begin("a/3", 0) // one value for all attempts
+	of("a", "a/3", "SET", "lock", "value-2", "NX")
+	a.Try()
+	of("a", "a/3", "PING")
+}
+
+// TestTheRoundThatAcquires: what counts is the latest try, told from the ones before by what requests do.
+func TestTheRoundThatAcquires(t *testing.T) {
+	hash := fmt.Sprintf("%X", sha1.Sum([]byte(acquireScript)))
+	set := []string{"SET", "lock", "v", "NX"}
+	script := []string{"EVAL", acquireScript, "1", "lock", "v", "8"}
+	for name, test := range map[string]struct {
+		args  []string
+		steps string // server, what it does, reply; > separates requests
+		want  string
+	}{
+		"at once":          {set, "redis-1 set +OK", "1 [redis-1]"},
+		"at the third try": {set, "redis-1 - $-1 > redis-1 - $-1 > redis-1 set +OK", "3 [redis-1]"},
+		"never":            {set, "redis-1 - $-1 > redis-1 - $-1", "0 []"},
+		"by a script":      {script, "redis-1 - :0 > redis-1 set :1", "2 [redis-1]"},
+		"by a script that answers otherwise": {[]string{"EVAL", acquireScript, "1", "lock", "8", "v"}, "redis-1 set :0",
+			"1 [redis-1]"},
+		"by its hash": {[]string{"EVALSHA", hash, "1", "lock", "v", "8"}, "redis-1 - :0 > redis-1 set :1",
+			"2 [redis-1]"},
+		"of a hash":              {[]string{"HSET", "lock", "v", "1"}, "redis-1 set :1", "1 [redis-1]"},
+		"of its own earlier key": {script, "redis-1 keep :1", "1 [redis-1]"},
+		"of a token":             {[]string{"BLPOP", "lock", "0"}, "redis-1 pop *2", "1 [redis-1]"},
+		"at three servers": {set, "redis-1 set +OK > redis-2 - $-1 > redis-3 set +OK",
+			"1 [redis-1 redis-3]"},
+		"at three servers, at the second try": {set, "redis-1 set +OK > redis-2 - $-1 > redis-3 - $-1 > " +
+			"redis-2 set +OK > redis-3 set +OK > redis-1 - $-1", "4 [redis-2 redis-3]"},
+		"refused, and sent again": {set, "redis-1 set +OK > redis-2 - -LOADING > redis-2 set +OK",
+			"1 [redis-1 redis-2]"},
+		"not answered, and sent again": {set, "redis-1 set +OK > redis-2 - ? > redis-2 set +OK",
+			"1 [redis-1 redis-2]"},
+		"not answered, and found to be there": {set, "redis-1 set ? > redis-1 - $-1", "1 [redis-1]"},
+		"not answered at one of three, and not counted": {set, "redis-1 set ? > redis-2 set +OK > redis-3 set +OK",
+			"1 [redis-2 redis-3]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			c := s.client("c")
+			c.Begin("c/0", 0)
+			c.Begin("c/1", 0)
+			for _, step := range strings.Split(test.steps, " > ") {
+				words := strings.Fields(step)
+				server := words[0]
+				to := s.ask("c", server, test.args...)
+				switch words[1] {
+				case "set":
+					s.does(server, history.Event{F: history.KeySet, Of: "c/1", By: "c/1", Value: "v"})
+				case "keep":
+					s.does(server, history.Event{F: history.KeyProlonged, Of: "c/0", By: "c/1"})
+				case "pop":
+					s.does(server, history.Event{F: history.KeyGone, Of: "d/1", By: "c/1", Why: history.Deleted,
+						Checked: history.CheckedPresence})
+				}
+				if words[2] != "?" {
+					s.answer("c", server, to, words[2]+"\r\n")
+				}
+			}
+			since, granted := c.Try()
+			if got := fmt.Sprint(int64(since), granted); got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
 	}
 }
 
 // TestARoundOfSeveralKeys: a request for another key of the same server belongs to the round, one for the same key
-// begins the next.
+// begins the next; so does a transaction, which is known by what executes it.
 func TestARoundOfSeveralKeys(t *testing.T) {
-	w := sim.New(1, sim.Options{})
-	o := owners{of: values{}, scripts: scripts{}}
-	o.Begin("c/1", 0)
-	for n, step := range []struct {
-		key, reply string
-		want       string
-	}{
-		{"0:lock", "$-1\r\n", "1 []"},
-		{"1:lock", "+OK\r\n", "1 [redis-1]"},
-		{"0:lock", "+OK\r\n", "3 [redis-1]"},
-		{"1:lock", "+OK\r\n", "3 [redis-1]"},
-		{"2:lock", "$-1\r\n", "3 [redis-1]"},
-		{"0:lock", "$-1\r\n", "6 []"},
-	} {
-		w.Advance(sim.Time(n + 1))
-		args := []string{"EVAL", acquireScript, "1", step.key, "v", "8000"}
-		of, _ := o.tag(w.Now(), "redis-1", args)
-		o.answered("redis-1", &sim.Incoming{Attempt: of, Args: args}, []byte(step.reply))
-		if got := fmt.Sprint(int64(o.try.since), o.try.granted); got != step.want {
-			t.Errorf("after %s: %s, want %s", step.key, got, step.want)
-		}
+	s := newStage(t)
+	c := s.client("c")
+	c.Begin("c/1", 0)
+	for _, key := range []string{"0:lock", "1:lock", "0:lock", "1:lock"} {
+		to := s.ask("c", "redis-1", "EVAL", acquireScript, "1", key, "v", "8")
+		s.does("redis-1", history.Event{F: history.KeySet, Of: "c/1", By: "c/1"})
+		s.answer("c", "redis-1", to, ":1\r\n")
 	}
-}
-
-// TestAScriptThatAnotherClientHasSent: its hash is as good as its text, even from a client that never sends the text.
-func TestAScriptThatAnotherClientHasSent(t *testing.T) {
-	w := sim.New(1, sim.Options{})
-	known := scripts{}
-	first, second := owners{of: values{}, scripts: known}, owners{of: values{}, scripts: known}
-	first.Begin("a/1", 0)
-	first.tag(w.Now(), "redis-1", []string{"EVAL", acquireScript, "1", "lock", "a1", "8000"})
-	hash := fmt.Sprintf("%X", sha1.Sum([]byte(acquireScript)))
-	for n, step := range []struct {
-		request []string
-		since   sim.Time
-	}{
-		// no request for the lock: from the beginning
-		{[]string{"GET", "lock"}, 5},
-		{[]string{"EVALSHA", "0a0b", "1", "lock", "b1", "8000"}, 5},          // it is not known what this one does
-		{[]string{"EVALSHA", hash, "1", "lock", "b1", "8000"}, 12},           // the round that acquires
-		{[]string{"EVALSHA", hash, "1", "lock", "b1", "8000"}, sim.Time(13)}, // and the next
-	} {
-		if n == 0 {
-			second.Begin("b/1", 5)
+	if since, granted := c.Try(); since != 3 || len(granted) != 1 {
+		t.Error(since, granted)
+	}
+	c.Begin("c/2", 9)
+	for range 2 {
+		for _, args := range [][]string{{"MULTI"}, {"ZADD", "lock", "1", "v"}, {"EXEC"}} {
+			to := s.ask("c", "redis-1", args...)
+			s.now--
+			s.answer("c", "redis-1", to, "+OK\r\n")
 		}
-		w.Advance(sim.Time(10 + n))
-		second.tag(w.Now(), "redis-1", step.request)
-		if got := second.try.since; got != step.since {
-			t.Errorf("after %v: since %d, want %d", step.request, got, step.since)
-		}
+		s.now++
+		s.does("redis-1", history.Event{F: history.KeySet, Of: "c/2", By: "c/2", Member: "v"})
+	}
+	if since, granted := c.Try(); since != s.now || len(granted) != 1 {
+		t.Error(since, granted)
 	}
 }

@@ -162,7 +162,7 @@ func (d *Data) Record(e history.Event) {
 // write writes a record of a node that is not silent.
 func (d *Data) write(e *history.Event) {
 	e.Type = history.OK
-	if e.F == history.KeyGone && e.By != "" {
+	if e.By != "" {
 		e.Sent = d.Sent
 	}
 	d.Onlooker.Record(*e)

@@ -34,6 +34,9 @@ type callers struct {
 	znodes map[string]history.Attempt
 }
 
+// Recorded does nothing: an ensemble grants a lock as one.
+func (c *callers) Recorded(*history.Event) {}
+
 // Caller returns a client that has requested nothing yet.
 func (c *callers) Caller(sim.ProcessID) sim.Caller { return &caller{callers: c} }
 

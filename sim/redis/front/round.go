@@ -1,0 +1,120 @@
+package front
+
+import (
+	"crypto/sha1"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// round is what a client has requested since it began to ask for the lock. A library may try several times, each time
+// at several servers, or for several keys. Which requests ask for the lock is seen from what they do: one of the same
+// kind has taken a key of the lock.
+type round []*request
+
+// request is a request of a client that asks for a lock.
+type request struct {
+	at       place
+	args     []string
+	sent     sim.Time
+	answered bool // without an error
+	took     bool // a key of the lock
+}
+
+// place is what a kind of requests wants of a server: two of them in one place are two tries.
+type place struct {
+	server sim.ProcessID
+	kind   string // the command, or the hash of the script
+	key    string
+}
+
+// asks adds a request.
+func (r *round) asks(now sim.Time, server sim.ProcessID, args []string) {
+	kind, key := kindOf(args)
+	*r = append(*r, &request{at: place{server, kind, key}, args: args, sent: now})
+}
+
+// kindOf is the kind of a request, and the first key that it names.
+func kindOf(args []string) (kind, key string) {
+	kind = strings.ToLower(args[0])
+	switch {
+	case kind == "eval" && len(args) > 1:
+		kind = fmt.Sprintf("%x", sha1.Sum([]byte(args[1])))
+	case kind == "evalsha" && len(args) > 1:
+		kind = strings.ToLower(args[1])
+	case len(args) > 1:
+		return kind, args[1]
+	}
+	if len(args) > 3 && args[2] != "0" {
+		key = args[3]
+	}
+	return kind, key
+}
+
+// took notes that a request has taken a key of the lock: the last one that left for that server then, since a
+// transaction is executed by its last.
+func (r round) took(e *history.Event) {
+	for _, q := range slices.Backward(r) {
+		if q.at.server == e.Process && q.sent == e.Sent {
+			q.took = true
+			return
+		}
+	}
+}
+
+// answered notes the answer to a request.
+func (r round) answered(to *sim.Incoming, reply []byte) {
+	for _, q := range slices.Backward(r) {
+		if &q.args[0] == &to.Args[0] {
+			q.answered = len(reply) > 0 && reply[0] != '-'
+			return
+		}
+	}
+}
+
+// acquired returns when the first request of the latest try left, and which servers have granted the lock in it; begun,
+// and none, if nothing was taken. Where no answer says so, as if it was lost, the key was found to be there.
+func (r round) acquired(begun sim.Time) (since sim.Time, granted []sim.ProcessID) {
+	try := r.latest()
+	since = begun
+	if first := slices.IndexFunc(try, func(q *request) bool { return q.answered || q.took }); first >= 0 {
+		since = try[first].sent
+	}
+	for _, answered := range []bool{true, false} {
+		for _, q := range try {
+			if q.took && q.answered == answered && !slices.Contains(granted, q.at.server) {
+				granted = append(granted, q.at.server)
+			}
+		}
+		if len(granted) > 0 {
+			break
+		}
+	}
+	return since, granted
+}
+
+// latest are the requests of the latest try. One that was refused, or not answered, and was sent again has begun no
+// new one.
+func (r round) latest() (try round) {
+	asks := map[string]bool{}
+	for _, q := range r {
+		asks[q.at.kind] = asks[q.at.kind] || q.took
+	}
+	seen := map[place]bool{}
+	for _, q := range slices.Backward(r) {
+		switch {
+		case !asks[q.at.kind]:
+			continue
+		case q.answered && seen[q.at]:
+			slices.Reverse(try)
+			return try
+		}
+		seen[q.at] = true
+		try = append(try, q)
+	}
+	slices.Reverse(try)
+	return try
+}
