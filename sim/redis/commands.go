@@ -88,11 +88,12 @@ var passedCommands = []command{
 	{Name: "lpop", Arity: -2, Flags: write | unlessNil, keys: oneKey, first: popFirst, checks: history.CheckedPresence},
 	{Name: "rpop", Arity: -2, Flags: write | unlessNil, keys: oneKey, first: popFirst, checks: history.CheckedPresence},
 	{Name: "llen", Arity: 2, keys: oneKey},
-	{Name: "lrange", Arity: 4, keys: oneKey},
+	{Name: "lrange", Arity: 4, keys: oneKey, first: indices(2, 3)},
 	{Name: "lindex", Arity: 3, keys: oneKey, first: lindexFirst},
 	{Name: "lset", Arity: 4, Flags: write, keys: oneKey, first: lsetFirst},
-	{Name: "lrem", Arity: 4, Flags: write | unlessNil, keys: oneKey, checks: history.CheckedValue},
-	{Name: "ltrim", Arity: 4, Flags: write, keys: oneKey},
+	{Name: "lrem", Arity: 4, Flags: write | unlessNil, keys: oneKey, first: indices(2, 2),
+		checks: history.CheckedValue},
+	{Name: "ltrim", Arity: 4, Flags: write, keys: oneKey, first: indices(2, 3)},
 	{Name: "linsert", Arity: 5, Flags: write | unlessNil, keys: oneKey, checks: history.CheckedPresence},
 	{Name: "lpos", Arity: -3, run: lpos},
 	{Name: "rpoplpush", Arity: 3, Flags: write | unlessNil, keys: twoKeys, checks: history.CheckedPresence},
@@ -122,11 +123,12 @@ var passedCommands = []command{
 	{Name: "zcount", Arity: 4, keys: oneKey, first: byScore},
 	{Name: "zrank", Arity: 3, keys: oneKey},
 	{Name: "zrevrank", Arity: 3, keys: oneKey},
-	{Name: "zrange", Arity: -4, Flags: scored, keys: oneKey},
-	{Name: "zrevrange", Arity: -4, Flags: scored, keys: oneKey},
+	{Name: "zrange", Arity: -4, Flags: scored, keys: oneKey, first: indices(2, 3, "WITHSCORES", "REV")},
+	{Name: "zrevrange", Arity: -4, Flags: scored, keys: oneKey, first: indices(2, 3, "WITHSCORES")},
 	{Name: "zrangebyscore", Arity: -4, Flags: scored, keys: oneKey, first: byScore},
 	{Name: "zrevrangebyscore", Arity: -4, Flags: scored, keys: oneKey, first: byScore},
-	{Name: "zremrangebyrank", Arity: 4, Flags: write | unlessNil, keys: oneKey, checks: history.CheckedPresence},
+	{Name: "zremrangebyrank", Arity: 4, Flags: write | unlessNil, keys: oneKey, first: indices(2, 3),
+		checks: history.CheckedPresence},
 	{Name: "zremrangebyscore", Arity: 4, Flags: write | unlessNil, keys: oneKey, first: byScore,
 		checks: history.CheckedValue},
 	{Name: "zpopmin", Arity: -2, Flags: write | unlessNil | scored, keys: oneKey, first: zpopFirst,
@@ -234,13 +236,12 @@ func unknown(v Version, args []string) string {
 	if why := refusedBecause(v, strings.ToLower(args[0])); why != "" {
 		return notSimulated(strings.ToLower(args[0]), why)
 	}
-	var b strings.Builder
-	b.WriteString("ERR unknown command '" + clip(args[0], 128) + "', with args beginning with: ")
-	for i, a := range args[1:] {
-		if i == 20 || b.Len() > 256 {
+	quoted := ""
+	for _, a := range args[1:] {
+		if len(quoted) >= 128 {
 			break
 		}
-		b.WriteString("'" + clip(a, 128) + "' ")
+		quoted += "'" + clip(a, 128-len(quoted)) + "' "
 	}
-	return b.String()
+	return "ERR unknown command '" + clip(args[0], 128) + "', with args beginning with: " + quoted
 }

@@ -27,6 +27,25 @@ func checkType(d *store.Data, name, kind string, ifAbsent func()) (answered bool
 	return false
 }
 
+// indices reads the arguments from one place to another as strictly as Redis reads integers, unless behind them stands
+// something else than the options, which Redis refuses first.
+func indices(from, to int, options ...string) func(d *store.Data, args []string) bool {
+	return func(d *store.Data, args []string) bool {
+		for _, option := range args[to+1:] {
+			if len(options) > 0 && !isOneOf(option, options...) {
+				return false
+			}
+		}
+		for _, text := range args[from : to+1] {
+			if _, ok := resp.ParseInt(text); !ok {
+				d.ReplyError(resp.ErrNotInt)
+				return true
+			}
+		}
+		return false
+	}
+}
+
 // setrangeFirst: an empty value changes nothing, and the offset is read strictly.
 func setrangeFirst(d *store.Data, args []string) bool {
 	offset, ok := resp.ParseInt(args[2])
@@ -124,11 +143,11 @@ func popFirst(d *store.Data, args []string) bool {
 
 // lindexFirst: the key is looked up before the index is read.
 func lindexFirst(d *store.Data, args []string) bool {
-	return checkType(d, args[1], "list", d.ReplyNull)
+	return checkType(d, args[1], "list", d.ReplyNull) || indices(2, 2)(d, args)
 }
 
 func lsetFirst(d *store.Data, args []string) bool {
-	return checkType(d, args[1], "list", func() { d.ReplyError(resp.ErrNoKey) })
+	return checkType(d, args[1], "list", func() { d.ReplyError(resp.ErrNoKey) }) || indices(2, 2)(d, args)
 }
 
 // lmoveFirst: the words are read before the keys are looked up.

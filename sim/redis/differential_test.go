@@ -25,7 +25,9 @@ func (v vocabulary) value() string {
 	return v.one("v", "w", "10", "-3", "9223372036854775807", "1.5", "", "a\r\nb", "007", "+5", "3.0e3", " 1",
 		"long value")
 }
-func (v vocabulary) index() string { return v.one("0", "1", "-1", "2", "-2", "5", "-5", "100", "x") }
+func (v vocabulary) index() string {
+	return v.one("0", "1", "-1", "2", "-2", "5", "-5", "100", "x", "01", "+1", "-0")
+}
 func (v vocabulary) score() string {
 	return v.one("0", "1", "-1", "2.5", "1.5", "10", "inf", "-inf", "nan", "x", "", "1700000000000", "1e21", "1e17",
 		"123456789.125", "0.1", "1e-7", "-0",
@@ -121,7 +123,9 @@ var families = map[string][]string{
 		"EXPIRE K T NX GT", "EXPIRE K T GT LT",
 		"EXPIRE|PEXPIRE|EXPIREAT|PEXPIREAT K 0|-1|x|1000", "EXPIREAT K 9999999999", "PEXPIREAT K 9999999999999",
 		"PERSIST K", "EXPIRETIME|PEXPIRETIME K",
-		"TTL|PTTL K", "ECHO V", "PING", "PING V", "FLUSHALL foo", "nosuch V", "GET", "SELECT 0|x|-1|99",
+		"TTL|PTTL K", "ECHO V", "PING", "PING V", "FLUSHALL foo", "nosuch V",
+		"nosuch V V V V V V V V V V V V V V V V V V V V V V V V V V V V V V V V V V V V V V V V",
+		"GET", "SELECT 0|x|-1|99",
 		"WAIT 0 0|1|x", "ROLE"},
 	"hashes": {"HSET K M V", "HSET K M V M V", "HSET K M V M", "HSETNX K M V", "HMSET K M V", "HGET K M", "HMGET K M+",
 		"HGETALL K", "HKEYS K", "HVALS K", "HLEN K",
@@ -172,7 +176,8 @@ var families = map[string][]string{
 		"EVAL redis.call('set',KEYS[1],'v','PX',ARGV[1])return(redis.call('pttl',KEYS[1])) 1 K P",
 		"EVAL return(redis.call('incr',KEYS[1])) 1 K", "MULTI", "EXEC",
 		"EVAL_RO return(redis.call('get',KEYS[1])) 1 K", "EVAL_RO return(redis.call('del',KEYS[1])) 1 K",
-		"EVALSHA_RO 63143b6f8007b98c53ca2149822777b3566f9241 0", "SCRIPT LOAD return(redis.call('get',KEYS[1]))",
+		"EVALSHA_RO 63143b6f8007b98c53ca2149822777b3566f9241 0", "EVALSHA|EVALSHA_RO 63143b 0|1|x|-1",
+		"SCRIPT LOAD return(redis.call('get',KEYS[1]))",
 		"EVALSHA|EVALSHA_RO c77382aa965ed715a9230ae8a1d2409e254c2b00 1 K",
 		"EVAL return(redis.call('zadd',KEYS[1],ARGV[1],'x')) 1 K S",
 		"EVAL return(redis.call('zscore',KEYS[1],'x')) 1 K", "EVAL return(redis.call('publish','one',ARGV[1])) 1 K V"},

@@ -51,7 +51,8 @@ func rename(onlyNew bool) func(d *store.Data, args []string) {
 			d.ReplyError(resp.ErrNoKey)
 			return
 		}
-		if onlyNew && d.Find(to) != nil {
+		// A key under the new name that has expired is deleted here, and its DEL logged before the RENAME.
+		if d.Find(to) != nil && onlyNew {
 			d.ReplyInt(0)
 			return
 		}

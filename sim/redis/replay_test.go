@@ -207,3 +207,43 @@ func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 		t.Errorf("%d restarts and %d promotions of %d groups", restarts, promotions, groups)
 	}
 }
+
+// TestLogGivesTheDataAgain carries out random commands while keys expire and are not deleted yet, and carries out what
+// the node has logged of them on an empty node: it has the same data then.
+func TestLogGivesTheDataAgain(t *testing.T) {
+	rounds := 4000
+	if testkit.Full() {
+		rounds = 100_000
+	}
+	var changing []string
+	for _, family := range []string{"strings", "generic", "hashes", "lists", "sets", "zsets", "times"} {
+		changing = append(changing, families[family]...)
+	}
+	v := vocabulary{rand.New(rand.NewPCG(1, 12))}
+	node, again := New(Config{}), New(Config{})
+	for range rounds {
+		node.Reset(Config{Persistence: store.Always})
+		m := &machine{wall: epoch, node: node, up: true, quiet: true}
+		node.Start(m)
+		var done []string
+		for range 12 {
+			pattern := v.one(changing...)
+			if v.IntN(3) == 0 {
+				pattern = "SET K V PX P"
+			}
+			args := v.spell(pattern)
+			m.send("client-1/1", args...)
+			done = append(done, strings.Join(args, " "))
+			if v.IntN(3) == 0 {
+				m.jump(v.move())
+				done = append(done, "the clock moves")
+			}
+		}
+		again.Reset(Config{})
+		again.data.Quietly(func() { again.replay(node.aof.All()) })
+		if got, want := list(again.Keys()), list(node.Keys()); got != want {
+			t.Fatalf("the log gives\n%s\nand the node has\n%s\nafter\n%s\nlog\n%s", got, want, strings.Join(done, "\n"),
+				strings.Join(node.Log(), "\n"))
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"crypto/sha1"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -22,11 +23,17 @@ func (n *Node) compile(t *compiledScript) (trouble string) {
 
 const tooLong = "ERR fencepost: the script is longer than a megabyte"
 
+const errNoScript = "NOSCRIPT No matching script. Please use EVAL."
+
 // eval is EVAL and EVAL_RO and, by the hash of a script, EVALSHA and EVALSHA_RO.
 func eval(byHash, readOnly bool) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		if !byHash && len(args[1]) > maxText {
 			n.data.ReplyError(tooLong)
+			return
+		}
+		if byHash && len(args[1]) != sha1.Size*2 { // before the keys are counted
+			n.data.ReplyError(errNoScript)
 			return
 		}
 		keys, argv, trouble := scriptArgs(args)
@@ -41,7 +48,7 @@ func eval(byHash, readOnly bool) func(n *Node, args []string) {
 		if t := find(args[1]); t != nil {
 			n.runScript(t, keys, argv, readOnly)
 		} else {
-			n.data.ReplyError("NOSCRIPT No matching script. Please use EVAL.")
+			n.data.ReplyError(errNoScript)
 		}
 	}
 }

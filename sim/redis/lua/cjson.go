@@ -46,13 +46,7 @@ func (e *Engine) jsonLibrary() *lua.LTable {
 	t.RawSetString("null", e.null)
 	t.RawSetString("_NAME", lua.LString("cjson"))
 	t.RawSetString("_VERSION", lua.LString("2.1.0"))
-	for _, name := range []string{"encode_sparse_array", "encode_max_depth", "decode_max_depth",
-		"encode_number_precision", "encode_keep_buffer", "encode_invalid_numbers", "decode_invalid_numbers", "new"} {
-		t.RawSetString(name, e.state.NewFunction(func(L *lua.LState) int {
-			L.RaiseError("fencepost: cjson.%s is not provided to scripts", name)
-			return 0
-		}))
-	}
+	e.withhold("cjson", t)
 	return t
 }
 

@@ -4,8 +4,10 @@
 // spellings of one script ([Tokens]).
 //
 // Known differences from Redis: the wording of Lua's own errors; numbers that are no integers below 1e15, when the
-// operator .. writes them; the order of keys that a hash table has; the libraries cmsgpack, struct, bit and coroutine,
-// and the functions by which cjson is set, which are not there and say so.
+// operator .. writes them; strings as the bounds of a for loop, which are an error; the order of keys that a hash table
+// has; the length of a table that is filled from its end; pairs, which shows nothing of the tables of libraries. What
+// is not provided at all says so: the libraries cmsgpack, struct, bit and coroutine, and some functions of the others
+// (seal.go).
 package lua
 
 import (

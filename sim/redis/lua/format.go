@@ -64,12 +64,25 @@ func (e *Engine) formatOne(L *lua.LState, spec string, verb byte, arg int) strin
 		}
 		return FormatNumber(f, 6)
 	case 's':
-		return fmt.Sprintf(spec+"s", e.toString(L, L.CheckAny(arg)))
+		return fmt.Sprintf(spec+"s", checkText(L, arg))
 	case 'q':
-		return quote(L.CheckString(arg))
+		return quote(checkText(L, arg))
 	}
 	L.RaiseError("invalid option '%%%c' to 'format'", verb)
 	return ""
+}
+
+// checkText is an argument that must be a string, or a number, which is written as one.
+func checkText(L *lua.LState, arg int) string {
+	switch v := L.Get(arg).(type) {
+	case lua.LString:
+		return string(v)
+	case lua.LNumber:
+		return FormatNumber(float64(v), 14)
+	default:
+		L.ArgError(arg, fmt.Sprintf("string expected, got %s", v.Type()))
+		return ""
+	}
 }
 
 // quote writes s so that Lua reads it back.

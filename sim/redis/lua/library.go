@@ -38,11 +38,23 @@ func (e *Engine) redisLibrary() *lua.LTable {
 			return 0
 		},
 	})
-	for name, v := range map[string]float64{"LOG_DEBUG": 0, "LOG_VERBOSE": 1, "LOG_NOTICE": 2, "LOG_WARNING": 3} {
+	for name, v := range map[string]float64{"LOG_DEBUG": 0, "LOG_VERBOSE": 1, "LOG_NOTICE": 2, "LOG_WARNING": 3,
+		"REPL_NONE": 0, "REPL_AOF": 1, "REPL_SLAVE": 2, "REPL_REPLICA": 2, "REPL_ALL": 3} {
 		t.RawSetString(name, lua.LNumber(v))
 	}
 	t.RawSetString("REDIS_VERSION", lua.LString(e.version))
+	t.RawSetString("REDIS_VERSION_NUM", lua.LNumber(versionNumber(e.version)))
+	e.withhold("redis", t)
 	return t
+}
+
+// versionNumber is a version as a number: 0x70102 is 7.1.2.
+func versionNumber(version string) (number int) {
+	for part := range strings.SplitSeq(version, ".") {
+		v, _ := strconv.Atoi(part)
+		number = number<<8 | v
+	}
+	return number
 }
 
 // SHA1Hex is the SHA1 of a text in hexadecimal digits, by which Redis knows scripts.

@@ -66,8 +66,9 @@ func (e *Engine) answerBool(v bool) {
 	}
 }
 
-// answerRESP3 answers with a table that stands for a double, a map or a set; it reports false if the table is none of
-// those. Pairs and members come in the order in which the script made them; Redis leaves that open.
+// answerRESP3 answers with a table that stands for a double, a map, a set, a big number or a verbatim string; it
+// reports false if the table is none of those. Pairs and members come in the order in which the script made them;
+// Redis leaves that open.
 func (e *Engine) answerRESP3(t *lua.LTable, depth int) bool {
 	if n, ok := t.RawGetString("double").(lua.LNumber); ok {
 		if text := FormatNumber(float64(n), 17); e.client3 {
@@ -80,7 +81,7 @@ func (e *Engine) answerRESP3(t *lua.LTable, depth int) bool {
 	pairs, isMap := t.RawGetString("map").(*lua.LTable)
 	members, isSet := t.RawGetString("set").(*lua.LTable)
 	if !isMap && !isSet {
-		return false
+		return e.answerText(t)
 	}
 	all, kind := pairs, byte('%')
 	if !isMap {
@@ -97,6 +98,36 @@ func (e *Engine) answerRESP3(t *lua.LTable, depth int) bool {
 			e.answer(v, depth+1)
 		}
 	}
+	return true
+}
+
+// answerText answers with a table that stands for a big number or a verbatim string.
+func (e *Engine) answerText(t *lua.LTable) bool {
+	if number, ok := t.RawGetString("big_number").(lua.LString); ok {
+		text := strings.NewReplacer("\r", " ", "\n", " ").Replace(string(number))
+		if e.client3 {
+			e.reply = sim.AppendLine(e.reply, '(', text)
+		} else {
+			e.reply = sim.AppendBulk(e.reply, text)
+		}
+		return true
+	}
+	verbatim, ok := t.RawGetString("verbatim_string").(*lua.LTable)
+	if !ok {
+		return false
+	}
+	format, ok := verbatim.RawGetString("format").(lua.LString)
+	text, ok2 := verbatim.RawGetString("string").(lua.LString)
+	if !ok || !ok2 {
+		return false
+	}
+	if !e.client3 {
+		e.reply = sim.AppendBulk(e.reply, string(text))
+		return true
+	}
+	at := len(e.reply)
+	e.reply = sim.AppendBulk(e.reply, (string(format) + "   ")[:3]+":"+string(text))
+	e.reply[at] = '='
 	return true
 }
 

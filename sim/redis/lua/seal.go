@@ -1,6 +1,8 @@
 package lua
 
 import (
+	"math"
+	"slices"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -9,9 +11,26 @@ import (
 // readOnly is Redis's message for a write to a table that is not the script's.
 const readOnly = "Attempt to modify a readonly table"
 
-// notProvided are libraries and functions that Redis gives to scripts and fencepost does not.
-var notProvided = map[string]bool{"cmsgpack": true, "struct": true, "bit": true, "coroutine": true,
-	"load": true, "loadstring": true, "collectgarbage": true, "gcinfo": true}
+// notProvided are the libraries and functions that Redis gives to scripts and fencepost does not, by the library that
+// they stand in; "" are globals.
+var notProvided = map[string][]string{
+	"":       {"cmsgpack", "struct", "bit", "coroutine", "load", "loadstring", "collectgarbage", "gcinfo"},
+	"redis":  {"acl_check_cmd", "breakpoint", "debug", "set_repl"},
+	"string": {"dump", "gfind"},
+	"table":  {"foreach", "foreachi", "setn"},
+	"cjson": {"encode_sparse_array", "encode_max_depth", "decode_max_depth", "encode_number_precision",
+		"encode_keep_buffer", "encode_invalid_numbers", "decode_invalid_numbers", "new"},
+}
+
+// withhold puts in place of what a library is not provided with functions that say so.
+func (e *Engine) withhold(library string, t *lua.LTable) {
+	for _, name := range notProvided[library] {
+		t.RawSetString(name, e.state.NewFunction(func(L *lua.LState) int {
+			L.RaiseError("fencepost: %s.%s is not provided to scripts", library, name)
+			return 0
+		}))
+	}
+}
 
 // seal gives a stand-in for a table: it shows the fields of what, and refuses to be written.
 func (e *Engine) seal(what *lua.LTable) *lua.LTable {
@@ -39,7 +58,7 @@ func (e *Engine) openLibraries() {
 	e.globals = L.NewTable()
 	e.env = e.seal(e.globals)
 	for _, name := range []string{"assert", "getmetatable", "ipairs", "next", "pairs", "rawequal", "rawget", "select",
-		"tonumber", "type", "unpack", "xpcall"} {
+		"type", "unpack", "xpcall"} {
 		e.globals.RawSetString(name, base.RawGetString(name))
 	}
 	for name, f := range e.ownBase() {
@@ -50,22 +69,34 @@ func (e *Engine) openLibraries() {
 
 	text := e.library(base.RawGetString("string"), []string{"byte", "char", "find", "gmatch", "gsub", "len", "lower",
 		"match", "reverse", "sub", "upper"}, e.ownString())
+	e.withhold("string", text)
+	for name, first := range map[string]int{"rep": 2, "sub": 2, "byte": 2, "char": 1} {
+		e.takesNumbers(text, name, first)
+	}
 	e.globals.RawSetString("string", e.seal(text))
 	texts := L.NewTable() // ("x"):upper()
 	texts.RawSetString("__index", text)
 	texts.RawSetString("__metatable", lua.LFalse)
+	e.arithmetic(texts)
 	L.SetMetatable(lua.LString(""), texts)
 
 	tables := e.library(base.RawGetString("table"), []string{"concat", "getn", "maxn"}, nil)
 	for _, name := range []string{"insert", "remove", "sort"} {
 		tables.RawSetString(name, L.NewFunction(e.guarded(base.RawGetString("table").(*lua.LTable).RawGetString(name))))
 	}
+	e.withhold("table", tables)
 	e.globals.RawSetString("table", e.seal(tables))
 
 	numbers := e.library(base.RawGetString("math"),
 		[]string{"abs", "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh",
-			"deg", "exp", "floor", "fmod", "frexp", "huge", "ldexp", "log", "log10", "max", "min", "mod", "modf", "pi",
+			"deg", "exp", "floor", "fmod", "frexp", "ldexp", "log", "log10", "max", "min", "mod", "modf", "pi",
 			"pow", "rad", "sin", "sinh", "sqrt", "tan", "tanh"}, e.ownMath())
+	numbers.ForEach(func(name, v lua.LValue) {
+		if v.Type() == lua.LTFunction {
+			e.takesNumbers(numbers, name.String(), 1)
+		}
+	})
+	numbers.RawSetString("huge", lua.LNumber(math.Inf(1))) // gopher-lua's is finite
 	e.globals.RawSetString("math", e.seal(numbers))
 	e.globals.RawSetString("redis", e.seal(e.redisLibrary()))
 	e.null = L.NewUserData()
@@ -79,7 +110,7 @@ func (e *Engine) openLibraries() {
 // missing answers for a global that does not exist.
 func missing(L *lua.LState) int {
 	name := L.Get(2).String()
-	if notProvided[name] {
+	if slices.Contains(notProvided[""], name) {
 		L.RaiseError("fencepost: %s is not provided to scripts", name)
 	}
 	L.RaiseError("Script attempted to access nonexistent global variable '%s'", strings.ReplaceAll(name, "%", "%%"))
@@ -144,7 +175,8 @@ func (e *Engine) ownBase() map[string]lua.LGFunction {
 			L.Error(L.CheckAny(1), L.OptInt(2, 1))
 			return 0
 		},
-		"pcall": protectedCall,
+		"pcall":    protectedCall,
+		"tonumber": toNumber,
 	}
 }
 

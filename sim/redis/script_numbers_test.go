@@ -1,0 +1,98 @@
+package redis
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// numberTexts are texts that a script may be given where it needs a number.
+var numberTexts = []string{"0", "1", "-1", "+1", "007", "010", "08", "-0", "12", "1.5", "-2.5", ".5", "5.", "1e2",
+	"1E2", "1e15", "1e+15", "5e-3", "1.5e2", "1e400", "-1e400", "1e-400", "1e", "e1", "0x10", "0X1F", "0x", "0x1p4",
+	"0x1.8p1", "0x1.8", "-0x10", "1_0", "0b11", "0o17", "inf", "-inf", "Infinity", "INF", "infinit", "nan", "-nan",
+	"NaN(1)", "nan(", " 5", "5 ", "\t5\n", "\v5\f", "5 x", "5x", "", " ", "--5", "+-5", "- 5", "z", "ff",
+	"7fffffffffffffff", "9007199254740993", "9223372036854775807", "18446744073709551615", "18446744073709551616",
+	"1700000000000000", "1.7e15", "5\x00", "5\x006", "\x005", "1,5", "½", "0x1g", "1e5 ", "1e5.5"}
+
+// TestScriptsReadNumbersAsRedis gives every text to every way in which a script makes a number of one.
+func TestScriptsReadNumbersAsRedis(t *testing.T) {
+	real := startRealRedis(t).dial()
+	m := newMachine(Config{})
+	compared := 0
+	for _, text := range []string{
+		"tonumber(ARGV[1])", "tonumber(ARGV[1], 10)", "tonumber(ARGV[1], 16)", "tonumber(ARGV[1], 2)",
+		"tonumber(ARGV[1], 36)", "tonumber(ARGV[1], 37)", "tonumber(5, 16)", "tonumber({})", "tonumber()",
+		"ARGV[1] + 0", "0 + ARGV[1]", "ARGV[1] - '1'", "ARGV[1] * 2", "1 / ARGV[1]", "ARGV[1] / 3", "ARGV[1] % 7",
+		"7 % ARGV[1]", "ARGV[1] ^ 2", "-ARGV[1]", "ARGV[1] + nil", "nil + ARGV[1]", "{} + ARGV[1]",
+		"ARGV[1] + setmetatable({}, {__add = function(a, b) return 'added' end})",
+		"setmetatable({}, {__sub = function(a, b) return 'subtracted' end}) - ARGV[1]",
+		"math.floor(ARGV[1])", "math.max(3, ARGV[1])", "math.abs(ARGV[1])", "string.rep('x', ARGV[1] % 99)",
+		"string.sub('abcdef', '02')", "string.byte('abcdef', '02')", "string.rep('x', '010')",
+		"tonumber(ARGV[1]) == 10", "(tonumber(ARGV[1]) or 0) < 11", "string.format('%s', ARGV[1] * 1)",
+		"redis.call('set', KEYS[1], ARGV[1] * 1) and redis.call('get', KEYS[1])",
+	} {
+		for _, number := range numberTexts {
+			args := []string{"EVAL", "return tostring(" + text + ")", "1", "k", number}
+			want, got := real.do(args...), *m.send("client-1/1", args...)
+			if strings.Contains(text, "^") { // whether pow keeps the sign of NaN is C's affair
+				want = strings.Replace(want, "$4\r\n-nan", "$3\r\nnan", 1)
+			}
+			// Lua's own errors name the variable that has the wrong type.
+			failed := strings.HasPrefix(want, "-ERR user_script") && strings.HasPrefix(got, "-ERR user_script")
+			if compared++; got != want && !failed {
+				t.Errorf("%s of %q:\n node %q\nRedis %q", text, number, got, want)
+			}
+		}
+	}
+	t.Logf("%d scripts compared", compared)
+}
+
+// TestScriptsMissNothingSilently walks what a script of a real Redis has: the node has the same, or says that it has it
+// not.
+func TestScriptsMissNothingSilently(t *testing.T) {
+	real := startRealRedis(t).dial()
+	m := newMachine(Config{})
+	look := func(name string) (theirs, ours string) {
+		text := fmt.Sprintf("local v = %s if type(v) == 'number' or type(v) == 'string' then return tostring(v) end "+
+			"return type(v)", name)
+		return readable(real.do("EVAL", text, "0")), m.args("client-1/1", "EVAL", text, "0")
+	}
+	seen := 0
+	for _, library := range []string{"_G", "redis", "string", "table", "math", "cjson"} {
+		list := readable(real.do("EVAL",
+			"local names = {} for name in pairs("+library+") do names[#names + 1] = name end return names", "0"))
+		for _, name := range strings.Fields(strings.Trim(list, "[]")) {
+			if name == "__redis__err__handler" {
+				continue // of the server itself
+			}
+			whole := library + "." + name
+			theirs, ours := look(whole)
+			if seen++; theirs != ours && !strings.Contains(ours, "fencepost: "+name+" is not provided to scripts") {
+				t.Errorf("%s: node %s, Redis %s", whole, ours, theirs)
+			}
+		}
+	}
+	if seen < 80 {
+		t.Errorf("only %d names were compared", seen)
+	}
+}
+
+// TestWhatTablesOfScriptsBecomeInRESP3 compares the tables that stand for types of RESP3.
+func TestWhatTablesOfScriptsBecomeInRESP3(t *testing.T) {
+	real := startRealRedis(t).dial()
+	m := newMachine(Config{})
+	for _, protocol := range []string{"2", "3"} {
+		real.do("HELLO", protocol)
+		m.args("client-1/1", "HELLO", protocol)
+		for _, table := range []string{"{double = 1.5}", "{map = {a = 1}}", "{set = {a = true}}", "{big_number = '12'}",
+			"{big_number = 12}", "{big_number = 'a\\r\\nb'}", "{verbatim_string = {format = 'txt', string = 'x'}}",
+			"{verbatim_string = {format = 'long', string = 'x'}}", "{verbatim_string = {string = 'x'}}",
+			"{verbatim_string = 'x'}", "{verbatim_string = {format = 'a', string = 'x'}}", "{err = 'a', ok = 'b'}",
+			"{ok = 'a\\r\\nb'}", "{err = 'My a\\r\\nb'}", "{double = 'x'}"} {
+			args := []string{"EVAL", "return " + table, "0"}
+			if want, got := real.do(args...), *m.send("client-1/1", args...); got != want {
+				t.Errorf("RESP%s, %s:\n node %q\nRedis %q", protocol, table, got, want)
+			}
+		}
+	}
+}
