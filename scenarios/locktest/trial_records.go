@@ -205,36 +205,62 @@ func (t *trial) otherTTL(events []history.Event) string {
 	return other
 }
 
-// misused reports that a client has deleted or prolonged the key of another that had the lock; empty if none has, or if
-// the lock need not prevent it.
+// misused reports that a client has deleted, prolonged or overwritten the key of another that had the lock; empty if
+// none has, or if the lock need not prevent it. Of a Lock that overwrites a key, its return says more.
 func (t *trial) misused(events []history.Event) string {
 	if !slices.Contains(t.promise.Laws, checker.Ownership) {
 		return ""
 	}
+	keys := map[string]history.Attempt{} // whose keys are there, by place
 	for i := range events {
 		e := &events[i]
-		of := t.handOf(e.Of)
-		if e.By == "" || e.By == e.Of || of == nil || !of.had(e.Time) {
-			continue
+		was := keys[t.place(e)]
+		switch e.F {
+		case history.KeySet:
+			keys[t.place(e)] = e.Of
+		case history.KeyGone:
+			delete(keys, t.place(e))
 		}
-		did, advice := "", ""
+		of, did, do := e.Of, "", ""
 		switch {
 		case e.F == history.KeyGone && e.Why == history.Deleted:
-			did, advice = "deleted", "Compare the owner value and delete in one step"
-		case e.F == history.KeyProlonged && e.Member == "": // members share the deadline of their key
-			did, advice = "prolonged", "Compare the owner value and prolong in one step"
-		default:
+			did, do = "deleted", "delete"
+		case e.F == history.KeyProlonged:
+			did, do = "prolonged", "prolong"
+		case e.F == history.KeySet && t.gaveBack(e) && t.leased(was, e.Time):
+			of, did, do = was, "overwrote", "write"
+		}
+		holder := t.handOf(of)
+		if did == "" || e.By == "" || e.By == of || holder == nil || !holder.had(e.Time) {
 			continue
 		}
-		problem := fmt.Sprintf("%s %s the key %q of %s, which had the lock by then. %s", owner(e.By), did,
-			string(e.Lock), of.name, advice)
-		if by, of := value(events, e.Lock, e.By), value(events, e.Lock, e.Of); by != of && by != "" &&
-			strings.HasPrefix(of, by) {
-			problem += fmt.Sprintf(", and compare all of it: %q begins with %q", of, by)
-		}
-		return problem
+		return fmt.Sprintf("%s %s the key %q of %s, which had the lock by then. Compare the owner value and %s in "+
+			"one step%s", owner(e.By), did, string(e.Lock), holder.name, do, compareAll(events, e.Lock, e.By, of))
 	}
 	return ""
+}
+
+// gaveBack reports whether a record is of a request by a client that had called Unlock.
+func (t *trial) gaveBack(e *history.Event) bool {
+	by := t.handOf(e.By)
+	return by != nil && len(by.held) > 0 && by.held[len(by.held)-1].to <= e.Time
+}
+
+// leased reports whether the lease of an attempt lasts at some time, by what its Lock has said, or else by the TTL.
+func (t *trial) leased(a history.Attempt, at sim.Time) bool {
+	h := t.handOf(a)
+	return h != nil && slices.ContainsFunc(h.held, func(x *held) bool {
+		return x.from <= at && at < max(x.until, x.from+sim.Time(t.ttl))
+	})
+}
+
+// compareAll says that a client may have taken the beginning of another's value for all of it; empty if it cannot have.
+func compareAll(events []history.Event, key history.Lock, by, of history.Attempt) string {
+	own, other := value(events, key, by), value(events, key, of)
+	if own == "" || own == other || !strings.HasPrefix(other, own) {
+		return ""
+	}
+	return fmt.Sprintf(", and compare all of it: %q begins with %q", other, own)
 }
 
 // owner is the client of an attempt.

@@ -62,6 +62,9 @@ func TestRecordsSayWhatARequestHasChecked(t *testing.T) {
 		{"a script that looks at another field", "HSET k f v", Redis7, []string{
 			"EVAL `if redis.call('hexists', 'k', 'mine') == 0 then redis.call('del', 'k') end` 1 k"},
 			"key-gone f nothing"},
+		{"a script that looks at another field of the owner", "HSET k f v until 9", Redis7, []string{
+			"EVAL `if redis.call('hget', 'k', 'until') == '9' then redis.call('hset', 'k', 'f', 'w') end` 1 k"},
+			"key-set f value"},
 		{"a script that looks at all fields", "HSET k f v", Redis7, []string{"EVAL `if redis.call('hlen', 'k') == 1 " +
 			"then redis.call('del', 'k') end` 1 k"}, "key-gone f value"},
 		{"a member that is named", "ZADD k 1 m", Redis7, []string{"ZREM k m"}, "key-gone m value"},
