@@ -84,6 +84,5 @@ type judge struct {
 	instead  func([]linear.MutexOp) linear.Answer // in tests, called in place of porcupine
 	known    Known                                // facts about faults, established by trials
 	only     *Finding                             // the breach that is to be explained; nil: all
-	waiting  waiting                              // what is known of the requests of a waiter that a story is about
-	refused  bool                                 // the operation that a story is about was not slow, but refused
+	facts    facts                                // about the violation whose story is being written
 }

@@ -108,7 +108,7 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	lock := t.Locks[a.Lock].Name
 	broken := t.lastBy(s.Since + limit)
 	cause, about, why, w := t.stuckCause(s, moment{broken + 1, s.Since + limit})
-	defer func() { t.Cited, t.waiting = t.Cited[:0], waiting{} }()
+	defer func() { t.Cited, t.facts = t.Cited[:0], facts{} }()
 	b := t.breach(f, cause, broken, lock, a.Process)
 	if b == nil {
 		return
@@ -191,8 +191,8 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 			[]int{g.OK, g.End}
 	}
 	if x := t.abandoned(a.Lock, keys, now); x != nil {
-		t.waiting.earlierTry = x.left == trace.Open && x.detail != TurnNotTaken
-		t.waiting.everlasting = x.until == history.Never
+		t.facts.earlierTry = x.left == trace.Open && x.detail != TurnNotTaken
+		t.facts.everlasting = x.until == history.Never
 		return Cause{StuckBehindAbandoned, x.detail}, x.client, t.abandonedStory(a.Lock, x, now.at),
 			[]int{x.set, x.prolonged, x.left}
 	}
@@ -218,13 +218,13 @@ type waiting struct {
 func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) string {
 	asked, known := t.History.Header.Asked[a.Process]
 	silent := t.isSilent(a.Process, now.time)
-	t.waiting = waiting{silent: silent, turnedAway: known && !silent && t.isFree(a.Lock, since, now.at)}
+	t.facts.waiting = waiting{silent: silent, turnedAway: known && !silent && t.isFree(a.Lock, since, now.at)}
 	switch {
-	case t.waiting.silent && asked == 0:
+	case t.facts.silent && asked == 0:
 		return sentence(" No request of %s for it reached a server.", a.Process)
-	case t.waiting.silent:
+	case t.facts.silent:
 		return sentence(" The last request of %s for it reached a server at %v.", a.Process, asked)
-	case t.waiting.turnedAway:
+	case t.facts.turnedAway:
 		return t.turnedAwayStory(a.Process)
 	}
 	return ""

@@ -30,6 +30,7 @@ type record struct {
 	due       history.Time // when it was due to expire, as of gone
 	undone    int          // the loss that brought it back with an earlier deadline, -1 if none did
 	promised  history.Time // when it had been due before that
+	shortened bool         // an extension moved the deadline back
 	overwrote int          // first key-set of another attempt on the same server while the key was there, or -1
 	at        int          // position of the record; -1 if this server has none
 	cause     Cause
@@ -167,6 +168,10 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 	from, other := r.set[r.victim], r.set[1-r.victim]
 	owner := t.Grants[r.victimSpan(c).Grant].Attempt
 	due, lost := t.History.Events[from].Until, -1
+	lasts := history.Never // of the first deadline
+	if due != history.Never {
+		lasts = due - t.History.Events[from].Time
+	}
 	server := t.History.Events[from].Process
 	for i := from + 1; i < max(c.first.At, c.then.At) && !(i > other && 0 <= r.gone && r.gone < other); i++ {
 		e := &t.History.Events[i]
@@ -195,6 +200,10 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 			}
 			due = e.Until
 		case e.Of == owner && !t.inVain(i):
+			r.shortened = r.shortened || lasts != history.Never && e.Until-e.Time < lasts-rounding
+			if lasts == history.Never {
+				lasts = e.Until - e.Time
+			}
 			if due = e.Until; due >= r.promised {
 				r.undone = -1
 			}
@@ -364,6 +373,16 @@ func (r *record) victimSpan(c *clash) *trace.Span {
 		return &c.then
 	}
 	return &c.first
+}
+
+// leaseFacts are what the decisive record of a clash shows beside the cause.
+func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
+	if n := len(recorded); n > 0 {
+		r := &recorded[n-1]
+		f.endless, f.shortened = r.due == history.Never, r.shortened
+		f.unending = t.History.Events[r.victimSpan(c).At].Grant.Until == history.Never
+	}
+	return f
 }
 
 // unrecorded reports whether the cause is not known although the decisive record is there: it does not say why.

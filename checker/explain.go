@@ -65,6 +65,7 @@ func (f *Finding) isSame(o *Finding) bool {
 func (f *Finding) violated(t *judge, cause Cause, story string, witness []int) {
 	f.Outcome, f.Cause, f.Explanation = Violated, cause, story+t.neededStory()
 	f.Remedy = remedy(t.situation(cause))
+	t.facts = facts{}
 	slices.Sort(t.Cited)
 	for _, at := range slices.Compact(t.Cited) {
 		f.Faults = append(f.Faults, t.History.Events[at].Index)

@@ -173,12 +173,12 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 			w = append(w, x.Start)
 		}
 	}
-	if t.waiting.turnedAway = op == history.Acquire && t.asksOn(a, end); t.waiting.turnedAway {
+	if t.facts.turnedAway = op == history.Acquire && t.asksOn(a, end); t.facts.turnedAway {
 		story += t.turnedAwayStory(a.Process)
 	}
-	t.refused = outcome == history.Fail && !t.late(call, ret, history.OK)
+	t.facts.far = t.fastest(a) > t.History.Header.Bound/6
+	t.facts.refused = outcome == history.Fail && !t.late(call, ret, history.OK)
 	b.violated(t, cause, story, w)
-	t.refused, t.waiting = false, waiting{}
 }
 
 // asksOn reports whether the client of an acquire is known to ask on after the bound was over, at position end,
@@ -186,6 +186,36 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 func (t *judge) asksOn(a *trace.Ask, end int) bool {
 	return t.History.Header.Asked[a.Process] > t.Time(a.Call)+t.History.Header.Bound &&
 		t.isFree(a.Lock, t.Time(a.Call), end+1)
+}
+
+// fastest is the shortest time that any acquire but one took to set a key, or to succeed; Never if servers whose records
+// we have carried none out, and 0 if nothing is known.
+func (t *judge) fastest(but *trace.Ask) (least history.Time) {
+	note := func(took history.Time) {
+		if least == 0 || took < least {
+			least = took
+		}
+	}
+	for n := range t.Asks {
+		a := &t.Asks[n]
+		if a == but {
+			continue
+		}
+		if a.Outcome == history.OK {
+			note(t.Time(a.Ret) - t.Time(a.Call))
+		}
+		for _, at := range t.Keys {
+			e := &t.History.Events[at]
+			if int(at) > a.Call && e.F == history.KeySet && e.Lock == t.Locks[a.Lock].Name && t.ProcessOf(e.By) == a.Process {
+				note(e.Time - t.Time(a.Call))
+				break
+			}
+		}
+	}
+	if h := &t.History.Header; least == 0 && len(t.Keys) == 0 && h.StatesMeasures() && !h.Unsure(history.ShortTimeout) {
+		return history.Never
+	}
+	return least
 }
 
 // quorumText names a smallest set of servers that were available.

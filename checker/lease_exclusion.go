@@ -61,6 +61,7 @@ func (t *judge) leasesOverlap(f *Finding, c *clash) {
 	if b == nil {
 		return
 	}
+	t.facts = t.leaseFacts(c, records)
 	b.violated(t, cause, t.leaseStory(c, cause, records), t.witness(c, records))
 	b.About, b.Unrecorded = t.about(c, records), unrecorded(cause, records)
 }

@@ -113,6 +113,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	if leases, found := t.leaseClash(c); found {
 		cause, records := t.decide(&leases)
 		if b := report(cause); b != nil {
+			t.facts = t.leaseFacts(&leases, records)
 			b.violated(t, cause, t.sectionStory(c)+" "+t.leaseStory(&leases, cause, records),
 				append(t.witness(c, nil), t.witness(&leases, records)...))
 			b.About, b.Unrecorded = t.about(&leases, records), unrecorded(cause, records)
@@ -128,6 +129,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	}
 	why := t.blameFor(late)
 	if b := report(why.cause); b != nil {
+		t.facts.gaveUp = t.gaveUp(holder.Grant, left)
 		b.violated(t, why.cause, t.sectionStory(c)+" "+t.overstayStory(late, why),
 			append(t.witness(c, nil), append(why.witness(), left)...))
 		b.About = t.Grants[holder.Grant].Process
@@ -137,6 +139,16 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 // holdersOf gives the processes of a clash, in the order of their grants.
 func (t *judge) holdersOf(c *clash) []history.Process {
 	return []history.Process{t.Grants[c.first.Grant].Process, t.Grants[c.then.Grant].Process}
+}
+
+// gaveUp reports whether a holder's own request had deleted its key by position left.
+func (t *judge) gaveUp(grant int32, left int) bool {
+	g := &t.Grants[grant]
+	return slices.ContainsFunc(t.Keys, func(at int32) bool {
+		e := &t.History.Events[at]
+		return int(at) < left && e.F == history.KeyGone && e.Why == history.Deleted && e.Of == g.Attempt &&
+			e.By == g.Attempt && e.Lock == t.Locks[g.Lock].Name
+	})
 }
 
 // outlived finds whose lease had ended when the two sections began to overlap, and when: that of the holder that was

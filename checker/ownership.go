@@ -124,10 +124,19 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 		}
 	}
 	story += t.blameStory(t.ProcessOf(t.History.Events[at].By), t.strayBlame(at, t.ownerSince(at, owner)))
+	t.facts.extending = t.extending(e.By, e.Lock, at)
 	b.violated(t, cause, story+t.comparison(cause, at), w)
 }
 
-// comparison explains how the server came to change another's key wrongly at a position, if that is known.
+// extending reports whether an attempt had been asked to prolong its lock before position at.
+func (t *judge) extending(a history.Attempt, lock history.Lock, at int) bool {
+	return slices.ContainsFunc(t.History.Events[:at], func(e history.Event) bool {
+		return e.F == history.Extend && e.Attempt == a && e.Lock == lock
+	})
+}
+
+// comparison explains how the server came to change another's key wrongly at a position, if that is known: from what the
+// request checked, or else from what the lock is known to do.
 func (t *judge) comparison(c Cause, at int) string {
 	h, e := &t.History.Header, &t.History.Events[at]
 	emptied := t.lastSuspect(at, func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
@@ -145,12 +154,32 @@ func (t *judge) comparison(c Cause, at int) string {
 	case h.Service == history.Etcd && h.OnlyMember() && h.Applies(history.OwnerCheck) && emptied != nil:
 		return " The server compared the revision at which the key was put, but revisions had begun anew with an " +
 			"empty disk" + t.faultText(emptied) + "."
-	case h.Applies(history.OwnerCheck) && !h.MayApply(history.OwnValue):
-		return " The server compared the owner before it acted, but owners share a value."
+	}
+	return t.measured(c, e)
+}
+
+// measured explains the same by the measures that the lock applies.
+func (t *judge) measured(c Cause, e *history.Event) string {
+	h := &t.History.Header
+	measure, what, shared := history.OwnerCheck, "the owner", "a value"
+	if c.Kind == ProlongedByNonOwner {
+		measure = history.ExtendCheck
+	}
+	switch h.Service {
+	case history.Etcd:
+		what, shared = "the revision of the key", "a key"
+	case history.ZooKeeper:
+		what, shared = "the name of the znode", "a name"
+	case history.Kubernetes:
+		what, shared = "the version of the record", "an identity"
+	}
+	switch {
+	case h.Applies(measure) && !h.MayApply(history.OwnValue):
+		return sentence(" The server compared %s before it acted, but owners share %s.", what, shared)
 	case e.Checked == history.CheckedValue:
 		return " The request looked at what the key held, and changed it all the same."
-	case h.MayApply(history.OwnerCheck), c.Detail == Overwritten, c.Kind == ProlongedByNonOwner:
+	case !h.StatesMeasures(), h.MayApply(measure), c.Detail == Overwritten && h.Service != history.Kubernetes:
 		return ""
 	}
-	return " The server did not compare the owner before it acted."
+	return sentence(" The server did not compare %s before it acted.", what)
 }

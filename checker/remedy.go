@@ -8,7 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// advice is one thing to change.
+// advice is one thing to change. Whoever follows it alone must be rid of the violation: what helps only together is one
+// piece of advice.
 type advice struct {
 	text   string
 	unless history.Measure         // not given to those who apply this
@@ -21,20 +22,40 @@ type advice struct {
 // faults that its story names as reasons.
 type situation struct {
 	*history.Header
-	cause   Cause
-	faults  []*trace.Fault
-	extends bool // somebody prolonged a lock
-	refused bool // the operation was not slow: it was answered in time, and refused
+	facts
+	cause    Cause
+	faults   []*trace.Fault
+	extends  bool           // somebody prolonged a lock
+	confused bool           // fencing tokens do not tell a later grant from an earlier one
+	forgot   []*trace.Fault // the faults that lost the counter of the tokens, if they do not
+}
+
+// facts are what a law has found out about a violation beside its cause.
+type facts struct {
 	waiting
+	refused   bool // the operation was not slow: it was answered in time, and refused
+	far       bool // no request of the whole history was carried out within a sixth of the bound
+	endless   bool // the key that was lost had no expiry
+	unending  bool // the holder counts on a lease that has no end
+	shortened bool // an extension ended the key sooner than the validity that was stated before
+	extending bool // the request at issue is made for an attempt that has been asked to prolong its lock
+	gaveUp    bool // the holder's own request had deleted the key before it stopped working
 }
 
 // situation is that of the violation whose story has been written.
 func (t *judge) situation(cause Cause) *situation {
-	s := &situation{Header: &t.History.Header, cause: cause, refused: t.refused, waiting: t.waiting,
-		extends: t.Extended()}
+	s := &situation{Header: &t.History.Header, facts: t.facts, cause: cause, extends: t.Extended()}
 	for i := range t.Faults {
 		if f := &t.Faults[i]; slices.Contains(t.Cited, f.Start) {
 			s.faults = append(s.faults, f)
+		}
+	}
+	if !s.Applies(history.Fencing) && cause.Kind != TokenRepeated && cause.Kind != TokenWentBack {
+		return s
+	}
+	for i := range t.Locks {
+		for _, c := range t.tokenClashes(&t.Locks[i]) {
+			s.confused, s.forgot = true, append(s.forgot, t.forgetting(c.a, c.b.OK)...)
 		}
 	}
 	return s
@@ -61,8 +82,15 @@ func ofDetail(detail string) func(*situation) bool {
 	return func(s *situation) bool { return s.cause.Detail == detail }
 }
 
-func both(a, b func(*situation) bool) func(*situation) bool {
-	return func(s *situation) bool { return a(s) && b(s) }
+// all joins conditions; nil is one that is always true.
+func all(conditions ...func(*situation) bool) func(*situation) bool {
+	return func(s *situation) bool {
+		return !slices.ContainsFunc(conditions, func(c func(*situation) bool) bool { return c != nil && !c(s) })
+	}
+}
+
+func not(condition func(*situation) bool) func(*situation) bool {
+	return func(s *situation) bool { return !condition(s) }
 }
 
 // keepsDisk reports whether no fault named by the story took a disk away.
@@ -71,49 +99,112 @@ func keepsDisk(s *situation) bool {
 		!s.names(func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
 }
 
-func losesDisk(s *situation) bool { return !keepsDisk(s) }
-
 // contended reports whether most attempts found the lock taken by another, as far as the header counts them.
 func contended(s *situation) bool { return s.Attempts == 0 || 2*s.Taken > s.Attempts }
 
-func extends(s *situation) bool { return s.extends }
-
 func partly(s *situation) bool { return s.Shows(history.PartOfOwner) }
 
-// notTurnedAway excludes a waiter whose requests were refused although no server had a key of the lock.
-func notTurnedAway(s *situation) bool { return !s.turnedAway }
+func isExtended(s *situation) bool    { return s.extends }
+func isTurnedAway(s *situation) bool  { return s.turnedAway }
+func isEverlasting(s *situation) bool { return s.everlasting }
+func isRefused(s *situation) bool     { return s.refused }
+func isEndless(s *situation) bool     { return s.endless }
+func isShortened(s *situation) bool   { return s.shortened }
+func isConfused(s *situation) bool    { return s.confused }
+func isFar(s *situation) bool         { return s.far }
 
-func isRefused(s *situation) bool { return s.refused }
+// isUncounted reports whether a validity was miscounted that no clock has prolonged.
+func isUncounted(s *situation) bool {
+	return s.cause.Detail == "" && !s.shortened && unlessAgainst(history.SetsClock, history.PacesClock)(s)
+}
 
-func isSlow(s *situation) bool { return !s.refused }
+// byExtension reports whether a key was prolonged by an extension, and not as it was given its expiry after it was set.
+func byExtension(s *situation) bool {
+	return s.extending || s.MayApply(history.Expiry) || !s.StatesMeasures()
+}
 
 // isRecorded reports whether the history was recorded elsewhere: of a simulated lock all requests are read.
 func isRecorded(s *situation) bool { return s.Asked == nil }
 
-func leftByEarlierTry(s *situation) bool { return s.earlierTry }
+// together gives two pieces of advice for which a lock that follows neither needs both: each alone to those who follow
+// the other, or may, and both in one sentence to those who are known to follow neither.
+func together(first, second advice, both string) []advice {
+	one, other := first, second
+	one.when = all(first.when, func(s *situation) bool { return s.MayApply(second.unless) })
+	other.when = all(second.when, func(s *situation) bool { return s.MayApply(first.unless) })
+	return []advice{one, other, {text: both, unless: first.unless, only: first.only,
+		when: all(first.when, second.when, func(s *situation) bool { return !s.MayApply(second.unless) })}}
+}
 
-func isEverlasting(s *situation) bool { return s.everlasting }
+// The services by what advice for them speaks of.
+var (
+	anyRedis     = []history.Service{history.Redis, history.Redlock} // with a server whose clock and disk need care
+	onEtcd       = []history.Service{history.Etcd}
+	onZooKeeper  = []history.Service{history.ZooKeeper}
+	onKubernetes = []history.Service{history.Kubernetes}
+	sessions     = []history.Service{history.Etcd, history.ZooKeeper, history.Kubernetes}
+)
 
-// anyRedis lists the services with a server whose clock and disk need care.
-var anyRedis = []history.Service{history.Redis, history.Redlock}
+// Advice that helps against several causes.
+const (
+	// leaseOfKubernetes is the rule that a lease duration must obey for two leaders never to meet.
+	leaseOfKubernetes = "Let the lease duration be longer than the renew deadline, the retry period and the " +
+		"time-out of a request together, by as much as the fastest clock gains on the slowest."
+	seenByKubernetes = "Count a lease from when one saw the record change, on one's monotonic clock, and not from " +
+		"the time in the record."
+	ownIdentity = "Give each process an identity of its own."
+	// endedIdentity is what leaseTransitions needs to be a fencing token.
+	endedIdentity = "Give each process an identity of its own, and end it when it stops leading: leaseTransitions " +
+		"counts changes of the holder, not terms."
+	namedVersion  = "Name in each update the resource version that it replaces."
+	ownValue      = "Give each attempt its own random value."
+	serverClocks  = "Keep the servers' wall clocks from jumping (slew, never step)."
+	moreAllowance = "Allow for clocks that drift more than is allowed for now."
+	anAllowance   = "Subtract an allowance for as much as clocks may drift."
+	withExpiry    = "Give every lock an expiry, in the same command that sets it (SET NX PX)."
+	slowNetwork   = "Let a request have far more time than a round trip takes, and a lease far more than that: no " +
+		"fault holds these requests up."
+)
 
-// leaseOfKubernetes is the rule that a lease duration must obey for two leaders never to meet.
-const leaseOfKubernetes = "Let the lease duration be longer than the renew deadline, the retry period and the " +
-	"time-out of a request together, by as much as the fastest clock gains on the slowest."
+// tokens lists what makes fencing tokens tell a later grant from an earlier one, in some circumstances.
+func tokens(when func(*situation) bool) []advice {
+	lost := func(s *situation) bool { return len(s.forgot) > 0 }
+	kept := func(s *situation) bool {
+		return !slices.ContainsFunc(s.forgot, func(f *trace.Fault) bool {
+			return f.Does == history.Promotes || f.Loses == history.LosesEverything
+		})
+	}
+	return slices.Concat([]advice{
+		{text: "Draw a token for each grant, in the same atomic step as the lock.", unless: history.GrantToken,
+			only: anyRedis, when: all(when, not(lost))},
+		{text: "Keep the counter where a crash cannot take it back: appendfsync always.", unless: history.FsyncAlways,
+			only: anyRedis, when: all(when, lost, kept)},
+		{text: "Take the revision of a consensus service for a token: it survives the loss of a server.",
+			only: anyRedis, when: all(when, lost, not(kept))},
+		{text: "Take for a token what is the grant's own, as the czxid of the znode that it creates, and not what all " +
+			"grants share.", unless: history.GrantToken, only: onZooKeeper, when: when},
+	}, together(
+		advice{text: endedIdentity, unless: history.OwnValue, only: onKubernetes, when: when},
+		advice{text: namedVersion, unless: history.OwnerCheck, only: onKubernetes, when: when},
+		"Give each process an identity of its own, end it when it stops leading, and name in each update the resource "+
+			"version that it replaces: leaseTransitions counts changes of the holder, not terms."))
+}
 
-// termsOfKubernetes is what leaseTransitions needs to be a fencing token.
-const termsOfKubernetes = "Give each process an identity of its own, and end it when it stops leading: " +
-	"leaseTransitions counts changes of the holder, not terms."
+// guards closes every list whose violation can reach the data.
+var guards = []advice{
+	{text: "Guard the data by a fencing token.", unless: history.Fencing,
+		when: func(s *situation) bool { return !s.Applies(history.ComparedWrites) }},
+	growingTokens,
+}
 
-func unlessOnKubernetes(s *situation) bool { return s.Service != history.Kubernetes }
+// growingTokens is for those whose resource compares tokens in vain.
+var growingTokens = advice{text: "Guard the data by fencing tokens that grow with each grant: those that the resource " +
+	"compares here do not (see token-order).", given: history.Fencing, when: isConfused}
 
-// takenByWhat is for locks that a server refuses although it has no key of them.
-var takenByWhat = advice{text: "Look for what keeps the lock taken besides its key, which no server had: another " +
-	"key, or a subscription. It must end with the lease of its holder, too.",
-	when: func(s *situation) bool { return s.turnedAway }}
-
-// guard closes every list whose violation can reach the data.
-var guard = advice{text: "Guard the data by a fencing token.", unless: history.Fencing}
+// guarded reports whether the resource keeps the data safe whoever believes that it is inside.
+func guarded(s *situation) bool {
+	return s.Applies(history.ComparedWrites) || s.Applies(history.Fencing) && !s.confused
+}
 
 // remedies holds what the documents recommend against each cause: antirez (Redis: distributed locks), Kleppmann (How to
 // do distributed locking), and the comparisons of Redis, ZooKeeper and etcd locks.
@@ -122,175 +213,193 @@ var remedies = map[CauseKind][]advice{
 		"two majorities always share a server."}},
 	GrantedByNone: {{text: "Take the lock for acquired only when the servers have said so: an error, or no answer, " +
 		"is no."}},
-	DeposedMaster: {
+	DeposedMaster: slices.Concat([]advice{
 		{text: "Send WAIT after setting the lock and obey its count.", unless: history.WaitForReplicas, only: anyRedis},
 		{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the " +
 			"permitted lag.", unless: history.MinReplicas, only: anyRedis},
 		{text: "Take the lock from a consensus service.", only: anyRedis},
-		guard,
-	},
-	ValidityMiscounted: {
-		{text: "Take a lease for extended only if the server says that the key stands and is one's own.",
-			when: ofDetail(GoneKey)},
-		{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.",
-			unless: history.ElapsedCheck, only: anyRedis,
-			when: both(ofDetail(""), unlessAgainst(history.SetsClock, history.PacesClock))},
-		{text: "Let the server add the TTL to its own clock (PX), never the client to its (PXAT).",
-			unless: history.RelativeExpiry, when: both(ofDetail(""), against(history.SetsClock, history.PacesClock))},
-		{text: "Measure it on a monotonic clock.", unless: history.MonotonicClock,
-			when: both(ofDetail(""), against(history.SetsClock))},
-		{text: "Count the lease from when the request left that prolonged it, not from its answer.",
-			unless: history.ElapsedCheck, only: []history.Service{history.Etcd}},
-		{text: leaseOfKubernetes, only: []history.Service{history.Kubernetes}},
-		{text: "Subtract an allowance for as much as clocks may drift.", unless: history.DriftAllowance, only: anyRedis,
-			when: both(ofDetail(""), against(history.PacesClock))},
-		{text: "Allow for clocks that drift more than is allowed for now.", given: history.DriftAllowance,
-			only: anyRedis, when: both(ofDetail(""), against(history.PacesClock))},
-		guard,
-	},
-	NeverRenewed: {
+	}, guards),
+	ValidityMiscounted: slices.Concat(
+		together(
+			advice{text: ownValue, unless: history.OwnValue, only: anyRedis, when: ofDetail(GoneKey)},
+			advice{text: "Take a lease for extended only if the server says that the key stands and is one's own.",
+				unless: history.ObeyedExtension, only: anyRedis, when: ofDetail(GoneKey)},
+			"Give each attempt its own random value, and take a lease for extended only if the server says that the "+
+				"key stands and has that value."),
+		[]advice{
+			{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.",
+				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, not(isExtended))},
+			{text: "Count the validity, also of an extension, from before the first request and refuse the lock if " +
+				"nothing is left of it.",
+				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, isExtended)},
+			{text: "Prolong a lock by no less than is left of it: an extension that fails on some servers ends it " +
+				"sooner on the others.", only: anyRedis, when: all(ofDetail(""), isShortened)},
+			{text: "Let the server add the TTL to its own clock (PX), never the client to its (PXAT).",
+				unless: history.RelativeExpiry, only: anyRedis,
+				when: all(ofDetail(""), against(history.SetsClock, history.PacesClock))},
+			{text: "Measure it on a monotonic clock.", unless: history.MonotonicClock,
+				when: all(ofDetail(""), against(history.SetsClock))},
+			{text: "Count the lease from when the request left that prolonged it, not from its answer.",
+				unless: history.ElapsedCheck, only: onEtcd},
+			{text: "Give the leader a renew deadline, after which it stops: without one it does not notice that its " +
+				"lease is over.", only: onKubernetes, when: func(s *situation) bool { return s.unending }},
+			{text: leaseOfKubernetes, unless: history.LongLease, only: onKubernetes,
+				when: func(s *situation) bool { return !s.unending }},
+			{text: anAllowance, unless: history.DriftAllowance, only: anyRedis,
+				when: all(ofDetail(""), against(history.PacesClock))},
+			{text: moreAllowance, given: history.DriftAllowance,
+				only: anyRedis, when: all(ofDetail(""), against(history.PacesClock))},
+		}, guards),
+	NeverRenewed: append([]advice{
 		{text: "Renew the lock while the work goes on, several times within each lease, and stop the work when that " +
 			"fails."},
 		{text: "Or bound the work by what is left of the lease."},
-		guard,
-	},
-	ExpiredEarly: {
-		{text: "Count a lease from when one saw the record change, on one's monotonic clock, and not from the time " +
-			"in the record.", when: both(ofDetail(ClientClock), unlessAgainst(history.PacesClock))},
-		{text: leaseOfKubernetes, when: both(ofDetail(ClientClock), against(history.PacesClock))},
-		{text: "Keep the servers' wall clocks from jumping (slew, never step).", only: anyRedis,
-			when: unlessAgainst(history.PacesClock)},
-		{text: "Subtract an allowance for as much as clocks may drift.", unless: history.DriftAllowance,
-			when: both(ofDetail(ServerClock), against(history.PacesClock))},
-		{text: "Allow for clocks that drift more than is allowed for now.", given: history.DriftAllowance,
-			when: against(history.PacesClock)},
+	}, guards...),
+	ExpiredEarly: slices.Concat([]advice{
+		{text: seenByKubernetes, unless: history.SeenLease, only: onKubernetes, when: ofDetail(ClientClock)},
+		{text: leaseOfKubernetes, only: onKubernetes, given: history.SeenLease,
+			when: all(ofDetail(ClientClock), against(history.PacesClock))},
+		{text: serverClocks, only: anyRedis, when: unlessAgainst(history.PacesClock)},
+		{text: anAllowance, unless: history.DriftAllowance,
+			when: all(ofDetail(ServerClock), against(history.PacesClock))},
+		{text: moreAllowance, given: history.DriftAllowance,
+			when: all(ofDetail(ServerClock), against(history.PacesClock))},
 		{text: "Or use a service whose leases run on a monotonic clock.", only: anyRedis},
-		guard,
-	},
-	LeaseNotRechecked: {{text: "After waiting, check that the own lease still lives before returning the lock.",
-		unless: history.Recheck}, guard},
-	RemovedByNonOwner: {
-		{text: "Compare the whole owner value when the key is deleted: the script takes no more than a part of it.",
-			when: both(ofDetail(""), partly)},
-		{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.",
-			unless: history.OwnerCheck, when: func(s *situation) bool {
-				return s.cause.Detail == "" && !partly(s) && s.MayApply(history.OwnValue)
-			}},
-		{text: "Give each attempt its own random value.", unless: history.OwnValue, when: func(s *situation) bool {
-			return s.cause.Detail == "" && (partly(s) || s.MayApply(history.OwnerCheck))
-		}},
-		{text: "Give each attempt its own random value, and delete only after comparing it, in one step: a script, " +
-			"CAD, or DELEX IFEQ.", unless: history.OwnValue, when: func(s *situation) bool {
-			return s.cause.Detail == "" && !partly(s) && !s.MayApply(history.OwnerCheck)
-		}},
-		{text: "Stop the work, and end the process, before the lock is given up that could not be renewed: " +
-			"client-go's ReleaseOnCancel clears the record of whoever leads by then.", unless: history.StopFirst,
-			only: []history.Service{history.Kubernetes}, when: ofDetail("")},
-		{text: "Give each process an identity of its own.", unless: history.OwnValue,
-			only: []history.Service{history.Kubernetes}, when: ofDetail(Overwritten)},
-		{text: "Name in each update the resource version that it replaces.", unless: history.OwnerCheck,
-			only: []history.Service{history.Kubernetes}, when: ofDetail(Overwritten)},
-		{text: "Set the key only where there is none (NX), or after comparing the owner, in one step.",
-			when: both(ofDetail(Overwritten), unlessOnKubernetes)},
-		{text: "Delete the lock's own key and no other.", when: ofDetail(ByFlush)},
-		guard,
-	},
-	ProlongedByNonOwner: {{text: "Prolong only after comparing the owner, in one step: a script, or CAS."}, guard},
-	RemovedByOwner: {
+	}, guards),
+	LeaseNotRechecked: append([]advice{
+		{text: "After waiting, check that the own lease still lives before returning the lock.",
+			unless: history.Recheck}}, guards...),
+	RemovedByNonOwner: slices.Concat(
+		[]advice{
+			{text: "Compare the whole owner value when the key is deleted: the script takes no more than a part of it.",
+				when: all(ofDetail(""), partly)},
+			{text: ownValue, unless: history.OwnValue, only: anyRedis, when: all(ofDetail(""), partly)},
+		},
+		together(
+			advice{text: ownValue, unless: history.OwnValue, only: anyRedis, when: all(ofDetail(""), not(partly))},
+			advice{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.",
+				unless: history.OwnerCheck, only: anyRedis, when: all(ofDetail(""), not(partly))},
+			"Give each attempt its own random value, and delete only after comparing it, in one step: a script, CAD, "+
+				"or DELEX IFEQ."),
+		[]advice{
+			{text: "Delete the key only if its create revision is still that of one's own attempt, in one transaction.",
+				unless: history.OwnerCheck, only: onEtcd, when: ofDetail("")},
+			{text: "Give each znode a mark of its own in its name, as Curator's protection does: numbers alone begin " +
+				"anew.", unless: history.OwnValue, only: onZooKeeper, when: ofDetail("")},
+			{text: "Stop the work, and end the process, before the lock is given up that could not be renewed: " +
+				"client-go's ReleaseOnCancel clears the record of whoever leads by then.", unless: history.StopFirst,
+				only: onKubernetes, when: ofDetail("")},
+		},
+		together(
+			advice{text: ownIdentity, unless: history.OwnValue, only: onKubernetes, when: ofDetail(Overwritten)},
+			advice{text: namedVersion, unless: history.OwnerCheck, only: onKubernetes, when: ofDetail(Overwritten)},
+			"Give each process an identity of its own, and name in each update the resource version that it replaces."),
+		[]advice{
+			{text: "Set the key only where there is none (NX), or after comparing the owner, in one step.",
+				only: anyRedis, when: ofDetail(Overwritten)},
+			{text: "Delete the lock's own key and no other.", when: ofDetail(ByFlush)},
+		}, guards),
+	ProlongedByNonOwner: slices.Concat(
+		[]advice{{text: withExpiry, unless: history.Expiry, only: anyRedis, when: not(byExtension)}},
+		together(
+			advice{text: ownValue, unless: history.OwnValue, only: anyRedis, when: byExtension},
+			advice{text: "Prolong only after comparing the owner, in one step: a script, or CAS.",
+				unless: history.ExtendCheck, only: anyRedis, when: byExtension},
+			"Give each attempt its own random value, and prolong only after comparing it, in one step: a script, or "+
+				"CAS."),
+		guards),
+	RemovedByOwner: slices.Concat([]advice{
 		{text: "Give each try a random value of its own: what an earlier one asks for late then finds nothing that " +
 			"it owns.", when: ofDetail(LateTry)},
 		{text: "Prolong a held lock by a compare-and-expire script, never by acquiring it again, and stop working " +
-			"once the key is given up.", when: both(ofDetail(""), extends)},
-		{text: "Delete the key only when the work that it guards has ended: no timer and no other task may give it " +
-			"up sooner.", given: history.CountedEntries, when: func(s *situation) bool {
-			return s.cause.Detail == "" && !extends(s)
-		}},
+			"once the key is given up.", unless: history.KeptExtension, only: anyRedis,
+			when: all(ofDetail(""), isExtended)},
+		{text: "Delete the key only when the work that it guards has ended: no timer and no other task may give it up " +
+			"sooner.", given: history.CountedEntries, when: all(ofDetail(""), not(isExtended))},
 		{text: "Count how often its holder has taken the lock, and delete the key only with the last release.",
-			unless: history.CountedEntries, when: func(s *situation) bool {
-				return s.cause.Detail == "" && !extends(s)
-			}},
-		guard,
-	},
-	LostInCrash: {
-		{text: "Restart a crashed server only after the longest TTL has passed."},
-		{text: "Or persist with appendfsync always.", unless: history.FsyncAlways, when: keepsDisk},
-		guard,
-	},
-	LostInFailover: {
+			unless: history.CountedEntries, when: all(ofDetail(""), func(s *situation) bool {
+				return !s.extends || s.Applies(history.KeptExtension)
+			})},
+	}, guards),
+	LostInCrash: slices.Concat([]advice{
+		{text: "Restart a crashed server only after the longest TTL has passed.", when: not(isEndless)},
+		{text: "Give every lock an expiry, and restart a crashed server only after the longest TTL has passed.",
+			when: isEndless},
+		{text: "Or persist with appendfsync always.", unless: history.FsyncAlways, only: anyRedis, when: keepsDisk},
+	}, guards),
+	LostInFailover: slices.Concat([]advice{
 		{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.",
 			unless: history.WaitForReplicas, only: anyRedis},
 		{text: "Wait for all replicas, or promote only one that has acknowledged.", given: history.WaitForReplicas,
 			only: anyRedis},
 		{text: "A service that loses what it has answered is at fault itself: run a version in which that is mended " +
-			"(ZOOKEEPER-4643, 4646 and 4785 report such faults).", only: []history.Service{history.ZooKeeper}},
+			"(ZOOKEEPER-4643, 4646 and 4785 report such faults).", only: onZooKeeper},
 		{text: "After a failover acquire anew."},
-		guard,
-	},
+	}, guards),
 	HolderOutlivedLease: {
 		{text: "Stop the work before the lock is given up that could not be renewed: with ReleaseOnCancel " +
 			"client-go's leader leads on while its release is tried.", unless: history.StopFirst,
-			only: []history.Service{history.Kubernetes}},
+			only: onKubernetes, when: func(s *situation) bool { return s.gaveUp }},
 		{text: "Send a fencing token with every read and write, and let the resource refuse tokens lower than it has " +
 			"seen; checking the remaining validity before a write only narrows the gap.",
-			unless: history.Fencing},
+			unless: history.Fencing, when: not(guarded)},
 		{text: "The resource guards the data already. No lock with a lease keeps a holder from believing that it is " +
-			"inside: do nothing there that the resource does not check.",
-			given: history.Fencing},
+			"inside: do nothing there that the resource does not check.", when: guarded},
+		growingTokens,
 	},
 	CauseNotRecorded: {
 		{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
-			only: append([]history.Service{""}, anyRedis...), when: isRecorded},
+			only: anyRedis, when: isRecorded},
 		{text: "Run the same plan simulated, where the cause is shown: real members do not report why a key goes.",
-			only: []history.Service{history.Etcd, history.ZooKeeper, history.Kubernetes}, when: isRecorded},
+			only: sessions, when: isRecorded},
 		{text: "Let each acquire set a key of its own, and only if there is none: the servers have no key that this " +
-			"grant rests on.", when: func(s *situation) bool { return !isRecorded(s) }},
+			"grant rests on.", when: not(isRecorded)},
 	},
 	SessionExpired: {
 		{text: "Stop working as soon as the client learns that the session is lost: that narrows the gap, since the " +
 			"service may end a session at any time.", unless: history.StopWhenLost},
 		{text: "Send a fencing token with every read and write.", unless: history.Fencing},
+		growingTokens,
 	},
-	WaitedForOther: {
+	WaitedForOther: slices.Concat([]advice{
 		{text: "Take locks in one fixed order, and bound the wait for the next one by what is left of the first " +
 			"lease."},
 		{text: "Renew a lock while waiting.", unless: history.Renewal},
-		guard,
-	},
-	StaleEffect: {{text: "Let the resource compare fencing tokens on reads and writes and refuse lower ones.",
-		unless: history.Fencing},
-		{text: "The resource compares tokens already: draw them from a counter that survives what the lock survives " +
-			"(fsync always, or a consensus service's revision).",
-			given: history.Fencing, when: unlessOnKubernetes},
-		{text: termsOfKubernetes, given: history.Fencing, only: []history.Service{history.Kubernetes}}},
-	LostUpdate: {{text: "Let the resource compare before it sets (a fencing token, or compare-and-set on the value " +
-		"read)."}},
-	TokenRepeated: append([]advice{{text: termsOfKubernetes, only: []history.Service{history.Kubernetes}}},
-		tokenRemedies("Draw one token for each grant.")...),
-	TokenWentBack: tokenRemedies("Draw the token in the same atomic step as the lock."),
+	}, guards),
+	StaleEffect: append([]advice{{text: "Let the resource compare fencing tokens on reads and writes and refuse " +
+		"lower ones.", unless: history.Fencing}}, tokens(fences)...),
+	LostUpdate: slices.Concat([]advice{{text: "Let the resource compare before it sets (a fencing token, or " +
+		"compare-and-set on the value read).", unless: history.Fencing}}, tokens(fences),
+		[]advice{{text: "Or let the resource set only onto the value that the writer has read (compare-and-set).",
+			given: history.Fencing}}),
+	TokenRepeated: tokens(nil),
+	TokenWentBack: tokens(nil),
 	StuckBehindCrashed: {
-		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).", unless: history.Expiry},
+		{text: withExpiry, unless: history.Expiry},
 		{text: "The lock has an expiry: whoever waits must wait for longer than it.", given: history.Expiry},
 	},
 	StuckBehindAbandoned: {
 		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then what a lost request " +
-			"leaves behind goes by itself.", unless: history.Expiry, when: both(ofDetail(""), isEverlasting)},
+			"leaves behind goes by itself.", unless: history.Expiry, when: all(ofDetail(""), isEverlasting)},
 		{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that " +
 			"the key of the attempt is deleted: until then everybody waits behind it.", when: ofDetail(SessionLives)},
 		{text: "After a connection broke, look for a node of one's own before making another: the request that was " +
-			"not answered may have been carried out.", only: []history.Service{history.ZooKeeper},
-			when: both(ofDetail(SessionLives), leftByEarlierTry)},
+			"not answered may have been carried out.", only: onZooKeeper,
+			when: all(ofDetail(SessionLives), func(s *situation) bool { return s.earlierTry })},
 		{text: "Delete the key of a try that was given up, and do not prolong it: its answer may come later.",
 			when: ofDetail(KeptProlonged)},
 		{text: "Let a key expire after the TTL that its users count on, and no later.",
-			when: func(s *situation) bool { return s.cause.Detail == "" && !s.everlasting }},
-		{text: "When what is watched is gone already, and when a watch may be lost with its connection, list the " +
-			"keys again: nothing else says that one's turn has come.", when: ofDetail(TurnNotTaken)},
+			when: all(ofDetail(""), not(isEverlasting))},
+		{text: "When what is watched is gone already, and when a watch may be lost with its connection, list the keys " +
+			"again: nothing else says that one's turn has come.", when: ofDetail(TurnNotTaken)},
 		{text: "Release on every server also after an attempt that was given up.",
 			only: []history.Service{history.Redlock}},
 	},
 	StuckBehindUncapped: {
-		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).", unless: history.Expiry},
-		{text: "Cap the number of extensions of one hold.", unless: history.CappedExtension},
+		{text: withExpiry, unless: history.Expiry, only: anyRedis},
+		{text: "Cap the number of extensions of one hold.", unless: history.CappedExtension, only: anyRedis},
+		{text: "Bound the work inside by a time-out, and release then: the lock is renewed for as long as its client " +
+			"lives.", only: sessions},
 	},
 	StuckBehindItself: {{text: "Before asking again for a lock, give up what may be left of it: delete the own key, " +
 		"or stop working and let the session end."}},
@@ -300,33 +409,36 @@ var remedies = map[CauseKind][]advice{
 		{text: "Bound each dial, each request and each wait for a message by a time far below the TTL, and ask again.",
 			when: func(s *situation) bool { return s.silent && s.Unsure(history.ShortTimeout) }},
 		takenByWhat,
-		{text: "Retry after a random delay.", unless: history.RandomRetry, when: both(notTurnedAway,
-			func(s *situation) bool { return !s.silent || !s.Unsure(history.RandomRetry) })},
+		{text: seenByKubernetes, unless: history.SeenLease, only: onKubernetes},
+		{text: "Retry after a random delay.", unless: history.RandomRetry,
+			only: []history.Service{history.Redlock}, when: all(not(isTurnedAway),
+				func(s *situation) bool { return !s.silent || !s.Unsure(history.RandomRetry) })},
 		{text: "Look again when the other's lease must be over: a message that is never sent, or that gets lost, " +
 			"wakes nobody.",
-			unless: history.LooksAgain, only: []history.Service{history.Redis}, when: notTurnedAway},
+			unless: history.LooksAgain, only: []history.Service{history.Redis}, when: not(isTurnedAway)},
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
 			unless: history.ShortTimeout, only: []history.Service{history.Redlock},
 			when: against(history.Kills, history.ShutsDown, history.Parts, history.Stops)},
 		{text: "Release partial locks on every server at once.", unless: history.Parallel, given: history.RandomRetry,
 			only: []history.Service{history.Redlock}, when: contended},
-		{text: "Let each server take longer to answer than a round trip takes, and let the TTL be far longer than " +
-			"that.",
-			only: []history.Service{history.Redlock}, when: func(s *situation) bool {
-				return !contended(s) && !s.Unsure(history.ShortTimeout)
-			}},
+		{text: slowNetwork, unless: history.WaitForReplicas, when: func(s *situation) bool {
+			split := s.Service == history.Redlock && contended(s)
+			return !s.silent && !split && s.StatesMeasures() && !s.Unsure(history.ShortTimeout)
+		}},
 	},
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +
 		"that no one failure takes a majority."}},
 	TooSlow: {
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
-			unless: history.ShortTimeout, only: []history.Service{history.Redlock}, when: isSlow},
+			unless: history.ShortTimeout, only: []history.Service{history.Redlock}, when: all(not(isFar), not(isRefused))},
 		{text: "Give each request a timeout far below the TTL, and try again.", unless: history.ShortTimeout,
 			only: []history.Service{history.Redis, history.Etcd, history.ZooKeeper, history.Kubernetes},
-			when: both(isSlow, notTurnedAway)},
+			when: all(not(isFar), not(isRefused), not(isTurnedAway))},
 		takenByWhat,
-		{text: "Keep the servers' wall clocks from jumping (slew, never step).", only: anyRedis,
-			when: both(isRefused, against(history.SetsClock))},
+		{text: slowNetwork, when: all(not(isRefused), func(s *situation) bool {
+			return s.far || s.Applies(history.ShortTimeout) && len(s.faults) == 0
+		})},
+		{text: serverClocks, only: anyRedis, when: all(isRefused, against(history.SetsClock))},
 		{text: "See what became of the key: it was gone before its lease had ended.", when: isRefused},
 	},
 }
@@ -338,24 +450,20 @@ var onlyMember = []advice{
 		when: func(s *situation) bool { return s.cause.Kind == LostInCrash }},
 }
 
-// tokenRemedies help if fencing tokens do not grow: if a counter was lost, keep it where it cannot be lost; otherwise,
-// draw tokens as plain says.
-func tokenRemedies(plain string) []advice {
-	lost := against(history.Kills, history.ShutsDown, history.Promotes)
-	return []advice{
-		{text: plain, when: func(s *situation) bool { return !lost(s) && unlessOnKubernetes(s) }},
-		{text: "Keep the counter where a crash cannot take it back: appendfsync always.", unless: history.FsyncAlways,
-			only: anyRedis, when: both(keepsDisk, against(history.Kills, history.ShutsDown))},
-		{text: "Take the revision of a consensus service for a token: it survives the loss of a server.",
-			only: anyRedis, when: func(s *situation) bool {
-				return lost(s) && (losesDisk(s) || against(history.Promotes)(s))
-			}},
-	}
-}
+// takenByWhat is for locks that a server refuses although it has no key of them.
+var takenByWhat = advice{text: "Look for what keeps the lock taken besides its key, which no server had: another key, " +
+	"or a subscription. It must end with the lease of its holder, too.", when: isTurnedAway}
 
-// nothingLeft is what remains to say to those who have done everything.
-const nothingLeft = "All that the documents give against it is in place. What is left is the limit of a lock with a " +
-	"lease: it cannot stop a holder that does not know."
+// fences reports whether the resource compares tokens.
+func fences(s *situation) bool { return s.Applies(history.Fencing) }
+
+// What remains to say where nothing is left to do: exclusion was lost although everything is in place, the data's guard
+// included; and anything else.
+const (
+	nothingLeft = "All that the documents give against it is in place. What is left is the limit of a lock with a " +
+		"lease: it cannot stop a holder that does not know."
+	noneKnown = "The checker knows no remedy against this."
+)
 
 // remedy returns the advice that fits: none that is already applied, none for another kind of lock, none against
 // another fault. Advice that may already be followed is marked as such. An unknown service is assumed to have several
@@ -365,12 +473,12 @@ func remedy(s *situation) string {
 	if service == "" {
 		service = history.Redlock
 	}
-	list := remedies[s.cause.Kind]
-	if s.OnlyMember() && losesDisk(s) && s.cause.Kind != NoQuorumLeft {
-		list = onlyMember
-	}
 	var fit, unsure []string
 	hidden := false
+	list := remedies[s.cause.Kind]
+	if s.OnlyMember() && !keepsDisk(s) && s.cause.Kind != NoQuorumLeft {
+		list = onlyMember
+	}
 	for _, a := range list {
 		switch {
 		case s.Applies(a.unless), len(a.only) > 0 && !slices.Contains(a.only, service), a.when != nil && !a.when(s):
@@ -385,10 +493,12 @@ func remedy(s *situation) string {
 	switch {
 	case len(unsure) > 0:
 		fit = append(fit, unlessDone+strings.Join(unsure, " "))
-	case len(fit) == 0 && hidden:
+	case len(fit) == 0 && (hidden || s.cause.Kind == CauseNotRecorded):
 		return notShown
-	case len(fit) == 0:
+	case len(fit) == 0 && slices.ContainsFunc(list, func(a advice) bool { return a.unless == history.Fencing }):
 		return nothingLeft
+	case len(fit) == 0:
+		return noneKnown
 	}
 	return strings.Join(fit, " ")
 }
@@ -396,5 +506,5 @@ func remedy(s *situation) string {
 // Notes for locks whose code is not known: before advice that may already be followed, and where there is none.
 const (
 	unlessDone = "Unless it is done already: "
-	notShown   = "What would help depends on what the requests of this lock do not show."
+	notShown   = "What would help depends on how the lock works, which the history does not show."
 )

@@ -38,12 +38,15 @@ func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	fields := f.identity(l, s)
 	d := f.definition(n, l, s)
 	t := f.lockTable(name, d, l)
-	if s == oneClient && d != nil && !d.Expires {
-		t.keys = slices.DeleteFunc(slices.Clone(t.keys), func(k locks.Setting) bool { return k.Path == "ttl" })
-		t.absent = append(slices.Clip(t.absent),
-			field{name: "ttl", instead: fmt.Sprintf("%s sets no time to live, and "+
-				"what waiting is judged by "+
-				"is the same for all clients: give ttl under lock", d.Name)})
+	if s == oneClient && d != nil {
+		t.absent = slices.Clip(t.absent)
+		t.keys = slices.DeleteFunc(slices.Clone(t.keys), func(k locks.Setting) bool {
+			why := d.Alike[k.Path]
+			if why != "" {
+				t.absent = append(t.absent, field{name: k.Path, instead: why})
+			}
+			return why != ""
+		})
 	}
 	maps.Copy(l.given, mapping(f.Reader, n, name, append(fields, t.fields("")...)))
 	maps.Copy(l.stated, l.given)

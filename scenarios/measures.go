@@ -68,10 +68,10 @@ func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) 
 // library's lock is the scenario's, also if it has the lock extended.
 func (s *Scenario) settles(m history.Measure) bool {
 	switch m {
-	case history.FsyncAlways, history.MinReplicas:
+	case history.FsyncAlways, history.MinReplicas, history.ComparedWrites:
 		return true
 	case history.Fencing:
-		return s.FromLibrary() || s.Resource.Writes != BlindWrites || s.Resource.Fencing == FencingOff
+		return s.FromLibrary() || s.Resource.Fencing == FencingOff
 	case history.ValidityCheck, history.StopWhenLost, history.CountedEntries:
 		return s.FromLibrary()
 	case history.Renewal, history.CappedExtension:
@@ -109,34 +109,43 @@ func (s *Scenario) settings() []applied {
 		}
 		return true
 	}
+	extensions := func(does func(locks.ExtendMode) bool) bool {
+		return everybody(func(c *Client) bool { return c.Lock.Extension == nil || does(c.Lock.Extension.Mode) })
+	}
 	session, d := s.Servers.consensus(), s.definition()
 	if d == nil {
 		return nil
 	}
 	return []applied{
-		{history.Fencing, s.Resource.Writes != BlindWrites || s.Resource.Fencing != FencingOff && d.Tokens},
+		{history.Fencing, s.Resource.Fencing != FencingOff && d.Tokens},
+		{history.ComparedWrites, s.Resource.Writes != BlindWrites},
 		{history.FsyncAlways, session || s.Servers.Persistence == store.Always},
 		{history.WaitForReplicas, s.Servers.Replicas > 0 &&
 			everybody(func(c *Client) bool { return c.Lock.Wait != nil && c.Lock.Wait.Obey })},
 		{history.MinReplicas, s.Servers.MinReplicasToWrite > 0},
 		{history.Expiry, d.Expires && !d.Later},
-		{history.OwnerCheck, session && d.Service != history.Kubernetes || everybody(func(c *Client) bool {
-			return d.Applies(&c.Lock,
-				history.OwnerCheck) || !session && c.Lock.Release != locks.ReleaseDel &&
+		{history.OwnerCheck, everybody(func(c *Client) bool {
+			return d.Applies(&c.Lock, history.OwnerCheck) || !session && c.Lock.Release != locks.ReleaseDel &&
 				c.Lock.Release != locks.ReleaseGetThenDel
 		})},
+		{history.ExtendCheck, extensions(locks.ExtendMode.Compares)},
+		{history.ObeyedExtension, extensions(locks.ExtendMode.ObeysAnswer)},
+		{history.KeptExtension, extensions(locks.ExtendMode.KeepsKey)},
 		{history.OwnValue, everybody(func(c *Client) bool {
 			return c.Lock.TokenScope == locks.PerRequest || d.Applies(&c.Lock, history.OwnValue)
 		})},
 		{history.ElapsedCheck, everybody(func(c *Client) bool {
 			return c.Lock.ElapsedCheck || session && d.Applies(&c.Lock, history.ElapsedCheck)
-		})},
+		}) && extensions(locks.ExtendMode.ObeysElapsed)},
 		{history.RelativeExpiry, everybody(func(c *Client) bool {
 			return d.Setting("expiry") == nil || d.Applies(&c.Lock, history.RelativeExpiry)
 		})},
-		{history.CountedEntries, everybody(func(c *Client) bool { return c.Lock.Reentry != locks.UncountedReentry })},
+		{history.CountedEntries, everybody(func(c *Client) bool {
+			return !c.Work.Nested || c.Lock.Reentry != locks.UncountedReentry
+		})},
 		{history.MonotonicClock, session || everybody(func(c *Client) bool { return c.Lock.Clock == sim.Monotonic })},
-		{history.DriftAllowance, everybody(func(c *Client) bool { return c.Lock.Drift != locks.Allowance{} })},
+		{history.DriftAllowance, everybody(func(c *Client) bool { return c.Lock.Drift != locks.Allowance{} }) &&
+			extensions(locks.ExtendMode.ObeysElapsed)},
 		{history.ValidityCheck, everybody(func(c *Client) bool { return c.Work.CheckValidity })},
 		{history.StopWhenLost, everybody(func(c *Client) bool {
 			return c.Work.StopWhenLost && (!session || d.Applies(&c.Lock, history.StopWhenLost))
@@ -152,6 +161,10 @@ func (s *Scenario) settings() []applied {
 		})},
 		{history.LooksAgain, everybody(func(c *Client) bool { return c.Lock.Wake != locks.WakeOnMessage })},
 		{history.Parallel, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Parallel) })},
+		{history.GrantToken, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.GrantToken) })},
+		{history.SeenLease, d.Service != history.Kubernetes ||
+			everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.SeenLease) })},
+		{history.LongLease, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.LongLease) })},
 		{history.StopFirst, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.StopFirst) })},
 		{history.Recheck, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Recheck) })},
 	}

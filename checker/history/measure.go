@@ -27,21 +27,28 @@ type Measure string
 
 // The measures.
 const (
-	Fencing         Measure = "fencing"         // the resource compares tokens
-	FsyncAlways     Measure = "fsync-always"    // before each answer
-	WaitForReplicas Measure = "wait"            // WAIT, and its count obeyed
-	MinReplicas     Measure = "min-replicas"    // min-replicas-to-write
-	Expiry          Measure = "expiry"          // keys have one, set in one step
-	OwnerCheck      Measure = "owner-check"     // on release, in one step
-	OwnValue        Measure = "own-value"       // one for each attempt
-	ElapsedCheck    Measure = "elapsed-check"   // step 3 of the Redlock document; the lease counts from its request
-	RelativeExpiry  Measure = "relative-expiry" // the server adds the TTL to its own clock
-	CountedEntries  Measure = "counted-entries" // of a lock taken twice: the last release gives it back
-	MonotonicClock  Measure = "monotonic-clock" // measures elapsed time
-	DriftAllowance  Measure = "drift-allowance" // taken off the validity
-	ValidityCheck   Measure = "validity-check"  // before each read and write
-	StopWhenLost    Measure = "stop-when-lost"  // work stops when the lock is known to be lost
-	Renewal         Measure = "renewal"         // by a keepalive
+	Fencing         Measure = "fencing"          // the resource compares tokens
+	ComparedWrites  Measure = "compared-writes"  // the resource sets only onto the value read, or once
+	FsyncAlways     Measure = "fsync-always"     // before each answer
+	WaitForReplicas Measure = "wait"             // WAIT, and its count obeyed
+	MinReplicas     Measure = "min-replicas"     // min-replicas-to-write
+	Expiry          Measure = "expiry"           // keys have one, set in one step
+	OwnerCheck      Measure = "owner-check"      // on release, in one step
+	ExtendCheck     Measure = "extend-check"     // of the owner when a lock is prolonged, in one step
+	ObeyedExtension Measure = "obeyed-extension" // an extension counts only if the server has prolonged the key
+	KeptExtension   Measure = "kept-extension"   // an extension prolongs the key: it neither deletes it nor sets it anew
+	OwnValue        Measure = "own-value"        // one for each attempt
+	ElapsedCheck    Measure = "elapsed-check"    // step 3 of the Redlock document; the lease counts from its request
+	RelativeExpiry  Measure = "relative-expiry"  // the server adds the TTL to its own clock
+	CountedEntries  Measure = "counted-entries"  // of a lock taken twice: the last release gives it back
+	GrantToken      Measure = "grant-token"      // each grant draws a fencing token of its own, in the same step
+	SeenLease       Measure = "seen-lease"       // another's lease counts from when one saw it, on a monotonic clock
+	LongLease       Measure = "long-lease"       // lasts longer than its holder tries to renew it
+	MonotonicClock  Measure = "monotonic-clock"  // measures elapsed time
+	DriftAllowance  Measure = "drift-allowance"  // taken off the validity
+	ValidityCheck   Measure = "validity-check"   // before each read and write
+	StopWhenLost    Measure = "stop-when-lost"   // work stops when the lock is known to be lost
+	Renewal         Measure = "renewal"          // by a keepalive
 	CappedExtension Measure = "capped-extension"
 	RandomRetry     Measure = "random-retry"
 	Parallel        Measure = "parallel"      // all servers are asked at once
@@ -66,8 +73,11 @@ func (h *Header) Applies(m Measure) bool { return slices.Contains(h.Measures, m)
 // MayApply reports whether a measure is applied or may be.
 func (h *Header) MayApply(m Measure) bool { return h.Applies(m) || h.Unsure(m) }
 
-// Unsure reports whether it is not known whether a measure is applied.
+// Unsure reports whether it is stated that nobody knows whether a measure is applied.
 func (h *Header) Unsure(m Measure) bool { return slices.Contains(h.Unknown, m) }
+
+// StatesMeasures reports whether anything is stated about measures. Somebody who records a history of a lock seldom does.
+func (h *Header) StatesMeasures() bool { return len(h.Measures)+len(h.Unknown) > 0 }
 
 // Shows reports whether requests show a lapse.
 func (h *Header) Shows(l Lapse) bool { return slices.Contains(h.Lapses, l) }

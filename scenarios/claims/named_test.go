@@ -1,17 +1,9 @@
 package claims
 
 import (
-	"cmp"
-	"fmt"
-	"regexp"
-	"slices"
-	"strings"
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
-	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
 // TestFaultsThatAStoryNamesAreNecessary takes the faults of each story, as a report gives it, away and runs again. A
@@ -24,195 +16,22 @@ func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 	if testkit.Full() {
 		enough, rounds, each = 1000, 500, 2
 	}
-	n := necessity{t: t, wrongs: NewWrongs(t)}
+	wrongs := NewWrongs(t)
+	n := NewNecessity(t, wrongs)
 	Stories(t, rounds, each, func(s *Story) bool {
-		n.story(s)
-		return n.named < enough
+		n.Story(s)
+		return n.Named < enough
 	})
-	vain, missing := n.wrongs.Count("in vain"), n.wrongs.Count("missing")
-	t.Logf("%d stories; of %d faults named %d in vain; in %d stories one is missing", n.stories, n.named, vain, missing)
-	if n.named < enough {
-		t.Errorf("only %d faults were named", n.named)
+	vain, missing := wrongs.Count("in vain"), wrongs.Count("missing")
+	t.Logf("%d stories; of %d faults named %d in vain; in %d stories one is missing", n.Stories, n.Named, vain, missing)
+	if n.Named < enough {
+		t.Errorf("only %d faults were named", n.Named)
 	}
-	if 100*vain > n.named || 100*missing > n.stories {
-		t.Errorf("of %d faults %d are named in vain, and in %d of %d stories one is missing", n.named, vain, missing,
-			n.stories)
+	if 100*vain > n.Named || 100*missing > n.Stories {
+		t.Errorf("of %d faults %d are named in vain, and in %d of %d stories one is missing", n.Named, vain, missing,
+			n.Stories)
 	}
-	if other := n.wrongs.Count("") - vain - missing; other > 0 {
+	if other := wrongs.Count("") - vain - missing; other > 0 {
 		t.Errorf("%d stories contradict their findings or their plans", other)
 	}
-}
-
-type necessity struct {
-	t              *testing.T
-	wrongs         *Wrongs
-	again          *single.Trials // of the story's scenario
-	stories, named int
-}
-
-func (n *necessity) story(s *Story) {
-	n.again = single.NewTrials(s.Scenario)
-	n.stories++
-	v := checker.Verdict{Findings: []checker.Finding{s.Finding}}
-	if err := n.again.Try(s.Plan, s.History, &v); err != nil {
-		n.t.Fatal(err)
-	}
-	s.Finding = v.Findings[0]
-	named := n.names(s)
-	later := single.Later(s.Plan, s.History, &s.Finding)
-	whose := ""                       // the latest violation without faults is
-	stays := func(drop ...int) bool { // away
-		same := func(drop ...int) bool {
-			f := n.without(s, s.Plan.Seed, drop...)
-			b := f.By(s.Cause)
-			if whose = "the same"; b != nil && !checker.SameViolation(*b, s.Finding) {
-				whose = "between others"
-			}
-			return b != nil
-		}
-		return !same(drop...) || len(later) > 0 && !same(append(slices.Clone(drop), later...)...)
-	}
-	all := slices.Concat(named...)
-	for _, places := range named {
-		n.named++
-		if !slices.ContainsFunc(places, func(i int) bool { return stays(i) || together(i, all, stays) }) {
-			f := s.Plan.Faults[places[0]]
-			stays(places[0])
-			n.wrongs.Add(fmt.Sprintf("in vain, %s: %s by %s names a %s", whose, s.Law, s.Cause, f.Kind), s, "%s", f)
-		}
-	}
-	if len(named) == 0 {
-		n.unnamed(s, later)
-	}
-	n.trials(s, all)
-}
-
-// trials holds a story to its own trials: of a fault without which the law holds, and of no other, it says something,
-// and what is violated otherwise has another cause.
-func (n *necessity) trials(s *Story, named []int) {
-	names := func(line string) bool {
-		return slices.ContainsFunc(named, func(i int) bool { return s.Plan.Faults[i].String() == line })
-	}
-	for _, gap := range []string{"  ", "()", "with together", "without.", "of ,", "Without,"} {
-		if strings.Contains(s.Explanation, gap) {
-			n.wrongs.Add("something is left out", s, "%q", gap)
-		}
-	}
-	if m := alone.FindStringSubmatch(s.Explanation); m != nil {
-		for i := range s.Plan.Faults {
-			same := m[1] == s.Plan.Faults[i].Recorded()
-			if f := n.without(s, s.Plan.Seed, i); same && f.By(s.Cause) != nil && !n.repeated(s, i) {
-				n.wrongs.Add("it comes about without that fault alone", s, "%s", m[1])
-			}
-		}
-	}
-	for _, t := range s.Trials {
-		switch {
-		case t.Needed && t.Outcome == checker.Violated && t.Cause == s.Cause && len(t.Others) == 0:
-			n.wrongs.Add("otherwise, by the same cause", s, "%s", t)
-		case len(t.Faults) != 1:
-		case t.Needed && t.Outcome != checker.Violated && len(named) == 0:
-			n.wrongs.Add("tried, needed and not named", s, "%s", t)
-		case !t.Needed && names(t.Faults[0]):
-			n.wrongs.Add(fmt.Sprintf("tried, not needed and named: %s by %s", s.Law, s.Cause), s, "%s", t)
-		}
-	}
-}
-
-// alone is what a story says of a fault that is needed by itself.
-var alone = regexp.MustCompile(`It does not come about without "([^"]*)"`)
-
-// repeated reports whether a plan has another fault that a history records in the same words.
-func (n *necessity) repeated(s *Story, i int) bool {
-	return slices.ContainsFunc(slices.Delete(slices.Clone(s.Plan.Faults), i, i+1),
-		func(f nemesis.Fault) bool { return f.Recorded() == s.Plan.Faults[i].Recorded() })
-}
-
-// names gives the places in the plan of the faults that a story names. What it says, its finding must list; and it
-// names nothing that is not in the plan.
-func (n *necessity) names(s *Story) [][]int {
-	named := single.NamedIn(s.Plan, s.History, &s.Finding)
-	rest := s.Explanation
-	for _, at := range s.Faults {
-		line := s.History.Events[at].Value
-		if rest = strings.ReplaceAll(rest, line, ""); !slices.ContainsFunc(s.Plan.Faults,
-			func(f nemesis.Fault) bool { return f.Recorded() == line }) {
-			n.wrongs.Add(fmt.Sprintf("not of the plan: %s by %s", s.Law, s.Cause), s, "%s", line)
-		}
-	}
-	for _, i := range longestFirst(s.Plan.Faults) {
-		if line := s.Plan.Faults[i].Recorded(); strings.Contains(rest, line) {
-			rest = strings.ReplaceAll(rest, line, "")
-			named = append(named, []int{i})
-			n.wrongs.Add(fmt.Sprintf("in words alone: %s by %s", s.Law, s.Cause), s, "%s", line)
-		}
-	}
-	return named
-}
-
-// longestFirst gives the places of faults so that no line comes before one that it is a part of.
-func longestFirst(faults []nemesis.Fault) []int {
-	places := make([]int, len(faults))
-	for i := range places {
-		places[i] = i
-	}
-	slices.SortFunc(places, func(a, b int) int {
-		return cmp.Compare(len(faults[b].Recorded()), len(faults[a].Recorded()))
-	})
-	return places
-}
-
-// others is how many other seeds are tried, and often how many more of them must break the law with a fault than
-// without it for it to be needed and not a matter of chance.
-const others, often = 10, 5
-
-// unnamed looks for a fault that a story that names none should have named.
-func (n *necessity) unnamed(s *Story, later []int) {
-	broken := func(seed uint64, drop ...int) int {
-		if n.without(s, seed, append(drop, later...)...).Outcome == checker.Violated {
-			return 1
-		}
-		return 0
-	}
-	for i, f := range s.Plan.Faults {
-		if slices.Contains(later, i) || broken(s.Plan.Seed, i) > 0 {
-			continue
-		}
-		with, without := 0, 0
-		for seed := range uint64(others) {
-			with, without = with+broken(s.Plan.Seed+1+seed), without+broken(s.Plan.Seed+1+seed, i)
-		}
-		if with >= without+often {
-			n.wrongs.Add(fmt.Sprintf("missing: %s by %s does not name a %s", s.Law, s.Cause, f.Kind), s,
-				"%s: broken in %d of %d runs with it, in %d without", f, with, others, without)
-			return
-		}
-	}
-}
-
-// without judges the law on the run of the plan with a seed, without the faults at the given places.
-func (n *necessity) without(s *Story, seed uint64, drop ...int) checker.Finding {
-	p := s.Plan
-	p.Seed = seed
-	v, err := n.again.Without(p, []checker.Law{s.Law}, drop...)
-	if err != nil {
-		n.t.Fatalf("%v\n%s", err, p)
-	}
-	return v.Of(s.Law)
-}
-
-// together reports whether fault i belongs to some of those named without all of which, but not without fewer, the
-// violation stays away.
-func together(i int, named []int, without func(...int) bool) bool {
-	if !without(named...) {
-		return false
-	}
-	drop := named
-	for _, o := range named {
-		if fewer := slices.DeleteFunc(slices.Clone(drop), func(d int) bool { return d == o }); o != i &&
-			without(fewer...) {
-			drop = fewer
-		}
-	}
-	return !without(slices.DeleteFunc(slices.Clone(drop), func(d int) bool { return d == i })...)
 }

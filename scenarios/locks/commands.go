@@ -53,8 +53,19 @@ func (m ExtendMode) says(r *sim.Reply) bool {
 	return answered && (n == 1 || m == ExtendAnyAnswer)
 }
 
-// obeysElapsed reports whether the mode refuses an extension that took longer than its TTL.
-func (m ExtendMode) obeysElapsed() bool { return m != ExtendUnchecked && m != ExtendIgnoreElapsed }
+// ObeysElapsed reports whether the mode refuses an extension that took longer than its TTL.
+func (m ExtendMode) ObeysElapsed() bool { return m != ExtendUnchecked && m != ExtendIgnoreElapsed }
+
+// Compares reports whether the server compares the owner before it prolongs the key.
+func (m ExtendMode) Compares() bool { return m != ExtendExpire }
+
+// ObeysAnswer reports whether the mode takes a lock for extended only if the server says that it is still the client's.
+func (m ExtendMode) ObeysAnswer() bool {
+	return m.Compares() && m != ExtendAnyAnswer && m != ExtendUnchecked
+}
+
+// KeepsKey reports whether an extension leaves the key where it is.
+func (m ExtendMode) KeepsKey() bool { return m != ExtendRelease && m != ExtendReacquire }
 
 func setArgs(key history.Lock, value, millis string) []string {
 	return []string{"SET", string(key), value, "NX", "PX", millis}

@@ -26,11 +26,17 @@ func init() {
 			format.Only(reentrantKey, CountedReentry, UncountedReentry),
 		}, own(etcdKeys...)),
 		Without: withoutRedis(Etcd, "lease"),
+		Alike: map[string]string{"line": "clients of one-key do not see the keys of those that wait in line: set line " +
+			"under lock, for all clients"},
 		make: func(r requester) protocol {
 			return &etcd{requester: r, own: ownOf[etcdConfig](r.config), caller: etcdCaller{config: r.config}}
 		},
 		Measures: func(c *Config) (list []history.Measure) {
 			own := ownOf[etcdConfig](c)
+			list = append(list, history.OwnValue, history.GrantToken) // the create revision of its key
+			if own.compareRevision {
+				list = append(list, history.OwnerCheck)
+			}
 			if own.recheck {
 				list = append(list, history.Recheck)
 			}

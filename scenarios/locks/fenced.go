@@ -27,6 +27,12 @@ func init() {
 			}
 			return l
 		},
+		Measures: func(c *Config) []history.Measure {
+			if ownOf[fencedConfig](c).tokenRead == tokenInStep {
+				return []history.Measure{history.GrantToken}
+			}
+			return nil
+		},
 		clash: func(a, b history.Lock) string {
 			if string(b) != tokenCounter(a) {
 				return ""

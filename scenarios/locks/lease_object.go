@@ -42,6 +42,15 @@ func init() {
 				list = append(list, history.OwnValue)
 			}
 			own := ownOf[leaseObjectConfig](c)
+			if c.TokenScope == PerAcquire && own.version == comparedVersion {
+				list = append(list, history.GrantToken)
+			}
+			if own.observe == sightOfChange {
+				list = append(list, history.SeenLease)
+			}
+			if own.renewDeadline > 0 && c.TTL > own.renewDeadline+own.period+c.Timeout {
+				list = append(list, history.LongLease)
+			}
 			if own.release == leavesRecord {
 				list = append(list, history.StopFirst)
 			}

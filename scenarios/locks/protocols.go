@@ -42,6 +42,8 @@ type Definition struct {
 	Settings []Setting
 	// Without explains, for keys that only others take, why this one does not and what to write instead.
 	Without map[string]string
+	// Alike explains, for keys that must be the same for all clients, why, and what to write instead of an override.
+	Alike map[string]string
 	// Measures are those that a lock applies by settings of its own; nil: none.
 	Measures func(*Config) []history.Measure
 	// Refused lists the settings that contradict each other or the number of Redis masters, 0 if that is not known;

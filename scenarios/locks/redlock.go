@@ -245,7 +245,7 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	env.Point(sim.ClockRead)
 	r.Counted = serversOf(l.askAll(env, h, "extend", x.Mode.args(l.config.Key, h.value, millis(x.TTL)), x.Mode.says))
 	validity := r.decide(env, l.config)
-	if !x.Mode.obeysElapsed() {
+	if !x.Mode.ObeysElapsed() {
 		validity = x.TTL
 		r.Until.At = read(env, l.config.Clock) + validity
 	}

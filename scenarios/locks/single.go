@@ -148,7 +148,7 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 		held, _ = l.set(l, env, h, after(x.TTL))
 	}
 	validity := r.decide(env, l.config)
-	if !x.Mode.obeysElapsed() {
+	if !x.Mode.ObeysElapsed() {
 		validity = r.restart(env, l.config)
 	}
 	switch {

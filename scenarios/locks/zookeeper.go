@@ -31,10 +31,18 @@ func init() {
 		Without: withoutRedis(ZooKeeper, "session"),
 		make:    func(r requester) protocol { return &zooKeeper{requester: r, own: ownOf[zooKeeperConfig](r.config)} },
 		Measures: func(c *Config) []history.Measure {
-			if ownOf[zooKeeperConfig](c).listener == stopsAtOnce {
-				return []history.Measure{history.ElapsedCheck, history.StopWhenLost}
+			list := []history.Measure{history.ElapsedCheck, history.OwnerCheck} // a znode is deleted by its name
+			own := ownOf[zooKeeperConfig](c)
+			if own.names == markedNames {
+				list = append(list, history.OwnValue)
 			}
-			return []history.Measure{history.ElapsedCheck}
+			if own.tokenFrom == ownNode {
+				list = append(list, history.GrantToken)
+			}
+			if own.listener == stopsAtOnce {
+				list = append(list, history.StopWhenLost)
+			}
+			return list
 		},
 		badName: badNodeName,
 		clash: func(a, b history.Lock) string {

@@ -50,6 +50,7 @@ func (o LeaseObject) String() string {
 type term struct {
 	holder string
 	owner  history.Attempt
+	due    history.Time
 }
 
 // isLeaseObject reports whether a key is that of a Lease object.
@@ -61,7 +62,7 @@ func (s *server) term(key string) term {
 	if k == nil || !isLeaseObject(key) {
 		return term{}
 	}
-	return term{ReadLeaseObject(k.Value).Spec.HolderIdentity, k.owner}
+	return term{ReadLeaseObject(k.Value).Spec.HolderIdentity, k.owner, k.due}
 }
 
 // guarded reports whether a write happens only to the version of the key that its client has read.
@@ -73,11 +74,11 @@ func (w *write) guarded(key string) bool {
 
 // recordTerm records what a put of a Lease object means to those who lead by it, given the term before. A renewal
 // prolongs the key, and a record without a holder deletes it. Another holder that has compared the version has found
-// the lease at its end: the key has expired, by the clock of that client. Otherwise it overwrites the key. A client
-// that leads under a new attempt has given its earlier term up.
+// the lease at its end: the key has expired, by the clock of that client. One that has not compared it overwrites the
+// key, unless the lease is over by then. A client that leads under a new attempt has given its earlier term up.
 func (s *server) recordTerm(m *raft.Member, k *keyValue, was term, w *write) {
 	spec, by := ReadLeaseObject(k.Value).Spec, k.owner
-	until := m.Due(time.Duration(spec.LeaseDurationSeconds) * time.Second)
+	k.due = m.Due(time.Duration(spec.LeaseDurationSeconds) * time.Second)
 	renewed := spec.HolderIdentity == was.holder && by == was.owner
 	before := *k
 	before.owner = was.owner
@@ -87,11 +88,11 @@ func (s *server) recordTerm(m *raft.Member, k *keyValue, was term, w *write) {
 		s.recordEnd(m, &before, &write{entry: w.entry, why: history.Deleted, by: by})
 	case renewed && w.entry.First:
 		m.Record(history.Event{Type: history.OK, F: history.KeyProlonged, Lock: LockOf(k.Key), Member: k.Key, Of: by,
-			By: by, Until: until})
+			By: by, Until: k.due})
 	case renewed:
 	case spec.HolderIdentity == was.holder && clientOf(by) == clientOf(was.owner):
 		s.recordEnd(m, &before, &write{entry: w.entry, why: history.Deleted, by: was.owner})
-	case spec.HolderIdentity != was.holder && w.guarded(k.Key):
+	case spec.HolderIdentity != was.holder && (w.guarded(k.Key) || m.Due(0) >= was.due):
 		s.recordEnd(m, &before, &write{entry: w.entry, why: history.Expired})
 	}
 	switch {
@@ -100,7 +101,7 @@ func (s *server) recordTerm(m *raft.Member, k *keyValue, was term, w *write) {
 	case renewed:
 	case w.entry.First:
 		m.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: LockOf(k.Key), Member: k.Key,
-			Value: spec.HolderIdentity, Of: by, By: by, Until: until})
+			Value: spec.HolderIdentity, Of: by, By: by, Until: k.due})
 	case w.entry.Copied:
 		recordCopy(m, history.KeyCopied, k)
 	}

@@ -13,6 +13,8 @@ type keyValue struct {
 	KeyValue
 	// owner is the attempt that put it last. etcd knows nothing of attempts; records do.
 	owner history.Attempt
+	// due is when the term of a Lease object's holder ends, if the clocks run true. It is for records, too.
+	due history.Time
 }
 
 // change is what one revision did to one key.

@@ -1,0 +1,62 @@
+package advise
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/claims"
+)
+
+// Where the seeds of assembled scenarios begin, every day and at full size. Nobody has looked at the latter before.
+const (
+	everydayAssembly = 1
+	fullAssembly     = 5_000_000
+)
+
+// TestCausesAreNecessaryAndRemediesHelp holds the violations of assembled scenarios to other runs. Each fault that a
+// story names is taken away: of a hundred, 99 must be necessary. Each sentence of a remedy is followed: of a hundred, 98
+// must help, and none may be in force already. FENCEPOST_FULL=1 tries a thousand violations, no more than 25 of one law
+// and cause.
+func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
+	from, enough, each := uint64(everydayAssembly), 60, 2
+	if testkit.Full() {
+		from, enough, each = fullAssembly, 1000, 25
+	}
+	if v := os.Getenv("CF_FROM"); v != "" {
+		from, _ = strconv.ParseUint(v, 10, 64)
+	}
+	wrongs := claims.NewWrongs(t)
+	n, r := claims.NewNecessity(t, wrongs), newRemedyTrials(t, wrongs)
+	causes, last := map[string]int{}, uint64(0)
+	assembledStories(t, from, each, func(s *claims.Story) bool {
+		causes[s.Cause.String()]++
+		last = s.Plan.Seed
+		n.Story(s)
+		r.story(s)
+		return n.Stories < enough
+	})
+	vain, missing := wrongs.Count("in vain"), wrongs.Count("missing")
+	t.Logf("%d violations of seeds %d to %d, by %d causes; of %d faults named %d in vain; in %d stories one is missing",
+		n.Stories, from, last, len(causes), n.Named, vain, missing)
+	for _, cause := range slices.SortedFunc(maps.Keys(causes), func(a, b string) int {
+		return cmp.Or(causes[b]-causes[a], cmp.Compare(a, b))
+	}) {
+		t.Logf("%d violations by %s", causes[cause], cause)
+	}
+	r.report()
+	switch {
+	case 100*vain > n.Named || 100*missing > n.Stories:
+		t.Errorf("of %d faults %d are named in vain, and in %d of %d stories one is missing", n.Named, vain, missing,
+			n.Stories)
+	case 50*r.idle() > r.applied || r.inForce() > 0:
+		t.Errorf("of %d remedies %d did not help, and %d were in force already", r.applied, r.idle(), r.inForce())
+	}
+	if other := wrongs.Count("") - vain - missing - r.idle() - r.inForce(); other > 0 {
+		t.Errorf("%d stories contradict their findings or their plans", other)
+	}
+}
