@@ -3,9 +3,7 @@ package advise
 import (
 	"cmp"
 	"maps"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
@@ -26,9 +24,6 @@ func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
 	from, enough, each := uint64(everydayAssembly), 60, 2
 	if testkit.Full() {
 		from, enough, each = fullAssembly, 1000, 25
-	}
-	if v := os.Getenv("CF_FROM"); v != "" {
-		from, _ = strconv.ParseUint(v, 10, 64)
 	}
 	wrongs := claims.NewWrongs(t)
 	n, r := claims.NewNecessity(t, wrongs), newRemedyTrials(t, wrongs)
