@@ -188,8 +188,8 @@ func (t *judge) asksOn(a *trace.Ask, end int) bool {
 		t.isFree(a.Lock, t.Time(a.Call), end+1)
 }
 
-// fastest is the shortest time that any acquire but one took to set a key, or to succeed; Never if servers whose records
-// we have carried none out, and 0 if nothing is known.
+// fastest is the shortest time that any acquire but one took to set a key, or to succeed; Never if servers whose
+// records we have carried none out, and 0 if nothing is known.
 func (t *judge) fastest(but *trace.Ask) (least history.Time) {
 	note := func(took history.Time) {
 		if least == 0 || took < least {
@@ -206,7 +206,8 @@ func (t *judge) fastest(but *trace.Ask) (least history.Time) {
 		}
 		for _, at := range t.Keys {
 			e := &t.History.Events[at]
-			if int(at) > a.Call && e.F == history.KeySet && e.Lock == t.Locks[a.Lock].Name && t.ProcessOf(e.By) == a.Process {
+			if int(at) > a.Call && e.F == history.KeySet && e.Lock == t.Locks[a.Lock].Name &&
+				t.ProcessOf(e.By) == a.Process {
 				note(e.Time - t.Time(a.Call))
 				break
 			}

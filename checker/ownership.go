@@ -135,8 +135,8 @@ func (t *judge) extending(a history.Attempt, lock history.Lock, at int) bool {
 	})
 }
 
-// comparison explains how the server came to change another's key wrongly at a position, if that is known: from what the
-// request checked, or else from what the lock is known to do.
+// comparison explains how the server came to change another's key wrongly at a position, if that is known: from what
+// the request checked, or else from what the lock is known to do.
 func (t *judge) comparison(c Cause, at int) string {
 	h, e := &t.History.Header, &t.History.Events[at]
 	emptied := t.lastSuspect(at, func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })

@@ -198,8 +198,8 @@ var guards = []advice{
 }
 
 // growingTokens is for those whose resource compares tokens in vain.
-var growingTokens = advice{text: "Guard the data by fencing tokens that grow with each grant: those that the resource " +
-	"compares here do not (see token-order).", given: history.Fencing, when: isConfused}
+var growingTokens = advice{text: "Guard the data by fencing tokens that grow with each grant: those that the " +
+	"resource compares here do not (see token-order).", given: history.Fencing, when: isConfused}
 
 // guarded reports whether the resource keeps the data safe whoever believes that it is inside.
 func guarded(s *situation) bool {
@@ -430,7 +430,8 @@ var remedies = map[CauseKind][]advice{
 		"that no one failure takes a majority."}},
 	TooSlow: {
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
-			unless: history.ShortTimeout, only: []history.Service{history.Redlock}, when: all(not(isFar), not(isRefused))},
+			unless: history.ShortTimeout, only: []history.Service{history.Redlock},
+			when: all(not(isFar), not(isRefused))},
 		{text: "Give each request a timeout far below the TTL, and try again.", unless: history.ShortTimeout,
 			only: []history.Service{history.Redis, history.Etcd, history.ZooKeeper, history.Kubernetes},
 			when: all(not(isFar), not(isRefused), not(isTurnedAway))},
@@ -451,8 +452,8 @@ var onlyMember = []advice{
 }
 
 // takenByWhat is for locks that a server refuses although it has no key of them.
-var takenByWhat = advice{text: "Look for what keeps the lock taken besides its key, which no server had: another key, " +
-	"or a subscription. It must end with the lease of its holder, too.", when: isTurnedAway}
+var takenByWhat = advice{text: "Look for what keeps the lock taken besides its key, which no server had: another " +
+	"key, or a subscription. It must end with the lease of its holder, too.", when: isTurnedAway}
 
 // fences reports whether the resource compares tokens.
 func fences(s *situation) bool { return s.Applies(history.Fencing) }

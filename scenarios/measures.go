@@ -101,71 +101,94 @@ type applied struct {
 
 // settings are what s says about all measures.
 func (s *Scenario) settings() []applied {
-	everybody := func(does func(c *Client) bool) bool {
-		for i := range s.Clients {
-			if !does(&s.Clients[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	extensions := func(does func(locks.ExtendMode) bool) bool {
-		return everybody(func(c *Client) bool { return c.Lock.Extension == nil || does(c.Lock.Extension.Mode) })
-	}
-	session, d := s.Servers.consensus(), s.definition()
+	d := s.definition()
 	if d == nil {
 		return nil
 	}
+	return slices.Concat(s.keySettings(d), s.leaseSettings(d), s.waitingSettings(d))
+}
+
+// everybody reports whether something is true of all clients.
+func (s *Scenario) everybody(does func(c *Client) bool) bool {
+	for i := range s.Clients {
+		if !does(&s.Clients[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// extensions reports whether something is true of the extensions of all clients that extend their locks.
+func (s *Scenario) extensions(does func(locks.ExtendMode) bool) bool {
+	return s.everybody(func(c *Client) bool { return c.Lock.Extension == nil || does(c.Lock.Extension.Mode) })
+}
+
+// keySettings are about the keys: what they are, and what is compared before one is changed.
+func (s *Scenario) keySettings(d *locks.Definition) []applied {
+	session := s.Servers.consensus()
+	return []applied{
+		{history.Expiry, d.Expires && !d.Later},
+		{history.OwnerCheck, s.everybody(func(c *Client) bool {
+			return d.Applies(&c.Lock, history.OwnerCheck) || !session && c.Lock.Release != locks.ReleaseDel &&
+				c.Lock.Release != locks.ReleaseGetThenDel
+		})},
+		{history.ExtendCheck, s.extensions(locks.ExtendMode.Compares)},
+		{history.ObeyedExtension, s.extensions(locks.ExtendMode.ObeysAnswer)},
+		{history.KeptExtension, s.extensions(locks.ExtendMode.KeepsKey)},
+		{history.OwnValue, s.everybody(func(c *Client) bool {
+			return c.Lock.TokenScope == locks.PerRequest || d.Applies(&c.Lock, history.OwnValue)
+		})},
+		{history.RelativeExpiry, s.everybody(func(c *Client) bool {
+			return d.Setting("expiry") == nil || d.Applies(&c.Lock, history.RelativeExpiry)
+		})},
+		{history.CountedEntries, s.everybody(func(c *Client) bool {
+			return !c.Work.Nested || c.Lock.Reentry != locks.UncountedReentry
+		})},
+		{history.GrantToken, s.everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.GrantToken) })},
+	}
+}
+
+// leaseSettings are about how long a lock is valid, what keeps it, and what guards the data after it.
+func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
+	session := s.Servers.consensus()
 	return []applied{
 		{history.Fencing, s.Resource.Fencing != FencingOff && d.Tokens},
 		{history.ComparedWrites, s.Resource.Writes != BlindWrites},
 		{history.FsyncAlways, session || s.Servers.Persistence == store.Always},
 		{history.WaitForReplicas, s.Servers.Replicas > 0 &&
-			everybody(func(c *Client) bool { return c.Lock.Wait != nil && c.Lock.Wait.Obey })},
+			s.everybody(func(c *Client) bool { return c.Lock.Wait != nil && c.Lock.Wait.Obey })},
 		{history.MinReplicas, s.Servers.MinReplicasToWrite > 0},
-		{history.Expiry, d.Expires && !d.Later},
-		{history.OwnerCheck, everybody(func(c *Client) bool {
-			return d.Applies(&c.Lock, history.OwnerCheck) || !session && c.Lock.Release != locks.ReleaseDel &&
-				c.Lock.Release != locks.ReleaseGetThenDel
-		})},
-		{history.ExtendCheck, extensions(locks.ExtendMode.Compares)},
-		{history.ObeyedExtension, extensions(locks.ExtendMode.ObeysAnswer)},
-		{history.KeptExtension, extensions(locks.ExtendMode.KeepsKey)},
-		{history.OwnValue, everybody(func(c *Client) bool {
-			return c.Lock.TokenScope == locks.PerRequest || d.Applies(&c.Lock, history.OwnValue)
-		})},
-		{history.ElapsedCheck, everybody(func(c *Client) bool {
+		{history.ElapsedCheck, s.everybody(func(c *Client) bool {
 			return c.Lock.ElapsedCheck || session && d.Applies(&c.Lock, history.ElapsedCheck)
-		}) && extensions(locks.ExtendMode.ObeysElapsed)},
-		{history.RelativeExpiry, everybody(func(c *Client) bool {
-			return d.Setting("expiry") == nil || d.Applies(&c.Lock, history.RelativeExpiry)
-		})},
-		{history.CountedEntries, everybody(func(c *Client) bool {
-			return !c.Work.Nested || c.Lock.Reentry != locks.UncountedReentry
-		})},
-		{history.MonotonicClock, session || everybody(func(c *Client) bool { return c.Lock.Clock == sim.Monotonic })},
-		{history.DriftAllowance, everybody(func(c *Client) bool { return c.Lock.Drift != locks.Allowance{} }) &&
-			extensions(locks.ExtendMode.ObeysElapsed)},
-		{history.ValidityCheck, everybody(func(c *Client) bool { return c.Work.CheckValidity })},
-		{history.StopWhenLost, everybody(func(c *Client) bool {
+		}) && s.extensions(locks.ExtendMode.ObeysElapsed)},
+		{history.MonotonicClock, session || s.everybody(func(c *Client) bool { return c.Lock.Clock == sim.Monotonic })},
+		{history.DriftAllowance, s.everybody(func(c *Client) bool { return c.Lock.Drift != locks.Allowance{} }) &&
+			s.extensions(locks.ExtendMode.ObeysElapsed)},
+		{history.ValidityCheck, s.everybody(func(c *Client) bool { return c.Work.CheckValidity })},
+		{history.StopWhenLost, s.everybody(func(c *Client) bool {
 			return c.Work.StopWhenLost && (!session || d.Applies(&c.Lock, history.StopWhenLost))
 		})},
-		{history.Renewal, session || everybody(func(c *Client) bool { return c.Lock.Extension != nil })},
+		{history.Renewal, session || s.everybody(func(c *Client) bool { return c.Lock.Extension != nil })},
 		{history.CappedExtension,
-			everybody(func(c *Client) bool { return c.Lock.Extension == nil || c.Lock.Extension.Limit > 0 })},
-		{history.RandomRetry, everybody(func(c *Client) bool {
+			s.everybody(func(c *Client) bool { return c.Lock.Extension == nil || c.Lock.Extension.Limit > 0 })},
+		{history.SeenLease, d.Service != history.Kubernetes ||
+			s.everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.SeenLease) })},
+		{history.LongLease, s.everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.LongLease) })},
+		{history.StopFirst, s.everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.StopFirst) })},
+	}
+}
+
+// waitingSettings are about asking for a lock.
+func (s *Scenario) waitingSettings(d *locks.Definition) []applied {
+	return []applied{
+		{history.RandomRetry, s.everybody(func(c *Client) bool {
 			return c.Lock.Retry.Hi > c.Lock.Retry.Lo || c.Lock.Wake == locks.WakeOnMessage
 		})},
-		{history.ShortTimeout, everybody(func(c *Client) bool {
+		{history.ShortTimeout, s.everybody(func(c *Client) bool {
 			return c.Lock.Timeout > 0 && c.Lock.Timeout <= c.Lock.TTL/10
 		})},
-		{history.LooksAgain, everybody(func(c *Client) bool { return c.Lock.Wake != locks.WakeOnMessage })},
-		{history.Parallel, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Parallel) })},
-		{history.GrantToken, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.GrantToken) })},
-		{history.SeenLease, d.Service != history.Kubernetes ||
-			everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.SeenLease) })},
-		{history.LongLease, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.LongLease) })},
-		{history.StopFirst, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.StopFirst) })},
-		{history.Recheck, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Recheck) })},
+		{history.LooksAgain, s.everybody(func(c *Client) bool { return c.Lock.Wake != locks.WakeOnMessage })},
+		{history.Parallel, s.everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Parallel) })},
+		{history.Recheck, s.everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Recheck) })},
 	}
 }

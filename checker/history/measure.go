@@ -36,7 +36,7 @@ const (
 	OwnerCheck      Measure = "owner-check"      // on release, in one step
 	ExtendCheck     Measure = "extend-check"     // of the owner when a lock is prolonged, in one step
 	ObeyedExtension Measure = "obeyed-extension" // an extension counts only if the server has prolonged the key
-	KeptExtension   Measure = "kept-extension"   // an extension prolongs the key: it neither deletes it nor sets it anew
+	KeptExtension   Measure = "kept-extension"   // an extension neither deletes the key nor sets it anew
 	OwnValue        Measure = "own-value"        // one for each attempt
 	ElapsedCheck    Measure = "elapsed-check"    // step 3 of the Redlock document; the lease counts from its request
 	RelativeExpiry  Measure = "relative-expiry"  // the server adds the TTL to its own clock
@@ -76,7 +76,8 @@ func (h *Header) MayApply(m Measure) bool { return h.Applies(m) || h.Unsure(m) }
 // Unsure reports whether it is stated that nobody knows whether a measure is applied.
 func (h *Header) Unsure(m Measure) bool { return slices.Contains(h.Unknown, m) }
 
-// StatesMeasures reports whether anything is stated about measures. Somebody who records a history of a lock seldom does.
+// StatesMeasures reports whether anything is stated about measures. Somebody who records a history of a lock seldom
+// does.
 func (h *Header) StatesMeasures() bool { return len(h.Measures)+len(h.Unknown) > 0 }
 
 // Shows reports whether requests show a lapse.

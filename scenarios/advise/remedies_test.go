@@ -56,8 +56,8 @@ var confirmations = []confirmation{
 	{text: "The checker knows no remedy against this.", none: true, reason: "it asks for no change"},
 	{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.",
 		changes: []string{"lock.elapsed-check: on"}},
-	{text: "Count the validity, also of an extension, from before the first request and refuse the lock if nothing is " +
-		"left of it.",
+	{text: "Count the validity, also of an extension, from before the first request and refuse the lock if nothing " +
+		"is left of it.",
 		changes: []string{"lock.elapsed-check: on", "lock.extension.mode: checked",
 			"lock.elapsed-check: on and lock.extension.mode: checked"}},
 	{text: "Measure it on a monotonic clock.", changes: []string{"lock.clock: monotonic"}},
@@ -78,10 +78,12 @@ var confirmations = []confirmation{
 	{text: "Give each attempt its own random value.", changes: []string{"lock.value: per-request"}},
 	{text: "Give each attempt its own random value, and delete only after comparing it, in one step: a script, CAD, " +
 		"or DELEX IFEQ.", changes: []string{"lock.value: per-request and lock.release: script"}},
-	{text: "Give each attempt its own random value, and prolong only after comparing it, in one step: a script, or CAS.",
+	{text: "Give each attempt its own random value, and prolong only after comparing it, in one step: a script, or " +
+		"CAS.",
 		changes: []string{"lock.value: per-request and lock.extension.mode: checked"}},
 	{text: "Give each attempt its own random value, and take a lease for extended only if the server says that the " +
-		"key stands and has that value.", changes: []string{"lock.value: per-request and lock.extension.mode: checked"}},
+		"key stands and has that value.",
+		changes: []string{"lock.value: per-request and lock.extension.mode: checked"}},
 	{text: "Delete the key only if its create revision is still that of one's own attempt, in one transaction.",
 		changes: []string{"lock.compare-revision: on"}},
 	{text: "Give each znode a mark of its own in its name, as Curator's protection does: numbers alone begin anew.",
@@ -103,8 +105,8 @@ var confirmations = []confirmation{
 		reason: "simulated runs know the cause"},
 	{text: "Take the lock for acquired only when the servers have said so: an error, or no answer, is no.",
 		reason: librariesOnly},
-	{text: "Let each acquire set a key of its own, and only if there is none: the servers have no key that this grant " +
-		"rests on.", reason: librariesOnly},
+	{text: "Let each acquire set a key of its own, and only if there is none: the servers have no key that this " +
+		"grant rests on.", reason: librariesOnly},
 	{text: "Renew the lock while the work goes on, several times within each lease, and stop the work when that fails.",
 		changes: []string{"lock.extension.mode: checked"}},
 	{text: "Or bound the work by what is left of the lease.",
@@ -177,12 +179,13 @@ var confirmations = []confirmation{
 		changes: []string{"lock.retry.count: none"}},
 	{text: "Release on every server also after an attempt that was given up.",
 		changes: []string{"lock.release-on-failure: on"}},
-	{text: "Bound the work inside by a time-out, and release then: the lock is renewed for as long as its client lives.",
+	{text: "Bound the work inside by a time-out, and release then: the lock is renewed for as long as its client " +
+		"lives.",
 		changes: []string{"work.hold: 1s"}},
 	{text: "Give the leader a renew deadline, after which it stops: without one it does not notice that its lease is " +
 		"over.", apply: renewDeadline},
-	{text: "Prolong a lock by no less than is left of it: an extension that fails on some servers ends it sooner on the " +
-		"others.", apply: longExtension},
+	{text: "Prolong a lock by no less than is left of it: an extension that fails on some servers ends it sooner on " +
+		"the others.", apply: longExtension},
 	{text: "Cap the number of extensions of one hold.", changes: []string{"lock.extension.limit: 3"}},
 	{text: "Before asking again for a lock, give up what may be left of it: delete the own key, or stop working and " +
 		"let the session end.",

@@ -19,7 +19,8 @@ import (
 )
 
 // remedyTrials follows each sentence that stories give as a remedy, alone and under the same plan. A sentence helps if
-// one way to follow it does. One that the scenario cannot follow does not help; one that it follows already is in force.
+// one way to follow it does. One that the scenario cannot follow does not help; one that it follows already is in
+// force.
 type remedyTrials struct {
 	t                       *testing.T
 	wrongs                  *claims.Wrongs

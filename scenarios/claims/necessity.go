@@ -13,10 +13,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Necessity takes the faults that stories name away and runs again. A fault is named in vain if the law is broken by the
-// same cause all the same, be it between others, whether or not what strikes later is taken away as well, and the fault
-// belongs to no group of named ones of which that takes the absence of all. One that is not named although the law
-// holds without it is missing, if the same plan with other seeds needs it too.
+// Necessity takes away faults that stories name and runs the plan again. A fault is named in vain if the same law is
+// still broken by the same cause, also between other processes, whether or not later faults are taken away with it,
+// unless it belongs to a group of named faults without all of which the law holds. A fault is missing if the story does
+// not name it although the law holds without it, under this seed and others.
 type Necessity struct {
 	Stories, Named int // how many stories and names of faults were tried
 

@@ -26,8 +26,8 @@ func init() {
 			format.Only(reentrantKey, CountedReentry, UncountedReentry),
 		}, own(etcdKeys...)),
 		Without: withoutRedis(Etcd, "lease"),
-		Alike: map[string]string{"line": "clients of one-key do not see the keys of those that wait in line: set line " +
-			"under lock, for all clients"},
+		Alike: map[string]string{"line": "clients of one-key do not see the keys of those that wait in line: set " +
+			"line under lock, for all clients"},
 		make: func(r requester) protocol {
 			return &etcd{requester: r, own: ownOf[etcdConfig](r.config), caller: etcdCaller{config: r.config}}
 		},

@@ -29,8 +29,8 @@ func init() {
 			"clock":               "setnx states no validity to measure: leave clock out, or take set-nx-px",
 			"reentrant.overwrite": "overwrite sets the key anew with an expiry, and setnx sets none: take set-nx-px",
 		},
-		Alike: map[string]string{"ttl": "setnx sets no time to live, and what waiting is judged by is the same for all " +
-			"clients: give ttl under lock"},
+		Alike: map[string]string{"ttl": "setnx sets no time to live, and what waiting is judged by is the same for " +
+			"all clients: give ttl under lock"},
 		make: onOne(sendSetNX),
 	})
 }
