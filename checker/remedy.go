@@ -181,8 +181,8 @@ func tokens(when func(*situation) bool) []advice {
 			only: anyRedis, when: all(when, lost, kept)},
 		{text: "Take the revision of a consensus service for a token: it survives the loss of a server.",
 			only: anyRedis, when: all(when, lost, not(kept))},
-		{text: "Take for a token what is the grant's own, as the czxid of the znode that it creates, and not what all " +
-			"grants share.", unless: history.GrantToken, only: onZooKeeper, when: when},
+		{text: "Take for a token what is the grant's own, as the czxid of the znode that it creates, and not what " +
+			"all grants share.", unless: history.GrantToken, only: onZooKeeper, when: when},
 	}, together(
 		advice{text: endedIdentity, unless: history.OwnValue, only: onKubernetes, when: when},
 		advice{text: namedVersion, unless: history.OwnerCheck, only: onKubernetes, when: when},
@@ -314,8 +314,8 @@ var remedies = map[CauseKind][]advice{
 		{text: "Prolong a held lock by a compare-and-expire script, never by acquiring it again, and stop working " +
 			"once the key is given up.", unless: history.KeptExtension, only: anyRedis,
 			when: all(ofDetail(""), isExtended)},
-		{text: "Delete the key only when the work that it guards has ended: no timer and no other task may give it up " +
-			"sooner.", given: history.CountedEntries, when: all(ofDetail(""), not(isExtended))},
+		{text: "Delete the key only when the work that it guards has ended: no timer and no other task may give it " +
+			"up sooner.", given: history.CountedEntries, when: all(ofDetail(""), not(isExtended))},
 		{text: "Count how often its holder has taken the lock, and delete the key only with the last release.",
 			unless: history.CountedEntries, when: all(ofDetail(""), func(s *situation) bool {
 				return !s.extends || s.Applies(history.KeptExtension)
@@ -390,8 +390,8 @@ var remedies = map[CauseKind][]advice{
 			when: ofDetail(KeptProlonged)},
 		{text: "Let a key expire after the TTL that its users count on, and no later.",
 			when: all(ofDetail(""), not(isEverlasting))},
-		{text: "When what is watched is gone already, and when a watch may be lost with its connection, list the keys " +
-			"again: nothing else says that one's turn has come.", when: ofDetail(TurnNotTaken)},
+		{text: "When what is watched is gone already, and when a watch may be lost with its connection, list the " +
+			"keys again: nothing else says that one's turn has come.", when: ofDetail(TurnNotTaken)},
 		{text: "Release on every server also after an attempt that was given up.",
 			only: []history.Service{history.Redlock}},
 	},

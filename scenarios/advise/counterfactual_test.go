@@ -18,8 +18,8 @@ const (
 
 // TestCausesAreNecessaryAndRemediesHelp holds the violations of assembled scenarios to other runs. Each fault that a
 // story names is taken away: of a hundred, 99 must be necessary. Each sentence of a remedy is followed: of a hundred,
-// 98 must help, and none may be in force already. FENCEPOST_FULL=1 tries a thousand violations, no more than 25 of one law
-// and cause.
+// 98 must help, and none may be in force already. FENCEPOST_FULL=1 tries a thousand violations, no more than 25 of
+// one law and cause.
 func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
 	from, enough, each := uint64(everydayAssembly), 60, 2
 	if testkit.Full() {
