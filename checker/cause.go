@@ -39,6 +39,8 @@ const (
 	StuckWithoutHolder   CauseKind = "stuck although nobody holds"
 	NoQuorumLeft         CauseKind = "no quorum left" // servers are down or cut off for good
 	TooSlow              CauseKind = "not within the bound"
+	// a release that was called in time left the key as it was
+	ReleaseWithoutEffect CauseKind = "release without effect"
 )
 
 // Variants of causes: the Detail of a Cause.
@@ -95,5 +97,6 @@ var Causes = []struct {
 	{WaitedForOther, nil},
 	{StuckWithoutHolder, nil},
 	{TooSlow, nil},
+	{ReleaseWithoutEffect, nil},
 	{CauseNotRecorded, nil},
 }

@@ -2,7 +2,6 @@ package checker
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/fencepost-sim/fencepost/checker/clockerror"
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -13,8 +12,9 @@ const FaultTolerance Law = "fault-tolerance"
 
 func init() {
 	register(lawRow{law: FaultTolerance, place: 7, gravity: 7, kept: anyLock, atEnd: true,
-		says:   "while a quorum is up and reachable, an uncontended acquire and its release succeed within a bound",
-		broken: "a free lock is not to be had in time, although a quorum is up",
+		says: "while a quorum is up and reachable, an uncontended acquire and its release succeed within a bound, and " +
+			"each release has an effect",
+		broken: "a free lock is not to be had in time, or a release has no effect, although a quorum is up",
 		judge:  (*judge).faultTolerance, uncertain: clockerror.Bounds})
 }
 
@@ -34,7 +34,10 @@ func init() {
 // Replicated groups count as one server each, up while all their members are and reach each other. If there are fewer
 // groups than the quorum they are one service, and its members count. Faults of clocks are no excuse.
 //
-// It needs the header's servers, quorum and bound.
+// A release that had no effect (trace.Handback says what that is) breaks the law as well, whatever it returned and
+// whoever else asked for the lock, unless from its acquire's call on a fault was in its way.
+//
+// It needs the header's servers, quorum and bound; for releases without effect, the servers' records of keys.
 func (t *judge) faultTolerance(f *Finding) {
 	h := &t.History.Header
 	if !h.StatesQuorum() || h.Bound <= 0 {
@@ -42,6 +45,7 @@ func (t *judge) faultTolerance(f *Finding) {
 		return
 	}
 	judged := 0
+	unreleased := t.unreleased()
 	t.Uses()
 	t.Reach.Reset()
 	t.Residue.Reset()
@@ -59,9 +63,13 @@ func (t *judge) faultTolerance(f *Finding) {
 			continue
 		}
 		judged++
-		if a.Grant >= 0 && t.judgeRelease(f, int32(n), end) {
+		isReported := slices.ContainsFunc(unreleased, func(r trace.Handback) bool { return r.Grant == a.Grant })
+		if a.Grant >= 0 && !isReported && t.judgeRelease(f, int32(n), end) {
 			judged++
 		}
+	}
+	for i := range unreleased {
+		t.unreleasedStory(f, &unreleased[i])
 	}
 	if f.Outcome == Violated {
 		return
@@ -123,14 +131,7 @@ func (t *judge) judgedUntil(call, ret int) int {
 	case t.End <= due:
 		return -1
 	}
-	rest := t.History.Events[call:]
-	if t.Ascending {
-		return call + sort.Search(len(rest), func(i int) bool { return rest[i].Time > due }) - 1
-	}
-	if i := slices.IndexFunc(rest, func(e history.Event) bool { return e.Time > due }); i >= 0 {
-		return call + i - 1
-	}
-	return len(t.History.Events) - 1
+	return t.LastBy(call, due)
 }
 
 // late reports whether an operation did not succeed within the bound.

@@ -33,8 +33,8 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 	return Metric{}, false
 }
 
-// Measure computes the five metrics that the documents say to watch, with their alarm levels, and two more: the median
-// time of an acquisition, and the longest time without service. The probe's own operations are left out.
+// Measure computes the five metrics that the documents say to watch, with their alarm levels, and some more. The
+// probe's own operations are left out.
 //
 //   - lock_acquisition_time_p50, _p99: from the call of an acquire to its ok, in s; one that was not served, for it
 //     failed or the run ended, counts with the time that it waited in vain; alarm above 50 % of the TTL;
@@ -42,6 +42,8 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 //     tries again makes several; where the history does not count them it is not known; alarm above 30 %;
 //   - lock_hold_duration_p99: length of critical sections, in s; alarm above 80 % of the TTL;
 //   - lock_timeout_rate: acquires that ended because the client's patience did, among those that returned; above 5 %;
+//   - release_without_effect_rate: releases that left their client's keys as they were, faults or not, among those of
+//     which the servers' records show it or the contrary (trace.Handback); alarm above 0;
 //   - fencing_token_reject_rate: reads and writes refused for a stale token, among all; alarm above 0;
 //   - wake_ups_per_release: how many waiting clients were notified, for each release that took effect; not known where
 //     the history counts no attempts and records no notice: only the lock's own code knows of both;
@@ -51,6 +53,7 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 func Measure(h *history.History) Metrics {
 	var t judge
 	t.Read(h)
+	t.Windows()
 	return t.measure()
 }
 
@@ -93,6 +96,7 @@ func (t *judge) measure() Metrics {
 		rate("lock_contention_rate", h.Header.Taken, h.Header.Attempts, 0.3),
 		percentile("lock_hold_duration_p99", m.held, 99, share(ttl, 0.8)),
 		rate("lock_timeout_rate", m.timedOut, m.returned, 0.05),
+		t.unreleasedRate(),
 		rate("fencing_token_reject_rate", m.stale, m.applied, 0),
 		t.unavailability(),
 		per("wake_ups_per_release", m.woken, m.notifying(h)),
@@ -200,6 +204,20 @@ func (t *judge) unavailability() Metric {
 		note(int32(l), t.End, false)
 	}
 	return m
+}
+
+// unreleasedRate counts the releases that had no effect.
+func (t *judge) unreleasedRate() Metric {
+	without, all := 0, 0
+	for _, r := range t.Handbacks() {
+		if t.Grants[r.Grant].Process == history.Probe {
+			continue
+		}
+		if all++; len(r.Left) > 0 {
+			without++
+		}
+	}
+	return rate("release_without_effect_rate", without, all, 0)
 }
 
 func seconds(d history.Time) float64 { return float64(d) / 1e9 }

@@ -39,6 +39,7 @@ func TestMetricsAreTheOnesTheDocumentsWatch(t *testing.T) {
 		{"lock_contention_rate", 0, "ratio", 0, 0.3}, // the history does not say
 		{"lock_hold_duration_p99", 9, "s", 2, 8},
 		{"lock_timeout_rate", 0.25, "ratio", 4, 0.05},
+		{"release_without_effect_rate", 0, "ratio", 0, 0}, // the history does not say
 		{"fencing_token_reject_rate", 0.5, "ratio", 2, 0},
 		{"unavailability", 7, "s", 5, -1},      // from client-1's release at 10 s to 17 s
 		{"wake_ups_per_release", 0, "", 0, -1}, // the history does not say
@@ -93,6 +94,45 @@ func TestWakeUpsAreKnownWhereTheHistoryRecordsThem(t *testing.T) {
 		if got, _ := Measure(h).Of(want.Name); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
+	}
+}
+
+// The lease of client-1 is valid for 10 s, and it gives it back after a second. client-1's second release comes too
+// late to be one, and the probe's is not a user's.
+func TestReleasesWithoutEffectAreCountedUnderFaultsToo(t *testing.T) {
+	const releases = `
+header clients=client-1,client-2,probe servers=redis-1 quorum=1 bound=10s ttl=10s locks=orders end=90s
+0s client-1 acquire invoke
+0s redis-1 key-set of=client-1/1 until=10s
+1ms client-1 acquire ok until=10s
+1s client-1 release invoke
+1s redis-1 key-gone of=client-1/1 by=client-1/1 why=deleted
+1s client-1 release ok
+2s client-2 acquire invoke
+2s redis-1 key-set of=client-2/1 until=12s
+2s client-2 acquire ok until=12s
+3s fault client-2,redis-1: cut client-2 | redis-1 at 3s for 1s
+3s client-2 release invoke
+3.5s client-2 release fail
+4s fault-ends client-2,redis-1: cut client-2 | redis-1 at 3s for 1s
+12s redis-1 key-gone of=client-2/1 why=expired
+13s client-1 acquire invoke
+13s redis-1 key-set of=client-1/2 until=23s
+13s client-1 acquire ok until=23s
+23s redis-1 key-gone of=client-1/2 why=expired
+24s client-1 release invoke
+24s client-1 release ok
+30s probe acquire invoke
+30s redis-1 key-set of=probe/1 until=40s
+30s probe acquire ok until=40s
+31s probe release invoke
+31s probe release ok
+40s redis-1 key-gone of=probe/1 why=expired
+`
+	m := Measure(fromLog(t, releases))
+	got, _ := m.Of("release_without_effect_rate")
+	if want := (Metric{"release_without_effect_rate", 0.5, "ratio", 2, 0}); got != want || !got.Alarming() {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 

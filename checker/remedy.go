@@ -102,6 +102,9 @@ func keepsDisk(s *situation) bool {
 // contended reports whether most attempts found the lock taken by another, as far as the header counts them.
 func contended(s *situation) bool { return s.Attempts == 0 || 2*s.Taken > s.Attempts }
 
+// replicates reports whether servers have replicas.
+func replicates(s *situation) bool { return len(s.Groups) > 0 }
+
 func partly(s *situation) bool { return s.Shows(history.PartOfOwner) }
 
 func isExtended(s *situation) bool    { return s.extends }
@@ -441,6 +444,11 @@ var remedies = map[CauseKind][]advice{
 		})},
 		{text: serverClocks, only: anyRedis, when: all(isRefused, against(history.SetsClock))},
 		{text: "See what became of the key: it was gone before its lease had ended.", when: isRefused},
+	},
+	ReleaseWithoutEffect: {
+		{text: "Let the release delete the key that the acquire has set, and report an error if nothing was deleted."},
+		{text: "Compare the owner on the master, not on a replica: what that has may be out of date.",
+			only: anyRedis, when: replicates},
 	},
 }
 

@@ -29,12 +29,18 @@ func (r *reading) faultTolerance() Finding {
 		}
 		outcome, judged = Holds, judged+1
 		switch s := a.section; {
-		case !r.releaseJudged(s, end):
+		case r.withoutEffect(s), !r.releaseJudged(s, end):
 		case r.releasedInTime(s):
 			judged++
 		case !r.excused(s):
 			broken = append(broken, Breach{[]int{s.release}, "not within the bound",
 				min(r.time(s.done), r.time(s.release)+r.Header.Bound)})
+		}
+	}
+	for _, s := range r.released() {
+		if r.withoutEffect(s) {
+			_, over, _ := r.handedBack(s)
+			broken = append(broken, Breach{[]int{s.release}, "release without effect", r.time(over)})
 		}
 	}
 	return Finding{Outcome: outcome, Judged: judged, Breaches: broken}

@@ -15,7 +15,10 @@ func (t *table[K, V]) reset() {
 }
 
 // of returns the value of a key, which is valid until the next call; at first it is zero.
-func (t *table[K, V]) of(key K) *V {
+func (t *table[K, V]) of(key K) *V { return &t.all[t.numberOf(key)] }
+
+// numberOf returns the place of a key's value in all.
+func (t *table[K, V]) numberOf(key K) int32 {
 	n, known := t.number[key]
 	if !known {
 		n = int32(len(t.all))
@@ -23,5 +26,5 @@ func (t *table[K, V]) of(key K) *V {
 		var zero V
 		t.all = append(t.all, zero)
 	}
-	return &t.all[n]
+	return n
 }

@@ -118,6 +118,7 @@ type Trace struct {
 	calms      []calmAt // by fault
 	Reach      reach
 	Residue    residue
+	handbacks  handbacks
 	pairs      pairs
 }
 
@@ -204,6 +205,7 @@ func (t *Trace) reset(h *history.History) {
 	t.Asks, t.Grants, t.extensions = t.Asks[:0], t.Grants[:0], t.extensions[:0]
 	t.Faults, t.Cited, t.Data, t.Keys = t.Faults[:0], t.Cited[:0], t.Data[:0], t.Keys[:0]
 	t.crashes = t.crashes[:0]
+	t.handbacks.reset()
 }
 
 // lock returns the number of a lock. The locks that are judged are those of the header and those that somebody

@@ -31,7 +31,7 @@ var given = map[checker.Law][]checker.CauseKind{
 	checker.TokenOrder:     {checker.TokenRepeated, checker.TokenWentBack},
 	checker.DeadlockFreedom: {checker.StuckBehindCrashed, checker.StuckBehindUncapped, checker.StuckBehindAbandoned,
 		checker.StuckBehindItself, checker.StuckInCycle, checker.StuckWithoutHolder, checker.NoQuorumLeft},
-	checker.FaultTolerance: {checker.TooSlow},
+	checker.FaultTolerance: {checker.TooSlow, checker.ReleaseWithoutEffect},
 }
 
 // details are the variants of causes.

@@ -319,7 +319,11 @@ func (s *story) blocked() string {
 }
 
 func (s *story) slow() string {
-	if s.f.Cause.Kind != checker.TooSlow {
+	switch s.f.Cause.Kind {
+	case checker.ReleaseWithoutEffect:
+		return "a release of " + s.process(0, "a client") + " had no effect: its key stayed as it was"
+	case checker.TooSlow:
+	default:
 		return ""
 	}
 	op, became := "request", "took too long"

@@ -34,6 +34,7 @@ var circumstances = map[string]string{
 	"servers.kubernetes":         "changed with the protocol, or from one member to three",
 	"lock.protocol":              "changed with all that hangs on it",
 	"lock.reentrant":             "tried where work.nested takes the lock once more",
+	"lock.release.nothing":       "no release",
 	"lock.shared":                "what the clients ask for: readers do not exclude each other",
 	"work.stagger":               "what the clients do",
 	"work.cycles":                "what the clients do",

@@ -210,6 +210,10 @@ var confirmations = []confirmation{
 	{text: "Give each request a timeout far below the TTL, and try again.",
 		changes: []string{"lock.timeout: 1s", "lock.timeout: 50ms"}},
 	{text: "See what became of the key: it was gone before its lease had ended.", reason: "it asks for no change"},
+	{text: "Let the release delete the key that the acquire has set, and report an error if nothing was deleted.",
+		changes: []string{"lock.release: script"}},
+	{text: "Compare the owner on the master, not on a replica: what that has may be out of date.",
+		reason: librariesOnly},
 	{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
 		reason: "it is about what others recorded"},
 	{text: "Let the lease duration be longer than the renew deadline, the retry period and the time-out of a request " +
@@ -437,8 +441,13 @@ func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Findi
 	return try.made.Given.Runs > 0 && !slices.ContainsFunc(try.made.Given.Findings, broken)
 }
 
-// drifting are scenarios beside those of the catalogue: clocks drift by more than is allowed for.
-var drifting = []string{`name: no-allowance
+// further are scenarios beside those of the catalogue: clocks drift by more than is allowed for, and a release does
+// nothing.
+var further = []string{`name: no-release
+servers: {redis: 1}
+clients: 2
+lock: {protocol: set-nx-px, release: nothing}
+`, `name: no-allowance
 servers: {redis: 1}
 lock: {protocol: set-nx-px, elapsed-check: on}
 work: {hold: validity, check-validity: on}

@@ -132,7 +132,7 @@ func TestRemediesAreConfirmed(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		all = append(all, named(t, name))
 	}
-	for _, text := range drifting {
+	for _, text := range further {
 		all = append(all, parsed(t, text))
 	}
 	const seeds = 3

@@ -36,6 +36,7 @@ func TestEveryKnownDefectHasItsMutant(t *testing.T) {
 // may have to do without what it does not take.
 var wrongSettings = []string{
 	"lock.protocol=setnx", "lock.protocol=setnx-expire", "lock.release=del", "lock.release=get-then-del",
+	"lock.release=nothing",
 	"lock.reentrant=uncounted",
 	"lock.reentrant=overwrite", "lock.expiry=absolute", "lock.read-token=later", "lock.extension.mode=unchecked",
 	"lock.extension.mode=any-answer", "lock.extension.mode=ignore-elapsed", "lock.extension.mode=or-acquire",

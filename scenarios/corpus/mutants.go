@@ -99,6 +99,8 @@ var mutants = []Mutant{
 		edits(set("lock.extension.mode", "expire")), soon, breaks(owners, leases)},
 	{"cas-del", "renewed-cas", "DEL in place of CAD", "",
 		edits(set("lock.release", "del")), soon, breaks(leases, owners)},
+	{"gives-nothing-back", "renewed-cas", "a release asks for nothing", "",
+		edits(set("lock.release", "nothing")), soon, breaks(tolerance)},
 
 	{"opposite-order", "two-locks", "one client takes the locks the other way round", youngju,
 		edits(set("overrides.client-2.work.locks", "[b, a]")), soon, breaks(progress)},

@@ -37,6 +37,7 @@ var metrics = []metric{
 	{name: "lock_contention_rate", unit: asRatio},
 	{name: "lock_hold_duration_p99", unit: inSeconds},
 	{name: "lock_timeout_rate", unit: asRatio},
+	{name: "release_without_effect_rate", unit: asRatio},
 	{name: "fencing_token_reject_rate", unit: asRatio},
 	{name: "unavailability", unit: inSeconds, zeroWithout: true},
 	{name: "wake_ups_per_release", unit: asCount},

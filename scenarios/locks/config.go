@@ -35,6 +35,7 @@ const (
 	ReleaseGetThenDel Release = "get-then-del" // compare, then DEL: the lock may change hands between
 	ReleaseCAD        Release = "cad"          // Tair's compare and delete (Alibaba Cloud)
 	ReleaseDelex      Release = "delex"        // Redis 8.4's DELEX key IFEQ value
+	ReleaseNothing    Release = "nothing"      // no request is made, and the key stays until it expires
 )
 
 // Need says that the value of a key requires servers of some version.

@@ -62,8 +62,9 @@ var (
 
 	releaseKey = format.Choice("release", func(c *Config) *Release { return &c.Release },
 		"`script`, Tair's `cad` (`servers.version: tair`) and Redis 8.4's `delex` (`servers.version: 8`) compare and "+
-			"delete in one step; `del` deletes whoever holds the lock; `get-then-del` compares, then deletes",
-		format.Options(ReleaseScript, ReleaseDel, ReleaseGetThenDel, ReleaseCAD, ReleaseDelex)...)
+			"delete in one step; `del` deletes whoever holds the lock; `get-then-del` compares, then deletes; "+
+			"`nothing` asks for nothing, so that the key stays until it expires",
+		format.Options(ReleaseScript, ReleaseDel, ReleaseGetThenDel, ReleaseCAD, ReleaseDelex, ReleaseNothing)...)
 
 	valueKey = format.Choice("value", func(c *Config) *TokenScope { return &c.TokenScope },
 		"the owner value: each attempt has one of its own, or all attempts of one acquire share one, or all of a "+

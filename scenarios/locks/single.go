@@ -193,6 +193,8 @@ func (l *single) Release(env sim.Env, h *Hold) Answer {
 		args = []string{"CAD", key, h.value}
 	case ReleaseDelex:
 		args = []string{"DELEX", key, "IFEQ", h.value}
+	case ReleaseNothing:
+		return Confirmed
 	}
 	a := answered(l.ask(env, h, "release", args...))
 	if w := l.config.Wait; w != nil && w.Release {

@@ -13,9 +13,11 @@ var metricHelp = map[string]string{
 	"lock_acquisition_time_p50": "Median time from asking for a lock to holding it, in seconds.",
 	"lock_acquisition_time_p99": "99th percentile of the time from asking for a lock to holding it, in seconds. " +
 		"Alarm above half of the TTL.",
-	"lock_contention_rate":      "Acquires that failed, of all. Alarm above 0.3.",
-	"lock_hold_duration_p99":    "99th percentile of the time a lock is held, in seconds. Alarm above 0.8 of the TTL.",
-	"lock_timeout_rate":         "Acquires that ended with their client's patience, of all. Alarm above 0.05.",
+	"lock_contention_rate":   "Acquires that failed, of all. Alarm above 0.3.",
+	"lock_hold_duration_p99": "99th percentile of the time a lock is held, in seconds. Alarm above 0.8 of the TTL.",
+	"lock_timeout_rate":      "Acquires that ended with their client's patience, of all. Alarm above 0.05.",
+	"release_without_effect_rate": "Releases that left their client's keys as they were, of all whose effect can be " +
+		"seen. Alarm above 0.",
 	"fencing_token_reject_rate": "Reads and writes refused for a stale token, of all. Alarm above 0.",
 	"unavailability":            "Longest time in which somebody waited for a lock that nobody alive held, in seconds.",
 	"wake_ups_per_release":      "Waiting clients that were notified, for each release.",

@@ -115,7 +115,7 @@ var (
 	nobodyHolds   = checker.Cause{Kind: checker.StuckWithoutHolder}
 	neverRenewed  = checker.Cause{Kind: "never renewed"}
 	wentBack      = checker.Cause{Kind: checker.TokenWentBack}
-	withoutEffect = checker.Cause{Kind: "release without effect"}
+	withoutEffect = checker.Cause{Kind: checker.ReleaseWithoutEffect}
 )
 
 // SoundLocks are all sound locks.

@@ -1,0 +1,95 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// unreleased lists the releases without effect that no fault explains, in the order of their calls.
+func (t *judge) unreleased() (all []trace.Handback) {
+	for _, r := range t.Handbacks() {
+		if len(r.Left) > 0 && !t.obstructed(&r) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// obstructed reports whether from the call of its acquire on a fault was in the way of a release. Faults of clocks are
+// none; nor are those of links between servers, unless a server needs others to carry the release out.
+func (t *judge) obstructed(r *trace.Handback) bool {
+	g := &t.Grants[r.Grant]
+	header := &t.History.Header
+	together := header.OneService() || header.Applies(history.MinReplicas)
+	return slices.ContainsFunc(t.Faults, func(f trace.Fault) bool {
+		if f.Start > r.End || t.Mended(&f) < t.Asks[g.Ask].Call || f.Does.IsClock() {
+			return false
+		}
+		isClient := func(p history.Process) bool { return p == g.Process }
+		on := func(side []history.Process, is func(history.Process) bool) bool { return slices.ContainsFunc(side, is) }
+		all := slices.Concat(f.On, f.To)
+		switch {
+		case len(all) == 0:
+			return true
+		case !f.Does.IsLink() || len(f.To) == 0:
+			return on(all, isClient) || on(all, t.IsServer)
+		}
+		return on(f.On, isClient) && on(f.To, t.IsServer) || on(f.On, t.IsServer) && on(f.To, isClient) ||
+			together && on(f.On, t.IsServer) && on(f.To, t.IsServer)
+	})
+}
+
+// unreleasedStory reports a release without effect.
+func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
+	g, cause := &t.Grants[r.Grant], Cause{Kind: ReleaseWithoutEffect}
+	b := t.breach(f, cause, r.End, t.Locks[g.Lock].Name, g.Process)
+	if b == nil {
+		return
+	}
+	b.About = g.Process
+	called := t.Time(g.Release)
+	s := sentence("%s released %s at %v, when its lease was valid until %v.", capital(string(g.Process)),
+		quoted(t.Locks[g.Lock].Name), called, g.Until)
+	switch {
+	case g.Done > r.End:
+		s += sentence(" The release had not returned %v later, and", t.Time(r.End)-called)
+	case t.Time(g.Done) == called:
+		s += sentence(" The release returned %s at once, but", t.returned(g.Done))
+	default:
+		s += sentence(" The release returned %s after %v, but", t.returned(g.Done), t.Time(g.Done)-called)
+	}
+	var servers []history.Process
+	witness := []int{g.OK, g.Release, g.Done, r.End}
+	for _, at := range r.Left {
+		if e := &t.History.Events[at]; !slices.Contains(servers, e.Process) {
+			servers = append(servers, e.Process)
+		}
+		witness = append(witness, int(at))
+	}
+	key, stays := "its key", "was left as it was: it"
+	if len(r.Left) > 1 {
+		key, stays = "its keys", "were left as they were: the first"
+	}
+	s += sentence(" %s on %s %s", key, list(servers), stays)
+	if e := &t.History.Events[r.End]; e.F == history.KeyGone {
+		s += sentence(" expired at %v.", e.Time)
+	} else {
+		s += sentence(" had been neither deleted nor overwritten by %v.", called+t.History.Header.Bound)
+	}
+	s += sentence(" No fault struck %s, a lock server, or a link between them.", g.Process)
+	b.violated(t, cause, s, witness)
+}
+
+// returned describes the return of a release: "ok", or "fail (not owner)".
+func (t *judge) returned(at int) string {
+	e := &t.History.Events[at]
+	switch {
+	case e.Value != "":
+		return sentence("%s (%q)", e.Type, e.Value)
+	case e.Why != "":
+		return sentence("%s (%s)", e.Type, e.Why)
+	}
+	return e.Type.String()
+}

@@ -1,0 +1,218 @@
+package slow
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// copied is where a key may stand: on the servers that share a copy, named by the first, as one member.
+type copied struct {
+	unit   history.Process
+	member string
+}
+
+// released lists the sections that were released, in the order of the calls.
+func (r *reading) released() []*section {
+	all := slices.DeleteFunc(slices.Clone(r.sections), func(s *section) bool { return s.release == r.none })
+	slices.SortStableFunc(all, func(a, b *section) int { return cmp.Compare(a.release, b.release) })
+	return all
+}
+
+// withoutEffect: a release that can be seen to have had none, while no fault was in its way.
+func (r *reading) withoutEffect(s *section) bool {
+	seen, over, effect := r.handedBack(s)
+	if !seen || effect {
+		return false
+	}
+	return !slices.ContainsFunc(r.faults, func(f fault) bool {
+		return r.during(&f, s.call, over) && !f.kind.IsClock() && r.inTheWayOf(s, &f)
+	})
+}
+
+// inTheWayOf: the fault strikes the client, a server or a link between them; or a link between servers, where these act
+// together. One that does not say whom it strikes may strike anybody.
+func (r *reading) inTheWayOf(s *section, f *fault) bool {
+	parties := []string{}
+	for _, side := range [][]history.Process{f.On, f.To} {
+		who := ""
+		if slices.Contains(side, s.process) {
+			who += "client "
+		}
+		if slices.ContainsFunc(side, r.isServer) {
+			who += "server"
+		}
+		parties = append(parties, who)
+	}
+	first, second := parties[0], parties[1]
+	joins := func(a, b string) bool {
+		return strings.Contains(first, a) && strings.Contains(second, b) ||
+			strings.Contains(first, b) && strings.Contains(second, a)
+	}
+	switch {
+	case len(f.On)+len(f.To) == 0:
+		return true
+	case f.kind.IsLink() && len(f.To) > 0:
+		together := r.oneService() || slices.Contains(r.Header.Measures, history.MinReplicas)
+		return joins("client", "server") || together && joins("server", "server")
+	}
+	return first != "" || second != ""
+}
+
+func (r *reading) isServer(p history.Process) bool {
+	return slices.Contains(r.Header.Servers, p) || slices.Contains(slices.Concat(r.Header.Groups...), p)
+}
+
+// handedBack: whether what a release did can be seen, by which place it is decided, and whether it had an effect.
+func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
+	h := &r.Header
+	due := r.time(s.release) + h.Bound
+	if s.release == r.none || h.Quorum <= 0 || len(h.Servers) == 0 || h.Bound <= 0 ||
+		h.Service == history.Kubernetes || r.time(s.release) >= r.leaseEnd(s) || r.insideAgain(s) {
+		return false, 0, false
+	}
+	over = r.after(s.release, func(e *history.Event) bool { return e.Time > due }) - 1
+	own := r.ownKeys(s)
+	if !r.takenBy(own) {
+		return false, 0, false
+	}
+	for _, k := range own {
+		if k.until-r.time(s.release) <= h.TTL/10 {
+			return false, 0, false
+		}
+	}
+	expires := false
+	for i := s.release; i <= over && !expires; i++ {
+		k, at := r.keyAt(s.lock, i)
+		if k == nil || !slices.ContainsFunc(own, func(o *standingKey) bool { return o.copied == at }) {
+			continue
+		}
+		switch e := &r.Events[i]; {
+		case e.F != history.KeySet && e.Of != "" && e.Of != k.of:
+		case e.F == history.KeyGone && e.Why == history.Expired, e.F == history.KeySet && e.Time >= k.until:
+			expires, over = true, i
+		case e.F == history.KeyGone && e.Why != history.Deleted && e.Why != history.Flushed:
+			return false, 0, false
+		case e.F != history.KeyGone && e.Until >= k.until && (e.F == history.KeyProlonged || r.setsAgain(s, e, k)):
+		default:
+			return true, i, true
+		}
+	}
+	crash := r.after(s.release-1,
+		func(e *history.Event) bool { return e.F == history.Crashed && e.Process == s.process })
+	switch {
+	case expires && s.done >= over, !expires && r.end <= due,
+		crash < r.none && r.mayBeOver(s.release, crash, crash) <= over:
+		return false, 0, false
+	}
+	for _, o := range r.sections {
+		if o.lock == s.lock && s.release < o.ok && o.ok <= over && !(o.shared && s.shared) &&
+			(o.process != s.process || o.call < s.release) {
+			return true, o.ok, true
+		}
+	}
+	return true, over, false
+}
+
+// insideAgain: the client was in another section of the lock when it released this one.
+func (r *reading) insideAgain(s *section) bool {
+	return slices.ContainsFunc(r.sections, func(o *section) bool {
+		return o != s && o.process == s.process && o.lock == s.lock && o.ok < s.release && o.end > s.release
+	})
+}
+
+type standingKey struct {
+	copied
+	of    history.Attempt
+	value string
+	until history.Time
+}
+
+// keyAt is the key that a record at place i is about, as it stands before; nil if there is none, or if it is no record
+// of a key of the lock.
+func (r *reading) keyAt(lock history.Lock, i int) (k *standingKey, at copied) {
+	e := &r.Events[i]
+	if isChange := e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone; !isChange ||
+		e.Lock != lock || e.Process == history.Nemesis {
+		return nil, at
+	}
+	at = copied{r.group(e.Process)[0], e.Member}
+	return r.keyBefore(lock, at, i), at
+}
+
+// keyBefore is the key that stands somewhere before place i.
+func (r *reading) keyBefore(lock history.Lock, at copied, i int) (k *standingKey) {
+	for j := range i {
+		e := &r.Events[j]
+		if e.Process == history.Nemesis || e.Lock != lock || r.group(e.Process)[0] != at.unit || e.Member != at.member {
+			continue
+		}
+		switch {
+		case e.F == history.KeySet:
+			k = &standingKey{at, e.Of, e.Value, e.Until}
+		case k == nil || e.Of != "" && e.Of != k.of:
+		case e.F == history.KeyProlonged:
+			k.until = e.Until
+		case e.F == history.KeyGone:
+			k = nil
+		}
+	}
+	return k
+}
+
+// ownKeys are the keys of its client that stand when a section's release is called.
+func (r *reading) ownKeys(s *section) (own []*standingKey) {
+	var seen []copied
+	for i := range s.release {
+		e := &r.Events[i]
+		if e.F != history.KeySet || e.Lock != s.lock {
+			continue
+		}
+		at := copied{r.group(e.Process)[0], e.Member}
+		if slices.Contains(seen, at) {
+			continue
+		}
+		seen = append(seen, at)
+		if k := r.keyBefore(s.lock, at, s.release); k != nil && r.processOf(k.of) == s.process {
+			own = append(own, k)
+		}
+	}
+	return own
+}
+
+// takenBy: without the servers that have these keys, no quorum is left.
+func (r *reading) takenBy(own []*standingKey) bool {
+	if len(own) == 0 || r.oneService() {
+		return len(own) > 0
+	}
+	var free []history.Process
+	for _, s := range r.Header.Servers {
+		unit := r.group(s)[0]
+		has := slices.ContainsFunc(own, func(k *standingKey) bool { return k.unit == unit })
+		isUnit := len(r.Header.Groups) == 0 || unit == s
+		if !has && isUnit {
+			free = append(free, unit)
+		}
+	}
+	return !r.isQuorum(free)
+}
+
+// setsAgain: the client sets its own key to what it holds already.
+func (r *reading) setsAgain(s *section, e *history.Event, k *standingKey) bool {
+	return r.processOf(cmp.Or(e.By, e.Of)) == s.process && r.processOf(e.Of) == s.process && e.Value != "" &&
+		e.Value == k.value
+}
+
+// processOf is whose attempt it is: that of the section it was granted, else that of its name.
+func (r *reading) processOf(of history.Attempt) history.Process {
+	name, _, _ := strings.Cut(string(of), "/")
+	process := history.Process(name)
+	for _, s := range r.sections {
+		if of != "" && s.attempt == of {
+			process = s.process
+		}
+	}
+	return process
+}

@@ -1,0 +1,303 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Handback is a release that can be seen to have had an effect, or none: when it was called, the lease was valid, the
+// client's own key stood on so many servers that the lock was not free with it there, and the client had no other hold
+// of that lock.
+//
+// It has an effect if, after its call, such a key is deleted, overwritten or given a shorter life, but for a client that
+// sets its own key again to the same value, which prolongs it; or if another client is granted the lock, or the same
+// client which had asked for it before, while all the keys stand. It has none if the bound passes, or a key expires,
+// without that. What expires before the release has returned, or so soon after its call that the request may have been
+// on its way, shows nothing; nor does what a crash or a failover takes away.
+type Handback struct {
+	Grant int32
+	End   int     // what happens after this position no longer matters
+	Left  []int32 // the records by which the keys stand that were left as they were; empty if it had an effect
+}
+
+// standing is a key of a lock that stands on a server, or on one of those that share a copy, or has stood there.
+type standing struct {
+	unit  history.Process
+	of    history.Process
+	value string
+	until history.Time
+	at    int32 // the record that set it; none if it does not stand
+}
+
+// ownKey is a key of a client that releases the lock, and the record by which it stands then.
+type ownKey struct{ key, at int32 }
+
+// watch is a release whose effect is awaited.
+type watch struct {
+	Handback
+	from, to int32 // in handbacks.own: its keys
+	came     outcome
+}
+
+// outcome is what has come of the keys of a release.
+type outcome uint8
+
+const (
+	allStand outcome = iota // all of them stand
+	changed                 // the release had an effect
+	expired                 // the first of them expired, at position End
+	gone                    // one is gone for another reason
+)
+
+// handbacks reads the records of keys beside the releases.
+type handbacks struct {
+	read    bool
+	list    []Handback
+	order   []int32                // grants by their release
+	keys    table[place, standing] // with the unit in place of the server
+	stand   [][]int32              // by lock: the keys that stand
+	own     []ownKey               // of all releases, one after the other
+	watched []watch
+	active  [][]int32 // by lock: in watched, those of which nothing is known yet
+	inside  [][]int32 // by process: sections that have begun before the latest release, and not ended long before
+	entered int       // in Trace.Grants: the first that has not begun
+	free    []history.Process
+	left    []int32
+}
+
+// reset prepares it for another history.
+func (h *handbacks) reset() {
+	h.read, h.entered = false, 0
+	h.list, h.own, h.watched, h.left = h.list[:0], h.own[:0], h.watched[:0], h.left[:0]
+	h.keys.reset()
+}
+
+// emptied is a list of so many empty lists, in the memory of another.
+func emptied(lists [][]int32, n int) [][]int32 {
+	lists = slices.Grow(lists[:0], n)[:n]
+	for i := range lists {
+		lists[i] = lists[i][:0]
+	}
+	return lists
+}
+
+// Handbacks lists the releases that can be seen to have had an effect or none, in the order of their calls. It needs
+// the header's servers, quorum and bound, and the servers' records of keys. An election on Kubernetes need not give
+// back what it has: it may let the lease end. The list is valid until the next history is read.
+func (t *Trace) Handbacks() []Handback {
+	h, header := &t.handbacks, &t.History.Header
+	if h.read {
+		return h.list
+	}
+	h.read = true
+	if !header.StatesQuorum() || header.Bound <= 0 || len(t.Keys) == 0 || header.Service == history.Kubernetes {
+		return nil
+	}
+	h.stand, h.active = emptied(h.stand, len(t.Locks)), emptied(h.active, len(t.Locks))
+	h.inside = emptied(h.inside, len(t.processes))
+	keys := t.Keys
+	for _, n := range t.byRelease() {
+		for ; len(keys) > 0 && int(keys[0]) < t.Grants[n].Release; keys = keys[1:] {
+			t.noteKey(keys[0])
+		}
+		t.beginWatch(n)
+	}
+	for _, at := range keys {
+		t.noteKey(at)
+	}
+	for i := range h.watched {
+		if w := &h.watched[i]; t.shows(w) {
+			h.list = append(h.list, w.Handback)
+		}
+	}
+	return h.list
+}
+
+// byRelease lists the grants that were released, in the order of the calls.
+func (t *Trace) byRelease() []int32 {
+	order := t.handbacks.order[:0]
+	for n := range t.Grants {
+		if t.Grants[n].Release != Open {
+			order = append(order, int32(n))
+		}
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(t.Grants[a].Release, t.Grants[b].Release) })
+	t.handbacks.order = order
+	return order
+}
+
+// beginWatch watches what becomes of the keys of a grant that is released.
+func (t *Trace) beginWatch(n int32) {
+	h, g := &t.handbacks, &t.Grants[n]
+	another := t.holdsAnother(n)
+	from, now, soonest := len(h.own), t.Time(g.Release), history.Time(history.Never)
+	for _, k := range h.stand[g.Lock] {
+		if key := &h.keys.all[k]; key.of == g.Process {
+			h.own = append(h.own, ownKey{k, key.at})
+			soonest = min(soonest, key.until)
+		}
+	}
+	if another || g.Until <= now || !t.keepsTaken(h.own[from:]) || soonest-now <= t.History.Header.TTL/10 {
+		h.own = h.own[:from]
+		return
+	}
+	h.active[g.Lock] = append(h.active[g.Lock], int32(len(h.watched)))
+	h.watched = append(h.watched, watch{from: int32(from), to: int32(len(h.own)),
+		Handback: Handback{Grant: n, End: t.LastBy(g.Release, now+t.History.Header.Bound)}})
+}
+
+// keepsTaken reports whether without the servers that have the keys no quorum is left.
+func (t *Trace) keepsTaken(keys []ownKey) bool {
+	h, header := &t.handbacks, &t.History.Header
+	if len(keys) == 0 || header.OneService() {
+		return len(keys) > 0
+	}
+	h.free = h.free[:0]
+	has := func(u history.Process) bool {
+		return slices.ContainsFunc(keys, func(k ownKey) bool { return h.keys.all[k.key].unit == u })
+	}
+	for _, group := range header.Groups {
+		if !has(group[0]) {
+			h.free = append(h.free, group[0])
+		}
+	}
+	for _, s := range header.Servers {
+		if len(header.Groups) == 0 && !has(s) {
+			h.free = append(h.free, s)
+		}
+	}
+	return !header.IsQuorum(h.free)
+}
+
+// holdsAnother reports whether the client of a grant had another section of the lock when it released this one.
+// Releases ascend from one call to the next.
+func (t *Trace) holdsAnother(n int32) bool {
+	h, g := &t.handbacks, &t.Grants[n]
+	for ; h.entered < len(t.Grants) && t.Grants[h.entered].OK < g.Release; h.entered++ {
+		by := &h.inside[t.Number[t.Grants[h.entered].Process]]
+		*by = append(*by, int32(h.entered))
+	}
+	by := &h.inside[t.Number[g.Process]]
+	*by = slices.DeleteFunc(*by, func(m int32) bool { return t.Grants[m].End < g.Release })
+	return slices.ContainsFunc(*by,
+		func(m int32) bool { return m != n && t.Grants[m].Lock == g.Lock && t.Grants[m].End > g.Release })
+}
+
+// noteKey applies a record to the keys that stand, and to the releases under way.
+func (t *Trace) noteKey(at int32) {
+	h, e := &t.handbacks, &t.History.Events[at]
+	lock, isLock := t.LockNumber[e.Lock]
+	if !isLock {
+		return
+	}
+	unit := t.Unit(e.Process)
+	n := h.keys.numberOf(place{unit, e.Lock, e.Member})
+	key := &h.keys.all[n]
+	stands := key.unit != "" && key.at != none
+	switch {
+	case !stands && e.F != history.KeySet:
+		return
+	case stands && e.F != history.KeySet && e.Of != "" && e.Of != t.History.Events[key.at].Of:
+		return
+	case stands:
+		t.applyTo(lock, n, int(at))
+	}
+	switch e.F {
+	case history.KeyProlonged:
+		key.until = e.Until
+	case history.KeyGone:
+		key.at = none
+		h.stand[lock] = slices.DeleteFunc(h.stand[lock], func(k int32) bool { return k == n })
+	default:
+		*key = standing{unit, t.ProcessOf(e.Of), e.Value, e.Until, at}
+		if !stands {
+			h.stand[lock] = append(h.stand[lock], n)
+		}
+	}
+}
+
+// applyTo applies the record at a position, of a key that stands, to the releases that left this key.
+func (t *Trace) applyTo(lock, key int32, at int) {
+	h := &t.handbacks
+	h.active[lock] = slices.DeleteFunc(h.active[lock],
+		func(i int32) bool { return h.watched[i].came != allStand || at > h.watched[i].End })
+	for _, i := range h.active[lock] {
+		w := &h.watched[i]
+		if slices.ContainsFunc(h.own[w.from:w.to], func(k ownKey) bool { return k.key == key }) {
+			w.came = t.cameOf(&h.keys.all[key], &t.History.Events[at], t.Grants[w.Grant].Process)
+			if w.came == expired {
+				w.End = at
+			}
+		}
+	}
+}
+
+// cameOf says what a record does to a key of a client that has released it.
+func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) outcome {
+	isSame := e.F == history.KeyProlonged || t.ProcessOf(Setter(e)) == client && t.ProcessOf(e.Of) == client &&
+		e.Value != "" && e.Value == was.value
+	switch {
+	case e.F == history.KeyGone && e.Why == history.Expired, e.F == history.KeySet && e.Time >= was.until:
+		return expired
+	case e.F == history.KeyGone && e.Why != history.Deleted && e.Why != history.Flushed:
+		return gone
+	case e.F != history.KeyGone && isSame && e.Until >= was.until:
+		return allStand
+	}
+	return changed
+}
+
+// shows completes what is known of a release, and reports whether that shows an effect or none.
+func (t *Trace) shows(w *watch) bool {
+	h, g := &t.handbacks, &t.Grants[w.Grant]
+	crash := t.CrashAfter(g.Process, g.Release)
+	switch {
+	case w.came == changed:
+		return true
+	case w.came == gone, w.came == expired && g.Done > w.End,
+		w.came == allStand && t.End <= t.Time(g.Release)+t.History.Header.Bound,
+		crash != Open && t.earliest(g.Process, g.Release, crash) <= w.End:
+		return false
+	}
+	if !t.takenOver(g, w.End) {
+		from := len(h.left)
+		for _, k := range h.own[w.from:w.to] {
+			h.left = append(h.left, k.at)
+		}
+		w.Left = h.left[from:]
+	}
+	return true
+}
+
+// takenOver reports whether, between the release of a grant and a position, another client was granted the lock, or the
+// same client which had asked for it before.
+func (t *Trace) takenOver(g *Grant, end int) bool {
+	grants := t.Locks[g.Lock].Grants
+	first := sort.Search(len(grants), func(i int) bool { return t.Grants[grants[i]].OK > g.Release })
+	for _, m := range grants[first:] {
+		o := &t.Grants[m]
+		switch asked := o.Process != g.Process || t.Asks[o.Ask].Call < g.Release; {
+		case o.OK > end:
+			return false
+		case asked && !(o.Shared && g.Shared):
+			return true
+		}
+	}
+	return false
+}
+
+// LastBy is the position of the last event after position from that is not later than due; from itself if there is
+// none.
+func (t *Trace) LastBy(from int, due history.Time) int {
+	rest := t.History.Events[from:]
+	if t.Ascending {
+		return from + sort.Search(len(rest), func(i int) bool { return rest[i].Time > due }) - 1
+	}
+	if i := slices.IndexFunc(rest, func(e history.Event) bool { return e.Time > due }); i >= 0 {
+		return from + i - 1
+	}
+	return len(t.History.Events) - 1
+}
