@@ -304,6 +304,30 @@ func (p *proof) slow(m []string) string {
 	return ""
 }
 
+// keptKey: NAMED LOCK TIME TIME TIME TIME how TIME.
+func (p *proof) keptKey(m []string) string {
+	call := p.read.Events[0]
+	e := &p.History.Events[call]
+	back, over := p.returned(call), e.Time+p.History.Header.Bound
+	if m[7] == "expired at" {
+		over = p.read.Broken
+	}
+	until := p.event(func(i int, g *history.Event) bool {
+		return i < call && g.Grant != nil && g.Process == e.Process && at(g.Grant.Until, m[4])
+	})
+	switch {
+	case e.F != history.Release || !is(e.Process, "", m[1], "") || string(e.Lock) != m[2] || !at(e.Time, m[3]):
+		return fmt.Sprintf("it is the %s of %s at %v", e.F, e.Process, e.Time)
+	case until == Open:
+		return "no lease was stated that lasts until then"
+	case m[5] == "" && back == Open, m[6] != "" && !at(p.History.Events[back].Time-e.Time, m[6]):
+		return "it did not return then"
+	case !at(over, m[8]):
+		return fmt.Sprintf("it is known at %v", over)
+	}
+	return ""
+}
+
 // there says who is up where a quorum is: the members of a service, single servers, or masters with all their replicas.
 func (p *proof) there() string {
 	h := &p.History.Header

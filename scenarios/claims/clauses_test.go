@@ -80,6 +80,10 @@ var clauses = []clause{
 	says(`The (acquire|release) of LOCK by NAMED, called at TIME, (?:[^,(]+?)(?:TIME)?(?: later)?(?: \([^)]*\))?, `+
 		`although (.+?) up and reachable all along and nobody else held or tried the lock; it should succeed within `+
 		`TIME`, (*proof).slow),
+	says(`NAMED released LOCK at TIME, when its lease was valid until TIME. The release (?:had not returned TIME `+
+		`later|returned (?:ok|fail|info)[a-z ()]*(?:at once|after TIME)), (?:but|and) its keys? on [^.]* left as `+
+		`(?:it was: it|they were: the first) (expired at|had been neither deleted nor overwritten by) TIME`,
+		(*proof).keptKey),
 
 	// what was seen of a law that holds, or is open
 	says(`^COUNT [a-z ]+`, (*proof).judged),
