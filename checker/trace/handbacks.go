@@ -12,8 +12,8 @@ import (
 // client's own key stood on so many servers that the lock was not free with it there, and the client had no other hold
 // of that lock.
 //
-// It has an effect if, after its call, such a key is deleted, overwritten or given a shorter life; a client that sets its
-// own key to the same value again only prolongs it. It has one also if, while all the keys stand, another client is
+// It has an effect if, after its call, such a key is deleted, overwritten or given a shorter life; a client that sets
+// its own key to the same value again only prolongs it. It has one also if, while all the keys stand, another client is
 // granted the lock, or the same client, which had asked for it before. It has none if the bound passes, or a key
 // expires, without that. A key that expires before the release has returned, or so soon after its call that the request
 // may have been on its way, shows nothing; nor does one that a crash or a failover takes away.
