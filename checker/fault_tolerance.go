@@ -14,7 +14,7 @@ func init() {
 	register(lawRow{law: FaultTolerance, place: 7, gravity: 7, kept: anyLock, atEnd: true,
 		says: "while a quorum is up and reachable, an uncontended acquire and its release succeed within a bound, " +
 			"and each release has an effect",
-		broken: "a free lock is not to be had in time, or a release has no effect, although a quorum is up",
+		broken: "a free lock is not acquired, or a lock not released, in time, although a quorum is up",
 		judge:  (*judge).faultTolerance, uncertain: clockerror.Bounds})
 }
 

@@ -14,6 +14,7 @@ const (
 	pauses    limit = "pauses"    // of the holder, for longer than its lease
 	messages  limit = "messages"  // to the resource, held up for longer than the lock was held
 	sessions  limit = "sessions"  // that the service ended although the client was alive
+	unheeded  limit = "unheeded"  // end of a session: the holder was told, and worked on
 	clocks    limit = "clocks"    // of servers, set ahead
 	losses    limit = "losses"    // of what a server had confirmed
 	failovers limit = "failovers" // to a replica without the key, or with two masters
@@ -31,6 +32,10 @@ that the resource compares (Care.Fences, Laws: locktest.FencedLaws), or no more 
 	sessions: `No lock survives that the service ends the session of its holder: the next one gets the lock at once, before the
 holder can learn that it has lost it. There are two ways on: a fencing token that the resource compares (Care.Fences,
 Laws: locktest.FencedLaws), or sessions that end only after their timeout (Without: "expire session").`,
+	unheeded: `No lock survives that the service ends the session of its holder. This one said so in time, and the work
+went on. There are three ways on: work that stops when the lock says that it is lost (Care.StopsWhenTold), a fencing token
+that the resource compares (Care.Fences, Laws: locktest.FencedLaws), or sessions that end only after their timeout
+(Without: "expire session").`,
 	clocks: `No lock with a lease survives a server's clock that is set ahead: its key ends before its time. There are two
 ways on: a fencing token that the resource compares (Care.Fences, Laws: locktest.FencedLaws), or servers whose clocks
 are slewed and never set (Without: "jump of servers").`,
@@ -45,7 +50,7 @@ more than what a lock on such servers can keep (Laws: locktest.EfficiencyLaws).`
 }
 
 // limitOf says why no lock with a lease could have kept the law that was violated in a run: its holder was paused for
-// longer, its message was held up for longer, its session was ended, or its servers forgot its key. What was written
+// longer, its message was held up for longer, its session was ended, and it could not know or did not heed it, or its servers forgot its key. What was written
 // then is of the same cause. A clock that drifts is no such reason: a lock can keep a margin.
 func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	if f.Law == checker.ResourceSafety {
@@ -61,6 +66,8 @@ func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 		return messages
 	case c.Kind == checker.SessionExpired && tooSoonToLearn(h, &f):
 		return sessions
+	case (c.Kind == checker.HolderOutlivedLease || c.Kind == checker.NeverRenewed) && toldOfItsEnd(h, &f):
+		return unheeded
 	case c.Kind == checker.ExpiredEarly && onlyJumps(h, f.Faults):
 		return clocks
 	case c.Kind == checker.LostInCrash:
@@ -188,6 +195,37 @@ func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 		}
 	}
 	return gone > 0 && granted < gone+h.Header.TTL/3
+}
+
+// toldOfItsEnd reports whether a fault had ended the session of a holder, so that its key went before it was due, and
+// the lock had told the holder that its lease was over before the other was granted it.
+func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
+	holds := holdsOf(h, f)
+	return slices.ContainsFunc(holds, func(g *hold) bool {
+		later := slices.ContainsFunc(holds,
+			func(o *hold) bool { return o.at > g.at && g.Grant.Granted <= g.until && g.until <= o.Grant.Granted })
+		return later && endedEarly(h, g)
+	})
+}
+
+// endedEarly reports whether a fault struck the session of a holder, and the holder's key was gone after that before it
+// was due.
+func endedEarly(h *history.History, g *hold) bool {
+	struck, due := false, history.Time(0)
+	for i := range h.Events {
+		e := &h.Events[i]
+		switch {
+		case e.Process == history.Nemesis:
+			struck = struck || e.F.Does() == history.EndsSession && e.Type == history.Invoke && e.Fault != nil &&
+				e.Fault.Strikes(g.Process) && e.Time >= g.Grant.Granted
+		case e.Of != g.Attempt:
+		case e.F == history.KeySet || e.F == history.KeyProlonged:
+			due = e.Until
+		case e.F == history.KeyGone && struck:
+			return e.Why == history.Expired && e.Time < due
+		}
+	}
+	return false
 }
 
 // ended is when the fault ended that struck at a position; the end of the run if that is not recorded.

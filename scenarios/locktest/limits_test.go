@@ -1,0 +1,153 @@
+package locktest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// storyOf is a history of two clients of one server of a service, whose leases last for 9 s.
+func storyOf(t *testing.T, service history.Service, events ...history.Event) *history.History {
+	t.Helper()
+	h := &history.History{Header: history.Header{Servers: []history.Process{"server-1"}, Quorum: 1, Service: service,
+		Clients: []history.Process{"client-1", "client-2"}, Locks: []history.Lock{"lock"}, TTL: 9e9, Hold: 1e9,
+		End: 60e9}}
+	for i, e := range events {
+		if e.Index = i; e.Type == 0 {
+			e.Type = history.OK
+		}
+		if e.Process != history.Nemesis {
+			e.Lock = "lock"
+		} else if f, err := nemesis.Parse(e.Value); err != nil {
+			t.Fatal(err)
+		} else {
+			e.F, e.Fault = history.F(f.Kind.String()), f.Struck()
+		}
+		h.Events = append(h.Events, e)
+	}
+	return h
+}
+
+// acquired are the records of a client that gets the lock at a time, with what it is told of its lease.
+func acquired(p history.Process, at, until history.Time) []history.Event {
+	a := history.Attempt(p + "/1")
+	return []history.Event{
+		{Time: at, Process: p, Type: history.Invoke, F: history.Acquire},
+		{Time: at, Process: "server-1", F: history.KeySet, Of: a, By: a, Until: at + 9e9},
+		{Time: at, Process: p, F: history.Acquire, Attempt: a, Grant: &history.Grant{Since: at, Granted: at, Until: until,
+			Counted: []history.Process{"server-1"}}},
+	}
+}
+
+func gone(at history.Time) history.Event {
+	return history.Event{Time: at, Process: "server-1", F: history.KeyGone, Of: "client-1/1", Why: history.Expired}
+}
+
+func does(at history.Time, p history.Process, typ history.Type, f history.F) history.Event {
+	e := history.Event{Time: at, Process: p, Type: typ, F: f, Attempt: history.Attempt(p + "/1")}
+	if f == history.Write {
+		e.Value = string(p)
+	}
+	return e
+}
+
+func fault(at history.Time, line string) history.Event {
+	return history.Event{Time: at, Process: history.Nemesis, Type: history.Invoke, Value: line}
+}
+
+func joined(parts ...[]history.Event) (all []history.Event) {
+	for _, p := range parts {
+		all = append(all, p...)
+	}
+	return all
+}
+
+// TestLimitsAreNoFaultsOfTheLock: each limit of a lease, beside the nearest story in which the lock, or its user, is at
+// fault itself.
+func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
+	expire := fault(3e9, "expire session of client-1 at 3s")
+	delay := fault(15e8, "delay client-1 -> resource by 12s at 1500ms for 1s")
+	leaves := func(p history.Process, at history.Time) history.Event {
+		return does(at, p, history.Invoke, history.Release)
+	}
+	for _, test := range []struct {
+		name    string
+		service history.Service
+		law     checker.Law
+		events  []history.Event
+		want    limit
+	}{
+		{"the next one comes before the holder can know of the end of its session", history.ZooKeeper,
+			checker.MutualExclusion, joined(acquired("client-1", 1e9, 10e9), []history.Event{expire, gone(301e7)},
+				acquired("client-2", 302e7, 12e9), []history.Event{leaves("client-1", 5e9), leaves("client-2", 6e9)}),
+			sessions},
+		{"the holder could have known of the end of its session for long", history.ZooKeeper,
+			checker.MutualExclusion, joined(acquired("client-1", 1e9, 10e9), []history.Event{expire, gone(301e7)},
+				acquired("client-2", 8e9, 17e9), []history.Event{leaves("client-1", 9e9), leaves("client-2", 10e9)}), ""},
+		{"the holder is told of the end of its session, and works on", history.ZooKeeper, checker.MutualExclusion,
+			joined(acquired("client-1", 1e9, 3015e6), []history.Event{expire, gone(301e7)},
+				acquired("client-2", 302e7, 12e9), []history.Event{leaves("client-1", 5e9), leaves("client-2", 6e9)}),
+			unheeded},
+		{"the holder works on when its lease has run out", history.ZooKeeper, checker.MutualExclusion,
+			joined(acquired("client-1", 1e9, 9e9), []history.Event{gone(10e9)}, acquired("client-2", 11e9, 19e9),
+				[]history.Event{leaves("client-1", 12e9), leaves("client-2", 13e9)}), ""},
+		{"the session of another is ended", history.ZooKeeper, checker.MutualExclusion,
+			joined(acquired("client-1", 1e9, 9e9), []history.Event{fault(3e9, "expire session of client-2 at 3s"),
+				gone(10e9)}, acquired("client-2", 11e9, 19e9),
+				[]history.Event{leaves("client-1", 12e9), leaves("client-2", 13e9)}), ""},
+		{"the holder waits for the resource, which it asked in time", history.Redis, checker.MutualExclusion,
+			joined(acquired("client-1", 1e9, 9e9), []history.Event{delay,
+				does(2e9, "client-1", history.Invoke, history.Write), gone(10e9)}, acquired("client-2", 11e9, 19e9),
+				[]history.Event{does(14e9, "client-1", history.OK, history.Write), leaves("client-1", 141e8),
+					leaves("client-2", 15e9)}), messages},
+		{"the holder asks the resource when its lease is over", history.Redis, checker.MutualExclusion,
+			joined(acquired("client-1", 1e9, 9e9), []history.Event{
+				does(95e8, "client-1", history.Invoke, history.Write), gone(10e9)}, acquired("client-2", 11e9, 19e9),
+				[]history.Event{does(14e9, "client-1", history.OK, history.Write), leaves("client-1", 141e8),
+					leaves("client-2", 15e9)}), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := storyOf(t, test.service, test.events...)
+			v := checker.Check(h)
+			f := v.Of(test.law)
+			if got := limitOf(h, v, f); f.Outcome != checker.Violated || got != test.want {
+				t.Errorf("%q, want %q: %s\n%s", got, test.want, f.Came(), f.Explanation)
+			}
+		})
+	}
+}
+
+// TestAMessageThatNoLockCallsBackIsSaidFirst: a write that left in time is the limit of a sound lock. With one that
+// everybody has, the same plan shows what is wrong with the lock, and that leads the findings.
+func TestAMessageThatNoLockCallsBackIsSaidFirst(t *testing.T) {
+	for name, test := range map[string]struct {
+		lock  func(*Client) Lock
+		limit bool
+	}{
+		"a sound lock":              {newPlain, true},
+		"a lock that everybody has": {func(*Client) Lock { return open{} }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := examine(t, Config{New: test.lock, Seeds: testkit.Size(2, 6), Hold: 3 * time.Second, Untried: true,
+				Plan: []string{"delay message 2 of client-1 -> resource by 15s"},
+				Laws: []checker.Law{checker.MutualExclusion, checker.ResourceSafety}})
+			if p == nil {
+				return
+			}
+			failures := p.failures()
+			if len(failures) == 0 {
+				t.Fatal("nothing broke")
+			}
+			first := failures[0]
+			if said := strings.HasPrefix(first.text(), waysOn[messages]); said != test.limit ||
+				(first.rank == ofLeases) != test.limit {
+				t.Errorf("%s, of rank %v\n%s", first.what, first.rank, p.summary())
+			}
+		})
+	}
+}
