@@ -7,6 +7,7 @@ type CauseKind string
 const (
 	CountedWithoutQuorum CauseKind = "counted without quorum"      // the two grants share no server
 	GrantedByNone        CauseKind = "granted by no server"        // no server had a key of the grant's client
+	GrantedTwice         CauseKind = "granted twice by one server" // the keys of both stood there at once
 	DeposedMaster        CauseKind = "granted by a deposed master" // two masters served one group
 	// the key expired on time but the stated validity lies after it
 	ValidityMiscounted CauseKind = "validity miscounted" // plainly, or (gone key extended)
@@ -72,6 +73,7 @@ var Causes = []struct {
 }{
 	{CountedWithoutQuorum, nil},
 	{GrantedByNone, nil},
+	{GrantedTwice, nil},
 	{DeposedMaster, nil},
 	{ValidityMiscounted, []string{GoneKey}},
 	{NeverRenewed, nil},

@@ -27,7 +27,10 @@ func byOtherClocks(h *history.History, off func(history.Process) history.Time, m
 		}
 		if e.Grant != nil {
 			g := *e.Grant
-			g.Since, g.Granted, g.Until = g.Since+by, g.Granted+by, g.Until+by
+			g.Since, g.Granted = g.Since+by, g.Granted+by
+			if g.Until != history.Never {
+				g.Until += by
+			}
 			e.Grant = &g
 		}
 	}

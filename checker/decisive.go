@@ -39,8 +39,7 @@ type record struct {
 // decide finds the cause of a clash of leases. It returns the records of all servers that both grants counted, in order
 // of position; the last is the decisive one. The list is empty if the cause lies elsewhere.
 func (t *judge) decide(c *clash) (Cause, []record) {
-	counted := [2][]history.Process{t.History.Events[c.first.At].Grant.Counted,
-		t.History.Events[c.then.At].Grant.Counted}
+	counted := [2][]history.Process{t.counted(&c.first), t.counted(&c.then)}
 	if t.keyless(&c.first) || t.keyless(&c.then) {
 		return Cause{Kind: GrantedByNone}, nil
 	}
@@ -68,11 +67,22 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 	return recorded[len(recorded)-1].cause, recorded
 }
 
+// counted are the servers that a window counted, or the one on which its holder was given the lock.
+func (t *judge) counted(s *trace.Span) []history.Process {
+	if counted := t.History.Events[s.At].Grant.Counted; len(counted) > 0 {
+		return counted
+	}
+	if given := t.GivenBy(s); given >= 0 {
+		return []history.Process{t.History.Events[given].Process}
+	}
+	return nil
+}
+
 // keyless reports whether servers record keys of the lock, and none had a key of a grant's client when the client was
-// told that it has the lock; nor had one set a key of its attempt. The members of one service answer as one, so that
-// what a grant counted there is no evidence.
+// told that it has the lock; nor had one set a key of its attempt, or been given a key for it. The members of one
+// service answer as one, so that what a grant counted there is no evidence.
 func (t *judge) keyless(s *trace.Span) bool {
-	g, counted := &t.Grants[s.Grant], t.History.Events[s.At].Grant.Counted
+	g, counted := &t.Grants[s.Grant], t.counted(s)
 	if s.At != g.OK || g.Attempt == "" || len(counted) > 0 && !t.History.Header.OneService() {
 		return false
 	}
@@ -118,13 +128,20 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 
 // restsOn finds, for each unit, the keys that the two grants rest on: the one that the attempt set last before its
 // grant, on a server that it counted (or on any server of the unit, if that server has since been replaced), since an
-// extension may have set it anew.
+// extension may have set it anew; or the one by which another has given it the lock.
 func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	all := make([]record, len(units))
 	for i := range all {
 		all[i] = record{set: [2]int{-1, -1}, gone: -1, undone: -1, overwrote: -1, at: -1}
 	}
 	found := make([][2]bool, len(units)) // on a server that was counted
+	for k, s := range [2]*trace.Span{&c.first, &c.then} {
+		if given := t.GivenBy(s); given >= 0 {
+			if u := slices.Index(units, t.Unit(t.History.Events[given].Process)); u >= 0 {
+				all[u].set[k], found[u][k] = given, true
+			}
+		}
+	}
 	last := max(c.first.At, c.then.At)
 	n := sort.Search(len(t.Keys), func(n int) bool { return int(t.Keys[n]) >= last })
 	for missing := 2 * len(units); n > 0 && missing > 0; n-- {
@@ -166,7 +183,7 @@ func (t *judge) isKeyOf(e *history.Event, lock int32, u history.Process) bool {
 // end before the other key was set, or else, as in a queue, to its last end before the later grant.
 func (t *judge) follow(c *clash, u history.Process, r *record) {
 	from, other := r.set[r.victim], r.set[1-r.victim]
-	owner := t.Grants[r.victimSpan(c).Grant].Attempt
+	owner := t.History.Events[from].Of
 	due, lost := t.History.Events[from].Until, -1
 	lasts := history.Never // of the first deadline
 	if due != history.Never {
@@ -232,11 +249,25 @@ func (t *judge) judge(c *clash, r *record) {
 		r.at, r.cause = max(r.set[0], r.set[1]), Cause{Kind: DeposedMaster}
 	case r.gone >= 0:
 		r.at, r.cause = t.causeOfLoss(c, r)
-	case r.overwrote >= 0 && t.History.Events[r.overwrote].Checked == history.CheckedLapse:
+	case r.overwrote >= 0 && t.mayChange(t.changeAt(r.overwrote, t.History.Events[r.set[r.victim]].Of)):
 		r.at, r.cause = r.overwrote, Cause{Kind: ValidityMiscounted}
 	case r.overwrote >= 0:
 		r.at, r.cause = r.overwrote, Cause{RemovedByNonOwner, Overwritten}
+	case t.beside(r):
+		r.at, r.cause = r.set[1-r.victim], Cause{Kind: GrantedTwice}
 	}
+}
+
+// changeAt is the change that the event at a position makes of an owner's key.
+func (t *judge) changeAt(at int, owner history.Attempt) trace.Change {
+	return trace.Change{At: at, Owner: owner, By: trace.Setter(&t.History.Events[at])}
+}
+
+// beside reports whether the victim's key, which has not gone, stood beside the other one when that was set.
+func (t *judge) beside(r *record) bool {
+	victim, other := &t.History.Events[r.set[r.victim]], &t.History.Events[r.set[1-r.victim]]
+	return !t.History.Header.OneService() && victim.Process == other.Process && victim.Member != other.Member &&
+		(t.Expiries || other.Time < victim.Until)
 }
 
 // deposed reports whether the server of the event at position i had been replaced as its group's master by then.
@@ -289,7 +320,7 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 			return r.gone, Cause{Kind: CauseNotRecorded}
 		case gone.By == gone.Of:
 			return r.gone, Cause{RemovedByOwner, t.lateTry(r.victimSpan(c).Grant, r.gone)}
-		case gone.Checked == history.CheckedLapse:
+		case t.mayChange(t.changeAt(r.gone, gone.Of)):
 			return r.gone, Cause{Kind: ValidityMiscounted}
 		}
 		return r.gone, Cause{Kind: RemovedByNonOwner}

@@ -23,6 +23,10 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	}
 	key := sentence("the key of %s on %s", t.who(g, &t.Grants[other.Grant]), server)
 	switch r.cause.Kind {
+	case GrantedTwice:
+		set := &t.History.Events[r.set[r.victim]]
+		return sentence("%s, set at %v, still stood there when that of %s was set at %v, and nothing kept that one "+
+			"from being set", key, set.Time, t.name(e.Of), e.Time)
 	case DeposedMaster:
 		return t.deposedStory(r)
 	case RemovedByNonOwner:
@@ -71,6 +75,8 @@ func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 	switch {
 	case e.Checked == history.CheckedLapse:
 		return t.lapseStory(c, r, key)
+	case e.F == history.KeySet, e.Why == history.Deleted:
+		return t.takenOverStory(c, r, key)
 	case r.cause.Detail == GoneKey:
 		return sentence("%s had expired at %v as it should, and yet %s took its lease for extended at %v, until %v",
 			key, e.Time, holder, lease.Granted, lease.Until)
@@ -86,6 +92,31 @@ func (t *judge) lapseStory(c *clash, r *record, key string) string {
 	return sentence("%s was removed at %v by %s, for the key by which %s showed that it lives had expired, but %s "+
 		"counted its lease until %v%s", key, e.Time, t.ProcessOf(trace.Setter(e)), holder, holder, until,
 		t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
+}
+
+// takenOverStory describes a key that another removed or replaced, as it might, since the lease of its holder was over.
+func (t *judge) takenOverStory(c *clash, r *record, key string) string {
+	span, e := r.victimSpan(c), &t.History.Events[r.at]
+	did, holder := "removed", t.Grants[span.Grant].Process
+	if e.F == history.KeySet {
+		did = "replaced"
+	}
+	return sentence("%s was %s at %v by %s, since the lease of %s was over: it had done nothing to keep the key since "+
+		"%v, but went on as if it had the lock%s", key, did, e.Time, t.ProcessOf(trace.Setter(e)), holder,
+		t.Time(t.lastKept(r)), t.faultText(t.unrenewed(span.Grant, r.at)))
+}
+
+// lastKept is the position at which the victim's key was last set or prolonged by its owner before the record.
+func (t *judge) lastKept(r *record) int {
+	set := &t.History.Events[r.set[r.victim]]
+	for i := r.at - 1; i > r.set[r.victim]; i-- {
+		e := &t.History.Events[i]
+		if (e.F == history.KeySet || e.F == history.KeyProlonged) && e.Lock == set.Lock && e.Of == set.Of &&
+			trace.Setter(e) == set.Of && e.Process == set.Process {
+			return i
+		}
+	}
+	return r.set[r.victim]
 }
 
 func (t *judge) deposedStory(r *record) string {

@@ -29,14 +29,22 @@ func init() {
 // judged; and where servers do not record why keys went, it cannot be known that it held.
 func (t *judge) ownership(f *Finding) {
 	judged, after := 0, false
+	var harmless []trace.Change
 	for c := range t.Changes {
 		judged++
 		if c.By == c.Owner {
 			continue
 		}
-		if after = true; !t.mayChange(c) {
+		switch after = true; {
+		case t.mayChange(c):
+		case t.Over(c):
+			harmless = append(harmless, c)
+		default:
 			t.trespass(f, c.At, c.Owner)
 		}
+	}
+	for _, c := range harmless {
+		t.trespass(f, c.At, c.Owner)
 	}
 	if f.Outcome == Violated {
 		return

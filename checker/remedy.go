@@ -216,6 +216,10 @@ var remedies = map[CauseKind][]advice{
 		"two majorities always share a server."}},
 	GrantedByNone: {{text: "Take the lock for acquired only when the servers have said so: an error, or no answer, " +
 		"is no."}},
+	GrantedTwice: slices.Concat([]advice{
+		{text: "Look for the keys of others and set one's own in one step, such as one script, and take the lock " +
+			"only if there was none."},
+	}, guards),
 	DeposedMaster: slices.Concat([]advice{
 		{text: "Send WAIT after setting the lock and obey its count.", unless: history.WaitForReplicas, only: anyRedis},
 		{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the " +

@@ -46,8 +46,8 @@ func TestCausesAreReadAsWritten(t *testing.T) {
 		rounds = 6_000
 	}
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.twoGrants() })
-	for _, kind := range []CauseKind{CountedWithoutQuorum, DeposedMaster, ValidityMiscounted, ExpiredEarly,
-		LeaseNotRechecked, RemovedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, SessionExpired,
+	for _, kind := range []CauseKind{CountedWithoutQuorum, GrantedTwice, DeposedMaster, ValidityMiscounted,
+		ExpiredEarly, LeaseNotRechecked, RemovedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, SessionExpired,
 		CauseNotRecorded} {
 		if n := sumOf(seen, string(kind)); n < rounds/1000 {
 			t.Errorf("%q was the cause in %d of %d rounds only", kind, n, rounds)
@@ -214,6 +214,15 @@ func (g *gossip) twoGrants() {
 	if g.reigns {
 		h.Quorum = len(gossipServers)
 	}
+	if r.IntN(8) == 0 { // one that may give the lock to them
+		g.clients[2].asked = 1
+		e := history.Event{Process: "client-3", Type: history.Invoke, F: history.Acquire, Lock: "a"}
+		g.add(e)
+		e.Type, e.Attempt, e.Grant = history.OK, "client-3/1", g.grant(0)
+		g.add(e)
+		e.Type, e.F, e.Grant = history.Invoke, history.Release, nil
+		g.add(e)
+	}
 	for i := range 2 {
 		p := history.Process(fmt.Sprintf("client-%d", i+1))
 		g.add(history.Event{Process: p, Type: history.Invoke, F: history.Acquire, Lock: "a"})
@@ -234,13 +243,20 @@ func (g *gossip) twoGrants() {
 		p := history.Process(fmt.Sprintf("client-%d", i+1))
 		e := history.Event{Process: p, F: history.Acquire, Lock: "a", Attempt: history.Attempt(p + "/1"),
 			Grant: g.grant(0)}
-		if e.Grant.Until = e.Grant.Granted + history.Time(r.IntN(30))*1e6; r.IntN(6) == 0 {
+		if e.Grant.Until = e.Grant.Granted + history.Time(r.IntN(30))*1e6; r.IntN(3) == 0 {
 			e.Grant.Until = e.Grant.Granted - 1e6
 		}
 		if g.add(e); r.IntN(4) == 0 {
 			g.serve()
 			e.F, e.Grant = history.Extend, g.grant(g.now)
 			g.add(e)
+		}
+	}
+	if r.IntN(8) == 0 { // each has a member of its own
+		for i := range g.h.Events {
+			if e := &g.h.Events[i]; e.F.IsKey() {
+				e.Member = string(e.Of)
+			}
 		}
 	}
 	h.End = g.now

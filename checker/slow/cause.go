@@ -11,6 +11,11 @@ import (
 func (r *reading) cause(a, b *window) string {
 	counted := [2][]history.Process{r.Events[a.at].Grant.Counted, r.Events[b.at].Grant.Counted}
 	for i, w := range []*window{a, b} {
+		if given := r.given(w); given >= 0 {
+			counted[i] = []history.Process{r.Events[given].Process}
+		}
+	}
+	for i, w := range []*window{a, b} {
 		if w.at == w.ok && (len(counted[i]) == 0 || r.oneService()) && r.keyless(w) {
 			return "granted by no server"
 		}
@@ -62,6 +67,54 @@ func (r *reading) keyless(w *window) bool {
 		}
 	}
 	return any
+}
+
+// given is the place at which another set the key that a window rests on: the last key of the lock before the grant, if
+// that still stands, was set while the holder asked, and by a request of another after that one's release. It is -1 if
+// there is none, or if the holder counted servers or set a key of its own.
+func (r *reading) given(w *window) int {
+	if w.at != w.ok || w.attempt == "" || len(r.Events[w.at].Grant.Counted) > 0 {
+		return -1
+	}
+	for i := w.ok - 1; i > w.call; i-- {
+		e := &r.Events[i]
+		if e.F != history.KeySet || e.Lock != w.lock {
+			continue
+		}
+		gone := slices.ContainsFunc(r.Events[i:w.ok], func(o history.Event) bool {
+			return o.F == history.KeyGone && o.Lock == w.lock && o.Process == e.Process
+		})
+		own := slices.ContainsFunc(r.Events[:w.ok], func(o history.Event) bool {
+			return o.F == history.KeySet && o.Lock == w.lock && o.Of == w.attempt
+		})
+		by := e.By
+		if by == "" {
+			by = e.Of
+		}
+		var giver *section // the latest of that name
+		for _, s := range r.sections {
+			if s.attempt == by && s.lock == w.lock {
+				giver = s
+			}
+		}
+		if gone || own || giver == nil || giver.process == w.process || giver.release >= i {
+			return -1
+		}
+		return i
+	}
+	return -1
+}
+
+// restingOn is a window as if its attempt had set the key that another gave it.
+func (r *reading) restingOn(w *window) *window {
+	given := r.given(w)
+	if given < 0 {
+		return w
+	}
+	s, resting := *w.section, *w
+	s.attempt = r.Events[given].Of
+	resting.section = &s
+	return &resting
 }
 
 // group lists the servers that share one copy of a lock.
@@ -133,6 +186,7 @@ func (r *reading) isQuorum(servers []history.Process) bool { return len(servers)
 // a queue (etcd, ZooKeeper) the other key is there earlier, so that only the later grant bounds it.
 func (r *reading) record(a, b *window, group []history.Process) (at int, cause string) {
 	bound := max(a.at, b.at)
+	a, b = r.restingOn(a), r.restingOn(b)
 	setA, setB := r.lastSet(a, group), r.lastSet(b, group)
 	if setA < 0 || setB < 0 {
 		return -1, ""
@@ -154,11 +208,14 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	case gone >= 0:
 		return r.loss(victim, on, first, then, gone)
 	case !apart:
+		was, other := &r.Events[first], &r.Events[then]
 		switch over := r.overwritten(victim, on, first, again, bound); {
-		case over >= 0 && r.Events[over].Checked == history.CheckedLapse:
+		case over >= 0 && r.mayChange(over, was.Of, r.setter(over)):
 			return over, "validity miscounted"
 		case over >= 0:
 			return over, "removed by non-owner (overwritten)"
+		case !r.oneService() && was.Member != other.Member && (r.recordsExpiry() || other.Time < was.Until):
+			return then, "granted twice by one server"
 		}
 	}
 	return -1, ""
@@ -183,6 +240,14 @@ func (r *reading) overwritten(victim *window, serves servers, first, set, bound 
 		}
 	}
 	return -1
+}
+
+// setter is the attempt whose request set or removed the key at place i.
+func (r *reading) setter(i int) history.Attempt {
+	if e := &r.Events[i]; e.By != "" {
+		return e.By
+	}
+	return r.Events[i].Of
 }
 
 // deposed reports whether, before place i, the last failover of that event's server made another the master.
@@ -228,7 +293,7 @@ func (r *reading) loss(victim *window, on servers, set, other, gone int) (int, s
 		return gone, "removed by its own holder"
 	case e.Why == history.Deleted && e.By == "", e.Why == history.NotRecorded:
 		return gone, "cause not recorded"
-	case e.Why == history.Deleted && e.Checked == history.CheckedLapse:
+	case e.Why == history.Deleted && r.mayChange(gone, e.Of, e.By):
 		return gone, "validity miscounted"
 	case e.Why == history.Deleted:
 		return gone, "removed by non-owner"

@@ -15,7 +15,7 @@ func init() {
 // ownership looks for a deletion, an overwriting or a prolongation by an attempt other than the owner.
 func (r *reading) ownership() Finding {
 	outcome, requests, silent := Unchecked, 0, false
-	var broken []Breach
+	var broken, harmless []Breach // those of a hold that was over come last
 	for i := range r.Events {
 		e := &r.Events[i]
 		silent = silent || e.Why == history.NotRecorded && slices.Contains(r.locks, e.Lock)
@@ -41,10 +41,15 @@ func (r *reading) ownership() Finding {
 		if e.F == history.KeySet && by == "" {
 			by = e.Of
 		}
-		if by != owner && !r.mayChange(i, owner, by) {
+		switch {
+		case by == owner, r.mayChange(i, owner, by):
+		case r.holdOver(i, owner, by):
+			harmless = append(harmless, Breach{[]int{i}, cause, e.Time})
+		default:
 			broken = append(broken, Breach{[]int{i}, cause, e.Time})
 		}
 	}
+	broken = append(broken, harmless...)
 	if silent { // who deletes and prolongs is not recorded
 		outcome = Unchecked
 	}
@@ -54,13 +59,18 @@ func (r *reading) ownership() Finding {
 // mayChange reports whether a request at place i that checks what it changes may change the key of another: the hold of
 // that one is over, or shown to have lapsed.
 func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
-	e := &r.Events[i]
-	switch e.Checked {
+	switch r.Events[i].Checked {
 	case history.CheckNotRecorded, history.CheckedNothing:
 		return false
 	case history.CheckedLapse:
 		return true
 	}
+	return r.holdOver(i, owner, by)
+}
+
+// holdOver reports whether the hold of the owner of a key is over at place i, where another changes the key.
+func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
+	e := &r.Events[i]
 	var s *section // the latest of that name
 	for _, o := range r.sections {
 		if o.attempt == owner && o.lock == e.Lock {
@@ -68,19 +78,25 @@ func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 		}
 	}
 	if s != nil {
-		if s.ok > i {
-			return false
-		}
-		until := history.Time(history.Never)
-		if s.lease != nil {
-			until = s.lease.Until
-		}
+		until, stated := history.Time(history.Never), s.lease
 		for _, x := range s.extensions {
 			if x < i {
-				until = r.Events[x].Grant.Until
+				stated = r.Events[x].Grant
 			}
 		}
+		if stated != nil && !stated.Open {
+			until = stated.Until
+		}
+		switch {
+		case until == history.Never && r.untouched(i, owner):
+			return true
+		case s.ok > i:
+			return false
+		}
 		return s.release < i || until <= e.Time || until == history.Never && s.end < i
+	}
+	if r.untouched(i, owner) {
+		return true
 	}
 	firstSet := func(of history.Attempt) int {
 		return slices.IndexFunc(r.Events, func(o history.Event) bool {
@@ -102,6 +118,30 @@ func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 		gaveUp = true
 	}
 	return gaveUp
+}
+
+// untouched: by place i, what an attempt last set or prolonged of its own on that server is a TTL ago.
+func (r *reading) untouched(i int, owner history.Attempt) bool {
+	last := history.Time(-1)
+	for _, e := range r.Events[:i] {
+		by := e.By
+		if e.F == history.KeySet && by == "" {
+			by = e.Of
+		}
+		if (e.F == history.KeySet || e.F == history.KeyProlonged) && e.Of == owner && by == owner &&
+			e.Lock == r.Events[i].Lock && r.keeper(e.Process) == r.keeper(r.Events[i].Process) {
+			last = e.Time
+		}
+	}
+	return last >= 0 && r.Header.TTL > 0 && r.Events[i].Time-last >= r.Header.TTL
+}
+
+// keeper: the members of one service keep keys together.
+func (r *reading) keeper(p history.Process) history.Process {
+	if r.oneService() && slices.Contains(r.Header.Servers, p) {
+		return "the service"
+	}
+	return p
 }
 
 // maker is the process that made an attempt: the one that was granted it, else the one that its name begins with.
@@ -131,15 +171,9 @@ func (r *reading) liveOwner(i int) history.Attempt {
 		until history.Time
 	}
 	e, stands := &r.Events[i], map[history.Process]key{}
-	keeps := func(p history.Process) history.Process { // the members of one service keep keys together
-		if r.oneService() && slices.Contains(r.Header.Servers, p) {
-			return "the service"
-		}
-		return p
-	}
 	for j := range i {
 		o := &r.Events[j]
-		was, there := stands[keeps(o.Process)]
+		was, there := stands[r.keeper(o.Process)]
 		switch {
 		case o.Process == history.Nemesis && o.F.Does() == history.Promotes && o.Type == history.Invoke &&
 			o.Fault != nil && len(o.Fault.To) > 0:
@@ -149,16 +183,16 @@ func (r *reading) liveOwner(i int) history.Attempt {
 			}
 		case o.Lock != e.Lock || o.Member != e.Member:
 		case o.F == history.KeySet:
-			stands[keeps(o.Process)] = key{of: o.Of, until: o.Until}
+			stands[r.keeper(o.Process)] = key{of: o.Of, until: o.Until}
 		case !there || o.Of != "" && o.Of != was.of:
 		case o.F == history.KeyGone:
-			delete(stands, keeps(o.Process))
+			delete(stands, r.keeper(o.Process))
 		case o.F == history.KeyProlonged:
 			was.until = o.Until
-			stands[keeps(o.Process)] = was
+			stands[r.keeper(o.Process)] = was
 		}
 	}
-	if k, ok := stands[keeps(e.Process)]; ok && (e.Time < k.until || r.recordsExpiry()) {
+	if k, ok := stands[r.keeper(e.Process)]; ok && (e.Time < k.until || r.recordsExpiry()) {
 		return k.of
 	}
 	return ""

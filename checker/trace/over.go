@@ -8,30 +8,79 @@ import (
 
 // Over reports whether the hold of a key's owner had ended by the record that changes it, so that another may do so, if
 // it checks what it changes: the owner had called its release, or the lease that it was told had run out; if it was
-// told no end, it had learned of the loss, or crashed; or it had given up asking.
+// told no end, it had learned of the loss, or crashed, or had left its key alone for a TTL; or it had given up asking.
 func (t *Trace) Over(c Change) bool {
 	e := &t.History.Events[c.At]
 	n, granted := t.Owner[Title{e.Lock, c.Owner}]
 	if !granted {
-		return t.gaveUp(c)
+		return t.gaveUp(c) || t.untouched(c)
 	}
 	g, until := &t.Grants[n], t.toldUntil(n, c.At)
+	if until == history.Never && t.untouched(c) {
+		return true
+	}
 	return g.OK < c.At && (g.Release < c.At || until <= e.Time || until == history.Never && g.End < c.At)
+}
+
+// untouched reports whether the owner had neither set nor prolonged its key for a TTL, so that no lease was left of it.
+func (t *Trace) untouched(c Change) bool {
+	e, ttl := &t.History.Events[c.At], t.History.Header.TTL
+	for _, at := range slices.Backward(t.Keys) {
+		k := &t.History.Events[at]
+		own := k.F == history.KeySet && Setter(k) == c.Owner || k.F == history.KeyProlonged && k.By == c.Owner
+		if int(at) < c.At && own && k.Of == c.Owner && k.Lock == e.Lock &&
+			t.Keeper(k.Process) == t.Keeper(e.Process) {
+			return ttl > 0 && e.Time-k.Time >= ttl
+		}
+	}
+	return false
+}
+
+// GivenBy is the position at which another, who was giving the lock back, set the key that the lock of a window's
+// holder rests on: the one that was set last, while the holder asked and had set none itself. It is -1 if there is
+// none, or if the holder counted servers of its own.
+func (t *Trace) GivenBy(s *Span) int {
+	g := &t.Grants[s.Grant]
+	if s.At != g.OK || g.Attempt == "" || len(t.History.Events[s.At].Grant.Counted) > 0 {
+		return -1
+	}
+	last := -1
+	for _, i := range t.Keys {
+		e := &t.History.Events[i]
+		switch {
+		case int(i) >= s.At || e.Lock != t.Locks[g.Lock].Name:
+		case e.F == history.KeySet && e.Of == g.Attempt:
+			return -1
+		case e.F == history.KeySet:
+			last = int(i)
+		case e.F == history.KeyGone && last >= 0 && e.Process == t.History.Events[last].Process:
+			last = -1
+		}
+	}
+	if last < t.Asks[g.Ask].Call {
+		return -1
+	}
+	by := Setter(&t.History.Events[last])
+	n, granted := t.Owner[Title{t.Locks[g.Lock].Name, by}]
+	if !granted || t.Grants[n].Process == g.Process || t.Grants[n].Release >= last {
+		return -1
+	}
+	return last
 }
 
 // toldUntil is the end of the lease as its holder had been told by position at; Never if it had been told none.
 func (t *Trace) toldUntil(n int32, at int) history.Time {
 	g := &t.Grants[n]
-	until := history.Time(history.Never)
-	if g.Lease != nil {
-		until = g.Lease.Until
-	}
+	last := g.Lease
 	for _, x := range t.extensions {
 		if x.grant == n && x.at < at {
-			until = t.History.Events[x.at].Grant.Until
+			last = t.History.Events[x.at].Grant
 		}
 	}
-	return until
+	if last == nil || last.Open {
+		return history.Never
+	}
+	return last.Until
 }
 
 // gaveUp reports whether the owner, which was never granted the lock, no longer asked for it. A history does not say

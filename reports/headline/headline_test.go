@@ -16,7 +16,8 @@ import (
 )
 
 // clashes are the causes for which two grants of one lock meet.
-var clashes = []checker.CauseKind{checker.CountedWithoutQuorum, checker.GrantedByNone, checker.DeposedMaster,
+var clashes = []checker.CauseKind{checker.CountedWithoutQuorum, checker.GrantedByNone,
+	checker.GrantedTwice, checker.DeposedMaster,
 	checker.ValidityMiscounted, checker.ExpiredEarly,
 	checker.LeaseNotRechecked, checker.RemovedByNonOwner, checker.RemovedByOwner, checker.LostInCrash,
 	checker.LostInFailover, checker.SessionExpired, checker.CauseNotRecorded}

@@ -149,6 +149,8 @@ func (s *story) why() string {
 		return who + " counted on its lease for longer than its key lived"
 	case checker.GrantedByNone:
 		return "no server had granted it to " + who
+	case checker.GrantedTwice:
+		return "a server granted it while the key of " + who + " stood there"
 	case checker.NeverRenewed:
 		return "nobody renewed the lease of " + who + ", whose work took longer"
 	case checker.ExpiredEarly:

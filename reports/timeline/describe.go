@@ -6,6 +6,7 @@ package timeline
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -19,6 +20,9 @@ type describer struct {
 	// does.
 	Apart   func(history.Attempt) bool
 	Several bool // more than one lock is in use
+	// Locks are those that are in use. A key of none of them, which servers record as well, is named; nil: each is of
+	// one.
+	Locks []history.Lock
 	// Registers is how many there are in a history of registers, which has no lock.
 	Registers int
 	Long      bool // say also what the eye can do without: tokens, servers, deadlines
@@ -250,7 +254,10 @@ func (t *describer) apply(e *history.Event) string {
 // key describes a key on the servers named by where.
 func (t *describer) key(e *history.Event, where string) string {
 	key := "the key"
-	if t.Several {
+	switch {
+	case t.Locks != nil && !slices.Contains(t.Locks, e.Lock):
+		key = "the key " + strconv.Quote(string(e.Lock))
+	case t.Several:
 		key = string(e.Lock)
 	}
 	of := cmp.Or(string(e.Of), "nobody")

@@ -318,7 +318,8 @@ func (l *Lanes) names() []string {
 }
 
 func newDescriber(l *Lanes, long bool) describer {
-	return describer{Holder: l.holder, Apart: l.apart, Several: len(l.locks) > 1, Registers: l.registers, Long: long}
+	return describer{Holder: l.holder, Apart: l.apart, Several: len(l.locks) > 1, Locks: l.locks,
+		Registers: l.registers, Long: long}
 }
 
 // described is an event in words.

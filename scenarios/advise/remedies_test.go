@@ -43,6 +43,8 @@ const seenOnly = "the locks of the format are not read from their requests"
 var confirmations = []confirmation{
 	{text: "Count a lock, or its extension, only after a majority of all servers said yes: two majorities always " +
 		"share a server.", apply: byMajority},
+	{text: "Look for the keys of others and set one's own in one step, such as one script, and take the lock only if " +
+		"there was none.", reason: librariesOnly},
 	{text: "Send WAIT after setting the lock and obey its count.", changes: []string{"lock.wait.obey: on"}},
 	{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the permitted lag.",
 		reason: "it says itself that it only narrows the gap"},

@@ -1,0 +1,505 @@
+package redis
+
+import (
+	"cmp"
+	"crypto/sha1"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/front"
+)
+
+// A lock may be kept in any type of key and be asked for in many spellings: who owns it, and who commits an offence,
+// must not depend on that. Each spelling here goes through the wire to a node, and is compared with a model that knows
+// only who holds the lock and until when.
+
+const lockTTL = time.Second
+
+// storage is how a lock is kept. Commands have names for what is passed: @lock and @twin are keys, $owner and $ttl are
+// arguments. The lock is free if @lock does not exist.
+type storage struct {
+	name  string
+	take  []string
+	owns  string // a condition in Lua
+	read  string // the command that shows it
+	shows func(reply, owner string) bool
+	drop  []string // deletes whatever is there
+	all   string   // the command that lists the owner, and perhaps other things
+}
+
+func isValue(reply, owner string) bool { return reply == owner }
+func isOne(reply, _ string) bool       { return reply == "1" }
+func isThere(reply, _ string) bool     { return reply != "null" }
+
+var storages = []storage{
+	{"string", []string{"SET @lock $owner PX $ttl"}, "redis.call('GET', @lock) == $owner", "GET @lock", isValue,
+		[]string{"DEL @lock"}, "GET @lock"},
+	{"hash field", []string{"HSET @lock who $owner", "PEXPIRE @lock $ttl"},
+		"redis.call('HGET', @lock, 'who') == $owner", "HGET @lock who", isValue, []string{"DEL @lock"},
+		"HGET @lock who"},
+	{"hash counter", []string{"HINCRBY @lock $owner 1", "PEXPIRE @lock $ttl"},
+		"redis.call('HEXISTS', @lock, $owner) == 1", "HEXISTS @lock $owner", isOne, []string{"DEL @lock"},
+		"HKEYS @lock"},
+	{"sorted set", []string{"ZADD @lock 1 $owner", "PEXPIRE @lock $ttl"}, "redis.call('ZSCORE', @lock, $owner)",
+		"ZSCORE @lock $owner", isThere, []string{"ZREMRANGEBYRANK @lock 0 0"}, "ZRANGE @lock 0 0"},
+	{"set", []string{"SADD @lock $owner", "PEXPIRE @lock $ttl"}, "redis.call('SISMEMBER', @lock, $owner) == 1",
+		"SISMEMBER @lock $owner", isOne, []string{"DEL @lock"}, "SMEMBERS @lock"},
+	{"list", []string{"LPUSH @lock $owner", "PEXPIRE @lock $ttl"}, "redis.call('LINDEX', @lock, 0) == $owner",
+		"LINDEX @lock 0", isValue, []string{"LPOP @lock"}, "LINDEX @lock 0"},
+	{"several keys", []string{"SET @twin $owner PX $ttl", "SET @lock $owner PX $ttl"},
+		"redis.call('GET', @lock) == $owner", "GET @lock", isValue, []string{"DEL @twin @lock"}, "GET @lock"},
+}
+
+// forms are the ways to ask: plain commands, a transaction, scripts.
+var forms = []string{"commands", "MULTI", "EVAL", "EVALSHA"}
+
+// spelling is one way to write a lock down.
+type spelling struct {
+	storage
+	form     string
+	reversed bool // the order of keys, and of arguments
+	release  letting
+	value    func(client string, n int) string
+}
+
+// letting says how a lock is given back.
+type letting string
+
+const (
+	checked  letting = "checked"   // if it is one's own
+	blind    letting = "blind"     // whoever has it
+	readBack letting = "read back" // if it is that of whom the client has just read from the key
+)
+
+// takesAny reports whether a release gives back whatever lock there is.
+func (r letting) takesAny() bool { return r != checked }
+
+func (s *spelling) String() string {
+	return fmt.Sprintf("%s by %s, reversed %t, release %s", s.name, s.form, s.reversed, s.release)
+}
+
+// spellings are all of them.
+func spellings() (all []*spelling) {
+	values := []func(string, int) string{
+		func(c string, n int) string { return c + "." + strconv.Itoa(n) },
+		func(c string, n int) string { return strconv.Itoa(1000*int(c[0]) + n) }, // as a TTL
+		func(c string, n int) string { return fmt.Sprintf(`{"by":%q,"n":%d}`, c, n) },
+	}
+	for _, k := range storages {
+		for _, form := range forms {
+			for _, reversed := range []bool{false, true} {
+				for _, r := range []letting{checked, blind, readBack} {
+					all = append(all, &spelling{k, form, reversed, r, values[len(all)%len(values)]})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// stageOf is a node with clients before it, each on a connection of its own.
+type stageOf struct {
+	*machine
+	*spelling
+	callers sim.Callers
+	clients map[string]*asker
+	told    int // records that the front has been told of
+	steps   []string
+}
+
+// asker is a client, and its line to the node.
+type asker struct {
+	sim.Line
+	stage  *stageOf
+	name   string
+	conn   uint64
+	caller sim.Caller
+	wire   sim.Wire
+	n      int
+	reply  string
+	other  string // a value that it has read; empty: it uses its own
+	wrong  string // what the front has got wrong
+}
+
+func (a *asker) Now() sim.Time  { return history.Time(a.stage.mono) }
+func (a *asker) Deliver([]byte) {}
+
+// Ask has the node execute a request, and tells the front what that has done.
+func (a *asker) Ask(args []string, of history.Attempt, _ string) {
+	m := a.stage.machine
+	m.conn = a.conn
+	reply := m.send(of, args...)
+	for ; a.stage.told < len(m.events); a.stage.told++ {
+		e := m.events[a.stage.told]
+		if e.Sent = a.Now(); e.By != "" {
+			a.stage.callers.Recorded(&e)
+		}
+	}
+	a.wire.Arrived(a, []byte(*reply), sim.NewIncoming(history.Process(a.name), a.conn, of, args, nil))
+	a.reply = readable(*reply)
+}
+
+// attempt is the latest of the client, and owner the value that it uses.
+func (a *asker) attempt() history.Attempt { return history.Attempt(a.name + "/" + strconv.Itoa(a.n)) }
+func (a *asker) owner() string            { return cmp.Or(a.other, a.stage.value(a.name, a.n)) }
+
+// do writes a command with its names replaced.
+func (a *asker) do(command string) string {
+	args := strings.Fields(command)
+	for i, w := range args {
+		args[i] = a.word(w)
+	}
+	return a.send(args...)
+}
+
+func (a *asker) word(w string) string {
+	switch w {
+	case "$owner":
+		return a.owner()
+	case "$ttl":
+		return strconv.FormatInt(lockTTL.Milliseconds(), 10)
+	case "@lock":
+		return "lock"
+	case "@twin":
+		return "lock:twin"
+	}
+	return w
+}
+
+func (a *asker) send(args ...string) string {
+	b := fmt.Appendf(nil, "*%d\r\n", len(args))
+	for _, w := range args {
+		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(w), w)
+	}
+	if err := a.wire.Written(a, b); err != nil {
+		return err.Error()
+	}
+	return a.reply
+}
+
+// when executes commands if a condition is true, in the form of the spelling. The condition is given twice: in Lua, and
+// as a command and what it must answer.
+func (a *asker) when(lua, read string, is func(reply, owner string) bool, commands []string) bool {
+	switch s := a.stage.spelling; s.form {
+	case "commands":
+		if read != "" && !is(a.do(read), a.owner()) {
+			return false
+		}
+		for _, c := range commands {
+			a.do(c)
+		}
+		return true
+	case "MULTI":
+		a.do("WATCH @lock")
+		if read != "" && !is(a.do(read), a.owner()) {
+			a.do("UNWATCH")
+			return false
+		}
+		a.do("MULTI")
+		for _, c := range commands {
+			a.do(c)
+		}
+		return a.do("EXEC") != "null"
+	}
+	return a.script(lua, commands) == "1"
+}
+
+// script executes them by EVAL, or by EVALSHA once it is loaded.
+func (a *asker) script(lua string, commands []string) string {
+	text := "if not (" + lua + ") then return 0 end "
+	for _, c := range commands {
+		words := strings.Fields(c)
+		for i, w := range words {
+			if w[0] != '@' && w[0] != '$' {
+				words[i] = "'" + w + "'"
+			}
+		}
+		text += "redis.call(" + strings.Join(words, ", ") + ") "
+	}
+	text += "return 1"
+	keys, args := []string{"@lock", "@twin"}, []string{"$owner", "$ttl"}
+	if a.stage.reversed {
+		slices.Reverse(keys)
+		slices.Reverse(args)
+	}
+	request := []string{"EVAL", "", "2"}
+	for i := range keys {
+		text = strings.ReplaceAll(text, keys[i], fmt.Sprintf("KEYS[%d]", i+1))
+		text = strings.ReplaceAll(text, args[i], fmt.Sprintf("ARGV[%d]", i+1))
+	}
+	for _, w := range slices.Concat(keys, args) {
+		request = append(request, a.word(w))
+	}
+	if request[1] = text; a.stage.form == "EVALSHA" {
+		a.send("SCRIPT", "LOAD", text)
+		request[0], request[1] = "EVALSHA", fmt.Sprintf("%x", sha1.Sum([]byte(text)))
+	}
+	return a.send(request...)
+}
+
+// take asks for the lock once, as an attempt of its own.
+func (a *asker) take() bool {
+	a.n++
+	s := a.stage
+	e := history.Event{Process: history.Process(a.name), Type: history.Invoke, F: history.Acquire, Lock: "lock"}
+	s.note(e)
+	a.caller.Begin(a.attempt(), a.Now())
+	taken := a.when("redis.call('EXISTS', @lock) == 0", "EXISTS @lock",
+		func(reply, _ string) bool { return reply == "0" }, s.storage.take)
+	since, counted := a.caller.Try()
+	if taken != slices.Equal(counted, []sim.ProcessID{"redis-1"}) || taken && since != a.Now() {
+		a.wrong = fmt.Sprintf("taken %t, but it counted %v since %v", taken, counted, since)
+	}
+	e.Type = history.Fail
+	if taken {
+		e.Type, e.Attempt = history.OK, a.attempt()
+		e.Grant = &history.Grant{Since: since, Granted: a.Now(), Until: since + history.Time(lockTTL)}
+		for _, p := range counted {
+			e.Grant.Counted = append(e.Grant.Counted, history.Process(p))
+		}
+	}
+	s.note(e)
+	return taken
+}
+
+// give releases the lock.
+func (a *asker) give() {
+	s := a.stage
+	e := history.Event{Process: history.Process(a.name), Type: history.Invoke, F: history.Release, Lock: "lock",
+		Attempt: a.attempt()}
+	s.note(e)
+	lua, read := s.owns, s.read
+	switch s.release {
+	case blind:
+		lua, read = "true", ""
+	case readBack:
+		a.other = a.reads()
+	}
+	a.when(lua, read, s.shows, s.drop)
+	a.other = ""
+	e.Type = history.OK
+	s.note(e)
+}
+
+// reads is the value of the owner that the key has; what is none if there is no key.
+func (a *asker) reads() string { return strings.Trim(a.do(a.stage.all), "[]") }
+
+// note records what a client does.
+func (s *stageOf) note(e history.Event) {
+	e.Time, e.Index = history.Time(s.mono), len(s.events)
+	s.events = append(s.events, e)
+	s.told = len(s.events)
+}
+
+func newStage(s *spelling, names ...string) *stageOf {
+	stage := &stageOf{machine: newMachine(Config{}), spelling: s, callers: front.Redis{}.Begin(),
+		clients: map[string]*asker{}}
+	for i, name := range names {
+		a := &asker{stage: stage, name: name, conn: uint64(i + 1), caller: stage.callers.Caller(sim.ProcessID(name))}
+		a.wire = a.caller.Wire("redis-1")
+		stage.clients[name] = a
+	}
+	return stage
+}
+
+// outcome is what came of a schedule: whether each take was granted, and who offended whom.
+type outcome struct {
+	granted  []bool
+	offences []string // "a/1 removes b/1"
+}
+
+func (o *outcome) String() string { return fmt.Sprint(o.granted, o.offences) }
+
+// half is the time between two steps: a lease ends two steps after it was taken.
+const half = lockTTL/2 + 10*time.Millisecond
+
+// play carries a schedule out: "a+" takes the lock, "a-" gives it back.
+func (s *stageOf) play(schedule []string) (o outcome) {
+	for _, step := range schedule {
+		a := s.clients[step[:1]]
+		if step[1] == '+' {
+			o.granted = append(o.granted, a.take())
+		} else {
+			a.give()
+		}
+		s.sleep(half)
+	}
+	for _, e := range s.events {
+		if (e.F == history.KeyGone || e.F == history.KeyProlonged) && e.By != "" && e.By != e.Of && e.Lock == "lock" {
+			o.offences = append(o.offences, fmt.Sprintf("%s removes %s", e.By, e.Of))
+		}
+	}
+	o.offences = slices.Compact(o.offences) // each field of a hash has a record
+	return o
+}
+
+// model is the lock as its users think of it.
+func model(schedule []string, r letting) (o outcome) {
+	holder, ends, n := "", time.Duration(0), map[string]int{}
+	for i, step := range schedule {
+		now, client := time.Duration(i)*half, step[:1]
+		if now >= ends {
+			holder = ""
+		}
+		if step[1] == '+' {
+			n[client]++
+			free := holder == ""
+			if o.granted = append(o.granted, free); free {
+				holder, ends = client+"/"+strconv.Itoa(n[client]), now+lockTTL
+			}
+			continue
+		}
+		own := client + "/" + strconv.Itoa(n[client])
+		if holder != "" && holder != own && r.takesAny() {
+			o.offences = append(o.offences, own+" removes "+holder)
+		}
+		if holder == own || r.takesAny() {
+			holder = ""
+		}
+	}
+	return o
+}
+
+// schedules are all of a length in which two clients take and give back the lock; a client gives back only what it was
+// granted, as the model has it, and takes nothing meanwhile.
+func schedules(length int, r letting) (all [][]string) {
+	var extend func(s []string, has map[string]bool)
+	extend = func(s []string, has map[string]bool) {
+		if len(s) == length {
+			all = append(all, slices.Clone(s))
+			return
+		}
+		for _, c := range []string{"a", "b"} {
+			next := append(slices.Clone(s), c+"+")
+			if has[c] {
+				next[len(s)] = c + "-"
+			}
+			granted := model(next, r).granted
+			extend(next, map[string]bool{c: !has[c] && granted[len(granted)-1],
+				map[string]string{"a": "b", "b": "a"}[c]: has[map[string]string{"a": "b", "b": "a"}[c]]})
+		}
+	}
+	extend(nil, map[string]bool{})
+	return all
+}
+
+// TestWhoOwnsALockDoesNotDependOnItsSpelling: each spelling of each schedule comes out as the model says, in what is
+// granted, in who removes whose key, and in the verdict on ownership.
+func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
+	length, offences := 4, 0
+	if testkit.Full() {
+		length = 6
+	}
+	for _, s := range spellings() {
+		for _, schedule := range schedules(length, s.release) {
+			want := model(schedule, s.release)
+			stage := newStage(s, "a", "b")
+			if got := stage.play(schedule); got.String() != want.String() {
+				t.Fatalf("%v: %v comes out as %v, want %v\n%s", s, schedule, &got, &want, stage.story())
+			}
+			offences += len(want.offences)
+			if problem := stage.misjudged(&want); problem != "" {
+				t.Fatalf("%v: %v: %s\n%s", s, schedule, problem, stage.story())
+			}
+		}
+	}
+	if offences == 0 {
+		t.Error("nobody removes another's key")
+	}
+}
+
+// respellings are other ways to set the key of the storages, by their names.
+var respellings = map[string][][]string{
+	"string": {{"set @lock $owner px $ttl nx"}, {"SET @lock $owner NX EX 1"}, {"SETEX @lock 1 $owner"},
+		{"PSETEX @lock $ttl $owner"}, {"SET @lock $owner", "PEXPIRE @lock $ttl"},
+		{"SETNX @lock $owner", "EXPIRE @lock 1"}, {"GETSET @lock $owner", "PEXPIRE @lock $ttl NX"},
+		{"MSET @lock $owner", "PEXPIRE @lock $ttl"}, {"APPEND @lock $owner", "PEXPIRE @lock $ttl"},
+		{"SET @twin $owner PX $ttl", "RENAME @twin @lock"}, {"SET @twin $owner PX $ttl", "RENAMENX @twin @lock"}},
+	"hash field": {{"HMSET @lock who $owner", "PEXPIRE @lock $ttl"}, {"HSETNX @lock who $owner", "EXPIRE @lock 1"},
+		{"HSET @lock since 1 who $owner", "PEXPIRE @lock $ttl"}},
+	"hash counter": {{"HSET @lock $owner 1", "PEXPIRE @lock $ttl"}, {"HSETNX @lock $owner 1", "EXPIRE @lock 1"}},
+	"sorted set":   {{"ZADD @lock NX 1 $owner", "PEXPIRE @lock $ttl"}, {"ZINCRBY @lock 5 $owner", "EXPIRE @lock 1"}},
+	"list":         {{"RPUSH @lock $owner", "PEXPIRE @lock $ttl"}},
+	"several keys": {{"MSET @lock $owner @twin $owner", "PEXPIRE @twin $ttl", "PEXPIRE @lock $ttl"},
+		{"SET @lock $owner PX $ttl", "SET @twin $owner PX $ttl"}},
+}
+
+// TestRespellingALockChangesNothing: other commands to the same effect, other values of owners, and another order of
+// keys and arguments change no verdict, no cause and nobody who is named in it.
+func TestRespellingALockChangesNothing(t *testing.T) {
+	told := func(s *spelling, schedule []string) string {
+		stage := newStage(s, "a", "b")
+		text := fmt.Sprint(stage.play(schedule))
+		for _, f := range checker.Check(stage.history()).Findings {
+			if f.Outcome == checker.Violated { // whether the others were seen at all may differ
+				text += fmt.Sprintf("\n%s: %v, between %v", f.Law, f.Cause, f.Holders)
+			}
+		}
+		return text
+	}
+	violations := 0
+	for i, s := range spellings() {
+		other := *s
+		all := respellings[s.name]
+		if len(all) == 0 {
+			continue
+		}
+		for j, schedule := range schedules(4, s.release) {
+			other.take = all[(i+j)%len(all)]
+			other.reversed = !s.reversed
+			other.value = func(c string, n int) string { return "1767" + strconv.Itoa(100*int(c[0])+n) }
+			was, is := told(s, schedule), told(&other, schedule)
+			if was != is {
+				t.Fatalf("%v: %v\n%s\nbut by %v\n%s", s, schedule, was, other.take, is)
+			}
+			violations += strings.Count(is, "between")
+		}
+	}
+	if violations == 0 {
+		t.Error("no law is broken")
+	}
+}
+
+// history is what the clients and the node have recorded.
+func (s *stageOf) history() *history.History {
+	h := &history.History{Header: history.Header{Servers: []history.Process{"redis-1"}, Quorum: 1,
+		TTL: history.Time(lockTTL), Service: history.Redis, End: history.Time(s.mono)}, Events: slices.Clone(s.events)}
+	for i := range h.Events {
+		if e := &h.Events[i]; e.F.IsKey() && e.Lock != "lock" {
+			e.Lock = "another"
+		}
+	}
+	return h
+}
+
+// misjudged says in what the checker is wrong about a schedule; empty if it is right.
+func (s *stageOf) misjudged(want *outcome) string {
+	for _, a := range s.clients {
+		if a.wrong != "" {
+			return a.wrong
+		}
+	}
+	f := checker.Check(s.history()).Of(checker.Ownership)
+	switch {
+	case len(want.offences) == 0 && f.Outcome == checker.Violated:
+		return f.Explanation
+	case len(want.offences) == 0:
+		return ""
+	case f.Outcome != checker.Violated:
+		return "ownership: " + f.Outcome.String()
+	}
+	by, of, _ := strings.Cut(want.offences[0], " removes ")
+	holders := []history.Process{history.Process(by[:1]), history.Process(of[:1])}
+	if !slices.Equal(f.Holders, holders) || f.Cause.Kind != checker.RemovedByNonOwner || f.Cause.Detail != "" {
+		return fmt.Sprintf("%v between %v, want %v: %s", f.Cause, f.Holders, holders, f.Explanation)
+	}
+	return ""
+}
