@@ -16,7 +16,8 @@ func init() {
 		upkeep:  []string{"connect", "ping", "auth", "setwatches", "setwatches2", "closesession"},
 		meaning: "how many members of a ZooKeeper ensemble: zookeeper-1 …",
 		cluster: func(s *Servers) cluster {
-			c := zookeeper.Config{Log: raft.Config{Fsync: s.Fsync}}
+			c := zookeeper.Config{Tick: s.TickTime, SyncLimit: s.SyncLimit, MinTimeout: locks.LeastSession,
+				MaxTimeout: locks.MostSession, Log: raft.Config{Fsync: s.Fsync}}
 			return &zooKeeperCluster{zookeeper.NewEnsemble(c, s.names()), c}
 		}})
 }

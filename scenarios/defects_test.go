@@ -180,7 +180,7 @@ lock: {protocol: zookeeper, ttl: 4s}
 work: {hold: 8s, stagger: 100ms}
 faults:
   - cut client-2 | zookeeper-1 zookeeper-2 zookeeper-3 at 1s for 6200ms
-  - "crash zookeeper-1 losing unsynced writes at 3500ms, restart after 1s"
+  - "crash zookeeper-1 losing unsynced writes at 5500ms, restart after 1s"
 `},
 }
 

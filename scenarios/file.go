@@ -129,7 +129,9 @@ var timeKeys = []format.Key[Scenario]{
 	format.Positive("limit", func(s *Scenario) *time.Duration { return &s.Limit }, 120*time.Second,
 		"the run ends here, in simulated time"),
 	format.Positive("bound", func(s *Scenario) *time.Duration { return &s.Bound }, 0,
-		"how long an uncontended acquire or release may take (fault-tolerance)").Depending("the lock's TTL"),
+		"how long an uncontended acquire or release may take (fault-tolerance)").
+		Depending("the lock's TTL; with several members of ZooKeeper and `sync-limit` times `tick-time`, for which " +
+			"they may wait for a silent leader"),
 }
 
 // settle reads what refers to clients and servers, checks what depends on several keys, and fills in the defaults that

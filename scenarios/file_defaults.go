@@ -33,6 +33,6 @@ func (f *file) defaultStart(client int) sim.Delay {
 
 func (f *file) defaultBound() {
 	if f.scenario.Bound == 0 {
-		f.scenario.Bound = f.lock.config.TTL
+		f.scenario.Bound = f.lock.config.TTL + f.scenario.Servers.silence()
 	}
 }

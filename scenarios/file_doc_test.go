@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
@@ -88,8 +89,11 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 			continue
 		}
 		base := oneRedis
-		if slices.Contains(aboutReplicas, row.key) {
+		switch {
+		case slices.Contains(aboutReplicas, row.key):
 			base = withKey(t, base, "servers.replicas", "1")
+		case slices.Contains(zooKeeperKeys, strings.TrimPrefix(row.key, "servers.")):
+			base = onZooKeeper
 		}
 		same(base, row.key, strings.TrimSuffix(value, "`"))
 	}
@@ -160,7 +164,8 @@ func TestDefaultsInWords(t *testing.T) {
 		"lock.elapsed-check": "`on` with an extension or `work.check-validity`, else `off`",
 		// TestEveryValue
 		"lock.extension.lease": "TTL", "lock.extension.every": "TTL / 3", "lock.quorum": "N / 2 + 1",
-		"bound":      "the lock's TTL",
+		"bound": "the lock's TTL; with several members of ZooKeeper and `sync-limit` times `tick-time`, for which " +
+			"they may wait for a silent leader", // TestBoundOfAnEnsembleAllowsForASilentLeader
 		"work.start": "its place in the stagger", // TestOverridesChangeOnlyWhatTheyName
 		"mix.pause":  "TTL / 100 to 3 TTL", "mix.jump": "TTL / 100 to 3 TTL", "mix.delay": "TTL / 1000 to 3 TTL",
 		"mix.slow-fsync": "TTL / 100 to TTL / 2", "mix.outage": "TTL / 100 to 3 TTL",
@@ -171,6 +176,15 @@ func TestDefaultsInWords(t *testing.T) {
 	}
 	if !reflect.DeepEqual(words, want) {
 		t.Errorf("got %v\nwant %v", words, want)
+	}
+}
+
+func TestBoundOfAnEnsembleAllowsForASilentLeader(t *testing.T) {
+	for servers, want := range map[string]time.Duration{"{zookeeper: 1}": 10 * time.Second,
+		"{zookeeper: 3}": 20 * time.Second, "{zookeeper: 3, tick-time: 500ms, sync-limit: 2}": 11 * time.Second} {
+		if got := parseText(t, withKey(t, onZooKeeper, "servers", servers)).Bound; got != want {
+			t.Errorf("%s: %v, want %v", servers, got, want)
+		}
 	}
 }
 

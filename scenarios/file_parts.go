@@ -14,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // Limits on counts. Larger ones are of no use, and their sums would overflow an int64 of nanoseconds.
@@ -60,6 +61,28 @@ var serverSettings = []format.Key[Servers]{
 		"how long a master must be silent before the Sentinel replaces it").Recurring(),
 	format.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter },
 		redis.DefaultReconfigureAfter, "how long a deposed master goes on serving once the Sentinel reaches it"),
+	ofZooKeeper(format.Time("tick-time", func(s *Servers) *time.Duration { return &s.TickTime }, zookeeper.DefaultTick,
+		"the unit of time of a ZooKeeper ensemble (tickTime): its leader checks for expired sessions once a tick, and "+
+			"members send signs of life twice a tick").With(func(f *format.Form) {
+		f.Least, f.Most, f.Step = int64(100*time.Millisecond), int64(time.Minute), int64(time.Millisecond)
+	}).Refusing("ZooKeeper does not start with a tickTime of 0 (\"tickTime is not set\")")),
+	ofZooKeeper(format.Number("sync-limit", func(s *Servers) *int { return &s.SyncLimit },
+		zookeeper.DefaultSyncLimit, 1, 100,
+		"how many ticks a member of a ZooKeeper ensemble serves without a sign of life of its leader, and a leader "+
+			"keeps a silent member (syncLimit)").
+		Refusing("ZooKeeper does not start with a syncLimit of 0 (\"syncLimit is not set\")")),
+}
+
+// ofZooKeeper is a key that is not in use unless the servers are a ZooKeeper ensemble.
+func ofZooKeeper(k format.Key[Servers]) format.Key[Servers] {
+	get := k.Get
+	k.Get = func(s *Servers) format.Value {
+		if s.Backend != locks.OnZooKeeper {
+			return format.Value{}
+		}
+		return get(s)
+	}
+	return k
 }
 
 func (f *file) serverFields() []field {
@@ -115,6 +138,9 @@ var (
 		"down-after", "reconfigure-after"}
 )
 
+// zooKeeperKeys are settings of ZooKeeper ensembles.
+var zooKeeperKeys = []string{"tick-time", "sync-limit"}
+
 // checkServers refuses servers that the protocol never asks, and settings that none of them has.
 func (f *file) checkServers() {
 	s, kinds := &f.scenario.Servers, 0
@@ -133,6 +159,15 @@ func (f *file) checkServers() {
 		return
 	}
 	f.checkProtocol()
+	for _, key := range zooKeeperKeys {
+		place, given := f.inServers[key]
+		switch {
+		case given && s.Backend != locks.OnZooKeeper:
+			f.Problem(place, "", "%s is a setting of ZooKeeper: leave it out", key)
+		case given && s.N == 1 && key == "sync-limit":
+			f.Problem(place, "", "sync-limit is about members of an ensemble, but there is one server: leave it out")
+		}
+	}
 	for _, key := range slices.Concat(redisKeys, replicaKeys) {
 		place, given := f.inServers[key]
 		switch {

@@ -29,6 +29,7 @@ var explained = map[fixed]string{
 	{"1s", "sim/bubble/driver.go"}:             "runs begin at a whole second",
 	{"1000h", "scenarios/client.go"}:           "longer than any run",
 	{"1s", "scenarios/locks/etcd.go"}:          "the step of lock.ttl, and the default of lock.timeout",
+	{"2s", "sim/zookeeper/config.go"}:          "the default of servers.tick-time",
 	{"4s", "scenarios/locks/zookeeper.go"}:     "the least lock.ttl",
 	{"40s", "scenarios/locks/zookeeper.go"}:    "the most",
 	{"1ms", "scenarios/locks/zookeeper.go"}:    "its step",

@@ -39,7 +39,7 @@ type Scenario struct {
 	Promise  checker.Promise // default the laws that Expect does not name as violated or any
 	Shown    []checker.Law   // that some run must exercise: those promised explicitly, or expected to hold
 	Limit    time.Duration   // of simulated time; default 120 s
-	Bound    time.Duration   // of an uncontended acquire or release; default the lock's TTL
+	Bound    time.Duration   // of an uncontended acquire or release; default the lock's TTL and [Servers.silence]
 	Expect   format.All
 }
 
@@ -54,6 +54,10 @@ type Servers struct {
 	Version              string // of Redis, as FORMAT.md has it; default 7.0
 	NotifyKeyspaceEvents string // of Redis, as redis.conf writes it; default none
 
+	// With ZooKeeper only.
+	TickTime  time.Duration // default 2 s
+	SyncLimit int           // in ticks; default 5
+
 	// With replicas only.
 	MinReplicasToWrite int           // default 0: none
 	MinReplicasMaxLag  time.Duration // default 10 s
@@ -61,6 +65,15 @@ type Servers struct {
 	SemiSyncTimeout    time.Duration // then falls back to asynchronous; default 1 s
 	DownAfter          time.Duration // of the Sentinel; default 30 s
 	ReconfigureAfter   time.Duration // of a deposed master that is reachable; default 8 s
+}
+
+// silence is how long members of these servers may be without a leader before they miss it, if it falls silent; 0 if
+// that is not set.
+func (s *Servers) silence() time.Duration {
+	if s.Backend != locks.OnZooKeeper || s.N == 1 {
+		return 0
+	}
+	return time.Duration(s.SyncLimit) * s.TickTime
 }
 
 // Persistent reports whether a server that loses power still has anything on its disk.

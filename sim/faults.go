@@ -100,6 +100,7 @@ func (w *World) Stop(id ProcessID, how Stop) bool {
 		p.hangUpAll()
 	}
 	p.server.Stop(how)
+	p.endPeers()
 	return true
 }
 

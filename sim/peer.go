@@ -66,6 +66,43 @@ func (m *peerMessage) act(uint64) {
 	m.to.server.(Peer).Receive(m.from.id, m.body)
 }
 
+// peerEnd notifies a peer that the process at the other end of their connection has ended.
+type peerEnd struct {
+	from, to *Process
+	link     *link
+	life     uint64 // of the receiver when it was sent
+	travel   Time
+}
+
+// endPeers notifies the peers of a server that has ended, in the order in which they were added.
+func (p *Process) endPeers() {
+	if _, connected := p.server.(PeerCloser); !connected {
+		return
+	}
+	for _, q := range p.w.procs {
+		if _, wants := q.server.(PeerCloser); wants && q != p && !q.down {
+			l := p.w.link(p.id, q.id)
+			l.trail(&peerEnd{p, q, l, q.life, l.draw("", "end", p.life)})
+		}
+	}
+}
+
+func (m *peerEnd) depart(extra Time) {
+	l := m.link
+	l.lastMessage = max(l.lastMessage, m.from.w.now+m.travel+extra)
+	m.from.w.schedule(l.lastMessage, m, 0)
+}
+
+func (m *peerEnd) abandoned() bool { return m.to.life != m.life }
+
+func (m *peerEnd) act(uint64) {
+	if m.to.down || m.to.life != m.life || m.to.holds(m, 0) {
+		return
+	}
+	m.from.w.digest.word(uint64(m.from.w.now) ^ m.link.name)
+	m.to.server.(PeerCloser).PeerClosed(m.from.id)
+}
+
 // push is what a server sends a client unasked, in order with its replies on that connection: data, or that it has
 // closed the connection.
 type push struct {

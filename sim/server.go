@@ -32,6 +32,13 @@ type Peer interface {
 	Receive(from ProcessID, body any)
 }
 
+// PeerCloser is a peer that is notified when another one's process ends: the connection between them breaks, in order
+// with the messages there and one delay later. While the link is cut it learns nothing.
+type PeerCloser interface {
+	Peer
+	PeerClosed(from ProcessID)
+}
+
 // Closer is a server that keeps state for a connection, and is notified when its client has closed it or has crashed:
 // in order with the requests there, one delay later, and never after the server's own HangUp.
 type Closer interface {

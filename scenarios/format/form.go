@@ -19,6 +19,10 @@ func (r *Reader) Value(n ast.Node, f *Form) (v Value, ok bool) {
 		v.Word, ok = Choose(r, f.Words...)(n)
 	case Count:
 		var count int
+		if text, isText := ScalarText(n); isText && text == "0" && f.Zero != "" {
+			r.Problem(StartOf(n), "", "%s; expected a number from %d to %d", f.Zero, f.Least, f.Most)
+			return Value{}, false
+		}
 		count, ok = r.Whole(int(f.Least), int(f.Most))(n)
 		v.N = int64(count)
 	case Duration:
@@ -67,6 +71,10 @@ func (r *Reader) durationIn(n ast.Node, f *Form) (Value, bool) {
 	if f.Recurs && d < shortestPeriod {
 		r.Problem(StartOf(n), shortestPeriod.String(),
 			"this recurs throughout a run and must be at least %v, found %s", shortestPeriod, Found(text))
+		return Value{}, false
+	}
+	if d == 0 && f.Zero != "" {
+		r.Problem(StartOf(n), "", "%s; expected %s", f.Zero, f.Values())
 		return Value{}, false
 	}
 	switch outside := v.N < f.Least || f.Most > 0 && v.N > f.Most || f.Step > 0 && v.N%f.Step != 0; {

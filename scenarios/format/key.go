@@ -34,6 +34,8 @@ type Form struct {
 	// lasts: the next try for a lock or a reply, the next extension, the next check of a master. It, or the end of a
 	// delay, is at least shortestPeriod: shorter periods would dominate the run.
 	Recurs bool
+	// Zero is what the real server says of 0, where 0 is below Least; empty: nothing.
+	Zero string
 }
 
 // shortestPeriod is the shortest period of what recurs.
@@ -41,6 +43,9 @@ const shortestPeriod = time.Millisecond
 
 // Recurring returns the key with a form that recurs.
 func (k Key[T]) Recurring() Key[T] { return k.With(func(f *Form) { f.Recurs = true }) }
+
+// Refusing returns the key with what the real server says of 0, which the key refuses.
+func (k Key[T]) Refusing(said string) Key[T] { return k.With(func(f *Form) { f.Zero = said }) }
 
 // Value is the value in a file: a word, or numbers in the unit of its kind.
 type Value struct {

@@ -15,6 +15,13 @@ import (
 // ZooKeeper is the recipe of ZooKeeper's documentation: an ephemeral sequential znode, the lowest holds.
 const ZooKeeper Protocol = "zookeeper"
 
+// The least and the greatest session timeout that an ensemble grants: minSessionTimeout and maxSessionTimeout, which
+// are 2 and 20 ticks of 2 s unless they are set.
+const (
+	LeastSession = 4 * time.Second
+	MostSession  = 40 * time.Second
+)
+
 func init() {
 	register(&Definition{
 		Name: ZooKeeper, Place: 7, Service: history.ZooKeeper,
@@ -22,7 +29,7 @@ func init() {
 		Backend: OnZooKeeper, Several: true, Expires: true, Renews: true, Tokens: true,
 		Settings: slices.Concat([]Setting{
 			ttlKey.With(func(f *format.Form) {
-				f.Least, f.Most, f.Step = int64(4*time.Second), int64(40*time.Second), int64(time.Millisecond)
+				f.Least, f.Most, f.Step = int64(LeastSession), int64(MostSession), int64(time.Millisecond)
 			}),
 			retryKey, retryDelay, retryPatience, timeoutKey.Standing(format.Value{N: int64(time.Second)}),
 			format.Only(reentrantKey, CountedReentry, UncountedReentry),

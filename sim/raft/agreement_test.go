@@ -157,7 +157,8 @@ func TestMembersAgreeUnderFaults(t *testing.T) {
 		w := &workload{lab: newLab(t, members, Config{})}
 		lost := 0
 		for seed := range sized(150) {
-			w.begin(seed, network, Config{ColdStart: seed%7 == 0, HangsUp: seed%2 == 0})
+			w.begin(seed, network, Config{ColdStart: seed%7 == 0, Connections: seed%2 == 0,
+				Silence: time.Duration(seed%4) * time.Second, Campaign: time.Duration(seed%3) * 200 * ms})
 			w.draw(members)
 			for c := range 3 {
 				w.add(c, 30, 100*ms)
@@ -202,7 +203,7 @@ func TestMembersAgreeUnderEverySmallFault(t *testing.T) {
 		for on := 1; on <= 3; on++ {
 			for at := time.Duration(0); at < 24*ms; at += ms {
 				for _, lasts := range []time.Duration{3 * ms, 400 * ms, 3 * time.Second} {
-					w.begin(7, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}, Config{HangsUp: at%(2*ms) == 0})
+					w.begin(7, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}, Config{Connections: at%(2*ms) == 0})
 					w.inject(fault{kind, on, at, lasts})
 					for c := range 2 {
 						w.add(c, 2, ms)
@@ -221,7 +222,8 @@ func TestMembersAgreeUnderEverySmallFault(t *testing.T) {
 
 func TestARunIsAFunctionOfItsSeed(t *testing.T) {
 	run := func(w *workload, seed uint64) sim.Digest {
-		w.begin(seed, network, Config{ColdStart: seed%2 == 0, HangsUp: seed%3 == 0})
+		w.begin(seed, network, Config{ColdStart: seed%2 == 0, Connections: seed%3 == 0,
+			Campaign: 200 * ms})
 		w.draw(3)
 		for c := range 2 {
 			w.add(c, 20, 100*ms)

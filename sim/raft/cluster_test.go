@@ -50,6 +50,8 @@ func (g *register) Serve(m *Member, r *sim.Incoming) {
 			}
 			r.Reply(fmt.Appendf(nil, ":%d\r\n", len(g.applied)))
 		})
+	case "catch up":
+		m.CatchUp(func(error) { r.Reply(fmt.Appendf(nil, ":%d\r\n", len(g.applied))) })
 	case "lead":
 		m.ProposeAsLeader(Command{r.Attempt, r.Args[1:]})
 		r.Reply(fmt.Appendf(nil, "+%v\r\n", m.Leading()))

@@ -13,9 +13,9 @@
 // # Time
 //
 // raft draws election time-outs from the host's randomness. So only a leader is ever ticked, whose time-outs are fixed.
-// A follower that has received nothing for an election time-out forgets its leader and may vote for another; it
-// campaigns after between one and two of them, drawn for that term. All of this is counted on the monotonic clock:
-// jumps of the wall clock have no effect, drift and pauses do.
+// A follower that has received nothing for [Config].Silence forgets its leader and may vote for another; it campaigns
+// within [Config].Campaign of that, drawn for the term. All of this is counted on the monotonic clock: jumps of the
+// wall clock have no effect, drift and pauses do.
 //
 // # Disk
 //
@@ -42,19 +42,28 @@ type Config struct {
 	// ElectionTicks is the election time-out in heartbeats; 0 means 10. At least 2.
 	ElectionTicks int
 	// RequestTimeout is how long a member waits for a command to be committed or a read to be confirmed before it gives
-	// up with errTimeout; 0 means 5 s and two election time-outs.
+	// up with errTimeout; 0 means 5 s and two election time-outs, or twice Silence if that is more.
 	RequestTimeout time.Duration
 	// Fsync is how long it takes until what was written is on disk. sim.SlowFsync adds to it.
 	Fsync time.Duration
-	// HangsUp makes a leader hang up on a follower from which it has received nothing for an election time-out: the
-	// follower learns that it has lost its leader, and is sent nothing until the leader receives from it again.
-	// ZooKeeper's leader does so (LearnerHandler), etcd's does not.
-	HangsUp bool
+	// Connections makes the members notice whether their connections to each other stand, as ZooKeeper's do and etcd's
+	// do not. A leader hangs up on a follower from which it has received nothing for Silence: the follower learns that
+	// it has lost its leader, and is sent nothing until the leader receives from it again. A leader that is connected
+	// to no majority resigns at its next second heartbeat. When a process ends, the others notice at once.
+	Connections bool
+	// Silence is how long a member waits for a sign of life of its leader, or with Connections a leader for one of a
+	// follower, before it gives the other up; 0 means the election time-out.
+	Silence time.Duration
+	// Campaign is the time within which a member that has given its leader up campaigns; 0 means the election time-out.
+	// With Connections a member campaigns after one to two of them, and doubles the time after each of the first
+	// campaigns that fail.
+	Campaign time.Duration
 	// ColdStart begins the run without a leader. Otherwise the first member has been elected before time zero.
 	ColdStart bool
 }
 
-// ElectionTimeout is how long a follower waits for a sign of life of its leader before it forgets it.
+// ElectionTimeout is how long, unless Silence says something else, a follower waits for a sign of life of its leader
+// before it forgets it.
 func (c Config) ElectionTimeout() time.Duration { return time.Duration(c.ElectionTicks) * c.Heartbeat }
 
 func (c Config) withDefaults() Config {
@@ -64,8 +73,14 @@ func (c Config) withDefaults() Config {
 	if c.ElectionTicks == 0 {
 		c.ElectionTicks = 10
 	}
+	if c.Silence == 0 {
+		c.Silence = c.ElectionTimeout()
+	}
+	if c.Campaign == 0 {
+		c.Campaign = c.ElectionTimeout()
+	}
 	if c.RequestTimeout == 0 {
-		c.RequestTimeout = 5*time.Second + 2*c.ElectionTimeout()
+		c.RequestTimeout = 5*time.Second + 2*max(c.ElectionTimeout(), c.Silence)
 	}
 	return c
 }
@@ -158,7 +173,11 @@ func (c *Cluster) Members() []*Member { return c.members }
 // AddTo adds the members to a world as servers.
 func (c *Cluster) AddTo(add func(sim.ProcessID, sim.Server)) {
 	for _, m := range c.members {
-		add(m.name, m)
+		if m.config.Connections {
+			add(m.name, &connected{m})
+		} else {
+			add(m.name, m)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ type heartbeat struct {
 	number uint64        // of the current reign's timers; those of an earlier one are void
 	last   time.Duration // monotonic, of the latest tick
 	gap    time.Duration // between the latest tick and the one before
+	odd    bool          // of the ticks of this reign
 }
 
 // missedTicks is how many heartbeats a leader may miss before it must be uncertain of its own leadership (etcd's
@@ -36,6 +37,9 @@ func (m *Member) tick(number uint64) {
 		m.node.Tick()
 	}
 	m.checkLines()
+	if m.beat.odd = !m.beat.odd; !m.beat.odd && m.isAbandoned() {
+		m.resign()
+	}
 }
 
 // Active reports whether this member leads and has been ticking. After a pause it is false until the second tick, by
@@ -49,7 +53,7 @@ func (m *Member) Active() bool {
 type watch struct {
 	number   uint64        // of the current timer
 	latest   time.Duration // monotonic, of the last sign of a leader
-	patience time.Duration // how long after that it campaigns: one to two election time-outs
+	patience time.Duration // how long after that it campaigns
 	tries    uint64        // its campaigns in vain since it last learned of a leader
 }
 
@@ -59,24 +63,51 @@ func (m *Member) receivedFromLeader() { m.watch.latest = m.host.Monotonic() }
 // listen starts the watch anew, after a number of campaigns that have failed.
 func (m *Member) listen(tries uint64) {
 	m.receivedFromLeader()
-	timeout := m.config.ElectionTimeout()
 	m.watch.tries = tries
-	m.watch.patience = timeout + time.Duration(m.host.Rand("patience", sim.Key(m.term).Word(tries))%uint64(timeout))
+	leaderless := m.lead == 0 && (m.lives > 1 || m.config.ColdStart)
+	if m.config.Connections && (tries > 0 || leaderless) {
+		m.watch.patience = m.campaignTime()
+	} else {
+		m.watch.patience = m.config.Silence + m.draw(m.config.Campaign)
+	}
+	m.watchAgain()
+}
+
+// draw draws a time below a bound, for this term and the campaigns in it.
+func (m *Member) draw(below time.Duration) time.Duration {
+	return time.Duration(m.host.Rand("patience", sim.Key(m.term).Word(m.watch.tries)) % uint64(below))
+}
+
+// maxDoublings bounds by how often a member with connections doubles the time between its campaigns.
+const maxDoublings = 4
+
+// campaignTime is how long a member that has no leader waits before it campaigns.
+func (m *Member) campaignTime() time.Duration {
+	least := m.config.Campaign << min(max(m.watch.tries, 1)-1, maxDoublings)
+	return least + m.draw(least)
+}
+
+// giveUp forgets the leader, to which the connection has broken, and prepares to campaign.
+func (m *Member) giveUp() {
+	_ = m.node.ForgetLeader() // raft never refuses it to a follower
+	m.drain()
+	m.watch.tries = 0
+	m.watch.patience = m.host.Monotonic() - m.watch.latest + m.campaignTime()
 	m.watchAgain()
 }
 
 func (m *Member) watchAgain() {
 	due := m.watch.patience
 	quiet := m.host.Monotonic() - m.watch.latest
-	if timeout := m.config.ElectionTimeout(); m.lead != 0 && quiet < timeout {
-		due = timeout
+	if m.lead != 0 && quiet < m.config.Silence {
+		due = m.config.Silence
 	}
 	m.watch.number++
 	m.host.WakeAfter(due-quiet, wakeWatch|m.watch.number)
 }
 
-// suspect forgets a leader that has been silent for an election time-out, so that this member may vote for another, and
-// campaigns when its patience ends.
+// suspect forgets a leader that has been silent for too long, so that this member may vote for another, and campaigns
+// when its patience ends.
 func (m *Member) suspect(number uint64) {
 	if m.leading || number != m.watch.number {
 		return
@@ -87,7 +118,7 @@ func (m *Member) suspect(number uint64) {
 		_ = m.node.Campaign() // raft refuses it only to a leader
 		m.listen(m.watch.tries + 1)
 		return
-	case quiet >= m.config.ElectionTimeout():
+	case quiet >= m.config.Silence:
 		_ = m.node.ForgetLeader() // raft never refuses it to a follower
 	}
 	m.drain() // the timer depends on whether a leader is known

@@ -68,7 +68,7 @@ func (m *Member) Start(h sim.Host) {
 	if m.excluded {
 		return
 	}
-	m.node = newNode(m.id, m.disk, m.config.ElectionTicks)
+	m.node = newNode(m.id, m.disk, &m.config)
 	m.term = m.node.BasicStatus().GetTerm()
 	m.listen(0)
 	if m.lives == 1 && m.id == firstLeader && !m.config.ColdStart {
@@ -131,11 +131,29 @@ func (m *Member) Receive(from sim.ProcessID, body any) {
 		m.step(b)
 	case hangUp:
 		m.leave(from, b)
+	case howFar:
+		m.tellHowFar(from, b)
+	case thisFar:
+		m.waiting.reach(b)
+		m.answerReads()
 	case machineMessage:
 		m.machine.ReceiveFromPeer(m, from, b.body)
 	}
 	m.drain()
 }
+
+// PeerClosed learns that another member's process has ended.
+func (m *connected) PeerClosed(from sim.ProcessID) {
+	if !m.excluded {
+		m.lostConnection(from)
+		m.drain()
+	}
+}
+
+// connected is a member of a cluster whose members keep connections ([Config].Connections).
+type connected struct{ *Member }
+
+var _ sim.PeerCloser = (*connected)(nil)
 
 // Tags of timers: the kind in the top byte, the timer's number below. Kind 0 is the machine's.
 const (

@@ -217,7 +217,7 @@ func TestADeposedLeaderThatDoesNotKnowItProposesInVain(t *testing.T) {
 
 func TestALeaderHangsUpOnASilentFollower(t *testing.T) {
 	for _, hangsUp := range []bool{false, true} {
-		l := newLab(t, 3, Config{HangsUp: hangsUp})
+		l := newLab(t, 3, Config{Connections: hangsUp})
 		leads := func() []string { return l.register(3).leads }
 		l.at(550*ms, func() { l.Cut("m-3", "m-1") }) // last received from at 0.502 s
 		l.at(1500*ms, func() { l.want(leads(), "m-1 false") })
@@ -242,7 +242,7 @@ func TestALeaderHangsUpOnASilentFollower(t *testing.T) {
 }
 
 func TestALeaderThatWasPausedReadsBeforeItHangsUp(t *testing.T) {
-	l := newLab(t, 3, Config{HangsUp: true})
+	l := newLab(t, 3, Config{Connections: true})
 	l.at(550*ms, func() { l.Pause("m-1") })
 	l.at(1450*ms, func() { l.Resume("m-1") }) // it has read nothing since 0.402 s
 	for _, member := range []sim.ProcessID{"m-2", "m-3"} {

@@ -31,10 +31,10 @@ func (c *Cluster) newDisk(id uint64, config Config) *raft.MemoryStorage {
 	return disk
 }
 
-func newNode(id uint64, disk *raft.MemoryStorage, electionTicks int) *raft.RawNode {
+func newNode(id uint64, disk *raft.MemoryStorage, c *Config) *raft.RawNode {
 	node, err := raft.NewRawNode(&raft.Config{
 		ID:              id,
-		ElectionTick:    electionTicks,
+		ElectionTick:    max(c.ElectionTicks, int((c.Silence+c.Heartbeat-1)/c.Heartbeat)),
 		HeartbeatTick:   1,
 		Storage:         disk,
 		MaxSizePerMsg:   math.MaxUint64,

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.etcd.io/raft/v3"
+
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // requests are what clients of this member wait for, in the order in which they asked.
@@ -29,6 +31,7 @@ type read struct {
 	id        uint64
 	confirmed bool
 	index     uint64 // the read is served once this has been applied
+	alone     bool   // the leader alone is asked, how far its log is
 	deadline  time.Duration
 	done      func(err error)
 }
@@ -78,15 +81,64 @@ func (m *Member) ProposeAsLeader(c Command) {
 // ReadIndex calls done once this member has applied everything that had been committed when it was asked, as a majority
 // confirmed; or with errTimeout. It is not called if the life ends before.
 func (m *Member) ReadIndex(done func(err error)) {
-	q := &m.waiting
-	r := read{id: m.nextID(), deadline: m.host.Monotonic() + m.config.RequestTimeout, done: done}
-	q.reads = append(q.reads, r)
+	r := m.await(read{done: done})
 	m.node.ReadIndex(r.context())
+	m.drain()
+}
+
+// await adds a read to those that wait.
+func (m *Member) await(r read) read {
+	q := &m.waiting
+	r.id, r.deadline = m.nextID(), m.host.Monotonic()+m.config.RequestTimeout
+	q.reads = append(q.reads, r)
 	if !q.retrying {
 		q.retrying = true
 		m.host.WakeAfter(retryInterval, wakeRetry)
 	}
+	return r
+}
+
+// howFar asks the leader how far its log is, and thisFar is its answer.
+type (
+	howFar  struct{ id uint64 }
+	thisFar struct{ id, index uint64 }
+)
+
+// CatchUp calls done once this member has applied everything that was in the leader's log when it was asked, or with
+// errTimeout. The leader answers by itself: it may have been deposed and not know it yet.
+func (m *Member) CatchUp(done func(err error)) {
+	r := m.await(read{alone: true, done: done})
+	if ask := (howFar{r.id}); m.leading {
+		m.tellHowFar(m.name, ask)
+	} else if m.lead != 0 {
+		m.host.Send(m.Leader(), "sync", m.round(1), ask)
+	}
 	m.drain()
+}
+
+// tellHowFar answers a member that asks how far the log is, if this member leads.
+func (m *Member) tellHowFar(from sim.ProcessID, ask howFar) {
+	if !m.leading {
+		return
+	}
+	last, err := m.disk.LastIndex()
+	must(err)
+	answer := thisFar{ask.id, max(last, m.node.BasicStatus().GetCommit())}
+	if from == m.name {
+		m.waiting.reach(answer)
+		m.answerReads()
+	} else {
+		m.host.Send(from, "synced", m.round(1), answer)
+	}
+}
+
+// reach notes how far a read must wait.
+func (q *requests) reach(a thisFar) {
+	for i := range q.reads {
+		if q.reads[i].id == a.id {
+			q.reads[i].confirmed, q.reads[i].index = true, a.index
+		}
+	}
 }
 
 func (r *read) context() []byte { return binary.LittleEndian.AppendUint64(nil, r.id) }
@@ -103,7 +155,7 @@ func (m *Member) resend() {
 
 func (m *Member) askAgain() {
 	for i := range m.waiting.reads {
-		if r := &m.waiting.reads[i]; !r.confirmed {
+		if r := &m.waiting.reads[i]; !r.confirmed && !r.alone {
 			m.node.ReadIndex(r.context())
 		}
 	}
@@ -121,12 +173,7 @@ func (q *requests) take(id uint64) (p proposal, ok bool) {
 }
 
 func (q *requests) confirm(s *raft.ReadState) {
-	id := binary.LittleEndian.Uint64(s.RequestCtx)
-	for i := range q.reads {
-		if q.reads[i].id == id {
-			q.reads[i].confirmed, q.reads[i].index = true, s.Index
-		}
-	}
+	q.reach(thisFar{binary.LittleEndian.Uint64(s.RequestCtx), s.Index})
 }
 
 // answerReads serves the reads for which enough has been applied.

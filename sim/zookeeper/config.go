@@ -7,22 +7,37 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// Config is an ensemble's. The zero value is ZooKeeper's defaults, except for Log.
+// Defaults of ZooKeeper, as its zoo_sample.cfg has them.
+const (
+	DefaultTick      = 2 * time.Second
+	DefaultSyncLimit = 5
+)
+
+// Config is an ensemble's. The zero value is ZooKeeper as it is shipped.
 type Config struct {
-	// Tick is the unit in which sessions are kept; 0 means 2 s. The leader checks for expired sessions once a tick; the
-	// other members report to it twice a tick which clients they have received from.
+	// Tick is the unit of time of the ensemble (tickTime); 0 means 2 s. The leader checks for expired sessions once a
+	// tick, and sends the other members a sign of life twice a tick; they report to it as often which clients they have
+	// received from.
 	Tick time.Duration
+	// SyncLimit is how many ticks a member serves without a sign of life of its leader, and how long a leader keeps a
+	// silent member (syncLimit); 0 means 5.
+	SyncLimit int
 	// MinTimeout and MaxTimeout bound what a client may request; 0 means 2 and 20 ticks.
 	MinTimeout, MaxTimeout time.Duration
-	// Log keeps the ensemble together. Its election time-out is how long a member serves without a sign of life of its
-	// leader, and how long a leader keeps a silent member (syncLimit x tickTime, 10 s by default in ZooKeeper). The
-	// zero value means 1 s, in five heartbeats.
+	// Log keeps the ensemble together; its times follow from those above, but for that of an fsync.
 	Log raft.Config
 }
 
+// finalizeWait is how long a member waits for a better vote before it takes an election for decided
+// (FastLeaderElection.finalizeWait): no campaign begins earlier.
+const finalizeWait = 200 * time.Millisecond
+
 func (c Config) withDefaults() Config {
 	if c.Tick == 0 {
-		c.Tick = 2 * time.Second
+		c.Tick = DefaultTick
+	}
+	if c.SyncLimit == 0 {
+		c.SyncLimit = DefaultSyncLimit
 	}
 	if c.MinTimeout == 0 {
 		c.MinTimeout = 2 * c.Tick
@@ -30,10 +45,9 @@ func (c Config) withDefaults() Config {
 	if c.MaxTimeout == 0 {
 		c.MaxTimeout = 20 * c.Tick
 	}
-	if c.Log.Heartbeat == 0 && c.Log.ElectionTicks == 0 {
-		c.Log.Heartbeat, c.Log.ElectionTicks = 200*time.Millisecond, 5
-	}
-	c.Log.HangsUp = true
+	c.Log.Connections = true
+	c.Log.Heartbeat, c.Log.ElectionTicks = c.Tick/2, 2
+	c.Log.Silence, c.Log.Campaign = time.Duration(c.SyncLimit)*c.Tick, finalizeWait
 	return c
 }
 

@@ -137,10 +137,10 @@ func (s *server) propose(m *raft.Member, c *connection, cmd *command) {
 	})
 }
 
-// sync answers once this member has caught up with the leader.
+// sync answers once this member has caught up with the leader, which may have been deposed and not know it.
 func (s *server) sync(m *raft.Member, c *connection) {
 	c.busy = true
-	m.ReadIndex(func(err error) {
+	m.CatchUp(func(err error) {
 		if c.gone {
 			return
 		}

@@ -66,34 +66,78 @@ func TestSessionMovesToAnotherMember(t *testing.T) {
 		"30.0 same session true, lost false")
 }
 
+// TestMemberWithoutItsLeaderClosesItsConnections isolates the leader itself, and a follower. A follower gives its
+// leader up syncLimit ticks after the last sign of life, which came at 1 s; a leader misses the others then, and
+// resigns at the next tick, when a ping of its client is under way, which waits two seconds for the answer. By the
+// default a session of 6 s has ended by then, if the leader is not the one that is cut off.
 func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
-	for _, number := range []int{1, 2} { // the leader itself, and a follower
-		s := newCalm(t, zookeeper.Config{})
-		s.client(number, nil, linger(s, 30*time.Second))
-		id := members[number-1]
-		s.isolate(id, []sim.ProcessID{members[number%3], members[(number+1)%3]}, 1500*ms, 30*time.Second)
+	for _, test := range []struct {
+		syncLimit, number int
+		report            []string
+	}{
+		{1, 1, []string{"4.0 client-1 SUSPENDED", "6.1 client-1 CONNECTED", "30.0 same session true, lost false"}},
+		{1, 2, []string{"3.0 client-2 SUSPENDED", "3.1 client-2 CONNECTED", "30.0 same session true, lost false"}},
+		{5, 1, []string{"12.0 client-1 SUSPENDED", "14.1 client-1 CONNECTED", "30.0 same session true, lost false"}},
+		{5, 2, []string{"11.0 client-2 SUSPENDED", "11.1 client-2 LOST", "11.2 client-2 CONNECTED",
+			"30.0 same session false, lost true"}},
+	} {
+		s := newCalm(t, zookeeper.Config{SyncLimit: test.syncLimit})
+		s.client(test.number, nil, linger(s, 30*time.Second))
+		id := members[test.number-1]
+		s.isolate(id, []sim.ProcessID{members[test.number%3], members[(test.number+1)%3]}, 1500*ms, 30*time.Second)
 		s.run(time.Minute)
-		// A follower gives up after an election time-out, a leader after one to two; the client within two thirds of 6
-		// s.
-		noticed := map[int]string{1: "3.0", 2: "2.4"}[number]
-		again := map[int]string{1: "3.1", 2: "2.5"}[number]
-		want(t, s.report, fmt.Sprintf("0.0 client-%d CONNECTED", number),
-			fmt.Sprintf("%s client-%d SUSPENDED", noticed, number),
-			fmt.Sprintf("%s client-%d CONNECTED", again, number), "30.0 same session true, lost false")
+		want(t, s.report, append([]string{fmt.Sprintf("0.0 client-%d CONNECTED", test.number)}, test.report...)...)
 	}
 }
 
 func TestMemberThatIsSilentToItsLeaderClosesItsConnections(t *testing.T) {
-	s := newCalm(t, zookeeper.Config{})
+	s := newCalm(t, zookeeper.Config{SyncLimit: 1})
 	s.client(2, nil, linger(s, 30*time.Second))
-	s.At(history.Of(1500*ms), func() { s.Cut("zookeeper-2", "zookeeper-1") }) // last received from at 1.402 s
+	s.At(history.Of(1500*ms), func() { s.Cut("zookeeper-2", "zookeeper-1") }) // last received from at 1.002 s
 	s.run(time.Minute)
-	want(t, s.report, "0.0 client-2 CONNECTED", "2.6 client-2 SUSPENDED", "2.7 client-2 CONNECTED",
+	want(t, s.report, "0.0 client-2 CONNECTED", "4.0 client-2 SUSPENDED", "4.1 client-2 CONNECTED",
 		"30.0 same session true, lost false")
 }
 
+// TestMemberNoticesTheEndOfAnotherAtOnce ends the leader's process: the connections to the other members break.
+func TestMemberNoticesTheEndOfAnotherAtOnce(t *testing.T) {
+	// The client first tries the two other members: one that elects, and the one that has ended, which hangs up or is
+	// silent.
+	for how, again := range map[sim.Stop]string{sim.ShutDown: "1.8", sim.PowerLoss: "3.8"} {
+		s := newCalm(t, zookeeper.Config{})
+		s.client(2, nil, linger(s, 30*time.Second))
+		s.At(history.Of(1500*ms), func() { s.Stop("zookeeper-1", how) })
+		s.run(time.Minute)
+		want(t, s.report, "0.0 client-2 CONNECTED", "1.5 client-2 SUSPENDED", again+" client-2 CONNECTED",
+			"30.0 same session true, lost false")
+	}
+}
+
+// TestLeaderThatWasReplacedAnswersSync reads after a sync from a leader that does not know yet that it leads no more.
+// The sessions are long, so that it has not proposed to end one: a sync waits for what is proposed.
+func TestLeaderThatWasReplacedAnswersSync(t *testing.T) {
+	s := newCalm(t, zookeeper.Config{})
+	long := func(k *zookeeper.ClientConfig) { k.Timeout = 30 * time.Second }
+	s.client(1, long, func(env sim.Env, c *zookeeper.Client) {
+		_, _, _ = c.Create(env, "", "/a", "old", zookeeper.Persistent)
+		env.Sleep(11800 * ms)
+		err := c.Sync(env, "")
+		data, _, _ := c.GetData(env, "", "/a", nil)
+		s.say("%v %s", err, data)
+	})
+	s.client(2, long, func(env sim.Env, c *zookeeper.Client) {
+		env.Sleep(11700 * ms)
+		_, err := c.SetData(env, "", "/a", "new", zookeeper.AnyVersion)
+		s.say("written %v", err)
+	})
+	s.isolate("zookeeper-1", members[1:], 1500*ms, 30*time.Second)
+	s.run(time.Minute)
+	want(t, s.report, "0.0 client-1 CONNECTED", "0.0 client-2 CONNECTED", "11.0 client-2 SUSPENDED",
+		"11.1 client-2 CONNECTED", "11.7 written <nil>", "11.8 <nil> old")
+}
+
 func TestFormerLeaderExpiresNobody(t *testing.T) {
-	s := newCalm(t, zookeeper.Config{Log: raft.Config{Heartbeat: 200 * ms, ElectionTicks: 5, Fsync: 20 * ms}})
+	s := newCalm(t, zookeeper.Config{SyncLimit: 1, Log: raft.Config{Fsync: 20 * ms}})
 	s.client(2, func(k *zookeeper.ClientConfig) { k.Members, k.First = members[1:], 0 }, linger(s, 30*time.Second))
 	// It continues with a write, then reads that another leads, and checks for expired sessions before its disk is
 	// done.
@@ -101,7 +145,7 @@ func TestFormerLeaderExpiresNobody(t *testing.T) {
 	s.AddClient("client-1", history.Of(1100*ms),
 		func(env sim.Env) { zookeeper.OpenClient(env, config(1)).Await(env, 5*time.Second) })
 	s.run(time.Minute)
-	want(t, s.report, "0.0 client-2 CONNECTED", "1.8 client-2 SUSPENDED", "2.0 client-2 CONNECTED",
+	want(t, s.report, "0.0 client-2 CONNECTED", "2.0 client-2 SUSPENDED", "2.3 client-2 CONNECTED",
 		"30.0 same session true, lost false")
 }
 

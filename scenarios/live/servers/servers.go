@@ -277,7 +277,8 @@ func etcdFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (liv
 // zooKeeperFleet returns the members of a ZooKeeper ensemble.
 func zooKeeperFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
 	f := &lockServers{plan: plan.Faults}
-	of := &zkserver.Config{Keeper: k, Members: s.Targets().Consensus, Failed: f.failed}
+	of := &zkserver.Config{Keeper: k, Members: s.Targets().Consensus, TickTime: s.Servers.TickTime,
+		SyncLimit: s.Servers.SyncLimit, Failed: f.failed}
 	f.can = of.Can
 	f.launch = func() (*fleet.Fleet, error) { return zkserver.Launch(*of, plan.Faults) }
 	return f, nil

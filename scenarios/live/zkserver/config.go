@@ -3,6 +3,7 @@ package zkserver
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
@@ -15,6 +16,9 @@ type Config struct {
 	Keeper *process.Keeper
 	// Members are the servers; the first is the leader when the run begins.
 	Members []sim.ProcessID
+	// TickTime and SyncLimit are those of the simulated ensemble; zero: 2 s, 5 ticks.
+	TickTime  time.Duration
+	SyncLimit int
 	// Failed is called, on any goroutine, when a server has failed by itself, so that the run decides nothing.
 	Failed func(error)
 }

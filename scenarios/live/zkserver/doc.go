@@ -31,8 +31,7 @@
 //
 // # Where it differs
 //
-// Ticks are 2 s, as in the simulated ensemble, and the shortest time-out between members is one tick (syncLimit), where
-// the simulated one has 1 s. A loss of power is a kill -9: ZooKeeper answers nothing before it is on a majority's
+// A loss of power is a kill -9: ZooKeeper answers nothing before it is on a majority's
 // disks, and what was written and not fsynced may be found again.
 //
 // A real ensemble may lose what it has answered, and its members may differ from then on: in ZooKeeper 3.8.0 a member

@@ -1,6 +1,7 @@
 package zkserver
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // ensemble is the members of one run.
@@ -22,8 +24,11 @@ type ensemble struct {
 	secret   string // of the superuser, as whom all connections of the run authenticate
 	identity process.Identity
 	members  []*member
-	records  records
-	sessions sessions
+	// tick and syncLimit are ZooKeeper's tickTime and syncLimit.
+	tick      time.Duration
+	syncLimit int
+	records   records
+	sessions  sessions
 }
 
 // Launch starts the members and waits until all serve and the first is the leader. plan is the plan of the run, whose
@@ -32,7 +37,9 @@ func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	if err := installed(); err != nil {
 		return nil, err
 	}
-	e := &ensemble{secret: rand.Text(), sessions: sessions{all: map[int64]session{}},
+	e := &ensemble{tick: cmp.Or(c.TickTime, zookeeper.DefaultTick),
+		syncLimit: cmp.Or(c.SyncLimit, zookeeper.DefaultSyncLimit),
+		secret:    rand.Text(), sessions: sessions{all: map[int64]session{}},
 		records: records{nodes: map[string]node{}, asked: map[origin]history.Attempt{}}}
 	if e.Fleet, err = fleet.New(c.Keeper, slices.ContainsFunc(plan, c.needsShim), c.Failed); err != nil {
 		return nil, err

@@ -40,21 +40,21 @@ func (m *member) choosePorts() error {
 // data is the folder of its data.
 func (m *member) data() string { return filepath.Join(m.Daemon.Folder, "data") }
 
-// The times of an ensemble, in ms, or in ticks.
+// The times of an ensemble that no scenario sets: of sessions, in ms, and how many ticks a member may take to catch up
+// with its leader.
 const (
-	tick       = 2000
-	minTimeout = 2 * tick
-	maxTimeout = 20 * tick
+	minTimeout = 4000
+	maxTimeout = 40_000
 	initLimit  = 10
-	syncLimit  = 1
 )
 
 // configure writes the configuration. Members identify each other by the certificate of the run.
 func (m *member) configure() error {
 	all, id := m.ensemble.members, m.ensemble.identity
-	lines := []string{fmt.Sprint("tickTime=", tick), fmt.Sprint("minSessionTimeout=", minTimeout),
-		fmt.Sprint("maxSessionTimeout=", maxTimeout), fmt.Sprint("initLimit=", initLimit),
-		fmt.Sprint("syncLimit=", syncLimit), "dataDir=" + m.data(), fmt.Sprint("clientPort=", m.client),
+	lines := []string{fmt.Sprint("tickTime=", m.ensemble.tick.Milliseconds()),
+		fmt.Sprint("minSessionTimeout=", minTimeout), fmt.Sprint("maxSessionTimeout=", maxTimeout),
+		fmt.Sprint("initLimit=", initLimit),
+		fmt.Sprint("syncLimit=", m.ensemble.syncLimit), "dataDir=" + m.data(), fmt.Sprint("clientPort=", m.client),
 		"clientPortAddress=" + m.host, "maxClientCnxns=0", "preAllocSize=64", "admin.enableServer=false",
 		"4lw.commands.whitelist=srvr"}
 	for _, o := range all {

@@ -1,0 +1,112 @@
+package raft
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// connectedMembers is a cluster whose members keep connections, wait long for a silent leader, and campaign soon.
+var connectedMembers = Config{Connections: true, Heartbeat: time.Second, ElectionTicks: 2, Silence: 10 * time.Second,
+	Campaign: 200 * ms}
+
+// ledFrom runs until another member than the first leads, and returns how long that takes after a time.
+func (l *lab) ledFrom(at time.Duration) time.Duration {
+	l.t.Helper()
+	other := func() bool {
+		got := l.leaders()
+		return l.Now() > sim.Time(at) && len(got) > 0 && got[len(got)-1] != 1
+	}
+	l.Run(sim.Time(time.Hour), other)
+	if !other() {
+		l.t.Error("no other member leads after an hour")
+	}
+	return l.Now().Duration() - at
+}
+
+// TestEndedLeaderIsReplacedAtOnceAndASilentOneLater separates how long it takes to miss a leader from how long it takes
+// to elect another.
+func TestEndedLeaderIsReplacedAtOnceAndASilentOneLater(t *testing.T) {
+	const at = 3500 * ms
+	for _, test := range []struct {
+		name        string
+		fault       func(*lab)
+		least, most time.Duration
+	}{
+		{"its process ends", func(l *lab) { l.Stop("m-1", sim.PowerLoss) }, 200 * ms, 500 * ms},
+		{"it shuts down", func(l *lab) { l.Stop("m-1", sim.ShutDown) }, 200 * ms, 500 * ms},
+		{"it is cut off", func(l *lab) { l.cut("m-1", "m-2"); l.cut("m-1", "m-3") }, 9 * time.Second,
+			10*time.Second + 500*ms},
+		{"it is paused", func(l *lab) { l.Pause("m-1") }, 9 * time.Second, 10*time.Second + 500*ms},
+		{"it is cut off and its process ends", func(l *lab) {
+			l.cut("m-1", "m-2")
+			l.cut("m-1", "m-3")
+			l.Stop("m-1", sim.PowerLoss)
+		}, 9 * time.Second, 10*time.Second + 500*ms},
+	} {
+		for seed := range uint64(20) {
+			l := newLab(t, 3, connectedMembers)
+			l.again(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: 5 * ms}}, connectedMembers)
+			l.at(at, func() { test.fault(l) })
+			if got := l.ledFrom(at); got < test.least || got > test.most {
+				t.Errorf("%s, seed %d: another leads after %v, want %v to %v", test.name, seed, got, test.least,
+					test.most)
+			}
+		}
+	}
+}
+
+// TestMembersThatStartElectAtOnce has no leader to miss.
+func TestMembersThatStartElectAtOnce(t *testing.T) {
+	l := newLab(t, 3, connectedMembers)
+	for _, name := range names(3) {
+		l.at(time.Second, func() { l.Stop(name, sim.PowerLoss) })
+		l.at(2*time.Second, func() { l.Restart(name) })
+	}
+	l.run(2*time.Second + 500*ms)
+	if got := l.leaders(); len(got) != 1 {
+		t.Errorf("leaders %v half a second after all members started", got)
+	}
+}
+
+// TestLeaderWithoutConnectionsToAMajorityResigns looks at the leader alone: the others are down and elect nobody.
+func TestLeaderWithoutConnectionsToAMajorityResigns(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		fault       func(*lab)
+		least, most time.Duration
+	}{
+		{"one has ended", func(l *lab) { l.Stop("m-2", sim.PowerLoss) }, time.Hour, time.Hour},
+		{"both have ended", func(l *lab) { l.Stop("m-2", sim.PowerLoss); l.Stop("m-3", sim.PowerLoss) }, 0,
+			2*time.Second + 10*ms},
+		{"both are paused", func(l *lab) { l.Pause("m-2"); l.Pause("m-3") }, 9 * time.Second, 13 * time.Second},
+	} {
+		l := newLab(t, 3, connectedMembers)
+		l.at(3500*ms, func() { test.fault(l) })
+		l.run(3500*ms + test.least)
+		if test.least > 0 && !l.Members()[0].Leading() {
+			t.Errorf("%s: the leader has resigned after %v", test.name, test.least)
+		}
+		l.run(3500*ms + test.most)
+		if led := l.Members()[0].Leading(); led != (test.least == time.Hour) {
+			t.Errorf("%s: leading is %v after %v", test.name, led, test.most)
+		}
+	}
+}
+
+// TestLeaderAloneIsAskedHowFarTheLogIs compares with a read that a majority confirms: a leader that has been replaced
+// and does not know it yet confirms what it has.
+func TestLeaderAloneIsAskedHowFarTheLogIs(t *testing.T) {
+	l := newLab(t, 3, connectedMembers)
+	l.ask(time.Second, 2, time.Second, "catch up")
+	l.at(2*time.Second, func() { l.cut("m-1", "m-2"); l.cut("m-1", "m-3") })
+	l.at(3*time.Second, func() { l.Members()[1].giveUp(); l.Members()[2].giveUp() })
+	l.ask(4*time.Second, 2, time.Second, "write", "new")
+	l.ask(5*time.Second, 1, time.Second, "catch up")
+	l.ask(5*time.Second, 1, time.Second, "read")
+	l.ask(5*time.Second, 3, time.Second, "catch up")
+	l.run(7 * time.Second)
+	l.want(l.log, "1.004s catch up: :01", "4.006s write new: :11", "5.002s catch up: :01", "5.002s catch up: :11",
+		"6s read: 0")
+}
