@@ -320,14 +320,14 @@ func (e *election) time(env sim.Env) string {
 	if e.own.observe != renewTime {
 		return ""
 	}
-	return env.Wall().Format(time.RFC3339Nano)
+	return env.Wall().Format(registry.MicroTime)
 }
 
 // valid reports whether the lease that the client saw last is not over, at a time on its monotonic clock.
 func (e *election) valid(env sim.Env, now time.Duration) bool {
 	lasts := time.Duration(e.observed.LeaseDurationSeconds) * time.Second
 	if e.own.observe == renewTime {
-		renewed, err := time.Parse(time.RFC3339Nano, e.observed.RenewTime)
+		renewed, err := time.Parse(registry.MicroTime, e.observed.RenewTime)
 		return err == nil && renewed.Add(lasts).After(env.Wall())
 	}
 	return e.seen+lasts > now

@@ -58,6 +58,7 @@ type apiCall struct {
 	r               *sim.Incoming
 	query           url.Values
 	namespace, name string
+	only            string // the name of the object to which a fieldSelector narrows a collection; empty: none
 }
 
 // serveAPI takes a request to the API server.
@@ -76,6 +77,11 @@ func (q *apiCall) fail(s *Status) { q.r.Reply(Answer(s.Code, s)) }
 
 // serve answers, or returns why it does not.
 func (q *apiCall) serve() *Status {
+	if u, err := url.ParseRequestURI(q.URI); err == nil {
+		if name, is := namespaceOf(u.Path); is {
+			return q.serveNamespaces(name)
+		}
+	}
 	if failed := q.route(); failed != nil {
 		return failed
 	}
@@ -103,7 +109,7 @@ func (q *apiCall) serve() *Status {
 
 // options are those of a request that make a difference; the others are hints to a server.
 var options = []string{"watch", "resourceVersion", "timeout", "timeoutSeconds", "allowWatchBookmarks", "fieldManager",
-	"resourceVersionMatch", "fieldValidation", "limit"}
+	"resourceVersionMatch", "fieldValidation", "limit", "fieldSelector"}
 
 // route finds the object or the collection that the request is about.
 func (q *apiCall) route() *Status {
@@ -134,6 +140,20 @@ func (q *apiCall) route() *Status {
 			return Failure(501, "NotImplemented", "fencepost: the option %s is not simulated", name)
 		}
 	}
+	return q.selectField(q.query.Get("fieldSelector"))
+}
+
+// selectField narrows a collection to one object, as clients do that follow a single one.
+func (q *apiCall) selectField(selector string) *Status {
+	if selector == "" {
+		return nil
+	}
+	name, ok := strings.CutPrefix(selector, "metadata.name=")
+	if !ok || q.namespace == "" || strings.ContainsAny(name, "=,!") {
+		return Failure(501, "NotImplemented", "fencepost: the fieldSelector %s is not simulated, only "+
+			"metadata.name=NAME in a namespace", selector)
+	}
+	q.only = name
 	return nil
 }
 
@@ -169,12 +189,12 @@ func (q *apiCall) read(f func() *Status) *Status {
 }
 
 func (q *apiCall) get() *Status {
-	return q.read(func() *Status {
-		k := q.store.get(q.key())
-		if k == nil {
+	return q.view(func(keys []keyValue, _ int64) *Status {
+		i, found := find(keys, q.key())
+		if !found {
 			return notFound(q.name)
 		}
-		q.r.Reply(Answer(200, shown(&k.KeyValue)))
+		q.r.Reply(Answer(200, shown(&keys[i].KeyValue)))
 		return nil
 	})
 }
@@ -185,18 +205,22 @@ func (q *apiCall) within() (key, end string) {
 	if q.namespace != "" {
 		key += q.namespace + "/"
 	}
+	if q.only != "" {
+		return key + q.only, ""
+	}
 	return key, after(key)
 }
 
 func (q *apiCall) list() *Status {
-	return q.read(func() *Status {
+	return q.view(func(keys []keyValue, revision int64) *Status {
 		items := []*object{}
-		from, to := q.store.span(q.within())
+		key, end := q.within()
+		from, to := span(keys, key, end)
 		for i := from; i < to; i++ {
-			items = append(items, shown(&q.store.keys[i].KeyValue))
+			items = append(items, shown(&keys[i].KeyValue))
 		}
 		q.r.Reply(Answer(200, map[string]any{"kind": "LeaseList", "apiVersion": leasesVersion, "items": items,
-			"metadata": map[string]string{"resourceVersion": format(q.store.revision)}}))
+			"metadata": map[string]string{"resourceVersion": format(revision)}}))
 		return nil
 	})
 }
@@ -208,19 +232,20 @@ func (q *apiCall) sent() (l *object, failed *Status) {
 		return nil, Failure(415, "UnsupportedMediaType", "the body of the request was in an unknown format - accepted "+
 			"media types include: application/json")
 	}
-	l = &object{}
-	if err := json.Unmarshal([]byte(q.Body), l); err != nil {
-		return nil, badRequest("unable to decode request body: %v", err)
+	if l, failed = readObject(q.Body, q.query.Get("fieldValidation") == "Strict"); failed != nil {
+		return nil, failed
 	}
-	if l.Kind != "" && l.Kind != "Lease" || l.APIVersion != "" && l.APIVersion != leasesVersion {
-		return nil, badRequest("%s, Kind=%s in the body cannot be handled as a Lease of %s", l.APIVersion, l.Kind,
-			leasesVersion)
-	}
-	if l.Metadata == nil {
-		l.Metadata = map[string]any{}
+	switch {
+	case l.Kind != "" && l.Kind != "Lease":
+		return nil, badRequest("no kind %q is registered for version %q", l.Kind, leasesVersion)
+	case l.APIVersion != "" && l.APIVersion != leasesVersion:
+		return nil, badRequest("the API version in the data (%s) does not match the expected API version (%s)",
+			l.APIVersion, leasesVersion)
 	}
 	name := l.text("name")
 	switch namespace := l.text("namespace"); {
+	case name == "" && l.text("generateName") != "":
+		return nil, Failure(501, "NotImplemented", "fencepost: generateName is not simulated: give a name")
 	case name == "":
 		return nil, invalid("", "metadata.name: Required value: name or generateName is required")
 	case q.name != "" && name != q.name:
@@ -231,20 +256,6 @@ func (q *apiCall) sent() (l *object, failed *Status) {
 	q.name = name
 	l.Metadata["namespace"] = q.namespace
 	return l, q.check(l)
-}
-
-// check refuses what a Lease object cannot have (pkg/apis/coordination/validation).
-func (q *apiCall) check(l *object) *Status {
-	if l.Spec == nil {
-		l.Spec = map[string]any{}
-	}
-	if n, is := l.Spec["leaseDurationSeconds"].(float64); is && n <= 0 {
-		return invalid(q.name, "spec.leaseDurationSeconds: Invalid value: %d: must be greater than 0", int64(n))
-	}
-	if n, is := l.Spec["leaseTransitions"].(float64); is && n < 0 {
-		return invalid(q.name, "spec.leaseTransitions: Invalid value: %d: must be greater than or equal to 0", int64(n))
-	}
-	return nil
 }
 
 // stored is the value that a key gets.
@@ -265,8 +276,13 @@ func (q *apiCall) create() *Status {
 	case l.text("resourceVersion") != "":
 		return badRequest("resourceVersion should not be set on objects to be created")
 	}
-	q.put(l, 0, func() *Status { return exists(q.name) })
-	return nil
+	return q.read(func() *Status {
+		if !q.hasNamespace(q.namespace) {
+			return noNamespace(q.namespace)
+		}
+		q.put(l, 0, func() *Status { return exists(q.name) })
+		return nil
+	})
 }
 
 // put writes the object in place of the given version, 0 if there must be none; other answers if there is another.
@@ -319,8 +335,18 @@ func (q *apiCall) update() *Status {
 			l.text("resourceVersion"))
 	}
 	q.read(func() *Status {
-		k := q.store.get(q.key())
+		k, uid := q.store.get(q.key()), l.text("uid")
+		was := ""
+		if k != nil {
+			was = shown(&k.KeyValue).text("uid")
+		}
 		switch {
+		case uid != "" && uid != was:
+			return conflictBecause(leasesResource, q.name, "StorageError: invalid object, Code: 4, Key: "+
+				"%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in "+
+				"object meta: %s", strings.Replace(q.key(), "//", "/", 1), uid, was)
+		case k == nil && !q.hasNamespace(q.namespace):
+			return noNamespace(q.namespace)
 		case k == nil:
 			q.put(l, 0, func() *Status { return conflict(q.name) })
 			return nil
@@ -333,6 +359,10 @@ func (q *apiCall) update() *Status {
 		for _, field := range []string{"uid", "creationTimestamp"} {
 			l.Metadata[field] = old.Metadata[field]
 		}
+		if l.Kind, l.APIVersion = "Lease", leasesVersion; l.stored() == k.Value { // nothing changes, nobody is notified
+			q.r.Reply(Answer(200, old))
+			return nil
+		}
 		q.put(l, version, func() *Status { return conflict(q.name) })
 		return nil
 	})
@@ -341,22 +371,28 @@ func (q *apiCall) update() *Status {
 
 func (q *apiCall) delete() *Status {
 	var o struct {
-		Preconditions *struct{ ResourceVersion *string }
+		Preconditions struct{ UID, ResourceVersion *string }
 	}
 	if q.Body != "" && json.Unmarshal([]byte(q.Body), &o) != nil {
 		return badRequest("unable to decode request body")
 	}
 	return q.read(func() *Status {
 		k := q.store.get(q.key())
-		switch {
-		case k == nil:
+		if k == nil {
 			return notFound(q.name)
-		case o.Preconditions != nil && o.Preconditions.ResourceVersion != nil &&
-			*o.Preconditions.ResourceVersion != format(k.Mod):
-			return conflict(q.name)
+		}
+		uid, version, wants := shown(&k.KeyValue).text("uid"), format(k.Mod), o.Preconditions
+		switch {
+		case wants.UID != nil && *wants.UID != uid:
+			return conflictBecause("Lease.coordination.k8s.io", q.name, "the UID in the precondition (%s) does not "+
+				"match the UID in record (%s). The object might have been deleted and then recreated", *wants.UID, uid)
+		case wants.ResourceVersion != nil && *wants.ResourceVersion != version:
+			return conflictBecause("Lease.coordination.k8s.io", q.name, "the ResourceVersion in the precondition (%s) "+
+				"does not match the ResourceVersion in record (%s). The object might have been modified",
+				*wants.ResourceVersion, version)
 		}
 		done := &Status{Kind: "Status", APIVersion: "v1", Status: "Success"}
-		done.about(q.name).Details.UID = shown(&k.KeyValue).text("uid")
+		done.about(q.name).Details.UID = uid
 		q.commit(func(_ int64, held bool) *Status {
 			if !held {
 				return conflict(q.name)

@@ -51,6 +51,12 @@ func conflict(name string) *Status {
 			"your changes to the latest version and try again", leasesResource, name).about(name)
 }
 
+// conflictBecause is a conflict whose reason is another than that of a superseded version.
+func conflictBecause(resource, name, format string, args ...any) *Status {
+	return Failure(409, "Conflict", "Operation cannot be fulfilled on %s %q: %s", resource, name,
+		fmt.Sprintf(format, args...)).about(name)
+}
+
 func invalid(name, format string, args ...any) *Status {
 	s := Failure(422, "Invalid", "Lease.coordination.k8s.io %q is invalid: "+format, append([]any{name}, args...)...)
 	s.Details = &StatusDetails{Name: name, Group: "coordination.k8s.io", Kind: "Lease"}

@@ -15,6 +15,7 @@ func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
 	object := func(version string) string {
 		return `{"metadata":{"name":"a"` + version + `},"spec":{"holderIdentity":"me","leaseDurationSeconds":15}}`
 	}
+	changed := strings.Replace(object(`,"resourceVersion":"2"`), "15", "16", 1)
 	steps := []struct {
 		request APIRequest
 		want    []string
@@ -24,7 +25,7 @@ func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
 			`"holderIdentity":"me"`}},
 		{APIRequest{"POST", in, json, "", object("")}, []string{"409 Conflict", `"reason":"AlreadyExists"`,
 			"already exists"}},
-		{APIRequest{"PUT", in + "/a", json, "", object(`,"resourceVersion":"2"`)}, []string{"200 OK",
+		{APIRequest{"PUT", in + "/a", json, "", changed}, []string{"200 OK",
 			`"resourceVersion":"3"`}},
 		{APIRequest{"PUT", in + "/a", json, "", object(`,"resourceVersion":"2"`)},
 			[]string{"409 Conflict", `"reason":"Conflict"`,

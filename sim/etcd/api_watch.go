@@ -3,8 +3,10 @@ package etcd
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
@@ -16,7 +18,11 @@ func (q *apiCall) watch() *Status {
 	if err != nil {
 		return badRequest("Invalid value: %q: the resource version is no number", text)
 	}
-	return q.read(func() *Status {
+	lasts, err := strconv.ParseUint("0"+q.query.Get("timeoutSeconds"), 10, 31)
+	if err != nil {
+		return badRequest("timeoutSeconds: Invalid value: %q: it is no number", q.query.Get("timeoutSeconds"))
+	}
+	return q.view(func(keys []keyValue, revision int64) *Status {
 		begin := head(200) + "Transfer-Encoding: chunked\r\n\r\n"
 		if version > 0 && version < q.store.compacted {
 			expired := Failure(410, "Expired", "too old resource version: %d (%d)", version, q.store.compacted)
@@ -27,20 +33,33 @@ func (q *apiCall) watch() *Status {
 		b := []byte(begin)
 		from, to := q.within()
 		if version == 0 {
-			first, last := q.store.span(from, to)
-			for _, k := range q.store.keys[first:last] {
+			first, last := span(keys, from, to)
+			for _, k := range keys[first:last] {
 				b = append(b, event("ADDED", shown(&k.KeyValue))...)
 			}
-			version = q.store.revision
+			version = revision
 		}
 		q.r.Reply(b)
 		q.lastWatch++
 		q.watchers = append(q.watchers, watcher{id: q.lastWatch, conn: q.r.ConnID, key: from, end: to,
 			next:    version + 1,
 			objects: true})
+		if lasts > 0 {
+			q.m.After(time.Duration(lasts)*time.Second, tagWatch+uint64(q.lastWatch))
+		}
 		q.push(q.m, &q.watchers[len(q.watchers)-1])
 		return nil
 	})
+}
+
+// endWatch ends a watch of the API server whose time is over; it has no effect if its connection is gone.
+func (s *server) endWatch(m *raft.Member, id int64) {
+	i := slices.IndexFunc(s.watchers, func(w watcher) bool { return w.id == id && w.objects })
+	if i < 0 {
+		return
+	}
+	m.Push(s.watchers[i].conn, m.Second(), []byte(lastChunk))
+	s.watchers = slices.Delete(s.watchers, i, i+1)
 }
 
 // lastChunk ends a body that came in chunks.

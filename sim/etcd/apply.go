@@ -236,6 +236,7 @@ func (s *server) recordEnd(m *raft.Member, k *keyValue, w *write) {
 func (s *server) commit(m *raft.Member, w *write) {
 	if w.changed {
 		s.store.revision = w.revision
+		s.arrived(m)
 		s.notify(m)
 		s.checkWaits(m)
 	}

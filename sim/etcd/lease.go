@@ -122,12 +122,16 @@ func (s *server) demote() {
 const (
 	tagLeaderless uint64 = 1 << 48
 	tagWait       uint64 = 1 << 49
+	tagWatch      uint64 = 1 << 50
 )
 
 // Wake checks for leases that have ended and proposes their revocation. A leader that has been deposed without knowing
 // it proposes in vain.
 func (s *server) Wake(m *raft.Member, reign uint64) {
 	switch {
+	case reign >= tagWatch:
+		s.endWatch(m, int64(reign-tagWatch))
+		return
 	case reign >= tagWait:
 		s.wakeWait(m, reign-tagWait)
 		return

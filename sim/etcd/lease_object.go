@@ -25,7 +25,7 @@ type LeaseObject struct {
 type LeaseSpec struct {
 	HolderIdentity       string `json:"holderIdentity,omitempty"` // empty: nobody leads
 	LeaseDurationSeconds int64  `json:"leaseDurationSeconds,omitempty"`
-	RenewTime            string `json:"renewTime,omitempty"` // RFC 3339; empty if nobody reads it
+	RenewTime            string `json:"renewTime,omitempty"` // as [MicroTime]; empty if nobody reads it
 	LeaseTransitions     int64  `json:"leaseTransitions"`
 }
 

@@ -28,6 +28,7 @@ type server struct {
 	waits      []*wait // of the lock and election services
 	lastWait   uint64
 	lastUID    uint64 // of an object that the API server has created
+	arrivals   []arrival
 	leaderless uint64 // counts how often no leader was known; timers of an earlier time are void
 	out        []byte // buffer for replies; always empty
 	head       []byte // buffer for pushes: a reply may be under way in out
@@ -43,6 +44,7 @@ func (s *server) Reset(*raft.Member) {
 	s.watchers, s.asks = s.watchers[:0], s.asks[:0]
 	s.lastWatch, s.lastLease, s.lastAsk = 0, 0, 0
 	s.streams, s.waits, s.lastWait, s.leaderless, s.lastUID = nil, nil, 0, 0, 0
+	s.arrivals = s.arrivals[:0]
 	if s.out == nil {
 		s.out = make([]byte, 0, 512)
 	}

@@ -288,6 +288,9 @@ func (m *Member) Due(d time.Duration) history.Time { return m.host.Due(d) }
 // Entry.Copied, that they have a copy.
 func (m *Member) Record(e history.Event) { m.host.Record(e) }
 
+// Rand draws 64 random bits for a purpose; key distinguishes the draws for that purpose.
+func (m *Member) Rand(purpose string, key sim.Key) uint64 { return m.host.Rand(purpose, key) }
+
 // Push sends b, which is copied, to the client at the other end of a connection of this member. key identifies its
 // content.
 func (m *Member) Push(connID uint64, key sim.Key, b []byte) { m.host.Push(connID, key, b) }

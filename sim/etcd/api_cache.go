@@ -1,0 +1,56 @@
+package etcd
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/raft"
+)
+
+// cacheLag is by how much the cache of an API server may be behind the member of etcd beside it: it learns of a change
+// by a watch.
+const cacheLag = 10 * time.Millisecond
+
+// arrival is when a member applied a revision, on its monotonic clock.
+type arrival struct {
+	revision int64
+	at       time.Duration
+}
+
+// arrived notes the revision that a member has just applied, and forgets those that no cache is behind any more.
+func (s *server) arrived(m *raft.Member) {
+	now := m.Monotonic()
+	for len(s.arrivals) > 1 && s.arrivals[1].at <= now-cacheLag {
+		s.arrivals = s.arrivals[1:]
+	}
+	s.arrivals = append(s.arrivals, arrival{s.store.revision, now})
+}
+
+// cached are the keys in the cache of the API server, and their revision: those that the member had applied a drawn
+// time ago, up to cacheLag. A member that is cut off from the others does not learn that it is behind them.
+func (q *apiCall) cached() (keys []keyValue, revision int64) {
+	now := q.m.Monotonic()
+	lag := time.Duration(q.m.Rand("cache", sim.Key(now)) % uint64(cacheLag))
+	if len(q.arrivals) == 0 {
+		return q.store.keys, q.store.revision
+	}
+	revision = q.arrivals[0].revision
+	for _, a := range q.arrivals[1:] {
+		if a.at <= now-lag {
+			revision = a.revision
+		}
+	}
+	if revision == q.store.revision {
+		return q.store.keys, revision
+	}
+	return q.store.asOf(revision), revision
+}
+
+// view calls f with the keys that a request may see. With resourceVersion=0 those are the cache's; otherwise what the
+// cluster has agreed on by now.
+func (q *apiCall) view(f func(keys []keyValue, revision int64) *Status) *Status {
+	if q.query.Get("resourceVersion") == "0" {
+		return f(q.cached())
+	}
+	return q.read(func() *Status { return f(q.store.keys, q.store.revision) })
+}
