@@ -55,8 +55,9 @@
 //
 // The test executes its own binary again, one single-threaded process a core, in which goroutines run inside a bubble
 // of testing/synctest (package sim/bubble says what that leaves random, and what a pause or a crash can stop). Whatever
-// stands before Run in the test is executed in each of these processes. crypto/rand and math/rand are seeded for each
-// run. Each seed that fails is run twice; if the two runs differ, the failure says so.
+// stands before Run in the test is executed in each of these processes, with the test's own flags and -short; they end
+// with the test, however that ends. crypto/rand and math/rand are seeded for each run. Each seed that fails is run
+// twice; if the two runs differ, the failure says so.
 //
 // Virtual time stands still while a goroutine runs, or is blocked by something other than a channel, a timer, a
 // sync.Cond or WaitGroup, or a connection of the client: a mutex, a real socket, a channel from outside. A run that

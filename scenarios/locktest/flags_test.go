@@ -2,6 +2,8 @@ package locktest
 
 import (
 	"errors"
+	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +25,34 @@ func TestOfFlags(t *testing.T) {
 		t.Skip("it is run by TestFlags")
 	}
 	Run(t, Config{New: newCareless, Seeds: 22, Faults: Pauses, Laws: []checker.Law{checker.Ownership}, Untried: true})
+}
+
+// form is a flag as a user's test may have it.
+var form = flag.String("form", "", "which subtest TestOfOwnFlags has")
+
+// TestOfOwnFlags is a test with a subtest of a name that a flag gives, and one that no other process has.
+func TestOfOwnFlags(t *testing.T) {
+	if os.Getenv(asked) == "" {
+		t.Skip("it is run by TestAUsersFlagsReachTheProcessesOfTheRuns")
+	}
+	name := *form
+	if name == "process" {
+		name = fmt.Sprint(os.Getpid())
+	}
+	t.Run(name, func(t *testing.T) { Run(t, Config{New: newPlain, Seeds: 3, Plan: []string{}}) })
+}
+
+func TestAUsersFlagsReachTheProcessesOfTheRuns(t *testing.T) {
+	if os.Getenv(asked) != "" || os.Getenv(environment) != "" {
+		return
+	}
+	const other = "its process ended before it came to this call of locktest in TestOfOwnFlags/"
+	for name, want := range map[string]string{"zset": "of-own-flags-zset  3 runs", "process": other} {
+		text, failed := goTest(t, t.TempDir(), "-test.v", "-test.run=^TestOfOwnFlags$", "-form", name)
+		if !strings.Contains(text, want) || failed != (name == "process") || strings.Contains(text, "<nil>") {
+			t.Errorf("%s: %q is not in\n%s", name, want, text)
+		}
+	}
 }
 
 // FuzzOfFlags is a fuzz target that runs a lock.

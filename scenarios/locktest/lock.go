@@ -40,7 +40,8 @@ type Loser interface{ Lost() <-chan struct{} }
 // Tokener is a Lock that comes with a fencing token, which the client hands to the resource.
 type Tokener interface{ Token() int64 }
 
-// Extender is a Lock that its holder extends.
+// Extender is a Lock that its holder extends. Extend may be called while Unlock or Lock of the same client is under
+// way, from another goroutine: a connection that they share must carry one request after the other.
 type Extender interface {
 	Extend(ctx context.Context) error
 }

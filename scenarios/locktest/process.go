@@ -331,6 +331,7 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	if folder := flag.Lookup("test.gocoverdir").Value.String(); folder != "" {
 		args = append(args, "-test.gocoverdir="+folder) // this process counts what is left there when it ends
 	}
+	args = append(args, passedOn()...)
 	patience := p.config.hung
 	if k.Trial {
 		patience = cmp.Or(patience, trialHung)
@@ -341,11 +342,18 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	}
 	defer context.AfterFunc(ctx, worker.Kill)()
 	defer func() { p.spent(worker) }()
+	started := false
 	for {
 		line, err := worker.Next()
-		if err != nil {
+		switch {
+		case err != nil && !started && worker.Succeeded():
+			return fmt.Errorf("its process ended before it came to this call of locktest in %s. Each process of the "+
+				"runs executes the test again: its subtests must have the same names there, and whatever decides "+
+				"about the call must be the same", p.t.Name())
+		case err != nil:
 			return err
 		}
+		started = true
 		var r report
 		if err := json.Unmarshal(line, &r); err != nil {
 			worker.Close()
@@ -358,6 +366,9 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 		}
 	}
 }
+
+// passedOn are the arguments of this process that those of the runs have as well.
+func passedOn() []string { return remote.Flags("locktest.plan") }
 
 // seedAsked is the seed in the pattern of -run, if it asks for one subtest of the test, whose name begins with a word.
 func seedAsked(test, word string) (seed uint64, one bool) {

@@ -130,6 +130,7 @@ func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
 
 // work does a task.
 func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
+	remote.EndWithParent(os.Stdin)
 	collectBetweenRuns()
 	offline()
 	say(report{}) // it has started
@@ -173,6 +174,7 @@ func (w *worker) goElsewhere(test string) (end func(), err error) {
 		return nil, err
 	}
 	each.OneRunEach()
+	each.SetFlags(passedOn())
 	w.scenario = w.scenario.With(&scenarios.Code{Elsewhere: each.Run})
 	w.runner = scenarios.NewRunner(w.scenario)
 	alive := time.NewTicker(time.Second) // it is not this process that hangs if one of the others does

@@ -83,6 +83,7 @@ const Environment, Served = "FENCEPOST_LOCKTEST_SERVE", "1"
 type Test struct {
 	folder, binary, name string
 	built                string // folder of a binary that is removed in the end; empty: it belongs to somebody else
+	flags                []string
 
 	mu      sync.Mutex
 	idle    []*Process
@@ -192,6 +193,9 @@ func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan, sent bool) (scenarios.
 		Missed: a.Missed, Sent: a.Sent}, err
 }
 
+// SetFlags passes further arguments to each process that is started from now on.
+func (t *Test) SetFlags(args []string) { t.flags = args }
+
 // OneRunEach makes each run from now on take place in a process of its own: the code may keep something from one run
 // for the next.
 func (t *Test) OneRunEach() {
@@ -256,8 +260,8 @@ func (t *Test) process(anew bool) (*Process, error) {
 		t.idle = t.idle[:n-1]
 		return p, nil
 	}
-	p, err := Start(t.binary, t.folder, Environment+"="+Served, 0, "-test.run="+t.Pattern(), "-test.count=1",
-		"-test.timeout=0")
+	args := append([]string{"-test.run=" + t.Pattern(), "-test.count=1", "-test.timeout=0"}, t.flags...)
+	p, err := Start(t.binary, t.folder, Environment+"="+Served, 0, args...)
 	if err == nil {
 		if _, err = p.Next(); err != nil { // it has started
 			err = &scenarios.CodeError{Text: err.Error()}

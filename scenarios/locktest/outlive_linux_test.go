@@ -1,0 +1,66 @@
+package locktest
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// pipeOf is the variable with the pipe that the process of TestOfAnEndlessRun's run opens.
+const pipeOf = "FENCEPOST_LOCKTEST_PIPE"
+
+// TestOfAnEndlessRun is a test whose run does not end by itself.
+func TestOfAnEndlessRun(t *testing.T) {
+	if os.Getenv(pipeOf) == "" {
+		t.Skip("it is run by TestProcessesOfTheRunsEndWithTheirTest")
+	}
+	Run(t, Config{Untried: true, Seeds: 1, New: func(*Client) Lock {
+		pipe, err := os.OpenFile(os.Getenv(pipeOf), os.O_WRONLY, 0)
+		if err != nil {
+			return Refused(err)
+		}
+		_, _ = pipe.WriteString("begun\n")
+		<-outside // with the pipe open
+		return Refused(pipe.Close())
+	}})
+}
+
+// TestProcessesOfTheRunsEndWithTheirTest: the last of them closes its end of the pipe when it ends, though nobody had
+// the time to tell it to.
+func TestProcessesOfTheRunsEndWithTheirTest(t *testing.T) {
+	if os.Getenv(pipeOf) != "" || os.Getenv(environment) != "" {
+		return
+	}
+	name := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "-test.run=^TestOfAnEndlessRun$")
+	cmd.Env = append(os.Environ(), pipeOf+"="+name)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	lines := bufio.NewReader(pipe)
+	if line, err := lines.ReadString('\n'); line != "begun\n" {
+		t.Errorf("%q, %v", line, err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	if more, err := lines.ReadString('\n'); err == nil { // until nobody has it open any more
+		t.Errorf("%q", more)
+	}
+}
