@@ -27,7 +27,10 @@ func (t *judge) obstructed(r *trace.Handback) bool {
 		if f.Start > r.End || t.Mended(&f) < t.Asks[g.Ask].Call || f.Does.IsClock() {
 			return false
 		}
-		isClient := func(p history.Process) bool { return p == g.Process }
+		succeeded := g.Done != trace.Open && t.History.Events[g.Done].Type == history.OK
+		isClient := func(p history.Process) bool {
+			return p == g.Process || !succeeded && p != history.Resource && !t.IsServer(p)
+		}
 		on := func(side []history.Process, is func(history.Process) bool) bool { return slices.ContainsFunc(side, is) }
 		all := slices.Concat(f.On, f.To)
 		switch {

@@ -35,10 +35,14 @@ func (r *reading) withoutEffect(s *section) bool {
 // inTheWayOf: the fault strikes the client, a server or a link between them; or a link between servers, where these act
 // together. One that does not say whom it strikes may strike anybody.
 func (r *reading) inTheWayOf(s *section, f *fault) bool {
+	other := s.done == r.none || r.Events[s.done].Type != history.OK // another client may have made the release
 	parties := []string{}
 	for _, side := range [][]history.Process{f.On, f.To} {
 		who := ""
-		if slices.Contains(side, s.process) {
+		isClient := func(p history.Process) bool {
+			return p == s.process || other && p != history.Resource && !r.isServer(p)
+		}
+		if slices.ContainsFunc(side, isClient) {
 			who += "client "
 		}
 		if slices.ContainsFunc(side, r.isServer) {
