@@ -49,6 +49,14 @@ func TestEachMemberHasAnOwnerAndRecordsOfItsOwn(t *testing.T) {
 		{"client-1/3", "SADD set p q", "key-set set.p of client-1/3 by client-1/3 until never; key-set set.q of " +
 			"client-1/3 by client-1/3 until never"},
 		{"client-2/3", "SADD set q r", "key-set set.r of client-2/3 by client-2/3 until never"},
+		{"client-1/4", "RPUSH list x y x", "key-set list.x of client-1/4 by client-1/4 until never; key-set list.x#2 " +
+			"of client-1/4 by client-1/4 until never; key-set list.y of client-1/4 by client-1/4 until never"},
+		{"client-2/4", "LPOP list", "key-gone list.x#2 of client-1/4 by client-2/4: deleted"}, // one x is left
+		{"client-2/4", "LPUSH list z", "key-set list.z of client-2/4 by client-2/4 until never"},
+		{"client-3/4", "LREM list 1 y", "key-gone list.y of client-1/4 by client-3/4: deleted"},
+		{"client-1/4", "LINSERT list AFTER z z", "key-set list.z#2 of client-1/4 by client-1/4 until never"},
+		{"client-3/4", "DEL list", "key-gone list.x of client-1/4 by client-3/4: deleted; key-gone list.z of " +
+			"client-2/4 by client-3/4: deleted; key-gone list.z#2 of client-1/4 by client-3/4: deleted"},
 		{"client-3/3", "FLUSHALL", "key-gone moved of client-3/2 by client-3/3: flushed; key-gone set.p of " +
 			"client-1/3 by client-3/3: flushed; key-gone set.q of client-1/3 by client-3/3: flushed; key-gone set.r " +
 			"of client-2/3 by client-3/3: flushed"},

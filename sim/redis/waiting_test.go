@@ -11,7 +11,7 @@ import (
 )
 
 // A pop that was waited for is written to the file and to the replicas as the pop that was executed, after what made it
-// possible; and the record of the end of the list names its attempt.
+// possible; and the records of the elements that are gone name its attempt.
 func TestPopThatWaitedIsLoggedAsAPop(t *testing.T) {
 	c := newCluster(t, redis.Config{Persistence: store.Always, FsyncTime: 10 * ms}, 1)
 	c.client("client-1", 0, func(s *session) { s.do(master, "BLPOP free 0") })
@@ -31,6 +31,7 @@ func TestPopThatWaitedIsLoggedAsAPop(t *testing.T) {
 	}
 	want(t, "records", records, "redis-1: free set of client-3/1 by client-3/1",
 		"redis-1: free gone of client-3/1, deleted client-1/1", "redis-1: queue set of client-3/1 by client-3/1",
+		"redis-1: queue set of client-3/1 by client-3/1", "redis-1: queue gone of client-3/1, deleted client-2/1",
 		"redis-1: taken set of client-2/1 by client-2/1")
 }
 

@@ -70,14 +70,27 @@ func (k *Key) Remake(list []Effect) []Effect {
 		return append(list, Effect{Op: OpSet, Key: k.Name, Value: k.Value, When: k.Deadline, Attempt: k.Owner})
 	}
 	if k.Type == "list" {
-		list = append(list, Effect{Op: OpCommand, Args: append([]string{"rpush", k.Name}, resp.Bulks(k.Value)...),
-			Attempt: k.Owner})
-	}
-	for _, m := range k.Members {
-		list = append(list, Effect{Op: OpCommand, Args: k.add(m), Attempt: m.Owner})
+		list = k.pushAll(list)
+	} else {
+		for _, m := range k.Members {
+			list = append(list, Effect{Op: OpCommand, Args: k.add(m), Attempt: m.Owner})
+		}
 	}
 	if k.Deadline != Never {
 		list = append(list, Effect{Op: OpExpire, Key: k.Name, When: k.Deadline, Attempt: k.Owner})
+	}
+	return list
+}
+
+// pushAll appends the effects that make a list anew, element by element, each for its owner.
+func (k *Key) pushAll(list []Effect) []Effect {
+	owners := map[string]history.Attempt{}
+	for _, m := range k.Members {
+		owners[m.Name] = m.Owner
+	}
+	all := resp.Bulks(k.Value)
+	for i, name := range elements(all) {
+		list = append(list, Effect{Op: OpCommand, Args: []string{"rpush", k.Name, all[i]}, Attempt: owners[name]})
 	}
 	return list
 }

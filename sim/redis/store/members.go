@@ -3,6 +3,7 @@ package store
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -10,8 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// A hash, a set or a sorted set may be held by several at once, as in read-write locks and semaphores. So each field or
-// member has its own owner, who set it last, and its own records. The key has none in addition.
+// A hash, a set, a sorted set or a list may be held by several at once, as in read-write locks and semaphores, and a
+// list may have a token for each that may come in. So each field, member or element has its own owner, who set it last,
+// and its own records. The key has none in addition.
 //
 // Three things follow from what such locks do. A deadline is the key's, so one holder moves it for all: the others'
 // records state by whom only if it becomes earlier, or if the mover holds nothing there. When an owner releases a field
@@ -26,7 +28,9 @@ type Member struct {
 }
 
 // hasMembers reports whether keys of a type have members.
-func hasMembers(kind string) bool { return kind == "hash" || kind == "zset" || kind == "set" }
+func hasMembers(kind string) bool {
+	return kind == "hash" || kind == "zset" || kind == "set" || kind == "list"
+}
 
 // members lists those of a key, by name, with their values.
 func (d *Data) members(name string, k *Entry) []Member {
@@ -40,6 +44,10 @@ func (d *Data) members(name string, k *Entry) []Member {
 		for _, m := range all {
 			list = append(list, Member{m, "", k.members[m]})
 		}
+	case "list":
+		for _, name := range elements(all) {
+			list = append(list, Member{name, "", k.members[name]})
+		}
 	case "zset":
 		for i := 0; i+1 < len(all); i += 2 {
 			f, _ := resp.ParseDouble(all[i+1])
@@ -52,6 +60,20 @@ func (d *Data) members(name string, k *Entry) []Member {
 	}
 	slices.SortFunc(list, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	return list
+}
+
+// elements names the elements of a list: by their values, and the second of one value as "value#2". Which of several
+// with one value is gone does not show: it is taken for the last.
+func elements(values []string) (names []string) {
+	seen := map[string]int{}
+	for _, v := range values {
+		name := v
+		if seen[v]++; seen[v] > 1 {
+			name += "#" + strconv.Itoa(seen[v])
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // Change says what a command has done to a key, as far as comparing does not show it.
