@@ -212,6 +212,8 @@ func related(c int, rel byte) bool {
 		return c != 0
 	case '<':
 		return c < 0
+	case '>':
+		return c > 0
 	}
-	return c > 0
+	return true // of a relation that etcd does not know it says so, too
 }

@@ -75,3 +75,20 @@ func TestTheStoreAgreesWithAPlainOne(t *testing.T) {
 		}
 	}
 }
+
+// TestComparisonOfAnUnknownRelationHolds: a newer client's relation, which etcd's applyCompare passes over.
+func TestComparisonOfAnUnknownRelationHolds(t *testing.T) {
+	for relation, want := range map[byte]bool{0: true, 1: false, 2: false, 3: true, 4: true, 99: true} {
+		c, err := readComparison([]byte{8, relation, 16, 2, 26, 1, 'a', 48, 7}) // result, target, key, mod revision
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := &keyValue{KeyValue: KeyValue{Key: "a", Mod: 7}}
+		if relation == 3 {
+			k.Mod = 8
+		}
+		if got := c.holdsOf(k); got != want {
+			t.Errorf("relation %d: %v, want %v", relation, got, want)
+		}
+	}
+}
