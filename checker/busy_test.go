@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/processor"
 )
 
 // busy is a sound history of about n events: three clients take turns at a lock on five servers and update the data it
@@ -90,7 +90,7 @@ func BenchmarkIntervalCheck(b *testing.B) {
 		}
 	}
 	var t judge
-	start := testkit.ProcessorTime()
+	start := processor.Time()
 	for b.Loop() {
 		t.Read(h)
 		t.Sections()
@@ -98,5 +98,5 @@ func BenchmarkIntervalCheck(b *testing.B) {
 			b.Fatal("found a clash")
 		}
 	}
-	b.ReportMetric((testkit.ProcessorTime()-start).Seconds()/float64(b.N), "cpu-s")
+	b.ReportMetric((processor.Time()-start).Seconds()/float64(b.N), "cpu-s")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/processor"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -26,17 +26,17 @@ func BenchmarkRedlockSchedule(b *testing.B) {
 	var full, alone time.Duration
 	events := 0
 	for b.Loop() {
-		start := testkit.ProcessorTime()
+		start := processor.Time()
 		for range scheduleBatch {
 			seed++
 			result := s.run(b, seed)
 			c.Check(result.History)
 			events += result.Events
 		}
-		full += testkit.ProcessorTime() - start
-		start = testkit.ProcessorTime()
+		full += processor.Time() - start
+		start = processor.Time()
 		bare.dispatch()
-		alone += testkit.ProcessorTime() - start
+		alone += processor.Time() - start
 	}
 	n := float64(seed)
 	b.ReportMetric(n/full.Seconds(), "schedules/cpu-s")
@@ -146,7 +146,7 @@ func BenchmarkScenario(b *testing.B) {
 			var c checker.Checker
 			r := NewRunner(s)
 			var seed uint64
-			start := testkit.ProcessorTime()
+			start := processor.Time()
 			for b.Loop() {
 				seed++
 				result, err := r.Run(s.Plan(seed))
@@ -155,7 +155,7 @@ func BenchmarkScenario(b *testing.B) {
 				}
 				c.Check(result.History)
 			}
-			b.ReportMetric(float64(seed)/(testkit.ProcessorTime()-start).Seconds(), "schedules/cpu-s")
+			b.ReportMetric(float64(seed)/(processor.Time()-start).Seconds(), "schedules/cpu-s")
 		})
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/processor"
 	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
@@ -33,25 +35,33 @@ the faults that break it: its own, or if it has none or a mix, those that random
 that a change brings are struck like those that were there. A change counts if it also survives fresh
 faults of the same kinds and breaks nothing that was whole; one that seems to keep every promise is
 confirmed under fifty times as many. The cheapest that does comes first, as a scenario file and as a
-diff: it takes the least time to acquire, then requests, then servers, then the shortest lease.
+diff: it takes the least time to acquire, then requests, then servers, then the shortest lease. A lock
+that a crashed holder keeps for ever comes last.
 
-All laws count as promised, unless the file lists some under "promise".
+All laws count as promised, unless the file lists some under "promise". A file that lists faults asks
+about the promises that these break; one that breaks without any fault, about those. With a mix, or if
+nothing else breaks it, it asks about all.
+
+The search ends when it has used the processor time of --cpu: a quarter of it is kept to confirm what
+was found. The report says what was not tried; with the same seeds, more time only adds to it.
 
 Exit 0 if nothing is broken or a change keeps every promise; 1 if none does; 2 for bad input; 3 if
-Ctrl-C ended it first.`,
+Ctrl-C or the end of --cpu came first.`,
 		Example: `  fencepost advise kleppmann-gc-pause
   fencepost advise my-lock.yaml --out advised
   patch my-lock.yaml advised/1.diff`,
 		Args: oneArgument("a scenario's name or file"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			j.target = args[0]
-			return j.run()
+			return j.run(output.Given(c.Flags(), "cpu"))
 		},
 	}
 	f := c.Flags()
 	f.Uint64Var(&j.options.From, "seed", 1, "the first seed")
 	output.Count(c, &j.options.Seeds, "seeds", 100, 1, mostAdviceSeeds,
 		"how many random plans to look for faults in, and to try each change under before it is confirmed")
+	f.DurationVar(&j.options.Budget, "cpu", time.Minute,
+		"end the search after this much processor time, such as 5m; 0 is no limit")
 	output.Workers(c, &j.options.Workers, "how many changes to try at once")
 	f.StringVar(&j.Out, "out", "", "write advice, scenario files and diffs to `DIR` (default _runs/advise-SCENARIO)")
 	j.Register(c, "")
@@ -61,9 +71,14 @@ Ctrl-C ended it first.`,
 // mostAdviceSeeds keeps the sum of two ranges of seeds within an int.
 const mostAdviceSeeds = 1_000_000
 
-// run makes sure that everything can be read and written, then tries, writes and reports.
-func (j *adviseJob) run() error {
+// run makes sure that everything can be read and written, then tries, writes and reports. flags are those of the call
+// that a repetition needs besides the seeds.
+func (j *adviseJob) run(flags []string) error {
 	defer j.Close()
+	if j.options.Budget < 0 {
+		return fmt.Errorf("--cpu is %v: it takes a positive time, such as 5m, or 0 for no limit", j.options.Budget)
+	}
+	j.options.Spent = processor.Time
 	var err error
 	if j.scenario, err = task.Open(j.target); err != nil {
 		return err
@@ -85,8 +100,8 @@ func (j *adviseJob) run() error {
 		return fmt.Errorf("%s: %w", j.target, err)
 	}
 	report := &advise.Report{Advice: a, Scenario: j.scenario, Files: j.Out,
-		Repeat: fmt.Sprintf("%s advise %s --seed %d --seeds %d",
-			output.Program(), output.Word(task.NameOf(j.scenario)), j.options.From, j.options.Seeds)}
+		Repeat: strings.Join(append([]string{output.Program(), "advise", output.Word(task.NameOf(j.scenario)),
+			fmt.Sprintf("--seed %d --seeds %d", j.options.From, j.options.Seeds)}, flags...), " ")}
 	if err = j.save(report); err != nil {
 		return err
 	}

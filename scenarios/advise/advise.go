@@ -11,6 +11,9 @@
 // Most changes fail soon. The best that seem to keep every promise are confirmed under many more fresh faults, and no
 // other is said to keep them.
 //
+// A file that lists faults asks about the promises that these break, one that breaks without any fault about those, and
+// any other about all.
+//
 // Goals: no advice that was not tried; the changes come from the tables of the format, so that a new key is tried
 // without a line here. Non-goals: what a change costs those who carry it out; changes of what the clients do, which no
 // lock can make.
@@ -36,6 +39,10 @@ type Options struct {
 	// Seeds is how many random plans to explore with, and how many fresh ones for each change; at least 1. A change
 	// that seems to keep every promise meets confirming times as many more.
 	Seeds int
+	// Budget is the processor time after which the search ends; 0: no limit. Spent returns the processor time used so
+	// far, and must be set if there is a budget.
+	Budget time.Duration
+	Spent  func() time.Duration
 	campaign.Crew
 }
 
@@ -45,7 +52,8 @@ const confirming = 50
 // Advice is what was tried, and what came of it.
 type Advice struct {
 	Seeds    int                    // as in the Options
-	Own      bool                   // the scenario's own faults broke it; otherwise Plans
+	Budget   time.Duration          // as in the Options
+	Own      bool                   // its own faults broke it, or it breaks without any; otherwise Plans
 	Explored int                    // random plans that were run to find those that break it
 	Plans    []nemesis.Plan         // that broke the lock, cut down
 	Promised []checker.Law          // that a change must keep
@@ -55,8 +63,11 @@ type Advice struct {
 	Singles  int                    // changes tried alone
 	Pairs    int                    // pairs tried
 	ByNature map[checker.Law]string // broken laws that no change keeps without breaking another, and why none can
-	// Interrupted is set if ctx was done before all was tried.
-	Interrupted bool
+	// UntriedSingles and UntriedPairs count what an interruption or the end of the budget left out. If it left out
+	// single changes, it is not known which pairs there are.
+	UntriedSingles, UntriedPairs int
+	// Interrupted is set if ctx was done before all was tried, and OutOfBudget if the budget ended before.
+	Interrupted, OutOfBudget bool
 
 	subject *subject
 }
@@ -123,20 +134,23 @@ func (a *Advice) confirmed(t *Tried) bool { return t.met >= (1+confirming)*a.See
 // seemsToKeep reports the same of what was tried so far.
 func (a *Advice) seemsToKeep(t *Tried) bool {
 	return t.sound() && !slices.ContainsFunc(t.Left, func(l checker.Law) bool { return a.ByNature[l] == "" }) &&
-		!slices.ContainsFunc(t.Otherwise, Breach.avoidable)
+		!slices.ContainsFunc(t.Otherwise, a.counts)
 }
 
-// avoidable reports whether some lock may keep it.
-func (b Breach) avoidable() bool { return b.Nature == "" }
+// counts reports whether a breach tells against a change: some lock may keep the promise, and it is asked about. The
+// faults of a file ask about the promises that they break, and its mix about all.
+func (a *Advice) counts(b Breach) bool { return b.Nature == "" && a.asks(b.Law) }
+
+func (a *Advice) asks(l checker.Law) bool { return !a.Own || slices.Contains(a.Broken, l) }
 
 // sound reports whether the changes break nothing that was whole.
 func (t *Tried) sound() bool { return len(t.Anew) == 0 && !t.GivesUp }
 
-// open counts what is not as it should be: laws, and that clients give up.
-func (t *Tried) open() int {
+// unkept counts what is not as it should be: laws, and that clients give up.
+func (a *Advice) unkept(t *Tried) int {
 	laws := slices.Clone(t.Left)
 	for _, b := range t.Otherwise {
-		if b.avoidable() && !slices.Contains(laws, b.Law) {
+		if a.counts(b) && !slices.Contains(laws, b.Law) {
 			laws = append(laws, b.Law)
 		}
 	}
@@ -159,33 +173,53 @@ func Try(ctx context.Context, s *scenarios.Scenario, o Options) (*Advice, error)
 	if err != nil {
 		return nil, err
 	}
-	a := &Advice{subject: b, Seeds: o.Seeds, Own: b.own, Promised: b.promised.Laws, ByNature: map[checker.Law]string{}}
-	if !b.own {
-		if a.Explored, err = b.explore(ctx); err != nil {
+	all, searching, budget := o.budget(ctx)
+	defer budget.endConfirm()
+	b.budget = budget
+	if !b.own && !b.mixed {
+		if err = b.withoutFaults(all); err != nil {
 			return nil, err
 		}
 	}
-	if a.Base, err = b.asItIs(ctx); err != nil {
+	a := &Advice{subject: b, Seeds: o.Seeds, Budget: o.Budget, Own: b.own, Promised: b.promised.Laws,
+		ByNature: map[checker.Law]string{}}
+	if !b.own {
+		if a.Explored, err = b.explore(all); err != nil {
+			return nil, err
+		}
+	}
+	if a.Base, err = b.asItIs(all); err != nil {
 		return nil, err
 	}
 	a.Broken, a.Plans = b.broken, b.plans
-	if len(a.Broken) > 0 && ctx.Err() == nil {
-		err = a.tryAll(ctx)
+	if len(a.Broken) > 0 {
+		err = a.tryAll(all, searching)
 	}
-	a.Interrupted = ctx.Err() != nil
+	if !a.complete() {
+		a.Interrupted, a.OutOfBudget = ctx.Err() != nil, ctx.Err() == nil
+	}
 	return a, err
 }
 
-// tryAll tries single changes, then pairs.
-func (a *Advice) tryAll(ctx context.Context) error {
+// complete reports whether all was tried that is to be tried.
+func (a *Advice) complete() bool {
+	if !a.Own && a.Explored < a.Seeds || a.Base.Given.Runs < len(a.Plans) {
+		return false
+	}
+	return a.UntriedSingles+a.UntriedPairs == 0 && len(a.unconfirmed()) == 0
+}
+
+// tryAll tries single changes, then pairs, and confirms the best of them.
+func (a *Advice) tryAll(ctx, searching context.Context) error {
 	var singles [][]Change
 	for _, c := range a.subject.changes() {
 		singles = append(singles, []Change{c})
 	}
-	tried, err := a.try(ctx, "changes", singles, nil)
+	tried, err := a.try(searching, "changes", singles, nil)
 	if err != nil {
 		return err
 	}
+	a.UntriedSingles = len(singles) - len(tried)
 	alone := map[string]*Tried{}
 	for _, t := range tried {
 		if alone[t.Changes[0].String()] = t; !t.unfit {
@@ -198,16 +232,19 @@ func (a *Advice) tryAll(ctx context.Context) error {
 	if err = a.confirm(ctx); err != nil {
 		return err
 	}
-	pairs, err := a.try(ctx, "pairs", a.pairs(tried), alone)
+	list := a.pairs(tried)
+	pairs, err := a.try(searching, "pairs", list, alone)
 	if err != nil {
 		return err
 	}
+	a.UntriedPairs = len(list) - len(pairs)
 	for _, t := range pairs {
 		if t.unfit {
 			continue
 		}
 		a.Pairs++
-		if len(t.Mended) > 0 && t.better(alone[t.Changes[0].String()]) && t.better(alone[t.Changes[1].String()]) {
+		if len(t.Mended) > 0 && a.better(t, alone[t.Changes[0].String()]) &&
+			a.better(t, alone[t.Changes[1].String()]) {
 			a.Mending = append(a.Mending, t)
 		}
 	}
@@ -220,31 +257,51 @@ const Confirmed = 3
 // confirm puts the changes in order, and holds the first ones to many more fresh plans, until the order stays.
 func (a *Advice) confirm(ctx context.Context) error {
 	for {
-		a.judgeNature()
-		slices.SortStableFunc(a.Mending, a.compare)
-		var list []*Tried
-		for i, t := range a.Mending[:min(Confirmed, len(a.Mending))] {
-			if !a.confirmed(t) && (i == 0 || a.seemsToKeep(t)) {
-				list = append(list, t)
-			}
-		}
+		a.rank()
+		list := a.unconfirmed()
 		if len(list) == 0 || ctx.Err() != nil {
 			return nil
 		}
-		_, err := campaign.Do(ctx, a.subject.options.Crew, "confirmed", len(list), func() func(int) (*Tried, error) {
+		// the lock as it is meets the same faults, so that what it breaks as well is not held against a change
+		err := a.subject.worker(a.Base).fresh(ctx, (1+confirming)*a.Seeds, func() bool { return false })
+		if err != nil {
+			return err
+		}
+		_, err = campaign.Do(ctx, a.subject.options.Crew, "confirmed", len(list), func() func(int) (*Tried, error) {
 			return func(job int) (*Tried, error) { return list[job], a.subject.confirm(ctx, a, list[job]) }
 		}, func(int, *Tried) error { return nil })
 		if err != nil {
 			return err
 		}
+		for _, t := range a.Mending {
+			a.subject.judge(a.Base, t)
+		}
 		a.Mending = slices.DeleteFunc(a.Mending, func(t *Tried) bool { return len(t.Mended) == 0 })
 	}
 }
 
-// try tries each of a list of changes; alone is what came of their parts. What an interruption left out is left out.
+// rank puts the changes in order.
+func (a *Advice) rank() {
+	a.judgeNature()
+	slices.SortStableFunc(a.Mending, a.compare)
+}
+
+// unconfirmed lists the changes among the first that are still to be confirmed: the best, and others that seem to keep
+// every promise.
+func (a *Advice) unconfirmed() (list []*Tried) {
+	for i, t := range a.Mending[:min(Confirmed, len(a.Mending))] {
+		if !a.confirmed(t) && (i == 0 || a.seemsToKeep(t)) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// try tries each of a list of changes; alone is what came of their parts. When ctx is done, the results end with the
+// first change that was not finished.
 func (a *Advice) try(ctx context.Context, what string, list [][]Change, alone map[string]*Tried) ([]*Tried, error) {
 	var all []*Tried
-	b := a.subject
+	b, cut := a.subject, false
 	wanted := func(changes []Change) []checker.Law {
 		more := slices.DeleteFunc(slices.Clone(b.broken), func(l checker.Law) bool {
 			return slices.ContainsFunc(changes, func(c Change) bool {
@@ -260,7 +317,7 @@ func (a *Advice) try(ctx context.Context, what string, list [][]Change, alone ma
 	_, err := campaign.Do(ctx, b.options.Crew, what, len(list), func() func(int) (*Tried, error) {
 		return func(job int) (*Tried, error) { return b.try(ctx, a.Base, list[job], wanted(list[job])) }
 	}, func(_ int, t *Tried) error {
-		if t != nil {
+		if cut = cut || t == nil; !cut {
 			all = append(all, t)
 		}
 		return nil
@@ -295,8 +352,8 @@ func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
 }
 
 // better reports whether a pair achieves more than one of its parts alone.
-func (t *Tried) better(part *Tried) bool {
-	return part == nil || part.unfit || t.open() < part.open()
+func (a *Advice) better(t, part *Tried) bool {
+	return part == nil || part.unfit || a.unkept(t) < a.unkept(part)
 }
 
 // judgeNature notes the broken laws that no change keeps without breaking another, where that lies in the nature of
@@ -323,9 +380,10 @@ func (a *Advice) judgeNature() {
 	}
 }
 
-// compare puts those first that keep every promise, the cheapest first; then those that come nearest to it.
+// compare puts those first that keep every promise, the cheapest first; then those that come nearest to it. Nothing
+// costs more than a lock that is never free again once its holder has crashed.
 func (a *Advice) compare(t, u *Tried) int {
-	nearness := cmp.Compare(t.open(), u.open())
+	nearness := cmp.Compare(a.unkept(t), a.unkept(u))
 	if a.seemsToKeep(t) != a.seemsToKeep(u) {
 		nearness = -1
 		if a.seemsToKeep(u) {
@@ -333,7 +391,13 @@ func (a *Advice) compare(t, u *Tried) int {
 		}
 	}
 	base := a.Base.Cost
-	return cmp.Or(nearness,
+	endless := func(t *Tried) int {
+		if t.Cost.Lease == forever && base.Lease != forever {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(nearness, cmp.Compare(endless(t), endless(u)),
 		cmp.Compare(max(0, t.Cost.Acquire-base.Acquire).Round(costStep),
 			max(0, u.Cost.Acquire-base.Acquire).Round(costStep)),
 		cmp.Compare(max(0, t.Cost.Requests-base.Requests), max(0, u.Cost.Requests-base.Requests)),

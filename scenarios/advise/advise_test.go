@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
 func named(t *testing.T, name string) *scenarios.Scenario {
@@ -276,6 +278,56 @@ func TestEveryKeyIsOfferedOrACircumstance(t *testing.T) {
 		if !known[path] && path != "mix.within" {
 			t.Errorf("there is no key %s", path)
 		}
+	}
+}
+
+// Every key of the format that is no circumstance is changed in some scenario: of each protocol there is one that has
+// all mappings that may be left out.
+func TestEveryKeyIsTriedSomewhere(t *testing.T) {
+	tried := map[string]bool{}
+	for _, name := range scenarios.Names() {
+		noteChanged(t, named(t, name), tried)
+	}
+	for _, d := range locks.Definitions() {
+		servers := fmt.Sprintf("{%s: 3}", d.Backend)
+		if d.Backend == locks.OnRedis && !d.Several {
+			servers = "{redis: 1, replicas: 1}"
+		}
+		text := fmt.Sprintf("name: a\nservers: %s\nlock: {protocol: %s}\nwork: {nested: on}\n", servers, d.Name)
+		for _, group := range []string{"extension", "wait"} {
+			with := strings.Replace(text, "work:", "lock: {protocol: "+string(d.Name)+", "+group+": {}}\nwork:", 1)
+			with = strings.Replace(with, fmt.Sprintf("lock: {protocol: %s}\n", d.Name), "", 1)
+			if s, err := scenarios.Parse("a", []byte(with)); err == nil {
+				noteChanged(t, s, tried)
+			}
+		}
+		if s, err := scenarios.Parse("a", []byte(text)); err == nil {
+			noteChanged(t, s, tried)
+		}
+	}
+	variables, _ := scenarios.Variables()
+	for _, v := range variables {
+		why := circumstances[v.Path]
+		switch within := slices.ContainsFunc(slices.Collect(maps.Keys(tried)), func(key string) bool {
+			return strings.HasPrefix(key, v.Path+".")
+		}); {
+		case why == "" && !tried[v.Path] && !within:
+			t.Errorf("%s is never tried, and nothing says why", v.Path)
+		case why != "" && tried[v.Path] && !strings.HasPrefix(why, "changed") && !strings.HasPrefix(why, "tried"):
+			t.Errorf("%s is tried although it is %s", v.Path, why)
+		}
+	}
+}
+
+// noteChanged notes the keys that advice for a scenario changes.
+func noteChanged(t *testing.T, s *scenarios.Scenario, tried map[string]bool) {
+	t.Helper()
+	b, err := newSubject(s, Options{From: 1, Seeds: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range b.changes() {
+		tried[c.Key] = true
 	}
 }
 

@@ -13,8 +13,8 @@ var Described = []document.Described{
 type adviseJSON struct {
 	document.Head
 	Scenario    string       `json:"scenario"`
-	Outcome     string       `json:"outcome"` // nothing broken, can be saved, not saved or undecided
-	OwnFaults   bool         `json:"own_faults"`
+	Outcome     string       `json:"outcome"`    // nothing broken, can be saved, not saved or undecided
+	OwnFaults   bool         `json:"own_faults"` // what the file lists breaks it, or it breaks without any fault
 	Explored    int          `json:"explored"`   // random plans that were run to find those that break the lock
 	Plans       []string     `json:"plans"`      // the faults that broke the lock
 	Runs        int          `json:"runs"`       // how often each change was tried under them
@@ -25,6 +25,8 @@ type adviseJSON struct {
 	Changes     []changeJSON `json:"changes"`
 	Tried       triedJSON    `json:"tried"`
 	Interrupted bool         `json:"interrupted" doc:"a signal came before everything was done"`
+	OutOfBudget bool         `json:"out_of_budget"` // the budget of processor time ended before everything was done
+	Untried     string       `json:"untried"`       // what an interruption or the end of the budget left out, in words
 	Open        []string     `json:"open"`
 	File        string       `json:"file"` // of the best change; empty if it was not written
 	Diff        string       `json:"diff"`
@@ -44,7 +46,8 @@ type costJSON struct {
 	Acquire  int64   `json:"acquire_ns"`
 	Requests float64 `json:"requests"`
 	Servers  int     `json:"servers"`
-	Lease    int64   `json:"lease_ns"` // for which a holder that has crashed keeps the others out; 0: for ever
+	Lease    int64   `json:"lease_ns"` // for which a holder that has crashed keeps the others out
+	Endless  bool    `json:"endless"`  // it does so for ever; lease_ns is 0 then
 }
 
 type changeJSON struct {
@@ -83,8 +86,8 @@ func (a *Report) data() *adviseJSON {
 		Plans:    a.plans(), Runs: a.Base.Given.Runs, Fresh: a.Base.Fresh.Runs, Others: a.others(),
 		Broken: []brokenJSON{},
 		Cost:   costOf(a.Base.Cost), Changes: []changeJSON{}, Tried: triedJSON{a.Singles, a.Pairs},
-		Interrupted: a.Interrupted,
-		Open:        document.Some(a.open()), File: a.file(0), Diff: a.Diff, Files: a.Files, Repeat: a.Repeat}
+		Interrupted: a.Interrupted, OutOfBudget: a.OutOfBudget, Untried: a.untried(),
+		Open: document.Some(a.open()), File: a.file(0), Diff: a.Diff, Files: a.Files, Repeat: a.Repeat}
 	for _, l := range a.Broken {
 		d.Broken = append(d.Broken,
 			brokenJSON{l, a.causes(l), a.Base.Given.violated(l), a.Base.Fresh.violated(l), a.ByNature[l]})
@@ -107,7 +110,10 @@ func (a *Report) file(i int) string {
 }
 
 func costOf(c Cost) costJSON {
-	return costJSON{c.Acquire.Nanoseconds(), c.Requests, c.Servers, c.Lease.Nanoseconds()}
+	if c.Lease == forever {
+		return costJSON{c.Acquire.Nanoseconds(), c.Requests, c.Servers, 0, true}
+	}
+	return costJSON{c.Acquire.Nanoseconds(), c.Requests, c.Servers, c.Lease.Nanoseconds(), false}
 }
 
 func breachesOf(list []Breach) []breachJSON {

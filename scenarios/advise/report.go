@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -43,10 +45,12 @@ func (a *Report) open() []string {
 // Standing is how the advice stands: nothing is broken or a change keeps every promise, none does, or it is not known.
 func (a *Report) Standing() document.Result {
 	switch {
-	case a.Interrupted || len(a.open()) > 0:
+	case a.Interrupted || len(a.open()) > 0 || a.OutOfBudget && len(a.Broken) == 0:
 		return document.Undecided
 	case a.saved():
 		return document.Passed
+	case a.OutOfBudget:
+		return document.Undecided
 	}
 	return document.Failed
 }
@@ -130,45 +134,95 @@ func (a *Report) Document() *document.Document {
 
 // conclusion is the advice in a few sentences.
 func (a *Report) conclusion() string {
+	sentences := []string{a.advice()}
+	if untried := a.untried(); untried != "" {
+		sentences = append(sentences, untried)
+	}
+	return strings.Join(sentences, " ")
+}
+
+// advice says what to do, as far as that was found out.
+func (a *Report) advice() string {
+	stopped := a.Interrupted || a.OutOfBudget
 	what := "The scenario's own faults"
 	if !a.Own {
 		what = fmt.Sprintf("%s of its mix", text.CountGrouped(a.Explored, "random plan"))
 	}
-	if len(a.Broken) == 0 {
+	tried := fmt.Sprintf("%s and %s", text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"))
+	switch {
+	case len(a.Broken) == 0 && stopped:
+		return what + " have broken no promise so far."
+	case len(a.Broken) == 0:
 		return what + " break no promise: there is nothing to mend."
-	}
-	if len(a.Mending) == 0 {
-		return fmt.Sprintf("Nothing that the format offers mends what breaks here: %s and %s were tried.",
-			text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"))
+	case len(a.Mending) == 0 && a.Singles == 0 && stopped:
+		return "No change was tried."
+	case len(a.Mending) == 0 && stopped:
+		return fmt.Sprintf("Of %s, none mends what breaks here.", tried)
+	case len(a.Mending) == 0:
+		return fmt.Sprintf("Nothing that the format offers mends what breaks here: %s were tried.", tried)
 	}
 	best := a.Mending[0]
 	change := strings.Join(changesInWords(best), " and ")
-	if !a.keeps(best) {
-		none := "No change and no pair keeps every promise"
-		if a.Interrupted {
-			none = "Of what was tried by then, nothing is confirmed to keep every promise"
-		}
-		return fmt.Sprintf("%s. Nearest comes: %s. %s", none, change, a.nearest(best))
+	switch {
+	case a.keeps(best):
+		return fmt.Sprintf("Set %s: then %s %s", change, a.kept(best), against(best.Cost, a.Base.Cost))
+	case stopped:
+		return fmt.Sprintf("Of what was tried, nothing is confirmed to keep every promise. Nearest comes: %s. %s",
+			change, a.nearest(best))
 	}
-	return fmt.Sprintf("Set %s: then %s %s", change, a.kept(best), against(best.Cost, a.Base.Cost))
+	return fmt.Sprintf("No change and no pair keeps every promise. Nearest comes: %s. %s", change, a.nearest(best))
 }
 
-// kept says in how many runs a change keeps every promise, which ones no lock keeps, and which faults it was spared.
+// untried says what an interruption or the end of the budget left out; it is empty if all was tried.
+func (a *Report) untried() string {
+	var left []string
+	if n := a.Seeds - a.Explored; !a.Own && n > 0 {
+		left = append(left, fmt.Sprintf("%s of %s", text.Grouped(n), text.CountGrouped(a.Seeds, "random plan")))
+	} else if len(a.Broken) == 0 {
+		left = append(left, "runs of the lock as it is")
+	}
+	if n := a.UntriedSingles; n > 0 {
+		left = append(left, text.Count(n, "change"), "all pairs")
+	}
+	if n := a.UntriedPairs; n > 0 {
+		left = append(left, text.Count(n, "pair"))
+	}
+	if n := len(a.unconfirmed()); n > 0 {
+		left = append(left, "runs that confirm "+text.Count(n, "change"))
+	}
+	why := "The search was interrupted"
+	switch {
+	case a.OutOfBudget:
+		why = fmt.Sprintf("The search has used its %s of processor time (--cpu)", nemesis.FormatDuration(a.Budget))
+	case !a.Interrupted:
+		return ""
+	}
+	return fmt.Sprintf("%s. Not tried: %s.", why, text.Join(left, " and "))
+}
+
+// kept says in how many runs a change keeps every promise, which ones no lock keeps or break as before, and which
+// faults it was spared.
 func (a *Report) kept(t *Tried) string {
-	words := "every promise is kept, " + trialsOf(t) + "."
-	if laws, counts := a.brokenBy(t); len(laws) > 0 {
-		words = fmt.Sprintf("every promise but %s is kept, %s. Of these %s, which lies in the nature of locks.",
-			text.Join(laws, " and "), trialsOf(t), counts)
+	natural := func(b Breach) bool { return b.Nature != "" }
+	asBefore := func(b Breach) bool { return b.Nature == "" }
+	what, more := "every promise", ""
+	if laws, counts := a.brokenBy(t, asBefore); len(laws) > 0 {
+		what = "every promise that broke"
+		more = fmt.Sprintf(" Of these %s, as before.", counts)
+	}
+	if laws, counts := a.brokenBy(t, natural); len(laws) > 0 {
+		what += " but " + text.Join(laws, " and ")
+		more += fmt.Sprintf(" Of these %s, which lies in the nature of locks.", counts)
 	}
 	for _, f := range t.Spared {
-		words += fmt.Sprintf(" Nothing is left for %q to strike.", f)
+		more += fmt.Sprintf(" Nothing is left for %q to strike.", f)
 	}
-	return words
+	return fmt.Sprintf("%s is kept, %s.%s", what, a.trialsOf(t), more)
 }
 
 // nearest says which promises a change keeps that does not keep all, and in how many runs it breaks the others.
 func (a *Report) nearest(t *Tried) string {
-	laws, counts := a.brokenBy(t)
+	laws, counts := a.brokenBy(t, func(Breach) bool { return true })
 	kept := slices.DeleteFunc(document.LawNames(t.Mended), func(l string) bool { return slices.Contains(laws, l) })
 	words := "It was tried "
 	if len(kept) > 0 {
@@ -191,32 +245,39 @@ func (a *Report) nearest(t *Tried) string {
 	if t.GivesUp {
 		but = append(but, givesUp)
 	}
-	if len(but) == 0 { // an interruption came first
+	if !a.confirmed(t) && (a.Interrupted || a.OutOfBudget) {
 		but = append(but, "it is not confirmed")
 	}
-	return words + trialsOf(t) + "; but " + strings.Join(but, "; ") + "."
+	return words + a.trialsOf(t) + "; but " + strings.Join(but, "; ") + "."
 }
 
 const givesUp = "clients give up where they got the lock before"
 
 // trialsOf says what a change was tried under: "in 20 runs under these faults and 2,100 under fresh ones of the same
 // kinds".
-func trialsOf(t *Tried) string {
-	parts := []string{"in " + text.CountGrouped(t.Given.Runs, "run") + " under these faults"}
+func (a *Report) trialsOf(t *Tried) string {
+	runs := text.CountGrouped(t.Given.Runs, "run")
+	if a.withoutFaults() {
+		return fmt.Sprintf("in %s without faults and %s with other seeds", runs, text.Grouped(t.Fresh.Runs))
+	}
+	parts := []string{"in " + runs + " under these faults"}
 	if t.Elsewhere.Runs > 0 {
 		parts = append(parts, text.Grouped(t.Elsewhere.Runs)+" where they strike servers that it brings")
 	}
 	return text.Join(append(parts, text.Grouped(t.Fresh.Runs)+" under fresh ones of the same kinds"), " and ")
 }
 
-// brokenBy are the promises that break under these faults and fresh ones, if not only since the change, and in how many
-// runs: "2,120 runs, 312 break mutual-exclusion".
-func (a *Report) brokenBy(t *Tried) (laws []string, counts string) {
+// withoutFaults reports whether the lock breaks although nothing strikes.
+func (a *Report) withoutFaults() bool { return a.Own && len(a.Scenario.Faults) == 0 }
+
+// brokenBy lists the promises that break in some ways under these faults and fresh ones, if not only since the change,
+// and says in how many runs: "2,120 runs, 312 break mutual-exclusion".
+func (a *Report) brokenBy(t *Tried, ways func(Breach) bool) (laws []string, counts string) {
 	var each []string
 	for _, l := range a.Promised {
 		n := 0
 		for _, b := range t.Otherwise {
-			if b.Law == l {
+			if b.Law == l && ways(b) {
 				n += b.Runs
 			}
 		}
@@ -252,8 +313,9 @@ func changesInWords(t *Tried) (list []string) {
 // against says what it costs, against what it cost before.
 func against(c, base Cost) string {
 	lease := ""
-	if c.Lease != base.Lease && base.Lease > 0 {
-		lease = fmt.Sprintf(" A holder that crashes keeps the others out for %s (before: %s).", c.Lease, base.Lease)
+	if c.Lease != base.Lease {
+		lease = fmt.Sprintf(" A holder that crashes keeps the others out %s (before: %s).", lasting(c.Lease),
+			lasting(base.Lease))
 	}
 	same := c
 	same.Lease = base.Lease
@@ -267,6 +329,14 @@ func against(c, base Cost) string {
 		words += fmt.Sprintf(", on %s (%d)", text.Count(c.Servers, "server"), base.Servers)
 	}
 	return words + "." + lease
+}
+
+// lasting is how long a lease lasts, in words.
+func lasting(lease time.Duration) string {
+	if lease == forever {
+		return "for ever"
+	}
+	return "for " + nemesis.FormatDuration(lease)
 }
 
 // breaches say what is broken, how often and by what.
@@ -349,14 +419,25 @@ func (a *Report) trials() (all document.Facts) {
 	for _, plan := range a.plans() {
 		add("faults", plan)
 	}
-	add("tried", fmt.Sprintf("%s and %s. A change is marked ✓ if the law held in %s under these faults%s, and in %s "+
-		"under fresh ones of the same kinds, or in %s (%s of which break the lock as it is) if it is among the first; "+
-		"! if it breaks what was whole before, also in %s under faults of all kinds; · if what was not whole before, "+
-		"or what no lock keeps, breaks still.",
-		text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"), text.Count(a.Base.Given.Runs, "run"),
-		a.elsewhere(), text.Grouped(a.Seeds), text.Grouped(a.Base.Fresh.Runs), text.Grouped(a.freshly()),
-		text.Count(a.others(), "run")))
+	add("tried", fmt.Sprintf("%s and %s. A change is marked ✓ if the law held %s; ! if it breaks what was whole "+
+		"before, also in %s under faults of all kinds; · if what was not whole before, or what no lock keeps, breaks still.",
+		text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"), a.marked(), text.Count(a.others(), "run")))
 	return all
+}
+
+// marked says in which runs a law must hold.
+func (a *Report) marked() string {
+	words := "in " + text.Count(a.Base.Given.Runs, "run") + " under these faults" + a.elsewhere() +
+		", and under fresh ones of the same kinds"
+	if a.withoutFaults() {
+		words = "in " + text.Count(a.Base.Given.Runs, "run") + " without faults, and with other seeds"
+	}
+	words += " in " + text.Grouped(a.Seeds)
+	if confirmed := a.Base.Fresh.Runs; confirmed > a.Seeds {
+		words += fmt.Sprintf(", or in %s (%s of which break the lock as it is) if it is among the first",
+			text.Grouped(confirmed), text.Grouped(a.freshly()))
+	}
+	return words
 }
 
 // natures say why no lock keeps some promises, those that no change keeps and those that the first does not, once each.
@@ -416,7 +497,11 @@ func (a *Report) suite() document.Suite {
 		s.Cases = append(s.Cases,
 			document.Case{Group: name, Name: "promises", Result: document.Passed, Message: "nothing broken"})
 	}
-	s.Cases = append(s.Cases, document.OpenCases(name, a.open())...)
+	open := a.open()
+	if a.OutOfBudget && a.Standing() == document.Undecided {
+		open = append(open, a.untried())
+	}
+	s.Cases = append(s.Cases, document.OpenCases(name, open)...)
 	s.Cases = append(s.Cases, document.InterruptedCases(name, a.Interrupted)...)
 	return s
 }

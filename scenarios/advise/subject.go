@@ -20,7 +20,8 @@ type subject struct {
 	doc        *format.Document
 	definition *locks.Definition
 	options    Options
-	own        bool // its own faults are what it is tried under
+	budget     *budget
+	own        bool // it is tried under its own faults, or without any
 	mixed      bool // the file has a mix
 	stated     bool // the file says in so many words what is promised
 	promised   checker.Promise
@@ -43,16 +44,43 @@ func newSubject(s *scenarios.Scenario, o Options) (*subject, error) {
 		return nil, err
 	}
 	b := &subject{scenario: s, doc: doc, definition: locks.Define(s.Clients[0].Lock.Protocol), options: o,
+		budget: &budget{},
 		promised: checker.Promise{Laws: checker.Laws}, mixed: len(doc.Keys("mix")) > 0}
 	if b.stated = len(doc.List("promise")) > 0; b.stated {
 		b.promised = s.Promise
 	}
 	if b.own = len(s.Faults) > 0 && !b.mixed; b.own {
-		for i := range ownSeeds {
-			b.plans = append(b.plans, s.Plan(o.From+uint64(i)))
-		}
+		b.plans = b.ownPlans()
 	}
 	return b, nil
+}
+
+// ownPlans are those of the file.
+func (b *subject) ownPlans() (plans []nemesis.Plan) {
+	for i := range ownSeeds {
+		plans = append(plans, b.scenario.Plan(b.options.From+uint64(i)))
+	}
+	return plans
+}
+
+// withoutFaults finds out whether a scenario without faults breaks a promise all the same. What random faults may break
+// besides is not the question then.
+func (b *subject) withoutFaults(ctx context.Context) error {
+	t := &Tried{scenario: b.patient(*b.scenario)}
+	w, plans := b.worker(t), b.ownPlans()
+	for _, p := range plans {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := w.run(&t.Given, p); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(b.promised.Laws, func(l checker.Law) bool { return t.Given.violated(l) > 0 }) {
+			b.own, b.plans = true, plans
+			return nil
+		}
+	}
+	return nil
 }
 
 // explore looks for plans that break what is promised, and cuts them down. It says how many it has run.
@@ -61,7 +89,10 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	progress := func() { b.options.Report("runs", e.Done(), e.Size()) }
+	progress := func() {
+		b.budget.charge()
+		b.options.Report("runs", e.Done(), e.Size())
+	}
 	if err := e.Run(ctx, b.scenario, b.options.Workers, progress); err != nil {
 		return e.Done(), err
 	}
@@ -102,6 +133,7 @@ func (b *subject) shrunk(p nemesis.Plan, f tallied) (nemesis.Plan, error) {
 		if failed = err; err != nil {
 			return false
 		}
+		b.budget.charge()
 		got := judge.CheckOnly(r.History, []checker.Law{f.Law}).Findings[0]
 		return got.By(f.Cause) != nil
 	}
@@ -125,7 +157,7 @@ func (b *subject) asItIs(ctx context.Context) (*Tried, error) {
 	if t.Left = b.broken; len(b.broken) == 0 {
 		return t, nil
 	}
-	if err = w.fresh(ctx, (1+confirming)*b.options.Seeds, func() bool { return false }); err == nil {
+	if err = w.fresh(ctx, b.options.Seeds, func() bool { return false }); err == nil {
 		err = w.others(ctx)
 	}
 	if err == nil {

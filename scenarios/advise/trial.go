@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,8 +30,11 @@ type Cost struct {
 	Acquire  time.Duration // median
 	Requests float64       // to lock servers, for each lock acquired and released
 	Servers  int           // masters with their replicas, or members
-	Lease    time.Duration // zero: for ever
+	Lease    time.Duration
 }
+
+// forever is the lease of a lock that does not expire.
+const forever time.Duration = math.MaxInt64
 
 // worker makes the runs of one lock.
 type worker struct {
@@ -74,6 +78,7 @@ func (w *worker) run(to *Trial, p nemesis.Plan) error {
 	}
 	to.Laws.Count(v)
 	to.Findings.Count(p.Seed, v)
+	w.budget.charge()
 	return nil
 }
 
@@ -143,10 +148,28 @@ func (w *worker) strike(to *Trial, p nemesis.Plan, with counterparts) error {
 	return w.run(to, q)
 }
 
-// fresh runs plans that nobody has seen, until so many have been met or stop says so: of the mix, and of a scenario's
-// own faults as many variations.
+// fresh runs plans that nobody has seen, until so many have been met or stop says so.
 func (w *worker) fresh(ctx context.Context, upTo int, stop func() bool) error {
 	t := w.tried
+	draw, err := w.freshPlans()
+	if draw == nil {
+		t.met = upTo
+	}
+	for ; err == nil && t.met < upTo && ctx.Err() == nil && !stop(); t.met++ {
+		err = w.strike(&t.Fresh, draw(t.met), nil)
+	}
+	return err
+}
+
+// freshPlans gives the ith fresh plan, from 0: of the mix, and of a scenario's own faults as many variations; without
+// faults only the seeds differ. It is nil if there is none that can strike anything.
+func (w *worker) freshPlans() (func(i int) nemesis.Plan, error) {
+	t := w.tried
+	if w.own && len(w.scenario.Faults) == 0 {
+		return func(i int) nemesis.Plan {
+			return nemesis.Plan{Scenario: w.scenario.Name, Seed: w.freshSeed(i)}
+		}, nil
+	}
 	var vary *variation
 	if w.own {
 		known := t.scenario.Targets()
@@ -161,15 +184,11 @@ func (w *worker) fresh(ctx context.Context, upTo int, stop func() bool) error {
 			vary = &v
 		}
 	}
-	draw, err := w.draws(w.mix(t.scenario, t.Changes), vary)
-	if draw == nil {
-		t.met = upTo
-	}
-	for ; err == nil && t.met < upTo && ctx.Err() == nil && !stop(); t.met++ {
-		err = w.strike(&t.Fresh, draw(t.met), nil)
-	}
-	return err
+	return w.draws(w.mix(t.scenario, t.Changes), vary)
 }
+
+// freshSeed is the seed of the ith fresh plan: none that the search for plans has used.
+func (w *worker) freshSeed(i int) uint64 { return w.options.From + uint64(w.options.Seeds+i) }
 
 // others runs what every lock must bear, and plans of all kinds of faults where the fresh ones are not.
 func (w *worker) others(ctx context.Context) error {
@@ -238,8 +257,8 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 // othersShare is how many fresh plans there are for each of all kinds.
 const othersShare = 4
 
-// draws gives the ith plan of a mix, from 0, or in turn one of them and a variation, with seeds that the search for
-// plans has not used. It is nil if there is none that can strike anything.
+// draws gives the ith plan of a mix, from 0, or in turn one of them and a variation. It is nil if there is none that can
+// strike anything.
 func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan, error) {
 	s := *w.tried.scenario
 	s.Mix, s.Mix.Pursued = from, 0 // its plans are drawn in no order
@@ -252,7 +271,7 @@ func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan
 		return nil, err
 	}
 	return func(i int) nemesis.Plan {
-		seed := w.options.From + uint64(w.options.Seeds+i)
+		seed := w.freshSeed(i)
 		if vary != nil && (i < systematic || i%2 == 0 || nothing) {
 			return vary.plan(i, seed)
 		}
@@ -377,6 +396,7 @@ func (b *subject) cost(changed *format.Document) (c Cost, err error) {
 	c.Acquire = acquire[costRuns/2]
 	known := s.Targets()
 	c.Servers = len(known.Redis) + len(known.Consensus)
+	c.Lease = forever
 	if locks.Define(s.Clients[0].Lock.Protocol).Expires {
 		c.Lease = longestTTL(s)
 	}

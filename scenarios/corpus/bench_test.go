@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/processor"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
@@ -73,7 +73,7 @@ func BenchmarkPursued(b *testing.B) {
 			own, lasted := [2]int{}, [2]time.Duration{}
 			for i, pursued := range []int{0, 30} {
 				s.Mix.Pursued = pursued
-				begun := testkit.ProcessorTime()
+				begun := processor.Time()
 				for n := range uint64(8) {
 					v, err := search.FindFirst(b.Context(), s, search.BlockOf(n*1_000_000), 20_000)
 					if err != nil {
@@ -82,7 +82,7 @@ func BenchmarkPursued(b *testing.B) {
 					own[i] += v.Runs
 				}
 				runs[i] += own[i]
-				lasted[i] = testkit.ProcessorTime() - begun
+				lasted[i] = processor.Time() - begun
 			}
 			if min(own[0], own[1]) > 8*512 {
 				for i := range own {
@@ -123,7 +123,7 @@ func newSearched(b *testing.B, s *scenarios.Scenario) *searched {
 
 // run makes runs, and returns the processor time that they took.
 func (s *searched) run(b *testing.B, first uint64, seeds int) time.Duration {
-	start := testkit.ProcessorTime()
+	start := processor.Time()
 	for n := range seeds {
 		result, err := s.runner.Run(s.plans.Plan(first + uint64(n)))
 		if err != nil {
@@ -131,5 +131,5 @@ func (s *searched) run(b *testing.B, first uint64, seeds int) time.Duration {
 		}
 		s.judge.Check(result.History)
 	}
-	return testkit.ProcessorTime() - start
+	return processor.Time() - start
 }

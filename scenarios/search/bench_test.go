@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/processor"
 )
 
 // BenchmarkExplore shows what a second worker is worth: runs/s of kleppmann-gc-pause, drawn, run, judged and counted,
@@ -16,12 +16,12 @@ func BenchmarkExplore(b *testing.B) {
 	for _, workers := range []int{1, 2} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
 			const seeds = 10_000
-			start := testkit.ProcessorTime()
+			start := processor.Time()
 			for b.Loop() {
 				explored(b, s, 1, seeds, Whole, workers)
 			}
 			b.ReportMetric(float64(b.N)*seeds/b.Elapsed().Seconds(), "runs/s")
-			b.ReportMetric(float64(b.N)*seeds/(testkit.ProcessorTime()-start).Seconds(), "runs/cpu-s")
+			b.ReportMetric(float64(b.N)*seeds/(processor.Time()-start).Seconds(), "runs/cpu-s")
 		})
 	}
 }
@@ -60,12 +60,12 @@ func BenchmarkExploreMemory(b *testing.B) {
 // BenchmarkFindTheGCPause is the processor time from nothing to the first run that shows the pause.
 func BenchmarkFindTheGCPause(b *testing.B) {
 	s := named(b, "kleppmann-gc-pause")
-	start := testkit.ProcessorTime()
+	start := processor.Time()
 	for b.Loop() {
 		e := explored(b, s, 1, 128, Whole, 1)
 		if len(e.Findings) == 0 {
 			b.Fatal("not found")
 		}
 	}
-	b.ReportMetric((testkit.ProcessorTime()-start).Seconds()/float64(b.N), "cpu-s/find")
+	b.ReportMetric((processor.Time()-start).Seconds()/float64(b.N), "cpu-s/find")
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/processor"
 )
 
 // BenchmarkShrink shrinks what 2,000 random plans violate in a scenario, of each law and cause the first ten. It tells
@@ -24,9 +24,9 @@ func BenchmarkShrink(b *testing.B) {
 			for b.Loop() {
 				before, after, runs, cost = nil, nil, nil, nil
 				for _, v := range found {
-					start := testkit.ProcessorTime()
+					start := processor.Time()
 					r := mustShrink(b, s, v)
-					cost = append(cost, testkit.ProcessorTime()-start)
+					cost = append(cost, processor.Time()-start)
 					before, after, runs = append(before, len(v.plan.Faults)), append(after, len(r.Plan.Faults)),
 						append(runs, r.Runs)
 				}

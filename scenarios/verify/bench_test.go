@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/processor"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
@@ -24,7 +24,7 @@ func BenchmarkVerify(b *testing.B) {
 				b.Fatal(err)
 			}
 			runs, schedules, n := 0, 0, 0
-			start := testkit.ProcessorTime()
+			start := processor.Time()
 			for b.Loop() {
 				v, err := Scenario(context.Background(), s, Options{Faults: x.faults, Delays: x.delays, Seed: 1})
 				if err != nil {
@@ -39,7 +39,7 @@ func BenchmarkVerify(b *testing.B) {
 			b.ReportMetric(float64(schedules), "schedules")
 			b.ReportMetric(float64(runs)/b.Elapsed().Seconds(), "runs/s")
 			b.ReportMetric(b.Elapsed().Seconds()/float64(n), "s")
-			b.ReportMetric((testkit.ProcessorTime()-start).Seconds()/float64(n), "cpu-s")
+			b.ReportMetric((processor.Time()-start).Seconds()/float64(n), "cpu-s")
 		})
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 
-	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/processor"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
@@ -26,7 +26,7 @@ func benchmark(b *testing.B, cfg Config, requests ...[]string) {
 	}
 	b.ReportAllocs()
 	b.ResetTimer()
-	start := testkit.ProcessorTime()
+	start := processor.Time()
 	for i := 0; i < b.N; i++ {
 		for _, r := range incoming {
 			m.node.Serve(r)
@@ -36,7 +36,7 @@ func benchmark(b *testing.B, cfg Config, requests ...[]string) {
 			m.node.Start(m)
 		}
 	}
-	b.ReportMetric(float64((testkit.ProcessorTime()-start).Nanoseconds())/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64((processor.Time()-start).Nanoseconds())/float64(b.N), "cpu-ns/op")
 }
 
 var (

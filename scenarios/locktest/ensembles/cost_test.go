@@ -17,7 +17,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/processor"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/steady"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
@@ -40,7 +40,7 @@ func TestCost(t *testing.T) {
 			return 0
 		}
 		defer c.Close()
-		begin := testkit.ProcessorTime()
+		begin := processor.Time()
 		for i := range calls {
 			if i%2 == 0 {
 				_, err = c.Put(context.Background(), "a", "b")
@@ -51,7 +51,7 @@ func TestCost(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		return (testkit.ProcessorTime() - begin) / calls
+		return (processor.Time() - begin) / calls
 	}
 	names := []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"}
 	steady.Cost(t, names, func(w *sim.World) {
@@ -78,7 +78,7 @@ func TestZKCost(t *testing.T) {
 		if _, err := c.Create("/a", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 			t.Error(err)
 		}
-		begin := testkit.ProcessorTime()
+		begin := processor.Time()
 		for i := range requests {
 			if i%2 == 0 {
 				_, err = c.Set("/a", []byte("b"), -1)
@@ -89,7 +89,7 @@ func TestZKCost(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		return (testkit.ProcessorTime() - begin) / requests
+		return (processor.Time() - begin) / requests
 	}
 	names := []sim.ProcessID{"zookeeper-1", "zookeeper-2", "zookeeper-3"}
 	steady.Cost(t, names, func(w *sim.World) { zookeeper.NewEnsemble(zookeeper.Config{}, names).AddTo(w.AddServer) },

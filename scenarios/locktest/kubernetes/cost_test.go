@@ -19,7 +19,7 @@ import (
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/processor"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/steady"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
@@ -48,7 +48,7 @@ func TestCost(t *testing.T) {
 		}
 		leases, ctx := client.Leases("default"), context.Background()
 		lease, err := leases.Create(ctx, &v1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
-		begin := testkit.ProcessorTime()
+		begin := processor.Time()
 		for i := range requests {
 			if err == nil && i%2 == 0 {
 				lease, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
@@ -59,7 +59,7 @@ func TestCost(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		return (testkit.ProcessorTime() - begin) / requests
+		return (processor.Time() - begin) / requests
 	}
 	names := []sim.ProcessID{"kubernetes-1", "kubernetes-2", "kubernetes-3"}
 	steady.Cost(t, names, func(w *sim.World) {

@@ -19,7 +19,7 @@ import (
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/processor"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 	node "github.com/fencepost-sim/fencepost/sim/redis"
@@ -74,7 +74,7 @@ func simulate(t *testing.T, runs int) time.Duration {
 		names = append(names, name("redis", i))
 	}
 	w := sim.New(0, sim.Options{})
-	requests, granted, start := 0, 0, testkit.ProcessorTime()
+	requests, granted, start := 0, 0, processor.Time()
 	for seed := range uint64(runs) {
 		w.Reset(seed, sim.Options{Delay: sim.Delay{Lo: 500 * time.Microsecond, Hi: 2 * time.Millisecond},
 			Stacks: stacks, Wall: d.Wall()})
@@ -118,7 +118,7 @@ func simulate(t *testing.T, runs int) time.Duration {
 		}
 		w.Finish()
 	}
-	spent := testkit.ProcessorTime() - start
+	spent := processor.Time() - start
 	if granted == 0 {
 		t.Fatal("nobody got the lock")
 	}
@@ -136,7 +136,7 @@ func closeAll(all []*redis.Client) {
 }
 
 func echo(t *testing.T, runs int) time.Duration {
-	requests, granted, start := 0, 0, testkit.ProcessorTime()
+	requests, granted, start := 0, 0, processor.Time()
 	for range runs {
 		servers := make([]holder, nodes)
 		var wg sync.WaitGroup
@@ -158,7 +158,7 @@ func echo(t *testing.T, runs int) time.Duration {
 		}
 		wg.Wait()
 	}
-	spent := testkit.ProcessorTime() - start
+	spent := processor.Time() - start
 	if granted == 0 {
 		t.Fatal("nobody got the lock")
 	}

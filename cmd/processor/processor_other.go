@@ -1,0 +1,11 @@
+//go:build !unix
+
+// Package processor measures what work costs.
+package processor
+
+import "time"
+
+var started = time.Now()
+
+// Time returns the time since the process began: its processor time is not available on this system.
+func Time() time.Duration { return time.Since(started) }

@@ -1,0 +1,179 @@
+package advise
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+)
+
+// within advises with a budget of so many runs.
+func within(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs, workers int) *Report {
+	t.Helper()
+	var used atomic.Int64
+	o := Options{From: 1, Seeds: 5, Budget: time.Duration(runs) * time.Second, Crew: campaign.Crew{Workers: workers},
+		Spent: func() time.Duration { return time.Duration(used.Add(1)) * time.Second }}
+	a, err := Try(ctx, s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Report{Advice: a, Scenario: s}
+}
+
+// A search that its budget ends says so and what it left out, never concludes that nothing mends, and is undecided
+// unless it has confirmed a change. What it has tried comes out as without a budget, for any number of workers.
+func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
+	s := named(t, "no-elapsed-check")
+	whole := within(t, context.Background(), s, 1_000_000, 1)
+	if whole.OutOfBudget || whole.untried() != "" || whole.Standing() != document.Passed {
+		t.Fatalf("with a budget that suffices: %s", whole.conclusion())
+	}
+	saved, undecided := 0, 0
+	for runs := 1; ; runs *= 2 {
+		a := within(t, context.Background(), s, runs, 1+2*(runs%2))
+		if !a.OutOfBudget {
+			break
+		}
+		said := a.conclusion()
+		why := fmt.Sprintf("The search has used its %ds of processor time (--cpu). Not tried: ", runs)
+		if !strings.Contains(said, why) ||
+			strings.HasSuffix(said, ": .") || strings.Contains(said, "Nothing that the format offers") ||
+			strings.Contains(said, "there is nothing to mend") {
+			t.Errorf("%d runs: %s", runs, said)
+		}
+		switch a.Standing() {
+		case document.Passed:
+			saved++
+			if len(a.Mending) == 0 || !a.keeps(a.Mending[0]) {
+				t.Errorf("%d runs: passed without a confirmed change: %s", runs, said)
+			}
+		case document.Undecided:
+			undecided++
+		default:
+			t.Errorf("%d runs: %v", runs, a.Standing())
+		}
+		for _, of := range a.Mending {
+			i := slices.IndexFunc(whole.Mending, func(u *Tried) bool { return u.String() == of.String() })
+			if a.confirmed(of) && (i < 0 || whole.Mending[i].Cost != of.Cost ||
+				a.keeps(of) != whole.keeps(whole.Mending[i])) {
+				t.Errorf("%d runs: %s is confirmed, but comes out otherwise without a budget", runs, of)
+			}
+		}
+	}
+	if saved == 0 || undecided == 0 {
+		t.Errorf("%d budgets sufficed for a confirmed change, and %d for none", saved, undecided)
+	}
+}
+
+// An interrupted search says how far it came, and concludes nothing from what it did not try.
+func TestAnInterruptedSearchConcludesNothing(t *testing.T) {
+	for _, after := range []int64{0, 3, 30, 100} {
+		ctx, stop := context.WithCancel(context.Background())
+		var runs atomic.Int64
+		s := named(t, "no-elapsed-check")
+		a, err := Try(ctx, s, Options{From: 1, Seeds: 5, Budget: time.Hour, Crew: campaign.Crew{Workers: 1},
+			Spent: func() time.Duration {
+				if runs.Add(1) > after {
+					stop()
+				}
+				return 0
+			}})
+		stop()
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := (&Report{Advice: a, Scenario: s}).conclusion()
+		if !a.Interrupted || a.OutOfBudget || !strings.Contains(said, "The search was interrupted. Not tried: ") ||
+			strings.Contains(said, "Nothing that") || strings.Contains(said, "nothing to mend") {
+			t.Errorf("after %d runs: %s", after, said)
+		}
+	}
+}
+
+// Nothing costs more than a lock that is never free again once its holder has crashed, and a report says so.
+func TestALockWithoutAnEndIsNeverCheap(t *testing.T) {
+	endless := 0
+	for _, d := range locks.Definitions() {
+		servers := fmt.Sprintf("{%s: 3}", d.Backend)
+		if d.Backend == locks.OnRedis && !d.Several {
+			servers = "{redis: 1}"
+		}
+		s := parsed(t, fmt.Sprintf("name: a\nservers: %s\nlock: {protocol: %s}\n", servers, d.Name))
+		b, err := newSubject(s, Options{From: 1, Seeds: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, err := b.cost(b.doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if of.Lease <= 0 || (of.Lease == forever) == d.Expires || costOf(of).Endless == d.Expires {
+			t.Errorf("%s expires: %v, and its lease is %v", d.Name, d.Expires, of.Lease)
+		}
+		if of.Lease != forever {
+			continue
+		}
+		endless++
+		base := Cost{Acquire: time.Second, Requests: 10, Servers: 9, Lease: time.Second}
+		if words := against(of, base); !strings.Contains(words,
+			"A holder that crashes keeps the others out for ever (before: for 1s).") {
+			t.Errorf("%s: %s", d.Name, words)
+		}
+		a := &Advice{Base: &Tried{Cost: base}}
+		dear := &Tried{Cost: Cost{Acquire: time.Minute, Requests: 100, Servers: 99, Lease: time.Hour}}
+		if a.compare(&Tried{Cost: of}, dear) <= 0 || a.compare(dear, &Tried{Cost: of}) >= 0 {
+			t.Errorf("%s comes before a lock that expires", d.Name)
+		}
+	}
+	if endless == 0 {
+		t.Error("no protocol is without an expiry")
+	}
+}
+
+// A file without faults whose lock breaks all the same asks about what breaks then, and not about what random faults
+// break besides.
+func TestALockThatBreaksWithoutFaultsIsAskedAboutThat(t *testing.T) {
+	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, reentrant: uncounted, "+
+		"extension: {}}\nwork: {cycles: 2, writes: 1, hold: 1s, nested: on}\npromise: [lease-exclusion, ownership]\n")
+	a := advice(t, s, testkit.Size(2, 40))
+	if !a.Own || a.Explored > 0 || !slices.Equal(a.Broken, []checker.Law{checker.LeaseExclusion}) || !a.saved() ||
+		a.Mending[0].String() != "lock.reentrant: counted" {
+		t.Errorf("%+v", a)
+	}
+	said := (&Report{Advice: a, Scenario: s}).conclusion()
+	if want := fmt.Sprintf("Set lock.reentrant to counted: then every promise is kept, in 20 runs without faults and "+
+		"%d with other seeds.", 51*a.Seeds); !strings.Contains(strings.ReplaceAll(said, ",0", "0"), want) {
+		t.Errorf("%s\nnot\n%s", said, want)
+	}
+}
+
+// A promise that the file's own faults do not break is not asked about: that fresh faults break it, as they did before,
+// tells against no change, and is said. A mix asks about all promises.
+func TestOnlyWhatTheOwnFaultsBreakIsAskedAbout(t *testing.T) {
+	stuck := Breach{Finding: campaign.Finding{Law: checker.DeadlockFreedom,
+		Cause: checker.Cause{Kind: checker.StuckInCycle}, Runs: 12}, Of: 2120}
+	for _, own := range []bool{true, false} {
+		best := &Tried{Changes: []Change{{Key: "lock.ttl", Value: "9s"}}, Given: Trial{Runs: 20},
+			Fresh: Trial{Runs: 2100}, Mended: []checker.Law{checker.Ownership}, Otherwise: []Breach{stuck}}
+		a := &Report{Advice: &Advice{Own: own, Promised: checker.Laws, Broken: best.Mended, Base: &Tried{},
+			Mending: []*Tried{best}}, Scenario: named(t, "no-elapsed-check")}
+		want := "No change and no pair keeps every promise."
+		if own {
+			want = "Set lock.ttl to 9s: then every promise that broke is kept, in 20 runs under these faults and " +
+				"2,100 under fresh ones of the same kinds. Of these 2,120 runs, 12 break deadlock-freedom, as before."
+		}
+		if said := a.conclusion(); !strings.HasPrefix(said, want) || a.keeps(best) != own {
+			t.Errorf("own faults: %v: %s\nnot\n%s", own, said, want)
+		}
+	}
+}
