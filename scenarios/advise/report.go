@@ -420,7 +420,8 @@ func (a *Report) trials() (all document.Facts) {
 		add("faults", plan)
 	}
 	add("tried", fmt.Sprintf("%s and %s. A change is marked ✓ if the law held %s; ! if it breaks what was whole "+
-		"before, also in %s under faults of all kinds; · if what was not whole before, or what no lock keeps, breaks still.",
+		"before, also in %s under faults of all kinds; · if what was not whole before, or what no lock keeps, "+
+		"breaks still.",
 		text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"), a.marked(), text.Count(a.others(), "run")))
 	return all
 }

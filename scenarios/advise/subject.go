@@ -44,7 +44,7 @@ func newSubject(s *scenarios.Scenario, o Options) (*subject, error) {
 		return nil, err
 	}
 	b := &subject{scenario: s, doc: doc, definition: locks.Define(s.Clients[0].Lock.Protocol), options: o,
-		budget: &budget{},
+		budget:   &budget{},
 		promised: checker.Promise{Laws: checker.Laws}, mixed: len(doc.Keys("mix")) > 0}
 	if b.stated = len(doc.List("promise")) > 0; b.stated {
 		b.promised = s.Promise

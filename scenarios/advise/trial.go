@@ -257,8 +257,8 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 // othersShare is how many fresh plans there are for each of all kinds.
 const othersShare = 4
 
-// draws gives the ith plan of a mix, from 0, or in turn one of them and a variation. It is nil if there is none that can
-// strike anything.
+// draws gives the ith plan of a mix, from 0, or in turn one of them and a variation. It is nil if none can strike
+// anything.
 func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan, error) {
 	s := *w.tried.scenario
 	s.Mix, s.Mix.Pursued = from, 0 // its plans are drawn in no order
