@@ -276,12 +276,18 @@ func (q *apiCall) create() *Status {
 	case l.text("resourceVersion") != "":
 		return badRequest("resourceVersion should not be set on objects to be created")
 	}
+	put := func() *Status {
+		q.put(l, 0, func() *Status { return exists(q.name) })
+		return nil
+	}
+	if slices.Contains(ownNamespaces, q.namespace) {
+		return put()
+	}
 	return q.read(func() *Status {
 		if !q.hasNamespace(q.namespace) {
 			return noNamespace(q.namespace)
 		}
-		q.put(l, 0, func() *Status { return exists(q.name) })
-		return nil
+		return put()
 	})
 }
 
