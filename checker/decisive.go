@@ -115,6 +115,7 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 	for i := range all {
 		r := &all[i]
 		if r.set[0] < 0 || r.set[1] < 0 {
+			t.tookTwo(c, units[i], r)
 			continue
 		}
 		if r.set[1] < r.set[0] {
@@ -124,6 +125,30 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 		t.judge(c, r)
 	}
 	return all
+}
+
+// tookTwo finds what two grants rest on that have set no key both: elements that they have taken out of a list.
+func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
+	took := [2]int{-1, -1}
+	for _, at := range t.Keys {
+		e := &t.History.Events[at]
+		if e.F != history.KeyGone || e.Why != history.Deleted || e.Checked != history.CheckedPresence ||
+			!t.isKeyOf(e, c.lock, u) {
+			continue
+		}
+		for k, s := range [2]*trace.Span{&c.first, &c.then} {
+			if int(at) < s.At && e.By != "" && e.By == t.Grants[s.Grant].Attempt {
+				took[k] = int(at)
+			}
+		}
+	}
+	if r.set[0] >= 0 || r.set[1] >= 0 || min(took[0], took[1]) < 0 {
+		return
+	}
+	r.set, r.at, r.cause = took, max(took[0], took[1]), Cause{Kind: GrantedTwice}
+	if took[1] < took[0] {
+		r.victim = 1
+	}
 }
 
 // restsOn finds, for each unit, the keys that the two grants rest on: the one that the attempt set last before its
@@ -412,6 +437,7 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 		r := &recorded[n-1]
 		f.endless, f.shortened = r.due == history.Never, r.shortened
 		f.unending = t.History.Events[r.victimSpan(c).At].Grant.Until == history.Never
+		f.taken = r.cause.Kind == GrantedTwice && t.History.Events[r.at].F == history.KeyGone
 	}
 	return f
 }

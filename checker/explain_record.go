@@ -25,6 +25,10 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	switch r.cause.Kind {
 	case GrantedTwice:
 		set := &t.History.Events[r.set[r.victim]]
+		if e.F == history.KeyGone {
+			return sentence("%s had an element for each: %s took one at %v, and %s another at %v", server,
+				t.name(set.By), set.Time, t.name(e.By), e.Time)
+		}
 		return sentence("%s, set at %v, still stood there when that of %s was set at %v, and nothing kept that one "+
 			"from being set", key, set.Time, t.name(e.Of), e.Time)
 	case DeposedMaster:

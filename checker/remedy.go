@@ -39,6 +39,7 @@ type facts struct {
 	unending  bool // the holder counts on a lease that has no end
 	shortened bool // an extension ended the key sooner than the validity that was stated before
 	extending bool // the request at issue is made for an attempt that has been asked to prolong its lock
+	taken     bool // both grants rest on elements that were taken out of a list
 	gaveUp    bool // the holder's own request had deleted the key before it stopped working
 }
 
@@ -109,6 +110,7 @@ func partly(s *situation) bool { return s.Shows(history.PartOfOwner) }
 
 func isExtended(s *situation) bool    { return s.extends }
 func isTurnedAway(s *situation) bool  { return s.turnedAway }
+func isTaken(s *situation) bool       { return s.taken }
 func isEverlasting(s *situation) bool { return s.everlasting }
 func isRefused(s *situation) bool     { return s.refused }
 func isEndless(s *situation) bool     { return s.endless }
@@ -218,7 +220,9 @@ var remedies = map[CauseKind][]advice{
 		"is no."}},
 	GrantedTwice: slices.Concat([]advice{
 		{text: "Look for the keys of others and set one's own in one step, such as one script, and take the lock " +
-			"only if there was none."},
+			"only if there was none.", when: not(isTaken)},
+		{text: "Put an element into the list only where it was taken out, once for each time, and only by the client " +
+			"that has it.", when: isTaken},
 	}, guards),
 	DeposedMaster: slices.Concat([]advice{
 		{text: "Send WAIT after setting the lock and obey its count.", unless: history.WaitForReplicas, only: anyRedis},

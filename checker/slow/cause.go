@@ -189,6 +189,10 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	a, b = r.restingOn(a), r.restingOn(b)
 	setA, setB := r.lastSet(a, group), r.lastSet(b, group)
 	if setA < 0 || setB < 0 {
+		tookA, tookB := r.took(a, group), r.took(b, group)
+		if setA < 0 && setB < 0 && tookA >= 0 && tookB >= 0 {
+			return max(tookA, tookB), "granted twice by one server"
+		}
 		return -1, ""
 	}
 	victim, first, then := a, setA, setB
@@ -219,6 +223,18 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 		}
 	}
 	return -1, ""
+}
+
+// took is where the attempt of a window last took an element out of a list before it, on the servers of a group.
+func (r *reading) took(w *window, group []history.Process) int {
+	for i := w.at - 1; i >= 0; i-- {
+		if e := &r.Events[i]; e.F == history.KeyGone && e.Why == history.Deleted && e.Lock == w.lock &&
+			e.Checked == history.CheckedPresence && e.By != "" && e.By == w.attempt &&
+			slices.Contains(group, e.Process) {
+			return i
+		}
+	}
+	return -1
 }
 
 // overwritten is where, after place set, another attempt first set the key in place of the one set at first, while that

@@ -132,6 +132,7 @@ type standingKey struct {
 	of    history.Attempt
 	value string
 	until history.Time
+	set   int // the place of its record
 }
 
 // keyAt is the key that a record at place i is about, as it stands before; nil if there is none, or if it is no record
@@ -155,7 +156,7 @@ func (r *reading) keyBefore(lock history.Lock, at copied, i int) (k *standingKey
 		}
 		switch {
 		case e.F == history.KeySet:
-			k = &standingKey{at, e.Of, e.Value, e.Until}
+			k = &standingKey{at, e.Of, e.Value, e.Until, j}
 		case k == nil || e.Of != "" && e.Of != k.of:
 		case e.F == history.KeyProlonged:
 			k.until = e.Until
@@ -179,11 +180,23 @@ func (r *reading) ownKeys(s *section) (own []*standingKey) {
 			continue
 		}
 		seen = append(seen, at)
-		if k := r.keyBefore(s.lock, at, s.release); k != nil && r.processOf(k.of) == s.process {
+		if k := r.keyBefore(s.lock, at, s.release); k != nil && r.processOf(k.of) == s.process &&
+			!r.putBack(k, s.lock) {
 			own = append(own, k)
 		}
 	}
 	return own
+}
+
+// putBack: the key was set by a release, since the attempt that set it had been released by then.
+func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
+	var by *section // the latest of that name
+	for _, s := range r.sections {
+		if s.attempt == r.setter(k.set) && s.lock == lock {
+			by = s
+		}
+	}
+	return by != nil && by.release < k.set
 }
 
 // takenBy: without the servers that have these keys, no quorum is left.

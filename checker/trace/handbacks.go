@@ -9,8 +9,8 @@ import (
 )
 
 // Handback is a release that can be seen to have had an effect, or none: when it was called, the lease was valid, the
-// client's own key stood on so many servers that the lock was not free with it there, and the client had no other hold
-// of that lock.
+// client's own key, which no earlier release had set, stood on so many servers that the lock was not free with it
+// there, and the client had no other hold of that lock.
 //
 // It has an effect if, after its call, such a key is deleted, overwritten or given a shorter life; a client that sets
 // its own key to the same value again only prolongs it. It has one also if, while all the keys stand, another client is
@@ -129,13 +129,21 @@ func (t *Trace) byRelease() []int32 {
 	return order
 }
 
+// handedBack reports whether the key-set at a position was made by a release: a token that is put back, or a value that
+// says "free".
+func (t *Trace) handedBack(at int) bool {
+	e := &t.History.Events[at]
+	n, granted := t.Owner[Title{e.Lock, Setter(e)}]
+	return granted && t.Grants[n].Release < at
+}
+
 // beginWatch watches what becomes of the keys of a grant that is released.
 func (t *Trace) beginWatch(n int32) {
 	h, g := &t.handbacks, &t.Grants[n]
 	another := t.holdsAnother(n)
 	from, now, soonest := len(h.own), t.Time(g.Release), history.Time(history.Never)
 	for _, k := range h.stand[g.Lock] {
-		if key := &h.keys.all[k]; key.of == g.Process {
+		if key := &h.keys.all[k]; key.of == g.Process && !t.handedBack(int(key.at)) {
 			h.own = append(h.own, ownKey{k, key.at})
 			soonest = min(soonest, key.until)
 		}

@@ -150,7 +150,7 @@ func (s *story) why() string {
 	case checker.GrantedByNone:
 		return "no server had granted it to " + who
 	case checker.GrantedTwice:
-		return "a server granted it while the key of " + who + " stood there"
+		return "a server that had granted it to " + who + " granted it again"
 	case checker.NeverRenewed:
 		return "nobody renewed the lease of " + who + ", whose work took longer"
 	case checker.ExpiredEarly:

@@ -45,6 +45,8 @@ var confirmations = []confirmation{
 		"share a server.", apply: byMajority},
 	{text: "Look for the keys of others and set one's own in one step, such as one script, and take the lock only if " +
 		"there was none.", reason: librariesOnly},
+	{text: "Put an element into the list only where it was taken out, once for each time, and only by the client " +
+		"that has it.", reason: librariesOnly},
 	{text: "Send WAIT after setting the lock and obey its count.", changes: []string{"lock.wait.obey: on"}},
 	{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the permitted lag.",
 		reason: "it says itself that it only narrows the gap"},

@@ -50,8 +50,9 @@ more than what a lock on such servers can keep (Laws: locktest.EfficiencyLaws).`
 }
 
 // limitOf says why no lock with a lease could have kept the law that was violated in a run: its holder was paused for
-// longer, its message was held up for longer, its session was ended, and it could not know or did not heed it, or its servers forgot its key. What was written
-// then is of the same cause. A clock that drifts is no such reason: a lock can keep a margin.
+// longer, its message was held up for longer, its session was ended, and it could not know or did not heed it, or its
+// servers forgot its key. What was written then is of the same cause. A clock that drifts is no such reason: a lock can
+// keep a margin.
 func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	if f.Law == checker.ResourceSafety {
 		if leftInTime(h, &f) {

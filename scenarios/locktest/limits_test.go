@@ -39,8 +39,8 @@ func acquired(p history.Process, at, until history.Time) []history.Event {
 	return []history.Event{
 		{Time: at, Process: p, Type: history.Invoke, F: history.Acquire},
 		{Time: at, Process: "server-1", F: history.KeySet, Of: a, By: a, Until: at + 9e9},
-		{Time: at, Process: p, F: history.Acquire, Attempt: a, Grant: &history.Grant{Since: at, Granted: at, Until: until,
-			Counted: []history.Process{"server-1"}}},
+		{Time: at, Process: p, F: history.Acquire, Attempt: a, Grant: &history.Grant{Since: at, Granted: at,
+			Until: until, Counted: []history.Process{"server-1"}}},
 	}
 }
 

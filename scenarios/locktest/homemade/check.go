@@ -113,7 +113,7 @@ func (l *BrokenLock) follows(t *testing.T, r *locktest.Report, b locktest.Breach
 }
 
 func (w Way) is(b locktest.Breach) bool {
-	return b.Law == w.Law && (b.Cause == w.Cause || w.Cause == anyCause && b.Cause.Kind != checker.CauseNotRecorded)
+	return b.Law == w.Law && b.Cause == w.Cause
 }
 
 // acted finds in a story who has changed a key, and owned whose that was.

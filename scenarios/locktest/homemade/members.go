@@ -181,7 +181,7 @@ return made`)}, Of: "hash-field",
 		{Recipe: Recipe{Name: "zset-two-steps", Take: addRead, Give: giveMember("ZREM")}, Of: "zset",
 			Mistake: "ZCARD and ZADD in place of one script.",
 			Shows: []Showing{{Plan: []string{"delay the ZADD of client-1 to redis-1 by 300ms"},
-				Way: Way{leaseExclusion, anyCause},
+				Way: Way{leaseExclusion, twice},
 				Why: "client-1 counts no member, and so does client-2, 10 ms later, which adds its own. client-1's " +
 					"is added after that. No member has gone: the server granted the lock to both."}},
 			// What client-1 prolongs then is the set with client-2's member.

@@ -50,9 +50,6 @@ func TestReadme(t *testing.T) {
 		}
 		for _, s := range l.Shows {
 			way := fmt.Sprintf("%s: %s", s.Law, s.Cause)
-			if s.Cause == anyCause {
-				way = string(s.Law)
-			}
 			if s.By != "" {
 				way += " (by " + s.By + ")"
 			}

@@ -195,6 +195,14 @@ var brokenSeveral = []BrokenLock{
 			Way: Way{deadlock, nobodyHolds},
 			Why: "The server has taken the token out of the list, and nobody has received it."}},
 		Found: []Family{Network}},
+	{Recipe: Recipe{Name: "list-token-doubles", Take: popToken, Give: func(c *Call) (bool, error) {
+		return granted(c.Do("RPUSH", c.key("lock"), "token", "token"))
+	}}, Of: "list-token",
+		Mistake: "The release puts two tokens back.",
+		Trial:   "Lock of worker-100 returned nil after ",
+		Shows: []Showing{{Way: Way{leaseExclusion, twice},
+			Why: "After the first release there are two tokens, and the two that wait take one each."}},
+		Found: []Family{Quiet}},
 	{Recipe: Recipe{Name: "signal-takes-over", Give: giveSignal, Take: waitsForSignal(setAlways)}, Of: "signal",
 		Mistake: "Who has received the signal sets the key without NX.",
 		Shows: []Showing{

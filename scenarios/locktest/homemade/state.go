@@ -101,16 +101,15 @@ const (
 )
 
 var (
-	removed     = checker.Cause{Kind: checker.RemovedByNonOwner}
-	overwritten = checker.Cause{Kind: checker.RemovedByNonOwner, Detail: checker.Overwritten}
-	prolongedBy = checker.Cause{Kind: checker.ProlongedByNonOwner}
-	lateTry     = checker.Cause{Kind: checker.RemovedByOwner, Detail: checker.LateTry}
-	abandoned   = checker.Cause{Kind: checker.StuckBehindAbandoned}
-	crashed     = checker.Cause{Kind: checker.StuckBehindCrashed}
-	// anyCause stands for each cause but cause not recorded: the laws name none for it.
-	anyCause      = checker.Cause{}
+	removed       = checker.Cause{Kind: checker.RemovedByNonOwner}
+	overwritten   = checker.Cause{Kind: checker.RemovedByNonOwner, Detail: checker.Overwritten}
+	prolongedBy   = checker.Cause{Kind: checker.ProlongedByNonOwner}
+	lateTry       = checker.Cause{Kind: checker.RemovedByOwner, Detail: checker.LateTry}
+	abandoned     = checker.Cause{Kind: checker.StuckBehindAbandoned}
+	crashed       = checker.Cause{Kind: checker.StuckBehindCrashed}
 	goneKey       = checker.Cause{Kind: checker.ValidityMiscounted, Detail: checker.GoneKey}
 	miscounted    = checker.Cause{Kind: checker.ValidityMiscounted}
+	twice         = checker.Cause{Kind: checker.GrantedTwice}
 	withoutQuorum = checker.Cause{Kind: checker.CountedWithoutQuorum}
 	nobodyHolds   = checker.Cause{Kind: checker.StuckWithoutHolder}
 	neverRenewed  = checker.Cause{Kind: "never renewed"}
