@@ -5,7 +5,8 @@
 // What a machine receives through [Machine.Apply] is committed: the same commands, in the same order, on every member.
 //
 // Goals: a run is a function of its seed; a reply that has left means that a majority has the command on disk; a
-// cut-off leader steps down after at most two election time-outs; a reading member knows when it is up to date.
+// cut-off leader steps down after at most two election time-outs, with [Config].Connections two heartbeats after
+// [Config].Silence; a reading member knows when it is up to date.
 //
 // Non-goals: changes of membership, snapshots and compaction of the log (a run's log is short; a restarted member
 // replays it), the transfer of leadership before an orderly shutdown.
