@@ -24,13 +24,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	key := sentence("the key of %s on %s", t.who(g, &t.Grants[other.Grant]), server)
 	switch r.cause.Kind {
 	case GrantedTwice:
-		set := &t.History.Events[r.set[r.victim]]
-		if e.F == history.KeyGone {
-			return sentence("%s had an element for each: %s took one at %v, and %s another at %v", server,
-				t.name(set.By), set.Time, t.name(e.By), e.Time)
-		}
-		return sentence("%s, set at %v, still stood there when that of %s was set at %v, and nothing kept that one "+
-			"from being set", key, set.Time, t.name(e.Of), e.Time)
+		return t.twiceStory(r, key)
 	case DeposedMaster:
 		return t.deposedStory(r)
 	case RemovedByNonOwner:
@@ -70,6 +64,17 @@ func (t *judge) recordStory(c *clash, r *record) string {
 			t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at))) + t.undoneStory(r)
 	}
 	return sentence("%s was gone at %v, and why is not recorded", key, e.Time)
+}
+
+// twiceStory describes what stood on a server for each of two holders.
+func (t *judge) twiceStory(r *record, key string) string {
+	first, second := &t.History.Events[r.set[r.victim]], &t.History.Events[r.at]
+	if second.F == history.KeyGone {
+		return sentence("%s had an element for each: %s took one at %v, and %s another at %v", second.Process,
+			t.name(first.By), first.Time, t.name(second.By), second.Time)
+	}
+	return sentence("%s, set at %v, still stood there when that of %s was set at %v, and nothing kept that one "+
+		"from being set", key, first.Time, t.name(second.Of), second.Time)
 }
 
 // miscountedStory describes a key that expired when it was due, although its holder counted on it for longer.
