@@ -152,7 +152,8 @@ type pending struct {
 }
 
 // calls lists what a holder asked of the resource and the servers. Clients of a service that has them renew on their
-// own (etcd, ZooKeeper) ask all the time: a renewal that had not arrived by the end of the lease was under way then.
+// own (etcd, ZooKeeper) ask all the time: a renewal that had not arrived by the end of the lease was under way then,
+// unless it is its release that took effect late.
 func (t *judge) calls(l lateness) []pending {
 	g := &t.Grants[l.grant]
 	var list []pending
@@ -176,7 +177,11 @@ func (t *judge) calls(l lateness) []pending {
 		}
 	}
 	h := &t.History.Header
-	if last := t.LastWindow(g.Lock, l.grant); last != nil && (h.OneService() || h.OnlyMember()) {
+	effect := &t.History.Events[min(l.left, len(t.History.Events)-1)]
+	released := slices.ContainsFunc(list, func(c pending) bool {
+		return c.f == history.Release && t.Time(c.call) <= l.ended && c.made(effect)
+	})
+	if last := t.LastWindow(g.Lock, l.grant); last != nil && !released && (h.OneService() || h.OnlyMember()) {
 		since := last.At
 		if since == g.OK { // what it waited with
 			since = t.Asks[g.Ask].Call
@@ -184,7 +189,7 @@ func (t *judge) calls(l lateness) []pending {
 		list = append(list, pending{f: history.Extend, call: since, ret: trace.Open, implied: true})
 	}
 	for i := range list { // its client may have given it up long before it took effect
-		if c := &list[i]; c.made(&t.History.Events[min(l.left, len(t.History.Events)-1)]) {
+		if c := &list[i]; c.made(effect) {
 			c.ret = l.left
 		}
 	}

@@ -434,7 +434,8 @@ var remedies = map[CauseKind][]advice{
 			only: []history.Service{history.Redlock}, when: contended},
 		{text: slowNetwork, unless: history.WaitForReplicas, when: func(s *situation) bool {
 			split := s.Service == history.Redlock && contended(s)
-			return !s.silent && !split && s.Applies(history.LooksAgain) && !s.Unsure(history.ShortTimeout)
+			misread := s.Service == history.Kubernetes && !s.Applies(history.SeenLease)
+			return !s.silent && !split && !misread && s.Applies(history.LooksAgain) && !s.Unsure(history.ShortTimeout)
 		}},
 	},
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +

@@ -188,6 +188,8 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 		return x, true
 	case now.time-t.Time(k.set) <= t.History.Header.TTL:
 		return x, false
+	case s == history.Kubernetes && k.until <= now.time: // its lease is over: whoever waits on counts it wrongly
+		return x, false
 	case k.until == history.Never && !session:
 	case session && x.left == trace.Open && t.missedTurn(keys, n, now.time):
 		x.detail = TurnNotTaken

@@ -171,3 +171,34 @@ func (k *leftKey) check(t *testing.T, h *history.History, f Finding) {
 		t.Errorf("%+v: it is about %q, want %q", k, f.About, owner)
 	}
 }
+
+// A record of Kubernetes stays when its lease is over, and anybody may take it: who waits on behind it counts the lease
+// by the wrong clock, and no remedy asks the holder that has left to delete it.
+func TestARecordWhoseLeaseIsOverIsNotWhatOthersWaitBehind(t *testing.T) {
+	for _, c := range []struct {
+		until string
+		want  Cause
+	}{
+		{"15s", Cause{Kind: StuckWithoutHolder}},
+		{"59s", Cause{StuckBehindAbandoned, KeptProlonged}},
+	} {
+		h := fromLog(t, `
+header servers=kubernetes-1 quorum=1 ttl=10s hold=1s slack=1s service=kubernetes end=60s
+0s client-1 acquire invoke
+1s kubernetes-1 key-set of=client-1/1 member=a until=11s
+1s client-1 acquire ok until=11s
+5s kubernetes-1 key-prolonged of=client-1/1 member=a until=`+c.until+`
+6s client-1 release invoke
+6s client-1 release ok
+7s client-2 acquire invoke
+`)
+		var checker Checker
+		f := checker.CheckOnly(h, []Law{DeadlockFreedom}).Findings[0]
+		if f.Cause != c.want {
+			t.Errorf("until %s: %v, not %v: %s", c.until, f.Cause, c.want, f.Explanation)
+		}
+		if c.want.Kind == StuckWithoutHolder && f.Remedy != seenByKubernetes {
+			t.Errorf("until %s: remedy: %s", c.until, f.Remedy)
+		}
+	}
+}
