@@ -312,6 +312,16 @@ func (t *judge) lateTry(grant int32, gone int) string {
 	return ""
 }
 
+// neverTold reports whether no end of a lease was stated to its holder, and it was never told that the lock was lost.
+func (t *judge) neverTold(s *trace.Span) bool {
+	lease := t.History.Events[s.At].Grant
+	if !lease.Open || lease.Until == history.Never {
+		return lease.Open
+	}
+	crash := t.CrashAfter(t.Grants[s.Grant].Process, s.At)
+	return crash != trace.Open && t.Time(crash) == lease.Until
+}
+
 // causeOfLoss finds out why the victim's key went, and by which record: its key-gone, or the loss that undid its
 // prolongation, so that it expired when due and yet before the time that had been acknowledged.
 func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
@@ -337,6 +347,9 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 		}
 		if span := r.victimSpan(c); span.At != t.Grants[span.Grant].OK && gone.Time <= lease.Granted {
 			return r.gone, Cause{ValidityMiscounted, GoneKey}
+		}
+		if t.neverTold(r.victimSpan(c)) && t.unasked(r.victimSpan(c).Grant, max(c.first.At, c.then.At), gone.Time) {
+			return r.gone, Cause{Kind: NeverRenewed}
 		}
 		return r.gone, Cause{Kind: ValidityMiscounted}
 	case history.Deleted:
@@ -436,7 +449,8 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 	if n := len(recorded); n > 0 {
 		r := &recorded[n-1]
 		f.endless, f.shortened = r.due == history.Never, r.shortened
-		f.unending = t.History.Events[r.victimSpan(c).At].Grant.Until == history.Never
+		lease := t.History.Events[r.victimSpan(c).At].Grant
+		f.unending, f.untold = lease.Until == history.Never, lease.Open
 		f.taken = r.cause.Kind == GrantedTwice && t.History.Events[r.at].F == history.KeyGone
 	}
 	return f

@@ -216,9 +216,12 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	if b.At != gb.OK {
 		granted = sentence("had its lease of %s extended", quoted(t.Locks[c.lock].Name))
 	}
-	s.WriteString(sentence("%s %s at %v although the lease of %s ran from %v to %v: two leases at once.",
-		capital(t.who(gb, ga)), granted, history.Time(b.From), t.who(ga, gb), history.Time(a.From),
-		history.Time(a.To)))
+	had := sentence("the lease of %s ran from %v to %v", t.who(ga, gb), history.Time(a.From), history.Time(a.To))
+	if t.History.Events[a.At].Grant.Open {
+		had = sentence("%s had it since %v and had not been told that it was lost", t.who(ga, gb), history.Time(a.From))
+	}
+	s.WriteString(sentence("%s %s at %v although %s: two leases at once.", capital(t.who(gb, ga)), granted,
+		history.Time(b.From), had))
 	switch cause.Kind {
 	case CountedWithoutQuorum:
 		s.WriteString(sentence(" They counted no server in common (%s; %s), so none could refuse the second.",
@@ -261,7 +264,7 @@ func (t *judge) serversStory(s *strings.Builder, c *clash, records []record) {
 	s.WriteString(sentence(" What decided it: %s.", t.recordStory(c, last)))
 	var likewise, others []string
 	for i := range records[:len(records)-1] {
-		if r := &records[i]; last.cause.Kind == ValidityMiscounted && r.cause == last.cause && r.victim == last.victim {
+		if r := &records[i]; isExpiry(last.cause) && r.cause == last.cause && r.victim == last.victim {
 			likewise = append(likewise,
 				sentence("on %s at %v", t.History.Events[r.at].Process, t.History.Events[r.at].Time))
 		} else {
@@ -275,6 +278,9 @@ func (t *judge) serversStory(s *strings.Builder, c *clash, records []record) {
 		s.WriteString(other)
 	}
 }
+
+// isExpiry reports whether a cause is that a lease outlived keys that had expired as they should.
+func isExpiry(c Cause) bool { return c.Kind == ValidityMiscounted || c.Kind == NeverRenewed }
 
 func (t *judge) countedText(s *trace.Span) string {
 	counted := t.History.Events[s.At].Grant.Counted

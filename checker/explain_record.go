@@ -46,6 +46,9 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	case SessionExpired:
 		return sentence("%s was gone at %v: its session had been ended before its time%s", key, e.Time,
 			t.faultText(t.expiredSession(c, r)...))
+	case NeverRenewed:
+		return sentence("%s expired at %v as it should: no request had prolonged it, and %s had not been told that "+
+			"its lock was lost", key, e.Time, g.Process)
 	case ValidityMiscounted:
 		return t.miscountedStory(c, r, key)
 	case LeaseNotRechecked:
@@ -86,6 +89,12 @@ func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 		return t.lapseStory(c, r, key)
 	case e.F == history.KeySet, e.Why == history.Deleted:
 		return t.takenOverStory(c, r, key)
+	case t.neverTold(span):
+		return sentence("%s expired at %v as it should, but %s had not been told that its lock was lost%s", key, e.Time,
+			holder, t.faultText(t.unrenewed(span.Grant, r.gone)))
+	case lease.Open:
+		return sentence("%s expired at %v as it should, but %s was told only at %v that its lock was lost%s", key,
+			e.Time, holder, lease.Until, t.faultText(t.unrenewed(span.Grant, r.gone)))
 	case r.cause.Detail == GoneKey:
 		return sentence("%s had expired at %v as it should, and yet %s took its lease for extended at %v, until %v",
 			key, e.Time, holder, lease.Granted, lease.Until)

@@ -163,6 +163,8 @@ func (p *parser) field(e *history.Event, g *history.Grant, key, value string) {
 		} else {
 			e.Until = p.time(value)
 		}
+	case "open":
+		g.Open = true
 	case "since":
 		g.Since = p.time(value)
 	case "granted":

@@ -41,6 +41,7 @@ type facts struct {
 	extending bool // the request at issue is made for an attempt that has been asked to prolong its lock
 	taken     bool // both grants rest on elements that were taken out of a list
 	gaveUp    bool // the holder's own request had deleted the key before it stopped working
+	untold    bool // the lease states no end, and outlived its key: its holder was not told in time
 }
 
 // situation is that of the violation whose story has been written.
@@ -118,9 +119,16 @@ func isShortened(s *situation) bool   { return s.shortened }
 func isConfused(s *situation) bool    { return s.confused }
 func isFar(s *situation) bool         { return s.far }
 
+// counted reports whether a stated end was counted wrongly, and not because of a key that was gone by then.
+func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
+
+func offKubernetes(s *situation) bool { return s.Service != history.Kubernetes }
+
+func isUntold(s *situation) bool { return s.untold }
+
 // isUncounted reports whether a validity was miscounted that no clock has prolonged.
 func isUncounted(s *situation) bool {
-	return s.cause.Detail == "" && !s.shortened && unlessAgainst(history.SetsClock, history.PacesClock)(s)
+	return counted(s) && !s.shortened && unlessAgainst(history.SetsClock, history.PacesClock)(s)
 }
 
 // byExtension reports whether a key was prolonged by an extension, and not as it was given its expiry after it was set.
@@ -238,28 +246,30 @@ var remedies = map[CauseKind][]advice{
 			"Give each attempt its own random value, and take a lease for extended only if the server says that the "+
 				"key stands and has that value."),
 		[]advice{
+			{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when that " +
+				"has passed, whether or not the servers answer.", when: all(isUntold, offKubernetes)},
 			{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, not(isExtended))},
 			{text: "Count the validity, also of an extension, from before the first request and refuse the lock if " +
 				"nothing is left of it.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, isExtended)},
 			{text: "Prolong a lock by no less than is left of it: an extension that fails on some servers ends it " +
-				"sooner on the others.", only: anyRedis, when: all(ofDetail(""), isShortened)},
+				"sooner on the others.", only: anyRedis, when: all(counted, isShortened)},
 			{text: "Let the server add the TTL to its own clock (PX), never the client to its (PXAT).",
 				unless: history.RelativeExpiry, only: anyRedis,
-				when: all(ofDetail(""), against(history.SetsClock, history.PacesClock))},
+				when: all(counted, against(history.SetsClock, history.PacesClock))},
 			{text: "Measure it on a monotonic clock.", unless: history.MonotonicClock,
-				when: all(ofDetail(""), against(history.SetsClock))},
+				when: all(counted, against(history.SetsClock))},
 			{text: "Count the lease from when the request left that prolonged it, not from its answer.",
-				unless: history.ElapsedCheck, only: onEtcd},
+				unless: history.ElapsedCheck, only: onEtcd, when: counted},
 			{text: "Give the leader a renew deadline, after which it stops: without one it does not notice that its " +
 				"lease is over.", only: onKubernetes, when: func(s *situation) bool { return s.unending }},
 			{text: leaseOfKubernetes, unless: history.LongLease, only: onKubernetes,
 				when: func(s *situation) bool { return !s.unending }},
 			{text: anAllowance, unless: history.DriftAllowance, only: anyRedis,
-				when: all(ofDetail(""), against(history.PacesClock))},
+				when: all(counted, against(history.PacesClock))},
 			{text: moreAllowance, given: history.DriftAllowance,
-				only: anyRedis, when: all(ofDetail(""), against(history.PacesClock))},
+				only: anyRedis, when: all(counted, against(history.PacesClock))},
 		}, guards),
 	NeverRenewed: append([]advice{
 		{text: "Renew the lock while the work goes on, several times within each lease, and stop the work when that " +

@@ -210,7 +210,7 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	case apart && (gone < 0 || r.deposed(first) || r.deposed(then)):
 		return then, "granted by a deposed master"
 	case gone >= 0:
-		return r.loss(victim, on, first, then, gone)
+		return r.loss(victim, on, first, then, gone, bound)
 	case !apart:
 		was, other := &r.Events[first], &r.Events[then]
 		switch over := r.overwritten(victim, on, first, again, bound); {
@@ -294,7 +294,7 @@ func (r *reading) inVain(i int) bool {
 }
 
 // loss determines from the key-gone at place gone why the victim's key went, and which record shows it.
-func (r *reading) loss(victim *window, on servers, set, other, gone int) (int, string) {
+func (r *reading) loss(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	e, lease := &r.Events[gone], r.Events[victim.at].Grant
 	switch {
 	case e.Why == history.Expired && lease.Until <= lease.Granted:
@@ -302,7 +302,7 @@ func (r *reading) loss(victim *window, on servers, set, other, gone int) (int, s
 	case e.Why == history.Expired && r.sessionEnded(victim.process, gone):
 		return gone, "session expired"
 	case e.Why == history.Expired:
-		return r.expiry(victim, on, set, other, gone)
+		return r.expiry(victim, on, set, other, gone, bound)
 	case e.Why == history.Deleted && e.By == e.Of && r.sentBefore(victim, e):
 		return gone, "removed by its own holder (late try)"
 	case (e.Why == history.Deleted || e.Why == history.Flushed) && e.By == e.Of:
@@ -352,7 +352,7 @@ func (r *reading) due(victim *window, on servers, set, at int) history.Time {
 // expiry compares the key's end with the deadline that its last set or prolongation gave it (Redis counts whole
 // milliseconds, twice), and with the one that the last loss took back. An early end is the reason only if the key would
 // still have been there when the other was set.
-func (r *reading) expiry(victim *window, on servers, set, other, gone int) (int, string) {
+func (r *reading) expiry(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	due := func(at int) history.Time { return r.due(victim, on, set, at) }
 	if r.Events[gone].Time < due(gone)-2_000_000 && due(gone) > r.Events[other].Time {
 		if r.Header.Service == history.Kubernetes {
@@ -374,5 +374,15 @@ func (r *reading) expiry(victim *window, on servers, set, other, gone int) (int,
 	if lease := r.Events[victim.at].Grant; victim.at != victim.ok && r.Events[gone].Time <= lease.Granted {
 		return gone, "validity miscounted (gone key extended)"
 	}
-	return gone, "validity miscounted"
+	lease := r.Events[victim.at].Grant
+	crashed := slices.ContainsFunc(r.Events, func(e history.Event) bool {
+		return e.F == history.Crashed && e.Process == victim.process && e.Time == lease.Until
+	})
+	switch told := lease.Until != history.Never && !crashed; {
+	case !lease.Open || told || !r.unasked(victim.section, bound):
+		return gone, "validity miscounted"
+	case len(r.faults) > 0:
+		return gone, "" // it may have been asked for in vain
+	}
+	return gone, "never renewed"
 }

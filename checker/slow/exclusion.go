@@ -1,6 +1,7 @@
 package slow
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -28,10 +29,14 @@ func (r *reading) windowOf(s *section) (pieces []window) {
 	}
 	for _, at := range stated {
 		g := r.Events[at].Grant
-		w := window{s, g.Granted, max(g.Granted, g.Until), at}
+		until := g.Until
+		if g.Open {
+			until = r.openEnd(s, g)
+		}
+		w := window{s, g.Granted, max(g.Granted, until), at}
 		if s.release < r.none {
 			released := r.time(s.release)
-			if released < w.from || released == w.from && g.Until > g.Granted {
+			if released < w.from || released == w.from && until > g.Granted {
 				continue
 			}
 			w.to = min(w.to, released)
@@ -43,6 +48,50 @@ func (r *reading) windowOf(s *section) (pieces []window) {
 		pieces = append(pieces, w)
 	}
 	return pieces
+}
+
+// openEnd is when the holder of a lease without a stated end was told that the lock was lost; but the key's end, if
+// that came first and the holder was paused at some time between the key's last renewal and then.
+func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
+	last := map[history.Process]int{}
+	for i, e := range r.Events {
+		if (e.F == history.KeySet || e.F == history.KeyProlonged) && e.Lock == s.lock && e.Of == s.attempt &&
+			e.Time < g.Until {
+			server := e.Process
+			if r.oneService() {
+				server = ""
+			}
+			last[server] = i
+		}
+	}
+	var latest []int // the latest deadline first; of equal ones, that of the server that is recorded first
+	for _, e := range r.Events {
+		server := e.Process
+		if r.oneService() {
+			server = ""
+		}
+		if i, known := last[server]; known && !slices.Contains(latest, i) && e.Of == s.attempt && e.Lock == s.lock &&
+			(e.F == history.KeySet || e.F == history.KeyProlonged) {
+			latest = append(latest, i)
+		}
+	}
+	slices.SortStableFunc(latest, func(a, b int) int { return cmp.Compare(r.Events[b].Until, r.Events[a].Until) })
+	needed := max(r.Header.Quorum, 1)
+	if r.oneService() {
+		needed = 1
+	}
+	if len(latest) < needed {
+		return g.Until
+	}
+	key := r.Events[latest[needed-1]]
+	for i := range r.faults {
+		f := &r.faults[i]
+		if f.does() == history.Stops && f.strikes(s.process) && r.time(f.from) < g.Until &&
+			r.time(r.over(f)) >= key.Time {
+			return min(g.Until, key.Until)
+		}
+	}
+	return g.Until
 }
 
 // windows lists every piece of every grant, in the order of the events that state them.
@@ -242,8 +291,14 @@ func (r *reading) neverRenewed(a, b *section) bool {
 		r.time(left)-r.time(holder.ok) <= ended-holder.lease.Since {
 		return false
 	}
+	return r.unasked(holder, left)
+}
+
+// unasked reports whether no extension of a grant is recorded before a place, nor a request that set its key again or
+// prolonged it, though its key is recorded.
+func (r *reading) unasked(holder *section, before int) bool {
 	recorded := false
-	for i, e := range r.Events[:min(left, r.none)] {
+	for i, e := range r.Events[:min(before, r.none)] {
 		own := e.Lock == holder.lock && e.Of == holder.attempt
 		switch {
 		case own && e.F == history.KeySet && i < holder.ok:

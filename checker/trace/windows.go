@@ -44,15 +44,18 @@ const none = -1
 func (t *Trace) addWindow(n int32, at int) {
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
 	l := &t.Locks[g.Lock]
-	s := Span{From: int64(lease.Granted), To: int64(max(lease.Granted, lease.Until)), Grant: n, At: at,
-		Shared: g.Shared}
+	until := lease.Until
+	if lease.Open {
+		until = t.openEnd(g, lease)
+	}
+	s := Span{From: int64(lease.Granted), To: int64(max(lease.Granted, until)), Grant: n, At: at, Shared: g.Shared}
 	g.Stated = min(g.Stated, lease.Granted)
 	if g.Release == Open || lease.Granted <= t.Time(g.Release) {
-		g.Until = lease.Until
+		g.Until = until
 	}
 	if g.Release != Open {
 		s.To = min(s.To, int64(t.Time(g.Release)))
-		if s.To < s.From || s.To == s.From && lease.Until > lease.Granted {
+		if s.To < s.From || s.To == s.From && until > lease.Granted {
 			return // the release left nothing of it
 		}
 	}

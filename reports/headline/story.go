@@ -143,10 +143,7 @@ func (s *story) why() string {
 		}
 		return "two masters granted it, each on its own"
 	case checker.ValidityMiscounted:
-		if s.f.Cause.Detail == checker.GoneKey {
-			return who + " took its lease for extended although its key was gone"
-		}
-		return who + " counted on its lease for longer than its key lived"
+		return s.miscounted(who)
 	case checker.GrantedByNone:
 		return "no server had granted it to " + who
 	case checker.GrantedTwice:
@@ -190,6 +187,20 @@ func (s *story) why() string {
 		return "the history does not record the cause"
 	}
 	return ""
+}
+
+// miscounted is how a holder came to rely on a lease for longer than its key lived.
+func (s *story) miscounted(who string) string {
+	open := func(e history.Event) bool {
+		return e.Process == s.f.About && e.Lock == s.f.Lock && e.Grant != nil && e.Grant.Open
+	}
+	switch {
+	case s.f.Cause.Detail == checker.GoneKey:
+		return who + " took its lease for extended although its key was gone"
+	case slices.ContainsFunc(s.h.Events[:min(s.f.At+1, len(s.h.Events))], open):
+		return who + " was not told in time that its lock was lost"
+	}
+	return who + " counted on its lease for longer than its key lived"
 }
 
 // forgotten is how a server lost a key.

@@ -216,6 +216,8 @@ var confirmations = []confirmation{
 	{text: "See what became of the key: it was gone before its lease had ended.", reason: "it asks for no change"},
 	{text: "Let the release delete the key that the acquire has set, and report an error if nothing was deleted.",
 		changes: []string{"lock.release: script"}},
+	{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when that has " +
+		"passed, whether or not the servers answer.", reason: librariesOnly},
 	{text: "Compare the owner on the master, not on a replica: what that has may be out of date.",
 		reason: librariesOnly},
 	{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",

@@ -1,0 +1,72 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// openEnd is the end of a lease of which no end was stated: when its holder was told that the lock was lost. No lock
+// can tell a holder that is paused: if it was paused at any time since its key was last renewed, the lease ends no
+// later than that key.
+func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
+	due, renewed := t.lastDue(g, lease)
+	for i := range t.Faults {
+		f := &t.Faults[i]
+		if f.Does == history.Stops && f.Strikes(g.Process) && t.Time(f.Start) < lease.Until &&
+			t.Time(f.Over()) >= renewed {
+			return min(lease.Until, due)
+		}
+	}
+	return lease.Until
+}
+
+// lastDue is when the keys of a grant were due to expire, as last set or prolonged before its holder was told that they
+// are lost, and when that was. Of several servers that decide by their number the one counts with which too few are
+// left. It is Never if the servers have not recorded as many keys.
+func (t *Trace) lastDue(g *Grant, lease *history.Grant) (due, renewed history.Time) {
+	type deadline struct {
+		server    history.Process
+		due, from history.Time
+	}
+	var all []deadline
+	for _, at := range t.Keys {
+		e := &t.History.Events[at]
+		if e.F == history.KeyGone || e.Lock != t.Locks[g.Lock].Name || e.Of != g.Attempt || e.Time >= lease.Until {
+			continue
+		}
+		d := deadline{e.Process, e.Until, e.Time}
+		if t.History.Header.OneService() {
+			d.server = ""
+		}
+		if i := slices.IndexFunc(all, func(o deadline) bool { return o.server == d.server }); i >= 0 {
+			all[i] = d
+		} else {
+			all = append(all, d)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b deadline) int { return cmp.Compare(b.due, a.due) })
+	needed := max(t.History.Header.Quorum, 1)
+	if t.History.Header.OneService() {
+		needed = 1
+	}
+	if len(all) < needed {
+		return history.Never, history.Never
+	}
+	return all[needed-1].due, all[needed-1].from
+}
+
+// PausedOpen is the first process that was paused in a history in which it has a lease without a stated end; empty if
+// there is none.
+func (t *Trace) PausedOpen() history.Process {
+	for n := range t.Grants {
+		g := &t.Grants[n]
+		if g.Lease != nil && g.Lease.Open && slices.ContainsFunc(t.Faults, func(f Fault) bool {
+			return f.Does == history.Stops && f.Strikes(g.Process)
+		}) {
+			return g.Process
+		}
+	}
+	return ""
+}
