@@ -49,14 +49,6 @@ func promisesOf(l *SoundLock) []Promise {
 	return []Promise{all}
 }
 
-// open skips a test of a lock that is not yet reported as it should be, unless all are to be tried.
-func open(t *testing.T, what, lock string) {
-	t.Helper()
-	if !thorough() && NotYet(what, lock) {
-		t.Skip("not yet reported as it should be")
-	}
-}
-
 // TestSoundLocksKeepTheirPromises under each family of faults, in each dress.
 func TestSoundLocksKeepTheirPromises(t *testing.T) {
 	for i, l := range SoundLocks() {
@@ -66,7 +58,6 @@ func TestSoundLocksKeepTheirPromises(t *testing.T) {
 					if slices.Contains(p.Faults, locktest.Clocks[0]) && d.Name == "absolute" {
 						t.Skip("the key ends by the client's time of day, and the server's is another")
 					}
-					open(t, "sound", l.Name)
 					l.Keeps(t, p, d, Plain, seeds())
 				})
 			}
@@ -80,7 +71,6 @@ func TestMistakesAreReported(t *testing.T) {
 		for _, d := range dressesOf(i) {
 			for _, s := range l.Shows {
 				t.Run(l.Name+"/"+d.Name+"/"+string(s.Law), func(t *testing.T) {
-					open(t, "shown", l.Name)
 					l.Reports(t, s, d, Plain)
 				})
 			}
@@ -98,7 +88,6 @@ func TestMistakesAreFound(t *testing.T) {
 		for _, d := range Dresses {
 			for _, f := range l.Found {
 				t.Run(l.Name+"/"+d.Name+"/"+f.Name, func(t *testing.T) {
-					open(t, "shown", l.Name)
 					l.Finds(t, f, d, Plain, seeds())
 				})
 			}
@@ -114,7 +103,6 @@ func TestTrialPassesSoundLocks(t *testing.T) {
 				if l.Late {
 					t.Skip("in the trial run a release comes late")
 				}
-				open(t, "trial", l.Name)
 				c := l.Config(d, Plain)
 				c.Laws = l.Promises[0].Laws
 				locktest.Try(t, c)
@@ -159,7 +147,6 @@ func TestTrialReportsMistakes(t *testing.T) {
 	for i, l := range BrokenLocks() {
 		for _, d := range dressesOf(i) {
 			t.Run(l.Name+"/"+d.Name, func(t *testing.T) {
-				open(t, "trial", l.Name)
 				said, ran := first[l.Name+"/"+d.Name]
 				if !ran || l.Trial == "" && said != "" ||
 					l.Trial != "" && !regexp.MustCompile("^"+l.Trial).MatchString(said) {

@@ -188,9 +188,6 @@ func TestHomemadeLocksOnEachClient(t *testing.T) {
 			}
 			for _, p := range l.Promises {
 				t.Run(client.name+"/"+l.Name+"/"+p.Name, func(t *testing.T) {
-					if homemade.NotYet("sound", l.Name) && !full {
-						t.Skip("not yet reported as it should be")
-					}
 					seeds := 3
 					if full {
 						seeds = 50
@@ -206,9 +203,6 @@ func TestHomemadeLocksOnEachClient(t *testing.T) {
 			}
 			for _, s := range l.Shows {
 				t.Run(client.name+"/"+l.Name+"/"+string(s.Law), func(t *testing.T) {
-					if homemade.NotYet("shown", l.Name) && !full {
-						t.Skip("not yet reported as it should be")
-					}
 					l.Reports(t, s, d, client.dial)
 				})
 			}
