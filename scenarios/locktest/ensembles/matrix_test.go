@@ -22,20 +22,18 @@ func TestFindings(t *testing.T) { matrixtest.Replay(t, clients) }
 // Reasons that README.md explains.
 const (
 	notRechecked = "Won with a session that is over"
-	late         = "A session is over later than its lease"
 	ended        = "A session that an operator ends"
 	worksOn      = "A holder that works on" // ZOOKEEPER.md, too
 	paused       = "A pause longer than the lease"
 )
 
 var etcdReasons = matrixtest.Reasons{
-	"etcd-mutex lease-exclusion: validity miscounted":                             late,
-	"etcd-mutex mutual-exclusion: validity miscounted":                            late,
+	"etcd-mutex mutual-exclusion: holder outlived its lease (pause)":              paused,
 	"etcd-mutex lease-exclusion: session expired":                                 ended,
 	"etcd-mutex mutual-exclusion: session expired":                                ended,
 	"etcd-mutex mutual-exclusion: holder outlived its lease (slow work)":          worksOn,
-	"etcd-election lease-exclusion: validity miscounted":                          late,
-	"etcd-election mutual-exclusion: validity miscounted":                         late,
+	"etcd-election mutual-exclusion: holder outlived its lease (pause)":           paused,
+	"etcd-election mutual-exclusion: never renewed":                               worksOn,
 	"etcd-election lease-exclusion: session expired":                              ended,
 	"etcd-election mutual-exclusion: session expired":                             ended,
 	"etcd-election lease-exclusion: lease not rechecked":                          notRechecked,
@@ -43,10 +41,11 @@ var etcdReasons = matrixtest.Reasons{
 	"etcd-election mutual-exclusion: holder outlived its lease (late packet)":     notRechecked,
 	"etcd-election mutual-exclusion: holder outlived its lease (slow work)":       notRechecked,
 	"etcd-election resource-safety: superseded holder took effect":                notRechecked,
+	"etcd-election resource-safety: update lost":                                  notRechecked,
 	"etcd-election-pauses-mutual-exclusion-holder-outlived-its-lease-slow-work":   worksOn,
 	"etcd-election-all-resource-safety-superseded-holder-took-effect":             paused,
-	"etcd-lock-service lease-exclusion: validity miscounted":                      late,
-	"etcd-lock-service mutual-exclusion: validity miscounted":                     late,
+	"etcd-lock-service mutual-exclusion: holder outlived its lease (pause)":       paused,
+	"etcd-lock-service mutual-exclusion: never renewed":                           worksOn,
 	"etcd-lock-service lease-exclusion: session expired":                          ended,
 	"etcd-lock-service mutual-exclusion: session expired":                         ended,
 	"etcd-lock-service lease-exclusion: lease not rechecked":                      notRechecked,
