@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"time"
@@ -168,6 +169,7 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 		}
 	}
 	last := max(c.first.At, c.then.At)
+	owners := [2]history.Attempt{t.ownerOf(&c.first, &c.then), t.ownerOf(&c.then, &c.first)}
 	n := sort.Search(len(t.Keys), func(n int) bool { return int(t.Keys[n]) >= last })
 	for missing := 2 * len(units); n > 0 && missing > 0; n-- {
 		i := int(t.Keys[n-1])
@@ -176,7 +178,7 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 			continue
 		}
 		for k, s := range [2]*trace.Span{&c.first, &c.then} {
-			if e.Of != t.Grants[s.Grant].Attempt || i >= s.At {
+			if e.Of != owners[k] || i >= s.At {
 				continue
 			}
 			u := slices.Index(units, t.Unit(e.Process))
@@ -192,6 +194,11 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 		}
 	}
 	return all
+}
+
+// ownerOf is the attempt whose key a window rests on, beside another window: its own, or an earlier one of its client.
+func (t *judge) ownerOf(s, other *trace.Span) history.Attempt {
+	return cmp.Or(t.EarlierKey(s, t.Grants[other.Grant].Attempt), t.Grants[s.Grant].Attempt)
 }
 
 // countedOn reports whether a window counted a server's grant. A replica's data is not its master's answer; the members

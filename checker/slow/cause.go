@@ -105,14 +105,45 @@ func (r *reading) given(w *window) int {
 	return -1
 }
 
-// restingOn is a window as if its attempt had set the key that another gave it.
-func (r *reading) restingOn(w *window) *window {
-	given := r.given(w)
-	if given < 0 {
+// earlierKey is the attempt of the same client, other than its own and the one given, whose key was set last before a
+// window and still stood then; empty if there is none, or if the window's own attempt had set one.
+func (r *reading) earlierKey(w *window, not history.Attempt) history.Attempt {
+	sets := func(i int, of history.Attempt) bool {
+		e := &r.Events[i]
+		return e.F == history.KeySet && e.Lock == w.lock && e.Of == of
+	}
+	for i := range w.at {
+		if sets(i, w.attempt) {
+			return ""
+		}
+	}
+	for i := w.at - 1; i >= 0; i-- {
+		e := &r.Events[i]
+		if w.attempt == "" || e.Of == "" || e.Of == not || !sets(i, e.Of) || r.processOf(e.Of) != w.process {
+			continue
+		}
+		if slices.ContainsFunc(r.Events[i:w.at], func(o history.Event) bool {
+			return o.F == history.KeyGone && o.Lock == w.lock && o.Of == e.Of
+		}) {
+			return ""
+		}
+		return e.Of
+	}
+	return ""
+}
+
+// restingOn is a window as if its attempt had set the key that another gave it, or that an earlier attempt of its
+// client had left; not that of the other window.
+func (r *reading) restingOn(w *window, other history.Attempt) *window {
+	of := r.earlierKey(w, other)
+	if given := r.given(w); given >= 0 {
+		of = r.Events[given].Of
+	}
+	if of == "" {
 		return w
 	}
 	s, resting := *w.section, *w
-	s.attempt = r.Events[given].Of
+	s.attempt = of
 	resting.section = &s
 	return &resting
 }
@@ -186,7 +217,7 @@ func (r *reading) isQuorum(servers []history.Process) bool { return len(servers)
 // a queue (etcd, ZooKeeper) the other key is there earlier, so that only the later grant bounds it.
 func (r *reading) record(a, b *window, group []history.Process) (at int, cause string) {
 	bound := max(a.at, b.at)
-	a, b = r.restingOn(a), r.restingOn(b)
+	a, b = r.restingOn(a, b.attempt), r.restingOn(b, a.attempt)
 	setA, setB := r.lastSet(a, group), r.lastSet(b, group)
 	if setA < 0 || setB < 0 {
 		tookA, tookB := r.took(a, group), r.took(b, group)

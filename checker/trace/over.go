@@ -68,6 +68,26 @@ func (t *Trace) GivenBy(s *Span) int {
 	return last
 }
 
+// EarlierKey is the attempt whose key a window rests on if its own attempt has set none: an earlier one of the same
+// client, and not the one given, whose key was set last before the window was stated and still stood then. It is empty
+// if there is none.
+func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
+	g := &t.Grants[s.Grant]
+	for _, i := range t.Keys {
+		e := &t.History.Events[i]
+		switch {
+		case int(i) >= s.At || e.Lock != t.Locks[g.Lock].Name:
+		case g.Attempt == "" || e.F == history.KeySet && e.Of == g.Attempt:
+			return ""
+		case e.F == history.KeySet && e.Of != not && e.Of != "" && t.ProcessOf(e.Of) == g.Process:
+			of = e.Of
+		case e.F == history.KeyGone && e.Of == of:
+			of = ""
+		}
+	}
+	return of
+}
+
 // toldUntil is the end of the lease as its holder had been told by position at; Never if it had been told none.
 func (t *Trace) toldUntil(n int32, at int) history.Time {
 	g := &t.Grants[n]
