@@ -246,8 +246,8 @@ var remedies = map[CauseKind][]advice{
 			"Give each attempt its own random value, and take a lease for extended only if the server says that the "+
 				"key stands and has that value."),
 		[]advice{
-			{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when that " +
-				"has passed, whether or not the servers answer.", when: all(isUntold, offKubernetes)},
+			{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when " +
+				"that has passed, whether or not the servers answer.", when: all(isUntold, offKubernetes)},
 			{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, not(isExtended))},
 			{text: "Count the validity, also of an extension, from before the first request and refuse the lock if " +

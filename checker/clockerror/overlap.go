@@ -263,8 +263,8 @@ func because(t *trace.Trace, p, q history.Process) string {
 // Windows explains why it is uncertain whether the windows of any lock overlap, although none do for certain.
 func Windows(t *trace.Trace, violated bool, _ int) string {
 	if p := t.PausedOpen(); p != "" {
-		return "The clocks were not exact: nobody can tell whether " + string(p) + " was paused when it was to be told " +
-			"that its lock was lost."
+		return "The clocks were not exact: nobody can tell whether " + string(p) + " was paused when it was to be " +
+			"told that its lock was lost."
 	}
 	if violated { // Certain has checked it
 		return ""
