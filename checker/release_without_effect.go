@@ -82,6 +82,7 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 		s += sentence(" had been neither deleted nor overwritten by %v.", called+t.History.Header.Bound)
 	}
 	s += sentence(" No fault struck %s, a lock server, or a link between them.", g.Process)
+	t.facts.unanswered = g.Done <= r.End && t.History.Events[g.Done].Type == history.Info
 	b.violated(t, cause, s, witness)
 }
 

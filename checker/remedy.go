@@ -33,6 +33,9 @@ type situation struct {
 // facts are what a law has found out about a violation beside its cause.
 type facts struct {
 	waiting
+	// unanswered is set if a release gave up waiting for its answer.
+	unanswered bool
+
 	refused   bool // the operation was not slow: it was answered in time, and refused
 	far       bool // no request of the whole history was carried out within a sixth of the bound
 	endless   bool // the key that was lost had no expiry
@@ -125,6 +128,11 @@ func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
 func offKubernetes(s *situation) bool { return s.Service != history.Kubernetes }
 
 func isUntold(s *situation) bool { return s.untold }
+
+// isUnanswered reports whether a release gave up waiting for its answer, if it is known how long it waits.
+func isUnanswered(s *situation) bool {
+	return s.unanswered && s.StatesMeasures() && !s.Unsure(history.ShortTimeout)
+}
 
 // isUncounted reports whether a validity was miscounted that no clock has prolonged.
 func isUncounted(s *situation) bool {
@@ -465,7 +473,9 @@ var remedies = map[CauseKind][]advice{
 		{text: "See what became of the key: it was gone before its lease had ended.", when: isRefused},
 	},
 	ReleaseWithoutEffect: {
-		{text: "Let the release delete the key that the acquire has set, and report an error if nothing was deleted."},
+		{text: "Let the release delete the key that the acquire has set, and report an error if nothing was deleted.",
+			when: not(isUnanswered)},
+		{text: slowNetwork, when: isUnanswered},
 		{text: "Compare the owner on the master, not on a replica: what that has may be out of date.",
 			only: anyRedis, when: replicates},
 	},

@@ -112,7 +112,7 @@ var confirmations = []confirmation{
 	{text: "Let each acquire set a key of its own, and only if there is none: the servers have no key that this " +
 		"grant rests on.", reason: librariesOnly},
 	{text: "Renew the lock while the work goes on, several times within each lease, and stop the work when that fails.",
-		changes: []string{"lock.extension.mode: checked"}},
+		apply: renewed},
 	{text: "Or bound the work by what is left of the lease.",
 		changes: []string{"work.check-validity: on", "work.hold: validity and work.check-validity: on"}},
 	{text: "Delete the lock's own key and no other.", reason: "no client of a scenario flushes"},
@@ -365,6 +365,23 @@ func longExtension(b *subject, _ *nemesis.Plan) (edits []edit) {
 	for _, under := range sections {
 		if path := under + "lock.extension.lease"; b.has(path) {
 			edits = append(edits, edit{Path: path, Remove: true})
+		}
+	}
+	return edits
+}
+
+// renewed has every holder renew its lock at the default interval, a fraction of the lease, for as long as it works.
+func renewed(b *subject, _ *nemesis.Plan) []edit {
+	edits := b.set("lock.extension.mode", string(locks.ExtendChecked)).edits
+	sections := []string{""}
+	for _, client := range b.doc.Keys("overrides") {
+		sections = append(sections, "overrides."+client+".")
+	}
+	for _, under := range sections {
+		for _, key := range []string{"every", "lease", "limit"} {
+			if path := under + "lock.extension." + key; b.has(path) {
+				edits = append(edits, edit{Path: path, Remove: true})
+			}
 		}
 	}
 	return edits
