@@ -122,6 +122,15 @@ func (r *reading) earlierKey(w *window, not history.Attempt) history.Attempt {
 		if w.attempt == "" || e.Of == "" || e.Of == not || !sets(i, e.Of) || r.processOf(e.Of) != w.process {
 			continue
 		}
+		var setter *section // the latest of that name
+		for _, s := range r.sections {
+			if s.attempt == e.Of && s.lock == w.lock {
+				setter = s
+			}
+		}
+		if setter != nil && setter.release <= i { // it was put back
+			continue
+		}
 		if slices.ContainsFunc(r.Events[i:w.at], func(o history.Event) bool {
 			return o.F == history.KeyGone && o.Lock == w.lock && o.Of == e.Of
 		}) {

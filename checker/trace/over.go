@@ -80,7 +80,9 @@ func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 		case g.Attempt == "" || e.F == history.KeySet && e.Of == g.Attempt:
 			return ""
 		case e.F == history.KeySet && e.Of != not && e.Of != "" && t.ProcessOf(e.Of) == g.Process:
-			of = e.Of
+			if n, granted := t.Owner[Title{e.Lock, e.Of}]; !granted || t.Grants[n].Release > int(i) { // not put back
+				of = e.Of
+			}
 		case e.F == history.KeyGone && e.Of == of:
 			of = ""
 		}
