@@ -112,7 +112,6 @@ type stageOf struct {
 	callers sim.Callers
 	clients map[string]*asker
 	told    int // records that the front has been told of
-	steps   []string
 }
 
 // asker is a client, and its line to the node.
