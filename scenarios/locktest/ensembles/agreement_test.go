@@ -89,8 +89,6 @@ func openZK(drawn tokens) func(*locktest.Client, time.Duration) locktest.Lock {
 
 // differences are the laws by which the client comes out otherwise than the model, by scenario, each with the reason.
 var differences = map[string]map[checker.Law]string{
-	"etcd-lease-pause":        {checker.LeaseExclusion: fromReceipt},
-	"etcd-lease-pause-fenced": {checker.LeaseExclusion: fromReceipt},
 	"etcd-keepalive-lost": {checker.LeaseExclusion: fromReceipt, checker.MutualExclusion: "It stops half a " +
 		"second after the lease has ended: what the client ships is `count-from: receipt`, not the model's default."},
 	"etcd-keepalive-lost-ignored": {checker.LeaseExclusion: fromReceipt},
