@@ -24,6 +24,7 @@ for i, key in ipairs(KEYS) do
   end
   if kind == 'string' then value = redis.call('GET', key)
   elseif kind == 'hash' then value = redis.call('HGETALL', key)
+  elseif kind == 'list' then value = redis.call('LRANGE', key, 0, -1)
   elseif kind == 'set' then value = redis.call('SMEMBERS', key)
   elseif kind == 'zset' then value = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
   end
@@ -56,7 +57,7 @@ func look(w *wire, absolute bool, names []string) ([]store.Key, error) {
 	return keys, nil
 }
 
-// keyOf is a key as the script reads it. A value with neither text nor members is a list to the records.
+// keyOf is a key as the script reads it. A value of any other type is to the records a list with one element.
 func keyOf(name, kind string, when int64, v resp.Value) store.Key {
 	k := store.Key{Name: name, Type: kind, Deadline: when}
 	if when < 0 {
@@ -76,15 +77,17 @@ func keyOf(name, kind string, when int64, v resp.Value) store.Key {
 		for i := 0; i+1 < len(texts); i += 2 {
 			k.Members = append(k.Members, store.Member{Name: texts[i], Value: texts[i+1]})
 		}
+	case "list":
+		k.Value, k.Members = string(v.Append(nil)), store.Elements(texts)
 	default:
-		k.Type, k.Value = "list", aList
+		k.Type, k.Value, k.Members = "list", anElement, store.Elements([]string{"-"})
 	}
 	slices.SortFunc(k.Members, func(a, b store.Member) int { return strings.Compare(a.Name, b.Name) })
 	return k
 }
 
-// aList stands for the content of a list, which is not recorded.
-const aList = "*1\r\n$1\r\n-\r\n"
+// anElement is a list with one element. It stands for a value whose content is not recorded.
+const anElement = "*1\r\n$1\r\n-\r\n"
 
 // allKeys reads everything.
 func allKeys(w *wire, absolute bool) ([]store.Key, error) {

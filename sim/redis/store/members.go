@@ -62,6 +62,14 @@ func (d *Data) members(name string, k *Entry) []Member {
 	return list
 }
 
+// Elements are the members of a list with the given values. They have no owner.
+func Elements(values []string) (list []Member) {
+	for _, name := range elements(values) {
+		list = append(list, Member{Name: name})
+	}
+	return list
+}
+
 // elements names the elements of a list: by their values, and the second of one value as "value#2". Which of several
 // with one value is gone does not show: it is taken for the last.
 func elements(values []string) (names []string) {
@@ -270,7 +278,7 @@ func (d *Data) OwnerOf(h *Holding) (of history.Attempt, there bool) {
 	return of, there
 }
 
-// Members lists the members of a key that can be seen, by name; none of a string or a list.
+// Members lists the members of a key that can be seen, by name; none of a string.
 func (d *Data) Members(name string) []Member {
 	if k := d.keys[name]; k != nil {
 		return d.members(name, k)

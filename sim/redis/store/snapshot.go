@@ -12,7 +12,7 @@ type Key struct {
 	Name     string
 	Type     string          // as TYPE answers
 	Value    string          // of a string; for other types the RESP of the command that reads all of it
-	Owner    history.Attempt // of a string, who set it last; of a list, who made it; else the members have their own
+	Owner    history.Attempt // of a string, who set it last; else the members have their own
 	Deadline int64           // ms on the wall clock; math.MaxInt64 without
 	Members  []Member
 	ended    bool // it is hidden, and the records know of its end
