@@ -380,8 +380,8 @@ func (a *Advice) judgeNature() {
 	}
 }
 
-// compare puts those first that keep every promise, the cheapest first; then those that come nearest to it. Nothing
-// costs more than a lock that is never free again once its holder has crashed.
+// compare orders what was tried. Changes that keep every promise come first, the cheapest first; then those that come
+// nearest to it. A lock that a crashed holder keeps for ever counts as the most expensive.
 func (a *Advice) compare(t, u *Tried) int {
 	nearness := cmp.Compare(a.unkept(t), a.unkept(u))
 	if a.seemsToKeep(t) != a.seemsToKeep(u) {

@@ -99,7 +99,7 @@ func (n *Necessity) trials(s *Story, named []int) {
 	}
 }
 
-// alone is what a story says of a fault that is needed by itself.
+// alone matches the sentence of a story which says that the violation does not happen without one fault.
 var alone = regexp.MustCompile(`It does not come about without "([^"]*)"`)
 
 // repeated reports whether a plan has another fault that a history records in the same words.

@@ -205,8 +205,8 @@ func (t *trial) otherTTL(events []history.Event) string {
 	return other
 }
 
-// misused reports that a client has deleted, prolonged or overwritten the key of another that had the lock; empty if
-// none has, or if the lock need not prevent it. Of a Lock that overwrites a key, its return says more.
+// misused says that a client deleted, prolonged or overwrote the key of another that had the lock. It is empty if none
+// did, or if ownership is not promised. A Lock that overwrites a key is reported when it returns, since both have it then.
 func (t *trial) misused(events []history.Event) string {
 	if !slices.Contains(t.promise.Laws, checker.Ownership) {
 		return ""

@@ -54,8 +54,8 @@ func kindOf(args []string) (kind, key string) {
 	return kind, key
 }
 
-// took notes that a request has taken a key of the lock: the last one that left for that server then, since a
-// transaction is executed by its last.
+// took marks the request that has taken a key of the lock. If several left for that server at the same time it is the
+// last: a transaction takes its keys when its EXEC is executed.
 func (r round) took(e *history.Event) {
 	for _, q := range slices.Backward(r) {
 		if q.at.server == e.Process && q.sent == e.Sent {

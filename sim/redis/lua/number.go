@@ -36,7 +36,7 @@ func readNumber(s string) (lua.LNumber, bool) {
 	return lua.LNumber(f), ok
 }
 
-// toNumber is tonumber.
+// toNumber replaces Lua's tonumber, which reads numbers as Redis' Lua 5.1 does.
 func toNumber(L *lua.LState) int {
 	base := L.OptInt(2, 10)
 	if base == 10 {
