@@ -206,7 +206,7 @@ func (t *trial) otherTTL(events []history.Event) string {
 }
 
 // misused says that a client deleted, prolonged or overwrote the key of another that had the lock. It is empty if none
-// did, or if ownership is not promised. A Lock that overwrites a key is reported when it returns, since both have it then.
+// did, or if ownership is not promised. A Lock that overwrites a key is reported when it returns: both have it then.
 func (t *trial) misused(events []history.Event) string {
 	if !slices.Contains(t.promise.Laws, checker.Ownership) {
 		return ""
