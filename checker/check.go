@@ -17,6 +17,13 @@ type Checker struct{ t judge }
 // verdict keeps no reference to the Checker.
 func (c *Checker) Check(h *history.History) Verdict { return c.CheckOnly(h, Laws) }
 
+// Trace is what the Checker has read of the history that it judged last, which h must be. It is valid until the Checker
+// judges another.
+func (c *Checker) Trace(h *history.History) *trace.Trace {
+	c.t.History = h
+	return &c.t.Trace
+}
+
 // CheckOnly judges the given laws on h, as Check does; the verdict has a finding for each, in their order.
 func (c *Checker) CheckOnly(h *history.History, laws []Law) Verdict {
 	c.t.Read(h)

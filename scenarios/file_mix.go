@@ -44,8 +44,9 @@ func (f *file) mixFields(m *draw.Mix) []field {
 			meaning: "of faults without a point that are aimed at what happens in a run without faults: at a request " +
 				"or an answer, each kind of request as likely as the others, or at the instant of an event, an " +
 				"expiry or the end of a validity"}},
-		{name: "pursued", read: into(&m.Pursued, f.Percent), doc: doc{values: "percentage", standard: "`0%`",
-			meaning: "of plans that vary an earlier one, whose run showed something new about the lock"}},
+		{name: "guided", read: into(&m.Guided, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
+			meaning: "of plans that vary an earlier one, whose run came close to breaking a law; the others are " +
+				"drawn freely"}},
 		{name: "at-points", read: into(&m.AtPoint, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
 			meaning: "of faults that strike at a point; the others strike at a time"}},
 		{name: "points", read: func(n ast.Node) { f.readPoints(n, m) },

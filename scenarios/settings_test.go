@@ -19,7 +19,7 @@ import (
 )
 
 // ofSearches are keys by which a search chooses plans, from runs that it has made: package search tests them.
-var ofSearches = []string{"mix.aimed", "mix.pursued"}
+var ofSearches = []string{"mix.aimed", "mix.guided"}
 
 // settingUnderTest is one value of one key of the format.
 type settingUnderTest struct{ path, value string }
@@ -102,7 +102,7 @@ var sampled = map[string][]string{
 	"lock.wait.replicas":             {"1", "2"}, "servers.min-replicas-to-write": {"0", "1", "2"},
 	"work.locks": {"[a, b]"}, "work.writes": {"2"}, "work.cycles": {"2", "4"}, "limit": {"700ms"}, "bound": {"1ms"},
 	"promise": {"[token-order]"}, "mix.faults": {"7", "2..3"}, "mix.weights": {"{pause: 1}"}, "mix.drift": {"7ppm"},
-	"mix.forever": {"0%", "100%"}, "mix.aimed": {"0%", "100%"}, "mix.pursued": {"0%", "100%"},
+	"mix.forever": {"0%", "100%"}, "mix.aimed": {"0%", "100%"}, "mix.guided": {"0%", "100%"},
 	"mix.at-points": {"0%", "100%"},
 	"mix.points":    {"[acquired]"},
 	"mix.passes":    {"1", "9"},

@@ -21,6 +21,10 @@ func (s Service) OneLog() bool { return s == Etcd || s == ZooKeeper || s == Kube
 // KeepsSessions reports whether a lock lives as long as its client's session or lease does.
 func (s Service) KeepsSessions() bool { return s == Etcd || s == ZooKeeper }
 
+// RecordsRenewals reports whether each renewal of a session or a key is a record. The pings of ZooKeeper's sessions are
+// none: a znode stands until its session is seen to expire, whatever its record says.
+func (s Service) RecordsRenewals() bool { return s != ZooKeeper }
+
 // Measure is something that the users of a lock can do for its safety. A header lists those that all of them apply, so
 // that nobody is advised to do what is already done.
 type Measure string

@@ -187,7 +187,7 @@ func (x *exploration) conclude(ctx context.Context, f output.Frame) error {
 }
 
 func (x *exploration) story(f finding) (*document.Document, error) {
-	plans, err := search.NewPlans(x.Scenario)
+	plans, err := x.Found.Plans(x.Scenario)
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,7 @@ var neededAlone = map[string][]string{
 		"scenarios/compare.Odds.Formula"},
 	"tests of real servers run both sides by it": {"scenarios/live/agree.Row.Agrees",
 		"scenarios/live/agree.Row.Differences"},
+	"the table of what a search finds in the catalogue is measured by it": {"scenarios/search.Each"},
 	"a test of what is printed writes files by it": {"cmd/output.New", "cmd/output.Files.Take",
 		"cmd/output.Files.Close"},
 	"the schema asks for it": {"scenarios/compare.timingJSON.Keys"},

@@ -48,7 +48,7 @@ func (x *Exploration) Spare() error {
 
 // Conclude cuts down, writes and reports what was found. Once ctx is done it cuts no further.
 func (x *Exploration) Conclude(ctx context.Context) error {
-	plans, err := search.NewPlans(x.Scenario)
+	plans, err := x.Found.Plans(x.Scenario)
 	if err != nil {
 		return err
 	}
@@ -66,6 +66,9 @@ func (x *Exploration) Conclude(ctx context.Context) error {
 			report.Findings = append(report.Findings, *reduced)
 			report.Interrupted = report.Interrupted || reduced.Small.Ending == campaign.Interrupted
 		}
+	}
+	for _, c := range x.Found.Closest.Whole(x.Found.Laws) {
+		x.Files.Keep(output.File{Name: c.File(), Content: c.Plan})
 	}
 	d := report.Document()
 	x.Keep(VerdictFile, "explore", d) // merged or not, the folder holds an exploration

@@ -36,9 +36,9 @@ type Mix struct {
 	// Aimed is the percentage of faults without a point that are turned to what happens in a run without faults.
 	// Whoever has such runs does that: a Generator knows of none.
 	Aimed int
-	// Pursued is the percentage of draws in whose place another plan is varied, whose run showed something new. Whoever
-	// knows what runs show does that.
-	Pursued int
+	// Guided is the percentage of draws in whose place another plan is varied, whose run came close to breaking a law.
+	// Whoever knows how close runs came does that.
+	Guided int
 	// Points are the points drawn; pass those that the protocol passes.
 	Points []sim.Point
 	// Swarm lets each draw choose from a random half of the kinds, so that some runs meet only crashes, others only
@@ -89,6 +89,7 @@ func For(ttl time.Duration) Mix {
 		Forever:  10,
 		AtPoint:  50,
 		Aimed:    50,
+		Guided:   50,
 		Points:   sim.Points,
 		Swarm:    true,
 		Messages: 12, Passes: 3,
@@ -127,7 +128,7 @@ func (m *Mix) check() error {
 		{"Fewest", m.Fewest, 0, MaxFaults}, {"Most", m.Most, m.Fewest, MaxFaults},
 		{"PPM", m.PPM, 1, nemesis.MaxPPM},
 		{"Forever", m.Forever, 0, 100}, {"AtPoint", m.AtPoint, 0, 100}, {"Aimed", m.Aimed, 0, 100},
-		{"Pursued", m.Pursued, 0, 100},
+		{"Guided", m.Guided, 0, 100},
 		{"Messages", m.Messages, 1, nemesis.MaxNumber}, {"Passes", m.Passes, 1, nemesis.MaxNumber},
 	}
 	for _, n := range numbers {

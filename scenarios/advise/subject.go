@@ -96,7 +96,7 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 	if err := e.Run(ctx, b.scenario, b.options.Workers, progress); err != nil {
 		return e.Done(), err
 	}
-	plans, err := search.NewPlans(b.scenario)
+	plans, err := e.Plans(b.scenario)
 	if err != nil {
 		return e.Done(), err
 	}

@@ -261,7 +261,7 @@ const othersShare = 4
 // anything.
 func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan, error) {
 	s := *w.tried.scenario
-	s.Mix, s.Mix.Pursued = from, 0 // its plans are drawn in no order
+	s.Mix = from
 	plans, err := search.NewPlans(&s)
 	nothing := errors.Is(err, draw.ErrNothing)
 	switch {

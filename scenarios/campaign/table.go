@@ -61,9 +61,14 @@ func (t Laws) PromiseTable(p checker.Promise) document.Table {
 	return t.Table("", func(l Law) Assessment { return l.against(p) })
 }
 
-// RateTable is PromiseTable with the share of the runs that break each law. It is for runs that were drawn at random.
+// RateTable is PromiseTable with the share of the runs that break each law: of those that were drawn freely, if others
+// were guided.
 func (t Laws) RateTable(p checker.Promise) document.Table {
-	return t.Table("share of runs", func(l Law) Assessment {
+	title := "share of runs"
+	if slices.ContainsFunc(t, func(l Law) bool { return l.Guided != Counts{} }) {
+		title = "share of free draws"
+	}
+	return t.Table(title, func(l Law) Assessment {
 		is := l.against(p)
 		is.Words.Words = l.rate(is.Result)
 		if is.Result == document.Failed {
@@ -86,17 +91,23 @@ func (l Law) against(p checker.Promise) Assessment {
 	return Assessment{}
 }
 
-// rate is the share of the runs that exercised the law in which it broke a promise, or in which it was broken at all if
-// none was, or what that share lies below.
+// rate is the share of the free draws that exercised the law in which it broke a promise, or in which it was broken at
+// all if none was, or what that share lies below.
 func (l Law) rate(r document.Result) string {
-	share := func(n int) string { return text.Percentage(float64(n) / float64(l.Exercised())) }
+	free := l.Free()
+	share := func(n int) string {
+		if n == 0 {
+			return "< " + text.Percentage(UpperBound(free.Exercised()))
+		}
+		return text.Percentage(float64(n) / float64(free.Exercised()))
+	}
 	switch {
 	case r == document.Failed:
-		return share(l.Breaks())
+		return share(free.Breaks())
 	case l.Violated > 0:
-		return share(l.Violated) + ", " + document.NotPromised
+		return share(free.Violated) + ", " + document.NotPromised
 	case l.Holds > 0:
-		return "< " + text.Percentage(UpperBound(l.Exercised())) + " (95 % sure)"
+		return share(0) + " (95 % sure)"
 	}
 	return ""
 }

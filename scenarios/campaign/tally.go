@@ -39,6 +39,16 @@ func (c *Counts) Count(o checker.Outcome) {
 	}
 }
 
+// add counts more runs in.
+func (c *Counts) add(more Counts) {
+	c.Holds += more.Holds
+	c.Violated += more.Violated
+	c.Undecided += more.Undecided
+	c.Unchecked += more.Unchecked
+	c.NotRun += more.NotRun
+	c.Excused += more.Excused
+}
+
 // Breaks is the number of runs in which it was violated by a cause that may break a promise.
 func (c Counts) Breaks() int { return c.Violated - c.Excused }
 
@@ -66,6 +76,15 @@ func (c Counts) Sign() string {
 type Law struct {
 	Law checker.Law `json:"law"`
 	Counts
+	// Guided are those of the runs whose plans other runs have guided. They say nothing of how rare a violation is.
+	Guided Counts `json:"guided,omitzero"`
+}
+
+// Free are the counts of the runs whose plans were drawn freely.
+func (l Law) Free() Counts {
+	c, g := l.Counts, l.Guided
+	return Counts{c.Holds - g.Holds, c.Violated - g.Violated, c.Undecided - g.Undecided, c.Unchecked - g.Unchecked,
+		c.NotRun - g.NotRun, c.Excused - g.Excused}
 }
 
 // Laws counts the outcomes of several laws, in their order.
@@ -98,6 +117,16 @@ func (t Laws) Excuse(v checker.Verdict, p checker.Promise) {
 	}
 }
 
+// CountGuided counts a verdict that Count and Excuse have counted as that on a guided run.
+func (t Laws) CountGuided(v checker.Verdict, p checker.Promise) {
+	for i := range v.Findings {
+		t[i].Guided.Count(v.Findings[i].Outcome)
+		if p.ExcusesAll(&v.Findings[i]) {
+			t[i].Guided.Excused++
+		}
+	}
+}
+
 // Of returns the counts of one law; zero if it was not counted.
 func (t Laws) Of(law checker.Law) Counts {
 	for i := range t {
@@ -120,13 +149,8 @@ func (t Laws) ByLaw() map[checker.Law]Counts {
 // Add counts more runs in.
 func (t Laws) Add(more Laws) {
 	for i := range t {
-		l, m := &t[i], &more[i]
-		l.Holds += m.Holds
-		l.Violated += m.Violated
-		l.Undecided += m.Undecided
-		l.Unchecked += m.Unchecked
-		l.NotRun += m.NotRun
-		l.Excused += m.Excused
+		t[i].Counts.add(more[i].Counts)
+		t[i].Guided.add(more[i].Guided)
 	}
 }
 

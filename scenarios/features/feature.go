@@ -1,27 +1,18 @@
 // Package features summarises a run by what happened to its locks, as a small set: a try lost and its key removed, a
-// request that took effect after its try was given up, a key gone while its holder counts on it, and which of these
-// followed which. Two runs with the same features are alike for who looks for what breaks locks.
+// request that took effect after its try was given up, a key gone while its holder counts on it. What happened in no
+// run was not tested.
 //
 // Goals: features come from the history alone, so that they are the same for Redis, etcd, ZooKeeper and libraries of
 // unknown code; each can be printed in plain English; reading them costs little beside the run.
 // Non-goals: judging. That a law is broken is no feature.
 package features
 
-// Feature is something that happened in a run, how often, or after what else.
-type Feature uint16
-
-// Count is how many features there are: they are numbered from 0.
-const Count = Pairs + counted*counted
-
-// event is something that happens to a lock.
-type event uint8
-
-// often is how many counts of an event differ: once, twice, three times, more often.
-const often = 4
+// Feature is something that can happen to a lock.
+type Feature uint8
 
 // What happens to a try, from its first request to its grant.
 const (
-	tryLost event = iota
+	tryLost Feature = iota
 	keyTakenBack
 	keyLeftBehind
 	setTooLate
@@ -101,10 +92,10 @@ const (
 	takenOverAsked
 	copiedTooLate
 
-	counted = iota
+	Things = iota // how many different things can happen
 )
 
-var words = [counted]string{
+var words = [Things]string{
 	tryLost:               "a try that had set a key was given up",
 	keyTakenBack:          "a try that was given up removed its key",
 	keyLeftBehind:         "the key of a try that was given up expired",
@@ -185,41 +176,12 @@ var words = [counted]string{
 	copiedTooLate:  "a key was copied after it was gone",
 }
 
-// Things is how many different things can happen to locks, however often and after what else.
-const Things = int(counted)
-
-// Happened are those of the features that say that something happened at all: one for each thing.
-func Happened(all []Feature) (things []Feature) {
-	for _, f := range all {
-		if f < Pairs && f%often == 0 {
-			things = append(things, f)
-		}
-	}
-	return things
-}
-
-// times is the feature that an event happened so many times, at least once.
-func times(e event, n int32) Feature { return Feature(int(e)*often + int(min(n, often)) - 1) }
-
-// following is the feature that an event was the next of its lock after another.
-func following(before, e event) Feature {
-	return Feature(Pairs + int(before)*counted + int(e))
-}
-
-const Pairs = counted * often
-
-// String says what happened: "a lease was extended, twice", "a holder crashed; then an acquire failed".
-func (f Feature) String() string {
-	if f < Pairs {
-		return words[f/often] + [often]string{"", ", twice", ", three times", ", more than three times"}[f%often]
-	}
-	f -= Pairs
-	return words[f/counted] + "; then " + words[f%counted]
-}
+// String says what happened, such as "a lease was extended".
+func (f Feature) String() string { return words[f] }
 
 // set collects features. The zero set is empty.
 type set struct {
-	bits [(Count + 63) / 64]uint64
+	bits [(Things + 63) / 64]uint64
 	list []Feature
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// smallest are histories, line by line, that have an event and lose it with any of their lines.
-var smallest = map[event]string{
+// smallest are histories, line by line, that have a feature and lose it with any of their lines.
+var smallest = map[Feature]string{
 	tryLost:            "r1 sets c1/1; c1 acquire fail",
 	keyTakenBack:       "r1 sets c1/1; r1 removes c1/1",
 	keyLeftBehind:      "r1 sets c1/1; c1 acquire fail; r1 expires c1/1",
@@ -178,47 +178,26 @@ func duration(t *testing.T, text string) history.Time {
 
 func TestEachEventHasASmallestHistory(t *testing.T) {
 	var r Reader
-	for e := range event(counted) {
+	for e := range Feature(Things) {
 		text, known := smallest[e]
 		if !known || words[e] == "" {
 			t.Errorf("%d, %q: no smallest history, or no words", e, words[e])
 			continue
 		}
 		lines := strings.Split(text, "; ")
-		if !slices.Contains(r.Read(parsed(t, lines)), times(e, 1)) {
+		if !slices.Contains(r.Read(parsed(t, lines)), e) {
 			t.Errorf("%q does not happen in: %s", words[e], text)
 		}
 		for i := range lines {
 			left := slices.Delete(slices.Clone(lines), i, i+1)
-			if slices.Contains(r.Read(parsed(t, left)), times(e, 1)) {
+			if slices.Contains(r.Read(parsed(t, left)), e) {
 				t.Errorf("%q also happens without %q in: %s", words[e], lines[i], text)
 			}
 		}
 	}
 }
 
-func TestAFeatureIsHowOftenOrAfterWhat(t *testing.T) {
-	var r Reader
-	var got []string
-	h := parsed(t, []string{"c1 acquire fail", "c1 acquire fail", "c1 crashed info", "c1 extends c1/1"})
-	for _, f := range r.Read(h) {
-		got = append(got, f.String())
-	}
-	want := []string{"an acquire failed", "an acquire failed, twice", "a lease was extended",
-		"an acquire failed; then an acquire failed", "an acquire failed; then a lease was extended"}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, not %q", got, want)
-	}
-	names := map[string]bool{}
-	for f := range Feature(Count) {
-		names[f.String()] = true
-	}
-	if len(names) != Count {
-		t.Errorf("%d features have %d names", Count, len(names))
-	}
-}
-
-// What the probe does, keys that are no locks, and other locks than the one at which something happened.
+// What the probe does, and what happens to keys that are no locks, is no feature.
 func TestWhatIsNoFeature(t *testing.T) {
 	var r Reader
 	h := parsed(t, []string{"r1 sets c1/1", "c1 acquire fail", "c2 acquire fail"})
@@ -227,23 +206,17 @@ func TestWhatIsNoFeature(t *testing.T) {
 	if got := r.Read(h); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
-	h = parsed(t, []string{"c1 acquire fail", "c1 acquire fail"})
-	h.Header.Locks, h.Events[1].Lock = append(h.Header.Locks, "other"), "other"
-	if got := r.Read(h); !slices.Contains(got, times(acquireFailed, 2)) ||
-		slices.Contains(got, following(acquireFailed, acquireFailed)) {
-		t.Errorf("%v", got)
-	}
 }
 
 // Of a service that acts as one the records show which member leads.
 func TestAnotherMemberTakesOver(t *testing.T) {
 	var r Reader
 	h := parsed(t, []string{"r1 sets c1/1", "c1 gets c1/1", "r2 prolongs c1/1"})
-	if slices.Contains(r.Read(h), times(takenOverHeld, 1)) {
+	if slices.Contains(r.Read(h), takenOverHeld) {
 		t.Error("a server alone is taken for a member")
 	}
 	h.Header.Groups, h.Header.Quorum = [][]history.Process{{"r1", "r2", "r3"}}, 2
-	if !slices.Contains(r.Read(h), times(takenOverHeld, 1)) {
+	if !slices.Contains(r.Read(h), takenOverHeld) {
 		t.Error("nobody took over")
 	}
 }

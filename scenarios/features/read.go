@@ -10,7 +10,6 @@ import (
 // Reader reads the features of one run after another. The zero Reader is ready.
 type Reader struct {
 	met    set
-	counts [counted]int32
 	header *history.Header
 	locks  []lock
 }
@@ -25,8 +24,6 @@ type lock struct {
 	left   history.Time    // when the latest section ended
 	free   history.Time    // since when no key has stood
 	token  history.Token   // the highest
-	latest event           // that has happened, if any has
-	began  bool            // one has
 	leader history.Process // of a service that acts as one, as far as its records show
 }
 
@@ -62,17 +59,17 @@ type key struct {
 	until  history.Time
 }
 
-// closely are the times within which one thing follows another closely, each an event of its own.
+// closely are the times within which one thing follows another closely, each a feature of its own.
 var closely = [...]history.Time{1e9, 1e8, 1e7, 1e6}
 
 // follows adds how closely something follows: e and the events after it say within which time.
-func (r *Reader) follows(l *lock, after history.Time, e event) {
+func (r *Reader) follows(after history.Time, e Feature) {
 	if after < 0 || after > closely[0] {
 		return
 	}
 	for i := range closely {
 		if i == len(closely)-1 || after > closely[i+1] {
-			r.happens(l, e+event(i))
+			r.met.add(e + Feature(i))
 			return
 		}
 	}
@@ -82,7 +79,6 @@ func (r *Reader) follows(l *lock, after history.Time, e event) {
 // else is there.
 func (r *Reader) Read(h *history.History) []Feature {
 	r.met.reset()
-	clear(r.counts[:])
 	r.header = &h.Header
 	r.locks = slices.Grow(r.locks[:0], len(h.Header.Locks))[:len(h.Header.Locks)]
 	for i, name := range h.Header.Locks {
@@ -137,9 +133,9 @@ func (r *Reader) read(e *history.Event) {
 		r.accessed(l, e)
 	case history.Woken:
 		if slices.ContainsFunc(l.keys, func(k key) bool { return k.stands }) {
-			r.happens(l, wokenInVain)
+			r.met.add(wokenInVain)
 		} else {
-			r.happens(l, wokenToFree)
+			r.met.add(wokenToFree)
 		}
 	case history.KeySet:
 		r.set(l, e)
@@ -149,25 +145,15 @@ func (r *Reader) read(e *history.Event) {
 		r.gone(l, e)
 	case history.KeyCopied:
 		if k := r.key(l, e); !k.stands {
-			r.happens(l, copiedTooLate)
+			r.met.add(copiedTooLate)
 		}
 	}
 }
 
-// happens adds an event of a lock.
-func (r *Reader) happens(l *lock, e event) {
-	r.counts[e]++
-	r.met.add(times(e, r.counts[e]))
-	if l.began {
-		r.met.add(following(l.latest, e))
-	}
-	l.latest, l.began = e, true
-}
-
-// happensIf adds an event of a lock if something is so.
-func (r *Reader) happensIf(so bool, l *lock, e event) {
+// happensIf adds a feature if something is so.
+func (r *Reader) happensIf(so bool, e Feature) {
 	if so {
-		r.happens(l, e)
+		r.met.add(e)
 	}
 }
 
@@ -192,7 +178,7 @@ func (r *Reader) giveUp(l *lock, p history.Process) {
 	for i := range l.tries {
 		if t := &l.tries[i]; t.phase == asked && t.process == p {
 			t.phase = givenUp
-			r.happensIf(t.set > 0, l, tryLost)
+			r.happensIf(t.set > 0, tryLost)
 		}
 	}
 }
@@ -258,9 +244,9 @@ func (r *Reader) acquire(l *lock, e *history.Event) {
 		r.granted(l, e)
 		return
 	case history.Fail:
-		r.happens(l, acquireFailed)
+		r.met.add(acquireFailed)
 	case history.Info:
-		r.happens(l, acquireUnanswered)
+		r.met.add(acquireUnanswered)
 	}
 	r.giveUp(l, e.Process)
 }
@@ -268,26 +254,26 @@ func (r *Reader) acquire(l *lock, e *history.Event) {
 func (r *Reader) granted(l *lock, e *history.Event) {
 	n := r.try(l, e.Attempt, e.Process)
 	t := &l.tries[n]
-	r.happensIf(l.another(n, nil), l, grantedBesideKey)
-	r.happensIf(l.inside > 0, l, grantedDuringSection)
+	r.happensIf(l.another(n, nil), grantedBesideKey)
+	r.happensIf(l.inside > 0, grantedDuringSection)
 	if l.inside == 0 && l.left > 0 {
-		r.follows(l, e.Time-l.left, grantedSecondAfterSection)
+		r.follows(e.Time-l.left, grantedSecondAfterSection)
 	}
-	r.happensIf(t.stand < t.set, l, grantedWithoutKey)
+	r.happensIf(t.stand < t.set, grantedWithoutKey)
 	if g := e.Grant; g != nil {
 		r.happensIf(slices.ContainsFunc(l.tries, func(o try) bool {
 			return o.phase == holding && o.until > g.Granted
-		}), l, grantedDuringValidity)
+		}), grantedDuringValidity)
 		if valid := l.validity(); valid > 0 {
-			r.follows(l, g.Granted-valid, grantedSecondAfterValidity)
+			r.follows(g.Granted-valid, grantedSecondAfterValidity)
 		}
-		r.happensIf(g.Until <= e.Time, l, grantedTooLate)
-		r.happensIf(g.Granted-g.Since > r.header.TTL/4, l, grantedSlowly)
+		r.happensIf(g.Until <= e.Time, grantedTooLate)
+		r.happensIf(g.Granted-g.Since > r.header.TTL/4, grantedSlowly)
 		t.until = g.Until
 	}
 	if e.Token != 0 {
-		r.happensIf(e.Token == l.token, l, tokenRepeated)
-		r.happensIf(e.Token < l.token, l, tokenLower)
+		r.happensIf(e.Token == l.token, tokenRepeated)
+		r.happensIf(e.Token < l.token, tokenLower)
 		l.token = max(l.token, e.Token)
 	}
 	if t.phase != holding {
@@ -299,15 +285,15 @@ func (r *Reader) granted(l *lock, e *history.Event) {
 func (r *Reader) extend(l *lock, e *history.Event) {
 	switch e.Type {
 	case history.Fail:
-		r.happens(l, extendFailed)
+		r.met.add(extendFailed)
 	case history.Info:
-		r.happens(l, extendUnanswered)
+		r.met.add(extendUnanswered)
 	case history.OK:
 		t := &l.tries[r.try(l, e.Attempt, e.Process)]
-		r.happens(l, extended)
-		r.happensIf(t.stand < t.set, l, extendedWithoutKey)
-		r.happensIf(t.until > 0 && t.until < e.Time, l, extendedTooLate)
-		r.happensIf(l.inside > 1, l, extendedDuringSection)
+		r.met.add(extended)
+		r.happensIf(t.stand < t.set, extendedWithoutKey)
+		r.happensIf(t.until > 0 && t.until < e.Time, extendedTooLate)
+		r.happensIf(l.inside > 1, extendedDuringSection)
 		if e.Grant != nil {
 			t.until = e.Grant.Until
 		}
@@ -320,15 +306,15 @@ func (r *Reader) release(l *lock, e *history.Event) {
 	case history.Invoke:
 		if t.phase == holding {
 			l.leave(t, e.Time, releasing)
-			r.happensIf(t.until > 0 && t.until < e.Time, l, releasedAfterValidity)
-			r.happensIf(t.stand < t.set, l, releasedWithoutKey)
-			r.happensIf(l.inside > 0, l, releasedDuringSection)
+			r.happensIf(t.until > 0 && t.until < e.Time, releasedAfterValidity)
+			r.happensIf(t.stand < t.set, releasedWithoutKey)
+			r.happensIf(l.inside > 0, releasedDuringSection)
 		}
 		return
 	case history.Fail:
-		r.happens(l, releaseFailed)
+		r.met.add(releaseFailed)
 	case history.Info:
-		r.happens(l, releaseUnanswered)
+		r.met.add(releaseUnanswered)
 	}
 	if t.phase == holding {
 		l.leave(t, e.Time, returned)
@@ -342,25 +328,25 @@ func (r *Reader) noticed(l *lock, e *history.Event) {
 		return
 	}
 	if t.stand == t.set {
-		r.happens(l, lossNoticedWrongly)
+		r.met.add(lossNoticedWrongly)
 	} else {
-		r.happens(l, lossNoticed)
+		r.met.add(lossNoticed)
 	}
 	l.leave(t, e.Time, returned)
 }
 
 func (r *Reader) accessed(l *lock, e *history.Event) {
 	if e.Type == history.Fail {
-		r.happens(l, accessRefused)
+		r.met.add(accessRefused)
 		return
 	}
 	others := l.inside
 	if l.tries[r.try(l, e.Of, e.Process)].phase == holding {
 		others--
 	} else {
-		r.happens(l, accessAfterSection)
+		r.met.add(accessAfterSection)
 	}
-	r.happensIf(others > 0, l, accessDuringSection)
+	r.happensIf(others > 0, accessDuringSection)
 }
 
 func (r *Reader) crashed(l *lock, p history.Process) {
@@ -372,19 +358,19 @@ func (r *Reader) crashed(l *lock, p history.Process) {
 		}
 		switch {
 		case t.phase == asked && t.set > 0:
-			r.happens(l, crashedAsking)
+			r.met.add(crashedAsking)
 		case t.phase == holding:
-			r.happens(l, crashedInside)
+			r.met.add(crashedInside)
 		case t.phase == releasing:
-			r.happens(l, crashedReleasing)
+			r.met.add(crashedReleasing)
 		}
 		l.leave(t, 0, crashed)
 	}
 }
 
 func (r *Reader) takenOver(l *lock) {
-	r.happensIf(l.inside > 0, l, takenOverHeld)
-	r.happensIf(len(l.askers) > 0, l, takenOverAsked)
+	r.happensIf(l.inside > 0, takenOverHeld)
+	r.happensIf(len(l.askers) > 0, takenOverAsked)
 }
 
 func (r *Reader) promoted(e *history.Event) {
@@ -410,20 +396,20 @@ func (r *Reader) set(l *lock, e *history.Event) {
 	k, t := r.key(l, e), &l.tries[n]
 	switch {
 	case k.stands && k.of == n:
-		r.happens(l, setAgain)
+		r.met.add(setAgain)
 		t.set, t.stand = t.set-1, t.stand-1
 	case k.stands:
-		r.happens(l, keyOverwritten)
+		r.met.add(keyOverwritten)
 		l.tries[k.of].stand--
 	}
 	switch t.phase {
 	case givenUp, crashed:
-		r.happens(l, setTooLate)
+		r.met.add(setTooLate)
 	case releasing, returned:
-		r.happens(l, setAfterRelease)
+		r.met.add(setAfterRelease)
 	}
-	r.happensIf(e.Member == "" && l.another(n, k), l, setBesideAnother)
-	r.happensIf(len(l.askers) > 0 && l.free > 0 && e.Time-l.free > r.header.TTL/4, l, freeThoughAsked)
+	r.happensIf(e.Member == "" && l.another(n, k), setBesideAnother)
+	r.happensIf(len(l.askers) > 0 && l.free > 0 && e.Time-l.free > r.header.TTL/4, freeThoughAsked)
 	k.of, k.stands, k.until, l.free = n, true, e.Until, 0
 	t.set, t.stand = t.set+1, t.stand+1
 }
@@ -435,13 +421,13 @@ func (r *Reader) prolonged(l *lock, e *history.Event) {
 	}
 	switch t := &l.tries[k.of]; {
 	case e.By != "" && e.By != e.Of:
-		r.happens(l, keyProlongedByAnother)
+		r.met.add(keyProlongedByAnother)
 	case t.phase == releasing || t.phase == returned:
-		r.happens(l, keyProlongedAfterRelease)
+		r.met.add(keyProlongedAfterRelease)
 	case t.phase == givenUp:
-		r.happens(l, keyOfLostTryProlonged)
+		r.met.add(keyOfLostTryProlonged)
 	}
-	r.happensIf(e.Until < k.until, l, keyShortened)
+	r.happensIf(e.Until < k.until, keyShortened)
 	k.until = e.Until
 }
 
@@ -454,12 +440,12 @@ func (r *Reader) gone(l *lock, e *history.Event) {
 	own := e.Why == history.Deleted && (e.By == "" || e.By == e.Of)
 	if own && t.phase == asked {
 		t.phase = givenUp
-		r.happens(l, tryLost)
+		r.met.add(tryLost)
 	}
 	k.stands, t.stand = false, t.stand-1
 	if e.Why == history.Expired && t.until > 0 && t.until != history.Never {
-		r.happensIf(e.Time < t.until, l, expiredWithinValidity)
-		r.follows(l, e.Time-t.until, expiredSecondAfterValidity)
+		r.happensIf(e.Time < t.until, expiredWithinValidity)
+		r.follows(e.Time-t.until, expiredSecondAfterValidity)
 	}
 	if t.phase == holding {
 		r.heldGone(l, t, e, own)
@@ -475,38 +461,38 @@ func (r *Reader) gone(l *lock, e *history.Event) {
 func (r *Reader) heldGone(l *lock, t *try, e *history.Event, own bool) {
 	switch {
 	case own:
-		r.happens(l, heldKeyRemovedByItself)
+		r.met.add(heldKeyRemovedByItself)
 	case e.Why == history.Deleted:
-		r.happens(l, heldKeyRemoved)
+		r.met.add(heldKeyRemoved)
 	case e.Why == history.Expired, e.Why == history.NotRecorded:
-		r.happens(l, heldKeyExpired)
+		r.met.add(heldKeyExpired)
 	case e.Why == history.LostInFailover:
-		r.happens(l, heldKeyFailedOver)
+		r.met.add(heldKeyFailedOver)
 	default:
-		r.happens(l, heldKeyLost)
+		r.met.add(heldKeyLost)
 	}
 	t.gone++
-	r.happensIf(t.gone == 2, l, secondKeyGone)
-	r.happensIf(t.gone == 3, l, thirdKeyGone)
+	r.happensIf(t.gone == 2, secondKeyGone)
+	r.happensIf(t.gone == 3, thirdKeyGone)
 }
 
 // leftGone adds that a key is gone that nobody inside counts on.
 func (r *Reader) leftGone(l *lock, t *try, e *history.Event, own bool) {
 	switch {
 	case own && t.phase == givenUp:
-		r.happens(l, keyTakenBack)
+		r.met.add(keyTakenBack)
 	case own:
-		r.happensIf(t.phase == returned, l, removedAfterReturn)
-		r.happensIf(l.inside > 0, l, removedDuringSection)
+		r.happensIf(t.phase == returned, removedAfterReturn)
+		r.happensIf(l.inside > 0, removedDuringSection)
 	case e.Why == history.Deleted && strings.HasPrefix(string(e.By), string(t.process)+"/"):
-		r.happens(l, removedByOlder)
+		r.met.add(removedByOlder)
 	case e.Why == history.Deleted:
-		r.happens(l, removedByAnother)
+		r.met.add(removedByAnother)
 	case t.phase == asked:
-		r.happens(l, keyGoneBeforeGrant)
+		r.met.add(keyGoneBeforeGrant)
 	case t.phase == givenUp:
-		r.happens(l, keyLeftBehind)
+		r.met.add(keyLeftBehind)
 	case e.Why == history.Expired && t.phase != crashed:
-		r.happens(l, releasedKeyExpired)
+		r.met.add(releasedKeyExpired)
 	}
 }

@@ -222,7 +222,7 @@ func (w *worker) tryPlace(number uint64) (ok bool) {
 	err := w.singles.Try(at, func(p nemesis.Plan, run func() (scenarios.Result, error)) error {
 		say(report{Began: &number, Plan: p.String()})
 		result, err := run()
-		r := w.judge(number, result, err)
+		r, _ := w.judge(number, result, err)
 		if w.doubts(&r) {
 			return errDoubt
 		}
@@ -252,5 +252,6 @@ func (w *worker) differs(r *ran, p nemesis.Plan) bool {
 	}
 	maps.Copy(w.singles.seen, found)
 	result, err := w.runner.Run(p)
-	return w.judge(r.Seed, result, err).Digest != r.Digest
+	again, _ := w.judge(r.Seed, result, err)
+	return again.Digest != r.Digest
 }

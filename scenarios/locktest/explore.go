@@ -24,7 +24,7 @@ type Report struct {
 	// Tolerated is how many runs could not be judged for a reason that Config.Tolerated names.
 	Tolerated int
 	// Differing are the seeds whose two runs differed: of those that fail, and of those whose run was made again to
-	// pursue what it had shown (mix.pursued); the rest of a block of seeds that has one of the latter pursues nothing.
+	// vary its plan (mix.guided). After one of the latter, the rest of its block of seeds is drawn freely.
 	Differing []uint64
 	// Silence says how rare the violations of Config.Laws are that the runs have not met, by the bound of
 	// campaign.UpperBound, whose comment says what it takes for granted: "no violation in 200 schedules: with 95 %

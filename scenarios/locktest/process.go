@@ -44,13 +44,13 @@ func (p *parent) explore(seeds []uint64) {
 	}
 }
 
-// shares divides seeds, in ascending order, among at most so many workers, in turns. If plans pursue runs, a block is
+// shares divides seeds, in ascending order, among at most so many workers, in turns. If runs guide plans, a block is
 // one worker's, from its first seed on, whether or not that is asked for.
 func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
 	var units [][]uint64
 	p.unasked = map[uint64]bool{}
 	for i, seed := range seeds {
-		if !p.pursues {
+		if !p.guided {
 			units = append(units, seeds[i:i+1])
 			continue
 		}
@@ -153,7 +153,7 @@ func (s *share) task() (k task, err error) {
 	if s.listed != nil {
 		k.Places = s.listed.file
 	}
-	if s.pursues {
+	if s.guided {
 		k.Shown, err = s.block.save(s.t.TempDir(), s.seeds[0])
 	}
 	if s.plans[s.seeds[0]] != "" {
@@ -188,7 +188,7 @@ func (s *share) follow(w *working, r report) {
 
 // take takes a run.
 func (s *share) take(r ran) {
-	if s.pursues {
+	if s.guided {
 		s.block.add(r.Seed, *r.Shown)
 	}
 	s.parent.take(r)

@@ -20,6 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -141,7 +142,7 @@ func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 		work(t, s, &c, k)
 		return nil, nil
 	}
-	return &parent{t: t, config: &c, call: call, begun: time.Now(), pursues: c.draws(s) && s.Mix.Pursued > 0}, seeds
+	return &parent{t: t, config: &c, call: call, begun: time.Now(), guided: c.guides(s)}, seeds
 }
 
 // fuzzed reports whether a test is a fuzz target that gets its inputs from the fuzzer.
@@ -217,7 +218,7 @@ const longestName = 40
 
 // standardSeeds and shortSeeds are how many runs are made if the Config does not say.
 const (
-	standardSeeds = 200
+	standardSeeds = 512 // a block of the search: in fewer nothing is guided
 	shortSeeds    = 20
 )
 
@@ -244,6 +245,18 @@ func (c *Config) planned() (seeds []uint64, err error) {
 	return []uint64{plan.Seed}, nil
 }
 
+// guides reports whether runs guide the plans of others.
+func (c *Config) guides(s *scenarios.Scenario) bool { return c.draws(s) && search.Guides(s, c.drawn()) }
+
+// drawn is how many seeds have plans that are drawn, if not only one is asked for.
+func (c *Config) drawn() int {
+	n := cmp.Or(c.Seeds, standardSeeds)
+	if testing.Short() {
+		n = min(n, shortSeeds)
+	}
+	return n
+}
+
 // seeds are those to run: of the one subtest that -run asks for, or all.
 func (c *Config) seeds(t *testing.T) (all []uint64, one bool) {
 	if seed, one := seedAsked(t.Name(), c.word()); one {
@@ -252,10 +265,7 @@ func (c *Config) seeds(t *testing.T) (all []uint64, one bool) {
 	if c.Every == 1 {
 		return nil, false // how many there are, a run says
 	}
-	n := cmp.Or(c.Seeds, standardSeeds)
-	if testing.Short() {
-		n = min(n, shortSeeds)
-	}
+	n := c.drawn()
 	all = make([]uint64, n)
 	for i := range all {
 		all[i] = uint64(i) + 1
@@ -269,13 +279,13 @@ type parent struct {
 	config *Config
 	call   int
 	begun  time.Time
-	// pursues says that plans depend on the runs of the earlier seeds of their block.
-	pursues bool
+	// guided says that plans depend on the runs of the earlier seeds of their block.
+	guided bool
 
 	mu       sync.Mutex
 	runs     []ran
 	unasked  map[uint64]bool // seeds that are run for what they show, and are not reported
-	differ   []uint64        // seeds whose run was different when it was made again to be pursued
+	differ   []uint64        // seeds whose run was different when it was made again to vary its plan
 	finished int             // seeds of which all was run
 	listed   *listed         // the single faults, with Config.Every
 	problems []string        // what is wrong apart from single runs

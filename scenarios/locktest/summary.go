@@ -86,10 +86,15 @@ func (p *parent) laws() campaign.Laws {
 	all := campaign.NewLaws(checker.Laws)
 	for _, r := range p.runs {
 		for i, o := range r.Outcomes {
-			all[i].Count(o)
+			if all[i].Count(o); r.Guided {
+				all[i].Guided.Count(o)
+			}
 		}
 		for _, l := range r.Excused {
-			all[slices.Index(checker.Laws, l)].Excused++
+			i := slices.Index(checker.Laws, l)
+			if all[i].Excused++; r.Guided {
+				all[i].Guided.Excused++
+			}
 		}
 	}
 	return all
@@ -129,6 +134,7 @@ func (p *parent) summary() string {
 		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}),
 			document.Block(document.Paragraph{Words: p.tried()}))
 	}
+	d.Body = append(d.Body, p.closest().Facts())
 	if n := len(p.differ); n > 0 {
 		d.Body = append(d.Body, document.Paragraph{Tone: document.Open,
 			Words: search.Differing{Blocks: n, First: slices.Min(p.differ)}.String()})
@@ -136,6 +142,15 @@ func (p *parent) summary() string {
 	var b strings.Builder
 	_ = d.Text(&b, document.TextOptions{Width: width}) // a Builder takes all
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// closest are the closest calls of the laws that no run violated.
+func (p *parent) closest() search.Closest {
+	var all search.Closest
+	for _, r := range p.runs {
+		all.Add(r.Closest)
+	}
+	return all.Whole(p.laws())
 }
 
 // silence says how rare the violations are that these runs have not met: of the promised laws that were exercised and

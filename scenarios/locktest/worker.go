@@ -24,6 +24,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/features"
+	"github.com/fencepost-sim/fencepost/scenarios/margin"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -43,7 +44,7 @@ type task struct {
 	Plans map[uint64]string `json:",omitempty"`
 	// Places is the file of the single faults, with Config.Every: those of a seed have the longest of that number.
 	Places string `json:",omitempty"`
-	// Shown is the file of what earlier workers know of the runs of the first seed's block, if plans pursue runs.
+	// Shown is the file of what earlier workers know of the runs of the first seed's block, if runs guide plans.
 	Shown string `json:",omitempty"`
 }
 
@@ -55,7 +56,7 @@ type finding struct {
 // report is a line of a worker.
 type report struct {
 	Began *uint64 `json:",omitempty"` // a seed: whatever happens next happens to it
-	Plan  string  `json:",omitempty"` // of the run that has Began, with Config.Every or if plans pursue runs
+	Plan  string  `json:",omitempty"` // of the run that has Began, with Config.Every or if runs guide plans
 	Ran   *ran    `json:",omitempty"`
 	// Finished is a seed of which all was run.
 	Finished *uint64 `json:",omitempty"`
@@ -75,8 +76,10 @@ type ran struct {
 	Seed     uint64
 	Digest   sim.Digest
 	Outcomes []checker.Outcome // by law, in the order of checker.Laws
+	Guided   bool              `json:",omitempty"` // other runs have guided its plan
 	Broken   []broken
 	Excused  []checker.Law      `json:",omitempty"` // violated by causes that break no promise
+	Closest  search.Closest     `json:",omitempty"` // calls of the run
 	Met      []features.Feature `json:",omitempty"` // what happened to locks
 	// Unsimulated are the requests that were refused since they are not simulated.
 	Unsimulated []string `json:",omitempty"`
@@ -86,9 +89,9 @@ type ran struct {
 	Tolerated bool `json:",omitempty"`
 	// Kind is that of the single fault, with Config.Every.
 	Kind nemesis.Kind `json:",omitempty"`
-	// Plan is that of a run which broke a law or failed, with Config.Every or if plans pursue runs.
+	// Plan is that of a run which broke a law or failed, with Config.Every or if runs guide plans.
 	Plan string `json:",omitempty"`
-	// Shown is what the plans that follow must know of the run, if they pursue any.
+	// Shown is what the plans that follow must know of the run, if runs guide any.
 	Shown *search.Shown `json:",omitempty"`
 	// Missed are the messages that faults name and that never came, if the faults were not drawn.
 	Missed []nemesis.Missed `json:",omitempty"`
@@ -255,6 +258,7 @@ type worker struct {
 	runner   *scenarios.Runner
 	checker  checker.Checker
 	features features.Reader
+	margins  margin.Reader
 	promise  checker.Promise
 	runs     int
 	crowded  func()   // ends the cutting down: nothing more can be run in this process
@@ -281,7 +285,11 @@ func (w *worker) drawPlans(k task) (err error) {
 	if k.Trial || k.List || !w.config.draws(w.scenario) || w.given != nil {
 		return nil
 	}
-	if w.plans, err = search.NewPlans(w.scenario); err != nil {
+	draw := search.NewPlans
+	if w.config.guides(w.scenario) {
+		draw = search.NewGuidedPlans
+	}
+	if w.plans, err = draw(w.scenario); err != nil {
 		return err
 	}
 	return w.goOn(k.Seeds[0], k.Shown)
@@ -351,7 +359,7 @@ func (w *worker) runSeed(seed uint64) (ok bool) {
 	}
 	say(report{Began: &seed})
 	plan := w.plan(seed)
-	if w.pursues() { // to draw it, runs may have been made
+	if w.guides() { // to draw it, runs may have been made
 		say(report{Began: &seed, Plan: plan.String()})
 	}
 	r := w.run(seed, plan)
@@ -396,9 +404,9 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 // starts.
 const ahead = 100
 
-// passOn reports the plans that have been drawn for the next seeds; those that pursue runs are drawn after these.
+// passOn reports the plans that have been drawn for the next seeds; those that vary others are drawn after these.
 func (w *worker) passOn(seeds []uint64) {
-	if w.plans == nil || w.pursues() {
+	if w.plans == nil || w.guides() {
 		return
 	}
 	plans := map[uint64]string{}
@@ -408,21 +416,25 @@ func (w *worker) passOn(seeds []uint64) {
 	say(report{Plans: plans})
 }
 
-// pursues reports whether what runs show decides on the plans of others.
-func (w *worker) pursues() bool { return w.plans != nil && w.scenario.Mix.Pursued > 0 }
+// guides reports whether what runs show decides on the plans of others.
+func (w *worker) guides() bool { return w.plans != nil && w.config.guides(w.scenario) }
 
 // run makes one run.
 func (w *worker) run(seed uint64, p nemesis.Plan) ran {
+	w.runner.ReportSent(w.guides())
 	result, err := w.runner.Run(p)
-	out := w.judge(seed, result, err)
-	if !w.pursues() {
+	out, verdict := w.judge(seed, result, err)
+	var judged search.Judged
+	if err == nil {
+		judged = search.Judged{Result: &result,
+			Calls: w.margins.Read(w.checker.Trace(result.History), &verdict, result.Sent)}
+		out.Closest.Note(seed, nil, judged.Calls)
+	}
+	if !w.guides() {
 		return out
 	}
-	if err != nil {
-		w.plans.Learn(seed, nil)
-	} else {
-		w.plans.Learn(seed, &result)
-	}
+	out.Guided = !w.plans.Free(seed)
+	w.plans.Learn(seed, judged)
 	shown := w.plans.Shown()
 	if out.Shown = &shown; out.bad() {
 		out.Plan = shown.Plan
@@ -433,9 +445,9 @@ func (w *worker) run(seed uint64, p nemesis.Plan) ran {
 // bad reports whether a run broke a law or failed.
 func (r *ran) bad() bool { return len(r.Broken) > 0 || r.Failure != "" }
 
-// judge is what came of a run.
-func (w *worker) judge(seed uint64, result scenarios.Result, err error) ran {
-	out := ran{Seed: seed}
+// judge is what came of a run, and the verdict on it, if there is any.
+func (w *worker) judge(seed uint64, result scenarios.Result, err error) (out ran, v checker.Verdict) {
+	out.Seed = seed
 	if w.Driver != nil { // the run was made in this process
 		for _, r := range w.Refused() {
 			if !slices.Contains(out.Unsimulated, r.Request) {
@@ -445,17 +457,17 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) ran {
 	}
 	if ambiguous := (*nemesis.AmbiguousError)(nil); errors.As(err, &ambiguous) {
 		out.Refused = err.Error()
-		return out
+		return out, v
 	}
 	if err != nil {
 		out.Failure = w.failure(err)
-		return out
+		return out, v
 	}
-	out.Digest, out.Met = result.Digest, features.Happened(w.features.Read(result.History))
+	out.Digest, out.Met = result.Digest, slices.Clone(w.features.Read(result.History))
 	if w.plans == nil {
 		out.Missed = result.Missed
 	}
-	v := w.checker.Check(result.History)
+	v = w.checker.Check(result.History)
 	for i := range v.Findings {
 		f := &v.Findings[i]
 		if out.Outcomes = append(out.Outcomes, f.Outcome); w.promise.ExcusesAll(f) {
@@ -468,7 +480,7 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) ran {
 			}
 		}
 	}
-	return out
+	return out, v
 }
 
 // shrinkRuns is how many runs are made, at most, to cut a violation down: some ten seconds.

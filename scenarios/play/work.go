@@ -127,7 +127,7 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	if err := found.Run(ctx, o.scenario, crew.Workers, counted); err != nil {
 		return nil, err
 	}
-	plans, err := search.NewPlans(o.scenario)
+	plans, err := found.Plans(o.scenario)
 	if err != nil {
 		return nil, err
 	}

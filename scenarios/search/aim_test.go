@@ -130,7 +130,7 @@ func TestWhatOneMessageBreaksIsFoundByAim(t *testing.T) {
 servers: {redis: 1}
 lock: {protocol: set-nx-px, release: del, ttl: 2s}
 work: {cycles: 12, hold: 50ms, think: 50ms}
-mix: {aimed: `+aimed+`, faults: 1, weights: {delay message: 1}}
+mix: {aimed: `+aimed+`, guided: 0%, faults: 1, weights: {delay message: 1}}
 promise: [lease-exclusion]
 `)
 		v, err := FindFirst(t.Context(), s, 0, 3000)

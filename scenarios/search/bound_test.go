@@ -21,7 +21,7 @@ func leastProbability(s *Plans, requests, classes int) float64 {
 	}
 	numbers := float64(m.Most - m.Fewest + 1)
 	kind := float64(m.Weights[nemesis.DelayMessage]) / float64(2*weights)
-	return (1 - float64(m.Pursued)/100) / numbers * kind * float64(m.Aimed) / 100 / float64(classes*requests) / 2
+	return (1 - float64(m.Guided)/100) / numbers * kind * float64(m.Aimed) / 100 / float64(classes*requests) / 2
 }
 
 // leastUntil is the least probability that the message is held up until a given one of the instants after it left.
@@ -112,10 +112,10 @@ func (a *aim) holdTo(t *testing.T, p *Plans, counts map[strike]int, plans int, i
 }
 
 // The share of plans that are drawn whatever other runs have shown is at least that of the mix.
-func TestMostPlansPursueNothing(t *testing.T) {
+func TestMostPlansAreDrawnFreely(t *testing.T) {
 	s := parsed(t, aimedAt)
-	s.Mix.Pursued = 30
-	p, err := NewPlans(s)
+	s.Mix.Guided = 30
+	p, err := NewGuidedPlans(s)
 	if err != nil {
 		t.Fatal(err)
 	}

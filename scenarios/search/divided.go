@@ -78,7 +78,7 @@ func (e *Exploration) CutBy(ctx context.Context, s *scenarios.Scenario, hands ca
 	if len(e.Findings) == 0 {
 		return nil, nil
 	}
-	spec, err := json.Marshal(e.Findings)
+	spec, err := json.Marshal(cutting{e.Free, e.Findings})
 	if err != nil {
 		return nil, err
 	}
@@ -105,13 +105,32 @@ func (e *Exploration) CutBy(ctx context.Context, s *scenarios.Scenario, hands ca
 	})
 }
 
+// cutting is what a stage of findings to be cut down states.
+type cutting struct {
+	Free     bool              `json:"free,omitempty"` // as that of their Span
+	Findings campaign.Findings `json:"findings"`
+}
+
 // Worker makes parts of the stages of explorations of one scenario. It is a campaign.Worker.
-type Worker struct{ explorer *explorer }
+type Worker struct {
+	scenario *scenarios.Scenario
+	explorer *explorer
+	free     bool // as Span.Free of the explorer's plans
+}
 
 // NewWorker prepares to make parts. The errors are those of NewPlans.
 func NewWorker(s *scenarios.Scenario) (*Worker, error) {
-	x, err := newExplorer(s)
-	return &Worker{x}, err
+	x, err := newExplorer(s, new(Span))
+	return &Worker{scenario: s, explorer: x}, err
+}
+
+// turnTo turns to the plans of a span.
+func (w *Worker) turnTo(s *Span) (err error) {
+	if w.free != s.Free {
+		w.free = s.Free
+		w.explorer, err = newExplorer(w.scenario, s)
+	}
+	return err
 }
 
 // Make makes positions of a stage. Seeds that were begun when ctx is done are not handed out.
@@ -133,12 +152,15 @@ func (w *Worker) run(ctx context.Context, spec []byte, first, size uint64) ([]by
 	if err := json.Unmarshal(spec, &span); err != nil || !span.consistent() {
 		return nil, fmt.Errorf("stage %s does not say which seeds it has", SeedsStage)
 	}
+	if err := w.turnTo(&span); err != nil {
+		return nil, err
+	}
 	if err := span.differs(w.explorer.scenario, w.explorer.plans.sample()); err != nil {
 		return nil, fmt.Errorf("stage %s %w", SeedsStage, err)
 	}
 	sum := newExploration(span)
 	seeds := Ranges{rangeOf(span.own().First+first, size)}
-	each := portionOf(w.explorer.scenario)
+	each := span.portion()
 	for i := range seeds.portions(each) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -153,12 +175,15 @@ func (w *Worker) run(ctx context.Context, spec []byte, first, size uint64) ([]by
 }
 
 func (w *Worker) cut(ctx context.Context, spec []byte, first, size uint64) ([]byte, error) {
-	var findings campaign.Findings
-	if err := json.Unmarshal(spec, &findings); err != nil || first+size > uint64(len(findings)) {
+	var of cutting
+	if err := json.Unmarshal(spec, &of); err != nil || first+size > uint64(len(of.Findings)) {
 		return nil, fmt.Errorf("stage %s does not say what to cut down", cutStage)
 	}
+	if err := w.turnTo(&Span{Free: of.Free}); err != nil {
+		return nil, err
+	}
 	var parts []json.RawMessage
-	for _, f := range findings[first : first+size] {
+	for _, f := range of.Findings[first : first+size] {
 		small, err := Shrink(ctx, w.explorer.scenario, w.explorer.plans.Plan(f.First), f.Law, f.Cause, 0)
 		if err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
 // Exploration is what random plans have done to a scenario so far. It says no more of a run than can be counted, so its
@@ -20,10 +21,11 @@ type Exploration struct {
 	Faults    []campaign.Fault  `json:"faults"`    // in the order of nemesis.Kinds
 	Findings  campaign.Findings `json:"findings"`  // the lowest first seed first
 	Failed    Failed            `json:"failed"`    // are counted nowhere else but in Ran and Empty
-	Differing Differing         `json:"differing"` // what was not pursued
+	Differing Differing         `json:"differing"` // where runs guided nothing
+	Closest   Closest           `json:"closest"`
 }
 
-// Differing are the blocks of seeds in which a run was made again, to pursue what it showed, and was different.
+// Differing are the blocks of seeds in which a run was made again, to vary its plan, and was different.
 type Differing struct {
 	Blocks int    `json:"blocks"`
 	First  uint64 `json:"first"` // the lowest seed of such runs
@@ -45,7 +47,8 @@ func (d *Differing) add(more Differing) {
 // NewExploration prepares to run all seeds from the first on; seeds must be at least 1. An error says that the mix can
 // draw nothing, that the seeds are more than there are, or that the run without faults failed.
 func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) (*Exploration, error) {
-	plans, err := NewPlans(s)
+	free := !Guides(s, seeds)
+	plans, err := (&Span{Free: free}).Plans(s)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +56,7 @@ func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) 
 	if err != nil {
 		return nil, err
 	}
+	span.Free = free
 	return newExploration(span), nil
 }
 
@@ -65,8 +69,8 @@ func newExploration(span Span) *Exploration {
 // done or ctx is. After each portion it calls counted, if not nil, with all that has been found up to there counted in.
 // What comes of it does not depend on workers, portions and interruptions.
 func (e *Exploration) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
-	return runPortions(ctx, e.Span, workers, portionOf(s), func() func(Range) (*Exploration, error) {
-		w, err := newExplorer(s)
+	return runPortions(ctx, e.Span, workers, e.portion(), func() func(Range) (*Exploration, error) {
+		w, err := newExplorer(s, &e.Span)
 		return func(r Range) (*Exploration, error) {
 			if err != nil {
 				return nil, err
@@ -88,14 +92,17 @@ type explorer struct {
 	runner   *scenarios.Runner
 	checker  checker.Checker
 	strikes  campaign.Strikes
+	margins  margin.Reader
 }
 
-func newExplorer(s *scenarios.Scenario) (*explorer, error) {
-	plans, err := NewPlans(s)
+func newExplorer(s *scenarios.Scenario, of *Span) (*explorer, error) {
+	plans, err := of.Plans(s)
 	if err != nil {
 		return nil, err
 	}
-	return &explorer{scenario: s, plans: plans, runner: scenarios.NewRunner(s)}, nil
+	runner := scenarios.NewRunner(s)
+	runner.ReportSent(true)
+	return &explorer{scenario: s, plans: plans, runner: runner}, nil
 }
 
 // explore runs some seeds.
@@ -112,14 +119,20 @@ func (w *explorer) explore(r Range) (*Exploration, error) {
 		}
 		result, err := w.runner.Run(plan)
 		if part.Failed.note(seed, err) {
-			w.plans.Learn(seed, nil)
+			w.plans.Learn(seed, Judged{})
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("seed %d: %w\n%s", seed, err, plan)
 		}
-		w.plans.Learn(seed, &result)
-		part.count(seed, w.checker.Check(result.History), w.scenario.Promise)
+		verdict := w.checker.Check(result.History)
+		calls := w.margins.Read(w.checker.Trace(result.History), &verdict, result.Sent)
+		w.plans.Learn(seed, Judged{&result, calls})
+		part.count(seed, verdict, w.scenario.Promise)
+		part.Closest.Note(seed, &plan, calls)
+		if !w.plans.Free(seed) {
+			part.Laws.CountGuided(verdict, w.scenario.Promise)
+		}
 		w.strikes.Count(part.Faults, plan.Faults, result.History)
 	}
 	return part, nil
@@ -149,6 +162,7 @@ func (e *Exploration) add(part *Exploration) {
 	e.Findings.Add(part.Findings)
 	e.Failed.add(part.Failed)
 	e.Differing.add(part.Differing)
+	e.Closest.Add(part.Closest)
 }
 
 // drawn, struck and met sum the faults of all kinds up.

@@ -7,6 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/margin"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
@@ -27,16 +28,26 @@ type exploreJSON struct {
 	Laws        map[checker.Law]lawJSON `json:"laws"`
 	Faults      map[string]struckJSON   `json:"faults"`
 	Findings    []findingJSON           `json:"findings"`
+	Closest     []closeJSON             `json:"closest_calls" doc:"of the laws that no run violated"`
 	Interrupted bool                    `json:"interrupted" doc:"a signal came before everything was done"`
 	Open        []string                `json:"open" doc:"why nothing can be said"`
 	Notes       []string                `json:"notes"`
 	Expected    bool                    `json:"expected"`
 }
 
+type closeJSON struct {
+	Law   checker.Law `json:"law"`
+	Seed  uint64      `json:"seed"`
+	Plan  string      `json:"plan"`
+	Words string      `json:"words"`
+	margin.Call
+}
+
 type lawJSON struct {
 	Promised bool `json:"promised"`
 	campaign.Counts
-	RateBelow *float64 `json:"rate_below,omitempty" doc:"of violations, with 95 % confidence"`
+	Guided    campaign.Counts `json:"guided" doc:"of these, the runs whose plans other runs have guided"`
+	RateBelow *float64        `json:"rate_below,omitempty" doc:"of violations in free draws, with 95 % confidence"`
 }
 
 type struckJSON struct {
@@ -65,18 +76,21 @@ func (r *Report) data() *exploreJSON {
 	standing, open := r.Standing(r.Subject)
 	d := &exploreJSON{Scenario: r.Scenario, From: r.From, Seeds: r.Seeds, Runs: r.Done(),
 		Within: nemesis.FormatDuration(r.Within), Laws: map[checker.Law]lawJSON{}, Faults: map[string]struckJSON{},
-		Findings: []findingJSON{}, Interrupted: r.Interrupted, Open: document.Some(open),
-		Notes: document.Some(r.caveats()), Expected: standing == document.Passed}
+		Findings: []findingJSON{}, Closest: []closeJSON{}, Interrupted: r.Interrupted,
+		Open: document.Some(open), Notes: document.Some(r.caveats()), Expected: standing == document.Passed}
 	if r.Shard != Whole {
 		d.Shard = r.Shard.String()
 	}
 	for _, l := range r.Laws {
-		law := lawJSON{Promised: slices.Contains(r.Subject.Promise.Laws, l.Law), Counts: l.Counts}
-		if l.Holds > 0 && l.Violated == 0 {
-			bound := campaign.UpperBound(l.Exercised())
+		law := lawJSON{Promised: slices.Contains(r.Subject.Promise.Laws, l.Law), Counts: l.Counts, Guided: l.Guided}
+		if free := l.Free(); free.Holds > 0 && l.Violated == 0 {
+			bound := campaign.UpperBound(free.Exercised())
 			law.RateBelow = &bound
 		}
 		d.Laws[l.Law] = law
+	}
+	for _, c := range r.Closest.Whole(r.Laws) {
+		d.Closest = append(d.Closest, closeJSON{c.Law, c.Seed, string(c.Plan), c.String(), c.Call})
 	}
 	for _, f := range r.Faults {
 		d.Faults[f.Kind.String()] = struckJSON{f.Drawn, f.Struck, f.Met}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,6 +62,7 @@ func (r *Report) Document() *document.Document {
 		Body: []document.Block{document.Section{Body: []document.Block{r.Laws.RateTable(r.Subject.Promise),
 			document.OnPage{Block: reasons}, document.OnPage{Block: notes}}},
 			groups,
+			r.closest(),
 			document.InText{Block: slices.Concat(r.struck(), reasons, notes, r.each())},
 			document.More{Block: document.Section{Heading: "What struck",
 				Body: []document.Block{r.faultTable()}}}},
@@ -90,6 +92,17 @@ func (s *Span) size(of string) string {
 		size += ", shard " + s.Shard.String()
 	}
 	return size
+}
+
+// closest says how close the runs came to violating the laws that stayed whole, and how to see it.
+func (r *Report) closest() document.Facts {
+	calls := r.Closest.Whole(r.Laws)
+	facts := calls.Facts()
+	if len(calls) > 0 && r.Files != "" {
+		facts = append(facts, document.Fact{Name: "see it",
+			Value: "fencepost replay " + filepath.Join(r.Files, calls[0].File())})
+	}
+	return facts
 }
 
 // struck sums up how many faults did.
@@ -221,6 +234,8 @@ func (r *Report) suite() document.Suite {
 			c.Result, c.Message, c.Story = document.Failed, broken, r.stories(l.Law)
 		case l.Holds == 0:
 			c.Result, c.Message = document.NotJudged, "no run exercised it"
+		default:
+			c.Story = r.Closest.of(l.Law)
 		}
 		s.Cases = append(s.Cases, c)
 	}

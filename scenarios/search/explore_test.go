@@ -60,7 +60,7 @@ func TestTheGCPauseIsFoundFromTheDefaultMix(t *testing.T) {
 func TestAnExplorationCountsWhatItsRunsShow(t *testing.T) {
 	s := named(t, "fenced-gc-pause")
 	e := explored(t, s, 7, 150, Whole, 2)
-	plans, err := NewPlans(s)
+	plans, err := e.Plans(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,18 +105,16 @@ func TestAnExplorationCountsWhatItsRunsShow(t *testing.T) {
 	}
 }
 
-// Workers, shards, interruptions and resumptions change nothing in what is found, even where plans pursue what others
-// have shown.
+// Workers, shards, interruptions and resumptions change nothing in what is found, even where runs guide plans.
 func TestAnExplorationIsTheSameHoweverItIsDivided(t *testing.T) {
-	for _, pursued := range []int{0, 50} {
+	for guided, seeds := range map[int]int{0: 333, 50: together} {
 		s := named(t, "kleppmann-gc-pause")
-		s.Mix.Pursued = pursued
-		theSameHoweverDivided(t, s, together-150)
+		s.Mix.Guided = guided
+		theSameHoweverDivided(t, s, together-150, seeds)
 	}
 }
 
-func theSameHoweverDivided(t *testing.T, s *scenarios.Scenario, from uint64) {
-	const seeds = 333
+func theSameHoweverDivided(t *testing.T, s *scenarios.Scenario, from uint64, seeds int) {
 	want := explored(t, s, from, seeds, Whole, 1)
 	for _, workers := range []int{2, 8} {
 		if got := explored(t, s, from, seeds, Whole, workers); !reflect.DeepEqual(got, want) {

@@ -3,10 +3,10 @@ package search
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
 // FirstViolation is the result of a search for the first seed that breaks a promise.
@@ -20,32 +20,46 @@ type FirstViolation struct {
 
 // FindFirst runs random plans on a scenario, the first seed from on, until a run breaks a law that the scenario
 // promises, and at most so many. It ends early when ctx is done. An error names the seed whose run failed.
-func FindFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (FirstViolation, error) {
-	plans, err := NewPlans(s)
-	if err != nil {
-		return FirstViolation{}, err
-	}
-	promised := slices.DeleteFunc(slices.Clone(checker.Laws),
-		func(l checker.Law) bool { return !slices.Contains(s.Promise.Laws, l) })
-	r := scenarios.NewRunner(s)
-	var judge checker.Checker
-	for n := range seeds {
-		if ctx.Err() != nil {
-			return FirstViolation{Interrupted: true, Runs: n}, nil
+func FindFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (first FirstViolation, err error) {
+	first.Runs, err = Each(ctx, s, from, seeds, func(v *checker.Verdict) bool {
+		for i := range v.Findings {
+			if b := s.Promise.BrokenBy(&v.Findings[i]); b != nil {
+				first.Found, first.Law, first.Cause = true, b.Law, b.Cause
+				return false
+			}
 		}
-		seed := from + uint64(n)
+		return true
+	})
+	first.Interrupted = !first.Found && err == nil && first.Runs < seeds
+	return first, err
+}
+
+// Each runs the plans that an exploration of so many seeds runs, one after the other, until judged returns false, and
+// returns how many it ran. It ends early when ctx is done. An error names the seed whose run failed.
+func Each(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int, judged func(*checker.Verdict) bool) (
+	runs int, err error) {
+	plans, err := (&Span{Free: !Guides(s, seeds)}).Plans(s)
+	if err != nil {
+		return 0, err
+	}
+	r := scenarios.NewRunner(s)
+	r.ReportSent(true)
+	var judge checker.Checker
+	var margins margin.Reader
+	for runs < seeds && ctx.Err() == nil {
+		seed := from + uint64(runs)
 		plan := plans.Plan(seed)
 		result, err := r.Run(plan)
 		if err != nil {
-			return FirstViolation{}, fmt.Errorf("seed %d: %w\n%s", seed, err, plan)
+			return runs, fmt.Errorf("seed %d: %w\n%s", seed, err, plan)
 		}
-		plans.Learn(seed, &result)
-		v := judge.CheckOnly(result.History, promised)
-		for i := range v.Findings {
-			if b := s.Promise.BrokenBy(&v.Findings[i]); b != nil {
-				return FirstViolation{Found: true, Runs: n + 1, Law: b.Law, Cause: b.Cause}, nil
-			}
+		v := judge.Check(result.History)
+		if plans.share > 0 {
+			plans.Learn(seed, Judged{&result, margins.Read(judge.Trace(result.History), &v, result.Sent)})
+		}
+		if runs++; !judged(&v) {
+			break
 		}
 	}
-	return FirstViolation{Runs: seeds}, nil
+	return runs, nil
 }

@@ -23,7 +23,7 @@ mix: {without: [jump of servers, drift, crash losing everything]}
 
 func TestTheFirstSeedThatBreaksAPromiseIsFound(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
-	got, err := FindFirst(context.Background(), s, 0, 1000)
+	got, err := FindFirst(context.Background(), s, 0, together-1)
 	if err != nil || !got.Found || got.Law != checker.Ownership || got.Cause.Kind != checker.RemovedByNonOwner {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -42,7 +42,7 @@ func TestTheFirstSeedThatBreaksAPromiseIsFound(t *testing.T) {
 func TestASearchBeginsAtItsFirstSeed(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
 	for from := uint64(0); from < 300; {
-		got, err := FindFirst(context.Background(), s, from, 1000)
+		got, err := FindFirst(context.Background(), s, from, together-1)
 		if err != nil || !got.Found {
 			t.Fatalf("from seed %d: %+v, %v", from, got, err)
 		}

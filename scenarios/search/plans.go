@@ -17,15 +17,31 @@ type Plans struct {
 	scenario  *scenarios.Scenario
 	generator *draw.Generator
 	aim       aim
-	pursuit   pursuit
+	share     int // the percentage of the plans that vary another
+	guide     guide
 	sampled   *nemesis.Plan     // what sample returns; nil: it was not called
 	looker    *scenarios.Runner // makes the runs at which plans are aimed; nil: none so far
 	// Within is the time in which faults strike, from the start of a run.
 	Within time.Duration
 }
 
-// NewPlans prepares to draw. Where the scenario does not say within what time faults strike, it runs once without any
-// and takes the time until its clients are done. The error wraps draw.ErrNothing if the mix can draw nothing.
+// Guides reports whether runs guide plans in a search of so many seeds. Where these are less than a block they do not:
+// to find out what guides a plan would take longer than to run all of them.
+func Guides(s *scenarios.Scenario, seeds int) bool { return s.Mix.Guided > 0 && seeds >= together }
+
+// NewGuidedPlans prepares to draw the plans of a search: as many as the mix says vary others whose runs came close to
+// breaking a law. The errors are those of NewPlans.
+func NewGuidedPlans(s *scenarios.Scenario) (*Plans, error) {
+	p, err := NewPlans(s)
+	if err == nil {
+		p.share = s.Mix.Guided
+	}
+	return p, err
+}
+
+// NewPlans prepares to draw plans freely, each by itself. Where the scenario does not say within what time faults
+// strike, it runs once without any and takes the time until its clients are done. The error wraps draw.ErrNothing if
+// the mix can draw nothing.
 func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 	p := &Plans{scenario: s, Within: s.Within}
 	if p.Within == 0 {
@@ -60,8 +76,8 @@ func undisturbed(s *scenarios.Scenario) (time.Duration, error) {
 
 // Plan is what the given seed strikes with: the faults and the run's own draws.
 func (p *Plans) Plan(seed uint64) nemesis.Plan {
-	if p.scenario.Mix.Pursued > 0 {
-		return p.pursuing(seed)
+	if p.share > 0 {
+		return p.guided(seed)
 	}
 	return p.drawn(seed)
 }

@@ -103,13 +103,15 @@ func (e *Exploration) consistent() bool {
 // consistentLaws reports whether each law came out somehow in each of the runs.
 func consistentLaws(tallies campaign.Laws, runs int) bool {
 	return slices.EqualFunc(tallies, checker.Laws, func(t campaign.Law, l checker.Law) bool {
-		return t.Law == l && t.Holds+t.Violated+t.Undecided+t.Unchecked == runs
+		free := t.Free()
+		return t.Law == l && t.Holds+t.Violated+t.Undecided+t.Unchecked == runs &&
+			min(free.Holds, free.Violated, free.Undecided, free.Unchecked, free.Excused) >= 0
 	})
 }
 
 // Matches says why the exploration is not one of s with the program as it is; nil if it is.
 func (e *Exploration) Matches(s *scenarios.Scenario) error {
-	plans, err := NewPlans(s)
+	plans, err := e.Plans(s)
 	if err != nil {
 		return err
 	}

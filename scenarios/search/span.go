@@ -22,7 +22,10 @@ type Span struct {
 	From     uint64   `json:"from"`  // the first seed
 	Seeds    int      `json:"seeds"` // how many, over all shards; at least 1
 	Shard    Shard    `json:"shard"` // the share of these that this search runs
-	Ran      Ranges   `json:"ran"`   // the seeds that have been run
+	// Free says that all plans are drawn freely, although the scenario's mix has guided ones: there are too few seeds
+	// for runs to guide plans.
+	Free bool   `json:"free,omitempty"`
+	Ran  Ranges `json:"ran"` // the seeds that have been run
 }
 
 // Identity is what the runs of a search depend on: those of different identity have nothing to do with each other.
@@ -43,6 +46,14 @@ func newSpan(s *scenarios.Scenario, p nemesis.Plan, from uint64, seeds int, shar
 	}
 	id, err := identityOf(s, p)
 	return Span{Scenario: s.Name, Identity: id, From: from, Seeds: seeds, Shard: shard}, err
+}
+
+// Plans draws the plans of the span's seeds. The errors are those of NewPlans.
+func (s *Span) Plans(sc *scenarios.Scenario) (*Plans, error) {
+	if s.Free {
+		return NewPlans(sc)
+	}
+	return NewGuidedPlans(sc)
 }
 
 func identityOf(s *scenarios.Scenario, p nemesis.Plan) (Identity, error) {
@@ -113,6 +124,14 @@ func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 // portion is how many seeds one job has: enough to make handing it over cheap, few enough to stop soon, since a job
 // that was begun is finished.
 const portion = 8
+
+// portion is how many seeds one job of the span has.
+func (s *Span) portion() uint64 {
+	if s.Free {
+		return portion
+	}
+	return together // whoever begins within a block has to make its earlier runs as well
+}
 
 // runPortions runs the seeds of a span that are left, at most size a job, and hands out what comes of them in their
 // order. It stops early when ctx is done, or at the first error. start makes one worker's own function.

@@ -42,6 +42,10 @@ func (e *Exploration) caveats() []string {
 	if e.Empty > 0 {
 		caveats = append(caveats, fmt.Sprintf("%d of %d plans had no fault", e.Empty, e.Done()))
 	}
+	if e.Free {
+		caveats = append(caveats, fmt.Sprintf("nothing was guided: in a search of fewer than %d schedules "+
+			"all are drawn freely", together))
+	}
 	if e.Differing.Blocks > 0 {
 		caveats = append(caveats, e.Differing.String())
 	}

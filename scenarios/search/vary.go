@@ -5,43 +5,63 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/margin"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// variation changes the faults of a plan whose run is known.
+// variation changes the faults of a plan whose run came close to violating a law.
 type variation struct {
 	archer
 	plans  *Plans
 	faults []nemesis.Fault
+	call   *margin.Call
+	niche  *niche
+	added  *[]nemesis.Kind
 }
 
-// vary makes one change, and with every coin that shows heads one more. drawn are faults for it to add.
+// vary makes one change, and with every coin that shows heads one more. drawn are faults for it to add. A third of the
+// changes may be of use whatever the close call was about; the others are aimed at it.
 func (v *variation) vary(drawn []nemesis.Fault) {
 	if len(v.faults) == 0 {
-		v.add(drawn)
+		v.add(v.strike()...)
 		return
 	}
 	for again := true; again; again = v.below(2) == 0 {
-		switch v.below(10) {
-		case 0, 1:
-			v.change(v.turn)
-		case 2:
-			v.change(v.shift)
-		case 3:
-			v.change(v.stretch)
-		case 4:
-			v.change(v.neighbour)
-		case 5:
-			v.drop()
-		case 6:
-			v.add(drawn)
-		case 7:
-			v.change(v.elsewhere)
-		case 8:
-			v.add([]nemesis.Fault{v.elsewhere(v.faults[v.below(len(v.faults))])})
-		case 9:
-			kept := v.plans.pursuit.kept
-			v.add(kept[v.below(len(kept))].plan.Faults)
+		switch k := v.below(23); {
+		case k < 9:
+			v.blindly()
+		case k < 11:
+			v.change(v.focus)
+		case k < 15:
+			v.add(v.focus(v.pick(drawn)))
+		case k < 17:
+			v.mirror()
+		default:
+			v.add(v.strike()...)
+		}
+	}
+}
+
+// blindly makes a change that may be of use whatever the close call was about.
+func (v *variation) blindly() {
+	switch v.below(9) {
+	case 0, 1:
+		v.change(v.turn)
+	case 2:
+		v.change(v.shift)
+	case 3:
+		v.change(v.stretch)
+	case 4:
+		v.change(v.neighbour)
+	case 5:
+		v.drop()
+	case 6:
+		v.change(v.elsewhere)
+	case 7:
+		v.add(v.elsewhere(v.faults[v.below(len(v.faults))]))
+	case 8:
+		if other := v.niche.elites[v.below(len(v.niche.elites))].plan.Faults; len(other) > 0 {
+			v.add(other[v.below(len(other))])
 		}
 	}
 }
@@ -54,18 +74,44 @@ func (v *variation) change(how func(nemesis.Fault) nemesis.Fault) {
 	}
 }
 
-// add adds one of some faults, as it is or turned to what happens in the run.
-func (v *variation) add(some []nemesis.Fault) {
-	if len(some) == 0 || len(v.faults) >= v.plans.scenario.Mix.Most {
-		return
+// add adds faults that belong together, if the mix draws such and allows all of them, in place of others if there are
+// too many then.
+func (v *variation) add(some ...nemesis.Fault) {
+	mix := &v.plans.scenario.Mix
+	for _, f := range some {
+		if f.Kind == 0 || mix.Weights[f.Kind] == 0 || !v.plans.generator.Allows(f) {
+			return
+		}
 	}
-	f := some[v.below(len(some))]
-	if v.below(2) == 0 {
-		f = v.turn(f)
+	for len(v.faults)+len(some) > mix.Most && len(v.faults) > 0 {
+		i := v.below(len(v.faults))
+		v.faults = slices.Delete(v.faults, i, i+1)
 	}
-	if v.plans.generator.Allows(f) {
-		v.faults = append(v.faults, f)
+	if len(some) <= mix.Most {
+		v.faults = append(v.faults, some...)
 	}
+}
+
+// pick is one of some faults; the more faults of a kind have brought the niche closer, the more often one of these. It
+// is the zero Fault if there are none.
+func (v *variation) pick(some []nemesis.Fault) nemesis.Fault {
+	weight := func(f *nemesis.Fault) int {
+		k := v.niche.kinds[f.Kind]
+		return 1 + 1000*(1+2*k.helped)/(10+k.added)
+	}
+	sum := 0
+	for i := range some {
+		sum += weight(&some[i])
+	}
+	if sum == 0 {
+		return nemesis.Fault{}
+	}
+	at, i := v.below(sum), 0
+	for ; at >= weight(&some[i]); i++ {
+		at -= weight(&some[i])
+	}
+	*v.added = append(*v.added, some[i].Kind)
+	return some[i]
 }
 
 // drop takes a fault away.

@@ -72,7 +72,7 @@ func (g *grower) draw(k nemesis.Kind, n, part int) (*growth, error) {
 func withMix(s *scenarios.Scenario, k nemesis.Kind, n int) *scenarios.Scenario {
 	drawn := *s
 	m := &drawn.Mix
-	m.Fewest, m.Most, m.Swarm, m.Pursued = n, n, false, 0
+	m.Fewest, m.Most, m.Swarm = n, n, false
 	m.Weights[k] = 0
 	others := 0
 	for _, w := range m.Weights {

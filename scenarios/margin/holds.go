@@ -1,0 +1,177 @@
+package margin
+
+import (
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// hold is one key of one attempt.
+type hold struct {
+	unit, server   history.Process // where it stands: of a group, the server that is its master
+	member         string
+	of             history.Attempt
+	set, due, gone history.Time // due, gone: history.Never if it does not expire, if it still stands
+	way            Way          // why it is gone, if it is
+	by             history.Attempt
+	next           int32 // the attempt's next hold, none if there is none
+	overtaken      int32 // the hold of another attempt that came after it on its unit, none if there is none
+}
+
+const none = -1
+
+// place is where a key can stand.
+type place struct {
+	server history.Process
+	member string
+}
+
+// readHolds lists the keys of a lock, and what became of each. A replica that is promoted has the keys of the master
+// whose place it takes; what it lacks is recorded as lost.
+func (r *Reader) readHolds(lock int32) {
+	t := r.t
+	if r.live == nil {
+		r.live, r.first = map[place]int32{}, map[history.Attempt]int32{}
+	}
+	r.holds = r.holds[:0]
+	clear(r.live)
+	clear(r.first)
+	r.stated = r.stated[:0]
+	faults, windows := t.Faults, t.Locks[lock].Windows
+	for _, at := range t.Keys {
+		e := &t.History.Events[at]
+		for ; len(faults) > 0 && faults[0].Start < int(at); faults = faults[1:] {
+			r.promote(&faults[0])
+		}
+		for ; len(windows) > 0 && windows[0].At < int(at); windows = windows[1:] {
+			r.state(&windows[0])
+		}
+		if n, ok := t.LockNumber[e.Lock]; ok && n == lock {
+			r.note(e)
+		}
+	}
+	for i := range windows {
+		r.state(&windows[i])
+	}
+	r.overtake()
+}
+
+// promote gives a replica the keys of the master that it replaces.
+func (r *Reader) promote(f *trace.Fault) {
+	if f.Does != history.Promotes || len(f.On) == 0 || len(f.To) == 0 {
+		return
+	}
+	old, promoted := f.On[0], f.To[0]
+	for p := range r.live {
+		if p.server == promoted {
+			delete(r.live, p)
+		}
+	}
+	for i := range r.holds {
+		h := &r.holds[i]
+		p := place{old, h.member}
+		if n, ok := r.live[p]; ok && n == int32(i) {
+			delete(r.live, p)
+			h.server = promoted
+			r.live[place{promoted, h.member}] = n
+		}
+	}
+}
+
+// note applies a record of a key.
+func (r *Reader) note(e *history.Event) {
+	at := place{r.t.Keeper(e.Process), e.Member}
+	n, stands := r.live[at]
+	switch e.F {
+	case history.KeySet:
+		if stands && r.holds[n].of == e.Of && r.holds[n].due > e.Time {
+			r.holds[n].due = e.Until // it is set again, by its owner
+			return
+		}
+		if stands {
+			r.holds[n].end(e.Time, Removed, trace.Setter(e))
+		}
+		r.live[at] = r.add(e)
+	case history.KeyProlonged:
+		if stands && r.holds[n].of == e.Of {
+			r.holds[n].due = e.Until
+		}
+	case history.KeyGone:
+		if stands && (e.Of == "" || r.holds[n].of == e.Of) {
+			if e.Why == history.Expired && r.holds[n].due == history.Never {
+				r.holds[n].due = e.Time
+			}
+			r.holds[n].end(e.Time, wayOf(e.Why), e.By)
+			delete(r.live, at)
+		}
+	}
+}
+
+// end records that a key is gone: when it expired, if that was before.
+func (h *hold) end(at history.Time, way Way, by history.Attempt) {
+	if h.due <= at {
+		at, way, by = h.due, Expires, ""
+	}
+	h.gone, h.way, h.by = at, way, by
+}
+
+// wayOf is the way in which a key goes.
+func wayOf(why history.Why) Way {
+	switch why {
+	case history.LostUnsynced, history.LostUnpersisted, history.LostDisk:
+		return Crashes
+	case history.LostInFailover:
+		return Failover
+	case history.Deleted, history.Flushed:
+		return Removed
+	}
+	return Expires
+}
+
+// add appends a key to those of its attempt.
+func (r *Reader) add(e *history.Event) int32 {
+	n, due := int32(len(r.holds)), e.Until
+	if !r.t.History.Header.Service.RecordsRenewals() {
+		due = history.Never
+	}
+	r.holds = append(r.holds, hold{unit: r.t.Unit(e.Process), server: e.Process, member: e.Member, of: e.Of,
+		set: e.Time, due: due, gone: history.Never, next: none, overtaken: none})
+	at, known := r.first[e.Of]
+	if !known {
+		r.first[e.Of] = n
+		return n
+	}
+	for r.holds[at].next != none {
+		at = r.holds[at].next
+	}
+	r.holds[at].next = n
+	return n
+}
+
+// overtake finds for each key that of another attempt which was set after it on the same unit.
+func (r *Reader) overtake() {
+	latest := map[history.Process]int32{}
+	for i := len(r.holds) - 1; i >= 0; i-- {
+		h := &r.holds[i]
+		if n, ok := latest[h.unit]; ok {
+			if h.overtaken = n; r.holds[n].of == h.of {
+				h.overtaken = r.holds[n].overtaken
+			}
+		}
+		latest[h.unit] = int32(i)
+	}
+}
+
+// of yields the keys of an attempt.
+func (r *Reader) of(a history.Attempt) func(func(*hold) bool) {
+	return func(yield func(*hold) bool) {
+		n, ok := r.first[a]
+		for ; ok && n != none; n = r.holds[n].next {
+			if !yield(&r.holds[n]) {
+				return
+			}
+		}
+	}
+}
+
+// byOwner reports whether a key was removed by its own attempt.
+func (h *hold) byOwner() bool { return h.way == Removed && (h.by == "" || h.by == h.of) }

@@ -1,0 +1,334 @@
+package margin
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// lost is what a holder has lost, and still has, of the keys that protect its lease.
+type lost struct {
+	keys     []freed
+	standing []history.Process
+	open     []history.Time // when units that never had a key of the holder could grant the lock to the next client
+}
+
+// freed is a key that a holder has lost.
+type freed struct {
+	Loss
+	from history.Time // when its unit could grant the lock to the next client: it may have been down for longer
+}
+
+// lease measures how close others came to being granted a lock while a grant was valid.
+func (r *Reader) lease(lock *trace.LockTrace, i int) {
+	g := &r.t.Grants[lock.Grants[i]]
+	if g.Lease == nil || g.Until == history.Never {
+		return
+	}
+	end := g.Until
+	if g.Release != trace.Open {
+		end = min(end, r.t.Time(g.Release))
+	}
+	next, _ := r.next(lock, i)
+	l, known := r.lost(g, end, next)
+	if !known {
+		return
+	}
+	far := 0.0
+	contended := r.asked(lock, g, g.Lease.Granted, end)
+	if !contended {
+		far = uncontended
+	}
+	for _, w := range []Way{Expires, Crashes, Failover, Removed, Mixed} {
+		if h := &r.t.History.Header; w == Failover && (len(h.Groups) == 0 || h.OneService()) {
+			continue
+		}
+		gone, free := l.by(w)
+		missing := max(r.need-len(free), 0)
+		value, since := far, g.Lease.Granted
+		if missing > 0 {
+			value += float64(missing) + part(r.tie(w, g, &l, end))
+		} else {
+			since = max(since, free[r.need-1])
+			value += r.unprotected(lock, i, since, end)
+		}
+		r.take(w, value, func(c *Call) {
+			r.about(c, lock, i)
+			c.To, c.Contended = end, contended
+			c.Missing, c.Standing, c.Gone = missing, slices.Clone(l.standing), gone
+			c.Spare = r.units - r.need - len(l.open)
+			if missing == 0 {
+				c.From = since
+			}
+		})
+	}
+}
+
+// lost is what became of the keys of a grant until the end of its lease; known is false if no server has recorded one.
+func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l lost, known bool) {
+	had := map[history.Process]bool{}
+	for h := range r.of(g.Attempt) {
+		if h.set > g.Until {
+			continue
+		}
+		had[h.unit] = true
+		goes, way := h.due, Overstated
+		if h.gone < g.Until {
+			goes, way = h.gone, h.way
+			if h.byOwner() && g.Release != trace.Open && h.gone >= r.t.Time(g.Release) {
+				goes, way = h.due, Overstated // its release may do so
+			}
+			if way == Expires && h.gone >= h.due {
+				way = Overstated // it expired in time
+			}
+		}
+		if goes >= end {
+			if l.standing = append(l.standing, h.server); h.unit != h.server {
+				l.standing = append(l.standing, h.unit)
+			}
+		} else if from := r.usable(h.unit, next, max(goes, g.Lease.Granted)); from < end {
+			l.keys = append(l.keys, freed{Loss{h.server, max(goes, 0), way}, from})
+		}
+	}
+	if len(had) == 0 {
+		return l, false
+	}
+	if r.units > 1 {
+		for _, s := range r.t.History.Header.Servers {
+			if r.t.Unit(s) == s && !had[s] {
+				if from := r.usable(s, next, g.Lease.Granted); from < end {
+					l.open = append(l.open, from)
+				}
+			}
+		}
+	}
+	slices.SortFunc(l.keys, func(a, b freed) int { return cmp.Compare(a.At, b.At) })
+	return l, true
+}
+
+// by are the keys that were lost in one way, and when units could grant the lock to the next client, in order: those
+// that lost a key in that way, and those that never had one.
+func (l *lost) by(w Way) (gone []Loss, free []history.Time) {
+	free = slices.Clone(l.open)
+	for _, k := range l.keys {
+		if k.Way == w || w == Mixed {
+			gone, free = append(gone, k.Loss), append(free, k.from)
+		}
+	}
+	slices.Sort(free)
+	return gone, free
+}
+
+// tie tells apart calls that lack as many keys, from 0 to 1: how close the next key came to being lost.
+func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
+	switch w {
+	case Expires:
+		return 0.1 + 0.8*r.struck(l.standing, g.Lease.Granted, end, func(f *trace.Fault, p history.Process) bool {
+			faster := f.Does == history.SetsClock && f.Shift > 0 || f.Does == history.PacesClock && f.PPM > 0
+			return faster && f.Strikes(p)
+		})
+	case Crashes:
+		return 0.1 + 0.8*r.struck(l.standing, g.Lease.Granted, end, func(f *trace.Fault, p history.Process) bool {
+			return f.Does == history.Kills && f.Strikes(p)
+		})
+	case Failover:
+		return r.failedOver(l.standing, g.Lease.Granted, end)
+	case Removed:
+		return r.late(l.standing, g, end)
+	}
+	return 0.5
+}
+
+// struck is how close to a window one of some servers was struck by a fault that matches: below 0.5 within it, the
+// lower, the earlier, since more time is left then.
+func (r *Reader) struck(servers []history.Process, from, to history.Time,
+	matches func(*trace.Fault, history.Process) bool) float64 {
+	best := 1.0
+	for i := range r.t.Faults {
+		f := &r.t.Faults[i]
+		for _, p := range servers {
+			if matches(f, p) {
+				best = min(best, r.off(r.t.Time(f.Start), from, to))
+			}
+		}
+	}
+	return best
+}
+
+// off is how far an instant is from a window.
+func (r *Reader) off(at, from, to history.Time) float64 {
+	switch {
+	case at < from:
+		return 0.5 + 0.5*r.share(from-at)
+	case at >= to:
+		return 0.5 + 0.5*r.share(at-to)
+	}
+	return 0.5 * r.share(at-from)
+}
+
+// failedOver is how close a promotion came to losing a key on one of some servers: it must come within the window, and
+// the replica must have been kept from learning of the key until then.
+func (r *Reader) failedOver(servers []history.Process, from, to history.Time) float64 {
+	t := r.t
+	best := 1.0
+	for i := range t.Faults {
+		f := &t.Faults[i]
+		ofThese := func(p history.Process) bool { return slices.Contains(servers, t.Unit(p)) }
+		if !slices.ContainsFunc(f.Struck(), ofThese) {
+			continue
+		}
+		switch {
+		case f.Does == history.Promotes && len(f.To) > 0:
+			off := r.off(t.Time(f.Start), from, to)
+			blind := r.blindUntil(f.To[0], from)
+			switch {
+			case blind == 0:
+				best = min(best, 0.35+0.5*off)
+			case off < 0.5 && blind >= t.Time(f.Start):
+				best = min(best, 0.05+0.2*off)
+			default:
+				best = min(best, 0.2+0.2*off)
+			}
+		case r.blinds(f) && t.Time(f.Start) <= from && r.stop(f) > from:
+			best = min(best, 0.4)
+		}
+	}
+	return best
+}
+
+// blindUntil is until when a replica learns nothing that happens at an instant; 0 if it learns of it.
+func (r *Reader) blindUntil(replica history.Process, at history.Time) (until history.Time) {
+	for i := range r.t.Faults {
+		f := &r.t.Faults[i]
+		if r.t.Time(f.Start) > at || !f.Strikes(replica) || !r.blinds(f) {
+			continue
+		}
+		if stop := r.stop(f); stop > at {
+			until = max(until, stop)
+		}
+	}
+	return until
+}
+
+// stop is when a fault ended.
+func (r *Reader) stop(f *trace.Fault) history.Time {
+	if f.Stop == trace.Open {
+		return history.Never
+	}
+	return r.t.Time(f.Stop)
+}
+
+// blinds reports whether a fault may keep a replica from learning what its master does.
+func (r *Reader) blinds(f *trace.Fault) bool {
+	server := func(p history.Process) bool { return !nemesis.IsClient(p) }
+	switch f.Does {
+	case history.Parts, history.HoldsUp:
+		return slices.ContainsFunc(f.On, server) && slices.ContainsFunc(f.To, server)
+	case history.Stops, history.Kills, history.ShutsDown:
+		return server(f.On[0]) && r.t.Unit(f.On[0]) != f.On[0]
+	}
+	return false
+}
+
+// usable is from when on a unit can grant a client something, at an instant or after it: when it is neither down nor
+// cut off from the client. It is history.Never if that does not come.
+func (r *Reader) usable(server, client history.Process, at history.Time) history.Time {
+	for again := true; again && at != history.Never; {
+		again = false
+		for i := range r.t.Faults {
+			f := &r.t.Faults[i]
+			if f.Stop == trace.Open && !f.Ends && !f.Kind.Lasts() && !f.Does.IsDown() {
+				continue // it was over at once
+			}
+			if stop := r.stop(f); r.t.Time(f.Start) <= at && stop > at && bars(f, server, client) {
+				at, again = stop, true
+			}
+		}
+	}
+	return at
+}
+
+// bars reports whether a server can grant a client nothing during a fault.
+func bars(f *trace.Fault, server, client history.Process) bool {
+	switch f.Does {
+	case history.Kills, history.ShutsDown, history.Stops:
+		return slices.Contains(f.On, server)
+	case history.Parts:
+		return slices.Contains(f.On, server) && slices.Contains(f.To, client) ||
+			slices.Contains(f.To, server) && slices.Contains(f.On, client)
+	}
+	return false
+}
+
+// late is how close to a window the request of another attempt came late to one of some servers, where it may remove
+// the key that stands there.
+func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Time) float64 {
+	const usual = history.Time(50e6) // what takes no longer on its way is not late
+	from := g.Lease.Granted
+	best, within := 1.0, 0
+	for i := range r.sent {
+		s := &r.sent[i]
+		arrived := history.Time(s.Arrived)
+		if arrived == 0 || s.Attempt == g.Attempt || arrived-history.Time(s.Left) < usual ||
+			history.Time(s.Left) >= end || !slices.Contains(servers, s.Server) {
+			continue
+		}
+		far := 0.0
+		switch {
+		case arrived < from:
+			far = r.share(from - arrived)
+		case arrived >= end:
+			far = r.share(arrived - end)
+		default:
+			within++
+		}
+		best = min(best, 0.3+0.6*far)
+	}
+	return best / (1 + 0.2*float64(min(within, 8)))
+}
+
+// unprotected is how close the next grant came to a lease whose keys keep nobody out since an instant: from 0 to 1.
+func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Time) float64 {
+	g := &r.t.Grants[lock.Grants[i]]
+	if end <= since { // the holder had given it back by then
+		return 0.95 + 0.04*r.share(since-end)
+	}
+	if !r.asked(lock, g, since, end) {
+		return 0.9
+	}
+	far, missing := r.nearest(lock, g, since, end)
+	return 0.01 + 0.4*missing + 0.25*far + 0.2*(1-r.share(end-since))
+}
+
+// nearest is how far from a span of time another grant was decided, as a part of the TTL, and which part of the keys
+// that it needs another attempt did not get within that time.
+func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) (far, missing float64) {
+	far, missing = 1, 1
+	for _, n := range lock.Grants {
+		b := &r.t.Grants[n]
+		if b == g || b.Lease == nil || g.Shared && b.Shared || b.Process == history.Probe {
+			continue
+		}
+		switch at := b.Lease.Granted; {
+		case at < from:
+			if b.Lease.Until <= from {
+				far = min(far, r.share(from-at))
+			}
+		case at > to:
+			far = min(far, r.share(at-to))
+		default:
+			far = 0
+		}
+	}
+	got := map[history.Attempt]int{}
+	for i := range r.holds {
+		if h := &r.holds[i]; h.of != g.Attempt && h.set >= from && h.set < to {
+			got[h.of]++
+			missing = min(missing, max(float64(r.need-got[h.of])/float64(r.need), 0))
+		}
+	}
+	return far, missing
+}

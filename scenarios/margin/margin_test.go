@@ -1,0 +1,240 @@
+package margin
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/draw"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// measured is a run with its margins.
+type measured struct {
+	scenarios.Result
+	verdict checker.Verdict
+	calls   []Call
+}
+
+// meter runs plans of one scenario and measures them.
+type meter struct {
+	runner  *scenarios.Runner
+	checker checker.Checker
+	reader  Reader
+}
+
+func newMeter(s *scenarios.Scenario) *meter {
+	m := &meter{runner: scenarios.NewRunner(s)}
+	m.runner.ReportSent(true)
+	return m
+}
+
+func (m *meter) measure(t *testing.T, p nemesis.Plan) measured {
+	t.Helper()
+	r, err := m.runner.Run(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := m.checker.Check(r.History)
+	return measured{r, v, m.reader.Read(m.checker.Trace(r.History), &v, r.Sent)}
+}
+
+// of is the call of a way; ok is false if there was none.
+func (m *measured) of(w Way) (c Call, ok bool) {
+	i := slices.IndexFunc(m.calls, func(c Call) bool { return c.Way == w })
+	if i < 0 {
+		return c, false
+	}
+	return m.calls[i], true
+}
+
+// each runs some scenarios of the catalogue under their own faults and under random ones.
+func each(t *testing.T, names []string, seeds int, f func(t *testing.T, s *scenarios.Scenario, m measured)) {
+	for _, name := range names {
+		s, err := scenarios.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := draw.NewGenerator(s.Mix, s.Targets(), s.Limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		meter := newMeter(s)
+		f(t, s, meter.measure(t, s.Plan(1)))
+		for seed := range uint64(seeds) {
+			f(t, s, meter.measure(t, nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: g.Draw(seed)}))
+		}
+	}
+}
+
+// A margin is 0 exactly in the ways in which the checker found its law violated, and positive otherwise.
+func TestAMarginIsZeroExactlyIfTheLawIsViolated(t *testing.T) {
+	zero, positive := [Ways]int{}, [Ways]int{}
+	each(t, scenarios.Names(), testkit.Size(6, 200), func(t *testing.T, s *scenarios.Scenario, m measured) {
+		want := map[Way]bool{}
+		broken := map[checker.Law]bool{}
+		for b := range m.verdict.Breaches() {
+			if w, ok := violatedIn(b.Law, b.Cause); ok {
+				want[w], broken[b.Law] = true, true
+			}
+		}
+		for _, c := range m.calls {
+			switch {
+			case c.Value < 0 || math.IsNaN(c.Value) || math.IsInf(c.Value, 0):
+				t.Errorf("%s, %v: a margin of %v\n%s", s.Name, c.Way, c.Value, m.Plan)
+			case (c.Value == 0) != want[c.Way], c.Value > 0 && broken[c.Way.Law()]:
+				t.Errorf("%s, %v: a margin of %v, although the law came out as %v\n%s", s.Name, c.Way, c.Value,
+					m.verdict.Of(c.Way.Law()).Outcome, m.Plan)
+			case c.Value == 0:
+				zero[c.Way]++
+			default:
+				positive[c.Way]++
+			}
+			delete(want, c.Way)
+		}
+		if len(want) > 0 {
+			t.Errorf("%s: no margin of %v\n%s", s.Name, want, m.Plan)
+		}
+	})
+	for w := range Way(Ways) {
+		if zero[w] == 0 || positive[w] == 0 {
+			t.Errorf("%v: a margin of 0 in %d runs, a positive one in %d", w, zero[w], positive[w])
+		}
+	}
+}
+
+// lostInCrashes recounts, from the records alone, on how many servers the key of a grant was lost in a crash before an
+// instant.
+func lostInCrashes(h *history.History, of history.Attempt, from, to history.Time) (servers []history.Process) {
+	for i := range h.Events {
+		e := &h.Events[i]
+		lost := e.Why == history.LostUnpersisted || e.Why == history.LostUnsynced || e.Why == history.LostDisk
+		if e.F == history.KeyGone && lost && e.Of == of && e.Time >= from && e.Time < to &&
+			!slices.Contains(servers, e.Process) {
+			servers = append(servers, e.Process)
+		}
+	}
+	slices.Sort(servers)
+	return servers
+}
+
+// The keys that a call says were lost in crashes are those of the servers' records.
+func TestWhatWasLostIsWhatTheServersRecorded(t *testing.T) {
+	told := 0
+	names := []string{"restart-forgets", "single-restart-forgets", "restart-everysec"}
+	each(t, names, testkit.Size(150, 2000), func(t *testing.T, s *scenarios.Scenario, m measured) {
+		c, ok := m.of(Crashes)
+		if !ok || c.Value == 0 {
+			return
+		}
+		recorded := lostInCrashes(m.History, c.Attempt, 0, c.To)
+		for _, l := range c.Gone {
+			told++
+			if !slices.Contains(recorded, l.Server) {
+				t.Errorf("%s: %v, but the servers that lost it are %v\n%s", s.Name, l, recorded, m.Plan)
+			}
+		}
+		if len(c.Gone) > len(recorded) {
+			t.Errorf("%s: %v of %v\n%s", s.Name, c.Gone, recorded, m.Plan)
+		}
+	})
+	if told < 10 {
+		t.Errorf("only %d keys were lost in crashes", told)
+	}
+}
+
+const redlock = `name: three
+servers: {redis: 3, persistence: none}
+lock: {protocol: redlock, ttl: 10s}
+work: {hold: 5s, stagger: 100ms}
+`
+
+// One fault after another brings the second client closer, until it is in.
+func TestEachLostKeyComesCloser(t *testing.T) {
+	s, err := scenarios.Parse("three.yaml", []byte(redlock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMeter(s)
+	var faults []nemesis.Fault
+	before := math.Inf(1)
+	for i, step := range []struct {
+		line    string
+		missing int
+		said    string
+	}{
+		{"", 2, ""},
+		{"crash redis-1 losing everything at 1s, restart after 10ms", 1,
+			"the lease of client-1 ran until 5.0"},
+		{"crash redis-2 losing everything at 2s, restart after 10ms", 0, ""},
+	} {
+		if step.line != "" {
+			f, err := nemesis.Parse(step.line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			faults = append(faults, f)
+		}
+		run := m.measure(t, nemesis.Plan{Scenario: s.Name, Seed: 1, Faults: faults})
+		c, ok := run.of(Crashes)
+		if !ok || c.Value >= before || c.Missing != step.missing || len(c.Gone) != min(i, 1) && c.Value > 0 {
+			t.Errorf("after %d crashes: %+v, %v", i, c, ok)
+		}
+		if (c.Value == 0) != (i == 2) {
+			t.Errorf("after %d crashes the margin is %v, and lease-exclusion %v", i, c.Value,
+				run.verdict.Of(checker.LeaseExclusion).Outcome)
+		}
+		if said := c.String(); step.said != "" && (!c.Telling() || !strings.HasPrefix(said, step.said) ||
+			!strings.HasSuffix(said, "redis-1 lost its key in a crash at 1.010 s, while client-2 was asking. "+
+				"1 more key of 3 would have let it in.")) {
+			t.Errorf("%q", said)
+		}
+		before = c.Value
+	}
+}
+
+// A call is the same when it was written and read.
+func TestACallIsWrittenAndRead(t *testing.T) {
+	for w := range Way(Ways) {
+		want := Call{Way: w, Value: 0.5, Holder: "client-1", Gone: []Loss{{"redis-1", 5, w}},
+			Standing: []history.Process{"redis-2"}, After: history.Never}
+		text, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got Call
+		if err := json.Unmarshal(text, &got); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+	if err := new(Way).UnmarshalText([]byte("by magic")); err == nil {
+		t.Error("there is no such way")
+	}
+}
+
+// A run without faults tells of no close call, unless its holders work until the last tenth of their leases.
+func TestNothingIsCloseWithoutFaults(t *testing.T) {
+	toTheEnd := []string{"no-drift-allowance", "drift-allowance", "skew-of-an-hour", "printed-simple-lock-late-release"}
+	for _, name := range scenarios.Names() {
+		s, err := scenarios.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := newMeter(s).measure(t, nemesis.Plan{Scenario: name, Seed: 1})
+		if slices.Contains(toTheEnd, name) {
+			continue
+		}
+		for _, c := range m.calls {
+			if c.Telling() {
+				t.Errorf("%s: %s: %s", name, c.Way, c.String())
+			}
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package margin
+
+import "github.com/fencepost-sim/fencepost/checker/history"
+
+// requests measures how close the last request of each attempt came to the key of another attempt. A late request that
+// found nothing, or that compared the owner, is closer than none.
+func (r *Reader) requests() {
+	latest := r.latest()
+	for i := range r.holds {
+		h := &r.holds[i]
+		if r.t.ProcessOf(h.of) == history.Probe || h.gone == history.Never {
+			continue
+		}
+		value, after := 2.0, history.Never
+		at := latest[h.of]
+		switch {
+		case h.byOwner():
+			if h.due != history.Never {
+				value = 1 + r.share(h.due-h.gone)
+			}
+		case h.overtaken == none:
+			value = 0.999
+		case at == 0:
+			value = 0.98
+		default:
+			set := r.holds[h.overtaken].set
+			after = set - at
+			if value = 0.01 + 0.98*r.share(after); at >= set {
+				value = 0.9 // it compared the owner
+			}
+		}
+		r.take(Requests, value, func(c *Call) {
+			c.Holder, c.Attempt, c.Called = r.t.ProcessOf(h.of), h.of, h.set
+			c.From, c.To, c.At, c.After = h.set, min(h.due, h.gone), at, after
+			c.Units, c.Standing = r.units, []history.Process{h.server}
+			if h.overtaken != none {
+				c.NextAttempt = r.holds[h.overtaken].of
+				c.Next = r.t.ProcessOf(c.NextAttempt)
+				c.Contended = true
+			}
+		})
+	}
+}
+
+// latest is when the last request of each attempt arrived, of all that it sent.
+func (r *Reader) latest() map[history.Attempt]history.Time {
+	latest := map[history.Attempt]history.Time{}
+	for i := range r.sent {
+		if s := &r.sent[i]; s.Attempt != "" {
+			latest[s.Attempt] = max(latest[s.Attempt], history.Time(s.Arrived))
+		}
+	}
+	return latest
+}

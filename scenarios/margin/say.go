@@ -1,0 +1,98 @@
+package margin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/text"
+)
+
+// Telling reports whether a call is worth telling: it was no violation, somebody else asked for the lock meanwhile, and
+// something went wrong or left little time. What a holder does is close in the last tenth of its lease or of its keys'
+// lives, and a request if its key was gone already.
+func (c *Call) Telling() bool {
+	if c.Value == 0 || !c.Contended {
+		return false
+	}
+	switch c.Way {
+	case Overstated:
+		return c.After > 0 && c.At > c.To-c.After-(c.To-c.From)/10
+	case Deposed:
+		return c.Value < 1
+	case Outlives, Writes:
+		return c.Value < 1.1
+	case Requests:
+		return c.At > c.To && c.After != history.Never
+	}
+	return len(c.Gone) > 0
+}
+
+// String says in one or two sentences how close a telling call was.
+func (c *Call) String() string {
+	switch c.Way {
+	case Overstated:
+		return fmt.Sprintf("%s counted on its lease for %s longer than its keys lived, until %s. It was released, or "+
+			"it ended otherwise, at %s.", c.Holder, text.Lasting(c.After), text.Instant(c.To), text.Instant(c.At))
+	case Deposed:
+		return fmt.Sprintf("%s served %s at %s, %s after it had been replaced or cut off from the others.",
+			c.Standing[0], c.Holder, text.Instant(c.At), text.Lasting(max(c.At-c.From, 0)))
+	case Outlives:
+		return c.past("left its section", "came in")
+	case Writes:
+		return c.past("wrote", "used the resource")
+	case Requests:
+		return c.late()
+	}
+	return c.lost()
+}
+
+// past says how long before or after the end of its lease a holder did something.
+func (c *Call) past(did, next string) string {
+	if c.At <= c.To {
+		return fmt.Sprintf("%s %s %s before its lease ended.", c.Holder, did, text.Lasting(c.To-c.At))
+	}
+	said := fmt.Sprintf("%s %s %s after its lease had ended", c.Holder, did, text.Lasting(c.At-c.To))
+	if c.After == history.Never || c.After < 0 {
+		return said + "; nobody else had the lock by then."
+	}
+	return fmt.Sprintf("%s; %s %s %s later.", said, c.Next, next, text.Lasting(c.After))
+}
+
+// late says how close the last request of an attempt came to the key of another.
+func (c *Call) late() string {
+	if c.After <= 0 {
+		return fmt.Sprintf("a request of %s reached %s %s after %s had set its key there, and left it alone.", c.Holder,
+			c.Standing[0], text.Lasting(-c.After), c.Next)
+	}
+	return fmt.Sprintf("the last request of %s reached %s %s before %s set its key there.", c.Holder, c.Standing[0],
+		text.Lasting(c.After), c.Next)
+}
+
+// lost says which keys a holder had lost, and how many more would have let another client in.
+func (c *Call) lost() string {
+	var gone []string
+	for _, l := range c.Gone {
+		gone = append(gone, l.String())
+	}
+	said := fmt.Sprintf("the lease of %s ran until %s; %s", c.Holder, text.Instant(c.To),
+		strings.Join(slices.Compact(gone), ", "))
+	who := c.Next
+	if who == "" {
+		who = "another client"
+	}
+	if c.Missing == 0 {
+		return fmt.Sprintf("%s. From %s on nothing kept %s out, but it came no sooner than the lease had ended.", said,
+			text.Instant(c.From), who)
+	}
+	return fmt.Sprintf("%s, while %s was asking. %s of %d would have let it in.", said, who,
+		text.Count(c.Missing, "more key"), c.Units)
+}
+
+// String says how a key went.
+func (l Loss) String() string {
+	how := map[Way]string{Crashes: "lost its key in a crash", Failover: "lost its key in a failover",
+		Removed: "had its key removed", Expires: "let its key expire early", Overstated: "let its key expire"}[l.Way]
+	return fmt.Sprintf("%s %s at %s", l.Server, how, text.Instant(l.At))
+}

@@ -1,0 +1,131 @@
+package margin
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// section measures how close others came to entering while a holder was in its section past its lease.
+func (r *Reader) section(lock *trace.LockTrace, i int) {
+	t := r.t
+	g := &t.Grants[lock.Grants[i]]
+	if g.Ending == trace.Crashed || g.Until == history.Never || g.Lease == nil {
+		return
+	}
+	left := t.Time(g.End)
+	value := 1 + r.share(g.Until-left)
+	if left >= g.Until {
+		value = 0.999
+		switch since := r.protectedUntil(g); {
+		case since < left:
+			_, missing := r.nearest(lock, g, since, left)
+			if value = 0.1 + 0.4*missing + 0.4*(1-r.share(left-since)); !r.asked(lock, g, since, left) {
+				value += 1.5
+			}
+		case since != history.Never:
+			value = 0.95 + 0.049*r.share(since-left)
+		}
+	}
+	contended := r.asked(lock, g, t.Time(g.OK), max(left, g.Until))
+	if !contended {
+		value += uncontended
+	}
+	r.take(Outlives, value, func(c *Call) {
+		r.about(c, lock, i)
+		c.Contended, c.At, c.Standing = contended, left, r.servers(g)
+		for _, n := range lock.Grants[i+1:] {
+			if b := &t.Grants[n]; b.Process != history.Probe && !(g.Shared && b.Shared) {
+				c.After = t.Time(b.OK) - left
+				break
+			}
+		}
+	})
+}
+
+// protectedUntil is until when the keys of a grant keep others from a quorum, as long as it does not remove them
+// itself.
+func (r *Reader) protectedUntil(g *trace.Grant) history.Time {
+	had := map[history.Process]bool{}
+	var ends []history.Time
+	for h := range r.of(g.Attempt) {
+		had[h.unit] = true
+		end := h.gone
+		if end == history.Never || h.byOwner() {
+			if end = h.due; h.gone < end && g.Release != trace.Open && h.gone < r.t.Time(g.Release) {
+				end = h.gone
+			}
+		}
+		ends = append(ends, end)
+	}
+	if len(had) == 0 {
+		return g.Until
+	}
+	slices.Sort(ends)
+	switch k := r.need - (r.units - len(had)); {
+	case k <= 0:
+		return r.t.Time(g.OK)
+	case k > len(ends):
+		return history.Never
+	default:
+		return ends[k-1]
+	}
+}
+
+// servers are those that a grant counted; all, if it does not say which.
+func (r *Reader) servers(g *trace.Grant) []history.Process {
+	if g.Lease != nil && len(g.Lease.Counted) > 0 {
+		return slices.Clone(g.Lease.Counted)
+	}
+	return slices.Clone(r.t.History.Header.Servers)
+}
+
+// writes measures how late the writes of holders took effect: before the next holder's, or after.
+func (r *Reader) writes(lock *trace.LockTrace, number int32) {
+	t := r.t
+	first, last := map[int32]history.Time{}, map[int32]history.Time{} // by grant
+	for _, at := range t.Data {
+		e := &t.History.Events[at]
+		if e.F != history.Apply || e.Lock != lock.Name {
+			continue
+		}
+		n, ok := t.GrantAt(e.Of, number)
+		if !ok {
+			continue
+		}
+		if _, seen := first[n]; !seen && e.Type == history.OK {
+			first[n] = e.Time
+		}
+		if e.Op == history.Write {
+			last[n] = e.Time
+		}
+	}
+	for i, n := range lock.Grants {
+		g := &t.Grants[n]
+		wrote, ok := last[n]
+		if !ok || g.Lease == nil || g.Until == history.Never || g.Process == history.Probe {
+			continue
+		}
+		value, after := 1+r.share(g.Until-wrote), history.Never
+		if wrote >= g.Until {
+			value = 0.999
+			for _, b := range lock.Grants[i+1:] {
+				if f, ok := first[b]; ok {
+					after = min(after, f-wrote)
+				}
+			}
+			if after != history.Never {
+				value = max(r.share(after), 0.001)
+			}
+		}
+		contended := r.asked(lock, g, t.Time(g.OK), max(wrote, g.Until))
+		if !contended {
+			value += uncontended
+		}
+		r.take(Writes, value, func(c *Call) {
+			r.about(c, lock, i)
+			c.Contended, c.At, c.After, c.Standing = contended, wrote, after, r.servers(g)
+		})
+	}
+}

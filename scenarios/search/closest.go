@@ -1,0 +1,90 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/margin"
+)
+
+// Close is the closest call of a law: the run that came closest to violating it.
+type Close struct {
+	Law  checker.Law `json:"law"`
+	Seed uint64      `json:"seed"`
+	Plan []byte      `json:"plan,omitempty"` // if it was noted
+	margin.Call
+}
+
+// File is the name of the file that holds the plan.
+func (c *Close) File() string { return "closest-" + string(c.Law) + ".txt" }
+
+// Closest are the closest calls of a search, by law. Of equally close ones it is that of the lowest seed.
+type Closest []Close
+
+// Note adds the calls of the run of a seed, with its plan if that is not nil.
+func (c *Closest) Note(seed uint64, p *nemesis.Plan, calls []margin.Call) {
+	for i := range calls {
+		if calls[i].Telling() {
+			c.add(Close{Law: calls[i].Way.Law(), Seed: seed, Call: calls[i]}, p)
+		}
+	}
+}
+
+// Add adds those of other runs.
+func (c *Closest) Add(more Closest) {
+	for _, call := range more {
+		c.add(call, nil)
+	}
+}
+
+// add adds a call, if it is closer than the one of its law. p is the plan of its run, if the call does not have it yet.
+func (c *Closest) add(call Close, p *nemesis.Plan) {
+	at, known := slices.BinarySearchFunc(*c, call.Law, func(o Close, l checker.Law) int {
+		return slices.Index(checker.Laws, o.Law) - slices.Index(checker.Laws, l)
+	})
+	if known && cmp.Or(cmp.Compare(call.Value, (*c)[at].Value), cmp.Compare(call.Seed, (*c)[at].Seed)) >= 0 {
+		return
+	}
+	if p != nil {
+		call.Plan = []byte(p.String())
+	}
+	if !known {
+		*c = slices.Insert(*c, at, Close{})
+	}
+	(*c)[at] = call
+}
+
+// Whole are the calls of the laws that no run violated.
+func (c Closest) Whole(laws campaign.Laws) (whole Closest) {
+	for _, call := range c {
+		if laws.Of(call.Law).Violated == 0 {
+			whole = append(whole, call)
+		}
+	}
+	return whole
+}
+
+// of says how close the call of a law was; nothing if it had none.
+func (c Closest) of(law checker.Law) string {
+	for i := range c {
+		if c[i].Law == law {
+			return fmt.Sprintf("Its closest call, with seed %d: %s", c[i].Seed, c[i].Call.String())
+		}
+	}
+	return ""
+}
+
+// Facts say how close each call was.
+func (c Closest) Facts() document.Facts {
+	facts := document.Facts{}
+	for i := range c {
+		facts = append(facts, document.Fact{Name: "closest",
+			Value: fmt.Sprintf("%s held. %s", c[i].Law, c.of(c[i].Law))})
+	}
+	return facts
+}

@@ -1,0 +1,276 @@
+package search
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/margin"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// focus aims a fault at the processes, the messages and the time of the close call.
+func (v *variation) focus(f nemesis.Fault) nemesis.Fault {
+	if f.Kind == 0 {
+		return f
+	}
+	client := v.client()
+	f = v.retarget(f, client)
+	near := v.requests(client)
+	from, to := v.window()
+	switch {
+	case f.Number > 0 || f.Trigger.Message.Named() && f.Target == "": // it strikes a message
+		if len(near) == 0 {
+			return v.turn(f)
+		}
+		return v.late(f, near[v.below(len(near))], from, to)
+	case !f.Kind.Has(nemesis.FieldTrigger):
+		return f
+	}
+	at := f.Trigger.Time
+	if v.below(6) > 0 {
+		at = v.when(from, to)
+		f.Trigger = nemesis.Trigger{Time: at}
+	} else if f.Trigger.Point == "" && len(near) > 0 {
+		r := near[v.below(len(near))]
+		at = r.Left.Duration()
+		f.Trigger = nemesis.Trigger{Message: r.Message(v.below(2) == 0), SaidAt: v.below(2) == 0}
+	}
+	for _, length := range []*time.Duration{&f.For, &f.Restart} {
+		if d, ok := v.length(at, from); ok && *length > 0 && v.below(2) == 0 {
+			*length = d
+		}
+	}
+	return f
+}
+
+// client is the one to strike: the holder, or now and then whoever asks for the lock next.
+func (v *variation) client() sim.ProcessID {
+	if v.call.Next != "" && v.below(4) == 0 {
+		return v.call.Next
+	}
+	return v.call.Holder
+}
+
+// window is when a fault may strike to make a difference: from the call, or from the grant, until the lease ended or
+// until the holder did what made the call a close one.
+func (v *variation) window() (from, to time.Duration) {
+	c := v.call
+	from, to = c.Called.Duration(), c.To.Duration()
+	if v.below(2) == 0 {
+		from = c.From.Duration()
+	}
+	switch c.Way {
+	case margin.Outlives, margin.Writes, margin.Overstated:
+		to = c.At.Duration()
+	}
+	if c.To == history.Never || to <= from {
+		to = from + time.Second
+	}
+	return from, to
+}
+
+// end is when the lease ended: what lasts until then, or longer, makes a difference.
+func (v *variation) end() time.Duration {
+	if v.call.To == history.Never {
+		return v.call.From.Duration() + time.Second
+	}
+	return v.call.To.Duration()
+}
+
+// retarget turns a fault to a client, and to a server on which the holder's key stands.
+func (v *variation) retarget(f nemesis.Fault, client sim.ProcessID) nemesis.Fault {
+	var server sim.ProcessID
+	if n := len(v.call.Standing); n > 0 {
+		server = v.call.Standing[v.below(n)]
+	}
+	turned := map[bool]bool{}
+	for _, p := range f.On() {
+		isClient := nemesis.IsClient(p)
+		to := server
+		if isClient {
+			to = client
+		}
+		if !turned[isClient] && to != "" && to != p && v.alike(p, to) {
+			f = v.exchange(f, p, to)
+		}
+		turned[isClient] = true
+	}
+	return f
+}
+
+// alike reports whether two processes are both clients, both Redis nodes, or both members of one service.
+func (v *variation) alike(a, b sim.ProcessID) bool {
+	t := v.plans.scenario.Targets()
+	for _, of := range [][]sim.ProcessID{t.Clients, t.Redis, t.Consensus} {
+		if slices.Contains(of, a) && slices.Contains(of, b) {
+			return true
+		}
+	}
+	return false
+}
+
+// exchange is the fault with two processes in the place of each other, and with all of their groups if they are of
+// different ones.
+func (v *variation) exchange(f nemesis.Fault, a, b sim.ProcessID) nemesis.Fault {
+	as, bs := []sim.ProcessID{a}, []sim.ProcessID{b}
+	for _, group := range v.plans.scenario.Targets().Groups {
+		if slices.Contains(group, a) && !slices.Contains(group, b) {
+			as = group
+		}
+		if slices.Contains(group, b) && !slices.Contains(group, a) {
+			bs = group
+		}
+	}
+	if len(as) != len(bs) {
+		as, bs = []sim.ProcessID{a}, []sim.ProcessID{b}
+	}
+	return f.Renamed(func(p sim.ProcessID) sim.ProcessID {
+		if i := slices.Index(as, p); i >= 0 {
+			return bs[i]
+		}
+		if i := slices.Index(bs, p); i >= 0 {
+			return as[i]
+		}
+		return p
+	})
+}
+
+// mirror repeats all faults that struck a server which has lost the holder's key on one that still has it. If these are
+// too many, they replace others, first those that strike neither.
+func (v *variation) mirror() {
+	if len(v.call.Gone) == 0 || len(v.call.Standing) == 0 {
+		v.change(v.focus)
+		return
+	}
+	from := v.call.Gone[v.below(len(v.call.Gone))].Server
+	to := v.call.Standing[v.below(len(v.call.Standing))]
+	if !v.alike(from, to) || from == to {
+		return
+	}
+	var both, copies, others []nemesis.Fault
+	for _, f := range v.faults {
+		g := v.exchange(f, from, to)
+		if g.String() == f.String() {
+			others = append(others, f)
+			continue
+		}
+		if both = append(both, f); v.plans.generator.Allows(g) {
+			copies = append(copies, g)
+		}
+	}
+	for _, f := range both {
+		copies = slices.DeleteFunc(copies, func(g nemesis.Fault) bool { return g.String() == f.String() })
+	}
+	kept := append(both, copies...)
+	room := v.plans.scenario.Mix.Most - len(kept)
+	if room < 0 || len(copies) == 0 {
+		return
+	}
+	for len(others) > room {
+		i := v.below(len(others))
+		others = slices.Delete(others, i, i+1)
+	}
+	v.faults = append(kept, others...)
+}
+
+// requests are those of the close call: of the client, of the holder's attempt or of the next one's. Where requests
+// that arrive late matter, earlier ones may still arrive.
+func (v *variation) requests(client sim.ProcessID) (near []*nemesis.Sent) {
+	c := v.call
+	stale := v.stale()
+	early := c.Called.Duration()
+	if stale || v.below(8) == 0 {
+		early -= v.plans.scenario.Clients[0].Lock.TTL
+	}
+	acquiring := v.below(3) == 0 // those of the acquire alone
+	for _, of := range v.kinds {
+		for i := range of {
+			s := &of[i]
+			left := s.Left.Duration()
+			switch {
+			case left < early || left > c.To.Duration():
+			case acquiring && (left > c.From.Duration() || left < c.Called.Duration() || s.Client != c.Holder):
+			case s.Client == client || s.Attempt != "" && (s.Attempt == c.Attempt || s.Attempt == c.NextAttempt),
+				stale && v.below(2) == 0:
+				near = append(near, s)
+			}
+		}
+	}
+	return near
+}
+
+// stale reports whether the close call is about requests that arrive late.
+func (v *variation) stale() bool {
+	return v.call.Way == margin.Removed || v.call.Way == margin.Requests
+}
+
+// late makes a fault of one message strike a request or its answer. A request that may remove a key arrives within the
+// window.
+func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, from, to time.Duration) nemesis.Fault {
+	f = r.Strike(f, v.below(2) == 0)
+	if f.By <= 0 {
+		return f
+	}
+	if v.stale() && v.below(2) == 0 {
+		if by := v.between(from, to) - r.Left.Duration(); by > 0 {
+			f.By = by.Truncate(time.Millisecond) + time.Millisecond
+			return f
+		}
+	}
+	if d, ok := v.length(r.Left.Duration(), from); ok {
+		f.By = d
+	}
+	return f
+}
+
+// when is an instant of the close call, or soon before it began: after something happens, or at any time.
+func (v *variation) when(from, to time.Duration) time.Duration {
+	called, granted := v.call.Called.Duration(), v.call.From.Duration()
+	switch v.below(5) {
+	case 0: // when something happens, or up to 3 ms before
+		lo, _ := slices.BinarySearch(v.instants, from)
+		hi, _ := slices.BinarySearch(v.instants, to+1)
+		if lo == hi {
+			return from
+		}
+		at := v.instants[lo+v.below(hi-lo)]
+		if v.below(2) == 0 {
+			at = max(at-time.Duration(v.below(3000))*time.Microsecond, 0)
+		}
+		return at
+	case 1: // before the holder asked
+		return max(called-time.Duration(v.below(1000))*time.Millisecond, 0)
+	case 2: // soon after it began
+		return granted + time.Duration(1+v.below(1000))*time.Millisecond>>v.below(10)
+	case 3: // around the acquire
+		if granted > called && v.below(2) == 0 {
+			return v.between(called, granted)
+		}
+		return max(called-time.Duration(v.below(20))*time.Millisecond, 0)
+	}
+	return v.between(from, to).Truncate(time.Millisecond)
+}
+
+// between is any instant from one to before another.
+func (v *variation) between(from, to time.Duration) time.Duration {
+	return from + time.Duration(v.random.Uint64()%uint64(max(to-from, 1)))
+}
+
+// length is how long a fault that strikes at an instant may last, to end when the lease does, well after it, or when
+// something happens; ok is false where it should stay as it is.
+func (v *variation) length(at, from time.Duration) (d time.Duration, ok bool) {
+	end := at
+	switch v.below(4) {
+	case 0:
+		end = v.end() + time.Duration(v.below(100))*time.Millisecond
+	case 1:
+		end = v.end() + time.Duration(v.below(max(int((v.end()-from)/time.Millisecond), 1)))*time.Millisecond
+	case 2:
+		if t, ok := v.near(at); ok {
+			end = t
+		}
+	}
+	return end - at, end > at
+}

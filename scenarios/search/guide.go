@@ -1,0 +1,279 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/margin"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// together is how many plans form a block, which begins at a multiple of it. What a run shows guides plans of its block
+// alone: a search can make its blocks anywhere and in any order. It is a multiple of aimedTogether.
+const together = 512
+
+// alone is how many plans of a block, its first, are drawn freely, whatever the mix says.
+const alone = 32
+
+// BlockOf is the first seed of the block of a seed: a guided plan depends on the runs of the seeds from there on.
+func BlockOf(seed uint64) uint64 { return seed - seed%together }
+
+// guide is what the runs of one block have shown so far.
+type guide struct {
+	first  uint64         // seed of the block
+	plans  []nemesis.Plan // of its seeds from the first on
+	runs   int            // how many of these were made: all, or all but the last
+	niches [niches]niche
+	choice choice // of the latest plan
+	latest Shown
+	// differ is the seed of a run that was different when it was made again for the plan of the seed noticed; nil if
+	// none was. From then on all plans of the block are drawn freely.
+	differ, noticed *uint64
+	repeated        bool // a run of the block was made again, and was the same
+	reader          margin.Reader
+	checker         checker.Checker
+	runner          *scenarios.Runner // makes runs that nobody else has made; nil: none so far
+}
+
+// choice is what a plan varies.
+type choice struct {
+	parent *elite // nil: nothing
+	niche  int
+	added  []nemesis.Kind // the kinds of the faults that were added
+}
+
+// Shown is what is known of the run of one seed, for the plans of its block that follow. The zero value is that of a
+// run which ended its process before its plan was drawn.
+type Shown struct {
+	Plan   string `json:",omitempty"`
+	Digest sim.Digest
+	Calls  []margin.Call `json:",omitempty"` // those that matter to later plans; none if the run failed
+	// Parent is the seed of the run whose plan this one varies, in a niche; nil if the plan is drawn freely.
+	Parent *uint64        `json:",omitempty"`
+	Niche  int            `json:",omitempty"`
+	Added  []nemesis.Kind `json:",omitempty"`
+	// Differing, if set, is the seed of a run that was different when it was made again for this plan: the plans of the
+	// block are drawn freely from here on.
+	Differing *uint64 `json:",omitempty"`
+}
+
+// Judged is a run and its close calls.
+type Judged struct {
+	Result *scenarios.Result
+	Calls  []margin.Call
+}
+
+// Learn spares the plans a run that their user has made with Plan(seed) and judged by all laws: the zero Judged if it
+// failed. It must be called before the next Plan to be of use.
+func (p *Plans) Learn(seed uint64, j Judged) {
+	g := &p.guide
+	if n := len(g.plans); n > g.runs && g.first+uint64(n-1) == seed {
+		g.learn(g.shown(j), j.Result)
+	}
+}
+
+// Shown is what Resume needs to know of the run that was learned last; one must have been.
+func (p *Plans) Shown() Shown {
+	g := &p.guide
+	s, at := g.latest, g.runs-1
+	s.Plan, s.Differing = g.plans[at].String(), p.differing(g.first+uint64(at))
+	return s
+}
+
+// differing is the seed of the run that was different when it was made again for the plan of a seed; nil if none was.
+func (p *Plans) differing(seed uint64) *uint64 {
+	if g := &p.guide; g.noticed != nil && *g.noticed == seed {
+		return g.differ
+	}
+	return nil
+}
+
+// Resume makes the plans those of a process that goes on in the block of a seed: what the runs of the seeds before it
+// have shown, from the block's first on, is given. The error is of a plan that cannot be parsed.
+func (p *Plans) Resume(seed uint64, shown []Shown) error {
+	g := &p.guide
+	g.begin(BlockOf(seed))
+	for i, s := range shown {
+		at := g.first + uint64(i)
+		plan := nemesis.Plan{}
+		if s.Plan != "" {
+			var err error
+			if plan, err = nemesis.ParsePlan("plan", []byte(s.Plan)); err != nil {
+				return fmt.Errorf("the plan of seed %d: %w", at, err)
+			}
+		}
+		if s.Differing != nil {
+			g.differ, g.noticed = s.Differing, &at
+		}
+		g.plans = append(g.plans, plan)
+		g.choice = choice{}
+		if s.Parent != nil {
+			n := &g.niches[s.Niche]
+			k := slices.IndexFunc(n.elites, func(e *elite) bool { return e.seed == *s.Parent })
+			if k < 0 {
+				return fmt.Errorf("the plan of seed %d varies that of seed %d, which is not kept", at, *s.Parent)
+			}
+			g.choice = choice{n.elites[k], s.Niche, s.Added}
+			g.repeated = true
+		}
+		g.learn(s, nil)
+	}
+	return nil
+}
+
+// shown reads what a run has shown.
+func (g *guide) shown(j Judged) (s Shown) {
+	if c := &g.choice; c.parent != nil {
+		s.Parent, s.Niche, s.Added = &c.parent.seed, c.niche, c.added
+	}
+	if j.Result == nil {
+		return s
+	}
+	s.Digest = j.Result.Digest
+	for _, c := range j.Calls {
+		at := nicheOf(&c)
+		if c.Value == 0 || g.choice.parent != nil && g.choice.niche == at || g.niches[at].admits(&c) {
+			s.Calls = append(s.Calls, c)
+		}
+	}
+	return s
+}
+
+// learn adds the run of the latest plan; r is nil if it is not at hand.
+func (g *guide) learn(s Shown, r *scenarios.Result) {
+	at := g.runs
+	g.runs, g.latest = at+1, s
+	e := elite{plan: g.plans[at], seed: g.first + uint64(at), digest: s.Digest, kinds: kindsOf(g.plans[at].Faults)}
+	if r != nil {
+		e.find = sync.OnceValue(func() *aim {
+			a := new(aim)
+			a.sort(r)
+			return a
+		})
+	}
+	closer, broken := false, false
+	for _, c := range s.Calls {
+		n := nicheOf(&c)
+		mine := g.choice.parent != nil && g.choice.niche == n
+		closer = closer || mine && c.Value < g.choice.parent.call.Value
+		if c.Value == 0 {
+			broken = broken || g.choice.parent != nil && g.choice.niche%margin.Ways == int(c.Way)
+			continue
+		}
+		e.call = c
+		g.niches[n].keep(e)
+	}
+	if g.choice.parent != nil {
+		g.niches[g.choice.niche].credit(&g.choice, closer, broken)
+	}
+	g.choice = choice{}
+}
+
+// begin turns to a block.
+func (g *guide) begin(block uint64) {
+	g.first, g.plans, g.runs, g.choice = block, g.plans[:0], 0, choice{}
+	g.differ, g.noticed, g.repeated = nil, nil, false
+	g.niches = [niches]niche{}
+}
+
+// guided is the plan of a seed after all that the earlier runs of its block have shown.
+func (p *Plans) guided(seed uint64) nemesis.Plan {
+	g := &p.guide
+	if block := BlockOf(seed); g.first != block || len(g.plans) == 0 {
+		g.begin(block)
+	}
+	for at := int(seed - g.first); len(g.plans) <= at; {
+		if len(g.plans) > g.runs {
+			p.catchUp()
+		}
+		g.plans = append(g.plans, p.next(g.first+uint64(len(g.plans))))
+	}
+	return g.plans[seed-g.first]
+}
+
+// catchUp makes the run of the latest plan.
+func (p *Plans) catchUp() {
+	g := &p.guide
+	if g.runner == nil {
+		g.runner = scenarios.NewRunner(p.scenario)
+		g.runner.ReportSent(true)
+	}
+	r, err := g.runner.Run(g.plans[g.runs])
+	if err != nil {
+		g.learn(g.shown(Judged{}), nil)
+		return
+	}
+	v := g.checker.Check(r.History)
+	g.learn(g.shown(Judged{&r, g.reader.Read(g.checker.Trace(r.History), &v, r.Sent)}), &r)
+}
+
+// next draws the plan of the next seed of the block, or varies one that came close.
+func (p *Plans) next(seed uint64) nemesis.Plan {
+	drawn := p.drawn(seed)
+	g := &p.guide
+	random, varies := p.varies(seed)
+	if !varies || g.differ != nil {
+		return drawn
+	}
+	e, of := g.choose(random)
+	if e == nil {
+		return drawn
+	}
+	if e.aim == nil || !g.repeated {
+		r, err := p.look(e.plan)
+		if err != nil || r.Digest != e.digest {
+			g.differ, g.noticed = &e.seed, &seed
+			return drawn
+		}
+		g.repeated = true
+		e.aim = new(aim)
+		e.aim.sort(&r)
+	}
+	g.choice = choice{parent: e, niche: of}
+	pool := drawn.Faults
+	for i := range uint64(2) {
+		pool = append(pool, p.generator.Draw(seed^(i+1)<<40)...)
+	}
+	v := variation{archer: archer{e.aim, random}, plans: p, faults: slices.Clone(e.plan.Faults), call: &e.call,
+		niche: &g.niches[of], added: &g.choice.added}
+	v.vary(pool)
+	return p.of(e.plan.Seed, v.faults)
+}
+
+// varies reports whether the plan of a seed varies another, if there is any, and returns what it draws from.
+func (p *Plans) varies(seed uint64) (*sim.Stream, bool) {
+	random := sim.NewStream(seed, "guide")
+	return random, seed%together >= alone && int(random.Uint64()%100) < p.share
+}
+
+// Free reports whether the plan of a seed is drawn freely: what no run has shown decides on it.
+func (p *Plans) Free(seed uint64) bool {
+	if p.share == 0 {
+		return true
+	}
+	_, varies := p.varies(seed)
+	return !varies
+}
+
+// sample is a plan whose run differs if the program draws, runs or records otherwise: one that varies another, if some
+// do.
+func (p *Plans) sample() nemesis.Plan {
+	if p.sampled != nil {
+		return *p.sampled
+	}
+	plan := p.drawn(calm)
+	if p.share > 0 {
+		for seed := uint64(alone); seed < together; seed++ {
+			if _, varies := p.varies(seed); varies {
+				plan = p.Plan(seed)
+				break
+			}
+		}
+	}
+	p.sampled = &plan
+	return plan
+}

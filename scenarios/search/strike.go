@@ -1,0 +1,284 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/margin"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// strikes are the misfortunes that bring each way about: what takes the next step from a close call to a violation.
+var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
+	margin.Expires:  {(*variation).fastServer, (*variation).fastServer, (*variation).fewerKeys},
+	margin.Crashes:  {(*variation).forgetful, (*variation).forgetful, (*variation).fewerKeys},
+	margin.Failover: {(*variation).failOver, (*variation).failOver, (*variation).fewerKeys},
+	margin.Removed: {(*variation).lateRequest, (*variation).lateRequest, (*variation).pauseClient,
+		(*variation).fewerKeys},
+	margin.Overstated: {(*variation).overstate},
+	margin.Deposed:    {(*variation).isolate, (*variation).isolate, (*variation).pauseServer},
+	margin.Outlives: {(*variation).pauseClient, (*variation).pauseClient, (*variation).cutOff,
+		(*variation).lateWrite},
+	margin.Writes:   {(*variation).pauseClient, (*variation).lateWrite},
+	margin.Requests: {(*variation).lateRequest, (*variation).pauseClient},
+}
+
+// strike makes the faults of one misfortune; none if there is nobody to suffer it.
+func (v *variation) strike() []nemesis.Fault {
+	w := v.call.Way
+	if w == margin.Mixed {
+		w = margin.Way(v.below(int(margin.Mixed)))
+	}
+	of := strikes[w]
+	return of[v.below(len(of))](v)
+}
+
+// standing is a server on which the holder's key stands; empty if there is none.
+func (v *variation) standing() sim.ProcessID {
+	if n := len(v.call.Standing); n > 0 {
+		return v.call.Standing[v.below(n)]
+	}
+	return ""
+}
+
+// some is a time up to another, of any order of magnitude from 1 ms on.
+func (v *variation) some(most time.Duration) time.Duration {
+	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
+}
+
+// beyond is how long a fault lasts that begins at an instant and ends after another, by at most a time.
+func (v *variation) beyond(at, end, most time.Duration) time.Duration {
+	return (max(end-at, 0) + max(most, time.Second)>>v.below(4)).Truncate(time.Millisecond)
+}
+
+// fastServer lets the clock of a server run ahead, so that a key expires early there.
+func (v *variation) fastServer() []nemesis.Fault {
+	from, to := v.window()
+	server, at := v.standing(), v.when(from, to)
+	if v.below(4) == 0 {
+		return []nemesis.Fault{{Kind: nemesis.Drift, Target: server, PPM: v.plans.scenario.Mix.PPM,
+			Trigger: nemesis.Trigger{Time: max(from-v.some(from), 0)}}}
+	}
+	by := max(to-at, time.Millisecond).Truncate(time.Millisecond) + v.some(to-from)
+	return []nemesis.Fault{{Kind: nemesis.Jump, Target: server, By: by, Trigger: nemesis.Trigger{Time: at}}}
+}
+
+// fewerKeys cuts the holder off from the servers that it can do without, until it has been granted the lock.
+func (v *variation) fewerKeys() []nemesis.Fault {
+	c := v.call
+	if c.Spare < 1 || c.Spare > len(c.Standing) {
+		return nil
+	}
+	var servers []sim.ProcessID
+	first := v.below(len(c.Standing))
+	for i := range c.Spare {
+		servers = append(servers, c.Standing[(first+i)%len(c.Standing)])
+	}
+	at := max(c.Called.Duration()-v.some(time.Second), 0)
+	return []nemesis.Fault{{Kind: nemesis.Cut, Left: []sim.ProcessID{c.Holder}, Right: servers,
+		For: v.beyond(at, c.From.Duration(), 0), Trigger: nemesis.Trigger{Time: at}}}
+}
+
+// slowClient sets the clock of the holder back, or slows it down, so that it believes its lease to last longer.
+func (v *variation) slowClient() []nemesis.Fault {
+	from, to := v.call.Called.Duration(), v.call.From.Duration()
+	if v.below(2) == 0 {
+		return []nemesis.Fault{{Kind: nemesis.Drift, Target: v.call.Holder, PPM: -v.plans.scenario.Mix.PPM,
+			Trigger: nemesis.Trigger{Time: max(from-v.some(from), 0)}}}
+	}
+	by := v.some(max(v.call.To.Duration()-to, time.Second))
+	return []nemesis.Fault{{Kind: nemesis.Jump, Target: v.call.Holder, By: -by,
+		Trigger: nemesis.Trigger{Time: v.between(from, to)}}}
+}
+
+// cutOff cuts the holder off from the servers, so that it is not told that its lease is over.
+func (v *variation) cutOff() []nemesis.Fault {
+	from, to := v.window()
+	at := v.when(from, to)
+	t := v.plans.scenario.Targets()
+	return []nemesis.Fault{{Kind: nemesis.Cut, Left: []sim.ProcessID{v.call.Holder}, Right: t.Servers(),
+		For: v.beyond(at, v.end(), v.end()-from), Trigger: nemesis.Trigger{Time: at}}}
+}
+
+// forgetful crashes a server, which is back before the window ends.
+func (v *variation) forgetful() []nemesis.Fault {
+	from, to := v.call.From.Duration(), v.call.To.Duration()
+	at := v.between(from, to).Truncate(time.Millisecond)
+	loss := nemesis.LosesEverything
+	if v.below(2) == 0 {
+		loss = nemesis.LosesUnsynced
+	}
+	return []nemesis.Fault{{Kind: nemesis.Crash, Target: v.standing(), Loss: loss,
+		Restart: v.some(max(to-at, time.Millisecond)), Trigger: nemesis.Trigger{Time: at}}}
+}
+
+// failOver keeps a replica from learning of the holder's key, and promotes it.
+func (v *variation) failOver() []nemesis.Fault {
+	t := v.plans.scenario.Targets()
+	server := v.standing()
+	for _, group := range t.Groups {
+		if !slices.Contains(group, server) || len(group) < 2 {
+			continue
+		}
+		from, to := v.call.From.Duration(), v.call.To.Duration()
+		called := v.call.Called.Duration()
+		replica := group[1+v.below(len(group)-1)]
+		cut := max(called-v.some(time.Second), 0)
+		return []nemesis.Fault{
+			{Kind: nemesis.Cut, OneWay: true, Left: group[:1], Right: []sim.ProcessID{replica},
+				For: v.beyond(cut, to, to-from), Trigger: nemesis.Trigger{Time: cut}},
+			{Kind: nemesis.FailOver, Target: group[0], Peer: replica,
+				Trigger: nemesis.Trigger{Time: from + v.some(max(to-from, time.Millisecond))}},
+		}
+	}
+	return nil
+}
+
+// isolate cuts the master or leader and a client off from all others. One that stands still meanwhile goes on as if
+// nobody had taken its place.
+func (v *variation) isolate() []nemesis.Fault {
+	t := v.plans.scenario.Targets()
+	from, to := v.window()
+	at := v.when(from, to)
+	if v.below(2) == 0 { // before the holder asks
+		at = max(v.call.Called.Duration()-v.some(to-from), 0)
+	}
+	client, server := v.client(), v.standing()
+	near := []sim.ProcessID{client, server}
+	var far []sim.ProcessID
+	for _, p := range append(t.Servers(), t.Sentinel) {
+		if p != server && p != "" && (len(t.Groups) == 0 || v.together(p, server) || p == t.Sentinel) {
+			far = append(far, p)
+		}
+	}
+	if len(far) == 0 {
+		return nil
+	}
+	cut := nemesis.Fault{Kind: nemesis.Cut, Left: near, Right: far, For: v.beyond(at, v.end(), v.end()-from),
+		Trigger: nemesis.Trigger{Time: at}}
+	if v.below(2) == 0 {
+		return []nemesis.Fault{cut}
+	}
+	return []nemesis.Fault{cut, {Kind: nemesis.Pause, Target: server, For: v.some(to - from), Trigger: cut.Trigger}}
+}
+
+// together reports whether two servers are of one group.
+func (v *variation) together(a, b sim.ProcessID) bool {
+	return slices.ContainsFunc(v.plans.scenario.Targets().Groups, func(group []sim.ProcessID) bool {
+		return slices.Contains(group, a) && slices.Contains(group, b)
+	})
+}
+
+// pauseServer pauses a server: at any time, or when another fault strikes.
+func (v *variation) pauseServer() []nemesis.Fault {
+	from, to := v.window()
+	f := nemesis.Fault{Kind: nemesis.Pause, Target: v.standing(), For: v.some(to - from),
+		Trigger: nemesis.Trigger{Time: v.when(from, to)}}
+	if n := len(v.faults); n > 0 && v.below(2) == 0 {
+		if at := v.faults[v.below(n)].Trigger; at.Timed() {
+			f.Trigger = at
+		}
+	}
+	return []nemesis.Fault{f}
+}
+
+// pauseClient pauses the holder until after the window, from any time in it, or when a message of it is on its way.
+func (v *variation) pauseClient() []nemesis.Fault {
+	from, to := v.window()
+	f := nemesis.Fault{Kind: nemesis.Pause, Target: v.call.Holder}
+	at := v.when(from, to)
+	f.Trigger = nemesis.Trigger{Time: at}
+	if near := v.requests(v.call.Holder); len(near) > 0 && v.below(3) == 0 {
+		r := near[v.below(len(near))]
+		at = r.Left.Duration()
+		f.Trigger = nemesis.Trigger{Message: r.Message(v.below(2) == 0), SaidAt: v.below(2) == 0}
+	}
+	f.For = v.beyond(at, v.end(), v.end()-from)
+	return []nemesis.Fault{f}
+}
+
+// overstate has the holder count on its lease for too long; if it does so already, it keeps it from hearing of another
+// end, or from leaving before.
+func (v *variation) overstate() []nemesis.Fault {
+	of := []func(*variation) []nemesis.Fault{(*variation).lateAnswer, (*variation).slowClient}
+	if v.call.After > 0 && v.below(4) > 0 {
+		of = []func(*variation) []nemesis.Fault{(*variation).cutOff, (*variation).pauseClient}
+	}
+	return of[v.below(2)](v)
+}
+
+// lateWrite delays what the holder sends to the resource until after the window.
+func (v *variation) lateWrite() []nemesis.Fault {
+	from, to := v.window()
+	at := v.when(from, to)
+	return []nemesis.Fault{{Kind: nemesis.DelayLink, Target: v.call.Holder, Peer: history.Resource,
+		By: v.beyond(at, v.end(), v.end()-from), Trigger: nemesis.Trigger{Time: at}}}
+}
+
+// lateAnswer delays one of the last answers before the holder was told of its lease, which it then counts from too
+// late.
+func (v *variation) lateAnswer() []nemesis.Fault {
+	var last []*nemesis.Sent
+	for _, of := range v.kinds {
+		for i := range of {
+			if s := &of[i]; s.Client == v.call.Holder && history.Time(s.Left) < v.call.From {
+				last = append(last, s)
+			}
+		}
+	}
+	if len(last) == 0 {
+		return nil
+	}
+	slices.SortFunc(last, func(a, b *nemesis.Sent) int { return cmp.Compare(b.Left, a.Left) })
+	r := last[v.below(min(len(last), 5))]
+	length := max(v.end()-v.call.From.Duration(), time.Second)
+	if v.below(2) == 0 {
+		return []nemesis.Fault{{Kind: nemesis.DelayLink, Target: r.Server, Peer: r.Client, By: v.some(length),
+			For: v.some(time.Second), Trigger: nemesis.Trigger{Time: r.Left.Duration().Truncate(time.Millisecond)}}}
+	}
+	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.some(length)}, true)}
+}
+
+// lateRequest delays the last request of an attempt to a server, so that it arrives in the window; of a late request,
+// when the next holder's key is there.
+func (v *variation) lateRequest() []nemesis.Fault {
+	own := v.call.Way == margin.Requests
+	last := map[history.Attempt]*nemesis.Sent{}
+	var attempts []history.Attempt
+	server := v.standing()
+	for _, of := range v.kinds {
+		for i := range of {
+			s := &of[i]
+			if s.Server != server || s.Attempt == "" || own != (s.Attempt == v.call.Attempt) ||
+				s.Left.Duration() > v.call.To.Duration() {
+				continue
+			}
+			if last[s.Attempt] == nil {
+				attempts = append(attempts, s.Attempt)
+			}
+			if last[s.Attempt] == nil || last[s.Attempt].Left < s.Left {
+				last[s.Attempt] = s
+			}
+		}
+	}
+	if len(attempts) == 0 {
+		return nil
+	}
+	s := last[attempts[v.below(len(attempts))]]
+	from, to := v.call.From.Duration(), v.call.To.Duration()
+	if own {
+		if from = to; v.call.After != history.Never && v.call.At > 0 {
+			from = max(from, (v.call.At + v.call.After).Duration())
+		}
+		to = from + v.plans.scenario.Clients[0].Lock.TTL
+	}
+	by := from + v.some(max(to-from, time.Millisecond)) - s.Left.Duration()
+	if by <= 0 {
+		return nil
+	}
+	f := nemesis.Fault{Kind: nemesis.DelayMessage, By: by.Truncate(time.Millisecond) + time.Millisecond}
+	return []nemesis.Fault{s.Strike(f, false)}
+}
