@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,8 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/embedded"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
 // killed is processes of a campaign, any of which may be killed and started again.
@@ -46,24 +46,36 @@ func (k *killed) serve() {
 }
 
 // worker1 starts a single worker process of a campaign. It ends with this one.
-func worker1(t testing.TB, dir, url, name string) *exec.Cmd {
+func worker1(t testing.TB, dir, file, name string) *exec.Cmd {
 	t.Helper()
+	a, err := access.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := program(t, dir, "fencepost-campaign", "work", "--"+childFlag, "--name", name)
-	c.Env = append(c.Env, natsURL+"="+url)
 	c.Stderr = os.Stderr
-	if _, err := c.StdinPipe(); err != nil {
+	life, err := c.StdinPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
+	if err := json.NewEncoder(life).Encode(a); err != nil {
+		t.Fatal(err)
+	}
 	return c
+}
+
+// access is the file with the access to the server.
+func (k *killed) access() string {
+	return filepath.Join(storeIn(filepath.Join(k.dir, "x")), access.FileName)
 }
 
 // work starts a worker in the place of the ith.
 func (k *killed) work(i int) {
 	k.t.Helper()
-	k.workers[i] = worker1(k.t, k.dir, embedded.URL(storeIn(filepath.Join(k.dir, "x"))), "killed")
+	k.workers[i] = worker1(k.t, k.dir, k.access(), "killed")
 }
 
 // kill kills a process as kill -9 does.
@@ -82,8 +94,11 @@ func TestKillsChangeNothing(t *testing.T) {
 	k := &killed{t: t, dir: t.TempDir(), workers: make([]*exec.Cmd, 2), start: []string{"start", "kleppmann-gc-pause",
 		"--seeds", seeds, "--out", "x", "--patience", "1s", "--name", "killed"}}
 	k.serve()
-	url := embedded.URL(storeIn(filepath.Join(k.dir, "x")))
-	nc, err := queue.Access{URL: url}.Connect("killer", nil)
+	a, err := access.ReadFile(k.access())
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := a.Connect("killer", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

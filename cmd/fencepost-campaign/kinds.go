@@ -44,14 +44,16 @@ type kind struct {
 	name string
 	// open opens an entry with the content of its file.
 	open func(e entry, content []byte) (subject, error)
+	// executes reports whether its file is a program, which is executed.
+	executes bool
 }
 
 // kinds are all.
 var kinds = []kind{
-	{"explore", openScenario},
-	{"package", openPackage},
-	{"verify", openVerification},
-	{"corpus", openCorpus},
+	{name: "explore", open: openScenario},
+	{name: "package", open: openPackage, executes: true},
+	{name: "verify", open: openVerification},
+	{name: "corpus", open: openCorpus},
 }
 
 // kindOf finds a kind; nil if there is none of that name.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,9 +11,8 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -93,17 +93,19 @@ type job struct {
 	*queue.Campaign
 	order    order
 	subjects []subject // of the entries
+	binaries []string  // sums of those that may be executed here
 }
 
 // join opens a campaign, and makes sure that this program is the one that began it. If it is not, the campaign and why
 // are returned both.
-func join(ctx context.Context, nc *nats.Conn, name string, notice func(string)) (*job, error) {
-	c, err := queue.Open(ctx, nc, name)
+func (p *place) join(ctx context.Context) (*job, error) {
+	name := p.name
+	c, err := queue.Open(ctx, p.nc, name)
 	if err != nil {
 		return nil, err
 	}
-	c.Notice = notice
-	j := &job{Campaign: c}
+	c.Notice = p.notice
+	j := &job{Campaign: c, binaries: p.access.Binaries}
 	if err := json.Unmarshal(c.What, &j.order); err != nil || len(j.order.Entries) == 0 {
 		return j, fmt.Errorf("campaign %s is of another version of this program: %w", name, errors.Join(err))
 	}
@@ -141,7 +143,27 @@ func (j *job) open(ctx context.Context, e entry) (subject, error) {
 			return nil, err
 		}
 	}
+	if sum := sumOf(content); k.executes && !slices.Contains(j.binaries, sum) {
+		return nil, fmt.Errorf("campaign %s has a test binary executed that was not built here: if you know whose it is, "+
+			"and that its SHA-256 is this one, allow it by --binary %s", j.Name, sum)
+	}
 	return k.open(e, content)
+}
+
+// sumOf names a test binary.
+func sumOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// binaries are the sums of the test binaries among files of entries.
+func binaries(entries []entry, files map[string][]byte) (sums []string) {
+	for _, e := range entries {
+		if kindOf(e.Kind).executes {
+			sums = append(sums, sumOf(files[e.File]))
+		}
+	}
+	return sums
 }
 
 // prove runs the probes of all entries, and says which comes out otherwise here.

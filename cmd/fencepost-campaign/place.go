@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/embedded"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 )
@@ -18,7 +21,8 @@ import (
 // place is the server at which a command finds its campaign.
 type place struct {
 	console
-	access queue.Access
+	access access.Server
+	file   string // with the access; may be empty
 	name   string // of the campaign; may be empty
 	folder string // of the campaign on this machine; may be empty
 	listen string // of an embedded server
@@ -33,13 +37,41 @@ const natsURL = "NATS_URL"
 
 func (p *place) register(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&p.access.URL, "nats", os.Getenv(natsURL),
-		"the `URL` of a NATS server with JetStream (default $"+natsURL+")")
+	f.StringVar(&p.access.URL, "nats", "",
+		"the `URL` of a NATS server with JetStream (default $"+natsURL+", which may hold a password or token)")
+	f.StringVar(&p.file, "access", "", "a `FILE` with the access to a server: a copy of DIR/nats/"+access.FileName)
 	f.StringVar(&p.access.Creds, "creds", "", "a `FILE` with NATS credentials")
 	f.StringVar(&p.access.CA, "tls-ca", "", "a `FILE` with certificates of authorities to trust")
 	f.StringVar(&p.access.Cert, "tls-cert", "", "a `FILE` with a certificate of this client")
 	f.StringVar(&p.access.Key, "tls-key", "", "a `FILE` with its key")
 	f.StringVar(&p.name, "name", "", "the campaign's `NAME`")
+	f.StringSliceVar(&p.access.Binaries, "binary", nil,
+		"the `SHA256` of a test binary that may be executed here, though it was not built here")
+	c.MarkFlagsMutuallyExclusive("nats", "access")
+}
+
+// settle reads how to get to a server that is not that of a folder, and whether there is one. What other programs are
+// started later have no secret of it in their environment.
+func (p *place) settle() (elsewhere bool, err error) {
+	fromVariable := os.Getenv(natsURL)
+	os.Unsetenv(natsURL)
+	switch {
+	case p.file != "":
+		a, err := access.ReadFile(p.file)
+		if err != nil {
+			return true, fmt.Errorf("--access: %w", err)
+		}
+		a.Binaries = append(a.Binaries, p.access.Binaries...)
+		p.access = *a
+		return true, nil
+	case p.access.URL != "" && p.access.Secret():
+		return true, errors.New("--nats must not hold a user, a password or a token, which every user of this machine " +
+			"could read in the list of processes: put the URL into the variable " + natsURL + ", or name a file by " +
+			"--creds or --access")
+	case p.access.URL == "":
+		p.access.URL = fromVariable
+	}
+	return p.access.URL != "", nil
 }
 
 // storeIn is where an embedded server keeps its store in the folder of a campaign.
@@ -51,11 +83,18 @@ func (p *place) serve(folder string) (err error) {
 	if err != nil {
 		return err
 	}
-	p.access.URL = p.server.URL
+	p.trust(&p.server.Access)
 	return p.connect()
 }
 
-// connect connects to the server of the URL.
+// trust takes the access to the server of a folder, and what else may be executed.
+func (p *place) trust(a *access.Server) {
+	binaries := p.access.Binaries
+	p.access = *a
+	p.access.Binaries = slices.Concat(a.Binaries, binaries)
+}
+
+// connect connects to the server of the access.
 func (p *place) connect() (err error) {
 	p.nc, err = p.access.Connect("fencepost campaign", p.notice)
 	return err
@@ -63,27 +102,37 @@ func (p *place) connect() (err error) {
 
 // find is reach, and starts the server of a folder if it does not run.
 func (p *place) find() error {
-	away := p.access.URL == "" && p.folder != ""
 	err := p.reach()
-	if err != nil && away && p.access.URL != "" {
+	if errors.Is(err, errAway) {
 		return p.serve(p.folder)
 	}
 	return err
 }
 
-// reach connects to the server of the URL, or to the one that serves the campaign's folder.
+// errAway says that the server of a folder does not run.
+var errAway = errors.New("the server of the campaign does not run")
+
+// reach connects to the server that the call names, or to the one that serves the campaign's folder.
 func (p *place) reach() error {
-	if p.access.URL != "" {
+	if elsewhere, err := p.settle(); err != nil {
+		return err
+	} else if elsewhere {
 		return p.connect()
 	}
 	if p.folder == "" {
-		return errors.New("say where the campaign is: --nats URL, or --out DIR if it was begun on this machine")
+		return errors.New("say where the campaign is: --nats URL, --access FILE, or --out DIR if it was begun on this " +
+			"machine")
 	}
-	url := embedded.URL(storeIn(p.folder))
-	if url == "" {
+	running, a, err := embedded.Running(storeIn(p.folder))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s holds no campaign", p.folder)
+	case err != nil:
+		return err
+	case !running:
+		return fmt.Errorf("%w in %s: the command that began the campaign starts it again", errAway, p.folder)
 	}
-	p.access.URL = url
+	p.trust(a)
 	return p.connect()
 }
 

@@ -150,7 +150,7 @@ func (p *place) open(ctx context.Context) (*job, error) {
 	if err := p.choose(ctx); err != nil {
 		return nil, err
 	}
-	return join(ctx, p.nc, p.name, p.notice)
+	return p.join(ctx)
 }
 
 func newStop(to console) *cobra.Command {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 	"github.com/fencepost-sim/fencepost/cmd/output"
 )
@@ -62,9 +63,12 @@ type begun struct {
 }
 
 func (b *begun) run(c *cobra.Command, args []string, here bool) error {
-	err := b.request.check(c, args)
-	if err == nil && b.listen != "" && b.access.URL != "" {
-		err = errors.New("--listen does not go with --nats")
+	if err := b.request.check(c, args); err != nil {
+		return err
+	}
+	elsewhere, err := b.settle()
+	if elsewhere = elsewhere && !here; err == nil && b.listen != "" && elsewhere {
+		err = errors.New("--listen does not go with --nats, --access or " + natsURL)
 	}
 	if err != nil {
 		return err
@@ -93,13 +97,7 @@ func (b *begun) run(c *cobra.Command, args []string, here bool) error {
 		return err
 	}
 	defer b.close()
-	embedded := here || b.access.URL == ""
-	if embedded {
-		err = b.serve(b.report.Out)
-	} else {
-		err = b.connect()
-	}
-	if err != nil {
+	if err := b.meet(elsewhere, entries, files); err != nil {
 		return err
 	}
 	if _, err = queue.Create(ctx, b.nc, b.name, what, files, b.request.patience); errors.Is(err, queue.ErrOther) {
@@ -109,26 +107,35 @@ func (b *begun) run(c *cobra.Command, args []string, here bool) error {
 	if err != nil {
 		return err
 	}
-	return b.follow(ctx, c, here, embedded)
+	return b.follow(ctx, c, here, !elsewhere)
+}
+
+// meet connects to the server, and notes which test binaries this user has built.
+func (b *begun) meet(elsewhere bool, entries []entry, files map[string][]byte) error {
+	built := binaries(entries, files)
+	if elsewhere {
+		b.access.Binaries = append(b.access.Binaries, built...)
+		return b.connect()
+	}
+	if err := b.serve(b.report.Out); err != nil {
+		return err
+	}
+	err := b.server.Know(built...)
+	b.access.Binaries = append(b.access.Binaries, built...)
+	return err
 }
 
 // follow coordinates the campaign until its end, and reports.
 func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded bool) error {
-	j, err := join(ctx, b.nc, b.name, b.notice)
+	j, err := b.join(ctx)
 	if j != nil {
 		defer j.close()
 	}
 	if err != nil {
 		return err
 	}
-	switch {
-	case here:
-	case embedded:
-		b.notice(fmt.Sprintf("the server of campaign %s is here; workers join by: fencepost campaign work --nats %s",
-			b.name, b.access.URL))
-	default:
-		b.notice(fmt.Sprintf("campaign %s is at %s; workers join by: fencepost campaign work --name %s", b.name,
-			b.access.Shown(), b.name))
+	if !here {
+		b.invite(embedded)
 	}
 	close, err := b.show(ctx, j)
 	if err != nil {
@@ -161,6 +168,26 @@ func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded boo
 		<-ctx.Done()
 	}
 	return err
+}
+
+// invite says how workers join.
+func (b *begun) invite(embedded bool) {
+	if !embedded {
+		binaries := ""
+		for _, sum := range b.access.Binaries {
+			binaries += " --binary " + sum
+		}
+		b.notice(fmt.Sprintf("campaign %s is at %s; workers join by: fencepost campaign work --name %s%s", b.name,
+			b.access.Shown(), b.name, binaries))
+		return
+	}
+	b.notice(fmt.Sprintf("the server of campaign %s is here; workers join by: fencepost campaign work --out %s", b.name,
+		output.Word(filepath.Clean(b.report.Out))))
+	if b.access.Listen != "" {
+		b.notice(fmt.Sprintf("it listens at %s; on another machine, with a copy of %s that only you can read: fencepost "+
+			"campaign work --access %s", b.access.Shown(),
+			output.Word(filepath.Join(storeIn(b.report.Out), access.FileName)), access.FileName))
+	}
 }
 
 // coordinate takes part in coordinating, and shows progress.

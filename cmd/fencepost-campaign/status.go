@@ -36,7 +36,7 @@ func newStatus(to console) *cobra.Command {
 			if page == "" {
 				return f.Show(s.document())
 			}
-			j, err := join(ctx, p.nc, p.name, p.notice)
+			j, err := p.join(ctx)
 			if j != nil {
 				defer j.close()
 			}

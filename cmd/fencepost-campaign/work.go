@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/reports/text"
@@ -38,7 +40,11 @@ be killed at any moment: what it was doing is done by others.`,
 			if child {
 				runtime.GOMAXPROCS(1)   // it makes one run after the other; the other cores have workers of their own
 				debug.SetGCPercent(400) // a run leaves next to nothing, as in fencepost
-				return k.work(outlivedBy(ctx, os.Stdin))
+				life := bufio.NewReader(os.Stdin)
+				if err := k.told(life); err != nil {
+					return err
+				}
+				return k.work(outlivedBy(ctx, life))
 			}
 			err := k.reach()
 			if err == nil && !k.stay {
@@ -61,6 +67,19 @@ be killed at any moment: what it was doing is done by others.`,
 
 // childFlag makes a process a worker of the one that has started it, with which it ends.
 const childFlag = "one"
+
+// told reads how to get to the server from the process that has started this one, so that no secret is in the command
+// line or the environment.
+func (k *crew) told(by *bufio.Reader) error {
+	line, err := by.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &k.access)
+	}
+	if err != nil {
+		return fmt.Errorf("--%s is for processes that fencepost campaign work starts: %w", childFlag, err)
+	}
+	return nil
+}
 
 // outlivedBy is done when the process that holds the other end of a pipe has ended.
 func outlivedBy(ctx context.Context, pipe io.Reader) context.Context {
@@ -198,15 +217,7 @@ func (k *crew) one(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"work", "--" + childFlag, "--name", k.name}
-	for flag, value := range map[string]string{"creds": k.access.Creds, "tls-ca": k.access.CA,
-		"tls-cert": k.access.Cert, "tls-key": k.access.Key} {
-		if value != "" {
-			args = append(args, "--"+flag, value)
-		}
-	}
-	c := exec.Command(self, args...)
-	c.Env = append(os.Environ(), natsURL+"="+k.access.URL)
+	c := exec.Command(self, "work", "--"+childFlag, "--name", k.name)
 	life, err := c.StdinPipe() // its end ends the process
 	if err != nil {
 		return err
@@ -219,6 +230,9 @@ func (k *crew) one(ctx context.Context) error {
 		return err
 	}
 	defer context.AfterFunc(ctx, func() { life.Close() })()
+	if err := json.NewEncoder(life).Encode(k.access); err != nil {
+		k.notice(fmt.Sprintf("a worker process does not listen: %s", err)) // it has died, which is seen below
+	}
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		k.pass(strings.TrimPrefix(lines.Text(), "fencepost campaign: "))
 	}
@@ -247,7 +261,7 @@ func (k *crew) work(ctx context.Context) error {
 		if err == nil {
 			break
 		}
-		if errors.Is(err, queue.ErrRefused) {
+		if errors.Is(err, access.ErrRefused) {
 			return err
 		}
 		select {
@@ -256,7 +270,7 @@ func (k *crew) work(ctx context.Context) error {
 		case <-time.After(lookEvery):
 		}
 	}
-	j, err := join(ctx, k.nc, k.name, k.notice)
+	j, err := k.join(ctx)
 	if j == nil {
 		return err
 	}
@@ -291,7 +305,7 @@ func (k *crew) both(ctx context.Context, h *queue.Hand, w *worker, id string) er
 	defer cancel(nil)
 	var all sync.WaitGroup
 	all.Go(func() {
-		j, err := join(ctx, k.nc, k.name, k.notice)
+		j, err := k.join(ctx)
 		if j != nil {
 			defer j.close()
 		}

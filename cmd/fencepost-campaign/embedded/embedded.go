@@ -2,24 +2,30 @@
 // server serves.
 //
 // Goals: what the server has acknowledged outlives a kill and a power failure; started again on the same folder it has
-// the same address, so that workers that wait for it come back. Non-goals: clusters, accounts, TLS: whoever wants them
-// runs a NATS server of his own.
+// the same address and shows the same certificate, so that workers that wait for it come back, and to no other; nobody
+// without the folder or a copy of its access.json gets in. Non-goals: clusters and accounts: whoever wants them runs a
+// NATS server of his own.
 package embedded
 
 import (
+	"cmp"
+	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
 // Loopback is where the server listens unless it is asked to listen elsewhere, on a free port.
@@ -33,95 +39,171 @@ const maxPayload = 8 << 20
 
 // Server is a running server.
 type Server struct {
-	URL    string // with the token without which nobody gets in
+	Access access.Server // what a client needs to get in
 	server *server.Server
+	folder *access.Folder
 	lock   *flock.Flock
 }
 
 // Options say how a server is run.
 type Options struct {
-	Folder   string // of its store; created if it does not exist
+	Folder   string // of its store, for this user alone; created if it does not exist
 	Listen   string // host:port; empty: where it listened before, or Loopback
 	MaxStore int64  // bytes; 0: as much as the disk has room for, as NATS sees it
 }
 
-// urlFile holds the URL of the server in its folder, for nobody but its owner to read: the token is in it.
-const urlFile = "url"
+// lockFile is held by the process whose server runs in its folder, and shared for a moment by those that look.
+const lockFile = "lock"
+
+const (
+	lockWithin = time.Second           // how long others may look
+	lockAgain  = 20 * time.Millisecond // between two attempts
+)
 
 // Start starts a server. An error says that its folder or address cannot be used, or that another process uses it.
 func Start(o Options) (*Server, error) {
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot write to the folder %s: %w", o.Folder, err)
 	}
-	lock := flock.New(filepath.Join(o.Folder, "lock"))
-	switch free, err := lock.TryLock(); {
+	folder, err := access.Open(o.Folder)
+	if err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(o.Folder, lockFile), flock.SetPermissions(0o600))
+	ctx, cancel := context.WithTimeout(context.Background(), lockWithin)
+	defer cancel()
+	switch _, err := lock.TryLockContext(ctx, lockAgain); {
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("a server is running in %s already: join it, or end it first", o.Folder)
+		return nil, errors.Join(err, folder.Close())
 	case err != nil:
+		folder.Close()
 		return nil, fmt.Errorf("cannot write to the folder %s: %w", o.Folder, err)
-	case !free:
-		return nil, fmt.Errorf("a server is running in %s already: %s", o.Folder, URL(o.Folder))
 	}
-	s, err := start(o)
-	if err != nil {
-		lock.Close()
-		return nil, err
-	}
-	s.lock = lock
-	return s, nil
-}
-
-func start(o Options) (*Server, error) {
-	token, before := rand.Text(), Loopback
-	if u, err := url.Parse(URL(o.Folder)); err == nil && u.Host != "" {
-		token, before = u.User.Username(), u.Host
-	}
-	if o.Listen == "" {
-		o.Listen = before
-	}
-	host, text, err := net.SplitHostPort(o.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("%s is no host:port: %w", o.Listen, err)
-	}
-	port, err := strconv.Atoi(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s is no host:port: %w", o.Listen, err)
-	}
-	if port == 0 {
-		port = server.RANDOM_PORT
-	}
-	n, err := server.NewServer(&server.Options{Host: host, Port: port, Authorization: token, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: o.Folder, JetStreamMaxStore: o.MaxStore, SyncAlways: true, MaxPayload: maxPayload})
-	if err != nil {
-		return nil, err
-	}
-	l := &failures{}
-	n.SetLogger(l, false, false)
-	go n.Start()
-	if !n.ReadyForConnections(readyWithin) {
-		n.Shutdown()
-		return nil, fmt.Errorf("the NATS server does not start: %w", errors.Join(l.seen()...))
-	}
-	s := &Server{URL: (&url.URL{Scheme: "nats", User: url.User(token), Host: n.Addr().String()}).String(), server: n}
-	if err := os.WriteFile(filepath.Join(o.Folder, urlFile), []byte(s.URL+"\n"), 0o600); err != nil {
+	s := &Server{folder: folder, lock: lock}
+	if err := s.start(o); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// URL is that of the server that runs, or ran last, in a folder; empty if none has.
-func URL(folder string) string {
-	text, err := os.ReadFile(filepath.Join(folder, urlFile))
-	if err != nil {
-		return ""
+func (s *Server) start(o Options) error {
+	before, err := s.folder.Server()
+	if errors.Is(err, fs.ErrNotExist) {
+		before, err = &access.Server{Token: rand.Text()}, nil
 	}
-	return strings.TrimSpace(string(text))
+	if err != nil {
+		return err
+	}
+	s.Access = *before
+	pair, pinned, err := certificate(s.folder, before.Certificate)
+	if err != nil {
+		return fmt.Errorf("the certificate of the server in %s: %w", o.Folder, err)
+	}
+	s.Access.Certificate = pinned
+	at, err := s.address(o.Listen)
+	if err != nil {
+		return err
+	}
+	n, err := server.NewServer(&server.Options{Host: at.IP.String(), Port: at.Port, Authorization: before.Token,
+		TLS: true, TLSTimeout: 5, TLSHandshakeFirst: true,
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}},
+		NoSigs:    true, NoLog: true, JetStream: true, StoreDir: o.Folder, JetStreamMaxStore: o.MaxStore,
+		SyncAlways: true, MaxPayload: maxPayload})
+	if err != nil {
+		return err
+	}
+	s.server = n
+	l := &failures{}
+	n.SetLogger(l, false, false)
+	go n.Start()
+	if !n.ReadyForConnections(readyWithin) {
+		return fmt.Errorf("the NATS server does not start: %w", errors.Join(l.seen()...))
+	}
+	s.listening()
+	return s.folder.Save(&s.Access)
+}
+
+// address is where the server is to listen: as it is asked now, as it was before, or on this machine alone. A port of
+// this machine alone that somebody else has taken meanwhile gives way to a free one.
+func (s *Server) address(asked string) (*net.TCPAddr, error) {
+	if asked != "" {
+		s.Access.Listen = asked
+	}
+	at, err := resolved(cmp.Or(s.Access.Listen, s.Access.Host(), Loopback))
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.ListenTCP("tcp", at)
+	switch {
+	case err == nil:
+		l.Close()
+	case s.Access.Listen == "":
+		at.Port = 0
+	default:
+		return nil, fmt.Errorf("the server cannot listen at %s: %w", at, err)
+	}
+	if at.Port == 0 {
+		at.Port = server.RANDOM_PORT
+	}
+	return at, nil
+}
+
+// resolved is the address of a host:port. Without a host it is each of this machine.
+func resolved(listen string) (*net.TCPAddr, error) {
+	at, err := net.ResolveTCPAddr("tcp", listen)
+	if err != nil {
+		return nil, fmt.Errorf("%s is no host:port to listen at: %w", listen, err)
+	}
+	if at.IP == nil {
+		at.IP = net.IPv4zero
+	}
+	return at, nil
+}
+
+// listening notes where the server listens.
+func (s *Server) listening() {
+	at := s.server.Addr().(*net.TCPAddr)
+	s.Access.URL = access.At(at)
+	if s.Access.Listen != "" {
+		host, _, _ := net.SplitHostPort(s.Access.Listen)
+		s.Access.Listen = net.JoinHostPort(host, strconv.Itoa(at.Port))
+	}
+}
+
+// Know adds sums of test binaries to those that workers of this server may execute.
+func (s *Server) Know(sums ...string) error {
+	for _, sum := range sums {
+		if !slices.Contains(s.Access.Binaries, sum) {
+			s.Access.Binaries = append(s.Access.Binaries, sum)
+		}
+	}
+	return s.folder.Save(&s.Access)
+}
+
+// Running reports whether a server runs in a folder, and how to get to it. An error says that there never was one
+// (fs.ErrNotExist), or what is wrong with the folder.
+func Running(path string) (running bool, a *access.Server, err error) {
+	folder, err := access.Open(path)
+	if err != nil {
+		return false, nil, err
+	}
+	defer folder.Close()
+	if a, err = folder.Server(); err != nil {
+		return false, nil, err
+	}
+	lock := flock.New(filepath.Join(path, lockFile), flock.SetPermissions(0o600))
+	free, err := lock.TryRLock()
+	return !free, a, errors.Join(err, lock.Close())
 }
 
 // Close ends the server.
 func (s *Server) Close() {
-	s.server.Shutdown()
-	s.server.WaitForShutdown()
-	if s.lock != nil {
-		s.lock.Close()
+	if s.server != nil {
+		s.server.Shutdown()
+		s.server.WaitForShutdown()
 	}
+	s.folder.Close()
+	s.lock.Close()
 }

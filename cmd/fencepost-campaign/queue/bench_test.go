@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -12,12 +13,12 @@ import (
 // BenchmarkParts measures how many parts a server stores in a second, each of which is on its disk before it is
 // acknowledged, for eight workers that do nothing else.
 func BenchmarkParts(b *testing.B) {
-	s, err := embedded.Start(embedded.Options{Folder: b.TempDir()})
+	s, err := embedded.Start(embedded.Options{Folder: filepath.Join(b.TempDir(), "nats")})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	nc, err := Access{URL: s.URL}.Connect("bench", nil)
+	nc, err := s.Access.Connect("bench", nil)
 	if err != nil {
 		b.Fatal(err)
 	}

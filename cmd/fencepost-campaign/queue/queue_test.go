@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/embedded"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
@@ -22,7 +24,7 @@ import (
 func serve(t *testing.T, o embedded.Options) *embedded.Server {
 	t.Helper()
 	if o.Folder == "" {
-		o.Folder = t.TempDir()
+		o.Folder = filepath.Join(t.TempDir(), "nats")
 	}
 	s, err := embedded.Start(o)
 	if err != nil {
@@ -32,9 +34,9 @@ func serve(t *testing.T, o embedded.Options) *embedded.Server {
 	return s
 }
 
-func connect(t *testing.T, url string) *nats.Conn {
+func connect(t *testing.T, at access.Server) *nats.Conn {
 	t.Helper()
-	nc, err := Access{URL: url}.Connect(t.Name(), nil)
+	nc, err := at.Connect(t.Name(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,13 +142,13 @@ func expected(t *testing.T, size uint64) string {
 // crew is processes of a test, each with a connection of its own.
 type crew struct {
 	t   *testing.T
-	url string
+	at  access.Server
 	all sync.WaitGroup
 	ids atomic.Int64
 }
 
-func newCrew(t *testing.T, url string) *crew {
-	k := &crew{t: t, url: url}
+func newCrew(t *testing.T, at access.Server) *crew {
+	k := &crew{t: t, at: at}
 	t.Cleanup(k.all.Wait)
 	return k
 }
@@ -155,7 +157,7 @@ func newCrew(t *testing.T, url string) *crew {
 func (k *crew) work(ctx context.Context, name string, worker func(kill func()) campaign.Worker) {
 	id := fmt.Sprintf("worker-%d", k.ids.Add(1))
 	k.all.Go(func() {
-		nc, err := Access{URL: k.url}.Connect(id, nil)
+		nc, err := k.at.Connect(id, nil)
 		if err != nil {
 			k.t.Error(err)
 			return
@@ -200,8 +202,8 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
 	const size = 1000
-	c := create(t, connect(t, s.URL), "counted", "{}")
-	k := newCrew(t, s.URL)
+	c := create(t, connect(t, s.Access), "counted", "{}")
+	k := newCrew(t, s.Access)
 	for range 4 {
 		k.work(t.Context(), "counted", honest)
 	}
@@ -226,8 +228,8 @@ func TestWhoeverDiesIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
 	const size = 600
-	create(t, connect(t, s.URL), "mortal", "{}")
-	k := newCrew(t, s.URL)
+	create(t, connect(t, s.Access), "mortal", "{}")
+	k := newCrew(t, s.Access)
 	random := rand.New(rand.NewPCG(1, 2))
 	killAt := map[uint64]bool{} // positions at which one worker is killed, the first that comes there
 	for range 20 {
@@ -253,7 +255,7 @@ func TestWhoeverDiesIsReplaced(t *testing.T) {
 	}
 	var got string
 	for died := 0; got == ""; died++ {
-		nc, err := Access{URL: s.URL}.Connect("coordinator", nil)
+		nc, err := s.Access.Connect("coordinator", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,8 +296,8 @@ func TestTwoCoordinatorsDoNoHarm(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
 	const size = 500
-	c := create(t, connect(t, s.URL), "twice", "{}")
-	k := newCrew(t, s.URL)
+	c := create(t, connect(t, s.Access), "twice", "{}")
+	k := newCrew(t, s.Access)
 	for range 2 {
 		k.work(t.Context(), "twice", honest)
 	}
@@ -327,8 +329,8 @@ func TestAPositionThatKillsIsSetAside(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
 	const size, kills, fails = 500, 123, 321
-	c := create(t, connect(t, s.URL), "poisoned", "{}")
-	k := newCrew(t, s.URL)
+	c := create(t, connect(t, s.Access), "poisoned", "{}")
+	k := newCrew(t, s.Access)
 	var deadly func(kill func()) campaign.Worker
 	alone := atomic.Int64{}
 	deadly = func(kill func()) campaign.Worker {

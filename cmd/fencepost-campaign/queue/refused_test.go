@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -17,47 +17,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-func TestConnectionsThatCannotBe(t *testing.T) {
-	t.Parallel()
-	s := serve(t, embedded.Options{})
-	_, address, _ := strings.Cut(s.URL, "@")
-	for url, want := range map[string]string{
-		"nats://127.0.0.1:1":          "no NATS server answers at nats://127.0.0.1:1",
-		"nats://" + address:           "refuses these credentials",
-		"nats://wrong@" + address:     "refuses these credentials",
-		"nats://wrong:who@" + address: "refuses these credentials",
-	} {
-		_, err := Access{URL: url}.Connect("test", nil)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "wrong") {
-			t.Errorf("%s: %v, want: %s", url, err, want)
-		}
-	}
-	plain, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true,
-		NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain.Start()
-	defer plain.Shutdown()
-	if _, err := (Access{URL: plain.ClientURL()}).Connect("test", nil); err == nil ||
-		!strings.Contains(err.Error(), "has no JetStream") {
-		t.Error(err)
-	}
-	many := Access{URL: "nats://me:secret@one:4222,tls://secret@two, three:4222"}
-	if got := many.Shown(); got != "nats://one:4222,nats://two,three:4222" {
-		t.Error(got)
-	}
-	if _, err := (Access{URL: s.URL, Creds: "/nowhere"}).Connect("test", nil); err == nil ||
-		!strings.Contains(err.Error(), "--creds") {
-		t.Error(err)
-	}
-}
-
 // A name means one campaign, and what is on the server under it must be that.
 func TestACampaignIsNotMixedWithAnother(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
-	nc := connect(t, s.URL)
+	nc := connect(t, s.Access)
 	create(t, nc, "one", `{"a":1}`)
 	create(t, nc, "one", `{"a":1}`) // the same
 	for name, what := range map[string]string{"what": `{"a":2}`, "patience": `{"a":1}`} {
@@ -103,7 +67,7 @@ func TestACampaignIsNotMixedWithAnother(t *testing.T) {
 func TestARemovedCampaignIsGone(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
-	nc := connect(t, s.URL)
+	nc := connect(t, s.Access)
 	c := create(t, nc, "gone", `{"a":1}`)
 	h, err := c.Join(t.Context(), "worker", Present{})
 	if err != nil {
@@ -128,7 +92,7 @@ func TestARemovedCampaignIsGone(t *testing.T) {
 func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
-	nc := connect(t, s.URL)
+	nc := connect(t, s.Access)
 	c := create(t, nc, "strange", "{}")
 	const size = 300
 	for _, m := range []struct{ subject, id string }{
@@ -153,7 +117,7 @@ func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	newCrew(t, s.URL).work(t.Context(), "strange", honest)
+	newCrew(t, s.Access).work(t.Context(), "strange", honest)
 	got, err := result(t.Context(), c, "first", size)
 	if want := expected(t, size); err != nil || got != want {
 		t.Fatalf("%s, %v; want %s", got, err, want)
@@ -170,12 +134,12 @@ func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 // A campaign goes on where it was when its server comes back, with what was stored.
 func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
+	folder := filepath.Join(t.TempDir(), "nats")
 	s, err := embedded.Start(embedded.Options{Folder: folder})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := create(t, connect(t, s.URL), "patient", "{}")
+	c := create(t, connect(t, s.Access), "patient", "{}")
 	const size = 400
 	again := make(chan *embedded.Server, 1)
 	restart := func() {
@@ -186,7 +150,7 @@ func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 		}
 		again <- next
 	}
-	k := newCrew(t, s.URL)
+	k := newCrew(t, s.Access)
 	gone := make(chan struct{})
 	k.work(t.Context(), "patient", func(func()) campaign.Worker {
 		return counter{before: func(_ context.Context, _ campaign.Stage, at uint64) error {
@@ -213,7 +177,7 @@ func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 func TestAFullServerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{MaxStore: 1 << 20})
-	nc := connect(t, s.URL)
+	nc := connect(t, s.Access)
 	c := create(t, nc, "full", "{}")
 	told := make(chan string, 1)
 	c.Notice = func(text string) {
@@ -237,7 +201,7 @@ func TestAFullServerIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	const size = 200
-	newCrew(t, s.URL).work(t.Context(), "full", honest)
+	newCrew(t, s.Access).work(t.Context(), "full", honest)
 	over := make(chan error, 1)
 	var got string
 	go func() {
@@ -269,11 +233,11 @@ func TestAFullServerIsWaitedFor(t *testing.T) {
 func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
-	nc := connect(t, s.URL)
+	nc := connect(t, s.Access)
 	const size = 1000
 	for _, by := range []string{"rule", "request"} {
 		c := create(t, nc, by, "{}")
-		newCrew(t, s.URL).work(t.Context(), by, func(func()) campaign.Worker {
+		newCrew(t, s.Access).work(t.Context(), by, func(func()) campaign.Worker {
 			return counter{before: func(ctx context.Context, s campaign.Stage, at uint64) error {
 				if s.Name == "numbers" && at > size/2 {
 					<-ctx.Done() // the portion is given up when the stage is ended
@@ -320,9 +284,9 @@ func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
 func TestAnIncompleteCampaignIsNotComplete(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
-	c := create(t, connect(t, s.URL), "partial", "{}")
+	c := create(t, connect(t, s.Access), "partial", "{}")
 	ctx, cancel := context.WithCancel(t.Context())
-	k := newCrew(t, s.URL)
+	k := newCrew(t, s.Access)
 	k.work(ctx, "partial", func(func()) campaign.Worker {
 		return counter{before: func(_ context.Context, s campaign.Stage, at uint64) error {
 			if at == 70 {

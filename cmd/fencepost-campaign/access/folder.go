@@ -1,0 +1,223 @@
+package access
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// FileName is the file in the folder of an embedded server with all that a worker needs to join it.
+const FileName = "access.json"
+
+// Folder is a folder of this user's that nobody else reads or writes. What it holds is opened within it, whatever
+// becomes of its path meanwhile.
+type Folder struct {
+	*os.Root
+	path string
+}
+
+// Open opens a folder. An error says that it is not there (fs.ErrNotExist), or that others than this user may read or
+// change what is in it.
+func Open(path string) (*Folder, error) {
+	if info, err := os.Lstat(path); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder", path)
+	}
+	if err := guarded(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := root.Stat(".")
+	if err == nil {
+		err = private(path, info)
+	}
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return &Folder{root, path}, nil
+}
+
+// guarded says why another user could put something else in the place of what is in a folder: the folder is not this
+// user's, or everybody may write to it or to one above it.
+func guarded(path string) error {
+	path, err := filepath.Abs(path)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if first && !owned(info) && !ownedByRoot(info) {
+			return fmt.Errorf("the folder %s belongs to another user: choose one of your own", path)
+		}
+		if writable(info) {
+			return fmt.Errorf("every user may write to the folder %s: choose another one, or take that away with chmod o-w",
+				path)
+		}
+		above := filepath.Dir(path)
+		if above == path {
+			return nil
+		}
+		path = above
+	}
+}
+
+// private says why others than this user may read or change a file or folder.
+func private(path string, info fs.FileInfo) error {
+	mode := "600"
+	if info.IsDir() {
+		mode = "700"
+	}
+	switch {
+	case !owned(info):
+		return fmt.Errorf("%s belongs to another user, and is not used", path)
+	case !closed(info):
+		return fmt.Errorf("other users may use %s, and so it is not used: if nobody else has changed it, chmod %s %[1]s",
+			path, mode)
+	}
+	return nil
+}
+
+// mostBytes bounds a file that is read.
+const mostBytes = 1 << 20
+
+// Read reads a file of the folder. An error says that it is not there (fs.ErrNotExist), or that others may read or
+// change it.
+func (f *Folder) Read(name string) ([]byte, error) {
+	info, err := f.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", filepath.Join(f.path, name))
+	}
+	file, err := f.Root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return readPrivate(file, filepath.Join(f.path, name))
+}
+
+func readPrivate(file *os.File, path string) ([]byte, error) {
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", path)
+	}
+	if err == nil {
+		err = private(path, info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(file, mostBytes+1))
+	if err == nil && len(text) > mostBytes {
+		err = fmt.Errorf("%s is larger than %d bytes", path, mostBytes)
+	}
+	return text, err
+}
+
+// Write writes a file of the folder, for this user alone, in the place of the one before.
+func (f *Folder) Write(name string, text []byte) error {
+	fresh := name + ".new"
+	if err := f.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := f.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return f.Rename(fresh, name)
+}
+
+// Server reads how to get to the server of the folder. An error says that there is none (fs.ErrNotExist), or what is
+// wrong with what is there.
+func (f *Folder) Server() (*Server, error) {
+	text, err := f.Read(FileName)
+	if err != nil {
+		return nil, err
+	}
+	a, err := parse(filepath.Join(f.path, FileName), text)
+	if err == nil && (len(a.Token) < leastToken || a.Certificate == "") {
+		err = fmt.Errorf("%s has no token or no certificate of the server: remove it, and begin the campaign again",
+			filepath.Join(f.path, FileName))
+	}
+	if err == nil {
+		err = a.local()
+	}
+	return a, err
+}
+
+// leastToken is how many characters a token of an embedded server has at least.
+const leastToken = 26
+
+// local says which address is neither of this machine alone nor one at which the server was asked to listen.
+func (a *Server) local() error {
+	all, err := a.urls()
+	if err != nil {
+		return err
+	}
+	for _, u := range all {
+		if u.User != nil || u.Scheme != "tls" || a.Listen == "" && !loopback(u.Hostname()) {
+			return fmt.Errorf("%s is not where a server listens that was asked for nothing else than this machine",
+				a.Shown())
+		}
+	}
+	return nil
+}
+
+// Save writes how to get to the server of the folder.
+func (f *Folder) Save(a *Server) error {
+	text, err := json.MarshalIndent(a, "", "  ")
+	if err != nil {
+		return err
+	}
+	return f.Write(FileName, append(text, '\n'))
+}
+
+// ReadFile reads a file with the access to a server: a copy of that of an embedded one, or one that a user has written.
+func ReadFile(path string) (*Server, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := readPrivate(file, path)
+	if err != nil {
+		return nil, err
+	}
+	return parse(path, text)
+}
+
+func parse(path string, text []byte) (*Server, error) {
+	a := &Server{}
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(a); err != nil || d.More() {
+		return nil, fmt.Errorf("%s cannot be read: it must be JSON with url, token and certificate, such as the %s of a "+
+			"campaign's folder", path, FileName) // the error of the decoder may have a part of the token
+	}
+	if err := a.Check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return a, nil
+}

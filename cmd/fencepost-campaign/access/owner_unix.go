@@ -1,0 +1,30 @@
+//go:build unix
+
+package access
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// owned reports whether a file is this user's.
+func owned(info fs.FileInfo) bool { return owner(info) == uint32(os.Geteuid()) }
+
+func ownedByRoot(info fs.FileInfo) bool { return owner(info) == 0 }
+
+func owner(info fs.FileInfo) uint32 {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ^uint32(0)
+	}
+	return s.Uid
+}
+
+// closed reports whether nobody but its owner may read or write a file.
+func closed(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 == 0 }
+
+// writable reports whether everybody may remove what others have in a folder.
+func writable(info fs.FileInfo) bool {
+	return info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0
+}

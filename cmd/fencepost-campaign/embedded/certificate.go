@@ -1,0 +1,69 @@
+package embedded
+
+import (
+	"crypto"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"io/fs"
+	"math/big"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
+)
+
+// keyFile holds the private key of the server, for nobody but its owner to read.
+const keyFile = "key.pem"
+
+// certificate is the one that the server of a folder shows, with its key: made when it is first asked for, and the same
+// from then on.
+func certificate(f *access.Folder, before string) (tls.Certificate, string, error) {
+	key, err := f.Read(keyFile)
+	if err == nil && before != "" {
+		pair, err := tls.X509KeyPair([]byte(before), key)
+		return pair, before, err
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return tls.Certificate{}, "", err
+	}
+	cert, key, err := newCertificate()
+	if err == nil {
+		err = f.Write(keyFile, key)
+	}
+	if err != nil {
+		return tls.Certificate{}, "", err
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	return pair, string(cert), err
+}
+
+// newCertificate makes a certificate that vouches for itself. It has no end: whoever has it knows the server by it, and
+// no clock is compared.
+func newCertificate() (cert, key []byte, err error) {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, nil, err
+	}
+	template := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: access.Name},
+		DNSNames: []string{access.Name}, NotBefore: time.Unix(0, 0).UTC(),
+		NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, public, crypto.Signer(private))
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return nil, nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: text}), nil
+}
