@@ -91,7 +91,8 @@ type Trigger struct {
 	// By is the client that passes the point, if it is not the one that the fault itself names.
 	By sim.ProcessID
 	// Message is one that leaves ("at") or arrives ("after") at that moment: the fault strikes once its sender or its
-	// receiver has ended that act, at the same instant. The zero Message is none.
+	// receiver has ended that act, at the same instant. A Pause after an answer comes earlier: the client has the
+	// answer by then, but its next request waits. The zero Message is none.
 	Message Message
 	// SaidAt records that a Point was written "at POINT" and not "after POINT": both are the same moment. Of a Message
 	// it is the moment at which it leaves, not that at which it arrives.

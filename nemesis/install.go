@@ -62,7 +62,11 @@ func (s *striker) arrange() {
 		s.how.arrange(s)
 	case t.Message.Named():
 		s.await(t.Message, s.PassedBy(), func(arrives bool) (none sim.Interference) {
-			if arrives != t.SaidAt { // whoever sends or takes the message ends that act first
+			switch {
+			case arrives == t.SaidAt:
+			case s.how.holds && t.Message.Answer && arrives && s.Target == s.PassedBy():
+				s.strike() // what the client does with the answer is held
+			default: // whoever sends or takes the message ends that act first
 				s.after(0, s.strike)
 			}
 			return none

@@ -41,6 +41,9 @@ type definition struct {
 	arrange, begin, end func(*striker)
 	// endless means that without a length it never ends.
 	endless bool
+	// holds means that its target does nothing from then on. It strikes a client that takes an answer before the client
+	// does anything with it.
+	holds bool
 	// recordsItself reports whether f is recorded later than it begins; nil if it never is.
 	recordsItself func(f *Fault) bool
 	// aftermath is how much longer than its length f acts; nil if it does not.
@@ -240,6 +243,9 @@ type Placement struct {
 	Between func(*Fault) Instants
 	// Stills means that it has no effect on a process that never acts again.
 	Stills bool
+	// AfterAnswers means that of a client it may also start between an answer and the request that follows at the same
+	// instant.
+	AfterAnswers bool
 	// Sized means that it is tried in every size that can make a difference to its target's clock, and has no end.
 	Sized bool
 }

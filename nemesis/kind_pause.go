@@ -16,12 +16,13 @@ var Pause = register(definition{
 
 	begin: func(s *striker) { s.w.Pause(s.Target) },
 	end:   func(s *striker) { s.w.Resume(s.Target) },
+	holds: true,
 
 	weight:   6,
 	possible: func(t *Targets) bool { return len(t.Processes) > 0 },
 	draw:     func(d Dice, f *Fault) { f.Target, f.For = d.Among(d.Targets().Processes), d.Pause() },
 
-	placement: Placement{Order: 4, At: AtActs, Stills: true, Candidates: func(s *Subjects) []Fault {
+	placement: Placement{Order: 4, At: AtActs, Stills: true, AfterAnswers: true, Candidates: func(s *Subjects) []Fault {
 		return on(LosesMemory, slices.Concat(s.Clients, s.Servers(), []sim.ProcessID{s.Resource})...)
 	}},
 })

@@ -145,6 +145,24 @@ func TestAFaultStrikesWithTheMessageThatItNames(t *testing.T) {
 	}
 }
 
+// A pause after an answer strikes before the client's next request leaves; one at that request strikes when it has
+// left.
+func TestAPauseAfterAnAnswerHoldsTheNextRequest(t *testing.T) {
+	for line, want := range map[string]string{ // client-1 takes the answer of redis-1 to its first DEL after 21 ms
+		"pause client-1 for 10s after the answer to its DEL to redis-1":         "10.022s",
+		"pause client-1 for 10s after the answer to its SET to redis-2":         "10.022s",
+		"pause client-1 for 10s at its DEL to redis-2":                          "22ms",
+		"pause client-2 for 10s after the answer to the DEL of client-1":        "22ms",
+		"cut client-1 | redis-2 after the answer to its DEL to redis-1 for 10s": "22ms",
+	} {
+		got, missed, err := asking(t, line)
+		_, first, _ := strings.Cut(got, want+" redis-2 client-1 DEL\n")
+		if len(missed) > 0 || err != nil || strings.Count(first, " redis-2 client-1 DEL\n") != 1 {
+			t.Errorf("%s: missed %v, %v; want the first DEL at redis-2 at %s:\n%s", line, missed, err, want, got)
+		}
+	}
+}
+
 // A request that is lost reaches no server; one whose answer is lost has reached it.
 func TestALostMessageNeverArrives(t *testing.T) {
 	for _, c := range []struct {

@@ -90,8 +90,8 @@ faults:
   - drift redis-3 clock by +1000ppm from 0s
   - drift redis-4 clock by +1000ppm from 0s
   - drift redis-5 clock by +1000ppm from 0s
-  - pause client-1 for 12s at 300us
-`, 1, nil, checker.LeaseExclusion, "validity miscounted", []string{"pause client-1 for 12s at 300us"}},
+  - pause client-1 for 12s after quorum-reached
+`, 1, nil, checker.LeaseExclusion, "validity miscounted", []string{"pause client-1 for 12s after quorum-reached"}},
 		{"a disk that was lost, on a server that syncs every write",
 			kept("always", "  - crash redis-1 losing everything at 2s, restart after 100ms"), 1, nil,
 			checker.LeaseExclusion, "lost in crash (disk lost)",

@@ -14,6 +14,7 @@ type message struct {
 	in    Incoming
 	// request numbers the requests of a run, from 1.
 	request uint64
+	resent  int    // how often it was sent again
 	command string // of a run that is inspected
 	state   messageState
 	reply   Reply
@@ -134,6 +135,10 @@ func (m *message) act(uint64) {
 // arrive passes the request to the server, or to the machine it no longer runs on.
 func (m *message) arrive() {
 	p := m.c.server
+	if p.down && p.off != ShutDown {
+		m.resend()
+		return
+	}
 	m.inspected(0)
 	m.w.digest.word(uint64(m.w.now) ^ m.c.up.name)
 	for _, a := range m.in.Args {
@@ -143,10 +148,8 @@ func (m *message) arrive() {
 		m.c.life = p.life
 	}
 	switch {
-	case p.down && p.off == ShutDown:
-		m.bounce(Refused)
 	case p.down:
-		m.state = atServer // the host is down: silence
+		m.bounce(Refused)
 	case m.c.life != p.life:
 		m.bounce(Reset)
 	case m.c.pipe.defers(m):
@@ -208,7 +211,7 @@ func (m *message) comeBack() {
 
 // Call is Env.Call.
 func (t *task) Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Request) []Reply {
-	t.alive()
+	t.proceed()
 	p := &t.call
 	p.number++
 	p.open, p.left, p.enough = true, len(reqs), enough
@@ -226,7 +229,7 @@ func (t *task) Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Re
 
 // CallInTurn is Env.CallInTurn. The task itself continues only at the end: to switch to it costs as much as a request.
 func (t *task) CallInTurn(timeout time.Duration, each func(int, *Reply) bool, reqs ...Request) {
-	t.alive()
+	t.proceed()
 	if len(reqs) == 0 {
 		return
 	}
@@ -240,7 +243,8 @@ type turns struct {
 	each     func(int, *Reply) bool
 	timeout  time.Duration
 	requests []Request
-	at       int // the one under way
+	at       int  // the one under way
+	held     bool // it waits for the end of a pause
 }
 
 // takeTurn sends the request whose turn it is.
@@ -256,12 +260,21 @@ func (t *task) takeTurn() {
 // nextTurn ends a turn, and reports whether it has begun another.
 func (t *task) nextTurn() bool {
 	s := &t.turns
-	if s.each == nil {
+	switch {
+	case s.each == nil:
 		return false
+	case s.held:
+		s.held = false
+		t.takeTurn()
+		return true
 	}
 	if s.each(s.at, &t.call.replies[0]) && s.at+1 < len(s.requests) {
 		s.at++
-		t.takeTurn()
+		if s.held = t.p.paused > 0; s.held {
+			t.p.w.schedule(t.p.w.now, t, t.wait)
+		} else {
+			t.takeTurn()
+		}
 		return true
 	}
 	*s = turns{}
@@ -276,7 +289,7 @@ func (t *task) request(i int, r *Request) {
 		m.c = t.p.conn(r.Conn)
 	}
 	m.t, m.call, m.index, m.phase, m.state = t, t.call.number, i, r.Phase, toServer
-	m.request = w.net.request()
+	m.request, m.resent = w.net.request(), 0
 	if r.Attempt != "" {
 		m.which = m.c.up.number(string(r.Attempt), r.Phase)
 	} else { // a session's own, such as its pings: how many there were before depends on faults
@@ -291,7 +304,7 @@ func (t *task) request(i int, r *Request) {
 }
 
 func (t *task) Close(name Conn) {
-	t.alive()
+	t.proceed()
 	t.p.closeConn(name)
 }
 

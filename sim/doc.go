@@ -7,7 +7,6 @@
 // Non-goals: knowing any lock, any server or any law. Nothing here reads the host's clock, its randomness or its
 // network, starts a goroutine that runs beside another, or depends on the order of a map.
 //
-// The simplifications, all in favour of readable stories: a request is executed in no time; TCP's retransmission
-// back-off after a healed cut is not modelled (held bytes leave at the heal); bytes sent to a host that is down are
-// lost rather than retransmitted, since every client here gives up earlier.
+// The simplifications, all in favour of readable stories: a request is executed in no time; and of TCP, bytes that a
+// cut holds back leave when it heals, without a back-off. What reaches a host that is off is sent again as Linux does.
 package sim

@@ -27,6 +27,7 @@ func (w *World) process(id ProcessID) *Process {
 func (w *World) Pause(id ProcessID) {
 	p := w.process(id)
 	p.paused++
+	p.stopped()
 	if program := p.program(); program != nil && p.paused == 1 {
 		program.Pause()
 	}
@@ -39,11 +40,23 @@ func (w *World) Resume(id ProcessID) {
 	if p.paused > 0 {
 		return
 	}
+	p.stopped()
 	p.resume()
 }
 
 // Paused reports whether a process is paused.
 func (w *World) Paused(id ProcessID) bool { return w.process(id).paused > 0 }
+
+// OnStop calls f, for the rest of the run, when a process is paused and when it continues, and when a client crashes:
+// stopped reports whether its code may do nothing now.
+func (w *World) OnStop(f func(id ProcessID, stopped bool)) { w.onStop = f }
+
+// stopped notifies the code of a process that is not a task.
+func (p *Process) stopped() {
+	if p.w.onStop != nil {
+		p.w.onStop(p.id, p.paused > 0 || p.down)
+	}
+}
 
 // Jump moves the wall clock of a process by d, forward or back.
 func (w *World) Jump(id ProcessID, d time.Duration) {
@@ -81,6 +94,7 @@ func (w *World) Crash(id ProcessID) bool {
 		alive = p.outside.Crashed()
 	}
 	p.stopTasks()
+	p.stopped()
 	for _, c := range p.conns {
 		c.bid() // its operating system does
 	}
@@ -98,6 +112,8 @@ func (w *World) Stop(id ProcessID, how Stop) bool {
 	p.timers = p.timers[:0]
 	if how == ShutDown {
 		p.hangUpAll()
+	} else {
+		p.keepAlive()
 	}
 	p.server.Stop(how)
 	p.endPeers()

@@ -237,7 +237,7 @@ func (c *conn) wakeReader() {
 
 // Receive is Env.Receive.
 func (t *task) Receive(name Conn, timeout time.Duration, wake ...*Signal) ([]byte, Status) {
-	t.alive()
+	t.proceed()
 	c := t.p.conn(name)
 	if len(c.inbox) == 0 && !c.hungUp {
 		c.reader = waiter{t, t.wait}

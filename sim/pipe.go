@@ -23,8 +23,8 @@ type Pipe struct {
 
 // Endpoint is the client's end of a pipe. The kernel calls it as part of an event; it must not touch the world.
 type Endpoint interface {
-	// Opened reports how dialling ended: Answered if somebody listens there, else Refused. It is not called for a host
-	// that is down.
+	// Opened reports how dialling ended: Answered if somebody listens there, Refused if nobody does, and NoReply if the
+	// host has not answered in time.
 	Opened(Status)
 	// Received takes bytes that have arrived, which are valid until it returns. They answer a request, or are pushed
 	// without one.
@@ -44,54 +44,8 @@ func (w *World) Dial(from, to ProcessID, end Endpoint) *Pipe {
 	p := &Pipe{c: c, end: end}
 	c.pipe = p
 	client.conns = append(client.conns, c)
-	c.up.trail(&handshake{c: c, drawn: uint64(client.Monotonic())})
+	(&handshake{c: c, drawn: uint64(client.Monotonic())}).begin()
 	return p
-}
-
-// handshake opens a connection: it travels to the server's machine, which answers by itself, and back.
-type handshake struct {
-	c      *conn
-	drawn  uint64 // keys the draws of its delays
-	back   bool
-	status Status
-}
-
-func (m *handshake) depart(extra Time) {
-	c, l, last := m.c, m.c.up, &m.c.lastUp
-	if m.back {
-		l, last = c.down, &c.lastDown
-	}
-	*last = max(*last, l.w.now+l.draw("", "connect", m.drawn)+extra)
-	l.w.schedule(*last, m, 0)
-}
-
-func (m *handshake) abandoned() bool { return m.c.closed }
-
-func (m *handshake) act(uint64) {
-	c := m.c
-	if c.closed {
-		return
-	}
-	if !m.back {
-		p := c.server
-		if p.down && p.off != ShutDown {
-			return
-		}
-		m.back, m.status = true, Refused
-		if !p.down {
-			c.life, m.status = p.life, Answered
-		}
-		c.down.trail(m)
-		return
-	}
-	if c.client.down || c.clientHolds(m) {
-		return
-	}
-	c.client.w.digest.word(uint64(c.client.w.now) ^ c.down.name)
-	if m.status == Refused {
-		c.close()
-	}
-	c.pipe.end.Opened(m.status)
 }
 
 // Ask sends one request, on behalf of an attempt; phase is what it is for.
@@ -102,12 +56,32 @@ func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
 	w := p.c.client.w
 	m := w.newMessage()
 	m.c, m.t, m.phase, m.state = p.c, nil, phase, toServer
-	m.request = w.net.request()
+	m.request, m.resent = w.net.request(), 0
 	m.which = p.c.up.number(string(of), phase)
 	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0]
 	m.in = Incoming{Client: p.c.client.id, ConnID: p.c.id, Attempt: of, Phase: phase, Args: args, left: w.now,
 		answer: m.answered}
 	m.send()
+}
+
+// WakeAt calls wake at the given time, or after a pause that goes on then, unless due reports by then that it need not.
+// A client that has crashed is not woken.
+func (p *Pipe) WakeAt(at Time, due func() bool, wake func()) {
+	w := p.c.client.w
+	w.schedule(max(at, w.now), &pipeTimer{p.c.client, due, wake}, 0)
+}
+
+// pipeTimer wakes the code behind a pipe.
+type pipeTimer struct {
+	client *Process
+	due    func() bool
+	wake   func()
+}
+
+func (t *pipeTimer) act(uint64) {
+	if !t.client.down && t.due() && !t.client.holds(t, 0) {
+		t.wake()
+	}
 }
 
 // Number identifies a pipe within a run: it is the number of its connection.

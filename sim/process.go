@@ -77,6 +77,9 @@ func (p *Process) resume() {
 		program.Resume()
 	}
 	p.notifyClock()
+	if p.server == nil {
+		p.sortHeld()
+	}
 	for _, e := range p.held {
 		p.w.schedule(p.w.now, e.who, e.arg)
 	}

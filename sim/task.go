@@ -101,6 +101,15 @@ func (t *task) alive() {
 	}
 }
 
+// proceed parks the task if its process was paused while it ran, until the pause is over.
+func (t *task) proceed() {
+	t.alive()
+	if t.p.paused > 0 {
+		t.p.w.schedule(t.p.w.now, t, t.wait)
+		t.yield()
+	}
+}
+
 // sleepFor schedules the end of the current wait; one that lasts Forever has none.
 func (t *task) sleepFor(d time.Duration) {
 	if d == Forever {
@@ -147,7 +156,7 @@ func (t *task) Rand() uint64 {
 }
 
 func (t *task) Sleep(d time.Duration, wake ...*Signal) bool {
-	t.alive()
+	t.proceed()
 	for _, s := range wake {
 		if s.raised {
 			return true
@@ -168,13 +177,9 @@ func (t *task) Go(name string, code func(Env)) {
 }
 
 func (t *task) Point(point Point) {
-	t.alive()
+	t.proceed()
 	t.p.pass(point)
-	t.alive()
-	if t.p.paused > 0 {
-		t.p.w.schedule(t.p.w.now, t, t.wait)
-		t.yield()
-	}
+	t.proceed()
 }
 
 // pass counts the passing of a point and lets faults strike that wait for it.

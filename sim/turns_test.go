@@ -85,7 +85,7 @@ func roundsUnderFaults(t *testing.T, seed uint64, ask func(Env, func(int, *Reply
 		if r.IntN(2) == 0 {
 			from, to = to, from
 		}
-		switch r.IntN(7) {
+		switch r.IntN(8) {
 		case 0, 1:
 			l.At(at, func() { l.Pause(who) })
 			l.At(at+over, func() { l.Resume(who) })
@@ -101,6 +101,18 @@ func roundsUnderFaults(t *testing.T, seed uint64, ask func(Env, func(int, *Reply
 				if l.Stop(server, how) {
 					l.At(at+over, func() { l.Restart(server) })
 				}
+			})
+		case 7: // as the client takes an answer
+			nth := 1 + r.IntN(20)
+			l.Inspect(func(p Passage) (none Interference) {
+				if !p.Answer || !p.Arrives || nth == 0 {
+					return none
+				}
+				if nth--; nth == 0 {
+					l.Pause("c")
+					l.At(l.Now()+over, func() { l.Resume("c") })
+				}
+				return none
 			})
 		case 6:
 			if r.IntN(4) == 0 {

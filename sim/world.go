@@ -93,8 +93,9 @@ type World struct {
 	watch    func(Moment)
 	inspect  []func(Passage) Interference
 	inTail   func(from, to ProcessID) // called with the slow share of messages
-	acting   uint64                   // number of the current event
-	early    uint64                   // number of the last event that was scheduled before the watch began
+	onStop   func(id ProcessID, stopped bool)
+	acting   uint64 // number of the current event
+	early    uint64 // number of the last event that was scheduled before the watch began
 }
 
 // pendingDeadline is a stated validity that can be converted to true time only when the clock's whole course is known.
@@ -117,7 +118,7 @@ func (w *World) Reset(seed uint64, opts Options) {
 	w.kill()
 	w.seed, w.opts = seed, opts
 	w.now, w.seq, w.events, w.before, w.err = 0, 0, 0, 0, nil
-	w.watch, w.inspect, w.inTail = nil, w.inspect[:0], nil
+	w.watch, w.inspect, w.inTail, w.onStop = nil, w.inspect[:0], nil, nil
 	w.stacks = cmp.Or(opts.Stacks, &shared)
 	clear(w.queue)
 	w.queue = w.queue[:0]

@@ -155,9 +155,10 @@ var (
 // What locks can keep, for Config.Laws. No lease keeps mutual-exclusion under Pauses: its holder cannot know.
 //
 // A lock with a lease keeps LeaseLaws under Pauses, Network and Restarts, on servers without replicas that sync every
-// write, if it gives each try a value of its own, compares that when it deletes, and says until when it holds
-// ([Untiler], [Loser]). One with a token that the resource compares keeps FencedLaws there, and under Clocks as well.
-// Config.Without takes ServerLosses out of Restarts: no lease and no counter of tokens survives them.
+// write, if it gives each try a value of its own, compares that and deletes in one step (a script), and says until when
+// it holds ([Untiler], [Loser]). A pause finds the locks that compare in one request and delete in another. One with a
+// token that the resource compares keeps FencedLaws there, and under Clocks as well. Config.Without takes ServerLosses
+// out of Restarts: no lease and no counter of tokens survives them.
 //
 // A lease does not last where servers' clocks jump or drift, and neither do leases and counters where a Sentinel puts a
 // replica in the place of a master (Replicated) that has not sent it everything. What a lock keeps there, under every

@@ -51,19 +51,33 @@
 // core makes the runs of all. -fuzz is refused: an input that the fuzzer makes has no name by which another process
 // could run it.
 //
+// # What a pause can stop
+//
+// A paused client does nothing: its requests, dials and closes wait, and so do its reads, although answers arrive. When
+// the pause ends, it finds those and the read deadlines that have passed at once, and the seed decides which it sees
+// first, as chance does after SIGSTOP. A pause strikes at any time, or between an answer and the client's next request
+// ("pause client-1 for 10s after the answer to its GET"), so that a lock is found that checks and then acts.
+//
+// Out of reach are windows without a request or an answer at either end: between two instructions, such as a look at
+// the clock and the return of Lock. And timers that the library itself sets (time.After, context.WithTimeout) fire
+// during a pause; what they lead to waits at the next act on a connection. A lock that only such a window breaks is not
+// found.
+//
 // # Determinism
 //
 // The test executes its own binary again, one single-threaded process a core, in which goroutines run inside a bubble
-// of testing/synctest (package sim/bubble says what that leaves random, and what a pause or a crash can stop). Whatever
+// of testing/synctest (package sim/bubble says what that leaves random). Whatever
 // stands before Run in the test is executed in each of these processes, with the test's own flags and -short; they end
 // with the test, however that ends. crypto/rand and math/rand are seeded for each run. Each seed that fails is run
 // twice; if the two runs differ, the failure says so.
 //
-// Virtual time stands still while a goroutine runs, or is blocked by something other than a channel, a timer, a
-// sync.Cond or WaitGroup, or a connection of the client: a mutex, a real socket, a channel from outside. A run that
-// takes a minute of processor time (five seconds in the trial), or does nothing for three seconds, is killed. The
-// goroutine that holds it up is named, and the one that seems to hold what it waits for; the other seeds go on.
-// Config.Tolerated names those of a library that are known to do so: their runs are not judged, but counted.
+// Virtual time stands still while a goroutine runs, or is blocked by something other than a channel, a timer, a mutex,
+// a sync.Cond or WaitGroup, or a connection of the client: a real socket, a channel from outside. A run that takes a
+// minute of processor time (five seconds in the trial), or does nothing for three seconds, is killed. The goroutine
+// that holds it up is named; the other seeds go on. Config.Tolerated names those of a library that are known to do so:
+// their runs are not judged, but counted. That a wait for a mutex lets time pass takes a change of a table in Go's
+// runtime, in the processes that make the runs (package sim/bubble), and works with Go 1.26 and 1.27. With a version
+// that is not known there, the test ends at the first run that a mutex stops, and says so.
 //
 // A goroutine that a run leaves behind can reach no other run: its connections are closed, and every dial fails. When
 // there are many, the process is ended and another goes on with the seeds that are left. On Linux (amd64, arm64) the

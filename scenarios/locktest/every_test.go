@@ -89,7 +89,7 @@ func TestASingleFaultIsRepeatedByItsNumber(t *testing.T) {
 	if want := fmt.Sprintf("/^fault=%d$'", g.first.Seed); !strings.Contains(story, want) {
 		t.Errorf("%q is missing in\n%s", want, story)
 	}
-	if !strings.Contains(p.summary(), p.fault(&g.first)) {
+	if !strings.Contains(strings.Join(strings.Fields(p.summary()), " "), p.fault(&g.first)) {
 		t.Errorf("%q is missing in\n%s", p.fault(&g.first), p.summary())
 	}
 	folder := filepath.Join("_runs", fmt.Sprintf("a-single-fault-is-repeated-by-its-number-fault%d-ownership",

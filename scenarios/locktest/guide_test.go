@@ -100,7 +100,7 @@ func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
 	}
 	for name, p := range map[string]*parent{"ends its process": replaced, "leaves goroutines behind": crowded} {
 		if got := outcomes(p); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %v, not %v", name, got, want)
+			t.Errorf("%s: %v, not %v; %q", name, got, want, p.problems)
 		}
 	}
 	for _, workers := range []int{1, 2, 3} {

@@ -60,14 +60,24 @@ type Client struct {
 // Addr is the address of the i-th server, from 0.
 func (c *Client) Addr(i int) string { return c.Addrs[i] }
 
-// DialContext opens a connection to a server, by its address, as [net.Dialer.DialContext] does.
+// DialTimeout is how long a dial takes at most whose context has no deadline.
+const DialTimeout = 5 * time.Second
+
+// DialContext opens a connection to a server, by its address, as [net.Dialer.DialContext] does. It stands in for the
+// dialer of a client library, and so has the time-out that those of go-redis and of rueidis have, DialTimeout, unless
+// ctx has a deadline: give it that where a library's own dialer waits longer (redigo's does, for 30 s).
 func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	if _, ends := ctx.Deadline(); !ends {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, DialTimeout)
+		defer cancel()
+	}
 	return c.guest.DialContext(ctx, network, addr)
 }
 
 // Dial is DialContext without a context.
 func (c *Client) Dial(network, addr string) (net.Conn, error) {
-	return c.guest.DialContext(c.guest.Context(), network, addr)
+	return c.DialContext(c.guest.Context(), network, addr)
 }
 
 // Context is cancelled when the run is over.

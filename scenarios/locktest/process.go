@@ -26,6 +26,7 @@ var slots = make(chan struct{}, runtime.NumCPU())
 func (p *parent) explore(seeds []uint64) {
 	ctx, done := p.within(runsShare)
 	defer done()
+	p.stop = done
 	var all sync.WaitGroup
 	for _, share := range p.shares(seeds, cap(slots)) {
 		all.Go(func() {
@@ -36,11 +37,14 @@ func (p *parent) explore(seeds []uint64) {
 	}
 	all.Wait()
 	if ctx.Err() != nil && p.finished < len(seeds) {
-		what := "runs were made"
+		why, what := "the time that -timeout gives was up", "runs were made"
+		if p.stopped {
+			why = "no more runs are made after one that a wait for a mutex has stopped"
+		}
 		if p.config.Every == 1 {
 			what = "places of faults were tried"
 		}
-		p.problem(fmt.Sprintf("the time that -timeout gives was up: %d of %d %s", p.finished, len(seeds), what))
+		p.problem(fmt.Sprintf("%s: %d of %d %s", why, p.finished, len(seeds), what))
 	}
 }
 
@@ -192,6 +196,7 @@ func (s *share) take(r ran) {
 		s.block.add(r.Seed, *r.Shown)
 	}
 	s.parent.take(r)
+	s.stopFor(r.Failure)
 }
 
 // finish takes a seed off of which all was run.
@@ -256,10 +261,24 @@ func (p *parent) problem(text string) {
 	}
 }
 
+// stopFor ends the runs if a wait for a mutex has stopped one, which the Config does not tolerate: it would stop others
+// as well.
+func (p *parent) stopFor(failure string) {
+	if strings.HasPrefix(failure, remote.Standstill) && !p.config.expects(failure) {
+		p.mu.Lock()
+		p.stopped = true
+		p.mu.Unlock()
+		p.stop()
+	}
+}
+
+// expects reports whether a failure shows a function that Tolerated names.
+func (c *Config) expects(failure string) bool {
+	return slices.ContainsFunc(c.Tolerated, func(name string) bool { return strings.Contains(failure, name) })
+}
+
 func (p *parent) take(r ran) {
-	r.Tolerated = r.Failure != "" && slices.ContainsFunc(p.config.Tolerated, func(name string) bool {
-		return strings.Contains(r.Failure, name)
-	})
+	r.Tolerated = r.Failure != "" && p.config.expects(r.Failure)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := r.Shown; s != nil && s.Differing != nil {

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -282,7 +283,10 @@ type parent struct {
 	// guided says that plans depend on the runs of the earlier seeds of their block.
 	guided bool
 
+	stop context.CancelFunc // ends the runs
+
 	mu       sync.Mutex
+	stopped  bool // the runs, since one stood still that others may repeat
 	runs     []ran
 	unasked  map[uint64]bool // seeds that are run for what they show, and are not reported
 	differ   []uint64        // seeds whose run was different when it was made again to vary its plan

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
 // trying is a lock with one thing wrong, or in need of something.
@@ -352,6 +353,24 @@ what no lock with a lease survives
 4  mutual-exclusion: holder outlived its lease, 7 runs from seed 4`
 	if index != want || !strings.Contains(p.summary(), "10 runs, 1 not judged (Config.Tolerated)") {
 		t.Errorf("%s", p.summary())
+	}
+}
+
+// TestAMutexThatStopsARunEndsTheRuns, unless Tolerated names it: with a version of Go in which a wait for a mutex holds
+// up virtual time, run after run would stand still.
+func TestAMutexThatStopsARunEndsTheRuns(t *testing.T) {
+	for failure, stops := range map[string]bool{
+		remote.Standstill + ": pubsub waits (sync.Mutex.Lock)": true,
+		remote.Standstill + ": known waits (sync.Mutex.Lock)":  false,
+		"pubsub waits for a channel":                           false,
+	} {
+		ctx, stop := context.WithCancel(t.Context())
+		p := &parent{t: t, config: &Config{Tolerated: []string{"known"}}, stop: stop}
+		p.stopFor(failure)
+		if ctx.Err() != nil != stops || p.stopped != stops {
+			t.Errorf("%s: stopped: %v, want %v", failure, p.stopped, stops)
+		}
+		stop()
 	}
 }
 

@@ -269,6 +269,7 @@ type worker struct {
 }
 
 func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
+	watchMutexes()
 	h := &host{new: c.New, keys: c.keys, locks: s.Locks(), together: len(s.Targets().Consensus) > 0}
 	w := &worker{host: h, t: t, config: c, promise: c.promise(), random: new(source), never: make(chan struct{})}
 	w.left = left{counts: kinds(), everyRun: map[string]bool{}}

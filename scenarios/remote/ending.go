@@ -60,7 +60,9 @@ func (t *tail) ending(err error, more []byte) error {
 	text := bytes.TrimSpace(slices.Concat(more, t.text))
 	switch exit := (*exec.ExitError)(nil); {
 	case t.killed != "":
-		return errors.New(t.killed + culprits(string(text)))
+		return errors.New(t.killed + culprits(text))
+	case bytes.Contains(text, []byte(Standstill)):
+		return errors.New(Standstill + culprits(text))
 	case bytes.Contains(text, []byte(race)):
 		return fmt.Errorf("the race detector has found a race in the code under test:\n%s", text)
 	case !errors.As(err, &exit) || exit.ExitCode() != 2:

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -51,13 +52,59 @@ context.(*cancelCtx).propagateCancel.func2()
 created by context.(*cancelCtx).propagateCancel in goroutine 41
 	/go/src/context/context.go:509 +0x3
 `
-	if got := culprits(dump); !strings.Contains(got, "in go.etcd.io/etcd/client/v3, which is where "+
+	if got := killed(dump).Error(); !strings.Contains(got, "in go.etcd.io/etcd/client/v3, which is where "+
 		"v3.(*watchGrpcStream).run (watch.go:500) comes from") {
 		t.Error(got)
 	}
-	other := culprits(strings.ReplaceAll(dump, "[select, ", "[sync.Mutex.Lock, "))
+	other := killed(strings.ReplaceAll(dump, "[select, ", "[runnable, ")).Error()
 	if strings.Contains(other, "package variable") {
 		t.Error(other)
+	}
+}
+
+// killed is the end of a process that was killed and has dumped its goroutines.
+func killed(dump string) error {
+	return (&tail{killed: "the run did nothing"}).ending(nil, []byte(dump))
+}
+
+// TestAWaitForAMutexThatStopsTheClock is found at once, in the latest bubble; the error names versions of Go that
+// avoid it.
+func TestAWaitForAMutexThatStopsTheClock(t *testing.T) {
+	for name, test := range map[string]struct {
+		states []string // of goroutines, with their bubbles
+		want   bool
+	}{
+		"stops":              {[]string{"sync.Mutex.Lock 2", "synctest.Wait 2", "running 0", "runnable 1"}, true},
+		"stops for reading":  {[]string{"sync.RWMutex.RLock 2", "sleep (durable) 2"}, true},
+		"passes":             {[]string{"sync.Mutex.Lock (durable) 2", "synctest.Wait 2"}, false},
+		"an earlier bubble":  {[]string{"sync.Mutex.Lock 1", "select (durable) 2"}, false},
+		"no bubble":          {[]string{"sync.Mutex.Lock 0", "select (durable) 1"}, false},
+		"the holder runs":    {[]string{"sync.Mutex.Lock 1", "runnable 1"}, false},
+		"waits for a socket": {[]string{"sync.Mutex.Lock 1", "IO wait 1"}, false},
+		"a channel":          {[]string{"chan receive 1", "synctest.Wait 1"}, false},
+	} {
+		dump := ""
+		for i, state := range test.states {
+			at := strings.LastIndexByte(state, ' ')
+			in := ", synctest bubble " + state[at+1:]
+			if in == ", synctest bubble 0" {
+				in = ""
+			}
+			dump += fmt.Sprintf("goroutine %d [%s%s]:\nlock.wait()\n\t/lock.go:1\n\n", i+2, state[:at], in)
+		}
+		if got := StandsStill(dump); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+		if !test.want {
+			continue
+		}
+		var all tail
+		ReportStandstill(&all, dump)
+		if err := all.ending(errors.New("exit status 2"), nil); !strings.HasPrefix(err.Error(), Standstill) ||
+			!strings.Contains(err.Error(), "lock.wait (lock.go:1) waits (sync.") ||
+			!strings.Contains(err.Error(), "With Go 1.26 and 1.27 ") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -2,7 +2,9 @@ package remote
 
 import (
 	"fmt"
+	"io"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +30,6 @@ type frame struct {
 var (
 	goroutine = regexp.MustCompile(`(?m)^goroutine (\d+) .*\[([^\]]*)\]:$`)
 	creator   = regexp.MustCompile(`(?m)^created by .* in goroutine (\d+)$`)
-	pointer   = regexp.MustCompile(`\b0x[0-9a-f]{6,}\b`)
 )
 
 // Goroutines returns those of the latest bubble in a dump of a program, without the goroutine that drives it.
@@ -182,27 +183,6 @@ func Same(all []*Goroutine) string {
 	return b.String()
 }
 
-// holder is the goroutine that seems to hold what another waits for: the one in a call with the same receiver or
-// argument, as close to where it waits as any. Go does not say who holds a mutex.
-func holder(g *Goroutine, all []*Goroutine) *Goroutine {
-	for _, f := range g.frames {
-		if slices.ContainsFunc(ofGo, func(p string) bool { return strings.HasPrefix(f.function, p) }) {
-			continue
-		}
-		for _, p := range pointer.FindAllString(f.args, -1) {
-			for _, other := range all {
-				if other != g && !strings.Contains(other.State, ".Lock") && !strings.Contains(other.State, ".RLock") &&
-					slices.ContainsFunc(other.frames, func(f frame) bool {
-						return slices.Contains(pointer.FindAllString(f.args, -1), p)
-					}) {
-					return other
-				}
-			}
-		}
-	}
-	return nil
-}
-
 // stranger describes the channel for which a goroutine waits without letting virtual time pass: it was made outside of
 // the run. Its package is probably that of the innermost call that is not in Go's library, of the goroutine or of the
 // one that created it. It is empty if the goroutine waits for something else.
@@ -231,16 +211,9 @@ func packageOf(function string) string {
 	return function[:at] + name
 }
 
-// advice says how to keep a goroutine of a known driver from holding up the clock.
-var advice = []struct{ function, text string }{
-	{"go-redis/v9.(*baseClient).disableMaintNotificationsUpgrades(", "redis.Options.MaintNotificationsConfig = " +
-		"&maintnotifications.Config{Mode: maintnotifications.ModeDisabled} avoids it: go-redis asks on each new " +
-		"connection for notifications of maintenance, with a lock held while it waits for the answer"},
-}
-
-// culprits lists which goroutines of a dump hold up virtual time, what each waits for, and which seems to hold it.
-func culprits(dump string) string {
-	all := Goroutines(dump)
+// culprits lists which goroutines hold up virtual time, and what each waits for; or the beginning of the dump.
+func culprits(dump []byte) string {
+	all := Goroutines(string(dump))
 	var b strings.Builder
 	first := true
 	for _, g := range all {
@@ -248,45 +221,59 @@ func culprits(dump string) string {
 			continue
 		}
 		if first {
-			fmt.Fprintf(&b, ": %s", g)
-		}
-		by := (*Goroutine)(nil)
-		if strings.Contains(g.State, "Lock") {
-			by = holder(g, all)
-		}
-		if first && by != nil {
-			fmt.Fprintf(&b, " for what a goroutine seems to hold that %s", doing(by))
-		}
-		if first {
-			b.WriteString(". Virtual time stands still while a goroutine runs, or is blocked by something other than " +
-				"a channel, a timer or a connection of the client.\n" + stranger(g, all))
-			for _, a := range advice {
-				if g.In(a.function) {
-					b.WriteString(a.text + ".\n")
-				}
-			}
+			fmt.Fprintf(&b, ": %s. Virtual time stands still while a goroutine runs, or is blocked by something other "+
+				"than a channel, a timer or a connection of the client.\n%s%s", g, stranger(g, all), mutex(g))
 		}
 		first = false
 		fmt.Fprintf(&b, "\na goroutine, %s:\n%s", g.State, g.calls())
-		if by != nil {
-			fmt.Fprintf(&b, "seems to wait for this goroutine, %s:\n%s", by.State, by.calls())
-		}
 	}
 	if first {
-		return ":\n" + dump[:min(len(dump), shown)]
+		return fmt.Sprintf(":\n%s", dump[:min(len(dump), shown)])
 	}
 	return b.String()
 }
 
-// doing says what a goroutine that holds something is waiting for.
-func doing(g *Goroutine) string {
-	for _, f := range g.frames {
-		if strings.Contains(f.function, "/bubble.(*Guest).dial") {
-			return "waits for a dial"
+// Standstill begins the failure of a run in which a wait for a mutex has stopped virtual time. That is so in versions
+// of Go that package bubble does not know, and would happen in other runs as well.
+const Standstill = "a wait for a mutex has stopped the run"
+
+// ReportStandstill reports, from the process in which it is called, that a wait for a mutex has stopped its run. The
+// process must end then.
+func ReportStandstill(problems io.Writer, dump string) {
+	fmt.Fprintf(problems, "\n%s\n\n%s", Standstill, dump)
+}
+
+// StandsStill reports whether a wait for a mutex has stopped virtual time: all goroutines of the latest bubble in a
+// dump are blocked, and none but those of that bubble could wake another.
+func StandsStill(dump string) bool {
+	latest, runs, stops := 0, false, false
+	for _, head := range goroutine.FindAllStringSubmatch(dump, -1) {
+		n := bubbleOf(head[2])
+		if n > latest {
+			latest, runs, stops = n, false, false
 		}
-		if strings.Contains(f.function, "/bubble.(*Conn).Read") {
-			return "waits for a server's answer"
+		if n == 0 || n < latest {
+			continue
 		}
+		state, _, _ := strings.Cut(head[2], ",")
+		runs = runs || slices.Contains(running, state)
+		g := Goroutine{State: state, durable: strings.Contains(state, "(durable)")}
+		stops = stops || g.stopsByMutex()
 	}
-	return waits(g.State)
+	return stops && !runs
+}
+
+// running are the states in which a goroutine runs, or goes on by itself.
+var running = []string{"running", "runnable", "syscall", "IO wait", "preempted", "copystack", "semacquire"}
+
+// stopsByMutex reports whether a goroutine holds up virtual time by waiting for a mutex.
+func (g *Goroutine) stopsByMutex() bool { return !g.durable && strings.Contains(g.State, "Lock") }
+
+// mutex says why a goroutine that waits for a mutex holds up virtual time; empty if it waits for something else.
+func mutex(g *Goroutine) string {
+	if !g.stopsByMutex() {
+		return ""
+	}
+	return fmt.Sprintf("With Go 1.26 and 1.27 a wait for a mutex lets virtual time pass; with %s it stops the run: "+
+		"test with one of those, or with a version of fencepost that knows this one.\n", runtime.Version())
 }

@@ -72,6 +72,8 @@ func (a *aim) sort(r *scenarios.Result) {
 type archer struct {
 	*aim
 	random *sim.Stream
+	// library says that the lock is a library's: of its own code no point is known, and answers stand for those.
+	library bool
 }
 
 func (a *archer) below(n int) int { return int(a.random.Uint64() % uint64(n)) }
@@ -100,7 +102,7 @@ func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 }
 
 // turn aims a fault that strikes at a time or with a message, if there is anything to aim at; what strikes at a point
-// is aimed as it is.
+// is aimed as it is, but for a pause of a library's client.
 func (a *archer) turn(f nemesis.Fault) nemesis.Fault {
 	switch {
 	case len(a.kinds) == 0:
@@ -111,6 +113,10 @@ func (a *archer) turn(f nemesis.Fault) nemesis.Fault {
 		if t, ok := a.near(r.Left.Duration()); ok && f.By > 0 && a.below(2) == 0 {
 			f.By = t - r.Left.Duration()
 		}
+		return f
+	case a.library && f.Trigger.Point != "" && f.Kind.Placement().AfterAnswers && nemesis.IsClient(f.Target):
+		r := a.request()
+		f.Target, f.Trigger = r.Client, nemesis.Trigger{Message: r.Message(true)}
 		return f
 	case !f.Kind.Has(nemesis.FieldTrigger) || f.Trigger.Point != "":
 		return f

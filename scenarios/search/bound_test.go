@@ -62,7 +62,7 @@ mix: {`+test.mix+"}\n"))
 		counts := map[strike]int{}
 		for seed := range uint64(test.plans) {
 			faults := p.generator.Draw(seed)
-			p.turn(faults, archer{&a, sim.NewStream(seed, "aim")})
+			p.turn(faults, archer{&a, sim.NewStream(seed, "aim"), p.scenario.FromLibrary()})
 			if len(faults) != 1 || faults[0].Kind != nemesis.DelayMessage || !faults[0].Trigger.Message.Named() {
 				continue
 			}

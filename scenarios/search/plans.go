@@ -94,7 +94,7 @@ func (p *Plans) drawn(seed uint64) nemesis.Plan {
 	}
 	if len(p.aim.kinds) > 0 {
 		plan.Seed = p.aim.seed
-		p.turn(plan.Faults, archer{&p.aim, sim.NewStream(seed, "aim")})
+		p.turn(plan.Faults, archer{&p.aim, sim.NewStream(seed, "aim"), p.scenario.FromLibrary()})
 	}
 	return plan
 }

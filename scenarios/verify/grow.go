@@ -169,6 +169,9 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	if how.Stills {
 		list = list[:len(list)-1] // of a process that never acts again nobody notices it
 	}
+	if how.AfterAnswers && g.v.Options.Requests {
+		list = append(list, c.afterAnswers(f.Target)...)
+	}
 	return list
 }
 

@@ -65,6 +65,22 @@ func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigge
 	return t, ok
 }
 
+// afterAnswers lists the openings between an answer that client p takes and the request that it sends at that instant.
+func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
+	for i := range c.sent {
+		r := &c.sent[i]
+		if r.Client != p || r.Taken == 0 {
+			continue
+		}
+		if last, _ := c.messageAt(p, "", r.Taken); last.Message != r.Message(true) {
+			answer := r.Message(true)
+			answer.Of = ""
+			list = append(list, opening{target: p, answer: answer, since: r.Taken, at: r.Taken})
+		}
+	}
+	return list
+}
+
 // placeOnce tries a fault at an opening, with one end or size of each class of them.
 func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	p := g.placing(f, o)
@@ -358,8 +374,13 @@ func enumerated(k nemesis.Kind, starts, schedules int) string {
 		return fmt.Sprintf("each direction of a connection, after each of its messages, %s in all, for each class of "+
 			"lengths: %s", text.Grouped(starts), runs)
 	}
-	return fmt.Sprintf("each process that can suffer it, after each of its events and at each named point that it "+
-		"passes, %s in all, with each class of ends: %s", text.Grouped(starts), runs)
+	where := "after each of its events and at each named point that it passes"
+	if k.Placement().AfterAnswers {
+		where = "after each of its events, between an answer and the next request, and at each named point that it " +
+			"passes"
+	}
+	return fmt.Sprintf("each process that can suffer it, %s, %s in all, with each class of ends: %s", where,
+		text.Grouped(starts), runs)
 }
 
 // Singles are the single faults of one run of a scenario, that of a seed without faults. Those that strike at one start

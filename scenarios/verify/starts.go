@@ -22,9 +22,10 @@ type course struct {
 type opening struct {
 	// of the target's moment at which, or some time before which, it starts; one past the last after all
 	index  int
-	target sim.ProcessID // of a message: its sender
-	peer   sim.ProcessID // of a message: its receiver
-	number int           // of a message on its link
+	target sim.ProcessID   // of a message: its sender
+	peer   sim.ProcessID   // of a message: its receiver
+	number int             // of a message on its link
+	answer nemesis.Message // which the target takes, before it does anything with it
 	point  sim.Point
 	pass   int
 	// at is the instant, or the last one of an interval that begins after since.
@@ -32,7 +33,7 @@ type opening struct {
 }
 
 // isInterval reports whether the opening stands for all instants from since on, excluded, to at.
-func (o *opening) isInterval() bool { return o.number == 0 && o.point == "" }
+func (o *opening) isInterval() bool { return o.number == 0 && o.point == "" && !o.answer.Named() }
 
 // stands is for how many starts, to the nanosecond, one at the given instant of the opening stands.
 func (o *opening) stands(at sim.Time) float64 {
@@ -44,8 +45,11 @@ func (o *opening) stands(at sim.Time) float64 {
 
 // trigger strikes at the opening, if it is an interval at the given instant of it.
 func (o *opening) trigger(at sim.Time) nemesis.Trigger {
-	if o.point != "" {
+	switch {
+	case o.point != "":
 		return nemesis.Trigger{Point: o.point, Pass: o.pass}
+	case o.answer.Named():
+		return nemesis.Trigger{Message: o.answer}
 	}
 	return nemesis.Trigger{Time: at.Duration()}
 }

@@ -157,20 +157,21 @@ type beginJSON struct {
 }
 
 type openingJSON struct {
-	Index  int           `json:"index"`
-	Target sim.ProcessID `json:"target,omitempty"`
-	Peer   sim.ProcessID `json:"peer,omitempty"`
-	Number int           `json:"number,omitempty"`
-	Point  sim.Point     `json:"point,omitempty"`
-	Pass   int           `json:"pass,omitempty"`
-	Since  sim.Time      `json:"since"`
-	At     sim.Time      `json:"at"`
+	Index  int             `json:"index"`
+	Target sim.ProcessID   `json:"target,omitempty"`
+	Peer   sim.ProcessID   `json:"peer,omitempty"`
+	Number int             `json:"number,omitempty"`
+	Answer nemesis.Message `json:"answer,omitzero"`
+	Point  sim.Point       `json:"point,omitempty"`
+	Pass   int             `json:"pass,omitempty"`
+	Since  sim.Time        `json:"since"`
+	At     sim.Time        `json:"at"`
 }
 
 func (b branch) MarshalJSON() ([]byte, error) {
 	o := &b.from.last
 	return json.Marshal(branchJSON{b.assignment, b.faults, b.stands, beginJSON{b.from.index, b.from.at,
-		openingJSON{o.index, o.target, o.peer, o.number, o.point, o.pass, o.since, o.at}}})
+		openingJSON{o.index, o.target, o.peer, o.number, o.answer, o.point, o.pass, o.since, o.at}}})
 }
 
 func (b *branch) UnmarshalJSON(text []byte) error {
@@ -178,6 +179,6 @@ func (b *branch) UnmarshalJSON(text []byte) error {
 	err := decode(text, &j)
 	o := &j.From.Last
 	*b = branch{j.Assignment, j.Faults, begin{j.From.Index, j.From.At,
-		opening{o.Index, o.Target, o.Peer, o.Number, o.Point, o.Pass, o.Since, o.At}}, j.Stands}
+		opening{o.Index, o.Target, o.Peer, o.Number, o.Answer, o.Point, o.Pass, o.Since, o.At}}, j.Stands}
 	return err
 }

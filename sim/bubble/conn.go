@@ -34,8 +34,9 @@ type Conn struct {
 	err      error // what reads return when in is empty, and writes at once
 	closed   bool  // by the guest
 	listed   bool  // in the list of changed connections
-	blocked  bool  // a read is blocked
+	blocked  bool  // a read, or the dial, is blocked
 	deadline time.Time
+	expired  bool      // the deadline has passed, and the guest has seen that
 	armed    time.Time // when the world will check the deadline; zero: it will not
 }
 
@@ -87,10 +88,13 @@ func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, e
 func (g *Guest) dial(ctx context.Context, server sim.ProcessID) (net.Conn, error) {
 	c := &Conn{guest: g, server: server, wire: g.caller.Wire(server), wake: make(chan struct{}, 1)}
 	g.mu.Lock()
+	g.proceed()
 	if g.over {
 		g.mu.Unlock()
 		return nil, c.failure("dial", errOver)
 	}
+	c.blocked = true
+	c.deadline, _ = ctx.Deadline()
 	g.dials = append(g.dials, c)
 	g.dialled++
 	g.note()
@@ -98,15 +102,22 @@ func (g *Guest) dial(ctx context.Context, server sim.ProcessID) (net.Conn, error
 	select {
 	case <-c.wake:
 	case <-ctx.Done():
+		if ctx.Err() == context.DeadlineExceeded {
+			<-c.wake // in a pause the world decides what the guest sees first
+		}
+	}
+	g.mu.Lock()
+	open := c.open
+	c.blocked, c.expired, c.deadline = false, false, time.Time{}
+	g.mu.Unlock()
+	switch {
+	case open:
+		return c, nil
+	case ctx.Err() != nil:
 		c.Close()
 		return nil, c.failure("dial", ctx.Err())
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !c.open {
-		return nil, c.failure("dial", c.err)
-	}
-	return c, nil
+	return nil, c.failure("dial", c.err)
 }
 
 func (c *Conn) failure(op string, err error) error {
@@ -169,26 +180,35 @@ func (g *Guest) forget(c *Conn) {
 	g.conns = slices.DeleteFunc(g.conns, func(o *Conn) bool { return o == c })
 }
 
-// arm makes the world check the deadline of a blocked read when it is due.
+// arm makes the world check the deadline of what is blocked when it is due, or after a pause that goes on then.
 func (c *Conn) arm() {
 	at, r := c.deadline, c.guest.run
 	c.armed = at
-	r.world.At(max(history.Of(c.deadline.Sub(r.begin)), 0), func() {
+	due := func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if !c.armed.Equal(at) { // it is checked earlier
-			return
-		}
-		c.armed = time.Time{}
 		switch {
+		case !c.armed.Equal(at): // it is checked earlier
+			return false
 		case !c.blocked || c.deadline.IsZero():
-		case time.Now().Before(c.deadline):
+			c.armed = time.Time{}
+			return false
+		case !c.passed():
 			c.arm()
-		default:
-			c.rouse()
+			return false
 		}
+		return true
+	}
+	c.pipe.WakeAt(history.Of(at.Sub(r.begin)), due, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		c.armed, c.expired = time.Time{}, true
+		c.rouse()
 	})
 }
+
+// passed reports whether the deadline has passed.
+func (c *Conn) passed() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
 
 // rouse makes a blocked read, or the dial, check its state again.
 func (c *Conn) rouse() {
@@ -217,8 +237,13 @@ func (c *Conn) end(err error) {
 func (c *Conn) Opened(s sim.Status) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
-	if c.open = s == sim.Answered; !c.open {
+	switch s {
+	case sim.Answered:
+		c.open = true
+	case sim.Refused:
 		c.err = syscall.ECONNREFUSED
+	default:
+		c.err = syscall.ETIMEDOUT
 	}
 	c.rouse()
 }
@@ -263,28 +288,33 @@ func (l line) HangUp() {
 
 // The methods below are the net.Conn.
 
-// Read blocks until something has arrived, the connection has ended, or the deadline has passed.
+// Read blocks until something has arrived, the connection has ended, or the deadline has passed. Once that has passed,
+// it reads nothing more, as a connection of package net.
 func (c *Conn) Read(b []byte) (int, error) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
+	c.guest.proceed()
+	c.expired = c.expired || c.passed()
 	for {
 		switch {
 		case c.closed:
 			return 0, c.failure("read", net.ErrClosed)
+		case len(b) == 0:
+			return 0, nil
+		case c.guest.over && c.err != nil:
+			return 0, c.failure("read", c.err)
+		case c.expired:
+			return 0, c.failure("read", os.ErrDeadlineExceeded)
 		case len(c.in) > 0:
 			n := copy(b, c.in)
 			if c.in = c.in[n:]; len(c.in) == 0 {
 				c.in = nil
 			}
 			return n, nil
-		case len(b) == 0:
-			return 0, nil
 		case errors.Is(c.err, io.EOF):
 			return 0, io.EOF
 		case c.err != nil:
 			return 0, c.failure("read", c.err)
-		case !c.deadline.IsZero() && !time.Now().Before(c.deadline):
-			return 0, c.failure("read", os.ErrDeadlineExceeded)
 		}
 		c.blocked = true
 		if c.unarmed() {
@@ -297,10 +327,11 @@ func (c *Conn) Read(b []byte) (int, error) {
 	}
 }
 
-// Write sends b, or keeps what is not yet a complete request. It never blocks.
+// Write sends b, or keeps what is not yet a complete request. It blocks in a pause alone.
 func (c *Conn) Write(b []byte) (int, error) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
+	c.guest.proceed()
 	switch {
 	case c.closed:
 		return 0, c.failure("write", net.ErrClosed)
@@ -318,6 +349,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 func (c *Conn) Close() error {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
+	c.guest.proceed()
 	if c.closed {
 		return c.failure("close", net.ErrClosed)
 	}
@@ -329,21 +361,23 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// SetDeadline sets the deadline of reads; writes never block.
+// SetDeadline sets the deadline of reads; writes need none.
 func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
 // SetReadDeadline sets the deadline of reads, those that are blocked included.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
+	c.guest.proceed()
 	c.deadline = t
+	c.expired = c.passed()
 	if c.blocked {
 		c.signal()
 	}
 	return nil
 }
 
-// SetWriteDeadline does nothing: writes never block.
+// SetWriteDeadline does nothing: writes need none.
 func (c *Conn) SetWriteDeadline(time.Time) error { return nil }
 
 // LocalAddr is the client's.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -51,6 +52,8 @@ func kind(err error) string {
 		return "context deadline"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "refused"
+	case errors.Is(err, syscall.ETIMEDOUT) && errors.As(err, &timeout) && timeout.Timeout():
+		return "timed out"
 	case errors.Is(err, syscall.ECONNRESET):
 		return "reset"
 	case errors.Is(err, net.ErrClosed):
@@ -64,10 +67,16 @@ func kind(err error) string {
 // attempt runs guest code, with faults that the plan installs; times are in ms.
 func attempt(t *testing.T, plan func(w *sim.World), guest func(ctx context.Context, r *trial)) string {
 	t.Helper()
+	return attemptOf(t, 1, plan, guest)
+}
+
+// attemptOf is attempt with a seed.
+func attemptOf(t *testing.T, seed uint64, plan func(w *sim.World), guest func(ctx context.Context, r *trial)) string {
+	t.Helper()
 	var said []string
 	synctest.Test(t, func(t *testing.T) {
 		d, stacks := NewDriver(), new(sim.Stacks)
-		w := newWorld(d, stacks, 1)
+		w := newWorld(d, stacks, seed)
 		d.Begin(w, []sim.ProcessID{"redis-1"}, front.Redis{})
 		r := &trial{Driver: d, g: d.Guest("client-1"), world: w}
 		w.AddClient("client-1", 0, func(env sim.Env) {
@@ -76,7 +85,7 @@ func attempt(t *testing.T, plan func(w *sim.World), guest func(ctx context.Conte
 		if plan != nil {
 			plan(w)
 		}
-		d.Run(sim.Time(time.Minute), func() bool { return !w.Busy() })
+		d.Run(sim.Time(10*time.Minute), func() bool { return !w.Busy() })
 		if err := d.End(); err != nil {
 			t.Error(err)
 		}
@@ -134,6 +143,64 @@ func TestConnections(t *testing.T) {
 				defer cancel()
 				r.dial(ctx)
 			}, "50 dial: context deadline"},
+		"the host is off, and on again before the second SYN": {func(w *sim.World) {
+			w.Stop("redis-1", sim.PowerLoss)
+			at(w, 999, func() { w.Restart("redis-1") })
+		}, func(ctx context.Context, r *trial) {
+			r.dial(ctx)
+			r.note("open")
+		}, "1002 open"},
+		"the host is off, and on again after the third SYN": {func(w *sim.World) {
+			w.Stop("redis-1", sim.PowerLoss)
+			at(w, 3500, func() { w.Restart("redis-1") })
+		}, func(ctx context.Context, r *trial) {
+			r.dial(ctx)
+			r.note("open")
+		}, "7002 open"},
+		"the host is off for good": {func(w *sim.World) { w.Stop("redis-1", sim.PowerLoss) },
+			func(ctx context.Context, r *trial) { r.dial(ctx) }, "127000 dial: timed out"},
+		"the host is on again, and nobody listens": {func(w *sim.World) {
+			w.Stop("redis-1", sim.PowerLoss)
+			at(w, 2000, func() { w.Restart("redis-1") })
+			at(w, 2001, func() { w.Stop("redis-1", sim.ShutDown) })
+		}, func(ctx context.Context, r *trial) { r.dial(ctx) }, "3002 dial: refused"},
+		"a cut loses the SYN": {func(w *sim.World) {
+			w.Cut("client-1", "redis-1")
+			at(w, 500, func() { w.Heal("client-1", "redis-1") })
+		}, func(ctx context.Context, r *trial) {
+			r.dial(ctx)
+			r.note("open")
+		}, "1002 open"},
+		"a cut loses the answer to the SYN": {func(w *sim.World) {
+			w.Cut("redis-1", "client-1")
+			at(w, 500, func() { w.Heal("redis-1", "client-1") })
+		}, func(ctx context.Context, r *trial) {
+			r.dial(ctx)
+			r.note("open")
+		}, "1002 open"},
+		"a request that reaches a host which is off is sent again, and refused after the restart": {
+			func(w *sim.World) {
+				at(w, 2, func() { w.Stop("redis-1", sim.PowerLoss) })
+				at(w, 1000, func() { w.Restart("redis-1") })
+			}, func(ctx context.Context, r *trial) {
+				c := r.dial(ctx)
+				io.WriteString(c, incr)
+				line(r, c, bufio.NewReader(c)) // sent at 2, 202, 602, 1402
+			}, `1404 "" reset`},
+		"a request to a host that stays off": {
+			func(w *sim.World) { at(w, 2, func() { w.Stop("redis-1", sim.PowerLoss) }) },
+			func(ctx context.Context, r *trial) {
+				c := r.dial(ctx)
+				io.WriteString(c, incr)
+				line(r, c, bufio.NewReader(c)) // probes end earlier than repetitions
+			}, `135002 "" reset`},
+		"a connection without traffic is probed": {func(w *sim.World) {
+			at(w, 1000, func() { w.Stop("redis-1", sim.PowerLoss) })
+			at(w, 20000, func() { w.Restart("redis-1") })
+		}, func(ctx context.Context, r *trial) {
+			c := r.dial(ctx)
+			line(r, c, bufio.NewReader(c))
+		}, `31000 "" reset`},
 		"a paused server's machine accepts, and answers late": {func(w *sim.World) {
 			w.Pause("redis-1")
 			at(w, 100, func() { w.Resume("redis-1") })
@@ -214,6 +281,29 @@ func TestConnections(t *testing.T) {
 			io.WriteString(c, incr)
 			line(r, c, in)
 		}, `50 ":1\r\n" nil; 52 ":2\r\n" nil`},
+		"a client that is paused after an answer sends when it continues, and waits as long as ever": {
+			func(w *sim.World) { pauseAfter(w, "INCR", 60*time.Millisecond) },
+			func(ctx context.Context, r *trial) {
+				c := r.dial(ctx)
+				in := bufio.NewReader(c)
+				for range 2 {
+					io.WriteString(c, incr)
+					c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+					line(r, c, in)
+				}
+			}, `4 ":1\r\n" nil; 66 ":2\r\n" nil`},
+		"a client that is paused closes no connection and opens none": {func(w *sim.World) {
+			at(w, 5, func() { w.Pause("client-1") })
+			at(w, 50, func() { w.Resume("client-1") })
+		}, func(ctx context.Context, r *trial) {
+			c := r.dial(ctx)
+			time.Sleep(10 * time.Millisecond)
+			r.note("wakes")
+			c.Close()
+			r.note("closed")
+			r.dial(ctx)
+			r.note("open")
+		}, "12 wakes; 50 closed; 52 open"},
 		"a client that has crashed sends and receives nothing " +
 			"more": {func(w *sim.World) { at(w, 3, func() { w.Crash("client-1") }) },
 			func(ctx context.Context, r *trial) {
@@ -227,6 +317,121 @@ func TestConnections(t *testing.T) {
 				t.Errorf("%s\nwant %s", got, test.want)
 			}
 		})
+	}
+}
+
+// pauseAfter pauses client-1 when it takes the first answer to a command.
+func pauseAfter(w *sim.World, command string, d time.Duration) {
+	done := false
+	w.Inspect(func(p sim.Passage) (none sim.Interference) {
+		if p.Answer && p.Arrives && p.Command == command && !done {
+			done = true
+			w.Pause("client-1")
+			w.At(w.Now()+sim.Time(d), func() { w.Resume("client-1") })
+		}
+		return none
+	})
+}
+
+// TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut: a read deadline and an answer that fall into a pause are both
+// there when it ends, whichever came first, and the seed decides which the client sees. So does a dial, and its
+// deadline. Of a real process that SIGSTOP has stopped, Go's net reads the answer about every other time, CPython
+// always.
+func TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut(t *testing.T) {
+	pause := func(w *sim.World) {
+		at(w, 3, func() { w.Pause("client-1") })
+		at(w, 100, func() { w.Resume("client-1") })
+	}
+	read := func(deadline int) func(context.Context, *trial) {
+		return func(ctx context.Context, r *trial) {
+			c := r.dial(ctx)
+			in := bufio.NewReader(c)
+			io.WriteString(c, incr)
+			c.SetReadDeadline(time.Now().Add(time.Duration(deadline) * time.Millisecond))
+			s, err := in.ReadString('\n')
+			r.note("%q %s", s, kind(err))
+			_, err = c.Read(make([]byte, 1))
+			r.note("%s", kind(err))
+		}
+	}
+	for name, test := range map[string]struct {
+		plan  func(w *sim.World)
+		guest func(ctx context.Context, r *trial)
+		want  [2]string
+	}{
+		"the deadline comes after the answer": {pause, read(50),
+			[2]string{`100 ":1\r\n" nil; 100 timeout`, `100 "" timeout; 100 timeout`}},
+		"the deadline comes before the answer": {func(w *sim.World) {
+			pause(w)
+			w.Slow("redis-1", "client-1", 0)
+			at(w, 2, func() { w.Slow("redis-1", "client-1", 60*time.Millisecond) })
+		}, read(20), [2]string{`100 ":1\r\n" nil; 100 timeout`, `100 "" timeout; 100 timeout`}},
+		"a dial": {func(w *sim.World) {
+			at(w, 1, func() { w.Pause("client-1") })
+			at(w, 100, func() { w.Resume("client-1") })
+		}, func(ctx context.Context, r *trial) {
+			ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+			defer cancel()
+			if r.dial(ctx) != nil {
+				r.note("open")
+			}
+		}, [2]string{"100 open", "100 dial: context deadline"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			count := map[string]int{}
+			for seed := range uint64(100) {
+				got := attemptOf(t, seed, test.plan, test.guest)
+				if again := attemptOf(t, seed, test.plan, test.guest); again != got {
+					t.Errorf("seed %d: %s, and then %s", seed, got, again)
+				}
+				count[got]++
+			}
+			for _, want := range test.want {
+				if count[want] < 30 || len(count) != 2 {
+					t.Errorf("%s: %d times of 100; all: %v", want, count[want], count)
+				}
+			}
+		})
+	}
+}
+
+// TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork does not hold up the network: not even that of its holder.
+func TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork(t *testing.T) {
+	if !countMutexes() {
+		t.Fatal("the table of this version of Go is not known: see mutex.go")
+	}
+	got := attempt(t, func(w *sim.World) {
+		w.Stop("redis-1", sim.PowerLoss)
+		at(w, 2000, func() { w.Restart("redis-1") })
+	}, func(ctx context.Context, r *trial) {
+		var mu, notes sync.Mutex
+		var rw sync.RWMutex
+		var all sync.WaitGroup
+		wait := func(name string, ms int, lock sync.Locker) {
+			all.Go(func() {
+				time.Sleep(time.Duration(ms) * time.Millisecond)
+				lock.Lock()
+				defer lock.Unlock()
+				notes.Lock()
+				defer notes.Unlock()
+				r.note("%s", name)
+			})
+		}
+		wait("mutex", 10, &mu)
+		wait("write", 20, &rw)
+		wait("read", 30, rw.RLocker())
+		mu.Lock()
+		rw.Lock()
+		r.dial(ctx)
+		time.Sleep(time.Second)
+		mu.Unlock()
+		rw.Unlock()
+		all.Wait()
+	})
+	for _, want := range []string{"4002 mutex", "4002 write", "4002 read"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: no %q", got, want)
+		}
 	}
 }
 

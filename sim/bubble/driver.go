@@ -43,9 +43,14 @@ type run struct {
 	err     error // the first failure of a guest's own code
 }
 
+// MutexesPass makes the waits for a mutex let time pass in all bubbles of the process, and reports whether it could. No
+// goroutine of a bubble may be waiting for a mutex when it is called first.
+func MutexesPass() bool { return countMutexes() }
+
 // NewDriver makes a driver. It advances the bubble's clock, which starts in the year 2000, to where the worlds' clocks
 // start.
 func NewDriver() *Driver {
+	MutexesPass()
 	time.Sleep(time.Until(time.Unix(0, sim.Epoch)))
 	d := &Driver{timer: time.NewTimer(0)}
 	<-d.timer.C
@@ -67,6 +72,7 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID, front sim.Front) {
 	defer d.mu.Unlock()
 	d.run = &run{d: d, world: w, begin: time.Now(), servers: slices.Clone(servers), front: front,
 		callers: front.Begin(), wake: make(chan struct{}, 1)}
+	w.OnStop(d.stop)
 }
 
 // Recorded passes on what a server has recorded of a lock's key that a request has changed.
@@ -199,6 +205,7 @@ func (r *run) End() error {
 	r.over = true
 	for _, g := range r.guests {
 		g.cancel()
+		g.goes.Broadcast()
 		g.breakAll()
 	}
 	r.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -18,7 +19,9 @@ type Guest struct {
 	caller sim.Caller
 
 	// The rest is guarded by the run's mu.
-	dirty   bool // something below is to be collected
+	stopped bool       // paused, or crashed
+	goes    *sync.Cond // signals that stopped is false, or that the run is over
+	dirty   bool       // something below is to be collected
 	calls   []*call
 	dials   []*Conn
 	dialled int
@@ -38,7 +41,7 @@ func (r *run) Guest(client sim.ProcessID) *Guest {
 			return g
 		}
 	}
-	g := &Guest{run: r, name: client, caller: r.callers.Caller(client)}
+	g := &Guest{run: r, name: client, caller: r.callers.Caller(client), goes: sync.NewCond(&r.mu)}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	r.guests = append(r.guests, g)
 	return g
@@ -46,6 +49,29 @@ func (r *run) Guest(client sim.ProcessID) *Guest {
 
 // Context is cancelled when the run is over.
 func (g *Guest) Context() context.Context { return g.ctx }
+
+// stop stops the guest of a client: its goroutines go on to their next act on a connection, and wait there. Or it lets
+// it go on.
+func (r *run) stop(client sim.ProcessID, stopped bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, g := range r.guests {
+		if g.name != client {
+			continue
+		}
+		if g.stopped = stopped; !stopped {
+			g.goes.Broadcast()
+			g.touched = true
+		}
+	}
+}
+
+// proceed waits until the guest is not stopped, or its run is over. It is called with mu held.
+func (g *Guest) proceed() {
+	for g.stopped && !g.over {
+		g.goes.Wait()
+	}
+}
 
 // collect passes what the guest has done to the world.
 func (g *Guest) collect() {
@@ -65,6 +91,9 @@ func (g *Guest) collect() {
 		c.pipe = g.world.Dial(g.name, c.server, c)
 		c.pipe.Concurrent = !g.front.Serial()
 		g.conns = append(g.conns, c)
+		if c.blocked && c.unarmed() {
+			c.arm()
+		}
 	}
 	g.dials = g.dials[:0]
 	slices.SortFunc(g.changed, func(a, b *Conn) int { return cmp.Compare(a.number(), b.number()) })

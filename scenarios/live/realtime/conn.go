@@ -207,9 +207,14 @@ func (c *Conn) reset() {
 
 // The methods below are the sim.Endpoint.
 
-// Opened lets what was sent go, or breaks the connection if nobody listens.
+// Opened lets what was sent go, or breaks the connection if nobody listens or the host did not answer.
 func (c *Conn) Opened(s sim.Status) {
-	if s != sim.Answered {
+	switch s {
+	case sim.Answered:
+	case sim.NoReply:
+		c.front.handler.Ended(c, sim.Reset)
+		return
+	default:
 		c.front.handler.Ended(c, s)
 		return
 	}

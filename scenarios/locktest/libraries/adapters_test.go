@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"slices"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
@@ -28,9 +27,6 @@ type Library struct {
 	New func(c *locktest.Client, fenced bool) locktest.Lock
 	// Keys are those of a lock, if it has not one of its name.
 	Keys func(lock string) []string
-	// Stops are methods that wait for a mutex which the library holds while it waits for the network, which stops the
-	// clock of the bubble. Runs in which they do are not judged.
-	Stops []string
 }
 
 // Renewal is how a lock is kept that is held for longer than its TTL.
@@ -49,53 +45,47 @@ const (
 	followed       = ", at an address that follows the master"
 )
 
-// heldMutex is held by go-redis, by its default settings, while it opens a connection.
-var heldMutex = []string{"go-redis/v9.(*baseClient).disableMaintNotificationsUpgrades("}
-
 // All are the libraries of the matrix.
 var All = []Library{
-	{"redsync", redsyncVersion + " on " + goRedisVersion, locktest.Redis(5), ByUser, newRedsync(onGoRedis, plain),
-		nil, heldMutex},
+	{"redsync", redsyncVersion + " on " + goRedisVersion, locktest.Redis(5), ByUser, newRedsync(onGoRedis, plain), nil},
 	{"redsync-1", redsyncVersion + " on " + goRedisVersion + ", on one server, as its README shows it",
 		locktest.Redis(1),
-		ByUser, newRedsync(onGoRedis, plain), nil, heldMutex},
+		ByUser, newRedsync(onGoRedis, plain), nil},
 	{"redsync-3", redsyncVersion + " on " + goRedisVersion + " in ModeDisabled, on three servers", locktest.Redis(3),
-		ByUser, newRedsync(onQuietGoRedis, plain), nil, nil},
+		ByUser, newRedsync(onQuietGoRedis, plain), nil},
 	{"redsync-fail-fast", "as redsync-3, WithFailFast", locktest.Redis(3), ByUser,
-		newRedsync(onQuietGoRedis, with(redsync.WithFailFast(true))), nil, nil},
+		newRedsync(onQuietGoRedis, with(redsync.WithFailFast(true))), nil},
 	{"redsync-set-nx", "as redsync-3, WithSetNXOnExtend", locktest.Redis(3), ByUser,
-		newRedsync(onQuietGoRedis, with(redsync.WithSetNXOnExtend())), nil, nil},
+		newRedsync(onQuietGoRedis, with(redsync.WithSetNXOnExtend())), nil},
 	{"redsync-own-value", "as redsync-3, WithGenValueFunc that returns the client's name", locktest.Redis(3), ByUser,
-		newRedsync(onQuietGoRedis, ownValue), nil, nil},
-	{"redsync-v8", redsyncVersion + " on go-redis v8.11.5", locktest.Redis(5), ByUser, newRedsync(onGoRedis8, plain),
-		nil, nil},
-	{"redsync-v7", redsyncVersion + " on go-redis v7.4.1", locktest.Redis(5), ByUser, newRedsync(onGoRedis7, plain),
-		nil, nil},
-	{"redsync-rueidis", redsyncVersion + " on rueidis v1.0.78", locktest.Redis(5), ByUser, newRedsync(onRueidis, plain),
-		nil, nil},
-	{"redsync-redigo", redsyncVersion + " on redigo v1.9.3", locktest.Redis(5), ByUser, newRedsync(onRedigo, plain),
-		nil, nil},
-	{"redsync-v1", "github.com/go-redsync/redsync v1.4.2 on redigo v1.9.3", locktest.Redis(5), ByUser, newRedsyncV1,
-		nil, nil},
+		newRedsync(onQuietGoRedis, ownValue), nil},
+	{"redsync-v8", redsyncVersion + " on go-redis v8.11.5", locktest.Redis(5), ByUser,
+		newRedsync(onGoRedis8, plain), nil},
+	{"redsync-v7", redsyncVersion + " on go-redis v7.4.1", locktest.Redis(5), ByUser,
+		newRedsync(onGoRedis7, plain), nil},
+	{"redsync-rueidis", redsyncVersion + " on rueidis v1.0.78", locktest.Redis(5), ByUser,
+		newRedsync(onRueidis, plain), nil},
+	{"redsync-redigo", redsyncVersion + " on redigo v1.9.3", locktest.Redis(5), ByUser,
+		newRedsync(onRedigo, plain), nil},
+	{"redsync-v1", "github.com/go-redsync/redsync v1.4.2 on redigo v1.9.3", locktest.Redis(5), ByUser,
+		newRedsyncV1, nil},
 	{"redislock", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion, locktest.Redis(1), ByUser,
-		newRedislock(single), nil, heldMutex},
+		newRedislock(single), nil},
 	{"redislock-own-token", "as redislock, with the client's name for Options.Token", locktest.Redis(1), ByUser,
-		newRedislockOwnToken, nil, heldMutex},
+		newRedislockOwnToken, nil},
 	{"redislock-failover", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion + followed,
-		locktest.Redis(1).Replicated(1), ByUser, newRedislock(following), nil, heldMutex},
+		locktest.Redis(1).Replicated(1), ByUser, newRedislock(following), nil},
 	{"redislock-sentinel", "github.com/bsm/redislock v0.9.4 on FailoverClient of " + goRedisVersion,
-		locktest.Redis(1).Replicated(1), ByUser, newRedislock(failover), nil,
-		slices.Concat(heldMutex, []string{"go-redis/v9.(*PubSub).Ping("})},
+		locktest.Redis(1).Replicated(1), ByUser, newRedislock(failover), nil},
 	{"setnx", "the recipe of " + goRedisVersion + ": SetNX, and a script to release", locktest.Redis(1), ByNobody,
-		newSetNX(single), nil, heldMutex},
+		newSetNX(single), nil},
 	{"setnx-failover", "the recipe of " + goRedisVersion + followed, locktest.Redis(1).Replicated(1), ByNobody,
-		newSetNX(following), nil, heldMutex},
-	{"radix", "SET NX PX by github.com/mediocregopher/radix/v4 v4.1.4", locktest.Redis(1), ByNobody, newRadix,
-		nil, nil},
+		newSetNX(following), nil},
+	{"radix", "SET NX PX by github.com/mediocregopher/radix/v4 v4.1.4", locktest.Redis(1), ByNobody, newRadix, nil},
 	{"rueidislock", rueidisVersion + " with KeyMajority 1 and NoLoopTracking, as documented",
-		locktest.Redis(1), ByLibrary, newRueidislock, rueidisKeys, nil},
+		locktest.Redis(1), ByLibrary, newRueidislock, rueidisKeys},
 	{"valkeylock", "github.com/valkey-io/valkey-go/valkeylock v1.0.79, opened alike",
-		locktest.Redis(1), ByLibrary, newValkeylock, valkeyKeys, nil},
+		locktest.Redis(1), ByLibrary, newValkeylock, valkeyKeys},
 }
 
 // fence is the part of an adapter that has a token.

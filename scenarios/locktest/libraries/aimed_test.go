@@ -79,7 +79,7 @@ func search(t *testing.T, l *Library, scenario string, schedules int) (*locktest
 	if err := os.WriteFile(file, []byte(scenario), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	return locktest.Explore(t, locktest.Config{Scenario: file, Keys: l.Keys, Tolerated: l.Stops,
+	return locktest.Explore(t, locktest.Config{Scenario: file, Keys: l.Keys,
 		Seeds: schedules, Laws: checker.Laws,
 		New: func(c *locktest.Client) locktest.Lock { return l.New(c, false) }})
 }

@@ -50,6 +50,8 @@ var defects = map[defect]string{
 	{"redsync-set-nx", checker.Ownership, checker.ProlongedByNonOwner}:         lateExtension,
 	{"redsync-own-value", checker.Ownership, checker.ProlongedByNonOwner}:      sameValue,
 	{"redsync-own-value", checker.Ownership, checker.RemovedByNonOwner}:        sameValue,
+	{"redislock", checker.LeaseExclusion, checker.LeaseNotRechecked}:           lateObtain,
+	{"redislock-own-token", checker.LeaseExclusion, checker.LeaseNotRechecked}: lateObtain,
 	{"redislock-own-token", checker.Ownership, checker.RemovedByNonOwner}:      sameToken,
 	{"redislock-own-token", checker.LeaseExclusion, checker.RemovedByNonOwner}: sameToken,
 	{"rueidislock", checker.LeaseExclusion, checker.ValidityMiscounted}:        longExtension,

@@ -45,5 +45,5 @@ func judgeable(t *testing.T, r *locktest.Report) {
 
 func (l *Library) config(fenced bool) locktest.Config {
 	return locktest.Config{Servers: l.Servers, TTL: TTL, Care: locktest.Care{Fences: fenced}, Laws: checker.Laws,
-		Keys: l.Keys, Tolerated: l.Stops, New: func(c *locktest.Client) locktest.Lock { return l.New(c, fenced) }}
+		Keys: l.Keys, New: func(c *locktest.Client) locktest.Lock { return l.New(c, fenced) }}
 }

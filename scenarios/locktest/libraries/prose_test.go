@@ -56,13 +56,7 @@ const closing = `
   With three keys, besides, 37 of 100 seeds gave different runs in three repetitions, also with NOLOOP: three
   goroutines share one connection, and a context cancels its children in the order of a map, which is random.
   That accounts for two thirds of them; the rest was not traced.
-- **Some runs of redislock-sentinel**. A subscription of go-redis dials with its mutex held
-  (pubsub.go, conn), and so does what asks the Sentinel (sentinel.go, MasterAddr). If another goroutine wants that
-  mutex meanwhile (PubSub.Ping, every three seconds of silence), the clock of a bubble stands still, for it goes on
-  only when nothing but channels, timers and connections is waited for. Such a run is ended after three seconds
-  and named with its goroutines; the other seeds go on.
-- **The pool of radix** waits for the network with a mutex held, and stops the clock at its first connection.
-  Its row stands on one connection (radix.Dialer), dialled anew after an error.
+- **The pool of radix**: its row stands on one connection (radix.Dialer), dialled anew after an error.
 - **etcd clientv3/concurrency** speaks gRPC over HTTP/2, and the model speaks none. It would take an HTTP/2 server in
   front of the simulated cluster, in the bubble, that answers the unary calls of KV and Lease and the streams of Watch
   and LeaseKeepAlive; revisions, leases and watches as clientv3 checks them; and clients whose channels are made inside
@@ -201,6 +195,11 @@ const sameToken = `The user's: the token must be unique (redislock.go, the comme
 client's name is not, if the client takes the lock twice. A release that is late deletes the key of its next lock, and
 Obtain takes over a key that a request of the client's earlier Obtain has set (luaObtain).`
 
+// lateObtain is what a lock is worth whose answer waited during a pause.
+const lateObtain = `The library's: Obtain does not look at how long the server's answer took (redislock.go, lines 80 to 84). A client
+that is paused while the answer waits in its buffer is told that it has the lock although the key has expired, and
+another client may have it by then. Compare the time since the call with the TTL before the work begins.`
+
 // ofLibrary is what is particular to a library.
 var ofLibrary = map[string]map[checker.CauseKind]string{
 	"redsync": {checker.HolderOutlivedLease: slowRound, checker.TooSlow: slowUnlock, checker.RemovedByOwner: lateTry,
@@ -228,7 +227,8 @@ var ofLibrary = map[string]map[checker.CauseKind]string{
 		checker.TooSlow: `The user's: rueidis.NewClient connects at once, for up to 5 s (rueidis.go, line 55), and returns an error if
 its server does not answer. Who opens a client for each of five servers, and gives up at an error, needs all five.
 Open it again later.`},
-	"redislock-own-token": {checker.RemovedByNonOwner: sameToken},
+	"redislock":           {checker.LeaseNotRechecked: lateObtain},
+	"redislock-own-token": {checker.RemovedByNonOwner: sameToken, checker.LeaseNotRechecked: lateObtain},
 	"redsync-redigo": {
 		checker.HolderOutlivedLease: silentServer,
 		checker.TooSlow:             noDialLimit,

@@ -1,0 +1,104 @@
+package libraries
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest/steady"
+)
+
+// failFast is redsync with WithFailFast, as its documents show it: a round ends with the first majority, and what it
+// has asked of the other servers goes on. Their connections are opened with a mutex of go-redis held.
+var failFast = locktest.Config{Servers: locktest.Redis(3), TTL: TTL, Compute: TTL * 5 / 2, Cycles: 2,
+	Faults: locktest.Network, Laws: []checker.Law{checker.Ownership},
+	Care: locktest.Care{ChecksValidity: true, StopsWhenTold: true, Extends: TTL / 3},
+	New: func(c *locktest.Client) locktest.Lock {
+		return newRedsync(onGoRedis, with(redsync.WithFailFast(true)))(c, false)
+	}}
+
+// notified is SET NX PX whose waiters subscribe to keyspace notifications, as many locks do in place of polling.
+// go-redis dials for a subscription with a mutex held, which its pings want.
+type notified struct {
+	client *redis.Client
+	key    string
+	value  string
+	until
+}
+
+func newNotified(c *locktest.Client) locktest.Lock {
+	return &notified{client: goRedis(c, 0), key: c.Key}
+}
+
+func (l *notified) Lock(ctx context.Context) error {
+	l.client.ConfigSet(ctx, "notify-keyspace-events", "KEA")
+	subscription := l.client.Subscribe(ctx, "__keyspace@0__:"+l.key)
+	defer subscription.Close()
+	events := subscription.Channel()
+	for {
+		l.value = rand.Text()
+		asked := time.Now()
+		ok, err := l.client.SetNX(ctx, l.key, l.value, TTL).Result()
+		if ok && err == nil && time.Since(asked) < TTL {
+			l.begun(asked)
+			return nil
+		}
+		if ok || err != nil {
+			l.Unlock(ctx) // it may have been set
+		}
+		look := time.After(2 * time.Second) // a notification may get lost
+		for waits := true; waits; {
+			select {
+			case e := <-events:
+				waits = e == nil || e.Payload != "del" && e.Payload != "expired"
+			case <-look:
+				waits = false
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+}
+
+func (l *notified) Unlock(ctx context.Context) error {
+	n, err := release.Run(ctx, l.client, []string{l.key}, l.value).Int()
+	if err == nil && n == 0 {
+		return errNotOwner
+	}
+	return err
+}
+
+func (l *notified) Close() error { return l.client.Close() }
+
+// TestAMutexThatIsHeldOverADial stops no run, and equal seeds give equal runs.
+func TestAMutexThatIsHeldOverADial(t *testing.T) {
+	for name, c := range map[string]locktest.Config{"redsync": failFast,
+		"notified": {Servers: locktest.Redis(1), TTL: TTL, Faults: locktest.Restarts, Laws: checker.Laws,
+			New: newNotified}} {
+		t.Run(name, func(t *testing.T) { steady.EqualSeeds(t, c, 10) })
+	}
+}
+
+// TestSoundLocksSurviveRestarts: a dial that meets a server which is down ends, and so does a wait for an answer that
+// it does not give.
+func TestSoundLocksSurviveRestarts(t *testing.T) {
+	for name, lock := range map[string]func(*locktest.Client) locktest.Lock{
+		"notified by go-redis": newNotified,
+		"on go-redis":          newHandmade(drivers["go-redis"], handmade{release: byScript}),
+		"on redigo":            newHandmade(drivers["redigo"], handmade{release: byScript}),
+		"on rueidis":           newHandmade(drivers["rueidis"], handmade{release: byScript}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			locktest.Run(t, locktest.Config{Servers: locktest.Redis(1), TTL: TTL, Faults: locktest.Restarts,
+				Without: locktest.ServerLosses, Laws: locktest.LeaseLaws, Seeds: testkit.Size(100, 1000),
+				Care: locktest.Care{ChecksValidity: true, StopsWhenTold: true}, New: lock})
+		})
+	}
+}
