@@ -171,7 +171,8 @@ func TestSessionsAndNodesOutliveALossOfPowerOfAllMembers(t *testing.T) {
 		s.down(id, time.Second, 4*time.Second)
 	}
 	s.run(time.Minute)
-	want(t, s.report, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "6.2 client-1 CONNECTED",
+	// The SYN of 4.0 s finds nobody, and is sent again when the members have just come back; they elect a leader then.
+	want(t, s.report, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "5.3 client-1 CONNECTED",
 		"20.0 <nil> <nil> true true")
 }
 

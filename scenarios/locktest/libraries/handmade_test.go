@@ -217,6 +217,9 @@ func number(text string, err error) (int, error) {
 // TestPausesFindWhatChecksAndThenActs: a pause between two requests of a lock is found, whatever the time-outs of its
 // driver, and the lock that acts in one request passes.
 func TestPausesFindWhatChecksAndThenActs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("400 runs of each of twelve locks")
+	}
 	leased := locktest.Config{Laws: locktest.LeaseLaws}
 	// The lock must be free when the paused client continues, and so is held briefly.
 	fenced := locktest.Config{Care: locktest.Care{Fences: true}, Laws: locktest.FencedLaws, Hold: time.Second}

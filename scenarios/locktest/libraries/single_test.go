@@ -16,6 +16,9 @@ import (
 // go-redis without a failover at full size, of one otherwise, and with the messages alone. The log has the runs, the
 // processor time and what was found. An extension or an expiry is in none of these runs.
 func TestEverySingleFault(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some hundred runs, and their shrinking")
+	}
 	names, faults, fewest := []string{"setnx"}, locktest.Faults{"delay message", "break"}, 200
 	if os.Getenv("FENCEPOST_FULL") != "" {
 		names, faults, fewest = []string{"redsync", "redislock", "setnx"}, nil, 2000
