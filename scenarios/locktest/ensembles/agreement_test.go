@@ -92,8 +92,6 @@ var differences = map[string]map[checker.Law]string{
 	"etcd-keepalive-lost": {checker.LeaseExclusion: fromReceipt, checker.MutualExclusion: "It stops half a " +
 		"second after the lease has ended: what the client ships is `count-from: receipt`, not the model's default."},
 	"etcd-keepalive-lost-ignored": {checker.LeaseExclusion: fromReceipt},
-	"etcd-leader-change": {checker.DeadlockFreedom: "The client's watch may be at the member that dies, and it sees " +
-		"that by its next ping alone, up to 12 s later; the model asks another member after its time-out."},
 	"etcd-leader-change-late-renewal": {checker.LeaseExclusion: byTurns, checker.MutualExclusion: byTurns,
 		checker.ResourceSafety: byTurns},
 	"etcd-leader-change-late-renewal-fenced": {checker.LeaseExclusion: byTurns, checker.MutualExclusion: byTurns},

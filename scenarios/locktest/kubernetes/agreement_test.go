@@ -27,16 +27,21 @@ const byClock = "no fault reaches the clock that a goroutine reads"
 // differs are laws by which client-go comes out otherwise, each with the reason.
 var differs = map[string]checker.Law{
 	// A library that says when its lock is lost counts as valid until then, and client-go says so after its release;
-	// the
-	// model states the renew deadline.
+	// the model states the renew deadline.
 	"kubernetes-release-held-up": checker.LeaseExclusion,
+}
+
+// shorter are cuts that last less long for client-go, each with the reason.
+var shorter = map[string][2]string{
+	// The model has a connection that the cut spares. client-go dials, at about 16 s: SYNs leave at 17, 19, 23 and 31 s,
+	// and it gives the release up at 26 s.
+	"kubernetes-release-clears-another": {"for 20s", "for 16s"},
 }
 
 var lockLine = regexp.MustCompile(`(?m)^lock: \{protocol: lease-object(.*)\}$`)
 
 // TestModelAndClientAgree puts client-go, with the settings of each scenario of the catalogue, in the place of the
-// modelled
-// election, under the same faults: law by law it comes out as the scenario expects.
+// modelled election, under the same faults: law by law it comes out as the scenario expects.
 func TestModelAndClientAgree(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		if !strings.HasPrefix(name, "kubernetes-") || unlike[name] != "" {
@@ -48,6 +53,9 @@ func TestModelAndClientAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := string(s.Text())
+			if cut := shorter[name]; cut[0] != "" {
+				text = strings.Replace(text, cut[0], cut[1], 1)
+			}
 			own := settingsOf(t, lockLine.FindStringSubmatch(text)[1])
 			text = lockLine.ReplaceAllString(text, "lock: {protocol: library, ttl: "+own.leaseDuration.String()+"}")
 			text, _, _ = strings.Cut(text, "\nexpect:")

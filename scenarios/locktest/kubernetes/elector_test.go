@@ -70,6 +70,8 @@ func (s settings) join(c *locktest.Client) locktest.Lock {
 	dials := 0
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
 		dials++
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // as client-go's own dialer (transport/cache.go)
+		defer cancel()
 		return c.DialContext(ctx, network, c.Addr((dials-1)%len(c.Addrs)))
 	}
 	// client-go keeps the transport of each Dial for ever, with its connections and their timers, for the runs that
