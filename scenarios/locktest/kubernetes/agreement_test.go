@@ -33,7 +33,7 @@ var differs = map[string]checker.Law{
 
 // shorter are cuts that last less long for client-go, each with the reason.
 var shorter = map[string][2]string{
-	// The model has a connection that the cut spares. client-go dials, at about 16 s: SYNs leave at 17, 19, 23 and 31 s,
+	// The model has a connection already. client-go dials, at about 16 s: SYNs leave then and at 17, 19, 23 and 31 s,
 	// and it gives the release up at 26 s.
 	"kubernetes-release-clears-another": {"for 20s", "for 16s"},
 }
