@@ -238,8 +238,8 @@ func (p *Plans) next(seed uint64) nemesis.Plan {
 	for i := range uint64(2) {
 		pool = append(pool, p.generator.Draw(seed^(i+1)<<40)...)
 	}
-	v := variation{archer: archer{e.aim, random, p.scenario.FromLibrary()}, plans: p, faults: slices.Clone(e.plan.Faults), call: &e.call,
-		niche: &g.niches[of], added: &g.choice.added}
+	v := variation{archer: archer{e.aim, random, p.scenario.FromLibrary()}, plans: p,
+		faults: slices.Clone(e.plan.Faults), call: &e.call, niche: &g.niches[of], added: &g.choice.added}
 	v.vary(pool)
 	return p.of(e.plan.Seed, v.faults)
 }
