@@ -9,8 +9,9 @@ import (
 type Front interface {
 	// Port is where every server listens.
 	Port() int
-	// Serial reports whether a server takes the requests of a connection one after the other, each when the one before
-	// has been answered.
+	// Serial reports whether a server must be given the requests of a connection one after the other, each when the one
+	// before has been answered. One that keeps them in order itself is given each as it arrives, and then learns in the
+	// same order that the connection has been closed.
 	Serial() bool
 	// Begin starts a run.
 	Begin() Callers

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -338,6 +339,7 @@ func (n *Node) sendHeld() {
 			n.host.Push(h.conn, h.key, b)
 		default:
 			n.host.HangUp(h.conn)
+			n.dropQueued(h.conn)
 		}
 	}
 	clear(n.held)
@@ -349,15 +351,33 @@ func (n *Node) sendHeld() {
 	n.repl.outbox = n.repl.outbox[:0]
 }
 
+// dropQueued drops the requests that arrived on a connection after the one with which the node has closed it.
+func (n *Node) dropQueued(conn uint64) {
+	n.queue = slices.DeleteFunc(n.queue, func(a arrival) bool {
+		late := a.request != nil && a.request.ConnID == conn
+		if late {
+			a.request.Drop()
+		}
+		return late
+	})
+}
+
+// isClosing reports whether the node will close a connection at the end of the turn.
+func (n *Node) isClosing(conn uint64) bool {
+	return slices.ContainsFunc(n.held, func(h heldReply) bool {
+		return h.to == nil && h.from == h.end && h.conn == conn
+	})
+}
+
 // fsyncDone answers those who waited, and executes in one turn all that has arrived meanwhile.
 func (n *Node) fsyncDone() {
 	n.aof.Finish()
 	n.sendHeld()
 	n.batch, n.queue = n.queue, n.batch[:0]
-	for _, a := range n.batch {
+	for i, a := range n.batch {
+		n.batch[i] = arrival{}
 		n.take(a)
 	}
-	clear(n.batch)
 	n.finishTurn()
 }
 
@@ -368,6 +388,8 @@ func (n *Node) take(a arrival) {
 		n.closed(a.closed)
 	case a.request == nil:
 		n.read(a.from, a.message)
+	case n.isClosing(a.request.ConnID):
+		n.queue = append(n.queue, a) // until it is dropped: it is not executed
 	case n.mayBlock():
 		n.admit(a.request)
 		n.proceed()

@@ -56,6 +56,7 @@ func (c *Conn) begin() {
 	}
 	c.front.conns[c.Client] = append(c.front.conns[c.Client], c)
 	c.pipe = w.Dial(c.Client, c.Server, c)
+	c.pipe.Concurrent = true
 	if x := c.wiring; x != nil {
 		c.wire, c.pipe.Concurrent = x.Caller.Wire(c.Server), !x.Serial
 	}

@@ -15,8 +15,8 @@ type Redis struct{}
 // Port is Redis' port.
 func (Redis) Port() int { return 6379 }
 
-// Serial is true: Redis executes the commands of a connection in turn.
-func (Redis) Serial() bool { return true }
+// Serial is false: a server executes the commands of a connection in turn, and keeps those that it cannot execute yet.
+func (Redis) Serial() bool { return false }
 
 // Begin starts a run.
 func (Redis) Begin() sim.Callers { return &callers{} }
