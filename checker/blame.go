@@ -31,13 +31,18 @@ type blame struct {
 }
 
 // blameFor finds out why a client was late: it was paused, one of its calls was held up, it waited for another lock, or
-// none of these would have changed it: its work took longer than the lease, which it did or did not try to renew.
+// none of these would have changed it: its session was ended, or its work took longer than the lease, which it did or
+// did not try to renew. No renewal saves a lease whose session is ended.
 func (t *judge) blameFor(l lateness) blame {
 	calls := t.calls(l)
 	before, after := t.pauses(l)
 	if faults := enoughOf(t.excess(l.upTo(calls))-spent(after), before); faults != nil {
 		inTime := !slices.ContainsFunc(faults, func(f *trace.Fault) bool { return t.Time(f.Over()) >= l.ended })
 		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: faults, inTime: inTime}
+	}
+	ended := t.cutShort(l)
+	if ended != nil {
+		calls = slices.DeleteFunc(calls, func(c pending) bool { return c.f == history.Extend })
 	}
 	if f := t.missedBeat(l, calls); f != nil {
 		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: []*trace.Fault{f}}
@@ -51,6 +56,9 @@ func (t *judge) blameFor(l lateness) blame {
 	}
 	if faults != nil {
 		return blame{cause: Cause{HolderOutlivedLease, ByLatePacket}, faults: faults, held: held, acted: acted}
+	}
+	if ended != nil {
+		return blame{cause: Cause{Kind: SessionExpired}, faults: ended}
 	}
 	if t.neverRenewed(l) {
 		return blame{cause: Cause{Kind: NeverRenewed}}

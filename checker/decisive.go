@@ -418,16 +418,41 @@ func (t *judge) prolongedByDeposed(c *clash, r *record) int {
 // expiredSession finds the faults that ended the session on which the victim's key depended; any of them would have
 // sufficed.
 func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
-	holder := t.Grants[r.victimSpan(c).Grant].Process
+	return t.endingSession(t.Grants[r.victimSpan(c).Grant].Process, r.gone)
+}
+
+// endingSession finds the faults that ended the session with which a holder's key went at a position.
+func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
 	since := -1 // another key went with an earlier session, and this one belonged to a later one
-	for i := range t.History.Events[:r.gone] {
+	for i := range t.History.Events[:gone] {
 		if e := &t.History.Events[i]; e.F == history.KeyGone && e.Why == history.Expired &&
 			t.ProcessOf(e.Of) == holder {
 			since = i
 		}
 	}
-	return t.FaultsIn(since, r.gone,
+	return t.FaultsIn(since, gone,
 		func(f *trace.Fault) bool { return f.Does == history.EndsSession && f.Strikes(holder) })
+}
+
+// cutShort finds the faults that ended the session of a holder, and with it the lease that it outlived: its key was
+// gone by the end of that lease, and before it was due. There are none if the lease was over when it was granted.
+func (t *judge) cutShort(l lateness) []*trace.Fault {
+	g := &t.Grants[l.grant]
+	if g.Lease == nil || l.ended <= g.Lease.Granted {
+		return nil
+	}
+	due := history.Time(0)
+	for _, at := range t.Keys {
+		e := &t.History.Events[at]
+		switch {
+		case e.Lock != t.Locks[g.Lock].Name || e.Of != g.Attempt || e.Time > l.ended:
+		case e.F != history.KeyGone:
+			due = e.Until
+		case e.Why == history.Expired && e.Time < due-rounding:
+			return t.endingSession(g.Process, int(at))
+		}
+	}
+	return nil
 }
 
 func lossCause(w history.Why) Cause {

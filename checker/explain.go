@@ -122,6 +122,10 @@ func (t *judge) overstayStory(l lateness, why blame) string {
 	g := &t.Grants[l.grant]
 	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process,
 		l.ended)
+	if why.cause.Kind == SessionExpired {
+		return sentence("The lease of %s was over at %v: its session had been ended before its time%s. %s was still "+
+			"inside.", g.Process, l.ended, t.faultText(why.faults...), capital(string(g.Process)))
+	}
 	if g.Lease != nil && l.ended <= g.Lease.Granted {
 		s = sentence("Nothing was left of the lease of %s when it was granted the lock at %v: it was valid until %v.",
 			g.Process, g.Lease.Granted, g.Lease.Until)

@@ -232,8 +232,8 @@ func (r *reading) mutualExclusion() Finding {
 }
 
 // sectionCause is the cause of the leases if those that had been stated by then overlap too. Otherwise a holder
-// outlived its lease, or it was never renewed; how is not examined here, and nothing is returned if it may have waited
-// for another lock, or if a fault may be why it was not renewed.
+// outlived its lease, or its session was ended, or it was never renewed; how is not examined here, and nothing is
+// returned if it may have waited for another lock, or if a fault may be why it was late or not renewed.
 func (r *reading) sectionCause(a, b *section) string {
 	for _, s := range []*section{a, b} {
 		if s.lease == nil && len(s.extensions) == 0 {
@@ -257,8 +257,13 @@ func (r *reading) sectionCause(a, b *section) string {
 			return ""
 		}
 	}
-	switch {
-	case !r.neverRenewed(a, b):
+	holder, ended := r.outlived(a, b)
+	switch cut := r.cutShort(holder, ended); {
+	case cut && !slices.ContainsFunc(r.faults, func(f fault) bool { return f.kind.Does() != history.EndsSession }):
+		return "session expired"
+	case cut:
+		return ""
+	case !r.neverRenewed(holder, ended, b):
 		return "holder outlived its lease"
 	case len(r.faults) > 0:
 		return ""
@@ -266,10 +271,8 @@ func (r *reading) sectionCause(a, b *section) string {
 	return "never renewed"
 }
 
-// neverRenewed reports whether the holder whose lease had ended when b entered worked for longer than that lasts, and
-// no request for an extension is recorded, though its key is. A lease that was over when it was granted left nothing to
-// renew.
-func (r *reading) neverRenewed(a, b *section) bool {
+// outlived is the holder whose lease had ended when b entered, and when that was.
+func (r *reading) outlived(a, b *section) (*section, history.Time) {
 	met := r.time(b.ok)
 	holder, ended := a, met
 	for _, s := range []*section{b, a} {
@@ -283,6 +286,36 @@ func (r *reading) neverRenewed(a, b *section) bool {
 			holder, ended = s, last
 		}
 	}
+	return holder, ended
+}
+
+// cutShort reports whether a fault ended the holder's session, so that its key was gone before it was due, and by the
+// end of a lease of which something had been left when it was granted.
+func (r *reading) cutShort(holder *section, ended history.Time) bool {
+	if holder.lease == nil || ended <= holder.lease.Granted {
+		return false
+	}
+	due := history.Time(0)
+	for i, e := range r.Events {
+		if e.Lock != holder.lock || e.Of != holder.attempt || e.Time > ended {
+			continue
+		}
+		switch e.F {
+		case history.KeySet, history.KeyProlonged:
+			due = e.Until
+		case history.KeyGone:
+			if e.Why == history.Expired && e.Time < due-2_000_000 {
+				return r.sessionEnded(holder.process, i)
+			}
+		}
+	}
+	return false
+}
+
+// neverRenewed reports whether a holder worked for longer than its lease lasts, before it left or b entered beside it,
+// and no request for an extension is recorded, though its key is. A lease that was over when it was granted left
+// nothing to renew.
+func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) bool {
 	left := holder.end
 	if holder == b {
 		left = b.ok

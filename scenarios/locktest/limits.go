@@ -65,10 +65,10 @@ func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 		return pauses
 	case c == checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByLatePacket} && keptInside(h, &f):
 		return messages
+	case c.Kind == checker.SessionExpired && toldOfItsEnd(h, &f):
+		return unheeded
 	case c.Kind == checker.SessionExpired && tooSoonToLearn(h, &f):
 		return sessions
-	case (c.Kind == checker.HolderOutlivedLease || c.Kind == checker.NeverRenewed) && toldOfItsEnd(h, &f):
-		return unheeded
 	case c.Kind == checker.ExpiredEarly && onlyJumps(h, f.Faults):
 		return clocks
 	case c.Kind == checker.LostInCrash:
@@ -198,35 +198,13 @@ func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	return gone > 0 && granted < gone+h.Header.TTL/3
 }
 
-// toldOfItsEnd reports whether a fault had ended the session of a holder, so that its key went before it was due, and
-// the lock had told the holder that its lease was over before the other was granted it.
+// toldOfItsEnd reports whether the lock had told a holder that its lease was over before another was granted it.
 func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	holds := holdsOf(h, f)
 	return slices.ContainsFunc(holds, func(g *hold) bool {
-		later := slices.ContainsFunc(holds,
+		return g.Process == f.About && slices.ContainsFunc(holds,
 			func(o *hold) bool { return o.at > g.at && g.Grant.Granted <= g.until && g.until <= o.Grant.Granted })
-		return later && endedEarly(h, g)
 	})
-}
-
-// endedEarly reports whether a fault struck the session of a holder, and the holder's key was gone after that before it
-// was due.
-func endedEarly(h *history.History, g *hold) bool {
-	struck, due := false, history.Time(0)
-	for i := range h.Events {
-		e := &h.Events[i]
-		switch {
-		case e.Process == history.Nemesis:
-			struck = struck || e.F.Does() == history.EndsSession && e.Type == history.Invoke && e.Fault != nil &&
-				e.Fault.Strikes(g.Process) && e.Time >= g.Grant.Granted
-		case e.Of != g.Attempt:
-		case e.F == history.KeySet || e.F == history.KeyProlonged:
-			due = e.Until
-		case e.F == history.KeyGone && struck:
-			return e.Why == history.Expired && e.Time < due
-		}
-	}
-	return false
 }
 
 // ended is when the fault ended that struck at a position; the end of the run if that is not recorded.
