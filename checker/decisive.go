@@ -435,20 +435,22 @@ func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
 }
 
 // cutShort finds the faults that ended the session of a holder, and with it the lease that it outlived: its key was
-// gone by the end of that lease, and before it was due. There are none if the lease was over when it was granted.
+// gone by the end of that lease, and before it was due, or it was due already when it was set, since its session was
+// over. There are none if the lease was over when it was granted.
 func (t *judge) cutShort(l lateness) []*trace.Fault {
 	g := &t.Grants[l.grant]
 	if g.Lease == nil || l.ended <= g.Lease.Granted {
 		return nil
 	}
-	due := history.Time(0)
+	var set *history.Event
 	for _, at := range t.Keys {
 		e := &t.History.Events[at]
 		switch {
 		case e.Lock != t.Locks[g.Lock].Name || e.Of != g.Attempt || e.Time > l.ended:
 		case e.F != history.KeyGone:
-			due = e.Until
-		case e.Why == history.Expired && e.Time < due-rounding:
+			set = e
+		case e.Why != history.Expired || set == nil || set.Until == 0:
+		case e.Time < set.Until-rounding || set.Until <= set.Time:
 			return t.endingSession(g.Process, int(at))
 		}
 	}

@@ -289,22 +289,22 @@ func (r *reading) outlived(a, b *section) (*section, history.Time) {
 	return holder, ended
 }
 
-// cutShort reports whether a fault ended the holder's session, so that its key was gone before it was due, and by the
-// end of a lease of which something had been left when it was granted.
+// cutShort reports whether a fault ended the holder's session, so that its key was gone before it was due, or had been
+// due when it was set, and was gone by the end of a lease of which something had been left when it was granted.
 func (r *reading) cutShort(holder *section, ended history.Time) bool {
 	if holder.lease == nil || ended <= holder.lease.Granted {
 		return false
 	}
-	due := history.Time(0)
+	var set, due history.Time
 	for i, e := range r.Events {
 		if e.Lock != holder.lock || e.Of != holder.attempt || e.Time > ended {
 			continue
 		}
 		switch e.F {
 		case history.KeySet, history.KeyProlonged:
-			due = e.Until
+			set, due = e.Time, e.Until
 		case history.KeyGone:
-			if e.Why == history.Expired && e.Time < due-2_000_000 {
+			if e.Why == history.Expired && due != 0 && (e.Time < due-2_000_000 || due <= set) {
 				return r.sessionEnded(holder.process, i)
 			}
 		}

@@ -31,9 +31,7 @@ var etcdReasons = matrixtest.Reasons{
 	"etcd-mutex mutual-exclusion: holder outlived its lease (pause)":              paused,
 	"etcd-mutex lease-exclusion: session expired":                                 ended,
 	"etcd-mutex mutual-exclusion: session expired":                                ended,
-	"etcd-mutex mutual-exclusion: holder outlived its lease (slow work)":          worksOn,
 	"etcd-election mutual-exclusion: holder outlived its lease (pause)":           paused,
-	"etcd-election mutual-exclusion: never renewed":                               worksOn,
 	"etcd-election lease-exclusion: session expired":                              ended,
 	"etcd-election mutual-exclusion: session expired":                             ended,
 	"etcd-election lease-exclusion: lease not rechecked":                          notRechecked,
@@ -45,7 +43,6 @@ var etcdReasons = matrixtest.Reasons{
 	"etcd-election-pauses-mutual-exclusion-holder-outlived-its-lease-slow-work":   worksOn,
 	"etcd-election-all-resource-safety-superseded-holder-took-effect":             paused,
 	"etcd-lock-service mutual-exclusion: holder outlived its lease (pause)":       paused,
-	"etcd-lock-service mutual-exclusion: never renewed":                           worksOn,
 	"etcd-lock-service lease-exclusion: session expired":                          ended,
 	"etcd-lock-service mutual-exclusion: session expired":                         ended,
 	"etcd-lock-service lease-exclusion: lease not rechecked":                      notRechecked,
@@ -68,10 +65,8 @@ var zkReasons = matrixtest.Reasons{
 	"zk-lock lease-exclusion: session expired":                                   news,
 	"zk-lock mutual-exclusion: session expired":                                  news,
 	"zk-lock mutual-exclusion: holder outlived its lease (pause)":                pausedBeyond,
-	"zk-lock mutual-exclusion: holder outlived its lease (slow work)":            worksOn,
 	"zk-lock resource-safety: update lost":                                       lateWrite,
 	"zk-anew mutual-exclusion: holder outlived its lease (pause)":                pausedBeyond,
-	"zk-anew mutual-exclusion: holder outlived its lease (slow work)":            worksOn,
 	"zk-anew resource-safety: superseded holder took effect":                     lateWrite,
 }
 
