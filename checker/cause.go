@@ -40,6 +40,8 @@ const (
 	StuckWithoutHolder   CauseKind = "stuck although nobody holds"
 	NoQuorumLeft         CauseKind = "no quorum left" // servers are down or cut off for good
 	TooSlow              CauseKind = "not within the bound"
+	// a release that was called in time was answered in time, by a no
+	ReleaseRefused CauseKind = "release refused"
 	// a release that was called in time left the key as it was
 	ReleaseWithoutEffect CauseKind = "release without effect"
 )
@@ -99,6 +101,7 @@ var Causes = []struct {
 	{WaitedForOther, nil},
 	{StuckWithoutHolder, nil},
 	{TooSlow, nil},
+	{ReleaseRefused, nil},
 	{ReleaseWithoutEffect, nil},
 	{CauseNotRecorded, nil},
 }

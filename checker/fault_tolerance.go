@@ -142,28 +142,24 @@ func (t *judge) late(call, ret int, outcome history.Type) bool {
 // slowStory reports an acquire or a release that did not succeed within the bound.
 func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int, outcome history.Type) {
 	end, cause := t.judgedUntil(call, ret), Cause{Kind: TooSlow}
+	answered := !t.late(call, ret, history.OK)
+	refused := answered && outcome == history.Fail
+	if refused && op == history.Release {
+		cause.Kind = ReleaseRefused
+	}
 	b := t.breach(f, cause, min(end, len(t.History.Events)-1), t.Locks[a.Lock].Name, a.Process)
 	if b == nil {
 		return
 	}
-	how := "had not returned when the run ended"
-	switch {
-	case ret != trace.Open && outcome == history.OK:
-		how = sentence("took %v", t.Time(ret)-t.Time(call))
-	case ret != trace.Open && outcome == 0:
-		how = sentence("had not returned when its client crashed %v later", t.Time(ret)-t.Time(call))
-	case ret != trace.Open:
-		how = sentence("ended in %s after %v", outcome, t.Time(ret)-t.Time(call))
-		if e := &t.History.Events[ret]; e.Value != "" {
-			how += sentence(" (%q)", e.Value)
-		} else if e.Why != "" {
-			how += sentence(" (%s)", e.Why)
-		}
-	}
 	story := sentence("The %s of %s by %s, called at %v, %s, although %s up and reachable all along and nobody else "+
-		"held or tried the lock; it should succeed within %v.", op,
-		quoted(t.Locks[a.Lock].Name), a.Process, t.Time(call), how, t.quorumText(), t.History.Header.Bound)
+		"held or tried the lock; it should succeed within %v.", op, quoted(t.Locks[a.Lock].Name), a.Process,
+		t.Time(call), t.outcomeText(cause, call, ret, outcome), t.quorumText(), t.History.Header.Bound)
 	w := []int{call, ret}
+	if cause.Kind == ReleaseRefused {
+		g := &t.Grants[a.Grant]
+		key := t.keyAt(g, ret)
+		story, w = story+t.refusedStory(g, key), append(w, key)
+	}
 	var listed []trace.Impact // one of each kind is enough
 	for fault := range t.suspects() {
 		x := trace.Impact{Fault: fault}
@@ -178,8 +174,72 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 		story += t.turnedAwayStory(a.Process)
 	}
 	t.facts.far = t.fastest(a) > t.History.Header.Bound/6
-	t.facts.refused = outcome == history.Fail && !t.late(call, ret, history.OK)
+	t.facts.refused = refused
+	t.facts.unanswered = answered && op == history.Release && outcome == history.Info
 	b.violated(t, cause, story, w)
+}
+
+// outcomeText describes how an operation ended that did not succeed within the bound.
+func (t *judge) outcomeText(cause Cause, call, ret int, outcome history.Type) string {
+	if ret == trace.Open {
+		return "had not returned when the run ended"
+	}
+	how, took := "", t.Time(ret)-t.Time(call)
+	switch {
+	case outcome == history.OK:
+		return sentence("took %v", took)
+	case outcome == 0:
+		return sentence("had not returned when its client crashed %v later", took)
+	case cause.Kind == ReleaseRefused:
+		how = sentence("was refused after %v", took)
+	default:
+		how = sentence("ended in %s after %v", outcome, took)
+	}
+	if e := &t.History.Events[ret]; e.Value != "" {
+		how += sentence(" (%q)", e.Value)
+	} else if e.Why != "" {
+		how += sentence(" (%s)", e.Why)
+	}
+	return how
+}
+
+// keyAt is the last record of the key of a grant before a position; -1 if there is none.
+func (t *judge) keyAt(g *trace.Grant, before int) int {
+	for _, at := range slices.Backward(t.Keys) {
+		if e := &t.History.Events[at]; int(at) < before && e.Lock == t.Locks[g.Lock].Name && e.Of == g.Attempt {
+			return int(at)
+		}
+	}
+	return -1
+}
+
+// refusedStory says what the last record of a key shows when a release of it was refused, and notes it for the remedy.
+func (t *judge) refusedStory(g *trace.Grant, key int) string {
+	if key < 0 {
+		return ""
+	}
+	e := &t.History.Events[key]
+	t.facts.stood, t.facts.went = e.F != history.KeyGone, e.F == history.KeyGone
+	switch e.F {
+	case history.KeyGone:
+		return sentence(" Its key on %s was gone since %v (%s)%s.", e.Process, e.Time, e.Why,
+			t.faultText(t.hurrying(g, key)))
+	case history.KeyProlonged:
+		return sentence(" Its key on %s was still there, prolonged last at %v.", e.Process, e.Time)
+	}
+	return sentence(" Its key on %s was still there, set last at %v.", e.Process, e.Time)
+}
+
+// hurrying is the last fault that changed the clock of a server before the key of a grant expired there, at a position
+// and before it was due; nil if there is none.
+func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
+	e, set := &t.History.Events[gone], t.keyAt(g, gone)
+	if e.Why != history.Expired || set < 0 || e.Time >= t.History.Events[set].Until-rounding {
+		return nil
+	}
+	return t.lastSuspect(gone, func(f *trace.Fault) bool {
+		return f.Does.IsClock() && f.Strikes(e.Process) && f.Over() >= set
+	})
 }
 
 // asksOn reports whether the client of an acquire is known to ask on after the bound was over, at position end,

@@ -36,7 +36,9 @@ type facts struct {
 	// unanswered is set if a release gave up waiting for its answer.
 	unanswered bool
 
-	refused   bool // the operation was not slow: it was answered in time, and refused
+	refused   bool // the operation was not slow: it failed in time
+	stood     bool // the key was still there when its release was refused
+	went      bool // it was gone by then
 	far       bool // no request of the whole history was carried out within a sixth of the bound
 	endless   bool // the key that was lost had no expiry
 	unending  bool // the holder counts on a lease that has no end
@@ -466,11 +468,25 @@ var remedies = map[CauseKind][]advice{
 			only: []history.Service{history.Redis, history.Etcd, history.ZooKeeper, history.Kubernetes},
 			when: all(not(isFar), not(isRefused), not(isTurnedAway))},
 		takenByWhat,
-		{text: slowNetwork, when: all(not(isRefused), func(s *situation) bool {
-			return s.far || s.Applies(history.ShortTimeout) && len(s.faults) == 0
-		})},
-		{text: serverClocks, only: anyRedis, when: all(isRefused, against(history.SetsClock))},
-		{text: "See what became of the key: it was gone before its lease had ended.", when: isRefused},
+		{text: slowNetwork, when: func(s *situation) bool {
+			return s.far || !s.refused && s.Applies(history.ShortTimeout) && len(s.faults) == 0
+		}},
+		{text: "Let an acquire ask for longer before it gives up.", when: all(isRefused, not(isFar), not(isTurnedAway))},
+		{text: "Release on every server, also after one that does not answer.",
+			only: []history.Service{history.Redlock},
+			when: all(isUnanswered, against(history.Kills, history.ShutsDown, history.Parts, history.Stops))},
+	},
+	ReleaseRefused: {
+		{text: serverClocks, only: anyRedis, when: against(history.SetsClock)},
+		{text: "After a conflict read the record again, and give it back if it is still one's own: a renewal that was " +
+			"under way may have changed it.", only: onKubernetes, when: func(s *situation) bool { return !s.went }},
+		{text: "Let the release name the key that the acquire has set.",
+			only: []history.Service{history.Redis, history.Redlock, history.Etcd, history.ZooKeeper},
+			when: func(s *situation) bool { return s.stood }},
+		{text: "See what became of the key: it was gone before its lease had ended.",
+			when: func(s *situation) bool { return s.went }},
+		{text: "Record the servers' key-set and key-gone: they show whether the key was still there.",
+			when: all(isRecorded, func(s *situation) bool { return !s.stood && !s.went })},
 	},
 	ReleaseWithoutEffect: {
 		{text: "Let the release delete the key that the acquire has set, and report an error if nothing was deleted.",

@@ -36,7 +36,7 @@ func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 				facts: facts{waiting: waiting{silent: r.IntN(2) == 0, turnedAway: r.IntN(2) == 0,
 					earlierTry: r.IntN(2) == 0, everlasting: r.IntN(2) == 0},
 					refused: r.IntN(2) == 0, endless: r.IntN(2) == 0, extending: r.IntN(2) == 0,
-					gaveUp: r.IntN(2) == 0},
+					gaveUp: r.IntN(2) == 0, stood: r.IntN(2) == 0, went: r.IntN(2) == 0},
 				confused: r.IntN(2) == 0, extends: r.IntN(2) == 0}
 			details := []string{"", Overwritten, LateTry, GoneKey, DiskLost, SessionLives, KeptProlonged, TurnNotTaken}
 			s.cause.Detail = details[r.IntN(len(details))]

@@ -33,8 +33,11 @@ func (r *reading) faultTolerance() Finding {
 		case r.releasedInTime(s):
 			judged++
 		case !r.excused(s):
-			broken = append(broken, Breach{[]int{s.release}, "not within the bound",
-				min(r.time(s.done), r.time(s.release)+r.Header.Bound)})
+			cause, due := "not within the bound", r.time(s.release)+r.Header.Bound
+			if s.done != r.none && r.Events[s.done].Type == history.Fail && r.time(s.done) <= due {
+				cause = "release refused"
+			}
+			broken = append(broken, Breach{[]int{s.release}, cause, min(r.time(s.done), due)})
 		}
 	}
 	for _, s := range r.released() {

@@ -335,6 +335,8 @@ func (s *story) slow() string {
 	switch s.f.Cause.Kind {
 	case checker.ReleaseWithoutEffect:
 		return "a release of " + s.process(0, "a client") + " had no effect: its key stayed as it was"
+	case checker.ReleaseRefused:
+		return "the release of " + s.process(0, "a client") + " was refused although enough servers were up"
 	case checker.TooSlow:
 	default:
 		return ""

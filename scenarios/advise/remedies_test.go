@@ -214,6 +214,15 @@ var confirmations = []confirmation{
 	{text: "Give each request a timeout far below the TTL, and try again.",
 		changes: []string{"lock.timeout: 1s", "lock.timeout: 50ms"}},
 	{text: "See what became of the key: it was gone before its lease had ended.", reason: "it asks for no change"},
+	{text: "Let an acquire ask for longer before it gives up.",
+		changes: []string{"lock.retry.patience: none and lock.retry.count: none", "lock.retry.patience: none",
+			"lock.retry.count: none"}},
+	{text: "Release on every server, also after one that does not answer.", changes: []string{"lock.release-to: all"}},
+	{text: "After a conflict read the record again, and give it back if it is still one's own: a renewal that was under " +
+		"way may have changed it.", changes: []string{"lock.release-on-cancel: on"}},
+	{text: "Let the release name the key that the acquire has set.", reason: librariesOnly},
+	{text: "Record the servers' key-set and key-gone: they show whether the key was still there.",
+		reason: "it is about what others recorded"},
 	{text: "Let the release delete the key that the acquire has set, and report an error if nothing was deleted.",
 		changes: []string{"lock.release: script"}},
 	{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when that has " +
