@@ -64,8 +64,10 @@ var zkReasons = matrixtest.Reasons{
 	"zk-lock deadlock-freedom: stuck behind an abandoned key (session lives on)": inItsOwnWay,
 	"zk-lock lease-exclusion: session expired":                                   news,
 	"zk-lock mutual-exclusion: session expired":                                  news,
+	"zk-lock-all-mutual-exclusion-session-expired":                               worksOn,
 	"zk-lock mutual-exclusion: holder outlived its lease (pause)":                pausedBeyond,
 	"zk-lock resource-safety: update lost":                                       lateWrite,
+	"zk-anew mutual-exclusion: session expired":                                  worksOn,
 	"zk-anew mutual-exclusion: holder outlived its lease (pause)":                pausedBeyond,
 	"zk-anew resource-safety: superseded holder took effect":                     lateWrite,
 }
