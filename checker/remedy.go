@@ -471,15 +471,16 @@ var remedies = map[CauseKind][]advice{
 		{text: slowNetwork, when: func(s *situation) bool {
 			return s.far || !s.refused && s.Applies(history.ShortTimeout) && len(s.faults) == 0
 		}},
-		{text: "Let an acquire ask for longer before it gives up.", when: all(isRefused, not(isFar), not(isTurnedAway))},
+		{text: "Let an acquire ask for longer before it gives up.",
+			when: all(isRefused, not(isFar), not(isTurnedAway))},
 		{text: "Release on every server, also after one that does not answer.",
 			only: []history.Service{history.Redlock},
 			when: all(isUnanswered, against(history.Kills, history.ShutsDown, history.Parts, history.Stops))},
 	},
 	ReleaseRefused: {
 		{text: serverClocks, only: anyRedis, when: against(history.SetsClock)},
-		{text: "After a conflict read the record again, and give it back if it is still one's own: a renewal that was " +
-			"under way may have changed it.", only: onKubernetes, when: func(s *situation) bool { return !s.went }},
+		{text: "After a conflict read the record again, and give it back if it is still one's own: a renewal that " +
+			"was under way may have changed it.", only: onKubernetes, when: func(s *situation) bool { return !s.went }},
 		{text: "Let the release name the key that the acquire has set.",
 			only: []history.Service{history.Redis, history.Redlock, history.Etcd, history.ZooKeeper},
 			when: func(s *situation) bool { return s.stood }},

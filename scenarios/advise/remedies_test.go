@@ -218,8 +218,8 @@ var confirmations = []confirmation{
 		changes: []string{"lock.retry.patience: none and lock.retry.count: none", "lock.retry.patience: none",
 			"lock.retry.count: none"}},
 	{text: "Release on every server, also after one that does not answer.", changes: []string{"lock.release-to: all"}},
-	{text: "After a conflict read the record again, and give it back if it is still one's own: a renewal that was under " +
-		"way may have changed it.", changes: []string{"lock.release-on-cancel: on"}},
+	{text: "After a conflict read the record again, and give it back if it is still one's own: a renewal that was " +
+		"under way may have changed it.", changes: []string{"lock.release-on-cancel: on"}},
 	{text: "Let the release name the key that the acquire has set.", reason: librariesOnly},
 	{text: "Record the servers' key-set and key-gone: they show whether the key was still there.",
 		reason: "it is about what others recorded"},

@@ -165,6 +165,7 @@ type ballot struct {
 	of       []voter // the server that each request went to
 	yes      []voter // those that granted it
 	taken    bool    // one replied that another has the lock
+	settled  int     // how many of the requests were made, and came to something
 	silent   int     // how many did not reply
 	refused  int     // how many did not accept the request, or did not carry it out
 	env      sim.Env
@@ -294,7 +295,8 @@ func (l *redlock) Close(sim.Env) {}
 // release counts the servers that released the lock, those that did not reply, and those that did not carry it out.
 func (l *redlock) release(env sim.Env, h *Hold) (yes, silent, refused int) {
 	gave := l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne)
-	yes, silent, refused = len(gave), l.idle.silent, l.idle.refused
+	unasked := len(l.idle.requests) - l.idle.settled // of them no more is known than of those that were silent
+	yes, silent, refused = len(gave), l.idle.silent+unasked, l.idle.refused
 	if w := l.config.Wait; w != nil && w.Release {
 		l.wait(env, h, gave)
 	}
@@ -405,6 +407,7 @@ func (b *ballot) settle(i int, r *sim.Reply) (proceed bool) {
 	if b.says(r) {
 		b.yes = append(b.yes, b.of[i])
 	}
+	b.settled++
 	b.taken = b.taken || r.Nil()
 	switch answered(r) {
 	case Unanswered:
