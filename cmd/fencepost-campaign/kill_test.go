@@ -157,3 +157,26 @@ func TestKillsChangeNothing(t *testing.T) {
 		t.Errorf("start ended with %v", err)
 	}
 }
+
+// The server may end as soon as the campaign is over: each worker has seen it by then, and ends well.
+func TestWorkersEndWellWhenTheServerEndsWithTheCampaign(t *testing.T) {
+	t.Parallel()
+	for range sized(3, 20) {
+		k := &killed{t: t, dir: t.TempDir(), workers: make([]*exec.Cmd, 2), start: []string{"start", "fenced-gc-pause",
+			"--seeds", "200", "--out", "x", "--name", "killed"}}
+		k.serve()
+		for i := range k.workers {
+			k.work(i)
+		}
+		waitFor(t, k.says, "the campaign is over")
+		k.server.Process.Signal(os.Interrupt)
+		for _, w := range k.workers {
+			if err := w.Wait(); err != nil {
+				t.Errorf("a worker ended with %s", err)
+			}
+		}
+		if k.server.Wait(); k.server.ProcessState.ExitCode() != exitExpected {
+			t.Errorf("start ended with %s", k.server.ProcessState)
+		}
+	}
+}

@@ -166,6 +166,7 @@ func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded boo
 	if embedded && !here {
 		b.notice("the campaign is over; the server stays for status and report until Ctrl-C")
 		<-ctx.Done()
+		j.Farewell()
 	}
 	return err
 }

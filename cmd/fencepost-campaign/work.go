@@ -320,10 +320,6 @@ func (k *crew) both(ctx context.Context, h *queue.Hand, w *worker, id string) er
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
-	if err == nil { // the end was written by whoever coordinates
-		all.Wait()
-		return nil
-	}
 	cancel(err)
 	all.Wait()
 	if errors.Is(err, context.Canceled) {

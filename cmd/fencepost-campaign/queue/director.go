@@ -271,32 +271,20 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 		return false, err
 	}
 	f.next = m.Sequence + 1
-	_, p, err := f.c.parse(parts, m.Subject)
-	if err == nil {
-		err = f.c.ours(m.Header)
-	}
-	if err == nil && p.end() > f.Size {
-		err = fmt.Errorf("stage %s has only %d positions", f.Name, f.Size)
-	}
-	if err != nil { // the place under its subject may be that of a part
+	p, value, err := f.read(ctx, m)
+	if errors.As(err, new(*strange)) { // the place under its subject may be that of a part
 		err = f.c.setAside(ctx, m.Subject, m.Sequence, err)
 		if err == nil && !f.stored {
 			err = f.c.persist(ctx, func(ctx context.Context) error { return f.c.parts.DeleteMsg(ctx, m.Sequence) })
 		}
 		return true, err
 	}
-	if !f.covered.add(p) {
-		return true, nil
+	if err != nil || !f.covered.add(p) {
+		return true, err
 	}
 	f.taken = m.Sequence
 	took, _ := strconv.ParseInt(m.Header.Get(headerTook), 10, 64)
 	lost := m.Header.Get(headerLost)
-	value := m.Data
-	if name := m.Header.Get(headerObject); name != "" {
-		if value, err = f.c.value(ctx, name); err != nil {
-			return true, err
-		}
-	}
 	f.mu.Lock()
 	s := &f.progress.Stages[f.at]
 	s.Done += p.size
@@ -312,6 +300,34 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 		err = errors.Join(err, f.finish(ctx, "the search needs no more of it"))
 	}
 	return true, err
+}
+
+// strange is why a message among the parts is none.
+type strange struct{ error }
+
+// read understands a part. An error that is strange says that it is none, or damaged.
+func (f *fold) read(ctx context.Context, m *jetstream.RawStreamMsg) (p portion, value []byte, err error) {
+	_, p, err = f.c.parse(parts, m.Subject)
+	if err == nil {
+		err = f.c.ours(m.Header)
+	}
+	if err == nil && p.end() > f.Size {
+		err = fmt.Errorf("stage %s has only %d positions", f.Name, f.Size)
+	}
+	if err == nil {
+		err = whole(m)
+	}
+	if err != nil {
+		return p, nil, &strange{err}
+	}
+	name := m.Header.Get(headerObject)
+	if name == "" {
+		return p, m.Data, nil
+	}
+	if value, err = f.c.value(ctx, name); spoiled(err) {
+		err = &strange{fmt.Errorf("the object with its value is damaged: %w", err)}
+	}
+	return p, value, err
 }
 
 // over decides whether the stage is over: all of it is made, or it was or is now ended.

@@ -19,17 +19,33 @@ const (
 	headerLost     = "Fencepost-Lost"     // of a part: why there is no value
 	headerTook     = "Fencepost-Took"     // of a part: how long its worker has worked, in nanoseconds
 	headerObject   = "Fencepost-Object"   // of a part: the object that holds the value, if it is large
+	headerSum      = "Fencepost-Sum"      // of a part: of all else in it and of its subject
 )
 
 // large is from which size on, in bytes, a value is an object: servers refuse large messages, by default
 // those of 1 MiB.
 const large = 256 << 10
 
+// partSum is the sum of a part's message. One that was cut short, changed, or copied to another place has another.
+func partSum(subject string, h nats.Header, data []byte) string {
+	text := fmt.Sprintf("%q %q %q %q %q ", subject, h.Get(headerCampaign), h.Get(headerLost), h.Get(headerTook),
+		h.Get(headerObject))
+	return sumOf(append([]byte(text), data...))
+}
+
+// whole says what is wrong with a part's message; nil if it is as its worker has written it.
+func whole(m *jetstream.RawStreamMsg) error {
+	if m.Header.Get(headerSum) != partSum(m.Subject, m.Header, m.Data) {
+		return errors.New("it is damaged: its sum does not match what it holds")
+	}
+	return nil
+}
+
 // object stores a large value, and returns its name.
 func (c *Campaign) object(ctx context.Context, value []byte) (name string, err error) {
 	name = sumOf(value)
 	return name, c.persist(ctx, func(ctx context.Context) error {
-		if _, err := c.objects.GetInfo(ctx, name); err == nil {
+		if before, err := c.objects.GetBytes(ctx, name); err == nil && sumOf(before) == name {
 			return nil
 		}
 		_, err := c.objects.PutBytes(ctx, name, value)
@@ -44,9 +60,17 @@ func (c *Campaign) value(ctx context.Context, name string) (value []byte, err er
 		return err
 	})
 	if err == nil && sumOf(value) != name {
-		err = errors.New("an object was changed on the server")
+		err = errChanged
 	}
 	return value, err
+}
+
+var errChanged = errors.New("an object was changed on the server")
+
+// spoiled reports whether the server no longer has an object as it was stored.
+func spoiled(err error) bool {
+	return errors.Is(err, errChanged) || errors.Is(err, jetstream.ErrObjectNotFound) ||
+		errors.Is(err, jetstream.ErrDigestMismatch)
 }
 
 // enqueue puts a portion on the queue, unless it is there.
@@ -71,6 +95,8 @@ func (c *Campaign) store(ctx context.Context, stage string, p campaign.Part, too
 	if p.Lost != "" {
 		m.Header.Set(headerLost, p.Lost)
 	}
+	m.Header.Set(headerCampaign, c.ID)
+	m.Header.Set(headerSum, partSum(m.Subject, m.Header, m.Data))
 	_, err := c.publish(ctx, m)
 	return err
 }

@@ -68,7 +68,7 @@ func passing(err error) bool {
 	}
 	return slices.ContainsFunc([]error{nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected,
 		nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrStaleConnection, context.DeadlineExceeded,
-		jetstream.ErrNoStreamResponse}, func(e error) bool { return errors.Is(err, e) })
+		jetstream.ErrNoStreamResponse, jetstream.ErrServerShutdown}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // fullCodes are the codes of the server's errors that say that a limit of its memory or store is reached

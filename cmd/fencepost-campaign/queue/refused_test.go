@@ -131,6 +131,55 @@ func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 	}
 }
 
+// A part that is not as its worker has written it is put aside, and made again.
+func TestDamagedPartsAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	const size = 300
+	damages := map[string]func(c *Campaign, m *nats.Msg){
+		"cut short":       func(_ *Campaign, m *nats.Msg) { m.Data = m.Data[:len(m.Data)/2] },
+		"empty":           func(_ *Campaign, m *nats.Msg) { m.Data = nil },
+		"something else":  func(_ *Campaign, m *nats.Msg) { m.Data = []byte("garbage") },
+		"another sum":     func(_ *Campaign, m *nats.Msg) { m.Data = []byte(`{"Sum":1,"Positions":1}`) },
+		"copied":          func(c *Campaign, m *nats.Msg) { m.Subject = c.subjectOf(parts, "numbers", portion{14, 7}) },
+		"overlapping":     func(c *Campaign, m *nats.Msg) { m.Subject = c.subjectOf(parts, "numbers", portion{3, 7}) },
+		"called lost":     func(_ *Campaign, m *nats.Msg) { m.Header.Set(headerLost, "nobody made it") },
+		"without its sum": func(_ *Campaign, m *nats.Msg) { m.Header.Del(headerSum) },
+		"without its object": func(_ *Campaign, m *nats.Msg) {
+			m.Header.Set(headerObject, sumOf([]byte("none")))
+			m.Header.Set(headerSum, partSum(m.Subject, m.Header, m.Data))
+		},
+	}
+	s := serve(t, embedded.Options{})
+	nc := connect(t, s.Access)
+	n := 0
+	for how, damage := range damages {
+		n++
+		c := create(t, nc, fmt.Sprintf("damaged-%d", n), "{}")
+		value, err := counter{}.Make(t.Context(), campaign.Stage{Spec: []byte("1")}, 7, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := nats.NewMsg(c.subjectOf(parts, "numbers", portion{7, 7}))
+		m.Data = value
+		m.Header.Set(headerCampaign, c.ID)
+		m.Header.Set(headerTook, "0")
+		m.Header.Set(headerSum, partSum(m.Subject, m.Header, m.Data))
+		damage(c, m)
+		if _, err := c.js.PublishMsg(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		newCrew(t, s.Access).work(t.Context(), c.Name, honest)
+		got, err := result(t.Context(), c, "first", size)
+		if want := expected(t, size); err != nil || got != want {
+			t.Fatalf("%s: %s, %v; want %s", how, got, err, want)
+		}
+		state, err := c.State(t.Context())
+		if err != nil || len(state.Aside) != 1 || !strings.Contains(state.Aside[0], "damaged") {
+			t.Errorf("%s: put aside: %q, %v", how, state.Aside, err)
+		}
+	}
+}
+
 // A campaign goes on where it was when its server comes back, with what was stored.
 func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 	t.Parallel()

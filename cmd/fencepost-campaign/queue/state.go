@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 )
 
 // State is what there is to know of a campaign besides what was found.
@@ -75,6 +76,21 @@ func (c *Campaign) State(ctx context.Context) (*State, error) {
 		return nil
 	})
 	return s, err
+}
+
+// Farewell waits, not longer than a worker needs to look, until each has seen that the campaign is over.
+func (c *Campaign) Farewell() {
+	ctx, cancel := context.WithTimeout(context.Background(), fetchFor+time.Second)
+	defer cancel()
+	for ctx.Err() == nil {
+		if here, err := c.under(ctx, c.present, ""); err == nil && len(here) == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(tryAgain):
+		}
+	}
 }
 
 func (c *Campaign) workersOf(ctx context.Context, s *State) error {

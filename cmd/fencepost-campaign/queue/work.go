@@ -68,7 +68,11 @@ func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 			return err
 		}
 		if m == nil {
-			if over, err := h.over(ctx); over || err != nil {
+			over, err := h.over(ctx)
+			if over && err == nil {
+				h.leave(ctx)
+			}
+			if over || err != nil {
 				return err
 			}
 			continue
@@ -77,6 +81,13 @@ func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 			return err
 		}
 	}
+}
+
+// leave lets others know that the worker needs the server no more. If that fails, they see it when its sign of life ends.
+func (h *Hand) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, tryFor)
+	defer cancel()
+	h.c.present.Delete(ctx, token(h.ID))
 }
 
 // over reports whether the campaign is over. An error says that it has failed, or is no longer there.
