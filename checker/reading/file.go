@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -81,11 +82,16 @@ func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 const shortestLine = 32
 
 // lines counts the lines of a file that may hold events, so that memory for them is allocated at once; 0 if the file
-// can be read only once.
+// can be read only once, or is a device, which may have no end.
 func lines(r io.Reader) int {
 	file, ok := r.(io.ReadSeeker)
 	if !ok {
 		return 0
+	}
+	if f, ok := r.(*os.File); ok {
+		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+			return 0
+		}
 	}
 	start, err := file.Seek(0, io.SeekCurrent)
 	if err != nil {

@@ -2,6 +2,7 @@ package reading
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -88,4 +89,22 @@ func FuzzRead(f *testing.F) {
 			of(file.History)
 		}
 	})
+}
+
+// A device has no lines to count: it may have no end.
+func TestADeviceIsNotReadToItsEnd(t *testing.T) {
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if zero, err := os.Open("/dev/zero"); err == nil {
+		defer zero.Close()
+		if _, err := Read("zero", zero); err == nil || !strings.Contains(err.Error(), "zero: line 1") {
+			t.Error(err)
+		}
+	}
+	if n := lines(f); n != 0 {
+		t.Errorf("%d lines", n)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 func named(t testing.TB, name string) *scenarios.Scenario {
@@ -210,6 +212,48 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 				t.Fatalf("byte %d: read as %+v, %v", i, e, err)
 			}
 		}
+	}
+}
+
+// A record whose sum is right may still say what no search can have found.
+func TestFindingsThatCannotBeAreRefused(t *testing.T) {
+	e := explored(t, named(t, "kleppmann-gc-pause"), 1, 300, Whole, 1)
+	if !e.consistent() || len(e.Findings) < 2 {
+		t.Fatalf("a search without two findings, or one that is refused: %+v", e.Findings)
+	}
+	for name, change := range map[string]func(f campaign.Findings) campaign.Findings{
+		"a negative count":      func(f campaign.Findings) campaign.Findings { f[0].Runs = -5; return f },
+		"no run":                func(f campaign.Findings) campaign.Findings { f[0].Runs = 0; return f },
+		"more runs than broken": func(f campaign.Findings) campaign.Findings { f[0].Runs += 1000; return f },
+		"a count that overflows": func(f campaign.Findings) campaign.Findings {
+			f[0].Runs = math.MaxInt
+			return append(f, f[0])
+		},
+		"a seed that was not run": func(f campaign.Findings) campaign.Findings { f[0].First = math.MaxUint64; return f },
+		"one left out": func(f campaign.Findings) campaign.Findings {
+			return slices.DeleteFunc(f, func(g campaign.Finding) bool { return g.Law == f[0].Law })
+		},
+		"none":           func(campaign.Findings) campaign.Findings { return nil },
+		"one twice":      func(f campaign.Findings) campaign.Findings { return append(f, f[0]) },
+		"an unknown law": func(f campaign.Findings) campaign.Findings { f[0].Law = "gravity"; return f },
+		"no cause":       func(f campaign.Findings) campaign.Findings { f[0].Cause.Kind = ""; return f },
+		"an endless cause": func(f campaign.Findings) campaign.Findings {
+			f[0].Cause.Detail = strings.Repeat("A", 400)
+			return f
+		},
+	} {
+		forged := *e
+		forged.Findings = change(slices.Clone(e.Findings))
+		line, err := forged.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := DecodeExploration(line); !errors.Is(err, errDamaged) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if name := nameOf("a-lock", checker.MutualExclusion, checker.Cause{Detail: strings.Repeat("A", 400)}); len(name) > 64 {
+		t.Error(name)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -97,7 +98,29 @@ func (e *Exploration) consistent() bool {
 	}
 	return e.Span.consistent() && e.Differing.Blocks >= 0 && e.Failed.consistent(e.Done()) &&
 		consistentLaws(e.Laws, e.Done()-e.Failed.Runs) &&
-		slices.EqualFunc(e.Faults, nemesis.Kinds, faults)
+		slices.EqualFunc(e.Faults, nemesis.Kinds, faults) && consistentFindings(e.Findings, e.Laws, e.Ran)
+}
+
+// longestCause is more letters than the kind or the detail of any cause has.
+const longestCause = 64
+
+// consistentFindings reports whether findings can be those of the laws that were broken in the runs that were made:
+// each in a run, no two the same, none in more runs than broke its law, and together in as many at least.
+func consistentFindings(all campaign.Findings, laws campaign.Laws, ran Ranges) bool {
+	broken, most, seen := map[checker.Law]int{}, map[checker.Law]int{}, map[campaign.Finding]bool{}
+	for _, f := range all {
+		named := campaign.Finding{Law: f.Law, Cause: f.Cause}
+		if f.Runs < 1 || !slices.Contains(checker.Laws, f.Law) || f.Cause.Kind == "" || seen[named] ||
+			len(f.Cause.Kind) > longestCause || len(f.Cause.Detail) > longestCause ||
+			len(ran.in(Ranges{{f.First, f.First}})) == 0 {
+			return false
+		}
+		seen[named] = true
+		broken[f.Law], most[f.Law] = broken[f.Law]+min(f.Runs, math.MaxInt-broken[f.Law]), max(most[f.Law], f.Runs)
+	}
+	return !slices.ContainsFunc(laws, func(l campaign.Law) bool {
+		return l.Violated < most[l.Law] || l.Violated > broken[l.Law]
+	})
 }
 
 // consistentLaws reports whether each law came out somehow in each of the runs.

@@ -121,13 +121,8 @@ func (r *Runs) consistent() bool {
 	c := &r.Campaign
 	judged := r.Done() - r.Failed.Runs
 	wrong := func(p campaign.Planned) bool { return p.Met > p.Struck || p.Struck > judged }
-	broken, most := map[checker.Law]int{}, map[checker.Law]int{}
-	for _, f := range r.Findings {
-		broken[f.Law], most[f.Law] = broken[f.Law]+f.Runs, max(most[f.Law], f.Runs)
-	}
-	unlike := func(l campaign.Law) bool { return l.Violated < most[l.Law] || l.Violated > broken[l.Law] }
 	return r.Span.consistent() && r.Failed.consistent(r.Done()) && consistentLaws(r.Laws, judged) &&
-		!slices.ContainsFunc(r.Plan, wrong) && !slices.ContainsFunc(r.Laws, unlike) &&
+		!slices.ContainsFunc(r.Plan, wrong) && consistentFindings(r.Findings, r.Laws, r.Ran) &&
 		c.Seeds == judged && c.AsExpected+c.Otherwise+c.Undecided == judged && c.Digests() <= judged
 }
 

@@ -99,8 +99,9 @@ func nameOf(scenario string, law checker.Law, cause checker.Cause) string {
 		why = string(cause.Kind)
 	}
 	what := "-" + string(law) + "-" + strings.ReplaceAll(why, " ", "-")
-	if most := longest - len(what); len(scenario) > most {
+	if most := max(0, longest-len(what)); len(scenario) > most {
 		scenario = strings.TrimRight(scenario[:most], "-")
 	}
-	return scenario + what
+	name := scenario + what
+	return strings.Trim(name[:min(len(name), longest)], "-")
 }

@@ -83,7 +83,8 @@ func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 	}
 }
 
-// leave lets others know that the worker needs the server no more. If that fails, they see it when its sign of life ends.
+// leave lets others know that the worker needs the server no more. If that fails, they see it when its sign of life
+// ends.
 func (h *Hand) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, tryFor)
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -97,11 +98,11 @@ func Parse(text string) (Choice, error) {
 	case held && !isPort(name):
 		return holding(text, os.Getenv(name), name)
 	case filed && !isPort(path):
-		addresses, err := os.ReadFile(path)
+		addresses, err := readAddresses(path)
 		if err != nil {
 			return Choice{}, fmt.Errorf("--servers: %w", err)
 		}
-		return holding(text, string(addresses), "")
+		return holding(text, addresses, "")
 	case strings.Contains(text, ":"):
 		return Choice{addresses: strings.Split(text, ",")}, nil
 	}
@@ -109,6 +110,22 @@ func Parse(text string) (Choice, error) {
 		problem += fmt.Sprintf(": did you mean %s?", near)
 	}
 	return Choice{}, errors.New(problem)
+}
+
+// mostAddresses bounds the file that holds addresses, in bytes.
+const mostAddresses = 1 << 20
+
+func readAddresses(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostAddresses+1))
+	if err == nil && len(text) > mostAddresses {
+		err = fmt.Errorf("%s is larger than %d bytes, and no file with addresses", path, mostAddresses)
+	}
+	return string(text), err
 }
 
 // isPort reports whether a text is a port, so that the word before it is the name of a server.

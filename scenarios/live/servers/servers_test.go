@@ -80,6 +80,20 @@ func TestChoicesAreRead(t *testing.T) {
 }
 
 // TestServersOfAnotherKindAreRefused, with those that fit.
+// A file of addresses is of the size of one: a device that has no end is given up.
+func TestAFileOfAddressesHasAnEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "addresses")
+	if err := os.WriteFile(path, make([]byte, mostAddresses+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("/dev/zero"); err == nil {
+		path = "/dev/zero"
+	}
+	if _, err := Parse(inFile + path); err == nil || !strings.Contains(err.Error(), "no file with addresses") {
+		t.Error(err)
+	}
+}
+
 func TestServersOfAnotherKindAreRefused(t *testing.T) {
 	onEtcd := scenario(t, "servers: {etcd: 3}\nlock: {protocol: etcd}\n")
 	onRedis := scenario(t, "servers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
