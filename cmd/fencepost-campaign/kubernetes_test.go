@@ -16,6 +16,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	strict "sigs.k8s.io/yaml"
@@ -23,12 +24,13 @@ import (
 
 // published makes an empty object of each kind that manifests may have, as Kubernetes publishes its types.
 var published = map[metav1.TypeMeta]func() any{
-	{APIVersion: "apps/v1", Kind: "Deployment"}:       func() any { return &appsv1.Deployment{} },
-	{APIVersion: "apps/v1", Kind: "StatefulSet"}:      func() any { return &appsv1.StatefulSet{} },
-	{APIVersion: "batch/v1", Kind: "Job"}:             func() any { return &batchv1.Job{} },
-	{APIVersion: "v1", Kind: "ConfigMap"}:             func() any { return &corev1.ConfigMap{} },
-	{APIVersion: "v1", Kind: "PersistentVolumeClaim"}: func() any { return &corev1.PersistentVolumeClaim{} },
-	{APIVersion: "v1", Kind: "Service"}:               func() any { return &corev1.Service{} },
+	{APIVersion: "apps/v1", Kind: "Deployment"}:                 func() any { return &appsv1.Deployment{} },
+	{APIVersion: "apps/v1", Kind: "StatefulSet"}:                func() any { return &appsv1.StatefulSet{} },
+	{APIVersion: "batch/v1", Kind: "Job"}:                       func() any { return &batchv1.Job{} },
+	{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"}: func() any { return &networkingv1.NetworkPolicy{} },
+	{APIVersion: "v1", Kind: "ConfigMap"}:                       func() any { return &corev1.ConfigMap{} },
+	{APIVersion: "v1", Kind: "PersistentVolumeClaim"}:           func() any { return &corev1.PersistentVolumeClaim{} },
+	{APIVersion: "v1", Kind: "Service"}:                         func() any { return &corev1.Service{} },
 }
 
 // manifests are the objects of the files in the folder kubernetes. What their types do not have is an error.
@@ -131,6 +133,42 @@ func TestManifestsAreWhatKubernetesTakes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Pods have no more rights than they need, and only pods of campaigns reach the server.
+func TestPodsHaveNoMoreRightsThanTheyNeed(t *testing.T) {
+	t.Parallel()
+	all := manifests(t)
+	templates, _ := pods(all)
+	for _, pod := range templates {
+		s := pod.Spec
+		if s.AutomountServiceAccountToken == nil || *s.AutomountServiceAccountToken || s.SecurityContext == nil ||
+			s.SecurityContext.RunAsNonRoot == nil || !*s.SecurityContext.RunAsNonRoot ||
+			s.SecurityContext.SeccompProfile == nil {
+			t.Errorf("%s has rights of a pod that it does not need", s.Containers[0].Name)
+		}
+		for _, c := range s.Containers {
+			x := c.SecurityContext
+			if x == nil || x.AllowPrivilegeEscalation == nil || *x.AllowPrivilegeEscalation ||
+				x.ReadOnlyRootFilesystem == nil || !*x.ReadOnlyRootFilesystem || x.Capabilities == nil ||
+				!slices.Contains(x.Capabilities.Drop, "ALL") {
+				t.Errorf("%s has rights of a container that it does not need", c.Name)
+			}
+		}
+	}
+	for _, object := range all {
+		policy, ok := object.(*networkingv1.NetworkPolicy)
+		if !ok {
+			continue
+		}
+		for _, from := range policy.Spec.Ingress[0].From[0].PodSelector.MatchExpressions[0].Values {
+			if !slices.ContainsFunc(templates, func(p corev1.PodTemplateSpec) bool { return p.Labels["app"] == from }) {
+				t.Errorf("no pod is labeled %s", from)
+			}
+		}
+		return
+	}
+	t.Error("every pod of the cluster reaches the server")
 }
 
 // A field that Kubernetes does not have is found, whatever is wrong with it.
