@@ -144,8 +144,8 @@ func (j *job) open(ctx context.Context, e entry) (subject, error) {
 		}
 	}
 	if sum := sumOf(content); k.executes && !slices.Contains(j.binaries, sum) {
-		return nil, fmt.Errorf("campaign %s has a test binary executed that was not built here: if you know whose it is, "+
-			"and that its SHA-256 is this one, allow it by --binary %s", j.Name, sum)
+		return nil, fmt.Errorf("campaign %s has a test binary executed that was not built here: if you know whose it "+
+			"is, and that its SHA-256 is this one, allow it by --binary %s", j.Name, sum)
 	}
 	return k.open(e, content)
 }

@@ -65,9 +65,9 @@ func (p *place) settle() (elsewhere bool, err error) {
 		p.access = *a
 		return true, nil
 	case p.access.URL != "" && p.access.Secret():
-		return true, errors.New("--nats must not hold a user, a password or a token, which every user of this machine " +
-			"could read in the list of processes: put the URL into the variable " + natsURL + ", or name a file by " +
-			"--creds or --access")
+		return true, errors.New("--nats must not hold a user, a password or a token, which every user of this " +
+			"machine could read in the list of processes: put the URL into the variable " + natsURL +
+			", or name a file by --creds or --access")
 	case p.access.URL == "":
 		p.access.URL = fromVariable
 	}
@@ -120,8 +120,8 @@ func (p *place) reach() error {
 		return p.connect()
 	}
 	if p.folder == "" {
-		return errors.New("say where the campaign is: --nats URL, --access FILE, or --out DIR if it was begun on this " +
-			"machine")
+		return errors.New("say where the campaign is: --nats URL, --access FILE, or --out DIR if it was begun " +
+			"on this machine")
 	}
 	running, a, err := embedded.Running(storeIn(p.folder))
 	switch {

@@ -54,11 +54,12 @@ func TestCallsThatCannotBe(t *testing.T) {
 		"--starts does not go with an exploration":       {"run", lock, "--starts", "8"},
 		"there are no 9 times 5 seeds, each a million or more apart": {"run", "--corpus", "--starts", "9", "--seeds",
 			"5", "--seed", "18446744073705000000"},
-		"--until-rate must be 1e-15 to 1, not 2":                   {"run", lock, "--until-rate", "2"},
-		"--patience must be at least 1s":                           {"run", lock, "--patience", "1ms"},
-		"both named " + lock:                                       {"run", lock, lock},
-		"--json, --junit and --html go with a campaign of":         {"run", lock, "fenced-gc-pause", "--json"},
-		"--listen does not go with --nats, --access":               {"start", lock, "--access", file, "--listen", "127.0.0.1:0"},
+		"--until-rate must be 1e-15 to 1, not 2":           {"run", lock, "--until-rate", "2"},
+		"--patience must be at least 1s":                   {"run", lock, "--patience", "1ms"},
+		"both named " + lock:                               {"run", lock, lock},
+		"--json, --junit and --html go with a campaign of": {"run", lock, "fenced-gc-pause", "--json"},
+		"--listen does not go with --nats, --access": {"start", lock, "--access",
+			file, "--listen", "127.0.0.1:0"},
 		"a campaign's name has lower-case letters":                 {"run", lock, "--name", "Mine"},
 		"the page is for this machine alone":                       {"run", lock, "--serve=0.0.0.0:0"},
 		"--workers must be 1 to 4096, not -1":                      {"work", "--access", file, "--workers", "-1"},
@@ -68,8 +69,9 @@ func TestCallsThatCannotBe(t *testing.T) {
 		"no NATS server answers at nats://127.0.0.1:1":             {"work", "--nats", "nats://127.0.0.1:1"},
 		"no NATS server answers at nats://127.0.0.1:2":             {"start", lock, "--nats", "nats://127.0.0.1:2"},
 		"campaign elsewhere: there is no such campaign":            {"status", "--access", file, "--name", "elsewhere"},
-		"is there already and runs something else":                 {"start", lock, "--access", file, "--name", "there"},
-		"campaign there is of another version of this program":     {"report", "--access", file, "--name", "there"},
+		"is there already and runs something else": {"start", lock, "--access",
+			file, "--name", "there"},
+		"campaign there is of another version of this program": {"report", "--access", file, "--name", "there"},
 	} {
 		got := call(t, campaignOf(t, dir, args...))
 		if got.code != exitBadInput || !strings.Contains(got.problems, want) {
@@ -155,7 +157,8 @@ func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 	t.Parallel()
 	file, nc := served(t)
 	dir := t.TempDir()
-	begin := campaignOf(t, dir, "start", "fenced-gc-pause", "--seeds", "64", "--access", file, "--name", "half", "--out",
+	begin := campaignOf(t, dir, "start", "fenced-gc-pause", "--seeds", "64", "--access", file,
+		"--name", "half", "--out",
 		"x")
 	if err := begin.Start(); err != nil {
 		t.Fatal(err)

@@ -185,8 +185,8 @@ func (b *begun) invite(embedded bool) {
 	b.notice(fmt.Sprintf("the server of campaign %s is here; workers join by: fencepost campaign work --out %s", b.name,
 		output.Word(filepath.Clean(b.report.Out))))
 	if b.access.Listen != "" {
-		b.notice(fmt.Sprintf("it listens at %s; on another machine, with a copy of %s that only you can read: fencepost "+
-			"campaign work --access %s", b.access.Shown(),
+		b.notice(fmt.Sprintf("it listens at %s; on another machine, with a copy of %s that only you can read: "+
+			"fencepost campaign work --access %s", b.access.Shown(),
 			output.Word(filepath.Join(storeIn(b.report.Out), access.FileName)), access.FileName))
 	}
 }

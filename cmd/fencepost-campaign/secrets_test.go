@@ -107,7 +107,8 @@ func TestAForeignBinaryIsNotExecuted(t *testing.T) {
 			t.Errorf("%v: %v, exit %d: %s", args, err, got.code, got.problems)
 		}
 	}
-	got := call(t, campaignOf(t, t.TempDir(), "report", "--access", file, "--name", "foreign", "--binary", sumOf(binary)))
+	got := call(t, campaignOf(t, t.TempDir(), "report", "--access", file, "--name", "foreign", "--binary",
+		sumOf(binary)))
 	if _, err := os.Stat(mark); err != nil {
 		t.Errorf("one that is allowed is not executed: %v: %s", err, got.problems)
 	}

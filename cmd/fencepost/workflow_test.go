@@ -3,6 +3,7 @@ package main
 import (
 	"go/ast"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +20,31 @@ func TestTheExampleWorkflowsCallWhatThereIs(t *testing.T) {
 	for _, flag := range []string{"run --junit", "explore --shard", "merge --junit", "play --static"} {
 		if !slices.Contains(called, flag) {
 			t.Errorf("the workflows do not show %s", flag)
+		}
+	}
+}
+
+// TestWorkflowsTakeNoMoreThanTheyNeed: each says which permissions it has, and takes actions by their commit, which
+// nobody moves as tags are moved.
+func TestWorkflowsTakeNoMoreThanTheyNeed(t *testing.T) {
+	files, err := filepath.Glob("../../.github/workflows/*.yml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	uses, byCommit := regexp.MustCompile(`uses: (.*)`), regexp.MustCompile(`^[\w/-]+@[0-9a-f]{40} # v\d`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "\npermissions:\n  contents: read\n") ||
+			strings.Contains(string(text), "@latest") {
+			t.Errorf("%s does not say which permissions it has, or takes whatever is latest", file)
+		}
+		for _, of := range uses.FindAllStringSubmatch(string(text), -1) {
+			if !byCommit.MatchString(of[1]) {
+				t.Errorf("%s: %s is no commit", file, of[1])
+			}
 		}
 	}
 }

@@ -229,7 +229,10 @@ func TestFindingsThatCannotBeAreRefused(t *testing.T) {
 			f[0].Runs = math.MaxInt
 			return append(f, f[0])
 		},
-		"a seed that was not run": func(f campaign.Findings) campaign.Findings { f[0].First = math.MaxUint64; return f },
+		"a seed that was not run": func(f campaign.Findings) campaign.Findings {
+			f[0].First = math.MaxUint64
+			return f
+		},
 		"one left out": func(f campaign.Findings) campaign.Findings {
 			return slices.DeleteFunc(f, func(g campaign.Finding) bool { return g.Law == f[0].Law })
 		},
@@ -252,7 +255,8 @@ func TestFindingsThatCannotBeAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if name := nameOf("a-lock", checker.MutualExclusion, checker.Cause{Detail: strings.Repeat("A", 400)}); len(name) > 64 {
+	endless := checker.Cause{Detail: strings.Repeat("A", 400)}
+	if name := nameOf("a-lock", checker.MutualExclusion, endless); len(name) > 64 {
 		t.Error(name)
 	}
 }

@@ -1,8 +1,8 @@
 // Package access says how a process gets to the NATS server of a campaign, and how it knows that it is that server.
 //
 // Goals: nothing is sent to a server, and nothing is believed of it, before it has shown the certificate that its
-// campaign's folder holds; no password or token is in what is printed. Non-goals: accounts and transport of NATS servers
-// of the user's own, which are as the user runs them.
+// campaign's folder holds; no password or token is in what is printed. Non-goals: accounts and transport of NATS
+// servers of the user's own, which are as the user runs them.
 package access
 
 import (
@@ -23,7 +23,7 @@ import (
 
 // Server is how to get to a server. The files and the URL are NATS's, as is what they mean.
 type Server struct {
-	URL   string `json:"url,omitempty"`   // may hold a user with a password, or a token; several with commas between them
+	URL   string `json:"url,omitempty"`   // may hold a user with a password, or a token; several with commas between
 	Token string `json:"token,omitempty"` // in place of one in the URL
 	// Certificate is the only one that the server may show, in PEM; empty: any that the authorities vouch for.
 	Certificate string `json:"certificate,omitempty"`
@@ -68,8 +68,9 @@ func (a Server) urls() (all []*url.URL, err error) {
 		u, err := url.Parse(strings.TrimSpace(one))
 		if err != nil || !slices.Contains(schemes, u.Scheme) || u.Hostname() == "" || u.RawQuery != "" ||
 			u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
-			return nil, errors.New("the URL of the NATS server cannot be read: write it as nats://HOST:4222, several with " +
-				"commas between them, and escape what a user or password has besides letters and digits, such as %40 for @")
+			return nil, errors.New("the URL of the NATS server cannot be read: write it as nats://HOST:4222, several " +
+				"with commas between them, and escape what a user or password has besides letters and digits, " +
+				"such as %40 for @")
 		}
 		all = append(all, u)
 	}

@@ -54,7 +54,8 @@ func TestConnectionsThatCannotBe(t *testing.T) {
 func TestNoPartOfAPasswordIsShown(t *testing.T) {
 	t.Parallel()
 	const bird = "kanarienvogel"
-	for _, url := range []string{"nats://me:" + bird + "@h:1", "nats://" + bird + "@h:1", "nats://me:" + bird + "@x@h:1",
+	for _, url := range []string{"nats://me:" + bird + "@h:1", "nats://" + bird + "@h:1",
+		"nats://me:" + bird + "@x@h:1",
 		"nats://u:x@" + bird + "@h", "nats://me:x," + bird + "@h:1", "nats://me:" + bird + ",x@h:1",
 		"nats://u s:" + bird + "%zz@h", "nats://me:" + bird, bird + "@h:1", "nats://h:1,nats://" + bird + "@g:1",
 		"nats://h/?token=" + bird, "nats://h/" + bird, "nats://h#" + bird, bird + "://h", "nats://:" + bird + "@h",
@@ -226,7 +227,9 @@ func TestForeignStateIsRefused(t *testing.T) {
 			must(t, os.Rename(folder, folder+"-elsewhere"))
 			must(t, os.Symlink(folder+"-elsewhere", folder))
 		},
-		"no token": func(t *testing.T, _, file string) { edit(t, file, `"certificate"`, `"token": "short", "certificate"`) },
+		"no token": func(t *testing.T, _, file string) {
+			edit(t, file, `"certificate"`, `"token": "short", "certificate"`)
+		},
 		"is not where a server listens": func(t *testing.T, _, file string) {
 			edit(t, file, "tls://127.0.0.1", "tls://0.0.0.0")
 		},
@@ -236,7 +239,9 @@ func TestForeignStateIsRefused(t *testing.T) {
 		"belongs to another user":  func(t *testing.T, _, file string) { give(t, file) },
 		"another user, and is not": func(t *testing.T, folder, _ string) { give(t, folder) },
 		"choose one of your own":   func(t *testing.T, folder, _ string) { give(t, filepath.Dir(folder)) },
-		"the certificate of the":   func(t *testing.T, folder, _ string) { must(t, os.Chmod(filepath.Join(folder, "key.pem"), 0o640)) },
+		"the certificate of the": func(t *testing.T, folder, _ string) {
+			must(t, os.Chmod(filepath.Join(folder, "key.pem"), 0o640))
+		},
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()

@@ -66,8 +66,8 @@ func guarded(path string) error {
 			return fmt.Errorf("the folder %s belongs to another user: choose one of your own", path)
 		}
 		if writable(info) {
-			return fmt.Errorf("every user may write to the folder %s: choose another one, or take that away with chmod o-w",
-				path)
+			return fmt.Errorf("every user may write to the folder %s: choose another one, or take that away with "+
+				"chmod o-w", path)
 		}
 		above := filepath.Dir(path)
 		if above == path {
@@ -87,8 +87,8 @@ func private(path string, info fs.FileInfo) error {
 	case !owned(info):
 		return fmt.Errorf("%s belongs to another user, and is not used", path)
 	case !closed(info):
-		return fmt.Errorf("other users may use %s, and so it is not used: if nobody else has changed it, chmod %s %[1]s",
-			path, mode)
+		return fmt.Errorf("other users may use %s, and so it is not used: if nobody else has changed it, "+
+			"chmod %s %[1]s", path, mode)
 	}
 	return nil
 }
@@ -213,8 +213,8 @@ func parse(path string, text []byte) (*Server, error) {
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(a); err != nil || d.More() {
-		return nil, fmt.Errorf("%s cannot be read: it must be JSON with url, token and certificate, such as the %s of a "+
-			"campaign's folder", path, FileName) // the error of the decoder may have a part of the token
+		return nil, fmt.Errorf("%s cannot be read: it must be JSON with url, token and certificate, such as the %s of "+
+			"a campaign's folder", path, FileName) // the error of the decoder may have a part of the token
 	}
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
