@@ -24,6 +24,11 @@ func TestALibrarysLockNeedsItsCode(t *testing.T) {
 			return Result{}, nil
 		}}
 	}
+	shared := strings.Replace(text, "8s", "8s, shared: on", 1)
+	_, err = ParseWith("a.yaml", []byte(shared), code("first"))
+	if err == nil || !strings.Contains(err.Error(), `unknown key "shared" in lock: the keys here are `) {
+		t.Errorf("a key of locks of other protocols: %v", err)
+	}
 	s, err := ParseWith("a.yaml", []byte(text), code("first"))
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ const mostMeant = 8
 // unknown reports that a mapping has no such key, and suggests the ones that may have been meant or, if none is near,
 // lists all.
 func (r *Reader) unknown(key string, place Place, name string, known []Field, n ast.Node) {
-	if places := r.elsewhere(key); len(places) > 0 {
+	if places := r.elsewhere(key, name); len(places) > 0 {
 		r.Problem(place, "", "unknown key %s%s: it belongs %s", Found(key), in(name), Listed(places, "or"))
 		return
 	}
@@ -48,15 +48,18 @@ func (r *Reader) instead(place Place, problem string, meant []string, all string
 	r.Problem(place, near, "%s", problem)
 }
 
-// elsewhere returns where a key belongs that is unknown where it stands.
-func (r *Reader) elsewhere(key string) (places []string) {
+// elsewhere returns where a key belongs that is unknown where it stands: under the given name. The same mapping may have
+// it in other files: under lock for another protocol.
+func (r *Reader) elsewhere(key, here string) (places []string) {
 	if r.Elsewhere == nil {
 		return nil
 	}
 	for _, name := range r.Elsewhere(key) {
-		if name == "" {
+		switch name {
+		case here:
+		case "":
 			places = append(places, "at the top of the file")
-		} else {
+		default:
 			places = append(places, "under "+name)
 		}
 	}

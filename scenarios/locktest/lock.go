@@ -22,7 +22,8 @@ type Lock interface {
 	// least, or an eighth of the TTL if that is shorter; then it may give up. When ctx is done, which is when the run
 	// ends at the latest, it returns an error. A client whose Lock returns an error leaves that cycle out.
 	Lock(ctx context.Context) error
-	// Unlock gives the lock back.
+	// Unlock gives the lock back. When ctx is done, which is when the run ends at the latest, it returns, with an error
+	// if it has not: one that goes on asking servers that do not answer is reported as hanging.
 	Unlock(ctx context.Context) error
 }
 
@@ -93,10 +94,12 @@ type host struct {
 	world          *sim.World                    // of the run
 	waits          map[sim.ProcessID]*sim.Signal // for an answer, by client
 	closeless      atomic.Bool                   // a Lock without Close was seen
+	made           map[Lock]string               // whose each Lock of the run is: pointers alone
 	together       bool                          // the servers grant a lock as one
 }
 
-// open makes the lock of a client. If New returns none, the run fails.
+// open makes the lock of a client. If New returns none, or that of another client, the run fails: clients are
+// processes, and share neither memory nor connections.
 func (h *host) open(c *Client) Lock {
 	l := h.new(c)
 	if v := reflect.ValueOf(l); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
@@ -104,6 +107,15 @@ func (h *host) open(c *Client) Lock {
 			c.Name)
 		h.Fail(err)
 		return Refused(err)
+	}
+	if v := reflect.ValueOf(l); v.Kind() == reflect.Pointer && v.Type().Elem().Size() > 0 {
+		if of, again := h.made[l]; again && of != c.Name {
+			err := fmt.Errorf("Config.New returned the same Lock for %s as for %s: make one for each, with connections "+
+				"of its own", c.Name, of)
+			h.Fail(err)
+			return Refused(err)
+		}
+		h.made[l] = c.Name
 	}
 	if _, closes := l.(Closer); !closes {
 		h.closeless.Store(true)
@@ -133,7 +145,7 @@ func (h *host) keep(e *history.Event) (kept bool) {
 
 // Begin starts a run.
 func (h *host) Begin(world *sim.World, servers []sim.ProcessID, front sim.Front) {
-	h.world, h.waits = world, nil
+	h.world, h.waits, h.made = world, nil, map[Lock]string{}
 	h.Driver.Begin(world, servers, front)
 }
 

@@ -151,6 +151,8 @@ func TestTheTrialRun(t *testing.T) {
 				"an error"},
 		"does not look at its context": {Config{New: made(deaf, nil)}, ""},
 
+		"is one object for all": {Config{New: onlyOne()},
+			"Config.New returned the same Lock for worker-1 as for worker-10: make one for each"},
 		"panics": {Config{New: made(panicking, nil)}, "Lock of worker-10: panic: no such pool"},
 		"leaves something": {Config{New: newLeaking},
 			"4 goroutines are still there ten minutes after 1 run: "},
@@ -191,6 +193,17 @@ const nilLock = "Config.New returned nil for worker-10: return a Lock, or lockte
 func failing(ctx context.Context, l *trying) error {
 	l.do(ctx, "PING")
 	return errors.New("lock is not to be had")
+}
+
+// onlyOne makes one lock, and returns it to all clients, as a package variable is.
+func onlyOne() func(*Client) Lock {
+	var one Lock
+	return func(c *Client) Lock {
+		if one == nil {
+			one = newPlain(c)
+		}
+		return one
+	}
 }
 
 func newLeaking(c *Client) Lock { return &leaking{plain{c: c, ttl: 8 * time.Second}} }
