@@ -365,6 +365,10 @@ func (q *apiCall) update() *Status {
 		for _, field := range []string{"uid", "creationTimestamp"} {
 			l.Metadata[field] = old.Metadata[field]
 		}
+		if l.Kind, l.APIVersion = "Lease", leasesVersion; l.stored() == k.Value { // nothing changes, nobody is notified
+			q.r.Reply(Answer(200, old))
+			return nil
+		}
 		q.put(l, version, func() *Status { return conflict(q.name) })
 		return nil
 	})

@@ -126,6 +126,25 @@ func TestIdentityOfAnObjectIsCompared(t *testing.T) {
 	})
 }
 
+// TestUnchangedObjectKeepsItsVersion puts what is there.
+func TestUnchangedObjectKeepsItsVersion(t *testing.T) {
+	asAPI(t, func(_ *desk, c apiCaller) {
+		one := leasesOfDefault + "/t"
+		first := c.ask("POST", leasesOfDefault, `{"metadata":{"name":"t"},"spec":{"holderIdentity":"a"}}`)
+		version := fieldOf(first, "resourceVersion")
+		put := func(holder string) string {
+			return c.ask("PUT", one, fmt.Sprintf(
+				`{"metadata":{"name":"t","resourceVersion":%q},"spec":{"holderIdentity":%q}}`, version, holder))
+		}
+		if got := fieldOf(put("a"), "resourceVersion"); got != version {
+			t.Errorf("unchanged, the version is %s and was %s", got, version)
+		}
+		if got := fieldOf(put("b"), "resourceVersion"); got == version {
+			t.Error("changed, the version stays")
+		}
+	})
+}
+
 // TestFieldsThatThereAreNot are dropped, or refused if the client wants that.
 func TestFieldsThatThereAreNot(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
