@@ -55,9 +55,10 @@ type replication struct {
 // replica is what a master knows of one of its replicas.
 type replica struct {
 	name   sim.ProcessID
-	online bool  // it has all data, and follows
-	acked  int64 // offset that it has acknowledged
-	at     int64 // wall clock when it last did, ns
+	online bool          // it has all data, and follows
+	acked  int64         // offset that it has acknowledged
+	at     int64         // wall clock when it last did, ns
+	seen   time.Duration // the same on the monotonic clock, or when the master began
 }
 
 // outgoing is a message that leaves at the end of the turn, after the fsync if there is one.
@@ -133,7 +134,7 @@ func (n *Node) joinReplication() {
 		n.beginStream()
 		for _, name := range n.cfg.Replicas {
 			if first {
-				r.replicas = append(r.replicas, replica{name: name, online: true, at: n.data.Wall})
+				r.replicas = append(r.replicas, replica{name: name, online: true, at: n.data.Wall, seen: n.host.Monotonic()})
 			}
 		}
 		return
@@ -262,7 +263,7 @@ func (n *Node) sendCopy(to sim.ProcessID, key sim.Key) {
 	n.feed() // before the newcomer: the copy has it
 	r := n.replicaNamed(to)
 	if r == nil {
-		n.repl.replicas = append(n.repl.replicas, replica{name: to})
+		n.repl.replicas = append(n.repl.replicas, replica{name: to, seen: n.host.Monotonic()})
 		r = n.replicaNamed(to)
 	}
 	r.online = false
@@ -293,7 +294,7 @@ func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	if r == nil {
 		return // it has left
 	}
-	r.online, r.acked, r.at = true, m.offset, n.data.Wall
+	r.online, r.acked, r.at, r.seen = true, m.offset, n.data.Wall, n.host.Monotonic()
 	if n.repl.degraded && m.offset == n.repl.end() {
 		n.repl.degraded = false
 	}

@@ -24,6 +24,9 @@ const (
 	tiltPeriod  = 30 * time.Second
 )
 
+// replTimeout is after how long without a sign of the other a master and a replica give their link up (repl-timeout).
+const replTimeout = 60 * time.Second
+
 // infoPeriod is how often a real Sentinel asks a node for its role. A master that says it is a replica counts as down
 // after DownAfter and two of these; here every answer to a ping states the role.
 const infoPeriod = 10 * time.Second
@@ -68,8 +71,10 @@ func (c SentinelConfig) withDefaults() SentinelConfig {
 //
 // It represents a quorum of Sentinels that agree at once: their votes, their elections, and a minority that is cut off
 // with a master are not modelled. So it may promote a replica although others would still reach the master, as one
-// Sentinel with a quorum of one does. Partial resynchronisation is not modelled either: every change of master is a
-// full resync, which leaves the same data.
+// Sentinel with a quorum of one does. It promotes within a second of DownAfter, where real ones wait for up to a second
+// at random before they ask for votes, and look ten to twenty times a second. For how long a replica has been without
+// its master is what the master saw of it: a link that is cut towards the replica alone counts as up. Partial
+// resynchronisation is not modelled either: every change of master is a full resync, which leaves the same data.
 type Sentinel struct {
 	cfg         SentinelConfig
 	host        sim.Host // nil between lives
@@ -95,12 +100,14 @@ type group struct {
 
 // watched is a node as a Sentinel sees it. Times are on the Sentinel's monotonic clock.
 type watched struct {
-	name       sim.ProcessID
-	answered   bool          // it has answered anything in this life of the Sentinel
-	lastPong   time.Duration // when it last did
-	waiting    bool          // a ping is unanswered
-	pinged     time.Duration // the oldest such ping
-	last       pong
+	name     sim.ProcessID
+	answered bool          // it has answered anything in this life of the Sentinel
+	lastPong time.Duration // when it last did
+	waiting  bool          // a ping is unanswered
+	pinged   time.Duration // the oldest such ping
+	last     pong
+	// linkDown is for how long its link to the master had been down when the master last answered.
+	linkDown   time.Duration
 	wrong      bool // it is up and reports that it follows the wrong master, or none
 	wrongSince time.Duration
 }
@@ -179,11 +186,17 @@ type (
 		Master sim.ProcessID
 		Key    sim.Key
 	}
-	// pong answers a probe or an order: whom the node follows (nobody: it is a master), and how far it has come, its
-	// replication offset in effects.
+	// pong answers a probe or an order: whom the node follows (nobody: it is a master), how far it has come, its
+	// replication offset in effects, and, of a master, its replicas that have long said nothing.
 	pong struct {
 		Master sim.ProcessID
 		Offset int64
+		Silent []silence
+	}
+	// silence is for how long the link to a replica has been down.
+	silence struct {
+		replica sim.ProcessID
+		down    time.Duration
 	}
 )
 
@@ -196,5 +209,12 @@ const (
 
 // pong answers the observer.
 func (n *Node) pong(to sim.ProcessID, key sim.Key) {
-	n.post(to, phasePong, key, pong{n.repl.master, n.repl.end()})
+	p := pong{Master: n.repl.master, Offset: n.repl.end()}
+	for i := range n.repl.replicas {
+		r := &n.repl.replicas[i]
+		if d := n.host.Monotonic() - r.seen - replTimeout; p.Master == "" && d > 0 {
+			p.Silent = append(p.Silent, silence{r.name, d})
+		}
+	}
+	n.post(to, phasePong, key, p)
 }

@@ -26,6 +26,29 @@ func TestReplicaThatHasComeFarthestIsPromoted(t *testing.T) {
 		"9.004s client-1 "+who+": *2 $17 redis-1-replica-2 $4 6379", "9.006s client-1 GET lock: $1 a")
 }
 
+// TestStaleReplicaIsNotPromoted: a link is given up after repl-timeout, 60 s, and a replica may have been without its
+// master for ten times DownAfter, 3 s.
+func TestStaleReplicaIsNotPromoted(t *testing.T) {
+	for _, x := range []struct {
+		cut, heal, dies time.Duration
+		promoted        bool
+	}{{0, time.Hour, 20 * time.Second, true}, {0, time.Hour, 85 * time.Second, true},
+		{0, time.Hour, 95 * time.Second, false}, {0, 95 * time.Second, 100 * time.Second, true},
+		{100 * time.Second, time.Hour, 150 * time.Second, true}, {100 * time.Second, time.Hour, 195 * time.Second, false},
+	} {
+		c := newCluster(t, redis.Config{}, 1).watch(quick)
+		promoted := false
+		c.group.Promoted = func(_, _ sim.ProcessID) { promoted = true }
+		c.at(x.cut, func() { c.Cut(master, replica1); c.Cut(replica1, master) })
+		c.at(x.heal, func() { c.Heal(master, replica1); c.Heal(replica1, master) })
+		c.at(x.dies, func() { c.Stop(master, sim.PowerLoss) })
+		c.run(x.dies + 2*time.Minute)
+		if promoted != x.promoted {
+			t.Errorf("cut from %v to %v, the master dies at %v: promoted %v", x.cut, x.heal, x.dies, promoted)
+		}
+	}
+}
+
 func TestSubscribersAreNotifiedOfASwitch(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(quick)
 	c.client("client-1", 0, func(s *session) {

@@ -107,11 +107,26 @@ func (s *Sentinel) arrangeLook(w *watched, now time.Duration) {
 	}
 }
 
-// best is the replica that has come farthest of those that answer, in the group's order among equals; nil if none does.
+// noteLinks keeps for how long the links of the replicas have been down.
+func (sh *group) noteLinks(silent []silence) {
+	for _, w := range sh.nodes {
+		w.linkDown = 0
+		if i := slices.IndexFunc(silent, func(s silence) bool { return s.replica == w.name }); i >= 0 {
+			w.linkDown = silent[i].down
+		}
+	}
+}
+
+// stale reports that the link of a replica has been down for longer than the master has, and ten times DownAfter more
+// (sentinelSelectSlave). That the master is down makes no difference: from then on both grow alike.
+func (s *Sentinel) stale(w *watched) bool { return w.linkDown > 10*s.cfg.DownAfter }
+
+// best is the replica that has come farthest of those that answer and are not stale, in the group's order among equals;
+// nil if there is none.
 func (s *Sentinel) best(sh *group, now time.Duration) *watched {
 	var best *watched
 	for _, w := range sh.nodes {
-		if w != sh.master && s.reachable(w, now) && (best == nil || w.last.Offset > best.last.Offset) {
+		if w != sh.master && s.reachable(w, now) && !s.stale(w) && (best == nil || w.last.Offset > best.last.Offset) {
 			best = w
 		}
 	}
@@ -149,6 +164,9 @@ func (s *Sentinel) Receive(from sim.ProcessID, body any) {
 		}
 		w := sh.nodes[i]
 		w.answered, w.waiting, w.lastPong, w.last = true, false, now, m
+		if w == sh.master && m.Master == "" {
+			sh.noteLinks(m.Silent)
+		}
 		if w == sh.promoting && m.Master == "" {
 			s.switched(sh, w, now)
 		}
