@@ -134,7 +134,8 @@ func (n *Node) joinReplication() {
 		n.beginStream()
 		for _, name := range n.cfg.Replicas {
 			if first {
-				r.replicas = append(r.replicas, replica{name: name, online: true, at: n.data.Wall, seen: n.host.Monotonic()})
+				r.replicas = append(r.replicas,
+					replica{name: name, online: true, at: n.data.Wall, seen: n.host.Monotonic()})
 			}
 		}
 		return

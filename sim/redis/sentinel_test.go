@@ -34,7 +34,8 @@ func TestStaleReplicaIsNotPromoted(t *testing.T) {
 		promoted        bool
 	}{{0, time.Hour, 20 * time.Second, true}, {0, time.Hour, 85 * time.Second, true},
 		{0, time.Hour, 95 * time.Second, false}, {0, 95 * time.Second, 100 * time.Second, true},
-		{100 * time.Second, time.Hour, 150 * time.Second, true}, {100 * time.Second, time.Hour, 195 * time.Second, false},
+		{100 * time.Second, time.Hour, 150 * time.Second, true},
+		{100 * time.Second, time.Hour, 195 * time.Second, false},
 	} {
 		c := newCluster(t, redis.Config{}, 1).watch(quick)
 		promoted := false
