@@ -151,8 +151,13 @@ func (m *measures) wait(p history.Process, waited float64) {
 
 func (m *measures) byProcess(h *history.History) Metrics {
 	order := slices.Clone(h.Header.Clients)
+	listed := make(map[history.Process]bool, len(order)+len(m.seen)) // a history may have 100,000 processes
+	for _, p := range order {
+		listed[p] = true
+	}
 	for _, p := range m.seen {
-		if !slices.Contains(order, p) {
+		if !listed[p] {
+			listed[p] = true
 			order = append(order, p)
 		}
 	}

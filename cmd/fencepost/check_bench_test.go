@@ -14,12 +14,14 @@ import (
 )
 
 // BenchmarkCheckMillion checks a million events, as JSON lines and as EDN, of one machine and of two whose clocks may
-// be off: 50 clients take turns at 10 locks. It reports the largest memory that the process has had:
+// be off: 50 clients take turns at 10 locks. Others have fewer or more clients, up to a hundred thousand. It reports the
+// largest memory that the process has had:
 //
 //	go test ./cmd/fencepost -run ^$ -bench CheckMillion/json -benchtime 1x
 func BenchmarkCheckMillion(b *testing.B) {
 	const events = 1_000_000
 	dir := b.TempDir()
+	clients := 50
 	write := func(name string, header string, line func(at, client, lock, round int, f, kind string) string,
 		ours func(client int) bool) string {
 		path := filepath.Join(dir, name)
@@ -30,7 +32,7 @@ func BenchmarkCheckMillion(b *testing.B) {
 		out := bufio.NewWriter(f)
 		fmt.Fprint(out, header)
 		for i := range events / 4 {
-			client, lock, at := i%50, i%10, i*1_000_000
+			client, lock, at := i%clients, i%10, i*1_000_000
 			if ours(client) {
 				fmt.Fprint(out, line(at, client, lock, i, "acquire", "invoke"),
 					line(at+200_000, client, lock, i, "acquire", "ok"),
@@ -59,6 +61,12 @@ func BenchmarkCheckMillion(b *testing.B) {
 		return fmt.Sprintf("{:type :%s, :f :%s, :value [%d nil], :process %d, :time %d}\n", kind, f, lock, client, at)
 	}
 	all := func(int) bool { return true }
+	of := func(n int) func() []string {
+		return func() []string {
+			clients = n
+			return []string{write("h.jsonl", "", inJSON, all)}
+		}
+	}
 	const header = `{"header":{"start":1,"clock_error":50000}}` + "\n"
 	for _, c := range []struct {
 		name  string
@@ -70,6 +78,7 @@ func BenchmarkCheckMillion(b *testing.B) {
 			return []string{write("1.jsonl", header, inJSON, func(client int) bool { return client%2 == 0 }),
 				write("2.jsonl", header, inJSON, func(client int) bool { return client%2 == 1 })}
 		}},
+		{"clients=10", of(10)}, {"clients=1000", of(1000)}, {"clients=100000", of(100_000)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			args := append([]string{"check"}, c.files()...)
