@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -38,14 +39,15 @@ const every = "2"
 // site is the pages of a campaign.
 type site struct {
 	*job
-	ctx   context.Context
-	hosts []string // by which the site may be asked for
+	ctx    context.Context
+	hosts  []string // by which the site may be asked for
+	secret string   // the folder of its pages, which other users of the machine do not know
 
 	mu      sync.Mutex
 	stories map[string][]byte // pages of findings, by slug and seed
 }
 
-// mainPage is the path of the page that follows the campaign. Those of findings lie beside it.
+// mainPage is the path, below the secret, of the page that follows the campaign. Those of findings lie beside it.
 const mainPage = "/campaign.html"
 
 // serve serves pages at an address of this machine, which may be reached from no other, until end is called.
@@ -59,11 +61,11 @@ func serve(ctx context.Context, at string, j *job, to console) (end func(), err 
 		l.Close()
 		return nil, fmt.Errorf("--serve %s: the page is for this machine alone, such as 127.0.0.1:8080", at)
 	}
-	s := &site{job: j, ctx: ctx, stories: map[string][]byte{},
+	s := &site{job: j, ctx: ctx, stories: map[string][]byte{}, secret: "/" + rand.Text(),
 		hosts: []string{address.String(), fmt.Sprintf("localhost:%d", address.Port)}}
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second}
 	go server.Serve(l)
-	to.notice(fmt.Sprintf("the page of campaign %s is http://%s%s", j.Name, address, mainPage))
+	to.notice(fmt.Sprintf("the page of campaign %s is http://%s%s%s", j.Name, address, s.secret, mainPage))
 	return func() { server.Close() }, nil
 }
 
@@ -77,16 +79,18 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this is not served here", http.StatusForbidden)
 		return
 	}
+	page, ours := strings.CutPrefix(r.URL.Path, s.secret)
+	if !ours {
+		http.NotFound(w, r)
+		return
+	}
 	var text []byte
 	var err error
-	switch r.URL.Path {
-	case "/":
-		http.Redirect(w, r, mainPage, http.StatusFound)
-		return
+	switch page {
 	case mainPage:
 		text, err = s.main(w)
 	default:
-		slug, ours := strings.CutPrefix(r.URL.Path, strings.TrimSuffix(mainPage, ".html")+"-")
+		slug, ours := strings.CutPrefix(page, strings.TrimSuffix(mainPage, ".html")+"-")
 		slug, html := strings.CutSuffix(slug, ".html")
 		if !ours || !html {
 			http.NotFound(w, r)
@@ -103,6 +107,8 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		w.Header().Set("X-Frame-Options", "DENY")
 		w.Write(text)
 	}
 }
