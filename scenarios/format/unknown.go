@@ -48,8 +48,8 @@ func (r *Reader) instead(place Place, problem string, meant []string, all string
 	r.Problem(place, near, "%s", problem)
 }
 
-// elsewhere returns where a key belongs that is unknown where it stands: under the given name. The same mapping may have
-// it in other files: under lock for another protocol.
+// elsewhere returns where a key belongs that is unknown where it stands: under the given name. The same mapping may
+// have it in other files: under lock for another protocol.
 func (r *Reader) elsewhere(key, here string) (places []string) {
 	if r.Elsewhere == nil {
 		return nil

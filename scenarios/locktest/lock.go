@@ -110,8 +110,8 @@ func (h *host) open(c *Client) Lock {
 	}
 	if v := reflect.ValueOf(l); v.Kind() == reflect.Pointer && v.Type().Elem().Size() > 0 {
 		if of, again := h.made[l]; again && of != c.Name {
-			err := fmt.Errorf("Config.New returned the same Lock for %s as for %s: make one for each, with connections "+
-				"of its own", c.Name, of)
+			err := fmt.Errorf("Config.New returned the same Lock for %s as for %s: make one for each, with "+
+				"connections of its own", c.Name, of)
 			h.Fail(err)
 			return Refused(err)
 		}
