@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -88,7 +88,7 @@ func lines(r io.Reader) int {
 	if !ok {
 		return 0
 	}
-	if f, ok := r.(*os.File); ok {
+	if f, ok := r.(fs.File); ok {
 		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 			return 0
 		}

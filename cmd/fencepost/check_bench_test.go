@@ -14,8 +14,8 @@ import (
 )
 
 // BenchmarkCheckMillion checks a million events, as JSON lines and as EDN, of one machine and of two whose clocks may
-// be off: 50 clients take turns at 10 locks. Others have fewer or more clients, up to a hundred thousand. It reports the
-// largest memory that the process has had:
+// be off: 50 clients take turns at 10 locks. Others have fewer or more clients, up to a hundred thousand. It reports
+// the largest memory that the process has had:
 //
 //	go test ./cmd/fencepost -run ^$ -bench CheckMillion/json -benchtime 1x
 func BenchmarkCheckMillion(b *testing.B) {

@@ -35,6 +35,21 @@ func (c *Closest) Note(seed uint64, p *nemesis.Plan, calls []margin.Call) {
 	}
 }
 
+// consistent reports whether they can be those of some runs: at most one for each law, in the order of the laws, of
+// seeds that were run, and with the servers that sentences about them name.
+func (c Closest) consistent(ran Ranges) bool {
+	last := -1
+	for _, call := range c {
+		at := slices.Index(checker.Laws, call.Law)
+		unnamed := len(call.Standing) == 0 && (call.Way == margin.Deposed || call.Way == margin.Requests)
+		if at <= last || call.Way.Law() != call.Law || unnamed || len(ran.in(Ranges{{call.Seed, call.Seed}})) == 0 {
+			return false
+		}
+		last = at
+	}
+	return true
+}
+
 // Add adds those of other runs.
 func (c *Closest) Add(more Closest) {
 	for _, call := range more {

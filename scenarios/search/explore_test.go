@@ -15,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
 func named(t testing.TB, name string) *scenarios.Scenario {
@@ -298,5 +299,34 @@ func TestNothingToExploreIsAnError(t *testing.T) {
 	}
 	if _, err := NewExploration(named(t, "kleppmann-gc-pause"), 1, 2, Shard{1, 3}); err == nil {
 		t.Error("two seeds are divided into three shards")
+	}
+}
+
+// Closest calls that no runs had are refused, whatever the sum of the record says: a report would print them.
+func TestClosestCallsThatCannotBeAreRefused(t *testing.T) {
+	made := explored(t, named(t, "kleppmann-gc-pause"), 1, 300, Whole, 0)
+	if len(made.Closest) < 2 {
+		t.Fatalf("300 seeds came closest in %+v", made.Closest)
+	}
+	for what, change := range map[string]func(Closest){
+		"":                           func(Closest) {},
+		"of no law":                  func(c Closest) { c[0].Law = "../../x" },
+		"of another law":             func(c Closest) { c[0].Law = checker.TokenOrder },
+		"of a seed that did not run": func(c Closest) { c[0].Seed = 301 },
+		"of one law twice":           func(c Closest) { c[1] = c[0] },
+		"of no server": func(c Closest) {
+			c[0].Law, c[0].Way, c[0].Standing = checker.LeaseExclusion, margin.Deposed, nil
+		},
+	} {
+		changed := *made
+		changed.Closest = slices.Clone(made.Closest)
+		change(changed.Closest)
+		line, err := changed.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := DecodeExploration(line); errors.Is(err, errDamaged) != (what != "") {
+			t.Errorf("%q: %v", what, err)
+		}
 	}
 }

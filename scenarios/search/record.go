@@ -98,7 +98,8 @@ func (e *Exploration) consistent() bool {
 	}
 	return e.Span.consistent() && e.Differing.Blocks >= 0 && e.Failed.consistent(e.Done()) &&
 		consistentLaws(e.Laws, e.Done()-e.Failed.Runs) &&
-		slices.EqualFunc(e.Faults, nemesis.Kinds, faults) && consistentFindings(e.Findings, e.Laws, e.Ran)
+		slices.EqualFunc(e.Faults, nemesis.Kinds, faults) && consistentFindings(e.Findings, e.Laws, e.Ran) &&
+		e.Closest.consistent(e.Ran)
 }
 
 // longestCause is more letters than the kind or the detail of any cause has.
