@@ -28,8 +28,9 @@ type Report struct {
 	Differing []uint64
 	// Silence says how rare the violations of Config.Laws are that the runs have not met, by the bound of
 	// campaign.UpperBound, whose comment says what it takes for granted: "no violation in 200 schedules: with 95 %
-	// confidence fewer than 1 in 67 schedules of this mix breaks a promise". It is empty if each law was violated, if
-	// none was exercised, and after so few runs that it would say nothing.
+	// confidence fewer than 1 in 67 schedules of this mix breaks a promise"; where plans were guided, by those alone
+	// that were drawn freely. It is empty if each law was violated, if none was exercised, and after so few runs that
+	// it would say nothing.
 	Silence string
 	// Met are the things that happened to locks ("a key expired while its holder was inside"), each with the number of
 	// runs in which it did. What has happened in none, or in one run alone, is hardly tried.

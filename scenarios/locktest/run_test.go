@@ -148,6 +148,8 @@ func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 	violated := ran{Outcomes: outcomes(map[checker.Law]checker.Outcome{checker.MutualExclusion: checker.Violated,
 		checker.Ownership: checker.Holds})}
 	undecided := ran{Outcomes: outcomes(map[checker.Law]checker.Outcome{checker.Ownership: checker.Undecided})}
+	guided := held
+	guided.Guided = true
 	unexercised, failed := ran{Outcomes: outcomes(nil)}, ran{Failure: "it panicked"}
 	for _, test := range []struct {
 		runs []ran
@@ -159,6 +161,9 @@ func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 		{slices.Repeat([]ran{held, unexercised, failed, undecided}, 100),
 			"no violation in 200 schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a " +
 				"promise"},
+		{append(slices.Repeat([]ran{held}, 200), slices.Repeat([]ran{guided}, 200)...),
+			"no violation in 400 schedules: by the 200 drawn freely, with 95 % confidence fewer than 1 in 67 " +
+				"schedules of this mix breaks a promise"},
 		{append(slices.Repeat([]ran{held}, 19), violated),
 			"no violation of ownership in 20 schedules: with 95 % confidence " +
 				"fewer than 1 in 7 schedules of this mix shows one"},

@@ -154,7 +154,8 @@ func (p *parent) closest() search.Closest {
 }
 
 // silence says how rare the violations are that these runs have not met: of the promised laws that were exercised and
-// never violated. It is empty if there are none, or too few runs to say anything, and where faults were not drawn.
+// never violated. Plans that others have guided say nothing of how rare they are. It is empty if there are none, or too
+// few runs to say anything, and where faults were not drawn.
 func (p *parent) silence() string {
 	promise := p.config.promise()
 	var silent []string
@@ -168,16 +169,20 @@ func (p *parent) silence() string {
 			silent = append(silent, string(l.Law))
 		}
 	}
-	n := p.decided()
-	if len(silent) == 0 || campaign.OneIn(n) == 1 || p.listed != nil {
+	n, free := p.decided()
+	if len(silent) == 0 || campaign.OneIn(free) == 1 || p.listed != nil {
 		return ""
+	}
+	drawn := ""
+	if free < n {
+		drawn = fmt.Sprintf("by the %s drawn freely, ", text.Grouped(free))
 	}
 	of, breaks := "", "breaks a promise"
 	if !all {
 		of, breaks = " of "+text.Join(silent, " or "), "shows one"
 	}
-	return fmt.Sprintf("no violation%s in %s: with 95 %% confidence fewer than 1 in %s schedules of this mix %s", of,
-		text.CountGrouped(n, "schedule"), text.Grouped(campaign.OneIn(n)), breaks)
+	return fmt.Sprintf("no violation%s in %s: %swith 95 %% confidence fewer than 1 in %s schedules of this mix %s", of,
+		text.CountGrouped(n, "schedule"), drawn, text.Grouped(campaign.OneIn(free)), breaks)
 }
 
 // unsimulated counts in how many runs each request was refused since it is not simulated.
@@ -214,14 +219,17 @@ func (p *parent) tried() string {
 		len(all), once)
 }
 
-// decided is how many runs could be judged by every law.
-func (p *parent) decided() (n int) {
+// decided is how many runs could be judged by every law, and of how many of these the plans were drawn freely.
+func (p *parent) decided() (n, free int) {
 	for _, r := range p.runs {
-		if r.Failure == "" && !slices.Contains(r.Outcomes, checker.Undecided) {
-			n++
+		if r.Failure != "" || slices.Contains(r.Outcomes, checker.Undecided) {
+			continue
+		}
+		if n++; !r.Guided {
+			free++
 		}
 	}
-	return n
+	return n, free
 }
 
 // index is a table of the ways in which the lock failed.
