@@ -154,7 +154,7 @@ func TestADraggedFaultStrikesWhereItIsPut(t *testing.T) {
 	p.do(input.DispatchMouseEvent(input.MousePressed, x, y).WithButton(input.Left).WithClickCount(1),
 		input.DispatchMouseEvent(input.MouseMoved, x+40, y).WithButton(input.Left),
 		input.DispatchMouseEvent(input.MouseReleased, x+40, y).WithButton(input.Left).WithClickCount(1))
-	p.until("the fault stays where it was", `!document.getElementById("plan").value.includes("300us")`)
+	p.until("the fault stays where it was", `!document.getElementById("plan").value.includes("after quorum-reached")`)
 	if line := p.lines()[0]; !strings.HasPrefix(line, "pause client-1 for 12s at ") {
 		t.Errorf("the fault became %q", line)
 	}
@@ -306,7 +306,7 @@ func TestTheTour(t *testing.T) {
 		t.Fatal(err)
 	}
 	answers := []struct{ from, to, key, value string }{
-		{from: "for 15s", to: "for 5s"}, {from: "at 300us", to: "at 200ms"}, {from: "at 1s", to: "at 20s"},
+		{from: "for 15s", to: "for 5s"}, {from: "after quorum-reached", to: "at 200ms"}, {from: "at 1s", to: "at 20s"},
 		{from: "restart after 10ms", to: "restart after 12s"}, {from: "restart after 11s", to: "restart after 2s"},
 		{from: "by 90s", to: "by 1s"}, {key: "resource.fencing", value: "on"}, {key: "resource.fencing", value: "off"},
 	}
