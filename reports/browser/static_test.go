@@ -66,7 +66,7 @@ func (p *tab) askAll(seeds int) (all asked) {
 }
 
 // mostSent is what a reader on the road waits for, in bytes.
-const mostSent = 4_000_000
+const mostSent = 4_100_000
 
 // TestThePageAsFiles writes the page for a host of files: it shows the same runs as the served one, to the digest, and
 // asks for nothing but its own files.
