@@ -92,16 +92,7 @@ func TestWorkersThatRunOtherwiseAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer kill(begin)
-	var o order
-	for o.Version == "" { // until it is there
-		c, err := queue.Open(t.Context(), nc, "begun")
-		if err == nil {
-			err = json.Unmarshal(c.What, &o)
-		}
-		if err != nil && !strings.Contains(err.Error(), queue.ErrNone.Error()) {
-			t.Fatal(err)
-		}
-	}
+	o := orderOf(t, nc)
 	text := []byte("name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
 	for name, change := range map[string]struct {
 		of   func(*order)
@@ -202,4 +193,19 @@ func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	same(t, filesIn(t, filepath.Join(dir, "x")), files)
+}
+
+// orderOf is what the campaign "begun" is to do, as soon as it is there.
+func orderOf(t *testing.T, nc *nats.Conn) (o order) {
+	t.Helper()
+	for o.Version == "" {
+		c, err := queue.Open(t.Context(), nc, "begun")
+		if err == nil {
+			err = json.Unmarshal(c.What, &o)
+		}
+		if err != nil && !strings.Contains(err.Error(), queue.ErrNone.Error()) {
+			t.Fatal(err)
+		}
+	}
+	return o
 }

@@ -76,16 +76,7 @@ func TestAForeignBinaryIsNotExecuted(t *testing.T) {
 	if err := begin.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var o order
-	for o.Version == "" { // until it is there
-		c, err := queue.Open(t.Context(), nc, "begun")
-		if err == nil {
-			err = json.Unmarshal(c.What, &o)
-		}
-		if err != nil && !strings.Contains(err.Error(), queue.ErrNone.Error()) {
-			t.Fatal(err)
-		}
-	}
+	o := orderOf(t, nc)
 	kill(begin)
 	mark := filepath.Join(t.TempDir(), "executed")
 	binary := []byte("#!/bin/sh\ntouch " + mark + "\n")

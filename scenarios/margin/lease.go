@@ -142,8 +142,8 @@ func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	return 0.5
 }
 
-// struck is how close to a window one of some servers was struck by a fault that matches: below 0.5 within it, the
-// lower, the earlier, since more time is left then.
+// struck is how close a matching fault came to striking one of some servers within a window of time: below 0.5 if it
+// did, and 1 if there is no such fault. Within the window an earlier fault is closer, since more time is left then.
 func (r *Reader) struck(servers []history.Process, from, to history.Time,
 	matches func(*trace.Fault, history.Process) bool) float64 {
 	best := 1.0

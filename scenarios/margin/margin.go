@@ -62,7 +62,7 @@ func (w *Way) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is no way in which a law is violated", text)
+	return fmt.Errorf("%q is not the name of a way in which a law is violated", text)
 }
 
 // Call is how close a run came to violating a law in one way, and what it was about: a holder, the lease that protected
@@ -116,6 +116,7 @@ type Reader struct {
 	first  map[history.Attempt]int32 // the first hold of an attempt
 	live   map[place]int32           // the hold that stands at a place
 	stated []statement
+	latest map[history.Attempt]history.Time // when the last request of each attempt arrived
 	calls  [Ways]Call
 	met    [Ways]bool
 }
@@ -127,6 +128,7 @@ func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) [
 	r.t, r.sent, r.met = t, sent, [Ways]bool{}
 	r.ttl = float64(max(t.History.Header.TTL, 1))
 	r.units, r.need = shape(&t.History.Header)
+	r.readLatest()
 	for l := range t.Locks {
 		lock := &t.Locks[l]
 		r.readHolds(int32(l))

@@ -5,14 +5,13 @@ import "github.com/fencepost-sim/fencepost/checker/history"
 // requests measures how close the last request of each attempt came to the key of another attempt. A late request that
 // found nothing, or that compared the owner, is closer than none.
 func (r *Reader) requests() {
-	latest := r.latest()
 	for i := range r.holds {
 		h := &r.holds[i]
 		if r.t.ProcessOf(h.of) == history.Probe || h.gone == history.Never {
 			continue
 		}
 		value, after := 2.0, history.Never
-		at := latest[h.of]
+		at := r.latest[h.of]
 		switch {
 		case h.byOwner():
 			if h.due != history.Never {
@@ -42,13 +41,15 @@ func (r *Reader) requests() {
 	}
 }
 
-// latest is when the last request of each attempt arrived, of all that it sent.
-func (r *Reader) latest() map[history.Attempt]history.Time {
-	latest := map[history.Attempt]history.Time{}
+// readLatest finds out when the last request of each attempt arrived, of all that it sent.
+func (r *Reader) readLatest() {
+	if r.latest == nil {
+		r.latest = map[history.Attempt]history.Time{}
+	}
+	clear(r.latest)
 	for i := range r.sent {
 		if s := &r.sent[i]; s.Attempt != "" {
-			latest[s.Attempt] = max(latest[s.Attempt], history.Time(s.Arrived))
+			r.latest[s.Attempt] = max(r.latest[s.Attempt], history.Time(s.Arrived))
 		}
 	}
-	return latest
 }

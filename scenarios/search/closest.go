@@ -84,14 +84,18 @@ func (c Closest) Whole(laws campaign.Laws) (whole Closest) {
 	return whole
 }
 
+// words say how close it was, of a law that has been named.
+func (c *Close) words() string {
+	return fmt.Sprintf("Its closest call, with seed %d: %s", c.Seed, c.Call.String())
+}
+
 // of says how close the call of a law was; nothing if it had none.
 func (c Closest) of(law checker.Law) string {
-	for i := range c {
-		if c[i].Law == law {
-			return fmt.Sprintf("Its closest call, with seed %d: %s", c[i].Seed, c[i].Call.String())
-		}
+	i := slices.IndexFunc(c, func(o Close) bool { return o.Law == law })
+	if i < 0 {
+		return ""
 	}
-	return ""
+	return c[i].words()
 }
 
 // Facts say how close each call was.
@@ -99,7 +103,7 @@ func (c Closest) Facts() document.Facts {
 	facts := document.Facts{}
 	for i := range c {
 		facts = append(facts, document.Fact{Name: "closest",
-			Value: fmt.Sprintf("%s held. %s", c[i].Law, c.of(c[i].Law))})
+			Value: fmt.Sprintf("%s held. %s", c[i].Law, c[i].words())})
 	}
 	return facts
 }

@@ -56,10 +56,8 @@ var schemes = []string{"nats", "tls", "ws", "wss"}
 
 // Check says what is wrong with the URL, without any part of it: there may be a password in it.
 func (a Server) Check() error {
-	if _, err := a.urls(); err != nil {
-		return err
-	}
-	return nil
+	_, err := a.urls()
+	return err
 }
 
 // urls are the parts of the URL.

@@ -79,7 +79,6 @@ func TestChoicesAreRead(t *testing.T) {
 	}
 }
 
-// TestServersOfAnotherKindAreRefused, with those that fit.
 // A file of addresses is of the size of one: a device that has no end is given up.
 func TestAFileOfAddressesHasAnEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "addresses")
@@ -94,6 +93,7 @@ func TestAFileOfAddressesHasAnEnd(t *testing.T) {
 	}
 }
 
+// TestServersOfAnotherKindAreRefused, with those that fit.
 func TestServersOfAnotherKindAreRefused(t *testing.T) {
 	onEtcd := scenario(t, "servers: {etcd: 3}\nlock: {protocol: etcd}\n")
 	onRedis := scenario(t, "servers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
