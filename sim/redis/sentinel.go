@@ -71,11 +71,11 @@ func (c SentinelConfig) withDefaults() SentinelConfig {
 //
 // It represents a quorum of Sentinels that agree at once: their votes, their elections, and a minority that is cut off
 // with a master are not modelled. So it may promote a replica although others would still reach the master, as one
-// Sentinel with a quorum of one does. It promotes as soon as it may, where a real one looks every 50 to 100 ms, takes one
-// step of a failover at each look, and waits for twice failover-timeout after one that found no replica. For how long a
-// replica has been without its master is what the master saw of it: a link that is cut towards the replica alone counts
-// as up. Partial resynchronisation is not modelled either: every change of master is a full resync, which leaves the
-// same data.
+// Sentinel with a quorum of one does. It promotes as soon as it may, where a real one looks every 50 to 100 ms, takes
+// one step of a failover at each look, and waits for twice failover-timeout after one that found no replica. For how
+// long a replica has been without its master is what the master saw of it: a link that is cut towards the replica
+// alone counts as up. Partial resynchronisation is not modelled either: every change of master is a full resync, which
+// leaves the same data.
 type Sentinel struct {
 	cfg         SentinelConfig
 	host        sim.Host // nil between lives
