@@ -44,12 +44,12 @@
 // # Flags
 //
 // go test's own flags do what they say. -run 'TestMyLock/seed=168' makes one run, without the trial. -short makes 20
-// runs at most. -v prints how each law came out. -locktest.plan FILE runs a plan that a failure has left. -race
-// reports a race as a failure of the seed that shows it, in full. -cover counts what the processes of the runs have
-// covered, those excepted that the lock's code brought down or left goroutines in. -timeout ends the runs when four
-// fifths of its time are over, and says how many were made. -parallel lets tests run at the same time; one process a
-// core makes the runs of all. -fuzz is refused: an input that the fuzzer makes has no name by which another process
-// could run it.
+// runs at most. -v prints how each law came out and, of a single run that breaks nothing, the timeline. -locktest.plan
+// FILE runs a plan that a failure has left. -race reports a race as a failure of the seed that shows it, in full.
+// -cover counts what the processes of the runs have covered, those excepted that the lock's code brought down or left
+// goroutines in. -timeout ends the runs when four fifths of its time are over, and says how many were made. -parallel
+// lets tests run at the same time; one process a core makes the runs of all. -fuzz is refused: an input that the fuzzer
+// makes has no name by which another process could run it.
 //
 // # What a pause can stop
 //

@@ -109,7 +109,7 @@ func TestFlags(t *testing.T) {
 		"-run with a seed": {[]string{"-test.run=" + seed[1]},
 			[]string{"1 run ", "ownership is violated", "in 1 of 1 run"}, false},
 		"-run with a seed that holds": {[]string{"-test.v", "-test.run=^TestOfFlags$/^seed=1$"},
-			[]string{"1 run "}, true},
+			[]string{"1 run ", "--- PASS: TestOfFlags/seed=1 ", "of-flags  seed 1 ", "client-1 inside for "}, true},
 		"-locktest.plan": {[]string{"-test.run=" + plan[1], "-locktest.plan=" + plan[2]},
 			[]string{"1 run ", "ownership is violated"}, false},
 		"-locktest.plan without a file": {[]string{"-test.run=^TestOfFlags$", "-locktest.plan=none.txt"},

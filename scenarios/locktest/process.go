@@ -284,6 +284,9 @@ func (p *parent) take(r ran) {
 	if s := r.Shown; s != nil && s.Differing != nil {
 		p.differ = append(p.differ, *s.Differing)
 	}
+	if s := r.Shown; s != nil && (r.bad() || p.one) {
+		r.Plan = s.Plan
+	}
 	if r.Shown = nil; !p.unasked[r.Seed] {
 		p.runs = append(p.runs, r)
 	}

@@ -47,6 +47,7 @@ func Run(t *testing.T, c Config) {
 	for _, f := range p.failures() {
 		t.Run(p.name(f.seed), func(t *testing.T) { t.Error(f.text()) })
 	}
+	p.showPassed()
 }
 
 // reportProblems fails the test for what is wrong apart from single runs.
@@ -65,9 +66,9 @@ func examine(t *testing.T, c Config) *parent {
 	if p == nil {
 		return nil
 	}
+	p.one = seeds != nil
 	if seeds == nil {
-		var one bool
-		if seeds, one = p.config.seeds(t); !one && !p.config.Untried {
+		if seeds, p.one = p.config.seeds(t); !p.one && !p.config.Untried {
 			p.try()
 		}
 	}
@@ -280,6 +281,7 @@ type parent struct {
 	config *Config
 	call   int
 	begun  time.Time
+	one    bool // only one seed is asked for
 	// guided says that plans depend on the runs of the earlier seeds of their block.
 	guided bool
 
@@ -388,12 +390,19 @@ func save(folder string, files map[string]string) error {
 	return errors.Join(err, to.Close())
 }
 
+// onceMore is a task about a run that has been made.
+func (p *parent) onceMore(r ran) task {
+	k := task{Test: p.t.Name(), Call: p.call, Seeds: []uint64{r.Seed}}
+	if r.Plan != "" {
+		k.Plans = map[uint64]string{r.Seed: r.Plan}
+	}
+	return k
+}
+
 // shrink makes a worker cut down the first run of a group. It says why if that failed.
 func (p *parent) shrink(g group) (small *shrunk, why string) {
-	k := task{Test: p.t.Name(), Call: p.call, Seeds: []uint64{g.first.Seed}, Shrink: &g.finding}
-	if g.first.Plan != "" {
-		k.Plans = map[uint64]string{g.first.Seed: g.first.Plan}
-	}
+	k := p.onceMore(g.first)
+	k.Shrink = &g.finding
 	ctx, done := p.within(allShare)
 	defer done()
 	end := p.do(ctx, k, func(r report) {

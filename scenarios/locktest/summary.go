@@ -12,6 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/features"
+	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -134,7 +135,7 @@ func (p *parent) summary() string {
 		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}),
 			document.Block(document.Paragraph{Words: p.tried()}))
 	}
-	d.Body = append(d.Body, p.closest().Facts())
+	d.Body = append(d.Body, p.closest())
 	if n := len(p.differ); n > 0 {
 		d.Body = append(d.Body, document.Paragraph{Tone: document.Open,
 			Words: search.Differing{Blocks: n, First: slices.Min(p.differ)}.String()})
@@ -144,13 +145,19 @@ func (p *parent) summary() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// closest are the closest calls of the laws that no run violated.
-func (p *parent) closest() search.Closest {
+// closest says how close the runs came to violating the laws that stayed whole, and how to see it.
+func (p *parent) closest() document.Facts {
 	var all search.Closest
 	for _, r := range p.runs {
 		all.Add(r.Closest)
 	}
-	return all.Whole(p.laws())
+	calls := all.Whole(p.laws())
+	facts := calls.Facts()
+	if len(calls) > 0 && !p.one && p.config.Every == 0 {
+		facts = append(facts, document.Fact{Name: "see it",
+			Value: fmt.Sprintf("go test -v -run '%s/^%s$' .", remote.Pattern(p.t.Name()), p.name(calls[0].Seed))})
+	}
+	return facts
 }
 
 // silence says how rare the violations are that these runs have not met: of the promised laws that were exercised and

@@ -40,6 +40,7 @@ type task struct {
 	Trial  bool // only the trial run is wanted
 	List   bool `json:",omitempty"` // only the list of single faults is wanted
 	Alone  bool `json:",omitempty"` // each run is to be made by a process of its own
+	Show   bool `json:",omitempty"` // only a description of the run of the first seed is wanted
 	// Plans, if set, has the plan of each of the seeds, as an earlier worker has drawn it.
 	Plans map[uint64]string `json:",omitempty"`
 	// Places is the file of the single faults, with Config.Every: those of a seed have the longest of that number.
@@ -62,6 +63,7 @@ type report struct {
 	Finished *uint64 `json:",omitempty"`
 	Listed   *listed `json:",omitempty"`
 	Shrunk   *shrunk `json:",omitempty"`
+	Text     string  `json:",omitempty"` // describes the run that is to be shown
 	Done     bool    `json:",omitempty"` // though perhaps not with all seeds: the others are another process's
 	Left     bool    `json:",omitempty"` // Done, but goroutines are left that will not end: the process is to be ended
 	Later    bool    `json:",omitempty"` // what follows comes of runs that are not the first of their process
@@ -89,7 +91,7 @@ type ran struct {
 	Tolerated bool `json:",omitempty"`
 	// Kind is that of the single fault, with Config.Every.
 	Kind nemesis.Kind `json:",omitempty"`
-	// Plan is that of a run which broke a law or failed, with Config.Every or if runs guide plans.
+	// Plan is that of a run which broke a law or failed, with Config.Every. If runs guide plans, Shown has it.
 	Plan string `json:",omitempty"`
 	// Shown is what the plans that follow must know of the run, if runs guide any.
 	Shown *search.Shown `json:",omitempty"`
@@ -156,6 +158,8 @@ func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 		w.list()
 	case k.Shrink != nil:
 		w.shrink(k.Seeds[0], *k.Shrink)
+	case k.Show:
+		w.show(k.Seeds[0])
 	default:
 		w.explore(k.Seeds)
 	}
@@ -437,9 +441,7 @@ func (w *worker) run(seed uint64, p nemesis.Plan) ran {
 	out.Guided = !w.plans.Free(seed)
 	w.plans.Learn(seed, judged)
 	shown := w.plans.Shown()
-	if out.Shown = &shown; out.bad() {
-		out.Plan = shown.Plan
-	}
+	out.Shown = &shown
 	return out
 }
 

@@ -91,7 +91,8 @@ func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) 
 
 // HoldTo holds the run against promises, in place of what its scenario expects.
 func (r *Run) HoldTo(promise checker.Promise) {
-	r.Expected, r.OK, r.Undecided, r.Promise = nil, false, false, true
+	r.Expected, r.Promise = nil, true
+	failed, undecided := false, false
 	for i := range r.Verdict.Findings {
 		f := &r.Verdict.Findings[i]
 		if !slices.Contains(promise.Laws, f.Law) {
@@ -104,9 +105,14 @@ func (r *Run) HoldTo(promise checker.Promise) {
 			line.Standing.Broken, line.Standing.Excused = true, true
 		case f.Outcome == checker.Violated:
 			line.Standing.Result, line.Standing.Broken = document.Failed, true
+			failed = true
+		case f.Outcome == checker.Undecided:
+			line.Standing.Result = document.Undecided
+			undecided = true
 		}
 		r.Expected = append(r.Expected, line)
 	}
+	r.OK, r.Undecided = !failed && !undecided, undecided && !failed
 }
 
 // real reports whether it was a run in real time: what a reader must know of one is always said.
