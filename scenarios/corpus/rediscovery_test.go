@@ -50,10 +50,14 @@ const (
 	rediscoveryFirst = 910_000_000
 )
 
-// tuned reports whether the search was tuned on a scenario: on half of them, chosen by a hash of the name.
+// alsoTuned are scenarios of the other half on which the search was tuned as well, since it found them too late.
+var alsoTuned = []string{"fenced-everysec", "printed-setnx-constant-id"}
+
+// tuned reports whether the search was tuned on a scenario: on half of them, chosen by a hash of the name, and on
+// alsoTuned.
 func tuned(scenario string) bool {
 	sum := sha256.Sum256([]byte(scenario))
-	return sum[0]%2 == 0
+	return sum[0]%2 == 0 || slices.Contains(alsoTuned, scenario)
 }
 
 // rediscover searches a scenario, without its own faults, until all that it states has appeared: one search for each

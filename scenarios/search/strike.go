@@ -108,8 +108,8 @@ func (v *variation) forgetful() []nemesis.Fault {
 	from, to := v.call.From.Duration(), v.call.To.Duration()
 	at := v.between(from, to).Truncate(time.Millisecond)
 	loss := nemesis.LosesEverything
-	if v.below(2) == 0 {
-		loss = nemesis.LosesUnsynced
+	if v.below(2) == 0 { // while the key is not on the disk yet
+		loss, at = nemesis.LosesUnsynced, from+v.some(min(to-from, time.Second))
 	}
 	return []nemesis.Fault{{Kind: nemesis.Crash, Target: v.standing(), Loss: loss,
 		Restart: v.some(max(to-at, time.Millisecond)), Trigger: nemesis.Trigger{Time: at}}}
@@ -246,7 +246,7 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 // when the next holder's key is there.
 func (v *variation) lateRequest() []nemesis.Fault {
 	own := v.call.Way == margin.Requests
-	last := map[history.Attempt]*nemesis.Sent{}
+	first, last := map[history.Attempt]*nemesis.Sent{}, map[history.Attempt]*nemesis.Sent{}
 	var attempts []history.Attempt
 	server := v.standing()
 	for _, of := range v.kinds {
@@ -259,21 +259,33 @@ func (v *variation) lateRequest() []nemesis.Fault {
 			if last[s.Attempt] == nil {
 				attempts = append(attempts, s.Attempt)
 			}
+			if first[s.Attempt] == nil || s.Left < first[s.Attempt].Left {
+				first[s.Attempt] = s
+			}
 			if last[s.Attempt] == nil || last[s.Attempt].Left < s.Left {
 				last[s.Attempt] = s
 			}
 		}
 	}
+	if !own { // one request alone has asked for the lock, and removes nothing
+		attempts = slices.DeleteFunc(attempts, func(a history.Attempt) bool { return first[a] == last[a] })
+	}
 	if len(attempts) == 0 {
 		return nil
 	}
-	s := last[attempts[v.below(len(attempts))]]
+	attempt := attempts[v.below(len(attempts))]
+	s := last[attempt]
 	from, to := v.call.From.Duration(), v.call.To.Duration()
-	if own {
+	ttl := v.plans.scenario.Clients[0].Lock.TTL
+	switch {
+	case own:
 		if from = to; v.call.After != history.Never && v.call.At > 0 {
 			from = max(from, (v.call.At + v.call.After).Duration())
 		}
-		to = from + v.plans.scenario.Clients[0].Lock.TTL
+		to = from + ttl
+	case v.below(2) == 0: // the key that it would have removed stands until it expires: the holder comes only then
+		expires := first[attempt].Left.Duration() + ttl
+		from, to = expires, expires+to-from
 	}
 	by := from + v.some(max(to-from, time.Millisecond)) - s.Left.Duration()
 	if by <= 0 {
