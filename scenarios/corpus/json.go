@@ -159,7 +159,7 @@ func (c *Corpus) mutantJSON(m *MutantResult) mutantJSON {
 		d.searchJSON = &searchJSON{m.caught(), m.runs()}
 	}
 	if m.caught() {
-		first, _ := m.first()
+		first := m.first()
 		d.breakJSON = &breakJSON{first.Law, first.Cause.String()}
 	}
 	if c.Starts > 1 && m.searched() {

@@ -46,7 +46,7 @@ const (
 )
 
 // explain looks at the mutants that are caught last.
-func (c *Corpus) explain(ctx context.Context, o *Options) error {
+func (c *Corpus) explain(ctx context.Context) error {
 	list := c.caught()
 	slices.SortStableFunc(list, func(a, b MutantResult) int {
 		return cmp.Compare(estimated(b.Searches).average(), estimated(a.Searches).average())
@@ -55,8 +55,7 @@ func (c *Corpus) explain(ctx context.Context, o *Options) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		found, number := m.first()
-		r, err := rarity(ctx, &m.Mutant, found, o.start(number)+uint64(found.Runs-1))
+		r, err := rarity(ctx, &m.Mutant, m.first())
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
@@ -65,8 +64,8 @@ func (c *Corpus) explain(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// rarity looks at what a mutant broke under the plan of a seed.
-func rarity(ctx context.Context, m *Mutant, found *search.FirstViolation, seed uint64) (r Rare, err error) {
+// rarity looks at what a mutant broke.
+func rarity(ctx context.Context, m *Mutant, found *search.FirstViolation) (r Rare, err error) {
 	s, err := m.scenario()
 	if err != nil {
 		return r, err
@@ -75,10 +74,14 @@ func rarity(ctx context.Context, m *Mutant, found *search.FirstViolation, seed u
 	if err != nil {
 		return r, err
 	}
+	plan, err := nemesis.ParsePlan("plan", []byte(found.Plan))
+	if err != nil {
+		return r, err
+	}
 	t := &striker{ctx: ctx, scenario: s, runner: scenarios.NewRunner(s), law: found.Law, cause: found.Cause,
 		left: shrinkRuns}
 	r = Rare{Mutant: m.Name, Law: found.Law, Cause: found.Cause,
-		Plan: shrink.Shrink(plans.Plan(seed), s.Targets(), t.breaks)}
+		Plan: shrink.Shrink(plan, s.Targets(), t.breaks)}
 	t.left = math.MaxInt
 	r.Often = shrink.Often(r.Plan, t.breaks)
 	for i := range r.Plan.Faults {

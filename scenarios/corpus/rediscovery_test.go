@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -69,7 +70,8 @@ func rediscover(ctx context.Context, s *scenarios.Scenario, starts int) (found [
 		missing := len(all)
 		here := make([]search.FirstViolation, len(all))
 		runs := 0
-		_, err := search.Each(ctx, s, rediscoveryFirst+start*apart, rediscoveryLimit, func(v *checker.Verdict) bool {
+		from := rediscoveryFirst + start*apart
+		_, err := search.Each(ctx, s, from, rediscoveryLimit, func(_ *nemesis.Plan, v *checker.Verdict) bool {
 			runs++
 			for b := range v.Breaches() {
 				for i := range all {

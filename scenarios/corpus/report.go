@@ -59,23 +59,22 @@ func (m MutantResult) runs() int {
 func (m MutantResult) seconds() float64 { return m.Took.Seconds() }
 
 // first is the first search that caught it, and its number; nil if none did.
-func (m MutantResult) first() (*search.FirstViolation, int) {
-	for i, s := range m.Searches {
+func (m MutantResult) first() *search.FirstViolation {
+	for _, s := range m.Searches {
 		if s != nil && s.Found {
-			return s, i
+			return s
 		}
 	}
-	return nil, 0
+	return nil
 }
 
 func (m MutantResult) caught() bool {
-	s, _ := m.first()
-	return s != nil
+	return m.first() != nil
 }
 
 // how is what it broke, and by what.
 func (m MutantResult) how() string {
-	s, _ := m.first()
+	s := m.first()
 	return fmt.Sprintf("%s: %s", s.Law, s.Cause)
 }
 

@@ -91,7 +91,7 @@ func Run(ctx context.Context, o Options) (*Corpus, error) {
 		return nil, err
 	}
 	if o.Starts > 1 {
-		if err := c.explain(ctx, &o); err != nil {
+		if err := c.explain(ctx); err != nil {
 			return nil, err
 		}
 	}

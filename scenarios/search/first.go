@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
@@ -16,15 +17,16 @@ type FirstViolation struct {
 	Runs        int         // how many were made, the violating one included
 	Law         checker.Law // the first that was broken, in the order of checker.Laws
 	Cause       checker.Cause
+	Plan        string // of the run that broke it, as ParsePlan reads it
 }
 
 // FindFirst runs random plans on a scenario, the first seed from on, until a run breaks a law that the scenario
 // promises, and at most so many. It ends early when ctx is done. An error names the seed whose run failed.
 func FindFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (first FirstViolation, err error) {
-	first.Runs, err = Each(ctx, s, from, seeds, func(v *checker.Verdict) bool {
+	first.Runs, err = Each(ctx, s, from, seeds, func(p *nemesis.Plan, v *checker.Verdict) bool {
 		for i := range v.Findings {
 			if b := s.Promise.BrokenBy(&v.Findings[i]); b != nil {
-				first.Found, first.Law, first.Cause = true, b.Law, b.Cause
+				first.Found, first.Law, first.Cause, first.Plan = true, b.Law, b.Cause, p.String()
 				return false
 			}
 		}
@@ -36,8 +38,8 @@ func FindFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds in
 
 // Each runs the plans that an exploration of so many seeds runs, one after the other, until judged returns false, and
 // returns how many it ran. It ends early when ctx is done. An error names the seed whose run failed.
-func Each(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int, judged func(*checker.Verdict) bool) (
-	runs int, err error) {
+func Each(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int,
+	judged func(*nemesis.Plan, *checker.Verdict) bool) (runs int, err error) {
 	plans, err := (&Span{Free: !Guides(s, seeds)}).Plans(s)
 	if err != nil {
 		return 0, err
@@ -57,7 +59,7 @@ func Each(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int, ju
 		if plans.share > 0 {
 			plans.Learn(seed, Judged{&result, margins.Read(judge.Trace(result.History), &v, result.Sent)})
 		}
-		if runs++; !judged(&v) {
+		if runs++; !judged(&plan, &v) {
 			break
 		}
 	}
